@@ -409,22 +409,33 @@ CREATE FUNCTION yquota_internal.end_accrual() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS $$
+DECLARE
+	ids text[];
+	instants timestamptz[];
 BEGIN
-	IF NOT yquota_internal.restoring() THEN
-		PERFORM yquota_internal.settle_reservations(ARRAY[NEW.reservation_id], ARRAY[NEW.ended_at]);
+	IF yquota_internal.restoring() THEN
+		RETURN NULL;
+	END IF;
+	SELECT array_agg(ended.reservation_id), array_agg(ended.ended_at) INTO ids, instants
+	FROM new_rows AS ended
+	JOIN old_rows AS was ON was.reservation_id = ended.reservation_id AND was.version = ended.version
+	WHERE was.ended_at IS NULL AND ended.ended_at IS NOT NULL AND ended.reserved_factor > 0;
+	IF ids IS NOT NULL THEN
+		PERFORM yquota_internal.settle_reservations(ids, instants);
 		UPDATE yquota.hold AS h
-		SET released_by = yquota_internal.acting_role(), released_at = NEW.ended_at
-		WHERE h.reservation_id = NEW.reservation_id AND h.released_at IS NULL;
+		SET released_by = yquota_internal.acting_role(), released_at = ended.at
+		FROM unnest(ids, instants) AS ended (reservation_id, at)
+		WHERE h.reservation_id = ended.reservation_id AND h.released_at IS NULL;
 	END IF;
 	RETURN NULL;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.end_accrual() IS
-	'Post what a reservation pays until it ends, and release its hold';
+	'Post what reservations pay until they end, and release their holds';
 REVOKE ALL ON FUNCTION yquota_internal.end_accrual() FROM PUBLIC;
-CREATE TRIGGER end_accrual AFTER UPDATE OF ended_at ON yquota.reservation_definition
-	FOR EACH ROW WHEN (OLD.ended_at IS NULL AND NEW.ended_at IS NOT NULL AND NEW.reserved_factor > 0)
-	EXECUTE FUNCTION yquota_internal.end_accrual();
+CREATE TRIGGER end_accrual AFTER UPDATE ON yquota.reservation_definition
+	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.end_accrual();
 
 SELECT pg_extension_config_dump('yquota.reservation_charge', '');
 SELECT pg_extension_config_dump('yquota_internal.accruing_reservation', '');

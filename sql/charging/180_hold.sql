@@ -45,45 +45,56 @@ CREATE VIEW yquota_internal.live_hold AS
 	WHERE hold.released_at IS NULL AND yquota.statement_clock() < hold.expires_at;
 COMMENT ON VIEW yquota_internal.live_hold IS 'Holds that are neither released nor expired';
 
--- The queue of a reservation has no containers before the reservation is accepted, so quarter-hours tell
--- exactly what its archived ones cost, but for a hold that an update has set within one.
+-- Of all holds for reservations of a project at once.  The queue of a reservation has no containers
+-- before the reservation is accepted, so quarter-hours tell exactly what its archived ones cost, but
+-- for a hold that an update has set within one.
 CREATE FUNCTION yquota_internal.reservation_spending(
-	of_hold bigint, project text, reservation_id text, queue text, since timestamptz, at timestamptz, is_past boolean)
+	project text, hold_ids bigint[], reservation_ids text[], queues text[], instants timestamptz[], at timestamptz, is_past boolean)
 	RETURNS TABLE (hold_id bigint, amount numeric)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED ROWS 10
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
-		SELECT of_hold, yquota_internal.charge_since(segment, since)
+		WITH held AS MATERIALIZED (
+			SELECT h.* FROM unnest(hold_ids, reservation_ids, queues, instants) AS h (hold_id, reservation_id, queue, since)
+		)
+		SELECT held.hold_id, yquota_internal.charge_since(segment, held.since)
 			   - CASE WHEN is_past AND segment."to" > at THEN yquota_internal.charge_since(segment, at) ELSE 0 END
 		FROM yquota_internal.ledger_segment AS segment
-		WHERE segment.project = reservation_spending.project AND segment.queue = reservation_spending.queue
-		  AND segment."to" >= since AND (segment."to" > since OR segment."from" = segment."to")
+		JOIN held ON held.queue = segment.queue AND segment."to" >= held.since
+			AND (segment."to" > held.since OR segment."from" = segment."to")
+		WHERE segment.project = reservation_spending.project
+		  AND segment."to" >= (SELECT min(i) FROM unnest(instants) AS i)
 		UNION ALL
-		SELECT of_hold, CASE WHEN charge.corrects IS NULL THEN 1 ELSE -1 END
-			* yquota_internal.reservation_amount(charge.project, charge.username, charge.queue, charge.allocation, charge.reserved_factor,
-				greatest(charge."from", since), CASE WHEN is_past THEN least(charge."to", at) ELSE charge."to" END)
+		SELECT held.hold_id,
+			   CASE WHEN charge."from" >= held.since AND (NOT is_past OR charge."to" <= at) THEN charge.amount
+					ELSE CASE WHEN charge.corrects IS NULL THEN 1 ELSE -1 END
+						* yquota_internal.reservation_amount(charge.project, charge.username, charge.queue, charge.allocation, charge.reserved_factor,
+							greatest(charge."from", held.since), CASE WHEN is_past THEN least(charge."to", at) ELSE charge."to" END) END
 		FROM yquota.reservation_charge AS charge
-		WHERE charge.project = reservation_spending.project AND charge.reservation_id = reservation_spending.reservation_id
-		  AND charge."to" > since AND (NOT is_past OR charge."from" < at)
+		JOIN held ON held.reservation_id = charge.reservation_id
+			AND charge."to" > held.since AND (NOT is_past OR charge."from" < at)
+		WHERE charge.project = reservation_spending.project
 		UNION ALL
-		SELECT of_hold, yquota_internal.accrued(container.allocation, container.factors, greatest(container.settled_at, since), at)
+		SELECT held.hold_id, yquota_internal.accrued(container.allocation, container.factors, greatest(container.settled_at, held.since), at)
 		FROM yquota.container
-		WHERE container.project = reservation_spending.project AND container.queue = reservation_spending.queue
-		  AND greatest(container.settled_at, since) < at
+		JOIN held ON held.queue = container.queue AND greatest(container.settled_at, held.since) < at
+		WHERE container.project = reservation_spending.project
 		UNION ALL
-		SELECT of_hold, yquota_internal.accrued(accruing.allocation, accruing.factors, greatest(accruing."from", since), least(accruing."to", at))
+		SELECT held.hold_id, yquota_internal.accrued(accruing.allocation, accruing.factors,
+													 greatest(accruing."from", held.since), least(accruing."to", at))
 		FROM yquota_internal.accruing_segment AS accruing
-		WHERE accruing.project = reservation_spending.project AND accruing.reservation_id = reservation_spending.reservation_id
-		  AND greatest(accruing."from", since) < least(accruing."to", at)
+		JOIN held ON held.reservation_id = accruing.reservation_id
+			AND greatest(accruing."from", held.since) < least(accruing."to", at)
+		WHERE accruing.project = reservation_spending.project
 		UNION ALL
-		SELECT of_hold, cost.amount
+		SELECT held.hold_id, cost.amount
 		FROM yquota_internal.archived_cost AS cost
-		WHERE cost.project = reservation_spending.project AND cost.queue = reservation_spending.queue
-		  AND cost.quarter_hour >= yquota_internal.quarter_hour(since);
+		JOIN held ON held.queue = cost.queue AND cost.quarter_hour >= yquota_internal.quarter_hour(held.since)
+		WHERE cost.project = reservation_spending.project;
 	END;
-COMMENT ON FUNCTION yquota_internal.reservation_spending(bigint, text, text, text, timestamptz, timestamptz, boolean) IS
-	'What a reservation, and applications of the project in its queue, have cost the project from one instant to another';
-REVOKE ALL ON FUNCTION yquota_internal.reservation_spending(bigint, text, text, text, timestamptz, timestamptz, boolean) FROM PUBLIC;
+COMMENT ON FUNCTION yquota_internal.reservation_spending(text, bigint[], text[], text[], timestamptz[], timestamptz, boolean) IS
+	'What reservations, and applications of the project in their queues, have cost the project from an instant of each to another one; the arrays go together';
+REVOKE ALL ON FUNCTION yquota_internal.reservation_spending(text, bigint[], text[], text[], timestamptz[], timestamptz, boolean) FROM PUBLIC;
 
 -- Of all holds of a project at once: the ledger is read once for them, from the
 -- time of the oldest one on.
@@ -131,10 +142,12 @@ CREATE FUNCTION yquota_internal.holds_at(project text, at timestamptz)
 				WHERE held.application_id IS NOT NULL
 				UNION ALL
 				SELECT of_reservation.hold_id, of_reservation.amount
-				FROM held
+				FROM (SELECT array_agg(held.hold_id) AS ids, array_agg(held.reservation_id) AS reservation_ids,
+							 array_agg(held.queue) AS queues, array_agg(held.held_at) AS instants, bool_or(held.is_past) AS is_past
+					  FROM held WHERE held.reservation_id IS NOT NULL
+					  HAVING count(*) > 0) AS reserved
 				CROSS JOIN LATERAL yquota_internal.reservation_spending(
-					held.hold_id, holds_at.project, held.reservation_id, held.queue, held.held_at, at, held.is_past) AS of_reservation
-				WHERE held.reservation_id IS NOT NULL
+					holds_at.project, reserved.ids, reserved.reservation_ids, reserved.queues, reserved.instants, at, reserved.is_past) AS of_reservation
 			) AS part
 			GROUP BY part.hold_id
 		)

@@ -118,7 +118,7 @@ CREATE FUNCTION yquota_internal.verify_reservations(since timestamptz)
 		   CASE WHEN c.is_due THEN c.due_content::text END, CASE WHEN c.is_posted THEN c.posted_content::text END
 	FROM compared AS c
 	WHERE c.due_content::text <> c.posted_content::text
-	  AND (c.is_due OR EXISTS (SELECT FROM version AS v WHERE v.reservation_id = c.reservation_id AND v.version = c.version))
+	  AND (c.is_due OR EXISTS (SELECT FROM yquota.reservation_definition AS v WHERE v.reservation_id = c.reservation_id AND v.version = c.version))
 	UNION ALL
 	SELECT 'charge of a reservation differs from the timelines', format('%s version %s from %s', c.reservation_id, c.version, c."from"),
 		   due.amount::text, trim_scale(c.amount)::text
@@ -139,7 +139,7 @@ CREATE FUNCTION yquota_internal.verify_reservations(since timestamptz)
 	FROM version AS v
 	CROSS JOIN LATERAL (
 		SELECT coalesce(
-			(SELECT earlier.reserved_factor FROM version AS earlier
+			(SELECT earlier.reserved_factor FROM yquota.reservation_definition AS earlier
 			 WHERE earlier.reservation_id = v.reservation_id AND earlier.version < v.version ORDER BY earlier.version DESC LIMIT 1),
 			CASE WHEN v.version > 1 THEN v.reserved_factor
 				 ELSE (SELECT r.reserved_factor FROM yquota.charging_rule AS r

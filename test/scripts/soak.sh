@@ -43,6 +43,7 @@ tests=(
 	test/property/node_queue.pl
 	test/property/preemption.pl
 	test/property/reservation.pl
+	test/property/reservation_charge.pl
 	test/property/prices.pl
 	test/property/replay.pl
 	test/property/explaining.pl

@@ -132,6 +132,7 @@ sub load_books
 		-- a plan, and a reservation that it has
 		INSERT INTO yquota.queue (path, capacity, reservable) VALUES ('root.plan', '0.1w', true);
 		UPDATE yquota.scheduler_setting SET reservation_system_enable = true;
+		INSERT INTO yquota.charging_rule (effective_at, reserved_factor) VALUES (yquota.clock(), 0.5);
 		SELECT yquota.submit_reservation('reservation_1_0001', 'root.plan', 'ann', '{}', 'p', yquota.reservation_contract('2026-03-03 00:00+00', '2026-03-03 02:00+00',
 			ARRAY[yquota.reservation_request('[memory-mb=1]', 2, '1 hour')]));
 		-- one that is past its lifetime, and containers that are to be preempted
@@ -242,6 +243,7 @@ my @calls = (
 	'yquota.release_containers(text[])' => q(SELECT * FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.decision))),
 	'yquota.delete_reservation(text,text,text[])' => q(SELECT * FROM yquota.delete_reservation('reservation_1_0001', 'ann', '{}')),
 	'yquota.follow_plans(text,boolean,boolean)' => q(SELECT yquota.set_clock('2026-03-03 00:30+00'); SELECT * FROM yquota.follow_plans()),
+	'yquota.price_quote(yquota.reservation_contract,text,text,text[],text)' => qq(SELECT * FROM yquota.price_quote($contract, 'root.plan', 'ann', '{}', 'p')),
 	'yquota.new_reservation_id()' => q(SELECT yquota.new_reservation_id()),
 	'yquota.remove_ended_reservations(timestamp with time zone)' => q(SELECT yquota.remove_ended_reservations('infinity')),
 	'yquota.submit_reservation(text,text,text,text[],text,yquota.reservation_contract,boolean)' => qq(SELECT * FROM yquota.submit_reservation('reservation_1_0009', 'root.plan', 'ann', '{}', 'p', $contract)),
@@ -309,6 +311,7 @@ my @calls = (
 	  q(SELECT yquota_internal.worker_record(0, yquota.clock(), yquota.clock(), yquota.clock(), yquota.clock(), NULL, NULL, '{price}')),
 	(map { ("job $_" => "SELECT yquota_internal.run_job('$_', 'worker')") } qw(credit history retention roll-up verify)),
 	'task of the worker: compaction' => q(SELECT yquota_internal.compact_counters()),
+	'task of the worker: reservations' => q(SELECT yquota.set_clock('2026-03-03 06:00+00'); SELECT yquota_internal.book_reservations()),
 	'task of the worker: late prices' => q(SELECT yquota_internal.correct_late_prices()),
 	'task of the worker: what waits' => q(SELECT yquota_internal.apply_waiting()),
 	'task of the worker: crossings' => q(SELECT yquota_internal.note_crossings(yquota.clock())),

@@ -98,8 +98,8 @@ $node->safe_psql('original', <<~'SQL');
 	INSERT INTO yquota.node (name, total, label) VALUES ('n1', '[memory-mb=65536,vcores=64]', 'ssd');
 	INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 1000000.000000000000000001, 'a'), ('ops', 1, 'b');
 	DELETE FROM yquota.quota_grant WHERE project = 'ops';
-	INSERT INTO yquota.charging_rule (effective_at, minimum_run_time, free_before_preemption, any_preemption_source)
-	VALUES ('-infinity', '90 s', '10 min', true);
+	INSERT INTO yquota.charging_rule (effective_at, minimum_run_time, free_before_preemption, any_preemption_source, reserved_factor)
+	VALUES ('-infinity', '90 s', '10 min', true, 0.5);
 	INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.a', '2021-03-02 09:30+00', 0.123456);
 	INSERT INTO yquota.shadow_tariff (name, terms) VALUES ('dear', '{"base_prices": {"vcores": 2}}');
 
@@ -311,10 +311,15 @@ $node->safe_psql('archived', <<~'SQL');
 	SELECT action FROM yquota.enqueue_container('n2', 'container_1_2_01_000001');
 	INSERT INTO yquota_internal.awaited_container (container_id, allocated_at) VALUES ('container_1_2_01_000009', yquota.clock());
 	INSERT INTO yquota.preempted_container (container_id, project, application_id, queue, node, label, allocation, killed_at, is_advised) VALUES ('container_1_1_01_000001', 'lab', 'application_1_1', 'root.a', 'n2', '', '[memory-mb=1024]', yquota.clock(), false);
-	INSERT INTO yquota.reservation_definition (reservation_id, version, queue, username, project, arrival, deadline, interpreter, requests, recurrence, accepted_at)
-	VALUES ('reservation_1_0001', 1, 'root.a', 'ann', 'lab', '2021-03-04 00:00+00', '2021-03-04 02:00+00', 'ALL', ARRAY[yquota.reservation_request('[memory-mb=1024]', 2, '1 hour', 2)], '1 day', yquota.clock());
+	INSERT INTO yquota.reservation_definition (reservation_id, version, queue, username, project, arrival, deadline, interpreter, requests, recurrence, accepted_at, quoted_cost)
+	VALUES ('reservation_1_0001', 1, 'root.a', 'ann', 'lab', '2021-03-04 00:00+00', '2021-03-04 02:00+00', 'ALL', ARRAY[yquota.reservation_request('[memory-mb=1024]', 2, '1 hour', 2)], '1 day', yquota.clock(), 3600),
+		('reservation_1_0002', 1, 'root.a', 'ann', 'lab', yquota.clock() - interval '1 hour', yquota.clock() + interval '1 hour', 'ALL', ARRAY[yquota.reservation_request('[memory-mb=1024]', 2, '30 min', 2)], NULL, yquota.clock() - interval '1 hour', 1800);
 	INSERT INTO yquota.reservation_allocation (reservation_id, version, queue, username, deadline, recurrence, "from", "to", allocation)
-	VALUES ('reservation_1_0001', 1, 'root.a', 'ann', '2021-03-04 02:00+00', '1 day', '2021-03-04 00:00+00', '2021-03-04 01:00+00', '[memory-mb=2048]');
+	VALUES ('reservation_1_0001', 1, 'root.a', 'ann', '2021-03-04 02:00+00', '1 day', '2021-03-04 00:00+00', '2021-03-04 01:00+00', '[memory-mb=2048]'),
+		('reservation_1_0002', 1, 'root.a', 'ann', yquota.clock() + interval '1 hour', NULL, yquota.clock() - interval '1 hour', yquota.clock() - interval '30 min', '[memory-mb=2048]'),
+		('reservation_1_0002', 1, 'root.a', 'ann', yquota.clock() + interval '1 hour', NULL, yquota.clock() - interval '10 min', yquota.clock() + interval '30 min', '[memory-mb=4096]');
+	-- one of three intervals is posted
+	SELECT yquota_internal.book_reservations();
 	INSERT INTO yquota.reservation_queue (plan, name, reservation_id, capacity, maximum_capacity) VALUES ('root.a', 'reservation_1_0001', 'reservation_1_0001', 0.25, 1);
 	INSERT INTO yquota_internal.reservation_refusal (plan, decided_by, refused, last_at) VALUES ('root.a', 'no_room', 3, yquota.clock());
 	INSERT INTO yquota_internal.plan_follower_round (round_at, duration, rounds, changes) VALUES (yquota.clock(), '1 ms', 1, 1);

@@ -1,0 +1,275 @@
+#!/usr/bin/env perl
+#
+# What reservations pay, by a model of their own: second by second, from what the calls have
+# accepted, the prices, the factors, the rules and what was forgiven, all of them random.
+# Rows are posted at random, periods closed, prices published ahead, time forgiven afterwards, reservations updated,
+# deleted and forgotten.  At every look the ledger with what accrues is the model's sum for each reservation, balances,
+# reports and bills add up to the same, and verify() finds nothing.
+#
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::Bin, "$FindBin::Bin/../t";
+use List::Util qw(max min sum0);
+use Math::BigInt;
+use Session;
+use Soak;
+use Test::More;
+use Trial;
+
+my ($seed, $histories) = Trial::plan_run(6);
+my $steps = 30;
+my $number = 0;
+my %count = map { $_ => 0 } qw(accepted updated deleted posted forgiven closed compared);
+
+# Amounts are counted in units of 10^-6 credits: hundredths of a multiplier, of a rule and of a factor.
+use constant DECIMALS => 6;
+my @projects = qw(lab laser web);
+
+sub one_of { return $_[ rand @_ ]; }
+sub value { my ($session, $sql) = @_; return $session->run($sql =~ s/\n\z//r) =~ s/\n\z//r; }
+sub at { my ($second) = @_; return "('2026-03-02 00:00+00'::timestamptz + interval '$second s')"; }
+
+# The value of a timeline of [second, value] at a second.
+sub in_force
+{
+	my ($points, $second) = @_;
+	my $found = $points->[0][1];
+
+	foreach my $point (@$points)
+	{
+		$found = $point->[1] if $point->[0] <= $second;
+	}
+	return $found;
+}
+
+sub is_forgiven
+{
+	my ($model, $project, $second) = @_;
+
+	return grep { $_->{from} <= $second && $second < $_->{to} && (!defined $_->{project} || $_->{project} eq $project) } @{ $model->{forgiven} };
+}
+
+# What a reservation has cost until a second, in units.
+sub cost
+{
+	my ($model, $reservation, $until) = @_;
+	my $sum = Math::BigInt->new(0);
+
+	foreach my $version (@{ $reservation->{versions} })
+	{
+		my $end = min($until, grep { defined } $version->{ended});
+
+		foreach my $piece (@{ $version->{pieces} })
+		{
+			for (my $second = max($piece->{from}, $version->{accepted}); $second < min($piece->{to}, $end); $second++)
+			{
+				next if is_forgiven($model, $reservation->{project}, $second);
+				$sum->badd($piece->{vcores} * in_force($model->{multipliers}, $second) * in_force($model->{factors}, $second) * $reservation->{part});
+			}
+		}
+	}
+	return $sum;
+}
+
+sub credits
+{
+	my ($units) = @_;
+	my $digits = '0' x DECIMALS . $units->bstr;
+
+	return sprintf('%s.%s', $digits =~ s/.{@{[DECIMALS]}}$//r, substr $digits, -DECIMALS()) =~ s/^0+(?=\d)//r;
+}
+
+# Times are whole seconds, so that a second has one price.
+sub read_pieces
+{
+	my ($session, $id) = @_;
+
+	return [ map { my ($from, $to, $vcores) = split /\|/; { from => $from, to => $to, vcores => $vcores } } split /\n/, value($session, <<~"SQL") ];
+		SELECT extract(epoch FROM a."from" - @{[at(0)]})::bigint, extract(epoch FROM a."to" - @{[at(0)]})::bigint, yquota.amount(a.allocation, 'vcores')
+		FROM yquota.reservation_allocation AS a
+		WHERE a.reservation_id = '$id' AND a.version = (SELECT max(version) FROM yquota.reservation_definition WHERE reservation_id = '$id')
+		SQL
+}
+
+sub contract
+{
+	my ($model) = @_;
+	my $arrival = $model->{now} + int rand 1500;
+	my $requests = join ', ', map {
+		my $gang = 1 + int rand 5;
+		sprintf q(yquota.reservation_request('[vcores=%d]', %d, interval '%d s', %d)), 1 + rand 3, $gang * (1 + int rand 3), 60 + int rand 600, $gang
+	} 1 .. 1 + rand 3;
+
+	return sprintf q(yquota.reservation_contract(%s, %s, ARRAY[%s], '%s')), at($arrival), at($arrival + 2500 + int rand 3000), $requests, one_of('ALL', 'ORDER', 'ANY');
+}
+
+my %action = (
+	submit => sub {
+		my ($session, $model) = @_;
+		my $id = sprintf 'reservation_1_%04d', ++$model->{last};
+		my $project = one_of(@projects);
+
+		return if value($session, "SELECT accepted FROM yquota.submit_reservation('$id', 'root.plan', 'ann', '{}', '$project', " . contract($model) . ')') ne 't';
+		$count{accepted}++;
+		$model->{reservations}{$id} = {
+			project => $project, part => in_force($model->{parts}, $model->{now}),
+			versions => [ { accepted => $model->{now}, pieces => read_pieces($session, $id) } ] };
+	},
+	update => sub {
+		my ($session, $model) = @_;
+		my $id = one_of(grep { !defined $model->{reservations}{$_}{versions}[-1]{ended} } sort keys %{ $model->{reservations} }) // return;
+		my $reservation = $model->{reservations}{$id};
+
+		return if value($session, "SELECT extract(epoch FROM deadline - @{[at($model->{now})]}) > 0 FROM yquota.reservation_definition WHERE reservation_id = '$id' AND ended_at IS NULL") ne 't';
+		return if value($session, "SELECT accepted FROM yquota.update_reservation('$id', 'ann', '{}', " . contract($model) . ')') ne 't';
+		$count{updated}++;
+		$reservation->{versions}[-1]{ended} = $model->{now};
+		push @{ $reservation->{versions} }, { accepted => $model->{now}, pieces => read_pieces($session, $id) };
+	},
+	delete => sub {
+		my ($session, $model) = @_;
+		my $id = one_of(grep { !defined $model->{reservations}{$_}{versions}[-1]{ended} } sort keys %{ $model->{reservations} }) // return;
+
+		$session->run("SELECT yquota.delete_reservation('$id', 'ann', '{}')");
+		$count{deleted}++;
+		$model->{reservations}{$id}{versions}[-1]{ended} = $model->{now};
+	},
+	post => sub {
+		my ($session) = @_;
+
+		$count{posted} += value($session, one_of('SELECT yquota_internal.book_reservations()', 'SELECT count(yquota.quota_compute())'));
+	},
+	multiplier => sub {
+		my ($session, $model) = @_;
+		my $from = max($model->{now}, $model->{multipliers}[-1][0]) + 1 + int rand 300;
+		my $multiplier = 100 + int rand 200;
+
+		$session->run(sprintf q(SELECT yquota.set_multiplier('GENERAL', round(%d / 100.0, 2), %s)), $multiplier, at($from));
+		push @{ $model->{multipliers} }, [ $from, $multiplier ];
+	},
+	factor => sub {
+		my ($session, $model) = @_;
+		my $from = max($model->{now}, $model->{factors}[-1][0]) + 1 + int rand 300;
+		my $factor = int rand 150;
+
+		$session->run(sprintf q(INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root', %s, round(%d / 100.0, 2))), at($from), $factor);
+		push @{ $model->{factors} }, [ $from, $factor ];
+	},
+	rule => sub {
+		my ($session, $model) = @_;
+		my $from = max($model->{now}, $model->{parts}[-1][0]) + 1 + int rand 100;
+		my $part = one_of(0, 25, 50, 100);
+
+		$session->run(sprintf q(INSERT INTO yquota.charging_rule (effective_at, reserved_factor) VALUES (%s, round(%d / 100.0, 2))), at($from), $part);
+		push @{ $model->{parts} }, [ $from, $part ];
+	},
+	forgive => sub {
+		my ($session, $model) = @_;
+		my $from = int rand $model->{now};
+		my $to = $from + 1 + int rand 200;
+		my $project = rand() < 0.5 ? one_of(@projects) : undef;
+
+		$session->run(sprintf q(SELECT * FROM yquota.forgive(%s, %s, 'random', %s)), at($from), at($to), defined $project ? "'$project'" : 'NULL');
+		push @{ $model->{forgiven} }, { from => $from, to => $to, project => $project };
+		$count{forgiven}++;
+	},
+	close => sub {
+		my ($session, $model) = @_;
+		my $end = $model->{closed} + 1 + int rand max(1, $model->{now} - $model->{closed});
+
+		return if $end > $model->{now};
+		$session->run('SELECT yquota.close_period(' . at($end) . ')');
+		$model->{closed} = $end;
+		$count{closed}++;
+	},
+	forget => sub {
+		my ($session, $model) = @_;
+
+		$session->run('SELECT yquota.remove_ended_reservations(' . at($model->{now}) . ')');
+	},
+	roll_up => sub { $_[0]->run('SELECT yquota.roll_up_charges()'); });
+
+sub look
+{
+	my ($session, $model, $place) = @_;
+	my (%cost, %of_project, @wrong);
+
+	foreach my $id (sort keys %{ $model->{reservations} })
+	{
+		my $reservation = $model->{reservations}{$id};
+
+		$cost{$id} = cost($model, $reservation, $model->{now});
+		$of_project{ $reservation->{project} } += $cost{$id};
+	}
+	my %found = map { split /\|/ } split /\n/, value($session, <<~'SQL');
+		SELECT part.reservation_id, sum(part.amount)
+		FROM (SELECT reservation_id, amount FROM yquota.reservation_charge
+			  UNION ALL
+			  SELECT reservation_id, yquota_internal.accrued(allocation, factors, "from", "to") FROM yquota_internal.accruing_segment) AS part
+		GROUP BY 1
+		SQL
+	my %bill = map { split /\|/ } split /\n/, value($session, sprintf 'SELECT id, sum(b.amount) FROM unnest(ARRAY[%s]::text[]) AS id, yquota.explain_reservation(id) AS b GROUP BY 1',
+		join ', ', map { "'$_'" } sort keys %cost);
+	my %balance = map { split /\|/ } split /\n/, value($session, 'SELECT project, charged + accrued FROM yquota.project_balance');
+	my %report = map { split /\|/ } split /\n/, value($session, q(SELECT project, sum(amount) FROM yquota.cost_between('-infinity', 'infinity', '{project,queue}') GROUP BY 1));
+
+	$of_project{lab} += $of_project{laser} // 0;
+	foreach my $check ((map { [ "cost of $_", $cost{$_}, $found{$_} ], [ "bill of $_", $cost{$_}, $bill{$_} ] } sort keys %cost),
+		(map { [ "balance of $_", Math::BigInt->new($of_project{$_} // 0), $balance{$_} ] } @projects),
+		(map { [ "report of $_", Math::BigInt->new($_ eq 'lab' ? $of_project{lab} - ($of_project{laser} // 0) : $of_project{$_} // 0), $report{$_} ] } @projects))
+	{
+		my ($what, $expected, $got) = @$check;
+
+		$count{compared}++;
+		push @wrong, sprintf '%s is %s, should be %s', $what, $got // 'none', credits($expected)
+		  if value($session, sprintf 'SELECT %s::numeric = %s::numeric', $got // 0, credits($expected)) ne 't';
+	}
+	push @wrong, split /\n/, value($session, 'SELECT * FROM yquota.verify()');
+	diag(join "\n", $place, @wrong) if @wrong;
+	return !@wrong;
+}
+
+sub play
+{
+	my ($database) = @_;
+
+	Session::administer("CREATE DATABASE $database");
+	my $session = Session->new($database);
+	my $is_right = 1;
+	my %model = (now => 0, closed => -1, last => 0, reservations => {}, forgiven => [],
+		multipliers => [ [ -1, 100 ] ], factors => [ [ -1, 100 ] ], parts => [ [ -1, 0 ], [ 0, 50 ] ]);
+
+	$session->run($_) foreach 'SET client_min_messages = error', 'CREATE EXTENSION IF NOT EXISTS yquota', 'SELECT yquota.set_clock(' . at(0) . ')',
+	  q(DELETE FROM yquota.resource_type WHERE name NOT IN ('memory-mb', 'vcores')),
+	  q(INSERT INTO yquota.project (name, parent) VALUES ('lab', NULL), ('laser', 'lab'), ('web', NULL)),
+	  q(INSERT INTO yquota.queue (path, capacity, reservable, reservation_policy, reservation_agent) VALUES ('root', NULL, NULL, NULL, NULL), ('root.plan', '100', true, 'NoOverCommitPolicy', 'GreedyReservationAgent')),
+	  q(INSERT INTO yquota.node (name, total) VALUES ('n', '[memory-mb=1024,vcores=60]')),
+	  'INSERT INTO yquota.scheduler_setting (reservation_system_enable) VALUES (true)',
+	  'INSERT INTO yquota.charging_rule (effective_at, reserved_factor) VALUES (' . at(0) . ', 0.5)';
+	foreach my $step (1 .. $steps)
+	{
+		my $name = one_of(qw(submit submit submit update delete post post multiplier factor rule forgive close forget roll_up));
+
+		$model{now} += int rand 400;
+		$session->run('SELECT yquota.set_clock(' . at($model{now}) . ')');
+		$action{$name}->($session, \%model);
+		$is_right = look($session, \%model, "history $number, step $step, $name") if $step % 6 == 0;
+		last if !$is_right;
+	}
+	$session->close;
+	Session::administer("DROP DATABASE $database WITH (FORCE)");
+	return $is_right;
+}
+
+my $failures = 0;
+for (my $goes_on = 1; $goes_on && !$failures;)
+{
+	$goes_on = soak_goes_on(++$number, $histories, 10 * $histories);
+	srand($seed + $number);
+	$failures++ if !play("yquota_reservation_charge_$$");
+}
+is($failures, 0, 'reservations pay what the model says');
+note("$_: $count{$_}") foreach sort keys %count;
+cmp_ok($count{$_}, '>', 0, $_) foreach sort keys %count;
+done_testing();
