@@ -166,5 +166,58 @@ UPDATE yquota.queue SET state = 'STOPPED' WHERE path = 'root.dedicated';
 UPDATE yquota.queue SET reservable = true, state = NULL WHERE path = 'root.dedicated';
 SELECT * FROM pg_temp.round_at(6000);
 
+-- 12.7 with its application: it goes on in the default queue, or is killed, and its queue goes a round later.
+UPDATE yquota.scheduler_setting SET reservation_system_planfollower_time_step = 1, resource_calculator = NULL;
+DELETE FROM yquota.reservation_definition;
+UPDATE yquota.node SET total = '[memory-mb=1280,vcores=2]';
+CREATE FUNCTION pg_temp.applications() RETURNS text LANGUAGE sql
+	RETURN (SELECT string_agg(format('%s %s %s', a.application_id, a.state, a.queue), E'\n' ORDER BY a.application_id) FROM yquota.application AS a);
+SELECT * FROM pg_temp.round_at(0);
+CALL pg_temp.promise(1, 'u3', 0, 5, '{0,5,10}');
+CALL pg_temp.promise(2, 'u3', 3, 8, '{3,8,10}');
+SELECT * FROM pg_temp.round_at(0);
+SELECT state, queue FROM yquota.submit_application('application_1_0001', 'ann', '{}', 'root.dedicated', project => 'p', unmanaged => true, reservation => 'reservation_1_0001');
+SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024]', 3);
+SELECT decision, queue FROM yquota.schedule();
+SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
+BEGIN;
+SELECT * FROM pg_temp.round_at(4);
+SELECT outcome, queue, reservation_id, application_id, capacity, reason FROM yquota.follow_plans(dry_run => true);
+SELECT yquota.set_clock(pg_temp.at(6));
+SELECT outcome, queue, reservation_id, application_id, capacity, reason FROM yquota.follow_plans();
+SELECT pg_temp.applications();
+SELECT queue, count(*) FROM yquota.container GROUP BY 1;
+SELECT queue, "to" = pg_temp.at(6) AS now, count(*) FROM yquota.charge GROUP BY 1, 2;
+ROLLBACK;
+BEGIN;
+UPDATE yquota.queue SET reservation_move_on_expiry = false WHERE path = 'root.dedicated';
+SELECT yquota.set_clock(pg_temp.at(6) + interval '345 microseconds');
+SELECT outcome, queue, reservation_id, application_id, capacity, reason FROM yquota.follow_plans();
+SELECT pg_temp.applications();
+SELECT diagnostics FROM yquota.application;
+SELECT queue, "to", exit_status, count(*) FROM yquota.charge GROUP BY 1, 2, 3;
+SELECT count(*) FROM yquota.container;
+SELECT decision, queue, count(*) FROM yquota.decision GROUP BY 1, 2;
+SELECT * FROM pg_temp.round_at(7);
+SELECT * FROM yquota.verify();
+ROLLBACK;
+-- what the default queue does not take is killed
+BEGIN;
+UPDATE yquota.queue SET maximum_applications = 1 WHERE path = 'root.dedicated';
+SELECT state, queue FROM yquota.submit_application('application_1_0002', 'bob', '{}', 'root.dedicated', project => 'p', unmanaged => true);
+SELECT yquota.set_clock(pg_temp.at(6));
+SELECT outcome, queue, application_id, capacity, reason FROM yquota.follow_plans();
+SELECT pg_temp.applications();
+ROLLBACK;
+-- a plan that is stopped lets nobody in, so what is in the queue is killed
+BEGIN;
+UPDATE yquota.queue SET state = 'STOPPED' WHERE path = 'root.dedicated';
+COMMIT;
+BEGIN;
+SELECT yquota.set_clock(pg_temp.at(6));
+SELECT outcome, queue, application_id, capacity, reason FROM yquota.follow_plans();
+ROLLBACK;
+UPDATE yquota.queue SET state = NULL WHERE path = 'root.dedicated';
+
 \c postgres
 DROP DATABASE yquota_plan_follower WITH (FORCE);
