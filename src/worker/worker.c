@@ -244,7 +244,7 @@ static YqTask periodic[PERIODIC_COUNT] = {
 		.name = "follow plans",
 		.activity = "yquota: following plans of reservations",
 		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
-		.step = run_queue_policy,
+		.step = run_until_done,
 		.command = "SELECT yquota_internal.worker_follow_plans()",
 		.interval_ms = &follow_plans_interval_ms
 	},

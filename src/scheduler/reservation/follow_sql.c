@@ -86,6 +86,8 @@ put_queue(ReturnSetInfo *result, const YqPlanRound *round, const YqPlanQueue *qu
 		row.outcome = queue->exists || queue->is_default ? "resized" : "created";
 		put_row(result, round, &row);
 	}
+	if (queue->is_postponed)
+		put_row(result, round, &(ResultRow) {.outcome = "postponed",.queue = row.queue,.reservation_id = row.reservation_id});
 	if (queue->refusal == YQ_SHARE_GIVEN)
 		return;
 	row.outcome = "refused";

@@ -34,7 +34,8 @@ typedef struct YqPlanQueue
 	YqReservationId id;			/* not of the default queue */
 	bool		exists;			/* before the round; the default queue does without */
 	bool		is_active;		/* by the round: its reservation occurs; else it has expired */
-	bool		is_kept;		/* it has expired, and goes in a later round: applications were killed there */
+	bool		is_kept;		/* it has expired, and goes in a later round: applications were killed there, or are left */
+	bool		is_postponed;	/* they are left */
 	YqShare		before;			/* of one that exists, and of the default queue */
 	YqShare		share;
 	YqShareRefusal refusal;		/* of the share that it was to have last */
