@@ -49,6 +49,7 @@ my %sizes = (
 	queue_nodes => [             500,       100,     20 ],
 	grants => [              100_000,    10_000,    500 ],
 	reservations => [        10_000,     2_000,    100 ],
+	active_reservations => [  1_000,       200,     20 ],
 	# how long heartbeats go on, after some seconds in which sessions get to know the cluster; or, if that is 0, how many there are
 	heartbeat_seconds => [        15,         3,      0 ],
 	heartbeat_first_seconds => [   5,         1,      0 ],

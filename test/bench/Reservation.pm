@@ -1,5 +1,5 @@
 # Reservation.pm: a plan that has promised much: what a submission to it takes, by both
-# agents and with windows of any length, and what the plan of a week does.
+# agents and with windows of any length, what the plan of a week does, and following it.
 package Reservation;
 
 use strict;
@@ -8,6 +8,7 @@ use warnings;
 use Allocation;
 use Bench;
 use Cluster;
+use List::Util qw(min);
 use Report;
 
 use constant { HOUR => 3600, DAY => 86_400 };
@@ -212,9 +213,73 @@ sub week_case
 	return;
 }
 
+#
+# Following the plan
+#
+
+# A session with a plan of active reservations: hours of them that begin together, each with another
+# amount in each fifth of the hour.
+sub active_plan
+{
+	my $active = size('active_reservations');
+
+	Cluster::copy_database($database, Allocation::empty());
+	Cluster::once($database, sprintf <<'SQL', $active);
+SELECT yquota.set_clock('2026-03-02 00:00+00');
+DELETE FROM yquota.resource_type WHERE name NOT IN ('memory-mb', 'vcores');
+INSERT INTO yquota.project (name) VALUES ('p');
+INSERT INTO yquota.scheduler_setting (reservation_system_enable) VALUES (true);
+INSERT INTO yquota.queue (path, capacity, reservable) VALUES ('root', NULL, NULL), ('root.plan', '100', true);
+INSERT INTO yquota.node (name, total) SELECT 'node' || i, '[memory-mb=131072,vcores=128]' FROM generate_series(1, 1000) AS i;
+INSERT INTO yquota.reservation_definition (reservation_id, version, queue, username, project, arrival, deadline, interpreter, requests, accepted_at)
+SELECT format('reservation_1_%%s', 100000 + i), 1, 'root.plan', 'u' || i %% 50, 'p', start, start + interval '1 hour', 'ALL',
+	   ARRAY[yquota.reservation_request('[memory-mb=1024,vcores=1]', 50, '12 min', 50)], '2026-03-01 00:00+00'
+FROM generate_series(1, 10 * %1$d) AS i CROSS JOIN LATERAL (SELECT '2026-03-02 00:00+00'::timestamptz + (i - 1) / %1$d * interval '1 hour' AS start) AS s;
+INSERT INTO yquota.reservation_allocation (reservation_id, version, queue, username, deadline, "from", "to", allocation)
+SELECT d.reservation_id, 1, d.queue, d.username, d.deadline, d.arrival + k * interval '12 min', d.arrival + (k + 1) * interval '12 min',
+	   yquota.resource(jsonb_build_object('memory-mb', (50 + k) * 1024, 'vcores', 50 + k))
+FROM yquota.reservation_definition AS d CROSS JOIN generate_series(0, 4) AS k;
+SQL
+	Cluster::once($database, 'VACUUM ANALYZE');
+	Cluster::checkpoint();
+	return Cluster->new($database);
+}
+
+sub follow_case
+{
+	my $round = q(SELECT count(*) FROM yquota.follow_plans());
+	my $active = size('active_reservations');
+	my (@resizing, @empty, @wal);
+
+	foreach (1 .. repetitions())
+	{
+		my $session = active_plan();
+
+		$session->run($round);
+		foreach my $part (1 .. 4)
+		{
+			$session->run(sprintf 'SELECT yquota.set_clock(%s)', at(720 * $part));
+			push @resizing, $session->milliseconds($round);
+			my $changed = $session->run("SELECT count(*) FROM yquota.reservation_queue WHERE capacity > 0");
+			die "$changed queues instead of $active\n" if $changed != $active + 1;
+			push @empty, $session->milliseconds(($round) x 5);
+		}
+		my $before = $session->run('SELECT pg_current_wal_insert_lsn()');
+		$session->run($round) for 1 .. 5;
+		push @wal, $session->run("SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '$before')");
+		$session->close;
+	}
+	Report::add("follow_plans(): a round that sizes $active queues", figure => median(@resizing), figure_unit => 'ms', value => median(@resizing), unit => 'ms', at_most => 100);
+	Report::add('the same when nothing changes', figure => median(@empty), figure_unit => 'ms', value => median(@empty), unit => 'ms', at_most => 10);
+	# what the server writes by itself now and then is no part of it
+	Report::add('its WAL', figure => min(@wal), figure_unit => 'bytes', value => min(@wal), unit => 'bytes', at_most => 0);
+	Cluster::drop_database($database);
+	return;
+}
+
 sub cases
 {
-	return ('reservation-greedy' => \&greedy_case, 'reservation-aligned' => \&aligned_case, 'reservation-week' => \&week_case);
+	return ('reservation-greedy' => \&greedy_case, 'reservation-aligned' => \&aligned_case, 'reservation-week' => \&week_case, 'reservation-follow' => \&follow_case);
 }
 
 1;
