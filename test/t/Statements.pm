@@ -238,6 +238,7 @@ my @calls = (
 	'yquota.open_books(timestamp with time zone)' => q(SELECT yquota.open_books('2026-03-01 20:30+00')),
 	'yquota.quota_compute()' => q(SELECT yquota.quota_compute()),
 	'yquota.reconcile(jsonb,timestamp with time zone,boolean)' => q(SELECT * FROM yquota.reconcile('[{"container_id": "c21", "allocation": "[vcores=2]"}, {"container_id": "n1", "project": "p", "allocation": "[vcores=2]", "started_at": "2026-03-02 10:00+00"}]', '2026-03-02 11:00+00', false)),
+	'yquota.register_node(text,yquota.resource,text,text,timestamp with time zone)' => q(SELECT yquota.register_node('h1', '[memory-mb=8192,vcores=8]')),
 	'yquota.release(bigint)' => q(SELECT yquota.release(max(hold_id)) FROM yquota.hold),
 	'yquota.release_hold(bigint)' => q(SELECT yquota.release_hold(max(hold_id)) FROM yquota.hold),
 	'yquota.release_containers(text[])' => q(SELECT * FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.decision))),
