@@ -64,7 +64,7 @@ replan(const YqPlanRound *round, int64 now)
 	List	   *removed;
 	ListCell   *cell;
 
-	yq_plan_load_reservations(plan, round->hierarchy, round->path, NULL, now, now + Max(window, 0), 0);
+	yq_plan_load_reservations(plan, round->hierarchy, round->path, now, now + Max(window, 0), 0);
 	removed = yq_plan_shrink(plan, now, window, yq_plan_goes_on(round->path, now + Max(window, 0)));
 	foreach(cell, removed)
 		ids = lappend(ids, yq_reservation_id_text(((const YqPlanReservation *) lfirst(cell))->id));

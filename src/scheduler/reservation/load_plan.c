@@ -254,35 +254,34 @@ load_reservations(YqPlan *plan, const YqHierarchy *hierarchy, YqSavedPlan *look_
 }
 
 /* Of the statements that look for what touches an interval, or repeats. */
-#define SEARCH_VALUES 6
+#define SEARCH_VALUES 5
 
 static void
-set_values(Datum *values, const YqPlan *plan, const char *queue, const char *id, int64 start, int64 end, int64 archived_until)
+set_values(Datum *values, const YqPlan *plan, const char *queue, int64 start, int64 end, int64 archived_until)
 {
 	values[0] = CStringGetTextDatum(queue);
-	values[1] = CStringGetTextDatum(id == NULL ? "" : id);
-	values[2] = TimestampTzGetDatum(yq_reservation_timestamp(Max(start, 0)));
-	values[3] = TimestampTzGetDatum(yq_reservation_timestamp(Min(end, YQ_RESERVATION_TIME_ENDS)));
-	values[4] = TimestampTzGetDatum(yq_reservation_timestamp(archived_until));
-	values[5] = BoolGetDatum(plan->repeats);
+	values[1] = TimestampTzGetDatum(yq_reservation_timestamp(Max(start, 0)));
+	values[2] = TimestampTzGetDatum(yq_reservation_timestamp(Min(end, YQ_RESERVATION_TIME_ENDS)));
+	values[3] = TimestampTzGetDatum(yq_reservation_timestamp(archived_until));
+	values[4] = BoolGetDatum(plan->repeats);
 }
 
 void
-yq_plan_load_reservations(YqPlan *plan, const YqHierarchy *hierarchy, const char *queue, const char *id,
+yq_plan_load_reservations(YqPlan *plan, const YqHierarchy *hierarchy, const char *queue,
 						  int64 start, int64 end, int64 archived_until)
 {
 	static YqSavedPlan look_up = {
 		.command = "SELECT d.reservation_id, d.username, d.arrival, d.deadline, d.recurrence, d.accepted_at, a.\"from\", a.\"to\", a.allocation "
 		"FROM yquota.reservation_definition AS d JOIN yquota.reservation_allocation AS a USING (reservation_id, version) "
 		"WHERE d.queue = $1 AND d.ended_at IS NULL AND ("
-		"d.recurrence IS NULL AND d.deadline > $5 AND tstzrange(d.arrival, d.deadline) && tstzrange($3, $4, '[]') "
-		"OR d.recurrence IS NOT NULL AND (d.deadline > $5 OR $6) OR d.reservation_id = $2) ORDER BY d.reservation_id",
-		.types = {"text", "text", "timestamptz", "timestamptz", "timestamptz", "bool"},
+		"d.recurrence IS NULL AND d.deadline > $4 AND tstzrange(d.arrival, d.deadline) && tstzrange($2, $3, '[]') "
+		"OR d.recurrence IS NOT NULL AND (d.deadline > $4 OR $5)) ORDER BY d.reservation_id",
+		.types = {"text", "timestamptz", "timestamptz", "timestamptz", "bool"},
 		.plans_once = true
 	};
 	Datum		values[SEARCH_VALUES];
 
-	set_values(values, plan, queue, id, start, end, archived_until);
+	set_values(values, plan, queue, start, end, archived_until);
 	load_reservations(plan, hierarchy, &look_up, values);
 	yq_plan_prepare(plan);
 }
@@ -334,19 +333,20 @@ yq_plan_load_intervals(YqPlan *plan, const YqHierarchy *hierarchy, const char *q
 {
 	static YqSavedPlan look_up = {
 		.command = "SELECT a.\"from\", a.\"to\", interval '0', a.username, a.allocation FROM yquota.reservation_allocation AS a "
-		"WHERE a.ended_at IS NULL AND a.recurrence IS NULL AND tstzrange(a.\"from\", a.\"to\", '[]') && tstzrange($3, $4, '[]') "
-		"AND a.queue = $1 AND a.deadline > $5 AND a.reservation_id <> $2 "
+		"WHERE a.ended_at IS NULL AND a.recurrence IS NULL AND tstzrange(a.\"from\", a.\"to\", '[]') && tstzrange($2, $3, '[]') "
+		"AND a.queue = $1 AND a.deadline > $4 AND a.reservation_id <> $6 "
 		"UNION ALL SELECT a.\"from\", a.\"to\", a.recurrence, a.username, a.allocation FROM yquota.reservation_allocation AS a "
-		"WHERE a.ended_at IS NULL AND a.recurrence IS NOT NULL AND a.queue = $1 AND (a.deadline > $5 OR $6) AND a.reservation_id <> $2",
-		.types = {"text", "text", "timestamptz", "timestamptz", "timestamptz", "bool"},
+		"WHERE a.ended_at IS NULL AND a.recurrence IS NOT NULL AND a.queue = $1 AND (a.deadline > $4 OR $5) AND a.reservation_id <> $6",
+		.types = {"text", "timestamptz", "timestamptz", "timestamptz", "bool", "text"},
 		.plans_once = true
 	};
-	Datum		values[SEARCH_VALUES];
+	Datum		values[SEARCH_VALUES + 1];
 	uint64		count;
 
 	if (id != NULL)
 		load_reservation(plan, hierarchy, id);
-	set_values(values, plan, queue, id, start, end, archived_until);
+	set_values(values, plan, queue, start, end, archived_until);
+	values[SEARCH_VALUES] = CStringGetTextDatum(id == NULL ? "" : id);
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
 	count = yq_saved_plan_run(&look_up, values, NULL);

@@ -50,11 +50,8 @@ extern int64 yq_plan_archived_until(const YqReservationSettings *settings, int64
 extern void yq_plan_load_intervals(YqPlan *plan, const YqHierarchy *hierarchy, const char *queue, const char *id,
 								   int64 start, int64 end, int64 archived_until);
 
-/*
- * Add reservations that touch an interval, both ends included, those that repeat, and the one with
- * an id, which may be NULL; and prepare the plan.
- */
-extern void yq_plan_load_reservations(YqPlan *plan, const YqHierarchy *hierarchy, const char *queue, const char *id,
+/* Add reservations that touch an interval, both ends included, and those that repeat; and prepare the plan. */
+extern void yq_plan_load_reservations(YqPlan *plan, const YqHierarchy *hierarchy, const char *queue,
 									  int64 start, int64 end, int64 archived_until);
 
 /*

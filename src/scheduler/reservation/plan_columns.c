@@ -298,7 +298,7 @@ yq_sql_plan_columns(PG_FUNCTION_ARGS)
 	picture.columns = (int) Min(count_argument(fcinfo, 3, "columns", MOST_COLUMNS), picture.end - picture.start);
 	picture.places = count_argument(fcinfo, 4, "places", MOST_PLACES);
 	InitMaterializedSRF(fcinfo, 0);
-	yq_plan_load_reservations(plan, picture.hierarchy, queue->path, NULL, picture.start, picture.end,
+	yq_plan_load_reservations(plan, picture.hierarchy, queue->path, picture.start, picture.end,
 							  yq_plan_archived_until(&settings, yq_reservation_time(now - now % 1000, "now")));
 	picture.plan = plan;
 	draw(&picture);
