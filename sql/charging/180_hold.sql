@@ -51,47 +51,52 @@ COMMENT ON VIEW yquota_internal.live_hold IS 'Holds that are neither released no
 CREATE FUNCTION yquota_internal.reservation_spending(
 	project text, hold_ids bigint[], reservation_ids text[], queues text[], instants timestamptz[], at timestamptz, is_past boolean)
 	RETURNS TABLE (hold_id bigint, amount numeric)
-	LANGUAGE sql STABLE PARALLEL RESTRICTED ROWS 10
+	-- keeps its plans, which take longer to make than to run
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED ROWS 10
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
-		WITH held AS MATERIALIZED (
-			SELECT h.* FROM unnest(hold_ids, reservation_ids, queues, instants) AS h (hold_id, reservation_id, queue, since)
-		)
-		SELECT held.hold_id, yquota_internal.charge_since(segment, held.since)
-			   - CASE WHEN is_past AND segment."to" > at THEN yquota_internal.charge_since(segment, at) ELSE 0 END
-		FROM yquota_internal.ledger_segment AS segment
-		JOIN held ON held.queue = segment.queue AND segment."to" >= held.since
-			AND (segment."to" > held.since OR segment."from" = segment."to")
-		WHERE segment.project = reservation_spending.project
-		  AND segment."to" >= (SELECT min(i) FROM unnest(instants) AS i)
-		UNION ALL
-		SELECT held.hold_id,
-			   CASE WHEN charge."from" >= held.since AND (NOT is_past OR charge."to" <= at) THEN charge.amount
-					ELSE CASE WHEN charge.corrects IS NULL THEN 1 ELSE -1 END
-						* yquota_internal.reservation_amount(charge.project, charge.username, charge.queue, charge.allocation, charge.reserved_factor,
-							greatest(charge."from", held.since), CASE WHEN is_past THEN least(charge."to", at) ELSE charge."to" END) END
-		FROM yquota.reservation_charge AS charge
-		JOIN held ON held.reservation_id = charge.reservation_id
-			AND charge."to" > held.since AND (NOT is_past OR charge."from" < at)
-		WHERE charge.project = reservation_spending.project
-		UNION ALL
-		SELECT held.hold_id, yquota_internal.accrued(container.allocation, container.factors, greatest(container.settled_at, held.since), at)
-		FROM yquota.container
-		JOIN held ON held.queue = container.queue AND greatest(container.settled_at, held.since) < at
-		WHERE container.project = reservation_spending.project
-		UNION ALL
-		SELECT held.hold_id, yquota_internal.accrued(accruing.allocation, accruing.factors,
-													 greatest(accruing."from", held.since), least(accruing."to", at))
-		FROM yquota_internal.accruing_segment AS accruing
-		JOIN held ON held.reservation_id = accruing.reservation_id
-			AND greatest(accruing."from", held.since) < least(accruing."to", at)
-		WHERE accruing.project = reservation_spending.project
-		UNION ALL
-		SELECT held.hold_id, cost.amount
-		FROM yquota_internal.archived_cost AS cost
-		JOIN held ON held.queue = cost.queue AND cost.quarter_hour >= yquota_internal.quarter_hour(held.since)
-		WHERE cost.project = reservation_spending.project;
-	END;
+	AS $$
+#variable_conflict use_column
+BEGIN
+	RETURN QUERY
+	WITH held AS MATERIALIZED (
+		SELECT h.* FROM unnest(hold_ids, reservation_ids, queues, instants) AS h (hold_id, reservation_id, queue, since)
+	)
+	SELECT held.hold_id, yquota_internal.charge_since(segment, held.since)
+		   - CASE WHEN is_past AND segment."to" > at THEN yquota_internal.charge_since(segment, at) ELSE 0 END
+	FROM yquota_internal.ledger_segment AS segment
+	JOIN held ON held.queue = segment.queue AND segment."to" >= held.since
+		AND (segment."to" > held.since OR segment."from" = segment."to")
+	WHERE segment.project = reservation_spending.project
+	  AND segment."to" >= (SELECT min(i) FROM unnest(instants) AS i)
+	UNION ALL
+	SELECT held.hold_id,
+		   CASE WHEN charge."from" >= held.since AND (NOT is_past OR charge."to" <= at) THEN charge.amount
+				ELSE CASE WHEN charge.corrects IS NULL THEN 1 ELSE -1 END
+					* yquota_internal.reservation_amount(charge.project, charge.username, charge.queue, charge.allocation, charge.reserved_factor,
+						greatest(charge."from", held.since), CASE WHEN is_past THEN least(charge."to", at) ELSE charge."to" END) END
+	FROM yquota.reservation_charge AS charge
+	JOIN held ON held.reservation_id = charge.reservation_id
+		AND charge."to" > held.since AND (NOT is_past OR charge."from" < at)
+	WHERE charge.project = reservation_spending.project
+	UNION ALL
+	SELECT held.hold_id, yquota_internal.accrued(container.allocation, container.factors, greatest(container.settled_at, held.since), at)
+	FROM yquota.container
+	JOIN held ON held.queue = container.queue AND greatest(container.settled_at, held.since) < at
+	WHERE container.project = reservation_spending.project
+	UNION ALL
+	SELECT held.hold_id, yquota_internal.accrued(accruing.allocation, accruing.factors,
+												 greatest(accruing."from", held.since), least(accruing."to", at))
+	FROM yquota_internal.accruing_segment AS accruing
+	JOIN held ON held.reservation_id = accruing.reservation_id
+		AND greatest(accruing."from", held.since) < least(accruing."to", at)
+	WHERE accruing.project = reservation_spending.project
+	UNION ALL
+	SELECT held.hold_id, cost.amount
+	FROM yquota_internal.archived_cost AS cost
+	JOIN held ON held.queue = cost.queue AND cost.quarter_hour >= yquota_internal.quarter_hour(held.since)
+	WHERE cost.project = reservation_spending.project;
+END
+$$;
 COMMENT ON FUNCTION yquota_internal.reservation_spending(text, bigint[], text[], text[], timestamptz[], timestamptz, boolean) IS
 	'What reservations, and applications of the project in their queues, have cost the project from an instant of each to another one; the arrays go together';
 REVOKE ALL ON FUNCTION yquota_internal.reservation_spending(text, bigint[], text[], text[], timestamptz[], timestamptz, boolean) FROM PUBLIC;
