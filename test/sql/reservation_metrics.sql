@@ -71,8 +71,8 @@ SELECT yquota_internal.watch_plans(yquota.clock());
 SELECT kind, cleared_at FROM alerts;
 
 -- The worker's round: what it has done, and nothing when there is nothing to do.
-SELECT yquota_internal.worker_follow_plans() > 0 AS changed;
-SELECT yquota_internal.worker_follow_plans();
+SELECT yquota_internal.worker_follow_plans() AS postponed;
+SELECT yquota_internal.worker_follow_plans() AS postponed;
 SELECT metric, CASE WHEN metric LIKE '%duration%' THEN (value > 0)::text ELSE (value)::text END AS value FROM yquota.metrics WHERE family = 'plan_follower' ORDER BY metric;
 -- it ends reservations when the plan has become too small, the last one first, and that is told for an hour
 UPDATE yquota.node SET total = '[memory-mb=100000,vcores=400]';

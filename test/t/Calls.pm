@@ -24,6 +24,7 @@ my %values = (
 		q(decode(repeat('01', 1000000), 'hex')), q(decode('01' || repeat('ff', 18) || '03', 'hex'))
 	],
 	'bigint[]' => [ 'ARRAY[1::bigint]', 'NULL', q('{}'::bigint[]), q('{NULL}'::bigint[]), q('[-5:-5]={1}'::bigint[]), 'array_fill(1::bigint, ARRAY[100000])' ],
+	'character varying' => [ q('[vcores=1]'::varchar), 'NULL', q(''::varchar), q('GUARANTEED'::varchar), "$huge_text" . q(::varchar) ],
 	cstring => [ q('[vcores=1]'::cstring), 'NULL', q(''::cstring), q('<'::cstring), qq(textout($huge_text)) ],
 	date => [ q('2025-03-03'::date), 'NULL', q('-infinity'::date), q('infinity'::date), q('4714-11-24 BC'::date), q('5874897-12-31'::date) ],
 	integer => [ '1', 'NULL', '0', '-1', '2147483647', '-2147483648' ],
@@ -136,7 +137,11 @@ sub functions
 		SELECT oid, format('%I.%I', pronamespace::regnamespace, proname), prokind, format_type(prorettype, NULL), proretset, provolatile, pronargdefaults,
 			   array_to_string(ARRAY(SELECT format_type(t, NULL) FROM unnest(proargtypes) WITH ORDINALITY AS a (t, n) ORDER BY n), ';'),
 			   array_to_string(proargnames[1:pronargs], ';')
-		  FROM pg_proc WHERE pronamespace IN $schemas ORDER BY 2, oid));
+		  FROM pg_proc
+		 WHERE pronamespace IN $schemas
+		   -- the server's own functions under a name of ours
+		   AND NOT (prokind = 'f' AND prolang = (SELECT oid FROM pg_language WHERE lanname = 'internal'))
+		 ORDER BY 2, oid));
 }
 
 sub values_of

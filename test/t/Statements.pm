@@ -303,7 +303,6 @@ my @calls = (
 	'yquota_internal.watch_decisions(timestamp with time zone)' => q(SELECT yquota_internal.watch_decisions(yquota.clock() + interval '1 day')),
 	'yquota_internal.worker_follow_plans()' => q(SELECT yquota.set_clock('2026-03-03 00:30+00'); SELECT yquota_internal.worker_follow_plans()),
 	'yquota_internal.worker_preempt(timestamp with time zone)' => q(SELECT yquota_internal.worker_preempt(yquota.clock())),
-	'yquota_internal.worker_follow_plans()' => q(SELECT yquota.set_clock('2026-03-03 00:30+00'); SELECT yquota_internal.worker_follow_plans()),
 	'yquota_internal.worker_end_expired()' => q(SELECT yquota_internal.worker_end_expired()),
 	'yquota_internal.worker_price(timestamp with time zone)' => q(SELECT yquota_internal.worker_price(yquota.clock())),
 	'yquota_internal.worker_seal(timestamp with time zone)' => q(SELECT yquota_internal.worker_seal('2026-05-02 12:00+00')),
