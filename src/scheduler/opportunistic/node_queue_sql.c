@@ -89,12 +89,29 @@ return_decisions(FunctionCallInfo fcinfo, const YqNodeQueue *queue)
 	}
 }
 
-/* What the node's agent is to do with a container by its state, or was told. */
+static bool
+is_decided_about(const YqNodeQueue *queue, const YqNodeQueueRow *row)
+{
+	ListCell   *cell;
+
+	foreach(cell, queue->queue->decisions)
+	{
+		const YqQueueDecision *decision = lfirst(cell);
+
+		if (yq_node_queue_row(decision->container) == row)
+			return true;
+	}
+	return false;
+}
+
+/* What the node's agent is to do with a container by its state, or was told; nothing if the call's decisions say it. */
 static void
-return_state(FunctionCallInfo fcinfo, const YqNodeQueueRow *row)
+return_state(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const YqNodeQueueRow *row)
 {
 	const char *action = "queued";
 
+	if (is_decided_about(queue, row))
+		return;
 	if (row->state == YQ_CONTAINER_RUNNING)
 		action = action_names[row->was_paused ? YQ_QUEUE_RESUME : YQ_QUEUE_START];
 	else if (row->state == YQ_CONTAINER_PAUSING)
@@ -187,14 +204,14 @@ return_first_answer(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const YqN
 {
 	ListCell   *cell;
 
-	return_state(fcinfo, arrived);
+	return_state(fcinfo, queue, arrived);
 	foreach(cell, queue->rows)
 	{
 		const YqNodeQueueRow *row = lfirst(cell);
 
 		if ((row->state == YQ_CONTAINER_PAUSING || row->state == YQ_CONTAINER_KILLING) &&
 			row->made_room_for != NULL && strcmp(row->made_room_for, arrived->container_id) == 0)
-			return_state(fcinfo, row);
+			return_state(fcinfo, queue, row);
 	}
 }
 
@@ -220,7 +237,7 @@ yq_sql_enqueue_container(PG_FUNCTION_ARGS)
 	waits = row != NULL && row->state == YQ_CONTAINER_QUEUED;
 	yq_record_node_queue(queue);
 	if (waits)
-		return_state(fcinfo, row);
+		return_state(fcinfo, queue, row);
 	return_decisions(fcinfo, queue);
 	if (row == NULL && !return_left(fcinfo, queue, container_id))
 		return_unknown(fcinfo, "refused", container_id, reason);
@@ -332,7 +349,7 @@ yq_sql_container_paused(PG_FUNCTION_ARGS)
 		return_unknown(fcinfo, "refused", container_id,
 					   psprintf("Container \"%s\" is not in the queue of node \"%s\".", container_id, queue->node));
 	else if (!is_pausing)
-		return_state(fcinfo, row);
+		return_state(fcinfo, queue, row);
 	return (Datum) 0;
 }
 
