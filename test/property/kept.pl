@@ -296,7 +296,8 @@ $fresh->run(q(SET client_min_messages = error; CREATE EXTENSION yquota; INSERT I
 my ($number, $failures, $containers) = (0, 0, 0);
 for (my $goes_on = 1; $goes_on && !$failures;)
 {
-	$goes_on = soak_goes_on(++$number, $histories, 5 * $histories);
+	# a few histories may have seen too little
+	$goes_on = soak_goes_on(++$number, $histories, 5 * $histories) || $number < 10 * $histories && ($containers <= 10 * $histories || !$killed);
 	srand($seed + $number);
 	$_->run(sprintf 'SELECT setseed(%.3f)', ($seed + $number) % 1000 / 1000) foreach $fresh, @sessions;
 	my ($is_right, $its_containers) = play($fresh, @sessions);
