@@ -270,6 +270,7 @@ sub overcommitment
 
 	my @instances = map { [ $self->around_instance($now, $reservation, $old, $_ * ($period || 0)) ] } 0 .. ($period ? $self->{max_periodicity} / $period - 1 : 0);
 	my @asked = sums($arrival, $deadline + 1, occurrences($reservation, $arrival, $deadline + 1));
+	my ($first) = map { $_->[0] } grep { $_->[1] || $_->[2] } @asked;
 
 	foreach my $at (sort { $a <=> $b } keys %{ { map { ($_->[0] => 1) } @asked, map { @{ $_->[0] } } @instances } })
 	{
@@ -283,7 +284,9 @@ sub overcommitment
 			return "more was promised than there is at $at" unless defined $left;
 			$least = defined $least ? $self->lesser($least, $left) : $left;
 		}
-		return "more than is left at $at" unless fits([ value_at($at, \@asked) ], $least);
+		# Before its first interval it asks for nothing, which a user may also have with too much (4.1: one
+		# side is undefined); behind it, it asks for 0.
+		return "more than is left at $at" unless $at < $first || fits([ value_at($at, \@asked) ], $least);
 	}
 	return $self->{policy} eq 'CapacityOverTimePolicy' ? $self->beyond_average($now, $reservation, $old) : undef;
 }

@@ -241,6 +241,15 @@ sub change
 		return "a refused submission is stored" if !$is_update && value($session, "SELECT count(*) FROM yquota.reservation_definition WHERE reservation_id = '$id'") ne '0';
 		return;
 	}
+	# A plan may promise too much of one resource type where it compares by another (S16).  The follower, which
+	# runs when a reservation is due, takes the newest ones back.
+	my @taken_back = map { $_->[0] } $session->rows("SELECT reservation_id FROM yquota.reservation_definition WHERE ended_by = 'replanned'");
+	delete @{ $plan->{reservations} }{@taken_back};
+	if (grep { $_ eq $id } @taken_back)
+	{
+		$count{replanned}++;
+		return;
+	}
 	my $reservation = { id => $id, user => $user, definition => $definition, intervals => [ intervals($session, $id) ] };
 	my $problem = $plan->overcommitment($now, $reservation);
 	return "$id: $problem\n" . (join "", explain($reservation)) if defined $problem;
