@@ -13,7 +13,7 @@
 -- node of_scheduler: the list of nodes is renewed when it is older than list_age,
 -- requests for GUARANTEED containers are passed on to the scheduler, OPPORTUNISTIC
 -- containers are given out by the list, and yquota is told of them.  A container that
--- yquota refuses comes with its reason, and is not started; who wants it asks again.  An
+-- yquota refuses comes with its reason, and is not started; the application may ask again.  An
 -- agent that is a program keeps what the three tables keep in its memory, and sends the
 -- reports of some heartbeats together.  If its report gets no answer, it sends the same
 -- again: that does no harm.

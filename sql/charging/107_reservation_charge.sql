@@ -276,7 +276,7 @@ COMMENT ON FUNCTION yquota_internal.correct_reservations(timestamptz) IS
 	'Settle what reservations were charged at or after an instant again, posting correcting rows where amounts differ now; returns how many rows were posted';
 REVOKE ALL ON FUNCTION yquota_internal.correct_reservations(timestamptz) FROM PUBLIC;
 
--- In the transaction that lets nobody else post.
+-- In the transaction that keeps all others from posting.
 CREATE FUNCTION yquota_internal.settle_reservations_at(period_end timestamptz) RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp

@@ -139,7 +139,7 @@ Datum
 yq_sql_settle_reservations(PG_FUNCTION_ARGS)
 {
 	TimestampTz now = yq_clock_statement();
-	/* before anything is read: whoever closes a period holds it against this */
+	/* before anything is read: a transaction that closes a period holds it against this */
 	Relation	ledger = yq_table_open(YQ_RESERVATION_CHARGE, RowExclusiveLock);
 	YqCounters *counters = yq_counters_create(yq_rate_class_refresh(), now);
 	Datum		values[] = {PG_GETARG_DATUM(0), PG_GETARG_DATUM(1), TimestampTzGetDatum(now),

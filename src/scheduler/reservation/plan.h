@@ -64,7 +64,7 @@ typedef struct YqPlanReservation
 typedef struct YqPlanUser
 {
 	const char *username;
-	YqStepFunction *once;		/* NULL: nobody has asked yet */
+	YqStepFunction *once;		/* NULL: not asked for yet */
 	YqStepFunction *periodic;	/* likewise; its period is the largest one */
 } YqPlanUser;
 
