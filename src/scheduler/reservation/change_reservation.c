@@ -469,6 +469,19 @@ recorded_answer(const Change *change)
 		.start = change->recorded->start,.end = change->recorded->end,.quoted_cost = change->recorded->quoted_cost};
 }
 
+/* Is the call the one that was accepted, made again?  Only a dry run has no project. */
+static bool
+is_repeated(const Change *change)
+{
+	const YqReservationCall *call = change->call;
+	const YqRecordedReservation *recorded = change->recorded;
+
+	return recorded->is_same && !recorded->has_ended &&
+		strcmp(recorded->username, call->subject.username) == 0 &&
+		call->project != NULL && strcmp(recorded->project, call->project) == 0 &&
+		strcmp(recorded->queue, change->queue->path) == 0;
+}
+
 static YqReservationAnswer
 decide_submission(Change *change)
 {
@@ -480,9 +493,7 @@ decide_submission(Change *change)
 	change->definition = yq_reservation_definition_read(change->hierarchy, call->definition);
 	if (change->recorded != NULL)
 	{
-		if (!change->recorded->is_same || change->recorded->has_ended ||
-			strcmp(change->recorded->username, call->subject.username) != 0 ||
-			strcmp(change->recorded->project, call->project) != 0 || strcmp(change->recorded->queue, change->queue->path) != 0)
+		if (!is_repeated(change))
 			ereport(ERROR,
 					(errcode(ERRCODE_DUPLICATE_OBJECT),
 					 errmsg("reservation \"%s\" exists already", call->id),
