@@ -34,10 +34,12 @@ REVOKE ALL ON FUNCTION yquota_internal.plan_columns(text, timestamptz, timestamp
 CREATE FUNCTION yquota_internal.plan_window("from" timestamptz, "to" timestamptz, OUT "from" timestamptz, OUT "to" timestamptz)
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	RETURN ROW(date_trunc('milliseconds', coalesce(plan_window."from", yquota.statement_clock())),
-			   date_trunc('milliseconds', coalesce(plan_window."to", coalesce(plan_window."from", yquota.statement_clock()) + interval '24 hours')));
+	BEGIN ATOMIC
+		SELECT date_trunc('milliseconds', start.at), date_trunc('milliseconds', coalesce(plan_window."to", start.at + interval '24 hours'))
+		FROM (SELECT coalesce(plan_window."from", date_trunc('hour', yquota.statement_clock())) AS at) AS start;
+	END;
 COMMENT ON FUNCTION yquota_internal.plan_window(timestamptz, timestamptz) IS
-	'The time that a picture of a plan shows, in whole milliseconds; NULL: from the clock on, for a day';
+	'The time that a picture of a plan shows, in whole milliseconds; NULL: from the hour of the clock on, for a day';
 REVOKE ALL ON FUNCTION yquota_internal.plan_window(timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.plan_place_name(reservation_id text, reservations integer) RETURNS text
@@ -148,7 +150,9 @@ CREATE FUNCTION yquota_internal.plan_chart(
 					   format('<path class="capacity" d="M64 %1$sH632"/><g><text x="628" y="%2$s" class="e">capacity %3$s</text></g>',
 							  yquota_internal.chart_y(plan.capacity, 0, plan.top), yquota_internal.chart_y(plan.capacity, 0, plan.top) + 13, yquota_internal.html_number(plan.capacity)),
 					   CASE WHEN yquota.statement_clock() > "from" AND yquota.statement_clock() < "to" THEN
-						format('<path class="now" d="M%1$s 10V210"/><g><text x="%1$s" y="206" class="n">now</text></g>', yquota_internal.chart_x(yquota.statement_clock(), "from", "to")) END),
+						-- in the chart as a whole, also where the line is at an edge
+						(SELECT format('<path class="now" d="M%s 10V210"/><g><text x="%s" y="206" class="n">now</text></g>', now.x, least(greatest(now.x, 80), 616))
+						 FROM (SELECT yquota_internal.chart_x(yquota.statement_clock(), "from", "to") AS x) AS now) END),
 				NULL, zone)
 			|| format('<p>On average %s of %s is promised, at most %s: %s, about %s.%s</p>',
 					  yquota_internal.plan_percent(plan.mean, plan.capacity), yquota_internal.html_number(plan.capacity),
@@ -184,7 +188,9 @@ CREATE FUNCTION yquota_internal.plan_table(places yquota_internal.plan_place[], 
 				yquota_internal.html(d.username), yquota_internal.html(d.project),
 				coalesce(to_char(d.arrival AT TIME ZONE zone, 'YYYY-MM-DD HH24:MI'), '–'), coalesce(to_char(d.deadline AT TIME ZONE zone, 'YYYY-MM-DD HH24:MI'), '–'),
 				yquota_internal.html(d.recurrence::text),
-				yquota_internal.html((SELECT string_agg(format('%s × %s for %s', r.num_containers, r.capability, r.duration), '; ' ORDER BY r.number)
+				yquota_internal.html((SELECT CASE WHEN count(*) > 1 THEN d.interpreter || ': ' ELSE '' END
+											 || string_agg(format('%s × %s for %s', r.num_containers, r.capability, r.duration)
+														   || CASE WHEN r.concurrency > 1 THEN format(', in gangs of %s', r.concurrency) ELSE '' END, '; ' ORDER BY r.number)
 									  FROM unnest(d.requests) WITH ORDINALITY AS r (capability, num_containers, duration, concurrency, number))),
 				coalesce(CASE WHEN p.share < 0.001 THEN '&lt; 0.1 %' ELSE trim_scale(round(100 * p.share::numeric, 1)) || ' %' END, '–')), '' ORDER BY p.place))
 		FROM (SELECT DISTINCT ON (p.place) p.* FROM unnest(places) AS p WHERE p.place > 0 ORDER BY p.place) AS p
@@ -221,7 +227,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.reservation_plan_html(text, timestamptz, timestamptz) IS
-	'A plan over time as one HTML page: what is promised of each resource, by reservation, with what the plan has; NULL: from the clock on, for a day';
+	'A plan over time as one HTML page: what is promised of each resource, by reservation, with what the plan has; NULL: from the hour of the clock on, for a day';
 REVOKE ALL ON FUNCTION yquota.reservation_plan_html(text, timestamptz, timestamptz) FROM PUBLIC;
 
 --

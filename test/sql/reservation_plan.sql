@@ -9,7 +9,7 @@ SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
-SELECT yquota.set_clock('2026-03-02 00:00:00.000123+00');
+SELECT yquota.set_clock('2026-03-01 23:40:00.000123+00');
 INSERT INTO yquota.project (name) VALUES ('p');
 INSERT INTO yquota.queue (path, capacity, reservable, reservation_agent) VALUES
 	('root', NULL, NULL, NULL), ('root.plan', '50', true, 'GreedyReservationAgent'), ('root.other', '50', NULL, NULL);
@@ -19,8 +19,11 @@ CREATE FUNCTION pg_temp.reserve(number integer, username text, arrival timestamp
 	RETURN (SELECT accepted FROM yquota.submit_reservation('reservation_1_' || number, 'root.plan', username, '{}', 'p', yquota.reservation_contract(arrival, arrival + hours * interval '1 hour',
 		ARRAY[yquota.reservation_request('[memory-mb=1000,vcores=1]', containers, hours * interval '1 hour', containers)], 'ALL', recurrence, NULL, name)));
 
--- Nothing is promised: a day from the clock on.
+-- Nothing is promised: a day from the hour of the clock on, or from a given time on.
 SELECT min("from"), max("to"), count(*), max(highest), array_agg(DISTINCT plan), count(reservations) FROM yquota.reservation_plan_text('root.plan');
+SELECT min("from"), max("to") FROM yquota.reservation_plan_text('root.plan', '2026-03-02 00:20:00.000123+00');
+SELECT min("from"), max("to") FROM yquota.reservation_plan_text('root.plan', "to" => '2026-03-02 00:20:00.000123+00');
+SELECT yquota.set_clock('2026-03-02 00:00:00.000123+00');
 
 -- Averages of each line, and the most at an instant.
 SELECT pg_temp.reserve(10001, 'ann', '2026-03-02 00:00+00', 12, 50, 'night'), pg_temp.reserve(10002, 'bob', '2026-03-02 06:00+00', 3, 30), pg_temp.reserve(10003, 'cid', '2026-03-02 18:00+00', 3, 20, 'often', '12 hours');

@@ -36,7 +36,8 @@ yq_reservation_time(TimestampTz time, const char *name)
 	if ((time + EPOCH_DIFFERENCE) % MILLISECOND != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s of a reservation must be in whole milliseconds", name)));
+				 errmsg("%s of a reservation must be in whole milliseconds", name),
+				 errhint("date_trunc('milliseconds', ...) cuts off the rest.")));
 	return (time + EPOCH_DIFFERENCE) / MILLISECOND;
 }
 
@@ -64,7 +65,8 @@ yq_reservation_duration(const Interval *interval, const char *name)
 	if (microseconds % MILLISECOND != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s of a reservation must be in whole milliseconds", name)));
+				 errmsg("%s of a reservation must be in whole milliseconds", name),
+				 errhint("date_trunc('milliseconds', ...) cuts off the rest.")));
 	return microseconds / MILLISECOND;
 }
 
