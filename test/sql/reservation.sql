@@ -159,6 +159,8 @@ SELECT accepted, accepted_at FROM yquota.submit_reservation('reservation_9223372
 SELECT accepted FROM yquota.submit_reservation('reservation_0_0', 'root.plan', 'alice', ARRAY[NULL], 'p', pg_temp.noon(pg_temp.gang(1)), dry_run => true);
 SELECT yquota.submit_reservation('reservation_1_0002', 'root.plan', '', '{}', 'p', pg_temp.noon(pg_temp.gang(1)));
 SELECT yquota.submit_reservation('reservation_1_0002', 'root.plan', 'alice', '{}', NULL, pg_temp.noon(pg_temp.gang(1)));
+SELECT yquota.submit_reservation('reservation_1_0002', 'root.plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(1)), dry_run => NULL);
+SELECT yquota.update_reservation('reservation_1_0001', 'alice', '{}', pg_temp.noon(pg_temp.gang(1)), dry_run => NULL);
 
 -- Of several errors the first is that of Hadoop: the id, the queue, the plan, the definition, and its rules one after the other.
 SELECT yquota.submit_reservation(NULL, NULL, NULL, NULL, NULL, NULL);

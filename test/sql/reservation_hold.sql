@@ -115,6 +115,12 @@ SELECT problem, subject FROM yquota.verify();
 ROLLBACK;
 SELECT yquota.set_clock('2026-03-02 14:06+00');
 
+-- A quote does not depend on which ids are taken.
+BEGIN;
+SELECT accepted FROM yquota.submit_reservation('reservation_0_9223372036854775807', 'root.plan', 'bob', '{}', 'web', pg_temp.contract('16:00', '16:10', 1));
+SELECT accepted, cost FROM yquota.price_quote(pg_temp.contract('16:00', '16:10', 1), 'root.plan', 'ann', '{}', 'web');
+ROLLBACK;
+
 -- Members ask for quotes of their projects.
 CREATE ROLE yquota_test_quoting;
 SELECT yquota.grant_member('yquota_test_quoting', 'web');

@@ -255,13 +255,22 @@ load_plan(const Change *change, int64 deadline)
 	return plan;
 }
 
+/* Numbers of stored ids are not negative. */
+static YqReservationId
+id_in_plan(const Change *change)
+{
+	static const YqReservationId unnamed = {-1, -1};
+
+	return strcmp(change->call->id, YQ_UNNAMED_RESERVATION) == 0 ? unnamed : yq_reservation_id_parse(change->call->id);
+}
+
 static YqPlanFailure
 place_in(const Change *change, YqPlan *plan, const char *username, YqPlanReservation **reservation)
 {
 	YqReservationAgent agent = {.aligns = change->settings.aligns,.favors_early = change->settings.favors_early,
 	.smoothness = change->settings.smoothness};
 
-	return yq_reservation_agent_place(&agent, plan, yq_reservation_id_parse(change->call->id), username, change->definition,
+	return yq_reservation_agent_place(&agent, plan, id_in_plan(change), username, change->definition,
 									  change->now_in_ms, reservation);
 }
 
@@ -367,7 +376,7 @@ would_be_accepted(const YqReservationDefinition *definition, void *argument)
 	Trial	   *trial = argument;
 	Change		change = *trial->change;
 	MemoryContext caller = MemoryContextSwitchTo(trial->context);
-	YqPlanReservation *old = yq_plan_find(trial->plan, yq_reservation_id_parse(change.call->id));
+	YqPlanReservation *old = yq_plan_find(trial->plan, id_in_plan(&change));
 	YqPlanReservation *reservation;
 	bool		is_accepted;
 

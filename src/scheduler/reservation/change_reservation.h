@@ -19,10 +19,13 @@
 
 #include "scheduler/reservation/reservation_definition.h"
 
+/* The id, in a dry run, of a definition that is only looked at: no reservation has it. */
+#define YQ_UNNAMED_RESERVATION ""
+
 /* What a user asks for. */
 typedef struct YqReservationCall
 {
-	const char *id;				/* as yq_reservation_id_text() writes it */
+	const char *id;				/* as yq_reservation_id_text() writes it, or YQ_UNNAMED_RESERVATION */
 	const char *queue;			/* submissions only, as the next one */
 	const char *project;		/* NULL in a dry run: any */
 	YqSubject	subject;

@@ -127,15 +127,6 @@ check_request(const YqPlan *plan, const YqReservationRequest *request)
 	return YQ_PLAN_ACCEPTED;
 }
 
-static int
-compare_times(const void *a, const void *b)
-{
-	int64		time_a = *(const int64 *) a;
-	int64		time_b = *(const int64 *) b;
-
-	return time_a < time_b ? -1 : time_a > time_b;
-}
-
 /* Do places touch each other?  Then all times but two are ends of an even number of them. */
 static bool
 is_one_block(const YqCalculator *calculator, const YqStagePlaces *places)
@@ -151,7 +142,7 @@ is_one_block(const YqCalculator *calculator, const YqStagePlaces *places)
 		times[count++] = places->intervals[i].start;
 		times[count++] = places->intervals[i].end;
 	}
-	qsort(times, count, sizeof(int64), compare_times);
+	qsort(times, count, sizeof(int64), yq_times_compare);
 	for (int i = 0; i < count;)
 	{
 		int			first = i;

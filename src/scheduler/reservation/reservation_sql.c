@@ -30,9 +30,6 @@ PG_FUNCTION_INFO_V1(yq_sql_reservation_occurs);
 PG_FUNCTION_INFO_V1(yq_sql_submit_reservation);
 PG_FUNCTION_INFO_V1(yq_sql_update_reservation);
 
-/* Of a definition that is only looked at. */
-#define UNNAMED_RESERVATION "reservation_0_9223372036854775807"
-
 /* As the columns of yquota.reservation_definition allow. */
 #define NAME_MAX_BYTES 255
 
@@ -68,9 +65,10 @@ definition_argument(FunctionCallInfo fcinfo, int argument)
 }
 
 static bool
-flag_argument(FunctionCallInfo fcinfo, int argument)
+dry_run_argument(FunctionCallInfo fcinfo, int argument)
 {
-	return !PG_ARGISNULL(argument) && PG_GETARG_BOOL(argument);
+	yq_require_value(PG_ARGISNULL(argument), "dry_run");
+	return PG_GETARG_BOOL(argument);
 }
 
 static void
@@ -138,7 +136,7 @@ yq_sql_submit_reservation(PG_FUNCTION_ARGS)
 		.subject = subject_argument(fcinfo, 2, 3),
 		.project = text_to_cstring(yq_required_text(fcinfo, 4, "project")),
 		.definition = definition_argument(fcinfo, 5),
-		.is_dry_run = flag_argument(fcinfo, 6)
+		.is_dry_run = dry_run_argument(fcinfo, 6)
 	};
 	YqReservationAnswer answer = yq_reservation_submit(&call);
 
@@ -150,7 +148,7 @@ Datum
 yq_sql_place_reservation(PG_FUNCTION_ARGS)
 {
 	YqReservationCall call = {
-		.id = UNNAMED_RESERVATION,
+		.id = YQ_UNNAMED_RESERVATION,
 		.queue = text_to_cstring(yq_required_text(fcinfo, 0, "queue")),
 		.subject = subject_argument(fcinfo, 1, 2),
 		.project = PG_ARGISNULL(3) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(3)),
@@ -170,7 +168,7 @@ yq_sql_update_reservation(PG_FUNCTION_ARGS)
 		.id = id_argument(fcinfo, 0),
 		.subject = subject_argument(fcinfo, 1, 2),
 		.definition = definition_argument(fcinfo, 3),
-		.is_dry_run = flag_argument(fcinfo, 4)
+		.is_dry_run = dry_run_argument(fcinfo, 4)
 	};
 	YqReservationAnswer answer = yq_reservation_update(&call);
 
@@ -273,15 +271,6 @@ typedef struct Report
 	int			time_count;
 } Report;
 
-static int
-compare_times(const void *a, const void *b)
-{
-	int64		time_a = *(const int64 *) a;
-	int64		time_b = *(const int64 *) b;
-
-	return time_a < time_b ? -1 : time_a > time_b;
-}
-
 /* As members of an object are sorted: these are then found to be in order, interval after interval. */
 static int
 compare_users(const ListCell *a, const ListCell *b)
@@ -342,7 +331,7 @@ find_times(Report *report, int64 start, int64 end)
 				report->times[count++] = function->times[i];
 		}
 	}
-	qsort(report->times, count, sizeof(int64), compare_times);
+	qsort(report->times, count, sizeof(int64), yq_times_compare);
 	for (int i = 0; i < count; i++)
 	{
 		if (i == 0 || report->times[i] != report->times[i - 1])

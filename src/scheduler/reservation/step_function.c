@@ -12,6 +12,15 @@
 
 static const int64 none[YQ_MAX_RESOURCE_TYPES];
 
+int
+yq_times_compare(const void *a, const void *b)
+{
+	int64		first = *(const int64 *) a;
+	int64		second = *(const int64 *) b;
+
+	return first < second ? -1 : first > second;
+}
+
 /* -- making, and steps one by one -------------------------------------------- */
 
 YqStepFunction *

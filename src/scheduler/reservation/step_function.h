@@ -122,6 +122,9 @@ extern void yq_steps_put(YqStepFunction *function, int64 time, const int64 *amou
 /* Put zero in the place of amounts that are less. */
 extern void yq_steps_cut_below_zero(YqStepFunction *function);
 
+/* Of two times (int64), for qsort(). */
+extern int	yq_times_compare(const void *a, const void *b);
+
 /* Move all steps by so many milliseconds; the ends of time stay where they are. */
 extern void yq_steps_shift(YqStepFunction *function, int64 delta);
 
