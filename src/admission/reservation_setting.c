@@ -23,6 +23,15 @@
 
 #define PREFIX "yarn.resourcemanager.reservation-system."
 
+/* Of a step, a period and a window: sums of them with any time must fit. */
+#define MOST_MILLISECONDS "3153600000000"
+
+/* What is in force where none, or nothing above 0, is set. */
+#define STEP_IN_FORCE \
+	"CASE WHEN s.reservation_system_planfollower_time_step > 0 THEN s.reservation_system_planfollower_time_step ELSE 1000 END"
+#define LARGEST_PERIOD_IN_FORCE \
+	"CASE WHEN s.reservation_system_max_periodicity > 0 THEN s.reservation_system_max_periodicity ELSE 86400000 END"
+
 /* Of a class: the name without its package. */
 #define LAST_NAME(column) "substring(" column " FROM '[^.]*$')"
 
@@ -104,8 +113,8 @@ yq_reservation_settings(const char *queue)
 	static YqSavedPlan look_up = {
 		.command = "SELECT coalesce(s.reservation_system_enable, false), "
 		"coalesce(s.acl_enable AND s.reservation_acl_enable, false), "
-		"CASE WHEN s.reservation_system_planfollower_time_step > 0 THEN s.reservation_system_planfollower_time_step ELSE 1000 END, "
-		"CASE WHEN s.reservation_system_max_periodicity > 0 THEN s.reservation_system_max_periodicity ELSE 86400000 END, "
+		STEP_IN_FORCE ", "
+		LARGEST_PERIOD_IN_FORCE ", "
 		"coalesce(s.reservation_system_smoothness_factor, 10), coalesce(s.reservation_system_favor_early_allocation, true), "
 		"coalesce(s.reservation_wraps_periods, false), coalesce(s.reservation_repeats_allocation, false), "
 		"coalesce(s.reservation_plans_around_overcommitment, false), coalesce(s.reservation_reads_fractions, false), "
@@ -174,8 +183,8 @@ add_findings(List *findings, YqSavedPlan *statement, Datum *values, YqSettingTes
 	return findings;
 }
 
-List *
-yq_reservation_validate(List *violations)
+static List *
+add_unknown_classes(List *violations)
 {
 	static YqSavedPlan find_unknown = {
 		.command = "SELECT c.queue, c.property, c.class, 'the class is not known; it is ' || c.known FROM ("
@@ -191,6 +200,43 @@ yq_reservation_validate(List *violations)
 	};
 
 	return add_findings(violations, &find_unknown, NULL, NULL);
+}
+
+static List *
+add_long_times(List *violations)
+{
+	static YqSavedPlan find_long = {
+		.command = "SELECT v.queue, v.property, v.milliseconds::text, 'it may be " MOST_MILLISECONDS " milliseconds, 36500 days, at most' FROM ("
+		"SELECT q.path AS queue, 1 AS place, 'reservation-window' AS property, q.reservation_window AS milliseconds FROM yquota.queue AS q WHERE q.reservable "
+		"UNION ALL SELECT NULL, p.place, p.property, p.milliseconds FROM yquota.scheduler_setting AS s CROSS JOIN LATERAL (VALUES "
+		"(1, '" PREFIX "planfollower.time-step', s.reservation_system_planfollower_time_step), "
+		"(2, '" PREFIX "max-periodicity', s.reservation_system_max_periodicity)) AS p (place, property, milliseconds)) AS v "
+		"WHERE v.milliseconds > " MOST_MILLISECONDS " ORDER BY v.queue, v.place"
+	};
+
+	return add_findings(violations, &find_long, NULL, NULL);
+}
+
+/* A plan counts what repeats in whole periods: it would lose sight of a reservation. */
+static List *
+add_broken_recurrence(List *violations)
+{
+	static YqSavedPlan find_broken = {
+		.command = "SELECT NULL, '" PREFIX "max-periodicity', e.milliseconds::text, "
+		"format('the recurrence of %s, %s, does not divide it; delete or update the reservation first', d.reservation_id, d.recurrence) "
+		"FROM (SELECT) AS one LEFT JOIN yquota.scheduler_setting AS s ON true "
+		"CROSS JOIN LATERAL (SELECT " LARGEST_PERIOD_IN_FORCE ") AS e (milliseconds) "
+		"JOIN yquota.reservation_definition AS d ON e.milliseconds::numeric * 1000 % yquota_internal.microseconds(d.recurrence) <> 0 "
+		"WHERE d.ended_at IS NULL AND d.recurrence IS NOT NULL ORDER BY d.reservation_id LIMIT 1"
+	};
+
+	return add_findings(violations, &find_broken, NULL, NULL);
+}
+
+List *
+yq_reservation_validate(List *violations)
+{
+	return add_broken_recurrence(add_long_times(add_unknown_classes(violations)));
 }
 
 /* About a share of a plan that a user may have (S12). */
@@ -223,8 +269,8 @@ yq_reservation_advise(List *findings, YqSettingTest is_wanted)
 	static YqSavedPlan find_unwise = {
 		.command = "SELECT NULL, p.property, p.value, p.advice, p.setting "
 		"FROM yquota.scheduler_setting AS s CROSS JOIN LATERAL (SELECT "
-		"CASE WHEN s.reservation_system_planfollower_time_step > 0 THEN s.reservation_system_planfollower_time_step ELSE 1000 END, "
-		"CASE WHEN s.reservation_system_max_periodicity > 0 THEN s.reservation_system_max_periodicity ELSE 86400000 END) AS e (step, period) "
+		STEP_IN_FORCE ", "
+		LARGEST_PERIOD_IN_FORCE ") AS e (step, period) "
 		"CROSS JOIN LATERAL (VALUES "
 		"(1, 'reservation_system_planfollower_time_step', '" PREFIX "planfollower.time-step', s.reservation_system_planfollower_time_step::text, "
 		"CASE WHEN s.reservation_system_planfollower_time_step <= 0 THEN 'the step is 1000 milliseconds all the same' "

@@ -43,7 +43,10 @@ typedef struct YqReservationSettings
 /* As committed and as changed by this transaction; "queue" is the path of a plan. */
 extern YqReservationSettings yq_reservation_settings(const char *queue);
 
-/* Add classes that are not known, of plans and of the scheduler. */
+/*
+ * Add classes that are not known, of plans and of the scheduler, times that are too long, and a
+ * largest period that the recurrence of an accepted reservation does not divide.
+ */
 extern List *yq_reservation_validate(List *violations);
 
 /* Add advice about values of a plan that mean something else than they seem to. */

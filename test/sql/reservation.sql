@@ -318,6 +318,19 @@ UPDATE yquota.queue SET reservation_agent = 'org.example.LuckyAgent' WHERE path 
 UPDATE yquota.queue SET reservation_policy = 'LuckyPolicy' WHERE path = 'root.plan';
 UPDATE yquota.queue SET reservation_planner = 'LuckyPlanner' WHERE path = 'root.plan';
 UPDATE yquota.scheduler_setting SET reservation_system_plan_follower = 'FairSchedulerPlanFollower';
+-- so are times with which sums would not fit
+UPDATE yquota.queue SET reservation_window = 9223372036854775807 WHERE path = 'root.plan';
+UPDATE yquota.scheduler_setting SET reservation_system_planfollower_time_step = 3153600000001;
+UPDATE yquota.scheduler_setting SET reservation_system_max_periodicity = 3153600000001;
+BEGIN;
+UPDATE yquota.queue SET reservation_window = 3153600000000, reservation_enforcement_window = 9223372036854775807 WHERE path = 'root.plan';
+UPDATE yquota.scheduler_setting SET reservation_system_planfollower_time_step = 3153600000000, reservation_system_max_periodicity = 3153600000000;
+SET CONSTRAINTS ALL IMMEDIATE;
+SELECT pg_temp.try(pg_temp.noon(pg_temp.gang(1)));
+SELECT count(*) FROM yquota.follow_plans();
+SELECT yquota_internal.watch_plans(yquota.clock());
+SELECT yquota.remove_ended_reservations('2026-03-01 10:00+00');
+ROLLBACK;
 UPDATE yquota.queue SET reservation_agent = NULL, reservation_policy = NULL WHERE path = 'root.plan';
 
 -- An update takes the place of the old version, which stays as history; the same update again decides nothing.
@@ -343,6 +356,10 @@ SELECT accepted, "from", "to" FROM yquota.update_reservation('reservation_1_0003
 SELECT "from", "to", allocation FROM yquota.reservation_allocation WHERE reservation_id = 'reservation_1_0003' AND version = 2 ORDER BY "from";
 SELECT "from", "to", committed FROM yquota.plan_allocation('root.plan', '2026-03-02 12:00+00', '2026-03-03 12:00+00');
 UPDATE yquota.scheduler_setting SET reservation_wraps_periods = NULL;
+-- a largest period that its recurrence does not divide would hide it from the plan
+UPDATE yquota.scheduler_setting SET reservation_system_max_periodicity = 21600000;
+UPDATE yquota.scheduler_setting SET reservation_system_max_periodicity = 129600000;
+UPDATE yquota.scheduler_setting SET reservation_system_max_periodicity = NULL;
 SELECT yquota.plan_allocation('root.plan', NULL, '2026-03-04 12:00+00');
 SELECT yquota.plan_allocation('root.plan', '2026-03-04 12:00+00', '2026-03-02 12:00+00');
 SELECT yquota.plan_allocation('root.plan', '2026-03-02 12:00+00', '9026-03-02 12:00+00');
