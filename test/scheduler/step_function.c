@@ -1,8 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * step_function.c
- *	  Step functions of plans as SQL functions, for test/t/step_functions.pl: no function of
- *	  yquota shows them.
+ *	  Step functions of plans, and what agents read in them, as SQL functions, for
+ *	  test/t/step_functions.pl: no function of yquota shows them.
+ *
+ * Agents keep the cost of a window and the look for gaps to themselves, so that this file has
+ * their sources in it.
  *
  * A function is written as its steps, time:memory,cores or time:- for an undefined one; a periodic
  * one begins with its period, as in "20| 0:10,10 5:7,7".
@@ -13,7 +16,8 @@
 
 #include "fmgr.h"
 #include "lib/stringinfo.h"
-#include "scheduler/reservation/step_function.h"
+#include "scheduler/reservation/aligned_allocator.c"
+#include "scheduler/reservation/reservation_agent.c"
 #include "utils/array.h"
 #include "utils/builtins.h"
 
@@ -23,6 +27,9 @@ PG_FUNCTION_INFO_V1(merge_steps);
 PG_FUNCTION_INFO_V1(change_steps);
 PG_FUNCTION_INFO_V1(value_of_steps);
 PG_FUNCTION_INFO_V1(intervals_of_steps);
+PG_FUNCTION_INFO_V1(range_of_steps);
+PG_FUNCTION_INFO_V1(window_of_steps);
+PG_FUNCTION_INFO_V1(steps_have_gap);
 
 static YqCalculator calculator = {.types = 2};
 
@@ -90,6 +97,12 @@ read_steps(const char *text)
 	return steps;
 }
 
+static YqStepFunction *
+steps_argument(FunctionCallInfo fcinfo, int argument)
+{
+	return read_steps(text_to_cstring(PG_GETARG_TEXT_PP(argument)));
+}
+
 static void
 append_amounts(StringInfo text, const int64 *amounts)
 {
@@ -139,7 +152,7 @@ merge_steps(PG_FUNCTION_ARGS)
 	YqStepFunction *merged;
 
 	calculator.is_dominant = PG_GETARG_BOOL(5);
-	merged = yq_steps_merge(cluster, read_steps(text_to_cstring(PG_GETARG_TEXT_PP(0))), read_steps(text_to_cstring(PG_GETARG_TEXT_PP(1))),
+	merged = yq_steps_merge(cluster, steps_argument(fcinfo, 0), steps_argument(fcinfo, 1),
 							read_operator(text_to_cstring(PG_GETARG_TEXT_PP(2))), PG_GETARG_INT64(3), PG_GETARG_INT64(4));
 	if (merged == NULL)
 		PG_RETURN_NULL();
@@ -150,7 +163,7 @@ merge_steps(PG_FUNCTION_ARGS)
 Datum
 change_steps(PG_FUNCTION_ARGS)
 {
-	YqStepFunction *steps = read_steps(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	YqStepFunction *steps = steps_argument(fcinfo, 0);
 	const char *changes = text_to_cstring(PG_GETARG_TEXT_PP(1));
 
 	for (skip_blanks(&changes); *changes != '\0'; skip_blanks(&changes))
@@ -177,7 +190,7 @@ value_of_steps(PG_FUNCTION_ARGS)
 	int64		amounts[YQ_MAX_RESOURCE_TYPES];
 	StringInfoData written;
 
-	yq_steps_at(read_steps(text_to_cstring(PG_GETARG_TEXT_PP(0))), PG_GETARG_INT64(1), amounts);
+	yq_steps_at(steps_argument(fcinfo, 0), PG_GETARG_INT64(1), amounts);
 	initStringInfo(&written);
 	append_amounts(&written, amounts);
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(written.data, written.len));
@@ -188,7 +201,7 @@ Datum
 intervals_of_steps(PG_FUNCTION_ARGS)
 {
 	YqTimeInterval *intervals;
-	int			count = yq_steps_intervals(read_steps(text_to_cstring(PG_GETARG_TEXT_PP(0))), &intervals);
+	int			count = yq_steps_intervals(steps_argument(fcinfo, 0), &intervals);
 	StringInfoData written;
 
 	initStringInfo(&written);
@@ -198,4 +211,53 @@ intervals_of_steps(PG_FUNCTION_ARGS)
 		append_amounts(&written, intervals[i].amounts);
 	}
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(written.data, written.len));
+}
+
+/* range_of_steps(steps text, from bigint, to bigint) */
+Datum
+range_of_steps(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_TEXT_P(write_steps(yq_steps_range(steps_argument(fcinfo, 0), PG_GETARG_INT64(1), PG_GETARG_INT64(2))));
+}
+
+/* Of the agents, in a plan of 100 GB whose step is 1. */
+static YqPlacement
+make_placement(YqReservationAgent *agent, YqPlan *plan)
+{
+	*plan = (YqPlan) {.calculator = &calculator,.capacity = {102400, 100},.step = 1};
+	calculator.is_dominant = false;
+	return (YqPlacement) {.agent = agent,.plan = plan};
+}
+
+/* window_of_steps(net text, load text, changes text, from bigint, to bigint): how many gangs of 1 GB fit, and the cost */
+Datum
+window_of_steps(PG_FUNCTION_ARGS)
+{
+	YqReservationAgent agent = {.favors_early = true};
+	YqPlan		plan;
+	YqPlacement placement = make_placement(&agent, &plan);
+	Search		search = {.placement = &placement,.duration = PG_GETARG_INT64(4) - PG_GETARG_INT64(3),
+	.net = steps_argument(fcinfo, 0),.gang = {1024, 1}};
+	Window	   *window = make_window(&search, PG_GETARG_INT64(3));
+
+	placement.load = steps_argument(fcinfo, 1);
+	placement.changes = steps_argument(fcinfo, 2);
+	if (!find_room(&search, window))
+		PG_RETURN_NULL();
+	find_cost(&search, window);
+	PG_RETURN_TEXT_P(cstring_to_text(psprintf(INT64_FORMAT " %.2f", window->room, window->cost)));
+}
+
+/* steps_have_gap(result text, request text, favors_early boolean): is there one in the request, or between it and the result? */
+Datum
+steps_have_gap(PG_FUNCTION_ARGS)
+{
+	YqReservationAgent agent = {.favors_early = PG_GETARG_BOOL(2)};
+	YqPlan		plan;
+	YqPlacement placement = make_placement(&agent, &plan);
+	YqStagePlaces places;
+
+	placement.result = steps_argument(fcinfo, 0);
+	places.count = yq_steps_intervals(steps_argument(fcinfo, 1), &places.intervals);
+	PG_RETURN_BOOL(has_gap(&placement, &places));
 }

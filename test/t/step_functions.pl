@@ -1,6 +1,6 @@
 # What plans compute with is what Hadoop 3.4.1's plans compute with: step functions of time
 # (RLESparseResourceAllocation), by the names of the vectors (L) that its own tests assert, and merges of random ones
-# in test/scheduler/step_function.jsonl.
+# in test/scheduler/step_function.jsonl; and what its agents make of them: the cost of a window, and gaps.
 #
 # Each line of the file is two functions, an operator, a range, the calculator and the cluster, with
 # the merge that Hadoop made of them or the class of its error.  Steps are [time, memory, cores], of an undefined one
@@ -20,7 +20,9 @@ use Test::More;
 my $library = PostgreSQL::Test::Utils::tempdir() . '/step_function.so';
 my ($compiler, $flags, $headers) = map { my $option = $_; my $said = `$ENV{PG_CONFIG} $option`; chomp $said; $said } qw(--cc --cflags --includedir-server);
 my $command = "$compiler $flags -fPIC -shared -Wl,-Bsymbolic -D_GNU_SOURCE -Isrc -I$headers -o $library"
-  . ' test/scheduler/step_function.c src/scheduler/reservation/step_function.c src/queues/calculator.c -lm';
+  . join('', map { " $_.c" } qw(test/scheduler/step_function src/queues/calculator src/base/bytes_table),
+	map { "src/scheduler/reservation/$_" } qw(step_function plan sharing_policy greedy_allocator))
+  . ' -lm';
 is(system($command), 0, 'step functions compile without the extension') or BAIL_OUT($command);
 chmod 0755, $library;
 
@@ -32,6 +34,9 @@ CREATE FUNCTION merge_steps(text, text, text, bigint, bigint, boolean, bigint, b
 CREATE FUNCTION change_steps(text, text) RETURNS text LANGUAGE c STRICT AS '$library';
 CREATE FUNCTION value_of_steps(text, bigint) RETURNS text LANGUAGE c STRICT AS '$library';
 CREATE FUNCTION intervals_of_steps(text) RETURNS text LANGUAGE c STRICT AS '$library';
+CREATE FUNCTION range_of_steps(text, bigint, bigint) RETURNS text LANGUAGE c STRICT AS '$library';
+CREATE FUNCTION window_of_steps(text, text, text, bigint, bigint) RETURNS text LANGUAGE c STRICT AS '$library';
+CREATE FUNCTION steps_have_gap(text, text, boolean) RETURNS boolean LANGUAGE c STRICT AS '$library';
 SQL
 
 # -- vectors ----------------------------------------------------------------------------
@@ -89,10 +94,67 @@ add_values('L12, removed', "change_steps($overlapping, '-9-13:100,100')", 9 => -
 add_case('L13', "change_steps('', '+0-9223372036854775807:0,0')", '');
 add_case('L14', q(intervals_of_steps(change_steps('', '+101-102:5,5 +102-103:10,10 +103-104:10,10 +104-105:5,5 +106-107:5,5'))),
 	full('[101,102)=5 [102,104)=10 [104,105)=5 [105,106)=0 [106,107)=5'));
+# The greatest value at a time and each period after it, up to the last step, and the least one in a range: no plan needs them.
+sub add_greatest
+{
+	my ($name, $steps, $last, $tick, $period, $expected) = @_;
+
+	add_case("$name from $tick by $period",
+		"(SELECT coalesce(max(split_part(value_of_steps('$steps', t), ',', 1)::bigint), 0)::text FROM generate_series($tick, $last, $period) AS t)", $expected);
+	return;
+}
+
+sub add_least
+{
+	my ($name, $steps, $from, $to, $expected) = @_;
+
+	add_case("$name in $from to $to", "(SELECT min(value[1]::bigint)::text FROM regexp_matches(range_of_steps('$steps', $from, $to), ':(-?\\d+),', 'g') AS value)", $expected);
+	return;
+}
+
+my @eight = map { "$_->[0]:$_->[1]" } ([ 0, 2 ], [ 1, 5 ], [ 2, 7 ], [ 3, 10 ], [ 4, 3 ], [ 5, 4 ], [ 6, 6 ], [ 7, 8 ]);
+my @seventh_is_0 = (@eight[ 0 .. 5 ], '6:0', '7:8');
+add_greatest('L15', steps(0, @eight), 7, @$_) foreach [ 0, 1, 10 ], [ 0, 2, 7 ], [ 0, 3, 10 ], [ 0, 4, 3 ], [ 0, 5, 4 ], [ 7, 5, 8 ], [ 10, 3, 0 ];
+add_least('L16', steps(0, @seventh_is_0), @$_) foreach [ 1, 3, 5 ], [ 2, 5, 3 ], [ 1, 7, 0 ];
+# of a periodic one within the period that it begins in
+add_greatest('L18', steps(8, @eight), 8 * int($_->[0] / 8) + 7, @$_) foreach [ 0, 1, 10 ], [ 8, 2, 7 ], [ 16, 3, 10 ], [ 17, 4, 5 ], [ 32, 5, 4 ];
 add_values('L17', q(') . steps(20, qw(0:10 5:7 10:5 15:2 19:0)) . q('), 10 => 5, 20 => 10, 27 => 7, 50 => 5);
 my $repeated = sprintf q(merge_steps('%s', '%s', 'add', 2, 25, false, 102400, 100)), steps(10, qw(1:2 2:5 3:0)), steps(0, qw(12:10 13:10 14:0));
 add_values('L19', $repeated, 2 => 5, 3 => 0, 11 => 2, 12 => 15, 13 => 10, 14 => 0, 21 => 2, 22 => 5, 23 => 0);
 add_values('L20', sprintf(q(change_steps('%s', '+5-10:8,8')), steps(10, qw(1:2 2:5 3:0))), 5 => 8, 9 => 8, 10 => 0, 0 => 0);
+
+# -- agents -----------------------------------------------------------------------------
+
+sub gigabytes { my (@steps) = @_; return join ' ', map { my ($time, $gb) = split /:/; "$time:" . 1024 * $gb . ",$gb" } @steps; }
+
+sub add_window
+{
+	my ($from, $to, $room, $cost) = @_;
+
+	add_case("window [$from,$to)", sprintf(q(window_of_steps('%s', '%s', '%s', %d, %d)), gigabytes(qw(10:4 20:8 30:4 40:0)), gigabytes(qw(20:5 30:0)), gigabytes(qw(25:1 35:0)), $from, $to),
+		"$room $cost");
+	return;
+}
+
+sub add_gap
+{
+	my ($name, $result, $request, $is_early, $has_gap) = @_;
+
+	add_case("gap: $name", sprintf(q(steps_have_gap('%s', '%s', %s)::text), full($result), full($request), $is_early ? 'true' : 'false'), $has_gap ? 'true' : 'false');
+	return;
+}
+
+add_window(@$_) foreach [ 10, 30, 4, '0.55' ], [ 10, 31, 3, '0.56' ], [ 15, 30, 4, '0.55' ], [ 15, 31, 3, '0.56' ], [ 22, 23, 8, '0.05' ], [ 39, 41, 0, '0.00' ];
+foreach my $is_early (1, 0)
+{
+	my ($side, $far, $near, $hole) =
+	  $is_early ? ('left', '10:5 12:0', '10:5 15:0', '15:5 16:0 17:5 18:0') : ('right', '18:5 20:0', '17:5 20:0', '14:5 15:0 16:5 17:0');
+
+	add_gap("$side, none before", '', '15:5 17:0', $is_early, 0);
+	add_gap("$side, apart", $far, '15:5 17:0', $is_early, 1);
+	add_gap("$side, touching", $near, '15:5 17:0', $is_early, 0);
+	add_gap("$side, hole", $near, $hole, $is_early, 1);
+}
 
 # -- records ----------------------------------------------------------------------------
 
