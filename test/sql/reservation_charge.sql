@@ -185,6 +185,10 @@ SELECT yquota_internal.book_reservations();
 SELECT yquota.remove_ended_reservations('infinity');
 SELECT * FROM yquota.verify();
 
+-- An id of which there are charges stays in use, when its rows are gone.
+SELECT count(*) FROM yquota.reservation_definition WHERE reservation_id = 'reservation_1_0008';
+SELECT pg_temp.reserve(8, 'web', yquota.reservation_contract('2026-03-04 11:00+00', '2026-03-04 11:10+00', ARRAY[yquota.reservation_request('[memory-mb=1024,vcores=1]', 1, '10 min', 1)], 'ALL'));
+
 -- The proof finds what is wrong.
 BEGIN;
 UPDATE yquota.reservation_charge SET amount = amount + 1 WHERE reservation_id = 'reservation_1_0008';

@@ -491,6 +491,15 @@ is_repeated(const Change *change)
 		strcmp(recorded->queue, change->queue->path) == 0;
 }
 
+pg_noreturn static void
+refuse_id(const char *id)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DUPLICATE_OBJECT),
+			 errmsg("reservation \"%s\" exists already", id),
+			 errhint("yquota.new_reservation_id() makes another id.")));
+}
+
 static YqReservationAnswer
 decide_submission(Change *change)
 {
@@ -503,12 +512,12 @@ decide_submission(Change *change)
 	if (change->recorded != NULL)
 	{
 		if (!is_repeated(change))
-			ereport(ERROR,
-					(errcode(ERRCODE_DUPLICATE_OBJECT),
-					 errmsg("reservation \"%s\" exists already", call->id),
-					 errhint("yquota.new_reservation_id() makes another id.")));
+			refuse_id(call->id);
 		return recorded_answer(change);
 	}
+	/* charges tell of a reservation by its id, also when its rows have been removed */
+	if (yq_reservation_has_charges(call->id))
+		refuse_id(call->id);
 	change->access = yq_reservation_check_access(change->hierarchy, &change->settings, change->queue->path, YQ_SUBMIT_RESERVATIONS,
 												 &call->subject);
 	verdict = check_definition(change);

@@ -107,6 +107,18 @@ yq_reservation_find(const char *id, const HeapTupleHeader definition)
 	return recorded;
 }
 
+bool
+yq_reservation_has_charges(const char *id)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT FROM yquota.reservation_charge AS c WHERE c.reservation_id = $1 LIMIT 1",
+		.types = {"text"}
+	};
+	Datum		values[] = {CStringGetTextDatum(id)};
+
+	return yq_saved_plan_execute(&look_up, values, NULL) > 0;
+}
+
 void
 yq_reservation_check_project(const char *project)
 {

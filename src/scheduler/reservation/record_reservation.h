@@ -37,6 +37,9 @@ typedef struct YqRecordedReservation
 /* The reservation with an id, palloc'd, or NULL; "definition" is a value of yquota.reservation_contract, or NULL. */
 extern YqRecordedReservation *yq_reservation_find(const char *id, const HeapTupleHeader definition);
 
+/* Is there a charge of a reservation with that id, which may have been forgotten? */
+extern bool yq_reservation_has_charges(const char *id);
+
 /* Does the project exist?  If not, ERRCODE_FOREIGN_KEY_VIOLATION. */
 extern void yq_reservation_check_project(const char *project);
 
