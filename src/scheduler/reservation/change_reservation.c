@@ -161,17 +161,17 @@ check_system(const Change *change)
 
 /* -- what a failure says ----------------------------------------------------------------- */
 
-/* With its figures. */
+/* With its figures; "or" is what else the reason may be. */
 static YqReservationVerdict
-refuse_by_share(const Change *change, const YqPlan *plan, const char *decided_by, const char *what, float4 share)
+refuse_by_share(const Change *change, const YqPlan *plan, const char *decided_by, const char *or, const char *when, float4 share)
 {
 	int64	   *maximum = yq_hierarchy_amounts(change->hierarchy);
 	YqReservationVerdict verdict;
 
 	yq_amounts_multiply(plan->calculator, maximum, plan->capacity, share);
-	verdict = yq_reservation_refuse(decided_by, psprintf("user \"%s\" would have more than %s of the plan %s",
-														 change->call->subject.username,
-														 yq_amounts_text(change->hierarchy, maximum), what));
+	verdict = yq_reservation_refuse(decided_by, psprintf("%suser \"%s\" would have more than %s of the plan %s",
+														 or, change->call->subject.username,
+														 yq_amounts_text(change->hierarchy, maximum), when));
 	verdict.maximum = maximum;
 	return verdict;
 }
@@ -223,11 +223,13 @@ verdict_of(const Change *change, const YqPlan *plan, YqPlanFailure failure)
 		case YQ_PLAN_OVERCOMMITTED:
 			return yq_reservation_refuse("overcommitted", "the plan has promised more than it has between arrival and deadline");
 		case YQ_PLAN_CAPACITY:
-			return yq_reservation_refuse("capacity", "the plan has less left than the requests take");
+			return yq_reservation_refuse("capacity", "at the place found the plan has too little left");
 		case YQ_PLAN_INSTANTANEOUS:
-			return refuse_by_share(change, plan, "instantaneous_max_capacity", "at an instant", plan->instantaneous_share);
+			/* CapacityOverTimePolicy does not tell the two apart */
+			return refuse_by_share(change, plan, "instantaneous_max_capacity", "at the place found the plan has too little left, or ",
+								   "at an instant", plan->instantaneous_share);
 		case YQ_PLAN_AVERAGE:
-			return refuse_by_share(change, plan, "average_capacity", "on average over the window", plan->average_share);
+			return refuse_by_share(change, plan, "average_capacity", "", "on average over the window", plan->average_share);
 		case YQ_PLAN_SEARCH:
 			return yq_reservation_refuse("too_large", psprintf("the search for a place looks at more windows than the %d that reservation_most_windows allows",
 															   change->settings.most_windows));
