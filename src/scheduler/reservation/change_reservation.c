@@ -161,16 +161,16 @@ check_system(const Change *change)
 
 /* -- what a failure says ----------------------------------------------------------------- */
 
-/* With its figures; "or" is what else the reason may be. */
+/* With its figures; "besides" is what else the reason may be. */
 static YqReservationVerdict
-refuse_by_share(const Change *change, const YqPlan *plan, const char *decided_by, const char *or, const char *when, float4 share)
+refuse_by_share(const Change *change, const YqPlan *plan, const char *decided_by, const char *besides, const char *when, float4 share)
 {
 	int64	   *maximum = yq_hierarchy_amounts(change->hierarchy);
 	YqReservationVerdict verdict;
 
 	yq_amounts_multiply(plan->calculator, maximum, plan->capacity, share);
 	verdict = yq_reservation_refuse(decided_by, psprintf("%suser \"%s\" would have more than %s of the plan %s",
-														 or, change->call->subject.username,
+														 besides, change->call->subject.username,
 														 yq_amounts_text(change->hierarchy, maximum), when));
 	verdict.maximum = maximum;
 	return verdict;
