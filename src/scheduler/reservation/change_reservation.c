@@ -156,7 +156,7 @@ static YqReservationVerdict
 check_system(const Change *change)
 {
 	return change->settings.is_enabled ? accepted :
-		yq_reservation_refuse("reservation_system_enable", "yarn.resourcemanager.reservation-system.enable is false");
+		yq_reservation_refuse("reservation_system_enable", "yarn.resourcemanager.reservation-system.enable is not true");
 }
 
 /* -- what a failure says ----------------------------------------------------------------- */
