@@ -459,13 +459,15 @@ CREATE TABLE yquota.event_reject (
 	asked_label text COLLATE "C",
 	is_am boolean,
 	is_running boolean,
-	event_id bigint
+	event_id bigint,
+	sent_by text COLLATE "C"
 );
 CREATE INDEX event_reject_waiting_idx ON yquota.event_reject (container_id) WHERE waiting;
 COMMENT ON TABLE yquota.event_reject IS
 	'Events set aside (yquota.on_bad_event = set_aside) with the reason; retry_rejects() inserts them again';
 COMMENT ON COLUMN yquota.event_reject.waiting IS 'true for an UPDATE or FINISH that waits for its START and is applied when that arrives';
 COMMENT ON COLUMN yquota.event_reject.event_id IS 'number of the event in container_event; NULL when an earlier version set it aside and the log has it no more';
+COMMENT ON COLUMN yquota.event_reject.sent_by IS 'role that sent it, by the name that it had then; NULL when an earlier version set it aside';
 
 CREATE TABLE yquota_internal.reported_end (
 	container_id text COLLATE "C" NOT NULL,
@@ -473,7 +475,9 @@ CREATE TABLE yquota_internal.reported_end (
 	exit_status integer,
 	is_own boolean NOT NULL,
 	is_assumed boolean NOT NULL,
-	recorded_at timestamptz NOT NULL
+	recorded_at timestamptz NOT NULL,
+	source text,
+	is_booked boolean NOT NULL
 );
 CREATE INDEX reported_end_container_id_idx ON yquota_internal.reported_end (container_id);
 COMMENT ON TABLE yquota_internal.reported_end IS
@@ -481,6 +485,8 @@ COMMENT ON TABLE yquota_internal.reported_end IS
 COMMENT ON COLUMN yquota_internal.reported_end.is_own IS 'whether yquota sent the FINISH itself: expiry, release_containers(), reconcile(), node_lost()';
 COMMENT ON COLUMN yquota_internal.reported_end.is_assumed IS 'whether nothing tells of the end but that the application was over then: see import_rm_audit()';
 COMMENT ON COLUMN yquota_internal.reported_end.recorded_at IS 'the statement''s clock when it was noted';
+COMMENT ON COLUMN yquota_internal.reported_end.source IS 'feed that reported it; of several the first';
+COMMENT ON COLUMN yquota_internal.reported_end.is_booked IS 'whether it is the end that the books had when another one came: its source is not known';
 
 CREATE TABLE yquota_internal.discarded_event (
 	reject_id bigint NOT NULL,

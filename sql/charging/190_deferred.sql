@@ -2,8 +2,8 @@
 -- Emergency: events are kept and charged later (yquota.charging = deferred).
 --
 -- Rows still to be charged are copies of rows of the log, with their event_id.
--- The log itself is append-only and may be sealed.  All columns but arrival are
--- those of container_event, in its order: its trigger copies rows as they are,
+-- The log itself is append-only and may be sealed.  All columns but arrival and sent_by
+-- are those of container_event, in its order: its trigger copies rows as they are,
 -- whatever they say (src/charging/deferred.c).
 --
 
@@ -27,7 +27,8 @@ CREATE TABLE yquota_internal.deferred_event (
 	asked_label text COLLATE "C",
 	is_am boolean,
 	is_running boolean,
-	event_id bigint
+	event_id bigint,
+	sent_by text COLLATE "C"
 );
 -- No id is refused: those too long for an index, which are none, stay out of it.
 CREATE INDEX deferred_event_container_idx ON yquota_internal.deferred_event (container_id)
@@ -36,6 +37,7 @@ COMMENT ON TABLE yquota_internal.deferred_event IS
 	'Rows of the log that came while yquota.charging was deferred and have not been charged yet; charge_deferred() takes them out';
 COMMENT ON COLUMN yquota_internal.deferred_event.arrival IS
 	'number of the statement that brought the row, the same for all of its rows; statements are charged in this order';
+COMMENT ON COLUMN yquota_internal.deferred_event.sent_by IS 'role that sent it, by the name that it had then; NULL when an earlier version deferred it';
 
 CREATE FUNCTION yquota_internal.charge_deferred_through(last_id text, OUT charged bigint, OUT set_aside bigint)
 	LANGUAGE c VOLATILE PARALLEL UNSAFE

@@ -7,49 +7,6 @@
 -- own.
 --
 
-CREATE VIEW yquota.feed_status AS
-	SELECT part.source,
-		   sum(part.events)::bigint AS events,
-		   max(part.last_event_at) AS last_event_at,
-		   max(part.last_recorded_at) AS last_recorded_at,
-		   yquota.statement_clock() - max(part.last_event_at) AS lag,
-		   sum(part.waiting)::bigint AS waiting,
-		   sum(part.rejected)::bigint AS rejected,
-		   sum(part.deferred)::bigint AS deferred
-	FROM (
-		SELECT counter.source, counter.events, counter.last_event_at, counter.last_recorded_at,
-			   0 AS waiting, 0 AS rejected, 0 AS deferred
-		FROM yquota_internal.feed_counter counter
-		UNION ALL
-		SELECT delta.source, delta.events, delta.last_event_at, delta.recorded_at, 0, 0, 0
-		FROM yquota_internal.counter_delta delta
-		-- corrections leave deltas that brought no events
-		WHERE delta.scope IN ('a', 'f') AND delta.events IS NOT NULL
-		UNION ALL
-		SELECT reject.source, 0, NULL, NULL,
-			   count(*) FILTER (WHERE reject.waiting), count(*) FILTER (WHERE NOT reject.waiting), 0
-		FROM yquota.event_reject reject
-		GROUP BY reject.source
-		UNION ALL
-		-- these are not checked yet; one far in the future is invalid
-		SELECT kept.source, count(*),
-			   max(kept.occurred_at) FILTER (WHERE isfinite(kept.occurred_at)
-				   AND kept.occurred_at <= kept.recorded_at + yquota_internal.duration('yquota.max_clock_skew')),
-			   max(kept.recorded_at), 0, 0, count(*)
-		FROM yquota_internal.deferred_event kept
-		GROUP BY kept.source
-	) part
-	GROUP BY part.source;
-COMMENT ON VIEW yquota.feed_status IS
-	'How far every feed is, by the source that its events name; NULL is the feed that names none';
-COMMENT ON COLUMN yquota.feed_status.events IS 'rows received, repeated and set-aside ones included';
-COMMENT ON COLUMN yquota.feed_status.last_event_at IS 'latest occurred_at received';
-COMMENT ON COLUMN yquota.feed_status.last_recorded_at IS 'when something last arrived';
-COMMENT ON COLUMN yquota.feed_status.lag IS 'from last_event_at to the clock; also grows while the cluster is quiet';
-COMMENT ON COLUMN yquota.feed_status.waiting IS 'events set aside until the START of their container arrives';
-COMMENT ON COLUMN yquota.feed_status.rejected IS 'events set aside for another reason: see event_reject, then retry_rejects()';
-COMMENT ON COLUMN yquota.feed_status.deferred IS 'events kept while yquota.charging was deferred, until charge_deferred() is called';
-
 -- Ghosts are containers whose FINISH got lost.  The first container of an
 -- application attempt is mostly its master, which rightly outlives all others.
 CREATE VIEW yquota_internal.suspect_container AS
@@ -134,6 +91,72 @@ COMMENT ON VIEW yquota.suspect_container IS
 COMMENT ON COLUMN yquota.suspect_container.reason IS 'why; a container may be listed for several reasons';
 COMMENT ON COLUMN yquota.suspect_container.allocation IS 'native units';
 
+CREATE VIEW yquota.feed_status AS
+	SELECT part.source,
+		   sum(part.events)::bigint AS events,
+		   max(part.last_event_at) AS last_event_at,
+		   max(part.last_recorded_at) AS last_recorded_at,
+		   yquota.statement_clock() - max(part.last_event_at) AS lag,
+		   sum(part.waiting)::bigint AS waiting,
+		   sum(part.rejected)::bigint AS rejected,
+		   sum(part.deferred)::bigint AS deferred,
+		   sum(part.differing_ends)::bigint AS differing_ends
+	FROM (
+		SELECT counter.source, counter.events, counter.last_event_at, counter.last_recorded_at,
+			   0 AS waiting, 0 AS rejected, 0 AS deferred, 0 AS differing_ends
+		FROM yquota_internal.feed_counter counter
+		UNION ALL
+		SELECT delta.source, delta.events, delta.last_event_at, delta.recorded_at, 0, 0, 0, 0
+		FROM yquota_internal.counter_delta delta
+		-- corrections leave deltas that brought no events
+		WHERE delta.scope IN ('a', 'f') AND delta.events IS NOT NULL
+		UNION ALL
+		SELECT reject.source, 0, NULL, NULL,
+			   count(*) FILTER (WHERE reject.waiting), count(*) FILTER (WHERE NOT reject.waiting), 0, 0
+		FROM yquota.event_reject reject
+		GROUP BY reject.source
+		UNION ALL
+		-- these are not checked yet; one far in the future is invalid
+		SELECT kept.source, count(*),
+			   max(kept.occurred_at) FILTER (WHERE isfinite(kept.occurred_at)
+				   AND kept.occurred_at <= kept.recorded_at + yquota_internal.duration('yquota.max_clock_skew')),
+			   max(kept.recorded_at), 0, 0, count(*), 0
+		FROM yquota_internal.deferred_event kept
+		GROUP BY kept.source
+		UNION ALL
+		SELECT reported.source, 0, NULL, NULL, 0, 0, 0, count(DISTINCT reported.container_id)
+		FROM yquota_internal.reported_end reported
+		WHERE NOT reported.is_own AND NOT reported.is_assumed AND NOT reported.is_booked
+		  AND reported.container_id IN (SELECT differing.container_id FROM yquota_internal.differing_end differing)
+		GROUP BY reported.source
+	) part
+	GROUP BY part.source;
+COMMENT ON VIEW yquota.feed_status IS
+	'How far every feed is, by the source that its events name; NULL is the feed that names none';
+COMMENT ON COLUMN yquota.feed_status.events IS 'rows received, repeated and set-aside ones included';
+COMMENT ON COLUMN yquota.feed_status.last_event_at IS 'latest occurred_at received';
+COMMENT ON COLUMN yquota.feed_status.last_recorded_at IS 'when something last arrived';
+COMMENT ON COLUMN yquota.feed_status.lag IS 'from last_event_at to the clock; also grows while the cluster is quiet';
+COMMENT ON COLUMN yquota.feed_status.waiting IS 'events set aside until the START of their container arrives';
+COMMENT ON COLUMN yquota.feed_status.rejected IS 'events set aside for another reason: see event_reject, then retry_rejects()';
+COMMENT ON COLUMN yquota.feed_status.deferred IS 'events kept while yquota.charging was deferred, until charge_deferred() is called';
+COMMENT ON COLUMN yquota.feed_status.differing_ends IS 'containers of which this feed reported another end than was known, since history was sealed last: see suspect_container';
+
+CREATE VIEW yquota.my_rejects WITH (security_barrier) AS
+	SELECT reject.reject_id, reject.source, reject.waiting, reject.sqlstate, reject.reason, reject.detail,
+		   reject.event, reject.container_id, reject.occurred_at, reject.project, reject.application_id,
+		   reject.username, reject.queue, reject.node, reject.allocation, reject.execution_type,
+		   reject.exit_status, reject.priority, reject.allocation_request_id, reject.asked_label,
+		   reject.is_am, reject.is_running, reject.recorded_at, reject.sent_by
+	FROM yquota.event_reject reject
+	WHERE reject.sent_by = ANY (
+		(SELECT array_agg(role.rolname::text) FROM pg_roles role WHERE pg_has_role(role.oid, 'USAGE'))::text[]);
+COMMENT ON VIEW yquota.my_rejects IS
+	'Events set aside (event_reject) that the reader sent, or a role whose privileges it has';
+COMMENT ON COLUMN yquota.my_rejects.waiting IS 'true for an UPDATE or FINISH that waits for its START and is applied when that arrives';
+COMMENT ON COLUMN yquota.my_rejects.allocation IS 'native units';
+COMMENT ON COLUMN yquota.my_rejects.sent_by IS 'role that sent it, by the name that it had then';
+
 --
 -- Events set aside
 --
@@ -202,7 +225,7 @@ CREATE FUNCTION yquota_internal.send_rejects(reject_ids bigint[])
 	RETURNS TABLE (reject_id bigint, waiting boolean, sqlstate text, reason text, detail text)
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	SET yquota.on_bad_event = 'set_aside'
+	SET yquota.on_bad_event = 'set_aside_quietly'
 	-- not a dump, even in a session that has restored one (see restoring())
 	SET check_function_bodies = on
 AS $$

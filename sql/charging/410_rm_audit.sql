@@ -299,7 +299,7 @@ CREATE FUNCTION yquota_internal.send_rm_audit_events(
 	OUT starts bigint, OUT finishes bigint, OUT refused bigint, OUT temporary bigint)
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	SET yquota.on_bad_event = 'set_aside'
+	SET yquota.on_bad_event = 'set_aside_quietly'
 	AS $$
 DECLARE
 	parts text[] := yquota_internal.temporary_parts(events);
@@ -352,7 +352,7 @@ CREATE FUNCTION yquota_internal.end_with_applications(
 	application_ids text[], ended_at timestamptz[], source text) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	SET yquota.on_bad_event = 'set_aside'
+	SET yquota.on_bad_event = 'set_aside_quietly'
 	AS $$
 DECLARE
 	ended bigint;
@@ -365,8 +365,8 @@ BEGIN
 			ON running.application_id = application.application_id AND running.started_at <= application.ended_at
 		GROUP BY running.container_id
 	), noted AS (
-		INSERT INTO yquota_internal.reported_end (container_id, occurred_at, exit_status, is_own, is_assumed, recorded_at)
-		SELECT open.container_id, open.at, NULL, false, true, yquota.statement_clock() FROM open
+		INSERT INTO yquota_internal.reported_end (container_id, occurred_at, exit_status, is_own, is_assumed, recorded_at, source, is_booked)
+		SELECT open.container_id, open.at, NULL, false, true, yquota.statement_clock(), end_with_applications.source, false FROM open
 	), sent AS (
 		INSERT INTO yquota.container_event (event, container_id, occurred_at, source)
 		SELECT 'CONTAINER_FINISH', open.container_id, open.at, end_with_applications.source FROM open

@@ -411,6 +411,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.grant_status', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.hold_status', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.feed_status', 'SELECT', '{operator,viewer,admin}'),
+		('TABLE', 'yquota.my_rejects', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.queue_usage', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.node_usage', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.worker_status', 'SELECT', '{viewer,admin}'),

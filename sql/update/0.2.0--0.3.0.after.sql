@@ -40,8 +40,8 @@ USING yquota.quota_grant AS given, yquota_internal.project_family AS family
 WHERE given.grant_id = expired.grant_id AND given.kind IN ('refund', 'correction') AND family.member = expired.project;
 
 -- Ends of containers that yquota has sent itself, as far as history has not been sealed since.
-INSERT INTO yquota_internal.reported_end (container_id, occurred_at, exit_status, is_own, is_assumed, recorded_at)
-SELECT DISTINCT ON (log.container_id) log.container_id, log.occurred_at, log.exit_status, true, false, log.recorded_at
+INSERT INTO yquota_internal.reported_end (container_id, occurred_at, exit_status, is_own, is_assumed, recorded_at, source, is_booked)
+SELECT DISTINCT ON (log.container_id) log.container_id, log.occurred_at, log.exit_status, true, false, log.recorded_at, log.source, false
 FROM ONLY yquota.container_event AS log
 JOIN yquota_internal.charge_in_effect AS charge
 	ON charge.container_id = log.container_id AND charge."to" = log.occurred_at

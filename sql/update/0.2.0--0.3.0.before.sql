@@ -302,7 +302,8 @@ ALTER TABLE yquota.event_reject
 	ADD COLUMN asked_label text COLLATE "C",
 	ADD COLUMN is_am boolean,
 	ADD COLUMN is_running boolean,
-	ADD COLUMN event_id bigint;
+	ADD COLUMN event_id bigint,
+	ADD COLUMN sent_by text COLLATE "C";
 ALTER TABLE yquota_internal.discarded_event
 	ADD COLUMN priority integer,
 	ADD COLUMN allocation_request_id bigint,
@@ -316,7 +317,8 @@ ALTER TABLE yquota_internal.deferred_event
 	ADD COLUMN asked_label text COLLATE "C",
 	ADD COLUMN is_am boolean,
 	ADD COLUMN is_running boolean,
-	ADD COLUMN event_id bigint;
+	ADD COLUMN event_id bigint,
+	ADD COLUMN sent_by text COLLATE "C";
 ALTER TABLE yquota.container_event
 	ADD COLUMN priority integer,
 	ADD COLUMN allocation_request_id bigint,

@@ -40,6 +40,7 @@ static const struct config_enum_entry charging_options[] = {
 static const struct config_enum_entry on_bad_event_options[] = {
 	{"error", YQ_ON_BAD_EVENT_ERROR, false},
 	{"set_aside", YQ_ON_BAD_EVENT_SET_ASIDE, false},
+	{"set_aside_quietly", YQ_ON_BAD_EVENT_SET_ASIDE_QUIETLY, false},
 	{NULL, 0, false}
 };
 

@@ -20,7 +20,8 @@ typedef enum YqCharging
 typedef enum YqOnBadEvent
 {
 	YQ_ON_BAD_EVENT_ERROR,
-	YQ_ON_BAD_EVENT_SET_ASIDE
+	YQ_ON_BAD_EVENT_SET_ASIDE,
+	YQ_ON_BAD_EVENT_SET_ASIDE_QUIETLY	/* without a warning */
 } YqOnBadEvent;
 
 typedef enum YqOutagePolicy

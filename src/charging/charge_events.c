@@ -69,6 +69,8 @@ typedef struct EventCharger
 	YqSettler  *settler;
 	EventSource source;
 	YqChargeEventsResult result;
+	MemoryContext result_context;
+	text	   *sender;			/* of the statement's events, once one is set aside */
 	bool		has_mark;
 	TimestampTz mark_at;		/* of the QUOTA_COMPUTE that reaches furthest */
 	text	   *mark_source;
@@ -256,15 +258,45 @@ raise_bad_event(const YqEvent *event, const YqProblem *problem)
 	yq_problem_raise(&raised, yq_event_describe(event));
 }
 
+static text *
+statement_sender(EventCharger *charger)
+{
+	if (charger->sender == NULL)
+	{
+		MemoryContext old_context = MemoryContextSwitchTo(charger->result_context);
+
+		charger->sender = yq_event_sender();
+		MemoryContextSwitchTo(old_context);
+	}
+	return charger->sender;
+}
+
+static void
+count_reject(EventCharger *charger, const YqEvent *event, const YqProblem *problem)
+{
+	YqChargeEventsResult *result = &charger->result;
+
+	if (result->first_reason == NULL || (result->set_aside == result->waiting && !problem->may_wait))
+		result->first_reason = MemoryContextStrdup(charger->result_context,
+												   psprintf("The first: %s. %s", problem->message, yq_event_describe(event)));
+	result->set_aside++;
+	if (problem->may_wait)
+		result->waiting++;
+}
+
 static void
 on_bad_event(void *argument, const YqEvent *event, const YqProblem *problem)
 {
 	EventCharger *charger = argument;
 
+	YqEvent		rejected = *event;
+
 	if (yq_on_bad_event == YQ_ON_BAD_EVENT_ERROR)
 		raise_bad_event(event, problem);
-	yq_reject_put(charger->ledger, event, problem, problem->may_wait);
-	charger->result.set_aside++;
+	if (charger->source.arrival == 0)
+		rejected.sent_by = statement_sender(charger);
+	yq_reject_put(charger->ledger, &rejected, problem, problem->may_wait);
+	count_reject(charger, event, problem);
 }
 
 static void
@@ -542,6 +574,7 @@ yq_charge_events(Tuplestorestate *rows, TupleDesc descriptor, AttrNumber arrival
 	MemoryContext group_context;
 	bool		more;
 
+	charger.result_context = CurrentMemoryContext;
 	charger.ledger = yq_ledger_open();
 	old_context = MemoryContextSwitchTo(charger.ledger->context);
 	group_context = AllocSetContextCreate(charger.ledger->context, "yquota events of a container",
@@ -561,11 +594,32 @@ yq_charge_events(Tuplestorestate *rows, TupleDesc descriptor, AttrNumber arrival
 	return charger.result;
 }
 
+/*
+ * One warning for a statement, so that a feed sees it however its rows come.  The
+ * rows are the sender's: it may read them in my_rejects.
+ */
+static void
+warn_of_rejects(const YqChargeEventsResult *charged)
+{
+	const char *waiting;
+
+	if (charged->set_aside == 0 || yq_on_bad_event != YQ_ON_BAD_EVENT_SET_ASIDE)
+		return;
+	waiting = charged->waiting == 0 ? "" :
+		psprintf(" Waiting for their CONTAINER_START: %lld.", (long long) charged->waiting);
+	ereport(WARNING,
+			(errmsg_plural("%lld event was set aside", "%lld events were set aside",
+						   charged->set_aside, (long long) charged->set_aside),
+			 errdetail("%s%s", charged->first_reason, waiting),
+			 errhint("See yquota.my_rejects.")));
+}
+
 Datum
 yq_sql_charge_inserted_events(PG_FUNCTION_ARGS)
 {
 	TriggerData *trigger = (TriggerData *) fcinfo->context;
 	TupleDesc	descriptor;
+	YqChargeEventsResult charged;
 
 	check_protocol(fcinfo);
 	if (tuplestore_tuple_count(trigger->tg_newtable) == 0 || is_restored(trigger))
@@ -573,8 +627,11 @@ yq_sql_charge_inserted_events(PG_FUNCTION_ARGS)
 
 	descriptor = RelationGetDescr(trigger->tg_relation);
 	if (yq_charging == YQ_CHARGING_DEFERRED)
+	{
 		yq_deferred_keep(trigger->tg_newtable, descriptor);
-	else
-		(void) yq_charge_events(trigger->tg_newtable, descriptor, 0);
+		PG_RETURN_POINTER(NULL);
+	}
+	charged = yq_charge_events(trigger->tg_newtable, descriptor, 0);
+	warn_of_rejects(&charged);
 	PG_RETURN_POINTER(NULL);
 }

@@ -16,6 +16,9 @@ typedef struct YqChargeEventsResult
 {
 	int64		events;			/* rows read */
 	int64		set_aside;		/* of them, put into event_reject */
+	int64		waiting;		/* of these, those that wait for their START */
+	char	   *first_reason;	/* of the first set aside, if possible of one that
+								 * does not wait; NULL for none */
 } YqChargeEventsResult;
 
 /*

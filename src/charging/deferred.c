@@ -29,8 +29,8 @@
 #include "store/bulk_insert.h"
 #include "store/index_scan.h"
 
-/* Columns of deferred_event: those of the event, and the statement's number. */
-#define DEFERRED_COLUMNS (YQ_EVENT_COLUMNS + 1)
+/* Columns of deferred_event: those of the event, the statement's number, and the sender. */
+#define DEFERRED_COLUMNS (YQ_EVENT_COLUMNS + 2)
 
 /* Rows written at a time. */
 #define DEFERRED_BATCH 1000
@@ -46,6 +46,7 @@ yq_deferred_keep(Tuplestorestate *rows, TupleDesc descriptor)
 
 	values[YQ_DEFERRED_ARRIVAL] = Int64GetDatum(nextval_internal(sequence, false));
 	nulls[YQ_DEFERRED_ARRIVAL] = false;
+	yq_varlena_put(values, nulls, yq_event_deferred.sent_by - 1, yq_event_sender());
 	tuplestore_rescan(rows);
 	while (tuplestore_gettupleslot(rows, true, false, slot))
 	{

@@ -9,7 +9,9 @@
 
 #include "base/settings.h"
 #include "charging/event.h"
+#include "miscadmin.h"
 #include "store/catalog.h"
+#include "store/role_scope.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
@@ -23,9 +25,9 @@ static const char *const kind_names[YQ_EVENT_KINDS] = {
 	[YQ_QUOTA_COMPUTE] = "QUOTA_COMPUTE",
 };
 
-const YqEventLayout yq_event_logged = {1, 1 + YQ_EVENT_SECOND_RUN};
-const YqEventLayout yq_event_rejected = {2, 2 + YQ_EVENT_SECOND_RUN + 4};
-const YqEventLayout yq_event_deferred = {1, 1 + YQ_EVENT_SECOND_RUN + 1};
+const YqEventLayout yq_event_logged = {1, 1 + YQ_EVENT_SECOND_RUN, 0};
+const YqEventLayout yq_event_rejected = {2, 2 + YQ_EVENT_SECOND_RUN + 4, 2 + YQ_EVENT_COLUMNS + 4};
+const YqEventLayout yq_event_deferred = {1, 1 + YQ_EVENT_SECOND_RUN + 1, 1 + YQ_EVENT_COLUMNS + 1};
 
 /* Labels stay the same as long as the table that has them does. */
 static YqEventLabels cached_labels;
@@ -148,6 +150,9 @@ yq_event_read(YqEvent *event, TupleTableSlot *slot, const YqEventLayout *layout,
 	yq_event_read_role(&event->role, &event->is_running, slot, layout->second_run);
 	event->event_id = slot->tts_isnull[id] ? 0 : DatumGetInt64(slot->tts_values[id]);
 	event->arrival = 0;
+	event->sent_by = NULL;
+	if (layout->sent_by != 0 && !slot->tts_isnull[layout->sent_by - 1])
+		event->sent_by = DatumGetTextPP(slot->tts_values[layout->sent_by - 1]);
 	event->waited = false;
 	ItemPointerSetInvalid(&event->reject_tid);
 }
@@ -159,7 +164,7 @@ yq_event_copy(const YqEvent *event)
 {
 	const void *values[] = {event->container_id, event->project, event->application_id,
 	event->username, event->queue, event->node, event->allocation, event->source,
-	event->role.asked_label};
+	event->role.asked_label, event->sent_by};
 	void	   *places[lengthof(values)] = {NULL};
 	Size		size = MAXALIGN(sizeof(YqEvent));
 	YqEvent    *copy;
@@ -191,6 +196,7 @@ yq_event_copy(const YqEvent *event)
 	copy->allocation = places[6];
 	copy->source = places[7];
 	copy->role.asked_label = places[8];
+	copy->sent_by = places[9];
 	return copy;
 }
 
@@ -220,6 +226,8 @@ yq_event_write(const YqEvent *event, Datum *values, bool *nulls,
 	values[id] = Int64GetDatum(event->event_id);
 	nulls[id] = (event->event_id == 0);
 	yq_event_write_role(&event->role, event->is_running, values, nulls, layout->second_run);
+	if (layout->sent_by != 0)
+		yq_varlena_put(values, nulls, layout->sent_by - 1, event->sent_by);
 
 	values += layout->first_run - 1;
 	nulls += layout->first_run - 1;
@@ -328,6 +336,12 @@ yq_event_check(const YqEvent *event, TimestampTz now, TimestampTz latest)
 						  psprintf("container_id is longer than %d bytes", MAX_ID_LENGTH),
 						  "Send the id that the resource manager gave the container.");
 	return check_allocation(event);
+}
+
+text *
+yq_event_sender(void)
+{
+	return cstring_to_text(GetUserNameFromId(yq_role_scope_sender(), false));
 }
 
 /* Sources of the events that yquota's own functions insert. */

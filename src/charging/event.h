@@ -61,11 +61,15 @@ typedef enum YqEventKind
 	YQ_EVENT_KINDS
 } YqEventKind;
 
-/* Attribute numbers at which the two runs of event columns begin in a table. */
+/*
+ * Attribute numbers at which the two runs of event columns begin in a table, and
+ * that of sent_by; 0 where it has none.
+ */
 typedef struct YqEventLayout
 {
 	AttrNumber	first_run;
 	AttrNumber	second_run;
+	AttrNumber	sent_by;
 } YqEventLayout;
 
 #define YQ_EVENT_ATTRIBUTE(layout, column) \
@@ -117,6 +121,8 @@ typedef struct YqEvent
 	int64		event_id;		/* 0 for none: the log row is older than its numbers */
 	int64		arrival;		/* number of the statement that brought it, for
 								 * a deferred event; else 0 */
+	text	   *sent_by;		/* role that sent an event that was deferred or
+								 * waited; NULL where that is not known */
 
 	/* set for an event that waited in event_reject */
 	bool		waited;
@@ -156,6 +162,9 @@ extern YqEvent *yq_event_copy(const YqEvent *event);
 /* Fill the event's columns of a row to be written; values[0] is its first column. */
 extern void yq_event_write(const YqEvent *event, Datum *values, bool *nulls,
 						   const YqEventLayout *layout, const YqEventLabels *labels);
+
+/* Name of the role that sends the events of the running statement; palloc'd. */
+extern text *yq_event_sender(void);
 
 /* Whether yquota sent it itself: its source is one that yquota's functions use. */
 extern bool yq_event_is_own(const YqEvent *event);

@@ -101,7 +101,7 @@ enum
 	CHANGE_COLUMNS
 };
 
-/* Columns of event_reject: its id and the reason, around those of the event. */
+/* Columns of event_reject: its id, the reason and the sender, around those of the event. */
 enum
 {
 	REJECT_ID,
@@ -109,7 +109,7 @@ enum
 	REJECT_SQLSTATE,
 	REJECT_REASON,
 	REJECT_DETAIL,
-	REJECT_COLUMNS = 5 + YQ_EVENT_COLUMNS
+	REJECT_COLUMNS = 6 + YQ_EVENT_COLUMNS
 };
 
 YqLedger *

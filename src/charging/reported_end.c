@@ -21,6 +21,8 @@ enum
 	END_IS_OWN,
 	END_IS_ASSUMED,
 	END_RECORDED_AT,
+	END_SOURCE,
+	END_IS_BOOKED,
 	END_COLUMNS
 };
 
@@ -33,6 +35,8 @@ typedef struct End
 	bool		has_exit_status;
 	int32		exit_status;
 	bool		is_own;
+	const text *source;
+	bool		is_booked;		/* the ledger has it, and not its source */
 	bool		is_noted;		/* there is a row of it */
 } End;
 
@@ -47,7 +51,7 @@ static End
 end_of_event(const YqEvent *finish)
 {
 	End			end = {finish->occurred_at, finish->has_exit_status, finish->exit_status,
-	yq_event_is_own(finish), false};
+	yq_event_is_own(finish), finish->source, false, false};
 
 	return end;
 }
@@ -65,6 +69,8 @@ put_end(YqLedger *ledger, const text *container_id, const End *end)
 	values[END_IS_OWN] = BoolGetDatum(end->is_own);
 	values[END_IS_ASSUMED] = BoolGetDatum(false);
 	values[END_RECORDED_AT] = TimestampTzGetDatum(ledger->now);
+	yq_varlena_put(values, nulls, END_SOURCE, end->source);
+	values[END_IS_BOOKED] = BoolGetDatum(end->is_booked);
 	yq_bulk_insert_put(yq_ledger_end_writer(ledger, END_COLUMNS), values, nulls);
 }
 
@@ -177,7 +183,7 @@ yq_reported_end_note(YqLedger *ledger, const YqContainerLife *life,
 					 const YqEvent *const *events, int count)
 {
 	End			known = {life->finished_at, life->has_exit_status, life->exit_status,
-	false, false};
+	false, NULL, true, false};
 	End			ends[MAX_ENDS];
 	int			end_count = 0;
 	bool		found = false;

@@ -83,6 +83,14 @@ yq_role_scope_role(void)
 	return OidIsValid(caller) ? caller : GetUserId();
 }
 
+Oid
+yq_role_scope_sender(void)
+{
+	Oid			role = yq_role_scope_role();
+
+	return role == yq_extension_owner() ? GetOuterUserId() : role;
+}
+
 /* The projects that a role may see, while tables are read. */
 typedef struct Readable
 {

@@ -16,6 +16,13 @@
 extern Oid	yq_role_scope_role(void);
 
 /*
+ * The role that has sent the rows that the running statement inserts: the acting
+ * role, and where that is yquota's owner, as in a SECURITY DEFINER function of
+ * yquota, the current role of the session.
+ */
+extern Oid	yq_role_scope_sender(void);
+
+/*
  * Have yq_role_scope_role() be the current user again while code of the reader
  * runs, which may call functions of others.  The caller puts the returned role
  * back afterwards, also after an error.

@@ -41,7 +41,7 @@ SELECT enum_has_labels('yquota', 'quota_mode', '{PREPAID,NOLIMIT}'::text[], 'lab
 SELECT enum_has_labels('yquota', 'exhaustion_policy', '{allow,refuse_submission,drain,stop}'::text[], 'labels of exhaustion_policy');
 
 SELECT has_table('yquota', name::name, format('table %s', name)) FROM unnest('{container_event,container,charge,reservation_charge,event_reject,project,quota_grant,price,price_group,resource_type,base_price,price_factor,charging_rule,outage,node,utilization,pricing_change,alert,history_segment,opening_balance,archived_history,retention_setting,event_void,expired_grant,hold,budget,spending_threshold,billing_setting,closed_period,role_grant,audit,queue,queue_label,queue_user,wildcard_template,mapping_rule,workflow_priority_mapping,user_setting,multi_node_sorting_policy,node_label,unmapped_property,scheduler_setting,resource_request,blacklist,reservation_definition,reservation_allocation,reservation_queue,reserved_container,container_update,decision,expired_grant}'::text[]) AS name;
-SELECT has_view('yquota', name::name, format('view %s', name)) FROM unnest('{billing_period,balance_overview,price_overview,current_price,project_balance,hold_status,container_cost,daily_cost,feed_status,suspect_container,worker_status,metrics,cron_jobs,charged_through,effective_queue,queue_tree,scheduler_application,scheduler_node,scheduler_queue,grant_status}'::text[]) AS name;
+SELECT has_view('yquota', name::name, format('view %s', name)) FROM unnest('{billing_period,balance_overview,price_overview,current_price,project_balance,hold_status,container_cost,daily_cost,feed_status,my_rejects,suspect_container,worker_status,metrics,cron_jobs,charged_through,effective_queue,queue_tree,scheduler_application,scheduler_node,scheduler_queue,grant_status}'::text[]) AS name;
 SELECT has_column('yquota', relation::name, name::name, format('column %s.%s', relation, name))
 FROM (VALUES
 	('node', '{name,rack,label,total,state,updated_at}'::text[]),
@@ -51,7 +51,8 @@ FROM (VALUES
 	('price_group', '{name,tipping_point,increment_factor,max_multiplier,count_pending}'),
 	('project_balance', '{project,granted,charged,accrued,held,remaining,burn_rate,exhausted_at}'),
 	('event_void', '{void_id,container_id,project,amount,reason,chosen,voided_by,voided_at}'),
-	('feed_status', '{source,last_event_at,lag}'))
+	('feed_status', '{source,last_event_at,lag,waiting,rejected,differing_ends}'),
+	('my_rejects', '{source,waiting,sqlstate,reason,event,container_id,sent_by}'))
 	AS wanted (relation, names), unnest(names) AS name;
 SELECT col_is_unique('yquota', 'quota_grant', 'external_id', 'external_id of quota_grant is unique');
 SELECT has_function('yquota', name::name, format('function %s', name))
@@ -68,10 +69,10 @@ SELECT columns_are_in_order.* FROM (VALUES
 	('yquota.container', '{container_id,project,application_id,username,queue,node,label,allocation,execution_type,started_at,settled_at,charges,factors,accrual_base,priority,allocation_request_id,asked_label,is_am,is_running,waiting_factor}'),
 	('yquota.container_change', '{container_id,event,occurred_at,allocation,execution_type,queue,node,repeated_start,priority,allocation_request_id,asked_label,is_am,is_running,event_id}'),
 	('yquota.charge', '{container_id,project,application_id,username,queue,node,execution_type,allocation,started_at,from,to,booked_at,number,corrects,settled_by,exit_status,padding,dominant,amount,given_back,waiting_factor}'),
-	('yquota.event_reject', '{reject_id,event,container_id,occurred_at,project,application_id,username,queue,node,allocation,execution_type,exit_status,source,recorded_at,waiting,sqlstate,reason,detail,priority,allocation_request_id,asked_label,is_am,is_running,event_id}'),
+	('yquota.event_reject', '{reject_id,event,container_id,occurred_at,project,application_id,username,queue,node,allocation,execution_type,exit_status,source,recorded_at,waiting,sqlstate,reason,detail,priority,allocation_request_id,asked_label,is_am,is_running,event_id,sent_by}'),
 	('yquota_internal.counter_delta', '{scope,project,shape,factors,reference_at,weight,accrual_base,charged,queue,label,username,node,execution_type,allocation,containers,source,events,last_event_at,pricing_version,priced_through,recorded_at,changed_from,changed_by}'),
 	('yquota_internal.charged_through', '{at,recorded_at,source}'),
-	('yquota_internal.deferred_event', '{event,container_id,occurred_at,project,application_id,username,queue,node,allocation,execution_type,exit_status,source,recorded_at,arrival,priority,allocation_request_id,asked_label,is_am,is_running,event_id}'))
+	('yquota_internal.deferred_event', '{event,container_id,occurred_at,project,application_id,username,queue,node,allocation,execution_type,exit_status,source,recorded_at,arrival,priority,allocation_request_id,asked_label,is_am,is_running,event_id,sent_by}'))
 	AS wanted (relation, names),
 	LATERAL (SELECT is((SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute
 						WHERE attrelid = relation::regclass AND attnum > 0),
@@ -154,9 +155,10 @@ SELECT is_empty($$SELECT c.oid::regclass FROM own_relation AS c WHERE c.relrowse
 				  AND EXISTS (SELECT FROM pg_policy AS p WHERE p.polrelid = c.oid AND regexp_replace(pg_get_expr(p.polqual, p.polrelid), 'SELECT yquota_internal.(reads_all|readable_projects)\(\)', '', 'g') ~ '(reads_all|readable_projects)\(\)')$$,
 				'and asks once per query');
 SELECT is_empty($$SELECT oid::regclass FROM of_projects WHERE relkind = 'v' AND NOT coalesce(reloptions @> '{security_barrier=true}', false)$$, 'every view that carries a project is a security barrier');
-SELECT is_empty($$SELECT c.oid::regclass FROM of_projects AS c WHERE relkind = 'v' AND c.oid NOT IN ('yquota.balance_overview'::regclass, 'yquota.daily_cost'::regclass)
+SELECT is_empty($$SELECT c.oid::regclass FROM of_projects AS c WHERE relkind = 'v' AND c.oid NOT IN ('yquota.balance_overview'::regclass, 'yquota.daily_cost'::regclass, 'yquota.my_rejects'::regclass)
 				  AND pg_get_viewdef(c.oid) !~ 'reads_all.*readable_projects'$$,
 				'and asks who reads, itself or in the view that it is made of');
+SELECT matches(pg_get_viewdef('yquota.my_rejects'::regclass), 'sent_by.*pg_has_role', 'or whether the reader sent it');
 SELECT is_empty($$SELECT oid::regclass FROM of_projects WHERE relkind = 'v' AND pg_get_viewdef(oid) ~ '(?n)^UNION'$$,
 				'no view is a bare union, which the planner takes apart with its barrier');
 SELECT ok(pg_get_viewdef(made_of::regclass) ~ 'reads_all.*readable_projects' AND pg_get_viewdef(name::regclass) ~ split_part(made_of, '.', 2), format('%s is made of %s', name, made_of))

@@ -71,7 +71,7 @@ SELECT * FROM yquota.verify();
 -- Every order of five events, an event or the whole stream at a time, each sent
 -- again in the end: what waits is kept, what is late is corrected
 --
-SET yquota.on_bad_event = set_aside;
+SET yquota.on_bad_event = set_aside_quietly;
 CREATE TABLE life (number integer, event yquota.container_event_type, occurred_at timestamptz, project text, queue text, allocation yquota.resource, exit_status integer);
 INSERT INTO life VALUES
 	(1, 'CONTAINER_START', '2026-03-02 09:00', 'ops', 'root.a', '[vcores=1]', NULL),
@@ -163,7 +163,7 @@ SELECT * FROM yquota.verify();
 SELECT * FROM yquota.verify('2026-03-02 09:50:30');
 SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT * FROM yquota.verify();
-SET yquota.on_bad_event = set_aside;
+SET yquota.on_bad_event = set_aside_quietly;
 
 -- As many containers as there are in one statement: none takes a lock of its
 -- own.  Whole lives, STARTs among FINISHes, late UPDATEs of what has finished.

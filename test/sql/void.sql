@@ -224,7 +224,7 @@ SELECT chosen FROM yquota.event_void WHERE container_id = 'w5';
 -- Events set aside.  What waits for the START of a voided container is gone;
 -- what contradicted the wrong facts may be true.
 --
-SET yquota.on_bad_event = set_aside;
+SET yquota.on_bad_event = set_aside_quietly;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 's1', '2026-03-02 12:00', 'lab', '[vcores=1]'), ('CONTAINER_FINISH', 's1', '2026-03-02 12:10', NULL, NULL);
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project) VALUES ('CONTAINER_FINISH', 's1', '2026-03-02 12:30', 'ops');

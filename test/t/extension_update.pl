@@ -492,7 +492,7 @@ sub test_work
 
 my @changes = (
 	[ 'a column', 'ALTER TABLE yquota.project ADD COLUMN extra text', 'column yquota.project.extra' ],
-	[ 'a type of a column', 'ALTER TABLE yquota.event_reject ALTER COLUMN detail TYPE varchar', 'column yquota.event_reject.detail' ],
+	[ 'a type of a column', 'ALTER TABLE yquota_internal.discarded_event ALTER COLUMN source TYPE varchar', 'column yquota_internal.discarded_event.source' ],
 	[ 'a default', 'ALTER TABLE yquota.project ALTER COLUMN quota_mode DROP DEFAULT', 'column yquota.project.quota_mode' ],
 	[ 'not null', 'ALTER TABLE yquota.event_reject ALTER COLUMN reason DROP NOT NULL', 'column yquota.event_reject.reason' ],
 	[ 'storage', 'ALTER TABLE yquota_internal.running_total ALTER COLUMN weights SET STORAGE EXTENDED', 'column yquota_internal.running_total.weights' ],

@@ -1,0 +1,189 @@
+--
+-- What a feed sees of its rows: one warning for a statement, its own rejects, and
+-- ends that differ.  Works in a database of its own: the clock is global.
+--
+CREATE DATABASE yquota_my_rejects;
+\c yquota_my_rejects
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS yquota;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+SELECT yquota.set_clock('2026-03-02 10:00:00+00');
+INSERT INTO yquota.project (name) VALUES ('lab');
+CREATE ROLE yquota_feed_a;
+CREATE ROLE yquota_feed_b;
+CREATE ROLE yquota_feed_watch IN ROLE yquota_feed_a;
+CREATE ROLE yquota_feed_reader;
+CREATE ROLE yquota_feed_member;
+SELECT yquota.allow_role('yquota_feed_a', 'operator');
+SELECT yquota.allow_role('yquota_feed_b', 'operator');
+SELECT yquota.allow_role('yquota_feed_reader', 'viewer');
+SELECT yquota.allow_role('yquota_feed_member', 'member', 'lab');
+
+--
+-- One warning for a statement, whatever its form
+--
+SET ROLE yquota_feed_a;
+SET yquota.on_bad_event = set_aside;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source) VALUES
+	('CONTAINER_START', 'a1', '2026-03-02 09:00', 'lab', '[vcores=1]', 'rm-a'),
+	('CONTAINER_START', 'a2', '2026-03-02 09:00', 'lab', '[vcores=2]', 'rm-a');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source) VALUES
+	('CONTAINER_START', 'a3', '2026-03-02 09:00', 'new', '[vcores=1]', 'rm-a');
+-- the first is that of the smallest container, if possible one that does not wait
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source) VALUES
+	('CONTAINER_START', 'a6', '2026-03-02 09:00', 'new', '[vcores=1]', 'rm-a'),
+	('CONTAINER_FINISH', 'a4', '2026-03-02 09:30', NULL, NULL, 'rm-a'),
+	('CONTAINER_START', 'a5', '2026-03-02 09:00', 'lab', NULL, 'rm-a'),
+	('CONTAINER_FINISH', 'a2', '2026-03-02 09:30', NULL, NULL, 'rm-a');
+COPY yquota.container_event (event, container_id, occurred_at, source) FROM STDIN;
+CONTAINER_FINISH	a7	2026-03-02 09:10	rm-a
+CONTAINER_UPDATE	a8	2026-03-02 09:10	rm-a
+CONTAINER_FINISH	a1	2026-03-02 09:10	rm-a
+\.
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source)
+SELECT 'CONTAINER_START', 'many' || i, '2026-03-02 09:00', CASE WHEN i % 2 = 0 THEN 'lab' ELSE 'new' END, '[vcores=1]', NULL
+FROM generate_series(1, 5000) AS i;
+-- a prepared statement, and a function: each execution is a statement
+PREPARE start(text) AS INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+	VALUES ('CONTAINER_START', $1, '2026-03-02 09:00', 'nobody', '[vcores=1]');
+EXECUTE start('p1');
+DO $$ BEGIN FOR i IN 2 .. 3 LOOP EXECUTE format('EXECUTE start(%L)', 'p' || i); END LOOP; END $$;
+-- none for a role that does not want it, and an error as ever
+SET yquota.on_bad_event = set_aside_quietly;
+EXECUTE start('p4');
+SET yquota.on_bad_event = error;
+EXECUTE start('p5');
+SET yquota.on_bad_event = set_aside;
+
+--
+-- Each role sees what it sent itself, and a member of it the same
+--
+SET ROLE yquota_feed_b;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source) VALUES
+	('CONTAINER_START', 'b1', '2026-03-02 09:00', 'secret', '[vcores=1]', 'rm-a');
+SELECT source, waiting, sqlstate, reason, event, container_id, project, allocation, sent_by FROM yquota.my_rejects;
+-- also a function that is cheap, and tells what it is called with
+CREATE FUNCTION pg_temp.tell(text) RETURNS boolean LANGUAGE plpgsql COST 0.0000001
+	AS $$ BEGIN RAISE WARNING 'seen: %', $1; RETURN true; END $$;
+SELECT container_id FROM yquota.my_rejects WHERE pg_temp.tell(container_id);
+SELECT count(*) FROM yquota.event_reject;
+DELETE FROM yquota.my_rejects;
+SET ROLE yquota_feed_a;
+SELECT source, waiting, sqlstate, count(*) FROM yquota.my_rejects GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
+SELECT reject_id, waiting, reason, detail, event, container_id, occurred_at, sent_by FROM yquota.my_rejects WHERE container_id ~ '^a' ORDER BY container_id;
+SET ROLE yquota_feed_watch;
+SELECT count(*), min(sent_by), max(sent_by) FROM yquota.my_rejects;
+SET ROLE yquota_feed_reader;
+SELECT count(*) FROM yquota.my_rejects;
+SET ROLE yquota_feed_member;
+SELECT count(*) FROM yquota.my_rejects;
+RESET ROLE;
+-- one with the rights of all sees all
+SELECT sent_by, count(*) FROM yquota.my_rejects GROUP BY sent_by ORDER BY sent_by;
+
+--
+-- Functions of yquota send events for their caller
+--
+SET ROLE yquota_feed_b;
+SELECT * FROM yquota.reconcile('[{"container_id": "b2", "project": "unknown", "allocation": {"vcores": 1}, "started_at": "2026-03-02T09:50:00Z"},
+	{"container_id": "a1"}]', '2026-03-02 10:00', false) WHERE container_id IN ('a1', 'b2');
+SELECT source, container_id, sent_by FROM yquota.my_rejects ORDER BY container_id;
+RESET ROLE;
+CREATE FUNCTION public.send_start(id text) RETURNS void LANGUAGE sql SECURITY DEFINER
+	SET search_path = pg_catalog
+	AS $$ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+		VALUES ('CONTAINER_START', id, '2026-03-02 09:00', 'nobody', '[vcores=1]') $$;
+-- one of another role sends them for that role
+ALTER FUNCTION public.send_start(text) OWNER TO yquota_feed_b;
+SET ROLE yquota_feed_a;
+SELECT public.send_start('f1');
+RESET ROLE;
+SELECT container_id, sent_by FROM yquota.event_reject WHERE container_id = 'f1';
+
+--
+-- The sender stays the same when a row is tried again, waits for another feed's
+-- START, or was deferred
+--
+SET ROLE yquota_feed_a;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, source) VALUES ('CONTAINER_FINISH', 'w1', '2026-03-02 09:10', 'rm-a');
+SET ROLE yquota_feed_b;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source) VALUES
+	('CONTAINER_START', 'w1', '2026-03-02 09:20', 'lab', '[vcores=1]', 'rm-b');
+RESET ROLE;
+SELECT event, container_id, waiting, reason, sent_by FROM yquota.event_reject WHERE container_id = 'w1';
+SELECT * FROM yquota.retry_rejects(container_id => 'b1');
+SELECT * FROM yquota.retry_rejects(container_id => 'w1');
+SELECT container_id, waiting, sent_by FROM yquota.event_reject WHERE container_id IN ('b1', 'w1') ORDER BY 1;
+SET yquota.charging = deferred;
+SET ROLE yquota_feed_b;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source) VALUES
+	('CONTAINER_START', 'd1', '2026-03-02 09:20', 'lab', '[vcores=1]', 'rm-b'),
+	('CONTAINER_START', 'd2', '2026-03-02 09:20', 'none', '[vcores=1]', 'rm-b');
+RESET ROLE;
+RESET yquota.charging;
+SELECT container_id, sent_by FROM yquota_internal.deferred_event ORDER BY 1;
+-- the result tells how many
+SELECT * FROM yquota.charge_deferred();
+SELECT container_id, sent_by FROM yquota.event_reject WHERE container_id ~ '^d';
+-- what an earlier version set aside is no role's
+UPDATE yquota.event_reject SET sent_by = NULL WHERE container_id = 'd2';
+SELECT count(*) FROM yquota.my_rejects WHERE container_id = 'd2';
+SELECT * FROM yquota.retry_rejects(container_id => 'd2');
+SELECT container_id, sent_by FROM yquota.event_reject WHERE container_id = 'd2';
+-- what is accepted is seen no more
+INSERT INTO yquota.project (name) VALUES ('secret');
+SELECT * FROM yquota.retry_rejects(container_id => 'b1');
+SET ROLE yquota_feed_b;
+SELECT container_id FROM yquota.my_rejects ORDER BY 1;
+RESET ROLE;
+-- the name is that which the role had then
+ALTER ROLE yquota_feed_b RENAME TO yquota_feed_c;
+SET ROLE yquota_feed_c;
+SELECT count(*) FROM yquota.my_rejects;
+RESET ROLE;
+ALTER ROLE yquota_feed_c RENAME TO yquota_feed_b;
+
+--
+-- Ends that differ count for the feed that told the later of them
+--
+SELECT yquota.set_clock('2026-03-02 12:00:00+00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source)
+SELECT 'CONTAINER_START', 'e' || i, '2026-03-02 11:00', 'lab', '[vcores=1]', 'rm-a' FROM generate_series(1, 6) AS i;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source)
+SELECT 'CONTAINER_FINISH', 'e' || i, '2026-03-02 11:10', 0, 'rm-a' FROM generate_series(1, 5) AS i;
+SET ROLE yquota_feed_a;
+SELECT source, rejected, waiting, differing_ends FROM yquota.feed_status WHERE source LIKE 'rm-%' ORDER BY source;
+RESET ROLE;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source) VALUES
+	-- the same again, by the same feed or another one; another time; another status, twice
+	('CONTAINER_FINISH', 'e1', '2026-03-02 11:10', 0, 'rm-b'),
+	('CONTAINER_FINISH', 'e2', '2026-03-02 11:11', 0, 'rm-b'),
+	('CONTAINER_FINISH', 'e3', '2026-03-02 11:10', 1, 'rm-b'),
+	('CONTAINER_FINISH', 'e3', '2026-03-02 11:10', 2, 'rm-b'),
+	('CONTAINER_FINISH', 'e4', '2026-03-02 11:09', 0, 'rm-a'),
+	('CONTAINER_FINISH', 'e5', '2026-03-02 11:12', 0, NULL);
+-- both in one statement: of the one that told both
+INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source) VALUES
+	('CONTAINER_FINISH', 'e6', '2026-03-02 11:10', 0, 'rm-b'),
+	('CONTAINER_FINISH', 'e6', '2026-03-02 11:12', 0, 'rm-b');
+-- yquota's own ends are not compared
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, node, source) VALUES
+	('CONTAINER_START', 'e7', '2026-03-02 11:00', 'lab', '[vcores=1]', 'n1', 'rm-a');
+INSERT INTO yquota.node (name, total) VALUES ('n1', '[vcores=4]');
+SELECT * FROM yquota.node_lost('n1', '2026-03-02 11:30');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source) VALUES ('CONTAINER_FINISH', 'e7', '2026-03-02 11:31', -100, 'rm-a');
+SET ROLE yquota_feed_a;
+SELECT source, rejected, waiting, differing_ends FROM yquota.feed_status WHERE source LIKE 'rm-%' OR source IS NULL ORDER BY source;
+RESET ROLE;
+SELECT container_id, reason FROM yquota.suspect_container WHERE container_id ~ '^e' ORDER BY 1;
+SELECT container_id, source, is_booked, is_own FROM yquota_internal.reported_end WHERE container_id ~ '^e' ORDER BY container_id, occurred_at, exit_status;
+SELECT * FROM yquota.verify();
+-- until history is sealed
+SELECT yquota.set_clock('2026-03-02 13:00:00+00');
+SELECT yquota.seal_history() IS NOT NULL AS sealed;
+SELECT sum(differing_ends) FROM yquota.feed_status;
+
+\c postgres
+DROP DATABASE yquota_my_rejects;
+DROP ROLE yquota_feed_a, yquota_feed_b, yquota_feed_watch, yquota_feed_reader, yquota_feed_member;
