@@ -28,6 +28,7 @@
 #include "store/catalog.h"
 #include "store/saved_plan.h"
 #include "utils/builtins.h"
+#include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
 /* -- work that is due since the last cycle --------------------------------- */
@@ -114,9 +115,12 @@ check_nodes(const char **nodes, int count)
 static void
 check_unknown_nodes(const YqAllocationCycle *cycle, const YqCluster *cluster)
 {
-	const char **unknown = palloc(sizeof(char *) * Max(cycle->node_count, 1));
+	const char **unknown;
 	int			count = 0;
 
+	if (cycle->nodes == NULL)
+		return;
+	unknown = palloc(sizeof(char *) * Max(cycle->node_count, 1));
 	for (int i = 0; i < cycle->node_count; i++)
 	{
 		if (yq_cluster_node(cluster, cycle->nodes[i]) == NULL)
@@ -210,15 +214,30 @@ prepare(const YqAllocationCycle *cycle)
 	return knew_nodes;
 }
 
-/* While another cycle decides, earlier decisions can be read. */
-static void
-take_lock(const YqAllocationCycle *cycle)
+/*
+ * Take the scheduler's lock after the work that needs none.  That work holds the hierarchy
+ * no longer than it lasts: in one that is held, queues of plans cannot come and go, and
+ * after a round of the plan follower the session would make all anew under the lock.
+ */
+static bool
+prepare_and_lock(const YqAllocationCycle *cycle)
 {
-	if (yq_scheduler_try_lock(ExclusiveLock))
-		return;
-	if (!cycle->explains)
-		yq_cluster_cache_catch_up(yq_hierarchy_in_force());
-	yq_scheduler_lock(ExclusiveLock);
+	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "yquota before an allocation cycle", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller = MemoryContextSwitchTo(scratch);
+	bool		knew_nodes = prepare(cycle);
+
+	MemoryContextReset(scratch);
+	if (!yq_scheduler_try_lock(ExclusiveLock))
+	{
+		/* while another cycle decides, earlier decisions can be read */
+		if (!cycle->explains)
+			yq_cluster_cache_catch_up(yq_hierarchy_in_force());
+		MemoryContextReset(scratch);
+		yq_scheduler_lock(ExclusiveLock);
+	}
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(scratch);
+	return knew_nodes;
 }
 
 static YqLoadedCluster *
@@ -245,8 +264,7 @@ yq_allocation_cycle_run(const YqAllocationCycle *cycle)
 	if (cycle->is_dry)
 		return run_dry(cycle);
 	PreventCommandIfReadOnly("an allocation cycle");
-	knew_nodes = prepare(cycle);
-	take_lock(cycle);
+	knew_nodes = prepare_and_lock(cycle);
 	yq_queue_lock_configuration(RowExclusiveLock);
 	yq_container_updates_tidy(yq_hierarchy_in_force());
 	(void) yq_release_expired(yq_hierarchy_in_force());

@@ -389,9 +389,20 @@ sub first_and_others
 	return ([ values %first ], \@others);
 }
 
+# What another session does beside heartbeats: "sql" again and again, "seconds" apart, in a
+# database that "prepare" has made ready; "tell" is called with each answer, and "note"
+# says at last what came of it.
+#
 # Leaves that have more of the cluster than their share give it back, a two-hundredth of
 # the cluster, ten containers at least, in every other round.  Containers end in the others.
-my $preempts = <<'SQL';
+sub preemption
+{
+	my ($marked, $killed) = (0, 0);
+
+	return {
+		name => sprintf('preemption every %d s', COMPACT_INTERVAL),
+		seconds => COMPACT_INTERVAL,
+		prepare => <<'SQL',
 UPDATE yquota.scheduler_setting SET scheduler_monitor_enable = true, preemption_max_wait_before_kill = 2000,
 	preemption_total_preemption_per_round = (SELECT greatest(0.005, 10.0 / count(*)) FROM yquota.container);
 CREATE TABLE ending_elsewhere AS
@@ -402,54 +413,65 @@ DROP TABLE ending;
 ALTER TABLE ending_elsewhere RENAME TO ending;
 ALTER TABLE ending ADD PRIMARY KEY (n);
 SQL
-my $preempt = q(SELECT count(*) FILTER (WHERE outcome = 'marked'), count(*) FILTER (WHERE outcome = 'killed') FROM yquota.preempt_containers());
+		sql => q(SELECT count(*) FILTER (WHERE outcome = 'marked'), count(*) FILTER (WHERE outcome = 'killed') FROM yquota.preempt_containers()),
+		tell => sub {
+			my ($now_marked, $now_killed) = split /\|/, $_[0];
+			$marked += $now_marked;
+			$killed += $now_killed;
+			return;
+		},
+		note => sub {
+			die "no container was selected for preemption\n" unless $marked;
+			return sprintf '%.0f containers killed', $killed / repetitions();
+		},
+	};
+}
 
-# heartbeats(SIZE, CLIENTS, RATE, BATCH, KILLED): what first_and_others() says of them,
+# heartbeats(SIZE, CLIENTS, RATE, BATCH, BESIDE): what first_and_others() says of them,
 # while containers end beside, counters are compacted and what was decided is
-# acknowledged.  KILLED is a reference where there are rounds of preemption, too; it is
-# set to the number of containers that these killed.
+# acknowledged.
 sub heartbeats
 {
-	my ($size, $clients, $rate, $batch, $killed) = @_;
+	my ($size, $clients, $rate, $batch, $beside) = @_;
 	my $seconds = size('heartbeat_seconds') && size('heartbeat_first_seconds') + size('heartbeat_seconds');
 	my $for = sub { my ($transactions) = @_; return $seconds ? ('-T' => $seconds) : ('-t' => $transactions); };
-	my $beside = Cluster->new($database);
-	my $preempting = $killed && Cluster->new($database);
-	my $marked = 0;
+	my $worker = Cluster->new($database);
+	my $other = $beside && Cluster->new($database);
+	my $interval = $beside ? $beside->{seconds} : COMPACT_INTERVAL;
+	my $turn = 0;
 	my $events = running_pgbench('finish', $for->(size('heartbeats')), '--rate' => EVENTS_PER_SECOND);
 	my $pgbench = running_pgbench($batch ? 'batch' : 'heartbeat', '-c' => $clients, '-j' => ($clients > 1 ? 2 : 1), $for->(size('heartbeats') / $clients),
 		($rate ? ('--rate' => $rate) : ()), variables => { nodes => $size->{nodes}, clients => $clients, batch => $batch // 1 });
 
 	while (is_running($pgbench))
 	{
-		$preempting->send($preempt) if $preempting;
-		sleep($seconds ? COMPACT_INTERVAL : 0.2);
-		$beside->run('SELECT yquota_internal.compact_counters()');
-		$beside->run('SELECT yquota.acknowledge_decisions(ARRAY(SELECT d.decision_id FROM yquota.decision AS d))');
-		next unless $preempting;
-		my ($now_marked, $now_killed) = split /\|/, $preempting->receive;
-		$marked += $now_marked;
-		$$killed += $now_killed;
+		$other->send($beside->{sql}) if $other;
+		sleep($seconds ? $interval : 0.2);
+		if (++$turn % (COMPACT_INTERVAL / $interval) == 0)
+		{
+			$worker->run('SELECT yquota_internal.compact_counters()');
+			$worker->run('SELECT yquota.acknowledge_decisions(ARRAY(SELECT d.decision_id FROM yquota.decision AS d))');
+		}
+		$beside->{tell}->($other->receive) if $other;
 	}
-	$beside->close;
-	$preempting->close if $preempting;
-	die "no container was selected for preemption\n" if $preempting && !$marked;
+	$worker->close;
+	$other->close if $other;
 	my @heartbeats = ended($pgbench);
 	ended($events);
 	return first_and_others(@heartbeats);
 }
 
-# runs(SIZE, FULL, CLIENTS, RATE, BATCH, KILLED): what heartbeats() says, each time in a copy of the full cluster.
+# runs(SIZE, FULL, CLIENTS, RATE, BATCH, BESIDE): what heartbeats() says, each time in a copy of the full cluster.
 sub runs
 {
 	my ($size, $full, @how) = @_;
-	my $killed = $how[3];
+	my $beside = $how[3];
 	my @runs;
 
 	foreach (1 .. repetitions())
 	{
 		Cluster::copy_database($database, $full);
-		Cluster::once($database, $preempts) if $killed;
+		Cluster::once($database, $beside->{prepare}) if $beside;
 		Cluster::checkpoint();
 		push @runs, [ heartbeats($size, @how) ];
 		check_heartbeats();
@@ -457,15 +479,14 @@ sub runs
 	return @runs;
 }
 
-# heartbeat_rows(SIZE, FULL, CLIENTS, RATE, LATEST, PREEMPTS): what is said about
+# heartbeat_rows(SIZE, FULL, CLIENTS, RATE, LATEST, BESIDE): what is said about
 # heartbeats of so many clients.  LATEST is what 99 % may take at most, in milliseconds.
 sub heartbeat_rows
 {
-	my ($size, $full, $clients, $rate, $latest, $preempts) = @_;
+	my ($size, $full, $clients, $rate, $latest, $beside) = @_;
 	my (@first, @median, @late, @count);
-	my $killed = 0;
 
-	foreach my $run (runs($size, $full, $clients, $rate, undef, $preempts ? \$killed : ()))
+	foreach my $run (runs($size, $full, $clients, $rate, undef, $beside))
 	{
 		my ($first, $others) = @$run;
 
@@ -476,9 +497,9 @@ sub heartbeat_rows
 	}
 	my $name = sprintf 'node_heartbeat() of one node, %s, %d events/s%s beside',
 	  $clients == 1 ? '1 client' : "$clients clients" . ($rate ? ", $rate/s together" : ''), EVENTS_PER_SECOND,
-	  $preempts ? sprintf(' and preemption every %d s', COMPACT_INTERVAL) : '';
-	my @note = (note => described($size) . (size('heartbeat_seconds') ? sprintf('; %.0f/s', median(@count) / size('heartbeat_seconds')) : '') .
-		($preempts ? sprintf('; %.0f containers killed', $killed / repetitions()) : ''));
+	  $beside ? " and $beside->{name}" : '';
+	my @note = (note => join '; ', described($size), (size('heartbeat_seconds') ? sprintf('%.0f/s', median(@count) / size('heartbeat_seconds')) : ()),
+		($beside ? $beside->{note}->() : ()));
 
 	Report::add("$name: the first of a session", figure => median(@first), figure_unit => 'ms', note => described($size));
 	Report::add("$name: median", figure => median(@median), figure_unit => 'ms', value => median(@median), unit => 'ms', at_most => 2, @note);
@@ -515,7 +536,7 @@ sub heartbeat_case
 {
 	my ($size, $full) = full_copies();
 
-	heartbeat_rows($size, $full, @$_) foreach [ 1, undef, 10 ], [ 8, undef, 10 ], [ 8, HEARTBEATS_PER_SECOND, 10 ], [ 8, HEARTBEATS_PER_SECOND, 20, 1 ];
+	heartbeat_rows($size, $full, @$_) foreach [ 1, undef, 10 ], [ 8, undef, 10 ], [ 8, HEARTBEATS_PER_SECOND, 10 ], [ 8, HEARTBEATS_PER_SECOND, 20, preemption() ];
 	batch_row($size, $full);
 	my $session = Cluster->new($database);
 	$session->run("SELECT * FROM yquota.node_heartbeat(ARRAY['node00000$_'])") foreach 0 .. 9;

@@ -8,7 +8,7 @@ use warnings;
 use Allocation;
 use Bench;
 use Cluster;
-use List::Util qw(min);
+use List::Util qw(max min);
 use Report;
 
 use constant { HOUR => 3600, DAY => 86_400 };
@@ -21,6 +21,8 @@ use constant CALLS => 5;
 use constant { WINDOWS => 10_000, MORE => 10 };
 # What should be the same, or grow with the number of windows, may take so many times more.
 use constant TOLERANCE => 1.2;
+# Changes of shares after which a heartbeat is measured.
+use constant AFTER => 30;
 # Milliseconds that a search may go on after it was cancelled.
 use constant CANCELLED_AFTER => 100;
 
@@ -277,9 +279,125 @@ sub follow_case
 	return;
 }
 
+#
+# Heartbeats beside rounds of the follower
+#
+
+# Leaves become queues of active reservations, which have nine tenths of the cluster.
+my $becomes_plan = <<'SQL';
+UPDATE leaf SET path = format('root.plan.reservation_1_%s', 100000 + n);
+UPDATE yquota.application AS a SET queue = leaf.path, submitted_queue = 'root.plan' FROM leaf WHERE a.queue = format('root.c%s', n);
+UPDATE yquota.queue SET state = 'STOPPED' WHERE path <> 'root';
+BEGIN;
+DELETE FROM yquota.queue WHERE path <> 'root';
+INSERT INTO yquota.queue (path, capacity, reservable, minimum_user_limit_percent, user_limit_factor) VALUES ('root.plan', '100', true, 25, 1000);
+UPDATE yquota.scheduler_setting SET reservation_system_enable = true;
+COMMIT;
+CREATE TABLE part AS
+SELECT sum(yquota.amount(total, 'memory-mb')) * 0.9 / (SELECT count(*) FROM leaf) AS memory, sum(yquota.amount(total, 'vcores')) * 0.9 / (SELECT count(*) FROM leaf) AS vcores
+FROM yquota.node;
+CREATE FUNCTION reserved(share numeric) RETURNS yquota.resource LANGUAGE sql AS
+	'SELECT yquota.resource(jsonb_build_object(''memory-mb'', trunc(memory * share), ''vcores'', trunc(vcores * share))) FROM part';
+-- whole seconds until it begins and ends, from now on
+CREATE FUNCTION reserve(n bigint, begins bigint, ends bigint) RETURNS void LANGUAGE sql AS $$
+	INSERT INTO yquota.reservation_definition (reservation_id, version, queue, username, project, arrival, deadline, interpreter, requests, accepted_at)
+	SELECT format('reservation_1_%s', 100000 + n), 1, 'root.plan', 'user0', 'project0', second + begins * interval '1 s', second + ends * interval '1 s', 'ALL',
+		ARRAY[yquota.reservation_request('[memory-mb=1024,vcores=1]', 1, '1 s', 1)], second
+	FROM date_trunc('second', now()) AS second;
+	INSERT INTO yquota.reservation_allocation (reservation_id, version, queue, username, deadline, "from", "to", allocation)
+	SELECT reservation_id, version, queue, username, deadline, arrival, deadline, reserved(1)
+	FROM yquota.reservation_definition WHERE reservation_id = format('reservation_1_%s', 100000 + n);
+$$;
+SELECT count(reserve(n, -3600, 86400)) FROM leaf;
+SELECT count(*) FROM yquota.follow_plans();
+SQL
+
+# What a round a second finds changed, from when the SQL ran on, for two minutes: its name, SQL, and rows of a round at least.
+sub changes
+{
+	my $active = size('active_reservations');
+
+	return ([ 'changes nothing', '', 0 ],
+		[ 'changes 11 shares', <<'SQL', 11 ],
+UPDATE yquota.reservation_allocation AS a SET "to" = date_trunc('second', now()) + n / 10 * interval '1 s' FROM leaf WHERE leaf.path = a.queue || '.' || a.reservation_id;
+INSERT INTO yquota.reservation_allocation (reservation_id, version, queue, username, deadline, "from", "to", allocation)
+SELECT reservation_id, version, queue, username, deadline, "to", deadline, reserved(0.95) FROM yquota.reservation_allocation;
+SQL
+		[ 'makes 3 queues and removes 3', 'SELECT count(reserve(50000 + n, n / 3, n / 3 + 10)) FROM generate_series(0, 359) AS n', 4 ],
+		[ 'changes all shares', <<'SQL', $active + 1 ]);
+UPDATE yquota.reservation_allocation SET "to" = date_trunc('second', now());
+INSERT INTO yquota.reservation_allocation (reservation_id, version, queue, username, deadline, "from", "to", allocation)
+SELECT reservation_id, version, queue, username, deadline, "to" + s * interval '1 s', "to" + (s + 1) * interval '1 s', reserved(0.9 + s % 7 * 0.01)
+FROM yquota.reservation_allocation, generate_series(0, 119) AS s;
+SQL
+}
+
+# rounds(NAME, SQL, ROWS): what happens beside Allocation::heartbeats().
+sub rounds
+{
+	my ($name, $sql, $rows) = @_;
+	my (@found, @milliseconds);
+
+	return {
+		name => "a round of follow_plans() every s that $name",
+		seconds => 1,
+		prepare => "$sql;\nVACUUM ANALYZE",
+		sql => 'SELECT count(*), extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000 FROM yquota.follow_plans()',
+		tell => sub {
+			my ($found, $milliseconds) = split /\|/, $_[0];
+			push @found, $found;
+			push @milliseconds, $milliseconds;
+			return;
+		},
+		note => sub {
+			die "no round $name\n" if $rows ? max(@found) < $rows : max(@found) > 0;
+			return sprintf '%s queues of plans; a round takes %s ms', size('active_reservations'), Bench::shown(median(@milliseconds));
+		},
+	};
+}
+
+sub heartbeat_case
+{
+	my $active = size('active_reservations');
+	my ($size, $full) = Allocation::full_copies(levels => 2, leaves => $active, change => $becomes_plan);
+
+	Allocation::heartbeat_rows($size, $full, 8, Allocation::HEARTBEATS_PER_SECOND, 20, rounds(@$_)) foreach changes();
+	after_row($size, $full);
+	Cluster::drop_database($_) foreach Allocation::database(), $full;
+	return;
+}
+
+# The next heartbeat of a session after ten shares have changed, and others.
+sub after_row
+{
+	my ($size, $full) = @_;
+	my (@next, @others);
+
+	foreach (1 .. repetitions())
+	{
+		Cluster::copy_database(Allocation::database(), $full);
+		my ($session, $follower) = map { Cluster->new(Allocation::database()) } 1 .. 2;
+		my $node = 0;
+		my $heartbeats = sub { return $session->milliseconds(map { sprintf q(SELECT count(*) FROM yquota.node_heartbeat(ARRAY['node%06d'])), ++$node % $size->{nodes} } 1 .. $_[0]) };
+
+		$heartbeats->(10);
+		foreach (1 .. AFTER)
+		{
+			$follower->run('UPDATE yquota.reservation_queue SET capacity = capacity * 0.999 WHERE name IN (SELECT name FROM yquota.reservation_queue WHERE reservation_id IS NOT NULL ORDER BY random() LIMIT 10)');
+			my ($next, @later) = $heartbeats->(3);
+			push @next, $next;
+			push @others, @later;
+		}
+		$_->close foreach $session, $follower;
+	}
+	Report::add('the next node_heartbeat() of a session after 10 shares have changed', figure => median(@next), figure_unit => 'ms', baseline => median(@others), baseline_name => 'later ones',
+		value => median(@next), unit => 'ms', at_most => 2, note => Allocation::described($size));
+	return;
+}
+
 sub cases
 {
-	return ('reservation-greedy' => \&greedy_case, 'reservation-aligned' => \&aligned_case, 'reservation-week' => \&week_case, 'reservation-follow' => \&follow_case);
+	return ('reservation-greedy' => \&greedy_case, 'reservation-aligned' => \&aligned_case, 'reservation-week' => \&week_case, 'reservation-follow' => \&follow_case, 'reservation-heartbeat' => \&heartbeat_case);
 }
 
 1;
