@@ -14,13 +14,15 @@
 YqOpportunisticStop
 yq_opportunistic_stop(const YqRequester *requester, const char *project)
 {
+	const YqQueue *queue = requester->queue;
 	YqProjectCredit credit;
 
-	for (const YqQueue *queue = requester->queue; queue != NULL; queue = queue->parent)
+	do
 	{
 		if (!queue->is_running)
 			return (YqOpportunisticStop) {"queue state", queue->path};
-	}
+		queue = queue->parent;
+	} while (queue != NULL);
 	credit = yq_project_credit(project, requester->application->application_id, requester->queue->path, YQ_CREDIT_FOR_CONTAINERS);
 	/* charging would refuse a container without a payer */
 	if (!credit.is_known && !yq_auto_create_project)

@@ -23,7 +23,7 @@ yq_outstanding_request_is_rack(const char *name)
 
 /* The number of the first place that is not before a name. */
 static int
-find_place(const YqWantedPlaces *wanted, const char *name, bool *found)
+rank_of_place(const YqWantedPlaces *wanted, const char *name)
 {
 	int			from = 0;
 	int			below = wanted->count;
@@ -37,8 +37,18 @@ find_place(const YqWantedPlaces *wanted, const char *name, bool *found)
 		else
 			below = middle;
 	}
-	*found = from < wanted->count && strcmp(wanted->places[from].name, name) == 0;
 	return from;
+}
+
+/* NULL when it is not wanted. */
+static YqWantedPlace *
+find_place(const YqWantedPlaces *wanted, const char *name)
+{
+	int			at = rank_of_place(wanted, name);
+
+	if (wanted->places == NULL || at == wanted->count)
+		return NULL;
+	return strcmp(wanted->places[at].name, name) == 0 ? &wanted->places[at] : NULL;
 }
 
 /* Room grows in powers of two. */
@@ -52,44 +62,53 @@ make_room(void *array, int count, Size size)
 	return repalloc_huge(array, (Size) count * 2 * size);
 }
 
-static void
-remove_place(YqWantedPlaces *wanted, int at)
+static YqWantedPlace *
+insert_place(YqWantedPlaces *wanted, const char *name)
 {
+	int			at = rank_of_place(wanted, name);
+	YqWantedPlace *place;
+
+	wanted->places = make_room(wanted->places, wanted->count, sizeof(YqWantedPlace));
+	place = &wanted->places[at];
+	memmove(place + 1, place, sizeof(YqWantedPlace) * (wanted->count - at));
+	wanted->count++;
+	place->name = name;
+	return place;
+}
+
+static void
+remove_place(YqWantedPlaces *wanted, YqWantedPlace *place)
+{
+	const YqWantedPlace *end = wanted->places + wanted->count;
+
+	memmove(place, place + 1, sizeof(YqWantedPlace) * (end - (place + 1)));
 	wanted->count--;
-	memmove(&wanted->places[at], &wanted->places[at + 1], sizeof(YqWantedPlace) * (wanted->count - at));
 }
 
 static void
 set_place(YqWantedPlaces *wanted, const char *name, int32 count)
 {
-	bool		found;
-	int			at = find_place(wanted, name, &found);
+	YqWantedPlace *place = find_place(wanted, name);
 
 	if (count == 0)
 	{
-		if (found)
-			remove_place(wanted, at);
+		if (place != NULL)
+			remove_place(wanted, place);
 		return;
 	}
-	if (!found)
-	{
-		wanted->places = make_room(wanted->places, wanted->count, sizeof(YqWantedPlace));
-		memmove(&wanted->places[at + 1], &wanted->places[at], sizeof(YqWantedPlace) * (wanted->count - at));
-		wanted->places[at].name = name;
-		wanted->count++;
-	}
-	wanted->places[at].count = count;
+	if (place == NULL)
+		place = insert_place(wanted, name);
+	place->count = count;
 }
 
 static void
 serve_place(YqOutstandingRequest *request, const char *name)
 {
 	YqWantedPlaces *wanted = yq_outstanding_request_is_rack(name) ? &request->racks : &request->hosts;
-	bool		found;
-	int			at = find_place(wanted, name, &found);
+	YqWantedPlace *place = find_place(wanted, name);
 
-	if (found && --wanted->places[at].count == 0)
-		remove_place(wanted, at);
+	if (place != NULL && --place->count == 0)
+		remove_place(wanted, place);
 }
 
 /* -- requests ---------------------------------------------------------------- */
