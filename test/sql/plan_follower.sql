@@ -209,6 +209,18 @@ SELECT yquota.set_clock(pg_temp.at(6));
 SELECT outcome, queue, application_id, capacity, reason FROM yquota.follow_plans();
 SELECT pg_temp.applications();
 ROLLBACK;
+-- application masters that wait start when the share of their reservation has grown: a tenth of it is theirs
+BEGIN;
+CALL pg_temp.promise(3, 'u3', 0, 8, '{0,4,10,4,8,20}');
+SELECT * FROM pg_temp.round_at(1);
+SELECT s.state FROM generate_series(1, 3) AS n, LATERAL yquota.submit_application('application_3_000' || n, 'ann', '{}', 'root.dedicated', project => 'p',
+	am_resource => '[memory-mb=1024,vcores=1]', reservation => 'reservation_1_0003') AS s;
+SELECT * FROM pg_temp.round_at(3);
+SELECT pg_temp.applications();
+SELECT * FROM pg_temp.round_at(4);
+SELECT pg_temp.applications();
+SELECT application_id, activated_at = pg_temp.at(4) AS now FROM yquota.application WHERE application_id LIKE 'application_3%' ORDER BY 1;
+ROLLBACK;
 -- a plan that is stopped lets nobody in, so what is in the queue is killed
 BEGIN;
 UPDATE yquota.queue SET state = 'STOPPED' WHERE path = 'root.dedicated';
