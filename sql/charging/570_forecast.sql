@@ -68,7 +68,7 @@ COMMENT ON FUNCTION yquota_internal.days_before(timestamptz, integer) IS
 	'Every 24 hours up to the next full quarter-hour after an instant, as far back as costs are known';
 REVOKE ALL ON FUNCTION yquota_internal.days_before(timestamptz, integer) FROM PUBLIC;
 
-CREATE FUNCTION yquota_internal.spending_per_day(cuts timestamptz[], of_project text, together boolean)
+CREATE FUNCTION yquota_internal.spending_per_day(cuts timestamptz[], of_project text, together text[])
 	RETURNS TABLE (project text, days bigint, mean numeric, deviation numeric)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -76,14 +76,14 @@ CREATE FUNCTION yquota_internal.spending_per_day(cuts timestamptz[], of_project 
 		WITH spent AS (
 			SELECT line.project, cost.part, sum(cost.amount) AS amount
 			FROM yquota_internal.cost_in_parts(cuts, '{project}',
-				CASE WHEN together OR cardinality(yquota_internal.family_of(of_project)) = 1 THEN of_project END) AS cost
+				CASE WHEN cardinality(coalesce(together, yquota_internal.family_of(of_project))) = 1 THEN coalesce(together[1], of_project) END) AS cost
 			CROSS JOIN LATERAL (
-				SELECT CASE WHEN NOT together THEN cost.project END
+				SELECT CASE WHEN together IS NULL THEN cost.project END
 				UNION ALL
 				SELECT family.ancestor FROM yquota_internal.project_family AS family
-				WHERE NOT together AND family.member = cost.project
+				WHERE together IS NULL AND family.member = cost.project
 			) AS line (project)
-			WHERE NOT together OR EXISTS (SELECT FROM yquota.project AS p WHERE p.name = cost.project AND p.quota_mode = 'PREPAID')
+			WHERE together IS NULL OR cost.project = ANY (together)
 			GROUP BY 1, cost.part
 		), summed AS (
 			SELECT s.project, cardinality(cuts) - min(s.part) AS days, sum(s.amount) AS total, sum(s.amount ^ 2) AS squares
@@ -95,9 +95,9 @@ CREATE FUNCTION yquota_internal.spending_per_day(cuts timestamptz[], of_project 
 			   CASE WHEN s.days > 1 THEN sqrt(greatest(s.squares - s.total ^ 2 / s.days, 0) / (s.days - 1)) ELSE 0 END
 		FROM summed AS s;
 	END;
-COMMENT ON FUNCTION yquota_internal.spending_per_day(timestamptz[], text, boolean) IS
-	'Mean and standard deviation of what projects and their descendants, or all that have a limit together, spent between each of some instants and the next, since they began to spend';
-REVOKE ALL ON FUNCTION yquota_internal.spending_per_day(timestamptz[], text, boolean) FROM PUBLIC;
+COMMENT ON FUNCTION yquota_internal.spending_per_day(timestamptz[], text, text[]) IS
+	'Mean and standard deviation of what projects and their descendants spent between each of some instants and the next, or what some projects spent together, since they began to spend';
+REVOKE ALL ON FUNCTION yquota_internal.spending_per_day(timestamptz[], text, text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.forecast_as_owner(of_project text, days integer)
 	RETURNS TABLE (project text, remaining numeric, observed_days bigint, spent_per_day numeric,
@@ -120,7 +120,7 @@ BEGIN
 		   yquota_internal.days_later(now, until.expected), yquota_internal.days_later(now, until.earliest),
 		   yquota_internal.days_later(now, until.latest)
 	FROM yquota.project_balance AS balance
-		LEFT JOIN yquota_internal.spending_per_day(cuts, forecast_as_owner.of_project, false) AS spent ON spent.project = balance.project
+		LEFT JOIN yquota_internal.spending_per_day(cuts, forecast_as_owner.of_project, NULL) AS spent ON spent.project = balance.project
 		LEFT JOIN LATERAL yquota_internal.days_until_spent(balance.remaining, coalesce(spent.mean, 0), coalesce(spent.deviation, 0), coalesce(spent.days, 1)) AS until
 			ON balance.limited_by = balance.project
 	WHERE forecast_as_owner.of_project IS NULL OR balance.project = forecast_as_owner.of_project

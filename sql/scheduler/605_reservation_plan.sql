@@ -58,69 +58,10 @@ REVOKE ALL ON FUNCTION yquota_internal.plan_place_name(text, integer) FROM PUBLI
 -- A page
 --
 
--- Areas differ by hatching as well as by colour, and have the number of the legend
--- in them where there is room.
-CREATE FUNCTION yquota_internal.plan_style() RETURNS text
-	LANGUAGE sql IMMUTABLE PARALLEL SAFE
-	RETURN '<style>.area{stroke:var(--paper);stroke-width:.75}pattern rect{fill:var(--c)}path.hatch{fill:none;stroke:var(--paper);stroke-width:1.4;opacity:.7}'
-		'path.highest,path.capacity,path.now{fill:none;stroke:var(--ink)}path.capacity{stroke-width:2;stroke-dasharray:7 3}path.now{stroke-dasharray:1 3}'
-		'g text{paint-order:stroke;stroke:var(--paper);stroke-width:3px}.n{text-anchor:middle;font-weight:600}.e{text-anchor:end}.t{white-space:nowrap}'
-		'.legend svg{display:inline-block;width:1.1em;height:1.1em;min-width:0;margin-right:.3em;vertical-align:-.15em}.patterns{position:absolute;width:0;height:0;min-width:0}'
-		'.c1.area{fill:url(#h1)}.c2.area{fill:url(#h2)}.c3.area{fill:url(#h3)}.c4.area{fill:url(#h4)}'
-		'.c5.area{fill:url(#h5)}.c6.area{fill:url(#h6)}.c7.area{fill:url(#h7)}.c8.area{fill:url(#h8)}</style>'
-		'<svg class="patterns" aria-hidden="true"><defs>'
-		|| (SELECT string_agg(format('<pattern id="h%1$s" class="c%1$s" width="8" height="8" patternUnits="userSpaceOnUse"><rect width="8" height="8"/>%2$s</pattern>',
-									 hatch.number, '<path class="hatch" d="' || hatch.lines || '"/>'), '' ORDER BY hatch.number)
-			FROM (VALUES (1, NULL), (2, 'M-2 2L2-2M-2 10L10-2M6 10L10 6'), (3, 'M-2 6L2 10M-2-2L10 10M6-2L10 2'), (4, 'M0 4H8'), (5, 'M4 0V8'),
-						 (6, 'M3 4H5M7 0H9M-1 8H1'), (7, 'M0 4H8M4 0V8'), (8, 'M-2-2L10 10M-2 10L10-2')) AS hatch (number, lines))
-		|| '</defs></svg>';
-COMMENT ON FUNCTION yquota_internal.plan_style() IS 'Style and hatching of pictures of plans';
-
-CREATE FUNCTION yquota_internal.plan_areas(places yquota_internal.plan_place[], resource_name text, top numeric) RETURNS text
-	LANGUAGE sql STABLE PARALLEL SAFE
-	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
-		WITH stacked AS MATERIALIZED (
-			SELECT p.place, c.number, p.reservation_id, p.reservations,
-				   round(640 + 5680.0::double precision * (c.number - 1) / cardinality(p.amounts)) / 10 AS x1,
-				   round(640 + 5680.0::double precision * c.number / cardinality(p.amounts)) / 10 AS x2,
-				   round(2100 - 2000 * sum(c.amount) OVER stack / top::double precision) / 10 AS y1,
-				   round(2100 - 2000 * (sum(c.amount) OVER stack - c.amount) / top::double precision) / 10 AS y2
-			FROM unnest(places) AS p CROSS JOIN LATERAL unnest(p.amounts) WITH ORDINALITY AS c (amount, number)
-			WHERE p.place > 0 AND p.resource_name = plan_areas.resource_name
-			WINDOW stack AS (PARTITION BY c.number ORDER BY p.place)
-		), edge AS (
-			SELECT s.*,
-				   s.y1 IS DISTINCT FROM lag(s.y1) OVER outline AS rises, s.y2 IS DISTINCT FROM lead(s.y2) OVER outline AS falls,
-				   count(*) OVER ahead AS width, min(s.y2) OVER ahead - max(s.y1) OVER ahead AS height,
-				   round(5 * (min(s.y2) OVER ahead + max(s.y1) OVER ahead) + 40) / 10 AS middle
-			FROM stacked AS s
-			WINDOW outline AS (PARTITION BY s.place ORDER BY s.number), ahead AS (outline ROWS BETWEEN CURRENT ROW AND 13 FOLLOWING)
-		), area AS (
-			SELECT e.place, min(e.reservation_id) AS reservation_id, min(e.reservations) AS reservations,
-				   concat('M64 ', min(e.y1) FILTER (WHERE e.number = 1),
-						  string_agg(format('H%sV%s', e.x1, e.y1), '' ORDER BY e.number) FILTER (WHERE e.rises AND e.number > 1), 'H632',
-						  string_agg(format('H%sV%s', e.x2, e.y2), '' ORDER BY e.number DESC) FILTER (WHERE e.falls), 'H64Z') AS outline
-			FROM edge AS e GROUP BY e.place HAVING max(e.y2 - e.y1) > 0
-		), label AS (
-			SELECT DISTINCT ON (e.place) e.place, e.x1 + 7 AS x, e.middle AS y
-			FROM edge AS e
-			WHERE e.width = 14 AND e.height >= 12
-			ORDER BY e.place, e.height DESC, e.number
-		)
-		SELECT string_agg(format('<path class="area c%s" d="%s"><title>%s</title></path>', a.place, a.outline,
-								 yquota_internal.html(yquota_internal.plan_place_name(a.reservation_id, a.reservations))), '' ORDER BY a.place)
-			|| '<g>' || coalesce((SELECT string_agg(format('<text x="%s" y="%s" class="n">%s</text>', l.x, l.y, l.place), '' ORDER BY l.place) FROM label AS l), '') || '</g>'
-		FROM area AS a;
-	END;
-COMMENT ON FUNCTION yquota_internal.plan_areas(yquota_internal.plan_place[], text, numeric) IS
-	'The places of a plan as areas, one on top of the other; NULL when nothing is promised';
-REVOKE ALL ON FUNCTION yquota_internal.plan_areas(yquota_internal.plan_place[], text, numeric) FROM PUBLIC;
-
 -- How many percent of an amount another one is, as people read it.
 CREATE FUNCTION yquota_internal.plan_percent(amount numeric, capacity bigint) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
-	RETURN coalesce(trim_scale(round(100 * amount / nullif(capacity, 0), 1)) || ' %', yquota_internal.html_number(round(amount)));
+	RETURN coalesce(trim_scale(round(100 * amount / nullif(capacity, 0), 1)) || ' %', yquota_internal.number_text(round(amount)));
 COMMENT ON FUNCTION yquota_internal.plan_percent(numeric, bigint) IS 'An amount in percent of a plan, or as it is when there is nothing of the plan';
 
 CREATE FUNCTION yquota_internal.plan_chart(
@@ -129,7 +70,8 @@ CREATE FUNCTION yquota_internal.plan_chart(
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		WITH plan AS MATERIALIZED (
-			SELECT p.capacity, p.amounts, p.highest, greatest(p.capacity, h.most, 1)::numeric AS top, h.most, h.at, a.mean
+			SELECT p.capacity, p.highest, h.most, h.at, a.mean,
+				   yquota_internal.chart_frame("from", "to", yquota.statement_clock(), zone, 0, greatest(p.capacity, h.most, 1)) AS frame
 			FROM unnest(places) AS p
 			CROSS JOIN LATERAL (
 				SELECT c.amount AS most, "from" + ("to" - "from") * ((c.number - 1)::double precision / cardinality(p.highest)) AS at
@@ -137,29 +79,31 @@ CREATE FUNCTION yquota_internal.plan_chart(
 			CROSS JOIN LATERAL (SELECT avg(c.amount)::numeric AS mean FROM unnest(p.amounts) AS c (amount)) AS a
 			WHERE p.place = 0 AND p.resource_name = plan_chart.resource_name
 		), highest AS (
-			SELECT round(64 + 568.0 * (c.number - 1) / cardinality(plan.highest), 1) AS x, yquota_internal.chart_y(c.amount, 0, plan.top) AS y
+			SELECT round(64 + 568.0 * (c.number - 1) / cardinality(plan.highest), 1) AS x, yquota_internal.chart_y(c.amount, plan.frame) AS y
 			FROM plan CROSS JOIN LATERAL unnest(plan.highest) WITH ORDINALITY AS c (amount, number)
 		), line AS (
 			SELECT 'M64 ' || string_agg(format('H%sV%s', h.x, h.y), '' ORDER BY h.x) || 'H632' AS path
 			FROM (SELECT highest.*, highest.y IS DISTINCT FROM lag(highest.y) OVER (ORDER BY highest.x) AS turns FROM highest) AS h
 			WHERE h.turns
+		), edges AS (
+			SELECT array_agg(round(640 + 5680.0::double precision * number / cardinality(plan.highest)) / 10 ORDER BY number) AS x
+			FROM plan CROSS JOIN generate_series(0, cardinality(plan.highest)) AS number
+		), areas AS (
+			SELECT array_agg(ROW(p.place, yquota_internal.plan_place_name(p.reservation_id, p.reservations), p.amounts)::yquota_internal.chart_area) AS places
+			FROM unnest(places) AS p
+			WHERE p.place > 0 AND p.resource_name = plan_chart.resource_name
 		)
-		SELECT yquota_internal.chart(resource_name, "from", "to", 0, plan.top,
-				concat(yquota_internal.plan_areas(places, resource_name, plan.top),
+		SELECT yquota_internal.chart(resource_name, plan.frame, NULL,
+				concat(yquota_internal.chart_areas(areas.places, edges.x, (plan.frame).top::double precision),
 					   '<path class="highest" d="M64 ', (SELECT h.y FROM highest AS h ORDER BY h.x LIMIT 1), substr(line.path, 5), '"/>',
 					   format('<path class="capacity" d="M64 %1$sH632"/><g><text x="628" y="%2$s" class="e">capacity %3$s</text></g>',
-							  yquota_internal.chart_y(plan.capacity, 0, plan.top), yquota_internal.chart_y(plan.capacity, 0, plan.top) + 13, yquota_internal.html_number(plan.capacity)),
-					   CASE WHEN yquota.statement_clock() > "from" AND yquota.statement_clock() < "to" THEN
-						-- in the chart as a whole, also where the line is at an edge
-						(SELECT format('<path class="now" d="M%s 10V210"/><g><text x="%s" y="206" class="n">now</text></g>', now.x, least(greatest(now.x, 80), 616))
-						 FROM (SELECT yquota_internal.chart_x(yquota.statement_clock(), "from", "to") AS x) AS now) END),
-				NULL, zone)
+							  yquota_internal.chart_y(plan.capacity, plan.frame), yquota_internal.chart_y(plan.capacity, plan.frame) + 13, yquota_internal.number_text(plan.capacity))),
+				NULL)
 			|| format('<p>On average %s of %s is promised, at most %s: %s, about %s.%s</p>',
-					  yquota_internal.plan_percent(plan.mean, plan.capacity), yquota_internal.html_number(plan.capacity),
-					  yquota_internal.plan_percent(plan.most, plan.capacity), yquota_internal.html_number(plan.most),
-					  to_char(plan.at AT TIME ZONE zone, 'YYYY-MM-DD HH24:MI'),
+					  yquota_internal.plan_percent(plan.mean, plan.capacity), yquota_internal.number_text(plan.capacity),
+					  yquota_internal.plan_percent(plan.most, plan.capacity), yquota_internal.number_text(plan.most), yquota_internal.html_time(plan.at, zone),
 					  CASE WHEN plan.most > plan.capacity THEN ' <strong>That is more than there is: the plan has become smaller.</strong>' END)
-		FROM plan CROSS JOIN line;
+		FROM plan CROSS JOIN line CROSS JOIN areas CROSS JOIN edges;
 	END;
 COMMENT ON FUNCTION yquota_internal.plan_chart(yquota_internal.plan_place[], text, timestamptz, timestamptz, text) IS
 	'Chart of a resource of a plan, and a sentence that says the same';
@@ -169,9 +113,8 @@ CREATE FUNCTION yquota_internal.plan_legend(places yquota_internal.plan_place[])
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
-		SELECT '<p class="legend">' || string_agg(format('<span><svg viewBox="0 0 14 14" aria-hidden="true"><rect class="area c%1$s" width="14" height="14"/></svg>%1$s %2$s</span>',
-			p.place, yquota_internal.html(yquota_internal.plan_place_name(p.reservation_id, p.reservations))), ' ' ORDER BY p.place)
-			|| '</p><p>The solid line is the most that is promised at an instant, the dashed one what the plan has.</p>'
+		SELECT yquota_internal.chart_legend(array_agg(yquota_internal.plan_place_name(p.reservation_id, p.reservations) ORDER BY p.place), true)
+			|| '<p>The solid line is the most that is promised at an instant, the dashed one what the plan has.</p>'
 		FROM (SELECT DISTINCT ON (p.place) p.* FROM unnest(places) AS p WHERE p.place > 0 ORDER BY p.place) AS p;
 	END;
 COMMENT ON FUNCTION yquota_internal.plan_legend(yquota_internal.plan_place[]) IS 'Which area belongs to which reservation';
@@ -186,13 +129,13 @@ CREATE FUNCTION yquota_internal.plan_table(places yquota_internal.plan_place[], 
 				p.place, CASE WHEN p.reservation_id IS NULL THEN yquota_internal.plan_place_name(NULL, p.reservations)
 							  ELSE yquota_internal.html(concat_ws(', ', d.reservation_name, d.reservation_id)) END,
 				yquota_internal.html(d.username), yquota_internal.html(d.project),
-				coalesce(to_char(d.arrival AT TIME ZONE zone, 'YYYY-MM-DD HH24:MI'), '–'), coalesce(to_char(d.deadline AT TIME ZONE zone, 'YYYY-MM-DD HH24:MI'), '–'),
+				yquota_internal.html_time(d.arrival, zone), yquota_internal.html_time(d.deadline, zone),
 				yquota_internal.html(d.recurrence::text),
 				yquota_internal.html((SELECT CASE WHEN count(*) > 1 THEN d.interpreter || ': ' ELSE '' END
 											 || string_agg(format('%s × %s for %s', r.num_containers, r.capability, r.duration)
 														   || CASE WHEN r.concurrency > 1 THEN format(', in gangs of %s', r.concurrency) ELSE '' END, '; ' ORDER BY r.number)
 									  FROM unnest(d.requests) WITH ORDINALITY AS r (capability, num_containers, duration, concurrency, number))),
-				coalesce(CASE WHEN p.share < 0.001 THEN '&lt; 0.1 %' ELSE trim_scale(round(100 * p.share::numeric, 1)) || ' %' END, '–')), '' ORDER BY p.place))
+				coalesce(CASE WHEN p.share < 0.001 THEN '&lt; 0.1 %' ELSE trim_scale(round(100 * p.share::numeric, 1)) || ' %' END, '–')), '' ORDER BY p.place), 1)
 		FROM (SELECT DISTINCT ON (p.place) p.* FROM unnest(places) AS p WHERE p.place > 0 ORDER BY p.place) AS p
 		LEFT JOIN yquota.reservation_definition AS d ON d.reservation_id = p.reservation_id AND d.ended_at IS NULL;
 	END;
@@ -218,11 +161,11 @@ BEGIN
 	WHERE p.place = 0;
 	RETURN yquota_internal.html_page(
 		format('Plan of reservations, queue %s', queue),
-		format('From %s to %s, time zone %s; written at %s.%s', to_char(shown."from" AT TIME ZONE zone, 'YYYY-MM-DD HH24:MI'),
-			to_char(shown."to" AT TIME ZONE zone, 'YYYY-MM-DD HH24:MI'), zone, to_char(yquota.statement_clock() AT TIME ZONE zone, 'YYYY-MM-DD HH24:MI'),
+		format('From %s to %s, time zone %s; written at %s.%s', yquota_internal.html_time(shown."from", zone),
+			yquota_internal.html_time(shown."to", zone), zone, yquota_internal.html_time(yquota.statement_clock(), zone),
 			CASE WHEN coalesce((SELECT max(p.capacity) FROM unnest(places) AS p), 0) = 0 THEN ' The plan has nothing now: no node is RUNNING, or its queue has no share of the cluster.' END),
 		CASE WHEN EXISTS (SELECT FROM unnest(places) AS p WHERE p.place > 0)
-			THEN yquota_internal.plan_style() || yquota_internal.plan_legend(places) || charts || '<h2>Reservations</h2>' || yquota_internal.plan_table(places, zone)
+			THEN yquota_internal.chart_patterns() || yquota_internal.plan_legend(places) || charts || '<h2>Reservations</h2>' || yquota_internal.plan_table(places, zone)
 			ELSE '<p>Nothing is promised in this time.</p>' END);
 END
 $$;

@@ -226,6 +226,24 @@ ALTER FUNCTION yquota_internal.has_key_filter(regclass) RENAME TO has_bloom_filt
 ALTER FUNCTION yquota_internal.drop_key_filter(text) RENAME TO drop_bloom_filter;
 ALTER FUNCTION yquota_internal.make_key_filter(text, name) RENAME TO make_bloom_filter;
 
+-- Reports have tables, charts and sections with other arguments.
+DROP FUNCTION yquota_internal.report_balance_chart(yquota_internal.report_part[], timestamptz[], timestamptz, text, text);
+DROP FUNCTION yquota_internal.balance_chart(timestamptz[], numeric[], bigint, numeric, numeric, text);
+DROP FUNCTION yquota_internal.past_balances(yquota_internal.report_part[], timestamptz[], timestamptz, text);
+DROP FUNCTION yquota_internal.report_balances(yquota_internal.report_part[], timestamptz[], text, text);
+DROP FUNCTION yquota_internal.report_spending(text, yquota_internal.report_part[], timestamptz[], text);
+DROP FUNCTION yquota_internal.report_prices(text, boolean, timestamptz, timestamptz, text);
+DROP FUNCTION yquota_internal.report_applications(timestamptz, timestamptz, text);
+DROP FUNCTION yquota_internal.report_trouble(timestamptz, timestamptz, text, text);
+DROP FUNCTION yquota_internal.report_parts(timestamptz[], text, text);
+DROP TYPE yquota_internal.report_part;
+DROP FUNCTION yquota_internal.chart(text, timestamptz, timestamptz, numeric, numeric, text, text[], text);
+DROP FUNCTION yquota_internal.chart_x(timestamptz, timestamptz, timestamptz);
+DROP FUNCTION yquota_internal.chart_y(numeric, numeric, numeric);
+DROP FUNCTION yquota_internal.html_table(text[], text);
+DROP FUNCTION yquota_internal.html_axis(numeric);
+DROP FUNCTION yquota_internal.spending_per_day(timestamptz[], text, boolean);
+
 -- Counters are compacted.
 ALTER FUNCTION yquota_internal.fold_counters() RENAME TO compact_counters;
 ALTER TABLE yquota_internal.usage_version RENAME COLUMN is_folding TO is_compacting;

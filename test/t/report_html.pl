@@ -52,7 +52,7 @@ foreach my $text (@markup)
 	is(index($page, $text), -1, "$text is not markup");
 	cmp_ok($count, '>=', 8, 'but shown wherever it belongs');
 }
-unlike($page, qr/<(?:script|img|link|iframe|object)\b|url\(|<[^>]*\b(?:src|href)=|https?:/, 'nothing comes from elsewhere');
+unlike($page, qr/<(?:script|img|link|iframe|object)\b|url\([^#]|<[^>]*\b(?:src|href)=|https?:/, 'nothing comes from elsewhere');
 
 # The chart of balances says what balance_at() and forecast() say.
 my $alone = $node->safe_psql('postgres', q(SELECT yquota.report_html('2030-01-01', '2030-01-12', '<svg onload=alert(1)>&amp;')));
@@ -64,6 +64,101 @@ my $said = $node->safe_psql('postgres', <<~'SQL');
 	SQL
 like($alone, qr/\Q$said\E/, 'the balance and its forecast in words');
 like($alone, qr/<path class="line c1"[^>]*><path class="band c2"[^>]*><path class="line c2"/, 'and as lines and a band');
+
+# What the sections of a page say, by their heading: rows of cells without markup.
+sub rows
+{
+	my ($html) = @_;
+
+	return map { [ map { s/<[^>]*>//gr } /<t[dh]>(.*?)<\/t[dh]>/g ] } $html =~ /<tr[^>]*>(.*?)<\/tr>/g;
+}
+
+sub section
+{
+	my ($html, $heading) = @_;
+
+	return $html =~ /<h2>\Q$heading\E<\/h2>(.*?)(?=<h2>|<\/body>)/s ? $1 : undef;
+}
+
+# The tables of the first section by what their first column is called: what each name has spent.
+sub spent
+{
+	my ($html) = @_;
+	my $money = section($html, 'Money');
+	my %spent;
+
+	while ($money =~ /<table class="f2">(.*?)<\/table>/sg)
+	{
+		my ($head, @lines) = rows($1);
+
+		$spent{ $head->[0] } = { map { ($_->[0] => $_->[1]) } @lines };
+	}
+	return \%spent;
+}
+
+# Each number of the first section is that of the ledger.
+my %ledger;
+foreach my $column ([ Project => 'project' ], [ Queue => 'queue' ], [ User => 'username' ])
+{
+	my ($head, $name) = @$column;
+
+	%{ $ledger{$head} } = map { split /\t/ } split /\n/, $node->safe_psql('postgres', <<~"SQL");
+		SELECT CASE WHEN grouping(name) = 1 THEN 'Total' ELSE yquota_internal.html(name) END || E'\\t' || yquota_internal.number_text(sum(amount))
+		FROM (SELECT $name AS name, amount FROM yquota.charge
+			  UNION ALL
+			  SELECT c.$name, yquota_internal.accrued(c.allocation, c.factors, c.settled_at, yquota.clock()) FROM yquota.container AS c) AS booked
+		GROUP BY ROLLUP (name)
+		SQL
+}
+is_deeply(spent($page), \%ledger, 'the first tables have the sums of the ledger by project, queue and user, and the total');
+my ($sum) = section($page, 'Money') =~ /<dt>Spent in this window<\/dt><dd>(.*?)<\/dd>/;
+is($sum, $ledger{Project}{Total}, 'which comes first');
+is(join(' ', section($page, 'Money') =~ /<dd>(.*?)<\/dd>/g), $node->safe_psql('postgres', <<~'SQL'), 'with what was granted and spent since the beginning, held and remains');
+	SELECT concat_ws(' ', yquota_internal.number_text(sum(amount)), yquota_internal.number_text(sum(granted)), yquota_internal.number_text(sum(charged + accrued)),
+		yquota_internal.number_text(sum(held)), yquota_internal.number_text(sum(remaining)))
+	FROM yquota.project_balance LEFT JOIN yquota.cost_between('2030-01-01', '2030-01-12') USING (project)
+	SQL
+
+# The texts beside the axis of a chart, from the bottom up, the highest and the furthest point drawn.
+sub chart
+{
+	my ($html, $title) = @_;
+	my ($svg) = $html =~ /<figcaption>\Q$title\E[^<]*<\/figcaption>.*?<svg viewBox="0 0 640 240"(.*?)<\/svg><\/figure>/s or return;
+	my %chart = (amounts => [ $svg =~ /class="y">([^<]*)</g ], times => [ $svg =~ /class="x">([^<]*)</g ], now => $svg =~ /class="now" d="M([\d.]+) / ? $1 : undef, furthest => 0);
+
+	foreach my $path ($svg =~ /<path class="(?:area|line)[^"]*" d="([^"]*)"/g)
+	{
+		foreach my $x ($path =~ /H([\d.]+)/g, $path =~ /[ML]([\d.]+) /g)
+		{
+			$chart{furthest} = $x if $x > $chart{furthest};
+		}
+	}
+	return \%chart;
+}
+
+my @charts = ('Credits by project', 'Credits by queue', 'Multiplier on base prices', 'Utilization of the cluster');
+foreach my $title (@charts)
+{
+	my $chart = chart($page, $title);
+	my @amounts = map { tr/kMGT%//dr } @{ $chart->{amounts} };
+	my $step = $amounts[1] - $amounts[0];
+
+	like(sprintf('%.0e', $step * 4), qr/^(?:4|8|1|2)e/, "$title: an axis of round steps");
+	is(join(' ', map { sprintf '%g', $amounts[0] + $_ * $step } 0 .. $#amounts), "@amounts", 'all alike');
+	is($amounts[0], $title =~ /Multiplier/ ? 1 : 0, 'from the right bottom');
+	is(join(' ', @{ $chart->{times} }), 'Jan 01 Jan 03 Jan 05 Jan 07 Jan 09 Jan 11', 'and round times');
+	cmp_ok(abs($chart->{now} - (64 + 568 * 10 / 11)), '<', 0.1, 'with the present');
+	cmp_ok($chart->{furthest}, '<=', $chart->{now}, 'behind which nothing is drawn');
+}
+my $future = $node->safe_psql('postgres', q(SELECT yquota.report_html('2030-02-01', '2030-03-01')));
+like($future, qr/<p>Written at 2030-01-11 00:00 for \w+, time zone UTC\. Amounts are credits, rounded\. This window has not begun\.<\/p>/, 'a window of the future says so');
+is(() = $future =~ /<\/figcaption><p>This window has not begun\.<\/p>/g, 5, 'in place of each chart');
+is(() = $future =~ /viewBox="0 0 640 240"/g, 0, 'which there is none of');
+like(section($future, 'Money'), qr/<dt>Spent in this window<\/dt><dd>0<\/dd>.*<p>Nothing was spent in this window\.<\/p>/s, 'and nothing was spent');
+is(section($future, $_), undef, "nor is there a section: $_") foreach 'Dearest applications', 'Running now', 'Waiting now', 'Reserved', 'Opportunistic containers', 'Preempted', 'Events set aside', 'Outages';
+
+# Titles say whose report it is.
+like($page, qr/<title>Spending of all projects, 2030-01-01 00:00 to 2030-01-12 00:00<\/title>.*<p>Written at 2030-01-11 00:00 for \w+, time zone UTC\./s, 'a title says whose report it is, and of when');
 is($node->safe_psql('postgres', <<~'SQL'), '12|0', 'the balance at each instant of it is that of the books, running containers, grants and expiry included');
 	INSERT INTO yquota.project (name) VALUES ('mixed');
 	INSERT INTO yquota.project (name, parent) VALUES ('part of mixed', 'mixed');
@@ -75,10 +170,10 @@ is($node->safe_psql('postgres', <<~'SQL'), '12|0', 'the balance at each instant 
 		('CONTAINER_START', 'm2', '2030-01-04 12:00 UTC', 'mixed', '[vcores=2]'), ('CONTAINER_START', 'm3', '2030-01-04 12:00 UTC', 'part of mixed', '[vcores=1]');
 	SELECT count(*), count(*) FILTER (WHERE p.balance <> b.granted - b.spent)
 	FROM (SELECT ARRAY(SELECT generate_series('2029-12-31'::timestamptz, '2030-01-12', '1 day')) AS at) AS cuts,
-		yquota_internal.past_balances(yquota_internal.report_parts(cuts.at, 'project', 'mixed') || yquota_internal.report_parts(cuts.at, 'project', 'part of mixed'), cuts.at, yquota.clock(), 'mixed') AS p,
+		yquota_internal.past_balances(yquota_internal.report_costs(cuts.at, '{mixed,part of mixed}'), cuts.at, yquota.clock(), yquota_internal.report_credits('{mixed,part of mixed}')) AS p,
 		yquota.balance_at('mixed', p.at) AS b
 	SQL
-like($node->safe_psql('postgres', q(SELECT yquota.report_html('2030-01-01', '2030-01-12', 'mixed'))), qr/there were -[0-9,.]+ credits\. </, 'what is overdrawn has no forecast');
+like($node->safe_psql('postgres', q(SELECT yquota.report_html('2030-01-01', '2030-01-12', 'mixed'))), qr/there were <span class="negative">-[0-9,.]+<\/span> credits\. </, 'what is overdrawn has no forecast');
 $node->safe_psql('postgres', q(UPDATE yquota.project SET quota_mode = 'NOLIMIT' WHERE name = 'mixed'));
 like($node->safe_psql('postgres', q(SELECT yquota.report_html('2030-01-01', '2030-01-12', 'mixed'))), qr/There is no balance to show/, 'what has no limit has no balance');
 my $names = $node->safe_psql('postgres', q(SET ROLE member; SELECT yquota.report_html('2030-01-01', '2030-01-11')));
@@ -93,7 +188,7 @@ foreach my $window (q('2020-01-01 00:00+00', '2030-12-14 00:00:00.000001+00'), q
 	(undef, undef, $error) = $node->psql('postgres', qq(SET statement_timeout = '10s'; SELECT yquota.report_html($window)));
 	like($error, qr/cannot report on more than 4000 days at once/, "which are no further apart than that: $window");
 }
-like($node->safe_psql('postgres', q(SELECT yquota.report_html('2020-01-01', '2020-01-02'))), qr/None\./, 'of nothing there is a report, too');
+like($node->safe_psql('postgres', q(SELECT yquota.report_html('2020-01-01', '2020-01-02'))), qr/Nothing was spent in this window\./, 'of nothing there is a report, too');
 $node->stop;
 
 if (is_soak())
@@ -105,8 +200,8 @@ if (is_soak())
 	append_to_file("$directory/report.html", $page);
 	my $shown = `timeout 60 @browser --dump-dom file://$directory/report.html 2>/dev/null`;
 	unlike($shown, qr/<(?:script|img)\b| on\w+="/, 'the browser finds no markup in names');
-	like($shown, qr/<title>Use of the cluster, all projects</, 'nor has any of it been run');
-	is(scalar(() = $shown =~ /<svg /g), 5, 'it shows the charts');
+	like($shown, qr/<title>Spending of all projects, /, 'nor has any of it been run');
+	is(scalar(() = $shown =~ /<svg viewBox="0 0 640 240"/g), 5, 'it shows the charts');
 	cmp_ok(scalar(() = $shown =~ /<path /g), '>=', 4 + 3 + 3 + 3 - 1, 'with their shapes');
 	system("timeout 60 @browser --window-size=390,2000 --screenshot=$directory/phone.png file://$directory/report.html 2>/dev/null");
 	cmp_ok(-s "$directory/phone.png", '>', 20000, 'on a phone, too');
