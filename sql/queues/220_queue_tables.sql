@@ -466,7 +466,7 @@ COMMENT ON COLUMN yquota.scheduler_setting.reservation_acl_enable IS
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_wraps_periods IS
 	'yquota''s own, like the three that follow: whether a reservation that repeats keeps what lies beyond a multiple of its recurrence since 1970; if not (also if NULL), it loses that, as in Hadoop';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_windows IS
-	'windows that a search for a place looks at; NULL: 1000000';
+	'windows that a search for a place looks at, for all requests of a reservation together; NULL: 1000000';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_copies IS
 	'periods in reservation_system_max_periodicity, and times that this is in the time of a reservation; NULL: 86400';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_requests IS 'requests of a reservation; NULL: 1000';

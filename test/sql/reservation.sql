@@ -203,6 +203,13 @@ SELECT pg_temp.try(yquota.reservation_contract('2026-03-02 12:00+00', '2026-03-0
 	   pg_temp.try(yquota.reservation_contract('2026-03-02 12:00+00', '2026-03-02 12:00+00'::timestamptz + 1000001 * interval '1 s', ARRAY[pg_temp.gang(1, 1, '1 s')]));
 UPDATE yquota.scheduler_setting SET reservation_most_windows = 3;
 SELECT pg_temp.try(pg_temp.noon(pg_temp.gang(1)));
+-- six for each request
+UPDATE yquota.scheduler_setting SET reservation_most_windows = 17;
+SELECT pg_temp.try(pg_temp.noon(pg_temp.gang(1), pg_temp.gang(1))), pg_temp.try(pg_temp.noon(pg_temp.gang(1), pg_temp.gang(1), pg_temp.gang(1)));
+UPDATE yquota.queue SET reservation_agent = 'GreedyReservationAgent' WHERE path = 'root.plan';
+UPDATE yquota.scheduler_setting SET reservation_most_windows = 2;
+SELECT pg_temp.try(pg_temp.noon(pg_temp.gang(1), pg_temp.gang(1))), pg_temp.try(pg_temp.noon(pg_temp.gang(1), pg_temp.gang(1), pg_temp.gang(1)));
+UPDATE yquota.queue SET reservation_agent = NULL WHERE path = 'root.plan';
 UPDATE yquota.scheduler_setting SET reservation_most_windows = NULL;
 
 -- Limits of users, with the capacity that they are a share of.

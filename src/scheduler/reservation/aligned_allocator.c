@@ -280,8 +280,9 @@ yq_aligned_allocator_place(YqPlacement *placement, const YqReservationRequest *r
 	windows = (end - start) / search.duration;
 	if (windows <= 0)
 		return YQ_PLAN_NO_ROOM;
-	if (windows > placement->plan->most_windows)
+	if (windows > placement->windows)
 		return YQ_PLAN_SEARCH;
+	placement->windows -= windows;
 	yq_stage_gangs(placement, request, 1, search.gang);
 	heap = list_windows(&search, start, end, windows);
 	if (heap == NULL)

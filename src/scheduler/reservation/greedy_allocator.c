@@ -160,7 +160,6 @@ yq_greedy_allocator_place(YqPlacement *placement, const YqReservationRequest *re
 	int64		gang[YQ_MAX_RESOURCE_TYPES];
 	Search		search = {.is_left = placement->agent->favors_early};
 	YqPlanFailure failure = YQ_PLAN_NO_ROOM;
-	int64		tries = 0;
 
 	if (request->duration > end - start)
 		return YQ_PLAN_NO_ROOM;
@@ -168,7 +167,7 @@ yq_greedy_allocator_place(YqPlacement *placement, const YqReservationRequest *re
 	if (search.net == NULL)
 		return failure;
 	yq_stage_gangs(placement, request, 1, gang);
-	while (wanted > 0 && start + duration <= end && tries++ < placement->plan->most_windows)
+	while (wanted > 0 && start + duration <= end && placement->windows-- > 0)
 	{
 		int64		limit;
 		int64		gangs = gangs_at_end(placement, &search, start, end, duration, wanted, gang, &limit);

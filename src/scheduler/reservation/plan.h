@@ -94,7 +94,7 @@ typedef struct YqPlan
 	bool		repeats;		/* what repeats has its allocation in each period; in Hadoop in the first one (S15) */
 	bool		plans_around;	/* where more is promised than there is, nothing is left; Hadoop fails (S4) */
 	bool		ends_averages;	/* a user's load ends a window after the deadline; in Hadoop it goes on for ever */
-	int64		most_windows;	/* of a search; more is YQ_PLAN_SEARCH */
+	int64		most_windows;	/* that a search looks at for all requests together; more is YQ_PLAN_SEARCH */
 	YqPlanReservation **reservations;
 	int			count;
 	int			room;

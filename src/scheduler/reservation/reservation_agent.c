@@ -235,7 +235,8 @@ begin_placement(const YqReservationAgent *agent, const YqPlan *plan, const YqRes
 		.agent = agent,.plan = plan,.definition = definition,.username = username,.old = old,
 		.load = yq_plan_committed(plan, start, end),
 		.changes = yq_steps_make(plan->calculator, 0),
-		.result = yq_steps_make(plan->calculator, 0)
+		.result = yq_steps_make(plan->calculator, 0),
+		.windows = plan->most_windows
 	};
 
 	if (old != NULL)

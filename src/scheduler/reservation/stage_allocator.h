@@ -24,6 +24,7 @@ typedef struct YqPlacement
 	YqStepFunction *load;		/* of the plan, without the old one */
 	YqStepFunction *changes;	/* that earlier requests make */
 	YqStepFunction *result;		/* of earlier requests */
+	int64		windows;		/* that may still be looked at, for this request and later ones */
 } YqPlacement;
 
 /* The places of one request, palloc'd. */
