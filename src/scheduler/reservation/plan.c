@@ -359,31 +359,43 @@ available_once(const YqPlan *plan, const char *username, const YqPlanReservation
 	return yq_sharing_policy_limit(plan, net, username, old, start, end);
 }
 
+/* The least of what is left in the first period, which is given up, and in all others; what a period takes up goes with it. */
+static YqStepFunction *
+least_of_periods(const YqPlan *plan, YqStepFunction *least, const char *username, const YqPlanReservation *old,
+				 int64 start, int64 end, int64 period, YqPlanFailure *failure)
+{
+	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "yquota period of a plan", ALLOCSET_DEFAULT_SIZES);
+
+	for (int64 shift = period; least != NULL && shift < plan->largest_period; shift += period)
+	{
+		MemoryContext caller = MemoryContextSwitchTo(scratch);
+		YqStepFunction *instance = available_once(plan, username, old, start + shift, end + shift, failure);
+
+		CHECK_FOR_INTERRUPTS();
+		if (instance != NULL)
+			yq_steps_shift(instance, -shift);
+		MemoryContextSwitchTo(caller);
+		least = instance == NULL ? NULL : merge_into(plan, least, instance, YQ_STEPS_MIN, start, end);
+		MemoryContextReset(scratch);
+	}
+	MemoryContextDelete(scratch);
+	return least;
+}
+
 YqStepFunction *
 yq_plan_available(const YqPlan *plan, const char *username, const YqPlanReservation *old, int64 start, int64 end,
 				  int64 period, YqPlanFailure *failure)
 {
-	YqStepFunction *least;
+	YqStepFunction *available;
 
 	if (period > 0 && (plan->largest_period % period != 0 || period < end - start))
 	{
 		*failure = YQ_PLAN_PERIOD;
 		return NULL;
 	}
-	least = available_once(plan, username, old, start, end, failure);
-	for (int64 shift = period; period > 0 && least != NULL && shift < plan->largest_period; shift += period)
-	{
-		YqStepFunction *instance;
-
-		CHECK_FOR_INTERRUPTS();
-		instance = available_once(plan, username, old, start + shift, end + shift, failure);
-		if (instance == NULL)
-			return NULL;
-		yq_steps_shift(instance, -shift);
-		least = merge_into(plan, least, instance, YQ_STEPS_MIN, start, end);
-		yq_steps_free(instance);
-	}
-	return least;
+	available = available_once(plan, username, old, start, end, failure);
+	return available == NULL || period == 0 ? available :
+		least_of_periods(plan, available, username, old, start, end, period, failure);
 }
 
 /* -- changing ----------------------------------------------------------------------- */

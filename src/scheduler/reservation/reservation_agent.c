@@ -11,6 +11,7 @@
 
 #include "scheduler/reservation/reservation_agent.h"
 #include "scheduler/reservation/stage_allocator.h"
+#include "utils/memutils.h"
 
 /* -- what allocators need --------------------------------------------------------- */
 
@@ -173,28 +174,32 @@ has_gap(const YqPlacement *placement, const YqStagePlaces *places)
 	return !is_one_block(placement->plan->calculator, places);
 }
 
+/* Have an allocator place a request. */
+static YqPlanFailure
+allocate(YqPlacement *placement, int at, bool aligns, YqStagePlaces *places)
+{
+	const YqReservationRequest *request = &placement->definition->requests[at];
+	int64		start;
+	int64		end;
+
+	if (aligns)
+	{
+		find_interval_by_demand(placement, at, &start, &end);
+		return yq_aligned_allocator_place(placement, request, start, end, places);
+	}
+	find_interval(placement, &start, &end);
+	return yq_greedy_allocator_place(placement, request, start, end, places);
+}
+
 /* Place the request, and add its places to the result. */
 static YqPlanFailure
 place_request(YqPlacement *placement, int at, bool aligns)
 {
-	const YqReservationRequest *request = &placement->definition->requests[at];
-	YqPlanFailure failure = check_request(placement->plan, request);
 	YqStagePlaces places = {NULL, 0};
-	int64		start;
-	int64		end;
+	YqPlanFailure failure = check_request(placement->plan, &placement->definition->requests[at]);
 
-	if (failure != YQ_PLAN_ACCEPTED)
-		return failure;
-	if (aligns)
-	{
-		find_interval_by_demand(placement, at, &start, &end);
-		failure = yq_aligned_allocator_place(placement, request, start, end, &places);
-	}
-	else
-	{
-		find_interval(placement, &start, &end);
-		failure = yq_greedy_allocator_place(placement, request, start, end, &places);
-	}
+	if (failure == YQ_PLAN_ACCEPTED)
+		failure = allocate(placement, at, aligns, &places);
 	if (failure != YQ_PLAN_ACCEPTED)
 		return failure;
 	if (placement->definition->interpreter == YQ_RESERVE_ORDER_NO_GAP && has_gap(placement, &places))
@@ -210,17 +215,22 @@ place_requests(YqPlacement *placement, bool aligns)
 {
 	const YqReservationDefinition *definition = placement->definition;
 	bool		is_any = definition->interpreter == YQ_RESERVE_ANY;
+	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "yquota request of a reservation", ALLOCSET_DEFAULT_SIZES);
+	YqPlanFailure failure = YQ_PLAN_NO_ROOM;
 
 	for (int i = 0; i < definition->count; i++)
 	{
-		YqPlanFailure failure = place_request(placement, placement->agent->favors_early ? i : definition->count - 1 - i, aligns);
+		MemoryContext caller = MemoryContextSwitchTo(scratch);
 
-		if (failure == YQ_PLAN_ACCEPTED && is_any)
+		failure = place_request(placement, placement->agent->favors_early ? i : definition->count - 1 - i, aligns);
+		MemoryContextSwitchTo(caller);
+		/* what the search took up goes with it */
+		MemoryContextReset(scratch);
+		if (is_any ? failure != YQ_PLAN_NO_ROOM : failure != YQ_PLAN_ACCEPTED)
 			break;
-		if (failure != YQ_PLAN_ACCEPTED && !(failure == YQ_PLAN_NO_ROOM && is_any))
-			return failure;
 	}
-	return yq_steps_are_empty(placement->result) ? YQ_PLAN_NO_ROOM : YQ_PLAN_ACCEPTED;
+	MemoryContextDelete(scratch);
+	return failure == YQ_PLAN_ACCEPTED && yq_steps_are_empty(placement->result) ? YQ_PLAN_NO_ROOM : failure;
 }
 
 /* -- a reservation ---------------------------------------------------------------------- */
