@@ -212,6 +212,19 @@ SELECT pg_temp.try(pg_temp.noon(pg_temp.gang(1), pg_temp.gang(1))), pg_temp.try(
 UPDATE yquota.queue SET reservation_agent = NULL WHERE path = 'root.plan';
 UPDATE yquota.scheduler_setting SET reservation_most_windows = NULL;
 
+-- What repeats is not written out for years: 17,280 steps a day.
+BEGIN;
+SELECT accepted FROM yquota.submit_reservation('reservation_1_0005', 'root.plan', 'carol', '{}', 'q',
+	yquota.reservation_contract('2026-03-02 12:00+00', '2026-03-02 12:00:05+00', ARRAY[pg_temp.gang(1, 1, '5 s')], recurrence => '10 s'));
+SELECT pg_temp.try(yquota.reservation_contract('2026-03-02 12:00+00', '2026-12-02 12:00+00', ARRAY[pg_temp.gang(1, 1, '1 day')]));
+UPDATE yquota.queue SET reservation_window = 15768000000 WHERE path = 'root.plan';
+SELECT pg_temp.try(yquota.reservation_contract('2026-03-02 12:00+00', '2026-03-04 12:00+00', ARRAY[pg_temp.gang(1, 1, '1 day')]));
+SAVEPOINT showing;
+SELECT * FROM yquota.plan_allocation('root.plan', '2026-03-02 12:00+00', '2026-12-02 12:00+00');
+ROLLBACK TO showing;
+SELECT * FROM yquota.reservation_plan_text('root.plan', '2026-03-02 12:00+00', '2026-12-02 12:00+00');
+ROLLBACK;
+
 -- Limits of users, with the capacity that they are a share of.
 UPDATE yquota.queue SET instantaneous_max_capacity = 50, reservation_agent = 'org.apache.hadoop.yarn.server.resourcemanager.reservation.planning.GreedyReservationAgent'
 WHERE path = 'root.plan';

@@ -233,6 +233,9 @@ verdict_of(const Change *change, const YqPlan *plan, YqPlanFailure failure)
 		case YQ_PLAN_SEARCH:
 			return yq_reservation_refuse("too_large", psprintf("the search for a place looks at more windows than the %d that reservation_most_windows allows",
 															   change->settings.most_windows));
+		case YQ_PLAN_REPEATS:
+			return yq_reservation_refuse("too_large", psprintf("what repeats in the plan has more than %d steps in the time that is looked at",
+															   YQ_MOST_REPEATED_STEPS));
 		case YQ_PLAN_EXISTS:
 		case YQ_PLAN_UNKNOWN:
 		case YQ_PLAN_PERIOD:

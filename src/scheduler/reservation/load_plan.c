@@ -68,6 +68,20 @@ yq_plan_window_arguments(FunctionCallInfo fcinfo, int from, int to, const YqRese
 				 errdetail("It may have reservation_most_copies, %d, times the largest periodicity.", settings->most_copies)));
 }
 
+void
+yq_plan_check_length(const YqPlan *plan, int64 start, int64 end)
+{
+	bool		is_too_long = yq_steps_repeat_too_often(plan->periodic, start, end);
+
+	for (int i = 0; i < plan->count; i++)
+		is_too_long = is_too_long || yq_steps_repeat_too_often(plan->reservations[i]->over_time, start, end);
+	if (is_too_long)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("the time from \"from\" to \"to\" is too long"),
+				 errdetail("What repeats in the plan has more than %d steps in it.", YQ_MOST_REPEATED_STEPS)));
+}
+
 YqPlan *
 yq_plan_load(const YqHierarchy *hierarchy, const YqQueue *queue, const YqReservationSettings *settings)
 {

@@ -34,6 +34,9 @@ extern void yq_plan_check_interval(int64 start, int64 end);
 extern void yq_plan_window_arguments(FunctionCallInfo fcinfo, int from, int to, const YqReservationSettings *settings,
 									 int64 *start, int64 *end);
 
+/* Refuse (likewise) to show a plan over a time in which its reservations repeat too often to be written out. */
+extern void yq_plan_check_length(const YqPlan *plan, int64 start, int64 end);
+
 /* A plan without reservations. */
 extern YqPlan *yq_plan_load(const YqHierarchy *hierarchy, const YqQueue *queue, const YqReservationSettings *settings);
 

@@ -38,7 +38,8 @@ typedef enum YqPlanFailure
 	YQ_PLAN_CAPACITY,			/* the sharing policy: more than the plan has left */
 	YQ_PLAN_INSTANTANEOUS,		/* more than a user may have at a time */
 	YQ_PLAN_AVERAGE,			/* more than a user may have on average over the window */
-	YQ_PLAN_SEARCH				/* the search would be too long */
+	YQ_PLAN_SEARCH,				/* the search would be too long */
+	YQ_PLAN_REPEATS				/* what repeats has too many steps (YQ_MOST_REPEATED_STEPS) in the time of the reservation */
 } YqPlanFailure;
 
 typedef enum YqSharingPolicy

@@ -300,6 +300,7 @@ yq_sql_plan_columns(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	yq_plan_load_reservations(plan, picture.hierarchy, queue->path, picture.start, picture.end,
 							  yq_plan_archived_until(&settings, yq_reservation_time(now - now % 1000, "now")));
+	yq_plan_check_length(plan, picture.start, picture.end);
 	picture.plan = plan;
 	draw(&picture);
 	for (int place = 0; place <= picture.places; place++)

@@ -302,9 +302,13 @@ static YqPlanFailure
 place_by(const YqReservationAgent *agent, YqPlan *plan, YqReservationId id, const char *username,
 		 const YqReservationDefinition *definition, int64 now, bool aligns, YqPlanReservation **reservation)
 {
-	YqPlacement placement = begin_placement(agent, plan, definition, username, yq_plan_find(plan, id));
-	YqPlanFailure failure = place_requests(&placement, aligns);
+	YqPlacement placement;
+	YqPlanFailure failure;
 
+	if (yq_steps_repeat_too_often(plan->periodic, definition->arrival, definition->deadline))
+		return YQ_PLAN_REPEATS;
+	placement = begin_placement(agent, plan, definition, username, yq_plan_find(plan, id));
+	failure = place_requests(&placement, aligns);
 	if (failure != YQ_PLAN_ACCEPTED)
 		return failure;
 	*reservation = make_reservation(&placement, plan, id);
@@ -320,7 +324,7 @@ yq_reservation_agent_place(const YqReservationAgent *agent, YqPlan *plan, YqRese
 
 	if (agent->aligns)
 		failure = place_by(agent, plan, id, username, definition, now, true, reservation);
-	if (failure != YQ_PLAN_ACCEPTED && failure != YQ_PLAN_SEARCH)
+	if (failure != YQ_PLAN_ACCEPTED && failure != YQ_PLAN_SEARCH && failure != YQ_PLAN_REPEATS)
 		failure = place_by(agent, plan, id, username, definition, now, false, reservation);
 	return failure;
 }

@@ -444,7 +444,8 @@ yq_sql_plan_allocation(PG_FUNCTION_ARGS)
 	yq_plan_window_arguments(fcinfo, 1, 2, &settings, &start, &end);
 	InitMaterializedSRF(fcinfo, 0);
 	yq_plan_load_intervals(plan, report.hierarchy, queue->path, NULL, start, end,
-							  yq_plan_archived_until(&settings, now_in_milliseconds()));
+						   yq_plan_archived_until(&settings, now_in_milliseconds()));
+	yq_plan_check_length(plan, start, end);
 	report.plan = plan;
 	report.committed = yq_plan_committed(plan, start, end);
 	add_users(&report, start, end);

@@ -149,11 +149,15 @@ validate_average(const YqPlan *plan, const YqPlanReservation *reservation, const
 {
 	int64		start = reservation->arrival - plan->window;
 	int64		end = reservation->deadline + plan->window;
-	YqStepFunction *load = user_load_with(plan, reservation, old, start, end);
-	YqStepFunction *points = list_points(plan, load);
 	int64		quota[YQ_MAX_RESOURCE_TYPES];
+	YqStepFunction *load;
+	YqStepFunction *points;
 	YqStepFunction *limit;
 
+	if (yq_steps_repeat_too_often(plan->periodic, start, end) || yq_steps_repeat_too_often(reservation->over_time, start, end))
+		return YQ_PLAN_REPEATS;
+	load = user_load_with(plan, reservation, old, start, end);
+	points = list_points(plan, load);
 	if (points == NULL)
 		return YQ_PLAN_SEARCH;
 	yq_amounts_multiply(plan->calculator, quota, plan->capacity, plan->average_share);

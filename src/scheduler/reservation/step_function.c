@@ -230,6 +230,13 @@ copy_steps(const YqStepFunction *function, int first, int last)
 	return copy;
 }
 
+bool
+yq_steps_repeat_too_often(const YqStepFunction *function, int64 start, int64 end)
+{
+	return function->period > 0 && function->count > 0 &&
+		(end - start) / function->period + 2 > YQ_MOST_REPEATED_STEPS / function->count;
+}
+
 /* Hadoop starts with the step that holds at "start", and never closes the range. */
 static YqStepFunction *
 unroll(const YqStepFunction *function, int64 start, int64 end)

@@ -106,6 +106,12 @@ extern bool yq_steps_are_empty(const YqStepFunction *function);
 extern bool yq_steps_add_interval(YqStepFunction *function, int64 start, int64 end, const int64 *amounts);
 extern bool yq_steps_remove_interval(YqStepFunction *function, int64 start, int64 end, const int64 *amounts);
 
+/* As many steps of a periodic function are written out; more would take all memory. */
+#define YQ_MOST_REPEATED_STEPS (4 * 1024 * 1024)
+
+/* Has a function that repeats more steps than that between two times? */
+extern bool yq_steps_repeat_too_often(const YqStepFunction *function, int64 start, int64 end);
+
 /* The steps that matter between two times, the latter included; of a periodic function, its repetitions. */
 extern YqStepFunction *yq_steps_range(const YqStepFunction *function, int64 start, int64 end);
 
