@@ -475,6 +475,20 @@ place(Change *change)
 	return answer;
 }
 
+/* The rules of the input come before access, and the place last. */
+static YqReservationAnswer
+decide_definition(Change *change)
+{
+	YqReservationVerdict verdict = check_definition(change);
+
+	if (verdict.accepted)
+		verdict = change->access;
+	if (!verdict.accepted)
+		return refused(change, verdict);
+	change->next = next_version(change);
+	return place(change);
+}
+
 /* The answer that the recorded version had. */
 static YqReservationAnswer
 recorded_answer(const Change *change)
@@ -509,7 +523,6 @@ static YqReservationAnswer
 decide_submission(Change *change)
 {
 	const YqReservationCall *call = change->call;
-	YqReservationVerdict verdict;
 
 	if (call->project != NULL)
 		yq_reservation_check_project(call->project);
@@ -525,20 +538,13 @@ decide_submission(Change *change)
 		refuse_id(call->id);
 	change->access = yq_reservation_check_access(change->hierarchy, &change->settings, change->queue->path, YQ_SUBMIT_RESERVATIONS,
 												 &call->subject);
-	verdict = check_definition(change);
-	if (verdict.accepted)
-		verdict = change->access;
-	if (!verdict.accepted)
-		return refused(change, verdict);
-	change->next = next_version(change);
-	return place(change);
+	return decide_definition(change);
 }
 
 static YqReservationAnswer
 decide_update(Change *change)
 {
 	const YqReservationCall *call = change->call;
-	YqReservationVerdict verdict;
 
 	if (!is_in_plan(change))
 		ereport(ERROR,
@@ -550,13 +556,7 @@ decide_update(Change *change)
 		strcmp(change->recorded->username, call->subject.username) == 0)
 		return recorded_answer(change);
 	change->access = check_owner(change);
-	verdict = check_definition(change);
-	if (verdict.accepted)
-		verdict = change->access;
-	if (!verdict.accepted)
-		return refused(change, verdict);
-	change->next = next_version(change);
-	return place(change);
+	return decide_definition(change);
 }
 
 /* What is written, before credit is looked at: locks have an order. */
