@@ -597,7 +597,8 @@ decide_and_write(Change *change, YqReservationAnswer (*decide) (Change *change))
 		return count_refusal(change, answer);
 	if (change->next.version > 1)
 		yq_reservations_end(list_make1(unconstify(char *, call->id)), "updated", change->now);
-	yq_reservation_record(change->hierarchy, call->id, &change->next, call->definition, change->placed, change->now);
+	if (!yq_reservation_record(change->hierarchy, call->id, &change->next, call->definition, change->placed, change->now))
+		refuse_id(call->id);
 	if (change->is_due)
 		yq_plan_follow_now(change->queue->path);
 	return answer;

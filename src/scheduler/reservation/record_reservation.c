@@ -265,7 +265,7 @@ record_allocations(const YqHierarchy *hierarchy, const char *id, int version, co
 	(void) yq_saved_plan_execute(&insert, values, NULL);
 }
 
-void
+bool
 yq_reservation_record(const YqHierarchy *hierarchy, const char *id, const YqRecordedReservation *recorded,
 					  const HeapTupleHeader definition, const YqPlanReservation *reservation, TimestampTz now)
 {
@@ -273,15 +273,17 @@ yq_reservation_record(const YqHierarchy *hierarchy, const char *id, const YqReco
 		.command = "INSERT INTO yquota.reservation_definition (reservation_id, version, queue, username, project, arrival, deadline, "
 		"interpreter, requests, recurrence, priority, reservation_name, accepted_at, quoted_cost) "
 		"VALUES ($1, $2, $3, $4, $5, ($6).arrival, ($6).deadline, ($6).interpreter, ($6).requests, nullif(($6).recurrence, '0'), "
-		"($6).priority, ($6).reservation_name, $7, ($8)::numeric)",
+		"($6).priority, ($6).reservation_name, $7, ($8)::numeric) ON CONFLICT DO NOTHING",
 		.types = {"text", "int4", "text", "text", "text", "yquota.reservation_contract", "timestamptz", "text"}
 	};
 	Datum		values[] = {CStringGetTextDatum(id), Int32GetDatum(recorded->version), CStringGetTextDatum(recorded->queue),
 		CStringGetTextDatum(recorded->username), CStringGetTextDatum(recorded->project),
 	PointerGetDatum(definition), TimestampTzGetDatum(now), CStringGetTextDatum(recorded->quoted_cost)};
 
-	(void) yq_saved_plan_execute(&insert, values, NULL);
+	if (yq_saved_plan_execute(&insert, values, NULL) == 0)
+		return false;
 	record_allocations(hierarchy, id, recorded->version, reservation);
+	return true;
 }
 
 void

@@ -53,9 +53,10 @@ extern const char *yq_reservation_quote(const YqHierarchy *hierarchy, const char
 /*
  * Write an accepted reservation under its id; version, queue, user and project are those of
  * "recorded".  An earlier version has ended.  The places of one that repeats become those of its
- * first period, from its arrival on.
+ * first period, from its arrival on.  False, and nothing is written, when another transaction
+ * has given the id to a reservation of another plan.
  */
-extern void yq_reservation_record(const YqHierarchy *hierarchy, const char *id, const YqRecordedReservation *recorded,
+extern bool yq_reservation_record(const YqHierarchy *hierarchy, const char *id, const YqRecordedReservation *recorded,
 								  const HeapTupleHeader definition, const YqPlanReservation *reservation, TimestampTz now);
 
 /* End the last versions of reservations with these ids (char *): 'updated', 'deleted', 'replanned' or 'archived'. */
