@@ -30,7 +30,7 @@ BEGIN
 	)
 	SELECT price_interval.since, price_interval.until, segment.queue, segment.allocation,
 		   price_interval.dominant, yquota.amount(segment.allocation, price_interval.dominant),
-		   trim_scale(in_force.multiplier), (price_interval.prices ->> price_interval.dominant)::numeric,
+		   yquota_internal.multiplier_in_force(price_interval.dominant, price_interval.since), (price_interval.prices ->> price_interval.dominant)::numeric,
 		   applying.names, price_interval.rate, segment.padding,
 		   trim_scale(CASE WHEN segment.is_free THEN 0
 			   WHEN segment.padding IS NULL THEN price_interval.amount
@@ -46,15 +46,6 @@ BEGIN
 	) AS applying
 	CROSS JOIN LATERAL yquota_internal.price_intervals(segment.allocation, applying.names,
 													   segment."from", segment."to") AS price_interval
-	LEFT JOIN LATERAL (
-		SELECT p.multiplier
-		FROM yquota.price AS p
-		WHERE p.price_group = (SELECT t.price_group FROM yquota.resource_type AS t
-							   WHERE t.name = price_interval.dominant)
-		  AND p.effective_at <= price_interval.since
-		ORDER BY p.effective_at DESC
-		LIMIT 1
-	) AS in_force ON true
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR segment.project = ANY ((SELECT yquota_internal.readable_projects())::text[])
 	ORDER BY price_interval.since, price_interval.until, segment.padding NULLS FIRST;

@@ -27,7 +27,7 @@ BEGIN
 	)
 	SELECT price_interval.since, price_interval.until, segment.version, segment.username, segment.allocation,
 		   price_interval.dominant, yquota.amount(segment.allocation, price_interval.dominant),
-		   trim_scale(in_force.multiplier), (price_interval.prices ->> price_interval.dominant)::numeric,
+		   yquota_internal.multiplier_in_force(price_interval.dominant, price_interval.since), (price_interval.prices ->> price_interval.dominant)::numeric,
 		   segment.reserved_factor, nullif(applying.names[3:], '{}'), price_interval.rate, trim_scale(price_interval.amount),
 		   price_interval.prices, price_interval.factors_in_force - 'waiting', price_interval.factor,
 		   price_interval.forgiven, segment.settled
@@ -39,15 +39,6 @@ BEGIN
 	) AS applying
 	CROSS JOIN LATERAL yquota_internal.price_intervals(segment.allocation, applying.names,
 													   segment."from", segment."to") AS price_interval
-	LEFT JOIN LATERAL (
-		SELECT p.multiplier
-		FROM yquota.price AS p
-		WHERE p.price_group = (SELECT t.price_group FROM yquota.resource_type AS t
-							   WHERE t.name = price_interval.dominant)
-		  AND p.effective_at <= price_interval.since
-		ORDER BY p.effective_at DESC
-		LIMIT 1
-	) AS in_force ON true
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR segment.project = ANY ((SELECT yquota_internal.readable_projects())::text[])
 	ORDER BY price_interval.since, price_interval.until;

@@ -38,6 +38,20 @@ AS 'MODULE_PATHNAME', 'yq_sql_price_intervals';
 COMMENT ON FUNCTION yquota_internal.price_intervals(yquota.resource, text[], timestamptz, timestamptz) IS
 	'The parts of accrued(): a row per interval in which no price of the allocation and no factor changes, one row for an empty interval';
 
+CREATE FUNCTION yquota_internal.multiplier_in_force(resource_type text, at timestamptz)
+RETURNS numeric
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN (SELECT trim_scale(p.multiplier)
+		FROM yquota.price AS p
+		WHERE p.price_group = (SELECT t.price_group FROM yquota.resource_type AS t
+							   WHERE t.name = multiplier_in_force.resource_type)
+		  AND p.effective_at <= multiplier_in_force.at
+		ORDER BY p.effective_at DESC
+		LIMIT 1);
+COMMENT ON FUNCTION yquota_internal.multiplier_in_force(text, timestamptz) IS
+	'Multiplier of a resource type''s price group at an instant, such as the start of a row of price_intervals(); NULL for a type that is none';
+REVOKE ALL ON FUNCTION yquota_internal.multiplier_in_force(text, timestamptz) FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.set_columns(of_row record)
 RETURNS jsonb
 LANGUAGE c STABLE STRICT PARALLEL SAFE
