@@ -42,6 +42,9 @@ BEGIN
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR segment.project = ANY ((SELECT yquota_internal.readable_projects())::text[])
 	ORDER BY price_interval.since, price_interval.until;
+	IF NOT FOUND THEN
+		PERFORM yquota_internal.refuse_archived_reservation(reservation_id);
+	END IF;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.explain_reservation_as_owner(text) IS
@@ -57,7 +60,7 @@ CREATE FUNCTION yquota.explain_reservation(reservation_id text)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.explain_reservation(text) IS
-	'The bill of a reservation: a row per interval of constant price and allocation up to the clock, without those that are free of a promise; sums up to what it has cost, to the last digit.  No rows for one that costs nothing';
+	'The bill of a reservation: a row per interval of constant price and allocation up to the clock, without those that are free of a promise; sums up to what it has cost, to the last digit.  No rows for one that costs nothing; an error says where it is when it has been archived';
 REVOKE ALL ON FUNCTION yquota.explain_reservation(text) FROM PUBLIC;
 
 --

@@ -412,6 +412,11 @@ COMMENT ON FUNCTION yquota.archive_digest(regclass) IS
 -- into new children.  So the books have all rows of a container or none, and
 -- reports about containers stay exact.
 --
+-- A reservation leaves with the ledger, as a whole too: when it has been forgotten
+-- (remove_ended_reservations()) and was booked before the newest of the segments
+-- was sealed.  Its ledger is small and is not sealed: what leaves is copied into a
+-- table like yquota.charge, and is read from there as a segment is.
+--
 
 CREATE FUNCTION yquota_internal.copy_out(query text, target regclass, columns text)
 	RETURNS bigint
@@ -632,6 +637,70 @@ REVOKE ALL ON FUNCTION yquota_internal.post_opening_balances(integer, timestampt
 CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.opening_balance
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_change('An opening balance stands for history that has left the database.');
 
+CREATE FUNCTION yquota_internal.copy_leaving_reservations(through integer, sealed_at timestamptz) RETURNS text[]
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	copied CONSTANT text := format('reservation_charge_leaving_%s', through);
+	copied_rows bigint;
+BEGIN
+	PERFORM yquota_internal.make_child('yquota.charge', copied, false);
+	EXECUTE format($query$
+		INSERT INTO yquota_internal.%I (container_id, project, username, queue, execution_type, allocation, started_at, "from", "to",
+			booked_at, number, corrects, settled_by, amount, waiting_factor)
+		SELECT c.reservation_id, c.project, c.username, c.queue, 'GUARANTEED', c.allocation, whole.starts_at, c."from", c."to",
+			   c.booked_at, c.number, c.corrects, 'QUOTA_COMPUTE', c.amount, c.reserved_factor
+		FROM (SELECT own.reservation_id, min(own."from") AS starts_at
+			  FROM yquota.reservation_charge AS own
+			  GROUP BY own.reservation_id
+			  HAVING max(greatest(own."to", own.booked_at)) < $1) AS whole
+		JOIN yquota.reservation_charge AS c USING (reservation_id)
+		WHERE NOT EXISTS (SELECT FROM yquota.reservation_definition AS d WHERE d.reservation_id = whole.reservation_id)
+		$query$, copied)
+	USING sealed_at;
+	GET DIAGNOSTICS copied_rows = ROW_COUNT;
+	IF copied_rows = 0 THEN
+		EXECUTE format('DROP TABLE yquota_internal.%I', copied);
+		RETURN '{}';
+	END IF;
+	RETURN ARRAY[copied];
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.copy_leaving_reservations(integer, timestamptz) IS
+	'Copy the rows of forgotten reservations that were booked before an instant into a new table like yquota.charge; returns its name for rows_of(), or no name when there are none';
+REVOKE ALL ON FUNCTION yquota_internal.copy_leaving_reservations(integer, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.remove_copied_reservations(copied text) RETURNS void
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	changed text;
+BEGIN
+	EXECUTE format(
+		'WITH removed AS (
+			DELETE FROM yquota.reservation_charge AS c
+			WHERE c.reservation_id IN (SELECT leaving.container_id FROM yquota_internal.%1$I AS leaving)
+			RETURNING c.reservation_id, c.number
+		 )
+		 SELECT min(removed.reservation_id) FROM removed
+		 WHERE NOT EXISTS (SELECT FROM yquota_internal.%1$I AS leaving
+						   WHERE leaving.container_id = removed.reservation_id AND leaving.number = removed.number)',
+		copied)
+	INTO changed;
+	IF changed IS NOT NULL THEN
+		RAISE EXCEPTION 'could not archive reservation "%" because a correction of it has just been posted', changed
+			USING ERRCODE = 'serialization_failure',
+				HINT = 'Nothing was archived.  Call archive() again.';
+	END IF;
+	EXECUTE format('DROP TABLE yquota_internal.%I', copied);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.remove_copied_reservations(text) IS
+	'Remove the reservations that copy_leaving_reservations() copied into a table from their ledger; an error when one has got new rows';
+REVOKE ALL ON FUNCTION yquota_internal.remove_copied_reservations(text) FROM PUBLIC;
+
 -- A child with the rows that are carried over; it is not attached yet.  NULL
 -- when nothing is.
 CREATE FUNCTION yquota_internal.make_carried(
@@ -667,12 +736,13 @@ CREATE FUNCTION yquota_internal.lock_for_detaching(ledgers text[], logs text[]) 
 	SELECT yquota_internal.lock_briefly(
 		'LOCK TABLE yquota.pricing_change IN SHARE ROW EXCLUSIVE MODE;
 		 LOCK TABLE ONLY yquota.container_event, ONLY yquota.charge IN SHARE MODE;
+		 LOCK TABLE yquota.reservation_charge IN SHARE ROW EXCLUSIVE MODE;
 		 LOCK TABLE ' || string_agg(format('yquota_internal.%I', t), ', ') || ' IN ACCESS EXCLUSIVE MODE NOWAIT',
 		300, 1)
 	FROM unnest(logs || ledgers) AS t
 	$$;
 COMMENT ON FUNCTION yquota_internal.lock_for_detaching(text[], text[]) IS
-	'Wait until no session reads the tables of history that are to go, and hold up events and prices';
+	'Wait until no session reads the tables of history that are to go, and hold up events, charges of reservations and prices';
 REVOKE ALL ON FUNCTION yquota_internal.lock_for_detaching(text[], text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.detach(
@@ -728,7 +798,9 @@ DECLARE
 	through integer;
 	ledgers text[];
 	logs text[];
+	reservations text[];
 	leaving text;
+	leaving_rows text;
 	columns text := yquota_internal.shared_columns('yquota.charge', target);
 	number_of_table integer;
 	rows_of_table bigint;
@@ -757,7 +829,10 @@ BEGIN
 	PERFORM yquota_internal.refuse_while_closing('archive history');
 	PERFORM yquota_internal.find_carried(through, ledgers, logs);
 	leaving := yquota_internal.is_carried(through, true);
-	EXECUTE format('SELECT max(c."to") FROM (%s) AS c', yquota_internal.rows_of(ledgers, leaving)) INTO last_to;
+	reservations := yquota_internal.copy_leaving_reservations(
+		through, (SELECT s.sealed_at FROM yquota.history_segment AS s WHERE s.number = through));
+	leaving_rows := concat_ws(E'\nUNION ALL ', yquota_internal.rows_of(ledgers, leaving), yquota_internal.rows_of(reservations, 'true'));
+	EXECUTE format('SELECT max(c."to") FROM (%s) AS c', leaving_rows) INTO last_to;
 	-- events at the very end of the last charge are before the horizon
 	horizon := greatest(horizon, last_to + interval '1 microsecond');
 	PERFORM yquota_internal.check_corrected(horizon);
@@ -772,12 +847,13 @@ BEGIN
 		UPDATE yquota.history_segment AS s SET charges = rows_of_table
 		WHERE s.number = number_of_table AND s.number > 0;
 	END LOOP;
+	archived := archived + coalesce(yquota_internal.copy_out(yquota_internal.rows_of(reservations, 'true', columns), target, columns), 0);
 	SELECT * INTO charged, digest
-	FROM yquota_internal.post_opening_balances(through, horizon, yquota_internal.rows_of(ledgers, leaving));
-	PERFORM yquota_internal.post_archived_cost_since(horizon, yquota_internal.rows_of(ledgers, leaving));
-	PERFORM yquota_internal.post_archived_cost(through, yquota_internal.rows_of(ledgers, leaving));
+	FROM yquota_internal.post_opening_balances(through, horizon, leaving_rows);
+	PERFORM yquota_internal.post_archived_cost_since(horizon, leaving_rows);
+	PERFORM yquota_internal.post_archived_cost(through, leaving_rows);
 	PERFORM yquota_internal.post_archived_preemption(through, yquota_internal.rows_of(ledgers, leaving));
-	PERFORM yquota_internal.take_from_rollup(through, ledgers, horizon);
+	PERFORM yquota_internal.take_from_rollup(through, ledgers, reservations, horizon);
 	PERFORM yquota_internal.note_archived(numbers, 'ledger', target);
 	-- late events may hold rows of these until they are waited for
 	EXECUTE format('SELECT array_agg(DISTINCT d.container_id) FROM yquota.container_change AS d WHERE d.container_id IN (%s)',
@@ -796,12 +872,13 @@ BEGIN
 		PERFORM yquota_internal.refuse_while_closing('archive history');
 		DELETE FROM yquota.container_change AS d WHERE d.container_id = ANY (changed);
 		DELETE FROM yquota_internal.reported_end AS d WHERE d.container_id = ANY (ended);
+		PERFORM yquota_internal.remove_copied_reservations(reservations[1]);
 		PERFORM yquota_internal.detach(through, numbers, horizon, carried_ledger, carried_log);
 	END;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.archive_ledger(regclass, timestamptz) IS
-	'Archive the ledger rows of segments sealed until an instant';
+	'Archive the ledger rows of segments sealed until an instant, and those of reservations that have been forgotten';
 REVOKE ALL ON FUNCTION yquota_internal.archive_ledger(regclass, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.forget_events(leaving text) RETURNS void
@@ -914,7 +991,7 @@ CREATE FUNCTION yquota.archive(target regclass, before timestamptz)
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.archive(regclass, timestamptz) IS
-	'Move the segments of history sealed until an instant into a table like yquota.charge, then into one like yquota.container_event; rows of running containers are carried over.  Returns one row: the archived segments';
+	'Move the segments of history sealed until an instant, and charges of forgotten reservations, into a table like yquota.charge, then into one like yquota.container_event; rows of running containers are carried over.  Returns one row: the archived segments';
 REVOKE ALL ON FUNCTION yquota.archive(regclass, timestamptz) FROM PUBLIC;
 
 SELECT pg_extension_config_dump('yquota.history_segment', '');

@@ -180,8 +180,9 @@ COMMENT ON FUNCTION yquota_internal.post_archived_cost_since(timestamptz, text) 
 REVOKE ALL ON FUNCTION yquota_internal.post_archived_cost_since(timestamptz, text) FROM PUBLIC;
 
 -- Carried rows are copied: roll_up_charges() treats them as new ones, if they have been
--- booked at booked_from or later.
-CREATE FUNCTION yquota_internal.take_from_rollup(through integer, ledgers text[], horizon timestamptz) RETURNS void
+-- booked at booked_from or later.  Of a reservation the row that is still in its ledger tells
+-- when it was posted.
+CREATE FUNCTION yquota_internal.take_from_rollup(through integer, ledgers text[], reservations text[], horizon timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	SET jit = off
@@ -216,7 +217,11 @@ BEGIN
 		GROUP BY 1, 2, 3, 4, 5, 6
 		HAVING sum(piece.amount) <> 0
 		$query$,
-		yquota_internal.rows_of(ledgers, contained),
+		concat_ws(E'\nUNION ALL ', yquota_internal.rows_of(ledgers, contained),
+			(SELECT format('SELECT leaving.* FROM yquota_internal.%I AS leaving
+							JOIN yquota.reservation_charge AS c ON c.reservation_id = leaving.container_id AND c.number = leaving.number
+							WHERE %s', t, contained)
+			 FROM unnest(reservations) AS t)),
 		yquota_internal.quarter_hours_query(
 			'entering.project, entering.username, entering.queue, entering.application_id, entering.execution_type', false))
 	USING state.booked_from, state.horizon::xid, yquota_internal.next_quarter_hour(horizon);
@@ -226,9 +231,9 @@ BEGIN
 	UPDATE yquota_internal.rollup_state AS s SET booked_from = least(s.booked_from, carried_from);
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.take_from_rollup(integer, text[], timestamptz) IS
-	'Take rows of ledgers that are being archived out of the roll-ups, carried ones to be rolled up again';
-REVOKE ALL ON FUNCTION yquota_internal.take_from_rollup(integer, text[], timestamptz) FROM PUBLIC;
+COMMENT ON FUNCTION yquota_internal.take_from_rollup(integer, text[], text[], timestamptz) IS
+	'Take rows of ledgers that are being archived, and of reservations that leave, out of the roll-ups, carried ones to be rolled up again';
+REVOKE ALL ON FUNCTION yquota_internal.take_from_rollup(integer, text[], text[], timestamptz) FROM PUBLIC;
 
 --
 -- Reports
@@ -285,7 +290,7 @@ COMMENT ON FUNCTION yquota_internal.check_archived_report(timestamptz[], text[])
 REVOKE ALL ON FUNCTION yquota_internal.check_archived_report(timestamptz[], text[]) FROM PUBLIC;
 
 --
--- Single containers
+-- Single containers and reservations
 --
 
 -- Tables of other roles are not read with the owner's rights.
@@ -327,32 +332,61 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.find_archived_container(text) IS
-	'Which archive a container is in, of those that can be searched quickly, and names of the others';
+	'Which archive a container or a reservation is in, of those that can be searched quickly, and names of the others';
 REVOKE ALL ON FUNCTION yquota_internal.find_archived_container(text) FROM PUBLIC;
 
-CREATE FUNCTION yquota_internal.refuse_archived_container(container_id text) RETURNS void
+CREATE FUNCTION yquota_internal.refuse_archived(kind text, id text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
 	archived record;
 BEGIN
+	SELECT * INTO archived FROM yquota_internal.find_archived_container(id);
+	IF archived.found_in IS NOT NULL
+		AND (yquota_internal.reads_all() OR archived.project = ANY (yquota_internal.readable_projects())) THEN
+		RAISE EXCEPTION 'charges of % "%" have been archived', kind, id
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('They are in table %s and add up to %s credits.', archived.found_in, archived.charged);
+	ELSIF archived.not_searched IS NOT NULL AND yquota_internal.reads_all() THEN
+		RAISE NOTICE '% "%" is not in the books', kind, id
+			USING DETAIL = format('Archives that were not searched for it: %s.', array_to_string(archived.not_searched, ', '));
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.refuse_archived(text, text) IS
+	'Say where a container or a reservation is that is not in the books, if it has been archived and the calling role may read its project';
+REVOKE ALL ON FUNCTION yquota_internal.refuse_archived(text, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.refuse_archived_container(container_id text) RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
 	IF container_id IS NULL OR EXISTS (SELECT FROM yquota.charge WHERE charge.container_id = refuse_archived_container.container_id)
 		OR EXISTS (SELECT FROM yquota.container WHERE container.container_id = refuse_archived_container.container_id) THEN
 		RETURN;
 	END IF;
-	SELECT * INTO archived FROM yquota_internal.find_archived_container(container_id);
-	IF archived.found_in IS NOT NULL
-		AND (yquota_internal.reads_all() OR archived.project = ANY (yquota_internal.readable_projects())) THEN
-		RAISE EXCEPTION 'charges of container "%" have been archived', container_id
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('They are in table %s and add up to %s credits.', archived.found_in, archived.charged);
-	ELSIF archived.not_searched IS NOT NULL AND yquota_internal.reads_all() THEN
-		RAISE NOTICE 'container "%" is not in the books', container_id
-			USING DETAIL = format('Archives that were not searched for it: %s.', array_to_string(archived.not_searched, ', '));
-	END IF;
+	PERFORM yquota_internal.refuse_archived('container', container_id);
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_archived_container(text) IS
 	'Say where an archived container is, if the calling role may read its project';
 REVOKE ALL ON FUNCTION yquota_internal.refuse_archived_container(text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.refuse_archived_reservation(reservation_id text) RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF reservation_id ~ '^reservation_' IS NOT TRUE
+		OR EXISTS (SELECT FROM yquota.reservation_definition AS d WHERE d.reservation_id = refuse_archived_reservation.reservation_id)
+		OR EXISTS (SELECT FROM yquota.reservation_charge AS c WHERE c.reservation_id = refuse_archived_reservation.reservation_id) THEN
+		RETURN;
+	END IF;
+	PERFORM yquota_internal.refuse_archived('reservation', reservation_id);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.refuse_archived_reservation(text) IS
+	'Say where an archived reservation is, if the calling role may read its project';
+REVOKE ALL ON FUNCTION yquota_internal.refuse_archived_reservation(text) FROM PUBLIC;

@@ -217,6 +217,7 @@ DROP FUNCTION yquota_internal.archive_as_owner(regclass, timestamptz);
 DROP FUNCTION yquota_internal.archive_ledger(regclass, timestamptz);
 DROP FUNCTION yquota_internal.archive_log(regclass, timestamptz);
 DROP FUNCTION yquota_internal.note_archived(integer[], text, regclass);
+DROP FUNCTION yquota_internal.take_from_rollup(integer, text[], timestamptz);
 DROP FUNCTION yquota_internal.next_to_archive(timestamptz);
 DROP FUNCTION yquota_internal.make_archive_table(regclass, name, integer);
 

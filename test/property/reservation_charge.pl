@@ -3,7 +3,7 @@
 # What reservations pay, by a model of their own: second by second, from what the calls have
 # accepted, the prices, the factors, the rules and what was forgiven, all of them random.
 # Rows are posted at random, periods closed, prices published ahead, time forgiven afterwards, reservations updated,
-# deleted and forgotten.  At every look the ledger with what accrues is the model's sum for each reservation, balances,
+# deleted and forgotten, history archived.  At every look the ledger with what accrues is the model's sum for each reservation, balances,
 # reports and bills add up to the same, and verify() finds nothing.
 #
 use strict;
@@ -20,7 +20,7 @@ use Trial;
 my ($seed, $histories) = Trial::plan_run(6);
 my $steps = 30;
 my $number = 0;
-my %count = map { $_ => 0 } qw(accepted updated deleted posted forgiven closed compared);
+my %count = map { $_ => 0 } qw(accepted updated deleted posted forgiven closed archived compared);
 
 # Amounts are counted in units of 10^-6 credits: hundredths of a multiplier, of a rule and of a factor.
 use constant DECIMALS => 6;
@@ -131,6 +131,7 @@ my %action = (
 		my ($session, $model) = @_;
 		my $id = one_of(grep { !defined $model->{reservations}{$_}{versions}[-1]{ended} } sort keys %{ $model->{reservations} }) // return;
 
+		return if value($session, "SELECT count(*) FROM yquota.reservation_definition WHERE reservation_id = '$id'") == 0;
 		$session->run("SELECT yquota.delete_reservation('$id', 'ann', '{}')");
 		$count{deleted}++;
 		$model->{reservations}{$id}{versions}[-1]{ended} = $model->{now};
@@ -166,7 +167,7 @@ my %action = (
 	},
 	forgive => sub {
 		my ($session, $model) = @_;
-		my $from = int rand $model->{now};
+		my $from = $model->{horizon} + int rand($model->{now} - $model->{horizon});
 		my $to = $from + 1 + int rand 200;
 		my $project = rand() < 0.5 ? one_of(@projects) : undef;
 
@@ -176,7 +177,8 @@ my %action = (
 	},
 	close => sub {
 		my ($session, $model) = @_;
-		my $end = $model->{closed} + 1 + int rand max(1, $model->{now} - $model->{closed});
+		my $begin = max($model->{closed} + 1, $model->{horizon});
+		my $end = $begin + int rand max(1, $model->{now} - $begin);
 
 		return if $end > $model->{now};
 		$session->run('SELECT yquota.close_period(' . at($end) . ')');
@@ -187,6 +189,13 @@ my %action = (
 		my ($session, $model) = @_;
 
 		$session->run('SELECT yquota.remove_ended_reservations(' . at($model->{now}) . ')');
+	},
+	archive => sub {
+		my ($session, $model) = @_;
+
+		$session->run($_) foreach 'SELECT yquota.remove_ended_reservations(' . at($model->{now}) . ')', 'SELECT yquota.quota_compute()', 'SELECT yquota.seal_history()';
+		$count{archived} += value($session, q(SELECT archived FROM yquota.archive('archived_charge', 'infinity')));
+		$model->{horizon} = $model->{now};
 	},
 	roll_up => sub { $_[0]->run('SELECT yquota.roll_up_charges()'); });
 
@@ -206,16 +215,19 @@ sub look
 		SELECT part.reservation_id, sum(part.amount)
 		FROM (SELECT reservation_id, amount FROM yquota.reservation_charge
 			  UNION ALL
-			  SELECT reservation_id, yquota_internal.accrued(allocation, factors, "from", "to") FROM yquota_internal.accruing_segment) AS part
+			  SELECT reservation_id, yquota_internal.accrued(allocation, factors, "from", "to") FROM yquota_internal.accruing_segment
+			  UNION ALL
+			  SELECT container_id, amount FROM archived_charge) AS part
 		GROUP BY 1
 		SQL
 	my %bill = map { split /\|/ } split /\n/, value($session, sprintf 'SELECT id, sum(b.amount) FROM unnest(ARRAY[%s]::text[]) AS id, yquota.explain_reservation(id) AS b GROUP BY 1',
 		join ', ', map { "'$_'" } sort keys %cost);
+	my %is_archived = map { $_ => 1 } split /\n/, value($session, 'SELECT DISTINCT container_id FROM archived_charge');
 	my %balance = map { split /\|/ } split /\n/, value($session, 'SELECT project, charged + accrued FROM yquota.project_balance');
 	my %report = map { split /\|/ } split /\n/, value($session, q(SELECT project, sum(amount) FROM yquota.cost_between('-infinity', 'infinity', '{project,queue}') GROUP BY 1));
 
 	$of_project{lab} += $of_project{laser} // 0;
-	foreach my $check ((map { [ "cost of $_", $cost{$_}, $found{$_} ], [ "bill of $_", $cost{$_}, $bill{$_} ] } sort keys %cost),
+	foreach my $check ((map { [ "cost of $_", $cost{$_}, $found{$_} ], [ "bill of $_", $is_archived{$_} ? Math::BigInt->new(0) : $cost{$_}, $bill{$_} ] } sort keys %cost),
 		(map { [ "balance of $_", Math::BigInt->new($of_project{$_} // 0), $balance{$_} ] } @projects),
 		(map { [ "report of $_", Math::BigInt->new($_ eq 'lab' ? $of_project{lab} - ($of_project{laser} // 0) : $of_project{$_} // 0), $report{$_} ] } @projects))
 	{
@@ -237,19 +249,20 @@ sub play
 	Session::administer("CREATE DATABASE $database");
 	my $session = Session->new($database);
 	my $is_right = 1;
-	my %model = (now => 0, closed => -1, last => 0, reservations => {}, forgiven => [],
+	my %model = (now => 0, closed => -1, horizon => 0, last => 0, reservations => {}, forgiven => [],
 		multipliers => [ [ -1, 100 ] ], factors => [ [ -1, 100 ] ], parts => [ [ -1, 0 ], [ 0, 50 ] ]);
 
 	$session->run($_) foreach 'SET client_min_messages = error', 'CREATE EXTENSION IF NOT EXISTS yquota', 'SELECT yquota.set_clock(' . at(0) . ')',
 	  q(DELETE FROM yquota.resource_type WHERE name NOT IN ('memory-mb', 'vcores')),
 	  q(INSERT INTO yquota.project (name, parent) VALUES ('lab', NULL), ('laser', 'lab'), ('web', NULL)),
-	  q(INSERT INTO yquota.queue (path, capacity, reservable, reservation_policy, reservation_agent) VALUES ('root', NULL, NULL, NULL, NULL), ('root.plan', '100', true, 'NoOverCommitPolicy', 'GreedyReservationAgent')),
+	  q(INSERT INTO yquota.queue (path, capacity, reservable, reservation_policy, reservation_agent, reservation_window) VALUES ('root', NULL, NULL, NULL, NULL, NULL), ('root.plan', '100', true, 'NoOverCommitPolicy', 'GreedyReservationAgent', 500000)),
 	  q(INSERT INTO yquota.node (name, total) VALUES ('n', '[memory-mb=1024,vcores=60]')),
 	  'INSERT INTO yquota.scheduler_setting (reservation_system_enable) VALUES (true)',
-	  'INSERT INTO yquota.charging_rule (effective_at, reserved_factor) VALUES (' . at(0) . ', 0.5)';
+	  'INSERT INTO yquota.charging_rule (effective_at, reserved_factor) VALUES (' . at(0) . ', 0.5)',
+	  'CREATE TABLE archived_charge (LIKE yquota.charge)';
 	foreach my $step (1 .. $steps)
 	{
-		my $name = one_of(qw(submit submit submit update delete post post multiplier factor rule forgive close forget roll_up));
+		my $name = one_of(qw(submit submit submit update delete post post multiplier factor rule forgive close forget archive archive roll_up));
 
 		$model{now} += int rand 400;
 		$session->run('SELECT yquota.set_clock(' . at($model{now}) . ')');
