@@ -169,21 +169,26 @@ COMMENT ON FUNCTION yquota.plan_allocation(text, timestamptz, timestamptz) IS
 	'What a plan has promised over time: intervals in which nothing changes, with the plan''s capacity now, what is committed and what is left (negative where the plan has become smaller), native units; by_user has an entry for each user, a resource as text';
 REVOKE ALL ON FUNCTION yquota.plan_allocation(text, timestamptz, timestamptz) FROM PUBLIC;
 
-CREATE FUNCTION yquota.remove_ended_reservations(before timestamptz) RETURNS bigint
-	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
+CREATE FUNCTION yquota_internal.forget_ended_reservations(before timestamptz, most integer) RETURNS bigint
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		WITH removed AS (
 			DELETE FROM yquota.reservation_definition AS d
-			-- what it costs is in the books
-			WHERE NOT EXISTS (SELECT FROM yquota_internal.accruing_reservation AS a
-							  WHERE a.reservation_id = d.reservation_id AND a.version = d.version)
-			  AND (d.ended_at < before
-			   OR (d.recurrence IS NULL OR d.ended_at IS NOT NULL
-				   OR NOT coalesce((SELECT s.reservation_repeats_allocation FROM yquota.scheduler_setting AS s), false))
-				  AND d.deadline < least(before, yquota.statement_clock()) - interval '1 ms' * coalesce(
-					(SELECT CASE WHEN q.reservation_window > 0 THEN q.reservation_window END FROM yquota.queue AS q WHERE q.path = d.queue),
-					86400000))
+			WHERE (d.reservation_id, d.version) IN (
+				SELECT ended.reservation_id, ended.version
+				FROM yquota.reservation_definition AS ended
+				-- what it costs is in the books
+				WHERE NOT EXISTS (SELECT FROM yquota_internal.accruing_reservation AS a
+								  WHERE a.reservation_id = ended.reservation_id AND a.version = ended.version)
+				  AND (ended.ended_at < before
+				   OR (ended.recurrence IS NULL OR ended.ended_at IS NOT NULL
+					   OR NOT coalesce((SELECT s.reservation_repeats_allocation FROM yquota.scheduler_setting AS s), false))
+					  AND ended.deadline < before
+					  AND ended.deadline < least(before, yquota.statement_clock()) - interval '1 ms' * coalesce(
+						(SELECT CASE WHEN q.reservation_window > 0 THEN q.reservation_window END FROM yquota.queue AS q WHERE q.path = ended.queue),
+						86400000))
+				LIMIT most)
 			RETURNING d.reservation_id, d.ended_at
 		), released AS (
 			UPDATE yquota.hold AS h
@@ -193,6 +198,14 @@ CREATE FUNCTION yquota.remove_ended_reservations(before timestamptz) RETURNS big
 		)
 		SELECT count(*) FROM removed;
 	END;
+COMMENT ON FUNCTION yquota_internal.forget_ended_reservations(timestamptz, integer) IS
+	'remove_ended_reservations(), so many rows at most; NULL: all';
+REVOKE ALL ON FUNCTION yquota_internal.forget_ended_reservations(timestamptz, integer) FROM PUBLIC;
+
+CREATE FUNCTION yquota.remove_ended_reservations(before timestamptz) RETURNS bigint
+	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	RETURN yquota_internal.forget_ended_reservations(before, NULL);
 COMMENT ON FUNCTION yquota.remove_ended_reservations(timestamptz) IS
 	'Forget versions of reservations that ended before an instant, and reservations whose deadline was the plan''s reservation_window before it; returns how many rows of reservation_definition went';
 REVOKE ALL ON FUNCTION yquota.remove_ended_reservations(timestamptz) FROM PUBLIC;

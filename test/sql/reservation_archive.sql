@@ -150,6 +150,34 @@ UPDATE yquota_internal.archived_cost SET amount = amount + 1 WHERE project = 'la
 SELECT problem, subject FROM yquota.verify();
 ROLLBACK;
 
+-- Retention forgets reservations that are as old as history that leaves; their charges leave with the next segment.
+SELECT accepted FROM yquota.submit_reservation('reservation_1_0006', 'root.plan', 'ann', '{}', 'web',
+	yquota.reservation_contract('2026-03-04 14:00', '2026-03-04 14:10', ARRAY[yquota.reservation_request('[vcores=1]', 1, '10 min', 1)]));
+SELECT yquota.set_clock('2026-03-05 10:00');
+SELECT yquota_internal.book_reservations();
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'c3', '2026-03-05 09:00', 'web', '[vcores=1]'), ('CONTAINER_FINISH', 'c3', '2026-03-05 09:01', NULL, NULL);
+SELECT yquota.quota_compute() IS NOT NULL AS computed, yquota.seal_history();
+SELECT yquota.set_clock('2026-05-05 14:10');
+SELECT yquota_internal.run_job('retention', 'worker');
+INSERT INTO yquota.retention_setting (keep_months) VALUES (2);
+SELECT closed_at FROM yquota.close_period('2026-05-05 14:00');
+SELECT yquota_internal.run_job('retention', 'worker');
+SELECT yquota_internal.run_job('retention', 'worker');
+-- the window of its plan after its deadline, and two months, are not over
+SELECT yquota_internal.run_job('retention', 'worker');
+SELECT yquota.set_clock('2026-05-05 14:10:00.000001');
+SELECT yquota_internal.run_job('retention', 'worker');
+SELECT count(*) FROM yquota.reservation_definition;
+SELECT number, amount FROM yquota.reservation_charge;
+SELECT yquota.quota_compute() IS NOT NULL AS computed, yquota.seal_history();
+SELECT yquota.set_clock('2026-08-05 00:00');
+SELECT closed_at FROM yquota.close_period('2026-07-05 14:00');
+SELECT yquota.quota_compute() IS NOT NULL AS computed;
+SELECT yquota_internal.run_job('retention', 'worker');
+SELECT container_id, number, amount, tableoid::regclass AS archived_in FROM yquota_archive.charge ORDER BY 1, 2;
+SELECT * FROM yquota.explain_reservation('reservation_1_0006');
+SELECT * FROM yquota.verify();
+
 \c postgres
 DROP DATABASE yquota_reservation_archive;
 DROP ROLE yquota_test_archived;
