@@ -61,7 +61,7 @@ echo "$programs" | as_server tee "$directory/programs" >/dev/null
 # Prices take effect at the full hour that they are computed at.  Nothing is
 # durable: it is a demonstration.
 socket=$("$top/test/scripts/start_private_cluster.sh" "$programs" "$directory/data" --preload yquota \
-	--conf 'fsync = off' --conf 'synchronous_commit = off' \
+	--conf 'fsync = off' --conf 'synchronous_commit = off' --conf 'jit = off' \
 	--conf "yquota.price_interval = '1h'" --conf "yquota.price_lead = 0" \
 	--conf "yquota.compute_interval = '1h'" 9>&-)
 

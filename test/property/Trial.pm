@@ -143,7 +143,7 @@ sub new
 
 	Session::administer("CREATE DATABASE $database");
 	$self->{session} = Session->new($database);
-	$self->{session}->run('CREATE EXTENSION yquota');
+	$self->{session}->run('CREATE EXTENSION IF NOT EXISTS yquota');
 	$self->{session}->run("INSERT INTO yquota.price_group (name) VALUES ('FPGA')");
 	foreach my $type (@History::resource_types)
 	{

@@ -253,7 +253,7 @@ sub play
 my $database = "yquota_allocation_$$";
 Session::administer("CREATE DATABASE $database");
 my $session = Session->new($database);
-$session->run(q(SET client_min_messages = error; CREATE EXTENSION yquota; INSERT INTO yquota.project (name) VALUES ('p')));
+$session->run(q(SET client_min_messages = error; CREATE EXTENSION IF NOT EXISTS yquota; INSERT INTO yquota.project (name) VALUES ('p')));
 
 my ($number, $failures, $containers) = (0, 0, 0);
 for (my $goes_on = 1; $goes_on && !$failures;)

@@ -1129,7 +1129,7 @@ Session::administer("CREATE ROLE $member");
 Session::administer("CREATE DATABASE $template");
 my $setup = Session->new($template);
 
-$setup->run('CREATE EXTENSION yquota; CREATE TABLE archived_ledger (LIKE yquota.charge); CREATE TABLE archived_log (LIKE yquota.container_event)');
+$setup->run('CREATE EXTENSION IF NOT EXISTS yquota; CREATE TABLE archived_ledger (LIKE yquota.charge); CREATE TABLE archived_log (LIKE yquota.container_event)');
 $setup->run(q(INSERT INTO yquota.node (name, rack, total) VALUES ('node1', '/r', '[memory-mb=1000000,vcores=1000]'), ('node2', '/r', '[memory-mb=1000000,vcores=1000]')));
 $setup->run(q(INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.q', '1w'), ('root.q.r', '1w'), ('root.s', '1w')));
 $setup->run(q(SELECT yquota.submit_application('app1', 'ann', '{}', 'root.s')));

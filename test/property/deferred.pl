@@ -56,7 +56,7 @@ sub begin_twin
 	drop_twin();
 	Session::administer("CREATE DATABASE $trial->{database}_deferred");
 	$twin = Session->new("$trial->{database}_deferred");
-	$twin->run('CREATE EXTENSION yquota');
+	$twin->run('CREATE EXTENSION IF NOT EXISTS yquota');
 	$twin->run("INSERT INTO yquota.price_group (name) VALUES ('FPGA')");
 	$twin->run("INSERT INTO yquota.resource_type (name, price_group, base_price, unit) "
 		. "VALUES ('$_->[0]', '$_->[1]', $_->[2], $_->[3]) ON CONFLICT DO NOTHING")

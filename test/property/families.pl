@@ -425,7 +425,7 @@ foreach my $history (1 .. $histories)
 
 	Session::administer("CREATE DATABASE $database");
 	my $session = Session->new($database);
-	$session->run('CREATE EXTENSION yquota');
+	$session->run('CREATE EXTENSION IF NOT EXISTS yquota');
 	my $ok = play($session, "history $history");
 	$session->close;
 	Session::administer("DROP DATABASE $database");

@@ -291,7 +291,7 @@ sub play
 my $database = "yquota_kept_$$";
 Session::administer("CREATE DATABASE $database");
 my ($fresh, @sessions) = map { Session->new($database) } 1 .. 6;
-$fresh->run(q(SET client_min_messages = error; CREATE EXTENSION yquota; INSERT INTO yquota.project (name) VALUES ('p')));
+$fresh->run(q(SET client_min_messages = error; CREATE EXTENSION IF NOT EXISTS yquota; INSERT INTO yquota.project (name) VALUES ('p')));
 
 my ($number, $failures, $containers) = (0, 0, 0);
 for (my $goes_on = 1; $goes_on && !$failures;)

@@ -340,7 +340,7 @@ Session::administer("CREATE DATABASE $database");
 my $session = Session->new($database);
 $session->run(<<'SQL');
 SET client_min_messages = error;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 INSERT INTO yquota.project (name) VALUES ('p');
 INSERT INTO yquota.node_label (name, exclusive) VALUES ('l', false);
 CREATE TEMPORARY TABLE before_queue (queue text, label text, used yquota.resource, guaranteed yquota.resource);

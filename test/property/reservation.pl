@@ -356,7 +356,7 @@ Session::administer("CREATE DATABASE $database");
 my $session = Session->new($database);
 $session->run(<<'SQL');
 SET client_min_messages = error;
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 DELETE FROM yquota.resource_type WHERE name NOT IN ('memory-mb', 'vcores');
 INSERT INTO yquota.project (name) VALUES ('p');
 SQL

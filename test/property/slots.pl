@@ -233,7 +233,7 @@ Session::administer("CREATE DATABASE $template");
 $session = Session->new($template);
 $session->run(<<~'SQL');
 	SET client_min_messages = error;
-	CREATE EXTENSION yquota;
+	CREATE EXTENSION IF NOT EXISTS yquota;
 	INSERT INTO yquota.project (name) VALUES ('p');
 	INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.a', '50'), ('root.b', '50');
 	INSERT INTO yquota.scheduler_setting (maximum_am_resource_percent, opportunistic_allocation_enabled, allocation_expiry) VALUES (1, true, '1 day');

@@ -326,7 +326,7 @@ sub play_together
 my $database = "yquota_submission_$$";
 Session::administer("CREATE DATABASE $database");
 my @sessions = map { Session->new($database) } 1 .. 4;
-$sessions[0]->run('SET client_min_messages = error; CREATE EXTENSION yquota');
+$sessions[0]->run('SET client_min_messages = error; CREATE EXTENSION IF NOT EXISTS yquota');
 $_->run('SET client_min_messages = error') foreach @sessions;
 $sessions[0]->run(<<'SQL');
 INSERT INTO yquota.node (name, total) VALUES ('n', '[memory-mb=104857600,vcores=100000]');

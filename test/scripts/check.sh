@@ -15,7 +15,7 @@ begin_testing check
 # For pgTAP and the property tests.  They do not meet: the latter make databases
 # of their own.
 private_cluster
-database yquota_pgtap pgtap yquota || broken 'no database for pgTAP'
+{ in_database postgres 'CREATE DATABASE yquota_pgtap' && in_database yquota_pgtap 'CREATE EXTENSION pgtap'; } || broken 'no database for pgTAP'
 
 # What takes long comes first, so that none of it is left alone in the end.
 list=("test/scripts/installcheck.sh REGRESS")
@@ -37,7 +37,7 @@ for file in "${own[@]}"; do
 done
 
 # Most of them wait now and then.
-jobs=$(($(nproc) + 1))
+jobs=$((2 * $(nproc)))
 environment+=(PGDATABASE=yquota_pgtap)
 heading "tests (${#list[@]} programs, $jobs at a time)"
 tap --jobs "$jobs" "${list[@]}"

@@ -37,7 +37,7 @@ stop() { "$top/test/scripts/stop_private_cluster.sh" "$programs" "$data"; }
 stop
 rm -rf "$data" "$data.log" "$data.socket"
 trap stop EXIT
-socket=$("$top/test/scripts/start_private_cluster.sh" "$programs" "$data" --conf 'fsync = off')
+socket=$("$top/test/scripts/start_private_cluster.sh" "$programs" "$data" --conf 'fsync = off' --conf 'jit = off')
 # Databases that tests create have the extension already.  Those of pg_regress,
 # which come from template0, show that it can be created.
 "$programs/psql" -Xq -h "$socket" -U postgres -d template1 -c 'CREATE EXTENSION yquota'

@@ -101,7 +101,7 @@ begin_testing soak ${SOAK_SHORT:+short_soak}
 
 if [[ " ${tests[*]} " == *" test/property/"* ]]; then
 	private_cluster
-	if ! database yquota_property yquota; then
+	if ! in_database postgres 'CREATE DATABASE yquota_property'; then
 		broken 'no database for the property tests'
 		finish
 	fi

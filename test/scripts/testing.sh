@@ -126,7 +126,14 @@ own_cluster()
 own_servers()
 {
 	own_cluster
+	# Many programs start a server or several, and each initdb takes half a second.
+	INITDB_TEMPLATE=$run/template
+	if [ ! -e "$INITDB_TEMPLATE" ]; then
+		as_server "$programs/initdb" -D "$INITDB_TEMPLATE" -A trust -N >/dev/null || broken 'there is no cluster to copy'
+		echo 'jit = off' | as_server tee "$run/tap/settings" >/dev/null
+	fi
 	environment+=(
+		PATH="$tree/test/scripts/programs:$programs:$PATH" INITDB_TEMPLATE="$INITDB_TEMPLATE" TEMP_CONFIG="$run/tap/settings"
 		PG_REGRESS="${pgxs%/makefiles/*}/test/regress/pg_regress" PERL5LIB="$perl_library:$tree/test/t"
 		TESTDIR="$run/tap" TESTDATADIR="$run/tap/tmp_check" TESTLOGDIR="$run/tap/tmp_check/log"
 		YQUOTA_STAGE="$stage" YQUOTA_RELEASES="${stage%/*}/releases"
@@ -139,20 +146,16 @@ own_servers()
 private_cluster()
 {
 	heading 'private cluster'
-	if ! "$top/test/scripts/start_private_cluster.sh" "$programs" "$data" --conf 'fsync = off' >/dev/null 9<&-; then
+	if ! "$top/test/scripts/start_private_cluster.sh" "$programs" "$data" --conf 'fsync = off' --conf 'jit = off' >/dev/null 9<&-; then
 		broken 'the private cluster did not start'
 		finish
 	fi
 	trap '"$top/test/scripts/stop_private_cluster.sh" "$programs" "$data"' EXIT
+	in_database template1 'CREATE EXTENSION yquota' || broken 'the extension cannot be created'
 }
 
-# database NAME EXTENSION...: a fresh one of the private cluster.
-database()
-{
-	as_server env "${environment[@]}" psql -Xq -v ON_ERROR_STOP=1 -c "CREATE DATABASE $1" &&
-		printf 'CREATE EXTENSION %s;\n' "${@:2}" |
-		as_server env "${environment[@]}" psql -Xq -v ON_ERROR_STOP=1 -d "$1"
-}
+# in_database NAME SQL: run it in one of the private cluster.
+in_database() { as_server env "${environment[@]}" psql -Xq -v ON_ERROR_STOP=1 -d "$1" -c "$2"; }
 
 # Only this cluster must never crash: the others are crashed on purpose.  Nor must a
 # transaction that commits leave locked buffers, open relations or snapshots behind.

@@ -12,7 +12,7 @@ use JSON::PP;
 use Soak;
 use Test::More;
 
-my ($programs) = grep { -x "$_/initdb" } split /:/, $ENV{PATH};
+my ($programs) = grep { -x "$_/postgres" } split /:/, $ENV{PATH};
 
 chdir dirname(__FILE__) . '/../..' or die "could not enter the checkout: $!\n";
 

@@ -13,7 +13,7 @@ use Test::More;
 my $programs;
 foreach my $directory (split /:/, $ENV{PATH})
 {
-	next unless -x "$directory/initdb";
+	next unless -x "$directory/postgres";
 	$programs = $directory;
 	last;
 }
@@ -65,7 +65,7 @@ sub steady { my ($output) = @_; $output =~ s/in \d+ seconds|^The worker .*//mg; 
 #
 # A generated history
 #
-$ENV{DEMO_DAYS} = 3;
+$ENV{DEMO_DAYS} = 2;
 my ($succeeded, $output) = run('docs/demo/run.sh');
 ok($succeeded, 'a generated history is replayed');
 like($output, qr/^=== \Q$_\E/m, "it shows: $_")

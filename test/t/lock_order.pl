@@ -44,7 +44,7 @@ my %block_objects = (
 	'yquota_internal.opportunistic_slot' => q(SELECT * FROM yquota.allocate_opportunistic('application_1_11')),
 	'yquota.hold' => q(SELECT yquota_internal.lock_credit('p'), yquota_internal.lock_credit('s')));
 
-my $node = new_node('lock_order', 'fsync = off', 'max_connections = 20', "client_min_messages = 'error'", 'deadlock_timeout = 30s', 'autovacuum = off', 'jit = off');
+my $node = new_node('lock_order', 'fsync = off', 'max_connections = 20', "client_min_messages = 'error'", 'deadlock_timeout = 30s', 'autovacuum = off');
 load_books($node, 'books');
 is(join(', ', missing_statements($node, 'books')), '', 'there is a call of every statement');
 is($node->safe_psql('books', 'SELECT outcome FROM yquota.preempt_containers(dry_run => true)'), 'killed', 'a round of preemption kills');

@@ -35,7 +35,7 @@ my @groups = (
 	[ 'projects', 'DELETE project', 'UPDATE project', 'INSERT project', 'yquota.grant_member', 'yquota.hold', 'yquota.quota_compute', 'INSERT container_event' ],
 	[ 'history', 'yquota.archive', 'yquota.seal_history', 'yquota.roll_up_charges', 'yquota.forgive', 'INSERT container_event', 'yquota.close_period' ]);
 
-my $node = new_node('lock_pairs', 'fsync = off', 'max_connections = 20', "client_min_messages = 'error'", 'deadlock_timeout = 100ms', 'jit = off', 'log_lock_waits = off');
+my $node = new_node('lock_pairs', 'fsync = off', 'max_connections = 20', "client_min_messages = 'error'", 'deadlock_timeout = 100ms', 'log_lock_waits = off');
 load_books($node, 'books');
 my @sessions = map { Client->new($node, 'books') } 1 .. SESSIONS;
 my %total = (calls => 0, circles => 0);
