@@ -273,8 +273,7 @@ yq_aligned_allocator_place(YqPlacement *placement, const YqReservationRequest *r
 	List	   *chosen = NIL;
 	binaryheap *heap;
 
-	search.net = yq_plan_available(placement->plan, placement->username, placement->old, start, end,
-								   placement->definition->period, &failure);
+	search.net = yq_stage_available(placement, start, end, &failure);
 	if (search.net == NULL)
 		return failure;
 	windows = (end - start) / search.duration;

@@ -138,17 +138,12 @@ undo_places(YqPlacement *placement, YqStagePlaces *places)
 
 /* What the plan has left, less the changes of earlier requests; not less those of this one. */
 static YqStepFunction *
-find_net(const YqPlacement *placement, int64 start, int64 end, YqPlanFailure *failure)
+find_net(YqPlacement *placement, int64 start, int64 end, YqPlanFailure *failure)
 {
-	YqStepFunction *available = yq_plan_available(placement->plan, placement->username, placement->old, start, end,
-												  placement->definition->period, failure);
-	YqStepFunction *net;
+	const YqStepFunction *available = yq_stage_available(placement, start, end, failure);
 
-	if (available == NULL)
-		return NULL;
-	net = yq_steps_merge(placement->plan->capacity, available, placement->changes, YQ_STEPS_SUBTRACT, start, end);
-	yq_steps_free(available);
-	return net;
+	return available == NULL ? NULL :
+		yq_steps_merge(placement->plan->capacity, available, placement->changes, YQ_STEPS_SUBTRACT, start, end);
 }
 
 YqPlanFailure

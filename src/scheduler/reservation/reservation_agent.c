@@ -15,6 +15,27 @@
 
 /* -- what allocators need --------------------------------------------------------- */
 
+static YqStepFunction *
+find_available(const YqPlacement *placement, int64 start, int64 end, YqPlanFailure *failure)
+{
+	return yq_plan_available(placement->plan, placement->username, placement->old, start, end, placement->definition->period, failure);
+}
+
+const YqStepFunction *
+yq_stage_available(YqPlacement *placement, int64 start, int64 end, YqPlanFailure *failure)
+{
+	if (start != placement->definition->arrival || end != placement->definition->deadline)
+		return find_available(placement, start, end, failure);
+	if (placement->available == NULL)
+	{
+		MemoryContext caller = MemoryContextSwitchTo(placement->context);
+
+		placement->available = find_available(placement, start, end, failure);
+		MemoryContextSwitchTo(caller);
+	}
+	return placement->available;
+}
+
 void
 yq_stage_gangs(const YqPlacement *placement, const YqReservationRequest *request, int64 gangs, int64 *amounts)
 {
@@ -246,6 +267,7 @@ begin_placement(const YqReservationAgent *agent, const YqPlan *plan, const YqRes
 		.load = yq_plan_committed(plan, start, end),
 		.changes = yq_steps_make(plan->calculator, 0),
 		.result = yq_steps_make(plan->calculator, 0),
+		.context = CurrentMemoryContext,
 		.windows = plan->most_windows
 	};
 

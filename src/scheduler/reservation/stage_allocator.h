@@ -24,6 +24,8 @@ typedef struct YqPlacement
 	YqStepFunction *load;		/* of the plan, without the old one */
 	YqStepFunction *changes;	/* that earlier requests make */
 	YqStepFunction *result;		/* of earlier requests */
+	const YqStepFunction *available;	/* from arrival to deadline; NULL: not asked for yet */
+	MemoryContext context;		/* of these functions */
 	int64		windows;		/* that may still be looked at, for this request and later ones */
 } YqPlacement;
 
@@ -41,6 +43,12 @@ extern YqPlanFailure yq_greedy_allocator_place(YqPlacement *placement, const YqR
 											   int64 start, int64 end, YqStagePlaces *places);
 extern YqPlanFailure yq_aligned_allocator_place(YqPlacement *placement, const YqReservationRequest *request,
 												int64 start, int64 end, YqStagePlaces *places);
+
+/*
+ * What the user could have between two times, as yq_plan_available() has it; found once for all
+ * requests that may be placed anywhere between arrival and deadline.
+ */
+extern const YqStepFunction *yq_stage_available(YqPlacement *placement, int64 start, int64 end, YqPlanFailure *failure);
 
 /* amounts := what so many gangs of a request take. */
 extern void yq_stage_gangs(const YqPlacement *placement, const YqReservationRequest *request, int64 gangs, int64 *amounts);
