@@ -220,19 +220,23 @@ sub week_case
 #
 
 # A session with a plan of active reservations: hours of them that begin together, each with another
-# amount in each fifth of the hour.
+# amount in each fifth of the hour.  With reserved_factor => N they pay that part of the price, which
+# changes every ten seconds of the first hour.
 sub active_plan
 {
+	my (%option) = @_;
 	my $active = size('active_reservations');
 
 	Cluster::copy_database($database, Allocation::empty());
-	Cluster::once($database, sprintf <<'SQL', $active);
+	Cluster::once($database, sprintf <<'SQL', $active, $option{reserved_factor} // 0, $option{reserved_factor} ? 359 : 0);
 SELECT yquota.set_clock('2026-03-02 00:00+00');
 DELETE FROM yquota.resource_type WHERE name NOT IN ('memory-mb', 'vcores');
 INSERT INTO yquota.project (name) VALUES ('p');
 INSERT INTO yquota.scheduler_setting (reservation_system_enable) VALUES (true);
 INSERT INTO yquota.queue (path, capacity, reservable) VALUES ('root', NULL, NULL), ('root.plan', '100', true);
 INSERT INTO yquota.node (name, total) SELECT 'node' || i, '[memory-mb=131072,vcores=128]' FROM generate_series(1, 1000) AS i;
+INSERT INTO yquota.charging_rule (effective_at, reserved_factor) VALUES ('2026-03-01 00:00+00', %2$s);
+SELECT count(yquota.set_multiplier('GENERAL', 1 + i %% 7 * 0.1, '2026-03-02 00:00+00'::timestamptz + i * interval '10 s')) FROM generate_series(1, %3$d) AS i;
 INSERT INTO yquota.reservation_definition (reservation_id, version, queue, username, project, arrival, deadline, interpreter, requests, accepted_at)
 SELECT format('reservation_1_%%s', 100000 + i), 1, 'root.plan', 'u' || i %% 50, 'p', start, start + interval '1 hour', 'ALL',
 	   ARRAY[yquota.reservation_request('[memory-mb=1024,vcores=1]', 50, '12 min', 50)], '2026-03-01 00:00+00'
@@ -395,9 +399,51 @@ sub after_row
 	return;
 }
 
+#
+# What reservations pay
+#
+
+sub money_case
+{
+	my $active = size('active_reservations');
+	my $quote = <<~'SQL' =~ s/\n\z//r;
+		SELECT yquota_internal.quote_reservation('reservation_3_0001', 'p', 'u1', 'root.plan', array_agg(a."from"), array_agg(a."to"), array_agg(a.allocation), '2026-03-02 00:00+00')
+		FROM yquota.reservation_allocation AS a WHERE a.reservation_id = 'reservation_1_100001'
+		SQL
+	my $explain = q(SELECT count(*) FROM yquota.explain_reservation('reservation_1_100001'));
+	my $balance = q(SELECT accrued FROM yquota.project_balance WHERE project = 'p');
+	my (@posting, @processor, @quote, @explain, @balance, $rows);
+
+	foreach (1 .. repetitions())
+	{
+		my $session = active_plan(reserved_factor => 0.5);
+
+		push @quote, $session->milliseconds(($quote) x CALLS);
+		foreach my $part (1 .. 4)
+		{
+			$session->run(sprintf 'SELECT yquota.set_clock(%s)', at(720 * $part));
+			push @balance, $session->milliseconds($balance);
+			my $used = $session->processor_milliseconds;
+			push @posting, $session->milliseconds('SELECT yquota_internal.book_reservations()');
+			push @processor, $session->processor_milliseconds - $used;
+			my $posted = $session->run('SELECT count(*) FROM yquota.reservation_charge');
+			die "$posted rows instead of " . $part * $active . "\n" if $posted != $part * $active;
+		}
+		push @explain, $session->milliseconds(($explain) x CALLS);
+		$rows = $session->run($explain);
+		$session->close;
+	}
+	Report::add("charging $active reservations for an interval", figure => median(@posting), figure_unit => 'ms', note => '72 prices each; ' . of_processor(median(@processor)));
+	Report::add('project_balance of their project before', figure => median(@balance), figure_unit => 'ms', note => "$active intervals that are over and not posted");
+	Report::add('quote of a reservation', figure => median(@quote), figure_unit => 'ms', note => 'five intervals, 360 prices');
+	Report::add('explain_reservation()', figure => median(@explain), figure_unit => 'ms', note => "$rows rows");
+	Cluster::drop_database($database);
+	return;
+}
+
 sub cases
 {
-	return ('reservation-greedy' => \&greedy_case, 'reservation-aligned' => \&aligned_case, 'reservation-week' => \&week_case, 'reservation-follow' => \&follow_case, 'reservation-heartbeat' => \&heartbeat_case);
+	return ('reservation-greedy' => \&greedy_case, 'reservation-aligned' => \&aligned_case, 'reservation-week' => \&week_case, 'reservation-follow' => \&follow_case, 'reservation-money' => \&money_case, 'reservation-heartbeat' => \&heartbeat_case);
 }
 
 1;
