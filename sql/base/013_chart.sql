@@ -119,9 +119,9 @@ CREATE FUNCTION yquota_internal.chart_grid(frame yquota_internal.chart_frame, un
 									  tick.y, CASE WHEN tick.amount = 0 THEN ' class="zero"' END, tick.y + 4,
 									  yquota_internal.chart_amount_text(tick.amount, greatest(abs((frame).bottom), (frame).top)), unit), '' ORDER BY tick.amount)
 			 FROM (SELECT amount, yquota_internal.chart_y(amount, frame) AS y FROM generate_series((frame).bottom, (frame).top, (frame).step) AS amount) AS tick),
-			(SELECT string_agg(format('<line x1="%1$s" x2="%1$s" y1="210" y2="215"/><text x="%1$s" y="230" class="x">%2$s</text>',
-									  yquota_internal.chart_x(tick.at, frame), tick.label), '' ORDER BY tick.at)
-			 FROM yquota_internal.chart_times(frame) AS tick));
+			(SELECT string_agg(format('<line x1="%1$s" x2="%1$s" y1="210" y2="215"/><text x="%2$s" y="230" class="x">%3$s</text>',
+									  tick.x, least(tick.x, 616), tick.label), '' ORDER BY tick.x)
+			 FROM (SELECT t.label, yquota_internal.chart_x(t.at, frame) AS x FROM yquota_internal.chart_times(frame) AS t) AS tick));
 	END;
 COMMENT ON FUNCTION yquota_internal.chart_grid(yquota_internal.chart_frame, text) IS 'Lines and texts at round amounts, and marks at round instants';
 

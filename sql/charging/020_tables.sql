@@ -189,6 +189,20 @@ COMMENT ON TABLE yquota.utilization IS
 	'Utilization reported from outside; wins over the computed one while younger than yquota.utilization_max_age';
 COMMENT ON COLUMN yquota.utilization.utilization IS 'a fraction; may exceed 1';
 
+CREATE TABLE yquota.utilization_history (
+	price_group text COLLATE "C" NOT NULL REFERENCES yquota.price_group ON DELETE CASCADE,
+	quarter_hour timestamptz NOT NULL,
+	measurements integer NOT NULL CHECK (measurements > 0),
+	average numeric NOT NULL,
+	highest numeric NOT NULL,
+	PRIMARY KEY (price_group, quarter_hour)
+) WITH (fillfactor = 50);
+COMMENT ON TABLE yquota.utilization_history IS
+	'Utilization as compute_prices() has measured it, whether a price changed or not; a row per quarter-hour, until retention_setting.keep_months are over';
+COMMENT ON COLUMN yquota.utilization_history.quarter_hour IS 'its first instant';
+COMMENT ON COLUMN yquota.utilization_history.average IS 'of the measurements, a fraction; may exceed 1; rounded to 18 decimals';
+COMMENT ON COLUMN yquota.utilization_history.highest IS 'of the measurements, a fraction';
+
 CREATE TABLE yquota.pending_demand (
 	source text PRIMARY KEY,
 	demand yquota.resource NOT NULL CHECK (yquota.fits_in('[]', demand)),

@@ -70,31 +70,58 @@ CREATE FUNCTION yquota_internal.report_lines(
 COMMENT ON FUNCTION yquota_internal.report_lines(text, text, numeric, yquota_internal.chart_point[], yquota_internal.report_window, text) IS
 	'Chart of lines that begin at a bottom, or at the lowest amount below it, and what is said when there is none';
 
--- A point holds until the next one; of those that fall into one of 285 columns the
--- last is shown.  One that was set by hand tells of no utilization.
-CREATE FUNCTION yquota_internal.report_prices(show_utilization boolean, report yquota_internal.report_window) RETURNS yquota_internal.chart_point[]
+-- Of the points that fall into one of 285 columns the last is shown.
+CREATE FUNCTION yquota_internal.report_prices(report yquota_internal.report_window) RETURNS yquota_internal.chart_point[]
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
-		SELECT array_agg(ROW(price_group.name, place.at, CASE WHEN show_utilization THEN 100 * last.utilization ELSE last.multiplier END)::yquota_internal.chart_point)
+		SELECT array_agg(ROW(price_group.name, place.at, last.multiplier)::yquota_internal.chart_point)
 		FROM yquota.price_group
 		CROSS JOIN LATERAL (
 			SELECT number, (report)."from" + ((report)."to" - (report)."from") * (number / 284.0) AS at FROM generate_series(0, 284) AS number) AS place
 		CROSS JOIN LATERAL (
-			SELECT price.utilization, price.multiplier
+			SELECT price.multiplier
 			FROM yquota.price
 			WHERE price.price_group = price_group.name
 			  AND price.effective_at < (report)."from" + ((report)."to" - (report)."from") * ((place.number + 0.5) / 284)
 			  AND price.effective_at < least((report)."to", (report).now)
 			  AND price.effective_at >= CASE WHEN place.number = 0 THEN '-infinity' ELSE (report)."from" + ((report)."to" - (report)."from") * ((place.number - 0.5) / 284) END
-			  AND (NOT show_utilization OR price.utilization IS NOT NULL)
 			ORDER BY price.effective_at DESC
 			LIMIT 1) AS last
 		WHERE place.at < least((report)."to", (report).now);
 	END;
-COMMENT ON FUNCTION yquota_internal.report_prices(boolean, yquota_internal.report_window) IS
-	'Multipliers over a window, or percentages of the cluster that they were computed from';
-REVOKE ALL ON FUNCTION yquota_internal.report_prices(boolean, yquota_internal.report_window) FROM PUBLIC;
+COMMENT ON FUNCTION yquota_internal.report_prices(yquota_internal.report_window) IS
+	'Multipliers over a window';
+REVOKE ALL ON FUNCTION yquota_internal.report_prices(yquota_internal.report_window) FROM PUBLIC;
+
+-- Whole quarter-hours, so many together that 285 columns do.  A measurement stands until
+-- the next one, unless that comes later than prices are computed.
+CREATE FUNCTION yquota_internal.report_utilization(report yquota_internal.report_window) RETURNS yquota_internal.chart_point[]
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH span AS (
+			SELECT interval '15 minutes' * ceil(greatest((extract(epoch FROM (report)."to") - extract(epoch FROM (report)."from")) / (284 * 900), 1))::integer AS width,
+				   greatest(interval '15 minutes', 2 * yquota_internal.duration('yquota.price_interval')) AS patience
+		), measured AS (
+			SELECT h.price_group, date_bin(span.width, h.quarter_hour, (report)."from") AS at, max(h.quarter_hour) AS last_at,
+				   100 * sum(h.average * h.measurements) / sum(h.measurements) AS amount
+			FROM yquota.utilization_history AS h CROSS JOIN span
+			WHERE h.quarter_hour >= (report)."from" AND h.quarter_hour < least((report)."to", (report).now)
+			GROUP BY h.price_group, date_bin(span.width, h.quarter_hour, (report)."from")
+		), until AS (
+			SELECT m.*, m.last_at + interval '15 minutes' + span.patience AS ends_at,
+				   coalesce(lead(m.at) OVER (PARTITION BY m.price_group ORDER BY m.at), least((report)."to", (report).now)) AS next_at
+			FROM measured AS m CROSS JOIN span
+		)
+		SELECT array_agg(ROW(point.price_group, point.at, point.amount)::yquota_internal.chart_point)
+		FROM (SELECT until.price_group, until.at, until.amount FROM until
+			  UNION ALL
+			  SELECT until.price_group, until.last_at + interval '15 minutes', NULL FROM until WHERE until.ends_at < until.next_at) AS point;
+	END;
+COMMENT ON FUNCTION yquota_internal.report_utilization(yquota_internal.report_window) IS
+	'Measured utilization over a window, in percent';
+REVOKE ALL ON FUNCTION yquota_internal.report_utilization(yquota_internal.report_window) FROM PUBLIC;
 
 --
 -- The balance over the time of a report, and how it may go on, before holds.

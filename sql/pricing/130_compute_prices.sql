@@ -270,6 +270,34 @@ COMMENT ON FUNCTION yquota_internal.refusal_to_publish(text, timestamptz) IS
 	'Why a computed price cannot be published for an instant; NULL when it can';
 REVOKE ALL ON FUNCTION yquota_internal.refusal_to_publish(text, timestamptz) FROM PUBLIC;
 
+CREATE FUNCTION yquota_internal.note_utilization(as_of timestamptz, groups text[], utilizations numeric[]) RETURNS void
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		INSERT INTO yquota.utilization_history AS h (price_group, quarter_hour, measurements, average, highest)
+		SELECT m.price_group, yquota_internal.quarter_hour(as_of), 1, m.utilization, m.utilization
+		FROM unnest(groups, utilizations) AS m (price_group, utilization)
+		ON CONFLICT ON CONSTRAINT utilization_history_pkey DO UPDATE
+			SET measurements = h.measurements + 1, highest = greatest(h.highest, EXCLUDED.highest),
+				average = trim_scale(round(h.average + (EXCLUDED.average - h.average) / (h.measurements + 1), 18));
+	END;
+COMMENT ON FUNCTION yquota_internal.note_utilization(timestamptz, text[], numeric[]) IS
+	'Add measurements of price groups to their quarter-hour';
+REVOKE ALL ON FUNCTION yquota_internal.note_utilization(timestamptz, text[], numeric[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.forget_utilization(before timestamptz) RETURNS bigint
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH forgotten AS (
+			DELETE FROM yquota.utilization_history AS h WHERE h.quarter_hour < before
+			RETURNING 1)
+		SELECT count(*) FROM forgotten;
+	END;
+COMMENT ON FUNCTION yquota_internal.forget_utilization(timestamptz) IS
+	'Delete rows of utilization_history about quarter-hours that began before an instant; returns how many';
+REVOKE ALL ON FUNCTION yquota_internal.forget_utilization(timestamptz) FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.try_lock_pricing() RETURNS boolean
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -308,6 +336,8 @@ DECLARE
 	groups text[] := '{}';
 	multipliers numeric[] := '{}';
 	utilizations numeric[] := '{}';
+	measured_groups text[] := '{}';
+	measured_utilizations numeric[] := '{}';
 BEGIN
 	IF NOT isfinite(measured_at) THEN
 		RAISE EXCEPTION 'prices cannot be computed as of %', measured_at
@@ -336,6 +366,10 @@ BEGIN
 		multiplier := in_force.multiplier;
 		effective_at := in_force.effective_at;
 		published := false;
+		IF g.unknown IS NULL THEN
+			measured_groups := measured_groups || g.price_group;
+			measured_utilizations := measured_utilizations || g.utilization;
+		END IF;
 		IF pinned_until IS NOT NULL THEN
 			reason := format('pinned until %s', pinned_until);
 		ELSIF g.unknown IS NOT NULL THEN
@@ -370,6 +404,7 @@ BEGIN
 
 	IF may_publish THEN
 		PERFORM yquota_internal.remember_cluster(measured_at);
+		PERFORM yquota_internal.note_utilization(measured_at, measured_groups, measured_utilizations);
 		PERFORM yquota_internal.show_base_prices();
 		INSERT INTO yquota.price AS p (price_group, effective_at, multiplier, utilization)
 		SELECT u.price_group, publish_at, u.multiplier, u.utilization
@@ -453,6 +488,7 @@ SELECT pg_extension_config_dump('yquota.outage', '');
 SELECT pg_extension_config_dump('yquota.outage_outage_id_seq', '');
 SELECT pg_extension_config_dump('yquota.pricing_change', '');
 SELECT pg_extension_config_dump('yquota.utilization', '');
+SELECT pg_extension_config_dump('yquota.utilization_history', '');
 SELECT pg_extension_config_dump('yquota.pending_demand', '');
 SELECT pg_extension_config_dump('yquota.alert', '');
 SELECT pg_extension_config_dump('yquota.alert_alert_id_seq', '');

@@ -385,6 +385,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.utilization', 'INSERT', '{admin}'),
 		('TABLE', 'yquota.utilization', 'UPDATE', '{admin}'),
 		('TABLE', 'yquota.utilization', 'DELETE', '{admin}'),
+		('TABLE', 'yquota.utilization_history', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.pending_demand', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.pending_demand', 'INSERT', '{admin}'),
 		('TABLE', 'yquota.pending_demand', 'UPDATE', '{admin}'),

@@ -13,6 +13,13 @@ WHERE NOT yquota.fits_in('[]', demand);
 ALTER TABLE yquota.node ADD CHECK (yquota.fits_in('[]', total));
 ALTER TABLE yquota.pending_demand ADD CHECK (yquota.fits_in('[]', demand));
 
+-- Utilization was known where a price changed.
+INSERT INTO yquota.utilization_history (price_group, quarter_hour, measurements, average, highest)
+SELECT price.price_group, yquota_internal.quarter_hour(price.effective_at), count(*), trim_scale(round(avg(price.utilization), 18)), max(price.utilization)
+FROM yquota.price AS price
+WHERE price.utilization IS NOT NULL AND isfinite(price.effective_at)
+GROUP BY 1, 2;
+
 -- The interval of sealing was a parameter of the server.
 INSERT INTO yquota.retention_setting AS setting (seal_interval)
 SELECT justify_hours(yquota_internal.duration('yquota.seal_interval'))

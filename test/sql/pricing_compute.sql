@@ -224,6 +224,15 @@ SELECT price_group, multiplier, published, reason FROM yquota.compute_prices();
 
 SELECT * FROM yquota.compute_prices('infinity');
 
+-- what was measured, whether it was published or not, by quarter-hours; of an unknown cluster nothing
+SELECT price_group, quarter_hour, measurements, round(average, 6) AS average, round(highest, 6) AS highest
+FROM yquota.utilization_history ORDER BY price_group, quarter_hour;
+SELECT yquota_internal.note_utilization('2026-03-02 12:14:59.999999', '{GENERAL,GPU}', '{0.1,3}'),
+	yquota_internal.note_utilization('2026-03-02 12:00', '{GENERAL}', '{0.4}'), yquota_internal.note_utilization('2026-03-02 12:01', '{GENERAL}', '{0.3}');
+SELECT price_group, measurements, average, highest FROM yquota.utilization_history WHERE quarter_hour = '2026-03-02 12:00' ORDER BY price_group;
+SELECT yquota_internal.forget_utilization('2026-03-02 12:00');
+SELECT count(*) FROM yquota.utilization_history;
+
 -- the books are in line with all of it
 SELECT * FROM yquota.verify();
 

@@ -75,8 +75,11 @@ END $$;
 INSERT INTO yquota.preempted_container (container_id, project, application_id, queue, node, label, allocation, killed_at, is_advised)
 SELECT 'p' || number, 'lab', 'a1', 'root.x', 'n1', '', '[vcores=1]', killed_at, false
 FROM unnest('{2026-01-10 12:00,2026-02-02 09:59:59,2026-02-02 10:00}'::timestamptz[]) WITH ORDINALITY AS k (killed_at, number);
+INSERT INTO yquota.utilization_history (price_group, quarter_hour, measurements, average, highest)
+VALUES ('GENERAL', '2026-01-10 12:00', 1, 0, 0), ('GENERAL', '2026-02-02 10:00', 1, 0, 0);
 SELECT retain('2026-04-02 09:59:59');
 SELECT container_id FROM yquota.preempted_container ORDER BY 1;
+SELECT quarter_hour FROM yquota.utilization_history;
 SELECT retain('2026-04-02 10:00');
 SELECT container_id FROM yquota.preempted_container ORDER BY 1;
 SELECT * FROM difference();

@@ -15,7 +15,7 @@ $node->start;
 
 my @tables = map { "yquota.$_" }
 	qw(price_group resource_type base_price price price_pin price_factor charging_rule outage
-	pricing_change utilization pending_demand alert node);
+	pricing_change utilization utilization_history pending_demand alert node);
 push @tables, 'yquota_internal.cluster_total';
 
 # Every row of every table, and what is shown of them.

@@ -24,6 +24,8 @@ $node->safe_psql('postgres', <<~'SQL');
 	SELECT yquota.set_clock('2030-01-11 00:00 UTC');
 	CREATE ROLE member; CREATE ROLE viewer; SELECT yquota.grant_viewer('viewer');
 	INSERT INTO yquota.price (price_group, effective_at, multiplier, utilization) VALUES ('GENERAL', '2030-01-04 00:00 UTC', 1.3, 0.5);
+	INSERT INTO yquota.utilization_history (price_group, quarter_hour, measurements, average, highest) VALUES
+		('GENERAL', '2030-01-04 00:00 UTC', 30, 0.1, 0.15), ('GENERAL', '2030-01-04 00:15 UTC', 90, 0.4, 0.9), ('GENERAL', '2030-01-10 23:45 UTC', 1, 0.8, 0.8);
 	SQL
 foreach my $number (0 .. $#markup)
 {
@@ -150,6 +152,7 @@ foreach my $title (@charts)
 	cmp_ok(abs($chart->{now} - (64 + 568 * 10 / 11)), '<', 0.1, 'with the present');
 	cmp_ok($chart->{furthest}, '<=', $chart->{now}, 'behind which nothing is drawn');
 }
+like($page, qr/<path class="line c1" d="M218\.9 128\.8H220\.0M578\.2 10\.0H580\.4"\/>/, 'utilization is drawn where it was measured, at whatever price');
 my $future = $node->safe_psql('postgres', q(SELECT yquota.report_html('2030-02-01', '2030-03-01')));
 like($future, qr/<p>Written at 2030-01-11 00:00 for \w+, time zone UTC\. Amounts are credits, rounded\. This window has not begun\.<\/p>/, 'a window of the future says so');
 is(() = $future =~ /<\/figcaption><p>This window has not begun\.<\/p>/g, 5, 'in place of each chart');
