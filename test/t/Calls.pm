@@ -13,7 +13,7 @@ our @EXPORT = qw(SCHEMAS rows_of learn_types functions values_of unknown_types c
 use constant SCHEMAS => q(('yquota'::regnamespace, 'yquota_internal'::regnamespace));
 
 # Values of each type, the first one ordinary.
-my $huge_text = q(repeat('x', 1000000));
+my $huge_text = q(repeat('x', 100000));
 my %values = (
 	'"any"' => [ '1', 'NULL', $huge_text ],
 	anyelement => [ '1', 'NULL::text', $huge_text, 'ARRAY[1]', q('[vcores=1]'::yquota.resource) ],
@@ -56,7 +56,7 @@ my %values = (
 	],
 	'text[]' => [
 		q(ARRAY['queue', 'root.a']), 'NULL', q('{}'::text[]), q('{NULL}'::text[]), q('{{queue,root.a},{user,u1}}'::text[]), q(ARRAY['queue']),
-		q(ARRAY['c1', 'c2', '', NULL, 'c1']), q('[-3:-3]={x}'::text[]), q(array_fill('x'::text, ARRAY[100000])), "ARRAY[$huge_text, $huge_text]"
+		q(ARRAY['c1', 'c2', '', NULL, 'c1']), q('[-3:-3]={x}'::text[]), q(array_fill('x'::text, ARRAY[10000])), "ARRAY[$huge_text, $huge_text]"
 	],
 	'yquota.reservation_contract' => [
 		q(yquota.reservation_contract('2025-03-04 00:00+00', '2025-03-04 02:00+00', ARRAY[yquota.reservation_request('[memory-mb=1]', 1, '1 hour')])), 'NULL',

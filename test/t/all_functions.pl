@@ -1,16 +1,16 @@
 # Whatever can be called with SQL is called with arguments that nobody expects:
 # every function, aggregate, operator, cast and input function of both schemas,
 # found in the catalog, with NULL, extreme, empty, huge and wrong-typed
-# arguments; in FROM and in the select list; by the owner, by a stranger and by a
-# role with every grant that yquota knows.  A function that a role may not call is
-# called by it once: the server refuses the call before it sees an argument.
+# arguments; in FROM and in the select list; functions by the owner, by a stranger
+# and by a role with every grant that yquota knows.  A function that a role may not
+# call is called by it once: the server refuses the call before it sees an argument.
 #
 # Calls may fail, with an error that says why.  Not one may crash the server,
 # fail with an internal error (SQLSTATE XX000), divide by zero or take longer
 # than a statement may; and the session goes on.  Every call is taken back.
 #
-# In "make soak" random combinations of arguments follow; FUNCTIONS_SEED repeats
-# those of one run.
+# In "make soak" random combinations of arguments follow, by either role that may
+# call the functions; FUNCTIONS_SEED repeats those of one run.
 
 use strict;
 use warnings;
@@ -40,7 +40,6 @@ $node->append_conf('postgresql.conf', <<~CONF);
 	statement_timeout = '${\ STATEMENT_TIMEOUT_S}s'
 	lock_timeout = 0
 	fsync = off
-	jit = off
 	log_min_messages = log
 	log_statement = none
 	log_min_error_statement = panic
@@ -64,15 +63,24 @@ sub rows
 learn_types($node, 'sample');
 my @functions = functions($node, 'sample');
 
-# Every argument on its own takes every value, the others being ordinary; and
-# all of them at once.
+# Ordinary arguments, NULL, and all values, of every argument at once.
+sub calls_of_values_together
+{
+	my ($function) = @_;
+	my @pools = map { [ values_of($_) ] } @{ $function->{types} };
+	my ($most) = sort { $b <=> $a } 1, map { scalar @$_ } @pools;
+
+	return map({ call($function, @$_), calls_elsewhere($function, @$_) } [ map { $_->[0] } @pools ], [ ('NULL') x @pools ]),
+	  map { my $n = $_; call($function, map { $_->[ $n % @$_ ] } @pools) } 1 .. $most - 1;
+}
+
+# Every argument on its own takes every value, the others being ordinary.
 sub calls_of_function
 {
 	my ($function) = @_;
 	my @pools = map { [ values_of($_) ] } @{ $function->{types} };
 	my @ordinary = map { $_->[0] } @pools;
-	my ($most) = sort { $b <=> $a } 1, map { scalar @$_ } @pools;
-	my @calls = map { call($function, @$_), calls_elsewhere($function, @$_) } [@ordinary], [ ('NULL') x @pools ];
+	my @calls = calls_of_values_together($function);
 
 	foreach my $i (0 .. $#pools)
 	{
@@ -83,10 +91,6 @@ sub calls_of_function
 			$arguments[$i] = $value;
 			push @calls, call($function, @arguments);
 		}
-	}
-	foreach my $n (1 .. $most - 1)
-	{
-		push @calls, call($function, map { $_->[ $n % @$_ ] } @pools);
 	}
 	foreach my $left_out (1 .. $function->{defaults})
 	{
@@ -240,9 +244,7 @@ sub called_well
 my @callable = grep { !$not_called{ $_->{name} } } @functions;
 my @plain = grep { $_->{kind} ne 'a' } @callable;
 my @aggregates = grep { $_->{kind} eq 'a' } @callable;
-my %calls_of = map { $_->{oid} => [ calls_of_function($_) ] } @plain;
 my %groups = (
-	functions => [ map { @{ $calls_of{ $_->{oid} } } } @plain ],
 	aggregates => [ map { calls_of_aggregate($_) } @aggregates ],
 	operators => [ calls_of_operators() ],
 	'types and casts' => [ calls_of_types() ],
@@ -250,12 +252,15 @@ my %groups = (
 my @forged = calls_with_forged_state();
 my $total = 0;
 
-# What everybody may call is called by grantees no differently.
+# What a single value does to a function, and what aggregates, operators and types
+# do, depends on no role.
 foreach my $role (qw(postgres stranger everything))
 {
-	my @names = $role eq 'everything' ? 'functions' : sort keys %groups;
+	my @names = $role eq 'postgres' ? ('functions', sort keys %groups) : 'functions';
 	my %may_call = map { $_->[0] => 1 } rows("SELECT oid FROM pg_proc WHERE has_function_privilege('$role', oid, 'EXECUTE')");
-	my %called = (%groups, functions => [ map { my $all = $calls_of{ $_->{oid} }; $may_call{ $_->{oid} } ? @$all : $all->[0] } @plain ]);
+	my %called = (%groups, functions => [
+		map { !$may_call{ $_->{oid} } ? (calls_of_values_together($_))[0]
+			  : $role eq 'postgres' ? calls_of_function($_) : calls_of_values_together($_) } @plain ]);
 
 	$total += called_well($role, $_, @{ $called{$_} }) foreach @names;
 	$total += called_well($role, 'functions with forged state', @forged);

@@ -20,7 +20,7 @@ use WorkerNode;
 # A cancelled statement of a million rows ends within so many seconds.
 use constant REACTION_S => 1;
 
-my $node = new_node('interrupted', 'fsync = off', 'max_connections = 30', 'jit = off', "client_min_messages = 'error'");
+my $node = new_node('interrupted', 'fsync = off', 'max_connections = 30', "client_min_messages = 'error'");
 my $columns = Control::EVENT_COLUMNS;
 my %count = map { $_ => 0 } qw(million cancelled timed_out terminated out_of_memory finished);
 my ($session, $pid);
@@ -224,12 +224,12 @@ is_proven($node, 'books', 'many rows');
 # A million rows, which are sorted on disk: however far it got, it ends soon.
 my $million = many_rows('million', 1_000_000);
 my $slowest = 0;
-for (my $round = 0; soak_goes_on($round, 2, 8); $round++)
+for (my $round = 0; soak_goes_on($round, 1, 8); $round++)
 {
 	my $before = numbers();
 	my $run = in_background('books', "SET application_name = 'victim'; BEGIN; $million; ROLLBACK");
 
-	sleep($longest * ($round == 0 ? 0.6 : 0.2 + rand(0.6)));
+	sleep($longest * (0.2 + rand(0.6)));
 	my $cancelled_at = time;
 	$node->safe_psql('postgres', "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'victim'");
 	$run->{handle}->finish;
