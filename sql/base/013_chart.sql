@@ -65,7 +65,7 @@ COMMENT ON FUNCTION yquota_internal.chart_y(numeric, yquota_internal.chart_frame
 CREATE FUNCTION yquota_internal.chart_amount_text(amount numeric, highest numeric) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN CASE WHEN amount = 0 THEN '0'
-				WHEN highest >= 1e15 OR highest < 1e-4 THEN trim_scale(round(amount / power(10::numeric, floor(log(highest))), 2)) || 'e' || floor(log(highest))
+				WHEN highest >= 1e15 OR highest < 1e-4 THEN trim_scale(round(amount / ('1e' || floor(log(highest)))::numeric, 2)) || 'e' || floor(log(highest))
 				WHEN highest >= 1e12 THEN trim_scale(amount / 1e12) || 'T'
 				WHEN highest >= 1e9 THEN trim_scale(amount / 1e9) || 'G'
 				WHEN highest >= 1e6 THEN trim_scale(amount / 1e6) || 'M'

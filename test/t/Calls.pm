@@ -28,6 +28,8 @@ my %values = (
 	cstring => [ q('[vcores=1]'::cstring), 'NULL', q(''::cstring), q('<'::cstring), qq(textout($huge_text)) ],
 	date => [ q('2025-03-03'::date), 'NULL', q('-infinity'::date), q('infinity'::date), q('4714-11-24 BC'::date), q('5874897-12-31'::date) ],
 	integer => [ '1', 'NULL', '0', '-1', '2147483647', '-2147483648' ],
+	'double precision' => [ '1', 'NULL', '0', '-1', q('NaN'::float8), q('Infinity'::float8), q('-Infinity'::float8), '1e308::float8', '1e-300::float8' ],
+	'double precision[]' => [ q('{1,2.5}'::float8[]), 'NULL', q('{}'::float8[]), q('{NULL}'::float8[]), q('{NaN,Infinity,-1}'::float8[]), q('{{1,2},{3,4}}'::float8[]), 'array_fill(1e308::float8, ARRAY[1000])' ],
 	'integer[]' => [ 'ARRAY[1]', 'NULL', q('{}'::integer[]), q('{NULL}'::integer[]), q('{{1,2},{3,4}}'::integer[]), 'array_fill(2147483647, ARRAY[100000])' ],
 	internal => ['NULL'],
 	interval => [ q('1 hour'::interval), 'NULL', q('0'::interval), q('-178000000 years'::interval), q('178000000 years'::interval), q('-1 microsecond'::interval) ],
