@@ -227,6 +227,7 @@ add_broken_recurrence(List *violations)
 		"FROM (SELECT) AS one LEFT JOIN yquota.scheduler_setting AS s ON true "
 		"CROSS JOIN LATERAL (SELECT " LARGEST_PERIOD_IN_FORCE ") AS e (milliseconds) "
 		"JOIN yquota.reservation_definition AS d ON e.milliseconds::numeric * 1000 % yquota_internal.microseconds(d.recurrence) <> 0 "
+		"JOIN yquota.queue AS q ON q.path = d.queue AND q.reservable "
 		"WHERE d.ended_at IS NULL AND d.recurrence IS NOT NULL ORDER BY d.reservation_id LIMIT 1"
 	};
 

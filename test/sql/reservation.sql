@@ -513,9 +513,15 @@ SELECT deleted FROM yquota.delete_reservation('reservation_1_0005', 'eve', '{}')
 SELECT count(*), count(a.ended_at), count(*) FILTER (WHERE (a.queue, a.username, a.deadline, a.recurrence, a.ended_at) IS DISTINCT FROM (d.queue, d.username, d.deadline, d.recurrence, d.ended_at)) AS differ
 FROM yquota.reservation_allocation AS a JOIN yquota.reservation_definition AS d USING (reservation_id, version);
 
--- A plan that goes leaves its reservations as rows.
+-- A plan that goes leaves its reservations as rows, which count again when it is back.
+SELECT accepted FROM yquota.submit_reservation('reservation_1_0006', 'root.plan', 'eve', '{}', 'q',
+	yquota.reservation_contract('2026-03-02 12:00+00', '2026-03-02 13:00+00', ARRAY[pg_temp.gang(1)], recurrence => '8 hours'));
 UPDATE yquota.queue SET reservable = NULL WHERE path = 'root.plan';
 SELECT yquota.delete_reservation('reservation_1_0001', 'boss', '{}');
+UPDATE yquota.scheduler_setting SET reservation_system_max_periodicity = 43200000;
+UPDATE yquota.queue SET state = 'STOPPED' WHERE path = 'root.plan';
+UPDATE yquota.queue SET reservable = true, state = NULL WHERE path = 'root.plan';
+UPDATE yquota.scheduler_setting SET reservation_system_max_periodicity = NULL;
 
 -- What is imported is exported.
 SELECT yquota.import_hadoop_configuration('{"yarn.resourcemanager.reservation-system.max-periodicity": "43200000", "yarn.resourcemanager.reservation-system.smoothness-factor": "5",
