@@ -192,6 +192,58 @@ foreach my $window (q('2020-01-01 00:00+00', '2030-12-14 00:00:00.000001+00'), q
 	like($error, qr/cannot report on more than 4000 days at once/, "which are no further apart than that: $window");
 }
 like($node->safe_psql('postgres', q(SELECT yquota.report_html('2020-01-01', '2020-01-02'))), qr/Nothing was spent in this window\./, 'of nothing there is a report, too');
+
+# What runs, waits, is reserved and was preempted has a section where there is any; a member of a sub-project sees what is available to it, and who limits it.
+is($node->safe_psql('postgres', <<~'SQL'), "t\nACTIVE\n1", 'a project with a part that runs, waits and reserves');
+	CREATE ROLE tenant;
+	INSERT INTO yquota.project (name) VALUES ('site');
+	INSERT INTO yquota.project (name, parent) VALUES ('site part', 'site');
+	INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('site', 2000000, '');
+	SELECT yquota.allow_role('tenant', 'member', 'site part') \g /dev/null
+	INSERT INTO yquota.queue (path, capacity, reservable, reservation_agent) VALUES ('root', NULL, NULL, NULL), ('root.plan', '50', true, 'GreedyReservationAgent'), ('root.other', '50', NULL, NULL);
+	INSERT INTO yquota.node (name, total) VALUES ('n', '[memory-mb=200000,vcores=200]');
+	INSERT INTO yquota.scheduler_setting (reservation_system_enable) VALUES (true);
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation, exit_status) VALUES
+		('CONTAINER_START', 's1', '2030-01-10 00:00 UTC', 'site', 'a1', 'eva', 'root.other', '[vcores=1]', NULL), ('CONTAINER_FINISH', 's1', '2030-01-10 01:00 UTC', NULL, NULL, NULL, NULL, NULL, -102),
+		('CONTAINER_START', 's2', '2030-01-10 12:00 UTC', 'site part', 'a2', 'kim', 'root.other', '[memory-mb=2048,vcores=3]', NULL);
+	SELECT accepted FROM yquota.submit_reservation('reservation_1_10001', 'root.plan', 'kim', '{}', 'site part', yquota.reservation_contract('2030-01-11 06:00 UTC', '2030-01-11 12:00 UTC',
+		ARRAY[yquota.reservation_request('[memory-mb=1000,vcores=1]', 20, '6 hours', 20)], 'ALL', NULL, NULL, 'night'));
+	SELECT state FROM yquota.submit_application('application_1_0001', 'kim', '{}', 'root.other', project => 'site part', unmanaged => true);
+	SELECT count(*) FROM yquota.request_containers('application_1_0001', ARRAY[ROW('*', '[memory-mb=4096,vcores=1]', 12, 1, 1, true, NULL, 'GUARANTEED')::yquota.container_request]);
+	SQL
+my $site = $node->safe_psql('postgres', q(SELECT yquota.report_html('2030-01-01', '2030-01-12', 'site')));
+my %told = map { ($_ => [ map { join '|', @$_ } (rows(section($site, $_) // ''))[ 1 .. 1 ] ]) } 'Running now', 'Waiting now', 'Reserved', 'Preempted';
+is_deeply(\%told, {
+	'Running now' => ['site part|root.other|2,048 MiB, 3 vcores|1|1'],
+	'Waiting now' => ['application_1_0001|site part|root.other|kim|49,152 MiB, 12 vcores|0|12'],
+	Reserved => ['night, reservation_1_10001|site part|kim|root.plan|2030-01-11 06:00|2030-01-11 12:00|–|0'],
+	Preempted => ['site|root.other|eva|1|4,680|0']
+}, 'sections of a project and its sub-project');
+is_deeply(spent($site), {
+	Project => { 'site part' => '168,480', site => '4,680', Total => '173,160' }, Queue => { 'root.other' => '173,160', Total => '173,160' },
+	User => { kim => '168,480', eva => '4,680', Total => '173,160' }
+}, 'which have spent it together');
+like($site, qr/<title>Spending of project site and its sub-project, /, 'as the title says');
+my $tenant = $node->safe_psql('postgres', q(SET ROLE tenant; SELECT yquota.report_html('2030-01-01', '2030-01-12')));
+like($tenant, qr/<title>Spending of project site part, .*<p>Written at 2030-01-11 00:00 for tenant, /, 'a tenant has a report of its own');
+like(section($tenant, 'Money'), qr/<dt>Spent in this window<\/dt><dd>168,480<\/dd><\/div><\/dl><p>site part: 1,826,840 are available, limited by site\.<\/p>/, 'which says what is available');
+is(join('|', @{ (rows(section($tenant, 'Balances')))[1] }[ 0 .. 7 ]), 'site part|site|–|168,480|0|–|1,826,840|14,040', 'and not that less than nothing remains');
+is((rows(section($tenant, 'Balances')))[1]->[8], $node->safe_psql('postgres', q(SELECT to_char(exhausted_at, 'YYYY-MM-DD HH24:MI') FROM yquota.project_balance WHERE project = 'site part')), 'lasting as the budget above does');
+is(section($tenant, 'Preempted'), undef, 'and nothing of the project above');
+# 173,160 have been spent in ten days of eleven.
+is((rows(section($site, 'Balances')))[1]->[9], $node->safe_psql('postgres', q(SELECT to_char('2030-01-11'::timestamptz + 1826840 / 17316.0 * interval '1 day', 'YYYY-MM-DD HH24:MI'))), 'the rate of a window is that of the days that have passed');
+
+# Of many projects fifteen are told apart, and nineteen have lines of their own.
+$node->safe_psql('postgres', <<~'SQL');
+	INSERT INTO yquota.project (name) SELECT 'team ' || n FROM generate_series(1, 30) AS n;
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+	SELECT e.event, 'team ' || n, e.at, 'team ' || n, yquota.resource(vcores => n)
+	FROM generate_series(1, 30) AS n, (VALUES ('CONTAINER_START'::yquota.container_event_type, '2030-01-08 00:00 UTC'::timestamptz), ('CONTAINER_FINISH', '2030-01-09 00:00 UTC')) AS e (event, at);
+	SQL
+my $many = $node->safe_psql('postgres', q(SELECT yquota.report_html('2030-01-08', '2030-01-09')));
+my ($legend) = section($many, 'Spending over time') =~ /<p class="legend">(.*?)<\/p>/;
+is(join(',', $legend =~ /<\/svg>(.*?)<\/span>/g), join(',', (map { "$_ team " . (31 - $_) } 1 .. 15), '16 20 others'), 'of many projects');
+is(scalar(keys %{ spent($many)->{Project} }), 21, 'nineteen, the others and the total');
 $node->stop;
 
 if (is_soak())
@@ -208,6 +260,16 @@ if (is_soak())
 	cmp_ok(scalar(() = $shown =~ /<path /g), '>=', 4 + 3 + 3 + 3 - 1, 'with their shapes');
 	system("timeout 60 @browser --window-size=390,2000 --screenshot=$directory/phone.png file://$directory/report.html 2>/dev/null");
 	cmp_ok(-s "$directory/phone.png", '>', 20000, 'on a phone, too');
+
+	# Nothing but tables, which scroll by themselves, is wider than the screen.
+	append_to_file("$directory/measured.html", "$many<script>parent.postMessage(document.documentElement.scrollWidth - document.documentElement.clientWidth, '*')</script>");
+	foreach my $width (1280, 390)
+	{
+		append_to_file("$directory/frame$width.html", "<script>onmessage = said => document.title = said.data</script><iframe width=$width height=2000 src=measured.html></iframe>");
+		my ($beyond) = `timeout 60 @browser --virtual-time-budget=10000 --dump-dom file://$directory/frame$width.html 2>/dev/null` =~ /<title>(-?\d+)</;
+
+		is($beyond, 0, "a screen of $width pixels shows all of it");
+	}
 }
 
 done_testing();
