@@ -6,8 +6,8 @@
 #          bench"): the server without its automatic main cluster, its headers, a
 #          compiler
 #   check  pgTAP, pg_cron and the Perl modules of the tests, besides
-#   short_soak  the compiler's sanitizers and fuzzer, sqlsmith, and Prometheus'
-#          rule checker and exporter, besides
+#   short_soak  the compiler's sanitizers and fuzzer, sqlsmith, Prometheus' rule
+#          checker and exporter, PgBouncer, and drivers for Java and Python, besides
 #   soak   valgrind and a browser, besides
 # No service is started.  Finds things by looking for them, not in the package
 # database, so a server built by hand is fine, and when nothing is missing apt is
@@ -120,11 +120,17 @@ look()
 	need "libclang-rt-$clang_version-dev" clang_runtime_found
 	need prometheus command -v promtool
 	need prometheus-postgres-exporter command -v prometheus-postgres-exporter
+	need pgbouncer test -x /usr/sbin/pgbouncer
+	need libpostgresql-jdbc-java test -f /usr/share/java/postgresql.jar
+	need python3-psycopg /usr/bin/python3 -c 'import psycopg'
 	[ "$purpose" != short_soak ] || return 0
 
 	need valgrind command -v valgrind
 	need chromium command -v chromium
 }
+
+# starts_service PACKAGE: whether it would.
+starts_service() { [[ $1 == prometheus* || $1 == pgbouncer ]]; }
 
 # without_main_cluster: from here to the end of this script a new server
 # package makes no cluster, unless the operator has said what it should do.
@@ -143,7 +149,7 @@ without_main_cluster()
 		die "cannot install the server without its main cluster: set create_main_cluster = false in /etc/postgresql-common/createcluster.conf"
 }
 
-# without_services: nor do the packages of Prometheus start theirs, now or when
+# without_services: nor do Prometheus and PgBouncer start theirs, now or when
 # the machine starts, unless the operator has said what services may do.
 without_services()
 {
@@ -159,7 +165,7 @@ disable_services()
 
 	command -v systemctl >/dev/null || return 0
 	for package in "${missing[@]}"; do
-		[[ $package != prometheus* ]] || as_root systemctl disable "$package" >&2 || true
+		! starts_service "$package" || as_root systemctl disable "$package" >&2 || true
 	done
 }
 
@@ -188,7 +194,7 @@ install_missing()
 	for package in "${missing[@]}"; do
 		if [ "$package" = "postgresql-$major" ]; then
 			without_main_cluster
-		elif [[ $package == prometheus* ]]; then
+		elif starts_service "$package"; then
 			without_services
 		fi
 	done

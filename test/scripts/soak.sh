@@ -25,6 +25,10 @@
 short=(
 	test/soak/analyze.pl
 	test/soak/bench.pl
+	test/soak/feed_jdbc.pl
+	test/soak/feed_node_postgres.pl
+	test/soak/feed_pgx.pl
+	test/soak/feed_psycopg.pl
 	test/soak/fuzz.pl
 	test/soak/memory.pl
 	test/soak/prometheus.pl

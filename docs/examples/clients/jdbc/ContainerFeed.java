@@ -1,0 +1,225 @@
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Paths;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.SQLWarning;
+import java.sql.Types;
+import java.time.OffsetDateTime;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Properties;
+import java.util.regex.Pattern;
+
+/**
+ * Sends a file of container events to yquota with JDBC, by batches that the driver rewrites.
+ *
+ * <pre>java -cp postgresql.jar ContainerFeed.java jdbc:postgresql://HOST/DATABASE?user=USER SOURCE FILE</pre>
+ *
+ * <p>SOURCE is the name of the feed.  A line of FILE is one event: the values of {@link #COLUMNS}, separated by tabs;
+ * an empty value is one that is not known.
+ *
+ * <p>A batch of which the answer is lost is sent again, and so may be the whole file: what yquota knows already changes
+ * nothing.  The exit status is 0 when all events are sent; those that cannot be read are printed and left out.
+ */
+public final class ContainerFeed {
+	private static final List<String> COLUMNS = Arrays.asList("event", "container_id", "occurred_at", "project",
+		"application_id", "username", "queue", "node", "allocation", "execution_type", "exit_status");
+	private static final String INSERT = "INSERT INTO yquota.container_event (" + String.join(", ", COLUMNS)
+		+ ", source) VALUES (" + "?, ".repeat(COLUMNS.size()) + "?)";
+	/** The driver makes INSERTs of 128 rows, and of less for what is left. */
+	private static final int BATCH_EVENTS = 512;
+	private static final long LONGEST_PAUSE_MS = 10_000;
+
+	/** Classes and codes of SQLSTATE.  The driver says 08 where there is no connection, or where one broke. */
+	private static final Pattern MAY_PASS = Pattern.compile("(08|40|53|57|58|25006|55P03).*");
+	private static final Pattern UNREADABLE = Pattern.compile("(22|23|54).*");
+
+	/** What the database is asked for, in one transaction. */
+	private interface Work {
+		void doWith(Connection connection) throws SQLException;
+	}
+
+	/** An event as the driver takes it. */
+	private static final class Event {
+		private final String[] values;
+		private final OffsetDateTime occurredAt;
+
+		Event(String line) {
+			values = line.split("\t", -1);
+			if (values.length != COLUMNS.size()) {
+				throw new IllegalArgumentException(values.length + " values");
+			}
+			occurredAt = OffsetDateTime.parse(values[COLUMNS.indexOf("occurred_at")]);
+		}
+
+		void addTo(PreparedStatement statement, String source) throws SQLException {
+			int parameter = 0;
+
+			for (String column : COLUMNS) {
+				String text = values[parameter++];
+
+				if (column.equals("occurred_at")) {
+					statement.setObject(parameter, occurredAt);
+				} else if (column.equals("exit_status")) {
+					statement.setObject(parameter, text.isEmpty() ? null : Integer.valueOf(text), Types.INTEGER);
+				} else {
+					statement.setString(parameter, text.isEmpty() ? null : text);
+				}
+			}
+			statement.setString(parameter + 1, source);
+			statement.addBatch();
+		}
+	}
+
+	private final String url;
+	private final String source;
+	private Connection connection;
+
+	private ContainerFeed(String url, String source) {
+		this.url = url;
+		this.source = source;
+	}
+
+	private Connection connected() throws SQLException {
+		if (connection == null) {
+			Properties properties = new Properties();
+			properties.setProperty("reWriteBatchedInserts", "true");
+			properties.setProperty("ApplicationName", "ContainerFeed");
+			properties.setProperty("connectTimeout", "10");
+			properties.setProperty("socketTimeout", "60");
+			connection = DriverManager.getConnection(url, properties);
+			connection.setAutoCommit(false);
+		}
+		return connection;
+	}
+
+	private void disconnect() {
+		if (connection != null) {
+			try {
+				connection.close();
+			} catch (SQLException e) {
+				System.err.println("closing the connection: " + e.getMessage());
+			}
+			connection = null;
+		}
+	}
+
+	/** Does work and commits it, again and again while that fails for a reason that may pass. */
+	private void untilDone(Work work) throws SQLException, InterruptedException {
+		for (long pause = 100;; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+			try {
+				work.doWith(connected());
+				connection.commit();
+				return;
+			} catch (SQLException e) {
+				disconnect();
+				if (!MAY_PASS.matcher(String.valueOf(e.getSQLState())).matches()) {
+					throw e;
+				}
+				System.err.println("trying again: SQLSTATE " + e.getSQLState() + ": " + reason(e));
+			}
+			Thread.sleep(pause);
+		}
+	}
+
+	/** The server's message, without the text of the batch. */
+	private static String reason(SQLException e) {
+		return e.getNextException() == null ? e.getMessage() : e.getNextException().getMessage();
+	}
+
+	private void insert(Connection connection, List<Event> events) throws SQLException {
+		try (PreparedStatement statement = connection.prepareStatement(INSERT)) {
+			for (Event event : events) {
+				event.addTo(statement, source);
+			}
+			statement.executeBatch();
+			for (SQLWarning warning = statement.getWarnings(); warning != null; warning = warning.getNextWarning()) {
+				System.err.println("WARNING: " + warning.getMessage());
+			}
+		}
+	}
+
+	/** Sends events in one transaction; where one fails it, halves until that event stands alone. */
+	private void send(List<Event> events) throws SQLException, InterruptedException {
+		try {
+			untilDone(connection -> insert(connection, events));
+		} catch (SQLException e) {
+			if (!UNREADABLE.matcher(String.valueOf(e.getSQLState())).matches()) {
+				throw e;
+			}
+			if (events.size() == 1) {
+				System.err.println("refused: SQLSTATE " + e.getSQLState() + ": " + reason(e) + ": "
+					+ Arrays.toString(events.get(0).values));
+				return;
+			}
+			send(events.subList(0, events.size() / 2));
+			send(events.subList(events.size() / 2, events.size()));
+		}
+	}
+
+	private void sendFile(String path) throws IOException, SQLException, InterruptedException {
+		long began = System.nanoTime();
+		int count = 0;
+		List<Event> batch = new ArrayList<>();
+
+		try (BufferedReader lines = Files.newBufferedReader(Paths.get(path), StandardCharsets.UTF_8)) {
+			for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+				try {
+					batch.add(new Event(line));
+				} catch (RuntimeException e) {
+					System.err.println("refused: " + e.getMessage() + ": " + line);
+					continue;
+				}
+				count++;
+				if (batch.size() == BATCH_EVENTS) {
+					send(batch);
+					batch.clear();
+				}
+			}
+		}
+		if (!batch.isEmpty()) {
+			send(batch);
+		}
+		System.err.printf("sent %d events in %.1f s%n", count, (System.nanoTime() - began) / 1e9);
+	}
+
+	/** Prints how far the feed is, and what the books could not take of what it sent. */
+	private void report(Connection connection) throws SQLException {
+		try (PreparedStatement status = connection.prepareStatement(
+				"SELECT events, waiting, rejected FROM yquota.feed_status WHERE source = ?");
+			PreparedStatement rejects = connection.prepareStatement(
+				"SELECT container_id, event, sqlstate, reason FROM yquota.my_rejects"
+				+ " WHERE source = ? AND NOT waiting ORDER BY container_id, event")) {
+			status.setString(1, source);
+			try (ResultSet row = status.executeQuery()) {
+				while (row.next()) {
+					System.out.printf("%d events received, %d waiting, %d rejected%n", row.getLong(1), row.getLong(2), row.getLong(3));
+				}
+			}
+			rejects.setString(1, source);
+			try (ResultSet row = rejects.executeQuery()) {
+				while (row.next()) {
+					System.out.printf("rejected: %s %s %s %s%n", row.getString(1), row.getString(2), row.getString(3), row.getString(4));
+				}
+			}
+		}
+	}
+
+	public static void main(String[] arguments) throws Exception {
+		if (arguments.length != 3) {
+			System.err.println("usage: ContainerFeed URL SOURCE FILE");
+			System.exit(2);
+		}
+		ContainerFeed feed = new ContainerFeed(arguments[0], arguments[1]);
+		feed.sendFile(arguments[2]);
+		feed.untilDone(feed::report);
+		feed.disconnect();
+	}
+}

@@ -1,0 +1,251 @@
+// Container_feed sends a file of container events to yquota with pgx, a batch as arrays in one INSERT.
+//
+//	container_feed SOURCE FILE
+//
+// SOURCE is the name of the feed. A line of FILE is one event: the values of insert's columns but the source, separated
+// by tabs; an empty value is one that is not known. libpq's variables (PGHOST, PGDATABASE, PGUSER, ...) say where the
+// database is.
+//
+// A batch of which the answer is lost is sent again, and so may be the whole file: what yquota knows already changes
+// nothing. The exit status is 0 when all events are sent; those that cannot be read are printed and left out.
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Each parameter but the last is a column of the whole batch.
+const insert = `
+	INSERT INTO yquota.container_event
+		(event, container_id, occurred_at, project, application_id, username, queue, node, allocation, execution_type,
+		 exit_status, source)
+	SELECT event, container_id, occurred_at, project, application_id, username, queue, node, allocation, execution_type,
+		   exit_status::integer, $12
+	FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+				$9::text[], $10::text[], $11::text[])
+		AS e (event, container_id, occurred_at, project, application_id, username, queue, node, allocation,
+			  execution_type, exit_status)`
+
+const (
+	columns      = 11
+	occurredAt   = 2 // its place among them
+	batchEvents  = 500
+	timeout      = 60 * time.Second
+	longestPause = 10 * time.Second
+)
+
+// Classes and codes of SQLSTATE.
+var (
+	mayPass    = regexp.MustCompile(`^(08|40|53|57|58|25006|55P03)`)
+	unreadable = regexp.MustCompile(`^(22|23|54)`)
+)
+
+type event struct {
+	values     []string
+	occurredAt time.Time
+}
+
+type feed struct {
+	source     string
+	config     *pgx.ConnConfig
+	connection *pgx.Conn
+}
+
+func newFeed(source string) (*feed, error) {
+	config, err := pgx.ParseConfig("")
+	if err != nil {
+		return nil, err
+	}
+	config.ConnectTimeout = 10 * time.Second
+	config.RuntimeParams["application_name"] = "container_feed"
+	// Nothing that stays in the session: PgBouncer may hand out another one for the next statement.
+	config.DefaultQueryExecMode = pgx.QueryExecModeExec
+	config.OnNotice = func(_ *pgconn.PgConn, notice *pgconn.Notice) {
+		log.Printf("%s: %s", notice.Severity, notice.Message)
+	}
+	return &feed{source: source, config: config}, nil
+}
+
+func (f *feed) disconnect() {
+	if f.connection != nil {
+		f.connection.Close(context.Background())
+		f.connection = nil
+	}
+}
+
+// untilDone does work, again and again while that fails for a reason that may pass.
+func (f *feed) untilDone(work func(context.Context) error) error {
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, longestPause) {
+		err := f.try(work)
+		if err == nil {
+			return nil
+		}
+		// An error that is not the server's is pgx's own: no connection, or one that broke.
+		var refusal *pgconn.PgError
+		if errors.As(err, &refusal) && !mayPass.MatchString(refusal.Code) {
+			return err
+		}
+		log.Printf("trying again: %v", err)
+		f.disconnect()
+		time.Sleep(pause)
+	}
+}
+
+func (f *feed) try(work func(context.Context) error) (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	if f.connection == nil {
+		if f.connection, err = pgx.ConnectConfig(ctx, f.config); err != nil {
+			return err
+		}
+	}
+	return work(ctx)
+}
+
+func (f *feed) insert(ctx context.Context, events []event) error {
+	var texts [columns][]*string
+	var times []time.Time
+
+	for i := range events {
+		for column := range texts {
+			text := &events[i].values[column]
+			if *text == "" {
+				text = nil
+			}
+			texts[column] = append(texts[column], text)
+		}
+		times = append(times, events[i].occurredAt)
+	}
+	parameters := make([]any, 0, columns+1)
+	for _, column := range texts {
+		parameters = append(parameters, column)
+	}
+	parameters[occurredAt] = times
+	_, err := f.connection.Exec(ctx, insert, append(parameters, f.source)...)
+	return err
+}
+
+// send sends events in one statement; where one fails it, it halves until that event stands alone.
+func (f *feed) send(events []event) error {
+	err := f.untilDone(func(ctx context.Context) error { return f.insert(ctx, events) })
+	var refusal *pgconn.PgError
+	if !errors.As(err, &refusal) || !unreadable.MatchString(refusal.Code) {
+		return err
+	}
+	if len(events) == 1 {
+		log.Printf("refused: SQLSTATE %s: %s: %q", refusal.Code, refusal.Message, events[0].values)
+		return nil
+	}
+	middle := len(events) / 2
+	if err := f.send(events[:middle]); err != nil {
+		return err
+	}
+	return f.send(events[middle:])
+}
+
+func (f *feed) sendFile(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+
+	began := time.Now()
+	count := 0
+	var batch []event
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		event, err := readEvent(lines.Text())
+		if err != nil {
+			log.Printf("refused: %v: %s", err, lines.Text())
+			continue
+		}
+		batch = append(batch, event)
+		count++
+		if len(batch) == batchEvents {
+			if err := f.send(batch); err != nil {
+				return err
+			}
+			batch = nil
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return err
+	}
+	if len(batch) > 0 {
+		if err := f.send(batch); err != nil {
+			return err
+		}
+	}
+	log.Printf("sent %d events in %.1f s", count, time.Since(began).Seconds())
+	return nil
+}
+
+func readEvent(line string) (event, error) {
+	values := strings.Split(line, "\t")
+	if len(values) != columns {
+		return event{}, fmt.Errorf("%d values", len(values))
+	}
+	at, err := time.Parse(time.RFC3339, values[occurredAt])
+	return event{values, at}, err
+}
+
+// report prints how far the feed is, and what the books could not take of what it sent.
+func (f *feed) report(ctx context.Context) error {
+	var events, waiting, rejected int64
+	var container, event, state, reason string
+
+	rows, err := f.connection.Query(ctx, `SELECT events, waiting, rejected FROM yquota.feed_status WHERE source = $1`, f.source)
+	if err != nil {
+		return err
+	}
+	_, err = pgx.ForEachRow(rows, []any{&events, &waiting, &rejected}, func() error {
+		fmt.Printf("%d events received, %d waiting, %d rejected\n", events, waiting, rejected)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	rows, err = f.connection.Query(ctx, `SELECT container_id, event, sqlstate, reason FROM yquota.my_rejects
+		WHERE source = $1 AND NOT waiting ORDER BY container_id, event`, f.source)
+	if err != nil {
+		return err
+	}
+	_, err = pgx.ForEachRow(rows, []any{&container, &event, &state, &reason}, func() error {
+		fmt.Println("rejected:", container, event, state, reason)
+		return nil
+	})
+	return err
+}
+
+func run(source, path string) error {
+	f, err := newFeed(source)
+	if err != nil {
+		return err
+	}
+	defer f.disconnect()
+	if err := f.sendFile(path); err != nil {
+		return err
+	}
+	return f.untilDone(f.report)
+}
+
+func main() {
+	if len(os.Args) != 3 {
+		log.Fatal("usage: container_feed SOURCE FILE")
+	}
+	if err := run(os.Args[1], os.Args[2]); err != nil {
+		log.Fatal(err)
+	}
+}

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Send a file of container events to yquota with psycopg 3, by COPY.
+
+    container_feed.py SOURCE FILE
+
+SOURCE is the name of the feed.  A line of FILE is one event: the values of COLUMNS, separated by tabs; an empty
+value is one that is not known.  libpq's variables (PGHOST, PGDATABASE, PGUSER, ...) say where the database is.
+
+A batch of which the answer is lost is sent again, and so may be the whole file: what yquota knows already changes
+nothing.  The exit status is 0 when all events are sent; those that cannot be read are printed and left out.
+"""
+
+import re
+import sys
+import time
+from datetime import datetime
+
+import psycopg
+
+COLUMNS = ("event", "container_id", "occurred_at", "project", "application_id", "username", "queue", "node",
+           "allocation", "execution_type", "exit_status")
+COPY = f"COPY yquota.container_event ({', '.join(COLUMNS)}, source) FROM STDIN"
+BATCH_EVENTS = 500
+CONNECTION = {"autocommit": True, "application_name": "container_feed", "connect_timeout": 10,
+              "tcp_user_timeout": 60_000}
+LONGEST_PAUSE_S = 10
+
+# Classes and codes of SQLSTATE.
+MAY_PASS = re.compile("08|40|53|57|58|25006|55P03")
+UNREADABLE = re.compile("22|23|54")
+
+
+def log(text):
+    print(text, file=sys.stderr)
+
+
+class Feed:
+    def __init__(self, source):
+        self.source = source
+        self.connection = None
+
+    def connected(self):
+        if self.connection is None:
+            self.connection = psycopg.connect(**CONNECTION)
+            self.connection.add_notice_handler(lambda notice: log(f"{notice.severity}: {notice.message_primary}"))
+        return self.connection
+
+    def disconnect(self):
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None
+
+    def until_done(self, work):
+        """Do what the database is asked for, again and again while it fails for a reason that may pass."""
+        pause = 0.1
+        while True:
+            try:
+                return work(self.connected())
+            except psycopg.Error as error:
+                # Without a code it is psycopg's own: no connection, or one that broke.
+                is_lost = error.sqlstate is None and isinstance(error, psycopg.OperationalError)
+                if not is_lost and not MAY_PASS.match(error.sqlstate or ""):
+                    raise
+                log(f"trying again: SQLSTATE {error.sqlstate}: {error}")
+            self.disconnect()
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE_S)
+
+    def copy(self, connection, events):
+        with connection.cursor() as cursor, cursor.copy(COPY) as copy:
+            for event in events:
+                copy.write_row((*event, self.source))
+
+    def send(self, events):
+        """Send events in one statement; where one fails it, halve until that event stands alone."""
+        try:
+            self.until_done(lambda connection: self.copy(connection, events))
+        except psycopg.Error as error:
+            if not UNREADABLE.match(error.sqlstate or ""):
+                raise
+            if len(events) == 1:
+                log(f"refused: SQLSTATE {error.sqlstate}: {error}: {events[0]}")
+                return
+            middle = len(events) // 2
+            self.send(events[:middle])
+            self.send(events[middle:])
+
+    def send_file(self, path):
+        began = time.monotonic()
+        count = 0
+        batch = []
+        with open(path, encoding="utf-8") as lines:
+            for line in lines:
+                try:
+                    batch.append(read_event(line))
+                except ValueError as error:
+                    log(f"refused: {error}: {line.rstrip()}")
+                    continue
+                count += 1
+                if len(batch) == BATCH_EVENTS:
+                    self.send(batch)
+                    batch = []
+        if batch:
+            self.send(batch)
+        log(f"sent {count} events in {time.monotonic() - began:.1f} s")
+
+    def report(self, connection):
+        """Print how far the feed is, and what the books could not take of what it sent."""
+        for events, waiting, rejected in connection.execute(
+                "SELECT events, waiting, rejected FROM yquota.feed_status WHERE source = %s", (self.source,)):
+            print(f"{events} events received, {waiting} waiting, {rejected} rejected")
+        for row in connection.execute(
+                "SELECT container_id, event, sqlstate, reason FROM yquota.my_rejects"
+                " WHERE source = %s AND NOT waiting ORDER BY container_id, event", (self.source,)):
+            print("rejected:", *row)
+
+
+def read_event(line):
+    values = [value or None for value in line.rstrip("\n").split("\t")]
+    if len(values) != len(COLUMNS):
+        raise ValueError(f"{len(values)} values")
+    if "\0" in line:
+        raise ValueError("PostgreSQL's text has no NUL")  # psycopg would cancel the COPY, as if that might pass
+    at = COLUMNS.index("occurred_at")
+    values[at] = datetime.fromisoformat(values[at] or "")
+    return values
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit("usage: container_feed.py SOURCE FILE")
+    feed = Feed(sys.argv[1])
+    feed.send_file(sys.argv[2])
+    feed.until_done(feed.report)
+    feed.disconnect()
+
+
+main()
