@@ -224,16 +224,23 @@ fi
 
 # The compiler of the build is gcc; the other one, which makes the bitcode, sees
 # other mistakes.
-clang=$(sed -n 's/^CLANG *= *//p' "$(dirname "$("$PG_CONFIG" --pgxs)")/../Makefile.global")
-if command -v "${clang:=clang}" >/dev/null; then
-	flags=(-Wall -Wextra -Wno-unused-parameter -isystem "$("$PG_CONFIG" --includedir-server)" -D_GNU_SOURCE -Isrc -DYQ_VERSION='""')
+clang=clang headers=''
+if command -v "$PG_CONFIG" >/dev/null; then
+	server_paths
+	headers=$("$PG_CONFIG" --includedir-server)
+	clang=$(sed -n 's/^CLANG *= *//p' "$(dirname "$pgxs")/../Makefile.global" 2>/dev/null || true)
+fi
+if [ ! -f "$headers/postgres.h" ]; then
+	skip 'clang has nothing to warn about' "no headers of a server from \"$PG_CONFIG\""
+elif command -v "${clang:=clang}" >/dev/null; then
+	flags=(-Wall -Wextra -Wno-unused-parameter -isystem "$headers" -D_GNU_SOURCE -Isrc -DYQ_VERSION='""')
 	# The server's headers, which every source begins with, are read once.
-	headers=$(mktemp)
+	precompiled=$(mktemp)
 	result 'clang has nothing to warn about' "$({
-		"$clang" "${flags[@]}" -x c-header src/base/compat.h -o "$headers"
-		"$clang" "${flags[@]}" -fsyntax-only -include-pch "$headers" $(find src -name '*.c' | sort)
+		"$clang" "${flags[@]}" -x c-header src/base/compat.h -o "$precompiled"
+		"$clang" "${flags[@]}" -fsyntax-only -include-pch "$precompiled" $(find src -name '*.c' | sort)
 	} 2>&1 || true)"
-	rm "$headers"
+	rm "$precompiled"
 else
 	skip 'clang has nothing to warn about' 'no clang on this machine'
 fi
