@@ -28,15 +28,20 @@ sub trimmed
 	return $text;
 }
 
-# Run a block in a session of its own; what it prints, errors last.
+# Run a block in a session of its own: what it prints, errors last, and what it
+# leaves in the session, which is nothing, a role, settings or a transaction.
 sub printed
 {
 	my ($database, $sql) = @_;
 	local $ENV{PGTZ} = 'UTC';
 	my ($output, $errors) = ('', '');
+	my $left = q(SELECT concat_ws(' ', CASE WHEN current_user <> session_user THEN current_user END,
+		(SELECT string_agg(name, ' ') FROM pg_settings WHERE source = 'session'), CASE WHEN now() <> statement_timestamp() THEN 'transaction' END));
 
-	IPC::Run::run([ 'psql', '-X', '-v', 'SHOW_CONTEXT=never', '-d', $node->connstr($database) ], '<', \$sql, '>', \$output, '2>', \$errors);
-	return trimmed($output . $errors);
+	IPC::Run::run([ 'psql', '-X', '-v', 'SHOW_CONTEXT=never', '-d', $node->connstr($database) ],
+		'<', \"$sql\n\\echo left:\n\\set QUIET on\n\\pset tuples_only on\n\\pset format unaligned\n$left;\n", '>', \$output, '2>', \$errors);
+	my $session = $output =~ s/^left:\n(.*)\n\z//m ? $1 : 'a transaction that failed';
+	return (trimmed($output . $errors), $session);
 }
 
 sub examples
@@ -66,7 +71,17 @@ sub test_examples
 
 		next unless $blocks[$i]{kind} eq 'sql';
 		$run++;
-		my $found = printed($database, $blocks[$i]{text});
+		my ($found, $left) = printed($database, $blocks[$i]{text});
+
+		# The page says which blocks the reader cannot type into one session.
+		if ($blocks[$i]{text} =~ /\A-- in a session of its own\n/)
+		{
+			isnt($left, '', "$place: needs a session of its own");
+		}
+		else
+		{
+			is($left, '', "$place: leaves its session as it was");
+		}
 		if ($i < $#blocks && $blocks[ $i + 1 ]{kind} eq 'text')
 		{
 			is($found, trimmed($blocks[ $i + 1 ]{text}), "$place: prints what it shows");
