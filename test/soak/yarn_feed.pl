@@ -1,7 +1,8 @@
 # The feed of docs/examples/yarn-feed in a real cluster: Hadoop's MiniYARNCluster, whose
 # ResourceManager is restarted twice and loses a node, while PostgreSQL is killed in the middle.
 # Every container is charged as an account has it that is kept beside the feed, from
-# the ResourceManager's own objects, in milliseconds.
+# the ResourceManager's own objects, in milliseconds.  Before that, the feed by itself:
+# a spool that is full, and applications that yquota is asked about.
 
 use strict;
 use warnings;
@@ -10,7 +11,7 @@ use FindBin;
 use lib "$FindBin::RealBin/../t";
 use Cwd qw(getcwd);
 use IPC::Open2;
-use List::Util qw(max shuffle);
+use List::Util qw(max shuffle sum);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -49,37 +50,39 @@ sub sql { return $node->safe_psql('work', $_[0]); }
 
 sub lines { return map { [ split /\|/, $_, -1 ] } split /\n/, sql($_[0]); }
 
-# The cluster's process says where it is, and goes on when it is told.
-my ($said, $told);
-my $account = "$directory/account";
-{
-	my @opens = `java -version 2>&1` =~ /version "1\./ ? () : ('--add-opens', 'java.base/java.lang=ALL-UNNAMED');
-	my $class_path = join ':', "$project/target/classes", "$project/target/test-classes", slurp_file("$directory/class-path");
-	my $url = sprintf 'jdbc:postgresql://127.0.0.1:%d/work?user=feeder', $node->port;
+my @opens = `java -version 2>&1` =~ /version "1\./ ? () : ('--add-opens', 'java.base/java.lang=ALL-UNNAMED');
+my $class_path = join ':', "$project/target/classes", "$project/target/test-classes", slurp_file("$directory/class-path");
+my ($name, $said, $told);
 
-	open my $errors, '>', "$directory/cluster.out" or die "could not write: $!";
+# Begin a program of the project, which says where it is, and goes on when it is told.
+sub begin
+{
+	my ($program, @arguments) = @_;
+
+	$name = $program;
+	open my $errors, '>', "$directory/$name.out" or die "could not write: $!";
 	open my $saved, '>&', \*STDERR or die "could not keep standard error: $!";
 	open STDERR, '>&', $errors or die "could not redirect standard error: $!";
 	chdir $directory or die "could not enter $directory: $!";
-	$pid = open2($said, $told, 'java', '-Xmx1500m', @opens, "-Dcluster.log=$directory/cluster.log", '-cp', $class_path,
-		'org.yquota.yarn.ClusterRun', $directory, $url, $account);
+	$pid = open2($said, $told, 'java', '-Xmx1500m', @opens, "-Dcluster.log=$directory/$name.log", '-cp', $class_path, "org.yquota.yarn.$name", @arguments);
 	open STDERR, '>&', $saved or die "could not restore standard error: $!";
+	return;
 }
 
-# reach(PLACE): the cluster gets there.
-sub reach
-{
-	my ($place) = @_;
+sub url { return sprintf 'jdbc:postgresql://127.0.0.1:%d/%s?user=feeder', $node->port, $_[0]; }
 
+# The next place that the program reaches.
+sub next_place
+{
 	while (my $line = <$said>)
 	{
-		chomp $line;
-		return pass("reached $place") if $line eq "reached $place";
+		return $1 if $line =~ /^reached (.*)/;
 	}
-	fail("reached $place");
-	diag(scalar slurp_file("$directory/cluster.out"));
-	BAIL_OUT('the cluster ended');
+	diag(scalar slurp_file("$directory/$name.out"));
+	BAIL_OUT("$name has ended");
 }
+
+sub reach { return is(next_place(), $_[0], "$name reached $_[0]"); }
 
 sub go_on
 {
@@ -87,6 +90,77 @@ sub go_on
 	return;
 }
 
+sub ends
+{
+	go_on();
+	waitpid $pid, 0;
+	is($?, 0, "$name ends");
+	$pid = undef;
+	return;
+}
+
+command_ok([ 'java', "-Dcluster.log=$directory/unit.log", '-cp', $class_path, 'org.junit.runner.JUnitCore', 'org.yquota.yarn.SpoolTest' ], 'the spool by itself');
+
+# The database does not exist yet when the feed is told more than its spool may have.
+begin('FullSpoolRun', "$directory/full", url('outgrown'));
+reach('a full spool');
+my $size = sum(map { -s } glob "$directory/full/records-*");
+cmp_ok($size, '>=', 1 << 20, 'the spool is as large as it may be');
+cmp_ok($size, '<', 3 << 20, 'and not much larger');
+like(slurp_file("$directory/FullSpoolRun.log"), qr/The spool .* has 1 MB; records are lost/, 'the log says that records are lost');
+$node->safe_psql('postgres', 'CREATE DATABASE outgrown');
+$node->safe_psql('outgrown', <<'SQL');
+CREATE EXTENSION yquota;
+SELECT yquota.allow_role('feeder', 'operator');
+INSERT INTO yquota.project (name) VALUES ('lab');
+SQL
+ok($node->poll_query_until('outgrown', "SELECT EXISTS (SELECT FROM yquota.container WHERE container_id = 'container_59999')"),
+	'containers are compared once there is room again');
+my ($kept, $last) = split /\|/, $node->safe_psql('outgrown', <<'SQL');
+SELECT count(*), max(substr(container_id, 11)::integer) FROM yquota.container_event WHERE event = 'CONTAINER_START' AND source = 'full'
+SQL
+is($last, $kept - 1, 'the oldest records are kept, without a gap');
+cmp_ok($kept, '<', 59999, 'newer ones are lost');
+my ($lost) = slurp_file("$directory/FullSpoolRun.log") =~ /(\d+) records are lost; the containers that run are compared/;
+cmp_ok($lost, '>=', 60000 - $kept, 'the log says how many');
+cmp_ok($lost, '<', 60000 - $kept + 1000, 'and besides the containers only signs of life');
+is($node->safe_psql('outgrown', "SELECT string_agg(container_id, ' ' ORDER BY container_id) FROM yquota.container"), 'container_0 container_59999',
+	'what runs is what the ResourceManager says');
+is($node->safe_psql('outgrown', "SELECT source FROM yquota.container_event WHERE container_id = 'container_59999'"), 'reconcile', 'a lost start is made up for');
+is(-s "$directory/full/refused", undef, 'nothing is refused');
+go_on();
+reach('room again');
+ends();
+
+# A project without credit is refused, one with credit comes in, and none while yquota is away.
+$node->safe_psql('postgres', 'CREATE DATABASE ask');
+$node->safe_psql('ask', <<'SQL');
+CREATE EXTENSION yquota;
+SELECT yquota.allow_role('feeder', 'operator');
+INSERT INTO yquota.project (name, on_exhausted) VALUES ('lab', 'refuse_submission');
+SQL
+$node->safe_psql('ask', sprintf 'SELECT yquota.import_hadoop_configuration($xml$%s$xml$::text)',
+	scalar slurp_file("$project/src/test/resources/capacity-scheduler.xml"));
+begin('AskRun', $directory, url('ask'));
+reach('a submission');
+go_on();
+like(next_place(), qr/^FAILED: .*Project lab has no credit left \(0\), cannot accept submission of application: application_/, 'an application that yquota refuses has the reason in its diagnostics');
+is($node->safe_psql('ask', "SELECT state FROM yquota.application"), 'REJECTED', 'yquota has it as rejected');
+$node->safe_psql('ask', "INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 1000, 'test')");
+go_on();
+reach('a submission');
+go_on();
+like(next_place(), qr/^ACCEPTED: /, 'one that it lets in is accepted');
+$node->stop;
+go_on();
+reach('a submission');
+go_on();
+like(next_place(), qr/^FAILED: .*yquota does not answer/, 'one of which it says nothing is refused, as the setting wants');
+$node->start;
+ends();
+
+my $account = "$directory/account";
+begin('ClusterRun', $directory, url('work'), $account);
 reach('the middle of the first life');
 is(sql("SELECT count(*) > 60 FROM yquota.container_event WHERE event = 'CONTAINER_START'"), 't', 'containers came');
 $node->kill9;
@@ -250,9 +324,6 @@ while (my @cut = splice @stream, 0, 1 + int rand 90)
 is(sql($books), $before, 'the stream sent again changes nothing');
 is(sql('SELECT count(*) FROM yquota.verify()'), 0, 'and the books are right');
 
-go_on();
-waitpid $pid, 0;
-is($?, 0, 'the ResourceManager stops');
-$pid = undef;
+ends();
 $node->stop;
 done_testing();

@@ -183,6 +183,13 @@ final class ContainerEvents {
 		}
 	}
 
+	/** The project that pays: where none is named, the part of the username that yquota takes for it. */
+	String payerOf(RMApp application) {
+		String project = projectOf(application);
+
+		return project == null ? application.getUser().split("__", 2)[0] : project;
+	}
+
 	private static String lastName(String queuePath) {
 		return queuePath == null ? null : queuePath.substring(queuePath.lastIndexOf('.') + 1);
 	}

@@ -285,7 +285,8 @@ public class FeedingCapacityScheduler extends CapacityScheduler {
 			submission.getApplicationTags() == null ? null : String.join("\t", submission.getApplicationTags()),
 			hasMaster ? master.get(0).getNodeLabelExpression() : null,
 			Boolean.toString(submission.getUnmanagedAM()),
-			events.projectOf(application),
+			// what is told decides nothing, and names no project that events do not name
+			admission == null ? events.projectOf(application) : events.payerOf(application),
 		};
 	}
 

@@ -10,6 +10,7 @@ import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.sql.SQLWarning;
 import java.sql.Statement;
 import java.util.Collections;
 import java.util.HashMap;
@@ -18,6 +19,7 @@ import java.util.Map;
 import java.util.regex.Pattern;
 
 import org.postgresql.PGConnection;
+import org.postgresql.util.PSQLWarning;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -101,7 +103,7 @@ final class Sender implements Runnable {
 		}
 		List<String> batch = records.subList(0, Math.max(count, 1));
 		send(batch);
-		spool.taken(batch);
+		spool.taken(batch.size());
 	}
 
 	private static boolean isEvent(String record) {
@@ -141,6 +143,8 @@ final class Sender implements Runnable {
 			setting.execute("SET LOCAL yquota.on_bad_event = set_aside");
 		}
 		connection.unwrap(PGConnection.class).getCopyAPI().copyIn(COPY, new StringReader(rows.toString()));
+		logWarnings(connection.getWarnings());
+		connection.clearWarnings();
 		connection.commit();
 	}
 
@@ -157,8 +161,16 @@ final class Sender implements Runnable {
 				statement.setString(i + 1, values[i]);
 			}
 			statement.execute();
+			logWarnings(statement.getWarnings());
 		}
 		connection.commit();
+	}
+
+	/** What the server has set aside. */
+	private static void logWarnings(SQLWarning first) {
+		for (SQLWarning warning = first; warning != null; warning = warning.getNextWarning()) {
+			LOG.warn("{}", warning instanceof PSQLWarning ? ((PSQLWarning) warning).getServerErrorMessage() : warning.getMessage());
+		}
 	}
 
 	private void keepRefused(String record, SQLException e) throws IOException {

@@ -25,8 +25,8 @@ import java.util.TreeSet;
  * and offset of the first record not yet taken; {@code lock}, held while a spool is open.
  * A file goes when all of it has been taken.  What is appended has reached the disk when
  * {@link #append} returns.  A last line without its end, of a process that was killed, is cut
- * off.  Once the files have the size that they may have, nothing is appended: the oldest
- * records are kept.
+ * off.  Once records that have not been taken have the size that they may have, nothing is
+ * appended: the oldest are kept.  The files have up to 16 MB more, of records that were taken.
  */
 final class Spool implements Closeable {
 	private static final long FILE_SIZE = 16 << 20;
@@ -44,9 +44,11 @@ final class Spool implements Closeable {
 	private long positionOffset;
 	private RandomAccessFile reader;
 	private long readerNumber = -1;
-	/** where the records that read() returned last end */
+	/** file and offset of the next record to read */
 	private long readNumber;
 	private long readOffset;
+	/** file and offset of the end of each record that read() returned last */
+	private final List<long[]> ends = new ArrayList<>();
 
 	Spool(File directory, long mostBytes) throws IOException {
 		this.directory = directory;
@@ -130,7 +132,7 @@ final class Spool implements Closeable {
 
 	/** Is there room for more? */
 	synchronized boolean hasRoom() {
-		return bytes < mostBytes;
+		return bytes - positionOffset < mostBytes;
 	}
 
 	/** Append records, each of which is a line with its end. */
@@ -180,6 +182,7 @@ final class Spool implements Closeable {
 	private List<String> readFrom(int most) throws IOException {
 		List<String> records = new ArrayList<>();
 
+		ends.clear();
 		readNumber = positionNumber;
 		readOffset = positionOffset;
 		while (records.size() < most) {
@@ -223,6 +226,7 @@ final class Spool implements Closeable {
 					line.write(block, start, i - start);
 					records.add(new String(line.toByteArray(), StandardCharsets.UTF_8));
 					readOffset += line.size() + 1;
+					ends.add(new long[] {readNumber, readOffset});
 					line.reset();
 					start = i + 1;
 					if (records.size() == most) {
@@ -234,28 +238,16 @@ final class Spool implements Closeable {
 		}
 	}
 
-	/** The first of the records that read() has returned need not be kept. */
-	void taken(List<String> records) throws IOException {
-		long number = positionNumber;
-		long offset = positionOffset;
+	/** So many of the records that read() has returned, the first ones, need not be kept. */
+	void taken(int count) throws IOException {
+		long[] end = ends.get(count - 1);
 
-		for (String record : records) {
-			if (offset >= sizeOf(number)) {
-				synchronized (this) {
-					number = numbers.higher(number);
-				}
-				offset = 0;
-			}
-			offset += record.getBytes(StandardCharsets.UTF_8).length + 1;
+		writePosition(end[0], end[1]);
+		synchronized (this) {
+			positionNumber = end[0];
+			positionOffset = end[1];
+			removeTaken();
 		}
-		writePosition(number, offset);
-		positionNumber = number;
-		positionOffset = offset;
-		removeTaken();
-	}
-
-	private long sizeOf(long number) {
-		return file(number).length();
 	}
 
 	private void writePosition(long number, long offset) throws IOException {

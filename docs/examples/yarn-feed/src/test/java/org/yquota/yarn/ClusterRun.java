@@ -1,8 +1,6 @@
 package org.yquota.yarn;
 
-import java.io.BufferedReader;
 import java.io.File;
-import java.io.InputStreamReader;
 import java.net.ServerSocket;
 import java.security.PrivilegedExceptionAction;
 import java.util.ArrayList;
@@ -49,8 +47,7 @@ import org.apache.hadoop.yarn.util.Records;
  * A whole cluster in this process, whose ResourceManager feeds yquota: containers of all kinds
  * of lives, a node that is lost, a queue move, two restarts.
  *
- * <p>Arguments: directory, JDBC URL, file for the account.  Says {@code reached NAME} on standard
- * output at places where the caller may do something, and goes on when it reads a line.
+ * <p>Arguments: directory, JDBC URL, file for the account.  See Caller.
  */
 public final class ClusterRun {
 	private static final int NODES = 4;
@@ -59,7 +56,6 @@ public final class ClusterRun {
 	private final File directory;
 	private final String accountFile;
 	private final YarnConfiguration conf = new YarnConfiguration();
-	private final BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
 	private MiniYARNCluster cluster;
 	private YarnClient client;
 	private AMRMClient<AMRMClient.ContainerRequest> master;
@@ -151,9 +147,7 @@ public final class ClusterRun {
 
 	private void reached(String place) throws Exception {
 		Account.instance().write(accountFile);
-		System.out.println("reached " + place);
-		System.out.flush();
-		input.readLine();
+		Caller.reached(place);
 	}
 
 	private void startCluster() throws Exception {
