@@ -1,6 +1,6 @@
 --
 -- Submitting, changing and ending applications (seed 004, DESIGN 5).
--- Everything is decided in C (src/admission/submission.h,
+-- Everything is decided in C (src/admission/submission/submission.h,
 -- application_change.h); these functions run as the owner, and a role that may
 -- call them speaks for the resource manager.
 --

@@ -157,7 +157,7 @@ typedef struct YqQueue
 	const char *own_partitions; /* ordering-policy.exclusive-enforced-partitions; NULL for none */
 	YqAcl	   *acls[YQ_QUEUE_OPERATION_COUNT]; /* NULL: not set, nor by a template */
 	const char *priority_acl;	/* acl_application_max_priority; NULL for none */
-	List	   *priority_groups;	/* the parsed list of YqPriorityGroup; see admission/access.h */
+	List	   *priority_groups;	/* the parsed list of YqPriorityGroup; see admission/access/access.h */
 	bool		priority_is_parsed;
 	int32		default_priority;	/* of applications; 0 when it is not set */
 	YqUserWeight *own_weights;

@@ -7,10 +7,10 @@
  */
 #include "base/compat.h"
 
-#include "admission/application_change.h"
-#include "admission/config_refresh.h"
-#include "admission/queue_lock.h"
-#include "admission/submission.h"
+#include "admission/application/queue_lock.h"
+#include "admission/configuration/config_refresh.h"
+#include "admission/submission/application_change.h"
+#include "admission/submission/submission.h"
 #include "base/settings.h"
 #include "miscadmin.h"
 #include "queues/text.h"

@@ -7,10 +7,10 @@
  */
 #include "base/compat.h"
 
-#include "admission/access.h"
-#include "admission/config_refresh.h"
-#include "admission/queue_lock.h"
-#include "admission/submission.h"
+#include "admission/access/access.h"
+#include "admission/application/queue_lock.h"
+#include "admission/configuration/config_refresh.h"
+#include "admission/submission/submission.h"
 #include "base/arguments.h"
 #include "fmgr.h"
 #include "funcapi.h"

@@ -14,7 +14,7 @@
 
 #include "base/compat.h"
 #include "fuzz.h"
-#include "admission/access.h"
+#include "admission/access/access.h"
 #include "queues/acl.h"
 #include "queues/capacity.h"
 #include "queues/hadoop_xml.h"

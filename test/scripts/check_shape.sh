@@ -67,7 +67,7 @@ code()
 }
 
 # A folder may include itself and the folders after its name.  The rooms of
-# scheduler have floors of their own; the files outside of its rooms see all.
+# admission and scheduler have floors of their own; files outside of rooms see all.
 result 'no file includes a header of a higher floor' "$(awk '
 	BEGIN {
 		below["base"] = "base"
@@ -78,6 +78,11 @@ result 'no file includes a header of a higher floor' "$(awk '
 		below["admission"] = "base store queues admission"
 		below["scheduler"] = "base store queues admission scheduler"
 		below["worker"] = "base store pricing charging queues admission scheduler worker"
+		below["admission/access"] = "admission/access"
+		below["admission/application"] = "admission/access admission/application"
+		below["admission/configuration"] = "admission/access admission/application admission/configuration"
+		below["admission/placement"] = "admission/access admission/application admission/placement"
+		below["admission/submission"] = "admission/access admission/application admission/configuration admission/placement admission/submission"
 		below["scheduler/state"] = "scheduler/state"
 		below["scheduler/decide"] = "scheduler/state scheduler/decide"
 		below["scheduler/load"] = "scheduler/state scheduler/load"
@@ -102,7 +107,7 @@ result 'no file includes a header of a higher floor' "$(awk '
 		close("src/" quoted[2])
 		check(path[2], included[1])
 		if (depth > 3 && parts < 3 && path[2] == included[1]) print FILENAME ":" FNR ": includes " quoted[2]
-		if (depth > 3 && parts > 2) check(path[2] "/" path[3], included[1] "/" included[2])
+		if (depth > 3 && parts > 2 && path[2] == included[1]) check(path[2] "/" path[3], included[1] "/" included[2])
 	}' $sources)"
 
 # A file and its header are one.  Files that include each other, by way of others

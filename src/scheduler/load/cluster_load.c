@@ -11,8 +11,8 @@
  */
 #include "base/compat.h"
 
-#include "admission/application.h"
-#include "admission/leaf_usage.h"
+#include "admission/application/application.h"
+#include "admission/application/leaf_usage.h"
 #include "base/settings.h"
 #include "queues/hierarchy.h"
 #include "queues/text.h"

@@ -7,7 +7,7 @@
  */
 #include "base/compat.h"
 
-#include "admission/leaf_usage.h"
+#include "admission/application/leaf_usage.h"
 #include "queues/hierarchy.h"
 #include "scheduler/load/loaded_cluster.h"
 #include "scheduler/load/loader.h"

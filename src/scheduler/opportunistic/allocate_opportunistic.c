@@ -7,7 +7,7 @@
  */
 #include "base/compat.h"
 
-#include "admission/request.h"
+#include "admission/submission/request.h"
 #include "executor/spi.h"
 #include "queues/text.h"
 #include "scheduler/load/cluster_load.h"

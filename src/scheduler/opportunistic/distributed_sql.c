@@ -9,8 +9,8 @@
 #include "base/compat.h"
 
 #include "access/htup_details.h"
-#include "admission/config_refresh.h"
-#include "admission/queue_lock.h"
+#include "admission/application/queue_lock.h"
+#include "admission/configuration/config_refresh.h"
 #include "base/arguments.h"
 #include "catalog/pg_type_d.h"
 #include "funcapi.h"

@@ -7,7 +7,7 @@
  */
 #include "base/compat.h"
 
-#include "admission/project_credit.h"
+#include "admission/application/project_credit.h"
 #include "base/settings.h"
 #include "scheduler/opportunistic/opportunistic_rule.h"
 

@@ -8,7 +8,7 @@
  */
 #include "base/compat.h"
 
-#include "admission/config_refresh.h"
+#include "admission/configuration/config_refresh.h"
 #include "base/arguments.h"
 #include "base/resource.h"
 #include "common/int.h"

@@ -12,7 +12,7 @@
  */
 #include "base/compat.h"
 
-#include "admission/application.h"
+#include "admission/application/application.h"
 #include "miscadmin.h"
 #include "nodes/pg_list.h"
 #include "scheduler/preemption/amounts_to_obtain.h"

@@ -7,8 +7,8 @@
  */
 #include "base/compat.h"
 
-#include "admission/application.h"
-#include "admission/user_limit.h"
+#include "admission/application/application.h"
+#include "admission/application/user_limit.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "queues/text.h"

@@ -14,9 +14,9 @@
 #include <math.h>
 
 #include "access/htup_details.h"
-#include "admission/config_refresh.h"
-#include "admission/monitor_policy.h"
-#include "admission/queue_lock.h"
+#include "admission/application/queue_lock.h"
+#include "admission/configuration/config_refresh.h"
+#include "admission/configuration/monitor_policy.h"
 #include "base/arguments.h"
 #include "fmgr.h"
 #include "funcapi.h"

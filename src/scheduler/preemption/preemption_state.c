@@ -7,7 +7,7 @@
  */
 #include "base/compat.h"
 
-#include "admission/application.h"
+#include "admission/application/application.h"
 #include "common/int.h"
 #include "scheduler/preemption/preemption_state.h"
 #include "utils/memutils.h"

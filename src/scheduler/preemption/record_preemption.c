@@ -10,7 +10,7 @@
  */
 #include "base/compat.h"
 
-#include "admission/queue_lock.h"
+#include "admission/application/queue_lock.h"
 #include "catalog/pg_type_d.h"
 #include "executor/spi.h"
 #include "miscadmin.h"

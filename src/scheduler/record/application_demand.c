@@ -7,7 +7,7 @@
  */
 #include "base/compat.h"
 
-#include "admission/application_change.h"
+#include "admission/submission/application_change.h"
 #include "executor/spi.h"
 #include "scheduler/record/application_demand.h"
 #include "store/saved_plan.h"

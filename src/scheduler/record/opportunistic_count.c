@@ -7,7 +7,7 @@
  */
 #include "base/compat.h"
 
-#include "admission/queue_lock.h"
+#include "admission/application/queue_lock.h"
 #include "catalog/pg_type_d.h"
 #include "scheduler/record/opportunistic_count.h"
 #include "store/row_update.h"

@@ -11,7 +11,7 @@
  */
 #include "base/compat.h"
 
-#include "admission/queue_lock.h"
+#include "admission/application/queue_lock.h"
 #include "miscadmin.h"
 #include "queues/hierarchy.h"
 #include "scheduler/record/changed_applications.h"

@@ -10,7 +10,7 @@
  */
 #include "base/compat.h"
 
-#include "admission/queue_lock.h"
+#include "admission/application/queue_lock.h"
 #include "miscadmin.h"
 #include "scheduler/record/scheduler_lock.h"
 #include "storage/lmgr.h"

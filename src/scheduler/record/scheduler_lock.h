@@ -27,7 +27,7 @@ extern bool yq_scheduler_try_lock(LOCKMODE mode);
 /*
  * Lock every leaf, for a cycle that changes applications before it knows which
  * others it will serve.  Leaves are locked in one order
- * (admission/queue_lock.h), and a transaction that moves an application locks
+ * (admission/application/queue_lock.h), and a transaction that moves an application locks
  * two.
  */
 extern void yq_scheduler_lock_leaves(const YqHierarchy *hierarchy);

@@ -7,11 +7,11 @@
  */
 #include "base/compat.h"
 
-#include "admission/application_change.h"
-#include "admission/config_refresh.h"
-#include "admission/queue_lock.h"
-#include "admission/request.h"
-#include "admission/submission.h"
+#include "admission/application/queue_lock.h"
+#include "admission/configuration/config_refresh.h"
+#include "admission/submission/application_change.h"
+#include "admission/submission/request.h"
+#include "admission/submission/submission.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "queues/hierarchy.h"

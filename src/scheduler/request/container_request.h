@@ -17,7 +17,7 @@
 #ifndef YQ_CONTAINER_REQUEST_H
 #define YQ_CONTAINER_REQUEST_H
 
-#include "admission/application.h"
+#include "admission/application/application.h"
 #include "base/resource.h"
 
 /* Means any node, and how many containers are wanted in all. */

@@ -8,8 +8,8 @@
  */
 #include "base/compat.h"
 
-#include "admission/application_change.h"
-#include "admission/request.h"
+#include "admission/submission/application_change.h"
+#include "admission/submission/request.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "queues/hierarchy.h"

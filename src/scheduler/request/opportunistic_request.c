@@ -7,7 +7,7 @@
  */
 #include "base/compat.h"
 
-#include "admission/request.h"
+#include "admission/submission/request.h"
 #include "queues/allocation_setting.h"
 #include "queues/hierarchy.h"
 #include "scheduler/request/opportunistic_request.h"

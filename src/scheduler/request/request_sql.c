@@ -9,7 +9,7 @@
 #include "base/compat.h"
 
 #include "access/htup_details.h"
-#include "admission/access.h"
+#include "admission/access/access.h"
 #include "commands/trigger.h"
 #include "fmgr.h"
 #include "funcapi.h"

@@ -7,8 +7,8 @@
  */
 #include "base/compat.h"
 
-#include "admission/config_refresh.h"
-#include "admission/queue_lock.h"
+#include "admission/application/queue_lock.h"
+#include "admission/configuration/config_refresh.h"
 #include "miscadmin.h"
 #include "scheduler/record/scheduler_lock.h"
 #include "scheduler/reservation/capacity_replanner.h"

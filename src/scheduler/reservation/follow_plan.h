@@ -13,7 +13,7 @@
 #ifndef YQ_FOLLOW_PLAN_H
 #define YQ_FOLLOW_PLAN_H
 
-#include "admission/reservation_setting.h"
+#include "admission/configuration/reservation_setting.h"
 #include "nodes/pg_list.h"
 #include "queues/hierarchy.h"
 #include "scheduler/reservation/plan_follower.h"

@@ -14,7 +14,7 @@
 
 #include <math.h>
 
-#include "admission/config_refresh.h"
+#include "admission/configuration/config_refresh.h"
 #include "base/arguments.h"
 #include "catalog/pg_type_d.h"
 #include "funcapi.h"

@@ -7,8 +7,8 @@
  */
 #include "base/compat.h"
 
-#include "admission/application_change.h"
-#include "admission/queue_lock.h"
+#include "admission/application/queue_lock.h"
+#include "admission/submission/application_change.h"
 #include "catalog/pg_type_d.h"
 #include "executor/spi.h"
 #include "miscadmin.h"

@@ -8,7 +8,7 @@
 #include "base/compat.h"
 
 #include "access/htup_details.h"
-#include "admission/request.h"
+#include "admission/submission/request.h"
 #include "common/int.h"
 #include "funcapi.h"
 #include "queues/text.h"

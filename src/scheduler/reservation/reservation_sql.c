@@ -7,8 +7,8 @@
  */
 #include "base/compat.h"
 
-#include "admission/access.h"
-#include "admission/config_refresh.h"
+#include "admission/access/access.h"
+#include "admission/configuration/config_refresh.h"
 #include "base/arguments.h"
 #include "base/resource.h"
 #include "fmgr.h"

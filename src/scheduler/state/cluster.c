@@ -7,8 +7,8 @@
  */
 #include "base/compat.h"
 
-#include "admission/application.h"
-#include "admission/user_limit.h"
+#include "admission/application/application.h"
+#include "admission/application/user_limit.h"
 #include "miscadmin.h"
 #include "scheduler/state/limits.h"
 #include "scheduler/state/order.h"

@@ -1,0 +1,529 @@
+/*-------------------------------------------------------------------------
+ *
+ * application_counter.c
+ *	  Counters of applications, the total of live ones, and its limit.
+ *
+ * The limit of the whole cluster (maximum-applications) would make all
+ * submissions wait for each other if each counted the others' applications.  So
+ * a transaction may let in a few applications, its allowance, without counting.
+ * That holds as long as the limit is further away than the allowances of all
+ * possible transactions together.  The transaction holds the lock of the total
+ * in a mode that others can share.  Near the limit it takes the lock alone:
+ * then no other transaction has uncommitted applications, and the total is exact.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "access/htup_details.h"
+#include "access/twophase.h"
+#include "access/xact.h"
+#include "admission/application/application.h"
+#include "admission/application/application_counter.h"
+#include "admission/application/queue_lock.h"
+#include "base/arguments.h"
+#include "base/resource.h"
+#include "commands/trigger.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "nodes/pg_list.h"
+#include "queues/hierarchy.h"
+#include "store/catalog.h"
+#include "store/role_scope.h"
+#include "store/saved_plan.h"
+#include "store/table_scan.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+PG_FUNCTION_INFO_V1(yq_sql_count_applications);
+PG_FUNCTION_INFO_V1(yq_sql_unwritten_applications);
+
+/* All allowances together are at most one part in so many of the limit. */
+#define ALLOWANCES_OF_LIMIT 8
+
+/* -- changes that this transaction has not written yet --------------------------------- */
+
+typedef struct Unwritten
+{
+	SubTransactionId subtransaction;
+	int64		change;
+} Unwritten;
+
+static List *unwritten = NIL;	/* in the context of the transaction */
+
+/* Applications that this transaction let in under a shared lock. */
+static int	admitted = 0;
+
+static int64
+unwritten_change(void)
+{
+	int64		change = 0;
+	ListCell   *cell;
+
+	foreach(cell, unwritten)
+		change += ((const Unwritten *) lfirst(cell))->change;
+	return change;
+}
+
+/*
+ * The transaction's user needs no privilege on the table, so the owner of the
+ * extension writes it.
+ */
+static void
+write_total(void)
+{
+	static YqSavedPlan add = {
+		.command = "UPDATE yquota_internal.live_application_count AS t SET live = t.live + $2 WHERE t.part = $1",
+		.types = {"int4", "int8"}
+	};
+	static YqSavedPlan insert = {
+		.command = "INSERT INTO yquota_internal.live_application_count (part, live) VALUES ($1, $2)",
+		.types = {"int4", "int8"}
+	};
+	int64		change = unwritten_change();
+	Datum		values[2];
+	Oid			user;
+	int			security_context;
+
+	unwritten = NIL;
+	if (change == 0)
+		return;
+	values[0] = Int32GetDatum(yq_queue_lock_total());
+	values[1] = Int64GetDatum(change);
+	GetUserIdAndSecContext(&user, &security_context);
+	SetUserIdAndSecContext(yq_extension_owner(), security_context | SECURITY_LOCAL_USERID_CHANGE);
+	if (yq_saved_plan_execute(&add, values, NULL) == 0)
+		(void) yq_saved_plan_execute(&insert, values, NULL);
+	SetUserIdAndSecContext(user, security_context);
+}
+
+static void
+on_transaction_event(XactEvent event, void *argument)
+{
+	switch (event)
+	{
+		case XACT_EVENT_PRE_COMMIT:
+		case XACT_EVENT_PRE_PREPARE:
+			if (unwritten != NIL)
+				write_total();
+			break;
+		case XACT_EVENT_COMMIT:
+		case XACT_EVENT_ABORT:
+		case XACT_EVENT_PREPARE:
+			unwritten = NIL;
+			admitted = 0;
+			break;
+		default:
+			break;
+	}
+}
+
+/* A rollback drops the changes of the subtransaction; a release gives them to the outer one. */
+static void
+on_subtransaction_event(SubXactEvent event, SubTransactionId own_id, SubTransactionId parent_id,
+						void *argument)
+{
+	ListCell   *cell;
+
+	if (event != SUBXACT_EVENT_ABORT_SUB && event != SUBXACT_EVENT_COMMIT_SUB)
+		return;
+	foreach(cell, unwritten)
+	{
+		Unwritten  *entry = lfirst(cell);
+
+		if (entry->subtransaction != own_id)
+			continue;
+		entry->subtransaction = parent_id;
+		if (event == SUBXACT_EVENT_ABORT_SUB)
+			entry->change = 0;
+	}
+}
+
+static void
+register_count_callbacks(void)
+{
+	static bool is_registered = false;
+
+	if (is_registered)
+		return;
+	RegisterXactCallback(on_transaction_event, NULL);
+	RegisterSubXactCallback(on_subtransaction_event, NULL);
+	is_registered = true;
+}
+
+static void
+add_to_total(int change)
+{
+	SubTransactionId own_id = GetCurrentSubTransactionId();
+	Unwritten  *entry = unwritten == NIL ? NULL : llast(unwritten);
+
+	if (change == 0)
+		return;
+	register_count_callbacks();
+	if (entry == NULL || entry->subtransaction != own_id)
+	{
+		MemoryContext old_context = MemoryContextSwitchTo(TopTransactionContext);
+
+		entry = palloc(sizeof(Unwritten));
+		entry->subtransaction = own_id;
+		entry->change = 0;
+		unwritten = lappend(unwritten, entry);
+		MemoryContextSwitchTo(old_context);
+	}
+	entry->change += change;
+}
+
+static void
+forget_total(void)
+{
+	static YqSavedPlan delete = {.command = "DELETE FROM yquota_internal.live_application_count"};
+
+	(void) yq_saved_plan_execute(&delete, NULL, NULL);
+	add_to_total(-unwritten_change());
+}
+
+/* unwritten_applications() */
+Datum
+yq_sql_unwritten_applications(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64(unwritten_change());
+}
+
+/* -- the counter of a row -------------------------------------------------- */
+
+/* A row of yquota.application, as far as counters are concerned. */
+typedef struct CountedRow
+{
+	Datum		queue;
+	Datum		username;
+	Datum		label;
+	Datum		am_resource;
+	YqApplicationState state;
+	bool		is_demanding;
+} CountedRow;
+
+/* The change of a row of the counters; am_used may be negative. */
+typedef struct CounterChange
+{
+	int			non_runnable;
+	int			accepted;
+	int			active;
+	int			demanding;
+	YqResource *am_used;		/* NULL for nothing */
+} CounterChange;
+
+/* False for a row that counts for nothing. */
+static bool
+read_counted(Relation relation, HeapTuple tuple, CountedRow *row)
+{
+	TupleDesc	descriptor = RelationGetDescr(relation);
+	bool		isnull;
+
+	row->state = yq_application_state_of_oid(DatumGetObjectId(heap_getattr(tuple, yq_column(relation, "state"),
+																			   descriptor, &isnull)));
+	if (!yq_application_is_live(row->state))
+		return false;
+	row->queue = heap_getattr(tuple, yq_column(relation, "queue"), descriptor, &isnull);
+	row->username = heap_getattr(tuple, yq_column(relation, "username"), descriptor, &isnull);
+	row->label = heap_getattr(tuple, yq_column(relation, "label"), descriptor, &isnull);
+	row->am_resource = heap_getattr(tuple, yq_column(relation, "am_resource"), descriptor, &isnull);
+	row->is_demanding = DatumGetBool(heap_getattr(tuple, yq_column(relation, "has_outstanding_requests"),
+												  descriptor, &isnull));
+	return true;
+}
+
+static void
+add_to_change(CounterChange *change, const CountedRow *row, int sign)
+{
+	YqResource *amounts;
+
+	change->non_runnable += row->state == YQ_APPLICATION_NON_RUNNABLE ? sign : 0;
+	change->accepted += row->state == YQ_APPLICATION_ACCEPTED ? sign : 0;
+	change->demanding += row->is_demanding ? sign : 0;
+	if (row->state != YQ_APPLICATION_ACTIVE)
+		return;
+	change->active += sign;
+	amounts = yq_resource_multiply(DatumGetYqResourceP(row->am_resource), sign);
+	change->am_used = change->am_used == NULL ? amounts : yq_resource_add(change->am_used, amounts);
+}
+
+static bool
+is_nothing(const CounterChange *change, const YqResource *none)
+{
+	return change->non_runnable == 0 && change->accepted == 0 && change->active == 0 &&
+		change->demanding == 0 && (change->am_used == NULL || yq_resource_equal(change->am_used, none));
+}
+
+/* -- writing ---------------------------------------------------------------- */
+
+static YqSavedPlan add_to_counter = {
+	.command = "UPDATE yquota_internal.application_counter AS c SET non_runnable = c.non_runnable + $4, "
+	"accepted = c.accepted + $5, active = c.active + $6, demanding = c.demanding + $7, "
+	"am_used = c.am_used OPERATOR(yquota.+) $8 "
+	"WHERE c.queue = $1 AND c.username = $2 AND c.label = $3 "
+	"RETURNING c.non_runnable + c.accepted + c.active = 0",
+	.types = {"text", "text", "text", "int4", "int4", "int4", "int4", "yquota.resource"}
+};
+static YqSavedPlan make_counter = {
+	.command = "INSERT INTO yquota_internal.application_counter "
+	"(queue, username, label, non_runnable, accepted, active, demanding, am_used) "
+	"VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+	.types = {"text", "text", "text", "int4", "int4", "int4", "int4", "yquota.resource"}
+};
+static YqSavedPlan delete_counter = {
+	.command = "DELETE FROM yquota_internal.application_counter AS c "
+	"WHERE c.queue = $1 AND c.username = $2 AND c.label = $3",
+	.types = {"text", "text", "text"}
+};
+
+static void
+write_counter_change(const CountedRow *row, const CounterChange *change)
+{
+	YqResource *none = yq_resource_make(NULL, 0);
+	Datum		values[8];
+	bool		isnull;
+
+	if (is_nothing(change, none))
+		return;
+	values[0] = row->queue;
+	values[1] = row->username;
+	values[2] = row->label;
+	values[3] = Int32GetDatum(change->non_runnable);
+	values[4] = Int32GetDatum(change->accepted);
+	values[5] = Int32GetDatum(change->active);
+	values[6] = Int32GetDatum(change->demanding);
+	values[7] = PointerGetDatum(change->am_used == NULL ? none : change->am_used);
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	if (yq_saved_plan_run(&add_to_counter, values, NULL) == 0)
+		(void) yq_saved_plan_run(&make_counter, values, NULL);
+	else if (DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull)))
+		(void) yq_saved_plan_run(&delete_counter, values, NULL);
+	SPI_finish();
+}
+
+/* -- the trigger ------------------------------------------------------------ */
+
+static bool
+is_same_counter(const CountedRow *a, const CountedRow *b)
+{
+	return datum_image_eq(a->queue, b->queue, false, -1) &&
+		datum_image_eq(a->username, b->username, false, -1) &&
+		datum_image_eq(a->label, b->label, false, -1);
+}
+
+/* A statement that writes the table by hand has not taken the locks of the library's functions. */
+static void
+lock_leaves_of_rows(const CountedRow *old_row, const CountedRow *new_row)
+{
+	YqQueueLocks locks = {NIL};
+
+	yq_queue_lock_configuration(RowExclusiveLock);
+	if (old_row != NULL)
+		yq_queue_locks_add(&locks, YQ_LOCK_LEAF, TextDatumGetCString(old_row->queue));
+	if (new_row != NULL)
+		yq_queue_locks_add(&locks, YQ_LOCK_LEAF, TextDatumGetCString(new_row->queue));
+	yq_queue_locks_take(&locks);
+}
+
+static void
+count_row_change(const CountedRow *old_row, const CountedRow *new_row)
+{
+	CounterChange gone = {0};
+	CounterChange come = {0};
+
+	lock_leaves_of_rows(old_row, new_row);
+	if (old_row != NULL && new_row != NULL && is_same_counter(old_row, new_row))
+	{
+		add_to_change(&come, old_row, -1);
+		add_to_change(&come, new_row, 1);
+		write_counter_change(new_row, &come);
+		return;
+	}
+	if (old_row != NULL)
+	{
+		add_to_change(&gone, old_row, -1);
+		write_counter_change(old_row, &gone);
+	}
+	if (new_row != NULL)
+	{
+		add_to_change(&come, new_row, 1);
+		write_counter_change(new_row, &come);
+	}
+	add_to_total((new_row != NULL) - (old_row != NULL));
+}
+
+static void
+count_nothing(void)
+{
+	static YqSavedPlan no_counters = {.command = "DELETE FROM yquota_internal.application_counter"};
+
+	(void) yq_saved_plan_execute(&no_counters, NULL, NULL);
+	forget_total();
+}
+
+/* AFTER INSERT OR UPDATE OR DELETE FOR EACH ROW, AFTER TRUNCATE */
+Datum
+yq_sql_count_applications(PG_FUNCTION_ARGS)
+{
+	TriggerData *trigger = (TriggerData *) fcinfo->context;
+	CountedRow	old_row;
+	CountedRow	new_row;
+	bool		has_old = false;
+	bool		has_new = false;
+
+	yq_require_trigger(fcinfo, "count_applications");
+	/* counters come back with the dump */
+	if (yq_role_scope_is_restoring())
+		PG_RETURN_POINTER(NULL);
+	if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
+	{
+		count_nothing();
+		PG_RETURN_POINTER(NULL);
+	}
+	if (!TRIGGER_FIRED_BY_INSERT(trigger->tg_event))
+		has_old = read_counted(trigger->tg_relation, trigger->tg_trigtuple, &old_row);
+	if (TRIGGER_FIRED_BY_INSERT(trigger->tg_event))
+		has_new = read_counted(trigger->tg_relation, trigger->tg_trigtuple, &new_row);
+	else if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event))
+		has_new = read_counted(trigger->tg_relation, trigger->tg_newtuple, &new_row);
+	if (has_old || has_new)
+		count_row_change(has_old ? &old_row : NULL, has_new ? &new_row : NULL);
+	PG_RETURN_POINTER(NULL);
+}
+
+/* -- reading counters ----------------------------------------------------------------- */
+
+typedef enum CountedColumn
+{
+	COUNTED_NON_RUNNABLE,
+	COUNTED_ACCEPTED,
+	COUNTED_ACTIVE,
+	COUNTED_QUEUE,
+	COUNTED_LABEL,
+	COUNTED_AM_USED,
+	COUNTED_COLUMNS
+} CountedColumn;
+
+static const char *const counted_columns[COUNTED_COLUMNS] = {
+	[COUNTED_NON_RUNNABLE] = "non_runnable",
+	[COUNTED_ACCEPTED] = "accepted",
+	[COUNTED_ACTIVE] = "active",
+	[COUNTED_QUEUE] = "queue",
+	[COUNTED_LABEL] = "label",
+	[COUNTED_AM_USED] = "am_used",
+};
+
+static void
+add_live(const YqRow *row)
+{
+	*(int64 *) row->argument += (int64) yq_row_integer(row, COUNTED_NON_RUNNABLE, 0) +
+		yq_row_integer(row, COUNTED_ACCEPTED, 0) + yq_row_integer(row, COUNTED_ACTIVE, 0);
+}
+
+int64
+yq_applications_below(const char *path)
+{
+	Snapshot	snapshot = yq_latest_snapshot();
+	int64		live = 0;
+
+	yq_table_scan_index(YQ_APPLICATION_COUNTER, "application_counter_pkey", snapshot, path, NULL,
+					   counted_columns, COUNTED_ACTIVE + 1, add_live, &live);
+	/* paths that begin with this path and a dot sort before the path and a slash */
+	yq_table_scan_index(YQ_APPLICATION_COUNTER, "application_counter_pkey", snapshot,
+					   psprintf("%s.", path), psprintf("%s/", path),
+					   counted_columns, COUNTED_ACTIVE + 1, add_live, &live);
+	UnregisterSnapshot(snapshot);
+	return live;
+}
+
+static void
+add_counted(const YqRow *row)
+{
+	YqHierarchy *hierarchy = row->argument;
+	int			label = yq_hierarchy_label(hierarchy, yq_row_text(row, COUNTED_LABEL));
+	bool		isnull;
+	int64	   *am_used = yq_hierarchy_read_amounts(hierarchy, yq_row_value(row, COUNTED_AM_USED, &isnull));
+
+	for (YqQueue *queue = yq_hierarchy_find(hierarchy, yq_row_text(row, COUNTED_QUEUE)); queue != NULL;
+		 queue = queue->parent)
+	{
+		YqQueueLabel *entry = yq_queue_label(queue, label);
+
+		queue->non_runnable += yq_row_integer(row, COUNTED_NON_RUNNABLE, 0);
+		queue->accepted += yq_row_integer(row, COUNTED_ACCEPTED, 0);
+		queue->active += yq_row_integer(row, COUNTED_ACTIVE, 0);
+		for (int i = 0; entry != NULL && i < hierarchy->calculator.types; i++)
+			entry->am_used[i] += am_used[i];
+	}
+	pfree(am_used);
+}
+
+void
+yq_hierarchy_read_applications(YqHierarchy *hierarchy)
+{
+	Snapshot	snapshot = yq_latest_snapshot();
+
+	for (int i = 0; i < hierarchy->queue_count; i++)
+	{
+		YqQueue    *queue = hierarchy->queues[i];
+
+		queue->non_runnable = queue->accepted = queue->active = 0;
+		for (int j = 0; j < queue->label_count; j++)
+			memset(queue->labels[j].am_used, 0, hierarchy->calculator.types * sizeof(int64));
+	}
+	yq_table_scan(YQ_APPLICATION_COUNTER, snapshot, counted_columns, COUNTED_COLUMNS, add_counted, hierarchy);
+	UnregisterSnapshot(snapshot);
+}
+
+/* -- the limit ------------------------------------------------------------------- */
+
+static void
+add_part(const YqRow *row)
+{
+	*(int64 *) row->argument += yq_row_bigint(row, 0, 0);
+}
+
+static int64
+read_total(void)
+{
+	static const char *const columns[] = {"live"};
+	Snapshot	snapshot = yq_latest_snapshot();
+	int64		total = unwritten_change();
+
+	yq_table_scan(YQ_LIVE_APPLICATION_COUNT, snapshot, columns, lengthof(columns), add_part, &total);
+	UnregisterSnapshot(snapshot);
+	return total;
+}
+
+YqSystemDecision
+yq_system_decide(int maximum_applications, bool is_to_be_let_in)
+{
+	int			transactions = MaxBackends + max_prepared_xacts;
+	int			allowance = Max(maximum_applications / (ALLOWANCES_OF_LIMIT * transactions), 1);
+	YqSystemDecision decision = {.is_allowed = true};
+
+	register_count_callbacks();
+	if (is_to_be_let_in && admitted < allowance)
+	{
+		yq_queue_lock_system(ShareLock);
+		decision.applications = read_total();
+		if (decision.applications + (int64) transactions * allowance < maximum_applications)
+		{
+			admitted++;
+			return decision;
+		}
+		/* two transactions that hold the lock shared would wait for each other */
+		if (admitted == 0)
+			yq_queue_unlock_system(ShareLock);
+	}
+	if (is_to_be_let_in)
+		yq_queue_lock_system(ExclusiveLock);
+	decision.applications = read_total();
+	decision.is_allowed = decision.applications < maximum_applications;
+	return decision;
+}

@@ -1,0 +1,415 @@
+/*-------------------------------------------------------------------------
+ *
+ * leaf_usage.c
+ *	  Counts and usage of the applications and users of a leaf queue, and the
+ *	  limits for their application masters.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "admission/application/leaf_usage.h"
+#include "queues/effective.h"
+#include "queues/hierarchy.h"
+#include "queues/usage.h"
+#include "store/catalog.h"
+#include "store/table_scan.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+int
+yq_leaf_slot(const YqLeafUsage *leaf, int label)
+{
+	return label < 0 ? leaf->hierarchy->label_count : label;
+}
+
+float4
+yq_queue_user_weight(const YqQueue *queue, const char *username)
+{
+	const YqQueue *owner = queue->weights_from;
+
+	while (owner != NULL)
+	{
+		for (int i = 0; i < owner->own_weight_count; i++)
+		{
+			if (strcmp(owner->own_weights[i].username, username) == 0)
+				return owner->own_weights[i].weight;
+		}
+		owner = owner->parent == NULL ? NULL : owner->parent->weights_from;
+	}
+	return 1;
+}
+
+/* -- users ----------------------------------------------------------------- */
+
+/* The place of a user, or where he would stand. */
+static int
+find_user(const YqLeafUsage *leaf, const char *username, bool *found)
+{
+	int			low = 0;
+	int			high = leaf->user_count;
+
+	*found = false;
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+		int			order = strcmp(leaf->users[middle]->username, username);
+
+		if (order == 0)
+		{
+			*found = true;
+			return middle;
+		}
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+YqLeafUser *
+yq_leaf_user(const YqLeafUsage *leaf, const char *username)
+{
+	bool		found;
+	int			place = find_user(leaf, username, &found);
+
+	return found ? leaf->users[place] : NULL;
+}
+
+/* Users come in order when they are read, so that they are mostly appended. */
+static YqLeafUser *
+enter_user(YqLeafUsage *leaf, const char *username)
+{
+	bool		found;
+	int			place = find_user(leaf, username, &found);
+	int			slots = leaf->hierarchy->label_count + 1;
+	YqLeafUser *user;
+
+	if (found)
+		return leaf->users[place];
+	if (leaf->user_count == leaf->user_room)
+	{
+		leaf->user_room = Max(leaf->user_room * 2, 8);
+		leaf->users = leaf->users == NULL ? palloc(sizeof(YqLeafUser *) * leaf->user_room) :
+			repalloc_huge(leaf->users, sizeof(YqLeafUser *) * leaf->user_room);
+	}
+	user = palloc0(sizeof(YqLeafUser));
+	user->username = pstrdup(username);
+	user->weight = yq_queue_user_weight(leaf->queue, username);
+	user->am_used = palloc0(sizeof(int64 *) * slots);
+	user->used = palloc0(sizeof(int64 *) * slots);
+	memmove(&leaf->users[place + 1], &leaf->users[place],
+			sizeof(YqLeafUser *) * (leaf->user_count - place));
+	leaf->users[place] = user;
+	leaf->user_count++;
+	return user;
+}
+
+/* A user without applications and containers in the leaf is removed. */
+static void
+remove_idle_user(YqLeafUsage *leaf, const YqLeafUser *user)
+{
+	bool		found;
+	int			place;
+
+	if (user->non_runnable + user->accepted + user->active > 0)
+		return;
+	for (int i = 0; i <= leaf->hierarchy->label_count; i++)
+	{
+		if (user->used[i] != NULL)
+			return;
+	}
+	place = find_user(leaf, user->username, &found);
+	leaf->user_count--;
+	memmove(&leaf->users[place], &leaf->users[place + 1],
+			sizeof(YqLeafUser *) * (leaf->user_count - place));
+}
+
+/* *sum += sign * amounts */
+static void
+add_signed_amounts(const YqLeafUsage *leaf, int64 **sum, const int64 *amounts, int sign)
+{
+	if (*sum == NULL)
+		*sum = yq_hierarchy_amounts(leaf->hierarchy);
+	for (int i = 0; i < leaf->hierarchy->calculator.types; i++)
+		(*sum)[i] += sign * amounts[i];
+}
+
+/* -- applications ---------------------------------------------------------- */
+
+typedef enum CounterColumn
+{
+	COUNTER_USERNAME,
+	COUNTER_LABEL,
+	COUNTER_NON_RUNNABLE,
+	COUNTER_ACCEPTED,
+	COUNTER_ACTIVE,
+	COUNTER_DEMANDING,
+	COUNTER_AM_USED,
+	COUNTER_COLUMNS
+} CounterColumn;
+
+static const char *const counter_columns[COUNTER_COLUMNS] = {
+	[COUNTER_USERNAME] = "username",
+	[COUNTER_LABEL] = "label",
+	[COUNTER_NON_RUNNABLE] = "non_runnable",
+	[COUNTER_ACCEPTED] = "accepted",
+	[COUNTER_ACTIVE] = "active",
+	[COUNTER_DEMANDING] = "demanding",
+	[COUNTER_AM_USED] = "am_used",
+};
+
+static void
+read_leaf_counter(const YqRow *row)
+{
+	YqLeafUsage *leaf = row->argument;
+	YqLeafUser *user = enter_user(leaf, yq_row_text(row, COUNTER_USERNAME));
+	int			slot = yq_leaf_slot(leaf, yq_hierarchy_label(leaf->hierarchy, yq_row_text(row, COUNTER_LABEL)));
+	int			accepted = yq_row_integer(row, COUNTER_ACCEPTED, 0);
+	bool		isnull;
+	int64	   *am_used = yq_hierarchy_read_amounts(leaf->hierarchy, yq_row_value(row, COUNTER_AM_USED, &isnull));
+
+	user->non_runnable += yq_row_integer(row, COUNTER_NON_RUNNABLE, 0);
+	user->accepted += accepted;
+	user->active += yq_row_integer(row, COUNTER_ACTIVE, 0);
+	user->demanding += yq_row_integer(row, COUNTER_DEMANDING, 0);
+	add_signed_amounts(leaf, &user->am_used[slot], am_used, 1);
+	leaf->accepted_on[slot] += accepted;
+	add_signed_amounts(leaf, &leaf->am_used[slot], am_used, 1);
+}
+
+YqLeafUsage *
+yq_leaf_read(YqHierarchy *hierarchy, const YqQueue *queue)
+{
+	YqLeafUsage *leaf = palloc0(sizeof(YqLeafUsage));
+	int			slots = hierarchy->label_count + 1;
+	Snapshot	snapshot;
+
+	yq_hierarchy_compute(hierarchy);
+	leaf->hierarchy = hierarchy;
+	leaf->queue = queue;
+	leaf->context = CurrentMemoryContext;
+	leaf->kept_active_users = -1;
+	leaf->accepted_on = palloc0(sizeof(int) * slots);
+	leaf->am_used = palloc(sizeof(int64 *) * slots);
+	for (int i = 0; i < slots; i++)
+		leaf->am_used[i] = yq_hierarchy_amounts(hierarchy);
+
+	snapshot = yq_latest_snapshot();
+	yq_table_scan_index(YQ_APPLICATION_COUNTER, "application_counter_pkey", snapshot, queue->path, NULL,
+					   counter_columns, COUNTER_COLUMNS, read_leaf_counter, leaf);
+	UnregisterSnapshot(snapshot);
+	for (int i = 0; i < leaf->user_count; i++)
+	{
+		leaf->non_runnable += leaf->users[i]->non_runnable;
+		leaf->accepted += leaf->users[i]->accepted;
+		leaf->active += leaf->users[i]->active;
+	}
+	return leaf;
+}
+
+/* Count an application in or, with a negative sign, out of its state. */
+static void
+count(YqLeafUsage *leaf, YqLeafUser *user, const YqApplication *application,
+	  YqApplicationState state, int sign)
+{
+	int			slot = yq_leaf_slot(leaf, application->label);
+
+	if (yq_application_is_live(state) && application->has_outstanding_requests)
+		user->demanding += sign;
+	switch (state)
+	{
+		case YQ_APPLICATION_NON_RUNNABLE:
+			user->non_runnable += sign;
+			leaf->non_runnable += sign;
+			break;
+		case YQ_APPLICATION_ACCEPTED:
+			user->accepted += sign;
+			leaf->accepted += sign;
+			leaf->accepted_on[slot] += sign;
+			break;
+		case YQ_APPLICATION_ACTIVE:
+			user->active += sign;
+			leaf->active += sign;
+			add_signed_amounts(leaf, &user->am_used[slot], application->am_amounts, sign);
+			add_signed_amounts(leaf, &leaf->am_used[slot], application->am_amounts, sign);
+			break;
+		default:
+			break;
+	}
+}
+
+void
+yq_leaf_note(YqLeafUsage *leaf, const YqApplication *application,
+			 YqApplicationState from, YqApplicationState to)
+{
+	MemoryContext old_context = MemoryContextSwitchTo(leaf->context);
+	YqLeafUser *user = enter_user(leaf, application->username);
+
+	count(leaf, user, application, from, -1);
+	count(leaf, user, application, to, 1);
+	remove_idle_user(leaf, user);
+	MemoryContextSwitchTo(old_context);
+}
+
+bool
+yq_leaf_user_is_active(const YqLeafUser *user)
+{
+	return user->demanding > 0;
+}
+
+bool
+yq_leaf_user_may_be_active(const YqLeafUser *user)
+{
+	return user != NULL && user->active > 0;
+}
+
+int
+yq_leaf_user_counts(const YqLeafUser *user)
+{
+	return (yq_leaf_user_is_active(user) ? 1 : 0) + (user->accepted > 0 && user->active <= 0 ? 1 : 0);
+}
+
+int
+yq_leaf_active_users(const YqLeafUsage *leaf)
+{
+	int			result = 0;
+
+	for (int i = 0; i < leaf->user_count; i++)
+		result += yq_leaf_user_counts(leaf->users[i]);
+	return result;
+}
+
+void
+yq_leaf_keep_active_users(YqLeafUsage *leaf)
+{
+	leaf->kept_active_users = yq_leaf_active_users(leaf);
+}
+
+/* -- usage ----------------------------------------------------------------- */
+
+static void
+note_usage(const YqUsage *usage, void *argument)
+{
+	YqLeafUsage *leaf = argument;
+	MemoryContext old_context;
+
+	if (!usage->is_guaranteed || usage->username == NULL)
+		return;
+	old_context = MemoryContextSwitchTo(leaf->context);
+	add_signed_amounts(leaf, &enter_user(leaf, usage->username)->used[yq_leaf_slot(leaf, usage->label)], usage->amounts, 1);
+	MemoryContextSwitchTo(old_context);
+}
+
+/* Containers that have come and gone leave nothing. */
+static void
+forget_ended_usage(YqLeafUsage *leaf)
+{
+	for (int i = leaf->user_count - 1; i >= 0; i--)
+	{
+		YqLeafUser *user = leaf->users[i];
+
+		for (int j = 0; j <= leaf->hierarchy->label_count; j++)
+		{
+			if (user->used[j] != NULL && yq_amounts_are_none(&leaf->hierarchy->calculator, user->used[j]))
+				user->used[j] = NULL;
+		}
+		remove_idle_user(leaf, user);
+	}
+}
+
+void
+yq_leaf_read_usage(YqLeafUsage *leaf)
+{
+	if (leaf->has_usage)
+		return;
+	yq_usage_of_leaf_read(leaf->hierarchy, leaf->queue, note_usage, leaf);
+	forget_ended_usage(leaf);
+	leaf->has_usage = true;
+}
+
+static int64 *
+find_am_limit(const YqLeafUsage *leaf)
+{
+	const YqQueueLabel *label = yq_queue_may_use_label(leaf->queue, 0) ? yq_queue_label(leaf->queue, 0) : NULL;
+
+	if (label == NULL)
+		return yq_hierarchy_amounts(leaf->hierarchy);
+	yq_hierarchy_read_usage(leaf->hierarchy);
+	return yq_queue_am_limit(leaf->hierarchy, label, yq_queue_limit(leaf->hierarchy, leaf->queue));
+}
+
+const int64 *
+yq_leaf_am_limit(YqLeafUsage *leaf)
+{
+	MemoryContext old_context;
+
+	if (leaf->am_limit != NULL)
+		return leaf->am_limit;
+	old_context = MemoryContextSwitchTo(leaf->context);
+	leaf->am_limit = find_am_limit(leaf);
+	MemoryContextSwitchTo(old_context);
+	return leaf->am_limit;
+}
+
+/* -- limits for application masters ---------------------------------------- */
+
+static int64 *
+part_of(const YqHierarchy *hierarchy, const int64 *amounts, float4 part)
+{
+	int64	   *result = yq_hierarchy_amounts(hierarchy);
+
+	yq_amounts_multiply_and_normalize_up(&hierarchy->calculator, result, amounts, part,
+										 hierarchy->settings.minimum_allocation);
+	return result;
+}
+
+int64 *
+yq_queue_guaranteed_am_limit(const YqHierarchy *hierarchy, const YqQueueLabel *label)
+{
+	return part_of(hierarchy, label->effective_minimum, label->am_percent);
+}
+
+int64 *
+yq_queue_am_limit(const YqHierarchy *hierarchy, const YqQueueLabel *label, const int64 *limit)
+{
+	const YqCalculator *calculator = &hierarchy->calculator;
+	int64		most[YQ_MAX_RESOURCE_TYPES];
+
+	/* elsewhere there is no limit but the guarantee */
+	if (label->label != 0)
+		return yq_queue_guaranteed_am_limit(hierarchy, label);
+	yq_amounts_round_down(calculator, most, label->effective_maximum,
+						  hierarchy->settings.minimum_allocation);
+	limit = yq_amounts_min(calculator, hierarchy->cluster, most, limit);
+	if (!yq_amounts_fit_in_by(calculator, label->effective_minimum, limit))
+		return yq_queue_guaranteed_am_limit(hierarchy, label);
+	return part_of(hierarchy, limit, label->am_percent);
+}
+
+int64 *
+yq_user_share_of_am_limit(const YqHierarchy *hierarchy, const YqQueue *queue, const YqQueueLabel *label,
+						  float4 weight, int active_users)
+{
+	float4		share = Max(queue->user_limit / 100.0f, 1.0f / Max(active_users, 1));
+
+	if (queue->user_limit_factor == -1)
+		return yq_queue_guaranteed_am_limit(hierarchy, label);
+	share = Min(share * weight, 1.0f);
+	return part_of(hierarchy, label->effective_minimum,
+				   label->am_percent * share * queue->user_limit_factor);
+}
+
+int64 *
+yq_user_am_limit(const YqHierarchy *hierarchy, const YqQueue *queue, const YqQueueLabel *label,
+				 float4 weight, int active_users, const int64 *queue_am_limit)
+{
+	int64	   *share = yq_user_share_of_am_limit(hierarchy, queue, label, weight, active_users);
+	const int64 *least = yq_amounts_min(&hierarchy->calculator, hierarchy->cluster, share, queue_am_limit);
+
+	if (least != share)
+		memcpy(share, least, hierarchy->calculator.types * sizeof(int64));
+	return share;
+}

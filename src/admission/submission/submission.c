@@ -1,0 +1,666 @@
+/*-------------------------------------------------------------------------
+ *
+ * submission.c
+ *	  Deciding whether an application is let in, and recording it.
+ *
+ * A decision is a row of steps, each of which may refuse.  The words of refusals
+ * are close to Hadoop's.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "admission/access/access.h"
+#include "admission/application/activation.h"
+#include "admission/application/application_counter.h"
+#include "admission/application/parallel.h"
+#include "admission/application/project_credit.h"
+#include "admission/application/queue_lock.h"
+#include "admission/configuration/config_refresh.h"
+#include "admission/placement/dynamic_queues.h"
+#include "admission/placement/placement.h"
+#include "admission/submission/submission.h"
+#include "base/arguments.h"
+#include "queues/effective.h"
+#include "queues/hierarchy.h"
+#include "queues/text.h"
+#include "storage/lmgr.h"
+#include "store/catalog.h"
+#include "store/clock.h"
+#include "store/saved_plan.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+typedef struct Decision
+{
+	const YqSubmission *submission;
+	bool		is_to_be_let_in;
+	YqHierarchy *hierarchy;
+	YqPlacement placement;
+	const char *queue_name;		/* path where it was placed, or as named */
+	const YqQueue *queue;		/* NULL when there is none yet */
+	YqLeafUsage *leaf;
+	YqAdmission *admission;
+} Decision;
+
+static bool
+refuse_submission(Decision *decision, const char *decided_by, const char *decided_at, char *reason)
+{
+	YqVerdict  *verdict = &decision->admission->verdict;
+
+	verdict->decided_by = decided_by;
+	verdict->decided_at = decided_at;
+	verdict->reason = reason;
+	return false;
+}
+
+static void
+find_placed_queue(Decision *decision)
+{
+	decision->queue = decision->placement.queue == NULL ?
+		yq_hierarchy_find_by_name(decision->hierarchy, decision->queue_name) :
+		yq_hierarchy_find(decision->hierarchy, decision->placement.queue);
+	if (decision->queue != NULL)
+		decision->admission->application.queue = pstrdup(decision->queue->path);
+}
+
+/* -- checks of the resource manager ---------------------------------------- */
+
+static void
+ask_for_place(Decision *decision)
+{
+	const YqSubmission *submission = decision->submission;
+	YqApplicant applicant = {.subject = &submission->subject, .queue = submission->queue,
+		.application_name = submission->application_name == NULL ? "" : submission->application_name};
+
+	decision->hierarchy = yq_hierarchy_in_force();
+	decision->placement = yq_place_application(decision->hierarchy, &applicant);
+}
+
+/*
+ * Lock the configuration and choose the queue.  While a queue must be created,
+ * no other transaction may submit; the placement tells whether that is so.
+ */
+static bool
+place(Decision *decision)
+{
+	LOCKMODE	mode = RowExclusiveLock;
+
+	if (decision->is_to_be_let_in)
+		yq_queue_lock_configuration(mode);
+	ask_for_place(decision);
+	while (decision->is_to_be_let_in && decision->placement.must_create && mode == RowExclusiveLock)
+	{
+		UnlockRelationOid(yq_table_oid(YQ_QUEUE_STATUS), mode);
+		mode = ShareRowExclusiveLock;
+		yq_queue_lock_rows();
+		yq_queue_lock_configuration(mode);
+		ask_for_place(decision);
+	}
+	if (decision->placement.outcome == YQ_PLACEMENT_REJECTED)
+		return refuse_submission(decision, "placement", NULL,
+								 psprintf("Application %s submitted by user %s was rejected by a mapping rule: %s",
+										  decision->submission->application_id, decision->submission->subject.username,
+										  decision->placement.reason));
+	decision->queue_name = decision->placement.queue == NULL ? decision->submission->queue :
+		decision->placement.queue;
+	find_placed_queue(decision);
+	return true;
+}
+
+static bool
+decide_lifetime(Decision *decision)
+{
+	const int64 *requested = decision->submission->lifetime;
+
+	if (requested != NULL && *requested <= 0)
+		return refuse_submission(decision, "lifetime", NULL,
+								 psprintf("Invalid application timeout, value=" INT64_FORMAT " for type=LIFETIME", *requested));
+	decision->admission->lifetime = yq_application_lifetime(decision->queue, requested == NULL ? -1 : *requested);
+	return true;
+}
+
+static bool
+decide_am_request(Decision *decision)
+{
+	return yq_am_request_decide(decision->hierarchy, decision->queue, decision->submission,
+								&decision->admission->application, &decision->admission->verdict);
+}
+
+/* The workflow is mapped later, when the queue is there. */
+static bool
+decide_priority(Decision *decision)
+{
+	const YqSubmission *submission = decision->submission;
+	YqPriorityDecision priority = yq_priority_decide(decision->hierarchy, decision->queue_name, &submission->subject,
+													 submission->priority, NULL, 0);
+
+	decision->admission->application.priority = priority.priority;
+	if (priority.allowed)
+		return true;
+	return refuse_submission(decision, "priority_acl", decision->queue == NULL ? NULL : decision->queue->path,
+							 psprintf("User %s does not have permission to submit/update %s for %d",
+									  submission->subject.username, submission->application_id, priority.priority));
+}
+
+static bool
+check_access(Decision *decision)
+{
+	const YqSubject *subject = &decision->submission->subject;
+	YqAccessDecision	access = yq_access_check_submission(decision->hierarchy, decision->queue_name, subject);
+
+	if (access.allowed)
+		return true;
+	return refuse_submission(decision, "acl", decision->queue == NULL ? NULL : decision->queue->path,
+							 psprintf("User %s does not have permission to submit %s to queue %s: %s",
+									  subject->username, decision->submission->application_id,
+									  decision->queue_name, access.reason));
+}
+
+/* -- checks of the scheduler ----------------------------------------------- */
+
+/*
+ * The queue of a plan that the application goes to (reservation 9;
+ * CapacityScheduler.resolveReservationQueueName()).  A queue of another plan has
+ * the name of a reservation, too.
+ */
+static bool
+resolve_reservation(Decision *decision)
+{
+	const char *reservation = decision->submission->reservation_id;
+	const YqQueue *plan = decision->queue;
+	const YqQueue *queue;
+
+	if (plan == NULL || plan->kind != YQ_QUEUE_PLAN)
+		return true;
+	queue = reservation == NULL ? yq_plan_default_queue(plan) : yq_hierarchy_find_by_name(decision->hierarchy, reservation);
+	if (queue == NULL || !yq_queue_is_of_plan(queue))
+		return refuse_submission(decision, "reservation", plan->path,
+								 psprintf("Application %s submitted to a reservation which is not currently active: %s",
+										  decision->submission->application_id, reservation));
+	if (queue->parent != plan)
+		return refuse_submission(decision, "reservation", plan->path,
+								 psprintf("Application: %s submitted to a reservation %s which does not belong to the specified queue: %s",
+										  decision->submission->application_id, reservation, plan->path));
+	decision->queue = queue;
+	decision->queue_name = decision->admission->application.queue = pstrdup(queue->path);
+	return true;
+}
+
+static bool
+check_system(Decision *decision)
+{
+	int			maximum = decision->hierarchy->settings.maximum_applications;
+	YqSystemDecision system = yq_system_decide(maximum, decision->is_to_be_let_in);
+
+	if (system.is_allowed)
+		return true;
+	decision->admission->verdict.has_numbers = true;
+	decision->admission->verdict.used = system.applications;
+	decision->admission->verdict.maximum = maximum;
+	return refuse_submission(decision, "maximum_applications_system", NULL,
+							 psprintf("Maximum system application limit reached, cannot accept submission of application: %s",
+									  decision->submission->application_id));
+}
+
+/* Have the queue that a rule or its full path asks for. */
+static bool
+create_queue(Decision *decision)
+{
+	const YqSubmission *submission = decision->submission;
+	YqQueueCreation creation = yq_queue_creation_decide(decision->hierarchy, decision->queue_name);
+
+	if (creation.problem == NULL && decision->is_to_be_let_in)
+		creation.problem = yq_queue_creation_execute(&creation);
+	if (creation.problem != NULL && decision->placement.outcome == YQ_PLACED_AS_NAMED)
+		return refuse_submission(decision, "placement", NULL,
+								 psprintf("Application %s submitted by user %s to unknown queue: %s: %s",
+										  submission->application_id, submission->subject.username,
+										  decision->queue_name, creation.problem));
+	if (creation.problem != NULL)
+		return refuse_submission(decision, "placement", NULL,
+								 psprintf("Application %s submission by user : %s to  queue : %s failed : %s",
+										  submission->application_id, submission->subject.username,
+										  decision->queue_name, creation.problem));
+	decision->queue_name = decision->admission->application.queue = creation.leaf;
+	if (!decision->is_to_be_let_in)
+		return true;
+	decision->hierarchy = yq_hierarchy_in_force();
+	decision->queue = yq_hierarchy_find(decision->hierarchy, creation.leaf);
+	return true;
+}
+
+static bool
+have_queue(Decision *decision)
+{
+	const YqSubmission *submission = decision->submission;
+	const char *id = submission->application_id;
+	const char *username = submission->subject.username;
+
+	if (decision->queue == NULL && decision->placement.must_create && !create_queue(decision))
+		return false;
+	if (decision->queue == NULL && decision->placement.must_create)
+		return true;			/* a dry run: the queue would exist */
+	if (decision->queue == NULL && yq_hierarchy_name_is_ambiguous(decision->hierarchy, decision->queue_name))
+		return refuse_submission(decision, "placement", NULL,
+								 psprintf("Application %s submitted by user %s to ambiguous queue: %s please use full queue path instead.",
+										  id, username, decision->queue_name));
+	if (decision->queue == NULL)
+		return refuse_submission(decision, "placement", NULL,
+								 psprintf("Application %s submitted by user %s to unknown queue: %s",
+										  id, username, decision->queue_name));
+	if (decision->queue->kind != YQ_QUEUE_LEAF)
+		return refuse_submission(decision, "placement", decision->queue->path,
+								 psprintf("Application %s submitted by user : %s to non-leaf queue : %s",
+										  id, username, decision->queue_name));
+	if (yq_queue_is_created_leaf(decision->queue) && decision->placement.outcome != YQ_PLACED &&
+		decision->placement.outcome != YQ_PLACED_BY_DEFAULT)
+		return refuse_submission(decision, "placement", decision->queue->path,
+								 psprintf("Application %s submission by user : %s to specified queue : %s  is prohibited. Verify automatic queue mapping for user exists in yarn.scheduler.capacity.queue-mappings",
+										  id, username, decision->queue_name));
+	return true;
+}
+
+/* A queue that has just been created says which label is meant, and may have other limits. */
+static bool
+decide_for_new_queue(Decision *decision)
+{
+	YqApplication *application = &decision->admission->application;
+
+	if (decision->queue == NULL)
+	{
+		application->label_name = application->label_name == NULL ? "" : application->label_name;
+		return true;
+	}
+	if (application->label_name == NULL)
+		application->label_name = decision->queue->default_label == NULL ? "" : decision->queue->default_label;
+	application->label = yq_hierarchy_label(decision->hierarchy, application->label_name);
+	return yq_am_label_check(decision->hierarchy, decision->queue, application->label_name,
+							 &decision->admission->verdict);
+}
+
+static bool
+map_workflow(Decision *decision)
+{
+	const YqSubmission *submission = decision->submission;
+	YqPriorityDecision priority;
+
+	if (submission->tag_count == 0)
+		return true;
+	priority = yq_priority_decide(decision->hierarchy, decision->queue_name, &submission->subject, submission->priority,
+								  submission->tags, submission->tag_count);
+	decision->admission->application.priority = priority.priority;
+	if (priority.allowed)
+		return true;
+	return refuse_submission(decision, "priority_acl", decision->queue_name,
+							 psprintf("Failed to submit application %s submitted by user %s reason: User %s does not have permission to submit/update %s for %d",
+									  submission->application_id, submission->subject.username,
+									  submission->subject.username, submission->application_id, priority.priority));
+}
+
+/* -- limits of the leaf ------------------------------------------------------ */
+
+static bool
+check_running(const YqQueue *queue, const char *application_id, YqVerdict *verdict)
+{
+	if (queue->is_running)
+		return true;
+	verdict->decided_by = "queue_state";
+	verdict->decided_at = queue->path;
+	verdict->reason = psprintf("Queue %s is STOPPED. Cannot accept submission of application: %s",
+							   queue->path, application_id);
+	return false;
+}
+
+static bool
+check_number(const YqQueue *queue, const char *decided_by, const char *decided_at, int64 used, int64 maximum,
+			 YqVerdict *verdict, char *reason)
+{
+	if (used < maximum || yq_queue_is_created_leaf(queue))
+		return true;
+	verdict->decided_by = decided_by;
+	verdict->decided_at = decided_at;
+	verdict->has_numbers = true;
+	verdict->used = used;
+	verdict->maximum = maximum;
+	verdict->reason = reason;
+	return false;
+}
+
+bool
+yq_leaf_may_take(const YqLeafUsage *leaf, const char *application_id, const char *username, YqVerdict *verdict)
+{
+	const YqQueue *queue = leaf->queue;
+	const YqLeafUser *user = yq_leaf_user(leaf, username);
+	int64		all = leaf->non_runnable + leaf->accepted + leaf->active;
+	int64		own = user == NULL ? 0 : user->accepted + user->active;
+
+	/* those held by max-parallel-apps count for the queue, and not for the user */
+	if (!check_running(queue, application_id, verdict) ||
+		!check_number(queue, "maximum_applications", queue->path, all, queue->most_applications, verdict,
+					  psprintf("Queue %s already has " INT64_FORMAT " applications, cannot accept submission of application: %s",
+							   queue->path, all, application_id)) ||
+		!check_number(queue, "maximum_applications_per_user", username, own, queue->most_applications_per_user, verdict,
+					  psprintf("Queue %s already has " INT64_FORMAT " applications from user %s cannot accept submission of application: %s",
+							   queue->path, own, username, application_id)))
+		return false;
+	for (const YqQueue *above = queue->parent; above != NULL; above = above->parent)
+	{
+		if (!check_running(above, application_id, verdict))
+			return false;
+	}
+	return true;
+}
+
+/* Lock the queues and users with a limit, and the leaf, so that they stay as they are. */
+static void
+lock_leaf(Decision *decision)
+{
+	const char *username = decision->submission->subject.username;
+	YqQueueLocks locks = {NIL};
+	ListCell   *cell;
+
+	foreach(cell, yq_parallel_limited_queues(decision->queue))
+		yq_queue_locks_add(&locks, YQ_LOCK_PARALLEL_QUEUE, ((const YqQueue *) lfirst(cell))->path);
+	if (yq_parallel_user_limit(username) != YQ_UNLIMITED)
+		yq_queue_locks_add(&locks, YQ_LOCK_PARALLEL_USER, username);
+	yq_queue_locks_add(&locks, YQ_LOCK_LEAF, decision->queue->path);
+	yq_queue_locks_take(&locks);
+}
+
+/* The queue of a reservation may have gone before it was locked. */
+static bool
+find_locked_leaf(Decision *decision)
+{
+	const char *path = decision->queue->path;
+
+	if (!yq_queue_is_of_plan(decision->queue))
+		return true;
+	decision->hierarchy = yq_hierarchy_in_force();
+	decision->queue = yq_hierarchy_find(decision->hierarchy, path);
+	if (decision->queue != NULL)
+		return true;
+	return refuse_submission(decision, "reservation", path,
+							 psprintf("Application %s submitted to a reservation which is not currently active: %s",
+									  decision->submission->application_id, strrchr(path, '.') + 1));
+}
+
+static bool
+check_leaf(Decision *decision)
+{
+	if (decision->queue == NULL)
+		return true;
+	if (decision->is_to_be_let_in)
+		lock_leaf(decision);
+	if (decision->is_to_be_let_in && !find_locked_leaf(decision))
+		return false;
+	decision->leaf = yq_leaf_read(decision->hierarchy, decision->queue);
+	return yq_leaf_may_take(decision->leaf, decision->submission->application_id,
+							decision->submission->subject.username, &decision->admission->verdict);
+}
+
+/* -- credit ------------------------------------------------------------------ */
+
+/* The project must exist, and have credit unless it may overdraw. */
+static bool
+check_credit(Decision *decision)
+{
+	const YqSubmission *submission = decision->submission;
+	YqProjectCredit credit;
+
+	if (submission->project == NULL)
+		return true;
+	credit = yq_project_credit(submission->project, submission->application_id, decision->queue == NULL ? NULL : decision->queue->path,
+							   YQ_CREDIT_FOR_SUBMISSION);
+	if (!credit.is_known)
+		return refuse_submission(decision, "project", submission->project,
+								 psprintf("Project %s does not exist, cannot accept submission of application: %s",
+										  submission->project, submission->application_id));
+	if (credit.suffices)
+		return true;
+	return refuse_submission(decision, "project_quota", credit.limited_by,
+							 psprintf("Project %s has no credit left (%s), cannot accept submission of application: %s",
+									  credit.limited_by, credit.remaining, submission->application_id));
+}
+
+/* -- may it start? ------------------------------------------------------------ */
+
+static void
+hold_for_parallel(Decision *decision, const YqParallelDecision *parallel)
+{
+	YqVerdict  *verdict = &decision->admission->verdict;
+	const char *username = decision->submission->subject.username;
+
+	verdict->decided_by = "max_parallel_apps";
+	verdict->decided_at = parallel->queue == NULL ? username : parallel->queue->path;
+	verdict->has_numbers = true;
+	verdict->used = parallel->running;
+	verdict->maximum = parallel->limit;
+	verdict->reason = parallel->queue == NULL ?
+		psprintf("Maximum runnable apps exceeded for user %s: " INT64_FORMAT " of %d run",
+				 username, parallel->running, parallel->limit) :
+		psprintf("Maximum runnable apps exceeded for queue %s: " INT64_FORMAT " of %d run",
+				 parallel->queue->path, parallel->running, parallel->limit);
+}
+
+static void
+hold_for_activation(Decision *decision, const YqActivation *held)
+{
+	YqVerdict  *verdict = &decision->admission->verdict;
+
+	verdict->decided_by = yq_activation_limit_name(held->outcome);
+	verdict->decided_at = held->outcome == YQ_ACTIVATION_USER_AM_LIMIT ?
+		decision->submission->subject.username : decision->queue->path;
+	verdict->used_amounts = held->used;
+	verdict->maximum_amounts = held->limit;
+	verdict->reason = yq_activation_reason(decision->leaf, held);
+}
+
+/*
+ * The application master, unless it is unmanaged, is requested after the
+ * decision about activation.  A user without an active application does not
+ * become active by it, nor when it starts later
+ * (UsersManager.activateApplication()).
+ */
+static void
+note_outstanding_am_request(Decision *decision)
+{
+	YqApplication *application = &decision->admission->application;
+	const YqLeafUser *user = yq_leaf_user(decision->leaf, application->username);
+
+	application->has_outstanding_requests = !decision->submission->is_unmanaged && yq_leaf_user_may_be_active(user);
+}
+
+/* Hold it, let it wait or let it start: no step refuses here. */
+static void
+start(Decision *decision)
+{
+	YqAdmission *admission = decision->admission;
+	YqApplication *application = &admission->application;
+	YqActivation *held;
+	List	   *activated;
+	YqParallelDecision parallel;
+	ListCell   *cell;
+
+	application->state = YQ_APPLICATION_ACCEPTED;
+	/* a queue that would have to be created, and is not */
+	if (decision->queue == NULL)
+		return;
+	parallel = yq_parallel_decide(decision->hierarchy, decision->queue, application->username);
+	if (!parallel.may_run)
+	{
+		application->state = YQ_APPLICATION_NON_RUNNABLE;
+		note_outstanding_am_request(decision);
+		hold_for_parallel(decision, &parallel);
+		return;
+	}
+	activated = yq_leaf_activate(decision->leaf, application, &held);
+	foreach(cell, activated)
+	{
+		YqActivation *activation = lfirst(cell);
+
+		if (activation->application == application)
+			application->state = YQ_APPLICATION_ACTIVE;
+		else
+			admission->also_activated = lappend(admission->also_activated, activation->application);
+	}
+	note_outstanding_am_request(decision);
+	if (held != NULL)
+		hold_for_activation(decision, held);
+}
+
+/* -- the decision -------------------------------------------------------------- */
+
+static bool (*const steps[]) (Decision *decision) = {
+	place,
+	decide_lifetime,
+	decide_am_request,
+	decide_priority,
+	check_access,
+	resolve_reservation,
+	check_system,
+	have_queue,
+	decide_for_new_queue,
+	map_workflow,
+	check_leaf,
+	check_credit,
+};
+
+YqAdmission
+yq_submission_decide(const YqSubmission *submission, bool is_to_be_let_in)
+{
+	YqAdmission admission = {.lifetime = -1};
+	Decision	decision = {.submission = submission, .is_to_be_let_in = is_to_be_let_in,
+		.admission = &admission};
+	bool		goes_on = true;
+
+	admission.application.application_id = submission->application_id;
+	admission.application.username = submission->subject.username;
+	admission.application.label_name = "";
+	admission.application.state = YQ_APPLICATION_REJECTED;
+	admission.application.has_outstanding_requests = false;
+	admission.application.submitted_at = yq_clock_now();
+	for (int i = 0; i < (int) lengthof(steps) && goes_on; i++)
+		goes_on = steps[i] (&decision);
+	if (goes_on)
+		start(&decision);
+	admission.hierarchy = decision.hierarchy;
+	return admission;
+}
+
+/* -- recording ----------------------------------------------------------------- */
+
+static void
+put_texts(YqRowBuilder *row, const char **texts, int count, bool isnull)
+{
+	yq_row_put(row, yq_array_of_names(texts, count), isnull);
+}
+
+static void
+put_submission(YqRowBuilder *row, const YqSubmission *submission)
+{
+	yq_row_put_text(row, submission->application_id);
+	yq_row_put_text(row, submission->subject.username);
+	put_texts(row, submission->subject.groups, submission->subject.group_count, !submission->subject.groups_known);
+	yq_row_put_text(row, submission->subject.real_username);
+	yq_row_put_text(row, submission->application_name);
+	put_texts(row, submission->tags, submission->tag_count, submission->tag_count == 0);
+	yq_row_put_text(row, submission->queue);
+	yq_row_put_text(row, submission->node_label_expression);
+	yq_row_put_text(row, submission->project);
+	yq_row_put(row, BoolGetDatum(submission->is_unmanaged), false);
+	yq_row_put_text(row, submission->view_acl);
+	yq_row_put_text(row, submission->modify_acl);
+	yq_row_put_text(row, submission->reservation_id);
+}
+
+/* The requested resource of a refused application, else the charged one. */
+static Datum
+am_resource(const YqSubmission *submission, const YqAdmission *admission)
+{
+	if (admission->application.state != YQ_APPLICATION_REJECTED)
+		return yq_hierarchy_resource(admission->hierarchy, admission->application.am_amounts);
+	return PointerGetDatum(submission->am_resource == NULL ? yq_resource_make(NULL, 0) : submission->am_resource);
+}
+
+static void
+put_admission(YqRowBuilder *row, const YqSubmission *submission, const YqAdmission *admission)
+{
+	const YqApplication *application = &admission->application;
+	bool		is_refused = application->state == YQ_APPLICATION_REJECTED;
+	bool		is_active = application->state == YQ_APPLICATION_ACTIVE;
+	TimestampTz submitted_at = application->submitted_at;
+
+	yq_row_put_text(row, application->queue);
+	yq_row_put_text(row, application->label_name == NULL ? "" : application->label_name);
+	yq_row_put(row, am_resource(submission, admission), false);
+	yq_row_put(row, Int32GetDatum(application->priority), false);
+	yq_row_put(row, Int64GetDatum(admission->lifetime), admission->lifetime <= 0);
+	yq_row_put(row, ObjectIdGetDatum(yq_application_state_oid(application->state)), false);
+	yq_row_put(row, BoolGetDatum(application->has_outstanding_requests), false);
+	yq_row_put(row, TimestampTzGetDatum(submitted_at), false);
+	yq_row_put(row, TimestampTzGetDatum(submitted_at), !is_active);
+	yq_row_put(row, TimestampTzGetDatum(submitted_at), !is_refused);
+	yq_row_put(row, TimestampTzGetDatum(yq_application_expiry(submitted_at, Max(admission->lifetime, 0))),
+		is_refused || admission->lifetime <= 0);
+	yq_row_put_text(row, admission->verdict.reason);
+}
+
+static YqSavedPlan insert_application = {
+	.command = "INSERT INTO yquota.application "
+	"(application_id, username, groups, real_username, application_name, tags, submitted_queue, node_label_expression, project, unmanaged, "
+	"view_acl, modify_acl, reservation_id, queue, label, am_resource, priority, lifetime, state, has_outstanding_requests, submitted_at, "
+	"activated_at, finished_at, expires_at, diagnostics) "
+	"VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25) "
+	"ON CONFLICT (application_id) DO NOTHING",
+	.types = {"text", "text", "_text", "text", "text", "_text", "text", "text", "text", "bool",
+		"text", "text", "text", "text", "text", "yquota.resource", "int4", "int8", "yquota.application_state", "bool",
+	"timestamptz", "timestamptz", "timestamptz", "timestamptz", "text"}
+};
+
+/* A new submission deletes the refused application of the same id. */
+static void
+forget_refused(const char *application_id)
+{
+	static YqSavedPlan forget = {
+		.command = "DELETE FROM yquota.application AS a WHERE a.application_id = $1 AND a.state = 'REJECTED'",
+		.types = {"text"}
+	};
+	Datum		values[] = {CStringGetTextDatum(application_id)};
+
+	(void) yq_saved_plan_execute(&forget, values, NULL);
+}
+
+static uint64
+insert(const YqSubmission *submission, const YqAdmission *admission)
+{
+	YqRowBuilder row = {.count = 0};
+	char		nulls[YQ_ROW_BUILDER_MOST_COLUMNS];
+
+	put_submission(&row, submission);
+	put_admission(&row, submission, admission);
+	for (int i = 0; i < row.count; i++)
+		nulls[i] = row.nulls[i] ? 'n' : ' ';
+	return yq_saved_plan_execute(&insert_application, row.values, nulls);
+}
+
+void
+yq_submission_record(const YqSubmission *submission, YqAdmission *admission)
+{
+	ListCell   *cell;
+
+	if (insert(submission, admission) == 0)
+	{
+		forget_refused(submission->application_id);
+		if (insert(submission, admission) == 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_DUPLICATE_OBJECT),
+					 errmsg("application \"%s\" has been submitted already", submission->application_id),
+					 errhint("Only an id that was refused may be submitted again.")));
+	}
+	foreach(cell, admission->also_activated)
+		yq_application_set_state(lfirst(cell), YQ_APPLICATION_ACTIVE, NULL);
+	if (admission->application.state != YQ_APPLICATION_REJECTED)
+		yq_auto_created_queue_used(admission->hierarchy,
+								   yq_hierarchy_find(admission->hierarchy, admission->application.queue));
+}
