@@ -29,7 +29,7 @@ CREATE FUNCTION yquota_internal.chart_step(at_least numeric) RETURNS numeric
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		SELECT trim_scale(min(digit.value * scale.power))
-		FROM (SELECT power(10::numeric, floor(log(at_least))) AS power) AS scale
+		FROM (SELECT ('1e' || floor(log(at_least)))::numeric AS power) AS scale
 		CROSS JOIN unnest('{1,2,2.5,5,10}'::numeric[]) AS digit (value)
 		WHERE digit.value * scale.power >= at_least;
 	END;
@@ -59,8 +59,8 @@ COMMENT ON FUNCTION yquota_internal.chart_x(timestamptz, yquota_internal.chart_f
 
 CREATE FUNCTION yquota_internal.chart_y(amount numeric, frame yquota_internal.chart_frame) RETURNS numeric
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
-	RETURN round(210 - 200 * (amount - (frame).bottom) / ((frame).top - (frame).bottom), 1);
-COMMENT ON FUNCTION yquota_internal.chart_y(numeric, yquota_internal.chart_frame) IS 'How far down an amount is in a chart';
+	RETURN round(210 - 200 * (amount - (frame).bottom) / nullif((frame).top - (frame).bottom, 0), 1);
+COMMENT ON FUNCTION yquota_internal.chart_y(numeric, yquota_internal.chart_frame) IS 'How far down an amount is in a chart; NULL in one without height';
 
 CREATE FUNCTION yquota_internal.chart_amount_text(amount numeric, highest numeric) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -171,21 +171,22 @@ CREATE FUNCTION yquota_internal.chart_areas(areas yquota_internal.chart_area[], 
 	BEGIN ATOMIC
 		WITH stacked AS MATERIALIZED (
 			SELECT a.place, c.number, a.name, edges[c.number] AS x1, edges[c.number + 1] AS x2,
-				   round(2100 - 2000 * sum(c.amount) OVER stack / top) / 10 AS y1,
-				   round(2100 - 2000 * (sum(c.amount) OVER stack - c.amount) / top) / 10 AS y2
+				   round(2100 - 2000 * sum(c.amount) OVER stack / nullif(top, 0)) / 10 AS y1,
+				   round(2100 - 2000 * (sum(c.amount) OVER stack - c.amount) / nullif(top, 0)) / 10 AS y2
 			FROM unnest(areas) AS a CROSS JOIN LATERAL unnest(a.amounts) WITH ORDINALITY AS c (amount, number)
+			WHERE edges[c.number + 1] > edges[c.number]
 			WINDOW stack AS (PARTITION BY c.number ORDER BY a.place)
 		), edge AS (
 			SELECT s.*,
-				   s.y1 IS DISTINCT FROM lag(s.y1) OVER outline AS rises, s.y2 IS DISTINCT FROM lead(s.y2) OVER outline AS falls,
+				   s.y1 <> lag(s.y1) OVER outline AS rises, s.y2 IS DISTINCT FROM lead(s.y2) OVER outline AS falls,
 				   max(s.x2) OVER ahead AS reaches, min(s.y2) OVER ahead - max(s.y1) OVER ahead AS height,
 				   round(5 * (min(s.y2) OVER ahead + max(s.y1) OVER ahead) + 40) / 10 AS middle
 			FROM stacked AS s
 			WINDOW outline AS (PARTITION BY s.place ORDER BY s.number), ahead AS (PARTITION BY s.place ORDER BY s.x1 RANGE BETWEEN CURRENT ROW AND 13::double precision FOLLOWING)
 		), area AS (
 			SELECT e.place, min(e.name) AS name,
-				   concat('M', min(e.x1), ' ', min(e.y1) FILTER (WHERE e.number = 1),
-						  string_agg(format('H%sV%s', e.x1, e.y1), '' ORDER BY e.number) FILTER (WHERE e.rises AND e.number > 1), 'H', max(e.x2),
+				   concat('M', min(e.x1), ' ', (array_agg(e.y1 ORDER BY e.number))[1],
+						  string_agg(format('H%sV%s', e.x1, e.y1), '' ORDER BY e.number) FILTER (WHERE e.rises), 'H', max(e.x2),
 						  string_agg(format('H%sV%s', e.x2, e.y2), '' ORDER BY e.number DESC) FILTER (WHERE e.falls), 'H', min(e.x1), 'Z') AS outline
 			FROM edge AS e GROUP BY e.place HAVING max(e.y2 - e.y1) > 0
 		), label AS (
