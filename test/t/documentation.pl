@@ -13,6 +13,7 @@ use Test::More;
 # is run as it stands; what it prints is the block of text that follows it, if
 # one does.  Blocks of other kinds are not run.
 my @pages = qw(README.md docs/user-guide.md docs/memory-seconds.md docs/internals.md);
+my @all_pages = ('README.md', glob('docs/*.md'));
 
 my $node = PostgreSQL::Test::Cluster->new('documentation');
 $node->init;
@@ -189,7 +190,7 @@ is(join(' ', grep { $reference !~ /^\| `\Q$_\E` \|[^|\n]*\| `\Q$default{$_}\E` \
 my %known = map { $_ => 1 } @relations, @functions, @deprecated, @types, (map { s/^yquota\.//r } @settings),
   'control', 'so', 'sql', 'out', 'h', 'c';
 my %unknown;
-foreach my $page (@pages, 'docs/reference.md', 'docs/operations.md', 'docs/upgrading.md', 'docs/feeding.md', 'docs/privileges.md', 'docs/hadoop-properties.md')
+foreach my $page (@all_pages)
 {
 	my $text = slurp_file($page);
 	while ($text =~ /\byquota\.([a-z_]+)/g)
@@ -281,7 +282,7 @@ is($node->safe_psql('killed', "SELECT capacity FROM yquota.queue WHERE path = 'r
 
 # Links between the pages lead somewhere.
 my %broken;
-foreach my $page (@pages, 'docs/reference.md', 'docs/operations.md', 'docs/upgrading.md', 'docs/feeding.md', 'docs/privileges.md', 'docs/hadoop-properties.md')
+foreach my $page (@all_pages)
 {
 	my ($folder) = $page =~ m{^(.*/)?};
 	my $text = slurp_file($page);
@@ -297,6 +298,37 @@ foreach my $page (@pages, 'docs/reference.md', 'docs/operations.md', 'docs/upgra
 	}
 }
 is(join(', ', sort keys %broken), '', 'no link is broken');
+
+# The glossary has words that the other pages use, in the order of the alphabet, each
+# with a link and a sentence that is short.
+my $others = join("\n", map { $_ eq 'docs/glossary.md' ? () : slurp_file($_) } @all_pages);
+my @wrong;
+my $entries = 0;
+foreach my $section (split /^## /m, slurp_file('docs/glossary.md'))
+{
+	my @words;
+
+	while ($section =~ /^\| \[([^\]]+)\]\([^)]+\) \| (.*) \|$/mg)
+	{
+		my ($word, $meaning) = ($1, $2);
+
+		push @words, lc $word;
+		push @wrong, "\"$word\" is in no page" unless $others =~ /\b\Q$word\E/i;
+		push @wrong, "the meaning of \"$word\" is no short sentence" unless $meaning =~ /\.$/ && split(' ', $meaning) <= 25;
+	}
+	push @wrong, "order of @words" unless "@words" eq join ' ', sort @words;
+	my @rows = $section =~ /^\| (?!word \|)/mg;
+	push @wrong, 'a row without a link in: ' . $section if @rows != @words;
+	$entries += @words;
+}
+cmp_ok($entries, '>', 40, 'the glossary has entries');
+is(join('; ', @wrong), '', 'its words are used by other pages, and its sentences are short');
+
+# The changelog has a section for each version.
+my ($version) = slurp_file('yquota.control') =~ /^default_version = '(.*)'$/m;
+my @releases = map { /--([\d.]+)\.sql$/ } grep { !/--.*--/ } glob('sql/releases/yquota--*.sql');
+is_deeply([ reverse slurp_file('docs/changelog.md') =~ /^## ([\d.]+) - (?:unreleased|\d{4}-\d\d-\d\d)$/mg ], [ sort(@releases), $version ],
+	'the changelog has all versions');
 
 $node->stop;
 done_testing();
