@@ -16,7 +16,7 @@
 
 PG_CONFIG ?= pg_config
 
-OWN_GOALS := bench check check-shape demo demo-stop help oracle oracle-bench oracle-compare oracle-replay soak
+OWN_GOALS := bench check check-shape demo demo-stop help oracle oracle-bench oracle-compare oracle-replay packages soak
 
 ifneq ($(filter $(OWN_GOALS),$(MAKECMDGOALS)),)
 
@@ -30,6 +30,9 @@ check:
 
 check-shape:
 	@PG_CONFIG='$(PG_CONFIG)' test/scripts/check_shape.sh
+
+packages:
+	@PG_CONFIG='$(PG_CONFIG)' test/scripts/install_packages.sh list
 
 soak:
 	@PG_CONFIG='$(PG_CONFIG)' test/scripts/soak.sh
@@ -62,6 +65,7 @@ help:
 	@echo 'make check            install what is missing, build, run every test in a private server'
 	@echo 'make soak             the tests that go on for hours if told to (SOAK_MINUTES=20 by default, SOAK_ONLY=name,name, SOAK_SHORT=1)'
 	@echo 'make check-shape      only the checks that read the sources'
+	@echo 'make packages         tell what the others would install, and install nothing'
 	@echo 'make demo             install what is missing, build, show yquota at work'
 	@echo 'make demo-stop        stop the server of the demonstration'
 	@echo 'make bench            install what is missing, build, measure (BENCH_SCALE=small for a quick look)'

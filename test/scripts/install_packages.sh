@@ -1,7 +1,7 @@
 #!/bin/bash
-# install_packages.sh build|check|short_soak|soak
+# install_packages.sh build|check|short_soak|soak|list
 #
-# Install with apt what is needed and not found:
+# Tell what is needed and not found, and install it with apt:
 #   build  to build yquota and to run it in a private server ("make demo", "make
 #          bench"): the server without its automatic main cluster, its headers, a
 #          compiler
@@ -9,6 +9,7 @@
 #   short_soak  the compiler's sanitizers and fuzzer, sqlsmith, Prometheus' rule
 #          checker and exporter, PgBouncer, and drivers for Java and Python, besides
 #   soak   valgrind and a browser, besides
+#   list   nothing: print what the others would install
 # No service is started.  Finds things by looking for them, not in the package
 # database, so a server built by hand is fine, and when nothing is missing apt is
 # not called at all.
@@ -17,8 +18,8 @@
 
 purpose=${1:-}
 case $purpose in
-	build | check | short_soak | soak) ;;
-	*) die "usage: install_packages.sh build|check|short_soak|soak" ;;
+	build | check | short_soak | soak | list) ;;
+	*) die "usage: install_packages.sh build|check|short_soak|soak|list" ;;
 esac
 cd /
 
@@ -170,6 +171,19 @@ disable_services()
 }
 
 major=$(major_version)
+if [ "$purpose" = list ]; then
+	# apt knows the server's version once it has its lists
+	: "${major:=VERSION}"
+	for purpose in build check soak; do
+		look
+		case $purpose in
+			build) goals='make demo, make bench' ;;
+			*) goals="make $purpose" ;;
+		esac
+		echo "$goals: ${missing[*]:-nothing}"
+	done
+	exit 0
+fi
 if [ -z "$major" ] && command -v apt-get >/dev/null; then
 	say "fetching the package lists"
 	missing=(postgresql)
@@ -184,8 +198,9 @@ install_missing()
 {
 	local package
 
-	say "missing: ${missing[*]}"
-	command -v apt-get >/dev/null || die "no apt-get on this machine: install them by hand"
+	command -v apt-get >/dev/null || die "no apt-get on this machine: install by hand ${missing[*]}"
+	say "installing into this system with apt-get, with what they depend on: ${missing[*]}"
+	say "no service is started, and yquota itself goes nowhere but below build/"
 
 	apt-cache show "${missing[@]}" >/dev/null 2>&1 || {
 		say "fetching the package lists"
