@@ -720,16 +720,16 @@ BEGIN
 				ELSE 'set' END,
 		   CASE WHEN p.reason IS NOT NULL THEN p.reason
 				WHEN p.ordinal IS NULL THEN NULL
-				WHEN (p.resolution).table_name IS NULL THEN CASE
-					WHEN p.new IS NULL THEN yquota_internal.reason_for_no_property(p.property)
-					WHEN p.property LIKE 'yarn.scheduler.capacity.root.%' THEN 'no queue has this property; it is kept'
-					ELSE 'there is no such property; it is kept' END
+				WHEN (p.resolution).table_name IS NULL THEN coalesce(e.reason, yquota_internal.reason_for_no_property(p.property))
 				WHEN (p.resolution).typed IS NULL THEN 'it is neither true nor false, which is as good as not set'
 				WHEN p.new IS NULL THEN 'it is empty'
 				WHEN p.value LIKE '%${%' THEN 'it has a variable that was not replaced' END,
 		   CASE WHEN (p.resolution).table_name IS NOT NULL THEN (p.resolution).table_name WHEN p.new IS NOT NULL THEN 'unmapped_property' END,
 		   (p.resolution).column_name
 	FROM unnest(plan) AS p
+	LEFT JOIN yquota_internal.explain_unmapped_properties(ARRAY(
+		SELECT u.property FROM unnest(plan) AS u
+		WHERE u.ordinal IS NOT NULL AND u.new IS NOT NULL AND (u.resolution).table_name IS NULL)) AS e ON e.property = p.property
 	WHERE p.ordinal IS NOT NULL OR (p.resolution).property IS NULL
 	ORDER BY p.ordinal NULLS LAST, p.property COLLATE "C";
 END

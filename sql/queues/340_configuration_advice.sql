@@ -3,13 +3,38 @@
 -- at commit, and a function that returns all of it.
 --
 
-CREATE FUNCTION yquota.configuration_advice()
+CREATE FUNCTION yquota_internal.advice_about_unmapped_properties()
+	RETURNS TABLE (queue text, property text, value text, advice text)
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT e.owner, substr(e.property, length('yarn.scheduler.capacity.') + coalesce(length(e.owner) + 1, 0) + 1), u.value, e.reason
+		FROM yquota_internal.explain_unmapped_properties(ARRAY(SELECT k.property FROM yquota.unmapped_property AS k)) AS e
+		JOIN yquota.unmapped_property AS u ON u.property = e.property
+		ORDER BY e.property COLLATE "C";
+	END;
+COMMENT ON FUNCTION yquota_internal.advice_about_unmapped_properties() IS
+	'The properties that no column stands for, as configuration_advice() has them';
+REVOKE ALL ON FUNCTION yquota_internal.advice_about_unmapped_properties() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.configuration_advice_as_owner()
 	RETURNS TABLE (queue text, property text, value text, advice text)
 	-- reads the newest settings, which the snapshot of a parallel plan may not show
 	LANGUAGE c STABLE PARALLEL UNSAFE ROWS 100
 	AS 'MODULE_PATHNAME', 'yq_sql_configuration_advice';
+COMMENT ON FUNCTION yquota_internal.configuration_advice_as_owner() IS
+	'configuration_advice(), which reads what only the owner may';
+REVOKE ALL ON FUNCTION yquota_internal.configuration_advice_as_owner() FROM PUBLIC;
+
+CREATE FUNCTION yquota.configuration_advice()
+	RETURNS TABLE (queue text, property text, value text, advice text)
+	LANGUAGE sql STABLE PARALLEL UNSAFE ROWS 100 SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT * FROM yquota_internal.configuration_advice_as_owner();
+	END;
 COMMENT ON FUNCTION yquota.configuration_advice() IS
-	'Advice about the configuration of queues that Hadoop accepts: queue (NULL for settings of the whole scheduler), Hadoop''s property, its value and the reason';
+	'Advice about the configuration of queues that Hadoop accepts, and properties that it does not know: queue (NULL for settings of the whole scheduler), Hadoop''s property, its value and the reason';
 REVOKE ALL ON FUNCTION yquota.configuration_advice() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.note_advice() RETURNS trigger

@@ -280,13 +280,13 @@ CREATE FUNCTION yquota_internal.describe_changes(changes yquota_internal.hadoop_
 					WHEN (c.resolution).table_name IS NULL THEN 'unknown'
 					ELSE 'set' END,
 			   CASE WHEN c.value IS NULL THEN NULL
-					WHEN (c.resolution).table_name IS NULL AND n.new IS NULL THEN yquota_internal.reason_for_no_property(c.property)
-					WHEN (c.resolution).table_name IS NULL AND c.property LIKE 'yarn.scheduler.capacity.root.%' THEN 'no queue has this property; it is kept'
-					WHEN (c.resolution).table_name IS NULL THEN 'there is no such property; it is kept'
+					WHEN (c.resolution).table_name IS NULL THEN coalesce(e.reason, yquota_internal.reason_for_no_property(c.property))
 					WHEN (c.resolution).typed IS NULL THEN 'it is neither true nor false, which is as good as not set'
 					WHEN n.new IS NULL THEN 'it is empty' END
 		FROM unnest(changes) AS c
 		CROSS JOIN LATERAL (SELECT CASE WHEN c.value IS NOT NULL THEN yquota_internal.hadoop_resolution_text(c.resolution) END AS new) AS n
+		LEFT JOIN yquota_internal.explain_unmapped_properties(ARRAY(
+			SELECT u.property FROM unnest(changes) AS u WHERE u.value IS NOT NULL AND (u.resolution).table_name IS NULL)) AS e ON e.property = c.property
 		ORDER BY c.property COLLATE "C";
 	END;
 COMMENT ON FUNCTION yquota_internal.describe_changes(yquota_internal.hadoop_change[]) IS
@@ -421,6 +421,8 @@ BEGIN
 	FROM (SELECT array_agg(e.key) AS names, array_agg(e.value) AS texts FROM jsonb_each_text(edit.edits) AS e) AS w
 	CROSS JOIN LATERAL yquota_internal.resolve_hadoop_configuration(w.names, w.texts,
 		ARRAY(SELECT q.path::text FROM yquota.queue AS q WHERE NOT q.auto_created)) AS r;
+	-- kept until there was such a queue
+	DELETE FROM yquota.unmapped_property AS u USING unnest(resolutions) AS r WHERE r.table_name IS NOT NULL AND u.property = r.property;
 	RETURN yquota_internal.apply_to_rows(resolutions);
 END
 $$;

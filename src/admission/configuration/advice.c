@@ -20,6 +20,7 @@
 #include "admission/configuration/opportunistic_setting.h"
 #include "admission/configuration/preemption_setting.h"
 #include "admission/configuration/reservation_setting.h"
+#include "admission/configuration/scheduler_setting.h"
 #include "commands/trigger.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -406,7 +407,7 @@ yq_configuration_advice(const YqHierarchy *hierarchy)
 		advise_access(&advising, hierarchy->queues[i]);
 	}
 	advise_cluster(&advising);
-	return advising.findings;
+	return yq_scheduler_advise_unmapped(advising.findings);
 }
 
 /* -- warnings -------------------------------------------------------------- */

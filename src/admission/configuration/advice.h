@@ -15,7 +15,10 @@
 
 #include "queues/validate.h"
 
-/* All findings: of queues in the order of the tree, then of settings of the cluster. */
+/*
+ * All findings: of queues in the order of the tree, of settings of the cluster, and of
+ * properties that no column stands for.
+ */
 extern List *yq_configuration_advice(const YqHierarchy *hierarchy);
 
 /* Warn of findings in the changes of this transaction, which are valid. */

@@ -8,6 +8,7 @@
 #include "base/compat.h"
 
 #include "admission/configuration/reservation_setting.h"
+#include "admission/configuration/setting_query.h"
 #include "executor/spi.h"
 #include "queues/validate.h"
 #include "store/saved_plan.h"
@@ -31,9 +32,6 @@
 	"CASE WHEN s.reservation_system_planfollower_time_step > 0 THEN s.reservation_system_planfollower_time_step ELSE 1000 END"
 #define LARGEST_PERIOD_IN_FORCE \
 	"CASE WHEN s.reservation_system_max_periodicity > 0 THEN s.reservation_system_max_periodicity ELSE 86400000 END"
-
-/* Of a class: the name without its package. */
-#define LAST_NAME(column) "substring(" column " FROM '[^.]*$')"
 
 /* -- reading --------------------------------------------------------------------- */
 
@@ -122,8 +120,8 @@ yq_reservation_settings(const char *queue)
 		"coalesce(s.reservation_most_windows, 1000000), coalesce(s.reservation_most_copies, 86400), coalesce(s.reservation_most_requests, 1000), "
 		"CASE WHEN q.reservation_window > 0 THEN q.reservation_window ELSE 86400000 END, "
 		"coalesce(q.instantaneous_max_capacity, 100::real), coalesce(q.average_capacity, 100::real), "
-		LAST_NAME("q.reservation_agent") " IS DISTINCT FROM '" GREEDY_AGENT "', "
-		LAST_NAME("q.reservation_policy") " IS DISTINCT FROM '" NO_OVER_COMMIT_POLICY "', "
+		YQ_LAST_NAME("q.reservation_agent") " IS DISTINCT FROM '" GREEDY_AGENT "', "
+		YQ_LAST_NAME("q.reservation_policy") " IS DISTINCT FROM '" NO_OVER_COMMIT_POLICY "', "
 		"coalesce(q.reservation_enforcement_window, 3600000), coalesce(q.reservation_move_on_expiry, true) "
 		"FROM (SELECT) AS one LEFT JOIN yquota.scheduler_setting AS s ON true "
 		"LEFT JOIN yquota.queue AS q ON q.path = $1",
@@ -142,47 +140,6 @@ yq_reservation_settings(const char *queue)
 
 /* -- violations and advice ----------------------------------------------------------- */
 
-/* Columns of the statements that find them, in their order, from 1 on. */
-typedef enum FindingColumn
-{
-	FINDING_QUEUE = 1,
-	FINDING_PROPERTY,
-	FINDING_VALUE,
-	FINDING_MESSAGE,
-	FINDING_COLUMN				/* of scheduler_setting */
-} FindingColumn;
-
-static char *
-finding_text(uint64 row, int column, MemoryContext context)
-{
-	char	   *value = SPI_getvalue(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column);
-
-	return value == NULL ? NULL : MemoryContextStrdup(context, value);
-}
-
-/* Add what a statement finds; is_wanted: of columns of scheduler_setting, NULL for all. */
-static List *
-add_findings(List *findings, YqSavedPlan *statement, Datum *values, YqSettingTest is_wanted)
-{
-	MemoryContext caller = CurrentMemoryContext;
-	uint64		count;
-
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
-	count = yq_saved_plan_run(statement, values, NULL);
-	for (uint64 i = 0; i < count; i++)
-	{
-		MemoryContext old_context = MemoryContextSwitchTo(caller);
-
-		if (is_wanted == NULL || is_wanted(finding_text(i, FINDING_COLUMN, caller)))
-			findings = yq_violation_add(findings, finding_text(i, FINDING_QUEUE, caller), finding_text(i, FINDING_PROPERTY, caller),
-										finding_text(i, FINDING_VALUE, caller), finding_text(i, FINDING_MESSAGE, caller));
-		MemoryContextSwitchTo(old_context);
-	}
-	SPI_finish();
-	return findings;
-}
-
 static List *
 add_unknown_classes(List *violations)
 {
@@ -196,10 +153,10 @@ add_unknown_classes(List *violations)
 		"UNION ALL SELECT NULL, p.place, p.property, p.class, p.known FROM yquota.scheduler_setting AS s CROSS JOIN LATERAL (VALUES "
 		"(1, '" PREFIX "class', s.reservation_system_class, '" RESERVATION_SYSTEM "'), "
 		"(2, '" PREFIX "plan.follower', s.reservation_system_plan_follower, '" PLAN_FOLLOWER "')) AS p (place, property, class, known)) AS c "
-		"WHERE " LAST_NAME("c.class") " <> ALL (string_to_array(c.known, ' or ')) ORDER BY c.queue, c.place"
+		"WHERE " YQ_LAST_NAME("c.class") " <> ALL (string_to_array(c.known, ' or ')) ORDER BY c.queue, c.place"
 	};
 
-	return add_findings(violations, &find_unknown, NULL, NULL);
+	return yq_setting_findings(violations, &find_unknown, NULL, NULL);
 }
 
 static List *
@@ -214,7 +171,7 @@ add_long_times(List *violations)
 		"WHERE v.milliseconds > " MOST_MILLISECONDS " ORDER BY v.queue, v.place"
 	};
 
-	return add_findings(violations, &find_long, NULL, NULL);
+	return yq_setting_findings(violations, &find_long, NULL, NULL);
 }
 
 /* A plan counts what repeats in whole periods: it would lose sight of a reservation. */
@@ -231,7 +188,7 @@ add_broken_recurrence(List *violations)
 		"WHERE d.ended_at IS NULL AND d.recurrence IS NOT NULL ORDER BY d.reservation_id LIMIT 1"
 	};
 
-	return add_findings(violations, &find_broken, NULL, NULL);
+	return yq_setting_findings(violations, &find_broken, NULL, NULL);
 }
 
 List *
@@ -261,7 +218,7 @@ yq_reservation_advise_plan(List *findings, const char *queue)
 	};
 	Datum		values[] = {CStringGetTextDatum(queue)};
 
-	return add_findings(findings, &find_unwise, values, NULL);
+	return yq_setting_findings(findings, &find_unwise, values, NULL);
 }
 
 List *
@@ -284,5 +241,5 @@ yq_reservation_advise(List *findings, YqSettingTest is_wanted)
 		") AS p (place, setting, property, value, advice) WHERE p.value IS NOT NULL AND p.advice IS NOT NULL ORDER BY p.place"
 	};
 
-	return add_findings(findings, &find_unwise, NULL, is_wanted);
+	return yq_setting_findings(findings, &find_unwise, NULL, is_wanted);
 }
