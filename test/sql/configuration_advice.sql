@@ -140,6 +140,34 @@ UPDATE yquota.scheduler_setting SET reservation_system_max_periodicity = NULL;
 SELECT * FROM yquota.configuration_advice() WHERE queue = 'root.plan' OR property LIKE '%reservation%';
 ROLLBACK;
 
+-- what is not here, or does less than it seems to
+BEGIN;
+INSERT INTO yquota.scheduler_setting (scheduler_class, node_locality_delay) VALUES ('org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler', -1)
+	ON CONFLICT (only_row) DO UPDATE SET scheduler_class = excluded.scheduler_class, node_locality_delay = excluded.node_locality_delay;
+SET CONSTRAINTS ALL IMMEDIATE;
+SET CONSTRAINTS ALL DEFERRED;
+UPDATE yquota.scheduler_setting SET scheduler_class = 'CapacityScheduler', rack_locality_additional_delay = 1;
+SELECT * FROM yquota.configuration_advice() WHERE property ~ 'class|locality';
+UPDATE yquota.scheduler_setting SET scheduler_class = 'x.y.CapacityScheduler', rack_locality_additional_delay = 0;
+SELECT * FROM yquota.configuration_advice() WHERE property ~ 'class|locality';
+UPDATE yquota.scheduler_setting SET node_locality_delay = 0, rack_locality_additional_delay = NULL;
+SELECT * FROM yquota.configuration_advice() WHERE property ~ 'class|locality';
+ROLLBACK;
+-- children beside those that come by themselves, and a policy that is not here
+BEGIN;
+UPDATE yquota.queue SET capacity = '60' WHERE path = 'root.default';
+INSERT INTO yquota.queue (path, capacity, auto_create_child_queue_enabled, leaf_queue_template, auto_create_child_queue_management_policy)
+	VALUES ('root.m', '40', true, '{"capacity": "10"}', 'com.example.Policy');
+SELECT * FROM yquota.configuration_advice() WHERE queue = 'root.m';
+INSERT INTO yquota.queue (path, capacity, auto_created) VALUES ('root.m.u', '10', true);
+SELECT * FROM yquota.configuration_advice() WHERE queue = 'root.m';
+INSERT INTO yquota.queue (path, capacity) VALUES ('root.m.a', '50'), ('root.m.b', '50');
+SET CONSTRAINTS ALL IMMEDIATE;
+SET CONSTRAINTS ALL DEFERRED;
+UPDATE yquota.queue SET auto_create_child_queue_management_policy = 'org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.queuemanagement.GuaranteedOrZeroCapacityOverTimePolicy' WHERE path = 'root.m';
+SELECT * FROM yquota.configuration_advice() WHERE queue = 'root.m';
+ROLLBACK;
+
 CREATE ROLE yquota_test_advised;
 SET ROLE yquota_test_advised;
 SELECT * FROM yquota.configuration_advice();

@@ -227,6 +227,27 @@ advise_preemption(Advising *advising)
 			   psprintf("there is no preemption that the queue could be kept out of: %s has it off", off_because));
 }
 
+/*
+ * Hadoop takes both kinds of children in a first configuration.  Later it refuses to
+ * make such a queue of one that has children.
+ */
+static void
+advise_managed_parent(Advising *advising)
+{
+	const YqQueue *queue = advising->queue;
+
+	for (int i = 0; i < queue->child_count; i++)
+	{
+		if (queue->children[i]->is_auto_created)
+			continue;
+		advise(advising, "auto-create-child-queue.enabled", "true",
+			   psprintf("%s is configured below the queue, which creates its children itself: Hadoop supports only one of the two",
+						queue->children[i]->path));
+		break;
+	}
+	advising->findings = yq_scheduler_advise_managed_parent(advising->findings, queue->path);
+}
+
 static void
 advise_queue(Advising *advising, const YqQueue *queue)
 {
@@ -238,6 +259,8 @@ advise_queue(Advising *advising, const YqQueue *queue)
 	advise_labels(advising);
 	if (queue->kind == YQ_QUEUE_LEAF)
 		advise_user_limits(advising);
+	if (queue->kind == YQ_QUEUE_MANAGED_PARENT)
+		advise_managed_parent(advising);
 	if (queue->kind == YQ_QUEUE_PLAN)
 		advising->findings = yq_reservation_advise_plan(advising->findings, queue->path);
 	advise_applications(advising);
@@ -376,6 +399,7 @@ advise_cluster(Advising *advising)
 	if (!advising->hierarchy->settings.has_node_labels && has_labels(advising->hierarchy))
 		advise(advising, "yarn.node-labels.enabled", "false", "queues have capacities on labels, which are not used");
 	advise_rules(advising);
+	advising->findings = yq_scheduler_advise(advising->findings, advising->is_wanted);
 	advising->findings = yq_preemption_advise(advising->findings, advising->is_wanted);
 	advising->findings = yq_opportunistic_advise(advising->findings);
 	advising->findings = yq_reservation_advise(advising->findings, advising->is_wanted);
