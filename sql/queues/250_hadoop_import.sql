@@ -697,7 +697,7 @@ COMMENT ON FUNCTION yquota_internal.apply_hadoop_configuration(yquota_internal.h
 	'Make the tables hold exactly these properties';
 REVOKE ALL ON FUNCTION yquota_internal.apply_hadoop_configuration(yquota_internal.hadoop_resolution[]) FROM PUBLIC;
 
-CREATE FUNCTION yquota.import_hadoop_configuration(documents text[], mode text DEFAULT 'replace')
+CREATE FUNCTION yquota.import_hadoop_configuration(documents text[], mode text DEFAULT 'replace', even_if_mutable boolean DEFAULT false)
 	RETURNS TABLE (property text, value text, outcome text, reason text, table_name text, column_name text)
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -705,10 +705,20 @@ CREATE FUNCTION yquota.import_hadoop_configuration(documents text[], mode text D
 #variable_conflict use_column
 DECLARE
 	plan yquota_internal.hadoop_plan[];
+	store_class text := (SELECT s.configuration_store_class FROM yquota.scheduler_setting AS s);
 BEGIN
 	-- imports wait for each other and for changes of queues
 	LOCK TABLE yquota.queue IN SHARE ROW EXCLUSIVE MODE;
 	SELECT array_agg(p) INTO plan FROM yquota_internal.plan_hadoop_import(documents, mode) AS p;
+	-- as Hadoop refuses refreshQueues; what a store begins with comes from the file
+	IF even_if_mutable IS NOT TRUE AND store_class <> 'file' AND EXISTS (SELECT FROM yquota.queue)
+		AND EXISTS (SELECT FROM unnest(plan) AS p WHERE p.ordinal IS NOT NULL AND p.property LIKE 'yarn.scheduler.capacity.%')
+	THEN
+		RAISE EXCEPTION 'scheduler configuration is mutable'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('Property yarn.scheduler.configuration.store.class is "%s": what is in force is in the store, and not in capacity-scheduler.xml.', store_class),
+				HINT = 'Change it with mutate_configuration(), or import the file all the same with even_if_mutable => true.';
+	END IF;
 	PERFORM yquota_internal.apply_hadoop_configuration(ARRAY(SELECT p.resolution FROM unnest(plan) AS p WHERE (p.resolution).property IS NOT NULL));
 	RETURN QUERY
 	SELECT p.property, coalesce(p.value, p.old),
@@ -734,42 +744,42 @@ BEGIN
 	ORDER BY p.ordinal NULLS LAST, p.property COLLATE "C";
 END
 $$;
-COMMENT ON FUNCTION yquota.import_hadoop_configuration(text[], text) IS
-	'Configure queues from the contents of capacity-scheduler.xml and yarn-site.xml (XML or JSON), read one after the other as Hadoop reads them.  replace: properties missing in the files are removed; merge: they stay.  Returns the outcome of each property';
-REVOKE ALL ON FUNCTION yquota.import_hadoop_configuration(text[], text) FROM PUBLIC;
+COMMENT ON FUNCTION yquota.import_hadoop_configuration(text[], text, boolean) IS
+	'Configure queues from the contents of capacity-scheduler.xml and yarn-site.xml (XML or JSON), read one after the other as Hadoop reads them.  replace: properties missing in the files are removed; merge: they stay.  With another yarn.scheduler.configuration.store.class than file, properties of the scheduler are refused unless even_if_mutable.  Returns the outcome of each property';
+REVOKE ALL ON FUNCTION yquota.import_hadoop_configuration(text[], text, boolean) FROM PUBLIC;
 
-CREATE FUNCTION yquota.import_hadoop_configuration(document text, mode text DEFAULT 'replace')
+CREATE FUNCTION yquota.import_hadoop_configuration(document text, mode text DEFAULT 'replace', even_if_mutable boolean DEFAULT false)
 	RETURNS TABLE (property text, value text, outcome text, reason text, table_name text, column_name text)
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
-		SELECT * FROM yquota.import_hadoop_configuration(ARRAY[document], mode);
+		SELECT * FROM yquota.import_hadoop_configuration(ARRAY[document], mode, even_if_mutable);
 	END;
-COMMENT ON FUNCTION yquota.import_hadoop_configuration(text, text) IS
+COMMENT ON FUNCTION yquota.import_hadoop_configuration(text, text, boolean) IS
 	'import_hadoop_configuration() of one document';
-REVOKE ALL ON FUNCTION yquota.import_hadoop_configuration(text, text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION yquota.import_hadoop_configuration(text, text, boolean) FROM PUBLIC;
 
-CREATE FUNCTION yquota.import_hadoop_configuration(document xml, mode text DEFAULT 'replace')
+CREATE FUNCTION yquota.import_hadoop_configuration(document xml, mode text DEFAULT 'replace', even_if_mutable boolean DEFAULT false)
 	RETURNS TABLE (property text, value text, outcome text, reason text, table_name text, column_name text)
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
-		SELECT * FROM yquota.import_hadoop_configuration(ARRAY[document::text], mode);
+		SELECT * FROM yquota.import_hadoop_configuration(ARRAY[document::text], mode, even_if_mutable);
 	END;
-COMMENT ON FUNCTION yquota.import_hadoop_configuration(xml, text) IS
+COMMENT ON FUNCTION yquota.import_hadoop_configuration(xml, text, boolean) IS
 	'import_hadoop_configuration() of one document';
-REVOKE ALL ON FUNCTION yquota.import_hadoop_configuration(xml, text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION yquota.import_hadoop_configuration(xml, text, boolean) FROM PUBLIC;
 
-CREATE FUNCTION yquota.import_hadoop_configuration(document jsonb, mode text DEFAULT 'replace')
+CREATE FUNCTION yquota.import_hadoop_configuration(document jsonb, mode text DEFAULT 'replace', even_if_mutable boolean DEFAULT false)
 	RETURNS TABLE (property text, value text, outcome text, reason text, table_name text, column_name text)
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
-		SELECT * FROM yquota.import_hadoop_configuration(ARRAY[document::text], mode);
+		SELECT * FROM yquota.import_hadoop_configuration(ARRAY[document::text], mode, even_if_mutable);
 	END;
-COMMENT ON FUNCTION yquota.import_hadoop_configuration(jsonb, text) IS
+COMMENT ON FUNCTION yquota.import_hadoop_configuration(jsonb, text, boolean) IS
 	'import_hadoop_configuration() of one document';
-REVOKE ALL ON FUNCTION yquota.import_hadoop_configuration(jsonb, text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION yquota.import_hadoop_configuration(jsonb, text, boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota.diff_hadoop_configuration(documents text[], mode text DEFAULT 'replace')
 	RETURNS TABLE (property text, old text, new text)

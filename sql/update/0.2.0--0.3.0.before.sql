@@ -98,6 +98,11 @@ DELETE FROM yquota_internal.spending_mark WHERE at >= yquota_internal.archive_ho
 -- They return more.
 DROP FUNCTION yquota.place_application(text, text[], text, text);
 DROP FUNCTION yquota.submit_application(text, text, text[], text, text, yquota.resource, integer, bigint, text[], text, boolean, text, text, text, text, text);
+-- With the parameter even_if_mutable.
+DROP FUNCTION yquota.import_hadoop_configuration(text, text);
+DROP FUNCTION yquota.import_hadoop_configuration(xml, text);
+DROP FUNCTION yquota.import_hadoop_configuration(jsonb, text);
+DROP FUNCTION yquota.import_hadoop_configuration(text[], text);
 DROP FUNCTION yquota.import_rm_audit(text, text, integer, text, text, text, timestamptz);
 DROP FUNCTION yquota.import_rm_audit_file(text, text, integer, text, text, text, timestamptz);
 DROP FUNCTION yquota_internal.send_rm_audit_events(yquota_internal.rm_audit_event[], text);

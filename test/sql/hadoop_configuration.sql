@@ -220,6 +220,29 @@ SELECT t.error, t.detail FROM pg_temp.try('<configuration>' || repeat(' ', 67108
 SELECT count(*) FROM (SELECT * FROM yquota.hadoop_configuration() EXCEPT TABLE before_bad) AS changed;
 ROLLBACK;
 
+--
+-- With another store than the file, capacity-scheduler.xml is what the store began with
+--
+BEGIN;
+\set with_store '{"yarn.scheduler.capacity.root.queues": "a", "yarn.scheduler.capacity.root.a.capacity": "100", "yarn.scheduler.configuration.store.class": "zk"}'
+SELECT property, outcome FROM yquota.import_hadoop_configuration(:'with_store');
+SAVEPOINT s;
+SELECT count(*) FROM yquota.import_hadoop_configuration(:'with_store');
+ROLLBACK TO s;
+SELECT count(*) FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capacity.maximum-applications": 5}'::jsonb, 'merge');
+ROLLBACK TO s;
+SELECT count(*) FROM yquota.import_hadoop_configuration('<configuration><property><name>yarn.scheduler.capacity.maximum-applications</name><value>5</value></property></configuration>'::xml, 'merge', NULL);
+ROLLBACK TO s;
+-- to compare, to read yarn-site.xml, to change it as Hadoop does, and to insist
+SELECT * FROM yquota.diff_hadoop_configuration('{"yarn.scheduler.capacity.maximum-applications": 5}', 'merge');
+SELECT property, outcome FROM yquota.import_hadoop_configuration('{"yarn.acl.enable": true}', 'merge');
+SELECT property, outcome FROM yquota.mutate_configuration('{"global-updates": {"yarn.scheduler.capacity.maximum-applications": 5}}');
+SELECT property, outcome FROM yquota.import_hadoop_configuration(:'with_store', even_if_mutable => true);
+SELECT property, outcome FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capacity.maximum-applications": 6}'::jsonb, 'merge', true);
+SELECT property, outcome FROM yquota.import_hadoop_configuration('{"yarn.scheduler.configuration.store.class": "file"}', 'merge');
+SELECT property, outcome FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capacity.maximum-applications": 7}', 'merge');
+ROLLBACK;
+
 SELECT * FROM yquota.import_hadoop_configuration('{}', 'update');
 SELECT * FROM yquota.import_hadoop_configuration('{}', NULL);
 SELECT * FROM yquota.import_hadoop_configuration('{}'::text[]);
