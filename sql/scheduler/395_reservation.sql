@@ -149,7 +149,9 @@ CREATE FUNCTION yquota.list_reservations(
 		WHERE d.ended_at IS NULL AND (d.deadline > l.archived_until OR l.repeats AND d.recurrence IS NOT NULL)
 		  AND (l.lists_all OR d.username = list_reservations.username)
 		  AND (d.reservation_id = l.reservation_id
-			   OR l.reservation_id IS NULL AND (d.recurrence IS NULL AND tstzrange(d.arrival, d.deadline) && tstzrange("from", "to", '[]')
+			   -- The planner computes this range, even of times that reservation_listing() refuses or does not read.
+			   OR l.reservation_id IS NULL AND (d.recurrence IS NULL
+					  AND tstzrange(d.arrival, d.deadline) && CASE WHEN "from" > "to" THEN 'empty' ELSE tstzrange("from", "to", '[]') END
 				   OR d.recurrence IS NOT NULL
 					  AND yquota_internal.reservation_occurs(d.arrival, d.deadline, d.recurrence, "from", "to")))
 		ORDER BY d.arrival, d.reservation_id;

@@ -392,6 +392,7 @@ SELECT reservation_id FROM yquota.list_reservations('plan', 'carol', '{}', "from
 SELECT reservation_id FROM yquota.list_reservations('plan', 'carol', '{}', "from" => '2026-03-05 08:00+00', "to" => '2026-03-05 09:00+00');
 SELECT reservation_id FROM yquota.list_reservations('plan', 'carol', '{}', "to" => '2026-03-02 12:00+00');
 SELECT reservation_id FROM yquota.list_reservations('root.plan', 'carol', '{}', "from" => '2026-03-05 12:00+00', "to" => '2026-03-05 11:00+00');
+SELECT reservation_id FROM yquota.list_reservations('root.plan', 'carol', '{}', 'reservation_1_0001', "from" => '2026-03-05 12:00+00', "to" => '2026-03-05 11:00+00');
 SELECT reservation_id FROM yquota.list_reservations('root.other', 'carol', '{}');
 SELECT reservation_id FROM yquota.list_reservations(NULL, 'carol', '{}');
 
