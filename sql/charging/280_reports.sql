@@ -294,7 +294,7 @@ CREATE VIEW yquota.project_balance WITH (security_barrier) AS
 		   credit.limited_by,
 		   credit.parent
 	FROM yquota_internal.project_credit credit
-	WHERE (SELECT yquota_internal.reads_all())
+	WHERE (SELECT yquota_internal.reads_balances())
 	   OR credit.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.project_balance IS
 	'Credit of every project, with accruals and spending of it and its sub-projects, live and exact at the clock; NOLIMIT projects are charged alike';
@@ -331,7 +331,7 @@ CREATE VIEW yquota.exhausted_work WITH (security_barrier) AS
 	FROM yquota_internal.project_credit credit
 	JOIN yquota.container container ON container.project = credit.project
 	WHERE credit.action IN ('drain', 'stop')
-	  AND ((SELECT yquota_internal.reads_all())
+	  AND ((SELECT yquota_internal.reads_balances())
 		   OR credit.project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
 COMMENT ON VIEW yquota.exhausted_work IS
 	'Containers, running or waiting at their nodes, of PREPAID projects without credit whose on_exhausted, or that of an ancestor without credit, is drain or stop; charging goes on until their FINISH arrives';

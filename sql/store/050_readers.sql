@@ -28,7 +28,7 @@ COMMENT ON TABLE yquota.role_grant IS
 	'Kinds of roles, and projects of members: written by allow_role() and disallow_role()';
 COMMENT ON COLUMN yquota.role_grant.role IS 'name of the role; a role that is renamed loses its kinds';
 COMMENT ON COLUMN yquota.role_grant.role_oid IS 'OID of the role, which a role made anew under the same name does not have; after a restore that of the new server, 0 when the role did not exist';
-COMMENT ON COLUMN yquota.role_grant.kind IS 'operator inserts events, viewer reads reports of all projects, member those of one project, admin configures and reads all';
+COMMENT ON COLUMN yquota.role_grant.kind IS 'operator inserts events and asks for decisions, viewer reads reports of all projects, member those of one project, admin configures and reads all';
 COMMENT ON COLUMN yquota.role_grant.project IS 'project that a member may read; NULL for the other kinds';
 
 CREATE FUNCTION yquota_internal.reads_all() RETURNS boolean
@@ -54,6 +54,15 @@ CREATE FUNCTION yquota_internal.acts_as(kind text) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'yq_sql_acts_as';
 COMMENT ON FUNCTION yquota_internal.acts_as(text) IS
 	'Whether the calling role is of that kind (role_grant), is a member of such a role, or has the rights of the owner';
+
+CREATE FUNCTION yquota_internal.reads_balances() RETURNS boolean
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT yquota_internal.reads_all() OR yquota_internal.acts_as('operator');
+	END;
+COMMENT ON FUNCTION yquota_internal.reads_balances() IS
+	'Whether the calling role may see the credit of every project: operators may, for decisions';
 
 CREATE FUNCTION yquota_internal.acting_groups() RETURNS text[]
 	LANGUAGE sql STABLE PARALLEL RESTRICTED

@@ -393,14 +393,14 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.alert', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.alert', 'UPDATE', '{admin}'),
 		-- views
-		('TABLE', 'yquota.current_price', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.current_price', 'SELECT', '{operator,member,viewer,admin}'),
 		('TABLE', 'yquota.price_overview', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.balance_overview', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.price_history', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.charged_through', 'SELECT', '{operator,member,viewer,admin}'),
-		('TABLE', 'yquota.project_balance', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.project_balance', 'SELECT', '{operator,member,viewer,admin}'),
 		('TABLE', 'yquota.project_usage', 'SELECT', '{member,viewer,admin}'),
-		('TABLE', 'yquota.exhausted_work', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.exhausted_work', 'SELECT', '{operator,member,viewer,admin}'),
 		('TABLE', 'yquota.container_cost', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.daily_cost', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.suspect_container', 'SELECT', '{member,viewer,admin}'),
@@ -429,8 +429,8 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.explain_reservation(text)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.preemption_cost(timestamptz,timestamptz)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.report_html(timestamptz,timestamptz,text)', 'EXECUTE', '{member,viewer,admin}'),
-		('FUNCTION', 'yquota.price_quote(yquota.resource,interval,text,yquota.execution_type,text,text,text)', 'EXECUTE', '{member,viewer,admin}'),
-		('FUNCTION', 'yquota.price_quote(yquota.reservation_contract,text,text,text[],text)', 'EXECUTE', '{member,viewer,admin}'),
+		('FUNCTION', 'yquota.price_quote(yquota.resource,interval,text,yquota.execution_type,text,text,text)', 'EXECUTE', '{operator,member,viewer,admin}'),
+		('FUNCTION', 'yquota.price_quote(yquota.reservation_contract,text,text,text[],text)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		('FUNCTION', 'yquota.create_queue(text)', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.manage_queues()', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.remove_unused_queues()', 'EXECUTE', '{operator,admin}'),
@@ -732,7 +732,7 @@ CREATE FUNCTION yquota.allow_role(role regrole, kind text, project text DEFAULT 
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.allow_role(regrole, text, text) IS
-	'Let a role be of a kind: operator inserts events, viewer reads the reports of all projects, member those of one project, admin configures yquota and reads everything.  Only the owner allows administrators.  Repeating it does nothing';
+	'Let a role be of a kind: operator inserts events and asks for decisions, viewer reads the reports of all projects, member those of one project, admin configures yquota and reads everything.  Only the owner allows administrators.  Repeating it does nothing';
 REVOKE ALL ON FUNCTION yquota.allow_role(regrole, text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.disallow_role_as_owner(role regrole, kind text, project text) RETURNS boolean

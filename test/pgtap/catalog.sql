@@ -156,7 +156,7 @@ SELECT is_empty($$SELECT c.oid::regclass FROM own_relation AS c WHERE c.relrowse
 				'and asks once per query');
 SELECT is_empty($$SELECT oid::regclass FROM of_projects WHERE relkind = 'v' AND NOT coalesce(reloptions @> '{security_barrier=true}', false)$$, 'every view that carries a project is a security barrier');
 SELECT is_empty($$SELECT c.oid::regclass FROM of_projects AS c WHERE relkind = 'v' AND c.oid NOT IN ('yquota.balance_overview'::regclass, 'yquota.daily_cost'::regclass, 'yquota.my_rejects'::regclass)
-				  AND pg_get_viewdef(c.oid) !~ 'reads_all.*readable_projects'$$,
+				  AND pg_get_viewdef(c.oid) !~ '(reads_all|reads_balances).*readable_projects'$$,
 				'and asks who reads, itself or in the view that it is made of');
 SELECT matches(pg_get_viewdef('yquota.my_rejects'::regclass), 'sent_by.*pg_has_role', 'or whether the reader sent it');
 SELECT is_empty($$SELECT oid::regclass FROM of_projects WHERE relkind = 'v' AND pg_get_viewdef(oid) ~ '(?n)^UNION'$$,
@@ -197,6 +197,8 @@ SELECT is_empty($$SELECT object, privilege, kinds FROM yquota_internal.privilege
 				  -- the functions themselves ask whose credit it is
 				  AND object !~ '^yquota\.(hold|release|release_hold)\('
 				  AND object <> ALL ('{yquota.create_queue(text),yquota.manage_queues(),yquota.remove_unused_queues()}')
+				  -- a quote places the reservation as in a dry run
+				  AND object !~ '^yquota\.price_quote\(yquota\.reservation_contract,'
 				  -- operators speak for the resource manager
 				  AND object !~ '^yquota\.(submit|finish|move)_application\(|^yquota\.(new_reservation_id|(submit|update|delete)_reservation|remove_ended_reservations|follow_plans)\(|^yquota\.(admission|update_application_priority|update_application_lifetime|set_outstanding_requests|activate_applications|remove_finished_applications|request_containers|release_containers|update_blacklist|update_containers?|schedule|preempt_containers|end_expired_applications|node_heartbeat|report_nodes|allocate_opportunistic|lease_nodes|report_distributed_containers|acknowledge|acknowledge_decisions|acknowledge_node_work|enqueue_container|container_ended|container_paused|advance_node_queue|shed_containers|recover_node_queue|import_rm_audit(_file)?|import_nodes|import_cluster_metrics|register_node|node_lost|reconcile|report_outage)\('
 				  AND CASE WHEN privilege = 'EXECUTE' THEN (SELECT f.provolatile = 'v' FROM pg_proc AS f WHERE f.oid = object::regprocedure) ELSE true END$$,

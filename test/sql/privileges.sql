@@ -53,7 +53,18 @@ FROM unnest('{lab,secret}'::text[]) AS p, generate_series(1, 3) AS i;
 INSERT INTO yquota.container_event (event, container_id, occurred_at)
 SELECT 'CONTAINER_FINISH', p || '_1', '2026-03-02 09:30' FROM unnest('{lab,secret}'::text[]) AS p;
 SELECT events, rejected FROM yquota.feed_status;
-SELECT * FROM yquota.project_balance;
+-- what a scheduler needs: balances, quotes, prices, what has to stop, what really runs, lost nodes and outages
+SELECT project, remaining, available FROM yquota.project_balance ORDER BY project;
+SELECT paying_project, remaining, affordable FROM yquota.price_quote('[vcores=1]', '1 hour', project => 'secret');
+SELECT resource_type FROM yquota.current_price ORDER BY resource_type;
+SELECT DISTINCT project, action FROM yquota.exhausted_work ORDER BY project;
+BEGIN;
+SELECT action, count(*) FROM yquota.reconcile('[]', '2026-03-02 09:50', true) GROUP BY action;
+SELECT count(*) AS lost FROM yquota.node_lost('n1', '2026-03-02 09:40');
+SELECT yquota.report_outage('2026-03-02 09:10', '2026-03-02 09:11', 'the network was down') > 0 AS reported;
+ROLLBACK;
+SELECT count(*) FROM yquota.container_cost;
+SELECT count(*) FROM yquota.quota_grant;
 SELECT yquota.set_multiplier('GENERAL', 0);
 RESET ROLE;
 SELECT yquota.report_outage('2026-03-02 09:10', '2026-03-02 09:11', 'secret outage', 'secret') > 0 AS reported;

@@ -467,6 +467,7 @@ SELECT yquota.allow_role('yquota_reservation_viewer', 'viewer');
 SELECT yquota.set_clock('2026-03-02 10:00+00');
 GRANT TEMPORARY ON DATABASE yquota_reservation TO yquota_reservation_operator;
 SET ROLE yquota_reservation_operator;
+SELECT accepted, paying_project FROM yquota.price_quote(pg_temp.noon(pg_temp.gang(1)), 'root.plan', 'dave', '{}', 'q');
 SELECT accepted FROM yquota.submit_reservation(yquota.new_reservation_id(), 'root.plan', 'dave', '{}', 'q', pg_temp.noon(pg_temp.gang(1)));
 SELECT accepted FROM yquota.update_reservation((SELECT max(reservation_id) FROM yquota.reservation_definition WHERE username = 'dave'), 'dave', '{}', pg_temp.noon(pg_temp.gang(2)));
 SELECT username, version, ended_by FROM yquota.reservation_definition ORDER BY username, version;
