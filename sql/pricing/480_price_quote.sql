@@ -59,6 +59,53 @@ COMMENT ON FUNCTION yquota_internal.check_price_quote(yquota.resource, interval,
 	'Refuse arguments that price_quote() cannot answer; a project that the calling role may not see does not exist for it';
 REVOKE ALL ON FUNCTION yquota_internal.check_price_quote(yquota.resource, interval, text) FROM PUBLIC;
 
+-- In SQL, so that the context of an error names the function instead of quoting it.
+CREATE FUNCTION yquota_internal.quoted_price(
+	allocation yquota.resource, duration interval, queue text, execution_type yquota.execution_type,
+	application_id text, payer text, payer_username text, at timestamptz)
+	RETURNS TABLE (
+		price_per_second numeric, cost numeric, charged_time interval, dominant text, reason text,
+		prices jsonb, alone jsonb, factor numeric, factors_in_force jsonb, paying_project text,
+		remaining numeric, affordable boolean)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	BEGIN ATOMIC
+		SELECT now.rate,
+			   trim_scale(now.rate * due.microseconds * 0.000001),
+			   due.microseconds * interval '1 microsecond',
+			   now.dominant,
+			   yquota_internal.describe_dominant(quoted_price.allocation, now.prices,
+												 now.dominant, now.forgiven, now.factor),
+			   now.prices,
+			   (SELECT coalesce(jsonb_object_agg(entry.name, trim_scale(
+							CASE WHEN now.forgiven THEN 0 ELSE now.factor END
+							* entry.amount * (now.prices ->> entry.name)::numeric
+							* due.microseconds * 0.000001)), '{}')
+				FROM yquota.resource_entries(quoted_price.allocation) AS entry),
+			   now.factor,
+			   now.factors_in_force,
+			   balance.project,
+			   coalesce(balance.available, balance.remaining),
+			   CASE WHEN balance.project IS NOT NULL THEN
+				   coalesce(balance.available >= now.rate * due.microseconds * 0.000001, true) END
+		FROM yquota_internal.price_intervals(
+				quoted_price.allocation,
+				yquota_internal.factor_names(coalesce(quoted_price.payer, ''), quoted_price.application_id,
+					quoted_price.payer_username, quoted_price.queue, quoted_price.execution_type, NULL),
+				quoted_price.at, quoted_price.at) AS now
+		CROSS JOIN LATERAL (
+			SELECT greatest(yquota_internal.microseconds(quoted_price.duration),
+				coalesce((SELECT yquota_internal.microseconds(rule.minimum_run_time)
+						  FROM yquota.charging_rule AS rule
+						  WHERE rule.effective_at <= quoted_price.at
+						  ORDER BY rule.effective_at DESC
+						  LIMIT 1), 0)) AS microseconds
+		) AS due
+		LEFT JOIN yquota.project_balance AS balance ON balance.project = quoted_price.payer;
+	END;
+COMMENT ON FUNCTION yquota_internal.quoted_price(yquota.resource, interval, text, yquota.execution_type, text, text, text, timestamptz) IS
+	'What a container would cost from an instant on, at the prices that are in force then; arguments as check_price_quote() leaves them';
+REVOKE ALL ON FUNCTION yquota_internal.quoted_price(yquota.resource, interval, text, yquota.execution_type, text, text, text, timestamptz) FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.price_quote_as_owner(
 	allocation yquota.resource, duration interval, queue text,
 	execution_type yquota.execution_type, username text, project text, application_id text)
@@ -75,43 +122,13 @@ DECLARE
 		price_quote_as_owner.project, price_quote_as_owner.username);
 	payer_username CONSTANT text := yquota_internal.payer_username(
 		price_quote_as_owner.project, price_quote_as_owner.username);
-	clock CONSTANT timestamptz := yquota.statement_clock();
 BEGIN
 	PERFORM yquota_internal.check_price_quote(price_quote_as_owner.allocation,
 		price_quote_as_owner.duration, price_quote_as_owner.project);
-	RETURN QUERY
-	SELECT now.rate,
-		   trim_scale(now.rate * due.microseconds * 0.000001),
-		   due.microseconds * interval '1 microsecond',
-		   now.dominant,
-		   yquota_internal.describe_dominant(price_quote_as_owner.allocation, now.prices,
-											 now.dominant, now.forgiven, now.factor),
-		   now.prices,
-		   (SELECT coalesce(jsonb_object_agg(entry.name, trim_scale(
-						CASE WHEN now.forgiven THEN 0 ELSE now.factor END
-						* entry.amount * (now.prices ->> entry.name)::numeric
-						* due.microseconds * 0.000001)), '{}')
-			FROM yquota.resource_entries(price_quote_as_owner.allocation) AS entry),
-		   now.factor,
-		   now.factors_in_force,
-		   balance.project,
-		   coalesce(balance.available, balance.remaining),
-		   CASE WHEN balance.project IS NOT NULL THEN
-			   coalesce(balance.available >= now.rate * due.microseconds * 0.000001, true) END
-	FROM yquota_internal.price_intervals(
-			price_quote_as_owner.allocation,
-			yquota_internal.factor_names(coalesce(payer, ''), price_quote_as_owner.application_id,
-				payer_username, price_quote_as_owner.queue, price_quote_as_owner.execution_type, NULL),
-			clock, clock) AS now
-	CROSS JOIN LATERAL (
-		SELECT greatest(yquota_internal.microseconds(price_quote_as_owner.duration),
-			coalesce((SELECT yquota_internal.microseconds(rule.minimum_run_time)
-					  FROM yquota.charging_rule AS rule
-					  WHERE rule.effective_at <= clock
-					  ORDER BY rule.effective_at DESC
-					  LIMIT 1), 0)) AS microseconds
-	) AS due
-	LEFT JOIN yquota.project_balance AS balance ON balance.project = payer;
+	RETURN QUERY SELECT quoted.*
+	FROM yquota_internal.quoted_price(price_quote_as_owner.allocation, price_quote_as_owner.duration,
+		price_quote_as_owner.queue, price_quote_as_owner.execution_type, price_quote_as_owner.application_id,
+		payer, payer_username, yquota.statement_clock()) AS quoted;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.price_quote_as_owner(yquota.resource, interval, text, yquota.execution_type, text, text, text) IS

@@ -118,6 +118,33 @@ $$;
 COMMENT ON FUNCTION yquota_internal.substitute_hadoop_variables(text, jsonb) IS
 	'A value with ${names} replaced by the properties of that name, as Hadoop does; unknown ones, and those that contain themselves, stay';
 
+-- The server puts the text of a statement of PL/pgSQL into the context of an error,
+-- but not that of a function in SQL: so long queries that may fail are functions.
+CREATE FUNCTION yquota_internal.judged_hadoop_properties(documents text[])
+	RETURNS TABLE (ordinal bigint, document bigint, property text, value text, reason text)
+	LANGUAGE sql STABLE PARALLEL SAFE
+	BEGIN ATOMIC
+		WITH raw AS MATERIALIZED (
+			SELECT row_number() OVER (ORDER BY d.number, p.ordinal) AS ordinal, d.number AS document, p.property, p.value, p.final
+			FROM unnest(judged_hadoop_properties.documents) WITH ORDINALITY AS d (document, number)
+			CROSS JOIN LATERAL yquota_internal.hadoop_document_properties(d.document) AS p
+		), repeated AS (
+			SELECT r.property, min(r.ordinal) FILTER (WHERE r.final) AS final_ordinal, max(r.ordinal) AS last_ordinal
+			FROM raw AS r WHERE r.value IS NOT NULL
+			GROUP BY r.property HAVING count(*) > 1
+		)
+		SELECT r.ordinal, r.document, r.property, r.value,
+			   CASE WHEN r.property IS NULL THEN 'includes are not followed'
+					WHEN r.property = '' THEN 'it has no name'
+					WHEN r.value IS NULL THEN 'it has no value'
+					WHEN r.ordinal > p.final_ordinal THEN 'it is final above'
+					WHEN r.ordinal < coalesce(p.final_ordinal, p.last_ordinal) THEN 'it is set again below' END AS reason
+		FROM raw AS r LEFT JOIN repeated AS p ON p.property = r.property
+		ORDER BY r.ordinal;
+	END;
+COMMENT ON FUNCTION yquota_internal.judged_hadoop_properties(text[]) IS
+	'Properties as documents have them, with a reason for those that do not count';
+
 CREATE FUNCTION yquota_internal.hadoop_documents(
 	documents text[], OUT ordinal bigint, OUT document bigint, OUT property text, OUT value text, OUT reason text)
 	RETURNS SETOF record
@@ -133,26 +160,9 @@ DECLARE
 	found_values text[];
 	reasons text[];
 BEGIN
-	WITH raw AS MATERIALIZED (
-		SELECT row_number() OVER (ORDER BY d.number, p.ordinal) AS ordinal, d.number AS document, p.property, p.value, p.final
-		FROM unnest(documents) WITH ORDINALITY AS d (document, number)
-		CROSS JOIN LATERAL yquota_internal.hadoop_document_properties(d.document) AS p
-	), repeated AS (
-		SELECT r.property, min(r.ordinal) FILTER (WHERE r.final) AS final_ordinal, max(r.ordinal) AS last_ordinal
-		FROM raw AS r WHERE r.value IS NOT NULL
-		GROUP BY r.property HAVING count(*) > 1
-	), judged AS (
-		SELECT r.*, CASE WHEN r.property IS NULL THEN 'includes are not followed'
-						 WHEN r.property = '' THEN 'it has no name'
-						 WHEN r.value IS NULL THEN 'it has no value'
-						 WHEN r.ordinal > p.final_ordinal THEN 'it is final above'
-						 WHEN r.ordinal < coalesce(p.final_ordinal, p.last_ordinal) THEN 'it is set again below' END AS reason
-		FROM raw AS r LEFT JOIN repeated AS p ON p.property = r.property
-		ORDER BY r.ordinal
-	)
 	SELECT array_agg(j.ordinal), array_agg(j.document), array_agg(j.property), array_agg(j.value), array_agg(j.reason)
 	INTO ordinals, from_documents, names, found_values, reasons
-	FROM judged AS j;
+	FROM yquota_internal.judged_hadoop_properties(documents) AS j;
 	IF array_to_string(found_values, '') LIKE '%${%' THEN
 		SELECT jsonb_object_agg(u.name, u.value) INTO variables
 		FROM unnest(names, found_values, reasons) AS u (name, value, reason) WHERE u.reason IS NULL;
@@ -344,35 +354,32 @@ COMMENT ON FUNCTION yquota_internal.match_hadoop_properties(text[], text[], text
 
 CREATE FUNCTION yquota_internal.resolve_hadoop_properties(properties text[], property_values text[], paths text[])
 	RETURNS SETOF yquota_internal.hadoop_resolution
-	LANGUAGE plpgsql STABLE PARALLEL SAFE
+	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	SET enable_nestloop = off SET enable_mergejoin = off SET jit = off SET work_mem = '64MB'
-	AS $$
-BEGIN
-	RETURN QUERY
-	WITH pattern AS MATERIALIZED (
-		SELECT p.*, row_number() OVER (ORDER BY p.property)::integer AS number,
-			   CASE WHEN p.has_queue THEN 1 ELSE 0 END + CASE WHEN p.has_name THEN 2 ELSE 0 END + CASE WHEN p.is_wildcard THEN 4 ELSE 0 END
-			   + CASE WHEN p.is_plain_name THEN 8 ELSE 0 END + CASE WHEN p.is_option THEN 16 ELSE 0 END AS bits
-		FROM yquota_internal.hadoop_pattern AS p
-	), matched AS (
-		SELECT m.* FROM (SELECT array_agg(p.head ORDER BY p.number) AS heads, array_agg(p.middle ORDER BY p.number) AS middles,
-								array_agg(p.tail ORDER BY p.number) AS tails, array_agg(p.bits ORDER BY p.number) AS bits FROM pattern AS p) AS a
-		CROSS JOIN LATERAL yquota_internal.match_hadoop_properties(properties, paths, a.heads, a.middles, a.tails, a.bits) AS m
-	), found AS (
-		SELECT m.ordinal, p.table_name, p.column_name, p.notation, m.owner, m.name
-		FROM matched AS m JOIN pattern AS p ON p.number = m.pattern
-		WHERE NOT p.is_wildcard OR octet_length(m.owner) <= 2000 AND m.owner ~ E'^root(\\.[^.,\\s]+( +[^.,\\s]+)*)*\\.\\*$'
-	)
-	SELECT g.ordinal, g.property, g.value, f.table_name, f.column_name, f.notation, f.owner, f.name,
-		   CASE WHEN f.notation IS NULL OR g.value IS NULL THEN NULL
-				WHEN f.column_name IS NOT NULL THEN yquota_internal.hadoop_value(f.notation, g.value)
-				WHEN f.notation = 'json rules' THEN yquota_internal.parse_hadoop_json_rules(g.property, g.value)
-				ELSE yquota_internal.parse_hadoop_list(g.property, g.value, f.notation) END
-	FROM unnest(properties, property_values) WITH ORDINALITY AS g (property, value, ordinal)
-	LEFT JOIN found AS f ON f.ordinal = g.ordinal;
-END
-$$;
+	BEGIN ATOMIC
+		WITH pattern AS MATERIALIZED (
+			SELECT p.*, row_number() OVER (ORDER BY p.property)::integer AS number,
+				   CASE WHEN p.has_queue THEN 1 ELSE 0 END + CASE WHEN p.has_name THEN 2 ELSE 0 END + CASE WHEN p.is_wildcard THEN 4 ELSE 0 END
+				   + CASE WHEN p.is_plain_name THEN 8 ELSE 0 END + CASE WHEN p.is_option THEN 16 ELSE 0 END AS bits
+			FROM yquota_internal.hadoop_pattern AS p
+		), matched AS (
+			SELECT m.* FROM (SELECT array_agg(p.head ORDER BY p.number) AS heads, array_agg(p.middle ORDER BY p.number) AS middles,
+									array_agg(p.tail ORDER BY p.number) AS tails, array_agg(p.bits ORDER BY p.number) AS bits FROM pattern AS p) AS a
+			CROSS JOIN LATERAL yquota_internal.match_hadoop_properties(properties, paths, a.heads, a.middles, a.tails, a.bits) AS m
+		), found AS (
+			SELECT m.ordinal, p.table_name, p.column_name, p.notation, m.owner, m.name
+			FROM matched AS m JOIN pattern AS p ON p.number = m.pattern
+			WHERE NOT p.is_wildcard OR octet_length(m.owner) <= 2000 AND m.owner ~ E'^root(\\.[^.,\\s]+( +[^.,\\s]+)*)*\\.\\*$'
+		)
+		SELECT g.ordinal, g.property, g.value, f.table_name, f.column_name, f.notation, f.owner, f.name,
+			   CASE WHEN f.notation IS NULL OR g.value IS NULL THEN NULL
+					WHEN f.column_name IS NOT NULL THEN yquota_internal.hadoop_value(f.notation, g.value)
+					WHEN f.notation = 'json rules' THEN yquota_internal.parse_hadoop_json_rules(g.property, g.value)
+					ELSE yquota_internal.parse_hadoop_list(g.property, g.value, f.notation) END
+		FROM unnest(properties, property_values) WITH ORDINALITY AS g (property, value, ordinal)
+		LEFT JOIN found AS f ON f.ordinal = g.ordinal;
+	END;
 COMMENT ON FUNCTION yquota_internal.resolve_hadoop_properties(text[], text[], text[]) IS
 	'Where properties belong, given the paths of the queues there are; without table for those that no column stands for';
 
@@ -460,6 +467,30 @@ CREATE TYPE yquota_internal.hadoop_plan AS (
 COMMENT ON TYPE yquota_internal.hadoop_plan IS
 	'A property before and after an import.  ordinal: place in the documents, NULL when not there; reason: why it is ignored; resolution: NULL when there will be none';
 
+CREATE FUNCTION yquota_internal.read_hadoop_import(documents text[], mode text)
+	RETURNS TABLE (ordinals bigint[], names text[], texts text[], reasons text[], replaced text[])
+	LANGUAGE sql STABLE PARALLEL SAFE
+	BEGIN ATOMIC
+		WITH read AS MATERIALIZED (
+			SELECT d.* FROM yquota_internal.hadoop_documents(read_hadoop_import.documents) AS d
+		), document AS (
+			SELECT r.document, bool_or(r.property = 'yarn.scheduler.capacity.root.queues') AS is_scheduler,
+				   bool_or(r.property LIKE 'yarn.scheduler.capacity.%') AS has_scheduler,
+				   array_agg(DISTINCT f.file) FILTER (WHERE f.file <> 'capacity-scheduler.xml') AS sites
+			FROM read AS r LEFT JOIN yquota_internal.hadoop_property AS f ON f.property = r.property
+			WHERE r.reason IS NULL
+			GROUP BY r.document
+		)
+		SELECT array_agg(r.ordinal), array_agg(r.property), array_agg(r.value), array_agg(r.reason),
+			   CASE WHEN read_hadoop_import.mode = 'merge' THEN '{}'
+					WHEN (SELECT bool_or(d.has_scheduler) AND NOT bool_or(d.is_scheduler) FROM document AS d) THEN NULL
+					ELSE ARRAY(SELECT 'capacity-scheduler.xml' FROM document AS d WHERE d.is_scheduler
+							   UNION SELECT unnest(d.sites) FROM document AS d WHERE NOT d.is_scheduler) END
+		FROM read AS r;
+	END;
+COMMENT ON FUNCTION yquota_internal.read_hadoop_import(text[], text) IS
+	'Properties of documents, and the files that they replace: none in mode merge, NULL when the queues below root are missing';
+
 CREATE FUNCTION yquota_internal.plan_hadoop_import(documents text[], mode text)
 	RETURNS SETOF yquota_internal.hadoop_plan
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -488,23 +519,8 @@ BEGIN
 			USING ERRCODE = 'null_value_not_allowed';
 	END IF;
 
-	WITH read AS MATERIALIZED (
-		SELECT d.* FROM yquota_internal.hadoop_documents(documents) AS d
-	), document AS (
-		SELECT r.document, bool_or(r.property = 'yarn.scheduler.capacity.root.queues') AS is_scheduler,
-			   bool_or(r.property LIKE 'yarn.scheduler.capacity.%') AS has_scheduler,
-			   array_agg(DISTINCT f.file) FILTER (WHERE f.file <> 'capacity-scheduler.xml') AS sites
-		FROM read AS r LEFT JOIN yquota_internal.hadoop_property AS f ON f.property = r.property
-		WHERE r.reason IS NULL
-		GROUP BY r.document
-	)
-	SELECT array_agg(r.ordinal), array_agg(r.property), array_agg(r.value), array_agg(r.reason),
-		   CASE WHEN mode = 'merge' THEN '{}'
-				WHEN (SELECT bool_or(d.has_scheduler) AND NOT bool_or(d.is_scheduler) FROM document AS d) THEN NULL
-				ELSE ARRAY(SELECT 'capacity-scheduler.xml' FROM document AS d WHERE d.is_scheduler
-						   UNION SELECT unnest(d.sites) FROM document AS d WHERE NOT d.is_scheduler) END
-	INTO ordinals, names, texts, reasons, replaced
-	FROM read AS r;
+	SELECT r.* INTO ordinals, names, texts, reasons, replaced
+	FROM yquota_internal.read_hadoop_import(documents, mode) AS r;
 	IF replaced IS NULL THEN
 		RAISE EXCEPTION 'configuration of Hadoop does not list the queues below root'
 			USING ERRCODE = 'invalid_parameter_value',
