@@ -36,4 +36,27 @@ CREATE VIEW yquota_internal.unsettled_at_period_end AS
 COMMENT ON VIEW yquota_internal.unsettled_at_period_end IS
 	'Containers whose charges or accruals cross the end of a period';
 
+-- Losses of grants follow from spending at instants within periods, which no book
+-- tells of as it was when a bill was issued.  So bills keep what they said.
+CREATE TABLE yquota_internal.billed_credit (
+	until timestamptz NOT NULL,
+	project text COLLATE "C" NOT NULL,
+	grant_id bigint NOT NULL,
+	granted numeric NOT NULL,
+	lost numeric NOT NULL,
+	reason text,
+	PRIMARY KEY (project, until, grant_id)
+);
+COMMENT ON TABLE yquota_internal.billed_credit IS
+	'Changes of the credit of projects that stand on the bill of a period.  Append-only: all until the end of a period add up to its grants';
+COMMENT ON COLUMN yquota_internal.billed_credit.until IS 'end of the period';
+COMMENT ON COLUMN yquota_internal.billed_credit.project IS 'owner of the credit';
+COMMENT ON COLUMN yquota_internal.billed_credit.granted IS 'credits that the grant adds to what earlier bills have of it; negative for what is taken back, or belongs to another project now';
+COMMENT ON COLUMN yquota_internal.billed_credit.lost IS 'credits that were left of the grant when it expired, less what earlier bills have of them';
+COMMENT ON COLUMN yquota_internal.billed_credit.reason IS 'reason of the grant; NULL when the owner has deleted it';
+
+CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota_internal.billed_credit
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_change('Bills of the period have been issued.');
+
 SELECT pg_extension_config_dump('yquota.closed_period', '');
+SELECT pg_extension_config_dump('yquota_internal.billed_credit', '');

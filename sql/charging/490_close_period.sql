@@ -102,7 +102,8 @@ COMMENT ON FUNCTION yquota_internal.settle_period_end(timestamptz, bigint) IS
 REVOKE ALL ON FUNCTION yquota_internal.settle_period_end(timestamptz, bigint) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.booked_cost(
-	"from" timestamptz, "to" timestamptz, by text[], as_booked timestamptz)
+	"from" timestamptz, "to" timestamptz, by text[], as_booked timestamptz,
+	booked_after timestamptz DEFAULT '-infinity', of_projects text[] DEFAULT NULL)
 	RETURNS TABLE (project text, username text, queue text, application_id text,
 				   execution_type yquota.execution_type, node text, container_id text,
 				   amount numeric)
@@ -126,6 +127,8 @@ BEGIN
 		  FROM yquota_internal.settled_segment AS segment
 		  WHERE segment."from" >= booked_cost."from" AND segment."from" < booked_cost."to"
 			AND segment."to" <= booked_cost."to" AND segment.booked_at <= as_booked
+			AND segment.booked_at > booked_cost.booked_after
+			AND (of_projects IS NULL OR segment.project = ANY (of_projects))
 		  UNION ALL
 		  SELECT CASE WHEN 'project' = ANY (by) THEN archived.project END,
 				 CASE WHEN 'username' = ANY (by) THEN archived.username END,
@@ -135,13 +138,15 @@ BEGIN
 				 NULL, NULL, archived.amount
 		  FROM yquota_internal.readable_archived_cost AS archived
 		  WHERE archived.period_from >= booked_cost."from" AND archived.period_from < booked_cost."to"
-			AND archived.booked_after < as_booked) AS key
+			AND archived.booked_after < as_booked
+			AND archived.booked_after >= booked_cost.booked_after
+			AND (of_projects IS NULL OR archived.project = ANY (of_projects))) AS key
 	GROUP BY 1, 2, 3, 4, 5, 6, 7;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.booked_cost(timestamptz, timestamptz, text[], timestamptz) IS
-	'Cost between ends of periods, by rows booked until an instant: of the projects that the calling role may see';
-REVOKE ALL ON FUNCTION yquota_internal.booked_cost(timestamptz, timestamptz, text[], timestamptz) FROM PUBLIC;
+COMMENT ON FUNCTION yquota_internal.booked_cost(timestamptz, timestamptz, text[], timestamptz, timestamptz, text[]) IS
+	'Cost between ends of periods, by rows booked until an instant, and after the closing of a period or ever: of the projects that the calling role may see, or of some of them';
+REVOKE ALL ON FUNCTION yquota_internal.booked_cost(timestamptz, timestamptz, text[], timestamptz, timestamptz, text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_archived_bill(by text[], as_booked timestamptz) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -242,6 +247,41 @@ COMMENT ON FUNCTION yquota_internal.finish_closing(timestamptz) IS
 	'Close a period, when wait_for_postings() has been called; returns when its last charge was booked at the latest';
 REVOKE ALL ON FUNCTION yquota_internal.finish_closing(timestamptz) FROM PUBLIC;
 
+-- A grant that begins with the next period is on the next bill; one that expires
+-- with this one has lost its rest.
+CREATE FUNCTION yquota_internal.bill_credit(period_end timestamptz) RETURNS void
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		INSERT INTO yquota_internal.billed_credit (until, project, grant_id, granted, lost, reason)
+		WITH counted AS MATERIALIZED (
+			SELECT life.project, life.grant_id, life.amount, life.expires_at, life.leaves_at
+			FROM yquota_internal.grant_life AS life
+			WHERE life.begins_at < period_end AND life.leaves_at >= period_end
+		)
+		SELECT period_end, change.project, change.grant_id, trim_scale(sum(change.granted)), trim_scale(sum(change.lost)),
+			   (SELECT given.reason FROM yquota.quota_grant AS given WHERE given.grant_id = change.grant_id)
+		FROM (
+			SELECT counted.project, counted.grant_id, counted.amount AS granted, 0 AS lost FROM counted
+			UNION ALL
+			SELECT counted.project, counted.grant_id, 0, outcome.lost
+			FROM (SELECT expired.project, max(expired.expires_at) AS at
+				  FROM counted AS expired
+				  WHERE expired.amount > 0 AND expired.expires_at <= period_end AND expired.leaves_at = 'infinity'
+				  GROUP BY expired.project) AS last_end
+			CROSS JOIN LATERAL yquota_internal.grant_outcome(last_end.project, last_end.at) AS outcome
+			JOIN counted ON counted.project = last_end.project AND counted.grant_id = outcome.grant_id
+			WHERE outcome.lost IS NOT NULL
+			UNION ALL
+			SELECT billed.project, billed.grant_id, - billed.granted, - billed.lost FROM yquota_internal.billed_credit AS billed
+		) AS change
+		GROUP BY change.project, change.grant_id
+		HAVING sum(change.granted) <> 0 OR sum(change.lost) <> 0;
+	END;
+COMMENT ON FUNCTION yquota_internal.bill_credit(timestamptz) IS
+	'Note for bills of a period how the credit of projects has changed since the bills before, by the present books';
+REVOKE ALL ON FUNCTION yquota_internal.bill_credit(timestamptz) FROM PUBLIC;
+
 CREATE FUNCTION yquota.close_period(
 	until timestamptz, max_containers integer DEFAULT 10000,
 	OUT settled bigint, OUT closed_at timestamptz)
@@ -280,6 +320,8 @@ BEGIN
 		is_last := NOT yquota_internal.more_remain_at_period_end(close_period.until, close_period.max_containers);
 		-- a transaction that waits for a container of ours must not be waited for
 		IF is_last THEN
+			-- it may read the ledger, which statements that post need not wait for
+			PERFORM yquota_internal.bill_credit(close_period.until);
 			PERFORM yquota_internal.wait_for_postings();
 		ELSE
 			LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;

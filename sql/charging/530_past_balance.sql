@@ -87,6 +87,21 @@ COMMENT ON FUNCTION yquota_internal.granted_at(text, timestamptz) IS
 	'Credits of the grants of a project that had begun by an instant, less the rests of those that had expired';
 REVOKE ALL ON FUNCTION yquota_internal.granted_at(text, timestamptz) FROM PUBLIC;
 
+CREATE FUNCTION yquota_internal.check_visible_project(project text) RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF NOT EXISTS (SELECT FROM yquota.project_balance AS balance WHERE balance.project = check_visible_project.project) THEN
+		RAISE EXCEPTION 'project "%" does not exist', project
+			USING ERRCODE = 'foreign_key_violation';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_visible_project(text) IS
+	'Fail without a project; one that the reader may not see does not exist for him';
+REVOKE ALL ON FUNCTION yquota_internal.check_visible_project(text) FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.check_past_balance(project text, at timestamptz) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -106,14 +121,12 @@ BEGIN
 		RAISE EXCEPTION 'cannot tell the balance at %, which is before the archive horizon', at
 			USING ERRCODE = 'invalid_parameter_value',
 				DETAIL = format('Charges that ended before %s have left the database.', yquota_internal.archive_horizon());
-	ELSIF NOT EXISTS (SELECT FROM yquota.project_balance AS balance WHERE balance.project = check_past_balance.project) THEN
-		RAISE EXCEPTION 'project "%" does not exist', project
-			USING ERRCODE = 'foreign_key_violation';
 	END IF;
+	PERFORM yquota_internal.check_visible_project(project);
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_past_balance(text, timestamptz) IS
-	'Refuse a balance that cannot be told; a project that the reader may not see does not exist for him';
+	'Refuse a balance that cannot be told';
 REVOKE ALL ON FUNCTION yquota_internal.check_past_balance(text, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.balance_at_as_owner(project text, at timestamptz)

@@ -4,6 +4,7 @@
 
 DROP FUNCTION yquota_internal.check_may_hold(text, text);
 DROP FUNCTION yquota_internal.factor_names(text, text, text, text, yquota.execution_type);
+DROP FUNCTION yquota_internal.booked_cost(timestamptz, timestamptz, text[], timestamptz);
 
 -- Nothing is offered or asked for in negative amounts.
 UPDATE yquota.node SET total = (SELECT coalesce(jsonb_object_agg(e.name, greatest(e.amount, 0)), '{}') FROM yquota.resource_entries(total) AS e)::yquota.resource
@@ -123,3 +124,14 @@ INSERT INTO yquota.scheduler_setting (end_expired_applications)
 SELECT false
 WHERE EXISTS (SELECT FROM yquota.application AS a WHERE a.finished_at IS NULL AND a.expires_at IS NOT NULL)
 ON CONFLICT (only_row) DO UPDATE SET end_expired_applications = false;
+
+-- Bills of periods that have been closed have grants as the present books tell of them.
+DO $$
+DECLARE
+	closed record;
+BEGIN
+	FOR closed IN SELECT period.until FROM yquota.closed_period AS period WHERE period.closed_at IS NOT NULL ORDER BY period.until LOOP
+		PERFORM yquota_internal.bill_credit(closed.until);
+	END LOOP;
+END
+$$;

@@ -1,0 +1,109 @@
+--
+-- The bill of a project for a period that has been closed.
+--
+-- Everything on it is read as it was booked when the period was closed
+-- (booked_cost(), billed_credit), so it stays the same for ever.  Its closing
+-- balance is the opening balance of the next one: that has what was booked since,
+-- about the next period and as corrections of earlier ones.
+--
+
+CREATE FUNCTION yquota_internal.billed_balance(projects text[], ends_at timestamptz, closed_at timestamptz) RETURNS numeric
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	RETURN trim_scale(
+		coalesce((SELECT sum(credit.granted - credit.lost) FROM yquota_internal.billed_credit AS credit
+				  WHERE credit.project = projects[1] AND credit.until <= ends_at), 0)
+		- coalesce((SELECT sum(cost.amount)
+					FROM yquota_internal.booked_cost('-infinity', ends_at, '{}', closed_at, of_projects => projects) AS cost), 0));
+COMMENT ON FUNCTION yquota_internal.billed_balance(text[], timestamptz, timestamptz) IS
+	'Credits that were left of the first of some projects, less the cost of all of them, at the end of a period, by its bill';
+REVOKE ALL ON FUNCTION yquota_internal.billed_balance(text[], timestamptz, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.billed_period(ends_at timestamptz, OUT starts_at timestamptz, OUT closed_at timestamptz, OUT closed_before timestamptz)
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	SELECT period.starts_at, period.closed_at,
+		   coalesce((SELECT last.closed_at FROM yquota.closed_period AS last WHERE last.until = period.starts_at), '-infinity')
+	INTO billed_period.starts_at, billed_period.closed_at, billed_period.closed_before
+	FROM yquota_internal.period
+	WHERE period.until = billed_period.ends_at AND period.closed_at IS NOT NULL;
+	IF NOT FOUND THEN
+		RAISE EXCEPTION 'no period that ends at % has been closed', ends_at
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'Periods are the rows of yquota.billing_period that have a closed_at.';
+	ELSIF '-infinity' < yquota_internal.archive_horizon() THEN
+		PERFORM yquota_internal.check_archived_bill('{}', billed_period.closed_at);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.billed_period(timestamptz) IS
+	'Beginning and closing of the period of a bill, and the closing of the one before, which is -infinity for the first; fail without one';
+REVOKE ALL ON FUNCTION yquota_internal.billed_period(timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.bill_as_owner(project text, ends_at timestamptz)
+	RETURNS TABLE (line integer, item text, subject text, queue text, username text, application_id text,
+				   corrected_period timestamptz, reason text, amount numeric)
+	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+	period record;
+	projects text[];
+BEGIN
+	IF bill_as_owner.project IS NULL OR bill_as_owner.ends_at IS NULL THEN
+		RAISE EXCEPTION 'project and period of a bill must not be null'
+			USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+	SELECT * INTO period FROM yquota_internal.billed_period(bill_as_owner.ends_at);
+	PERFORM yquota_internal.check_visible_project(bill_as_owner.project);
+	projects := yquota_internal.family_of(bill_as_owner.project);
+	RETURN QUERY
+	WITH entry (place, item, subject, queue, username, application_id, corrected_period, reason, grant_id, amount) AS MATERIALIZED (
+		SELECT 1, 'opening balance', bill_as_owner.project, NULL::text, NULL::text, NULL::text, NULL::timestamptz, NULL::text, NULL::bigint,
+			   CASE WHEN isfinite(period.starts_at)
+					THEN yquota_internal.billed_balance(projects, period.starts_at, period.closed_before) ELSE 0 END
+		UNION ALL
+		SELECT side.place, side.item, credit.project, NULL, NULL, NULL, NULL, credit.reason, credit.grant_id, side.amount
+		FROM yquota_internal.billed_credit AS credit
+		CROSS JOIN LATERAL (VALUES (2, 'grant', credit.granted), (3, 'expired', - credit.lost)) AS side (place, item, amount)
+		WHERE credit.project = bill_as_owner.project AND credit.until = bill_as_owner.ends_at AND side.amount <> 0
+		UNION ALL
+		SELECT 4, 'charge', cost.project, cost.queue, cost.username, cost.application_id, NULL, NULL, NULL, - cost.amount
+		FROM yquota_internal.booked_cost(period.starts_at, bill_as_owner.ends_at, '{project,queue,username,application_id}',
+										 period.closed_at, of_projects => projects) AS cost
+		WHERE cost.amount <> 0
+		UNION ALL
+		SELECT 5, 'correction', cost.project, cost.queue, cost.username, cost.application_id, earlier.until, NULL, NULL, - cost.amount
+		FROM yquota_internal.period AS earlier
+		CROSS JOIN LATERAL yquota_internal.booked_cost(
+			earlier.starts_at, earlier.until, '{project,queue,username,application_id}',
+			period.closed_at, period.closed_before, projects) AS cost
+		WHERE earlier.until < bill_as_owner.ends_at AND cost.amount <> 0
+	), page AS (
+		SELECT entry.* FROM entry
+		UNION ALL
+		SELECT 6, 'closing balance', bill_as_owner.project, NULL, NULL, NULL, NULL, NULL, NULL, trim_scale(sum(entry.amount))
+		FROM entry
+	)
+	SELECT row_number() OVER (ORDER BY page.place, page.corrected_period, page.subject COLLATE "C", page.queue COLLATE "C",
+									   page.username COLLATE "C", page.application_id COLLATE "C", page.grant_id)::integer AS line,
+		   page.item, page.subject, page.queue, page.username, page.application_id, page.corrected_period, page.reason, page.amount
+	FROM page
+	ORDER BY 1;
+END;
+$$;
+COMMENT ON FUNCTION yquota_internal.bill_as_owner(text, timestamptz) IS
+	'The result of bill() for the calling role';
+REVOKE ALL ON FUNCTION yquota_internal.bill_as_owner(text, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota.bill(project text, ends_at timestamptz)
+	RETURNS TABLE (line integer, item text, subject text, queue text, username text, application_id text,
+				   corrected_period timestamptz, reason text, amount numeric)
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
+COMMENT ON FUNCTION yquota.bill(text, timestamptz) IS
+	'The bill of a project and its sub-projects for the closed period that ends at an instant, the same for ever: opening balance, grants and what expired of them, charges, corrections of earlier bills, and their sum, the closing balance';
+REVOKE ALL ON FUNCTION yquota.bill(text, timestamptz) FROM PUBLIC;

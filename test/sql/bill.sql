@@ -1,0 +1,135 @@
+--
+-- Bills of closed periods: a worked spring, in which March is closed, corrected,
+-- and April billed with the corrections; then history is archived.  A vcore costs
+-- one credit per second.
+--
+CREATE DATABASE yquota_bill;
+\c yquota_bill
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS yquota;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+\set SHOW_CONTEXT never
+SELECT yquota.set_clock('2026-03-01 00:00+00');
+INSERT INTO yquota.project (name, parent) VALUES ('lab', NULL), ('lab.ml', 'lab'), ('web', NULL);
+-- a budget ends with its month, the next one begins at that instant
+INSERT INTO yquota.budget (project, period, amount, starts_on) VALUES ('lab', 'month', 20000, '2026-03-01');
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 5000, 'bought'), ('web', 1000, 'bought'), ('web', -100, 'taken back');
+INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES ('lab', 300, 'prize', '2026-03-05 00:00+00');
+SELECT yquota.set_clock('2026-03-10 12:00+00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation) VALUES
+	('CONTAINER_START', 'c1', '2026-03-10 08:00+00', 'lab', 'app_1', 'ann', 'root.a', '[vcores=2]'), ('CONTAINER_FINISH', 'c1', '2026-03-10 09:00+00', NULL, NULL, NULL, NULL, NULL),
+	('CONTAINER_START', 'c2', '2026-03-10 08:00+00', 'lab.ml', 'app_2', 'bob', 'root.b', '[vcores=1]'), ('CONTAINER_FINISH', 'c2', '2026-03-10 08:30+00', NULL, NULL, NULL, NULL, NULL),
+	('CONTAINER_START', 'c3', '2026-03-10 08:00+00', 'lab', NULL, 'ann', NULL, '[vcores=1]'), ('CONTAINER_FINISH', 'c3', '2026-03-10 08:10+00', NULL, NULL, NULL, NULL, NULL),
+	('CONTAINER_START', 'w1', '2026-03-10 08:00+00', 'web', 'app_3', 'cyd', 'root.a', '[vcores=1]'), ('CONTAINER_FINISH', 'w1', '2026-03-10 08:05+00', NULL, NULL, NULL, NULL, NULL);
+-- a reservation that no container uses
+SELECT yquota.set_clock('2026-03-20 07:00+00');
+DELETE FROM yquota.resource_type WHERE name NOT IN ('memory-mb', 'vcores');
+INSERT INTO yquota.queue (path, capacity, reservable, reservation_policy) VALUES
+	('root', NULL, NULL, NULL), ('root.plan', '80', true, 'NoOverCommitPolicy'), ('root.a', '10', NULL, NULL), ('root.b', '10', NULL, NULL);
+INSERT INTO yquota.node (name, total) VALUES ('n1', '[memory-mb=102400,vcores=100]');
+INSERT INTO yquota.scheduler_setting (reservation_system_enable) VALUES (true);
+INSERT INTO yquota.charging_rule (effective_at, reserved_factor) VALUES ('2026-03-20 07:00', 0.5);
+SELECT accepted FROM yquota.submit_reservation('reservation_1_0001', 'root.plan', 'cyd', '{}', 'web', yquota.reservation_contract('2026-03-20 08:00', '2026-03-20 08:10',
+	ARRAY[yquota.reservation_request('[vcores=1]', 1, interval '10 min', 1)], 'ALL', NULL));
+SELECT yquota.set_clock('2026-03-31 23:00+00');
+INSERT INTO yquota.container_event (event, container_id, project, application_id, username, queue, allocation) VALUES
+	('CONTAINER_START', 'across', 'lab', 'app_1', 'ann', 'root.a', '[vcores=1]');
+SELECT yquota.set_clock('2026-04-02 09:00+00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'across', '2026-04-01 00:30+00');
+SELECT yquota.quota_compute();
+
+-- March, the first period
+SELECT * FROM yquota.bill('lab', '2026-04-01');
+SELECT settled, closed_at FROM yquota.close_period('2026-04-01');
+SELECT * FROM yquota.bill('lab', '2026-04-01');
+SELECT * FROM yquota.bill('lab.ml', '2026-04-01');
+SELECT * FROM yquota.bill('web', '2026-04-01');
+CREATE TABLE issued AS SELECT project.name, period.ends_at, bill.* FROM yquota.project AS project, yquota.billing_period AS period, LATERAL yquota.bill(project.name, period.ends_at) AS bill;
+
+-- found out later: a late container, which would have spent of the prize; one that never
+-- ran; another queue from half past eight on; a grant; and what runs in April
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation) VALUES
+	('CONTAINER_START', 'late', '2026-03-04 23:58+00', 'lab', 'app_4', 'ann', 'root.b', '[vcores=1]'), ('CONTAINER_FINISH', 'late', '2026-03-04 23:59+00', NULL, NULL, NULL, NULL, NULL),
+	('CONTAINER_UPDATE', 'c1', '2026-03-10 08:30+00', NULL, NULL, NULL, 'root.b', NULL);
+SELECT count(*) FROM yquota.void_events('w1', 'never ran');
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 700, 'bought again');
+SELECT yquota.set_clock('2026-04-20 12:00+00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation) VALUES
+	('CONTAINER_START', 'c4', '2026-04-20 08:00+00', 'lab.ml', 'app_5', 'bob', 'root.b', '[vcores=1]'), ('CONTAINER_FINISH', 'c4', '2026-04-20 09:00+00', NULL, NULL, NULL, NULL, NULL);
+SELECT yquota.set_clock('2026-05-02 09:00+00');
+SELECT yquota.quota_compute();
+SELECT count(*) AS differing FROM issued FULL JOIN yquota.bill('lab', '2026-04-01') AS bill USING (line) WHERE name = 'lab' AND (issued.item, issued.amount) IS DISTINCT FROM (bill.item, bill.amount);
+SELECT settled, closed_at FROM yquota.close_period('2026-05-01');
+SELECT * FROM yquota.bill('lab', '2026-05-01');
+SELECT * FROM yquota.bill('lab.ml', '2026-05-01');
+SELECT * FROM yquota.bill('web', '2026-05-01');
+
+-- March corrected, and April with it, on the bill of May
+SELECT * FROM yquota.forgive('2026-04-20 08:30+00', '2026-04-20 08:45+00', 'switch replaced');
+SELECT count(*) FROM yquota.void_events('late', 'never ran');
+SELECT yquota.set_clock('2026-06-02 09:00+00');
+SELECT yquota.quota_compute();
+SELECT settled, closed_at FROM yquota.close_period('2026-06-01');
+SELECT * FROM yquota.bill('lab', '2026-06-01');
+SELECT * FROM yquota.verify();
+
+-- bills add up, follow each other, and end with what the balance was when it is known of nothing later
+CREATE VIEW bills AS SELECT project.name, period.ends_at, bill.* FROM yquota.project AS project, yquota.billing_period AS period, LATERAL yquota.bill(project.name, period.ends_at) AS bill;
+CREATE TABLE before AS TABLE bills;
+SELECT count(*) AS bills, count(*) FILTER (WHERE total = closing) AS that_add_up, count(*) FILTER (WHERE opening = coalesce(closed_with, 0)) AS that_follow
+FROM (SELECT name, ends_at, sum(amount) FILTER (WHERE item <> 'closing balance') AS total, min(amount) FILTER (WHERE item = 'closing balance') AS closing,
+			 min(amount) FILTER (WHERE item = 'opening balance') AS opening,
+			 lag(min(amount) FILTER (WHERE item = 'closing balance')) OVER (PARTITION BY name ORDER BY ends_at) AS closed_with
+	  FROM before GROUP BY name, ends_at) AS bill;
+SELECT before.name, before.amount, balance.remaining, -- the budget of June begins with it
+	before.amount + CASE before.name WHEN 'lab' THEN 20000 ELSE 0 END = balance.remaining AS agrees
+FROM before, LATERAL yquota.balance_at(before.name, before.ends_at) AS balance WHERE ends_at = '2026-06-01' AND item = 'closing balance' ORDER BY name;
+SELECT ends_at, - sum(amount) FILTER (WHERE item = 'charge') AS charged, (SELECT amount FROM yquota.closed_period WHERE until = ends_at) AS closed
+FROM before WHERE name IN ('lab', 'web') GROUP BY ends_at ORDER BY ends_at;
+SELECT count(*) AS differing FROM (TABLE issued EXCEPT ALL TABLE before) AS changed;
+
+-- and stay as they are when history leaves
+SELECT yquota.seal_history();
+SELECT yquota.quota_compute();
+CREATE SCHEMA archive;
+CREATE TABLE archive.charge (LIKE yquota.charge);
+CREATE TABLE archive.container_event (LIKE yquota.container_event);
+SELECT archived FROM yquota.archive('archive.charge', 'infinity');
+SELECT archived FROM yquota.archive('archive.container_event', 'infinity');
+SELECT count(*) FROM yquota.charge;
+SELECT count(*) AS differing FROM ((TABLE before EXCEPT ALL TABLE bills) UNION ALL (TABLE bills EXCEPT ALL TABLE before)) AS changed;
+SELECT * FROM yquota.verify();
+
+-- members get the bills of their projects, viewers all, others none
+SET client_min_messages = error;
+CREATE ROLE yquota_bill_member;
+CREATE ROLE yquota_bill_viewer;
+CREATE ROLE yquota_bill_nobody;
+SELECT yquota.grant_member('yquota_bill_member', 'lab.ml');
+SELECT yquota.allow_role('yquota_bill_viewer', 'viewer');
+GRANT SELECT ON before TO yquota_bill_viewer;
+SET ROLE yquota_bill_member;
+SELECT count(*) AS rows, min(amount) FILTER (WHERE item = 'closing balance') AS closing FROM yquota.bill('lab.ml', '2026-05-01');
+SELECT * FROM yquota.bill('lab', '2026-05-01');
+SET ROLE yquota_bill_viewer;
+SELECT count(*) AS differing FROM yquota.bill('lab', '2026-05-01') AS bill FULL JOIN (SELECT * FROM public.before WHERE name = 'lab' AND ends_at = '2026-05-01') AS before USING (line, amount) WHERE bill.item IS NULL OR before.item IS NULL;
+SET ROLE yquota_bill_nobody;
+SELECT * FROM yquota.bill('lab', '2026-05-01');
+RESET ROLE;
+SELECT yquota.revoke_member('yquota_bill_member', 'lab.ml');
+SELECT yquota.disallow_role('yquota_bill_viewer', 'viewer');
+DROP OWNED BY yquota_bill_viewer;
+DROP ROLE yquota_bill_member, yquota_bill_viewer, yquota_bill_nobody;
+RESET client_min_messages;
+
+-- bad input
+SELECT * FROM yquota.bill(NULL, '2026-05-01');
+SELECT * FROM yquota.bill('lab', NULL);
+SELECT * FROM yquota.bill('lab', '2026-05-02');
+SELECT * FROM yquota.bill('none', '2026-05-01');
+UPDATE yquota_internal.billed_credit SET lost = 0;
+DELETE FROM yquota_internal.billed_credit;
+
+\c postgres
+DROP DATABASE yquota_bill;
