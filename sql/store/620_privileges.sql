@@ -423,6 +423,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.cost_between(timestamptz,timestamptz,text[],timestamptz)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.balance_at(text,timestamptz)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.bill(text,timestamptz)', 'EXECUTE', '{member,viewer,admin}'),
+		('FUNCTION', 'yquota.bill_html(text,timestamptz)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.cost_by_day(date,date,text[],text)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.top_costs(timestamptz,timestamptz,text[],integer)', 'EXECUTE', '{member,viewer,admin}'),
 		('FUNCTION', 'yquota.forecast(text,integer)', 'EXECUTE', '{member,viewer,admin}'),

@@ -14,7 +14,7 @@ SELECT yquota.set_clock('2026-03-01 00:00+00');
 INSERT INTO yquota.project (name, parent) VALUES ('lab', NULL), ('lab.ml', 'lab'), ('web', NULL);
 -- a budget ends with its month, the next one begins at that instant
 INSERT INTO yquota.budget (project, period, amount, starts_on) VALUES ('lab', 'month', 20000, '2026-03-01');
-INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 5000, 'bought'), ('web', 1000, 'bought'), ('web', -100, 'taken back');
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 5000, 'bought'), ('web', 1000, 'bought'), ('web', -100, '<i>taken back</i>');
 INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES ('lab', 300, 'prize', '2026-03-05 00:00+00');
 SELECT yquota.set_clock('2026-03-10 12:00+00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation) VALUES
@@ -68,10 +68,16 @@ SELECT * FROM yquota.bill('web', '2026-05-01');
 -- March corrected, and April with it, on the bill of May
 SELECT * FROM yquota.forgive('2026-04-20 08:30+00', '2026-04-20 08:45+00', 'switch replaced');
 SELECT count(*) FROM yquota.void_events('late', 'never ran');
+-- a third of a credit is shown as 0.33, and three of them as one
+SELECT yquota.set_multiplier('GENERAL', 0.333333333, '2026-05-10 00:00+00', '2026-05-11 00:00+00');
 SELECT yquota.set_clock('2026-06-02 09:00+00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation)
+SELECT e.event, 'third ' || n, '2026-05-10 08:00+00'::timestamptz + e.after, 'web', 'app_' || n, 'cyd', 'root.a', '[vcores=1]'
+FROM generate_series(1, 3) AS n, (VALUES ('CONTAINER_START'::yquota.container_event_type, interval '0'), ('CONTAINER_FINISH', '1 second')) AS e (event, after);
 SELECT yquota.quota_compute();
 SELECT settled, closed_at FROM yquota.close_period('2026-06-01');
 SELECT * FROM yquota.bill('lab', '2026-06-01');
+SELECT * FROM yquota.bill('web', '2026-06-01');
 SELECT * FROM yquota.verify();
 
 -- bills add up, follow each other, and end with what the balance was when it is known of nothing later
@@ -89,6 +95,21 @@ SELECT ends_at, - sum(amount) FILTER (WHERE item = 'charge') AS charged, (SELECT
 FROM before WHERE name IN ('lab', 'web') GROUP BY ends_at ORDER BY ends_at;
 SELECT count(*) AS differing FROM (TABLE issued EXCEPT ALL TABLE before) AS changed;
 
+-- on the page they add up as they are shown, and follow each other
+CREATE VIEW pages AS SELECT project.name, period.ends_at, yquota.bill_html(project.name, period.ends_at) AS page FROM yquota.project AS project, yquota.billing_period AS period;
+CREATE TABLE pages_before AS TABLE pages;
+CREATE VIEW shown AS SELECT name, ends_at, line.number, line.cell[1] AS item, replace(line.cell[2], ',', '')::numeric AS amount
+	FROM pages_before, LATERAL regexp_matches(page, '<tr[^>]*><td>([^<]*)</td>(?:<td>[^<]*</td>){4}<td>(?:<span class="negative">)?([-0-9.,]+)(?:</span>)?</td></tr>', 'g') WITH ORDINALITY AS line (cell, number);
+SELECT item, amount FROM shown WHERE name = 'web' AND ends_at = '2026-06-01' ORDER BY number;
+SELECT item, amount FROM shown WHERE name = 'lab' AND ends_at = '2026-05-01' ORDER BY number;
+SELECT count(*) AS pages, count(*) FILTER (WHERE total = closing) AS that_add_up, count(*) FILTER (WHERE opening = coalesce(closed_with, 0)) AS that_follow
+FROM (SELECT name, ends_at, sum(amount) FILTER (WHERE item <> 'Closing balance') AS total, min(amount) FILTER (WHERE item = 'Closing balance') AS closing,
+			 min(amount) FILTER (WHERE item = 'Opening balance') AS opening,
+			 lag(min(amount) FILTER (WHERE item = 'Closing balance')) OVER (PARTITION BY name ORDER BY ends_at) AS closed_with
+	  FROM shown GROUP BY name, ends_at) AS page;
+SELECT (SELECT count(*) FROM shown) - (SELECT count(*) FROM before) AS lines_missing;
+SELECT substring(page FROM '<title>(.*)</title>'), substring(page FROM '<dl.*</dl>') FROM pages_before WHERE name = 'web' AND ends_at = '2026-04-01';
+
 -- and stay as they are when history leaves
 SELECT yquota.seal_history();
 SELECT yquota.quota_compute();
@@ -99,6 +120,7 @@ SELECT archived FROM yquota.archive('archive.charge', 'infinity');
 SELECT archived FROM yquota.archive('archive.container_event', 'infinity');
 SELECT count(*) FROM yquota.charge;
 SELECT count(*) AS differing FROM ((TABLE before EXCEPT ALL TABLE bills) UNION ALL (TABLE bills EXCEPT ALL TABLE before)) AS changed;
+SELECT count(*) AS differing FROM pages FULL JOIN pages_before USING (name, ends_at, page) WHERE pages IS NULL OR pages_before IS NULL;
 SELECT * FROM yquota.verify();
 
 -- members get the bills of their projects, viewers all, others none
@@ -112,6 +134,7 @@ GRANT SELECT ON before TO yquota_bill_viewer;
 SET ROLE yquota_bill_member;
 SELECT count(*) AS rows, min(amount) FILTER (WHERE item = 'closing balance') AS closing FROM yquota.bill('lab.ml', '2026-05-01');
 SELECT * FROM yquota.bill('lab', '2026-05-01');
+SELECT length(yquota.bill_html('lab.ml', '2026-05-01')) > 0 AS has_page, yquota.bill_html('lab', '2026-05-01');
 SET ROLE yquota_bill_viewer;
 SELECT count(*) AS differing FROM yquota.bill('lab', '2026-05-01') AS bill FULL JOIN (SELECT * FROM public.before WHERE name = 'lab' AND ends_at = '2026-05-01') AS before USING (line, amount) WHERE bill.item IS NULL OR before.item IS NULL;
 SET ROLE yquota_bill_nobody;
@@ -128,6 +151,8 @@ SELECT * FROM yquota.bill(NULL, '2026-05-01');
 SELECT * FROM yquota.bill('lab', NULL);
 SELECT * FROM yquota.bill('lab', '2026-05-02');
 SELECT * FROM yquota.bill('none', '2026-05-01');
+SELECT yquota.bill_html('lab', NULL);
+SELECT yquota.bill_html('lab', '2026-05-02');
 UPDATE yquota_internal.billed_credit SET lost = 0;
 DELETE FROM yquota_internal.billed_credit;
 

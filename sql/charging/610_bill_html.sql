@@ -1,0 +1,60 @@
+--
+-- A bill as one HTML page.
+--
+
+CREATE FUNCTION yquota_internal.html_cents(amount numeric) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN format(CASE WHEN amount < 0 THEN '<span class="negative">%s</span>' ELSE '%s' END,
+				  to_char(amount, 'FM999,999,999,999,999,999,999,990.00'));
+COMMENT ON FUNCTION yquota_internal.html_cents(numeric) IS 'A number with two decimals, marked when it is negative';
+
+CREATE FUNCTION yquota_internal.bill_html_as_owner(project text, ends_at timestamptz) RETURNS text
+	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	zone CONSTANT text := yquota_internal.billing_timezone();
+	period record;
+BEGIN
+	SELECT p.starts_at, p.closed_at INTO period FROM yquota_internal.period AS p WHERE p.until = bill_html_as_owner.ends_at;
+	RETURN (
+		-- each line is what it adds to the rounded balance: what is shown adds up
+		WITH line AS (
+			SELECT b.*, CASE WHEN b.item = 'closing balance' THEN round(b.amount, 2)
+							 ELSE round(sum(b.amount) OVER before_and_this, 2) - round(sum(b.amount) OVER before_and_this - b.amount, 2) END AS shown
+			FROM yquota_internal.bill_as_owner(bill_html_as_owner.project, bill_html_as_owner.ends_at) AS b
+			WINDOW before_and_this AS (ORDER BY b.line)
+		), item AS (
+			SELECT line.item, min(line.line) AS place, sum(line.shown) AS shown FROM line GROUP BY line.item
+		)
+		SELECT yquota_internal.html_page(
+			format('Bill of %s, %s to %s', bill_html_as_owner.project,
+				CASE WHEN isfinite(period.starts_at) THEN yquota_internal.html_time(period.starts_at, zone) ELSE 'the beginning' END,
+				yquota_internal.html_time(bill_html_as_owner.ends_at, zone)),
+			format('Closed at %s, time zone %s. Amounts are credits, rounded so that they add up to the closing balance.',
+				yquota_internal.html_time(period.closed_at, zone), zone),
+			concat('<dl class="sums">',
+				(SELECT string_agg(yquota_internal.report_figure(upper(left(item.item, 1)) || substr(item.item, 2), yquota_internal.html_cents(item.shown)), '' ORDER BY item.place)
+				 FROM item),
+				'</dl>',
+				yquota_internal.html_table('{Item,Project,Queue,User,Application,Credits}',
+					(SELECT string_agg(format('<tr%s><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>',
+						CASE WHEN line.item = 'closing balance' THEN ' class="sum"' END,
+						concat(upper(left(line.item, 1)), substr(line.item, 2), CASE WHEN line.reason <> '' THEN ': ' || yquota_internal.html(line.reason) END,
+							   CASE WHEN line.corrected_period IS NOT NULL
+									THEN ' of the bill until ' || yquota_internal.html_time(line.corrected_period, zone) END),
+						yquota_internal.html(line.subject), yquota_internal.html(line.queue), yquota_internal.html(line.username),
+						yquota_internal.html(line.application_id), yquota_internal.html_cents(line.shown)), '' ORDER BY line.line)
+					 FROM line), 1))));
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.bill_html_as_owner(text, timestamptz) IS
+	'The result of bill_html() for the calling role';
+REVOKE ALL ON FUNCTION yquota_internal.bill_html_as_owner(text, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota.bill_html(project text, ends_at timestamptz) RETURNS text
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
+COMMENT ON FUNCTION yquota.bill_html(text, timestamptz) IS
+	'The bill of a project and its sub-projects for the closed period that ends at an instant, as one HTML page, the same for ever';
+REVOKE ALL ON FUNCTION yquota.bill_html(text, timestamptz) FROM PUBLIC;
