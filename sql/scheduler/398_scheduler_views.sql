@@ -119,7 +119,8 @@ COMMENT ON COLUMN yquota.scheduler_node.vcores_used_o IS 'likewise, virtual core
 COMMENT ON COLUMN yquota.scheduler_node.queued_containers IS
 	'containers that have been given out and do not run: OPPORTUNISTIC ones on their way, queued or paused, and GUARANTEED ones that wait for room at their nodes (node_queue)';
 
-CREATE VIEW yquota.scheduler_application AS
+-- Shows the applications that a role sees in yquota.application (360_application_readers.sql).
+CREATE VIEW yquota.scheduler_application WITH (security_barrier) AS
 	WITH full_queue AS MATERIALIZED (
 		SELECT q.queue, q.label
 		FROM yquota.scheduler_queue AS q
@@ -151,7 +152,8 @@ CREATE VIEW yquota.scheduler_application AS
 		   COALESCE(o.containers, 0) AS running_containers_o,
 		   COALESCE(yquota.amount(o.allocation, 'memory-mb'), 0) AS mem_used_o,
 		   COALESCE(yquota.amount(o.allocation, 'vcores'), 0) AS vcores_used_o,
-		   COALESCE(q.containers, 0) AS queued_containers
+		   COALESCE(q.containers, 0) AS queued_containers,
+		   a.project
 	FROM yquota.application AS a
 	LEFT JOIN yquota_internal.application_attempt AS t ON t.application_id = a.application_id
 	LEFT JOIN (
@@ -177,9 +179,14 @@ CREATE VIEW yquota.scheduler_application AS
 		SELECT v.application_id, count(*) AS containers
 		FROM yquota_internal.queued_container AS v
 		GROUP BY v.application_id) AS q ON q.application_id = a.application_id
-	WHERE a.finished_at IS NULL;
+	WHERE a.finished_at IS NULL
+	  AND ((SELECT yquota_internal.reads_all())
+		   OR (SELECT yquota_internal.acts_as('operator'))
+		   OR a.project = ANY ((SELECT yquota_internal.readable_projects())::text[])
+		   OR yquota_internal.shows_application(a.username, a.queue, a.view_acl,
+				(SELECT yquota_internal.acting_role())::text, (SELECT yquota_internal.acting_groups())::text[]));
 COMMENT ON VIEW yquota.scheduler_application IS
-	'Live applications and their demand';
+	'Live applications that the reader may see, their demand, and why it waits';
 COMMENT ON COLUMN yquota.scheduler_application.attempt IS 'number of its application master; NULL: it has not had a container yet';
 COMMENT ON COLUMN yquota.scheduler_application.waits_for_master IS 'whether it waits for the container of its application master';
 COMMENT ON COLUMN yquota.scheduler_application.pending_containers IS 'that it asked for and has not got, without that of its application master';
@@ -194,3 +201,4 @@ COMMENT ON COLUMN yquota.scheduler_application.mem_used_o IS 'memory of those, M
 COMMENT ON COLUMN yquota.scheduler_application.vcores_used_o IS 'likewise, virtual cores';
 COMMENT ON COLUMN yquota.scheduler_application.queued_containers IS
 	'containers that have been given out and do not run: OPPORTUNISTIC ones on their way, queued or paused, and GUARANTEED ones that wait for room at their nodes (node_queue)';
+COMMENT ON COLUMN yquota.scheduler_application.project IS 'project that it was submitted for; NULL: the user''s';

@@ -9,7 +9,7 @@
 --
 
 --
--- Ledger and grants for members: views with the rows that the policies below show
+-- Ledger, grants, outages and alerts for members: views with the rows that the policies below show
 --
 CREATE VIEW yquota.readable_charge WITH (security_barrier) AS
 	SELECT charge.*
@@ -42,6 +42,27 @@ CREATE VIEW yquota.readable_grant WITH (security_barrier) AS
 COMMENT ON VIEW yquota.readable_grant IS
 	'Credit given (quota_grant) to the projects that the reader may see';
 COMMENT ON COLUMN yquota.readable_grant.amount IS 'credits; negative for a correction';
+
+CREATE VIEW yquota.readable_outage WITH (security_barrier) AS
+	SELECT outage.*
+	FROM yquota.outage AS outage
+	WHERE (SELECT yquota_internal.reads_all())
+	   OR outage.project IS NULL
+	   OR outage.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
+COMMENT ON VIEW yquota.readable_outage IS
+	'Intervals of time that are forgiven (outage) to all projects and to those that the reader may see';
+COMMENT ON COLUMN yquota.readable_outage.project IS 'the only project it is for; NULL for all';
+COMMENT ON COLUMN yquota.readable_outage.forgiven IS 'false while an administrator has not decided';
+
+CREATE VIEW yquota.readable_alert WITH (security_barrier) AS
+	SELECT alert.alert_id, known.project, alert.kind, alert.subject, alert.detail, alert.raised_at
+	FROM yquota.alert AS alert
+	JOIN yquota_internal.told_crossing AS known ON known.alert_id = alert.alert_id
+	WHERE alert.cleared_at IS NULL
+	  AND ((SELECT yquota_internal.reads_all())
+		   OR known.project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
+COMMENT ON VIEW yquota.readable_alert IS
+	'Open alerts (alert) about the spending of the projects that the reader may see';
 
 --
 -- Row-level security, for roles with SELECT on a table itself.  container_event
@@ -373,7 +394,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.reserved_container', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.reservation', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.resource_request', 'SELECT', '{operator,viewer,admin}'),
-		('TABLE', 'yquota.scheduler_application', 'SELECT', '{operator,viewer,admin}'),
+		('TABLE', 'yquota.scheduler_application', 'SELECT', '{operator,member,viewer,admin}'),
 		('TABLE', 'yquota.scheduler_node', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.scheduler_queue', 'SELECT', '{operator,viewer,admin}'),
 		-- reports of the cluster
@@ -404,10 +425,12 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.container_cost', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.daily_cost', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.suspect_container', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.readable_alert', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.readable_charge', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.readable_container', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.readable_grant', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.readable_node_queue', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.readable_outage', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.readable_preemption_mark', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.grant_status', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.hold_status', 'SELECT', '{member,viewer,admin}'),

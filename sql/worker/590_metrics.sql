@@ -86,12 +86,19 @@ CREATE VIEW yquota.metrics AS
 		('spent_credits', balance.charged + balance.accrued),
 		('held_credits', balance.held),
 		('remaining_credits', balance.remaining),
+		('available_credits', balance.available),
 		('burn_rate_credits', balance.burn_rate),
 		('exhausted', (balance.unspent <= 0)::integer::numeric),
 		('seconds_left', CASE WHEN balance.burn_rate > 0 THEN
 							 round(extract(epoch FROM balance.exhausted_at - yquota.statement_clock()), 3) END)
 	) AS sample (name, value)
 	WHERE sample.value IS NOT NULL
+	UNION ALL
+	-- a sample of its own, so that no series of amounts ends where another project becomes the limit
+	SELECT 'project_limit', 'yquota_project_limit_info',
+		   jsonb_build_object('project', balance.project, 'limited_by', balance.limited_by), 1
+	FROM yquota_internal.project_credit AS balance
+	WHERE balance.limited_by IS NOT NULL
 	UNION ALL
 	SELECT 'feed', 'yquota_feed_' || sample.name,
 		   jsonb_build_object('source', coalesce(feed.source, '')), sample.value
@@ -182,7 +189,7 @@ CREATE VIEW yquota.metrics AS
 COMMENT ON VIEW yquota.metrics IS
 	'Samples for a monitoring system, one row each; query one family at a time.  docs/prometheus/queries.yaml has the queries for postgres_exporter';
 COMMENT ON COLUMN yquota.metrics.family IS
-	'price, resource, containers, nodes, project, feed, worker, mark, suspect, verify, preemption, opportunistic, reservation, reservation_refused, plan, plan_follower or alert';
+	'price, resource, containers, nodes, project, project_limit, feed, worker, mark, suspect, verify, preemption, opportunistic, reservation, reservation_refused, plan, plan_follower or alert';
 COMMENT ON COLUMN yquota.metrics.metric IS 'name as in Prometheus';
 COMMENT ON COLUMN yquota.metrics.labels IS 'labels as in Prometheus';
 COMMENT ON COLUMN yquota.metrics.value IS 'the unit is the last part of the name; credits per second in those of a rate or price';

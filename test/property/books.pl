@@ -483,6 +483,7 @@ sub expected
 		$expected{balance}{"$name|$_"} = $balance->{$_} foreach keys %$balance;
 		$expected{balance}{"$name|available"} = $available if defined $available;
 		$expected{metrics}{"$name|yquota_project_${_}_credits"} = $balance->{$_} foreach keys %$balance;
+		$expected{metrics}{"$name|yquota_project_available_credits"} = $available if defined $available;
 		foreach my $id (map { $_->{id} } grep { $_->{project} eq $name } @{ $credit->{grant} })
 		{
 			$expected{grants}{"$name|$id|remaining"} = $grants->{left}{$id} if exists $grants->{left}{$id};

@@ -68,6 +68,9 @@ SELECT count(*) FROM yquota.quota_grant;
 SELECT yquota.set_multiplier('GENERAL', 0);
 RESET ROLE;
 SELECT yquota.report_outage('2026-03-02 09:10', '2026-03-02 09:11', 'secret outage', 'secret') > 0 AS reported;
+SELECT yquota.report_outage('2026-03-02 08:10', '2026-03-02 08:11', 'slow disks', 'lab') > 0 AS reported,
+	   yquota.report_outage('2026-03-02 08:00', '2026-03-02 08:01', 'a cable', NULL) > 0 AS of_all;
+SELECT yquota_internal.note_crossings(yquota.clock());
 
 --
 -- A member reads of his project, all of it, and nothing of others
@@ -80,6 +83,8 @@ FROM pg_class,
 WHERE relnamespace = 'yquota'::regnamespace AND relkind IN ('r', 'v') AND has_table_privilege(oid, 'SELECT')
   AND relname <> 'price_history'
 ORDER BY relname;
+SELECT project, started_at, forgiven, reason FROM yquota.readable_outage ORDER BY started_at;
+SELECT project, kind, subject, detail FROM yquota.readable_alert ORDER BY alert_id;
 SELECT project, amount FROM yquota.cost_between('-infinity', 'infinity');
 SELECT container_id, amount FROM yquota.cost_between('-infinity', 'infinity', '{container_id}') ORDER BY 1;
 SELECT amount FROM yquota.explain_charge('lab_1');

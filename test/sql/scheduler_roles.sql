@@ -59,6 +59,13 @@ DELETE FROM yquota.decision;
 INSERT INTO yquota.resource_request SELECT * FROM yquota.resource_request;
 SELECT yquota_internal.lock_passes();
 
+SET ROLE regress_yquota_head;
+INSERT INTO yquota.project (name) VALUES ('q');
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('q', 100000, 'first');
+SET ROLE regress_yquota_rm;
+SELECT state FROM yquota.submit_application('application_1_0002', 'bob', '{dev}', 'b', am_resource => '[memory-mb=1024]', project => 'q');
+SELECT state FROM yquota.submit_application('application_1_0003', 'regress_yquota_member', '{dev}', 'b', am_resource => '[memory-mb=1024]', project => 'q');
+
 SET ROLE regress_yquota_viewer;
 SELECT application_id, waits_for FROM yquota.scheduler_application;
 SELECT project, charged > 0 AS is_charged FROM yquota.project_balance;
@@ -67,7 +74,9 @@ SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024]', 1);
 
 SET ROLE regress_yquota_member;
 SELECT count(*) FROM yquota.container_cost;
-SELECT application_id, waits_for FROM yquota.scheduler_application;
+\echo why the applications of its project, and its own, wait
+SELECT application_id, project, username, pending_containers, waits_for FROM yquota.scheduler_application;
+SELECT count(*) AS same FROM yquota.scheduler_application JOIN yquota.application USING (application_id, project);
 SELECT yquota.acknowledge_decisions('{}');
 
 SET ROLE regress_yquota_rm;

@@ -61,6 +61,11 @@ INSERT INTO yquota.project (name, parent, quota_mode) VALUES ('a', NULL, 'PREPAI
 	('a.free', 'a', 'NOLIMIT'), ('a.free.rich', 'a.free', 'PREPAID'), ('a.free.poor', 'a.free', 'PREPAID'), ('uni.free', 'uni', 'NOLIMIT'), ('uni.free.x', 'uni.free', 'PREPAID');
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('a.rich', 10, 'x'), ('a.free', 5, 'x'), ('a.free.rich', 20, 'x');
 SELECT project, remaining, available, limited_by FROM yquota.project_balance WHERE project LIKE 'a%' OR project LIKE 'uni.%' ORDER BY project;
+-- metrics tell the same; a project without limit has neither sample
+SELECT labels ->> 'project' AS project, value AS available
+FROM yquota.metrics WHERE metric = 'yquota_project_available_credits' AND labels ->> 'project' ~ '^(a|uni[.])' ORDER BY project;
+SELECT labels ->> 'project' AS project, labels ->> 'limited_by' AS limited_by, metric, value
+FROM yquota.metrics WHERE family = 'project_limit' AND labels ->> 'project' ~ '^(a|uni[.])' ORDER BY project;
 SELECT yquota.hold('a.poor', 'x', 1, '1 hour');
 SELECT yquota.hold('uni.free', 'x', 100000, '1 hour'), yquota.hold('a.free.poor', 'x', 100000, '1 hour');
 SELECT yquota.hold('physics', 'x', 1, '1 hour');
