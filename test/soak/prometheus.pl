@@ -1,7 +1,8 @@
 # What docs/prometheus has for Prometheus: postgres_exporter runs the queries
 # against a real server, and the alerting rules fire on what it exports when
 # something is wrong, and only then.  The rules are evaluated by promtool, on
-# half an hour of samples taken before and more of those taken after.
+# half an hour of samples taken before and more of those taken after.  A real
+# Prometheus answers every query of the dashboard, which Grafana's own types read.
 
 use strict;
 use warnings;
@@ -9,6 +10,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../t";
 use HTTP::Tiny;
+use JSON::PP qw(decode_json);
 use POSIX ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -18,44 +20,71 @@ use WorkerNode;
 
 my $queries = "$ENV{PWD}/docs/prometheus/queries.yaml";
 my $rules = "$ENV{PWD}/docs/prometheus/alerts.yaml";
-foreach my $program (qw(prometheus-postgres-exporter promtool))
+my $dashboard = "$ENV{PWD}/docs/prometheus/grafana-dashboard.json";
+foreach my $program (qw(prometheus prometheus-postgres-exporter promtool))
 {
 	plan skip_all => "$program is not installed" if system("command -v $program >/dev/null") != 0;
 }
 
 my $node = new_node('prometheus', q(yquota.price_lead = 0), q(yquota.price_interval = '10s'), q(yquota.compute_interval = '10s'));
 my $directory = PostgreSQL::Test::Utils::tempdir;
-my $exporter;
+my $http = HTTP::Tiny->new(timeout => 30);
+my ($exporter, $prometheus);
 my %fired;
 
-END { kill 'KILL', $exporter if $exporter }
+END { kill 'KILL', grep { $_ } $exporter, $prometheus }
 
 sub sql { return $node->safe_psql('work', $_[0]); }
+
+# start(LOG, PROGRAM, ARGUMENT...): the process's id.
+sub start
+{
+	my ($log, @command) = @_;
+	my $pid = fork() // die "could not fork: $!";
+
+	if ($pid == 0)
+	{
+		open STDERR, '>>', "$directory/$log";
+		exec @command or POSIX::_exit(1);
+	}
+	return $pid;
+}
+
+# Start an exporter and wait until it has samples: its port and the first answer.
+sub start_exporter
+{
+	my $port = PostgreSQL::Test::Cluster::get_free_port();
+	my $answer;
+
+	local $ENV{DATA_SOURCE_NAME} = sprintf 'host=%s port=%s user=exporter dbname=work sslmode=disable', $node->host, $node->port;
+	$exporter = start('exporter.log', 'prometheus-postgres-exporter', "--extend.query-path=$queries",
+		"--web.listen-address=127.0.0.1:$port", '--disable-default-metrics', '--disable-settings-metrics');
+	foreach (1 .. 300)
+	{
+		$answer = $http->get("http://127.0.0.1:$port/metrics");
+		last if $answer->{success} && $answer->{content} =~ /^yquota_/m;
+		sleep 0.1;
+	}
+	return $port, $answer;
+}
+
+# stop(PID): and forget it.
+sub stop
+{
+	kill 'KILL', $_[0];
+	waitpid $_[0], 0;
+	$_[0] = undef;
+	return;
+}
 
 # The samples that the exporter has now, by their names with labels.  Each time
 # a new exporter, which keeps nothing of the last.
 sub scrape
 {
-	my $port = PostgreSQL::Test::Cluster::get_free_port();
-	my ($answer, %samples);
+	my (undef, $answer) = start_exporter();
+	my %samples;
 
-	$exporter = fork() // die "could not fork: $!";
-	if ($exporter == 0)
-	{
-		$ENV{DATA_SOURCE_NAME} = sprintf 'host=%s port=%s user=exporter dbname=work sslmode=disable', $node->host, $node->port;
-		open STDERR, '>>', "$directory/exporter.log";
-		exec 'prometheus-postgres-exporter', "--extend.query-path=$queries", "--web.listen-address=127.0.0.1:$port",
-		  '--disable-default-metrics', '--disable-settings-metrics' or POSIX::_exit(1);
-	}
-	foreach (1 .. 300)
-	{
-		$answer = HTTP::Tiny->new(timeout => 30)->get("http://127.0.0.1:$port/metrics");
-		last if $answer->{success} && $answer->{content} =~ /^yquota_/m;
-		sleep 0.1;
-	}
-	kill 'KILL', $exporter;
-	waitpid $exporter, 0;
-	$exporter = undef;
+	stop($exporter);
 	foreach my $line (split /\n/, $answer->{content})
 	{
 		next unless $line =~ /^(yquota_\w+)\{(.*)\} (\S+)$/;
@@ -216,6 +245,131 @@ fires('a dead worker', $healthy, scrape(), 'YquotaWorkerDown');
 my @rules = slurp_file($rules) =~ /- alert: (\w+)/g;
 is_deeply([ sort keys %fired ], [ sort @rules ], 'every alarm has fired');
 unlike(slurp_file("$directory/exporter.log"), qr/level=(error|warn)/, 'the exporter has no trouble');
+
+# The dashboard: first what it is made of.
+my $shown = decode_json(slurp_file($dashboard));
+my @panels = grep { $_->{type} ne 'row' } @{ $shown->{panels} };
+my (%ids, %taken);
+$ids{ $_->{id} }++ foreach @{ $shown->{panels} };
+is_deeply([ grep { $ids{$_} > 1 } keys %ids ], [], 'every panel has an id of its own');
+foreach my $panel (@{ $shown->{panels} })
+{
+	my $at = $panel->{gridPos};
+
+	foreach my $row ($at->{y} .. $at->{y} + $at->{h} - 1)
+	{
+		$taken{"$row $_"}++ foreach $at->{x} .. $at->{x} + $at->{w} - 1;
+	}
+}
+is_deeply([ grep { $taken{$_} > 1 || /(\d+)$/ && $1 >= 24 } keys %taken ], [], 'no panel covers another or leaves the 24 columns');
+is_deeply([ grep { !/^(timeseries|stat|bargauge)$/ } map { $_->{type} } @panels ], [], 'the schema below has the types of all panels');
+is_deeply([ map { $_->{title} } grep { !$_->{title} || !$_->{fieldConfig}{defaults}{unit} || !@{ $_->{targets} } } @panels ], [], 'each has a title, a unit and queries');
+is_deeply([ map { $_->{title} } grep { my $words = () = $_->{description} =~ /\S+/g; $words == 0 || $words > 25 } @panels ], [], 'and a short description');
+
+# Metrics by the queries of the exporter: a histogram has three of them.
+my (%exported, $query);
+foreach my $line (split /\n/, slurp_file($queries))
+{
+	$query = $1 if $line =~ /^(yquota_\w+):/;
+	next unless $line =~ /^    - (\w+): \{usage: "(\w+)"/ && $2 ne 'LABEL';
+	$exported{"${query}_$1$_"} = 1 foreach $2 eq 'HISTOGRAM' ? qw(_bucket _sum _count) : '';
+}
+my %asked = map { $_ => 1 } map { $_->{expr} =~ /\b(yquota_\w+)\{/g } map { @{ $_->{targets} } } @panels;
+is_deeply([ sort keys %asked ], [ sort keys %exported ], 'the dashboard asks for every metric of the exporter, and for no other');
+
+# Then what a real Prometheus says to it, when there is something of everything.
+sql(<<~'SQL');
+	INSERT INTO yquota.queue (path, capacity, reservable) VALUES ('root', NULL, NULL), ('root.plan', '50', true), ('root.default', '50', NULL);
+	INSERT INTO yquota.scheduler_setting (reservation_system_enable, scheduler_monitor_enable) VALUES (true, true);
+	SELECT yquota.submit_reservation('reservation_1_' || containers, 'root.plan', 'ann', '{}', 'free', yquota.reservation_contract('2030-01-01 01:12 UTC', '2030-01-01 02:12 UTC',
+		ARRAY[yquota.reservation_request('[memory-mb=1024,vcores=1]', containers, '1 hour', containers)], 'ALL')) FROM unnest('{4,400}'::integer[]) AS containers;
+	SELECT yquota.set_clock('2030-01-01 01:12 UTC');
+	SELECT yquota_internal.worker_follow_plans();
+	SELECT count(*) FROM yquota.preempt_containers();
+	INSERT INTO yquota.alert (kind, subject, detail, raised_at) VALUES ('outage_undecided', 'x', 'x', yquota.clock());
+	INSERT INTO yquota.verification VALUES (yquota.clock(), '1 s', 0, '[]');
+	SQL
+my ($target) = start_exporter();
+my $port = PostgreSQL::Test::Cluster::get_free_port();
+append_to_file("$directory/prometheus.yaml", <<~"YAML");
+	global: {scrape_interval: 3s, scrape_timeout: 3s}
+	scrape_configs:
+	  - job_name: yquota
+	    static_configs: [{targets: ['127.0.0.1:$target']}]
+	YAML
+$prometheus = start('prometheus.log', 'prometheus', "--config.file=$directory/prometheus.yaml", "--storage.tsdb.path=$directory/prometheus",
+	"--web.listen-address=127.0.0.1:$port");
+
+# prometheus(PATH, NAME => VALUE...): what the API answers.
+sub prometheus
+{
+	my ($path, %parameters) = @_;
+	my $answer = $http->post_form("http://127.0.0.1:$port/api/v1/$path", \%parameters);
+
+	return $answer->{content} =~ /^\{/ ? decode_json($answer->{content}) : { status => 'error', error => $answer->{content} };
+}
+
+# A rate needs two samples of a series; a scrape has all or none.
+my $samples = 0;
+foreach (1 .. 120)
+{
+	my $answer = prometheus('query', query => 'count_over_time(yquota_worker_up[5m])');
+
+	$samples = $answer->{status} eq 'success' && @{ $answer->{data}{result} } ? $answer->{data}{result}[0]{value}[1] : 0;
+	last if $samples >= 2;
+	sleep 0.5;
+}
+cmp_ok($samples, '>=', 2, 'Prometheus has samples of the exporter');
+
+# The variables as Grafana fills them in: the first value, or all.
+my %value = (__rate_interval => '1m');
+sub filled
+{
+	my ($text) = @_;
+
+	$text =~ s/\$(\w+)/$value{$1} \/\/ die "the dashboard has no variable $1"/ge;
+	return $text;
+}
+foreach my $variable (grep { $_->{type} eq 'query' } @{ $shown->{templating}{list} })
+{
+	my ($selector, $label) = $variable->{query}{query} =~ /^label_values\((.+), (\w+)\)$/;
+	my $answer = prometheus('query', query => sprintf 'group by (%s) (%s)', $label, filled($selector));
+	my @values = sort map { $_->{metric}{$label} } @{ $answer->{data}{result} };
+
+	cmp_ok(scalar @values, '>', 0, "the variable $variable->{name} has values");
+	$value{ $variable->{name} } = $variable->{allValue} // $values[0];
+}
+my %results;
+foreach my $panel (@panels)
+{
+	foreach my $expression (map { $_->{expr} } @{ $panel->{targets} })
+	{
+		my $answer = prometheus('query', query => filled($expression));
+
+		is($answer->{error}, undef, "$panel->{title}: Prometheus understands $expression");
+		cmp_ok(scalar @{ $answer->{data}{result} // [] }, '>', 0, 'and has series of it');
+		$results{ $panel->{title} }{ $_->{metric}{project} // $_->{metric}{execution_type} // '' } = $_->{value}[1] foreach @{ $answer->{data}{result} };
+	}
+}
+is($results{'Running containers'}{GUARANTEED}, sql(q(SELECT value FROM yquota.metrics WHERE metric = 'yquota_containers_running' AND labels ->> 'execution_type' = 'GUARANTEED')),
+	'a panel shows the running containers of the view');
+is_deeply([ sort keys %{ $results{'Cost of running containers'} } ], [ 'free', 'lab "1" {x}', 'poor' ], 'and the money of every project');
+stop($prometheus);
+stop($exporter);
+
+SKIP:
+{
+	my $grafana = "$ENV{PWD}/test/grafana";
+	my ($wanted) = slurp_file("$grafana/go.mod") =~ /^go 1\.([0-9]+)/m;
+	my ($found) = (`sh -c 'go env GOVERSION' 2>&1` =~ /^go1\.([0-9]+)/, 0);
+
+	skip "go 1.$wanted is not installed", 2 if $found < $wanted;
+	system_or_bail('cp', '-r', $grafana, "$directory/grafana");
+	system_or_bail('go', "-C=$directory/grafana", 'build', '-o', "$directory/read_dashboard");
+	is(system("$directory/read_dashboard", $dashboard), 0, 'the types of Grafana read the dashboard');
+	append_to_file("$directory/misspelt.json", slurp_file($dashboard) =~ s/"expr"/"expression"/r);
+	isnt(system("$directory/read_dashboard $directory/misspelt.json 2>/dev/null"), 0, 'and refuse one with a field that they do not have');
+}
 
 $node->stop;
 done_testing();
