@@ -22,11 +22,9 @@ typedef enum FindingColumn
 } FindingColumn;
 
 static char *
-finding_text(uint64 row, int column, MemoryContext context)
+finding_text(uint64 row, FindingColumn column)
 {
-	char	   *value = SPI_getvalue(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column);
-
-	return value == NULL ? NULL : MemoryContextStrdup(context, value);
+	return SPI_getvalue(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column);
 }
 
 List *
@@ -42,9 +40,9 @@ yq_setting_findings(List *findings, YqSavedPlan *statement, Datum *values, YqSet
 	{
 		MemoryContext old_context = MemoryContextSwitchTo(caller);
 
-		if (is_wanted == NULL || is_wanted(finding_text(i, FINDING_COLUMN, caller)))
-			findings = yq_violation_add(findings, finding_text(i, FINDING_QUEUE, caller), finding_text(i, FINDING_PROPERTY, caller),
-										finding_text(i, FINDING_VALUE, caller), finding_text(i, FINDING_MESSAGE, caller));
+		if (is_wanted == NULL || is_wanted(finding_text(i, FINDING_COLUMN)))
+			findings = yq_violation_add(findings, finding_text(i, FINDING_QUEUE), finding_text(i, FINDING_PROPERTY),
+										finding_text(i, FINDING_VALUE), finding_text(i, FINDING_MESSAGE));
 		MemoryContextSwitchTo(old_context);
 	}
 	SPI_finish();
