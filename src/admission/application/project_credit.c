@@ -55,6 +55,17 @@ lock_credit(Datum project)
 	(void) yq_saved_plan_execute(&lock, &project, NULL);
 }
 
+/* The statement says whether credit is short, how much remains, and the project that limits it. */
+static void
+find_shortage(YqSavedPlan *credit, Datum *values, YqProjectCredit *answer)
+{
+	if (yq_saved_plan_run(credit, values, NULL) != 1 || !answers_yes())
+		return;
+	answer->suffices = false;
+	answer->remaining = copy_answer(2);
+	answer->limited_by = copy_answer(3);
+}
+
 YqProjectCredit
 yq_project_credit(const char *project, const char *application_id, const char *queue, YqCreditUse use)
 {
@@ -80,12 +91,8 @@ yq_project_credit(const char *project, const char *application_id, const char *q
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
 	answer.is_known = yq_saved_plan_run(&mode, policies, NULL) == 1;
-	if (answer.is_known && answers_yes() && yq_saved_plan_run(&credit, values, NULL) == 1 && answers_yes())
-	{
-		answer.suffices = false;
-		answer.remaining = copy_answer(2);
-		answer.limited_by = copy_answer(3);
-	}
+	if (answer.is_known && answers_yes())
+		find_shortage(&credit, values, &answer);
 	SPI_finish();
 	return answer;
 }
@@ -113,12 +120,8 @@ yq_project_credit_to_reserve(const char *project, const char *reservation_id, co
 	may_refuse = yq_saved_plan_run(&mode, policies, NULL) == 1 && answers_yes();
 	if (locks && (may_refuse || strcmp(cost, "0") != 0))
 		lock_credit(values[0]);
-	if (may_refuse && yq_saved_plan_run(&credit, values, NULL) == 1 && answers_yes())
-	{
-		answer.suffices = false;
-		answer.remaining = copy_answer(2);
-		answer.limited_by = copy_answer(3);
-	}
+	if (may_refuse)
+		find_shortage(&credit, values, &answer);
 	SPI_finish();
 	return answer;
 }
