@@ -288,7 +288,6 @@ static void
 on_bad_event(void *argument, const YqEvent *event, const YqProblem *problem)
 {
 	EventCharger *charger = argument;
-
 	YqEvent		rejected = *event;
 
 	if (yq_on_bad_event == YQ_ON_BAD_EVENT_ERROR)
