@@ -30,7 +30,7 @@ CREATE TABLE told (mode text, action text, containers bigint);
 
 CREATE FUNCTION report_all() RETURNS void LANGUAGE sql AS $$
 	SELECT FROM yquota.report_nodes(ARRAY(
-		SELECT ROW(n.name, 0, count(q.*) FILTER (WHERE q.state = 'RUNNING'), 0, count(q.*) FILTER (WHERE q.state = 'QUEUED'), NULL, 10, NULL, NULL)::yquota.node_report
+		SELECT ROW(n.name, 0, count(q.*) FILTER (WHERE q.state = 'RUNNING'), 0, count(q.*) FILTER (WHERE q.state = 'QUEUED'), NULL, 10, NULL, NULL, NULL)::yquota.node_report
 		FROM yquota.node AS n
 		LEFT JOIN yquota.node_queue AS q ON q.node = n.name AND q.left_at IS NULL
 		GROUP BY n.name))

@@ -18,7 +18,8 @@ CREATE TYPE yquota.node_report AS (
 	estimated_wait interval,
 	queue_capacity integer,
 	reported_at timestamptz,
-	allocated yquota.resource
+	allocated yquota.resource,
+	measured yquota.resource
 );
 COMMENT ON TYPE yquota.node_report IS
 	'What a node says of its containers, for report_nodes()';
@@ -30,6 +31,7 @@ COMMENT ON COLUMN yquota.node_report.queue_capacity IS
 	'OPPORTUNISTIC containers that may wait; counts when the node is not in the list yet; NULL: scheduler_setting.opportunistic_queue_capacity';
 COMMENT ON COLUMN yquota.node_report.reported_at IS 'NULL: the clock';
 COMMENT ON COLUMN yquota.node_report.allocated IS 'to its containers, native units; NULL: what the books hold there';
+COMMENT ON COLUMN yquota.node_report.measured IS 'resources in use on the node, native units; NULL: not told';
 
 CREATE UNLOGGED TABLE yquota_internal.node_queue_report (
 	node text COLLATE "C" PRIMARY KEY,
@@ -42,7 +44,8 @@ CREATE UNLOGGED TABLE yquota_internal.node_queue_report (
 	reported_at timestamptz NOT NULL,
 	allocated yquota.resource,
 	is_listed boolean NOT NULL,
-	told_queue_capacity integer NOT NULL CHECK (told_queue_capacity >= -1)
+	told_queue_capacity integer NOT NULL CHECK (told_queue_capacity >= -1),
+	measured yquota.resource
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.node_queue_report IS
 	'The last report of each node; written by report_nodes()';
@@ -55,6 +58,7 @@ COMMENT ON COLUMN yquota_internal.node_queue_report.is_listed IS
 	'false of a node that may not be in the list, as it is being decommissioned or tells no wait where nodes are compared by it';
 
 COMMENT ON COLUMN yquota_internal.node_queue_report.told_queue_capacity IS 'as the node said in its last report; -1: none';
+COMMENT ON COLUMN yquota_internal.node_queue_report.measured IS 'resources in use on the node, native units; NULL: the node did not tell';
 
 CREATE TABLE yquota_internal.node_queue_capacity (
 	node text COLLATE "C" PRIMARY KEY,

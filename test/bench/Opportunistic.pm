@@ -51,7 +51,7 @@ sub reports
 	my $batch = min(BATCH, $nodes);
 
 	return map {
-		sprintf q(SELECT count(*) FROM yquota.report_nodes(ARRAY(SELECT ROW(n.name, 0, 0, 0, 0, NULL, NULL, NULL, NULL)::yquota.node_report FROM yquota.node AS n WHERE n.name >= 'node%06d' AND n.name < 'node%06d'))),
+		sprintf q(SELECT count(*) FROM yquota.report_nodes(ARRAY(SELECT ROW(n.name, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL)::yquota.node_report FROM yquota.node AS n WHERE n.name >= 'node%06d' AND n.name < 'node%06d'))),
 		  $_ * $batch, ($_ + 1) * $batch
 	} 0 .. $nodes / $batch - 1;
 }

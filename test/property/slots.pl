@@ -75,7 +75,7 @@ sub report
 		my @allocated = (1024 * between(0, 9), between(0, 9));
 
 		$history->{reports}{$name} = { capacity => $capacity, length => $length, allocated => \@allocated, since => value('SELECT yquota.clock()') };
-		push @reports, sprintf q(ROW('%s', 0, 0, 0, %d, NULL, %d, NULL, '[memory-mb=%d,vcores=%d]')), $name, $length, $capacity, @allocated;
+		push @reports, sprintf q(ROW('%s', 0, 0, 0, %d, NULL, %d, NULL, '[memory-mb=%d,vcores=%d]', NULL)), $name, $length, $capacity, @allocated;
 	}
 	$session->run('SELECT count(*) FROM yquota.report_nodes(ARRAY[' . join(', ', @reports) . ']::yquota.node_report[])');
 	return;

@@ -48,7 +48,7 @@ BEGIN
 	WHERE name = host;
 	PERFORM yquota.report_nodes(ARRAY[ROW(host, 0, 0, 0, (step ->> 'length')::integer,
 		CASE WHEN step ->> 'wait' <> '-1' THEN (step ->> 'wait')::integer * interval '1 ms' END, (step ->> 'queue_capacity')::integer,
-		timestamptz '2026-03-02 09:00+00' + number * interval '1 us', replay.resource(step -> 'allocated'))::yquota.node_report]);
+		timestamptz '2026-03-02 09:00+00' + number * interval '1 us', replay.resource(step -> 'allocated'), NULL)::yquota.node_report]);
 	RETURN jsonb_build_object('known', EXISTS (SELECT FROM yquota_internal.reported_nodes() AS r WHERE r.node = host AND r.is_listed));
 END $$;
 

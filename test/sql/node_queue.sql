@@ -134,13 +134,13 @@ SELECT decision, pg_temp.n(container_id) AS c, diagnostics FROM yquota.decision;
 
 \echo a node that reports a capacity of its own has that one
 BEGIN;
-SELECT node, accepted FROM yquota.report_nodes(ARRAY[ROW('n', 0, 0, 0, 0, NULL, 1, NULL, NULL)::yquota.node_report]);
+SELECT node, accepted FROM yquota.report_nodes(ARRAY[ROW('n', 0, 0, 0, 0, NULL, 1, NULL, NULL, NULL)::yquota.node_report]);
 SELECT * FROM pg_temp.play('G 2048', 'O 512 x 2'); SELECT DISTINCT decision, execution_type, queue_limit FROM yquota.decision JOIN yquota.node_queue USING (container_id, execution_type); ROLLBACK;
 \echo the last one that it told, also while the load list keeps the one that it came with; it outlives reports, which are not logged
 BEGIN;
-SELECT accepted FROM yquota.report_nodes(ARRAY[ROW('n', 0, 0, 0, 0, NULL, 1, NULL, NULL)::yquota.node_report]);
+SELECT accepted FROM yquota.report_nodes(ARRAY[ROW('n', 0, 0, 0, 0, NULL, 1, NULL, NULL, NULL)::yquota.node_report]);
 SELECT yquota.set_clock(yquota.clock() + interval '1 s');
-SELECT accepted FROM yquota.report_nodes(ARRAY[ROW('n', 0, 0, 0, 0, NULL, 2, NULL, NULL)::yquota.node_report]);
+SELECT accepted FROM yquota.report_nodes(ARRAY[ROW('n', 0, 0, 0, 0, NULL, 2, NULL, NULL, NULL)::yquota.node_report]);
 SELECT queue_capacity FROM yquota.node_queue_report;
 DELETE FROM yquota_internal.node_queue_report;
 SELECT * FROM pg_temp.play('G 2048', 'O 512 x 3'); SELECT queue_limit FROM yquota.node_queue WHERE left_reason = 'rejected';
@@ -148,7 +148,7 @@ SELECT * FROM pg_temp.play('G 2048', 'O 512 x 3'); SELECT queue_limit FROM yquot
 UPDATE yquota.node SET state = 'LOST'; UPDATE yquota.node SET state = 'RUNNING';
 SELECT * FROM yquota_internal.node_queue_capacity;
 SAVEPOINT told;
-SELECT accepted FROM yquota.report_nodes(ARRAY[ROW('n', 0, 0, 0, 0, NULL, NULL, NULL, NULL)::yquota.node_report]);
+SELECT accepted FROM yquota.report_nodes(ARRAY[ROW('n', 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL)::yquota.node_report]);
 SELECT count(*) FROM yquota_internal.node_queue_capacity;
 SELECT * FROM pg_temp.play('O 512'); SELECT queue_limit FROM yquota.node_queue WHERE left_reason = 'rejected';
 ROLLBACK TO told;

@@ -19,7 +19,7 @@ SELECT 'n' || n, '/r' || n % 2, '[memory-mb=8192,vcores=8]', CASE n WHEN 5 THEN 
 SELECT state FROM yquota.submit_application('application_1_0001', 'ann', '{}', 'a', project => 'p', unmanaged => true);
 SELECT state FROM yquota.submit_application('application_1_0002', 'ann', '{}', 'b', project => 'p', unmanaged => true);
 CREATE FUNCTION report(node text, queued integer, capacity integer DEFAULT 3, reported_at timestamptz DEFAULT NULL, wait interval DEFAULT NULL, running integer DEFAULT 0)
-	RETURNS yquota.node_report LANGUAGE sql RETURN ROW(node, 0, running, 0, queued, wait, capacity, reported_at, NULL)::yquota.node_report;
+	RETURNS yquota.node_report LANGUAGE sql RETURN ROW(node, 0, running, 0, queued, wait, capacity, reported_at, NULL, NULL)::yquota.node_report;
 CREATE FUNCTION ask(count integer, name text DEFAULT '*', mb integer DEFAULT 1000, type yquota.execution_type DEFAULT 'OPPORTUNISTIC', id bigint DEFAULT 1)
 	RETURNS yquota.container_request LANGUAGE sql RETURN ROW(name, format('[memory-mb=%s,vcores=1]', mb), count, 1, id, true, NULL, type)::yquota.container_request;
 
@@ -44,16 +44,17 @@ SELECT * FROM yquota.report_nodes(ARRAY[report('n1', 0, wait => '25 days')]);
 SELECT * FROM yquota.report_nodes(ARRAY[report('n1', 0, reported_at => 'infinity')]);
 SELECT * FROM yquota.report_nodes(ARRAY[report(NULL, 0)]);
 SELECT * FROM yquota.report_nodes(ARRAY[report('n1', NULL)]);
-SELECT * FROM yquota.report_nodes(ARRAY[ROW('n1', 0, 0, 1, 2147483647, NULL, 1, NULL, NULL)::yquota.node_report]);
-SELECT * FROM yquota.report_nodes(ARRAY[ROW('n1', 2147483647, 0, 0, 1, NULL, 1, NULL, NULL)::yquota.node_report]);
-SELECT * FROM yquota.report_nodes(ARRAY[ROW('n1', 0, 0, 0, 0, NULL, 1, NULL, '[vcores=-1]')::yquota.node_report]);
+SELECT * FROM yquota.report_nodes(ARRAY[ROW('n1', 0, 0, 1, 2147483647, NULL, 1, NULL, NULL, NULL)::yquota.node_report]);
+SELECT * FROM yquota.report_nodes(ARRAY[ROW('n1', 2147483647, 0, 0, 1, NULL, 1, NULL, NULL, NULL)::yquota.node_report]);
+SELECT * FROM yquota.report_nodes(ARRAY[ROW('n1', 0, 0, 0, 0, NULL, 1, NULL, '[vcores=-1]', NULL)::yquota.node_report]);
+SELECT * FROM yquota.report_nodes(ARRAY[ROW('n1', 0, 0, 0, 0, NULL, 1, NULL, NULL, '[memory-mb=-1]')::yquota.node_report]);
 SELECT * FROM yquota.report_nodes(NULL);
 -- nodes that say nothing of what is allocated, and have nothing, are compared by it as others are
 BEGIN;
 UPDATE yquota.scheduler_setting SET node_load_comparator = 'QUEUE_LENGTH_THEN_RESOURCES';
 SELECT yquota.set_clock('2026-03-02 10:00:02+00');
 SELECT bool_and(accepted) FROM yquota.report_nodes(ARRAY[report('n1', 1), report('n2', 1),
-	ROW('n3', 0, 0, 0, 1, NULL, 3, NULL, '[memory-mb=4096]')::yquota.node_report]);
+	ROW('n3', 0, 0, 0, 1, NULL, 3, NULL, '[memory-mb=4096]', NULL)::yquota.node_report]);
 SELECT place, node FROM yquota.opportunistic_node;
 SELECT node, count(*) FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ask(20)]) GROUP BY 1 ORDER BY 1;
 ROLLBACK;

@@ -17,7 +17,7 @@ INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.a', '100
 INSERT INTO yquota.project (name) VALUES ('p');
 INSERT INTO yquota.node (name, total) VALUES ('n1', '[memory-mb=1024,vcores=1]');
 SELECT state FROM yquota.submit_application('application_1_0001', 'ann', '{}', 'a', project => 'p', unmanaged => true);
-SELECT accepted FROM yquota.report_nodes(ARRAY[ROW('n1', 0, 0, 0, 0, NULL, 20, NULL, NULL)::yquota.node_report]);
+SELECT accepted FROM yquota.report_nodes(ARRAY[ROW('n1', 0, 0, 0, 0, NULL, 20, NULL, NULL, NULL)::yquota.node_report]);
 CREATE FUNCTION c(number bigint) RETURNS text LANGUAGE sql RETURN format('container_1_0001_01_%s', lpad(number::text, 6, '0'));
 CREATE FUNCTION acknowledge(first bigint, last bigint) RETURNS bigint LANGUAGE sql AS
 	$$ SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision WHERE decision = 'allocated' AND container_id BETWEEN c(first) AND c(last))) $$;
@@ -71,7 +71,7 @@ SELECT count(*) FROM yquota_internal.awaited_container;
 
 \echo one that is told to be promoted and does not come
 UPDATE yquota.scheduler_setting SET distributed_scheduling_enabled = false;
-SELECT accepted FROM yquota.report_nodes(ARRAY[ROW('n1', 0, 1, 0, 0, NULL, 20, NULL, NULL)::yquota.node_report]);
+SELECT accepted FROM yquota.report_nodes(ARRAY[ROW('n1', 0, 1, 0, 0, NULL, 20, NULL, NULL, NULL)::yquota.node_report]);
 SELECT right(container_id, 2) AS c FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ROW('*', '[memory-mb=1024,vcores=1]', 2, 1, 1, true, NULL, 'OPPORTUNISTIC')::yquota.container_request]);
 SELECT right(container_id, 2) AS c, outcome FROM yquota.update_containers('application_1_0001', ARRAY[ROW(c(10), 0, NULL, 'GUARANTEED', 1, 1)::yquota.container_update_request]);
 SELECT right(container_id, 2) AS c FROM yquota_internal.awaited_container;

@@ -24,7 +24,7 @@ WHERE application_id IN ('application_1_0002', 'application_1_0003');
 CREATE FUNCTION ask(count integer, name text DEFAULT '*', id bigint DEFAULT 1) RETURNS yquota.container_request
 	LANGUAGE sql RETURN ROW(name, '[memory-mb=1024,vcores=1]', count, 1, id, true, NULL, 'OPPORTUNISTIC')::yquota.container_request;
 CREATE FUNCTION report(node text, guaranteed integer DEFAULT 0, running integer DEFAULT 0, queued integer DEFAULT 0) RETURNS yquota.node_report
-	LANGUAGE sql RETURN ROW(node, guaranteed, running, 0, queued, NULL, 10, NULL, NULL)::yquota.node_report;
+	LANGUAGE sql RETURN ROW(node, guaranteed, running, 0, queued, NULL, 10, NULL, NULL, NULL)::yquota.node_report;
 CREATE TEMPORARY VIEW figures AS
 	SELECT replace(metric, 'yquota_opportunistic_', '') || coalesce('{' || (labels ->> 'le') || '}', '') AS figure, trim_scale(value) AS value FROM yquota.metrics WHERE family = 'opportunistic';
 CREATE TEMPORARY VIEW alerts AS SELECT kind, subject, detail, raised_at, cleared_at FROM yquota.alert ORDER BY alert_id;

@@ -40,7 +40,7 @@ BEGIN
 	INSERT INTO yquota.node AS n (name, rack, total, state) VALUES (report.name, report.rack, report.total, report.state)
 	ON CONFLICT ON CONSTRAINT node_pkey DO UPDATE SET total = excluded.total, state = excluded.state;
 	RETURN r.accepted FROM yquota.report_nodes(ARRAY[ROW(report.name, 0, 0, 0, length, wait * interval '1 ms', capacity,
-		timestamptz '2026-03-02 09:00+00' + nextval('vec.tick') * interval '1 s', allocated)::yquota.node_report]) AS r;
+		timestamptz '2026-03-02 09:00+00' + nextval('vec.tick') * interval '1 s', allocated, NULL)::yquota.node_report]) AS r;
 END $$;
 
 CREATE FUNCTION vec.sorted() RETURNS text LANGUAGE plpgsql AS $$
@@ -117,7 +117,7 @@ BEGIN
 	CALL vec.clear();
 	-- at one time, so that the name decides when they are equal
 	INSERT INTO yquota.node (name, total) VALUES ('n1', vec.resource(m1, v1)), ('n2', vec.resource(m2, v2));
-	PERFORM yquota.report_nodes(ARRAY[ROW('n1', 0, 0, 0, l1, NULL, 200, NULL, vec.resource(a1, b1)), ROW('n2', 0, 0, 0, l2, NULL, 200, NULL, vec.resource(a2, b2))]::yquota.node_report[]);
+	PERFORM yquota.report_nodes(ARRAY[ROW('n1', 0, 0, 0, l1, NULL, 200, NULL, vec.resource(a1, b1), NULL), ROW('n2', 0, 0, 0, l2, NULL, 200, NULL, vec.resource(a2, b2), NULL)]::yquota.node_report[]);
 	RETURN vec.sorted();
 END $$;
 SELECT vec.is('K1', vec.first(5, 5, 10, 10, 10, 6, 6, 10, 10, 10), 'n1 n2');

@@ -149,7 +149,7 @@ sub load_books
 		-- whatever room there is for masters
 		UPDATE yquota.application SET state = 'ACTIVE' WHERE unmanaged;
 		SELECT yquota.request_containers('application_1_' || n, '[memory-mb=512,vcores=1]', 3, execution_type => 'OPPORTUNISTIC') FROM generate_series(10, 11) AS n;
-		SELECT count(*) FROM yquota.report_nodes(ARRAY(SELECT ROW(n.name, 0, 0, 0, 0, NULL, NULL, NULL, NULL)::yquota.node_report FROM yquota.node AS n));
+		SELECT count(*) FROM yquota.report_nodes(ARRAY(SELECT ROW(n.name, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL)::yquota.node_report FROM yquota.node AS n));
 		-- a node that only its queue uses: one container has ended unheard, another is being paused, two wait, and one has yet to arrive
 		UPDATE yquota.scheduler_setting SET opportunistic_queue_capacity = 10, uses_pause_for_preemption = true;
 		INSERT INTO yquota.node (name, total, state) VALUES ('q1', '[memory-mb=4096,vcores=4]', 'DECOMMISSIONING');
@@ -257,7 +257,7 @@ my @calls = (
 	'yquota.report_outage(timestamp with time zone,timestamp with time zone,text,text) project' => q(SELECT yquota.report_outage('2026-03-01 21:00+00', '2026-03-01 22:00+00', 'it was down', 'p')),
 	'yquota.report_distributed_containers(text,yquota.distributed_container[])' =>
 	  q(SELECT * FROM yquota.report_distributed_containers('h1', ARRAY[ROW('application_1_10', (2::bigint << 40) - 1, 'h2', '[memory-mb=512,vcores=1]', 1, -1, NULL, NULL, NULL)::yquota.distributed_container])),
-	'yquota.report_nodes(yquota.node_report[])' => q(SELECT * FROM yquota.report_nodes(ARRAY[ROW('h2', 0, 0, 0, 1, NULL, NULL, NULL, NULL), ROW('h1', 0, 0, 0, 2, NULL, NULL, NULL, NULL)]::yquota.node_report[])),
+	'yquota.report_nodes(yquota.node_report[])' => q(SELECT * FROM yquota.report_nodes(ARRAY[ROW('h2', 0, 0, 0, 1, NULL, NULL, NULL, NULL, NULL), ROW('h1', 0, 0, 0, 2, NULL, NULL, NULL, NULL, NULL)]::yquota.node_report[])),
 	'yquota.request_containers(text,yquota.container_request[])' => qq(SELECT yquota.request_containers('application_1_1', ARRAY[$request])),
 	'yquota.request_containers(text,yquota.resource,bigint,text,integer,bigint,boolean,text,yquota.execution_type)' => q(SELECT yquota.request_containers('application_1_3', '[memory-mb=1024,vcores=1]', 5)),
 	'yquota.rerate(timestamp with time zone,timestamp with time zone,jsonb,text,boolean,text)' => q(SELECT * FROM yquota.rerate('2026-03-01 20:00+00', '2026-03-02 00:00+00', '{"base_prices": {"vcores": 2}}', post => true, reason => 'wrong')),

@@ -59,14 +59,14 @@ query(q{
 	VALUES (1, true, true, true, 10);
 	INSERT INTO yquota.node (name, rack, total) SELECT 'n' || n, '/r', '[memory-mb=4096,vcores=4]' FROM generate_series(1, 3) AS n;
 	SELECT yquota.submit_application('application_1_0001', 'ann', '{}', 'default', project => 'p', unmanaged => true);
-	SELECT yquota.report_nodes(ARRAY(SELECT ROW('n' || n, 0, 0, 0, n, NULL, 10, NULL, NULL)::yquota.node_report FROM generate_series(1, 3) AS n));
+	SELECT yquota.report_nodes(ARRAY(SELECT ROW('n' || n, 0, 0, 0, n, NULL, 10, NULL, NULL, NULL)::yquota.node_report FROM generate_series(1, 3) AS n));
 });
 is(heartbeat([ '*', 5 ], 1), 'n1|[memory-mb=1024,vcores=1]|OFF_SWITCH|75 n2|[memory-mb=1024,vcores=1]|OFF_SWITCH|74 n3|[memory-mb=1024,vcores=1]|OFF_SWITCH|73',
 	'one container for each node of the list');
 is(heartbeat(), 'n1|[memory-mb=1024,vcores=1]|OFF_SWITCH|72 n2|[memory-mb=1024,vcores=1]|OFF_SWITCH|71', 'the rest at the next heartbeat, with the numbers that follow');
 is(heartbeat(), '', 'and then nothing');
 is(query('SELECT count(*), count(*) FILTER (WHERE is_running) FROM yquota.container'), '5|0', 'yquota knows of them, and that they do not run');
-query(q{SELECT yquota.set_clock('2026-03-02 10:05+00'); SELECT yquota.report_nodes(ARRAY[ROW('n3', 0, 0, 0, 0, NULL, 10, NULL, NULL)]::yquota.node_report[])});
+query(q{SELECT yquota.set_clock('2026-03-02 10:05+00'); SELECT yquota.report_nodes(ARRAY[ROW('n3', 0, 0, 0, 0, NULL, 10, NULL, NULL, NULL)]::yquota.node_report[])});
 is(heartbeat([ '*', 1 ], 2), 'n3|[memory-mb=1024,vcores=1]|OFF_SWITCH|70', 'a new list has another order, under the same epoch');
 is(query('SELECT epoch, count(*) OVER () FROM yquota.node_lease'), '2|1', 'one lease');
 query(q{SELECT yquota.set_clock('2026-03-02 10:20+00')});

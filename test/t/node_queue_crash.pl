@@ -36,7 +36,7 @@ $server->safe_psql('cluster', <<~"SQL");
 	INSERT INTO yquota.scheduler_setting (uses_pause_for_preemption) VALUES (true);
 	INSERT INTO yquota.node (name, total) SELECT 'n' || n, '[memory-mb=8192,vcores=8]' FROM generate_series(1, ${\ NODES}) AS n;
 	-- told once: the agents do not report again
-	SELECT accepted FROM yquota.report_nodes(ARRAY(SELECT ROW(name, 0, 0, 0, 0, NULL, 6, NULL, NULL)::yquota.node_report FROM yquota.node));
+	SELECT accepted FROM yquota.report_nodes(ARRAY(SELECT ROW(name, 0, 0, 0, 0, NULL, 6, NULL, NULL, NULL)::yquota.node_report FROM yquota.node));
 	SQL
 
 my ($containers, $statements, $lost, $servers) = (0, 0, 0, 0);

@@ -52,7 +52,7 @@ sub report
 		my $length = int rand 21;
 
 		$room{"n$number"} = 20 - $length;
-		push @rows, "ROW('n$number', 0, 0, 0, $length, NULL, NULL, NULL, NULL)";
+		push @rows, "ROW('n$number', 0, 0, 0, $length, NULL, NULL, NULL, NULL, NULL)";
 	}
 	$node->safe_psql('postgres', "SELECT yquota.set_clock(yquota.clock() + interval '2 s'); "
 		. "SELECT yquota.report_nodes(ARRAY[" . join(', ', @rows) . ']::yquota.node_report[])');

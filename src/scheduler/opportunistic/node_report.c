@@ -241,12 +241,14 @@ enum
 	REPORT_ALLOCATED,
 	REPORT_IS_LISTED,
 	REPORT_TOLD_QUEUE_CAPACITY,
+	REPORT_MEASURED,
 	REPORT_COLUMNS
 };
 
 static const char *const stored_columns[] = {
 	"node", "running_guaranteed", "running_opportunistic", "queued_guaranteed", "queued_opportunistic",
-	"estimated_wait", "queue_capacity", "reported_at", "allocated", "is_listed", "told_queue_capacity"
+	"estimated_wait", "queue_capacity", "reported_at", "allocated", "is_listed", "told_queue_capacity",
+	"measured"
 };
 
 static void
@@ -277,6 +279,7 @@ write_report(YqRowUpdate *row, YqNodeReport *report)
 		set_or_null(row, REPORT_QUEUE_CAPACITY, Int32GetDatum(report->queue_capacity), !report->has_queue_capacity);
 	yq_row_update_set(row, REPORT_REPORTED_AT, TimestampTzGetDatum(report->reported_at));
 	set_or_null(row, REPORT_ALLOCATED, report->allocated, report->allocated == 0);
+	set_or_null(row, REPORT_MEASURED, report->measured, report->measured == 0);
 	yq_row_update_set(row, REPORT_IS_LISTED, BoolGetDatum(report->left_out == NULL));
 	yq_row_update_write(row);
 }

@@ -32,6 +32,7 @@ typedef struct YqNodeReport
 	int32		queue_capacity;
 	TimestampTz reported_at;
 	Datum		allocated;		/* to the containers, a yquota.resource; 0: as the books have it */
+	Datum		measured;		/* use, a yquota.resource; 0: not told */
 	const char *refusal;		/* by yq_node_reports_store(): why nothing came of it; NULL when it was stored */
 	const char *left_out;		/* likewise: why the node is not listed though the report was stored; NULL: it is */
 	bool		changes_capacity;	/* likewise: the node tells another queue capacity than in its last report, or has none stored */

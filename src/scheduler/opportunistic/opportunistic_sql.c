@@ -43,12 +43,13 @@ typedef enum ReportAttribute
 	ATTRIBUTE_QUEUE_CAPACITY,
 	ATTRIBUTE_REPORTED_AT,
 	ATTRIBUTE_ALLOCATED,
+	ATTRIBUTE_MEASURED,
 	REPORT_ATTRIBUTES
 } ReportAttribute;
 
 static const char *const attribute_names[] = {
 	"node", "running_guaranteed", "running_opportunistic", "queued_guaranteed", "queued_opportunistic",
-	"estimated_wait", "queue_capacity", "reported_at", "allocated"
+	"estimated_wait", "queue_capacity", "reported_at", "allocated", "measured"
 };
 
 static void
@@ -85,15 +86,15 @@ check_wait(const char *node, const Interval *wait)
 }
 
 static void
-check_allocated(const char *node, const YqResource *allocated)
+check_amounts(const char *node, const YqResource *resource, int attribute)
 {
 	YqResourceEntry entries[YQ_RESOURCE_MAX_ENTRIES];
-	int			count = yq_resource_read(allocated, entries);
+	int			count = yq_resource_read(resource, entries);
 
 	for (int i = 0; i < count; i++)
 	{
 		if (entries[i].amount < 0)
-			refuse_report(node, ATTRIBUTE_ALLOCATED, "0 or more of each resource");
+			refuse_report(node, attribute, "0 or more of each resource");
 	}
 }
 
@@ -110,7 +111,9 @@ check_report(const YqNodeReport *report)
 	if (report->estimated_wait != 0)
 		check_wait(report->node, DatumGetIntervalP(report->estimated_wait));
 	if (report->allocated != 0)
-		check_allocated(report->node, DatumGetYqResourceP(report->allocated));
+		check_amounts(report->node, DatumGetYqResourceP(report->allocated), ATTRIBUTE_ALLOCATED);
+	if (report->measured != 0)
+		check_amounts(report->node, DatumGetYqResourceP(report->measured), ATTRIBUTE_MEASURED);
 }
 
 static YqNodeReport
@@ -133,6 +136,7 @@ read_report(HeapTupleHeader row, TimestampTz now)
 		report.queue_capacity = count_attribute(report.node, values, nulls, ATTRIBUTE_QUEUE_CAPACITY);
 	report.reported_at = nulls[ATTRIBUTE_REPORTED_AT] ? now : DatumGetTimestampTz(values[ATTRIBUTE_REPORTED_AT]);
 	report.allocated = nulls[ATTRIBUTE_ALLOCATED] ? 0 : values[ATTRIBUTE_ALLOCATED];
+	report.measured = nulls[ATTRIBUTE_MEASURED] ? 0 : values[ATTRIBUTE_MEASURED];
 	check_report(&report);
 	return report;
 }
