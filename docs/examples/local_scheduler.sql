@@ -103,7 +103,8 @@ BEGIN
 		UPDATE local_scheduler.application AS a
 		SET given = a.given + (SELECT count(*) FROM decided AS d WHERE d.outcome = 'allocated'),
 			outstanding = ARRAY(
-				SELECT ROW(d.resource_name, d.allocation, d.count, d.priority, d.allocation_request_id, true, d.label, 'OPPORTUNISTIC')::yquota.container_request
+				SELECT ROW(d.resource_name, d.allocation, d.count, d.priority, d.allocation_request_id, true, d.label, 'OPPORTUNISTIC',
+						   d.expected_duration)::yquota.container_request
 				FROM decided AS d WHERE d.outcome = 'outstanding' ORDER BY d.place)
 		WHERE a.local_scheduler = of_scheduler AND a.application_id = of_application
 	), waits AS (
@@ -125,7 +126,7 @@ BEGIN
 	), reported AS (
 		SELECT r.container_id, r.accepted, r.reason, r.place
 		FROM (SELECT array_agg(ROW(of_application, g.number, g.node, g.allocation, g.priority, g.allocation_request_id, yquota.clock(),
-								   g.locality, g.since)::yquota.distributed_container ORDER BY g.place) AS containers FROM given AS g) AS all_given
+								   g.locality, g.since, g.expected_duration)::yquota.distributed_container ORDER BY g.place) AS containers FROM given AS g) AS all_given
 		CROSS JOIN LATERAL yquota.report_distributed_containers(of_scheduler, coalesce(all_given.containers, '{}'))
 			WITH ORDINALITY AS r (container_id, accepted, reason, place)
 	)

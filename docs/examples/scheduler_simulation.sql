@@ -39,8 +39,8 @@ $$;
 -- One second of either mode: decide, let the containers arrive, and have the nodes report.
 CREATE FUNCTION second(mode text, schedulers text[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-	ask CONSTANT yquota.container_request := ROW('*', '[memory-mb=1024,vcores=1]', 3, 1, 1, true, NULL, 'OPPORTUNISTIC');
-	all_asked CONSTANT yquota.container_request := ROW('*', '[memory-mb=1024,vcores=1]', 3 * cardinality(schedulers), 1, 1, true, NULL, 'OPPORTUNISTIC');
+	ask CONSTANT yquota.container_request := ROW('*', '[memory-mb=1024,vcores=1]', 3, 1, 1, true, NULL, 'OPPORTUNISTIC', NULL);
+	all_asked CONSTANT yquota.container_request := ROW('*', '[memory-mb=1024,vcores=1]', 3 * cardinality(schedulers), 1, 1, true, NULL, 'OPPORTUNISTIC', NULL);
 BEGIN
 	CREATE TEMPORARY TABLE arriving (place bigint GENERATED ALWAYS AS IDENTITY, container_id text, node text);
 	IF mode = 'distributed' THEN

@@ -18,6 +18,8 @@ CREATE TABLE yquota.resource_request (
 	label text COLLATE "C" CHECK ((label IS NOT NULL) = (resource_name = '*')),
 	execution_type yquota.execution_type NOT NULL,
 	first_seen_at timestamptz CHECK ((first_seen_at IS NOT NULL) = (execution_type = 'OPPORTUNISTIC')),
+	expected_duration interval CHECK (expected_duration IS NULL OR expected_duration > '0' AND expected_duration <= '36500 days'
+		AND execution_type = 'OPPORTUNISTIC' AND resource_name = '*'),
 	PRIMARY KEY (application_id, priority, allocation_request_id, execution_type, resource_name)
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota.resource_request IS
@@ -29,6 +31,7 @@ COMMENT ON COLUMN yquota.resource_request.allocation IS 'of one container, nativ
 COMMENT ON COLUMN yquota.resource_request.relax_locality IS 'whether a container for a closer request may be placed here';
 COMMENT ON COLUMN yquota.resource_request.label IS 'partition of the nodes, of all that is asked for with this priority and id; empty for the default one';
 COMMENT ON COLUMN yquota.resource_request.first_seen_at IS 'of an OPPORTUNISTIC request: since when it is open; NULL for GUARANTEED ones';
+COMMENT ON COLUMN yquota.resource_request.expected_duration IS 'of an OPPORTUNISTIC request: how long a container is expected to run; NULL: not known';
 
 CREATE TABLE yquota.blacklist (
 	application_id text COLLATE "C" NOT NULL,
@@ -144,6 +147,13 @@ COMMENT ON TABLE yquota_internal.awaited_container IS
 	'OPPORTUNISTIC containers whose allocation has been acknowledged, and that have not come to their nodes: those that do not come before they expire end.  One that runs without a call of enqueue_container() stays until then';
 COMMENT ON COLUMN yquota_internal.awaited_container.allocated_at IS 'time of the acknowledged decision';
 
+CREATE TABLE yquota_internal.expected_duration (
+	container_id text COLLATE "C" PRIMARY KEY,
+	expected_duration interval NOT NULL CHECK (expected_duration > '0' AND expected_duration <= '36500 days')
+);
+COMMENT ON TABLE yquota_internal.expected_duration IS
+	'How long OPPORTUNISTIC containers are expected to run that have been given out and have not come to their nodes: enqueue_container() puts it into node_queue.  Rows of containers that end without coming there are removed by the job that cleans node_queue';
+
 CREATE TABLE yquota_internal.request_counter (
 	application_id text COLLATE "C" NOT NULL,
 	priority integer NOT NULL,
@@ -219,6 +229,7 @@ SELECT pg_extension_config_dump('yquota.container_update', '');
 SELECT pg_extension_config_dump('yquota.decision', '');
 SELECT pg_extension_config_dump('yquota.decision_decision_id_seq', '');
 SELECT pg_extension_config_dump('yquota_internal.awaited_container', '');
+SELECT pg_extension_config_dump('yquota_internal.expected_duration', '');
 SELECT pg_extension_config_dump('yquota_internal.request_counter', '');
 SELECT pg_extension_config_dump('yquota_internal.application_attempt', '');
 SELECT pg_extension_config_dump('yquota_internal.container_version', '');

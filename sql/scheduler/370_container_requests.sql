@@ -14,13 +14,15 @@ CREATE TYPE yquota.container_request AS (
 	allocation_request_id bigint,
 	relax_locality boolean,
 	label text,
-	execution_type yquota.execution_type
+	execution_type yquota.execution_type,
+	expected_duration interval
 );
 COMMENT ON TYPE yquota.container_request IS
 	'A request of request_containers(); NULL: anywhere (*), priority 1, allocation request id -1, relaxed locality, the queue''s default label, GUARANTEED';
 COMMENT ON COLUMN yquota.container_request.resource_name IS 'a node, a rack, or * for anywhere';
 COMMENT ON COLUMN yquota.container_request.allocation IS 'of one container, native units';
 COMMENT ON COLUMN yquota.container_request.priority IS 'the smaller number comes first';
+COMMENT ON COLUMN yquota.container_request.expected_duration IS 'how long a container is expected to run, more than 0; NULL: not known; not looked at for GUARANTEED ones';
 
 CREATE FUNCTION yquota.request_containers(application_id text, requests yquota.container_request[])
 	RETURNS bigint
@@ -35,18 +37,18 @@ CREATE FUNCTION yquota.request_containers(
 	application_id text, allocation yquota.resource, count bigint,
 	resource_name text DEFAULT '*', priority integer DEFAULT 1, allocation_request_id bigint DEFAULT -1,
 	relax_locality boolean DEFAULT true, label text DEFAULT NULL,
-	execution_type yquota.execution_type DEFAULT 'GUARANTEED')
+	execution_type yquota.execution_type DEFAULT 'GUARANTEED', expected_duration interval DEFAULT NULL)
 	RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		SELECT yquota.request_containers(application_id,
 			ARRAY[ROW(resource_name, allocation, count::integer, priority, allocation_request_id, relax_locality, label,
-					  execution_type)::yquota.container_request]);
+					  execution_type, expected_duration)::yquota.container_request]);
 	END;
-COMMENT ON FUNCTION yquota.request_containers(text, yquota.resource, bigint, text, integer, bigint, boolean, text, yquota.execution_type) IS
+COMMENT ON FUNCTION yquota.request_containers(text, yquota.resource, bigint, text, integer, bigint, boolean, text, yquota.execution_type, interval) IS
 	'request_containers() for one request';
-REVOKE ALL ON FUNCTION yquota.request_containers(text, yquota.resource, bigint, text, integer, bigint, boolean, text, yquota.execution_type) FROM PUBLIC;
+REVOKE ALL ON FUNCTION yquota.request_containers(text, yquota.resource, bigint, text, integer, bigint, boolean, text, yquota.execution_type, interval) FROM PUBLIC;
 
 CREATE FUNCTION yquota.update_blacklist(
 	application_id text, additions text[] DEFAULT '{}', removals text[] DEFAULT '{}')

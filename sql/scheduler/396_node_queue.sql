@@ -31,7 +31,8 @@ CREATE TABLE yquota.node_queue (
 	queue_limit integer CHECK ((queue_limit IS NOT NULL) = (left_reason IS NOT NULL AND left_reason IN ('rejected', 'shed'))),
 	is_acknowledged boolean NOT NULL,
 	told_execution_type yquota.execution_type NOT NULL,
-	told_allocation yquota.resource NOT NULL
+	told_allocation yquota.resource NOT NULL,
+	expected_duration interval CHECK (expected_duration > '0' AND expected_duration <= '36500 days')
 ) WITH (fillfactor = 70);
 CREATE INDEX node_queue_node_idx ON yquota.node_queue (node) WHERE left_at IS NULL;
 CREATE INDEX node_queue_untold_idx ON yquota.node_queue (node) WHERE left_at IS NOT NULL AND NOT is_acknowledged;
@@ -59,6 +60,7 @@ COMMENT ON COLUMN yquota.node_queue.queue_limit IS 'containers that were allowed
 COMMENT ON COLUMN yquota.node_queue.is_acknowledged IS 'whether the agent knows that it is to run, or that it has left';
 COMMENT ON COLUMN yquota.node_queue.told_execution_type IS 'execution type that the agent knows of';
 COMMENT ON COLUMN yquota.node_queue.told_allocation IS 'allocation that the agent knows of, native units';
+COMMENT ON COLUMN yquota.node_queue.expected_duration IS 'how long its request expected it to run; NULL: not known';
 
 -- the resource manager and the agents of nodes are operators
 ALTER TABLE yquota.node_queue ENABLE ROW LEVEL SECURITY;
@@ -70,7 +72,7 @@ CREATE POLICY reader ON yquota.node_queue FOR SELECT
 CREATE VIEW yquota.readable_node_queue WITH (security_barrier) AS
 	SELECT q.container_id, q.node, q.project, q.application_id, q.queue, q.execution_type, q.allocation, q.state,
 		   q.enqueued_at, q.state_at, q.started_at, q.waited, q.pauses, q.made_room_for, q.left_at, q.left_reason,
-		   q.exit_status, q.diagnostics, q.queue_limit
+		   q.exit_status, q.diagnostics, q.queue_limit, q.expected_duration
 	FROM yquota.node_queue AS q
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR q.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
@@ -79,6 +81,7 @@ COMMENT ON VIEW yquota.readable_node_queue IS
 COMMENT ON COLUMN yquota.readable_node_queue.allocation IS 'native units';
 COMMENT ON COLUMN yquota.readable_node_queue.waited IS 'time that it was QUEUED and PAUSED, without the present state';
 COMMENT ON COLUMN yquota.readable_node_queue.queue_limit IS 'containers that were allowed to wait when it was rejected or shed; NULL: it was not';
+COMMENT ON COLUMN yquota.readable_node_queue.expected_duration IS 'how long its request expected it to run; NULL: not known';
 
 CREATE TYPE yquota.node_action AS (
 	action text,
@@ -311,5 +314,22 @@ CREATE FUNCTION yquota_internal.forget_left_containers(before timestamptz, most 
 COMMENT ON FUNCTION yquota_internal.forget_left_containers(timestamptz, integer) IS
 	'Delete rows of node_queue about containers that left their nodes before an instant, so many at most; returns how many';
 REVOKE ALL ON FUNCTION yquota_internal.forget_left_containers(timestamptz, integer) FROM PUBLIC;
+
+-- Likewise.
+CREATE FUNCTION yquota_internal.forget_expected_durations(most integer) RETURNS bigint
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH forgotten AS (
+			DELETE FROM yquota_internal.expected_duration AS e
+			WHERE e.container_id IN (
+				SELECT o.container_id FROM yquota_internal.expected_duration AS o
+				WHERE NOT EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = o.container_id) LIMIT most)
+			RETURNING 1)
+		SELECT count(*) FROM forgotten;
+	END;
+COMMENT ON FUNCTION yquota_internal.forget_expected_durations(integer) IS
+	'Delete rows of expected_duration about containers that run no longer, so many at most; returns how many';
+REVOKE ALL ON FUNCTION yquota_internal.forget_expected_durations(integer) FROM PUBLIC;
 
 SELECT pg_extension_config_dump('yquota.node_queue', '');

@@ -160,12 +160,14 @@ CREATE TYPE yquota.distributed_container AS (
 	allocation_request_id bigint,
 	decided_at timestamptz,
 	locality text,
-	requested_at timestamptz
+	requested_at timestamptz,
+	expected_duration interval
 );
 COMMENT ON TYPE yquota.distributed_container IS
 	'A container that a local scheduler has given out, for report_distributed_containers(); NULL: priority 1, allocation request id -1, decided at the clock, how close and since when it was asked for is not known';
 COMMENT ON COLUMN yquota.distributed_container.locality IS 'how close to the request: NODE_LOCAL, RACK_LOCAL or OFF_SWITCH';
 COMMENT ON COLUMN yquota.distributed_container.requested_at IS 'when it was first asked for, for the latency in metrics';
+COMMENT ON COLUMN yquota.distributed_container.expected_duration IS 'how long it is expected to run, more than 0; NULL: not known';
 COMMENT ON COLUMN yquota.distributed_container.container_number IS 'within the application; below the epoch of the lease times 2^40, and above that of the epoch before';
 COMMENT ON COLUMN yquota.distributed_container.allocation IS 'native units';
 
@@ -174,7 +176,7 @@ CREATE FUNCTION yquota_internal.judge_distributed_containers(
 	RETURNS TABLE (
 		place bigint, container_id text, is_new boolean, reason text, application_id text, project text, username text, queue text,
 		node text, allocation yquota.resource, priority integer, allocation_request_id bigint, decided_at timestamptz, epoch bigint,
-		locality text, latency bigint)
+		locality text, latency bigint, expected_duration interval)
 	LANGUAGE sql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
@@ -198,9 +200,11 @@ CREATE FUNCTION yquota_internal.judge_distributed_containers(
 			   c.node, c.allocation, coalesce(c.priority, 1), coalesce(c.allocation_request_id, -1), coalesce(c.decided_at, now_at), l.epoch,
 			   c.locality,
 			   CASE WHEN c.requested_at IS NOT NULL
-					THEN greatest((1000000 * extract(epoch FROM coalesce(c.decided_at, now_at) - c.requested_at))::bigint, 0) END
+					THEN greatest((1000000 * extract(epoch FROM coalesce(c.decided_at, now_at) - c.requested_at))::bigint, 0) END,
+			   c.expected_duration
 		FROM unnest(containers) WITH ORDINALITY
-			AS c (application_id, container_number, node, allocation, priority, allocation_request_id, decided_at, locality, requested_at, place)
+			AS c (application_id, container_number, node, allocation, priority, allocation_request_id, decided_at, locality, requested_at,
+				  expected_duration, place)
 		LEFT JOIN unnest(allowed, stops) AS s (application_id, stopped_by) ON s.application_id = c.application_id
 		LEFT JOIN yquota.application AS a ON a.application_id = c.application_id
 		LEFT JOIN yquota_internal.application_attempt AS t ON t.application_id = c.application_id
@@ -241,6 +245,10 @@ BEGIN
 	IF EXISTS (SELECT FROM unnest(containers) AS c WHERE NOT (isfinite(c.decided_at) AND isfinite(c.requested_at))) THEN
 		RAISE EXCEPTION 'decided_at and requested_at of a container must be finite' USING ERRCODE = 'datetime_field_overflow';
 	END IF;
+	IF EXISTS (SELECT FROM unnest(containers) AS c WHERE c.expected_duration <= '0' OR c.expected_duration > '36500 days') THEN
+		RAISE EXCEPTION 'expected_duration of a container must be more than 0 and at most 36500 days'
+			USING ERRCODE = 'invalid_parameter_value';
+	END IF;
 	SELECT array_agg(l.application_id), array_agg(l.stopped_by) INTO allowed, stops
 	FROM (SELECT array_agg(a.application_id::text) AS ids, array_agg(coalesce(a.project, split_part(a.username, '__', 1))::text) AS payers
 		  FROM yquota.application AS a
@@ -267,6 +275,12 @@ BEGIN
 		FROM judged AS j
 		WHERE j.is_new AND j.reason IS NULL
 		ORDER BY j.place
+	), expected AS (
+		INSERT INTO yquota_internal.expected_duration (container_id, expected_duration)
+		SELECT j.container_id, j.expected_duration
+		FROM judged AS j
+		WHERE j.is_new AND j.reason IS NULL AND j.expected_duration IS NOT NULL
+		ORDER BY j.container_id
 	), counted AS (
 		UPDATE yquota.node_lease AS l SET containers = l.containers + n.containers
 		FROM (SELECT j.epoch, count(*) AS containers FROM judged AS j WHERE j.is_new AND j.reason IS NULL GROUP BY j.epoch) AS n
@@ -305,7 +319,7 @@ CREATE FUNCTION yquota.allocate_distributed(
 	minimum yquota.resource DEFAULT NULL, maximum yquota.resource DEFAULT NULL, increment yquota.resource DEFAULT NULL)
 	RETURNS TABLE (
 		outcome text, node text, locality text, resource_name text, allocation yquota.resource, count integer,
-		priority integer, allocation_request_id bigint, label text)
+		priority integer, allocation_request_id bigint, label text, expected_duration interval)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_allocate_distributed';

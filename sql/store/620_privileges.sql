@@ -512,7 +512,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.release_containers(text[])', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.report_nodes(yquota.node_report[])', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.request_containers(text,yquota.container_request[])', 'EXECUTE', '{operator,admin}'),
-		('FUNCTION', 'yquota.request_containers(text,yquota.resource,bigint,text,integer,bigint,boolean,text,yquota.execution_type)', 'EXECUTE', '{operator,admin}'),
+		('FUNCTION', 'yquota.request_containers(text,yquota.resource,bigint,text,integer,bigint,boolean,text,yquota.execution_type,interval)', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.schedule(text[],integer,boolean,boolean)', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.update_blacklist(text,text[],text[])', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.enqueue_container(text,text)', 'EXECUTE', '{operator,admin}'),

@@ -13,6 +13,8 @@ ALTER TABLE yquota.retention_setting ALTER COLUMN keep_months DROP NOT NULL,
 -- OPPORTUNISTIC requests are kept beside the others.
 ALTER TABLE yquota.resource_request DROP CONSTRAINT resource_request_execution_type_check, DROP CONSTRAINT resource_request_pkey,
 	ADD COLUMN first_seen_at timestamptz CHECK ((first_seen_at IS NOT NULL) = (execution_type = 'OPPORTUNISTIC')),
+	ADD COLUMN expected_duration interval CHECK (expected_duration IS NULL OR expected_duration > '0' AND expected_duration <= '36500 days'
+		AND execution_type = 'OPPORTUNISTIC' AND resource_name = '*'),
 	ADD PRIMARY KEY (application_id, priority, allocation_request_id, execution_type, resource_name);
 ALTER TABLE yquota_internal.request_counter DROP CONSTRAINT request_counter_pkey,
 	ADD COLUMN execution_type yquota.execution_type NOT NULL DEFAULT 'GUARANTEED',
@@ -94,6 +96,10 @@ DROP TABLE yquota_internal.am_limit;
 -- What had been spent by an instant was looked at again once a day only: the worker
 -- finds it anew, as far as the books reach.
 DELETE FROM yquota_internal.spending_mark WHERE at >= yquota_internal.archive_horizon();
+
+-- A request may tell how long its containers are expected to run.
+ALTER TYPE yquota.container_request ADD ATTRIBUTE expected_duration interval;
+DROP FUNCTION yquota.request_containers(text, yquota.resource, bigint, text, integer, bigint, boolean, text, yquota.execution_type);
 
 -- They return more.
 DROP FUNCTION yquota.place_application(text, text[], text, text);

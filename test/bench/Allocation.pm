@@ -269,7 +269,7 @@ INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.keys', '
 INSERT INTO yquota.node (name, total) SELECT 'node' || number, format('[memory-mb=%s,vcores=%s]', 1024 * $keys / 8, $keys / 8)::yquota.resource FROM generate_series(1, 4) AS number;
 SELECT yquota.submit_application('application_1_0001', 'keys', '{}', 'keys', project => 'keys', unmanaged => true);
 SELECT yquota.request_containers('application_1_0001',
-	array_agg(ROW('*', '[memory-mb=1024,vcores=1]', 1, 1, number, true, NULL, NULL)::yquota.container_request))
+	array_agg(ROW('*', '[memory-mb=1024,vcores=1]', 1, 1, number, true, NULL, NULL, NULL)::yquota.container_request))
 FROM generate_series(1, $keys) AS number;
 VACUUM ANALYZE yquota.resource_request;
 SQL
@@ -296,7 +296,7 @@ SQL
 	opportunistic => <<'SQL',
 \set application random(0, :applications - 1)
 SELECT * FROM yquota.allocate_opportunistic('application_1700000000000_' || lpad(:application::text, 6, '0'),
-	ARRAY[ROW('*', '[memory-mb=1024,vcores=1]', 1, 1, 1, true, NULL, 'OPPORTUNISTIC')::yquota.container_request]);
+	ARRAY[ROW('*', '[memory-mb=1024,vcores=1]', 1, 1, 1, true, NULL, 'OPPORTUNISTIC', NULL)::yquota.container_request]);
 SQL
 	finish => <<'SQL',
 INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source)

@@ -100,7 +100,7 @@ sub report_case
 sub calls
 {
 	my ($session, $count) = @_;
-	my $call = sprintf q(SELECT count(*) FROM yquota.allocate_opportunistic('%s', ARRAY[ROW('*', '[memory-mb=1024,vcores=1]', %d, 1, 1, true, NULL, 'OPPORTUNISTIC')::yquota.container_request])),
+	my $call = sprintf q(SELECT count(*) FROM yquota.allocate_opportunistic('%s', ARRAY[ROW('*', '[memory-mb=1024,vcores=1]', %d, 1, 1, true, NULL, 'OPPORTUNISTIC', NULL)::yquota.container_request])),
 	  application(1), CALL;
 
 	return map { scalar $session->milliseconds($call) } 1 .. $count;

@@ -7,7 +7,7 @@
 SELECT sum(yquota.request_containers(application_id, requests)) AS asked
 FROM (
 	SELECT application_id,
-		array_agg(ROW(resource_name, allocation, count, priority, -1, relax, NULL, NULL)::yquota.container_request ORDER BY priority, resource_name)
+		array_agg(ROW(resource_name, allocation, count, priority, -1, relax, NULL, NULL, NULL)::yquota.container_request ORDER BY priority, resource_name)
 	FROM (
 		SELECT application_id, priority, allocation, resource_name, sum(part)::integer AS count, bool_and(relax) AS relax
 		FROM (

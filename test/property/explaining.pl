@@ -137,7 +137,7 @@ sub ask
 {
 	my ($name, $resource, $count, $relaxes, $label, $priority) = @_;
 
-	return sprintf q(ROW('%s', '%s', %d, %d, -1, %s, %s, NULL)), $name, $resource, $count, $priority // 1, $relaxes, defined $label ? "'$label'" : 'NULL';
+	return sprintf q(ROW('%s', '%s', %d, %d, -1, %s, %s, NULL, NULL)), $name, $resource, $count, $priority // 1, $relaxes, defined $label ? "'$label'" : 'NULL';
 }
 
 # Anywhere, or on racks and nodes and elsewhere only after a while, or never.

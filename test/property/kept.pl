@@ -66,7 +66,7 @@ my %change = (
 		my $node = a_node();
 		my $there = 1 + int rand 2;
 		my $near = $there + int rand 2;
-		return sprintf q(SELECT yquota.request_containers(%1$s, ARRAY[('%3$s', '%2$s', %6$d, 1, -1, true, NULL, NULL), ('/r%4$d', '%2$s', %7$d, 1, -1, %5$s, NULL, NULL), ('*', '%2$s', %8$d, 1, -1, %5$s, NULL, NULL)]::yquota.container_request[])),
+		return sprintf q(SELECT yquota.request_containers(%1$s, ARRAY[('%3$s', '%2$s', %6$d, 1, -1, true, NULL, NULL, NULL), ('/r%4$d', '%2$s', %7$d, 1, -1, %5$s, NULL, NULL, NULL), ('*', '%2$s', %8$d, 1, -1, %5$s, NULL, NULL, NULL)]::yquota.container_request[])),
 			an_application(), an_allocation(), $node, substr($node, 1) % 2, one_of('true', 'false'), $there, $near, $near + int rand 4;
 	},
 	# not the scheduler's: nothing that it decides changes

@@ -105,7 +105,7 @@ sub asks
 		my $count = between(1, 4);
 		my ($memory, $vcores) = $history->{by_resources} ? @{ $history->{size} } : (1024 * $priority, $priority);
 
-		push @asks, map { "ROW('$_', '[memory-mb=$memory,vcores=$vcores]', $count, $priority, $priority, true, NULL, 'OPPORTUNISTIC')" } $place eq '*' ? '*' : ($place, '*');
+		push @asks, map { "ROW('$_', '[memory-mb=$memory,vcores=$vcores]', $count, $priority, $priority, true, NULL, 'OPPORTUNISTIC', NULL)" } $place eq '*' ? '*' : ($place, '*');
 	}
 	return 'ARRAY[' . join(', ', @asks) . ']::yquota.container_request[]';
 }
@@ -198,7 +198,7 @@ sub check_rest
 	my ($memory, $vcores) = $history->{by_resources} ? @{ $history->{size} } : (1024, 1);
 
 	$session->run(q(UPDATE yquota.scheduler_setting SET opportunistic_nodes_used = 100, opportunistic_max_per_heartbeat = -1; SELECT yquota.set_clock(yquota.clock() + interval '2 s')));
-	$session->run("SELECT count(*) FROM yquota.allocate_opportunistic('application_1_9', ARRAY[ROW('*', '[memory-mb=$memory,vcores=$vcores]', 1000, 1, 1, true, NULL, 'OPPORTUNISTIC')]::yquota.container_request[])");
+	$session->run("SELECT count(*) FROM yquota.allocate_opportunistic('application_1_9', ARRAY[ROW('*', '[memory-mb=$memory,vcores=$vcores]', 1000, 1, 1, true, NULL, 'OPPORTUNISTIC', NULL)]::yquota.container_request[])");
 	my @wrong = check_nodes($history);
 	foreach my $name (split /\n/, $session->run('SELECT node FROM yquota.opportunistic_node'))
 	{

@@ -80,7 +80,7 @@ CREATE FUNCTION replay.request(o jsonb) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM yquota.request_containers(replay.id(o ->> 'app'), ARRAY(
 		SELECT ROW(a ->> 'name', replay.resource(a), (a ->> 'count')::integer, (a ->> 'priority')::integer, (a ->> 'id')::bigint,
-			coalesce((a ->> 'relax')::boolean, true), CASE a ->> 'name' WHEN '*' THEN a ->> 'label' END, 'GUARANTEED')::yquota.container_request
+			coalesce((a ->> 'relax')::boolean, true), CASE a ->> 'name' WHEN '*' THEN a ->> 'label' END, 'GUARANTEED', NULL)::yquota.container_request
 		FROM jsonb_array_elements(o -> 'asks') AS a));
 	RETURN CASE WHEN o ? 'refused' THEN 'was not refused' END;
 EXCEPTION WHEN invalid_parameter_value THEN

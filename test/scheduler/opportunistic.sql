@@ -77,7 +77,7 @@ END $$;
 
 CREATE FUNCTION replay.requests(s jsonb, asks jsonb) RETURNS yquota.container_request[] LANGUAGE sql
 	RETURN coalesce((SELECT array_agg(ROW(replay.renamed(s, a.ask ->> 'where'), replay.resource(a.ask -> 'res'), (a.ask ->> 'n')::integer,
-			(a.ask ->> 'priority')::integer, (a.ask ->> 'id')::bigint, true, a.ask ->> 'label', 'OPPORTUNISTIC')::yquota.container_request ORDER BY a.place)
+			(a.ask ->> 'priority')::integer, (a.ask ->> 'id')::bigint, true, a.ask ->> 'label', 'OPPORTUNISTIC', NULL)::yquota.container_request ORDER BY a.place)
 		FROM jsonb_array_elements(asks) WITH ORDINALITY AS a (ask, place)), '{}');
 CREATE FUNCTION replay.names(s jsonb, list jsonb) RETURNS text[] LANGUAGE sql
 	RETURN coalesce((SELECT array_agg(replay.renamed(s, l.name)) FROM jsonb_array_elements_text(list) AS l (name)), '{}');
@@ -209,7 +209,7 @@ BEGIN
 				  FROM done AS o WHERE o.outcome = 'outstanding' GROUP BY o.priority, o.allocation_request_id, o.allocation) AS k), '{}')) INTO result;
 	UPDATE replay.context AS c
 	SET outstanding = coalesce((SELECT array_agg(ROW(o.resource_name, o.allocation, o.count, o.priority, o.allocation_request_id, true, o.label,
-													 'OPPORTUNISTIC')::yquota.container_request ORDER BY o.place)
+													 'OPPORTUNISTIC', NULL)::yquota.container_request ORDER BY o.place)
 								FROM done AS o WHERE o.outcome = 'outstanding'), '{}'),
 		containers = c.containers + (SELECT count(*) FROM done AS d WHERE d.outcome = 'allocated')
 	WHERE c.app = step ->> 'app';

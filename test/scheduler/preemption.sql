@@ -127,9 +127,9 @@ BEGIN
 	FOR a IN SELECT o FROM jsonb_array_elements(apps) AS o WHERE (o ->> 'active')::boolean AND NOT o ? 'waiting_for_am' LOOP
 		SELECT array_agg(CASE
 				-- what is not asked for any more
-				WHEN p.ask IS NULL THEN ROW('*', r.allocation, 0, r.priority, -1, true, r.label, 'GUARANTEED')::yquota.container_request
+				WHEN p.ask IS NULL THEN ROW('*', r.allocation, 0, r.priority, -1, true, r.label, 'GUARANTEED', NULL)::yquota.container_request
 				ELSE ROW('*', replay.resource(p.ask -> 'res'), (p.ask ->> 'n')::integer, (p.ask ->> 'prio')::integer, -1, true,
-					coalesce(p.ask ->> 'label', ''), 'GUARANTEED')::yquota.container_request END)
+					coalesce(p.ask ->> 'label', ''), 'GUARANTEED', NULL)::yquota.container_request END)
 		INTO requests
 		FROM jsonb_array_elements(a -> 'pending') AS p(ask)
 		FULL JOIN (SELECT * FROM yquota.resource_request WHERE application_id = replay.application(a ->> 'app')) AS r

@@ -49,8 +49,8 @@ SELECT yquota.request_containers('application_1_0001', '[]', 0);
 SELECT * FROM asked;
 \echo many at once, the last one of a name counts; also as JSON
 SELECT yquota.request_containers('application_1_0001', ARRAY[
-	ROW('n1', '[memory-mb=1024]', 2, 5, NULL, NULL, NULL, NULL), ROW('/rack', '[memory-mb=1024]', 2, 5, NULL, false, ' ', NULL),
-	ROW(NULL, '[memory-mb=1024]', 9, 5, NULL, NULL, NULL, NULL), ROW('*', '[memory-mb=1024]', 4, 5, NULL, NULL, ' gpu ', NULL)]::yquota.container_request[]);
+	ROW('n1', '[memory-mb=1024]', 2, 5, NULL, NULL, NULL, NULL, NULL), ROW('/rack', '[memory-mb=1024]', 2, 5, NULL, false, ' ', NULL, NULL),
+	ROW(NULL, '[memory-mb=1024]', 9, 5, NULL, NULL, NULL, NULL, NULL), ROW('*', '[memory-mb=1024]', 4, 5, NULL, NULL, ' gpu ', NULL, NULL)]::yquota.container_request[]);
 SELECT yquota.request_containers('application_1_0001', ARRAY(
 	SELECT jsonb_populate_record(NULL::yquota.container_request, r)
 	FROM jsonb_array_elements('[{"allocation": "[memory-mb=2Gi]", "count": 3, "priority": 9}]') AS r));
@@ -100,7 +100,7 @@ SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024]', 1, ''
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024]', 1, repeat('n', 256));
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024]', 1, execution_type => 'OPPORTUNISTIC');
 SELECT yquota.request_containers('application_1_0001', ARRAY[
-	ROW('*', '[memory-mb=1024]', 7, 8, NULL, NULL, NULL, NULL), ROW('*', '[memory-mb=1024]', -7, 8, NULL, NULL, NULL, NULL)]::yquota.container_request[]);
+	ROW('*', '[memory-mb=1024]', 7, 8, NULL, NULL, NULL, NULL, NULL), ROW('*', '[memory-mb=1024]', -7, 8, NULL, NULL, NULL, NULL, NULL)]::yquota.container_request[]);
 SELECT yquota.update_blacklist('application_1_0001', '{*}');
 SELECT yquota.update_blacklist('application_1_0001', '{n3,""}');
 SELECT yquota.update_blacklist('application_1_0009', '{n1}');

@@ -21,7 +21,7 @@ SELECT state FROM yquota.submit_application('application_1_0002', 'ann', '{}', '
 CREATE FUNCTION report(node text, queued integer, capacity integer DEFAULT 3, reported_at timestamptz DEFAULT NULL, wait interval DEFAULT NULL, running integer DEFAULT 0)
 	RETURNS yquota.node_report LANGUAGE sql RETURN ROW(node, 0, running, 0, queued, wait, capacity, reported_at, NULL, NULL)::yquota.node_report;
 CREATE FUNCTION ask(count integer, name text DEFAULT '*', mb integer DEFAULT 1000, type yquota.execution_type DEFAULT 'OPPORTUNISTIC', id bigint DEFAULT 1)
-	RETURNS yquota.container_request LANGUAGE sql RETURN ROW(name, format('[memory-mb=%s,vcores=1]', mb), count, 1, id, true, NULL, type)::yquota.container_request;
+	RETURNS yquota.container_request LANGUAGE sql RETURN ROW(name, format('[memory-mb=%s,vcores=1]', mb), count, 1, id, true, NULL, type, NULL)::yquota.container_request;
 
 \echo reports
 SELECT * FROM yquota.report_nodes(ARRAY[report('n1', 0), report('n2', 1), report('n3', 2), report('n4', 3), report('n5', 0), report('n6', 0), report('n9', 0)]);
@@ -171,7 +171,7 @@ SELECT * FROM yquota.lease_nodes('n2', 1, 2);
 SELECT * FROM yquota.lease_nodes('n1', -1);
 SELECT * FROM yquota.lease_nodes(NULL);
 CREATE FUNCTION given(number bigint, node text DEFAULT 'n2', app text DEFAULT '0004', decided_at timestamptz DEFAULT NULL) RETURNS yquota.distributed_container LANGUAGE sql
-	RETURN ROW('application_1_' || app, number, node, '[memory-mb=1024,vcores=1]', 1, 1, decided_at, NULL, NULL)::yquota.distributed_container;
+	RETURN ROW('application_1_' || app, number, node, '[memory-mb=1024,vcores=1]', 1, 1, decided_at, NULL, NULL, NULL)::yquota.distributed_container;
 SELECT * FROM yquota.report_distributed_containers('n1', ARRAY[given((2::bigint << 40) - 1), given((2::bigint << 40) - 2, 'n3'),
 	-- of another epoch, of none, taken, nowhere, of no application, and at another time
 	given((3::bigint << 40) - 1), given(5), given((2::bigint << 40) - 1, 'n3'), given((2::bigint << 40) - 3, 'n9'), given((2::bigint << 40) - 3, 'n5'), given((2::bigint << 40) - 3, app => '0009'),

@@ -25,7 +25,7 @@ CREATE FUNCTION update(number bigint, runs boolean) RETURNS void LANGUAGE sql AS
 	$$ INSERT INTO yquota.container_event (event, container_id, occurred_at, is_running) VALUES ('CONTAINER_UPDATE', c(number), yquota.clock(), runs) $$;
 CREATE VIEW live AS SELECT right(container_id, 2)::integer AS c, is_running FROM yquota.container ORDER BY 1;
 
-SELECT count(*) FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ROW('*', '[memory-mb=1024,vcores=1]', 9, 1, 1, true, NULL, 'OPPORTUNISTIC')::yquota.container_request]);
+SELECT count(*) FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ROW('*', '[memory-mb=1024,vcores=1]', 9, 1, 1, true, NULL, 'OPPORTUNISTIC', NULL)::yquota.container_request]);
 \echo 1 runs at its node, 2 waits there, 3 runs and 4 was paused as events say, 5 and 6 do not come, nor do 7 and 8 that nobody acknowledges; 9 ends
 SELECT acknowledge(1, 6), acknowledge(9, 9);
 SELECT count(*) FROM yquota_internal.awaited_container;
@@ -59,7 +59,7 @@ SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decisio
 UPDATE yquota.scheduler_setting SET distributed_scheduling_enabled = true, amrmproxy_enabled = true;
 SELECT epoch FROM yquota.lease_nodes('n1');
 SELECT accepted, reason FROM yquota.report_distributed_containers('n1', ARRAY(
-	SELECT ROW('application_1_0001', (2::bigint << 40) - n, 'n1', '[memory-mb=1024,vcores=1]', 1, 1, NULL, NULL, NULL)::yquota.distributed_container FROM generate_series(1, 3) AS n));
+	SELECT ROW('application_1_0001', (2::bigint << 40) - n, 'n1', '[memory-mb=1024,vcores=1]', 1, 1, NULL, NULL, NULL, NULL)::yquota.distributed_container FROM generate_series(1, 3) AS n));
 SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision ORDER BY decision_id LIMIT 2));
 SELECT action FROM yquota.enqueue_container('n1', (SELECT min(container_id) FROM yquota.container WHERE container_id ~ '_e'));
 SELECT count(*) FROM yquota_internal.awaited_container;
@@ -72,7 +72,7 @@ SELECT count(*) FROM yquota_internal.awaited_container;
 \echo one that is told to be promoted and does not come
 UPDATE yquota.scheduler_setting SET distributed_scheduling_enabled = false;
 SELECT accepted FROM yquota.report_nodes(ARRAY[ROW('n1', 0, 1, 0, 0, NULL, 20, NULL, NULL, NULL)::yquota.node_report]);
-SELECT right(container_id, 2) AS c FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ROW('*', '[memory-mb=1024,vcores=1]', 2, 1, 1, true, NULL, 'OPPORTUNISTIC')::yquota.container_request]);
+SELECT right(container_id, 2) AS c FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ROW('*', '[memory-mb=1024,vcores=1]', 2, 1, 1, true, NULL, 'OPPORTUNISTIC', NULL)::yquota.container_request]);
 SELECT right(container_id, 2) AS c, outcome FROM yquota.update_containers('application_1_0001', ARRAY[ROW(c(10), 0, NULL, 'GUARANTEED', 1, 1)::yquota.container_update_request]);
 SELECT right(container_id, 2) AS c FROM yquota_internal.awaited_container;
 SELECT yquota.set_clock('2026-03-02 10:14+00');

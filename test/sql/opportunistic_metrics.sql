@@ -22,7 +22,7 @@ CROSS JOIN LATERAL yquota.submit_application('application_1_000' || n, 'ann', '{
 UPDATE yquota.application SET project = CASE application_id WHEN 'application_1_0002' THEN 'drains' ELSE 'stops' END
 WHERE application_id IN ('application_1_0002', 'application_1_0003');
 CREATE FUNCTION ask(count integer, name text DEFAULT '*', id bigint DEFAULT 1) RETURNS yquota.container_request
-	LANGUAGE sql RETURN ROW(name, '[memory-mb=1024,vcores=1]', count, 1, id, true, NULL, 'OPPORTUNISTIC')::yquota.container_request;
+	LANGUAGE sql RETURN ROW(name, '[memory-mb=1024,vcores=1]', count, 1, id, true, NULL, 'OPPORTUNISTIC', NULL)::yquota.container_request;
 CREATE FUNCTION report(node text, guaranteed integer DEFAULT 0, running integer DEFAULT 0, queued integer DEFAULT 0) RETURNS yquota.node_report
 	LANGUAGE sql RETURN ROW(node, guaranteed, running, 0, queued, NULL, 10, NULL, NULL, NULL)::yquota.node_report;
 CREATE TEMPORARY VIEW figures AS
@@ -50,7 +50,7 @@ SELECT count(*) FROM yquota.allocate_opportunistic('application_1_0001');
 UPDATE yquota.scheduler_setting SET distributed_scheduling_enabled = true, amrmproxy_enabled = true;
 SELECT node, epoch FROM yquota.lease_nodes('n1', 1);
 SELECT r.accepted, r.reason FROM generate_series(1, 2), yquota.report_distributed_containers('n1',
-	ARRAY[ROW('application_1_0001', (2::bigint << 40) - 1, 'n2', '[memory-mb=1024,vcores=1]', 1, 1, NULL, NULL, NULL)::yquota.distributed_container]) AS r;
+	ARRAY[ROW('application_1_0001', (2::bigint << 40) - 1, 'n2', '[memory-mb=1024,vcores=1]', 1, 1, NULL, NULL, NULL, NULL)::yquota.distributed_container]) AS r;
 SELECT epoch, containers FROM yquota.node_lease;
 SELECT * FROM figures;
 SELECT yquota.set_clock('2026-03-04 10:00+00');
@@ -59,7 +59,7 @@ SELECT epoch, containers FROM yquota.node_lease;
 SELECT value FROM figures WHERE figure = 'containers_distributed_total';
 \echo with what the local scheduler tells of its request: how close, and since when; a time after the decision is none
 CREATE FUNCTION given(number bigint, locality text, requested_at timestamptz) RETURNS yquota.distributed_container
-	LANGUAGE sql RETURN ROW('application_1_0001', (3::bigint << 40) - number, 'n2', '[memory-mb=1024,vcores=1]', 1, 1, NULL, locality, requested_at)::yquota.distributed_container;
+	LANGUAGE sql RETURN ROW('application_1_0001', (3::bigint << 40) - number, 'n2', '[memory-mb=1024,vcores=1]', 1, 1, NULL, locality, requested_at, NULL)::yquota.distributed_container;
 SELECT r.accepted FROM generate_series(1, 2), yquota.report_distributed_containers('n1', ARRAY[
 	given(1, 'NODE_LOCAL', '2026-03-04 09:59:59.75+00'), given(2, 'RACK_LOCAL', '2026-03-04 09:50+00'),
 	given(3, NULL, '2026-03-04 10:00:01+00'), given(4, 'OFF_SWITCH', NULL)]) AS r;

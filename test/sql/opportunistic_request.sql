@@ -81,10 +81,10 @@ SELECT * FROM request WHERE app = '1' AND id = 2;
 
 \echo both types in one call, all or none
 SELECT yquota.request_containers('application_1_0002', ARRAY[
-	ROW('*', '[memory-mb=1024]', 1, 2, 1, true, NULL, 'GUARANTEED'), ROW('*', '[memory-mb=512]', 2, 2, 1, true, NULL, 'OPPORTUNISTIC'),
-	ROW('n1', '[memory-mb=512]', 1, 2, 1, true, NULL, 'OPPORTUNISTIC')]::yquota.container_request[]);
+	ROW('*', '[memory-mb=1024]', 1, 2, 1, true, NULL, 'GUARANTEED', NULL), ROW('*', '[memory-mb=512]', 2, 2, 1, true, NULL, 'OPPORTUNISTIC', NULL),
+	ROW('n1', '[memory-mb=512]', 1, 2, 1, true, NULL, 'OPPORTUNISTIC', NULL)]::yquota.container_request[]);
 SELECT yquota.request_containers('application_1_0002', ARRAY[
-	ROW('*', '[memory-mb=1024]', 5, 2, 1, true, NULL, 'GUARANTEED'), ROW('*', '[memory-mb=513]', 2, 2, 1, true, NULL, 'OPPORTUNISTIC')]::yquota.container_request[]);
+	ROW('*', '[memory-mb=1024]', 5, 2, 1, true, NULL, 'GUARANTEED', NULL), ROW('*', '[memory-mb=513]', 2, 2, 1, true, NULL, 'OPPORTUNISTIC', NULL)]::yquota.container_request[]);
 SELECT * FROM request WHERE p = 2;
 
 \echo what cannot be

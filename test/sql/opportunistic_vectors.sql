@@ -169,7 +169,7 @@ END $$;
 CREATE FUNCTION vec.selected(place text, blacklist text[] DEFAULT '{}') RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	RETURN coalesce((SELECT r.node FROM yquota_internal.allocate_opportunistic(vec.application(),
-		ARRAY[ROW(place, '[memory-mb=128,vcores=1]', 1, 1, 1, true, NULL, 'OPPORTUNISTIC')::yquota.container_request], blacklist, '{}', NULL, NULL, '{}') AS r), 'null');
+		ARRAY[ROW(place, '[memory-mb=128,vcores=1]', 1, 1, 1, true, NULL, 'OPPORTUNISTIC', NULL)::yquota.container_request], blacklist, '{}', NULL, NULL, '{}') AS r), 'null');
 EXCEPTION WHEN invalid_parameter_value THEN
 	-- the search for any node has no draw
 	RETURN 'null';
@@ -195,7 +195,7 @@ CALL vec.three_nodes('{5,5,10}');
 SELECT vec.is('S9', count(*)::text, '2') FROM yquota.opportunistic_node;
 CREATE FUNCTION vec.any(blacklist text[]) RETURNS text LANGUAGE sql
 	RETURN coalesce((SELECT r.node FROM yquota.allocate_opportunistic(vec.application(),
-		ARRAY[ROW('*', '[memory-mb=128,vcores=1]', 1, 1, 1, true, NULL, 'OPPORTUNISTIC')::yquota.container_request], blacklist) AS r), 'null');
+		ARRAY[ROW('*', '[memory-mb=128,vcores=1]', 1, 1, 1, true, NULL, 'OPPORTUNISTIC', NULL)::yquota.container_request], blacklist) AS r), 'null');
 SELECT vec.is('S10', (vec.any('{}') IN ('h1', 'h3'))::text, 'true');
 SELECT vec.is('S10', vec.any('{h1}'), 'h3'), vec.is('S10', vec.any('{h1,h3}'), 'null');
 -- a node of the third comparator: in what is free, then in the queue, then not at all
@@ -207,7 +207,7 @@ DECLARE
 	chosen text;
 BEGIN
 	SELECT r.node INTO chosen
-	FROM yquota.allocate_opportunistic(vec.application(), ARRAY[ROW('*', size, 1, 1, 1, true, NULL, 'OPPORTUNISTIC')::yquota.container_request]) AS r;
+	FROM yquota.allocate_opportunistic(vec.application(), ARRAY[ROW('*', size, 1, 1, 1, true, NULL, 'OPPORTUNISTIC', NULL)::yquota.container_request]) AS r;
 	RETURN format('%s, %s queued, %s allocated', coalesce(chosen, 'null'), n.queue_length + n.slots, n.allocated) FROM yquota_internal.reported_nodes() AS n;
 END $$;
 SELECT vec.is('M19', vec.any_of('[memory-mb=128,vcores=1]'), 'h1, 0 queued, [memory-mb=128,vcores=1] allocated');
@@ -224,7 +224,7 @@ END $$;
 -- asks of 1 GB with priority 1: id, places, count
 CREATE TYPE vec.ask AS (id bigint, places text[], count integer);
 CREATE FUNCTION vec.requests(asks vec.ask[]) RETURNS yquota.container_request[] LANGUAGE sql
-	RETURN coalesce((SELECT array_agg(ROW(p.name, '[memory-mb=1024,vcores=1]', a.count, 1, a.id, true, NULL, 'OPPORTUNISTIC')::yquota.container_request ORDER BY a.id, p.place)
+	RETURN coalesce((SELECT array_agg(ROW(p.name, '[memory-mb=1024,vcores=1]', a.count, 1, a.id, true, NULL, 'OPPORTUNISTIC', NULL)::yquota.container_request ORDER BY a.id, p.place)
 					 FROM unnest(asks) AS a (id, places, count) CROSS JOIN LATERAL unnest(a.places) WITH ORDINALITY AS p (name, place)), '{}');
 -- node by node: how many containers, and of which ids
 CREATE FUNCTION vec.allocated(app text, asks vec.ask[] DEFAULT '{}', blacklist text[] DEFAULT '{}') RETURNS text LANGUAGE sql
@@ -300,7 +300,7 @@ BEGIN
 	containers := '{}';
 	FOR i IN 1 .. times LOOP
 		SELECT coalesce(array_agg(format('%s: %s', r.allocation_request_id, r.node)) FILTER (WHERE r.outcome = 'allocated'), '{}'),
-			   coalesce(array_agg(ROW(r.resource_name, r.allocation, r.count, r.priority, r.allocation_request_id, true, r.label, 'OPPORTUNISTIC')::yquota.container_request)
+			   coalesce(array_agg(ROW(r.resource_name, r.allocation, r.count, r.priority, r.allocation_request_id, true, r.label, 'OPPORTUNISTIC', NULL)::yquota.container_request)
 						FILTER (WHERE r.outcome = 'outstanding'), '{}') INTO given, open
 		FROM yquota.allocate_distributed(nodes, CASE WHEN i = 1 OR again THEN asks ELSE '{}' END, open, blacklist, most) AS r;
 		names := names || given;
@@ -323,14 +323,14 @@ FROM vec.distributed(vec.list('{h3,h2,h5,h4}', '{/r2,/r1,/r1,/r2}'), vec.request
 SELECT 'D11', (SELECT sum(c) FROM unnest(containers) AS c)
 FROM vec.distributed(vec.list('{h3,h2,h5,h4}', '{/r2,/r1,/r1,/r2}'), (SELECT vec.requests(array_agg(ROW(id, '{*,h1,/r1}', 1)::vec.ask)) FROM generate_series(1, 100) AS id), 25, true);
 CREATE FUNCTION vec.labelled(label text) RETURNS yquota.container_request[] LANGUAGE sql
-	RETURN ARRAY[ROW('*', '[memory-mb=1024,vcores=1]', 1, 1, 1, true, label, 'OPPORTUNISTIC')::yquota.container_request];
+	RETURN ARRAY[ROW('*', '[memory-mb=1024,vcores=1]', 1, 1, 1, true, label, 'OPPORTUNISTIC', NULL)::yquota.container_request];
 SELECT 'D12', * FROM vec.distributed(vec.list('{h1}'), vec.labelled('label'));
 SELECT 'D12', * FROM vec.distributed(vec.list('{h1}', labels => '{label}'), vec.labelled('label'));
 SELECT 'D13', containers, outstanding FROM vec.distributed(vec.list('{h1,h2,h3,h4}'), vec.requests('{"(2,\"{*}\",3)"}'), 2, most => 2);
 SELECT 'D14', containers, outstanding
-FROM vec.distributed(vec.list('{h1,h2,h3,h4}'), (SELECT array_agg(ROW(r.resource_name, r.allocation, r.count, r.allocation_request_id::integer, 1, true, NULL, 'OPPORTUNISTIC')::yquota.container_request)
+FROM vec.distributed(vec.list('{h1,h2,h3,h4}'), (SELECT array_agg(ROW(r.resource_name, r.allocation, r.count, r.allocation_request_id::integer, 1, true, NULL, 'OPPORTUNISTIC', NULL)::yquota.container_request)
 												 FROM unnest(vec.requests('{"(1,{*},1)","(2,{h6},2)","(3,{/r3},2)"}')) AS r), 3, most => 2);
-SELECT 'D15', * FROM vec.distributed(vec.list('{a,b,c,d}'), vec.requests('{"(1,{*},4)"}') || ROW('*', '[memory-mb=1024,vcores=1]', 5, 1, 1, true, NULL, 'GUARANTEED')::yquota.container_request);
+SELECT 'D15', * FROM vec.distributed(vec.list('{a,b,c,d}'), vec.requests('{"(1,{*},4)"}') || ROW('*', '[memory-mb=1024,vcores=1]', 5, 1, 1, true, NULL, 'GUARANTEED', NULL)::yquota.container_request);
 SELECT 'D16', * FROM vec.distributed(vec.list('{f,e,d,c}'), vec.requests('{"(1,{*},4)"}'));
 SELECT 'D17', (SELECT string_agg((vec.distributed(vec.list(l), vec.requests('{"(1,{*},1)"}'))).nodes_used, ', ' ORDER BY n)
 			   FROM (VALUES (1, '{c,d,e,f}'::text[]), (2, '{f,e,d,c}'), (3, '{c,d,e,f}')) AS lists (n, l));

@@ -26,9 +26,9 @@ SELECT state FROM yquota.submit_application('application_1_0001', 'ann', '{}', '
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1]', 3, priority => 1);
 \echo on this node alone, in this rack, and anywhere
 SELECT yquota.request_containers('application_1_0001', ARRAY[
-	ROW('*', '[memory-mb=1024,vcores=1]', 1, 2, -1, false, '', 'GUARANTEED'),
-	ROW('/r1', '[memory-mb=1024,vcores=1]', 1, 2, -1, false, NULL, 'GUARANTEED'),
-	ROW('n1', '[memory-mb=1024,vcores=1]', 1, 2, -1, true, NULL, 'GUARANTEED')]::yquota.container_request[]);
+	ROW('*', '[memory-mb=1024,vcores=1]', 1, 2, -1, false, '', 'GUARANTEED', NULL),
+	ROW('/r1', '[memory-mb=1024,vcores=1]', 1, 2, -1, false, NULL, 'GUARANTEED', NULL),
+	ROW('n1', '[memory-mb=1024,vcores=1]', 1, 2, -1, true, NULL, 'GUARANTEED', NULL)]::yquota.container_request[]);
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1]', 1, priority => 3);
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1]', 1, priority => 4);
 SELECT count(*) FROM yquota.schedule();
@@ -86,9 +86,9 @@ SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1
 SELECT count(*) FROM yquota.schedule();
 SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision));
 SELECT yquota.request_containers('application_1_0001', ARRAY[
-	ROW('*', '[memory-mb=1024,vcores=1]', 2, 2, -1, false, '', 'GUARANTEED'),
-	ROW('/r1', '[memory-mb=1024,vcores=1]', 2, 2, -1, false, NULL, 'GUARANTEED'),
-	ROW('n1', '[memory-mb=1024,vcores=1]', 2, 2, -1, true, NULL, 'GUARANTEED')]::yquota.container_request[]);
+	ROW('*', '[memory-mb=1024,vcores=1]', 2, 2, -1, false, '', 'GUARANTEED', NULL),
+	ROW('/r1', '[memory-mb=1024,vcores=1]', 2, 2, -1, false, NULL, 'GUARANTEED', NULL),
+	ROW('n1', '[memory-mb=1024,vcores=1]', 2, 2, -1, true, NULL, 'GUARANTEED', NULL)]::yquota.container_request[]);
 SELECT count(*) FROM yquota.schedule();
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=1024,vcores=1]', 1, priority => 3);
 SELECT count(*) FROM yquota.schedule();

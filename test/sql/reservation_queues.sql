@@ -210,7 +210,7 @@ UPDATE yquota.queue SET disable_preemption = NULL WHERE path = 'root.plan';
 UPDATE yquota.scheduler_setting SET scheduler_monitor_enable = NULL, opportunistic_allocation_enabled = true;
 SELECT count(*) FROM yquota.report_nodes(ARRAY(SELECT ROW(n.name, 0, 0, 0, 0, NULL, 3, NULL, NULL, NULL)::yquota.node_report FROM yquota.node AS n));
 SELECT decision, queue, count(*), min(execution_type) FROM yquota.allocate_opportunistic('application_1_0003',
-	ARRAY[ROW('*', '[memory-mb=1024,vcores=1]', 2, 1, 1, true, NULL, 'OPPORTUNISTIC')::yquota.container_request]) GROUP BY 1, 2;
+	ARRAY[ROW('*', '[memory-mb=1024,vcores=1]', 2, 1, 1, true, NULL, 'OPPORTUNISTIC', NULL)::yquota.container_request]) GROUP BY 1, 2;
 SELECT drawn, containers, used FROM yquota.effective_queue WHERE queue LIKE 'root.plan%' ORDER BY ordinal;
 SELECT queue, containers, execution_type FROM yquota.queue_usage ORDER BY queue, execution_type;
 

@@ -62,8 +62,8 @@ SELECT project, username FROM running WHERE container_id LIKE '%0003_01%';
 
 \echo requests of nodes and racks, what is left of them, and labels
 SELECT yquota.request_containers('application_1_0001', ARRAY[
-	ROW('n2', '[memory-mb=1024]', 1, 1, NULL, NULL, NULL, NULL), ROW('/r1', '[memory-mb=1024]', 1, 1, NULL, NULL, NULL, NULL),
-	ROW('*', '[memory-mb=1024]', 2, 1, NULL, NULL, NULL, NULL), ROW('*', '[memory-mb=1024]', 1, 2, NULL, NULL, 'gpu', NULL)]::yquota.container_request[]);
+	ROW('n2', '[memory-mb=1024]', 1, 1, NULL, NULL, NULL, NULL, NULL), ROW('/r1', '[memory-mb=1024]', 1, 1, NULL, NULL, NULL, NULL, NULL),
+	ROW('*', '[memory-mb=1024]', 2, 1, NULL, NULL, NULL, NULL, NULL), ROW('*', '[memory-mb=1024]', 1, 2, NULL, NULL, 'gpu', NULL, NULL)]::yquota.container_request[]);
 SELECT * FROM pg_temp.told('{n2}');
 SELECT priority, resource_name, count, label FROM yquota.resource_request ORDER BY 1, 2;
 SELECT * FROM pg_temp.told('{n4}');

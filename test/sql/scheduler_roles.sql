@@ -33,8 +33,8 @@ SELECT state, queue FROM yquota.submit_application('application_1_0001', 'ann', 
 SELECT decision, container_id, node FROM yquota.node_heartbeat('{n1}');
 SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision WHERE container_id = ANY ('{container_1_0001_01_000001}')));
 SELECT yquota.request_containers('application_1_0001', '[memory-mb=2048]', 4);
-SELECT yquota.request_containers('application_1_0001', ARRAY[ROW('n2', '[memory-mb=2048]', 1, 2, -1, NULL, NULL, NULL), ROW('/r2', '[memory-mb=2048]', 1, 2, -1, NULL, NULL, NULL),
-	ROW('*', '[memory-mb=2048]', 1, 2, -1, NULL, NULL, NULL)]::yquota.container_request[]);
+SELECT yquota.request_containers('application_1_0001', ARRAY[ROW('n2', '[memory-mb=2048]', 1, 2, -1, NULL, NULL, NULL, NULL), ROW('/r2', '[memory-mb=2048]', 1, 2, -1, NULL, NULL, NULL, NULL),
+	ROW('*', '[memory-mb=2048]', 1, 2, -1, NULL, NULL, NULL, NULL)]::yquota.container_request[]);
 SELECT yquota.update_blacklist('application_1_0001', '{n1}');
 SELECT decision, container_id, node FROM yquota.schedule(dry_run => true);
 SELECT yquota.update_blacklist('application_1_0001', '{}', '{n1}');

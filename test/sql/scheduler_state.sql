@@ -104,8 +104,8 @@ SELECT yquota.request_containers('application_1_0001', pg_temp.gb(1), 0, priorit
 SELECT * FROM yquota.schedule(max_containers => -1);
 \echo nothing wanted anywhere ends what is wanted of nodes and racks, in the same call and for good
 SELECT yquota.request_containers('application_1_0004', ARRAY[
-	ROW('h1', pg_temp.gb(1), 3, 5, NULL, NULL, NULL, NULL), ROW('*', pg_temp.gb(1), 0, 5, NULL, NULL, NULL, NULL),
-	ROW('/default-rack', pg_temp.gb(1), 3, 5, NULL, NULL, NULL, NULL)]::yquota.container_request[]);
+	ROW('h1', pg_temp.gb(1), 3, 5, NULL, NULL, NULL, NULL, NULL), ROW('*', pg_temp.gb(1), 0, 5, NULL, NULL, NULL, NULL, NULL),
+	ROW('/default-rack', pg_temp.gb(1), 3, 5, NULL, NULL, NULL, NULL, NULL)]::yquota.container_request[]);
 SELECT resource_name, count FROM yquota.resource_request WHERE application_id = 'application_1_0004' AND priority = 5;
 \echo what is wanted of a node without anything anywhere waits until there is
 SELECT yquota.request_containers('application_1_0004', pg_temp.gb(1), 1, 'h1', priority => 5);
@@ -113,7 +113,7 @@ SELECT yquota.request_containers('application_1_0004', pg_temp.gb(1), 0, priorit
 SELECT pg_temp.cycle('h1');
 TABLE applications;
 SELECT yquota.request_containers('application_1_0004', ARRAY[
-	ROW('/default-rack', pg_temp.gb(1), 1, 5, NULL, NULL, NULL, NULL), ROW('*', pg_temp.gb(1), 1, 5, NULL, NULL, NULL, NULL)]::yquota.container_request[]);
+	ROW('/default-rack', pg_temp.gb(1), 1, 5, NULL, NULL, NULL, NULL, NULL), ROW('*', pg_temp.gb(1), 1, 5, NULL, NULL, NULL, NULL, NULL)]::yquota.container_request[]);
 SELECT pg_temp.cycle('h1');
 SELECT * FROM yquota.verify();
 

@@ -90,7 +90,7 @@ sub asking
 	my $allocation = sprintf '[memory-mb=%d,vcores=1]', 1024 * any(1, 1, 2, LARGEST_MB / 1024);
 	my $place = 1 + int rand NODES;
 	my @names = any([ '*' ], [ '*' ], [ "n$place", '/r' . $place % 3, '*' ]);
-	my $rows = join ', ', map { "ROW('$_', '$allocation', $count, $priority, -1, true, NULL, NULL)::yquota.container_request" } @{ $names[0] };
+	my $rows = join ', ', map { "ROW('$_', '$allocation', $count, $priority, -1, true, NULL, NULL, NULL)::yquota.container_request" } @{ $names[0] };
 
 	return { sql => "SELECT yquota.request_containers('$id', ARRAY[$rows])", id => $id, count => $count };
 }

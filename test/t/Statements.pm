@@ -172,7 +172,7 @@ sub load_books
 my $scheduled = q((SELECT max(container_id) FROM yquota.container WHERE application_id = 'application_1_1'));
 my $start = q(INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source) VALUES);
 my $audit_line = q(E'2026-03-02 10:00:00,125 INFO resourcemanager.RMAuditLogger: USER=p__ann\tOPERATION=AM Allocated Container\tTARGET=SchedulerApp\tRESULT=SUCCESS\tAPPID=application_9_0001\tCONTAINERID=container_9_0001_01_000001\tRESOURCE=<memory:2048, vCores:1>\tQUEUENAME=root.feed');
-my $request = q(ROW('*', '[memory-mb=1024,vcores=1]', 1, 1, -1, true, NULL, NULL)::yquota.container_request);
+my $request = q(ROW('*', '[memory-mb=1024,vcores=1]', 1, 1, -1, true, NULL, NULL, NULL)::yquota.container_request);
 my $contract = q(yquota.reservation_contract('2026-03-03 00:00+00', '2026-03-03 02:00+00', ARRAY[yquota.reservation_request('[memory-mb=1]', 1, '1 hour')]));
 my $configuration = q({"yarn.scheduler.capacity.root.a.maximum-applications": "77"});
 
@@ -256,10 +256,10 @@ my @calls = (
 	'yquota.report_outage(timestamp with time zone,timestamp with time zone,text,text)' => q(SELECT yquota.report_outage('2026-03-01 21:00+00', '2026-03-01 22:00+00', 'it was down')),
 	'yquota.report_outage(timestamp with time zone,timestamp with time zone,text,text) project' => q(SELECT yquota.report_outage('2026-03-01 21:00+00', '2026-03-01 22:00+00', 'it was down', 'p')),
 	'yquota.report_distributed_containers(text,yquota.distributed_container[])' =>
-	  q(SELECT * FROM yquota.report_distributed_containers('h1', ARRAY[ROW('application_1_10', (2::bigint << 40) - 1, 'h2', '[memory-mb=512,vcores=1]', 1, -1, NULL, NULL, NULL)::yquota.distributed_container])),
+	  q(SELECT * FROM yquota.report_distributed_containers('h1', ARRAY[ROW('application_1_10', (2::bigint << 40) - 1, 'h2', '[memory-mb=512,vcores=1]', 1, -1, NULL, NULL, NULL, NULL)::yquota.distributed_container])),
 	'yquota.report_nodes(yquota.node_report[])' => q(SELECT * FROM yquota.report_nodes(ARRAY[ROW('h2', 0, 0, 0, 1, NULL, NULL, NULL, NULL, NULL), ROW('h1', 0, 0, 0, 2, NULL, NULL, NULL, NULL, NULL)]::yquota.node_report[])),
 	'yquota.request_containers(text,yquota.container_request[])' => qq(SELECT yquota.request_containers('application_1_1', ARRAY[$request])),
-	'yquota.request_containers(text,yquota.resource,bigint,text,integer,bigint,boolean,text,yquota.execution_type)' => q(SELECT yquota.request_containers('application_1_3', '[memory-mb=1024,vcores=1]', 5)),
+	'yquota.request_containers(text,yquota.resource,bigint,text,integer,bigint,boolean,text,yquota.execution_type,interval)' => q(SELECT yquota.request_containers('application_1_3', '[memory-mb=1024,vcores=1]', 5)),
 	'yquota.rerate(timestamp with time zone,timestamp with time zone,jsonb,text,boolean,text)' => q(SELECT * FROM yquota.rerate('2026-03-01 20:00+00', '2026-03-02 00:00+00', '{"base_prices": {"vcores": 2}}', post => true, reason => 'wrong')),
 	'yquota.reset_clock()' => q(SELECT yquota.reset_clock()),
 	'yquota.retry_rejects(text,text)' => q(SELECT * FROM yquota.retry_rejects()),

@@ -44,7 +44,7 @@ sub heartbeat
 	my ($ask, $id, $type) = @_;
 	my $requests =
 	  defined $ask
-	  ? sprintf("ARRAY[ROW('%s', '[memory-mb=1000,vcores=1]', %d, 1, %d, true, NULL, %s)]::yquota.container_request[]", @$ask, $id, $type // "'OPPORTUNISTIC'")
+	  ? sprintf("ARRAY[ROW('%s', '[memory-mb=1000,vcores=1]', %d, 1, %d, true, NULL, %s, NULL)]::yquota.container_request[]", @$ask, $id, $type // "'OPPORTUNISTIC'")
 	  : "'{}'";
 
 	return query("SELECT concat_ws('|', h.node, h.allocation, h.locality, right(h.container_id, 2), h.reason) FROM local_scheduler.heartbeat('agent', 'application_1_0001', $requests) AS h") =~ s/\n/ /gr;

@@ -86,7 +86,7 @@ sub statement
 	my $place = ('*', '*', 'n' . (1 + int rand NODES), '/r' . int rand 3)[ int rand 4 ];
 	my $count = 1 + int rand 4;
 	my $id = 1 + int rand 3;
-	my $asks = join ', ', map { "ROW('$_', '[memory-mb=512,vcores=1]', $count, 1, $id, true, NULL, 'OPPORTUNISTIC')" } $place eq '*' ? '*' : ($place, '*');
+	my $asks = join ', ', map { "ROW('$_', '[memory-mb=512,vcores=1]', $count, 1, $id, true, NULL, 'OPPORTUNISTIC', NULL)" } $place eq '*' ? '*' : ($place, '*');
 	my $call = "SELECT container_id FROM yquota.allocate_opportunistic('application_1_$client', ARRAY[$asks]::yquota.container_request[], response_id => " . ++$response{$client} . ')';
 	my $level = ('READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE')[ int rand 3 ];
 
@@ -141,7 +141,7 @@ foreach my $round (1 .. 3)
 	is(overfull(%started), '', "round $round: no node has more containers than its report left room for");
 	# all that is wanted elsewhere goes wherever there is room
 	$node->safe_psql('postgres', "UPDATE yquota.scheduler_setting SET opportunistic_nodes_used = @{[NODES]}; SELECT yquota.set_clock(yquota.clock() + interval '2 s'); "
-		. "SELECT count(*) FROM yquota.allocate_opportunistic('application_1_1', ARRAY[ROW('*', '[memory-mb=512,vcores=1]', 1000, 9, 9, true, NULL, 'OPPORTUNISTIC')]::yquota.container_request[]); "
+		. "SELECT count(*) FROM yquota.allocate_opportunistic('application_1_1', ARRAY[ROW('*', '[memory-mb=512,vcores=1]', 1000, 9, 9, true, NULL, 'OPPORTUNISTIC', NULL)]::yquota.container_request[]); "
 		. "UPDATE yquota.scheduler_setting SET opportunistic_nodes_used = 5; SELECT yquota.request_containers('application_1_1', '[memory-mb=512,vcores=1]', 0, priority => 9, allocation_request_id => 9, execution_type => 'OPPORTUNISTIC')");
 	%started = started($since);
 	is(join(', ', map { "$_ " . ($started{$_} // 0) } sort keys %room), join(', ', map { "$_ $room{$_}" } sort keys %room), "round $round: and in the end as many");
@@ -152,7 +152,7 @@ foreach my $round (1 .. 3)
 report();
 $node->safe_psql('postgres', join '; ', map { "SELECT count(*) FROM yquota.allocate_opportunistic('application_1_$_', response_id => " . ++$response{$_} . ')' } 1 .. CLIENTS);
 my $before = $node->safe_psql('postgres', 'SELECT count(*) FROM yquota.container');
-my $again = join '; ', map { "SELECT count(*) FROM yquota.allocate_opportunistic('application_1_$_', ARRAY[ROW('*', '[memory-mb=512,vcores=1]', 9, 1, 1, true, NULL, 'OPPORTUNISTIC')]::yquota.container_request[], response_id => $response{$_})" } 1 .. CLIENTS;
+my $again = join '; ', map { "SELECT count(*) FROM yquota.allocate_opportunistic('application_1_$_', ARRAY[ROW('*', '[memory-mb=512,vcores=1]', 9, 1, 1, true, NULL, 'OPPORTUNISTIC', NULL)]::yquota.container_request[], response_id => $response{$_})" } 1 .. CLIENTS;
 $node->safe_psql('postgres', $again);
 is($node->safe_psql('postgres', 'SELECT count(*) FROM yquota.container'), $before, 'a repeated call gives nothing more');
 
@@ -179,7 +179,7 @@ sub is_told_once
 	is(join(', ', grep { !$there{$_} } sort keys %told), '', "$when: what a client was told is there");
 	books_are_right($when);
 	is($node->safe_psql('postgres', 'SELECT count(*) FROM yquota.opportunistic_node') . $node->safe_psql('postgres', 'SELECT count(*) FROM yquota.node_queue_report'), '00', "$when: no node is known");
-	is($node->safe_psql('postgres', "SELECT count(*) FROM yquota.allocate_opportunistic('application_1_1', ARRAY[ROW('n1', '[memory-mb=512,vcores=1]', 1, 1, 7, true, NULL, 'OPPORTUNISTIC')]::yquota.container_request[])"), '0', "$when: and none gets anything");
+	is($node->safe_psql('postgres', "SELECT count(*) FROM yquota.allocate_opportunistic('application_1_1', ARRAY[ROW('n1', '[memory-mb=512,vcores=1]', 1, 1, 7, true, NULL, 'OPPORTUNISTIC', NULL)]::yquota.container_request[])"), '0', "$when: and none gets anything");
 	report();
 	my $since = last_event();
 	work(5);

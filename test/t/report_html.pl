@@ -209,7 +209,7 @@ is($node->safe_psql('postgres', <<~'SQL'), "t\nACTIVE\n1", 'a project with a par
 	SELECT accepted FROM yquota.submit_reservation('reservation_1_10001', 'root.plan', 'kim', '{}', 'site part', yquota.reservation_contract('2030-01-11 06:00 UTC', '2030-01-11 12:00 UTC',
 		ARRAY[yquota.reservation_request('[memory-mb=1000,vcores=1]', 20, '6 hours', 20)], 'ALL', NULL, NULL, 'night'));
 	SELECT state FROM yquota.submit_application('application_1_0001', 'kim', '{}', 'root.other', project => 'site part', unmanaged => true);
-	SELECT count(*) FROM yquota.request_containers('application_1_0001', ARRAY[ROW('*', '[memory-mb=4096,vcores=1]', 12, 1, 1, true, NULL, 'GUARANTEED')::yquota.container_request]);
+	SELECT count(*) FROM yquota.request_containers('application_1_0001', ARRAY[ROW('*', '[memory-mb=4096,vcores=1]', 12, 1, 1, true, NULL, 'GUARANTEED', NULL)::yquota.container_request]);
 	SQL
 my $site = $node->safe_psql('postgres', q(SELECT yquota.report_html('2030-01-01', '2030-01-12', 'site')));
 my %told = map { ($_ => [ map { join '|', @$_ } (rows(section($site, $_) // ''))[ 1 .. 1 ] ]) } 'Running now', 'Waiting now', 'Reserved', 'Preempted';

@@ -20,7 +20,7 @@ $node->safe_psql('work', <<~'SQL');
 	INSERT INTO yquota.node (name, total) VALUES ('n1', '[memory-mb=1024,vcores=1]');
 	SELECT state FROM yquota.submit_application('application_1_0001', 'ann', '{}', 'a', project => 'p', unmanaged => true);
 	SELECT accepted FROM yquota.report_nodes(ARRAY[ROW('n1', 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL)::yquota.node_report]);
-	SELECT node FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ROW('*', '[memory-mb=1024,vcores=1]', 4, 1, 1, true, NULL, 'OPPORTUNISTIC')::yquota.container_request]);
+	SELECT node FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ROW('*', '[memory-mb=1024,vcores=1]', 4, 1, 1, true, NULL, 'OPPORTUNISTIC', NULL)::yquota.container_request]);
 	-- the first one runs, the second waits at its node, the third is acknowledged and does not come
 	SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision ORDER BY 1 LIMIT 3));
 	SELECT action FROM yquota.enqueue_container('n1', 'container_1_0001_01_000001');

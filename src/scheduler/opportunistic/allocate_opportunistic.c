@@ -13,6 +13,7 @@
 #include "scheduler/load/cluster_load.h"
 #include "scheduler/opportunistic/allocate_opportunistic.h"
 #include "scheduler/opportunistic/record_opportunistic.h"
+#include "scheduler/request/expected_duration.h"
 #include "store/catalog.h"
 #include "store/clock.h"
 #include "store/saved_plan.h"
@@ -55,7 +56,7 @@ static YqOutstandingRequests
 read_requests(const YqRequester *requester)
 {
 	static YqSavedPlan look_up = {
-		.command = "SELECT r.priority, r.allocation_request_id, r.resource_name::text, r.count, r.allocation, r.label::text, r.first_seen_at "
+		.command = "SELECT r.priority, r.allocation_request_id, r.resource_name::text, r.count, r.allocation, r.label::text, r.first_seen_at, r.expected_duration "
 		"FROM yquota.resource_request AS r WHERE r.application_id = $1 AND r.execution_type = 'OPPORTUNISTIC' "
 		"ORDER BY r.priority, r.allocation_request_id, r.resource_name = '*' DESC, r.resource_name",
 		.types = {"text"}
@@ -75,6 +76,7 @@ read_requests(const YqRequester *requester)
 		MemoryContext spi = MemoryContextSwitchTo(caller);
 		YqOutstandingRequest ask = {0};
 		Datum		label;
+		Datum		duration;
 		bool		isnull;
 
 		ask.priority = DatumGetInt32(SPI_getbinval(row, columns, 1, &isnull));
@@ -83,6 +85,9 @@ read_requests(const YqRequester *requester)
 		ask.first_seen_at = DatumGetTimestampTz(SPI_getbinval(row, columns, 7, &isnull));
 		label = SPI_getbinval(row, columns, 6, &isnull);
 		ask.label = isnull ? "" : TextDatumGetCString(label);
+		duration = SPI_getbinval(row, columns, 8, &isnull);
+		if (!isnull)
+			ask.expected_duration = yq_expected_duration_read(duration);
 		(void) yq_outstanding_request_add(&requests, &requester->hierarchy->calculator, &ask,
 											TextDatumGetCString(SPI_getbinval(row, columns, 3, &isnull)),
 											DatumGetInt32(SPI_getbinval(row, columns, 4, &isnull)));

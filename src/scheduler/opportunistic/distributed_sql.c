@@ -21,6 +21,7 @@
 #include "scheduler/opportunistic/load_list.h"
 #include "scheduler/record/opportunistic_count.h"
 #include "scheduler/record/record_containers.h"
+#include "scheduler/request/expected_duration.h"
 #include "scheduler/request/request_row.h"
 #include "scheduler/state/container_id.h"
 #include "store/clock.h"
@@ -294,7 +295,8 @@ add_requests(FunctionCallInfo fcinfo, int argument, const char *name, Types *typ
 			.priority = request.priority,
 			.allocation_request_id = request.allocation_request_id,
 			.asked = read_amounts(types, request.allocation),
-			.label = request.label
+			.label = request.label,
+			.expected_duration = request.expected_duration
 		};
 
 		if (request.count < 0)
@@ -370,6 +372,7 @@ put_row(ReturnSetInfo *result, const char *outcome, const YqOutstandingRequest *
 	yq_row_put(&row, Int32GetDatum(request->priority), false);
 	yq_row_put(&row, Int64GetDatum(request->allocation_request_id), false);
 	yq_row_put_text(&row, request->label);
+	yq_row_put(&row, yq_expected_duration_interval(request->expected_duration), request->expected_duration == 0);
 	tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
 }
 

@@ -12,6 +12,7 @@
 #include "queues/allocation_setting.h"
 #include "queues/text.h"
 #include "scheduler/opportunistic/load_node_queue.h"
+#include "scheduler/request/expected_duration.h"
 #include "store/saved_plan.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
@@ -172,6 +173,7 @@ typedef enum RowColumn
 	ROW_DIAGNOSTICS,
 	ROW_IS_ACKNOWLEDGED,
 	ROW_WAS_PAUSED,
+	ROW_EXPECTED_DURATION,
 	ROW_BOOKS,					/* the first of BooksColumn */
 	ROW_COLUMNS = ROW_BOOKS + BOOKS_COLUMN_COUNT
 } RowColumn;
@@ -198,6 +200,8 @@ read_row(HeapTuple tuple, TupleDesc descriptor)
 		row->diagnostics = TextDatumGetCString(values[ROW_DIAGNOSTICS]);
 	row->is_acknowledged = DatumGetBool(values[ROW_IS_ACKNOWLEDGED]);
 	row->was_paused = DatumGetBool(values[ROW_WAS_PAUSED]);
+	if (!nulls[ROW_EXPECTED_DURATION])
+		row->expected_duration = yq_expected_duration_read(values[ROW_EXPECTED_DURATION]);
 	if (nulls[ROW_BOOKS])
 		set_allocation(row, values[ROW_ALLOCATION]);
 	else
@@ -210,7 +214,7 @@ yq_load_node_rows(YqNodeQueue *queue)
 {
 	static YqSavedPlan look_up = {
 		.command = "SELECT q.container_id, q.state, q.place, q.execution_type = 'GUARANTEED', q.allocation, q.state_at, "
-		"q.started_at, q.made_room_for, q.diagnostics, q.is_acknowledged, q.pauses > 0, " BOOKS_COLUMNS
+		"q.started_at, q.made_room_for, q.diagnostics, q.is_acknowledged, q.pauses > 0, q.expected_duration, " BOOKS_COLUMNS
 		"FROM yquota.node_queue AS q "
 		"LEFT JOIN yquota.container AS c ON c.container_id = q.container_id AND c.node = q.node "
 		"WHERE q.node = $1 AND q.left_at IS NULL ORDER BY q.place",
@@ -240,6 +244,7 @@ typedef enum JoiningColumn
 {
 	JOINING_NODE,
 	JOINING_OTHER_NODE,			/* that has it in its queue */
+	JOINING_EXPECTED_DURATION,
 	JOINING_BOOKS,				/* the first of BooksColumn */
 	JOINING_COLUMNS = JOINING_BOOKS + BOOKS_COLUMN_COUNT
 } JoiningColumn;
@@ -273,6 +278,8 @@ read_joining(const YqNodeQueue *queue, const char *container_id, const char **re
 	row->container_id = pstrdup(container_id);
 	read_books(row, &values[JOINING_BOOKS]);
 	row->container.is_guaranteed = row->is_guaranteed_in_books;
+	if (!nulls[JOINING_EXPECTED_DURATION])
+		row->expected_duration = yq_expected_duration_read(values[JOINING_EXPECTED_DURATION]);
 	return row;
 }
 
@@ -280,9 +287,10 @@ YqNodeQueueRow *
 yq_load_joining_row(const YqNodeQueue *queue, const char *container_id, const char **reason)
 {
 	static YqSavedPlan look_up = {
-		.command = "SELECT c.node, q.node, " BOOKS_COLUMNS
+		.command = "SELECT c.node, CASE WHEN q.node <> $2 AND q.left_at IS NULL THEN q.node END, "
+		"COALESCE(e.expected_duration, q.expected_duration), " BOOKS_COLUMNS
 		"FROM yquota.container AS c LEFT JOIN yquota.node_queue AS q ON q.container_id = c.container_id "
-		"AND q.node <> $2 AND q.left_at IS NULL "
+		"LEFT JOIN yquota_internal.expected_duration AS e ON e.container_id = c.container_id "
 		"WHERE c.container_id = $1",
 		.types = {"text", "text"}
 	};

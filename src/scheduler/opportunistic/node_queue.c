@@ -365,6 +365,8 @@ yq_node_queue_join(YqNodeQueue *queue, const char *container_id, const char **re
 	row->has_joined = true;
 	queue->rows = lappend(queue->rows, row);
 	queue->arrived = lappend(queue->arrived, unconstify(char *, row->container_id));
+	if (row->expected_duration > 0)
+		queue->expected = lappend(queue->expected, unconstify(char *, row->container_id));
 	take_place(queue, row);
 	return row;
 }

@@ -43,6 +43,7 @@ typedef struct YqNodeQueueRow
 	TimestampTz state_at;
 	bool		has_started;
 	TimestampTz started_at;		/* if it has started */
+	int64		expected_duration;	/* microseconds; 0: not known */
 	TimestampTz left_at;		/* if it is GONE */
 	int64		waited;			/* microseconds to be added */
 	int			pauses;			/* to be added */
@@ -80,6 +81,7 @@ typedef struct YqNodeQueue
 	List	   *rows;			/* of YqNodeQueueRow *, by place */
 	List	   *events;			/* of YqNodeQueueEvent * */
 	List	   *arrived;		/* container ids (char *) that the node has received */
+	List	   *expected;		/* those of them whose expected duration is known */
 	int64		last_place;
 	int			shed_limit;		/* of this call */
 	int			noted;			/* decisions of the queue that are in the rows */

@@ -162,6 +162,7 @@ insert_request(YqOutstandingRequests *requests, int at, const YqOutstandingReque
 		.asked = ask->asked,
 		.label = ask->label != NULL ? ask->label : "",
 		.first_seen_at = ask->first_seen_at,
+		.expected_duration = ask->expected_duration,
 		.count = count
 	};
 	return request;
@@ -184,7 +185,10 @@ yq_outstanding_request_add(YqOutstandingRequests *requests, const YqCalculator *
 			return false;
 	}
 	if (strcmp(name, "*") == 0)
+	{
 		request->count = count;
+		request->expected_duration = ask->expected_duration;
+	}
 	else
 		set_place(yq_outstanding_request_is_rack(name) ? &request->racks : &request->hosts, name, count);
 	return true;

@@ -37,6 +37,7 @@ typedef struct YqOutstandingRequest
 	const int64 *asked;			/* for one container, as asked for */
 	const char *label;			/* that nodes must have for the distributed allocator; "" for the default partition */
 	TimestampTz first_seen_at;	/* since when it is open, where containers are given out centrally */
+	int64		expected_duration;	/* of a container, microseconds; 0: not known */
 	int32		count;			/* of containers; 0: there is nothing to do */
 	YqWantedPlaces hosts;
 	YqWantedPlaces racks;
@@ -85,8 +86,8 @@ extern bool yq_outstanding_request_is_rack(const char *name);
 
 /*
  * Add what the application asks for now, all that is not NULL of which is kept.  For "*"
- * it sets how many containers are wanted, for a host or a rack how many there; the first
- * one of a new key sets how many in all, whatever its name is.  False when the key is
+ * it sets how many containers are wanted and how long they are expected to run, for a host or
+ * a rack how many there; the first one of a new key sets the former, too, whatever its name is.  False when the key is
  * known with another size.
  */
 extern bool yq_outstanding_request_add(YqOutstandingRequests *requests, const YqCalculator *calculator,

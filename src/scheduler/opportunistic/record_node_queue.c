@@ -16,6 +16,7 @@
 #include "queues/text.h"
 #include "scheduler/opportunistic/load_node_queue.h"
 #include "scheduler/opportunistic/record_node_queue.h"
+#include "scheduler/request/expected_duration.h"
 #include "store/catalog.h"
 #include "store/saved_plan.h"
 #include "utils/array.h"
@@ -26,7 +27,7 @@
 
 /* The parameters of statements that write a row, in order. */
 #define ROW_TYPES {"text", "text", "text", "int8", "yquota.execution_type", "yquota.resource", "timestamptz", \
-	"timestamptz", "timestamptz", "int8", "int4", "text", "text", "int4", "text", "int4", "bool"}
+	"timestamptz", "timestamptz", "int8", "int4", "text", "text", "int4", "text", "int4", "bool", "interval"}
 
 static YqRowBuilder
 row_parameters(const YqNodeQueue *queue, const YqNodeQueueRow *row)
@@ -51,6 +52,7 @@ row_parameters(const YqNodeQueue *queue, const YqNodeQueueRow *row)
 	yq_row_put_text(&values, row->diagnostics);
 	yq_row_put(&values, Int32GetDatum(row->queue_limit), !row->has_queue_limit);
 	yq_row_put(&values, BoolGetDatum(row->is_acknowledged), false);
+	yq_row_put(&values, yq_expected_duration_interval(row->expected_duration), row->expected_duration == 0);
 	return values;
 }
 
@@ -71,17 +73,18 @@ insert_row(const YqNodeQueue *queue, const YqNodeQueueRow *row)
 	static YqSavedPlan insert = {
 		.command = "INSERT INTO yquota.node_queue AS q (container_id, node, state, place, execution_type, allocation, enqueued_at, "
 		"state_at, started_at, left_at, waited, pauses, made_room_for, left_reason, exit_status, diagnostics, queue_limit, "
-		"is_acknowledged, told_execution_type, told_allocation, project, application_id, queue) "
+		"is_acknowledged, told_execution_type, told_allocation, expected_duration, project, application_id, queue) "
 		"SELECT $1, $2, $3, $4, $5, $6, $7, $7, $8, $9, $10 * interval '1 microsecond', $11, $12, $13, $14, $15, $16, $17, "
-		"$5, $6, c.project, c.application_id, c.queue "
+		"$5, $6, $18, c.project, c.application_id, c.queue "
 		"FROM yquota.container AS c WHERE c.container_id = $1 "
 		"ON CONFLICT (container_id) DO UPDATE SET (node, state, place, execution_type, allocation, enqueued_at, state_at, "
 		"started_at, left_at, waited, pauses, made_room_for, left_reason, exit_status, diagnostics, queue_limit, "
-		"is_acknowledged, told_execution_type, told_allocation, project, application_id, queue) = "
+		"is_acknowledged, told_execution_type, told_allocation, expected_duration, project, application_id, queue) = "
 		"ROW(excluded.node, excluded.state, excluded.place, excluded.execution_type, excluded.allocation, excluded.enqueued_at, "
 		"excluded.state_at, excluded.started_at, excluded.left_at, excluded.waited, excluded.pauses, excluded.made_room_for, "
 		"excluded.left_reason, excluded.exit_status, excluded.diagnostics, excluded.queue_limit, excluded.is_acknowledged, "
-		"excluded.told_execution_type, excluded.told_allocation, excluded.project, excluded.application_id, excluded.queue)",
+		"excluded.told_execution_type, excluded.told_allocation, excluded.expected_duration, excluded.project, "
+		"excluded.application_id, excluded.queue)",
 		.types = ROW_TYPES
 	};
 	YqRowBuilder values = row_parameters(queue, row);
@@ -247,6 +250,23 @@ acknowledge_arrived(YqNodeQueue *queue)
 	queue->arrived = NIL;
 }
 
+/* Rows of node_queue have them from now on. */
+static void
+drop_expected_durations(YqNodeQueue *queue)
+{
+	static YqSavedPlan drop = {
+		.command = "DELETE FROM yquota_internal.expected_duration AS e WHERE e.container_id = ANY ($1)",
+		.types = {"_text"}
+	};
+	Datum		values[1];
+
+	if (queue->expected == NIL)
+		return;
+	values[0] = yq_array_of_strings(queue->expected);
+	(void) yq_saved_plan_execute(&drop, values, NULL);
+	queue->expected = NIL;
+}
+
 static void
 write_all(YqNodeQueue *queue)
 {
@@ -254,6 +274,7 @@ write_all(YqNodeQueue *queue)
 	write_decisions(queue);
 	write_events(queue);
 	acknowledge_arrived(queue);
+	drop_expected_durations(queue);
 }
 
 void

@@ -15,6 +15,7 @@
 #include "scheduler/record/record_containers.h"
 #include "scheduler/record/scheduler_journal.h"
 #include "scheduler/record/scheduler_lock.h"
+#include "scheduler/request/expected_duration.h"
 #include "scheduler/state/container_id.h"
 #include "store/catalog.h"
 #include "store/clock.h"
@@ -31,6 +32,7 @@ typedef enum Element
 	ELEMENT_TEXT,
 	ELEMENT_INT4,
 	ELEMENT_INT8,
+	ELEMENT_INTERVAL,
 	ELEMENT_RESOURCE
 } Element;
 
@@ -45,6 +47,8 @@ make_array(Element element, Datum *values, int count)
 			return PointerGetDatum(construct_array(values, count, INT4OID, sizeof(int32), true, TYPALIGN_INT));
 		case ELEMENT_INT8:
 			return PointerGetDatum(construct_array(values, count, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+		case ELEMENT_INTERVAL:
+			return PointerGetDatum(construct_array(values, count, INTERVALOID, sizeof(Interval), false, TYPALIGN_DOUBLE));
 		case ELEMENT_RESOURCE:
 			break;
 	}
@@ -118,6 +122,37 @@ start(const YqOpportunisticApplication *application, const YqOutstandingRequests
 	values[10] = CStringGetTextDatum(application->requester.application->username);
 	values[11] = CStringGetTextDatum(application->requester.queue->path);
 	(void) yq_saved_plan_execute(&write, values, NULL);
+}
+
+/* Their nodes' queues take them over. */
+static void
+note_durations(const YqOutstandingRequests *requests, const YqOpportunisticContainers *containers, const Datum *ids)
+{
+	static YqSavedPlan insert = {
+		.command = "INSERT INTO yquota_internal.expected_duration AS e (container_id, expected_duration) "
+		"SELECT u.container_id, u.expected_duration FROM unnest($1, $2) AS u (container_id, expected_duration)",
+		.types = {"_text", "_interval"},
+		.plans_once = true
+	};
+	Datum	   *known = palloc(sizeof(Datum) * containers->count);
+	Datum	   *durations = palloc(sizeof(Datum) * containers->count);
+	Datum		values[2];
+	int			count = 0;
+
+	for (int i = 0; i < containers->count; i++)
+	{
+		int64		duration = requests->requests[containers->containers[i].request].expected_duration;
+
+		if (duration == 0)
+			continue;
+		known[count] = ids[i];
+		durations[count++] = yq_expected_duration_interval(duration);
+	}
+	if (count == 0)
+		return;
+	values[0] = make_array(ELEMENT_TEXT, known, count);
+	values[1] = make_array(ELEMENT_INTERVAL, durations, count);
+	(void) yq_saved_plan_execute(&insert, values, NULL);
 }
 
 /* -- requests --------------------------------------------------------------------- */
@@ -277,6 +312,7 @@ yq_record_opportunistic(YqOpportunisticApplication *application, const YqOutstan
 	yq_scheduler_lock_events();
 	ids = make_ids(application, containers->count);
 	start(application, requests, containers, ids, unconstify(Datum *, allocations));
+	note_durations(requests, containers, ids);
 	yq_scheduler_journal_begin_own();
 	count_containers(requests, containers);
 	end_requests(application_id, &ended);

@@ -34,6 +34,7 @@ typedef struct YqContainerRequest
 	bool		relaxes_locality;
 	const char *label;			/* NULL: the queue's default, or none of OPPORTUNISTIC ones */
 	bool		is_guaranteed;	/* else OPPORTUNISTIC */
+	int64		expected_duration;	/* microseconds, 0: not known; of GUARANTEED ones it is not looked at */
 } YqContainerRequest;
 
 /*

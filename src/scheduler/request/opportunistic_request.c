@@ -10,6 +10,7 @@
 #include "admission/submission/request.h"
 #include "queues/allocation_setting.h"
 #include "queues/hierarchy.h"
+#include "scheduler/request/expected_duration.h"
 #include "scheduler/request/opportunistic_request.h"
 #include "store/clock.h"
 #include "store/saved_plan.h"
@@ -32,10 +33,11 @@ typedef enum Parameter
 	PARAMETER_RELAX_LOCALITY,
 	PARAMETER_LABEL,
 	PARAMETER_NOW,
+	PARAMETER_EXPECTED_DURATION,
 	PARAMETERS
 } Parameter;
 
-#define PARAMETER_TYPES {"text", "int4", "int8", "text", "int4", "yquota.resource", "bool", "text", "timestamptz"}
+#define PARAMETER_TYPES {"text", "int4", "int8", "text", "int4", "yquota.resource", "bool", "text", "timestamptz", "interval"}
 
 static bool
 is_unmanaged(const char *application_id)
@@ -95,12 +97,13 @@ write_entry(Datum *values)
 {
 	static YqSavedPlan upsert = {
 		.command = "INSERT INTO yquota.resource_request AS r (application_id, priority, allocation_request_id, resource_name, "
-		"count, allocation, relax_locality, label, execution_type, first_seen_at) "
-		"VALUES ($1, $2, $3, '*', $5, $6, $7, $8, 'OPPORTUNISTIC', $9) "
+		"count, allocation, relax_locality, label, execution_type, first_seen_at, expected_duration) "
+		"VALUES ($1, $2, $3, '*', $5, $6, $7, $8, 'OPPORTUNISTIC', $9, NULLIF($10, '0')) "
 		"ON CONFLICT (application_id, priority, allocation_request_id, execution_type, resource_name) DO UPDATE "
 		"SET count = CASE WHEN $4 = '*' THEN excluded.count ELSE r.count END, "
 		"relax_locality = CASE WHEN $4 = '*' THEN excluded.relax_locality ELSE r.relax_locality END, "
-		"label = CASE WHEN $4 = '*' THEN excluded.label ELSE r.label END "
+		"label = CASE WHEN $4 = '*' THEN excluded.label ELSE r.label END, "
+		"expected_duration = CASE WHEN $4 = '*' THEN excluded.expected_duration ELSE r.expected_duration END "
 		"WHERE r.allocation OPERATOR(yquota.=) excluded.allocation",
 		.types = PARAMETER_TYPES
 	};
@@ -181,6 +184,7 @@ yq_opportunistic_request_merge(const YqRequester *requester, const YqContainerRe
 	values[PARAMETER_RELAX_LOCALITY] = BoolGetDatum(request->relaxes_locality);
 	values[PARAMETER_LABEL] = CStringGetTextDatum(request->label == NULL ? "" : request->label);
 	values[PARAMETER_NOW] = TimestampTzGetDatum(yq_clock_now());
+	values[PARAMETER_EXPECTED_DURATION] = yq_expected_duration_interval(request->expected_duration);
 
 	if (!write_entry(values) && !(drop_other_size(values) && write_entry(values)))
 		refuse_size(requester, request);

@@ -8,6 +8,7 @@
 #include "base/compat.h"
 
 #include "base/arguments.h"
+#include "scheduler/request/expected_duration.h"
 #include "scheduler/request/request_row.h"
 #include "store/catalog.h"
 #include "utils/builtins.h"
@@ -23,6 +24,7 @@ typedef enum RequestAttribute
 	REQUEST_RELAX_LOCALITY,
 	REQUEST_LABEL,
 	REQUEST_EXECUTION_TYPE,
+	REQUEST_EXPECTED_DURATION,
 	REQUEST_ATTRIBUTES
 } RequestAttribute;
 
@@ -57,6 +59,8 @@ read_request_values(const Datum *values, const bool *nulls)
 	if (!nulls[REQUEST_EXECUTION_TYPE])
 		request.is_guaranteed = DatumGetObjectId(values[REQUEST_EXECUTION_TYPE]) ==
 			yq_enum_oid("execution_type", "GUARANTEED");
+	if (!nulls[REQUEST_EXPECTED_DURATION])
+		request.expected_duration = yq_expected_duration_read(values[REQUEST_EXPECTED_DURATION]);
 	return request;
 }
 
