@@ -92,6 +92,7 @@ CREATE TABLE yquota.queue (
 	auto_queue_creation_v2_leaf_template jsonb CHECK (jsonb_typeof(auto_queue_creation_v2_leaf_template) = 'object'),
 	auto_queue_creation_v2_parent_template jsonb CHECK (jsonb_typeof(auto_queue_creation_v2_parent_template) = 'object'),
 	auto_queue_creation_v2_queue_auto_removal_enable boolean,
+	auto_promote_after interval CHECK (auto_promote_after > '0' AND auto_promote_after <= '36500 days'),
 	CONSTRAINT queue_state_configured CHECK (state <> 'DRAINING')
 );
 CREATE INDEX queue_parent_idx ON yquota.queue (parent);
@@ -138,6 +139,8 @@ COMMENT ON COLUMN yquota.queue.auto_queue_creation_v2_template IS
 	'object of Hadoop''s properties for all queues that are created below by the second generation';
 COMMENT ON COLUMN yquota.queue.auto_queue_creation_v2_leaf_template IS 'the same for leaves only; wins over the one for all';
 COMMENT ON COLUMN yquota.queue.auto_queue_creation_v2_parent_template IS 'the same for parents only; wins over the one for all';
+COMMENT ON COLUMN yquota.queue.auto_promote_after IS
+	'no property of Hadoop''s: an OPPORTUNISTIC container that has run so long at its node is promoted when there is room (a month is 30 days); holds for the queues below that have none of their own; NULL there and above: none is';
 
 CREATE TABLE yquota.queue_label (
 	queue yquota.queue_path NOT NULL REFERENCES yquota.queue ON UPDATE CASCADE ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,

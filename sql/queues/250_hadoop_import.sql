@@ -633,6 +633,13 @@ COMMENT ON FUNCTION yquota_internal.own_scheduler_settings() IS
 	'Columns of scheduler_setting that are set and are no properties of Hadoop; NULL: none';
 REVOKE ALL ON FUNCTION yquota_internal.own_scheduler_settings() FROM PUBLIC;
 
+CREATE FUNCTION yquota_internal.own_queue_settings(queue yquota.queue) RETURNS jsonb
+	LANGUAGE sql STABLE PARALLEL SAFE
+	RETURN jsonb_strip_nulls(jsonb_build_object('auto_promote_after', queue.auto_promote_after));
+COMMENT ON FUNCTION yquota_internal.own_queue_settings(yquota.queue) IS
+	'Columns of a queue that are set and are no properties of Hadoop';
+REVOKE ALL ON FUNCTION yquota_internal.own_queue_settings(yquota.queue) FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.hadoop_rows(resolutions yquota_internal.hadoop_resolution[])
 	RETURNS TABLE (table_name text, wanted jsonb)
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -657,8 +664,10 @@ BEGIN
 		FROM cell AS c GROUP BY c.table_name, c.owner, c.name
 	), made AS (
 		SELECT 'queue' AS table_name,
-			   jsonb_build_object('path', t.path, 'position', t.position, 'auto_created', false) || coalesce(f.cells, '{}') AS made_row
+			   jsonb_build_object('path', t.path, 'position', t.position, 'auto_created', false) || coalesce(f.cells, '{}')
+			   || yquota_internal.own_queue_settings(q) AS made_row
 		FROM yquota_internal.hadoop_queue_tree(properties, property_values) AS t
+		LEFT JOIN yquota.queue AS q ON q.path = t.path
 		LEFT JOIN found AS f ON f.table_name = 'queue' AND f.owner = t.path
 		UNION ALL
 		SELECT f.table_name, f.cells || yquota_internal.configuration_key(f.table_name, f.owner, f.name)

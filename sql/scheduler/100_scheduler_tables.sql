@@ -136,7 +136,7 @@ COMMENT ON COLUMN yquota.decision.unreserved_node IS 'node whose reserved contai
 COMMENT ON COLUMN yquota.decision.advised IS 'the container runs until the resource manager ends it: scheduler_setting.preemption_mode is advise';
 COMMENT ON COLUMN yquota.decision.execution_type IS 'of the container, after the decision';
 COMMENT ON COLUMN yquota.decision.farthest IS 'how close it had to be at least, by relax_locality; NULL when no container starts';
-COMMENT ON COLUMN yquota.decision.diagnostics IS 'Hadoop''s words for what a node''s queue has decided, or why the container expired; NULL for decisions of the scheduler';
+COMMENT ON COLUMN yquota.decision.diagnostics IS 'Hadoop''s words for what a node''s queue has decided, or why the container expired or was promoted by rule; NULL for other decisions of the scheduler';
 
 CREATE TABLE yquota_internal.awaited_container (
 	container_id text COLLATE "C" PRIMARY KEY,

@@ -136,15 +136,17 @@ CREATE TABLE yquota_internal.opportunistic_count (
 	rack_local bigint NOT NULL,
 	off_switch bigint NOT NULL,
 	demoted bigint NOT NULL,
+	promoted_by_rule bigint NOT NULL,
 	timed bigint NOT NULL,
 	latency bigint NOT NULL,
 	within bigint[] NOT NULL
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.opportunistic_count IS
-	'OPPORTUNISTIC containers that have been given out, and GUARANTEED ones that were demoted, for metrics, in parts to be added up: transactions at work at the same time change different ones';
+	'OPPORTUNISTIC containers that have been given out, GUARANTEED ones that were demoted, and promotions by rule, for metrics, in parts to be added up: transactions at work at the same time change different ones';
 COMMENT ON COLUMN yquota_internal.opportunistic_count.central IS 'containers that allocate_opportunistic() has given out';
 COMMENT ON COLUMN yquota_internal.opportunistic_count.node_local IS 'containers, of local schedulers that tell it, too, like the two that follow';
 COMMENT ON COLUMN yquota_internal.opportunistic_count.demoted IS 'by update_containers()';
+COMMENT ON COLUMN yquota_internal.opportunistic_count.promoted_by_rule IS 'containers that cycles have promoted for queue.auto_promote_after';
 COMMENT ON COLUMN yquota_internal.opportunistic_count.timed IS 'containers whose latency is known';
 COMMENT ON COLUMN yquota_internal.opportunistic_count.latency IS
 	'sum over these containers of the time from when they were first asked for to when they were given out, microseconds';

@@ -113,6 +113,10 @@ DROP FUNCTION yquota.import_rm_audit(text, text, integer, text, text, text, time
 DROP FUNCTION yquota.import_rm_audit_file(text, text, integer, text, text, text, timestamptz);
 DROP FUNCTION yquota_internal.send_rm_audit_events(yquota_internal.rm_audit_event[], text);
 
+-- Containers may be promoted by a rule of their queue.
+ALTER TABLE yquota.queue
+	ADD COLUMN auto_promote_after interval CHECK (auto_promote_after > '0' AND auto_promote_after <= '36500 days');
+
 -- An application may be submitted to a reservation.
 ALTER TABLE yquota.application ADD COLUMN reservation_id text COLLATE "C";
 

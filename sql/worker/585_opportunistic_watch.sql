@@ -11,6 +11,7 @@ CREATE FUNCTION yquota_internal.opportunistic_figures()
 	BEGIN ATOMIC
 		WITH counted AS (
 			SELECT COALESCE(sum(c.central), 0) AS central, COALESCE(sum(c.demoted), 0) AS demoted,
+				   COALESCE(sum(c.promoted_by_rule), 0) AS promoted_by_rule,
 				   COALESCE(sum(c.node_local), 0) AS node_local, COALESCE(sum(c.rack_local), 0) AS rack_local,
 				   COALESCE(sum(c.off_switch), 0) AS off_switch,
 				   COALESCE(sum(c.timed), 0) AS timed, COALESCE(sum(c.latency), 0) AS latency
@@ -54,6 +55,7 @@ CREATE FUNCTION yquota_internal.opportunistic_figures()
 			('containers_off_switch_total', t.off_switch),
 			('containers_distributed_total', t.distributed),
 			('containers_demoted_total', t.demoted),
+			('containers_promoted_by_rule_total', t.promoted_by_rule),
 			('allocation_latency_seconds_sum', trim_scale(t.latency / 1000000.0)),
 			('allocation_latency_seconds_count', t.timed),
 			('containers_running', t.running),

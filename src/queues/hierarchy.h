@@ -163,6 +163,8 @@ typedef struct YqQueue
 	YqUserWeight *own_weights;
 	int			own_weight_count;
 	struct YqQueue *weights_from;	/* nearest queue above with weights, or itself */
+	int64		auto_promote_after; /* its own, microseconds; 0: none */
+	struct YqQueue *promotes_as;	/* nearest queue above with one, or itself; NULL: none */
 
 	bool		is_running;		/* by yq_hierarchy_refresh(); else STOPPED or DRAINING */
 	int64		containers;		/* running here and below, by yq_hierarchy_read_usage() */
@@ -273,6 +275,7 @@ typedef struct YqHierarchy
 	uint64		plan_version;	/* another one after each change of queues of plans in it */
 	int			plan_row_count; /* of reservation_queue that it contains */
 	int			holds;			/* callers of it whose memory contexts last */
+	int64		shortest_auto_promotion;	/* the least auto_promote_after of all queues; 0: none has one */
 	bool		is_computed;	/* yq_hierarchy_compute() has been called */
 	bool		is_in_force;	/* yq_hierarchy_refresh() has, of a configuration that is */
 } YqHierarchy;

@@ -60,6 +60,7 @@ static const char *const queue_columns[YQ_QUEUE_COLUMNS] = {
 	[YQ_COL_V2_AUTO_REMOVAL] = "auto_queue_creation_v2_queue_auto_removal_enable",
 	[YQ_COL_DEFAULT_APPLICATION_PRIORITY] = "default_application_priority",
 	[YQ_COL_PRIORITY_ACL] = "acl_application_max_priority",
+	[YQ_COL_AUTO_PROMOTE_AFTER] = "auto_promote_after",
 };
 
 /* -- tuples ---------------------------------------------------------------- */
@@ -116,6 +117,8 @@ read_queue(const YqRow *tuple)
 			continue;
 		if (attribute->attlen == -1)
 			row->values[i] = PointerGetDatum(PG_DETOAST_DATUM_COPY(row->values[i]));
+		else
+			row->values[i] = datumCopy(row->values[i], attribute->attbyval, attribute->attlen);
 	}
 	path = DatumGetTextPP(row->values[YQ_COL_PATH]);
 	row->key.data = VARDATA_ANY(path);

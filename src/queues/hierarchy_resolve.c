@@ -13,6 +13,7 @@
 #include "queues/hierarchy_resolve.h"
 #include "queues/text.h"
 #include "utils/builtins.h"
+#include "utils/timestamp.h"
 
 const char *const yq_inherited_property_names[YQ_INHERITED_PROPERTIES] = {
 	[YQ_INHERITED_ACCESSIBLE_NODE_LABELS] = "accessible_node_labels",
@@ -457,6 +458,25 @@ resolve_weights(YqResolving *resolving)
 	queue->weights_from = count > 0 ? queue : queue->parent == NULL ? NULL : queue->parent->weights_from;
 }
 
+/* A month counts as 30 days, as in comparisons of intervals. */
+static void
+resolve_promotion(YqResolving *resolving)
+{
+	YqHierarchy *hierarchy = resolving->loader->hierarchy;
+	YqQueue    *queue = resolving->queue;
+	const YqQueueRow *row = resolving->row;
+	const Interval *after;
+
+	queue->promotes_as = queue->parent == NULL ? NULL : queue->parent->promotes_as;
+	if (row->nulls[YQ_COL_AUTO_PROMOTE_AFTER])
+		return;
+	after = DatumGetIntervalP(row->values[YQ_COL_AUTO_PROMOTE_AFTER]);
+	queue->auto_promote_after = after->time + (after->day + (int64) after->month * DAYS_PER_MONTH) * USECS_PER_DAY;
+	queue->promotes_as = queue;
+	if (hierarchy->shortest_auto_promotion == 0 || queue->auto_promote_after < hierarchy->shortest_auto_promotion)
+		hierarchy->shortest_auto_promotion = queue->auto_promote_after;
+}
+
 void
 yq_hierarchy_resolve(YqHierarchyLoader *loader, YqQueue *queue, const bool *configured_anywhere)
 {
@@ -484,5 +504,6 @@ yq_hierarchy_resolve(YqHierarchyLoader *loader, YqQueue *queue, const bool *conf
 	yq_resolve_labels(&resolving, configured_anywhere);
 	yq_resolve_leaf_template(&resolving);
 	resolve_weights(&resolving);
+	resolve_promotion(&resolving);
 	yq_hierarchy_resolve_access(queue, row, &resolving.templates);
 }

@@ -19,6 +19,7 @@
 #include "scheduler/decide/assign_containers.h"
 #include "scheduler/decide/explain.h"
 #include "scheduler/decide/fruitless_search.h"
+#include "scheduler/load/promotable_containers.h"
 #include "scheduler/record/expiry.h"
 #include "scheduler/record/record_decisions.h"
 #include "scheduler/record/scheduler_journal.h"
@@ -130,8 +131,34 @@ check_unknown_nodes(const YqAllocationCycle *cycle, const YqCluster *cluster)
 		check_nodes(unknown, count);
 }
 
+/* Promotions by rule in a cycle. */
+#define MOST_PROMOTIONS 100
+
+/* What requests have left room for, of at most so many more containers (-1: any number). */
 static void
-assign(const YqAllocationCycle *cycle, const YqLoadedCluster *loaded)
+promote_by_rule(const YqAllocationCycle *cycle, YqLoadedCluster *loaded, int left)
+{
+	YqCluster  *cluster = loaded->cluster;
+	ListCell   *cell;
+	int			most = left < 0 ? MOST_PROMOTIONS : Min(left, MOST_PROMOTIONS);
+
+	if (cluster->hierarchy->shortest_auto_promotion == 0 || most == 0 || cluster->root == NULL)
+		return;
+	foreach(cell, yq_promotable_containers_read(loaded, cycle->nodes, cycle->node_count))
+	{
+		YqPromotableContainer *container = lfirst(cell);
+
+		CHECK_FOR_INTERRUPTS();
+		if (!yq_assign_update(cluster, container->node, &container->key))
+			continue;
+		loaded->is_overtaken |= container->is_elsewhere;
+		if (--most == 0)
+			break;
+	}
+}
+
+static void
+assign(const YqAllocationCycle *cycle, YqLoadedCluster *loaded)
 {
 	YqCluster  *cluster = loaded->cluster;
 	int			count = cycle->nodes == NULL ? list_length(loaded->nodes) : cycle->node_count;
@@ -151,6 +178,7 @@ assign(const YqAllocationCycle *cycle, const YqLoadedCluster *loaded)
 			left -= Min(started, left);
 	}
 	yq_fruitless_search_forget_all(cluster);
+	promote_by_rule(cycle, loaded, left);
 }
 
 static void

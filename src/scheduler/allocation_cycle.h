@@ -25,7 +25,8 @@ typedef struct YqAllocationCycle
  * ERRCODE_UNDEFINED_OBJECT; a node that is not RUNNING gets no container.
  *
  * Unless it is dry, allocations that were not acknowledged in time are released
- * first (expiry.h).  A cycle over all nodes also notices application masters
+ * first (expiry.h).  After all requests it promotes by rule what queues say
+ * (promotable_containers.h), at most 100 containers, which count among "most".  A cycle over all nodes also notices application masters
  * whose containers are gone: their applications begin anew.
  */
 extern YqLoadedCluster *yq_allocation_cycle_run(const YqAllocationCycle *cycle);

@@ -175,6 +175,8 @@ fill_skip(ResultRow *row, const YqSkip *skip)
 	set_node(row, skip->node);
 	set_amounts(row, RESULT_ALLOCATION, skip->required);
 	set_result_key(row, skip->key);
+	if (skip->key != NULL && skip->key->update != NULL && skip->key->update->is_by_rule)
+		set_result_text(row, RESULT_CONTAINER_ID, skip->key->update->container_id);
 	set_result_text(row, RESULT_STOPPED_BY, yq_skip_reason_name(skip->reason));
 	set_amounts(row, RESULT_USED, skip->used);
 	set_amounts(row, RESULT_MAXIMUM, skip->limit);

@@ -49,6 +49,7 @@ tests=(
 	test/property/reservation.pl
 	test/property/reservation_charge.pl
 	test/property/prices.pl
+	test/property/promotion.pl
 	test/property/replay.pl
 	test/property/explaining.pl
 	test/property/slots.pl

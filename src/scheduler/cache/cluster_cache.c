@@ -404,7 +404,8 @@ yq_cluster_cache_read(YqHierarchy *hierarchy)
 
 /*
  * Does the cluster differ from the tables?  Decisions for ended applications
- * are dropped, and charging counts containers that have become larger.
+ * are dropped, and charging counts containers that have become larger.  A promotion by
+ * rule leaves no key behind, and is counted as charging counts it.
  */
 static bool
 differs(const YqLoadedCluster *loaded)
@@ -420,7 +421,9 @@ differs(const YqLoadedCluster *loaded)
 	}
 	for (int i = 0; i < cluster->decision_count; i++)
 	{
-		if (cluster->decisions[i].key->update != NULL)
+		const YqContainerUpdate *updated = cluster->decisions[i].key->update;
+
+		if (updated != NULL && !updated->is_by_rule)
 			return true;
 	}
 	return false;

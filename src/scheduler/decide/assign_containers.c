@@ -32,6 +32,7 @@ typedef struct Search
 	YqCluster  *cluster;
 	YqClusterNode *node;
 	YqSchedulingMode mode;
+	YqSchedulerKey *update;		/* the only key that is to be served; NULL: any */
 	YqProposal	proposal;
 } Search;
 
@@ -46,6 +47,12 @@ skip(const Search *search, YqSkip why)
 {
 	why.mode = search->mode;
 	why.node = search->node;
+	if (search->update != NULL)
+	{
+		why.key = search->update;
+		why.application = search->update->application;
+		why.required = search->update->anywhere.amounts;
+	}
 	yq_explain(search->cluster, &why);
 }
 
@@ -214,8 +221,8 @@ assign_to_children(Search *search, YqClusterQueue *parent, YqLimits *limits)
 	return result;
 }
 
-static YqOutcome
-assign_to_parent(Search *search, YqClusterQueue *parent, YqLimits *limits)
+static bool
+parent_may_assign(const Search *search, YqClusterQueue *parent, YqLimits *limits)
 {
 	const int64 *reserved = yq_at(search->cluster, parent->reserved, 0);
 	int64		unreservable[YQ_MAX_RESOURCE_TYPES] = {0};
@@ -223,7 +230,13 @@ assign_to_parent(Search *search, YqClusterQueue *parent, YqLimits *limits)
 	/* Hadoop takes it from figures that know memory and cores of the default partition */
 	unreservable[YQ_MEMORY] = reserved[YQ_MEMORY];
 	unreservable[YQ_VCORES] = reserved[YQ_VCORES];
-	if (!may_assign(search, parent, unreservable, limits))
+	return may_assign(search, parent, unreservable, limits);
+}
+
+static YqOutcome
+assign_to_parent(Search *search, YqClusterQueue *parent, YqLimits *limits)
+{
+	if (!parent_may_assign(search, parent, limits))
 		return YQ_OUTCOME_NOTHING;
 	return assign_to_children(search, parent, limits);
 }
@@ -352,4 +365,71 @@ yq_assign_node(YqCluster *cluster, YqClusterNode *node, int most)
 		heartbeat.off_switch += search.proposal.locality == YQ_OFF_SWITCH;
 	}
 	return heartbeat.started;
+}
+
+/* -- an update that no application has asked for ----------------------------- */
+
+/* The limits of a leaf, as a search sets them that goes straight to it; false when a queue on the way has no room. */
+static bool
+set_limits_on_way(const Search *search, YqClusterQueue *queue, YqLimits *limits)
+{
+	YqCluster  *cluster = search->cluster;
+	int			label = search->node->label;
+	YqLimits	of_parent;
+	int64		left[YQ_MAX_RESOURCE_TYPES];
+
+	if (search->mode == YQ_RESPECT_EXCLUSIVITY && !queue->ranks[label].may_use)
+		return false;
+	if (queue->parent == NULL)
+		yq_limits_set(cluster, limits, cluster->hierarchy->totals[label_wanted(search)]);
+	else
+	{
+		if (!set_limits_on_way(search, queue->parent, &of_parent))
+			return false;
+		yq_limits_set_left(cluster, queue->parent, label, &of_parent, left);
+		yq_limits_set_of_child(cluster, queue, label, left, limits);
+	}
+	return queue->is_leaf ? may_assign(search, queue, nothing, limits) : parent_may_assign(search, queue, limits);
+}
+
+/* It is asked for while it is served, as if its application did. */
+static bool
+commit_update(Search *search)
+{
+	YqCluster  *cluster = search->cluster;
+	const YqSchedulerKey *key = search->update;
+
+	yq_pending_change(cluster, key->application, key->label, key->anywhere.amounts, 1);
+	if (yq_commit(cluster, YQ_OUTCOME_ALLOCATED, &search->proposal))
+		return true;
+	yq_pending_change(cluster, key->application, key->label, key->anywhere.amounts, -1);
+	return false;
+}
+
+static bool
+assign_update(Search *search, YqSchedulingMode mode)
+{
+	YqClusterApplication *application = search->update->application;
+	YqLimits	limits;
+
+	search->mode = mode;
+	return set_limits_on_way(search, application->leaf, &limits) &&
+		user_may_assign(search, application, &limits) &&
+		yq_allocator_update(search->cluster, search->update, search->node, mode, &limits, &search->proposal) &&
+		commit_update(search);
+}
+
+bool
+yq_assign_update(YqCluster *cluster, YqClusterNode *node, YqSchedulerKey *key)
+{
+	Search		search = {.cluster = cluster,.node = node,.update = key};
+
+	if (node->reservation != NULL)
+	{
+		skip(&search, (YqSkip) {.reason = YQ_SKIP_RESERVATION,.queue = key->application->leaf});
+		return false;
+	}
+	yq_cluster_order_leaf(cluster, key->application->leaf);
+	return assign_update(&search, YQ_RESPECT_EXCLUSIVITY) ||
+		(cluster->shares[node->label] && assign_update(&search, YQ_IGNORE_EXCLUSIVITY));
 }

@@ -506,6 +506,22 @@ yq_allocator_assign(YqCluster *cluster, YqClusterApplication *application, YqClu
 	return YQ_OUTCOME_APPLICATION_SKIPPED;
 }
 
+bool
+yq_allocator_update(YqCluster *cluster, YqSchedulerKey *key, YqClusterNode *node, YqSchedulingMode mode,
+					const YqLimits *limits, YqProposal *proposal)
+{
+	Attempt		attempt = {.cluster = cluster, .application = key->application, .key = key, .node = node, .mode = mode,
+	.limits = limits, .proposal = proposal};
+	KeyOutcome	outcome = check(&attempt);
+
+	if (outcome == KEY_ALLOCATED)
+		outcome = assign_key(&attempt);
+	if (outcome == KEY_RESERVED)
+		(void) skip(&attempt, outcome,
+					(YqSkip) {.reason = YQ_SKIP_NODE_SPACE,.required = proposal->amounts,.limit = node->unallocated});
+	return outcome == KEY_ALLOCATED;
+}
+
 YqOutcome
 yq_allocator_fulfil(YqCluster *cluster, YqClusterNode *node, const YqLimits *limits, YqProposal *proposal)
 {

@@ -46,6 +46,13 @@ extern YqOutcome yq_allocator_assign(YqCluster *cluster, YqClusterApplication *a
 									 YqClusterNode *node, YqSchedulingMode mode,
 									 const YqLimits *limits, YqProposal *proposal);
 
+/*
+ * Try to serve a key that is an update, apart from the keys of its application: true when
+ * there is room for it now.  The proposal is set then, and reserves nothing.
+ */
+extern bool yq_allocator_update(YqCluster *cluster, YqSchedulerKey *key, YqClusterNode *node,
+								YqSchedulingMode mode, const YqLimits *limits, YqProposal *proposal);
+
 /* Try to fulfil the reservation of a node. */
 extern YqOutcome yq_allocator_fulfil(YqCluster *cluster, YqClusterNode *node,
 									 const YqLimits *limits, YqProposal *proposal);

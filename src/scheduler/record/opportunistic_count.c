@@ -46,6 +46,7 @@ enum
 	COUNT_RACK_LOCAL,
 	COUNT_OFF_SWITCH,
 	COUNT_DEMOTED,
+	COUNT_PROMOTED_BY_RULE,
 	COUNT_TIMED,
 	COUNT_LATENCY,
 	COUNT_WITHIN,
@@ -53,7 +54,7 @@ enum
 };
 
 static const char *const column_names[] = {
-	"part", "central", "node_local", "rack_local", "off_switch", "demoted", "timed", "latency", "within"
+	"part", "central", "node_local", "rack_local", "off_switch", "demoted", "promoted_by_rule", "timed", "latency", "within"
 };
 
 static void
@@ -97,6 +98,7 @@ yq_opportunistic_count_write(const YqOpportunisticCount *count)
 	add_to_column(row, is_found, COUNT_RACK_LOCAL, count->rack_local);
 	add_to_column(row, is_found, COUNT_OFF_SWITCH, count->off_switch);
 	add_to_column(row, is_found, COUNT_DEMOTED, count->demoted);
+	add_to_column(row, is_found, COUNT_PROMOTED_BY_RULE, count->promoted_by_rule);
 	add_to_column(row, is_found, COUNT_TIMED, count->timed);
 	add_to_column(row, is_found, COUNT_LATENCY, count->latency);
 	add_within(row, is_found, count->within);

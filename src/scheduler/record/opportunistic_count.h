@@ -26,6 +26,7 @@ typedef struct YqOpportunisticCount
 	int64		rack_local;
 	int64		off_switch;
 	int64		demoted;
+	int64		promoted_by_rule;
 	int64		timed;			/* those whose latency is known */
 	int64		latency;		/* sum of these, microseconds */
 	int64		within[YQ_LATENCY_BOUND_COUNT]; /* of these, those whose latency is the bound or less */

@@ -14,6 +14,7 @@
 #include "commands/sequence.h"
 #include "miscadmin.h"
 #include "queues/hierarchy.h"
+#include "scheduler/load/promotable_containers.h"
 #include "scheduler/record/record_containers.h"
 #include "store/bulk_insert.h"
 #include "store/clock.h"
@@ -62,6 +63,12 @@ bool
 yq_decision_updates(const YqDecision *decision)
 {
 	return is_allocation(decision) && decision->key->update != NULL;
+}
+
+bool
+yq_decision_is_by_rule(const YqDecision *decision)
+{
+	return yq_decision_updates(decision) && decision->key->update->is_by_rule;
 }
 
 const char *
@@ -343,6 +350,7 @@ fill_decision_row(Rows *rows, const YqDecision *decision)
 	set_text(rows, DECISION_FARTHEST, farthest_name(decision));
 	set_text(rows, DECISION_UNRESERVED_NODE,
 			 decision->kind == YQ_SWAPPED ? decision->reservation->node->name : NULL);
+	set_text(rows, DECISION_DIAGNOSTICS, yq_decision_is_by_rule(decision) ? yq_promotion_diagnostics(decision->key) : NULL);
 }
 
 static void

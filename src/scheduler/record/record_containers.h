@@ -23,6 +23,9 @@ extern bool yq_decision_starts(const YqDecision *decision);
 /* Does a running container become larger, or GUARANTEED? */
 extern bool yq_decision_updates(const YqDecision *decision);
 
+/* Is it promoted because it has run so long? */
+extern bool yq_decision_is_by_rule(const YqDecision *decision);
+
 /* The allocation of the decision's container, or of its reservation. */
 extern const int64 *yq_decision_allocation(const YqDecision *decision);
 

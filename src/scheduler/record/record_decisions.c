@@ -16,6 +16,7 @@
 #include "queues/hierarchy.h"
 #include "scheduler/record/changed_applications.h"
 #include "scheduler/record/container_number.h"
+#include "scheduler/record/opportunistic_count.h"
 #include "scheduler/record/preempted_containers.h"
 #include "scheduler/record/record_containers.h"
 #include "scheduler/record/record_decisions.h"
@@ -83,20 +84,28 @@ add_leaves_of_applications(const List *applications, YqQueueLocks *locks)
 
 /*
  * A container that was to be updated may have ended or changed: then its application
- * gets nothing in this cycle, and is read again by the next one.  Returns those that
- * are left.
+ * gets nothing in this cycle, and is read again by the next one; of a promotion by
+ * rule nothing else depends, and it alone is left out.  Returns those that are left.
  */
 static List *
-leave_out_changed(const YqCluster *cluster, List *applications)
+leave_out_changed(YqLoadedCluster *loaded, List *applications)
 {
+	const YqCluster *cluster = loaded->cluster;
+
 	for (int i = 0; i < cluster->decision_count; i++)
 	{
-		const YqDecision *decision = &cluster->decisions[i];
+		YqDecision *decision = &cluster->decisions[i];
 		YqClusterApplication *application = decision->key->application;
 
 		if (!yq_decision_updates(decision) || yq_loaded(application)->is_gone ||
 			yq_update_event_claim(cluster->hierarchy, decision->key->update))
 			continue;
+		if (decision->key->update->is_by_rule)
+		{
+			/* the cluster counts it, and the tables do not */
+			decision->is_void = loaded->is_overtaken = true;
+			continue;
+		}
 		yq_loaded(application)->is_gone = true;
 		applications = list_delete_ptr(applications, application);
 	}
@@ -254,18 +263,18 @@ end_killed(const YqCluster *cluster)
 static void
 put_requests_back(YqLoadedCluster *loaded, const Killed *killed)
 {
-	loaded->is_overtaken = yq_unfetched_containers_put_back(&killed->containers, killed->unfetched, killed->is_ended);
+	loaded->is_overtaken |= yq_unfetched_containers_put_back(&killed->containers, killed->unfetched, killed->is_ended);
 }
 
-/* Drop the decisions for applications that no longer exist. */
+/* Drop the decisions for applications that no longer exist, and those that are void. */
 static void
-drop_decisions_of_gone(YqCluster *cluster)
+drop_void_decisions(YqCluster *cluster)
 {
 	int			count = 0;
 
 	for (int i = 0; i < cluster->decision_count; i++)
 	{
-		if (!yq_loaded(cluster->decisions[i].key->application)->is_gone)
+		if (!yq_loaded(cluster->decisions[i].key->application)->is_gone && !cluster->decisions[i].is_void)
 			cluster->decisions[count++] = cluster->decisions[i];
 	}
 	cluster->decision_count = count;
@@ -334,7 +343,7 @@ find_present(const List *applications)
  * or not to be killed, now, are left out, and marked, and decisions for them dropped.
  */
 static List *
-find_touched(const YqLoadedCluster *loaded)
+find_touched(YqLoadedCluster *loaded)
 {
 	List	   *touched = list_touched(loaded);
 	List	   *present;
@@ -346,10 +355,9 @@ find_touched(const YqLoadedCluster *loaded)
 	add_leaves_of_unfetched(loaded->cluster, &locks);
 	yq_queue_locks_take(&locks);
 	yq_scheduler_lock_events();
-	present = leave_out_changed(loaded->cluster, find_present(touched));
+	present = leave_out_changed(loaded, find_present(touched));
 	present = leave_out_deprived(loaded->cluster, present);
-	if (list_length(present) < list_length(touched))
-		drop_decisions_of_gone(loaded->cluster);
+	drop_void_decisions(loaded->cluster);
 	return present;
 }
 
@@ -610,6 +618,18 @@ end_demand(const List *applications)
 	yq_row_update_close(rows.update);
 }
 
+/* For metrics. */
+static void
+count_promoted(const YqCluster *cluster)
+{
+	YqOpportunisticCount counted = {0};
+
+	for (int i = 0; i < cluster->decision_count; i++)
+		counted.promoted_by_rule += yq_decision_is_by_rule(&cluster->decisions[i]);
+	if (counted.promoted_by_rule > 0)
+		yq_opportunistic_count_write(&counted);
+}
+
 void
 yq_record_decisions(YqLoadedCluster *loaded)
 {
@@ -622,6 +642,7 @@ yq_record_decisions(YqLoadedCluster *loaded)
 	killed = end_killed(loaded->cluster);
 	yq_record_containers(loaded);
 	yq_update_events_record(loaded->cluster, applications);
+	count_promoted(loaded->cluster);
 	drop_reservations(loaded->cluster);
 	write_reservations(loaded->cluster);
 	yq_changed_applications_note(loaded);

@@ -84,10 +84,11 @@ bool
 yq_update_event_claim(const YqHierarchy *hierarchy, const YqContainerUpdate *update)
 {
 	static YqSavedPlan lock = {
-		.command = "SELECT c.allocation FROM yquota.container AS c WHERE c.container_id = $1 FOR UPDATE SKIP LOCKED",
-		.types = {"text"}
+		.command = "SELECT c.allocation FROM yquota.container AS c WHERE c.container_id = $1 "
+		"AND (NOT $2 OR c.execution_type = 'OPPORTUNISTIC' AND c.is_running) FOR UPDATE SKIP LOCKED",
+		.types = {"text", "bool"}
 	};
-	Datum		values[] = {CStringGetTextDatum(update->container_id)};
+	Datum		values[] = {CStringGetTextDatum(update->container_id), BoolGetDatum(update->is_by_rule)};
 	bool		is_as_known = false;
 	bool		isnull;
 

@@ -36,7 +36,8 @@ extern void yq_update_events_take_back(TimestampTz until, int64 most);
 /*
  * Lock the container that a cycle wants to update, until the transaction ends.  False
  * when it has ended, has another size than the cycle took it for, or another
- * transaction has locked it: the cycle does not wait.
+ * transaction has locked it: the cycle does not wait.  For a promotion by rule it must be
+ * OPPORTUNISTIC still, and running.
  */
 extern bool yq_update_event_claim(const YqHierarchy *hierarchy, const YqContainerUpdate *update);
 

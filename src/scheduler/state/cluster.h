@@ -185,6 +185,8 @@ typedef struct YqContainerUpdate
 {
 	const char *container_id;
 	bool		is_promotion;
+	bool		is_by_rule;		/* a promotion that no application has asked for: see load/promotable_containers.h */
+	int64		ran;			/* by rule: for so long, microseconds */
 	const int64 *present;		/* of the container now; NULL with the next */
 	const int64 *allocation;	/* of the container afterwards; NULL: it is not wanted any more */
 } YqContainerUpdate;
@@ -300,6 +302,7 @@ typedef struct YqDecision
 	bool		is_master;		/* the container of an application master */
 	YqReservation *reservation; /* fulfilled, made, or given up; NULL for none */
 	YqKillableContainer *killed;	/* the first of those that die for it; NULL for none */
+	bool		is_void;		/* record_decisions.c's: not to be written down */
 } YqDecision;
 
 /* Why an application, or a queue, was passed over on a node. */
