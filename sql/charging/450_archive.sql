@@ -853,7 +853,8 @@ BEGIN
 	PERFORM yquota_internal.post_archived_cost_since(horizon, leaving_rows);
 	PERFORM yquota_internal.post_archived_cost(through, leaving_rows);
 	PERFORM yquota_internal.post_archived_preemption(through, yquota_internal.rows_of(ledgers, leaving));
-	PERFORM yquota_internal.take_from_rollup(through, ledgers, reservations, horizon);
+	PERFORM yquota_internal.take_from_rollup(
+		concat_ws(E'\nUNION ALL ', yquota_internal.rows_of(ledgers, 'true'), yquota_internal.rows_of(reservations, 'true')));
 	PERFORM yquota_internal.note_archived(numbers, 'ledger', target);
 	-- late events may hold rows of these until they are waited for
 	EXECUTE format('SELECT array_agg(DISTINCT d.container_id) FROM yquota.container_change AS d WHERE d.container_id IN (%s)',

@@ -3,7 +3,13 @@
 --
 -- They are derived from the ledger alone: a dump leaves them out, and reports
 -- come to the same without them.  Quarter-hours (UTC), because every time
--- zone's midnight falls on one.  Rows are only added, readers add them up.
+-- zone's midnight falls on one.  Rows are added, readers add them up.
+--
+-- A day (UTC) is rolled up where its sums are a fifth of the ledger rows that begin
+-- in it, or fewer.  The others are left: reports read them from the ledger.  So the
+-- sums weigh less than the ledger, and reports that read them are not slower.  Days,
+-- because a container that starts in one quarter-hour has sums in the next ones,
+-- too.
 --
 -- The posting transaction tells whether a row of the ledger has been rolled up:
 -- all rows whose transaction had ended before the oldest one that was running
@@ -38,13 +44,34 @@ COMMENT ON TABLE yquota_internal.charge_rollup IS
 COMMENT ON COLUMN yquota_internal.charge_rollup.quarter_hour IS 'its start';
 COMMENT ON COLUMN yquota_internal.charge_rollup.amount IS 'credits';
 
+-- Not STRICT: the planner would not inline it.
+CREATE FUNCTION yquota_internal.utc_day(at timestamptz) RETURNS timestamptz
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN CASE WHEN isfinite(at) THEN date_bin('24 hours', at, '2000-01-01 00:00+00') ELSE at END;
+COMMENT ON FUNCTION yquota_internal.utc_day(timestamptz) IS
+	'Start of the day (UTC) of an instant';
+
+CREATE TABLE yquota_internal.rollup_day (
+	day timestamptz PRIMARY KEY,
+	charges bigint NOT NULL,
+	sums bigint NOT NULL,
+	is_rolled_up boolean NOT NULL
+);
+COMMENT ON TABLE yquota_internal.rollup_day IS
+	'Days in which ledger rows lie that have been considered for charge_rollup, with what decides whether it has them';
+COMMENT ON COLUMN yquota_internal.rollup_day.day IS 'its start (UTC)';
+COMMENT ON COLUMN yquota_internal.rollup_day.charges IS 'ledger rows considered that begin in it';
+COMMENT ON COLUMN yquota_internal.rollup_day.sums IS 'rows that charge_rollup has of it, or would have had when the day was left to the ledger';
+COMMENT ON COLUMN yquota_internal.rollup_day.is_rolled_up IS 'whether charge_rollup has it; reports read the others from the ledger';
+
 CREATE TABLE yquota_internal.rollup_state (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
 	horizon xid8,
 	booked_from timestamptz NOT NULL DEFAULT '-infinity',
 	next_xid xid8,
 	rolled_up_at timestamptz,
-	pricing_version bigint NOT NULL DEFAULT 0
+	pricing_version bigint NOT NULL DEFAULT 0,
+	charges_per_sum integer NOT NULL DEFAULT 5 CHECK (charges_per_sum >= 0)
 );
 INSERT INTO yquota_internal.rollup_state DEFAULT VALUES;
 COMMENT ON TABLE yquota_internal.rollup_state IS 'State of charge_rollup';
@@ -53,6 +80,7 @@ COMMENT ON COLUMN yquota_internal.rollup_state.booked_from IS 'rows that are not
 COMMENT ON COLUMN yquota_internal.rollup_state.next_xid IS 'first transaction id that had not been given out when it was last rolled up';
 COMMENT ON COLUMN yquota_internal.rollup_state.rolled_up_at IS 'clock when it was last rolled up, or the earliest one that has been set since';
 COMMENT ON COLUMN yquota_internal.rollup_state.pricing_version IS 'newest pricing_change that all of it takes into account';
+COMMENT ON COLUMN yquota_internal.rollup_state.charges_per_sum IS 'a day is rolled up where at least so many ledger rows begin in it for each of its sums';
 
 -- After the clock was set back, rows are booked at earlier times again.
 CREATE FUNCTION yquota_internal.note_clock_for_rollup() RETURNS trigger
@@ -144,9 +172,10 @@ CREATE VIEW yquota_internal.ledger_row AS
 COMMENT ON VIEW yquota_internal.ledger_row IS
 	'Rows of the ledgers of containers and of reservations, of all projects';
 
+-- The query returns ledger rows as "entering" of quarter_hours_query(), and is_new for
+-- those that have not been counted in their days.
 CREATE FUNCTION yquota_internal.roll_up_rows(
-	old_horizon xid, old_booked_from timestamptz, new_horizon xid, void_from timestamptz)
-	RETURNS bigint
+	rows_query text, booked_from timestamptz, old_horizon xid, new_horizon xid, part_from timestamptz, days timestamptz[]) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -155,34 +184,92 @@ DECLARE
 BEGIN
 	EXECUTE format($query$
 		WITH entering AS (
-			-- rows that are not contained yet, and rows that must be cut anew
-			SELECT charge.*, '-infinity'::timestamptz AS part_from
-			FROM yquota_internal.ledger_row AS charge
-			WHERE charge.booked_at >= $2
-			  AND age(charge.posted_by) > age($3)
-			  AND ($1 IS NULL OR age(charge.posted_by) <= age($1))
-			UNION ALL
-			SELECT charge.*, $4
-			FROM yquota_internal.ledger_row AS charge
-			WHERE charge."to" >= $4
-			  AND NOT (charge.booked_at >= $2 AND age(charge.posted_by) <= age($1))
+			%s
+		), summed AS MATERIALIZED (
+			SELECT yquota_internal.utc_day(piece.quarter_hour) AS day, piece.quarter_hour,
+				   piece.project, piece.username, piece.queue, piece.application_id, piece.execution_type,
+				   sum(piece.amount) AS amount,
+				   count(*) FILTER (WHERE piece.is_new AND piece.quarter_hour = yquota_internal.quarter_hour(piece."from")) AS charges
+			FROM (%s) AS piece
+			WHERE $5 IS NULL OR yquota_internal.utc_day(piece.quarter_hour) = ANY ($5)
+			GROUP BY piece.quarter_hour, piece.project, piece.username, piece.queue,
+					 piece.application_id, piece.execution_type
+		), considered AS (
+			INSERT INTO yquota_internal.rollup_day AS known (day, charges, sums, is_rolled_up)
+			SELECT summed.day, sum(summed.charges), count(*), count(*) * state.charges_per_sum <= sum(summed.charges)
+			FROM summed CROSS JOIN yquota_internal.rollup_state AS state
+			GROUP BY summed.day, state.charges_per_sum
+			ON CONFLICT (day) DO UPDATE
+			SET charges = known.charges + excluded.charges,
+				sums = known.sums + CASE WHEN known.is_rolled_up THEN excluded.sums ELSE 0 END
+			RETURNING known.day, known.is_rolled_up
 		)
 		INSERT INTO yquota_internal.charge_rollup
-		SELECT piece.quarter_hour, piece.project, piece.username, piece.queue, piece.application_id,
-			   piece.execution_type, sum(piece.amount)
-		FROM (%s) AS piece
-		GROUP BY piece.quarter_hour, piece.project, piece.username, piece.queue,
-				 piece.application_id, piece.execution_type
-		$query$, yquota_internal.quarter_hours_query(
-			'entering.project, entering.username, entering.queue, entering.application_id, entering.execution_type', false))
-	USING old_horizon, old_booked_from, new_horizon, void_from;
+		SELECT summed.quarter_hour, summed.project, summed.username, summed.queue, summed.application_id,
+			   summed.execution_type, summed.amount
+		FROM summed JOIN considered USING (day)
+		WHERE considered.is_rolled_up
+		$query$, rows_query, yquota_internal.quarter_hours_query(
+			'entering.project, entering.username, entering.queue, entering.application_id, entering.execution_type, entering."from", entering.is_new',
+			false))
+	USING booked_from, old_horizon, new_horizon, part_from, days;
 	GET DIAGNOSTICS added_rows = ROW_COUNT;
 	RETURN added_rows;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.roll_up_rows(xid, timestamptz, xid, timestamptz) IS
-	'Add ledger rows to charge_rollup that were posted between two horizons, and from an instant on those posted before; returns the number of rows added';
-REVOKE ALL ON FUNCTION yquota_internal.roll_up_rows(xid, timestamptz, xid, timestamptz) FROM PUBLIC;
+COMMENT ON FUNCTION yquota_internal.roll_up_rows(text, timestamptz, xid, xid, timestamptz, timestamptz[]) IS
+	'Add ledger rows that a query returns to charge_rollup, in days that it has, and in new ones where sums are few: in certain days, or NULL for all; returns the number of rows added';
+REVOKE ALL ON FUNCTION yquota_internal.roll_up_rows(text, timestamptz, xid, xid, timestamptz, timestamptz[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.void_rollup("from" timestamptz) RETURNS void
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH void AS (
+			DELETE FROM yquota_internal.charge_rollup AS rollup WHERE rollup.quarter_hour >= void_rollup."from"
+			RETURNING rollup.quarter_hour
+		)
+		UPDATE yquota_internal.rollup_day AS known SET sums = known.sums - gone.sums
+		FROM (SELECT yquota_internal.utc_day(void.quarter_hour) AS day, count(*) AS sums FROM void GROUP BY 1) AS gone
+		WHERE gone.day = known.day;
+	END;
+COMMENT ON FUNCTION yquota_internal.void_rollup(timestamptz) IS
+	'Remove the quarter-hours from an instant on from charge_rollup: their rows must be cut anew';
+REVOKE ALL ON FUNCTION yquota_internal.void_rollup(timestamptz) FROM PUBLIC;
+
+-- A day that was left may have got enough rows since, and one that is rolled up
+-- has as many sums for a key as there were roll-ups.
+CREATE FUNCTION yquota_internal.reconsider_rollup_days(booked_from timestamptz, new_horizon xid) RETURNS bigint
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	days timestamptz[];
+BEGIN
+	WITH due AS (
+		DELETE FROM yquota_internal.rollup_day AS known
+		USING yquota_internal.rollup_state AS state
+		WHERE CASE WHEN known.is_rolled_up THEN known.sums * state.charges_per_sum > known.charges * 2
+				   ELSE known.sums * state.charges_per_sum <= known.charges END
+		RETURNING known.day
+	)
+	SELECT array_agg(due.day ORDER BY due.day) INTO days FROM due;
+	IF days IS NULL THEN
+		RETURN 0;
+	END IF;
+	DELETE FROM yquota_internal.charge_rollup AS rollup
+	WHERE rollup.quarter_hour >= days[1] AND yquota_internal.utc_day(rollup.quarter_hour) = ANY (days);
+	RETURN yquota_internal.roll_up_rows($query$
+			SELECT charge.*, $4 AS part_from, true AS is_new
+			FROM yquota_internal.ledger_row AS charge
+			WHERE charge."to" >= $4 AND charge."from" < $5[cardinality($5)] + interval '24 hours'
+			  AND NOT (charge.booked_at >= $1 AND age(charge.posted_by) <= age($3))
+		$query$, booked_from, NULL, new_horizon, days[1], days);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.reconsider_rollup_days(timestamptz, xid) IS
+	'Decide again, by all their ledger rows, for days that were left to the ledger and may have few sums by now, and for days whose sums have become many; returns the number of rows added to charge_rollup';
+REVOKE ALL ON FUNCTION yquota_internal.reconsider_rollup_days(timestamptz, xid) FROM PUBLIC;
 
 CREATE FUNCTION yquota.roll_up_charges() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -205,15 +292,28 @@ BEGIN
 	FROM yquota_internal.valid_rollup AS rollup;
 	IF NOT FOUND OR void_from = '-infinity' THEN
 		DELETE FROM yquota_internal.charge_rollup;
+		DELETE FROM yquota_internal.rollup_day;
 		state.horizon := NULL;
 		state.booked_from := '-infinity';
 		void_from := NULL;
 	ELSIF void_from IS NOT NULL THEN
-		DELETE FROM yquota_internal.charge_rollup AS rollup WHERE rollup.quarter_hour >= void_from;
+		PERFORM yquota_internal.void_rollup(void_from);
 	END IF;
 
-	added := yquota_internal.roll_up_rows(state.horizon::xid, state.booked_from,
-										  pg_snapshot_xmin(running)::xid, void_from);
+	-- rows that are not contained yet, and rows that must be cut anew
+	added := yquota_internal.roll_up_rows($query$
+			SELECT charge.*, '-infinity'::timestamptz AS part_from, true AS is_new
+			FROM yquota_internal.ledger_row AS charge
+			WHERE charge.booked_at >= $1
+			  AND age(charge.posted_by) > age($3)
+			  AND ($2 IS NULL OR age(charge.posted_by) <= age($2))
+			UNION ALL
+			SELECT charge.*, $4, false
+			FROM yquota_internal.ledger_row AS charge
+			WHERE charge."to" >= $4
+			  AND NOT (charge.booked_at >= $1 AND age(charge.posted_by) <= age($2))
+		$query$, state.booked_from, state.horizon::xid, pg_snapshot_xmin(running)::xid, void_from, NULL);
+	added := added + yquota_internal.reconsider_rollup_days(state.booked_from, pg_snapshot_xmin(running)::xid);
 	-- A transaction that got its id since the last time has booked since then.
 	-- A statement that writes nothing for a day before it gets one is not
 	-- considered.
@@ -229,5 +329,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.roll_up_charges() IS
-	'Add the rows posted to the ledger since the last time to the roll-ups that reports read; returns the number of rows added.  Reports say the same before and after';
+	'Add the rows posted to the ledger since the last time to the sums that reports read, on days where sums are few beside the rows; returns the number of sums added.  Reports say the same before and after';
 REVOKE ALL ON FUNCTION yquota.roll_up_charges() FROM PUBLIC;

@@ -179,61 +179,27 @@ COMMENT ON FUNCTION yquota_internal.post_archived_cost_since(timestamptz, text) 
 	'Keep the cost of the ledger rows that a query returns since the instants of grants and holds before a horizon';
 REVOKE ALL ON FUNCTION yquota_internal.post_archived_cost_since(timestamptz, text) FROM PUBLIC;
 
--- Carried rows are copied: roll_up_charges() treats them as new ones, if they have been
--- booked at booked_from or later.  Of a reservation the row that is still in its ledger tells
--- when it was posted.
-CREATE FUNCTION yquota_internal.take_from_rollup(through integer, ledgers text[], reservations text[], horizon timestamptz) RETURNS void
+-- The days of rows that leave are read from the ledger until roll_up_charges() considers
+-- what remains of them; carried rows are copied, so their days are among these.
+CREATE FUNCTION yquota_internal.take_from_rollup(leaving_rows text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	SET jit = off
 	AS $$
 DECLARE
-	state yquota_internal.rollup_state;
-	contained CONSTANT text := 'NOT (c.booked_at >= $1 AND age(c.xmin) <= age($2))';
-	carried_from timestamptz;
+	last_to timestamptz;
 BEGIN
-	SELECT * INTO STRICT state FROM yquota_internal.rollup_state FOR UPDATE;
-	IF NOT EXISTS (SELECT FROM yquota_internal.valid_rollup) THEN
-		RETURN;
-	END IF;
-	EXECUTE format($query$
-		WITH entering AS (
-			SELECT gone.*, '-infinity'::timestamptz AS part_from FROM (%s) AS gone
-		), before AS (
-			DELETE FROM yquota_internal.charge_rollup AS rollup WHERE rollup.quarter_hour < $3 RETURNING rollup.*
-		)
-		INSERT INTO yquota_internal.charge_rollup
-		SELECT piece.quarter_hour, piece.project, piece.username, piece.queue, piece.application_id,
-			   piece.execution_type, sum(piece.amount)
-		FROM (
-			SELECT before.quarter_hour, before.project, before.username, before.queue, before.application_id,
-				   before.execution_type, before.amount
-			FROM before
-			UNION ALL
-			SELECT own.quarter_hour, own.project, own.username, own.queue, own.application_id,
-				   own.execution_type, - own.amount
-			FROM (%s) AS own
-		) AS piece
-		GROUP BY 1, 2, 3, 4, 5, 6
-		HAVING sum(piece.amount) <> 0
-		$query$,
-		concat_ws(E'\nUNION ALL ', yquota_internal.rows_of(ledgers, contained),
-			(SELECT format('SELECT leaving.* FROM yquota_internal.%I AS leaving
-							JOIN yquota.reservation_charge AS c ON c.reservation_id = leaving.container_id AND c.number = leaving.number
-							WHERE %s', t, contained)
-			 FROM unnest(reservations) AS t)),
-		yquota_internal.quarter_hours_query(
-			'entering.project, entering.username, entering.queue, entering.application_id, entering.execution_type', false))
-	USING state.booked_from, state.horizon::xid, yquota_internal.next_quarter_hour(horizon);
-	EXECUTE format('SELECT min(c.booked_at) FROM (%s) AS c',
-				   yquota_internal.rows_of(ledgers, yquota_internal.is_carried(through, false)))
-	INTO carried_from;
-	UPDATE yquota_internal.rollup_state AS s SET booked_from = least(s.booked_from, carried_from);
+	PERFORM FROM yquota_internal.rollup_state FOR UPDATE;
+	EXECUTE format('SELECT max(c."to") FROM (%s) AS c', leaving_rows) INTO last_to;
+	DELETE FROM yquota_internal.charge_rollup AS rollup
+	WHERE rollup.quarter_hour < yquota_internal.utc_day(last_to) + interval '24 hours';
+	UPDATE yquota_internal.rollup_day AS known
+	SET charges = 0, sums = 0, is_rolled_up = false
+	WHERE known.day <= last_to;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.take_from_rollup(integer, text[], text[], timestamptz) IS
-	'Take rows of ledgers that are being archived, and of reservations that leave, out of the roll-ups, carried ones to be rolled up again';
-REVOKE ALL ON FUNCTION yquota_internal.take_from_rollup(integer, text[], text[], timestamptz) FROM PUBLIC;
+COMMENT ON FUNCTION yquota_internal.take_from_rollup(text) IS
+	'Take the days in which ledger rows that a query returns lie out of the roll-ups, and all days before them';
+REVOKE ALL ON FUNCTION yquota_internal.take_from_rollup(text) FROM PUBLIC;
 
 --
 -- Reports

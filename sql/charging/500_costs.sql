@@ -4,33 +4,63 @@
 -- Every report computes the cost between instants, cut at each of them.  Rows
 -- of the ledger between two neighbours are added up as they are; rows that
 -- cross an instant, and running containers, are computed.  Whole quarter-hours
--- that have been rolled up (charging/460_charge_rollup.sql) are read from
+-- of days that have been rolled up (charging/460_charge_rollup.sql) are read from
 -- there, and only later postings from the ledger.
 --
 
+CREATE FUNCTION yquota_internal.rolled_up_intervals(first timestamptz, last timestamptz)
+	RETURNS TABLE (starts_at timestamptz, ends_at timestamptz)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT found.starts_at, found.ends_at
+		FROM (SELECT day_left.ends_at AS starts_at, lead(day_left.starts_at, 1, last) OVER (ORDER BY day_left.starts_at) AS ends_at
+			  FROM (SELECT '-infinity'::timestamptz AS starts_at, first AS ends_at
+					UNION ALL
+					SELECT known.day, known.day + interval '24 hours'
+					FROM yquota_internal.rollup_day AS known
+					WHERE NOT known.is_rolled_up AND known.day > first - interval '24 hours' AND known.day < last) AS day_left) AS found
+		WHERE found.starts_at < found.ends_at;
+	END;
+COMMENT ON FUNCTION yquota_internal.rolled_up_intervals(timestamptz, timestamptz) IS
+	'Intervals between two quarter-hours without a day that is left to the ledger';
+REVOKE ALL ON FUNCTION yquota_internal.rolled_up_intervals(timestamptz, timestamptz) FROM PUBLIC;
+
 -- Where quarter-hours that are rolled up can stand for the ledger between the
 -- first and the last of the instants: nowhere unless each of those between falls
--- on one.  Below an hour the ledger answers as fast.
+-- on one.  Below an hour the ledger answers as fast, and so it does where it must be
+-- read for three quarters of the rows.  Only the interval with the most rows is read
+-- from the sums: each further one would search the ledger for later postings once more.
 CREATE FUNCTION yquota_internal.rolled_up_range(
 	cuts timestamptz[], by text[], OUT "from" timestamptz, OUT "to" timestamptz)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
-		SELECT span.first, span.last
+		SELECT found.starts_at, found.ends_at
 		FROM yquota_internal.valid_rollup AS rollup
 		CROSS JOIN LATERAL (
 			SELECT yquota_internal.next_quarter_hour(cuts[1]) AS first,
 				   yquota_internal.quarter_hour(least(cuts[cardinality(cuts)], rollup.until)) AS last
 		) AS span
+		CROSS JOIN LATERAL (
+			SELECT i.starts_at, i.ends_at, sum(known.charges) AS charges
+			FROM yquota_internal.rolled_up_intervals(span.first, span.last) AS i
+			JOIN yquota_internal.rollup_day AS known
+				ON known.is_rolled_up AND known.day > i.starts_at - interval '24 hours' AND known.day < i.ends_at
+			GROUP BY i.starts_at, i.ends_at
+			ORDER BY charges DESC, i.starts_at
+			LIMIT 1
+		) AS found
 		WHERE by <@ '{project,username,queue,application_id,execution_type}'
-		  AND span.first + interval '1 hour' <= span.last
-		  AND span.first < span.last
+		  AND found.starts_at + interval '1 hour' <= found.ends_at
+		  AND found.charges * 4 >= (SELECT sum(known.charges) FROM yquota_internal.rollup_day AS known
+									WHERE known.day > span.first - interval '24 hours' AND known.day < span.last)
 		  AND NOT EXISTS (SELECT FROM unnest(cuts) AS cut(at)
-						  WHERE cut.at > span.first AND cut.at < span.last
+						  WHERE cut.at > found.starts_at AND cut.at < found.ends_at
 							AND cut.at <> yquota_internal.quarter_hour(cut.at));
 	END;
 COMMENT ON FUNCTION yquota_internal.rolled_up_range(timestamptz[], text[]) IS
-	'Part of a report that charge_rollup has; NULL for none';
+	'Part of a report that is read from charge_rollup; NULL for none';
 REVOKE ALL ON FUNCTION yquota_internal.rolled_up_range(timestamptz[], text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.part_within(cuts timestamptz[], "from" timestamptz, "to" timestamptz)
@@ -463,23 +493,30 @@ DECLARE
 	starts_at CONSTANT timestamptz := yquota_internal.next_quarter_hour(yquota_internal.archive_horizon());
 	ends_at CONSTANT timestamptz := (SELECT yquota_internal.quarter_hour(rollup.until) FROM yquota_internal.valid_rollup AS rollup);
 	state yquota_internal.rollup_state;
+	starts timestamptz[];
+	ends timestamptz[];
 BEGIN
 	SELECT * INTO state FROM yquota_internal.rollup_state;
 	IF ends_at IS NULL OR starts_at >= ends_at THEN
 		RETURN;
 	END IF;
+	SELECT array_agg(i.starts_at), array_agg(i.ends_at) INTO starts, ends
+	FROM yquota_internal.rolled_up_intervals(starts_at, ends_at) AS i;
 	RETURN QUERY EXECUTE format($query$
 		SELECT 'rolled-up cost of a project differs from the ledger', project,
 			   trim_scale(coalesce(ledger.amount, 0))::text, trim_scale(coalesce(rolled_up.amount, 0))::text
-		FROM (SELECT piece.project, sum(piece.amount) AS amount FROM (%s UNION ALL
+		FROM (SELECT piece.project, sum(piece.amount) AS amount FROM (
+				SELECT own.* FROM unnest($1, $2) AS rolled_up (starts_at, ends_at) CROSS JOIN LATERAL (%s) AS own
+				UNION ALL
 				SELECT 1, correction.project,
 					   correction.amount + yquota_internal.accrued(correction.allocation,
 						   yquota_internal.factor_names(correction.project, correction.application_id, correction.username,
 														correction.queue, correction.execution_type, correction.waiting_factor),
 						   correction."from", correction."to")
 				FROM yquota_internal.correction_of_ledger AS correction
-				WHERE correction."from" >= $1 AND correction."to" <= $2
-				  AND correction.booked_at >= $3 AND age(correction.posted_by) <= age($4)
+				JOIN unnest($1, $2) AS rolled_up (starts_at, ends_at)
+					ON correction."from" >= rolled_up.starts_at AND correction."to" <= rolled_up.ends_at
+				WHERE correction.booked_at >= $3 AND age(correction.posted_by) <= age($4)
 				  AND NOT (correction.corrected_booked_at >= $3 AND age(correction.corrected_by) <= age($4))
 				  AND correction.given_back IS NULL
 				  AND yquota_internal.quarter_hour(correction."from")
@@ -488,14 +525,14 @@ BEGIN
 		FULL JOIN (
 			SELECT rollup.project, sum(rollup.amount) AS amount
 			FROM yquota_internal.charge_rollup AS rollup
-			WHERE rollup.quarter_hour >= $1 AND rollup.quarter_hour < $2
+			WHERE rollup.quarter_hour >= $5 AND rollup.quarter_hour < $6
 			GROUP BY rollup.project
 		) AS rolled_up USING (project)
 		WHERE coalesce(ledger.amount, 0) <> coalesce(rolled_up.amount, 0)
 		$query$,
-		yquota_internal.ledger_cost_query('project, ', '$1', '$2', true, 'segment.amount',
+		yquota_internal.ledger_cost_query('project, ', 'rolled_up.starts_at', 'rolled_up.ends_at', true, 'segment.amount',
 			'AND NOT (segment.booked_at >= $3 AND age(segment.posted_by) <= age($4))'))
-	USING starts_at, ends_at, state.booked_from, state.horizon::xid;
+	USING starts, ends, state.booked_from, state.horizon::xid, starts_at, ends_at;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.verify_rollup() IS

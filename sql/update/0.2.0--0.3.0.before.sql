@@ -233,8 +233,14 @@ DROP FUNCTION yquota_internal.archive_ledger(regclass, timestamptz);
 DROP FUNCTION yquota_internal.archive_log(regclass, timestamptz);
 DROP FUNCTION yquota_internal.note_archived(integer[], text, regclass);
 DROP FUNCTION yquota_internal.take_from_rollup(integer, text[], timestamptz);
+DROP FUNCTION yquota_internal.roll_up_rows(xid, timestamptz, xid, timestamptz);
 DROP FUNCTION yquota_internal.next_to_archive(timestamptz);
 DROP FUNCTION yquota_internal.make_archive_table(regclass, name, integer);
+
+-- Days are considered before they are rolled up.
+ALTER TABLE yquota_internal.rollup_state ADD COLUMN charges_per_sum integer NOT NULL DEFAULT 5 CHECK (charges_per_sum >= 0);
+DELETE FROM yquota_internal.charge_rollup;
+UPDATE yquota_internal.rollup_state SET horizon = NULL;
 
 -- A filter has the name that the field gives it.
 ALTER FUNCTION yquota_internal.fill_key_filter(regclass, regclass, name) RENAME TO fill_bloom_filter;

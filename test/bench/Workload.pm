@@ -57,6 +57,7 @@ my %id_of = (
 #   shuffled  in the order of arrival of a stream that was not quite in order
 #   projects  how many
 #   kinds     allocations that each project uses; all of them if left out
+#   scattered  containers of one application have projects, users and queues at random
 #   origin, seconds  when the first container begins, and the last one after it
 #   source    name of the feed
 sub stream
@@ -64,7 +65,8 @@ sub stream
 	my %option = (from => 0, ids => 'yarn', projects => PROJECTS, kinds => ALLOCATIONS,
 		origin => ORIGIN, seconds => 7200, source => 'bench', @_);
 	my $total = $option{total} || ($option{to} - $option{from});
-	my $project = pick('n / 100', 1, $option{projects});
+	my $payer = $option{scattered} ? 'n' : 'n / 100';
+	my $project = pick($payer, 1, $option{projects});
 	my $place = $option{kinds} < ALLOCATIONS
 	  ? "((project_number * 7919 + ${\ pick('n', 4, $option{kinds})}) % @{[ ALLOCATIONS ]})"
 	  : "(${\ pick('n', 4, ALLOCATIONS)})";
@@ -77,8 +79,8 @@ sub stream
 		SELECT 'CONTAINER_START'::yquota.container_event_type, $id_of{$option{ids}}, to_timestamp($start),
 			'p' || 1000 + project_number,
 			'application_1700000000000_' || lpad((n / 100)::text, 6, '0'),
-			'p' || 1000 + project_number || '__u' || ${\ pick('n / 100', 2, 5)},
-			'root.q' || project_number % 20 || CASE WHEN n / 100 % 2 = 0 THEN '.prod' ELSE '.dev' END,
+			'p' || 1000 + project_number || '__u' || ${\ pick($payer, 2, 5)},
+			'root.q' || project_number % 20 || CASE WHEN $payer % 2 = 0 THEN '.prod' ELSE '.dev' END,
 			'node' || 1000 + ${\ pick('n', 3, 2000)},
 			${\ allocation_of($place)},
 			(CASE WHEN ${\ pick('n', 7, 10)} = 0 THEN 'OPPORTUNISTIC' ELSE 'GUARANTEED' END)::yquota.execution_type,

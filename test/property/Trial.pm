@@ -259,8 +259,14 @@ sub roll_up
 {
 	my ($self) = @_;
 
-	$self->log_sql($self->{session}, 'SELECT yquota.roll_up_charges()');
+	$self->log_sql($self->{session}, $_) foreach roll_up_statements();
 	return;
+}
+
+# All days are rolled up, or some.
+sub roll_up_statements
+{
+	return ('UPDATE yquota_internal.rollup_state SET charges_per_sum = ' . History::pick(0, 1, 5), 'SELECT yquota.roll_up_charges()');
 }
 
 # Tells the model of events that arrived.

@@ -316,7 +316,7 @@ sub add_ending
 	add_rerate() if chance(0.2);
 	add_anything() if chance(0.4);
 	add('compute') if chance(0.5);
-	add(pick(qw(compact roll_up))) if chance(0.4);
+	add($_) foreach grep { chance(0.4) } qw(compact roll_up);
 	go_on() if chance(0.3);
 	add('seal') if chance(0.8);
 	if (chance(0.7))
@@ -325,6 +325,7 @@ sub add_ending
 		go_on(History::SECOND);
 		add('archive', 'ledger');
 		add('archive', 'log') if chance(0.6);
+		add('roll_up') if chance(0.4);
 		go_on(pick(1, History::MINUTE, History::HOUR)) if chance(0.7);
 	}
 	add_node_calls() if chance(0.4);
@@ -949,7 +950,7 @@ my %play = (
 		checked('compute', $grants == value('SELECT count(*) FROM yquota.quota_grant') ? $before : undef);
 	},
 	compact => sub { my (undef, $before) = without_change('compact', 'SELECT yquota_internal.compact_counters()'); checked('compact', $before); },
-	roll_up => sub { my (undef, $before) = without_change('roll_up', 'SELECT yquota.roll_up_charges()'); checked('roll_up', $before); },
+	roll_up => sub { my (undef, $before) = without_change('roll_up', join('; ', Trial::roll_up_statements())); checked('roll_up', $before); },
 	seal => sub { my (undef, $before) = without_change('seal', 'SELECT yquota.seal_history()'); checked('seal', $before); },
 	archive => \&archive,
 	check => sub {

@@ -146,7 +146,7 @@ sub void
 sub tend_books
 {
 	my $sql = one_of('SELECT yquota_internal.compact_counters()', q(SELECT count(*) FROM yquota.forgive(yquota.clock() - interval '9 s', yquota.clock() - interval '5 s', 'it was down')),
-		'SELECT yquota.quota_compute()', 'SELECT yquota.roll_up_charges()');
+		'SELECT yquota.quota_compute()', join('; ', Trial::roll_up_statements()));
 
 	$session->run($sql);
 	return ();

@@ -197,7 +197,7 @@ my %action = (
 		$count{archived} += value($session, q(SELECT archived FROM yquota.archive('archived_charge', 'infinity')));
 		$model->{horizon} = $model->{now};
 	},
-	roll_up => sub { $_[0]->run('SELECT yquota.roll_up_charges()'); });
+	roll_up => sub { my ($session) = @_; $session->run($_) foreach Trial::roll_up_statements(); });
 
 sub look
 {

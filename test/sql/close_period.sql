@@ -21,6 +21,8 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_START', 'runs', '2026-04-30 12:00+00', 'web', 'b', 'root.y', '[vcores=2]'), ('CONTAINER_UPDATE', 'runs', '2026-04-30 18:00+00', NULL, NULL, NULL, '[vcores=3]'),
 	('CONTAINER_START', 'at_end', '2026-04-30 20:00+00', 'web', 'b', 'root.y', '[vcores=1]'), ('CONTAINER_UPDATE', 'at_end', '2026-05-01 00:00+00', NULL, NULL, NULL, '[vcores=2]'),
 	('CONTAINER_START', 'may', '2026-05-01 00:00+00', 'web', 'b', 'root.y', '[vcores=1]'), ('CONTAINER_FINISH', 'may', '2026-05-01 00:00:01+00', NULL, NULL, NULL, NULL);
+-- every day is rolled up
+UPDATE yquota_internal.rollup_state SET charges_per_sum = 0;
 SELECT yquota.roll_up_charges() >= 0 AS rolled_up;
 CREATE TABLE before AS SELECT project, charged + accrued AS spent FROM yquota.project_balance;
 CREATE TABLE april AS SELECT * FROM yquota.cost_between('-infinity', '2026-05-01', '{project,queue,container_id}');

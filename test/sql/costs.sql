@@ -93,6 +93,8 @@ BEGIN
 	RETURN added;
 END
 $$;
+-- every day is rolled up
+UPDATE yquota_internal.rollup_state SET charges_per_sum = 0;
 SELECT roll_up_all() > 0 AS some;
 SELECT roll_up_all() AS again;
 SELECT count(*) AS quarter_hours, sum(amount) FROM yquota_internal.charge_rollup;

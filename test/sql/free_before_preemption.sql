@@ -127,6 +127,8 @@ SELECT amount FROM yquota.cost_between('2026-03-02 10:50', '2026-03-02 11:00', '
 SELECT spent, burn_rate FROM yquota.balance_at('ops', '2026-03-02 10:44');
 SELECT spent, burn_rate FROM yquota.balance_at('ops', '2026-03-02 10:57');
 SELECT project, was, would_be FROM yquota.rerate('2026-03-02 10:00', '2026-03-02 11:00', '{"base_prices": {"vcores": 2}}', 'ops');
+-- every day is rolled up
+UPDATE yquota_internal.rollup_state SET charges_per_sum = 0;
 SELECT yquota.roll_up_charges() > 0 AS rolled_up;
 SELECT amount FROM yquota.cost_between('2026-03-02 10:30', '2026-03-02 11:30') WHERE project = 'ops';
 SELECT * FROM yquota.verify();

@@ -9,6 +9,8 @@ SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
+-- every day is rolled up
+UPDATE yquota_internal.rollup_state SET charges_per_sum = 0;
 SELECT yquota.set_clock('2026-03-02 00:00+00');
 INSERT INTO yquota.project (name, quota_mode, parent) VALUES ('lab', 'PREPAID', 'site'), ('ops', 'NOLIMIT', NULL), ('site', 'NOLIMIT', NULL);
 INSERT INTO yquota.quota_grant (project, amount, reason, valid_from, expires_at) VALUES

@@ -46,6 +46,8 @@ SELECT closed_at FROM yquota.close_period('2026-03-02 11:20');
 SELECT * FROM yquota.forgive('2026-03-02 11:16', '2026-03-02 11:18:18', 'switch');
 SELECT yquota.set_clock('2026-03-02 12:05');
 SELECT yquota_internal.book_reservations() > 0 AS booked;
+-- every day is rolled up
+UPDATE yquota_internal.rollup_state SET charges_per_sum = 0;
 SELECT yquota.roll_up_charges() > 0 AS rolled_up;
 SELECT closed_at FROM yquota.close_period('2026-03-02 12:01:01');
 SELECT yquota.set_clock('2026-03-03 12:06');

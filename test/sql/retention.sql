@@ -22,6 +22,8 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_FINISH', 'c3', '2026-01-21 00:02', NULL, NULL, NULL, NULL, NULL),
 	('CONTAINER_START', 'runs', '2026-01-30 23:59', 'web', 'a4', 'bob', 'root.y', '[vcores=1]'), ('CONTAINER_UPDATE', 'runs', '2026-01-30 23:59:30', NULL, NULL, NULL, NULL, '[vcores=2]');
 SELECT * FROM yquota.forgive('2026-01-21 00:30', '2026-01-21 00:40', 'switch replaced');
+-- every day is rolled up
+UPDATE yquota_internal.rollup_state SET charges_per_sum = 0;
 SELECT yquota.roll_up_charges() > 0 AS rolled_up;
 SELECT yquota.set_clock('2026-02-02 10:00');
 SELECT settled, closed_at FROM yquota.close_period('2026-02-01');

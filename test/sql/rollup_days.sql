@@ -1,0 +1,156 @@
+--
+-- Days are rolled up where their sums are a fifth of the ledger rows that begin in
+-- them, or fewer; reports read the others from the ledger.  A vcore costs a credit
+-- per second.  Works in a database of its own: prices and the clock are global.
+--
+CREATE DATABASE yquota_rollup_days;
+\c yquota_rollup_days
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS yquota;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+SELECT yquota.set_clock('2026-03-20 00:00');
+INSERT INTO yquota.project (name) VALUES ('lab');
+
+-- containers of 12 minutes on a day, a quarter of an hour after each other, of some applications
+CREATE PROCEDURE run_containers(prefix text, day date, containers integer, applications integer)
+	LANGUAGE sql AS $$
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation)
+	SELECT event.name, prefix || number, day + (number % 8) * interval '15 min' + event.after,
+		   event.project, 'a' || number % applications, 'ann', 'root.x', event.allocation
+	FROM generate_series(0, containers - 1) AS number,
+		 (VALUES ('CONTAINER_START'::yquota.container_event_type, interval '1 min', 'lab', '[vcores=1]'::yquota.resource),
+				 ('CONTAINER_FINISH', '13 min', NULL, NULL)) AS event (name, after, project, allocation)
+	ORDER BY number, event.name
+	$$;
+-- a transaction of another session, such as autovacuum's, may keep rows out for a moment
+CREATE FUNCTION roll_up() RETURNS bigint
+	LANGUAGE plpgsql AS $$
+DECLARE
+	newest CONSTANT xid8 := pg_snapshot_xmax(pg_current_snapshot());
+	added bigint := 0;
+BEGIN
+	LOOP
+		added := added + yquota.roll_up_charges();
+		EXIT WHEN (SELECT horizon >= newest FROM yquota_internal.rollup_state);
+		PERFORM pg_sleep(0.01);
+	END LOOP;
+	RETURN added;
+END
+$$;
+-- what was decided, and what is there
+CREATE VIEW day AS
+	SELECT known.day::date, known.is_rolled_up, known.charges, known.sums,
+		   (SELECT count(*) FROM yquota.charge AS c WHERE c."from" >= known.day AND c."from" < known.day + interval '1 day') AS ledger_rows,
+		   (SELECT count(*) FROM yquota_internal.charge_rollup AS r WHERE r.quarter_hour >= known.day AND r.quarter_hour < known.day + interval '1 day') AS rollup_rows
+	FROM yquota_internal.rollup_day AS known
+	ORDER BY known.day;
+CREATE FUNCTION cost("from" timestamptz, "to" timestamptz) RETURNS numeric
+	LANGUAGE sql AS $$ SELECT sum(amount) FROM yquota.cost_between("from", "to", '{queue}') $$;
+-- reports by day, and of a window that begins within a quarter-hour
+CREATE VIEW report AS
+	SELECT 'days' AS of, c::text AS cost FROM yquota.cost_by_day('2026-03-01', '2026-03-20', '{project,application_id}') AS c
+	UNION ALL
+	SELECT 'window', c::text FROM yquota.cost_between('2026-03-01 00:05', '2026-03-19', '{username,queue}') AS c;
+CREATE TABLE said AS TABLE report;
+CREATE PROCEDURE note() LANGUAGE sql AS $$ DELETE FROM said; INSERT INTO said TABLE report $$;
+CREATE VIEW difference AS
+	SELECT * FROM report FULL JOIN said USING (of, cost) WHERE report IS NULL OR said IS NULL;
+
+-- many containers of an application, one of each, five of each, and a day that one only crosses
+CALL run_containers('dense', '2026-03-02', 80, 1);
+CALL run_containers('single', '2026-03-03', 40, 1000);
+CALL run_containers('five', '2026-03-04', 40, 1);
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation) VALUES
+	('CONTAINER_START', 'long', '2026-03-04 23:30', 'lab', 'a1', 'ann', 'root.x', '[vcores=1]'), ('CONTAINER_FINISH', 'long', '2026-03-06 00:10', NULL, NULL, NULL, NULL, NULL);
+CALL run_containers('dense_too', '2026-03-07', 80, 1);
+CALL run_containers('few', '2026-03-09', 40, 1);
+CALL run_containers('many', '2026-03-10', 160, 1000);
+CALL note();
+SELECT roll_up();
+TABLE day;
+SELECT roll_up();
+TABLE difference;
+
+-- the longest interval that is rolled up is read from the sums, if it has a quarter of the rows
+BEGIN;
+UPDATE yquota_internal.charge_rollup SET amount = 0;
+SELECT cost('2026-03-02', '2026-03-03'), cost('2026-03-03', '2026-03-04'), cost('2026-03-07 01:00', '2026-03-08'), cost('2026-03-07 00:20', '2026-03-07 01:05');
+SELECT cost('2026-03-02', '2026-03-04'), cost('2026-03-03', '2026-03-05'), cost('2026-03-01', '2026-03-10'), cost('2026-03-09', '2026-03-11');
+SELECT problem, subject, expected, found FROM yquota.verify();
+ROLLBACK;
+SELECT cost('2026-03-02', '2026-03-04'), cost('2026-03-03', '2026-03-05'), cost('2026-03-01', '2026-03-10'), cost('2026-03-09', '2026-03-11');
+
+-- a day that was left gets rows: not enough, and enough
+CALL run_containers('more', '2026-03-03', 100, 1);
+CALL note();
+SELECT roll_up();
+SELECT * FROM day WHERE day = '2026-03-03';
+CALL run_containers('still_more', '2026-03-03', 160, 1);
+CALL note();
+SELECT roll_up();
+SELECT * FROM day WHERE day = '2026-03-03';
+TABLE difference;
+
+-- sums of one key, added by several roll-ups, become one, and a day with many keys is left
+CALL run_containers('b', '2026-03-04', 16, 1);
+SELECT roll_up();
+SELECT * FROM day WHERE day = '2026-03-04';
+CALL run_containers('c', '2026-03-04', 8, 1);
+SELECT roll_up();
+CALL run_containers('d', '2026-03-04', 8, 1);
+SELECT roll_up();
+SELECT * FROM day WHERE day = '2026-03-04';
+CALL run_containers('e', '2026-03-04', 8, 1);
+SELECT roll_up();
+SELECT * FROM day WHERE day = '2026-03-04';
+CALL run_containers('each', '2026-03-07', 80, 1000);
+CALL note();
+SELECT roll_up();
+SELECT * FROM day WHERE day = '2026-03-07';
+TABLE difference;
+SELECT * FROM yquota.verify();
+
+-- what must be cut anew is counted once
+SELECT count(*) > 0 AS forgiven FROM yquota.forgive('2026-03-02 00:07', '2026-03-03 00:09', 'switch');
+CALL note();
+SELECT roll_up() > 0 AS some;
+TABLE day;
+TABLE difference;
+SELECT * FROM yquota.verify();
+
+-- all of them, and as before
+UPDATE yquota_internal.rollup_state SET charges_per_sum = 0;
+SELECT roll_up() > 0 AS some;
+SELECT count(*) FILTER (WHERE is_rolled_up) AS rolled_up, count(*) FILTER (WHERE sums = rollup_rows AND charges = ledger_rows) AS is_right, count(*) FROM day;
+TABLE difference;
+SELECT * FROM yquota.verify();
+UPDATE yquota_internal.rollup_state SET charges_per_sum = DEFAULT;
+SELECT roll_up();
+TABLE day;
+TABLE difference;
+
+-- days whose rows have been archived are forgotten, but for rows that stay
+SELECT yquota.set_clock('2026-03-20 01:00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation) VALUES
+	('CONTAINER_START', 'runs', '2026-03-02 12:00', 'lab', 'a1', 'ann', 'root.x', '[vcores=1]'), ('CONTAINER_UPDATE', 'runs', '2026-03-03 00:10', NULL, NULL, NULL, NULL, '[vcores=2]');
+SELECT yquota.quota_compute() IS NOT NULL AS computed;
+SELECT roll_up() >= 0 AS rolled_up;
+SELECT yquota.seal_history();
+CALL run_containers('last', '2026-03-19', 80, 1);
+SELECT roll_up();
+CREATE TABLE archived (LIKE yquota.charge);
+-- of archived history full quarter-hours are known
+CREATE OR REPLACE VIEW report AS
+	SELECT 'days' AS of, c::text AS cost FROM yquota.cost_by_day('2026-03-01', '2026-03-20', '{project,application_id}') AS c;
+CALL note();
+SELECT segments FROM yquota.archive('archived', 'infinity');
+TABLE day;
+TABLE difference;
+SELECT roll_up();
+TABLE day;
+TABLE difference;
+SELECT * FROM yquota.verify();
+
+\c postgres
+DROP DATABASE yquota_rollup_days;
