@@ -411,7 +411,8 @@ CREATE TABLE yquota.scheduler_setting (
 	reservation_repeats_allocation boolean,
 	reservation_plans_around_overcommitment boolean,
 	reservation_reads_fractions boolean,
-	reservation_ends_averages boolean
+	reservation_ends_averages boolean,
+	report_max_age interval CHECK (report_max_age BETWEEN '1 ms' AND '2147483647 ms' AND date_trunc('milliseconds', report_max_age) = report_max_age)
 );
 COMMENT ON TABLE yquota.scheduler_setting IS
 	'Settings of the whole scheduler, of capacity-scheduler.xml, yarn-site.xml and mapred-site.xml: one row, or none while nothing is set.  NULL: not set';
@@ -481,6 +482,8 @@ COMMENT ON COLUMN yquota.scheduler_setting.reservation_reads_fractions IS
 	'whether an instantaneous_max_capacity or average_capacity of 1 or less is a fraction of the plan, as Hadoop''s manual has it; if not (also if NULL), it is a percentage, as in Hadoop';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_ends_averages IS
 	'whether the average of a user ends a window after the deadline; if not (also if NULL), what the user has been promised at that very time goes on for ever, and its sum overflows, so that chance decides, as in Hadoop';
+COMMENT ON COLUMN yquota.scheduler_setting.report_max_age IS
+	'yquota''s own: age beyond which the report of a node''s queue counts as none for over_allocation; whole milliseconds; NULL: 10 s';
 COMMENT ON COLUMN yquota.scheduler_setting.preemption_candidate_order IS
 	'yquota''s own, like the three that follow: of an application''s containers with equal request priority the newest goes first (newest, as in Hadoop; also if NULL), or that with the least credits since its start (least_paid)';
 COMMENT ON COLUMN yquota.scheduler_setting.preemption_mode IS

@@ -224,6 +224,7 @@ CREATE FUNCTION yquota_internal.forget_node_report() RETURNS trigger
 BEGIN
 	DELETE FROM yquota_internal.node_queue_report AS r WHERE r.node = OLD.name;
 	DELETE FROM yquota_internal.opportunistic_slot AS s WHERE s.node = OLD.name;
+	DELETE FROM yquota_internal.node_preemption AS p WHERE p.node = OLD.name;
 	IF TG_OP = 'DELETE' OR NEW.name <> OLD.name THEN
 		DELETE FROM yquota_internal.node_queue_capacity AS q WHERE q.node = OLD.name;
 	END IF;
@@ -231,7 +232,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.forget_node_report() IS
-	'Forgets what a node has reported, and slots that were taken there; the capacity of its queue when the node is removed';
+	'Forgets what a node has reported, slots that were taken there, and what has come free for its measured use; the capacity of its queue when the node is removed';
 REVOKE ALL ON FUNCTION yquota_internal.forget_node_report() FROM PUBLIC;
 
 CREATE TRIGGER forget_report AFTER UPDATE ON yquota.node

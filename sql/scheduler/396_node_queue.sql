@@ -50,10 +50,10 @@ COMMENT ON COLUMN yquota.node_queue.state_at IS 'when it came into its state';
 COMMENT ON COLUMN yquota.node_queue.started_at IS 'when it first left the queue to run; NULL: it never did';
 COMMENT ON COLUMN yquota.node_queue.waited IS 'time that it was QUEUED and PAUSED, without the present state';
 COMMENT ON COLUMN yquota.node_queue.pauses IS 'how often it was PAUSED';
-COMMENT ON COLUMN yquota.node_queue.made_room_for IS 'GUARANTEED container that it was last paused or killed for; NULL: none, or it has gone on since';
+COMMENT ON COLUMN yquota.node_queue.made_room_for IS 'GUARANTEED container that it was last paused or killed for; NULL: none, as for measured use, or it has gone on since';
 COMMENT ON COLUMN yquota.node_queue.left_at IS 'when it ended; NULL: it is at the node';
 COMMENT ON COLUMN yquota.node_queue.left_reason IS
-	'ended: by itself, or another source ended it; killed: for a GUARANTEED container; rejected: the queue was full when it arrived; shed: the queue was longer than its limit; lost: with its node';
+	'ended: by itself, or another source ended it; killed: for a GUARANTEED container, or as the measured use of the node was too high; rejected: the queue was full when it arrived; shed: the queue was longer than its limit; lost: with its node';
 COMMENT ON COLUMN yquota.node_queue.exit_status IS 'YARN''s container exit status; NULL: another source reported the end, and the agent has not';
 COMMENT ON COLUMN yquota.node_queue.diagnostics IS 'Hadoop''s words for what was decided last; NULL: none';
 COMMENT ON COLUMN yquota.node_queue.queue_limit IS 'containers that were allowed to wait when it was rejected or shed; NULL: it was not';
@@ -97,7 +97,7 @@ COMMENT ON TYPE yquota.node_action IS
 COMMENT ON COLUMN yquota.node_action.allocation IS 'native units';
 COMMENT ON COLUMN yquota.node_action.exit_status IS 'YARN''s container exit status; NULL: none';
 COMMENT ON COLUMN yquota.node_action.diagnostics IS 'Hadoop''s words for it, or why it is refused';
-COMMENT ON COLUMN yquota.node_action.made_room_for IS 'GUARANTEED container that it is paused or killed for';
+COMMENT ON COLUMN yquota.node_action.made_room_for IS 'GUARANTEED container that it is paused or killed for; NULL: none, as for measured use';
 
 CREATE FUNCTION yquota.enqueue_container(node text, container_id text)
 	RETURNS SETOF yquota.node_action
@@ -137,7 +137,7 @@ CREATE FUNCTION yquota.advance_node_queue(node text)
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_advance_node_queue';
 COMMENT ON FUNCTION yquota.advance_node_queue(text) IS
-	'Have the queue of a node learn what has ended, was promoted or demoted since the last call, and start what has room: returns it, and what is killed or paused for promoted containers';
+	'Have the queue of a node learn what has ended, was promoted or demoted since the last call, start what has room, and kill or pause while the measured use is above a preemption threshold of over_allocation: returns what is started, killed and paused';
 REVOKE ALL ON FUNCTION yquota.advance_node_queue(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.shed_containers(node text, max_queue_length integer)
@@ -288,7 +288,7 @@ CREATE FUNCTION yquota_internal.watch_node_queues(now_at timestamptz) RETURNS vo
 		)
 		INSERT INTO yquota.alert (kind, subject, detail, raised_at)
 		SELECT 'node_queue_held_up', l.node,
-			   format('%s containers are to be killed or paused for GUARANTEED ones, the first since %s: does the agent of the node ask node_work(), and report by container_ended() and container_paused()?',
+			   format('%s containers are to be killed or paused, the first since %s: does the agent of the node ask node_work(), and report by container_ended() and container_paused()?',
 					  l.containers, l.since),
 			   now_at
 		FROM late AS l

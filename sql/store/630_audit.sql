@@ -288,6 +288,17 @@ CREATE TRIGGER audit_delete AFTER DELETE ON yquota.multi_node_sorting_policy
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('name');
 CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.multi_node_sorting_policy
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit_insert AFTER INSERT ON yquota.over_allocation
+	REFERENCING NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('resource_type');
+CREATE TRIGGER audit_update AFTER UPDATE ON yquota.over_allocation
+	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('resource_type');
+CREATE TRIGGER audit_delete AFTER DELETE ON yquota.over_allocation
+	REFERENCING OLD TABLE AS old_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('resource_type');
+CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.over_allocation
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
 CREATE TRIGGER audit_insert AFTER INSERT ON yquota.node_label
 	REFERENCING NEW TABLE AS new_rows
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('name');

@@ -64,6 +64,9 @@ ALTER TABLE yquota.node_label ENABLE REPLICA TRIGGER signal_applied;
 CREATE TRIGGER signal_applied AFTER INSERT OR UPDATE OR DELETE ON yquota.workflow_priority_mapping
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
 ALTER TABLE yquota.workflow_priority_mapping ENABLE REPLICA TRIGGER signal_applied;
+CREATE TRIGGER signal_applied AFTER INSERT OR UPDATE OR DELETE ON yquota.over_allocation
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
+ALTER TABLE yquota.over_allocation ENABLE REPLICA TRIGGER signal_applied;
 CREATE TRIGGER signal_applied AFTER INSERT OR UPDATE OR DELETE ON yquota.reservation_queue
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
 ALTER TABLE yquota.reservation_queue ENABLE REPLICA TRIGGER signal_applied;

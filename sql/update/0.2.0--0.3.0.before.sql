@@ -185,7 +185,8 @@ ALTER TABLE yquota.scheduler_setting
 	ADD COLUMN reservation_repeats_allocation boolean,
 	ADD COLUMN reservation_plans_around_overcommitment boolean,
 	ADD COLUMN reservation_reads_fractions boolean,
-	ADD COLUMN reservation_ends_averages boolean;
+	ADD COLUMN reservation_ends_averages boolean,
+	ADD COLUMN report_max_age interval CHECK (report_max_age BETWEEN '1 ms' AND '2147483647 ms' AND date_trunc('milliseconds', report_max_age) = report_max_age);
 
 -- Operators and aggregates call these; people do not.
 ALTER FUNCTION yquota.resource_in(cstring) SET SCHEMA yquota_internal;

@@ -14,6 +14,8 @@
 #include "access/xact.h"
 #include "queues/allocation_setting.h"
 #include "store/table_scan.h"
+#include "utils/fmgrprotos.h"
+#include "utils/numeric.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
@@ -60,6 +62,7 @@ static const Setting settings[] = {
 	SETTING("opportunistic_minimum_allocation_vcores", SETTING_INTEGER, vcores.minimum),
 	SETTING("opportunistic_maximum_allocation_vcores", SETTING_INTEGER, vcores.maximum),
 	SETTING("opportunistic_increment_allocation_vcores", SETTING_INTEGER, vcores.increment),
+	SETTING("report_max_age", SETTING_INTERVAL, report_max_age),
 };
 
 /* Columns that name one of several ways, after those of the table above. */
@@ -80,6 +83,7 @@ static const YqAllocationSettings defaults = {
 	.vmem_pmem_ratio = 2.1f,
 	.memory = {-1, -1, -1},
 	.vcores = {-1, -1, -1},
+	.report_max_age = INT64CONST(10) * USECS_PER_SEC,
 };
 
 static YqAllocationSettings current;
@@ -142,6 +146,38 @@ read_settings(const YqRow *row)
 	current.anywhere_by_turns = is_word(row, 2, "round_robin");
 }
 
+/* -- over-allocation ----------------------------------------------------------- */
+
+static const char *const over_allocation_columns[] = {"resource_type", "threshold", "preemption_threshold"};
+
+/* The check of the column allows at most 6 decimals, and nothing that does not fit. */
+static int64
+millionths_of(const YqRow *row, int column)
+{
+	bool		isnull;
+	Datum		value = yq_row_value(row, column, &isnull);
+
+	if (isnull)
+		return 0;
+	value = DirectFunctionCall2(numeric_mul, value, NumericGetDatum(int64_to_numeric(1000000)));
+	return DatumGetInt64(DirectFunctionCall1(numeric_int8, value));
+}
+
+static void
+read_over_allocation(const YqRow *row)
+{
+	YqOverAllocation over_allocation = {millionths_of(row, 1), millionths_of(row, 2)};
+
+	if (strcmp(yq_row_text(row, 0), "memory-mb") == 0)
+		current.memory_over_allocation = over_allocation;
+	else
+		current.vcores_over_allocation = over_allocation;
+	if (over_allocation.threshold > 0 || over_allocation.preemption_threshold > 0)
+		current.over_allocates = true;
+}
+
+/* -- the settings in force ----------------------------------------------------- */
+
 /* Changes of the configuration are told of the queues, and where they are applied as a replica, of the table. */
 static void
 watch_settings(void)
@@ -152,6 +188,7 @@ watch_settings(void)
 		return;
 	yq_catalog_on_change_of_rows(YQ_QUEUE, &is_current);
 	yq_catalog_on_change_of_rows(YQ_SCHEDULER_SETTING, &is_current);
+	yq_catalog_on_change_of_rows(YQ_OVER_ALLOCATION, &is_current);
 	yq_catalog_on_abort(&is_current);
 	is_watching = true;
 }
@@ -180,6 +217,8 @@ yq_allocation_settings(void)
 	current = defaults;
 	snapshot = yq_latest_snapshot();
 	yq_table_scan(YQ_SCHEDULER_SETTING, snapshot, columns, lengthof(columns), read_settings, NULL);
+	yq_table_scan(YQ_OVER_ALLOCATION, snapshot, over_allocation_columns, lengthof(over_allocation_columns),
+				  read_over_allocation, NULL);
 	UnregisterSnapshot(snapshot);
 	if (current.opportunistic_token_expiry < 0)
 		current.opportunistic_token_expiry = current.allocation_expiry;

@@ -2,7 +2,8 @@
  *
  * allocation_setting.h
  *	  Settings of yquota.scheduler_setting about what becomes of allocated
- *	  containers, and about OPPORTUNISTIC ones (opportunistic 9).
+ *	  containers, and about OPPORTUNISTIC ones (opportunistic 9), with
+ *	  yquota.over_allocation.
  *
  * Defaults are those of Hadoop 3.4.1.  Times are in microseconds, sizes in MiB and
  * cores.
@@ -30,6 +31,13 @@ typedef struct YqOpportunisticBounds
 	int32		increment;
 } YqOpportunisticBounds;
 
+/* Thresholds of the measured use of a resource type, in millionths of what a node has; 0: none. */
+typedef struct YqOverAllocation
+{
+	int64		threshold;
+	int64		preemption_threshold;
+} YqOverAllocation;
+
 typedef struct YqAllocationSettings
 {
 	int64		allocation_expiry;	/* until a container ends whose decision was not acknowledged */
@@ -56,6 +64,10 @@ typedef struct YqAllocationSettings
 	YqLoadComparator load_comparator;
 	YqOpportunisticBounds memory;
 	YqOpportunisticBounds vcores;
+	int64		report_max_age; /* from which on a report of measured use counts as none */
+	bool		over_allocates; /* one of the two that follow is set */
+	YqOverAllocation memory_over_allocation;
+	YqOverAllocation vcores_over_allocation;
 } YqAllocationSettings;
 
 /*

@@ -4,10 +4,11 @@
 # that are killed or paused for them have ended.
 #
 # Random containers arrive at two nodes of one size, end, and are promoted and demoted while they
-# wait; limits drop what waits; events are voided, and books tended.  One node gets all of them, the other the GUARANTEED ones alone.
+# wait; limits drop what waits; events are voided, and books tended.  Half of the nodes are over-allocated by random
+# measures.  One node gets all of them, the other the GUARANTEED ones alone.
 # After each step the agent does all that it was told to, and then the same GUARANTEED containers
 # run and wait at both, in the same order.  On the way no node runs more than it has room
-# for, each container is started once and resumed as often as it was paused, a call that is repeated changes nothing, and at the end the
+# for, or no more GUARANTEED ones when it is over-allocated, each container is started once and resumed as often as it was paused, a call that is repeated changes nothing, and at the end the
 # books agree.
 #
 use strict;
@@ -36,6 +37,8 @@ sub begin_history
 		sprintf(q(INSERT INTO yquota.scheduler_setting (opportunistic_queue_capacity, opportunistic_queue_policy, uses_pause_for_preemption, vmem_check_enabled)
 			VALUES (%d, '%s', %s, %s)), one_of(1, 3, 3, 10), one_of('BY_QUEUE_LEN', 'BY_QUEUE_LEN', 'BY_RESOURCES'), one_of('true', 'false'), one_of('true', 'false')),
 		"INSERT INTO yquota.node (name, total) VALUES ('all', '$total'), ('guaranteed', '$total')");
+	$history->{over_allocates} = one_of(0, 1);
+	$session->run(sprintf q(INSERT INTO yquota.over_allocation VALUES ('memory-mb', %s, 1.2), ('vcores', %s, NULL)), one_of(0.7, 1, 1.2), one_of(0.9, 1.5)) if $history->{over_allocates};
 	return $history;
 }
 
@@ -181,6 +184,17 @@ sub shed
 	return call_again($call);
 }
 
+# The node of all reports what is in use there.
+sub report
+{
+	my ($history) = @_;
+
+	$session->run(sprintf q(SELECT r.accepted FROM yquota.node AS n, yquota.report_nodes(ARRAY[ROW(n.name, 0, 0, 0, 0, NULL, NULL, NULL, NULL,
+		format('[memory-mb=%%s,vcores=%%s]', round(yquota.amount(n.total, 'memory-mb') * %f), round(yquota.amount(n.total, 'vcores') * %f))::yquota.resource)::yquota.node_report]) AS r WHERE n.name = 'all'),
+		rand(1.4), rand(1.2)) if $history->{over_allocates};
+	return ();
+}
+
 # The agent does what it was told to.
 sub obey
 {
@@ -203,7 +217,7 @@ my $guaranteed = q(SELECT string_agg(split_part(substr(q.container_id, 2), '-', 
 		ORDER BY q.state IN ('QUEUED', 'PAUSED'), q.place)
 	FROM yquota.node_queue AS q WHERE q.node = '%s' AND q.execution_type = 'GUARANTEED' AND q.left_at IS NULL);
 my $crowded = q(SELECT n.name, yquota.sum(c.allocation) FROM yquota.node AS n JOIN yquota.node_queue AS q ON q.node = n.name AND q.left_at IS NULL
-	JOIN yquota.container AS c USING (container_id) WHERE c.is_running GROUP BY n.name, n.total HAVING NOT yquota.sum(c.allocation) OPERATOR(yquota.<@) n.total);
+	JOIN yquota.container AS c USING (container_id) WHERE c.is_running AND c.execution_type IN (%s) GROUP BY n.name, n.total HAVING NOT yquota.sum(c.allocation) OPERATOR(yquota.<@) n.total);
 
 sub differences
 {
@@ -211,7 +225,8 @@ sub differences
 	my ($all, $alone) = map { $session->run(sprintf $guaranteed, $_) } qw(all guaranteed);
 	my @found = $all eq $alone ? () : "with others: $all; alone: $alone";
 
-	push @found, 'no room: ' . $session->run($crowded) if $session->run($crowded) ne '';
+	my $crowded_nodes = $session->run(sprintf $crowded, $history->{over_allocates} ? q('GUARANTEED') : q('GUARANTEED', 'OPPORTUNISTIC'));
+	push @found, "no room: $crowded_nodes" if $crowded_nodes ne '';
 	push @found, map { "$_ was started $history->{started}{$_} times" } grep { $history->{started}{$_} > 1 } sort keys %{ $history->{started} };
 	push @found, map { "$_ was resumed too often" } grep { $history->{resumed}{$_} > ($history->{paused}{$_} // 0) } sort keys %{ $history->{resumed} };
 	return @found;
@@ -221,7 +236,7 @@ sub play
 {
 	my ($number) = @_;
 	my $history = begin_history();
-	my @actions = ((\&arrive) x 6, (\&end) x 3, \&end_elsewhere, (\&change_type) x 3, (\&shed) x 2, one_of(\&void, \&tend_books));
+	my @actions = ((\&arrive) x 6, (\&end) x 3, \&end_elsewhere, (\&change_type) x 3, (\&shed) x 2, one_of(\&void, \&tend_books), (\&report) x 3);
 
 	foreach my $step (1 .. $steps)
 	{

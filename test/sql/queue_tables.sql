@@ -27,7 +27,7 @@ WHERE c.relnamespace = 'yquota'::regnamespace
 	'{preemption_candidate_order,preemption_mode,preemption_balance_keeps_marks,end_expired_applications,
 	  former_names,opportunistic_anywhere_order,opportunistic_ignores_places,opportunistic_maps_by_share,
 	  reservation_wraps_periods,reservation_most_windows,reservation_most_copies,reservation_most_requests,reservation_repeats_allocation,
-	  reservation_plans_around_overcommitment,reservation_reads_fractions,reservation_ends_averages}'));
+	  reservation_plans_around_overcommitment,reservation_reads_fractions,reservation_ends_averages,report_max_age}'));
 SELECT f.property AS without_column FROM yquota_internal.hadoop_property AS f
 WHERE NOT EXISTS (SELECT FROM pg_class AS c WHERE c.relnamespace = 'yquota'::regnamespace AND c.relname = f.table_name)
    OR f.column_name IS NOT NULL AND NOT EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = format('yquota.%I', f.table_name)::regclass AND a.attname = f.column_name);

@@ -384,6 +384,7 @@ my @calls = (
 		[ 'user_setting', q((username, max_parallel_apps) VALUES ('bob', 5)), q(max_parallel_apps = 6) ],
 		[ 'multi_node_sorting_policy', q((name, class) VALUES ('r', 'c')), q(class = 'd') ],
 		[ 'unmapped_property', q((property, value) VALUES ('yarn.scheduler.capacity.other', '1')), q(value = '2') ],
+		[ 'over_allocation', q((resource_type, threshold) VALUES ('vcores', 0.8)), q(threshold = 0.9) ],
 		[ 'shadow_tariff', q((name, terms) VALUES ('cheap', '{"base_prices": {"vcores": 1}}')), q(description = 'x') ] )),
 	'INSERT node_label' => q(INSERT INTO yquota.node_label (name, exclusive) VALUES ('y', false)),
 	'UPDATE node_label' => q(UPDATE yquota.node_label SET exclusive = true),

@@ -40,12 +40,17 @@ add(YqNodeAmounts *sum, YqNodeAmounts amounts, int times)
 }
 
 static bool
-has_room(const YqContainerQueue *queue, YqNodeAmounts amounts)
+has_memory(const YqContainerQueue *queue, YqNodeAmounts amounts)
 {
 	return queue->used.memory + amounts.memory <= queue->total.memory &&
 		(!queue->settings.checks_vmem ||
-		 queue->used.virtual_memory + amounts.virtual_memory <= queue->total.virtual_memory) &&
-		queue->used.vcores + amounts.vcores <= queue->total.vcores;
+		 queue->used.virtual_memory + amounts.virtual_memory <= queue->total.virtual_memory);
+}
+
+static bool
+has_room(const YqContainerQueue *queue, YqNodeAmounts amounts)
+{
+	return has_memory(queue, amounts) && queue->used.vcores + amounts.vcores <= queue->total.vcores;
 }
 
 /* -- lists ------------------------------------------------------------------- */
@@ -114,6 +119,79 @@ decide(YqContainerQueue *queue, YqQueueDecisionKind kind, YqNodeContainer *conta
 	queue->decisions = lappend(queue->decisions, decision);
 }
 
+/* -- room by the measured use --------------------------------------------------- */
+
+YqRunningSums
+yq_container_queue_running(const YqContainerQueue *queue)
+{
+	YqRunningSums sums = {{0}, {0}, {0}};
+	dlist_iter	iter;
+
+	dlist_foreach(iter, unconstify(dlist_head *, &queue->running))
+	{
+		const YqNodeContainer *running = dlist_container(YqNodeContainer, node, iter.cur);
+		YqNodeAmounts amounts = amounts_of(queue, running);
+
+		if (running->is_guaranteed)
+			add(&sums.guaranteed, amounts, 1);
+		if (running->is_since_report)
+			add(running->is_guaranteed ? &sums.guaranteed_since : &sums.opportunistic_since, amounts, 1);
+	}
+	return sums;
+}
+
+YqNodeAmounts
+yq_container_queue_free(const YqContainerQueue *queue)
+{
+	YqNodeAmounts room = queue->total;
+
+	add(&room, queue->used, -1);
+	return room;
+}
+
+YqNodeAmounts
+yq_container_queue_room(const YqContainerQueue *queue)
+{
+	YqNodeAmounts room = yq_container_queue_free(queue);
+
+	if (queue->measured.is_told)
+	{
+		YqRunningSums sums = yq_container_queue_running(queue);
+
+		room.memory = Max(room.memory, yq_measured_room(&queue->measured.memory, sums.guaranteed.memory,
+														sums.guaranteed_since.memory, sums.opportunistic_since.memory));
+		room.vcores = Max(room.vcores, yq_measured_room(&queue->measured.vcores, sums.guaranteed.vcores,
+														sums.guaranteed_since.vcores, sums.opportunistic_since.vcores));
+	}
+	return room;
+}
+
+/*
+ * Memory beyond what the node has comes with virtual memory in the same ratio.  The check of the
+ * latter would take it back, so it is one of memory that is free.
+ */
+static bool
+has_opportunistic_room(const YqContainerQueue *queue, YqNodeAmounts amounts)
+{
+	YqNodeAmounts room;
+
+	if (!queue->measured.is_told)
+		return has_room(queue, amounts);
+	if (yq_measured_has_excess(&queue->measured))
+		return false;
+	room = yq_container_queue_room(queue);
+	return amounts.vcores <= room.vcores &&
+		(room.memory > queue->total.memory - queue->used.memory ? amounts.memory <= room.memory : has_memory(queue, amounts));
+}
+
+static bool
+can_start(const YqContainerQueue *queue, const YqNodeContainer *container)
+{
+	YqNodeAmounts amounts = amounts_of(queue, container);
+
+	return container->is_guaranteed ? has_room(queue, amounts) : has_opportunistic_room(queue, amounts);
+}
+
 /* -- starting: startPendingContainers() --------------------------------------- */
 
 static void
@@ -123,6 +201,7 @@ start(YqContainerQueue *queue, YqNodeContainer *container)
 
 	dequeue(queue, container);
 	container->state = YQ_CONTAINER_RUNNING;
+	container->is_since_report = true;
 	begin_running(queue, container);
 	decide(queue, was_paused ? YQ_QUEUE_RESUME : YQ_QUEUE_START, container, NULL);
 }
@@ -136,7 +215,7 @@ start_from(YqContainerQueue *queue, dlist_head *waiting, bool is_forced)
 		YqNodeContainer *container = dlist_head_element(YqNodeContainer, node, waiting);
 
 		CHECK_FOR_INTERRUPTS();
-		if (!is_forced && !has_room(queue, amounts_of(queue, container)))
+		if (!is_forced && !can_start(queue, container))
 			return false;
 		start(queue, container);
 	}
@@ -192,30 +271,59 @@ is_lacking(YqNodeAmounts amounts)
 	return amounts.memory > 0 || amounts.virtual_memory > 0 || amounts.vcores > 0;
 }
 
-/*
- * Pause or kill OPPORTUNISTIC containers, the last one started first, until there is room
- * for one that waits; also when all of them are not enough.
- */
-static void
-reclaim(YqContainerQueue *queue, const YqNodeContainer *container)
+/* The one that is paused or killed next: the last one started; NULL when there is none. */
+static YqNodeContainer *
+next_to_free(YqContainerQueue *queue)
 {
-	YqNodeAmounts lacking = amounts_to_free(queue, container);
 	dlist_iter	iter;
 
 	dlist_reverse_foreach(iter, &queue->running)
 	{
 		YqNodeContainer *running = dlist_container(YqNodeContainer, node, iter.cur);
 
+		if (!running->is_guaranteed && !is_being_freed(running))
+			return running;
+	}
+	return NULL;
+}
+
+/* Pause or kill OPPORTUNISTIC containers until nothing lacks; also when all of them are not enough; how many. */
+static int
+free_amounts(YqContainerQueue *queue, YqNodeAmounts lacking, const YqNodeContainer *made_room_for)
+{
+	YqNodeContainer *running;
+	int			count = 0;
+
+	while (is_lacking(lacking) && (running = next_to_free(queue)) != NULL)
+	{
 		CHECK_FOR_INTERRUPTS();
-		if (!is_lacking(lacking))
-			break;
-		if (running->is_guaranteed || is_being_freed(running))
-			continue;
 		running->state = queue->settings.uses_pause ? YQ_CONTAINER_PAUSING : YQ_CONTAINER_KILLING;
 		add(&queue->being_freed, amounts_of(queue, running), 1);
 		add(&lacking, amounts_of(queue, running), -1);
-		decide(queue, queue->settings.uses_pause ? YQ_QUEUE_PAUSE : YQ_QUEUE_KILL, running, container);
+		decide(queue, queue->settings.uses_pause ? YQ_QUEUE_PAUSE : YQ_QUEUE_KILL, running, made_room_for);
+		count++;
 	}
+	return count;
+}
+
+static void
+reclaim(YqContainerQueue *queue, const YqNodeContainer *container)
+{
+	(void) free_amounts(queue, amounts_to_free(queue, container), container);
+}
+
+int
+yq_container_queue_preempt(YqContainerQueue *queue)
+{
+	const YqMeasuredUse *use = &queue->measured;
+	YqNodeAmounts lacking = {0};
+
+	if (!yq_measured_has_excess(use))
+		return 0;
+	lacking.memory = yq_measured_excess(&use->memory) - use->memory.freed;
+	lacking.vcores = yq_measured_excess(&use->vcores) - use->vcores.freed;
+	add(&lacking, queue->being_freed, -1);
+	return free_amounts(queue, lacking, NULL);
 }
 
 /* -- operations ---------------------------------------------------------------- */
@@ -246,7 +354,7 @@ yq_container_queue_add(YqContainerQueue *queue, YqNodeContainer *container)
 		add(&queue->being_freed, amounts_of(queue, container), 1);
 }
 
-/* Do all that wait fit into the free room, together with one that arrives? */
+/* Do all that wait fit into what OPPORTUNISTIC containers find, together with one that arrives? */
 static bool
 can_queue_by_resources(const YqContainerQueue *queue, const YqNodeContainer *container)
 {
@@ -264,7 +372,7 @@ can_queue_by_resources(const YqContainerQueue *queue, const YqNodeContainer *con
 		memory += dlist_container(YqNodeContainer, node, iter.cur)->memory;
 		vcores += dlist_container(YqNodeContainer, node, iter.cur)->vcores;
 	}
-	return has_room(queue, make_amounts(queue, memory, vcores));
+	return has_opportunistic_room(queue, make_amounts(queue, memory, vcores));
 }
 
 static bool

@@ -7,8 +7,13 @@
  * Knows no table.  A node has a queue of GUARANTEED and one of OPPORTUNISTIC
  * containers, both in the order in which containers joined them, and a list of
  * running ones in the order in which they started.  The room of a node is its size
- * less the allocations of its running containers; their real use is not looked at.
- * Memory, virtual memory and cores count, and no other resource types.
+ * less the allocations of its running containers.  Memory, virtual memory and cores
+ * count, and no other resource types.
+ *
+ * Otherwise than in Hadoop, OPPORTUNISTIC containers may have more room where the
+ * measured use of the node is told (measured_use.h), but none while it is above a
+ * preemption threshold.  GUARANTEED ones start, and others make room for them, by the
+ * allocations alone: whatever is allocated beyond the node's size is taken back, too.
  *
  * Each operation appends what it decides, in Hadoop's order, to the decisions.
  *
@@ -19,6 +24,7 @@
 
 #include "lib/ilist.h"
 #include "nodes/pg_list.h"
+#include "scheduler/opportunistic/measured_use.h"
 
 /* Amounts of memory and virtual memory in MiB, and cores. */
 typedef struct YqNodeAmounts
@@ -46,6 +52,7 @@ typedef struct YqNodeContainer
 	YqContainerState state;
 	int64		memory;			/* MiB */
 	int64		vcores;
+	bool		is_since_report;	/* it began to run after the measured use was told */
 } YqNodeContainer;
 
 typedef struct YqContainerQueueSettings
@@ -73,12 +80,13 @@ typedef struct YqQueueDecision
 {
 	YqQueueDecisionKind kind;
 	YqNodeContainer *container;
-	const YqNodeContainer *made_room_for;	/* the GUARANTEED container that it is paused or killed for, or NULL */
+	const YqNodeContainer *made_room_for;	/* the GUARANTEED container that it is paused or killed for; NULL: the measured use is too high, or it is neither */
 } YqQueueDecision;
 
 typedef struct YqContainerQueue
 {
 	YqContainerQueueSettings settings;
+	YqMeasuredUse measured;		/* the caller's, before containers are added */
 	YqNodeAmounts total;
 	YqNodeAmounts used;			/* by running containers, those included that are being killed or paused */
 	YqNodeAmounts being_freed;	/* by the latter */
@@ -126,6 +134,28 @@ extern void yq_container_queue_shed(YqContainerQueue *queue, int limit);
 
 /* Start what can start, as after a recovery. */
 extern void yq_container_queue_start_pending(YqContainerQueue *queue);
+
+/*
+ * Pause or kill OPPORTUNISTIC containers until what they hold, with what is being freed and
+ * was freed since the report, covers the excess of the measured use.  Returns how many.
+ */
+extern int	yq_container_queue_preempt(YqContainerQueue *queue);
+
+/* What runs at the node, or is being killed or paused. */
+typedef struct YqRunningSums
+{
+	YqNodeAmounts guaranteed;
+	YqNodeAmounts guaranteed_since;	/* of these, what began to run since the measured use was told */
+	YqNodeAmounts opportunistic_since;
+} YqRunningSums;
+
+extern YqRunningSums yq_container_queue_running(const YqContainerQueue *queue);
+
+/* What is not allocated, which is Hadoop's room; below 0 at a node that is over-allocated. */
+extern YqNodeAmounts yq_container_queue_free(const YqContainerQueue *queue);
+
+/* The room of OPPORTUNISTIC containers: that, or what the measured use leaves if it is more. */
+extern YqNodeAmounts yq_container_queue_room(const YqContainerQueue *queue);
 
 /* What the node reports as the capacity of its queue. */
 extern int	yq_container_queue_capacity(const YqContainerQueue *queue);

@@ -11,6 +11,7 @@
 #include "executor/spi.h"
 #include "queues/allocation_setting.h"
 #include "queues/text.h"
+#include "scheduler/opportunistic/load_measured_use.h"
 #include "scheduler/opportunistic/load_node_queue.h"
 #include "scheduler/request/expected_duration.h"
 #include "store/saved_plan.h"
@@ -61,6 +62,8 @@ read_node(YqNodeQueue *queue, Datum total, const char *state, int capacity)
 		settings.is_by_resources = true;
 	}
 	queue->queue = yq_container_queue_make(&settings);
+	if (allocation->over_allocates && queue->gone_because == NULL)
+		yq_load_measured_use(queue);
 }
 
 void

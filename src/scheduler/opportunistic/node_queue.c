@@ -12,6 +12,7 @@
 #include "base/compat.h"
 
 #include "common/hashfn.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "scheduler/load/cluster_load.h"
 #include "scheduler/opportunistic/load_node_queue.h"
@@ -21,6 +22,7 @@
 #include "store/catalog.h"
 #include "store/clock.h"
 #include "utils/builtins.h"
+#include "utils/timestamp.h"
 
 static const char *const decision_diagnostics[] = {
 	[YQ_QUEUE_START] = NULL,
@@ -31,10 +33,34 @@ static const char *const decision_diagnostics[] = {
 	[YQ_QUEUE_SHED] = "Container De-queued to meet NM queuing limits.",
 };
 
-const char *
-yq_queue_decision_diagnostics(YqQueueDecisionKind kind)
+/* Of a type whose measured use is too high. */
+static void
+append_excess(StringInfo text, const char *resource_type, const YqMeasuredAmount *amount)
 {
-	return decision_diagnostics[kind];
+	if (yq_measured_excess(amount) == 0)
+		return;
+	appendStringInfo(text, "%s of " INT64_FORMAT " %s above %s x " INT64_FORMAT, text->len == 0 ? "measured use" : " and",
+					 amount->measured, resource_type, yq_measured_fraction(amount->thresholds.preemption_threshold), amount->total);
+}
+
+static const char *
+describe_excess(const YqMeasuredUse *use, YqQueueDecisionKind kind)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	append_excess(&text, "memory-mb", &use->memory);
+	append_excess(&text, "vcores", &use->vcores);
+	return psprintf("Container %s: %s, reported at %s.", kind == YQ_QUEUE_PAUSE ? "Paused" : "Killed", text.data,
+					timestamptz_to_str(use->reported_at));
+}
+
+const char *
+yq_node_queue_diagnostics(const YqNodeQueue *queue, const YqQueueDecision *decision)
+{
+	if ((decision->kind == YQ_QUEUE_KILL || decision->kind == YQ_QUEUE_PAUSE) && decision->made_room_for == NULL)
+		return describe_excess(&queue->queue->measured, decision->kind);
+	return decision_diagnostics[decision->kind];
 }
 
 YqNodeQueueRow *
@@ -86,6 +112,23 @@ leave(YqNodeQueue *queue, YqNodeQueueRow *row, TimestampTz at, const char *reaso
 	row->left_reason = reason;
 }
 
+/*
+ * The container gives back what it held at an instant.  Of one that began to run since the report
+ * nothing was measured, unless it was to be killed or paused for it.
+ */
+static void
+note_freed(YqNodeQueue *queue, const YqNodeQueueRow *row, TimestampTz at)
+{
+	YqMeasuredUse *use = &queue->queue->measured;
+
+	if (waits(row->state) || !yq_measured_has_excess(use) || at < use->reported_at ||
+		(row->state == YQ_CONTAINER_RUNNING && row->container.is_since_report))
+		return;
+	use->memory.freed += row->container.memory;
+	use->vcores.freed += row->container.vcores;
+	queue->has_freed = true;
+}
+
 static const char *
 reason_of_end(const YqNodeQueueRow *row)
 {
@@ -127,13 +170,23 @@ append_finish(YqNodeQueue *queue, const char *container_id, TimestampTz at, int 
 
 /* -- decisions ------------------------------------------------------------------- */
 
+/* Later than the report that it starts by, so that one of before, at the same instant, is told from it. */
+static TimestampTz
+instant_of_start(const YqNodeQueue *queue)
+{
+	const YqMeasuredUse *use = &queue->queue->measured;
+
+	return use->is_told ? Max(queue->now, use->reported_at + 1) : queue->now;
+}
+
 static void
 note_start(YqNodeQueue *queue, YqNodeQueueRow *row)
 {
 	set_state(queue, row, YQ_CONTAINER_RUNNING);
+	row->state_at = instant_of_start(queue);
 	take_place(queue, row);
 	if (!row->has_started)
-		row->started_at = queue->now;
+		row->started_at = row->state_at;
 	row->has_started = true;
 	row->made_room_for = NULL;
 	row->diagnostics = NULL;
@@ -147,8 +200,8 @@ note_reclaim(YqNodeQueue *queue, YqNodeQueueRow *row, const YqQueueDecision *dec
 	const YqNodeQueueRow *other = (const YqNodeQueueRow *) decision->made_room_for;
 
 	set_state(queue, row, decision->kind == YQ_QUEUE_PAUSE ? YQ_CONTAINER_PAUSING : YQ_CONTAINER_KILLING);
-	row->made_room_for = other->container_id;
-	row->diagnostics = decision_diagnostics[decision->kind];
+	row->made_room_for = other != NULL ? other->container_id : NULL;
+	row->diagnostics = yq_node_queue_diagnostics(queue, decision);
 	row->is_acknowledged = false;
 }
 
@@ -219,17 +272,26 @@ yq_node_queue_lock(const char *node)
 	lock_node(node);
 }
 
-YqNodeQueue *
-yq_node_queue_open(const char *node)
+static YqNodeQueue *
+load(const char *node)
 {
 	YqNodeQueue *queue = palloc0(sizeof(YqNodeQueue));
 
-	yq_node_queue_lock(node);
-	yq_cluster_check_charging();
 	queue->node = node;
 	queue->now = yq_clock_now();
 	yq_load_node(queue);
 	yq_load_node_rows(queue);
+	return queue;
+}
+
+YqNodeQueue *
+yq_node_queue_open(const char *node)
+{
+	YqNodeQueue *queue;
+
+	yq_node_queue_lock(node);
+	yq_cluster_check_charging();
+	queue = load(node);
 	if (!queue->is_known && queue->rows == NIL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
@@ -268,10 +330,12 @@ learn_ends(YqNodeQueue *queue, const List *ended)
 	{
 		YqNodeQueueRow *row = lfirst(cell);
 		const char *reason = reason_of_end(row);
+		TimestampTz at = yq_load_end(row->container_id, queue->now);
 
 		if (yq_container_queue_remove(queue->queue, &row->container))
 			frees_room = true;
-		leave(queue, row, yq_load_end(row->container_id, queue->now), reason);
+		note_freed(queue, row, at);
+		leave(queue, row, at, reason);
 		row->is_acknowledged = false;
 	}
 	return frees_room;
@@ -298,6 +362,29 @@ compare_changes(const ListCell *a, const ListCell *b)
 	return strcmp(left->container_id, right->container_id);
 }
 
+/*
+ * When one that was paused before began to run again is not known once it is to be killed or
+ * paused; then it counts as one that has done so since the report.
+ */
+static bool
+is_since_report(const YqNodeQueue *queue, const YqNodeQueueRow *row)
+{
+	const YqMeasuredUse *use = &queue->queue->measured;
+
+	if (!use->is_told || waits(row->state))
+		return false;
+	if (row->state != YQ_CONTAINER_RUNNING && !row->was_paused)
+		return row->started_at > use->reported_at;
+	return row->state_at > use->reported_at;
+}
+
+static void
+add_row(YqNodeQueue *queue, YqNodeQueueRow *row)
+{
+	row->container.is_since_report = is_since_report(queue, row);
+	yq_container_queue_add(queue->queue, &row->container);
+}
+
 void
 yq_node_queue_settle(YqNodeQueue *queue)
 {
@@ -310,7 +397,7 @@ yq_node_queue_settle(YqNodeQueue *queue)
 	{
 		YqNodeQueueRow *row = lfirst(cell);
 
-		yq_container_queue_add(queue->queue, &row->container);
+		add_row(queue, row);
 		if (!row->is_in_books)
 			ended = lappend(ended, row);
 		else if (row->is_guaranteed_in_books != row->container.is_guaranteed)
@@ -401,6 +488,7 @@ yq_node_queue_end(YqNodeQueue *queue, YqNodeQueueRow *row, TimestampTz at, int e
 	const char *reason = reason_of_end(row);
 
 	append_finish(queue, row->container_id, at, exit_status, is_reported);
+	note_freed(queue, row, at);
 	leave(queue, row, at, reason);
 	row->has_exit_status = true;
 	row->exit_status = exit_status;
@@ -419,6 +507,7 @@ void
 yq_node_queue_pause(YqNodeQueue *queue, YqNodeQueueRow *row, TimestampTz at)
 {
 	set_running(queue, row, at, false);
+	note_freed(queue, row, at);
 	set_state(queue, row, YQ_CONTAINER_PAUSED);
 	take_place(queue, row);
 	row->is_acknowledged = true;
@@ -439,4 +528,31 @@ yq_node_queue_advance(YqNodeQueue *queue)
 {
 	yq_container_queue_start_pending(queue->queue);
 	note_decisions(queue);
+}
+
+void
+yq_node_queue_preempt(YqNodeQueue *queue)
+{
+	queue->preempted += yq_container_queue_preempt(queue->queue);
+	note_decisions(queue);
+}
+
+/* -- looking ---------------------------------------------------------------------------- */
+
+YqNodeQueue *
+yq_node_queue_read(const char *node)
+{
+	YqNodeQueue *queue = load(node);
+	ListCell   *cell;
+
+	foreach(cell, queue->rows)
+	{
+		YqNodeQueueRow *row = lfirst(cell);
+
+		if (!row->is_in_books)
+			continue;
+		row->container.is_guaranteed = row->is_guaranteed_in_books;
+		add_row(queue, row);
+	}
+	return queue;
 }

@@ -84,6 +84,8 @@ typedef struct YqNodeQueue
 	List	   *expected;		/* those of them whose expected duration is known */
 	int64		last_place;
 	int			shed_limit;		/* of this call */
+	bool		has_freed;		/* containers have given back what the measured use is above: to be written */
+	int			preempted;		/* containers to be killed or paused for the measured use: likewise */
 	int			noted;			/* decisions of the queue that are in the rows */
 	int			told;			/* decisions of the queue that are in yquota.decision */
 	bool		is_known;		/* the node is in yquota.node */
@@ -136,6 +138,15 @@ extern void yq_node_queue_shed(YqNodeQueue *queue, int limit);
 /* Start what can start. */
 extern void yq_node_queue_advance(YqNodeQueue *queue);
 
+/* Kill or pause while the measured use is too high; the last step of a call. */
+extern void yq_node_queue_preempt(YqNodeQueue *queue);
+
+/*
+ * The queue as the next call about the node finds it, without a lock, to look at alone.  A
+ * node without rows has an empty one.
+ */
+extern YqNodeQueue *yq_node_queue_read(const char *node);
+
 /*
  * After what was decided has been written: have the queue learn which of those containers
  * ended while their events waited for locks, or since the books were read.  False when none
@@ -146,7 +157,7 @@ extern bool yq_node_queue_learn_late_ends(YqNodeQueue *queue);
 /* The row of a container of the queue. */
 extern YqNodeQueueRow *yq_node_queue_row(YqNodeContainer *container);
 
-/* What Hadoop says of a decision. */
-extern const char *yq_queue_decision_diagnostics(YqQueueDecisionKind kind);
+/* Hadoop's words for a decision, or the figures of the measured use that it follows. */
+extern const char *yq_node_queue_diagnostics(const YqNodeQueue *queue, const YqQueueDecision *decision);
 
 #endif							/* YQ_NODE_QUEUE_H */

@@ -26,6 +26,7 @@ PG_FUNCTION_INFO_V1(yq_sql_container_ended);
 PG_FUNCTION_INFO_V1(yq_sql_container_paused);
 PG_FUNCTION_INFO_V1(yq_sql_enqueue_container);
 PG_FUNCTION_INFO_V1(yq_sql_lock_node_queue);
+PG_FUNCTION_INFO_V1(yq_sql_node_room);
 PG_FUNCTION_INFO_V1(yq_sql_recover_node_queue);
 PG_FUNCTION_INFO_V1(yq_sql_shed_containers);
 
@@ -85,7 +86,7 @@ return_decisions(FunctionCallInfo fcinfo, const YqNodeQueue *queue)
 		if (row->state == YQ_CONTAINER_GONE && !drops)
 			return_action(fcinfo, "stop", row, NULL);
 		else
-			return_action(fcinfo, action_names[decision->kind], row, yq_queue_decision_diagnostics(decision->kind));
+			return_action(fcinfo, action_names[decision->kind], row, yq_node_queue_diagnostics(queue, decision));
 	}
 }
 
@@ -123,10 +124,18 @@ return_state(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const YqNodeQueu
 	return_action(fcinfo, action, row, row->diagnostics);
 }
 
+/* The last step of a call. */
+static void
+write_down(YqNodeQueue *queue)
+{
+	yq_node_queue_preempt(queue);
+	yq_record_node_queue(queue);
+}
+
 static void
 finish(FunctionCallInfo fcinfo, YqNodeQueue *queue)
 {
-	yq_record_node_queue(queue);
+	write_down(queue);
 	return_decisions(fcinfo, queue);
 }
 
@@ -235,7 +244,7 @@ yq_sql_enqueue_container(PG_FUNCTION_ARGS)
 	if (row != NULL)
 		yq_node_queue_arrive(queue, row);
 	waits = row != NULL && row->state == YQ_CONTAINER_QUEUED;
-	yq_record_node_queue(queue);
+	write_down(queue);
 	if (waits)
 		return_state(fcinfo, queue, row);
 	return_decisions(fcinfo, queue);
@@ -469,5 +478,65 @@ yq_sql_recover_node_queue(PG_FUNCTION_ARGS)
 	end_gone(queue, running, count);
 	yq_node_queue_advance(queue);
 	finish(fcinfo, queue);
+	return (Datum) 0;
+}
+
+/* -- room ---------------------------------------------------------------------------------- */
+
+/* What is known of a resource type at the node, beside the measured use. */
+typedef struct TypeRoom
+{
+	const char *name;
+	int64		total;
+	int64		allocated;
+	int64		guaranteed;
+	int64		guaranteed_since;
+	int64		opportunistic_since;
+	int64		room;
+} TypeRoom;
+
+static void
+return_room(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const TypeRoom *type, const YqMeasuredAmount *amount)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	YqRowBuilder values = {.count = 0};
+	bool		is_measured = queue->queue->measured.is_told && amount->measured > 0;
+	int64		excess = is_measured ? yq_measured_excess(amount) : 0;
+
+	yq_row_put_text(&values, type->name);
+	yq_row_put(&values, Int64GetDatum(type->total), false);
+	yq_row_put(&values, Int64GetDatum(type->allocated), false);
+	yq_row_put(&values, Int64GetDatum(type->guaranteed), false);
+	yq_row_put(&values, Int64GetDatum(type->total - type->allocated), false);
+	yq_row_put(&values, TimestampTzGetDatum(queue->queue->measured.reported_at), !is_measured);
+	yq_row_put(&values, Int64GetDatum(amount->measured), !is_measured);
+	yq_row_put(&values, Int64GetDatum(type->guaranteed_since), !is_measured);
+	yq_row_put(&values, Int64GetDatum(type->opportunistic_since), !is_measured);
+	yq_row_put(&values, Int64GetDatum(type->room), false);
+	yq_row_put(&values, Int64GetDatum(excess), false);
+	yq_row_put(&values, Int64GetDatum(amount->freed), excess == 0);
+	tuplestore_putvalues(result->setResult, result->setDesc, values.values, values.nulls);
+}
+
+/* node_room(node) */
+Datum
+yq_sql_node_room(PG_FUNCTION_ARGS)
+{
+	const YqNodeQueue *queue = yq_node_queue_read(required_string(fcinfo, 0, "node"));
+	const YqContainerQueue *of_node = queue->queue;
+	YqRunningSums sums = yq_container_queue_running(of_node);
+	YqNodeAmounts room = yq_container_queue_room(of_node);
+	TypeRoom	memory = {
+		"memory-mb", of_node->total.memory, of_node->used.memory, sums.guaranteed.memory, sums.guaranteed_since.memory,
+		sums.opportunistic_since.memory, room.memory
+	};
+	TypeRoom	vcores = {
+		"vcores", of_node->total.vcores, of_node->used.vcores, sums.guaranteed.vcores, sums.guaranteed_since.vcores,
+		sums.opportunistic_since.vcores, room.vcores
+	};
+
+	InitMaterializedSRF(fcinfo, 0);
+	return_room(fcinfo, queue, &memory, &of_node->measured.memory);
+	return_room(fcinfo, queue, &vcores, &of_node->measured.vcores);
 	return (Datum) 0;
 }

@@ -14,6 +14,7 @@
 #include "catalog/pg_type_d.h"
 #include "miscadmin.h"
 #include "queues/text.h"
+#include "scheduler/opportunistic/load_measured_use.h"
 #include "scheduler/opportunistic/load_node_queue.h"
 #include "scheduler/opportunistic/record_node_queue.h"
 #include "scheduler/request/expected_duration.h"
@@ -171,7 +172,7 @@ write_decisions(YqNodeQueue *queue)
 			continue;
 		names[count] = decision_names[decision->kind];
 		ids[count] = yq_node_queue_row(decision->container)->container_id;
-		diagnostics[count++] = yq_queue_decision_diagnostics(decision->kind);
+		diagnostics[count++] = yq_node_queue_diagnostics(queue, decision);
 	}
 	if (count == 0)
 		return;
@@ -275,6 +276,7 @@ write_all(YqNodeQueue *queue)
 	write_events(queue);
 	acknowledge_arrived(queue);
 	drop_expected_durations(queue);
+	yq_record_node_preemption(queue);
 }
 
 void
