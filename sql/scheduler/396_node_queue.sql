@@ -55,7 +55,7 @@ COMMENT ON COLUMN yquota.node_queue.left_at IS 'when it ended; NULL: it is at th
 COMMENT ON COLUMN yquota.node_queue.left_reason IS
 	'ended: by itself, or another source ended it; killed: for a GUARANTEED container, or as the measured use of the node was too high; rejected: the queue was full when it arrived; shed: the queue was longer than its limit; lost: with its node';
 COMMENT ON COLUMN yquota.node_queue.exit_status IS 'YARN''s container exit status; NULL: another source reported the end, and the agent has not';
-COMMENT ON COLUMN yquota.node_queue.diagnostics IS 'Hadoop''s words for what was decided last; NULL: none';
+COMMENT ON COLUMN yquota.node_queue.diagnostics IS 'Hadoop''s words for what was decided last, or the measured use that it follows; NULL: none';
 COMMENT ON COLUMN yquota.node_queue.queue_limit IS 'containers that were allowed to wait when it was rejected or shed; NULL: it was not';
 COMMENT ON COLUMN yquota.node_queue.is_acknowledged IS 'whether the agent knows that it is to run, or that it has left';
 COMMENT ON COLUMN yquota.node_queue.told_execution_type IS 'execution type that the agent knows of';
@@ -96,7 +96,7 @@ COMMENT ON TYPE yquota.node_action IS
 	'What a node''s agent is to do with a container, or is told of it.  start, resume, pause, kill: do so; queued: it waits; rejected, shed: it has been dropped, and has ended; refused: nothing was done, and diagnostics says why; stop: it has ended by other means; increase, decrease, promote, demote: it has this allocation or execution type now';
 COMMENT ON COLUMN yquota.node_action.allocation IS 'native units';
 COMMENT ON COLUMN yquota.node_action.exit_status IS 'YARN''s container exit status; NULL: none';
-COMMENT ON COLUMN yquota.node_action.diagnostics IS 'Hadoop''s words for it, or why it is refused';
+COMMENT ON COLUMN yquota.node_action.diagnostics IS 'Hadoop''s words for it, the measured use that it follows, or why it is refused';
 COMMENT ON COLUMN yquota.node_action.made_room_for IS 'GUARANTEED container that it is paused or killed for; NULL: none, as for measured use';
 
 CREATE FUNCTION yquota.enqueue_container(node text, container_id text)
