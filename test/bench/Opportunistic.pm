@@ -214,6 +214,20 @@ my @event_alone = (
 	q(INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status) SELECT 'CONTAINER_FINISH', r.container_id, clock_timestamp(), 0 FROM arriving AS r WHERE r.number = $1),
 	q(r.container_id IN (SELECT q.container_id FROM yquota.node_queue AS q WHERE q.state = 'RUNNING' AND q.execution_type = 'GUARANTEED')));
 
+# A session of a cluster in which containers arrive, after STATEMENTS.
+sub arriving
+{
+	my ($nodes, @statements) = @_;
+
+	cluster('opportunistic_queue_capacity = 10');
+	Cluster::once($database, $_) foreach sprintf($arriving, $nodes), @statements, 'VACUUM ANALYZE';
+	Cluster::checkpoint();
+	my $session = Cluster->new($database);
+	# what a session reads once
+	$session->run(q(BEGIN; SELECT * FROM yquota.enqueue_container('node000000', 'container_0_1'); ROLLBACK));
+	return $session;
+}
+
 sub queue_case
 {
 	my $nodes = size('queue_nodes');
@@ -221,12 +235,8 @@ sub queue_case
 
 	foreach (1 .. repetitions())
 	{
-		cluster('opportunistic_queue_capacity = 10');
-		Cluster::once($database, sprintf($arriving, $nodes) . 'VACUUM ANALYZE');
-		Cluster::checkpoint();
-		my $session = Cluster->new($database);
-		# what a session reads once
-		$session->run(q(BEGIN; SELECT * FROM yquota.enqueue_container('node000000', 'container_0_1'); ROLLBACK));
+		my $session = arriving($nodes);
+
 		foreach my $call (@queue_calls)
 		{
 			my ($name, @how) = @$call;
@@ -243,6 +253,44 @@ sub queue_case
 
 		Report::add("$name: of a processor", figure => $figure, figure_unit => 'ms', baseline => median(@alone), baseline_name => 'a FINISH alone',
 			value => ratio($figure, median(@alone)), unit => 'x', note => "$nodes nodes, 12 containers each");
+	}
+	Cluster::drop_database($database);
+	return;
+}
+
+# What it costs that nodes are over-allocated by a report that leaves no more than the allocations do.
+sub over_allocation_case
+{
+	my $nodes = size('queue_nodes');
+	my @measured = (
+		q(INSERT INTO yquota.over_allocation (resource_type, threshold, preemption_threshold) VALUES ('memory-mb', 0.8, 0.9), ('vcores', 0.9, 1)),
+		q(UPDATE yquota.scheduler_setting SET report_max_age = '1 day'),
+		q(SELECT count(*) FROM yquota.report_nodes(ARRAY(SELECT ROW(n.name, 0, 0, 0, 0, NULL, NULL, NULL, NULL, '[memory-mb=1024,vcores=1]')::yquota.node_report
+			FROM yquota.node AS n WHERE n.name IN (SELECT node FROM arriving)))));
+	my @calls = grep { $_->[0] =~ /^(enqueue_container|advance_node_queue)/ } @queue_calls;
+	my %found;
+
+	foreach (1 .. repetitions())
+	{
+		foreach my $is_over_allocated (0, 1)
+		{
+			my $session = arriving($nodes, $is_over_allocated ? @measured : ());
+
+			foreach my $call (@calls)
+			{
+				my ($name, @how) = @$call;
+
+				push @{ $found{$name}[$is_over_allocated] }, processor_time($session, @how);
+			}
+			$session->close;
+		}
+	}
+	foreach my $name (map { $_->[0] } @calls)
+	{
+		my ($without, $with) = map { median(@$_) } @{ $found{$name} };
+
+		Report::add("$name, over-allocated: of a processor", figure => $with, figure_unit => 'ms', baseline => $without, baseline_name => 'without thresholds',
+			value => ratio($with, $without), unit => 'x', at_most => 1.1, note => "$nodes nodes, 12 containers each");
 	}
 	Cluster::drop_database($database);
 	return;
@@ -277,7 +325,8 @@ sub check_queues
 
 sub cases
 {
-	return ('opportunistic-report' => \&report_case, 'opportunistic-allocate' => \&allocate_case, 'opportunistic-rule' => \&rule_case, 'opportunistic-single' => \&single_case, 'opportunistic-queue' => \&queue_case);
+	return ('opportunistic-report' => \&report_case, 'opportunistic-allocate' => \&allocate_case, 'opportunistic-rule' => \&rule_case, 'opportunistic-single' => \&single_case, 'opportunistic-queue' => \&queue_case,
+		'opportunistic-over-allocation' => \&over_allocation_case);
 }
 
 1;
