@@ -117,6 +117,7 @@ CREATE TABLE yquota.price_factor (
 	factor numeric CHECK (factor >= 0 AND factor <= 1000000 AND scale(factor) <= 6),
 	set_by name NOT NULL DEFAULT session_user,
 	set_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+	load numeric,
 	PRIMARY KEY (dimension, name, effective_at)
 );
 COMMENT ON TABLE yquota.price_factor IS
@@ -124,6 +125,7 @@ COMMENT ON TABLE yquota.price_factor IS
 COMMENT ON COLUMN yquota.price_factor.name IS
 	'a queue path (which also matches the queues below it), an application id, a user name, or an execution type';
 COMMENT ON COLUMN yquota.price_factor.factor IS 'at most 6 decimals; 0 makes matching containers free, NULL ends the factor: a less specific one holds again';
+COMMENT ON COLUMN yquota.price_factor.load IS 'load of node queues, as a fraction, that compute_prices() formed the factor of; NULL when it was set by hand';
 
 CREATE TABLE yquota.charging_rule (
 	effective_at timestamptz PRIMARY KEY,

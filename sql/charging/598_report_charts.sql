@@ -75,23 +75,33 @@ CREATE FUNCTION yquota_internal.report_prices(report yquota_internal.report_wind
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
-		SELECT array_agg(ROW(price_group.name, place.at, last.multiplier)::yquota_internal.chart_point)
-		FROM yquota.price_group
+		WITH point AS (
+			SELECT price.price_group AS name, price.effective_at, price.multiplier AS value
+			FROM yquota.price
+			UNION ALL
+			-- the factor that follows the load of node queues, with what is set by hand between
+			SELECT factor.name, factor.effective_at, coalesce(factor.factor, 1)
+			FROM yquota.price_factor AS factor
+			WHERE factor.dimension = 'execution_type' AND factor.name = 'OPPORTUNISTIC'
+			  AND EXISTS (SELECT FROM yquota.price_factor AS computed WHERE computed.load IS NOT NULL)
+		)
+		SELECT array_agg(ROW(line.name, place.at, last.value)::yquota_internal.chart_point)
+		FROM (SELECT price_group.name FROM yquota.price_group UNION ALL SELECT 'OPPORTUNISTIC') AS line
 		CROSS JOIN LATERAL (
 			SELECT number, (report)."from" + ((report)."to" - (report)."from") * (number / 284.0) AS at FROM generate_series(0, 284) AS number) AS place
 		CROSS JOIN LATERAL (
-			SELECT price.multiplier
-			FROM yquota.price
-			WHERE price.price_group = price_group.name
-			  AND price.effective_at < (report)."from" + ((report)."to" - (report)."from") * ((place.number + 0.5) / 284)
-			  AND price.effective_at < least((report)."to", (report).now)
-			  AND price.effective_at >= CASE WHEN place.number = 0 THEN '-infinity' ELSE (report)."from" + ((report)."to" - (report)."from") * ((place.number - 0.5) / 284) END
-			ORDER BY price.effective_at DESC
+			SELECT point.value
+			FROM point
+			WHERE point.name = line.name
+			  AND point.effective_at < (report)."from" + ((report)."to" - (report)."from") * ((place.number + 0.5) / 284)
+			  AND point.effective_at < least((report)."to", (report).now)
+			  AND point.effective_at >= CASE WHEN place.number = 0 THEN '-infinity' ELSE (report)."from" + ((report)."to" - (report)."from") * ((place.number - 0.5) / 284) END
+			ORDER BY point.effective_at DESC
 			LIMIT 1) AS last
 		WHERE place.at < least((report)."to", (report).now);
 	END;
 COMMENT ON FUNCTION yquota_internal.report_prices(yquota_internal.report_window) IS
-	'Multipliers over a window';
+	'Multipliers over a window, and the factor of OPPORTUNISTIC containers if it follows the load of node queues';
 REVOKE ALL ON FUNCTION yquota_internal.report_prices(yquota_internal.report_window) FROM PUBLIC;
 
 -- Whole quarter-hours, so many together that 285 columns do.  A measurement stands until

@@ -22,7 +22,7 @@ CREATE FUNCTION yquota_internal.timeline_value(table_name text, point jsonb) RET
 	RETURN CASE table_name
 		WHEN 'price' THEN point -> 'multiplier'
 		WHEN 'base_price' THEN to_jsonb(yquota_internal.price_ratio((point ->> 'base_price')::numeric, (point ->> 'unit')::bigint))
-		ELSE jsonb_strip_nulls(point - '{dimension,name,effective_at,set_by,set_at}'::text[])
+		ELSE jsonb_strip_nulls(point - '{dimension,name,effective_at,set_by,set_at,load}'::text[])
 	END;
 COMMENT ON FUNCTION yquota_internal.timeline_value(text, jsonb) IS
 	'The part of a timeline''s row that amounts depend on';
@@ -219,8 +219,12 @@ BEGIN
 		IF TG_OP = 'INSERT' THEN
 			names_changed := EXISTS (
 				SELECT FROM new_rows AS n
-				WHERE (SELECT count(*) FROM yquota.price_factor AS f
-					   WHERE f.dimension = n.dimension AND f.name = n.name)
+				-- no more of them than there are new ones: points may be many
+				WHERE (SELECT count(*) FROM (
+						SELECT FROM yquota.price_factor AS f
+						WHERE f.dimension = n.dimension AND f.name = n.name
+						LIMIT (SELECT count(*) + 1 FROM new_rows AS m
+							   WHERE m.dimension = n.dimension AND m.name = n.name)) AS known)
 					= (SELECT count(*) FROM new_rows AS m
 					   WHERE m.dimension = n.dimension AND m.name = n.name));
 		ELSIF TG_OP = 'DELETE' THEN

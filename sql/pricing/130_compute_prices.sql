@@ -412,11 +412,17 @@ BEGIN
 		ON CONFLICT ON CONSTRAINT price_pkey DO UPDATE
 			SET multiplier = EXCLUDED.multiplier, utilization = EXCLUDED.utilization,
 				pinned = false;
+		IF EXISTS (SELECT FROM yquota.opportunistic_price) THEN
+			INSERT INTO yquota.price_factor (dimension, name, effective_at, factor, load)
+			SELECT 'execution_type', 'OPPORTUNISTIC', publish_at, measured.computed_factor, measured.load
+			FROM yquota_internal.measure_opportunistic_price(measured_at, publish_at) AS measured
+			WHERE measured.outcome = 'computed';
+		END IF;
 	END IF;
 END
 $$;
 COMMENT ON FUNCTION yquota.compute_prices(timestamptz) IS
-	'Compute the multiplier of every price group from the utilization at an instant (the clock) and publish those that changed, yquota.price_lead ahead; never waits for another change of prices';
+	'Compute the multiplier of every price group from the utilization at an instant (the clock) and publish those that changed, yquota.price_lead ahead, and likewise the factor of OPPORTUNISTIC containers where it follows the load of node queues (explain_opportunistic_price()); never waits for another change of prices';
 REVOKE ALL ON FUNCTION yquota.compute_prices(timestamptz) FROM PUBLIC;
 
 --
@@ -451,7 +457,10 @@ CREATE VIEW yquota.current_price AS
 		   n.until AS pinned_until,
 		   f.multiplier AS next_multiplier, f.effective_at AS next_effective_at,
 		   trim_scale(yquota_internal.divide_half_even(p.multiplier * b.base_price, b.unit, 18) * b.unit * 3600)
-			   AS unit_hour_price
+			   AS unit_hour_price,
+		   COALESCE(o.factor, 1) AS opportunistic_factor,
+		   CASE WHEN x.effective_at IS NOT NULL THEN COALESCE(x.factor, 1) END AS next_opportunistic_factor,
+		   x.effective_at AS next_opportunistic_effective_at
 	FROM yquota.resource_type AS t
 		CROSS JOIN LATERAL (
 			SELECT m.multiplier, m.effective_at FROM yquota.price AS m
@@ -465,6 +474,14 @@ CREATE VIEW yquota.current_price AS
 			SELECT m.multiplier, m.effective_at FROM yquota.price AS m
 			WHERE m.price_group = t.price_group AND m.effective_at > yquota.statement_clock()
 			ORDER BY m.effective_at LIMIT 1) AS f ON true
+		LEFT JOIN LATERAL (
+			SELECT s.factor FROM yquota.price_factor AS s
+			WHERE s.dimension = 'execution_type' AND s.name = 'OPPORTUNISTIC' AND s.effective_at <= yquota.statement_clock()
+			ORDER BY s.effective_at DESC LIMIT 1) AS o ON true
+		LEFT JOIN LATERAL (
+			SELECT s.factor, s.effective_at FROM yquota.price_factor AS s
+			WHERE s.dimension = 'execution_type' AND s.name = 'OPPORTUNISTIC' AND s.effective_at > yquota.statement_clock()
+			ORDER BY s.effective_at LIMIT 1) AS x ON true
 		LEFT JOIN yquota.price_pin AS n
 			ON n.price_group = t.price_group AND n.until > yquota.statement_clock();
 COMMENT ON VIEW yquota.current_price IS
@@ -473,6 +490,8 @@ COMMENT ON COLUMN yquota.current_price.price IS 'credits per native unit and sec
 COMMENT ON COLUMN yquota.current_price.effective_at IS 'since when this price has been in force';
 COMMENT ON COLUMN yquota.current_price.pinned_until IS 'until when compute_prices() leaves the multiplier alone; NULL when it does not';
 COMMENT ON COLUMN yquota.current_price.unit_hour_price IS 'credits for holding one unit (unit native units) for an hour';
+COMMENT ON COLUMN yquota.current_price.opportunistic_factor IS 'that OPPORTUNISTIC containers pay this price times now, 1 when none is in force; factors of queues, applications and users come on top';
+COMMENT ON COLUMN yquota.current_price.next_opportunistic_factor IS 'likewise, when the next one has been published ahead';
 
 --
 -- The dump has all of it.

@@ -483,7 +483,7 @@ COMMENT ON COLUMN yquota.scheduler_setting.reservation_reads_fractions IS
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_ends_averages IS
 	'whether the average of a user ends a window after the deadline; if not (also if NULL), what the user has been promised at that very time goes on for ever, and its sum overflows, so that chance decides, as in Hadoop';
 COMMENT ON COLUMN yquota.scheduler_setting.report_max_age IS
-	'yquota''s own: age beyond which the report of a node''s queue counts as none for over_allocation; whole milliseconds; NULL: 10 s';
+	'yquota''s own: age beyond which the report of a node''s queue counts as none for over_allocation, and from which it does for the price of OPPORTUNISTIC containers; whole milliseconds; NULL: 10 s';
 COMMENT ON COLUMN yquota.scheduler_setting.preemption_candidate_order IS
 	'yquota''s own, like the three that follow: of an application''s containers with equal request priority the newest goes first (newest, as in Hadoop; also if NULL), or that with the least credits since its start (least_paid)';
 COMMENT ON COLUMN yquota.scheduler_setting.preemption_mode IS

@@ -211,6 +211,9 @@ CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.base_pr
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.price_factor
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
 		'Timelines are append-only.', 'Insert a point from now on, or withdraw one that lies ahead with yquota.withdraw_point().');
+CREATE TRIGGER computed_by_owner AFTER INSERT OR UPDATE ON yquota.price_factor
+	FOR EACH ROW WHEN (NEW.load IS NOT NULL) EXECUTE FUNCTION yquota_internal.refuse_rewriting(
+		'The load of node queues is what a computed factor was formed of.', 'Leave load out for a factor that is set by hand.');
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.charging_rule
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
 		'Timelines are append-only.', 'Insert a point from now on, or withdraw one that lies ahead with yquota.withdraw_point().');
@@ -292,6 +295,10 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.shadow_tariff', 'DELETE', '{admin}'),
 		('TABLE', 'yquota.price_factor', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.price_factor', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.opportunistic_price', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.opportunistic_price', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.opportunistic_price', 'UPDATE', '{admin}'),
+		('TABLE', 'yquota.opportunistic_price', 'DELETE', '{admin}'),
 		('TABLE', 'yquota.charging_rule', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.charging_rule', 'INSERT', '{admin}'),
 		('TABLE', 'yquota.outage', 'SELECT', '{viewer,admin}'),
@@ -539,6 +546,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.charge_deferred(bigint)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.clear_multiplier(text)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.compute_prices(timestamptz)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.explain_opportunistic_price(timestamptz)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		('FUNCTION', 'yquota.decide_outage(bigint,boolean)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.forgive(timestamptz,timestamptz,text,text)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.close_period(timestamptz,integer)', 'EXECUTE', '{admin}'),

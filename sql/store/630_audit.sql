@@ -5,8 +5,8 @@
 --
 -- Frequent automatic changes are not audited: events and their results, nodes,
 -- utilization and demand (reported every few seconds), alerts and the state of
--- the worker.  Nor are the multipliers of compute_prices(): these rows of an
--- append-only timeline have their time, role and utilization themselves.
+-- the worker.  Nor are the multipliers and factors of compute_prices(): these rows of
+-- append-only timelines have their time, role and utilization or load themselves.
 -- Decisions of administrators about events are in event_void and in the log
 -- itself.
 --
@@ -54,12 +54,16 @@ BEGIN
 	IF yquota_internal.restoring() THEN
 		RETURN NULL;
 	END IF;
-	IF TG_TABLE_NAME = 'price' AND TG_OP = 'INSERT' THEN
-		-- in a condition of its own: other tables have no such columns
-		IF NOT NEW.pinned AND NEW.utilization IS NOT NULL
-			AND yquota_internal.acting_role() = current_user
-		THEN
-			RETURN NULL;
+	-- in conditions of their own: other tables have no such columns
+	IF TG_OP = 'INSERT' AND yquota_internal.acting_role() = current_user THEN
+		IF TG_TABLE_NAME = 'price' THEN
+			IF NOT NEW.pinned AND NEW.utilization IS NOT NULL THEN
+				RETURN NULL;
+			END IF;
+		ELSIF TG_TABLE_NAME = 'price_factor' THEN
+			IF NEW.load IS NOT NULL THEN
+				RETURN NULL;
+			END IF;
 		END IF;
 	END IF;
 	INSERT INTO yquota.audit (table_name, operation, old, new)
@@ -70,7 +74,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_audit_as_owner() IS
-	'Leaves a row in the audit for each row changed; multipliers that compute_prices() publishes leave none';
+	'Leaves a row in the audit for each row changed; multipliers and factors that compute_prices() publishes leave none';
 REVOKE ALL ON FUNCTION yquota_internal.note_audit_as_owner() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.note_audit() RETURNS trigger
@@ -331,6 +335,17 @@ CREATE TRIGGER audit_delete AFTER DELETE ON yquota.scheduler_setting
 	REFERENCING OLD TABLE AS old_rows
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('only_row');
 CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.scheduler_setting
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit_insert AFTER INSERT ON yquota.opportunistic_price
+	REFERENCING NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('only_row');
+CREATE TRIGGER audit_update AFTER UPDATE ON yquota.opportunistic_price
+	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('only_row');
+CREATE TRIGGER audit_delete AFTER DELETE ON yquota.opportunistic_price
+	REFERENCING OLD TABLE AS old_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('only_row');
+CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.opportunistic_price
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
 
 SELECT pg_extension_config_dump('yquota.audit', '');

@@ -46,6 +46,9 @@ ALTER TABLE yquota.hold
 	ADD CONSTRAINT hold_amount_check
 		CHECK (amount > 0 AND amount NOT IN ('NaN', 'Infinity') AND scale(amount) <= 54);
 
+-- Factors may be computed.
+ALTER TABLE yquota.price_factor ADD COLUMN load numeric;
+
 -- Containers may wait.  None did before, so no amount changes.
 ALTER TABLE yquota.charging_rule
 	ADD COLUMN waiting_factor numeric NOT NULL DEFAULT 0

@@ -283,10 +283,8 @@ yq_factor_chain_value(const YqFactorChain *chain, TimestampTz at, const YqFactor
 	for (int i = 0; i < chain->count; i++)
 	{
 		const YqFactor *factor = chain->factors[i];
-		int			point = factor->point_count - 1;
+		int			point = yq_factor_points_until(factor, at) - 1;
 
-		while (point >= 0 && factor->points[point].effective_at > at)
-			point--;
 		if (point < 0 || factor->points[point].value == YQ_FACTOR_ENDED)
 			continue;
 		if (in_force != NULL)
@@ -310,12 +308,10 @@ yq_factor_set_changes(const YqFactorSet *set, TimestampTz from, TimestampTz to)
 		for (int j = 0; j < set->chains[i].count; j++)
 		{
 			const YqFactor *factor = set->chains[i].factors[j];
+			int			point = yq_factor_points_until(factor, from);
 
-			for (int point = 0; point < factor->point_count; point++)
-			{
-				if (is_between(factor->points[point].effective_at, from, to))
-					return true;
-			}
+			if (point < factor->point_count && factor->points[point].effective_at < to)
+				return true;
 		}
 	}
 	for (int i = 0; i < set->outage_count; i++)

@@ -5,8 +5,9 @@
  *
  * One memory context holds the intervals, another one the rows of the small
  * tables (resource types, base prices, factors, outages, rules).  The latter
- * are read again on every change; the long table, the multipliers, only from
- * the instant on from which the changes since the last refresh bear on prices.
+ * are read again on every change; what may be long, the multipliers and the
+ * factors of execution types, only from the instant on from which the changes
+ * since the last refresh bear on prices.
  * Reading tables is in timeline_load.c.
  *
  * The relation cache callback only clears "is_current"; see store/catalog.h.
@@ -285,6 +286,27 @@ join_resource_names(void)
 	return names.data;
 }
 
+/* The points until "from" of the factors of execution types, in the current context. */
+static void
+keep_factors(YqTimelineLoader *loader, TimestampTz from)
+{
+	loader->kept_factors = palloc(sizeof(YqFactor) * Max(timeline.factor_count, 1));
+	for (int i = 0; i < timeline.factor_count; i++)
+	{
+		const YqFactor *factor = &timeline.factors[i];
+		YqFactor   *kept;
+
+		if (factor->dimension != YQ_FACTOR_EXECUTION_TYPE)
+			continue;
+		kept = &loader->kept_factors[loader->kept_factor_count++];
+		kept->dimension = factor->dimension;
+		kept->name = pstrdup(factor->name);
+		kept->point_count = yq_factor_points_until(factor, from);
+		kept->points = palloc_extended(sizeof(YqFactorPoint) * Max(kept->point_count, 1), MCXT_ALLOC_HUGE);
+		memcpy(kept->points, factor->points, sizeof(YqFactorPoint) * kept->point_count);
+	}
+}
+
 /* Fill the cache from "from" on, keeping the "kept" intervals before that. */
 static void
 fill_cache(YqTimelineLoader *loader, int kept, TimestampTz from)
@@ -295,6 +317,9 @@ fill_cache(YqTimelineLoader *loader, int kept, TimestampTz from)
 	MemoryContext old_context = MemoryContextSwitchTo(scratch);
 	char	   *known_names = join_resource_names();
 
+	loader->factors_from = from;
+	if (kept > 0)
+		keep_factors(loader, from);
 	MemoryContextReset(tables_context);
 	MemoryContextSwitchTo(tables_context);
 	yq_timeline_load_tables(loader);
@@ -498,6 +523,24 @@ yq_timeline_unchanged_intervals(uint64 fills)
 	while (++fills <= timeline.fills)
 		kept = Min(kept, timeline.kept_by_fill[fills % YQ_REMEMBERED_FILLS]);
 	return kept;
+}
+
+int
+yq_factor_points_until(const YqFactor *factor, TimestampTz instant)
+{
+	int			low = 0;
+	int			high = factor->point_count;
+
+	while (low < high)
+	{
+		int			middle = low + (high - low) / 2;
+
+		if (factor->points[middle].effective_at <= instant)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
 int

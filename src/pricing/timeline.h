@@ -59,6 +59,9 @@ extern void yq_timeline_reach(TimestampTz instant);
 /* Number of the interval that holds an instant within the window. */
 extern int	yq_timeline_interval(TimestampTz instant);
 
+/* How many points of a factor lie at or before an instant. */
+extern int	yq_factor_points_until(const YqFactor *factor, TimestampTz instant);
+
 /* Index of a resource type, or -1 when it is not one. */
 extern int	yq_timeline_resource(const char *name, int name_length);
 

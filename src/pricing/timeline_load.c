@@ -475,10 +475,100 @@ yq_timeline_load_changes(YqTimelineLoader *loader, int64 known_version, int64 *n
 	return earliest;
 }
 
+/* -- reading the factors -------------------------------------------------- */
+
+/* The points that the keys of a scan find, or the last one of them. */
+static void
+read_factors(YqTimelineLoader *loader, Relation relation, Relation index, ScanKey keys, int key_count, bool only_last)
+{
+	TupleTableSlot *slot = table_slot_create(relation, NULL);
+	IndexScanDesc scan = index_beginscan(relation, index, loader->snapshot, NULL, key_count, 0);
+
+	index_rescan(scan, keys, key_count, NULL, 0);
+	while (index_getnext_slot(scan, only_last ? BackwardScanDirection : ForwardScanDirection, slot))
+	{
+		CHECK_FOR_INTERRUPTS();
+		read_factor(loader, slot, relation);
+		if (only_last)
+			break;
+	}
+	index_endscan(scan);
+	ExecDropSingleTupleTableSlot(slot);
+}
+
+/* Returns whether there are any. */
+static bool
+keep_factor_points(YqTimelineLoader *loader, const char *execution_type)
+{
+	for (int i = 0; i < loader->kept_factor_count; i++)
+	{
+		const YqFactor *kept = &loader->kept_factors[i];
+		YqFactor   *factor;
+
+		if (strcmp(kept->name, execution_type) != 0 || kept->point_count == 0)
+			continue;
+		factor = find_or_add_factor(loader->timeline, YQ_FACTOR_EXECUTION_TYPE, execution_type);
+		for (int j = 0; j < kept->point_count; j++)
+		{
+			factor->points = enlarge(factor->points, factor->point_count, sizeof(YqFactorPoint));
+			factor->points[factor->point_count++] = kept->points[j];
+		}
+		return true;
+	}
+	return false;
+}
+
+/* The primary key is (dimension, name, effective_at). */
+static void
+read_factors_of_execution_type(YqTimelineLoader *loader, Relation relation, Relation index, const char *execution_type)
+{
+	ScanKeyData keys[3];
+
+	ScanKeyInit(&keys[0], 1, BTEqualStrategyNumber, F_ENUM_EQ,
+				ObjectIdGetDatum(yq_enum_oid("factor_dimension", dimension_names[YQ_FACTOR_EXECUTION_TYPE])));
+	ScanKeyInit(&keys[1], 2, BTEqualStrategyNumber, F_TEXTEQ, CStringGetTextDatum(execution_type));
+	keys[1].sk_collation = C_COLLATION_OID;
+	ScanKeyInit(&keys[2], 3, BTLessEqualStrategyNumber, F_TIMESTAMPTZ_LE, TimestampTzGetDatum(loader->factors_from));
+	if (!keep_factor_points(loader, execution_type))
+		read_factors(loader, relation, index, keys, lengthof(keys), true);
+	ScanKeyInit(&keys[2], 3, BTGreaterStrategyNumber, F_TIMESTAMPTZ_GT, TimestampTzGetDatum(loader->factors_from));
+	read_factors(loader, relation, index, keys, lengthof(keys), false);
+}
+
+/*
+ * All factors of the other dimensions, which come first in the index.  Those of execution types
+ * may be computed as often as multipliers are, and are read as they are.
+ */
+static void
+load_factors(YqTimelineLoader *loader)
+{
+	Relation	relation;
+	Relation	index;
+	ScanKeyData key;
+
+	if (loader->terms != NULL && loader->terms->factors != NULL)
+	{
+		load_rows(loader, YQ_PRICE_FACTOR, loader->terms->factors, read_factor);
+		return;
+	}
+	if (yq_table_has_no_pages(YQ_PRICE_FACTOR))
+		return;
+	relation = yq_table_open(YQ_PRICE_FACTOR, AccessShareLock);
+	index = index_open(yq_index_oid(YQ_PRICE_FACTOR, "price_factor_pkey"), AccessShareLock);
+	ScanKeyInit(&key, 1, BTLessStrategyNumber, F_ENUM_LT,
+				ObjectIdGetDatum(yq_enum_oid("factor_dimension", dimension_names[YQ_FACTOR_EXECUTION_TYPE])));
+	read_factors(loader, relation, index, &key, 1, false);
+	read_factors_of_execution_type(loader, relation, index, "GUARANTEED");
+	read_factors_of_execution_type(loader, relation, index, "OPPORTUNISTIC");
+	index_close(index, AccessShareLock);
+	table_close(relation, AccessShareLock);
+}
+
 void
 yq_timeline_load_tables(YqTimelineLoader *loader)
 {
 	YqTimeline *timeline = loader->timeline;
+
 	timeline->resource_count = 0;
 	timeline->resource_names = NULL;
 	timeline->factor_count = 0;
@@ -500,10 +590,7 @@ yq_timeline_load_tables(YqTimelineLoader *loader)
 	if (loader->base_count > 0)
 		qsort(loader->base_points, loader->base_count, sizeof(YqBasePricePoint),
 			  compare_base_points);
-	if (loader->terms != NULL && loader->terms->factors != NULL)
-		load_rows(loader, YQ_PRICE_FACTOR, loader->terms->factors, read_factor);
-	else
-		load_table(loader, YQ_PRICE_FACTOR, read_factor);
+	load_factors(loader);
 	for (int i = 0; i < timeline->factor_count; i++)
 		qsort(timeline->factors[i].points, timeline->factors[i].point_count,
 			  sizeof(YqFactorPoint), compare_factor_points);

@@ -140,6 +140,11 @@ typedef struct YqTimelineLoader
 	YqTimeline *timeline;		/* gets the rows of the small tables */
 	Snapshot	snapshot;
 	const YqTerms *terms;		/* NULL when all tables are read */
+	TimestampTz factors_from;	/* points of factors of execution types are read
+								 * from here on */
+	int			kept_factor_count;
+	YqFactor   *kept_factors;	/* their points until then that are known; with
+								 * none, the point in force then is read as well */
 	int			group_count;
 	char	  **group_names;
 	int		   *resource_group;
@@ -149,7 +154,7 @@ typedef struct YqTimelineLoader
 	YqMultiplierPoint *multipliers;	/* by group, time */
 } YqTimelineLoader;
 
-/* Resource types, base prices, factors, outages and rules, sorted. */
+/* Resource types, base prices, factors, outages and rules, sorted.  See "factors_from". */
 extern void yq_timeline_load_tables(YqTimelineLoader *loader);
 
 /*

@@ -61,6 +61,7 @@ sub load_books
 		INSERT INTO yquota.spending_threshold (project, fraction) VALUES ('p', 0.000001);
 		INSERT INTO yquota.budget (project, period, amount, starts_on) VALUES ('s', 'month', 1000, '2026-03-01');
 		INSERT INTO yquota.shadow_tariff (name, terms) VALUES ('dear', '{"base_prices": {"vcores": 3}}');
+		INSERT INTO yquota.opportunistic_price (min_factor, max_factor) VALUES (0.2, 1);
 		INSERT INTO yquota.retention_setting (keep_months) VALUES (12);
 		INSERT INTO yquota.unmapped_property (property, value) VALUES ('yarn.scheduler.capacity.kept', '1');
 		INSERT INTO yquota.mapping_rule (kind, position, type, matches, policy) VALUES ('json', 1, 'user', 'nobody', 'user');
@@ -351,6 +352,10 @@ my @calls = (
 	'DELETE resource_type' => q(DELETE FROM yquota.resource_type WHERE name = 'spare'),
 	'INSERT price_factor' => q(INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('username', 'ann', yquota.clock(), 2)),
 	'INSERT price_factor known' => q(INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.feed', yquota.clock(), 3)),
+	'INSERT price_factor OPPORTUNISTIC' => q(INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('execution_type', 'OPPORTUNISTIC', yquota.clock(), 0.5)),
+	'INSERT opportunistic_price' => q(DELETE FROM yquota.opportunistic_price; INSERT INTO yquota.opportunistic_price (min_factor, max_factor) VALUES (0.2, 1)),
+	'UPDATE opportunistic_price' => q(UPDATE yquota.opportunistic_price SET max_factor = 2),
+	'DELETE opportunistic_price' => q(DELETE FROM yquota.opportunistic_price),
 	'INSERT charging_rule' => q(INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES (yquota.clock(), '2 s')),
 	'INSERT outage' => q(INSERT INTO yquota.outage (started_at, ended_at, reason) VALUES ('2026-03-01 23:00+00', '2026-03-01 23:30+00', 'down')),
 	'UPDATE outage' => q(UPDATE yquota.outage SET forgiven = true),

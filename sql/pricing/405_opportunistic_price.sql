@@ -1,0 +1,232 @@
+--
+-- A price that follows the load of node queues (seed 001): a factor for the execution type
+-- OPPORTUNISTIC that compute_prices() forms of what nodes report.  Reports are unlogged: after a
+-- crash, and on a standby, there are none, and the last factor stays.
+--
+-- A point of price_factor with a load is a computed one.  Any other point for OPPORTUNISTIC is set by
+-- hand: it takes away the computed points behind it, and none is computed until a point
+-- without a factor withdraws it.
+--
+
+CREATE TABLE yquota.opportunistic_price (
+	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+	min_factor numeric NOT NULL CHECK (min_factor >= 0 AND scale(min_factor) <= 6),
+	max_factor numeric NOT NULL CHECK (max_factor <= 1000000 AND scale(max_factor) <= 6),
+	CHECK (min_factor <= max_factor)
+);
+COMMENT ON TABLE yquota.opportunistic_price IS
+	'Factors between which the price of OPPORTUNISTIC containers follows the load of node queues: one row, or none when it does not';
+COMMENT ON COLUMN yquota.opportunistic_price.only_row IS 'always true, so that there is no second row';
+COMMENT ON COLUMN yquota.opportunistic_price.min_factor IS 'while all queues of nodes are empty; at most 6 decimals';
+COMMENT ON COLUMN yquota.opportunistic_price.max_factor IS 'while all are full; at most 6 decimals';
+SELECT pg_extension_config_dump('yquota.opportunistic_price', '');
+
+--
+-- The mean of fractions has a denominator that is common to all of them, so that nothing is
+-- rounded here.
+--
+CREATE FUNCTION yquota_internal.node_queue_load(as_of timestamptz, OUT nodes bigint, OUT numerator numeric, OUT denominator numeric)
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	oldest constant timestamptz := as_of - coalesce(
+		(SELECT extract(epoch FROM s.report_max_age) FROM yquota.scheduler_setting AS s), 10) * interval '1 second';
+	equal_queues record;
+	common numeric := 1;
+	multiple numeric;
+BEGIN
+	nodes := 0;
+	numerator := 0;
+	FOR equal_queues IN
+		SELECT r.queue_capacity::numeric AS capacity, count(*) AS nodes, sum(least(r.queued_opportunistic, r.queue_capacity)) AS queued
+		FROM yquota_internal.reported_nodes() AS r
+		WHERE r.queue_capacity > 0 AND r.reported_at > oldest
+		  AND r.reported_at <= as_of + yquota_internal.duration('yquota.max_clock_skew')
+		GROUP BY r.queue_capacity
+	LOOP
+		multiple := lcm(common, equal_queues.capacity);
+		numerator := numerator * div(multiple, common) + equal_queues.queued * div(multiple, equal_queues.capacity);
+		common := multiple;
+		nodes := nodes + equal_queues.nodes;
+	END LOOP;
+	denominator := common * nodes;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.node_queue_load(timestamptz) IS
+	'The mean, over nodes with a young report and room in their queues for OPPORTUNISTIC containers, of the part that is taken, as an exact fraction; 0 / 0 when there are no such nodes';
+REVOKE ALL ON FUNCTION yquota_internal.node_queue_load(timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.opportunistic_price_refusal(measured_factor numeric, factor_in_force numeric, publish_at timestamptz)
+	RETURNS text
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	last_computed_at constant timestamptz := (
+		SELECT max(f.effective_at) FROM yquota.price_factor AS f
+		WHERE f.dimension = 'execution_type' AND f.name = 'OPPORTUNISTIC' AND f.load IS NOT NULL);
+	last_at constant timestamptz := (
+		SELECT max(f.effective_at) FROM yquota.price_factor AS f
+		WHERE f.dimension = 'execution_type' AND f.name = 'OPPORTUNISTIC');
+BEGIN
+	RETURN CASE
+		WHEN last_computed_at > publish_at THEN 'the last published factor is later'
+		WHEN last_computed_at > publish_at - yquota_internal.duration('yquota.price_interval')
+			-- the factor that is withdrawn at this very instant keeps it
+			OR EXISTS (SELECT FROM yquota.price_factor AS f
+					   WHERE f.dimension = 'execution_type' AND f.name = 'OPPORTUNISTIC' AND f.effective_at = publish_at) THEN 'not due'
+		WHEN abs(measured_factor - factor_in_force) < 0.01 THEN 'unchanged'
+		-- only a point set by hand can lie ahead, but the clock may have gone back behind it
+		WHEN (publish_at < yquota.statement_clock() OR last_at > publish_at)
+			AND yquota_internal.settled_after(publish_at) IS NOT NULL THEN 'already charged'
+	END;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.opportunistic_price_refusal(numeric, numeric, timestamptz) IS
+	'Why a computed factor for OPPORTUNISTIC containers is not published for an instant; NULL when it is';
+REVOKE ALL ON FUNCTION yquota_internal.opportunistic_price_refusal(numeric, numeric, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.measure_opportunistic_price(measured_at timestamptz, publish_at timestamptz)
+	RETURNS TABLE (
+		nodes bigint, load numeric, min_factor numeric, max_factor numeric, computed_factor numeric,
+		factor numeric, effective_at timestamptz, set_by_hand boolean, outcome text)
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED ROWS 1
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	setting yquota.opportunistic_price;
+	measured record;
+	in_force yquota.price_factor;
+BEGIN
+	SELECT * INTO setting FROM yquota.opportunistic_price;
+	IF NOT FOUND THEN
+		RETURN;
+	END IF;
+	min_factor := setting.min_factor;
+	max_factor := setting.max_factor;
+	measured := yquota_internal.node_queue_load(measured_at);
+	nodes := measured.nodes;
+	IF nodes > 0 THEN
+		load := trim_scale(yquota_internal.divide_half_even(measured.numerator, measured.denominator, 18));
+		computed_factor := trim_scale(yquota_internal.divide_half_even(
+			min_factor * measured.denominator + (max_factor - min_factor) * measured.numerator, measured.denominator, 6));
+	END IF;
+	SELECT * INTO in_force
+	FROM yquota.price_factor AS f
+	WHERE f.dimension = 'execution_type' AND f.name = 'OPPORTUNISTIC' AND f.effective_at <= publish_at
+	ORDER BY f.effective_at DESC
+	LIMIT 1;
+	factor := coalesce(in_force.factor, 1);
+	effective_at := in_force.effective_at;
+	set_by_hand := in_force.factor IS NOT NULL AND in_force.load IS NULL;
+	outcome := CASE
+		WHEN set_by_hand THEN 'set by hand'
+		WHEN nodes = 0 THEN 'no node has reported'
+		ELSE coalesce(yquota_internal.opportunistic_price_refusal(computed_factor, factor, publish_at), 'computed') END;
+	RETURN NEXT;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.measure_opportunistic_price(timestamptz, timestamptz) IS
+	'The load of node queues at an instant, the factor that follows from it, the one in force at another instant, and whether the former is to be published then; no row while the price does not follow the load';
+REVOKE ALL ON FUNCTION yquota_internal.measure_opportunistic_price(timestamptz, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota.explain_opportunistic_price(as_of timestamptz DEFAULT NULL)
+	RETURNS TABLE (
+		nodes bigint, load numeric, min_factor numeric, max_factor numeric, computed_factor numeric,
+		factor numeric, effective_at timestamptz, set_by_hand boolean, outcome text)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 1
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT measured.*
+		FROM (SELECT coalesce(as_of, yquota.statement_clock()) AS at) AS clock
+		CROSS JOIN LATERAL yquota_internal.measure_opportunistic_price(
+			clock.at, clock.at + yquota_internal.duration('yquota.price_lead')) AS measured;
+	END;
+COMMENT ON FUNCTION yquota.explain_opportunistic_price(timestamptz) IS
+	'What compute_prices() makes of the load of node queues at an instant (the clock): nodes counted, their load (a fraction), the factor that follows from it, the one that is in force yquota.price_lead later, and whether the former would be published; no row while the price does not follow the load';
+REVOKE ALL ON FUNCTION yquota.explain_opportunistic_price(timestamptz) FROM PUBLIC;
+
+--
+-- Points that are set by hand
+--
+
+CREATE FUNCTION yquota_internal.dismiss_computed_factors() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF NOT yquota_internal.restoring() THEN
+		DELETE FROM yquota.price_factor AS computed
+		WHERE computed.dimension = NEW.dimension AND computed.name = NEW.name AND computed.load IS NOT NULL
+		  AND computed.effective_at >= NEW.effective_at
+		  AND (computed.effective_at = NEW.effective_at OR NEW.factor IS NOT NULL)
+		  AND NOT EXISTS (
+			SELECT FROM yquota.price_factor AS by_hand
+			WHERE by_hand.dimension = NEW.dimension AND by_hand.name = NEW.name AND by_hand.load IS NULL
+			  AND by_hand.effective_at > NEW.effective_at AND by_hand.effective_at < computed.effective_at);
+	END IF;
+	RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.dismiss_computed_factors() IS
+	'A factor that is set by hand holds until the next one that is: computed ones between them go';
+REVOKE ALL ON FUNCTION yquota_internal.dismiss_computed_factors() FROM PUBLIC;
+
+CREATE TRIGGER dismiss_computed BEFORE INSERT ON yquota.price_factor
+	FOR EACH ROW WHEN (NEW.load IS NULL AND NEW.dimension = 'execution_type')
+	EXECUTE FUNCTION yquota_internal.dismiss_computed_factors();
+
+--
+-- The first factor for a name moves the running containers that it matches.  The administrator's
+-- statement does that, so that the worker need not: from a point on that is none.
+--
+CREATE FUNCTION yquota_internal.begin_opportunistic_price() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF NOT yquota_internal.restoring() AND EXISTS (SELECT FROM yquota.opportunistic_price) THEN
+		PERFORM yquota_internal.lock_pricing();
+		INSERT INTO yquota.price_factor (dimension, name, effective_at, factor)
+		SELECT 'execution_type', 'OPPORTUNISTIC', yquota.statement_clock(), NULL
+		WHERE NOT EXISTS (SELECT FROM yquota.price_factor AS f WHERE f.dimension = 'execution_type' AND f.name = 'OPPORTUNISTIC');
+	END IF;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.begin_opportunistic_price() IS
+	'Begins the timeline of factors for OPPORTUNISTIC with a point that is no factor, unless it has begun';
+REVOKE ALL ON FUNCTION yquota_internal.begin_opportunistic_price() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.end_opportunistic_price() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	ended_at constant timestamptz := yquota.statement_clock();
+BEGIN
+	IF yquota_internal.restoring() OR EXISTS (SELECT FROM yquota.opportunistic_price) THEN
+		RETURN NULL;
+	END IF;
+	PERFORM yquota_internal.lock_pricing();
+	DELETE FROM yquota.price_factor AS f
+	WHERE f.dimension = 'execution_type' AND f.name = 'OPPORTUNISTIC' AND f.load IS NOT NULL AND f.effective_at > ended_at;
+	INSERT INTO yquota.price_factor (dimension, name, effective_at, factor)
+	SELECT in_force.dimension, in_force.name, ended_at, NULL
+	FROM (SELECT * FROM yquota.price_factor AS f
+		  WHERE f.dimension = 'execution_type' AND f.name = 'OPPORTUNISTIC' AND f.effective_at <= ended_at
+		  ORDER BY f.effective_at DESC
+		  LIMIT 1) AS in_force
+	WHERE in_force.load IS NOT NULL;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.end_opportunistic_price() IS
+	'Ends the computed factor that is in force, from the clock on, and takes away those that lie ahead';
+REVOKE ALL ON FUNCTION yquota_internal.end_opportunistic_price() FROM PUBLIC;
+
+CREATE TRIGGER begin_factor AFTER INSERT ON yquota.opportunistic_price
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.begin_opportunistic_price();
+CREATE TRIGGER end_factor AFTER DELETE OR TRUNCATE ON yquota.opportunistic_price
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.end_opportunistic_price();
