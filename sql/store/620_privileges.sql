@@ -522,6 +522,8 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.preempt_containers(timestamptz,boolean,boolean)', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.preemption_message(text)', 'EXECUTE', '{operator,viewer,admin}'),
 		('FUNCTION', 'yquota.release_containers(text[])', 'EXECUTE', '{operator,admin}'),
+		('FUNCTION', 'yquota.explain_reclaim(text,text,yquota.resource)', 'EXECUTE', '{operator,viewer,admin}'),
+		('FUNCTION', 'yquota.report_progress(yquota.container_progress[])', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.report_nodes(yquota.node_report[])', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.request_containers(text,yquota.container_request[])', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.request_containers(text,yquota.resource,bigint,text,integer,bigint,boolean,text,yquota.execution_type,interval)', 'EXECUTE', '{operator,admin}'),

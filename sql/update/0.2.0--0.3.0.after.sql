@@ -106,7 +106,9 @@ WHERE (arrived.place > 1 OR arrived.says_nothing)
 -- Settings of words have a check that is a function.
 ALTER TABLE yquota.scheduler_setting
 	ADD CHECK (yquota_internal.check_word('preemption_candidate_order', preemption_candidate_order, 'newest', 'least_paid')),
-	ADD CHECK (yquota_internal.check_word('preemption_mode', preemption_mode, 'kill', 'advise'));
+	ADD CHECK (yquota_internal.check_word('preemption_mode', preemption_mode, 'kill', 'advise')),
+	ADD CHECK (yquota_internal.check_word('node_queue_order', node_queue_order, 'arrival', 'shortest_first', 'application_priority', 'fair_by_user')),
+	ADD CHECK (yquota_internal.check_word('opportunistic_kill_order', opportunistic_kill_order, 'last_started', 'least_paid', 'lowest_priority', 'furthest_from_end', 'fewest'));
 
 -- An update begins neither to kill containers nor to end applications.
 WITH observing AS (

@@ -177,6 +177,8 @@ ALTER TABLE yquota.scheduler_setting
 	ADD COLUMN opportunistic_anywhere_order text CHECK (opportunistic_anywhere_order IN ('random', 'round_robin')),
 	ADD COLUMN opportunistic_ignores_places boolean,
 	ADD COLUMN opportunistic_maps_by_share boolean,
+	ADD COLUMN node_queue_order text,
+	ADD COLUMN opportunistic_kill_order text,
 	ADD COLUMN reservation_system_max_periodicity bigint,
 	ADD COLUMN reservation_system_smoothness_factor integer CHECK (reservation_system_smoothness_factor > 0),
 	ADD COLUMN reservation_system_favor_early_allocation boolean,

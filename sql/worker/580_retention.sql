@@ -115,7 +115,7 @@ BEGIN
 	-- the job runs every ten minutes
 	forgotten := yquota_internal.forget_left_containers(yquota_internal.retention_limit(now_at), 100000);
 	preempted := yquota_internal.forget_preempted_containers(yquota_internal.retention_limit(now_at), 100000);
-	PERFORM yquota_internal.forget_expected_durations(100000);
+	PERFORM yquota_internal.forget_expected_durations(100000), yquota_internal.forget_reported_progress(100000);
 	measured := yquota_internal.forget_utilization(yquota_internal.retention_limit(now_at));
 	SELECT * INTO due FROM yquota_internal.next_to_archive(now_at);
 	IF due.history IS NULL THEN

@@ -66,7 +66,24 @@ static const Setting settings[] = {
 };
 
 /* Columns that name one of several ways, after those of the table above. */
-static const char *const words[] = {"node_load_comparator", "opportunistic_queue_policy", "opportunistic_anywhere_order"};
+static const char *const words[] = {
+	"node_load_comparator", "opportunistic_queue_policy", "opportunistic_anywhere_order", "node_queue_order", "opportunistic_kill_order"
+};
+
+static const char *const start_orders[] = {
+	[YQ_START_BY_ARRIVAL] = NULL,
+	[YQ_START_SHORTEST] = "shortest_first",
+	[YQ_START_BY_PRIORITY] = "application_priority",
+	[YQ_START_FAIR] = "fair_by_user",
+};
+
+static const char *const kill_orders[] = {
+	[YQ_KILL_LAST_STARTED] = NULL,
+	[YQ_KILL_LEAST_PAID] = "least_paid",
+	[YQ_KILL_LOWEST_PRIORITY] = "lowest_priority",
+	[YQ_KILL_FURTHEST_FROM_END] = "furthest_from_end",
+	[YQ_KILL_FEWEST] = "fewest",
+};
 
 static const YqAllocationSettings defaults = {
 	.allocation_expiry = INT64CONST(600) * USECS_PER_SEC,
@@ -127,6 +144,18 @@ is_word(const YqRow *row, int column, const char *word)
 	return found != NULL && strcmp(found, word) == 0;
 }
 
+/* The place of a column's word among several; 0 of NULL. */
+static int
+place_of_word(const YqRow *row, int column, const char *const *among, int count)
+{
+	for (int i = 1; i < count; i++)
+	{
+		if (is_word(row, column, among[i]))
+			return i;
+	}
+	return 0;
+}
+
 static void
 read_settings(const YqRow *row)
 {
@@ -144,6 +173,8 @@ read_settings(const YqRow *row)
 		current.load_comparator = YQ_LOAD_QUEUE_LENGTH_THEN_RESOURCES;
 	current.queues_by_resources = is_word(row, 1, "BY_RESOURCES");
 	current.anywhere_by_turns = is_word(row, 2, "round_robin");
+	current.start_order = place_of_word(row, 3, start_orders, lengthof(start_orders));
+	current.kill_order = place_of_word(row, 4, kill_orders, lengthof(kill_orders));
 }
 
 /* -- over-allocation ----------------------------------------------------------- */
@@ -223,6 +254,12 @@ yq_allocation_settings(void)
 	if (current.opportunistic_token_expiry < 0)
 		current.opportunistic_token_expiry = current.allocation_expiry;
 	return &current;
+}
+
+const char *
+yq_kill_order_name(YqKillOrder order)
+{
+	return kill_orders[order];
 }
 
 bool

@@ -23,6 +23,25 @@ typedef enum YqLoadComparator
 	YQ_LOAD_QUEUE_LENGTH_THEN_RESOURCES
 } YqLoadComparator;
 
+/* Which of the OPPORTUNISTIC containers that wait at a node starts next; ties by arrival. */
+typedef enum YqStartOrder
+{
+	YQ_START_BY_ARRIVAL,		/* Hadoop's */
+	YQ_START_SHORTEST,			/* expected duration; those whose duration is not known come last */
+	YQ_START_BY_PRIORITY,		/* of the application, the larger number first */
+	YQ_START_FAIR				/* the user with the fewest OPPORTUNISTIC containers that run at the node */
+} YqStartOrder;
+
+/* Which of the OPPORTUNISTIC containers that run at a node goes first; of equal ones the last started. */
+typedef enum YqKillOrder
+{
+	YQ_KILL_LAST_STARTED,		/* Hadoop's */
+	YQ_KILL_LEAST_PAID,			/* credits since its start */
+	YQ_KILL_LOWEST_PRIORITY,	/* of the application, the smaller number first */
+	YQ_KILL_FURTHEST_FROM_END,	/* progress, as it was reported */
+	YQ_KILL_FEWEST				/* as few as free enough */
+} YqKillOrder;
+
 /* Bounds of the size of an OPPORTUNISTIC container; -1: the scheduler's bound holds. */
 typedef struct YqOpportunisticBounds
 {
@@ -62,6 +81,8 @@ typedef struct YqAllocationSettings
 	float4		queue_limit_stdev;
 	float4		vmem_pmem_ratio;
 	YqLoadComparator load_comparator;
+	YqStartOrder start_order;
+	YqKillOrder kill_order;
 	YqOpportunisticBounds memory;
 	YqOpportunisticBounds vcores;
 	int64		report_max_age; /* from which on a report of measured use counts as none */
@@ -76,6 +97,9 @@ typedef struct YqAllocationSettings
  * its snapshot has them.
  */
 extern const YqAllocationSettings *yq_allocation_settings(void);
+
+/* The word of opportunistic_kill_order; NULL of Hadoop's order, which has none. */
+extern const char *yq_kill_order_name(YqKillOrder order);
 
 /* Are OPPORTUNISTIC requests decided by the local schedulers of nodes? */
 extern bool yq_allocation_is_distributed(const YqAllocationSettings *settings);

@@ -5,7 +5,7 @@
 #
 # Random containers arrive at two nodes of one size, end, and are promoted and demoted while they
 # wait; limits drop what waits; events are voided, and books tended.  Half of the nodes are over-allocated by random
-# measures.  One node gets all of them, the other the GUARANTEED ones alone.
+# measures.  OPPORTUNISTIC ones start and are killed in any order.  One node gets all of them, the other the GUARANTEED ones alone.
 # After each step the agent does all that it was told to, and then the same GUARANTEED containers
 # run and wait at both, in the same order.  On the way no node runs more than it has room
 # for, or no more GUARANTEED ones when it is over-allocated, each container is started once and resumed as often as it was paused, a call that is repeated changes nothing, and at the end the
@@ -34,8 +34,9 @@ sub begin_history
 	my $total = sprintf '[memory-mb=%d,vcores=%d]', 1024 * one_of(2, 4, 8), one_of(2, 4, 8);
 
 	$session->run(join ";\n", 'BEGIN', q(SELECT yquota.set_clock('2026-03-02 10:00+00')),
-		sprintf(q(INSERT INTO yquota.scheduler_setting (opportunistic_queue_capacity, opportunistic_queue_policy, uses_pause_for_preemption, vmem_check_enabled)
-			VALUES (%d, '%s', %s, %s)), one_of(1, 3, 3, 10), one_of('BY_QUEUE_LEN', 'BY_QUEUE_LEN', 'BY_RESOURCES'), one_of('true', 'false'), one_of('true', 'false')),
+		sprintf(q(INSERT INTO yquota.scheduler_setting (opportunistic_queue_capacity, opportunistic_queue_policy, uses_pause_for_preemption, vmem_check_enabled,
+			node_queue_order, opportunistic_kill_order) VALUES (%d, '%s', %s, %s, %s, %s)), one_of(1, 3, 3, 10), one_of('BY_QUEUE_LEN', 'BY_QUEUE_LEN', 'BY_RESOURCES'), one_of('true', 'false'), one_of('true', 'false'),
+			one_of('NULL', q('shortest_first'), q('application_priority'), q('fair_by_user')), one_of('NULL', q('least_paid'), q('lowest_priority'), q('furthest_from_end'), q('fewest'))),
 		"INSERT INTO yquota.node (name, total) VALUES ('all', '$total'), ('guaranteed', '$total')");
 	$history->{over_allocates} = one_of(0, 1);
 	$session->run(sprintf q(INSERT INTO yquota.over_allocation VALUES ('memory-mb', %s, 1.2), ('vcores', %s, NULL)), one_of(0.7, 1, 1.2), one_of(0.9, 1.5)) if $history->{over_allocates};

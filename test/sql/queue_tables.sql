@@ -25,7 +25,7 @@ WHERE c.relnamespace = 'yquota'::regnamespace
   AND a.attgenerated = '' AND (c.relname, a.attname) NOT IN (('queue', 'auto_created'), ('queue', 'auto_promote_after'))
   AND NOT (c.relname = 'scheduler_setting' AND a.attname = ANY (
 	'{preemption_candidate_order,preemption_mode,preemption_balance_keeps_marks,end_expired_applications,
-	  former_names,opportunistic_anywhere_order,opportunistic_ignores_places,opportunistic_maps_by_share,
+	  former_names,opportunistic_anywhere_order,opportunistic_ignores_places,opportunistic_maps_by_share,node_queue_order,opportunistic_kill_order,
 	  reservation_wraps_periods,reservation_most_windows,reservation_most_copies,reservation_most_requests,reservation_repeats_allocation,
 	  reservation_plans_around_overcommitment,reservation_reads_fractions,reservation_ends_averages,report_max_age}'));
 SELECT f.property AS without_column FROM yquota_internal.hadoop_property AS f

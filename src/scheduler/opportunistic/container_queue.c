@@ -12,32 +12,8 @@
 
 #include "miscadmin.h"
 #include "scheduler/opportunistic/container_queue.h"
-
-/* -- amounts ----------------------------------------------------------------- */
-
-/* A float32 product, cut to whole MiB, as ContainersMonitor counts. */
-static YqNodeAmounts
-make_amounts(const YqContainerQueue *queue, int64 memory, int64 vcores)
-{
-	float		virtual_memory = (float) memory * queue->settings.vmem_ratio;
-
-	return (YqNodeAmounts) {memory, (int64) virtual_memory, vcores};
-}
-
-static YqNodeAmounts
-amounts_of(const YqContainerQueue *queue, const YqNodeContainer *container)
-{
-	return make_amounts(queue, container->memory, container->vcores);
-}
-
-/* Add so many times: 1 or -1. */
-static void
-add(YqNodeAmounts *sum, YqNodeAmounts amounts, int times)
-{
-	sum->memory += times * amounts.memory;
-	sum->virtual_memory += times * amounts.virtual_memory;
-	sum->vcores += times * amounts.vcores;
-}
+#include "scheduler/opportunistic/kill_order.h"
+#include "scheduler/opportunistic/start_order.h"
 
 static bool
 has_memory(const YqContainerQueue *queue, YqNodeAmounts amounts)
@@ -97,7 +73,7 @@ begin_running(YqContainerQueue *queue, YqNodeContainer *container)
 {
 	dlist_push_tail(&queue->running, &container->node);
 	queue->running_count++;
-	add(&queue->used, amounts_of(queue, container), 1);
+	yq_node_amounts_add(&queue->used, yq_node_amounts_of(queue, container), 1);
 }
 
 static void
@@ -105,9 +81,9 @@ end_running(YqContainerQueue *queue, YqNodeContainer *container)
 {
 	dlist_delete(&container->node);
 	queue->running_count--;
-	add(&queue->used, amounts_of(queue, container), -1);
+	yq_node_amounts_add(&queue->used, yq_node_amounts_of(queue, container), -1);
 	if (is_being_freed(container))
-		add(&queue->being_freed, amounts_of(queue, container), -1);
+		yq_node_amounts_add(&queue->being_freed, yq_node_amounts_of(queue, container), -1);
 }
 
 static void
@@ -130,12 +106,12 @@ yq_container_queue_running(const YqContainerQueue *queue)
 	dlist_foreach(iter, unconstify(dlist_head *, &queue->running))
 	{
 		const YqNodeContainer *running = dlist_container(YqNodeContainer, node, iter.cur);
-		YqNodeAmounts amounts = amounts_of(queue, running);
+		YqNodeAmounts amounts = yq_node_amounts_of(queue, running);
 
 		if (running->is_guaranteed)
-			add(&sums.guaranteed, amounts, 1);
+			yq_node_amounts_add(&sums.guaranteed, amounts, 1);
 		if (running->is_since_report)
-			add(running->is_guaranteed ? &sums.guaranteed_since : &sums.opportunistic_since, amounts, 1);
+			yq_node_amounts_add(running->is_guaranteed ? &sums.guaranteed_since : &sums.opportunistic_since, amounts, 1);
 	}
 	return sums;
 }
@@ -145,7 +121,7 @@ yq_container_queue_free(const YqContainerQueue *queue)
 {
 	YqNodeAmounts room = queue->total;
 
-	add(&room, queue->used, -1);
+	yq_node_amounts_add(&room, queue->used, -1);
 	return room;
 }
 
@@ -184,14 +160,6 @@ has_opportunistic_room(const YqContainerQueue *queue, YqNodeAmounts amounts)
 		(room.memory > queue->total.memory - queue->used.memory ? amounts.memory <= room.memory : has_memory(queue, amounts));
 }
 
-static bool
-can_start(const YqContainerQueue *queue, const YqNodeContainer *container)
-{
-	YqNodeAmounts amounts = amounts_of(queue, container);
-
-	return container->is_guaranteed ? has_room(queue, amounts) : has_opportunistic_room(queue, amounts);
-}
-
 /* -- starting: startPendingContainers() --------------------------------------- */
 
 static void
@@ -206,27 +174,42 @@ start(YqContainerQueue *queue, YqNodeContainer *container)
 	decide(queue, was_paused ? YQ_QUEUE_RESUME : YQ_QUEUE_START, container, NULL);
 }
 
-/* Start from the head as long as there is room; were all started? */
+/* Start GUARANTEED ones from the head as long as there is room; were all started? */
 static bool
-start_from(YqContainerQueue *queue, dlist_head *waiting, bool is_forced)
+start_guaranteed(YqContainerQueue *queue, bool is_forced)
 {
-	while (!dlist_is_empty(waiting))
+	while (!dlist_is_empty(&queue->guaranteed))
 	{
-		YqNodeContainer *container = dlist_head_element(YqNodeContainer, node, waiting);
+		YqNodeContainer *container = dlist_head_element(YqNodeContainer, node, &queue->guaranteed);
 
 		CHECK_FOR_INTERRUPTS();
-		if (!is_forced && !can_start(queue, container))
+		if (!is_forced && !has_room(queue, yq_node_amounts_of(queue, container)))
 			return false;
 		start(queue, container);
 	}
 	return true;
 }
 
+/* One that has no room keeps all behind it in the order from starting. */
+static void
+start_opportunistic(YqContainerQueue *queue)
+{
+	while (!dlist_is_empty(&queue->opportunistic))
+	{
+		YqNodeContainer *container = yq_start_order_first(queue);
+
+		CHECK_FOR_INTERRUPTS();
+		if (!has_opportunistic_room(queue, yq_node_amounts_of(queue, container)))
+			return;
+		start(queue, container);
+	}
+}
+
 static void
 start_waiting(YqContainerQueue *queue, bool is_forced)
 {
-	if (start_from(queue, &queue->guaranteed, is_forced))
-		(void) start_from(queue, &queue->opportunistic, false);
+	if (start_guaranteed(queue, is_forced))
+		start_opportunistic(queue);
 }
 
 /* A node that queues no OPPORTUNISTIC containers starts GUARANTEED ones without looking at its room. */
@@ -242,74 +225,57 @@ yq_container_queue_start_pending(YqContainerQueue *queue)
 	start_waiting(queue, starts_by_force(queue));
 }
 
+bool
+yq_container_queue_starts_at_once(const YqContainerQueue *queue, const YqNodeContainer *container)
+{
+	return starts_by_force(queue) ||
+		(queue->guaranteed_count == 1 && has_room(queue, yq_node_amounts_of(queue, container)));
+}
+
 /* -- making room: reclaimOpportunisticContainerResources() --------------------- */
 
-/* What the node lacks when all GUARANTEED containers up to this one run. */
-static YqNodeAmounts
-amounts_to_free(YqContainerQueue *queue, const YqNodeContainer *container)
+YqNodeAmounts
+yq_container_queue_lacking(const YqContainerQueue *queue, const YqNodeContainer *container)
 {
 	YqNodeAmounts lacking = queue->used;
 	dlist_iter	iter;
 
-	dlist_foreach(iter, &queue->guaranteed)
+	dlist_foreach(iter, unconstify(dlist_head *, &queue->guaranteed))
 	{
 		const YqNodeContainer *waiting = dlist_container(YqNodeContainer, node, iter.cur);
 
-		add(&lacking, amounts_of(queue, waiting), 1);
+		yq_node_amounts_add(&lacking, yq_node_amounts_of(queue, waiting), 1);
 		if (waiting == container)
 			break;
 	}
-	add(&lacking, queue->being_freed, -1);
-	add(&lacking, queue->total, -1);
+	yq_node_amounts_add(&lacking, queue->being_freed, -1);
+	yq_node_amounts_add(&lacking, queue->total, -1);
 	return lacking;
-}
-
-/* Virtual memory is part of it, even when it is not checked. */
-static bool
-is_lacking(YqNodeAmounts amounts)
-{
-	return amounts.memory > 0 || amounts.virtual_memory > 0 || amounts.vcores > 0;
-}
-
-/* The one that is paused or killed next: the last one started; NULL when there is none. */
-static YqNodeContainer *
-next_to_free(YqContainerQueue *queue)
-{
-	dlist_iter	iter;
-
-	dlist_reverse_foreach(iter, &queue->running)
-	{
-		YqNodeContainer *running = dlist_container(YqNodeContainer, node, iter.cur);
-
-		if (!running->is_guaranteed && !is_being_freed(running))
-			return running;
-	}
-	return NULL;
 }
 
 /* Pause or kill OPPORTUNISTIC containers until nothing lacks; also when all of them are not enough; how many. */
 static int
 free_amounts(YqContainerQueue *queue, YqNodeAmounts lacking, const YqNodeContainer *made_room_for)
 {
-	YqNodeContainer *running;
-	int			count = 0;
+	YqQueueDecisionKind kind = queue->settings.uses_pause ? YQ_QUEUE_PAUSE : YQ_QUEUE_KILL;
+	const List *chosen = yq_kill_order_choose(queue, lacking);
+	const ListCell *cell;
 
-	while (is_lacking(lacking) && (running = next_to_free(queue)) != NULL)
+	foreach(cell, chosen)
 	{
-		CHECK_FOR_INTERRUPTS();
-		running->state = queue->settings.uses_pause ? YQ_CONTAINER_PAUSING : YQ_CONTAINER_KILLING;
-		add(&queue->being_freed, amounts_of(queue, running), 1);
-		add(&lacking, amounts_of(queue, running), -1);
-		decide(queue, queue->settings.uses_pause ? YQ_QUEUE_PAUSE : YQ_QUEUE_KILL, running, made_room_for);
-		count++;
+		YqNodeContainer *running = lfirst(cell);
+
+		running->state = kind == YQ_QUEUE_PAUSE ? YQ_CONTAINER_PAUSING : YQ_CONTAINER_KILLING;
+		yq_node_amounts_add(&queue->being_freed, yq_node_amounts_of(queue, running), 1);
+		decide(queue, kind, running, made_room_for);
 	}
-	return count;
+	return list_length(chosen);
 }
 
 static void
 reclaim(YqContainerQueue *queue, const YqNodeContainer *container)
 {
-	(void) free_amounts(queue, amounts_to_free(queue, container), container);
+	(void) free_amounts(queue, yq_container_queue_lacking(queue, container), container);
 }
 
 int
@@ -322,7 +288,7 @@ yq_container_queue_preempt(YqContainerQueue *queue)
 		return 0;
 	lacking.memory = yq_measured_excess(&use->memory) - use->memory.freed;
 	lacking.vcores = yq_measured_excess(&use->vcores) - use->vcores.freed;
-	add(&lacking, queue->being_freed, -1);
+	yq_node_amounts_add(&lacking, queue->being_freed, -1);
 	return free_amounts(queue, lacking, NULL);
 }
 
@@ -334,7 +300,7 @@ yq_container_queue_make(const YqContainerQueueSettings *settings)
 	YqContainerQueue *queue = palloc0(sizeof(YqContainerQueue));
 
 	queue->settings = *settings;
-	queue->total = make_amounts(queue, settings->memory, settings->vcores);
+	queue->total = yq_node_amounts(queue, settings->memory, settings->vcores);
 	dlist_init(&queue->guaranteed);
 	dlist_init(&queue->opportunistic);
 	dlist_init(&queue->running);
@@ -351,7 +317,7 @@ yq_container_queue_add(YqContainerQueue *queue, YqNodeContainer *container)
 	}
 	begin_running(queue, container);
 	if (is_being_freed(container))
-		add(&queue->being_freed, amounts_of(queue, container), 1);
+		yq_node_amounts_add(&queue->being_freed, yq_node_amounts_of(queue, container), 1);
 }
 
 /* Do all that wait fit into what OPPORTUNISTIC containers find, together with one that arrives? */
@@ -372,7 +338,7 @@ can_queue_by_resources(const YqContainerQueue *queue, const YqNodeContainer *con
 		memory += dlist_container(YqNodeContainer, node, iter.cur)->memory;
 		vcores += dlist_container(YqNodeContainer, node, iter.cur)->vcores;
 	}
-	return has_opportunistic_room(queue, make_amounts(queue, memory, vcores));
+	return has_opportunistic_room(queue, yq_node_amounts(queue, memory, vcores));
 }
 
 static bool

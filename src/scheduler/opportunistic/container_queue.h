@@ -15,6 +15,9 @@
  * preemption threshold.  GUARANTEED ones start, and others make room for them, by the
  * allocations alone: whatever is allocated beyond the node's size is taken back, too.
  *
+ * Settings may have the OPPORTUNISTIC queue start, and running ones be killed, in other orders
+ * than Hadoop's (start_order.h, kill_order.h).
+ *
  * Each operation appends what it decides, in Hadoop's order, to the decisions.
  *
  *-------------------------------------------------------------------------
@@ -22,82 +25,7 @@
 #ifndef YQ_CONTAINER_QUEUE_H
 #define YQ_CONTAINER_QUEUE_H
 
-#include "lib/ilist.h"
-#include "nodes/pg_list.h"
-#include "scheduler/opportunistic/measured_use.h"
-
-/* Amounts of memory and virtual memory in MiB, and cores. */
-typedef struct YqNodeAmounts
-{
-	int64		memory;
-	int64		virtual_memory;
-	int64		vcores;
-} YqNodeAmounts;
-
-typedef enum YqContainerState
-{
-	YQ_CONTAINER_QUEUED,
-	YQ_CONTAINER_RUNNING,
-	YQ_CONTAINER_PAUSING,		/* holds its room until it is paused */
-	YQ_CONTAINER_PAUSED,		/* waits in its queue, as a QUEUED one does */
-	YQ_CONTAINER_KILLING,		/* holds its room until it has ended */
-	YQ_CONTAINER_GONE
-} YqContainerState;
-
-/* A container at its node; the caller owns it. */
-typedef struct YqNodeContainer
-{
-	dlist_node	node;			/* among those that wait in its queue, or that run */
-	bool		is_guaranteed;
-	YqContainerState state;
-	int64		memory;			/* MiB */
-	int64		vcores;
-	bool		is_since_report;	/* it began to run after the measured use was told */
-} YqNodeContainer;
-
-typedef struct YqContainerQueueSettings
-{
-	int64		memory;			/* of the node, MiB */
-	int64		vcores;			/* likewise */
-	float		vmem_ratio;		/* virtual memory for each unit of memory */
-	bool		checks_vmem;
-	int			capacity;		/* OPPORTUNISTIC containers that may wait; 0 or less: none */
-	bool		is_by_resources;	/* as many may wait as the node's free room holds, whatever the capacity */
-	bool		uses_pause;		/* instead of killing */
-} YqContainerQueueSettings;
-
-typedef enum YqQueueDecisionKind
-{
-	YQ_QUEUE_START,
-	YQ_QUEUE_RESUME,			/* the start of a paused one */
-	YQ_QUEUE_PAUSE,
-	YQ_QUEUE_KILL,				/* of a running one */
-	YQ_QUEUE_REJECT,			/* of one that arrives */
-	YQ_QUEUE_SHED				/* of one that waits */
-} YqQueueDecisionKind;
-
-typedef struct YqQueueDecision
-{
-	YqQueueDecisionKind kind;
-	YqNodeContainer *container;
-	const YqNodeContainer *made_room_for;	/* the GUARANTEED container that it is paused or killed for; NULL: the measured use is too high, or it is neither */
-} YqQueueDecision;
-
-typedef struct YqContainerQueue
-{
-	YqContainerQueueSettings settings;
-	YqMeasuredUse measured;		/* the caller's, before containers are added */
-	YqNodeAmounts total;
-	YqNodeAmounts used;			/* by running containers, those included that are being killed or paused */
-	YqNodeAmounts being_freed;	/* by the latter */
-	dlist_head	guaranteed;
-	dlist_head	opportunistic;
-	dlist_head	running;		/* the last one started last */
-	int			guaranteed_count;
-	int			opportunistic_count;
-	int			running_count;
-	List	   *decisions;		/* of YqQueueDecision * */
-} YqContainerQueue;
+#include "scheduler/opportunistic/node_container.h"
 
 /* In the current memory context. */
 extern YqContainerQueue *yq_container_queue_make(const YqContainerQueueSettings *settings);
@@ -131,6 +59,12 @@ extern void yq_container_queue_change_type(YqContainerQueue *queue, YqNodeContai
  * are neither dropped nor counted.  A negative limit is none.
  */
 extern void yq_container_queue_shed(YqContainerQueue *queue, int limit);
+
+/* What the node lacks when all GUARANTEED containers that wait, up to this one, run. */
+extern YqNodeAmounts yq_container_queue_lacking(const YqContainerQueue *queue, const YqNodeContainer *container);
+
+/* Would a GUARANTEED container that is the last to wait start without that others make room? */
+extern bool yq_container_queue_starts_at_once(const YqContainerQueue *queue, const YqNodeContainer *container);
 
 /* Start what can start, as after a recovery. */
 extern void yq_container_queue_start_pending(YqContainerQueue *queue);

@@ -43,7 +43,9 @@ read_node(YqNodeQueue *queue, Datum total, const char *state, int capacity)
 		.is_by_resources = allocation->queues_by_resources,
 		.uses_pause = allocation->uses_pause_for_preemption,
 		.vmem_ratio = allocation->vmem_pmem_ratio,
-		.checks_vmem = allocation->vmem_check_enabled
+		.checks_vmem = allocation->vmem_check_enabled,
+		.start_order = allocation->start_order,
+		.kill_order = allocation->kill_order
 	};
 
 	queue->is_known = state != NULL;

@@ -15,6 +15,7 @@
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "scheduler/load/cluster_load.h"
+#include "scheduler/opportunistic/load_node_order.h"
 #include "scheduler/opportunistic/load_node_queue.h"
 #include "scheduler/opportunistic/node_queue.h"
 #include "scheduler/record/scheduler_lock.h"
@@ -280,16 +281,16 @@ load(const char *node)
 	queue->node = node;
 	queue->now = yq_clock_now();
 	yq_load_node(queue);
+	yq_node_order_attach(queue);
 	yq_load_node_rows(queue);
 	return queue;
 }
 
-YqNodeQueue *
-yq_node_queue_open(const char *node)
+static YqNodeQueue *
+load_known(const char *node)
 {
 	YqNodeQueue *queue;
 
-	yq_node_queue_lock(node);
 	yq_cluster_check_charging();
 	queue = load(node);
 	if (!queue->is_known && queue->rows == NIL)
@@ -297,6 +298,13 @@ yq_node_queue_open(const char *node)
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("node \"%s\" is not in yquota.node", node)));
 	return queue;
+}
+
+YqNodeQueue *
+yq_node_queue_open(const char *node)
+{
+	yq_node_queue_lock(node);
+	return load_known(node);
 }
 
 YqNodeQueueRow *
@@ -539,20 +547,71 @@ yq_node_queue_preempt(YqNodeQueue *queue)
 
 /* -- looking ---------------------------------------------------------------------------- */
 
-YqNodeQueue *
-yq_node_queue_read(const char *node)
+/* As it will be once its type is what it is to be; one that waits goes to the end of the other queue. */
+static void
+add_as(YqNodeQueue *queue, YqNodeQueueRow *row, bool is_guaranteed, List **changed)
 {
-	YqNodeQueue *queue = load(node);
+	bool		goes_to_end = waits(row->state) && row->container.is_guaranteed != is_guaranteed;
+
+	row->container.is_guaranteed = is_guaranteed;
+	if (goes_to_end)
+		*changed = lappend(*changed, row);
+	else
+		add_row(queue, row);
+}
+
+/* The queue as the next call finds it, but with a container of it promoted, or NULL. */
+static void
+add_rows(YqNodeQueue *queue, YqNodeQueueRow *promoted)
+{
+	List	   *changed = NIL;
 	ListCell   *cell;
 
 	foreach(cell, queue->rows)
 	{
 		YqNodeQueueRow *row = lfirst(cell);
 
-		if (!row->is_in_books)
-			continue;
-		row->container.is_guaranteed = row->is_guaranteed_in_books;
-		add_row(queue, row);
+		if (row->is_in_books && row != promoted)
+			add_as(queue, row, row->is_guaranteed_in_books, &changed);
 	}
+	list_sort(changed, compare_changes);
+	if (promoted != NULL)
+		add_as(queue, promoted, true, &changed);
+	foreach(cell, changed)
+		add_row(queue, lfirst(cell));
+}
+
+YqNodeQueue *
+yq_node_queue_read(const char *node)
+{
+	YqNodeQueue *queue = load(node);
+
+	add_rows(queue, NULL);
+	return queue;
+}
+
+static YqNodeQueueRow *
+find_or_join(YqNodeQueue *queue, const char *container_id)
+{
+	YqNodeQueueRow *row = yq_node_queue_find(queue, container_id);
+	const char *reason = "It has ended.";
+
+	if (row == NULL)
+		row = yq_node_queue_join(queue, container_id, &reason);
+	if (row == NULL || !row->is_in_books)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("container \"%s\" is not on node \"%s\"", container_id, queue->node),
+				 errdetail_internal("%s", reason)));
+	return row;
+}
+
+YqNodeQueue *
+yq_node_queue_read_promoted(const char *node, const char *container_id)
+{
+	YqNodeQueue *queue = load_known(node);
+	YqNodeQueueRow *row = container_id == NULL ? NULL : find_or_join(queue, container_id);
+
+	add_rows(queue, row == NULL || row->is_guaranteed_in_books ? NULL : row);
 	return queue;
 }

@@ -44,6 +44,7 @@ typedef struct YqNodeQueueRow
 	bool		has_started;
 	TimestampTz started_at;		/* if it has started */
 	int64		expected_duration;	/* microseconds; 0: not known */
+	const char *kill_figure;	/* what its kill_rank is from, for people; NULL: nothing */
 	TimestampTz left_at;		/* if it is GONE */
 	int64		waited;			/* microseconds to be added */
 	int			pauses;			/* to be added */
@@ -82,6 +83,7 @@ typedef struct YqNodeQueue
 	List	   *events;			/* of YqNodeQueueEvent * */
 	List	   *arrived;		/* container ids (char *) that the node has received */
 	List	   *expected;		/* those of them whose expected duration is known */
+	List	   *users;			/* names (char *) of users that the fair order numbers */
 	int64		last_place;
 	int			shed_limit;		/* of this call */
 	bool		has_freed;		/* containers have given back what the measured use is above: to be written */
@@ -146,6 +148,13 @@ extern void yq_node_queue_preempt(YqNodeQueue *queue);
  * node without rows has an empty one.
  */
 extern YqNodeQueue *yq_node_queue_read(const char *node);
+
+/*
+ * The same when a container is promoted there, or arrives, as the last of the GUARANTEED ones
+ * that wait; NULL: none.  Errors as of yq_node_queue_open(), and ERRCODE_INVALID_PARAMETER_VALUE
+ * when the books do not have it on the node.
+ */
+extern YqNodeQueue *yq_node_queue_read_promoted(const char *node, const char *container_id);
 
 /*
  * After what was decided has been written: have the queue learn which of those containers

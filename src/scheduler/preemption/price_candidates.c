@@ -10,17 +10,14 @@
 
 #include "executor/spi.h"
 #include "queues/text.h"
+#include "scheduler/load/paid_credits.h"
 #include "scheduler/preemption/price_candidates.h"
 #include "store/saved_plan.h"
 
-/* Charged and accrued credits, as yquota.container_cost has them. */
 static YqSavedPlan look_up = {
-	.command = "SELECT q.number, pg_catalog.rank() OVER (ORDER BY live.charged + live.accrued) "
+	.command = "SELECT q.number, pg_catalog.rank() OVER (ORDER BY " YQ_PAID_CREDITS ") "
 	"FROM pg_catalog.unnest($1) WITH ORDINALITY AS q (container_id, number) "
-	"JOIN yquota.container AS c ON c.container_id = q.container_id "
-	"CROSS JOIN LATERAL (SELECT CASE WHEN c.charges = 0 THEN 0 ELSE ("
-	"SELECT COALESCE(pg_catalog.sum(h.amount), 0) FROM yquota.charge AS h WHERE h.container_id = c.container_id) END AS charged, "
-	"yquota_internal.accrued(c.allocation, c.factors, c.settled_at, yquota.statement_clock()) AS accrued) AS live",
+	"JOIN yquota.container AS c ON c.container_id = q.container_id",
 	.types = {"_text"},
 	.plans_once = true
 };
