@@ -26,7 +26,7 @@ COMMENT ON TYPE yquota.node_report IS
 COMMENT ON COLUMN yquota.node_report.running_guaranteed IS 'containers, like the three that follow';
 COMMENT ON COLUMN yquota.node_report.queued_guaranteed IS 'that wait for room';
 COMMENT ON COLUMN yquota.node_report.queued_opportunistic IS 'likewise';
-COMMENT ON COLUMN yquota.node_report.estimated_wait IS 'of a container that comes now; NULL: not known, as of Hadoop''s nodes';
+COMMENT ON COLUMN yquota.node_report.estimated_wait IS 'of a container that comes now; NULL: not known, as of Hadoop''s nodes: estimated by expected durations where nodes are compared by it';
 COMMENT ON COLUMN yquota.node_report.queue_capacity IS
 	'OPPORTUNISTIC containers that may wait; counts when the node is not in the list yet; NULL: scheduler_setting.opportunistic_queue_capacity';
 COMMENT ON COLUMN yquota.node_report.reported_at IS 'NULL: the clock';
@@ -50,7 +50,7 @@ CREATE UNLOGGED TABLE yquota_internal.node_queue_report (
 COMMENT ON TABLE yquota_internal.node_queue_report IS
 	'The last report of each node; written by report_nodes()';
 COMMENT ON COLUMN yquota_internal.node_queue_report.running_guaranteed IS 'containers, like the three that follow';
-COMMENT ON COLUMN yquota_internal.node_queue_report.estimated_wait IS 'NULL: not known';
+COMMENT ON COLUMN yquota_internal.node_queue_report.estimated_wait IS 'as the node told it, or under QUEUE_WAIT_TIME by expected durations; NULL: not known';
 COMMENT ON COLUMN yquota_internal.node_queue_report.queue_capacity IS
 	'as the node said when it came into the list; NULL: scheduler_setting.opportunistic_queue_capacity';
 COMMENT ON COLUMN yquota_internal.node_queue_report.allocated IS 'native units; NULL: nothing';
@@ -287,7 +287,7 @@ COMMENT ON COLUMN yquota.opportunistic_node.place IS 'from 1 on';
 COMMENT ON COLUMN yquota.opportunistic_node.queue_length IS 'queued containers of both execution types in its last report';
 COMMENT ON COLUMN yquota.opportunistic_node.slots IS 'given out in its queue since that report';
 COMMENT ON COLUMN yquota.opportunistic_node.queue_capacity IS 'OPPORTUNISTIC containers that may wait there; 0: none';
-COMMENT ON COLUMN yquota.opportunistic_node.estimated_wait IS 'NULL: not known';
+COMMENT ON COLUMN yquota.opportunistic_node.estimated_wait IS 'as the node told it, or under QUEUE_WAIT_TIME by expected durations; NULL: not known';
 COMMENT ON COLUMN yquota.opportunistic_node.sorted_at IS 'when the list was made';
 COMMENT ON COLUMN yquota.opportunistic_node.comparator IS 'what it is sorted by: QUEUE_LENGTH, QUEUE_WAIT_TIME or QUEUE_LENGTH_THEN_RESOURCES';
 COMMENT ON COLUMN yquota.opportunistic_node.max_queue_length IS 'limit of its queue that every node is told; NULL: none';
@@ -314,7 +314,7 @@ CREATE VIEW yquota.node_queue_report WITH (security_barrier) AS
 COMMENT ON VIEW yquota.node_queue_report IS
 	'What nodes said last of their containers, beside what the books hold there.  Containers on their way to a node, and ends that have not been told, make a difference for a while.  Empty on a standby';
 COMMENT ON COLUMN yquota.node_queue_report.running_guaranteed IS 'containers, like the three that follow';
-COMMENT ON COLUMN yquota.node_queue_report.estimated_wait IS 'NULL: not known';
+COMMENT ON COLUMN yquota.node_queue_report.estimated_wait IS 'as the node told it, or under QUEUE_WAIT_TIME by expected durations; NULL: not known';
 COMMENT ON COLUMN yquota.node_queue_report.queue_capacity IS 'OPPORTUNISTIC containers that may wait there, as the load list takes it';
 COMMENT ON COLUMN yquota.node_queue_report.is_listed IS 'false: the node cannot be in the load list, as it is being decommissioned or tells no wait where nodes are compared by it';
 COMMENT ON COLUMN yquota.node_queue_report.books_guaranteed IS 'GUARANTEED containers, running and queued';

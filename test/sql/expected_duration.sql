@@ -70,6 +70,49 @@ SELECT accepted FROM yquota.report_distributed_containers('n9', ARRAY[pg_temp.gi
 SELECT split_part(container_id, '_', 5) AS c, expected_duration FROM yquota_internal.expected_duration ORDER BY 1;
 SELECT * FROM yquota.verify();
 
+\echo waits: a runs since 20 s of 60, b since 20 s of 30, c is not known; d waits for 90, and e, not known, for the mean
+UPDATE yquota.scheduler_setting SET distributed_scheduling_enabled = false, node_load_comparator = 'QUEUE_WAIT_TIME';
+INSERT INTO yquota.node (name, total) VALUES ('w', '[memory-mb=3072,vcores=8]');
+CREATE FUNCTION pg_temp.come(id text, duration interval, type text DEFAULT 'OPPORTUNISTIC') RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, node, allocation, execution_type, is_running)
+	VALUES ('CONTAINER_START', id, yquota.clock(), 'p', 'w', '[memory-mb=1024,vcores=1]', type::yquota.execution_type, type = 'GUARANTEED');
+	INSERT INTO yquota_internal.expected_duration (container_id, expected_duration) SELECT id, duration WHERE duration IS NOT NULL;
+	RETURN (SELECT string_agg(a.action || ' ' || a.container_id, ', ') FROM yquota.enqueue_container('w', id) AS a);
+END
+$$;
+CREATE FUNCTION pg_temp.wait(told interval DEFAULT NULL, after interval DEFAULT '0') RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	answer record;
+BEGIN
+	PERFORM yquota.set_clock(yquota.clock() + interval '1 us' + after);
+	SELECT * INTO answer FROM yquota.report_nodes(ARRAY[ROW('w', 0, 0, 0, 0, told, NULL, NULL, NULL, NULL)::yquota.node_report]);
+	RETURN concat_ws(', ', (SELECT r.estimated_wait FROM yquota.node_queue_report AS r WHERE r.node = 'w'), CASE WHEN answer.accepted THEN 'accepted' END, answer.reason);
+END
+$$;
+SELECT pg_temp.wait();
+SELECT pg_temp.come('c', NULL);
+SELECT pg_temp.wait();
+SELECT pg_temp.come('a', '60 s'), pg_temp.come('b', '30 s');
+\echo nothing waits
+SELECT pg_temp.wait();
+SELECT pg_temp.come('d', '90 s'), pg_temp.come('e', NULL);
+SELECT node, state, state_at, expected_duration FROM yquota.node_queue WHERE node = 'w' ORDER BY place;
+\echo the mean of 60, 30 and 90 is 60: of c, a, b, d and e are left 60, 60, 30, 90 and 60 s, less what they ran, and three run
+SELECT pg_temp.wait(after => '20 s');
+\echo b and then all are over their time: d and e are left
+SELECT pg_temp.wait(after => '30 s');
+SELECT pg_temp.wait(after => '1 hour');
+\echo what the node tells counts
+SELECT pg_temp.wait('5 s');
+\echo GUARANTEED ones, and those that are being killed, do not count: a, d and e are left, and c with the mean of 75 s
+SELECT pg_temp.come('g', NULL, 'GUARANTEED');
+SELECT pg_temp.wait();
+\echo under another comparator nothing is estimated
+UPDATE yquota.scheduler_setting SET node_load_comparator = NULL;
+SELECT pg_temp.wait();
+SELECT * FROM yquota.verify();
+
 \c postgres
 SET client_min_messages = warning;
 DROP DATABASE yquota_expected_duration WITH (FORCE);

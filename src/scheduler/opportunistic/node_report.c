@@ -13,6 +13,8 @@
 #include "miscadmin.h"
 #include "queues/text.h"
 #include "scheduler/opportunistic/node_report.h"
+#include "scheduler/opportunistic/wait_estimate.h"
+#include "scheduler/request/expected_duration.h"
 #include "store/catalog.h"
 #include "store/index_scan.h"
 #include "store/row_update.h"
@@ -151,6 +153,93 @@ judge_all(const YqAllocationSettings *settings, YqNodeReport **reports, int coun
 		judge(settings, reports[i], nodes, state, now);
 	}
 	yq_index_scan_close(nodes);
+}
+
+/* A stored wait is at most so long: an int of milliseconds. */
+#define MAX_WAIT (INT64CONST(2147483647) * 1000 + 999)
+
+static void
+set_estimate(YqNodeReport *report, const YqExpectedWork *containers, int count)
+{
+	int64		wait = yq_wait_estimate(containers, count);
+	Interval   *interval;
+
+	if (wait == YQ_NO_ESTIMATE)
+		return;
+	interval = SPI_palloc(sizeof(Interval));
+	memset(interval, 0, sizeof(Interval));
+	interval->time = Min(wait, MAX_WAIT);
+	report->estimated_wait = IntervalPGetDatum(interval);
+}
+
+static YqExpectedWork
+read_expected_work(HeapTuple tuple, TupleDesc columns, TimestampTz now)
+{
+	YqExpectedWork work = {0};
+	bool		isnull;
+	Datum		duration = SPI_getbinval(tuple, columns, 3, &isnull);
+
+	if (!isnull)
+		work.duration = yq_expected_duration_read(duration);
+	work.waits = DatumGetBool(SPI_getbinval(tuple, columns, 2, &isnull));
+	work.ran = now - DatumGetTimestampTz(SPI_getbinval(tuple, columns, 4, &isnull));
+	return work;
+}
+
+/* Rows of a report's node follow each other. */
+static void
+estimate(YqNodeReport **reports, uint64 found, TimestampTz now)
+{
+	YqExpectedWork *work = palloc(sizeof(YqExpectedWork) * Max(found, 1));
+	uint64		first = 0;
+
+	for (uint64 i = 0; i < found; i++)
+	{
+		TupleDesc	columns = SPI_tuptable->tupdesc;
+		bool		isnull;
+		int64		report = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[i], columns, 1, &isnull));
+
+		CHECK_FOR_INTERRUPTS();
+		work[i] = read_expected_work(SPI_tuptable->vals[i], columns, now);
+		if (i + 1 < found && DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[i + 1], columns, 1, &isnull)) == report)
+			continue;
+		set_estimate(reports[report - 1], &work[first], (int) (i + 1 - first));
+		first = i + 1;
+	}
+	pfree(work);
+}
+
+/* Where nodes are compared by waits, those that tell none have the wait that expected durations tell. */
+static void
+estimate_waits(YqNodeReport **reports, int count, TimestampTz now)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT u.place, q.state <> 'RUNNING', q.expected_duration, q.state_at "
+		"FROM unnest($1) WITH ORDINALITY AS u (node, place) JOIN yquota.node_queue AS q ON q.node = u.node "
+		"WHERE q.left_at IS NULL AND q.execution_type = 'OPPORTUNISTIC' AND q.state IN ('QUEUED', 'PAUSED', 'RUNNING') "
+		"ORDER BY u.place",
+		.types = {"_text"},
+		.plans_once = true
+	};
+	YqNodeReport **silent = palloc(sizeof(YqNodeReport *) * Max(count, 1));
+	const char **names = palloc(sizeof(char *) * Max(count, 1));
+	int			silent_count = 0;
+	Datum		values[1];
+
+	for (int i = 0; i < count; i++)
+	{
+		if (reports[i]->estimated_wait != 0)
+			continue;
+		names[silent_count] = reports[i]->node;
+		silent[silent_count++] = reports[i];
+	}
+	if (silent_count == 0)
+		return;
+	values[0] = yq_array_of_names(names, silent_count);
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	estimate(silent, yq_saved_plan_run(&look_up, values, NULL), now);
+	SPI_finish();
 }
 
 /* The same report may be sent twice at a time: the first one to insert the row keeps the other waiting. */
@@ -356,6 +445,8 @@ yq_node_reports_store(const YqAllocationSettings *settings, YqNodeReport *report
 	YqNodeReport **ordered = in_order(reports, count);
 	YqRowUpdate *row;
 
+	if (settings->load_comparator == YQ_LOAD_QUEUE_WAIT_TIME)
+		estimate_waits(ordered, count, now);
 	judge_all(settings, ordered, count, now);
 	refuse_older(ordered, count);
 	make_rows(ordered, count);

@@ -27,7 +27,7 @@ typedef struct YqNodeReport
 	int32		running_opportunistic;
 	int32		queued_guaranteed;
 	int32		queued_opportunistic;
-	Datum		estimated_wait; /* interval; 0: not known */
+	Datum		estimated_wait; /* interval; 0: not known, until yq_node_reports_store() estimates it */
 	bool		has_queue_capacity;
 	int32		queue_capacity;
 	TimestampTz reported_at;
