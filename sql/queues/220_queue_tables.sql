@@ -93,6 +93,8 @@ CREATE TABLE yquota.queue (
 	auto_queue_creation_v2_parent_template jsonb CHECK (jsonb_typeof(auto_queue_creation_v2_parent_template) = 'object'),
 	auto_queue_creation_v2_queue_auto_removal_enable boolean,
 	auto_promote_after interval CHECK (auto_promote_after > '0' AND auto_promote_after <= '36500 days'),
+	opportunistic_maximum_containers integer CHECK (opportunistic_maximum_containers >= 0),
+	opportunistic_maximum_resource yquota.resource CHECK (opportunistic_maximum_resource OPERATOR(yquota.@>) '[]'),
 	CONSTRAINT queue_state_configured CHECK (state <> 'DRAINING')
 );
 CREATE INDEX queue_parent_idx ON yquota.queue (parent);
@@ -141,6 +143,10 @@ COMMENT ON COLUMN yquota.queue.auto_queue_creation_v2_leaf_template IS 'the same
 COMMENT ON COLUMN yquota.queue.auto_queue_creation_v2_parent_template IS 'the same for parents only; wins over the one for all';
 COMMENT ON COLUMN yquota.queue.auto_promote_after IS
 	'no property of Hadoop''s: an OPPORTUNISTIC container that has run so long at its node is promoted when there is room (a month is 30 days); holds for the queues below that have none of their own; NULL there and above: none is';
+COMMENT ON COLUMN yquota.queue.opportunistic_maximum_containers IS
+	'no property of Hadoop''s: OPPORTUNISTIC containers that the queue and those below it may have at once, running and waiting ones; NULL: no limit';
+COMMENT ON COLUMN yquota.queue.opportunistic_maximum_resource IS
+	'likewise their allocations, native units; a resource type that is not in it has no limit';
 
 CREATE TABLE yquota.queue_label (
 	queue yquota.queue_path NOT NULL REFERENCES yquota.queue ON UPDATE CASCADE ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
@@ -414,10 +420,22 @@ CREATE TABLE yquota.scheduler_setting (
 	reservation_plans_around_overcommitment boolean,
 	reservation_reads_fractions boolean,
 	reservation_ends_averages boolean,
-	report_max_age interval CHECK (report_max_age BETWEEN '1 ms' AND '2147483647 ms' AND date_trunc('milliseconds', report_max_age) = report_max_age)
+	report_max_age interval CHECK (report_max_age BETWEEN '1 ms' AND '2147483647 ms' AND date_trunc('milliseconds', report_max_age) = report_max_age),
+	opportunistic_user_maximum_containers integer CHECK (opportunistic_user_maximum_containers >= 0),
+	opportunistic_user_maximum_resource yquota.resource CHECK (opportunistic_user_maximum_resource OPERATOR(yquota.@>) '[]'),
+	opportunistic_application_maximum_containers integer CHECK (opportunistic_application_maximum_containers >= 0),
+	opportunistic_application_maximum_resource yquota.resource CHECK (opportunistic_application_maximum_resource OPERATOR(yquota.@>) '[]')
 );
 COMMENT ON TABLE yquota.scheduler_setting IS
 	'Settings of the whole scheduler, of capacity-scheduler.xml, yarn-site.xml and mapred-site.xml: one row, or none while nothing is set.  NULL: not set';
+COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_user_maximum_containers IS
+	'OPPORTUNISTIC containers that each user may have at once in all queues, running and waiting ones; NULL: no limit';
+COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_user_maximum_resource IS
+	'likewise their allocations, native units; a resource type that is not in it has no limit';
+COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_application_maximum_containers IS
+	'OPPORTUNISTIC containers that each application may have at once, running and waiting ones; NULL: no limit';
+COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_application_maximum_resource IS
+	'likewise their allocations, native units; a resource type that is not in it has no limit';
 COMMENT ON COLUMN yquota.scheduler_setting.only_row IS 'always true, so that there is no second row';
 COMMENT ON COLUMN yquota.scheduler_setting.global_queue_max_application IS 'applications; the maximum of a queue that has none; -1: derived from its capacity';
 COMMENT ON COLUMN yquota.scheduler_setting.maximum_am_resource_percent IS 'fraction';

@@ -635,7 +635,9 @@ REVOKE ALL ON FUNCTION yquota_internal.own_scheduler_settings() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.own_queue_settings(queue yquota.queue) RETURNS jsonb
 	LANGUAGE sql STABLE PARALLEL SAFE
-	RETURN jsonb_strip_nulls(jsonb_build_object('auto_promote_after', queue.auto_promote_after));
+	RETURN jsonb_strip_nulls(jsonb_build_object('auto_promote_after', queue.auto_promote_after,
+		'opportunistic_maximum_containers', queue.opportunistic_maximum_containers,
+		'opportunistic_maximum_resource', queue.opportunistic_maximum_resource));
 COMMENT ON FUNCTION yquota_internal.own_queue_settings(yquota.queue) IS
 	'Columns of a queue that are set and are no properties of Hadoop';
 REVOKE ALL ON FUNCTION yquota_internal.own_queue_settings(yquota.queue) FROM PUBLIC;

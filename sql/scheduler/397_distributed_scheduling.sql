@@ -232,6 +232,9 @@ DECLARE
 	now_at timestamptz := yquota.clock();
 	allowed text[];
 	stops text[];
+	places bigint[] := '{}';
+	refusals text[] := '{}';
+	is_limited boolean;
 BEGIN
 	IF report_distributed_containers.local_scheduler IS NULL OR containers IS NULL OR EXISTS (
 		SELECT FROM unnest(containers) AS c WHERE num_nulls(c.application_id, c.container_number, c.node, c.allocation) > 0) THEN
@@ -254,11 +257,31 @@ BEGIN
 		  FROM yquota.application AS a
 		  WHERE a.application_id IN (SELECT c.application_id FROM unnest(containers) AS c)) AS known
 	CROSS JOIN LATERAL yquota_internal.lock_for_containers(coalesce(known.ids, '{}'), coalesce(known.payers, '{}')) AS l;
+	is_limited := EXISTS (
+		SELECT FROM yquota_internal.opportunistic_counting, yquota_internal.opportunistic_limit AS l
+		WHERE l.scope <> 'queue' OR EXISTS (
+			SELECT FROM yquota.application AS a
+			WHERE a.application_id = ANY (allowed) AND l.name = ANY (yquota_internal.queues_above(a.queue))));
+	IF is_limited THEN
+		PERFORM yquota_internal.lock_sharing();
+	END IF;
 	LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
+	IF is_limited THEN
+		SELECT array_agg(j.place ORDER BY j.place),
+			   yquota_internal.refuse_beyond_limits(array_agg(j.application_id ORDER BY j.place), array_agg(j.username ORDER BY j.place),
+													array_agg(j.queue ORDER BY j.place), array_agg(j.allocation ORDER BY j.place))
+		INTO places, refusals
+		FROM yquota_internal.judge_distributed_containers(
+			report_distributed_containers.local_scheduler, containers, now_at, allowed, stops) AS j
+		WHERE j.is_new AND j.reason IS NULL;
+	END IF;
 	RETURN QUERY
 	WITH judged AS MATERIALIZED (
-		SELECT j.* FROM yquota_internal.judge_distributed_containers(
+		SELECT j.place, j.container_id, j.is_new, coalesce(j.reason, r.refusal) AS reason, j.application_id, j.project, j.username, j.queue,
+			   j.node, j.allocation, j.priority, j.allocation_request_id, j.decided_at, j.epoch, j.locality, j.latency, j.expected_duration
+		FROM yquota_internal.judge_distributed_containers(
 			report_distributed_containers.local_scheduler, containers, now_at, allowed, stops) AS j
+		LEFT JOIN unnest(places, refusals) AS r (place, refusal) ON r.place = j.place
 	), started AS (
 		INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation,
 			execution_type, source, priority, allocation_request_id, asked_label, is_am, is_running)

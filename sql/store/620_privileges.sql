@@ -397,6 +397,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.node_queue_report', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.node_room', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.opportunistic_node', 'SELECT', '{operator,viewer,admin}'),
+		('TABLE', 'yquota.opportunistic_limit_usage', 'SELECT', '{operator,member,viewer,admin}'),
 		('TABLE', 'yquota.preempted_container', 'SELECT', '{operator,member,viewer,admin}'),
 		('TABLE', 'yquota.preemption_mark', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.preemption_state', 'SELECT', '{operator,viewer,admin}'),

@@ -116,9 +116,11 @@ DROP FUNCTION yquota.import_rm_audit(text, text, integer, text, text, text, time
 DROP FUNCTION yquota.import_rm_audit_file(text, text, integer, text, text, text, timestamptz);
 DROP FUNCTION yquota_internal.send_rm_audit_events(yquota_internal.rm_audit_event[], text);
 
--- Containers may be promoted by a rule of their queue.
+-- Containers may be promoted by a rule of their queue, and sharing may be limited.
 ALTER TABLE yquota.queue
-	ADD COLUMN auto_promote_after interval CHECK (auto_promote_after > '0' AND auto_promote_after <= '36500 days');
+	ADD COLUMN auto_promote_after interval CHECK (auto_promote_after > '0' AND auto_promote_after <= '36500 days'),
+	ADD COLUMN opportunistic_maximum_containers integer CHECK (opportunistic_maximum_containers >= 0),
+	ADD COLUMN opportunistic_maximum_resource yquota.resource CHECK (opportunistic_maximum_resource OPERATOR(yquota.@>) '[]');
 
 -- An application may be submitted to a reservation.
 ALTER TABLE yquota.application ADD COLUMN reservation_id text COLLATE "C";
@@ -191,7 +193,11 @@ ALTER TABLE yquota.scheduler_setting
 	ADD COLUMN reservation_plans_around_overcommitment boolean,
 	ADD COLUMN reservation_reads_fractions boolean,
 	ADD COLUMN reservation_ends_averages boolean,
-	ADD COLUMN report_max_age interval CHECK (report_max_age BETWEEN '1 ms' AND '2147483647 ms' AND date_trunc('milliseconds', report_max_age) = report_max_age);
+	ADD COLUMN report_max_age interval CHECK (report_max_age BETWEEN '1 ms' AND '2147483647 ms' AND date_trunc('milliseconds', report_max_age) = report_max_age),
+	ADD COLUMN opportunistic_user_maximum_containers integer CHECK (opportunistic_user_maximum_containers >= 0),
+	ADD COLUMN opportunistic_user_maximum_resource yquota.resource CHECK (opportunistic_user_maximum_resource OPERATOR(yquota.@>) '[]'),
+	ADD COLUMN opportunistic_application_maximum_containers integer CHECK (opportunistic_application_maximum_containers >= 0),
+	ADD COLUMN opportunistic_application_maximum_resource yquota.resource CHECK (opportunistic_application_maximum_resource OPERATOR(yquota.@>) '[]');
 
 -- Operators and aggregates call these; people do not.
 ALTER FUNCTION yquota.resource_in(cstring) SET SCHEMA yquota_internal;

@@ -68,7 +68,16 @@ CREATE FUNCTION yquota_internal.opportunistic_figures()
 		SELECT 'allocation_latency_seconds_bucket', jsonb_build_object('le', trim_scale(w.bound / 1000000.0)::text), w.containers
 		FROM total, within AS w
 		UNION ALL
-		SELECT 'allocation_latency_seconds_bucket', jsonb_build_object('le', '+Inf'), t.timed FROM total AS t;
+		SELECT 'allocation_latency_seconds_bucket', jsonb_build_object('le', '+Inf'), t.timed FROM total AS t
+		UNION ALL
+		SELECT figure.name, jsonb_build_object('queue', l.name), figure.value
+		FROM yquota_internal.opportunistic_limit AS l
+		LEFT JOIN yquota_internal.opportunistic_holding AS h ON h.scope = 'queue' AND h.name = l.name
+		CROSS JOIN LATERAL (VALUES
+			('queue_containers', coalesce(h.containers, 0)::numeric),
+			('queue_maximum_containers', l.maximum_containers::numeric)
+		) AS figure (name, value)
+		WHERE l.scope = 'queue' AND figure.value IS NOT NULL;
 	END;
 COMMENT ON FUNCTION yquota_internal.opportunistic_figures() IS
 	'Figures of opportunistic containers for metrics, latencies as a histogram; none where there are no such containers and none are given out';

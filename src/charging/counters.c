@@ -16,8 +16,10 @@
 #include "miscadmin.h"
 #include "pricing/timeline.h"
 #include "store/bulk_insert.h"
+#include "store/table_scan.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
+#include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 #include "utils/xid8.h"
 
@@ -112,6 +114,7 @@ enum
 	USAGE_LABEL = 1,
 	USAGE_USERNAME = 2,
 	NODE_NAME = 3,
+	SHARE_APPLICATION = 3,		/* queue and username as for usage */
 	FEED_SOURCE = 0
 };
 
@@ -184,6 +187,9 @@ struct YqCounters
 	sum_table_hash *usages;
 	sum_table_hash *nodes;
 	sum_table_hash *feeds;
+	sum_table_hash *shares;
+	bool		knows_shares;	/* whether they are counted was looked up */
+	bool		counts_shares;
 };
 
 YqCounters *
@@ -334,6 +340,49 @@ yq_counters_use(YqCounters *counters, const text *queue, const text *label,
 		return;
 	on_node.names[NODE_NAME] = intern(counters, node);
 	add_usage(counters, &counters->nodes, on_node, allocation, sign);
+}
+
+/* -- opportunistic containers under limits ------------------------------- */
+
+static void
+note_row(const YqRow *row)
+{
+	*(bool *) row->argument = true;
+}
+
+/*
+ * The first limit begins to count under a lock of the log, for which this statement would have
+ * waited: whatever its snapshot is, the newest state tells.
+ */
+static bool
+shares_are_counted(void)
+{
+	bool		is_counting = false;
+	Snapshot	snapshot;
+
+	if (yq_table_has_no_pages(YQ_OPPORTUNISTIC_COUNTING))
+		return false;
+	snapshot = yq_latest_snapshot();
+	yq_table_scan(YQ_OPPORTUNISTIC_COUNTING, snapshot, NULL, 0, note_row, &is_counting);
+	UnregisterSnapshot(snapshot);
+	return is_counting;
+}
+
+void
+yq_counters_share(YqCounters *counters, const text *queue, const text *username,
+				  const text *application_id, const YqResource *allocation, int sign)
+{
+	SumKey		key = {0};
+
+	if (!counters->knows_shares)
+		counters->counts_shares = shares_are_counted();
+	counters->knows_shares = true;
+	if (!counters->counts_shares)
+		return;
+	key.names[USAGE_QUEUE] = intern(counters, queue);
+	key.names[USAGE_USERNAME] = intern(counters, username);
+	key.names[SHARE_APPLICATION] = intern(counters, application_id);
+	add_usage(counters, &counters->shares, key, allocation, sign);
 }
 
 void
@@ -590,6 +639,53 @@ post_many_rows(const YqCounters *counters, YqBulkInsert *writer)
 	post_sums(counters, writer, counters->feeds, SCOPE_FEED, always_changed, put_feed);
 }
 
+/* Columns of opportunistic_change, in table order. */
+enum
+{
+	CHANGE_QUEUE,
+	CHANGE_USERNAME,
+	CHANGE_APPLICATION_ID,
+	CHANGE_CONTAINERS,
+	CHANGE_ALLOCATION,
+	CHANGE_COLUMNS
+};
+
+static void
+set_name(Datum *values, bool *nulls, int column, const struct varlena *name)
+{
+	nulls[column] = (name == NULL);
+	values[column] = PointerGetDatum(name);
+}
+
+static void
+post_shares(const YqCounters *counters)
+{
+	YqBulkInsert *writer;
+	sum_table_iterator iterator;
+	const SumEntry *entry;
+	Datum		values[CHANGE_COLUMNS];
+	bool		nulls[CHANGE_COLUMNS] = {false};
+
+	if (counters->shares == NULL)
+		return;
+	writer = yq_bulk_insert_open(YQ_OPPORTUNISTIC_CHANGE, CHANGE_COLUMNS, 1000, false);
+	sum_table_start_iterate(counters->shares, &iterator);
+	while ((entry = sum_table_iterate(counters->shares, &iterator)) != NULL)
+	{
+		const UsageSum *sum = entry->sum;
+
+		if (!usage_changed(entry))
+			continue;
+		set_name(values, nulls, CHANGE_QUEUE, entry->key.names[USAGE_QUEUE]);
+		set_name(values, nulls, CHANGE_USERNAME, entry->key.names[USAGE_USERNAME]);
+		set_name(values, nulls, CHANGE_APPLICATION_ID, entry->key.names[SHARE_APPLICATION]);
+		values[CHANGE_CONTAINERS] = Int64GetDatum(sum->containers);
+		values[CHANGE_ALLOCATION] = PointerGetDatum(yq_resource_sum_vector(sum->allocation));
+		yq_bulk_insert_put(writer, values, nulls);
+	}
+	yq_bulk_insert_close(writer);
+}
+
 void
 yq_counters_post(YqCounters *counters)
 {
@@ -601,10 +697,11 @@ yq_counters_post(YqCounters *counters)
 	else
 		post_many_rows(counters, writer);
 	yq_bulk_insert_close(writer);
+	post_shares(counters);
 	MemoryContextSwitchTo(old_context);
 
 	counters->values = NULL;
 	counters->projects = counters->classes = counters->usages = NULL;
-	counters->nodes = counters->feeds = NULL;
+	counters->nodes = counters->feeds = counters->shares = NULL;
 	MemoryContextReset(counters->context);
 }

@@ -47,6 +47,14 @@ extern void yq_counters_use(YqCounters *counters, const text *queue, const text 
 							Oid execution_type, const YqResource *allocation, int sign);
 
 /*
+ * Count an OPPORTUNISTIC container that came or went, whether it runs or waits: appended to
+ * yquota_internal.opportunistic_change while limits of sharing have such containers counted
+ * (opportunistic_counting), and forgotten otherwise.
+ */
+extern void yq_counters_share(YqCounters *counters, const text *queue, const text *username,
+							  const text *application_id, const YqResource *allocation, int sign);
+
+/*
  * An event arrived.  An event without a valid occurred_at is only counted.
  */
 extern void yq_counters_feed(YqCounters *counters, const text *source,

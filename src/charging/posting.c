@@ -121,6 +121,9 @@ yq_posting_count(YqLedger *ledger, const YqContainer *container, int sign)
 		yq_counters_use(ledger->counters, container->state.queue, container->label,
 						container->username, container->state.node,
 						container->state.execution_type, container->state.allocation, sign);
+	if (container->state.execution_type != ledger->labels.guaranteed)
+		yq_counters_share(ledger->counters, container->state.queue, container->username,
+						  container->application_id, container->state.allocation, sign);
 }
 
 /* -- claims ---------------------------------------------------------------- */

@@ -22,7 +22,7 @@ use Trial;
 
 use constant { STEPS => 100, NODES => 3, MEMORY => 8192 };
 
-my ($seed, $histories) = Trial::plan_run(8);
+my ($seed, $histories) = Trial::plan_run(12);
 my $template = "yquota_promotion_$$";
 my $database = "${template}_play";
 my @leaves = qw(root.a.x root.a.y root.b);
@@ -125,7 +125,10 @@ sub arrive
 sub end_one
 {
 	my ($model) = @_;
-	my $container = one_of(map { $model->{containers}{$_} } sort keys %{ $model->{containers} }) or return;
+	my @ids = sort keys %{ $model->{containers} };
+	my @guaranteed = grep { $model->{containers}{$_}{guaranteed} } @ids;
+	# others go on in their room
+	my $container = $model->{containers}{ one_of(@guaranteed && chance(0.7) ? @guaranteed : @ids) // '' } or return;
 
 	delete $model->{containers}{ $container->{id} };
 	obey($model, $container->{node}, "yquota.container_ended('$container->{node}', '$container->{id}')");
@@ -189,7 +192,7 @@ sub play
 	my $model = { now => 0, number => 0, containers => {}, rule => {}, percent => {} };
 	my @wrong;
 
-	$session->run(sprintf q(UPDATE yquota.scheduler_setting SET uses_pause_for_preemption = %s), one_of('true', 'false'));
+	$session->run(sprintf q(UPDATE yquota.scheduler_setting SET uses_pause_for_preemption = %s), one_of('true', 'true', 'false'));
 	foreach (1 .. STEPS)
 	{
 		$session = one_of(@sessions);

@@ -52,6 +52,7 @@ tests=(
 	test/property/promotion.pl
 	test/property/replay.pl
 	test/property/explaining.pl
+	test/property/sharing.pl
 	test/property/slots.pl
 	test/property/submission.pl
 	test/property/void.pl

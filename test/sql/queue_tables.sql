@@ -22,12 +22,14 @@ WHERE c.relnamespace = 'yquota'::regnamespace
   AND c.relname IN (SELECT table_name FROM yquota_internal.hadoop_property WHERE column_name IS NOT NULL)
   AND (c.relname, a.attname) NOT IN (SELECT table_name, column_name FROM yquota_internal.hadoop_property WHERE column_name IS NOT NULL)
   AND NOT EXISTS (SELECT FROM pg_index AS i WHERE i.indrelid = c.oid AND i.indisprimary AND a.attnum = ANY (i.indkey))
-  AND a.attgenerated = '' AND (c.relname, a.attname) NOT IN (('queue', 'auto_created'), ('queue', 'auto_promote_after'))
+  AND a.attgenerated = '' AND (c.relname, a.attname) NOT IN (('queue', 'auto_created'), ('queue', 'auto_promote_after'),
+	('queue', 'opportunistic_maximum_containers'), ('queue', 'opportunistic_maximum_resource'))
   AND NOT (c.relname = 'scheduler_setting' AND a.attname = ANY (
 	'{preemption_candidate_order,preemption_mode,preemption_balance_keeps_marks,end_expired_applications,
 	  former_names,opportunistic_anywhere_order,opportunistic_ignores_places,opportunistic_maps_by_share,node_queue_order,opportunistic_kill_order,
 	  reservation_wraps_periods,reservation_most_windows,reservation_most_copies,reservation_most_requests,reservation_repeats_allocation,
-	  reservation_plans_around_overcommitment,reservation_reads_fractions,reservation_ends_averages,report_max_age}'));
+	  reservation_plans_around_overcommitment,reservation_reads_fractions,reservation_ends_averages,report_max_age,
+	  opportunistic_user_maximum_containers,opportunistic_user_maximum_resource,opportunistic_application_maximum_containers,opportunistic_application_maximum_resource}'));
 SELECT f.property AS without_column FROM yquota_internal.hadoop_property AS f
 WHERE NOT EXISTS (SELECT FROM pg_class AS c WHERE c.relnamespace = 'yquota'::regnamespace AND c.relname = f.table_name)
    OR f.column_name IS NOT NULL AND NOT EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = format('yquota.%I', f.table_name)::regclass AND a.attname = f.column_name);

@@ -145,7 +145,7 @@ sub load_books
 		SELECT count(*) FROM yquota.preempt_containers();
 		-- opportunistic containers: of applications without a master in the cluster, and of local schedulers
 		UPDATE yquota.scheduler_setting SET opportunistic_allocation_enabled = true, opportunistic_queue_capacity = 10,
-			distributed_scheduling_enabled = true, amrmproxy_enabled = true;
+			distributed_scheduling_enabled = true, amrmproxy_enabled = true, opportunistic_user_maximum_containers = 1000;
 		SELECT yquota.submit_application('application_1_' || n, 'ann', '{}', 'root.' || q, unmanaged => true, project => 'p') FROM (VALUES (10, 'd'), (11, 'c')) AS s (n, q);
 		-- whatever room there is for masters
 		UPDATE yquota.application SET state = 'ACTIVE' WHERE unmanaged;
@@ -375,6 +375,7 @@ my @calls = (
 	'DELETE node' => q(DELETE FROM yquota.node),
 	'INSERT queue' => q(INSERT INTO yquota.queue (path, capacity) VALUES ('root.f', '1w')),
 	'UPDATE queue' => q(UPDATE yquota.queue SET maximum_applications = 99 WHERE path = 'root.a'),
+	'UPDATE queue limit of sharing' => q(UPDATE yquota.queue SET opportunistic_maximum_containers = 9 WHERE path = 'root.b'),
 	'UPDATE queue parallel' => q(UPDATE yquota.queue SET max_parallel_apps = 9 WHERE path = 'root.b'),
 	'DELETE queue' => q(DELETE FROM yquota.queue WHERE path = 'root.e'),
 	'INSERT queue_label' => q(INSERT INTO yquota.queue_label (queue, label, capacity) VALUES ('root', 'x', '100')),
@@ -396,6 +397,7 @@ my @calls = (
 	'UPDATE node_label' => q(UPDATE yquota.node_label SET exclusive = true),
 	'DELETE node_label' => q(DELETE FROM yquota.queue_label; DELETE FROM yquota.node_label),
 	'INSERT scheduler_setting' => q(DELETE FROM yquota.scheduler_setting; INSERT INTO yquota.scheduler_setting (maximum_am_resource_percent, maximum_allocation_mb) VALUES (1, 8192)),
+	'UPDATE scheduler_setting last limit of sharing' => q(UPDATE yquota.scheduler_setting SET opportunistic_user_maximum_containers = NULL),
 	'UPDATE scheduler_setting' => q(UPDATE yquota.scheduler_setting SET maximum_applications = 5000),
 	'DELETE scheduler_setting' => q(DELETE FROM yquota.scheduler_setting),
 	'INSERT retention_setting' => q(DELETE FROM yquota.retention_setting; INSERT INTO yquota.retention_setting (keep_months) VALUES (3)),

@@ -41,6 +41,7 @@ my %block_objects = (
 	'yquota_internal.application_counter' => 'SELECT yquota_internal.lock_leaves()',
 	'yquota.reservation_definition' => q(SELECT * FROM yquota.delete_reservation('reservation_1_0001', 'ann', '{}')),
 	'yquota.node_queue' => q(SELECT yquota_internal.lock_node_queue('h1'), yquota_internal.lock_node_queue('q1')),
+	'yquota_internal.opportunistic_counter' => 'SELECT yquota_internal.lock_sharing()',
 	'yquota_internal.opportunistic_slot' => q(SELECT * FROM yquota.allocate_opportunistic('application_1_11')),
 	'yquota.hold' => q(SELECT yquota_internal.lock_credit('p'), yquota_internal.lock_credit('s')));
 

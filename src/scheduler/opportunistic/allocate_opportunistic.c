@@ -12,6 +12,7 @@
 #include "queues/text.h"
 #include "scheduler/load/cluster_load.h"
 #include "scheduler/opportunistic/allocate_opportunistic.h"
+#include "scheduler/opportunistic/load_sharing_limits.h"
 #include "scheduler/opportunistic/record_opportunistic.h"
 #include "scheduler/request/expected_duration.h"
 #include "store/catalog.h"
@@ -164,19 +165,37 @@ yq_opportunistic_bounds(const YqHierarchy *hierarchy, const YqAllocationSettings
 }
 
 /* For each request. */
-static Datum *
+static int64 **
 make_sizes(const YqHierarchy *hierarchy, const YqAllocationSettings *settings, const YqOutstandingRequests *requests)
 {
 	YqContainerBounds bounds = yq_opportunistic_bounds(hierarchy, settings);
-	int64	   *size = yq_hierarchy_amounts(hierarchy);
-	Datum	   *sizes = palloc(sizeof(Datum) * Max(requests->count, 1));
+	int64	  **sizes = palloc(sizeof(int64 *) * Max(requests->count, 1));
 
 	for (int i = 0; i < requests->count; i++)
 	{
-		yq_outstanding_request_size(&hierarchy->calculator, size, requests->requests[i].asked, &bounds);
-		sizes[i] = yq_hierarchy_resource(hierarchy, size);
+		sizes[i] = yq_hierarchy_amounts(hierarchy);
+		yq_outstanding_request_size(&hierarchy->calculator, sizes[i], requests->requests[i].asked, &bounds);
 	}
 	return sizes;
+}
+
+/* For each container. */
+static Datum *
+make_allocations(const YqOpportunisticAnswer *answer)
+{
+	const YqOpportunisticContainers *containers = &answer->containers;
+	Datum	   *of_requests = palloc0(sizeof(Datum) * Max(answer->requests.count, 1));
+	Datum	   *allocations = palloc(sizeof(Datum) * Max(containers->count, 1));
+
+	for (int i = 0; i < containers->count; i++)
+	{
+		int			request = containers->containers[i].request;
+
+		if (of_requests[request] == 0)
+			of_requests[request] = yq_hierarchy_resource(answer->requester.hierarchy, answer->sizes[request]);
+		allocations[i] = of_requests[request];
+	}
+	return allocations;
 }
 
 /* -- all ---------------------------------------------------------------------------- */
@@ -187,7 +206,7 @@ make_sizes(const YqHierarchy *hierarchy, const YqAllocationSettings *settings, c
  */
 static YqOpportunisticContainers
 choose(const YqOpportunisticCall *call, const YqHierarchy *hierarchy, const YqAllocationSettings *settings,
-	   const YqLoadList *list, const YqCentralAllocation *allocation)
+	   const YqLoadList *list, const YqCentralAllocation *allocation, YqSharingRefusals *refusals)
 {
 	YqSlotLocks locks = {.has_missed = false};
 
@@ -196,7 +215,7 @@ choose(const YqOpportunisticCall *call, const YqHierarchy *hierarchy, const YqAl
 	for (;;)
 	{
 		YqReportedNodes *nodes = yq_reported_nodes_open(hierarchy, settings, list, &call->order, &locks);
-		YqOpportunisticContainers containers = yq_central_allocator_run(allocation, yq_reported_nodes_choice(nodes));
+		YqOpportunisticContainers containers = yq_central_allocator_run(allocation, yq_reported_nodes_choice(nodes), refusals);
 
 		if (yq_reported_nodes_close(nodes))
 			return containers;
@@ -208,15 +227,18 @@ static void
 decide(const YqOpportunisticCall *call, YqOpportunisticAnswer *answer, const YqAllocationSettings *settings)
 {
 	const YqHierarchy *hierarchy = answer->requester.hierarchy;
+	YqSharingLimits limits = yq_sharing_limits_load(&answer->requester);
 	YqCentralAllocation allocation = {
 		.requests = &answer->requests,
 		.most = settings->most_per_heartbeat,
-		.ignores_places = settings->ignores_places
+		.ignores_places = settings->ignores_places,
+		.limits = &limits,
+		.sizes = answer->sizes
 	};
 	YqLoadList	list = yq_load_list_refresh(hierarchy, settings, yq_clock_now(), true);
 
 	allocation.blacklist_count = read_blacklist(&answer->requester, &allocation.blacklist);
-	answer->containers = choose(call, hierarchy, settings, &list, &allocation);
+	answer->containers = choose(call, hierarchy, settings, &list, &allocation, &answer->refusals);
 	yq_outstanding_request_serve(&answer->requests, &answer->containers, 0);
 }
 
@@ -226,17 +248,14 @@ allocate(const YqOpportunisticCall *call, YqOpportunisticAnswer *answer)
 	YqOpportunisticApplication application = read_opportunistic_application(&answer->requester);
 	int64		first = application.next_container;
 	const YqAllocationSettings *settings = yq_allocation_settings();
-	Datum	   *sizes;
 
 	answer->requests = read_requests(&answer->requester);
+	answer->sizes = make_sizes(answer->requester.hierarchy, settings, &answer->requests);
 	if (answer->requests.count > 0)
 		answer->stop = find_stop(&application, settings);
 	if (answer->requests.count > 0 && answer->stop.rule == NULL)
 		decide(call, answer, settings);
-	sizes = make_sizes(answer->requester.hierarchy, settings, &answer->requests);
-	answer->allocations = palloc(sizeof(Datum) * Max(answer->containers.count, 1));
-	for (int i = 0; i < answer->containers.count; i++)
-		answer->allocations[i] = sizes[answer->containers.containers[i].request];
+	answer->allocations = make_allocations(answer);
 	answer->container_ids = yq_record_opportunistic(&application, &answer->requests, &answer->containers, answer->allocations);
 	if (call->has_response_id)
 		yq_record_opportunistic_response(&application, call->response_id, first);

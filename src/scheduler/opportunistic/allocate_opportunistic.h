@@ -4,7 +4,8 @@
  *	  Giving out opportunistic containers to an application, centrally
  *	  (opportunistic 4).
  *
- * The call locks the application's leaf, then the nodes it takes slots of, then events.  It takes the
+ * The call locks the application's leaf, then limits of sharing if there are some, then the nodes it takes slots of,
+ * then events.  It takes the
  * scheduler's lock only if it asks for GUARANTEED containers or changes the blacklist, so
  * that it does not wait for an allocation cycle.
  *
@@ -13,6 +14,7 @@
 #ifndef YQ_ALLOCATE_OPPORTUNISTIC_H
 #define YQ_ALLOCATE_OPPORTUNISTIC_H
 
+#include "scheduler/opportunistic/central_allocator.h"
 #include "scheduler/opportunistic/opportunistic_rule.h"
 #include "scheduler/opportunistic/reported_nodes.h"
 #include "scheduler/request/container_request.h"
@@ -40,6 +42,8 @@ typedef struct YqOpportunisticAnswer
 	Datum	   *allocations;	/* yquota.resource */
 	bool		is_repeated;	/* the last call had the same response id: nothing was decided now */
 	YqOpportunisticStop stop;	/* the rule that lets the application have none */
+	YqSharingRefusals refusals; /* by limits of sharing */
+	int64	  **sizes;			/* of a container of each request, native units per type */
 } YqOpportunisticAnswer;
 
 /*

@@ -177,24 +177,50 @@ serve_anywhere(Serving *serving)
 		serve_candidates(serving, true);
 }
 
-YqOpportunisticContainers
-yq_central_allocator_run(const YqCentralAllocation *allocation, YqNodeChoice *choice)
+/* -- limits of sharing ------------------------------------------------------------ */
+
+/* The containers of the request that limits have room for. */
+static void
+keep_below_limits(Serving *serving, const YqSharingLimits *limits, YqSharingRefusals *refusals)
 {
+	const YqSharingLimit *refusing;
+	int			room;
+
+	if (limits->count == 0 || serving->left <= 0)
+		return;
+	room = yq_sharing_limits_room(serving->choice->calculator, limits, serving->allocation->sizes[serving->number], serving->left, &refusing);
+	if (refusing != NULL)
+		refusals->refusals[refusals->count++] = (YqSharingRefusal) {.request = serving->number,
+			.limit = &serving->allocation->limits->limits[refusing - limits->limits]};
+	serving->left = room;
+}
+
+YqOpportunisticContainers
+yq_central_allocator_run(const YqCentralAllocation *allocation, YqNodeChoice *choice, YqSharingRefusals *refusals)
+{
+	YqSharingLimits limits = yq_sharing_limits_copy(choice->calculator, allocation->limits);
 	YqOpportunisticContainers containers = {NULL, 0};
 	Serving		serving = {.allocation = allocation,.choice = choice,.containers = &containers};
 	int			most = allocation->most > 0 ? Min(allocation->most, YQ_MOST_CONTAINERS_IN_CALL) : YQ_MOST_CONTAINERS_IN_CALL;
 
+	refusals->count = 0;
+	refusals->refusals = limits.count == 0 ? NULL : palloc(sizeof(YqSharingRefusal) * allocation->requests->count);
 	for (int i = 0; i < allocation->requests->count; i++)
 	{
+		int			before = containers.count;
+
 		serving.request = &allocation->requests->requests[i];
 		serving.number = i;
 		serving.left = Min(serving.request->count, most - containers.count);
+		keep_below_limits(&serving, &limits, refusals);
 		if (!allocation->ignores_places)
 		{
 			serve_hosts(&serving);
 			serve_racks(&serving);
 		}
 		serve_anywhere(&serving);
+		if (limits.count > 0)
+			yq_sharing_limits_count(choice->calculator, &limits, allocation->sizes[i], containers.count - before);
 	}
 	return containers;
 }

@@ -15,6 +15,7 @@
 
 #include "scheduler/opportunistic/node_load.h"
 #include "scheduler/opportunistic/outstanding_request.h"
+#include "scheduler/opportunistic/sharing_limit.h"
 
 /* The nodes to choose from.  Slots are taken in the loads that the functions return. */
 typedef struct YqNodeChoice
@@ -50,9 +51,25 @@ typedef struct YqCentralAllocation
 	int			blacklist_count;
 	int			most;			/* containers in this heartbeat; not above 0: YQ_MOST_CONTAINERS_IN_CALL, which is the most in any case */
 	bool		ignores_places; /* looks for any node at once */
+	const YqSharingLimits *limits;	/* of the application; not Hadoop's */
+	int64	  **sizes;			/* of a container of each request; where there are limits */
 } YqCentralAllocation;
 
+/* Containers of a request are refused by a limit, and stay asked for. */
+typedef struct YqSharingRefusal
+{
+	int			request;		/* its number */
+	const YqSharingLimit *limit;
+} YqSharingRefusal;
+
+typedef struct YqSharingRefusals
+{
+	YqSharingRefusal *refusals; /* at most one for a request */
+	int			count;
+} YqSharingRefusals;
+
 /* Give out what there is room for.  The caller counts it as served. */
-extern YqOpportunisticContainers yq_central_allocator_run(const YqCentralAllocation *allocation, YqNodeChoice *choice);
+extern YqOpportunisticContainers yq_central_allocator_run(const YqCentralAllocation *allocation, YqNodeChoice *choice,
+														  YqSharingRefusals *refusals);
 
 #endif							/* YQ_CENTRAL_ALLOCATOR_H */

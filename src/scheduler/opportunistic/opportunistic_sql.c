@@ -277,6 +277,28 @@ return_stop(ReturnSetInfo *result, const YqOpportunisticAnswer *answer)
 	tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
 }
 
+/* Containers of a request are beyond a limit of sharing. */
+static void
+return_refusal(ReturnSetInfo *result, const YqOpportunisticAnswer *answer, const YqSharingRefusal *refusal)
+{
+	const YqOutstandingRequest *request = &answer->requests.requests[refusal->request];
+	YqRowBuilder row = {.count = 0};
+
+	yq_row_put_text(&row, "passed over");
+	yq_row_put_text(&row, NULL);
+	yq_row_put_text(&row, answer->requester.application->application_id);
+	yq_row_put_text(&row, answer->requester.queue->path);
+	yq_row_put_text(&row, NULL);
+	yq_row_put(&row, yq_hierarchy_resource(answer->requester.hierarchy, answer->sizes[refusal->request]), false);
+	yq_row_put_text(&row, NULL);
+	yq_row_put(&row, Int32GetDatum(request->priority), false);
+	yq_row_put(&row, Int64GetDatum(request->allocation_request_id), false);
+	put_opportunistic(&row);
+	yq_row_put_text(&row, "opportunistic_limit");
+	yq_row_put_text(&row, psprintf("%s %s", refusal->limit->scope, refusal->limit->name));
+	tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
+}
+
 /* What the last call decided, as far as it has not been acknowledged. */
 static void
 return_last(ReturnSetInfo *result, const char *application_id)
@@ -315,5 +337,7 @@ yq_sql_allocate_opportunistic(PG_FUNCTION_ARGS)
 		return_stop(result, &answer);
 	for (int i = 0; i < answer.containers.count; i++)
 		return_container(result, &answer, i);
+	for (int i = 0; i < answer.refusals.count; i++)
+		return_refusal(result, &answer, &answer.refusals.refusals[i]);
 	return (Datum) 0;
 }

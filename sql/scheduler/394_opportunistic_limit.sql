@@ -1,0 +1,284 @@
+--
+-- Limits of sharing: how many OPPORTUNISTIC containers, running and waiting ones, a queue with
+-- those below it, a user and an application may have at once, and of what size together.
+--
+-- Containers are counted while there is a limit.  Statements that send events append what
+-- comes and goes to opportunistic_change, so that none waits for another one; an allocation under a
+-- limit adds the counters up, and moves many changes to opportunistic_counter at once.
+--
+
+CREATE TABLE yquota_internal.opportunistic_counting (
+	since timestamptz NOT NULL
+);
+COMMENT ON TABLE yquota_internal.opportunistic_counting IS
+	'One row while there is a limit of sharing: OPPORTUNISTIC containers are counted';
+SELECT pg_extension_config_dump('yquota_internal.opportunistic_counting', '');
+
+CREATE TABLE yquota_internal.opportunistic_change (
+	queue text COLLATE "C",
+	username text COLLATE "C",
+	application_id text COLLATE "C",
+	containers bigint NOT NULL,
+	allocation yquota.resource NOT NULL
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+COMMENT ON TABLE yquota_internal.opportunistic_change IS
+	'OPPORTUNISTIC containers that came and went, as statements have appended them, and that are not in opportunistic_counter yet';
+COMMENT ON COLUMN yquota_internal.opportunistic_change.queue IS 'as the events name it';
+COMMENT ON COLUMN yquota_internal.opportunistic_change.containers IS 'less those that went';
+COMMENT ON COLUMN yquota_internal.opportunistic_change.allocation IS 'likewise, native units';
+SELECT pg_extension_config_dump('yquota_internal.opportunistic_change', '');
+
+CREATE TABLE yquota_internal.opportunistic_counter (
+	scope text COLLATE "C" NOT NULL CHECK (scope IN ('queue', 'user', 'application')),
+	name text COLLATE "C" NOT NULL,
+	containers bigint NOT NULL,
+	allocation yquota.resource NOT NULL,
+	PRIMARY KEY (scope, name)
+) WITH (fillfactor = 50);
+COMMENT ON TABLE yquota_internal.opportunistic_counter IS
+	'OPPORTUNISTIC containers of queues with those below them, of users and of applications, but for opportunistic_change';
+COMMENT ON COLUMN yquota_internal.opportunistic_counter.name IS 'path, username, or id';
+COMMENT ON COLUMN yquota_internal.opportunistic_counter.allocation IS 'of all of them, native units';
+SELECT pg_extension_config_dump('yquota_internal.opportunistic_counter', '');
+
+CREATE FUNCTION yquota_internal.lock_sharing() RETURNS void
+	LANGUAGE c VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_lock_sharing';
+COMMENT ON FUNCTION yquota_internal.lock_sharing() IS
+	'Lock the limits of sharing until the transaction ends: one transaction at a time gives out containers under a limit, or changes limits';
+REVOKE ALL ON FUNCTION yquota_internal.lock_sharing() FROM PUBLIC;
+
+CREATE VIEW yquota_internal.opportunistic_limit AS
+	SELECT 'queue' AS scope, q.path::text AS name, q.opportunistic_maximum_containers AS maximum_containers,
+		   q.opportunistic_maximum_resource AS maximum_resource
+	FROM yquota.queue AS q
+	WHERE num_nonnulls(q.opportunistic_maximum_containers, q.opportunistic_maximum_resource) > 0
+	UNION ALL
+	SELECT 'user', NULL, s.opportunistic_user_maximum_containers, s.opportunistic_user_maximum_resource
+	FROM yquota.scheduler_setting AS s
+	WHERE num_nonnulls(s.opportunistic_user_maximum_containers, s.opportunistic_user_maximum_resource) > 0
+	UNION ALL
+	SELECT 'application', NULL, s.opportunistic_application_maximum_containers, s.opportunistic_application_maximum_resource
+	FROM yquota.scheduler_setting AS s
+	WHERE num_nonnulls(s.opportunistic_application_maximum_containers, s.opportunistic_application_maximum_resource) > 0;
+COMMENT ON VIEW yquota_internal.opportunistic_limit IS
+	'Limits of sharing, as configured; name is that of a queue, or NULL: each user, each application';
+COMMENT ON COLUMN yquota_internal.opportunistic_limit.maximum_containers IS 'NULL: no limit';
+COMMENT ON COLUMN yquota_internal.opportunistic_limit.maximum_resource IS 'native units; what is not in it has no limit; NULL: nothing has';
+
+CREATE FUNCTION yquota_internal.queues_above(path text) RETURNS text[]
+	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+	RETURN (SELECT array_agg(array_to_string((string_to_array(path, '.'))[:n], '.') ORDER BY n)
+			FROM generate_series(1, cardinality(string_to_array(path, '.'))) AS n);
+COMMENT ON FUNCTION yquota_internal.queues_above(text) IS
+	'The queue of a path and those above it, root first';
+
+--
+-- A queue counts what events name by its path, or by that of a queue below.
+--
+CREATE FUNCTION yquota_internal.limits_of_sharing(application_id text, username text, queue text)
+	RETURNS TABLE (scope text, name text, maximum_containers integer, maximum_resource yquota.resource, containers bigint,
+				   allocation yquota.resource, changes bigint)
+	LANGUAGE sql STABLE PARALLEL SAFE
+	BEGIN ATOMIC
+		SELECT l.scope, n.name, l.maximum_containers, l.maximum_resource, u.containers, u.allocation,
+			   (SELECT count(*) FROM yquota_internal.opportunistic_change)
+		FROM yquota_internal.opportunistic_limit AS l
+		CROSS JOIN LATERAL (
+			SELECT CASE l.scope WHEN 'queue' THEN l.name WHEN 'user' THEN limits_of_sharing.username
+					ELSE limits_of_sharing.application_id END AS name) AS n
+		CROSS JOIN LATERAL (
+			SELECT coalesce(sum(p.containers), 0)::bigint AS containers, coalesce(yquota.sum(p.allocation), '[]') AS allocation
+			FROM (SELECT c.containers, c.allocation FROM yquota_internal.opportunistic_counter AS c
+				  WHERE c.scope = l.scope AND c.name = n.name
+				  UNION ALL
+				  SELECT h.containers, h.allocation FROM yquota_internal.opportunistic_change AS h
+				  WHERE CASE l.scope WHEN 'queue' THEN h.queue = n.name OR starts_with(h.queue, n.name || '.')
+						WHEN 'user' THEN h.username = n.name ELSE h.application_id = n.name END) AS p) AS u
+		WHERE l.scope <> 'queue' OR l.name = ANY (yquota_internal.queues_above(limits_of_sharing.queue))
+		ORDER BY l.scope = 'application', l.scope = 'user', n.name;
+	END;
+COMMENT ON FUNCTION yquota_internal.limits_of_sharing(text, text, text) IS
+	'Limits of sharing that an application of a user in a leaf has, queues first, and what counts for each; changes: rows of opportunistic_change';
+REVOKE ALL ON FUNCTION yquota_internal.limits_of_sharing(text, text, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.fold_opportunistic_changes() RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	WITH gone AS (
+		DELETE FROM yquota_internal.opportunistic_change AS h RETURNING h.*
+	), summed AS (
+		SELECT g.queue, g.username, g.application_id, sum(g.containers)::bigint AS containers, yquota.sum(g.allocation) AS allocation
+		FROM gone AS g GROUP BY 1, 2, 3
+	)
+	INSERT INTO yquota_internal.opportunistic_counter AS c (scope, name, containers, allocation)
+	SELECT p.scope, p.name, sum(s.containers)::bigint, yquota.sum(s.allocation)
+	FROM summed AS s
+	CROSS JOIN LATERAL (
+		SELECT 'application' AS scope, s.application_id AS name
+		UNION ALL
+		SELECT 'user', s.username
+		UNION ALL
+		SELECT 'queue', q.path FROM unnest(yquota_internal.queues_above(s.queue)) AS q (path)) AS p
+	WHERE p.name IS NOT NULL
+	GROUP BY 1, 2
+	ON CONFLICT (scope, name) DO UPDATE SET containers = c.containers + excluded.containers,
+		allocation = c.allocation OPERATOR(yquota.+) excluded.allocation;
+	DELETE FROM yquota_internal.opportunistic_counter AS c WHERE c.containers = 0 AND c.allocation OPERATOR(yquota.=) '[]';
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.fold_opportunistic_changes() IS
+	'Move the changes to the counters; under lock_sharing()';
+REVOKE ALL ON FUNCTION yquota_internal.fold_opportunistic_changes() FROM PUBLIC;
+
+--
+-- The first limit has all containers counted while no event is recorded, since what comes
+-- after it is appended to them; with the last limit the counters go.
+--
+CREATE FUNCTION yquota_internal.tend_opportunistic_counting() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	is_limited boolean;
+BEGIN
+	IF yquota_internal.restoring() THEN
+		RETURN NULL;
+	END IF;
+	-- the check of the configuration at commit asks for it, and comes before
+	LOCK TABLE ONLY yquota_internal.queue_status IN SHARE ROW EXCLUSIVE MODE;
+	PERFORM yquota_internal.lock_sharing();
+	is_limited := EXISTS (SELECT FROM yquota_internal.opportunistic_limit);
+	IF is_limited = EXISTS (SELECT FROM yquota_internal.opportunistic_counting) THEN
+		RETURN NULL;
+	END IF;
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		RAISE EXCEPTION 'the first limit of OPPORTUNISTIC containers, and the last one, change in a transaction of isolation level READ COMMITTED alone'
+			USING ERRCODE = 'object_not_in_prerequisite_state';
+	END IF;
+	LOCK TABLE ONLY yquota.container_event IN SHARE ROW EXCLUSIVE MODE;
+	DELETE FROM yquota_internal.opportunistic_counting;
+	DELETE FROM yquota_internal.opportunistic_change;
+	DELETE FROM yquota_internal.opportunistic_counter;
+	IF is_limited THEN
+		INSERT INTO yquota_internal.opportunistic_change (queue, username, application_id, containers, allocation)
+		SELECT c.queue, c.username, c.application_id, count(*), yquota.sum(c.allocation)
+		FROM yquota.container AS c WHERE c.execution_type = 'OPPORTUNISTIC' GROUP BY 1, 2, 3;
+		PERFORM yquota_internal.fold_opportunistic_changes();
+		INSERT INTO yquota_internal.opportunistic_counting (since) VALUES (yquota.clock());
+	END IF;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.tend_opportunistic_counting() IS
+	'Begins to count OPPORTUNISTIC containers with the first limit of sharing, and stops with the last one';
+REVOKE ALL ON FUNCTION yquota_internal.tend_opportunistic_counting() FROM PUBLIC;
+
+CREATE TRIGGER tend_counting AFTER INSERT ON yquota.queue FOR EACH ROW
+	WHEN (num_nonnulls(NEW.opportunistic_maximum_containers, NEW.opportunistic_maximum_resource) > 0)
+	EXECUTE FUNCTION yquota_internal.tend_opportunistic_counting();
+CREATE TRIGGER tend_changed_counting AFTER UPDATE ON yquota.queue FOR EACH ROW
+	WHEN (num_nonnulls(OLD.opportunistic_maximum_containers, OLD.opportunistic_maximum_resource)
+		  <> num_nonnulls(NEW.opportunistic_maximum_containers, NEW.opportunistic_maximum_resource))
+	EXECUTE FUNCTION yquota_internal.tend_opportunistic_counting();
+CREATE TRIGGER tend_deleted_counting AFTER DELETE ON yquota.queue FOR EACH ROW
+	WHEN (num_nonnulls(OLD.opportunistic_maximum_containers, OLD.opportunistic_maximum_resource) > 0)
+	EXECUTE FUNCTION yquota_internal.tend_opportunistic_counting();
+CREATE TRIGGER tend_counting AFTER INSERT ON yquota.scheduler_setting FOR EACH ROW
+	WHEN (num_nonnulls(NEW.opportunistic_user_maximum_containers, NEW.opportunistic_user_maximum_resource,
+					   NEW.opportunistic_application_maximum_containers, NEW.opportunistic_application_maximum_resource) > 0)
+	EXECUTE FUNCTION yquota_internal.tend_opportunistic_counting();
+CREATE TRIGGER tend_changed_counting AFTER UPDATE ON yquota.scheduler_setting FOR EACH ROW
+	WHEN (num_nonnulls(OLD.opportunistic_user_maximum_containers, OLD.opportunistic_user_maximum_resource,
+					   OLD.opportunistic_application_maximum_containers, OLD.opportunistic_application_maximum_resource)
+		  <> num_nonnulls(NEW.opportunistic_user_maximum_containers, NEW.opportunistic_user_maximum_resource,
+						  NEW.opportunistic_application_maximum_containers, NEW.opportunistic_application_maximum_resource))
+	EXECUTE FUNCTION yquota_internal.tend_opportunistic_counting();
+CREATE TRIGGER tend_deleted_counting AFTER DELETE ON yquota.scheduler_setting FOR EACH ROW
+	WHEN (num_nonnulls(OLD.opportunistic_user_maximum_containers, OLD.opportunistic_user_maximum_resource,
+					   OLD.opportunistic_application_maximum_containers, OLD.opportunistic_application_maximum_resource) > 0)
+	EXECUTE FUNCTION yquota_internal.tend_opportunistic_counting();
+
+--
+-- What local schedulers have given out beyond a limit, container by container in their order
+--
+CREATE FUNCTION yquota_internal.exceeds(total yquota.resource, maximum yquota.resource) RETURNS boolean
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN EXISTS (SELECT FROM yquota.resource_entries(maximum) AS m WHERE yquota.amount(total, m.name) > m.amount);
+COMMENT ON FUNCTION yquota_internal.exceeds(yquota.resource, yquota.resource) IS
+	'Is there more of a resource type of maximum?  What is not in it has no limit';
+REVOKE ALL ON FUNCTION yquota_internal.exceeds(yquota.resource, yquota.resource) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.refuse_beyond_limits(
+	application_ids text[], usernames text[], queues text[], allocations yquota.resource[])
+	RETURNS text[]
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	refusals text[] := '{}';
+	refusal text;
+BEGIN
+	FOR place IN 1 .. cardinality(application_ids) LOOP
+		SELECT format('opportunistic_limit: %s %s', l.scope, l.name) INTO refusal
+		FROM yquota_internal.limits_of_sharing(application_ids[place], usernames[place], queues[place]) AS l
+		CROSS JOIN LATERAL (
+			SELECT count(*) AS containers, coalesce(yquota.sum(g.allocation), '[]') AS allocation
+			FROM unnest(application_ids[:place - 1], usernames[:place - 1], queues[:place - 1], allocations[:place - 1], refusals)
+				AS g (application_id, username, queue, allocation, refusal)
+			WHERE g.refusal IS NULL AND CASE l.scope WHEN 'queue' THEN g.queue = l.name OR starts_with(g.queue, l.name || '.')
+				WHEN 'user' THEN g.username = l.name ELSE g.application_id = l.name END) AS given
+		WHERE l.containers + given.containers >= l.maximum_containers
+		   OR yquota_internal.exceeds(l.allocation OPERATOR(yquota.+) given.allocation OPERATOR(yquota.+) allocations[place], l.maximum_resource)
+		LIMIT 1;
+		refusals[place] := refusal;
+	END LOOP;
+	RETURN refusals;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.refuse_beyond_limits(text[], text[], text[], yquota.resource[]) IS
+	'For each container, in the order in which they were given out: the limit of sharing that it is beyond, or NULL; under lock_sharing()';
+REVOKE ALL ON FUNCTION yquota_internal.refuse_beyond_limits(text[], text[], text[], yquota.resource[]) FROM PUBLIC;
+
+--
+-- What people see
+--
+CREATE VIEW yquota_internal.opportunistic_holding AS
+	SELECT p.scope, p.name, sum(p.containers)::bigint AS containers, yquota.sum(p.allocation) AS allocation
+	FROM (SELECT c.scope, c.name, c.containers, c.allocation FROM yquota_internal.opportunistic_counter AS c
+		  UNION ALL
+		  SELECT n.scope, n.name, h.containers, h.allocation
+		  FROM yquota_internal.opportunistic_change AS h
+		  CROSS JOIN LATERAL (
+			SELECT 'application' AS scope, h.application_id AS name
+			UNION ALL
+			SELECT 'user', h.username
+			UNION ALL
+			SELECT 'queue', q.path FROM unnest(yquota_internal.queues_above(h.queue)) AS q (path)) AS n) AS p
+	GROUP BY 1, 2;
+COMMENT ON VIEW yquota_internal.opportunistic_holding IS
+	'OPPORTUNISTIC containers of queues with those below them, of users and of applications, while they are counted';
+
+CREATE VIEW yquota.opportunistic_limit_usage WITH (security_barrier) AS
+	SELECT l.scope, coalesce(l.name, h.name) AS name, l.maximum_containers, l.maximum_resource,
+		   coalesce(h.containers, 0) AS containers, coalesce(h.allocation, '[]') AS allocation
+	FROM yquota_internal.opportunistic_limit AS l
+	LEFT JOIN yquota_internal.opportunistic_holding AS h ON h.scope = l.scope AND h.name = coalesce(l.name, h.name)
+	WHERE (l.scope = 'queue' OR h.containers <> 0)
+	  AND ((SELECT yquota_internal.reads_all())
+		   OR (SELECT yquota_internal.acts_as('operator'))
+		   OR l.scope = 'application' AND EXISTS (
+			SELECT FROM yquota.application AS a
+			WHERE a.application_id = h.name
+			  AND coalesce(a.project, split_part(a.username, '__', 1)) = ANY ((SELECT yquota_internal.readable_projects())::text[])));
+COMMENT ON VIEW yquota.opportunistic_limit_usage IS
+	'Limits of sharing and how full they are: queues that have one, with those below them, and users and applications that have OPPORTUNISTIC containers; a member sees the applications of its projects';
+COMMENT ON COLUMN yquota.opportunistic_limit_usage.scope IS 'queue, user or application';
+COMMENT ON COLUMN yquota.opportunistic_limit_usage.name IS 'path, username, or id';
+COMMENT ON COLUMN yquota.opportunistic_limit_usage.maximum_containers IS 'NULL: no limit';
+COMMENT ON COLUMN yquota.opportunistic_limit_usage.maximum_resource IS 'native units; what is not in it has no limit; NULL: nothing has';
+COMMENT ON COLUMN yquota.opportunistic_limit_usage.containers IS 'OPPORTUNISTIC containers that run or wait';
+COMMENT ON COLUMN yquota.opportunistic_limit_usage.allocation IS 'of all of them, native units';
