@@ -21,13 +21,8 @@
 bool
 yq_append_is_awaited(YqSettler *settler, const text *container_id)
 {
-	YqIndexScan *scan;
-
-	if (!settler->anything_waiting)
-		return false;
-	scan = yq_ledger_waiting(settler->ledger);
-	yq_index_scan_seek(scan, container_id);
-	return yq_index_scan_next(scan) != NULL;
+	return settler->anything_waiting &&
+		yq_index_scan_find(yq_ledger_waiting(settler->ledger), container_id) != NULL;
 }
 
 /*
@@ -89,10 +84,8 @@ static void
 record_start(YqLedger *ledger, const YqContainer *container)
 {
 	YqChange	start = {.occurred_at = container->started_at,.set = container->state};
-	YqIndexScan *scan = yq_ledger_changes(ledger);
 
-	yq_index_scan_seek(scan, container->container_id);
-	if (yq_index_scan_next(scan) == NULL)
+	if (yq_index_scan_find(yq_ledger_changes(ledger), container->container_id) == NULL)
 		yq_change_put(ledger, container->container_id, YQ_CONTAINER_START, &start);
 }
 

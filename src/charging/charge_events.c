@@ -343,15 +343,13 @@ post_mark(EventCharger *charger)
 static TimestampTz
 latest_instant(EventCharger *charger, const YqEvent *event)
 {
-	YqIndexScan *containers = yq_ledger_containers(charger->ledger);
 	TupleTableSlot *slot;
 	YqContainer container;
 
 	if ((event->kind != YQ_CONTAINER_UPDATE && event->kind != YQ_CONTAINER_FINISH) ||
 		event->container_id == NULL)
 		return charger->ledger->now;
-	yq_index_scan_seek(containers, event->container_id);
-	slot = yq_index_scan_next(containers);
+	slot = yq_index_scan_find(yq_ledger_containers(charger->ledger), event->container_id);
 	if (slot == NULL)
 		return charger->ledger->now;
 	yq_container_read(charger->ledger, &container, slot);
@@ -426,14 +424,8 @@ compare_instants(const void *a, const void *b)
 static bool
 is_known(EventCharger *charger, const text *container_id)
 {
-	YqIndexScan *containers = yq_ledger_containers(charger->ledger);
-	YqIndexScan *charges = yq_ledger_charges(charger->ledger);
-
-	yq_index_scan_seek(containers, container_id);
-	if (yq_index_scan_next(containers) != NULL)
-		return true;
-	yq_index_scan_seek(charges, container_id);
-	return yq_index_scan_next(charges) != NULL;
+	return yq_index_scan_find(yq_ledger_containers(charger->ledger), container_id) != NULL ||
+		yq_index_scan_find(yq_ledger_charges(charger->ledger), container_id) != NULL;
 }
 
 /*

@@ -68,12 +68,9 @@ yq_deferred_keep(Tuplestorestate *rows, TupleDesc descriptor)
 bool
 yq_deferred_has(const text *container_id)
 {
-	YqIndexScan *scan;
-	bool		found;
+	YqIndexScan *scan = yq_index_scan_open(YQ_DEFERRED_EVENT, "deferred_event_container_idx");
+	bool		found = (yq_index_scan_find(scan, container_id) != NULL);
 
-	scan = yq_index_scan_open(YQ_DEFERRED_EVENT, "deferred_event_container_idx");
-	yq_index_scan_seek(scan, container_id);
-	found = (yq_index_scan_next(scan) != NULL);
 	yq_index_scan_close(scan);
 	return found;
 }

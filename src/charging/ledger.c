@@ -523,8 +523,7 @@ project_exists(YqLedger *ledger, const text *project)
 {
 	YqIndexScan *scan = open_scan(ledger, &ledger->project_scan, YQ_PROJECT, "project_pkey");
 
-	yq_index_scan_seek(scan, project);
-	return yq_index_scan_next(scan) != NULL;
+	return yq_index_scan_find(scan, project) != NULL;
 }
 
 bool
@@ -554,8 +553,7 @@ yq_ledger_label_of(YqLedger *ledger, const text *node)
 		return label;
 
 	scan = open_scan(ledger, &ledger->node_scan, YQ_NODE, "node_pkey");
-	yq_index_scan_seek(scan, node);
-	slot = yq_index_scan_next(scan);
+	slot = yq_index_scan_find(scan, node);
 	if (slot != NULL)
 	{
 		bool		isnull;

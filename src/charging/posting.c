@@ -166,10 +166,8 @@ void
 yq_posting_withdraw(YqLedger *ledger, const text *container_id)
 {
 	YqIndexScan *scan = yq_ledger_containers(ledger);
-	TupleTableSlot *slot;
+	TupleTableSlot *slot = yq_index_scan_find(scan, container_id);
 
-	yq_index_scan_seek(scan, container_id);
-	slot = yq_index_scan_next(scan);
 	if (slot == NULL)
 		elog(ERROR, "row of a container is missing");
 	CommandCounterIncrement();

@@ -112,15 +112,6 @@ on_start_conflict(void *argument, int row, ItemPointer tid)
 							start->events, start->event_count);
 }
 
-static bool
-has_charges(YqLedger *ledger, const text *container_id)
-{
-	YqIndexScan *scan = yq_ledger_charges(ledger);
-
-	yq_index_scan_seek(scan, container_id);
-	return yq_index_scan_next(scan) != NULL;
-}
-
 /*
  * The ledger is read after the row has claimed the id: no other transaction can
  * have finished the container since.
@@ -205,7 +196,8 @@ add_start(YqSettler *settler, const YqEvent *const *events, int count)
 
 	if (events[0]->occurred_at < yq_timeline_last_period_end() ||
 		yq_append_is_awaited(settler, events[0]->container_id) ||
-		(batch->is_replay && has_charges(settler->ledger, events[0]->container_id)))
+		(batch->is_replay &&
+		 yq_index_scan_find(yq_ledger_charges(settler->ledger), events[0]->container_id) != NULL))
 		return false;
 	if (batch->start_count == PENDING_STARTS)
 		claim_pending(settler);
@@ -255,13 +247,9 @@ add_finish(YqSettler *settler, const YqEvent *finish)
 static bool
 does_anything_wait(YqLedger *ledger)
 {
-	YqIndexScan *waiting;
-
 	if (yq_name_cache_nothing_waits())
 		return false;
-	waiting = yq_ledger_waiting(ledger);
-	yq_index_scan_seek(waiting, NULL);
-	if (yq_index_scan_next(waiting) != NULL)
+	if (yq_index_scan_find(yq_ledger_waiting(ledger), NULL) != NULL)
 		return true;
 	yq_name_cache_note_nothing_waits();
 	return false;

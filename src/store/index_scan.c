@@ -264,6 +264,13 @@ yq_index_scan_next(YqIndexScan *scan)
 	return find_next(scan) ? scan->parts[scan->current].slot : NULL;
 }
 
+TupleTableSlot *
+yq_index_scan_find(YqIndexScan *scan, const text *key)
+{
+	yq_index_scan_seek(scan, key);
+	return yq_index_scan_next(scan);
+}
+
 /* -- ascending keys ------------------------------------------------------ */
 
 /* Go to the next entry of the merge scan. */
@@ -369,8 +376,7 @@ yq_index_scan_advance(YqIndexScan *scan, const text *key)
 	{
 		scan->single_keys--;
 		yq_index_scan_restart(scan);
-		yq_index_scan_seek(scan, key);
-		return yq_index_scan_next(scan);
+		return yq_index_scan_find(scan, key);
 	}
 	scan->merged_keys++;
 	set_scan_key(scan, key);

@@ -36,6 +36,9 @@ extern void yq_index_scan_seek(YqIndexScan *scan, const text *key);
 /* The next row, in a slot that is valid until the next call; NULL at the end. */
 extern TupleTableSlot *yq_index_scan_next(YqIndexScan *scan);
 
+/* The first row of a key, or any; NULL when there is none. */
+extern TupleTableSlot *yq_index_scan_find(YqIndexScan *scan, const text *key);
+
 /*
  * The first row of a key, for many keys in ascending order ("C" collation),
  * which is cheaper than to seek them.  Rows inserted since the first key may be
