@@ -586,9 +586,9 @@ COMMENT ON COLUMN yquota_internal.counter_delta.reference_at IS 'full hour (UTC)
 COMMENT ON COLUMN yquota_internal.counter_delta.weight IS 'sum of those divisors';
 COMMENT ON COLUMN yquota_internal.counter_delta.accrual_base IS 'credits from reference_at to the containers'' settled_at';
 COMMENT ON COLUMN yquota_internal.counter_delta.charged IS 'credits posted to charge';
-COMMENT ON COLUMN yquota_internal.counter_delta.pricing_version IS 'newest pricing_change that the statement saw';
+COMMENT ON COLUMN yquota_internal.counter_delta.pricing_version IS 'newest pricing_change that the statement saw; in the first of its rows, as priced_through';
 COMMENT ON COLUMN yquota_internal.counter_delta.priced_through IS 'latest instant whose price the statement used';
-COMMENT ON COLUMN yquota_internal.counter_delta.recorded_at IS 'clock of the statement, or the latest recorded_at of its events';
+COMMENT ON COLUMN yquota_internal.counter_delta.recorded_at IS 'clock of the statement, or the latest recorded_at of its events; in rows about feeds';
 COMMENT ON COLUMN yquota_internal.counter_delta.changed_from IS
 	'the statement has not changed the spending of the project before this instant; NULL: nor at any instant';
 COMMENT ON COLUMN yquota_internal.counter_delta.changed_by IS 'transaction of this database that appended the row';

@@ -181,6 +181,7 @@ struct YqCounters
 	int64		pricing_version;
 	TimestampTz recorded_at;
 	TimestampTz priced_through; /* DT_NOBEGIN when nothing was priced */
+	bool		tells_prices;	/* a row of this posting has version and instant */
 	value_table_hash *values;	/* NULL when empty, as the next ones */
 	sum_table_hash *projects;
 	sum_table_hash *classes;
@@ -419,8 +420,9 @@ typedef struct Delta
 	bool		nulls[DELTA_COLUMNS];
 } Delta;
 
+/* The prices used are those of all rows of a posting: the first one tells them. */
 static void
-begin_delta(const YqCounters *counters, Delta *delta, char scope)
+begin_delta(YqCounters *counters, Delta *delta, char scope)
 {
 	memset(delta->nulls, true, sizeof(delta->nulls));
 	memset(delta->values, 0, sizeof(delta->values));
@@ -431,9 +433,13 @@ begin_delta(const YqCounters *counters, Delta *delta, char scope)
 	do { if ((value) != NULL) PUT(column, PointerGetDatum(value)); } while (0)
 
 	PUT(DELTA_SCOPE, CharGetDatum(scope));
-	PUT(DELTA_PRICING_VERSION, Int64GetDatum(counters->pricing_version));
-	PUT(DELTA_RECORDED_AT, TimestampTzGetDatum(counters->recorded_at));
 	PUT(DELTA_CHANGED_BY, FullTransactionIdGetDatum(GetTopFullTransactionId()));
+	if (scope == SCOPE_ALL || scope == SCOPE_FEED)
+		PUT(DELTA_RECORDED_AT, TimestampTzGetDatum(counters->recorded_at));
+	if (counters->tells_prices)
+		return;
+	counters->tells_prices = true;
+	PUT(DELTA_PRICING_VERSION, Int64GetDatum(counters->pricing_version));
 	if (counters->priced_through != DT_NOBEGIN)
 		PUT(DELTA_PRICED_THROUGH, TimestampTzGetDatum(counters->priced_through));
 }
@@ -560,7 +566,7 @@ fits_one_row(const YqCounters *counters)
 }
 
 static void
-post_one_row(const YqCounters *counters, YqBulkInsert *writer)
+post_one_row(YqCounters *counters, YqBulkInsert *writer)
 {
 	Delta		delta;
 	const SumEntry *project = first_sum(counters->projects);
@@ -608,7 +614,7 @@ always_changed(const SumEntry *entry)
 
 /* Post the sums of one kind that have changed, one row each. */
 static void
-post_sums(const YqCounters *counters, YqBulkInsert *writer, sum_table_hash *table, char scope,
+post_sums(YqCounters *counters, YqBulkInsert *writer, sum_table_hash *table, char scope,
 		  bool (*changed) (const SumEntry *), void (*put) (Delta *, const SumEntry *))
 {
 	sum_table_iterator iterator;
@@ -629,7 +635,7 @@ post_sums(const YqCounters *counters, YqBulkInsert *writer, sum_table_hash *tabl
 }
 
 static void
-post_many_rows(const YqCounters *counters, YqBulkInsert *writer)
+post_many_rows(YqCounters *counters, YqBulkInsert *writer)
 {
 	post_sums(counters, writer, counters->projects, SCOPE_PROJECT, always_changed, put_project);
 	post_sums(counters, writer, counters->classes, SCOPE_RATE_CLASS, class_changed, put_class);
@@ -692,6 +698,7 @@ yq_counters_post(YqCounters *counters)
 	MemoryContext old_context = MemoryContextSwitchTo(counters->context);
 	YqBulkInsert   *writer = yq_bulk_insert_open(YQ_COUNTER_DELTA, DELTA_COLUMNS, 1000, false);
 
+	counters->tells_prices = false;
 	if (fits_one_row(counters))
 		post_one_row(counters, writer);
 	else
