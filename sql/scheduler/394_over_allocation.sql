@@ -62,7 +62,6 @@ CREATE FUNCTION yquota_internal.node_room(node text)
 	AS 'MODULE_PATHNAME', 'yq_sql_node_room';
 COMMENT ON FUNCTION yquota_internal.node_room(text) IS
 	'What OPPORTUNISTIC containers find at a node, one row for memory-mb and one for vcores: see view node_room';
-REVOKE ALL ON FUNCTION yquota_internal.node_room(text) FROM PUBLIC;
 
 CREATE VIEW yquota.node_room WITH (security_barrier) AS
 	SELECT n.name AS node, r.resource_type, r.total, r.allocated, r.guaranteed, r.free, o.threshold, r.reported_at, r.measured,
@@ -88,7 +87,7 @@ COMMENT ON COLUMN yquota.node_room.excess IS 'measured less total x preemption_t
 COMMENT ON COLUMN yquota.node_room.freed IS 'what containers have given back since the report, which counts against the excess; NULL: there is none';
 
 CREATE FUNCTION yquota_internal.over_allocation_figures()
-	RETURNS TABLE (name text, labels jsonb, value numeric)
+	RETURNS TABLE (family text, metric text, labels jsonb, value numeric)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 10
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -104,19 +103,21 @@ BEGIN
 		WHERE r.measured IS NOT NULL AND r.reported_at <= yquota.clock()
 		  AND r.reported_at >= yquota.clock() - coalesce((SELECT s.report_max_age FROM yquota.scheduler_setting AS s), '10 s')
 	)
-	SELECT 'nodes', '{}'::jsonb, count(*)::numeric FROM reported
-	UNION ALL
-	SELECT figure.name, jsonb_build_object('resource_type', o.resource_type), figure.value
+	SELECT 'over_allocation', 'yquota_over_allocation_' || figure.name, jsonb_build_object('resource_type', o.resource_type), figure.value
 	FROM yquota.over_allocation AS o
 	CROSS JOIN LATERAL (
 		SELECT coalesce(sum(yquota.amount(r.measured, o.resource_type)), 0) AS measured,
+			   count(*) FILTER (WHERE yquota.amount(r.measured, o.resource_type) > 0) AS nodes,
 			   count(*) FILTER (WHERE yquota.amount(r.measured, o.resource_type) > yquota.amount(r.total, o.resource_type) * o.preemption_threshold) AS exceeding
 		FROM reported AS r) AS sums
-	CROSS JOIN LATERAL (VALUES ('measured', sums.measured), ('nodes_in_excess', sums.exceeding::numeric)) AS figure (name, value)
+	CROSS JOIN LATERAL (VALUES
+		('nodes', sums.nodes::numeric),
+		('measured', sums.measured),
+		('nodes_in_excess', sums.exceeding::numeric)
+	) AS figure (name, value)
 	UNION ALL
-	SELECT 'containers_preempted_total', '{}', coalesce(sum(p.containers), 0) FROM yquota_internal.node_preemption AS p;
+	SELECT 'node_preemption', 'yquota_node_preemption_containers_total', '{}', coalesce(sum(p.containers), 0) FROM yquota_internal.node_preemption AS p;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.over_allocation_figures() IS
 	'Figures of the measured use of nodes for metrics; none where nothing is over-allocated, and on a standby';
-REVOKE ALL ON FUNCTION yquota_internal.over_allocation_figures() FROM PUBLIC;

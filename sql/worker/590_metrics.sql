@@ -166,7 +166,7 @@ CREATE VIEW yquota.metrics AS
 	SELECT 'opportunistic', 'yquota_opportunistic_' || figure.name, figure.labels, figure.value
 	FROM yquota_internal.opportunistic_figures() AS figure
 	UNION ALL
-	SELECT 'over_allocation', 'yquota_over_allocation_' || figure.name, figure.labels, figure.value
+	SELECT figure.family, figure.metric, figure.labels, figure.value
 	FROM yquota_internal.over_allocation_figures() AS figure
 	UNION ALL
 	SELECT 'reservation', 'yquota_reservation_' || sample.name, jsonb_build_object('plan', figure.plan), sample.value
@@ -203,7 +203,7 @@ CREATE VIEW yquota.metrics AS
 COMMENT ON VIEW yquota.metrics IS
 	'Samples for a monitoring system, one row each; query one family at a time.  docs/prometheus/queries.yaml has the queries for postgres_exporter';
 COMMENT ON COLUMN yquota.metrics.family IS
-	'price, resource, containers, nodes, project, project_limit, feed, worker, mark, suspect, verify, preemption, opportunistic, over_allocation, reservation, reservation_refused, plan, plan_follower or alert';
+	'price, resource, containers, nodes, project, project_limit, feed, worker, mark, suspect, verify, preemption, opportunistic, over_allocation, node_preemption, reservation, reservation_refused, plan, plan_follower or alert';
 COMMENT ON COLUMN yquota.metrics.metric IS 'name as in Prometheus';
 COMMENT ON COLUMN yquota.metrics.labels IS 'labels as in Prometheus';
 COMMENT ON COLUMN yquota.metrics.value IS 'the unit is the last part of the name; credits per second in those of a rate or price';

@@ -86,7 +86,7 @@ SELECT * FROM pg_temp.room();
 SELECT left_reason, exit_status, diagnostics FROM yquota.node_queue WHERE left_at IS NOT NULL;
 \echo the next one has
 SELECT pg_temp.report('[memory-mb=9600,vcores=4]');
-SELECT metric, labels, value FROM yquota.metrics WHERE family = 'over_allocation' ORDER BY 1, 2;
+SELECT metric, labels, value FROM yquota.metrics WHERE family IN ('over_allocation', 'node_preemption') ORDER BY 1, 2;
 ROLLBACK;
 
 \echo a GUARANTEED container has its room by the allocations, whatever is in use: all that is allocated beyond the node goes, too
@@ -216,6 +216,35 @@ SELECT free, room, excess FROM yquota.node_room WHERE resource_type = 'memory-mb
 UPDATE yquota.node SET state = 'LOST';
 SELECT total, measured, room, excess FROM yquota.node_room;
 ROLLBACK;
+
+\echo administrators set thresholds, operators and members read them; a transaction that only reads sees the room
+SET client_min_messages = error;
+CREATE ROLE yquota_test_over_admin; CREATE ROLE yquota_test_over_agent; CREATE ROLE yquota_test_over_member;
+SELECT yquota.allow_role('yquota_test_over_admin', 'admin'), yquota.allow_role('yquota_test_over_agent', 'operator'), yquota.allow_role('yquota_test_over_member', 'member', 'p');
+BEGIN;
+SET ROLE yquota_test_over_admin;
+INSERT INTO yquota.over_allocation (resource_type, threshold) VALUES ('memory-mb', 0.8);
+SELECT operation, old, new FROM yquota.audit WHERE table_name LIKE '%over_allocation';
+SELECT metric, value FROM yquota.metrics WHERE family LIKE '%over_allocation';
+RESET ROLE;
+SELECT pg_temp.arrive(1, 'O', '[memory-mb=8192,vcores=1]');
+SET ROLE yquota_test_over_agent;
+SELECT accepted FROM yquota.report_nodes(ARRAY[ROW('n', 0, 0, 0, 0, NULL, NULL, NULL, NULL, '[memory-mb=4000]')::yquota.node_report]);
+SELECT action FROM yquota.advance_node_queue('n');
+SELECT node, resource_type, threshold, measured, room FROM yquota.node_room;
+SET ROLE yquota_test_over_member;
+TABLE yquota.over_allocation;
+SAVEPOINT denied;
+SELECT * FROM yquota.node_room;
+ROLLBACK TO denied;
+DELETE FROM yquota.over_allocation;
+ROLLBACK;
+BEGIN READ ONLY;
+SELECT resource_type, room FROM yquota.node_room;
+COMMIT;
+SELECT yquota.disallow_role('yquota_test_over_admin', 'admin'), yquota.disallow_role('yquota_test_over_agent', 'operator'), yquota.disallow_role('yquota_test_over_member', 'member', 'p');
+DROP ROLE yquota_test_over_admin, yquota_test_over_agent, yquota_test_over_member;
+SET client_min_messages = warning;
 
 \echo bad input
 INSERT INTO yquota.over_allocation (resource_type, threshold) VALUES ('yarn.io/gpu', 0.8);
