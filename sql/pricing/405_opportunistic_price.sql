@@ -147,6 +147,24 @@ COMMENT ON FUNCTION yquota.explain_opportunistic_price(timestamptz) IS
 	'What compute_prices() makes of the load of node queues at an instant (the clock): nodes counted, their load (a fraction), the factor that follows from it, the one that is in force yquota.price_lead later, and whether the former would be published; no row while the price does not follow the load';
 REVOKE ALL ON FUNCTION yquota.explain_opportunistic_price(timestamptz) FROM PUBLIC;
 
+CREATE FUNCTION yquota_internal.opportunistic_price_figures() RETURNS TABLE (name text, value numeric)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 5
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT sample.name, sample.value
+		FROM yquota.explain_opportunistic_price() AS price
+		CROSS JOIN LATERAL (VALUES
+			('factor', price.factor),
+			('computed_factor', price.computed_factor),
+			('load_ratio', price.load),
+			('nodes', price.nodes::numeric),
+			('set_by_hand', price.set_by_hand::integer::numeric)
+		) AS sample (name, value)
+		WHERE sample.value IS NOT NULL;
+	END;
+COMMENT ON FUNCTION yquota_internal.opportunistic_price_figures() IS
+	'Figures of explain_opportunistic_price() for metrics, whose readers need no right to call it';
+
 --
 -- Points that are set by hand
 --

@@ -62,16 +62,8 @@ CREATE VIEW yquota.metrics AS
 	) AS sample (name, value)
 	WHERE sample.value IS NOT NULL
 	UNION ALL
-	SELECT 'opportunistic_price', 'yquota_opportunistic_price_' || sample.name, '{}', sample.value
-	FROM yquota.explain_opportunistic_price() AS price
-	CROSS JOIN LATERAL (VALUES
-		('factor', price.factor),
-		('computed_factor', price.computed_factor),
-		('load_ratio', price.load),
-		('nodes', price.nodes::numeric),
-		('set_by_hand', price.set_by_hand::integer::numeric)
-	) AS sample (name, value)
-	WHERE sample.value IS NOT NULL
+	SELECT 'opportunistic_price', 'yquota_opportunistic_price_' || figure.name, '{}', figure.value
+	FROM yquota_internal.opportunistic_price_figures() AS figure
 	UNION ALL
 	SELECT 'resource', 'yquota_resource_price_credits',
 		   jsonb_build_object('resource_type', price.resource_type),
