@@ -173,6 +173,9 @@ event("c$_", '2030-01-01 00:00 UTC', 'lab "1" {x}') foreach 1 .. 20;
 event('f1', '2030-01-01 00:00 UTC', 'free', execution_type => 'OPPORTUNISTIC');
 sql(q(SELECT yquota.start_worker()));
 run_to('2030-01-01 00:01 UTC');
+my $measure = q(SELECT accepted FROM yquota.report_nodes(ARRAY[ROW('n1', 20, 0, 0, 0, NULL, 5, NULL, NULL, '[memory-mb=30000]')::yquota.node_report]));
+sql(q(INSERT INTO yquota.over_allocation (resource_type, threshold, preemption_threshold) VALUES ('memory-mb', 0.5, 0.7)));
+sql($measure);
 
 # What the exporter shows is what the view says.
 my $healthy = scrape();
@@ -280,7 +283,9 @@ is_deeply([ sort keys %asked ], [ sort keys %exported ], 'the dashboard asks for
 # Then what a real Prometheus says to it, when there is something of everything.
 sql(<<~'SQL');
 	INSERT INTO yquota.queue (path, capacity, reservable) VALUES ('root', NULL, NULL), ('root.plan', '50', true), ('root.default', '50', NULL);
+	UPDATE yquota.queue SET opportunistic_maximum_containers = 10 WHERE path = 'root.default';
 	INSERT INTO yquota.scheduler_setting (reservation_system_enable, scheduler_monitor_enable) VALUES (true, true);
+	INSERT INTO yquota.opportunistic_price (min_factor, max_factor) VALUES (0.2, 1);
 	SELECT yquota.submit_reservation('reservation_1_' || containers, 'root.plan', 'ann', '{}', 'free', yquota.reservation_contract('2030-01-01 01:12 UTC', '2030-01-01 02:12 UTC',
 		ARRAY[yquota.reservation_request('[memory-mb=1024,vcores=1]', containers, '1 hour', containers)], 'ALL')) FROM unnest('{4,400}'::integer[]) AS containers;
 	SELECT yquota.set_clock('2030-01-01 01:12 UTC');
@@ -289,6 +294,7 @@ sql(<<~'SQL');
 	INSERT INTO yquota.alert (kind, subject, detail, raised_at) VALUES ('outage_undecided', 'x', 'x', yquota.clock());
 	INSERT INTO yquota.verification VALUES (yquota.clock(), '1 s', 0, '[]');
 	SQL
+sql($measure);
 my ($target) = start_exporter();
 my $port = PostgreSQL::Test::Cluster::get_free_port();
 append_to_file("$directory/prometheus.yaml", <<~"YAML");

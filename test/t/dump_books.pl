@@ -101,6 +101,7 @@ $node->safe_psql('original', <<~'SQL');
 	INSERT INTO yquota.charging_rule (effective_at, minimum_run_time, free_before_preemption, any_preemption_source, reserved_factor)
 	VALUES ('-infinity', '90 s', '10 min', true, 0.5);
 	INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.a', '2021-03-02 09:30+00', 0.123456);
+	INSERT INTO yquota.over_allocation (resource_type, threshold) VALUES ('memory-mb', 0.9);
 	INSERT INTO yquota.shadow_tariff (name, terms) VALUES ('dear', '{"base_prices": {"vcores": 2}}');
 
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, queue, node, allocation, source)

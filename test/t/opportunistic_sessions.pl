@@ -203,6 +203,8 @@ $standby->start;
 report();
 @outcomes = work(6);
 $node->wait_for_catchup($standby);
+is($standby->safe_psql('postgres', 'SELECT count(*), count(measured), bool_and(room = free) FROM yquota.node_room'), $standby->safe_psql('postgres', 'SELECT 2 * count(*) FROM yquota.node') . '|0|t',
+	'a standby tells what is allocated at nodes, and nothing of what is measured');
 is($standby->safe_psql('postgres', 'SELECT count(*) FROM yquota.opportunistic_node') . $standby->safe_psql('postgres', 'SELECT count(*) FROM yquota.node_queue_report'), '00', 'views are empty on a standby');
 foreach my $statement ("yquota.report_nodes('{}')", "yquota.allocate_opportunistic('application_1_1')", "yquota.lease_nodes('n1')", "yquota.report_distributed_containers('n1', '{}')")
 {
