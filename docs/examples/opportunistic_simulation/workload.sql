@@ -1,0 +1,60 @@
+--
+-- What is asked for, and the nodes that it may run on.
+--
+-- The trace is that of docs/demo/trace.sql, every 200th node and all pods; without a
+-- trace it is the generated history of docs/demo/generate.sql.  The window that is played
+-- has :hours hours from hour :first_hour of it.
+--
+-- A pod whose qos is BE (best effort) is OPPORTUNISTIC, all others are GUARANTEED.
+-- GUARANTEED pods ask when they were created, or at the start of the window if they ran
+-- then.  There are few BE pods, and idle room for many: the BE pods of the whole history are
+-- folded into the window, by the remainder of their time.  A pod that never ran in the
+-- history asks like any other, for a container of the time that it existed.
+--
+-- Users and projects are derived from the pod's number: eight pods in a row are of one
+-- user, and there are 24 users, three in each of eight projects.  A user has one application
+-- for OPPORTUNISTIC pods and one for others, in a queue for each kind.
+--
+CREATE SCHEMA simulation;
+COMMENT ON SCHEMA simulation IS 'What the simulation of OPPORTUNISTIC containers asks for, and what became of it';
+
+-- Evenly spread between 0 and 1, 1 excluded, and the same everywhere.
+CREATE FUNCTION simulation.dice(number bigint, purpose text) RETURNS numeric
+	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+	RETURN ('x' || left(md5(number || purpose), 7))::bit(28)::integer / 268435456.0;
+
+CREATE TABLE simulation.plan (
+	from_at timestamptz NOT NULL,
+	to_at timestamptz NOT NULL,
+	heartbeat interval NOT NULL,
+	is_measured boolean NOT NULL DEFAULT false,
+	cycles_every interval
+);
+COMMENT ON TABLE simulation.plan IS 'One row: the window that is played, and how';
+COMMENT ON COLUMN simulation.plan.heartbeat IS 'time from one heartbeat to the next';
+COMMENT ON COLUMN simulation.plan.is_measured IS 'nodes report the resources that are measured in use';
+COMMENT ON COLUMN simulation.plan.cycles_every IS 'heartbeats and allocation cycles take place at least so often; NULL: when there is something to decide';
+
+CREATE TABLE simulation.pod (
+	number integer PRIMARY KEY,
+	is_opportunistic boolean NOT NULL,
+	application_id text NOT NULL,
+	vcores bigint NOT NULL,
+	memory_mb bigint NOT NULL,
+	asks_at timestamptz NOT NULL,
+	duration interval NOT NULL,
+	expected_duration interval GENERATED ALWAYS AS (CASE WHEN simulation.dice(number, 'known') < 0.8
+		THEN duration * (0.5 + 1.5 * simulation.dice(number, 'expected'))::double precision END) STORED,
+	is_asked boolean NOT NULL DEFAULT false,
+	waiting_since timestamptz,
+	waited interval NOT NULL DEFAULT '0',
+	completed_at timestamptz
+);
+COMMENT ON TABLE simulation.pod IS 'Each asks for one container at a time, until one has run for the whole duration';
+COMMENT ON COLUMN simulation.pod.expected_duration IS 'what its user says: half of it to twice as much, and nothing for one in five';
+COMMENT ON COLUMN simulation.pod.is_asked IS 'it is asked for, or has a container';
+COMMENT ON COLUMN simulation.pod.waiting_since IS 'it asks since then, or is given out and does not run; NULL: it has not asked yet, runs, or has completed';
+COMMENT ON COLUMN simulation.pod.waited IS 'time before that in which it waited';
+
+CREATE INDEX pod_asks_at_idx ON simulation.pod (asks_at) WHERE waiting_since IS NULL AND NOT is_asked AND completed_at IS NULL;
+CREATE INDEX pod_waiting_idx ON simulation.pod (application_id) WHERE waiting_since IS NOT NULL AND NOT is_asked;
