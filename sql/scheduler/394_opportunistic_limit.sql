@@ -33,7 +33,7 @@ CREATE TABLE yquota_internal.opportunistic_counter (
 	name text COLLATE "C" NOT NULL,
 	containers bigint NOT NULL,
 	allocation yquota.resource NOT NULL,
-	PRIMARY KEY (scope, name)
+	PRIMARY KEY (name, scope)
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.opportunistic_counter IS
 	'OPPORTUNISTIC containers of queues with those below them, of users and of applications, but for opportunistic_change';
@@ -79,11 +79,10 @@ COMMENT ON FUNCTION yquota_internal.queues_above(text) IS
 --
 CREATE FUNCTION yquota_internal.limits_of_sharing(application_id text, username text, queue text)
 	RETURNS TABLE (scope text, name text, maximum_containers integer, maximum_resource yquota.resource, containers bigint,
-				   allocation yquota.resource, changes bigint)
+				   allocation yquota.resource)
 	LANGUAGE sql STABLE PARALLEL SAFE
 	BEGIN ATOMIC
-		SELECT l.scope, n.name, l.maximum_containers, l.maximum_resource, u.containers, u.allocation,
-			   (SELECT count(*) FROM yquota_internal.opportunistic_change)
+		SELECT l.scope, n.name, l.maximum_containers, l.maximum_resource, u.containers, u.allocation
 		FROM yquota_internal.opportunistic_limit AS l
 		CROSS JOIN LATERAL (
 			SELECT CASE l.scope WHEN 'queue' THEN l.name WHEN 'user' THEN limits_of_sharing.username
@@ -100,7 +99,7 @@ CREATE FUNCTION yquota_internal.limits_of_sharing(application_id text, username 
 		ORDER BY l.scope = 'application', l.scope = 'user', n.name;
 	END;
 COMMENT ON FUNCTION yquota_internal.limits_of_sharing(text, text, text) IS
-	'Limits of sharing that an application of a user in a leaf has, queues first, and what counts for each; changes: rows of opportunistic_change';
+	'Limits of sharing that an application of a user in a leaf has, queues first, and what counts for each';
 REVOKE ALL ON FUNCTION yquota_internal.limits_of_sharing(text, text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.fold_opportunistic_changes() RETURNS void
@@ -125,7 +124,7 @@ BEGIN
 		SELECT 'queue', q.path FROM unnest(yquota_internal.queues_above(s.queue)) AS q (path)) AS p
 	WHERE p.name IS NOT NULL
 	GROUP BY 1, 2
-	ON CONFLICT (scope, name) DO UPDATE SET containers = c.containers + excluded.containers,
+	ON CONFLICT (name, scope) DO UPDATE SET containers = c.containers + excluded.containers,
 		allocation = c.allocation OPERATOR(yquota.+) excluded.allocation;
 	DELETE FROM yquota_internal.opportunistic_counter AS c WHERE c.containers = 0 AND c.allocation OPERATOR(yquota.=) '[]';
 END

@@ -296,6 +296,80 @@ sub over_allocation_case
 	return;
 }
 
+# What heartbeats take longer where a queue promotes by a rule, and nothing is due.
+sub promotion_case
+{
+	my ($size, $full) = Allocation::full_copies();
+	my $nodes = size('queue_nodes');
+	my $heartbeat = 'SELECT * FROM arriving AS r, yquota.node_heartbeat(ARRAY[r.node]) WHERE r.number = $1';
+	my $of_each_node = 'r.number <= (SELECT count(DISTINCT node) FROM arriving)';
+	my @time;
+
+	foreach (1 .. repetitions())
+	{
+		foreach my $has_rule (0, 1)
+		{
+			Cluster::copy_database($database, $full);
+			enable('opportunistic_queue_capacity = 10');
+			Cluster::once($database, $_) foreach sprintf($arriving, $nodes), 'SELECT count(*) FROM arriving AS r, yquota.enqueue_container(r.node, r.container_id)',
+				($has_rule ? q(UPDATE yquota.queue SET auto_promote_after = '1 day' WHERE path = 'root') : ()), 'VACUUM ANALYZE';
+			Cluster::checkpoint();
+			my $session = Cluster->new($database);
+
+			$session->run(q(SELECT * FROM yquota.node_heartbeat('{node000000}')));
+			processor_time($session, $heartbeat, $of_each_node);
+			push @{ $time[$has_rule] }, median(map { processor_time($session, $heartbeat, $of_each_node) } 1 .. 9);
+			$session->close;
+		}
+	}
+	my ($without, $with) = map { median(@$_) } @time;
+	Report::add('node_heartbeat() of one node, with auto_promote_after, none due: of a processor', figure => $with, figure_unit => 'ms', baseline => $without, baseline_name => 'without',
+		value => ratio($with, $without), unit => 'x', at_most => 1.1, note => "$nodes nodes, 12 containers each; " . Allocation::described($size));
+	Cluster::drop_database($_) foreach $database, $full;
+	return;
+}
+
+# What allocations take longer under limits of sharing that have room.
+sub limits_case
+{
+	my @limits = (q(UPDATE yquota.queue SET opportunistic_maximum_containers = 10000000 WHERE path = 'root'),
+		q(UPDATE yquota.scheduler_setting SET opportunistic_user_maximum_resource = '[memory-mb=100000000000]', opportunistic_application_maximum_containers = 10000000));
+	my %found;
+
+	foreach (1 .. repetitions())
+	{
+		foreach my $is_limited (0, 1)
+		{
+			my $size = cluster("opportunistic_queue_capacity = @{[PLACES]}, opportunistic_nodes_used = 1000000, node_sorting_interval = '1 hour'");
+			my $session = Cluster->new($database);
+
+			Cluster::once($database, $_) foreach $is_limited ? @limits : ();
+			report_all($session, $size);
+			$session->run(q(DELETE FROM yquota_internal.load_list; SELECT count(*) FROM yquota.report_nodes('{}')));
+			foreach my $containers (CALL, 1)
+			{
+				my $count = $containers == 1 ? 300 : min(10, int($size->{nodes} * PLACES / CALL) - 2);
+				my $call = sprintf q(SELECT count(*) FROM yquota.allocate_opportunistic('%s', ARRAY[ROW('*', '[memory-mb=1024,vcores=1]', %d, 1, 1, true, NULL, 'OPPORTUNISTIC', NULL)::yquota.container_request])), application(1), $containers;
+
+				$session->run($call);
+				my $used = $session->processor_milliseconds;
+				$session->run($call) foreach 1 .. $count;
+				push @{ $found{$containers}[$is_limited] }, ($session->processor_milliseconds - $used) / $count;
+			}
+			$session->close;
+		}
+	}
+	foreach my $containers (CALL, 1)
+	{
+		my ($without, $with) = map { median(@$_) } @{ $found{$containers} };
+
+		Report::add(sprintf('allocate_opportunistic() of %d container%s, under limits of sharing: of a processor', $containers, $containers == 1 ? '' : 's'), figure => $with, figure_unit => 'ms',
+			baseline => $without, baseline_name => 'without limits', value => ratio($with, $without), unit => 'x', at_most => 1.1, note => 'of a queue, a user and an application');
+	}
+	Cluster::drop_database($database);
+	return;
+}
+
 # Milliseconds of a statement, whose parameter is the number of an arrival that WHICH chooses.
 sub processor_time
 {
@@ -326,6 +400,7 @@ sub check_queues
 sub cases
 {
 	return ('opportunistic-report' => \&report_case, 'opportunistic-allocate' => \&allocate_case, 'opportunistic-rule' => \&rule_case, 'opportunistic-single' => \&single_case, 'opportunistic-queue' => \&queue_case,
+		'opportunistic-limits' => \&limits_case, 'opportunistic-promotion' => \&promotion_case,
 		'opportunistic-over-allocation' => \&over_allocation_case);
 }
 

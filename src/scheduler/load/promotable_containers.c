@@ -14,7 +14,9 @@
 #include "scheduler/load/loader.h"
 #include "scheduler/load/promotable_containers.h"
 #include "store/clock.h"
+#include "store/table_scan.h"
 #include "utils/builtins.h"
+#include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
 enum
@@ -107,6 +109,50 @@ make_promotable(const YqLoadedCluster *loaded, const Promotable *row)
 	return container;
 }
 
+/* -- whether any is due at all ---------------------------------------------------- */
+
+/* Of the queue of a node: is there a container that has run for so long? */
+typedef struct DueSearch
+{
+	TimestampTz now;
+	int64		after;
+	Oid			opportunistic;
+	bool		is_found;
+} DueSearch;
+
+static const char *const due_columns[] = {"state", "execution_type", "enqueued_at", "waited"};
+
+static void
+look_at_queued(const YqRow *row)
+{
+	DueSearch  *search = row->argument;
+	YqBytes		state = yq_row_bytes(row, 0);
+	bool		isnull;
+	const Interval *waited = DatumGetIntervalP(yq_row_value(row, 3, &isnull));
+	int64		ran = search->now - DatumGetTimestampTz(yq_row_value(row, 2, &isnull)) -
+		waited->time - (waited->day + (int64) waited->month * DAYS_PER_MONTH) * USECS_PER_DAY;
+
+	search->is_found = search->is_found ||
+		(ran >= search->after && DatumGetObjectId(yq_row_value(row, 1, &isnull)) == search->opportunistic &&
+		 state.length == strlen("RUNNING") && memcmp(state.data, "RUNNING", state.length) == 0);
+}
+
+/* Most heartbeats end here, without a statement. */
+static bool
+is_any_due(int64 after, const char **nodes, int node_count)
+{
+	DueSearch	search = {.now = yq_clock_now(),.after = after,.opportunistic = yq_enum_oid("execution_type", "OPPORTUNISTIC")};
+	Snapshot	snapshot = yq_latest_snapshot();
+
+	for (int i = 0; i < node_count && !search.is_found; i++)
+		yq_table_scan_index(YQ_NODE_QUEUE, "node_queue_node_idx", snapshot, nodes[i], NULL, due_columns, lengthof(due_columns),
+							look_at_queued, &search);
+	UnregisterSnapshot(snapshot);
+	return search.is_found;
+}
+
+/* -- all -------------------------------------------------------------------------- */
+
 #define LOOK_UP_PROMOTABLE(condition) \
 	"SELECT c.container_id, c.application_id, q.node, c.queue, c.username, c.label, c.allocation, c.priority, c.allocation_request_id, r.ran " \
 	"FROM yquota.node_queue AS q " \
@@ -131,6 +177,8 @@ yq_promotable_containers_read(const YqLoadedCluster *loaded, const char **nodes,
 	Datum		values[3] = {TimestampTzGetDatum(yq_clock_now()), Int64GetDatum(loaded->cluster->hierarchy->shortest_auto_promotion)};
 	uint64		count;
 
+	if (nodes != NULL && !is_any_due(loaded->cluster->hierarchy->shortest_auto_promotion, nodes, node_count))
+		return NIL;
 	if (nodes != NULL)
 		values[2] = yq_array_of_names(nodes, node_count);
 	if (SPI_connect() != SPI_OK_CONNECT)
