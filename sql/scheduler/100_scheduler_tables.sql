@@ -18,8 +18,7 @@ CREATE TABLE yquota.resource_request (
 	label text COLLATE "C" CHECK ((label IS NOT NULL) = (resource_name = '*')),
 	execution_type yquota.execution_type NOT NULL,
 	first_seen_at timestamptz CHECK ((first_seen_at IS NOT NULL) = (execution_type = 'OPPORTUNISTIC')),
-	expected_duration interval CHECK (expected_duration IS NULL OR expected_duration > '0' AND expected_duration <= '36500 days'
-		AND execution_type = 'OPPORTUNISTIC' AND resource_name = '*'),
+	expected_duration interval,
 	PRIMARY KEY (application_id, priority, allocation_request_id, execution_type, resource_name)
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota.resource_request IS

@@ -32,7 +32,7 @@ CREATE TABLE yquota.node_queue (
 	is_acknowledged boolean NOT NULL,
 	told_execution_type yquota.execution_type NOT NULL,
 	told_allocation yquota.resource NOT NULL,
-	expected_duration interval CHECK (expected_duration > '0' AND expected_duration <= '36500 days')
+	expected_duration interval
 ) WITH (fillfactor = 70);
 CREATE INDEX node_queue_node_idx ON yquota.node_queue (node) WHERE left_at IS NULL;
 CREATE INDEX node_queue_untold_idx ON yquota.node_queue (node) WHERE left_at IS NOT NULL AND NOT is_acknowledged;

@@ -13,8 +13,7 @@ ALTER TABLE yquota.retention_setting ALTER COLUMN keep_months DROP NOT NULL,
 -- OPPORTUNISTIC requests are kept beside the others.
 ALTER TABLE yquota.resource_request DROP CONSTRAINT resource_request_execution_type_check, DROP CONSTRAINT resource_request_pkey,
 	ADD COLUMN first_seen_at timestamptz CHECK ((first_seen_at IS NOT NULL) = (execution_type = 'OPPORTUNISTIC')),
-	ADD COLUMN expected_duration interval CHECK (expected_duration IS NULL OR expected_duration > '0' AND expected_duration <= '36500 days'
-		AND execution_type = 'OPPORTUNISTIC' AND resource_name = '*'),
+	ADD COLUMN expected_duration interval,
 	ADD PRIMARY KEY (application_id, priority, allocation_request_id, execution_type, resource_name);
 ALTER TABLE yquota_internal.request_counter DROP CONSTRAINT request_counter_pkey,
 	ADD COLUMN execution_type yquota.execution_type NOT NULL DEFAULT 'GUARANTEED',

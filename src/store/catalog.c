@@ -56,6 +56,7 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 	[YQ_LIVE_APPLICATION_COUNT] = {.schema = "yquota_internal", .name = "live_application_count"},
 	[YQ_BASE_PRICE] = {.schema = "yquota", .name = "base_price"},
 	[YQ_BLACKLIST] = {.schema = "yquota", .name = "blacklist"},
+	[YQ_EXPECTED_DURATION] = {.schema = "yquota_internal", .name = "expected_duration"},
 	[YQ_CHARGE] = {.schema = "yquota", .name = "charge", .may_have_children = true},
 	[YQ_CHARGED_THROUGH] = {.schema = "yquota_internal", .name = "charged_through"},
 	[YQ_CHARGING_RULE] = {.schema = "yquota", .name = "charging_rule"},

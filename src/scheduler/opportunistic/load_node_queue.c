@@ -14,6 +14,7 @@
 #include "scheduler/opportunistic/load_measured_use.h"
 #include "scheduler/opportunistic/load_node_queue.h"
 #include "scheduler/request/expected_duration.h"
+#include "store/catalog.h"
 #include "store/saved_plan.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
@@ -288,14 +289,33 @@ read_joining(const YqNodeQueue *queue, const char *container_id, const char **re
 	return row;
 }
 
+/* That of its allocation; as it is of one that was at a node before, when there is none. */
+static void
+load_expected_duration(YqNodeQueueRow *row)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT e.expected_duration FROM yquota_internal.expected_duration AS e WHERE e.container_id = $1",
+		.types = {"text"}
+	};
+	Datum		parameters[] = {CStringGetTextDatum(row->container_id)};
+	bool		isnull;
+
+	if (yq_table_has_no_pages(YQ_EXPECTED_DURATION))
+		return;
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	if (yq_saved_plan_run(&look_up, parameters, NULL) > 0)
+		row->expected_duration = yq_expected_duration_read(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
+	SPI_finish();
+}
+
 YqNodeQueueRow *
 yq_load_joining_row(const YqNodeQueue *queue, const char *container_id, const char **reason)
 {
 	static YqSavedPlan look_up = {
 		.command = "SELECT c.node, CASE WHEN q.node <> $2 AND q.left_at IS NULL THEN q.node END, "
-		"COALESCE(e.expected_duration, q.expected_duration), " BOOKS_COLUMNS
+		"q.expected_duration, " BOOKS_COLUMNS
 		"FROM yquota.container AS c LEFT JOIN yquota.node_queue AS q ON q.container_id = c.container_id "
-		"LEFT JOIN yquota_internal.expected_duration AS e ON e.container_id = c.container_id "
 		"WHERE c.container_id = $1",
 		.types = {"text", "text"}
 	};
@@ -313,6 +333,8 @@ yq_load_joining_row(const YqNodeQueue *queue, const char *container_id, const ch
 	else
 		*reason = psprintf("Container \"%s\" is not in the books.", container_id);
 	SPI_finish();
+	if (row != NULL && !row->container.is_guaranteed)
+		load_expected_duration(row);
 	return row;
 }
 
