@@ -392,6 +392,24 @@ UPDATE yquota.node_queue SET state = 'GONE', left_at = yquota.clock(), left_reas
 SELECT * FROM yquota.verify();
 ROLLBACK;
 
+\echo an agent reports the end of a container that was archived, or voided, while it ran
+BEGIN;
+SELECT pg_temp.ended(51);
+SELECT pg_temp.start(n, 'OPPORTUNISTIC', '[memory-mb=512,vcores=1]'), pg_temp.enqueue(n) FROM generate_series(60, 62) AS n;
+SELECT yquota.set_clock(yquota.clock() + interval '1 s');
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', pg_temp.c(60), yquota.clock());
+SELECT yquota.void_events(container_id => pg_temp.c(61), reason => 'r') \g /dev/null
+SELECT pg_temp.ended(61);
+CREATE TABLE archived_ledger (LIKE yquota.charge);
+CREATE TABLE archived_log (LIKE yquota.container_event);
+SELECT yquota.seal_history() \g /dev/null
+SELECT archived FROM yquota.archive('archived_ledger', 'infinity');
+SELECT archived FROM yquota.archive('archived_log', 'infinity');
+SELECT pg_temp.ended(60), pg_temp.ended(60);
+SELECT pg_temp.n(container_id) AS number, state, left_reason, exit_status, is_acknowledged FROM yquota.node_queue WHERE container_id >= pg_temp.c(60) ORDER BY 1;
+SELECT pg_temp.ended(99);
+ROLLBACK;
+
 \echo an agent that does not kill
 BEGIN;
 SELECT pg_temp.ended(51);
