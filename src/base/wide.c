@@ -3,8 +3,8 @@
  * wide.c
  *	  Exact fixed-point arithmetic of money: products, division, conversion.
  *
- * Numerics are taken apart and put together through their binary wire format,
- * whose base-10000 digits line up with the 56 decimals of an amount.
+ * Numerics are taken apart and put together as they are stored: their base-10000
+ * digits line up with the 56 decimals of an amount.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,17 +12,36 @@
 
 #include "base/wide.h"
 #include "fmgr.h"
-#include "lib/stringinfo.h"
-#include "libpq/pqformat.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 
 #define NUMERIC_BASE 10000
 #define AMOUNT_FRACTION_DIGITS (YQ_AMOUNT_DECIMALS / 4)
-#define WIRE_NEGATIVE 0x4000
 
 /* Most base-10000 digits of a 384-bit integer (116 decimals). */
-#define MAX_WIRE_DIGITS 32
+#define MAX_DIGITS 32
+
+/*
+ * The format in which the server stores numerics (numeric.c), and which
+ * pg_upgrade keeps: a header of one word (short) or two, then the digits, the
+ * highest first.  A header of one word has at most 63 decimals and a weight of 7 bits,
+ * which every amount fits.
+ */
+#define SHORT_HEADER 0x8000
+#define SHORT_NEGATIVE 0x2000
+#define SHORT_DECIMALS_SHIFT 7
+#define SHORT_WEIGHT_SIGN 0x0040
+#define SHORT_WEIGHT_MASK 0x007F
+#define LONG_SIGN_MASK 0xC000
+#define LONG_NEGATIVE 0x4000
+
+typedef struct StoredDigits
+{
+	bool		negative;
+	int			weight;			/* base-10000 places before the point, less one */
+	int			count;
+	const int16 *digits;
+} StoredDigits;
 
 void
 yq_amount_out_of_range(void)
@@ -149,14 +168,43 @@ divide_small(YqWide *a, uint32 divisor)
 }
 
 /*
+ * Divide a non-negative integer by 10^16 if nothing is left over: by 2^16, then by
+ * 5^16 from the lowest limb up, each limb of the quotient by the inverse modulo 2^64.
+ */
+static bool
+try_divide_exactly(YqWide *a)
+{
+	const uint64 divisor = UINT64CONST(152587890625);
+	const uint64 inverse = UINT64CONST(0xE4A4D1417CD9A041);
+	YqWide		quotient;
+	uint64		carry = 0;
+
+	if ((a->limb[0] & 0xFFFF) != 0)
+		return false;
+	for (int i = 0; i < YQ_WIDE_LIMBS; i++)
+	{
+		uint64		next = i + 1 < YQ_WIDE_LIMBS ? a->limb[i + 1] : 0;
+		uint64		limb = a->limb[i] >> 16 | next << 48;
+
+		quotient.limb[i] = (limb - carry) * inverse;
+		carry = (uint64) ((YqPrice) quotient.limb[i] * divisor >> 64) + (limb < carry);
+	}
+	if (carry == 0)
+		*a = quotient;
+	return carry == 0;
+}
+
+/*
  * Cut a non-negative integer into base-10000 digits, least significant first;
- * returns their number.
+ * returns their number.  Most amounts have fewer decimals than there is room for.
  */
 static int
 wide_to_digits(YqWide a, int16 *digits)
 {
 	int			count = 0;
 
+	for (; !yq_wide_is_zero(&a) && try_divide_exactly(&a); count += 4)
+		memset(&digits[count], 0, sizeof(int16) * 4);
 	while (!yq_wide_is_zero(&a))
 	{
 		uint32		pair = divide_small(&a, NUMERIC_BASE * NUMERIC_BASE);
@@ -187,29 +235,49 @@ yq_wide_to_numeric(const YqWide *a)
 {
 	bool		negative = yq_wide_is_negative(a);
 	YqWide		absolute = *a;
-	int16		digits[MAX_WIRE_DIGITS];
+	int16		digits[MAX_DIGITS];
 	int			count;
 	int			lowest = 0;
-	char		bytes[2 * (4 + MAX_WIRE_DIGITS) + 1];
-	StringInfoData wire = {.data = bytes, .maxlen = sizeof(bytes)};
+	uint16	   *stored;
+	uint16	   *words;
 
+	StaticAssertStmt(YQ_AMOUNT_DECIMALS < 64 && MAX_DIGITS < 64, "an amount fits a short header");
 	if (negative)
 		yq_wide_negate(&absolute);
 	count = wide_to_digits(absolute, digits);
 	while (lowest < count && digits[lowest] == 0)
 		lowest++;
 
-	/* the buffer has room for all of it, so nothing here allocates */
-	pq_writeint16(&wire, count - lowest);
-	pq_writeint16(&wire, (uint16) (count - 1 - AMOUNT_FRACTION_DIGITS));
-	pq_writeint16(&wire, negative ? WIRE_NEGATIVE : 0);
-	pq_writeint16(&wire, count > lowest ? fraction_decimals(digits, lowest) : 0);
+	stored = palloc(VARHDRSZ + sizeof(uint16) * (1 + count - lowest));
+	SET_VARSIZE(stored, VARHDRSZ + sizeof(uint16) * (1 + count - lowest));
+	words = (uint16 *) VARDATA(stored);
+	*words = SHORT_HEADER;
+	if (count > 0)
+		*words |= (negative ? SHORT_NEGATIVE : 0) |
+			fraction_decimals(digits, lowest) << SHORT_DECIMALS_SHIFT |
+			((count - 1 - AMOUNT_FRACTION_DIGITS) & SHORT_WEIGHT_MASK);
 	for (int i = count - 1; i >= lowest; i--)
-		pq_writeint16(&wire, digits[i]);
+		*++words = digits[i];
+	return (Numeric) stored;
+}
 
-	return DatumGetNumeric(DirectFunctionCall3(numeric_recv, PointerGetDatum(&wire),
-											   ObjectIdGetDatum(InvalidOid),
-											   Int32GetDatum(-1)));
+/* The digits of a finite numeric, in place. */
+static StoredDigits
+stored_digits(Numeric value)
+{
+	const uint16 *words = (const uint16 *) VARDATA(value);
+	bool		is_short = (words[0] & SHORT_HEADER) != 0;
+	int			header = is_short ? 1 : 2;
+	StoredDigits stored;
+
+	stored.negative = is_short ? (words[0] & SHORT_NEGATIVE) != 0 :
+		(words[0] & LONG_SIGN_MASK) == LONG_NEGATIVE;
+	stored.weight = is_short ? (words[0] & SHORT_WEIGHT_MASK) : (int16) words[1];
+	if (is_short && (words[0] & SHORT_WEIGHT_SIGN) != 0)
+		stored.weight -= SHORT_WEIGHT_MASK + 1;
+	stored.count = (VARSIZE(value) - VARHDRSZ) / sizeof(uint16) - header;
+	stored.digits = (const int16 *) words + header;
+	return stored;
 }
 
 /*
@@ -220,32 +288,20 @@ yq_wide_to_numeric(const YqWide *a)
 static bool
 numeric_to_wide(YqWide *result, Numeric value, int decimals)
 {
-	bytea	   *wire_bytes;
-	StringInfoData wire;
-	int			count;
+	StoredDigits stored;
 	int			exponent;
-	int			sign;
 	bool		fits = true;
 
 	memset(result, 0, sizeof(*result));
 	if (numeric_is_nan(value) || numeric_is_inf(value))
 		return false;
-
-	wire_bytes = DatumGetByteaP(DirectFunctionCall1(numeric_send,
-													NumericGetDatum(value)));
-	wire.data = VARDATA(wire_bytes);
-	wire.len = wire.maxlen = VARSIZE(wire_bytes) - VARHDRSZ;
-	wire.cursor = 0;
-
-	count = pq_getmsgint(&wire, 2);
-	exponent = (int16) pq_getmsgint(&wire, 2) + decimals / 4 + 1;
-	sign = pq_getmsgint(&wire, 2);
-	(void) pq_getmsgint(&wire, 2);
+	stored = stored_digits(value);
+	exponent = stored.weight + decimals / 4 + 1;
 
 	/* "exponent" counts the base-10000 places; four of them make a step */
-	if (count > 0 && count > exponent)
+	if (stored.count > 0 && stored.count > exponent)
 		fits = false;
-	for (int place = 0; fits && count > 0 && place < exponent;)
+	for (int place = 0; fits && stored.count > 0 && place < exponent;)
 	{
 		YqWide		step = {{0}};
 		uint64		scale = 1;
@@ -253,7 +309,7 @@ numeric_to_wide(YqWide *result, Numeric value, int decimals)
 		for (int i = 0; i < 4 && place < exponent; i++, place++)
 		{
 			step.limb[0] = step.limb[0] * NUMERIC_BASE +
-				(place < count ? pq_getmsgint(&wire, 2) : 0);
+				(place < stored.count ? stored.digits[place] : 0);
 			scale *= NUMERIC_BASE;
 		}
 		fits = multiply_limb(result, scale) == 0 &&
@@ -261,9 +317,8 @@ numeric_to_wide(YqWide *result, Numeric value, int decimals)
 		yq_wide_add(result, &step);
 	}
 
-	if (sign == WIRE_NEGATIVE)
+	if (stored.negative)
 		yq_wide_negate(result);
-	pfree(wire_bytes);
 	return fits;
 }
 
@@ -278,31 +333,23 @@ YqDecimal
 yq_decimal_from_numeric(Numeric value)
 {
 	YqDecimal	decimal = {0, 0};
-	bytea	   *wire_bytes;
-	StringInfoData wire;
-	int			count;
+	StoredDigits stored;
 	int			decimals;
 	bool		fits;
 
 	if (numeric_is_nan(value) || numeric_is_inf(value))
 		yq_amount_out_of_range();
-	wire_bytes = DatumGetByteaP(DirectFunctionCall1(numeric_send, NumericGetDatum(value)));
-	wire.data = VARDATA(wire_bytes);
-	wire.len = wire.maxlen = VARSIZE(wire_bytes) - VARHDRSZ;
-	wire.cursor = 0;
+	stored = stored_digits(value);
+	decimals = (stored.count - 1 - stored.weight) * 4;
+	fits = !stored.negative;
 
-	count = pq_getmsgint(&wire, 2);
-	decimals = (count - 1 - (int16) pq_getmsgint(&wire, 2)) * 4;
-	fits = pq_getmsgint(&wire, 2) != WIRE_NEGATIVE;
-	(void) pq_getmsgint(&wire, 2);
-
-	for (int i = 0; fits && i < count; i++)
+	for (int i = 0; fits && i < stored.count; i++)
 	{
-		int			digit = pq_getmsgint(&wire, 2);
+		int			digit = stored.digits[i];
 		int			scale = NUMERIC_BASE;
 
 		/* the last digit is not zero: at most three zeros to drop */
-		for (; i == count - 1 && decimals > 0 && digit % 10 == 0; decimals--)
+		for (; i == stored.count - 1 && decimals > 0 && digit % 10 == 0; decimals--)
 		{
 			digit /= 10;
 			scale /= 10;
@@ -310,12 +357,11 @@ yq_decimal_from_numeric(Numeric value)
 		fits = !__builtin_mul_overflow(decimal.digits, (YqPrice) scale, &decimal.digits) &&
 			!__builtin_add_overflow(decimal.digits, (YqPrice) digit, &decimal.digits);
 	}
-	for (; fits && count > 0 && decimals < 0; decimals += 4)
+	for (; fits && stored.count > 0 && decimals < 0; decimals += 4)
 		fits = !__builtin_mul_overflow(decimal.digits, (YqPrice) NUMERIC_BASE, &decimal.digits);
 	if (!fits || decimals > YQ_DECIMAL_MAX_SCALE || (decimal.digits >> 127) != 0)
 		yq_amount_out_of_range();
-	decimal.decimals = count > 0 ? decimals : 0;
-	pfree(wire_bytes);
+	decimal.decimals = stored.count > 0 ? decimals : 0;
 	return decimal;
 }
 
