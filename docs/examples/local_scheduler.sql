@@ -131,9 +131,14 @@ BEGIN
 			WITH ORDINALITY AS r (container_id, accepted, reason, place)
 	)
 	-- what is refused, because its project has no credit, say, is not started
-	SELECT r.container_id, g.node, g.allocation, g.locality, r.reason
-	FROM (SELECT g.*, row_number() OVER (ORDER BY g.place) AS reported_as FROM given AS g) AS g
-	JOIN reported AS r ON r.place = g.reported_as
-	ORDER BY g.place;
+	(SELECT r.container_id, g.node, g.allocation, g.locality, r.reason
+	 FROM (SELECT g.*, row_number() OVER (ORDER BY g.place) AS reported_as FROM given AS g) AS g
+	 JOIN reported AS r ON r.place = g.reported_as
+	 ORDER BY g.place)
+	UNION ALL
+	-- a request interceptor refuses all that is new
+	SELECT NULL, NULL, NULL, NULL, d.stopped_at || ': ' || d.stopped_by
+	FROM decided AS d
+	WHERE d.outcome = 'refused';
 END
 $$;

@@ -30,7 +30,7 @@ CREATE FUNCTION yquota.request_containers(application_id text, requests yquota.c
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_request_containers';
 COMMENT ON FUNCTION yquota.request_containers(text, yquota.container_request[]) IS
-	'Set the requests of an application: each row replaces the earlier request with the same priority, id, execution type and name.  GUARANTEED: count 0 for * ends all with that priority and id, and allocations are rounded up as YARN does.  OPPORTUNISTIC: the first row for an allocation supplies the count of *, count 0 for a node or rack removes it, and one priority and id have one allocation.  Returns how many containers the application waits for then';
+	'Set the requests of an application: each row replaces the earlier request with the same priority, id, execution type and name.  GUARANTEED: count 0 for * ends all with that priority and id, and allocations are rounded up as YARN does.  OPPORTUNISTIC: the first row for an allocation supplies the count of *, count 0 for a node or rack removes it, and one priority and id have one allocation.  Returns how many containers the application waits for then; YQ002 when a request interceptor refuses them';
 REVOKE ALL ON FUNCTION yquota.request_containers(text, yquota.container_request[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota.request_containers(

@@ -194,7 +194,7 @@ CREATE FUNCTION yquota.allocate_opportunistic(
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_allocate_opportunistic';
 COMMENT ON FUNCTION yquota.allocate_opportunistic(text, yquota.container_request[], text[], text[], bigint, integer) IS
-	'Note what an application asks for now, of both execution types, and give out OPPORTUNISTIC containers for all that it waits for, as YARN''s central allocator does: on the hosts and racks that were asked for, then on one of the least loaded nodes; GUARANTEED ones are the scheduler''s.  One row for each container, or one that says what stops the application.  The same seed makes the same choice of nodes (NULL: a random one); the same response_id as in the last call is a repetition: it returns what was decided then and is not acknowledged, and changes nothing';
+	'Note what an application asks for now, of both execution types, and give out OPPORTUNISTIC containers for all that it waits for, as YARN''s central allocator does: on the hosts and racks that were asked for, then on one of the least loaded nodes; GUARANTEED ones are the scheduler''s.  One row for each container, or one that says what stops the application, which may be a request interceptor (stopped_at) and its reason (stopped_by).  The same seed makes the same choice of nodes (NULL: a random one); the same response_id as in the last call is a repetition: it returns what was decided then and is not acknowledged, and changes nothing';
 REVOKE ALL ON FUNCTION yquota.allocate_opportunistic(text, yquota.container_request[], text[], text[], bigint, integer) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.allocate_opportunistic(

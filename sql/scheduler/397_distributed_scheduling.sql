@@ -342,10 +342,10 @@ CREATE FUNCTION yquota.allocate_distributed(
 	minimum yquota.resource DEFAULT NULL, maximum yquota.resource DEFAULT NULL, increment yquota.resource DEFAULT NULL)
 	RETURNS TABLE (
 		outcome text, node text, locality text, resource_name text, allocation yquota.resource, count integer,
-		priority integer, allocation_request_id bigint, label text, expected_duration interval)
+		priority integer, allocation_request_id bigint, label text, expected_duration interval, stopped_by text, stopped_at text)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_allocate_distributed';
 COMMENT ON FUNCTION yquota.allocate_distributed(yquota.leased_node[], yquota.container_request[], yquota.container_request[], text[], integer, yquota.resource, yquota.resource, yquota.resource) IS
-	'What YARN''s local scheduler does in a heartbeat of an application: add its requests for OPPORTUNISTIC containers to the outstanding ones and give out containers on the nodes, in their order.  Rows allocated: node, size, and the host, rack or * that it was asked for; rows outstanding: what is to be passed to the next call.  Reads and changes nothing';
+	'What YARN''s local scheduler does in a heartbeat of an application: add its requests for OPPORTUNISTIC containers to the outstanding ones and give out containers on the nodes, in their order.  Rows allocated: node, size, and the host, rack or * that it was asked for; rows outstanding: what is to be passed to the next call.  A row refused: a request interceptor (stopped_at) refuses the requests, for the reason stopped_by, and no container is given out.  Reads no table and changes nothing itself';
 REVOKE ALL ON FUNCTION yquota.allocate_distributed(yquota.leased_node[], yquota.container_request[], yquota.container_request[], text[], integer, yquota.resource, yquota.resource, yquota.resource) FROM PUBLIC;

@@ -386,6 +386,10 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.scheduler_setting', 'INSERT', '{admin}'),
 		('TABLE', 'yquota.scheduler_setting', 'UPDATE', '{admin}'),
 		('TABLE', 'yquota.scheduler_setting', 'DELETE', '{admin}'),
+		('TABLE', 'yquota.request_interceptor', 'SELECT', '{operator,viewer,admin}'),
+		('TABLE', 'yquota.request_interceptor', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.request_interceptor', 'UPDATE', '{admin}'),
+		('TABLE', 'yquota.request_interceptor', 'DELETE', '{admin}'),
 		-- applications: row-level security tells whose
 		('TABLE', 'yquota.application', 'SELECT', '{operator,member,viewer,admin}'),
 		-- requests, and decisions of the scheduler

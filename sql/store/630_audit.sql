@@ -347,6 +347,17 @@ CREATE TRIGGER audit_delete AFTER DELETE ON yquota.opportunistic_price
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('only_row');
 CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.opportunistic_price
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit_insert AFTER INSERT ON yquota.request_interceptor
+	REFERENCING NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('position');
+CREATE TRIGGER audit_update AFTER UPDATE ON yquota.request_interceptor
+	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('position');
+CREATE TRIGGER audit_delete AFTER DELETE ON yquota.request_interceptor
+	REFERENCING OLD TABLE AS old_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('position');
+CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.request_interceptor
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
 
 SELECT pg_extension_config_dump('yquota.audit', '');
 SELECT pg_extension_config_dump('yquota.audit_audit_id_seq', '');

@@ -71,6 +71,7 @@ CREATE TRIGGER signal_applied AFTER INSERT OR UPDATE OR DELETE ON yquota.reserva
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
 ALTER TABLE yquota.reservation_queue ENABLE REPLICA TRIGGER signal_applied;
 ALTER TABLE yquota_internal.active_leaf ENABLE ALWAYS TRIGGER signal_change;
+ALTER TABLE yquota.request_interceptor ENABLE ALWAYS TRIGGER signal_change;
 
 CREATE FUNCTION yquota.publication_commands(name text DEFAULT 'yquota') RETURNS SETOF text
 	LANGUAGE sql STABLE PARALLEL SAFE

@@ -50,6 +50,17 @@ CREATE FUNCTION yquota_internal.seconds_since(at timestamptz) RETURNS numeric
 COMMENT ON FUNCTION yquota_internal.seconds_since(timestamptz) IS
 	'Seconds from an instant to the clock; NULL when it never was';
 
+CREATE FUNCTION yquota_internal.usable_interceptors() RETURNS TABLE ("position" integer, function text, usable numeric)
+	LANGUAGE sql STABLE PARALLEL SAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT interceptor.position, interceptor.function::text,
+			   (yquota_internal.request_interceptor_problem(interceptor.function) IS NULL)::integer::numeric
+		FROM yquota.request_interceptor AS interceptor;
+	END;
+COMMENT ON FUNCTION yquota_internal.usable_interceptors() IS
+	'Request interceptors, and 1 for those that can be called, else 0: each call of an application is refused then';
+
 CREATE VIEW yquota.metrics AS
 	SELECT 'price' AS family, 'yquota_price_' || sample.name AS metric,
 		   jsonb_build_object('price_group', price.price_group) AS labels, sample.value
@@ -64,6 +75,10 @@ CREATE VIEW yquota.metrics AS
 	UNION ALL
 	SELECT 'opportunistic_price', 'yquota_opportunistic_price_' || figure.name, '{}', figure.value
 	FROM yquota_internal.opportunistic_price_figures() AS figure
+	UNION ALL
+	SELECT 'request_interceptor', 'yquota_request_interceptor_usable',
+		   jsonb_build_object('position', interceptor.position, 'function', interceptor.function), interceptor.usable
+	FROM yquota_internal.usable_interceptors() AS interceptor
 	UNION ALL
 	SELECT 'resource', 'yquota_resource_price_credits',
 		   jsonb_build_object('resource_type', price.resource_type),

@@ -93,17 +93,22 @@ yq_text_array(FunctionCallInfo fcinfo, int argument, const char *name, const cha
 }
 
 int
-yq_row_array(FunctionCallInfo fcinfo, int argument, const char *name, HeapTupleHeader **rows)
+yq_rows_of_array(Datum array, const char *name, HeapTupleHeader **rows)
 {
 	Datum	   *elements;
-	int			count;
+	int			count = read_array(DatumGetArrayTypeP(array), name, &elements);
 
-	yq_require_value(PG_ARGISNULL(argument), name);
-	count = read_array(PG_GETARG_ARRAYTYPE_P(argument), name, &elements);
 	*rows = palloc(Max(count, 1) * sizeof(HeapTupleHeader));
 	for (int i = 0; i < count; i++)
 		(*rows)[i] = DatumGetHeapTupleHeader(elements[i]);
 	return count;
+}
+
+int
+yq_row_array(FunctionCallInfo fcinfo, int argument, const char *name, HeapTupleHeader **rows)
+{
+	yq_require_value(PG_ARGISNULL(argument), name);
+	return yq_rows_of_array(PG_GETARG_DATUM(argument), name, rows);
 }
 
 void

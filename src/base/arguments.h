@@ -33,6 +33,9 @@ extern int	yq_text_array(FunctionCallInfo fcinfo, int argument, const char *name
 extern int	yq_row_array(FunctionCallInfo fcinfo, int argument, const char *name,
 						 HeapTupleHeader **rows);
 
+/* The same of an array that is at hand. */
+extern int	yq_rows_of_array(Datum array, const char *name, HeapTupleHeader **rows);
+
 /* All attributes of a row, which has that many. */
 extern void yq_row_attributes(HeapTupleHeader row, int count, Datum *values, bool *nulls);
 

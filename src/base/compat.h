@@ -58,6 +58,12 @@
 	index_beginscan(heap, index, snapshot, nkeys, norderbys)
 #endif
 
+/* 16: one check of privileges for all objects; we need it for functions only */
+#if PG_VERSION_NUM < 160000
+#define object_aclcheck(class_oid, object_oid, role_oid, mode) \
+	pg_proc_aclcheck(object_oid, role_oid, mode)
+#endif
+
 /* 16: one ownership check for all objects; we need it for databases only */
 #if PG_VERSION_NUM < 160000
 #define object_ownercheck(class_oid, object_oid, role_oid) \

@@ -105,6 +105,7 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 	[YQ_QUEUE_USER] = {.schema = "yquota", .name = "queue_user"},
 	[YQ_REPORTED_END] = {.schema = "yquota_internal", .name = "reported_end"},
 	[YQ_REQUEST_COUNTER] = {.schema = "yquota_internal", .name = "request_counter"},
+	[YQ_REQUEST_INTERCEPTOR] = {.schema = "yquota", .name = "request_interceptor"},
 	[YQ_RESERVATION_CHARGE] = {.schema = "yquota", .name = "reservation_charge"},
 	[YQ_RESERVATION_DEFINITION] = {.schema = "yquota", .name = "reservation_definition"},
 	[YQ_RESERVATION_QUEUE] = {.schema = "yquota", .name = "reservation_queue"},

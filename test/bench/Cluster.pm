@@ -100,6 +100,16 @@ sub processor_milliseconds
 	return $nanoseconds / 1e6;
 }
 
+# The same of statements.
+sub used_by
+{
+	my ($self, $sql) = @_;
+	my $before = $self->processor_milliseconds;
+
+	$self->run($sql);
+	return $self->processor_milliseconds - $before;
+}
+
 sub close
 {
 	my ($self) = @_;

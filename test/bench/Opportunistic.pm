@@ -190,6 +190,66 @@ sub single_case
 	return;
 }
 
+# Prices with the load of all queues in them, and without.
+sub price_case
+{
+	my (@with, @without, $size);
+
+	foreach (1 .. repetitions())
+	{
+		$size = cluster('opportunistic_queue_capacity = 100');
+		my $session = Cluster->new($database);
+
+		report_all($session, $size);
+		$session->run('SELECT count(*) FROM yquota.compute_prices()') foreach 1 .. 2;
+		push @without, $session->used_by('SELECT count(*) FROM yquota.compute_prices()');
+		$session->run('INSERT INTO yquota.opportunistic_price (min_factor, max_factor) VALUES (0.2, 1); SELECT count(*) FROM yquota.compute_prices()');
+		push @with, $session->used_by('SELECT count(*) FROM yquota.compute_prices()');
+		$session->close;
+	}
+	Report::add('compute_prices() with the load of node queues: of a processor', figure => median(@with), figure_unit => 'ms', baseline => median(@without),
+		baseline_name => 'without', value => median(@with), unit => 'ms', at_most => 200, note => "$size->{nodes} nodes");
+	Cluster::drop_database($database);
+	return;
+}
+
+# Calls for one container, by turns without an interceptor and with one that passes on what it gets.
+use constant { TURNS => 10, CALLS_OF_TURN => 100 };
+
+sub interceptor_case
+{
+	my (@ratios, @with, @without, $size);
+	my $call = sprintf q(SELECT count(*) FROM yquota.allocate_opportunistic('%s', ARRAY[ROW('*', '[memory-mb=1024,vcores=1]', 1, 1, 1, true, NULL, 'OPPORTUNISTIC', NULL)::yquota.container_request])), application(1);
+
+	$size = cluster("opportunistic_queue_capacity = 1000, node_sorting_interval = '1 hour'");
+	my $session = Cluster->new($database);
+	report_all($session, $size);
+	$session->run(q(DELETE FROM yquota_internal.load_list; SELECT count(*) FROM yquota.report_nodes('{}');
+		CREATE FUNCTION public.pass(application_id text, requests yquota.container_request[]) RETURNS yquota.intercepted_requests
+			LANGUAGE plpgsql AS $$ BEGIN RETURN ROW(requests, NULL)::yquota.intercepted_requests; END $$));
+	foreach my $turn (0 .. TURNS)
+	{
+		my %used;
+
+		foreach my $is_on (0, 1)
+		{
+			$session->run($is_on ? q(INSERT INTO yquota.request_interceptor VALUES (1, 'public.pass')) : 'DELETE FROM yquota.request_interceptor');
+			$session->run($call);
+			$used{$is_on} = $session->used_by(join ";\n", ($call) x CALLS_OF_TURN) / CALLS_OF_TURN;
+		}
+		# the first turn is for the session to get to know the cluster
+		next if !$turn;
+		push @without, $used{0};
+		push @with, $used{1};
+		push @ratios, $used{1} / $used{0};
+	}
+	$session->close;
+	Report::add('allocate_opportunistic() of one container, with a request interceptor in PL/pgSQL: of a processor', figure => median(@with), figure_unit => 'ms',
+		baseline => median(@without), baseline_name => 'without', value => median(@ratios), unit => 'x', at_most => 1.1, note => "$size->{nodes} nodes");
+	Cluster::drop_database($database);
+	return;
+}
+
 # At each node so many containers arrive that two of ten OPPORTUNISTIC ones wait, and two are killed for GUARANTEED ones.
 my $arriving = <<'SQL';
 CREATE TABLE arriving AS
@@ -401,7 +461,7 @@ sub cases
 {
 	return ('opportunistic-report' => \&report_case, 'opportunistic-allocate' => \&allocate_case, 'opportunistic-rule' => \&rule_case, 'opportunistic-single' => \&single_case, 'opportunistic-queue' => \&queue_case,
 		'opportunistic-limits' => \&limits_case, 'opportunistic-promotion' => \&promotion_case,
-		'opportunistic-over-allocation' => \&over_allocation_case);
+		'opportunistic-over-allocation' => \&over_allocation_case, 'opportunistic-price' => \&price_case, 'opportunistic-interceptor' => \&interceptor_case);
 }
 
 1;

@@ -63,7 +63,13 @@ SELECT * FROM yquota.explain_opportunistic_price();
 SELECT count(*) FROM yquota.compute_prices();
 SELECT * FROM points;
 SELECT DISTINCT opportunistic_factor, next_opportunistic_factor, next_opportunistic_effective_at FROM yquota.current_price;
+CREATE ROLE yquota_test_price_exporter;
+GRANT SELECT ON yquota.metrics TO yquota_test_price_exporter;
+SET ROLE yquota_test_price_exporter;
 SELECT metric, value FROM yquota.metrics WHERE family = 'opportunistic_price' ORDER BY 1;
+RESET ROLE;
+DROP OWNED BY yquota_test_price_exporter;
+DROP ROLE yquota_test_price_exporter;
 -- repeated
 SELECT outcome FROM explained;
 SELECT count(*) FROM yquota.compute_prices();

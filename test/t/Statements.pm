@@ -62,6 +62,9 @@ sub load_books
 		INSERT INTO yquota.budget (project, period, amount, starts_on) VALUES ('s', 'month', 1000, '2026-03-01');
 		INSERT INTO yquota.shadow_tariff (name, terms) VALUES ('dear', '{"base_prices": {"vcores": 3}}');
 		INSERT INTO yquota.opportunistic_price (min_factor, max_factor) VALUES (0.2, 1);
+		CREATE FUNCTION public.pass(application_id text, requests yquota.container_request[]) RETURNS yquota.intercepted_requests LANGUAGE sql RETURN (requests, NULL)::yquota.intercepted_requests;
+		CREATE FUNCTION public.pass_too(application_id text, requests yquota.container_request[]) RETURNS yquota.intercepted_requests LANGUAGE sql RETURN (requests, NULL)::yquota.intercepted_requests;
+		INSERT INTO yquota.request_interceptor (position, function) VALUES (1, 'public.pass');
 		INSERT INTO yquota.retention_setting (keep_months) VALUES (12);
 		INSERT INTO yquota.unmapped_property (property, value) VALUES ('yarn.scheduler.capacity.kept', '1');
 		INSERT INTO yquota.mapping_rule (kind, position, type, matches, policy) VALUES ('json', 1, 'user', 'nobody', 'user');
@@ -392,6 +395,7 @@ my @calls = (
 		[ 'multi_node_sorting_policy', q((name, class) VALUES ('r', 'c')), q(class = 'd') ],
 		[ 'unmapped_property', q((property, value) VALUES ('yarn.scheduler.capacity.other', '1')), q(value = '2') ],
 		[ 'over_allocation', q((resource_type, threshold) VALUES ('vcores', 0.8)), q(threshold = 0.9) ],
+		[ 'request_interceptor', q((position, function) VALUES (2, 'public.pass_too')), q(position = position + 10) ],
 		[ 'shadow_tariff', q((name, terms) VALUES ('cheap', '{"base_prices": {"vcores": 1}}')), q(description = 'x') ] )),
 	'INSERT node_label' => q(INSERT INTO yquota.node_label (name, exclusive) VALUES ('y', false)),
 	'UPDATE node_label' => q(UPDATE yquota.node_label SET exclusive = true),

@@ -103,6 +103,10 @@ $node->safe_psql('original', <<~'SQL');
 	INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.a', '2021-03-02 09:30+00', 0.123456);
 	INSERT INTO yquota.over_allocation (resource_type, threshold) VALUES ('memory-mb', 0.9);
 	INSERT INTO yquota.shadow_tariff (name, terms) VALUES ('dear', '{"base_prices": {"vcores": 2}}');
+	INSERT INTO yquota.opportunistic_price (min_factor, max_factor) VALUES (0.2, 1.5);
+	CREATE FUNCTION public.pass(application_id text, requests yquota.container_request[]) RETURNS yquota.intercepted_requests
+		LANGUAGE sql RETURN (requests, NULL)::yquota.intercepted_requests;
+	INSERT INTO yquota.request_interceptor (position, function) VALUES (1, 'public.pass');
 
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, queue, node, allocation, source)
 	SELECT 'CONTAINER_START', format('c%s', number), timestamptz '2021-03-02 09:00+00' + number * interval '7.000001 min',

@@ -22,6 +22,7 @@
 #include "scheduler/record/opportunistic_count.h"
 #include "scheduler/record/record_containers.h"
 #include "scheduler/request/expected_duration.h"
+#include "scheduler/request/request_interceptor.h"
 #include "scheduler/request/request_row.h"
 #include "scheduler/state/container_id.h"
 #include "store/clock.h"
@@ -283,10 +284,10 @@ read_bound(FunctionCallInfo fcinfo, int argument, Types *types, int64 otherwise)
 
 /* Those for GUARANTEED containers are the scheduler's. */
 static void
-add_requests(FunctionCallInfo fcinfo, int argument, const char *name, Types *types, YqOutstandingRequests *requests)
+add_requests(Datum array, const char *name, Types *types, YqOutstandingRequests *requests)
 {
 	HeapTupleHeader *rows;
-	int			count = yq_row_array(fcinfo, argument, name, &rows);
+	int			count = yq_rows_of_array(array, name, &rows);
 
 	for (int i = 0; i < count; i++)
 	{
@@ -373,6 +374,21 @@ put_row(ReturnSetInfo *result, const char *outcome, const YqOutstandingRequest *
 	yq_row_put(&row, Int64GetDatum(request->allocation_request_id), false);
 	yq_row_put_text(&row, request->label);
 	yq_row_put(&row, yq_expected_duration_interval(request->expected_duration), request->expected_duration == 0);
+	yq_row_put_text(&row, NULL);
+	yq_row_put_text(&row, NULL);
+	tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
+}
+
+static void
+put_refusal(ReturnSetInfo *result, const YqIntercepted *intercepted)
+{
+	YqRowBuilder row = {.count = 0};
+
+	yq_row_put_text(&row, "refused");
+	for (int i = 0; i < 9; i++)
+		yq_row_put(&row, (Datum) 0, true);
+	yq_row_put_text(&row, intercepted->reason);
+	yq_row_put_text(&row, intercepted->refused_by);
 	tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
 }
 
@@ -413,10 +429,21 @@ yq_sql_allocate_distributed(PG_FUNCTION_ARGS)
 	int			node_count;
 	YqListedNode *nodes = read_nodes(fcinfo, blacklist, blacklist_count, &node_count);
 	int64	   *size = palloc0(sizeof(int64) * YQ_MAX_RESOURCE_TYPES);
+	YqIntercepted intercepted = {.requests = PG_GETARG_DATUM(1)};
 
+	yq_require_value(PG_ARGISNULL(2), "outstanding");
+	yq_require_value(PG_ARGISNULL(1), "requests");
 	InitMaterializedSRF(fcinfo, 0);
-	add_requests(fcinfo, 2, "outstanding", &types, &requests);
-	add_requests(fcinfo, 1, "requests", &types, &requests);
+	add_requests(PG_GETARG_DATUM(2), "outstanding", &types, &requests);
+	if (yq_request_interceptors_exist())
+		intercepted = yq_requests_intercept(NULL, intercepted.requests);
+	if (intercepted.reason != NULL)
+	{
+		put_refusal(result, &intercepted);
+		return_outstanding(result, &types, &requests);
+		return (Datum) 0;
+	}
+	add_requests(intercepted.requests, "requests", &types, &requests);
 	bounds.minimum = read_bound(fcinfo, 5, &types, 0);
 	bounds.maximum = read_bound(fcinfo, 6, &types, PG_INT64_MAX);
 	bounds.increment = read_bound(fcinfo, 7, &types, 0);

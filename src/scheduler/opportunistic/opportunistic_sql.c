@@ -19,6 +19,7 @@
 #include "scheduler/opportunistic/node_report.h"
 #include "scheduler/opportunistic/record_opportunistic.h"
 #include "scheduler/record/record_containers.h"
+#include "scheduler/request/request_interceptor.h"
 #include "scheduler/request/request_row.h"
 #include "store/clock.h"
 #include "store/saved_plan.h"
@@ -215,14 +216,8 @@ static YqOpportunisticCall
 read_call(FunctionCallInfo fcinfo)
 {
 	YqOpportunisticCall call = {.application_id = text_to_cstring(yq_required_text(fcinfo, ARGUMENT_APPLICATION_ID, "application_id"))};
-	HeapTupleHeader *rows;
-	YqContainerRequest *requests;
 
-	call.request_count = yq_row_array(fcinfo, ARGUMENT_REQUESTS, "requests", &rows);
-	requests = palloc(sizeof(YqContainerRequest) * Max(call.request_count, 1));
-	for (int i = 0; i < call.request_count; i++)
-		requests[i] = yq_container_request_of_row(rows[i]);
-	call.requests = requests;
+	yq_require_value(PG_ARGISNULL(ARGUMENT_REQUESTS), "requests");
 	call.addition_count = yq_text_array(fcinfo, ARGUMENT_BLACKLIST_ADDITIONS, "blacklist_additions", &call.blacklist_additions);
 	call.removal_count = yq_text_array(fcinfo, ARGUMENT_BLACKLIST_REMOVALS, "blacklist_removals", &call.blacklist_removals);
 	call.has_response_id = !PG_ARGISNULL(ARGUMENT_RESPONSE_ID);
@@ -236,6 +231,18 @@ static void
 put_opportunistic(YqRowBuilder *row)
 {
 	yq_row_put(row, ObjectIdGetDatum(yq_enum_oid("execution_type", "OPPORTUNISTIC")), false);
+}
+
+/* A repeated call is answered as the first one was. */
+static YqIntercepted
+intercept(FunctionCallInfo fcinfo, const YqOpportunisticCall *call)
+{
+	YqIntercepted intercepted = {.requests = PG_GETARG_DATUM(ARGUMENT_REQUESTS)};
+
+	if (!yq_request_interceptors_exist() ||
+		(call->has_response_id && yq_record_opportunistic_is_last(call->application_id, call->response_id)))
+		return intercepted;
+	return yq_requests_intercept(call->application_id, intercepted.requests);
 }
 
 static void
@@ -260,20 +267,21 @@ return_container(ReturnSetInfo *result, const YqOpportunisticAnswer *answer, int
 	tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
 }
 
+/* The queue is NULL where it is not known. */
 static void
-return_stop(ReturnSetInfo *result, const YqOpportunisticAnswer *answer)
+return_stop(ReturnSetInfo *result, const char *application_id, const char *queue, const char *rule, const char *at)
 {
 	YqRowBuilder row = {.count = 0};
 
 	yq_row_put_text(&row, "passed over");
 	yq_row_put_text(&row, NULL);
-	yq_row_put_text(&row, answer->requester.application->application_id);
-	yq_row_put_text(&row, answer->requester.queue->path);
+	yq_row_put_text(&row, application_id);
+	yq_row_put_text(&row, queue);
 	for (int i = 0; i < 5; i++)
 		yq_row_put(&row, (Datum) 0, true);
 	put_opportunistic(&row);
-	yq_row_put_text(&row, answer->stop.rule);
-	yq_row_put_text(&row, answer->stop.at);
+	yq_row_put_text(&row, rule);
+	yq_row_put_text(&row, at);
 	tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
 }
 
@@ -327,14 +335,21 @@ yq_sql_allocate_opportunistic(PG_FUNCTION_ARGS)
 {
 	YqOpportunisticCall call = read_call(fcinfo);
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	YqIntercepted intercepted = intercept(fcinfo, &call);
 	YqOpportunisticAnswer answer;
 
 	InitMaterializedSRF(fcinfo, 0);
+	if (intercepted.reason != NULL)
+	{
+		return_stop(result, call.application_id, NULL, intercepted.reason, intercepted.refused_by);
+		return (Datum) 0;
+	}
+	call.request_count = yq_container_requests_of_array(intercepted.requests, &call.requests);
 	answer = yq_allocate_opportunistic(&call);
 	if (answer.is_repeated)
 		return_last(result, call.application_id);
 	if (answer.stop.rule != NULL)
-		return_stop(result, &answer);
+		return_stop(result, answer.requester.application->application_id, answer.requester.queue->path, answer.stop.rule, answer.stop.at);
 	for (int i = 0; i < answer.containers.count; i++)
 		return_container(result, &answer, i);
 	for (int i = 0; i < answer.refusals.count; i++)

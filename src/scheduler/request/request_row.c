@@ -73,3 +73,16 @@ yq_container_request_of_row(HeapTupleHeader row)
 	yq_row_attributes(row, REQUEST_ATTRIBUTES, values, nulls);
 	return read_request_values(values, nulls);
 }
+
+int
+yq_container_requests_of_array(Datum array, const YqContainerRequest **requests)
+{
+	HeapTupleHeader *rows;
+	int			count = yq_rows_of_array(array, "requests", &rows);
+	YqContainerRequest *read = palloc(sizeof(YqContainerRequest) * Max(count, 1));
+
+	for (int i = 0; i < count; i++)
+		read[i] = yq_container_request_of_row(rows[i]);
+	*requests = read;
+	return count;
+}

@@ -17,4 +17,7 @@
  */
 extern YqContainerRequest yq_container_request_of_row(HeapTupleHeader row);
 
+/* Those of an array of rows, without nulls in it.  Returns how many, palloc'd. */
+extern int	yq_container_requests_of_array(Datum array, const YqContainerRequest **requests);
+
 #endif							/* YQ_REQUEST_ROW_H */

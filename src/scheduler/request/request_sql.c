@@ -16,6 +16,7 @@
 #include "scheduler/record/scheduler_journal.h"
 #include "scheduler/request/container_request.h"
 #include "scheduler/request/container_update.h"
+#include "scheduler/request/request_interceptor.h"
 #include "scheduler/request/request_row.h"
 #include "store/catalog.h"
 #include "store/saved_plan.h"
@@ -31,18 +32,33 @@ PG_FUNCTION_INFO_V1(yq_sql_update_containers);
 
 /* -- requests -------------------------------------------------------------- */
 
+/* A refusal is an error: the function returns a number. */
+static Datum
+intercepted_requests(const char *application_id, Datum requests)
+{
+	YqIntercepted intercepted;
+
+	if (!yq_request_interceptors_exist())
+		return requests;
+	intercepted = yq_requests_intercept(application_id, requests);
+	if (intercepted.reason != NULL)
+		ereport(ERROR,
+				(errcode(YQ_ERRCODE_REQUESTS_REFUSED),
+				 errmsg("requests of application \"%s\" are refused: %s", application_id, intercepted.reason),
+				 errdetail("Request interceptor %s refuses them.", intercepted.refused_by)));
+	return intercepted.requests;
+}
+
 /* request_containers(application_id, requests) */
 Datum
 yq_sql_request_containers(PG_FUNCTION_ARGS)
 {
 	char	   *application_id = text_to_cstring(yq_required_text(fcinfo, 0, "application_id"));
-	YqContainerRequest *requests;
-	HeapTupleHeader *rows;
-	int			count = yq_row_array(fcinfo, 1, "requests", &rows);
+	const YqContainerRequest *requests;
+	int			count;
 
-	requests = palloc(sizeof(YqContainerRequest) * Max(count, 1));
-	for (int i = 0; i < count; i++)
-		requests[i] = yq_container_request_of_row(rows[i]);
+	yq_require_value(PG_ARGISNULL(1), "requests");
+	count = yq_container_requests_of_array(intercepted_requests(application_id, PG_GETARG_DATUM(1)), &requests);
 	PG_RETURN_INT64(yq_container_request(application_id, requests, count));
 }
 

@@ -1,0 +1,79 @@
+-- A request interceptor that throttles application masters: of each application it lets so many
+-- calls through in any second, and refuses those that are more.
+--
+-- Run it once, as a superuser, in a database with yquota.  It makes the schema request_throttle
+-- and registers its function.  Every role that asks for containers needs what the last
+-- statements give to members of request_throttle_user, because the function runs with the rights of the role that asks:
+--
+--     GRANT request_throttle_user TO resource_manager;
+--     UPDATE request_throttle.setting SET most_per_second = 20;
+--
+-- Two sessions that ask for one application at the same time wait for each other's row, so that
+-- both are counted.  A call that is refused counts as none.
+--
+CREATE SCHEMA request_throttle;
+
+CREATE TABLE request_throttle.setting (
+	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+	most_per_second integer NOT NULL CHECK (most_per_second > 0)
+);
+INSERT INTO request_throttle.setting (most_per_second) VALUES (10);
+
+-- The last calls that were let through, as many as count, oldest first.
+CREATE TABLE request_throttle.recent (
+	application_id text COLLATE "C" PRIMARY KEY,
+	calls timestamptz[] NOT NULL
+) WITH (fillfactor = 50);
+
+CREATE FUNCTION request_throttle.throttle(application_id text, requests yquota.container_request[])
+	RETURNS yquota.intercepted_requests
+	LANGUAGE plpgsql VOLATILE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	most constant integer := (SELECT most_per_second FROM request_throttle.setting);
+	now_at constant timestamptz := yquota.clock();
+	known timestamptz[];
+BEGIN
+	-- a local scheduler that asks allocate_distributed() names no application
+	IF application_id IS NULL THEN
+		RETURN ROW(requests, NULL)::yquota.intercepted_requests;
+	END IF;
+	INSERT INTO request_throttle.recent AS r (application_id, calls) VALUES (throttle.application_id, '{}')
+	ON CONFLICT ON CONSTRAINT recent_pkey DO UPDATE SET calls = r.calls
+	RETURNING r.calls INTO known;
+	known := ARRAY(SELECT call FROM unnest(known) AS call WHERE call > now_at - interval '1 second' ORDER BY call);
+	IF cardinality(known) >= most THEN
+		RETURN ROW(requests, format('more than %s calls a second', most))::yquota.intercepted_requests;
+	END IF;
+	UPDATE request_throttle.recent AS r SET calls = known || now_at WHERE r.application_id = throttle.application_id;
+	RETURN ROW(requests, NULL)::yquota.intercepted_requests;
+END
+$$;
+
+-- Applications that have ended are forgotten, from time to time.
+CREATE FUNCTION request_throttle.forget() RETURNS bigint
+	LANGUAGE sql VOLATILE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH forgotten AS (
+			DELETE FROM request_throttle.recent AS r
+			WHERE NOT EXISTS (SELECT FROM unnest(r.calls) AS call WHERE call > yquota.clock() - interval '1 minute')
+			RETURNING 1)
+		SELECT count(*) FROM forgotten;
+	END;
+
+DO $$
+BEGIN
+	IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'request_throttle_user') THEN
+		CREATE ROLE request_throttle_user;
+	END IF;
+END
+$$;
+GRANT USAGE ON SCHEMA request_throttle TO request_throttle_user;
+GRANT SELECT ON request_throttle.setting TO request_throttle_user;
+GRANT SELECT, INSERT, UPDATE ON request_throttle.recent TO request_throttle_user;
+REVOKE EXECUTE ON FUNCTION request_throttle.throttle(text, yquota.container_request[]), request_throttle.forget() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION request_throttle.throttle(text, yquota.container_request[]) TO request_throttle_user;
+
+INSERT INTO yquota.request_interceptor (position, function) VALUES (100, 'request_throttle.throttle');

@@ -1,0 +1,229 @@
+--
+-- Request interceptors (seed 001): what is registered, what they see, change and refuse, with
+-- whose rights they run, errors, and calls that are repeated.
+--
+SET client_min_messages = warning;
+DROP DATABASE IF EXISTS yquota_request_interceptor WITH (FORCE);
+CREATE DATABASE yquota_request_interceptor;
+\c yquota_request_interceptor
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS yquota;
+SET timezone = 'UTC';
+SELECT yquota.set_clock('2026-03-02 10:00+00');
+INSERT INTO yquota.scheduler_setting (maximum_am_resource_percent, opportunistic_allocation_enabled, opportunistic_anywhere_order, opportunistic_queue_capacity) VALUES (1, true, 'round_robin', 5);
+INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.a', '100');
+INSERT INTO yquota.project (name, on_exhausted) VALUES ('p', 'allow');
+INSERT INTO yquota.node (name, rack, total) SELECT 'n' || n, '/r', '[memory-mb=8192,vcores=8]' FROM generate_series(1, 3) AS n;
+SELECT state FROM yquota.submit_application('application_1_0001', 'ann', '{}', 'a', project => 'p', unmanaged => true);
+SELECT bool_and(accepted) FROM yquota.report_nodes(ARRAY(SELECT ROW('n' || n, 0, 0, 0, 0, NULL, 5, NULL, NULL, NULL)::yquota.node_report FROM generate_series(1, 3) AS n));
+CREATE FUNCTION ask(count integer, type yquota.execution_type DEFAULT 'OPPORTUNISTIC', id bigint DEFAULT 1)
+	RETURNS yquota.container_request LANGUAGE plpgsql AS $$
+DECLARE
+	request yquota.container_request;
+BEGIN
+	request.allocation := '[memory-mb=1024,vcores=1]';
+	request.count := ask.count;
+	request.allocation_request_id := ask.id;
+	request.execution_type := ask.type;
+	RETURN request;
+END
+$$;
+CREATE VIEW asked AS SELECT allocation_request_id AS id, execution_type, count, priority FROM yquota.resource_request ORDER BY 1;
+
+-- halves what is asked for
+CREATE FUNCTION halve(application_id text, requests yquota.container_request[]) RETURNS yquota.intercepted_requests
+	LANGUAGE plpgsql AS $$
+BEGIN
+	FOR i IN 1 .. coalesce(array_length(requests, 1), 0) LOOP
+		requests[i].count := requests[i].count / 2;
+	END LOOP;
+	RETURN ROW(requests, NULL)::yquota.intercepted_requests;
+END
+$$;
+-- gives away the priority, and refuses large sets
+CREATE FUNCTION "Judge"(application_id text, requests yquota.container_request[]) RETURNS yquota.intercepted_requests
+	LANGUAGE plpgsql AS $$
+BEGIN
+	FOR i IN 1 .. coalesce(array_length(requests, 1), 0) LOOP
+		requests[i].priority := 7;
+		IF requests[i].count > 10 THEN
+			RETURN ROW(NULL, format('%s asks for %s containers', application_id, requests[i].count))::yquota.intercepted_requests;
+		END IF;
+	END LOOP;
+	RETURN ROW(requests, NULL)::yquota.intercepted_requests;
+END
+$$;
+
+\echo registration
+INSERT INTO yquota.request_interceptor VALUES (1, 'halve');
+INSERT INTO yquota.request_interceptor VALUES (1, 'public.');
+INSERT INTO yquota.request_interceptor VALUES (1, 'public.missing');
+INSERT INTO yquota.request_interceptor VALUES (1, 'public.ask');
+INSERT INTO yquota.request_interceptor VALUES (1, NULL);
+CREATE FUNCTION wrong(application_id text, requests yquota.container_request[]) RETURNS yquota.container_request[] LANGUAGE sql RETURN requests;
+INSERT INTO yquota.request_interceptor VALUES (1, 'public.wrong');
+CREATE FUNCTION many(application_id text, requests yquota.container_request[]) RETURNS SETOF yquota.intercepted_requests LANGUAGE sql AS 'SELECT requests, NULL::text';
+INSERT INTO yquota.request_interceptor VALUES (1, 'public.many');
+INSERT INTO yquota.request_interceptor VALUES (20, 'PUBLIC.Halve'), (10, 'public."Judge"');
+INSERT INTO yquota.request_interceptor VALUES (30, '"public"."halve"');
+SELECT * FROM yquota.request_interceptor ORDER BY position;
+
+\echo in order, each sees what the one before returned
+SELECT yquota.request_containers('application_1_0001', ARRAY[ask(10, 'GUARANTEED')]);
+SELECT * FROM asked;
+SELECT yquota.request_containers('application_1_0001', ARRAY[ask(12, 'GUARANTEED')]);
+SELECT yquota.request_containers('application_1_0001', '[vcores=1]', 14);
+SELECT * FROM asked;
+SELECT decision, application_id, stopped_by, stopped_at FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ask(3, id => 2), ask(11, id => 3)], seed => 1);
+SELECT * FROM asked;
+SELECT decision, priority, allocation_request_id FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ask(3, id => 2), ask(5, id => 3)], seed => 1);
+SELECT outcome, count, priority, stopped_by, stopped_at FROM yquota.allocate_distributed(ARRAY[ROW('n1', '/r1', NULL)]::yquota.leased_node[], ARRAY[ask(4)]);
+-- those that were outstanding stay so
+SELECT outcome, count, priority, stopped_by, stopped_at FROM yquota.allocate_distributed(ARRAY[ROW('n1', '/r1', NULL)]::yquota.leased_node[], ARRAY[ask(12)], ARRAY[ask(2, id => 9)]);
+-- the other way round
+UPDATE yquota.request_interceptor SET position = 5 WHERE position = 20;
+SELECT yquota.request_containers('application_1_0001', ARRAY[ask(12, 'GUARANTEED')]);
+SELECT * FROM asked;
+
+\echo what if
+BEGIN;
+DELETE FROM yquota.request_interceptor;
+SELECT yquota.request_containers('application_1_0001', ARRAY[ask(30, 'GUARANTEED', 4)]);
+ROLLBACK;
+SELECT * FROM asked;
+BEGIN;
+SAVEPOINT a;
+TRUNCATE yquota.request_interceptor;
+SELECT yquota.request_containers('application_1_0001', ARRAY[ask(30, 'GUARANTEED', 4)]);
+ROLLBACK TO a;
+SELECT yquota.request_containers('application_1_0001', ARRAY[ask(20, 'GUARANTEED', 4)]);
+COMMIT;
+SELECT * FROM asked;
+
+\echo a repeated call is answered as the first one was, and is not judged again
+SELECT decision, allocation_request_id FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ask(2, id => 5)], response_id => 1, seed => 1);
+UPDATE yquota.request_interceptor SET position = -1 WHERE position = 10;
+SELECT decision, allocation_request_id FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ask(20, id => 5)], response_id => 1, seed => 1);
+SELECT decision, stopped_by FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ask(20, id => 5)], response_id => 2, seed => 1);
+-- one that was refused is judged again
+SELECT decision, allocation_request_id FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ask(2, id => 5)], response_id => 2, seed => 1);
+
+\echo errors name the interceptor
+CREATE FUNCTION fails(application_id text, requests yquota.container_request[]) RETURNS yquota.intercepted_requests
+	LANGUAGE plpgsql AS $$ BEGIN PERFORM 1 / 0; END $$;
+CREATE FUNCTION gives_nothing(application_id text, requests yquota.container_request[]) RETURNS yquota.intercepted_requests
+	LANGUAGE sql RETURN NULL::yquota.intercepted_requests;
+CREATE FUNCTION strict(application_id text, requests yquota.container_request[]) RETURNS yquota.intercepted_requests
+	LANGUAGE sql STRICT RETURN (requests, NULL)::yquota.intercepted_requests;
+CREATE FUNCTION with_null(application_id text, requests yquota.container_request[]) RETURNS yquota.intercepted_requests
+	LANGUAGE sql RETURN (requests || NULL::yquota.container_request, NULL)::yquota.intercepted_requests;
+CREATE FUNCTION try(function text) RETURNS void LANGUAGE sql AS $$
+	DELETE FROM yquota.request_interceptor;
+	INSERT INTO yquota.request_interceptor VALUES (1, 'public.' || function);
+$$;
+SELECT try('fails');
+SELECT yquota.request_containers('application_1_0001', ARRAY[ask(1, 'GUARANTEED')]);
+SELECT try('gives_nothing');
+SELECT yquota.request_containers('application_1_0001', ARRAY[ask(1, 'GUARANTEED')]);
+SELECT try('strict');
+SELECT yquota.request_containers('application_1_0001', ARRAY[ask(1, 'GUARANTEED')]);
+SELECT outcome FROM yquota.allocate_distributed('{}', '{}');
+SELECT try('with_null');
+SELECT yquota.request_containers('application_1_0001', ARRAY[ask(1, 'GUARANTEED')]);
+SELECT yquota.request_containers('application_1_0001', NULL);
+-- replaced by one with another result, and dropped
+SELECT try('strict');
+SELECT metric, labels, value FROM yquota.metrics WHERE family = 'request_interceptor';
+DROP FUNCTION strict;
+CREATE ROLE yquota_test_interceptor_exporter;
+GRANT SELECT ON yquota.metrics TO yquota_test_interceptor_exporter;
+SET ROLE yquota_test_interceptor_exporter;
+SELECT metric, labels, value FROM yquota.metrics WHERE family = 'request_interceptor';
+RESET ROLE;
+DROP OWNED BY yquota_test_interceptor_exporter;
+DROP ROLE yquota_test_interceptor_exporter;
+SELECT yquota.request_containers('application_1_0001', ARRAY[ask(1, 'GUARANTEED')]);
+SELECT * FROM yquota.allocate_opportunistic('application_1_0001');
+CREATE FUNCTION strict(application_id text, requests yquota.container_request[]) RETURNS yquota.container_request[] LANGUAGE sql RETURN requests;
+SELECT yquota.request_containers('application_1_0001', ARRAY[ask(1, 'GUARANTEED')]);
+
+\echo with the rights of the role that asks
+CREATE TABLE salary (amount integer);
+INSERT INTO salary VALUES (100);
+CREATE FUNCTION peeks(application_id text, requests yquota.container_request[]) RETURNS yquota.intercepted_requests
+	LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN ROW(requests, format('%s sees %s', current_user, (SELECT amount FROM public.salary)))::yquota.intercepted_requests;
+END
+$$;
+CREATE FUNCTION who(application_id text, requests yquota.container_request[]) RETURNS yquota.intercepted_requests
+	LANGUAGE plpgsql AS $$ BEGIN RETURN ROW(requests, 'asked by ' || current_user)::yquota.intercepted_requests; END $$;
+CREATE FUNCTION escapes(application_id text, requests yquota.container_request[]) RETURNS yquota.intercepted_requests
+	LANGUAGE plpgsql AS $$ BEGIN RESET ROLE; RETURN ROW(requests, 'escaped as ' || current_user)::yquota.intercepted_requests; END $$;
+CREATE ROLE yquota_test_interceptor_admin;
+CREATE ROLE yquota_test_interceptor_operator;
+SELECT yquota.allow_role('yquota_test_interceptor_admin', 'admin'), yquota.allow_role('yquota_test_interceptor_operator', 'operator');
+\set VERBOSITY terse
+-- administrators alone register them
+SET ROLE yquota_test_interceptor_operator;
+INSERT INTO yquota.request_interceptor VALUES (1, 'public.who');
+UPDATE yquota.request_interceptor SET position = 2;
+DELETE FROM yquota.request_interceptor;
+SELECT count(*) FROM yquota.request_interceptor;
+SET ROLE yquota_test_interceptor_admin;
+DELETE FROM yquota.request_interceptor;
+INSERT INTO yquota.request_interceptor VALUES (1, 'public.who');
+SET ROLE yquota_test_interceptor_operator;
+SELECT stopped_by FROM yquota.allocate_opportunistic('application_1_0001');
+SELECT stopped_by FROM yquota.allocate_distributed('{}', '{}');
+SELECT yquota.request_containers('application_1_0001', '[vcores=1]', 1);
+RESET ROLE;
+SELECT try('peeks');
+SET ROLE yquota_test_interceptor_operator;
+SELECT stopped_by FROM yquota.allocate_opportunistic('application_1_0001');
+SELECT yquota.request_containers('application_1_0001', '[vcores=1]', 1);
+-- the role is as before, after an error as well
+SELECT current_user, session_user = current_user AS is_session;
+BEGIN;
+SAVEPOINT a;
+SELECT yquota.request_containers('application_1_0001', '[vcores=1]', 1);
+ROLLBACK TO a;
+SELECT current_user;
+COMMIT;
+DO $$
+BEGIN
+	PERFORM yquota.request_containers('application_1_0001', '[vcores=1]', 1);
+EXCEPTION WHEN insufficient_privilege THEN
+	RAISE WARNING 'caught as %: %', current_user, SQLERRM;
+END
+$$;
+RESET ROLE;
+GRANT SELECT ON salary TO yquota_test_interceptor_operator;
+SET ROLE yquota_test_interceptor_operator;
+SELECT stopped_by FROM yquota.allocate_opportunistic('application_1_0001');
+RESET ROLE;
+SELECT stopped_by FROM yquota.allocate_opportunistic('application_1_0001') WHERE stopped_by LIKE '% sees 100';
+SELECT try('escapes');
+SET ROLE yquota_test_interceptor_operator;
+SELECT stopped_by FROM yquota.allocate_opportunistic('application_1_0001');
+SELECT stopped_by FROM yquota.allocate_distributed('{}', '{}');
+RESET ROLE;
+-- EXECUTE is asked for at the call
+SELECT try('who');
+REVOKE EXECUTE ON FUNCTION who FROM PUBLIC;
+SET ROLE yquota_test_interceptor_operator;
+SELECT stopped_by FROM yquota.allocate_opportunistic('application_1_0001');
+RESET ROLE;
+-- what owns an index does not speak for the role that builds it
+CREATE FUNCTION asks(integer) RETURNS integer LANGUAGE sql IMMUTABLE AS $$ SELECT count(*)::integer FROM yquota.allocate_distributed('{}', '{}') $$;
+CREATE INDEX ON salary (asks(amount));
+
+\echo the audit
+SELECT operation, coalesce(new, old) ->> 'function' AS function, acting_role = current_user AS by_owner, count(*)
+FROM yquota.audit WHERE table_name = 'yquota.request_interceptor' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
+SELECT yquota.disallow_role('yquota_test_interceptor_admin', 'admin'), yquota.disallow_role('yquota_test_interceptor_operator', 'operator');
+DROP OWNED BY yquota_test_interceptor_operator;
+DROP ROLE yquota_test_interceptor_admin, yquota_test_interceptor_operator;
+
+\c postgres
+DROP DATABASE yquota_request_interceptor WITH (FORCE);

@@ -1,0 +1,85 @@
+# The example of a request interceptor (docs/examples/request_throttle.sql) works: it throttles an
+# application master that asks too often, from two sessions at once, for a role with no more rights than an
+# operator's; and a dump, an update of the server and a crash keep what is registered.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('request_interceptors');
+$node->init;
+$node->append_conf('postgresql.conf', "timezone = 'UTC'");
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION yquota');
+$node->safe_psql('postgres', <<~'SQL');
+	SELECT yquota.set_clock('2026-03-02 10:00+00');
+	INSERT INTO yquota.project (name, on_exhausted) VALUES ('p', 'allow');
+	INSERT INTO yquota.scheduler_setting (maximum_am_resource_percent, opportunistic_allocation_enabled, opportunistic_queue_capacity) VALUES (1, true, 5);
+	INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.a', '100');
+	INSERT INTO yquota.node (name, total) VALUES ('n1', '[memory-mb=10240,vcores=10]');
+	SELECT yquota.submit_application('application_1_' || n, 'ann', '{}', 'a', project => 'p', unmanaged => true) FROM generate_series(1, 3) AS n;
+	CREATE ROLE master LOGIN;
+	SELECT yquota.allow_role('master', 'operator');
+SQL
+$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-f', 'docs/examples/request_throttle.sql' ], 'the example runs');
+$node->safe_psql('postgres', 'UPDATE request_throttle.setting SET most_per_second = 3');
+
+sub session { return $node->background_psql('postgres', on_error_stop => 0, extra_params => [ '-U', 'master' ]); }
+sub ask
+{
+	my ($session, $number) = @_;
+
+	return $session->query("SELECT coalesce(stopped_by || ' ' || stopped_at, decision) FROM yquota.allocate_opportunistic('application_1_$number')");
+}
+
+# A role without the rights that the function needs
+my ($one, $two) = (session(), session());
+my (undef, undef, $error) = $node->psql('postgres', q(SELECT * FROM yquota.allocate_opportunistic('application_1_1')), extra_params => [ '-U', 'master' ]);
+like($error, qr/permission denied for schema request_throttle.*request interceptor request_throttle\.throttle/s, 'the role needs the rights that the function needs');
+$node->safe_psql('postgres', 'GRANT request_throttle_user TO master');
+
+my $refusal = 'more than 3 calls a second request_throttle.throttle';
+is(ask($one, 1), '', "call $_ of a second") foreach 1 .. 2;
+is(ask($two, 1), '', 'call 3, of another session');
+is(ask($_, 1), $refusal, 'one more, of each session') foreach $one, $two;
+is(ask($one, 2), '', 'another application is not concerned');
+my ($status, undef, $refused) = $node->psql('postgres', q(\set VERBOSITY verbose
+	SELECT yquota.request_containers('application_1_1', '[vcores=1]', 1)), extra_params => [ '-U', 'master' ]);
+like($refused, qr/YQ002: requests of application "application_1_1" are refused: more than 3 calls a second\nDETAIL:  Request interceptor request_throttle\.throttle refuses them/,
+	'request_containers() refuses with an error of its own');
+$node->safe_psql('postgres', q(SELECT yquota.set_clock('2026-03-02 10:00:00.999999+00')));
+is(ask($one, 1), $refusal, 'nor a moment before the second is over');
+$node->safe_psql('postgres', q(SELECT yquota.set_clock('2026-03-02 10:00:01+00')));
+is(ask($one, 1), '', 'then it is served again');
+
+# Two sessions at the same time: the second one waits for the first, and counts its call.
+$node->safe_psql('postgres', q(SELECT yquota.set_clock('2026-03-02 10:01+00')));
+$one->query_safe('BEGIN');
+is(ask($one, 3), '', 'first of two transactions') foreach 1 .. 2;
+$two->query_until(qr/^begun$/m, "\\echo begun\nSELECT coalesce(stopped_by, 'served') FROM yquota.allocate_opportunistic('application_1_3');\n");
+ok($node->poll_query_until('postgres', q(SELECT EXISTS (SELECT FROM pg_stat_activity WHERE usename = 'master' AND wait_event_type = 'Lock'))), 'the second one waits');
+$one->query_safe('COMMIT');
+$two->query_safe('SELECT 1');
+is(ask($two, 3), $refusal, 'and its call is the third');
+$one->query_safe('BEGIN');
+$one->query_safe('ROLLBACK');
+
+# Kept by a dump, whose functions come first, and over a crash
+$node->command_ok([ 'pg_dump', '-Fc', '-f', "$PostgreSQL::Test::Utils::tmp_check/interceptors.dump", '-d', $node->connstr('postgres') ], 'pg_dump');
+$node->safe_psql('postgres', 'CREATE DATABASE restored');
+$node->command_ok([ 'pg_restore', '-d', $node->connstr('restored'), "$PostgreSQL::Test::Utils::tmp_check/interceptors.dump" ], 'pg_restore');
+is($node->safe_psql('restored', 'SELECT * FROM yquota.request_interceptor'), '100|request_throttle.throttle', 'a dump keeps the list');
+$_->quit foreach $one, $two;
+$node->stop('immediate');
+$node->start;
+$node->safe_psql('postgres', q(SELECT yquota.set_clock('2026-03-02 10:02+00')));
+is($node->safe_psql('postgres', q(SELECT coalesce(stopped_by, 'served') FROM generate_series(1, 4) CROSS JOIN LATERAL yquota.allocate_opportunistic('application_1_2', seed => generate_series))),
+	'more than 3 calls a second', 'and so does a crash');
+$node->safe_psql('postgres', q(SELECT yquota.set_clock('2026-03-02 12:00+00')));
+is($node->safe_psql('postgres', 'SELECT request_throttle.forget()'), '3', 'what has not asked for long is forgotten');
+
+$node->stop;
+done_testing();
