@@ -149,8 +149,8 @@ sub compute
 	$total{ $history->{is_on} ? $outcome : 'off' }++;
 	return $found eq '' ? () : "explained $found" if !$history->{is_on};
 	$history->{points}{ $history->{clock} + LEAD } = { factor => $wanted, by_hand => 0 } if $outcome eq 'computed';
-	# one that lies ahead may be dismissed
-	set_by_hand($history) if $outcome eq 'computed' && rand() < 0.3;
+	# one that lies ahead is dismissed by a factor before it
+	set_by_hand($history, LEAD) if $outcome eq 'computed' && rand() < 0.4;
 	return $found eq $expected ? () : "explained $found, expected $expected";
 }
 
@@ -170,9 +170,9 @@ sub dismiss
 
 sub set_by_hand
 {
-	my ($history) = @_;
-	my $at = $history->{clock} + one_of(0, 0, 500_000, SECOND, 12 * SECOND);
-	my $thousandths = one_of((undef) x 5, 0, 300, 2500);
+	my ($history, $before) = @_;
+	my $at = $history->{clock} + (defined $before ? one_of(0, $before / 2) : one_of(0, 0, 500_000, SECOND, 12 * SECOND));
+	my $thousandths = defined $before ? one_of(0, 300, 2500) : one_of((undef) x 5, 0, 300, 2500);
 	my $known = $history->{points}{$at};
 
 	return if $known && $known->{by_hand};
