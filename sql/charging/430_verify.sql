@@ -806,6 +806,26 @@ COMMENT ON FUNCTION yquota_internal.verify_node_queues() IS
 	'Differences between the queues of nodes and the books';
 REVOKE ALL ON FUNCTION yquota_internal.verify_node_queues() FROM PUBLIC;
 
+CREATE FUNCTION yquota_internal.verify_sharing()
+	RETURNS TABLE (problem text, subject text, expected text, found text)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	BEGIN ATOMIC
+	SELECT 'OPPORTUNISTIC containers that limits count differ from the books', format('%s %s', scope, name),
+		   format('%s, %s', coalesce(books.containers, 0), coalesce(books.allocation, '[]')),
+		   format('%s, %s', coalesce(counted.containers, 0), coalesce(counted.allocation, '[]'))
+	FROM (SELECT p.scope, p.name, count(*) AS containers, yquota.sum(c.allocation) AS allocation
+		  FROM yquota.container AS c
+		  CROSS JOIN LATERAL yquota_internal.scopes_of_sharing(c.application_id, c.username, c.queue) AS p
+		  WHERE c.execution_type = 'OPPORTUNISTIC' AND EXISTS (SELECT FROM yquota_internal.opportunistic_counting)
+		  GROUP BY 1, 2) AS books
+	FULL JOIN yquota_internal.opportunistic_holding AS counted USING (scope, name)
+	WHERE coalesce(books.containers, 0) <> coalesce(counted.containers, 0)
+	   OR coalesce(books.allocation, '[]') OPERATOR(yquota.<>) coalesce(counted.allocation, '[]');
+	END;
+COMMENT ON FUNCTION yquota_internal.verify_sharing() IS
+	'Differences between the containers that limits of sharing count and the books';
+REVOKE ALL ON FUNCTION yquota_internal.verify_sharing() FROM PUBLIC;
+
 -- Nothing of a voided container is left that could explain an event from before.
 CREATE FUNCTION yquota_internal.verify_events(since timestamptz)
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -1000,6 +1020,7 @@ BEGIN
 	RETURN QUERY SELECT * FROM yquota_internal.verify_scheduler();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_preemption();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_node_queues();
+	RETURN QUERY SELECT * FROM yquota_internal.verify_sharing();
 END
 $$;
 COMMENT ON FUNCTION yquota.verify(timestamptz) IS

@@ -74,6 +74,19 @@ CREATE FUNCTION yquota_internal.queues_above(path text) RETURNS text[]
 COMMENT ON FUNCTION yquota_internal.queues_above(text) IS
 	'The queue of a path and those above it, root first';
 
+CREATE FUNCTION yquota_internal.scopes_of_sharing(application_id text, username text, queue text)
+	RETURNS TABLE (scope text, name text)
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	BEGIN ATOMIC
+		SELECT 'application', scopes_of_sharing.application_id WHERE scopes_of_sharing.application_id IS NOT NULL
+		UNION ALL
+		SELECT 'user', scopes_of_sharing.username WHERE scopes_of_sharing.username IS NOT NULL
+		UNION ALL
+		SELECT 'queue', q.path FROM unnest(yquota_internal.queues_above(scopes_of_sharing.queue)) AS q (path);
+	END;
+COMMENT ON FUNCTION yquota_internal.scopes_of_sharing(text, text, text) IS
+	'The application, the user and the queues for which a container counts';
+
 --
 -- A queue counts what events name by its path, or by that of a queue below.
 --
@@ -116,13 +129,7 @@ BEGIN
 	INSERT INTO yquota_internal.opportunistic_counter AS c (scope, name, containers, allocation)
 	SELECT p.scope, p.name, sum(s.containers)::bigint, yquota.sum(s.allocation)
 	FROM summed AS s
-	CROSS JOIN LATERAL (
-		SELECT 'application' AS scope, s.application_id AS name
-		UNION ALL
-		SELECT 'user', s.username
-		UNION ALL
-		SELECT 'queue', q.path FROM unnest(yquota_internal.queues_above(s.queue)) AS q (path)) AS p
-	WHERE p.name IS NOT NULL
+	CROSS JOIN LATERAL yquota_internal.scopes_of_sharing(s.application_id, s.username, s.queue) AS p
 	GROUP BY 1, 2
 	ON CONFLICT (name, scope) DO UPDATE SET containers = c.containers + excluded.containers,
 		allocation = c.allocation OPERATOR(yquota.+) excluded.allocation;
@@ -251,12 +258,7 @@ CREATE VIEW yquota_internal.opportunistic_holding AS
 		  UNION ALL
 		  SELECT n.scope, n.name, h.containers, h.allocation
 		  FROM yquota_internal.opportunistic_change AS h
-		  CROSS JOIN LATERAL (
-			SELECT 'application' AS scope, h.application_id AS name
-			UNION ALL
-			SELECT 'user', h.username
-			UNION ALL
-			SELECT 'queue', q.path FROM unnest(yquota_internal.queues_above(h.queue)) AS q (path)) AS n) AS p
+		  CROSS JOIN LATERAL yquota_internal.scopes_of_sharing(h.application_id, h.username, h.queue) AS n) AS p
 	GROUP BY 1, 2;
 COMMENT ON VIEW yquota_internal.opportunistic_holding IS
 	'OPPORTUNISTIC containers of queues with those below them, of users and of applications, while they are counted';

@@ -66,6 +66,16 @@ SELECT * FROM yquota.verify();
 ROLLBACK;
 TABLE usage;
 
+\echo verify() compares what is counted with the books
+BEGIN;
+UPDATE yquota.queue SET opportunistic_maximum_containers = 5 WHERE path = 'root.a';
+SELECT * FROM pg_temp.ask(1, 2);
+SELECT count(*) FROM yquota.verify();
+INSERT INTO yquota_internal.opportunistic_change (queue, username, application_id, containers, allocation)
+VALUES ('root.a', 'ann', 'application_1_0099', 1, '[memory-mb=1024]');
+SELECT * FROM yquota.verify() ORDER BY subject;
+ROLLBACK;
+
 \echo no limit, then nothing is counted; the last one that goes takes the counters with it
 BEGIN;
 SELECT * FROM pg_temp.ask(1, 2);
@@ -155,17 +165,17 @@ SELECT count(*) FILTER (WHERE accepted) AS accepted, count(DISTINCT reason) AS r
 SELECT count(*) FROM yquota.report_distributed_containers('n1', '{}');
 ROLLBACK;
 
-\echo who sees it, and who may change it
+\echo operators and members see it, and administrators alone change it
 BEGIN;
 UPDATE yquota.queue SET opportunistic_maximum_containers = 5 WHERE path = 'root.a';
 UPDATE yquota.scheduler_setting SET opportunistic_application_maximum_containers = 3, opportunistic_user_maximum_containers = 9;
 SELECT count(*) FROM (SELECT n, (pg_temp.ask(n, 1)).given FROM generate_series(1, 3) AS n) AS asked;
-CREATE ROLE yquota_limits_operator; CREATE ROLE yquota_limits_member;
-SELECT yquota.grant_operator('yquota_limits_operator'), yquota.grant_member('yquota_limits_member', 'q');
-SET LOCAL ROLE yquota_limits_operator;
+CREATE ROLE regress_yquota_operator; CREATE ROLE regress_yquota_member;
+SELECT yquota.grant_operator('regress_yquota_operator'), yquota.grant_member('regress_yquota_member', 'q');
+SET LOCAL ROLE regress_yquota_operator;
 SELECT scope, name, containers FROM yquota.opportunistic_limit_usage ORDER BY 1, 2;
 SELECT count(*) FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ROW('*', '[memory-mb=1024,vcores=1]', 9, 1, 1, true, NULL, 'OPPORTUNISTIC', NULL)::yquota.container_request]);
-SET LOCAL ROLE yquota_limits_member;
+SET LOCAL ROLE regress_yquota_member;
 SELECT scope, name, containers FROM yquota.opportunistic_limit_usage ORDER BY 1, 2;
 SAVEPOINT s;
 UPDATE yquota.queue SET opportunistic_maximum_containers = 9;
