@@ -38,6 +38,7 @@ static bool is_current = false;
 static bool is_loading = false; /* still set when loading failed */
 static bool has_own_changes = false;
 static bool is_watched = false;
+static Snapshot loading_snapshot = NULL;	/* of the parallel plan that loaded it last, or NULL */
 static Oid	loaded_from = InvalidOid;	/* pricing_change when it was loaded */
 static const YqTerms *assumed_terms = NULL;
 static TimestampTz window_from;
@@ -340,15 +341,55 @@ fill_cache(YqTimelineLoader *loader, int kept, TimestampTz from)
 	timeline.kept_by_fill[timeline.fills % YQ_REMEMBERED_FILLS] = kept;
 }
 
-/*
- * The leader of a parallel plan may read rows that are older than the
- * invalidations that it has received; they are not kept longer than needed.
- */
+/* -- parallel plans -------------------------------------------------------- */
+
 static Snapshot
-loading_snapshot(void)
+copy_snapshot(Snapshot snapshot)
 {
+	Snapshot	copy = MemoryContextAlloc(CacheMemoryContext, sizeof(SnapshotData) +
+										  sizeof(TransactionId) * (snapshot->xcnt + snapshot->subxcnt));
+
+	*copy = *snapshot;
+	copy->xip = (TransactionId *) (copy + 1);
+	copy->subxip = copy->xip + snapshot->xcnt;
+	if (snapshot->xcnt > 0)
+		memcpy(copy->xip, snapshot->xip, sizeof(TransactionId) * snapshot->xcnt);
+	if (snapshot->subxcnt > 0)
+		memcpy(copy->subxip, snapshot->subxip, sizeof(TransactionId) * snapshot->subxcnt);
+	return copy;
+}
+
+/* Whether two snapshots of the same transaction or of different ones see the same rows. */
+static bool
+see_same_rows(Snapshot one, Snapshot other)
+{
+	return one->xmin == other->xmin && one->xmax == other->xmax &&
+		one->curcid == other->curcid && one->takenDuringRecovery == other->takenDuringRecovery &&
+		one->xcnt == other->xcnt && one->subxcnt == other->subxcnt &&
+		(one->xcnt == 0 || memcmp(one->xip, other->xip, sizeof(TransactionId) * one->xcnt) == 0) &&
+		(one->subxcnt <= 0 || memcmp(one->subxip, other->subxip, sizeof(TransactionId) * one->subxcnt) == 0);
+}
+
+/*
+ * A parallel plan may not take new snapshots, so it reads rows that may be older
+ * than the messages that the backend has received.  They are in force for calls
+ * from parallel plans whose snapshots see the same rows.
+ */
+static bool
+is_of_this_plan(void)
+{
+	return loading_snapshot == NULL ||
+		(IsInParallelMode() && see_same_rows(loading_snapshot, GetActiveSnapshot()));
+}
+
+static Snapshot
+take_loading_snapshot(void)
+{
+	if (loading_snapshot != NULL)
+		pfree(loading_snapshot);
+	loading_snapshot = NULL;
 	if (IsInParallelMode())
-		is_current = false;
+		loading_snapshot = copy_snapshot(GetActiveSnapshot());
 	return yq_latest_snapshot();
 }
 
@@ -360,7 +401,7 @@ load_window(TimestampTz from)
 	int64		newest;
 
 	empty_cache();
-	loader.snapshot = loading_snapshot();
+	loader.snapshot = take_loading_snapshot();
 	(void) yq_timeline_load_changes(&loader, YQ_NO_VERSION, &newest, &own);
 	window_from = from;
 	fill_cache(&loader, 0, from);
@@ -379,7 +420,7 @@ load_price_changes(void)
 	TimestampTz earliest;
 	int			kept;
 
-	loader.snapshot = loading_snapshot();
+	loader.snapshot = take_loading_snapshot();
 	earliest = yq_timeline_load_changes(&loader, timeline.version, &newest, &own);
 	if (newest == timeline.version)
 	{
@@ -418,7 +459,7 @@ first_window_from(void)
 	return yq_timeline_full_hour(Min(now, assumed_terms->from));
 }
 
-/* A parallel plan refreshes for every row, and may need all of it again. */
+/* What a parallel plan needs, it may need again for its next row. */
 static bool
 is_window_too_long(void)
 {
@@ -432,7 +473,7 @@ yq_timeline_refresh(void)
 		watch_changes();
 
 	yq_catalog_accept_changes();
-	if (is_current && !is_loading)
+	if (is_current && !is_loading && is_of_this_plan())
 		return &timeline;
 
 	/* An error may have left it half loaded, or the extension be another one. */
