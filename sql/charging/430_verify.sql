@@ -70,13 +70,14 @@ CREATE VIEW yquota_internal.logged_life AS
 		   COALESCE(start.allocation_request_id, -1) AS allocation_request_id,
 		   COALESCE(start.asked_label, '') AS asked_label,
 		   COALESCE(start.is_am, start.container_id LIKE E'%\\_000001') AS is_am,
-		   COALESCE(start.is_running, true) AS is_running
+		   COALESCE(start.is_running, true) AS is_running,
+		   start.event = 'CONTAINER_START' AS is_start
 	FROM yquota.container_event AS start
 	LEFT JOIN yquota.container_event AS finish
 		ON finish.container_id = start.container_id AND finish.event = 'CONTAINER_FINISH'
-	WHERE start.event = 'CONTAINER_START' AND start.container_id IS NOT NULL;
+	WHERE start.event IN ('CONTAINER_START', 'CONTAINER_UPDATE') AND start.container_id IS NOT NULL;
 COMMENT ON VIEW yquota_internal.logged_life IS
-	'START and FINISH of each container as they arrived: a row per pair, accepted or not';
+	'START and FINISH of each container as they arrived: a row per pair, accepted or not; is_start is false for an UPDATE in place of the START';
 
 CREATE VIEW yquota_internal.booked_life AS
 	SELECT charge.tableoid AS book, charge.ctid AS place,
@@ -109,7 +110,7 @@ CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TA
 	FROM (
 		SELECT COALESCE(logged.container_id, booked.container_id) AS container_id,
 			   booked.book, booked.place, true AS concerned,
-			   (booked.is_whole
+			   (logged.is_start AND booked.is_whole
 				AND logged.project = booked.project
 				AND logged.application_id IS NOT DISTINCT FROM booked.application_id
 				AND logged.username IS NOT DISTINCT FROM booked.username
@@ -138,17 +139,14 @@ CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TA
 						booked.started_at, booked.finished_at, booked.amount, booked.dominant))
 			   ) IS TRUE AS proven
 		FROM (SELECT * FROM yquota_internal.logged_life AS l
-			  WHERE since IS NULL OR l.finished_at IS NULL OR l.finished_at >= since) AS logged
+			  WHERE since IS NULL OR l.finished_at IS NULL OR l.finished_at >= since
+				 OR NOT l.is_start AND l.started_at >= since) AS logged
 		FULL JOIN (SELECT * FROM yquota_internal.booked_life AS b
 				   WHERE since IS NULL OR b.finished_at IS NULL OR b.finished_at >= since) AS booked
 			USING (container_id)
 		CROSS JOIN (SELECT COALESCE(max(charging_rule.minimum_run_time), '0') AS longest,
 						   COALESCE(max(charging_rule.free_before_preemption), '0') AS free
 					FROM yquota.charging_rule) AS rule
-		UNION ALL
-		SELECT event.container_id, NULL, NULL, since IS NULL OR event.occurred_at >= since, false
-		FROM yquota.container_event AS event
-		WHERE event.event = 'CONTAINER_UPDATE'
 		UNION ALL
 		SELECT aside.container_id, NULL, NULL, since IS NULL OR aside.occurred_at >= since, false
 		FROM yquota_internal.set_aside_event AS aside
@@ -903,6 +901,8 @@ CREATE FUNCTION yquota_internal.verify_ends()
 		AND log.exit_status IS NOT DISTINCT FROM reported.exit_status
 	-- archived containers have left both, maybe just before a further end came
 	WHERE EXISTS (SELECT FROM yquota.charge WHERE charge.container_id = reported.container_id)
+	  -- mostly there are none: then a parallel plan would hash log and ledger in vain
+	  AND EXISTS (SELECT FROM yquota_internal.reported_end)
 	GROUP BY reported.container_id, reported.occurred_at, reported.exit_status
 	HAVING count(log.container_id) = 0;
 	END;
