@@ -24,13 +24,14 @@
 #include "base/arguments.h"
 #include "base/resource.h"
 #include "commands/trigger.h"
-#include "executor/spi.h"
+#include "common/int.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "nodes/pg_list.h"
 #include "queues/hierarchy.h"
 #include "store/catalog.h"
 #include "store/role_scope.h"
+#include "store/row_update.h"
 #include "store/saved_plan.h"
 #include "store/table_scan.h"
 #include "utils/builtins.h"
@@ -69,36 +70,24 @@ unwritten_change(void)
 	return change;
 }
 
-/*
- * The transaction's user needs no privilege on the table, so the owner of the
- * extension writes it.
- */
 static void
 write_total(void)
 {
-	static YqSavedPlan add = {
-		.command = "UPDATE yquota_internal.live_application_count AS t SET live = t.live + $2 WHERE t.part = $1",
-		.types = {"int4", "int8"}
-	};
-	static YqSavedPlan insert = {
-		.command = "INSERT INTO yquota_internal.live_application_count (part, live) VALUES ($1, $2)",
-		.types = {"int4", "int8"}
-	};
+	static const char *const columns[] = {"part", "live"};
 	int64		change = unwritten_change();
-	Datum		values[2];
-	Oid			user;
-	int			security_context;
+	Datum		part;
+	YqRowUpdate *row;
+	int64		before;
 
 	unwritten = NIL;
 	if (change == 0)
 		return;
-	values[0] = Int32GetDatum(yq_queue_lock_total());
-	values[1] = Int64GetDatum(change);
-	GetUserIdAndSecContext(&user, &security_context);
-	SetUserIdAndSecContext(yq_extension_owner(), security_context | SECURITY_LOCAL_USERID_CHANGE);
-	if (yq_saved_plan_execute(&add, values, NULL) == 0)
-		(void) yq_saved_plan_execute(&insert, values, NULL);
-	SetUserIdAndSecContext(user, security_context);
+	part = Int32GetDatum(yq_queue_lock_total());
+	row = yq_row_update_open(YQ_LIVE_APPLICATION_COUNT, "live_application_count_pkey", columns, lengthof(columns));
+	before = yq_row_update_find(row, &part) ? DatumGetInt64(yq_row_update_value(row, 1)) : 0;
+	yq_row_update_set(row, 1, Int64GetDatum(before + change));
+	yq_row_update_write(row);
+	yq_row_update_close(row);
 }
 
 static void
@@ -260,50 +249,75 @@ is_nothing(const CounterChange *change, const YqResource *none)
 
 /* -- writing ---------------------------------------------------------------- */
 
-static YqSavedPlan add_to_counter = {
-	.command = "UPDATE yquota_internal.application_counter AS c SET non_runnable = c.non_runnable + $4, "
-	"accepted = c.accepted + $5, active = c.active + $6, demanding = c.demanding + $7, "
-	"am_used = c.am_used OPERATOR(yquota.+) $8 "
-	"WHERE c.queue = $1 AND c.username = $2 AND c.label = $3 "
-	"RETURNING c.non_runnable + c.accepted + c.active = 0",
-	.types = {"text", "text", "text", "int4", "int4", "int4", "int4", "yquota.resource"}
+typedef enum CounterColumn
+{
+	COUNTER_QUEUE,
+	COUNTER_USERNAME,
+	COUNTER_LABEL,
+	COUNTER_NON_RUNNABLE,
+	COUNTER_ACCEPTED,
+	COUNTER_ACTIVE,
+	COUNTER_DEMANDING,
+	COUNTER_AM_USED,
+	COUNTER_COLUMNS
+} CounterColumn;
+
+static const char *const counter_columns[COUNTER_COLUMNS] = {
+	[COUNTER_QUEUE] = "queue",
+	[COUNTER_USERNAME] = "username",
+	[COUNTER_LABEL] = "label",
+	[COUNTER_NON_RUNNABLE] = "non_runnable",
+	[COUNTER_ACCEPTED] = "accepted",
+	[COUNTER_ACTIVE] = "active",
+	[COUNTER_DEMANDING] = "demanding",
+	[COUNTER_AM_USED] = "am_used",
 };
-static YqSavedPlan make_counter = {
-	.command = "INSERT INTO yquota_internal.application_counter "
-	"(queue, username, label, non_runnable, accepted, active, demanding, am_used) "
-	"VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-	.types = {"text", "text", "text", "int4", "int4", "int4", "int4", "yquota.resource"}
-};
-static YqSavedPlan delete_counter = {
-	.command = "DELETE FROM yquota_internal.application_counter AS c "
-	"WHERE c.queue = $1 AND c.username = $2 AND c.label = $3",
-	.types = {"text", "text", "text"}
-};
+
+/* Change a number of a counter, which may be a new one; returns the number. */
+static int32
+add_number(YqRowUpdate *counter, bool is_found, CounterColumn column, int32 change)
+{
+	int32		number = change;
+
+	if (is_found && pg_add_s32_overflow(DatumGetInt32(yq_row_update_value(counter, column)), change, &number))
+		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("integer out of range")));
+	yq_row_update_set(counter, column, Int32GetDatum(number));
+	return number;
+}
+
+static void
+add_am_used(YqRowUpdate *counter, bool is_found, const YqResource *change)
+{
+	const YqResource *sum = change;
+
+	if (is_found)
+		sum = yq_resource_add(DatumGetYqResourceP(yq_row_update_value(counter, COUNTER_AM_USED)), change);
+	yq_row_update_set(counter, COUNTER_AM_USED, PointerGetDatum(sum));
+}
 
 static void
 write_counter_change(const CountedRow *row, const CounterChange *change)
 {
 	YqResource *none = yq_resource_make(NULL, 0);
-	Datum		values[8];
-	bool		isnull;
+	Datum		key[] = {row->queue, row->username, row->label};
+	YqRowUpdate *counter;
+	bool		is_found;
+	int64		live;
 
 	if (is_nothing(change, none))
 		return;
-	values[0] = row->queue;
-	values[1] = row->username;
-	values[2] = row->label;
-	values[3] = Int32GetDatum(change->non_runnable);
-	values[4] = Int32GetDatum(change->accepted);
-	values[5] = Int32GetDatum(change->active);
-	values[6] = Int32GetDatum(change->demanding);
-	values[7] = PointerGetDatum(change->am_used == NULL ? none : change->am_used);
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
-	if (yq_saved_plan_run(&add_to_counter, values, NULL) == 0)
-		(void) yq_saved_plan_run(&make_counter, values, NULL);
-	else if (DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull)))
-		(void) yq_saved_plan_run(&delete_counter, values, NULL);
-	SPI_finish();
+	counter = yq_row_update_open(YQ_APPLICATION_COUNTER, "application_counter_pkey", counter_columns, COUNTER_COLUMNS);
+	is_found = yq_row_update_find(counter, key);
+	live = (int64) add_number(counter, is_found, COUNTER_NON_RUNNABLE, change->non_runnable) +
+		add_number(counter, is_found, COUNTER_ACCEPTED, change->accepted) +
+		add_number(counter, is_found, COUNTER_ACTIVE, change->active);
+	(void) add_number(counter, is_found, COUNTER_DEMANDING, change->demanding);
+	add_am_used(counter, is_found, change->am_used == NULL ? none : change->am_used);
+	if (is_found && live == 0)
+		yq_row_update_delete(counter);
+	else
+		yq_row_update_write(counter);
+	yq_row_update_close(counter);
 }
 
 /* -- the trigger ------------------------------------------------------------ */
@@ -398,31 +412,11 @@ yq_sql_count_applications(PG_FUNCTION_ARGS)
 
 /* -- reading counters ----------------------------------------------------------------- */
 
-typedef enum CountedColumn
-{
-	COUNTED_NON_RUNNABLE,
-	COUNTED_ACCEPTED,
-	COUNTED_ACTIVE,
-	COUNTED_QUEUE,
-	COUNTED_LABEL,
-	COUNTED_AM_USED,
-	COUNTED_COLUMNS
-} CountedColumn;
-
-static const char *const counted_columns[COUNTED_COLUMNS] = {
-	[COUNTED_NON_RUNNABLE] = "non_runnable",
-	[COUNTED_ACCEPTED] = "accepted",
-	[COUNTED_ACTIVE] = "active",
-	[COUNTED_QUEUE] = "queue",
-	[COUNTED_LABEL] = "label",
-	[COUNTED_AM_USED] = "am_used",
-};
-
 static void
 add_live(const YqRow *row)
 {
-	*(int64 *) row->argument += (int64) yq_row_integer(row, COUNTED_NON_RUNNABLE, 0) +
-		yq_row_integer(row, COUNTED_ACCEPTED, 0) + yq_row_integer(row, COUNTED_ACTIVE, 0);
+	*(int64 *) row->argument += (int64) yq_row_integer(row, COUNTER_NON_RUNNABLE, 0) +
+		yq_row_integer(row, COUNTER_ACCEPTED, 0) + yq_row_integer(row, COUNTER_ACTIVE, 0);
 }
 
 int64
@@ -432,11 +426,11 @@ yq_applications_below(const char *path)
 	int64		live = 0;
 
 	yq_table_scan_index(YQ_APPLICATION_COUNTER, "application_counter_pkey", snapshot, path, NULL,
-					   counted_columns, COUNTED_ACTIVE + 1, add_live, &live);
+					   counter_columns, COUNTER_ACTIVE + 1, add_live, &live);
 	/* paths that begin with this path and a dot sort before the path and a slash */
 	yq_table_scan_index(YQ_APPLICATION_COUNTER, "application_counter_pkey", snapshot,
 					   psprintf("%s.", path), psprintf("%s/", path),
-					   counted_columns, COUNTED_ACTIVE + 1, add_live, &live);
+					   counter_columns, COUNTER_ACTIVE + 1, add_live, &live);
 	UnregisterSnapshot(snapshot);
 	return live;
 }
@@ -445,18 +439,18 @@ static void
 add_counted(const YqRow *row)
 {
 	YqHierarchy *hierarchy = row->argument;
-	int			label = yq_hierarchy_label(hierarchy, yq_row_text(row, COUNTED_LABEL));
+	int			label = yq_hierarchy_label(hierarchy, yq_row_text(row, COUNTER_LABEL));
 	bool		isnull;
-	int64	   *am_used = yq_hierarchy_read_amounts(hierarchy, yq_row_value(row, COUNTED_AM_USED, &isnull));
+	int64	   *am_used = yq_hierarchy_read_amounts(hierarchy, yq_row_value(row, COUNTER_AM_USED, &isnull));
 
-	for (YqQueue *queue = yq_hierarchy_find(hierarchy, yq_row_text(row, COUNTED_QUEUE)); queue != NULL;
+	for (YqQueue *queue = yq_hierarchy_find(hierarchy, yq_row_text(row, COUNTER_QUEUE)); queue != NULL;
 		 queue = queue->parent)
 	{
 		YqQueueLabel *entry = yq_queue_label(queue, label);
 
-		queue->non_runnable += yq_row_integer(row, COUNTED_NON_RUNNABLE, 0);
-		queue->accepted += yq_row_integer(row, COUNTED_ACCEPTED, 0);
-		queue->active += yq_row_integer(row, COUNTED_ACTIVE, 0);
+		queue->non_runnable += yq_row_integer(row, COUNTER_NON_RUNNABLE, 0);
+		queue->accepted += yq_row_integer(row, COUNTER_ACCEPTED, 0);
+		queue->active += yq_row_integer(row, COUNTER_ACTIVE, 0);
 		for (int i = 0; entry != NULL && i < hierarchy->calculator.types; i++)
 			entry->am_used[i] += am_used[i];
 	}
@@ -476,7 +470,7 @@ yq_hierarchy_read_applications(YqHierarchy *hierarchy)
 		for (int j = 0; j < queue->label_count; j++)
 			memset(queue->labels[j].am_used, 0, hierarchy->calculator.types * sizeof(int64));
 	}
-	yq_table_scan(YQ_APPLICATION_COUNTER, snapshot, counted_columns, COUNTED_COLUMNS, add_counted, hierarchy);
+	yq_table_scan(YQ_APPLICATION_COUNTER, snapshot, counter_columns, COUNTER_COLUMNS, add_counted, hierarchy);
 	UnregisterSnapshot(snapshot);
 }
 
