@@ -129,6 +129,9 @@ extern void yq_resource_sum_add(YqResourceSum *sum, const YqResource *resource, 
 /* Whether every amount of the sum is zero. */
 extern bool yq_resource_sum_is_zero(const YqResourceSum *sum);
 
+/* Whether two sums are of the same types and amounts; a type whose amount is zero is one of them. */
+extern bool yq_resource_sum_equal(const YqResourceSum *a, const YqResourceSum *b);
+
 /* The sum, palloc'd. */
 extern YqResource *yq_resource_sum_vector(const YqResourceSum *sum);
 

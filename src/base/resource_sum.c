@@ -251,6 +251,18 @@ yq_resource_sum_is_zero(const YqResourceSum *sum)
 	return true;
 }
 
+bool
+yq_resource_sum_equal(const YqResourceSum *a, const YqResourceSum *b)
+{
+	bool		equal = (a->count == b->count);
+
+	for (int i = 0; equal && i < a->count; i++)
+		equal = a->entries[i].amount == b->entries[i].amount &&
+			yq_resource_name_compare(a->entries[i].name, a->entries[i].name_length,
+									 b->entries[i].name, b->entries[i].name_length) == 0;
+	return equal;
+}
+
 /* With "saturates" an amount that does not fit is the nearest that does, else an error. */
 static YqResource *
 make_vector(const YqResourceSum *sum, bool saturates)

@@ -561,8 +561,7 @@ fits_one_row(const YqCounters *counters)
 	used_on_node = node->sum;
 	return node->key.number == usage->key.number &&
 		used_on_node->containers == used->containers &&
-		yq_resource_equal(yq_resource_sum_vector(used_on_node->allocation),
-						  yq_resource_sum_vector(used->allocation));
+		yq_resource_sum_equal(used_on_node->allocation, used->allocation);
 }
 
 static void

@@ -28,8 +28,8 @@ struct YqBulkInsert
 {
 	MemoryContext context;
 	Relation	relation;
-	TupleDesc	descriptor;		/* a copy: a slot pins the relation's own, and
-								 * every pin is looked for among all */
+	TupleDesc	descriptor;		/* of more than a few slots: each that has the relation's
+								 * own pins it, and every pin is looked for among all */
 	EState	   *estate;			/* NULL, as the next one, without indexes and triggers */
 	ResultRelInfo *result;
 	YqBrinInsert *ranges;		/* BRIN indexes; NULL without */
@@ -89,7 +89,6 @@ yq_bulk_insert_open(YqTable table, int column_count, int capacity, bool optimist
 	PreventCommandIfReadOnly("INSERT");
 	writer->context = CurrentMemoryContext;
 	writer->relation = yq_table_open(table, RowExclusiveLock);
-	writer->descriptor = CreateTupleDescCopy(RelationGetDescr(writer->relation));
 	prepare_columns(writer, column_count);
 	if (writer->relation->rd_rel->relhasindex)
 	{
@@ -134,13 +133,17 @@ add_slot(YqBulkInsert *writer)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(writer->context);
 
+	if (writer->slot_count == FEW_SLOTS)
+		writer->descriptor = CreateTupleDescCopy(RelationGetDescr(writer->relation));
 	if (writer->slot_count == writer->slot_room)
 	{
 		writer->slot_room = Min(writer->slot_room * 2, writer->capacity);
 		writer->slots = repalloc(writer->slots, sizeof(TupleTableSlot *) * writer->slot_room);
 	}
-	writer->slots[writer->slot_count++] =
-		MakeSingleTupleTableSlot(writer->descriptor, &TTSOpsHeapTuple);
+	writer->slots[writer->slot_count] =
+		MakeSingleTupleTableSlot(writer->slot_count < FEW_SLOTS ? RelationGetDescr(writer->relation) : writer->descriptor,
+								 &TTSOpsHeapTuple);
+	writer->slot_count++;
 	MemoryContextSwitchTo(old_context);
 }
 
