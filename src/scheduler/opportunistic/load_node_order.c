@@ -64,7 +64,8 @@ rank_rows(Ranking *ranking, YqSavedPlan *look_up, TakeRank take)
 static YqSavedPlan by_priority = {
 	.command = "SELECT q.number, COALESCE(a.priority, 0)::bigint, COALESCE(a.priority, 0)::text " OF_CONTAINERS
 	"LEFT JOIN yquota.application AS a ON a.application_id = c.application_id",
-	.types = {"_text"}
+	.types = {"_text"},
+	.plans_once = true
 };
 
 /* -- what waits ------------------------------------------------------------------ */
@@ -98,7 +99,8 @@ rank_by_user(Ranking *ranking)
 {
 	static YqSavedPlan by_user = {
 		.command = "SELECT q.number, 0::bigint, COALESCE(c.username, '')::text " OF_CONTAINERS,
-		.types = {"_text"}
+		.types = {"_text"},
+		.plans_once = true
 	};
 
 	rank_rows(ranking, &by_user, take_user);
@@ -145,13 +147,15 @@ rank_waiting(void *argument)
 static YqSavedPlan by_credits = {
 	.command = "SELECT p.number, pg_catalog.rank() OVER (ORDER BY p.paid), pg_catalog.trim_scale(p.paid)::text "
 	"FROM (SELECT q.number, " YQ_PAID_CREDITS " AS paid " OF_CONTAINERS ") AS p",
-	.types = {"_text"}
+	.types = {"_text"},
+	.plans_once = true
 };
 
 static YqSavedPlan by_progress = {
 	.command = "SELECT q.number, pg_catalog.rank() OVER (ORDER BY COALESCE(p.progress, 0)), COALESCE(p.progress, 0)::text " OF_CONTAINERS
 	"LEFT JOIN yquota_internal.reported_progress AS p ON p.container_id = c.container_id",
-	.types = {"_text"}
+	.types = {"_text"},
+	.plans_once = true
 };
 
 static void
