@@ -173,6 +173,15 @@ BEGIN
 	PERFORM yquota.set_clock(at);
 	UPDATE simulation.pod SET waiting_since = asks_at WHERE asks_at <= at AND waiting_since IS NULL AND NOT is_asked AND completed_at IS NULL;
 	done := simulation.nodes_report(plan);
+	IF plan.computes_prices THEN
+		PERFORM yquota.compute_prices(at);
+	END IF;
+	IF plan.tells_progress THEN
+		PERFORM yquota.report_progress(ARRAY(
+			SELECT ROW(a.container_id, trunc(1 - extract(epoch FROM a.ends_at - at) / extract(epoch FROM p.duration), 3))::yquota.container_progress
+			FROM simulation.attempt AS a JOIN simulation.pod AS p USING (number)
+			WHERE a.ends_at IS NOT NULL AND p.is_opportunistic ORDER BY a.container_id));
+	END IF;
 	PERFORM simulation.applications_ask();
 	-- a node has a heartbeat each second, and gets one GUARANTEED container in each
 	IF plan.cycles_every IS NOT NULL OR EXISTS (SELECT FROM yquota.resource_request AS r WHERE r.execution_type = 'GUARANTEED' AND r.count > 0) THEN

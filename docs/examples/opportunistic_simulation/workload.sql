@@ -28,11 +28,15 @@ CREATE TABLE simulation.plan (
 	to_at timestamptz NOT NULL,
 	heartbeat interval NOT NULL,
 	is_measured boolean NOT NULL DEFAULT false,
+	tells_progress boolean NOT NULL DEFAULT false,
+	computes_prices boolean NOT NULL DEFAULT false,
 	cycles_every interval
 );
 COMMENT ON TABLE simulation.plan IS 'One row: the window that is played, and how';
 COMMENT ON COLUMN simulation.plan.heartbeat IS 'time from one heartbeat to the next';
 COMMENT ON COLUMN simulation.plan.is_measured IS 'nodes report the resources that are measured in use';
+COMMENT ON COLUMN simulation.plan.tells_progress IS 'OPPORTUNISTIC containers tell how far they are';
+COMMENT ON COLUMN simulation.plan.computes_prices IS 'prices are computed at each heartbeat';
 COMMENT ON COLUMN simulation.plan.cycles_every IS 'heartbeats and allocation cycles take place at least so often; NULL: when there is something to decide';
 
 CREATE TABLE simulation.pod (
