@@ -162,8 +162,9 @@ BEGIN
 		RETURN NULL;
 	END IF;
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
-		RAISE EXCEPTION 'the first limit of OPPORTUNISTIC containers, and the last one, change in a transaction of isolation level READ COMMITTED alone'
-			USING ERRCODE = 'object_not_in_prerequisite_state';
+		RAISE EXCEPTION 'cannot set the first limit of OPPORTUNISTIC containers, or remove the last one, at isolation level %', upper(current_setting('transaction_isolation'))
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				  HINT = 'Use READ COMMITTED.';
 	END IF;
 	LOCK TABLE ONLY yquota.container_event IN SHARE ROW EXCLUSIVE MODE;
 	DELETE FROM yquota_internal.opportunistic_counting;

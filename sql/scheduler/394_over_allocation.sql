@@ -71,6 +71,8 @@ CREATE VIEW yquota.node_room WITH (security_barrier) AS
 	LEFT JOIN yquota.over_allocation AS o ON o.resource_type = r.resource_type;
 COMMENT ON VIEW yquota.node_room IS
 	'How much OPPORTUNISTIC containers find at each node, by allocations and by the measured use: native units of memory-mb and vcores.  Ask for a node: a node takes as long as a call about its queue.  Without measures on a standby';
+COMMENT ON COLUMN yquota.node_room.node IS 'name of a node';
+COMMENT ON COLUMN yquota.node_room.resource_type IS 'memory-mb or vcores';
 COMMENT ON COLUMN yquota.node_room.total IS 'of the node; 0: it is not in service';
 COMMENT ON COLUMN yquota.node_room.allocated IS 'to containers that run there, or are being killed or paused';
 COMMENT ON COLUMN yquota.node_room.guaranteed IS 'of these, to GUARANTEED ones';

@@ -10,6 +10,7 @@ CREATE TYPE yquota.container_progress AS (
 );
 COMMENT ON TYPE yquota.container_progress IS
 	'How far a container is, for report_progress()';
+COMMENT ON COLUMN yquota.container_progress.container_id IS 'of a container that runs; others are left out';
 COMMENT ON COLUMN yquota.container_progress.progress IS 'of its work that is done, a fraction: 0 to 1';
 
 CREATE TABLE yquota_internal.reported_progress (

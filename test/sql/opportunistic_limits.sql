@@ -182,6 +182,11 @@ UPDATE yquota.queue SET opportunistic_maximum_containers = 9;
 ROLLBACK TO s;
 ROLLBACK;
 
+\echo 0 of a resource type is no limit of it: there is no such entry in a resource
+BEGIN;
+UPDATE yquota.queue SET opportunistic_maximum_resource = '[memory-mb=0]' WHERE path = 'root.a';
+SELECT * FROM pg_temp.ask(1, 1);
+ROLLBACK;
 \echo values and levels that are refused, and imports, which leave limits as they are
 \set VERBOSITY terse
 UPDATE yquota.queue SET opportunistic_maximum_containers = -1;
