@@ -117,7 +117,7 @@ CREATE TABLE yquota.price_factor (
 	factor numeric CHECK (factor >= 0 AND factor <= 1000000 AND scale(factor) <= 6),
 	set_by name NOT NULL DEFAULT session_user,
 	set_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-	load numeric,
+	load numeric CHECK (load IS NULL OR load >= 0 AND load <= 1 AND factor IS NOT NULL),
 	PRIMARY KEY (dimension, name, effective_at)
 );
 COMMENT ON TABLE yquota.price_factor IS

@@ -94,7 +94,7 @@ CREATE TABLE yquota.queue (
 	auto_queue_creation_v2_queue_auto_removal_enable boolean,
 	auto_promote_after interval CHECK (auto_promote_after > '0' AND auto_promote_after <= '36500 days'),
 	opportunistic_maximum_containers integer CHECK (opportunistic_maximum_containers >= 0),
-	opportunistic_maximum_resource yquota.resource CHECK (opportunistic_maximum_resource OPERATOR(yquota.@>) '[]'),
+	opportunistic_maximum_resource yquota.resource CHECK (opportunistic_maximum_resource OPERATOR(yquota.@>) '[]' AND opportunistic_maximum_resource OPERATOR(yquota.<>) '[]'),
 	CONSTRAINT queue_state_configured CHECK (state <> 'DRAINING')
 );
 CREATE INDEX queue_parent_idx ON yquota.queue (parent);
@@ -422,9 +422,9 @@ CREATE TABLE yquota.scheduler_setting (
 	reservation_ends_averages boolean,
 	report_max_age interval CHECK (report_max_age BETWEEN '1 ms' AND '2147483647 ms' AND date_trunc('milliseconds', report_max_age) = report_max_age),
 	opportunistic_user_maximum_containers integer CHECK (opportunistic_user_maximum_containers >= 0),
-	opportunistic_user_maximum_resource yquota.resource CHECK (opportunistic_user_maximum_resource OPERATOR(yquota.@>) '[]'),
+	opportunistic_user_maximum_resource yquota.resource CHECK (opportunistic_user_maximum_resource OPERATOR(yquota.@>) '[]' AND opportunistic_user_maximum_resource OPERATOR(yquota.<>) '[]'),
 	opportunistic_application_maximum_containers integer CHECK (opportunistic_application_maximum_containers >= 0),
-	opportunistic_application_maximum_resource yquota.resource CHECK (opportunistic_application_maximum_resource OPERATOR(yquota.@>) '[]')
+	opportunistic_application_maximum_resource yquota.resource CHECK (opportunistic_application_maximum_resource OPERATOR(yquota.@>) '[]' AND opportunistic_application_maximum_resource OPERATOR(yquota.<>) '[]')
 );
 COMMENT ON TABLE yquota.scheduler_setting IS
 	'Settings of the whole scheduler, of capacity-scheduler.xml, yarn-site.xml and mapred-site.xml: one row, or none while nothing is set.  NULL: not set';

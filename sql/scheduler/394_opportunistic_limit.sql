@@ -208,6 +208,10 @@ CREATE TRIGGER tend_deleted_counting AFTER DELETE ON yquota.scheduler_setting FO
 	WHEN (num_nonnulls(OLD.opportunistic_user_maximum_containers, OLD.opportunistic_user_maximum_resource,
 					   OLD.opportunistic_application_maximum_containers, OLD.opportunistic_application_maximum_resource) > 0)
 	EXECUTE FUNCTION yquota_internal.tend_opportunistic_counting();
+CREATE TRIGGER tend_truncated_counting AFTER TRUNCATE ON yquota.queue FOR EACH STATEMENT
+	EXECUTE FUNCTION yquota_internal.tend_opportunistic_counting();
+CREATE TRIGGER tend_truncated_counting AFTER TRUNCATE ON yquota.scheduler_setting FOR EACH STATEMENT
+	EXECUTE FUNCTION yquota_internal.tend_opportunistic_counting();
 
 --
 -- What local schedulers have given out beyond a limit, container by container in their order

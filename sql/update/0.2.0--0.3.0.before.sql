@@ -46,7 +46,8 @@ ALTER TABLE yquota.hold
 		CHECK (amount > 0 AND amount NOT IN ('NaN', 'Infinity') AND scale(amount) <= 54);
 
 -- Factors may be computed.
-ALTER TABLE yquota.price_factor ADD COLUMN load numeric;
+ALTER TABLE yquota.price_factor
+	ADD COLUMN load numeric CHECK (load IS NULL OR load >= 0 AND load <= 1 AND factor IS NOT NULL);
 
 -- Containers may wait.  None did before, so no amount changes.
 ALTER TABLE yquota.charging_rule
@@ -119,7 +120,7 @@ DROP FUNCTION yquota_internal.send_rm_audit_events(yquota_internal.rm_audit_even
 ALTER TABLE yquota.queue
 	ADD COLUMN auto_promote_after interval CHECK (auto_promote_after > '0' AND auto_promote_after <= '36500 days'),
 	ADD COLUMN opportunistic_maximum_containers integer CHECK (opportunistic_maximum_containers >= 0),
-	ADD COLUMN opportunistic_maximum_resource yquota.resource CHECK (opportunistic_maximum_resource OPERATOR(yquota.@>) '[]');
+	ADD COLUMN opportunistic_maximum_resource yquota.resource CHECK (opportunistic_maximum_resource OPERATOR(yquota.@>) '[]' AND opportunistic_maximum_resource OPERATOR(yquota.<>) '[]');
 
 -- An application may be submitted to a reservation.
 ALTER TABLE yquota.application ADD COLUMN reservation_id text COLLATE "C";
@@ -194,9 +195,9 @@ ALTER TABLE yquota.scheduler_setting
 	ADD COLUMN reservation_ends_averages boolean,
 	ADD COLUMN report_max_age interval CHECK (report_max_age BETWEEN '1 ms' AND '2147483647 ms' AND date_trunc('milliseconds', report_max_age) = report_max_age),
 	ADD COLUMN opportunistic_user_maximum_containers integer CHECK (opportunistic_user_maximum_containers >= 0),
-	ADD COLUMN opportunistic_user_maximum_resource yquota.resource CHECK (opportunistic_user_maximum_resource OPERATOR(yquota.@>) '[]'),
+	ADD COLUMN opportunistic_user_maximum_resource yquota.resource CHECK (opportunistic_user_maximum_resource OPERATOR(yquota.@>) '[]' AND opportunistic_user_maximum_resource OPERATOR(yquota.<>) '[]'),
 	ADD COLUMN opportunistic_application_maximum_containers integer CHECK (opportunistic_application_maximum_containers >= 0),
-	ADD COLUMN opportunistic_application_maximum_resource yquota.resource CHECK (opportunistic_application_maximum_resource OPERATOR(yquota.@>) '[]');
+	ADD COLUMN opportunistic_application_maximum_resource yquota.resource CHECK (opportunistic_application_maximum_resource OPERATOR(yquota.@>) '[]' AND opportunistic_application_maximum_resource OPERATOR(yquota.<>) '[]');
 
 -- Operators and aggregates call these; people do not.
 ALTER FUNCTION yquota.resource_in(cstring) SET SCHEMA yquota_internal;

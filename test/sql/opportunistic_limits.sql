@@ -66,6 +66,14 @@ SELECT * FROM yquota.verify();
 ROLLBACK;
 TABLE usage;
 
+\echo the counters go with the limits that TRUNCATE takes away
+BEGIN;
+UPDATE yquota.scheduler_setting SET opportunistic_user_maximum_containers = 9;
+SELECT count(*) AS counting FROM yquota_internal.opportunistic_counting;
+TRUNCATE yquota.scheduler_setting;
+SELECT count(*) AS counting FROM yquota_internal.opportunistic_counting;
+ROLLBACK;
+
 \echo verify() compares what is counted with the books
 BEGIN;
 UPDATE yquota.queue SET opportunistic_maximum_containers = 5 WHERE path = 'root.a';
@@ -182,15 +190,11 @@ UPDATE yquota.queue SET opportunistic_maximum_containers = 9;
 ROLLBACK TO s;
 ROLLBACK;
 
-\echo 0 of a resource type is no limit of it: there is no such entry in a resource
-BEGIN;
-UPDATE yquota.queue SET opportunistic_maximum_resource = '[memory-mb=0]' WHERE path = 'root.a';
-SELECT * FROM pg_temp.ask(1, 1);
-ROLLBACK;
 \echo values and levels that are refused, and imports, which leave limits as they are
 \set VERBOSITY terse
 UPDATE yquota.queue SET opportunistic_maximum_containers = -1;
 UPDATE yquota.queue SET opportunistic_maximum_resource = '[memory-mb=-1]';
+UPDATE yquota.queue SET opportunistic_maximum_resource = '[memory-mb=0]';
 UPDATE yquota.scheduler_setting SET opportunistic_user_maximum_containers = -1;
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 UPDATE yquota.queue SET opportunistic_maximum_containers = 5 WHERE path = 'root.a';

@@ -213,6 +213,10 @@ UPDATE yquota.node SET total = '[memory-mb=20480,vcores=1]';
 SELECT room, excess FROM yquota.node_room WHERE resource_type = 'memory-mb';
 UPDATE yquota.node SET total = '[memory-mb=5000,vcores=1]';
 SELECT free, room, excess FROM yquota.node_room WHERE resource_type = 'memory-mb';
+-- nothing is too much of a type that the node does not have
+UPDATE yquota.node SET total = '[vcores=1]';
+SELECT free, room, excess FROM yquota.node_room WHERE resource_type = 'memory-mb';
+SELECT pg_temp.advance();
 UPDATE yquota.node SET state = 'LOST';
 SELECT total, measured, room, excess FROM yquota.node_room;
 ROLLBACK;

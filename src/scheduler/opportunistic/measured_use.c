@@ -48,7 +48,7 @@ yq_measured_room(const YqMeasuredAmount *amount, int64 guaranteed, int64 guarant
 int64
 yq_measured_excess(const YqMeasuredAmount *amount)
 {
-	if (amount->thresholds.preemption_threshold == 0)
+	if (amount->thresholds.preemption_threshold == 0 || amount->total == 0)
 		return 0;
 	return Max(amount->measured - yq_measured_part(amount->total, amount->thresholds.preemption_threshold), 0);
 }

@@ -46,7 +46,7 @@ extern int64 yq_measured_part(int64 total, int64 millionths);
 extern int64 yq_measured_room(const YqMeasuredAmount *amount, int64 guaranteed, int64 guaranteed_since,
 							  int64 opportunistic_since);
 
-/* By how much the measured use is above the preemption threshold; 0: it is not. */
+/* By how much the measured use is above the preemption threshold; 0: it is not, or the node has nothing of the type. */
 extern int64 yq_measured_excess(const YqMeasuredAmount *amount);
 
 /* Is that so of any type? */
