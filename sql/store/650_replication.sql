@@ -15,6 +15,8 @@ ALTER TABLE yquota_internal.event_without_effect REPLICA IDENTITY FULL;
 ALTER TABLE yquota_internal.voided_event REPLICA IDENTITY FULL;
 ALTER TABLE yquota_internal.feed_counter REPLICA IDENTITY FULL;
 ALTER TABLE yquota_internal.rate_class_counter REPLICA IDENTITY FULL;
+ALTER TABLE yquota_internal.opportunistic_change REPLICA IDENTITY FULL;
+ALTER TABLE yquota_internal.opportunistic_counting REPLICA IDENTITY FULL;
 ALTER TABLE yquota_internal.reported_end REPLICA IDENTITY FULL;
 ALTER TABLE yquota_internal.usage_counter REPLICA IDENTITY FULL;
 ALTER TABLE yquota.container_change REPLICA IDENTITY FULL;
