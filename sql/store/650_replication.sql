@@ -6,6 +6,7 @@
 
 -- Tables without a key that rows leave: without this a publication of them, such
 -- as one for all tables, would make every DELETE fail.
+ALTER TABLE yquota_internal.charge_rollup REPLICA IDENTITY FULL;
 ALTER TABLE yquota_internal.charged_through REPLICA IDENTITY FULL;
 ALTER TABLE yquota_internal.correction_due REPLICA IDENTITY FULL;
 ALTER TABLE yquota_internal.counter_delta REPLICA IDENTITY FULL;
