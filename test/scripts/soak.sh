@@ -31,6 +31,7 @@ short=(
 	test/soak/feed_psycopg.pl
 	test/soak/fuzz.pl
 	test/soak/memory.pl
+	test/soak/opportunistic_simulation.pl
 	test/soak/prometheus.pl
 	test/soak/sqlsmith.pl
 	test/soak/yarn_feed.pl
