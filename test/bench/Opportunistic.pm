@@ -356,6 +356,89 @@ sub over_allocation_case
 	return;
 }
 
+# What other orders of nodes' queues take longer: when containers arrive, and when one ends while two wait.
+my @ranked = (
+	q(INSERT INTO yquota_internal.expected_duration (container_id, expected_duration) SELECT container_id, (13 - number % 12) * interval '1 minute' FROM arriving WHERE NOT is_guaranteed),
+	q(INSERT INTO yquota_internal.reported_progress (container_id, progress, reported_at) SELECT container_id, number % 100 / 100.0, now() FROM arriving WHERE NOT is_guaranteed));
+my %setting_of = ((map { $_ => 'node_queue_order' } qw(shortest_first application_priority fair_by_user)),
+	(map { $_ => 'opportunistic_kill_order' } qw(least_paid lowest_priority furthest_from_end fewest)));
+use constant NODES_OF_TURN => 5;
+my @order_calls = (
+	[ 'enqueue_container()', $queue_calls[0][1], 'true' ],
+	[ 'container_ended()', 'SELECT * FROM arriving AS r, yquota.container_ended(r.node, r.container_id) WHERE r.number = $1',
+		q(r.container_id IN (SELECT min(q.container_id) FROM yquota.node_queue AS q WHERE q.state = 'RUNNING' AND q.execution_type = 'GUARANTEED' GROUP BY q.node)) ]);
+my $killed_end = q(SELECT count(*) FROM (SELECT node, container_id FROM yquota.node_queue WHERE state = 'KILLING') AS q, yquota.container_ended(q.node, q.container_id, exit_status => -108));
+
+# The session of a copy of the cluster in which containers arrive, after STATEMENTS.
+sub copy_of_arriving
+{
+	my ($copy, @statements) = @_;
+
+	Cluster::copy_database($copy, $database);
+	Cluster::once($copy, $_) foreach @statements, 'VACUUM ANALYZE';
+	return Cluster->new($copy);
+}
+
+# Milliseconds of a call in each of two sessions, node by node in turns: a list of pairs.
+sub times_by_turns
+{
+	my ($sessions, $sql, $which) = @_;
+	my @turns = map { [ split / / ] } split /\n/,
+	  $sessions->[0]->run("SELECT string_agg(r.number::text, ' ' ORDER BY r.number) FROM arriving AS r WHERE $which GROUP BY right(r.node, 6)::integer / @{[NODES_OF_TURN]}");
+	my @times;
+
+	$_->run("PREPARE call (bigint) AS $sql") foreach @$sessions;
+	foreach my $turn (@turns)
+	{
+		push @times, [ map { $_->used_by(join ";\n", map { "EXECUTE call ($_)" } @$turn) / @$turn } @$sessions ];
+	}
+	$_->run('DEALLOCATE call') foreach @$sessions;
+	return @times;
+}
+
+# One of the two that waited at each node has started.
+sub check_orders
+{
+	my ($session, $nodes) = @_;
+	my $found = $session->run(q(SELECT concat_ws(', ', count(*) FILTER (WHERE state = 'RUNNING' AND execution_type = 'OPPORTUNISTIC'), count(*) FILTER (WHERE state = 'QUEUED')) FROM yquota.node_queue));
+
+	die "$found containers run and wait\n" if $found ne join ', ', 7 * $nodes, $nodes;
+	return;
+}
+
+sub order_case
+{
+	my $nodes = size('queue_nodes');
+	my @copies = map { "${database}_$_" } 'without', 'with';
+
+	arriving($nodes)->close;
+	foreach my $order (sort { "$setting_of{$b} $b" cmp "$setting_of{$a} $a" } keys %setting_of)
+	{
+		my @times;
+
+		foreach (1 .. repetitions())
+		{
+			my @sessions = (copy_of_arriving($copies[0]), copy_of_arriving($copies[1], @ranked, "UPDATE yquota.scheduler_setting SET $setting_of{$order} = '$order'"));
+
+			push @{ $times[0] }, times_by_turns(\@sessions, @{ $order_calls[0] }[ 1, 2 ]);
+			$_->run($killed_end) foreach @sessions;
+			push @{ $times[1] }, times_by_turns(\@sessions, @{ $order_calls[1] }[ 1, 2 ]);
+			check_orders($_, $nodes) foreach @sessions;
+			$_->close foreach @sessions;
+		}
+		foreach my $call (0 .. $#order_calls)
+		{
+			my @pairs = @{ $times[$call] };
+
+			Report::add("$order_calls[$call][0], $setting_of{$order} $order: of a processor", figure => median(map { $_->[1] } @pairs), figure_unit => 'ms',
+				baseline => median(map { $_->[0] } @pairs), baseline_name => 'without', value => median(map { $_->[1] / $_->[0] } @pairs), unit => 'x', at_most => 1.1,
+				note => "$nodes nodes, 12 containers each");
+		}
+	}
+	Cluster::drop_database($_) foreach $database, @copies;
+	return;
+}
+
 # What heartbeats take longer where a queue promotes by a rule, and nothing is due.
 sub promotion_case
 {
@@ -461,7 +544,7 @@ sub cases
 {
 	return ('opportunistic-report' => \&report_case, 'opportunistic-allocate' => \&allocate_case, 'opportunistic-rule' => \&rule_case, 'opportunistic-single' => \&single_case, 'opportunistic-queue' => \&queue_case,
 		'opportunistic-limits' => \&limits_case, 'opportunistic-promotion' => \&promotion_case,
-		'opportunistic-over-allocation' => \&over_allocation_case, 'opportunistic-price' => \&price_case, 'opportunistic-interceptor' => \&interceptor_case);
+		'opportunistic-over-allocation' => \&over_allocation_case, 'opportunistic-order' => \&order_case, 'opportunistic-price' => \&price_case, 'opportunistic-interceptor' => \&interceptor_case);
 }
 
 1;
