@@ -22,6 +22,7 @@ use Trial;
 my ($seed, $histories) = Trial::plan_run(12);
 my $steps = 70;
 my ($session, %total);
+my @events = qw(start queued kill pause resume rejected shed promoted progress explained);
 
 my @start_orders = (undef, qw(arrival shortest_first application_priority fair_by_user));
 my @kill_orders = (undef, qw(last_started least_paid lowest_priority furthest_from_end fewest));
@@ -504,13 +505,13 @@ $session->run(q(SET client_min_messages = error; CREATE EXTENSION IF NOT EXISTS 
 my ($number, $failures) = (0, 0);
 for (my $goes_on = 1; $goes_on && !$failures;)
 {
-	$goes_on = soak_goes_on(++$number, $histories, 5 * $histories);
+	$goes_on = soak_goes_on(++$number, $histories, 5 * $histories) || soak_lacks($number, $histories, @total{@events});
 	srand($seed + $number);
 	$failures++ if !play($number);
 	$session->run('ROLLBACK');
 }
 is($failures, 0, 'the queue decides as the model does');
-cmp_ok($total{$_} // 0, '>', 0, "$_: it happened") foreach qw(start queued kill pause resume rejected shed promoted progress explained);
+cmp_ok($total{$_} // 0, '>', 0, "$_: it happened") foreach @events;
 note("$_: $total{$_}") foreach sort keys %total;
 $session->close;
 Session::administer("DROP DATABASE $database WITH (FORCE)");

@@ -278,7 +278,7 @@ sub play
 my $failures = 0;
 for (my $goes_on = 1; $goes_on && !$failures;)
 {
-	$goes_on = soak_goes_on(++$number, $histories, 10 * $histories);
+	$goes_on = soak_goes_on(++$number, $histories, 10 * $histories) || soak_lacks($number, $histories, values %count);
 	srand($seed + $number);
 	$failures++ if !play("yquota_reservation_charge_$$");
 }

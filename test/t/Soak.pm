@@ -15,7 +15,7 @@ use warnings;
 use Exporter 'import';
 use Time::HiRes qw(time);
 
-our @EXPORT = qw(is_soak soak_goes_on);
+our @EXPORT = qw(is_soak soak_goes_on soak_lacks);
 
 my $started = time;
 
@@ -29,6 +29,16 @@ sub soak_goes_on
 
 	return $done < $short if !is_soak();
 	return $done < $least || time - $started < $ENV{SOAK_SECONDS} * ($percent // 100) / 100;
+}
+
+# soak_lacks(DONE, SHORT, COUNTS): whether another round is due after so many because
+# one of the things that are counted has not happened by chance.  It is given up
+# after three times as many rounds as "make check" plays.
+sub soak_lacks
+{
+	my ($done, $short, @counts) = @_;
+
+	return $done < 3 * $short && grep { !$_ } @counts;
 }
 
 1;
