@@ -1,7 +1,7 @@
 --
 -- Opportunistic containers, the side of the nodes: what starts, waits, is paused or is
 -- killed there, for a node's agent that asks.  Decided in C
--- (src/scheduler/opportunistic/container_queue.h) as Hadoop's node manager does; these
+-- (src/scheduler/node_queue/container_queue.h) as Hadoop's node manager does; these
 -- functions run as the owner, and a role that may call them speaks for the agents.  Their
 -- events are decisions: all of them are charged or none, also for feeds that set bad
 -- events aside.

@@ -89,6 +89,7 @@ result 'no file includes a header of a higher floor' "$(awk '
 		below["scheduler/record"] = "scheduler/state scheduler/load scheduler/record"
 		below["scheduler/request"] = "scheduler/state scheduler/load scheduler/record scheduler/request"
 		below["scheduler/cache"] = "scheduler/state scheduler/load scheduler/record scheduler/cache"
+		below["scheduler/node_queue"] = "scheduler/state scheduler/load scheduler/record scheduler/request scheduler/node_queue"
 		below["scheduler/opportunistic"] = "scheduler/state scheduler/load scheduler/record scheduler/request scheduler/opportunistic"
 		below["scheduler/preemption"] = "scheduler/state scheduler/load scheduler/record scheduler/request scheduler/cache scheduler/preemption"
 		below["scheduler/reservation"] = "scheduler/state scheduler/load scheduler/record scheduler/reservation"

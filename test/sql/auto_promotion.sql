@@ -191,7 +191,7 @@ SELECT count(*) FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capaci
 SELECT path, capacity, auto_promote_after FROM yquota.queue ORDER BY path;
 ROLLBACK;
 
-\echo only who may change the configuration changes it
+\echo only administrators change it
 CREATE ROLE yquota_promotion_operator;
 SELECT yquota.grant_operator('yquota_promotion_operator');
 SET ROLE yquota_promotion_operator;

@@ -8,8 +8,8 @@
  */
 #include "base/compat.h"
 
-#include "scheduler/opportunistic/fewest_containers.h"
-#include "scheduler/opportunistic/kill_order.h"
+#include "scheduler/node_queue/fewest_containers.h"
+#include "scheduler/node_queue/kill_order.h"
 
 static int
 compare_ranks(const ListCell *a, const ListCell *b)

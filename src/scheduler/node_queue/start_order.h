@@ -11,7 +11,7 @@
 #ifndef YQ_START_ORDER_H
 #define YQ_START_ORDER_H
 
-#include "scheduler/opportunistic/node_container.h"
+#include "scheduler/node_queue/node_container.h"
 
 /* One of them must wait. */
 extern YqNodeContainer *yq_start_order_first(YqContainerQueue *queue);

@@ -16,8 +16,8 @@
 #ifndef YQ_NODE_QUEUE_H
 #define YQ_NODE_QUEUE_H
 
-#include "scheduler/opportunistic/container_queue.h"
-#include "scheduler/opportunistic/node_queue_row.h"
+#include "scheduler/node_queue/container_queue.h"
+#include "scheduler/node_queue/node_queue_row.h"
 
 /* YARN's ContainerExitStatus */
 #define YQ_EXIT_KILLED_BY_CONTAINER_SCHEDULER (-108)

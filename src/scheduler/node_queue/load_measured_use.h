@@ -13,7 +13,7 @@
 #ifndef YQ_LOAD_MEASURED_USE_H
 #define YQ_LOAD_MEASURED_USE_H
 
-#include "scheduler/opportunistic/node_queue.h"
+#include "scheduler/node_queue/node_queue.h"
 
 /*
  * Read it into a queue that has no containers yet.  Nothing is told by a report that is older than

@@ -8,7 +8,7 @@
 #ifndef YQ_LOAD_NODE_QUEUE_H
 #define YQ_LOAD_NODE_QUEUE_H
 
-#include "scheduler/opportunistic/node_queue.h"
+#include "scheduler/node_queue/node_queue.h"
 
 /* The node's size and settings; one that is gone has no room. */
 extern void yq_load_node(YqNodeQueue *queue);

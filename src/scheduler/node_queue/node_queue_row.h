@@ -12,7 +12,7 @@
 
 #include "base/resource.h"
 #include "datatype/timestamp.h"
-#include "scheduler/opportunistic/node_container.h"
+#include "scheduler/node_queue/node_container.h"
 
 typedef struct YqNodeQueueRow
 {

@@ -13,7 +13,7 @@
 #ifndef YQ_KILL_ORDER_H
 #define YQ_KILL_ORDER_H
 
-#include "scheduler/opportunistic/node_container.h"
+#include "scheduler/node_queue/node_container.h"
 
 /*
  * Those that may be chosen, in the order of the settings: they run and are neither being

@@ -25,7 +25,7 @@
 #ifndef YQ_CONTAINER_QUEUE_H
 #define YQ_CONTAINER_QUEUE_H
 
-#include "scheduler/opportunistic/node_container.h"
+#include "scheduler/node_queue/node_container.h"
 
 /* In the current memory context. */
 extern YqContainerQueue *yq_container_queue_make(const YqContainerQueueSettings *settings);

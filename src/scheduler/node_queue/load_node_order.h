@@ -8,7 +8,7 @@
 #ifndef YQ_LOAD_NODE_ORDER_H
 #define YQ_LOAD_NODE_ORDER_H
 
-#include "scheduler/opportunistic/node_queue_row.h"
+#include "scheduler/node_queue/node_queue_row.h"
 
 /* Have the queue ask for ranks when an order of its settings needs them. */
 extern void yq_node_order_attach(YqNodeQueue *queue);

@@ -15,7 +15,7 @@
 #ifndef YQ_FEWEST_CONTAINERS_H
 #define YQ_FEWEST_CONTAINERS_H
 
-#include "scheduler/opportunistic/node_container.h"
+#include "scheduler/node_queue/node_container.h"
 
 /* Containers that a search looks at, some milliseconds. */
 #define YQ_FEWEST_MOST_STEPS 200000

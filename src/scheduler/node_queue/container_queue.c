@@ -11,9 +11,9 @@
 #include "base/compat.h"
 
 #include "miscadmin.h"
-#include "scheduler/opportunistic/container_queue.h"
-#include "scheduler/opportunistic/kill_order.h"
-#include "scheduler/opportunistic/start_order.h"
+#include "scheduler/node_queue/container_queue.h"
+#include "scheduler/node_queue/kill_order.h"
+#include "scheduler/node_queue/start_order.h"
 
 static bool
 has_memory(const YqContainerQueue *queue, YqNodeAmounts amounts)

@@ -11,8 +11,8 @@
 #include "base/arguments.h"
 #include "base/resource.h"
 #include "funcapi.h"
-#include "scheduler/opportunistic/kill_order.h"
-#include "scheduler/opportunistic/node_queue.h"
+#include "scheduler/node_queue/kill_order.h"
+#include "scheduler/node_queue/node_queue.h"
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 

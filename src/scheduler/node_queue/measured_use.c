@@ -9,7 +9,7 @@
 #include "base/compat.h"
 
 #include "common/int.h"
-#include "scheduler/opportunistic/measured_use.h"
+#include "scheduler/node_queue/measured_use.h"
 
 #define MILLION INT64CONST(1000000)
 

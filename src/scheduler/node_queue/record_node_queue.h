@@ -8,7 +8,7 @@
 #ifndef YQ_RECORD_NODE_QUEUE_H
 #define YQ_RECORD_NODE_QUEUE_H
 
-#include "scheduler/opportunistic/node_queue.h"
+#include "scheduler/node_queue/node_queue.h"
 
 /*
  * Write rows of node_queue, decisions and events.  Containers that have joined the node

@@ -13,7 +13,7 @@
 #include "base/compat.h"
 
 #include "miscadmin.h"
-#include "scheduler/opportunistic/fewest_containers.h"
+#include "scheduler/node_queue/fewest_containers.h"
 
 /* Memory, virtual memory and cores. */
 #define AMOUNTS 3

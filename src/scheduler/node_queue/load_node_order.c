@@ -12,7 +12,7 @@
 #include "executor/spi.h"
 #include "queues/text.h"
 #include "scheduler/load/paid_credits.h"
-#include "scheduler/opportunistic/load_node_order.h"
+#include "scheduler/node_queue/load_node_order.h"
 #include "store/saved_plan.h"
 #include "utils/builtins.h"
 

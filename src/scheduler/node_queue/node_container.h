@@ -13,7 +13,7 @@
 #include "lib/ilist.h"
 #include "nodes/pg_list.h"
 #include "queues/allocation_setting.h"
-#include "scheduler/opportunistic/measured_use.h"
+#include "scheduler/node_queue/measured_use.h"
 
 /* Amounts of memory and virtual memory in MiB, and cores. */
 typedef struct YqNodeAmounts

@@ -7,7 +7,7 @@
  */
 #include "base/compat.h"
 
-#include "scheduler/opportunistic/start_order.h"
+#include "scheduler/node_queue/start_order.h"
 
 /* -- ranks --------------------------------------------------------------------- */
 

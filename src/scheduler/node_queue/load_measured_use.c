@@ -9,7 +9,7 @@
 #include "base/compat.h"
 
 #include "access/xlog.h"
-#include "scheduler/opportunistic/load_measured_use.h"
+#include "scheduler/node_queue/load_measured_use.h"
 #include "store/index_scan.h"
 #include "store/saved_plan.h"
 #include "utils/builtins.h"
