@@ -31,6 +31,11 @@ CREATE FUNCTION yquota_internal.html_time(at timestamptz, zone text) RETURNS tex
 	RETURN CASE WHEN isfinite(at) THEN to_char(at AT TIME ZONE zone, 'YYYY-MM-DD HH24:MI') ELSE '–' END;
 COMMENT ON FUNCTION yquota_internal.html_time(timestamptz, text) IS 'An instant to the minute, a dash for none';
 
+CREATE FUNCTION yquota_internal.html_row(VARIADIC cells text[]) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN concat('<tr><td>', array_to_string(cells, '</td><td>', ''), '</td></tr>');
+COMMENT ON FUNCTION yquota_internal.html_row(text[]) IS 'A row of a table, of cells that are HTML already';
+
 CREATE FUNCTION yquota_internal.html_table(heads text[], body text, figures integer DEFAULT 0) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN CASE WHEN body IS NULL THEN '<p>None.</p>'

@@ -55,7 +55,7 @@ CREATE FUNCTION yquota_internal.report_shares(head text, names text[], amounts n
 			SELECT sum(line.amount) AS amount FROM line
 		)
 		SELECT concat('<div>', yquota_internal.html_table(ARRAY[head, 'Credits', 'Share'],
-				string_agg(format('<tr><td>%s</td><td>%s</td><td>%s</td></tr>',
+				string_agg(yquota_internal.html_row(
 					CASE WHEN line.names > 1 THEN format('%s others', line.names) ELSE yquota_internal.html(line.name) END,
 					yquota_internal.html_number(line.amount),
 					coalesce(to_char(100 * line.amount / nullif(total.amount, 0), 'FM990.0') || ' %', '–')), '' ORDER BY line.place)
@@ -111,7 +111,7 @@ CREATE FUNCTION yquota_internal.report_balances(
 		)
 		SELECT yquota_internal.html_table(
 			'{Project,"Limited by",Granted,Spent,Held,Remains,Available,"Per hour now","Lasts at this rate until","Lasts as in this window until"}',
-			string_agg(format('<tr><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>',
+			string_agg(yquota_internal.html_row(
 				yquota_internal.html(b.project), CASE WHEN b.quota_mode = 'NOLIMIT' THEN 'no limit' ELSE yquota_internal.html(b.limited_by) END,
 				yquota_internal.html_number(CASE WHEN b.is_budget THEN b.granted END), yquota_internal.html_number(b.spent),
 				yquota_internal.html_number(b.held), yquota_internal.html_number(CASE WHEN b.is_budget THEN b.remaining END),

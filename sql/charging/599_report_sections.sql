@@ -8,7 +8,7 @@ CREATE FUNCTION yquota_internal.report_applications(totals yquota_internal.repor
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		SELECT '<h2>Dearest applications</h2>' || yquota_internal.html_table('{Application,Project,User,Queue,Credits}',
-			string_agg(format('<tr><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>',
+			string_agg(yquota_internal.html_row(
 				yquota_internal.html(dear.application_id), yquota_internal.html(dear.project), yquota_internal.html(dear.username),
 				yquota_internal.html(dear.queue), yquota_internal.html_number(dear.amount)), '' ORDER BY dear.amount DESC, dear.application_id), 1)
 		FROM unnest(totals) AS dear
@@ -31,7 +31,7 @@ CREATE FUNCTION yquota_internal.report_running(report yquota_internal.report_win
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		SELECT '<h2>Running now</h2>' || yquota_internal.html_table('{Project,Queue,Resources,Applications,Containers}',
-			string_agg(format('<tr><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>',
+			string_agg(yquota_internal.html_row(
 				yquota_internal.html(r.project), yquota_internal.html(r.queue), yquota_internal.html(yquota_internal.resource_in_words(r.allocation)),
 				yquota_internal.number_text(r.applications), yquota_internal.number_text(r.containers)), '' ORDER BY r.place) FILTER (WHERE r.place <= 20), 2)
 			|| CASE WHEN count(*) > 20 THEN format('<p>And %s containers of %s more.</p>', yquota_internal.number_text(sum(r.containers) FILTER (WHERE r.place > 20)), count(*) - 20) ELSE '' END
@@ -71,7 +71,7 @@ CREATE FUNCTION yquota_internal.report_waiting(report yquota_internal.report_win
 			  AND (report).now BETWEEN (report)."from" AND (report)."to"
 		)
 		SELECT '<h2>Waiting now</h2>' || yquota_internal.html_table('{Application,Project,Queue,User,"Waits for","Nodes kept",Containers}',
-			string_agg(format('<tr><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>',
+			string_agg(yquota_internal.html_row(
 				yquota_internal.html(w.application_id), yquota_internal.html(w.project), yquota_internal.html(w.queue), yquota_internal.html(w.username),
 				yquota_internal.html(concat_ws('; ', CASE WHEN w.is_pending THEN coalesce(w.diagnostics, 'its application master') END, yquota_internal.resource_in_words(w.allocation))),
 				yquota_internal.number_text(coalesce(w.nodes, 0)), yquota_internal.number_text(coalesce(w.containers, 0))), '' ORDER BY w.place) FILTER (WHERE w.place <= 20), 2)
@@ -88,7 +88,7 @@ CREATE FUNCTION yquota_internal.report_reservations(report yquota_internal.repor
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		SELECT '<h2>Reserved</h2>' || yquota_internal.html_table('{Reservation,Project,User,Queue,From,To,"Repeats every","Quoted credits"}',
-			string_agg(format('<tr><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>',
+			string_agg(yquota_internal.html_row(
 				yquota_internal.html(concat_ws(', ', r.reservation_name, r.reservation_id)), yquota_internal.html(r.project), yquota_internal.html(r.username), yquota_internal.html(r.queue),
 				yquota_internal.html_time(r.starts_at, (report).zone), yquota_internal.html_time(r.ends_at, (report).zone), yquota_internal.html(r.recurrence::text),
 				yquota_internal.html_number(r.quoted_cost)), '' ORDER BY r.place) FILTER (WHERE r.place <= 20), 4)
@@ -136,7 +136,7 @@ CREATE FUNCTION yquota_internal.report_opportunistic(report yquota_internal.repo
 		)
 		SELECT '<h2>Opportunistic containers</h2>' || yquota_internal.html_table(
 			'{Project,Credits,"Running now","MiB now","Virtual cores now","Waiting now","Killed for guaranteed ones",Rejected,Shed}',
-			string_agg(format('<tr><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>',
+			string_agg(yquota_internal.html_row(
 				yquota_internal.html(line.project), yquota_internal.html_number(coalesce(line.amount, 0)),
 				yquota_internal.html_number(coalesce(line.running, 0)), yquota_internal.html_number(coalesce(line.memory, 0)),
 				yquota_internal.html_number(coalesce(line.vcores, 0)), yquota_internal.html_number(coalesce(line.waiting, 0)),
@@ -155,7 +155,7 @@ CREATE FUNCTION yquota_internal.report_preempted(report yquota_internal.report_w
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		SELECT '<h2>Preempted</h2>' || yquota_internal.html_table('{Project,Queue,User,Containers,"Credits of their lives","Given back"}',
-			string_agg(format('<tr><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>',
+			string_agg(yquota_internal.html_row(
 				yquota_internal.html(p.project), yquota_internal.html(p.queue), yquota_internal.html(p.username), yquota_internal.number_text(p.containers),
 				yquota_internal.html_number(p.gross), yquota_internal.html_number(p.given_back)), '' ORDER BY p.place) FILTER (WHERE p.place <= 20), 3)
 			|| CASE WHEN count(*) > 20 THEN format('<p>And %s containers more.</p>', yquota_internal.number_text(sum(p.containers) FILTER (WHERE p.place > 20))) ELSE '' END
@@ -178,7 +178,7 @@ CREATE FUNCTION yquota_internal.report_trouble(report yquota_internal.report_win
 	BEGIN ATOMIC
 		SELECT nullif(concat(
 			(SELECT '<h2>Events set aside</h2>' || yquota_internal.html_table('{Source,Reason,Last,Events}',
-					string_agg(format('<tr><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>', yquota_internal.html(bad.source),
+					string_agg(yquota_internal.html_row(yquota_internal.html(bad.source),
 						yquota_internal.html(bad.reason), yquota_internal.html_time(bad.last_at, (report).zone), yquota_internal.number_text(bad.events)), '' ORDER BY bad.events DESC, bad.reason), 2)
 			 FROM (SELECT reject.source, reject.reason, count(*) AS events, max(reject.recorded_at) AS last_at
 				   FROM yquota.event_reject AS reject
@@ -187,7 +187,7 @@ CREATE FUNCTION yquota_internal.report_trouble(report yquota_internal.report_win
 				   GROUP BY reject.source, reject.reason ORDER BY count(*) DESC, reject.reason LIMIT 20) AS bad
 			 HAVING count(*) > 0),
 			(SELECT '<h2>Outages</h2>' || yquota_internal.html_table('{From,To,Project,Forgiven,Reason}',
-					string_agg(format('<tr><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>',
+					string_agg(yquota_internal.html_row(
 						yquota_internal.html_time(outage.started_at, (report).zone), yquota_internal.html_time(outage.ended_at, (report).zone),
 						yquota_internal.html(coalesce(outage.project, 'all')), CASE WHEN outage.forgiven THEN 'yes' ELSE 'no' END,
 						yquota_internal.html(outage.reason)), '' ORDER BY outage.started_at, outage.outage_id))

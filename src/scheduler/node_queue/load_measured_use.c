@@ -74,16 +74,14 @@ yq_load_measured_use(YqNodeQueue *queue)
 	if (RecoveryInProgress())
 		return;
 	scan = yq_index_scan_open(YQ_NODE_QUEUE_REPORT, "node_queue_report_pkey");
-	yq_index_scan_seek(scan, node);
-	slot = yq_index_scan_next(scan);
+	slot = yq_index_scan_find(scan, node);
 	if (slot != NULL)
 		read_report(queue, scan, slot);
 	yq_index_scan_close(scan);
 	if (!yq_measured_has_excess(use))
 		return;
 	scan = yq_index_scan_open(YQ_NODE_PREEMPTION, "node_preemption_pkey");
-	yq_index_scan_seek(scan, node);
-	slot = yq_index_scan_next(scan);
+	slot = yq_index_scan_find(scan, node);
 	if (slot != NULL)
 		read_freed(use, scan, slot);
 	yq_index_scan_close(scan);

@@ -123,8 +123,7 @@ judge(const YqAllocationSettings *settings, YqNodeReport *report, YqIndexScan *n
 	Oid			found;
 	bool		isnull;
 
-	yq_index_scan_seek(nodes, cstring_to_text(report->node));
-	slot = yq_index_scan_next(nodes);
+	slot = yq_index_scan_find(nodes, cstring_to_text(report->node));
 	if (slot == NULL)
 	{
 		report->refusal = "there is no such node";
@@ -261,8 +260,7 @@ make_rows(YqNodeReport **reports, int count)
 	{
 		if (reports[i]->refusal != NULL)
 			continue;
-		yq_index_scan_seek(rows, cstring_to_text(reports[i]->node));
-		if (yq_index_scan_next(rows) == NULL)
+		if (yq_index_scan_find(rows, cstring_to_text(reports[i]->node)) == NULL)
 			missing[missing_count++] = reports[i]->node;
 	}
 	yq_index_scan_close(rows);

@@ -78,8 +78,7 @@ open_lookup(YqTable table, const char *index, const char *const *columns, int co
 static bool
 look_up(const Lookup *lookup, const text *key, YqRow *row)
 {
-	yq_index_scan_seek(lookup->scan, key);
-	row->slot = yq_index_scan_next(lookup->scan);
+	row->slot = yq_index_scan_find(lookup->scan, key);
 	row->columns = lookup->columns;
 	return row->slot != NULL;
 }

@@ -165,8 +165,7 @@ first_left(YqIndexScan *attempts, AttrNumber column, const YqClusterApplication 
 	TupleTableSlot *slot;
 	bool		isnull;
 
-	yq_index_scan_seek(attempts, cstring_to_text(application->application_id));
-	slot = yq_index_scan_next(attempts);
+	slot = yq_index_scan_find(attempts, cstring_to_text(application->application_id));
 	return slot == NULL ? next : Max(next, DatumGetInt64(slot_getattr(slot, column, &isnull)));
 }
 

@@ -299,8 +299,7 @@ is_present(const Presence *presence, const YqClusterApplication *application)
 	text	   *queue;
 	bool		isnull;
 
-	yq_index_scan_seek(presence->applications, cstring_to_text(application->application_id));
-	slot = yq_index_scan_next(presence->applications);
+	slot = yq_index_scan_find(presence->applications, cstring_to_text(application->application_id));
 	if (slot == NULL)
 		return false;
 	state = slot_getattr(slot, presence->state, &isnull);
