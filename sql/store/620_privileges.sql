@@ -319,6 +319,10 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.budget', 'DELETE', '{admin}'),
 		('TABLE', 'yquota.billing_setting', 'SELECT', '{viewer,member,admin}'),
 		('TABLE', 'yquota.closed_period', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.cluster_setting', 'SELECT', '{operator,member,viewer,admin}'),
+		('TABLE', 'yquota.cluster_setting', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.cluster_setting', 'UPDATE', '{admin}'),
+		('TABLE', 'yquota.cluster_setting', 'DELETE', '{admin}'),
 		('TABLE', 'yquota.billing_period', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.billing_setting', 'INSERT', '{admin}'),
 		('TABLE', 'yquota.billing_setting', 'UPDATE', '{admin}'),
@@ -600,6 +604,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.hadoop_configuration(text)', 'EXECUTE', '{member,viewer,admin}'),
 		-- by whom a policy lets, for himself; operators and administrators for others
 		('FUNCTION', 'yquota.mutate_configuration(jsonb,text,text[])', 'EXECUTE', '{operator,member,viewer,admin}'),
+		('FUNCTION', 'yquota.cluster_name()', 'EXECUTE', '{operator,member,viewer,admin}'),
 		-- the owner's: allowing administrators, and setting the clock
 		('FUNCTION', 'yquota.grant_admin(regrole)', 'EXECUTE', '{}'),
 		('FUNCTION', 'yquota.revoke_admin(regrole)', 'EXECUTE', '{}'),

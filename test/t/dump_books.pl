@@ -143,6 +143,7 @@ $node->safe_psql('original', <<~'SQL');
 	INSERT INTO yquota.budget (project, period, amount) VALUES ('lab', 'month', 7);
 	INSERT INTO yquota.spending_threshold (project, fraction) VALUES (NULL, 0.9), ('lab', 0.000001);
 	INSERT INTO yquota.retention_setting (keep_months) VALUES (12);
+	INSERT INTO yquota.cluster_setting (cluster_name) VALUES ('north');
 	SELECT settled FROM yquota.close_period('2021-03-02 09:30+00');
 	-- grants that expire, one of which has
 	INSERT INTO yquota.quota_grant (project, amount, reason, kind, expires_at) VALUES
