@@ -148,6 +148,10 @@ CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.cluster_setting
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
 CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.cluster_setting
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.federated_cluster
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.federated_cluster
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
 CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.closed_period
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
 CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.closed_period

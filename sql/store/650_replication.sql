@@ -108,6 +108,8 @@ BEGIN ATOMIC
 								'yquota_internal.usage_counter'::regclass)
 		  -- nor rows that only the publisher can charge
 		  AND class.oid <> 'yquota_internal.deferred_event'::regclass
+		  -- nor clusters that the foreign tables of this database read
+		  AND class.oid <> 'yquota.federated_cluster'::regclass
 		  -- nor roles and audit: a copy has roles of its own
 		  AND class.oid NOT IN ('yquota.audit'::regclass, 'yquota.role_grant'::regclass)
 	)

@@ -76,6 +76,14 @@ sub load_books
 		INSERT INTO yquota.price_group (name) VALUES ('spare');
 		INSERT INTO yquota.resource_type (name, price_group) VALUES ('spare', 'spare');
 
+		-- a federation of this database alone
+		CREATE EXTENSION postgres_fdw;
+		DO $$ BEGIN
+			EXECUTE format('CREATE SERVER own FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host %L, port %L, dbname %L)', current_setting('unix_socket_directories'), current_setting('port'), current_database());
+		END $$;
+		CREATE USER MAPPING FOR CURRENT_USER SERVER own;
+		SELECT yquota.federate_cluster('yarn_cluster', 'own');
+
 		-- sealed, and ready to be archived
 		SELECT yquota.set_clock('2026-03-01 12:00+00');
 		INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, queue, node, allocation, source)
@@ -298,6 +306,8 @@ my @calls = (
 		FROM yquota.container WHERE application_id = 'application_1_2'))),
 	'yquota.void_events(text,text,text,timestamp with time zone,timestamp with time zone,text,text)' => q(SELECT * FROM yquota.void_events('c3', 'wrong')),
 	'yquota.void_events(text,text,text,timestamp with time zone,timestamp with time zone,text,text) window' => q(SELECT * FROM yquota.void_events("from" => '2026-03-01 20:00+00', "to" => '2026-03-01 20:10+00', reason => 'wrong')),
+	'yquota.federate_cluster(text,name)' => q(SELECT yquota.remove_federated_cluster('yarn_cluster'); SELECT yquota.federate_cluster('yarn_cluster', 'own')),
+	'yquota.remove_federated_cluster(text)' => q(SELECT yquota.remove_federated_cluster('yarn_cluster')),
 	'yquota.withdraw_point(regclass,timestamp with time zone,text,text)' => q(SELECT yquota.set_base_price('vcores', 2, effective_at => '2026-03-03 00:00+00'); SELECT yquota.withdraw_point('yquota.base_price', '2026-03-03 00:00+00', 'vcores')),
 
 	'yquota_internal.worker_start(integer,timestamp with time zone)' => q(SELECT yquota_internal.worker_start(pg_backend_pid(), yquota.clock())),
@@ -351,6 +361,7 @@ my @calls = (
 	'INSERT cluster_setting' => q(DELETE FROM yquota.cluster_setting; INSERT INTO yquota.cluster_setting (cluster_name) VALUES ('north')),
 	'UPDATE cluster_setting' => q(UPDATE yquota.cluster_setting SET cluster_name = 'south'),
 	'DELETE cluster_setting' => q(DELETE FROM yquota.cluster_setting),
+	'UPDATE federated_cluster' => q(UPDATE yquota.federated_cluster SET weight = 2),
 	'INSERT price_group' => q(INSERT INTO yquota.price_group (name) VALUES ('g')),
 	'UPDATE price_group' => q(UPDATE yquota.price_group SET increment_factor = 2),
 	'DELETE price_group' => q(DELETE FROM yquota.resource_type WHERE name = 'spare'; DELETE FROM yquota.price_group WHERE name = 'spare'),

@@ -1,0 +1,314 @@
+--
+-- Federation: this database reads several clusters, each in a database of its
+-- own, by foreign tables of postgres_fdw over the reports of 571_cluster_report.sql.
+--
+-- Of each report there is a table here that is partitioned by cluster; the
+-- foreign table of a cluster is its partition.  So the planner leaves out
+-- clusters that are not asked for, sends the conditions along, and asks several
+-- clusters at a time where the server is async_capable.
+--
+-- Foreign tables are read with the rights of the owner of yquota, whose user
+-- mapping names a viewer on the other side.  Which projects a role sees is
+-- decided here, by role_grant of this database.
+--
+
+CREATE TABLE yquota.federated_cluster (
+	cluster text COLLATE "C" PRIMARY KEY CHECK (cluster <> '' AND cluster !~ '[[:cntrl:]]'),
+	number integer NOT NULL UNIQUE,
+	server name NOT NULL,
+	weight numeric NOT NULL DEFAULT 1 CHECK (weight >= 0 AND weight < 'Infinity' AND scale(weight) <= 6),
+	federated_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+	federated_by name NOT NULL DEFAULT session_user
+);
+COMMENT ON TABLE yquota.federated_cluster IS
+	'Clusters that this database reads: written by federate_cluster() and remove_federated_cluster()';
+COMMENT ON COLUMN yquota.federated_cluster.cluster IS 'cluster_name() of the other database';
+COMMENT ON COLUMN yquota.federated_cluster.number IS 'end of the names of its foreign tables';
+COMMENT ON COLUMN yquota.federated_cluster.server IS 'foreign server of postgres_fdw';
+COMMENT ON COLUMN yquota.federated_cluster.weight IS 'weight of its shares of federated budgets; 0: none';
+COMMENT ON COLUMN yquota.federated_cluster.federated_at IS 'time of the system';
+
+CREATE TRIGGER keep BEFORE UPDATE OF cluster, number, server ON yquota.federated_cluster
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_change('Only the weight of a federated cluster changes.');
+
+CREATE TABLE yquota_internal.federated_status (
+	cluster text COLLATE "C" NOT NULL,
+	clock timestamptz,
+	charged_through timestamptz,
+	closed_until timestamptz,
+	timezone text
+) PARTITION BY LIST (cluster);
+COMMENT ON TABLE yquota_internal.federated_status IS 'cluster_status of the federated clusters';
+
+CREATE TABLE yquota_internal.federated_project_day (
+	cluster text COLLATE "C" NOT NULL,
+	day date,
+	project text COLLATE "C",
+	amount numeric
+) PARTITION BY LIST (cluster);
+COMMENT ON TABLE yquota_internal.federated_project_day IS 'charge_by_project_day of the federated clusters';
+COMMENT ON COLUMN yquota_internal.federated_project_day.amount IS 'credits';
+
+CREATE TABLE yquota_internal.federated_queue_day (
+	cluster text COLLATE "C" NOT NULL,
+	day date,
+	project text COLLATE "C",
+	queue text COLLATE "C",
+	amount numeric
+) PARTITION BY LIST (cluster);
+COMMENT ON TABLE yquota_internal.federated_queue_day IS 'charge_by_queue_day of the federated clusters';
+COMMENT ON COLUMN yquota_internal.federated_queue_day.amount IS 'credits';
+
+CREATE TABLE yquota_internal.federated_user_day (
+	cluster text COLLATE "C" NOT NULL,
+	day date,
+	project text COLLATE "C",
+	username text COLLATE "C",
+	amount numeric
+) PARTITION BY LIST (cluster);
+COMMENT ON TABLE yquota_internal.federated_user_day IS 'charge_by_user_day of the federated clusters';
+COMMENT ON COLUMN yquota_internal.federated_user_day.amount IS 'credits';
+
+CREATE TABLE yquota_internal.federated_project_bill (
+	cluster text COLLATE "C" NOT NULL,
+	month date,
+	project text COLLATE "C",
+	starts_at timestamptz,
+	ends_at timestamptz,
+	closed_at timestamptz,
+	charged numeric,
+	corrected numeric
+) PARTITION BY LIST (cluster);
+COMMENT ON TABLE yquota_internal.federated_project_bill IS 'bill_by_project of the federated clusters';
+COMMENT ON COLUMN yquota_internal.federated_project_bill.charged IS 'credits';
+COMMENT ON COLUMN yquota_internal.federated_project_bill.corrected IS 'credits';
+
+CREATE VIEW yquota_internal.federated_report AS
+	SELECT report.parent, report.remote_name
+	FROM (VALUES
+		('federated_status', 'cluster_status'),
+		('federated_project_day', 'charge_by_project_day'),
+		('federated_queue_day', 'charge_by_queue_day'),
+		('federated_user_day', 'charge_by_user_day'),
+		('federated_project_bill', 'bill_by_project')
+	) AS report (parent, remote_name);
+COMMENT ON VIEW yquota_internal.federated_report IS
+	'Reports that are read of each cluster: the partitioned table here, and the name of the view there';
+
+--
+-- Taking clusters in, and out
+--
+
+CREATE FUNCTION yquota_internal.check_foreign_server(server name) RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	wrapper name;
+BEGIN
+	SELECT w.fdwname INTO wrapper
+	FROM pg_foreign_server AS s JOIN pg_foreign_data_wrapper AS w ON w.oid = s.srvfdw
+	WHERE s.srvname = server;
+	IF wrapper IS NULL THEN
+		RAISE EXCEPTION 'server "%" does not exist', server
+			USING ERRCODE = 'undefined_object',
+				HINT = 'Create it with CREATE SERVER.';
+	ELSIF wrapper <> 'postgres_fdw' THEN
+		RAISE EXCEPTION 'server "%" is of foreign-data wrapper "%", not of postgres_fdw', server, wrapper
+			USING ERRCODE = 'wrong_object_type';
+	-- it is used with the rights of the owner
+	ELSIF NOT has_server_privilege(yquota_internal.acting_role(), server::text, 'USAGE') THEN
+		RAISE EXCEPTION 'permission denied for foreign server %', server
+			USING ERRCODE = 'insufficient_privilege';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_foreign_server(name) IS
+	'Fail unless there is such a server of postgres_fdw, and the calling role may use it';
+REVOKE ALL ON FUNCTION yquota_internal.check_foreign_server(name) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.make_foreign_reports(cluster text, number integer, server name) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	report yquota_internal.federated_report;
+	found_name text;
+BEGIN
+	FOR report IN SELECT r.* FROM yquota_internal.federated_report AS r ORDER BY r.parent LOOP
+		EXECUTE format('CREATE FOREIGN TABLE yquota_internal.%I PARTITION OF yquota_internal.%I FOR VALUES IN (%L) '
+					   'SERVER %I OPTIONS (schema_name ''yquota'', table_name %L)',
+					   report.parent || '_' || number, report.parent, cluster, server, report.remote_name);
+		EXECUTE format('COMMENT ON FOREIGN TABLE yquota_internal.%I IS %L', report.parent || '_' || number,
+					   format('%s of cluster %s', report.remote_name, cluster));
+	END LOOP;
+	EXECUTE format('SELECT status.cluster FROM yquota_internal.%I AS status', 'federated_status_' || number) INTO found_name;
+	IF found_name IS DISTINCT FROM cluster THEN
+		RAISE EXCEPTION 'database of server "%" is cluster "%", not "%"', server, found_name, cluster
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'Its name is in yquota.cluster_setting of that database.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.make_foreign_reports(text, integer, name) IS
+	'Make the foreign tables of a cluster, and fail unless the database behind them has its name';
+REVOKE ALL ON FUNCTION yquota_internal.make_foreign_reports(text, integer, name) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.federate_cluster_as_owner(cluster text, server name) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+#variable_conflict use_column
+DECLARE
+	known yquota.federated_cluster;
+	next_number integer;
+BEGIN
+	IF federate_cluster_as_owner.cluster IS NULL OR federate_cluster_as_owner.server IS NULL THEN
+		RAISE EXCEPTION 'cluster and server must not be null'
+			USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+	PERFORM yquota_internal.check_foreign_server(federate_cluster_as_owner.server);
+	-- one at a time; reports go on
+	LOCK TABLE yquota.federated_cluster IN SHARE ROW EXCLUSIVE MODE;
+	SELECT * INTO known FROM yquota.federated_cluster AS c WHERE c.cluster = federate_cluster_as_owner.cluster;
+	IF known.server = federate_cluster_as_owner.server THEN
+		RETURN;
+	ELSIF FOUND THEN
+		RAISE EXCEPTION 'cluster "%" is federated by server "%"', known.cluster, known.server
+			USING ERRCODE = 'duplicate_object',
+				HINT = 'Call yquota.remove_federated_cluster() first.';
+	END IF;
+	SELECT coalesce(max(c.number), 0) + 1 INTO next_number FROM yquota.federated_cluster AS c;
+	INSERT INTO yquota.federated_cluster (cluster, number, server)
+	VALUES (federate_cluster_as_owner.cluster, next_number, federate_cluster_as_owner.server);
+	PERFORM yquota_internal.make_foreign_reports(federate_cluster_as_owner.cluster, next_number, federate_cluster_as_owner.server);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.federate_cluster_as_owner(text, name) IS
+	'The work of federate_cluster(), with the rights of the owner';
+REVOKE ALL ON FUNCTION yquota_internal.federate_cluster_as_owner(text, name) FROM PUBLIC;
+
+CREATE FUNCTION yquota.federate_cluster(cluster text, server name) RETURNS void
+	LANGUAGE c VOLATILE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
+COMMENT ON FUNCTION yquota.federate_cluster(text, name) IS
+	'Have reports over all clusters read a cluster by a foreign server of postgres_fdw, which the caller may use, and for which the owner of yquota has a user mapping; fail unless the database there has that cluster_name().  Repeating it does nothing';
+REVOKE ALL ON FUNCTION yquota.federate_cluster(text, name) FROM PUBLIC;
+
+CREATE FUNCTION yquota.remove_federated_cluster(cluster text) RETURNS boolean
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+#variable_conflict use_column
+DECLARE
+	removed yquota.federated_cluster;
+	report yquota_internal.federated_report;
+BEGIN
+	LOCK TABLE yquota.federated_cluster IN SHARE ROW EXCLUSIVE MODE;
+	DELETE FROM yquota.federated_cluster AS c WHERE c.cluster = remove_federated_cluster.cluster RETURNING * INTO removed;
+	IF removed.cluster IS NULL THEN
+		RETURN false;
+	END IF;
+	FOR report IN SELECT r.* FROM yquota_internal.federated_report AS r ORDER BY r.parent LOOP
+		EXECUTE format('DROP FOREIGN TABLE IF EXISTS yquota_internal.%I', report.parent || '_' || removed.number);
+	END LOOP;
+	RETURN true;
+END
+$$;
+COMMENT ON FUNCTION yquota.remove_federated_cluster(text) IS
+	'Undo federate_cluster(); returns whether there was anything to undo.  Works without the cluster';
+REVOKE ALL ON FUNCTION yquota.remove_federated_cluster(text) FROM PUBLIC;
+
+--
+-- Asking each cluster whether it is there, before a report that must not leave
+-- out one silently
+--
+
+CREATE FUNCTION yquota_internal.contact_clusters()
+	RETURNS TABLE (cluster text, clock timestamptz, charged_through timestamptz, closed_until timestamptz,
+				   timezone text, problem text)
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+#variable_conflict use_column
+DECLARE
+	known yquota.federated_cluster;
+	detail text;
+BEGIN
+	FOR known IN SELECT c.* FROM yquota.federated_cluster AS c ORDER BY c.cluster LOOP
+		BEGIN
+			SELECT known.cluster, status.clock, status.charged_through, status.closed_until, status.timezone, NULL
+			INTO cluster, clock, charged_through, closed_until, timezone, problem
+			FROM yquota_internal.federated_status AS status
+			WHERE status.cluster = known.cluster;
+			IF NOT FOUND THEN
+				problem := format('The database of server "%s" is no longer called "%s".', known.server, known.cluster);
+			END IF;
+		EXCEPTION WHEN OTHERS THEN
+			GET STACKED DIAGNOSTICS problem = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
+			SELECT NULL, NULL, NULL, NULL INTO clock, charged_through, closed_until, timezone;
+			problem := concat_ws(': ', problem, nullif(detail, ''));
+		END;
+		cluster := known.cluster;
+		RETURN NEXT;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.contact_clusters() IS
+	'Status of each federated cluster, or the problem of reading it; NULL for none';
+REVOKE ALL ON FUNCTION yquota_internal.contact_clusters() FROM PUBLIC;
+
+CREATE FUNCTION yquota.federation_status()
+	RETURNS TABLE (cluster text, server name, is_reachable boolean, clock timestamptz, charged_through timestamptz,
+				   closed_until timestamptz, timezone text, ahead interval, problem text)
+	LANGUAGE sql STABLE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT known.cluster, known.server, contact.problem IS NULL, contact.clock, contact.charged_through,
+			   contact.closed_until, contact.timezone, contact.clock - yquota.clock(), contact.problem
+		FROM yquota.federated_cluster AS known
+		JOIN yquota_internal.contact_clusters() AS contact ON contact.cluster = known.cluster
+		ORDER BY known.cluster;
+	END;
+COMMENT ON FUNCTION yquota.federation_status() IS
+	'Each federated cluster, asked now: whether it can be read, its clock and how far that is ahead of the clock here, and how far its reports go';
+REVOKE ALL ON FUNCTION yquota.federation_status() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.clusters_of_report(
+	skip_unreachable boolean, OUT clusters text[], OUT clocks timestamptz[], OUT unclosed text[], OUT missing text[],
+	of_month date DEFAULT NULL)
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	problems text;
+BEGIN
+	SELECT coalesce(array_agg(c.cluster) FILTER (WHERE c.problem IS NULL), '{}'),
+		   coalesce(array_agg(c.clock) FILTER (WHERE c.problem IS NULL), '{}'),
+		   coalesce(array_agg(c.cluster) FILTER (
+				WHERE (c.closed_until >= yquota_internal.billing_day_start((of_month + interval '1 month')::date, c.timezone)) IS NOT TRUE
+				  AND c.problem IS NULL), '{}'),
+		   coalesce(array_agg(c.cluster) FILTER (WHERE c.problem IS NOT NULL), '{}'),
+		   string_agg(format('%s: %s', c.cluster, c.problem), E'\n') FILTER (WHERE c.problem IS NOT NULL)
+	INTO clusters, clocks, unclosed, missing, problems
+	FROM yquota_internal.contact_clusters() AS c;
+	IF clusters = '{}' AND missing = '{}' THEN
+		RAISE EXCEPTION 'no cluster has been federated'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				HINT = 'Call yquota.federate_cluster().';
+	ELSIF missing <> '{}' AND skip_unreachable IS NOT TRUE THEN
+		RAISE EXCEPTION 'cannot read all clusters: missing %', array_to_string(missing, ', ')
+			USING ERRCODE = 'connection_failure',
+				DETAIL = problems,
+				HINT = 'For a report without them, which names them in each row, call the function with skip_unreachable => true.';
+	ELSIF missing <> '{}' THEN
+		RAISE WARNING 'report is without clusters %', array_to_string(missing, ', ')
+			USING ERRCODE = 'connection_failure', DETAIL = problems;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.clusters_of_report(boolean, date) IS
+	'Clusters that a report reads, with their clocks; those that have not closed a month; those that cannot be read, which is an error unless they may be left out';
+REVOKE ALL ON FUNCTION yquota_internal.clusters_of_report(boolean, date) FROM PUBLIC;
+
+SELECT pg_extension_config_dump('yquota.federated_cluster', '');

@@ -1,0 +1,187 @@
+--
+-- Costs over all clusters.  Each cluster adds up its own days; the groups of
+-- each cluster are added up here.  The planner has a cluster make the whole sum only
+-- when the groups contain the cluster, so they do first.
+--
+-- Projects, queues and users of the same name are the same.  A day is one of the
+-- time zone of bills of its cluster, charged by the prices of its cluster.
+--
+
+CREATE FUNCTION yquota_internal.federated_cost_query(by text[]) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (
+		SELECT format($query$
+			SELECT %1$s, trim_scale(sum(part.amount)) AS amount, min(known.clock) AS reported_until
+			FROM (SELECT %2$s, sum(charged.amount) AS amount
+				  FROM yquota_internal.%3$I AS charged
+				  WHERE charged.day BETWEEN $1 AND $2 AND charged.cluster = ANY ($3) AND ($5 OR charged.project = ANY ($6))
+				  GROUP BY %2$s) AS part
+			JOIN unnest($3, $4) AS known (cluster, clock) ON known.cluster = part.cluster
+			%4$s
+			$query$,
+			string_agg(CASE WHEN key.name = ANY (by) THEN 'part.' || key.name ELSE 'NULL::' || key.type END, ', ' ORDER BY key.place),
+			string_agg('charged.' || key.name, ', ' ORDER BY key.place) FILTER (WHERE key.name = 'cluster' OR key.name = ANY (by)),
+			CASE WHEN 'queue' = ANY (by) THEN 'federated_queue_day'
+				 WHEN 'username' = ANY (by) THEN 'federated_user_day'
+				 ELSE 'federated_project_day' END,
+			'GROUP BY ' || string_agg('part.' || key.name, ', ' ORDER BY key.place) FILTER (WHERE key.name = ANY (by)))
+		FROM (VALUES (1, 'cluster', 'text'), (2, 'day', 'date'), (3, 'project', 'text'), (4, 'queue', 'text'), (5, 'username', 'text'))
+			AS key (place, name, type));
+COMMENT ON FUNCTION yquota_internal.federated_cost_query(text[]) IS
+	'SQL of a report over clusters: parameters are the first and last day, the clusters and their clocks, whether to read all projects, and those to read otherwise';
+REVOKE ALL ON FUNCTION yquota_internal.federated_cost_query(text[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.check_federated_report(first_day date, last_day date, by text[]) RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	known CONSTANT text[] := '{cluster,day,project,queue,username}';
+	unknown text;
+BEGIN
+	-- refuses days that no report can answer
+	PERFORM yquota_internal.day_cuts(first_day, last_day, 'UTC');
+	IF by IS NULL THEN
+		RAISE EXCEPTION 'columns to group by must not be null'
+			USING ERRCODE = 'null_value_not_allowed',
+				HINT = 'Use ''{}'' for one total.';
+	END IF;
+	SELECT name INTO unknown FROM unnest(by) AS name WHERE name IS NULL OR name <> ALL (known) LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'cannot group costs of clusters by %', coalesce(quote_ident(unknown), 'NULL')
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = format('Group by any of %s.', array_to_string(known, ', '));
+	ELSIF by @> '{queue,username}' THEN
+		RAISE EXCEPTION 'cannot group costs of clusters by both queue and username'
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = 'Clusters add up their days by either of them.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_federated_report(date, date, text[]) IS
+	'Refuse arguments that no report over clusters can answer';
+REVOKE ALL ON FUNCTION yquota_internal.check_federated_report(date, date, text[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.federated_cost_as_owner(
+	first_day date, last_day date, by text[], skip_unreachable boolean)
+	RETURNS TABLE (cluster text, day date, project text, queue text, username text, amount numeric,
+				   reported_until timestamptz, missing text[])
+	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	SET enable_partitionwise_aggregate = on
+	SET jit = off
+	AS $$
+DECLARE
+	known record;
+BEGIN
+	PERFORM yquota_internal.check_federated_report(first_day, last_day, by);
+	SELECT * INTO known FROM yquota_internal.clusters_of_report(skip_unreachable);
+	RETURN QUERY EXECUTE format('SELECT sum.*, $7 FROM (%s) AS sum WHERE sum.amount IS NOT NULL',
+								yquota_internal.federated_cost_query(by))
+	USING first_day, last_day, known.clusters, known.clocks, yquota_internal.reads_all(),
+		  yquota_internal.readable_projects(), known.missing;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.federated_cost_as_owner(date, date, text[], boolean) IS
+	'The result of federated_cost() for the calling role';
+REVOKE ALL ON FUNCTION yquota_internal.federated_cost_as_owner(date, date, text[], boolean) FROM PUBLIC;
+
+CREATE FUNCTION yquota.federated_cost(
+	first_day date, last_day date, by text[] DEFAULT '{project}', skip_unreachable boolean DEFAULT false)
+	RETURNS TABLE (cluster text, day date, project text, queue text, username text, amount numeric,
+				   reported_until timestamptz, missing text[])
+	LANGUAGE c STABLE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
+COMMENT ON FUNCTION yquota.federated_cost(date, date, text[], boolean) IS
+	'Cost on some days in all federated clusters, both days included, of the projects that the caller may see; "by" lists the columns to group by, the others are NULL.  reported_until is the clock of the cluster, or the earliest clock of those added up.  A cluster that cannot be read is an error, or with skip_unreachable in "missing" of each row';
+REVOKE ALL ON FUNCTION yquota.federated_cost(date, date, text[], boolean) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.federated_top_costs_as_owner(
+	first_day date, last_day date, by text[], top integer, skip_unreachable boolean)
+	RETURNS TABLE (rank bigint, cluster text, project text, queue text, username text, amount numeric, share numeric,
+				   reported_until timestamptz, missing text[])
+	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+#variable_conflict use_column
+BEGIN
+	IF federated_top_costs_as_owner.top IS NULL OR federated_top_costs_as_owner.top < 1 THEN
+		RAISE EXCEPTION 'number of rows must be 1 at least'
+			USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	RETURN QUERY
+	SELECT rank() OVER (ORDER BY cost.amount DESC) AS place, cost.cluster, cost.project, cost.queue, cost.username, cost.amount,
+		   round(cost.amount / nullif(sum(cost.amount) OVER (), 0), 6), cost.reported_until, cost.missing
+	FROM yquota_internal.federated_cost_as_owner(
+		first_day, last_day, federated_top_costs_as_owner.by, federated_top_costs_as_owner.skip_unreachable) AS cost
+	ORDER BY place, cost.cluster, cost.project, cost.queue, cost.username
+	LIMIT federated_top_costs_as_owner.top;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.federated_top_costs_as_owner(date, date, text[], integer, boolean) IS
+	'The result of federated_top_costs() for the calling role';
+REVOKE ALL ON FUNCTION yquota_internal.federated_top_costs_as_owner(date, date, text[], integer, boolean) FROM PUBLIC;
+
+CREATE FUNCTION yquota.federated_top_costs(
+	first_day date, last_day date, by text[] DEFAULT '{project}', top integer DEFAULT 10, skip_unreachable boolean DEFAULT false)
+	RETURNS TABLE (rank bigint, cluster text, project text, queue text, username text, amount numeric, share numeric,
+				   reported_until timestamptz, missing text[])
+	LANGUAGE c STABLE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
+COMMENT ON FUNCTION yquota.federated_top_costs(date, date, text[], integer, boolean) IS
+	'The dearest groups of federated_cost(), with their share of the whole';
+REVOKE ALL ON FUNCTION yquota.federated_top_costs(date, date, text[], integer, boolean) FROM PUBLIC;
+
+--
+-- The bills of a month
+--
+
+CREATE FUNCTION yquota_internal.federated_bill_as_owner(month date, skip_unreachable boolean)
+	RETURNS TABLE (project text, cluster text, charged numeric, corrected numeric, amount numeric,
+				   closed_at timestamptz, unclosed text[], missing text[])
+	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	SET enable_partitionwise_aggregate = on
+	SET plan_cache_mode = force_custom_plan
+	SET jit = off
+	AS $$
+#variable_conflict use_column
+DECLARE
+	of_month CONSTANT date := date_trunc('month', federated_bill_as_owner.month::timestamp)::date;
+	known record;
+	all_projects CONSTANT boolean := yquota_internal.reads_all();
+	projects CONSTANT text[] := yquota_internal.readable_projects();
+BEGIN
+	IF of_month IS NULL THEN
+		RAISE EXCEPTION 'month of a bill must not be null'
+			USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+	SELECT * INTO known FROM yquota_internal.clusters_of_report(federated_bill_as_owner.skip_unreachable, of_month);
+	RETURN QUERY
+	SELECT part.project, part.cluster, trim_scale(sum(part.charged)), trim_scale(sum(part.corrected)),
+		   trim_scale(sum(part.charged + part.corrected)), max(part.closed_at),
+		   CASE WHEN part.cluster IS NULL THEN known.unclosed
+				ELSE ARRAY(SELECT open FROM unnest(known.unclosed) AS open WHERE open = part.cluster) END,
+		   known.missing
+	FROM (SELECT bill.cluster, bill.project, sum(bill.charged) AS charged, sum(bill.corrected) AS corrected,
+				 max(bill.closed_at) AS closed_at
+		  FROM yquota_internal.federated_project_bill AS bill
+		  WHERE bill.month = of_month AND bill.cluster = ANY (known.clusters) AND (all_projects OR bill.project = ANY (projects))
+		  GROUP BY bill.cluster, bill.project) AS part
+	GROUP BY GROUPING SETS ((part.project, part.cluster), (part.project))
+	ORDER BY part.project, part.cluster NULLS LAST;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.federated_bill_as_owner(date, boolean) IS
+	'The result of federated_bill() for the calling role';
+REVOKE ALL ON FUNCTION yquota_internal.federated_bill_as_owner(date, boolean) FROM PUBLIC;
+
+CREATE FUNCTION yquota.federated_bill(month date, skip_unreachable boolean DEFAULT false)
+	RETURNS TABLE (project text, cluster text, charged numeric, corrected numeric, amount numeric,
+				   closed_at timestamptz, unclosed text[], missing text[])
+	LANGUAGE c STABLE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
+COMMENT ON FUNCTION yquota.federated_bill(date, boolean) IS
+	'The bills of all federated clusters for periods that end in a month: per project and cluster, and in sum (cluster NULL).  unclosed names clusters that have not closed the whole month, missing those that could not be read';
+REVOKE ALL ON FUNCTION yquota.federated_bill(date, boolean) FROM PUBLIC;

@@ -1,0 +1,268 @@
+# One database reads several clusters by postgres_fdw: their costs, top lists and
+# bills, in sum and each, for the roles that may see them.  Each cluster adds up its
+# own days.  A cluster that cannot be read is never left out silently.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my %node = map { $_ => PostgreSQL::Test::Cluster->new($_) } qw(near far);
+my %node_of = (federation => 'near', east => 'near', west => 'near', north => 'far');
+my %clock = (federation => '2026-03-05 12:00+00', east => '2026-03-05 12:00+00', west => '2026-03-05 11:30+00', north => '2026-03-05 12:01+00');
+my @clusters = qw(east west north);
+
+foreach my $node (values %node)
+{
+	$node->init;
+	$node->append_conf('postgresql.conf', "fsync = off\nautovacuum = off\njit = off");
+	$node->start;
+	$node->safe_psql('postgres', 'CREATE ROLE reporter LOGIN');
+}
+
+sub sql
+{
+	my ($database, $query, %options) = @_;
+
+	return $node{ $node_of{$database} }->safe_psql($database, $query, %options);
+}
+
+# The error of a statement in the federation, as a role.
+sub refused
+{
+	my ($query, $role) = @_;
+	my ($code, $out, $error) = $node{near}->psql('federation', ($role ? "SET ROLE $role;" : '') . "\\set VERBOSITY verbose\n$query");
+
+	isnt($code, 0, "refused: $query");
+	return $error =~ /ERROR:  (.*?)\nLOCATION/s ? $1 =~ s/\nCONTEXT:.*//sr : $error;
+}
+
+# A cluster has prices, projects and work of its own.
+sub make_cluster
+{
+	my ($name, $vcores, $other_project) = @_;
+
+	$node{ $node_of{$name} }->safe_psql('postgres', "CREATE DATABASE $name");
+	sql($name, <<~"SQL");
+		CREATE EXTENSION yquota;
+		INSERT INTO yquota.cluster_setting (cluster_name) VALUES ('$name');
+		SELECT yquota.set_clock('$clock{$name}');
+		SELECT yquota.allow_role('reporter', 'viewer');
+		INSERT INTO yquota.project (name) VALUES ('lab'), ('$other_project');
+		INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, queue, allocation)
+		SELECT 'CONTAINER_START', format('container_%s', i), timestamptz '2026-02-27 22:00+00' + i * interval '3 h',
+			   CASE WHEN i % 2 = 0 THEN 'lab' ELSE '$other_project' END, format('user%s', i % 3), format('root.q%s', i % 2), '[vcores=$vcores]'
+		FROM generate_series(1, 40) AS i;
+		INSERT INTO yquota.container_event (event, container_id, occurred_at)
+		SELECT 'CONTAINER_FINISH', format('container_%s', i), timestamptz '2026-02-28 03:00:00.000007+00' + i * interval '3 h'
+		FROM generate_series(1, 35) AS i;
+		SQL
+	return;
+}
+
+make_cluster('east', 2, 'sky');
+make_cluster('west', 1, 'sea');
+make_cluster('north', 3, 'ice');
+sql('east', q(SELECT yquota.set_base_price('vcores', 1.37, effective_at => '2026-03-05 12:00:01+00')));
+
+$node{near}->safe_psql('postgres', 'CREATE DATABASE federation; CREATE ROLE chief; CREATE ROLE member; CREATE ROLE clerk; CREATE ROLE stranger');
+sql('federation', <<~"SQL");
+	CREATE EXTENSION yquota;
+	CREATE EXTENSION postgres_fdw;
+	CREATE EXTENSION file_fdw;
+	SELECT yquota.set_clock('$clock{federation}');
+	CREATE SERVER files FOREIGN DATA WRAPPER file_fdw;
+	INSERT INTO yquota.project (name) VALUES ('lab');
+	SELECT yquota.allow_role('chief', 'admin'), yquota.allow_role('member', 'member', 'lab'), yquota.allow_role('clerk', 'operator');
+	SQL
+foreach my $name (@clusters)
+{
+	sql('federation', sprintf(<<~'SQL', $name, $node{ $node_of{$name} }->host, $node{ $node_of{$name} }->port, $name, $name));
+		CREATE SERVER %s FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '%s', port '%s', dbname '%s', async_capable 'true', connect_timeout '5');
+		CREATE USER MAPPING FOR CURRENT_USER SERVER %s OPTIONS (user 'reporter');
+		SQL
+}
+
+# Taking clusters in
+like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-02'))), qr/^55000: no cluster has been federated/, 'no cluster, no report');
+like(refused(q(SELECT yquota.federate_cluster('east', 'east')), 'chief'), qr/^42501: permission denied for foreign server east/, 'an administrator needs USAGE on the server');
+sql('federation', 'GRANT USAGE ON FOREIGN SERVER east, west, north, files TO chief');
+like(refused(q(SELECT yquota.federate_cluster('east', 'nowhere')), 'chief'), qr/^42704: server "nowhere" does not exist/, 'a server there must be');
+like(refused(q(SELECT yquota.federate_cluster('east', 'files')), 'chief'), qr/^42809: server "files" is of foreign-data wrapper "file_fdw"/, 'of postgres_fdw');
+like(refused(q(SELECT yquota.federate_cluster('east', 'west')), 'chief'), qr/^22023: database of server "west" is cluster "west", not "east"/, 'with the cluster that is claimed');
+like(refused(q(SELECT yquota.federate_cluster('east', 'east')), 'clerk'), qr/^42501/, 'operators federate nothing');
+sql('federation', "SET ROLE chief; SELECT yquota.federate_cluster('$_', '$_'), yquota.federate_cluster('$_', '$_')") foreach @clusters;
+like(refused(q(SELECT yquota.federate_cluster('east', 'west')), 'chief'), qr/^42710: cluster "east" is federated by server "east"/, 'not by two servers');
+like(refused(q(UPDATE yquota.federated_cluster SET server = 'west' WHERE cluster = 'east'), 'chief'), qr/^55000/, 'the server of a cluster stays');
+is(sql('federation', q(SELECT string_agg(format('%s %s %s', operation, new->>'cluster', session_role), ', ' ORDER BY audit_id) FROM yquota.audit WHERE table_name = 'yquota.federated_cluster')),
+	'INSERT east postgres, INSERT west postgres, INSERT north postgres', 'the audit tells');
+is(sql('federation', q(SET ROLE chief; SELECT cluster, is_reachable, clock, ahead, timezone FROM yquota.federation_status())),
+	"east|t|2026-03-05 12:00:00+00|00:00:00|UTC\nnorth|t|2026-03-05 12:01:00+00|00:01:00|UTC\nwest|t|2026-03-05 11:30:00+00|-00:30:00|UTC", 'each has its clock');
+
+# wanted(FIRST, LAST, COLUMNS): what the clusters themselves tell, added up.
+sub wanted
+{
+	my ($first, $last, @by) = @_;
+	my @own = grep { $_ ne 'cluster' } @by;
+	my $names = join ',', grep { $_ ne 'day' } @own;
+	my @values;
+
+	foreach my $name (@clusters)
+	{
+		my $columns = join '', map { "quote_nullable($_)" . q( || ', ' || ) } @own;
+		push @values, map { "('$name', $_)" } split /\n/, sql($name, "SELECT $columns amount FROM yquota.cost_by_day('$first', '$last', '{$names}')");
+	}
+	my $columns = join ', ', 'cluster', @own, 'amount';
+	my $keys = join ', ', @by;
+	return sql('federation', sprintf('SELECT %s trim_scale(sum(amount)) FROM (VALUES %s) AS v (%s) %s', $keys ? "$keys," : '', join(', ', @values), $columns,
+		$keys ? "GROUP BY $keys ORDER BY $keys" : ''));
+}
+
+sub told
+{
+	my ($first, $last, @by) = @_;
+	my $keys = join ', ', @by;
+
+	return sql('federation', sprintf(q(SELECT %s amount FROM yquota.federated_cost('%s', '%s', '{%s}') %s), $keys ? "$keys," : '', $first, $last, join(',', @by), $keys ? "ORDER BY $keys" : ''));
+}
+
+my @groups = ([], ['cluster'], ['project'], [qw(cluster day project)], ['queue'], [qw(day queue)], ['username'], [qw(cluster project username)]);
+my %before;
+
+foreach my $by (@groups)
+{
+	$before{"@$by"} = told('2026-02-28', '2026-03-05', @$by);
+	is($before{"@$by"}, wanted('2026-02-28', '2026-03-05', @$by), "by (@$by): the sum of what the clusters tell");
+	is(told('2026-03-02', '2026-03-02', @$by), wanted('2026-03-02', '2026-03-02', @$by), "by (@$by): of one day");
+}
+is($before{''}, join('', map { sql('federation', "SELECT trim_scale($_)") } join ' + ', map { sql($_, q(SELECT amount FROM yquota.cost_between('-infinity', 'infinity', '{}'))) } @clusters), 'the days are the whole history');
+is(sql('federation', q(SELECT DISTINCT reported_until, missing FROM yquota.federated_cost('2026-02-28', '2026-03-05') ORDER BY 1)), '2026-03-05 11:30:00+00|{}
+2026-03-05 12:00:00+00|{}
+2026-03-05 12:01:00+00|{}', 'reported until the earliest clock of those in a sum');
+is(sql('federation', q(SELECT cluster, reported_until FROM yquota.federated_cost('2026-03-05', '2026-03-05', '{cluster}') ORDER BY cluster)),
+	"east|2026-03-05 12:00:00+00\nnorth|2026-03-05 12:01:00+00\nwest|2026-03-05 11:30:00+00", 'or its own clock');
+is(sql('federation', q(SELECT cost.amount = top.amount, top.rank, top.share = round(top.amount / whole.amount, 6)
+	FROM yquota.federated_top_costs('2026-02-28', '2026-03-05', '{cluster,username}', 2) AS top
+	JOIN yquota.federated_cost('2026-02-28', '2026-03-05', '{cluster,username}') AS cost USING (cluster, username)
+	CROSS JOIN yquota.federated_cost('2026-02-28', '2026-03-05', '{}') AS whole ORDER BY rank)), "t|1|t\nt|2|t", 'the dearest');
+
+# Bills
+sub close_period
+{
+	my ($name, $until) = @_;
+
+	1 until sql($name, "SELECT closed_at IS NOT NULL FROM yquota.close_period('$until')") eq 't';
+	return;
+}
+close_period($_, '2026-03-01 00:00+00') foreach qw(east west);
+my $issued = join ', ', map {
+	my $name = $_;
+	map { "('$name', '$_', " . sql($name, qq(SELECT trim_scale(- coalesce(sum(amount), 0)) FROM yquota.bill('$_', '2026-03-01 00:00+00') WHERE item IN ('charge', 'correction'))) . ')' }
+	  split /\n/, sql($name, 'SELECT name FROM yquota.project')
+} qw(east west);
+is(sql('federation', q(SELECT project, cluster, amount, closed_at IS NOT NULL, unclosed, missing FROM yquota.federated_bill('2026-02-15'))),
+	sql('federation', "SELECT project, cluster, trim_scale(sum(amount)), true, CASE WHEN cluster IS NULL THEN '{north}'::text[] ELSE '{}' END, '{}'::text[] FROM (VALUES $issued) AS v (cluster, project, amount) WHERE amount <> 0 GROUP BY GROUPING SETS ((project, cluster), (project)) ORDER BY project COLLATE \"C\", cluster COLLATE \"C\" NULLS LAST"),
+	'bills are those that the clusters have issued, per cluster and in sum');
+is(sql('federation', q(SET ROLE member; SELECT DISTINCT project FROM yquota.federated_bill('2026-02-01'))), 'lab', 'members see their own');
+# something late is on the next bill
+sql('east', q(INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'late', '2026-03-02 00:00+00', 'sky', '[vcores=1]'), ('CONTAINER_FINISH', 'late', '2026-03-02 01:00+00', NULL, NULL)));
+close_period('east', '2026-03-03 00:00+00');
+sql('east', q(SELECT * FROM yquota.void_events('late', 'wrong')));
+close_period('east', '2026-03-04 00:00+00');
+is(sql('federation', q(SELECT cluster, corrected, unclosed FROM yquota.federated_bill('2026-03-01') WHERE project = 'sky')), "east|-3600|{east}\n|-3600|{east,north,west}", 'a correction is on the bill of the next period');
+
+my $bills = q(SELECT month, bill.* FROM (VALUES (date '2026-02-01'), ('2026-03-01')) AS v (month), yquota.federated_bill(month) AS bill ORDER BY month, project, cluster);
+my $billed = sql('federation', $bills);
+
+$before{"@$_"} = told('2026-02-28', '2026-03-05', @$_) foreach @groups;
+
+# A cluster's own history moves, and nothing shows.
+is(sql('east', 'SELECT yquota.roll_up_charges() > 0; SELECT yquota.seal_history()') =~ /^[tf]\n1$/, 1, 'history is sealed');
+sql('east', <<~'SQL');
+	CREATE TABLE public.archived (LIKE yquota.charge);
+	SELECT * FROM yquota.archive('public.archived', 'infinity');
+	SQL
+is(sql('east', 'SELECT count(*) > 20 FROM public.archived'), 't', 'and archived');
+is(told('2026-02-28', '2026-03-05', @$_), $before{"@$_"}, "by (@$_): archived days are in it") foreach @groups;
+is(sql('federation', $bills), $billed, 'and so are their bills');
+
+# Bad questions
+like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-02', '2026-03-01'))), qr/^22023: last day 2026-03-01 comes before the first one/, 'days the wrong way round');
+like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', NULL))), qr/^22004/, 'no last day');
+like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01', '{node}'))), qr/^22023: cannot group costs of clusters by node/, 'a column that days do not have');
+like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01', '{queue,username}'))), qr/^22023: cannot group costs of clusters by both/, 'two that days have apart');
+like(refused(q(SELECT * FROM yquota.federated_top_costs('2026-03-01', '2026-03-01', top => 0))), qr/^22023/, 'no row');
+
+# Roles
+my $of_lab = join ' + ', map { sql($_, q(SELECT sum(amount) FROM yquota.cost_by_day('2026-02-28', '2026-03-05') WHERE project = 'lab')) } @clusters;
+is(sql('federation', "SET ROLE member; SELECT project, amount = $of_lab FROM yquota.federated_cost('2026-02-28', '2026-03-05')"), 'lab|t', 'a member sees the own project, in all clusters');
+is(sql('federation', q(SET ROLE member; SELECT DISTINCT project FROM yquota.federated_cost('2026-02-28', '2026-03-05', '{project,queue}'))), 'lab', 'by queue as well');
+like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01')), $_), qr/^42501: permission denied for function federated_cost/, "$_: none") foreach qw(clerk stranger);
+like(refused('SELECT * FROM yquota_internal.federated_project_day', 'member'), qr/^42501/, 'nobody reads the foreign tables');
+
+# The plan: each cluster adds up the days asked for; nothing else is fetched.
+sub plan_of
+{
+	my ($by, $clusters) = @_;
+	my $clocks = join ',', map { "'2026-03-05 12:00+00'" } split /,/, $clusters;
+
+	return sql('federation', <<~"SQL");
+		SET enable_partitionwise_aggregate = on;
+		DO \$do\$ BEGIN EXECUTE 'PREPARE report (date, date, text[], timestamptz[], boolean, text[]) AS ' || yquota_internal.federated_cost_query('{$by}'); END \$do\$;
+		EXPLAIN (VERBOSE, COSTS OFF) EXECUTE report('2026-03-01', '2026-03-03', '{$clusters}', ARRAY[$clocks]::timestamptz[], true, NULL);
+		SQL
+}
+foreach my $by ('', 'project', 'cluster,day,project', 'queue', 'project,username')
+{
+	# rows of a day view are such groups already
+	my $grouped = $by =~ /day,project/ ? qr/SELECT cluster, day, project, amount/ : qr/SELECT cluster.*, sum\(amount\)/;
+	my $end = $by =~ /day,project/ ? qr// : qr/ GROUP BY 1/;
+	my $plan = plan_of($by, 'east,west,north');
+	my @remote = $plan =~ /Remote SQL: (.*)/g;
+
+	is(scalar(grep { /^$grouped FROM yquota\.charge_by_\w+_day WHERE \(\(day >= '2026-03-01'\)\) AND \(\(day <= '2026-03-03'\)\).*$end/ } @remote), 3,
+		"by ($by): three clusters add up the days asked for") or diag($plan);
+	is(scalar(@remote), 3, 'and nothing else is asked of them');
+	is(scalar(() = $plan =~ /Async Foreign Scan/g), 3, 'all at a time');
+}
+is(scalar(() = plan_of('project', 'west') =~ /Foreign Scan/g), 1, 'a cluster that is not asked for is not read');
+my $remote_plan = sql('east', q(EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT cluster, project, sum(amount) FROM yquota.charge_by_project_day WHERE day >= '2026-03-01' AND day <= '2026-03-03' GROUP BY 1, 2));
+like($remote_plan, qr/Function Scan on cost_by_day cost \(actual rows=\d+ loops=3\)/, 'a cluster looks at three days of its history');
+
+# A cluster that cannot be read
+$node{far}->stop('immediate');
+like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01'))), qr/^08006: cannot read all clusters: missing north\nDETAIL:  north: could not connect to server "north".*\nHINT:  .*skip_unreachable/s, 'one cluster is missing: an error that names it');
+like(refused(q(SELECT * FROM yquota.federated_bill('2026-03-01'))), qr/^08006: cannot read all clusters: missing north/, 'for bills');
+like(refused(q(SELECT * FROM yquota.federated_top_costs('2026-03-01', '2026-03-01'))), qr/^08006/, 'and top lists');
+my ($code, $out, $error) = $node{near}->psql('federation', q(SELECT DISTINCT missing FROM yquota.federated_cost('2026-03-01', '2026-03-01', skip_unreachable => true)));
+is($out, '{north}', 'unless it may go on without: each row names it');
+like($error, qr/WARNING:  report is without clusters north/, 'and a warning');
+is(sql('federation', q(SELECT cluster FROM yquota.federated_cost('2026-03-01', '2026-03-01', '{cluster}', true) ORDER BY 1)), "east\nwest", 'the others are there');
+like(sql('federation', q(SELECT is_reachable, clock IS NULL, problem FROM yquota.federation_status() WHERE cluster = 'north')), qr/^f\|t\|could not connect to server "north"/, 'the status says what is wrong');
+$node{far}->start;
+is(told('2026-02-28', '2026-03-05', 'cluster', 'project'), wanted('2026-02-28', '2026-03-05', 'cluster', 'project'), 'when it is back, so is its part');
+sql('west', q(UPDATE yquota.cluster_setting SET cluster_name = 'east'));
+like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01'))), qr/^08006: .*west: The database of server "west" is no longer called "west"/s, 'a cluster that took another name is missing, not mistaken for it');
+sql('west', q(UPDATE yquota.cluster_setting SET cluster_name = 'west'));
+
+# A dump brings everything, after the servers.
+my $dump = PostgreSQL::Test::Utils::tempdir . '/federation.sql';
+$node{near}->command_ok([ 'pg_dump', '-f', $dump, '-d', $node{near}->connstr('federation') ], 'pg_dump');
+$node{near}->safe_psql('postgres', 'CREATE DATABASE restored');
+$node{near}->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $dump, '-d', $node{near}->connstr('restored') ], 'psql');
+$node_of{restored} = 'near';
+my $report = q(SELECT * FROM yquota.federated_cost('2026-02-28', '2026-03-05', '{cluster,project}') ORDER BY cluster, project);
+is(sql('restored', $report), sql('federation', $report), 'a restored federation reports the same');
+
+# Taking clusters out works without them.
+$node{far}->stop('immediate');
+is(sql('restored', q(SELECT yquota.remove_federated_cluster('north'), yquota.remove_federated_cluster('north'))), 't|f', 'a dead cluster is taken out, once');
+is(sql('restored', q(SELECT cluster FROM yquota.federated_cost('2026-03-01', '2026-03-01', '{cluster}') ORDER BY 1)), "east\nwest", 'reports need it no more');
+sql('restored', q(SELECT yquota.remove_federated_cluster('east'); SELECT yquota.federate_cluster('east', 'east')));
+is(sql('restored', q(SELECT cluster FROM yquota.federated_cost('2026-03-01', '2026-03-01', '{cluster}') ORDER BY 1)), "east\nwest", 'one that was taken out can come back');
+is(sql('restored', q(DROP EXTENSION yquota; SELECT count(*) FROM pg_foreign_table)), '0', 'with yquota they all go');
+
+$node{near}->stop;
+done_testing();
