@@ -16,7 +16,7 @@
 
 PG_CONFIG ?= pg_config
 
-OWN_GOALS := bench check check-shape demo demo-stop help oracle oracle-bench oracle-compare oracle-replay packages soak
+OWN_GOALS := bench check check-shape citus demo demo-stop help oracle oracle-bench oracle-compare oracle-replay packages soak
 
 ifneq ($(filter $(OWN_GOALS),$(MAKECMDGOALS)),)
 
@@ -46,6 +46,9 @@ demo-stop:
 bench:
 	@PG_CONFIG='$(PG_CONFIG)' test/scripts/bench.sh
 
+citus:
+	@PG_CONFIG='$(PG_CONFIG)' test/scripts/make_citus.sh
+
 oracle:
 	@test/scripts/oracle.sh $(ORACLE_AREAS)
 
@@ -69,6 +72,7 @@ help:
 	@echo 'make demo             install what is missing, build, show yquota at work'
 	@echo 'make demo-stop        stop the server of the demonstration'
 	@echo 'make bench            install what is missing, build, measure (BENCH_SCALE=small for a quick look)'
+	@echo 'make citus            bring and build Citus for the tests and the bench that use it (CITUS_SOURCE=its repository or a copy)'
 	@echo "make oracle           record decisions of Hadoop's own scheduler (ORACLE_AREAS, ORACLE_SEED, ORACLE_COUNT; test/oracle/README.md)"
 	@echo "make oracle-bench     time rounds of Hadoop's preemption in a large cluster (ORACLE_BENCH=10000 nodes, which takes 8 GB)"
 	@echo 'make oracle-compare   play recorded decisions again in Hadoop (ORACLE_COMPARE=10 of each area, ORACLE_RECORDED=directory)'

@@ -42,6 +42,7 @@ CREATE TABLE yquota.archived_history (
 	archived_at timestamptz NOT NULL,
 	archived_by name NOT NULL DEFAULT session_user,
 	as_booked boolean NOT NULL DEFAULT true,
+	cluster text COLLATE "C",
 	PRIMARY KEY (segment, history)
 );
 COMMENT ON TABLE yquota.archived_history IS
@@ -53,6 +54,28 @@ COMMENT ON COLUMN yquota.archived_history.archived_at IS 'clock';
 COMMENT ON COLUMN yquota.archived_history.archived_by IS 'the session''s user';
 COMMENT ON COLUMN yquota.archived_history.as_booked IS
 	'whether bills are known as they were booked; false for archives of version 0.2, where prices that changed after a charge was booked may show in them';
+
+COMMENT ON COLUMN yquota.archived_history.cluster IS 'name of this cluster in rows of the target; NULL when the target has no such column';
+
+CREATE TABLE yquota.written_history (
+	segment integer NOT NULL,
+	history text COLLATE "C" NOT NULL CHECK (history IN ('ledger', 'log')),
+	target text NOT NULL,
+	cluster text COLLATE "C" NOT NULL,
+	written_at timestamptz NOT NULL,
+	written_by name NOT NULL DEFAULT session_user,
+	written_in xid8 NOT NULL DEFAULT pg_current_xact_id(),
+	PRIMARY KEY (segment, history)
+);
+COMMENT ON TABLE yquota.written_history IS
+	'Segments of history whose rows have been written into a foreign table and are still in the books: the next call of archive() compares both';
+COMMENT ON COLUMN yquota.written_history.segment IS 'number in history_segment';
+COMMENT ON COLUMN yquota.written_history.history IS 'ledger or log';
+COMMENT ON COLUMN yquota.written_history.target IS 'table that its rows were put into, as it was called then';
+COMMENT ON COLUMN yquota.written_history.cluster IS 'name of this cluster in rows of the target';
+COMMENT ON COLUMN yquota.written_history.written_at IS 'clock';
+COMMENT ON COLUMN yquota.written_history.written_by IS 'the session''s user';
+COMMENT ON COLUMN yquota.written_history.written_in IS 'transaction that wrote them, which cannot let them go';
 
 CREATE VIEW yquota_internal.readable_archived_cost WITH (security_barrier) AS
 	SELECT archived.*
@@ -140,4 +163,5 @@ COMMENT ON COLUMN yquota_internal.archived_preemption.given_back IS 'credits of 
 SELECT pg_extension_config_dump('yquota_internal.archived_cost', '');
 SELECT pg_extension_config_dump('yquota_internal.archived_preemption', '');
 SELECT pg_extension_config_dump('yquota.archived_history', '');
+SELECT pg_extension_config_dump('yquota.written_history', '');
 SELECT pg_extension_config_dump('yquota_internal.archived_cost_since', '');

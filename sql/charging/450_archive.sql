@@ -389,20 +389,32 @@ COMMENT ON FUNCTION yquota_internal.missing_columns(regclass, regclass) IS
 	'Columns of the second table that the first one must have and has not; NULL when it has all';
 REVOKE ALL ON FUNCTION yquota_internal.missing_columns(regclass, regclass) FROM PUBLIC;
 
+CREATE FUNCTION yquota_internal.is_shared_target(target regclass) RETURNS boolean
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (SELECT count(*) = 2 FROM pg_attribute AS a
+			WHERE a.attrelid = target AND NOT a.attisdropped
+			  AND (a.attname, a.atttypid) IN (('cluster', 'text'::regtype), ('stretch', 'integer'::regtype)));
+COMMENT ON FUNCTION yquota_internal.is_shared_target(regclass) IS
+	'Whether a table has the columns cluster and stretch, by which rows of several clusters and segments are told apart';
+
 CREATE FUNCTION yquota.archive_digest(target regclass)
 	RETURNS TABLE (project text, archived bigint, charged numeric, last_at timestamptz, digest numeric)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN
-	RETURN QUERY EXECUTE yquota.archive_digest_query(target::text,
+	RETURN QUERY EXECUTE yquota.archive_digest_query(
+		CASE WHEN yquota_internal.is_shared_target(target)
+			 THEN format('(SELECT * FROM %s WHERE cluster = %L)', target, yquota.cluster_name())
+			 ELSE target::text END,
 		CASE WHEN EXISTS (SELECT FROM pg_attribute
 						  WHERE attrelid = target AND attname = 'amount' AND NOT attisdropped)
 			 THEN 'ledger' ELSE 'log' END);
 END
 $$;
 COMMENT ON FUNCTION yquota.archive_digest(regclass) IS
-	'Digests of the rows of an archive: one row per project for a ledger, to be compared with opening_balance, and one row for a log';
+	'Digests of the rows of an archive, of this cluster''s if it has the columns cluster and stretch: one row per project for a ledger, to be compared with opening_balance, and one row for a log';
 
 --
 -- Archiving
@@ -418,13 +430,20 @@ COMMENT ON FUNCTION yquota.archive_digest(regclass) IS
 -- table like yquota.charge, and is read from there as a segment is.
 --
 
-CREATE FUNCTION yquota_internal.copy_out(query text, target regclass, columns text)
+CREATE FUNCTION yquota_internal.copy_out(query text, target regclass, columns text, is_staged boolean)
 	RETURNS bigint
 	LANGUAGE c STRICT VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_copy_out';
-COMMENT ON FUNCTION yquota_internal.copy_out(text, regclass, text) IS
-	'Insert the rows of a query into a table with the rights of the caller of archive(); returns the number of rows';
-REVOKE ALL ON FUNCTION yquota_internal.copy_out(text, regclass, text) FROM PUBLIC;
+COMMENT ON FUNCTION yquota_internal.copy_out(text, regclass, text, boolean) IS
+	'Insert the rows of a query into a table with the rights of the caller of archive(), by way of a temporary table where is_staged; returns the number of rows';
+REVOKE ALL ON FUNCTION yquota_internal.copy_out(text, regclass, text, boolean) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.run_as_caller(command text) RETURNS text
+	LANGUAGE c STRICT VOLATILE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as_caller';
+COMMENT ON FUNCTION yquota_internal.run_as_caller(text) IS
+	'Run a command with the rights of the caller of archive(); returns the first column of the first row, if there is one';
+REVOKE ALL ON FUNCTION yquota_internal.run_as_caller(text) FROM PUBLIC;
 
 -- The kind of a target: ledger or log.
 CREATE FUNCTION yquota_internal.archive_kind(target regclass) RETURNS text
@@ -477,6 +496,44 @@ CREATE FUNCTION yquota_internal.column_list(source regclass) RETURNS text
 			FROM pg_attribute WHERE attrelid = source AND attnum > 0 AND NOT attisdropped);
 COMMENT ON FUNCTION yquota_internal.column_list(regclass) IS 'The columns of a table, for a command';
 REVOKE ALL ON FUNCTION yquota_internal.column_list(regclass) FROM PUBLIC;
+
+-- Where the rows of a target are, which decides how they come there exactly once:
+-- local, foreign, or distributed by Citus.
+CREATE FUNCTION yquota_internal.archive_place(target regclass) RETURNS text
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	place text := 'local';
+	is_distributed boolean := false;
+BEGIN
+	IF to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN
+		EXECUTE 'SELECT EXISTS (SELECT FROM pg_catalog.pg_dist_partition AS d WHERE d.logicalrelid = $1)'
+		INTO is_distributed USING target;
+	END IF;
+	IF is_distributed THEN
+		place := 'distributed';
+	ELSIF EXISTS (SELECT FROM pg_class AS c
+				  WHERE c.relkind = 'f'
+					AND (c.oid = target OR c.oid IN (SELECT part.relid FROM pg_partition_tree(target) AS part)))
+	THEN
+		place := 'foreign';
+	END IF;
+	IF place <> 'local' AND NOT yquota_internal.is_shared_target(target) THEN
+		RAISE EXCEPTION '% table "%" has no columns "cluster" of type text and "stretch" of type integer', place, target
+			USING ERRCODE = 'datatype_mismatch',
+				DETAIL = 'By them archive() knows which rows of the table are of this cluster, and of which segment of its history.',
+				HINT = format('ALTER %sTABLE %s ADD COLUMN cluster text, ADD COLUMN stretch integer%s',
+							  CASE WHEN (SELECT c.relkind FROM pg_class AS c WHERE c.oid = target) = 'f' THEN 'FOREIGN ' ELSE '' END,
+							  yquota_internal.table_name(target),
+							  CASE place WHEN 'foreign' THEN ', and the table on the other server likewise.' ELSE '.' END);
+	END IF;
+	RETURN place;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.archive_place(regclass) IS
+	'local, foreign or distributed: where the rows of a target are; an error when it needs the columns cluster and stretch and has them not';
+REVOKE ALL ON FUNCTION yquota_internal.archive_place(regclass) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.shared_columns(source regclass, target regclass) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -786,8 +843,216 @@ COMMENT ON FUNCTION yquota_internal.detach(integer, integer[], timestamptz, text
 	'Take archived segments off the ledger and the log, put carried rows in their place, and move the horizon';
 REVOKE ALL ON FUNCTION yquota_internal.detach(integer, integer[], timestamptz, text, text) FROM PUBLIC;
 
+-- Notes of targets that are there no more are of no use: the segment is written anew, elsewhere.
+CREATE FUNCTION yquota_internal.check_written(of_history text, target regclass) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	note yquota.written_history;
+BEGIN
+	DELETE FROM yquota.written_history AS w WHERE w.history = of_history AND to_regclass(w.target) IS NULL;
+	FOR note IN SELECT * FROM yquota.written_history AS w WHERE w.history = of_history ORDER BY w.segment LOOP
+		IF to_regclass(note.target) <> target THEN
+			RAISE EXCEPTION 'segment % has been written into table %', note.segment, note.target
+				USING ERRCODE = 'object_not_in_prerequisite_state',
+					HINT = 'Archive into that table, or drop it first.';
+		ELSIF note.written_in = pg_current_xact_id() THEN
+			RAISE EXCEPTION 'cannot write history into a foreign table and let it go in one transaction'
+				USING ERRCODE = 'object_not_in_prerequisite_state',
+					DETAIL = 'The other server commits before this one, and may do so alone.',
+					HINT = 'Commit, and call archive() again.';
+		END IF;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_written(text, regclass) IS
+	'Fail when written segments of the ledger or the log belong to another target, or to this transaction';
+REVOKE ALL ON FUNCTION yquota_internal.check_written(text, regclass) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.is_written_next(of_history text, number integer) RETURNS boolean
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN NOT EXISTS (SELECT FROM yquota.written_history AS w WHERE w.history = of_history)
+		OR EXISTS (SELECT FROM yquota.written_history AS w WHERE w.history = of_history AND w.segment = number);
+COMMENT ON FUNCTION yquota_internal.is_written_next(text, integer) IS
+	'Whether a segment is among those that archive() looks at: the written ones, if there are any';
+REVOKE ALL ON FUNCTION yquota_internal.is_written_next(text, integer) FROM PUBLIC;
+
+-- The rows of a target that are of these segments of this cluster.
+CREATE FUNCTION yquota_internal.own_rows(stretches integer[]) RETURNS text
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN format('r.cluster = %L AND r.stretch IN (%s)', yquota.cluster_name(), array_to_string(stretches, ', '));
+COMMENT ON FUNCTION yquota_internal.own_rows(integer[]) IS
+	'The condition on rows r of a target that they are of segments of this cluster';
+REVOKE ALL ON FUNCTION yquota_internal.own_rows(integer[]) FROM PUBLIC;
+
+-- Every expression here is one that postgres_fdw has computed on the other server, if
+-- the table there has the types that text, numbers and times are cast to: hence no
+-- digest of whole rows, but one of each column, salted by its row.
+CREATE FUNCTION yquota_internal.comparison_query(rows_query text, condition text, source regclass, target regclass) RETURNS text
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (
+		SELECT format('SELECT ROW(count(*), %s)::text FROM %s AS r WHERE %s',
+			string_agg(format('sum(' || CASE a.atttypid
+					WHEN 'integer'::regtype THEN 'hashint4extended(r.%1$I::integer, %2$s)'
+					WHEN 'bigint'::regtype THEN 'hashint8extended(r.%1$I::bigint, %2$s)'
+					WHEN 'boolean'::regtype THEN 'hashint4extended(r.%1$I::boolean::integer, %2$s)'
+					WHEN 'numeric'::regtype THEN 'hash_numeric_extended(r.%1$I::numeric, %2$s)'
+					WHEN 'interval'::regtype THEN 'interval_hash_extended(r.%1$I::interval, %2$s)'
+					WHEN 'timestamptz'::regtype THEN
+						'CASE WHEN isfinite(r.%1$I::timestamptz) THEN interval_hash_extended(r.%1$I::timestamptz - ''2000-01-01 00:00+00''::timestamptz, %2$s) END'
+					ELSE 'hashtextextended(r.%1$I::text, %2$s)' END || ')',
+				a.attname,
+				CASE source WHEN 'yquota.charge'::regclass
+					THEN 'hashint4extended(r.number::integer, hashtextextended(r.container_id::text, 0))'
+					ELSE 'interval_hash_extended(r.recorded_at::timestamptz - ''2000-01-01 00:00+00''::timestamptz, 0)' END),
+				', ' ORDER BY a.attnum),
+			rows_query, condition)
+		FROM pg_attribute AS a
+		WHERE a.attrelid = source AND a.attnum > 0 AND NOT a.attisdropped
+		  AND EXISTS (SELECT FROM pg_attribute AS b
+					  WHERE b.attrelid = target AND b.attname = a.attname AND b.attnum > 0 AND NOT b.attisdropped));
+COMMENT ON FUNCTION yquota_internal.comparison_query(text, text, regclass, regclass) IS
+	'The query for the number of rows that meet a condition, and for digests of those columns of the ledger or the log that a target has; another server can compute it';
+REVOKE ALL ON FUNCTION yquota_internal.comparison_query(text, text, regclass, regclass) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.is_written_whole(
+	of_history text, target regclass, stretches integer[], sources text[]) RETURNS boolean
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	SET jit = off
+	AS $$
+DECLARE
+	source regclass := CASE of_history WHEN 'ledger' THEN 'yquota.charge' ELSE 'yquota.container_event' END;
+	part record;
+	here text;
+	there text;
+BEGIN
+	FOR part IN
+		SELECT s.stretch, string_agg(s.query, E'\nUNION ALL ') AS query
+		FROM unnest(stretches, sources) AS s (stretch, query)
+		GROUP BY s.stretch
+	LOOP
+		IF NOT EXISTS (SELECT FROM yquota.written_history AS w WHERE w.history = of_history AND w.segment = part.stretch) THEN
+			RETURN false;
+		END IF;
+		EXECUTE yquota_internal.comparison_query(format('(%s)', part.query), 'true', source, target) INTO here;
+		there := yquota_internal.run_as_caller(yquota_internal.comparison_query(
+			yquota_internal.table_name(target), yquota_internal.own_rows(ARRAY[part.stretch]), source, target));
+		IF here IS DISTINCT FROM there THEN
+			RETURN false;
+		END IF;
+	END LOOP;
+	RETURN true;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.is_written_whole(text, regclass, integer[], text[]) IS
+	'Whether a transaction that has committed wrote segments into a target, and the target has just the rows that leave now';
+REVOKE ALL ON FUNCTION yquota_internal.is_written_whole(text, regclass, integer[], text[]) FROM PUBLIC;
+
+-- A foreign table may have rows of an archive whose transaction failed here.  No
+-- other table can have any, nor can they be those of another cluster.
+CREATE FUNCTION yquota_internal.clear_target(target regclass, place text, stretches integer[], sources text[]) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	own CONSTANT text := yquota_internal.own_rows(stretches);
+	found CONSTANT json := yquota_internal.run_as_caller(format(
+		'SELECT json_agg(s.container_id) FROM (SELECT r.container_id FROM %s AS r WHERE %s LIMIT 100) AS s',
+		yquota_internal.table_name(target), own))::json;
+	is_ours boolean := place = 'foreign';
+BEGIN
+	IF found IS NULL THEN
+		RETURN;
+	ELSIF is_ours THEN
+		EXECUTE format('SELECT NOT EXISTS (SELECT FROM json_array_elements_text($1) AS f (id)
+					   WHERE f.id NOT IN (SELECT l.container_id FROM (%s) AS l WHERE l.container_id IS NOT NULL)
+						 AND f.id NOT IN (SELECT k.container_id FROM yquota_internal.carried_container AS k))',
+					   (SELECT string_agg(query, E'\nUNION ALL ') FROM unnest(sources) AS s (query)))
+		INTO is_ours USING found;
+	END IF;
+	IF NOT is_ours THEN
+		RAISE EXCEPTION 'table "%" has other rows of segment % of cluster "%"', target,
+			(SELECT string_agg(DISTINCT s.stretch::text, ', ') FROM unnest(stretches) AS s (stretch)), yquota.cluster_name()
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = 'They were written by another database with this cluster_name, or by this one before it was restored.',
+				HINT = 'Give each cluster a name of its own in yquota.cluster_setting, or remove the rows.';
+	END IF;
+	PERFORM yquota_internal.run_as_caller(format('DELETE FROM %s AS r WHERE %s', yquota_internal.table_name(target), own));
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.clear_target(regclass, text, integer[], text[]) IS
+	'Remove rows of segments from a foreign table, left there by an archive that failed; fail when they are not of this database';
+REVOKE ALL ON FUNCTION yquota_internal.clear_target(regclass, text, integer[], text[]) FROM PUBLIC;
+
+-- postgres_fdw has no two-phase commit: the other server may have committed when
+-- this one fails.  So rows leave only when a later transaction finds them there.
+CREATE FUNCTION yquota_internal.write_history(
+	of_history text, target regclass, columns text, stretches integer[], sources text[],
+	OUT status text, OUT counts bigint[])
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	place CONSTANT text := yquota_internal.archive_place(target);
+	is_shared CONSTANT boolean := yquota_internal.is_shared_target(target);
+	is_whole CONSTANT boolean := place = 'foreign' AND yquota_internal.is_written_whole(of_history, target, stretches, sources);
+	source text;
+	rows_of_source bigint;
+BEGIN
+	IF stretches IS NULL THEN
+		RETURN;
+	ELSIF place <> 'local' AND NOT is_whole THEN
+		PERFORM yquota_internal.clear_target(target, place, stretches, sources);
+	END IF;
+	FOR i IN 1 .. cardinality(sources) LOOP
+		counts[i] := 0;
+		CONTINUE WHEN sources[i] IS NULL;
+		IF is_whole THEN
+			EXECUTE format('SELECT count(*) FROM (%s) AS q', sources[i]) INTO rows_of_source;
+		ELSIF is_shared THEN
+			source := format('SELECT q.*, %L AS cluster, %s AS stretch FROM (%s) AS q', yquota.cluster_name(), stretches[i], sources[i]);
+			rows_of_source := yquota_internal.copy_out(source, target, columns || ', cluster, stretch', place = 'distributed');
+		ELSE
+			rows_of_source := yquota_internal.copy_out(sources[i], target, columns, false);
+		END IF;
+		counts[i] := rows_of_source;
+	END LOOP;
+	DELETE FROM yquota.written_history AS w WHERE w.history = of_history AND w.segment = ANY (stretches);
+	status := 'archived';
+	IF place = 'foreign' AND NOT is_whole THEN
+		status := 'written';
+		INSERT INTO yquota.written_history (segment, history, target, cluster, written_at)
+		SELECT DISTINCT s.stretch, of_history, yquota_internal.table_name(target), yquota.cluster_name(), yquota.clock()
+		FROM unnest(stretches) AS s (stretch);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.write_history(text, regclass, text, integer[], text[]) IS
+	'Put the rows of queries, each of a segment, into a target: archived, or written if a later transaction must look whether they are there; numbers of rows';
+REVOKE ALL ON FUNCTION yquota_internal.write_history(text, regclass, text, integer[], text[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.leave_history(through integer, copied_reservations text) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	DELETE FROM yquota_internal.carried_container AS k WHERE k.archived_through = through;
+	IF copied_reservations IS NOT NULL THEN
+		EXECUTE format('DROP TABLE yquota_internal.%I', copied_reservations);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.leave_history(integer, text) IS
+	'Forget what archive() found out about segments that stay for now';
+REVOKE ALL ON FUNCTION yquota_internal.leave_history(integer, text) FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.archive_ledger(
-	target regclass, before timestamptz,
+	target regclass, before timestamptz, OUT status text,
 	OUT segments integer, OUT archived bigint, OUT horizon timestamptz, OUT charged numeric, OUT digest numeric)
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -802,8 +1067,8 @@ DECLARE
 	leaving text;
 	leaving_rows text;
 	columns text := yquota_internal.shared_columns('yquota.charge', target);
-	number_of_table integer;
-	rows_of_table bigint;
+	sources text[];
+	counts bigint[];
 	last_to timestamptz;
 	changed text[];
 	ended text[];
@@ -813,7 +1078,8 @@ BEGIN
 		   greatest(max(s.sealed_at), yquota_internal.archive_horizon())
 	INTO numbers, through, segments, horizon
 	FROM yquota.history_segment AS s
-	WHERE s.number > 0 AND s.ledger_table IS NOT NULL AND s.sealed_at <= before;
+	WHERE s.number > 0 AND s.ledger_table IS NOT NULL AND s.sealed_at <= before
+	  AND yquota_internal.is_written_next('ledger', s.number);
 	IF through IS NULL THEN
 		horizon := yquota_internal.archive_horizon();
 		RETURN;
@@ -837,17 +1103,22 @@ BEGIN
 	horizon := greatest(horizon, last_to + interval '1 microsecond');
 	PERFORM yquota_internal.check_corrected(horizon);
 
-	FOR number_of_table IN SELECT unnest(numbers || 0) LOOP
-		SELECT yquota_internal.copy_out(
-				   yquota_internal.rows_of(ARRAY[s.ledger_table], leaving, columns), target, columns)
-		INTO rows_of_table
-		FROM yquota.history_segment AS s
-		WHERE s.number = number_of_table AND s.ledger_table IS NOT NULL;
-		archived := archived + coalesce(rows_of_table, 0);
-		UPDATE yquota.history_segment AS s SET charges = rows_of_table
-		WHERE s.number = number_of_table AND s.number > 0;
-	END LOOP;
-	archived := archived + coalesce(yquota_internal.copy_out(yquota_internal.rows_of(reservations, 'true', columns), target, columns), 0);
+	-- what was carried, and reservations, leave with the newest segment
+	SELECT array_agg(yquota_internal.rows_of(ARRAY[s.ledger_table], leaving, columns) ORDER BY s.number)
+		   || yquota_internal.rows_of((SELECT array_agg(z.ledger_table) FROM yquota.history_segment AS z
+									   WHERE z.number = 0 AND z.ledger_table IS NOT NULL), leaving, columns)
+		   || yquota_internal.rows_of(reservations, 'true', columns)
+	INTO sources
+	FROM yquota.history_segment AS s WHERE s.number = ANY (numbers);
+	SELECT w.status, w.counts INTO archive_ledger.status, counts
+	FROM yquota_internal.write_history('ledger', target, columns, numbers || through || through, sources) AS w;
+	SELECT sum(n.rows) INTO archived FROM unnest(counts) AS n (rows);
+	IF status = 'written' THEN
+		PERFORM yquota_internal.leave_history(through, reservations[1]);
+		RETURN;
+	END IF;
+	UPDATE yquota.history_segment AS s SET charges = counts[array_position(numbers, s.number)]
+	WHERE s.number = ANY (numbers);
 	SELECT * INTO charged, digest
 	FROM yquota_internal.post_opening_balances(through, horizon, leaving_rows);
 	PERFORM yquota_internal.post_archived_cost_since(horizon, leaving_rows);
@@ -879,7 +1150,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.archive_ledger(regclass, timestamptz) IS
-	'Archive the ledger rows of segments sealed until an instant, and those of reservations that have been forgotten';
+	'Archive the ledger rows of segments sealed until an instant, and those of reservations that have been forgotten, or write them into a foreign table first';
 REVOKE ALL ON FUNCTION yquota_internal.archive_ledger(regclass, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.forget_events(leaving text) RETURNS void
@@ -898,7 +1169,7 @@ COMMENT ON FUNCTION yquota_internal.forget_events(text) IS
 REVOKE ALL ON FUNCTION yquota_internal.forget_events(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.archive_log(
-	target regclass, before timestamptz,
+	target regclass, before timestamptz, OUT status text,
 	OUT segments integer, OUT archived bigint, OUT horizon timestamptz, OUT digest numeric)
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -906,34 +1177,45 @@ CREATE FUNCTION yquota_internal.archive_log(
 DECLARE
 	released yquota_internal.released_log;
 	columns text := yquota_internal.shared_columns('yquota.container_event', target);
-	leaving text;
-	rows_of_table bigint;
+	stretches integer[];
+	sources text[];
+	counts bigint[];
+	place integer := 0;
 	digest_of_table numeric;
 BEGIN
-	segments := 0;
-	archived := 0;
+	-- carried rows leave with the newest segment of theirs
+	SELECT array_agg(coalesce(nullif(r.segment, 0), r.archived_through) ORDER BY r.archived_through, r.segment),
+		   array_agg(yquota_internal.rows_of(ARRAY[r.log_table], yquota_internal.is_carried(r.archived_through, true), columns)
+					 ORDER BY r.archived_through, r.segment),
+		   count(*) FILTER (WHERE r.segment > 0), max(r.sealed_at)
+	INTO stretches, sources, segments, horizon
+	FROM yquota_internal.released_log AS r
+	WHERE r.sealed_at <= before
+	  AND yquota_internal.is_written_next('log', coalesce(nullif(r.segment, 0), r.archived_through));
+	SELECT w.status, w.counts INTO archive_log.status, counts
+	FROM yquota_internal.write_history('log', target, columns, stretches, sources) AS w;
+	SELECT coalesce(sum(n.rows), 0) INTO archived FROM unnest(counts) AS n (rows);
+	IF status = 'written' THEN
+		RETURN;
+	END IF;
 	FOR released IN
 		SELECT * FROM yquota_internal.released_log AS r
 		WHERE r.sealed_at <= before
+		  AND coalesce(nullif(r.segment, 0), r.archived_through) = ANY (stretches)
 		ORDER BY r.archived_through, r.segment
 	LOOP
-		leaving := yquota_internal.rows_of(ARRAY[released.log_table],
-										   yquota_internal.is_carried(released.archived_through, true), columns);
-		rows_of_table := yquota_internal.copy_out(leaving, target, columns);
-		EXECUTE format('SELECT digest FROM (%s) AS d', yquota.archive_digest_query(format('(%s)', leaving), 'log'))
+		place := place + 1;
+		EXECUTE format('SELECT digest FROM (%s) AS d', yquota.archive_digest_query(format('(%s)', sources[place]), 'log'))
 		INTO digest_of_table;
 		PERFORM yquota_internal.forget_events(yquota_internal.rows_of(
 			ARRAY[released.log_table], yquota_internal.is_carried(released.archived_through, true), 'event_id'));
 		EXECUTE format('DROP TABLE yquota_internal.%I', released.log_table);
 		DELETE FROM yquota_internal.released_log AS r WHERE r.log_table = released.log_table;
 		UPDATE yquota.history_segment AS s
-		SET log_table = NULL, log_archived_at = yquota.clock(), events = rows_of_table
+		SET log_table = NULL, log_archived_at = yquota.clock(), events = counts[place]
 		WHERE s.number = released.segment AND s.number > 0;
 		PERFORM yquota_internal.note_archived(ARRAY[released.segment], 'log', target);
-		segments := segments + (released.segment > 0)::integer;
-		archived := archived + rows_of_table;
 		digest := coalesce(digest, 0) + digest_of_table;
-		horizon := greatest(horizon, released.sealed_at);
 	END LOOP;
 	DELETE FROM yquota_internal.carried_container AS k
 	WHERE NOT EXISTS (SELECT FROM yquota_internal.released_log AS r
@@ -952,7 +1234,7 @@ REVOKE ALL ON FUNCTION yquota_internal.archive_log(regclass, timestamptz) FROM P
 
 CREATE FUNCTION yquota_internal.archive_as_owner(target regclass, before timestamptz)
 	RETURNS TABLE (history text, segments integer, archived bigint, archived_before timestamptz,
-				   charged numeric, digest numeric)
+				   charged numeric, digest numeric, status text)
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -970,13 +1252,15 @@ BEGIN
 	history := yquota_internal.archive_kind(target);
 	PERFORM yquota_internal.lock_briefly(
 		'LOCK TABLE yquota.history_segment IN SHARE ROW EXCLUSIVE MODE', 600);
+	PERFORM yquota_internal.check_written(history, target);
 	IF history = 'ledger' THEN
-		SELECT l.segments, l.archived, l.horizon, l.charged, l.digest
-		INTO archive_as_owner.segments, archive_as_owner.archived, archived_before, archive_as_owner.charged, archive_as_owner.digest
+		SELECT l.segments, l.archived, l.horizon, l.charged, l.digest, l.status
+		INTO archive_as_owner.segments, archive_as_owner.archived, archived_before, archive_as_owner.charged, archive_as_owner.digest,
+			archive_as_owner.status
 		FROM yquota_internal.archive_ledger(target, before) AS l;
 	ELSE
-		SELECT l.segments, l.archived, l.horizon, l.digest
-		INTO archive_as_owner.segments, archive_as_owner.archived, archived_before, archive_as_owner.digest
+		SELECT l.segments, l.archived, l.horizon, l.digest, l.status
+		INTO archive_as_owner.segments, archive_as_owner.archived, archived_before, archive_as_owner.digest, archive_as_owner.status
 		FROM yquota_internal.archive_log(target, before) AS l;
 	END IF;
 	RETURN NEXT;
@@ -988,11 +1272,11 @@ REVOKE ALL ON FUNCTION yquota_internal.archive_as_owner(regclass, timestamptz) F
 
 CREATE FUNCTION yquota.archive(target regclass, before timestamptz)
 	RETURNS TABLE (history text, segments integer, archived bigint, archived_before timestamptz,
-				   charged numeric, digest numeric)
+				   charged numeric, digest numeric, status text)
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.archive(regclass, timestamptz) IS
-	'Move the segments of history sealed until an instant, and charges of forgotten reservations, into a table like yquota.charge, then into one like yquota.container_event; rows of running containers are carried over.  Returns one row: the archived segments';
+	'Move the segments of history sealed until an instant, and charges of forgotten reservations, into a table like yquota.charge, then into one like yquota.container_event; rows of running containers are carried over.  A foreign table takes two calls, in transactions of their own.  Returns one row: the segments that were archived or written';
 REVOKE ALL ON FUNCTION yquota.archive(regclass, timestamptz) FROM PUBLIC;
 
 SELECT pg_extension_config_dump('yquota.history_segment', '');

@@ -14,8 +14,9 @@ CREATE FUNCTION yquota_internal.note_archived(segments integer[], of_history tex
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
-		INSERT INTO yquota.archived_history (segment, history, target, archived_at)
-		SELECT number, of_history, yquota_internal.table_name(target), yquota.clock()
+		INSERT INTO yquota.archived_history (segment, history, target, archived_at, cluster)
+		SELECT number, of_history, yquota_internal.table_name(target), yquota.clock(),
+			   CASE WHEN yquota_internal.is_shared_target(target) THEN yquota.cluster_name() END
 		FROM unnest(segments) AS s (number)
 		WHERE number > 0;
 	END;
@@ -259,18 +260,19 @@ REVOKE ALL ON FUNCTION yquota_internal.check_archived_report(timestamptz[], text
 -- Single containers and reservations
 --
 
--- Tables of other roles are not read with the owner's rights.
+-- Tables of other roles are not read with the owner's rights.  Foreign tables do
+-- not tell what indexes there are.
 CREATE FUNCTION yquota_internal.is_searchable_archive(target regclass) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	RETURN EXISTS (
 		SELECT FROM pg_class AS c
-		JOIN pg_index AS i ON i.indrelid = c.oid AND i.indisvalid AND i.indpred IS NULL
-		JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = i.indkey[0] AND a.attname = 'container_id'
-		WHERE c.oid = target
+		LEFT JOIN pg_index AS i ON i.indrelid = c.oid AND i.indisvalid AND i.indpred IS NULL
+		LEFT JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]
+		WHERE c.oid = target AND (a.attname = 'container_id' OR c.relkind = 'f')
 		  AND c.relowner = (SELECT ledger.relowner FROM pg_class AS ledger WHERE ledger.oid = 'yquota.charge'::regclass));
 COMMENT ON FUNCTION yquota_internal.is_searchable_archive(regclass) IS
-	'Whether a table belongs to the owner of yquota and has an index by container_id';
+	'Whether a table belongs to the owner of yquota and is foreign or has an index by container_id';
 REVOKE ALL ON FUNCTION yquota_internal.is_searchable_archive(regclass) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.find_archived_container(
@@ -284,8 +286,10 @@ BEGIN
 	FOR target IN SELECT DISTINCT archived.target FROM yquota.archived_history AS archived
 				  WHERE archived.history = 'ledger' ORDER BY archived.target LOOP
 		IF coalesce(yquota_internal.is_searchable_archive(to_regclass(target)), false) THEN
-			EXECUTE format('SELECT min(c.project), trim_scale(sum(c.amount)) FROM %s AS c WHERE c.container_id = $1',
-						   to_regclass(target))
+			EXECUTE format('SELECT min(c.project), trim_scale(sum(c.amount)) FROM %s AS c WHERE c.container_id = $1%s',
+						   to_regclass(target),
+						   CASE WHEN yquota_internal.is_shared_target(to_regclass(target))
+								THEN format(' AND c.cluster = %L', yquota.cluster_name()) ELSE '' END)
 			INTO project, charged USING container_id;
 			IF project IS NOT NULL THEN
 				found_in := target;

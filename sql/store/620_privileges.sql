@@ -270,6 +270,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.history_stretch', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.opening_balance', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.archived_history', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.written_history', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.retention_setting', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.retention_setting', 'INSERT', '{admin}'),
 		('TABLE', 'yquota.retention_setting', 'UPDATE', '{admin}'),

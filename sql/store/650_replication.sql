@@ -94,7 +94,8 @@ BEGIN ATOMIC
 		WHERE extension.extname = 'yquota' AND class.relkind = 'r'
 		  -- not the effects of archiving on this database
 		  AND class.oid NOT IN ('yquota.history_segment'::regclass, 'yquota.opening_balance'::regclass,
-								'yquota.archived_history'::regclass, 'yquota_internal.archived_cost'::regclass,
+								'yquota.archived_history'::regclass, 'yquota.written_history'::regclass,
+								'yquota_internal.archived_cost'::regclass,
 								'yquota_internal.archived_cost_since'::regclass,
 								'yquota_internal.archived_preemption'::regclass,
 								'yquota_internal.carried_container'::regclass,

@@ -5,6 +5,7 @@
 -- What is archived from now on is kept as it was booked.
 ALTER TABLE yquota.archived_history ADD COLUMN as_booked boolean NOT NULL DEFAULT false;
 ALTER TABLE yquota.archived_history ALTER COLUMN as_booked SET DEFAULT true;
+ALTER TABLE yquota.archived_history ADD COLUMN cluster text COLLATE "C";
 
 -- The database, not the server, decides when history is sealed.
 ALTER TABLE yquota.retention_setting ALTER COLUMN keep_months DROP NOT NULL,
@@ -241,6 +242,7 @@ ALTER VIEW yquota_internal.priced_stretch RENAME TO priced_segment;
 ALTER FUNCTION yquota_internal.price_stretches(yquota.resource, text[], timestamptz, timestamptz) RENAME TO price_intervals;
 DROP FUNCTION yquota.archive(regclass, timestamptz);
 DROP FUNCTION yquota_internal.archive_as_owner(regclass, timestamptz);
+DROP FUNCTION yquota_internal.copy_out(text, regclass, text);
 DROP FUNCTION yquota_internal.archive_ledger(regclass, timestamptz);
 DROP FUNCTION yquota_internal.archive_log(regclass, timestamptz);
 DROP FUNCTION yquota_internal.note_archived(integer[], text, regclass);

@@ -100,22 +100,21 @@ name_rows(Tuplestorestate *rows, uint64 count, TupleDesc columns)
 		elog(ERROR, "could not name rows: %s", SPI_result_code_string(result));
 }
 
-static uint64
-insert_copied_rows(const char *command)
+/* Run one command as the calling role; returns what SPI_execute() does. */
+static int
+run_as_caller(const char *command)
 {
 	Oid			owner;
 	Oid			reader = yq_role_scope_role();
 	Oid			forgotten = yq_role_scope_forget();
 	int			context;
+	volatile int result = 0;
 
 	GetUserIdAndSecContext(&owner, &context);
 	SetUserIdAndSecContext(reader, context | SECURITY_LOCAL_USERID_CHANGE);
 	PG_TRY();
 	{
-		int			result = SPI_execute(command, false, 0);
-
-		if (result != SPI_OK_INSERT)
-			elog(ERROR, "could not insert by \"%s\": %s", command, SPI_result_code_string(result));
+		result = SPI_execute(command, false, 0);
 	}
 	PG_FINALLY();
 	{
@@ -123,31 +122,62 @@ insert_copied_rows(const char *command)
 	}
 	PG_END_TRY();
 	SetUserIdAndSecContext(owner, context);
+	if (result < 0)
+		elog(ERROR, "could not run \"%s\": %s", command, SPI_result_code_string(result));
+	return result;
+}
+
+static uint64
+insert_copied_rows(const char *target, const char *columns, const char *source)
+{
+	const char *command = psprintf("INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM %s",
+								   target, columns, columns, source);
+
+	if (run_as_caller(command) != SPI_OK_INSERT)
+		elog(ERROR, "\"%s\" inserted nothing", command);
 	return SPI_processed;
+}
+
+/*
+ * Citus plans an INSERT ... SELECT anew where rows that are only named are not
+ * known.  It reads a temporary table.
+ */
+static uint64
+insert_staged_rows(const char *target, const char *columns)
+{
+	uint64		inserted;
+
+	run_as_caller("CREATE TEMPORARY TABLE " SOURCE_NAME " AS SELECT * FROM " SOURCE_NAME);
+	inserted = insert_copied_rows(target, columns, "pg_temp." SOURCE_NAME);
+	run_as_caller("DROP TABLE pg_temp." SOURCE_NAME);
+	return inserted;
 }
 
 PG_FUNCTION_INFO_V1(yq_sql_copy_out);
 
-/* copy_out(query text, target regclass, columns text) */
+/* copy_out(query text, target regclass, columns text, is_staged boolean) */
 Datum
 yq_sql_copy_out(PG_FUNCTION_ARGS)
 {
 	char	   *query = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	Oid			target = PG_GETARG_OID(1);
 	char	   *columns = text_to_cstring(PG_GETARG_TEXT_PP(2));
+	bool		is_staged = PG_GETARG_BOOL(3);
+	char	   *target_name;
 	Tuplestorestate *rows;
 	uint64		read;
 	uint64		inserted;
 
 	lock_target(target);
+	target_name = quote_qualified_identifier(get_namespace_name(get_rel_namespace(target)), get_rel_name(target));
 	SPI_connect();
 	rows = tuplestore_begin_heap(false, false, work_mem);
 	read = read_copied_rows(query, rows);
 	name_rows(rows, read, columns_of(query));
-	inserted = insert_copied_rows(psprintf("INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM " SOURCE_NAME,
-										   quote_qualified_identifier(get_namespace_name(get_rel_namespace(target)),
-																	  get_rel_name(target)),
-									columns, columns));
+	if (is_staged)
+		inserted = insert_staged_rows(target_name, columns);
+	else
+		inserted = insert_copied_rows(target_name, columns, SOURCE_NAME);
 	if (inserted != read)
 		ereport(ERROR,
 				(errcode(ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION),
@@ -158,4 +188,28 @@ yq_sql_copy_out(PG_FUNCTION_ARGS)
 	tuplestore_end(rows);
 	SPI_finish();
 	PG_RETURN_INT64((int64) inserted);
+}
+
+PG_FUNCTION_INFO_V1(yq_sql_run_as_caller);
+
+/* run_as_caller(command text) */
+Datum
+yq_sql_run_as_caller(PG_FUNCTION_ARGS)
+{
+	char	   *value = NULL;
+	text	   *answer = NULL;
+
+	SPI_connect();
+	if (run_as_caller(text_to_cstring(PG_GETARG_TEXT_PP(0))) == SPI_OK_SELECT && SPI_processed > 0)
+		value = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1);
+	if (value != NULL)
+	{
+		answer = SPI_palloc(VARHDRSZ + strlen(value));
+		SET_VARSIZE(answer, VARHDRSZ + strlen(value));
+		memcpy(VARDATA(answer), value, strlen(value));
+	}
+	SPI_finish();
+	if (answer == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_TEXT_P(answer);
 }

@@ -1,10 +1,11 @@
 #!/bin/bash
-# install_packages.sh build|check|short_soak|soak|list
+# install_packages.sh build|citus|check|short_soak|soak|list
 #
 # Tell what is needed and not found, and install it with apt:
 #   build  to build yquota and to run it in a private server ("make demo", "make
 #          bench"): the server without its automatic main cluster, its headers, a
 #          compiler
+#   citus  git, and what Citus is built with, besides what "build" installs
 #   check  pgTAP, pg_cron and the Perl modules of the tests, besides
 #   short_soak  the compiler's sanitizers and fuzzer, sqlsmith, Prometheus' rule
 #          checker and exporter, PgBouncer, and drivers for Java and Python, besides
@@ -18,8 +19,8 @@
 
 purpose=${1:-}
 case $purpose in
-	build | check | short_soak | soak | list) ;;
-	*) die "usage: install_packages.sh build|check|short_soak|soak|list" ;;
+	build | citus | check | short_soak | soak | list) ;;
+	*) die "usage: install_packages.sh build|citus|check|short_soak|soak|list" ;;
 esac
 cd /
 
@@ -89,7 +90,7 @@ clang_runtime_found()
 	[ -z "$clang" ] || [ -n "$(find "$("$clang" --print-resource-dir)/lib" -name 'libclang_rt.fuzzer_no_main*' -print -quit)" ]
 }
 
-header_found() { echo '#include <stdio.h>' | gcc -E - ; }
+header_found() { echo "#include <$1>" | gcc -E - ; }
 
 look()
 {
@@ -104,12 +105,20 @@ look()
 		[ -z "$clang" ] || clang_version=$("$clang" -dumpversion | cut -d. -f1)
 	fi
 	need gcc command -v gcc
-	need libc6-dev header_found
+	need libc6-dev header_found stdio.h
 	need make command -v make
 	need perl perl_has Test::More TAP::Harness Time::HiRes File::Temp
 	need "postgresql-$major" test -x "$bindir/initdb" -a -x "$bindir/postgres" -a -x "$bindir/psql"
 	need "postgresql-server-dev-$major" test -f "$pgxs" -a -f "$headers/postgres.h"
 	[ "$purpose" != build ] || return 0
+	if [ "$purpose" = citus ]; then
+		need git command -v git
+		need liblz4-dev header_found lz4.h
+		need libzstd-dev header_found zstd.h
+		need libssl-dev header_found openssl/ssl.h
+		need libkrb5-dev header_found gssapi/gssapi.h
+		return 0
+	fi
 
 	need libipc-run-perl perl_has IPC::Run
 	need libtap-parser-sourcehandler-pgtap-perl perl_has TAP::Parser::SourceHandler::pgTAP

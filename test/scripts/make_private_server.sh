@@ -16,6 +16,7 @@ shift
 tree=$directory/tree
 server=$directory/server
 server_paths
+citus=$("$top/test/scripts/build_dir.sh")/citus/$("$PG_CONFIG" --version | tr -c 'A-Za-z0-9.\n' _)
 
 cd /
 as_server mkdir -p "$tree" "$server"
@@ -28,6 +29,11 @@ if [ "$(as_server cat "$server/stamp" 2>/dev/null || true)" != "$stamp" ]; then
 	as_server mkdir -p "$server" "$tree"
 	tar -C / -cf - "${bindir#/}" "${pkglibdir#/}" "${sharedir#/}" | as_server tar -C "$server" -xf -
 	echo "$stamp" | as_server tee "$server/stamp" >/dev/null
+fi
+
+# Citus, where "make citus" has built it for this server.
+if [ -d "$citus" ]; then
+	as_server cp -a "$citus/." "$server"
 fi
 
 # The sources: objects of the last build stay, sources that went away do not.  By

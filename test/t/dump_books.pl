@@ -145,6 +145,7 @@ $node->safe_psql('original', <<~'SQL');
 	INSERT INTO yquota.retention_setting (keep_months) VALUES (12);
 	INSERT INTO yquota.cluster_setting (cluster_name) VALUES ('north');
 	INSERT INTO yquota.federated_cluster (cluster, number, server, weight) VALUES ('south', 1, 'south', 1.5);
+	INSERT INTO yquota.written_history (segment, history, target, cluster, written_at) VALUES (1, 'log', 'public.gone', 'north', yquota.clock());
 	SELECT settled FROM yquota.close_period('2021-03-02 09:30+00');
 	-- grants that expire, one of which has
 	INSERT INTO yquota.quota_grant (project, amount, reason, kind, expires_at) VALUES

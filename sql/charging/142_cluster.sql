@@ -1,0 +1,57 @@
+--
+-- The name of this cluster, by which tables that several clusters share tell
+-- its rows from those of the others.
+--
+
+CREATE TABLE yquota.cluster_setting (
+	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+	cluster_name text NOT NULL DEFAULT 'yarn_cluster' CHECK (cluster_name <> '' AND cluster_name !~ '[[:cntrl:]]')
+);
+COMMENT ON TABLE yquota.cluster_setting IS
+	'At most one row: how this cluster is called in tables that several clusters share.  Fixed once history has been archived under it';
+COMMENT ON COLUMN yquota.cluster_setting.cluster_name IS
+	'name of the cluster, as yarn.resourcemanager.cluster-id; yarn_cluster without a row';
+
+CREATE FUNCTION yquota.cluster_name() RETURNS text
+	LANGUAGE sql STABLE PARALLEL SAFE
+	RETURN coalesce((SELECT setting.cluster_name FROM yquota.cluster_setting AS setting), 'yarn_cluster');
+COMMENT ON FUNCTION yquota.cluster_name() IS
+	'Name of this cluster in tables that several clusters share: that of cluster_setting, yarn_cluster without a row';
+REVOKE ALL ON FUNCTION yquota.cluster_name() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.keep_cluster_name() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	name_before text := CASE WHEN TG_OP = 'INSERT' THEN yquota.cluster_name() ELSE OLD.cluster_name END;
+	name_after text := CASE WHEN TG_OP = 'DELETE' THEN 'yarn_cluster' ELSE NEW.cluster_name END;
+BEGIN
+	IF yquota_internal.restoring() OR name_before = name_after THEN
+		RETURN coalesce(NEW, OLD);
+	ELSIF current_setting('transaction_isolation') <> 'read committed' THEN
+		RAISE EXCEPTION 'cannot change the name of the cluster at isolation level %', upper(current_setting('transaction_isolation'))
+			USING ERRCODE = 'feature_not_supported',
+				DETAIL = 'Archives that have been committed meanwhile must be seen.',
+				HINT = 'Use a transaction of isolation level READ COMMITTED.';
+	END IF;
+	PERFORM yquota_internal.lock_briefly('LOCK TABLE yquota.history_segment IN SHARE ROW EXCLUSIVE MODE', 120);
+	IF EXISTS (SELECT FROM yquota.archived_history AS archived WHERE archived.cluster = name_before)
+		OR EXISTS (SELECT FROM yquota.written_history AS written WHERE written.cluster = name_before)
+	THEN
+		RAISE EXCEPTION 'name of the cluster cannot be changed from "%" to "%" any more', name_before, name_after
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = 'History has been archived under it.';
+	END IF;
+	RETURN coalesce(NEW, OLD);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.keep_cluster_name() IS
+	'The name of the cluster stays once history has been archived under it';
+REVOKE ALL ON FUNCTION yquota_internal.keep_cluster_name() FROM PUBLIC;
+
+CREATE TRIGGER keep BEFORE INSERT OR UPDATE OR DELETE ON yquota.cluster_setting
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_cluster_name();
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON yquota.cluster_setting
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_truncate();
+SELECT pg_extension_config_dump('yquota.cluster_setting', '');

@@ -1,0 +1,48 @@
+#!/bin/bash
+# make_citus.sh
+#
+# Bring Citus for the tests and the bench that use it; Debian has no package.  Its
+# source is fetched from CITUS_SOURCE, its own repository or a copy of that, at the
+# newest release for the server of PG_CONFIG, and built into build/citus, from where
+# make_private_server.sh takes it.  Nothing is installed into the system's server.
+# Citus' licence is not yquota's: nothing here is linked with it or copied from it.
+
+. "$(dirname "$0")/common.sh"
+
+"$top/test/scripts/install_packages.sh" citus
+server_paths
+version=$("$PG_CONFIG" --version)
+case $version in
+	"PostgreSQL 15"* | "PostgreSQL 16"*) release=v12.1.12 ;;
+	"PostgreSQL 17"* | "PostgreSQL 18"*) release=v14.0.1 ;;
+	*) die "no release of Citus is known for $version" ;;
+esac
+directory=$("$top/test/scripts/build_dir.sh")/citus
+source=$directory/$release
+built=$directory/$(tr -c 'A-Za-z0-9.\n' _ <<<"$version")
+
+cd /
+if [ -d "$built" ]; then
+	say "Citus is there for $version"
+	exit
+fi
+as_server mkdir -p "$directory"
+if [ ! -d "$source" ]; then
+	say "fetching Citus $release"
+	rm -rf "$source.new"
+	git -c advice.detachedHead=false clone --quiet --depth 1 --branch "$release" \
+		"${CITUS_SOURCE:-https://github.com/citusdata/citus}" "$source.new" || die "could not fetch Citus"
+	chown -R "$server_user": "$source.new"
+	mv "$source.new" "$source"
+fi
+say "building Citus $release for $version"
+cd "$source"
+# what it reports to its makers needs libcurl
+{
+	# or it would be made anew: the times of a clone are those of its making
+	as_server touch configure src/include/citus_config.h.in
+	as_server ./configure PG_CONFIG="$PG_CONFIG" --without-libcurl
+	as_server make -j"$(nproc)" with_llvm=no extension
+	as_server make install-extension with_llvm=no DESTDIR="$built.new"
+} >/dev/null 2> >(as_server tee "$directory/log" >/dev/null) || { tail -n 20 "$directory/log" >&2; die "Citus does not build"; }
+as_server mv "$built.new" "$built"
