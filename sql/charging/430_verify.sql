@@ -916,9 +916,11 @@ CREATE FUNCTION yquota_internal.verify_grants(since timestamptz)
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	BEGIN ATOMIC
-	WITH ended AS MATERIALIZED (
+	WITH life AS MATERIALIZED (
+		SELECT grant_life.* FROM yquota_internal.grant_life
+	), ended AS MATERIALIZED (
 		SELECT life.project, max(life.expires_at) AS until
-		FROM yquota_internal.grant_life AS life
+		FROM life
 		WHERE life.amount > 0 AND life.expires_at <= yquota.statement_clock() AND life.leaves_at = 'infinity'
 		GROUP BY life.project
 	), instant AS MATERIALIZED (
@@ -948,7 +950,7 @@ CREATE FUNCTION yquota_internal.verify_grants(since timestamptz)
 		FROM (SELECT life.project, array_agg(life.grant_id) AS ids, array_agg(life.amount) AS amounts,
 					 array_agg(life.begins_at) AS begins, array_agg(life.expires_at) AS expires,
 					 array_agg(life.leaves_at) AS leaves
-			  FROM yquota_internal.grant_life AS life
+			  FROM life
 			  JOIN ended ON ended.project = life.project AND life.begins_at <= ended.until
 			  GROUP BY life.project) AS given
 		JOIN (SELECT had_spent.project, array_agg(had_spent.at ORDER BY had_spent.at) AS instants,

@@ -337,9 +337,13 @@ COMMENT ON FUNCTION yquota.close_period(timestamptz, integer) IS
 	'Close the billing period that ends at an instant: settle so many of the containers that ran then, and seal the period when none is left.  To be called again while closed_at is NULL; later postings are booked in the next period';
 REVOKE ALL ON FUNCTION yquota.close_period(timestamptz, integer) FROM PUBLIC;
 
+-- Ends of periods lie between the ends of charges, which nested loops alone can
+-- join.  While those are forbidden (verify()), parallel workers would be started
+-- for them, however few the rows.
 CREATE FUNCTION yquota_internal.verify_periods()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET enable_nestloop = on
 	BEGIN ATOMIC
 	SELECT 'charge of a reservation crosses the end of a closed period', crossing.reservation_id,
 		   format('posted at %s', period.until), NULL
