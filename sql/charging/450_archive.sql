@@ -115,6 +115,64 @@ COMMENT ON FUNCTION yquota_internal.lock_briefly(text, integer, numeric) IS
 REVOKE ALL ON FUNCTION yquota_internal.lock_briefly(text, integer, numeric) FROM PUBLIC;
 
 --
+-- A START must be new in every segment of history.  A Bloom filter of the
+-- container ids of all segments says so at one look, whatever the ids are like.
+--
+
+CREATE TABLE yquota_internal.charge_filter (
+	bits bytea NOT NULL
+) USING heap;
+ALTER TABLE yquota_internal.charge_filter ALTER COLUMN bits SET STORAGE PLAIN;
+COMMENT ON TABLE yquota_internal.charge_filter IS
+	'Bloom filter of the container ids of all sealed ledger tables (src/store/bloom_filter.c), or empty; the worker fills it';
+COMMENT ON COLUMN yquota_internal.charge_filter.bits IS 'of a page; the last row says what the filter is of';
+
+CREATE FUNCTION yquota_internal.fill_bloom_filter() RETURNS void
+	LANGUAGE c VOLATILE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_fill_bloom_filter';
+COMMENT ON FUNCTION yquota_internal.fill_bloom_filter() IS
+	'Make the filter of all sealed ledger tables in charge_filter, which is empty';
+REVOKE ALL ON FUNCTION yquota_internal.fill_bloom_filter() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.is_bloom_filter_complete() RETURNS boolean
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_is_bloom_filter_complete';
+COMMENT ON FUNCTION yquota_internal.is_bloom_filter_complete() IS
+	'Whether charge_filter answers for all sealed ledger tables as they are: not before a restore, a rewrite or an upgrade';
+REVOKE ALL ON FUNCTION yquota_internal.is_bloom_filter_complete() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.empty_bloom_filter() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF pg_relation_size('yquota_internal.charge_filter') > 0 THEN
+		TRUNCATE yquota_internal.charge_filter;
+	END IF;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.empty_bloom_filter() IS
+	'Empty charge_filter when rows come to a sealed ledger table, as a restore brings them';
+REVOKE ALL ON FUNCTION yquota_internal.empty_bloom_filter() FROM PUBLIC;
+
+-- The caller holds the ledger against everybody who could ask the filter.
+CREATE FUNCTION yquota_internal.note_sealed_ledger(ledger regclass) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	TRUNCATE yquota_internal.charge_filter;
+	EXECUTE format('CREATE TRIGGER empty_bloom_filter AFTER INSERT OR UPDATE ON %s
+					FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.empty_bloom_filter()', ledger);
+	EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER empty_bloom_filter', ledger);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.note_sealed_ledger(regclass) IS
+	'Have charge_filter filled anew because a ledger table has been sealed, and emptied when rows come to it';
+REVOKE ALL ON FUNCTION yquota_internal.note_sealed_ledger(regclass) FROM PUBLIC;
+
+--
 -- Sealing
 --
 
@@ -155,6 +213,7 @@ BEGIN
 	PERFORM yquota_internal.exchange_storage('yquota.container_event', log);
 	PERFORM yquota_internal.exchange_storage('yquota.charge', ledger);
 	PERFORM yquota_internal.summarize_last_range(ledger);
+	PERFORM yquota_internal.note_sealed_ledger(ledger);
 	segment.sealed_at := greatest(yquota.clock(), segment.sealed_from);
 	INSERT INTO yquota.history_segment SELECT segment.*;
 	RETURN segment.number;
@@ -207,65 +266,6 @@ COMMENT ON FUNCTION yquota_internal.worker_seal(timestamptz) IS
 	'Seals history every retention_setting.seal_interval, and tends sealed history when nothing is due; lock_not_available while other transactions use it';
 REVOKE ALL ON FUNCTION yquota_internal.worker_seal(timestamptz) FROM PUBLIC;
 
---
--- A START must be new in every segment of history.  A Bloom filter of a
--- segment's container ids says so at one look, whatever the ids are like.
---
-
-CREATE FUNCTION yquota_internal.fill_bloom_filter(filter regclass, source regclass, key_column name)
-	RETURNS void
-	LANGUAGE c STRICT VOLATILE PARALLEL UNSAFE
-	AS 'MODULE_PATHNAME', 'yq_sql_fill_bloom_filter';
-COMMENT ON FUNCTION yquota_internal.fill_bloom_filter(regclass, regclass, name) IS
-	'Write the filter of a column of a table into a new table; make_bloom_filter() calls it';
-REVOKE ALL ON FUNCTION yquota_internal.fill_bloom_filter(regclass, regclass, name) FROM PUBLIC;
-
-CREATE FUNCTION yquota_internal.has_bloom_filter(source regclass) RETURNS boolean
-	LANGUAGE c STRICT STABLE PARALLEL RESTRICTED
-	AS 'MODULE_PATHNAME', 'yq_sql_has_bloom_filter';
-COMMENT ON FUNCTION yquota_internal.has_bloom_filter(regclass) IS
-	'Whether a table has a filter that was made of it as it is: not before a restore, a rewrite or an upgrade';
-REVOKE ALL ON FUNCTION yquota_internal.has_bloom_filter(regclass) FROM PUBLIC;
-
-CREATE FUNCTION yquota_internal.drop_bloom_filter(table_name text) RETURNS void
-	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-	SET search_path = pg_catalog, pg_temp
-	AS $$
-DECLARE
-	filter text := format('yquota_internal.%I', table_name || '_filter');
-BEGIN
-	IF to_regclass(filter) IS NOT NULL THEN
-		PERFORM yquota_internal.lock_briefly('LOCK TABLE ' || filter || ' IN ACCESS EXCLUSIVE MODE', 1);
-		EXECUTE 'DROP TABLE ' || filter;
-	END IF;
-END
-$$;
-COMMENT ON FUNCTION yquota_internal.drop_bloom_filter(text) IS
-	'Drop the filter of a table of schema yquota_internal, if it has one';
-REVOKE ALL ON FUNCTION yquota_internal.drop_bloom_filter(text) FROM PUBLIC;
-
-CREATE FUNCTION yquota_internal.make_bloom_filter(table_name text, key_column name) RETURNS void
-	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-	SET search_path = pg_catalog, pg_temp
-	AS $$
-DECLARE
-	source regclass := format('yquota_internal.%I', table_name)::regclass;
-	filter text := format('yquota_internal.%I', table_name || '_filter');
-	owner name := (SELECT pg_get_userbyid(c.relowner) FROM pg_class AS c WHERE c.oid = source);
-BEGIN
-	PERFORM yquota_internal.drop_bloom_filter(table_name);
-	EXECUTE format('CREATE TABLE %s (bits bytea NOT NULL) USING heap', filter);
-	EXECUTE format('ALTER TABLE %s ALTER COLUMN bits SET STORAGE PLAIN', filter);
-	EXECUTE format('ALTER TABLE %s OWNER TO %I', filter, owner);
-	EXECUTE format('COMMENT ON TABLE %s IS %L', filter,
-				   format('Bloom filter of %s.%I; made anew when it is missing', source, key_column));
-	PERFORM yquota_internal.fill_bloom_filter(filter::regclass, source, key_column);
-END
-$$;
-COMMENT ON FUNCTION yquota_internal.make_bloom_filter(text, name) IS
-	'Make the filter of a table of schema yquota_internal that is not written to any more';
-REVOKE ALL ON FUNCTION yquota_internal.make_bloom_filter(text, name) FROM PUBLIC;
-
 -- Block ranges have an order, which is time's.  In history the rows of an
 -- application can have an index of their own: nothing is added to it any more.
 CREATE FUNCTION yquota_internal.has_index_of_applications(source regclass) RETURNS boolean
@@ -284,25 +284,25 @@ REVOKE ALL ON FUNCTION yquota_internal.has_index_of_applications(regclass) FROM 
 -- archive() may drop a table after its name was read here: to_regclass() is NULL
 -- then, and tend_history() looks again when archive() can do so no more.
 CREATE FUNCTION yquota_internal.untended_ledger() RETURNS text
-	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		SELECT s.ledger_table
 		FROM yquota.history_segment AS s
 		CROSS JOIN LATERAL to_regclass(format('yquota_internal.%I', s.ledger_table)) AS ledger
 		WHERE s.ledger_table IS NOT NULL
-		  AND NOT (yquota_internal.has_bloom_filter(ledger)
-				   AND yquota_internal.has_index_of_applications(ledger))
+		  AND NOT yquota_internal.has_index_of_applications(ledger)
 		ORDER BY s.number LIMIT 1;
 	END;
 COMMENT ON FUNCTION yquota_internal.untended_ledger() IS
-	'A sealed ledger table that lacks a filter of its container ids or an index of its applications; NULL when none does';
+	'A sealed ledger table that lacks an index of its applications; NULL when none does';
 REVOKE ALL ON FUNCTION yquota_internal.untended_ledger() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.history_wants_tending(now_at timestamptz) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	RETURN yquota_internal.seal_is_due(now_at) OR yquota_internal.untended_ledger() IS NOT NULL;
+	RETURN yquota_internal.seal_is_due(now_at) OR yquota_internal.untended_ledger() IS NOT NULL
+		OR NOT yquota_internal.is_bloom_filter_complete();
 COMMENT ON FUNCTION yquota_internal.history_wants_tending(timestamptz) IS
 	'Whether worker_seal() has something to do';
 REVOKE ALL ON FUNCTION yquota_internal.history_wants_tending(timestamptz) FROM PUBLIC;
@@ -312,7 +312,8 @@ CREATE FUNCTION yquota_internal.tend_history() RETURNS text
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
-	wanting text := yquota_internal.untended_ledger();
+	wanting text := CASE WHEN yquota_internal.is_bloom_filter_complete() THEN yquota_internal.untended_ledger()
+						 ELSE 'charge_filter' END;
 	ledger regclass;
 BEGIN
 	IF wanting IS NULL THEN
@@ -320,11 +321,16 @@ BEGIN
 	END IF;
 	-- archiving keeps away meanwhile; INSERTs do not notice
 	PERFORM yquota_internal.lock_briefly('LOCK TABLE yquota.history_segment IN SHARE ROW EXCLUSIVE MODE', 1);
-	IF EXISTS (SELECT FROM yquota.history_segment AS s WHERE s.ledger_table = wanting) THEN
-		ledger := format('yquota_internal.%I', wanting)::regclass;
-		IF NOT yquota_internal.has_bloom_filter(ledger) THEN
-			PERFORM yquota_internal.make_bloom_filter(wanting, 'container_id');
+	IF wanting = 'charge_filter' THEN
+		-- what is of no use goes first, in a moment; sessions would wait for the rest
+		IF pg_relation_size('yquota_internal.charge_filter') > 0 THEN
+			PERFORM yquota_internal.lock_briefly('LOCK TABLE yquota_internal.charge_filter IN ACCESS EXCLUSIVE MODE', 1);
+			TRUNCATE yquota_internal.charge_filter;
+		ELSE
+			PERFORM yquota_internal.fill_bloom_filter();
 		END IF;
+	ELSIF EXISTS (SELECT FROM yquota.history_segment AS s WHERE s.ledger_table = wanting) THEN
+		ledger := format('yquota_internal.%I', wanting)::regclass;
 		IF NOT yquota_internal.has_index_of_applications(ledger) THEN
 			EXECUTE format('CREATE INDEX ON %s (application_id)', ledger);
 		END IF;
@@ -333,7 +339,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.tend_history() IS
-	'Make a missing filter of container ids or index of applications of one sealed ledger table; returns its name, NULL when none lacks any.  The worker calls it';
+	'Make the filter of container ids, or the missing index of applications of one sealed ledger table; returns the name of the table, NULL when nothing is missing.  The worker calls it';
 REVOKE ALL ON FUNCTION yquota_internal.tend_history() FROM PUBLIC;
 
 --
@@ -817,12 +823,12 @@ BEGIN
 			VALUES (segment.log_table, through, segment.number, segment.sealed_at);
 		END IF;
 		IF segment.ledger_table IS NOT NULL THEN
-			PERFORM yquota_internal.drop_bloom_filter(segment.ledger_table);
 			EXECUTE format('DROP TABLE yquota_internal.%I', segment.ledger_table);
 		END IF;
 	END LOOP;
 	IF carried_ledger IS NOT NULL THEN
 		EXECUTE format('ALTER TABLE yquota_internal.%I INHERIT yquota.charge', carried_ledger);
+		PERFORM yquota_internal.note_sealed_ledger(format('yquota_internal.%I', carried_ledger)::regclass);
 		EXECUTE format('ALTER TABLE yquota_internal.%I INHERIT yquota.container_event', carried_log);
 	END IF;
 	UPDATE yquota.history_segment AS s

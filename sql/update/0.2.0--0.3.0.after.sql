@@ -2,9 +2,15 @@
 -- From 0.2.0 to 0.3.0: what goes when nothing uses it any more.
 --
 
+DROP FUNCTION yquota_internal.fill_key_filter(regclass, regclass, name);
+DROP FUNCTION yquota_internal.has_key_filter(regclass);
 DROP FUNCTION yquota_internal.check_may_hold(text, text);
 DROP FUNCTION yquota_internal.factor_names(text, text, text, text, yquota.execution_type);
 DROP FUNCTION yquota_internal.booked_cost(timestamptz, timestamptz, text[], timestamptz);
+
+-- Rows that come to sealed tables empty the filter.
+SELECT yquota_internal.note_sealed_ledger(format('yquota_internal.%I', segment.ledger_table)::regclass)
+FROM yquota.history_segment AS segment WHERE segment.ledger_table IS NOT NULL;
 
 -- Nothing is offered or asked for in negative amounts.
 UPDATE yquota.node SET total = (SELECT coalesce(jsonb_object_agg(e.name, greatest(e.amount, 0)), '{}') FROM yquota.resource_entries(total) AS e)::yquota.resource

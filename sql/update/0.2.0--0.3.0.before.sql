@@ -256,11 +256,18 @@ ALTER TABLE yquota_internal.rollup_state ADD COLUMN charges_per_sum integer NOT 
 DELETE FROM yquota_internal.charge_rollup;
 UPDATE yquota_internal.rollup_state SET horizon = NULL;
 
--- A filter has the name that the field gives it.
-ALTER FUNCTION yquota_internal.fill_key_filter(regclass, regclass, name) RENAME TO fill_bloom_filter;
-ALTER FUNCTION yquota_internal.has_key_filter(regclass) RENAME TO has_bloom_filter;
-ALTER FUNCTION yquota_internal.drop_key_filter(text) RENAME TO drop_bloom_filter;
-ALTER FUNCTION yquota_internal.make_key_filter(text, name) RENAME TO make_bloom_filter;
+-- One filter is of all of history.
+DO $$
+DECLARE
+	ledger text;
+BEGIN
+	FOR ledger IN SELECT s.ledger_table FROM yquota.history_segment AS s WHERE s.ledger_table IS NOT NULL LOOP
+		PERFORM yquota_internal.drop_key_filter(ledger);
+	END LOOP;
+END
+$$;
+DROP FUNCTION yquota_internal.make_key_filter(text, name);
+DROP FUNCTION yquota_internal.drop_key_filter(text);
 
 -- Reports have tables, charts and sections with other arguments.
 DROP FUNCTION yquota_internal.report_balance_chart(yquota_internal.report_part[], timestamptz[], timestamptz, text, text);

@@ -1,20 +1,21 @@
 /*-------------------------------------------------------------------------
  *
  * bloom_filter.c
- *	  Telling quickly that a sealed table has no row of a key.
+ *	  Telling quickly that no sealed table has a row of a key.
  *
- * A filter is a heap with one row a page, whose only column holds the bits of
- * that page; the first row describes the table for which the filter was made.
- * The page of a key is known by its hash, and so are a line of 64 bytes in it
- * and the bits in that line: one page and one cache line per question.  With 12
- * bits a key about one answer in a hundred is a needless look into the index.
+ * The filter is a heap with one row a page, whose only column holds the bits of
+ * that page; the last row, the head, describes the tables of which the filter was
+ * made.  The page of a key is known by its hash, and so are a line of 64 bytes in
+ * it and the bits in that line: one page and one cache line per question, however
+ * many tables there are.  With 12 bits a key about one answer in a hundred is a
+ * needless look into the indexes.
  *
- * Rows are read without checks of visibility: they are written together with
- * the table, which no other transaction finds before the commit.
+ * Rows are read without checks of visibility.  As the head comes last, a filter is
+ * whole or of no use, whatever became of the transaction that wrote it.
  *
- * Only a restore writes to a sealed table: the table exists before its rows,
- * and may get a filter in between.  So a filter also says how far its table
- * went; rows that are appended make it longer.
+ * Only a restore writes to a sealed table.  The table has a trigger then, which
+ * empties the filter, or gets it after its rows.  So the head also says how far
+ * each table went: rows that are appended make it longer.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,23 +23,24 @@
 
 #include "access/heapam.h"
 #include "access/htup_details.h"
+#include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
-#include "catalog/namespace.h"
-#include "catalog/pg_am_d.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_type_d.h"
 #include "common/hashfn.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "store/bloom_filter.h"
-#include "utils/lsyscache.h"
+#include "store/catalog.h"
+#include "utils/inval.h"
 #include "utils/snapmgr.h"
 
 PG_FUNCTION_INFO_V1(yq_sql_fill_bloom_filter);
-PG_FUNCTION_INFO_V1(yq_sql_has_bloom_filter);
+PG_FUNCTION_INFO_V1(yq_sql_is_bloom_filter_complete);
 
-#define FILTER_SUFFIX "_filter"
+#define KEY_COLUMN "container_id"
 #define BITS_PER_KEY 12
 #define PROBES 6
 #define LINE_BYTES 64
@@ -49,15 +51,29 @@ PG_FUNCTION_INFO_V1(yq_sql_has_bloom_filter);
 
 StaticAssertDecl(LINE_BITS == 1 << 9, "a probe takes nine bits of the hash");
 
-/* The first row: the table for which the filter was made. */
+/* Pages that are made in memory at a time. */
+#define PAGES_PER_PASS 8192
+
+/* A table of which the filter was made, and how far it went. */
+typedef struct FilteredTable
+{
+	Oid			oid;
+	BlockNumber block_count;
+	uint32		last_row;		/* on its last page */
+} FilteredTable;
+
+/* The last row. */
 typedef struct FilterHead
 {
+	uint64		magic;
 	uint32		server_major;	/* server version of the hash function */
-	Oid			file_number;	/* of the table */
 	uint32		page_count;		/* with bits */
-	BlockNumber block_count;	/* of the table */
-	OffsetNumber last_row;		/* on its last page */
+	uint32		table_count;
+	FilteredTable tables[FLEXIBLE_ARRAY_MEMBER];
 } FilterHead;
+
+#define MAGIC UINT64CONST(0x7971626c6f6f6d21)
+#define MAX_TABLES ((int) ((PAGE_BYTES - offsetof(FilterHead, tables)) / sizeof(FilteredTable)))
 
 struct YqBloomFilter
 {
@@ -65,14 +81,24 @@ struct YqBloomFilter
 	uint32		page_count;
 };
 
+/* Whether the filter is known to be of all sealed tables. */
+static bool is_watched;
+static bool is_complete;
+
 /* -- where a key is ------------------------------------------------------- */
 
 StaticAssertDecl(PROBES * 9 <= 64, "probes must come from one hash");
 
-YqKeyHash
-yq_bloom_filter_hash(const text *key)
+typedef struct KeyHash
 {
-	YqKeyHash	hash;
+	uint64		place;
+	uint64		probes;
+} KeyHash;
+
+static KeyHash
+hash_key(const text *key)
+{
+	KeyHash		hash;
 
 	hash.place = hash_bytes_extended((const unsigned char *) VARDATA_ANY(key),
 									 VARSIZE_ANY_EXHDR(key), 0);
@@ -80,22 +106,21 @@ yq_bloom_filter_hash(const text *key)
 	return hash;
 }
 
-/* From 0, not counting the page of the first row. */
 static inline uint32
-page_of_hash(const YqKeyHash *hash, uint32 page_count)
+page_of_hash(const KeyHash *hash, uint32 page_count)
 {
 	return (uint32) (((hash->place >> 32) * page_count) >> 32);
 }
 
 /* Where its line begins in the bytes of its page. */
 static inline uint32
-line_of_hash(const YqKeyHash *hash)
+line_of_hash(const KeyHash *hash)
 {
 	return (uint32) (((hash->place & 0xFFFFFFFF) * LINES_PER_PAGE) >> 32) * LINE_BYTES;
 }
 
 static inline uint32
-probe_bit(const YqKeyHash *hash, int probe)
+probe_bit(const KeyHash *hash, int probe)
 {
 	return (uint32) (hash->probes >> (9 * probe)) & (LINE_BITS - 1);
 }
@@ -123,80 +148,98 @@ row_bytes(Buffer buffer)
 	return (const uint8 *) VARDATA(value);
 }
 
-static bool
-read_head(Relation relation, FilterHead *head)
+/* The table as it is: its blocks and the number of rows on the last one. */
+static FilteredTable
+describe(Relation table)
 {
-	BlockNumber block_count = RelationGetNumberOfBlocks(relation);
+	FilteredTable found = {.oid = RelationGetRelid(table), .block_count = RelationGetNumberOfBlocks(table)};
+	Buffer		buffer;
+
+	if (found.block_count == 0)
+		return found;
+	buffer = ReadBuffer(table, found.block_count - 1);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	found.last_row = PageGetMaxOffsetNumber(BufferGetPage(buffer));
+	UnlockReleaseBuffer(buffer);
+	return found;
+}
+
+/*
+ * Whether the filter was made of all children of the ledger as they are, and their
+ * triggers empty it when rows come.
+ */
+static bool
+is_of_all_children(const FilterHead *head)
+{
+	List	   *oids = find_inheritance_children(yq_table_oid(YQ_CHARGE), AccessShareLock);
+	ListCell   *cell;
+	bool		is_of_all = true;
+
+	foreach(cell, oids)
+	{
+		Relation	table = table_open(lfirst_oid(cell), NoLock);
+		FilteredTable present = describe(table);
+		bool		found = false;
+
+		for (uint32 i = 0; !found && i < head->table_count; i++)
+			found = memcmp(&head->tables[i], &present, sizeof(present)) == 0;
+		is_of_all &= found && table->trigdesc != NULL && table->trigdesc->trig_insert_after_statement;
+		table_close(table, NoLock);
+	}
+	list_free(oids);
+	return is_of_all;
+}
+
+/* Whether the filter that has been opened is whole and complete; sets its number of pages. */
+static bool
+check_head(YqBloomFilter *filter)
+{
+	BlockNumber block_count = RelationGetNumberOfBlocks(filter->relation);
+	union
+	{
+		FilterHead	head;
+		uint8		bytes[PAGE_BYTES];
+	}			copy;
 	const uint8 *bytes;
 	Buffer		buffer;
 
-	if (block_count == 0)
-		return false;
-	buffer = ReadBuffer(relation, 0);
+	filter->page_count = block_count - 1;
+	if (block_count == 0 || is_complete)
+		return block_count != 0;
+	buffer = ReadBuffer(filter->relation, block_count - 1);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	bytes = row_bytes(buffer);
 	if (bytes != NULL)
-		memcpy(head, bytes, sizeof(FilterHead));
+		memcpy(copy.bytes, bytes, PAGE_BYTES);
 	UnlockReleaseBuffer(buffer);
-	return bytes != NULL && head->page_count == block_count - 1;
-}
-
-/* How far a table goes: its blocks and the number of rows on the last one. */
-static void
-find_end(Relation table, BlockNumber *block_count, OffsetNumber *last_row)
-{
-	Buffer		buffer;
-
-	*last_row = InvalidOffsetNumber;
-	*block_count = RelationGetNumberOfBlocks(table);
-	if (*block_count == 0)
-		return;
-	buffer = ReadBuffer(table, *block_count - 1);
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	*last_row = PageGetMaxOffsetNumber(BufferGetPage(buffer));
-	UnlockReleaseBuffer(buffer);
-}
-
-/* Whether a filter was made of the table as it is. */
-static bool
-is_made_of(const FilterHead *head, Relation table)
-{
-	BlockNumber block_count;
-	OffsetNumber last_row;
-
-	if (head->server_major != YQ_SERVER_MAJOR || head->file_number != YQ_FILE_NUMBER(table))
+	if (bytes == NULL || copy.head.magic != MAGIC || copy.head.server_major != YQ_SERVER_MAJOR ||
+		copy.head.page_count != filter->page_count)
 		return false;
-	find_end(table, &block_count, &last_row);
-	return head->block_count == block_count && head->last_row == last_row;
+	/* a message that comes meanwhile takes it back */
+	is_complete = true;
+	if (!is_of_all_children(&copy.head))
+		is_complete = false;
+	return is_complete;
 }
 
 YqBloomFilter *
-yq_bloom_filter_open(Relation table)
+yq_bloom_filter_open(void)
 {
-	char		name[NAMEDATALEN + sizeof(FILTER_SUFFIX)];
-	Relation	relation;
-	YqBloomFilter *filter;
-	FilterHead	head;
-	Oid			oid;
+	YqBloomFilter *filter = palloc(sizeof(YqBloomFilter));
 
-	snprintf(name, sizeof(name), "%s" FILTER_SUFFIX, RelationGetRelationName(table));
-	oid = get_relname_relid(name, RelationGetNamespace(table));
-	if (!OidIsValid(oid))
-		return NULL;
-	relation = try_relation_open(oid, AccessShareLock);
-	if (relation == NULL)
-		return NULL;
-	if (relation->rd_rel->relam != HEAP_TABLE_AM_OID ||
-		!read_head(relation, &head) || !is_made_of(&head, table))
+	if (!is_watched)
 	{
-		/* a transaction that rebuilds the filter need not wait for this one */
-		relation_close(relation, AccessShareLock);
-		return NULL;
+		yq_catalog_on_change(YQ_CHARGE, &is_complete);
+		yq_catalog_on_change(YQ_CHARGE_FILTER, &is_complete);
+		yq_catalog_on_abort(&is_complete);
+		is_watched = true;
 	}
-	filter = palloc(sizeof(YqBloomFilter));
-	filter->relation = relation;
-	filter->page_count = head.page_count;
-	return filter;
+	filter->relation = yq_table_open(YQ_CHARGE_FILTER, AccessShareLock);
+	if (check_head(filter))
+		return filter;
+	table_close(filter->relation, AccessShareLock);
+	pfree(filter);
+	return NULL;
 }
 
 void
@@ -207,9 +250,10 @@ yq_bloom_filter_close(YqBloomFilter *filter)
 }
 
 bool
-yq_bloom_filter_may_have(YqBloomFilter *filter, const YqKeyHash *hash)
+yq_bloom_filter_may_have(YqBloomFilter *filter, const text *key)
 {
-	Buffer		buffer = ReadBuffer(filter->relation, page_of_hash(hash, filter->page_count) + 1);
+	KeyHash		hash = hash_key(key);
+	Buffer		buffer = ReadBuffer(filter->relation, page_of_hash(&hash, filter->page_count));
 	bool		may_have = true;
 	const uint8 *bytes;
 
@@ -217,11 +261,11 @@ yq_bloom_filter_may_have(YqBloomFilter *filter, const YqKeyHash *hash)
 	bytes = row_bytes(buffer);
 	if (bytes != NULL)
 	{
-		const uint8 *line = bytes + line_of_hash(hash);
+		const uint8 *line = bytes + line_of_hash(&hash);
 
 		for (int probe = 0; may_have && probe < PROBES; probe++)
 		{
-			uint32		bit = probe_bit(hash, probe);
+			uint32		bit = probe_bit(&hash, probe);
 
 			may_have = (line[bit / BITS_PER_BYTE] >> (bit % BITS_PER_BYTE)) & 1;
 		}
@@ -232,13 +276,24 @@ yq_bloom_filter_may_have(YqBloomFilter *filter, const YqKeyHash *hash)
 
 /* -- making ---------------------------------------------------------------- */
 
-static void
-set_bits(uint8 *bytes, const text *key, uint32 page_count)
+/* Bits of some pages, and the number of the first. */
+typedef struct FilterPass
 {
-	YqKeyHash	hash = yq_bloom_filter_hash(key);
-	uint8	   *line = bytes + (Size) page_of_hash(&hash, page_count) * PAGE_BYTES +
-		line_of_hash(&hash);
+	uint8	   *bytes;
+	uint32		first_page;
+	uint32		page_count;
+	uint32		total_pages;
+} FilterPass;
 
+static void
+set_bits(FilterPass *pass, const text *key)
+{
+	KeyHash		hash = hash_key(key);
+	uint32		page = page_of_hash(&hash, pass->total_pages) - pass->first_page;
+	uint8	   *line = pass->bytes + (Size) page * PAGE_BYTES + line_of_hash(&hash);
+
+	if (page >= pass->page_count)
+		return;
 	for (int probe = 0; probe < PROBES; probe++)
 	{
 		uint32		bit = probe_bit(&hash, probe);
@@ -248,12 +303,14 @@ set_bits(uint8 *bytes, const text *key, uint32 page_count)
 }
 
 /*
- * Rows of transactions that failed do not count, and may lack the values that
- * are kept out of line.  The caller's lock keeps other writers away.
+ * Count the keys of a table, or set their bits.  Rows of transactions that failed
+ * do not count, and may lack the values that are kept out of line.  The caller's
+ * lock keeps other writers away.
  */
 static uint64
-scan_keys(Relation table, AttrNumber column, uint8 *bytes, uint32 page_count)
+scan_keys(Relation table, FilterPass *pass)
 {
+	AttrNumber	column = yq_column(table, KEY_COLUMN);
 	TableScanDesc scan = table_beginscan(table, SnapshotSelf, 0, NULL);
 	TupleTableSlot *slot = table_slot_create(table, NULL);
 	uint64		keys = 0;
@@ -261,23 +318,40 @@ scan_keys(Relation table, AttrNumber column, uint8 *bytes, uint32 page_count)
 	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
 	{
 		bool		isnull;
-		Datum		value = slot_getattr(slot, column, &isnull);
+		Datum		value;
 
 		CHECK_FOR_INTERRUPTS();
-		if (isnull)
-			continue;
 		keys++;
-		if (bytes != NULL)
+		if (pass == NULL)
+			continue;
+		value = slot_getattr(slot, column, &isnull);
+		if (!isnull)
 		{
 			text	   *key = DatumGetTextPP(value);
 
-			set_bits(bytes, key, page_count);
+			set_bits(pass, key);
 			if ((Pointer) key != DatumGetPointer(value))
 				pfree(key);
 		}
 	}
 	ExecDropSingleTupleTableSlot(slot);
 	table_endscan(scan);
+	return keys;
+}
+
+static uint64
+scan_tables(List *oids, FilterPass *pass)
+{
+	uint64		keys = 0;
+	ListCell   *cell;
+
+	foreach(cell, oids)
+	{
+		Relation	table = table_open(lfirst_oid(cell), NoLock);
+
+		keys += scan_keys(table, pass);
+		table_close(table, NoLock);
+	}
 	return keys;
 }
 
@@ -294,10 +368,10 @@ append_row(Relation relation, BlockNumber number, const void *data, Size length)
 	memcpy(VARDATA(value), data, length);
 	row = heap_form_tuple(RelationGetDescr(relation), &datum, &isnull);
 	heap_insert(relation, row, GetCurrentCommandId(true),
-				HEAP_INSERT_FROZEN | HEAP_INSERT_SKIP_FSM, NULL);
+				HEAP_INSERT_FROZEN | HEAP_INSERT_SKIP_FSM | HEAP_INSERT_NO_LOGICAL, NULL);
 	if (ItemPointerGetBlockNumber(&row->t_self) != number ||
 		ItemPointerGetOffsetNumber(&row->t_self) != FirstOffsetNumber)
-		elog(ERROR, "row %u of key filter \"%s\" is at (%u,%u)", number,
+		elog(ERROR, "row %u of Bloom filter \"%s\" is at (%u,%u)", number,
 			 RelationGetRelationName(relation),
 			 ItemPointerGetBlockNumber(&row->t_self),
 			 ItemPointerGetOffsetNumber(&row->t_self));
@@ -305,101 +379,71 @@ append_row(Relation relation, BlockNumber number, const void *data, Size length)
 	pfree(value);
 }
 
-/* NULL when there is no such table, or no more. */
-static Relation
-try_open_table(Oid oid, LOCKMODE lockmode)
+static void
+append_head(Relation relation, List *oids, uint32 page_count)
 {
-	Relation	table = try_relation_open(oid, lockmode);
+	FilterHead *head = palloc0(PAGE_BYTES);
+	ListCell   *cell;
 
-	if (table == NULL ||
-		(table->rd_rel->relkind == RELKIND_RELATION && table->rd_rel->relam == HEAP_TABLE_AM_OID))
-		return table;
-	relation_close(table, lockmode);
-	return NULL;
-}
+	head->magic = MAGIC;
+	head->server_major = YQ_SERVER_MAJOR;
+	head->page_count = page_count;
+	foreach(cell, oids)
+	{
+		Relation	table = table_open(lfirst_oid(cell), NoLock);
 
-static Relation
-open_filter_table(Oid oid, LOCKMODE lockmode)
-{
-	Relation	table = try_open_table(oid, lockmode);
-
-	if (table == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("relation %u is not an ordinary table", oid)));
-	return table;
-}
-
-/* The filtered column, after checks of the filter table. */
-static AttrNumber
-check_purpose(Relation filter, Relation table, const char *column_name)
-{
-	AttrNumber	column = get_attnum(RelationGetRelid(table), column_name);
-	TupleDesc	columns = RelationGetDescr(filter);
-
-	/* rows that all see must not outlive a subtransaction that fails */
-	if (filter->rd_createSubid != GetCurrentSubTransactionId() ||
-		RelationGetNumberOfBlocks(filter) != 0 ||
-		columns->natts != 1 || TupleDescAttr(columns, 0)->atttypid != BYTEAOID ||
-		TupleDescAttr(columns, 0)->attstorage != TYPSTORAGE_PLAIN ||
-		column <= 0 || TupleDescAttr(RelationGetDescr(table), column - 1)->atttypid != TEXTOID)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("cannot make a Bloom filter of table \"%s\"",
-						RelationGetRelationName(table)),
-				 errdetail("It takes a table that was created in the current subtransaction, with one plain column of type bytea, and a column of type text.")));
-	return column;
+		head->tables[head->table_count++] = describe(table);
+		table_close(table, NoLock);
+	}
+	append_row(relation, page_count, head, PAGE_BYTES);
+	pfree(head);
 }
 
 /*
- * fill_bloom_filter(filter regclass, source regclass, key_column name): write the
- * filter of a table into a table with one column, which the current
- * subtransaction has created.
+ * fill_bloom_filter(): make the filter of all sealed tables of the ledger.  Its
+ * table is empty, and sessions do not rely on it until the head is there.
  */
 Datum
 yq_sql_fill_bloom_filter(PG_FUNCTION_ARGS)
 {
-	Relation	filter = open_filter_table(PG_GETARG_OID(0), AccessExclusiveLock);
-	Relation	table = open_filter_table(PG_GETARG_OID(1), ShareLock);
-	AttrNumber	column = check_purpose(filter, table, NameStr(*PG_GETARG_NAME(2)));
-	FilterHead	head = {.server_major = YQ_SERVER_MAJOR, .file_number = YQ_FILE_NUMBER(table)};
-	uint64		keys = scan_keys(table, column, NULL, 0);
-	uint8	   *bytes;
+	Relation	relation = yq_table_open(YQ_CHARGE_FILTER, ShareRowExclusiveLock);
+	List	   *oids = find_inheritance_children(yq_table_oid(YQ_CHARGE), ShareLock);
+	FilterPass	pass = {.total_pages = 1 + scan_tables(oids, NULL) * BITS_PER_KEY / (PAGE_BYTES * BITS_PER_BYTE)};
 
-	find_end(table, &head.block_count, &head.last_row);
-	head.page_count = keys * BITS_PER_KEY / (PAGE_BYTES * BITS_PER_BYTE) + 1;
-	bytes = palloc_extended((Size) head.page_count * PAGE_BYTES, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	(void) scan_keys(table, column, bytes, head.page_count);
-
-	append_row(filter, 0, &head, sizeof(head));
-	for (uint32 page = 0; page < head.page_count; page++)
+	if (RelationGetNumberOfBlocks(relation) != 0 || list_length(oids) > MAX_TABLES)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("cannot fill the Bloom filter of the ledger"),
+				 errdetail("It must be empty, and of no more than %d tables.", MAX_TABLES)));
+	pass.bytes = palloc((Size) Min(PAGES_PER_PASS, pass.total_pages) * PAGE_BYTES);
+	for (uint32 page = 0; page < pass.total_pages; page++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		append_row(filter, page + 1, bytes + (Size) page * PAGE_BYTES, PAGE_BYTES);
+		if (page % PAGES_PER_PASS == 0)
+		{
+			pass.first_page = page;
+			pass.page_count = Min(PAGES_PER_PASS, pass.total_pages - page);
+			memset(pass.bytes, 0, (Size) pass.page_count * PAGE_BYTES);
+			(void) scan_tables(oids, &pass);
+		}
+		append_row(relation, page, pass.bytes + (Size) (page - pass.first_page) * PAGE_BYTES, PAGE_BYTES);
 	}
-	pfree(bytes);
-	relation_close(table, NoLock);
-	relation_close(filter, NoLock);
+	append_head(relation, oids, pass.total_pages);
+	pfree(pass.bytes);
+	CacheInvalidateRelcache(relation);
+	table_close(relation, NoLock);
 	PG_RETURN_VOID();
 }
 
-/*
- * has_bloom_filter(source regclass): whether it has one that is of use.  archive()
- * may drop the table after the caller has read its name: then it has none.
- */
+/* is_bloom_filter_complete(): whether the filter answers for all sealed tables as they are. */
 Datum
-yq_sql_has_bloom_filter(PG_FUNCTION_ARGS)
+yq_sql_is_bloom_filter_complete(PG_FUNCTION_ARGS)
 {
-	Relation	table = try_open_table(PG_GETARG_OID(0), AccessShareLock);
 	YqBloomFilter *filter;
-	bool		has_filter;
 
-	if (table == NULL)
-		PG_RETURN_BOOL(false);
-	filter = yq_bloom_filter_open(table);
-	has_filter = filter != NULL;
-	if (has_filter)
+	is_complete = false;
+	filter = yq_bloom_filter_open();
+	if (filter != NULL)
 		yq_bloom_filter_close(filter);
-	relation_close(table, AccessShareLock);
-	PG_RETURN_BOOL(has_filter);
+	PG_RETURN_BOOL(filter != NULL || find_inheritance_children(yq_table_oid(YQ_CHARGE), NoLock) == NIL);
 }

@@ -59,6 +59,7 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 	[YQ_EXPECTED_DURATION] = {.schema = "yquota_internal", .name = "expected_duration"},
 	[YQ_CHARGE] = {.schema = "yquota", .name = "charge", .may_have_children = true},
 	[YQ_CHARGED_THROUGH] = {.schema = "yquota_internal", .name = "charged_through"},
+	[YQ_CHARGE_FILTER] = {.schema = "yquota_internal", .name = "charge_filter"},
 	[YQ_CHARGING_RULE] = {.schema = "yquota", .name = "charging_rule"},
 	[YQ_CLOCK_SETTING] = {.schema = "yquota_internal", .name = "clock_setting"},
 	[YQ_CONTAINER] = {.schema = "yquota", .name = "container"},

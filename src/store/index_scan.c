@@ -51,8 +51,7 @@
 typedef struct ScanPart
 {
 	Relation	relation;
-	YqBloomFilter *filter;		/* NULL when there is none */
-	Relation	index;			/* opened when first needed, with descriptor and slot */
+	Relation	index;
 	IndexScanDesc descriptor;
 	IndexScanDesc dirty_scan;	/* opened when first needed, as the next */
 	IndexScanDesc merge_scan;
@@ -70,10 +69,9 @@ struct YqIndexScan
 	int			merged_keys;	/* since the last descent to go on from */
 	int			current;		/* part that yq_index_scan_next() reads */
 	const text *key;			/* that it looks for, when there are more */
-	bool		has_filters;
-	YqKeyHash	hash;			/* of the key, when there are filters */
+	YqBloomFilter *filter;		/* of the keys of the children; NULL when there is none */
 	int			part_count;
-	ScanPart *parts;			/* the table itself and its children */
+	ScanPart *parts;			/* the table itself and, when first needed, its children */
 };
 
 /*
@@ -121,29 +119,34 @@ open_index(ScanPart *part, Oid index)
 	part->slot = table_slot_create(part->relation, NULL);
 }
 
-/* Whether a part has to be looked into for the present key; then its index is open. */
-static bool
-may_have(YqIndexScan *scan, ScanPart *part)
+/* The newest first: it is what a repeated event is most often about. */
+static void
+open_children(YqIndexScan *scan)
 {
-	if (part->filter != NULL && scan->key != NULL &&
-		!yq_bloom_filter_may_have(part->filter, &scan->hash))
-		return false;
-	if (part->index == NULL)
-	{
-		MemoryContext old_context = MemoryContextSwitchTo(scan->context);
+	MemoryContext old_context = MemoryContextSwitchTo(scan->context);
+	List	   *children = find_inheritance_children(RelationGetRelid(scan->parts[0].relation), AccessShareLock);
 
+	scan->parts = repalloc(scan->parts, sizeof(ScanPart) * (1 + list_length(children)));
+	for (int i = list_length(children) - 1; i >= 0; i--)
+	{
+		ScanPart   *part = &scan->parts[scan->part_count++];
+
+		*part = (ScanPart) {.relation = table_open(list_nth_oid(children, i), NoLock)};
 		open_index(part, index_of_child(part->relation, scan->parts[0].index));
-		MemoryContextSwitchTo(old_context);
 	}
-	return true;
+	MemoryContextSwitchTo(old_context);
 }
 
-static void
-set_scan_key(YqIndexScan *scan, const text *key)
+/* Whether children have to be looked into for the present key; then they are open. */
+static bool
+children_may_have(YqIndexScan *scan)
 {
-	scan->key = key;
-	if (scan->has_filters && key != NULL)
-		scan->hash = yq_bloom_filter_hash(key);
+	if (!scan->parts[0].relation->rd_rel->relhassubclass ||
+		(scan->filter != NULL && scan->key != NULL && !yq_bloom_filter_may_have(scan->filter, scan->key)))
+		return false;
+	if (scan->part_count == 1)
+		open_children(scan);
+	return true;
 }
 
 YqIndexScan *
@@ -151,42 +154,27 @@ yq_index_scan_open(YqTable table, const char *index_name)
 {
 	YqIndexScan *scan = palloc0(sizeof(YqIndexScan));
 	Relation	relation = yq_table_open(table, RowExclusiveLock);
-	List	   *children = NIL;
-	ListCell   *cell;
 
-	if (relation->rd_rel->relhassubclass)
-		children = find_inheritance_children(RelationGetRelid(relation), AccessShareLock);
 	scan->context = CurrentMemoryContext;
 	scan->single_keys = FIRST_SINGLE_KEYS;
-	scan->parts = palloc0(sizeof(ScanPart) * (1 + list_length(children)));
+	scan->parts = palloc0(sizeof(ScanPart));
 	scan->parts[scan->part_count].relation = relation;
 	open_index(&scan->parts[scan->part_count++], yq_index_oid(table, index_name));
-	foreach(cell, children)
-	{
-		ScanPart *part = &scan->parts[scan->part_count++];
-
-		part->relation = table_open(lfirst_oid(cell), NoLock);
-		part->filter = yq_bloom_filter_open(part->relation);
-		scan->has_filters |= part->filter != NULL;
-	}
+	if (relation->rd_rel->relhassubclass && table == YQ_CHARGE)
+		scan->filter = yq_bloom_filter_open();
 	return scan;
 }
 
 static void
 close_part(ScanPart *part)
 {
-	if (part->filter != NULL)
-		yq_bloom_filter_close(part->filter);
-	if (part->index != NULL)
-	{
-		index_endscan(part->descriptor);
-		if (part->dirty_scan != NULL)
-			index_endscan(part->dirty_scan);
-		if (part->merge_scan != NULL)
-			index_endscan(part->merge_scan);
-		ExecDropSingleTupleTableSlot(part->slot);
-		index_close(part->index, AccessShareLock);
-	}
+	index_endscan(part->descriptor);
+	if (part->dirty_scan != NULL)
+		index_endscan(part->dirty_scan);
+	if (part->merge_scan != NULL)
+		index_endscan(part->merge_scan);
+	ExecDropSingleTupleTableSlot(part->slot);
+	index_close(part->index, AccessShareLock);
 	table_close(part->relation, NoLock);
 }
 
@@ -195,6 +183,8 @@ yq_index_scan_close(YqIndexScan *scan)
 {
 	for (int i = 0; i < scan->part_count; i++)
 		close_part(&scan->parts[i]);
+	if (scan->filter != NULL)
+		yq_bloom_filter_close(scan->filter);
 }
 
 Relation
@@ -235,7 +225,7 @@ void
 yq_index_scan_seek(YqIndexScan *scan, const text *key)
 {
 	scan->current = 0;
-	set_scan_key(scan, key);
+	scan->key = key;
 	rescan(scan, scan->parts[0].descriptor, key, BTEqualStrategyNumber);
 }
 
@@ -247,12 +237,9 @@ find_next(YqIndexScan *scan)
 
 	while (!get_next(scan, part, part->descriptor))
 	{
-		do
-		{
-			if (scan->current == scan->part_count - 1)
-				return false;
-			part = &scan->parts[++scan->current];
-		} while (!may_have(scan, part));
+		if ((scan->current == 0 && !children_may_have(scan)) || scan->current == scan->part_count - 1)
+			return false;
+		part = &scan->parts[++scan->current];
 		rescan(scan, part->descriptor, scan->key, BTEqualStrategyNumber);
 	}
 	return true;
@@ -379,13 +366,15 @@ yq_index_scan_advance(YqIndexScan *scan, const text *key)
 		return yq_index_scan_find(scan, key);
 	}
 	scan->merged_keys++;
-	set_scan_key(scan, key);
-	for (int i = 0; i < scan->part_count; i++)
+	scan->key = key;
+	if (merge_part(scan, &scan->parts[0], key))
+		return scan->parts[0].slot;
+	if (!children_may_have(scan))
+		return NULL;
+	for (int i = 1; i < scan->part_count; i++)
 	{
-		ScanPart *part = &scan->parts[i];
-
-		if (may_have(scan, part) && merge_part(scan, part, key))
-			return part->slot;
+		if (merge_part(scan, &scan->parts[i], key))
+			return scan->parts[i].slot;
 	}
 	return NULL;
 }

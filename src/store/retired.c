@@ -39,7 +39,7 @@ RETIRED_FUNCTION(yq_sql_submit_application);
 RETIRED_FUNCTION(yq_sql_explain_placement);
 RETIRED_FUNCTION(yq_sql_place_application);
 
-/* 0.2.0: these have the names bloom_filter and price_intervals */
+/* 0.2.0: one filter is of all of history; the last one has the name price_intervals */
 RETIRED_FUNCTION(yq_sql_fill_key_filter);
 RETIRED_FUNCTION(yq_sql_has_key_filter);
 RETIRED_FUNCTION(yq_sql_price_stretches);

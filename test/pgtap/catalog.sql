@@ -236,7 +236,7 @@ SELECT is((SELECT array_agg(c.relname::text ORDER BY c.relname) FROM own_relatio
 			SELECT coalesce(bit_or(t.tgtype::integer) FILTER (WHERE t.tgtype & 1 = 1 OR t.tgnewtable IS NOT NULL OR t.tgoldtable IS NOT NULL), 0) & 28 = 28
 				   AND coalesce(bit_or(t.tgtype::integer) FILTER (WHERE t.tgtype & 1 = 0), 0) & 32 = 32
 			FROM pg_trigger AS t WHERE t.tgrelid = c.oid AND t.tgfoid IN ('yquota_internal.note_audit()'::regprocedure, 'yquota_internal.note_audit_of_statement()'::regprocedure) AND t.tgenabled = 'O' AND t.tgqual IS NULL AND t.tgattr = '')),
-		  '{accruing_reservation,active_leaf,alert,anywhere_turn,application,application_attempt,application_counter,archived_cost,archived_cost_since,archived_history,archived_preemption,audit,awaited_container,billed_credit,blacklist,budget_grant,carried_container,charge,charge_rollup,charged_through,cluster_total,container,container_change,container_event,container_update,container_version,correction_due,counter_delta,created_queue,decision,deferred_event,discarded_event,event_reject,event_void,event_without_effect,expected_duration,expired_grant,feed_counter,history_segment,hold,job_run,lease_epoch,live_application_count,load_list,node,node_counter,node_difference,node_lease,node_preemption,node_queue,node_queue_capacity,node_queue_report,opening_balance,opportunistic_change,opportunistic_count,opportunistic_counter,opportunistic_counting,opportunistic_response,opportunistic_slot,pending_demand,plan_follower_round,preempted_container,preemption_mark,preemption_round,pricing_change,project_counter,project_family,queue_check,queue_status,rate_class_counter,released_log,reported_end,reported_progress,request_counter,reservation_allocation,reservation_charge,reservation_definition,reservation_queue,reservation_refusal,reserved_container,resource_request,rollup_day,rollup_state,running_class,running_reference,running_total,scheduler_change,scheduler_change_horizon,spending_mark,told_crossing,usage_counter,usage_version,utilization,utilization_history,verification,voided_event,worker_state,written_history}'::text[],
+		  '{accruing_reservation,active_leaf,alert,anywhere_turn,application,application_attempt,application_counter,archived_cost,archived_cost_since,archived_history,archived_preemption,audit,awaited_container,billed_credit,blacklist,budget_grant,carried_container,charge,charge_filter,charge_rollup,charged_through,cluster_total,container,container_change,container_event,container_update,container_version,correction_due,counter_delta,created_queue,decision,deferred_event,discarded_event,event_reject,event_void,event_without_effect,expected_duration,expired_grant,feed_counter,history_segment,hold,job_run,lease_epoch,live_application_count,load_list,node,node_counter,node_difference,node_lease,node_preemption,node_queue,node_queue_capacity,node_queue_report,opening_balance,opportunistic_change,opportunistic_count,opportunistic_counter,opportunistic_counting,opportunistic_response,opportunistic_slot,pending_demand,plan_follower_round,preempted_container,preemption_mark,preemption_round,pricing_change,project_counter,project_family,queue_check,queue_status,rate_class_counter,released_log,reported_end,reported_progress,request_counter,reservation_allocation,reservation_charge,reservation_definition,reservation_queue,reservation_refusal,reserved_container,resource_request,rollup_day,rollup_state,running_class,running_reference,running_total,scheduler_change,scheduler_change_horizon,spending_mark,told_crossing,usage_counter,usage_version,utilization,utilization_history,verification,voided_event,worker_state,written_history}'::text[],
 		  'every table of configuration is audited');
 
 --
@@ -265,13 +265,13 @@ SELECT is_empty($$SELECT signature FROM own_function WHERE proname ~ '^resource_
 				'functions of type resource are immutable and parallel safe');
 
 --
--- Dumps: every table but what belongs to the running server, and the running
--- totals and roll-ups, which the next compaction and roll_up_charges() make anew
+-- Dumps: every table but what belongs to the running server, and the running totals, roll-ups
+-- and the filter of history, which compaction, roll_up_charges() and the worker make anew
 --
 SELECT is((SELECT array_agg(c.oid::regclass::text ORDER BY c.relname) FROM own_relation AS c, pg_extension AS e
 		   WHERE e.extname = 'yquota' AND c.relkind = 'r' AND c.oid <> ALL (coalesce(e.extconfig, '{}'))),
-		  '{yquota_internal.anywhere_turn,yquota_internal.charge_rollup,yquota_internal.clock_setting,yquota_internal.job_run,yquota_internal.load_list,yquota_internal.node_difference,yquota_internal.node_preemption,yquota_internal.node_queue_report,yquota_internal.opportunistic_slot,yquota_internal.queue_check,yquota_internal.rollup_day,yquota_internal.rollup_state,yquota_internal.running_class,yquota_internal.running_reference,yquota_internal.running_total,yquota_internal.scheduler_change,yquota_internal.scheduler_change_horizon,yquota_internal.usage_version,yquota.verification,yquota_internal.worker_state}'::text[],
-		  'all tables are dumped but those of the running server, what nodes report, the running totals, roll-ups and what tells of usage and changes');
+		  '{yquota_internal.anywhere_turn,yquota_internal.charge_filter,yquota_internal.charge_rollup,yquota_internal.clock_setting,yquota_internal.job_run,yquota_internal.load_list,yquota_internal.node_difference,yquota_internal.node_preemption,yquota_internal.node_queue_report,yquota_internal.opportunistic_slot,yquota_internal.queue_check,yquota_internal.rollup_day,yquota_internal.rollup_state,yquota_internal.running_class,yquota_internal.running_reference,yquota_internal.running_total,yquota_internal.scheduler_change,yquota_internal.scheduler_change_horizon,yquota_internal.usage_version,yquota.verification,yquota_internal.worker_state}'::text[],
+		  'all tables are dumped but those of the running server, what nodes report, the running totals, roll-ups, the filter of history and what tells of usage and changes');
 SELECT is_empty($$
 	SELECT c.oid::regclass FROM own_relation AS c, pg_extension AS e
 	WHERE e.extname = 'yquota' AND c.relkind = 'S' AND c.oid <> ALL (coalesce(e.extconfig, '{}'))$$,
@@ -304,7 +304,8 @@ SELECT is((SELECT array_agg((attname, atttypid, atttypmod, attcollation, attnotn
 SELECT is((SELECT array_agg((indkey, indclass, indcollation, indisunique)::text ORDER BY (indkey, indclass)::text) FROM pg_index WHERE indrelid = child),
 		  (SELECT array_agg((indkey, indclass, indcollation, indisunique)::text ORDER BY (indkey, indclass)::text) FROM pg_index WHERE indrelid = parent),
 		  format('%s has the indexes of its parent', child)) FROM sealed;
-SELECT is((SELECT count(*) FROM pg_trigger WHERE tgrelid = child), 0::bigint, format('%s has no triggers', child)) FROM sealed;
+SELECT is((SELECT array_agg(format('%s %s', tgname, tgenabled)) FROM pg_trigger WHERE tgrelid = child), CASE WHEN parent = 'yquota.charge'::regclass THEN '{empty_bloom_filter A}'::text[] END,
+		  format('%s has no triggers of its parent', child)) FROM sealed;
 SELECT is((SELECT t.relname::text FROM pg_class AS c JOIN pg_class AS t ON t.oid = c.reltoastrelid WHERE c.oid = relation),
 		  'pg_toast_' || relation::oid, format('the TOAST table of %s is called for it', relation))
 FROM sealed, unnest(ARRAY[child, parent]) AS relation;

@@ -80,6 +80,11 @@ sub archive
 		SQL
 }
 
+# Pages of the filter of sealed history, and whether it answers for all of it.
+my $filter_state = <<~'SQL';
+	SELECT pg_relation_size('yquota_internal.charge_filter') / current_setting('block_size')::integer, yquota_internal.is_bloom_filter_complete()
+	SQL
+
 #
 # While others insert.  Nobody fails, nothing is lost.
 #
@@ -210,14 +215,28 @@ $primary->start;
 is(told($primary), $before_end, 'a crash in the middle of a seal leaves nothing of it');
 $primary->safe_psql('postgres', 'SELECT yquota.seal_history()');
 my $after_seal = told($primary);
+# what archiving and sealing empty is filled again
+is($primary->safe_psql('postgres', $filter_state), '0|f', 'the filter of sealed history is empty');
+$primary->safe_psql('postgres', 'SELECT yquota_internal.fill_bloom_filter()');
+is($primary->safe_psql('postgres', $filter_state), '2|t', 'the filter is filled');
 
 $primary->stop('immediate');
 $primary->start;
 is(told($primary), $after_seal, 'a crash after a seal leaves all of it');
+is($primary->safe_psql('postgres', $filter_state), '2|t', 'and the filter');
 $primary->wait_for_catchup($standby);
 
 $standby->promote;
 is(told($standby), $after_seal, 'the promoted standby has it');
+is($standby->safe_psql('postgres', $filter_state), '2|t', 'and the filter');
+is($standby->safe_psql('postgres', <<~'SQL'), "16\n16", 'a START of sealed history is known by it');
+	SELECT count(*) FROM yquota.container;
+	BEGIN;
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+	SELECT 'CONTAINER_START', container_id, started_at, project, allocation FROM yquota.charge WHERE container_id = 'c9';
+	SELECT count(*) FROM yquota.container;
+	ROLLBACK;
+	SQL
 finish($standby, 'c', '> 0');
 $standby->safe_psql('postgres', 'SELECT yquota.seal_history()');
 is(archive($standby), "3|11\n3|21", 'and goes on archiving');
@@ -295,6 +314,7 @@ finish($minimal, 'a', '> 5');
 $minimal->safe_psql('postgres', <<~'SQL');
 	BEGIN;
 	SELECT yquota.seal_history();
+	SELECT yquota_internal.fill_bloom_filter();
 	INSERT INTO yquota.container_event (event, container_id, occurred_at)
 	SELECT 'CONTAINER_FINISH', container_id, yquota.clock() FROM yquota.container WHERE container_id <> 'a1';
 	COMMIT;
