@@ -279,8 +279,17 @@ COMMENT ON COLUMN yquota_internal.project_credit.action IS
 COMMENT ON COLUMN yquota_internal.project_credit.limits IS 'credits: rest of each budget that limits the project';
 COMMENT ON COLUMN yquota_internal.project_credit.policies IS 'actions of decisions when these budgets are used up';
 
+-- A query about one project would take several times as long to plan as to run.
+CREATE FUNCTION yquota_internal.credit_of(of_project text) RETURNS yquota_internal.project_credit
+	-- of a view whose readers may not read the tables behind it
+	LANGUAGE c STABLE STRICT PARALLEL RESTRICTED SECURITY DEFINER COST 10000
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_credit_of';
+COMMENT ON FUNCTION yquota_internal.credit_of(text) IS
+	'The row of project_credit for one project, by a plan that the session keeps; a query that goes through many projects reads all at once';
+
 CREATE VIEW yquota.project_balance WITH (security_barrier) AS
-	SELECT credit.project,
+	SELECT project.name AS project,
 		   credit.quota_mode,
 		   credit.on_exhausted,
 		   credit.granted,
@@ -293,9 +302,10 @@ CREATE VIEW yquota.project_balance WITH (security_barrier) AS
 		   credit.available,
 		   credit.limited_by,
 		   credit.parent
-	FROM yquota_internal.project_credit credit
+	FROM yquota.project AS project
+	CROSS JOIN LATERAL yquota_internal.credit_of(project.name) AS credit
 	WHERE (SELECT yquota_internal.reads_balances())
-	   OR credit.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
+	   OR project.name = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.project_balance IS
 	'Credit of every project, with accruals and spending of it and its sub-projects, live and exact at the clock; NOLIMIT projects are charged alike';
 COMMENT ON COLUMN yquota.project_balance.granted IS 'credits of the grants that have begun (quota_grant), less the rests of those that expired';

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * credit_sql.c
- *	  The rest of a project's credit, for decisions about it.
+ *	  The rest of a project's credit, for decisions about it and for its readers.
  *
  * Decisions about the credit of one project wait for each other to the end of
  * the transaction, and read the newest committed state, at every isolation
@@ -17,18 +17,20 @@
  */
 #include "base/compat.h"
 
-#include "catalog/pg_type_d.h"
+#include "base/varlena.h"
 #include "common/hashfn.h"
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "store/catalog.h"
+#include "store/saved_plan.h"
 #include "utils/builtins.h"
-#include "utils/numeric.h"
+#include "utils/datum.h"
 #include "utils/snapmgr.h"
 
 PG_FUNCTION_INFO_V1(yq_sql_lock_credit);
+PG_FUNCTION_INFO_V1(yq_sql_credit_of);
 
 static void
 lock_project(const text *project)
@@ -40,65 +42,40 @@ lock_project(const text *project)
 	(void) LockAcquire(&tag, ExclusiveLock, false, false);
 }
 
-/*
- * Run a query about a project by the newest committed state; its rows are in
- * SPI_tuptable until SPI_finish().
- */
-static void
-ask(const char *command, Datum project)
-{
-	Oid			types[] = {TEXTOID};
-	Snapshot	snapshot;
-	SPIPlanPtr	plan;
-
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
-	plan = SPI_prepare(command, lengthof(types), types);
-	snapshot = yq_latest_snapshot();
-	if (plan == NULL ||
-		SPI_execute_snapshot(plan, &project, NULL, snapshot, InvalidSnapshot, true, false, 0) != SPI_OK_SELECT)
-		elog(ERROR, "could not execute \"%s\": %s", command, SPI_result_code_string(SPI_result));
-	UnregisterSnapshot(snapshot);
-}
-
 static void
 lock_ancestors(Datum project)
 {
-	uint64		i;
+	static YqSavedPlan look_up = {
+		.command = "SELECT f.ancestor FROM yquota_internal.project_family AS f WHERE f.member = $1 ORDER BY f.depth DESC",
+		.types = {"text"},
+		.plans_once = true
+	};
+	ListCell   *cell;
 
 	if (yq_table_has_no_pages(YQ_PROJECT_FAMILY))
 		return;
-	ask("SELECT f.ancestor FROM yquota_internal.project_family AS f WHERE f.member = $1 ORDER BY f.depth DESC", project);
-	for (i = 0; i < SPI_processed; i++)
-	{
-		bool		isnull;
-		Datum		ancestor = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull);
-
-		lock_project(DatumGetTextPP(ancestor));
-	}
-	SPI_finish();
+	foreach(cell, yq_saved_plan_strings(&look_up, &project))
+		lock_project(cstring_to_text(lfirst(cell)));
 }
 
-/* Available credit by the newest committed state; NULL when it is not limited. */
-static Numeric
-read_available(Datum project)
+/* The row of project_credit of one project, of the caller's memory; 0 when there is none. */
+static Datum
+read_credit(Datum project, Snapshot snapshot)
 {
-	MemoryContext caller = CurrentMemoryContext;
-	Numeric		available = NULL;
+	static YqSavedPlan look_up = {
+		.command = "SELECT c FROM yquota_internal.project_credit AS c WHERE c.project = $1",
+		.types = {"text"},
+		.plans_once = true
+	};
+	bool		isnull;
+	Datum		row = (Datum) 0;
 
-	ask("SELECT c.available FROM yquota_internal.project_credit AS c WHERE c.project = $1", project);
-	if (SPI_processed == 1)
-	{
-		bool		isnull;
-		Datum		value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
-		MemoryContext spi = MemoryContextSwitchTo(caller);
-
-		if (!isnull)
-			available = DatumGetNumericCopy(value);
-		MemoryContextSwitchTo(spi);
-	}
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	if (yq_saved_plan_read(&look_up, &project, snapshot) == 1)
+		row = SPI_datumTransfer(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull), false, -1);
 	SPI_finish();
-	return available;
+	return row;
 }
 
 /* lock_credit(project): see sql/charging/180_hold.sql */
@@ -106,13 +83,98 @@ Datum
 yq_sql_lock_credit(PG_FUNCTION_ARGS)
 {
 	text	   *project = PG_GETARG_TEXT_PP(0);
-	Numeric		available;
+	Snapshot	snapshot;
+	Datum		credit;
+	Datum		available = (Datum) 0;
+	bool		isnull = true;
 
 	PreventCommandIfReadOnly("changes of holds");
 	lock_ancestors(PointerGetDatum(project));
 	lock_project(project);
-	available = read_available(PointerGetDatum(project));
-	if (available == NULL)
+	snapshot = yq_latest_snapshot();
+	credit = read_credit(PointerGetDatum(project), snapshot);
+	UnregisterSnapshot(snapshot);
+	if (credit != (Datum) 0)
+		available = GetAttributeByName(DatumGetHeapTupleHeader(credit), "available", &isnull);
+	if (isnull)
 		PG_RETURN_NULL();
-	PG_RETURN_NUMERIC(available);
+	PG_RETURN_DATUM(available);
+}
+
+/* -- readers --------------------------------------------------------------- */
+
+/* So many projects are asked for one by one; then all are read at once. */
+#define SINGLE_PROJECTS 2
+
+typedef struct ProjectCredit
+{
+	text	   *project;
+	Datum		credit;
+} ProjectCredit;
+
+/* What a query has asked credit_of() for. */
+typedef struct CreditReader
+{
+	int			asked;
+	uint64		count;
+	ProjectCredit *rows;		/* of all projects, in order */
+} CreditReader;
+
+static int
+compare_projects(const void *left, const void *right)
+{
+	return yq_varlena_compare(((const ProjectCredit *) left)->project, ((const ProjectCredit *) right)->project);
+}
+
+static void
+read_all(CreditReader *reader, MemoryContext context)
+{
+	MemoryContext spi;
+	bool		isnull;
+
+	if (SPI_connect() != SPI_OK_CONNECT ||
+		SPI_execute("SELECT c.project, c FROM yquota_internal.project_credit AS c", true, 0) != SPI_OK_SELECT)
+		elog(ERROR, "could not read credit: %s", SPI_result_code_string(SPI_result));
+	spi = MemoryContextSwitchTo(context);
+	reader->count = SPI_processed;
+	reader->rows = palloc_extended(sizeof(ProjectCredit) * Max(reader->count, 1), MCXT_ALLOC_HUGE);
+	for (uint64 i = 0; i < reader->count; i++)
+	{
+		Datum		project = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull);
+		Datum		credit = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 2, &isnull);
+
+		reader->rows[i] = (ProjectCredit) {
+			.project = DatumGetTextPCopy(project), .credit = datumCopy(credit, false, -1)
+		};
+	}
+	MemoryContextSwitchTo(spi);
+	SPI_finish();
+	qsort(reader->rows, reader->count, sizeof(ProjectCredit), compare_projects);
+}
+
+/*
+ * credit_of(project): see sql/charging/280_reports.sql.  A plan that is kept answers
+ * for one project sooner than the view is planned; for many projects counters are
+ * read once.
+ */
+Datum
+yq_sql_credit_of(PG_FUNCTION_ARGS)
+{
+	ProjectCredit wanted = {.project = PG_GETARG_TEXT_PP(0)};
+	CreditReader *reader = fcinfo->flinfo->fn_extra;
+	ProjectCredit *found = &wanted;
+
+	if (reader == NULL)
+		fcinfo->flinfo->fn_extra = reader = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(CreditReader));
+	if (reader->asked++ < SINGLE_PROJECTS)
+		wanted.credit = read_credit(PG_GETARG_DATUM(0), GetActiveSnapshot());
+	else
+	{
+		if (reader->rows == NULL)
+			read_all(reader, fcinfo->flinfo->fn_mcxt);
+		found = bsearch(&wanted, reader->rows, reader->count, sizeof(ProjectCredit), compare_projects);
+	}
+	if (found == NULL || found->credit == (Datum) 0)
+		PG_RETURN_NULL();
+	PG_RETURN_DATUM(found->credit);
 }

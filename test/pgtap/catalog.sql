@@ -126,7 +126,7 @@ SELECT is_empty($$SELECT c.oid::regclass, a.privilege_type FROM own_relation AS 
 				  WHERE a.grantee = 0 AND c.relkind IN ('r', 'S')$$, 'PUBLIC has no right on any table');
 SELECT ok(NOT has_schema_privilege('public', 'yquota_internal', 'USAGE, CREATE'), 'yquota_internal is closed to PUBLIC');
 SELECT ok(NOT has_schema_privilege('public', 'yquota', 'CREATE'), 'nobody creates in yquota');
-SELECT is_empty($$SELECT signature FROM own_function WHERE prosecdef AND has_function_privilege('public', oid, 'EXECUTE') AND proname <> ALL ('{worker_processes,cron_runs,price_check,opportunistic_figures,plans_now,reservation_figures,holds_at,balance_of,grant_outcome,expired_loss,usable_interceptors,node_room,opportunistic_price_figures,over_allocation_figures,period_bills,preemption_figures,reported_nodes}') ORDER BY 1$$,
+SELECT is_empty($$SELECT signature FROM own_function WHERE prosecdef AND has_function_privilege('public', oid, 'EXECUTE') AND proname <> ALL ('{worker_processes,cron_runs,price_check,opportunistic_figures,plans_now,reservation_figures,holds_at,balance_of,credit_of,grant_outcome,expired_loss,usable_interceptors,node_room,opportunistic_price_figures,over_allocation_figures,period_bills,preemption_figures,reported_nodes}') ORDER BY 1$$,
 				'no SECURITY DEFINER function is for everybody, but those behind worker_status, cron_jobs, metrics, hold_status, grant_status, project_balance, preemption_state, node_room, bill_by_project and the views of reports of nodes');
 SELECT is_empty($$SELECT signature FROM own_function WHERE prorettype = 'trigger'::regtype AND has_function_privilege('public', oid, 'EXECUTE') ORDER BY 1$$,
 				'no trigger function is for everybody');
