@@ -169,7 +169,7 @@ claim_pending(YqSettler *settler)
 	CommandCounterIncrement();
 	withdraw_finished_starts(settler);
 
-	yq_index_scan_restart(yq_ledger_containers(ledger));
+	yq_index_scan_restart(ledger->container_scan);
 	for (int i = 0; i < batch->start_count; i++)
 	{
 		const PendingStart *start = &batch->starts[i];
@@ -180,7 +180,7 @@ claim_pending(YqSettler *settler)
 		else if (!start->contended && start->event_count > 1)
 			yq_append_followers(settler, start->events + 1, start->event_count - 1);
 	}
-	yq_index_scan_restart(yq_ledger_containers(ledger));
+	yq_index_scan_restart(ledger->container_scan);
 	MemoryContextSwitchTo(old_context);
 	forget_pending(batch);
 }

@@ -3,9 +3,8 @@
  * bulk_insert.c
  *	  Appending rows to yquota's own tables, many at a time.
  *
- * Uses the executor's own routines for index entries, so that expression and
- * partial indexes are right as well.  Rows wait as heap tuples in a context
- * that is reset at each flush, which bounds memory by the capacity.
+ * Rows wait as heap tuples in a context that is reset at each flush, which
+ * bounds memory by the capacity.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,8 +18,8 @@
 #include "executor/executor.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"
-#include "store/brin_insert.h"
 #include "store/bulk_insert.h"
+#include "store/index_entries.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
@@ -30,11 +29,11 @@ struct YqBulkInsert
 	Relation	relation;
 	TupleDesc	descriptor;		/* of more than a few slots: each that has the relation's
 								 * own pins it, and every pin is looked for among all */
-	EState	   *estate;			/* NULL, as the next one, without indexes and triggers */
-	ResultRelInfo *result;
-	YqBrinInsert *ranges;		/* BRIN indexes; NULL without */
+	YqIndexEntries *entries;
 	bool		is_statement;	/* triggers fire */
-	TransitionCaptureState *transition; /* for them; NULL when none asks for it */
+	EState	   *estate;			/* for them, as the next two */
+	ResultRelInfo *result;
+	TransitionCaptureState *transition; /* NULL when none asks for it */
 	MemoryContext row_context;	/* reset at each flush */
 	int			column_count;
 	Datum	   *values;			/* of one row; null in columns that an administrator */
@@ -73,14 +72,6 @@ prepare_columns(YqBulkInsert *writer, int column_count)
 	memset(writer->nulls, true, sizeof(bool) * descriptor->natts);
 }
 
-static void
-prepare_insert(YqBulkInsert *writer)
-{
-	writer->estate = CreateExecutorState();
-	writer->result = makeNode(ResultRelInfo);
-	InitResultRelInfo(writer->result, writer->relation, 0, NULL, 0);
-}
-
 YqBulkInsert *
 yq_bulk_insert_open(YqTable table, int column_count, int capacity, bool optimistic)
 {
@@ -90,12 +81,7 @@ yq_bulk_insert_open(YqTable table, int column_count, int capacity, bool optimist
 	writer->context = CurrentMemoryContext;
 	writer->relation = yq_table_open(table, RowExclusiveLock);
 	prepare_columns(writer, column_count);
-	if (writer->relation->rd_rel->relhasindex)
-	{
-		prepare_insert(writer);
-		ExecOpenIndices(writer->result, false);
-		writer->ranges = yq_brin_insert_take(writer->result);
-	}
+	writer->entries = yq_index_entries_open(writer->relation, optimistic);
 	writer->row_context = AllocSetContextCreate(CurrentMemoryContext,
 												"yquota rows to write",
 												ALLOCSET_DEFAULT_SIZES);
@@ -111,9 +97,10 @@ yq_bulk_insert_open_statement(YqTable table, int column_count, int capacity)
 {
 	YqBulkInsert   *writer = yq_bulk_insert_open(table, column_count, capacity, false);
 
-	if (writer->estate == NULL)
-		prepare_insert(writer);
 	writer->is_statement = true;
+	writer->estate = CreateExecutorState();
+	writer->result = makeNode(ResultRelInfo);
+	InitResultRelInfo(writer->result, writer->relation, 0, NULL, 0);
 	AfterTriggerBeginQuery();
 	writer->transition = MakeTransitionCaptureState(writer->relation->trigdesc,
 													RelationGetRelid(writer->relation), CMD_INSERT);
@@ -201,8 +188,7 @@ insert_buffered_rows(YqBulkInsert *writer)
 
 	table_multi_insert(writer->relation, writer->slots, writer->count,
 					   GetCurrentCommandId(true), 0, NULL);
-	if (writer->ranges != NULL)
-		yq_brin_insert_insert(writer->ranges, writer->estate, writer->slots, writer->count);
+	yq_index_entries_summarize(writer->entries, writer->slots, writer->count);
 	MemoryContextSwitchTo(old_context);
 }
 
@@ -216,47 +202,35 @@ forget_rows(YqBulkInsert *writer)
 }
 
 void
-yq_bulk_insert_flush(YqBulkInsert *writer)
-{
-	if (writer->count == 0)
-		return;
-
-	insert_buffered_rows(writer);
-	for (int i = 0; writer->result != NULL && i < writer->count; i++)
-	{
-		if (writer->result->ri_NumIndices > 0)
-			(void) ExecInsertIndexTuples(writer->result, writer->slots[i], writer->estate,
-										 false, false, NULL, NIL, false);
-		if (writer->is_statement)
-			ExecARInsertTriggers(writer->estate, writer->result, writer->slots[i], NIL,
-								 writer->transition);
-		ResetPerTupleExprContext(writer->estate);
-	}
-	forget_rows(writer);
-}
-
-void
 yq_bulk_insert_flush_optimistically(YqBulkInsert *writer, YqRowHandler before,
 							   YqConflictHandler conflict, void *argument)
 {
-	Assert(writer->result != NULL);
 	if (writer->count == 0)
 		return;
 
 	insert_buffered_rows(writer);
 	for (int i = 0; i < writer->count; i++)
 	{
-		bool		may_conflict = false;
+		TupleTableSlot *slot = writer->slots[i];
 
 		if (before != NULL)
 			before(argument, i);
-		(void) ExecInsertIndexTuples(writer->result, writer->slots[i], writer->estate,
-									 false, true, &may_conflict, NIL, false);
-		ResetPerTupleExprContext(writer->estate);
-		if (may_conflict)
-			conflict(argument, i, &writer->slots[i]->tts_tid);
+		if (yq_index_entries_insert(writer->entries, slot))
+			conflict(argument, i, &slot->tts_tid);
+		if (writer->is_statement)
+		{
+			ExecARInsertTriggers(writer->estate, writer->result, slot, NIL, writer->transition);
+			ResetPerTupleExprContext(writer->estate);
+		}
 	}
 	forget_rows(writer);
+}
+
+void
+yq_bulk_insert_flush(YqBulkInsert *writer)
+{
+	Assert(!writer->optimistic);
+	yq_bulk_insert_flush_optimistically(writer, NULL, NULL, NULL);
 }
 
 /* The end of the statement: its triggers fire. */
@@ -272,6 +246,7 @@ finish_statement(YqBulkInsert *writer)
 	UnregisterSnapshot(snapshot);
 	ExecCloseResultRelations(writer->estate);
 	ExecResetTupleTable(writer->estate->es_tupleTable, false);
+	FreeExecutorState(writer->estate);
 	CommandCounterIncrement();
 }
 
@@ -286,13 +261,7 @@ yq_bulk_insert_close(YqBulkInsert *writer)
 		finish_statement(writer);
 	for (int i = 0; i < writer->slot_count; i++)
 		ExecDropSingleTupleTableSlot(writer->slots[i]);
-	if (writer->result != NULL)
-	{
-		if (writer->ranges != NULL)
-			yq_brin_insert_close(writer->ranges);
-		ExecCloseIndices(writer->result);
-		FreeExecutorState(writer->estate);
-	}
+	yq_index_entries_close(writer->entries);
 	table_close(writer->relation, NoLock);
 	MemoryContextDelete(writer->row_context);
 }

@@ -43,6 +43,9 @@ typedef struct TableEntry
 	const char *name;
 	bool		may_have_children;	/* sealed segments of history */
 	Oid			oid;			/* InvalidOid when not looked up; the version has been checked when it was */
+	bool		is_local;		/* has been found to be a plain local table since then */
+	const char *index_name;		/* of the index that was asked for last since then */
+	Oid			index_oid;
 	Oid			signal;			/* relation whose invalidation signals changes of rows; InvalidOid when never looked up */
 	Oid			file_number;	/* the table's when "signal" was looked up */
 	bool		is_suspect;		/* its relation cache entry has changed since */
@@ -322,6 +325,8 @@ yq_table_oid(YqTable table)
 		{
 			check_version();
 			entry->oid = get_relname_relid(entry->name, schema);
+			entry->is_local = false;
+			entry->index_name = NULL;
 			look_up_signal(table);
 		}
 	}
@@ -369,6 +374,9 @@ yq_table_open(YqTable table, LOCKMODE lockmode)
 				 errhint("Run CREATE EXTENSION yquota.")));
 
 	relation = table_open(oid, lockmode);
+	/* without an OID, a message that came with the lock tells of a change */
+	if (tables[table].is_local && OidIsValid(tables[table].oid))
+		return relation;
 	if (relation->rd_rel->relkind != RELKIND_RELATION ||
 		relation->rd_rel->relam != HEAP_TABLE_AM_OID ||
 		(relation->rd_rel->relhassubclass && !tables[table].may_have_children) ||
@@ -379,6 +387,7 @@ yq_table_open(YqTable table, LOCKMODE lockmode)
 						tables[table].schema, tables[table].name),
 				 errdetail("yquota reads and writes it directly and would not see rows kept elsewhere."),
 				 errhint("Undo its distribution, partitioning or change of access method; keep history elsewhere instead.")));
+	tables[table].is_local = true;
 	return relation;
 }
 
@@ -395,15 +404,20 @@ yq_table_has_no_pages(YqTable table)
 Oid
 yq_index_oid(YqTable table, const char *index_name)
 {
-	Oid			schema = get_namespace_oid(tables[table].schema, false);
-	Oid			oid = get_relname_relid(index_name, schema);
+	TableEntry *entry = &tables[table];
+	Oid			oid;
 
+	if (OidIsValid(entry->oid) && entry->index_name == index_name)
+		return entry->index_oid;
+	oid = get_relname_relid(index_name, get_namespace_oid(entry->schema, false));
 	if (!OidIsValid(oid))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("index \"%s.%s\" does not exist",
-						tables[table].schema, index_name),
+						entry->schema, index_name),
 				 errhint("Create it again, or reinstall the extension.")));
+	entry->index_name = index_name;
+	entry->index_oid = oid;
 	return oid;
 }
 

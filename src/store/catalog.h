@@ -123,7 +123,7 @@ extern Relation yq_table_open(YqTable table, LOCKMODE lockmode);
  */
 extern bool yq_table_has_no_pages(YqTable table);
 
-/* OID of the index with that name on an open table of ours. */
+/* OID of the index with that name, a constant, on an open table of ours. */
 extern Oid	yq_index_oid(YqTable table, const char *index_name);
 
 /*

@@ -352,7 +352,7 @@ merge_part(YqIndexScan *scan, ScanPart *part, const text *key)
 void
 yq_index_scan_restart(YqIndexScan *scan)
 {
-	for (int i = 0; i < scan->part_count; i++)
+	for (int i = 0; scan != NULL && i < scan->part_count; i++)
 		scan->parts[i].is_positioned = false;
 }
 
