@@ -115,6 +115,12 @@ yq_price_try_multiply(YqPrice a, uint64 b, YqPrice *product)
 	YqPrice		low = (YqPrice) (uint64) a * b;
 	YqPrice		high = (YqPrice) (uint64) (a >> 64) * b + (low >> 64);
 
+	/* nearly all are below 2^64 */
+	if (likely(a >> 64 == 0))
+	{
+		*product = low;
+		return true;
+	}
 	*product = high << 64 | (uint64) low;
 	return high >> 64 == 0;
 }

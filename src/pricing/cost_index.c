@@ -4,9 +4,10 @@
  *	  The cost of one unit of a shape between two instants, from prefix sums.
  *
  * An index has, per resource of the shape, the cost from the beginning of the
- * timeline's window to the start of every 64th interval.  Two cursors keep the
- * places last looked at, one for starts and one for ends of times.  So an event
- * of a stream in time order moves a cursor by one step.  Beyond these sums
+ * timeline's window to the start of every 64th interval.  Cursors keep the
+ * places last looked at, for starts and ends of containers and for the full hours
+ * that running ones are counted from.  So an event of a stream in time order moves
+ * a cursor by one step.  Beyond these sums
  * intervals are added one by one, or 64 and more at a time where price_block.c
  * has a block.
  *
@@ -133,9 +134,8 @@ add_cost(const YqCostIndex *index, TimestampTz at, YqPrice price, uint64 times, 
 		add_cost_with_factors(index->factors, at, price, times, sum);
 }
 
-void
-yq_cost_index_add_time(YqCostIndex *index, int interval, uint64 microseconds,
-					   YqWide *sums, bool by_resource)
+static inline void
+add_time(YqCostIndex *index, int interval, uint64 microseconds, YqWide *sums, bool by_resource)
 {
 	YqPrice		rate;
 	int			dearest;
@@ -147,6 +147,13 @@ yq_cost_index_add_time(YqCostIndex *index, int interval, uint64 microseconds,
 	if (dearest >= 0)
 		add_cost(index, index->timeline->interval_from[interval], rate, microseconds,
 				 by_resource ? &sums[dearest] : sums);
+}
+
+void
+yq_cost_index_add_time(YqCostIndex *index, int interval, uint64 microseconds,
+					   YqWide *sums, bool by_resource)
+{
+	add_time(index, interval, microseconds, sums, by_resource);
 }
 
 /* Add a block of intervals from "first" on; returns how many, 0 for none. */
@@ -181,7 +188,7 @@ yq_cost_index_add_intervals(YqCostIndex *index, int first, int end,
 		{
 			const TimestampTz *from = &index->timeline->interval_from[first];
 
-			yq_cost_index_add_time(index, first, (uint64) (from[1] - from[0]), sums, by_resource);
+			add_time(index, first, (uint64) (from[1] - from[0]), sums, by_resource);
 			added = 1;
 		}
 		first += added;
@@ -231,10 +238,9 @@ is_near(const YqCostCursor *cursor, int interval)
 
 /* The sums up to an instant within the window. */
 static void
-sums_at(YqCostIndex *index, TimestampTz instant, int cursor_number, YqWide *sums)
+sums_at(YqCostIndex *index, TimestampTz instant, YqCostCursor *cursor, YqWide *sums)
 {
 	int			interval = yq_timeline_interval(instant);
-	YqCostCursor *cursor = &index->cursors[cursor_number];
 	Size		sums_size = sizeof(YqWide) * index->part_count;
 	int			first;
 
@@ -263,16 +269,16 @@ sums_at(YqCostIndex *index, TimestampTz instant, int cursor_number, YqWide *sums
  * long as that, sums are extended, so that neither is done much more than needed.
  */
 static bool
-is_stepping_shorter(YqCostIndex *index, int first, int last)
+is_stepping_shorter(YqCostIndex *index, int first, int last, const YqCostCursor *cursors)
 {
 	int			steps = (last - first) / YQ_INTERVALS_PER_BLOCK + 1;
 	int			missing = 0;
 
 	if (index->only_steps)
 		return true;
-	if (!is_near(&index->cursors[YQ_COST_CURSOR_FROM], first))
+	if (!is_near(&cursors[0], first))
 		missing = first / YQ_INTERVALS_PER_BLOCK + 1 - index->block_count;
-	if (!is_near(&index->cursors[YQ_COST_CURSOR_TO], last))
+	if (!is_near(&cursors[1], last))
 		missing = Max(missing, last / YQ_INTERVALS_PER_BLOCK + 1 - index->block_count);
 	if (missing <= steps || index->steps_taken >= missing)
 	{
@@ -288,13 +294,14 @@ yq_cost_index_sums(YqCostIndex *index, TimestampTz from, TimestampTz to, YqWide 
 {
 	int			first = yq_timeline_interval(from);
 	int			last = yq_timeline_interval(to);
+	YqCostCursor *cursors = &index->cursors[from % USECS_PER_HOUR == 0 ? YQ_COST_CURSOR_HOUR : YQ_COST_CURSOR_START];
 	YqWide		sums_before[YQ_RESOURCE_MAX_ENTRIES];
 
 	index->out_of_range = false;
-	if (!is_stepping_shorter(index, first, last))
+	if (!is_stepping_shorter(index, first, last, cursors))
 	{
-		sums_at(index, from, YQ_COST_CURSOR_FROM, sums_before);
-		sums_at(index, to, YQ_COST_CURSOR_TO, sums);
+		sums_at(index, from, &cursors[0], sums_before);
+		sums_at(index, to, &cursors[1], sums);
 		for (int i = 0; i < index->part_count; i++)
 			yq_wide_subtract(&sums[i], &sums_before[i]);
 		if (!index->out_of_range)

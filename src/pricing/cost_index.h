@@ -26,10 +26,15 @@ typedef struct YqCostCursor
 	YqWide	   *sums;			/* up to the start of that interval */
 } YqCostCursor;
 
+/*
+ * Times from a full hour to the start of a container use the first two, times
+ * from there to its end the last two.
+ */
 enum
 {
-	YQ_COST_CURSOR_FROM,
-	YQ_COST_CURSOR_TO,
+	YQ_COST_CURSOR_HOUR,
+	YQ_COST_CURSOR_START,
+	YQ_COST_CURSOR_END,
 	YQ_COST_CURSOR_COUNT
 };
 
