@@ -137,6 +137,34 @@ ROLLBACK;
 CALL run('d3');
 
 --
+-- Nodes are read together; what becomes of them later counts
+--
+CREATE FUNCTION start(id text, node text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	label text;
+BEGIN
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, node, allocation)
+	VALUES ('CONTAINER_START', id, '2026-03-02 09:00', 'lab', start.node, '[vcores=1]');
+	SELECT container.label INTO label FROM yquota.container WHERE container_id = id;
+	RETURN label;
+END
+$$;
+INSERT INTO yquota.node (name, label, total) SELECT 'node' || n, 'gpu', '[vcores=8]' FROM generate_series(1, 4) AS n;
+SELECT start('l1', 'node1');
+UPDATE yquota.node SET label = 'ssd' WHERE name = 'node2';
+SELECT start('l2', 'node2');
+SELECT start('l3', 'node5');
+INSERT INTO yquota.node (name, label, total) VALUES ('node5', 'late', '[vcores=8]');
+SELECT start('l4', 'node5');
+BEGIN;
+UPDATE yquota.node SET label = 'never';
+SELECT start('l5', 'node3');
+ROLLBACK;
+SELECT start('l6', 'node3');
+DELETE FROM yquota.node WHERE name = 'node4';
+SELECT start('l7', 'node4');
+
+--
 -- Sealed history, an emptied ledger, other files, another extension
 --
 SELECT yquota.seal_history();
