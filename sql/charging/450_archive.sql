@@ -959,9 +959,24 @@ COMMENT ON FUNCTION yquota_internal.is_written_whole(text, regclass, integer[], 
 	'Whether a transaction that has committed wrote segments into a target, and the target has just the rows that leave now';
 REVOKE ALL ON FUNCTION yquota_internal.is_written_whole(text, regclass, integer[], text[]) FROM PUBLIC;
 
--- A foreign table may have rows of an archive whose transaction failed here.  No
--- other table can have any, nor can they be those of another cluster.
-CREATE FUNCTION yquota_internal.clear_target(target regclass, place text, stretches integer[], sources text[]) RETURNS void
+CREATE FUNCTION yquota_internal.refuse_foreign_rows(target regclass, stretches integer[]) RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	RAISE EXCEPTION 'table "%" has other rows of segment % of cluster "%"', target,
+			(SELECT string_agg(DISTINCT s.stretch::text, ', ') FROM unnest(stretches) AS s (stretch)), yquota.cluster_name()
+		USING ERRCODE = 'object_not_in_prerequisite_state',
+			DETAIL = 'They were written by another database with this cluster_name, or by this one before it was restored.',
+			HINT = 'Give each cluster a name of its own in yquota.cluster_setting, or remove the rows.';
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.refuse_foreign_rows(regclass, integer[]) IS
+	'Fail because a target has rows under the name of this cluster that are not of this database';
+REVOKE ALL ON FUNCTION yquota_internal.refuse_foreign_rows(regclass, integer[]) FROM PUBLIC;
+
+-- It may have rows of an archive whose transaction failed here.
+CREATE FUNCTION yquota_internal.clear_foreign_table(target regclass, stretches integer[], sources text[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -970,30 +985,63 @@ DECLARE
 	found CONSTANT json := yquota_internal.run_as_caller(format(
 		'SELECT json_agg(s.container_id) FROM (SELECT r.container_id FROM %s AS r WHERE %s LIMIT 100) AS s',
 		yquota_internal.table_name(target), own))::json;
-	is_ours boolean := place = 'foreign';
+	is_ours boolean;
 BEGIN
 	IF found IS NULL THEN
 		RETURN;
-	ELSIF is_ours THEN
-		EXECUTE format('SELECT NOT EXISTS (SELECT FROM json_array_elements_text($1) AS f (id)
-					   WHERE f.id NOT IN (SELECT l.container_id FROM (%s) AS l WHERE l.container_id IS NOT NULL)
-						 AND f.id NOT IN (SELECT k.container_id FROM yquota_internal.carried_container AS k))',
-					   (SELECT string_agg(query, E'\nUNION ALL ') FROM unnest(sources) AS s (query)))
-		INTO is_ours USING found;
 	END IF;
+	EXECUTE format('SELECT NOT EXISTS (SELECT FROM json_array_elements_text($1) AS f (id)
+				   WHERE f.id NOT IN (SELECT l.container_id FROM (%s) AS l WHERE l.container_id IS NOT NULL)
+					 AND f.id NOT IN (SELECT k.container_id FROM yquota_internal.carried_container AS k))',
+				   (SELECT string_agg(query, E'\nUNION ALL ') FROM unnest(sources) AS s (query)))
+	INTO is_ours USING found;
 	IF NOT is_ours THEN
-		RAISE EXCEPTION 'table "%" has other rows of segment % of cluster "%"', target,
-			(SELECT string_agg(DISTINCT s.stretch::text, ', ') FROM unnest(stretches) AS s (stretch)), yquota.cluster_name()
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = 'They were written by another database with this cluster_name, or by this one before it was restored.',
-				HINT = 'Give each cluster a name of its own in yquota.cluster_setting, or remove the rows.';
+		PERFORM yquota_internal.refuse_foreign_rows(target, stretches);
 	END IF;
 	PERFORM yquota_internal.run_as_caller(format('DELETE FROM %s AS r WHERE %s', yquota_internal.table_name(target), own));
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.clear_target(regclass, text, integer[], text[]) IS
+COMMENT ON FUNCTION yquota_internal.clear_foreign_table(regclass, integer[], text[]) IS
 	'Remove rows of segments from a foreign table, left there by an archive that failed; fail when they are not of this database';
-REVOKE ALL ON FUNCTION yquota_internal.clear_target(regclass, text, integer[], text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION yquota_internal.clear_foreign_table(regclass, integer[], text[]) FROM PUBLIC;
+
+-- Citus copies rows to shards over the connections by which the transaction has read
+-- them, and takes these for connections that only read: it commits them in one phase,
+-- after this server.  So nothing may be read before it is written.
+CREATE FUNCTION yquota_internal.check_distributed_first() RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	transaction_number bigint;
+BEGIN
+	EXECUTE 'SELECT t.transaction_number FROM pg_catalog.get_current_transaction_id() AS t' INTO transaction_number;
+	IF transaction_number <> 0 THEN
+		RAISE EXCEPTION 'cannot archive into a distributed table after other work with distributed tables'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = 'Citus might not commit in two phases.',
+				HINT = 'Call archive() in a transaction of its own.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_distributed_first() IS
+	'Fail when the transaction has used distributed tables already';
+REVOKE ALL ON FUNCTION yquota_internal.check_distributed_first() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.check_distributed_rows(target regclass, stretches integer[], expected numeric) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF yquota_internal.run_as_caller(format('SELECT count(*) FROM %s AS r WHERE %s', yquota_internal.table_name(target),
+											yquota_internal.own_rows(stretches)))::numeric <> expected THEN
+		PERFORM yquota_internal.refuse_foreign_rows(target, stretches);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_distributed_rows(regclass, integer[], numeric) IS
+	'Fail when a distributed table has not just so many rows of segments of this cluster as were written';
+REVOKE ALL ON FUNCTION yquota_internal.check_distributed_rows(regclass, integer[], numeric) FROM PUBLIC;
 
 -- postgres_fdw has no two-phase commit: the other server may have committed when
 -- this one fails.  So rows leave only when a later transaction finds them there.
@@ -1012,8 +1060,10 @@ DECLARE
 BEGIN
 	IF stretches IS NULL THEN
 		RETURN;
-	ELSIF place <> 'local' AND NOT is_whole THEN
-		PERFORM yquota_internal.clear_target(target, place, stretches, sources);
+	ELSIF place = 'foreign' AND NOT is_whole THEN
+		PERFORM yquota_internal.clear_foreign_table(target, stretches, sources);
+	ELSIF place = 'distributed' THEN
+		PERFORM yquota_internal.check_distributed_first();
 	END IF;
 	FOR i IN 1 .. cardinality(sources) LOOP
 		counts[i] := 0;
@@ -1028,6 +1078,9 @@ BEGIN
 		END IF;
 		counts[i] := rows_of_source;
 	END LOOP;
+	IF place = 'distributed' THEN
+		PERFORM yquota_internal.check_distributed_rows(target, stretches, (SELECT sum(n.rows) FROM unnest(counts) AS n (rows)));
+	END IF;
 	DELETE FROM yquota.written_history AS w WHERE w.history = of_history AND w.segment = ANY (stretches);
 	status := 'archived';
 	IF place = 'foreign' AND NOT is_whole THEN

@@ -22,9 +22,10 @@
 -- from the ledger until they have been rolled up again.
 --
 
--- Not STRICT: the planner would not inline it.
+-- Neither STRICT nor IMMUTABLE, which the subtraction of an interval is not: the
+-- planner would not inline it.
 CREATE FUNCTION yquota_internal.last_instant("from" timestamptz, "to" timestamptz) RETURNS timestamptz
-	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	LANGUAGE sql STABLE PARALLEL SAFE
 	RETURN CASE WHEN "to" > "from" THEN "to" - interval '1 microsecond' ELSE "from" END;
 COMMENT ON FUNCTION yquota_internal.last_instant(timestamptz, timestamptz) IS
 	'Last microsecond of a segment; a padding row has one instant';

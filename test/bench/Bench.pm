@@ -48,6 +48,8 @@ my %sizes = (
 	request_keys => [        100_000,    10_000,    400 ],
 	queue_nodes => [             500,       100,     20 ],
 	grants => [              100_000,    10_000,    500 ],
+	scale_out_charges => [ 1_000_000,    20_000,    500 ],
+	scale_out_rows => [   10_000_000,   200_000,  5_000 ],
 	reservations => [        10_000,     2_000,    100 ],
 	active_reservations => [  1_000,       200,     20 ],
 	# how long heartbeats go on, after some seconds in which sessions get to know the cluster; or, if that is 0, how many there are

@@ -22,11 +22,12 @@ use Queues;
 use Report;
 use Reservation;
 use Running;
+use ScaleOut;
 use Time::HiRes qw(time);
 
 die "usage: bench.pl FILES REPORT\n" if @ARGV != 2;
 my $only = $ENV{BENCH_ONLY} || '.';
-my @cases = (Events::cases(), Running::cases(), History::cases(), Queues::cases(), Allocation::cases(), Preemption::cases(), Opportunistic::cases(), Reservation::cases());
+my @cases = (Events::cases(), Running::cases(), History::cases(), Queues::cases(), Allocation::cases(), Preemption::cases(), Opportunistic::cases(), Reservation::cases(), ScaleOut::cases());
 my $began = time;
 my $ran = 0;
 my $failed = 0;

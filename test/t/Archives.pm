@@ -35,7 +35,7 @@ sub log_columns
 		SQL
 }
 
-# fill_books(NODE, DATABASE, CLUSTER): two days of three projects, a period of which is
+# fill_books(NODE, DATABASE, CLUSTER): two days of eight projects, a period of which is
 # closed, and roles that read them.
 sub fill_books
 {
@@ -44,7 +44,7 @@ sub fill_books
 	start_at($node, $database, '2026-03-01 08:00+00');
 	$node->safe_psql($database, <<~"SQL");
 		INSERT INTO yquota.cluster_setting (cluster_name) VALUES ('$cluster');
-		INSERT INTO yquota.project (name, parent) VALUES ('site', NULL), ('lab', 'site'), ('web', 'site');
+		INSERT INTO yquota.project (name, parent) VALUES ('site', NULL), ('lab', 'site'), ('web', 'site'), ('biology', NULL), ('physics', NULL), ('one', NULL), ('two', NULL), ('ops', NULL);
 		DO \$\$ BEGIN
 			IF to_regrole('archive_admin') IS NULL THEN CREATE ROLE archive_admin; CREATE ROLE archive_member; END IF;
 		END \$\$;
@@ -82,7 +82,7 @@ sub more_history
 		INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation, exit_status)
 		SELECT (CASE e.event WHEN 1 THEN 'CONTAINER_START' ELSE 'CONTAINER_FINISH' END)::yquota.container_event_type, '$name' || i,
 			   yquota.clock() - interval '100 minutes' + i * interval '61 seconds' + (e.event - 1) * interval '1003.3 seconds',
-			   (ARRAY['lab', 'web', 'site'])[1 + i % 3], 'app_' || i % 4, (ARRAY['ann', 'bob'])[1 + i % 2], 'root.' || i % 2,
+			   CASE i % 3 WHEN 0 THEN 'lab' ELSE (ARRAY['web', 'site', 'biology', 'physics', 'one', 'two', 'ops'])[1 + i % 7] END, 'app_' || i % 4, (ARRAY['ann', 'bob'])[1 + i % 2], 'root.' || i % 2,
 			   CASE e.event WHEN 1 THEN yquota.resource(jsonb_build_object('memory-mb', 1000 * i, 'vcores', 1 + i % 5)) END,
 			   CASE WHEN e.event = 2 AND i % 7 = 0 THEN -102 END
 		FROM generate_series(1, 30) AS i, generate_series(1, 2) AS e (event)

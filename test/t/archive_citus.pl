@@ -1,0 +1,322 @@
+# History that is archived into tables that Citus distributes or that are columnar:
+# one coordinator and two workers.  The commands of docs/scale-out.md run; whatever is
+# killed when, each row ends in the ledger once; what would be read wrongly is refused.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use Archives;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(sleep);
+use WorkerNode;
+
+my ($sharedir) = split /\n/, `pg_config --sharedir`;
+my $probe = PostgreSQL::Test::Cluster->new('probe');
+$probe->init;
+$probe->start;
+my $is_there = $probe->safe_psql('postgres', q(SELECT count(*) FROM pg_available_extensions WHERE name = 'citus'));
+$probe->stop;
+plan skip_all => 'Citus is not there: "make citus" brings it' unless $is_there;
+
+# citus_node(NAME): a server with Citus
+sub citus_node
+{
+	my ($name) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+
+	$node->init;
+	$node->append_conf('postgresql.conf', <<~"CONF");
+		listen_addresses = '127.0.0.1'
+		shared_preload_libraries = 'citus,yquota'
+		wal_level = logical
+		max_wal_senders = 8
+		max_connections = 80
+		max_prepared_transactions = 100
+		restart_after_crash = on
+		autovacuum = off
+		jit = off
+		log_statement = none
+		citus.recover_2pc_interval = -1
+		CONF
+	$node->start;
+	$node->safe_psql('postgres', 'CREATE EXTENSION citus');
+	return $node;
+}
+
+my $books = citus_node('coordinator');
+my @workers = map { citus_node("worker$_") } 1 .. 2;
+my %address = (
+	"'coordinator.example', 5432" => "'127.0.0.1', " . $books->port,
+	map { ("'worker$_.example', 5432" => "'127.0.0.1', " . $workers[ $_ - 1 ]->port) } 1 .. 2);
+
+# The blocks of the page, with the addresses of these servers
+sub blocks_of
+{
+	my ($heading) = @_;
+	my ($section) = slurp_file('docs/scale-out.md') =~ /^## \Q$heading\E\n(.*?)(?=^## |\z)/ms;
+	my @blocks = $section =~ /^```(?:citus|sql)\n(.*?)^```$/msg;
+
+	s/('\w+\.example', 5432)/$address{$1}/g foreach @blocks;
+	return @blocks;
+}
+
+sub told
+{
+	return { map { $_ => told_by_role($books, 'postgres', $_) } qw(archive_admin archive_member) };
+}
+
+# Prepared transactions that were left are decided, and all rows are where they belong.
+sub is_right
+{
+	my ($name) = @_;
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	$books->poll_query_until('postgres', 'SELECT true');
+	$books->safe_psql('postgres', 'SELECT recover_prepared_transactions()');
+	is(prepared(), 0, "$name: nothing is undecided");
+	unlike(totals($books, 'postgres', 'public.ledger'), qr/\|(f?)$/m, "$name: each row is there once");
+	is($books->safe_psql('postgres', 'SELECT * FROM yquota.verify()'), '', "$name: the books prove themselves");
+	return;
+}
+
+sub prepared
+{
+	my $count = 0;
+
+	$count += $_->safe_psql('postgres', 'SELECT count(*) FROM pg_prepared_xacts') foreach @workers;
+	return $count;
+}
+
+my $generation = 'd';
+
+# Thirty containers more, sealed
+sub next_segment
+{
+	my $clock = $books->safe_psql('postgres', q(SELECT yquota.clock() + interval '3 hours'));
+
+	more_history($books, 'postgres', $generation++, $clock);
+	$books->safe_psql('postgres', q(SELECT yquota.seal_history(); SELECT yquota.set_clock(yquota.clock() + interval '1 hour'); SELECT yquota.quota_compute()));
+	return;
+}
+
+#
+# The page's commands, and the reports before and after
+#
+my ($cluster, $first, $name, @ask) = blocks_of('3. One ledger of Citus') or die "the page has no commands\n";
+
+fill_books($books, 'postgres', 'north');
+$books->safe_psql('postgres', 'SELECT yquota.seal_history()');
+unshift @ask, $name;
+$books->safe_psql('postgres', "$cluster");
+my $told = told();
+my ($charges, $events) = map { $books->safe_psql('postgres', "SELECT count(*) FROM $_ WHERE container_id IS NULL OR container_id !~ '30\$'") }
+  qw(yquota.charge yquota.container_event);
+
+like($first, qr/INSERT INTO yquota.cluster_setting.*yquota.archive\('public.ledger'/s, 'the page names the cluster and archives');
+$first =~ s/^INSERT INTO yquota.cluster_setting.*\n//m;
+$first =~ s/now\(\) - interval '30 days'/'infinity'/;
+is($books->safe_psql('postgres', $first), "ledger|1|$charges|archived", 'the ledger is archived by one call');
+is_told($books, 'postgres', $told, 'distributed');
+is_right('distributed');
+cmp_ok($books->safe_psql('postgres', $_) =~ tr/\n//, '>', 2, 'all clusters are asked at once') foreach @ask;
+
+# the log goes into columns
+$books->safe_psql('postgres', <<~'SQL');
+	CREATE EXTENSION IF NOT EXISTS citus_columnar;
+	CREATE TABLE log (LIKE yquota.container_event) USING columnar;
+	SQL
+is(archive_until_done($books, 'postgres', 'log'), 'archived', 'the log is archived into columns');
+is($books->safe_psql('postgres', 'SELECT count(*), count(DISTINCT event_id) FROM log'), "$events|$events", 'each event once');
+
+# What one machine does: partitions, which become columnar
+my @one_machine = blocks_of('1. One machine');
+
+$books->safe_psql('postgres', $_) foreach @one_machine;
+next_segment();
+$told = told();
+is(archive_until_done($books, 'postgres', 'archive.charge'), 'archived', 'archived into partitions, one of them in columns');
+is($books->safe_psql('postgres', q(SELECT count(*), am.amname FROM archive.charge_2026_03, pg_class AS c JOIN pg_am AS am ON am.oid = c.relam
+		WHERE c.oid = 'archive.charge_2026_03'::regclass GROUP BY 2)), '29|columnar', 'and there the rows are');
+is_told($books, 'postgres', $told, 'columnar');
+# they are to be in the ledger with the others, for what follows
+$books->safe_psql('postgres', <<~'SQL');
+	INSERT INTO public.ledger SELECT container_id, project, application_id, username, queue, node, execution_type::text, allocation::text, started_at, "from", "to",
+		booked_at, number, corrects, settled_by::text, exit_status, padding, dominant, amount, given_back, waiting_factor, 'north', 2
+	FROM archive.charge;
+	SQL
+is_right('moved from the partitions');
+
+#
+# What may not be
+#
+$books->safe_psql('postgres', q(CREATE TABLE plain (LIKE yquota.charge); SELECT create_distributed_table('plain', 'project', colocate_with => 'none')));
+next_segment();
+my ($code, $ignored, $refusal) = $books->psql('postgres', q(SELECT yquota.archive('plain', 'infinity')));
+
+like($refusal, qr/distributed table "public.plain" has no columns "cluster" of type text and "stretch" of type integer.*HINT:  ALTER TABLE public.plain ADD COLUMN/s,
+	'without the two columns it is refused');
+# rows of the next segment that this database has not written
+$books->safe_psql('postgres', q(INSERT INTO public.ledger (container_id, project, amount, cluster, stretch) VALUES ('theirs', 'lab', 1, 'north', 3)));
+($code, $ignored, $refusal) = $books->psql('postgres', q(SELECT yquota.archive('public.ledger', 'infinity')));
+like($refusal, qr/table "public.ledger" has other rows of segment 3 of cluster "north"/, 'nor are the rows of another cluster of this name added to');
+$books->safe_psql('postgres', q(DELETE FROM public.ledger WHERE container_id = 'theirs'));
+
+# What the transaction has read, Citus would not commit in two phases.
+($code, $ignored, $refusal) = $books->psql('postgres', q(BEGIN; SELECT count(*) FROM public.ledger; SELECT yquota.archive('public.ledger', 'infinity'); COMMIT));
+like($refusal, qr/cannot archive into a distributed table after other work with distributed tables/, 'nor is it archived after the ledger was read');
+
+#
+# Another cluster, in the database of a worker
+#
+my $south = $workers[0];
+
+$south->safe_psql('postgres', <<~'SQL');
+	SELECT yquota.set_clock('2026-03-02 10:00+00');
+	INSERT INTO yquota.cluster_setting (cluster_name) VALUES ('south');
+	INSERT INTO yquota.project (name) VALUES ('lab');
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+	VALUES ('CONTAINER_START', 'a1', '2026-03-02 09:00+00', 'lab', '[vcores=1]'), ('CONTAINER_FINISH', 'a1', '2026-03-02 09:10+00', NULL, NULL);
+	SELECT yquota.seal_history();
+	SQL
+is($south->safe_psql('postgres', q(SELECT segments, archived, charged, status FROM yquota.archive('public.ledger', 'infinity'))), '1|1|600|archived',
+	'a cluster whose database is on a worker archives into the same ledger');
+is($books->safe_psql('postgres', q(SELECT cluster, count(*) FROM public.ledger WHERE container_id = 'a1' GROUP BY 1 ORDER BY 1)), "north|1\nsouth|1",
+	'where containers of the same name are two');
+is($south->safe_psql('postgres', q(SELECT charged FROM yquota.archive_digest('public.ledger'))), '600', 'and a cluster sees its own');
+
+#
+# Killed while the rows are written, between the workers' promises, and after them
+#
+my $call = q(SELECT status FROM yquota.archive('public.ledger', 'infinity'););
+
+sub backend
+{
+	return $books->safe_psql('postgres', <<~'SQL');
+		SELECT pid FROM pg_stat_activity WHERE application_name = 'archivist' AND backend_type = 'client backend'
+		SQL
+}
+
+sub archivist
+{
+	my $session = $books->background_psql('postgres', on_error_stop => 0);
+
+	$session->query(q(SET application_name = 'archivist'));
+	return $session;
+}
+
+# one worker stands still, so the other one alone has promised to commit
+my $session = archivist();
+$session->query("BEGIN; $call");
+my @still = split /\n/, $workers[1]->safe_psql('postgres', q(SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'citus_internal%' AND state LIKE 'idle in%'));
+kill 'STOP', @still;
+$session->query_until(qr/begun/, "\\echo begun\nCOMMIT;\n");
+$workers[0]->poll_query_until('postgres', 'SELECT count(*) > 0 FROM pg_prepared_xacts') or die "nothing is prepared\n";
+kill 'KILL', backend();
+eval { $session->quit };
+kill 'CONT', @still;
+cmp_ok(scalar(@still), '>', 0, 'a worker stood still');
+is_right('killed between two promises');
+is($books->safe_psql('postgres', q(SELECT count(*) FROM public.ledger WHERE cluster = 'north' AND stretch = 3)), '0', 'nothing of it is in the ledger');
+
+# this server has committed, and waits before it says so to the workers
+$session = archivist();
+$session->query(q(SET synchronous_commit = on));
+$books->append_conf('postgresql.conf', "synchronous_standby_names = 'nobody'");
+$books->reload;
+$books->poll_query_until('postgres', q(SELECT current_setting('synchronous_standby_names') = 'nobody'));
+$session->query_until(qr/begun/, "\\echo begun\n$call\n");
+$books->poll_query_until('postgres', q(SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'archivist' AND wait_event = 'SyncRep'))
+  or die "it does not wait\n";
+cmp_ok(prepared(), '>', 0, 'the workers have promised');
+kill 'KILL', backend();
+eval { $session->quit };
+$books->append_conf('postgresql.conf', "synchronous_standby_names = ''");
+$books->poll_query_until('postgres', 'SELECT true');
+$books->reload;
+is_right('killed between its commit and the workers\'');
+cmp_ok($books->safe_psql('postgres', q(SELECT count(*) FROM public.ledger WHERE cluster = 'north' AND stretch = 3)), '>', 0, 'all of it is in the ledger');
+
+# at any time: the backend, and the whole of a worker
+foreach my $round (1 .. 10)
+{
+	next_segment();
+	$session = archivist();
+	$session->query_until(qr/begun/, "\\echo begun\n$call\n");
+	sleep(rand 0.5);
+	if ($round % 3 == 0)
+	{
+		$workers[1]->stop('immediate');
+		eval { $session->quit };
+		$workers[1]->start;
+	}
+	else
+	{
+		my $pid = backend();
+
+		kill 'KILL', $pid if $pid ne '';
+		eval { $session->quit };
+	}
+	is_right("round $round");
+}
+like(archive_until_done($books, 'postgres', 'public.ledger'), qr/^(archived)?$/, 'what is left leaves');
+is_right('killed at any time');
+is($books->safe_psql('postgres', q(SELECT count(*) FROM (SELECT project, container_id, number FROM public.ledger WHERE cluster = 'north' GROUP BY 1, 2, 3 HAVING count(*) > 1) AS twice)),
+	'0', 'no row is there twice');
+
+#
+# Tables of yquota's own that Citus has taken over: nothing is read or written wrongly.
+#
+foreach my $node ($books, @workers)
+{
+	$node->safe_psql('postgres', 'CREATE DATABASE traps');
+	$node->safe_psql('traps', 'CREATE EXTENSION citus');
+}
+$books->safe_psql('traps', <<~"SQL");
+	SELECT citus_set_coordinator_host($address{"'coordinator.example', 5432"});
+	SELECT citus_add_node($address{"'worker1.example', 5432"}), citus_add_node($address{"'worker2.example', 5432"});
+	CREATE EXTENSION yquota;
+	INSERT INTO yquota.project (name) VALUES ('lab');
+	INSERT INTO yquota.container_event (event, container_id, project, allocation) VALUES ('CONTAINER_START', 'c', 'lab', '[vcores=1]');
+	SQL
+$books->safe_psql('traps', $_) foreach
+  'CREATE TABLE public.copied (LIKE yquota.container_event)', 'ALTER TABLE public.copied ALTER COLUMN event_id DROP NOT NULL',
+  q(SELECT create_distributed_table('public.copied', 'project')), <<~'SQL';
+	SELECT count(*) FROM run_command_on_shards('public.copied',
+		'CREATE TRIGGER charge AFTER INSERT ON %s REFERENCING NEW TABLE AS new_events FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.charge_events()');
+	SQL
+my $event = q(INSERT INTO yquota.container_event (event, container_id, allocation) VALUES ('CONTAINER_UPDATE', 'c', '[vcores=2]'););
+my $own = 'charge_events\(\) serves table "yquota.container_event" only';
+
+foreach my $trap (
+	[ 'rows in shards', q(SELECT create_distributed_table('yquota.container_change', 'container_id');), qr/table "yquota.container_change" is not a plain local table/ ],
+	[ 'a reference table', q(SELECT create_reference_table('yquota.charging_rule'); INSERT INTO yquota.charging_rule (effective_at) VALUES (now() + interval '1 day');),
+		qr/table "yquota.charging_rule" is not a plain local table/ ],
+	[ 'the log, with rows', q(SELECT create_distributed_table('yquota.container_event', 'project');), qr/$own/ ],
+	[ 'a trigger on shards', q(INSERT INTO public.copied (event, container_id, project, allocation, recorded_at) VALUES ('CONTAINER_START', 'd', 'lab', '[vcores=1]', now());), qr/$own/ ],
+	[ 'the ledger', q(SELECT create_distributed_table('yquota.charge', 'project');), qr/cannot create policy|not a regular, foreign or partitioned table|not a plain local table/ ])
+{
+	my ($of, $command, $expected) = @$trap;
+
+	($code, $ignored, $refusal) = $books->psql('traps', "SET citus.enable_unsafe_triggers = on; BEGIN; $command $event COMMIT;");
+	like($refusal, $expected, "$of: refused");
+	is($books->safe_psql('traps', 'SELECT count(*) FROM yquota.verify()'), '0', "$of: and the books are right");
+}
+
+# The update from the last release, whose objects are on every node
+my $version = $books->safe_psql('traps', q(SELECT default_version FROM pg_available_extensions WHERE name = 'yquota'));
+
+$books->safe_psql('traps', q(DROP TABLE public.copied; DROP EXTENSION yquota CASCADE; CREATE EXTENSION yquota VERSION '0.2.0'));
+$books->safe_psql('traps', q(ALTER EXTENSION yquota UPDATE));
+is($_->safe_psql('traps', q(SELECT extversion FROM pg_extension WHERE extname = 'yquota')), $version, $_->name . ': updated') foreach $books, @workers;
+is( $books->safe_psql('traps', <<~'SQL'), '0|1|1', 'and it charges');
+	INSERT INTO yquota.project (name) VALUES ('lab');
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+	VALUES ('CONTAINER_START', 'c', now() - interval '1 hour', 'lab', '[vcores=1]'), ('CONTAINER_FINISH', 'c', now(), NULL, NULL);
+	SELECT (SELECT count(*) FROM yquota.verify()), count(*), count(*) FILTER (WHERE amount > 0) FROM yquota.charge;
+	SQL
+
+done_testing();
