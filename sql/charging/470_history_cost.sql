@@ -28,18 +28,22 @@ CREATE FUNCTION yquota_internal.post_archived_cost(through integer, rows_query t
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	SET jit = off
+	-- without statistics the groups look many, and there are few
+	SET enable_sort = off
 	AS $$
 BEGIN
 	EXECUTE format($query$
 		WITH entering AS (
 			SELECT leaving.*, '-infinity'::timestamptz AS part_from,
-				   CASE WHEN EXISTS (SELECT FROM yquota.closed_period AS period
-									 WHERE period.until > leaving."from" AND period.until < leaving."to") THEN 'infinity'
-						ELSE coalesce((SELECT max(period.until) FROM yquota.closed_period AS period
-									   WHERE period.until <= leaving."from"), '-infinity') END AS period_from,
-				   coalesce((SELECT max(period.closed_at) FROM yquota.closed_period AS period
-							 WHERE period.closed_at < leaving.booked_at), '-infinity') AS booked_after
-			FROM (%s) AS leaving
+				   CASE WHEN period.ends[bucket.number + 1] < leaving."to" THEN 'infinity'
+						ELSE coalesce(period.ends[bucket.number], '-infinity') END AS period_from,
+				   coalesce(period.closings[width_bucket(leaving.booked_at - interval '1 microsecond', period.closings)],
+							'-infinity') AS booked_after
+			FROM (SELECT coalesce(array_agg(p.until ORDER BY p.until), '{}') AS ends,
+						 coalesce(array_agg(p.closed_at ORDER BY p.closed_at) FILTER (WHERE p.closed_at IS NOT NULL), '{}') AS closings
+				  FROM yquota.closed_period AS p) AS period
+			CROSS JOIN (%s) AS leaving
+			CROSS JOIN LATERAL (SELECT width_bucket(leaving."from", period.ends) AS number) AS bucket
 		)
 		INSERT INTO yquota_internal.archived_cost (archived_through, quarter_hour, period_from, booked_after,
 			project, username, queue, application_id, execution_type, amount)

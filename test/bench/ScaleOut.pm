@@ -135,6 +135,12 @@ sub archive_case
 		Report::add("archive() of $archived charges into a ledger of Citus", figure => $milliseconds / 1000, figure_unit => 's',
 			value => $milliseconds / 1000, unit => 's', at_most => 20,
 			note => sprintf('processor time of the backend %.1f s; %s', $used / 1000, profile_of($session)));
+		$session->run('CREATE TABLE in_rows ' . LEDGER . '; INSERT INTO in_rows SELECT * FROM public.ledger; CREATE TABLE in_columns (LIKE in_rows) USING columnar');
+		$session->run('INSERT INTO in_columns SELECT * FROM in_rows ORDER BY "to"');
+		my ($rows, $columns) = map { $session->run("SELECT pg_total_relation_size('$_') / $archived") } qw(in_rows in_columns);
+
+		Report::add('a charge of the ledger in columns', figure => $columns, figure_unit => 'bytes', baseline => $rows, baseline_name => 'in rows',
+			value => ratio($columns, $rows), unit => 'x');
 		$session->close;
 	});
 	return;
