@@ -25,8 +25,10 @@
 #include "queues/hierarchy.h"
 #include "queues/text.h"
 #include "storage/lmgr.h"
+#include "store/bulk_insert.h"
 #include "store/catalog.h"
 #include "store/clock.h"
+#include "store/index_scan.h"
 #include "store/saved_plan.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
@@ -550,30 +552,6 @@ yq_submission_decide(const YqSubmission *submission, bool is_to_be_let_in)
 
 /* -- recording ----------------------------------------------------------------- */
 
-static void
-put_texts(YqRowBuilder *row, const char **texts, int count, bool isnull)
-{
-	yq_row_put(row, yq_array_of_names(texts, count), isnull);
-}
-
-static void
-put_submission(YqRowBuilder *row, const YqSubmission *submission)
-{
-	yq_row_put_text(row, submission->application_id);
-	yq_row_put_text(row, submission->subject.username);
-	put_texts(row, submission->subject.groups, submission->subject.group_count, !submission->subject.groups_known);
-	yq_row_put_text(row, submission->subject.real_username);
-	yq_row_put_text(row, submission->application_name);
-	put_texts(row, submission->tags, submission->tag_count, submission->tag_count == 0);
-	yq_row_put_text(row, submission->queue);
-	yq_row_put_text(row, submission->node_label_expression);
-	yq_row_put_text(row, submission->project);
-	yq_row_put(row, BoolGetDatum(submission->is_unmanaged), false);
-	yq_row_put_text(row, submission->view_acl);
-	yq_row_put_text(row, submission->modify_acl);
-	yq_row_put_text(row, submission->reservation_id);
-}
-
 /* The requested resource of a refused application, else the charged one. */
 static Datum
 am_resource(const YqSubmission *submission, const YqAdmission *admission)
@@ -583,65 +561,73 @@ am_resource(const YqSubmission *submission, const YqAdmission *admission)
 	return PointerGetDatum(submission->am_resource == NULL ? yq_resource_make(NULL, 0) : submission->am_resource);
 }
 
+/* In the order of the table's columns. */
 static void
-put_admission(YqRowBuilder *row, const YqSubmission *submission, const YqAdmission *admission)
+put_columns(YqRowBuilder *row, const YqSubmission *submission, const YqAdmission *admission)
 {
 	const YqApplication *application = &admission->application;
+	const YqSubject *subject = &submission->subject;
 	bool		is_refused = application->state == YQ_APPLICATION_REJECTED;
-	bool		is_active = application->state == YQ_APPLICATION_ACTIVE;
 	TimestampTz submitted_at = application->submitted_at;
 
+	yq_row_put_text(row, submission->application_id);
+	yq_row_put_text(row, subject->username);
+	yq_row_put(row, yq_array_of_names(subject->groups, subject->group_count), !subject->groups_known);
+	yq_row_put_text(row, subject->real_username);
+	yq_row_put_text(row, submission->application_name);
+	yq_row_put(row, yq_array_of_names(submission->tags, submission->tag_count), submission->tag_count == 0);
+	yq_row_put_text(row, submission->queue);
 	yq_row_put_text(row, application->queue);
 	yq_row_put_text(row, application->label_name == NULL ? "" : application->label_name);
+	yq_row_put_text(row, submission->node_label_expression);
+	yq_row_put_text(row, submission->project);
 	yq_row_put(row, am_resource(submission, admission), false);
+	yq_row_put(row, BoolGetDatum(submission->is_unmanaged), false);
 	yq_row_put(row, Int32GetDatum(application->priority), false);
 	yq_row_put(row, Int64GetDatum(admission->lifetime), admission->lifetime <= 0);
 	yq_row_put(row, ObjectIdGetDatum(yq_application_state_oid(application->state)), false);
 	yq_row_put(row, BoolGetDatum(application->has_outstanding_requests), false);
+	yq_row_put_text(row, submission->view_acl);
+	yq_row_put_text(row, submission->modify_acl);
 	yq_row_put(row, TimestampTzGetDatum(submitted_at), false);
-	yq_row_put(row, TimestampTzGetDatum(submitted_at), !is_active);
-	yq_row_put(row, TimestampTzGetDatum(submitted_at), !is_refused);
+	yq_row_put(row, TimestampTzGetDatum(submitted_at), application->state != YQ_APPLICATION_ACTIVE);
 	yq_row_put(row, TimestampTzGetDatum(yq_application_expiry(submitted_at, Max(admission->lifetime, 0))),
 		is_refused || admission->lifetime <= 0);
+	yq_row_put(row, TimestampTzGetDatum(submitted_at), !is_refused);
 	yq_row_put_text(row, admission->verdict.reason);
+	yq_row_put_text(row, submission->reservation_id);
 }
-
-static YqSavedPlan insert_application = {
-	.command = "INSERT INTO yquota.application "
-	"(application_id, username, groups, real_username, application_name, tags, submitted_queue, node_label_expression, project, unmanaged, "
-	"view_acl, modify_acl, reservation_id, queue, label, am_resource, priority, lifetime, state, has_outstanding_requests, submitted_at, "
-	"activated_at, finished_at, expires_at, diagnostics) "
-	"VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25) "
-	"ON CONFLICT (application_id) DO NOTHING",
-	.types = {"text", "text", "_text", "text", "text", "_text", "text", "text", "text", "bool",
-		"text", "text", "text", "text", "text", "yquota.resource", "int4", "int8", "yquota.application_state", "bool",
-	"timestamptz", "timestamptz", "timestamptz", "timestamptz", "text"}
-};
 
 /* A new submission deletes the refused application of the same id. */
 static void
-forget_refused(const char *application_id)
+make_way(const char *application_id)
 {
 	static YqSavedPlan forget = {
 		.command = "DELETE FROM yquota.application AS a WHERE a.application_id = $1 AND a.state = 'REJECTED'",
 		.types = {"text"}
 	};
-	Datum		values[] = {CStringGetTextDatum(application_id)};
+	Datum		id = CStringGetTextDatum(application_id);
+	YqIndexScan *scan = yq_index_scan_open(YQ_APPLICATION, "application_pkey");
+	bool		is_taken = yq_index_scan_wait_for(scan, (text *) DatumGetPointer(id)) != NULL;
 
-	(void) yq_saved_plan_execute(&forget, values, NULL);
+	yq_index_scan_close(scan);
+	if (is_taken && yq_saved_plan_execute(&forget, &id, NULL) == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_OBJECT),
+				 errmsg("application \"%s\" has been submitted already", application_id),
+				 errhint("Only an id that was refused may be submitted again.")));
 }
 
-static uint64
+static void
 insert(const YqSubmission *submission, const YqAdmission *admission)
 {
 	YqRowBuilder row = {.count = 0};
-	char		nulls[YQ_ROW_BUILDER_MOST_COLUMNS];
+	YqBulkInsert *writer;
 
-	put_submission(&row, submission);
-	put_admission(&row, submission, admission);
-	for (int i = 0; i < row.count; i++)
-		nulls[i] = row.nulls[i] ? 'n' : ' ';
-	return yq_saved_plan_execute(&insert_application, row.values, nulls);
+	put_columns(&row, submission, admission);
+	writer = yq_bulk_insert_open_statement(YQ_APPLICATION, row.count, 1);
+	yq_bulk_insert_put(writer, row.values, row.nulls);
+	yq_bulk_insert_close(writer);
 }
 
 void
@@ -649,15 +635,8 @@ yq_submission_record(const YqSubmission *submission, YqAdmission *admission)
 {
 	ListCell   *cell;
 
-	if (insert(submission, admission) == 0)
-	{
-		forget_refused(submission->application_id);
-		if (insert(submission, admission) == 0)
-			ereport(ERROR,
-					(errcode(ERRCODE_DUPLICATE_OBJECT),
-					 errmsg("application \"%s\" has been submitted already", submission->application_id),
-					 errhint("Only an id that was refused may be submitted again.")));
-	}
+	make_way(submission->application_id);
+	insert(submission, admission);
 	foreach(cell, admission->also_activated)
 		yq_application_set_state(lfirst(cell), YQ_APPLICATION_ACTIVE, NULL);
 	if (admission->application.state != YQ_APPLICATION_REJECTED)
