@@ -1297,6 +1297,8 @@ CREATE FUNCTION yquota_internal.archive_as_owner(target regclass, before timesta
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS $$
+DECLARE
+	work_memory text := current_setting('work_mem');
 BEGIN
 	IF target IS NULL OR before IS NULL THEN
 		RAISE EXCEPTION 'arguments of archive must not be null'
@@ -1312,6 +1314,10 @@ BEGIN
 	PERFORM yquota_internal.lock_briefly(
 		'LOCK TABLE yquota.history_segment IN SHARE ROW EXCLUSIVE MODE', 600);
 	PERFORM yquota_internal.check_written(history, target);
+	-- millions of rows are grouped, in one session at a time
+	IF pg_size_bytes(current_setting('maintenance_work_mem')) > pg_size_bytes(work_memory) THEN
+		PERFORM set_config('work_mem', current_setting('maintenance_work_mem'), true);
+	END IF;
 	IF history = 'ledger' THEN
 		SELECT l.segments, l.archived, l.horizon, l.charged, l.digest, l.status
 		INTO archive_as_owner.segments, archive_as_owner.archived, archived_before, archive_as_owner.charged, archive_as_owner.digest,
@@ -1322,6 +1328,7 @@ BEGIN
 		INTO archive_as_owner.segments, archive_as_owner.archived, archived_before, archive_as_owner.digest, archive_as_owner.status
 		FROM yquota_internal.archive_log(target, before) AS l;
 	END IF;
+	PERFORM set_config('work_mem', work_memory, true);
 	RETURN NEXT;
 END
 $$;
