@@ -188,6 +188,30 @@ is($books->safe_psql('postgres', q(SELECT cluster, count(*) FROM public.ledger W
 	'where containers of the same name are two');
 is($south->safe_psql('postgres', q(SELECT charged FROM yquota.archive_digest('public.ledger'))), '600', 'and a cluster sees its own');
 
+# A third one, on a server that knows nothing of Citus, has a foreign table.
+my $west = new_node('west', 'autovacuum = off');
+
+$west->safe_psql('postgres', <<~"SQL");
+	BEGIN; CREATE EXTENSION yquota; SELECT yquota.set_clock('2026-03-02 10:00+00'); COMMIT;
+	INSERT INTO yquota.cluster_setting (cluster_name) VALUES ('west');
+	INSERT INTO yquota.project (name) SELECT 'p' || i FROM generate_series(1, 9) AS i;
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+	SELECT (ARRAY['CONTAINER_START', 'CONTAINER_FINISH'])[e]::yquota.container_event_type, 'a' || i, '2026-03-02 09:00+00'::timestamptz + e * interval '1 minute',
+		   'p' || 1 + i % 9, CASE e WHEN 1 THEN '[vcores=1]'::yquota.resource END
+	FROM generate_series(1, 90) AS i, generate_series(1, 2) AS e;
+	SELECT yquota.seal_history();
+	CREATE EXTENSION postgres_fdw;
+	CREATE SERVER ledger FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '127.0.0.1', port '@{[ $books->port ]}', dbname 'postgres', batch_size '50');
+	CREATE USER MAPPING FOR CURRENT_USER SERVER ledger;
+	CREATE SCHEMA archive;
+	IMPORT FOREIGN SCHEMA public LIMIT TO (ledger) FROM SERVER ledger INTO archive;
+	SQL
+is(archive_until_done($west, 'postgres', 'archive.ledger'), 'written archived', 'a cluster elsewhere archives into it by two calls');
+is($west->safe_psql('postgres', q(SELECT count(*), sum(archive.charged), bool_and(archive.digest = opening.digest) FROM yquota.archive_digest('archive.ledger') AS archive
+	JOIN yquota.opening_balance AS opening USING (project))), '9|5400|t', 'each row once');
+is($west->safe_psql('postgres', 'SELECT * FROM yquota.verify()'), '', 'and its books prove themselves');
+$west->stop;
+
 #
 # Killed while the rows are written, between the workers' promises, and after them
 #
