@@ -83,6 +83,24 @@ COMMENT ON TABLE yquota_internal.federated_project_bill IS 'bill_by_project of t
 COMMENT ON COLUMN yquota_internal.federated_project_bill.charged IS 'credits';
 COMMENT ON COLUMN yquota_internal.federated_project_bill.corrected IS 'credits';
 
+CREATE TABLE yquota_internal.federated_lease (
+	cluster text COLLATE "C" NOT NULL,
+	federation text COLLATE "C",
+	lease bigint,
+	project text COLLATE "C",
+	period text COLLATE "C",
+	starts_on date,
+	amount numeric,
+	valid_from timestamptz,
+	expires_at timestamptz,
+	taken_at timestamptz,
+	spent numeric,
+	is_final boolean
+) PARTITION BY LIST (cluster);
+COMMENT ON TABLE yquota_internal.federated_lease IS 'cluster_lease of the federated clusters, which are told of leases by it';
+COMMENT ON COLUMN yquota_internal.federated_lease.amount IS 'credits';
+COMMENT ON COLUMN yquota_internal.federated_lease.spent IS 'credits';
+
 CREATE VIEW yquota_internal.federated_report AS
 	SELECT report.parent, report.remote_name
 	FROM (VALUES
@@ -90,7 +108,8 @@ CREATE VIEW yquota_internal.federated_report AS
 		('federated_project_day', 'charge_by_project_day'),
 		('federated_queue_day', 'charge_by_queue_day'),
 		('federated_user_day', 'charge_by_user_day'),
-		('federated_project_bill', 'bill_by_project')
+		('federated_project_bill', 'bill_by_project'),
+		('federated_lease', 'cluster_lease')
 	) AS report (parent, remote_name);
 COMMENT ON VIEW yquota_internal.federated_report IS
 	'Reports that are read of each cluster: the partitioned table here, and the name of the view there';
@@ -195,7 +214,7 @@ COMMENT ON FUNCTION yquota.federate_cluster(text, name) IS
 	'Have reports over all clusters read a cluster by a foreign server of postgres_fdw, which the caller may use, and for which the owner of yquota has a user mapping; fail unless the database there has that cluster_name().  Repeating it does nothing';
 REVOKE ALL ON FUNCTION yquota.federate_cluster(text, name) FROM PUBLIC;
 
-CREATE FUNCTION yquota.remove_federated_cluster(cluster text) RETURNS boolean
+CREATE FUNCTION yquota.remove_federated_cluster(cluster text, leave_leases boolean DEFAULT false) RETURNS boolean
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -203,21 +222,31 @@ CREATE FUNCTION yquota.remove_federated_cluster(cluster text) RETURNS boolean
 DECLARE
 	removed yquota.federated_cluster;
 	report yquota_internal.federated_report;
+	open_leases bigint;
 BEGIN
 	LOCK TABLE yquota.federated_cluster IN SHARE ROW EXCLUSIVE MODE;
 	DELETE FROM yquota.federated_cluster AS c WHERE c.cluster = remove_federated_cluster.cluster RETURNING * INTO removed;
 	IF removed.cluster IS NULL THEN
 		RETURN false;
 	END IF;
+	SELECT count(*) INTO open_leases FROM yquota.budget_lease AS lease
+	WHERE lease.cluster = removed.cluster AND lease.settled_at IS NULL;
+	IF open_leases > 0 AND leave_leases IS NOT TRUE THEN
+		RAISE EXCEPTION 'cluster "%" has % leases of budgets that it has not reported', removed.cluster, open_leases
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = 'Without the cluster their shares count as spent.',
+				HINT = 'Set its weight to 0 and wait until yquota.budget_lease_status shows them as settled, or call the function with leave_leases => true.';
+	END IF;
+	DELETE FROM yquota_internal.cluster_contact AS contact WHERE contact.cluster = removed.cluster;
 	FOR report IN SELECT r.* FROM yquota_internal.federated_report AS r ORDER BY r.parent LOOP
 		EXECUTE format('DROP FOREIGN TABLE IF EXISTS yquota_internal.%I', report.parent || '_' || removed.number);
 	END LOOP;
 	RETURN true;
 END
 $$;
-COMMENT ON FUNCTION yquota.remove_federated_cluster(text) IS
-	'Undo federate_cluster(); returns whether there was anything to undo.  Works without the cluster';
-REVOKE ALL ON FUNCTION yquota.remove_federated_cluster(text) FROM PUBLIC;
+COMMENT ON FUNCTION yquota.remove_federated_cluster(text, boolean) IS
+	'Undo federate_cluster(); returns whether there was anything to undo.  Works without the cluster, whose leases count as spent if they may be left behind';
+REVOKE ALL ON FUNCTION yquota.remove_federated_cluster(text, boolean) FROM PUBLIC;
 
 --
 -- Asking each cluster whether it is there, before a report that must not leave

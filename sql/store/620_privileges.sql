@@ -117,6 +117,15 @@ CREATE POLICY reader ON yquota.budget
 	USING ((SELECT yquota_internal.reads_all())
 		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]))
 	WITH CHECK (true);
+ALTER TABLE yquota.federated_budget ENABLE ROW LEVEL SECURITY;
+CREATE POLICY reader ON yquota.federated_budget
+	USING ((SELECT yquota_internal.reads_all())
+		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]))
+	WITH CHECK (true);
+ALTER TABLE yquota.budget_lease ENABLE ROW LEVEL SECURITY;
+CREATE POLICY reader ON yquota.budget_lease FOR SELECT
+	USING ((SELECT yquota_internal.reads_all())
+		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
 ALTER TABLE yquota.spending_threshold ENABLE ROW LEVEL SECURITY;
 CREATE POLICY reader ON yquota.spending_threshold
 	USING ((SELECT yquota_internal.reads_all())
@@ -318,6 +327,11 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.budget', 'INSERT', '{admin}'),
 		('TABLE', 'yquota.budget', 'UPDATE', '{admin}'),
 		('TABLE', 'yquota.budget', 'DELETE', '{admin}'),
+		('TABLE', 'yquota.federated_budget', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.federated_budget', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.federated_budget', 'UPDATE', '{admin}'),
+		('TABLE', 'yquota.federated_budget', 'DELETE', '{admin}'),
+		('TABLE', 'yquota.budget_lease', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.federated_cluster', 'SELECT', '{viewer,admin}'),
 		('TABLE', 'yquota.federated_cluster', 'UPDATE', '{admin}'),
 		('TABLE', 'yquota.billing_setting', 'SELECT', '{viewer,member,admin}'),
@@ -453,6 +467,10 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.charge_by_queue_day', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.charge_by_user_day', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.cluster_status', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.cluster_lease', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.cluster_lease', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.budget_lease_status', 'SELECT', '{member,viewer,admin}'),
+		('TABLE', 'yquota.federated_budget_status', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.suspect_container', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.readable_alert', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.readable_charge', 'SELECT', '{member,viewer,admin}'),
@@ -572,7 +590,9 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.explain_opportunistic_price(timestamptz)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		('FUNCTION', 'yquota.decide_outage(bigint,boolean)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.federate_cluster(text,name)', 'EXECUTE', '{admin}'),
-		('FUNCTION', 'yquota.remove_federated_cluster(text)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.remove_federated_cluster(text,boolean)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.planned_leases()', 'EXECUTE', '{viewer,admin}'),
+		('FUNCTION', 'yquota.renew_leases()', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.forgive(timestamptz,timestamptz,text,text)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.close_period(timestamptz,integer)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.open_books(timestamptz)', 'EXECUTE', '{admin}'),

@@ -152,6 +152,10 @@ CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.federated_cluste
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
 CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.federated_cluster
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.federated_budget
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
+CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.federated_budget
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
 CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.closed_period
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
 CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.closed_period

@@ -12,6 +12,8 @@ CREATE VIEW yquota_internal.job AS
 		 'Seal ledger and log every retention_setting.seal_interval, and tend sealed history'),
 		('retention', '*/10 * * * *', interval '10 minutes', timestamptz '2000-01-01 00:00+00',
 		 'Archive history older than retention_setting.keep_months, one table at a time'),
+		('leases', '* * * * *', interval '1 minute', timestamptz '2000-01-01 00:00+00',
+		 'Renew leases of federated budgets'),
 		('roll-up', '*/15 * * * *', interval '15 minutes', timestamptz '2000-01-01 00:00+00',
 		 'Add up the charges per quarter-hour, for reports'),
 		('verify', '30 2 * * *', interval '1 day', timestamptz '2000-01-01 02:30+00',
@@ -105,6 +107,10 @@ BEGIN
 			PERFORM yquota_internal.worker_seal(now_at);
 		WHEN 'retention' THEN
 			outcome := yquota_internal.retain_history(now_at);
+		WHEN 'leases' THEN
+			SELECT concat_ws('; ', format('%s offered, %s taken, %s settled', renewal.offered, renewal.taken, renewal.settled),
+							 nullif(array_to_string(renewal.problems, '; '), ''))
+			INTO outcome FROM yquota.renew_leases() AS renewal;
 		WHEN 'roll-up' THEN
 			outcome := format('%s rows added', yquota.roll_up_charges());
 		WHEN 'verify' THEN
@@ -164,7 +170,8 @@ BEGIN
 	IF known.name IS NULL THEN
 		RAISE EXCEPTION 'job "%" does not exist', job_is_due.job
 			USING ERRCODE = 'undefined_object';
-	ELSIF yquota_internal.cron_has(known.name) THEN
+	ELSIF yquota_internal.cron_has(known.name)
+		OR known.name = 'leases' AND NOT yquota_internal.has_leases() THEN
 		RETURN false;
 	ELSIF known.every = '0' OR known.name = 'history' AND yquota_internal.history_wants_tending(now_at)
 		OR known.name = 'retention' AND (SELECT history IS NOT NULL FROM yquota_internal.next_to_archive(now_at)) THEN

@@ -61,6 +61,45 @@ CREATE FUNCTION yquota_internal.usable_interceptors() RETURNS TABLE ("position" 
 COMMENT ON FUNCTION yquota_internal.usable_interceptors() IS
 	'Request interceptors, and 1 for those that can be called, else 0: each call of an application is refused then';
 
+CREATE FUNCTION yquota_internal.federation_figures() RETURNS TABLE (family text, metric text, labels jsonb, value numeric)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT 'federated_budget', 'yquota_federated_budget_' || sample.name,
+			   jsonb_build_object('project', status.project, 'period', status.period), sample.value
+		FROM yquota.federated_budget_status AS status
+		CROSS JOIN LATERAL (VALUES
+			('amount_credits', status.amount),
+			('spent_credits', status.spent),
+			('in_force_credits', status.in_force),
+			('unreported_credits', status.unreported),
+			('free_credits', status.free)
+		) AS sample (name, value)
+		UNION ALL
+		SELECT 'federated_cluster', 'yquota_federated_cluster_' || sample.name,
+			   jsonb_build_object('cluster', known.cluster), sample.value
+		FROM yquota.federated_cluster AS known
+		LEFT JOIN yquota_internal.cluster_contact AS contact ON contact.cluster = known.cluster
+		CROSS JOIN LATERAL (
+			SELECT coalesce(sum(of_budget.unreported), 0) AS unreported, min(of_budget.covered_until) AS covered_until
+			FROM (SELECT count(*) FILTER (WHERE lease.state = 'unreported') AS unreported,
+						 max(lease.expires_at) FILTER (WHERE lease.state = 'taken') AS covered_until
+				  FROM yquota_internal.lease_state AS lease
+				  WHERE lease.cluster = known.cluster AND lease.settled_at IS NULL
+				  GROUP BY lease.project, lease.period) AS of_budget
+		) AS held
+		CROSS JOIN LATERAL (VALUES
+			('reached', (contact.reached_at = contact.tried_at)::integer::numeric),
+			('contact_age_seconds', yquota_internal.seconds_since(contact.reached_at)),
+			('ahead_seconds', extract(epoch FROM contact.ahead)),
+			('unreported_leases', held.unreported),
+			('lease_seconds_left', greatest(- yquota_internal.seconds_since(held.covered_until), 0))
+		) AS sample (name, value)
+		WHERE sample.value IS NOT NULL;
+	END;
+COMMENT ON FUNCTION yquota_internal.federation_figures() IS
+	'Where the credit of federated budgets is, and how the clusters stand that get shares of it';
+
 CREATE VIEW yquota.metrics AS
 	SELECT 'price' AS family, 'yquota_price_' || sample.name AS metric,
 		   jsonb_build_object('price_group', price.price_group) AS labels, sample.value
@@ -176,6 +215,9 @@ CREATE VIEW yquota.metrics AS
 	SELECT figure.family, figure.metric, figure.labels, figure.value
 	FROM yquota_internal.over_allocation_figures() AS figure
 	UNION ALL
+	SELECT figure.family, figure.metric, figure.labels, figure.value
+	FROM yquota_internal.federation_figures() AS figure
+	UNION ALL
 	SELECT 'reservation', 'yquota_reservation_' || sample.name, jsonb_build_object('plan', figure.plan), sample.value
 	FROM yquota_internal.reservation_figures() AS figure
 	CROSS JOIN LATERAL (VALUES
@@ -210,7 +252,7 @@ CREATE VIEW yquota.metrics AS
 COMMENT ON VIEW yquota.metrics IS
 	'Samples for a monitoring system, one row each; query one family at a time.  docs/prometheus/queries.yaml has the queries for postgres_exporter';
 COMMENT ON COLUMN yquota.metrics.family IS
-	'price, resource, containers, nodes, project, project_limit, feed, worker, mark, suspect, verify, preemption, opportunistic, over_allocation, node_preemption, reservation, reservation_refused, plan, plan_follower or alert';
+	'price, resource, containers, nodes, project, project_limit, feed, worker, mark, suspect, verify, preemption, opportunistic, over_allocation, node_preemption, federated_budget, federated_cluster, reservation, reservation_refused, plan, plan_follower or alert';
 COMMENT ON COLUMN yquota.metrics.metric IS 'name as in Prometheus';
 COMMENT ON COLUMN yquota.metrics.labels IS 'labels as in Prometheus';
 COMMENT ON COLUMN yquota.metrics.value IS 'the unit is the last part of the name; credits per second in those of a rate or price';

@@ -87,6 +87,7 @@ enum
 	THRESHOLDS,
 	SEAL,
 	RETENTION,
+	LEASES,
 	ROLL_UP,
 	VERIFY,
 	RELEASE,
@@ -182,6 +183,14 @@ static YqTask periodic[PERIODIC_COUNT] = {
 		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 		.step = start_job_when_due,
 		.job = "retention",
+		.interval_ms = &yq_compute_interval
+	},
+	[LEASES] = {
+		.name = "leases",
+		.activity = "yquota: checking whether leases are to be renewed",
+		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
+		.step = start_job_when_due,
+		.job = "leases",
 		.interval_ms = &yq_compute_interval
 	},
 	[ROLL_UP] = {

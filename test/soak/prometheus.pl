@@ -296,6 +296,15 @@ sql(<<~'SQL');
 	SELECT count(*) FROM yquota.preempt_containers();
 	INSERT INTO yquota.alert (kind, subject, detail, raised_at) VALUES ('outage_undecided', 'x', 'x', yquota.clock());
 	INSERT INTO yquota.verification VALUES (yquota.clock(), '1 s', 0, '[]');
+	CREATE EXTENSION postgres_fdw;
+	DO $$ BEGIN
+		EXECUTE format('CREATE SERVER own FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host %L, port %L, dbname %L)', current_setting('unix_socket_directories'), current_setting('port'), current_database());
+	END $$;
+	CREATE USER MAPPING FOR CURRENT_USER SERVER own;
+	SELECT yquota.federate_cluster('yarn_cluster', 'own');
+	INSERT INTO yquota.federated_budget (project, period, amount) VALUES ('poor', 'month', 1000);
+	SELECT yquota.renew_leases();
+	SELECT yquota.renew_leases();
 	SQL
 sql($measure);
 my ($target) = start_exporter();

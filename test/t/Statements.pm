@@ -83,6 +83,8 @@ sub load_books
 		END $$;
 		CREATE USER MAPPING FOR CURRENT_USER SERVER own;
 		SELECT yquota.federate_cluster('yarn_cluster', 'own');
+		INSERT INTO yquota.federated_budget (project, period, amount) VALUES ('p', 'month', 1000), ('q', 'month', 1000);
+		SELECT * FROM yquota.renew_leases();
 
 		-- sealed, and ready to be archived
 		SELECT yquota.set_clock('2026-03-01 12:00+00');
@@ -306,8 +308,9 @@ my @calls = (
 		FROM yquota.container WHERE application_id = 'application_1_2'))),
 	'yquota.void_events(text,text,text,timestamp with time zone,timestamp with time zone,text,text)' => q(SELECT * FROM yquota.void_events('c3', 'wrong')),
 	'yquota.void_events(text,text,text,timestamp with time zone,timestamp with time zone,text,text) window' => q(SELECT * FROM yquota.void_events("from" => '2026-03-01 20:00+00', "to" => '2026-03-01 20:10+00', reason => 'wrong')),
-	'yquota.federate_cluster(text,name)' => q(SELECT yquota.remove_federated_cluster('yarn_cluster'); SELECT yquota.federate_cluster('yarn_cluster', 'own')),
-	'yquota.remove_federated_cluster(text)' => q(SELECT yquota.remove_federated_cluster('yarn_cluster')),
+	'yquota.federate_cluster(text,name)' => q(SELECT yquota.remove_federated_cluster('yarn_cluster', true); SELECT yquota.federate_cluster('yarn_cluster', 'own')),
+	'yquota.remove_federated_cluster(text,boolean)' => q(SELECT yquota.remove_federated_cluster('yarn_cluster', true)),
+	'yquota.renew_leases()' => q(SELECT * FROM yquota.renew_leases()),
 	'yquota.withdraw_point(regclass,timestamp with time zone,text,text)' => q(SELECT yquota.set_base_price('vcores', 2, effective_at => '2026-03-03 00:00+00'); SELECT yquota.withdraw_point('yquota.base_price', '2026-03-03 00:00+00', 'vcores')),
 
 	'yquota_internal.worker_start(integer,timestamp with time zone)' => q(SELECT yquota_internal.worker_start(pg_backend_pid(), yquota.clock())),
@@ -326,7 +329,7 @@ my @calls = (
 	'yquota_internal.worker_job(text,timestamp with time zone)' => q(SELECT yquota_internal.worker_job('credit', yquota.clock())),
 	'yquota_internal.worker_record(integer,timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone,text,timestamp with time zone,text[])' =>
 	  q(SELECT yquota_internal.worker_record(0, yquota.clock(), yquota.clock(), yquota.clock(), yquota.clock(), NULL, NULL, '{price}')),
-	(map { ("job $_" => "SELECT yquota_internal.run_job('$_', 'worker')") } qw(credit history retention roll-up verify)),
+	(map { ("job $_" => "SELECT yquota_internal.run_job('$_', 'worker')") } qw(credit history leases retention roll-up verify)),
 	'task of the worker: compaction' => q(SELECT yquota_internal.compact_counters()),
 	'task of the worker: reservations' => q(SELECT yquota.set_clock('2026-03-03 06:00+00'); SELECT yquota_internal.book_reservations()),
 	'task of the worker: late prices' => q(SELECT yquota_internal.correct_late_prices()),
@@ -361,6 +364,9 @@ my @calls = (
 	'INSERT cluster_setting' => q(DELETE FROM yquota.cluster_setting; INSERT INTO yquota.cluster_setting (cluster_name) VALUES ('north')),
 	'UPDATE cluster_setting' => q(UPDATE yquota.cluster_setting SET cluster_name = 'south'),
 	'DELETE cluster_setting' => q(DELETE FROM yquota.cluster_setting),
+	'INSERT federated_budget' => q(INSERT INTO yquota.federated_budget (project, period, amount) VALUES ('q', 'week', 5)),
+	'UPDATE federated_budget' => q(UPDATE yquota.federated_budget SET amount = 6),
+	'DELETE federated_budget' => q(DELETE FROM yquota.federated_budget),
 	'UPDATE federated_cluster' => q(UPDATE yquota.federated_cluster SET weight = 2),
 	'INSERT price_group' => q(INSERT INTO yquota.price_group (name) VALUES ('g')),
 	'UPDATE price_group' => q(UPDATE yquota.price_group SET increment_factor = 2),

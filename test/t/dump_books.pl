@@ -146,6 +146,11 @@ $node->safe_psql('original', <<~'SQL');
 	INSERT INTO yquota.cluster_setting (cluster_name) VALUES ('north');
 	INSERT INTO yquota.federated_cluster (cluster, number, server, weight) VALUES ('south', 1, 'south', 1.5);
 	INSERT INTO yquota.written_history (segment, history, target, cluster, written_at) VALUES (1, 'log', 'public.gone', 'north', yquota.clock());
+	INSERT INTO yquota.federated_budget (project, period, amount) SELECT min(name), 'month', 100 FROM yquota.project;
+	INSERT INTO yquota.budget_lease (project, period, starts_on, cluster, share, valid_from, expires_at, offered_at)
+	SELECT project, period, starts_on, 'south', 25.5, yquota.clock(), yquota.clock() + interval '1 h', yquota.clock() FROM yquota.federated_budget;
+	INSERT INTO yquota.cluster_lease (cluster, federation, lease, project, period, starts_on, amount, valid_from, expires_at)
+	SELECT 'north', 'all', 7, min(name), 'month', '2021-03-01', 0.5, yquota.clock(), yquota.clock() + interval '1 h' FROM yquota.project;
 	SELECT settled FROM yquota.close_period('2021-03-02 09:30+00');
 	-- grants that expire, one of which has
 	INSERT INTO yquota.quota_grant (project, amount, reason, kind, expires_at) VALUES
@@ -232,7 +237,7 @@ foreach my $database (qw(plain inserted archived directory filled))
 		SELECT * FROM yquota.verify();
 		SQL
 		# two vcores for half an hour
-		"t\n3600|2021-03-02 11:30:00+00\n6\n3\nt\nt\n0\n0\n0\n0\n0\n0\n0", "$database: life goes on");
+		"t\n3600|2021-03-02 11:30:00+00\n7\n3\nt\nt\n0\n0\n0\n0\n0\n0\n0", "$database: life goes on");
 }
 
 # The session that restores a dump may go on to send events.

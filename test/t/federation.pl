@@ -264,5 +264,22 @@ sql('restored', q(SELECT yquota.remove_federated_cluster('east'); SELECT yquota.
 is(sql('restored', q(SELECT cluster FROM yquota.federated_cost('2026-03-01', '2026-03-01', '{cluster}') ORDER BY 1)), "east\nwest", 'one that was taken out can come back');
 is(sql('restored', q(DROP EXTENSION yquota; SELECT count(*) FROM pg_foreign_table)), '0', 'with yquota they all go');
 
-$node{near}->stop;
+# The commands of the page about scale-out, in the order in which they stand there
+my $page = slurp_file('docs/scale-out.md');
+my %documented = (cluster => [], federation => []);
+push @{ $documented{$1} }, $2 while $page =~ /^```(cluster|federation)\n(.*?)^```$/msg;
+is(scalar @{ $documented{cluster} }, 1, 'the page has commands for a cluster');
+cmp_ok(scalar @{ $documented{federation} }, '>=', 2, 'and for the federation');
+$node{far}->start;
+foreach my $name (qw(east west federation))
+{
+	$node{far}->safe_psql('postgres', "CREATE DATABASE $name");
+	$node{far}->safe_psql($name, "CREATE EXTENSION yquota; INSERT INTO yquota.project (name) VALUES ('lab'); $documented{cluster}[0]") if $name ne 'federation';
+}
+my ($host, $port) = ($node{far}->host, $node{far}->port);
+my $told = join "\n", map { $node{far}->safe_psql('federation', s/'127\.0\.0\.1'/'$host'/gr =~ s/'5432'/'$port'/gr) } @{ $documented{federation} };
+like($told, qr/^1000000\|0\|500000\|0\|500000$/m, 'they do what they say');
+is($node{far}->safe_psql('federation', 'SELECT offered, taken FROM yquota.renew_leases()'), '0|2', 'and the next call leases');
+
+$_->stop foreach values %node;
 done_testing();

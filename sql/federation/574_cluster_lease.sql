@@ -1,0 +1,108 @@
+--
+-- Shares of budgets over several clusters, on the side of a cluster: each lease
+-- is a grant that expires (charging/170_grant_expiry.sql), so that every decision
+-- is made here, from rows of this database.
+--
+-- The federation inserts a lease into the view cluster_lease, by postgres_fdw, and
+-- inserts it again when it has lost the reply.  The id of the grant makes that one
+-- lease.  One that comes after its end gives nothing.  What was spent of it follows
+-- from the books, so it is final only for events that have come: a later one about the
+-- time before the end is told by the same row.
+--
+
+CREATE FUNCTION yquota_internal.max_clock_skew() RETURNS interval
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	-- the clock loads the library, which knows the setting
+	RETURN CASE WHEN yquota.statement_clock() IS NOT NULL THEN current_setting('yquota.max_clock_skew', true)::interval END;
+COMMENT ON FUNCTION yquota_internal.max_clock_skew() IS 'The setting yquota.max_clock_skew of this server';
+
+CREATE TABLE yquota_internal.taken_lease (
+	federation text COLLATE "C" NOT NULL,
+	lease bigint NOT NULL,
+	period text COLLATE "C" NOT NULL,
+	starts_on date NOT NULL,
+	grant_id bigint UNIQUE REFERENCES yquota.quota_grant ON DELETE SET NULL,
+	PRIMARY KEY (federation, lease)
+);
+COMMENT ON TABLE yquota_internal.taken_lease IS
+	'Leases of budgets over several clusters that this cluster has taken: none is taken twice';
+COMMENT ON COLUMN yquota_internal.taken_lease.federation IS 'cluster_name() of the database that leases';
+COMMENT ON COLUMN yquota_internal.taken_lease.lease IS 'its number there';
+COMMENT ON COLUMN yquota_internal.taken_lease.period IS 'of the budget, as its starts_on';
+COMMENT ON COLUMN yquota_internal.taken_lease.starts_on IS 'first day of the period of the budget';
+COMMENT ON COLUMN yquota_internal.taken_lease.grant_id IS 'its row of quota_grant; NULL when the owner has deleted that';
+
+CREATE VIEW yquota.cluster_lease WITH (security_barrier) AS
+	SELECT yquota.cluster_name() AS cluster, taken.federation, taken.lease, given.project, taken.period, taken.starts_on,
+		   given.amount, given.valid_from, given.expires_at, given.booked_at AS taken_at,
+		   trim_scale(given.amount - coalesce(found.rest, found.lost, given.amount)) AS spent,
+		   coalesce(yquota.statement_clock() >= given.expires_at + yquota_internal.max_clock_skew(), false) AS is_final
+	FROM yquota_internal.taken_lease AS taken
+	LEFT JOIN yquota.quota_grant AS given ON given.grant_id = taken.grant_id
+	LEFT JOIN (
+		SELECT leased.project, outcome.grant_id, outcome.rest, outcome.lost
+		FROM (SELECT DISTINCT known.project
+			  FROM yquota_internal.taken_lease AS lease
+			  JOIN yquota.quota_grant AS known ON known.grant_id = lease.grant_id) AS leased
+		CROSS JOIN LATERAL yquota_internal.grant_outcome(leased.project, yquota.statement_clock()) AS outcome
+	) AS found ON found.project = given.project AND found.grant_id = given.grant_id
+	WHERE (SELECT yquota_internal.reads_all())
+	   OR given.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
+COMMENT ON VIEW yquota.cluster_lease IS
+	'Leases of budgets over several clusters that this cluster has taken, each a row of quota_grant; the federation inserts them here';
+COMMENT ON COLUMN yquota.cluster_lease.cluster IS 'cluster_name()';
+COMMENT ON COLUMN yquota.cluster_lease.federation IS 'cluster_name() of the database that leases';
+COMMENT ON COLUMN yquota.cluster_lease.lease IS 'its number there';
+COMMENT ON COLUMN yquota.cluster_lease.starts_on IS 'first day of the period of the budget';
+COMMENT ON COLUMN yquota.cluster_lease.amount IS 'credits';
+COMMENT ON COLUMN yquota.cluster_lease.taken_at IS 'clock when it was taken';
+COMMENT ON COLUMN yquota.cluster_lease.spent IS 'credits spent of it, by the clock or until it expired; NULL when its grant has been deleted';
+COMMENT ON COLUMN yquota.cluster_lease.is_final IS 'whether it expired yquota.max_clock_skew ago, so that no event in time is under way';
+
+CREATE FUNCTION yquota_internal.take_lease() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	own_id CONSTANT text := format('yquota lease: %s of %s', NEW.lease, NEW.federation);
+	new_grant bigint;
+BEGIN
+	IF NEW.cluster IS DISTINCT FROM yquota.cluster_name() THEN
+		RAISE EXCEPTION 'lease is for cluster "%", not for "%"', NEW.cluster, yquota.cluster_name()
+			USING ERRCODE = 'invalid_parameter_value';
+	ELSIF num_nulls(NEW.federation, NEW.lease, NEW.project, NEW.period, NEW.starts_on, NEW.amount, NEW.valid_from, NEW.expires_at) > 0 THEN
+		RAISE EXCEPTION 'terms of a lease must not be null'
+			USING ERRCODE = 'null_value_not_allowed';
+	ELSIF NEW.amount <= 0 THEN
+		RAISE EXCEPTION 'lease must be of credit'
+			USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	INSERT INTO yquota.quota_grant (project, amount, reason, kind, external_id, valid_from, expires_at)
+	VALUES (NEW.project, NEW.amount, format('lease %s of %s: budget of the %s from %s on', NEW.lease, NEW.federation, NEW.period, NEW.starts_on),
+			'budget', own_id, NEW.valid_from, NEW.expires_at)
+	ON CONFLICT (external_id) DO NOTHING
+	RETURNING grant_id INTO new_grant;
+	IF new_grant IS NOT NULL THEN
+		INSERT INTO yquota_internal.taken_lease (federation, lease, period, starts_on, grant_id)
+		VALUES (NEW.federation, NEW.lease, NEW.period, NEW.starts_on, new_grant);
+	ELSIF NOT EXISTS (
+		SELECT FROM yquota.quota_grant AS given
+		WHERE given.external_id = own_id AND given.project = NEW.project AND given.amount = NEW.amount
+		  AND given.valid_from = NEW.valid_from AND given.expires_at = NEW.expires_at)
+	THEN
+		RAISE EXCEPTION 'lease % of "%" has been taken with other terms', NEW.lease, NEW.federation
+			USING ERRCODE = 'unique_violation',
+				HINT = 'Two databases lease under one name: give each its own in yquota.cluster_setting.';
+	END IF;
+	RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.take_lease() IS
+	'Take a lease that is inserted into cluster_lease as a grant; once, however often it comes';
+REVOKE ALL ON FUNCTION yquota_internal.take_lease() FROM PUBLIC;
+
+CREATE TRIGGER take INSTEAD OF INSERT ON yquota.cluster_lease
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.take_lease();
+
+SELECT pg_extension_config_dump('yquota_internal.taken_lease', '');

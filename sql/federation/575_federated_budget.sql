@@ -1,0 +1,176 @@
+--
+-- Budgets over all clusters, on the side of the federation.  Shares of the credit
+-- of a period are leased to the clusters.  A lease is written here and committed
+-- before its cluster hears of it, and all of its share counts until the cluster has
+-- told what it spent until the end of the lease.  Whatever happens to a message, a
+-- machine or a transaction, no credit is in two leases:
+--
+--     sum of (share - returned) over the leases of a period <= amount of the budget.
+--
+-- What a cluster spends beyond its leases, it owes there, and its next lease pays.
+-- What turns out later to have been spent of a lease whose rest has been returned is
+-- taken off the next lease of that cluster here.
+--
+
+CREATE TABLE yquota.federated_budget (
+	project text COLLATE "C" NOT NULL REFERENCES yquota.project,
+	period text COLLATE "C" NOT NULL CHECK (period IN ('day', 'week', 'month', 'quarter', 'year')),
+	amount numeric NOT NULL
+		CHECK (amount > 0 AND amount NOT IN ('NaN', 'Infinity') AND scale(amount) <= 54),
+	starts_on date NOT NULL CHECK (isfinite(starts_on)),
+	clusters text[] CHECK (cardinality(clusters) > 0 AND array_position(clusters, NULL) IS NULL),
+	lease_duration interval NOT NULL DEFAULT '6 hours' CHECK (lease_duration >= '1 minute' AND lease_duration <= '31 days'),
+	lease_fraction numeric NOT NULL DEFAULT 0.5 CHECK (lease_fraction > 0 AND lease_fraction <= 1 AND scale(lease_fraction) <= 6),
+	floor_fraction numeric NOT NULL DEFAULT 0.2 CHECK (floor_fraction >= 0 AND floor_fraction <= 1 AND scale(floor_fraction) <= 6),
+	PRIMARY KEY (project, period)
+);
+COMMENT ON TABLE yquota.federated_budget IS
+	'Credit that projects get every period in all federated clusters together, leased to them in shares; a change counts at once';
+COMMENT ON COLUMN yquota.federated_budget.period IS 'day, week (from Monday on), month, quarter or year, of the time zone of bills here';
+COMMENT ON COLUMN yquota.federated_budget.amount IS 'credits per period';
+COMMENT ON COLUMN yquota.federated_budget.starts_on IS 'first day, by default today; the period that it lies in counts whole, from that day on';
+COMMENT ON COLUMN yquota.federated_budget.clusters IS 'clusters that have the project; NULL for all';
+COMMENT ON COLUMN yquota.federated_budget.lease_duration IS 'how long a lease is valid; the next one is offered when half of that is left';
+COMMENT ON COLUMN yquota.federated_budget.lease_fraction IS 'part of the free credit that is leased at a time; the last thousandth of the budget is leased whole';
+COMMENT ON COLUMN yquota.federated_budget.floor_fraction IS 'part of what is leased that is divided by weight alone; the rest follows spending';
+
+CREATE FUNCTION yquota_internal.keep_federated_budget() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	NEW.starts_on := coalesce(NEW.starts_on,
+		yquota_internal.billing_day(yquota.statement_clock(), yquota_internal.billing_timezone()));
+	RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.keep_federated_budget() IS 'Have a budget over all clusters begin today unless it says when';
+REVOKE ALL ON FUNCTION yquota_internal.keep_federated_budget() FROM PUBLIC;
+CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON yquota.federated_budget
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_federated_budget();
+
+CREATE TABLE yquota.budget_lease (
+	lease bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	federation text COLLATE "C" NOT NULL DEFAULT yquota.cluster_name(),
+	project text COLLATE "C" NOT NULL,
+	period text COLLATE "C" NOT NULL,
+	starts_on date NOT NULL,
+	cluster text COLLATE "C" NOT NULL,
+	share numeric NOT NULL CHECK (share > 0),
+	taken_off numeric NOT NULL DEFAULT 0 CHECK (taken_off >= 0 AND taken_off <= share),
+	valid_from timestamptz NOT NULL,
+	expires_at timestamptz NOT NULL CHECK (expires_at > valid_from),
+	offered_at timestamptz NOT NULL,
+	offered_by xid8 NOT NULL DEFAULT pg_current_xact_id(),
+	taken_at timestamptz,
+	spent numeric CHECK (spent >= 0),
+	reported_at timestamptz,
+	returned numeric CHECK (returned >= 0 AND returned <= share - taken_off),
+	settled_at timestamptz,
+	problem text,
+	CHECK ((settled_at IS NULL) = (returned IS NULL))
+);
+CREATE INDEX budget_lease_period_idx ON yquota.budget_lease (project, period, starts_on);
+CREATE INDEX budget_lease_cluster_idx ON yquota.budget_lease (cluster, expires_at);
+COMMENT ON TABLE yquota.budget_lease IS
+	'Shares of federated budgets that have been leased to clusters.  Written by renew_leases() and kept';
+COMMENT ON COLUMN yquota.budget_lease.federation IS 'cluster_name() of this database when it was offered';
+COMMENT ON COLUMN yquota.budget_lease.starts_on IS 'first day of the period of the budget';
+COMMENT ON COLUMN yquota.budget_lease.share IS 'credits of the budget that it has';
+COMMENT ON COLUMN yquota.budget_lease.taken_off IS 'credits of the share that pay for what earlier leases of the cluster were found to have spent after their rest had been returned; the cluster is granted the others';
+COMMENT ON COLUMN yquota.budget_lease.offered_at IS 'clock here';
+COMMENT ON COLUMN yquota.budget_lease.offered_by IS 'transaction that offered it; a later one has the cluster take it';
+COMMENT ON COLUMN yquota.budget_lease.taken_at IS 'clock of the cluster; NULL while it is not known to have taken it';
+COMMENT ON COLUMN yquota.budget_lease.spent IS 'credits that the cluster has spent of it, as reported last';
+COMMENT ON COLUMN yquota.budget_lease.reported_at IS 'clock of the cluster then';
+COMMENT ON COLUMN yquota.budget_lease.returned IS 'credits that the budget got back after the end';
+COMMENT ON COLUMN yquota.budget_lease.settled_at IS 'clock here when the cluster had told what it spent until the end; NULL: all of the share counts';
+COMMENT ON COLUMN yquota.budget_lease.problem IS 'why the cluster did not take it, by the last attempt';
+
+CREATE TABLE yquota_internal.cluster_contact (
+	cluster text COLLATE "C" PRIMARY KEY,
+	tried_at timestamptz NOT NULL,
+	reached_at timestamptz,
+	ahead interval,
+	problem text
+);
+COMMENT ON TABLE yquota_internal.cluster_contact IS 'What came of the last attempts of renew_leases() to reach each cluster';
+COMMENT ON COLUMN yquota_internal.cluster_contact.tried_at IS 'clock here';
+COMMENT ON COLUMN yquota_internal.cluster_contact.reached_at IS 'clock here when it last answered';
+COMMENT ON COLUMN yquota_internal.cluster_contact.ahead IS 'its clock less the clock here, then';
+COMMENT ON COLUMN yquota_internal.cluster_contact.problem IS 'why it gets no leases; NULL when it does';
+
+CREATE VIEW yquota_internal.lease_state AS
+	SELECT lease.*, lease.share - coalesce(lease.returned, 0) AS kept,
+		   CASE WHEN lease.settled_at IS NOT NULL THEN 'settled'
+				WHEN yquota.statement_clock() >= lease.expires_at + yquota_internal.max_clock_skew() THEN 'unreported'
+				WHEN lease.taken_at IS NULL THEN 'offered'
+				ELSE 'taken' END AS state,
+		   -- spent after its rest had been returned
+		   CASE WHEN lease.settled_at IS NOT NULL THEN
+				greatest(lease.spent - (lease.share - lease.taken_off - lease.returned), 0) ELSE 0 END AS late
+	FROM yquota.budget_lease AS lease;
+COMMENT ON VIEW yquota_internal.lease_state IS
+	'Leases with their states, the credits that each takes from its budget, and those that were found to be spent too late';
+
+CREATE VIEW yquota.budget_lease_status WITH (security_barrier) AS
+	SELECT lease.lease, lease.project, lease.period, lease.starts_on, lease.cluster, lease.state, lease.share, lease.taken_off,
+		   lease.spent, lease.returned, lease.late, lease.valid_from, lease.expires_at, lease.offered_at, lease.taken_at,
+		   lease.reported_at, lease.settled_at, lease.problem
+	FROM yquota_internal.lease_state AS lease
+	WHERE (SELECT yquota_internal.reads_all())
+	   OR lease.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
+COMMENT ON VIEW yquota.budget_lease_status IS
+	'Shares of federated budgets that have been leased to clusters, with their states at the clock';
+COMMENT ON COLUMN yquota.budget_lease_status.state IS
+	'offered (the cluster is not known to have taken it), taken, unreported (its end is yquota.max_clock_skew ago, and the cluster has not told what it spent until then), or settled';
+COMMENT ON COLUMN yquota.budget_lease_status.late IS
+	'credits that were found to be spent of it after its rest had been returned; the next leases of the cluster pay for them';
+
+CREATE VIEW yquota_internal.budget_term AS
+	SELECT budget.project, budget.period, budget.amount, budget.clusters, budget.lease_duration, budget.lease_fraction,
+		   budget.floor_fraction, term.first_day AS starts_on,
+		   yquota_internal.billing_day_start(greatest(term.first_day, budget.starts_on), zone.name) AS starts_at,
+		   yquota_internal.billing_day_start(yquota_internal.next_period_start(budget.period, term.first_day), zone.name) AS ends_at
+	FROM yquota.federated_budget AS budget
+	CROSS JOIN yquota_internal.billing_zone AS zone
+	CROSS JOIN LATERAL (
+		SELECT yquota_internal.period_start(budget.period,
+			greatest(yquota_internal.billing_day(yquota.statement_clock(), zone.name), budget.starts_on)) AS first_day
+	) AS this
+	CROSS JOIN LATERAL (
+		SELECT this.first_day
+		UNION ALL
+		SELECT yquota_internal.next_period_start(budget.period, this.first_day)
+	) AS term;
+COMMENT ON VIEW yquota_internal.budget_term IS
+	'Periods of federated budgets: the one of today, or the first one to come, and the one after it';
+
+CREATE VIEW yquota.federated_budget_status WITH (security_barrier) AS
+	SELECT term.project, term.period, term.starts_on, term.starts_at, term.ends_at, term.amount,
+		   coalesce(held.spent, 0) AS spent, coalesce(held.in_force, 0) AS in_force,
+		   coalesce(held.unreported, 0) AS unreported, trim_scale(term.amount - coalesce(held.kept, 0)) AS free
+	FROM yquota_internal.budget_term AS term
+	LEFT JOIN LATERAL (
+		SELECT trim_scale(sum(lease.kept)) AS kept,
+			   trim_scale(sum(lease.kept) FILTER (WHERE lease.state = 'settled')) AS spent,
+			   trim_scale(sum(lease.kept) FILTER (WHERE lease.state IN ('offered', 'taken'))) AS in_force,
+			   trim_scale(sum(lease.kept) FILTER (WHERE lease.state = 'unreported')) AS unreported
+		FROM yquota_internal.lease_state AS lease
+		WHERE lease.project = term.project AND lease.period = term.period AND lease.starts_on = term.starts_on
+	) AS held ON true
+	WHERE term.starts_at <= yquota.statement_clock() AND yquota.statement_clock() < term.ends_at
+	  AND ((SELECT yquota_internal.reads_all())
+		   OR term.project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
+COMMENT ON VIEW yquota.federated_budget_status IS
+	'Where each credit of the present period of a federated budget is: spent + in_force + unreported + free = amount';
+COMMENT ON COLUMN yquota.federated_budget_status.starts_on IS 'first day of the period';
+COMMENT ON COLUMN yquota.federated_budget_status.amount IS 'credits';
+COMMENT ON COLUMN yquota.federated_budget_status.spent IS 'credits that clusters have reported as spent until the ends of leases';
+COMMENT ON COLUMN yquota.federated_budget_status.in_force IS 'credits of leases that are valid, or will be, or ended less than yquota.max_clock_skew ago';
+COMMENT ON COLUMN yquota.federated_budget_status.unreported IS 'credits of leases that ended earlier and count as spent until their clusters have reported';
+COMMENT ON COLUMN yquota.federated_budget_status.free IS 'credits that can be leased; negative when the budget was made smaller';
+
+SELECT pg_extension_config_dump('yquota.federated_budget', '');
+SELECT pg_extension_config_dump('yquota.budget_lease', '');
+SELECT pg_extension_config_dump('yquota.budget_lease_lease_seq', '');

@@ -1,0 +1,333 @@
+--
+-- Leasing shares of federated budgets (575_federated_budget.sql).
+--
+-- Each call reads what the clusters report, then has them take what earlier
+-- transactions have offered, then offers more, for the next call.  So a lease is
+-- here, committed, before any cluster can have it; a cluster that has taken one
+-- without our knowing, because the reply or our commit was lost, is told again, and
+-- takes it once.  No commit waits for two machines.
+--
+-- Shares follow need: of what is leased at a time, floor_fraction is divided by the
+-- weights of the clusters, and the rest by weight and by what each has spent of the
+-- leases of the last day; by weight alone while none has spent anything.
+--
+
+CREATE FUNCTION yquota_internal.lease_plan(now_at timestamptz)
+	RETURNS TABLE (project text, period text, starts_on date, cluster text, free numeric, need numeric, share numeric,
+				   taken_off numeric, valid_from timestamptz, expires_at timestamptz)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH term AS (
+			SELECT t.*, t.amount - coalesce((SELECT sum(held.kept) FROM yquota_internal.lease_state AS held
+											 WHERE held.project = t.project AND held.period = t.period AND held.starts_on = t.starts_on), 0) AS free
+			FROM yquota_internal.budget_term AS t
+			WHERE t.starts_at <= now_at + t.lease_duration / 2 AND t.ends_at > now_at
+		), candidate AS (
+			SELECT term.*, known.cluster, known.weight,
+				   CASE WHEN term.free <= term.amount / 1000 THEN term.free ELSE term.free * term.lease_fraction END AS pool,
+				   coalesce((SELECT sum(recent.spent) FROM yquota.budget_lease AS recent
+							 WHERE recent.project = term.project AND recent.cluster = known.cluster
+							   AND recent.expires_at > now_at - interval '1 day'), 0) AS need,
+				   held.covered_until, held.is_low
+			FROM term
+			JOIN yquota.federated_cluster AS known ON term.clusters IS NULL OR known.cluster = ANY (term.clusters)
+			JOIN yquota_internal.cluster_contact AS contact ON contact.cluster = known.cluster AND contact.problem IS NULL
+			CROSS JOIN LATERAL (
+				SELECT max(lease.expires_at) AS covered_until,
+					   -- nearly all of what is valid has been spent
+					   coalesce(bool_and(lease.taken_at IS NOT NULL) FILTER (WHERE lease.valid_from <= now_at AND lease.settled_at IS NULL)
+						AND sum(lease.spent) FILTER (WHERE lease.valid_from <= now_at AND now_at < lease.expires_at)
+							>= 0.75 * sum(lease.share - lease.taken_off) FILTER (WHERE lease.valid_from <= now_at AND now_at < lease.expires_at), false) AS is_low
+				FROM yquota.budget_lease AS lease
+				WHERE lease.project = term.project AND lease.period = term.period AND lease.starts_on = term.starts_on
+				  AND lease.cluster = known.cluster
+			) AS held
+			WHERE known.weight > 0 AND term.free > 0
+		), divided AS (
+			SELECT candidate.*,
+				   sum(candidate.weight) OVER of_term AS weights,
+				   sum(candidate.weight * candidate.need) OVER of_term AS needs
+			FROM candidate
+			WINDOW of_term AS (PARTITION BY candidate.project, candidate.period, candidate.starts_on)
+		), due AS (
+			SELECT divided.*,
+				   -- rounded down, so that shares never add up to more than what is divided
+				   div(1000000 * divided.pool * divided.weight
+					   * CASE WHEN divided.needs = 0 THEN 1
+							  ELSE divided.floor_fraction * divided.needs + (1 - divided.floor_fraction) * divided.need * divided.weights END,
+					   divided.weights * CASE WHEN divided.needs = 0 THEN 1 ELSE divided.needs END) * 0.000001 AS part,
+				   CASE WHEN divided.covered_until > now_at AND NOT divided.is_low THEN divided.covered_until
+						ELSE greatest(now_at, divided.starts_at) END AS begins_at
+			FROM divided
+			WHERE (divided.covered_until > now_at + divided.lease_duration / 2) IS NOT TRUE OR divided.is_low
+		)
+		SELECT due.project, due.period, due.starts_on, due.cluster, trim_scale(due.free), trim_scale(due.need), trim_scale(due.part),
+			   CASE WHEN row_number() OVER (PARTITION BY due.project, due.cluster ORDER BY due.starts_at, due.period) = 1 THEN
+					least(due.part, debt.owed) ELSE 0 END,
+			   due.begins_at, least(due.begins_at + due.lease_duration, due.ends_at)
+		FROM due
+		CROSS JOIN LATERAL (
+			SELECT greatest(coalesce(sum(lease.late - lease.taken_off), 0), 0) AS owed
+			FROM yquota_internal.lease_state AS lease
+			WHERE lease.project = due.project AND lease.cluster = due.cluster
+		) AS debt
+		WHERE due.part > 0 AND due.begins_at < due.ends_at;
+	END;
+COMMENT ON FUNCTION yquota_internal.lease_plan(timestamptz) IS
+	'Leases that are due at an instant, by the last reports of the clusters';
+REVOKE ALL ON FUNCTION yquota_internal.lease_plan(timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota.planned_leases()
+	RETURNS TABLE (project text, period text, starts_on date, cluster text, free numeric, need numeric, share numeric,
+				   taken_off numeric, valid_from timestamptz, expires_at timestamptz)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT * FROM yquota_internal.lease_plan(yquota.statement_clock()) AS plan
+		ORDER BY plan.project, plan.period, plan.starts_on, plan.cluster;
+	END;
+COMMENT ON FUNCTION yquota.planned_leases() IS
+	'The leases that renew_leases() would offer now if the clusters reported nothing new: change weights and budgets in a transaction, look, and roll back';
+REVOKE ALL ON FUNCTION yquota.planned_leases() FROM PUBLIC;
+
+--
+-- One cluster
+--
+
+CREATE FUNCTION yquota_internal.lease_report(cluster text, now_at timestamptz) RETURNS yquota_internal.federated_lease[]
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+#variable_conflict use_variable
+DECLARE
+	last_known CONSTANT bigint := (SELECT coalesce(max(own.lease), 0) FROM yquota.budget_lease AS own);
+	wanted bigint[];
+	names text[];
+BEGIN
+	-- a late event may change what was spent of those that are settled
+	SELECT coalesce(array_agg(own.lease), '{}'), array_agg(DISTINCT own.federation) || yquota.cluster_name() INTO wanted, names
+	FROM yquota.budget_lease AS own
+	WHERE own.cluster = cluster AND (own.settled_at IS NULL OR own.expires_at > now_at - interval '32 days');
+	RETURN ARRAY(SELECT there FROM yquota_internal.federated_lease AS there
+				 WHERE there.cluster = cluster AND there.federation = ANY (names)
+				   AND (there.lease = ANY (wanted) OR there.lease > last_known));
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.lease_report(text, timestamptz) IS
+	'What a cluster reports of its leases that are not settled, or were a month ago, and of those that are not known here';
+REVOKE ALL ON FUNCTION yquota_internal.lease_report(text, timestamptz) FROM PUBLIC;
+
+-- Leases that are in no row here were offered by a server whose last commits are
+-- lost, by a failover or a restore.  They count from now on.
+CREATE FUNCTION yquota_internal.adopt_leases(report yquota_internal.federated_lease[]) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	INSERT INTO yquota.budget_lease (lease, federation, project, period, starts_on, cluster, share, valid_from, expires_at, offered_at, taken_at)
+		OVERRIDING SYSTEM VALUE
+	SELECT there.lease, there.federation, there.project, there.period, there.starts_on, there.cluster, there.amount,
+		   there.valid_from, there.expires_at, there.taken_at, there.taken_at
+	FROM unnest(report) AS there
+	WHERE there.spent IS NOT NULL
+	ON CONFLICT (lease) DO NOTHING;
+	IF FOUND THEN
+		PERFORM setval('yquota.budget_lease_lease_seq', (SELECT max(own.lease) FROM yquota.budget_lease AS own));
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.adopt_leases(yquota_internal.federated_lease[]) IS
+	'Count leases that a cluster has of this database, and that this database does not know';
+REVOKE ALL ON FUNCTION yquota_internal.adopt_leases(yquota_internal.federated_lease[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.note_lease_report(
+	cluster text, report yquota_internal.federated_lease[], clock_there timestamptz, now_at timestamptz) RETURNS bigint
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH outcome AS (
+			SELECT own.lease, there.taken_at, there.spent, there.is_final
+			FROM yquota.budget_lease AS own
+			JOIN unnest(report) AS there ON there.lease = own.lease AND there.federation = own.federation AND there.spent IS NOT NULL
+			WHERE own.cluster = note_lease_report.cluster AND (own.settled_at IS NULL OR own.spent IS DISTINCT FROM there.spent)
+			UNION ALL
+			-- a lease that is taken after its end gives nothing
+			SELECT own.lease, NULL, 0, true
+			FROM yquota.budget_lease AS own
+			WHERE own.cluster = note_lease_report.cluster AND own.settled_at IS NULL
+			  AND clock_there >= own.expires_at + yquota_internal.max_clock_skew()
+			  AND NOT EXISTS (SELECT FROM unnest(report) AS there WHERE there.lease = own.lease AND there.federation = own.federation)
+		), changed AS (
+			UPDATE yquota.budget_lease AS own
+			SET taken_at = coalesce(own.taken_at, outcome.taken_at), spent = outcome.spent, reported_at = clock_there, problem = NULL,
+				returned = CASE WHEN outcome.is_final OR own.settled_at IS NOT NULL THEN
+								greatest(coalesce(own.returned, 0), own.share - own.taken_off - outcome.spent) END,
+				settled_at = coalesce(own.settled_at, CASE WHEN outcome.is_final THEN now_at END)
+			FROM outcome
+			WHERE outcome.lease = own.lease
+			RETURNING own.settled_at = now_at AS is_settled_now
+		)
+		SELECT count(*) FILTER (WHERE changed.is_settled_now) FROM changed;
+	END;
+COMMENT ON FUNCTION yquota_internal.note_lease_report(text, yquota_internal.federated_lease[], timestamptz, timestamptz) IS
+	'Note what a cluster reports of its leases, and have those that it has reported until their ends give back their rests; returns how many';
+REVOKE ALL ON FUNCTION yquota_internal.note_lease_report(text, yquota_internal.federated_lease[], timestamptz, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.deliver_leases(cluster text, clock_there timestamptz, now_at timestamptz) RETURNS bigint
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+#variable_conflict use_variable
+DECLARE
+	due yquota.budget_lease;
+	trouble text;
+	delivered bigint := 0;
+BEGIN
+	FOR due IN
+		SELECT own.* FROM yquota.budget_lease AS own
+		WHERE own.cluster = cluster AND own.taken_at IS NULL AND own.settled_at IS NULL AND own.expires_at > now_at
+		  AND own.offered_by <> pg_current_xact_id()
+		ORDER BY own.lease
+	LOOP
+		BEGIN
+			INSERT INTO yquota_internal.federated_lease (cluster, federation, lease, project, period, starts_on, amount, valid_from, expires_at)
+			VALUES (due.cluster, due.federation, due.lease, due.project, due.period, due.starts_on, due.share - due.taken_off,
+					due.valid_from, due.expires_at);
+			UPDATE yquota.budget_lease AS own SET taken_at = clock_there, problem = NULL WHERE own.lease = due.lease;
+			delivered := delivered + 1;
+		EXCEPTION WHEN OTHERS THEN
+			GET STACKED DIAGNOSTICS trouble = MESSAGE_TEXT;
+			UPDATE yquota.budget_lease AS own SET problem = trouble WHERE own.lease = due.lease;
+		END;
+	END LOOP;
+	RETURN delivered;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.deliver_leases(text, timestamptz, timestamptz) IS
+	'Have a cluster take the leases that earlier transactions have offered; returns how many';
+REVOKE ALL ON FUNCTION yquota_internal.deliver_leases(text, timestamptz, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.tend_leases(
+	cluster text, now_at timestamptz, OUT taken bigint, OUT settled bigint, OUT ahead interval, OUT problem text)
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+#variable_conflict use_variable
+DECLARE
+	clock_there timestamptz;
+	report yquota_internal.federated_lease[];
+	detail text;
+BEGIN
+	taken := 0;
+	settled := 0;
+	BEGIN
+		SELECT status.clock INTO clock_there FROM yquota_internal.federated_status AS status WHERE status.cluster = cluster;
+		IF clock_there IS NULL THEN
+			problem := format('The database of cluster "%s" has another name now.', cluster);
+			RETURN;
+		END IF;
+		ahead := clock_there - now_at;
+		report := yquota_internal.lease_report(cluster, now_at);
+		PERFORM yquota_internal.adopt_leases(report);
+		settled := yquota_internal.note_lease_report(cluster, report, clock_there, now_at);
+		IF greatest(ahead, - ahead) > yquota_internal.max_clock_skew() THEN
+			problem := format('Its clock shows %s, more than yquota.max_clock_skew from %s.', clock_there, now_at);
+		ELSE
+			taken := yquota_internal.deliver_leases(cluster, clock_there, now_at);
+		END IF;
+	EXCEPTION WHEN OTHERS THEN
+		GET STACKED DIAGNOSTICS problem = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
+		problem := concat_ws(': ', problem, nullif(detail, ''));
+		taken := 0;
+		settled := 0;
+		ahead := NULL;
+	END;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.tend_leases(text, timestamptz) IS
+	'Read the reports of a cluster about its leases, and have it take those that it has not; returns how many of each, and what is in the way';
+REVOKE ALL ON FUNCTION yquota_internal.tend_leases(text, timestamptz) FROM PUBLIC;
+
+--
+-- All of them
+--
+
+CREATE FUNCTION yquota_internal.watch_leases(now_at timestamptz) RETURNS void
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		UPDATE yquota.alert AS open SET cleared_at = now_at
+		WHERE open.kind = 'lease_unreported' AND open.cleared_at IS NULL
+		  AND NOT EXISTS (SELECT FROM yquota_internal.lease_state AS lease WHERE lease.cluster = open.subject AND lease.state = 'unreported');
+		INSERT INTO yquota.alert AS open (kind, subject, detail, raised_at)
+		SELECT 'lease_unreported', lease.cluster,
+			   format('%s leases of %s credits count as spent: the cluster has not reported since their ends, the first one at %s.',
+					  count(*), trim_scale(sum(lease.kept)), min(lease.expires_at)), now_at
+		FROM yquota_internal.lease_state AS lease
+		WHERE lease.state = 'unreported'
+		GROUP BY lease.cluster
+		ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO UPDATE SET detail = excluded.detail;
+	END;
+COMMENT ON FUNCTION yquota_internal.watch_leases(timestamptz) IS
+	'Raise an alert for each cluster with leases that count as spent because it has not reported';
+REVOKE ALL ON FUNCTION yquota_internal.watch_leases(timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota.renew_leases(OUT offered bigint, OUT taken bigint, OUT settled bigint, OUT problems text[])
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	now_at CONSTANT timestamptz := yquota.clock();
+	known text;
+	outcome record;
+BEGIN
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		RAISE EXCEPTION 'cannot renew leases at isolation level %', upper(current_setting('transaction_isolation'))
+			USING ERRCODE = 'feature_not_supported',
+				DETAIL = 'Leases of other transactions must be seen.',
+				HINT = 'Use a transaction of isolation level READ COMMITTED.';
+	END IF;
+	-- one at a time; readers go on
+	LOCK TABLE yquota.budget_lease IN SHARE ROW EXCLUSIVE MODE;
+	taken := 0;
+	settled := 0;
+	problems := '{}';
+	FOR known IN SELECT c.cluster FROM yquota.federated_cluster AS c ORDER BY c.cluster LOOP
+		SELECT * INTO outcome FROM yquota_internal.tend_leases(known, now_at);
+		taken := taken + outcome.taken;
+		settled := settled + outcome.settled;
+		IF outcome.problem IS NOT NULL THEN
+			problems := problems || format('%s: %s', known, outcome.problem);
+		END IF;
+		INSERT INTO yquota_internal.cluster_contact AS contact (cluster, tried_at, reached_at, ahead, problem)
+		VALUES (known, now_at, CASE WHEN outcome.ahead IS NOT NULL THEN now_at END, outcome.ahead, outcome.problem)
+		ON CONFLICT (cluster) DO UPDATE
+		SET tried_at = excluded.tried_at, reached_at = coalesce(excluded.reached_at, contact.reached_at),
+			ahead = coalesce(excluded.ahead, contact.ahead), problem = excluded.problem;
+	END LOOP;
+	INSERT INTO yquota.budget_lease (project, period, starts_on, cluster, share, taken_off, valid_from, expires_at, offered_at,
+									 spent, returned, settled_at)
+	SELECT plan.project, plan.period, plan.starts_on, plan.cluster, plan.share, plan.taken_off, plan.valid_from, plan.expires_at, now_at,
+		   -- nothing is left to grant
+		   CASE WHEN plan.taken_off = plan.share THEN 0 END, CASE WHEN plan.taken_off = plan.share THEN 0 END,
+		   CASE WHEN plan.taken_off = plan.share THEN now_at END
+	FROM yquota_internal.lease_plan(now_at) AS plan
+	ORDER BY plan.project, plan.period, plan.starts_on, plan.cluster;
+	GET DIAGNOSTICS offered = ROW_COUNT;
+	PERFORM yquota_internal.watch_leases(now_at);
+END
+$$;
+COMMENT ON FUNCTION yquota.renew_leases() IS
+	'Read what the clusters report of their leases, have them take what was offered by earlier transactions, and offer what is due; returns how many of each, and the problems of clusters.  The job yquota leases calls it every minute';
+REVOKE ALL ON FUNCTION yquota.renew_leases() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.has_leases() RETURNS boolean
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN EXISTS (SELECT FROM yquota.federated_cluster)
+		AND (EXISTS (SELECT FROM yquota.federated_budget)
+			 OR EXISTS (SELECT FROM yquota.budget_lease AS lease WHERE lease.settled_at IS NULL));
+COMMENT ON FUNCTION yquota_internal.has_leases() IS
+	'Whether there is anything for renew_leases() to do';
+REVOKE ALL ON FUNCTION yquota_internal.has_leases() FROM PUBLIC;
