@@ -573,18 +573,20 @@ CREATE TABLE yquota_internal.counter_delta (
 	priced_through timestamptz,
 	recorded_at timestamptz,
 	changed_from timestamptz,
-	changed_by xid8 NOT NULL
+	changed_by xid8 NOT NULL,
+	packed bytea
 );
 -- for sessions with a cached cluster: they read the rows about usage
 CREATE INDEX counter_delta_changed_by_idx ON yquota_internal.counter_delta (changed_by) WHERE containers IS NOT NULL;
 COMMENT ON TABLE yquota_internal.counter_delta IS
-	'Changes of counters, one or more rows per statement, not yet compacted';
+	'Changes of counters, one or more rows per statement, not yet compacted; counter_change tells what they say';
 COMMENT ON COLUMN yquota_internal.counter_delta.scope IS
-	'counters that the row is for: p project, r rate class, u usage, n node, f feed; a statement about one container needs one row: a for p, r, u, n and f';
+	'counters that the row is for: p a project and its rate classes, u queues and users, n nodes, f a feed; a statement about one container needs one row: a for all';
 COMMENT ON COLUMN yquota_internal.counter_delta.shape IS 'allocation divided by the greatest common divisor of its amounts';
-COMMENT ON COLUMN yquota_internal.counter_delta.reference_at IS 'full hour (UTC) that accrual_base counts from';
+COMMENT ON COLUMN yquota_internal.counter_delta.reference_at IS 'full hour (UTC) that accrual_base counts from; of several rate classes the latest';
 COMMENT ON COLUMN yquota_internal.counter_delta.weight IS 'sum of those divisors';
-COMMENT ON COLUMN yquota_internal.counter_delta.accrual_base IS 'credits from reference_at to the containers'' settled_at';
+COMMENT ON COLUMN yquota_internal.counter_delta.accrual_base IS 'credits from reference_at to the containers'' settled_at; of several rate classes their sum';
+COMMENT ON COLUMN yquota_internal.counter_delta.containers IS 'containers that came less those that went; of several queues or nodes their sum';
 COMMENT ON COLUMN yquota_internal.counter_delta.charged IS 'credits posted to charge';
 COMMENT ON COLUMN yquota_internal.counter_delta.pricing_version IS 'newest pricing_change that the statement saw; in the first of its rows, as priced_through';
 COMMENT ON COLUMN yquota_internal.counter_delta.priced_through IS 'latest instant whose price the statement used';
@@ -592,6 +594,44 @@ COMMENT ON COLUMN yquota_internal.counter_delta.recorded_at IS 'clock of the sta
 COMMENT ON COLUMN yquota_internal.counter_delta.changed_from IS
 	'the statement has not changed the spending of the project before this instant; NULL: nor at any instant';
 COMMENT ON COLUMN yquota_internal.counter_delta.changed_by IS 'transaction of this database that appended the row';
+COMMENT ON COLUMN yquota_internal.counter_delta.packed IS
+	'several rate classes of the project, queues or nodes, as unpack_delta() reads them';
+
+CREATE FUNCTION yquota_internal.unpack_delta(
+	scope "char", packed bytea,
+	OUT shape yquota.resource, OUT factors text[], OUT reference_at timestamptz, OUT weight numeric, OUT accrual_base numeric,
+	OUT queue text, OUT label text, OUT username text, OUT node text, OUT is_opportunistic boolean,
+	OUT allocation yquota.resource, OUT containers bigint) RETURNS SETOF record
+	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE ROWS 50
+	AS 'MODULE_PATHNAME', 'yq_sql_unpack_delta';
+COMMENT ON FUNCTION yquota_internal.unpack_delta("char", bytea) IS
+	'The rate classes of a row of counter_delta with scope p, or the usage of one with scope u or n';
+
+CREATE VIEW yquota_internal.packed_change AS
+	SELECT delta.scope, delta.project, entry.shape, entry.factors COLLATE "C" AS factors,
+		   entry.reference_at, entry.weight, entry.accrual_base,
+		   entry.queue COLLATE "C" AS queue, entry.label COLLATE "C" AS label,
+		   entry.username COLLATE "C" AS username, entry.node COLLATE "C" AS node,
+		   CASE WHEN entry.is_opportunistic THEN 'OPPORTUNISTIC'
+				WHEN NOT entry.is_opportunistic THEN 'GUARANTEED' END::yquota.execution_type AS execution_type,
+		   entry.allocation, entry.containers, delta.changed_by
+	FROM yquota_internal.counter_delta AS delta
+	-- of a row without packed changes there are none
+	CROSS JOIN LATERAL yquota_internal.unpack_delta(delta.scope, delta.packed) AS entry
+	WHERE delta.scope <> 'a';
+COMMENT ON VIEW yquota_internal.packed_change IS
+	'Changes of rate classes, queues and nodes that rows of counter_delta have packed, one by one';
+
+CREATE VIEW yquota_internal.counter_change AS
+	SELECT delta.scope, delta.project, delta.shape, delta.factors, delta.reference_at, delta.weight, delta.accrual_base,
+		   delta.queue, delta.label, delta.username, delta.node, delta.execution_type, delta.allocation, delta.containers,
+		   delta.changed_by
+	FROM yquota_internal.counter_delta AS delta
+	WHERE delta.weight IS NOT NULL OR delta.allocation IS NOT NULL
+	UNION ALL
+	SELECT * FROM yquota_internal.packed_change;
+COMMENT ON VIEW yquota_internal.counter_change IS
+	'Changes of rate classes (with a weight), of queues (scope a and u) and of nodes (a and n), one by one, that are not yet compacted';
 
 -- A dump, a publication and a row by hand bring numbers that say nothing here.
 CREATE FUNCTION yquota_internal.set_changed_by() RETURNS trigger

@@ -112,7 +112,7 @@ CREATE AGGREGATE yquota_internal.accrued_sum(
 	parallel = restricted
 );
 COMMENT ON AGGREGATE yquota_internal.accrued_sum(yquota.resource, text[], numeric, bytea, timestamptz, timestamptz) IS
-	'Sum of weight x credits of the class from reference_at to an instant; a row is a class (shape, factors) or a packed list of them, or nothing';
+	'Sum of weight x credits of the class from reference_at to an instant; a row is a class (shape, factors), a packed list of them, or without reference_at one of unpack_delta(), or nothing';
 
 CREATE AGGREGATE yquota_internal.rate_sum(
 	shape yquota.resource, factors text[], weight numeric, weights bytea,
@@ -123,7 +123,7 @@ CREATE AGGREGATE yquota_internal.rate_sum(
 	parallel = restricted
 );
 COMMENT ON AGGREGATE yquota_internal.rate_sum(yquota.resource, text[], numeric, bytea, timestamptz, timestamptz) IS
-	'Sum of weight x credits per second of the class at an instant; a row is a class (shape, factors) or a packed list of them, or nothing';
+	'Sum of weight x credits per second of the class at an instant; a row is a class (shape, factors), a packed list of them, or without reference_at one of unpack_delta(), or nothing';
 
 -- There is one row, of which the planner knows only by the limit.
 CREATE VIEW yquota_internal.valid_reference AS
@@ -293,10 +293,11 @@ BEGIN
 
 	reference := (SELECT reference_at FROM yquota_internal.valid_reference);
 	IF reference IS NOT NULL THEN
-		SELECT greatest(reference, max(delta.reference_at) FILTER (WHERE delta.reference_at <= full_hour)),
-			   max(delta.reference_at)
+		SELECT greatest(reference, max(change.reference_at) FILTER (WHERE change.reference_at <= full_hour)),
+			   max(change.reference_at)
 		INTO reference, settled_in
-		FROM yquota_internal.counter_delta AS delta;
+		FROM yquota_internal.counter_change AS change
+		WHERE change.scope IN ('a', 'p');
 		PERFORM yquota_internal.move_running_totals(reference, settled_in);
 	END IF;
 
@@ -304,6 +305,10 @@ BEGIN
 		DELETE FROM yquota_internal.counter_delta AS new
 		WHERE before IS NULL OR new.changed_by < before
 		RETURNING *
+	), change AS MATERIALIZED (
+		-- of the same rows, which the same snapshot sees and nothing else deletes
+		SELECT new.* FROM yquota_internal.counter_change AS new
+		WHERE before IS NULL OR new.changed_by < before
 	), late AS (
 		-- priced before a change of prices became visible that bears on it
 		INSERT INTO yquota_internal.correction_due (changed_from)
@@ -327,12 +332,12 @@ BEGIN
 			   GROUP BY part.project) AS late
 		WHERE mark.project = late.project AND mark.at > late.changed_from
 	), class AS (
-		SELECT delta.project, delta.shape, delta.factors, delta.reference_at,
-			   sum(delta.weight) AS weight, sum(delta.accrual_base) AS accrual_base
-		FROM delta
-		WHERE delta.scope IN ('a', 'r') AND delta.weight IS NOT NULL
-		GROUP BY delta.project, delta.shape, delta.factors, delta.reference_at
-		HAVING sum(delta.weight) <> 0 OR sum(delta.accrual_base) <> 0
+		SELECT change.project, change.shape, change.factors, change.reference_at,
+			   sum(change.weight) AS weight, sum(change.accrual_base) AS accrual_base
+		FROM change
+		WHERE change.scope IN ('a', 'p') AND change.weight IS NOT NULL
+		GROUP BY change.project, change.shape, change.factors, change.reference_at
+		HAVING sum(change.weight) <> 0 OR sum(change.accrual_base) <> 0
 	), rate_class AS (
 		INSERT INTO yquota_internal.rate_class_counter AS counter
 			(project, shape, factors, reference_at, weight, accrual_base)
@@ -390,22 +395,22 @@ BEGIN
 	), usage AS (
 		INSERT INTO yquota_internal.usage_counter AS counter
 			(queue, label, username, execution_type, allocation, containers)
-		SELECT delta.queue, delta.label, delta.username, delta.execution_type,
-			   yquota.sum(delta.allocation), sum(delta.containers)
-		FROM delta
-		WHERE delta.scope IN ('a', 'u')
-		GROUP BY delta.queue, delta.label, delta.username, delta.execution_type
+		SELECT change.queue, change.label, change.username, change.execution_type,
+			   yquota.sum(change.allocation), sum(change.containers)
+		FROM change
+		WHERE change.scope IN ('a', 'u')
+		GROUP BY change.queue, change.label, change.username, change.execution_type
 		ON CONFLICT (queue, label, username, execution_type) DO UPDATE
 			SET allocation = counter.allocation OPERATOR(yquota.+) EXCLUDED.allocation,
 				containers = counter.containers + EXCLUDED.containers
 	), node AS (
 		INSERT INTO yquota_internal.node_counter AS counter
 			(node, execution_type, allocation, containers)
-		SELECT delta.node, delta.execution_type,
-			   yquota.sum(delta.allocation), sum(delta.containers)
-		FROM delta
-		WHERE delta.scope IN ('a', 'n') AND delta.node IS NOT NULL
-		GROUP BY delta.node, delta.execution_type
+		SELECT change.node, change.execution_type,
+			   yquota.sum(change.allocation), sum(change.containers)
+		FROM change
+		WHERE change.scope IN ('a', 'n') AND change.node IS NOT NULL
+		GROUP BY change.node, change.execution_type
 		ON CONFLICT (node, execution_type) DO UPDATE
 			SET allocation = counter.allocation OPERATOR(yquota.+) EXCLUDED.allocation,
 				containers = counter.containers + EXCLUDED.containers

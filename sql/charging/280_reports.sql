@@ -7,7 +7,8 @@
 -- computed from the timelines, never stored (DESIGN 3).
 --
 -- Counters are read as compacted table plus the deltas not yet compacted; "scope"
--- says which deltas count (see yquota_internal.counter_delta).
+-- says which count (see yquota_internal.counter_delta).  Packed ones come from
+-- counter_change with the others, or where many are read from packed_change beside them.
 --
 
 --
@@ -47,8 +48,8 @@ CREATE VIEW yquota_internal.rate_class AS
 		UNION ALL
 		SELECT delta.project, delta.shape, delta.factors, delta.reference_at,
 			   delta.weight, delta.accrual_base
-		FROM yquota_internal.counter_delta delta
-		WHERE delta.scope IN ('a', 'r')
+		FROM yquota_internal.counter_change delta
+		WHERE delta.scope IN ('a', 'p') AND delta.weight IS NOT NULL
 	) part
 	GROUP BY part.project, part.shape, part.factors, part.reference_at
 	HAVING sum(part.weight) <> 0 OR sum(part.accrual_base) <> 0;
@@ -71,10 +72,11 @@ CREATE VIEW yquota_internal.balance_part AS
 	FROM yquota_internal.rate_class_counter class
 	WHERE (SELECT reference_at FROM yquota_internal.valid_reference) IS NULL
 	UNION ALL
+	-- without an hour here, packed rate classes have their own
 	SELECT delta.project, delta.charged, delta.accrual_base, delta.shape, delta.factors, delta.weight,
-		   NULL, delta.reference_at
+		   delta.packed, CASE WHEN delta.packed IS NULL THEN delta.reference_at END
 	FROM yquota_internal.counter_delta delta
-	WHERE delta.scope IN ('a', 'p', 'r') AND delta.project IS NOT NULL
+	WHERE delta.scope IN ('a', 'p') AND delta.project IS NOT NULL
 	UNION ALL
 	-- few, and known in advance: no counters
 	SELECT segment.project, NULL,
@@ -583,7 +585,12 @@ CREATE VIEW yquota.queue_usage AS
 		SELECT delta.queue, delta.label, delta.username, delta.execution_type,
 			   delta.containers, delta.allocation
 		FROM yquota_internal.counter_delta delta
-		WHERE delta.scope IN ('a', 'u')
+		WHERE delta.scope IN ('a', 'u') AND delta.allocation IS NOT NULL
+		UNION ALL
+		SELECT change.queue, change.label, change.username, change.execution_type,
+			   change.containers, change.allocation
+		FROM yquota_internal.packed_change change
+		WHERE change.scope = 'u'
 	) part
 	GROUP BY part.queue, part.label, part.username, part.execution_type
 	HAVING sum(part.containers) <> 0;
@@ -618,6 +625,10 @@ CREATE VIEW yquota.node_usage AS
 			SELECT delta.node, delta.execution_type, delta.containers, delta.allocation
 			FROM yquota_internal.counter_delta delta
 			WHERE delta.scope IN ('a', 'n') AND delta.node IS NOT NULL
+			UNION ALL
+			SELECT change.node, change.execution_type, change.containers, change.allocation
+			FROM yquota_internal.packed_change change
+			WHERE change.scope = 'n'
 		) part
 		GROUP BY part.node
 		HAVING sum(part.containers) <> 0
@@ -633,14 +644,22 @@ COMMENT ON COLUMN yquota.node_usage.containers IS 'running containers';
 COMMENT ON COLUMN yquota.node_usage.running_containers_o IS 'OPPORTUNISTIC ones among them';
 
 CREATE VIEW yquota.project_usage WITH (security_barrier) AS
-	SELECT class.project,
-		   yquota.sum(class.shape OPERATOR(yquota.*) class.weight::bigint) AS allocation
-	FROM yquota_internal.rate_class class
+	SELECT part.project,
+		   yquota.sum(part.shape OPERATOR(yquota.*) part.weight::bigint) AS allocation
+	FROM (
+		SELECT counter.project, counter.shape, counter.factors, counter.weight
+		FROM yquota_internal.rate_class_counter counter
+		UNION ALL
+		SELECT delta.project, delta.shape, delta.factors, delta.weight
+		FROM yquota_internal.counter_change delta
+		WHERE delta.scope IN ('a', 'p') AND delta.weight IS NOT NULL
+	) part
 	-- what waits is in no usage
-	WHERE class.factors[1] IS DISTINCT FROM 'waiting'
+	WHERE part.factors[1] IS DISTINCT FROM 'waiting'
 	  AND ((SELECT yquota_internal.reads_all())
-		   OR class.project = ANY ((SELECT yquota_internal.readable_projects())::text[]))
-	GROUP BY class.project;
+		   OR part.project = ANY ((SELECT yquota_internal.readable_projects())::text[]))
+	GROUP BY part.project
+	HAVING yquota.sum(part.shape OPERATOR(yquota.*) part.weight::bigint) OPERATOR(yquota.<>) '[]';
 COMMENT ON VIEW yquota.project_usage IS
 	'Usage of running containers, per project; no row for projects without usage';
 COMMENT ON COLUMN yquota.project_usage.allocation IS 'sum of the allocations, native units';

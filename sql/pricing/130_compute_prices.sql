@@ -45,7 +45,7 @@ BEGIN
 						WHERE u.execution_type = 'GUARANTEED'
 						UNION ALL
 						SELECT d.allocation
-						FROM yquota_internal.counter_delta AS d
+						FROM yquota_internal.counter_change AS d
 						WHERE d.scope IN ('a', 'u') AND d.execution_type = 'GUARANTEED') AS h) AS s,
 				 LATERAL yquota.resource_entries(s.allocation) AS e;
 	END IF;

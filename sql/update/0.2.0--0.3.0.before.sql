@@ -77,6 +77,10 @@ ALTER TABLE yquota_internal.counter_delta ADD COLUMN changed_from timestamptz;
 ALTER TABLE yquota_internal.counter_delta ADD COLUMN changed_by xid8 NOT NULL DEFAULT pg_current_xact_id();
 ALTER TABLE yquota_internal.counter_delta ALTER COLUMN changed_by DROP DEFAULT;
 
+-- A row about a project has its rate classes.  Rows that are there have one, and no packed ones.
+ALTER TABLE yquota_internal.counter_delta ADD COLUMN packed bytea;
+UPDATE yquota_internal.counter_delta SET scope = 'p' WHERE scope = 'r';
+
 -- Rows tell in columns of their own what cycles have left of requests and reservations.  Rows that are there tell nothing
 -- that matters: sessions notice another file, and load the cluster anew.
 DROP INDEX yquota_internal.scheduler_change_changed_by_idx;

@@ -9,15 +9,15 @@
  *	  accrued	sum of weight x cost of the class from reference_at to "at"
  *	  rate		sum of weight x credits per second of the class at "at"
  *
- * A row is one class with its weight, or a packed list of them.  These
- * aggregates ignore accruals before reference_at and later starts: the reader
+ * A row is one class with its weight, or a packed list of them, with hours of
+ * their own where the row has none.  These aggregates ignore accruals before reference_at and later starts: the reader
  * subtracts accrual bases.
  *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
 
-#include "base/resource.h"
+#include "base/delta_entries.h"
 #include "charging/packed_weights.h"
 #include "charging/running_class.h"
 #include "fmgr.h"
@@ -117,6 +117,20 @@ add_class(RunningSum *sum, YqRateClass *rate_class, int128 weight,
 	add_weighted(&sum->rate, rate, weight);
 }
 
+/* The rate classes of a row of counter_delta, each from its own hour. */
+static void
+add_changes(RunningSum *sum, const bytea *packed, TimestampTz at)
+{
+	YqEntryReader reader;
+	YqClassChange change;
+	uint64		unit_weight;
+
+	yq_entries_read(&reader, packed);
+	while (yq_delta_next_class(&reader, &change))
+		add_class(sum, yq_rate_class_require(change.shape, change.factors, &unit_weight),
+				  change.weight, change.reference_at, at);
+}
+
 /*
  * add_rate_class(state, shape, factors, weight, weights, reference_at, at): a
  * row with neither a weight nor a list of them adds nothing.
@@ -128,12 +142,17 @@ yq_sql_add_rate_class(PG_FUNCTION_ARGS)
 	TimestampTz reference_at;
 	TimestampTz at;
 
-	if (PG_ARGISNULL(ARGUMENT_REFERENCE_AT) || PG_ARGISNULL(ARGUMENT_AT))
+	if (PG_ARGISNULL(ARGUMENT_AT))
 		PG_RETURN_POINTER(sum);
-	reference_at = PG_GETARG_TIMESTAMPTZ(ARGUMENT_REFERENCE_AT);
 	at = PG_GETARG_TIMESTAMPTZ(ARGUMENT_AT);
-
 	(void) yq_rate_class_refresh();
+	if (PG_ARGISNULL(ARGUMENT_REFERENCE_AT))
+	{
+		if (!PG_ARGISNULL(ARGUMENT_WEIGHTS))
+			add_changes(sum, PG_GETARG_BYTEA_PP(ARGUMENT_WEIGHTS), at);
+		PG_RETURN_POINTER(sum);
+	}
+	reference_at = PG_GETARG_TIMESTAMPTZ(ARGUMENT_REFERENCE_AT);
 	if (!PG_ARGISNULL(ARGUMENT_SHAPE) && !PG_ARGISNULL(ARGUMENT_WEIGHT))
 	{
 		ArrayType  *factors = PG_ARGISNULL(ARGUMENT_FACTORS) ? NULL :

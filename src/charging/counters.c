@@ -3,16 +3,17 @@
  * counters.c
  *	  Summing up a statement's changes of the counters.
  *
- * Every text and vector that a sum is about is interned first, so that sums
- * are found by pointers, however long the names are.
+ * Every name that a sum is about is interned first, so that sums are found by
+ * pointers, however long the names are.
  *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
 
 #include "access/xact.h"
+#include "base/delta_entries.h"
+#include "base/intern_table.h"
 #include "charging/counters.h"
-#include "common/hashfn.h"
 #include "miscadmin.h"
 #include "pricing/timeline.h"
 #include "store/bulk_insert.h"
@@ -52,45 +53,16 @@ enum
 	DELTA_RECORDED_AT,
 	DELTA_CHANGED_FROM,
 	DELTA_CHANGED_BY,
+	DELTA_PACKED,
 	DELTA_COLUMNS
 };
 
 /* Values of the column scope. */
 #define SCOPE_ALL 'a'
 #define SCOPE_PROJECT 'p'
-#define SCOPE_RATE_CLASS 'r'
 #define SCOPE_USAGE 'u'
 #define SCOPE_NODE 'n'
 #define SCOPE_FEED 'f'
-
-/* -- interned values ----------------------------------------------------- */
-
-typedef struct ValueEntry
-{
-	const struct varlena *value;
-	uint32		status;
-	uint32		hash;
-} ValueEntry;
-
-static inline uint32
-hash_value(const struct varlena *value)
-{
-	return hash_bytes((const unsigned char *) VARDATA_ANY(value),
-					  (int) VARSIZE_ANY_EXHDR(value));
-}
-
-#define SH_PREFIX value_table
-#define SH_ELEMENT_TYPE ValueEntry
-#define SH_KEY_TYPE const struct varlena *
-#define SH_KEY value
-#define SH_HASH_KEY(table, key) hash_value(key)
-#define SH_EQUAL(table, a, b) yq_varlena_equal(a, b)
-#define SH_STORE_HASH
-#define SH_GET_HASH(table, entry) (entry)->hash
-#define SH_SCOPE static inline
-#define SH_DECLARE
-#define SH_DEFINE
-#include "lib/simplehash.h"
 
 /* -- sums ---------------------------------------------------------------- */
 
@@ -108,8 +80,7 @@ typedef struct SumKey
 enum
 {
 	PROJECT_NAME = 0,			/* of project and class sums */
-	CLASS_SHAPE = 1,
-	CLASS_FACTORS = 2,
+	RATE_CLASS = 1,				/* no name: its address, until classes are forgotten */
 	USAGE_QUEUE = 0,			/* number: the execution type, as for nodes */
 	USAGE_LABEL = 1,
 	USAGE_USERNAME = 2,
@@ -118,18 +89,19 @@ enum
 	FEED_SOURCE = 0
 };
 
+typedef struct ClassSum
+{
+	struct ClassSum *next;		/* of the project */
+	YqClassChange change;
+} ClassSum;
+
 typedef struct ProjectSum
 {
 	bool		is_charged;
 	YqWide		charged;
 	TimestampTz changed_from;	/* DT_NOEND when no instant was told */
+	ClassSum   *classes;
 } ProjectSum;
-
-typedef struct ClassSum
-{
-	int128		weight;
-	YqWide		accrual_base;
-} ClassSum;
 
 typedef struct UsageSum
 {
@@ -181,8 +153,8 @@ struct YqCounters
 	int64		pricing_version;
 	TimestampTz recorded_at;
 	TimestampTz priced_through; /* DT_NOBEGIN when nothing was priced */
-	bool		tells_prices;	/* a row of this posting has version and instant */
-	value_table_hash *values;	/* NULL when empty, as the next ones */
+	uint64		generation;		/* of rate classes, whose addresses are in keys */
+	YqInternTable *values;		/* NULL when empty, as the next ones */
 	sum_table_hash *projects;
 	sum_table_hash *classes;
 	sum_table_hash *usages;
@@ -202,6 +174,7 @@ yq_counters_create(int64 pricing_version, TimestampTz recorded_at)
 											  "yquota counter sums",
 											  ALLOCSET_DEFAULT_SIZES);
 	counters->pricing_version = pricing_version;
+	counters->generation = yq_rate_class_generation();
 	counters->recorded_at = recorded_at;
 	counters->priced_through = DT_NOBEGIN;
 	return counters;
@@ -210,22 +183,7 @@ yq_counters_create(int64 pricing_version, TimestampTz recorded_at)
 static const struct varlena *
 intern(YqCounters *counters, const void *value)
 {
-	ValueEntry *entry;
-	bool		found;
-
-	if (value == NULL)
-		return NULL;
-	if (counters->values == NULL)
-		counters->values = value_table_create(counters->context, FEW_SUMS, NULL);
-	entry = value_table_insert(counters->values, value, &found);
-	if (!found)
-	{
-		MemoryContext old_context = MemoryContextSwitchTo(counters->context);
-
-		entry->value = yq_varlena_copy(value);
-		MemoryContextSwitchTo(old_context);
-	}
-	return entry->value;
+	return yq_intern(&counters->values, value, counters->context);
 }
 
 /* The sum of a key, of "size" bytes; zero when it is new. */
@@ -243,12 +201,14 @@ enter_sum(YqCounters *counters, sum_table_hash **table, SumKey key, Size size,
 	return entry->sum;
 }
 
-/* To be called before values are interned for a sum. */
+/* To be called before values are interned for a sum of a rate class. */
 static void
 post_when_large(YqCounters *counters)
 {
-	if (MemoryContextMemAllocated(counters->context, false) > get_hash_memory_limit())
+	if (counters->generation != yq_rate_class_generation() ||
+		MemoryContextMemAllocated(counters->context, false) > get_hash_memory_limit())
 		yq_counters_post(counters);
+	counters->generation = yq_rate_class_generation();
 }
 
 static ProjectSum *
@@ -284,7 +244,7 @@ yq_counters_changed_from(YqCounters *counters, const text *project, TimestampTz 
 
 void
 yq_counters_accrue(YqCounters *counters, const text *project,
-				   const YqResource *shape, ArrayType *factors,
+				   const YqRateClass *rate_class, ArrayType *factors,
 				   TimestampTz settled_at, uint64 weight,
 				   const YqWide *accrual_base, int sign)
 {
@@ -296,19 +256,28 @@ yq_counters_accrue(YqCounters *counters, const text *project,
 		return;
 	post_when_large(counters);
 	key.names[PROJECT_NAME] = intern(counters, project);
-	key.names[CLASS_SHAPE] = intern(counters, shape);
-	key.names[CLASS_FACTORS] = intern(counters, factors);
+	key.names[RATE_CLASS] = (const struct varlena *) rate_class;
 	key.number = yq_timeline_full_hour(settled_at);
 	sum = enter_sum(counters, &counters->classes, key, sizeof(ClassSum), &found);
+	if (!found)
+	{
+		ProjectSum *project_sum = enter_project(counters, project);
+
+		sum->change.shape = intern(counters, yq_rate_class_shape(rate_class));
+		sum->change.factors = (ArrayType *) intern(counters, factors);
+		sum->change.reference_at = key.number;
+		sum->next = project_sum->classes;
+		project_sum->classes = sum;
+	}
 	if (sign > 0)
 	{
-		sum->weight += weight;
-		yq_wide_add(&sum->accrual_base, accrual_base);
+		sum->change.weight += weight;
+		yq_wide_add(&sum->change.accrual_base, accrual_base);
 	}
 	else
 	{
-		sum->weight -= weight;
-		yq_wide_subtract(&sum->accrual_base, accrual_base);
+		sum->change.weight -= weight;
+		yq_wide_subtract(&sum->change.accrual_base, accrual_base);
 	}
 }
 
@@ -414,38 +383,66 @@ yq_counters_priced(YqCounters *counters, TimestampTz through)
 
 /* -- posting ------------------------------------------------------------- */
 
-typedef struct Delta
+typedef struct Posting
 {
+	YqCounters *counters;
+	YqBulkInsert *writer;
+	Oid			guaranteed;		/* execution type */
+	bool		tells_prices;	/* a row has version and instant of the prices */
+
+	/* the row that is made */
+	char		scope;
 	Datum		values[DELTA_COLUMNS];
 	bool		nulls[DELTA_COLUMNS];
-} Delta;
-
-/* The prices used are those of all rows of a posting: the first one tells them. */
-static void
-begin_delta(YqCounters *counters, Delta *delta, char scope)
-{
-	memset(delta->nulls, true, sizeof(delta->nulls));
-	memset(delta->values, 0, sizeof(delta->values));
+	YqEntryWriter entries;
+	YqWide		accrual_base;	/* sum of the entries */
+	TimestampTz reference_at;	/* latest of the entries; DT_NOBEGIN without */
+	int64		containers;		/* sum of the entries */
+} Posting;
 
 #define PUT(column, datum) \
-	do { delta->values[column] = (datum); delta->nulls[column] = false; } while (0)
+	do { posting->values[column] = (datum); posting->nulls[column] = false; } while (0)
 #define PUT_VARLENA(column, value) \
 	do { if ((value) != NULL) PUT(column, PointerGetDatum(value)); } while (0)
 
+static void
+begin_delta(Posting *posting, char scope)
+{
+	memset(posting->nulls, true, sizeof(posting->nulls));
+	memset(posting->values, 0, sizeof(posting->values));
+	memset(&posting->accrual_base, 0, sizeof(posting->accrual_base));
+	posting->reference_at = DT_NOBEGIN;
+	posting->containers = 0;
+	posting->scope = scope;
 	PUT(DELTA_SCOPE, CharGetDatum(scope));
 	PUT(DELTA_CHANGED_BY, FullTransactionIdGetDatum(GetTopFullTransactionId()));
 	if (scope == SCOPE_ALL || scope == SCOPE_FEED)
-		PUT(DELTA_RECORDED_AT, TimestampTzGetDatum(counters->recorded_at));
-	if (counters->tells_prices)
-		return;
-	counters->tells_prices = true;
-	PUT(DELTA_PRICING_VERSION, Int64GetDatum(counters->pricing_version));
-	if (counters->priced_through != DT_NOBEGIN)
-		PUT(DELTA_PRICED_THROUGH, TimestampTzGetDatum(counters->priced_through));
+		PUT(DELTA_RECORDED_AT, TimestampTzGetDatum(posting->counters->recorded_at));
+}
+
+/* The prices used are those of all rows of a posting: the first one tells them. */
+static void
+end_delta(Posting *posting)
+{
+	if (!posting->tells_prices)
+		PUT(DELTA_PRICING_VERSION, Int64GetDatum(posting->counters->pricing_version));
+	if (!posting->tells_prices && posting->counters->priced_through != DT_NOBEGIN)
+		PUT(DELTA_PRICED_THROUGH, TimestampTzGetDatum(posting->counters->priced_through));
+	posting->tells_prices = true;
+	if (posting->reference_at != DT_NOBEGIN)
+	{
+		PUT(DELTA_REFERENCE_AT, TimestampTzGetDatum(posting->reference_at));
+		PUT(DELTA_ACCRUAL_BASE, NumericGetDatum(yq_wide_to_numeric(&posting->accrual_base)));
+	}
+	else if (posting->entries.entries > 0)
+		PUT(DELTA_CONTAINERS, Int64GetDatum(posting->containers));
+	if (posting->entries.entries > 0)
+		PUT(DELTA_PACKED, PointerGetDatum(yq_entries_end(&posting->entries)));
+	yq_bulk_insert_put(posting->writer, posting->values, posting->nulls);
 }
 
 static void
-put_project(Delta *delta, const SumEntry *entry)
+put_project(Posting *posting, const SumEntry *entry)
 {
 	const ProjectSum *sum = entry->sum;
 
@@ -456,52 +453,33 @@ put_project(Delta *delta, const SumEntry *entry)
 		PUT(DELTA_CHANGED_FROM, TimestampTzGetDatum(sum->changed_from));
 }
 
-static Numeric
-weight_to_numeric(int128 weight)
+static void
+put_class(Posting *posting, const SumEntry *entry)
 {
-	YqPrice		absolute = weight < 0 ? -(YqPrice) weight : (YqPrice) weight;
-	YqWide		wide = {{(uint64) absolute, (uint64) (absolute >> 64)}};
+	const YqClassChange *change = &((const ClassSum *) entry->sum)->change;
 
-	if (weight >= PG_INT64_MIN && weight <= PG_INT64_MAX)
-		return int64_to_numeric((int64) weight);
-
-	/* take it through the money type */
-	yq_wide_multiply(&wide, yq_power_of_ten(YQ_AMOUNT_DECIMALS / 2));
-	yq_wide_multiply(&wide, yq_power_of_ten(YQ_AMOUNT_DECIMALS / 2));
-	if (weight < 0)
-		yq_wide_negate(&wide);
-	return yq_wide_to_numeric(&wide);
+	PUT_VARLENA(DELTA_SHAPE, change->shape);
+	PUT_VARLENA(DELTA_FACTORS, change->factors);
+	PUT(DELTA_REFERENCE_AT, TimestampTzGetDatum(change->reference_at));
+	PUT(DELTA_WEIGHT, NumericGetDatum(yq_weight_to_numeric(change->weight)));
+	PUT(DELTA_ACCRUAL_BASE, NumericGetDatum(yq_wide_to_numeric(&change->accrual_base)));
 }
 
 static void
-put_class(Delta *delta, const SumEntry *entry)
-{
-	const ClassSum *sum = entry->sum;
-
-	PUT_VARLENA(DELTA_PROJECT, entry->key.names[PROJECT_NAME]);
-	PUT_VARLENA(DELTA_SHAPE, entry->key.names[CLASS_SHAPE]);
-	PUT_VARLENA(DELTA_FACTORS, entry->key.names[CLASS_FACTORS]);
-	PUT(DELTA_REFERENCE_AT, TimestampTzGetDatum(entry->key.number));
-	PUT(DELTA_WEIGHT, NumericGetDatum(weight_to_numeric(sum->weight)));
-	PUT(DELTA_ACCRUAL_BASE, NumericGetDatum(yq_wide_to_numeric(&sum->accrual_base)));
-}
-
-static void
-put_usage(Delta *delta, const SumEntry *entry)
+put_usage(Posting *posting, const SumEntry *entry)
 {
 	const UsageSum *sum = entry->sum;
 
 	PUT_VARLENA(DELTA_QUEUE, entry->key.names[USAGE_QUEUE]);
 	PUT_VARLENA(DELTA_LABEL, entry->key.names[USAGE_LABEL]);
 	PUT_VARLENA(DELTA_USERNAME, entry->key.names[USAGE_USERNAME]);
-	PUT_VARLENA(DELTA_NODE, entry->key.names[NODE_NAME]);
 	PUT(DELTA_EXECUTION_TYPE, ObjectIdGetDatum((Oid) entry->key.number));
 	PUT(DELTA_ALLOCATION, PointerGetDatum(yq_resource_sum_vector(sum->allocation)));
 	PUT(DELTA_CONTAINERS, Int64GetDatum(sum->containers));
 }
 
 static void
-put_feed(Delta *delta, const SumEntry *entry)
+put_feed(Posting *posting, const SumEntry *entry)
 {
 	const FeedSum *sum = entry->sum;
 
@@ -510,9 +488,6 @@ put_feed(Delta *delta, const SumEntry *entry)
 	if (sum->last_event_at != DT_NOBEGIN)
 		PUT(DELTA_LAST_EVENT_AT, TimestampTzGetDatum(sum->last_event_at));
 }
-
-#undef PUT
-#undef PUT_VARLENA
 
 static uint32
 count_sums(const sum_table_hash *table)
@@ -539,8 +514,6 @@ first_sum(sum_table_hash *table)
 static bool
 fits_one_row(const YqCounters *counters)
 {
-	const SumEntry *project = first_sum(counters->projects);
-	const SumEntry *class_entry = first_sum(counters->classes);
 	const SumEntry *usage = first_sum(counters->usages);
 	const SumEntry *node = first_sum(counters->nodes);
 	const UsageSum *used;
@@ -552,9 +525,6 @@ fits_one_row(const YqCounters *counters)
 		count_sums(counters->nodes) > 1 ||
 		count_sums(counters->feeds) > 1)
 		return false;
-	if (project != NULL && class_entry != NULL &&
-		project->key.names[PROJECT_NAME] != class_entry->key.names[PROJECT_NAME])
-		return false;
 	if (node == NULL)
 		return true;
 	used = usage->sum;
@@ -565,36 +535,24 @@ fits_one_row(const YqCounters *counters)
 }
 
 static void
-post_one_row(YqCounters *counters, YqBulkInsert *writer)
+post_one_row(Posting *posting)
 {
-	Delta		delta;
-	const SumEntry *project = first_sum(counters->projects);
-	const SumEntry *class_entry = first_sum(counters->classes);
-	const SumEntry *node = first_sum(counters->nodes);
-	const SumEntry *feed = first_sum(counters->feeds);
+	const SumEntry *project = first_sum(posting->counters->projects);
+	const SumEntry *class_entry = first_sum(posting->counters->classes);
+	const SumEntry *node = first_sum(posting->counters->nodes);
+	const SumEntry *feed = first_sum(posting->counters->feeds);
 
-	begin_delta(counters, &delta, SCOPE_ALL);
+	begin_delta(posting, SCOPE_ALL);
 	if (project != NULL)
-		put_project(&delta, project);
+		put_project(posting, project);
 	if (class_entry != NULL)
-		put_class(&delta, class_entry);
-	put_usage(&delta, first_sum(counters->usages));
+		put_class(posting, class_entry);
+	put_usage(posting, first_sum(posting->counters->usages));
 	if (node != NULL)
-	{
-		delta.values[DELTA_NODE] = PointerGetDatum(node->key.names[NODE_NAME]);
-		delta.nulls[DELTA_NODE] = false;
-	}
+		PUT_VARLENA(DELTA_NODE, node->key.names[NODE_NAME]);
 	if (feed != NULL)
-		put_feed(&delta, feed);
-	yq_bulk_insert_put(writer, delta.values, delta.nulls);
-}
-
-static bool
-class_changed(const SumEntry *entry)
-{
-	const ClassSum *sum = entry->sum;
-
-	return sum->weight != 0 || !yq_wide_is_zero(&sum->accrual_base);
+		put_feed(posting, feed);
+	end_delta(posting);
 }
 
 static bool
@@ -605,44 +563,99 @@ usage_changed(const SumEntry *entry)
 	return sum->containers != 0 || !yq_resource_sum_is_zero(sum->allocation);
 }
 
-static bool
-always_changed(const SumEntry *entry)
+/* -- many sums --------------------------------------------------------------- */
+
+/* A row is full with so many bytes of entries: none is stored out of line. */
+#define FULL_ROW 1500
+
+static void
+post_project(Posting *posting, const SumEntry *entry)
 {
-	return true;
+	const ProjectSum *project = entry->sum;
+
+	begin_delta(posting, SCOPE_PROJECT);
+	put_project(posting, entry);
+	for (const ClassSum *sum = project->classes; sum != NULL; sum = sum->next)
+	{
+		if (sum->change.weight == 0 && yq_wide_is_zero(&sum->change.accrual_base))
+			continue;
+		if (posting->entries.packed.len >= FULL_ROW)
+		{
+			end_delta(posting);
+			begin_delta(posting, SCOPE_PROJECT);
+			PUT_VARLENA(DELTA_PROJECT, entry->key.names[PROJECT_NAME]);
+		}
+		yq_delta_append_class(&posting->entries, &sum->change);
+		yq_wide_add(&posting->accrual_base, &sum->change.accrual_base);
+		posting->reference_at = Max(posting->reference_at, sum->change.reference_at);
+	}
+	if (posting->entries.entries > 0 || project->is_charged || project->changed_from != DT_NOEND)
+		end_delta(posting);
 }
 
-/* Post the sums of one kind that have changed, one row each. */
 static void
-post_sums(YqCounters *counters, YqBulkInsert *writer, sum_table_hash *table, char scope,
-		  bool (*changed) (const SumEntry *), void (*put) (Delta *, const SumEntry *))
+post_usage(Posting *posting, const SumEntry *entry)
+{
+	const UsageSum *sum = entry->sum;
+
+	/* that containers of a queue came and went is told even where they held the same */
+	if (posting->scope == SCOPE_NODE && !usage_changed(entry))
+		return;
+	if (posting->entries.packed.len >= FULL_ROW)
+	{
+		end_delta(posting);
+		begin_delta(posting, posting->scope);
+	}
+	yq_delta_append_usage(&posting->entries, entry->key.names, (Oid) entry->key.number == posting->guaranteed,
+								 yq_resource_sum_vector(sum->allocation), sum->containers);
+	posting->containers += sum->containers;
+}
+
+static void
+post_feed(Posting *posting, const SumEntry *entry)
+{
+	begin_delta(posting, SCOPE_FEED);
+	put_feed(posting, entry);
+	end_delta(posting);
+}
+
+static void
+for_each_sum(sum_table_hash *table, void (*post) (Posting *, const SumEntry *), Posting *posting)
 {
 	sum_table_iterator iterator;
 	const SumEntry *entry;
-	Delta		delta;
 
 	if (table == NULL)
 		return;
 	sum_table_start_iterate(table, &iterator);
 	while ((entry = sum_table_iterate(table, &iterator)) != NULL)
-	{
-		if (!changed(entry))
-			continue;
-		begin_delta(counters, &delta, scope);
-		put(&delta, entry);
-		yq_bulk_insert_put(writer, delta.values, delta.nulls);
-	}
+		post(posting, entry);
 }
 
 static void
-post_many_rows(YqCounters *counters, YqBulkInsert *writer)
+post_usages(Posting *posting, sum_table_hash *table, char scope)
 {
-	post_sums(counters, writer, counters->projects, SCOPE_PROJECT, always_changed, put_project);
-	post_sums(counters, writer, counters->classes, SCOPE_RATE_CLASS, class_changed, put_class);
-	/* that containers came and went is told even where they held the same */
-	post_sums(counters, writer, counters->usages, SCOPE_USAGE, always_changed, put_usage);
-	post_sums(counters, writer, counters->nodes, SCOPE_NODE, usage_changed, put_usage);
-	post_sums(counters, writer, counters->feeds, SCOPE_FEED, always_changed, put_feed);
+	begin_delta(posting, scope);
+	for_each_sum(table, post_usage, posting);
+	if (posting->entries.entries > 0)
+		end_delta(posting);
 }
+
+static void
+post_many_rows(Posting *posting)
+{
+	YqCounters *counters = posting->counters;
+
+	yq_entries_begin(&posting->entries);
+	posting->guaranteed = yq_enum_oid("execution_type", "GUARANTEED");
+	for_each_sum(counters->projects, post_project, posting);
+	post_usages(posting, counters->usages, SCOPE_USAGE);
+	post_usages(posting, counters->nodes, SCOPE_NODE);
+	for_each_sum(counters->feeds, post_feed, posting);
+}
+
+#undef PUT
+#undef PUT_VARLENA
 
 /* Columns of opportunistic_change, in table order. */
 enum
@@ -656,54 +669,40 @@ enum
 };
 
 static void
-set_name(Datum *values, bool *nulls, int column, const struct varlena *name)
+post_share(Posting *posting, const SumEntry *entry)
 {
-	nulls[column] = (name == NULL);
-	values[column] = PointerGetDatum(name);
-}
-
-static void
-post_shares(const YqCounters *counters)
-{
-	YqBulkInsert *writer;
-	sum_table_iterator iterator;
-	const SumEntry *entry;
+	const UsageSum *sum = entry->sum;
 	Datum		values[CHANGE_COLUMNS];
 	bool		nulls[CHANGE_COLUMNS] = {false};
 
-	if (counters->shares == NULL)
+	if (!usage_changed(entry))
 		return;
-	writer = yq_bulk_insert_open(YQ_OPPORTUNISTIC_CHANGE, CHANGE_COLUMNS, 1000, false);
-	sum_table_start_iterate(counters->shares, &iterator);
-	while ((entry = sum_table_iterate(counters->shares, &iterator)) != NULL)
-	{
-		const UsageSum *sum = entry->sum;
-
-		if (!usage_changed(entry))
-			continue;
-		set_name(values, nulls, CHANGE_QUEUE, entry->key.names[USAGE_QUEUE]);
-		set_name(values, nulls, CHANGE_USERNAME, entry->key.names[USAGE_USERNAME]);
-		set_name(values, nulls, CHANGE_APPLICATION_ID, entry->key.names[SHARE_APPLICATION]);
-		values[CHANGE_CONTAINERS] = Int64GetDatum(sum->containers);
-		values[CHANGE_ALLOCATION] = PointerGetDatum(yq_resource_sum_vector(sum->allocation));
-		yq_bulk_insert_put(writer, values, nulls);
-	}
-	yq_bulk_insert_close(writer);
+	yq_varlena_put(values, nulls, CHANGE_QUEUE, entry->key.names[USAGE_QUEUE]);
+	yq_varlena_put(values, nulls, CHANGE_USERNAME, entry->key.names[USAGE_USERNAME]);
+	yq_varlena_put(values, nulls, CHANGE_APPLICATION_ID, entry->key.names[SHARE_APPLICATION]);
+	values[CHANGE_CONTAINERS] = Int64GetDatum(sum->containers);
+	values[CHANGE_ALLOCATION] = PointerGetDatum(yq_resource_sum_vector(sum->allocation));
+	yq_bulk_insert_put(posting->writer, values, nulls);
 }
 
 void
 yq_counters_post(YqCounters *counters)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(counters->context);
-	YqBulkInsert   *writer = yq_bulk_insert_open(YQ_COUNTER_DELTA, DELTA_COLUMNS, 1000, false);
+	Posting		posting = {.counters = counters};
 
-	counters->tells_prices = false;
+	posting.writer = yq_bulk_insert_open(YQ_COUNTER_DELTA, DELTA_COLUMNS, 1000, false);
 	if (fits_one_row(counters))
-		post_one_row(counters, writer);
+		post_one_row(&posting);
 	else
-		post_many_rows(counters, writer);
-	yq_bulk_insert_close(writer);
-	post_shares(counters);
+		post_many_rows(&posting);
+	yq_bulk_insert_close(posting.writer);
+	if (counters->shares != NULL)
+	{
+		posting.writer = yq_bulk_insert_open(YQ_OPPORTUNISTIC_CHANGE, CHANGE_COLUMNS, 1000, false);
+		for_each_sum(counters->shares, post_share, &posting);
+		yq_bulk_insert_close(posting.writer);
+	}
 	MemoryContextSwitchTo(old_context);
 
 	counters->values = NULL;

@@ -34,10 +34,10 @@ extern void yq_counters_changed_from(YqCounters *counters, const text *project, 
 
 /*
  * A container came (sign 1) or went (-1): "weight" times the shape of a rate
- * class, whose accrual counts from the full hour before settled_at.
+ * class with these factors, whose accrual counts from the full hour before settled_at.
  */
 extern void yq_counters_accrue(YqCounters *counters, const text *project,
-							   const YqResource *shape, ArrayType *factors,
+							   const YqRateClass *rate_class, ArrayType *factors,
 							   TimestampTz settled_at, uint64 weight,
 							   const YqWide *accrual_base, int sign);
 

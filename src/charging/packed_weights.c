@@ -7,10 +7,9 @@
  */
 #include "base/compat.h"
 
+#include "base/delta_entries.h"
 #include "charging/packed_weights.h"
 #include "fmgr.h"
-#include "libpq/pqformat.h"
-#include "utils/fmgrprotos.h"
 #include "utils/memutils.h"
 
 PG_FUNCTION_INFO_V1(yq_sql_add_weight);
@@ -111,26 +110,6 @@ add_weight(int128 *sum, int128 weight)
 {
 	if (__builtin_add_overflow(*sum, weight, sum) || *sum == (int128) ((uint128) 1 << 127))
 		report_out_of_range();
-}
-
-int128
-yq_weight_from_numeric(Numeric value)
-{
-	bytea	   *bytes = DatumGetByteaPP(DirectFunctionCall1(numeric_send, NumericGetDatum(value)));
-	StringInfoData wire = {.data = VARDATA_ANY(bytes), .len = VARSIZE_ANY_EXHDR(bytes)};
-	int			count = (int16) pq_getmsgint(&wire, 2);
-	int			places = (int16) pq_getmsgint(&wire, 2) + 1;
-	bool		negative = pq_getmsgint(&wire, 2) != 0;
-	int128		weight = 0;
-
-	(void) pq_getmsgint(&wire, 2);
-	if (numeric_is_nan(value) || numeric_is_inf(value) ||
-		(count > 0 && (count > places || places > 9)))
-		report_out_of_range();
-	for (int i = 0; count > 0 && i < places; i++)
-		weight = weight * 10000 + (i < count ? (int) pq_getmsgint(&wire, 2) : 0);
-	pfree(bytes);
-	return negative ? -weight : weight;
 }
 
 /* -- writing ------------------------------------------------------------- */

@@ -31,10 +31,4 @@ extern void yq_weights_begin(YqWeightReader *reader, const bytea *packed);
  */
 extern bool yq_weights_next(YqWeightReader *reader, uint32 *class_id, int128 *weight);
 
-/*
- * A whole number as an integer; ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE when it has
- * a fraction, 10^36 or more, or is not finite.
- */
-extern int128 yq_weight_from_numeric(Numeric value);
-
 #endif							/* YQ_PACKED_WEIGHTS_H */

@@ -114,7 +114,7 @@ yq_posting_count(YqLedger *ledger, const YqContainer *container, int sign)
 	YqRateClass *rate_class = yq_rate_class_require(container->state.allocation,
 													container->factors, &weight);
 
-	yq_counters_accrue(ledger->counters, container->project, yq_rate_class_shape(rate_class),
+	yq_counters_accrue(ledger->counters, container->project, rate_class,
 					   container->factors, container->settled_at, weight,
 					   &container->accrual_base, sign);
 	if (!container->wait.waits)

@@ -14,6 +14,7 @@
  */
 #include "base/compat.h"
 
+#include "base/delta_entries.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "queues/effective.h"
@@ -36,7 +37,8 @@ typedef enum UsageColumn
 	USAGE_EXECUTION_TYPE,
 	USAGE_ALLOCATION,
 	USAGE_CONTAINERS,
-	USAGE_SCOPE,				/* of deltas alone */
+	USAGE_SCOPE,				/* this and the next of deltas alone */
+	USAGE_PACKED,
 	USAGE_COLUMNS
 } UsageColumn;
 
@@ -48,6 +50,7 @@ static const char *const column_names[USAGE_COLUMNS] = {
 	[USAGE_ALLOCATION] = "allocation",
 	[USAGE_CONTAINERS] = "containers",
 	[USAGE_SCOPE] = "scope",
+	[USAGE_PACKED] = "packed",
 };
 
 /* -- rows ------------------------------------------------------------------ */
@@ -79,16 +82,6 @@ end_usage_scan(UsageScan *scan)
 {
 	UnregisterSnapshot(scan->snapshot);
 	MemoryContextDelete(scan->row_context);
-}
-
-/* Does a row of deltas count usage of a queue? */
-static bool
-is_about_usage(const YqRow *row)
-{
-	bool		isnull;
-	char		scope = DatumGetChar(yq_row_value(row, USAGE_SCOPE, &isnull));
-
-	return scope == 'a' || scope == 'u';
 }
 
 /* Without labels there is one partition. */
@@ -132,11 +125,52 @@ read_counted_usage(const YqRow *row)
 	MemoryContextReset(scan->row_context);
 }
 
+static char *
+string_of(YqBytes bytes)
+{
+	return bytes.data == NULL ? NULL : pnstrdup(bytes.data, bytes.length);
+}
+
+static void
+read_entry(const UsageScan *scan, const YqUsageChange *change)
+{
+	const YqHierarchy *hierarchy = scan->hierarchy;
+	YqUsage		usage = {.queue_name = string_of(change->names[YQ_USAGE_QUEUE])};
+
+	if (usage.queue_name == NULL ||
+		(scan->queue != NULL && yq_hierarchy_find_by_name(hierarchy, usage.queue_name) != scan->queue))
+		return;
+	usage.username = string_of(change->names[YQ_USAGE_USERNAME]);
+	usage.label = find_usage_label(hierarchy, string_of(change->names[YQ_USAGE_LABEL]));
+	usage.is_guaranteed = change->is_guaranteed;
+	usage.amounts = yq_hierarchy_read_amounts(hierarchy, PointerGetDatum(change->allocation));
+	usage.containers = change->containers;
+	scan->reader(&usage, scan->argument);
+}
+
 static void
 read_usage_delta(const YqRow *row)
 {
-	if (is_about_usage(row))
+	const UsageScan *scan = row->argument;
+	MemoryContext old_context;
+	YqEntryReader entries;
+	YqUsageChange change;
+	bool		isnull;
+	char		scope = DatumGetChar(yq_row_value(row, USAGE_SCOPE, &isnull));
+	Datum		packed = (Datum) 0;
+
+	if (scope == 'u')
+		packed = yq_row_value(row, USAGE_PACKED, &isnull);
+	if (scope == 'a' || (scope == 'u' && isnull))
 		read_counted_usage(row);
+	if (scope != 'u' || isnull)
+		return;
+	old_context = MemoryContextSwitchTo(scan->row_context);
+	yq_entries_read(&entries, DatumGetByteaPP(packed));
+	while (yq_delta_next_usage(&entries, &change))
+		read_entry(scan, &change);
+	MemoryContextSwitchTo(old_context);
+	MemoryContextReset(scan->row_context);
 }
 
 /* -- reservations ------------------------------------------------------------ */

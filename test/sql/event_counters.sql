@@ -20,7 +20,7 @@ CREATE VIEW seen AS
 		   (SELECT jsonb_agg(f ORDER BY f.source) FROM yquota.feed_status AS f) AS feeds,
 		   (SELECT jsonb_agg(c ORDER BY c.project, c.shape, c.factors, c.reference_at) FROM yquota_internal.rate_class AS c) AS classes;
 
--- One container per statement: one delta; several: one per counter and key
+-- One container per statement: one delta; several: one per project, and one each for queues and for nodes
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, queue, node, allocation, source)
 VALUES ('CONTAINER_START', 'a', '2026-03-02 09:10', 'lab', 'ann', 'root.a', 'n1', '[memory-mb=2048,vcores=2]', 'rm');
 SELECT scope, project, shape, weight, reference_at, accrual_base, queue, label, node, allocation, containers, events FROM yquota_internal.counter_delta;
@@ -28,8 +28,10 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, u
 	('CONTAINER_START', 'b', '2026-03-02 09:20', 'lab', 'ann', 'root.a', 'g1', '[memory-mb=1024,vcores=1]', 'rm'),
 	('CONTAINER_START', 'c', '2026-03-02 08:20', 'lab', 'bob', 'root.a', 'g1', '[memory-mb=3072,vcores=3]', 'rm'),
 	('CONTAINER_START', 'd', '2026-03-02 08:20', 'ops', 'bob', NULL, NULL, '[vcores=1]', NULL);
-SELECT scope, project, shape, weight, reference_at, accrual_base, queue, label, username, node, allocation, containers, source, events, last_event_at, changed_from
-FROM yquota_internal.counter_delta ORDER BY scope, project, reference_at, queue, label, username, node, source;
+SELECT scope, project, weight, reference_at, accrual_base, containers, source, events, last_event_at, changed_from, packed IS NOT NULL AS packed
+FROM yquota_internal.counter_delta ORDER BY scope, project, source;
+SELECT scope, project, shape, weight, reference_at, accrual_base, queue, label, username, node, execution_type, allocation, containers
+FROM yquota_internal.counter_change WHERE scope <> 'f' ORDER BY scope, project, reference_at, queue, label, username, node;
 
 -- Compaction moves nothing that anybody sees
 CREATE TABLE before AS SELECT * FROM seen;
@@ -67,12 +69,20 @@ SELECT * FROM yquota.verify();
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, queue, node, allocation)
 SELECT 'CONTAINER_START', 'm' || i, timestamptz '2026-03-02 00:00' + i * interval '1 second', 'ops', 'u' || i, 'root.q' || i, 'x' || i, '[vcores=1]'
 FROM generate_series(1, 12000) AS i;
-SELECT count(*) > 20000 AS many FROM yquota_internal.counter_delta;
+SELECT count(*) > 20000 AS many FROM yquota_internal.counter_change;
+SELECT count(*) < 1000 AS few, max(pg_column_size(delta)) < 2000 AS small FROM yquota_internal.counter_delta AS delta;
 SELECT sum(containers) FROM yquota.queue_usage;
-SELECT yquota_internal.compact_counters() > 20000 AS compacted;
+SELECT yquota_internal.compact_counters() BETWEEN 1 AND 1000 AS compacted;
 SELECT * FROM yquota.verify();
 INSERT INTO yquota.container_event (event, container_id, occurred_at) SELECT 'CONTAINER_FINISH', container_id, '2026-03-02 10:00' FROM yquota.container WHERE started_at < '2026-03-02 10:00';
 SELECT count(*) FROM yquota.container WHERE started_at < '2026-03-02 10:00';
+
+-- Bytes that nothing has packed
+SELECT * FROM yquota_internal.unpack_delta('u', '\x40');
+SELECT * FROM yquota_internal.unpack_delta('p', '\x01ff61');
+SELECT * FROM yquota_internal.unpack_delta('p', '\x0303610203036161');
+SELECT * FROM yquota_internal.unpack_delta('u', '\x4003000b');
+SELECT * FROM yquota_internal.unpack_delta('u', '');
 
 -- QUOTA_COMPUTE is a row for the mark and one for its feed, no container
 BEGIN;

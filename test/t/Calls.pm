@@ -27,6 +27,7 @@ my %values = (
 	'character varying' => [ q('[vcores=1]'::varchar), 'NULL', q(''::varchar), q('GUARANTEED'::varchar), "$huge_text" . q(::varchar) ],
 	cstring => [ q('[vcores=1]'::cstring), 'NULL', q(''::cstring), q('<'::cstring), qq(textout($huge_text)) ],
 	date => [ q('2025-03-03'::date), 'NULL', q('-infinity'::date), q('infinity'::date), q('4714-11-24 BC'::date), q('5874897-12-31'::date) ],
+	'"char"' => [ q('p'::"char"), 'NULL', q('u'::"char"), q(''::"char") ],
 	integer => [ '1', 'NULL', '0', '-1', '2147483647', '-2147483648' ],
 	'double precision' => [ '1', 'NULL', '0', '-1', q('NaN'::float8), q('Infinity'::float8), q('-Infinity'::float8), '1e308::float8', '1e-300::float8' ],
 	'double precision[]' => [ q('{1,2.5}'::float8[]), 'NULL', q('{}'::float8[]), q('{NULL}'::float8[]), q('{NaN,Infinity,-1}'::float8[]), q('{{1,2},{3,4}}'::float8[]), 'array_fill(1e308::float8, ARRAY[1000])' ],

@@ -10,6 +10,7 @@
  */
 #include "base/compat.h"
 
+#include "base/delta_entries.h"
 #include "catalog/pg_type_d.h"
 #include "queues/hierarchy.h"
 #include "scheduler/load/cluster_usage.h"
@@ -42,12 +43,13 @@ typedef enum UsageColumn
 	USAGE_QUEUE,				/* of nodes: their name */
 	USAGE_LABEL,
 	USAGE_USERNAME,
-	USAGE_NODE,					/* this and the next of deltas alone */
+	USAGE_NODE,					/* this and the next ones of deltas alone */
 	USAGE_SCOPE,
+	USAGE_PACKED,
 	USAGE_COLUMNS
 } UsageColumn;
 
-static const char *const usage_columns[] = {"execution_type", "allocation", "queue", "label", "username", "node", "scope"};
+static const char *const usage_columns[] = {"execution_type", "allocation", "queue", "label", "username", "node", "scope", "packed"};
 static const char *const node_columns[] = {"execution_type", "allocation", "node"};
 
 /* The amounts of GUARANTEED containers in a row; NULL for rows about other containers. */
@@ -64,19 +66,18 @@ guaranteed_amounts(const Reading *reading, const YqRow *row)
 }
 
 static int
-read_usage_label(const YqHierarchy *hierarchy, const YqRow *row)
+find_label(const YqHierarchy *hierarchy, YqBytes label)
 {
-	const char *label = hierarchy->settings.has_node_labels ? yq_row_text(row, USAGE_LABEL) : NULL;
-
-	return label == NULL ? 0 : yq_hierarchy_label(hierarchy, label);
+	if (!hierarchy->settings.has_node_labels || label.data == NULL)
+		return 0;
+	return yq_hierarchy_label(hierarchy, pnstrdup(label.data, label.length));
 }
 
 /* By its path, as nearly all are called, or its short name. */
 static YqQueue *
-queue_of(const Reading *reading, const YqRow *row)
+queue_of(const Reading *reading, YqBytes path)
 {
 	const YqHierarchy *hierarchy = reading->loaded->cluster->hierarchy;
-	YqBytes		path = yq_row_bytes(row, USAGE_QUEUE);
 	YqQueue    *queue;
 
 	if (path.data == NULL)
@@ -99,24 +100,29 @@ note_change(const Reading *reading, YqClusterQueue *queue, YqClusterUser *user)
 }
 
 static void
-add_to_queue(const Reading *reading, const YqRow *row, const int64 *amounts)
+add_to_queue(const Reading *reading, YqBytes path, YqBytes label_name, YqBytes username, const int64 *amounts)
 {
 	YqLoadedCluster *loaded = reading->loaded;
-	YqHierarchy *hierarchy = loaded->cluster->hierarchy;
-	YqBytes		username = yq_row_bytes(row, USAGE_USERNAME);
-	int			label = read_usage_label(hierarchy, row);
-	YqQueue    *queue = queue_of(reading, row);
+	int			label = find_label(loaded->cluster->hierarchy, label_name);
+	YqQueue    *queue = queue_of(reading, path);
 	YqClusterQueue *leaf;
 	YqClusterUser *user;
 
-	if (queue == NULL && yq_row_bytes(row, USAGE_QUEUE).data != NULL)
-		yq_loaded_note_stray(loaded, yq_row_bytes(row, USAGE_QUEUE));
+	if (queue == NULL && path.data != NULL)
+		yq_loaded_note_stray(loaded, path);
 	if (queue == NULL || label < 0)
 		return;
 	leaf = &loaded->cluster->queues[queue->number];
 	user = !leaf->is_leaf || username.data == NULL ? NULL : yq_loaded_find_user(loaded, leaf, username);
 	yq_cluster_add_usage(loaded->cluster, leaf, user, label, amounts);
 	note_change(reading, leaf, user);
+}
+
+static void
+add_row_to_queue(const Reading *reading, const YqRow *row, const int64 *amounts)
+{
+	add_to_queue(reading, yq_row_bytes(row, USAGE_QUEUE), yq_row_bytes(row, USAGE_LABEL),
+				 yq_row_bytes(row, USAGE_USERNAME), amounts);
 }
 
 static void
@@ -141,7 +147,7 @@ read_usage_counter(const YqRow *row)
 	const int64 *amounts = guaranteed_amounts(reading, row);
 
 	if (amounts != NULL)
-		add_to_queue(reading, row, amounts);
+		add_row_to_queue(reading, row, amounts);
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset(reading->row_context);
 }
@@ -159,6 +165,40 @@ read_node_counter(const YqRow *row)
 	MemoryContextReset(reading->row_context);
 }
 
+/* Usage of a queue does not tell on which nodes. */
+static void
+note_unknown_node(const Reading *reading)
+{
+	if (reading->loaded->cluster->killable_count > 0)
+		reading->loaded->has_stale_killable = true;
+}
+
+/* Entries about queues, or about nodes, of which the other names are NULL. */
+static void
+add_entries(const Reading *reading, const bytea *packed)
+{
+	YqEntryReader reader;
+	YqUsageChange change;
+
+	yq_entries_read(&reader, packed);
+	while (yq_delta_next_usage(&reader, &change))
+	{
+		const YqBytes *names = change.names;
+		const int64 *amounts;
+
+		if (!change.is_guaranteed)
+			continue;
+		amounts = yq_hierarchy_read_amounts(reading->loaded->cluster->hierarchy, PointerGetDatum(change.allocation));
+		if (names[YQ_USAGE_NODE].data != NULL)
+		{
+			add_to_node(reading, names[YQ_USAGE_NODE], amounts);
+			continue;
+		}
+		add_to_queue(reading, names[YQ_USAGE_QUEUE], names[YQ_USAGE_LABEL], names[YQ_USAGE_USERNAME], amounts);
+		note_unknown_node(reading);
+	}
+}
+
 static void
 add_delta(const Reading *reading, const YqRow *row)
 {
@@ -167,12 +207,19 @@ add_delta(const Reading *reading, const YqRow *row)
 	char		scope = DatumGetChar(yq_row_value(row, USAGE_SCOPE, &isnull));
 	const int64 *amounts = guaranteed_amounts(reading, row);
 
+	if (scope == 'u' || scope == 'n')
+	{
+		Datum		packed = yq_row_value(row, USAGE_PACKED, &isnull);
+
+		if (!isnull)
+			add_entries(reading, DatumGetByteaPP(packed));
+	}
 	if (amounts != NULL && (scope == 'a' || scope == 'u'))
-		add_to_queue(reading, row, amounts);
+		add_row_to_queue(reading, row, amounts);
 	if (amounts != NULL && (scope == 'a' || scope == 'n'))
 		add_to_node(reading, yq_row_bytes(row, USAGE_NODE), amounts);
-	else if (amounts != NULL && reading->loaded->cluster->killable_count > 0)
-		reading->loaded->has_stale_killable = true;
+	else if (amounts != NULL)
+		note_unknown_node(reading);
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset(reading->row_context);
 }

@@ -275,11 +275,12 @@ static void
 allocate_by_books(YqNodeReport **reports, int count)
 {
 	static YqSavedPlan look_up = {
-		.command = "SELECT u.node::text, (SELECT yquota.sum(part.allocation) FROM ("
-		"SELECT c.allocation FROM yquota_internal.node_counter AS c WHERE c.node = u.node "
-		"UNION ALL SELECT d.allocation FROM yquota_internal.counter_delta AS d "
-		"WHERE d.scope IN ('a', 'n') AND d.node = u.node) AS part) "
-		"FROM unnest($1) WITH ORDINALITY AS u (node, place) ORDER BY u.place",
+		.command = "SELECT u.node::text, held.allocation FROM unnest($1) WITH ORDINALITY AS u (node, place) "
+		"LEFT JOIN (SELECT part.node, yquota.sum(part.allocation) AS allocation FROM ("
+		"SELECT c.node, c.allocation FROM yquota_internal.node_counter AS c WHERE c.node = ANY ($1) "
+		"UNION ALL SELECT d.node, d.allocation FROM yquota_internal.counter_change AS d "
+		"WHERE d.scope IN ('a', 'n') AND d.node = ANY ($1)) AS part GROUP BY part.node) AS held ON held.node = u.node "
+		"ORDER BY u.place",
 		.types = {"_text"}
 	};
 	YqNodeReport **unknown = palloc(sizeof(YqNodeReport *) * Max(count, 1));

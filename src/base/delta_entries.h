@@ -1,0 +1,80 @@
+/*-------------------------------------------------------------------------
+ *
+ * delta_entries.h
+ *	  Many changes of counters in one row of yquota_internal.counter_delta.
+ *
+ * The column "packed" of a row about a project has entries (packed_entries.h) of
+ * rate classes; that of a row about queues or nodes has entries of usage.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_DELTA_ENTRIES_H
+#define YQ_DELTA_ENTRIES_H
+
+#include "base/packed_entries.h"
+#include "base/resource.h"
+#include "base/wide.h"
+#include "datatype/timestamp.h"
+#include "utils/array.h"
+
+/* Columns of rate classes. */
+enum
+{
+	YQ_CLASS_SHAPE,				/* bytes of a resource */
+	YQ_CLASS_FACTORS,			/* names, each with a zero byte behind it; may be NULL */
+	YQ_CLASS_REFERENCE_AT,		/* number: a TimestampTz */
+	YQ_CLASS_WEIGHT,			/* number of two limbs */
+	YQ_CLASS_ACCRUAL_BASE,		/* number: a YqWide */
+	YQ_CLASS_COLUMNS
+};
+
+/* Columns of usage.  Names are the bytes of texts. */
+enum
+{
+	YQ_USAGE_QUEUE,				/* this and the next two NULL in rows about nodes */
+	YQ_USAGE_LABEL,
+	YQ_USAGE_USERNAME,
+	YQ_USAGE_NODE,				/* NULL in rows about queues */
+	YQ_USAGE_OPPORTUNISTIC,		/* NULL for GUARANTEED containers */
+	YQ_USAGE_ALLOCATION,		/* bytes of a resource */
+	YQ_USAGE_CONTAINERS,		/* number of one limb */
+	YQ_USAGE_COLUMNS
+};
+
+/* A change of the running containers of a project in a rate class. */
+typedef struct YqClassChange
+{
+	const YqResource *shape;
+	ArrayType  *factors;
+	TimestampTz reference_at;	/* a full hour */
+	int128		weight;
+	YqWide		accrual_base;
+} YqClassChange;
+
+extern void yq_delta_append_class(YqEntryWriter *writer, const YqClassChange *change);
+
+/* A change of the usage of a queue or of a node. */
+typedef struct YqUsageChange
+{
+	YqBytes		names[YQ_USAGE_OPPORTUNISTIC];	/* columns before that one */
+	bool		is_guaranteed;
+	struct varlena *allocation;
+	int64		containers;
+} YqUsageChange;
+
+/* "names" are as in a change. */
+extern void yq_delta_append_usage(YqEntryWriter *writer, const struct varlena *const *names, bool is_guaranteed,
+								  const YqResource *allocation, int64 containers);
+
+/* Read the next change; false at the end.  Values are palloc'd, names are in the bytes that are read. */
+extern bool yq_delta_next_class(YqEntryReader *reader, YqClassChange *change);
+extern bool yq_delta_next_usage(YqEntryReader *reader, YqUsageChange *change);
+
+/*
+ * A weight as a numeric, exactly, and back; ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE when it has
+ * a fraction, 10^36 or more, or is not finite.
+ */
+extern Numeric yq_weight_to_numeric(int128 weight);
+extern int128 yq_weight_from_numeric(Numeric value);
+
+#endif							/* YQ_DELTA_ENTRIES_H */
