@@ -101,21 +101,21 @@ CREATE FUNCTION yquota_internal.lease_report(cluster text, now_at timestamptz) R
 	AS $$
 #variable_conflict use_variable
 DECLARE
-	last_known CONSTANT bigint := (SELECT coalesce(max(own.lease), 0) FROM yquota.budget_lease AS own);
+	since CONSTANT timestamptz := now_at - interval '32 days';
 	wanted bigint[];
 	names text[];
 BEGIN
 	-- a late event may change what was spent of those that are settled
 	SELECT coalesce(array_agg(own.lease), '{}'), array_agg(DISTINCT own.federation) || yquota.cluster_name() INTO wanted, names
 	FROM yquota.budget_lease AS own
-	WHERE own.cluster = cluster AND (own.settled_at IS NULL OR own.expires_at > now_at - interval '32 days');
+	WHERE own.cluster = cluster AND (own.settled_at IS NULL OR own.expires_at > since);
 	RETURN ARRAY(SELECT there FROM yquota_internal.federated_lease AS there
 				 WHERE there.cluster = cluster AND there.federation = ANY (names)
-				   AND (there.lease = ANY (wanted) OR there.lease > last_known));
+				   AND (there.lease = ANY (wanted) OR there.expires_at > since));
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.lease_report(text, timestamptz) IS
-	'What a cluster reports of its leases that are not settled, or were a month ago, and of those that are not known here';
+	'What a cluster reports of its leases of the last 32 days, known here or not, and of older ones that are not settled';
 REVOKE ALL ON FUNCTION yquota_internal.lease_report(text, timestamptz) FROM PUBLIC;
 
 -- Leases that are in no row here were offered by a server whose last commits are

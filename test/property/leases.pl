@@ -436,7 +436,7 @@ sub end_history
 
 make_databases();
 my $failed = 0;
-my @wanted = ('offered', 'taken', 'settled', 'cut off', 'commit lost', 'failover', 'spent a whole lease', 'spent a part', 'late start', 'taken off');
+my @wanted = ('offered', 'taken', 'settled', 'cut off', 'commit lost', 'failover', 'spent a whole lease', 'spent a part', 'late start');
 # more of them until each of these has happened
 for (my $number = 1; $number <= $histories || $number <= 8 * $histories && grep { !$happened{$_} } @wanted; $number++)
 {
