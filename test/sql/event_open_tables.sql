@@ -24,13 +24,13 @@ CREATE FUNCTION found(condition text) RETURNS TABLE (uses_index boolean, contain
 	AS $$
 DECLARE
 	line text;
-	query text := 'SELECT string_agg(container_id, '' '' ORDER BY container_id) FROM yquota.charge WHERE ' || condition;
+	rows text := 'FROM yquota.charge WHERE ' || condition;
 BEGIN
 	uses_index := false;
-	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
+	FOR line IN EXECUTE 'EXPLAIN SELECT ' || rows LOOP
 		uses_index := uses_index OR line ~ '(using|on) extra\M';
 	END LOOP;
-	EXECUTE query INTO containers;
+	EXECUTE 'SELECT string_agg(container_id, '' '' ORDER BY container_id) ' || rows INTO containers;
 	RETURN NEXT;
 END
 $$;
