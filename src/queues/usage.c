@@ -91,27 +91,46 @@ find_usage_label(const YqHierarchy *hierarchy, const char *label)
 	return hierarchy->settings.has_node_labels && label != NULL ? yq_hierarchy_label(hierarchy, label) : 0;
 }
 
+static char *
+string_of(YqBytes bytes)
+{
+	return bytes.data == NULL ? NULL : pnstrdup(bytes.data, bytes.length);
+}
+
+/* Tell the reader of containers of a queue; of other queues than the wanted one nothing. */
+static void
+tell_usage(const UsageScan *scan, const YqBytes *names, bool is_guaranteed, Datum allocation, int64 containers)
+{
+	const YqHierarchy *hierarchy = scan->hierarchy;
+	YqUsage		usage = {.queue_name = string_of(names[YQ_USAGE_QUEUE])};
+
+	if (usage.queue_name == NULL ||
+		(scan->queue != NULL && yq_hierarchy_find_by_name(hierarchy, usage.queue_name) != scan->queue))
+		return;
+	usage.username = string_of(names[YQ_USAGE_USERNAME]);
+	usage.label = find_usage_label(hierarchy, string_of(names[YQ_USAGE_LABEL]));
+	usage.is_guaranteed = is_guaranteed;
+	usage.amounts = yq_hierarchy_read_amounts(hierarchy, allocation);
+	usage.containers = containers;
+	scan->reader(&usage, scan->argument);
+}
+
 static void
 read_usage(const UsageScan *scan, const YqRow *row)
 {
-	const YqHierarchy *hierarchy = scan->hierarchy;
-	YqUsage		usage = {.queue_name = yq_row_text(row, USAGE_QUEUE)};
-	char	   *label = yq_row_text(row, USAGE_LABEL);
+	const YqBytes names[] = {
+		[YQ_USAGE_QUEUE] = yq_row_bytes(row, USAGE_QUEUE),
+		[YQ_USAGE_LABEL] = yq_row_bytes(row, USAGE_LABEL),
+		[YQ_USAGE_USERNAME] = yq_row_bytes(row, USAGE_USERNAME),
+	};
 	bool		nulls[3];
 	Datum		execution_type = yq_row_value(row, USAGE_EXECUTION_TYPE, &nulls[0]);
 	Datum		allocation = yq_row_value(row, USAGE_ALLOCATION, &nulls[1]);
 	Datum		containers = yq_row_value(row, USAGE_CONTAINERS, &nulls[2]);
 
-	if (usage.queue_name == NULL || nulls[0] || nulls[1] || nulls[2])
-		return;
-	if (scan->queue != NULL && yq_hierarchy_find_by_name(hierarchy, usage.queue_name) != scan->queue)
-		return;
-	usage.username = yq_row_text(row, USAGE_USERNAME);
-	usage.label = find_usage_label(hierarchy, label);
-	usage.is_guaranteed = DatumGetObjectId(execution_type) == scan->guaranteed;
-	usage.amounts = yq_hierarchy_read_amounts(hierarchy, allocation);
-	usage.containers = DatumGetInt64(containers);
-	scan->reader(&usage, scan->argument);
+	if (!nulls[0] && !nulls[1] && !nulls[2])
+		tell_usage(scan, names, DatumGetObjectId(execution_type) == scan->guaranteed, allocation,
+				   DatumGetInt64(containers));
 }
 
 static void
@@ -125,50 +144,28 @@ read_counted_usage(const YqRow *row)
 	MemoryContextReset(scan->row_context);
 }
 
-static char *
-string_of(YqBytes bytes)
-{
-	return bytes.data == NULL ? NULL : pnstrdup(bytes.data, bytes.length);
-}
-
-static void
-read_entry(const UsageScan *scan, const YqUsageChange *change)
-{
-	const YqHierarchy *hierarchy = scan->hierarchy;
-	YqUsage		usage = {.queue_name = string_of(change->names[YQ_USAGE_QUEUE])};
-
-	if (usage.queue_name == NULL ||
-		(scan->queue != NULL && yq_hierarchy_find_by_name(hierarchy, usage.queue_name) != scan->queue))
-		return;
-	usage.username = string_of(change->names[YQ_USAGE_USERNAME]);
-	usage.label = find_usage_label(hierarchy, string_of(change->names[YQ_USAGE_LABEL]));
-	usage.is_guaranteed = change->is_guaranteed;
-	usage.amounts = yq_hierarchy_read_amounts(hierarchy, PointerGetDatum(change->allocation));
-	usage.containers = change->containers;
-	scan->reader(&usage, scan->argument);
-}
-
+/* A row has usage of its own, or has packed that of several queues. */
 static void
 read_usage_delta(const YqRow *row)
 {
 	const UsageScan *scan = row->argument;
-	MemoryContext old_context;
-	YqEntryReader entries;
-	YqUsageChange change;
+	MemoryContext old_context = MemoryContextSwitchTo(scan->row_context);
 	bool		isnull;
 	char		scope = DatumGetChar(yq_row_value(row, USAGE_SCOPE, &isnull));
-	Datum		packed = (Datum) 0;
 
+	if (scope == 'a' || scope == 'u')
+		read_usage(scan, row);
 	if (scope == 'u')
-		packed = yq_row_value(row, USAGE_PACKED, &isnull);
-	if (scope == 'a' || (scope == 'u' && isnull))
-		read_counted_usage(row);
-	if (scope != 'u' || isnull)
-		return;
-	old_context = MemoryContextSwitchTo(scan->row_context);
-	yq_entries_read(&entries, DatumGetByteaPP(packed));
-	while (yq_delta_next_usage(&entries, &change))
-		read_entry(scan, &change);
+	{
+		Datum		packed = yq_row_value(row, USAGE_PACKED, &isnull);
+		YqEntryReader entries;
+		YqUsageChange change;
+
+		if (!isnull)
+			yq_entries_read(&entries, DatumGetByteaPP(packed));
+		while (!isnull && yq_delta_next_usage(&entries, &change))
+			tell_usage(scan, change.names, change.is_guaranteed, PointerGetDatum(change.allocation), change.containers);
+	}
 	MemoryContextSwitchTo(old_context);
 	MemoryContextReset(scan->row_context);
 }
