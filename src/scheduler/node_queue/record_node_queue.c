@@ -234,6 +234,19 @@ write_events(YqNodeQueue *queue)
 	queue->events = NIL;
 }
 
+/* Run a command about containers, which are then dealt with. */
+static void
+execute_for(YqSavedPlan *command, List **containers)
+{
+	Datum		values[1];
+
+	if (*containers == NIL)
+		return;
+	values[0] = yq_array_of_strings(*containers);
+	(void) yq_saved_plan_execute(command, values, NULL);
+	*containers = NIL;
+}
+
 static void
 acknowledge_arrived(YqNodeQueue *queue)
 {
@@ -242,13 +255,8 @@ acknowledge_arrived(YqNodeQueue *queue)
 		"SELECT yquota_internal.acknowledge_containers($1)",
 		.types = {"_text"}
 	};
-	Datum		values[1];
 
-	if (queue->arrived == NIL)
-		return;
-	values[0] = yq_array_of_strings(queue->arrived);
-	(void) yq_saved_plan_execute(&acknowledge, values, NULL);
-	queue->arrived = NIL;
+	execute_for(&acknowledge, &queue->arrived);
 }
 
 /* Rows of node_queue have them from now on. */
@@ -259,13 +267,8 @@ drop_expected_durations(YqNodeQueue *queue)
 		.command = "DELETE FROM yquota_internal.expected_duration AS e WHERE e.container_id = ANY ($1)",
 		.types = {"_text"}
 	};
-	Datum		values[1];
 
-	if (queue->expected == NIL)
-		return;
-	values[0] = yq_array_of_strings(queue->expected);
-	(void) yq_saved_plan_execute(&drop, values, NULL);
-	queue->expected = NIL;
+	execute_for(&drop, &queue->expected);
 }
 
 static void
