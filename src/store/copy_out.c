@@ -196,20 +196,19 @@ PG_FUNCTION_INFO_V1(yq_sql_run_as_caller);
 Datum
 yq_sql_run_as_caller(PG_FUNCTION_ARGS)
 {
+	MemoryContext caller = CurrentMemoryContext;
 	char	   *value = NULL;
-	text	   *answer = NULL;
 
 	SPI_connect();
 	if (run_as_caller(text_to_cstring(PG_GETARG_TEXT_PP(0))) == SPI_OK_SELECT && SPI_processed > 0)
-		value = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1);
-	if (value != NULL)
 	{
-		answer = SPI_palloc(VARHDRSZ + strlen(value));
-		SET_VARSIZE(answer, VARHDRSZ + strlen(value));
-		memcpy(VARDATA(answer), value, strlen(value));
+		MemoryContext spi = MemoryContextSwitchTo(caller);
+
+		value = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1);
+		MemoryContextSwitchTo(spi);
 	}
 	SPI_finish();
-	if (answer == NULL)
+	if (value == NULL)
 		PG_RETURN_NULL();
-	PG_RETURN_TEXT_P(answer);
+	PG_RETURN_TEXT_P(cstring_to_text(value));
 }
