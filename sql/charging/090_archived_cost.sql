@@ -54,7 +54,6 @@ COMMENT ON COLUMN yquota.archived_history.archived_at IS 'clock';
 COMMENT ON COLUMN yquota.archived_history.archived_by IS 'the session''s user';
 COMMENT ON COLUMN yquota.archived_history.as_booked IS
 	'whether bills are known as they were booked; false for archives of version 0.2, where prices that changed after a charge was booked may show in them';
-
 COMMENT ON COLUMN yquota.archived_history.cluster IS 'name of this cluster in rows of the target; NULL when the target has no such column';
 
 CREATE TABLE yquota.written_history (

@@ -156,7 +156,7 @@ COMMENT ON FUNCTION yquota_internal.empty_bloom_filter() IS
 	'Empty charge_filter when rows come to a sealed ledger table, as a restore brings them';
 REVOKE ALL ON FUNCTION yquota_internal.empty_bloom_filter() FROM PUBLIC;
 
--- The caller holds the ledger against everybody who could ask the filter.
+-- The caller's lock of the ledger keeps away sessions that could ask the filter.
 CREATE FUNCTION yquota_internal.note_sealed_ledger(ledger regclass) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp

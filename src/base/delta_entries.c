@@ -141,7 +141,7 @@ yq_weight_from_numeric(Numeric value)
 
 void
 yq_delta_append_usage(YqEntryWriter *writer, const struct varlena *const *names, bool is_guaranteed,
-							 const YqResource *allocation, int64 containers)
+					  const YqResource *allocation, int64 containers)
 {
 	uint8		number[YQ_ENTRY_NUMBER_BYTES];
 	uint64		limb = (uint64) containers;

@@ -10,8 +10,8 @@
  *	  rate		sum of weight x credits per second of the class at "at"
  *
  * A row is one class with its weight, or a packed list of them, with hours of
- * their own where the row has none.  These aggregates ignore accruals before reference_at and later starts: the reader
- * subtracts accrual bases.
+ * their own where the row has none.  These aggregates ignore accruals before
+ * reference_at and later starts: the reader subtracts accrual bases.
  *
  *-------------------------------------------------------------------------
  */

@@ -607,7 +607,7 @@ post_usage(Posting *posting, const SumEntry *entry)
 		begin_delta(posting, posting->scope);
 	}
 	yq_delta_append_usage(&posting->entries, entry->key.names, (Oid) entry->key.number == posting->guaranteed,
-								 yq_resource_sum_vector(sum->allocation), sum->containers);
+						  yq_resource_sum_vector(sum->allocation), sum->containers);
 	posting->containers += sum->containers;
 }
 

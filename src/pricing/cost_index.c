@@ -7,9 +7,8 @@
  * timeline's window to the start of every 64th interval.  Cursors keep the
  * places last looked at, for starts and ends of containers and for the full hours
  * that running ones are counted from.  So an event of a stream in time order moves
- * a cursor by one step.  Beyond these sums
- * intervals are added one by one, or 64 and more at a time where price_block.c
- * has a block.
+ * a cursor by one step.  Beyond these sums intervals are added one by one, or 64
+ * and more at a time where price_block.c has a block.
  *
  *-------------------------------------------------------------------------
  */
