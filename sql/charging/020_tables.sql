@@ -230,9 +230,9 @@ COMMENT ON TABLE yquota.alert IS
 --
 
 CREATE TABLE yquota.node (
-	name text COLLATE "C" PRIMARY KEY CHECK (name <> ''),
+	name text COLLATE "C" PRIMARY KEY CHECK (name <> '' AND octet_length(name) <= 255),
 	rack text COLLATE "C" NOT NULL DEFAULT '/default-rack',
-	label text COLLATE "C" NOT NULL DEFAULT '',
+	label text COLLATE "C" NOT NULL DEFAULT '' CHECK (octet_length(label) <= 255),
 	total yquota.resource NOT NULL CHECK (yquota.fits_in('[]', total)),
 	state yquota.node_state NOT NULL DEFAULT 'RUNNING',
 	updated_at timestamptz NOT NULL DEFAULT clock_timestamp()
@@ -246,7 +246,7 @@ COMMENT ON COLUMN yquota.node.total IS 'resources of the node for containers, in
 --
 
 CREATE TABLE yquota.project (
-	name text COLLATE "C" PRIMARY KEY CHECK (name <> ''),
+	name text COLLATE "C" PRIMARY KEY CHECK (name <> '' AND octet_length(name) <= 255),
 	quota_mode yquota.quota_mode NOT NULL DEFAULT 'PREPAID',
 	on_exhausted yquota.exhaustion_policy NOT NULL DEFAULT 'allow',
 	created_at timestamptz NOT NULL DEFAULT clock_timestamp(),

@@ -212,9 +212,7 @@ BEGIN
 				   'at', now_at) AS payload
 		FROM raised JOIN crossed ON crossed.subject = raised.subject
 	), told AS MATERIALIZED (
-		-- the longest that NOTIFY carries; alert_id leads to the name
-		SELECT pg_notify('yquota', CASE WHEN octet_length(message.payload::text) < 8000 THEN message.payload
-										ELSE message.payload - 'project' END::text)
+		SELECT pg_notify('yquota', message.payload::text)
 		FROM (SELECT * FROM message ORDER BY message.alert_id) AS message
 	)
 	SELECT count(told) INTO found FROM told;

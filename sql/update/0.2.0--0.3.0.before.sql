@@ -46,6 +46,15 @@ ALTER TABLE yquota.hold
 	ADD CONSTRAINT hold_amount_check
 		CHECK (amount > 0 AND amount NOT IN ('NaN', 'Infinity') AND scale(amount) <= 54);
 
+-- Indexes of counters hold names of this length.
+ALTER TABLE yquota.project
+	DROP CONSTRAINT project_name_check,
+	ADD CONSTRAINT project_name_check CHECK (name <> '' AND octet_length(name) <= 255);
+ALTER TABLE yquota.node
+	DROP CONSTRAINT node_name_check,
+	ADD CONSTRAINT node_name_check CHECK (name <> '' AND octet_length(name) <= 255),
+	ADD CONSTRAINT node_label_check CHECK (octet_length(label) <= 255);
+
 -- Factors may be computed.
 ALTER TABLE yquota.price_factor
 	ADD COLUMN load numeric CHECK (load IS NULL OR load >= 0 AND load <= 1 AND factor IS NOT NULL);

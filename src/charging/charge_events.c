@@ -373,8 +373,9 @@ receive_event(EventCharger *charger, const YqEvent *event)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(charger->source.contexts[charger->source.next_slot]);
 	YqProblem  *problem = check_with_clock(charger, event);
+	bool		has_feed = event->source != NULL && VARSIZE_ANY_EXHDR(event->source) <= YQ_NAME_MAX_LENGTH;
 
-	yq_counters_feed(charger->ledger->counters, event->source,
+	yq_counters_feed(charger->ledger->counters, has_feed ? event->source : NULL,
 					 event->has_occurred_at && problem == NULL, event->occurred_at,
 					 event->recorded_at);
 	if (problem != NULL)

@@ -15,8 +15,12 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
-/* Bytes of a container id: an index entry holds any id of this length. */
+/*
+ * Bytes of a container id and of a queue.  An entry of an index holds any such id,
+ * and such a queue beside two names.
+ */
 #define MAX_ID_LENGTH 2600
+#define MAX_QUEUE_LENGTH 2000
 
 static const char *const kind_names[YQ_EVENT_KINDS] = {
 	[YQ_CONTAINER_START] = "CONTAINER_START",
@@ -315,11 +319,41 @@ check_allocation(const YqEvent *event)
 	return NULL;
 }
 
+static YqProblem *
+check_lengths(const YqEvent *event)
+{
+	const struct
+	{
+		const char *column;
+		const text *value;
+		size_t		limit;
+	}			names[] = {
+		{"container_id", event->container_id, MAX_ID_LENGTH},
+		{"project", event->project, YQ_NAME_MAX_LENGTH},
+		{"application_id", event->application_id, YQ_NAME_MAX_LENGTH},
+		{"username", event->username, YQ_NAME_MAX_LENGTH},
+		{"queue", event->queue, MAX_QUEUE_LENGTH},
+		{"node", event->node, YQ_NAME_MAX_LENGTH},
+		{"source", event->source, YQ_NAME_MAX_LENGTH},
+	};
+
+	for (size_t i = 0; i < lengthof(names); i++)
+	{
+		if (names[i].value != NULL && VARSIZE_ANY_EXHDR(names[i].value) > names[i].limit)
+			return yq_problem(ERRCODE_STRING_DATA_RIGHT_TRUNCATION,
+							  psprintf("%s is longer than %zu bytes", names[i].column, names[i].limit),
+							  "Send the name that the resource manager uses.");
+	}
+	return NULL;
+}
+
 YqProblem *
 yq_event_check(const YqEvent *event, TimestampTz now, TimestampTz latest)
 {
 	YqProblem  *problem = check_instant(event, now, latest);
 
+	if (problem == NULL)
+		problem = check_lengths(event);
 	if (problem != NULL || event->kind == YQ_QUOTA_COMPUTE)
 		return problem;
 	if (event->container_id == NULL)
@@ -330,10 +364,6 @@ yq_event_check(const YqEvent *event, TimestampTz now, TimestampTz latest)
 	if (VARSIZE_ANY_EXHDR(event->container_id) == 0)
 		return yq_problem(ERRCODE_INVALID_PARAMETER_VALUE,
 						  pstrdup("container_id must not be empty"),
-						  "Send the id that the resource manager gave the container.");
-	if (VARSIZE_ANY_EXHDR(event->container_id) > MAX_ID_LENGTH)
-		return yq_problem(ERRCODE_STRING_DATA_RIGHT_TRUNCATION,
-						  psprintf("container_id is longer than %d bytes", MAX_ID_LENGTH),
 						  "Send the id that the resource manager gave the container.");
 	return check_allocation(event);
 }

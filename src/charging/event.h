@@ -48,6 +48,9 @@ typedef enum YqEventColumn
 	YQ_EVENT_COLUMNS
 } YqEventColumn;
 
+/* Bytes of a project, user, application, node or feed that an event names. */
+#define YQ_NAME_MAX_LENGTH 255
+
 /* YARN's ContainerExitStatus.PREEMPTED. */
 #define YQ_EXIT_PREEMPTED (-102)
 

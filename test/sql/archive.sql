@@ -12,13 +12,13 @@ SET datestyle = 'ISO';
 \set SHOW_CONTEXT never
 SELECT yquota.set_clock('2026-03-02 10:00');
 INSERT INTO yquota.project (name) VALUES ('lab'), ('ops');
-INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
-	('CONTAINER_START', 'done', '2026-03-02 09:00', 'lab', NULL, '[vcores=1]'),
-	('CONTAINER_START', 'instant', '2026-03-02 09:59', 'lab', NULL, '[vcores=1]'),
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, asked_label, allocation) VALUES
+	('CONTAINER_START', 'done', '2026-03-02 09:00', 'lab', NULL, NULL, '[vcores=1]'),
+	('CONTAINER_START', 'instant', '2026-03-02 09:59', 'lab', NULL, NULL, '[vcores=1]'),
 	-- too long for a page
-	('CONTAINER_START', 'long', '2026-03-02 09:00', 'ops', (SELECT string_agg(md5(i::text), '') FROM generate_series(1, 400) AS i), '[vcores=2]'),
-	('CONTAINER_START', 'updated', '2026-03-02 09:00', 'lab', NULL, '[vcores=1]'),
-	('CONTAINER_START', 'running', '2026-03-02 09:30', 'ops', NULL, '[vcores=1]');
+	('CONTAINER_START', 'long', '2026-03-02 09:00', 'ops', 'a', (SELECT string_agg(md5(i::text), '') FROM generate_series(1, 400) AS i), '[vcores=2]'),
+	('CONTAINER_START', 'updated', '2026-03-02 09:00', 'lab', NULL, NULL, '[vcores=1]'),
+	('CONTAINER_START', 'running', '2026-03-02 09:30', 'ops', NULL, NULL, '[vcores=1]');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES
 	('CONTAINER_FINISH', 'done', '2026-03-02 09:10', NULL),
 	('CONTAINER_FINISH', 'instant', '2026-03-02 09:59', NULL),

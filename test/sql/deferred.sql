@@ -241,18 +241,18 @@ SELECT * FROM yquota.charge_deferred();
 COMMIT;
 SELECT container_id, amount FROM yquota.charge WHERE container_id ~ 'taken back|one transaction';
 SET yquota.charging = deferred;
-INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, application_id)
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, asked_label)
 SELECT 'CONTAINER_START', 'large', '2026-03-02 08:00', 'lab', '[vcores=1]', string_agg(encode(sha256(number::text::bytea), 'hex'), '')
 FROM generate_series(1, 1000) AS number;
-INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, application_id)
-SELECT event, 'as large', occurred_at, project, allocation, application_id FROM yquota.container_event WHERE container_id = 'large';
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, asked_label)
+SELECT event, 'as large', occurred_at, project, allocation, asked_label FROM yquota.container_event WHERE container_id = 'large';
 INSERT INTO yquota.project (name) VALUES ('nobody');
 UPDATE yquota.event_reject SET allocation = '[vcores=1]' WHERE container_id = 'n2';
 SELECT * FROM yquota.retry_rejects(container_id => 'n2');
 SELECT * FROM yquota.verify();
 SELECT * FROM yquota.charge_deferred();
 RESET yquota.charging;
-SELECT container_id, length(application_id), count(*) OVER (PARTITION BY application_id) AS alike
+SELECT container_id, length(asked_label), count(*) OVER (PARTITION BY asked_label) AS alike
 FROM yquota.container WHERE container_id IN ('large', 'as large', 'n2') ORDER BY container_id;
 SELECT * FROM yquota.verify();
 

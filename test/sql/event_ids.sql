@@ -58,6 +58,34 @@ INSERT INTO yquota.container_event (event, container_id, project, allocation)
 	FROM (SELECT string_agg(md5(n::text), '') AS container_id FROM generate_series(1, 200) AS n) AS ids,
 		unnest('{CONTAINER_START,CONTAINER_UPDATE,CONTAINER_FINISH}'::yquota.container_event_type[]) AS event;
 SELECT event, waiting, sqlstate, reason FROM yquota.event_reject ORDER BY event;
+
+-- Other names are as long as the counters' indexes can hold together.
+CREATE FUNCTION random_name(bytes integer) RETURNS text LANGUAGE sql IMMUTABLE
+	RETURN (SELECT left(string_agg(md5(n::text), '' ORDER BY n), bytes) FROM generate_series(1, 63) AS n);
+\set VERBOSITY terse
+INSERT INTO yquota.node (name, total) VALUES (random_name(256), '[]');
+INSERT INTO yquota.node (name, total, label) VALUES ('n1', '[]', random_name(256));
+INSERT INTO yquota.project (name) VALUES (random_name(256));
+\set VERBOSITY default
+INSERT INTO yquota.project (name) VALUES (random_name(255));
+INSERT INTO yquota.node (name, total, label) VALUES (random_name(255), '[]', random_name(255));
+INSERT INTO yquota.container_event
+		(event, container_id, project, application_id, username, queue, node, source, asked_label, allocation)
+	VALUES ('CONTAINER_START', 'long_names', random_name(255), random_name(255), random_name(255), random_name(2000),
+			random_name(255), random_name(255), random_name(2016), '[memory-mb=1]');
+INSERT INTO yquota.container_event
+		(event, container_id, project, application_id, username, queue, node, source, allocation)
+	SELECT 'CONTAINER_START', 'too_long', 'lab', n.names[1], n.names[2], n.names[3], n.names[4], n.names[5], '[]'
+	FROM (SELECT ARRAY(SELECT CASE WHEN place = too_long THEN random_name(CASE place WHEN 3 THEN 2001 ELSE 256 END) END
+					   FROM generate_series(1, 5) AS place ORDER BY place) AS names
+		  FROM generate_series(1, 5) AS too_long) AS n;
+INSERT INTO yquota.container_event (event, container_id, project, allocation)
+	VALUES ('CONTAINER_START', 'too_long', random_name(256), '[]');
+INSERT INTO yquota.container_event (event, source) VALUES ('QUOTA_COMPUTE', random_name(256));
+SELECT event, sqlstate, reason FROM yquota.event_reject WHERE container_id IS NULL OR container_id = 'too_long' ORDER BY reason, event;
+SELECT yquota_internal.compact_counters() > 0 AS compacted;
+SELECT octet_length(queue) AS queue, octet_length(label) AS label, octet_length(username) AS username, containers
+	FROM yquota_internal.usage_counter WHERE username <> '';
 SELECT * FROM yquota.verify();
 
 \c postgres

@@ -166,7 +166,7 @@ CREATE TABLE staging (LIKE yquota.container_event);
 ALTER TABLE staging ALTER COLUMN recorded_at DROP NOT NULL, ALTER COLUMN event_id DROP NOT NULL;
 INSERT INTO staging (event, container_id, occurred_at, project, queue, node, allocation)
 SELECT k.kind::yquota.container_event_type, i || repeat('-long', 500), timestamptz '2026-03-02 08:00' + k.seconds * interval '1 second', k.project,
-	   repeat('root.', 2000), i || repeat('n', 3000), k.allocation::yquota.resource
+	   repeat('root.', 400), i || repeat('n', 250), k.allocation::yquota.resource
 FROM generate_series(1, 20) AS i,
 	 (VALUES ('CONTAINER_START', 0, 'ops', '[vcores=1]'), ('CONTAINER_UPDATE', 5, NULL, '[vcores=3]'), ('CONTAINER_FINISH', 10, NULL, NULL))
 		AS k (kind, seconds, project, allocation);

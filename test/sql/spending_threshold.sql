@@ -139,9 +139,9 @@ SELECT yquota.quota_compute();
 SELECT * FROM told WHERE subject LIKE 'late %';
 SELECT count(*) AS still_known FROM yquota_internal.told_crossing AS known JOIN yquota.alert USING (alert_id) WHERE known.project = 'late' AND cleared_at IS NULL;
 
--- a name longer than what a notification carries
-INSERT INTO yquota.project (name) VALUES (repeat('x', 9000));
-INSERT INTO yquota.quota_grant (project, amount, reason) VALUES (repeat('x', 9000), -1, 'fine');
+-- a name as long as names can be
+INSERT INTO yquota.project (name) VALUES (repeat(E'\x01', 255));
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES (repeat(E'\x01', 255), -1, 'fine');
 SELECT yquota_internal.note_crossings(yquota.clock());
 
 -- where others' alerts could not be seen, the worker tells
