@@ -28,6 +28,13 @@ yq_bytes_of_string(const char *string)
 	return bytes;
 }
 
+/* Those of a text or another varlena that is not compressed; data is NULL for NULL. */
+static inline YqBytes
+yq_bytes_of_varlena(const void *value)
+{
+	return value == NULL ? (YqBytes) {NULL, 0} : (YqBytes) {VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)};
+}
+
 /* Make a table in a context; it goes when the context does. */
 extern HTAB *yq_bytes_table_create(const char *name, Size entry_size,
 								   MemoryContext context);

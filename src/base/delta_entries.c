@@ -55,12 +55,6 @@ unpack_factors(YqBytes names)
 	return construct_array(elements, count, TEXTOID, -1, false, TYPALIGN_INT);
 }
 
-static YqBytes
-bytes_of(const struct varlena *value)
-{
-	return value == NULL ? (YqBytes) {NULL, 0} : (YqBytes) {VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)};
-}
-
 void
 yq_delta_append_class(YqEntryWriter *writer, const YqClassChange *change)
 {
@@ -68,7 +62,7 @@ yq_delta_append_class(YqEntryWriter *writer, const YqClassChange *change)
 	uint64		weight[2] = {(uint64) change->weight, (uint64) ((uint128) change->weight >> 64)};
 	uint64		reference_at = (uint64) change->reference_at;
 	YqBytes		columns[YQ_CLASS_COLUMNS] = {
-		[YQ_CLASS_SHAPE] = bytes_of(change->shape),
+		[YQ_CLASS_SHAPE] = yq_bytes_of_varlena(change->shape),
 		[YQ_CLASS_FACTORS] = pack_factors(change->factors),
 		[YQ_CLASS_REFERENCE_AT] = yq_entry_number(numbers[0], &reference_at, 1),
 		[YQ_CLASS_WEIGHT] = yq_entry_number(numbers[1], weight, lengthof(weight)),
@@ -148,9 +142,9 @@ yq_delta_append_usage(YqEntryWriter *writer, const struct varlena *const *names,
 	YqBytes		columns[YQ_USAGE_COLUMNS];
 
 	for (int i = YQ_USAGE_QUEUE; i <= YQ_USAGE_NODE; i++)
-		columns[i] = bytes_of(names[i]);
+		columns[i] = yq_bytes_of_varlena(names[i]);
 	columns[YQ_USAGE_OPPORTUNISTIC] = (YqBytes) {is_guaranteed ? NULL : "", 0};
-	columns[YQ_USAGE_ALLOCATION] = bytes_of(allocation);
+	columns[YQ_USAGE_ALLOCATION] = yq_bytes_of_varlena(allocation);
 	columns[YQ_USAGE_CONTAINERS] = yq_entry_number(number, &limb, 1);
 	yq_entries_append(writer, columns, YQ_USAGE_COLUMNS);
 }

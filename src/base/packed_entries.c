@@ -8,6 +8,7 @@
 #include "base/compat.h"
 
 #include "base/packed_entries.h"
+#include "port/pg_bswap.h"
 
 /* Bytes of the longest length, of 32 bits. */
 #define MAX_LENGTH_BYTES 5
@@ -87,23 +88,27 @@ yq_entry_number(uint8 *buffer, const uint64 *limbs, int count)
 {
 	uint8	   *digits = buffer + 1;
 	uint8		sign = (int64) limbs[count - 1] < 0 ? 0xFF : 0;
+	int			skipped = 0;
 	int			zeros = 0;
 	int			length = 0;
 
 	/* of limbs that only repeat the sign the lowest one is enough */
 	while (count > 1 && limbs[count - 1] == (uint64) (int8) sign)
 		count--;
-	for (int i = 0; i < count; i++)
+	while (skipped < count - 1 && limbs[skipped] == 0)
+		skipped++;
+	for (int i = skipped; i < count; i++, length += sizeof(uint64))
 	{
-		for (int shift = 0; shift < 64; shift += 8)
-			digits[length++] = (uint8) (limbs[i] >> shift);
+		uint64		lowest_first = pg_bswap64(pg_hton64(limbs[i]));
+
+		memcpy(digits + length, &lowest_first, sizeof(uint64));
 	}
 	digits[length++] = sign;
 	while (length > 1 && digits[length - 1] == sign && (digits[length - 2] & 0x80) == (sign & 0x80))
 		length--;
 	while (zeros < length - 1 && digits[zeros] == 0)
 		zeros++;
-	buffer[zeros] = (uint8) zeros;
+	buffer[zeros] = (uint8) (skipped * sizeof(uint64) + zeros);
 	return (YqBytes) {(char *) buffer + zeros, 1 + length - zeros};
 }
 

@@ -104,6 +104,17 @@ report_too_many(void)
  * ------------------------------------------------------------------------
  */
 
+bool
+yq_resource_name_is_constant(const char *name)
+{
+	for (int i = 0; i < (int) lengthof(known_names); i++)
+	{
+		if (known_names[i].name == name)
+			return true;
+	}
+	return false;
+}
+
 int
 yq_resource_name_compare(const char *a, int a_length,
 						 const char *b, int b_length)

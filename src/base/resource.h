@@ -68,6 +68,9 @@ extern YqResource *yq_resource_make(const YqResourceEntry *entries, int count);
  */
 extern bool yq_resource_name_normalize(const char **name, int *name_length);
 
+/* Whether a name is one of those that are constant, and need not be copied. */
+extern bool yq_resource_name_is_constant(const char *name);
+
 /* Order of two names: bytewise, a prefix first. */
 extern int	yq_resource_name_compare(const char *a, int a_length,
 									 const char *b, int b_length);

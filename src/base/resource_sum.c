@@ -25,7 +25,7 @@
 
 typedef struct SumEntry
 {
-	char	   *name;			/* owned by the state */
+	const char *name;			/* owned by the state, or constant */
 	int			name_length;
 	int128		amount;			/* may be zero */
 } SumEntry;
@@ -66,9 +66,8 @@ yq_resource_sum_create(MemoryContext context)
 static void
 insert_sum_entry(YqResourceSum *sum, int at, const char *name, int name_length)
 {
-	char	   *copy = MemoryContextAlloc(sum->context, name_length);
-
-	memcpy(copy, name, name_length);
+	if (!yq_resource_name_is_constant(name))
+		name = memcpy(MemoryContextAlloc(sum->context, name_length), name, name_length);
 	if (sum->count == sum->capacity)
 	{
 		sum->capacity *= 2;
@@ -78,7 +77,7 @@ insert_sum_entry(YqResourceSum *sum, int at, const char *name, int name_length)
 	memmove(&sum->entries[at + 1], &sum->entries[at],
 			(sum->count - at) * sizeof(SumEntry));
 	sum->count++;
-	sum->entries[at].name = copy;
+	sum->entries[at].name = name;
 	sum->entries[at].name_length = name_length;
 	sum->entries[at].amount = 0;
 }

@@ -21,15 +21,6 @@ yq_varlena_copy(const void *value)
 	return copy;
 }
 
-bool
-yq_varlena_equal(const void *a, const void *b)
-{
-	if (a == NULL || b == NULL)
-		return a == b;
-	return VARSIZE_ANY_EXHDR(a) == VARSIZE_ANY_EXHDR(b) &&
-		memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
-}
-
 void
 yq_varlena_put(Datum *values, bool *nulls, int column, const void *value)
 {

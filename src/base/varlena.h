@@ -15,7 +15,14 @@
 extern void *yq_varlena_copy(const void *value);
 
 /* Whether two values are the same, or both NULL. */
-extern bool yq_varlena_equal(const void *a, const void *b);
+static inline bool
+yq_varlena_equal(const void *a, const void *b)
+{
+	if (a == NULL || b == NULL)
+		return a == b;
+	return VARSIZE_ANY_EXHDR(a) == VARSIZE_ANY_EXHDR(b) &&
+		memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
+}
 
 /* Put a value, or NULL, into a column of a row to be written. */
 extern void yq_varlena_put(Datum *values, bool *nulls, int column, const void *value);

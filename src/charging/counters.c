@@ -3,17 +3,15 @@
  * counters.c
  *	  Summing up a statement's changes of the counters.
  *
- * Every name that a sum is about is interned first, so that sums are found by
- * pointers, however long the names are.
- *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
 
 #include "access/xact.h"
 #include "base/delta_entries.h"
-#include "base/intern_table.h"
+#include "base/varlena.h"
 #include "charging/counters.h"
+#include "common/hashfn.h"
 #include "miscadmin.h"
 #include "pricing/timeline.h"
 #include "store/bulk_insert.h"
@@ -26,6 +24,9 @@
 
 /* Tables begin with this many entries: a statement about one container. */
 #define FEW_SUMS 4
+
+/* Memory grows by so much: sums are posted by what has been allocated. */
+#define BLOCK_BYTES (256 * 1024)
 
 /* Columns of counter_delta, in table order. */
 enum
@@ -67,20 +68,22 @@ enum
 /* -- sums ---------------------------------------------------------------- */
 
 /*
- * The key of a sum: interned values, the same pointer for equal ones, and NULL
- * for null.  Fields that do not matter for a kind of sum are NULL or zero.
+ * What a sum is about.  A sum has copies of the names.  Fields that do not matter for
+ * a kind of sum are NULL or zero.
  */
 typedef struct SumKey
 {
-	const struct varlena *names[4];
+	const struct varlena *names[4];	/* NULL for null */
+	const YqRateClass *rate_class;	/* its address, until classes are forgotten */
 	int64		number;
 } SumKey;
 
 /* Places of the names in the keys of the kinds. */
 enum
 {
-	PROJECT_NAME = 0,			/* of project and class sums */
-	RATE_CLASS = 1,				/* no name: its address, until classes are forgotten */
+	PROJECT_NAME = 0,
+	CLASS_SHAPE = 0,			/* of what class sums share */
+	CLASS_FACTORS = 1,
 	USAGE_QUEUE = 0,			/* number: the execution type, as for nodes */
 	USAGE_LABEL = 1,
 	USAGE_USERNAME = 2,
@@ -89,57 +92,76 @@ enum
 	FEED_SOURCE = 0
 };
 
-typedef struct ClassSum
-{
-	struct ClassSum *next;		/* of the project */
-	YqClassChange change;
-} ClassSum;
-
 typedef struct ProjectSum
 {
+	SumKey		key;
 	bool		is_charged;
 	YqWide		charged;
 	TimestampTz changed_from;	/* DT_NOEND when no instant was told */
-	ClassSum   *classes;
+	struct sum_table_hash *classes;
 } ProjectSum;
+
+typedef struct ClassSum			/* number: the hour */
+{
+	SumKey		key;
+	const SumKey *shape;		/* with the factors */
+	int128		weight;
+	YqWide		accrual_base;
+} ClassSum;
 
 typedef struct UsageSum
 {
+	SumKey		key;
 	YqResourceSum *allocation;
 	int64		containers;
 } UsageSum;
 
 typedef struct FeedSum
 {
+	SumKey		key;
 	int64		events;
 	TimestampTz last_event_at;	/* DT_NOBEGIN when none has an instant */
 } FeedSum;
 
 typedef struct SumEntry
 {
-	SumKey		key;
+	const SumKey *key;			/* that of the sum, which begins with it */
 	uint32		status;
 	uint32		hash;
-	void	   *sum;			/* ProjectSum, ClassSum, UsageSum or FeedSum */
 } SumEntry;
 
 static inline uint32
 hash_sum_key(const SumKey *key)
 {
-	uint64		hash = (uint64) key->number;
+	uint64		hash = (uint64) key->number ^ (uint64) (uintptr_t) key->rate_class;
 
-	/* addresses and numbers: multiplying by an odd number mixes upwards */
+	/* multiplying by an odd number mixes upwards */
 	for (int i = 0; i < (int) lengthof(key->names); i++)
-		hash = (hash ^ (uint64) (uintptr_t) key->names[i]) * UINT64CONST(0x9E3779B97F4A7C15);
+	{
+		if (key->names[i] != NULL)
+			hash ^= hash_bytes((const unsigned char *) VARDATA_ANY(key->names[i]),
+							   (int) VARSIZE_ANY_EXHDR(key->names[i]));
+		hash *= UINT64CONST(0x9E3779B97F4A7C15);
+	}
 	return (uint32) (hash >> 32);
+}
+
+static inline bool
+sum_keys_equal(const SumKey *a, const SumKey *b)
+{
+	bool		equal = (a->rate_class == b->rate_class && a->number == b->number);
+
+	for (int i = 0; equal && i < (int) lengthof(a->names); i++)
+		equal = yq_varlena_equal(a->names[i], b->names[i]);
+	return equal;
 }
 
 #define SH_PREFIX sum_table
 #define SH_ELEMENT_TYPE SumEntry
-#define SH_KEY_TYPE SumKey
+#define SH_KEY_TYPE const SumKey *
 #define SH_KEY key
-#define SH_HASH_KEY(table, key) hash_sum_key(&(key))
-#define SH_EQUAL(table, a, b) (memcmp(&(a), &(b), sizeof(SumKey)) == 0)
+#define SH_HASH_KEY(table, key) hash_sum_key(key)
+#define SH_EQUAL(table, a, b) sum_keys_equal(a, b)
 #define SH_STORE_HASH
 #define SH_GET_HASH(table, entry) (entry)->hash
 #define SH_SCOPE static inline
@@ -154,9 +176,8 @@ struct YqCounters
 	TimestampTz recorded_at;
 	TimestampTz priced_through; /* DT_NOBEGIN when nothing was priced */
 	uint64		generation;		/* of rate classes, whose addresses are in keys */
-	YqInternTable *values;		/* NULL when empty, as the next ones */
-	sum_table_hash *projects;
-	sum_table_hash *classes;
+	sum_table_hash *projects;	/* NULL when empty, as the next ones */
+	sum_table_hash *shapes;		/* of rate classes, with their factors: no sums */
 	sum_table_hash *usages;
 	sum_table_hash *nodes;
 	sum_table_hash *feeds;
@@ -172,7 +193,7 @@ yq_counters_create(int64 pricing_version, TimestampTz recorded_at)
 
 	counters->context = AllocSetContextCreate(CurrentMemoryContext,
 											  "yquota counter sums",
-											  ALLOCSET_DEFAULT_SIZES);
+											  ALLOCSET_DEFAULT_MINSIZE, ALLOCSET_DEFAULT_INITSIZE, BLOCK_BYTES);
 	counters->pricing_version = pricing_version;
 	counters->generation = yq_rate_class_generation();
 	counters->recorded_at = recorded_at;
@@ -180,28 +201,51 @@ yq_counters_create(int64 pricing_version, TimestampTz recorded_at)
 	return counters;
 }
 
-static const struct varlena *
-intern(YqCounters *counters, const void *value)
+/* Make the sum of a key, with copies of its names behind it. */
+static SumKey *
+make_sum(YqCounters *counters, const SumKey *key, Size size)
 {
-	return yq_intern(&counters->values, value, counters->context);
+	Size		length = MAXALIGN(size);
+	SumKey	   *sum;
+
+	for (int i = 0; i < (int) lengthof(key->names); i++)
+		length += key->names[i] == NULL ? 0 : MAXALIGN(VARSIZE_ANY(key->names[i]));
+	sum = MemoryContextAllocZero(counters->context, length);
+	*sum = *key;
+	length = MAXALIGN(size);
+	for (int i = 0; i < (int) lengthof(key->names); i++)
+	{
+		if (key->names[i] == NULL)
+			continue;
+		sum->names[i] = memcpy((char *) sum + length, key->names[i], VARSIZE_ANY(key->names[i]));
+		length += MAXALIGN(VARSIZE_ANY(key->names[i]));
+	}
+	return sum;
 }
 
-/* The sum of a key, of "size" bytes; zero when it is new. */
+/*
+ * The sum of a key, of "size" bytes; zero but for the key when it is new.  A table
+ * remembers the last one: events of a container, and of an application, follow one another.
+ */
 static void *
-enter_sum(YqCounters *counters, sum_table_hash **table, SumKey key, Size size,
-		  bool *found)
+enter_sum(YqCounters *counters, sum_table_hash **table, const SumKey *key, Size size, bool *found)
 {
 	SumEntry   *entry;
 
 	if (*table == NULL)
 		*table = sum_table_create(counters->context, FEW_SUMS, NULL);
-	entry = sum_table_insert(*table, key, found);
+	*found = (*table)->private_data != NULL && sum_keys_equal((*table)->private_data, key);
 	if (!*found)
-		entry->sum = MemoryContextAllocZero(counters->context, size);
-	return entry->sum;
+	{
+		entry = sum_table_insert(*table, key, found);
+		if (!*found)
+			entry->key = make_sum(counters, key, size);
+		(*table)->private_data = (void *) entry->key;
+	}
+	return (*table)->private_data;
 }
 
-/* To be called before values are interned for a sum of a rate class. */
+/* To be called before a sum of a rate class is entered. */
 static void
 post_when_large(YqCounters *counters)
 {
@@ -214,12 +258,10 @@ post_when_large(YqCounters *counters)
 static ProjectSum *
 enter_project(YqCounters *counters, const text *project)
 {
-	SumKey		key = {0};
-	ProjectSum *sum;
+	SumKey		key = {.names[PROJECT_NAME] = project};
 	bool		found;
+	ProjectSum *sum = enter_sum(counters, &counters->projects, &key, sizeof(ProjectSum), &found);
 
-	key.names[PROJECT_NAME] = intern(counters, project);
-	sum = enter_sum(counters, &counters->projects, key, sizeof(ProjectSum), &found);
 	if (!found)
 		sum->changed_from = DT_NOEND;
 	return sum;
@@ -248,41 +290,34 @@ yq_counters_accrue(YqCounters *counters, const text *project,
 				   TimestampTz settled_at, uint64 weight,
 				   const YqWide *accrual_base, int sign)
 {
-	SumKey		key = {0};
+	SumKey		key = {.rate_class = rate_class,.number = yq_timeline_full_hour(settled_at)};
 	ClassSum   *sum;
 	bool		found;
 
 	if (weight == 0)
 		return;
 	post_when_large(counters);
-	key.names[PROJECT_NAME] = intern(counters, project);
-	key.names[RATE_CLASS] = (const struct varlena *) rate_class;
-	key.number = yq_timeline_full_hour(settled_at);
-	sum = enter_sum(counters, &counters->classes, key, sizeof(ClassSum), &found);
+	sum = enter_sum(counters, &enter_project(counters, project)->classes, &key, sizeof(ClassSum), &found);
 	if (!found)
 	{
-		ProjectSum *project_sum = enter_project(counters, project);
+		SumKey		shape = {.names[CLASS_SHAPE] = yq_rate_class_shape(rate_class),.names[CLASS_FACTORS] = (struct varlena *) factors};
 
-		sum->change.shape = intern(counters, yq_rate_class_shape(rate_class));
-		sum->change.factors = (ArrayType *) intern(counters, factors);
-		sum->change.reference_at = key.number;
-		sum->next = project_sum->classes;
-		project_sum->classes = sum;
+		sum->shape = enter_sum(counters, &counters->shapes, &shape, sizeof(SumKey), &found);
 	}
 	if (sign > 0)
 	{
-		sum->change.weight += weight;
-		yq_wide_add(&sum->change.accrual_base, accrual_base);
+		sum->weight += weight;
+		yq_wide_add(&sum->accrual_base, accrual_base);
 	}
 	else
 	{
-		sum->change.weight -= weight;
-		yq_wide_subtract(&sum->change.accrual_base, accrual_base);
+		sum->weight -= weight;
+		yq_wide_subtract(&sum->accrual_base, accrual_base);
 	}
 }
 
 static void
-add_usage(YqCounters *counters, sum_table_hash **table, SumKey key,
+add_usage(YqCounters *counters, sum_table_hash **table, const SumKey *key,
 		  const YqResource *allocation, int sign)
 {
 	bool		found;
@@ -299,17 +334,12 @@ yq_counters_use(YqCounters *counters, const text *queue, const text *label,
 				const text *username, const text *node,
 				Oid execution_type, const YqResource *allocation, int sign)
 {
-	SumKey		usage = {.number = execution_type};
-	SumKey		on_node = {.number = execution_type};
+	SumKey		usage = {.names = {queue, label, username},.number = execution_type};
+	SumKey		on_node = {.names[NODE_NAME] = node,.number = execution_type};
 
-	usage.names[USAGE_QUEUE] = intern(counters, queue);
-	usage.names[USAGE_LABEL] = intern(counters, label);
-	usage.names[USAGE_USERNAME] = intern(counters, username);
-	add_usage(counters, &counters->usages, usage, allocation, sign);
-	if (node == NULL)
-		return;
-	on_node.names[NODE_NAME] = intern(counters, node);
-	add_usage(counters, &counters->nodes, on_node, allocation, sign);
+	add_usage(counters, &counters->usages, &usage, allocation, sign);
+	if (node != NULL)
+		add_usage(counters, &counters->nodes, &on_node, allocation, sign);
 }
 
 /* -- opportunistic containers under limits ------------------------------- */
@@ -342,29 +372,24 @@ void
 yq_counters_share(YqCounters *counters, const text *queue, const text *username,
 				  const text *application_id, const YqResource *allocation, int sign)
 {
-	SumKey		key = {0};
+	SumKey		key = {.names = {queue, NULL, username, application_id}};
 
 	if (!counters->knows_shares)
 		counters->counts_shares = shares_are_counted();
 	counters->knows_shares = true;
 	if (!counters->counts_shares)
 		return;
-	key.names[USAGE_QUEUE] = intern(counters, queue);
-	key.names[USAGE_USERNAME] = intern(counters, username);
-	key.names[SHARE_APPLICATION] = intern(counters, application_id);
-	add_usage(counters, &counters->shares, key, allocation, sign);
+	add_usage(counters, &counters->shares, &key, allocation, sign);
 }
 
 void
 yq_counters_feed(YqCounters *counters, const text *source,
 				 bool has_occurred_at, TimestampTz occurred_at, TimestampTz recorded_at)
 {
-	SumKey		key = {0};
-	FeedSum    *sum;
+	SumKey		key = {.names[FEED_SOURCE] = source};
 	bool		found;
+	FeedSum    *sum = enter_sum(counters, &counters->feeds, &key, sizeof(FeedSum), &found);
 
-	key.names[FEED_SOURCE] = intern(counters, source);
-	sum = enter_sum(counters, &counters->feeds, key, sizeof(FeedSum), &found);
 	if (!found)
 		sum->last_event_at = DT_NOBEGIN;
 	sum->events++;
@@ -442,11 +467,9 @@ end_delta(Posting *posting)
 }
 
 static void
-put_project(Posting *posting, const SumEntry *entry)
+put_project(Posting *posting, const ProjectSum *sum)
 {
-	const ProjectSum *sum = entry->sum;
-
-	PUT_VARLENA(DELTA_PROJECT, entry->key.names[PROJECT_NAME]);
+	PUT_VARLENA(DELTA_PROJECT, sum->key.names[PROJECT_NAME]);
 	if (sum->is_charged)
 		PUT(DELTA_CHARGED, NumericGetDatum(yq_wide_to_numeric(&sum->charged)));
 	if (sum->changed_from != DT_NOEND)
@@ -454,36 +477,30 @@ put_project(Posting *posting, const SumEntry *entry)
 }
 
 static void
-put_class(Posting *posting, const SumEntry *entry)
+put_class(Posting *posting, const ClassSum *sum)
 {
-	const YqClassChange *change = &((const ClassSum *) entry->sum)->change;
-
-	PUT_VARLENA(DELTA_SHAPE, change->shape);
-	PUT_VARLENA(DELTA_FACTORS, change->factors);
-	PUT(DELTA_REFERENCE_AT, TimestampTzGetDatum(change->reference_at));
-	PUT(DELTA_WEIGHT, NumericGetDatum(yq_weight_to_numeric(change->weight)));
-	PUT(DELTA_ACCRUAL_BASE, NumericGetDatum(yq_wide_to_numeric(&change->accrual_base)));
+	PUT_VARLENA(DELTA_SHAPE, sum->shape->names[CLASS_SHAPE]);
+	PUT_VARLENA(DELTA_FACTORS, sum->shape->names[CLASS_FACTORS]);
+	PUT(DELTA_REFERENCE_AT, TimestampTzGetDatum(sum->key.number));
+	PUT(DELTA_WEIGHT, NumericGetDatum(yq_weight_to_numeric(sum->weight)));
+	PUT(DELTA_ACCRUAL_BASE, NumericGetDatum(yq_wide_to_numeric(&sum->accrual_base)));
 }
 
 static void
-put_usage(Posting *posting, const SumEntry *entry)
+put_usage(Posting *posting, const UsageSum *sum)
 {
-	const UsageSum *sum = entry->sum;
-
-	PUT_VARLENA(DELTA_QUEUE, entry->key.names[USAGE_QUEUE]);
-	PUT_VARLENA(DELTA_LABEL, entry->key.names[USAGE_LABEL]);
-	PUT_VARLENA(DELTA_USERNAME, entry->key.names[USAGE_USERNAME]);
-	PUT(DELTA_EXECUTION_TYPE, ObjectIdGetDatum((Oid) entry->key.number));
+	PUT_VARLENA(DELTA_QUEUE, sum->key.names[USAGE_QUEUE]);
+	PUT_VARLENA(DELTA_LABEL, sum->key.names[USAGE_LABEL]);
+	PUT_VARLENA(DELTA_USERNAME, sum->key.names[USAGE_USERNAME]);
+	PUT(DELTA_EXECUTION_TYPE, ObjectIdGetDatum((Oid) sum->key.number));
 	PUT(DELTA_ALLOCATION, PointerGetDatum(yq_resource_sum_vector(sum->allocation)));
 	PUT(DELTA_CONTAINERS, Int64GetDatum(sum->containers));
 }
 
 static void
-put_feed(Posting *posting, const SumEntry *entry)
+put_feed(Posting *posting, const FeedSum *sum)
 {
-	const FeedSum *sum = entry->sum;
-
-	PUT_VARLENA(DELTA_SOURCE, entry->key.names[FEED_SOURCE]);
+	PUT_VARLENA(DELTA_SOURCE, sum->key.names[FEED_SOURCE]);
 	PUT(DELTA_EVENTS, Int64GetDatum(sum->events));
 	if (sum->last_event_at != DT_NOBEGIN)
 		PUT(DELTA_LAST_EVENT_AT, TimestampTzGetDatum(sum->last_event_at));
@@ -495,16 +512,18 @@ count_sums(const sum_table_hash *table)
 	return table == NULL ? 0 : table->members;
 }
 
-/* The first entry of a table; NULL when it is empty. */
-static const SumEntry *
+/* The first sum of a table; NULL when it is empty. */
+static const void *
 first_sum(sum_table_hash *table)
 {
 	sum_table_iterator iterator;
+	const SumEntry *entry;
 
 	if (table == NULL)
 		return NULL;
 	sum_table_start_iterate(table, &iterator);
-	return sum_table_iterate(table, &iterator);
+	entry = sum_table_iterate(table, &iterator);
+	return entry == NULL ? NULL : entry->key;
 }
 
 /*
@@ -514,39 +533,35 @@ first_sum(sum_table_hash *table)
 static bool
 fits_one_row(const YqCounters *counters)
 {
-	const SumEntry *usage = first_sum(counters->usages);
-	const SumEntry *node = first_sum(counters->nodes);
-	const UsageSum *used;
-	const UsageSum *used_on_node;
+	const ProjectSum *project = first_sum(counters->projects);
+	const UsageSum *usage = first_sum(counters->usages);
+	const UsageSum *node = first_sum(counters->nodes);
 
 	if (count_sums(counters->projects) > 1 ||
-		count_sums(counters->classes) > 1 ||
+		(project != NULL && count_sums(project->classes) > 1) ||
 		count_sums(counters->usages) != 1 ||
 		count_sums(counters->nodes) > 1 ||
 		count_sums(counters->feeds) > 1)
 		return false;
-	if (node == NULL)
-		return true;
-	used = usage->sum;
-	used_on_node = node->sum;
-	return node->key.number == usage->key.number &&
-		used_on_node->containers == used->containers &&
-		yq_resource_sum_equal(used_on_node->allocation, used->allocation);
+	return node == NULL ||
+		(node->key.number == usage->key.number &&
+		 node->containers == usage->containers &&
+		 yq_resource_sum_equal(node->allocation, usage->allocation));
 }
 
 static void
 post_one_row(Posting *posting)
 {
-	const SumEntry *project = first_sum(posting->counters->projects);
-	const SumEntry *class_entry = first_sum(posting->counters->classes);
-	const SumEntry *node = first_sum(posting->counters->nodes);
-	const SumEntry *feed = first_sum(posting->counters->feeds);
+	const ProjectSum *project = first_sum(posting->counters->projects);
+	const ClassSum *class_sum = project == NULL ? NULL : first_sum(project->classes);
+	const UsageSum *node = first_sum(posting->counters->nodes);
+	const FeedSum *feed = first_sum(posting->counters->feeds);
 
 	begin_delta(posting, SCOPE_ALL);
 	if (project != NULL)
 		put_project(posting, project);
-	if (class_entry != NULL)
-		put_class(posting, class_entry);
+	if (class_sum != NULL)
+		put_class(posting, class_sum);
 	put_usage(posting, first_sum(posting->counters->usages));
 	if (node != NULL)
 		PUT_VARLENA(DELTA_NODE, node->key.names[NODE_NAME]);
@@ -556,10 +571,8 @@ post_one_row(Posting *posting)
 }
 
 static bool
-usage_changed(const SumEntry *entry)
+usage_changed(const UsageSum *sum)
 {
-	const UsageSum *sum = entry->sum;
-
 	return sum->containers != 0 || !yq_resource_sum_is_zero(sum->allocation);
 }
 
@@ -569,58 +582,7 @@ usage_changed(const SumEntry *entry)
 #define FULL_ROW 1500
 
 static void
-post_project(Posting *posting, const SumEntry *entry)
-{
-	const ProjectSum *project = entry->sum;
-
-	begin_delta(posting, SCOPE_PROJECT);
-	put_project(posting, entry);
-	for (const ClassSum *sum = project->classes; sum != NULL; sum = sum->next)
-	{
-		if (sum->change.weight == 0 && yq_wide_is_zero(&sum->change.accrual_base))
-			continue;
-		if (posting->entries.packed.len >= FULL_ROW)
-		{
-			end_delta(posting);
-			begin_delta(posting, SCOPE_PROJECT);
-			PUT_VARLENA(DELTA_PROJECT, entry->key.names[PROJECT_NAME]);
-		}
-		yq_delta_append_class(&posting->entries, &sum->change);
-		yq_wide_add(&posting->accrual_base, &sum->change.accrual_base);
-		posting->reference_at = Max(posting->reference_at, sum->change.reference_at);
-	}
-	if (posting->entries.entries > 0 || project->is_charged || project->changed_from != DT_NOEND)
-		end_delta(posting);
-}
-
-static void
-post_usage(Posting *posting, const SumEntry *entry)
-{
-	const UsageSum *sum = entry->sum;
-
-	/* that containers of a queue came and went is told even where they held the same */
-	if (posting->scope == SCOPE_NODE && !usage_changed(entry))
-		return;
-	if (posting->entries.packed.len >= FULL_ROW)
-	{
-		end_delta(posting);
-		begin_delta(posting, posting->scope);
-	}
-	yq_delta_append_usage(&posting->entries, entry->key.names, (Oid) entry->key.number == posting->guaranteed,
-						  yq_resource_sum_vector(sum->allocation), sum->containers);
-	posting->containers += sum->containers;
-}
-
-static void
-post_feed(Posting *posting, const SumEntry *entry)
-{
-	begin_delta(posting, SCOPE_FEED);
-	put_feed(posting, entry);
-	end_delta(posting);
-}
-
-static void
-for_each_sum(sum_table_hash *table, void (*post) (Posting *, const SumEntry *), Posting *posting)
+for_each_sum(sum_table_hash *table, void (*post) (Posting *, const void *), Posting *posting)
 {
 	sum_table_iterator iterator;
 	const SumEntry *entry;
@@ -629,7 +591,67 @@ for_each_sum(sum_table_hash *table, void (*post) (Posting *, const SumEntry *), 
 		return;
 	sum_table_start_iterate(table, &iterator);
 	while ((entry = sum_table_iterate(table, &iterator)) != NULL)
-		post(posting, entry);
+		post(posting, entry->key);
+}
+
+static void
+post_class(Posting *posting, const void *entered)
+{
+	const ClassSum *sum = entered;
+	YqClassChange change = {sum->shape->names[CLASS_SHAPE], (ArrayType *) sum->shape->names[CLASS_FACTORS],
+	sum->key.number, sum->weight, sum->accrual_base};
+
+	if (sum->weight == 0 && yq_wide_is_zero(&sum->accrual_base))
+		return;
+	if (posting->entries.packed.len >= FULL_ROW)
+	{
+		Datum		project = posting->values[DELTA_PROJECT];
+
+		end_delta(posting);
+		begin_delta(posting, SCOPE_PROJECT);
+		PUT(DELTA_PROJECT, project);
+	}
+	yq_delta_append_class(&posting->entries, &change);
+	yq_wide_add(&posting->accrual_base, &sum->accrual_base);
+	posting->reference_at = Max(posting->reference_at, sum->key.number);
+}
+
+static void
+post_project(Posting *posting, const void *entered)
+{
+	const ProjectSum *sum = entered;
+
+	begin_delta(posting, SCOPE_PROJECT);
+	put_project(posting, sum);
+	for_each_sum(sum->classes, post_class, posting);
+	if (posting->entries.entries > 0 || sum->is_charged || sum->changed_from != DT_NOEND)
+		end_delta(posting);
+}
+
+static void
+post_usage(Posting *posting, const void *entered)
+{
+	const UsageSum *sum = entered;
+
+	/* that containers of a queue came and went is told even where they held the same */
+	if (posting->scope == SCOPE_NODE && !usage_changed(sum))
+		return;
+	if (posting->entries.packed.len >= FULL_ROW)
+	{
+		end_delta(posting);
+		begin_delta(posting, posting->scope);
+	}
+	yq_delta_append_usage(&posting->entries, sum->key.names, (Oid) sum->key.number == posting->guaranteed,
+						  yq_resource_sum_vector(sum->allocation), sum->containers);
+	posting->containers += sum->containers;
+}
+
+static void
+post_feed(Posting *posting, const void *entered)
+{
+	begin_delta(posting, SCOPE_FEED);
+	put_feed(posting, entered);
+	end_delta(posting);
 }
 
 static void
@@ -669,17 +691,17 @@ enum
 };
 
 static void
-post_share(Posting *posting, const SumEntry *entry)
+post_share(Posting *posting, const void *entered)
 {
-	const UsageSum *sum = entry->sum;
+	const UsageSum *sum = entered;
 	Datum		values[CHANGE_COLUMNS];
 	bool		nulls[CHANGE_COLUMNS] = {false};
 
-	if (!usage_changed(entry))
+	if (!usage_changed(sum))
 		return;
-	yq_varlena_put(values, nulls, CHANGE_QUEUE, entry->key.names[USAGE_QUEUE]);
-	yq_varlena_put(values, nulls, CHANGE_USERNAME, entry->key.names[USAGE_USERNAME]);
-	yq_varlena_put(values, nulls, CHANGE_APPLICATION_ID, entry->key.names[SHARE_APPLICATION]);
+	yq_varlena_put(values, nulls, CHANGE_QUEUE, sum->key.names[USAGE_QUEUE]);
+	yq_varlena_put(values, nulls, CHANGE_USERNAME, sum->key.names[USAGE_USERNAME]);
+	yq_varlena_put(values, nulls, CHANGE_APPLICATION_ID, sum->key.names[SHARE_APPLICATION]);
 	values[CHANGE_CONTAINERS] = Int64GetDatum(sum->containers);
 	values[CHANGE_ALLOCATION] = PointerGetDatum(yq_resource_sum_vector(sum->allocation));
 	yq_bulk_insert_put(posting->writer, values, nulls);
@@ -705,8 +727,7 @@ yq_counters_post(YqCounters *counters)
 	}
 	MemoryContextSwitchTo(old_context);
 
-	counters->values = NULL;
-	counters->projects = counters->classes = counters->usages = NULL;
+	counters->projects = counters->shapes = counters->usages = NULL;
 	counters->nodes = counters->feeds = counters->shares = NULL;
 	MemoryContextReset(counters->context);
 }

@@ -75,14 +75,6 @@ refresh(NameCache *cache)
 	cache->is_current = true;
 }
 
-static YqBytes
-bytes_of(const text *value)
-{
-	YqBytes		bytes = {VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)};
-
-	return bytes;
-}
-
 static void
 note(NameCache *cache, const text *name, const text *label)
 {
@@ -96,7 +88,7 @@ note(NameCache *cache, const text *name, const text *label)
 	old_context = MemoryContextSwitchTo(cache->context);
 	/* first, because an entry must not be left without it */
 	kept_label = yq_varlena_copy(label);
-	entry = yq_bytes_table_enter(cache->names, bytes_of(name), cache->context, &found);
+	entry = yq_bytes_table_enter(cache->names, yq_bytes_of_varlena(name), cache->context, &found);
 	entry->label = kept_label;
 	MemoryContextSwitchTo(old_context);
 }
@@ -105,7 +97,7 @@ bool
 yq_name_cache_has_project(const text *project)
 {
 	refresh(&projects);
-	return yq_bytes_table_find(projects.names, bytes_of(project)) != NULL;
+	return yq_bytes_table_find(projects.names, yq_bytes_of_varlena(project)) != NULL;
 }
 
 void
@@ -154,11 +146,11 @@ yq_name_cache_has_node(const text *node, text **label)
 	NameEntry  *entry;
 
 	refresh(&nodes);
-	entry = yq_bytes_table_find(nodes.names, bytes_of(node));
+	entry = yq_bytes_table_find(nodes.names, yq_bytes_of_varlena(node));
 	if (entry == NULL)
 	{
 		read_nodes_when_due();
-		entry = yq_bytes_table_find(nodes.names, bytes_of(node));
+		entry = yq_bytes_table_find(nodes.names, yq_bytes_of_varlena(node));
 	}
 	if (entry != NULL)
 		*label = yq_varlena_copy(entry->label);

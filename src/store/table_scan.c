@@ -104,12 +104,8 @@ yq_row_bytes(const YqRow *row, int column)
 {
 	bool		isnull;
 	Datum		value = yq_row_value(row, column, &isnull);
-	text	   *bytes;
 
-	if (isnull)
-		return (YqBytes) {.data = NULL};
-	bytes = DatumGetTextPP(value);
-	return (YqBytes) {.data = VARDATA_ANY(bytes),.length = VARSIZE_ANY_EXHDR(bytes)};
+	return yq_bytes_of_varlena(isnull ? NULL : DatumGetTextPP(value));
 }
 
 bool
