@@ -88,7 +88,12 @@ yq_bytes_append_part(StringInfo key, const void *data, Size length)
 {
 	int32		prefix = data == NULL ? -1 : (int32) length;
 
-	appendBinaryStringInfo(key, (const char *) &prefix, sizeof(prefix));
+	enlargeStringInfo(key, (int) (sizeof(prefix) + length));
+	memcpy(key->data + key->len, &prefix, sizeof(prefix));
+	key->len += sizeof(prefix);
 	if (data != NULL)
-		appendBinaryStringInfo(key, data, (int) length);
+	{
+		memcpy(key->data + key->len, data, length);
+		key->len += (int) length;
+	}
 }

@@ -65,12 +65,19 @@ yq_wide_compare(const YqWide *a, const YqWide *b)
 YqPrice
 yq_power_of_ten(int exponent)
 {
-	YqPrice		power = 1;
+	static const uint64 powers[] = {
+		UINT64CONST(1), UINT64CONST(10), UINT64CONST(100), UINT64CONST(1000), UINT64CONST(10000),
+		UINT64CONST(100000), UINT64CONST(1000000), UINT64CONST(10000000), UINT64CONST(100000000),
+		UINT64CONST(1000000000), UINT64CONST(10000000000), UINT64CONST(100000000000),
+		UINT64CONST(1000000000000), UINT64CONST(10000000000000), UINT64CONST(100000000000000),
+		UINT64CONST(1000000000000000), UINT64CONST(10000000000000000),
+		UINT64CONST(100000000000000000), UINT64CONST(1000000000000000000),
+		UINT64CONST(10000000000000000000)
+	};
+	const int	highest = lengthof(powers) - 1;
 
-	Assert(exponent >= 0 && exponent <= 38);
-	while (exponent-- > 0)
-		power *= 10;
-	return power;
+	Assert(exponent >= 0 && exponent <= 2 * highest);
+	return exponent <= highest ? powers[exponent] : (YqPrice) powers[highest] * powers[exponent - highest];
 }
 
 /* a = a * b for b of one limb; returns the carry. */

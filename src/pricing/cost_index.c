@@ -7,8 +7,9 @@
  * timeline's window to the start of every 64th interval.  Cursors keep the
  * places last looked at, for starts and ends of containers and for the full hours
  * that running ones are counted from.  So an event of a stream in time order moves
- * a cursor by one step.  Beyond these sums intervals are added one by one, or 64
- * and more at a time where price_block.c has a block.
+ * a cursor by one step, and any other one begins at the nearer of two sums.  Beyond
+ * these, intervals are added or taken away one by one, or 64 and more at a time where
+ * price_block.c has a block.
  *
  *-------------------------------------------------------------------------
  */
@@ -235,29 +236,49 @@ is_near(const YqCostCursor *cursor, int interval)
 		interval - cursor->interval <= YQ_INTERVALS_PER_BLOCK;
 }
 
-/* The sums up to an instant within the window. */
+/* Go back to the sums up to the start of an earlier interval. */
 static void
-sums_at(YqCostIndex *index, TimestampTz instant, YqCostCursor *cursor, YqWide *sums)
+take_away_intervals(YqCostIndex *index, int first, int end, YqWide *sums)
 {
-	int			interval = yq_timeline_interval(instant);
-	Size		sums_size = sizeof(YqWide) * index->part_count;
-	int			first;
+	YqWide		taken[YQ_RESOURCE_MAX_ENTRIES];
+
+	memset(taken, 0, sizeof(YqWide) * index->part_count);
+	yq_cost_index_add_intervals(index, first, end, taken, true);
+	for (int i = 0; i < index->part_count; i++)
+		yq_wide_subtract(&sums[i], &taken[i]);
+}
+
+/* Put a cursor to the start of a block near an interval: that before or that behind it. */
+static void
+go_to_block(YqCostIndex *index, YqCostCursor *cursor, int interval)
+{
+	int			block = (interval + YQ_INTERVALS_PER_BLOCK / 2) / YQ_INTERVALS_PER_BLOCK;
+
+	if (block * YQ_INTERVALS_PER_BLOCK >= index->timeline->interval_count)
+		block--;
+	extend_blocks(index, block);
+	memcpy(cursor->sums, &index->block_sums[(Size) block * index->part_count],
+		   sizeof(YqWide) * index->part_count);
+	cursor->interval = block * YQ_INTERVALS_PER_BLOCK;
+}
+
+/* The sums up to an instant of an interval. */
+static void
+sums_at(YqCostIndex *index, TimestampTz instant, int interval, YqCostCursor *cursor, YqWide *sums)
+{
+	int			from;
 
 	if (!is_near(cursor, interval))
-	{
-		int			block = interval / YQ_INTERVALS_PER_BLOCK;
-
-		extend_blocks(index, block);
-		memcpy(cursor->sums, &index->block_sums[(Size) block * index->part_count],
-			   sums_size);
-		cursor->interval = block * YQ_INTERVALS_PER_BLOCK;
-	}
-	first = cursor->interval;
+		go_to_block(index, cursor, interval);
+	from = cursor->interval;
 	cursor->interval = -1;		/* should an error leave the sums half done */
-	yq_cost_index_add_intervals(index, first, interval, cursor->sums, true);
+	if (from <= interval)
+		yq_cost_index_add_intervals(index, from, interval, cursor->sums, true);
+	else
+		take_away_intervals(index, interval, from, cursor->sums);
 	cursor->interval = interval;
 
-	memcpy(sums, cursor->sums, sums_size);
+	memcpy(sums, cursor->sums, sizeof(YqWide) * index->part_count);
 	yq_cost_index_add_time(index, interval,
 						   (uint64) (instant - index->timeline->interval_from[interval]), sums, true);
 }
@@ -299,8 +320,8 @@ yq_cost_index_sums(YqCostIndex *index, TimestampTz from, TimestampTz to, YqWide 
 	index->out_of_range = false;
 	if (!is_stepping_shorter(index, first, last, cursors))
 	{
-		sums_at(index, from, &cursors[0], sums_before);
-		sums_at(index, to, &cursors[1], sums);
+		sums_at(index, from, first, &cursors[0], sums_before);
+		sums_at(index, to, last, &cursors[1], sums);
 		for (int i = 0; i < index->part_count; i++)
 			yq_wide_subtract(&sums[i], &sums_before[i]);
 		if (!index->out_of_range)
