@@ -356,14 +356,6 @@ latest_instant(EventCharger *charger, const YqEvent *event)
 	return container.settled_at + 1;
 }
 
-static YqProblem *
-check_with_clock(EventCharger *charger, const YqEvent *event)
-{
-	TimestampTz now = charger->ledger->now;
-
-	return yq_event_check(event, now, yq_event_is_ahead(event, now) ? latest_instant(charger, event) : now);
-}
-
 /*
  * Look at an event by itself, in the context of its slot; true when it is to
  * be settled.
@@ -372,7 +364,8 @@ static bool
 receive_event(EventCharger *charger, const YqEvent *event)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(charger->source.contexts[charger->source.next_slot]);
-	YqProblem  *problem = check_with_clock(charger, event);
+	TimestampTz now = charger->ledger->now;
+	YqProblem  *problem = yq_event_check(event, now, yq_event_is_ahead(event, now) ? latest_instant(charger, event) : now);
 	bool		has_feed = event->source != NULL && VARSIZE_ANY_EXHDR(event->source) <= YQ_NAME_MAX_LENGTH;
 
 	yq_counters_feed(charger->ledger->counters, has_feed ? event->source : NULL,
@@ -578,7 +571,7 @@ yq_charge_events(Tuplestorestate *rows, TupleDesc descriptor, AttrNumber arrival
 	while (more)
 		more = settle_group(&charger, &event, group_context);
 
-	yq_settler_finish(charger.settler);
+	yq_settler_claim_pending(charger.settler);
 	post_mark(&charger);
 	close_source(&charger.source);
 	MemoryContextSwitchTo(old_context);

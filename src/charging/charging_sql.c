@@ -75,7 +75,7 @@ yq_sql_settle_again(PG_FUNCTION_ARGS)
 		if (!nulls[i] && yq_settler_settle_again(settler, DatumGetTextPP(elements[i])))
 			corrected++;
 	}
-	yq_settler_finish(settler);
+	yq_settler_claim_pending(settler);
 	yq_ledger_close(ledger);
 	PG_RETURN_INT64(corrected);
 }
@@ -124,7 +124,7 @@ yq_sql_void_containers(PG_FUNCTION_ARGS)
 		if (!nulls[i] && yq_settle_void(settler, DatumGetTextPP(elements[i]), &voided))
 			return_voided((ReturnSetInfo *) fcinfo->resultinfo, elements[i], &voided);
 	}
-	yq_settler_finish(settler);
+	yq_settler_claim_pending(settler);
 	yq_ledger_close(ledger);
 	return (Datum) 0;
 }

@@ -166,41 +166,32 @@ yq_event_read(YqEvent *event, TupleTableSlot *slot, const YqEventLayout *layout,
 YqEvent *
 yq_event_copy(const YqEvent *event)
 {
-	const void *values[] = {event->container_id, event->project, event->application_id,
-	event->username, event->queue, event->node, event->allocation, event->source,
-	event->role.asked_label, event->sent_by};
-	void	   *places[lengthof(values)] = {NULL};
+	static const Size values[] = {offsetof(YqEvent, container_id), offsetof(YqEvent, project),
+		offsetof(YqEvent, application_id), offsetof(YqEvent, username), offsetof(YqEvent, queue),
+		offsetof(YqEvent, node), offsetof(YqEvent, allocation), offsetof(YqEvent, source),
+	offsetof(YqEvent, role.asked_label), offsetof(YqEvent, sent_by)};
 	Size		size = MAXALIGN(sizeof(YqEvent));
 	YqEvent    *copy;
 	char	   *place;
 
 	for (int i = 0; i < (int) lengthof(values); i++)
 	{
-		if (values[i] != NULL)
-			size += MAXALIGN(VARSIZE_ANY(values[i]));
+		const void *value = *(void *const *) ((const char *) event + values[i]);
+
+		size += value == NULL ? 0 : MAXALIGN(VARSIZE_ANY(value));
 	}
 	copy = palloc(size);
+	*copy = *event;
 	place = (char *) copy + MAXALIGN(sizeof(YqEvent));
 	for (int i = 0; i < (int) lengthof(values); i++)
 	{
-		if (values[i] == NULL)
-			continue;
-		places[i] = place;
-		memcpy(place, values[i], VARSIZE_ANY(values[i]));
-		place += MAXALIGN(VARSIZE_ANY(values[i]));
-	}
+		void	  **value = (void **) ((char *) copy + values[i]);
 
-	*copy = *event;
-	copy->container_id = places[0];
-	copy->project = places[1];
-	copy->application_id = places[2];
-	copy->username = places[3];
-	copy->queue = places[4];
-	copy->node = places[5];
-	copy->allocation = places[6];
-	copy->source = places[7];
-	copy->role.asked_label = places[8];
-	copy->sent_by = places[9];
+		if (*value == NULL)
+			continue;
+		*value = memcpy(place, *value, VARSIZE_ANY(*value));
+		place += MAXALIGN(VARSIZE_ANY(place));
+	}
 	return copy;
 }
 

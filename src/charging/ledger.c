@@ -566,12 +566,6 @@ yq_ledger_label_of(YqLedger *ledger, const text *node)
 	return label;
 }
 
-const char *
-yq_ledger_execution_type_name(const YqLedger *ledger, Oid execution_type)
-{
-	return execution_type == ledger->labels.opportunistic ? "OPPORTUNISTIC" : "GUARANTEED";
-}
-
 static const char *
 cstring_or_null(const text *value)
 {
@@ -601,7 +595,7 @@ yq_ledger_factor_names(const YqLedger *ledger, const text *project,
 	payer.application_id = cstring_or_null(application_id);
 	payer.username = cstring_or_null(username);
 	payer.queue = cstring_or_null(state->queue);
-	payer.execution_type = yq_ledger_execution_type_name(ledger, state->execution_type);
+	payer.execution_type = state->execution_type == ledger->labels.opportunistic ? "OPPORTUNISTIC" : "GUARANTEED";
 	payer.wait = wait;
 	return yq_factor_names(&payer);
 }

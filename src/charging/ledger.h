@@ -151,9 +151,6 @@ extern bool yq_ledger_know_project(YqLedger *ledger, const text *project);
  */
 extern text *yq_ledger_label_of(YqLedger *ledger, const text *node);
 
-/* Label of an execution type, for matching factors. */
-extern const char *yq_ledger_execution_type_name(const YqLedger *ledger, Oid execution_type);
-
 /* Factor names of a container in a state and a wait, or none; NULL for none. */
 extern ArrayType *yq_ledger_factor_names(const YqLedger *ledger, const text *project,
 										 const text *application_id, const text *username,

@@ -14,12 +14,6 @@
 #include "pricing/timeline.h"
 #include "utils/builtins.h"
 
-static text *
-text_or_null(const char *value)
-{
-	return value == NULL ? NULL : cstring_to_text(value);
-}
-
 bool
 yq_posting_price(YqLedger *ledger, YqCharge *charge)
 {
@@ -39,7 +33,7 @@ yq_posting_price(YqLedger *ledger, YqCharge *charge)
 	else
 		fits = yq_rate_class_try_cost(rate_class, weight, charge->from, charge->to,
 									  &charge->amount, &dominant);
-	charge->dominant = text_or_null(dominant);
+	charge->dominant = dominant == NULL ? NULL : cstring_to_text(dominant);
 	if (charge->is_free)
 	{
 		charge->given_back = charge->amount;

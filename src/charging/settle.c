@@ -462,15 +462,6 @@ changed_from(const YqContainerLife *before, const YqContainerLife *after)
 	return from;
 }
 
-static void
-count_change(YqLedger *ledger, const YqContainerRecords *loaded, const YqContainerLife *life)
-{
-	TimestampTz from = changed_from(&loaded->life, life);
-
-	if (from != DT_NOEND)
-		yq_counters_changed_from(ledger->counters, life->project, from);
-}
-
 /*
  * Carry a plan out.  False, with nothing done, when another transaction was
  * faster.
@@ -480,10 +471,12 @@ carry_out(YqSettler *settler, const YqContainerRecords *loaded, const YqContaine
 		  RecordsPlan *plan, bool *claimed)
 {
 	YqLedger   *ledger = settler->ledger;
+	TimestampTz from = changed_from(&loaded->life, life);
 
 	if (!claim_container(settler, loaded, plan, claimed))
 		return false;
-	count_change(ledger, loaded, life);
+	if (from != DT_NOEND)
+		yq_counters_changed_from(ledger->counters, life->project, from);
 	if (loaded->running)
 		yq_posting_count(ledger, &loaded->container, -1);
 	if (loaded->running && plan->runs)

@@ -146,8 +146,8 @@ forget_pending(YqStartBatch *batch)
 	MemoryContextReset(batch->context);
 }
 
-static void
-claim_pending(YqSettler *settler)
+void
+yq_settler_claim_pending(YqSettler *settler)
 {
 	YqStartBatch *batch = settler->batch;
 	YqLedger   *ledger = settler->ledger;
@@ -200,7 +200,7 @@ add_start(YqSettler *settler, const YqEvent *const *events, int count)
 		 yq_index_scan_find(yq_ledger_charges(settler->ledger), events[0]->container_id) != NULL))
 		return false;
 	if (batch->start_count == PENDING_STARTS)
-		claim_pending(settler);
+		yq_settler_claim_pending(settler);
 
 	old_context = MemoryContextSwitchTo(batch->context);
 	if (batch->starts == NULL)
@@ -283,7 +283,7 @@ yq_settler_settle(YqSettler *settler, const YqEvent *const *events, int count)
 	if (events[0]->kind == YQ_CONTAINER_START && count <= EVENTS_WITH_START &&
 		add_start(settler, events, count))
 		return;
-	claim_pending(settler);
+	yq_settler_claim_pending(settler);
 	if (yq_append_event(settler, events[0]))
 		yq_append_followers(settler, events + 1, count - 1);
 	else
@@ -293,21 +293,15 @@ yq_settler_settle(YqSettler *settler, const YqEvent *const *events, int count)
 bool
 yq_settler_settle_again(YqSettler *settler, const text *container_id)
 {
-	claim_pending(settler);
+	yq_settler_claim_pending(settler);
 	return yq_settle_events(settler, (text *) container_id, NULL, 0);
 }
 
 void
 yq_settler_next_statement(YqSettler *settler)
 {
-	claim_pending(settler);
+	yq_settler_claim_pending(settler);
 	yq_ledger_flush(settler->ledger);
 	CommandCounterIncrement();
 	settler->anything_waiting |= does_anything_wait(settler->ledger);
-}
-
-void
-yq_settler_finish(YqSettler *settler)
-{
-	claim_pending(settler);
 }

@@ -32,7 +32,7 @@ extern bool yq_settler_settle_again(YqSettler *settler, const text *container_id
  */
 extern void yq_settler_next_statement(YqSettler *settler);
 
-/* Write the rows that are still pending; to be called at the end. */
-extern void yq_settler_finish(YqSettler *settler);
+/* Claim the containers of pending STARTs, and settle what waits for that; to be called at the end, too. */
+extern void yq_settler_claim_pending(YqSettler *settler);
 
 #endif							/* YQ_START_BATCH_H */
