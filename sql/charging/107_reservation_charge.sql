@@ -111,7 +111,8 @@ CREATE VIEW yquota_internal.accruing_term AS
 	CROSS JOIN LATERAL (
 		SELECT greatest(a."from" + shift.by, accruing.settled_until) AS "from", least(a."to" + shift.by, d.ended_at) AS "to"
 	) AS term
-	WHERE accruing.settled_until <= yquota.statement_clock()
+	WHERE yquota_internal.may_have_rows('yquota_internal.accruing_reservation')
+	  AND accruing.settled_until <= yquota.statement_clock()
 	  AND term."from" < term."to" AND term."from" <= yquota.statement_clock();
 COMMENT ON VIEW yquota_internal.accruing_term IS
 	'Intervals of allocations of reservations that have begun by the clock and are not in reservation_charge, or their rests';

@@ -256,7 +256,8 @@ CREATE VIEW yquota_internal.refund_life AS
 		   term.project AS of_project, false AS is_own
 	FROM yquota_internal.credit_holder AS line
 	JOIN yquota_internal.grant_term AS term ON term.project = line.member AND term.kind IN ('refund', 'correction')
-	WHERE line.holds_from < line.holds_until
+	WHERE yquota_internal.may_have_rows('yquota_internal.project_family')
+	  AND line.holds_from < line.holds_until
 	  AND term.begins_at < line.holds_until
 	  AND (line.holds_from <= term.begins_at OR term.amount <= 0 OR line.holds_from < term.expires_at);
 COMMENT ON VIEW yquota_internal.refund_life IS
@@ -347,7 +348,8 @@ COMMENT ON FUNCTION yquota_internal.grant_outcome(text, timestamptz) IS
 CREATE VIEW yquota_internal.noted_loss AS
 	SELECT expired.project, sum(expired.lost) AS lost, count(*) AS grants
 	FROM yquota_internal.kept_loss AS expired
-	WHERE expired.expired_at <= yquota.statement_clock()
+	WHERE yquota_internal.may_have_rows('yquota.expired_grant')
+	  AND expired.expired_at <= yquota.statement_clock()
 	GROUP BY expired.project;
 COMMENT ON VIEW yquota_internal.noted_loss IS
 	'Noted losses of grants that have expired by the clock';

@@ -193,7 +193,9 @@ CREATE VIEW yquota_internal.held_credit AS
 		FROM yquota_internal.project_family AS family
 		JOIN (SELECT DISTINCT live_hold.project FROM yquota_internal.live_hold) AS holder ON holder.project = family.member
 		CROSS JOIN LATERAL yquota_internal.holds_at(family.member, yquota.statement_clock()) AS found
+		WHERE yquota_internal.may_have_rows('yquota_internal.project_family')
 	) AS held
+	WHERE yquota_internal.may_have_rows('yquota.hold')
 	GROUP BY held.project;
 COMMENT ON VIEW yquota_internal.held_credit IS
 	'Outstanding holds of projects and all that descend from them; no row for a project without';

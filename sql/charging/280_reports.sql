@@ -88,17 +88,18 @@ CREATE VIEW yquota_internal.balance_part AS
 COMMENT ON VIEW yquota_internal.balance_part IS
 	'The parts of project_balance: charges, and cost of running containers and reservations from reference_at on, less accrual_base';
 
+-- Without STRICT it becomes part of the query, which is planned once.
 CREATE FUNCTION yquota_internal.used_up_at(now timestamptz, credits numeric, rate numeric)
 	RETURNS timestamptz
-	LANGUAGE sql STABLE STRICT PARALLEL SAFE
+	LANGUAGE sql STABLE PARALLEL SAFE
 	RETURN CASE
 		WHEN credits <= 0 THEN now
 		WHEN rate <= 0 THEN NULL
 		WHEN credits >= rate * (extract(epoch FROM timestamptz '294276-12-31 23:59:59+00')
 								- extract(epoch FROM now)) THEN NULL
-		ELSE now + concat(div(credits * 1000000, rate)
-						  + CASE WHEN mod(credits * 1000000, rate) = 0 THEN 0 ELSE 1 END,
-						  ' microseconds')::interval
+		ELSE now + ((div(credits * 1000000, rate)
+						   + CASE WHEN mod(credits * 1000000, rate) = 0 THEN 0 ELSE 1 END)::text
+					|| ' microseconds')::interval
 	END;
 COMMENT ON FUNCTION yquota_internal.used_up_at(timestamptz, numeric, numeric) IS
 	'First microsecond at which credits are used up at a rate in credits per second; NULL when that is never, or after the last timestamp there is';
@@ -109,7 +110,8 @@ CREATE VIEW yquota_internal.family_part AS
 	SELECT family.ancestor, part.charged, part.accrual_base, part.shape, part.factors, part.weight,
 		   part.weights, part.reference_at
 	FROM yquota_internal.project_family family
-	JOIN yquota_internal.balance_part part ON part.project = family.member;
+	JOIN yquota_internal.balance_part part ON part.project = family.member
+	WHERE yquota_internal.may_have_rows('yquota_internal.project_family');
 COMMENT ON VIEW yquota_internal.family_part IS
 	'balance_part of projects and of all that descend from them';
 
@@ -214,6 +216,7 @@ CREATE VIEW yquota_internal.ancestor_balance AS
 	FROM yquota_internal.project_family AS family
 	-- the planner takes calling a function again for free, and remembering results for dear: not so of a subquery
 	CROSS JOIN LATERAL (SELECT b.* FROM yquota_internal.balance_of(family.ancestor) AS b OFFSET 0) AS above
+	WHERE yquota_internal.may_have_rows('yquota_internal.project_family')
 	GROUP BY family.member;
 COMMENT ON VIEW yquota_internal.ancestor_balance IS
 	'balance of the ancestors of sub-projects, as arrays in one order';
@@ -270,6 +273,7 @@ CREATE VIEW yquota_internal.project_credit AS
 			) AS up
 		) AS l
 		WHERE l.is_limit AND balance.quota_mode <> 'NOLIMIT'
+		  AND yquota_internal.may_have_rows('yquota_internal.project_family')
 	) AS line;
 COMMENT ON VIEW yquota_internal.project_credit IS
 	'balance, with the credit of every project by its own budget and those of its ancestors: project_balance without the check of visible projects';

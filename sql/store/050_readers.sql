@@ -76,3 +76,14 @@ COMMENT ON FUNCTION yquota_internal.acting_groups() IS
 	'The roles of which the calling role is a member, with their privileges: its groups where lists of Hadoop name users and groups';
 
 SELECT pg_extension_config_dump('yquota.role_grant', '');
+
+--
+-- Tables that are empty in most databases
+--
+
+CREATE FUNCTION yquota_internal.may_have_rows(of_table regclass) RETURNS boolean
+	-- so that the planner calls it, and leaves out what is false
+	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_may_have_rows';
+COMMENT ON FUNCTION yquota_internal.may_have_rows(regclass) IS
+	'True, except while credit_of() plans its query: then false for a table without pages, and the plan is used as long as the table has none';

@@ -142,6 +142,33 @@ yq_wide_add_product(YqWide *sum, YqPrice a, uint64 b)
 		carry = (++sum->limb[i] == 0);
 }
 
+/*
+ * sum += a * b, where "a" is not negative and the sum stays below 2^383.  Most amounts fill
+ * half of their limbs or less, and a balance of many classes does little else than this.
+ */
+static inline void
+yq_wide_add_multiple(YqWide *sum, const YqWide *a, uint64 b)
+{
+	YqPrice		carry = 0;
+	int			used = YQ_WIDE_LIMBS;
+	int			i;
+
+	while (used > 0 && a->limb[used - 1] == 0)
+		used--;
+	for (i = 0; i < used; i++)
+	{
+		carry += (YqPrice) a->limb[i] * b + sum->limb[i];
+		sum->limb[i] = (uint64) carry;
+		carry >>= 64;
+	}
+	for (; carry != 0 && i < YQ_WIDE_LIMBS; i++)
+	{
+		carry += sum->limb[i];
+		sum->limb[i] = (uint64) carry;
+		carry >>= 64;
+	}
+}
+
 /* Signed comparison: negative, zero or positive. */
 extern int	yq_wide_compare(const YqWide *a, const YqWide *b);
 

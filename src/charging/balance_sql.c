@@ -60,33 +60,6 @@ running_sum(FunctionCallInfo fcinfo)
 	return MemoryContextAllocZero(context, sizeof(RunningSum));
 }
 
-/*
- * sum += unit x weight; the product stays below 2^383.  Most costs fill half of
- * their limbs or less, and a balance of many classes does little else than this.
- */
-static inline void
-add_small_weight(YqWide *sum, const YqWide *unit, uint64 weight)
-{
-	uint128		carry = 0;
-	int			used = YQ_WIDE_LIMBS - 1;
-	int			i;
-
-	while (used > 0 && unit->limb[used - 1] == 0)
-		used--;
-	for (i = 0; i < used; i++)
-	{
-		carry += (uint128) unit->limb[i] * weight + sum->limb[i];
-		sum->limb[i] = (uint64) carry;
-		carry >>= 64;
-	}
-	for (; carry != 0 && i < YQ_WIDE_LIMBS; i++)
-	{
-		carry += sum->limb[i];
-		sum->limb[i] = (uint64) carry;
-		carry >>= 64;
-	}
-}
-
 /* sum += unit x weight, either of which may be negative */
 static void
 add_weighted(YqWide *sum, const YqWide *unit, int128 weight)
@@ -95,14 +68,13 @@ add_weighted(YqWide *sum, const YqWide *unit, int128 weight)
 
 	if (unit->limb[YQ_WIDE_LIMBS - 1] == 0 && weight >= 0 && (weight >> 63) == 0)
 	{
-		add_small_weight(sum, unit, (uint64) weight);
+		yq_wide_add_multiple(sum, unit, (uint64) weight);
 		return;
 	}
 	yq_wide_multiply(&product, weight < 0 ? -(uint128) weight : (uint128) weight);
 	if (weight < 0)
-		yq_wide_subtract(sum, &product);
-	else
-		yq_wide_add(sum, &product);
+		yq_wide_negate(&product);
+	yq_wide_add(sum, &product);
 }
 
 static void

@@ -17,7 +17,7 @@
  */
 #include "base/compat.h"
 
-#include "base/varlena.h"
+#include "base/bytes_table.h"
 #include "common/hashfn.h"
 #include "executor/spi.h"
 #include "fmgr.h"
@@ -65,7 +65,8 @@ read_credit(Datum project, Snapshot snapshot)
 	static YqSavedPlan look_up = {
 		.command = "SELECT c FROM yquota_internal.project_credit AS c WHERE c.project = $1",
 		.types = {"text"},
-		.plans_once = true
+		.plans_once = true,
+		.skips_empty = true
 	};
 	bool		isnull;
 	Datum		row = (Datum) 0;
@@ -108,7 +109,7 @@ yq_sql_lock_credit(PG_FUNCTION_ARGS)
 
 typedef struct ProjectCredit
 {
-	text	   *project;
+	YqBytes		key;			/* name of the project */
 	Datum		credit;
 } ProjectCredit;
 
@@ -116,40 +117,31 @@ typedef struct ProjectCredit
 typedef struct CreditReader
 {
 	int			asked;
-	uint64		count;
-	ProjectCredit *rows;		/* of all projects, in order */
+	HTAB	   *credits;		/* of all projects; NULL until then */
 } CreditReader;
 
-static int
-compare_projects(const void *left, const void *right)
+static HTAB *
+read_all(MemoryContext context)
 {
-	return yq_varlena_compare(((const ProjectCredit *) left)->project, ((const ProjectCredit *) right)->project);
-}
-
-static void
-read_all(CreditReader *reader, MemoryContext context)
-{
+	HTAB	   *credits = yq_bytes_table_create("yquota credits", sizeof(ProjectCredit), context);
 	MemoryContext spi;
-	bool		isnull;
 
 	if (SPI_connect() != SPI_OK_CONNECT ||
 		SPI_execute("SELECT c.project, c FROM yquota_internal.project_credit AS c", true, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not read credit: %s", SPI_result_code_string(SPI_result));
 	spi = MemoryContextSwitchTo(context);
-	reader->count = SPI_processed;
-	reader->rows = palloc_extended(sizeof(ProjectCredit) * Max(reader->count, 1), MCXT_ALLOC_HUGE);
-	for (uint64 i = 0; i < reader->count; i++)
+	for (uint64 i = 0; i < SPI_processed; i++)
 	{
-		Datum		project = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull);
-		Datum		credit = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 2, &isnull);
+		bool		ignored;
+		Datum		project = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &ignored);
+		Datum		credit = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 2, &ignored);
+		ProjectCredit *entry = yq_bytes_table_enter(credits, yq_bytes_of_varlena(DatumGetTextPP(project)), context, &ignored);
 
-		reader->rows[i] = (ProjectCredit) {
-			.project = DatumGetTextPCopy(project), .credit = datumCopy(credit, false, -1)
-		};
+		entry->credit = datumCopy(credit, false, -1);
 	}
 	MemoryContextSwitchTo(spi);
 	SPI_finish();
-	qsort(reader->rows, reader->count, sizeof(ProjectCredit), compare_projects);
+	return credits;
 }
 
 /*
@@ -160,21 +152,22 @@ read_all(CreditReader *reader, MemoryContext context)
 Datum
 yq_sql_credit_of(PG_FUNCTION_ARGS)
 {
-	ProjectCredit wanted = {.project = PG_GETARG_TEXT_PP(0)};
 	CreditReader *reader = fcinfo->flinfo->fn_extra;
-	ProjectCredit *found = &wanted;
+	ProjectCredit *found;
+	Datum		credit;
 
 	if (reader == NULL)
 		fcinfo->flinfo->fn_extra = reader = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(CreditReader));
 	if (reader->asked++ < SINGLE_PROJECTS)
-		wanted.credit = read_credit(PG_GETARG_DATUM(0), GetActiveSnapshot());
+		credit = read_credit(PG_GETARG_DATUM(0), GetActiveSnapshot());
 	else
 	{
-		if (reader->rows == NULL)
-			read_all(reader, fcinfo->flinfo->fn_mcxt);
-		found = bsearch(&wanted, reader->rows, reader->count, sizeof(ProjectCredit), compare_projects);
+		if (reader->credits == NULL)
+			reader->credits = read_all(fcinfo->flinfo->fn_mcxt);
+		found = yq_bytes_table_find(reader->credits, yq_bytes_of_varlena(PG_GETARG_TEXT_PP(0)));
+		credit = found == NULL ? (Datum) 0 : found->credit;
 	}
-	if (found == NULL || found->credit == (Datum) 0)
+	if (credit == (Datum) 0)
 		PG_RETURN_NULL();
-	PG_RETURN_DATUM(found->credit);
+	PG_RETURN_DATUM(credit);
 }

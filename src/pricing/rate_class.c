@@ -38,10 +38,12 @@ typedef struct UnitCost
 	TimestampTz from;
 	int			interval;		/* -1: nothing is remembered */
 	YqWide		sum;			/* up to the start of that interval */
-	bool		is_answer;		/* "accrued" and "rate" hold at "at" */
-	TimestampTz at;
-	YqWide		accrued;
+	bool		has_amounts;	/* the next three are of that interval */
+	YqWide		before;			/* the sum as an amount */
+	YqWide		microsecond;	/* what each microsecond of the interval adds */
 	YqWide		rate;
+	TimestampTz at;				/* "accrued" holds there; DT_NOBEGIN: nowhere */
+	YqWide		accrued;
 } UnitCost;
 
 struct YqRateClass
@@ -162,6 +164,7 @@ make_class(const YqResource *shape, ArrayType *factors)
 	for (int i = 0; i < count; i++)
 		rate_class->names[i] = pnstrdup(entries[i].name, entries[i].name_length);
 	rate_class->unit.interval = -1;
+	rate_class->unit.at = DT_NOBEGIN;
 	MemoryContextSwitchTo(old_context);
 	return rate_class;
 }
@@ -307,7 +310,8 @@ drop_what_changed(YqRateClass *rate_class)
 	if (rate_class->unit.interval > kept ||
 		rate_class->generation != timeline->generation)
 		rate_class->unit.interval = -1;
-	rate_class->unit.is_answer = false;
+	rate_class->unit.has_amounts = false;
+	rate_class->unit.at = DT_NOBEGIN;
 	if (rate_class->factor_names != NULL)
 	{
 		MemoryContext old_context = MemoryContextSwitchTo(rate_class->factor_context);
@@ -513,6 +517,41 @@ carry_unit_cost(YqRateClass *rate_class, TimestampTz from, int interval)
 	unit->sum = sum;
 }
 
+/* Compute what accrues in an interval: it is the same in each microsecond, factors included. */
+static void
+price_interval(YqRateClass *rate_class, int interval)
+{
+	UnitCost   *unit = &rate_class->unit;
+
+	memset(&unit->microsecond, 0, sizeof(YqWide));
+	yq_cost_index_add_time(&rate_class->index, interval, 1, &unit->microsecond, false);
+	if (!make_amount(rate_class, 1, &unit->microsecond))
+		yq_amount_out_of_range();
+	unit->rate = unit->microsecond;
+	if (!yq_wide_try_multiply(&unit->rate, USECS_PER_SEC) || !yq_wide_is_in_range(&unit->rate))
+		yq_amount_out_of_range();
+}
+
+/* Remember the cost until an interval, which begins or goes on behind "from". */
+static void
+reach_interval(YqRateClass *rate_class, TimestampTz from, int interval)
+{
+	UnitCost   *unit = &rate_class->unit;
+
+	if (unit->has_amounts && unit->from == from && unit->interval == interval)
+		return;
+	unit->has_amounts = false;
+	price_interval(rate_class, interval);
+	carry_unit_cost(rate_class, from, interval);
+	unit->before = unit->sum;
+	if (!make_amount(rate_class, 1, &unit->before))
+	{
+		unit->interval = -1;
+		yq_amount_out_of_range();
+	}
+	unit->has_amounts = true;
+}
+
 void
 yq_rate_class_unit_cost(YqRateClass *rate_class, TimestampTz from, TimestampTz at,
 						const YqWide **accrued, const YqWide **rate)
@@ -524,37 +563,31 @@ yq_rate_class_unit_cost(YqRateClass *rate_class, TimestampTz from, TimestampTz a
 	synchronize_class(rate_class);
 	*accrued = &unit->accrued;
 	*rate = &unit->rate;
-	if (unit->is_answer && unit->from == from && unit->at == at)
+	if (unit->from == from && unit->at == at)
 		return;
 
-	unit->is_answer = false;
+	unit->at = DT_NOBEGIN;
 	rate_class->index.out_of_range = false;
 	interval = yq_timeline_interval(at);
-	memset(&unit->rate, 0, sizeof(YqWide));
-	yq_cost_index_add_time(&rate_class->index, interval, USECS_PER_SEC, &unit->rate, false);
-	if (!make_amount(rate_class, 1, &unit->rate))
-		yq_amount_out_of_range();
 	if (at < from)
 	{
+		unit->has_amounts = false;
+		price_interval(rate_class, interval);
 		yq_rate_class_cost(rate_class, 1, from, at, &unit->accrued, NULL);
 		unit->interval = -1;
+		unit->from = from;
 	}
 	else
 	{
-		carry_unit_cost(rate_class, from, interval);
-		unit->accrued = unit->sum;
-		yq_cost_index_add_time(&rate_class->index, interval,
-							   (uint64) (at - Max(from, timeline->interval_from[interval])),
-							   &unit->accrued, false);
-		if (!make_amount(rate_class, 1, &unit->accrued))
-		{
-			unit->interval = -1;
+		reach_interval(rate_class, from, interval);
+		unit->accrued = unit->before;
+		/* far below 2^383: a second's amount is in range, and a time has less than 2^44 seconds */
+		yq_wide_add_multiple(&unit->accrued, &unit->microsecond,
+							 (uint64) (at - Max(from, timeline->interval_from[interval])));
+		if (!yq_wide_is_in_range(&unit->accrued))
 			yq_amount_out_of_range();
-		}
 	}
-	unit->from = from;
 	unit->at = at;
-	unit->is_answer = true;
 }
 
 bool

@@ -10,6 +10,9 @@
  * of the table of applications, as when the extension is dropped and created
  * again.
  *
+ * A plan that skips empty tables is made anew when one of them has got a page: starting what
+ * a database has nothing for takes longer than running the rest.
+ *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
@@ -21,11 +24,21 @@
 #include "store/catalog.h"
 #include "store/saved_plan.h"
 #include "utils/guc.h"
+#include "utils/plancache.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
+PG_FUNCTION_INFO_V1(yq_sql_may_have_rows);
+
 static uint64 generation = 0;
 static bool is_current = false;
+
+/* What may_have_rows() is asked about. */
+static const YqTable optional_tables[] = {YQ_PROJECT_FAMILY, YQ_EXPIRED_GRANT, YQ_HOLD, YQ_ACCRUING_RESERVATION};
+
+/* Those that the plan being made does not read; taken back by an error. */
+static uint32 left_out = 0;
+static bool is_planning = false;
 
 static void
 note_generation(void)
@@ -35,6 +48,7 @@ note_generation(void)
 	if (!is_watching)
 	{
 		yq_catalog_on_change(YQ_APPLICATION, &is_current);
+		yq_catalog_on_abort(&is_planning);
 		is_watching = true;
 	}
 	if (!is_current)
@@ -57,8 +71,30 @@ find_parameter_type(const char *name)
 	return type;
 }
 
+/* Called after the snapshot was taken, which sees no row that has come into these tables since. */
+static uint32
+find_empty_tables(void)
+{
+	uint32		empty = 0;
+
+	for (int i = 0; i < (int) lengthof(optional_tables); i++)
+		empty |= (uint32) yq_table_has_no_pages(optional_tables[i]) << i;
+	return empty;
+}
+
+/* may_have_rows(table): see sql/store/050_readers.sql */
+Datum
+yq_sql_may_have_rows(PG_FUNCTION_ARGS)
+{
+	bool		may_have_rows = true;
+
+	for (int i = 0; i < (int) lengthof(optional_tables); i++)
+		may_have_rows &= !is_planning || (left_out >> i & 1) == 0 || yq_table_oid(optional_tables[i]) != PG_GETARG_OID(0);
+	PG_RETURN_BOOL(may_have_rows);
+}
+
 static void
-plan(YqSavedPlan *statement)
+plan(YqSavedPlan *statement, uint32 empty)
 {
 	Oid			types[YQ_SAVED_PLAN_MAX_PARAMETERS];
 	int			count = 0;
@@ -75,22 +111,30 @@ plan(YqSavedPlan *statement)
 		elog(ERROR, "could not prepare \"%s\": %s", statement->command,
 			 SPI_result_code_string(SPI_result));
 	statement->generation = generation;
+	if (!statement->skips_empty)
+		return;
+	left_out = statement->left_out = empty;
+	is_planning = true;
+	ReleaseCachedPlan(SPI_plan_get_cached_plan(statement->plan), CurrentResourceOwner);
+	is_planning = false;
 }
 
 static uint64
 execute_saved_plan(YqSavedPlan *statement, Datum *values, const char *nulls, Snapshot snapshot, bool is_read_only)
 {
 	int			settings = NewGUCNestLevel();
+	uint32		empty = statement->skips_empty ? find_empty_tables() : 0;
 	int			result;
 
 	note_generation();
-	if (statement->plan == NULL || statement->generation != generation)
-		plan(statement);
 	(void) set_config_option("enable_seqscan", "off", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
 	/* the disabled plan types carry a cost that would trigger JIT compilation */
 	(void) set_config_option("jit", "off", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
+	if (statement->plan == NULL || statement->generation != generation ||
+		(statement->skips_empty && (!SPI_plan_is_valid(statement->plan) || (statement->left_out & ~empty) != 0)))
+		plan(statement, empty);
 	result = SPI_execute_snapshot(statement->plan, values, nulls, snapshot, InvalidSnapshot,
 								  is_read_only, true, 0);
 	AtEOXact_GUC(true, settings);

@@ -21,7 +21,7 @@
 #define YQ_SAVED_PLAN_MAX_PARAMETERS 25
 
 /*
- * To be defined as static: the fields after plans_each_time belong to
+ * To be defined as static: the fields after skips_empty belong to
  * saved_plan.c.  Types are names in pg_catalog, or in yquota when they begin
  * with "yquota.".
  */
@@ -31,8 +31,10 @@ typedef struct YqSavedPlan
 	const char *types[YQ_SAVED_PLAN_MAX_PARAMETERS];	/* up to the first NULL */
 	bool		plans_once;		/* never for the values given, such as the length of arrays */
 	bool		plans_each_time;	/* for the values at hand */
+	bool		skips_empty;	/* the plan does not read tables for which may_have_rows() is false */
 	struct _SPI_plan *plan;
 	uint64		generation;		/* when it was planned */
+	uint32		left_out;		/* tables that it does not read, a bit for each */
 } YqSavedPlan;
 
 /*

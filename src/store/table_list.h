@@ -16,6 +16,8 @@ YQ_TABLE(YQ_APPLICATION_COUNTER, "yquota_internal", "application_counter", false
 YQ_TABLE(YQ_LIVE_APPLICATION_COUNT, "yquota_internal", "live_application_count", false)
 YQ_TABLE(YQ_BASE_PRICE, "yquota", "base_price", false)
 YQ_TABLE(YQ_BLACKLIST, "yquota", "blacklist", false)
+YQ_TABLE(YQ_ACCRUING_RESERVATION, "yquota_internal", "accruing_reservation", false)
+YQ_TABLE(YQ_EXPIRED_GRANT, "yquota", "expired_grant", false)
 YQ_TABLE(YQ_EXPECTED_DURATION, "yquota_internal", "expected_duration", false)
 YQ_TABLE(YQ_CHARGE, "yquota", "charge", true)
 YQ_TABLE(YQ_CHARGED_THROUGH, "yquota_internal", "charged_through", false)

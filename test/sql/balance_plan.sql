@@ -1,0 +1,69 @@
+--
+-- The plan that a session keeps for the balance of a project leaves out tables
+-- that are empty, and is made anew when one has got rows.  What it says is what
+-- the view says by a plan of its own.
+--
+SET client_min_messages = warning;
+DROP DATABASE IF EXISTS yquota_balance_plan WITH (FORCE);
+CREATE DATABASE yquota_balance_plan;
+\c yquota_balance_plan
+SET client_min_messages = warning;
+\set SHOW_CONTEXT never
+CREATE EXTENSION IF NOT EXISTS yquota;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+SELECT yquota.set_clock('2026-03-02 10:00+00');
+INSERT INTO yquota.project (name) VALUES ('lab');
+INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES
+	('lab', 5000, 'budget', 'infinity'), ('lab', 4000, 'gift', '2026-03-02 11:00+00');
+CREATE VIEW kept AS
+	SELECT kept.granted, kept.accrued, kept.held, kept.remaining, kept.available,
+		   ROW(kept.granted, kept.accrued, kept.held, kept.remaining, kept.available) IS NOT DISTINCT FROM
+		   (SELECT ROW(c.granted, c.accrued, c.held, c.remaining, c.available)
+			FROM yquota_internal.project_credit AS c WHERE c.project = 'lab') AS is_right
+	FROM yquota.project_balance AS kept WHERE kept.project = 'lab';
+CREATE VIEW empty AS
+	SELECT pg_relation_size('yquota.hold') = 0 AS hold, pg_relation_size('yquota_internal.project_family') = 0 AS family,
+		   pg_relation_size('yquota.expired_grant') = 0 AS expired,
+		   pg_relation_size('yquota_internal.accruing_reservation') = 0 AS accruing;
+TABLE empty;
+TABLE kept;
+
+-- a hold that is taken back, and one that stays
+BEGIN;
+SELECT yquota.hold('lab', 'application_1_1', 30, '1 day') IS NOT NULL AS holds;
+TABLE kept;
+ROLLBACK;
+TABLE kept;
+SELECT yquota.hold('lab', 'application_1_2', 20, '1 day') IS NOT NULL AS holds;
+TABLE kept;
+
+-- a sub-project, of which a container runs: one credit per second
+INSERT INTO yquota.project (name, parent) VALUES ('laser', 'lab');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'c1', '2026-03-02 09:59+00', 'laser', '[memory-mb=1024,vcores=1]');
+TABLE kept;
+SELECT project, remaining, available FROM yquota.project_balance WHERE project = 'laser';
+
+-- 340 credits of a grant expire, before the worker has noted it and then
+SELECT yquota.set_clock('2026-03-02 11:00+00');
+TABLE kept;
+SELECT yquota.quota_compute() IS NOT NULL AS computed;
+TABLE kept;
+
+-- a reservation, as its trigger notes it: 3600 s at half a credit per second
+INSERT INTO yquota.queue (path, capacity, reservable, reservation_policy, position) VALUES
+	('root', NULL, NULL, NULL, 1), ('root.plan', '100', true, 'NoOverCommitPolicy', 2);
+INSERT INTO yquota.node (name, total) VALUES ('n1', '[memory-mb=102400,vcores=100]');
+INSERT INTO yquota.scheduler_setting (reservation_system_enable) VALUES (true);
+INSERT INTO yquota.charging_rule (effective_at, reserved_factor) VALUES ('2026-03-02 11:00+00', 0.5);
+SELECT accepted FROM yquota.submit_reservation('reservation_1_1', 'root.plan', 'ann', '{}', 'lab',
+	yquota.reservation_contract('2026-03-02 12:00+00', '2026-03-02 14:00+00',
+		ARRAY[yquota.reservation_request('[memory-mb=1024,vcores=1]', 1, '2 hours', 1)], 'ALL'));
+TABLE kept;
+SELECT yquota.set_clock('2026-03-02 13:00+00');
+TABLE kept;
+TABLE empty;
+
+\c postgres
+DROP DATABASE yquota_balance_plan;
