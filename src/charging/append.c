@@ -26,21 +26,25 @@ yq_append_is_awaited(YqSettler *settler, const text *container_id)
 }
 
 /*
- * Read the row of the container that an event is about; it stays valid until
- * the next look for a container.  False when the rule has to decide.
+ * Read the row of the container that an event is about, unless it is known; it stays
+ * valid until the next look for a container.  False when the rule has to decide.
  */
 static bool
-find_running(YqSettler *settler, const YqEvent *event, YqContainer *container)
+find_running(YqSettler *settler, const YqContainer *known, const YqEvent *event, YqContainer *container)
 {
-	YqIndexScan *scan = yq_ledger_containers(settler->ledger);
 	TupleTableSlot *slot;
 
 	if (yq_append_is_awaited(settler, event->container_id))
 		return false;
-	slot = yq_index_scan_advance(scan, event->container_id);
-	if (slot == NULL)
-		return false;
-	yq_container_read(settler->ledger, container, slot);
+	if (known != NULL)
+		*container = *known;
+	else
+	{
+		slot = yq_index_scan_advance(yq_ledger_containers(settler->ledger), event->container_id);
+		if (slot == NULL)
+			return false;
+		yq_container_read(settler->ledger, container, slot);
+	}
 	return event->project == NULL || yq_varlena_equal(event->project, container->project);
 }
 
@@ -109,7 +113,7 @@ record_idle_start(YqLedger *ledger, const YqContainer *container)
 {
 	if (container->state.is_running != YQ_ANSWER_NO)
 		return;
-	yq_ledger_flush_changes(ledger);
+	yq_bulk_insert_flush(ledger->change_writer);
 	record_start(ledger, container);
 }
 
@@ -118,7 +122,7 @@ record_idle_start(YqLedger *ledger, const YqContainer *container)
  * has to decide.
  */
 static bool
-settle_update(YqSettler *settler, const YqEvent *event)
+settle_update(YqSettler *settler, const YqContainer *known, const YqEvent *event)
 {
 	YqLedger   *ledger = settler->ledger;
 	YqState		set = yq_state_of_event(event);
@@ -126,7 +130,7 @@ settle_update(YqSettler *settler, const YqEvent *event)
 	YqContainer after;
 	YqCharge	charge;
 
-	if (!find_running(settler, event, &before) ||
+	if (!find_running(settler, known, event, &before) ||
 		event->occurred_at <= before.settled_at ||
 		before.settled_at < yq_timeline_last_period_end() ||
 		yq_state_is_empty(&set) ||
@@ -160,7 +164,7 @@ settle_update(YqSettler *settler, const YqEvent *event)
  * has to decide.
  */
 static bool
-settle_finish(YqSettler *settler, const YqEvent *event)
+settle_finish(YqSettler *settler, const YqContainer *known, const YqEvent *event)
 {
 	YqLedger   *ledger = settler->ledger;
 	YqContainer container;
@@ -169,7 +173,7 @@ settle_finish(YqSettler *settler, const YqEvent *event)
 	bool		is_padded;
 	bool		any_source;
 
-	if (!find_running(settler, event, &container) ||
+	if (!find_running(settler, known, event, &container) ||
 		event->occurred_at < container.settled_at ||
 		container.settled_at < yq_timeline_last_period_end() ||
 		(yq_event_tells_preemption(event) &&
@@ -200,22 +204,22 @@ settle_finish(YqSettler *settler, const YqEvent *event)
 }
 
 bool
-yq_append_event(YqSettler *settler, const YqEvent *event)
+yq_append_event(YqSettler *settler, const YqContainer *known, const YqEvent *event)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(settler->container_context);
 	bool		done = false;
 
 	if (event->kind == YQ_CONTAINER_UPDATE)
-		done = settle_update(settler, event);
+		done = settle_update(settler, known, event);
 	else if (event->kind == YQ_CONTAINER_FINISH)
-		done = settle_finish(settler, event);
+		done = settle_finish(settler, known, event);
 	MemoryContextSwitchTo(old_context);
 	MemoryContextReset(settler->container_context);
 	return done;
 }
 
 void
-yq_append_followers(YqSettler *settler, const YqEvent *const *events, int count)
+yq_append_followers(YqSettler *settler, const YqContainer *known, const YqEvent *const *events, int count)
 {
 	int			done = 0;
 
@@ -223,7 +227,7 @@ yq_append_followers(YqSettler *settler, const YqEvent *const *events, int count)
 	{
 		if (events[done]->kind != YQ_CONTAINER_FINISH)
 			yq_ledger_flush(settler->ledger);
-		if (!yq_append_event(settler, events[done]))
+		if (!yq_append_event(settler, done == 0 ? known : NULL, events[done]))
 			break;
 	}
 	if (done == count)

@@ -131,61 +131,37 @@ yq_ledger_open(void)
 	return ledger;
 }
 
-static void
-close_scan(YqIndexScan *scan)
-{
-	if (scan != NULL)
-		yq_index_scan_close(scan);
-}
-
-static void
-close_writer(YqBulkInsert *writer)
-{
-	if (writer != NULL)
-		yq_bulk_insert_close(writer);
-}
-
 void
 yq_ledger_close(YqLedger *ledger)
 {
 	MemoryContext old_context = MemoryContextSwitchTo(ledger->context);
 
-	close_writer(ledger->container_writer);
-	close_writer(ledger->start_writer);
-	close_writer(ledger->charge_writer);
-	close_writer(ledger->change_writer);
-	close_writer(ledger->end_writer);
-	close_writer(ledger->reject_writer);
-	close_writer(ledger->without_effect_writer);
-	close_scan(ledger->container_scan);
-	close_scan(ledger->charge_scan);
-	close_scan(ledger->change_scan);
-	close_scan(ledger->end_scan);
-	close_scan(ledger->waiting_scan);
-	close_scan(ledger->project_scan);
-	close_scan(ledger->node_scan);
+	yq_bulk_insert_close(ledger->container_writer);
+	yq_bulk_insert_close(ledger->start_writer);
+	yq_bulk_insert_close(ledger->charge_writer);
+	yq_bulk_insert_close(ledger->change_writer);
+	yq_bulk_insert_close(ledger->end_writer);
+	yq_bulk_insert_close(ledger->reject_writer);
+	yq_bulk_insert_close(ledger->without_effect_writer);
+	yq_index_scan_close(ledger->container_scan);
+	yq_index_scan_close(ledger->charge_scan);
+	yq_index_scan_close(ledger->change_scan);
+	yq_index_scan_close(ledger->end_scan);
+	yq_index_scan_close(ledger->waiting_scan);
+	yq_index_scan_close(ledger->project_scan);
+	yq_index_scan_close(ledger->node_scan);
 	yq_counters_post(ledger->counters);
 	MemoryContextSwitchTo(old_context);
 	MemoryContextDelete(ledger->context);
 }
 
 void
-yq_ledger_flush_changes(YqLedger *ledger)
-{
-	if (ledger->change_writer != NULL)
-		yq_bulk_insert_flush(ledger->change_writer);
-}
-
-void
 yq_ledger_flush(YqLedger *ledger)
 {
-	if (ledger->charge_writer != NULL)
-		yq_bulk_insert_flush(ledger->charge_writer);
-	yq_ledger_flush_changes(ledger);
-	if (ledger->end_writer != NULL)
-		yq_bulk_insert_flush(ledger->end_writer);
-	if (ledger->reject_writer != NULL)
-		yq_bulk_insert_flush(ledger->reject_writer);
+	yq_bulk_insert_flush(ledger->charge_writer);
+	yq_bulk_insert_flush(ledger->change_writer);
+	yq_bulk_insert_flush(ledger->end_writer);
+	yq_bulk_insert_flush(ledger->reject_writer);
 }
 
 /* -- handles ------------------------------------------------------------- */
@@ -518,20 +494,12 @@ create_project(const text *project)
 	SetUserIdAndSecContext(save_user, save_context);
 }
 
-static bool
-project_exists(YqLedger *ledger, const text *project)
-{
-	YqIndexScan *scan = open_scan(ledger, &ledger->project_scan, YQ_PROJECT, "project_pkey");
-
-	return yq_index_scan_find(scan, project) != NULL;
-}
-
 bool
 yq_ledger_know_project(YqLedger *ledger, const text *project)
 {
 	if (yq_name_cache_has_project(project))
 		return true;
-	if (project_exists(ledger, project))
+	if (yq_index_scan_find(open_scan(ledger, &ledger->project_scan, YQ_PROJECT, "project_pkey"), project) != NULL)
 	{
 		yq_name_cache_note_project(project);
 		return true;

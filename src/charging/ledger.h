@@ -106,9 +106,6 @@ extern void yq_ledger_close(YqLedger *ledger);
  */
 extern void yq_ledger_flush(YqLedger *ledger);
 
-/* The same of changes alone. */
-extern void yq_ledger_flush_changes(YqLedger *ledger);
-
 /* Lazily opened handles. */
 extern YqIndexScan *yq_ledger_containers(YqLedger *ledger);
 extern YqIndexScan *yq_ledger_charges(YqLedger *ledger);

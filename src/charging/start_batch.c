@@ -74,18 +74,19 @@ settle_finishes(YqSettler *settler, const text *before)
 		if (before != NULL && yq_varlena_compare(finish->container_id, before) > 0)
 			return;
 		batch->finishes_done++;
-		if (!yq_append_event(settler, finish))
+		if (!yq_append_event(settler, NULL, finish))
 			(void) yq_settle_events(settler, finish->container_id, &finish, 1);
 	}
 }
 
 static void
-before_start(void *argument, int row)
+before_start(void *argument, int row, ItemPointer tid)
 {
 	YqSettler  *settler = argument;
-	YqStartBatch *batch = settler->batch;
+	YqContainer *container = &settler->batch->starts[row].container;
 
-	settle_finishes(settler, batch->starts[row].container.container_id);
+	container->tid = *tid;
+	settle_finishes(settler, container->container_id);
 }
 
 /*
@@ -178,7 +179,7 @@ yq_settler_claim_pending(YqSettler *settler)
 			(void) yq_settle_events(settler, start->container.container_id,
 									start->events, start->event_count);
 		else if (!start->contended && start->event_count > 1)
-			yq_append_followers(settler, start->events + 1, start->event_count - 1);
+			yq_append_followers(settler, &start->container, start->events + 1, start->event_count - 1);
 	}
 	yq_index_scan_restart(ledger->container_scan);
 	MemoryContextSwitchTo(old_context);
@@ -284,8 +285,8 @@ yq_settler_settle(YqSettler *settler, const YqEvent *const *events, int count)
 		add_start(settler, events, count))
 		return;
 	yq_settler_claim_pending(settler);
-	if (yq_append_event(settler, events[0]))
-		yq_append_followers(settler, events + 1, count - 1);
+	if (yq_append_event(settler, NULL, events[0]))
+		yq_append_followers(settler, NULL, events + 1, count - 1);
 	else
 		(void) yq_settle_events(settler, events[0]->container_id, events, count);
 }

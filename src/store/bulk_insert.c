@@ -203,9 +203,9 @@ forget_rows(YqBulkInsert *writer)
 
 void
 yq_bulk_insert_flush_optimistically(YqBulkInsert *writer, YqRowHandler before,
-							   YqConflictHandler conflict, void *argument)
+							   YqRowHandler conflict, void *argument)
 {
-	if (writer->count == 0)
+	if (writer == NULL || writer->count == 0)
 		return;
 
 	insert_buffered_rows(writer);
@@ -214,7 +214,7 @@ yq_bulk_insert_flush_optimistically(YqBulkInsert *writer, YqRowHandler before,
 		TupleTableSlot *slot = writer->slots[i];
 
 		if (before != NULL)
-			before(argument, i);
+			before(argument, i, &slot->tts_tid);
 		if (yq_index_entries_insert(writer->entries, slot))
 			conflict(argument, i, &slot->tts_tid);
 		if (writer->is_statement)
@@ -229,7 +229,7 @@ yq_bulk_insert_flush_optimistically(YqBulkInsert *writer, YqRowHandler before,
 void
 yq_bulk_insert_flush(YqBulkInsert *writer)
 {
-	Assert(!writer->optimistic);
+	Assert(writer == NULL || !writer->optimistic);
 	yq_bulk_insert_flush_optimistically(writer, NULL, NULL, NULL);
 }
 
@@ -253,6 +253,8 @@ finish_statement(YqBulkInsert *writer)
 void
 yq_bulk_insert_close(YqBulkInsert *writer)
 {
+	if (writer == NULL)
+		return;
 	if (writer->optimistic)
 		Assert(writer->count == 0);
 	else

@@ -44,23 +44,22 @@ extern Relation yq_bulk_insert_relation(YqBulkInsert *writer);
 /* Collect a row; values are copied. */
 extern void yq_bulk_insert_put(YqBulkInsert *writer, Datum *values, bool *nulls);
 
-/* Insert the collected rows. */
+/* Insert the collected rows; nothing to do for NULL. */
 extern void yq_bulk_insert_flush(YqBulkInsert *writer);
 
 /*
  * Insert the collected rows without waiting for, or failing on, a row with the
  * same unique key.  Index entries are made in the order of the rows.  "before"
- * (may be NULL) is called with the number of each row before its entries are
- * made.  "conflict" is called with the number and place of each row that could be
- * a duplicate, before the entries of the next row are made.  Waiting for other
- * transactions in that order cannot deadlock between statements that sort alike.
+ * (may be NULL) is called with the number and place of each row before its entries
+ * are made.  "conflict" is called with those of each row that could be a duplicate,
+ * before the entries of the next row are made.  Waiting for other transactions in
+ * that order cannot deadlock between statements that sort alike.
  */
-typedef void (*YqRowHandler) (void *argument, int row);
-typedef void (*YqConflictHandler) (void *argument, int row, ItemPointer tid);
+typedef void (*YqRowHandler) (void *argument, int row, ItemPointer tid);
 extern void yq_bulk_insert_flush_optimistically(YqBulkInsert *writer, YqRowHandler before,
-										   YqConflictHandler conflict, void *argument);
+										   YqRowHandler conflict, void *argument);
 
-/* Flush and release. */
+/* Flush and release; nothing to do for NULL. */
 extern void yq_bulk_insert_close(YqBulkInsert *writer);
 
 #endif							/* YQ_BULK_INSERT_H */

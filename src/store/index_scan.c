@@ -181,6 +181,8 @@ close_part(ScanPart *part)
 void
 yq_index_scan_close(YqIndexScan *scan)
 {
+	if (scan == NULL)
+		return;
 	for (int i = 0; i < scan->part_count; i++)
 		close_part(&scan->parts[i]);
 	if (scan->filter != NULL)

@@ -26,7 +26,7 @@ typedef struct YqIndexScan YqIndexScan;
  * end of the transaction, because callers go on to change the rows.
  */
 extern YqIndexScan *yq_index_scan_open(YqTable table, const char *index_name);
-extern void yq_index_scan_close(YqIndexScan *scan);
+extern void yq_index_scan_close(YqIndexScan *scan); /* NULL: nothing to do */
 
 extern Relation yq_index_scan_relation(YqIndexScan *scan);
 
