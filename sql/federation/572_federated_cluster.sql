@@ -7,28 +7,36 @@
 -- clusters that are not asked for, sends the conditions along, and asks several
 -- clusters at a time where the server is async_capable.
 --
--- Foreign tables are read with the rights of the owner of yquota, whose user
--- mapping names a viewer on the other side.  Which projects a role sees is
+-- Of a cluster that cannot be asked, this database reads the rows that the cluster has
+-- archived into a ledger of several clusters instead: a table here, which may be
+-- distributed or foreign.  Each cluster is read in one of the two ways only, so
+-- that nothing is read twice, in its books and in the ledger.
+--
+-- Foreign tables and ledgers are read with the rights of the owner of yquota, whose
+-- user mapping names a viewer on the other side.  Which projects a role sees is
 -- decided here, by role_grant of this database.
 --
 
 CREATE TABLE yquota.federated_cluster (
 	cluster text COLLATE "C" PRIMARY KEY CHECK (cluster <> '' AND cluster !~ '[[:cntrl:]]'),
 	number integer NOT NULL UNIQUE,
-	server name NOT NULL,
+	server name,
+	ledger text,
 	weight numeric NOT NULL DEFAULT 1 CHECK (weight >= 0 AND weight < 'Infinity' AND scale(weight) <= 6),
 	federated_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-	federated_by name NOT NULL DEFAULT session_user
+	federated_by name NOT NULL DEFAULT session_user,
+	CHECK (num_nonnulls(server, ledger) = 1)
 );
 COMMENT ON TABLE yquota.federated_cluster IS
 	'Clusters that this database reads: written by federate_cluster() and remove_federated_cluster()';
 COMMENT ON COLUMN yquota.federated_cluster.cluster IS 'cluster_name() of the other database';
 COMMENT ON COLUMN yquota.federated_cluster.number IS 'end of the names of its foreign tables';
-COMMENT ON COLUMN yquota.federated_cluster.server IS 'foreign server of postgres_fdw';
-COMMENT ON COLUMN yquota.federated_cluster.weight IS 'weight of its shares of federated budgets; 0: none';
+COMMENT ON COLUMN yquota.federated_cluster.server IS 'foreign server of postgres_fdw by which the cluster is read; NULL for a ledger';
+COMMENT ON COLUMN yquota.federated_cluster.ledger IS 'table into which the cluster archives, and which is read instead of the cluster; NULL for a server';
+COMMENT ON COLUMN yquota.federated_cluster.weight IS 'weight of its shares of federated budgets; 0: none.  A cluster that is read from a ledger gets none';
 COMMENT ON COLUMN yquota.federated_cluster.federated_at IS 'time of the system';
 
-CREATE TRIGGER keep BEFORE UPDATE OF cluster, number, server ON yquota.federated_cluster
+CREATE TRIGGER keep BEFORE UPDATE OF cluster, number, server, ledger ON yquota.federated_cluster
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_change('Only the weight of a federated cluster changes.');
 
 CREATE TABLE yquota_internal.federated_status (
@@ -146,6 +154,60 @@ COMMENT ON FUNCTION yquota_internal.check_foreign_server(name) IS
 	'Fail unless there is such a server of postgres_fdw, and the calling role may use it';
 REVOKE ALL ON FUNCTION yquota_internal.check_foreign_server(name) FROM PUBLIC;
 
+CREATE FUNCTION yquota_internal.check_ledger(ledger regclass) RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	missing text;
+BEGIN
+	-- a view would run functions of its author with the rights of the owner
+	IF NOT EXISTS (SELECT FROM pg_class AS c WHERE c.oid = ledger AND c.relkind IN ('r', 'p', 'f')) THEN
+		RAISE EXCEPTION '"%" is not a table', ledger
+			USING ERRCODE = 'wrong_object_type',
+				HINT = 'Use an ordinary, partitioned, distributed or foreign table.';
+	END IF;
+	SELECT string_agg(format('%I %s', wanted.name, wanted.type), ', ') INTO missing
+	FROM (VALUES ('cluster', 'text'), ('project', 'text'), ('queue', 'text'), ('username', 'text'), ('from', 'timestamptz'),
+				 ('to', 'timestamptz'), ('amount', 'numeric')) AS wanted (name, type)
+	WHERE NOT EXISTS (SELECT FROM pg_attribute AS a
+					  WHERE a.attrelid = ledger AND a.attname = wanted.name AND a.atttypid = wanted.type::regtype
+						AND a.attnum > 0 AND NOT a.attisdropped);
+	IF missing IS NOT NULL THEN
+		RAISE EXCEPTION 'table "%" is not a ledger of several clusters', ledger
+			USING ERRCODE = 'datatype_mismatch',
+				DETAIL = format('It has not these columns: %s.', missing),
+				HINT = 'Use a table like yquota.charge with a column "cluster" of type text, into which clusters archive.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_ledger(regclass) IS
+	'Fail unless a table has the columns that reports over clusters read of a ledger';
+REVOKE ALL ON FUNCTION yquota_internal.check_ledger(regclass) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.ledger_reach(ledger text, cluster text) RETURNS timestamptz
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	-- policies would run functions of their author with the rights of the owner
+	SET row_security = off
+	AS $$
+DECLARE
+	reach timestamptz;
+BEGIN
+	PERFORM yquota_internal.check_ledger(ledger::regclass);
+	EXECUTE format('SELECT max(r."to") FROM %s AS r WHERE r.cluster = $1', ledger) INTO reach USING cluster;
+	IF reach IS NULL THEN
+		RAISE EXCEPTION 'table % has no rows of cluster "%"', ledger, cluster
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'Its name is in yquota.cluster_setting of the database that archives into the table.';
+	END IF;
+	RETURN reach;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.ledger_reach(text, text) IS
+	'End of the last charge that a ledger has of a cluster; an error when it has none';
+REVOKE ALL ON FUNCTION yquota_internal.ledger_reach(text, text) FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.make_foreign_reports(cluster text, number integer, server name) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -173,46 +235,61 @@ COMMENT ON FUNCTION yquota_internal.make_foreign_reports(text, integer, name) IS
 	'Make the foreign tables of a cluster, and fail unless the database behind them has its name';
 REVOKE ALL ON FUNCTION yquota_internal.make_foreign_reports(text, integer, name) FROM PUBLIC;
 
-CREATE FUNCTION yquota_internal.federate_cluster_as_owner(cluster text, server name) RETURNS void
+CREATE FUNCTION yquota_internal.federate_cluster_as_owner(cluster text, server name, ledger regclass) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 #variable_conflict use_column
 DECLARE
+	new_one yquota.federated_cluster;
 	known yquota.federated_cluster;
-	next_number integer;
 BEGIN
-	IF federate_cluster_as_owner.cluster IS NULL OR federate_cluster_as_owner.server IS NULL THEN
-		RAISE EXCEPTION 'cluster and server must not be null'
+	IF federate_cluster_as_owner.cluster IS NULL
+		OR num_nonnulls(federate_cluster_as_owner.server, federate_cluster_as_owner.ledger) <> 1
+	THEN
+		RAISE EXCEPTION 'cluster, and either server or ledger, must not be null'
 			USING ERRCODE = 'null_value_not_allowed';
+	ELSIF federate_cluster_as_owner.server IS NOT NULL THEN
+		PERFORM yquota_internal.check_foreign_server(federate_cluster_as_owner.server);
+	ELSIF NOT has_table_privilege(yquota_internal.acting_role(), federate_cluster_as_owner.ledger, 'SELECT') THEN
+		RAISE EXCEPTION 'permission denied for table %', federate_cluster_as_owner.ledger
+			USING ERRCODE = 'insufficient_privilege';
 	END IF;
-	PERFORM yquota_internal.check_foreign_server(federate_cluster_as_owner.server);
 	-- one at a time; reports go on
 	LOCK TABLE yquota.federated_cluster IN SHARE ROW EXCLUSIVE MODE;
-	SELECT * INTO known FROM yquota.federated_cluster AS c WHERE c.cluster = federate_cluster_as_owner.cluster;
-	IF known.server = federate_cluster_as_owner.server THEN
+	new_one.cluster := federate_cluster_as_owner.cluster;
+	new_one.server := federate_cluster_as_owner.server;
+	new_one.ledger := yquota_internal.table_name(federate_cluster_as_owner.ledger);
+	SELECT * INTO known FROM yquota.federated_cluster AS c WHERE c.cluster = new_one.cluster;
+	IF known.server = new_one.server OR known.ledger = new_one.ledger THEN
 		RETURN;
-	ELSIF FOUND THEN
-		RAISE EXCEPTION 'cluster "%" is federated by server "%"', known.cluster, known.server
+	ELSIF known.cluster IS NOT NULL THEN
+		RAISE EXCEPTION 'cluster "%" is federated by %', known.cluster,
+				CASE WHEN known.ledger IS NULL THEN format('server "%s"', known.server) ELSE format('ledger %s', known.ledger) END
 			USING ERRCODE = 'duplicate_object',
+				DETAIL = 'It would be read twice.',
 				HINT = 'Call yquota.remove_federated_cluster() first.';
 	END IF;
-	SELECT coalesce(max(c.number), 0) + 1 INTO next_number FROM yquota.federated_cluster AS c;
-	INSERT INTO yquota.federated_cluster (cluster, number, server)
-	VALUES (federate_cluster_as_owner.cluster, next_number, federate_cluster_as_owner.server);
-	PERFORM yquota_internal.make_foreign_reports(federate_cluster_as_owner.cluster, next_number, federate_cluster_as_owner.server);
+	SELECT coalesce(max(c.number), 0) + 1 INTO new_one.number FROM yquota.federated_cluster AS c;
+	INSERT INTO yquota.federated_cluster (cluster, number, server, ledger)
+	VALUES (new_one.cluster, new_one.number, new_one.server, new_one.ledger);
+	IF new_one.ledger IS NULL THEN
+		PERFORM yquota_internal.make_foreign_reports(new_one.cluster, new_one.number, new_one.server);
+	ELSE
+		PERFORM yquota_internal.ledger_reach(new_one.ledger, new_one.cluster);
+	END IF;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.federate_cluster_as_owner(text, name) IS
+COMMENT ON FUNCTION yquota_internal.federate_cluster_as_owner(text, name, regclass) IS
 	'The work of federate_cluster(), with the rights of the owner';
-REVOKE ALL ON FUNCTION yquota_internal.federate_cluster_as_owner(text, name) FROM PUBLIC;
+REVOKE ALL ON FUNCTION yquota_internal.federate_cluster_as_owner(text, name, regclass) FROM PUBLIC;
 
-CREATE FUNCTION yquota.federate_cluster(cluster text, server name) RETURNS void
+CREATE FUNCTION yquota.federate_cluster(cluster text, server name DEFAULT NULL, ledger regclass DEFAULT NULL) RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
-COMMENT ON FUNCTION yquota.federate_cluster(text, name) IS
-	'Have reports over all clusters read a cluster by a foreign server of postgres_fdw, which the caller may use, and for which the owner of yquota has a user mapping; fail unless the database there has that cluster_name().  Repeating it does nothing';
-REVOKE ALL ON FUNCTION yquota.federate_cluster(text, name) FROM PUBLIC;
+COMMENT ON FUNCTION yquota.federate_cluster(text, name, regclass) IS
+	'Have reports over all clusters read a cluster: by a foreign server of postgres_fdw, which the caller may use, and for which the owner of yquota has a user mapping; or from a ledger into which it archives, which the caller may read.  Fail unless the database there has that cluster_name(), or the ledger has rows of it.  Repeating it does nothing';
+REVOKE ALL ON FUNCTION yquota.federate_cluster(text, name, regclass) FROM PUBLIC;
 
 CREATE FUNCTION yquota.remove_federated_cluster(cluster text, leave_leases boolean DEFAULT false) RETURNS boolean
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -253,6 +330,31 @@ REVOKE ALL ON FUNCTION yquota.remove_federated_cluster(text, boolean) FROM PUBLI
 -- out one silently
 --
 
+CREATE FUNCTION yquota_internal.read_status(known yquota.federated_cluster) RETURNS yquota_internal.federated_status
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	found_status yquota_internal.federated_status;
+BEGIN
+	IF known.ledger IS NOT NULL THEN
+		found_status.cluster := known.cluster;
+		found_status.charged_through := yquota_internal.ledger_reach(known.ledger, known.cluster);
+		found_status.timezone := yquota_internal.billing_timezone();
+		RETURN found_status;
+	END IF;
+	SELECT status.* INTO found_status FROM yquota_internal.federated_status AS status WHERE status.cluster = known.cluster;
+	IF found_status.cluster IS NULL THEN
+		RAISE EXCEPTION 'database of server "%" is no longer called "%"', known.server, known.cluster
+			USING ERRCODE = 'object_not_in_prerequisite_state';
+	END IF;
+	RETURN found_status;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.read_status(yquota.federated_cluster) IS
+	'Status of a federated cluster, read now; of one that is read from a ledger, the end of its last charge there';
+REVOKE ALL ON FUNCTION yquota_internal.read_status(yquota.federated_cluster) FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.contact_clusters()
 	RETURNS TABLE (cluster text, clock timestamptz, charged_through timestamptz, closed_until timestamptz,
 				   timezone text, problem text)
@@ -266,13 +368,9 @@ DECLARE
 BEGIN
 	FOR known IN SELECT c.* FROM yquota.federated_cluster AS c ORDER BY c.cluster LOOP
 		BEGIN
-			SELECT known.cluster, status.clock, status.charged_through, status.closed_until, status.timezone, NULL
-			INTO cluster, clock, charged_through, closed_until, timezone, problem
-			FROM yquota_internal.federated_status AS status
-			WHERE status.cluster = known.cluster;
-			IF NOT FOUND THEN
-				problem := format('The database of server "%s" is no longer called "%s".', known.server, known.cluster);
-			END IF;
+			SELECT status.clock, status.charged_through, status.closed_until, status.timezone, NULL
+			INTO clock, charged_through, closed_until, timezone, problem
+			FROM yquota_internal.read_status(known) AS status;
 		EXCEPTION WHEN OTHERS THEN
 			GET STACKED DIAGNOSTICS problem = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
 			SELECT NULL, NULL, NULL, NULL INTO clock, charged_through, closed_until, timezone;
@@ -289,18 +387,18 @@ REVOKE ALL ON FUNCTION yquota_internal.contact_clusters() FROM PUBLIC;
 
 CREATE FUNCTION yquota.federation_status()
 	RETURNS TABLE (cluster text, server name, is_reachable boolean, clock timestamptz, charged_through timestamptz,
-				   closed_until timestamptz, timezone text, ahead interval, problem text)
+				   closed_until timestamptz, timezone text, ahead interval, problem text, ledger text)
 	LANGUAGE sql STABLE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		SELECT known.cluster, known.server, contact.problem IS NULL, contact.clock, contact.charged_through,
-			   contact.closed_until, contact.timezone, contact.clock - yquota.clock(), contact.problem
+			   contact.closed_until, contact.timezone, contact.clock - yquota.clock(), contact.problem, known.ledger
 		FROM yquota.federated_cluster AS known
 		JOIN yquota_internal.contact_clusters() AS contact ON contact.cluster = known.cluster
 		ORDER BY known.cluster;
 	END;
 COMMENT ON FUNCTION yquota.federation_status() IS
-	'Each federated cluster, asked now: whether it can be read, its clock and how far that is ahead of the clock here, and how far its reports go';
+	'Each federated cluster, asked now: whether it can be read, its clock and how far that is ahead of the clock here, and how far its reports go; of one that is read from a ledger, the end of its last charge there';
 REVOKE ALL ON FUNCTION yquota.federation_status() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.clusters_of_report(
@@ -313,7 +411,7 @@ DECLARE
 	problems text;
 BEGIN
 	SELECT coalesce(array_agg(c.cluster) FILTER (WHERE c.problem IS NULL), '{}'),
-		   coalesce(array_agg(c.clock) FILTER (WHERE c.problem IS NULL), '{}'),
+		   coalesce(array_agg(coalesce(c.clock, c.charged_through)) FILTER (WHERE c.problem IS NULL), '{}'),
 		   coalesce(array_agg(c.cluster) FILTER (
 				WHERE (c.closed_until >= yquota_internal.billing_day_start((of_month + interval '1 month')::date, c.timezone)) IS NOT TRUE
 				  AND c.problem IS NULL), '{}'),
@@ -337,7 +435,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.clusters_of_report(boolean, date) IS
-	'Clusters that a report reads, with their clocks; those that have not closed a month; those that cannot be read, which is an error unless they may be left out';
+	'Clusters that a report reads, with the instants until which it does; those that have not closed a month; those that cannot be read, which is an error unless they may be left out';
 REVOKE ALL ON FUNCTION yquota_internal.clusters_of_report(boolean, date) FROM PUBLIC;
 
 SELECT pg_extension_config_dump('yquota.federated_cluster', '');

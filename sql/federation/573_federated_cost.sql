@@ -6,6 +6,68 @@
 -- Projects, queues and users of the same name are the same.  A day is one of the
 -- time zone of bills of its cluster, charged by the prices of its cluster.
 --
+-- Ledgers add up as well, where they are: each of these queries can be computed whole
+-- by another server or by the nodes of Citus.  For that postgres_fdw wants the collation
+-- of every text that a function is given to be that of a column, hence the empty string
+-- before the word epoch.  A charge that begins or ends on another day is divided by time.
+-- All parts but the last are rounded, so their sum is the charge.
+--
+
+CREATE FUNCTION yquota_internal.ledger_cost_query(ledger text, by text[]) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (
+		SELECT format($query$
+			SELECT %1$s, sum(%2$s - %3$s)
+			FROM %4$s AS r
+			WHERE r."to" >= $1 AND r."from" < $2 AND r.cluster = ANY ($3) AND ($4 OR r.project = ANY ($5))
+			GROUP BY %5$s
+			$query$,
+			string_agg(CASE WHEN key.name = 'day' THEN '$6'
+							WHEN key.name = 'cluster' OR key.name = ANY (by) THEN 'r.' || key.name
+							ELSE 'NULL' END, ', ' ORDER BY key.place),
+			format(part.until, '$2'), format(part.until, '$1'), ledger,
+			string_agg('r.' || key.name, ', ' ORDER BY key.place)
+				FILTER (WHERE key.name = 'cluster' OR key.name = ANY (by) AND key.name <> 'day'))
+		FROM unnest('{cluster,day,project,queue,username}'::text[]) WITH ORDINALITY AS key (name, place)
+		CROSS JOIN (VALUES ('CASE WHEN r."from" >= %1$s THEN 0 WHEN r."to" <= %1$s THEN r.amount '
+							'ELSE round(round(r.amount, 54) * "extract"(left(r.cluster, 0) || ''epoch'', %1$s - r."from") '
+							'/ "extract"(left(r.cluster, 0) || ''epoch'', r."to" - r."from"), 54) END'))
+			AS part (until)
+		GROUP BY part.until);
+COMMENT ON FUNCTION yquota_internal.ledger_cost_query(text, text[]) IS
+	'SQL of what clusters have in a ledger: parameters are two instants, the clusters, whether to read all projects, those to read otherwise, and the day to write into the rows';
+REVOKE ALL ON FUNCTION yquota_internal.ledger_cost_query(text, text[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.ledger_cost(
+	first_day date, last_day date, by text[], clusters text[], all_projects boolean, projects text[])
+	RETURNS TABLE (cluster text, day date, project text, queue text, username text, amount numeric)
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	-- as in ledger_reach()
+	SET row_security = off
+	AS $$
+#variable_conflict use_column
+DECLARE
+	midnights CONSTANT timestamptz[] := yquota_internal.day_cuts(first_day, last_day, yquota_internal.billing_timezone());
+	days_of_query CONSTANT integer := CASE WHEN 'day' = ANY (by) THEN 1 ELSE cardinality(midnights) - 1 END;
+	known record;
+BEGIN
+	FOR known IN
+		SELECT c.ledger, array_agg(c.cluster) AS clusters FROM yquota.federated_cluster AS c
+		WHERE c.ledger IS NOT NULL AND c.cluster = ANY (ledger_cost.clusters)
+		GROUP BY c.ledger ORDER BY c.ledger
+	LOOP
+		FOR i IN 1 .. cardinality(midnights) - 1 BY days_of_query LOOP
+			RETURN QUERY EXECUTE yquota_internal.ledger_cost_query(known.ledger, by)
+			USING midnights[i], midnights[i + days_of_query], known.clusters, all_projects, projects, first_day + i - 1;
+		END LOOP;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.ledger_cost(date, date, text[], text[], boolean, text[]) IS
+	'Cost on some days of the clusters among those given that are read from ledgers, by cluster and other columns; days are those of the time zone of bills here';
+REVOKE ALL ON FUNCTION yquota_internal.ledger_cost(date, date, text[], text[], boolean, text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.federated_cost_query(by text[]) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -16,7 +78,10 @@ CREATE FUNCTION yquota_internal.federated_cost_query(by text[]) RETURNS text
 			FROM (SELECT %2$s, sum(charged.amount) AS amount
 				  FROM yquota_internal.%3$I AS charged
 				  WHERE charged.day BETWEEN $1 AND $2 AND charged.cluster = ANY ($3) AND ($5 OR charged.project = ANY ($6))
-				  GROUP BY %2$s) AS part
+				  GROUP BY %2$s
+				  UNION ALL
+				  SELECT %5$s, booked.amount
+				  FROM yquota_internal.ledger_cost($1, $2, %6$L, $3, $5, $6) AS booked) AS part
 			JOIN unnest($3, $4) AS known (cluster, clock) ON known.cluster = part.cluster
 			%4$s
 			$query$,
@@ -25,11 +90,14 @@ CREATE FUNCTION yquota_internal.federated_cost_query(by text[]) RETURNS text
 			CASE WHEN 'queue' = ANY (by) THEN 'federated_queue_day'
 				 WHEN 'username' = ANY (by) THEN 'federated_user_day'
 				 ELSE 'federated_project_day' END,
-			'GROUP BY ' || string_agg('part.' || key.name, ', ' ORDER BY key.place) FILTER (WHERE key.name = ANY (by)))
+			'GROUP BY ' || string_agg('part.' || key.name, ', ' ORDER BY key.place) FILTER (WHERE key.name = ANY (by)),
+			string_agg('booked.' || key.name || CASE key.type WHEN 'text' THEN ' COLLATE "C"' ELSE '' END, ', ' ORDER BY key.place)
+				FILTER (WHERE key.name = 'cluster' OR key.name = ANY (by)),
+			by)
 		FROM (VALUES (1, 'cluster', 'text'), (2, 'day', 'date'), (3, 'project', 'text'), (4, 'queue', 'text'), (5, 'username', 'text'))
 			AS key (place, name, type));
 COMMENT ON FUNCTION yquota_internal.federated_cost_query(text[]) IS
-	'SQL of a report over clusters: parameters are the first and last day, the clusters and their clocks, whether to read all projects, and those to read otherwise';
+	'SQL of a report over clusters: parameters are the first and last day, the clusters and the instants until which they are read, whether to read all projects, and those to read otherwise';
 REVOKE ALL ON FUNCTION yquota_internal.federated_cost_query(text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_federated_report(first_day date, last_day date, by text[]) RETURNS void
@@ -94,7 +162,7 @@ CREATE FUNCTION yquota.federated_cost(
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.federated_cost(date, date, text[], boolean) IS
-	'Cost on some days in all federated clusters, both days included, of the projects that the caller may see; "by" lists the columns to group by, the others are NULL.  reported_until is the clock of the cluster, or the earliest clock of those added up.  A cluster that cannot be read is an error, or with skip_unreachable in "missing" of each row';
+	'Cost on some days in all federated clusters, both days included, of the projects that the caller may see; "by" lists the columns to group by, the others are NULL.  reported_until is the clock of the cluster, or the end of its last charge in a ledger, or the earliest of those added up.  A cluster that cannot be read is an error, or with skip_unreachable in "missing" of each row';
 REVOKE ALL ON FUNCTION yquota.federated_cost(date, date, text[], boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.federated_top_costs_as_owner(
@@ -168,7 +236,11 @@ BEGIN
 				 max(bill.closed_at) AS closed_at
 		  FROM yquota_internal.federated_project_bill AS bill
 		  WHERE bill.month = of_month AND bill.cluster = ANY (known.clusters) AND (all_projects OR bill.project = ANY (projects))
-		  GROUP BY bill.cluster, bill.project) AS part
+		  GROUP BY bill.cluster, bill.project
+		  UNION ALL
+		  SELECT booked.cluster COLLATE "C", booked.project COLLATE "C", booked.amount, 0, NULL
+		  FROM yquota_internal.ledger_cost(of_month, (of_month + interval '1 month - 1 day')::date, '{project}', known.clusters,
+										   all_projects, projects) AS booked) AS part
 	GROUP BY GROUPING SETS ((part.project, part.cluster), (part.project))
 	ORDER BY part.project, part.cluster NULLS LAST;
 END
@@ -183,5 +255,5 @@ CREATE FUNCTION yquota.federated_bill(month date, skip_unreachable boolean DEFAU
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.federated_bill(date, boolean) IS
-	'The bills of all federated clusters for periods that end in a month: per project and cluster, and in sum (cluster NULL).  unclosed names clusters that have not closed the whole month, missing those that could not be read';
+	'The bills of all federated clusters for periods that end in a month: per project and cluster, and in sum (cluster NULL).  Of a cluster that is read from a ledger it is what that has of the month.  unclosed names clusters that are not known to have closed the whole month, missing those that could not be read';
 REVOKE ALL ON FUNCTION yquota.federated_bill(date, boolean) FROM PUBLIC;

@@ -222,11 +222,9 @@ BEGIN
 	taken := 0;
 	settled := 0;
 	BEGIN
-		SELECT status.clock INTO clock_there FROM yquota_internal.federated_status AS status WHERE status.cluster = cluster;
-		IF clock_there IS NULL THEN
-			problem := format('The database of cluster "%s" has another name now.', cluster);
-			RETURN;
-		END IF;
+		SELECT status.clock INTO clock_there
+		FROM yquota.federated_cluster AS known CROSS JOIN LATERAL yquota_internal.read_status(known) AS status
+		WHERE known.cluster = tend_leases.cluster;
 		ahead := clock_there - now_at;
 		report := yquota_internal.lease_report(cluster, now_at);
 		PERFORM yquota_internal.adopt_leases(report);
@@ -293,7 +291,7 @@ BEGIN
 	taken := 0;
 	settled := 0;
 	problems := '{}';
-	FOR known IN SELECT c.cluster FROM yquota.federated_cluster AS c ORDER BY c.cluster LOOP
+	FOR known IN SELECT c.cluster FROM yquota.federated_cluster AS c WHERE c.server IS NOT NULL ORDER BY c.cluster LOOP
 		SELECT * INTO outcome FROM yquota_internal.tend_leases(known, now_at);
 		taken := taken + outcome.taken;
 		settled := settled + outcome.settled;

@@ -589,7 +589,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.compute_prices(timestamptz)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.explain_opportunistic_price(timestamptz)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		('FUNCTION', 'yquota.decide_outage(bigint,boolean)', 'EXECUTE', '{admin}'),
-		('FUNCTION', 'yquota.federate_cluster(text,name)', 'EXECUTE', '{admin}'),
+		('FUNCTION', 'yquota.federate_cluster(text,name,regclass)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.remove_federated_cluster(text,boolean)', 'EXECUTE', '{admin}'),
 		('FUNCTION', 'yquota.planned_leases()', 'EXECUTE', '{viewer,admin}'),
 		('FUNCTION', 'yquota.renew_leases()', 'EXECUTE', '{admin}'),

@@ -308,7 +308,7 @@ my @calls = (
 		FROM yquota.container WHERE application_id = 'application_1_2'))),
 	'yquota.void_events(text,text,text,timestamp with time zone,timestamp with time zone,text,text)' => q(SELECT * FROM yquota.void_events('c3', 'wrong')),
 	'yquota.void_events(text,text,text,timestamp with time zone,timestamp with time zone,text,text) window' => q(SELECT * FROM yquota.void_events("from" => '2026-03-01 20:00+00', "to" => '2026-03-01 20:10+00', reason => 'wrong')),
-	'yquota.federate_cluster(text,name)' => q(SELECT yquota.remove_federated_cluster('yarn_cluster', true); SELECT yquota.federate_cluster('yarn_cluster', 'own')),
+	'yquota.federate_cluster(text,name,regclass)' => q(SELECT yquota.remove_federated_cluster('yarn_cluster', true); SELECT yquota.federate_cluster('yarn_cluster', 'own')),
 	'yquota.remove_federated_cluster(text,boolean)' => q(SELECT yquota.remove_federated_cluster('yarn_cluster', true)),
 	'yquota.renew_leases()' => q(SELECT * FROM yquota.renew_leases()),
 	'yquota.withdraw_point(regclass,timestamp with time zone,text,text)' => q(SELECT yquota.set_base_price('vcores', 2, effective_at => '2026-03-03 00:00+00'); SELECT yquota.withdraw_point('yquota.base_price', '2026-03-03 00:00+00', 'vcores')),

@@ -210,6 +210,26 @@ is(archive_until_done($west, 'postgres', 'archive.ledger'), 'written archived', 
 is($west->safe_psql('postgres', q(SELECT count(*), sum(archive.charged), bool_and(archive.digest = opening.digest) FROM yquota.archive_digest('archive.ledger') AS archive
 	JOIN yquota.opening_balance AS opening USING (project))), '9|5400|t', 'each row once');
 is($west->safe_psql('postgres', 'SELECT * FROM yquota.verify()'), '', 'and its books prove themselves');
+
+# Reports over the three, on the coordinator and through the foreign table
+$books->safe_psql('postgres', "SELECT yquota.federate_cluster('$_', ledger => 'public.ledger')") foreach qw(north south west);
+$west->safe_psql('postgres', "SELECT yquota.federate_cluster('$_', ledger => 'archive.ledger')") foreach qw(north south west);
+foreach my $by ('cluster', 'project', 'cluster,project', 'project,queue', 'username')
+{
+	my $wanted = $books->safe_psql('postgres', "SELECT $by, trim_scale(sum(amount)) FROM public.ledger GROUP BY $by ORDER BY $by");
+	my $report = "SELECT $by, amount FROM yquota.federated_cost('2026-02-01', '2026-04-30', '{$by}') ORDER BY $by";
+
+	is($books->safe_psql('postgres', $report), $wanted, "by ($by): all that is in the ledger");
+	is($west->safe_psql('postgres', $report), $wanted, "by ($by): from another server as well");
+	is($books->safe_psql('postgres', "SELECT $by, trim_scale(sum(amount)) FROM yquota.federated_cost('2026-03-01', '2026-03-06', '{$by,day}') GROUP BY $by ORDER BY $by"), $wanted, "by ($by): in days");
+
+	my $plan = $books->safe_psql('postgres', <<~"SQL");
+		DO \$do\$ BEGIN EXECUTE 'PREPARE report (timestamptz, timestamptz, text[], boolean, text[], date) AS ' || yquota_internal.ledger_cost_query('public.ledger', '{$by}'); END \$do\$;
+		EXPLAIN (VERBOSE, COSTS OFF) EXECUTE report('2026-03-01', '2026-03-02', '{north,west}', true, NULL, NULL);
+		SQL
+	like($plan, qr/Task Count: [2-9].*Query: SELECT [^\n]*sum\([^\n]* GROUP BY /s, "by ($by): the nodes add up") or diag($plan);
+}
+like($books->safe_psql('postgres', 'SELECT cluster, charged_through FROM yquota.federation_status() ORDER BY 1'), qr/^north\|2026-03.*\nsouth\|2026-03-02 09:10:00\+00\nwest\|2026-03-02 09:02:00\+00$/, 'until when each is known');
 $west->stop;
 
 #

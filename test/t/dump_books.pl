@@ -145,6 +145,7 @@ $node->safe_psql('original', <<~'SQL');
 	INSERT INTO yquota.retention_setting (keep_months) VALUES (12);
 	INSERT INTO yquota.cluster_setting (cluster_name) VALUES ('north');
 	INSERT INTO yquota.federated_cluster (cluster, number, server, weight) VALUES ('south', 1, 'south', 1.5);
+	INSERT INTO yquota.federated_cluster (cluster, number, ledger) VALUES ('west', 2, 'public.gone');
 	INSERT INTO yquota.written_history (segment, history, target, cluster, written_at) VALUES (1, 'log', 'public.gone', 'north', yquota.clock());
 	INSERT INTO yquota.federated_budget (project, period, amount) SELECT min(name), 'month', 100 FROM yquota.project;
 	INSERT INTO yquota.budget_lease (project, period, starts_on, cluster, share, valid_from, expires_at, offered_at)

@@ -216,13 +216,10 @@ sub plan_of
 }
 foreach my $by ('', 'project', 'cluster,day,project', 'queue', 'project,username')
 {
-	# rows of a day view are such groups already
-	my $grouped = $by =~ /day,project/ ? qr/SELECT cluster, day, project, amount/ : qr/SELECT cluster.*, sum\(amount\)/;
-	my $end = $by =~ /day,project/ ? qr// : qr/ GROUP BY 1/;
 	my $plan = plan_of($by, 'east,west,north');
 	my @remote = $plan =~ /Remote SQL: (.*)/g;
 
-	is(scalar(grep { /^$grouped FROM yquota\.charge_by_\w+_day WHERE \(\(day >= '2026-03-01'\)\) AND \(\(day <= '2026-03-03'\)\).*$end/ } @remote), 3,
+	is(scalar(grep { /^SELECT cluster.*, sum\(amount\) FROM yquota\.charge_by_\w+_day WHERE \(\(day >= '2026-03-01'\)\) AND \(\(day <= '2026-03-03'\)\).* GROUP BY 1/ } @remote), 3,
 		"by ($by): three clusters add up the days asked for") or diag($plan);
 	is(scalar(@remote), 3, 'and nothing else is asked of them');
 	is(scalar(() = $plan =~ /Async Foreign Scan/g), 3, 'all at a time');
@@ -244,7 +241,7 @@ like(sql('federation', q(SELECT is_reachable, clock IS NULL, problem FROM yquota
 $node{far}->start;
 is(told('2026-02-28', '2026-03-05', 'cluster', 'project'), wanted('2026-02-28', '2026-03-05', 'cluster', 'project'), 'when it is back, so is its part');
 sql('west', q(UPDATE yquota.cluster_setting SET cluster_name = 'east'));
-like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01'))), qr/^08006: .*west: The database of server "west" is no longer called "west"/s, 'a cluster that took another name is missing, not mistaken for it');
+like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01'))), qr/^08006: .*west: database of server "west" is no longer called "west"/s, 'a cluster that took another name is missing, not mistaken for it');
 sql('west', q(UPDATE yquota.cluster_setting SET cluster_name = 'west'));
 
 # A dump brings everything, after the servers.
