@@ -91,9 +91,18 @@ COMMENT ON TABLE yquota_internal.federated_project_bill IS 'bill_by_project of t
 COMMENT ON COLUMN yquota_internal.federated_project_bill.charged IS 'credits';
 COMMENT ON COLUMN yquota_internal.federated_project_bill.corrected IS 'credits';
 
+CREATE TABLE yquota_internal.federated_lender (
+	cluster text COLLATE "C" NOT NULL,
+	federation text COLLATE "C",
+	history text COLLATE "C"
+) PARTITION BY LIST (cluster);
+COMMENT ON TABLE yquota_internal.federated_lender IS 'lending_federation of the federated clusters, by which they are told of this database';
+
 CREATE TABLE yquota_internal.federated_lease (
 	cluster text COLLATE "C" NOT NULL,
 	federation text COLLATE "C",
+	identity uuid,
+	history text COLLATE "C",
 	lease bigint,
 	project text COLLATE "C",
 	period text COLLATE "C",
@@ -117,6 +126,7 @@ CREATE VIEW yquota_internal.federated_report AS
 		('federated_queue_day', 'charge_by_queue_day'),
 		('federated_user_day', 'charge_by_user_day'),
 		('federated_project_bill', 'bill_by_project'),
+		('federated_lender', 'lending_federation'),
 		('federated_lease', 'cluster_lease')
 	) AS report (parent, remote_name);
 COMMENT ON VIEW yquota_internal.federated_report IS

@@ -9,6 +9,11 @@
 -- from the books, so it is final only for events that have come: a later one about the
 -- time before the end is told by the same row.
 --
+-- A standby that is promoted, or a backup that is restored, may lack the last leases of
+-- the server whose place it takes.  So each server of the federation makes itself known
+-- here, in lending_federation, before it leases.  From then on nothing is taken from
+-- the server before, and what was being taken has been.
+--
 
 CREATE FUNCTION yquota_internal.max_clock_skew() RETURNS interval
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -17,24 +22,84 @@ CREATE FUNCTION yquota_internal.max_clock_skew() RETURNS interval
 	RETURN CASE WHEN yquota.statement_clock() IS NOT NULL THEN current_setting('yquota.max_clock_skew', true)::interval END;
 COMMENT ON FUNCTION yquota_internal.max_clock_skew() IS 'The setting yquota.max_clock_skew of this server';
 
+CREATE TABLE yquota_internal.lender (
+	federation text COLLATE "C" PRIMARY KEY,
+	history text COLLATE "C" NOT NULL CHECK (history ~ '^[0-9]+/[0-9]+/[0-9]+$'),
+	known_since timestamptz NOT NULL
+);
+COMMENT ON TABLE yquota_internal.lender IS 'The database of each federation from which this cluster takes leases';
+COMMENT ON COLUMN yquota_internal.lender.federation IS 'cluster_name() of that database';
+COMMENT ON COLUMN yquota_internal.lender.history IS 'its lease_history()';
+COMMENT ON COLUMN yquota_internal.lender.known_since IS 'clock when it made itself known';
+
+CREATE VIEW yquota.lending_federation WITH (security_barrier) AS
+	SELECT yquota.cluster_name() AS cluster, lender.federation, lender.history, lender.known_since
+	FROM yquota_internal.lender;
+COMMENT ON VIEW yquota.lending_federation IS
+	'The database of each federation from which this cluster takes leases; it makes itself known by inserting its row, which takes the place of one before';
+COMMENT ON COLUMN yquota.lending_federation.cluster IS 'cluster_name()';
+COMMENT ON COLUMN yquota.lending_federation.federation IS 'cluster_name() of the database that leases';
+COMMENT ON COLUMN yquota.lending_federation.history IS 'system identifier and timeline of its server, and oid of the database: others after a failover or a restore';
+COMMENT ON COLUMN yquota.lending_federation.known_since IS 'clock when it made itself known';
+
+CREATE FUNCTION yquota_internal.note_lender() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	known yquota_internal.lender;
+BEGIN
+	IF NEW.cluster IS DISTINCT FROM yquota.cluster_name() THEN
+		RAISE EXCEPTION 'federation takes this cluster for "%", not for "%"', NEW.cluster, yquota.cluster_name()
+			USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	SELECT * INTO known FROM yquota_internal.lender AS l WHERE l.federation = NEW.federation;
+	IF known.history = NEW.history THEN
+		RETURN NEW;
+	ELSIF split_part(known.history, '/', 1) = split_part(NEW.history, '/', 1)
+		AND split_part(known.history, '/', 2)::numeric > split_part(NEW.history, '/', 2)::numeric
+	THEN
+		RAISE EXCEPTION 'another server has taken the place of this one in federation "%"', NEW.federation
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('It is on timeline %s, and this one on timeline %s.',
+								split_part(known.history, '/', 2), split_part(NEW.history, '/', 2)),
+				HINT = 'If that server is gone for good, delete the row of yquota_internal.lender in the cluster, as the owner of yquota.';
+	END IF;
+	-- waits for leases that are being taken from the server before: take_lease()
+	INSERT INTO yquota_internal.lender AS l (federation, history, known_since) VALUES (NEW.federation, NEW.history, yquota.clock())
+	ON CONFLICT (federation) DO UPDATE SET history = excluded.history, known_since = excluded.known_since;
+	RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.note_lender() IS
+	'Note the database of a federation that is inserted into lending_federation, unless it is one whose place another has taken';
+REVOKE ALL ON FUNCTION yquota_internal.note_lender() FROM PUBLIC;
+
+CREATE TRIGGER note INSTEAD OF INSERT ON yquota.lending_federation
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_lender();
+
 CREATE TABLE yquota_internal.taken_lease (
 	federation text COLLATE "C" NOT NULL,
+	identity uuid NOT NULL,
+	history text COLLATE "C" NOT NULL,
 	lease bigint NOT NULL,
 	period text COLLATE "C" NOT NULL,
 	starts_on date NOT NULL,
 	grant_id bigint UNIQUE REFERENCES yquota.quota_grant ON DELETE SET NULL,
-	PRIMARY KEY (federation, lease)
+	PRIMARY KEY (federation, identity)
 );
 COMMENT ON TABLE yquota_internal.taken_lease IS
 	'Leases of budgets over several clusters that this cluster has taken: none is taken twice';
 COMMENT ON COLUMN yquota_internal.taken_lease.federation IS 'cluster_name() of the database that leases';
-COMMENT ON COLUMN yquota_internal.taken_lease.lease IS 'its number there';
+COMMENT ON COLUMN yquota_internal.taken_lease.identity IS 'by which both sides know it';
+COMMENT ON COLUMN yquota_internal.taken_lease.history IS 'of the lender from which it was taken';
+COMMENT ON COLUMN yquota_internal.taken_lease.lease IS 'its number there; a server that has lost its last commits may give that again';
 COMMENT ON COLUMN yquota_internal.taken_lease.period IS 'of the budget, as its starts_on';
 COMMENT ON COLUMN yquota_internal.taken_lease.starts_on IS 'first day of the period of the budget';
 COMMENT ON COLUMN yquota_internal.taken_lease.grant_id IS 'its row of quota_grant; NULL when the owner has deleted that';
 
 CREATE VIEW yquota.cluster_lease WITH (security_barrier) AS
-	SELECT yquota.cluster_name() AS cluster, taken.federation, taken.lease, given.project, taken.period, taken.starts_on,
+	SELECT yquota.cluster_name() AS cluster, taken.federation, taken.identity, taken.history, taken.lease, given.project, taken.period, taken.starts_on,
 		   given.amount, given.valid_from, given.expires_at, given.booked_at AS taken_at,
 		   trim_scale(given.amount - coalesce(found.rest, found.lost, given.amount)) AS spent,
 		   coalesce(yquota.statement_clock() >= given.expires_at + yquota_internal.max_clock_skew(), false) AS is_final
@@ -53,6 +118,8 @@ COMMENT ON VIEW yquota.cluster_lease IS
 	'Leases of budgets over several clusters that this cluster has taken, each a row of quota_grant; the federation inserts them here';
 COMMENT ON COLUMN yquota.cluster_lease.cluster IS 'cluster_name()';
 COMMENT ON COLUMN yquota.cluster_lease.federation IS 'cluster_name() of the database that leases';
+COMMENT ON COLUMN yquota.cluster_lease.identity IS 'by which both sides know it';
+COMMENT ON COLUMN yquota.cluster_lease.history IS 'that of lending_federation, then';
 COMMENT ON COLUMN yquota.cluster_lease.lease IS 'its number there';
 COMMENT ON COLUMN yquota.cluster_lease.starts_on IS 'first day of the period of the budget';
 COMMENT ON COLUMN yquota.cluster_lease.amount IS 'credits';
@@ -65,18 +132,26 @@ CREATE FUNCTION yquota_internal.take_lease() RETURNS trigger
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
-	own_id CONSTANT text := format('yquota lease: %s of %s', NEW.lease, NEW.federation);
+	own_id CONSTANT text := format('yquota lease: %s of %s', NEW.identity, NEW.federation);
 	new_grant bigint;
 BEGIN
 	IF NEW.cluster IS DISTINCT FROM yquota.cluster_name() THEN
 		RAISE EXCEPTION 'lease is for cluster "%", not for "%"', NEW.cluster, yquota.cluster_name()
 			USING ERRCODE = 'invalid_parameter_value';
-	ELSIF num_nulls(NEW.federation, NEW.lease, NEW.project, NEW.period, NEW.starts_on, NEW.amount, NEW.valid_from, NEW.expires_at) > 0 THEN
+	ELSIF num_nulls(NEW.federation, NEW.identity, NEW.history, NEW.lease, NEW.project, NEW.period, NEW.starts_on, NEW.amount, NEW.valid_from, NEW.expires_at) > 0 THEN
 		RAISE EXCEPTION 'terms of a lease must not be null'
 			USING ERRCODE = 'null_value_not_allowed';
 	ELSIF NEW.amount <= 0 THEN
 		RAISE EXCEPTION 'lease must be of credit'
 			USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	-- nothing else may become the lender until this has been committed
+	PERFORM FROM yquota_internal.lender AS l WHERE l.federation = NEW.federation AND l.history = NEW.history FOR SHARE;
+	IF NOT FOUND THEN
+		RAISE EXCEPTION 'lease % is not of the database that leases for "%" now', NEW.lease, NEW.federation
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('It comes from %s; yquota.lending_federation has %s.', NEW.history,
+								coalesce((SELECT l.history FROM yquota_internal.lender AS l WHERE l.federation = NEW.federation), 'none'));
 	END IF;
 	INSERT INTO yquota.quota_grant (project, amount, reason, kind, external_id, valid_from, expires_at)
 	VALUES (NEW.project, NEW.amount, format('lease %s of %s: budget of the %s from %s on', NEW.lease, NEW.federation, NEW.period, NEW.starts_on),
@@ -84,8 +159,8 @@ BEGIN
 	ON CONFLICT (external_id) DO NOTHING
 	RETURNING grant_id INTO new_grant;
 	IF new_grant IS NOT NULL THEN
-		INSERT INTO yquota_internal.taken_lease (federation, lease, period, starts_on, grant_id)
-		VALUES (NEW.federation, NEW.lease, NEW.period, NEW.starts_on, new_grant);
+		INSERT INTO yquota_internal.taken_lease (federation, identity, history, lease, period, starts_on, grant_id)
+		VALUES (NEW.federation, NEW.identity, NEW.history, NEW.lease, NEW.period, NEW.starts_on, new_grant);
 	ELSIF NOT EXISTS (
 		SELECT FROM yquota.quota_grant AS given
 		WHERE given.external_id = own_id AND given.project = NEW.project AND given.amount = NEW.amount
@@ -105,4 +180,5 @@ REVOKE ALL ON FUNCTION yquota_internal.take_lease() FROM PUBLIC;
 CREATE TRIGGER take INSTEAD OF INSERT ON yquota.cluster_lease
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.take_lease();
 
+SELECT pg_extension_config_dump('yquota_internal.lender', '');
 SELECT pg_extension_config_dump('yquota_internal.taken_lease', '');

@@ -51,6 +51,7 @@ CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON yquota.federated_budget
 
 CREATE TABLE yquota.budget_lease (
 	lease bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	identity uuid NOT NULL UNIQUE DEFAULT gen_random_uuid(),
 	federation text COLLATE "C" NOT NULL DEFAULT yquota.cluster_name(),
 	project text COLLATE "C" NOT NULL,
 	period text COLLATE "C" NOT NULL,
@@ -74,6 +75,8 @@ CREATE INDEX budget_lease_period_idx ON yquota.budget_lease (project, period, st
 CREATE INDEX budget_lease_cluster_idx ON yquota.budget_lease (cluster, expires_at);
 COMMENT ON TABLE yquota.budget_lease IS
 	'Shares of federated budgets that have been leased to clusters.  Written by renew_leases() and kept';
+COMMENT ON COLUMN yquota.budget_lease.lease IS 'its number here; a server that has lost its last commits may give that again';
+COMMENT ON COLUMN yquota.budget_lease.identity IS 'random, by which both sides know it';
 COMMENT ON COLUMN yquota.budget_lease.federation IS 'cluster_name() of this database when it was offered';
 COMMENT ON COLUMN yquota.budget_lease.starts_on IS 'first day of the period of the budget';
 COMMENT ON COLUMN yquota.budget_lease.share IS 'credits of the budget that it has';
@@ -92,13 +95,38 @@ CREATE TABLE yquota_internal.cluster_contact (
 	tried_at timestamptz NOT NULL,
 	reached_at timestamptz,
 	ahead interval,
+	history text COLLATE "C",
 	problem text
 );
 COMMENT ON TABLE yquota_internal.cluster_contact IS 'What came of the last attempts of renew_leases() to reach each cluster';
 COMMENT ON COLUMN yquota_internal.cluster_contact.tried_at IS 'clock here';
 COMMENT ON COLUMN yquota_internal.cluster_contact.reached_at IS 'clock here when it last answered';
 COMMENT ON COLUMN yquota_internal.cluster_contact.ahead IS 'its clock less the clock here, then';
+COMMENT ON COLUMN yquota_internal.cluster_contact.history IS 'lease_history() to which it has told of all leases that it has; NULL for none';
 COMMENT ON COLUMN yquota_internal.cluster_contact.problem IS 'why it gets no leases; NULL when it does';
+
+-- Commits may be lost where another server takes the place of this one.  A server
+-- that is promoted, or recovers to an earlier time, begins a timeline.
+CREATE FUNCTION yquota_internal.lease_history() RETURNS text
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	RETURN format('%s/%s/%s',
+		(SELECT control.system_identifier FROM pg_control_system() AS control),
+		CASE WHEN pg_is_in_recovery() THEN (SELECT control.timeline_id FROM pg_control_checkpoint() AS control)
+			 -- that of the control file changes some time after a promotion
+			 ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint END,
+		(SELECT own.oid FROM pg_database AS own WHERE own.datname = current_database()));
+COMMENT ON FUNCTION yquota_internal.lease_history() IS
+	'System identifier and timeline of this server, and oid of this database: what a failover or a restore changes';
+REVOKE ALL ON FUNCTION yquota_internal.lease_history() FROM PUBLIC;
+
+CREATE VIEW yquota_internal.unheard_cluster AS
+	SELECT known.cluster
+	FROM yquota.federated_cluster AS known
+	LEFT JOIN yquota_internal.cluster_contact AS contact ON contact.cluster = known.cluster
+	WHERE known.server IS NOT NULL AND contact.history IS DISTINCT FROM (SELECT yquota_internal.lease_history());
+COMMENT ON VIEW yquota_internal.unheard_cluster IS
+	'Clusters that may have leases which this database does not know: nothing is leased until they have told';
 
 CREATE VIEW yquota_internal.lease_state AS
 	SELECT lease.*, lease.share - coalesce(lease.returned, 0) AS kept,

@@ -7,6 +7,10 @@
 -- without our knowing, because the reply or our commit was lost, is told again, and
 -- takes it once.  No commit waits for two machines.
 --
+-- A server that may have lost commits of the one before offers nothing until each
+-- cluster has told it, in a transaction that began after the cluster had stopped taking
+-- leases from the server before, of all that it has.  It knows such leases again by their identities.
+--
 -- Shares follow need: of what is leased at a time, floor_fraction is divided by the
 -- weights of the clusters, and the rest by weight and by what each has spent of the
 -- leases of the last day; by weight alone while none has spent anything.
@@ -23,6 +27,7 @@ CREATE FUNCTION yquota_internal.lease_plan(now_at timestamptz)
 											 WHERE held.project = t.project AND held.period = t.period AND held.starts_on = t.starts_on), 0) AS free
 			FROM yquota_internal.budget_term AS t
 			WHERE t.starts_at <= now_at + t.lease_duration / 2 AND t.ends_at > now_at
+			  AND NOT EXISTS (SELECT FROM yquota_internal.unheard_cluster)
 		), candidate AS (
 			SELECT term.*, known.cluster, known.weight,
 				   CASE WHEN term.free <= term.amount / 1000 THEN term.free ELSE term.free * term.lease_fraction END AS pool,
@@ -102,16 +107,16 @@ CREATE FUNCTION yquota_internal.lease_report(cluster text, now_at timestamptz) R
 #variable_conflict use_variable
 DECLARE
 	since CONSTANT timestamptz := now_at - interval '32 days';
-	wanted bigint[];
+	wanted uuid[];
 	names text[];
 BEGIN
 	-- a late event may change what was spent of those that are settled
-	SELECT coalesce(array_agg(own.lease), '{}'), array_agg(DISTINCT own.federation) || yquota.cluster_name() INTO wanted, names
+	SELECT coalesce(array_agg(own.identity), '{}'), array_agg(DISTINCT own.federation) || yquota.cluster_name() INTO wanted, names
 	FROM yquota.budget_lease AS own
 	WHERE own.cluster = cluster AND (own.settled_at IS NULL OR own.expires_at > since);
 	RETURN ARRAY(SELECT there FROM yquota_internal.federated_lease AS there
 				 WHERE there.cluster = cluster AND there.federation = ANY (names)
-				   AND (there.lease = ANY (wanted) OR there.expires_at > since));
+				   AND (there.identity = ANY (wanted) OR there.expires_at > since));
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.lease_report(text, timestamptz) IS
@@ -119,21 +124,21 @@ COMMENT ON FUNCTION yquota_internal.lease_report(text, timestamptz) IS
 REVOKE ALL ON FUNCTION yquota_internal.lease_report(text, timestamptz) FROM PUBLIC;
 
 -- Leases that are in no row here were offered by a server whose last commits are
--- lost, by a failover or a restore.  They count from now on.
+-- lost, by a failover or a restore.  They count from now on, and other clusters may
+-- have more of them.
 CREATE FUNCTION yquota_internal.adopt_leases(report yquota_internal.federated_lease[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN
-	INSERT INTO yquota.budget_lease (lease, federation, project, period, starts_on, cluster, share, valid_from, expires_at, offered_at, taken_at)
-		OVERRIDING SYSTEM VALUE
-	SELECT there.lease, there.federation, there.project, there.period, there.starts_on, there.cluster, there.amount,
+	INSERT INTO yquota.budget_lease (identity, federation, project, period, starts_on, cluster, share, valid_from, expires_at, offered_at, taken_at)
+	SELECT there.identity, there.federation, there.project, there.period, there.starts_on, there.cluster, there.amount,
 		   there.valid_from, there.expires_at, there.taken_at, there.taken_at
 	FROM unnest(report) AS there
 	WHERE there.spent IS NOT NULL
-	ON CONFLICT (lease) DO NOTHING;
+	ON CONFLICT (identity) DO NOTHING;
 	IF FOUND THEN
-		PERFORM setval('yquota.budget_lease_lease_seq', (SELECT max(own.lease) FROM yquota.budget_lease AS own));
+		UPDATE yquota_internal.cluster_contact SET history = NULL;
 	END IF;
 END
 $$;
@@ -149,7 +154,7 @@ CREATE FUNCTION yquota_internal.note_lease_report(
 		WITH outcome AS (
 			SELECT own.lease, there.taken_at, there.spent, there.is_final
 			FROM yquota.budget_lease AS own
-			JOIN unnest(report) AS there ON there.lease = own.lease AND there.federation = own.federation AND there.spent IS NOT NULL
+			JOIN unnest(report) AS there ON there.identity = own.identity AND there.spent IS NOT NULL
 			WHERE own.cluster = note_lease_report.cluster AND (own.settled_at IS NULL OR own.spent IS DISTINCT FROM there.spent)
 			UNION ALL
 			-- a lease that is taken after its end gives nothing
@@ -157,7 +162,7 @@ CREATE FUNCTION yquota_internal.note_lease_report(
 			FROM yquota.budget_lease AS own
 			WHERE own.cluster = note_lease_report.cluster AND own.settled_at IS NULL
 			  AND clock_there >= own.expires_at + yquota_internal.max_clock_skew()
-			  AND NOT EXISTS (SELECT FROM unnest(report) AS there WHERE there.lease = own.lease AND there.federation = own.federation)
+			  AND NOT EXISTS (SELECT FROM unnest(report) AS there WHERE there.identity = own.identity)
 		), changed AS (
 			UPDATE yquota.budget_lease AS own
 			SET taken_at = coalesce(own.taken_at, outcome.taken_at), spent = outcome.spent, reported_at = clock_there, problem = NULL,
@@ -191,8 +196,9 @@ BEGIN
 		ORDER BY own.lease
 	LOOP
 		BEGIN
-			INSERT INTO yquota_internal.federated_lease (cluster, federation, lease, project, period, starts_on, amount, valid_from, expires_at)
-			VALUES (due.cluster, due.federation, due.lease, due.project, due.period, due.starts_on, due.share - due.taken_off,
+			INSERT INTO yquota_internal.federated_lease (cluster, federation, identity, history, lease, project, period, starts_on, amount,
+														 valid_from, expires_at)
+			VALUES (due.cluster, due.federation, due.identity, yquota_internal.lease_history(), due.lease, due.project, due.period, due.starts_on, due.share - due.taken_off,
 					due.valid_from, due.expires_at);
 			UPDATE yquota.budget_lease AS own SET taken_at = clock_there, problem = NULL WHERE own.lease = due.lease;
 			delivered := delivered + 1;
@@ -208,8 +214,33 @@ COMMENT ON FUNCTION yquota_internal.deliver_leases(text, timestamptz, timestampt
 	'Have a cluster take the leases that earlier transactions have offered; returns how many';
 REVOKE ALL ON FUNCTION yquota_internal.deliver_leases(text, timestamptz, timestamptz) FROM PUBLIC;
 
+-- A cluster that knows no lender has no leases, and may be one that is only reported on.
+CREATE FUNCTION yquota_internal.make_known(cluster text, OUT is_known boolean, OUT problem text)
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+#variable_conflict use_variable
+DECLARE
+	history CONSTANT text := yquota_internal.lease_history();
+	known_there text;
+BEGIN
+	SELECT there.history INTO known_there FROM yquota_internal.federated_lender AS there
+	WHERE there.cluster = cluster AND there.federation = yquota.cluster_name();
+	is_known := coalesce(known_there = history, false);
+	IF NOT is_known THEN
+		INSERT INTO yquota_internal.federated_lender (cluster, federation, history) VALUES (cluster, yquota.cluster_name(), history);
+	END IF;
+EXCEPTION WHEN insufficient_privilege THEN
+	problem := SQLERRM;
+	is_known := known_there IS NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.make_known(text) IS
+	'Tell a cluster that this database leases now; returns whether it knew before the transaction, so that its report has all leases of another server, or why it cannot be told';
+REVOKE ALL ON FUNCTION yquota_internal.make_known(text) FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.tend_leases(
-	cluster text, now_at timestamptz, OUT taken bigint, OUT settled bigint, OUT ahead interval, OUT problem text)
+	cluster text, now_at timestamptz, OUT taken bigint, OUT settled bigint, OUT ahead interval, OUT history text, OUT problem text)
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -217,6 +248,7 @@ CREATE FUNCTION yquota_internal.tend_leases(
 DECLARE
 	clock_there timestamptz;
 	report yquota_internal.federated_lease[];
+	is_known boolean;
 	detail text;
 BEGIN
 	taken := 0;
@@ -226,12 +258,16 @@ BEGIN
 		FROM yquota.federated_cluster AS known CROSS JOIN LATERAL yquota_internal.read_status(known) AS status
 		WHERE known.cluster = tend_leases.cluster;
 		ahead := clock_there - now_at;
+		SELECT there.is_known, there.problem INTO is_known, problem FROM yquota_internal.make_known(cluster) AS there;
 		report := yquota_internal.lease_report(cluster, now_at);
 		PERFORM yquota_internal.adopt_leases(report);
 		settled := yquota_internal.note_lease_report(cluster, report, clock_there, now_at);
+		IF is_known THEN
+			history := yquota_internal.lease_history();
+		END IF;
 		IF greatest(ahead, - ahead) > yquota_internal.max_clock_skew() THEN
 			problem := format('Its clock shows %s, more than yquota.max_clock_skew from %s.', clock_there, now_at);
-		ELSE
+		ELSIF is_known AND problem IS NULL THEN
 			taken := yquota_internal.deliver_leases(cluster, clock_there, now_at);
 		END IF;
 	EXCEPTION WHEN OTHERS THEN
@@ -240,11 +276,12 @@ BEGIN
 		taken := 0;
 		settled := 0;
 		ahead := NULL;
+		history := NULL;
 	END;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.tend_leases(text, timestamptz) IS
-	'Read the reports of a cluster about its leases, and have it take those that it has not; returns how many of each, and what is in the way';
+	'Read the reports of a cluster about its leases, and have it take those that it has not; returns how many of each, the lease_history() to which it has told of all, and what is in the way';
 REVOKE ALL ON FUNCTION yquota_internal.tend_leases(text, timestamptz) FROM PUBLIC;
 
 --
@@ -256,8 +293,11 @@ CREATE FUNCTION yquota_internal.watch_leases(now_at timestamptz) RETURNS void
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		UPDATE yquota.alert AS open SET cleared_at = now_at
-		WHERE open.kind = 'lease_unreported' AND open.cleared_at IS NULL
-		  AND NOT EXISTS (SELECT FROM yquota_internal.lease_state AS lease WHERE lease.cluster = open.subject AND lease.state = 'unreported');
+		WHERE open.cleared_at IS NULL
+		  AND (open.kind = 'lease_unreported'
+			   AND NOT EXISTS (SELECT FROM yquota_internal.lease_state AS lease WHERE lease.cluster = open.subject AND lease.state = 'unreported')
+			   OR open.kind = 'leases_withheld'
+			   AND NOT EXISTS (SELECT FROM yquota_internal.unheard_cluster AS unheard WHERE unheard.cluster = open.subject));
 		INSERT INTO yquota.alert AS open (kind, subject, detail, raised_at)
 		SELECT 'lease_unreported', lease.cluster,
 			   format('%s leases of %s credits count as spent: the cluster has not reported since their ends, the first one at %s.',
@@ -265,10 +305,15 @@ CREATE FUNCTION yquota_internal.watch_leases(now_at timestamptz) RETURNS void
 		FROM yquota_internal.lease_state AS lease
 		WHERE lease.state = 'unreported'
 		GROUP BY lease.cluster
+		UNION ALL
+		SELECT 'leases_withheld', unheard.cluster,
+			   'Nothing is leased to any cluster: this server may lack the last commits of the one before, and the cluster has not told it of its leases.', now_at
+		FROM yquota_internal.unheard_cluster AS unheard
+		JOIN yquota_internal.cluster_contact AS contact ON contact.cluster = unheard.cluster AND contact.problem IS NOT NULL
 		ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO UPDATE SET detail = excluded.detail;
 	END;
 COMMENT ON FUNCTION yquota_internal.watch_leases(timestamptz) IS
-	'Raise an alert for each cluster with leases that count as spent because it has not reported';
+	'Raise an alert for each cluster with leases that count as spent because it has not reported, and for each because of which nothing is leased';
 REVOKE ALL ON FUNCTION yquota_internal.watch_leases(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota.renew_leases(OUT offered bigint, OUT taken bigint, OUT settled bigint, OUT problems text[])
@@ -286,6 +331,10 @@ BEGIN
 				DETAIL = 'Leases of other transactions must be seen.',
 				HINT = 'Use a transaction of isolation level READ COMMITTED.';
 	END IF;
+	-- what is offered here must not be lost by a crash after a cluster has taken it
+	IF current_setting('synchronous_commit') = 'off' THEN
+		PERFORM set_config('synchronous_commit', 'local', true);
+	END IF;
 	-- one at a time; readers go on
 	LOCK TABLE yquota.budget_lease IN SHARE ROW EXCLUSIVE MODE;
 	taken := 0;
@@ -298,12 +347,18 @@ BEGIN
 		IF outcome.problem IS NOT NULL THEN
 			problems := problems || format('%s: %s', known, outcome.problem);
 		END IF;
-		INSERT INTO yquota_internal.cluster_contact AS contact (cluster, tried_at, reached_at, ahead, problem)
-		VALUES (known, now_at, CASE WHEN outcome.ahead IS NOT NULL THEN now_at END, outcome.ahead, outcome.problem)
+		INSERT INTO yquota_internal.cluster_contact AS contact (cluster, tried_at, reached_at, ahead, history, problem)
+		VALUES (known, now_at, CASE WHEN outcome.ahead IS NOT NULL THEN now_at END, outcome.ahead, outcome.history, outcome.problem)
 		ON CONFLICT (cluster) DO UPDATE
 		SET tried_at = excluded.tried_at, reached_at = coalesce(excluded.reached_at, contact.reached_at),
-			ahead = coalesce(excluded.ahead, contact.ahead), problem = excluded.problem;
+			ahead = coalesce(excluded.ahead, contact.ahead), history = coalesce(excluded.history, contact.history),
+			problem = excluded.problem;
 	END LOOP;
+	problems := problems || ARRAY(
+		SELECT format('%s: Nothing is leased until it has told this server of its leases.', unheard.cluster)
+		FROM yquota_internal.unheard_cluster AS unheard
+		JOIN yquota_internal.cluster_contact AS contact ON contact.cluster = unheard.cluster AND contact.problem IS NOT NULL
+		ORDER BY unheard.cluster);
 	INSERT INTO yquota.budget_lease (project, period, starts_on, cluster, share, taken_off, valid_from, expires_at, offered_at,
 									 spent, returned, settled_at)
 	SELECT plan.project, plan.period, plan.starts_on, plan.cluster, plan.share, plan.taken_off, plan.valid_from, plan.expires_at, now_at,

@@ -469,6 +469,8 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.cluster_status', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.cluster_lease', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.cluster_lease', 'INSERT', '{admin}'),
+		('TABLE', 'yquota.lending_federation', 'SELECT', '{viewer,admin}'),
+		('TABLE', 'yquota.lending_federation', 'INSERT', '{admin}'),
 		('TABLE', 'yquota.budget_lease_status', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.federated_budget_status', 'SELECT', '{member,viewer,admin}'),
 		('TABLE', 'yquota.suspect_container', 'SELECT', '{member,viewer,admin}'),

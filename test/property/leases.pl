@@ -5,11 +5,13 @@
 # A history starts and finishes containers in clusters whose clocks differ, some of them
 # told late; cuts clusters off and lets them come back; and renews leases, in transactions
 # that commit, that end before they commit, that end when a cluster has committed already,
-# that two sessions run at once, and whose commits are lost by a failover.  After each step:
+# that two sessions run at once, and whose commits are lost by a failover, while clusters
+# are cut off or not.  After each step:
 #
 # - the shares of the leases of a period, less what was returned, are the budget at most,
 #   and federated_budget_status says where each credit is;
-# - each grant in a cluster is a lease here, of the same terms, and there once;
+# - each grant in a cluster is a lease here, of the same terms, and there once, unless
+#   the cluster has not been reached since a failover;
 # - what clusters can spend and have spent of their grants is the budget at most, beyond it
 #   only what was told late.  A model that shares nothing with the server but its rule (the
 #   grant that expires first is spent first; what no grant covers is paid by the next one)
@@ -183,9 +185,10 @@ sub grants
 	my ($history, $name) = @_;
 
 	my @grants = map {
-		{ id => $_->[0], lease => $_->[1], amount => micro($_->[2]), begins => max($_->[3], $_->[5]), expires => max($_->[4], $_->[5]), terms => join('|', @$_[2 .. 4]) }
-	} $session{$name}->rows("SELECT grant_id, substring(external_id FROM 'lease: ([0-9]+) of federation'), trim_scale(amount), extract(epoch FROM valid_from)::bigint, "
-		. "extract(epoch FROM expires_at)::bigint, extract(epoch FROM booked_at)::bigint FROM yquota.quota_grant WHERE project = '$history->{project}'");
+		{ id => $_->[0], lease => $_->[1], amount => micro($_->[2]), begins => max($_->[3], $_->[5]), expires => max($_->[4], $_->[5]), terms => join('|', @$_[2 .. 4]), starts_on => $_->[6] }
+	} $session{$name}->rows("SELECT given.grant_id, taken.identity, trim_scale(given.amount), extract(epoch FROM given.valid_from)::bigint, "
+		. "extract(epoch FROM given.expires_at)::bigint, extract(epoch FROM given.booked_at)::bigint, taken.starts_on "
+		. "FROM yquota.quota_grant AS given JOIN yquota_internal.taken_lease AS taken USING (grant_id) WHERE given.project = '$history->{project}'");
 	spend($history, $name, @grants);
 	return @grants;
 }
@@ -200,7 +203,7 @@ sub leases
 		{ lease => $_->[0], cluster => $_->[1], share => micro($_->[2]), taken_off => micro($_->[3]), returned => $_->[4] eq '' ? undef : micro($_->[4]),
 			spent => $_->[5] eq '' ? undef : micro($_->[5]), starts_on => $_->[6], terms => join('|', @$_[7 .. 9]), taken => $_->[10] }
 	} $session{federation}->rows(<<~"SQL");
-		SELECT lease, cluster, share, taken_off, returned, spent, starts_on, trim_scale(share - taken_off), extract(epoch FROM valid_from)::bigint,
+		SELECT identity, cluster, share, taken_off, returned, spent, starts_on, trim_scale(share - taken_off), extract(epoch FROM valid_from)::bigint,
 			   extract(epoch FROM expires_at)::bigint, taken_at IS NOT NULL
 		FROM yquota.budget_lease WHERE project = '$history->{project}';
 		SQL
@@ -224,19 +227,20 @@ sub check
 	my $status = federation("SELECT bool_and(spent + in_force + unreported + free = amount AND free >= 0), count(*) FROM yquota.federated_budget_status WHERE project = '$history->{project}'");
 	die "$step: the status does not add up\n" if $status ne "t|1\n";
 
-	return if $history->{lost};
 	my %lease = map { $_->{lease} => $_ } @leases;
+	my %is_unheard = map { $_->[0] => 1 } $session{federation}->rows('SELECT cluster FROM yquota_internal.unheard_cluster');
 	foreach my $name (@clusters)
 	{
 		foreach my $grant (grants($history, $name))
 		{
 			my $lease = $lease{ $grant->{lease} };
 
-			die "$step: lease $grant->{lease} of $name is not known here\n" if !$lease || $lease->{cluster} ne $name;
+			die "$step: lease $grant->{lease} of $name is not known here\n" if $lease ? $lease->{cluster} ne $name : !$is_unheard{$name};
 			die "$step: lease $grant->{lease} of $name is there twice\n" if $seen{ $grant->{lease} }++;
-			die "$step: lease $grant->{lease} of $name has terms $grant->{terms}, not $lease->{terms}\n" if $grant->{terms} ne $lease->{terms};
+			die "$step: lease $grant->{lease} of $name has terms $grant->{terms}, not $lease->{terms}\n" if $lease && $grant->{terms} ne $lease->{terms};
+			$happened{'lost lease in force'}++ if !$lease && !$grant->{over};
 			# all that may be spent of a grant in force, and what was of one that is over
-			$spendable{ $lease->{starts_on} } += $grant->{over} ? $grant->{spent} : $grant->{amount};
+			$spendable{ $grant->{starts_on} } += $grant->{over} ? $grant->{spent} : $grant->{amount};
 		}
 	}
 	foreach my $lease (grep { $_->{taken} eq 't' } @leases)
@@ -258,12 +262,16 @@ sub renew { return federation('SELECT * FROM yquota.renew_leases()'); }
 sub renew_and_lose_commit
 {
 	my ($history) = @_;
-	foreach my $row ($session{federation}->rows("SELECT format('(%L, %L, %s, %L, %L, %L, %s, %L, %L)', cluster, federation, lease, project, period, starts_on, share - taken_off, valid_from, expires_at), cluster
-		FROM yquota.budget_lease WHERE project = '$history->{project}' AND taken_at IS NULL AND settled_at IS NULL"))
+	foreach my $row ($session{federation}->rows(<<~"SQL"))
+		SELECT format('(%L, %L, %L, %L, %s, %L, %L, %L, %s, %L, %L)', cluster, federation, identity, history, lease, project, period, starts_on, share - taken_off,
+					  valid_from, expires_at), cluster, history
+		FROM yquota.budget_lease, yquota_internal.lease_history() AS history
+		WHERE project = '$history->{project}' AND taken_at IS NULL AND settled_at IS NULL;
+		SQL
 	{
-		my ($terms, $name) = @$row;
-		next if chance(0.3);
-		$session{$name}->run("INSERT INTO yquota.cluster_lease (cluster, federation, lease, project, period, starts_on, amount, valid_from, expires_at) VALUES $terms");
+		my ($terms, $name, $own) = @$row;
+		next if chance(0.3) || $session{$name}->run("SELECT count(*) FROM yquota.lending_federation WHERE history = '$own'") != 1;
+		$session{$name}->run("INSERT INTO yquota.cluster_lease (cluster, federation, identity, history, lease, project, period, starts_on, amount, valid_from, expires_at) VALUES $terms");
 		$happened{'commit lost'}++;
 	}
 	return;
@@ -280,23 +288,37 @@ sub renew_at_once
 	return;
 }
 
-# The server that takes over has not the last commits.
+# The server that takes over has not the last commits, and gives numbers again.  Its
+# timeline is that of the server before: so that one gets an earlier timeline.
 sub fail_over
 {
 	my ($history) = @_;
-	return if %cut_off;
 	my $first = federation('SELECT max(lease) - ' . between(0, 2) . ' FROM yquota.budget_lease');
 	chomp $first;
 	return if $first eq '' || $first < 1;
 	my $known = federation("SELECT count(*) FROM yquota.budget_lease WHERE lease >= $first AND (project <> '$history->{project}' OR taken_off > 0)");
 	return if $known != 0;
+	my $half = federation("SELECT ceil(extract(epoch FROM max(valid_from + (expires_at - valid_from) / 2))) FROM yquota.budget_lease WHERE lease >= $first");
 	federation("DELETE FROM yquota.budget_lease WHERE lease >= $first; SELECT setval('yquota.budget_lease_lease_seq', greatest($first - 1, 1))");
-	# it finds out at its first call
-	$history->{lost} = 1;
-	$happened{'failover'}++;
-	renew();
-	$history->{lost} = 0;
+	federation(q(UPDATE yquota_internal.cluster_contact SET history = regexp_replace(history, '/[0-9]+/', '/0/')));
+	$session{$_}->run(q(UPDATE yquota_internal.lender SET history = regexp_replace(history, '/[0-9]+/', '/0/'))) foreach @clusters;
+	$happened{ %cut_off ? 'failover while a cluster is away' : 'failover' }++;
+	# the next leases are due, of what the clusters have already
+	$now = $half if chance(0.7) && $half > $now;
+	set_clocks();
+	renew() foreach 1 .. between(1, 4);
 	return;
+}
+
+# The first leases are the largest.
+sub lose_first_leases
+{
+	my ($history) = @_;
+
+	renew() foreach 1 .. 3;
+	cut_off(one_of(@clusters));
+	fail_over($history);
+	return 'a failover after the first leases';
 }
 
 # -- a history -----------------------------------------------------------------------------
@@ -304,12 +326,12 @@ sub fail_over
 sub begin_history
 {
 	my ($number) = @_;
-	my $history = { project => "h$number", amount => one_of(20000, 200000, 3000000), has_late => chance(0.5), lost => 0 };
+	my $history = { project => "h$number", amount => one_of(20000, 200000, 3000000), has_late => chance(0.5) };
 
 	$session{$_}->run("INSERT INTO yquota.project (name) VALUES ('$history->{project}')") foreach 'federation', @clusters;
 	set_clocks(map { $_ => between(-250, 250) } @clusters);
 	federation(sprintf(q(INSERT INTO yquota.federated_budget (project, period, amount, lease_duration, lease_fraction, floor_fraction) VALUES ('%s', '%s', %s, '%s', %s, %s)),
-		$history->{project}, one_of('day', 'month'), $history->{amount}, one_of('20 minutes', '1 hour', '3 hours'), one_of(0.5, 1, 0.3), one_of(0, 0.2, 1)));
+		$history->{project}, one_of('day', 'month'), $history->{amount}, one_of('20 minutes', '1 hour', '3 hours'), one_of(0.5, 1, 1, 0.3), one_of(0, 0.2, 1)));
 	return $history;
 }
 
@@ -436,7 +458,7 @@ sub end_history
 
 make_databases();
 my $failed = 0;
-my @wanted = ('offered', 'taken', 'settled', 'cut off', 'commit lost', 'failover', 'spent a whole lease', 'spent a part', 'late start');
+my @wanted = ('offered', 'taken', 'settled', 'cut off', 'commit lost', 'failover', 'failover while a cluster is away', 'lost lease in force', 'spent a whole lease', 'spent a part', 'late start');
 # more of them until each of these has happened
 for (my $number = 1; $number <= $histories || $number <= 8 * $histories && grep { !$happened{$_} } @wanted; $number++)
 {
@@ -447,7 +469,7 @@ for (my $number = 1; $number <= $histories || $number <= 8 * $histories && grep 
 	my $passed = eval {
 		foreach (1 .. STEPS)
 		{
-			push @steps, step($history);
+			push @steps, !@steps && chance(0.3) ? lose_first_leases($history) : step($history);
 			check($history, $steps[-1]);
 		}
 		end_history($history);

@@ -150,8 +150,9 @@ $node->safe_psql('original', <<~'SQL');
 	INSERT INTO yquota.federated_budget (project, period, amount) SELECT min(name), 'month', 100 FROM yquota.project;
 	INSERT INTO yquota.budget_lease (project, period, starts_on, cluster, share, valid_from, expires_at, offered_at)
 	SELECT project, period, starts_on, 'south', 25.5, yquota.clock(), yquota.clock() + interval '1 h', yquota.clock() FROM yquota.federated_budget;
-	INSERT INTO yquota.cluster_lease (cluster, federation, lease, project, period, starts_on, amount, valid_from, expires_at)
-	SELECT 'north', 'all', 7, min(name), 'month', '2021-03-01', 0.5, yquota.clock(), yquota.clock() + interval '1 h' FROM yquota.project;
+	INSERT INTO yquota.lending_federation (cluster, federation, history) VALUES ('north', 'all', '1/1/1');
+	INSERT INTO yquota.cluster_lease (cluster, federation, identity, history, lease, project, period, starts_on, amount, valid_from, expires_at)
+	SELECT 'north', 'all', '00000000-0000-0000-0000-000000000007', '1/1/1', 7, min(name), 'month', '2021-03-01', 0.5, yquota.clock(), yquota.clock() + interval '1 h' FROM yquota.project;
 	SELECT settled FROM yquota.close_period('2021-03-02 09:30+00');
 	-- grants that expire, one of which has
 	INSERT INTO yquota.quota_grant (project, amount, reason, kind, expires_at) VALUES
