@@ -49,6 +49,7 @@ my %sizes = (
 	queue_nodes => [             500,       100,     20 ],
 	grants => [              100_000,    10_000,    500 ],
 	scale_out_charges => [ 1_000_000,    20_000,    500 ],
+	federated_charges => [   200_000,    20_000,    200 ],
 	scale_out_rows => [   10_000_000,   200_000,  5_000 ],
 	reservations => [        10_000,     2_000,    100 ],
 	active_reservations => [  1_000,       200,     20 ],

@@ -1,6 +1,6 @@
 # ScaleOut.pm: history in a ledger of Citus, a coordinator and two workers on this
-# machine, and in columns.  Only what one process a node does is compared with one
-# process: more nodes than processors say nothing.
+# machine, and in columns; a report over several clusters.  Only what one process a
+# node does is compared with one process: more nodes than processors say nothing.
 package ScaleOut;
 
 use strict;
@@ -14,6 +14,7 @@ use Workload;
 use constant NODES => qw(coordinator worker1 worker2);
 use constant FIRST_PORT => 15432;
 use constant DAYS => 365;
+use constant CLUSTERS => 4;
 
 my $is_started = 0;
 
@@ -208,9 +209,57 @@ sub month_case
 	return;
 }
 
+# A month of CLUSTERS clusters, which are databases of this server, against that of one
+sub federation_case
+{
+	my @clusters = map { "cluster_$_" } 1 .. CLUSTERS;
+	my ($host, $port) = @ENV{qw(PGHOST PGPORT)};
+	my $days = sprintf q(SELECT format('%%L, %%L', day, day + 29) FROM (SELECT to_timestamp(%d)::date AS day) AS d), Workload::ORIGIN;
+
+	Bench::fresh($clusters[0]);
+	Bench::load($clusters[0], 0, size('federated_charges'), ids => 'yarn', origin => Workload::ORIGIN, seconds => 29 * 86400);
+	Cluster::once($clusters[0], 'SELECT yquota.quota_compute(); SELECT yquota.roll_up_charges(); VACUUM ANALYZE');
+	Cluster::copy_database($_, $clusters[0]) foreach @clusters[ 1 .. $#clusters ];
+	Cluster::once($_, "INSERT INTO yquota.cluster_setting (cluster_name) VALUES ('$_')") foreach @clusters;
+	Bench::fresh('federation');
+	my $session = Cluster->new('federation');
+
+	$session->run('CREATE EXTENSION postgres_fdw');
+	$session->run(<<~"SQL") foreach @clusters;
+		CREATE SERVER $_ FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '$host', port '$port', dbname '$_', async_capable 'true');
+		CREATE USER MAPPING FOR CURRENT_USER SERVER $_;
+		SELECT yquota.federate_cluster('$_', '$_');
+		SQL
+	$days = $session->run($days);
+	my $own = Cluster->new($clusters[0]);
+
+	foreach my $by ('project', 'day,project')
+	{
+		my $one = sprintf q(SELECT %s, sum(amount) FROM yquota.cost_by_day(%s, '{project}') GROUP BY %s), $by, $days, $by;
+		my $part = sprintf 'SELECT %s, sum(amount) FROM yquota.charge_by_project_day WHERE day BETWEEN %s GROUP BY %s', $by, $days =~ s/,/ AND/r, $by;
+		my $all = "SELECT $by, amount FROM yquota.federated_cost($days, '{$by}')";
+		my $sum = 'SELECT trim_scale(sum(amount)) * %d FROM (%s) AS c (%s, amount)';
+
+		my ($of_one, $of_all) = ($own->run(sprintf $sum, CLUSTERS, $one, $by), $session->run(sprintf $sum, 1, $all, $by));
+		die "the clusters cost $of_all, not $of_one\n" if $of_one ne $of_all || $of_one eq '';
+		my $times = Bench::interleave(
+			one => sub { return (time => scalar $own->milliseconds($one)) },
+			all => sub { return (time => scalar $session->milliseconds($all)) });
+
+		Report::add("a month of @{[ CLUSTERS ]} clusters by $by against that of one", figure => $times->{all}{time}, figure_unit => 'ms',
+			baseline => $times->{one}{time}, baseline_name => 'one cluster', value => ratio($times->{all}{time}, $times->{one}{time}), unit => 'x',
+			note => sprintf('%d charges each; processor time: the federation %.0f ms, each cluster %.0f ms, one by itself %.0f ms', size('federated_charges'),
+				map { my ($asked, $sql) = @$_; $asked->run($sql); $asked->used_by($sql) } [ $session, $all ], [ $own, $part ], [ $own, $one ]));
+	}
+	$_->close foreach $session, $own;
+	Cluster::drop_database($_) foreach 'federation', @clusters;
+	return;
+}
+
 sub cases
 {
-	return ('scale-out-archive' => \&archive_case, 'scale-out-sum' => \&sum_case, 'scale-out-month' => \&month_case);
+	return ('scale-out-archive' => \&archive_case, 'scale-out-sum' => \&sum_case, 'scale-out-month' => \&month_case,
+		'scale-out-federation' => \&federation_case);
 }
 
 1;
