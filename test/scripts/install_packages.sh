@@ -117,6 +117,7 @@ look()
 		need libzstd-dev header_found zstd.h
 		need libssl-dev header_found openssl/ssl.h
 		need libkrb5-dev header_found gssapi/gssapi.h
+		need libicu-dev header_found unicode/ucol.h
 		return 0
 	fi
 

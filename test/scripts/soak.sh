@@ -4,8 +4,9 @@
 # "make soak": install what is missing, build strictly, and run the tests that
 # find more the longer they run, each for its share of the time or until it has
 # done the least that it promises, whatever takes longer.  Those of test/soak run
-# here only; "make check" has the others, too, for a short time.  Tells what each
-# test counted and ends like "make check".
+# here only; "make check" has the others, too, for a short time.  Brings Citus for
+# the tests that use it, where it can be had.  Tells what each test counted and ends
+# like "make check".
 #
 # Environment, all optional:
 #   SOAK_MINUTES  time for all of them together, 20 by default; shared evenly,
@@ -59,6 +60,7 @@ tests=(
 	test/property/void.pl
 	test/t/all_functions.pl
 	test/t/allocation_load.pl
+	test/t/archive_citus.pl
 	test/t/contention.pl
 	test/t/crash.pl
 	test/t/failover.pl
@@ -104,6 +106,9 @@ if [ -n "${SOAK_ONLY:-}" ]; then
 	choose "${only[@]}"
 fi
 
+if [[ " ${tests[*]} " == *" test/t/archive_citus.pl "* ]]; then
+	"$top/test/scripts/make_citus.sh" || say 'Citus cannot be had here: its tests are skipped'
+fi
 begin_testing soak ${SOAK_SHORT:+short_soak}
 
 if [[ " ${tests[*]} " == *" test/property/"* ]]; then

@@ -10,6 +10,7 @@ use lib $FindBin::RealBin;
 use Archives;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Soak;
 use Test::More;
 use Time::HiRes qw(sleep);
 use WorkerNode;
@@ -285,7 +286,7 @@ is_right('killed between its commit and the workers\'');
 cmp_ok($books->safe_psql('postgres', q(SELECT count(*) FROM public.ledger WHERE cluster = 'north' AND stretch = 3)), '>', 0, 'all of it is in the ledger');
 
 # at any time: the backend, and the whole of a worker
-foreach my $round (1 .. 10)
+for (my $round = 1; soak_goes_on($round - 1, 10, 10); $round++)
 {
 	next_segment();
 	$session = archivist();
