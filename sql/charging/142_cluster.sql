@@ -3,9 +3,15 @@
 -- its rows from those of the others.
 --
 
+-- as yarn.resourcemanager.cluster-id of yarn-default.xml
+CREATE FUNCTION yquota_internal.default_cluster_name() RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN 'yarn_cluster';
+COMMENT ON FUNCTION yquota_internal.default_cluster_name() IS 'Name of a cluster that has been given none';
+
 CREATE TABLE yquota.cluster_setting (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
-	cluster_name text NOT NULL DEFAULT 'yarn_cluster' CHECK (cluster_name <> '' AND cluster_name !~ '[[:cntrl:]]')
+	cluster_name text NOT NULL DEFAULT yquota_internal.default_cluster_name() CHECK (cluster_name <> '' AND cluster_name !~ '[[:cntrl:]]')
 );
 COMMENT ON TABLE yquota.cluster_setting IS
 	'At most one row: how this cluster is called in tables that several clusters share.  Fixed once history has been archived under it';
@@ -14,7 +20,7 @@ COMMENT ON COLUMN yquota.cluster_setting.cluster_name IS
 
 CREATE FUNCTION yquota.cluster_name() RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
-	RETURN coalesce((SELECT setting.cluster_name FROM yquota.cluster_setting AS setting), 'yarn_cluster');
+	RETURN coalesce((SELECT setting.cluster_name FROM yquota.cluster_setting AS setting), yquota_internal.default_cluster_name());
 COMMENT ON FUNCTION yquota.cluster_name() IS
 	'Name of this cluster in tables that several clusters share: that of cluster_setting, yarn_cluster without a row';
 REVOKE ALL ON FUNCTION yquota.cluster_name() FROM PUBLIC;
@@ -25,7 +31,7 @@ CREATE FUNCTION yquota_internal.keep_cluster_name() RETURNS trigger
 	AS $$
 DECLARE
 	name_before text := CASE WHEN TG_OP = 'INSERT' THEN yquota.cluster_name() ELSE OLD.cluster_name END;
-	name_after text := CASE WHEN TG_OP = 'DELETE' THEN 'yarn_cluster' ELSE NEW.cluster_name END;
+	name_after text := CASE WHEN TG_OP = 'DELETE' THEN yquota_internal.default_cluster_name() ELSE NEW.cluster_name END;
 BEGIN
 	IF yquota_internal.restoring() OR name_before = name_after THEN
 		RETURN coalesce(NEW, OLD);
