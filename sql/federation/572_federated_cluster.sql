@@ -176,6 +176,12 @@ BEGIN
 		RAISE EXCEPTION '"%" is not a table', ledger
 			USING ERRCODE = 'wrong_object_type',
 				HINT = 'Use an ordinary, partitioned, distributed or foreign table.';
+	ELSIF NOT EXISTS (SELECT FROM pg_class AS c JOIN pg_roles AS r ON r.oid = c.relowner
+					  WHERE c.oid = ledger AND (r.rolsuper OR r.rolname = current_user))
+	THEN
+		RAISE EXCEPTION 'table "%" belongs neither to the owner of yquota nor to a superuser', ledger
+			USING ERRCODE = 'insufficient_privilege',
+				DETAIL = 'Functions of its indexes and constraints would run with the rights of the owner of yquota.';
 	END IF;
 	SELECT string_agg(format('%I %s', wanted.name, wanted.type), ', ') INTO missing
 	FROM (VALUES ('cluster', 'text'), ('project', 'text'), ('queue', 'text'), ('username', 'text'), ('from', 'timestamptz'),
@@ -192,7 +198,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_ledger(regclass) IS
-	'Fail unless a table has the columns that reports over clusters read of a ledger';
+	'Fail unless a table has the columns that reports over clusters read of a ledger, and may be read with the rights of the owner of yquota';
 REVOKE ALL ON FUNCTION yquota_internal.check_ledger(regclass) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.ledger_reach(ledger text, cluster text) RETURNS timestamptz

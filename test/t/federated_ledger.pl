@@ -103,6 +103,8 @@ sql('federation', 'GRANT SELECT ON ledger TO chief; GRANT USAGE ON FOREIGN SERVE
 like(refused($north, 'clerk'), qr/^42501/, 'operators federate nothing');
 like(refused($north =~ s/ledger'/seen'/r, 'chief'), qr/^42809: "public.seen" is not a table/, 'a view is no ledger');
 like(refused($north =~ s/ledger'/other'/r, 'chief'), qr/^42804: table "public.other" is not a ledger of several clusters\nDETAIL:  It has not these columns: cluster text.\n/, 'nor is a table without clusters');
+sql('federation', 'CREATE TABLE theirs (LIKE ledger); ALTER TABLE theirs OWNER TO chief');
+like(refused($north =~ s/ledger'/theirs'/r, 'chief'), qr/^42501: table "public.theirs" belongs neither to the owner of yquota nor to a superuser/, 'nor the table of an administrator');
 like(refused($north =~ s/north/nowhere/r, 'chief'), qr/^22023: table public.ledger has no rows of cluster "nowhere"/, 'the cluster must be there');
 like(refused($north =~ s/ledger =>/'west', /r, 'chief'), qr/^22004: cluster, and either server or ledger/, 'one way of reading it, not two');
 like(refused(q(SELECT yquota.federate_cluster('north')), 'chief'), qr/^22004/, 'nor none');
