@@ -340,8 +340,6 @@ merge_update(YqContainerLife *life, const YqEvent *event, YqProblem **problem)
 		.set = yq_state_of_event(event),.event_id = event->event_id,.is_new = true};
 	const YqChange *known;
 
-	if (event->occurred_at < life->started_at)
-		return bad_before_start(problem, life, event);
 	if (yq_state_is_empty(&change.set) ||
 		(life->finished && event->occurred_at > life->finished_at))
 		return YQ_MERGE_KNOWN;
@@ -366,10 +364,8 @@ is_smaller_status(const YqEvent *event, const YqContainerLife *life)
  * (DESIGN 3).  Later UPDATEs are no part of the life any more.
  */
 static YqMerge
-merge_finish(YqContainerLife *life, const YqEvent *event, YqProblem **problem)
+merge_finish(YqContainerLife *life, const YqEvent *event)
 {
-	if (event->occurred_at < life->started_at)
-		return bad_before_start(problem, life, event);
 	if (yq_event_tells_preemption(event) && yq_event_is_own(event))
 		life->own_preemption = true;
 	if (life->finished &&
@@ -395,9 +391,11 @@ yq_container_life_merge(YqContainerLife *life, const YqEvent *event, YqProblem *
 		return bad_not_started(problem, life);
 	if (event->project != NULL && !yq_varlena_equal(event->project, life->project))
 		return bad_project(problem, life, event->project);
+	if (event->occurred_at < life->started_at)
+		return bad_before_start(problem, life, event);
 	if (event->kind == YQ_CONTAINER_UPDATE)
 		return merge_update(life, event, problem);
-	return merge_finish(life, event, problem);
+	return merge_finish(life, event);
 }
 
 /* The list of segments, and the instants that no segment crosses. */

@@ -96,20 +96,14 @@ yq_weights_next(YqWeightReader *reader, uint32 *class_id, int128 *weight)
 	return true;
 }
 
-static void
-report_out_of_range(void)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-			 errmsg("weight of a rate class is out of range")));
-}
-
 /* The smallest 128-bit number has no positive counterpart: no weight is that. */
 static inline void
 add_weight(int128 *sum, int128 weight)
 {
 	if (__builtin_add_overflow(*sum, weight, sum) || *sum == (int128) ((uint128) 1 << 127))
-		report_out_of_range();
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("weight of a rate class is out of range")));
 }
 
 /* -- writing ------------------------------------------------------------- */

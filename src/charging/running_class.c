@@ -55,10 +55,8 @@ remember(uint32 class_id, YqRateClass *rate_class)
 	{
 		uint32		room = Max(class_id + 1, known_room * 2 + 1024);
 
-		if (known == NULL)
-			known = MemoryContextAllocHuge(TopMemoryContext, sizeof(YqRateClass *) * room);
-		else
-			known = repalloc_huge(known, sizeof(YqRateClass *) * (Size) room);
+		known = known == NULL ? MemoryContextAllocHuge(TopMemoryContext, sizeof(YqRateClass *) * room) :
+			repalloc_huge(known, sizeof(YqRateClass *) * (Size) room);
 		memset(known + known_room, 0, sizeof(YqRateClass *) * (room - known_room));
 		known_room = room;
 	}

@@ -703,17 +703,6 @@ forget_changes(YqLedger *ledger, const text *container_id)
 	}
 }
 
-static void
-sum_in_effect(const YqContainerRecords *loaded, YqWide *sum)
-{
-	memset(sum, 0, sizeof(*sum));
-	for (int i = 0; i < loaded->charge_count; i++)
-	{
-		if (loaded->in_effect[i])
-			yq_wide_add(sum, &loaded->charges[i].amount);
-	}
-}
-
 /*
  * One attempt; false when another transaction has changed the container
  * meanwhile.  The plan has no records.
@@ -738,7 +727,12 @@ try_to_void(YqSettler *settler, text *container_id, YqVoided *voided, bool *clai
 							 loaded.life.started_at);
 	if (loaded.has_changes)
 		forget_changes(settler->ledger, container_id);
-	sum_in_effect(&loaded, &voided->amount);
+	memset(&voided->amount, 0, sizeof(YqWide));
+	for (int i = 0; i < loaded.charge_count; i++)
+	{
+		if (loaded.in_effect[i])
+			yq_wide_add(&voided->amount, &loaded.charges[i].amount);
+	}
 	voided->was_running = loaded.running;
 	voided->charges = planned_charges(&loaded, &plan);
 	return true;
