@@ -108,6 +108,23 @@ CREATE FUNCTION yquota_internal.charge_since(segment yquota_internal.ledger_segm
 COMMENT ON FUNCTION yquota_internal.charge_since(yquota_internal.ledger_segment, timestamptz) IS
 	'Credits of the part of a ledger row from an instant on, which is not after its end';
 
+-- Archived rows are added up per quarter-hour (charging/090_archived_cost.sql).  An instant
+-- within one needs the rows themselves: archived_segments_around() of that instant.
+CREATE FUNCTION yquota_internal.archived_within_quarter_hour(
+	project text, application_id text, queue text, at timestamptz, archived yquota_internal.ledger_segment[]) RETURNS numeric
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	RETURN (SELECT coalesce(sum(CASE WHEN segment."to" > at THEN yquota_internal.charge_since(segment, at) ELSE 0 END
+								- CASE WHEN segment."to" > whole.since OR segment."from" = whole.since
+									   THEN yquota_internal.charge_since(segment, whole.since) ELSE 0 END), 0)
+			FROM unnest(archived) AS segment
+			CROSS JOIN (SELECT yquota_internal.next_quarter_hour(at) AS since) AS whole
+			WHERE segment.project = archived_within_quarter_hour.project
+			  AND (archived_within_quarter_hour.application_id IS NULL OR segment.application_id = archived_within_quarter_hour.application_id)
+			  AND (archived_within_quarter_hour.queue IS NULL OR segment.queue = archived_within_quarter_hour.queue));
+COMMENT ON FUNCTION yquota_internal.archived_within_quarter_hour(text, text, text, timestamptz, yquota_internal.ledger_segment[]) IS
+	'Credits after an instant of the archived rows around it, less what the sums of the quarter-hours from then on have of them: of a project, and of one of its applications or queues.  Padding that was booked at the instant is not after it';
+
 -- Rows after several instants of a project are added up once, and rows that
 -- cross an instant are cut there.
 CREATE FUNCTION yquota_internal.cost_since(projects text[], instants timestamptz[])

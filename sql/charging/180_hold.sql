@@ -49,7 +49,8 @@ COMMENT ON VIEW yquota_internal.live_hold IS 'Holds that are neither released no
 -- before the reservation is accepted, so quarter-hours tell exactly what its archived ones cost, but
 -- for a hold that an update has set within one.
 CREATE FUNCTION yquota_internal.reservation_spending(
-	project text, hold_ids bigint[], reservation_ids text[], queues text[], instants timestamptz[], at timestamptz, is_past boolean)
+	project text, hold_ids bigint[], reservation_ids text[], queues text[], instants timestamptz[], at timestamptz, is_past boolean,
+	archived yquota_internal.ledger_segment[])
 	RETURNS TABLE (hold_id bigint, amount numeric)
 	-- keeps its plans, which take longer to make than to run
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED ROWS 10
@@ -94,12 +95,17 @@ BEGIN
 	SELECT held.hold_id, cost.amount
 	FROM yquota_internal.archived_cost AS cost
 	JOIN held ON held.queue = cost.queue AND cost.quarter_hour >= yquota_internal.quarter_hour(held.since)
-	WHERE cost.project = reservation_spending.project;
+	WHERE cost.project = reservation_spending.project
+	  AND (NOT is_past OR cost.quarter_hour < yquota_internal.next_quarter_hour(at))
+	UNION ALL
+	SELECT held.hold_id, - yquota_internal.archived_within_quarter_hour(project, NULL, held.queue, at, archived)
+	FROM held
+	WHERE archived <> '{}';
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.reservation_spending(text, bigint[], text[], text[], timestamptz[], timestamptz, boolean) IS
+COMMENT ON FUNCTION yquota_internal.reservation_spending(text, bigint[], text[], text[], timestamptz[], timestamptz, boolean, yquota_internal.ledger_segment[]) IS
 	'What reservations, and applications of the project in their queues, have cost the project from an instant of each to another one; the arrays go together';
-REVOKE ALL ON FUNCTION yquota_internal.reservation_spending(text, bigint[], text[], text[], timestamptz[], timestamptz, boolean) FROM PUBLIC;
+REVOKE ALL ON FUNCTION yquota_internal.reservation_spending(text, bigint[], text[], text[], timestamptz[], timestamptz, boolean, yquota_internal.ledger_segment[]) FROM PUBLIC;
 
 -- Of all holds of a project at once: the ledger is read once for them, from the
 -- time of the oldest one on.
@@ -107,17 +113,15 @@ REVOKE ALL ON FUNCTION yquota_internal.reservation_spending(text, bigint[], text
 -- The oldest hold of an application is used up first.  So the holds 1 to k of
 -- one are outstanding with the greatest of 0 and, for each j up to k, the amount
 -- of j to k less the spending since j.
-CREATE FUNCTION yquota_internal.holds_at(project text, at timestamptz)
+CREATE FUNCTION yquota_internal.holds_by(project text, at timestamptz, archived yquota_internal.ledger_segment[])
 	RETURNS TABLE (hold_id bigint, application_id text, spent numeric, outstanding numeric)
-	-- of a view whose readers may not read the tables behind it
-	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 10
-	SET search_path = pg_catalog, pg_temp
+	LANGUAGE sql STABLE PARALLEL RESTRICTED ROWS 10
 	BEGIN ATOMIC
 		WITH held AS MATERIALIZED (
 			SELECT hold.hold_id, coalesce(hold.application_id, hold.reservation_id) AS holder, hold.application_id,
 				   hold.reservation_id, hold.queue, hold.amount, hold.held_at, at < yquota.statement_clock() AS is_past
 			FROM yquota.hold
-			WHERE hold.project = holds_at.project AND at < hold.expires_at
+			WHERE hold.project = holds_by.project AND at < hold.expires_at
 			  AND CASE WHEN at < yquota.statement_clock()
 					   THEN hold.held_at <= at AND (hold.released_at IS NULL OR at < hold.released_at)
 					   ELSE hold.released_at IS NULL END
@@ -131,7 +135,7 @@ CREATE FUNCTION yquota_internal.holds_at(project text, at timestamptz)
 				FROM yquota_internal.ledger_segment AS segment
 				JOIN held ON held.application_id = segment.application_id AND segment."to" >= held.held_at
 					AND (segment."to" > held.held_at OR segment."from" = segment."to")
-				WHERE segment.project = holds_at.project
+				WHERE segment.project = holds_by.project
 				  AND segment."to" >= (SELECT min(held.held_at) FROM held WHERE held.application_id IS NOT NULL)
 				UNION ALL
 				SELECT held.hold_id,
@@ -140,9 +144,12 @@ CREATE FUNCTION yquota_internal.holds_at(project text, at timestamptz)
 				FROM yquota.container
 				JOIN held ON held.application_id = container.application_id
 					AND greatest(container.settled_at, held.held_at) < at
-				WHERE container.project = holds_at.project
+				WHERE container.project = holds_by.project
 				UNION ALL
-				SELECT held.hold_id, yquota_internal.archived_since(holds_at.project, held.application_id, held.held_at)
+				SELECT held.hold_id, yquota_internal.archived_since(holds_by.project, held.application_id, held.held_at)
+					   - CASE WHEN held.is_past THEN
+						   yquota_internal.archived_since(holds_by.project, held.application_id, yquota_internal.next_quarter_hour(at))
+						   + yquota_internal.archived_within_quarter_hour(holds_by.project, held.application_id, NULL, at, archived) ELSE 0 END
 				FROM held
 				WHERE held.application_id IS NOT NULL
 				UNION ALL
@@ -152,7 +159,7 @@ CREATE FUNCTION yquota_internal.holds_at(project text, at timestamptz)
 					  FROM held WHERE held.reservation_id IS NOT NULL
 					  HAVING count(*) > 0) AS reserved
 				CROSS JOIN LATERAL yquota_internal.reservation_spending(
-					holds_at.project, reserved.ids, reserved.reservation_ids, reserved.queues, reserved.instants, at, reserved.is_past) AS of_reservation
+					holds_by.project, reserved.ids, reserved.reservation_ids, reserved.queues, reserved.instants, at, reserved.is_past, archived) AS of_reservation
 			) AS part
 			GROUP BY part.hold_id
 		)
@@ -171,6 +178,19 @@ CREATE FUNCTION yquota_internal.holds_at(project text, at timestamptz)
 			WINDOW earlier AS (PARTITION BY live.holder ORDER BY live.held_at, live.hold_id)
 		) AS covering
 		WINDOW earlier AS (PARTITION BY covering.holder ORDER BY covering.held_at, covering.hold_id);
+	END;
+COMMENT ON FUNCTION yquota_internal.holds_by(text, timestamptz, yquota_internal.ledger_segment[]) IS
+	'The result of holds_at(); before the archive horizon it needs archived_segments_around() the instant';
+REVOKE ALL ON FUNCTION yquota_internal.holds_by(text, timestamptz, yquota_internal.ledger_segment[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.holds_at(project text, at timestamptz)
+	RETURNS TABLE (hold_id bigint, application_id text, spent numeric, outstanding numeric)
+	-- of a view whose readers may not read the tables behind it
+	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 10
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT found.hold_id, found.application_id, found.spent, found.outstanding
+		FROM yquota_internal.holds_by(holds_at.project, holds_at.at, '{}') AS found;
 	END;
 COMMENT ON FUNCTION yquota_internal.holds_at(text, timestamptz) IS
 	'Outstanding credits of the holds of a project that were in force at an instant up to the clock, and spending of their applications or reservations since they were held';

@@ -2,6 +2,36 @@
 -- Explanation of the cost of a container.
 --
 
+CREATE VIEW yquota_internal.explained_segment AS
+	SELECT c.container_id, c.project, c.application_id, c.username, c.queue, c.node, c.execution_type,
+		   c.allocation, c."from", c."to", c.padding, true AS settled, c.given_back IS NOT NULL AS is_free, c.waiting_factor
+	FROM yquota_internal.charge_in_effect AS c
+	UNION ALL
+	SELECT c.container_id, c.project, c.application_id, c.username, c.queue, c.node, c.execution_type,
+		   c.allocation, c.settled_at, yquota.statement_clock(), NULL, false, false, c.waiting_factor
+	FROM yquota.container AS c
+	WHERE c.settled_at < yquota.statement_clock();
+COMMENT ON VIEW yquota_internal.explained_segment IS
+	'What explain_charge() explains: segments in the ledger, and those that running containers owe';
+
+-- A reservation, which is archived likewise, has no finish.
+CREATE FUNCTION yquota_internal.archived_explained_segments(container_id text) RETURNS yquota_internal.explained_segment[]
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		WITH archived AS MATERIALIZED (SELECT c.* FROM unnest(yquota_internal.archived_charges_of($1)) AS c)
+		SELECT coalesce(array_agg(ROW(c.container_id, c.project, c.application_id, c.username, c.queue, c.node, c.execution_type,
+									  c.allocation, c."from", c."to", c.padding, true, c.given_back IS NOT NULL, c.waiting_factor
+								  )::yquota_internal.explained_segment), '{}')
+		FROM archived AS c
+		WHERE c.corrects IS NULL
+		  AND NOT EXISTS (SELECT FROM archived AS taken_back WHERE taken_back.corrects = c.number)
+		  AND EXISTS (SELECT FROM archived AS ended WHERE ended.settled_by = 'CONTAINER_FINISH')
+	$$;
+COMMENT ON FUNCTION yquota_internal.archived_explained_segments(text) IS
+	'The segments of a container that is not in the books, from the archives';
+REVOKE ALL ON FUNCTION yquota_internal.archived_explained_segments(text) FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.explain_charge_as_owner(container_id text)
 	RETURNS TABLE (
 		"from" timestamptz, "to" timestamptz, queue text, allocation yquota.resource,
@@ -14,20 +44,14 @@ CREATE FUNCTION yquota_internal.explain_charge_as_owner(container_id text)
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 #variable_conflict use_column
+DECLARE
+	segments yquota_internal.explained_segment[] := ARRAY(
+		SELECT s FROM yquota_internal.explained_segment AS s WHERE s.container_id = explain_charge_as_owner.container_id);
 BEGIN
+	IF segments = '{}' AND NOT yquota_internal.knows_container(explain_charge_as_owner.container_id) THEN
+		segments := yquota_internal.archived_explained_segments(explain_charge_as_owner.container_id);
+	END IF;
 	RETURN QUERY
-	WITH segment AS (
-		SELECT c.project, c.application_id, c.username, c.queue, c.node, c.execution_type,
-			   c.allocation, c."from", c."to", c.padding, true AS settled, c.given_back IS NOT NULL AS is_free, c.waiting_factor
-		FROM yquota_internal.charge_in_effect AS c
-		WHERE c.container_id = explain_charge_as_owner.container_id
-		UNION ALL
-		SELECT c.project, c.application_id, c.username, c.queue, c.node, c.execution_type,
-			   c.allocation, c.settled_at, yquota.statement_clock(), NULL, false, false, c.waiting_factor
-		FROM yquota.container AS c
-		WHERE c.container_id = explain_charge_as_owner.container_id
-		  AND c.settled_at < yquota.statement_clock()
-	)
 	SELECT price_interval.since, price_interval.until, segment.queue, segment.allocation,
 		   price_interval.dominant, yquota.amount(segment.allocation, price_interval.dominant),
 		   yquota_internal.multiplier_in_force(price_interval.dominant, price_interval.since), (price_interval.prices ->> price_interval.dominant)::numeric,
@@ -38,7 +62,7 @@ BEGIN
 		   segment.node, segment.execution_type, price_interval.prices, price_interval.factors_in_force,
 		   price_interval.factor, price_interval.forgiven, segment.settled,
 		   CASE WHEN segment.is_free THEN trim_scale(price_interval.amount) END
-	FROM segment
+	FROM unnest(segments) AS segment
 	CROSS JOIN LATERAL (
 		SELECT yquota_internal.factor_names(segment.project, segment.application_id,
 			segment.username, segment.queue, segment.execution_type, segment.waiting_factor) AS names
@@ -49,9 +73,6 @@ BEGIN
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR segment.project = ANY ((SELECT yquota_internal.readable_projects())::text[])
 	ORDER BY price_interval.since, price_interval.until, segment.padding NULLS FIRST;
-	IF NOT FOUND THEN
-		PERFORM yquota_internal.refuse_archived_container(container_id);
-	END IF;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.explain_charge_as_owner(text) IS
@@ -68,5 +89,5 @@ CREATE FUNCTION yquota.explain_charge(container_id text)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.explain_charge(text) IS
-	'The bill of one container: a row per interval of constant price and allocation, and one for padding; sums up to its cost in container_cost, to the last digit.  In an interval that is free because of a preemption given_back has its cost.  An error says where it is when it has been archived';
+	'The bill of one container: a row per interval of constant price and allocation, and one for padding; sums up to its cost in container_cost, to the last digit.  In an interval that is free because of a preemption given_back has its cost.  When it has been archived, by the rows in the archive';
 REVOKE ALL ON FUNCTION yquota.explain_charge(text) FROM PUBLIC;

@@ -444,9 +444,16 @@ COMMENT ON FUNCTION yquota_internal.copy_out(text, regclass, text, boolean) IS
 	'Insert the rows of a query into a table with the rights of the caller of archive(), by way of a temporary table where is_staged; returns the number of rows';
 REVOKE ALL ON FUNCTION yquota_internal.copy_out(text, regclass, text, boolean) FROM PUBLIC;
 
-CREATE FUNCTION yquota_internal.run_as_caller(command text) RETURNS text
+CREATE FUNCTION yquota_internal.run_as(role name, command text, only_reads boolean) RETURNS text
 	LANGUAGE c STRICT VOLATILE PARALLEL UNSAFE
-	AS 'MODULE_PATHNAME', 'yq_sql_run_as_caller';
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as';
+COMMENT ON FUNCTION yquota_internal.run_as(name, text, boolean) IS
+	'Run a command with the rights of a role; returns the first column of the first row, if there is one.  A command that only reads sees what the calling statement sees';
+REVOKE ALL ON FUNCTION yquota_internal.run_as(name, text, boolean) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.run_as_caller(command text) RETURNS text
+	LANGUAGE sql STRICT VOLATILE PARALLEL UNSAFE
+	RETURN yquota_internal.run_as(yquota_internal.acting_role(), command, false);
 COMMENT ON FUNCTION yquota_internal.run_as_caller(text) IS
 	'Run a command with the rights of the caller of archive(); returns the first column of the first row, if there is one';
 REVOKE ALL ON FUNCTION yquota_internal.run_as_caller(text) FROM PUBLIC;

@@ -261,104 +261,227 @@ COMMENT ON FUNCTION yquota_internal.check_archived_report(timestamptz[], text[])
 REVOKE ALL ON FUNCTION yquota_internal.check_archived_report(timestamptz[], text[]) FROM PUBLIC;
 
 --
--- Single containers and reservations
+-- Rows of archives.  A table may belong to any role, and what it runs when it is read,
+-- or the server that it stands for, must not get the rights of yquota's owner: it is
+-- read with the rights of its own owner.  The rows come as JSON, in which text of
+-- another server becomes the types of yquota.
 --
 
--- Tables of other roles are not read with the owner's rights.  Foreign tables do
--- not tell what indexes there are.
-CREATE FUNCTION yquota_internal.is_searchable_archive(target regclass) RETURNS boolean
+CREATE TYPE yquota_internal.archived_charge AS (
+	archive text,
+	container_id text,
+	project text,
+	application_id text,
+	username text,
+	queue text,
+	node text,
+	execution_type yquota.execution_type,
+	allocation yquota.resource,
+	"from" timestamptz,
+	"to" timestamptz,
+	number integer,
+	corrects integer,
+	settled_by yquota.container_event_type,
+	padding interval,
+	amount numeric,
+	given_back numeric,
+	waiting_factor numeric
+);
+COMMENT ON TYPE yquota_internal.archived_charge IS
+	'A row of the ledger in an archive: the columns that prices depend on';
+COMMENT ON COLUMN yquota_internal.archived_charge.archive IS 'the table, as archived_history calls it';
+
+CREATE FUNCTION yquota_internal.archived_charges_query(archive text, segments integer[], condition text) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	RETURN EXISTS (
-		SELECT FROM pg_class AS c
-		LEFT JOIN pg_index AS i ON i.indrelid = c.oid AND i.indisvalid AND i.indpred IS NULL
-		LEFT JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]
-		WHERE c.oid = target AND (a.attname = 'container_id' OR c.relkind = 'f')
-		  AND c.relowner = (SELECT ledger.relowner FROM pg_class AS ledger WHERE ledger.oid = 'yquota.charge'::regclass));
-COMMENT ON FUNCTION yquota_internal.is_searchable_archive(regclass) IS
-	'Whether a table belongs to the owner of yquota and is foreign or has an index by container_id';
-REVOKE ALL ON FUNCTION yquota_internal.is_searchable_archive(regclass) FROM PUBLIC;
+	-- names of columns are spelled out: workers of Citus do not know those of a row
+	RETURN format('SELECT json_agg(json_build_object(''archive'', %L, %s)) FROM %s AS r WHERE %s', archive,
+		-- tables made like the ledger of an earlier version lack some
+		(SELECT string_agg(format('%L, r.%I%s', a.attname, a.attname, CASE a.attname WHEN 'allocation' THEN '::text' END), ', ' ORDER BY a.attnum)
+		 FROM pg_attribute AS a
+		 JOIN pg_attribute AS own ON own.attrelid = 'yquota_internal.archived_charge'::regclass AND own.attname = a.attname
+		 WHERE a.attrelid = to_regclass(archive) AND a.attnum > 0 AND NOT a.attisdropped),
+		to_regclass(archive)::text,
+		concat_ws(' AND ', condition, CASE WHEN yquota_internal.is_shared_target(to_regclass(archive)) THEN yquota_internal.own_rows(segments) END));
+COMMENT ON FUNCTION yquota_internal.archived_charges_query(text, integer[], text) IS
+	'The query for the rows r of an archive that meet a condition, as one JSON array of archived_charge: those of this cluster, and of certain segments, where the table is shared';
+REVOKE ALL ON FUNCTION yquota_internal.archived_charges_query(text, integer[], text) FROM PUBLIC;
 
-CREATE FUNCTION yquota_internal.find_archived_container(
-	container_id text, OUT project text, OUT charged numeric, OUT found_in text, OUT not_searched text[])
+CREATE FUNCTION yquota_internal.refuse_missing_archive(archive text, sqlstate_of text, reason text) RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	RAISE EXCEPTION 'could not read table %, into which history has been archived', archive
+		USING ERRCODE = sqlstate_of, DETAIL = reason,
+			HINT = 'It must exist by this name, and its owner must be able to read it.';
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.refuse_missing_archive(text, text, text) IS
+	'Fail because an archive has been dropped or cannot be reached';
+REVOKE ALL ON FUNCTION yquota_internal.refuse_missing_archive(text, text, text) FROM PUBLIC;
+
+-- Of a server that cannot be reached the message is told; its details have addresses.
+CREATE FUNCTION yquota_internal.read_archive(archive text, segments integer[], condition text) RETURNS SETOF yquota_internal.archived_charge
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
-	target text;
+	relation pg_class;
+	charges json;
 BEGIN
-	FOR target IN SELECT DISTINCT archived.target FROM yquota.archived_history AS archived
-				  WHERE archived.history = 'ledger' ORDER BY archived.target LOOP
-		IF coalesce(yquota_internal.is_searchable_archive(to_regclass(target)), false) THEN
-			EXECUTE format('SELECT min(c.project), trim_scale(sum(c.amount)) FROM %s AS c WHERE c.container_id = $1%s',
-						   to_regclass(target),
-						   CASE WHEN yquota_internal.is_shared_target(to_regclass(target))
-								THEN format(' AND c.cluster = %L', yquota.cluster_name()) ELSE '' END)
-			INTO project, charged USING container_id;
-			IF project IS NOT NULL THEN
-				found_in := target;
-				RETURN;
-			END IF;
-		ELSE
-			not_searched := not_searched || target;
-		END IF;
-	END LOOP;
+	SELECT c.* INTO relation FROM pg_class AS c WHERE c.oid = to_regclass(archive) AND c.relkind IN ('r', 'p', 'f');
+	IF NOT FOUND THEN
+		PERFORM yquota_internal.refuse_missing_archive(archive, 'object_not_in_prerequisite_state', 'There is no such table any more.');
+	END IF;
+	BEGIN
+		charges := yquota_internal.run_as(pg_get_userbyid(relation.relowner),
+										yquota_internal.archived_charges_query(archive, segments, condition), true);
+	EXCEPTION WHEN connection_exception OR fdw_error OR undefined_table OR undefined_object OR insufficient_privilege THEN
+		PERFORM yquota_internal.refuse_missing_archive(archive, SQLSTATE, SQLERRM);
+	END;
+	RETURN QUERY SELECT * FROM json_populate_recordset(NULL::yquota_internal.archived_charge, charges);
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.find_archived_container(text) IS
-	'Which archive a container or a reservation is in, of those that can be searched quickly, and names of the others';
-REVOKE ALL ON FUNCTION yquota_internal.find_archived_container(text) FROM PUBLIC;
+COMMENT ON FUNCTION yquota_internal.read_archive(text, integer[], text) IS
+	'The rows r of an archive that meet a condition';
+REVOKE ALL ON FUNCTION yquota_internal.read_archive(text, integer[], text) FROM PUBLIC;
 
-CREATE FUNCTION yquota_internal.refuse_archived(kind text, id text) RETURNS void
+CREATE FUNCTION yquota_internal.archived_ledger_segment(charge yquota_internal.archived_charge) RETURNS yquota_internal.ledger_segment
+	LANGUAGE sql STABLE PARALLEL SAFE
+	RETURN ROW((charge).project, (charge).application_id, (charge).username, (charge).queue, (charge).execution_type, (charge).allocation,
+			   (charge)."from", (charge)."to", (charge).corrects, (charge).amount, (charge).given_back, (charge).waiting_factor)::yquota_internal.ledger_segment;
+COMMENT ON FUNCTION yquota_internal.archived_ledger_segment(yquota_internal.archived_charge) IS
+	'A row of an archive as one of the ledger, for charge_since()';
+
+-- A row and the one that takes it back, which earlier timelines may have formed, add up to nothing.
+CREATE FUNCTION yquota_internal.check_archived_charges(charges yquota_internal.archived_charge[]) RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	wrong record;
+BEGIN
+	SELECT c.archive, c.container_id, trim_scale(sum(c.amount)) AS charged, trim_scale(sum(priced.amount)) AS due INTO wrong
+	FROM unnest(charges) AS c
+	CROSS JOIN LATERAL (
+		SELECT CASE WHEN c.corrects IS NULL THEN 1 ELSE -1 END * yquota_internal.accrued(c.allocation,
+			yquota_internal.factor_names(c.project, c.application_id, c.username, c.queue, c.execution_type, c.waiting_factor), c."from", c."to") AS amount
+		OFFSET 0
+	) AS priced
+	WHERE c.padding IS NULL AND c.given_back IS NULL
+	GROUP BY c.archive, c.container_id
+	HAVING sum(c.amount) <> sum(priced.amount)
+	LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'archived charges of "%" in table % differ from their prices', wrong.container_id, wrong.archive
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('They add up to %s credits, and by the price timelines to %s.', wrong.charged, wrong.due),
+				HINT = 'archive_digest() tells whether the table has been changed.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_archived_charges(yquota_internal.archived_charge[]) IS
+	'Fail when the price timelines say anything else of rows of an archive than the rows do';
+REVOKE ALL ON FUNCTION yquota_internal.check_archived_charges(yquota_internal.archived_charge[]) FROM PUBLIC;
+
+-- A container leaves as a whole, so its rows are in one archive.  The search goes on
+-- behind one that cannot be read, and says so if it finds nothing.
+CREATE FUNCTION yquota_internal.archived_charges_of(container_id text) RETURNS yquota_internal.archived_charge[]
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	searched record;
+	charges yquota_internal.archived_charge[];
+	state text;
+	reason text;
+	missing text;
+BEGIN
+	FOR searched IN SELECT a.target, array_agg(a.segment ORDER BY a.segment) AS segments
+					FROM yquota.archived_history AS a
+					WHERE a.history = 'ledger' AND container_id IS NOT NULL
+					GROUP BY a.target ORDER BY max(a.segment) DESC LOOP
+		BEGIN
+			charges := ARRAY(SELECT c FROM yquota_internal.read_archive(searched.target, searched.segments, format('r.container_id = %L', container_id)) AS c);
+		EXCEPTION WHEN object_not_in_prerequisite_state OR connection_exception OR fdw_error OR undefined_table OR undefined_object OR insufficient_privilege THEN
+			GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, reason = PG_EXCEPTION_DETAIL;
+			missing := searched.target;
+		END;
+		EXIT WHEN charges <> '{}';
+	END LOOP;
+	IF missing IS NOT NULL AND coalesce(charges, '{}') = '{}' THEN
+		PERFORM yquota_internal.refuse_missing_archive(missing, state, reason);
+	END IF;
+	charges := ARRAY(SELECT c FROM unnest(charges) AS c
+					 WHERE yquota_internal.reads_all() OR c.project = ANY (yquota_internal.readable_projects()));
+	PERFORM yquota_internal.check_archived_charges(charges);
+	RETURN charges;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.archived_charges_of(text) IS
+	'The archived rows of a container or a reservation that is not in the books, if the calling role may read its project; an error when there are none and an archive cannot be read';
+REVOKE ALL ON FUNCTION yquota_internal.archived_charges_of(text) FROM PUBLIC;
+
+-- A table and one that inherits from it may both be archives: each row counts once.
+CREATE FUNCTION yquota_internal.archived_segments_around(projects text[], at timestamptz) RETURNS yquota_internal.ledger_segment[]
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	-- as every server reads them
+	since CONSTANT text := to_json(at) #>> '{}';
+	last CONSTANT text := to_json(greatest(at, yquota_internal.next_quarter_hour(at) - interval '1 microsecond')) #>> '{}';
+	charges CONSTANT yquota_internal.archived_charge[] := ARRAY(
+		SELECT DISTINCT ON (c.container_id, c.number) c
+		FROM (SELECT a.target, array_agg(a.segment ORDER BY a.segment) AS segments
+			  FROM yquota.archived_history AS a
+			  JOIN yquota.history_segment AS s ON s.number = a.segment AND s.horizon > at
+			  WHERE a.history = 'ledger' GROUP BY a.target) AS read
+		CROSS JOIN LATERAL yquota_internal.read_archive(read.target, read.segments,
+			format('r.project = ANY (%L) AND r."to" >= %L AND r."from" <= %L', projects, since, last)) AS c
+		ORDER BY c.container_id, c.number);
+BEGIN
+	PERFORM yquota_internal.check_archived_charges(charges);
+	RETURN ARRAY(SELECT yquota_internal.archived_ledger_segment(c) FROM unnest(charges) AS c);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.archived_segments_around(text[], timestamptz) IS
+	'The archived rows of projects that end at an instant or later, and begin until then or in the same quarter-hour';
+REVOKE ALL ON FUNCTION yquota_internal.archived_segments_around(text[], timestamptz) FROM PUBLIC;
+
+--
+-- Single containers and reservations
+--
+
+CREATE FUNCTION yquota_internal.knows_container(container_id text) RETURNS boolean
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN EXISTS (SELECT FROM yquota.charge WHERE charge.container_id = knows_container.container_id)
+		OR EXISTS (SELECT FROM yquota.container WHERE container.container_id = knows_container.container_id);
+COMMENT ON FUNCTION yquota_internal.knows_container(text) IS
+	'Whether a container runs, or has rows in the ledger';
+REVOKE ALL ON FUNCTION yquota_internal.knows_container(text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.refuse_archived_reservation(reservation_id text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
 	archived record;
 BEGIN
-	SELECT * INTO archived FROM yquota_internal.find_archived_container(id);
-	IF archived.found_in IS NOT NULL
-		AND (yquota_internal.reads_all() OR archived.project = ANY (yquota_internal.readable_projects())) THEN
-		RAISE EXCEPTION 'charges of % "%" have been archived', kind, id
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('They are in table %s and add up to %s credits.', archived.found_in, archived.charged);
-	ELSIF archived.not_searched IS NOT NULL AND yquota_internal.reads_all() THEN
-		RAISE NOTICE '% "%" is not in the books', kind, id
-			USING DETAIL = format('Archives that were not searched for it: %s.', array_to_string(archived.not_searched, ', '));
-	END IF;
-END
-$$;
-COMMENT ON FUNCTION yquota_internal.refuse_archived(text, text) IS
-	'Say where a container or a reservation is that is not in the books, if it has been archived and the calling role may read its project';
-REVOKE ALL ON FUNCTION yquota_internal.refuse_archived(text, text) FROM PUBLIC;
-
-CREATE FUNCTION yquota_internal.refuse_archived_container(container_id text) RETURNS void
-	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
-	SET search_path = pg_catalog, pg_temp
-	AS $$
-BEGIN
-	IF container_id IS NULL OR EXISTS (SELECT FROM yquota.charge WHERE charge.container_id = refuse_archived_container.container_id)
-		OR EXISTS (SELECT FROM yquota.container WHERE container.container_id = refuse_archived_container.container_id) THEN
-		RETURN;
-	END IF;
-	PERFORM yquota_internal.refuse_archived('container', container_id);
-END
-$$;
-COMMENT ON FUNCTION yquota_internal.refuse_archived_container(text) IS
-	'Say where an archived container is, if the calling role may read its project';
-REVOKE ALL ON FUNCTION yquota_internal.refuse_archived_container(text) FROM PUBLIC;
-
-CREATE FUNCTION yquota_internal.refuse_archived_reservation(reservation_id text) RETURNS void
-	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
-	SET search_path = pg_catalog, pg_temp
-	AS $$
-BEGIN
 	IF reservation_id ~ '^reservation_' IS NOT TRUE
 		OR EXISTS (SELECT FROM yquota.reservation_definition AS d WHERE d.reservation_id = refuse_archived_reservation.reservation_id)
 		OR EXISTS (SELECT FROM yquota.reservation_charge AS c WHERE c.reservation_id = refuse_archived_reservation.reservation_id) THEN
 		RETURN;
 	END IF;
-	PERFORM yquota_internal.refuse_archived('reservation', reservation_id);
+	SELECT min(c.archive) AS found_in, trim_scale(sum(c.amount)) AS charged INTO archived
+	FROM unnest(yquota_internal.archived_charges_of(reservation_id)) AS c;
+	IF archived.found_in IS NOT NULL THEN
+		RAISE EXCEPTION 'charges of reservation "%" have been archived', reservation_id
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('They are in table %s and add up to %s credits.', archived.found_in, archived.charged);
+	END IF;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_archived_reservation(text) IS

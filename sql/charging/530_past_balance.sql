@@ -13,15 +13,37 @@ COMMENT ON FUNCTION yquota_internal.family_of(text) IS
 	'A project and all that descend from it';
 REVOKE ALL ON FUNCTION yquota_internal.family_of(text) FROM PUBLIC;
 
-CREATE FUNCTION yquota_internal.spent_at(project text, at timestamptz) RETURNS numeric
+-- Quarter-hours are kept of what has been archived: the one of an instant before the
+-- horizon is cut here, in the books and in the archived rows around the instant.
+CREATE FUNCTION yquota_internal.cost_after(project text, at timestamptz, archived yquota_internal.ledger_segment[]) RETURNS numeric
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	whole_from CONSTANT timestamptz := CASE WHEN at < yquota_internal.archive_horizon() THEN yquota_internal.next_quarter_hour(at) ELSE at END;
+	total CONSTANT numeric := coalesce((SELECT sum(cost.amount) FROM yquota_internal.cost_in_parts(ARRAY[whole_from, 'infinity'], '{}', project) AS cost), 0);
+	within numeric := 0;
+BEGIN
+	IF at < whole_from THEN
+		EXECUTE format('SELECT coalesce(sum(c.amount), 0) FROM (%s) AS c (part, project, username, queue, application_id, execution_type, node, container_id, amount)',
+					   yquota_internal.cost_query('{}', true, false, false))
+		INTO within USING ARRAY[at, whole_from], NULL::timestamptz, NULL::timestamptz, project;
+	END IF;
+	RETURN total + within + yquota_internal.archived_within_quarter_hour(project, NULL, NULL, at, archived);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.cost_after(text, timestamptz, yquota_internal.ledger_segment[]) IS
+	'Cost of a project from an instant on, up to the clock, by the books and archived_segments_around() it';
+REVOKE ALL ON FUNCTION yquota_internal.cost_after(text, timestamptz, yquota_internal.ledger_segment[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.spent_at(project text, at timestamptz, archived yquota_internal.ledger_segment[]) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		SELECT trim_scale(
 			coalesce((SELECT by_now.spent FROM yquota_internal.spent_by_now(ARRAY[spent_at.project]) AS by_now), 0)
-			- coalesce((SELECT sum(cost.amount)
-						FROM unnest(yquota_internal.family_of(spent_at.project)) AS member (name)
-						CROSS JOIN LATERAL yquota_internal.cost_in_parts(ARRAY[at, 'infinity'], '{}', member.name) AS cost), 0)
+			- (SELECT sum(yquota_internal.cost_after(member.name, at, archived))
+			   FROM unnest(yquota_internal.family_of(spent_at.project)) AS member (name))
 			-- time settled ahead of the clock has been charged already, and is not owed yet
 			- coalesce((SELECT sum(yquota_internal.accrued(container.allocation, container.factors,
 														   container.settled_at, yquota.statement_clock()))
@@ -33,11 +55,11 @@ CREATE FUNCTION yquota_internal.spent_at(project text, at timestamptz) RETURNS n
 						WHERE charge.project = ANY (yquota_internal.family_of(spent_at.project))
 						  AND charge."to" = at AND charge."from" = at), 0));
 	END;
-COMMENT ON FUNCTION yquota_internal.spent_at(text, timestamptz) IS
-	'Cost of a project and its descendants until an instant from the archive horizon on: their present spending less the cost since';
-REVOKE ALL ON FUNCTION yquota_internal.spent_at(text, timestamptz) FROM PUBLIC;
+COMMENT ON FUNCTION yquota_internal.spent_at(text, timestamptz, yquota_internal.ledger_segment[]) IS
+	'Cost of a project and its descendants until an instant: their present spending less the cost since';
+REVOKE ALL ON FUNCTION yquota_internal.spent_at(text, timestamptz, yquota_internal.ledger_segment[]) FROM PUBLIC;
 
-CREATE FUNCTION yquota_internal.burn_rate_at(project text, at timestamptz) RETURNS numeric
+CREATE FUNCTION yquota_internal.burn_rate_at(project text, at timestamptz, archived yquota_internal.ledger_segment[]) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
@@ -49,6 +71,12 @@ CREATE FUNCTION yquota_internal.burn_rate_at(project text, at timestamptz) RETUR
 			FROM yquota.charge
 			WHERE charge.project = ANY (yquota_internal.family_of(burn_rate_at.project)) AND charge."from" <= at AND charge."to" > at
 			  AND charge.given_back IS NULL
+			UNION ALL
+			SELECT CASE WHEN gone.corrects IS NULL THEN 1 ELSE -1 END, gone.allocation,
+				   yquota_internal.factor_names(gone.project, gone.application_id, gone.username,
+												gone.queue, gone.execution_type, gone.waiting_factor)
+			FROM unnest(archived) AS gone
+			WHERE gone."from" <= at AND gone."to" > at AND gone.given_back IS NULL
 			UNION ALL
 			SELECT CASE WHEN reserved.corrects IS NULL THEN 1 ELSE -1 END, reserved.allocation,
 				   yquota_internal.factor_names(reserved.project, NULL, reserved.username, reserved.queue, 'GUARANTEED', reserved.reserved_factor)
@@ -65,9 +93,9 @@ CREATE FUNCTION yquota_internal.burn_rate_at(project text, at timestamptz) RETUR
 			WHERE container.project = ANY (yquota_internal.family_of(burn_rate_at.project)) AND container.settled_at <= at
 		) AS segment;
 	END;
-COMMENT ON FUNCTION yquota_internal.burn_rate_at(text, timestamptz) IS
+COMMENT ON FUNCTION yquota_internal.burn_rate_at(text, timestamptz, yquota_internal.ledger_segment[]) IS
 	'Credits per second that the containers and reservations of a project and its descendants cost at an instant';
-REVOKE ALL ON FUNCTION yquota_internal.burn_rate_at(text, timestamptz) FROM PUBLIC;
+REVOKE ALL ON FUNCTION yquota_internal.burn_rate_at(text, timestamptz, yquota_internal.ledger_segment[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.granted_at(project text, at timestamptz) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -117,10 +145,11 @@ BEGIN
 		RAISE EXCEPTION 'cannot tell the balance at %, which is yet to come', at
 			USING ERRCODE = 'invalid_parameter_value',
 				DETAIL = format('The clock is at %s.', yquota.statement_clock());
-	ELSIF at < yquota_internal.archive_horizon() THEN
+	ELSIF at < yquota_internal.archive_horizon() AND NOT yquota_internal.archived_cost_is_whole() THEN
 		RAISE EXCEPTION 'cannot tell the balance at %, which is before the archive horizon', at
 			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = format('Charges that ended before %s have left the database.', yquota_internal.archive_horizon());
+				DETAIL = 'Version 0.1 has archived charges and kept nothing but their sum.',
+				HINT = format('Ask for an instant from %s on.', yquota_internal.archive_horizon());
 	END IF;
 	PERFORM yquota_internal.check_visible_project(project);
 END
@@ -136,8 +165,13 @@ CREATE FUNCTION yquota_internal.balance_at_as_owner(project text, at timestamptz
 	SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
+DECLARE
+	archived yquota_internal.ledger_segment[] := '{}';
 BEGIN
 	PERFORM yquota_internal.check_past_balance(balance_at_as_owner.project, balance_at_as_owner.at);
+	IF balance_at_as_owner.at < yquota_internal.archive_horizon() THEN
+		archived := yquota_internal.archived_segments_around(yquota_internal.family_of(balance_at_as_owner.project), balance_at_as_owner.at);
+	END IF;
 	RETURN QUERY
 	SELECT balance.granted, balance.spent, balance.held,
 		   trim_scale(balance.granted - balance.spent - balance.held), balance.burn_rate,
@@ -147,11 +181,11 @@ BEGIN
 		   END
 	FROM (
 		SELECT yquota_internal.granted_at(balance_at_as_owner.project, balance_at_as_owner.at) AS granted,
-			   yquota_internal.spent_at(balance_at_as_owner.project, balance_at_as_owner.at) AS spent,
+			   yquota_internal.spent_at(balance_at_as_owner.project, balance_at_as_owner.at, archived) AS spent,
 			   (SELECT trim_scale(coalesce(sum(hold.outstanding), 0))
 				FROM unnest(yquota_internal.family_of(balance_at_as_owner.project)) AS member (name)
-				CROSS JOIN LATERAL yquota_internal.holds_at(member.name, balance_at_as_owner.at) AS hold) AS held,
-			   yquota_internal.burn_rate_at(balance_at_as_owner.project, balance_at_as_owner.at) AS burn_rate
+				CROSS JOIN LATERAL yquota_internal.holds_by(member.name, balance_at_as_owner.at, archived) AS hold) AS held,
+			   yquota_internal.burn_rate_at(balance_at_as_owner.project, balance_at_as_owner.at, archived) AS burn_rate
 		-- computed once, however often they are used
 		OFFSET 0
 	) AS balance;

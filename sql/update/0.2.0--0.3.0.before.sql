@@ -80,6 +80,13 @@ ALTER TABLE yquota.charging_rule
 DROP FUNCTION yquota.explain_charge(text);
 DROP FUNCTION yquota_internal.explain_charge_as_owner(text);
 
+-- Archives tell of their containers, and of balances.
+DROP FUNCTION yquota_internal.is_searchable_archive(regclass);
+DROP FUNCTION yquota_internal.find_archived_container(text);
+DROP FUNCTION yquota_internal.refuse_archived_container(text);
+DROP FUNCTION yquota_internal.spent_at(text, timestamptz);
+DROP FUNCTION yquota_internal.burn_rate_at(text, timestamptz);
+
 ALTER TABLE yquota_internal.counter_delta ADD COLUMN changed_from timestamptz;
 
 -- Rows that are there count as rows of this transaction.

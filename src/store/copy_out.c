@@ -21,6 +21,7 @@
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "store/role_scope.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/queryenvironment.h"
@@ -100,21 +101,23 @@ name_rows(Tuplestorestate *rows, uint64 count, TupleDesc columns)
 		elog(ERROR, "could not name rows: %s", SPI_result_code_string(result));
 }
 
-/* Run one command as the calling role; returns what SPI_execute() does. */
+/*
+ * Run one command as a role; returns what SPI_execute() does.  One that only reads
+ * sees what the calling statement sees, and nothing outlives it.
+ */
 static int
-run_as_caller(const char *command)
+run_as(Oid role, const char *command, bool only_reads)
 {
 	Oid			owner;
-	Oid			reader = yq_role_scope_role();
 	Oid			forgotten = yq_role_scope_forget();
 	int			context;
 	volatile int result = 0;
 
 	GetUserIdAndSecContext(&owner, &context);
-	SetUserIdAndSecContext(reader, context | SECURITY_LOCAL_USERID_CHANGE);
+	SetUserIdAndSecContext(role, context | SECURITY_LOCAL_USERID_CHANGE | (only_reads ? SECURITY_RESTRICTED_OPERATION : 0));
 	PG_TRY();
 	{
-		result = SPI_execute(command, false, 0);
+		result = SPI_execute(command, only_reads, 0);
 	}
 	PG_FINALLY();
 	{
@@ -133,7 +136,7 @@ insert_copied_rows(const char *target, const char *columns, const char *source)
 	const char *command = psprintf("INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM %s",
 								   target, columns, columns, source);
 
-	if (run_as_caller(command) != SPI_OK_INSERT)
+	if (run_as(yq_role_scope_role(), command, false) != SPI_OK_INSERT)
 		elog(ERROR, "\"%s\" inserted nothing", command);
 	return SPI_processed;
 }
@@ -147,9 +150,9 @@ insert_staged_rows(const char *target, const char *columns)
 {
 	uint64		inserted;
 
-	run_as_caller("CREATE TEMPORARY TABLE " SOURCE_NAME " AS SELECT * FROM " SOURCE_NAME);
+	run_as(yq_role_scope_role(), "CREATE TEMPORARY TABLE " SOURCE_NAME " AS SELECT * FROM " SOURCE_NAME, false);
 	inserted = insert_copied_rows(target, columns, "pg_temp." SOURCE_NAME);
-	run_as_caller("DROP TABLE pg_temp." SOURCE_NAME);
+	run_as(yq_role_scope_role(), "DROP TABLE pg_temp." SOURCE_NAME, false);
 	return inserted;
 }
 
@@ -190,17 +193,18 @@ yq_sql_copy_out(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64((int64) inserted);
 }
 
-PG_FUNCTION_INFO_V1(yq_sql_run_as_caller);
+PG_FUNCTION_INFO_V1(yq_sql_run_as);
 
-/* run_as_caller(command text) */
+/* run_as(role name, command text, only_reads boolean) */
 Datum
-yq_sql_run_as_caller(PG_FUNCTION_ARGS)
+yq_sql_run_as(PG_FUNCTION_ARGS)
 {
 	MemoryContext caller = CurrentMemoryContext;
+	Oid			role = get_role_oid(NameStr(*PG_GETARG_NAME(0)), false);
 	char	   *value = NULL;
 
 	SPI_connect();
-	if (run_as_caller(text_to_cstring(PG_GETARG_TEXT_PP(0))) == SPI_OK_SELECT && SPI_processed > 0)
+	if (run_as(role, text_to_cstring(PG_GETARG_TEXT_PP(1)), PG_GETARG_BOOL(2)) == SPI_OK_SELECT && SPI_processed > 0)
 	{
 		MemoryContext spi = MemoryContextSwitchTo(caller);
 

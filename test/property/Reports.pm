@@ -104,7 +104,7 @@ sub all
 		# of some projects: each answer takes a while
 		my $names = join(', ', map { History::quoted($_) } $asked->{some}->($at));
 
-		push @reports, { name => "balance_at $at", refused => $at < $horizon,
+		push @reports, { name => "balance_at $at",
 			sql => columns("(SELECT p.name AS project, b.* FROM yquota.project AS p CROSS JOIN LATERAL yquota.balance_at(p.name, @{[ instant($at) ]}) AS b WHERE p.name IN ($names)) AS r", 'project',
 				qw(granted spent held remaining burn_rate :exhausted_at)) };
 	}

@@ -220,9 +220,9 @@ sub look
 			  SELECT container_id, amount FROM archived_charge) AS part
 		GROUP BY 1
 		SQL
-	my %bill = map { split /\|/ } split /\n/, value($session, sprintf 'SELECT id, sum(b.amount) FROM unnest(ARRAY[%s]::text[]) AS id, yquota.explain_reservation(id) AS b GROUP BY 1',
-		join ', ', map { "'$_'" } sort keys %cost);
 	my %is_archived = map { $_ => 1 } split /\n/, value($session, 'SELECT DISTINCT container_id FROM archived_charge');
+	my %bill = map { split /\|/ } split /\n/, value($session, sprintf 'SELECT id, sum(b.amount) FROM unnest(ARRAY[%s]::text[]) AS id, yquota.explain_reservation(id) AS b GROUP BY 1',
+		join ', ', map { "'$_'" } grep { !$is_archived{$_} } sort keys %cost);
 	my %balance = map { split /\|/ } split /\n/, value($session, 'SELECT project, charged + accrued FROM yquota.project_balance');
 	my %report = map { split /\|/ } split /\n/, value($session, q(SELECT project, sum(amount) FROM yquota.cost_between('-infinity', 'infinity', '{project,queue}') GROUP BY 1));
 

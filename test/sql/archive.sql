@@ -302,8 +302,31 @@ ORDER BY project;
 \set VERBOSITY terse
 DROP EXTENSION yquota;
 \set VERBOSITY default
-REVOKE ALL ON ALL TABLES IN SCHEMA archive FROM yquota_test_archivist;
+
+--
+-- An archive is read with the rights of its owner, and nothing of it runs with those of yquota's
+--
+ALTER TABLE archive.ledger OWNER TO yquota_test_archivist;
+ALTER TABLE archive.ledger ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE FUNCTION archive.is_shown() RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+	RAISE WARNING 'archive.ledger is read by %', current_user;
+	RETURN true;
+END $$;
+CREATE POLICY shown ON archive.ledger USING ((SELECT archive.is_shown()));
+CREATE ROLE yquota_test_archived;
+SELECT yquota.grant_member('yquota_test_archived', 'lab');
+SET SESSION AUTHORIZATION yquota_test_archived;
+SELECT "from", "to", allocation, amount, forgiven FROM yquota.explain_charge('updated');
+SELECT count(*) FROM archive.ledger;
+RESET SESSION AUTHORIZATION;
 REVOKE ALL ON SCHEMA archive FROM yquota_test_archivist;
+SELECT count(*) FROM yquota.explain_charge('updated');
+ALTER TABLE archive.ledger OWNER TO CURRENT_USER;
+ALTER TABLE archive.ledger DISABLE ROW LEVEL SECURITY;
+SELECT yquota.revoke_member('yquota_test_archived', 'lab');
+DROP ROLE yquota_test_archived;
+REVOKE ALL ON ALL TABLES IN SCHEMA archive FROM yquota_test_archivist;
 REVOKE ALL ON FUNCTION yquota.archive FROM yquota_test_archivist;
 DROP ROLE yquota_test_archivist;
 \c postgres

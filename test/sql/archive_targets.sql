@@ -117,6 +117,50 @@ SELECT project, charged, accrued FROM yquota.project_balance ORDER BY project;
 SELECT yquota.explain_charge('a');
 -- theirs is not ours
 SELECT yquota.explain_charge('theirs');
+-- the other server is asked for one container, and for the time around an instant
+CREATE FUNCTION remote_query(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (VERBOSE, COSTS OFF) ' || query LOOP
+		IF line ~ 'Remote SQL|Filter' THEN
+			RETURN NEXT trim(line);
+		END IF;
+	END LOOP;
+END $$;
+SELECT * FROM remote_query(yquota_internal.archived_charges_query('shared.charge', '{1}', format('r.container_id = %L', 'a')));
+SELECT * FROM remote_query(yquota_internal.archived_charges_query('shared.charge', '{1}',
+	format('r.project = ANY (%L) AND r."to" >= %L AND r."from" <= %L', '{lab}'::text[], '2026-03-02 09:05:00Z', '2026-03-02 09:14:59.999999Z')));
+SELECT spent, burn_rate FROM yquota.balance_at('lab', '2026-03-02 09:07:00.000001');
+-- members are told of their projects, without any right on the archive
+CREATE ROLE yquota_test_archived;
+SELECT yquota.grant_member('yquota_test_archived', 'lab');
+SET SESSION AUTHORIZATION yquota_test_archived;
+SELECT "from", "to", amount FROM yquota.explain_charge('a');
+SELECT * FROM yquota.explain_charge('b');
+SELECT spent, burn_rate FROM yquota.balance_at('lab', '2026-03-02 09:07:00.000001');
+SELECT * FROM yquota.balance_at('ops', '2026-03-02 09:07');
+SELECT count(*) FROM shared.charge;
+RESET SESSION AUTHORIZATION;
+-- what was changed there is noticed
+UPDATE shared.charge SET amount = amount - 1 WHERE container_id = 'a';
+SELECT * FROM yquota.explain_charge('a');
+SELECT * FROM yquota.balance_at('lab', '2026-03-02 09:07');
+UPDATE shared.charge SET amount = amount + 1 WHERE container_id = 'a';
+-- while the other server is away, and when the table is
+ALTER SERVER ledger OPTIONS (SET dbname 'nowhere');
+SELECT * FROM yquota.explain_charge('a');
+SELECT * FROM yquota.balance_at('lab', '2026-03-02 09:07');
+SELECT sum(amount) FROM yquota.explain_charge('late');
+SELECT spent FROM yquota.balance_at('lab', '2026-03-02 10:30');
+ALTER SERVER ledger OPTIONS (SET dbname 'yquota_archive_ledger');
+ALTER FOREIGN TABLE shared.charge RENAME TO elsewhere;
+SELECT * FROM yquota.explain_charge('a');
+SELECT * FROM yquota.balance_at('lab', '2026-03-02 09:07');
+CREATE VIEW shared.charge AS SELECT * FROM shared.elsewhere;
+SELECT * FROM yquota.explain_charge('a');
+DROP VIEW shared.charge;
+ALTER FOREIGN TABLE shared.elsewhere RENAME TO charge;
 
 -- the log likewise
 SELECT segments, archived, status FROM yquota.archive('shared.container_event', 'infinity');
@@ -143,3 +187,4 @@ SELECT * FROM yquota.verify();
 \c postgres
 DROP DATABASE yquota_archive_targets;
 DROP DATABASE yquota_archive_ledger;
+DROP ROLE yquota_test_archived;

@@ -52,6 +52,10 @@ CREATE VIEW told AS
 	SELECT 'balance' AS what, b::text AS line FROM yquota.project_balance AS b
 	UNION ALL SELECT 'balance at', concat(at, p.name, b) FROM unnest(ARRAY['2026-03-01 12:12:12', '2026-03-01 13:00', yquota.statement_clock()]) AS at, yquota.project AS p,
 		LATERAL yquota.balance_at(p.name, at) AS b WHERE at <= yquota.statement_clock()
+	-- before all, amid containers, at padding, on a quarter of an hour, when a hold begins, when one ends, and when a grant expires
+	UNION ALL SELECT 'balance before', concat(at, p.name, b) FROM unnest('{2026-03-01 07:00,2026-03-01 08:45:00.000001,2026-03-01 09:03:03,2026-03-01 09:15,2026-03-01 09:20:20,2026-03-01 09:31:31,2026-03-01 10:07:07.123456,2026-03-01 10:40:40}'::timestamptz[]) AS at,
+		yquota.project AS p, LATERAL yquota.balance_at(p.name, at) AS b
+	UNION ALL SELECT 'explained', concat(name, e) FROM unnest('{a1,a2,b1,b2,f1,late,runs,nobody}'::text[]) AS name, LATERAL yquota.explain_charge(name) AS e
 	UNION ALL SELECT 'hold', h::text FROM yquota.hold_status AS h
 	UNION ALL SELECT 'grant', (to_jsonb(g) - 'grant_id')::text FROM yquota.grant_status AS g
 	UNION ALL SELECT 'forecast', f::text FROM yquota.forecast() AS f

@@ -99,7 +99,7 @@ SELECT * FROM difference();
 SELECT yquota.roll_up_charges() > 0 AS rolled_up;
 SELECT * FROM difference();
 
--- what cannot be told any more says why, and where it is
+-- what has left is told from the archive, and what cannot be told any more says why
 SELECT * FROM yquota.explain_charge('c2');
 SELECT sum(amount) FROM yquota.explain_charge('c5');
 SELECT * FROM yquota.explain_charge('nobody');
@@ -124,7 +124,7 @@ SELECT yquota.revoke_member('yquota_retention_member', 'web');
 DROP ROLE yquota_retention_member;
 RESET client_min_messages;
 
--- an archive that is detached is not searched, and attached again it is
+-- an archive that is not found by its name is missed
 ALTER TABLE yquota_archive.charge_1 NO INHERIT yquota_archive.charge;
 SELECT count(*) FROM yquota_archive.charge;
 ALTER TABLE yquota_archive.charge_1 RENAME TO charge_of_january;
