@@ -354,11 +354,11 @@ CREATE FUNCTION yquota.archive_digest_query(source text, history text DEFAULT 'l
 	AS $$
 	SELECT format(
 $query$SELECT %1$s AS project, count(*) AS archived, %2$s AS charged, max(h.last_at) AS last_at,
-	   coalesce(sum(('x' || substr(h.hash,  1, 16))::bit(64)::bigint) * 6277101735386680763835789423207666416102355444464034512896
-			  + sum(('x' || substr(h.hash, 17, 16))::bit(64)::bigint) * 340282366920938463463374607431768211456
-			  + sum(('x' || substr(h.hash, 33, 16))::bit(64)::bigint) * 18446744073709551616
-			  + sum(('x' || substr(h.hash, 49, 16))::bit(64)::bigint), 0) AS digest
-FROM (SELECT %3$s, encode(sha256(convert_to(ROW(%4$s)::text, 'UTF8')), 'hex') AS hash
+	   coalesce(sum(('x' || encode(substr(h.hash, 1, 8), 'hex'))::bit(64)::bigint) * 6277101735386680763835789423207666416102355444464034512896
+			  + sum(('x' || encode(substr(h.hash, 9, 8), 'hex'))::bit(64)::bigint) * 340282366920938463463374607431768211456
+			  + sum(('x' || encode(substr(h.hash, 17, 8), 'hex'))::bit(64)::bigint) * 18446744073709551616
+			  + sum(('x' || encode(substr(h.hash, 25, 8), 'hex'))::bit(64)::bigint), 0) AS digest
+FROM (SELECT %3$s, sha256(convert_to(ROW(%4$s)::text, 'UTF8')) AS hash
 	  FROM %5$s AS r
 	  OFFSET 0) AS h%6$s$query$,
 		CASE history WHEN 'ledger' THEN 'h.project' ELSE 'NULL::text' END,

@@ -124,41 +124,55 @@ COMMENT ON VIEW yquota_internal.readable_rollup IS
 -- amount, maybe of earlier ones, the first part is the rest.  Parts of a row that is
 -- free because of a preemption cost nothing.
 --
-CREATE FUNCTION yquota_internal.quarter_hours_query(keys text, as_booked boolean) RETURNS text
+CREATE TYPE yquota_internal.quarter_hour_sum AS (
+	starts_at timestamptz,
+	amount numeric,
+	charges bigint
+);
+COMMENT ON TYPE yquota_internal.quarter_hour_sum IS
+	'What ledger rows cost in a quarter-hour';
+COMMENT ON COLUMN yquota_internal.quarter_hour_sum.charges IS 'rows that begin in it, of those that count';
+
+CREATE FUNCTION yquota_internal.add_quarter_hours(
+	state internal, allocation yquota.resource, factors text[], "from" timestamptz, "to" timestamptz,
+	part_from timestamptz, amount numeric, sign integer, as_booked boolean, counts boolean) RETURNS internal
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_add_quarter_hours';
+COMMENT ON FUNCTION yquota_internal.add_quarter_hours(internal, yquota.resource, text[], timestamptz, timestamptz, timestamptz, numeric, integer, boolean, boolean) IS
+	'Transition function of quarter_hour_sums()';
+
+CREATE FUNCTION yquota_internal.finish_quarter_hours(state internal) RETURNS yquota_internal.quarter_hour_sum[]
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_finish_quarter_hours';
+COMMENT ON FUNCTION yquota_internal.finish_quarter_hours(internal) IS 'Final function of quarter_hour_sums()';
+
+CREATE AGGREGATE yquota_internal.quarter_hour_sums(
+	allocation yquota.resource, factors text[], "from" timestamptz, "to" timestamptz,
+	part_from timestamptz, amount numeric, sign integer, as_booked boolean, counts boolean) (
+	sfunc = yquota_internal.add_quarter_hours,
+	stype = internal,
+	-- of an application that runs for a few hours
+	sspace = 2048,
+	finalfunc = yquota_internal.finish_quarter_hours,
+	parallel = restricted
+);
+COMMENT ON AGGREGATE yquota_internal.quarter_hour_sums(yquota.resource, text[], timestamptz, timestamptz, timestamptz, numeric, integer, boolean, boolean) IS
+	'Ledger rows added up per quarter-hour, in order: of each the part after part_from, at the timelines, times sign (-1: it takes another row back, 0: it is free); or as booked the whole, with the rest of its amount in the first piece';
+
+-- Columns of a ledger row, for the aggregate.
+CREATE FUNCTION yquota_internal.quarter_hour_sums_call(part_from text, as_booked boolean, counts text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	RETURN format($query$
-		SELECT yquota_internal.quarter_hour(entering."from") AS quarter_hour, %1$s, entering.amount
-		FROM entering
-		WHERE yquota_internal.quarter_hour(entering."from")
-			= yquota_internal.quarter_hour(yquota_internal.last_instant(entering."from", entering."to"))
-		  AND entering."from" >= entering.part_from
-		UNION ALL
-		SELECT quarter.starts_at, %1$s,
-			   CASE WHEN %2$L AND quarter.starts_at <= entering."from" THEN
-					entering.amount - sign.of_row * yquota_internal.accrued(entering.allocation, applying.names,
-						quarter.starts_at + interval '15 minutes', entering."to")
-			   ELSE sign.of_row * yquota_internal.accrued(entering.allocation, applying.names,
-						greatest(entering."from", quarter.starts_at),
-						least(entering."to", quarter.starts_at + interval '15 minutes'))
-			   END
-		FROM entering
-		CROSS JOIN LATERAL (
-			SELECT yquota_internal.factor_names(entering.project, entering.application_id,
-				entering.username, entering.queue, entering.execution_type, entering.waiting_factor) AS names
-			OFFSET 0
-		) AS applying
-		CROSS JOIN LATERAL (SELECT CASE WHEN entering.given_back IS NOT NULL THEN 0
-											  WHEN entering.corrects IS NULL THEN 1 ELSE -1 END AS of_row) AS sign
-		CROSS JOIN LATERAL generate_series(
-			yquota_internal.quarter_hour(greatest(entering."from", entering.part_from)),
-			entering."to" - interval '1 microsecond', interval '15 minutes') AS quarter(starts_at)
-		WHERE yquota_internal.quarter_hour(entering."from")
-			<> yquota_internal.quarter_hour(yquota_internal.last_instant(entering."from", entering."to"))
-		$query$, keys, as_booked);
-COMMENT ON FUNCTION yquota_internal.quarter_hours_query(text, boolean) IS
-	'SQL that cuts the ledger rows of "entering" at quarter-hours: quarter_hour, keys of theirs, and the amount of each piece; of a row only the part after its part_from, or as booked the whole, to which its pieces add up';
-REVOKE ALL ON FUNCTION yquota_internal.quarter_hours_query(text, boolean) FROM PUBLIC;
+		yquota_internal.quarter_hour_sums(entering.allocation,
+			yquota_internal.factor_names(entering.project, entering.application_id,
+				entering.username, entering.queue, entering.execution_type, entering.waiting_factor),
+			entering."from", entering."to", %1$s, entering.amount,
+			CASE WHEN entering.given_back IS NOT NULL THEN 0 WHEN entering.corrects IS NULL THEN 1 ELSE -1 END, %2$L, %3$s)
+		$query$, part_from, as_booked, counts);
+COMMENT ON FUNCTION yquota_internal.quarter_hour_sums_call(text, boolean, text) IS
+	'SQL that adds up the ledger rows "entering" per quarter-hour';
+REVOKE ALL ON FUNCTION yquota_internal.quarter_hour_sums_call(text, boolean, text) FROM PUBLIC;
 
 CREATE VIEW yquota_internal.ledger_row AS
 	SELECT charge.project, charge.application_id, charge.username, charge.queue, charge.execution_type, charge.allocation,
@@ -173,8 +187,8 @@ CREATE VIEW yquota_internal.ledger_row AS
 COMMENT ON VIEW yquota_internal.ledger_row IS
 	'Rows of the ledgers of containers and of reservations, of all projects';
 
--- The query returns ledger rows as "entering" of quarter_hours_query(), and is_new for
--- those that have not been counted in their days.
+-- The query returns ledger rows with their part_from, and is_new for those that have not
+-- been counted in their days.
 CREATE FUNCTION yquota_internal.roll_up_rows(
 	rows_query text, booked_from timestamptz, old_horizon xid, new_horizon xid, part_from timestamptz, days timestamptz[]) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -187,14 +201,14 @@ BEGIN
 		WITH entering AS (
 			%s
 		), summed AS MATERIALIZED (
-			SELECT yquota_internal.utc_day(piece.quarter_hour) AS day, piece.quarter_hour,
-				   piece.project, piece.username, piece.queue, piece.application_id, piece.execution_type,
-				   sum(piece.amount) AS amount,
-				   count(*) FILTER (WHERE piece.is_new AND piece.quarter_hour = yquota_internal.quarter_hour(piece."from")) AS charges
-			FROM (%s) AS piece
-			WHERE $5 IS NULL OR yquota_internal.utc_day(piece.quarter_hour) = ANY ($5)
-			GROUP BY piece.quarter_hour, piece.project, piece.username, piece.queue,
-					 piece.application_id, piece.execution_type
+			SELECT yquota_internal.utc_day(piece.starts_at) AS day, piece.starts_at AS quarter_hour,
+				   spent.project, spent.username, spent.queue, spent.application_id, spent.execution_type,
+				   piece.amount, piece.charges
+			FROM (SELECT entering.project, entering.username, entering.queue, entering.application_id, entering.execution_type, %s AS pieces
+				  FROM entering
+				  GROUP BY entering.project, entering.username, entering.queue, entering.application_id, entering.execution_type) AS spent
+			CROSS JOIN LATERAL unnest(spent.pieces) AS piece
+			WHERE $5 IS NULL OR yquota_internal.utc_day(piece.starts_at) = ANY ($5)
 		), considered AS (
 			INSERT INTO yquota_internal.rollup_day AS known (day, charges, sums, is_rolled_up)
 			SELECT summed.day, sum(summed.charges), count(*), count(*) * state.charges_per_sum <= sum(summed.charges)
@@ -210,9 +224,7 @@ BEGIN
 			   summed.execution_type, summed.amount
 		FROM summed JOIN considered USING (day)
 		WHERE considered.is_rolled_up
-		$query$, rows_query, yquota_internal.quarter_hours_query(
-			'entering.project, entering.username, entering.queue, entering.application_id, entering.execution_type, entering."from", entering.is_new',
-			false))
+		$query$, rows_query, yquota_internal.quarter_hour_sums_call('entering.part_from', false, 'entering.is_new'))
 	USING booked_from, old_horizon, new_horizon, part_from, days;
 	GET DIAGNOSTICS added_rows = ROW_COUNT;
 	RETURN added_rows;

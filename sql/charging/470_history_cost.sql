@@ -34,7 +34,7 @@ CREATE FUNCTION yquota_internal.post_archived_cost(through integer, rows_query t
 BEGIN
 	EXECUTE format($query$
 		WITH entering AS (
-			SELECT leaving.*, '-infinity'::timestamptz AS part_from,
+			SELECT leaving.*,
 				   CASE WHEN period.ends[bucket.number + 1] < leaving."to" THEN 'infinity'
 						ELSE coalesce(period.ends[bucket.number], '-infinity') END AS period_from,
 				   coalesce(period.closings[width_bucket(leaving.booked_at - interval '1 microsecond', period.closings)],
@@ -47,13 +47,15 @@ BEGIN
 		)
 		INSERT INTO yquota_internal.archived_cost (archived_through, quarter_hour, period_from, booked_after,
 			project, username, queue, application_id, execution_type, amount)
-		SELECT $1, piece.quarter_hour, piece.period_from, piece.booked_after,
-			   piece.project, piece.username, piece.queue, piece.application_id, piece.execution_type,
-			   trim_scale(sum(piece.amount))
-		FROM (%s) AS piece
-		GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9
-		$query$, rows_query, yquota_internal.quarter_hours_query(
-			'entering.period_from, entering.booked_after, entering.project, entering.username, entering.queue, entering.application_id, entering.execution_type', true))
+		SELECT $1, piece.starts_at, spent.period_from, spent.booked_after,
+			   spent.project, spent.username, spent.queue, spent.application_id, spent.execution_type,
+			   trim_scale(piece.amount)
+		FROM (SELECT entering.period_from, entering.booked_after, entering.project, entering.username, entering.queue,
+					 entering.application_id, entering.execution_type, %s AS pieces
+			  FROM entering
+			  GROUP BY 1, 2, 3, 4, 5, 6, 7) AS spent
+		CROSS JOIN LATERAL unnest(spent.pieces) AS piece
+		$query$, rows_query, yquota_internal.quarter_hour_sums_call($part$'-infinity'::timestamptz$part$, true, 'false'))
 	USING through;
 END
 $$;
