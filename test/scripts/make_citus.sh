@@ -37,8 +37,10 @@ if [ ! -d "$source" ]; then
 fi
 say "building Citus $release for $version"
 cd "$source"
-# what it reports to its makers needs libcurl
+# What it reports to its makers needs libcurl, which is not asked for.  It goes by a
+# macro that headers of PostgreSQL 18 may define.
 {
+	grep -rlZ HAVE_LIBCURL src/backend | as_server xargs -0r sed -i s/HAVE_LIBCURL/CITUS_HAS_LIBCURL/
 	# or it would be made anew: the times of a clone are those of its making
 	as_server touch configure src/include/citus_config.h.in
 	as_server ./configure PG_CONFIG="$PG_CONFIG" --without-libcurl
