@@ -147,7 +147,7 @@ CREATE FUNCTION yquota_internal.holds_by(project text, at timestamptz, archived 
 				WHERE container.project = holds_by.project
 				UNION ALL
 				SELECT held.hold_id, yquota_internal.archived_since(holds_by.project, held.application_id, held.held_at)
-					   - CASE WHEN held.is_past THEN
+					   - CASE WHEN held.is_past AND archived IS NOT NULL THEN
 						   yquota_internal.archived_since(holds_by.project, held.application_id, yquota_internal.next_quarter_hour(at))
 						   + yquota_internal.archived_within_quarter_hour(holds_by.project, held.application_id, NULL, at, archived) ELSE 0 END
 				FROM held
@@ -180,7 +180,7 @@ CREATE FUNCTION yquota_internal.holds_by(project text, at timestamptz, archived 
 		WINDOW earlier AS (PARTITION BY covering.holder ORDER BY covering.held_at, covering.hold_id);
 	END;
 COMMENT ON FUNCTION yquota_internal.holds_by(text, timestamptz, yquota_internal.ledger_segment[]) IS
-	'The result of holds_at(); before the archive horizon it needs archived_segments_around() the instant';
+	'The result of holds_at(); before the archive horizon it needs archived_segments_around() the instant, and from then on nothing: NULL';
 REVOKE ALL ON FUNCTION yquota_internal.holds_by(text, timestamptz, yquota_internal.ledger_segment[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.holds_at(project text, at timestamptz)
@@ -190,7 +190,7 @@ CREATE FUNCTION yquota_internal.holds_at(project text, at timestamptz)
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		SELECT found.hold_id, found.application_id, found.spent, found.outstanding
-		FROM yquota_internal.holds_by(holds_at.project, holds_at.at, '{}') AS found;
+		FROM yquota_internal.holds_by(holds_at.project, holds_at.at, NULL) AS found;
 	END;
 COMMENT ON FUNCTION yquota_internal.holds_at(text, timestamptz) IS
 	'Outstanding credits of the holds of a project that were in force at an instant up to the clock, and spending of their applications or reservations since they were held';

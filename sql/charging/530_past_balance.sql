@@ -166,7 +166,7 @@ CREATE FUNCTION yquota_internal.balance_at_as_owner(project text, at timestamptz
 AS $$
 #variable_conflict use_column
 DECLARE
-	archived yquota_internal.ledger_segment[] := '{}';
+	archived yquota_internal.ledger_segment[];
 BEGIN
 	PERFORM yquota_internal.check_past_balance(balance_at_as_owner.project, balance_at_as_owner.at);
 	IF balance_at_as_owner.at < yquota_internal.archive_horizon() THEN
