@@ -108,8 +108,10 @@ sub told_by_role
 		SELECT 'forecast', f FROM yquota.forecast() AS f ORDER BY f::text;
 		SELECT 'day', d FROM yquota.daily_cost AS d ORDER BY d::text;
 		SELECT 'by day', c FROM yquota.cost_by_day('2026-03-01', '2026-03-03', '{project,username,queue,application_id,execution_type}', 'Asia/Kathmandu') AS c ORDER BY c::text;
+		-- the quarter-hours in which containers begin and end, and a midnight
 		SELECT 'quarter', n, c FROM generate_series('2026-03-01 10:00', '2026-03-02 14:00', interval '15 min') AS n,
-			LATERAL yquota.cost_between(n, n + interval '15 min', '{project,username,queue,application_id,execution_type}') AS c ORDER BY n, c::text;
+			LATERAL yquota.cost_between(n, n + interval '15 min', '{project,username,queue,application_id,execution_type}') AS c
+		WHERE n::time BETWEEN '10:00' AND '11:15' OR n::time = '00:00' ORDER BY n, c::text;
 		SELECT 'all', c FROM yquota.cost_between('-infinity', 'infinity', '{application_id}') AS c ORDER BY c::text;
 		SELECT 'top', t FROM yquota.top_costs('2026-03-01 09:00', '2026-03-03 10:00', '{username}') AS t ORDER BY t::text;
 		SELECT 'as booked', p.ends_at, b.closed_at, c FROM yquota.billing_period AS p, yquota.billing_period AS b,
