@@ -129,9 +129,14 @@ COMMENT ON FUNCTION yquota_internal.archived_within_quarter_hour(text, text, tex
 -- cross an instant are cut there.
 CREATE FUNCTION yquota_internal.cost_since(projects text[], instants timestamptz[])
 	RETURNS TABLE (project text, at timestamptz, cost numeric)
-	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	-- planning takes longer than most calls
+	SET plan_cache_mode = force_generic_plan
+	AS $$
+#variable_conflict use_column
+BEGIN
+	RETURN QUERY
 		WITH asked AS MATERIALIZED (
 			SELECT a.project, array_agg(DISTINCT a.at ORDER BY a.at) AS cuts
 			FROM unnest(projects, instants) AS a (project, at)
@@ -191,7 +196,8 @@ CREATE FUNCTION yquota_internal.cost_since(projects text[], instants timestamptz
 			WHERE cut.at < yquota_internal.archive_horizon()
 		) AS part
 		GROUP BY part.project, part.at;
-	END;
+END
+$$;
 COMMENT ON FUNCTION yquota_internal.cost_since(text[], timestamptz[]) IS
 	'Cost of projects and their descendants from instants on, up to the clock, less time that containers settled ahead of it; the arrays are pairs';
 
@@ -288,22 +294,30 @@ COMMENT ON VIEW yquota_internal.grant_life IS
 	'From when to when grants are credit of a project: that of which they are, or an ancestor for refunds and corrections';
 
 CREATE FUNCTION yquota_internal.credit_instant(project text, until timestamptz) RETURNS SETOF timestamptz
-	LANGUAGE sql STABLE PARALLEL SAFE
+	LANGUAGE plpgsql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	SET plan_cache_mode = force_generic_plan
+	AS $$
+BEGIN
+	RETURN QUERY
 		SELECT DISTINCT i.at
 		FROM yquota_internal.grant_life AS g
 		CROSS JOIN LATERAL (VALUES (g.begins_at), (g.leaves_at), (CASE WHEN g.amount > 0 THEN g.expires_at END)) AS i (at)
 		WHERE g.project = credit_instant.project AND i.at <= until;
-	END;
+END
+$$;
 COMMENT ON FUNCTION yquota_internal.credit_instant(text, timestamptz) IS
 	'Instants up to a last one at which a grant of a project begins, expires, or counts for another project from then on';
 
 CREATE FUNCTION yquota_internal.spent_until(project text, until timestamptz)
 	RETURNS TABLE (at timestamptz, spent numeric)
-	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	SET plan_cache_mode = force_generic_plan
+	AS $$
+#variable_conflict use_column
+BEGIN
+	RETURN QUERY
 		WITH instant AS MATERIALIZED (
 			SELECT i.at, mark.spent
 			FROM (SELECT c.at FROM yquota_internal.credit_instant(project, until) AS c (at) UNION SELECT until) AS i
@@ -323,7 +337,8 @@ CREATE FUNCTION yquota_internal.spent_until(project text, until timestamptz)
 					ELSE coalesce(instant.spent, (SELECT by_now.spent FROM yquota_internal.spent_by_now(ARRAY[project]) AS by_now) - coalesce(since.cost, 0), 0) END
 		FROM instant LEFT JOIN since ON since.at = instant.at
 		ORDER BY instant.at;
-	END;
+END
+$$;
 COMMENT ON FUNCTION yquota_internal.spent_until(text, timestamptz) IS
 	'Cost of a project before each of its credit_instant() and a last one, in order, as kept or else from the books';
 

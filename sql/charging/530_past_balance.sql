@@ -60,9 +60,13 @@ COMMENT ON FUNCTION yquota_internal.spent_at(text, timestamptz, yquota_internal.
 REVOKE ALL ON FUNCTION yquota_internal.spent_at(text, timestamptz, yquota_internal.ledger_segment[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.burn_rate_at(project text, at timestamptz, archived yquota_internal.ledger_segment[]) RETURNS numeric
-	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	-- planning takes longer than most calls
+	SET plan_cache_mode = force_generic_plan
+	AS $$
+BEGIN
+	RETURN (
 		SELECT trim_scale(coalesce(sum(segment.sign * yquota_internal.rate(segment.allocation, segment.factors, at)), 0))
 		FROM (
 			SELECT CASE WHEN charge.corrects IS NULL THEN 1 ELSE -1 END AS sign, charge.allocation,
@@ -91,17 +95,20 @@ CREATE FUNCTION yquota_internal.burn_rate_at(project text, at timestamptz, archi
 			SELECT 1, container.allocation, container.factors
 			FROM yquota.container
 			WHERE container.project = ANY (yquota_internal.family_of(burn_rate_at.project)) AND container.settled_at <= at
-		) AS segment;
-	END;
+		) AS segment);
+END
+$$;
 COMMENT ON FUNCTION yquota_internal.burn_rate_at(text, timestamptz, yquota_internal.ledger_segment[]) IS
 	'Credits per second that the containers and reservations of a project and its descendants cost at an instant';
 REVOKE ALL ON FUNCTION yquota_internal.burn_rate_at(text, timestamptz, yquota_internal.ledger_segment[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.granted_at(project text, at timestamptz) RETURNS numeric
-	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
-		SELECT trim_scale(
+	SET plan_cache_mode = force_generic_plan
+	AS $$
+BEGIN
+	RETURN trim_scale(
 			coalesce((SELECT sum(life.amount) FROM yquota_internal.grant_life AS life
 					  WHERE life.project = granted_at.project AND life.begins_at <= at AND at < life.leaves_at), 0)
 			- coalesce((SELECT sum(found.lost)
@@ -110,7 +117,8 @@ CREATE FUNCTION yquota_internal.granted_at(project text, at timestamptz) RETURNS
 								AND life.leaves_at = 'infinity'
 							  HAVING count(*) > 0) AS last_end
 						CROSS JOIN LATERAL yquota_internal.grant_outcome(project, last_end.at) AS found), 0));
-	END;
+END
+$$;
 COMMENT ON FUNCTION yquota_internal.granted_at(text, timestamptz) IS
 	'Credits of the grants of a project that had begun by an instant, less the rests of those that had expired';
 REVOKE ALL ON FUNCTION yquota_internal.granted_at(text, timestamptz) FROM PUBLIC;
@@ -120,7 +128,10 @@ CREATE FUNCTION yquota_internal.check_visible_project(project text) RETURNS void
 	SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	IF NOT EXISTS (SELECT FROM yquota.project_balance AS balance WHERE balance.project = check_visible_project.project) THEN
+	-- the rows of project_balance, without their credit
+	IF NOT EXISTS (SELECT FROM yquota.project AS visible
+				   WHERE visible.name = check_visible_project.project
+					 AND (yquota_internal.reads_balances() OR visible.name = ANY (yquota_internal.readable_projects()))) THEN
 		RAISE EXCEPTION 'project "%" does not exist', project
 			USING ERRCODE = 'foreign_key_violation';
 	END IF;
