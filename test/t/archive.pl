@@ -39,16 +39,16 @@ sub is_right
 	return;
 }
 
-# start(NODE, NAME, COUNT): containers whose long names do not fit in a page;
+# start(NODE, NAME, COUNT): containers whose rows have a queue so long that it is stored out of line;
 # finish(NODE, NAME, CONDITION) ends those whose number meets a condition.
 sub start
 {
 	my ($node, $name, $count) = @_;
 
 	$node->safe_psql('postgres', <<~"SQL");
-		INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation)
+		INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, allocation)
 		SELECT 'CONTAINER_START', '$name' || i, yquota.clock() - interval '1 hour', 'lab',
-			   (SELECT string_agg(md5(i::text || j), '') FROM generate_series(1, 150) AS j), '[vcores=1]'
+			   (SELECT left(string_agg(md5(i::text || j), ''), 2000) FROM generate_series(1, 63) AS j), '[vcores=1]'
 		FROM generate_series(1, $count) AS i;
 		INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation)
 		VALUES ('CONTAINER_UPDATE', '${name}1', yquota.clock() - interval '30 minutes', '[vcores=2]');
@@ -180,6 +180,11 @@ $standby->start;
 set_clock($primary, 'postgres', '2026-03-02 12:00+00');
 start($primary, 'a', 20);
 finish($primary, 'a', '> 5');
+is($primary->safe_psql('postgres', <<~'SQL'), 't|t', 'queues of log and ledger are stored out of line');
+	SELECT bool_and(pg_relation_size(reltoastrelid) > 0) FILTER (WHERE relname = 'charge'),
+		   bool_and(pg_relation_size(reltoastrelid) > 0) FILTER (WHERE relname = 'container_event')
+	FROM pg_class WHERE relnamespace = 'yquota'::regnamespace AND reltoastrelid <> 0;
+	SQL
 $primary->safe_psql('postgres', 'SELECT yquota.seal_history()');
 start($primary, 'b', 20);
 finish($primary, 'b', '> 5');
