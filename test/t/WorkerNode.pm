@@ -16,7 +16,7 @@ use Test::More;
 use Time::HiRes qw(time sleep);
 
 our @EXPORT = qw(new_node set_clock start_at mark is_soon worker_pid server_pids wait_until_gone
-	make_synchronous new_synchronous_standby promote_alone count_in_log live_through);
+	make_synchronous new_synchronous_standby promote_alone count_in_log live_through wait_until_up);
 
 # A worker sleeps a minute at most, so what happens sooner was told to it.
 use constant AT_ONCE_S => 40;
@@ -169,6 +169,22 @@ sub live_through
 		END
 		\$\$
 		SQL
+	return;
+}
+
+# wait_until_up(NODE): until it answers again after a crash.  A psql that is refused
+# may end before it has read the query, of which poll_query_until() dies.
+sub wait_until_up
+{
+	my ($node) = @_;
+	my $is_up;
+
+	foreach (1 .. 100)
+	{
+		$is_up = eval { $node->poll_query_until('postgres', 'SELECT true') };
+		last if defined $is_up;
+	}
+	die "the server does not come back\n" if !$is_up;
 	return;
 }
 

@@ -76,7 +76,7 @@ sub is_right
 	my ($name) = @_;
 
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	$books->poll_query_until('postgres', 'SELECT true');
+	wait_until_up($books);
 	$books->safe_psql('postgres', 'SELECT recover_prepared_transactions()');
 	is(prepared(), 0, "$name: nothing is undecided");
 	unlike(totals($books, 'postgres', 'public.ledger'), qr/\|(f?)$/m, "$name: each row is there once");
@@ -280,7 +280,7 @@ cmp_ok(prepared(), '>', 0, 'the workers have promised');
 kill 'KILL', backend();
 eval { $session->quit };
 $books->append_conf('postgresql.conf', "synchronous_standby_names = ''");
-$books->poll_query_until('postgres', 'SELECT true');
+wait_until_up($books);
 $books->reload;
 is_right('killed between its commit and the workers\'');
 cmp_ok($books->safe_psql('postgres', q(SELECT count(*) FROM public.ledger WHERE cluster = 'north' AND stretch = 3)), '>', 0, 'all of it is in the ledger');

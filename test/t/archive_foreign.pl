@@ -85,7 +85,7 @@ sub kill_when
 	$ledger->poll_query_until('postgres', $condition) or die "it never came to that: $condition\n";
 	kill 'KILL', active_backend($database);
 	eval { $session->quit };
-	$books->poll_query_until('postgres', 'SELECT true');
+	wait_until_up($books);
 	# its connections end
 	$ledger->poll_query_until('postgres', q(SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'postgres_fdw'));
 	return;
@@ -233,7 +233,7 @@ foreach my $round (1 .. 8)
 
 	kill 'KILL', $backend if $backend ne '';
 	eval { $session->quit };
-	$books->poll_query_until('postgres', 'SELECT true');
+	wait_until_up($books);
 }
 archive_until_done($books, 'any_time', 'shared.charge');
 archive_until_done($books, 'any_time', 'shared.container_event');

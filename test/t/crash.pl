@@ -92,7 +92,7 @@ sub bring_back
 
 	wait_until_gone(@gone);
 	$node->start if $kind eq 'postmaster';
-	$node->poll_query_until('postgres', 'SELECT true') or die "the server does not come back\n";
+	wait_until_up($node);
 	return;
 }
 

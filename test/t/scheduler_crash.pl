@@ -76,7 +76,7 @@ sub backend
 
 	kill_after($_[0], sub { kill 'KILL', $gone[ rand @gone ]; });
 	wait_until_gone(@gone);
-	$server->poll_query_until('postgres', 'SELECT true') or die "the server does not come back\n";
+	wait_until_up($server);
 	return;
 }
 

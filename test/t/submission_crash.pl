@@ -301,7 +301,7 @@ for (; soak_goes_on($cycles, 3, 60); $cycles++)
 	$_->{client}->close foreach @clients;
 	wait_until_gone(@gone);
 	$node->start if $is_postmaster;
-	$node->poll_query_until('postgres', 'SELECT true') or die "the server does not come back\n";
+	wait_until_up($node);
 	is(differences(), '', "cycle $cycles: what was acknowledged is there, what was rolled back is not");
 	is($node->safe_psql($database, $wrong), '', "cycle $cycles: no limit is exceeded, counters are right");
 	# room for those to come
