@@ -35,6 +35,18 @@ yq_require_trigger(FunctionCallInfo fcinfo, const char *name)
 				 errmsg("%s() must be called as a trigger AFTER a change", name)));
 }
 
+MemoryContext
+yq_require_aggregate(FunctionCallInfo fcinfo, const char *name)
+{
+	MemoryContext context;
+
+	if (!AggCheckCallContext(fcinfo, &context))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("support function of %s called outside an aggregate", name)));
+	return context;
+}
+
 text *
 yq_required_text(FunctionCallInfo fcinfo, int argument, const char *name)
 {

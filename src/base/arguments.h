@@ -45,6 +45,12 @@ extern void yq_row_attributes(HeapTupleHeader row, int count, Datum *values, boo
  */
 extern void yq_require_trigger(FunctionCallInfo fcinfo, const char *name);
 
+/*
+ * The function must have been called as a part of the aggregate of that name, else
+ * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE.  Returns the context of the aggregate's state.
+ */
+extern MemoryContext yq_require_aggregate(FunctionCallInfo fcinfo, const char *name);
+
 /* The row type that the function returns, looked up once per query. */
 extern TupleDesc yq_result_descriptor(FunctionCallInfo fcinfo);
 

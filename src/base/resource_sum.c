@@ -21,6 +21,7 @@
 #include "utils/builtins.h"
 
 #include "base/compat.h"
+#include "base/arguments.h"
 #include "base/resource.h"
 
 typedef struct SumEntry
@@ -38,18 +39,6 @@ struct YqResourceSum
 	int			capacity;
 	SumEntry   *entries;		/* in name order */
 };
-
-static MemoryContext
-aggregate_context(FunctionCallInfo fcinfo)
-{
-	MemoryContext context;
-
-	if (!AggCheckCallContext(fcinfo, &context))
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("support function of sum(yquota.resource) called outside an aggregate")));
-	return context;
-}
 
 YqResourceSum *
 yq_resource_sum_create(MemoryContext context)
@@ -130,7 +119,7 @@ PG_FUNCTION_INFO_V1(yq_sql_resource_sum_accum);
 Datum
 yq_sql_resource_sum_accum(PG_FUNCTION_ARGS)
 {
-	MemoryContext context = aggregate_context(fcinfo);
+	MemoryContext context = yq_require_aggregate(fcinfo, "sum(yquota.resource)");
 	YqResourceSum *sum = PG_ARGISNULL(0) ? NULL :
 		(YqResourceSum *) PG_GETARG_POINTER(0);
 
@@ -148,7 +137,7 @@ yq_sql_resource_sum_remove(PG_FUNCTION_ARGS)
 {
 	YqResourceSum *sum;
 
-	(void) aggregate_context(fcinfo);
+	(void) yq_require_aggregate(fcinfo, "sum(yquota.resource)");
 	if (PG_ARGISNULL(0))
 		elog(ERROR, "row removed from an empty sum");
 	sum = (YqResourceSum *) PG_GETARG_POINTER(0);
@@ -161,7 +150,7 @@ PG_FUNCTION_INFO_V1(yq_sql_resource_sum_combine);
 Datum
 yq_sql_resource_sum_combine(PG_FUNCTION_ARGS)
 {
-	MemoryContext context = aggregate_context(fcinfo);
+	MemoryContext context = yq_require_aggregate(fcinfo, "sum(yquota.resource)");
 	YqResourceSum *sum = PG_ARGISNULL(0) ? NULL :
 		(YqResourceSum *) PG_GETARG_POINTER(0);
 	int			at = 0;
@@ -188,7 +177,7 @@ yq_sql_resource_sum_serialize(PG_FUNCTION_ARGS)
 	YqResourceSum *sum;
 	StringInfoData message;
 
-	(void) aggregate_context(fcinfo);
+	(void) yq_require_aggregate(fcinfo, "sum(yquota.resource)");
 	sum = (YqResourceSum *) PG_GETARG_POINTER(0);
 
 	pq_begintypsend(&message);
@@ -216,7 +205,7 @@ yq_sql_resource_sum_deserialize(PG_FUNCTION_ARGS)
 	int			count;
 	int			at = 0;
 
-	(void) aggregate_context(fcinfo);
+	(void) yq_require_aggregate(fcinfo, "sum(yquota.resource)");
 	state = PG_GETARG_BYTEA_PP(0);
 	initStringInfo(&message);
 	appendBinaryStringInfo(&message, VARDATA_ANY(state),
@@ -307,7 +296,7 @@ yq_sql_resource_sum_final(PG_FUNCTION_ARGS)
 	YqResourceSum *sum = PG_ARGISNULL(0) ? NULL :
 		(YqResourceSum *) PG_GETARG_POINTER(0);
 
-	(void) aggregate_context(fcinfo);
+	(void) yq_require_aggregate(fcinfo, "sum(yquota.resource)");
 	if (sum == NULL || sum->rows == 0)
 		PG_RETURN_NULL();
 	PG_RETURN_YQ_RESOURCE_P(yq_resource_sum_vector(sum));
@@ -318,7 +307,7 @@ PG_FUNCTION_INFO_V1(yq_sql_demand_accum);
 Datum
 yq_sql_demand_accum(PG_FUNCTION_ARGS)
 {
-	MemoryContext context = aggregate_context(fcinfo);
+	MemoryContext context = yq_require_aggregate(fcinfo, "sum(yquota.resource)");
 	YqResourceSum *sum = PG_ARGISNULL(0) ? NULL :
 		(YqResourceSum *) PG_GETARG_POINTER(0);
 
@@ -339,7 +328,7 @@ yq_sql_demand_final(PG_FUNCTION_ARGS)
 	YqResourceSum *sum = PG_ARGISNULL(0) ? NULL :
 		(YqResourceSum *) PG_GETARG_POINTER(0);
 
-	(void) aggregate_context(fcinfo);
+	(void) yq_require_aggregate(fcinfo, "sum(yquota.resource)");
 	if (sum == NULL || sum->rows == 0)
 		PG_RETURN_NULL();
 	PG_RETURN_YQ_RESOURCE_P(make_vector(sum, true));

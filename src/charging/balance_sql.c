@@ -17,6 +17,7 @@
  */
 #include "base/compat.h"
 
+#include "base/arguments.h"
 #include "base/delta_entries.h"
 #include "charging/packed_weights.h"
 #include "charging/running_class.h"
@@ -51,10 +52,8 @@ typedef struct RunningSum
 static RunningSum *
 running_sum(FunctionCallInfo fcinfo)
 {
-	MemoryContext context;
+	MemoryContext context = yq_require_aggregate(fcinfo, "accrued_sum() or rate_sum()");
 
-	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "aggregate function called in non-aggregate context");
 	if (!PG_ARGISNULL(ARGUMENT_STATE))
 		return (RunningSum *) PG_GETARG_POINTER(ARGUMENT_STATE);
 	return MemoryContextAllocZero(context, sizeof(RunningSum));

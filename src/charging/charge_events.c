@@ -368,6 +368,7 @@ receive_event(EventCharger *charger, const YqEvent *event)
 	YqProblem  *problem = yq_event_check(event, now, yq_event_is_ahead(event, now) ? latest_instant(charger, event) : now);
 	bool		has_feed = event->source != NULL && VARSIZE_ANY_EXHDR(event->source) <= YQ_NAME_MAX_LENGTH;
 
+	/* a longer name, of an event that is refused for it, does not fit into the index of feeds */
 	yq_counters_feed(charger->ledger->counters, has_feed ? event->source : NULL,
 					 event->has_occurred_at && problem == NULL, event->occurred_at,
 					 event->recorded_at);

@@ -7,6 +7,7 @@
  */
 #include "base/compat.h"
 
+#include "base/arguments.h"
 #include "base/delta_entries.h"
 #include "charging/packed_weights.h"
 #include "fmgr.h"
@@ -181,10 +182,8 @@ Datum
 yq_sql_add_weight(PG_FUNCTION_ARGS)
 {
 	WeightList *list = PG_ARGISNULL(0) ? NULL : (WeightList *) PG_GETARG_POINTER(0);
-	MemoryContext context;
+	MemoryContext context = yq_require_aggregate(fcinfo, "pack_weights()");
 
-	if (!AggCheckCallContext(fcinfo, &context))
-		elog(ERROR, "aggregate function called in non-aggregate context");
 	if (list == NULL)
 	{
 		list = MemoryContextAllocZero(context, sizeof(WeightList));

@@ -17,17 +17,17 @@
 #include "base/compat.h"
 
 #include "access/htup_details.h"
+#include "base/arguments.h"
+#include "base/resource.h"
+#include "base/wide.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "pricing/rate_class.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
-
-#include "base/resource.h"
-#include "base/wide.h"
-#include "pricing/rate_class.h"
 
 /* As quarter_hour() in sql/store/040_clock.sql counts them: from the epoch of the server, which is a midnight of UTC. */
 #define QUARTER_HOUR (15 * USECS_PER_MINUTE)
@@ -78,18 +78,6 @@ enum
 
 PG_FUNCTION_INFO_V1(yq_sql_add_quarter_hours);
 PG_FUNCTION_INFO_V1(yq_sql_finish_quarter_hours);
-
-static MemoryContext
-aggregate_context(FunctionCallInfo fcinfo)
-{
-	MemoryContext context;
-
-	if (!AggCheckCallContext(fcinfo, &context))
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("support function of quarter_hour_sums() called outside an aggregate")));
-	return context;
-}
 
 static TimestampTz
 quarter_hour(TimestampTz at)
@@ -171,8 +159,10 @@ static bool
 row_of_arguments(FunctionCallInfo fcinfo, Row *row)
 {
 	for (int i = ARG_ALLOCATION; i <= ARG_COUNTS; i++)
+	{
 		if (i != ARG_FACTORS && PG_ARGISNULL(i))
 			return false;
+	}
 	row->from = PG_GETARG_TIMESTAMPTZ(ARG_FROM);
 	row->to = PG_GETARG_TIMESTAMPTZ(ARG_TO);
 	row->part_from = PG_GETARG_TIMESTAMPTZ(ARG_PART_FROM);
@@ -198,7 +188,7 @@ row_of_arguments(FunctionCallInfo fcinfo, Row *row)
 Datum
 yq_sql_add_quarter_hours(PG_FUNCTION_ARGS)
 {
-	MemoryContext context = aggregate_context(fcinfo);
+	MemoryContext context = yq_require_aggregate(fcinfo, "quarter_hour_sums()");
 	QuarterHours *hours;
 	Row			row;
 
@@ -240,7 +230,7 @@ yq_sql_finish_quarter_hours(PG_FUNCTION_ARGS)
 	TupleDesc	columns;
 	Datum	   *sums;
 
-	(void) aggregate_context(fcinfo);
+	(void) yq_require_aggregate(fcinfo, "quarter_hour_sums()");
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	hours = (QuarterHours *) PG_GETARG_POINTER(0);
