@@ -573,11 +573,11 @@ CREATE TABLE yquota_internal.counter_delta (
 	priced_through timestamptz,
 	recorded_at timestamptz,
 	changed_from timestamptz,
-	changed_by xid8 NOT NULL,
+	changed_by xid8,
 	packed bytea
 );
--- for sessions with a cached cluster: they read the rows about usage
-CREATE INDEX counter_delta_changed_by_idx ON yquota_internal.counter_delta (changed_by) WHERE containers IS NOT NULL;
+-- for sessions with a cached cluster
+CREATE INDEX counter_delta_changed_by_idx ON yquota_internal.counter_delta (changed_by) WHERE changed_by IS NOT NULL;
 COMMENT ON TABLE yquota_internal.counter_delta IS
 	'Changes of counters, one or more rows per statement, not yet compacted; counter_change tells what they say';
 COMMENT ON COLUMN yquota_internal.counter_delta.scope IS
@@ -593,7 +593,8 @@ COMMENT ON COLUMN yquota_internal.counter_delta.priced_through IS 'latest instan
 COMMENT ON COLUMN yquota_internal.counter_delta.recorded_at IS 'clock of the statement, or the latest recorded_at of its events; in rows about feeds';
 COMMENT ON COLUMN yquota_internal.counter_delta.changed_from IS
 	'the statement has not changed the spending of the project before this instant; NULL: nor at any instant';
-COMMENT ON COLUMN yquota_internal.counter_delta.changed_by IS 'transaction of this database that appended the row';
+COMMENT ON COLUMN yquota_internal.counter_delta.changed_by IS
+	'of rows about usage: the transaction of this database that appended the row; NULL until a session has asked for it (usage_numbering)';
 COMMENT ON COLUMN yquota_internal.counter_delta.packed IS
 	'several rate classes of the project, queues or nodes, as unpack_delta() reads them';
 
@@ -639,16 +640,44 @@ CREATE FUNCTION yquota_internal.set_changed_by() RETURNS trigger
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN
-	NEW.changed_by := pg_current_xact_id();
+	NEW.changed_by := CASE WHEN NEW.containers IS NOT NULL THEN pg_current_xact_id() END;
 	RETURN NEW;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.set_changed_by() IS
-	'Writes the number of the transaction into a row that comes from a dump, a publication or by hand';
+	'Writes the number of the transaction into a row about usage that comes from a dump, a publication or by hand';
 REVOKE ALL ON FUNCTION yquota_internal.set_changed_by() FROM PUBLIC;
 CREATE TRIGGER set_changed_by BEFORE INSERT ON yquota_internal.counter_delta
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.set_changed_by();
 ALTER TABLE yquota_internal.counter_delta ENABLE ALWAYS TRIGGER set_changed_by;
+
+--
+-- Transactions number their rows about usage once a session wants to keep a cluster
+-- (src/scheduler/cache/usage_numbering.h).  Not dumped: a restored database has no such session.
+--
+CREATE TABLE yquota_internal.usage_numbering (
+	asked_by xid8 NOT NULL,
+	complete_from xid8
+);
+COMMENT ON TABLE yquota_internal.usage_numbering IS
+	'Empty until an allocation cycle has run; from then on rows of counter_delta about usage tell their transactions';
+COMMENT ON COLUMN yquota_internal.usage_numbering.asked_by IS 'transaction that appended the row';
+COMMENT ON COLUMN yquota_internal.usage_numbering.complete_from IS
+	'this transaction and all later ones number their rows; NULL in the first row, which is what tells them to';
+CREATE FUNCTION yquota_internal.leave_out() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.leave_out() IS
+	'Leaves a row out that tells of transactions of another database, and says nothing here';
+REVOKE ALL ON FUNCTION yquota_internal.leave_out() FROM PUBLIC;
+CREATE TRIGGER leave_out BEFORE INSERT ON yquota_internal.usage_numbering
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.leave_out();
+ALTER TABLE yquota_internal.usage_numbering ENABLE REPLICA TRIGGER leave_out;
 
 CREATE TABLE yquota_internal.project_counter (
 	project text COLLATE "C" PRIMARY KEY,

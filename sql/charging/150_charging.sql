@@ -303,12 +303,12 @@ BEGIN
 
 	WITH delta AS (
 		DELETE FROM yquota_internal.counter_delta AS new
-		WHERE before IS NULL OR new.changed_by < before
+		WHERE (new.changed_by >= before) IS NOT TRUE
 		RETURNING *
 	), change AS MATERIALIZED (
 		-- of the same rows, which the same snapshot sees and nothing else deletes
 		SELECT new.* FROM yquota_internal.counter_change AS new
-		WHERE before IS NULL OR new.changed_by < before
+		WHERE (new.changed_by >= before) IS NOT TRUE
 	), late AS (
 		-- priced before a change of prices became visible that bears on it
 		INSERT INTO yquota_internal.correction_due (changed_from)

@@ -13,6 +13,9 @@ CREATE TABLE yquota_internal.opportunistic_counting (
 COMMENT ON TABLE yquota_internal.opportunistic_counting IS
 	'One row while there is a limit of sharing: OPPORTUNISTIC containers are counted';
 SELECT pg_extension_config_dump('yquota_internal.opportunistic_counting', '');
+CREATE TRIGGER signal_change AFTER INSERT OR DELETE ON yquota_internal.opportunistic_counting
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
+ALTER TABLE yquota_internal.opportunistic_counting ENABLE ALWAYS TRIGGER signal_change;
 
 CREATE TABLE yquota_internal.opportunistic_change (
 	queue text COLLATE "C",

@@ -89,9 +89,8 @@ DROP FUNCTION yquota_internal.burn_rate_at(text, timestamptz);
 
 ALTER TABLE yquota_internal.counter_delta ADD COLUMN changed_from timestamptz;
 
--- Rows that are there count as rows of this transaction.
-ALTER TABLE yquota_internal.counter_delta ADD COLUMN changed_by xid8 NOT NULL DEFAULT pg_current_xact_id();
-ALTER TABLE yquota_internal.counter_delta ALTER COLUMN changed_by DROP DEFAULT;
+-- Rows that are there have no number: no session with the new library has a cluster that was made before.
+ALTER TABLE yquota_internal.counter_delta ADD COLUMN changed_by xid8;
 
 -- A row about a project has its rate classes.  Rows that are there have one, and no packed ones.
 ALTER TABLE yquota_internal.counter_delta ADD COLUMN packed bytea;

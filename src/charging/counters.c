@@ -18,7 +18,6 @@
 #include "store/table_scan.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
-#include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 #include "utils/xid8.h"
 
@@ -182,8 +181,6 @@ struct YqCounters
 	sum_table_hash *nodes;
 	sum_table_hash *feeds;
 	sum_table_hash *shares;
-	bool		knows_shares;	/* whether they are counted was looked up */
-	bool		counts_shares;
 };
 
 YqCounters *
@@ -342,7 +339,16 @@ yq_counters_use(YqCounters *counters, const text *queue, const text *label,
 		add_usage(counters, &counters->nodes, &on_node, allocation, sign);
 }
 
-/* -- opportunistic containers under limits ------------------------------- */
+/* -- what is wanted now and then ------------------------------------------ */
+
+/* A table that has a row as long as something is wanted of statements that bring events. */
+typedef struct Wanted
+{
+	YqTable		table;
+	bool		is_watched;
+	bool		is_known;		/* taken back by a change of the table */
+	bool		has_row;
+} Wanted;
 
 static void
 note_row(const YqRow *row)
@@ -350,36 +356,35 @@ note_row(const YqRow *row)
 	*(bool *) row->argument = true;
 }
 
-/*
- * The first limit begins to count under a lock of the log, for which this statement would have
- * waited: whatever its snapshot is, the newest state tells.
- */
+/* Whatever the snapshot of the statement is, the newest state tells. */
 static bool
-shares_are_counted(void)
+is_wanted(Wanted *wanted)
 {
-	bool		is_counting = false;
-	Snapshot	snapshot;
-
-	if (yq_table_has_no_pages(YQ_OPPORTUNISTIC_COUNTING))
-		return false;
-	snapshot = yq_latest_snapshot();
-	yq_table_scan(YQ_OPPORTUNISTIC_COUNTING, snapshot, NULL, 0, note_row, &is_counting);
-	UnregisterSnapshot(snapshot);
-	return is_counting;
+	if (!wanted->is_watched)
+	{
+		yq_catalog_on_change_of_rows(wanted->table, &wanted->is_known);
+		yq_catalog_on_abort(&wanted->is_known);
+		wanted->is_watched = true;
+	}
+	yq_catalog_accept_changes();
+	if (wanted->is_known)
+		return wanted->has_row;
+	wanted->has_row = false;
+	wanted->is_known = true;
+	yq_table_scan(wanted->table, NULL, NULL, 0, note_row, &wanted->has_row);
+	return wanted->has_row;
 }
 
 void
 yq_counters_share(YqCounters *counters, const text *queue, const text *username,
 				  const text *application_id, const YqResource *allocation, int sign)
 {
+	/* the first limit begins to count under a lock of the log, for which this statement would have waited */
+	static Wanted sharing = {.table = YQ_OPPORTUNISTIC_COUNTING};
 	SumKey		key = {.names = {queue, NULL, username, application_id}};
 
-	if (!counters->knows_shares)
-		counters->counts_shares = shares_are_counted();
-	counters->knows_shares = true;
-	if (!counters->counts_shares)
-		return;
-	add_usage(counters, &counters->shares, &key, allocation, sign);
+	if (is_wanted(&sharing))
+		add_usage(counters, &counters->shares, &key, allocation, sign);
 }
 
 void
@@ -413,6 +418,7 @@ typedef struct Posting
 	YqCounters *counters;
 	YqBulkInsert *writer;
 	Oid			guaranteed;		/* execution type */
+	FullTransactionId number;	/* of the transaction; invalid when rows about usage do not tell it */
 	bool		tells_prices;	/* a row has version and instant of the prices */
 
 	/* the row that is made */
@@ -440,7 +446,6 @@ begin_delta(Posting *posting, char scope)
 	posting->containers = 0;
 	posting->scope = scope;
 	PUT(DELTA_SCOPE, CharGetDatum(scope));
-	PUT(DELTA_CHANGED_BY, FullTransactionIdGetDatum(GetTopFullTransactionId()));
 	if (scope == SCOPE_ALL || scope == SCOPE_FEED)
 		PUT(DELTA_RECORDED_AT, TimestampTzGetDatum(posting->counters->recorded_at));
 }
@@ -463,6 +468,8 @@ end_delta(Posting *posting)
 		PUT(DELTA_CONTAINERS, Int64GetDatum(posting->containers));
 	if (posting->entries.entries > 0)
 		PUT(DELTA_PACKED, PointerGetDatum(yq_entries_end(&posting->entries)));
+	if (!posting->nulls[DELTA_CONTAINERS] && FullTransactionIdIsValid(posting->number))
+		PUT(DELTA_CHANGED_BY, FullTransactionIdGetDatum(posting->number));
 	yq_bulk_insert_put(posting->writer, posting->values, posting->nulls);
 }
 
@@ -710,8 +717,11 @@ post_share(Posting *posting, const void *entered)
 void
 yq_counters_post(YqCounters *counters)
 {
+	/* the transaction has its number before it looks, so that a later number has seen the table */
+	static Wanted numbering = {.table = YQ_USAGE_NUMBERING};
+	FullTransactionId number = GetTopFullTransactionId();
 	MemoryContext old_context = MemoryContextSwitchTo(counters->context);
-	Posting		posting = {.counters = counters};
+	Posting		posting = {.counters = counters,.number = is_wanted(&numbering) ? number : InvalidFullTransactionId};
 
 	posting.writer = yq_bulk_insert_open(YQ_COUNTER_DELTA, DELTA_COLUMNS, 1000, false);
 	if (fits_one_row(counters))

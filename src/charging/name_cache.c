@@ -18,7 +18,6 @@
 #include "store/table_scan.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/snapmgr.h"
 
 PG_FUNCTION_INFO_V1(yq_sql_signal_change);
 
@@ -125,7 +124,6 @@ read_nodes_when_due(void)
 	static const char *const columns[] = {"name", "label"};
 	Relation	relation;
 	BlockNumber pages;
-	Snapshot	snapshot;
 
 	nodes.missing++;
 	if ((nodes.missing & (nodes.missing - 1)) != 0)
@@ -133,11 +131,8 @@ read_nodes_when_due(void)
 	relation = yq_table_open(YQ_NODE, AccessShareLock);
 	pages = RelationGetNumberOfBlocks(relation);
 	table_close(relation, NoLock);
-	if (nodes.missing < pages)
-		return;
-	snapshot = yq_latest_snapshot();
-	yq_table_scan(YQ_NODE, snapshot, columns, lengthof(columns), note_node_row, NULL);
-	UnregisterSnapshot(snapshot);
+	if (nodes.missing >= pages)
+		yq_table_scan(YQ_NODE, NULL, columns, lengthof(columns), note_node_row, NULL);
 }
 
 bool

@@ -11,16 +11,11 @@
  */
 #include "base/compat.h"
 
-#include "access/genam.h"
 #include "access/stratnum.h"
-#include "access/table.h"
-#include "access/tableam.h"
 #include "access/xact.h"
 #include "base/resource.h"
 #include "charging/running_class.h"
-#include "executor/tuptable.h"
-#include "miscadmin.h"
-#include "store/catalog.h"
+#include "store/table_scan.h"
 #include "utils/fmgroids.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -64,14 +59,14 @@ remember(uint32 class_id, YqRateClass *rate_class)
 }
 
 static void
-remember_row(TupleTableSlot *slot, Relation relation)
+remember_row(const YqRow *row)
 {
 	bool		isnull;
-	uint32		class_id = DatumGetUInt32(slot_getattr(slot, yq_column(relation, "class_id"), &isnull));
-	YqResource *shape = DatumGetYqResourceP(slot_getattr(slot, yq_column(relation, "shape"), &isnull));
-	Datum		factors = slot_getattr(slot, yq_column(relation, "factors"), &isnull);
+	uint32		class_id = DatumGetUInt32(yq_row_value(row, 0, &isnull));
+	YqResource *shape = DatumGetYqResourceP(yq_row_value(row, 1, &isnull));
+	Datum		factors = yq_row_value(row, 2, &isnull);
 	ArrayType  *factor_names = isnull ? NULL : DatumGetArrayTypeP(factors);
-	TransactionId xmin = DatumGetTransactionId(slot_getsysattr(slot, MinTransactionIdAttributeNumber, &isnull));
+	TransactionId xmin = DatumGetTransactionId(slot_getsysattr(row->slot, MinTransactionIdAttributeNumber, &isnull));
 	uint64		weight;
 
 	has_own_numbers |= TransactionIdIsCurrentTransactionId(xmin);
@@ -82,24 +77,12 @@ remember_row(TupleTableSlot *slot, Relation relation)
 static void
 load_from(uint32 class_id)
 {
-	Relation	relation = yq_table_open(YQ_RUNNING_CLASS, AccessShareLock);
-	Relation	index = index_open(yq_index_oid(YQ_RUNNING_CLASS, "running_class_pkey"),
-								   AccessShareLock);
-	TupleTableSlot *slot = table_slot_create(relation, NULL);
-	IndexScanDesc scan = index_beginscan(relation, index, GetActiveSnapshot(), NULL, 1, 0);
+	static const char *const columns[] = {"class_id", "shape", "factors"};
 	ScanKeyData key;
 
 	ScanKeyInit(&key, 1, BTGreaterEqualStrategyNumber, F_INT4GE, UInt32GetDatum(class_id));
-	index_rescan(scan, &key, 1, NULL, 0);
-	while (index_getnext_slot(scan, ForwardScanDirection, slot))
-	{
-		CHECK_FOR_INTERRUPTS();
-		remember_row(slot, relation);
-	}
-	index_endscan(scan);
-	ExecDropSingleTupleTableSlot(slot);
-	index_close(index, AccessShareLock);
-	table_close(relation, AccessShareLock);
+	yq_table_scan_keys(YQ_RUNNING_CLASS, "running_class_pkey", GetActiveSnapshot(), &key, 1,
+					   columns, lengthof(columns), remember_row, NULL);
 }
 
 YqRateClass *

@@ -18,14 +18,10 @@
 #include <limits.h>
 
 #include "access/parallel.h"
-#include "access/table.h"
-#include "access/tableam.h"
 #include "access/xact.h"
-#include "executor/tuptable.h"
 #include "fmgr.h"
-#include "store/catalog.h"
 #include "store/clock.h"
-#include "utils/snapmgr.h"
+#include "store/table_scan.h"
 #include "utils/timestamp.h"
 
 PG_FUNCTION_INFO_V1(yq_sql_clock);
@@ -36,6 +32,15 @@ static bool setting_read = false;
 static bool clock_stands = false;	/* is it set by hand? */
 static TimestampTz clock_at = 0;	/* valid when clock_stands */
 
+static void
+read_clock_row(const YqRow *row)
+{
+	bool		isnull;
+
+	clock_at = DatumGetTimestampTz(yq_row_value(row, 0, &isnull));
+	*(bool *) row->argument = true;
+}
+
 /*
  * Read the table's row, if any.  The leader of a parallel plan may read an
  * older row, which is not kept.
@@ -43,32 +48,13 @@ static TimestampTz clock_at = 0;	/* valid when clock_stands */
 static void
 read_clock_setting(void)
 {
-	Relation	relation;
-	Snapshot	snapshot;
-	TableScanDesc scan;
-	TupleTableSlot *slot;
+	static const char *const columns[] = {"at"};
+	bool		stands = false;
 
-	relation = yq_table_open(YQ_CLOCK_SETTING, AccessShareLock);
 	setting_current = true;
 	setting_read = false;
-
-	snapshot = yq_latest_snapshot();
-	slot = table_slot_create(relation, NULL);
-	scan = table_beginscan(relation, snapshot, 0, NULL);
-	clock_stands = table_scan_getnextslot(scan, ForwardScanDirection, slot);
-	if (clock_stands)
-	{
-		bool		isnull;
-
-		clock_at = DatumGetTimestampTz(slot_getattr(slot,
-													yq_column(relation, "at"),
-													&isnull));
-	}
-	table_endscan(scan);
-	ExecDropSingleTupleTableSlot(slot);
-	UnregisterSnapshot(snapshot);
-	table_close(relation, AccessShareLock);
-
+	yq_table_scan(YQ_CLOCK_SETTING, NULL, columns, lengthof(columns), read_clock_row, &stands);
+	clock_stands = stands;
 	setting_read = IsParallelWorker() || !IsInParallelMode();
 }
 

@@ -4,7 +4,7 @@
  *	  Rows of a journal that a session has not read yet.
  *
  * A journal is a table to which transactions append rows with their number
- * (changed_by xid8, with an index), and whose rows are never updated.  A session
+ * (changed_by xid8, with an index of those that have one), and whose rows are never updated.  A session
  * remembers which transactions it has seen, and later reads the rows of the others:
  * those that had not begun by then, and those that were at work.  The length of the
  * journal does not matter.  PgQ reads its event tables the same way.

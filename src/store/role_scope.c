@@ -228,13 +228,10 @@ bool
 yq_role_scope_acts_as(Oid role, const char *kind)
 {
 	WantedKind	wanted = {.role = role, .kind = kind};
-	Snapshot	snapshot;
 
 	if (has_privs_of_role(role, yq_extension_owner()))
 		return true;
-	snapshot = yq_latest_snapshot();
-	yq_table_scan(YQ_ROLE_GRANT, snapshot, allowed_columns, ALLOWED_COLUMNS, compare_allowed, &wanted);
-	UnregisterSnapshot(snapshot);
+	yq_table_scan(YQ_ROLE_GRANT, NULL, allowed_columns, ALLOWED_COLUMNS, compare_allowed, &wanted);
 	return wanted.is_granted;
 }
 

@@ -16,6 +16,7 @@
 #include "store/table_scan.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/snapmgr.h"
 
 void
 yq_table_scan(YqTable table, Snapshot snapshot, const char *const *names, int count,
@@ -23,7 +24,8 @@ yq_table_scan(YqTable table, Snapshot snapshot, const char *const *names, int co
 {
 	Relation	relation = yq_table_open(table, AccessShareLock);
 	TupleTableSlot *slot = table_slot_create(relation, NULL);
-	TableScanDesc scan = table_beginscan(relation, snapshot, 0, NULL);
+	Snapshot	latest = snapshot == NULL ? yq_latest_snapshot() : NULL;
+	TableScanDesc scan = table_beginscan(relation, latest == NULL ? snapshot : latest, 0, NULL);
 	AttrNumber *columns = palloc(count * sizeof(AttrNumber));
 	YqRow		row = {.slot = slot, .columns = columns, .argument = argument};
 
@@ -36,6 +38,8 @@ yq_table_scan(YqTable table, Snapshot snapshot, const char *const *names, int co
 	}
 	pfree(columns);
 	table_endscan(scan);
+	if (latest != NULL)
+		UnregisterSnapshot(latest);
 	ExecDropSingleTupleTableSlot(slot);
 	table_close(relation, AccessShareLock);
 }
@@ -48,29 +52,18 @@ set_bound(ScanKey key, StrategyNumber strategy, RegProcedure procedure, const ch
 }
 
 void
-yq_table_scan_index(YqTable table, const char *index_name, Snapshot snapshot,
-				   const char *from, const char *below, const char *const *names, int count,
-				   YqRowReader reader, void *argument)
+yq_table_scan_keys(YqTable table, const char *index_name, Snapshot snapshot, ScanKey keys, int key_count,
+				  const char *const *names, int count, YqRowReader reader, void *argument)
 {
 	Relation	relation = yq_table_open(table, AccessShareLock);
 	Relation	index = index_open(yq_index_oid(table, index_name), AccessShareLock);
 	TupleTableSlot *slot = table_slot_create(relation, NULL);
 	AttrNumber *columns = palloc(count * sizeof(AttrNumber));
 	YqRow		row = {.slot = slot, .columns = columns, .argument = argument};
-	ScanKeyData keys[2];
-	int			key_count = below == NULL ? 1 : 2;
-	IndexScanDesc scan;
+	IndexScanDesc scan = index_beginscan(relation, index, snapshot, NULL, key_count, 0);
 
 	for (int i = 0; i < count; i++)
 		columns[i] = yq_column(relation, names[i]);
-	if (below == NULL)
-		set_bound(&keys[0], BTEqualStrategyNumber, F_TEXTEQ, from);
-	else
-	{
-		set_bound(&keys[0], BTGreaterEqualStrategyNumber, F_TEXT_GE, from);
-		set_bound(&keys[1], BTLessStrategyNumber, F_TEXT_LT, below);
-	}
-	scan = index_beginscan(relation, index, snapshot, NULL, key_count, 0);
 	index_rescan(scan, keys, key_count, NULL, 0);
 	while (index_getnext_slot(scan, ForwardScanDirection, slot))
 	{
@@ -82,6 +75,23 @@ yq_table_scan_index(YqTable table, const char *index_name, Snapshot snapshot,
 	ExecDropSingleTupleTableSlot(slot);
 	index_close(index, AccessShareLock);
 	table_close(relation, AccessShareLock);
+}
+
+void
+yq_table_scan_index(YqTable table, const char *index_name, Snapshot snapshot,
+				   const char *from, const char *below, const char *const *names, int count,
+				   YqRowReader reader, void *argument)
+{
+	ScanKeyData keys[2];
+
+	if (below == NULL)
+		set_bound(&keys[0], BTEqualStrategyNumber, F_TEXTEQ, from);
+	else
+	{
+		set_bound(&keys[0], BTGreaterEqualStrategyNumber, F_TEXT_GE, from);
+		set_bound(&keys[1], BTLessStrategyNumber, F_TEXT_LT, below);
+	}
+	yq_table_scan_keys(table, index_name, snapshot, keys, below == NULL ? 1 : 2, names, count, reader, argument);
 }
 
 Datum

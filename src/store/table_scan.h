@@ -8,6 +8,7 @@
 #ifndef YQ_TABLE_SCAN_H
 #define YQ_TABLE_SCAN_H
 
+#include "access/skey.h"
 #include "base/bytes_table.h"
 #include "executor/tuptable.h"
 #include "store/catalog.h"
@@ -22,9 +23,16 @@ typedef struct YqRow
 
 typedef void (*YqRowReader) (const YqRow *row);
 
-/* Call the reader for each row; names are those of the columns it needs. */
+/*
+ * Call the reader for each row; names are those of the columns it needs.  Without a
+ * snapshot (NULL) rows are those of the newest committed state, once the table is locked.
+ */
 extern void yq_table_scan(YqTable table, Snapshot snapshot, const char *const *names, int count,
 						 YqRowReader reader, void *argument);
+
+/* The same of the rows that meet conditions on columns of an index, in its order. */
+extern void yq_table_scan_keys(YqTable table, const char *index_name, Snapshot snapshot, ScanKey keys, int key_count,
+							  const char *const *names, int count, YqRowReader reader, void *argument);
 
 /*
  * Scan rows in the order of an index whose first column is a text with

@@ -362,6 +362,7 @@ my @book_tables = split /\n/, $node->safe_psql('archived', <<~'SQL');
 	SQL
 is_deeply([ grep { !length $contents->{$_} } @book_tables ], [], 'there are rows of every table about projects, containers and archives');
 note('without rows: ', join(', ', grep { !length $contents->{$_} } @tables));
+cmp_ok($node->safe_psql('archived', 'SELECT count(*) FROM yquota_internal.usage_numbering'), '>', 0, 'there were allocation cycles');
 
 foreach my $aged ([ 'aged', ['-Fc'] ], [ 'two_steps', ['--schema-only'], ['--data-only'] ])
 {
@@ -377,6 +378,7 @@ foreach my $aged ([ 'aged', ['-Fc'] ], [ 'two_steps', ['--schema-only'], ['--dat
 			"$database: restore");
 	}
 	is_deeply(contents($database, @own_tables), $contents, "$database: every row as it was, in every segment");
+	is($node->safe_psql($database, 'SELECT count(*) FROM yquota_internal.usage_numbering'), 0, "$database: there have been no allocation cycles");
 	set_clock($node, $database, $clock);
 	is_deeply(shown($database), $shown, "$database: shows what the original shows");
 	is(rows($database, 'SELECT * FROM yquota.verify()'), '', "$database: the books prove themselves");

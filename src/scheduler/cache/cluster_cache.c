@@ -17,6 +17,7 @@
 #include "base/settings.h"
 #include "queues/hierarchy.h"
 #include "scheduler/cache/cluster_cache.h"
+#include "scheduler/cache/usage_numbering.h"
 #include "scheduler/load/cluster_usage.h"
 #include "scheduler/load/cycle_change.h"
 #include "scheduler/load/killable_containers.h"
@@ -332,6 +333,12 @@ yq_cluster_cache_get(YqHierarchy *hierarchy)
 	/* rows that this command has written count, too */
 	CommandCounterIncrement();
 	snapshot = yq_latest_snapshot();
+	if (!yq_usage_numbering_is_complete(snapshot))
+	{
+		UnregisterSnapshot(snapshot);
+		give_up();
+		return NULL;
+	}
 	cache.is_in_use = true;
 	if (!is_current || !update(snapshot))
 	{
@@ -380,6 +387,8 @@ is_recent(const YqHierarchy *hierarchy)
 void
 yq_cluster_cache_prepare(YqHierarchy *hierarchy)
 {
+	if (can_keep())
+		yq_usage_numbering_ask();
 	if (!is_recent(hierarchy))
 		yq_cluster_cache_catch_up(hierarchy);
 }
