@@ -12,8 +12,8 @@ use warnings;
 
 use FindBin;
 use lib $FindBin::RealBin;
-use JSON::PP;
 use PostgreSQL::Test::Utils;
+use Rows;
 use Test::More;
 use WorkerNode;
 
@@ -31,22 +31,12 @@ sub rows
 	return $node->safe_psql($database, "SELECT t::text FROM ($query) AS t ORDER BY t::text COLLATE \"C\"");
 }
 
-# The rows of each query by its name, asked for by one session.
-sub rows_of_each
-{
-	my ($database, %query) = @_;
-	my @names = sort keys %query;
-	my $rows = join ",\n", map { "(SELECT coalesce(string_agg(t::text, E'\\n' ORDER BY t::text COLLATE \"C\"), '') FROM ($query{$_}) AS t)" } @names;
-
-	return JSON::PP->new->decode($node->safe_psql($database, "SELECT json_object('{" . join(',', @names) . "}', ARRAY[$rows])"));
-}
-
 # Every row; which transaction appended a delta is a matter of each database.
 sub contents
 {
 	my $database = shift;
 
-	return rows_of_each($database,
+	return rows_of_each($node, $database,
 		map { $_ => $_ eq 'yquota_internal.counter_delta' ? "SELECT to_jsonb(d) - 'changed_by' FROM $_ AS d" : "SELECT * FROM $_" } @tables, @_);
 }
 
@@ -55,7 +45,7 @@ sub shown
 {
 	my ($database) = @_;
 
-	return rows_of_each($database,
+	return rows_of_each($node, $database,
 		feed_status => 'SELECT source, events, last_event_at, waiting, rejected FROM yquota.feed_status',
 		map { $_ => "SELECT * FROM yquota.$_" }
 		  qw(project_balance container_cost daily_cost queue_usage node_usage project_usage exhausted_work charged_through hold_status));

@@ -5,8 +5,11 @@
 use strict;
 use warnings;
 
+use FindBin;
+use lib $FindBin::RealBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Rows;
 use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('dump_pricing');
@@ -22,13 +25,8 @@ push @tables, 'yquota_internal.cluster_total';
 sub contents
 {
 	my ($database) = @_;
-	my %rows;
 
-	foreach my $table (@tables, 'yquota.price_history')
-	{
-		$rows{$table} = $node->safe_psql($database, "SELECT t::text FROM $table AS t ORDER BY t::text COLLATE \"C\"");
-	}
-	return \%rows;
+	return rows_of_each($node, $database, map { $_ => "SELECT * FROM $_" } @tables, 'yquota.price_history');
 }
 
 sub restored

@@ -13,6 +13,7 @@ use FindBin;
 use lib $FindBin::RealBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Rows;
 use Test::More;
 use WorkerNode;
 
@@ -55,7 +56,7 @@ sub contents
 		WHERE c.relkind = 'r' AND c.relnamespace IN ('yquota'::regnamespace, 'yquota_internal'::regnamespace) ORDER BY c.oid::regclass::text
 		SQL
 
-	return { map { $_ => $node->safe_psql('books', "SELECT t::text FROM ONLY $_ AS t ORDER BY 1") } @tables };
+	return rows_of_each($node, 'books', map { $_ => "SELECT * FROM ONLY $_" } @tables);
 }
 
 sub shown
