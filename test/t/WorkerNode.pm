@@ -22,14 +22,15 @@ our @EXPORT = qw(new_node set_clock start_at mark is_soon worker_pid server_pids
 use constant AT_ONCE_S => 40;
 
 # new_node(NAME, CONFIGURATION...): a running server with the given lines in
-# its configuration.
+# its configuration.  The buffers that init() gives to servers with replication
+# do not hold the catalog that one session reads.
 sub new_node
 {
 	my ($name, @configuration) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
 
 	$node->init(allows_streaming => 1);
-	$node->append_conf('postgresql.conf', join("\n", @configuration, ''));
+	$node->append_conf('postgresql.conf', join("\n", 'shared_buffers = 32MB', @configuration, ''));
 	$node->start;
 	return $node;
 }
