@@ -126,10 +126,14 @@ own_cluster()
 own_servers()
 {
 	own_cluster
-	# Many programs start a server or several, and each initdb takes half a second.
+	# Many programs start a server or several: initdb and CREATE EXTENSION take half
+	# a second each.  Databases have the extension already, those of template0 do not.
 	INITDB_TEMPLATE=$run/template
 	if [ ! -e "$INITDB_TEMPLATE" ]; then
 		as_server "$programs/initdb" -D "$INITDB_TEMPLATE" -A trust -N >/dev/null || broken 'there is no cluster to copy'
+		as_server "$programs/pg_ctl" -D "$INITDB_TEMPLATE" -w -o "-F -h '' -k '$run'" -l "$INITDB_TEMPLATE.log" start >/dev/null &&
+			as_server "$programs/psql" -Xq -v ON_ERROR_STOP=1 -h "$run" -d template1 -c 'CREATE EXTENSION yquota' -c '\c postgres' -c 'CREATE EXTENSION yquota' &&
+			as_server "$programs/pg_ctl" -D "$INITDB_TEMPLATE" -w stop >/dev/null || broken 'the extension is not in the cluster to copy'
 		echo 'jit = off' | as_server tee "$run/tap/settings" >/dev/null
 	fi
 	environment+=(

@@ -38,7 +38,7 @@ is(system(@maven, 'test-compile', 'dependency:build-classpath', '-Dmdep.includeS
 my $node = new_node('feed', q(listen_addresses = '127.0.0.1'));
 $node->safe_psql('postgres', 'CREATE DATABASE work');
 $node->safe_psql('work', <<'SQL');
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 CREATE ROLE feeder LOGIN;
 SELECT yquota.allow_role('feeder', 'operator');
 INSERT INTO yquota.project (name) VALUES ('lab');
@@ -110,7 +110,7 @@ cmp_ok($size, '<', 3 << 20, 'and not much larger');
 like(slurp_file("$directory/FullSpoolRun.log"), qr/The spool .* has 1 MB; records are lost/, 'the log says that records are lost');
 $node->safe_psql('postgres', 'CREATE DATABASE outgrown');
 $node->safe_psql('outgrown', <<'SQL');
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SELECT yquota.allow_role('feeder', 'operator');
 INSERT INTO yquota.project (name) VALUES ('lab');
 SQL
@@ -135,7 +135,7 @@ ends();
 # A project without credit is refused, one with credit comes in, and none while yquota is away.
 $node->safe_psql('postgres', 'CREATE DATABASE ask');
 $node->safe_psql('ask', <<'SQL');
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SELECT yquota.allow_role('feeder', 'operator');
 INSERT INTO yquota.project (name, on_exhausted) VALUES ('lab', 'refuse_submission');
 SQL

@@ -32,7 +32,7 @@ sub make_books
 		$node->safe_psql('postgres', "DROP DATABASE IF EXISTS $database WITH (FORCE)");
 		$node->safe_psql('postgres', "CREATE DATABASE $database");
 		$node->safe_psql($database, <<~SQL);
-			CREATE EXTENSION yquota;
+			CREATE EXTENSION IF NOT EXISTS yquota;
 			SELECT yquota.set_clock('2026-03-02 00:00+00');
 			SELECT yquota.set_base_price('vcores', 0.7, effective_at => '2026-03-02 03:33+00');
 			SELECT yquota.set_multiplier('GENERAL', 1 + n * 0.123456789, '2026-03-02 00:00+00'::timestamptz + n * interval '47 min')

@@ -57,7 +57,7 @@ sub new
 
 	open $self->{journal}, '>>', $journal or die "could not open \"$journal\": $!\n";
 	$self->{journal}->autoflush(1);
-	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	$node->safe_psql('postgres', "CREATE DATABASE $database TEMPLATE template0");
 	$node->safe_psql($database, $self->first_statements);
 	$self->connect;
 	return $self;

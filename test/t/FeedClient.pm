@@ -110,7 +110,7 @@ sub make_database
 
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
 	$node->safe_psql($database, sprintf <<'SQL', at(DEARER_AFTER_US));
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 DO $$
 BEGIN
 	IF to_regrole('feeder') IS NULL THEN

@@ -17,7 +17,7 @@ sub load_sample
 
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
 	$node->safe_psql($database, <<~'SQL');
-		CREATE EXTENSION yquota;
+		CREATE EXTENSION IF NOT EXISTS yquota;
 		SELECT yquota.set_clock('2025-03-03 08:00+00');
 		INSERT INTO yquota.project (name, quota_mode) VALUES ('p1', 'PREPAID'), ('p2', 'NOLIMIT');
 		INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('p1', 100000, 'sample');

@@ -33,7 +33,7 @@ sub new
 		statements => 0, containers => 0, lost => 0,
 	}, $class;
 
-	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	$node->safe_psql('postgres', "CREATE DATABASE $database TEMPLATE template0");
 	$node->safe_psql($database, <<"SQL");
 CREATE EXTENSION yquota;
 INSERT INTO yquota.project (name) VALUES ('p');

@@ -37,7 +37,7 @@ sub load_books
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
 	$node->safe_psql($database, <<~'SQL');
 		SET client_min_messages = error;
-		CREATE EXTENSION yquota;
+		CREATE EXTENSION IF NOT EXISTS yquota;
 		SELECT yquota.set_clock('2026-03-01 00:00+00');
 		DO $$ BEGIN CREATE ROLE clerk; EXCEPTION WHEN duplicate_object THEN NULL; END $$;
 		DO $$ BEGIN CREATE ROLE chief; EXCEPTION WHEN duplicate_object THEN NULL; END $$;

@@ -50,7 +50,7 @@ sub start_at
 	my ($node, $database, $at) = @_;
 
 	$node->safe_psql($database,
-		"BEGIN; CREATE EXTENSION yquota; SELECT yquota.set_clock('$at'); COMMIT");
+		"BEGIN; CREATE EXTENSION IF NOT EXISTS yquota; SELECT yquota.set_clock('$at'); COMMIT");
 	return;
 }
 

@@ -42,7 +42,7 @@ use Test::More;
 my $node = PostgreSQL::Test::Cluster->new('allocation_decisions');
 $node->init;
 $node->start;
-$node->safe_psql('postgres', 'CREATE EXTENSION yquota; ' . slurp_file('test/scheduler/decisions.sql'));
+$node->safe_psql('postgres', 'CREATE EXTENSION IF NOT EXISTS yquota; ' . slurp_file('test/scheduler/decisions.sql'));
 
 my @scenarios = grep { !/^#/ } split /\n/, slurp_file('test/scheduler/decisions.jsonl');
 my @played = split /\n/, $node->safe_psql('postgres',

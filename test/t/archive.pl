@@ -266,7 +266,7 @@ my $dumped = told($primary);
 
 $primary->command_ok([ 'pg_dump', '-f', "$scratch/plain", '-d', $primary->connstr('postgres') ], 'pg_dump');
 $primary->command_ok([ 'pg_dump', '-Fc', '-f', "$scratch/custom", '-d', $primary->connstr('postgres') ], 'pg_dump -Fc');
-$primary->safe_psql('postgres', 'CREATE DATABASE plain; CREATE DATABASE custom');
+$primary->safe_psql('postgres', 'CREATE DATABASE plain TEMPLATE template0; CREATE DATABASE custom TEMPLATE template0');
 $primary->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', "$scratch/plain", '-d', $primary->connstr('plain') ], 'psql');
 $primary->command_ok([ 'pg_restore', '--exit-on-error', '-d', $primary->connstr('custom'), "$scratch/custom" ], 'pg_restore');
 foreach my $database (qw(plain custom))

@@ -23,13 +23,13 @@ my $is_there = $probe->safe_psql('postgres', q(SELECT count(*) FROM pg_available
 $probe->stop;
 plan skip_all => 'Citus is not there: "make citus" brings it' unless $is_there;
 
-# citus_node(NAME): a server with Citus
+# citus_node(NAME): a server with Citus, and without the yquota of copied clusters
 sub citus_node
 {
 	my ($name) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
 
-	$node->init;
+	$node->init(extra => ['--no-instructions']);
 	$node->append_conf('postgresql.conf', <<~"CONF");
 		listen_addresses = '127.0.0.1'
 		shared_preload_libraries = 'citus,yquota'
@@ -193,7 +193,7 @@ is($south->safe_psql('postgres', q(SELECT charged FROM yquota.archive_digest('pu
 my $west = new_node('west', 'autovacuum = off');
 
 $west->safe_psql('postgres', <<~"SQL");
-	BEGIN; CREATE EXTENSION yquota; SELECT yquota.set_clock('2026-03-02 10:00+00'); COMMIT;
+	BEGIN; CREATE EXTENSION IF NOT EXISTS yquota; SELECT yquota.set_clock('2026-03-02 10:00+00'); COMMIT;
 	INSERT INTO yquota.cluster_setting (cluster_name) VALUES ('west');
 	INSERT INTO yquota.project (name) SELECT 'p' || i FROM generate_series(1, 9) AS i;
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)

@@ -9,7 +9,7 @@ use WorkerNode;
 
 my $node = new_node('clock', "shared_preload_libraries = 'yquota'", "yquota.databases = 'months'");
 
-$node->safe_psql('postgres', 'CREATE EXTENSION yquota');
+$node->safe_psql('postgres', 'CREATE EXTENSION IF NOT EXISTS yquota');
 is( $node->safe_psql('postgres',
 		'SELECT abs(extract(epoch FROM yquota.clock() - clock_timestamp())) < 1, yquota.statement_clock() = statement_timestamp()'),
 	't|t', 'it is the system\'s clock until it is set');
@@ -70,7 +70,7 @@ is( $node->safe_psql('postgres', 'SELECT yquota.clock() IS NOT NULL AND yquota.s
 
 # Half a year, one day at a time: each day is computed once, however many
 # intervals it has.
-$node->safe_psql('postgres', 'CREATE DATABASE months');
+$node->safe_psql('postgres', 'CREATE DATABASE months TEMPLATE template0');
 start_at($node, 'months', '2030-01-01 00:00 UTC');
 is_soon($node, 'months', mark() . " = '2030-01-01 00:00 UTC'", 'the first day is computed');
 live_through($node, 'months', 180, '1 day');

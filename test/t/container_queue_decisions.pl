@@ -25,7 +25,7 @@ use Test::More;
 my $node = PostgreSQL::Test::Cluster->new('container_queue_decisions');
 $node->init;
 $node->start;
-$node->safe_psql('postgres', 'CREATE EXTENSION yquota; ' . slurp_file('test/scheduler/container_queue.sql'));
+$node->safe_psql('postgres', 'CREATE EXTENSION IF NOT EXISTS yquota; ' . slurp_file('test/scheduler/container_queue.sql'));
 
 my @records = records('test/scheduler/container_queue.jsonl');
 push @records, records($ENV{YQUOTA_CONTAINER_QUEUES}) if $ENV{YQUOTA_CONTAINER_QUEUES};

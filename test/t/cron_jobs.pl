@@ -33,7 +33,7 @@ sub restart_and_run
 	return;
 }
 
-$node->safe_psql('postgres', 'CREATE DATABASE work');
+$node->safe_psql('postgres', 'CREATE DATABASE work TEMPLATE template0');
 start_at($node, 'work', '2030-01-01 00:00 UTC');
 sql(<<~'SQL');
 	CREATE ROLE administrator LOGIN; SELECT yquota.grant_admin('administrator');

@@ -91,8 +91,8 @@ foreach my $name (sort keys %options)
 {
 	$node->command_ok([ 'pg_dump', '-f', "$scratch/$name", @{ $options{$name} }, '-d', $node->connstr('original') ],
 		"$name: pg_dump");
-	$node->safe_psql('postgres', "CREATE DATABASE $name; ALTER DATABASE $name SET yquota.charging = deferred");
-	$node->safe_psql($name, 'CREATE EXTENSION yquota') if $name eq 'filled';
+	$node->safe_psql('postgres', "CREATE DATABASE $name TEMPLATE template0; ALTER DATABASE $name SET yquota.charging = deferred");
+	$node->safe_psql($name, 'CREATE EXTENSION IF NOT EXISTS yquota') if $name eq 'filled';
 	$node->command_ok(
 		$name eq 'archived' ? [ 'pg_restore', '--exit-on-error', '-d', $node->connstr($name), "$scratch/$name" ]
 		: [ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr($name), '-f', "$scratch/$name" ],

@@ -65,7 +65,7 @@ sub test_examples
 	my @blocks = examples($page);
 	my $run = 0;
 
-	$node->safe_psql('postgres', qq{CREATE DATABASE "$database"});
+	$node->safe_psql('postgres', qq{CREATE DATABASE "$database" TEMPLATE template0});
 	foreach my $i (0 .. $#blocks)
 	{
 		my $place = "$page, line $blocks[$i]{line}";
@@ -236,7 +236,7 @@ my ($what_if) = $chapter =~ /^ +(BEGIN;\n.*?ROLLBACK;)$/ms;
 my ($turn_on, $figures, $of_next, $kill, $of_operator, $of_member) = $chapter =~ s/\Q$what_if\E//r =~ /^ {4,}((?:INSERT|SELECT|UPDATE) .*?;)$/msg;
 $node->safe_psql('postgres', 'CREATE DATABASE killed');
 $node->safe_psql('killed', <<~'SQL');
-	CREATE EXTENSION yquota;
+	CREATE EXTENSION IF NOT EXISTS yquota;
 	SELECT yquota.set_clock('2026-03-02 10:00+00');
 	INSERT INTO yquota.project (name) VALUES ('p'), ('q');
 	INSERT INTO yquota.queue (path, capacity, user_limit_factor) VALUES ('root', NULL, NULL), ('root.a', '50', 10), ('root.b', '30', 10), ('root.c', '20', 10);

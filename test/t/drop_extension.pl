@@ -82,7 +82,7 @@ sub has_left
 	return;
 }
 
-$node->safe_psql('postgres', "CREATE DATABASE $_") foreach @databases;
+$node->safe_psql('postgres', "CREATE DATABASE $_ TEMPLATE template0") foreach @databases;
 my %before = map { $_ => $node->safe_psql($_, $leftovers) } @databases;
 my %catalog;
 
@@ -156,7 +156,7 @@ is($node->safe_psql('by_hand', 'SELECT * FROM yquota.verify()'), '', 'whose book
 # The database goes, too, and the launcher gets over it.
 $node->safe_psql('postgres', 'DROP DATABASE listed');
 has_left('listed');
-$node->safe_psql('postgres', 'CREATE DATABASE listed');
+$node->safe_psql('postgres', 'CREATE DATABASE listed TEMPLATE template0');
 create('listed', '2026-03-06 10:00+00');
 
 is(count_in_log($node, 'CONTEXT:  yquota worker of database'), 0, 'no worker told of an error');

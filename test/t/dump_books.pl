@@ -68,7 +68,7 @@ sub restore
 {
 	my ($name, @command) = @_;
 
-	$node->safe_psql('postgres', "CREATE DATABASE $name");
+	$node->safe_psql('postgres', "CREATE DATABASE $name TEMPLATE template0");
 	$node->command_ok([ @command, '-d', $node->connstr($name),
 			$command[0] eq 'psql' ? ('-f', scratch($name)) : scratch($name) ], "$name: restore");
 	return;
@@ -181,7 +181,7 @@ dump_of('directory', '-Fd', '-j2');
 restore('directory', 'pg_restore', '--exit-on-error');
 dump_of('filled', '--data-only');
 $node->safe_psql('postgres', 'CREATE DATABASE filled');
-$node->safe_psql('filled', 'CREATE EXTENSION yquota');
+$node->safe_psql('filled', 'CREATE EXTENSION IF NOT EXISTS yquota');
 $node->command_ok([ @psql, '-d', $node->connstr('filled'), '-f', scratch('filled') ], 'filled: restore');
 
 foreach my $database (qw(plain inserted archived directory filled))
@@ -267,7 +267,7 @@ foreach my $restored ([ 'at_once', 'plain', 'psql', '-X', '-q', '-1', '-v', 'ON_
 {
 	my ($database, $dump, @command) = @$restored;
 
-	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	$node->safe_psql('postgres', "CREATE DATABASE $database TEMPLATE template0");
 	$node->command_ok([ @command, scratch($dump), '-d', $node->connstr($database) ], "$database: restore");
 	is_soon($node, $database, "(SELECT state = 'running' FROM yquota.worker_status WHERE database = current_database())", "$database: the worker starts");
 	is_soon($node, $database, '(SELECT count(*) = 0 FROM yquota_internal.counter_delta)', "$database: and compacts");
@@ -358,7 +358,7 @@ foreach my $aged ([ 'aged', ['-Fc'] ], [ 'two_steps', ['--schema-only'], ['--dat
 {
 	my ($database, @steps) = @$aged;
 
-	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	$node->safe_psql('postgres', "CREATE DATABASE $database TEMPLATE template0");
 	foreach my $options (@steps)
 	{
 		my $file = scratch("$database$options->[0]");
@@ -385,7 +385,7 @@ foreach my $aged ([ 'aged', ['-Fc'] ], [ 'two_steps', ['--schema-only'], ['--dat
 
 # Who owns the extension may have been a superuser only when it was created.
 $node->safe_psql('postgres', 'CREATE ROLE owner LOGIN SUPERUSER');
-$node->safe_psql('postgres', "CREATE DATABASE $_ OWNER owner") foreach qw(owned owned_too refused);
+$node->safe_psql('postgres', "CREATE DATABASE $_ TEMPLATE template0 OWNER owner") foreach qw(owned owned_too refused);
 $node->safe_psql($_, 'CREATE EXTENSION yquota', extra_params => [ '-U', 'owner' ]) foreach qw(owned owned_too);
 $node->safe_psql('postgres', 'ALTER ROLE owner NOSUPERUSER');
 my @as_owner = (extra_params => [ '-U', 'owner' ]);

@@ -36,14 +36,14 @@ sub restored
 
 	$node->command_ok([ 'pg_dump', '-f', $file, @$dump_options, '-d', $node->connstr('original') ],
 		"$name: pg_dump");
-	$node->safe_psql('postgres', "CREATE DATABASE $name");
+	$node->safe_psql('postgres', "CREATE DATABASE $name TEMPLATE template0");
 	$node->command_ok([ @$restore, '-d', $node->connstr($name), $restore->[0] eq 'psql' ? ('-f', $file) : $file ],
 		"$name: restore");
 	return $name;
 }
 
 $node->safe_psql('postgres', 'CREATE DATABASE original');
-$node->safe_psql('original', 'CREATE EXTENSION yquota');
+$node->safe_psql('original', 'CREATE EXTENSION IF NOT EXISTS yquota');
 my @psql = ('psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1');
 
 # A dump of an untouched installation first.
@@ -105,7 +105,7 @@ $node->safe_psql('original', 'DROP TABLE wanted CASCADE');
 $node->command_ok([ 'pg_dump', '--data-only', '-f', "$PostgreSQL::Test::Utils::tmp_check/data", '-d', $node->connstr('original') ],
 	'data only: pg_dump');
 $node->safe_psql('postgres', 'CREATE DATABASE filled');
-$node->safe_psql('filled', 'CREATE EXTENSION yquota');
+$node->safe_psql('filled', 'CREATE EXTENSION IF NOT EXISTS yquota');
 $node->command_ok([ @psql, '-d', $node->connstr('filled'), '-f', "$PostgreSQL::Test::Utils::tmp_check/data" ],
 	'data only: restore');
 $node->command_fails([ @psql, '-d', $node->connstr('filled'), '-f', "$PostgreSQL::Test::Utils::tmp_check/data" ],

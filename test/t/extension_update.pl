@@ -32,7 +32,7 @@ sub create
 {
 	my ($database, $version) = @_;
 
-	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	$node->safe_psql('postgres', "CREATE DATABASE $database TEMPLATE template0");
 	$node->safe_psql($database, 'CREATE EXTENSION yquota' . (defined $version ? " VERSION '$version'" : ''));
 	return;
 }

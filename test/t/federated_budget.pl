@@ -51,7 +51,7 @@ foreach my $name ('federation', @clusters)
 {
 	$node{ $node_of{$name} }->safe_psql('postgres', "CREATE DATABASE $name");
 	sql($name, <<~"SQL");
-		CREATE EXTENSION yquota;
+		CREATE EXTENSION IF NOT EXISTS yquota;
 		INSERT INTO yquota.cluster_setting (cluster_name) VALUES ('$name');
 		INSERT INTO yquota.project (name, on_exhausted) VALUES ('lab', 'refuse_submission'), ('sea', 'allow');
 		SELECT yquota.allow_role('lender', 'viewer'), yquota.allow_role('admin', 'admin'), yquota.allow_role('member', 'member', 'lab'), yquota.allow_role('other', 'member', 'sea');
@@ -306,7 +306,7 @@ is(sql('east', q(SELECT count(*) FROM yquota.verify())), '0', 'the books of a cl
 sql('federation', 'SELECT yquota.stop_worker()');
 my $dump = PostgreSQL::Test::Utils::tempdir . '/federation.sql';
 $node{home}->command_ok([ 'pg_dump', '-f', $dump, '-d', $node{home}->connstr('federation') ], 'pg_dump');
-$node{home}->safe_psql('postgres', 'CREATE DATABASE restored');
+$node{home}->safe_psql('postgres', 'CREATE DATABASE restored TEMPLATE template0');
 $node{home}->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $dump, '-d', $node{home}->connstr('restored') ], 'psql');
 is($node{home}->safe_psql('restored', 'SELECT * FROM yquota.budget_lease ORDER BY lease'), sql('federation', 'SELECT * FROM yquota.budget_lease ORDER BY lease'), 'the leases');
 is($node{home}->safe_psql('restored', q(SELECT nextval('yquota.budget_lease_lease_seq'))), sql('federation', q(SELECT nextval('yquota.budget_lease_lease_seq'))), 'and their numbers');

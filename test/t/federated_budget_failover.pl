@@ -22,7 +22,7 @@ $node{$_}->safe_psql('postgres', 'CREATE ROLE lender LOGIN') foreach qw(near far
 foreach my $name ('federation', @clusters)
 {
 	$node{ $node_of{$name} }->safe_psql('postgres', "CREATE DATABASE $name");
-	sql($name, "CREATE EXTENSION yquota; INSERT INTO yquota.cluster_setting (cluster_name) VALUES ('$name'); INSERT INTO yquota.project (name) VALUES ('lab')");
+	sql($name, "CREATE EXTENSION IF NOT EXISTS yquota; INSERT INTO yquota.cluster_setting (cluster_name) VALUES ('$name'); INSERT INTO yquota.project (name) VALUES ('lab')");
 	sql($name, q(SELECT yquota.allow_role('lender', 'viewer'); GRANT INSERT ON yquota.cluster_lease, yquota.lending_federation TO lender)) if $name ne 'federation';
 }
 

@@ -44,7 +44,7 @@ sub server_of
 # The federation, where the ledger is, and a database that reads it from there
 sql('postgres', 'CREATE DATABASE federation; CREATE DATABASE reader; CREATE ROLE reporter LOGIN; CREATE ROLE chief; CREATE ROLE member; CREATE ROLE clerk');
 sql($_, <<~'SQL') foreach qw(federation reader);
-	CREATE EXTENSION yquota;
+	CREATE EXTENSION IF NOT EXISTS yquota;
 	CREATE EXTENSION postgres_fdw;
 	INSERT INTO yquota.cluster_setting (cluster_name) VALUES (current_database());
 	SELECT yquota.set_clock('2026-03-05 12:00+00');
@@ -75,7 +75,7 @@ foreach my $name (@clusters)
 {
 	sql('postgres', "CREATE DATABASE $name");
 	sql($name, <<~"SQL");
-		CREATE EXTENSION yquota;
+		CREATE EXTENSION IF NOT EXISTS yquota;
 		CREATE EXTENSION postgres_fdw;
 		INSERT INTO yquota.cluster_setting (cluster_name) VALUES ('$name');
 		INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES ('-infinity', '12 h');
@@ -212,7 +212,7 @@ is(told('federation', '2026-02-27', '2026-03-07', 'cluster'), wanted('2026-02-27
 # A dump, and a ledger that is gone, or no table any more
 my $dump = PostgreSQL::Test::Utils::tempdir . '/federation.sql';
 $node->command_ok([ 'pg_dump', '-f', $dump, '-d', $node->connstr('federation') ], 'pg_dump');
-sql('postgres', 'CREATE DATABASE restored');
+sql('postgres', 'CREATE DATABASE restored TEMPLATE template0');
 $node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $dump, '-d', $node->connstr('restored') ], 'psql');
 is(told('restored', '2026-02-27', '2026-03-05', qw(cluster day project)), told('federation', '2026-02-27', '2026-03-05', qw(cluster day project)), 'a restored federation reports the same');
 sql('federation', 'ALTER TABLE ledger RENAME TO elsewhere');

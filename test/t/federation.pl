@@ -46,7 +46,7 @@ sub make_cluster
 
 	$node{ $node_of{$name} }->safe_psql('postgres', "CREATE DATABASE $name");
 	sql($name, <<~"SQL");
-		CREATE EXTENSION yquota;
+		CREATE EXTENSION IF NOT EXISTS yquota;
 		INSERT INTO yquota.cluster_setting (cluster_name) VALUES ('$name');
 		SELECT yquota.set_clock('$clock{$name}');
 		SELECT yquota.allow_role('reporter', 'viewer');
@@ -69,7 +69,7 @@ sql('east', q(SELECT yquota.set_base_price('vcores', 1.37, effective_at => '2026
 
 $node{near}->safe_psql('postgres', 'CREATE DATABASE federation; CREATE ROLE chief; CREATE ROLE member; CREATE ROLE clerk; CREATE ROLE stranger');
 sql('federation', <<~"SQL");
-	CREATE EXTENSION yquota;
+	CREATE EXTENSION IF NOT EXISTS yquota;
 	CREATE EXTENSION postgres_fdw;
 	CREATE EXTENSION file_fdw;
 	SELECT yquota.set_clock('$clock{federation}');
@@ -247,7 +247,7 @@ sql('west', q(UPDATE yquota.cluster_setting SET cluster_name = 'west'));
 # A dump brings everything, after the servers.
 my $dump = PostgreSQL::Test::Utils::tempdir . '/federation.sql';
 $node{near}->command_ok([ 'pg_dump', '-f', $dump, '-d', $node{near}->connstr('federation') ], 'pg_dump');
-$node{near}->safe_psql('postgres', 'CREATE DATABASE restored');
+$node{near}->safe_psql('postgres', 'CREATE DATABASE restored TEMPLATE template0');
 $node{near}->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', $dump, '-d', $node{near}->connstr('restored') ], 'psql');
 $node_of{restored} = 'near';
 my $report = q(SELECT * FROM yquota.federated_cost('2026-02-28', '2026-03-05', '{cluster,project}') ORDER BY cluster, project);
@@ -270,7 +270,7 @@ cmp_ok(scalar @{ $documented{federation} }, '>=', 2, 'and for the federation');
 $node{far}->start;
 foreach my $name (qw(east west federation))
 {
-	$node{far}->safe_psql('postgres', "CREATE DATABASE $name");
+	$node{far}->safe_psql('postgres', "CREATE DATABASE $name TEMPLATE template0");
 	$node{far}->safe_psql($name, "CREATE EXTENSION yquota; INSERT INTO yquota.project (name) VALUES ('lab'); $documented{cluster}[0]") if $name ne 'federation';
 }
 my ($host, $port) = ($node{far}->host, $node{far}->port);

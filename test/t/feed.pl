@@ -130,7 +130,7 @@ sub make_database
 	my ($node, $database) = @_;
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
 	$node->safe_psql($database, q{
-		CREATE EXTENSION yquota;
+		CREATE EXTENSION IF NOT EXISTS yquota;
 		SELECT yquota.set_multiplier('GENERAL', 1.25, '2026-03-02 03:00:00+00');
 		SELECT yquota.set_clock('2026-03-03 00:00:00+00');
 		INSERT INTO yquota.project (name) VALUES ('lab'), ('ops');

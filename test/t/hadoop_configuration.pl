@@ -22,7 +22,7 @@ my $node = PostgreSQL::Test::Cluster->new('hadoop_configuration');
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 $node->append_conf('postgresql.conf', "fsync = off\n");
 $node->start;
-$node->safe_psql('postgres', 'CREATE EXTENSION yquota');
+$node->safe_psql('postgres', 'CREATE EXTENSION IF NOT EXISTS yquota');
 
 #
 # The page

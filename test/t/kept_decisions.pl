@@ -18,7 +18,7 @@ my $node = PostgreSQL::Test::Cluster->new('kept_decisions');
 $node->init;
 $node->start;
 $node->safe_psql('postgres', 'CREATE DATABASE empty');
-$node->safe_psql('empty', 'CREATE EXTENSION yquota; ' . slurp_file('test/scheduler/decisions.sql'));
+$node->safe_psql('empty', 'CREATE EXTENSION IF NOT EXISTS yquota; ' . slurp_file('test/scheduler/decisions.sql'));
 
 # The first step that differs, or ''.  A state that is left out is that of the last step.
 sub play

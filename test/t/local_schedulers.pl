@@ -28,7 +28,7 @@ sub run_file
 #
 # The whole round
 #
-$node->safe_psql('template1', 'CREATE EXTENSION yquota');
+$node->safe_psql('template1', 'CREATE EXTENSION IF NOT EXISTS yquota');
 run_file('scheduler', 'docs/examples/local_scheduler.sql');
 
 sub query

@@ -29,7 +29,7 @@ srand($seed);
 
 my $server = new_node('node_queue0', 'max_connections = 40', 'log_statement = none', 'restart_after_crash = on', 'deadlock_timeout = 200ms',
 	"shared_preload_libraries = 'yquota'", "yquota.databases = 'cluster'", "yquota.compute_interval = '100ms'", "yquota.price_interval = '100ms'");
-$server->safe_psql('postgres', 'CREATE DATABASE cluster');
+$server->safe_psql('postgres', 'CREATE DATABASE cluster TEMPLATE template0');
 $server->safe_psql('cluster', <<~"SQL");
 	CREATE EXTENSION yquota;
 	INSERT INTO yquota.project (name) VALUES ('p');

@@ -103,7 +103,7 @@ sub lines_of
 my $node = PostgreSQL::Test::Cluster->new('opportunistic_decisions');
 $node->init;
 $node->start;
-$node->safe_psql('postgres', 'CREATE EXTENSION yquota; ' . slurp_file('test/scheduler/opportunistic.sql'));
+$node->safe_psql('postgres', 'CREATE EXTENSION IF NOT EXISTS yquota; ' . slurp_file('test/scheduler/opportunistic.sql'));
 
 my @lines = lines_of('test/scheduler/opportunistic.jsonl');
 push @lines, lines_of($ENV{OPPORTUNISTIC_RECORDS}) if $ENV{OPPORTUNISTIC_RECORDS};

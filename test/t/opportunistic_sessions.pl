@@ -27,7 +27,7 @@ srand($seed);
 my $node = new_node('opportunistic', 'max_connections = 40', 'synchronous_commit = on');
 $node->safe_psql('postgres', <<~SQL);
 	BEGIN;
-	CREATE EXTENSION yquota;
+	CREATE EXTENSION IF NOT EXISTS yquota;
 	SELECT yquota.set_clock('2026-03-02 10:00+00');
 	INSERT INTO yquota.project (name) VALUES ('p');
 	INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.a', '50'), ('root.b', '50');

@@ -74,7 +74,8 @@ sub test_upgrade
 	my $old = PostgreSQL::Test::Cluster->new("old_$name", @old);
 	my $new = PostgreSQL::Test::Cluster->new("new_$name");
 
-	$_->init, $_->append_conf('postgresql.conf', $configuration) foreach $old, $new;
+	# pg_upgrade wants a new cluster without yquota: not a copied one.
+	$_->init(extra => ['--no-instructions']), $_->append_conf('postgresql.conf', $configuration) foreach $old, $new;
 	$old->start;
 	$old->safe_psql('postgres', 'CREATE DATABASE books');
 	start_at($old, 'books', '2026-03-02 10:00+00');

@@ -22,7 +22,8 @@ use constant LIFE => 7;    # minutes that a container runs
 
 my $primary = PostgreSQL::Test::Cluster->new('primary');
 
-$primary->init(has_archiving => 1, allows_streaming => 1);
+# A worker must not see yquota before the clock is set: not in a copied cluster.
+$primary->init(has_archiving => 1, allows_streaming => 1, extra => ['--no-instructions']);
 $primary->append_conf('postgresql.conf', <<~'CONF');
 	shared_preload_libraries = 'yquota'
 	yquota.databases = 'postgres'

@@ -30,7 +30,7 @@ use Test::More;
 my $node = PostgreSQL::Test::Cluster->new('preemption_decisions');
 $node->init;
 $node->start;
-$node->safe_psql('postgres', 'CREATE EXTENSION yquota; ' . slurp_file('test/scheduler/preemption.sql'));
+$node->safe_psql('postgres', 'CREATE EXTENSION IF NOT EXISTS yquota; ' . slurp_file('test/scheduler/preemption.sql'));
 
 my @workloads = grep { !/^#/ } split /\n/, slurp_file('test/scheduler/preemption.jsonl');
 my @played = split /\n/, $node->safe_psql('postgres',

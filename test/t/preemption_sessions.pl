@@ -16,7 +16,7 @@ my $node = new_node('preemption_sessions', 'fsync = off', 'deadlock_timeout = 10
 # Without a wait, a round kills what an earlier one has marked.
 $node->safe_psql('postgres', 'CREATE DATABASE books');
 $node->safe_psql('books', <<~'SQL');
-	CREATE EXTENSION yquota;
+	CREATE EXTENSION IF NOT EXISTS yquota;
 	INSERT INTO yquota.project (name) VALUES ('p');
 	BEGIN;
 	INSERT INTO yquota.scheduler_setting (scheduler_monitor_enable, preemption_max_wait_before_kill, preemption_total_preemption_per_round,

@@ -17,7 +17,7 @@ $node->append_conf('postgresql.conf', "shared_preload_libraries = 'yquota'\n");
 $node->start;
 $node->safe_psql('postgres', 'CREATE DATABASE original');
 $node->safe_psql('original', <<~'SQL');
-	CREATE EXTENSION yquota;
+	CREATE EXTENSION IF NOT EXISTS yquota;
 	CREATE ROLE feeder LOGIN; CREATE ROLE viewer LOGIN; CREATE ROLE member LOGIN; CREATE ROLE head LOGIN; CREATE ROLE leaver LOGIN;
 	SELECT yquota.set_clock('2026-03-02 10:00+00');
 	INSERT INTO yquota.project (name) VALUES ('lab'), ('secret');
@@ -119,7 +119,7 @@ $node->safe_psql('original', q(INSERT INTO yquota.project (name) VALUES ('other'
 is(as('leaver', 'original', 'SELECT string_agg(project, chr(32)) FROM yquota.project_balance'), 'other', 'and no projects of the one before, when it is granted one');
 $node->safe_psql('original', 'DROP OWNED BY leaver; DROP ROLE leaver');
 
-$node->safe_psql('postgres', 'CREATE DATABASE restored');
+$node->safe_psql('postgres', 'CREATE DATABASE restored TEMPLATE template0');
 # that role is missing by now: its privileges cannot be restored, the rest can
 $node->command_checks_all([ 'pg_restore', '-d', $node->connstr('restored'), $dump ], 1, [], [qr/role "leaver" does not exist/], 'restore');
 is($node->safe_psql('restored', $audit), $before, 'the audit is what it was, without rows of the restore');

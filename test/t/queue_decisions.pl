@@ -12,7 +12,7 @@ use Test::More;
 my $node = PostgreSQL::Test::Cluster->new('queue_decisions');
 $node->init;
 $node->start;
-$node->safe_psql('postgres', 'CREATE EXTENSION yquota');
+$node->safe_psql('postgres', 'CREATE EXTENSION IF NOT EXISTS yquota');
 
 sub literal
 {

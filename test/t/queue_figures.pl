@@ -18,7 +18,7 @@ my $node = PostgreSQL::Test::Cluster->new('queue_figures');
 $node->init;
 $node->start;
 $node->safe_psql('postgres', <<~'SQL');
-	CREATE EXTENSION yquota;
+	CREATE EXTENSION IF NOT EXISTS yquota;
 	-- Hadoop knows memory and cores unless it is told of more
 	DELETE FROM yquota.resource_type WHERE name NOT IN ('memory-mb', 'vcores');
 	CREATE TABLE case_of_hadoop (number integer GENERATED ALWAYS AS IDENTITY, body jsonb);

@@ -28,7 +28,7 @@ use Test::More;
 my $node = PostgreSQL::Test::Cluster->new('queue_submissions');
 $node->init;
 $node->start;
-$node->safe_psql('postgres', 'CREATE EXTENSION yquota; ' . slurp_file('test/queues/submissions.sql'));
+$node->safe_psql('postgres', 'CREATE EXTENSION IF NOT EXISTS yquota; ' . slurp_file('test/queues/submissions.sql'));
 
 my @scenarios = grep { !/^#/ } split /\n/, slurp_file('test/queues/submissions.jsonl');
 $node->safe_psql('postgres', join '', map { "CALL replay.play(\$scenario\$$_\$scenario\$);\n" } @scenarios);

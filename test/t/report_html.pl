@@ -19,7 +19,7 @@ my @markup = (q(</title></style><script>document.title='taken'</script>), q("'><
 $node->init;
 $node->start;
 $node->safe_psql('postgres', <<~'SQL');
-	CREATE EXTENSION yquota;
+	CREATE EXTENSION IF NOT EXISTS yquota;
 	SELECT yquota.set_multiplier('GENERAL', 1.5, '2030-01-02 00:00 UTC', '2030-01-03 00:00 UTC');
 	SELECT yquota.set_clock('2030-01-11 00:00 UTC');
 	CREATE ROLE member; CREATE ROLE viewer; SELECT yquota.grant_viewer('viewer');

@@ -13,7 +13,7 @@ my $node = PostgreSQL::Test::Cluster->new('request_interceptors');
 $node->init;
 $node->append_conf('postgresql.conf', "timezone = 'UTC'");
 $node->start;
-$node->safe_psql('postgres', 'CREATE EXTENSION yquota');
+$node->safe_psql('postgres', 'CREATE EXTENSION IF NOT EXISTS yquota');
 $node->safe_psql('postgres', <<~'SQL');
 	SELECT yquota.set_clock('2026-03-02 10:00+00');
 	INSERT INTO yquota.project (name, on_exhausted) VALUES ('p', 'allow');
@@ -69,7 +69,7 @@ $one->query_safe('ROLLBACK');
 
 # Kept by a dump, whose functions come first, and over a crash
 $node->command_ok([ 'pg_dump', '-Fc', '-f', "$PostgreSQL::Test::Utils::tmp_check/interceptors.dump", '-d', $node->connstr('postgres') ], 'pg_dump');
-$node->safe_psql('postgres', 'CREATE DATABASE restored');
+$node->safe_psql('postgres', 'CREATE DATABASE restored TEMPLATE template0');
 $node->command_ok([ 'pg_restore', '-d', $node->connstr('restored'), "$PostgreSQL::Test::Utils::tmp_check/interceptors.dump" ], 'pg_restore');
 is($node->safe_psql('restored', 'SELECT * FROM yquota.request_interceptor'), '100|request_throttle.throttle', 'a dump keeps the list');
 $_->quit foreach $one, $two;

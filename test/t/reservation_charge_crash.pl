@@ -18,7 +18,7 @@ use constant FAILOVER => 6;
 
 my $plan = <<~'SQL';
 	SET client_min_messages = error;
-	CREATE EXTENSION yquota;
+	CREATE EXTENSION IF NOT EXISTS yquota;
 	SELECT yquota.set_clock('2030-01-01 10:00 UTC');
 	DELETE FROM yquota.resource_type WHERE name NOT IN ('memory-mb', 'vcores');
 	INSERT INTO yquota.project (name, parent, quota_mode) VALUES ('lab', NULL, 'PREPAID'), ('laser', 'lab', 'PREPAID');

@@ -30,7 +30,7 @@ use Test::More;
 my $node = PostgreSQL::Test::Cluster->new('reservation_decisions');
 $node->init;
 $node->start;
-$node->safe_psql('postgres', 'CREATE EXTENSION yquota; ' . slurp_file('test/scheduler/reservation.sql'));
+$node->safe_psql('postgres', 'CREATE EXTENSION IF NOT EXISTS yquota; ' . slurp_file('test/scheduler/reservation.sql'));
 
 my @records = grep { !/^#/ }
   map { split /\n/, slurp_file($_) } grep { defined } 'test/scheduler/reservation.jsonl', $ENV{YQUOTA_RESERVATION_RECORDS};

@@ -54,7 +54,7 @@ sub heights
 $node->init;
 $node->start;
 $node->safe_psql('postgres', <<~'SQL');
-	CREATE EXTENSION yquota;
+	CREATE EXTENSION IF NOT EXISTS yquota;
 	SELECT yquota.set_clock('2030-01-01 00:00+00');
 	CREATE ROLE member; CREATE ROLE viewer; CREATE ROLE operator;
 	INSERT INTO yquota.project (name) VALUES ('p');

@@ -21,7 +21,7 @@ my $node = new_node('scheduler_sessions', 'max_prepared_transactions = 5', 'fsyn
 my $cycle = 'SELECT decision, container_id, node FROM yquota.schedule(max_containers => 2';
 
 $node->safe_psql($database, <<~'SQL');
-	CREATE EXTENSION yquota;
+	CREATE EXTENSION IF NOT EXISTS yquota;
 	INSERT INTO yquota.project (name) VALUES ('p');
 	BEGIN;
 	INSERT INTO yquota.scheduler_setting (per_node_heartbeat_maximum_offswitch_assignments) VALUES (10);

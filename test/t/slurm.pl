@@ -64,7 +64,7 @@ $node->init;
 $node->start;
 $node->safe_psql('postgres', 'CREATE DATABASE work');
 $node->safe_psql('work', <<'SQL');
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SELECT yquota.set_clock('2026-11-28 00:00+00');
 INSERT INTO yquota.project (name) VALUES ('physics'), ('biology');
 CREATE ROLE feeder LOGIN;

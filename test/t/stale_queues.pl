@@ -29,7 +29,7 @@ my $database = 'queues';
 
 $node->safe_psql('postgres', "CREATE DATABASE $database");
 $node->safe_psql($database, <<'SQL');
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 SELECT yquota.set_clock('2026-03-02 10:00+00');
 BEGIN;
 INSERT INTO yquota.scheduler_setting (acl_enable, cluster_max_application_priority, workflow_priority_mappings_override_enable) VALUES (true, 10, true);

@@ -37,7 +37,7 @@ my %total = (statements => 0, acknowledged => 0, unknown => 0, kills => 0);
 # applications of a queue and of users, of application masters.
 $node->safe_psql('postgres', "CREATE DATABASE $database");
 $node->safe_psql($database, <<'SQL');
-CREATE EXTENSION yquota;
+CREATE EXTENSION IF NOT EXISTS yquota;
 BEGIN;
 INSERT INTO yquota.scheduler_setting (maximum_applications, user_max_parallel_apps, maximum_am_resource_percent) VALUES (1000000, 9, 0.5);
 INSERT INTO yquota.node (name, total) VALUES ('n1', '[memory-mb=40960,vcores=400]');

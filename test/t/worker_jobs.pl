@@ -23,7 +23,7 @@ sub verified_at { return "EXISTS (SELECT FROM yquota.verification WHERE verified
 # rolled_up_at(AT): so were the costs.
 sub rolled_up_at { return "(SELECT rolled_up_at >= '$_[0]' FROM yquota_internal.rollup_state)"; }
 
-$node->safe_psql('postgres', 'CREATE DATABASE work');
+$node->safe_psql('postgres', 'CREATE DATABASE work TEMPLATE template0');
 start_at($node, 'work', '2030-01-01 00:00 UTC');
 is_soon($node, 'work', status("state = 'running'"), 'the worker is there');
 is_soon($node, 'work', q(EXISTS (SELECT FROM yquota_internal.job_run WHERE job = 'verify')), 'and knows since when it waits for the night');

@@ -25,9 +25,9 @@ is_soon($node, 'postgres', "(SELECT count(*) = 1 FROM pg_stat_activity WHERE bac
 	'there is a launcher');
 $node->wait_for_log(qr/database "missing" does not exist/);
 
-$node->safe_psql('postgres', 'CREATE DATABASE first');
-$node->safe_psql('postgres', 'CREATE DATABASE "Second One"');
-$node->safe_psql('postgres', 'CREATE DATABASE third');
+$node->safe_psql('postgres', 'CREATE DATABASE first TEMPLATE template0');
+$node->safe_psql('postgres', 'CREATE DATABASE "Second One" TEMPLATE template0');
+$node->safe_psql('postgres', 'CREATE DATABASE third TEMPLATE template0');
 start_at($node, $_, $at) for 'first', 'Second One', 'third';
 for my $database ('first', 'Second One')
 {

@@ -57,7 +57,7 @@ sub crash
 	return;
 }
 
-$node->safe_psql('postgres', 'CREATE DATABASE work');
+$node->safe_psql('postgres', 'CREATE DATABASE work TEMPLATE template0');
 start_at($node, 'work', clock());
 is_soon($node, 'work', mark() . " = '" . clock() . "'", 'the worker has started');
 is(outages(), '', 'the first start is no outage');

@@ -13,7 +13,7 @@ my $processes = q(SELECT count(*) FROM pg_stat_activity WHERE backend_type LIKE 
 my $price = q(SELECT multiplier, effective_at FROM yquota.price WHERE price_group = 'GENERAL' ORDER BY effective_at DESC LIMIT 1);
 my $state = q(SELECT state, last_compute_at FROM yquota.worker_status WHERE database = 'work');
 
-$primary->safe_psql('postgres', 'CREATE DATABASE work');
+$primary->safe_psql('postgres', 'CREATE DATABASE work TEMPLATE template0');
 start_at($primary, 'work', '2030-01-01 00:00 UTC');
 is_soon($primary, 'work', mark() . " = '2030-01-01 00:00 UTC'", 'the primary has a worker');
 
