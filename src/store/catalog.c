@@ -145,9 +145,11 @@ yq_catalog_accept_changes(void)
 	has_suspects = false;
 	for (int i = 0; i < YQ_TABLE_COUNT; i++)
 	{
-		if (tables[i].is_suspect && OidIsValid(tables[i].signal) && !OidIsValid(yq_table_oid(i)))
-			look_up_signal(i);
+		if (!tables[i].is_suspect)
+			continue;
 		tables[i].is_suspect = false;
+		if (OidIsValid(tables[i].signal) && !OidIsValid(yq_table_oid(i)))
+			look_up_signal(i);
 	}
 }
 
@@ -244,8 +246,9 @@ Oid
 yq_table_oid(YqTable table)
 {
 	TableEntry *entry = &tables[table];
+	Oid			oid = entry->oid;
 
-	if (!OidIsValid(entry->oid))
+	if (!OidIsValid(oid))
 	{
 		Oid			schema = get_namespace_oid(entry->schema, true);
 
@@ -253,13 +256,14 @@ yq_table_oid(YqTable table)
 		if (OidIsValid(schema))
 		{
 			check_version();
-			entry->oid = get_relname_relid(entry->name, schema);
+			entry->oid = oid = get_relname_relid(entry->name, schema);
 			entry->is_local = false;
 			entry->index_name = NULL;
+			/* a message that comes meanwhile has the OID looked up again next time */
 			look_up_signal(table);
 		}
 	}
-	return entry->oid;
+	return oid;
 }
 
 /*
