@@ -112,11 +112,7 @@ BEGIN
 		RETURN NULL;
 	END IF;
 	-- moves, holds and charges of other transactions must be visible
-	IF current_setting('transaction_isolation') <> 'read committed' THEN
-		RAISE EXCEPTION 'cannot give a project a parent at isolation level %', upper(current_setting('transaction_isolation'))
-			USING ERRCODE = 'feature_not_supported',
-				HINT = 'Use a transaction of isolation level READ COMMITTED.';
-	END IF;
+	PERFORM yquota_internal.require_read_committed('give a project a parent');
 	-- one at a time, and not while credit is decided about; readers go on
 	LOCK TABLE yquota_internal.project_family IN SHARE ROW EXCLUSIVE MODE;
 	IF TG_OP = 'UPDATE' THEN

@@ -231,7 +231,7 @@ DECLARE
 BEGIN
 	LOCK TABLE yquota.reservation_charge IN ROW EXCLUSIVE MODE;
 	-- what another transaction has posted may be invisible: the worker does it next time
-	IF current_setting('transaction_isolation') <> 'read committed' OR NOT EXISTS (SELECT FROM yquota_internal.accruing_reservation) THEN
+	IF NOT yquota_internal.sees_commits() OR NOT EXISTS (SELECT FROM yquota_internal.accruing_reservation) THEN
 		RETURN 0;
 	END IF;
 	-- those that end in another transaction are posted there

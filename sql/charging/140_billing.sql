@@ -36,12 +36,8 @@ BEGIN
 		RAISE EXCEPTION '"%" is not a time zone', zone_after
 			USING ERRCODE = 'invalid_parameter_value',
 				HINT = 'Use a name of pg_timezone_names, such as UTC or Europe/Stockholm.';
-	ELSIF current_setting('transaction_isolation') <> 'read committed' THEN
-		RAISE EXCEPTION 'cannot change the time zone of bills at isolation level %', upper(current_setting('transaction_isolation'))
-			USING ERRCODE = 'feature_not_supported',
-				DETAIL = 'Events that have been committed meanwhile must be seen.',
-				HINT = 'Use a transaction of isolation level READ COMMITTED.';
 	END IF;
+	PERFORM yquota_internal.require_read_committed('change the time zone of bills');
 	PERFORM yquota_internal.lock_briefly('LOCK TABLE ONLY yquota.container_event IN SHARE ROW EXCLUSIVE MODE', 120);
 	IF EXISTS (SELECT FROM yquota.charge) OR EXISTS (SELECT FROM yquota.container) OR EXISTS (SELECT FROM yquota.reservation_charge)
 		OR EXISTS (SELECT FROM yquota.opening_balance) OR EXISTS (SELECT FROM yquota_internal.budget_grant)

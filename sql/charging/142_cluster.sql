@@ -35,12 +35,8 @@ DECLARE
 BEGIN
 	IF yquota_internal.restoring() OR name_before = name_after THEN
 		RETURN coalesce(NEW, OLD);
-	ELSIF current_setting('transaction_isolation') <> 'read committed' THEN
-		RAISE EXCEPTION 'cannot change the name of the cluster at isolation level %', upper(current_setting('transaction_isolation'))
-			USING ERRCODE = 'feature_not_supported',
-				DETAIL = 'Archives that have been committed meanwhile must be seen.',
-				HINT = 'Use a transaction of isolation level READ COMMITTED.';
 	END IF;
+	PERFORM yquota_internal.require_read_committed('change the name of the cluster');
 	PERFORM yquota_internal.lock_briefly('LOCK TABLE yquota.history_segment IN SHARE ROW EXCLUSIVE MODE', 120);
 	IF EXISTS (SELECT FROM yquota.archived_history AS archived WHERE archived.cluster = name_before)
 		OR EXISTS (SELECT FROM yquota.written_history AS written WHERE written.cluster = name_before)

@@ -264,7 +264,7 @@ DECLARE
 BEGIN
 	-- A change of prices that is not visible here would be missed below, after
 	-- it has missed later settlements: compaction waits for the next time.
-	IF current_setting('transaction_isolation') <> 'read committed' THEN
+	IF NOT yquota_internal.sees_commits() THEN
 		RETURN 0;
 	END IF;
 	BEGIN
@@ -538,14 +538,7 @@ BEGIN
 		RETURN NEW;
 	END IF;
 	-- uncommitted charges to it are not visible yet
-	IF current_setting('transaction_isolation') <> 'read committed' THEN
-		RAISE EXCEPTION 'cannot % a project at isolation level %',
-				CASE TG_OP WHEN 'UPDATE' THEN 'rename' ELSE 'delete' END,
-				upper(current_setting('transaction_isolation'))
-			USING ERRCODE = 'feature_not_supported',
-				DETAIL = 'Events that have been committed meanwhile must be seen.',
-				HINT = 'Use a transaction of isolation level READ COMMITTED.';
-	END IF;
+	PERFORM yquota_internal.require_read_committed(CASE TG_OP WHEN 'UPDATE' THEN 'rename' ELSE 'delete' END || ' a project');
 	IF yquota_internal.is_in_books(OLD.name) THEN
 		RAISE EXCEPTION 'cannot % project "%" because its containers are in the books',
 				CASE TG_OP WHEN 'UPDATE' THEN 'rename' ELSE 'delete' END, OLD.name

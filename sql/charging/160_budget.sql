@@ -57,7 +57,7 @@ DECLARE
 	granted bigint := 0;
 BEGIN
 	-- grants of other transactions may be invisible: the worker does it next time
-	IF current_setting('transaction_isolation') <> 'read committed' THEN
+	IF NOT yquota_internal.sees_commits() THEN
 		RETURN 0;
 	END IF;
 	-- one at a time; readers go on

@@ -541,7 +541,7 @@ DECLARE
 	due_grants bigint;
 BEGIN
 	-- notes of other transactions may be invisible: the worker does it next time
-	IF current_setting('transaction_isolation') <> 'read committed' THEN
+	IF NOT yquota_internal.sees_commits() THEN
 		RETURN 0;
 	END IF;
 	-- one at a time, and not while counters are compacted; readers go on

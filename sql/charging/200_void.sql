@@ -92,12 +92,8 @@ CREATE FUNCTION yquota_internal.check_void(
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN
-	IF current_setting('transaction_isolation') <> 'read committed' THEN
-		RAISE EXCEPTION 'cannot void events at isolation level %', upper(current_setting('transaction_isolation'))
-			USING ERRCODE = 'feature_not_supported',
-				DETAIL = 'Changes committed meanwhile must be seen.',
-				HINT = 'Use a transaction of isolation level READ COMMITTED.';
-	ELSIF reason IS NULL OR reason !~ '[^[:space:]]' THEN
+	PERFORM yquota_internal.require_read_committed('void events');
+	IF reason IS NULL OR reason !~ '[^[:space:]]' THEN
 		RAISE EXCEPTION 'voiding events needs a reason'
 			USING ERRCODE = 'invalid_parameter_value',
 				HINT = 'Say in "reason" why they are wrong.';

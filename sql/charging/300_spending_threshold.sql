@@ -146,7 +146,7 @@ DECLARE
 	found bigint;
 BEGIN
 	-- reports of other transactions may be invisible: the worker does it next time
-	IF current_setting('transaction_isolation') <> 'read committed' THEN
+	IF NOT yquota_internal.sees_commits() THEN
 		RETURN 0;
 	END IF;
 	-- one at a time; transactions that change or read thresholds do not wait

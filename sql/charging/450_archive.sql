@@ -1311,12 +1311,8 @@ BEGIN
 		RAISE EXCEPTION 'arguments of archive must not be null'
 			USING ERRCODE = 'null_value_not_allowed',
 				HINT = 'Use infinity for all that is sealed.';
-	ELSIF current_setting('transaction_isolation') <> 'read committed' THEN
-		RAISE EXCEPTION 'cannot archive at isolation level %', upper(current_setting('transaction_isolation'))
-			USING ERRCODE = 'feature_not_supported',
-				DETAIL = 'Changes committed meanwhile must be seen.',
-				HINT = 'Use a transaction of isolation level READ COMMITTED.';
 	END IF;
+	PERFORM yquota_internal.require_read_committed('archive');
 	history := yquota_internal.archive_kind(target);
 	PERFORM yquota_internal.lock_briefly(
 		'LOCK TABLE yquota.history_segment IN SHARE ROW EXCLUSIVE MODE', 600);

@@ -302,12 +302,8 @@ BEGIN
 	ELSIF close_period.max_containers < 1 THEN
 		RAISE EXCEPTION 'number of containers must be positive'
 			USING ERRCODE = 'invalid_parameter_value';
-	ELSIF current_setting('transaction_isolation') <> 'read committed' THEN
-		RAISE EXCEPTION 'cannot close a period at isolation level %', upper(current_setting('transaction_isolation'))
-			USING ERRCODE = 'feature_not_supported',
-				DETAIL = 'Changes committed meanwhile must be seen.',
-				HINT = 'Use a transaction of isolation level READ COMMITTED.';
 	END IF;
+	PERFORM yquota_internal.require_read_committed('close a period');
 	PERFORM yquota_internal.refuse_while_deferred('close a period');
 	PERFORM yquota_internal.lock_pricing();
 	SELECT * INTO found_period FROM yquota.closed_period AS period WHERE period.until = close_period.until;

@@ -325,12 +325,7 @@ DECLARE
 	known text;
 	outcome record;
 BEGIN
-	IF current_setting('transaction_isolation') <> 'read committed' THEN
-		RAISE EXCEPTION 'cannot renew leases at isolation level %', upper(current_setting('transaction_isolation'))
-			USING ERRCODE = 'feature_not_supported',
-				DETAIL = 'Leases of other transactions must be seen.',
-				HINT = 'Use a transaction of isolation level READ COMMITTED.';
-	END IF;
+	PERFORM yquota_internal.require_read_committed('renew leases');
 	-- what is offered here must not be lost by a crash after a cluster has taken it
 	IF current_setting('synchronous_commit') = 'off' THEN
 		PERFORM set_config('synchronous_commit', 'local', true);

@@ -261,13 +261,7 @@ BEGIN
 	END;
 	IF rebase THEN
 		-- containers started since the snapshot was taken would be missed
-		IF current_setting('transaction_isolation') <> 'read committed' THEN
-			RAISE EXCEPTION 'factors and outages of projects cannot come or go at isolation level %',
-					upper(current_setting('transaction_isolation'))
-				USING ERRCODE = 'feature_not_supported',
-					DETAIL = format('The change was: %s.', description),
-					HINT = 'Use a transaction of isolation level READ COMMITTED.';
-		END IF;
+		PERFORM yquota_internal.require_read_committed('add or remove a factor or an outage of projects');
 		LOCK TABLE ONLY yquota.container_event IN SHARE ROW EXCLUSIVE MODE;
 		-- before containers, and then corrected
 		LOCK TABLE yquota.reservation_charge IN ROW EXCLUSIVE MODE;

@@ -164,11 +164,7 @@ BEGIN
 	IF is_limited = EXISTS (SELECT FROM yquota_internal.opportunistic_counting) THEN
 		RETURN NULL;
 	END IF;
-	IF current_setting('transaction_isolation') <> 'read committed' THEN
-		RAISE EXCEPTION 'cannot set the first limit of OPPORTUNISTIC containers, or remove the last one, at isolation level %', upper(current_setting('transaction_isolation'))
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				  HINT = 'Use READ COMMITTED.';
-	END IF;
+	PERFORM yquota_internal.require_read_committed('set the first limit of OPPORTUNISTIC containers, or remove the last one,');
 	LOCK TABLE ONLY yquota.container_event IN SHARE ROW EXCLUSIVE MODE;
 	DELETE FROM yquota_internal.opportunistic_counting;
 	DELETE FROM yquota_internal.opportunistic_change;

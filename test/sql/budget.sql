@@ -63,6 +63,11 @@ COMMIT;
 SELECT count(*) FROM given WHERE amount = 6;
 SELECT yquota.quota_compute();
 SELECT count(*) FROM given WHERE amount = 6;
+-- READ UNCOMMITTED is READ COMMITTED
+BEGIN ISOLATION LEVEL READ UNCOMMITTED;
+INSERT INTO yquota.budget (project, period, amount) VALUES ('web', 'quarter', 7);
+SELECT count(*) FROM given WHERE amount = 7;
+ROLLBACK;
 
 -- bad input
 \set VERBOSITY terse
