@@ -24,6 +24,15 @@ yq_varlena_equal(const void *a, const void *b)
 		memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
 }
 
+/* Whether a text has the characters of a string, or both are NULL. */
+static inline bool
+yq_varlena_is(const text *value, const char *string)
+{
+	if (value == NULL || string == NULL)
+		return value == NULL && string == NULL;
+	return VARSIZE_ANY_EXHDR(value) == strlen(string) && memcmp(VARDATA_ANY(value), string, strlen(string)) == 0;
+}
+
 /* Put a value, or NULL, into a column of a row to be written. */
 extern void yq_varlena_put(Datum *values, bool *nulls, int column, const void *value);
 

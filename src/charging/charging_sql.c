@@ -136,25 +136,17 @@ yq_sql_void_containers(PG_FUNCTION_ARGS)
 static void
 take_rows(text *last_id, Tuplestorestate *rows)
 {
-	const char *command = last_id == NULL ?
-		"DELETE FROM yquota_internal.deferred_event RETURNING *" :
-		"DELETE FROM yquota_internal.deferred_event "
-		"WHERE container_id <= $1 AND octet_length(container_id) <= 2600 RETURNING *";
-	SPIExecuteOptions options = {0};
+	const char *command = "DELETE FROM yquota_internal.deferred_event "
+		"WHERE $1 IS NULL OR (container_id <= $1 AND octet_length(container_id) <= 2600) RETURNING *";
+	SPIExecuteOptions options = {.params = makeParamList(1)};
 	DestReceiver *receiver = CreateTuplestoreDestReceiver();
 	int			result;
 
 	/* values kept out of line go with their rows */
 	SetTuplestoreDestReceiverParams(receiver, rows, CurrentMemoryContext, true, NULL, NULL);
 	options.dest = receiver;
-	if (last_id != NULL)
-	{
-		options.params = makeParamList(1);
-		options.params->params[0].value = PointerGetDatum(last_id);
-		options.params->params[0].isnull = false;
-		options.params->params[0].pflags = PARAM_FLAG_CONST;
-		options.params->params[0].ptype = TEXTOID;
-	}
+	/* a constant to the planner, which makes one condition of both */
+	options.params->params[0] = (ParamExternData) {PointerGetDatum(last_id), last_id == NULL, PARAM_FLAG_CONST, TEXTOID};
 	result = SPI_execute_extended(command, &options);
 	if (result != SPI_OK_DELETE_RETURNING)
 		elog(ERROR, "could not run \"%s\": %s", command, SPI_result_code_string(result));

@@ -371,12 +371,9 @@ static const char *const own_sources[] = {"scheduler", "reconcile", "node_lost"}
 bool
 yq_event_is_own(const YqEvent *event)
 {
-	if (event->source == NULL)
-		return false;
 	for (int i = 0; i < (int) lengthof(own_sources); i++)
 	{
-		if (VARSIZE_ANY_EXHDR(event->source) == strlen(own_sources[i]) &&
-			memcmp(VARDATA_ANY(event->source), own_sources[i], strlen(own_sources[i])) == 0)
+		if (yq_varlena_is(event->source, own_sources[i]))
 			return true;
 	}
 	return false;

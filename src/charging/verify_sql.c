@@ -14,6 +14,7 @@
 
 #include "base/arguments.h"
 #include "base/resource.h"
+#include "base/varlena.h"
 #include "fmgr.h"
 #include "pricing/factors.h"
 #include "pricing/rate_class.h"
@@ -57,18 +58,6 @@ factors_of_arguments(FunctionCallInfo fcinfo)
 	return yq_factor_names(&payer);
 }
 
-static bool
-dominant_is(FunctionCallInfo fcinfo, const char *dominant)
-{
-	text	   *posted;
-
-	if (PG_ARGISNULL(DUE_DOMINANT) || dominant == NULL)
-		return PG_ARGISNULL(DUE_DOMINANT) && dominant == NULL;
-	posted = PG_GETARG_TEXT_PP(DUE_DOMINANT);
-	return VARSIZE_ANY_EXHDR(posted) == strlen(dominant) &&
-		memcmp(VARDATA_ANY(posted), dominant, strlen(dominant)) == 0;
-}
-
 /*
  * is_due(project, application_id, username, queue, execution_type, allocation,
  * from_at, to_at, amount, dominant): whether the amount is the cost of that time,
@@ -99,7 +88,7 @@ yq_sql_is_due(PG_FUNCTION_ARGS)
 									   factors_of_arguments(fcinfo), &weight);
 	yq_rate_class_cost(rate_class, weight, PG_GETARG_TIMESTAMPTZ(DUE_FROM),
 					   PG_GETARG_TIMESTAMPTZ(DUE_TO), &amount, &dominant);
-	PG_RETURN_BOOL(dominant_is(fcinfo, dominant) &&
+	PG_RETURN_BOOL(yq_varlena_is(PG_ARGISNULL(DUE_DOMINANT) ? NULL : PG_GETARG_TEXT_PP(DUE_DOMINANT), dominant) &&
 				   DatumGetBool(DirectFunctionCall2(numeric_eq,
 													NumericGetDatum(yq_wide_to_numeric(&amount)),
 													PG_GETARG_DATUM(DUE_AMOUNT))));

@@ -262,22 +262,17 @@ yq_index_scan_find(YqIndexScan *scan, const text *key)
 
 /* -- ascending keys ------------------------------------------------------ */
 
-/* Go to the next entry of the merge scan. */
+/* Go to the next entry of the merge scan.  This and what follows is called in the context of the scan. */
 static void
-advance(YqIndexScan *scan, ScanPart *part)
+advance(ScanPart *part)
 {
-	MemoryContext old_context = MemoryContextSwitchTo(scan->context);
-
 	part->at_end = (index_getnext_tid(part->merge_scan, ForwardScanDirection) == NULL);
-	MemoryContextSwitchTo(old_context);
 }
 
 /* Go to the first entry whose key is not before "key". */
 static void
 descend(YqIndexScan *scan, ScanPart *part, const text *key)
 {
-	MemoryContext old_context = MemoryContextSwitchTo(scan->context);
-
 	if (part->merge_scan == NULL)
 	{
 		part->merge_scan = index_beginscan(part->relation, part->index, SnapshotSelf,
@@ -287,10 +282,9 @@ descend(YqIndexScan *scan, ScanPart *part, const text *key)
 	else
 		pfree(part->merge_key);
 	part->merge_key = cstring_to_text_with_len(VARDATA_ANY(key), VARSIZE_ANY_EXHDR(key));
-	MemoryContextSwitchTo(old_context);
 	rescan(scan, part->merge_scan, part->merge_key, BTGreaterEqualStrategyNumber);
 	part->is_positioned = true;
-	advance(scan, part);
+	advance(part);
 }
 
 /*
@@ -329,15 +323,8 @@ merge_part(YqIndexScan *scan, ScanPart *part, const text *key)
 
 		if (order > 0)
 			return false;
-		if (order == 0)
-		{
-			MemoryContext old_context = MemoryContextSwitchTo(scan->context);
-			bool		found = index_fetch_heap(part->merge_scan, part->slot);
-
-			MemoryContextSwitchTo(old_context);
-			if (found)
-				return true;
-		}
+		if (order == 0 && index_fetch_heap(part->merge_scan, part->slot))
+			return true;
 		if (order < 0 && ++steps > MERGE_MAX_STEPS)
 		{
 			if (scan->merged_keys < MERGE_MIN_KEYS)
@@ -346,7 +333,7 @@ merge_part(YqIndexScan *scan, ScanPart *part, const text *key)
 			steps = scan->merged_keys = 0;
 		}
 		else
-			advance(scan, part);
+			advance(part);
 	}
 	return false;
 }
@@ -361,24 +348,26 @@ yq_index_scan_restart(YqIndexScan *scan)
 TupleTableSlot *
 yq_index_scan_advance(YqIndexScan *scan, const text *key)
 {
+	MemoryContext old_context;
+	TupleTableSlot *found;
+
 	if (scan->single_keys > 0)
 	{
 		scan->single_keys--;
 		yq_index_scan_restart(scan);
 		return yq_index_scan_find(scan, key);
 	}
+	old_context = MemoryContextSwitchTo(scan->context);
 	scan->merged_keys++;
 	scan->key = key;
-	if (merge_part(scan, &scan->parts[0], key))
-		return scan->parts[0].slot;
-	if (!children_may_have(scan))
-		return NULL;
-	for (int i = 1; i < scan->part_count; i++)
+	found = merge_part(scan, &scan->parts[0], key) ? scan->parts[0].slot : NULL;
+	if (found == NULL && children_may_have(scan))
 	{
-		if (merge_part(scan, &scan->parts[i], key))
-			return scan->parts[i].slot;
+		for (int i = 1; found == NULL && i < scan->part_count; i++)
+			found = merge_part(scan, &scan->parts[i], key) ? scan->parts[i].slot : NULL;
 	}
-	return NULL;
+	MemoryContextSwitchTo(old_context);
+	return found;
 }
 
 /* -- other transactions -------------------------------------------------- */

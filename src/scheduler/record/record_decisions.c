@@ -12,6 +12,7 @@
 #include "base/compat.h"
 
 #include "admission/application/queue_lock.h"
+#include "base/varlena.h"
 #include "miscadmin.h"
 #include "queues/hierarchy.h"
 #include "scheduler/record/changed_applications.h"
@@ -306,7 +307,7 @@ is_present(const Presence *presence, const YqClusterApplication *application)
 	if (DatumGetObjectId(state) != presence->active)
 		return false;
 	queue = DatumGetTextPP(slot_getattr(slot, presence->queue, &isnull));
-	return VARSIZE_ANY_EXHDR(queue) == strlen(path) && memcmp(VARDATA_ANY(queue), path, strlen(path)) == 0;
+	return yq_varlena_is(queue, path);
 }
 
 /* Those that are there; others are marked. */
