@@ -122,38 +122,45 @@ yq_posting_count(YqLedger *ledger, const YqContainer *container, int sign)
 
 /* -- claims ---------------------------------------------------------------- */
 
-static void
-note_conflict(void *argument, int row, ItemPointer tid)
+typedef struct Claim
 {
-	*(ItemPointer) argument = *tid;
+	YqIndexScan *scan;			/* NULL: no other transaction can have the container */
+	const text *container_id;
+	bool		is_taken;
+} Claim;
+
+static bool
+is_taken(void *argument, int row, ItemPointer tid, bool may_be_taken)
+{
+	Claim	   *claim = argument;
+
+	claim->is_taken = may_be_taken && claim->scan != NULL &&
+		yq_index_scan_is_taken(claim->scan, claim->container_id, tid);
+	return claim->is_taken;
+}
+
+static bool
+insert(YqLedger *ledger, const YqContainer *container, YqIndexScan *scan)
+{
+	YqBulkInsert *writer = yq_ledger_container_writer(ledger);
+	Claim		claim = {scan, container->container_id, false};
+
+	yq_container_put(ledger, writer, container);
+	yq_bulk_insert_claim(writer, NULL, is_taken, &claim);
+	CommandCounterIncrement();
+	return !claim.is_taken;
 }
 
 bool
 yq_posting_insert(YqLedger *ledger, const YqContainer *container)
 {
-	ItemPointerData conflict;
-	YqBulkInsert *writer = yq_ledger_container_writer(ledger);
-
-	ItemPointerSetInvalid(&conflict);
-	yq_container_put(ledger, writer, container);
-	yq_bulk_insert_flush_optimistically(writer, NULL, note_conflict, &conflict);
-	CommandCounterIncrement();
-	if (!ItemPointerIsValid(&conflict) ||
-		!yq_index_scan_is_taken(yq_ledger_containers(ledger), container->container_id, &conflict))
-		return true;
-	yq_claim_withdraw(yq_index_scan_relation(yq_ledger_containers(ledger)), &conflict);
-	return false;
+	return insert(ledger, container, yq_ledger_containers(ledger));
 }
 
 void
 yq_posting_replace(YqLedger *ledger, const YqContainer *container)
 {
-	YqBulkInsert *writer = yq_ledger_container_writer(ledger);
-	ItemPointerData ignored;
-
-	yq_container_put(ledger, writer, container);
-	yq_bulk_insert_flush_optimistically(writer, NULL, note_conflict, &ignored);
-	CommandCounterIncrement();
+	(void) insert(ledger, container, NULL);
 }
 
 void

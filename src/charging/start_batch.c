@@ -79,38 +79,43 @@ settle_finishes(YqSettler *settler, const text *before)
 	}
 }
 
-static void
-before_start(void *argument, int row, ItemPointer tid)
-{
-	YqSettler  *settler = argument;
-	YqContainer *container = &settler->batch->starts[row].container;
-
-	container->tid = *tid;
-	settle_finishes(settler, container->container_id);
-}
-
 /*
- * Another transaction has a row with this id, is about to, or has withdrawn
- * one.  The rule waits for that transaction.  Our own row is marked as
- * withdrawn: otherwise two transactions that have met a third one would wait
- * for each other when it has ended.
+ * Another transaction had a row with the id of this start, was about to, or had
+ * withdrawn one.  The rule waits for that transaction.  Our own row is withdrawn
+ * already: otherwise two transactions that have met a third one would wait for
+ * each other when it has ended.
  */
 static void
-on_start_conflict(void *argument, int row, ItemPointer tid)
+settle_contended(YqSettler *settler, const PendingStart *start)
 {
-	YqSettler  *settler = argument;
-	YqStartBatch *batch = settler->batch;
-	PendingStart *start = &batch->starts[row];
-	YqIndexScan *scan = yq_ledger_containers(settler->ledger);
-
-	if (!yq_index_scan_is_taken(scan, start->container.container_id, tid))
+	if (!start->contended)
 		return;
-	start->contended = true;
 	yq_posting_count(settler->ledger, &start->container, -1);
-	CommandCounterIncrement();
-	yq_claim_withdraw(yq_index_scan_relation(scan), tid);
 	(void) yq_settle_events(settler, start->container.container_id,
 							start->events, start->event_count);
+}
+
+static void
+before_start(void *argument, int row)
+{
+	YqSettler  *settler = argument;
+	const PendingStart *start = &settler->batch->starts[row];
+
+	if (row > 0)
+		settle_contended(settler, start - 1);
+	settle_finishes(settler, start->container.container_id);
+}
+
+static bool
+is_start_taken(void *argument, int row, ItemPointer tid, bool may_be_taken)
+{
+	YqSettler  *settler = argument;
+	PendingStart *start = &settler->batch->starts[row];
+
+	start->container.tid = *tid;
+	start->contended = may_be_taken &&
+		yq_index_scan_is_taken(yq_ledger_containers(settler->ledger), start->container.container_id, tid);
+	return start->contended;
 }
 
 /*
@@ -165,7 +170,8 @@ yq_settler_claim_pending(YqSettler *settler)
 	old_context = MemoryContextSwitchTo(batch->context);
 	for (int i = 0; i < batch->start_count; i++)
 		yq_container_put(ledger, writer, &batch->starts[i].container);
-	yq_bulk_insert_flush_optimistically(writer, before_start, on_start_conflict, settler);
+	yq_bulk_insert_claim(writer, before_start, is_start_taken, settler);
+	settle_contended(settler, &batch->starts[batch->start_count - 1]);
 	settle_finishes(settler, NULL);
 	CommandCounterIncrement();
 	withdraw_finished_starts(settler);
@@ -207,12 +213,9 @@ add_start(YqSettler *settler, const YqEvent *const *events, int count)
 	if (batch->starts == NULL)
 		batch->starts = palloc(sizeof(PendingStart) * PENDING_STARTS);
 	start = &batch->starts[batch->start_count];
-	start->events = palloc(sizeof(YqEvent *) * count);
-	start->event_count = count;
+	*start = (PendingStart) {.events = palloc(sizeof(YqEvent *) * count), .event_count = count};
 	for (int i = 0; i < count; i++)
 		start->events[i] = yq_event_copy(events[i]);
-	start->contended = false;
-	start->withdrawn = false;
 	admitted = (yq_admit_start(settler->ledger, start->events[0], &start->container) == NULL &&
 				yq_posting_accrue(settler->ledger, &start->container));
 	if (admitted)

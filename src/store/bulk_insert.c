@@ -14,11 +14,14 @@
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
+#include "catalog/catalog.h"
 #include "commands/trigger.h"
 #include "executor/executor.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"
+#include "storage/lmgr.h"
 #include "store/bulk_insert.h"
+#include "store/claim.h"
 #include "store/index_entries.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -202,25 +205,37 @@ forget_rows(YqBulkInsert *writer)
 }
 
 void
-yq_bulk_insert_flush_optimistically(YqBulkInsert *writer, YqRowHandler before,
-							   YqRowHandler conflict, void *argument)
+yq_bulk_insert_claim(YqBulkInsert *writer, YqBeforeClaim before, YqIsTaken is_taken, void *argument)
 {
-	if (writer == NULL || writer->count == 0)
-		return;
+	/* logical decoding sends rows that are withdrawn, and passes over speculative ones */
+	bool		is_speculative = RelationIsLogicallyLogged(writer->relation);
 
-	insert_buffered_rows(writer);
-	for (int i = 0; i < writer->count; i++)
+	if (!is_speculative)
+		insert_buffered_rows(writer);
+	for (int row = 0; row < writer->count; row++)
 	{
-		TupleTableSlot *slot = writer->slots[i];
+		TupleTableSlot *slot = writer->slots[row];
+		uint32		token = 0;
+		bool		withdraws;
 
 		if (before != NULL)
-			before(argument, i, &slot->tts_tid);
-		if (yq_index_entries_insert(writer->entries, slot))
-			conflict(argument, i, &slot->tts_tid);
-		if (writer->is_statement)
+			before(argument, row);
+		if (is_speculative)
 		{
-			ExecARInsertTriggers(writer->estate, writer->result, slot, NIL, writer->transition);
-			ResetPerTupleExprContext(writer->estate);
+			token = SpeculativeInsertionLockAcquire(GetCurrentTransactionId());
+			table_tuple_insert_speculative(writer->relation, slot, GetCurrentCommandId(true), 0, NULL, token);
+			yq_index_entries_summarize(writer->entries, &slot, 1);
+		}
+		withdraws = is_taken(argument, row, &slot->tts_tid, yq_index_entries_insert(writer->entries, slot));
+		if (is_speculative)
+		{
+			table_tuple_complete_speculative(writer->relation, slot, token, !withdraws);
+			SpeculativeInsertionLockRelease(GetCurrentTransactionId());
+		}
+		else if (withdraws)
+		{
+			CommandCounterIncrement();
+			yq_claim_withdraw(writer->relation, &slot->tts_tid);
 		}
 	}
 	forget_rows(writer);
@@ -229,8 +244,20 @@ yq_bulk_insert_flush_optimistically(YqBulkInsert *writer, YqRowHandler before,
 void
 yq_bulk_insert_flush(YqBulkInsert *writer)
 {
-	Assert(writer == NULL || !writer->optimistic);
-	yq_bulk_insert_flush_optimistically(writer, NULL, NULL, NULL);
+	if (writer == NULL || writer->count == 0)
+		return;
+	Assert(!writer->optimistic);
+	insert_buffered_rows(writer);
+	for (int i = 0; i < writer->count; i++)
+	{
+		(void) yq_index_entries_insert(writer->entries, writer->slots[i]);
+		if (writer->is_statement)
+		{
+			ExecARInsertTriggers(writer->estate, writer->result, writer->slots[i], NIL, writer->transition);
+			ResetPerTupleExprContext(writer->estate);
+		}
+	}
+	forget_rows(writer);
 }
 
 /* The end of the statement: its triggers fire. */

@@ -24,7 +24,7 @@ typedef struct YqBulkInsert YqBulkInsert;
  * Open a writer in the current memory context, which must outlive it, for rows
  * of "column_count" columns: those that the table was created with.  Rows are
  * flushed when "capacity" of them have been collected, unless "optimistic" is
- * set: then the caller flushes with yq_bulk_insert_flush_optimistically.  In a read-only
+ * set: then the caller flushes with yq_bulk_insert_claim.  In a read-only
  * transaction ERRCODE_READ_ONLY_SQL_TRANSACTION, as of an INSERT.
  */
 extern YqBulkInsert *yq_bulk_insert_open(YqTable table, int column_count, int capacity,
@@ -48,16 +48,15 @@ extern void yq_bulk_insert_put(YqBulkInsert *writer, Datum *values, bool *nulls)
 extern void yq_bulk_insert_flush(YqBulkInsert *writer);
 
 /*
- * Insert the collected rows without waiting for, or failing on, a row with the
- * same unique key.  Index entries are made in the order of the rows.  "before"
- * (may be NULL) is called with the number and place of each row before its entries
- * are made.  "conflict" is called with those of each row that could be a duplicate,
- * before the entries of the next row are made.  Waiting for other transactions in
- * that order cannot deadlock between statements that sort alike.
+ * Insert the collected rows without waiting for, or failing on, a row with the same
+ * unique key.  "before" (may be NULL) is called with the number of each row before its
+ * entries are made.  Then "is_taken" tells, without waiting, whether another row has
+ * the key, which none has unless "may_be_taken"; if so, the row is withdrawn (claim.h).
+ * Waiting in the order of rows cannot deadlock between statements that sort alike.
  */
-typedef void (*YqRowHandler) (void *argument, int row, ItemPointer tid);
-extern void yq_bulk_insert_flush_optimistically(YqBulkInsert *writer, YqRowHandler before,
-										   YqRowHandler conflict, void *argument);
+typedef void (*YqBeforeClaim) (void *argument, int row);
+typedef bool (*YqIsTaken) (void *argument, int row, ItemPointer tid, bool may_be_taken);
+extern void yq_bulk_insert_claim(YqBulkInsert *writer, YqBeforeClaim before, YqIsTaken is_taken, void *argument);
 
 /* Flush and release; nothing to do for NULL. */
 extern void yq_bulk_insert_close(YqBulkInsert *writer);

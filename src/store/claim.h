@@ -6,11 +6,11 @@
  * A transaction claims a key by inserting a row with it.  The unique index
  * decides between transactions, as it does for INSERT ... ON CONFLICT.  That
  * statement marks the row that it inserts as speculative, and takes it back
- * with heap_abort_speculative() when another row has the key.  Rows appended
- * many at a time (bulk_insert.h) cannot be speculative.  A transaction whose
- * row comes second withdraws it instead: it deletes the row and marks it.
- * Other transactions skip a row with that mark, where they would otherwise
- * wait for the end of its transaction.
+ * with heap_abort_speculative() when another row has the key.  Where WAL is decoded
+ * bulk_insert.h does the same: a subscriber must not get such a row.  Rows appended
+ * many at a time cannot be speculative.  A transaction whose row comes second
+ * withdraws it instead: it deletes the row and marks it.  Other transactions skip
+ * a row with that mark, where they would otherwise wait for the end of its transaction.
  *
  * The mark is the one of a row that has moved to another partition.  Tables
  * with claims have no partitions, so no other row of them bears it.

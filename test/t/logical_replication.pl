@@ -126,6 +126,10 @@ finish('b', 3, 3, '10:58');
 is_alike("events, with the trigger charge_events on the copy enabled always");
 $subscriber->safe_psql('postgres', 'ALTER TABLE yquota.container_event ENABLE TRIGGER charge_events');
 
+# Rows of container that make way for known ones do not come to the copy.
+starts('b', 7, '10:50');
+is_alike('STARTs that are repeated, of running and of finished containers, and a new one');
+
 # A session of the copy that knows prices
 my $balance = "SELECT burn_rate FROM yquota.project_balance WHERE project = 'lab'";
 my $reader = $subscriber->background_psql('postgres', on_error_stop => 1);
