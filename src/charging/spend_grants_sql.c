@@ -101,22 +101,14 @@ compare_grants(Datum a, Datum b, void *arg)
 	return 0;
 }
 
+/* By the instant that is at an offset in both grants. */
 static int
-compare_begin(const void *a, const void *b)
+compare_instants(const void *a, const void *b, void *offset)
 {
-	const Grant *left = *(const Grant *const *) a;
-	const Grant *right = *(const Grant *const *) b;
+	TimestampTz left = *(const TimestampTz *) (*(const char *const *) a + *(Size *) offset);
+	TimestampTz right = *(const TimestampTz *) (*(const char *const *) b + *(Size *) offset);
 
-	return (left->begins_at > right->begins_at) - (left->begins_at < right->begins_at);
-}
-
-static int
-compare_leave(const void *a, const void *b)
-{
-	const Grant *left = *(const Grant *const *) a;
-	const Grant *right = *(const Grant *const *) b;
-
-	return (left->leaves_at > right->leaves_at) - (left->leaves_at < right->leaves_at);
+	return (left > right) - (left < right);
 }
 
 /* The elements of an array argument without nulls, of the length of the first of its kind. */
@@ -144,6 +136,8 @@ elements(FunctionCallInfo fcinfo, int argument, Oid type, int16 length, bool by_
 static void
 read_credit(FunctionCallInfo fcinfo, Credit *credit)
 {
+	Size		begins = offsetof(Grant, begins_at);
+	Size		leaves = offsetof(Grant, leaves_at);
 	int			count = -1;
 	Datum	   *grant_ids = elements(fcinfo, ARGUMENT_GRANT_IDS, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, &count);
 	Datum	   *amounts = elements(fcinfo, ARGUMENT_AMOUNTS, NUMERICOID, -1, false, &count);
@@ -167,8 +161,8 @@ read_credit(FunctionCallInfo fcinfo, Credit *credit)
 		grant->leaves_at = DatumGetTimestampTz(leave[i]);
 		credit->by_begin[i] = credit->by_leave[i] = grant;
 	}
-	qsort(credit->by_begin, count, sizeof(Grant *), compare_begin);
-	qsort(credit->by_leave, count, sizeof(Grant *), compare_leave);
+	qsort_arg(credit->by_begin, count, sizeof(Grant *), compare_instants, &begins);
+	qsort_arg(credit->by_leave, count, sizeof(Grant *), compare_instants, &leaves);
 	credit->valid = binaryheap_allocate(count + 1, compare_grants, NULL);
 	credit->zero = credit->owed = int64_to_numeric(0);
 }
