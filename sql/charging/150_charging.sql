@@ -487,18 +487,22 @@ CREATE FUNCTION yquota.quota_compute() RETURNS timestamptz
 BEGIN
 	INSERT INTO yquota.container_event (event, source) VALUES ('QUOTA_COMPUTE', 'quota_compute');
 	PERFORM yquota_internal.book_reservations();
+	-- The locks of apply_waiting() come before that of compact_counters().
+	PERFORM yquota_internal.lock_for_resending();
 	PERFORM yquota_internal.compact_counters();
 	PERFORM yquota_internal.correct_late_prices();
+	PERFORM yquota_internal.apply_waiting();
 	PERFORM yquota_internal.trim_scheduler_changes();
 	PERFORM yquota_internal.worker_credit(yquota.clock());
 	PERFORM yquota_internal.note_crossings(yquota.clock());
 	PERFORM yquota_internal.watch_decisions(yquota.clock());
 	PERFORM yquota_internal.watch_node_reports(yquota.clock());
+	PERFORM yquota_internal.watch_plans(yquota.clock());
 	RETURN (SELECT max(at) FROM yquota_internal.charged_through);
 END
 $$;
 COMMENT ON FUNCTION yquota.quota_compute() IS
-	'Does the worker''s tasks of a compute interval: advances the charged-through mark to the clock, posts what reservations pay, compacts counters, corrects late prices, looks after credit, reports thresholds that spending has crossed, decisions that nobody acknowledges, and reports of nodes that are late or differ from the books; returns the mark';
+	'Does the worker''s tasks of a compute interval: advances the charged-through mark to the clock, posts what reservations pay, compacts counters, corrects late prices, applies events whose START has come, looks after credit, reports thresholds that spending has crossed, decisions that nobody acknowledges, reports of nodes that are late or differ from the books, and plans that are too small or not followed; returns the mark';
 REVOKE ALL ON FUNCTION yquota.quota_compute() FROM PUBLIC;
 
 CREATE VIEW yquota.charged_through AS
