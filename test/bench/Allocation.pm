@@ -311,6 +311,8 @@ sub full_cluster
 	my $size = cluster(@_);
 
 	Cluster::once($database, 'SELECT count(*) FROM yquota.schedule()');
+	# sessions keep clusters from a second cycle on
+	Cluster::once($database, "SELECT count(*) FROM yquota.node_heartbeat(ARRAY(SELECT min(name) FROM yquota.node))");
 	Cluster::once($database, 'DELETE FROM yquota.decision');
 	ask(%$size, wave => 1);
 	Cluster::once($database, <<'SQL');
