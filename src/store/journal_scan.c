@@ -31,6 +31,12 @@ full_number(FullTransactionId next, TransactionId number)
 	return FullTransactionIdFromU64(U64FromFullTransactionId(next) - (uint32) (XidFromFullTransactionId(next) - number));
 }
 
+FullTransactionId
+yq_seen_oldest(Snapshot snapshot)
+{
+	return full_number(ReadNextFullTransactionId(), snapshot->xmin);
+}
+
 static int
 compare_transaction_ids(const void *a, const void *b)
 {
@@ -140,7 +146,7 @@ has_ended(FullTransactionId transaction, Snapshot snapshot, FullTransactionId ol
 static void
 scan_unseen(JournalScan *scan, const YqSeen *seen, Snapshot snapshot)
 {
-	FullTransactionId oldest = full_number(ReadNextFullTransactionId(), snapshot->xmin);
+	FullTransactionId oldest = yq_seen_oldest(snapshot);
 
 	scan_range(scan, BTGreaterEqualStrategyNumber, F_XID8GE, seen->next);
 	for (int i = 0; i < seen->running_count; i++)

@@ -39,6 +39,9 @@ typedef void (*YqJournalReader) (const YqRow *row, bool is_own);
 /* Remember the transactions that a snapshot sees; the array is allocated in the context. */
 extern void yq_seen_set(YqSeen *seen, Snapshot snapshot, MemoryContext context);
 
+/* The snapshot sees all transactions before this one, as far as they have committed. */
+extern FullTransactionId yq_seen_oldest(Snapshot snapshot);
+
 /* Free the array: nothing has been seen. */
 extern void yq_seen_forget(YqSeen *seen);
 

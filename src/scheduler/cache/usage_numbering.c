@@ -16,7 +16,6 @@
 #include "store/bulk_insert.h"
 #include "store/journal_scan.h"
 #include "storage/lmgr.h"
-#include "utils/memutils.h"
 #include "utils/xid8.h"
 
 /* Columns of usage_numbering, in table order. */
@@ -97,13 +96,7 @@ bool
 yq_usage_numbering_is_complete(Snapshot snapshot)
 {
 	Numbering	numbering = read_numbering(snapshot);
-	YqSeen		seen;
-	bool		result;
 
-	if (!FullTransactionIdIsValid(numbering.complete_from))
-		return false;
-	yq_seen_set(&seen, snapshot, CurrentMemoryContext);
-	result = !FullTransactionIdPrecedes(seen.oldest, numbering.complete_from);
-	yq_seen_forget(&seen);
-	return result;
+	return FullTransactionIdIsValid(numbering.complete_from) &&
+		!FullTransactionIdPrecedes(yq_seen_oldest(snapshot), numbering.complete_from);
 }
