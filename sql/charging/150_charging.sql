@@ -502,7 +502,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.quota_compute() IS
-	'Does the worker''s tasks of a compute interval: advances the charged-through mark to the clock, posts what reservations pay, compacts counters, corrects late prices, applies events whose START has come, looks after credit, reports thresholds that spending has crossed, decisions that nobody acknowledges, reports of nodes that are late or differ from the books, and plans that are too small or not followed; returns the mark';
+	'Does the worker''s tasks of a compute interval: advances the charged-through mark to the clock, posts what reservations pay, compacts counters, corrects late prices, applies events whose START has come, looks after credit, reports thresholds that spending has crossed, decisions that no application master acknowledges, reports of nodes that are late or differ from the books, and plans that are too small or not followed; returns the mark';
 REVOKE ALL ON FUNCTION yquota.quota_compute() FROM PUBLIC;
 
 CREATE VIEW yquota.charged_through AS

@@ -89,14 +89,14 @@ COMMENT ON FUNCTION yquota_internal.may_have_rows(regclass) IS
 	'True, except while credit_of() plans its query: then false for a table without pages, and the plan is used as long as the table has none';
 
 --
--- Transactions that see what others commit while they are at work
+-- Transactions that see what other transactions commit while they are at work
 --
 
 CREATE FUNCTION yquota_internal.sees_commits() RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
 	RETURN current_setting('transaction_isolation') IN ('read committed', 'read uncommitted');
 COMMENT ON FUNCTION yquota_internal.sees_commits() IS
-	'Whether each statement of the transaction sees what others have committed before it: at READ COMMITTED, and at READ UNCOMMITTED, which the server takes for the same';
+	'Whether each statement of the transaction sees changes that other transactions have committed before it: at READ COMMITTED, and at READ UNCOMMITTED, which the server takes for the same';
 
 CREATE FUNCTION yquota_internal.require_read_committed(action text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -106,10 +106,10 @@ BEGIN
 	IF NOT yquota_internal.sees_commits() THEN
 		RAISE EXCEPTION 'cannot % at isolation level %', action, upper(current_setting('transaction_isolation'))
 			USING ERRCODE = 'feature_not_supported',
-				DETAIL = 'What others have committed meanwhile must be seen.',
+				DETAIL = 'Changes that other transactions have committed meanwhile must be seen.',
 				HINT = 'Use a transaction of isolation level READ COMMITTED.';
 	END IF;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.require_read_committed(text) IS
-	'Refuse an action in a transaction that does not see what others have committed since it began';
+	'Refuse an action in a transaction that does not see changes which other transactions have committed since it began';
