@@ -2,8 +2,8 @@
 #
 # For packagers: a plain PGXS makefile.  "make", "make install" and "make
 # installcheck" (against a running server) take PG_CONFIG, DESTDIR and VPATH as
-# usual and never call anything but the compiler, the server's own tools and,
-# for the update script, perl.  "make clean" removes the private servers, too.
+# usual and never call anything but the compiler and the server's own tools.
+# "make clean" removes the private servers, too.
 #
 # For everybody else: "make check", "make soak", "make demo" and "make bench"
 # bring what is missing and work in private servers of their own under build/
@@ -95,14 +95,7 @@ MODULE_big := yquota
 PGFILEDESC := "yquota - quota, pricing and scheduling of a shared compute cluster"
 OBJS := $(patsubst %.c,%.o,$(call files,src/*.c src/*/*.c src/*/*/*.c))
 
-# Releases stay as they were: install scripts, and the update scripts between
-# them.  From the newest one an update script to the tree's version is made.
-releases := $(call files,sql/releases/yquota--*.sql)
-newest_release := $(shell cd $(source_dir)/sql/releases && ls yquota--*.sql | sed -n 's/^yquota--\([0-9.]*\)\.sql$$/\1/p' | sort -V | tail -n 1)
-update := $(newest_release)--$(EXTVERSION)
-update_script := sql/yquota--$(update).sql
-DATA := $(releases)
-DATA_built := $(install_script) $(update_script)
+DATA_built := $(install_script)
 
 PG_CPPFLAGS = -I$(source_dir)/src -DYQ_VERSION='"$(EXTVERSION)"'
 PG_CFLAGS = -MMD -MP
@@ -143,12 +136,6 @@ parts := $(foreach part,$(sort $(foreach part,$(call files,sql/*/[0-9][0-9][0-9]
 $(install_script): FORCE
 	@cat $(addprefix $(source_dir)/,$(parts)) >$@.new
 	@if cmp -s $@.new $@; then rm $@.new; else echo 'joining sql/*/NNN_*.sql into $@'; mv $@.new $@; fi
-
-# The same for the update script: see sql/update/make_update.pl.
-update_parts := $(foreach part,before after,$(or $(wildcard $(source_dir)/sql/update/$(update).$(part).sql),/dev/null))
-$(update_script): $(install_script) FORCE
-	@perl $(source_dir)/sql/update/make_update.pl $(source_dir)/sql/releases/yquota--$(newest_release).sql $< $(update_parts) >$@.new
-	@if cmp -s $@.new $@; then rm $@.new; else echo 'making $@'; mv $@.new $@; fi
 
 $(source_dir)/test/expected:
 	ln -sfn ../expected $@

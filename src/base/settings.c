@@ -28,9 +28,6 @@ int			yq_price_interval = 10000;
 int			yq_price_lead = 1000;
 int			yq_utilization_max_age = 60000;
 
-static int	retired_allocation_expiry = 600 * 1000;
-static int	retired_seal_interval = 30 * SECS_PER_DAY;
-
 static const struct config_enum_entry charging_options[] = {
 	{"on", YQ_CHARGING_ON, false},
 	{"deferred", YQ_CHARGING_DEFERRED, false},
@@ -63,14 +60,6 @@ define_duration(const char *name, const char *description, int *variable,
 void
 yq_settings_define(void)
 {
-	/* Only the update from 0.2.0 reads it. */
-	DefineCustomIntVariable("yquota.allocation_expiry",
-							"Deprecated: set allocation_expiry of yquota.scheduler_setting.",
-							"Has no effect but on an update of the extension from 0.2.",
-							&retired_allocation_expiry,
-							retired_allocation_expiry,
-							0, INT_MAX, PGC_SIGHUP, GUC_UNIT_MS,
-							NULL, NULL, NULL);
 	DefineCustomBoolVariable("yquota.auto_create_project",
 							 "Creates a project that a CONTAINER_START names and that does not exist.",
 							 NULL,
@@ -133,15 +122,6 @@ yq_settings_define(void)
 	define_duration("yquota.price_lead",
 					"How long before it takes effect a computed price is published.",
 					&yq_price_lead, 0);
-
-	/* As yquota.allocation_expiry. */
-	DefineCustomIntVariable("yquota.seal_interval",
-							"Deprecated: set seal_interval of yquota.retention_setting.",
-							"Has no effect but on an update of the extension from 0.2.",
-							&retired_seal_interval,
-							retired_seal_interval,
-							0, INT_MAX, PGC_SIGHUP, GUC_UNIT_S,
-							NULL, NULL, NULL);
 	define_duration("yquota.utilization_max_age",
 					"How long a reported utilization wins over the computed one.",
 					&yq_utilization_max_age, 0);

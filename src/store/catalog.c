@@ -213,21 +213,9 @@ installed_version(void)
 	return version;
 }
 
-void
-yq_catalog_refuse_version(void)
-{
-	char	   *version = installed_version();
-
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("SQL objects of extension \"yquota\" are of another version than its library"),
-			 errdetail("The objects are of version %s, the library is of version %s.",
-					   version == NULL ? "unknown" : version, YQ_VERSION),
-			 errhint("Run ALTER EXTENSION yquota UPDATE. Sessions that loaded an older library have to be started again.")));
-}
-
 /*
- * An update goes through the objects of the releases between, and pg_upgrade
+ * Refuse objects of another version than the library's.  Scripts of CREATE and
+ * ALTER EXTENSION work while the version of the objects changes, and pg_upgrade
  * moves the objects as they are.
  */
 static void
@@ -238,8 +226,14 @@ check_version(void)
 	if (creating_extension || IsBinaryUpgrade)
 		return;
 	version = installed_version();
-	if (version != NULL && strcmp(version, YQ_VERSION) != 0)
-		yq_catalog_refuse_version();
+	if (version == NULL || strcmp(version, YQ_VERSION) == 0)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("SQL objects of extension \"yquota\" are of another version than its library"),
+			 errdetail("The objects are of version %s, the library is of version %s.",
+					   version, YQ_VERSION),
+			 errhint("Run ALTER EXTENSION yquota UPDATE. Sessions that loaded an older library have to be started again.")));
 }
 
 Oid

@@ -36,9 +36,6 @@ typedef enum YqTable
  */
 extern Oid	yq_table_oid(YqTable table);
 
-/* Raise that error. */
-pg_noreturn extern void yq_catalog_refuse_version(void);
-
 /*
  * Open one of the tables.  ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE when the
  * extension is not installed here, ERRCODE_FEATURE_NOT_SUPPORTED when the

@@ -58,7 +58,7 @@ static const char *const settings[] = {
 	"yquota.auto_create_project", "yquota.cluster_shrink_grace",
 	"yquota.compute_interval", "yquota.max_clock_skew", "yquota.on_bad_event", "yquota.outage_max",
 	"yquota.outage_policy", "yquota.outage_threshold", "yquota.price_interval", "yquota.price_lead",
-	"yquota.seal_interval", "yquota.utilization_max_age",
+	"yquota.utilization_max_age",
 };
 
 /* What the configuration file may say; a value that is shown can be set. */

@@ -140,10 +140,8 @@ own_servers()
 		PATH="$tree/test/scripts/programs:$programs:$PATH" INITDB_TEMPLATE="$INITDB_TEMPLATE" TEMP_CONFIG="$run/tap/settings"
 		PG_REGRESS="${pgxs%/makefiles/*}/test/regress/pg_regress" PERL5LIB="$perl_library:$tree/test/t"
 		TESTDIR="$run/tap" TESTDATADIR="$run/tap/tmp_check" TESTLOGDIR="$run/tap/tmp_check/log"
-		YQUOTA_STAGE="$stage" YQUOTA_RELEASES="${stage%/*}/releases"
+		YQUOTA_STAGE="$stage"
 	)
-	as_server mkdir -p "${stage%/*}/releases"
-	"$top/test/scripts/build_releases.sh" "${stage%/*}/releases" || broken 'the library of a release does not build'
 	[ -f "$perl_library/PostgreSQL/Test/Cluster.pm" ]
 }
 

@@ -351,17 +351,4 @@ foreach my $trap (
 	is($books->safe_psql('traps', 'SELECT count(*) FROM yquota.verify()'), '0', "$of: and the books are right");
 }
 
-# The update from the last release, whose objects are on every node
-my $version = $books->safe_psql('traps', q(SELECT default_version FROM pg_available_extensions WHERE name = 'yquota'));
-
-$books->safe_psql('traps', q(DROP TABLE public.copied; DROP EXTENSION yquota CASCADE; CREATE EXTENSION yquota VERSION '0.2.0'));
-$books->safe_psql('traps', q(ALTER EXTENSION yquota UPDATE));
-is($_->safe_psql('traps', q(SELECT extversion FROM pg_extension WHERE extname = 'yquota')), $version, $_->name . ': updated') foreach $books, @workers;
-is( $books->safe_psql('traps', <<~'SQL'), '0|1|1', 'and it charges');
-	INSERT INTO yquota.project (name) VALUES ('lab');
-	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
-	VALUES ('CONTAINER_START', 'c', now() - interval '1 hour', 'lab', '[vcores=1]'), ('CONTAINER_FINISH', 'c', now(), NULL, NULL);
-	SELECT (SELECT count(*) FROM yquota.verify()), count(*), count(*) FILTER (WHERE amount > 0) FROM yquota.charge;
-	SQL
-
 done_testing();

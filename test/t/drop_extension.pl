@@ -2,6 +2,7 @@
 # of the user's own hangs on it; CASCADE drops that, too.  A worker that runs
 # meanwhile leaves, whether a launcher or somebody's call started it, without an
 # error, and comes back for a new installation, which begins like the first one.
+# The comparison of the two notices when anything is different.
 
 use strict;
 use warnings;
@@ -82,6 +83,49 @@ sub has_left
 	return;
 }
 
+# The answer of psql to the query with ends of records that no text has.
+sub catalog_of
+{
+	my ($database, $change) = @_;
+	my $rows = $node->safe_psql($database, ($change ? "BEGIN; $change;" : '') . catalog_query() . ($change ? '; ROLLBACK' : ''),
+		extra_params => [ '-F', "\x1f", '-R', "\x1e" ]);
+
+	return { map { split /\x1f/, $_, 2 } split /\x1e/, $rows };
+}
+
+# What the comparison must notice, and in what
+my @changes = (
+	[ 'a column', 'ALTER TABLE yquota.project ADD COLUMN extra text', 'column yquota.project.extra' ],
+	[ 'a type of a column', 'ALTER TABLE yquota_internal.discarded_event ALTER COLUMN source TYPE varchar', 'column yquota_internal.discarded_event.source' ],
+	[ 'a default', 'ALTER TABLE yquota.project ALTER COLUMN quota_mode DROP DEFAULT', 'column yquota.project.quota_mode' ],
+	[ 'not null', 'ALTER TABLE yquota.event_reject ALTER COLUMN reason DROP NOT NULL', 'column yquota.event_reject.reason' ],
+	[ 'storage', 'ALTER TABLE yquota_internal.running_total ALTER COLUMN weights SET STORAGE EXTENDED', 'column yquota_internal.running_total.weights' ],
+	[ 'options of a table', 'ALTER TABLE yquota.project SET (fillfactor = 70)', 'relation yquota.project' ],
+	[ 'a constraint', 'ALTER TABLE yquota.outage DROP CONSTRAINT outage_check', 'constraint outage_check of yquota.outage' ],
+	[ 'an index', 'DROP INDEX yquota.charge_time_idx', 'index yquota.charge_time_idx' ],
+	[ 'a trigger', 'DROP TRIGGER keep ON yquota.project', 'trigger keep on yquota.project' ],
+	[ 'a trigger that is off', 'ALTER TABLE yquota.project DISABLE TRIGGER keep', 'trigger keep on yquota.project' ],
+	[ 'a body', q(UPDATE pg_proc SET prosrc = prosrc || ' ' WHERE oid = 'yquota.stop_worker()'::regprocedure), 'function yquota.stop_worker()' ],
+	[ 'a symbol', q(UPDATE pg_proc SET prosrc = 'yq_sql_rate' WHERE oid = 'yquota.clock()'::regprocedure), 'function yquota.clock()' ],
+	[ 'a label', 'ALTER FUNCTION yquota.clock() PARALLEL UNSAFE', 'function yquota.clock()' ],
+	[ 'a setting of a function', 'ALTER FUNCTION yquota.stop_worker() RESET search_path', 'function yquota.stop_worker()' ],
+	[ 'a right', 'GRANT EXECUTE ON FUNCTION yquota.stop_worker() TO PUBLIC', 'function yquota.stop_worker()' ],
+	[ 'a right that a dump knows', q(DELETE FROM pg_init_privs WHERE objoid = 'yquota.stop_worker()'::regprocedure), 'function yquota.stop_worker()' ],
+	[ 'a right on a view', 'REVOKE SELECT ON yquota.worker_status FROM pg_monitor', 'relation yquota.worker_status' ],
+	[ 'a right on a column', 'GRANT SELECT (name) ON yquota.project TO pg_monitor', 'column yquota.project.name' ],
+	[ 'a comment', 'COMMENT ON COLUMN yquota.charge.amount IS NULL', 'column yquota.charge.amount' ],
+	[ 'a view', q(CREATE OR REPLACE VIEW yquota_internal.valid_reference AS SELECT reference_at FROM yquota_internal.running_reference), 'relation yquota_internal.valid_reference' ],
+	[ 'a label of an enum', q(ALTER TYPE yquota.queue_state RENAME VALUE 'DRAINING' TO 'DRAINED'), 'type yquota.queue_state' ],
+	[ 'a dump mark', q(UPDATE pg_extension SET extconfig = extconfig[2:], extcondition = extcondition[2:] WHERE extname = 'yquota'), 'dump mark ' ],
+	[ 'a condition of a dump mark', q(UPDATE pg_extension SET extcondition[1] = 'WHERE false' WHERE extname = 'yquota'), 'dump mark ' ],
+	[ 'row-level security', 'ALTER TABLE yquota.price FORCE ROW LEVEL SECURITY', 'relation yquota.price' ],
+	[ 'a policy', 'CREATE POLICY all_rows ON yquota.project USING (true)', 'policy all_rows on yquota.project' ],
+	[ 'a sequence', 'ALTER SEQUENCE yquota.outage_outage_id_seq INCREMENT 2', 'sequence yquota.outage_outage_id_seq' ],
+	[ 'an operator', q(ALTER OPERATOR yquota.=(yquota.resource, yquota.resource) SET (JOIN = NONE)), 'operator yquota.=(yquota.resource,yquota.resource)' ],
+	[ 'an event trigger', 'ALTER EVENT TRIGGER yquota_wake_worker_on_drop DISABLE', 'event trigger yquota_wake_worker_on_drop' ],
+	[ 'an object that is no member', 'ALTER EXTENSION yquota DROP FUNCTION yquota.stop_worker()', 'function yquota.stop_worker()' ],
+	[ 'an owner', 'ALTER TABLE yquota.project OWNER TO pg_monitor', 'relation yquota.project' ]);
+
 $node->safe_psql('postgres', "CREATE DATABASE $_ TEMPLATE template0") foreach @databases;
 my %before = map { $_ => $node->safe_psql($_, $leftovers) } @databases;
 my %catalog;
@@ -91,7 +135,7 @@ foreach my $database (@databases)
 	is($before{$database}, '', "$database: nothing of yquota before it is created");
 	create($database, '2026-03-02 10:00+00');
 	isnt($node->safe_psql($database, $leftovers), '', "$database: much of it after");
-	$catalog{$database} = $node->safe_psql($database, catalog_query());
+	$catalog{$database} = catalog_of($database);
 	work($database, 0);
 
 	# Of the user's own: a view, a column of a type, a function that uses one
@@ -129,10 +173,18 @@ foreach my $database (@databases)
 
 	# And again, as if it were the first time
 	create($database, '2026-03-04 10:00+00');
-	is($node->safe_psql($database, catalog_query()), $catalog{$database}, "$database: created again, the catalog is as it was");
+	is(join("\n", differences($catalog{$database}, catalog_of($database))), '', "$database: created again, the catalog is as it was");
 	is($node->safe_psql($database, 'SELECT count(*) FROM yquota.outage'), 0, "$database: the time between is no outage");
 	work($database, 1);
 	is($node->safe_psql($database, 'SELECT * FROM yquota.verify()'), '', "$database: the new books prove themselves");
+}
+
+foreach my $change (@changes)
+{
+	my ($name, $command, $object) = @$change;
+	my @told = grep { /^\S/ } differences($catalog{listed}, catalog_of('listed', $command));
+
+	ok((grep { /: \Q$object\E/ } @told) > 0, "noticed: $name") or diag("told: @told");
 }
 
 # Sessions that know the old tables meet the new ones.

@@ -341,10 +341,7 @@ forget_marks(const YqLoadedPreemption *preemption, Datum now)
 	(void) yq_saved_plan_execute(&forget, values, NULL);
 }
 
-/*
- * The resource manager was told to end containers, and has not.  A round that does more
- * than observe ends the alert of an update (sql/update/).
- */
+/* Raise alerts about containers that the resource manager was told to end and has not; clear those of ended ones. */
 static void
 raise_alerts(const YqLoadedPreemption *preemption, Datum now)
 {
@@ -361,19 +358,17 @@ raise_alerts(const YqLoadedPreemption *preemption, Datum now)
 	};
 	static YqSavedPlan clear = {
 		.command = "UPDATE yquota.alert AS a SET cleared_at = $1 WHERE a.cleared_at IS NULL "
-		"AND (a.kind = 'preemption_ignored' AND NOT EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = a.subject) "
-		"OR a.kind = 'preemption_observes' AND NOT $2)",
-		.types = {"timestamptz", "bool"}
+		"AND a.kind = 'preemption_ignored' AND NOT EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = a.subject)",
+		.types = {"timestamptz"}
 	};
 	Datum		values[] = {(Datum) 0, now};
-	Datum		over[] = {now, BoolGetDatum(preemption->state->settings.observes_only)};
 
 	if (preemption->ignored != NIL)
 	{
 		values[0] = yq_array_of_strings(preemption->ignored);
 		(void) yq_saved_plan_execute(&raise, values, NULL);
 	}
-	(void) yq_saved_plan_execute(&clear, over, NULL);
+	(void) yq_saved_plan_execute(&clear, &now, NULL);
 }
 
 static int64
