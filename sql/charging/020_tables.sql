@@ -284,7 +284,7 @@ COMMENT ON COLUMN yquota.quota_grant.expires_at IS
 COMMENT ON COLUMN yquota.quota_grant.kind IS
 	'grant, budget (a recurring one), refund of spending, or correction of other rows; the first two make a sub-project limited by its own credit';
 COMMENT ON COLUMN yquota.quota_grant.booked_at IS
-	'clock when it was given: nothing spent before was spent from it; -infinity in rows of earlier versions';
+	'clock when it was given: nothing spent before was spent from it';
 COMMENT ON COLUMN yquota.quota_grant.external_id IS 'the granting system''s own id, which makes repeating harmless';
 
 --
@@ -482,8 +482,8 @@ CREATE INDEX event_reject_waiting_idx ON yquota.event_reject (container_id) WHER
 COMMENT ON TABLE yquota.event_reject IS
 	'Events set aside (yquota.on_bad_event = set_aside) with the reason; retry_rejects() inserts them again';
 COMMENT ON COLUMN yquota.event_reject.waiting IS 'true for an UPDATE or FINISH that waits for its START and is applied when that arrives';
-COMMENT ON COLUMN yquota.event_reject.event_id IS 'number of the event in container_event; NULL when an earlier version set it aside and the log has it no more';
-COMMENT ON COLUMN yquota.event_reject.sent_by IS 'role that sent it, by the name that it had then; NULL when an earlier version set it aside';
+COMMENT ON COLUMN yquota.event_reject.event_id IS 'number of the event in container_event';
+COMMENT ON COLUMN yquota.event_reject.sent_by IS 'role that sent it, by the name that it had then';
 
 CREATE TABLE yquota_internal.reported_end (
 	container_id text COLLATE "C" NOT NULL,

@@ -41,7 +41,6 @@ CREATE TABLE yquota.archived_history (
 	target text NOT NULL,
 	archived_at timestamptz NOT NULL,
 	archived_by name NOT NULL DEFAULT session_user,
-	as_booked boolean NOT NULL DEFAULT true,
 	cluster text COLLATE "C",
 	PRIMARY KEY (segment, history)
 );
@@ -52,8 +51,6 @@ COMMENT ON COLUMN yquota.archived_history.history IS 'ledger or log';
 COMMENT ON COLUMN yquota.archived_history.target IS 'table that its rows were put into, as it was called then';
 COMMENT ON COLUMN yquota.archived_history.archived_at IS 'clock';
 COMMENT ON COLUMN yquota.archived_history.archived_by IS 'the session''s user';
-COMMENT ON COLUMN yquota.archived_history.as_booked IS
-	'whether bills are known as they were booked; false for archives of version 0.2, where prices that changed after a charge was booked may show in them';
 COMMENT ON COLUMN yquota.archived_history.cluster IS 'name of this cluster in rows of the target; NULL when the target has no such column';
 
 CREATE TABLE yquota.written_history (
@@ -83,25 +80,6 @@ CREATE VIEW yquota_internal.readable_archived_cost WITH (security_barrier) AS
 	   OR archived.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota_internal.readable_archived_cost IS
 	'Rows of archived_cost that the calling role may see';
-
--- Version 0.1 kept only the sum of archived rows.
-CREATE VIEW yquota_internal.known_archive AS
-	SELECT coalesce(max(segment.horizon) FILTER (WHERE archived.segment IS NULL), '-infinity') AS costs_from,
-		   coalesce(max(segment.horizon) FILTER (WHERE archived.as_booked IS NOT TRUE), '-infinity') AS bookings_from
-	FROM yquota.history_segment AS segment
-	LEFT JOIN yquota.archived_history AS archived
-		ON archived.segment = segment.number AND archived.history = 'ledger'
-	WHERE segment.ledger_archived_at IS NOT NULL;
-COMMENT ON VIEW yquota_internal.known_archive IS
-	'Since when archived_cost has all that was archived, and since when as it was booked: -infinity unless an earlier version archived';
-
-CREATE FUNCTION yquota_internal.archived_cost_is_whole() RETURNS boolean
-	LANGUAGE sql STABLE PARALLEL SAFE
-	SET search_path = pg_catalog, pg_temp
-	RETURN (SELECT known.costs_from = '-infinity' FROM yquota_internal.known_archive AS known);
-COMMENT ON FUNCTION yquota_internal.archived_cost_is_whole() IS
-	'Whether archived_cost has all that has ever been archived';
-REVOKE ALL ON FUNCTION yquota_internal.archived_cost_is_whole() FROM PUBLIC;
 
 --
 -- Losses of grants and remaining holds follow from the cost since any instant.

@@ -37,7 +37,7 @@ COMMENT ON TABLE yquota_internal.deferred_event IS
 	'Rows of the log that came while yquota.charging was deferred and have not been charged yet; charge_deferred() takes them out';
 COMMENT ON COLUMN yquota_internal.deferred_event.arrival IS
 	'number of the statement that brought the row, the same for all of its rows; statements are charged in this order';
-COMMENT ON COLUMN yquota_internal.deferred_event.sent_by IS 'role that sent it, by the name that it had then; NULL when an earlier version deferred it';
+COMMENT ON COLUMN yquota_internal.deferred_event.sent_by IS 'role that sent it, by the name that it had then';
 
 CREATE FUNCTION yquota_internal.charge_deferred_through(last_id text, OUT charged bigint, OUT set_aside bigint)
 	LANGUAGE c VOLATILE PARALLEL UNSAFE

@@ -561,11 +561,6 @@ CREATE VIEW yquota.daily_cost WITH (security_barrier) AS
 		) days
 		CROSS JOIN LATERAL generate_series(0, days.last - days.first) later
 	) piece
-	WHERE piece.day >= (
-		SELECT CASE WHEN isfinite(known.costs_from)
-					THEN yquota_internal.billing_day(known.costs_from - interval '1 microsecond', zone.name) + 1
-					ELSE '-infinity' END
-		FROM yquota_internal.known_archive AS known CROSS JOIN yquota_internal.billing_zone AS zone)
 	GROUP BY piece.day, piece.project, piece.username, piece.queue,
 			 piece.application_id, piece.execution_type;
 COMMENT ON VIEW yquota.daily_cost IS

@@ -268,8 +268,8 @@ COMMENT ON FUNCTION yquota_internal.temporary_parts(yquota_internal.rm_audit_eve
 	'Ids that the log gives to temporary parts of container updates, as far as that can be told';
 REVOKE ALL ON FUNCTION yquota_internal.temporary_parts(yquota_internal.rm_audit_event[]) FROM PUBLIC;
 
--- Temporary parts that an earlier piece of the log, or an earlier version, has
--- read as containers.
+-- Temporary parts that the import of an earlier piece of the log has read as
+-- containers.
 CREATE FUNCTION yquota_internal.void_temporary_parts(container_ids text[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp

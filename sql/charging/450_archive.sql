@@ -380,14 +380,12 @@ FROM (SELECT %3$s, sha256(convert_to(ROW(%4$s)::text, 'UTF8')) AS hash
 COMMENT ON FUNCTION yquota.archive_digest_query(text, text) IS
 	'The SQL that computes the digests of archived rows; source is a table or a query in parentheses, history is ledger or log.  It runs on any server';
 
--- Tables made like ledger and log of version 0.2.0 are still filled.
 CREATE FUNCTION yquota_internal.missing_columns(target regclass, source regclass) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	RETURN (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum)
 			FROM pg_attribute AS a
 			WHERE a.attrelid = source AND a.attnum > 0 AND NOT a.attisdropped
-			  AND a.attname NOT IN ('given_back', 'waiting_factor', 'priority', 'allocation_request_id', 'asked_label', 'is_am', 'is_running', 'event_id')
 			  AND NOT EXISTS (SELECT FROM pg_attribute AS b
 							  WHERE b.attrelid = target AND b.attname = a.attname
 								AND b.attnum > 0 AND NOT b.attisdropped));

@@ -224,8 +224,7 @@ CREATE FUNCTION yquota_internal.is_reported_from(at timestamptz, by text[]) RETU
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	RETURN at >= yquota_internal.archive_horizon()
-		OR by <@ '{project,username,queue,application_id,execution_type}' AND at = yquota_internal.quarter_hour(at)
-		   AND yquota_internal.archived_cost_is_whole();
+		OR by <@ '{project,username,queue,application_id,execution_type}' AND at = yquota_internal.quarter_hour(at);
 COMMENT ON FUNCTION yquota_internal.is_reported_from(timestamptz, text[]) IS
 	'Whether costs from an instant on can be told by certain columns, archived ones included';
 REVOKE ALL ON FUNCTION yquota_internal.is_reported_from(timestamptz, text[]) FROM PUBLIC;
@@ -239,14 +238,13 @@ DECLARE
 	horizon CONSTANT timestamptz := yquota_internal.archive_horizon();
 	cut timestamptz;
 BEGIN
-	IF NOT by <@ kept OR NOT yquota_internal.archived_cost_is_whole() THEN
+	IF NOT by <@ kept THEN
 		RAISE EXCEPTION 'window begins before the archive horizon at %', horizon
 			USING ERRCODE = 'invalid_parameter_value',
 				  DETAIL = format('Charges that ended before it have left the database%s.',
 								  ' for ' || yquota_internal.ledger_archives()),
-				  HINT = format('Begin at the horizon or later, or ask the archive%s.',
-								CASE WHEN yquota_internal.archived_cost_is_whole()
-									 THEN ', or group by ' || array_to_string(kept, ', ') ELSE '' END);
+				  HINT = format('Begin at the horizon or later, or ask the archive, or group by %s.',
+								array_to_string(kept, ', '));
 	END IF;
 	SELECT c.at INTO cut FROM unnest(cuts) AS c (at)
 	WHERE c.at < horizon AND c.at <> yquota_internal.quarter_hour(c.at) LIMIT 1;
@@ -298,11 +296,9 @@ CREATE FUNCTION yquota_internal.archived_charges_query(archive text, segments in
 	SET search_path = pg_catalog, pg_temp
 	-- names of columns are spelled out: workers of Citus do not know those of a row
 	RETURN format('SELECT json_agg(json_build_object(''archive'', %L, %s)) FROM %s AS r WHERE %s', archive,
-		-- tables made like the ledger of an earlier version lack some
 		(SELECT string_agg(format('%L, r.%I%s', a.attname, a.attname, CASE a.attname WHEN 'allocation' THEN '::text' END), ', ' ORDER BY a.attnum)
 		 FROM pg_attribute AS a
-		 JOIN pg_attribute AS own ON own.attrelid = 'yquota_internal.archived_charge'::regclass AND own.attname = a.attname
-		 WHERE a.attrelid = to_regclass(archive) AND a.attnum > 0 AND NOT a.attisdropped),
+		 WHERE a.attrelid = 'yquota_internal.archived_charge'::regclass AND a.attname <> 'archive' AND NOT a.attisdropped),
 		to_regclass(archive)::text,
 		concat_ws(' AND ', condition, CASE WHEN yquota_internal.is_shared_target(to_regclass(archive)) THEN yquota_internal.own_rows(segments) END));
 COMMENT ON FUNCTION yquota_internal.archived_charges_query(text, integer[], text) IS

@@ -361,8 +361,6 @@ CREATE FUNCTION yquota_internal.verify_periods()
 	CROSS JOIN LATERAL (SELECT yquota_internal.period_amount(period.starts_at, period.until, period.closed_at) AS amount
 						OFFSET 0) AS booked
 	WHERE period.closed_at IS NOT NULL
-	  -- archives of earlier versions are not known as booked
-	  AND period.starts_at >= (SELECT known.bookings_from FROM yquota_internal.known_archive AS known)
 	  AND period.amount <> booked.amount
 	UNION ALL
 	SELECT 'cost of archived history differs from its opening balance', opening.project,
@@ -372,7 +370,7 @@ CREATE FUNCTION yquota_internal.verify_periods()
 		  ORDER BY balance.project, balance.archived_through DESC) AS opening
 	LEFT JOIN (SELECT cost.project, sum(cost.amount) AS amount
 			   FROM yquota_internal.archived_cost AS cost GROUP BY cost.project) AS archived USING (project)
-	WHERE yquota_internal.archived_cost_is_whole() AND archived.amount IS DISTINCT FROM opening.charged;
+	WHERE archived.amount IS DISTINCT FROM opening.charged;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_periods() IS
 	'Differences between closed periods, the ledger, and the sums of the archived ledger';

@@ -156,11 +156,6 @@ BEGIN
 		RAISE EXCEPTION 'cannot tell the balance at %, which is yet to come', at
 			USING ERRCODE = 'invalid_parameter_value',
 				DETAIL = format('The clock is at %s.', yquota.statement_clock());
-	ELSIF at < yquota_internal.archive_horizon() AND NOT yquota_internal.archived_cost_is_whole() THEN
-		RAISE EXCEPTION 'cannot tell the balance at %, which is before the archive horizon', at
-			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = 'Version 0.1 has archived charges and kept nothing but their sum.',
-				HINT = format('Ask for an instant from %s on.', yquota_internal.archive_horizon());
 	END IF;
 	PERFORM yquota_internal.check_visible_project(project);
 END

@@ -389,16 +389,12 @@ CREATE FUNCTION yquota.rerate(
 	AS $$
 DECLARE
 	differences jsonb;
-	window_name text;
 	prefix text;
-	-- version 0.2.0 told terms by their text
-	former_prefix text;
 BEGIN
 	PERFORM yquota_internal.check_rerate("from", "to", terms, post, reason);
 	PERFORM yquota_internal.refuse_while_deferred('price events again');
-	window_name := format('rerate %s %s', extract(epoch FROM "from"), extract(epoch FROM "to"));
-	prefix := format('%s %s', window_name, md5(yquota_internal.terms_meaning(terms, "from", "to")));
-	former_prefix := format('%s %s', window_name, md5(terms::text));
+	prefix := format('rerate %s %s %s', extract(epoch FROM "from"), extract(epoch FROM "to"),
+					 md5(yquota_internal.terms_meaning(terms, "from", "to")));
 	SELECT jsonb_object_agg(name, jsonb_build_object('was', coalesce(real.amount, 0), 'would_be', coalesce(other.amount, 0))) INTO differences
 	FROM (SELECT cost.project, sum(cost.amount) AS amount
 		  FROM yquota_internal.cost_in_parts(ARRAY["from", "to"], '{project}', rerate.of_project) AS cost
@@ -408,15 +404,14 @@ BEGIN
 	IF post THEN
 		PERFORM yquota_internal.correct_by(
 			(SELECT jsonb_object_agg(d.key, (d.value ->> 'would_be')::numeric - (d.value ->> 'was')::numeric)
-			 FROM jsonb_each(differences) AS d
-			 WHERE NOT EXISTS (SELECT FROM yquota.quota_grant AS g WHERE g.external_id = format('%s %s', former_prefix, d.key))),
+			 FROM jsonb_each(differences) AS d),
 			reason, prefix);
 	END IF;
 	RETURN QUERY
 	SELECT d.key, trim_scale((d.value ->> 'was')::numeric), trim_scale((d.value ->> 'would_be')::numeric),
 		   trim_scale((d.value ->> 'would_be')::numeric - (d.value ->> 'was')::numeric),
 		   EXISTS (SELECT FROM yquota.quota_grant AS g
-				   WHERE g.external_id IN (format('%s %s', prefix, d.key), format('%s %s', former_prefix, d.key)))
+				   WHERE g.external_id = format('%s %s', prefix, d.key))
 	FROM jsonb_each(differences) AS d
 	ORDER BY d.key;
 END

@@ -6,17 +6,9 @@ CREATE FUNCTION yquota_internal.check_preemption_cost("from" timestamptz, "to" t
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	AS $$
-DECLARE
-	-- archives of version 0.3 have preemptions, and bills as they were booked
-	known_from CONSTANT timestamptz := (SELECT known.bookings_from FROM yquota_internal.known_archive AS known);
 BEGIN
 	PERFORM yquota_internal.check_report('preemption_cost', '{project,username,queue}', "from", "to");
-	IF "from" < known_from THEN
-		RAISE EXCEPTION 'window begins before the archive horizon at %', known_from
-			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = 'An earlier version has archived what ended before, without its preemptions.',
-				HINT = 'Begin at the horizon or later.';
-	ELSIF "from" < yquota_internal.archive_horizon() THEN
+	IF "from" < yquota_internal.archive_horizon() THEN
 		PERFORM yquota_internal.check_archived_report(ARRAY["from", "to"], '{project,username,queue}');
 	END IF;
 END

@@ -149,7 +149,6 @@ COMMENT ON FUNCTION yquota_internal.report_opportunistic(yquota_internal.report_
 	'Table of opportunistic containers by project: what they cost in a window, run and wait now, and how many nodes did without; the fifty with most spending';
 REVOKE ALL ON FUNCTION yquota_internal.report_opportunistic(yquota_internal.report_window, yquota_internal.report_total[]) FROM PUBLIC;
 
--- Windows that archives of an earlier version cannot answer for have no such section.
 CREATE FUNCTION yquota_internal.report_preempted(report yquota_internal.report_window) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -161,10 +160,8 @@ CREATE FUNCTION yquota_internal.report_preempted(report yquota_internal.report_w
 			|| CASE WHEN count(*) > 20 THEN format('<p>And %s containers more.</p>', yquota_internal.number_text(sum(p.containers) FILTER (WHERE p.place > 20))) ELSE '' END
 		FROM (
 			SELECT lost.*, row_number() OVER (ORDER BY lost.gross DESC, lost.project, lost.queue, lost.username) AS place
-			FROM yquota_internal.known_archive AS known
-			CROSS JOIN LATERAL yquota_internal.preemption_cost_as_owner((report)."from", (report)."to") AS lost
-			WHERE (report)."from" >= known.bookings_from
-			  AND ((report).projects IS NULL OR lost.project = ANY ((report).projects))) AS p
+			FROM yquota_internal.preemption_cost_as_owner((report)."from", (report)."to") AS lost
+			WHERE ((report).projects IS NULL OR lost.project = ANY ((report).projects))) AS p
 		HAVING count(*) > 0;
 	END;
 COMMENT ON FUNCTION yquota_internal.report_preempted(yquota_internal.report_window) IS

@@ -12,12 +12,11 @@ CREATE VIEW yquota.configuration_mutation WITH (security_barrier) AS
 		FROM yquota_internal.hadoop_pattern AS p
 	), entry AS (
 		SELECT a.audit_id, a.changed_at, a.transaction_id, a.session_role, a.acting_role, a.caller,
-			   -- the name until release 0.2.0
-			   CASE a.table_name WHEN 'yquota.kept_property' THEN 'unmapped_property' ELSE split_part(a.table_name, '.', 2) END AS table_name, a.operation, a.old, a.new, coalesce(a.new, a.old) AS either,
+			   split_part(a.table_name, '.', 2) AS table_name, a.operation, a.old, a.new, coalesce(a.new, a.old) AS either,
 			   max(a.audit_id) OVER (PARTITION BY a.transaction_id, a.pid) AS last_audit_id
 		FROM yquota.audit AS a
-		WHERE a.table_name IN (SELECT 'yquota.' || p.table_name FROM pattern AS p 
-							   UNION ALL VALUES ('yquota.unmapped_property'), ('yquota.kept_property'))
+		WHERE a.table_name IN (SELECT 'yquota.' || p.table_name FROM pattern AS p
+							   UNION ALL VALUES ('yquota.unmapped_property'))
 		  AND coalesce(a.new, a.old) ->> 'auto_created' IS DISTINCT FROM 'true'
 	), ranked AS (
 		SELECT e.*, dense_rank() OVER (ORDER BY e.last_audit_id DESC) AS rank,

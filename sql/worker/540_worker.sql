@@ -283,8 +283,7 @@ SELECT current_database() AS database,
 	   coalesce(state.failures, 0) AS failures,
 	   ARRAY(SELECT alert.subject FROM yquota.alert
 			 WHERE alert.kind = 'worker_postponed' AND alert.cleared_at IS NULL
-			 ORDER BY alert.subject) AS postponed,
-	   state.last_compact_at AS last_fold_at
+			 ORDER BY alert.subject) AS postponed
 FROM (VALUES (true)) AS one (row)
 LEFT JOIN yquota_internal.worker_state AS state ON true
 LEFT JOIN LATERAL (
@@ -295,7 +294,7 @@ LEFT JOIN LATERAL (
 	LIMIT 1) AS process ON true
 UNION ALL
 SELECT worker.database, worker.pid, 'running',
-	   NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+	   NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 FROM yquota_internal.worker_processes() AS worker
 WHERE worker.database <> current_database();
 COMMENT ON VIEW yquota.worker_status IS
@@ -308,7 +307,6 @@ COMMENT ON COLUMN yquota.worker_status.last_compact_at IS 'clock when counters w
 COMMENT ON COLUMN yquota.worker_status.failures IS 'failed attempts in a row, 0 when all is well';
 COMMENT ON COLUMN yquota.worker_status.postponed IS
 	'tasks that wait for locks of other transactions';
-COMMENT ON COLUMN yquota.worker_status.last_fold_at IS 'Deprecated: read last_compact_at';
 GRANT SELECT ON yquota.worker_status TO pg_monitor;
 
 -- The worker reads there how often it has to look after queues.

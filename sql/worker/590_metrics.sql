@@ -178,9 +178,7 @@ CREATE VIEW yquota.metrics AS
 		('postponed_tasks', cardinality(worker.postponed)::numeric),
 		('price_age_seconds', yquota_internal.seconds_since(worker.last_price_at)),
 		('compute_age_seconds', yquota_internal.seconds_since(worker.last_compute_at)),
-		('compact_age_seconds', yquota_internal.seconds_since(worker.last_compact_at)),
-		-- the name until release 0.2.0
-		('fold_age_seconds', yquota_internal.seconds_since(worker.last_compact_at))
+		('compact_age_seconds', yquota_internal.seconds_since(worker.last_compact_at))
 	) AS sample (name, value)
 	WHERE worker.database = current_database() AND sample.value IS NOT NULL
 	UNION ALL

@@ -689,10 +689,10 @@ sub compare_member
 	my %seen = map { $_ => 1 } $credit->family($project);
 	my @reports = grep { !$_->{refused} && $_->{name} =~ /^(?:balance$|holds|grants|containers|daily_cost|cost|container cost|forecast|preempted|bill|node queues)/ } Reports::all(asked());
 
-	$session->run("SELECT yquota.grant_member('$member', '$project'); SET ROLE $member");
+	$session->run("SELECT yquota.allow_role('$member', 'member', '$project'); SET ROLE $member");
 	my $answers = Reports::answers($session, @reports);
 
-	$session->run("RESET ROLE; SELECT yquota.revoke_member('$member', '$project')");
+	$session->run("RESET ROLE; SELECT yquota.disallow_role('$member', 'member', '$project')");
 	foreach my $report (@reports)
 	{
 		my $name = $report->{name};

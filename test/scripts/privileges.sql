@@ -15,8 +15,8 @@ CREATE ROLE yquota_printed_admin;
 CREATE ROLE yquota_printed_nobody;
 INSERT INTO yquota.project (name) VALUES ('yquota_printed');
 \o /dev/null
-SELECT yquota.grant_operator('yquota_printed_operator'), yquota.grant_viewer('yquota_printed_viewer'),
-	   yquota.grant_member('yquota_printed_member', 'yquota_printed'), yquota.grant_admin('yquota_printed_admin');
+SELECT yquota.allow_role('yquota_printed_operator', 'operator'), yquota.allow_role('yquota_printed_viewer', 'viewer'),
+	   yquota.allow_role('yquota_printed_member', 'member', 'yquota_printed'), yquota.allow_role('yquota_printed_admin', 'admin');
 \o
 
 CREATE FUNCTION pg_temp.rights(role text, relation oid) RETURNS text LANGUAGE sql

@@ -184,8 +184,6 @@ my %said = map { split /\t/ } split /\n/, sql(<<~'SQL');
 	SELECT metric || '{' || coalesce((SELECT string_agg(format('%s="%s"', key, replace(value, '"', '\"')), ',' ORDER BY key COLLATE "C") FROM jsonb_each_text(labels)), '') || '}'
 		|| E'\t' || value FROM yquota.metrics
 	SQL
-# The view tells one sample by its deprecated name, too (docs/upgrading.md).
-is(delete $said{'yquota_worker_fold_age_seconds{}'}, $said{'yquota_worker_compact_age_seconds{}'}, 'the deprecated name has the same value');
 delete @shown{ grep { $shown{$_} eq 'NaN' && !defined $said{$_} } keys %shown };
 is_deeply([ sort keys %shown ], [ sort keys %said ], 'the exporter shows every sample of the view, and no other');
 is_deeply([ grep { $shown{$_} != $said{$_} && !/silence|lag/ } grep { defined $said{$_} } keys %shown ], [], 'with its value');

@@ -51,7 +51,7 @@ $node->safe_psql('sample', <<~'SQL');
 	CREATE ROLE smith LOGIN BYPASSRLS;
 	CREATE ROLE everything LOGIN;
 	CREATE ROLE stranger LOGIN;
-	SELECT yquota.grant_operator('everything'), yquota.grant_admin('everything'), yquota.grant_viewer('everything');
+	SELECT yquota.allow_role('everything', 'operator'), yquota.allow_role('everything', 'admin'), yquota.allow_role('everything', 'viewer');
 	DO $$
 	DECLARE
 		relation record;

@@ -21,8 +21,8 @@ CREATE ROLE yquota_test_viewer;
 CREATE ROLE yquota_test_stranger;
 GRANT yquota_test_etl TO yquota_test_carol;
 INSERT INTO yquota.project (name) VALUES ('lab'), ('other');
-SELECT yquota.grant_member('yquota_test_alice', 'lab'), yquota.grant_member('yquota_test_bob', 'other'), yquota.grant_member('yquota_test_carol', 'other'),
-	   yquota.grant_operator('yquota_test_operator'), yquota.grant_viewer('yquota_test_viewer');
+SELECT yquota.allow_role('yquota_test_alice', 'member', 'lab'), yquota.allow_role('yquota_test_bob', 'member', 'other'), yquota.allow_role('yquota_test_carol', 'member', 'other'),
+	   yquota.allow_role('yquota_test_operator', 'operator'), yquota.allow_role('yquota_test_viewer', 'viewer');
 INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.sales', '50'), ('root.sales.day', '50'), ('root.sales.night', '50'), ('root.dev', '50');
 INSERT INTO yquota.application (application_id, username, queue, project, view_acl, am_resource, priority, state, submitted_at)
 SELECT a.id, a.username, a.queue, a.project, a.view_acl, '[memory-mb=1024,vcores=1]', 0, 'ACTIVE', '2026-03-02 10:00+00'

@@ -315,7 +315,7 @@ BEGIN
 END $$;
 CREATE POLICY shown ON archive.ledger USING ((SELECT archive.is_shown()));
 CREATE ROLE yquota_test_archived;
-SELECT yquota.grant_member('yquota_test_archived', 'lab');
+SELECT yquota.allow_role('yquota_test_archived', 'member', 'lab');
 SET SESSION AUTHORIZATION yquota_test_archived;
 SELECT "from", "to", allocation, amount, forgiven FROM yquota.explain_charge('updated');
 SELECT count(*) FROM archive.ledger;
@@ -324,7 +324,7 @@ REVOKE ALL ON SCHEMA archive FROM yquota_test_archivist;
 SELECT count(*) FROM yquota.explain_charge('updated');
 ALTER TABLE archive.ledger OWNER TO CURRENT_USER;
 ALTER TABLE archive.ledger DISABLE ROW LEVEL SECURITY;
-SELECT yquota.revoke_member('yquota_test_archived', 'lab');
+SELECT yquota.disallow_role('yquota_test_archived', 'member', 'lab');
 DROP ROLE yquota_test_archived;
 REVOKE ALL ON ALL TABLES IN SCHEMA archive FROM yquota_test_archivist;
 REVOKE ALL ON FUNCTION yquota.archive FROM yquota_test_archivist;

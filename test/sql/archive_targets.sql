@@ -134,7 +134,7 @@ SELECT * FROM remote_query(yquota_internal.archived_charges_query('shared.charge
 SELECT spent, burn_rate FROM yquota.balance_at('lab', '2026-03-02 09:07:00.000001');
 -- members are told of their projects, without any right on the archive
 CREATE ROLE yquota_test_archived;
-SELECT yquota.grant_member('yquota_test_archived', 'lab');
+SELECT yquota.allow_role('yquota_test_archived', 'member', 'lab');
 SET SESSION AUTHORIZATION yquota_test_archived;
 SELECT "from", "to", amount FROM yquota.explain_charge('a');
 SELECT * FROM yquota.explain_charge('b');

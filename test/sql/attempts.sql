@@ -18,10 +18,10 @@ CREATE ROLE yquota_test_viewer;
 CREATE ROLE yquota_test_admin;
 SELECT yquota.set_clock('2026-03-02 10:00');
 INSERT INTO yquota.project (name) VALUES ('lab'), ('secret');
-SELECT yquota.grant_operator('yquota_test_operator');
-SELECT yquota.grant_member('yquota_test_member', 'lab');
-SELECT yquota.grant_viewer('yquota_test_viewer');
-SELECT yquota.grant_admin('yquota_test_admin');
+SELECT yquota.allow_role('yquota_test_operator', 'operator');
+SELECT yquota.allow_role('yquota_test_member', 'member', 'lab');
+SELECT yquota.allow_role('yquota_test_viewer', 'viewer');
+SELECT yquota.allow_role('yquota_test_admin', 'admin');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'lab_1', '2026-03-02 09:00', 'lab', '[vcores=1]'), ('CONTAINER_FINISH', 'lab_1', '2026-03-02 09:30', NULL, NULL),
 	('CONTAINER_START', 'secret_1', '2026-03-02 09:00', 'secret', '[vcores=1]'), ('CONTAINER_FINISH', 'secret_1', '2026-03-02 09:30', NULL, NULL);
@@ -99,7 +99,7 @@ SELECT (SELECT count(*) FROM yquota.quota_grant) AS grants, (SELECT count(*) FRO
 -- He takes from the owner what the owner has anyway
 --
 SET ROLE yquota_test_admin;
-SELECT yquota.grant_viewer(pg_get_userbyid(relowner)::regrole), yquota.revoke_viewer(pg_get_userbyid(relowner)::regrole)
+SELECT yquota.allow_role(pg_get_userbyid(relowner)::regrole, 'viewer'), yquota.disallow_role(pg_get_userbyid(relowner)::regrole, 'viewer')
 FROM pg_class WHERE oid = 'yquota.charge'::regclass;
 RESET ROLE;
 SELECT count(*) AS owner_reads FROM pg_class AS c, aclexplode(c.relacl) AS a

@@ -193,7 +193,7 @@ ROLLBACK;
 
 \echo only administrators change it
 CREATE ROLE yquota_promotion_operator;
-SELECT yquota.grant_operator('yquota_promotion_operator');
+SELECT yquota.allow_role('yquota_promotion_operator', 'operator');
 SET ROLE yquota_promotion_operator;
 UPDATE yquota.queue SET auto_promote_after = '1 s';
 SELECT count(*) FROM yquota.schedule();

@@ -130,7 +130,7 @@ CREATE ROLE yquota_balance_reader;
 SET ROLE yquota_balance_reader;
 SELECT * FROM yquota.project_balance;
 RESET ROLE;
-SELECT yquota.grant_viewer('yquota_balance_reader');
+SELECT yquota.allow_role('yquota_balance_reader', 'viewer');
 SET ROLE yquota_balance_reader;
 SELECT project, remaining, exhausted_at FROM yquota.project_balance ORDER BY project;
 SELECT count(*) FROM yquota.exhausted_work;

@@ -128,7 +128,7 @@ SET client_min_messages = error;
 CREATE ROLE yquota_bill_member;
 CREATE ROLE yquota_bill_viewer;
 CREATE ROLE yquota_bill_nobody;
-SELECT yquota.grant_member('yquota_bill_member', 'lab.ml');
+SELECT yquota.allow_role('yquota_bill_member', 'member', 'lab.ml');
 SELECT yquota.allow_role('yquota_bill_viewer', 'viewer');
 GRANT SELECT ON before TO yquota_bill_viewer;
 SET ROLE yquota_bill_member;
@@ -140,7 +140,7 @@ SELECT count(*) AS differing FROM yquota.bill('lab', '2026-05-01') AS bill FULL 
 SET ROLE yquota_bill_nobody;
 SELECT * FROM yquota.bill('lab', '2026-05-01');
 RESET ROLE;
-SELECT yquota.revoke_member('yquota_bill_member', 'lab.ml');
+SELECT yquota.disallow_role('yquota_bill_member', 'member', 'lab.ml');
 SELECT yquota.disallow_role('yquota_bill_viewer', 'viewer');
 DROP OWNED BY yquota_bill_viewer;
 DROP ROLE yquota_bill_member, yquota_bill_viewer, yquota_bill_nobody;

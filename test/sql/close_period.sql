@@ -84,14 +84,14 @@ SELECT * FROM yquota.verify();
 -- a member knows the periods and gets the bills of his project, not what all spent
 SET client_min_messages = error;
 CREATE ROLE yquota_close_member;
-SELECT yquota.grant_member('yquota_close_member', 'lab');
+SELECT yquota.allow_role('yquota_close_member', 'member', 'lab');
 SET ROLE yquota_close_member;
 SELECT * FROM yquota.billing_period ORDER BY ends_at;
 SELECT period.ends_at, bill.project, bill.amount FROM yquota.billing_period AS period,
 	LATERAL yquota.cost_between(period.starts_at, period.ends_at, as_booked => period.closed_at) AS bill ORDER BY 1, 2;
 SELECT amount FROM yquota.closed_period;
 RESET ROLE;
-SELECT yquota.revoke_member('yquota_close_member', 'lab');
+SELECT yquota.disallow_role('yquota_close_member', 'member', 'lab');
 DROP ROLE yquota_close_member;
 RESET client_min_messages;
 

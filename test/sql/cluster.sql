@@ -7,7 +7,7 @@ SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS yquota;
 CREATE ROLE yquota_cluster_admin; CREATE ROLE yquota_cluster_member; CREATE ROLE yquota_cluster_operator; CREATE ROLE yquota_cluster_stranger;
 INSERT INTO yquota.project (name) VALUES ('lab');
-SELECT yquota.grant_admin('yquota_cluster_admin'), yquota.grant_member('yquota_cluster_member', 'lab'), yquota.grant_operator('yquota_cluster_operator') \g /dev/null
+SELECT yquota.allow_role('yquota_cluster_admin', 'admin'), yquota.allow_role('yquota_cluster_member', 'member', 'lab'), yquota.allow_role('yquota_cluster_operator', 'operator') \g /dev/null
 
 SELECT yquota.cluster_name();
 INSERT INTO yquota.cluster_setting (cluster_name) VALUES ('');

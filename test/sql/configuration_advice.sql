@@ -172,7 +172,7 @@ CREATE ROLE yquota_test_advised;
 SET ROLE yquota_test_advised;
 SELECT * FROM yquota.configuration_advice();
 RESET ROLE;
-SELECT yquota.grant_viewer('yquota_test_advised');
+SELECT yquota.allow_role('yquota_test_advised', 'viewer');
 SET ROLE yquota_test_advised;
 SELECT count(*) > 0 AS told FROM yquota.configuration_advice();
 RESET ROLE;

@@ -150,7 +150,7 @@ SELECT sum(share), count(previous), count(growth) FROM yquota.top_costs('4713-01
 -- A member is told of his projects, and does not roll up
 --
 CREATE ROLE yquota_costs_member;
-SELECT yquota.grant_member('yquota_costs_member', 'ops');
+SELECT yquota.allow_role('yquota_costs_member', 'member', 'ops');
 SET ROLE yquota_costs_member;
 SELECT DISTINCT project FROM yquota.cost_by_day('2026-03-01', '2026-11-30');
 SELECT DISTINCT project FROM yquota.cost_by_day('2026-03-01', '2026-11-30', '{project,node}');

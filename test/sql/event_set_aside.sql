@@ -230,26 +230,7 @@ SELECT * FROM yquota.retry_rejects(source => 'dear');
 SELECT container_id, number, "from", "to", amount FROM yquota.charge WHERE container_id ~ '^[st][0-9]' ORDER BY 1, 2;
 SELECT * FROM yquota.verify();
 
---
--- Ends that an earlier version refused because there was another one are accepted
--- when they are tried again: the earliest counts
---
-INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source) VALUES
-	('CONTAINER_START', 'u1', '2026-03-02 11:00', 'lab', '[vcores=1]', 'old'), ('CONTAINER_FINISH', 'u1', '2026-03-02 11:20', NULL, NULL, 'old'),
-	('CONTAINER_START', 'u2', '2026-03-02 11:00', 'lab', '[vcores=1]', 'old'), ('CONTAINER_FINISH', 'u2', '2026-03-02 11:20', NULL, NULL, 'old');
-ALTER TABLE yquota.container_event DISABLE TRIGGER charge_events;
-INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source, recorded_at) VALUES
-	('CONTAINER_FINISH', 'u1', '2026-03-02 11:21', 0, 'old', '2026-03-02 11:29'),
-	('CONTAINER_FINISH', 'u2', '2026-03-02 11:10', 0, 'old', '2026-03-02 11:29');
-ALTER TABLE yquota.container_event ENABLE TRIGGER charge_events;
-INSERT INTO yquota.event_reject (event, container_id, occurred_at, exit_status, source, recorded_at, waiting, sqlstate, reason, event_id)
-SELECT event, container_id, occurred_at, exit_status, source, recorded_at, false, '23505', 'finished already', event_id
-FROM yquota.container_event WHERE exit_status = 0 AND source = 'old';
-SELECT * FROM yquota.verify();
-SELECT * FROM yquota.retry_rejects(source => 'old');
-SELECT container_id, number, "from", "to", exit_status, amount FROM yquota.charge WHERE container_id IN ('u1', 'u2') ORDER BY 1, 2;
 SELECT container_id, reason FROM yquota.suspect_container;
-SELECT * FROM yquota.verify();
 
 --
 -- An event that is sent again counts by its last row of the log: one that says

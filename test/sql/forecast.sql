@@ -42,7 +42,7 @@ SELECT * FROM yquota.forecast('steady', NULL);
 
 -- members see their projects
 CREATE ROLE yquota_forecast_member;
-SELECT yquota.grant_member('yquota_forecast_member', 'steady');
+SELECT yquota.allow_role('yquota_forecast_member', 'member', 'steady');
 SET ROLE yquota_forecast_member;
 SELECT project, ends_at FROM yquota.forecast();
 SELECT project, ends_at FROM yquota.forecast('uneven');

@@ -171,13 +171,12 @@ SELECT sum(gross), sum(given_back) FROM yquota.preemption_cost('-infinity', 'inf
 SELECT * FROM yquota.preemption_cost('2026-03-02 12:00', '2026-03-02 09:00');
 SELECT * FROM yquota.preemption_cost(NULL, '2026-03-02 09:00');
 CREATE ROLE yquota_preempted_member;
-SELECT yquota.grant_member('yquota_preempted_member', 'ops');
+SELECT yquota.allow_role('yquota_preempted_member', 'member', 'ops');
 SET ROLE yquota_preempted_member;
 SELECT * FROM yquota.preemption_cost('-infinity', 'infinity');
 RESET ROLE;
--- the same when it has been archived, into tables of version 0.2 as well
+-- the same when it has been archived
 CREATE TABLE old_ledger (LIKE yquota.charge);
-ALTER TABLE old_ledger DROP COLUMN given_back;
 CREATE TABLE old_log (LIKE yquota.container_event);
 SELECT yquota.seal_history();
 SELECT yquota.set_clock('2026-03-02 13:00');

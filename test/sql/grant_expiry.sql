@@ -128,7 +128,7 @@ SELECT * FROM yquota.verify();
 ROLLBACK;
 -- a member sees what becomes of his own
 CREATE ROLE yquota_test_member;
-SELECT yquota.grant_member('yquota_test_member', 'web');
+SELECT yquota.allow_role('yquota_test_member', 'member', 'web');
 INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES ('web', 5, 'a day', '2026-06-09 00:00+00');
 SELECT yquota.hold('web', 'app_3', 1, '2 days') > 0 AS held;
 SELECT yquota.set_clock('2026-06-09 00:00+00');
@@ -137,7 +137,7 @@ SELECT project, amount, state, remaining, lost FROM yquota.grant_status ORDER BY
 SELECT project, granted, held, remaining FROM yquota.project_balance;
 SELECT project, spent, outstanding FROM yquota.hold_status;
 RESET SESSION AUTHORIZATION;
-SELECT yquota.revoke_member('yquota_test_member', 'web');
+SELECT yquota.disallow_role('yquota_test_member', 'member', 'web');
 -- whoever may give credit does not say when he did
 INSERT INTO yquota.quota_grant (project, amount, reason, booked_at) VALUES ('lab', 1, 'x', '2020-01-01') RETURNING booked_at;
 UPDATE yquota.quota_grant SET booked_at = '2020-01-01' WHERE reason = 'x' RETURNING booked_at;

@@ -144,8 +144,8 @@ SELECT yquota.release_hold(NULL);
 --
 CREATE ROLE yquota_test_holder;
 CREATE ROLE yquota_test_holding_feed;
-SELECT yquota.grant_member('yquota_test_holder', 'ops');
-SELECT yquota.grant_operator('yquota_test_holding_feed');
+SELECT yquota.allow_role('yquota_test_holder', 'member', 'ops');
+SELECT yquota.allow_role('yquota_test_holding_feed', 'operator');
 SET SESSION AUTHORIZATION yquota_test_holder;
 SELECT yquota.hold('lab', 'app_6', 1, '1 hour');
 SELECT yquota.hold('nobody', 'app_6', 1, '1 hour');
@@ -174,7 +174,7 @@ SELECT yquota_internal.remove_ended_holds('2026-04-01 10:10:00.000001+00');
 SELECT hold_id, state FROM status;
 SELECT * FROM yquota.verify();
 
-SELECT yquota.revoke_member('yquota_test_holder', 'ops'), yquota.revoke_operator('yquota_test_holding_feed');
+SELECT yquota.disallow_role('yquota_test_holder', 'member', 'ops'), yquota.disallow_role('yquota_test_holding_feed', 'operator');
 \c postgres
 DROP DATABASE yquota_hold;
 DROP ROLE yquota_test_holder, yquota_test_holding_feed;

@@ -126,11 +126,6 @@ SELECT container_id, sent_by FROM yquota_internal.deferred_event ORDER BY 1;
 -- the result tells how many
 SELECT * FROM yquota.charge_deferred();
 SELECT container_id, sent_by FROM yquota.event_reject WHERE container_id ~ '^d';
--- what an earlier version set aside is no role's
-UPDATE yquota.event_reject SET sent_by = NULL WHERE container_id = 'd2';
-SELECT count(*) FROM yquota.my_rejects WHERE container_id = 'd2';
-SELECT * FROM yquota.retry_rejects(container_id => 'd2');
-SELECT container_id, sent_by FROM yquota.event_reject WHERE container_id = 'd2';
 -- what is accepted is seen no more
 INSERT INTO yquota.project (name) VALUES ('secret');
 SELECT * FROM yquota.retry_rejects(container_id => 'b1');

@@ -179,7 +179,7 @@ UPDATE yquota.queue SET opportunistic_maximum_containers = 5 WHERE path = 'root.
 UPDATE yquota.scheduler_setting SET opportunistic_application_maximum_containers = 3, opportunistic_user_maximum_containers = 9;
 SELECT count(*) FROM (SELECT n, (pg_temp.ask(n, 1)).given FROM generate_series(1, 3) AS n) AS asked;
 CREATE ROLE regress_yquota_operator; CREATE ROLE regress_yquota_member;
-SELECT yquota.grant_operator('regress_yquota_operator'), yquota.grant_member('regress_yquota_member', 'q');
+SELECT yquota.allow_role('regress_yquota_operator', 'operator'), yquota.allow_role('regress_yquota_member', 'member', 'q');
 SET LOCAL ROLE regress_yquota_operator;
 SELECT scope, name, containers FROM yquota.opportunistic_limit_usage ORDER BY 1, 2;
 SELECT count(*) FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ROW('*', '[memory-mb=1024,vcores=1]', 9, 1, 1, true, NULL, 'OPPORTUNISTIC', NULL)::yquota.container_request]);

@@ -72,7 +72,7 @@ SELECT * FROM yquota.balance_at('lab', 'infinity');
 SELECT * FROM yquota.balance_at('lab', '2026-04-01 00:00+00');
 SELECT * FROM yquota.balance_at('nobody', '2026-03-02 00:00+00');
 CREATE ROLE yquota_past_member;
-SELECT yquota.grant_member('yquota_past_member', 'ops');
+SELECT yquota.allow_role('yquota_past_member', 'member', 'ops');
 SET ROLE yquota_past_member;
 SELECT spent > 0 AS told FROM yquota.balance_at('ops', '2026-03-02 12:00+00');
 SELECT * FROM yquota.balance_at('lab', '2026-03-02 12:00+00');

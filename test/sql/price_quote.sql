@@ -107,7 +107,7 @@ SELECT * FROM yquota.price_quote('[vcores=1]', '1 s', project => 'nobody');
 -- A member is quoted prices, and the balance of his own projects only
 --
 CREATE ROLE yquota_quote_member;
-SELECT yquota.grant_member('yquota_quote_member', 'lab');
+SELECT yquota.allow_role('yquota_quote_member', 'member', 'lab');
 SET ROLE yquota_quote_member;
 SELECT cost, paying_project, remaining IS NOT NULL AS has_balance FROM yquota.price_quote('[vcores=1]', '1 s', project => 'lab');
 SELECT cost, paying_project, remaining FROM yquota.price_quote('[vcores=1]', '1 s', username => 'ops');

@@ -98,7 +98,7 @@ INSERT INTO yquota.readable_grant (project, amount, reason) VALUES ('lab', 1, 'm
 UPDATE yquota.readable_charge SET amount = 0;
 DELETE FROM yquota.readable_container;
 SELECT count(*) FROM yquota.verify();
-SELECT yquota.grant_member('yquota_test_other', 'lab');
+SELECT yquota.allow_role('yquota_test_other', 'member', 'lab');
 SELECT yquota_internal.reads_all();
 SELECT * FROM yquota_internal.cost_between_as_owner('-infinity', 'infinity', '{project}');
 
@@ -236,18 +236,18 @@ RESET ROLE;
 --
 -- What makes a member
 --
-SELECT yquota.grant_member('yquota_test_member', 'lab');
-SELECT yquota.grant_member('yquota_test_member', 'secret');
+SELECT yquota.allow_role('yquota_test_member', 'member', 'lab');
+SELECT yquota.allow_role('yquota_test_member', 'member', 'secret');
 SET ROLE yquota_test_member;
 SELECT project FROM yquota.project_balance ORDER BY 1;
 RESET ROLE;
-SELECT yquota.revoke_member('yquota_test_member', 'secret');
-SELECT yquota.revoke_member('yquota_test_member', 'secret');
+SELECT yquota.disallow_role('yquota_test_member', 'member', 'secret');
+SELECT yquota.disallow_role('yquota_test_member', 'member', 'secret');
 SET ROLE yquota_test_member;
 SELECT project FROM yquota.project_balance;
 RESET ROLE;
 -- groups, while their members inherit
-SELECT yquota.grant_member('yquota_test_group', 'secret');
+SELECT yquota.allow_role('yquota_test_group', 'member', 'secret');
 GRANT yquota_test_group TO yquota_test_member;
 SET ROLE yquota_test_member;
 SELECT project FROM yquota.project_balance ORDER BY 1;
@@ -273,52 +273,52 @@ SET ROLE yquota_test_group;
 SELECT project FROM yquota.project_balance;
 RESET ROLE;
 REVOKE SELECT ON yquota.project_balance FROM yquota_test_group;
-SELECT yquota.revoke_member('yquota_test_renamed', 'secret');
+SELECT yquota.disallow_role('yquota_test_renamed', 'member', 'secret');
 DROP ROLE yquota_test_renamed, yquota_test_group;
 -- nor a project
 INSERT INTO yquota.project (name) VALUES ('brief');
-SELECT yquota.grant_member('yquota_test_member', 'brief');
+SELECT yquota.allow_role('yquota_test_member', 'member', 'brief');
 UPDATE yquota.project SET name = 'short' WHERE name = 'brief';
 SELECT project FROM yquota.role_grant WHERE role = 'yquota_test_member' ORDER BY 1;
 DELETE FROM yquota.project WHERE name = 'short';
 SELECT project FROM yquota.role_grant WHERE role = 'yquota_test_member' ORDER BY 1;
 -- several kinds: what one gives the end of another leaves
-SELECT yquota.grant_viewer('yquota_test_member');
-SELECT yquota.grant_operator('yquota_test_member');
-SELECT yquota.revoke_viewer('yquota_test_member');
+SELECT yquota.allow_role('yquota_test_member', 'viewer');
+SELECT yquota.allow_role('yquota_test_member', 'operator');
+SELECT yquota.disallow_role('yquota_test_member', 'viewer');
 SELECT has_table_privilege('yquota_test_member', 'yquota.project_balance', 'SELECT') AS balance,
 	   has_table_privilege('yquota_test_member', 'yquota.charge', 'SELECT') AS charge,
 	   has_table_privilege('yquota_test_member', 'yquota.container_event', 'INSERT') AS events,
 	   has_function_privilege('yquota_test_member', 'yquota.verify(timestamptz)', 'EXECUTE') AS verify;
-SELECT yquota.revoke_operator('yquota_test_member');
+SELECT yquota.disallow_role('yquota_test_member', 'operator');
 SELECT has_table_privilege('yquota_test_member', 'yquota.charged_through', 'SELECT') AS mark,
 	   has_table_privilege('yquota_test_member', 'yquota.feed_status', 'SELECT') AS feeds,
 	   has_table_privilege('yquota_test_member', 'yquota.container_event', 'INSERT') AS events;
 SELECT yquota.renew_role_grants();
 -- whatever it is called
 CREATE ROLE "yquota_test ""; DROP";
-SELECT yquota.grant_member('"yquota_test ""; DROP"', 'lab');
+SELECT yquota.allow_role('"yquota_test ""; DROP"', 'member', 'lab');
 SET ROLE "yquota_test ""; DROP";
 SELECT project FROM yquota.project_balance;
 RESET ROLE;
-SELECT yquota.revoke_member('"yquota_test ""; DROP"', 'lab');
+SELECT yquota.disallow_role('"yquota_test ""; DROP"', 'member', 'lab');
 DROP ROLE "yquota_test ""; DROP";
 -- who may grant
-SELECT yquota.grant_member('yquota_test_member', 'no such project');
-SELECT yquota.grant_viewer('no such role');
-SELECT yquota.grant_viewer('public');
-SELECT yquota.grant_viewer('-');
-SELECT yquota.grant_viewer(NULL);
-SELECT yquota.revoke_viewer('-');
+SELECT yquota.allow_role('yquota_test_member', 'member', 'no such project');
+SELECT yquota.allow_role('no such role', 'viewer');
+SELECT yquota.allow_role('public', 'viewer');
+SELECT yquota.allow_role('-', 'viewer');
+SELECT yquota.allow_role(NULL, 'viewer');
+SELECT yquota.disallow_role('-', 'viewer');
 SET ROLE yquota_test_admin;
-SELECT yquota.grant_member('yquota_test_other', 'lab');
-SELECT yquota.grant_admin('yquota_test_other');
-SELECT yquota.revoke_admin('yquota_test_admin');
+SELECT yquota.allow_role('yquota_test_other', 'member', 'lab');
+SELECT yquota.allow_role('yquota_test_other', 'admin');
+SELECT yquota.disallow_role('yquota_test_admin', 'admin');
 INSERT INTO yquota.role_grant (role, role_oid, kind) VALUES ('yquota_test_other', 0, 'admin');
 SET ROLE yquota_test_other;
 SELECT project FROM yquota.project_balance;
 RESET ROLE;
-SELECT yquota.revoke_member('yquota_test_other', 'lab');
+SELECT yquota.disallow_role('yquota_test_other', 'member', 'lab');
 DROP ROLE yquota_test_other;
 
 --
@@ -399,8 +399,8 @@ SELECT yquota.set_multiplier('FPGA', 2);
 SELECT yquota.clear_multiplier('FPGA');
 SELECT yquota.report_outage('2026-03-02 09:40', '2026-03-02 09:41', 'network') > 0 AS reported;
 DELETE FROM yquota.resource_type WHERE name = 'yarn.io/fpga';
-SELECT yquota.grant_viewer('yquota_test_viewer');
-SELECT yquota.revoke_viewer('yquota_test_viewer');
+SELECT yquota.allow_role('yquota_test_viewer', 'viewer');
+SELECT yquota.disallow_role('yquota_test_viewer', 'viewer');
 SELECT yquota.stop_worker();
 COMMIT;
 BEGIN;
@@ -529,8 +529,8 @@ SELECT yquota.quota_compute();
 SELECT container_id FROM yquota.reconcile('[]', '2026-03-02 10:00:10', false);
 SELECT container_id FROM yquota.node_lost('planted');
 SELECT * FROM yquota.retry_rejects();
-SELECT yquota.grant_operator('yquota_test_viewer');
-SELECT yquota.revoke_operator('yquota_test_viewer');
+SELECT yquota.allow_role('yquota_test_viewer', 'operator');
+SELECT yquota.disallow_role('yquota_test_viewer', 'operator');
 SELECT yquota.stop_worker();
 SELECT yquota.seal_history();
 SELECT pg_catalog.count(*) FROM yquota.void_events('lab_1', 'wrong');
@@ -550,7 +550,7 @@ SELECT pg_catalog.count(*) FROM yquota.suspect_container;
 SELECT pg_catalog.count(*) FROM yquota.price_history;
 RESET ROLE;
 RESET search_path;
-SELECT yquota.revoke_admin('yquota_test_admin'), yquota.revoke_operator('yquota_test_operator'), yquota.revoke_member('yquota_test_member', 'lab');
+SELECT yquota.disallow_role('yquota_test_admin', 'admin'), yquota.disallow_role('yquota_test_operator', 'operator'), yquota.disallow_role('yquota_test_member', 'member', 'lab');
 SELECT role, kind FROM yquota.role_grant;
 SELECT * FROM yquota.verify();
 

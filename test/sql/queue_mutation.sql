@@ -143,7 +143,7 @@ CREATE ROLE yquota_test_heads;
 CREATE ROLE yquota_test_stranger;
 GRANT yquota_test_heads TO yquota_test_member;
 INSERT INTO yquota.project (name) VALUES ('lab');
-SELECT yquota.grant_admin('yquota_test_admin'), yquota.grant_operator('yquota_test_operator'), yquota.grant_member('yquota_test_head', 'lab'), yquota.grant_member('yquota_test_member', 'lab');
+SELECT yquota.allow_role('yquota_test_admin', 'admin'), yquota.allow_role('yquota_test_operator', 'operator'), yquota.allow_role('yquota_test_head', 'member', 'lab'), yquota.allow_role('yquota_test_member', 'member', 'lab');
 SELECT property, outcome FROM yquota.mutate_configuration('{"update-queue": [{"queue-name": "root.c", "params": {"acl_administer_queue": "yquota_test_head,carol yquota_test_heads"}}, {"queue-name": "root.c.c2", "params": {"state": "STOPPED"}}]}');
 CREATE FUNCTION pg_temp.may(role text, changes jsonb, caller text DEFAULT NULL, groups text[] DEFAULT NULL) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN

@@ -244,7 +244,7 @@ SELECT count(*) AS decisions, count(DISTINCT p.queue_path) AS queues, count(*) F
 FROM generate_series(1, 40) AS n,
 	 LATERAL (SELECT 'u' || n * 37 % 2500 AS username, ARRAY['g' || n * 53 % 2500, 'g' || n * 211 % 2500, 'x'] AS groups, 'a' || n * 7 % 200 AS application OFFSET 0) AS v,
 	 yquota.place_application(username, groups, 'default', application) AS p
-	 LEFT JOIN LATERAL (SELECT * FROM yquota.explain_placement(username, groups, 'default', application) WHERE decides) AS e ON true;
+	 LEFT JOIN LATERAL (SELECT * FROM yquota.place_application(username, groups, 'default', application, explain => true) WHERE decides) AS e ON true;
 
 \c postgres
 SET client_min_messages = warning;

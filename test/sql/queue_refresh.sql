@@ -62,7 +62,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, q
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, node, allocation, execution_type) VALUES
 	('CONTAINER_START', 'c3', '2026-03-02 09:00+00', 'p', 'root.q1.q2', 'n1', '[memory-mb=512,vcores=1]', 'OPPORTUNISTIC');
 SELECT queue, used, used_capacity, absolute_used_capacity, containers FROM yquota.effective_queue;
-SELECT * FROM yquota.queue_tree;
+SELECT drawn, usage_bar FROM yquota.effective_queue ORDER BY ordinal, label;
 UPDATE yquota.queue SET state = 'STOPPED' WHERE path = 'root.q1.q2';
 SELECT * FROM pg_temp.states;
 DELETE FROM yquota.queue WHERE path = 'root.q1.q2';

@@ -125,7 +125,7 @@ CREATE ROLE yquota_test_queue_viewer;
 CREATE ROLE yquota_test_queue_member;
 CREATE ROLE yquota_test_queue_other;
 INSERT INTO yquota.project (name) VALUES ('lab');
-SELECT yquota.grant_admin('yquota_test_queue_admin'), yquota.grant_viewer('yquota_test_queue_viewer'), yquota.grant_member('yquota_test_queue_member', 'lab');
+SELECT yquota.allow_role('yquota_test_queue_admin', 'admin'), yquota.allow_role('yquota_test_queue_viewer', 'viewer'), yquota.allow_role('yquota_test_queue_member', 'member', 'lab');
 SET ROLE yquota_test_queue_member;
 SELECT count(*) FROM yquota.queue;
 UPDATE yquota.queue SET capacity = '1';

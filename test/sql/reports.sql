@@ -183,7 +183,7 @@ SELECT * FROM yquota.explain_charge('no such container');
 -- Readers
 --
 CREATE ROLE yquota_reports_reader;
-SELECT yquota.grant_viewer('yquota_reports_reader');
+SELECT yquota.allow_role('yquota_reports_reader', 'viewer');
 REVOKE EXECUTE ON FUNCTION yquota.cost_between FROM yquota_reports_reader;
 SET ROLE yquota_reports_reader;
 SELECT count(*) > 0 AS readable FROM yquota.daily_cost;

@@ -97,11 +97,6 @@ TABLE corrections;
 SELECT project, posted FROM yquota.rerate('2026-03-01 10:10+00', '2026-03-01 11:00+00', '{"base_prices": {"vcores": 0.51}}');
 SELECT project, posted FROM yquota.rerate('2026-03-01 10:10+00', '2026-03-01 11:00+00', '{"base_prices": {"vcores": 0.5}, "factors": [{"name": "bob", "dimension": "username", "factor": 3}]}');
 SELECT project, posted FROM yquota.rerate('2026-03-01 10:10+00', '2026-03-01 10:59+00', '{"base_prices": {"vcores": 0.5}}');
--- what version 0.2.0 has posted is known by the text of its terms
-UPDATE yquota.quota_grant SET external_id = format('rerate %s %s %s %s', extract(epoch FROM timestamptz '2026-03-01 10:10+00'), extract(epoch FROM timestamptz '2026-03-01 11:00+00'),
-	md5(jsonb '{"base_prices": {"vcores": 0.5}}'::text), project) WHERE reason = 'half price';
-SELECT project, posted FROM yquota.rerate('2026-03-01 10:10+00', '2026-03-01 11:00+00', '{"base_prices": {"vcores": 0.5}}', NULL, true, 'half price');
-TABLE corrections;
 
 -- tariffs that are looked at beside the one in force
 INSERT INTO yquota.shadow_tariff (name, terms) VALUES ('twice', '{"base_prices": {"vcores": 2, "memory-mb": 2, "yarn.io/gpu": 2}}'), ('other', :'terms');

@@ -118,7 +118,7 @@ SELECT * FROM yquota.explain_reservation('reservation_1_0001');
 SELECT * FROM yquota.explain_reservation('reservation_1_0099');
 SELECT * FROM yquota.explain_reservation('c2');
 CREATE ROLE yquota_test_archived;
-SELECT yquota.grant_member('yquota_test_archived', 'web');
+SELECT yquota.allow_role('yquota_test_archived', 'member', 'web');
 SET SESSION AUTHORIZATION yquota_test_archived;
 SELECT * FROM yquota.explain_reservation('reservation_1_0001');
 SELECT count(*) > 0 AS explained FROM yquota.explain_reservation('reservation_1_0003');

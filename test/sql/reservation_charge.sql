@@ -218,7 +218,7 @@ ROLLBACK;
 
 -- Members see the rows of their projects; nobody writes them.
 CREATE ROLE yquota_test_reserving;
-SELECT yquota.grant_member('yquota_test_reserving', 'web');
+SELECT yquota.allow_role('yquota_test_reserving', 'member', 'web');
 SET SESSION AUTHORIZATION yquota_test_reserving;
 SELECT project, count(*) FROM yquota.reservation_charge GROUP BY 1;
 SELECT count(*) FROM yquota.explain_reservation('reservation_1_0004');

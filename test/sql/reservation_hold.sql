@@ -123,7 +123,7 @@ ROLLBACK;
 
 -- Members ask for quotes of their projects.
 CREATE ROLE yquota_test_quoting;
-SELECT yquota.grant_member('yquota_test_quoting', 'web');
+SELECT yquota.allow_role('yquota_test_quoting', 'member', 'web');
 SET SESSION AUTHORIZATION yquota_test_quoting;
 SELECT accepted, cost, paying_project FROM yquota.price_quote(yquota.reservation_contract('2026-03-02 16:00+00', '2026-03-02 16:10+00', ARRAY[yquota.reservation_request('[vcores=1]', 1, '10 min')]), 'root.plan', 'ann', '{}', 'web');
 SELECT * FROM yquota.price_quote(yquota.reservation_contract('2026-03-02 16:00+00', '2026-03-02 16:10+00', ARRAY[yquota.reservation_request('[vcores=1]', 1, '10 min')]), 'root.plan', 'ann', '{}', 'lab');

@@ -84,7 +84,7 @@ SELECT * FROM yquota.import_cluster_metrics('{"clusterMetrics": {"allocatedMB": 
 
 -- whoever speaks for the resource manager may do both
 CREATE ROLE yquota_rest_operator;
-SELECT yquota.grant_operator('yquota_rest_operator');
+SELECT yquota.allow_role('yquota_rest_operator', 'operator');
 SET ROLE yquota_rest_operator;
 SELECT node, action FROM yquota.import_nodes(:'three');
 SELECT count(*) FROM yquota.import_cluster_metrics(:'metrics');

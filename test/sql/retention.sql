@@ -112,7 +112,7 @@ SELECT * FROM yquota.forgive('2026-01-01', '2026-02-01', 'too late');
 SELECT yquota.report_html('2026-01-01 00:07', '2026-02-01') IS NULL;
 SET client_min_messages = error;
 CREATE ROLE yquota_retention_member;
-SELECT yquota.grant_member('yquota_retention_member', 'web');
+SELECT yquota.allow_role('yquota_retention_member', 'member', 'web');
 SET ROLE yquota_retention_member;
 SELECT * FROM yquota.explain_charge('c2');
 SELECT * FROM yquota.explain_charge('c3');
@@ -120,7 +120,7 @@ SELECT * FROM yquota.cost_between('-infinity', '2026-02-01');
 SELECT project, amount FROM yquota.cost_between('-infinity', '2026-02-01', as_booked => '2026-02-02 10:00');
 INSERT INTO yquota.retention_setting (keep_months) VALUES (2);
 RESET ROLE;
-SELECT yquota.revoke_member('yquota_retention_member', 'web');
+SELECT yquota.disallow_role('yquota_retention_member', 'member', 'web');
 DROP ROLE yquota_retention_member;
 RESET client_min_messages;
 

@@ -157,7 +157,7 @@ SELECT container_id, started_at FROM yquota.container WHERE container_id ~ '_h';
 SELECT * FROM yquota.import_rm_audit_file('yquota_rm_audit.log');
 -- a role that may feed may not read files by that
 CREATE ROLE yquota_rm_audit_feed;
-SELECT yquota.grant_operator('yquota_rm_audit_feed');
+SELECT yquota.allow_role('yquota_rm_audit_feed', 'operator');
 SET ROLE yquota_rm_audit_feed;
 SELECT * FROM yquota.import_rm_audit_file('yquota_rm_audit.log');
 SELECT lines, duplicates FROM yquota.import_rm_audit(:'log');

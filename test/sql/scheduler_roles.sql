@@ -14,13 +14,13 @@ CREATE ROLE regress_yquota_head;
 CREATE ROLE regress_yquota_rm;
 CREATE ROLE regress_yquota_viewer;
 CREATE ROLE regress_yquota_member;
-SELECT yquota.grant_admin('regress_yquota_head');
+SELECT yquota.allow_role('regress_yquota_head', 'admin');
 
 SET ROLE regress_yquota_head;
-SELECT yquota.grant_operator('regress_yquota_rm');
-SELECT yquota.grant_viewer('regress_yquota_viewer');
+SELECT yquota.allow_role('regress_yquota_rm', 'operator');
+SELECT yquota.allow_role('regress_yquota_viewer', 'viewer');
 INSERT INTO yquota.project (name) VALUES ('p');
-SELECT yquota.grant_member('regress_yquota_member', 'p');
+SELECT yquota.allow_role('regress_yquota_member', 'member', 'p');
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('p', 100000, 'first');
 BEGIN;
 INSERT INTO yquota.scheduler_setting (maximum_am_resource_percent, per_node_heartbeat_maximum_offswitch_assignments) VALUES (0.5, 5);

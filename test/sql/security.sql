@@ -17,9 +17,9 @@ CREATE ROLE yquota_test_reader;
 CREATE ROLE yquota_test_administrator;
 SELECT yquota.set_clock('2026-03-02 10:00');
 INSERT INTO yquota.project (name) VALUES ('lab');
-SELECT yquota.grant_operator('yquota_test_feed');
-SELECT yquota.grant_viewer('yquota_test_reader');
-SELECT yquota.grant_admin('yquota_test_administrator');
+SELECT yquota.allow_role('yquota_test_feed', 'operator');
+SELECT yquota.allow_role('yquota_test_reader', 'viewer');
+SELECT yquota.allow_role('yquota_test_administrator', 'admin');
 -- more than that is granted by hand
 GRANT INSERT, UPDATE ON yquota.base_price, yquota.price, yquota.price_pin TO yquota_test_administrator;
 GRANT UPDATE ON yquota.quota_grant TO yquota_test_administrator;

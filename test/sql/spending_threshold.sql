@@ -153,7 +153,7 @@ ROLLBACK;
 -- as administrator and viewer
 CREATE ROLE yquota_threshold_admin;
 CREATE ROLE yquota_threshold_viewer;
-SELECT yquota.grant_admin('yquota_threshold_admin'), yquota.grant_viewer('yquota_threshold_viewer');
+SELECT yquota.allow_role('yquota_threshold_admin', 'admin'), yquota.allow_role('yquota_threshold_viewer', 'viewer');
 SET ROLE yquota_threshold_admin;
 DELETE FROM yquota.spending_threshold;
 INSERT INTO yquota.spending_threshold (fraction) VALUES (0.25), (1);

@@ -192,7 +192,7 @@ INSERT INTO yquota.project (name, parent) SELECT 'ring ' || i, 'ring ' || (i + 1
 -- Members of a project see what is below it, and nothing beside or above it
 --
 CREATE ROLE yquota_test_scholar;
-SELECT yquota.grant_member('yquota_test_scholar', 'physics');
+SELECT yquota.allow_role('yquota_test_scholar', 'member', 'physics');
 SET ROLE yquota_test_scholar;
 SELECT project, parent, available, limited_by FROM yquota.project_balance ORDER BY project;
 SELECT DISTINCT project FROM yquota.readable_charge ORDER BY project;
@@ -201,7 +201,7 @@ SELECT yquota.hold('laser', 'x', 1, '1 hour');
 SELECT yquota.hold('maths', 'x', 1, '1 hour');
 SELECT remaining FROM yquota.price_quote('[vcores=1]', '1 s', project => 'maths');
 RESET ROLE;
-SELECT yquota.revoke_member('yquota_test_scholar', 'physics');
+SELECT yquota.disallow_role('yquota_test_scholar', 'member', 'physics');
 DROP ROLE yquota_test_scholar;
 
 SELECT operation, old ->> 'parent' AS was, new ->> 'parent' AS "is" FROM yquota.audit WHERE table_name = 'yquota.project' AND coalesce(old, new) ->> 'name' = 'x' ORDER BY audit_id;

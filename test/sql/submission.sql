@@ -133,8 +133,6 @@ SELECT told(yquota.submit_application(next_id(), 'alice', NULL, 'b1')) FROM gene
 SELECT told(yquota.submit_application('application_2_1', 'alice', NULL, 'b1', dry_run => true));
 SELECT yquota.finish_application(application_id, 'KILLED') FROM yquota.application WHERE queue = 'root.b.b1' AND finished_at IS NULL;
 SELECT told(yquota.submit_application('application_2_1', 'alice', NULL, 'b1', dry_run => true));
-SELECT to_jsonb(a) = to_jsonb(s) AS same FROM yquota.admission('application_2_1', 'alice', NULL, 'b1') AS a,
-	yquota.submit_application('application_2_1', 'alice', NULL, 'b1', dry_run => true) AS s;
 SELECT * FROM yquota.submit_application('application_2_1', 'alice', NULL, 'b1', dry_run => NULL);
 UPDATE yquota.scheduler_setting SET maximum_applications = NULL;
 SELECT * FROM yquota.verify();

@@ -48,7 +48,7 @@ sub fill_books
 		DO \$\$ BEGIN
 			IF to_regrole('archive_admin') IS NULL THEN CREATE ROLE archive_admin; CREATE ROLE archive_member; END IF;
 		END \$\$;
-		SELECT yquota.grant_admin('archive_admin'), yquota.grant_member('archive_member', 'lab');
+		SELECT yquota.allow_role('archive_admin', 'admin'), yquota.allow_role('archive_member', 'member', 'lab');
 		INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES ('-infinity', '10 s');
 		INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES
 			('site', 90000000, 'for ever', 'infinity'), ('lab', 20000, 'own', '2026-03-02 09:20:20');

@@ -43,7 +43,7 @@ sub load_books
 		DO $$ BEGIN CREATE ROLE chief; EXCEPTION WHEN duplicate_object THEN NULL; END $$;
 		INSERT INTO yquota.project (name, quota_mode, parent) VALUES ('p', 'PREPAID', NULL), ('q', 'PREPAID', NULL), ('s', 'PREPAID', 'q'), ('unused', 'NOLIMIT', NULL);
 		INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES ('p', 100000000, 'start', 'infinity'), ('q', 100000000, 'start', 'infinity'), ('s', 100000000, 'start', 'infinity'), ('q', 100, 'start', '2026-03-01 06:00+00');
-		SELECT yquota.grant_viewer('clerk'), yquota.grant_operator('clerk'), yquota.grant_member('clerk', 'p'), yquota.grant_admin('clerk'), yquota.grant_admin('chief'), yquota.grant_operator('chief');
+		SELECT yquota.allow_role('clerk', 'viewer'), yquota.allow_role('clerk', 'operator'), yquota.allow_role('clerk', 'member', 'p'), yquota.allow_role('clerk', 'admin'), yquota.allow_role('chief', 'admin'), yquota.allow_role('chief', 'operator');
 		INSERT INTO yquota.node_label (name, exclusive) VALUES ('x', false);
 		INSERT INTO yquota.node (name, rack, total) VALUES ('h1', '/r1', '[memory-mb=16384,vcores=16]'), ('h2', '/r1', '[memory-mb=16384,vcores=16]'), ('h3', '/r2', '[memory-mb=4096,vcores=4]');
 		BEGIN;
@@ -191,12 +191,9 @@ my $contract = q(yquota.reservation_contract('2026-03-03 00:00+00', '2026-03-03 
 my $configuration = q({"yarn.scheduler.capacity.root.a.maximum-applications": "77"});
 
 my @calls = (
-	'yquota.acknowledge(text[])' => q(SELECT yquota.acknowledge(ARRAY(SELECT container_id FROM yquota.decision))),
 	'yquota.acknowledge_decisions(bigint[])' => q(SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision))),
 	'yquota.activate_applications(text)' => q(SELECT * FROM yquota.activate_applications()),
 	'yquota.activate_applications(text) queue' => q(SELECT * FROM yquota.activate_applications('root.c')),
-	'yquota.admission(text,text,text[],text,text,yquota.resource,integer,bigint,text[],text,boolean,text,text,text,text,text)' =>
-	  q(SELECT * FROM yquota.admission('application_1_9', 'ann', '{}', 'root.a', project => 'p')),
 	'yquota.allocate_opportunistic(text,yquota.container_request[],text[],text[],bigint,integer)' => q(SELECT * FROM yquota.allocate_opportunistic('application_1_10')),
 	'yquota.allocate_opportunistic(text,yquota.container_request[],text[],text[],bigint,integer) and requests' => qq(SELECT * FROM yquota.allocate_opportunistic('application_1_10', ARRAY[$request], '{h3}', response_id => 7)),
 	'yquota.allow_role(regrole,text,text)' => q(SELECT yquota.allow_role('clerk', 'member', 'q')),
@@ -216,10 +213,6 @@ my @calls = (
 	'yquota.finish_application(text,yquota.application_state,text,text,text[]) lets go on' => q(SELECT yquota.finish_application('application_1_3')),
 	'yquota.forgive(timestamp with time zone,timestamp with time zone,text,text)' => q(SELECT * FROM yquota.forgive('2026-03-01 21:00+00', '2026-03-01 22:00+00', 'it was down')),
 	'yquota.forgive(timestamp with time zone,timestamp with time zone,text,text) project' => q(SELECT * FROM yquota.forgive('2026-03-01 21:00+00', '2026-03-01 22:00+00', 'it was down', 'p')),
-	'yquota.grant_admin(regrole)' => q(SELECT yquota.grant_admin('pg_database_owner')),
-	'yquota.grant_member(regrole,text)' => q(SELECT yquota.grant_member('clerk', 'q')),
-	'yquota.grant_operator(regrole)' => q(SELECT yquota.grant_operator('pg_monitor')),
-	'yquota.grant_viewer(regrole)' => q(SELECT yquota.grant_viewer('pg_monitor')),
 	'yquota.hold(text,text,numeric,interval,text)' => q(SELECT yquota.hold('p', 'application_1_1', 1, '1 hour')),
 	'yquota.hold(text,text,numeric,interval,text) family' => q(SELECT yquota.hold('s', 'application_1_1', 1, '1 hour')),
 	'yquota.import_cluster_metrics(jsonb,timestamp with time zone,text)' => q(SELECT * FROM yquota.import_cluster_metrics('{"clusterMetrics": {"totalMB": 100, "totalVirtualCores": 10, "allocatedMB": 10, "allocatedVirtualCores": 1}}')),
@@ -253,7 +246,6 @@ my @calls = (
 	'yquota.quota_compute()' => q(SELECT yquota.quota_compute()),
 	'yquota.reconcile(jsonb,timestamp with time zone,boolean)' => q(SELECT * FROM yquota.reconcile('[{"container_id": "c21", "allocation": "[vcores=2]"}, {"container_id": "n1", "project": "p", "allocation": "[vcores=2]", "started_at": "2026-03-02 10:00+00"}]', '2026-03-02 11:00+00', false)),
 	'yquota.register_node(text,yquota.resource,text,text,timestamp with time zone)' => q(SELECT yquota.register_node('h1', '[memory-mb=8192,vcores=8]')),
-	'yquota.release(bigint)' => q(SELECT yquota.release(max(hold_id)) FROM yquota.hold WHERE reservation_id IS NULL),
 	'yquota.release_hold(bigint)' => q(SELECT yquota.release_hold(max(hold_id)) FROM yquota.hold WHERE reservation_id IS NULL),
 	'yquota.release_containers(text[])' => q(SELECT * FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.decision))),
 	'yquota.delete_reservation(text,text,text[])' => q(SELECT * FROM yquota.delete_reservation('reservation_1_0001', 'ann', '{}')),
@@ -278,11 +270,6 @@ my @calls = (
 	'yquota.rerate(timestamp with time zone,timestamp with time zone,jsonb,text,boolean,text)' => q(SELECT * FROM yquota.rerate('2026-03-01 20:00+00', '2026-03-02 00:00+00', '{"base_prices": {"vcores": 2}}', post => true, reason => 'wrong')),
 	'yquota.reset_clock()' => q(SELECT yquota.reset_clock()),
 	'yquota.retry_rejects(text,text)' => q(SELECT * FROM yquota.retry_rejects()),
-	'yquota.revoke_admin(regrole)' => q(SELECT yquota.revoke_admin('clerk')),
-	'yquota.revoke_member(regrole,text)' => q(SELECT yquota.revoke_member('clerk', 'p')),
-	'yquota.revoke_operator(regrole)' => q(SELECT yquota.revoke_operator('clerk')),
-	'yquota.revoke_viewer(regrole)' => q(SELECT yquota.revoke_viewer('clerk')),
-	'yquota.roll_up()' => q(SELECT yquota.roll_up()),
 	'yquota.roll_up_charges()' => q(SELECT yquota.roll_up_charges()),
 	'yquota.preempt_containers(timestamp with time zone,boolean,boolean)' => q(SELECT * FROM yquota.preempt_containers()),
 	'yquota.schedule(text[],integer,boolean,boolean)' => q(SELECT * FROM yquota.schedule()),

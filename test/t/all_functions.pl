@@ -49,8 +49,8 @@ load_sample($node, 'sample');
 $node->safe_psql('sample', q(
 	CREATE ROLE stranger;
 	CREATE ROLE everything;
-	SELECT yquota.grant_operator('everything'), yquota.grant_admin('everything'), yquota.grant_viewer('everything'),
-		   yquota.grant_member('everything', 'p1')));
+	SELECT yquota.allow_role('everything', 'operator'), yquota.allow_role('everything', 'admin'), yquota.allow_role('everything', 'viewer'),
+		   yquota.allow_role('everything', 'member', 'p1')));
 
 my $schemas = SCHEMAS;
 

@@ -36,8 +36,8 @@ sub restart_and_run
 $node->safe_psql('postgres', 'CREATE DATABASE work TEMPLATE template0');
 start_at($node, 'work', '2030-01-01 00:00 UTC');
 sql(<<~'SQL');
-	CREATE ROLE administrator LOGIN; SELECT yquota.grant_admin('administrator');
-	CREATE ROLE member LOGIN; INSERT INTO yquota.project (name) VALUES ('lab'); SELECT yquota.grant_member('member', 'lab');
+	CREATE ROLE administrator LOGIN; SELECT yquota.allow_role('administrator', 'admin');
+	CREATE ROLE member LOGIN; INSERT INTO yquota.project (name) VALUES ('lab'); SELECT yquota.allow_role('member', 'member', 'lab');
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
 	VALUES ('CONTAINER_START', 'c1', '2030-01-01 00:00 UTC', 'lab', '[vcores=1]');
 	SELECT yquota.set_clock('2030-01-01 01:00 UTC');

@@ -292,7 +292,7 @@ set_clock($node, 'archived', '2021-03-03 13:00+00');
 $node->safe_psql('archived', <<~'SQL');
 	CREATE TABLE public.ledger (LIKE yquota.charge);
 	CREATE ROLE reader;
-	SELECT yquota.grant_viewer('reader');
+	SELECT yquota.allow_role('reader', 'viewer');
 	SELECT count(*) FROM yquota.archive('ledger', 'infinity');
 	INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'e2', '2021-03-03 12:50+00');
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'e4', '2021-03-03 12:30+00', '[vcores=5]');

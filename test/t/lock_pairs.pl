@@ -32,7 +32,7 @@ my @groups = (
 	[ 'nodes', 'yquota.node_heartbeat', 'yquota.import_nodes', 'UPDATE node', 'yquota.node_lost', 'yquota.finish_application', 'yquota.update_container' ],
 	[ 'queues of nodes', 'yquota.enqueue_container', 'yquota.container_ended', 'yquota.container_paused', 'yquota.shed_containers', 'yquota.recover_node_queue', 'yquota.acknowledge_node_work', 'yquota.node_lost', 'UPDATE node state', 'yquota.acknowledge_decisions', 'yquota.reconcile' ],
 	[ 'opportunistic containers', 'yquota.allocate_opportunistic', 'yquota.report_nodes', 'yquota.lease_nodes', 'yquota.report_distributed_containers', 'yquota.request_containers', 'yquota.node_heartbeat', 'UPDATE node', 'UPDATE node state', 'yquota.finish_application' ],
-	[ 'projects', 'DELETE project', 'UPDATE project', 'INSERT project', 'yquota.grant_member', 'yquota.hold', 'yquota.quota_compute', 'INSERT container_event' ],
+	[ 'projects', 'DELETE project', 'UPDATE project', 'INSERT project', 'yquota.allow_role', 'yquota.hold', 'yquota.quota_compute', 'INSERT container_event' ],
 	[ 'history', 'yquota.archive', 'yquota.seal_history', 'yquota.roll_up_charges', 'yquota.forgive', 'INSERT container_event', 'yquota.close_period' ]);
 
 my $node = new_node('lock_pairs', 'fsync = off', 'max_connections = 20', "client_min_messages = 'error'", 'deadlock_timeout = 100ms', 'log_lock_waits = off');

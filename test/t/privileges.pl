@@ -21,8 +21,8 @@ $node->safe_psql('original', <<~'SQL');
 	CREATE ROLE feeder LOGIN; CREATE ROLE viewer LOGIN; CREATE ROLE member LOGIN; CREATE ROLE head LOGIN; CREATE ROLE leaver LOGIN;
 	SELECT yquota.set_clock('2026-03-02 10:00+00');
 	INSERT INTO yquota.project (name) VALUES ('lab'), ('secret');
-	SELECT yquota.grant_operator('feeder'), yquota.grant_viewer('viewer'), yquota.grant_member('member', 'lab'),
-		   yquota.grant_admin('head'), yquota.grant_member('leaver', 'secret');
+	SELECT yquota.allow_role('feeder', 'operator'), yquota.allow_role('viewer', 'viewer'), yquota.allow_role('member', 'member', 'lab'),
+		   yquota.allow_role('head', 'admin'), yquota.allow_role('leaver', 'member', 'secret');
 	SQL
 
 #
@@ -115,7 +115,7 @@ my $dump = PostgreSQL::Test::Utils::tempdir . '/dump';
 $node->command_ok([ 'pg_dump', '-Fc', '-f', $dump, '-d', $node->connstr('original') ], 'dump');
 $node->safe_psql('original', 'DROP OWNED BY leaver; DROP ROLE leaver; CREATE ROLE leaver LOGIN');
 is(as('leaver', 'original', 'SELECT count(*) FROM yquota.project_balance'), 'psql:<stdin>:1: ERROR:  permission denied for view project_balance', 'a role made anew has no privileges');
-$node->safe_psql('original', q(INSERT INTO yquota.project (name) VALUES ('other'); SELECT yquota.grant_member('leaver', 'other')));
+$node->safe_psql('original', q(INSERT INTO yquota.project (name) VALUES ('other'); SELECT yquota.allow_role('leaver', 'member', 'other')));
 is(as('leaver', 'original', 'SELECT string_agg(project, chr(32)) FROM yquota.project_balance'), 'other', 'and no projects of the one before, when it is granted one');
 $node->safe_psql('original', 'DROP OWNED BY leaver; DROP ROLE leaver');
 

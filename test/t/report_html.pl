@@ -22,7 +22,7 @@ $node->safe_psql('postgres', <<~'SQL');
 	CREATE EXTENSION IF NOT EXISTS yquota;
 	SELECT yquota.set_multiplier('GENERAL', 1.5, '2030-01-02 00:00 UTC', '2030-01-03 00:00 UTC');
 	SELECT yquota.set_clock('2030-01-11 00:00 UTC');
-	CREATE ROLE member; CREATE ROLE viewer; SELECT yquota.grant_viewer('viewer');
+	CREATE ROLE member; CREATE ROLE viewer; SELECT yquota.allow_role('viewer', 'viewer');
 	INSERT INTO yquota.price (price_group, effective_at, multiplier, utilization) VALUES ('GENERAL', '2030-01-04 00:00 UTC', 1.3, 0.5);
 	INSERT INTO yquota.utilization_history (price_group, quarter_hour, measurements, average, highest) VALUES
 		('GENERAL', '2030-01-04 00:00 UTC', 30, 0.1, 0.15), ('GENERAL', '2030-01-04 00:15 UTC', 90, 0.4, 0.9), ('GENERAL', '2030-01-10 23:45 UTC', 1, 0.8, 0.8);
@@ -42,7 +42,7 @@ foreach my $number (0 .. $#markup)
 		SELECT yquota.report_outage('2030-01-05 00:00 UTC', '2030-01-05 01:00 UTC', '$text', '$text');
 		SQL
 }
-$node->safe_psql('postgres', q(SELECT yquota.grant_member('member', name) FROM yquota.project WHERE name LIKE '<svg%'));
+$node->safe_psql('postgres', q(SELECT yquota.allow_role('member', 'member', name) FROM yquota.project WHERE name LIKE '<svg%'));
 
 my $page = $node->safe_psql('postgres', q(SELECT yquota.report_html('2030-01-01', '2030-01-12')));
 like($page, qr/<h2>Events set aside<\/h2><div/, 'there is something to show everywhere');

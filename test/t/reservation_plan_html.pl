@@ -58,7 +58,7 @@ $node->safe_psql('postgres', <<~'SQL');
 	SELECT yquota.set_clock('2030-01-01 00:00+00');
 	CREATE ROLE member; CREATE ROLE viewer; CREATE ROLE operator;
 	INSERT INTO yquota.project (name) VALUES ('p');
-	SELECT yquota.grant_member('member', 'p'), yquota.grant_viewer('viewer'), yquota.allow_role('operator', 'operator');
+	SELECT yquota.allow_role('member', 'member', 'p'), yquota.allow_role('viewer', 'viewer'), yquota.allow_role('operator', 'operator');
 	INSERT INTO yquota.queue (path, capacity, reservable, reservation_agent) VALUES ('root', NULL, NULL, NULL), ('root.plan', '50', true, 'GreedyReservationAgent'), ('root.other', '50', NULL, NULL);
 	INSERT INTO yquota.node (name, total) VALUES ('n', '[memory-mb=200000,vcores=200]');
 	INSERT INTO yquota.scheduler_setting (reservation_system_enable) VALUES (true);

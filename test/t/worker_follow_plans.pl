@@ -24,7 +24,7 @@ $node->safe_psql('work', <<~'SQL');
 		('root', NULL, NULL, NULL, NULL, NULL), ('root.plan', '100', true, 'NoOverCommitPolicy', 100000, 100), ('root.other', '0', NULL, NULL, NULL, NULL);
 	COMMIT;
 	CREATE ROLE manager;
-	SELECT yquota.grant_operator('manager');
+	SELECT yquota.allow_role('manager', 'operator');
 	CREATE FUNCTION public.reserve(number integer, arrival timestamptz, containers integer, duration interval) RETURNS boolean LANGUAGE sql
 		BEGIN ATOMIC
 			SELECT s.accepted FROM yquota.submit_reservation(format('reservation_1_%s', lpad(number::text, 4, '0')), 'root.plan', 'ann', '{}', 'p',
