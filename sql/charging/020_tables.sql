@@ -361,7 +361,7 @@ COMMENT ON COLUMN yquota.container.label IS 'partition that its node is in, or w
 COMMENT ON COLUMN yquota.container.started_at IS 'creation of the container';
 COMMENT ON COLUMN yquota.container.settled_at IS 'start of the segment that is not yet in charge: the start or the last UPDATE';
 COMMENT ON COLUMN yquota.container.charges IS 'rows of charge that this container has so far';
-COMMENT ON COLUMN yquota.container.factors IS 'names of factors and outages that apply: dimension, name, dimension, name …; part of its rate class.  Of one that waits first "waiting" and waiting_factor';
+COMMENT ON COLUMN yquota.container.factors IS 'names of factors and outages that apply: dimension, name, dimension, name ...; part of its rate class.  Of one that waits first "waiting" and waiting_factor';
 COMMENT ON COLUMN yquota.container.accrual_base IS 'credits from the full hour before settled_at to settled_at at this allocation, as counted for it';
 COMMENT ON COLUMN yquota.container.priority IS 'priority of the request that it answers';
 COMMENT ON COLUMN yquota.container.allocation_request_id IS 'id of that request; -1 without one';

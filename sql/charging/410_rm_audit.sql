@@ -2,7 +2,7 @@
 -- The audit log of YARN's ResourceManager as events.  It has lines about the
 -- allocation and release of containers, such as
 --
---     2026-03-02 10:00:00,125 INFO …RMAuditLogger: USER=ann	OPERATION=AM Allocated Container	TARGET=SchedulerApp	RESULT=SUCCESS	APPID=…	CONTAINERID=…	RESOURCE=<memory:1024, vCores:1>	QUEUENAME=root.a
+--     2026-03-02 10:00:00,125 INFO ...RMAuditLogger: USER=ann	OPERATION=AM Allocated Container	TARGET=SchedulerApp	RESULT=SUCCESS	APPID=...	CONTAINERID=...	RESOURCE=<memory:1024, vCores:1>	QUEUENAME=root.a
 --
 -- with tabs between the fields; logs with spaces in place of tabs are read as
 -- well.  The text before USER= is the layout of log4j, of which only the time

@@ -4,7 +4,7 @@
 -- Terms are an object with any of the keys
 --   base_prices   {"vcores": 2, "memory-mb": {"base_price": 1, "unit": 1024}}
 --   price_groups  {"GENERAL": {"tipping_point": 0.3, "increment_factor": 2, "max_multiplier": null}}
---   factors       [{"dimension": "queue", "name": "root.prod", "factor": 2, "effective_at": …}]
+--   factors       [{"dimension": "queue", "name": "root.prod", "factor": 2, "effective_at": ...}]
 -- and change the named prices, for all time; all others stay as they were.
 -- They become rows of the tables that amounts depend on, which take the place
 -- of those while the same code adds up the same intervals.

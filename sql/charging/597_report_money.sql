@@ -58,7 +58,7 @@ CREATE FUNCTION yquota_internal.report_shares(head text, names text[], amounts n
 				string_agg(yquota_internal.html_row(
 					CASE WHEN line.names > 1 THEN format('%s others', line.names) ELSE yquota_internal.html(line.name) END,
 					yquota_internal.html_number(line.amount),
-					coalesce(to_char(100 * line.amount / nullif(total.amount, 0), 'FM990.0') || ' %', '–')), '' ORDER BY line.place)
+					coalesce(to_char(100 * line.amount / nullif(total.amount, 0), 'FM990.0') || ' %', '&ndash;')), '' ORDER BY line.place)
 				|| format('<tr class="sum"><td>Total</td><td>%s</td><td></td></tr>', yquota_internal.html_number(min(total.amount))), 2), '</div>')
 		FROM line CROSS JOIN total
 		HAVING count(*) > 0;

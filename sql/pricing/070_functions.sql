@@ -80,7 +80,7 @@ RETURNS text[]
 LANGUAGE c STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'yq_sql_factor_names';
 COMMENT ON FUNCTION yquota_internal.factor_names(text, text, text, text, yquota.execution_type, numeric) IS
-	'Names of the price factors and outages that apply to a container: dimension, name, dimension, name …; with a waiting_factor, that of a container that waits, first "waiting" and the factor';
+	'Names of the price factors and outages that apply to a container: dimension, name, dimension, name ...; with a waiting_factor, that of a container that waits, first "waiting" and the factor';
 
 CREATE FUNCTION yquota_internal.reserved_factor(accepted_at timestamptz)
 RETURNS numeric

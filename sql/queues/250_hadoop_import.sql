@@ -185,7 +185,7 @@ CREATE FUNCTION yquota_internal.refuse_hadoop_value(property text, value text, n
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN
-	RAISE EXCEPTION 'invalid value "%" of property "%"', left(value, 200) || CASE WHEN length(value) > 200 THEN '…' ELSE '' END, property
+	RAISE EXCEPTION 'invalid value "%" of property "%"', left(value, 200) || CASE WHEN length(value) > 200 THEN '...' ELSE '' END, property
 		USING ERRCODE = 'invalid_parameter_value',
 			DETAIL = coalesce(detail, format('It should be %s.', yquota_internal.hadoop_expectation(notation)));
 END

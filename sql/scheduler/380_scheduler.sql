@@ -50,7 +50,7 @@ BEGIN
 	IF decision_ids IS NULL THEN
 		RAISE EXCEPTION 'decision_ids must not be null'
 			USING ERRCODE = 'null_value_not_allowed',
-				HINT = 'ARRAY(SELECT …) is an empty array where array_agg() is null.';
+				HINT = 'ARRAY(SELECT ...) is an empty array where array_agg() is null.';
 	END IF;
 	-- All sessions lock rows in the order of their numbers.
 	WITH told AS MATERIALIZED (

@@ -131,11 +131,11 @@ CREATE FUNCTION yquota_internal.plan_table(places yquota_internal.plan_place[], 
 				yquota_internal.html(d.username), yquota_internal.html(d.project),
 				yquota_internal.html_time(d.arrival, zone), yquota_internal.html_time(d.deadline, zone),
 				yquota_internal.html(d.recurrence::text),
-				yquota_internal.html((SELECT CASE WHEN count(*) > 1 THEN d.interpreter || ': ' ELSE '' END
-											 || string_agg(format('%s × %s for %s', r.num_containers, r.capability, r.duration)
+				coalesce((SELECT CASE WHEN count(*) > 1 THEN d.interpreter || ': ' ELSE '' END
+											 || string_agg(format('%s &times; %s for %s', r.num_containers, yquota_internal.html(r.capability::text), r.duration)
 														   || CASE WHEN r.concurrency > 1 THEN format(', in gangs of %s', r.concurrency) ELSE '' END, '; ' ORDER BY r.number)
-									  FROM unnest(d.requests) WITH ORDINALITY AS r (capability, num_containers, duration, concurrency, number))),
-				coalesce(CASE WHEN p.share < 0.001 THEN '&lt; 0.1 %' ELSE trim_scale(round(100 * p.share::numeric, 1)) || ' %' END, '–')), '' ORDER BY p.place), 1)
+									  FROM unnest(d.requests) WITH ORDINALITY AS r (capability, num_containers, duration, concurrency, number)), yquota_internal.html(NULL)),
+				coalesce(CASE WHEN p.share < 0.001 THEN '&lt; 0.1 %' ELSE trim_scale(round(100 * p.share::numeric, 1)) || ' %' END, '&ndash;')), '' ORDER BY p.place), 1)
 		FROM (SELECT DISTINCT ON (p.place) p.* FROM unnest(places) AS p WHERE p.place > 0 ORDER BY p.place) AS p
 		LEFT JOIN yquota.reservation_definition AS d ON d.reservation_id = p.reservation_id AND d.ended_at IS NULL;
 	END;

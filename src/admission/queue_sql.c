@@ -359,7 +359,7 @@ inherit_the_same(const YqQueue *a, const YqQueue *b)
 	return true;
 }
 
-/* The inherited properties of a queue: {"property": {"value": …, "from": …}}. */
+/* The inherited properties of a queue: {"property": {"value": ..., "from": ...}}. */
 static Datum
 inherited_properties(const YqQueue *queue)
 {

@@ -18,6 +18,7 @@
 #include "access/xact.h"
 #include "catalog/pg_type_d.h"
 #include "executor/spi.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/dsm.h"
@@ -198,7 +199,8 @@ attempt_job(char *job, JobOutcome *outcome)
 		AbortCurrentTransaction();
 		FlushErrorState();
 		outcome->sqlerrcode = error->sqlerrcode;
-		strlcpy(outcome->message, error->message, MESSAGE_LENGTH);
+		strlcpy(outcome->message, error->message,
+				pg_mbcliplen(error->message, strlen(error->message), MESSAGE_LENGTH - 1) + 1);
 		RESUME_INTERRUPTS();
 	}
 	PG_END_TRY();

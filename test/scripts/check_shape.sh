@@ -180,6 +180,11 @@ result 'no floating point where prices and charges are computed' \
 
 result 'no file of the sources has 900 lines' "$(wc -l $sources </dev/null | awk '$2 != "total" && $1 >= 900 { print $2 ": " $1 }')"
 
+# The install script is read in the encoding of the database, and messages, bodies
+# and comments of the catalog are sent in those of clients.
+result 'the install script and the library are plain ASCII' \
+	"$(LC_ALL=C grep -nH '[^[:print:][:space:]]' $sources yquota.control $(find sql -name '*.sql' | sort) || true)"
+
 # Names that mean something in test/, and what runs them (check.sh).
 result 'every test has its expected output and every output its test' "$(
 	for file in test/sql/*.sql test/specs/*.spec; do

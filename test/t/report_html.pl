@@ -216,7 +216,7 @@ my %told = map { ($_ => [ map { join '|', @$_ } (rows(section($site, $_) // ''))
 is_deeply(\%told, {
 	'Running now' => ['site part|root.other|2,048 MiB, 3 vcores|1|1'],
 	'Waiting now' => ['application_1_0001|site part|root.other|kim|49,152 MiB, 12 vcores|0|12'],
-	Reserved => ['night, reservation_1_10001|site part|kim|root.plan|2030-01-11 06:00|2030-01-11 12:00|–|0'],
+	Reserved => ['night, reservation_1_10001|site part|kim|root.plan|2030-01-11 06:00|2030-01-11 12:00|&ndash;|0'],
 	Preempted => ['site|root.other|eva|1|4,680|0']
 }, 'sections of a project and its sub-project');
 is_deeply(spent($site), {
@@ -227,7 +227,7 @@ like($site, qr/<title>Spending of project site and its sub-project, /, 'as the t
 my $tenant = $node->safe_psql('postgres', q(SET ROLE tenant; SELECT yquota.report_html('2030-01-01', '2030-01-12')));
 like($tenant, qr/<title>Spending of project site part, .*<p>Written at 2030-01-11 00:00 for tenant, /, 'a tenant has a report of its own');
 like(section($tenant, 'Money'), qr/<dt>Spent in this window<\/dt><dd>168,480<\/dd><\/div><\/dl><p>site part: 1,826,840 are available, limited by site\.<\/p>/, 'which says what is available');
-is(join('|', @{ (rows(section($tenant, 'Balances')))[1] }[ 0 .. 7 ]), 'site part|site|–|168,480|0|–|1,826,840|14,040', 'and not that less than nothing remains');
+is(join('|', @{ (rows(section($tenant, 'Balances')))[1] }[ 0 .. 7 ]), 'site part|site|&ndash;|168,480|0|&ndash;|1,826,840|14,040', 'and not that less than nothing remains');
 is((rows(section($tenant, 'Balances')))[1]->[8], $node->safe_psql('postgres', q(SELECT to_char(exhausted_at, 'YYYY-MM-DD HH24:MI') FROM yquota.project_balance WHERE project = 'site part')), 'lasting as the budget above does');
 is(section($tenant, 'Preempted'), undef, 'and nothing of the project above');
 # 173,160 have been spent in ten days of eleven.

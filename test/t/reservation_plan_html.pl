@@ -85,7 +85,7 @@ is(heights($page, 'memory-mb', 4, 100000), 'no area', 'and no more');
 like($page, qr/<path class="capacity" d="M64 10\.0H632"\/><g><text [^>]*>capacity 100,000<\/text><\/g>/, 'below the capacity');
 like($page, qr/<p>On average 33\.8 % of 100,000 is promised, at most 100 %: 100,000, about 2030-01-02 06:00\.<\/p>/, 'with a sentence for it');
 like($page, qr/<\/svg>1 night, reservation_1_10001, ann<\/span>.*<\/svg>2 often, reservation_1_10003, cid<\/span>.*<\/svg>3 reservation_1_10002, bob<\/span>/, 'the legend numbers them');
-like($page, qr/<td>2<\/td><td>often, reservation_1_10003<\/td><td>cid<\/td><td>p<\/td><td class="t">2030-01-02 18:00<\/td><td class="t">2030-01-02 21:00<\/td><td class="t">12:00:00<\/td><td>20 × \[memory-mb=1000,vcores=1\] for 03:00:00, in gangs of 20<\/td><td>5 %<\/td>/, 'and the table tells more');
+like($page, qr/<td>2<\/td><td>often, reservation_1_10003<\/td><td>cid<\/td><td>p<\/td><td class="t">2030-01-02 18:00<\/td><td class="t">2030-01-02 21:00<\/td><td class="t">12:00:00<\/td><td>20 &times; \[memory-mb=1000,vcores=1\] for 03:00:00, in gangs of 20<\/td><td>5 %<\/td>/, 'and the table tells more');
 unlike($page, qr/class="now"/, 'the clock is elsewhere');
 like($node->safe_psql('postgres', "SELECT yquota.set_clock('2030-01-02 12:00+00'); SELECT yquota.reservation_plan_html('plan', '2030-01-02 00:00+00', '2030-01-03 00:00+00')"),
 	qr/<path class="now" d="M348\.0 10V210"\/><g><text x="348\.0" y="206" class="n">now</, 'or where it is');
@@ -99,7 +99,7 @@ is($node->safe_psql('postgres', <<~'SQL'), 't', 'two requests are accepted');
 	SELECT accepted FROM yquota.submit_reservation('reservation_1_10004', 'root.plan', 'eve', '{}', 'p', yquota.reservation_contract('2030-01-06 00:00+00', '2030-01-06 12:00+00',
 		ARRAY[yquota.reservation_request('[memory-mb=1000]', 4, '1 hour'), yquota.reservation_request('[memory-mb=2000]', 6, '2 hours', 3)], 'ORDER'));
 	SQL
-like(page('06 00:00', '07 00:00'), qr/<td>ORDER: 4 × \[memory-mb=1000\] for 01:00:00; 6 × \[memory-mb=2000\] for 02:00:00, in gangs of 3<\/td>/, 'the table says in which order');
+like(page('06 00:00', '07 00:00'), qr/<td>ORDER: 4 &times; \[memory-mb=1000\] for 01:00:00; 6 &times; \[memory-mb=2000\] for 02:00:00, in gangs of 3<\/td>/, 'the table says in which order');
 
 # A plan that has become smaller, and one that has nothing.
 $node->safe_psql('postgres', q(UPDATE yquota.node SET total = '[memory-mb=100000,vcores=100]'));
