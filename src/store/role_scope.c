@@ -235,6 +235,21 @@ yq_role_scope_acts_as(Oid role, const char *kind)
 	return wanted.is_granted;
 }
 
+bool
+yq_role_scope_is_trusted(Oid role)
+{
+	return role == yq_extension_owner() || superuser_arg(role);
+}
+
+PG_FUNCTION_INFO_V1(yq_sql_is_trusted);
+
+/* is_trusted(role) */
+Datum
+yq_sql_is_trusted(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(yq_role_scope_is_trusted(PG_GETARG_OID(0)));
+}
+
 PG_FUNCTION_INFO_V1(yq_sql_reads_all);
 
 /* reads_all(): whether the calling role may see every project */

@@ -37,6 +37,12 @@ extern bool yq_role_scope_reads_all(Oid role);
 extern bool yq_role_scope_acts_as(Oid role, const char *kind);
 
 /*
+ * Whether objects of a role may run with the rights of other roles: that of the owner of
+ * yquota may, and those of superusers.  A role that is merely in one of these may not.
+ */
+extern bool yq_role_scope_is_trusted(Oid role);
+
+/*
  * Refuse to change a table in a security-restricted operation.  Its code
  * belongs to the owner of an index or a materialized view, and the session to
  * the maintaining role, autovacuum included: the role that made the change

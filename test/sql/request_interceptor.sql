@@ -214,6 +214,59 @@ REVOKE EXECUTE ON FUNCTION who FROM PUBLIC;
 SET ROLE yquota_test_interceptor_operator;
 SELECT stopped_by FROM yquota.allocate_opportunistic('application_1_0001');
 RESET ROLE;
+\echo the owner of a function is trusted: the owner of yquota or a superuser
+\set VERBOSITY default
+DELETE FROM yquota.request_interceptor;
+CREATE SCHEMA site AUTHORIZATION yquota_test_interceptor_admin;
+GRANT USAGE ON SCHEMA site TO PUBLIC;
+CREATE ROLE yquota_test_interceptor_super SUPERUSER;
+GRANT yquota_test_interceptor_super TO yquota_test_interceptor_admin;
+SET ROLE yquota_test_interceptor_admin;
+CREATE FUNCTION site.rises(application_id text, requests yquota.container_request[]) RETURNS yquota.intercepted_requests
+	LANGUAGE plpgsql AS $$
+BEGIN
+	IF (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
+		ALTER ROLE yquota_test_interceptor_admin SUPERUSER;
+	END IF;
+	RETURN ROW(requests, 'asked by ' || current_user)::yquota.intercepted_requests;
+END
+$$;
+INSERT INTO yquota.request_interceptor VALUES (1, 'site.rises');
+ALTER FUNCTION site.rises SECURITY DEFINER;
+INSERT INTO yquota.request_interceptor VALUES (1, 'site.rises');
+RESET ROLE;
+-- it matters not who registers it
+INSERT INTO yquota.request_interceptor VALUES (1, 'site.rises');
+SELECT try('who');
+UPDATE yquota.request_interceptor SET function = 'site.rises';
+-- given away after it was registered, and given back
+ALTER FUNCTION site.rises SECURITY INVOKER;
+ALTER FUNCTION site.rises OWNER TO yquota_test_interceptor_super;
+UPDATE yquota.request_interceptor SET function = 'site.rises';
+SELECT stopped_by = 'asked by ' || current_user AS asked FROM yquota.allocate_distributed('{}', '{}');
+ALTER ROLE yquota_test_interceptor_admin NOSUPERUSER;
+ALTER FUNCTION site.rises OWNER TO yquota_test_interceptor_admin;
+SELECT yquota.request_containers('application_1_0001', '[vcores=1]', 1);
+SELECT yquota.request_containers('application_1_0001', ARRAY[ask(1, 'GUARANTEED')]);
+SELECT stopped_by FROM yquota.allocate_opportunistic('application_1_0001');
+SELECT stopped_by FROM yquota.allocate_distributed('{}', '{}');
+SELECT metric, labels, value FROM yquota.metrics WHERE family = 'request_interceptor';
+SELECT rolsuper FROM pg_roles WHERE rolname = 'yquota_test_interceptor_admin';
+ALTER FUNCTION site.rises OWNER TO yquota_test_interceptor_super;
+SET ROLE yquota_test_interceptor_operator;
+SELECT stopped_by FROM yquota.allocate_distributed('{}', '{}');
+RESET ROLE;
+-- an owner that is no superuser any more
+ALTER ROLE yquota_test_interceptor_super NOSUPERUSER;
+SET ROLE yquota_test_interceptor_operator;
+SELECT stopped_by FROM yquota.allocate_distributed('{}', '{}');
+RESET ROLE;
+DELETE FROM yquota.request_interceptor;
+DROP SCHEMA site CASCADE;
+DROP ROLE yquota_test_interceptor_super;
+GRANT EXECUTE ON FUNCTION who TO PUBLIC;
+SELECT try('who');
+\set VERBOSITY terse
 -- what owns an index does not speak for the role that builds it
 CREATE FUNCTION asks(integer) RETURNS integer LANGUAGE sql IMMUTABLE AS $$ SELECT count(*)::integer FROM yquota.allocate_distributed('{}', '{}') $$;
 CREATE INDEX ON salary (asks(amount));

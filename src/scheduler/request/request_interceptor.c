@@ -11,6 +11,7 @@
  */
 #include "base/compat.h"
 
+#include "access/htup_details.h"
 #include "access/xact.h"
 #include "base/arguments.h"
 #include "catalog/pg_proc.h"
@@ -117,7 +118,26 @@ name_interceptor(void *function)
 	errcontext("request interceptor %s", (const char *) function);
 }
 
-/* The function of that name for an application and requests; the acting role may call it. */
+/* The function runs with the rights of the caller, and its owner may have changed since it was registered. */
+static void
+check_owner(Oid function, const char *name)
+{
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	Oid			owner;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for function %u", function);
+	owner = ((Form_pg_proc) GETSTRUCT(tuple))->proowner;
+	ReleaseSysCache(tuple);
+	if (!yq_role_scope_is_trusted(owner))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("function %s(text, yquota.container_request[]) belongs neither to the owner of yquota nor to a superuser", name),
+				 errdetail("It would run with the rights of each role that asks for containers."),
+				 errhint("Have a superuser look at it and own it, or delete its row of yquota.request_interceptor.")));
+}
+
+/* The function of that name for an application and requests; its owner is trusted, and the acting role may call it. */
 static Oid
 find_function(const char *name)
 {
@@ -131,6 +151,7 @@ find_function(const char *name)
 				(errcode(ERRCODE_UNDEFINED_FUNCTION),
 				 errmsg("function %s(text, yquota.container_request[]) does not exist, or does not return yquota.intercepted_requests", name),
 				 errhint("Create it again, or delete its row of yquota.request_interceptor.")));
+	check_owner(function, name);
 	allowed = object_aclcheck(ProcedureRelationId, function, GetUserId(), ACL_EXECUTE);
 	if (allowed != ACLCHECK_OK)
 		aclcheck_error(allowed, OBJECT_FUNCTION, name);
