@@ -8,7 +8,7 @@ CREATE TABLE yquota.billing_setting (
 	timezone text NOT NULL
 );
 COMMENT ON TABLE yquota.billing_setting IS
-	'At most one row: how bills are cut.  Fixed once something has been charged or granted for a period';
+	'At most one row: how bills are cut.  Fixed once something has been charged or granted for a period, or a period closed';
 COMMENT ON COLUMN yquota.billing_setting.timezone IS
 	'time zone with the midnights that separate the days of reports and the periods of budgets; a name of pg_timezone_names.  UTC without a row';
 
@@ -38,13 +38,15 @@ BEGIN
 				HINT = 'Use a name of pg_timezone_names, such as UTC or Europe/Stockholm.';
 	END IF;
 	PERFORM yquota_internal.require_read_committed('change the time zone of bills');
+	PERFORM yquota_internal.lock_pricing();
 	PERFORM yquota_internal.lock_briefly('LOCK TABLE ONLY yquota.container_event IN SHARE ROW EXCLUSIVE MODE', 120);
 	IF EXISTS (SELECT FROM yquota.charge) OR EXISTS (SELECT FROM yquota.container) OR EXISTS (SELECT FROM yquota.reservation_charge)
 		OR EXISTS (SELECT FROM yquota.opening_balance) OR EXISTS (SELECT FROM yquota_internal.budget_grant)
+		OR EXISTS (SELECT FROM yquota.closed_period)
 	THEN
 		RAISE EXCEPTION 'time zone of bills cannot be changed from % to % any more', zone_before, zone_after
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = 'Something has been charged, or a budget granted, and the days of reported costs would move.',
+				DETAIL = 'Something has been charged, a budget granted, or a period closed, and the days of reported costs would move.',
 				HINT = 'Ask for days of another time zone with cost_by_day(..., timezone => ...).';
 	END IF;
 	RETURN coalesce(NEW, OLD);

@@ -480,6 +480,23 @@ COMMENT ON FUNCTION yquota_internal.correct_late_prices() IS
 	'Correct settlements from before a change of prices became visible; returns how many containers were corrected.  The worker calls it';
 REVOKE ALL ON FUNCTION yquota_internal.correct_late_prices() FROM PUBLIC;
 
+CREATE FUNCTION yquota_internal.uncorrected_since() RETURNS timestamptz
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (SELECT min(late.changed_from)
+			FROM (SELECT due.changed_from FROM yquota_internal.correction_due AS due
+				  UNION ALL
+				  SELECT change.effective_from
+				  FROM (SELECT delta.pricing_version, max(delta.priced_through) AS priced_through
+						FROM yquota_internal.counter_delta AS delta
+						WHERE delta.priced_through IS NOT NULL
+						GROUP BY delta.pricing_version) AS priced
+				  JOIN yquota.pricing_change AS change
+					ON change.version > priced.pricing_version AND change.effective_from <= priced.priced_through) AS late);
+COMMENT ON FUNCTION yquota_internal.uncorrected_since() IS
+	'First instant after which a charge misses a price that became visible late, until correct_late_prices() is through; NULL when none does';
+REVOKE ALL ON FUNCTION yquota_internal.uncorrected_since() FROM PUBLIC;
+
 CREATE FUNCTION yquota.quota_compute() RETURNS timestamptz
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp

@@ -652,14 +652,7 @@ CREATE FUNCTION yquota_internal.check_corrected(horizon timestamptz) RETURNS voi
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN
-	IF EXISTS (SELECT FROM yquota_internal.correction_due AS due WHERE due.changed_from < horizon)
-		OR EXISTS (
-			SELECT FROM yquota_internal.counter_delta AS delta
-			JOIN yquota.pricing_change AS change
-				ON change.version > delta.pricing_version
-				AND change.effective_from <= delta.priced_through
-			WHERE change.effective_from < horizon)
-	THEN
+	IF yquota_internal.uncorrected_since() < horizon THEN
 		RAISE EXCEPTION 'cannot archive history that is still to be corrected'
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 				DETAIL = 'A price became visible after containers had been charged by the one before.',

@@ -282,6 +282,94 @@ COMMENT ON FUNCTION yquota_internal.bill_credit(timestamptz) IS
 	'Note for bills of a period how the credit of projects has changed since the bills before, by the present books';
 REVOKE ALL ON FUNCTION yquota_internal.bill_credit(timestamptz) FROM PUBLIC;
 
+-- Late prices are corrected first, so that no bill has an amount that the next
+-- calls would change.  What posted before the sealing call could wait for it may
+-- have missed a price as well: then all that the call has noted is taken back.
+CREATE FUNCTION yquota_internal.seal_period(period_end timestamptz, max_containers integer, OUT settled bigint, OUT closed_at timestamptz)
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	-- it may read the ledger, which statements that post need not wait for
+	PERFORM yquota_internal.bill_credit(period_end);
+	PERFORM yquota_internal.wait_for_postings();
+	IF yquota_internal.uncorrected_since() < period_end THEN
+		RAISE EXCEPTION 'late prices are to be corrected' USING ERRCODE = 'serialization_failure';
+	END IF;
+	settled := yquota_internal.settle_period_end(period_end, max_containers);
+	closed_at := yquota_internal.finish_closing(period_end);
+EXCEPTION WHEN serialization_failure THEN
+	settled := 0;
+	closed_at := NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.seal_period(timestamptz, integer) IS
+	'Close a period of which so many containers at most are to be settled; closed_at is NULL, and nothing done, when late prices are to be corrected first';
+REVOKE ALL ON FUNCTION yquota_internal.seal_period(timestamptz, integer) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.close_period_at(period_end timestamptz, max_containers integer, OUT settled bigint, OUT closed_at timestamptz)
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+#variable_conflict use_column
+DECLARE
+	found_period yquota.closed_period;
+BEGIN
+	PERFORM yquota_internal.require_read_committed('close a period');
+	PERFORM yquota_internal.refuse_while_deferred('close a period');
+	PERFORM yquota_internal.lock_pricing();
+	SELECT * INTO found_period FROM yquota.closed_period AS period WHERE period.until = period_end;
+	IF NOT FOUND THEN
+		PERFORM yquota_internal.begin_closing(period_end);
+	END IF;
+	settled := 0;
+	closed_at := found_period.closed_at;
+	IF closed_at IS NOT NULL THEN
+		RETURN;
+	ELSIF yquota_internal.uncorrected_since() < period_end THEN
+		LOCK TABLE ONLY yquota.container_event, yquota.reservation_charge IN ROW EXCLUSIVE MODE;
+		PERFORM yquota_internal.compact_counters();
+		settled := yquota_internal.correct_late_prices();
+	ELSIF yquota_internal.more_remain_at_period_end(period_end, max_containers) THEN
+		-- a transaction that waits for a container of ours must not be waited for
+		LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
+		settled := yquota_internal.settle_period_end(period_end, max_containers);
+	ELSE
+		SELECT sealed.settled, sealed.closed_at INTO settled, closed_at
+		FROM yquota_internal.seal_period(period_end, max_containers) AS sealed;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.close_period_at(timestamptz, integer) IS
+	'The result of close_period(), for any end';
+REVOKE ALL ON FUNCTION yquota_internal.close_period_at(timestamptz, integer) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.check_period_end(period_end timestamptz) RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	zone CONSTANT text := yquota_internal.billing_timezone();
+	nearest record;
+BEGIN
+	SELECT day.first_day, start.at INTO nearest
+	FROM (SELECT yquota_internal.billing_day(period_end, zone) + days.number AS first_day FROM generate_series(0, 1) AS days (number)) AS day
+	CROSS JOIN LATERAL (SELECT yquota_internal.billing_day_start(day.first_day, zone) AS at) AS start
+	ORDER BY abs(extract(epoch FROM start.at - period_end)), start.at
+	LIMIT 1;
+	IF nearest.at <> period_end THEN
+		RAISE EXCEPTION 'cannot close a period that ends at %, within a day', period_end
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('In %s, the time zone of bills, this is %s.', zone, period_end AT TIME ZONE zone),
+				HINT = format('The nearest day begins at %s, for which pass date %L.  Call yquota.close_month() for a month.',
+							  nearest.at, nearest.first_day);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_period_end(timestamptz) IS
+	'Refuse the end of a period where no day of the time zone of bills begins, and name the nearest';
+REVOKE ALL ON FUNCTION yquota_internal.check_period_end(timestamptz) FROM PUBLIC;
+
 CREATE FUNCTION yquota.close_period(
 	until timestamptz, max_containers integer DEFAULT 10000,
 	OUT settled bigint, OUT closed_at timestamptz)
@@ -289,9 +377,6 @@ CREATE FUNCTION yquota.close_period(
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 #variable_conflict use_column
-DECLARE
-	found_period yquota.closed_period;
-	is_last boolean;
 BEGIN
 	IF close_period.until IS NULL OR close_period.max_containers IS NULL THEN
 		RAISE EXCEPTION 'end of a period and number of containers must not be null'
@@ -303,35 +388,36 @@ BEGIN
 		RAISE EXCEPTION 'number of containers must be positive'
 			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
-	PERFORM yquota_internal.require_read_committed('close a period');
-	PERFORM yquota_internal.refuse_while_deferred('close a period');
+	-- the time zone of bills does not change meanwhile
 	PERFORM yquota_internal.lock_pricing();
-	SELECT * INTO found_period FROM yquota.closed_period AS period WHERE period.until = close_period.until;
-	IF NOT FOUND THEN
-		PERFORM yquota_internal.begin_closing(close_period.until);
-	END IF;
-	settled := 0;
-	closed_at := found_period.closed_at;
-	IF closed_at IS NULL THEN
-		is_last := NOT yquota_internal.more_remain_at_period_end(close_period.until, close_period.max_containers);
-		-- a transaction that waits for a container of ours must not be waited for
-		IF is_last THEN
-			-- it may read the ledger, which statements that post need not wait for
-			PERFORM yquota_internal.bill_credit(close_period.until);
-			PERFORM yquota_internal.wait_for_postings();
-		ELSE
-			LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
-		END IF;
-		settled := yquota_internal.settle_period_end(close_period.until, close_period.max_containers);
-		IF is_last THEN
-			closed_at := yquota_internal.finish_closing(close_period.until);
-		END IF;
-	END IF;
+	PERFORM yquota_internal.check_period_end(close_period.until);
+	SELECT closing.settled, closing.closed_at INTO settled, closed_at
+	FROM yquota_internal.close_period_at(close_period.until, close_period.max_containers) AS closing;
 END
 $$;
 COMMENT ON FUNCTION yquota.close_period(timestamptz, integer) IS
-	'Close the billing period that ends at an instant: settle so many of the containers that ran then, and seal the period when none is left.  To be called again while closed_at is NULL; later postings are booked in the next period';
+	'Close the billing period that ends where a day of the time zone of bills begins: settle so many of the containers that ran then, and seal the period when none is left.  To be called again while closed_at is NULL; later postings are booked in the next period';
 REVOKE ALL ON FUNCTION yquota.close_period(timestamptz, integer) FROM PUBLIC;
+
+CREATE FUNCTION yquota.close_period(until date, max_containers integer DEFAULT 10000, OUT settled bigint, OUT closed_at timestamptz)
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT * FROM yquota.close_period(yquota_internal.billing_day_start(until, yquota_internal.billing_timezone()), max_containers);
+	END;
+COMMENT ON FUNCTION yquota.close_period(date, integer) IS
+	'Close the billing period that ends where a date begins in the time zone of bills';
+REVOKE ALL ON FUNCTION yquota.close_period(date, integer) FROM PUBLIC;
+
+CREATE FUNCTION yquota.close_month(month date, max_containers integer DEFAULT 10000, OUT settled bigint, OUT closed_at timestamptz)
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT * FROM yquota.close_period(yquota_internal.next_period_start('month', yquota_internal.period_start('month', month)), max_containers);
+	END;
+COMMENT ON FUNCTION yquota.close_month(date, integer) IS
+	'Close the billing period that ends with the month of a date in the time zone of bills';
+REVOKE ALL ON FUNCTION yquota.close_month(date, integer) FROM PUBLIC;
 
 -- Ends of periods lie between the ends of charges, which nested loops alone can
 -- join.  While those are forbidden (verify()), parallel workers would be started

@@ -107,3 +107,24 @@ CREATE FUNCTION yquota.bill(project text, ends_at timestamptz)
 COMMENT ON FUNCTION yquota.bill(text, timestamptz) IS
 	'The bill of a project and its sub-projects for the closed period that ends at an instant, the same for ever: opening balance, grants and what expired of them, charges, corrections of earlier bills, and their sum, the closing balance';
 REVOKE ALL ON FUNCTION yquota.bill(text, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.bill_as_owner(project text, ends_at date)
+	RETURNS TABLE (line integer, item text, subject text, queue text, username text, application_id text,
+				   corrected_period timestamptz, reason text, amount numeric)
+	LANGUAGE sql STABLE SECURITY DEFINER PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT * FROM yquota_internal.bill_as_owner(project, yquota_internal.billing_day_start(ends_at, yquota_internal.billing_timezone()));
+	END;
+COMMENT ON FUNCTION yquota_internal.bill_as_owner(text, date) IS
+	'The result of bill() for the calling role';
+REVOKE ALL ON FUNCTION yquota_internal.bill_as_owner(text, date) FROM PUBLIC;
+
+CREATE FUNCTION yquota.bill(project text, ends_at date)
+	RETURNS TABLE (line integer, item text, subject text, queue text, username text, application_id text,
+				   corrected_period timestamptz, reason text, amount numeric)
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
+COMMENT ON FUNCTION yquota.bill(text, date) IS
+	'The bill of a project and its sub-projects for the closed period that ends where a date begins in the time zone of bills';
+REVOKE ALL ON FUNCTION yquota.bill(text, date) FROM PUBLIC;

@@ -931,8 +931,10 @@ my %play = (
 		my $closed_at = '';
 		my $before = last_answers();
 
-		$closed_at = value('SELECT closed_at FROM yquota.close_period(' . at($until) . ", $most)") while $closed_at eq '';
-		push @{ $now{log} }, 'SELECT closed_at FROM yquota.close_period(' . at($until) . ", $most) -- repeated while it is NULL";
+		my $close = 'SELECT closed_at FROM yquota_internal.close_period_at(' . at($until) . ", $most)";
+
+		$closed_at = value($close) while $closed_at eq '';
+		push @{ $now{log} }, "$close -- repeated while it is NULL";
 		push @{ $now{periods} }, { until => $until, closed_at => $closed_at };
 		foreach my $i (0 .. $#{ $now{periods} })
 		{

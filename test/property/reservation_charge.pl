@@ -181,7 +181,7 @@ my %action = (
 		my $end = $begin + int rand max(1, $model->{now} - $begin);
 
 		return if $end > $model->{now};
-		$session->run('SELECT yquota.close_period(' . at($end) . ')');
+		1 while value($session, 'SELECT closed_at FROM yquota_internal.close_period_at(' . at($end) . ', 10000)') eq '';
 		$model->{closed} = $end;
 		$count{closed}++;
 	},

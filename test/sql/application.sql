@@ -115,7 +115,7 @@ SELECT state FROM yquota.submit_application('moved', 'u', NULL, 'a', project => 
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation)
 SELECT 'CONTAINER_START', 'moves ' || n, yquota.clock(), 'mover', CASE WHEN n < 3 THEN 'moved' END, 'u', 'root.a', '[memory-mb=1024,vcores=1]' FROM generate_series(1, 3) AS n;
 SELECT yquota.set_clock(yquota.clock() + interval '100 s') \g /dev/null
-SELECT yquota.close_period(yquota.clock() - interval '10 s') IS NOT NULL AS closed;
+SELECT yquota_internal.close_period_at(yquota.clock() - interval '10 s', 100) IS NOT NULL AS closed;
 SELECT yquota.move_application('moved', 'b');
 SELECT yquota.move_application('moved', 'b');
 SELECT event, container_id, queue, source FROM yquota.container_event WHERE event = 'CONTAINER_UPDATE' ORDER BY container_id;

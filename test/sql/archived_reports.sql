@@ -36,12 +36,13 @@ SELECT yquota.set_clock('2026-03-01 10:40:40');
 INSERT INTO yquota.container_event (event, container_id) VALUES ('CONTAINER_FINISH', 'a2'), ('CONTAINER_FINISH', 'b1'), ('CONTAINER_FINISH', 'f1');
 SELECT yquota.release_hold(2);
 -- periods end in between; what they charged is forgiven, comes late, and was never
-SELECT yquota.close_period('2026-03-01 09:10');
+SELECT yquota_internal.close_period_at('2026-03-01 09:10', 100);
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, queue, allocation) VALUES
 	('CONTAINER_START', 'late', '2026-03-01 08:20:20', 'web', 'app_2', 'root.b', '[vcores=2]'), ('CONTAINER_FINISH', 'late', '2026-03-01 09:20:20', NULL, NULL, NULL, NULL);
 SELECT * FROM yquota.forgive('2026-03-01 09:01', '2026-03-01 09:14:14', 'switch replaced');
 SELECT yquota.set_clock('2026-03-01 10:44:44');
-SELECT settled FROM yquota.close_period('2026-03-01 09:40');
+SELECT settled FROM yquota_internal.close_period_at('2026-03-01 09:40', 100);
+SELECT settled FROM yquota_internal.close_period_at('2026-03-01 09:40', 100);
 SELECT count(*) FROM yquota.void_events('f1', 'never ran');
 SELECT * FROM yquota.forgive('2026-03-01 08:40', '2026-03-01 08:50', 'cable', 'lab');
 SELECT * FROM yquota.forgive('2026-03-01 09:35', '2026-03-01 09:50', 'cable');
@@ -92,7 +93,7 @@ CREATE TABLE future AS SELECT number, commands FROM (VALUES
 	-- what was carried ends, late, and the day goes on
 	(2, ARRAY['SELECT yquota.set_clock(''2026-03-02 07:00'')', 'INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES (''CONTAINER_FINISH'', ''runs'', ''2026-03-01 09:05:05'')',
 			  'INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES (''CONTAINER_START'', ''new'', ''2026-03-01 11:50'', ''lab'', ''app_1'', ''[vcores=1]'')',
-			  'SELECT yquota.quota_compute()', 'SELECT yquota.close_period(''2026-03-01 12:22'')']),
+			  'SELECT yquota.quota_compute()', 'SELECT yquota_internal.close_period_at(''2026-03-01 12:22'', 100)']),
 	-- a budget that begins in what has been
 	(3, ARRAY['INSERT INTO yquota.budget (project, period, amount, starts_on) VALUES (''web'', ''day'', 12345, ''2026-03-01'')', 'SELECT yquota.set_clock(''2026-03-02 07:00'')'])
 ) AS f (number, commands);

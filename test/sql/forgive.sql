@@ -35,7 +35,8 @@ SELECT amount FROM yquota.charge WHERE container_id = 'late';
 SELECT * FROM yquota.verify();
 -- the end of a period settles what runs: that is corrected at once, too
 SELECT yquota.set_clock('2026-03-02 18:00+00');
-SELECT * FROM yquota.close_period('2026-03-02 16:00+00');
+SELECT * FROM yquota_internal.close_period_at('2026-03-02 16:00+00', 100);
+SELECT * FROM yquota_internal.close_period_at('2026-03-02 16:00+00', 100);
 SELECT * FROM yquota.forgive('2026-03-02 15:30+00', '2026-03-02 15:40+00', 'switch replaced again');
 SELECT * FROM yquota.forgive('2026-03-02 15:50+00', '2026-03-02 15:55+00', 'cable', 'web');
 SELECT yquota.report_outage('2026-03-02 15:56+00', '2026-03-02 15:57+00', 'cable', 'web') > 0 AS reported;

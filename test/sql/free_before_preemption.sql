@@ -137,7 +137,8 @@ SELECT * FROM yquota.verify();
 -- A closed period keeps its bill, and is corrected like by any late event
 --
 SELECT start('c1', '2026-03-02 11:00', 'ops', 'root.b');
-SELECT closed_at AS closed FROM yquota.close_period('2026-03-02 11:20') \gset
+SELECT settled, closed_at FROM yquota_internal.close_period_at('2026-03-02 11:20', 100);
+SELECT closed_at AS closed FROM yquota_internal.close_period_at('2026-03-02 11:20', 100) \gset
 SELECT finish('c1', '2026-03-02 11:25', 'scheduler');
 SELECT * FROM ledger WHERE container_id = 'c1' ORDER BY number;
 SELECT amount FROM yquota.cost_between('-infinity', '2026-03-02 11:20', '{container_id}', :'closed') WHERE container_id = 'c1';

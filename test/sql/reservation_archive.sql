@@ -42,14 +42,15 @@ SELECT accepted FROM yquota.update_reservation('reservation_1_0002', 'ann', '{}'
 INSERT INTO yquota.container_event (event, container_id) VALUES ('CONTAINER_FINISH', 'c1');
 -- a period ends while all but one go on, and what was in it is corrected in the next one
 SELECT yquota.set_clock('2026-03-02 11:40');
-SELECT closed_at FROM yquota.close_period('2026-03-02 11:20');
+SELECT closed_at FROM yquota_internal.close_period_at('2026-03-02 11:20', 100);
 SELECT * FROM yquota.forgive('2026-03-02 11:16', '2026-03-02 11:18:18', 'switch');
 SELECT yquota.set_clock('2026-03-02 12:05');
 SELECT yquota_internal.book_reservations() > 0 AS booked;
 -- every day is rolled up
 UPDATE yquota_internal.rollup_state SET charges_per_sum = 0;
 SELECT yquota.roll_up_charges() > 0 AS rolled_up;
-SELECT closed_at FROM yquota.close_period('2026-03-02 12:01:01');
+SELECT closed_at FROM yquota_internal.close_period_at('2026-03-02 12:01:01', 100);
+SELECT closed_at FROM yquota_internal.close_period_at('2026-03-02 12:01:01', 100);
 SELECT yquota.set_clock('2026-03-03 12:06');
 SELECT yquota_internal.book_reservations() > 0 AS booked;
 SELECT yquota.remove_ended_reservations('2026-03-03 11:34');
@@ -162,7 +163,7 @@ SELECT yquota.quota_compute() IS NOT NULL AS computed, yquota.seal_history();
 SELECT yquota.set_clock('2026-05-05 14:10');
 SELECT yquota_internal.run_job('retention', 'worker');
 INSERT INTO yquota.retention_setting (keep_months) VALUES (2);
-SELECT closed_at FROM yquota.close_period('2026-05-05 14:00');
+SELECT closed_at FROM yquota_internal.close_period_at('2026-05-05 14:00', 100);
 SELECT yquota_internal.run_job('retention', 'worker');
 SELECT yquota_internal.run_job('retention', 'worker');
 -- the window of its plan after its deadline, and two months, are not over
@@ -173,7 +174,7 @@ SELECT count(*) FROM yquota.reservation_definition;
 SELECT number, amount FROM yquota.reservation_charge;
 SELECT yquota.quota_compute() IS NOT NULL AS computed, yquota.seal_history();
 SELECT yquota.set_clock('2026-08-05 00:00');
-SELECT closed_at FROM yquota.close_period('2026-07-05 14:00');
+SELECT closed_at FROM yquota_internal.close_period_at('2026-07-05 14:00', 100);
 SELECT yquota.quota_compute() IS NOT NULL AS computed;
 SELECT yquota_internal.run_job('retention', 'worker');
 SELECT container_id, number, amount, tableoid::regclass AS archived_in FROM yquota_archive.charge ORDER BY 1, 2;

@@ -95,7 +95,7 @@ SELECT * FROM yquota.verify();
 
 -- A period ends while one goes on; what is posted later is on the next bill.  25 min * 60 * 2.4 = 3600, and 3750 + 1440 + 2880 = 8070, and 3 * 720 + 2 * 900 = 3960.
 SELECT yquota.set_clock(pg_temp.at('13:50'));
-SELECT closed_at FROM yquota.close_period(pg_temp.at('13:40'));
+SELECT closed_at FROM yquota_internal.close_period_at(pg_temp.at('13:40'), 100);
 SELECT amount FROM yquota.closed_period;
 SELECT * FROM ledger WHERE r = '4';
 TABLE yquota_internal.accruing_reservation;

@@ -27,6 +27,7 @@ UPDATE yquota_internal.rollup_state SET charges_per_sum = 0;
 SELECT yquota.roll_up_charges() > 0 AS rolled_up;
 SELECT yquota.set_clock('2026-02-02 10:00');
 SELECT settled, closed_at FROM yquota.close_period('2026-02-01');
+SELECT settled, closed_at FROM yquota.close_period('2026-02-01');
 -- late, and so on the bill of February
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation) VALUES
 	('CONTAINER_START', 'late', '2026-01-15 00:00', 'lab', 'a1', 'ann', 'root.x', '[vcores=1]'), ('CONTAINER_FINISH', 'late', '2026-01-15 00:00:07', NULL, NULL, NULL, NULL, NULL);

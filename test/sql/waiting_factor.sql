@@ -172,7 +172,8 @@ SELECT * FROM ledger WHERE container_id = 'r4' ORDER BY number;
 --
 -- A period ends within a wait
 --
-SELECT yquota.close_period('2026-03-02 12:18');
+SELECT yquota_internal.close_period_at('2026-03-02 12:18', 100);
+SELECT yquota_internal.close_period_at('2026-03-02 12:18', 100);
 SELECT yquota.set_clock('2026-03-02 12:30');
 SELECT run('r3', '2026-03-02 12:25', true), finish('r3', '2026-03-02 12:30');
 SELECT * FROM ledger WHERE container_id = 'r3' ORDER BY number;

@@ -202,6 +202,8 @@ my @calls = (
 	  q(SELECT * FROM yquota.archive('public.archived_charge', 'infinity'); SELECT * FROM yquota.archive('public.archived_event', 'infinity')),
 	'yquota.charge_deferred(bigint)' => q(SELECT * FROM yquota.charge_deferred()),
 	'yquota.clear_multiplier(text)' => q(SELECT yquota.clear_multiplier('GENERAL')),
+	'yquota.close_month(date,integer)' => q(SELECT * FROM yquota.close_month('2026-02-11')),
+	'yquota.close_period(date,integer)' => q(SELECT * FROM yquota.close_period(date '2026-03-02')),
 	'yquota.close_period(timestamp with time zone,integer)' => q(SELECT * FROM yquota.close_period('2026-03-02 00:00+00')),
 	'yquota.close_period(timestamp with time zone,integer) in part' => q(SELECT * FROM yquota.close_period('2026-03-02 00:00+00', 3)),
 	'yquota.compute_prices(timestamp with time zone)' => q(SELECT * FROM yquota.compute_prices()),

@@ -143,7 +143,7 @@ $node->safe_psql('original', <<~'SQL');
 	INSERT INTO yquota.lending_federation (cluster, federation, history) VALUES ('north', 'all', '1/1/1');
 	INSERT INTO yquota.cluster_lease (cluster, federation, identity, history, lease, project, period, starts_on, amount, valid_from, expires_at)
 	SELECT 'north', 'all', '00000000-0000-0000-0000-000000000007', '1/1/1', 7, min(name), 'month', '2021-03-01', 0.5, yquota.clock(), yquota.clock() + interval '1 h' FROM yquota.project;
-	SELECT settled FROM yquota.close_period('2021-03-02 09:30+00');
+	SELECT settled FROM yquota_internal.close_period_at('2021-03-02 09:30+00', 100);
 	-- grants that expire, one of which has
 	INSERT INTO yquota.quota_grant (project, amount, reason, kind, expires_at) VALUES
 		('lab', 20, 'c', 'budget', '2021-03-02 11:58+00'), ('lab', 30, 'd', 'refund', '2021-03-02 12:30+00');

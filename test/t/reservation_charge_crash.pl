@@ -50,7 +50,7 @@ my @steps = (
 	[ '10:15:16.171819', q(SELECT yquota.update_reservation('reservation_1_0002', 'bob', '{}', public.contract('2030-01-01 10:20 UTC', 90, '25 min'))) ],
 	[ '10:20:00', $follow ],
 	[ '10:25:00.5', "$follow; $compute" ],
-	[ '10:30:00', q(SELECT yquota.close_period('2030-01-01 10:23 UTC')) ],
+	[ '10:30:00', q(SELECT yquota_internal.close_period_at('2030-01-01 10:23 UTC', 100)) ],
 	[ '10:31:00', q(SELECT * FROM yquota.forgive('2030-01-01 10:21 UTC', '2030-01-01 10:24 UTC', 'switch', 'lab') WHERE NOT EXISTS (SELECT FROM yquota.outage)) ],
 	[ '10:35:36.363636', q(SELECT yquota.delete_reservation('reservation_1_0002', 'bob', '{}')) ],
 	[ '10:36:00', q(SELECT yquota.submit_reservation('reservation_1_0003', 'root.plan', 'bob', '{}', 'lab', public.contract('2030-01-01 10:36 UTC', 10, '10 min'))) ]);
