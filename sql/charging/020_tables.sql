@@ -170,6 +170,18 @@ COMMENT ON COLUMN yquota.outage.project IS 'the only project it is for; NULL for
 COMMENT ON COLUMN yquota.outage.forgiven IS
 	'false while a gap longer than yquota.outage_max waits for an administrator''s decision';
 
+CREATE TABLE yquota_internal.feed_sign (
+	source text COLLATE "C" NOT NULL,
+	at timestamptz NOT NULL,
+	is_recovery boolean NOT NULL,
+	outage_id bigint,
+	PRIMARY KEY (source, at)
+);
+COMMENT ON TABLE yquota_internal.feed_sign IS
+	'Instants at which the resource manager behind a feed is known to have run: see report_recovery()';
+COMMENT ON COLUMN yquota_internal.feed_sign.is_recovery IS 'whether it became active then';
+COMMENT ON COLUMN yquota_internal.feed_sign.outage_id IS 'the outage that ended then; NULL for none';
+
 CREATE TABLE yquota.pricing_change (
 	version bigint PRIMARY KEY,
 	effective_from timestamptz NOT NULL,

@@ -1,6 +1,6 @@
 --
--- The feed side: progress of feeds, events set aside, and reconciliation of the
--- books with the resource manager's list of running containers.
+-- The feed side: progress of feeds, events and calls set aside, and reconciliation
+-- of the books with the resource manager's list of running containers.
 --
 -- Nothing here writes containers or charges: corrections are events, inserted
 -- in yquota.container_event like those of any feed.  Errors of an INSERT are its
@@ -53,6 +53,12 @@ CREATE VIEW yquota_internal.differing_end AS
 			   string_agg(DISTINCT concat_ws(' with status ', reported_end.occurred_at, reported_end.exit_status), ', ') AS ends
 		FROM yquota_internal.reported_end
 		WHERE NOT reported_end.is_own AND NOT reported_end.is_assumed
+		  -- nodes tell a resource manager that starts of ends that the one before has told
+		  AND NOT EXISTS (SELECT FROM yquota_internal.feed_sign AS recovery
+						  WHERE recovery.source = reported_end.source AND recovery.is_recovery
+							AND recovery.at <= reported_end.occurred_at
+							AND recovery.at > (SELECT min(earlier.occurred_at) FROM yquota_internal.reported_end AS earlier
+											   WHERE earlier.container_id = reported_end.container_id))
 		GROUP BY reported_end.container_id
 		HAVING count(DISTINCT (reported_end.occurred_at, reported_end.exit_status)) > 1
 		   AND max(reported_end.recorded_at) > (SELECT last_seal.at FROM yquota_internal.last_seal)
@@ -91,6 +97,118 @@ COMMENT ON VIEW yquota.suspect_container IS
 COMMENT ON COLUMN yquota.suspect_container.reason IS 'why; a container may be listed for several reasons';
 COMMENT ON COLUMN yquota.suspect_container.allocation IS 'native units';
 
+--
+-- Calls that a sender has set aside, and what keeps a sender from going on.  The
+-- senders decide by the SQLSTATE (docs/clients.md); these tables tell of it.
+--
+CREATE TABLE yquota.feed_reject (
+	reject_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	source text COLLATE "C",
+	call jsonb NOT NULL,
+	sqlstate text NOT NULL,
+	message text NOT NULL,
+	detail text,
+	at timestamptz NOT NULL,
+	sent_by text COLLATE "C" NOT NULL
+);
+CREATE INDEX feed_reject_call_idx ON yquota.feed_reject USING hash (call);
+COMMENT ON TABLE yquota.feed_reject IS
+	'Calls and rows that the server refused to a feed and that the feed has set aside: see reject_call().  Delete what has been looked at';
+COMMENT ON COLUMN yquota.feed_reject.source IS 'the feed, as in feed_status';
+COMMENT ON COLUMN yquota.feed_reject.call IS 'what was refused, as the feed tells it: the function and its arguments, or the table and its row';
+COMMENT ON COLUMN yquota.feed_reject.message IS 'what the server said';
+COMMENT ON COLUMN yquota.feed_reject.at IS 'when it was set aside, the last time if it was refused again';
+COMMENT ON COLUMN yquota.feed_reject.sent_by IS 'role that sent it, by the name that it had then';
+
+CREATE TABLE yquota_internal.feed_problem (
+	source text COLLATE "C",
+	problem text NOT NULL,
+	since timestamptz NOT NULL,
+	UNIQUE NULLS NOT DISTINCT (source)
+);
+COMMENT ON TABLE yquota_internal.feed_problem IS
+	'Feeds that wait for an administrator: see report_feed_problem()';
+
+CREATE FUNCTION yquota_internal.reject_call_as_owner(source text, call jsonb, sqlstate text, message text, detail text)
+	RETURNS bigint
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	known_id bigint;
+BEGIN
+	IF jsonb_typeof(reject_call_as_owner.call) IS DISTINCT FROM 'object' THEN
+		RAISE EXCEPTION 'call that is set aside must be a JSON object'
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'Tell the function and its arguments, or the table and its row.';
+	ELSIF reject_call_as_owner.sqlstate IS NULL THEN
+		RAISE EXCEPTION 'SQLSTATE of a call that is set aside must not be null'
+			USING ERRCODE = 'null_value_not_allowed';
+	ELSIF reject_call_as_owner.sqlstate !~ '^[0-9A-Z]{5}$' THEN
+		RAISE EXCEPTION '"%" is no SQLSTATE', reject_call_as_owner.sqlstate
+			USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	-- two senders that bring the same call leave one row
+	LOCK TABLE yquota.feed_reject IN SHARE ROW EXCLUSIVE MODE;
+	UPDATE yquota.feed_reject AS known
+	SET sqlstate = reject_call_as_owner.sqlstate, message = coalesce(reject_call_as_owner.message, ''),
+		detail = reject_call_as_owner.detail, at = yquota.clock(), sent_by = yquota_internal.acting_role()
+	WHERE known.call = reject_call_as_owner.call AND known.source IS NOT DISTINCT FROM reject_call_as_owner.source
+	RETURNING known.reject_id INTO known_id;
+	IF NOT FOUND THEN
+		INSERT INTO yquota.feed_reject AS fresh (source, call, sqlstate, message, detail, at, sent_by)
+		VALUES (reject_call_as_owner.source, reject_call_as_owner.call, reject_call_as_owner.sqlstate,
+				coalesce(reject_call_as_owner.message, ''), reject_call_as_owner.detail, yquota.clock(), yquota_internal.acting_role())
+		RETURNING fresh.reject_id INTO known_id;
+	END IF;
+	RETURN known_id;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.reject_call_as_owner(text, jsonb, text, text, text) IS
+	'reject_call() for the calling role';
+REVOKE ALL ON FUNCTION yquota_internal.reject_call_as_owner(text, jsonb, text, text, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota.reject_call(source text, call jsonb, sqlstate text, message text, detail text DEFAULT NULL)
+	RETURNS bigint
+	LANGUAGE c VOLATILE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
+COMMENT ON FUNCTION yquota.reject_call(text, jsonb, text, text, text) IS
+	'Set aside a call or row of a feed that the server has refused, so that the feed can go on; returns the reject_id of its row in feed_reject.  A call that is there already gets the present reason';
+REVOKE ALL ON FUNCTION yquota.reject_call(text, jsonb, text, text, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota.report_feed_problem(source text, sqlstate text, message text DEFAULT NULL) RETURNS void
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		DELETE FROM yquota_internal.feed_problem AS known
+		WHERE known.source IS NOT DISTINCT FROM report_feed_problem.source AND report_feed_problem.sqlstate IS NULL;
+		INSERT INTO yquota_internal.feed_problem AS known (source, problem, since)
+		SELECT report_feed_problem.source, concat_ws(': ', report_feed_problem.sqlstate, report_feed_problem.message),
+			   yquota.clock()
+		WHERE report_feed_problem.sqlstate IS NOT NULL
+		ON CONFLICT (source) DO UPDATE SET problem = excluded.problem
+			WHERE known.problem <> excluded.problem;
+	END;
+COMMENT ON FUNCTION yquota.report_feed_problem(text, text, text) IS
+	'Tell what a feed waits for that only an administrator can mend; feed_status shows it and an alert is raised.  A NULL SQLSTATE tells that the feed goes on';
+REVOKE ALL ON FUNCTION yquota.report_feed_problem(text, text, text) FROM PUBLIC;
+
+-- The worker's, which has other things to do between: a bounded number at a time.
+CREATE FUNCTION yquota_internal.forget_rejected_calls(before timestamptz, most integer) RETURNS bigint
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH forgotten AS (
+			DELETE FROM yquota.feed_reject AS r
+			WHERE r.reject_id IN (SELECT o.reject_id FROM yquota.feed_reject AS o WHERE o.at < before LIMIT most)
+			  AND r.at < before
+			RETURNING 1)
+		SELECT count(*) FROM forgotten;
+	END;
+COMMENT ON FUNCTION yquota_internal.forget_rejected_calls(timestamptz, integer) IS
+	'Delete rows of feed_reject about calls set aside before an instant, so many at most; returns how many';
+REVOKE ALL ON FUNCTION yquota_internal.forget_rejected_calls(timestamptz, integer) FROM PUBLIC;
+
 CREATE VIEW yquota.feed_status AS
 	SELECT part.source,
 		   sum(part.events)::bigint AS events,
@@ -100,19 +218,24 @@ CREATE VIEW yquota.feed_status AS
 		   sum(part.waiting)::bigint AS waiting,
 		   sum(part.rejected)::bigint AS rejected,
 		   sum(part.deferred)::bigint AS deferred,
-		   sum(part.differing_ends)::bigint AS differing_ends
+		   sum(part.differing_ends)::bigint AS differing_ends,
+		   sum(part.rejected_calls)::bigint AS rejected_calls,
+		   max(part.problem) AS problem,
+		   max(part.problem_since) AS problem_since
 	FROM (
 		SELECT counter.source, counter.events, counter.last_event_at, counter.last_recorded_at,
-			   0 AS waiting, 0 AS rejected, 0 AS deferred, 0 AS differing_ends
+			   0 AS waiting, 0 AS rejected, 0 AS deferred, 0 AS differing_ends, 0 AS rejected_calls,
+			   NULL AS problem, NULL::timestamptz AS problem_since
 		FROM yquota_internal.feed_counter counter
 		UNION ALL
-		SELECT delta.source, delta.events, delta.last_event_at, delta.recorded_at, 0, 0, 0, 0
+		SELECT delta.source, delta.events, delta.last_event_at, delta.recorded_at, 0, 0, 0, 0, 0, NULL, NULL
 		FROM yquota_internal.counter_delta delta
 		-- corrections leave deltas that brought no events
 		WHERE delta.scope IN ('a', 'f') AND delta.events IS NOT NULL
 		UNION ALL
 		SELECT reject.source, 0, NULL, NULL,
-			   count(*) FILTER (WHERE reject.waiting), count(*) FILTER (WHERE NOT reject.waiting), 0, 0
+			   count(*) FILTER (WHERE reject.waiting), count(*) FILTER (WHERE NOT reject.waiting), 0, 0, 0,
+			   NULL, NULL
 		FROM yquota.event_reject reject
 		GROUP BY reject.source
 		UNION ALL
@@ -120,15 +243,23 @@ CREATE VIEW yquota.feed_status AS
 		SELECT kept.source, count(*),
 			   max(kept.occurred_at) FILTER (WHERE isfinite(kept.occurred_at)
 				   AND kept.occurred_at <= kept.recorded_at + yquota_internal.duration('yquota.max_clock_skew')),
-			   max(kept.recorded_at), 0, 0, count(*), 0
+			   max(kept.recorded_at), 0, 0, count(*), 0, 0, NULL, NULL
 		FROM yquota_internal.deferred_event kept
 		GROUP BY kept.source
 		UNION ALL
-		SELECT reported.source, 0, NULL, NULL, 0, 0, 0, count(DISTINCT reported.container_id)
+		SELECT reported.source, 0, NULL, NULL, 0, 0, 0, count(DISTINCT reported.container_id), 0,
+			   NULL, NULL
 		FROM yquota_internal.reported_end reported
 		WHERE NOT reported.is_own AND NOT reported.is_assumed AND NOT reported.is_booked
 		  AND reported.container_id IN (SELECT differing.container_id FROM yquota_internal.differing_end differing)
 		GROUP BY reported.source
+		UNION ALL
+		SELECT reject.source, 0, NULL, NULL, 0, 0, 0, 0, count(*), NULL, NULL
+		FROM yquota.feed_reject reject
+		GROUP BY reject.source
+		UNION ALL
+		SELECT waits.source, 0, NULL, NULL, 0, 0, 0, 0, 0, waits.problem, waits.since
+		FROM yquota_internal.feed_problem waits
 	) part
 	GROUP BY part.source;
 COMMENT ON VIEW yquota.feed_status IS
@@ -141,18 +272,31 @@ COMMENT ON COLUMN yquota.feed_status.waiting IS 'events set aside until the STAR
 COMMENT ON COLUMN yquota.feed_status.rejected IS 'events set aside for another reason: see event_reject, then retry_rejects()';
 COMMENT ON COLUMN yquota.feed_status.deferred IS 'events kept while yquota.charging was deferred, until charge_deferred() is called';
 COMMENT ON COLUMN yquota.feed_status.differing_ends IS 'containers of which this feed reported another end than was known, since history was sealed last: see suspect_container';
+COMMENT ON COLUMN yquota.feed_status.rejected_calls IS 'calls and rows that the feed has set aside: see feed_reject';
+COMMENT ON COLUMN yquota.feed_status.problem IS 'what the feed waits for that only an administrator can mend: SQLSTATE and message; NULL when it goes on';
+COMMENT ON COLUMN yquota.feed_status.problem_since IS 'when the feed began to wait';
 
 CREATE VIEW yquota.my_rejects WITH (security_barrier) AS
-	SELECT reject.reject_id, reject.source, reject.waiting, reject.sqlstate, reject.reason, reject.detail,
-		   reject.event, reject.container_id, reject.occurred_at, reject.project, reject.application_id,
-		   reject.username, reject.queue, reject.node, reject.allocation, reject.execution_type,
-		   reject.exit_status, reject.priority, reject.allocation_request_id, reject.asked_label,
-		   reject.is_am, reject.is_running, reject.recorded_at, reject.sent_by
-	FROM yquota.event_reject reject
+	SELECT reject.*
+	FROM (
+		SELECT event.reject_id, event.source, event.waiting, event.sqlstate, event.reason, event.detail,
+			   event.event, event.container_id, event.occurred_at, event.project, event.application_id,
+			   event.username, event.queue, event.node, event.allocation, event.execution_type,
+			   event.exit_status, event.priority, event.allocation_request_id, event.asked_label,
+			   event.is_am, event.is_running, event.recorded_at, event.sent_by, NULL::jsonb AS call
+		FROM yquota.event_reject event
+		UNION ALL
+		SELECT refused.reject_id, refused.source, false, refused.sqlstate, refused.message, refused.detail,
+			   NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+			   refused.at, refused.sent_by, refused.call
+		FROM yquota.feed_reject refused
+	) reject
 	WHERE reject.sent_by = ANY (
 		(SELECT array_agg(role.rolname::text) FROM pg_roles role WHERE pg_has_role(role.oid, 'USAGE'))::text[]);
 COMMENT ON VIEW yquota.my_rejects IS
-	'Events set aside (event_reject) that the reader sent, or a role whose privileges it has';
+	'Events set aside (event_reject) and calls that the feed has set aside (feed_reject) that the reader sent, or a role whose privileges it has';
+COMMENT ON COLUMN yquota.my_rejects.reject_id IS 'number in event_reject; in feed_reject where there is a call';
+COMMENT ON COLUMN yquota.my_rejects.call IS 'what a feed has set aside: the function and its arguments, or the table and its row; NULL for an event';
 COMMENT ON COLUMN yquota.my_rejects.waiting IS 'true for an UPDATE or FINISH that waits for its START and is applied when that arrives';
 COMMENT ON COLUMN yquota.my_rejects.allocation IS 'native units';
 COMMENT ON COLUMN yquota.my_rejects.sent_by IS 'role that sent it, by the name that it had then';
@@ -427,6 +571,91 @@ COMMENT ON FUNCTION yquota_internal.apply_waiting() IS
 REVOKE ALL ON FUNCTION yquota_internal.apply_waiting() FROM PUBLIC;
 
 --
+-- Restarts of the resource manager
+--
+
+CREATE FUNCTION yquota_internal.last_event_of(feed text) RETURNS timestamptz
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (SELECT max(f.last_event_at)
+			FROM (SELECT last_event_at FROM yquota_internal.feed_counter WHERE source = feed
+				  UNION ALL
+				  SELECT last_event_at FROM yquota_internal.counter_delta
+				  WHERE scope IN ('a', 'f') AND source = feed
+				  UNION ALL
+				  -- not checked yet: one far in the future is invalid
+				  SELECT occurred_at FROM yquota_internal.deferred_event
+				  WHERE source = feed AND occurred_at <= recorded_at) AS f);
+COMMENT ON FUNCTION yquota_internal.last_event_of(text) IS
+	'Latest instant of any event received from a feed; NULL before the first one';
+REVOKE ALL ON FUNCTION yquota_internal.last_event_of(text) FROM PUBLIC;
+
+-- Records of two resource managers that take turns arrive in any order: what the
+-- one has in its spool when the other takes over may come much later.  So the signs
+-- of life stay, and an outage that began too early begins later when one is heard of.
+CREATE FUNCTION yquota.report_recovery(source text, alive timestamptz, recovered timestamptz DEFAULT NULL)
+	RETURNS bigint
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	began timestamptz;
+	found_id bigint;
+BEGIN
+	IF report_recovery.source IS NULL OR alive IS NULL AND recovered IS NULL THEN
+		RAISE EXCEPTION 'source and instant of a recovery must not be null'
+			USING ERRCODE = 'null_value_not_allowed';
+	ELSIF NOT isfinite(alive) OR NOT isfinite(recovered) THEN
+		RAISE EXCEPTION 'instant of a recovery must be finite'
+			USING ERRCODE = 'datetime_field_overflow';
+	END IF;
+
+	PERFORM yquota_internal.lock_pricing();
+	SELECT sign.outage_id INTO found_id
+	FROM yquota_internal.feed_sign AS sign
+	WHERE sign.source = report_recovery.source AND sign.at = recovered AND sign.is_recovery;
+	IF FOUND THEN
+		RETURN found_id;
+	END IF;
+	INSERT INTO yquota_internal.feed_sign (source, at, is_recovery)
+	SELECT report_recovery.source, heard.at, false
+	FROM (VALUES (alive), (yquota_internal.last_event_of(report_recovery.source))) AS heard (at)
+	WHERE (heard.at < recovered) IS NOT FALSE AND heard.at IS NOT NULL
+	ON CONFLICT DO NOTHING;
+	IF recovered IS NOT NULL THEN
+		-- archived charges cannot be forgiven any more
+		began := greatest((SELECT max(sign.at) FROM yquota_internal.feed_sign AS sign
+						   WHERE sign.source = report_recovery.source AND sign.at < recovered),
+						  CASE WHEN EXISTS (SELECT FROM yquota_internal.feed_sign AS sign
+											WHERE sign.source = report_recovery.source AND sign.at < recovered)
+							THEN yquota_internal.archive_horizon() END);
+		IF began < recovered THEN
+			found_id := yquota.report_outage(began, recovered,
+				format('resource manager %s did not run', report_recovery.source));
+		END IF;
+		INSERT INTO yquota_internal.feed_sign AS known (source, at, is_recovery, outage_id)
+		VALUES (report_recovery.source, recovered, true, found_id)
+		ON CONFLICT ON CONSTRAINT feed_sign_pkey DO UPDATE SET is_recovery = true, outage_id = excluded.outage_id;
+	END IF;
+
+	UPDATE yquota.outage AS o
+	SET started_at = late.at
+	FROM (
+		SELECT recovery.outage_id,
+			   (SELECT max(sign.at) FROM yquota_internal.feed_sign AS sign
+				WHERE sign.source = recovery.source AND sign.at < recovery.at) AS at
+		FROM yquota_internal.feed_sign AS recovery
+		WHERE recovery.source = report_recovery.source AND recovery.outage_id IS NOT NULL
+	) AS late
+	WHERE o.outage_id = late.outage_id AND o.started_at < late.at AND late.at < o.ended_at;
+	RETURN found_id;
+END
+$$;
+COMMENT ON FUNCTION yquota.report_recovery(text, timestamptz, timestamptz) IS
+	'A resource manager, named by its feed, has become active again: forgive the time since it was last heard of, by the latest of alive, any event of the feed, and what this function was told before; returns the outage_id, NULL when there is none.  Without recovered only alive is told: an outage that was thought to have begun before begins then.  Repeating is harmless';
+REVOKE ALL ON FUNCTION yquota.report_recovery(text, timestamptz, timestamptz) FROM PUBLIC;
+
+--
 -- Reconciliation
 --
 
@@ -504,7 +733,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.reconcile_list(jsonb) IS
 	'The resource manager''s list of running containers as rows, checked; times without a zone are UTC';
 
-CREATE FUNCTION yquota_internal.reconcile_plan(running jsonb, as_of timestamptz)
+CREATE FUNCTION yquota_internal.reconcile_plan(running jsonb, as_of timestamptz, lost_at timestamptz)
 	RETURNS TABLE (action text, container_id text, project text, application_id text,
 				   username text, queue text, node text, allocation yquota.resource,
 				   execution_type yquota.execution_type, occurred_at timestamptz, detail text)
@@ -515,7 +744,8 @@ BEGIN ATOMIC
 		SELECT * FROM yquota_internal.reconcile_list(running)
 	)
 	SELECT 'finish', ours.container_id, ours.project, NULL::text, NULL::text, NULL::text, NULL::text,
-		   NULL::yquota.resource, NULL::yquota.execution_type, as_of, 'not in the list'
+		   NULL::yquota.resource, NULL::yquota.execution_type,
+		   CASE WHEN ours.started_at <= lost_at AND ours.settled_at <= lost_at THEN lost_at ELSE as_of END, 'not in the list'
 	FROM yquota.container ours
 	WHERE ours.started_at <= as_of AND ours.settled_at <= as_of
 	  -- one that does not run is missing rightly
@@ -584,14 +814,16 @@ BEGIN ATOMIC
 	  AND ours.waiting_factor IS NOT NULL
 	  AND theirs.execution_type IS DISTINCT FROM 'GUARANTEED';
 END;
-COMMENT ON FUNCTION yquota_internal.reconcile_plan(jsonb, timestamptz) IS
-	'Findings of reconcile(): events to insert, containers that are still to end, containers in the list that wait, and conflicts that no event can mend';
+COMMENT ON FUNCTION yquota_internal.reconcile_plan(jsonb, timestamptz, timestamptz) IS
+	'Findings of reconcile(): events to insert, the finishes at lost_at of containers of which nothing is known since, containers that are still to end, containers in the list that wait, and conflicts that no event can mend';
 
-CREATE FUNCTION yquota.reconcile(running jsonb, as_of timestamptz, dry_run boolean DEFAULT true)
+CREATE FUNCTION yquota.reconcile(running jsonb, as_of timestamptz, dry_run boolean DEFAULT true, source text DEFAULT NULL)
 	RETURNS TABLE (action text, container_id text, project text, occurred_at timestamptz, detail text)
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	lost_at timestamptz;
 BEGIN
 	IF running IS NULL OR as_of IS NULL OR dry_run IS NULL THEN
 		RAISE EXCEPTION 'arguments of reconcile must not be null'
@@ -604,9 +836,14 @@ BEGIN
 				  HINT = 'Pass the time at which the resource manager made the list.';
 	END IF;
 	PERFORM yquota_internal.refuse_while_deferred('reconcile running containers');
+	SELECT outage.started_at INTO lost_at
+	FROM yquota_internal.feed_sign AS recovery
+	JOIN yquota.outage AS outage ON outage.outage_id = recovery.outage_id
+	WHERE recovery.source = reconcile.source AND recovery.at <= as_of
+	ORDER BY recovery.at DESC LIMIT 1;
 	RETURN QUERY
 	WITH plan AS MATERIALIZED (
-		SELECT * FROM yquota_internal.reconcile_plan(running, as_of)
+		SELECT * FROM yquota_internal.reconcile_plan(running, as_of, lost_at)
 	), sent AS (
 		INSERT INTO yquota.container_event
 			(event, container_id, occurred_at, project, application_id, username, queue, node,
@@ -623,9 +860,43 @@ BEGIN
 	ORDER BY plan.container_id, plan.action;
 END;
 $$;
-COMMENT ON FUNCTION yquota.reconcile(jsonb, timestamptz, boolean) IS
-	'Compare the resource manager''s list of containers running at as_of with ours: finish containers that it lacks at as_of, start the missing ones, update differences.  A container that waits at its node is neither started nor finished by a list.  Returns the differences; inserts events only when dry_run is false.  Containers changed here after as_of stay as they are';
-REVOKE ALL ON FUNCTION yquota.reconcile(jsonb, timestamptz, boolean) FROM PUBLIC;
+COMMENT ON FUNCTION yquota.reconcile(jsonb, timestamptz, boolean, text) IS
+	'Compare the resource manager''s list of containers running at as_of with ours: finish containers that it lacks at as_of, start the missing ones, update differences.  A container that waits at its node is neither started nor finished by a list.  Returns the differences; inserts events only when dry_run is false.  Containers changed here after as_of stay as they are.  With the source of a feed, those of which nothing is known since its resource manager last became active are finished where that outage began';
+REVOKE ALL ON FUNCTION yquota.reconcile(jsonb, timestamptz, boolean, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota.recover_containers(source text, containers jsonb, as_of timestamptz) RETURNS bigint
+	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	started bigint;
+BEGIN
+	IF recover_containers.source IS NULL OR containers IS NULL OR as_of IS NULL THEN
+		RAISE EXCEPTION 'arguments of recover_containers must not be null'
+			USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+	PERFORM yquota_internal.refuse_while_deferred('start containers that a resource manager has found');
+	-- what another spool still has is told with more detail than a list has
+	IF EXISTS (SELECT FROM yquota_internal.feed_sign AS sign
+			   WHERE sign.source = recover_containers.source
+				 AND sign.at < (SELECT max(recovery.at) FROM yquota_internal.feed_sign AS recovery
+								WHERE recovery.source = sign.source AND recovery.is_recovery AND recovery.at <= as_of)) THEN
+		RETURN 0;
+	END IF;
+	INSERT INTO yquota.container_event
+		(event, container_id, occurred_at, project, application_id, username, queue, node,
+		 allocation, execution_type, source)
+	SELECT 'CONTAINER_START', plan.container_id, plan.occurred_at, plan.project, plan.application_id,
+		   plan.username, plan.queue, plan.node, plan.allocation, plan.execution_type, 'reconcile'
+	FROM yquota_internal.reconcile_plan(containers, as_of, NULL) AS plan
+	WHERE plan.action = 'start';
+	GET DIAGNOSTICS started = ROW_COUNT;
+	RETURN started;
+END;
+$$;
+COMMENT ON FUNCTION yquota.recover_containers(text, jsonb, timestamptz) IS
+	'Containers, as reconcile() takes them, that a resource manager has found on a node when it became active: where that is the first that is heard of its feed, those that the books lack are started at their started_at.  Returns how many';
+REVOKE ALL ON FUNCTION yquota.recover_containers(text, jsonb, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota.node_lost(node text, at timestamptz DEFAULT yquota.clock(),
 								 exit_status integer DEFAULT -100)
@@ -641,9 +912,11 @@ BEGIN
 			USING ERRCODE = 'null_value_not_allowed';
 	END IF;
 	PERFORM yquota_internal.refuse_while_deferred('finish the containers of a node');
+	-- older news than the node's do not count, unless these are ahead of the clock
 	UPDATE yquota.node known
 	SET state = 'LOST', updated_at = node_lost.at
-	WHERE known.name = node_lost.node AND known.state <> 'LOST';
+	WHERE known.name = node_lost.node AND known.state <> 'LOST'
+	  AND (known.updated_at <= node_lost.at OR known.updated_at > yquota.statement_clock());
 	IF NOT FOUND AND NOT EXISTS (SELECT FROM yquota.node known WHERE known.name = node_lost.node) THEN
 		RAISE WARNING 'node "%" is not in yquota.node', node_lost.node;
 	END IF;
@@ -701,6 +974,9 @@ SELECT pg_extension_config_dump('yquota.container_change', '');
 SELECT pg_extension_config_dump('yquota.charge', '');
 SELECT pg_extension_config_dump('yquota.event_reject', '');
 SELECT pg_extension_config_dump('yquota.event_reject_reject_id_seq', '');
+SELECT pg_extension_config_dump('yquota.feed_reject', '');
+SELECT pg_extension_config_dump('yquota_internal.feed_sign', '');
+SELECT pg_extension_config_dump('yquota.feed_reject_reject_id_seq', '');
 SELECT pg_extension_config_dump('yquota_internal.reported_end', '');
 SELECT pg_extension_config_dump('yquota_internal.discarded_event', '');
 SELECT pg_extension_config_dump('yquota_internal.event_without_effect', '');

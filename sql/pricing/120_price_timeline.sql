@@ -521,7 +521,11 @@ BEGIN
 		IF TG_OP = 'DELETE' THEN
 			taken_back_from := OLD.started_at;
 		ELSIF NOT NEW.forgiven OR NEW.project IS DISTINCT FROM OLD.project
-			OR NEW.started_at > OLD.started_at
+			OR NEW.started_at > OLD.started_at AND NOT EXISTS (
+				-- nothing is taken back of time at which the resource manager is known to have run
+				SELECT FROM yquota_internal.feed_sign AS recovery
+				JOIN yquota_internal.feed_sign AS sign ON sign.source = recovery.source
+				WHERE recovery.outage_id = OLD.outage_id AND sign.at = NEW.started_at)
 		THEN
 			taken_back_from := OLD.started_at;
 		ELSIF NEW.ended_at < OLD.ended_at THEN

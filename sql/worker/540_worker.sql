@@ -180,11 +180,19 @@ AS $$
 	WHERE EXISTS (SELECT FROM yquota_internal.deferred_event)
 	ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING;
 
+	INSERT INTO yquota.alert (kind, subject, detail, raised_at)
+	SELECT 'feed_problem', coalesce(waits.source, ''),
+		   'The feed waits for an administrator: ' || waits.problem, waits.since
+	FROM yquota_internal.feed_problem AS waits
+	ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING;
+
 	-- Outages that are over, and those that an administrator ended by changing the row
 	UPDATE yquota.alert SET cleared_at = now_at
 	WHERE cleared_at IS NULL
 	  AND (kind = 'worker_postponed' AND subject <> ALL (postponed)
 		   OR kind = 'events_deferred' AND NOT EXISTS (SELECT FROM yquota_internal.deferred_event)
+		   OR kind = 'feed_problem' AND NOT EXISTS (
+				SELECT FROM yquota_internal.feed_problem AS waits WHERE coalesce(waits.source, '') = subject)
 		   OR kind = 'outage_undecided' AND NOT EXISTS (
 				SELECT FROM yquota.outage
 				WHERE outage_id::text = subject AND NOT forgiven));

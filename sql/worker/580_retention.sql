@@ -14,7 +14,7 @@ CREATE TABLE yquota.retention_setting (
 COMMENT ON TABLE yquota.retention_setting IS
 	'At most one row: when history is sealed, and how long it stays in the books before it is archived.  Without a row every 30 days, and for ever';
 COMMENT ON COLUMN yquota.retention_setting.keep_months IS
-	'months after which sealed history is archived; not before the periods in which it lies are closed, if periods are closed at all.  So many months after they have left, containers are forgotten by node_queue, reasons by preempted_container, measurements by utilization_history; after they have ended, reservations.  NULL: history is not archived, and they stay';
+	'months after which sealed history is archived; not before the periods in which it lies are closed, if periods are closed at all.  So many months after they have left, containers are forgotten by node_queue, reasons by preempted_container, measurements by utilization_history, calls set aside by feed_reject; after they have ended, reservations.  NULL: history is not archived, and they stay';
 COMMENT ON COLUMN yquota.retention_setting.archive_schema IS
 	'schema of the tables charge and container_event, from which those of the segments inherit; made when it is not there';
 COMMENT ON COLUMN yquota.retention_setting.seal_interval IS
@@ -111,6 +111,7 @@ DECLARE
 	preempted bigint;
 	reserved bigint;
 	measured bigint;
+	refused bigint;
 BEGIN
 	-- the job runs every ten minutes
 	forgotten := yquota_internal.forget_left_containers(yquota_internal.retention_limit(now_at), 100000);
@@ -121,11 +122,13 @@ BEGIN
 	IF due.history IS NULL THEN
 		-- not in a transaction that archives: a change of rules would wait for it, and it for that
 		reserved := yquota_internal.forget_ended_reservations(yquota_internal.retention_limit(now_at), 100000);
+		refused := yquota_internal.forget_rejected_calls(yquota_internal.retention_limit(now_at), 100000);
 		RETURN coalesce(nullif(concat_ws(', ',
 			CASE WHEN forgotten > 0 THEN format('%s rows of node_queue deleted', forgotten) END,
 			CASE WHEN preempted > 0 THEN format('%s rows of preempted_container deleted', preempted) END,
 			CASE WHEN reserved > 0 THEN format('%s rows of reservation_definition deleted', reserved) END,
-			CASE WHEN measured > 0 THEN format('%s rows of utilization_history deleted', measured) END), ''), 'nothing to archive');
+			CASE WHEN measured > 0 THEN format('%s rows of utilization_history deleted', measured) END,
+			CASE WHEN refused > 0 THEN format('%s rows of feed_reject deleted', refused) END), ''), 'nothing to archive');
 	END IF;
 	target := yquota_internal.make_archive_table(
 		CASE due.history WHEN 'ledger' THEN 'yquota.charge'::regclass ELSE 'yquota.container_event' END,
@@ -135,7 +138,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.retain_history(timestamptz) IS
-	'Archive the ledger or the log of the oldest segment that retention_setting wants archived, and delete rows of node_queue, preempted_container and utilization_history, and when nothing is to be archived of reservation_definition, that are as old; returns the work done';
+	'Archive the ledger or the log of the oldest segment that retention_setting wants archived, and delete rows of node_queue, preempted_container and utilization_history, and when nothing is to be archived of reservation_definition and feed_reject, that are as old; returns the work done';
 REVOKE ALL ON FUNCTION yquota_internal.retain_history(timestamptz) FROM PUBLIC;
 
 SELECT pg_extension_config_dump('yquota.retention_setting', '');

@@ -166,7 +166,9 @@ CREATE VIEW yquota.metrics AS
 		('lag_seconds', yquota_internal.seconds_since(feed.last_event_at)),
 		('rejected_events', feed.rejected::numeric),
 		('waiting_events', feed.waiting::numeric),
-		('deferred_events', feed.deferred::numeric)
+		('deferred_events', feed.deferred::numeric),
+		('rejected_calls', feed.rejected_calls::numeric),
+		('problem', (feed.problem IS NOT NULL)::integer::numeric)
 	) AS sample (name, value)
 	WHERE sample.value IS NOT NULL
 	UNION ALL

@@ -202,6 +202,82 @@ SELECT container_id, count(*) FROM yquota_internal.reported_end WHERE container_
 SELECT * FROM yquota.verify();
 
 --
+-- Two resource managers that take turns: the time between is forgiven from the
+-- latest that is known of either
+--
+CREATE DATABASE yquota_feed_pair;
+\c yquota_feed_pair
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS yquota;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+SELECT yquota.set_clock('2026-03-02 10:00:00+00');
+INSERT INTO yquota.project (name, quota_mode) VALUES ('lab', 'NOLIMIT');
+CREATE ROLE yquota_pair;
+SELECT yquota.allow_role('yquota_pair', 'operator');
+SET ROLE yquota_pair;
+-- the first that is heard of a feed: nothing is forgiven, and what its nodes run is started
+SELECT yquota.report_recovery('pair', NULL, '2026-03-02 08:00');
+SELECT yquota.recover_containers('pair', '[{"container_id": "p0", "project": "lab", "allocation": {"vcores": 1}, "started_at": "2026-03-02T07:30:00Z"}]', '2026-03-02 08:00:05');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source) VALUES
+	('CONTAINER_START', 'p1', '2026-03-02 08:10', 'lab', '[vcores=1]', 'pair'),
+	('QUOTA_COMPUTE', NULL, '2026-03-02 08:20', NULL, NULL, 'pair'),
+	('CONTAINER_START', 'p2', '2026-03-02 08:21', 'lab', '[vcores=1]', 'pair');
+-- the second was active before a week: what the first has told counts
+SELECT yquota.report_recovery('pair', '2026-02-23 08:00', '2026-03-02 08:30') IS NOT NULL AS is_forgiven;
+SELECT yquota.recover_containers('pair', '[{"container_id": "p9", "project": "lab", "allocation": {"vcores": 1}, "started_at": "2026-03-02T08:00:00Z"}]', '2026-03-02 08:30:05');
+INSERT INTO yquota.container_event (event, occurred_at, source) VALUES ('QUOTA_COMPUTE', '2026-03-02 08:40', 'pair');
+-- again, after a lost answer
+SELECT yquota.report_recovery('pair', '2026-02-23 08:00', '2026-03-02 08:30') IS NOT NULL AS is_known;
+RESET ROLE;
+SELECT started_at, ended_at, reason, reported_by = session_user AS is_reported FROM yquota.outage ORDER BY 1;
+SELECT container_id, cost FROM yquota.container_cost ORDER BY 1;
+SET ROLE yquota_pair;
+-- the first had more in its spool: containers, a sign of life, and a take-over of its own that nobody has heard of
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source) VALUES
+	('CONTAINER_START', 'p3', '2026-03-02 08:25', 'lab', '[vcores=1]', 'pair'),
+	('QUOTA_COMPUTE', NULL, '2026-03-02 08:26', NULL, NULL, 'pair');
+SELECT yquota.report_recovery('pair', '2026-03-02 08:26');
+RESET ROLE;
+SELECT started_at, ended_at FROM yquota.outage ORDER BY 1;
+SELECT container_id, cost FROM yquota.container_cost ORDER BY 1;
+SET ROLE yquota_pair;
+-- late take-overs, told in any order: 08:50 by the first, before it 08:45 by the second
+SELECT yquota.report_recovery('pair', '2026-03-02 08:26', '2026-03-02 08:50') IS NOT NULL AS is_forgiven;
+INSERT INTO yquota.container_event (event, occurred_at, source) VALUES ('QUOTA_COMPUTE', '2026-03-02 09:00', 'pair');
+SELECT yquota.report_recovery('pair', '2026-03-02 08:42', '2026-03-02 08:45') IS NOT NULL AS is_forgiven;
+SELECT yquota.report_recovery('pair', '2026-03-02 08:48');
+RESET ROLE;
+SELECT started_at, ended_at FROM yquota.outage ORDER BY 1;
+-- an administrator takes nothing back
+UPDATE yquota.outage SET started_at = '2026-03-02 08:49' WHERE ended_at = '2026-03-02 08:50';
+SET ROLE yquota_pair;
+-- what did not survive ends where the last outage began; what has been heard of since, or came later, when the list was made
+INSERT INTO yquota.container_event (event, container_id, occurred_at, queue, source) VALUES ('CONTAINER_UPDATE', 'p2', '2026-03-02 08:55', 'root.other', 'pair');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source) VALUES ('CONTAINER_START', 'p4', '2026-03-02 08:52', 'lab', '[vcores=1]', 'pair');
+SELECT action, container_id, occurred_at FROM yquota.reconcile('[{"container_id": "p3"}]', '2026-03-02 09:05', false, 'pair');
+SELECT action, container_id, occurred_at FROM yquota.reconcile('[]', '2026-03-02 09:05', true);
+SELECT action, container_id, occurred_at FROM yquota.reconcile('[]', '2026-03-02 09:05', true, 'another');
+SELECT yquota.report_recovery(NULL, '2026-03-02 08:42', '2026-03-02 08:45');
+SELECT yquota.report_recovery('pair', NULL, NULL);
+SELECT yquota.report_recovery('pair', 'infinity', '2026-03-02 08:45');
+SELECT yquota.report_recovery('pair', NULL, '-infinity');
+-- a clock that was set back
+SELECT yquota.report_recovery('pair', '2026-03-02 09:30', '2026-03-02 09:20') IS NOT NULL AS is_forgiven;
+SELECT yquota.recover_containers('pair', NULL, '2026-03-02 09:20');
+RESET ROLE;
+SELECT started_at, ended_at FROM yquota.outage ORDER BY 1;
+SELECT container_id, cost FROM yquota.container_cost ORDER BY 1;
+SELECT * FROM yquota.verify();
+\c yquota_feed
+SET client_min_messages = warning;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+SET intervalstyle = 'postgres';
+DROP DATABASE yquota_feed_pair;
+DROP ROLE yquota_pair;
+
+--
 -- Ghosts: far older than anything else of their application
 --
 SELECT yquota.set_clock('2026-03-04 12:00:00+00');

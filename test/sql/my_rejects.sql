@@ -140,6 +140,58 @@ RESET ROLE;
 ALTER ROLE yquota_feed_c RENAME TO yquota_feed_b;
 
 --
+-- Calls that a feed has set aside: one row for each, however often it comes
+--
+SET ROLE yquota_feed_a;
+SELECT yquota.reject_call('rm-a', '{"function": "yquota.finish_application", "arguments": ["application_1_1", "FINISHED"]}', '42704', 'application "application_1_1" does not exist');
+SELECT yquota.reject_call('rm-a', '{"arguments": ["application_1_1", "FINISHED"], "function": "yquota.finish_application"}', '42704', 'application "application_1_1" does not exist') = max(reject_id) AS is_known FROM yquota.my_rejects WHERE call IS NOT NULL;
+SELECT yquota.reject_call(NULL, '{"table": "yquota.container_event", "row": "CONTAINER_END"}', '22P02', 'invalid input value for enum', 'a detail') > 0 AS is_set_aside;
+SET ROLE yquota_feed_b;
+SELECT yquota.reject_call('rm-b', '{"function": "yquota.finish_application", "arguments": ["application_1_1", "FINISHED"]}', '42704', NULL) > 0 AS is_set_aside;
+-- with today's reason, and the role that sent it last
+SELECT yquota.reject_call(NULL, '{"table": "yquota.container_event", "row": "CONTAINER_END"}', '22007', 'other words') > 0 AS is_set_aside;
+SELECT source, waiting, sqlstate, reason, detail, event, container_id, recorded_at, sent_by, call FROM yquota.my_rejects WHERE call IS NOT NULL ORDER BY source;
+SELECT yquota.reject_call('rm-b', '["finish_application"]', '42704', 'no object');
+SELECT yquota.reject_call('rm-b', NULL, '42704', 'nothing');
+SELECT yquota.reject_call('rm-b', '{}', 'bad', 'no SQLSTATE');
+SELECT yquota.reject_call('rm-b', '{}', NULL, 'no SQLSTATE');
+SELECT count(*) FROM yquota.feed_reject;
+DELETE FROM yquota.feed_reject;
+SET ROLE yquota_feed_a;
+SELECT source, call FROM yquota.my_rejects WHERE call IS NOT NULL ORDER BY source;
+SELECT source, events, rejected_calls, problem FROM yquota.feed_status WHERE rejected_calls > 0 ORDER BY source;
+
+--
+-- What a feed waits for
+--
+SELECT yquota.report_feed_problem('rm-a', '42501', 'permission denied for function node_lost');
+SELECT yquota.report_feed_problem('rm-new', '42P01', 'relation does not exist');
+SELECT yquota.report_feed_problem(NULL, 'XX000', 'cache lookup failed');
+RESET ROLE;
+SELECT yquota.set_clock('2026-03-02 10:05:00+00');
+SET ROLE yquota_feed_a;
+SELECT yquota.report_feed_problem('rm-a', '42501', 'permission denied for function node_lost');
+SELECT yquota.report_feed_problem('rm-new', '3F000', NULL);
+SELECT source, problem, problem_since FROM yquota.feed_status WHERE problem IS NOT NULL ORDER BY source;
+RESET ROLE;
+SELECT labels, value FROM yquota.metrics WHERE metric = 'yquota_feed_problem' ORDER BY labels ->> 'source';
+SELECT yquota_internal.worker_record(0, '2026-03-02 10:06+00', NULL, NULL, NULL, NULL, NULL, '{}');
+SELECT kind, subject, detail, raised_at FROM yquota.alert WHERE kind = 'feed_problem' AND cleared_at IS NULL ORDER BY subject;
+SET ROLE yquota_feed_b;
+SELECT yquota.report_feed_problem('rm-a', NULL);
+SELECT yquota.report_feed_problem('rm-a', NULL);
+SELECT yquota.report_feed_problem(NULL, NULL);
+RESET ROLE;
+SELECT yquota_internal.worker_record(0, '2026-03-02 10:07+00', NULL, NULL, NULL, NULL, NULL, '{}');
+SELECT subject FROM yquota.alert WHERE kind = 'feed_problem' AND cleared_at IS NULL;
+SELECT source, problem FROM yquota.feed_status WHERE problem IS NOT NULL;
+-- an administrator deletes what has been looked at, and the worker what is old
+SELECT yquota_internal.forget_rejected_calls('2026-03-02 10:00+00', 10);
+SELECT yquota_internal.forget_rejected_calls('2026-03-02 10:01+00', 2);
+DELETE FROM yquota.feed_reject;
+SELECT source, rejected_calls FROM yquota.feed_status WHERE rejected_calls > 0;
+
+--
 -- Ends that differ count for the feed that told the later of them
 --
 SELECT yquota.set_clock('2026-03-02 12:00:00+00');
@@ -174,6 +226,17 @@ RESET ROLE;
 SELECT container_id, reason FROM yquota.suspect_container WHERE container_id ~ '^e' ORDER BY 1;
 SELECT container_id, source, is_booked, is_own FROM yquota_internal.reported_end WHERE container_id ~ '^e' ORDER BY container_id, occurred_at, exit_status;
 SELECT * FROM yquota.verify();
+-- what nodes repeat to a resource manager that has started anew is no difference
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source)
+SELECT 'CONTAINER_START', 'r' || i, '2026-03-02 11:00', 'lab', '[vcores=1]', 'rm-a' FROM generate_series(1, 2) AS i;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source)
+SELECT 'CONTAINER_FINISH', 'r' || i, '2026-03-02 11:35', -100, 'rm-a' FROM generate_series(1, 2) AS i;
+SELECT yquota.report_recovery('rm-a', '2026-03-02 11:35', '2026-03-02 11:40') > 0 AS is_forgiven;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source) VALUES
+	('CONTAINER_FINISH', 'r1', '2026-03-02 11:40', 143, 'rm-a'),
+	('CONTAINER_FINISH', 'r2', '2026-03-02 11:39', 143, 'rm-a');
+SELECT container_id, reason FROM yquota.suspect_container WHERE container_id ~ '^r' ORDER BY 1;
+SELECT source, differing_ends FROM yquota.feed_status WHERE source = 'rm-a';
 -- until history is sealed
 SELECT yquota.set_clock('2026-03-02 13:00:00+00');
 SELECT yquota.seal_history() IS NOT NULL AS sealed;
