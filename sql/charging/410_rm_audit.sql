@@ -92,7 +92,7 @@ REVOKE ALL ON FUNCTION yquota_internal.log_line_time(text) FROM PUBLIC;
 --
 CREATE FUNCTION yquota_internal.log_line_instant(
 	line text, timezone text, first_year integer, previous timestamptz) RETURNS timestamptz
-	LANGUAGE plpgsql STABLE PARALLEL SAFE
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
@@ -162,7 +162,7 @@ COMMENT ON TYPE yquota_internal.rm_audit_event IS 'The event of a container in a
 CREATE FUNCTION yquota_internal.rm_audit_event(
 	line text, occurred_at timestamptz, project text, project_from text)
 	RETURNS yquota_internal.rm_audit_event
-	LANGUAGE plpgsql STABLE PARALLEL SAFE
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE

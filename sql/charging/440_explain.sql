@@ -16,7 +16,7 @@ COMMENT ON VIEW yquota_internal.explained_segment IS
 
 -- A reservation, which is archived likewise, has no finish.
 CREATE FUNCTION yquota_internal.archived_explained_segments(container_id text) RETURNS yquota_internal.explained_segment[]
-	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	LANGUAGE sql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 		WITH archived AS MATERIALIZED (SELECT c.* FROM unnest(yquota_internal.archived_charges_of($1)) AS c)
@@ -40,7 +40,7 @@ CREATE FUNCTION yquota_internal.explain_charge_as_owner(container_id text)
 		execution_type yquota.execution_type, prices jsonb, factors_in_force jsonb,
 		factor numeric, forgiven boolean, settled boolean, given_back numeric)
 	-- keeps its plans, which take longer to make than to run
-	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
+	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 #variable_conflict use_column
@@ -86,7 +86,7 @@ CREATE FUNCTION yquota.explain_charge(container_id text)
 		rate numeric, padding interval, amount numeric, node text,
 		execution_type yquota.execution_type, prices jsonb, factors_in_force jsonb,
 		factor numeric, forgiven boolean, settled boolean, given_back numeric)
-	LANGUAGE c STABLE PARALLEL RESTRICTED
+	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.explain_charge(text) IS
 	'The bill of one container: a row per interval of constant price and allocation, and one for padding; sums up to its cost in container_cost, to the last digit.  In an interval that is free because of a preemption given_back has its cost.  When it has been archived, by the rows in the archive';

@@ -8,7 +8,7 @@ CREATE FUNCTION yquota_internal.explain_reservation_as_owner(reservation_id text
 		dominant text, held bigint, multiplier numeric, price numeric, reserved_factor numeric, factors text[],
 		rate numeric, amount numeric, prices jsonb, factors_in_force jsonb, factor numeric,
 		forgiven boolean, settled boolean)
-	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
+	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 #variable_conflict use_column
@@ -57,7 +57,7 @@ CREATE FUNCTION yquota.explain_reservation(reservation_id text)
 		dominant text, held bigint, multiplier numeric, price numeric, reserved_factor numeric, factors text[],
 		rate numeric, amount numeric, prices jsonb, factors_in_force jsonb, factor numeric,
 		forgiven boolean, settled boolean)
-	LANGUAGE c STABLE PARALLEL RESTRICTED
+	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.explain_reservation(text) IS
 	'The bill of a reservation: a row per interval of constant price and allocation up to the clock, without those that are free of a promise; sums up to what it has cost, to the last digit.  No rows for one that costs nothing; an error says where it is when it has been archived';

@@ -321,7 +321,7 @@ REVOKE ALL ON FUNCTION yquota_internal.refuse_missing_archive(text, text, text) 
 
 -- Of a server that cannot be reached the message is told; its details have addresses.
 CREATE FUNCTION yquota_internal.read_archive(archive text, segments integer[], condition text) RETURNS SETOF yquota_internal.archived_charge
-	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
@@ -386,7 +386,7 @@ REVOKE ALL ON FUNCTION yquota_internal.check_archived_charges(yquota_internal.ar
 -- A container leaves as a whole, so its rows are in one archive.  The search goes on
 -- behind one that cannot be read, and says so if it finds nothing.
 CREATE FUNCTION yquota_internal.archived_charges_of(container_id text) RETURNS yquota_internal.archived_charge[]
-	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
@@ -423,7 +423,7 @@ REVOKE ALL ON FUNCTION yquota_internal.archived_charges_of(text) FROM PUBLIC;
 
 -- A table and one that inherits from it may both be archives: each row counts once.
 CREATE FUNCTION yquota_internal.archived_segments_around(projects text[], at timestamptz) RETURNS yquota_internal.ledger_segment[]
-	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
@@ -462,7 +462,7 @@ COMMENT ON FUNCTION yquota_internal.knows_container(text) IS
 REVOKE ALL ON FUNCTION yquota_internal.knows_container(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.refuse_archived_reservation(reservation_id text) RETURNS void
-	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE

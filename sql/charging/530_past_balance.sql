@@ -167,7 +167,7 @@ REVOKE ALL ON FUNCTION yquota_internal.check_past_balance(text, timestamptz) FRO
 CREATE FUNCTION yquota_internal.balance_at_as_owner(project text, at timestamptz)
 	RETURNS TABLE (granted numeric, spent numeric, held numeric, remaining numeric, burn_rate numeric,
 				   exhausted_at timestamptz)
-	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
+	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
@@ -204,7 +204,7 @@ REVOKE ALL ON FUNCTION yquota_internal.balance_at_as_owner(text, timestamptz) FR
 CREATE FUNCTION yquota.balance_at(project text, at timestamptz)
 	RETURNS TABLE (granted numeric, spent numeric, held numeric, remaining numeric, burn_rate numeric,
 				   exhausted_at timestamptz)
-	LANGUAGE c STABLE PARALLEL RESTRICTED
+	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.balance_at(text, timestamptz) IS
 	'Credit, spending, holds and burn rate of a project and its sub-projects at a past instant, exactly, by the present books';

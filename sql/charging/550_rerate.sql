@@ -197,7 +197,7 @@ COMMENT ON FUNCTION yquota_internal.terms_factors(jsonb) IS
 REVOKE ALL ON FUNCTION yquota_internal.terms_factors(jsonb) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_terms(terms jsonb) RETURNS void
-	LANGUAGE plpgsql STABLE PARALLEL SAFE
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN

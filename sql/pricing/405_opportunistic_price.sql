@@ -59,7 +59,7 @@ REVOKE ALL ON FUNCTION yquota_internal.node_queue_load(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.opportunistic_price_refusal(measured_factor numeric, factor_in_force numeric, publish_at timestamptz)
 	RETURNS text
-	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
@@ -91,7 +91,7 @@ CREATE FUNCTION yquota_internal.measure_opportunistic_price(measured_at timestam
 	RETURNS TABLE (
 		nodes bigint, load numeric, min_factor numeric, max_factor numeric, computed_factor numeric,
 		factor numeric, effective_at timestamptz, set_by_hand boolean, outcome text)
-	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED ROWS 1
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE ROWS 1
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
@@ -135,7 +135,7 @@ CREATE FUNCTION yquota.explain_opportunistic_price(as_of timestamptz DEFAULT NUL
 	RETURNS TABLE (
 		nodes bigint, load numeric, min_factor numeric, max_factor numeric, computed_factor numeric,
 		factor numeric, effective_at timestamptz, set_by_hand boolean, outcome text)
-	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 1
+	LANGUAGE sql STABLE PARALLEL UNSAFE SECURITY DEFINER ROWS 1
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		SELECT measured.*
@@ -148,7 +148,7 @@ COMMENT ON FUNCTION yquota.explain_opportunistic_price(timestamptz) IS
 REVOKE ALL ON FUNCTION yquota.explain_opportunistic_price(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.opportunistic_price_figures() RETURNS TABLE (name text, value numeric)
-	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 5
+	LANGUAGE sql STABLE PARALLEL UNSAFE SECURITY DEFINER ROWS 5
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		SELECT sample.name, sample.value

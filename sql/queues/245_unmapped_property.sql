@@ -12,7 +12,7 @@ COMMENT ON FUNCTION yquota_internal.nearest_name(text, text[]) IS
 CREATE FUNCTION yquota_internal.explain_unmapped_properties(
 	properties text[], OUT property text, OUT owner text, OUT reason text, OUT suggestion text)
 	RETURNS SETOF record
-	LANGUAGE plpgsql STABLE PARALLEL SAFE
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	SET enable_nestloop = off SET enable_mergejoin = off SET jit = off SET work_mem = '64MB'
 	AS $$

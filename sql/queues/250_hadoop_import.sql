@@ -232,7 +232,7 @@ COMMENT ON FUNCTION yquota_internal.parse_hadoop_list(text, text, text) IS
 	'Rows that a list such as queue-mappings stands for; an element that stands twice counts once, as in Hadoop';
 
 CREATE FUNCTION yquota_internal.parse_hadoop_json_rules(property text, value text) RETURNS jsonb
-	LANGUAGE plpgsql STABLE PARALLEL SAFE
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
@@ -354,7 +354,7 @@ COMMENT ON FUNCTION yquota_internal.match_hadoop_properties(text[], text[], text
 
 CREATE FUNCTION yquota_internal.resolve_hadoop_properties(properties text[], property_values text[], paths text[])
 	RETURNS SETOF yquota_internal.hadoop_resolution
-	LANGUAGE sql STABLE PARALLEL SAFE
+	LANGUAGE sql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	SET enable_nestloop = off SET enable_mergejoin = off SET jit = off SET work_mem = '64MB'
 	BEGIN ATOMIC
@@ -385,7 +385,7 @@ COMMENT ON FUNCTION yquota_internal.resolve_hadoop_properties(text[], text[], te
 
 CREATE FUNCTION yquota_internal.resolve_hadoop_configuration(wanted text[], wanted_values text[], paths text[])
 	RETURNS SETOF yquota_internal.hadoop_resolution
-	LANGUAGE plpgsql STABLE PARALLEL SAFE
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	SET enable_nestloop = off SET enable_mergejoin = off SET jit = off SET work_mem = '64MB'
 	AS $$
@@ -493,7 +493,7 @@ COMMENT ON FUNCTION yquota_internal.read_hadoop_import(text[], text) IS
 
 CREATE FUNCTION yquota_internal.plan_hadoop_import(documents text[], mode text)
 	RETURNS SETOF yquota_internal.hadoop_plan
-	LANGUAGE plpgsql STABLE PARALLEL SAFE
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	SET enable_nestloop = off SET enable_mergejoin = off SET jit = off SET work_mem = '64MB'
 	AS $$
@@ -810,7 +810,7 @@ REVOKE ALL ON FUNCTION yquota.import_hadoop_configuration(jsonb, text, boolean) 
 
 CREATE FUNCTION yquota.diff_hadoop_configuration(documents text[], mode text DEFAULT 'replace')
 	RETURNS TABLE (property text, old text, new text)
-	LANGUAGE sql STABLE PARALLEL SAFE SECURITY DEFINER
+	LANGUAGE sql STABLE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		SELECT p.property, p.old, p.new FROM yquota_internal.plan_hadoop_import(documents, mode) AS p
@@ -823,7 +823,7 @@ REVOKE ALL ON FUNCTION yquota.diff_hadoop_configuration(text[], text) FROM PUBLI
 
 CREATE FUNCTION yquota.diff_hadoop_configuration(document text, mode text DEFAULT 'replace')
 	RETURNS TABLE (property text, old text, new text)
-	LANGUAGE sql STABLE PARALLEL SAFE SECURITY DEFINER
+	LANGUAGE sql STABLE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		SELECT * FROM yquota.diff_hadoop_configuration(ARRAY[document], mode);
@@ -834,7 +834,7 @@ REVOKE ALL ON FUNCTION yquota.diff_hadoop_configuration(text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.diff_hadoop_configuration(document xml, mode text DEFAULT 'replace')
 	RETURNS TABLE (property text, old text, new text)
-	LANGUAGE sql STABLE PARALLEL SAFE SECURITY DEFINER
+	LANGUAGE sql STABLE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		SELECT * FROM yquota.diff_hadoop_configuration(ARRAY[document::text], mode);
@@ -845,7 +845,7 @@ REVOKE ALL ON FUNCTION yquota.diff_hadoop_configuration(xml, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.diff_hadoop_configuration(document jsonb, mode text DEFAULT 'replace')
 	RETURNS TABLE (property text, old text, new text)
-	LANGUAGE sql STABLE PARALLEL SAFE SECURITY DEFINER
+	LANGUAGE sql STABLE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		SELECT * FROM yquota.diff_hadoop_configuration(ARRAY[document::text], mode);

@@ -5,7 +5,7 @@
 
 CREATE FUNCTION yquota_internal.advice_about_unmapped_properties()
 	RETURNS TABLE (queue text, property text, value text, advice text)
-	LANGUAGE sql STABLE PARALLEL SAFE
+	LANGUAGE sql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		SELECT e.owner, substr(e.property, length('yarn.scheduler.capacity.') + coalesce(length(e.owner) + 1, 0) + 1), u.value, e.reason

@@ -271,7 +271,7 @@ COMMENT ON TYPE yquota_internal.hadoop_change IS
 
 CREATE FUNCTION yquota_internal.describe_changes(changes yquota_internal.hadoop_change[])
 	RETURNS TABLE (property text, old text, new text, outcome text, reason text)
-	LANGUAGE sql STABLE PARALLEL SAFE
+	LANGUAGE sql STABLE PARALLEL UNSAFE
 	BEGIN ATOMIC
 		SELECT c.property, c.old, n.new,
 			   CASE WHEN c.value IS NOT NULL AND n.new IS NULL THEN 'ignored'

@@ -45,7 +45,7 @@ REVOKE ALL ON FUNCTION yquota_internal.refuse_rest_answer(text, text) FROM PUBLI
 --
 
 CREATE FUNCTION yquota_internal.rest_node(element jsonb, name_from text) RETURNS yquota.node
-	LANGUAGE plpgsql STABLE PARALLEL SAFE
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
@@ -79,7 +79,7 @@ COMMENT ON FUNCTION yquota_internal.rest_node(jsonb, text) IS
 REVOKE ALL ON FUNCTION yquota_internal.rest_node(jsonb, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.rest_nodes(answer jsonb, name_from text) RETURNS yquota.node[]
-	LANGUAGE plpgsql STABLE PARALLEL SAFE
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE

@@ -29,7 +29,7 @@ COMMENT ON COLUMN yquota.request_interceptor.function IS
 SELECT pg_extension_config_dump('yquota.request_interceptor', '');
 
 CREATE FUNCTION yquota_internal.request_interceptor_problem(function text, OUT problem text, OUT error_code text)
-	LANGUAGE plpgsql STABLE PARALLEL SAFE
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE

@@ -51,7 +51,7 @@ COMMENT ON FUNCTION yquota_internal.seconds_since(timestamptz) IS
 	'Seconds from an instant to the clock; NULL when it never was';
 
 CREATE FUNCTION yquota_internal.usable_interceptors() RETURNS TABLE ("position" integer, function text, usable numeric)
-	LANGUAGE sql STABLE PARALLEL SAFE SECURITY DEFINER
+	LANGUAGE sql STABLE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		SELECT interceptor.position, interceptor.function::text,

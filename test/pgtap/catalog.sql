@@ -253,6 +253,29 @@ SELECT is_empty($$SELECT signature FROM own_function WHERE provolatile = 'i' AND
 				  -- the server calls every aggregate immutable
 				  AND signature::regprocedure NOT IN (SELECT aggfnoid FROM pg_aggregate) ORDER BY 1$$,
 				'immutable functions are parallel safe');
+-- A block with EXCEPTION is a subtransaction, which neither workers nor the leader of a parallel plan may
+-- begin.  A shell calls the function behind it; functions named _query and _call return texts that others run.
+-- Among functions of one name the safest is taken for the one that is called.
+CREATE TEMPORARY TABLE body AS
+	SELECT signature::text, format('%s.%s', pronamespace::regnamespace, proname) AS name, array_position('{s,r,u}', proparallel::text) AS level,
+		   CASE WHEN prosrc = 'yq_sql_run_as_owner' THEN format('yquota_internal.%s_as_owner(', proname) ELSE coalesce(pg_get_function_sqlbody(oid), prosrc) END AS calls,
+		   prosrc ~* '\mEXCEPTION\s+WHEN\M' AS has_block, proname ~ '_(query|call)$' AS is_text
+	FROM own_function
+	UNION ALL
+	SELECT oid::regclass::text, oid::regclass::text, NULL, pg_get_viewdef(oid), false, true FROM own_relation WHERE relkind = 'v';
+CREATE TEMPORARY TABLE call AS
+	SELECT DISTINCT caller.signature AS caller, callee.signature AS callee
+	FROM body AS caller CROSS JOIN LATERAL regexp_matches(caller.calls, '\m(yquota(?:_internal)?\.\w+)(\()?', 'g') AS named (parts)
+	JOIN body AS callee ON callee.name = parts[1] AND (parts[2] IS NOT NULL OR callee.level IS NULL)
+	WHERE NOT EXISTS (SELECT FROM body AS other WHERE other.name = callee.name AND other.level < callee.level);
+SELECT is_empty($$SELECT signature FROM body WHERE has_block AND level < 3 ORDER BY 1$$, 'functions that begin subtransactions are not for parallel plans');
+SELECT cmp_ok(count(*)::integer, '>', 20, 'there are such functions') FROM body WHERE has_block;
+SELECT is_empty($$
+	WITH RECURSIVE needed AS (
+		SELECT signature, level FROM body WHERE level > 1
+		UNION SELECT call.caller, needed.level FROM needed JOIN call ON call.callee = needed.signature)
+	SELECT signature, max(needed.level) FROM needed JOIN body USING (signature) WHERE body.level < needed.level AND NOT is_text GROUP BY 1 ORDER BY 1$$,
+	'no function is marked safer for parallel plans than what it calls');
 SELECT is_empty($$SELECT signature FROM own_function WHERE prorettype = 'trigger'::regtype AND provolatile <> 'v' ORDER BY 1$$,
 				'trigger functions are volatile');
 SELECT volatility_is('yquota', name::name, volatility, format('%s is %s', name, volatility))
