@@ -137,6 +137,16 @@ COMMENT ON FUNCTION yquota_internal.cron_is_loaded() IS
 	'Whether the server has pg_cron among its libraries';
 REVOKE ALL ON FUNCTION yquota_internal.cron_is_loaded() FROM PUBLIC;
 
+-- Not whether there is a table cron.job: any role that may create schemas could make one, with
+-- functions that would run with the rights of the owner of yquota.
+CREATE FUNCTION yquota_internal.cron_is_installed() RETURNS boolean
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN EXISTS (SELECT FROM pg_extension AS e WHERE e.extname = 'pg_cron');
+COMMENT ON FUNCTION yquota_internal.cron_is_installed() IS
+	'Whether pg_cron, which only superusers create, is in this database';
+REVOKE ALL ON FUNCTION yquota_internal.cron_is_installed() FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.cron_has(job text) RETURNS boolean
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -144,7 +154,7 @@ CREATE FUNCTION yquota_internal.cron_has(job text) RETURNS boolean
 DECLARE
 	is_active boolean := false;
 BEGIN
-	IF to_regclass('cron.job') IS NOT NULL AND yquota_internal.cron_is_loaded() THEN
+	IF yquota_internal.cron_is_installed() AND yquota_internal.cron_is_loaded() THEN
 		EXECUTE 'SELECT coalesce(bool_or(active), false) FROM cron.job WHERE jobname = $1 AND database = current_database()'
 			INTO is_active USING 'yquota ' || job;
 	END IF;
@@ -224,7 +234,7 @@ BEGIN
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 				HINT = format(E'Have these lines in postgresql.conf and restart the server:\nshared_preload_libraries = %L\ncron.database_name = %L',
 							  libraries, current_database());
-	ELSIF to_regclass('cron.job') IS NULL THEN
+	ELSIF NOT yquota_internal.cron_is_installed() THEN
 		RAISE EXCEPTION 'extension "pg_cron" is not installed'
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 				HINT = 'CREATE EXTENSION pg_cron;';
@@ -266,7 +276,7 @@ CREATE FUNCTION yquota.remove_cron_jobs() RETURNS bigint
 DECLARE
 	removed bigint := 0;
 BEGIN
-	IF to_regclass('cron.job') IS NOT NULL THEN
+	IF yquota_internal.cron_is_installed() THEN
 		EXECUTE 'SELECT count(cron.unschedule(jobid)) FROM cron.job
 				 WHERE database = current_database()
 				   AND jobname IN (SELECT known.cron_name FROM yquota_internal.job AS known)'
@@ -286,7 +296,7 @@ CREATE FUNCTION yquota_internal.cron_runs()
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN
-	IF to_regclass('cron.job') IS NOT NULL AND to_regclass('cron.job_run_details') IS NOT NULL THEN
+	IF yquota_internal.cron_is_installed() AND to_regclass('cron.job_run_details') IS NOT NULL THEN
 		RETURN QUERY EXECUTE
 			'SELECT job.jobname::text, job.schedule, job.active AND yquota_internal.cron_is_loaded(),
 					run.start_time, run.status, run.return_message
