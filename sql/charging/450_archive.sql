@@ -500,6 +500,27 @@ COMMENT ON FUNCTION yquota_internal.archive_kind(regclass) IS
 	'ledger or log, by the columns of a target table; an error when neither';
 REVOKE ALL ON FUNCTION yquota_internal.archive_kind(regclass) FROM PUBLIC;
 
+-- It is read later with the rights of its owner, by reports of other roles.
+CREATE FUNCTION yquota_internal.check_archive_owners(target regclass) RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	owner CONSTANT oid := (SELECT c.relowner FROM pg_class AS c WHERE c.oid = target);
+	untrusted CONSTANT text := yquota_internal.untrusted_part(target, owner);
+BEGIN
+	IF untrusted IS NOT NULL THEN
+		RAISE EXCEPTION '% belongs neither to the owner of table "%" nor to the owner of yquota nor to a superuser', untrusted, target
+			USING ERRCODE = 'insufficient_privilege',
+				DETAIL = format('Archives are read with the rights of their owner, here %I, which the owner of any part of them could use.', pg_get_userbyid(owner)),
+				HINT = 'Have one role own all of it.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_archive_owners(regclass) IS
+	'Fail unless an archive, and all that is read with it, belongs to one role, the owner of yquota or superusers';
+REVOKE ALL ON FUNCTION yquota_internal.check_archive_owners(regclass) FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.column_list(source regclass) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
@@ -1305,6 +1326,7 @@ BEGIN
 	END IF;
 	PERFORM yquota_internal.require_read_committed('archive');
 	history := yquota_internal.archive_kind(target);
+	PERFORM yquota_internal.check_archive_owners(target);
 	PERFORM yquota_internal.lock_briefly(
 		'LOCK TABLE yquota.history_segment IN SHARE ROW EXCLUSIVE MODE', 600);
 	PERFORM yquota_internal.check_written(history, target);

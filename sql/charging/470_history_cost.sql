@@ -263,7 +263,7 @@ REVOKE ALL ON FUNCTION yquota_internal.check_archived_report(timestamptz[], text
 --
 -- Rows of archives.  A table may belong to any role, and what it runs when it is read,
 -- or the server that it stands for, must not get the rights of yquota's owner: it is
--- read with the rights of its own owner.  The rows come as JSON, in which text of
+-- read with the rights of its own owner, who must own its parts as well.  The rows come as JSON, in which text of
 -- another server becomes the types of yquota.
 --
 
@@ -333,6 +333,7 @@ BEGIN
 		PERFORM yquota_internal.refuse_missing_archive(archive, 'object_not_in_prerequisite_state', 'There is no such table any more.');
 	END IF;
 	BEGIN
+		PERFORM yquota_internal.check_archive_owners(relation.oid);
 		charges := yquota_internal.run_as(pg_get_userbyid(relation.relowner),
 										yquota_internal.archived_charges_query(archive, segments, condition), true);
 	EXCEPTION WHEN connection_exception OR fdw_error OR undefined_table OR undefined_object OR insufficient_privilege THEN

@@ -13,7 +13,9 @@
 -- that nothing is read twice, in its books and in the ledger.
 --
 -- Foreign tables and ledgers are read with the rights of the owner of yquota, whose
--- user mapping names a viewer on the other side.  Which projects a role sees is
+-- user mapping names a viewer on the other side: the owner of a server can make it log in
+-- elsewhere, so it is trusted (store/055_trusted_owner.sql), when the cluster is federated and
+-- whenever it is read.  Which projects a role sees is
 -- decided here, by role_grant of this database.
 --
 
@@ -142,8 +144,9 @@ CREATE FUNCTION yquota_internal.check_foreign_server(server name) RETURNS void
 	AS $$
 DECLARE
 	wrapper name;
+	owner oid;
 BEGIN
-	SELECT w.fdwname INTO wrapper
+	SELECT w.fdwname, s.srvowner INTO wrapper, owner
 	FROM pg_foreign_server AS s JOIN pg_foreign_data_wrapper AS w ON w.oid = s.srvfdw
 	WHERE s.srvname = server;
 	IF wrapper IS NULL THEN
@@ -157,12 +160,36 @@ BEGIN
 	ELSIF NOT has_server_privilege(yquota_internal.acting_role(), server::text, 'USAGE') THEN
 		RAISE EXCEPTION 'permission denied for foreign server %', server
 			USING ERRCODE = 'insufficient_privilege';
+	ELSIF NOT yquota_internal.is_trusted(owner) THEN
+		RAISE EXCEPTION 'foreign server "%" belongs neither to the owner of yquota nor to a superuser', server
+			USING ERRCODE = 'insufficient_privilege',
+				DETAIL = 'Its owner can have the owner of yquota log in elsewhere.',
+				HINT = 'Have a superuser look at its options and user mappings, and own it.';
 	END IF;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_foreign_server(name) IS
-	'Fail unless there is such a server of postgres_fdw, and the calling role may use it';
+	'Fail unless there is such a server of postgres_fdw, the calling role may use it, and its owner is trusted';
 REVOKE ALL ON FUNCTION yquota_internal.check_foreign_server(name) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.check_trusted(of_table regclass) RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	untrusted CONSTANT text := yquota_internal.untrusted_part(of_table);
+BEGIN
+	IF untrusted IS NOT NULL THEN
+		RAISE EXCEPTION '% belongs neither to the owner of yquota nor to a superuser', untrusted
+			USING ERRCODE = 'insufficient_privilege',
+				DETAIL = format('Table "%s" is read with the rights of the owner of yquota, which the owner of any part of it could use.', of_table),
+				HINT = 'Have a superuser look at it and own it.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_trusted(regclass) IS
+	'Fail unless a table, and all that is read with it, belongs to the owner of yquota or to superusers';
+REVOKE ALL ON FUNCTION yquota_internal.check_trusted(regclass) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_ledger(ledger regclass) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -176,13 +203,8 @@ BEGIN
 		RAISE EXCEPTION '"%" is not a table', ledger
 			USING ERRCODE = 'wrong_object_type',
 				HINT = 'Use an ordinary, partitioned, distributed or foreign table.';
-	ELSIF NOT EXISTS (SELECT FROM pg_class AS c JOIN pg_roles AS r ON r.oid = c.relowner
-					  WHERE c.oid = ledger AND (r.rolsuper OR r.rolname = current_user))
-	THEN
-		RAISE EXCEPTION 'table "%" belongs neither to the owner of yquota nor to a superuser', ledger
-			USING ERRCODE = 'insufficient_privilege',
-				DETAIL = 'Functions of its indexes and constraints would run with the rights of the owner of yquota.';
 	END IF;
+	PERFORM yquota_internal.check_trusted(ledger);
 	SELECT string_agg(format('%I %s', wanted.name, wanted.type), ', ') INTO missing
 	FROM (VALUES ('cluster', 'text'), ('project', 'text'), ('queue', 'text'), ('username', 'text'), ('from', 'timestamptz'),
 				 ('to', 'timestamptz'), ('amount', 'numeric')) AS wanted (name, type)
@@ -304,7 +326,7 @@ CREATE FUNCTION yquota.federate_cluster(cluster text, server name DEFAULT NULL, 
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.federate_cluster(text, name, regclass) IS
-	'Have reports over all clusters read a cluster: by a foreign server of postgres_fdw, which the caller may use, and for which the owner of yquota has a user mapping; or from a ledger into which it archives, which the caller may read.  Fail unless the database there has that cluster_name(), or the ledger has rows of it.  Repeating it does nothing';
+	'Have reports over all clusters read a cluster: by a foreign server of postgres_fdw, which the caller may use, and for which the owner of yquota has a user mapping; or from a ledger into which it archives, which the caller may read.  Server and ledger belong to the owner of yquota or to a superuser.  Fail unless the database there has that cluster_name(), or the ledger has rows of it.  Repeating it does nothing';
 REVOKE ALL ON FUNCTION yquota.federate_cluster(text, name, regclass) FROM PUBLIC;
 
 CREATE FUNCTION yquota.remove_federated_cluster(cluster text, leave_leases boolean DEFAULT false) RETURNS boolean
@@ -359,6 +381,8 @@ BEGIN
 		found_status.timezone := yquota_internal.billing_timezone();
 		RETURN found_status;
 	END IF;
+	-- its server may have got another owner
+	PERFORM yquota_internal.check_trusted(format('yquota_internal.federated_status_%s', known.number)::regclass);
 	SELECT status.* INTO found_status FROM yquota_internal.federated_status AS status WHERE status.cluster = known.cluster;
 	IF found_status.cluster IS NULL THEN
 		RAISE EXCEPTION 'database of server "%" is no longer called "%"', known.server, known.cluster

@@ -55,12 +55,6 @@ CREATE FUNCTION yquota_internal.acts_as(kind text) RETURNS boolean
 COMMENT ON FUNCTION yquota_internal.acts_as(text) IS
 	'Whether the calling role is of that kind (role_grant), is a member of such a role, or has the rights of the owner';
 
-CREATE FUNCTION yquota_internal.is_trusted(role oid) RETURNS boolean
-	LANGUAGE c STABLE STRICT PARALLEL SAFE
-	AS 'MODULE_PATHNAME', 'yq_sql_is_trusted';
-COMMENT ON FUNCTION yquota_internal.is_trusted(oid) IS
-	'Whether objects of a role may run with the rights of other roles: it is the owner of yquota, or a superuser';
-
 CREATE FUNCTION yquota_internal.reads_balances() RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp

@@ -16,9 +16,47 @@ COMMENT ON TABLE yquota.retention_setting IS
 COMMENT ON COLUMN yquota.retention_setting.keep_months IS
 	'months after which sealed history is archived; not before the periods in which it lies are closed, if periods are closed at all.  So many months after they have left, containers are forgotten by node_queue, reasons by preempted_container, measurements by utilization_history, calls set aside by feed_reject; after they have ended, reservations.  NULL: history is not archived, and they stay';
 COMMENT ON COLUMN yquota.retention_setting.archive_schema IS
-	'schema of the tables charge and container_event, from which those of the segments inherit; made when it is not there';
+	'schema of the tables charge and container_event, from which those of the segments inherit; made when it is not there, else it belongs to the owner of yquota or to a superuser';
 COMMENT ON COLUMN yquota.retention_setting.seal_interval IS
 	'age of the oldest unsealed event at which the worker seals ledger and log; 0 leaves that to seal_history()';
+
+CREATE FUNCTION yquota_internal.check_archive_schema(archive_schema name) RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	owner CONSTANT oid := yquota_internal.owner_of_schema(to_regnamespace(quote_ident(archive_schema)));
+BEGIN
+	IF NOT yquota_internal.is_trusted(owner) THEN
+		RAISE EXCEPTION 'schema "%" belongs neither to the owner of yquota nor to a superuser', archive_schema
+			USING ERRCODE = 'insufficient_privilege',
+				DETAIL = 'The owner of a schema can drop or replace the tables in it.',
+				HINT = 'Name one that does not exist, which is made when it is needed, or have a superuser own this one.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_archive_schema(name) IS
+	'Fail when a schema of archives is there and its owner is not trusted';
+REVOKE ALL ON FUNCTION yquota_internal.check_archive_schema(name) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.check_retention() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	-- a dump brings the schema's owner, and make_archive_table() looks again
+	IF NOT yquota_internal.restoring() THEN
+		PERFORM yquota_internal.check_archive_schema(NEW.archive_schema);
+	END IF;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_retention() IS
+	'The schema of archives is one whose owner is trusted, or is not there yet';
+REVOKE ALL ON FUNCTION yquota_internal.check_retention() FROM PUBLIC;
+
+CREATE TRIGGER check_schema AFTER INSERT OR UPDATE OF archive_schema ON yquota.retention_setting
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.check_retention();
 
 CREATE FUNCTION yquota_internal.retention_limit(now_at timestamptz) RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -77,6 +115,7 @@ DECLARE
 	whole CONSTANT text := format('%I.%I', archive_schema, parent_name);
 	own CONSTANT text := format('%I.%I', archive_schema, parent_name || '_' || segment);
 BEGIN
+	PERFORM yquota_internal.check_archive_schema(archive_schema);
 	IF to_regnamespace(quote_ident(archive_schema)) IS NULL THEN
 		EXECUTE format('CREATE SCHEMA %I AUTHORIZATION %I', archive_schema, owner);
 	END IF;

@@ -107,6 +107,229 @@ is(as('viewer', 'original', $parallel . 'SELECT count(*) FROM yquota.application
 is(as('member', 'original', $parallel . 'SELECT count(*) FROM yquota.application'), '3000', 'and a member his');
 
 #
+# What can be registered: docs/privileges.md lists it, and each of it is refused when a role owns it that is not trusted, and
+# when such a role has come to own it later.
+#
+sub refused
+{
+	my ($role, $sql) = @_;
+	my (undef, undef, $error) = $node->psql('registry', "\\set VERBOSITY verbose\n$sql", extra_params => [ '-U', $role ]);
+
+	return $error =~ s/.*?ERROR:  //sr;
+}
+
+sub sql { return $node->safe_psql('registry', $_[0]); }
+
+my $address = sprintf q(host '%s', port '%s'), $node->host, $node->port;
+
+$node->safe_psql('postgres', 'CREATE ROLE boss LOGIN; CREATE DATABASE trap OWNER boss TEMPLATE template0; CREATE DATABASE registry TEMPLATE template0');
+$node->safe_psql('trap', <<~'SQL');
+	SET ROLE boss;
+	CREATE SCHEMA yquota;
+	CREATE TABLE yquota.login (role text);
+	CREATE FUNCTION yquota.note() RETURNS text LANGUAGE sql AS $$ INSERT INTO yquota.login VALUES (current_user) RETURNING 'trap' $$;
+	CREATE VIEW yquota.cluster_status AS
+		SELECT yquota.note() AS cluster, timestamptz '2026-03-02 10:00+00' AS clock, timestamptz '2026-03-02 10:00+00' AS charged_through,
+			   timestamptz '2026-03-01 00:00+00' AS closed_until, 'UTC' AS timezone;
+	CREATE TABLE public.charge (container_id text, project text, "from" timestamptz, "to" timestamptz, amount numeric, cluster text, stretch integer);
+	CREATE VIEW public.ledger AS SELECT yquota.note() AS cluster, 'lab' AS project, 'root.a' AS queue, 'ann' AS username,
+		timestamptz '2026-03-01 00:00+00' AS "from", timestamptz '2026-03-01 01:00+00' AS "to", 1.0 AS amount;
+	SQL
+sql(<<~"SQL");
+	CREATE EXTENSION IF NOT EXISTS yquota;
+	CREATE EXTENSION postgres_fdw;
+	SELECT yquota.set_clock('2026-03-02 10:00+00'), yquota.allow_role('boss', 'admin');
+	GRANT CREATE ON DATABASE registry TO boss;
+	GRANT USAGE ON FOREIGN DATA WRAPPER postgres_fdw TO boss;
+	INSERT INTO yquota.project (name) VALUES ('lab');
+	INSERT INTO yquota.cluster_setting (cluster_name) VALUES ('registry');
+	CREATE SERVER good FOREIGN DATA WRAPPER postgres_fdw OPTIONS ($address, dbname 'trap');
+	CREATE USER MAPPING FOR CURRENT_USER SERVER good OPTIONS (user 'postgres');
+	GRANT USAGE ON FOREIGN SERVER good TO boss;
+	CREATE TABLE public.executed (what text, role text);
+	GRANT INSERT ON public.executed TO PUBLIC;
+	SET ROLE boss;
+	CREATE SCHEMA boss;
+	GRANT USAGE ON SCHEMA boss TO PUBLIC;
+	CREATE SERVER bad FOREIGN DATA WRAPPER postgres_fdw OPTIONS ($address, dbname 'trap');
+	CREATE USER MAPPING FOR postgres SERVER bad OPTIONS (user 'postgres');
+	CREATE FUNCTION boss.write(what text) RETURNS boolean LANGUAGE plpgsql AS \$\$BEGIN INSERT INTO public.executed VALUES (what, current_user); RETURN true; END\$\$;
+	CREATE FUNCTION boss.note(what text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS \$\$BEGIN RETURN boss.write(what); END\$\$;
+	SQL
+
+# A table like the ledger, with all that another role may own of it: the owners are postgres until a case gives one away.
+my $archive_like = '(LIKE yquota.charge, cluster text, stretch integer)';
+my $columns = sql(q(SELECT string_agg(format('%I %s', attname, format_type(atttypid, atttypmod)), ', ' ORDER BY attnum)
+	FROM pg_attribute WHERE attrelid = 'yquota.charge'::regclass AND attnum > 0 AND NOT attisdropped));
+my @parts = (
+	[ 'the table', "CREATE TABLE public.of_parts $archive_like; ALTER TABLE public.of_parts OWNER TO boss", qr/table "public.of_parts"/ ],
+	[ 'a partition', "CREATE TABLE public.of_parts $archive_like PARTITION BY LIST (cluster);
+		CREATE TABLE public.piece PARTITION OF public.of_parts DEFAULT; ALTER TABLE public.piece OWNER TO boss", qr/table "public.piece"/ ],
+	[ 'a table that inherits', "CREATE TABLE public.of_parts $archive_like; CREATE TABLE public.middle () INHERITS (public.of_parts);
+		CREATE TABLE public.piece () INHERITS (public.middle); ALTER TABLE public.piece OWNER TO boss", qr/table "public.piece"/ ],
+	[ 'the server of a foreign table', "CREATE FOREIGN TABLE public.of_parts ($columns, cluster text, stretch integer)
+		SERVER bad OPTIONS (table_name \$\$ledger\$\$)", qr/foreign server "bad" of table "public.of_parts"/ ],
+	[ 'the server of a partition', "CREATE TABLE public.of_parts $archive_like PARTITION BY LIST (cluster);
+		CREATE FOREIGN TABLE public.piece PARTITION OF public.of_parts DEFAULT SERVER bad OPTIONS (table_name \$\$ledger\$\$)", qr/foreign server "bad" of table "public.piece"/ ],
+	[ 'a type', "CREATE DOMAIN public.short AS text; ALTER DOMAIN public.short OWNER TO boss; CREATE TABLE public.of_parts $archive_like;
+		ALTER TABLE public.of_parts ADD COLUMN note public.short", qr/type public.short of column "note" of table "public.of_parts"/ ],
+	[ 'the schema', "CREATE TABLE boss.of_parts $archive_like", qr/schema "boss" of table "boss.of_parts"/ ]);
+
+# Make a table of which boss owns a part, and see it refused.
+sub part_is_refused
+{
+	my ($what, $call, $but) = @_;
+
+	foreach my $case (@parts)
+	{
+		my ($name, $made, $told) = @$case;
+
+		next if $name eq ($but // '');
+		my $schema = $made =~ /TABLE boss/ ? 'boss' : 'public';
+		sql($made);
+		sql("GRANT ALL ON $schema.of_parts TO boss");
+		my $sql = sprintf $call, "$schema.of_parts";
+		like(refused('boss', $sql), qr/^42501: $told belongs neither to /, "$what: $name");
+		like(refused('postgres', $sql), qr/^42501: $told belongs neither to /, "$what: $name, by a superuser");
+		my $kind = $made =~ /^CREATE FOREIGN/ ? 'FOREIGN TABLE' : 'TABLE';
+		sql("SET client_min_messages = warning; DROP $kind $schema.of_parts CASCADE; DROP DOMAIN IF EXISTS public.short");
+	}
+	return;
+}
+
+# What becomes of clusters that this database reads
+sub problem { return sql("SELECT concat_ws(' ', is_reachable, problem) FROM yquota.federation_status() WHERE cluster = '$_[0]'"); }
+sub executed { return sql('SELECT count(*) FROM public.executed WHERE role <> $$boss$$'); }
+sub logins { return $node->safe_psql('trap', 'SELECT count(*) FROM yquota.login'); }
+
+my $interceptor = q((application_id text, requests yquota.container_request[]) RETURNS yquota.intercepted_requests LANGUAGE plpgsql AS
+	$$BEGIN PERFORM boss.note('interceptor'); RETURN ROW(requests, NULL)::yquota.intercepted_requests; END$$);
+my %walk = (
+	'request_interceptor.function' => sub {
+		my $ask = q(SELECT count(*) FROM yquota.allocate_distributed('{}', '{}'));
+
+		sql("SET ROLE boss; CREATE FUNCTION boss.intercept $interceptor");
+		foreach my $role (qw(boss postgres))
+		{
+			like(refused($role, q(INSERT INTO yquota.request_interceptor VALUES (1, 'boss.intercept'))), qr/^42501: function boss.intercept.* belongs neither to/, "request_interceptor: $role registers it");
+		}
+		sql(q(INSERT INTO yquota.scheduler_setting (opportunistic_allocation_enabled, opportunistic_queue_capacity, distributed_scheduling_enabled, amrmproxy_enabled) VALUES (true, 5, true, true);
+			ALTER FUNCTION boss.intercept OWNER TO postgres; INSERT INTO yquota.request_interceptor VALUES (1, 'boss.intercept')));
+		sql($ask);
+		is(executed(), 1, 'request_interceptor: a trusted one runs');
+		sql('ALTER FUNCTION boss.intercept OWNER TO boss');
+		like(refused('postgres', $ask), qr/^42501: function boss.intercept.* belongs neither to/, 'request_interceptor: given away');
+		is(executed(), 1, 'request_interceptor: it did not run');
+		sql('DELETE FROM yquota.request_interceptor');
+	},
+	'federate_cluster(server)' => sub {
+		like(refused($_, q(SELECT yquota.federate_cluster('trap', 'bad'))), qr/^42501: foreign server "bad" belongs neither to/, "federate_cluster: $_ names a server") foreach qw(boss postgres);
+		is(logins(), 0, 'federate_cluster: nothing logged in by it');
+		sql(q(SELECT yquota.federate_cluster('trap', 'good')));
+		is(problem('trap'), 't', 'federate_cluster: a trusted server is read');
+		cmp_ok(my $before = logins(), '>', 0, 'federate_cluster: by which the owner logs in');
+		sql('ALTER SERVER good OWNER TO boss');
+		like(problem('trap'), qr/^f foreign server "good" of table .* belongs neither to/, 'federate_cluster: a server that was given away is not read');
+		foreach my $report (q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01')), q(SELECT * FROM yquota.federated_bill('2026-03-01')),
+			q(SELECT * FROM yquota.federated_top_costs('2026-03-01', '2026-03-01')))
+		{
+			like(refused('boss', $report), qr/^08006: cannot read all clusters: missing trap/, 'federate_cluster: nor for reports');
+		}
+		like(sql('SELECT problems FROM yquota.renew_leases()'), qr/trap: foreign server .*good.* belongs neither to/, 'federate_cluster: nor for leases');
+		is(logins(), $before, 'federate_cluster: nothing logged in by it');
+		sql(q(SELECT yquota.remove_federated_cluster('trap'); ALTER SERVER good OWNER TO postgres));
+	},
+	'federate_cluster(ledger)' => sub {
+		part_is_refused('federate_cluster', q(SELECT yquota.federate_cluster('trap', ledger => '%s')));
+		sql("CREATE TABLE public.whole $archive_like; ALTER TABLE public.whole ADD CHECK (boss.note('ledger'));");
+		sql(q(TRUNCATE public.executed; INSERT INTO public.whole (container_id, project, "from", "to", amount, cluster, stretch, execution_type, allocation, started_at, number, settled_by, booked_at)
+			VALUES ('c', 'lab', '2026-03-01', '2026-03-02', 1, 'north', 1, 'GUARANTEED', '[vcores=1]', '2026-03-01', 1, 'CONTAINER_FINISH', '2026-03-02'); TRUNCATE public.executed));
+		sql(q(SELECT yquota.federate_cluster('north', ledger => 'public.whole')));
+		is(problem('north'), 't', 'federate_cluster: a trusted ledger is read');
+		sql('TRUNCATE public.executed; ALTER TABLE public.whole OWNER TO boss');
+		like(problem('north'), qr/^f table "public.whole" belongs neither to/, 'federate_cluster: a ledger that was given away is not read');
+		like(refused('boss', q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01'))), qr/^08006: cannot read all clusters/, 'federate_cluster: nor for reports');
+		is(executed(), 0, 'federate_cluster: nothing of it ran');
+		sql(q(SELECT yquota.remove_federated_cluster('north'); DROP TABLE public.whole));
+	},
+	'archive(target)' => sub {
+		part_is_refused('archive', q(SELECT * FROM yquota.archive('%s', 'infinity')), 'the table');
+		sql(q(INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'kept', '2026-03-02 09:00+00', 'lab', '[vcores=1]');
+			INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'kept', '2026-03-02 09:30+00');
+			SELECT yquota.seal_history();
+			CREATE TABLE public.kept (LIKE yquota.charge); SELECT * FROM yquota.archive('public.kept', 'infinity')));
+		my $explain = q(SELECT count(*) FROM yquota.explain_charge('kept'));
+		is(sql($explain), 1, 'archive: it is read');
+		sql('CREATE TABLE public.piece () INHERITS (public.kept); ALTER TABLE public.piece OWNER TO boss');
+		sql(q(SET ROLE boss; ALTER TABLE public.piece ADD CHECK (boss.note('archive'))));
+		like(refused('boss', $explain), qr/^42501: could not read table public.kept.*DETAIL:  table "public.piece" belongs neither to/s, 'archive: not with a part that was given away');
+		is(executed(), 0, 'archive: nothing of it ran');
+		sql('ALTER TABLE public.kept OWNER TO boss');
+		is(sql($explain), 1, 'archive: all of it is of one role, with whose rights it is read');
+	},
+	'retention_setting.archive_schema' => sub {
+		like(refused($_, q(INSERT INTO yquota.retention_setting (keep_months, archive_schema) VALUES (2, 'boss'))), qr/^42501: schema "boss" belongs neither to/, "archive_schema: $_ names it") foreach qw(boss postgres);
+		sql(q(INSERT INTO yquota.retention_setting (keep_months, archive_schema) VALUES (2, 'later')));
+		like(refused('boss', q(UPDATE yquota.retention_setting SET archive_schema = 'boss')), qr/^42501: schema "boss" belongs neither to/, 'archive_schema: nor is it renamed to');
+		sql(q(SET ROLE boss; CREATE SCHEMA later));
+		sql(q(SELECT yquota.set_clock('2026-03-03 10:00+00');
+			INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'old', '2026-03-03 09:00+00', 'lab', '[vcores=1]');
+			INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'old', '2026-03-03 09:30+00');
+			SELECT yquota.seal_history(); SELECT yquota.set_clock('2026-06-02 10:00+00')));
+		my $job = q(SELECT yquota_internal.run_job('retention', 'worker'));
+		like(refused('postgres', $job), qr/^42501: schema "later" belongs neither to/, 'archive_schema: one that another role has made meanwhile');
+		sql('ALTER SCHEMA later OWNER TO postgres');
+		like(sql($job), qr/rows of the (?:ledger|log) archived into later\./, 'archive_schema: then all is well');
+	},
+	'install_cron_jobs()' => sub {
+		sql(q(TRUNCATE public.executed; SET ROLE boss;
+			CREATE SCHEMA cron; GRANT USAGE ON SCHEMA cron TO PUBLIC;
+			CREATE FUNCTION cron.unschedule(bigint) RETURNS boolean LANGUAGE sql AS $$ SELECT boss.note('cron') $$;
+			CREATE VIEW cron.job AS SELECT 1::bigint AS jobid, 'yquota credit' AS jobname, '* * * * *' AS schedule, current_database() AS database, boss.note('cron') AS active;
+			CREATE VIEW cron.job_run_details AS SELECT 1::bigint AS jobid, 1::bigint AS runid, 'succeeded' AS status, 'fine' AS return_message, now() AS start_time;
+			GRANT ALL ON cron.job, cron.job_run_details TO PUBLIC));
+		is(sql('SELECT yquota.remove_cron_jobs()'), 0, 'cron: there is no pg_cron');
+		is(sql(q(SELECT DISTINCT performed_by FROM yquota.cron_jobs)), 'worker', 'cron: nor for the view of jobs');
+		is(sql(q(SELECT yquota_internal.cron_has('credit'))), 'f', 'cron: nor for the worker');
+		is(executed(), 0, 'cron: nothing of it ran');
+	});
+
+my ($section) = $page =~ /^## What can be registered\n(.*?)\n## /ms;
+my @listed = map { [/`([^`]+)`/g] } map { (split /\|/)[1] } $section =~ /^(\| `.*)$/mg;
+is(join(' ', sort map { $_->[0] } @listed), join(' ', sort keys %walk), 'the list has all that is walked, and nothing else');
+$walk{ $_->[0] }->() foreach grep { exists $walk{ $_->[0] } } @listed;
+
+# Columns and arguments that may name an object: of a type for it, or text that is called after one.  Each is in the list, or here
+# with what keeps it from running or being read with the rights of another role.  Columns *_by tell who did something.
+my %names_nothing = (
+	'allow_role(role)' => 'gets privileges', 'disallow_role(role)' => 'loses privileges', 'role_grant.role' => 'written by these', 'role_grant.role_oid' => 'written by these',
+	'archive_digest(target)' => 'read with the rights of the caller', 'archive_digest_query(source)' => 'text for the caller to run',
+	'withdraw_point(timeline)' => 'compared with tables of yquota',
+	'import_rm_audit_file(path)' => 'read with the rights of the caller',
+	'export_hadoop_configuration(file)' => 'a file of Hadoop', 'hadoop_configuration(file)' => 'a file of Hadoop', 'scheduler_setting.mapping_rule_json_file' => 'kept for Hadoop',
+	'create_queue(path)' => 'a queue', 'wildcard_template.path' => 'a queue',
+	'scheduler_setting.configuration_leveldb_store_path' => 'kept for Hadoop', 'scheduler_setting.configuration_zk_store_parent_path' => 'kept for Hadoop',
+	'audit.acting_role' => 'tells who', 'audit.session_role' => 'tells who', 'audit.table_name' => 'tells what',
+	'history_segment.ledger_table' => 'a table of yquota_internal', 'history_segment.log_table' => 'a table of yquota_internal');
+my $candidates = sql(<<~'SQL');
+	WITH named (name, type, word) AS (
+		SELECT format('%s.%s', c.relname, a.attname), a.atttypid::regtype::text, a.attname
+		FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+		WHERE c.relnamespace = 'yquota'::regnamespace AND c.relkind IN ('r', 'p')
+		UNION
+		SELECT format('%s(%s)', p.proname, argument.name), argument.type::regtype::text, argument.name
+		FROM pg_proc AS p, unnest(p.proargnames[:p.pronargs], p.proargtypes::oid[]) AS argument (name, type)
+		WHERE p.pronamespace = 'yquota'::regnamespace AND argument.name <> ''
+	)
+	SELECT name FROM named
+	WHERE word !~ '_by$'
+	  AND (type ~ '^(reg|name|oid)' OR type = 'text' AND word ~ '(^|_)(function|procedure|server|ledger|table|relation|schema|target|query|command|extension|file|path)s?($|_)'
+		   OR type = 'text' AND word = 'source' AND name ~ '_query\(')
+	ORDER BY name COLLATE "C"
+	SQL
+is($candidates, join("\n", sort keys %names_nothing, grep { !/\(\)$/ } map { @$_ } @listed), 'nothing else can be registered');
+
+#
 # Dump and restore
 #
 my $audit = q(SELECT audit_id, changed_at, table_name, operation, old, new, session_role, acting_role, caller, pid, transaction_id FROM yquota.audit ORDER BY audit_id);

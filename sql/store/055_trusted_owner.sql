@@ -1,0 +1,58 @@
+--
+-- Owners of objects that one role names to yquota, and that run or are read with the
+-- rights of another: docs/privileges.md lists them.  An owner can change such an object
+-- later, so it is the owner of yquota or a superuser, when the object is registered and
+-- whenever it is used.
+--
+
+CREATE FUNCTION yquota_internal.is_trusted(role oid) RETURNS boolean
+	LANGUAGE c STABLE STRICT PARALLEL SAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_is_trusted';
+COMMENT ON FUNCTION yquota_internal.is_trusted(oid) IS
+	'Whether objects of a role may run with the rights of other roles: it is the owner of yquota, or a superuser';
+
+CREATE FUNCTION yquota_internal.owner_of_schema(schema oid) RETURNS oid
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (SELECT CASE pg_get_userbyid(n.nspowner) WHEN 'pg_database_owner'
+				   THEN (SELECT d.datdba FROM pg_database AS d WHERE d.datname = current_database())
+				   ELSE n.nspowner END
+			FROM pg_namespace AS n WHERE n.oid = schema);
+COMMENT ON FUNCTION yquota_internal.owner_of_schema(oid) IS
+	'Owner of a schema; of one that belongs to pg_database_owner, that of the database';
+REVOKE ALL ON FUNCTION yquota_internal.owner_of_schema(oid) FROM PUBLIC;
+
+-- A table is more than its own owner's: tables that inherit from it have constraints and
+-- indexes, whose functions the planner may call; a foreign table's server tells where to log
+-- in, and as whom; a type may be cast by a function; and the owner of the schema can put another
+-- table in its place.
+CREATE FUNCTION yquota_internal.untrusted_part(of_table regclass, reader oid DEFAULT NULL) RETURNS text
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH RECURSIVE part (oid) AS (
+			SELECT of_table::oid
+			UNION
+			SELECT i.inhrelid FROM pg_inherits AS i JOIN part ON part.oid = i.inhparent
+		), object (rank, description, owner) AS (
+			SELECT 1, format('table "%s"', c.oid::regclass), c.relowner
+			FROM part JOIN pg_class AS c USING (oid)
+			UNION ALL
+			SELECT 2, format('foreign server "%s" of table "%s"', s.srvname, f.ftrelid::regclass), s.srvowner
+			FROM part JOIN pg_foreign_table AS f ON f.ftrelid = part.oid JOIN pg_foreign_server AS s ON s.oid = f.ftserver
+			UNION ALL
+			SELECT 3, format('type %s of column "%s" of table "%s"', t.oid::regtype, a.attname, a.attrelid::regclass), t.typowner
+			FROM part JOIN pg_attribute AS a ON a.attrelid = part.oid AND a.attnum > 0 AND NOT a.attisdropped
+			JOIN pg_type AS t ON t.oid = a.atttypid
+			UNION ALL
+			SELECT 4, format('schema "%s" of table "%s"', n.nspname, c.oid::regclass), yquota_internal.owner_of_schema(n.oid)
+			FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+			WHERE c.oid = of_table
+		)
+		SELECT object.description FROM object
+		WHERE object.owner IS DISTINCT FROM reader AND NOT yquota_internal.is_trusted(object.owner)
+		ORDER BY object.rank, object.description LIMIT 1;
+	END;
+COMMENT ON FUNCTION yquota_internal.untrusted_part(regclass, oid) IS
+	'What a table consists of, or reads, that belongs neither to a certain reader nor to the owner of yquota nor to a superuser; NULL for nothing';
+REVOKE ALL ON FUNCTION yquota_internal.untrusted_part(regclass, oid) FROM PUBLIC;
