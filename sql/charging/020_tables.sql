@@ -367,6 +367,8 @@ CREATE TABLE yquota.container (
 CREATE INDEX container_application_id_idx ON yquota.container
 	USING brin (application_id text_bloom_ops (n_distinct_per_range = 360, false_positive_rate = 0.005))
 	WITH (pages_per_range = 64, autosummarize = on);
+-- for settled_ahead(); mostly in the order in which rows come, so entries go to its end
+CREATE INDEX container_settled_at_idx ON yquota.container (settled_at);
 COMMENT ON TABLE yquota.container IS
 	'Containers that have started and not finished, those that wait at their nodes included.  Written by the trigger of container_event only';
 COMMENT ON COLUMN yquota.container.label IS 'partition that its node is in, or was when it was last known';

@@ -199,7 +199,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.cost_since(text[], timestamptz[]) IS
-	'Cost of projects and their descendants from instants on, up to the clock, less time that containers settled ahead of it; the arrays are pairs';
+	'Cost of projects and their descendants from instants on, up to the clock and of what is settled ahead of it; the arrays are pairs';
 
 CREATE FUNCTION yquota_internal.spent_by_now(projects text[]) RETURNS TABLE (project text, spent numeric)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED

@@ -84,9 +84,15 @@ CREATE VIEW yquota_internal.balance_part AS
 			   - yquota_internal.accrued(segment.allocation, segment.factors, segment."from", segment."to") END,
 		   CASE WHEN segment.goes_on THEN yquota_internal.shape(segment.allocation) END, segment.factors,
 		   yquota_internal.weight(segment.allocation), NULL, segment."from"
-	FROM yquota_internal.accruing_segment segment;
+	FROM yquota_internal.accruing_segment segment
+	UNION ALL
+	-- The counters have them cost less than nothing until then: an event ahead of the clock, a clock that
+	-- has gone back, a commit since the statement began.
+	SELECT ahead.project, NULL, NULL, yquota_internal.shape(ahead.allocation), ahead.factors,
+		   - yquota_internal.weight(ahead.allocation), NULL, ahead.settled_at
+	FROM yquota_internal.settled_ahead(yquota.statement_clock()) AS ahead;
 COMMENT ON VIEW yquota_internal.balance_part IS
-	'The parts of project_balance: charges, and cost of running containers and reservations from reference_at on, less accrual_base';
+	'The parts of project_balance: charges, and cost of running containers and reservations from reference_at on, less accrual_base and what containers settled ahead of the clock seem to cost';
 
 -- Without STRICT it becomes part of the query, which is planned once.
 CREATE FUNCTION yquota_internal.used_up_at(now timestamptz, credits numeric, rate numeric)
@@ -317,13 +323,13 @@ COMMENT ON VIEW yquota.project_balance IS
 COMMENT ON COLUMN yquota.project_balance.granted IS 'credits of the grants that have begun (quota_grant), less the rests of those that expired';
 COMMENT ON COLUMN yquota.project_balance.charged IS 'credits posted to the ledgers (charge, reservation_charge)';
 COMMENT ON COLUMN yquota.project_balance.accrued IS
-	'credits that running containers and reservations owe since their last settlement; below zero while an event carries a time that the clock has not reached';
+	'credits that running containers and reservations owe since their last settlement; nothing while that lies ahead of the clock';
 COMMENT ON COLUMN yquota.project_balance.held IS
 	'credits set aside for applications and not yet spent by them (hold_status)';
 COMMENT ON COLUMN yquota.project_balance.remaining IS
 	'credits: granted - charged - accrued - held; may be negative, as it is in a sub-project that lives on the grants of its ancestors';
 COMMENT ON COLUMN yquota.project_balance.burn_rate IS
-	'credits per second that running containers and reservations cost at this instant; 0 during an outage';
+	'credits per second that accrue at this instant for running containers and reservations; 0 during an outage, and for containers that are settled ahead of the clock';
 COMMENT ON COLUMN yquota.project_balance.exhausted_at IS
 	'first microsecond at which all that is granted, to it or an ancestor whose budget limits it, has been spent, held or not, if burn_rate stays as it is; the clock when that has happened already, NULL when that instant never comes and for NOLIMIT projects';
 COMMENT ON COLUMN yquota.project_balance.available IS

@@ -44,12 +44,6 @@ CREATE FUNCTION yquota_internal.spent_at(project text, at timestamptz, archived 
 			coalesce((SELECT by_now.spent FROM yquota_internal.spent_by_now(ARRAY[spent_at.project]) AS by_now), 0)
 			- (SELECT sum(yquota_internal.cost_after(member.name, at, archived))
 			   FROM unnest(yquota_internal.family_of(spent_at.project)) AS member (name))
-			-- time settled ahead of the clock has been charged already, and is not owed yet
-			- coalesce((SELECT sum(yquota_internal.accrued(container.allocation, container.factors,
-														   container.settled_at, yquota.statement_clock()))
-						FROM yquota.container
-						WHERE container.project = ANY (yquota_internal.family_of(spent_at.project))
-						  AND container.settled_at > yquota.statement_clock()), 0)
 			-- padding is booked at the finish, and has been by the end of that instant
 			+ coalesce((SELECT sum(charge.amount) FROM yquota.charge
 						WHERE charge.project = ANY (yquota_internal.family_of(spent_at.project))

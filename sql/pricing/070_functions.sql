@@ -9,7 +9,7 @@ RETURNS numeric
 LANGUAGE c STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'yq_sql_accrued';
 COMMENT ON FUNCTION yquota_internal.accrued(yquota.resource, text[], timestamptz, timestamptz) IS
-	'Credits for holding an allocation over an interval of time, exactly; negative when to_at comes first';
+	'Credits for holding an allocation over an interval of time, exactly; 0 when to_at comes first, because nothing accrues before its start';
 
 CREATE FUNCTION yquota_internal.dominant(
 	allocation yquota.resource, factors text[], from_at timestamptz, to_at timestamptz)

@@ -11,25 +11,32 @@
  *
  * A row is one class with its weight, or a packed list of them, with hours of
  * their own where the row has none.  These aggregates ignore accruals before
- * reference_at and later starts: the reader subtracts accrual bases.
+ * reference_at and later starts: the reader subtracts accrual bases, and adds
+ * rows of settled_ahead() for starts after "at".
  *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
 
+#include "access/stratnum.h"
 #include "base/arguments.h"
 #include "base/delta_entries.h"
 #include "charging/packed_weights.h"
 #include "charging/running_class.h"
 #include "fmgr.h"
+#include "funcapi.h"
 #include "pricing/timeline.h"
+#include "store/table_scan.h"
+#include "utils/fmgroids.h"
 #include "utils/memutils.h"
+#include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
 PG_FUNCTION_INFO_V1(yq_sql_add_rate_class);
 PG_FUNCTION_INFO_V1(yq_sql_accrued_sum);
 PG_FUNCTION_INFO_V1(yq_sql_prices_changed_from);
 PG_FUNCTION_INFO_V1(yq_sql_rate_sum);
+PG_FUNCTION_INFO_V1(yq_sql_settled_ahead);
 
 /* Arguments of add_rate_class() */
 enum
@@ -176,4 +183,35 @@ yq_sql_prices_changed_from(PG_FUNCTION_ARGS)
 {
 	(void) yq_rate_class_refresh();
 	PG_RETURN_TIMESTAMPTZ(yq_timeline_changed_from(PG_GETARG_INT64(0)));
+}
+
+/* Columns of settled_ahead(), and of yquota.container. */
+static const char *const ahead_columns[] = {"project", "allocation", "factors", "settled_at"};
+
+static void
+return_ahead(const YqRow *row)
+{
+	ReturnSetInfo *result = row->argument;
+	Datum		values[lengthof(ahead_columns)];
+	bool		nulls[lengthof(ahead_columns)];
+
+	for (int i = 0; i < (int) lengthof(ahead_columns); i++)
+		values[i] = yq_row_value(row, i, &nulls[i]);
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+/*
+ * settled_ahead(now_at): found by the index at every size of the table, of which the
+ * planner knows little while it has not been analyzed.
+ */
+Datum
+yq_sql_settled_ahead(PG_FUNCTION_ARGS)
+{
+	ScanKeyData key;
+
+	InitMaterializedSRF(fcinfo, 0);
+	ScanKeyInit(&key, 1, BTGreaterStrategyNumber, F_TIMESTAMPTZ_GT, PG_GETARG_DATUM(0));
+	yq_table_scan_keys(YQ_CONTAINER, "container_settled_at_idx", GetActiveSnapshot(), &key, 1,
+					   ahead_columns, lengthof(ahead_columns), return_ahead, fcinfo->resultinfo);
+	return (Datum) 0;
 }

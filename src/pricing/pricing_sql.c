@@ -69,13 +69,17 @@ yq_sql_accrued(PG_FUNCTION_ARGS)
 {
 	uint64		weight;
 	YqRateClass *rate_class;
+	TimestampTz from_at;
+	TimestampTz to_at;
 	YqWide		amount;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(2) || PG_ARGISNULL(3))
 		PG_RETURN_NULL();
 	rate_class = class_of_arguments(fcinfo, &weight);
-	yq_rate_class_cost(rate_class, weight, finite_instant(fcinfo, 2),
-					   finite_instant(fcinfo, 3), &amount, NULL);
+	from_at = finite_instant(fcinfo, 2);
+	to_at = finite_instant(fcinfo, 3);
+	/* nothing accrues before its start */
+	yq_rate_class_cost(rate_class, weight, from_at, Max(from_at, to_at), &amount, NULL);
 	PG_RETURN_NUMERIC(yq_wide_to_numeric(&amount));
 }
 

@@ -293,7 +293,8 @@ sub expected_balances
 	foreach my $id (@ids)
 	{
 		my $start = $self->{model}{container}{$id}{START} or next;
-		my $cost = Model::cost($self->{model}->pieces($id, $now), -Model::FOREVER, $now + 1);
+		# what is settled ahead of the clock has been charged
+		my $cost = Model::cost($self->{model}->pieces($id, $now), -Model::FOREVER, Model::FOREVER);
 
 		add(\%expected, $cost, 'project', $start->{project});
 	}
@@ -311,7 +312,7 @@ sub expected_costs
 		my $start = $self->{model}{container}{$id}{START} or next;
 		my $pieces = $self->{model}->pieces($id, $now);
 
-		add(\%expected, Model::cost($pieces, -Model::FOREVER, $now + 1), 'container', $id);
+		add(\%expected, Model::cost($pieces, -Model::FOREVER, Model::FOREVER), 'container', $id);
 		foreach my $i (0 .. $#$windows)
 		{
 			my ($since, $till) = @{ $windows->[$i] };

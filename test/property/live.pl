@@ -2,15 +2,19 @@
 #
 # The clock goes forward while everything happens: prices, factors and rules
 # are published at or before their instant, outages are reported before,
-# during and after, events arrive late or at once, and what is shown on the
-# way must be right for what has arrived so far.
+# during and after, events arrive late, at once or ahead of the clock, which goes
+# back at times, and what is shown on the way must be right for what has arrived so far.
 #
 use strict;
 use warnings;
 use FindBin;
+use List::Util;
 use lib $FindBin::Bin;
 use Test::More;
 use Trial;
+
+# Less than yquota.max_clock_skew.
+use constant AHEAD => 4 * History::MINUTE;
 
 my ($seed, $histories) = Trial::plan_run(30);
 
@@ -21,6 +25,23 @@ sub later
 	my ($history, $at, $promptness) = @_;
 
 	return History::chance($promptness) ? $at : History::between($at, $history->{to});
+}
+
+# An instant at which an event arrives: a while before it happened, by the clock, or later().
+sub arrival
+{
+	my ($history, $at, $promptness) = @_;
+
+	return later($history, $at, $promptness) if History::chance(0.8);
+	return History::between(List::Util::max($history->{from}, $at - AHEAD), $at);
+}
+
+# Whether some of what has arrived lies ahead of the clock.
+sub is_settled_ahead
+{
+	my ($trial) = @_;
+
+	return ($trial->{latest_event} // 0) > $trial->{clock};
 }
 
 # An instant at or before another.
@@ -51,7 +72,7 @@ sub repeat_start
 	my $now = $trial->{clock};
 	my %taken_at = map { ("$_->{id} $_->{at}" => 1) } @{ $trial->{history}{events} };
 	my @running = grep {
-		$model->{container}{$_}{START} && !$model->{container}{$_}{FINISH}
+		$model->{container}{$_}{START} && !$model->{container}{$_}{FINISH} && !is_settled_ahead($trial)
 		  && !$taken_at{"$_ $now"}
 	} sort keys %{ $trial->{taken} };
 	my $id = History::pick(@running) or return;
@@ -87,7 +108,7 @@ sub play
 
 	foreach my $event (@{ $history->{events} })
 	{
-		push @actions, [ later($history, $event->{at}, $promptness), event => $event ];
+		push @actions, [ arrival($history, $event->{at}, $promptness), event => $event ];
 		push @actions, [ later($history, $event->{at}, 0), event => $event ] if History::chance(0.1);
 	}
 	push @actions, [ earlier($history, $_->[1]), change => $_ ] foreach @{ $history->{changes} };
@@ -99,7 +120,7 @@ sub play
 			later($history, $outage->[2], 0.5)), outage => $outage ];
 	}
 	push @actions, [ $history->instant, $_ ]
-	  foreach map { History::pick(qw(compact check compute repeat_start late_change)) } 1 .. History::between(1, 8);
+	  foreach map { History::pick(qw(compact check compute repeat_start late_change step_back)) } 1 .. History::between(1, 8);
 
 	$trial->log_sql($session, "SET yquota.on_bad_event = 'set_aside'");
 	@actions = sort { $a->[0] <=> $b->[0] } History::shuffle(@actions);
@@ -115,10 +136,11 @@ sub play
 			push @events, (shift @actions)->[2]
 			  while @actions && $actions[0][1] eq 'event' && $actions[0][2]{at} <= $at && History::chance(0.6);
 			$trial->deliver($session, History::statement(@events), @events);
+			$trial->{latest_event} = List::Util::max($trial->{latest_event} // 0, map { $_->{at} } @events);
 		}
 		elsif ($kind eq 'change')
 		{
-			$trial->change($subject, padded_finish_at($trial, $subject->[1]));
+			$trial->change($subject, is_settled_ahead($trial) || padded_finish_at($trial, $subject->[1]));
 		}
 		elsif ($kind eq 'late_change')
 		{
@@ -143,6 +165,13 @@ sub play
 		elsif ($kind eq 'repeat_start')
 		{
 			repeat_start($trial);
+		}
+		elsif ($kind eq 'step_back')
+		{
+			$trial->set_clock(History::between(List::Util::max($history->{from}, $at - History::pick(AHEAD, 2 * History::HOUR)), $at));
+			$trial->check('with the clock back');
+			return if $trial->{mismatches};
+			$trial->set_clock($at);
 		}
 		else
 		{

@@ -178,6 +178,86 @@ SELECT count(*) FROM yquota.decision;
 SELECT container_id, started_at, allocation FROM yquota.container WHERE application_id IS NOT NULL ORDER BY 1;
 SELECT * FROM yquota.verify();
 
+-- What lies ahead of the clock owes nothing yet, and lends no credit: neither a START ahead
+-- nor a clock that has gone back, in a project, its parent, and one that owes already
+SELECT yquota.set_clock('2026-03-03 10:00');
+INSERT INTO yquota.project (name, parent, on_exhausted) VALUES
+	('alone', NULL, 'refuse_submission'), ('debtor', NULL, 'stop'), ('above', NULL, 'stop'), ('below', 'above', 'allow');
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('alone', 100, 'x'), ('debtor', -1000, 'owed'), ('above', 100, 'x');
+INSERT INTO yquota.container_event (event, container_id, project, allocation) VALUES
+	('CONTAINER_START', 'debtor0', 'debtor', '[]');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'alone1', '2026-03-03 10:04', 'alone', '[vcores=1000]'),
+	('CONTAINER_START', 'debtor1', '2026-03-03 10:04', 'debtor', '[vcores=1000]'),
+	('CONTAINER_START', 'below1', '2026-03-03 10:04', 'below', '[vcores=1000]');
+CREATE VIEW ahead AS
+	SELECT balance.project, balance.charged, balance.accrued, balance.remaining, balance.available, balance.burn_rate,
+		   (SELECT sum(cost.amount) FROM yquota.cost_between('2026-03-03 00:00', '2026-03-04 00:00') AS cost WHERE cost.project = balance.project) AS cost,
+		   (SELECT sum(container.cost) FROM yquota.container_cost AS container WHERE container.project = balance.project) AS of_containers,
+		   (SELECT past.spent FROM yquota.balance_at(balance.project, yquota.clock()) AS past) AS spent_until_now
+	FROM yquota.project_balance AS balance
+	WHERE balance.project <> 'lab' ORDER BY balance.project COLLATE "C";
+CREATE FUNCTION decisions() RETURNS TABLE (decision text, answer text) LANGUAGE sql BEGIN ATOMIC
+	SELECT 'submission of ' || of_project, submitted.state || coalesce(' by ' || submitted.decided_by, '')
+	FROM unnest('{alone,debtor,below}'::text[]) AS of_project
+	CROSS JOIN LATERAL yquota.submit_application('application_1_0002', 'ann', '{}', 'root.a', project => of_project, dry_run => true) AS submitted
+	UNION ALL
+	SELECT 'quote for ' || of_project, quoted.remaining || ': ' || quoted.affordable
+	FROM unnest('{alone,debtor,below}'::text[]) AS of_project
+	CROSS JOIN LATERAL yquota.price_quote('[vcores=1]', '101 s', project => of_project) AS quoted
+	UNION ALL
+	SELECT 'metric of ' || of_project, metric.value::text
+	FROM unnest('{alone,debtor,below}'::text[]) AS of_project
+	JOIN yquota.metrics AS metric ON metric.labels ->> 'project' = of_project AND metric.metric = 'yquota_project_remaining_credits'
+	UNION ALL
+	SELECT 'to stop', string_agg(work.container_id, ', ' ORDER BY work.container_id) FROM yquota.exhausted_work AS work;
+END;
+TABLE ahead;
+SELECT * FROM decisions();
+SELECT yquota.hold('alone', 'application_1_0002', 101, '6 hours');
+SELECT yquota.hold('below', 'application_1_0002', 101, '6 hours');
+SELECT yquota.quota_compute();
+TABLE ahead;
+-- 60 s of each have accrued, in deltas and when these are compacted; then the clock goes back
+SELECT yquota.set_clock('2026-03-03 10:05');
+TABLE ahead;
+SELECT * FROM decisions();
+SELECT yquota.quota_compute();
+TABLE ahead;
+SELECT yquota.set_clock('2026-03-03 09:00');
+TABLE ahead;
+SELECT * FROM decisions();
+SELECT * FROM yquota.verify();
+-- an UPDATE, a FINISH and an UPDATE of a container that waits, ahead: charged until then, and what runs on costs nothing more until then
+SELECT yquota.set_clock('2026-03-03 10:05');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, execution_type, is_running)
+VALUES ('CONTAINER_START', 'debtor2', '2026-03-03 10:00', 'debtor', '[vcores=1000]', 'OPPORTUNISTIC', false);
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation, is_running) VALUES
+	('CONTAINER_UPDATE', 'alone1', '2026-03-03 10:08', '[vcores=2000]', NULL),
+	('CONTAINER_UPDATE', 'debtor2', '2026-03-03 10:08', NULL, true),
+	('CONTAINER_FINISH', 'below1', '2026-03-03 10:08', NULL, NULL);
+TABLE ahead;
+SELECT yquota.quota_compute();
+TABLE ahead;
+-- late events before it are corrections of what has been charged
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES
+	('CONTAINER_UPDATE', 'alone1', '2026-03-03 10:04:30', '[vcores=1]'), ('CONTAINER_FINISH', 'below1', '2026-03-03 10:07', NULL);
+TABLE ahead;
+SELECT * FROM yquota.verify();
+SELECT yquota.set_clock('2026-03-03 10:09');
+TABLE ahead;
+-- a hold that an application spends when the clock has come to its container
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('alone', 1000000, 'x');
+SELECT yquota.hold('alone', 'application_1_0003', 1000, '6 hours') IS NOT NULL AS holds;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
+	('CONTAINER_START', 'alone3', '2026-03-03 10:10', 'alone', 'application_1_0003', '[vcores=1]');
+SELECT state, spent, outstanding FROM yquota.hold_status;
+SELECT held, accrued, remaining FROM yquota.project_balance WHERE project = 'alone';
+SELECT yquota.set_clock('2026-03-03 10:10:07');
+SELECT state, spent, outstanding FROM yquota.hold_status;
+SELECT held, accrued, remaining FROM yquota.project_balance WHERE project = 'alone';
+SELECT * FROM yquota.verify();
+
 -- The script without the step
 CREATE DATABASE yquota_clock_control;
 \c yquota_clock_control
