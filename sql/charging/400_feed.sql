@@ -365,6 +365,13 @@ CREATE TRIGGER note_truncate BEFORE TRUNCATE ON yquota.event_reject
 CREATE TRIGGER signal_truncate AFTER TRUNCATE ON yquota.event_reject
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.signal_change();
 
+CREATE FUNCTION yquota_internal.accept_any_age() RETURNS void
+	LANGUAGE c VOLATILE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_accept_any_age';
+COMMENT ON FUNCTION yquota_internal.accept_any_age() IS
+	'Have the calling function, which has settings of its own, run without yquota.max_event_age: its SET clause could not, where the owner is no superuser';
+REVOKE ALL ON FUNCTION yquota_internal.accept_any_age() FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.send_rejects(reject_ids bigint[])
 	RETURNS TABLE (reject_id bigint, waiting boolean, sqlstate text, reason text, detail text)
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
@@ -378,6 +385,8 @@ DECLARE
 	taken yquota.event_reject[];
 	newest bigint;
 BEGIN
+	-- an administrator has looked at them
+	PERFORM yquota_internal.accept_any_age();
 	-- Read before the INSERT adds rows; other sessions' rows get larger numbers, too.
 	SELECT max(reject.reject_id) INTO newest FROM yquota.event_reject reject;
 

@@ -20,6 +20,7 @@ int			yq_cluster_shrink_grace = 600000;
 int			yq_compute_interval = 10000;
 char	   *yq_databases = NULL;
 int			yq_max_clock_skew = 300000;
+int			yq_max_event_age = 0;
 int			yq_on_bad_event = YQ_ON_BAD_EVENT_ERROR;
 int			yq_outage_max = 3600000;
 int			yq_outage_policy = YQ_OUTAGE_FORGIVE;
@@ -94,6 +95,13 @@ yq_settings_define(void)
 	define_duration("yquota.max_clock_skew",
 					"How far in the future an event may lie.",
 					&yq_max_clock_skew, 0);
+	DefineCustomIntVariable("yquota.max_event_age",
+							"How old the CONTAINER_START of an unknown container may be when it arrives; 0 for any age.",
+							NULL,
+							&yq_max_event_age,
+							0, 0, INT_MAX,
+							PGC_SUSET, GUC_UNIT_S,
+							NULL, NULL, NULL);
 	DefineCustomEnumVariable("yquota.on_bad_event",
 							 "Whether a bad event fails its statement or is set aside.",
 							 NULL,

@@ -36,6 +36,7 @@ extern int	yq_cluster_shrink_grace;
 extern int	yq_compute_interval;
 extern char *yq_databases;
 extern int	yq_max_clock_skew;
+extern int	yq_max_event_age;	/* seconds; 0 is any age */
 extern int	yq_on_bad_event;	/* YqOnBadEvent */
 extern int	yq_outage_max;
 extern int	yq_outage_policy;	/* YqOutagePolicy */

@@ -10,6 +10,7 @@
  */
 #include "base/compat.h"
 
+#include "base/settings.h"
 #include "charging/admit.h"
 #include "pricing/timeline.h"
 #include "utils/builtins.h"
@@ -59,6 +60,20 @@ yq_admit_check_age(const YqEvent *event)
 					  "Look for the container in the archive; so old an event is accepted only when its container is still in the books.");
 }
 
+/* A START that arrives so late that its instant may be a mistake. */
+static YqProblem *
+check_start_age(const YqEvent *event)
+{
+	if (yq_max_event_age == 0 ||
+		event->recorded_at - event->occurred_at <= (int64) yq_max_event_age * USECS_PER_SEC)
+		return NULL;
+	return yq_problem(ERRCODE_DATETIME_FIELD_OVERFLOW,
+					  psprintf("CONTAINER_START of container \"%s\" at %s is older than yquota.max_event_age",
+							   text_to_cstring(event->container_id),
+							   timestamptz_to_str(event->occurred_at)),
+					  "Send the instant at which it happened. One that is as old as that is accepted by yquota.retry_rejects() when it has been set aside.");
+}
+
 static YqProblem *
 check_project(YqLedger *ledger, const text *project)
 {
@@ -81,6 +96,8 @@ yq_admit_start(YqLedger *ledger, const YqEvent *event, YqContainer *container)
 	memset(container, 0, sizeof(*container));
 	yq_event_payer(event, &container->project, &container->username);
 	problem = yq_admit_check_age(event);
+	if (problem == NULL)
+		problem = check_start_age(event);
 	if (problem == NULL)
 		problem = check_project(ledger, container->project);
 	if (problem == NULL)

@@ -25,9 +25,11 @@
 #include "store/role_scope.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
+PG_FUNCTION_INFO_V1(yq_sql_accept_any_age);
 PG_FUNCTION_INFO_V1(yq_sql_charge_deferred_through);
 PG_FUNCTION_INFO_V1(yq_sql_part_within);
 PG_FUNCTION_INFO_V1(yq_sql_settle_again);
@@ -226,4 +228,16 @@ yq_sql_part_within(PG_FUNCTION_ARGS)
 	if (part < ARR_DIMS(array)[0] && to > cuts[part])
 		PG_RETURN_NULL();
 	PG_RETURN_INT32(part);
+}
+
+/*
+ * accept_any_age(): in force until the function ends that calls this one.  The SET clauses
+ * of that function have opened a level of settings.
+ */
+Datum
+yq_sql_accept_any_age(PG_FUNCTION_ARGS)
+{
+	(void) set_config_option("yquota.max_event_age", "0", PGC_SUSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+	PG_RETURN_VOID();
 }

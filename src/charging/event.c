@@ -16,6 +16,12 @@
 #include "utils/timestamp.h"
 
 /*
+ * No event is older: a program's empty date, of the year 1, 1601 or 1970, is none at which
+ * anything ran.  The epoch of the server, 2000-01-01 00:00 UTC.
+ */
+#define EARLIEST_INSTANT INT64CONST(0)
+
+/*
  * Bytes of a container id and of a queue.  An entry of an index holds any such id,
  * and such a queue beside two names.
  */
@@ -269,6 +275,11 @@ check_instant(const YqEvent *event, TimestampTz now, TimestampTz latest)
 		return yq_problem(ERRCODE_DATETIME_FIELD_OVERFLOW,
 						  pstrdup("occurred_at must be finite"),
 						  "Send the instant at which it happened, or leave the column out to use the clock.");
+	if (event->occurred_at < EARLIEST_INSTANT)
+		return yq_problem(ERRCODE_DATETIME_FIELD_OVERFLOW,
+						  psprintf("occurred_at %s lies before the year 2000",
+								   timestamptz_to_str(event->occurred_at)),
+						  "It may be the empty date of a program: send the instant at which it happened.");
 	if (is_ahead(event->occurred_at, now) && event->occurred_at > latest)
 		return yq_problem(ERRCODE_DATETIME_FIELD_OVERFLOW,
 						  psprintf("occurred_at %s is in the future",
@@ -278,6 +289,11 @@ check_instant(const YqEvent *event, TimestampTz now, TimestampTz latest)
 	if (TIMESTAMP_NOT_FINITE(event->recorded_at) || is_ahead(event->recorded_at, now))
 		return yq_problem(ERRCODE_DATETIME_FIELD_OVERFLOW,
 						  psprintf("recorded_at %s is in the future or not finite",
+								   timestamptz_to_str(event->recorded_at)),
+						  "Leave the column out: it is the clock's.");
+	if (event->recorded_at < EARLIEST_INSTANT)
+		return yq_problem(ERRCODE_DATETIME_FIELD_OVERFLOW,
+						  psprintf("recorded_at %s lies before the year 2000",
 								   timestamptz_to_str(event->recorded_at)),
 						  "Leave the column out: it is the clock's.");
 	return NULL;

@@ -10,7 +10,8 @@
  *
  * Rows of one group come nearly in order of time, and each covers neighbouring
  * quarter-hours: the sums are kept in that order, and looked for from the last one
- * that was added to.  Only quarter-hours with rows take room.
+ * that was added to.  Only quarter-hours with rows take room, 35,000 a year.  A row
+ * of decades gets room for all its quarter-hours at once.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,6 +23,7 @@
 #include "base/wide.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "pricing/rate_class.h"
 #include "utils/array.h"
@@ -32,9 +34,6 @@
 /* As quarter_hour() in sql/store/040_clock.sql counts them: from the epoch of the server, which is a midnight of UTC. */
 #define QUARTER_HOUR (15 * USECS_PER_MINUTE)
 
-/* No container runs for longer, and its quarter-hours fit into memory. */
-#define LONGEST_ROW (1000 * 366 * USECS_PER_DAY)
-
 typedef struct QuarterHour
 {
 	TimestampTz starts_at;
@@ -44,9 +43,9 @@ typedef struct QuarterHour
 
 typedef struct QuarterHours
 {
-	int			count;
-	int			capacity;
-	int			last;			/* the one that was added to last */
+	int64		count;
+	int64		capacity;
+	int64		last;			/* the first of those that were added to last */
 	QuarterHour *entries;		/* ascending */
 } QuarterHours;
 
@@ -87,33 +86,48 @@ quarter_hour(TimestampTz at)
 	return at - (past < 0 ? past + QUARTER_HOUR : past);
 }
 
-/* The sum of a quarter-hour, zero at first. */
+/*
+ * The first of the sums of "count" quarter-hours one after the other; those that were not
+ * there are zero.
+ */
 static QuarterHour *
-find_quarter_hour(QuarterHours *hours, TimestampTz starts_at, MemoryContext context)
+find_quarter_hours(QuarterHours *hours, TimestampTz starts_at, int64 count, MemoryContext context)
 {
-	int			at = hours->last;
+	TimestampTz ends_at = starts_at + count * QUARTER_HOUR;
+	int64		first = hours->last;
+	int64		known;
 
-	while (at > 0 && hours->entries[at - 1].starts_at >= starts_at)
-		at--;
-	while (at < hours->count && hours->entries[at].starts_at < starts_at)
-		at++;
-	hours->last = at;
-	if (at < hours->count && hours->entries[at].starts_at == starts_at)
-		return &hours->entries[at];
+	while (first > 0 && hours->entries[first - 1].starts_at >= starts_at)
+		first--;
+	while (first < hours->count && hours->entries[first].starts_at < starts_at)
+		first++;
+	hours->last = first;
+	for (known = 0; first + known < hours->count && hours->entries[first + known].starts_at < ends_at; known++)
+		CHECK_FOR_INTERRUPTS();
 
-	if (hours->count == hours->capacity)
+	if (hours->count + count - known > hours->capacity)
 	{
-		hours->capacity = Max(8, hours->capacity * 2);
+		hours->capacity = Max(hours->count + count - known, hours->capacity * 2);
 		if (hours->entries == NULL)
 			hours->entries = MemoryContextAllocHuge(context, hours->capacity * sizeof(QuarterHour));
 		else
 			hours->entries = repalloc_huge(hours->entries, hours->capacity * sizeof(QuarterHour));
 	}
-	memmove(&hours->entries[at + 1], &hours->entries[at], (hours->count - at) * sizeof(QuarterHour));
-	hours->count++;
-	memset(&hours->entries[at], 0, sizeof(QuarterHour));
-	hours->entries[at].starts_at = starts_at;
-	return &hours->entries[at];
+	memmove(&hours->entries[first + count], &hours->entries[first + known],
+			(hours->count - first - known) * sizeof(QuarterHour));
+	hours->count += count - known;
+	/* from behind, each that is known goes to its place, which is its own or a later one */
+	for (int64 place = count - 1; place >= known; place--)
+	{
+		TimestampTz place_at = starts_at + place * QUARTER_HOUR;
+
+		CHECK_FOR_INTERRUPTS();
+		if (known > 0 && hours->entries[first + known - 1].starts_at == place_at)
+			hours->entries[first + place] = hours->entries[first + --known];
+		else
+			hours->entries[first + place] = (QuarterHour) {.starts_at = place_at};
+	}
+	return &hours->entries[first];
 }
 
 /* What a piece of a row costs. */
@@ -132,9 +146,16 @@ cost_of_piece(const Row *row, YqRateClass *rate_class, uint64 weight, TimestampT
 static void
 add_pieces(QuarterHours *hours, const Row *row, YqRateClass *rate_class, uint64 weight, MemoryContext context)
 {
-	for (TimestampTz starts_at = quarter_hour(Max(row->from, row->part_from)); starts_at < row->to; starts_at += QUARTER_HOUR)
+	TimestampTz first_at = quarter_hour(Max(row->from, row->part_from));
+	int64		count = (row->to - first_at + QUARTER_HOUR - 1) / QUARTER_HOUR;
+	QuarterHour *sums;
+
+	if (count <= 0)
+		return;
+	sums = find_quarter_hours(hours, first_at, count, context);
+	for (int64 i = 0; i < count; i++)
 	{
-		QuarterHour *sum = find_quarter_hour(hours, starts_at, context);
+		TimestampTz starts_at = sums[i].starts_at;
 		TimestampTz ends_at = starts_at + QUARTER_HOUR;
 		YqWide		piece;
 
@@ -148,9 +169,9 @@ add_pieces(QuarterHours *hours, const Row *row, YqRateClass *rate_class, uint64 
 		}
 		else
 			piece = cost_of_piece(row, rate_class, weight, Max(row->from, starts_at), Min(row->to, ends_at));
-		yq_wide_add(&sum->amount, &piece);
+		yq_wide_add(&sums[i].amount, &piece);
 		if (row->counts && starts_at <= row->from)
-			sum->rows++;
+			sums[i].rows++;
 	}
 }
 
@@ -173,10 +194,6 @@ row_of_arguments(FunctionCallInfo fcinfo, Row *row)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
 				 errmsg("instant must be finite")));
-	if (row->to - row->from > LONGEST_ROW)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("a row of more than 1000 years cannot be cut at quarter-hours")));
 	yq_wide_from_numeric(&row->amount, PG_GETARG_NUMERIC(ARG_AMOUNT));
 	return true;
 }
@@ -202,7 +219,7 @@ yq_sql_add_quarter_hours(PG_FUNCTION_ARGS)
 	{
 		if (row.from >= row.part_from)
 		{
-			QuarterHour *sum = find_quarter_hour(hours, quarter_hour(row.from), context);
+			QuarterHour *sum = find_quarter_hours(hours, quarter_hour(row.from), 1, context);
 
 			yq_wide_add(&sum->amount, &row.amount);
 			sum->rows += row.counts ? 1 : 0;
@@ -228,7 +245,8 @@ yq_sql_finish_quarter_hours(PG_FUNCTION_ARGS)
 	QuarterHours *hours;
 	Oid			type;
 	TupleDesc	columns;
-	Datum	   *sums;
+	StringInfoData sums;
+	ArrayType  *array;
 
 	(void) yq_require_aggregate(fcinfo, "quarter_hour_sums()");
 	if (PG_ARGISNULL(0))
@@ -236,17 +254,37 @@ yq_sql_finish_quarter_hours(PG_FUNCTION_ARGS)
 	hours = (QuarterHours *) PG_GETARG_POINTER(0);
 	type = get_element_type(get_fn_expr_rettype(fcinfo->flinfo));
 	columns = lookup_rowtype_tupdesc(type, -1);
-	sums = palloc(sizeof(Datum) * hours->count);
-	for (int i = 0; i < hours->count; i++)
+	/* built here, because construct_array() would have all elements in memory twice */
+	initStringInfo(&sums);
+	enlargeStringInfo(&sums, ARR_OVERHEAD_NONULLS(1));
+	sums.len = ARR_OVERHEAD_NONULLS(1);
+	for (int64 i = 0; i < hours->count; i++)
 	{
+		Numeric		amount = yq_wide_to_numeric(&hours->entries[i].amount);
 		bool		nulls[3] = {false, false, false};
 		Datum		values[3];
+		HeapTuple	sum;
 
+		CHECK_FOR_INTERRUPTS();
 		values[0] = TimestampTzGetDatum(hours->entries[i].starts_at);
-		values[1] = NumericGetDatum(yq_wide_to_numeric(&hours->entries[i].amount));
+		values[1] = NumericGetDatum(amount);
 		values[2] = Int64GetDatum(hours->entries[i].rows);
-		sums[i] = HeapTupleGetDatum(heap_form_tuple(columns, values, nulls));
+		sum = heap_form_tuple(columns, values, nulls);
+		appendBinaryStringInfoNT(&sums, (char *) sum->t_data, (int) sum->t_len);
+		while (sums.len % ALIGNOF_DOUBLE != 0)
+			appendStringInfoCharMacro(&sums, '\0');
+		heap_freetuple(sum);
+		pfree(amount);
 	}
 	ReleaseTupleDesc(columns);
-	PG_RETURN_ARRAYTYPE_P(construct_array(sums, hours->count, type, -1, false, TYPALIGN_DOUBLE));
+	if (hours->count == 0)
+		PG_RETURN_ARRAYTYPE_P(construct_empty_array(type));
+	array = (ArrayType *) sums.data;
+	SET_VARSIZE(array, sums.len);
+	array->ndim = 1;
+	array->dataoffset = 0;
+	array->elemtype = type;
+	ARR_DIMS(array)[0] = (int) hours->count;
+	ARR_LBOUND(array)[0] = 1;
+	PG_RETURN_ARRAYTYPE_P(array);
 }

@@ -56,7 +56,7 @@ yq_fuzz_payer(YqFuzzInput *input)
 
 static const char *const settings[] = {
 	"yquota.auto_create_project", "yquota.cluster_shrink_grace",
-	"yquota.compute_interval", "yquota.max_clock_skew", "yquota.on_bad_event", "yquota.outage_max",
+	"yquota.compute_interval", "yquota.max_clock_skew", "yquota.max_event_age", "yquota.on_bad_event", "yquota.outage_max",
 	"yquota.outage_policy", "yquota.outage_threshold", "yquota.price_interval", "yquota.price_lead",
 	"yquota.utilization_max_age",
 };

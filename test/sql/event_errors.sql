@@ -117,9 +117,9 @@ SELECT * FROM attempt('CONTAINER_START', 'too large', '2026-03-02 10:00:01', 'la
 SELECT state FROM attempt('CONTAINER_START', 'long', '2026-03-02 10:00:00', 'lab', '[dear=100000001,vcores=2]');
 SELECT state, message FROM attempt('CONTAINER_FINISH', 'long', '2026-03-02 10:00:02');
 SELECT state FROM attempt('CONTAINER_FINISH', 'long', '2026-03-02 10:00:01');
--- a hundred billion units, a thousand years
+-- a hundred billion units, from the first instant that an event may have
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
-	('CONTAINER_START', 'ancient', '1026-03-02 10:00', 'lab', '[vcores=100000000000]'),
+	('CONTAINER_START', 'ancient', '2000-01-01 00:00+00', 'lab', '[vcores=100000000000]'),
 	('CONTAINER_FINISH', 'ancient', '2026-03-02 10:00', NULL, NULL);
 SELECT amount FROM yquota.charge WHERE container_id = 'ancient';
 -- a deleted resource type is unknown again, also to a session that has met it

@@ -268,5 +268,64 @@ SELECT * FROM yquota.verify();
 -- What is no row at all fails its statement in this mode, too
 INSERT INTO yquota.container_event (event, container_id) VALUES ('CONTAINER_PAUSE', 'z');
 
+--
+-- Instants that nobody meant: the empty date of a program is refused whatever the event,
+-- an old START only by a setting, and only of a container that the books do not know
+--
+SELECT yquota.set_clock('2026-03-04 10:00');
+SET yquota.on_bad_event = error;
+CREATE FUNCTION attempt_at(kind yquota.container_event_type, id text, at timestamptz, recorded timestamptz DEFAULT NULL) RETURNS text
+	LANGUAGE plpgsql AS $$
+DECLARE
+	hint text;
+BEGIN
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, recorded_at)
+	VALUES (kind, CASE WHEN kind <> 'QUOTA_COMPUTE' THEN id END, at, CASE WHEN kind = 'CONTAINER_START' THEN 'lab' END,
+			CASE WHEN kind IN ('CONTAINER_START', 'CONTAINER_UPDATE') THEN '[vcores=1]'::yquota.resource END, coalesce(recorded, yquota.clock()));
+	RETURN 'accepted';
+EXCEPTION WHEN OTHERS THEN
+	GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
+	RETURN sqlstate || ': ' || sqlerrm || ' / ' || hint;
+END
+$$;
+SELECT kind, at, attempt_at(kind::yquota.container_event_type, CASE kind WHEN 'CONTAINER_START' THEN 'e1' ELSE 'b' END, at)
+FROM unnest('{CONTAINER_START,CONTAINER_UPDATE,CONTAINER_FINISH,QUOTA_COMPUTE}'::text[]) AS kind,
+	 unnest('{0001-01-01 00:00+00,1601-01-01 00:00+00,1970-01-01 00:00+00,1999-12-31 23:59:59.999999+00}'::timestamptz[]) AS at;
+SELECT attempt_at('CONTAINER_START', 'e2', '2026-03-04 09:00', '0001-01-01 00:00+00');
+SELECT attempt_at('CONTAINER_START', 'e3', '2000-01-01 00:00+00');
+SET yquota.on_bad_event = set_aside;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'e4', '1970-01-01 00:00+00', 'lab', '[vcores=1]'), ('CONTAINER_START', 'e5', '2026-03-04 09:00', 'lab', '[vcores=1]');
+SELECT * FROM yquota.retry_rejects(container_id => 'e4');
+SET yquota.on_bad_event = error;
+SET yquota.max_event_age = 3600;
+SHOW yquota.max_event_age;
+SELECT id, at, attempt_at('CONTAINER_START', id, at)
+FROM (VALUES ('f1', '2026-03-04 09:00'::timestamptz), ('f2', '2026-03-04 08:59:59.999999'), ('f3', '2025-03-02 08:00'),
+			 ('e3', '2000-01-01 00:00+00')) AS start (id, at);
+-- by when it is recorded; other events of what the books know are of any age, and those that wait
+SELECT attempt_at('CONTAINER_START', 'f4', '2026-03-03 09:00', '2026-03-03 10:00');
+SELECT attempt_at('CONTAINER_UPDATE', 'e3', '2001-01-01 00:00+00'), attempt_at('CONTAINER_FINISH', 'e3', '2001-01-01 00:00:01+00');
+SELECT attempt_at('CONTAINER_START', 'e3', '2000-01-01 00:00+00'), attempt_at('CONTAINER_FINISH', 'f5', '2026-03-03 09:00');
+-- set aside, several at once and with what follows, until an administrator has looked
+SET yquota.on_bad_event = set_aside;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'f6', '2026-03-03 09:00', 'lab', '[vcores=1]'), ('CONTAINER_FINISH', 'f6', '2026-03-03 09:01', NULL, NULL),
+	('CONTAINER_START', 'f7', '2026-03-03 09:00', 'lab', '[vcores=1]'), ('CONTAINER_START', 'f8', '2026-03-04 09:30', 'lab', '[vcores=1]');
+SELECT container_id, event, waiting, sqlstate, reason FROM yquota.event_reject WHERE container_id LIKE 'f%' ORDER BY container_id, event;
+SELECT * FROM yquota.retry_rejects();
+SELECT container_id FROM yquota.container WHERE container_id LIKE 'f%' ORDER BY 1;
+SELECT container_id, amount FROM yquota.charge WHERE container_id LIKE 'f%' ORDER BY 1;
+SHOW yquota.max_event_age;
+-- and one that is kept for later is as old as it came
+SET yquota.charging = deferred;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'g1', '2026-03-04 09:30', 'lab', '[vcores=1]'), ('CONTAINER_START', 'g2', '2026-03-04 08:30', 'lab', '[vcores=1]');
+RESET yquota.charging;
+SELECT yquota.set_clock('2026-03-04 12:00');
+SELECT * FROM yquota.charge_deferred();
+SELECT container_id FROM yquota.container WHERE container_id LIKE 'g%' ORDER BY 1;
+SELECT * FROM yquota.verify();
+
 \c postgres
 DROP DATABASE yquota_event_set_aside;

@@ -44,6 +44,7 @@ CREATE VIEW day AS
 		   (SELECT count(*) FROM yquota.charge AS c WHERE c."from" >= known.day AND c."from" < known.day + interval '1 day') AS ledger_rows,
 		   (SELECT count(*) FROM yquota_internal.charge_rollup AS r WHERE r.quarter_hour >= known.day AND r.quarter_hour < known.day + interval '1 day') AS rollup_rows
 	FROM yquota_internal.rollup_day AS known
+	WHERE known.day >= '2026-01-01'
 	ORDER BY known.day;
 CREATE FUNCTION cost("from" timestamptz, "to" timestamptz) RETURNS numeric
 	LANGUAGE sql AS $$ SELECT sum(amount) FROM yquota.cost_between("from", "to", '{queue}') $$;
@@ -130,6 +131,23 @@ SELECT roll_up();
 TABLE day;
 TABLE difference;
 
+-- a container of years, of the group of others that ran later: its quarter-hours come before theirs
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation) VALUES
+	('CONTAINER_START', 'later', '2005-03-19 12:00', 'lab', 'y', 'ann', 'root.y', '[vcores=1]'), ('CONTAINER_FINISH', 'later', '2005-03-19 13:10', NULL, NULL, NULL, NULL, NULL),
+	('CONTAINER_START', 'within', '2001-01-01 00:10', 'lab', 'y', 'ann', 'root.y', '[vcores=1]'), ('CONTAINER_FINISH', 'within', '2001-01-03 00:20', NULL, NULL, NULL, NULL, NULL),
+	('CONTAINER_START', 'years', '2000-01-01 00:00', 'lab', 'y', 'ann', 'root.y', '[vcores=1]'), ('CONTAINER_FINISH', 'years', '2004-01-01 00:07', NULL, NULL, NULL, NULL, NULL);
+UPDATE yquota_internal.rollup_state SET charges_per_sum = 0;
+SELECT roll_up() > 140000 AS rolled_up;
+SELECT count(*), sum(amount) FROM yquota_internal.charge_rollup WHERE queue = 'root.y' AND quarter_hour >= '2001-01-01' AND quarter_hour < '2001-01-04';
+CREATE VIEW years AS
+	SELECT extract(year FROM bounds.at) AS year, sum(cost.amount) AS cost
+	FROM generate_series('2000-01-01', '2004-01-01', interval '1 year') AS bounds (at)
+	CROSS JOIN LATERAL yquota.cost_between(bounds.at, bounds.at + interval '1 year', '{queue}') AS cost
+	GROUP BY 1 ORDER BY 1;
+TABLE years;
+SELECT * FROM yquota.verify();
+UPDATE yquota_internal.rollup_state SET charges_per_sum = DEFAULT;
+
 -- days whose rows have been archived are forgotten, but for rows that stay
 SELECT yquota.set_clock('2026-03-20 01:00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation) VALUES
@@ -147,9 +165,11 @@ CALL note();
 SELECT segments FROM yquota.archive('archived', 'infinity');
 TABLE day;
 TABLE difference;
+TABLE years;
 SELECT roll_up();
 TABLE day;
 TABLE difference;
+TABLE years;
 SELECT * FROM yquota.verify();
 
 \c postgres
