@@ -14,7 +14,6 @@ INSERT INTO yquota.project (name) VALUES ('p');
 CREATE TABLE replay.scenario (name text, properties jsonb, now timestamptz, decided_by text);
 CREATE TABLE replay.expected (key text PRIMARY KEY, value text, is_figure boolean NOT NULL);
 CREATE TABLE replay.difference (scenario text, step integer, operation jsonb, key text, hadoop text, yquota text);
-CREATE TABLE replay.words (operation text, hadoop text, yquota text);
 CREATE TABLE replay.count (scenarios bigint, refused bigint, steps bigint, facts bigint);
 INSERT INTO replay.count VALUES (0, 0, 0, 0);
 
@@ -172,7 +171,9 @@ CREATE FUNCTION replay.seen(whole boolean) RETURNS TABLE (key text, value text) 
 $$;
 
 CREATE FUNCTION replay.headroom(key text) RETURNS text LANGUAGE sql
-	RETURN (SELECT replay.amounts(headroom) FROM regexp_match(key, '^headroom (.*) <(.*)>$') AS p, yquota.headroom(replay.id(p[1]), p[2]));
+	RETURN (SELECT replay.amounts(h.headroom) FROM regexp_match(key, '^headroom (.*) <(.*)>$') AS p
+		JOIN yquota.application AS a ON a.application_id = replay.id(p[1]) AND a.finished_at IS NULL
+		CROSS JOIN LATERAL yquota.headroom(a.application_id, p[2]) AS h);
 
 CREATE FUNCTION replay.learn(facts jsonb, is_figure boolean) RETURNS void LANGUAGE sql AS $$
 	DELETE FROM replay.expected WHERE key IN (SELECT jsonb_object_keys(facts));
@@ -188,7 +189,10 @@ BEGIN
 	SELECT s.name, at, o - '{facts,figures}'::text[], key, e.value, f.value
 	FROM replay.scenario AS s, (SELECT * FROM replay.expected WHERE whole OR NOT is_figure) AS e
 	FULL JOIN (SELECT * FROM replay.seen(whole)
-		  UNION ALL SELECT key, replay.headroom(key) FROM replay.expected WHERE whole AND key LIKE 'headroom %') AS f USING (key)
+		  UNION ALL SELECT key, replay.headroom(key) FROM replay.expected WHERE whole AND key LIKE 'headroom %'
+		  UNION ALL SELECT format('headroom %s <>', replay.number(a.application_id)), 'of an active application' FROM yquota.application AS a
+		  WHERE whole AND a.state = 'ACTIVE' AND NOT EXISTS (
+			SELECT FROM replay.expected AS x WHERE starts_with(x.key, format('headroom %s <', replay.number(a.application_id))))) AS f USING (key)
 	WHERE e.value IS DISTINCT FROM f.value;
 	UPDATE replay.count SET steps = steps + 1, facts = facts + (SELECT count(*) FROM replay.expected WHERE whole OR NOT is_figure);
 END $$;
@@ -201,8 +205,7 @@ BEGIN
 	FROM replay.scenario AS s WHERE (o ? 'error') <> (refused IS NOT NULL)
 	UNION ALL
 	SELECT s.name, at, o - '{facts,figures}'::text[], 'decided_by', o ->> 'decided_by', s.decided_by
-	FROM replay.scenario AS s WHERE o ->> 'decided_by' <> s.decided_by;
-	INSERT INTO replay.words SELECT o ->> 'do', o ->> 'error', refused WHERE refused IS NOT NULL;
+	FROM replay.scenario AS s WHERE o ? 'decided_by' AND o ->> 'decided_by' IS DISTINCT FROM s.decided_by;
 	UPDATE replay.scenario SET decided_by = NULL;
 END $$;
 

@@ -28,14 +28,16 @@ CREATE FUNCTION replay.state(container text, ended text[]) RETURNS text LANGUAGE
 		SELECT CASE WHEN q.state = 'GONE' THEN 'KILLING' ELSE q.state END
 		FROM yquota.node_queue AS q WHERE q.container_id = container) END;
 
--- One step: what the agent and the resource manager do, and what the agent is told.
-CREATE FUNCTION replay.play_step(step jsonb, INOUT ended text[], OUT events jsonb) LANGUAGE plpgsql AS $$
+-- One step: what the agent and the resource manager do, and what the agent is told, in the words of a record.
+CREATE FUNCTION replay.play_step(step jsonb, INOUT ended text[], OUT decided jsonb) LANGUAGE plpgsql AS $$
 DECLARE
 	container text := replay.id((step ->> 'c')::integer);
 	told yquota.node_action[] := '{}';
 	type yquota.execution_type;
 	next_id text;
+	concerned integer[] := '{}';
 BEGIN
+	decided := '{}';
 	CASE step ->> 'op'
 		WHEN 'arrive' THEN
 			type := CASE step ->> 'type' WHEN 'G' THEN 'GUARANTEED' ELSE 'OPPORTUNISTIC' END;
@@ -47,6 +49,8 @@ BEGIN
 			IF replay.state(container, ended) <> 'DONE' THEN
 				told := ARRAY(SELECT a FROM yquota.container_ended('n', container) AS a);
 				ended := ended || container;
+			ELSE
+				decided := '{"skipped": true}';
 			END IF;
 		WHEN 'done_all_killed' THEN
 			FOR next_id IN SELECT q.container_id FROM yquota.node_queue AS q
@@ -54,12 +58,16 @@ BEGIN
 			LOOP
 				told := told || ARRAY(SELECT a FROM yquota.container_ended('n', next_id, exit_status => -108) AS a);
 				ended := ended || next_id;
+				concerned := concerned || replay.number(next_id);
 			END LOOP;
+			decided := jsonb_build_object('ended', concerned);
 		WHEN 'paused_all' THEN
 			FOR next_id IN SELECT q.container_id FROM yquota.node_queue AS q WHERE q.state = 'PAUSING' ORDER BY q.container_id
 			LOOP
 				told := told || ARRAY(SELECT a FROM yquota.container_paused('n', next_id) AS a);
+				concerned := concerned || replay.number(next_id);
 			END LOOP;
+			decided := jsonb_build_object('paused', concerned);
 		WHEN 'limit' THEN
 			told := ARRAY(SELECT a FROM yquota.shed_containers('n', (step ->> 'n')::integer) AS a);
 		ELSE
@@ -69,14 +77,16 @@ BEGIN
 				INSERT INTO yquota.container_event (event, container_id, occurred_at, execution_type)
 				VALUES ('CONTAINER_UPDATE', container, yquota.clock(), type);
 				told := ARRAY(SELECT a FROM yquota.advance_node_queue('n') AS a);
+			ELSE
+				decided := '{"skipped": true}';
 			END IF;
 	END CASE;
-	events := coalesce((
+	decided := decided || jsonb_build_object('events', coalesce((
 		SELECT jsonb_agg(CASE WHEN t.action IN ('start', 'resume') THEN jsonb_build_array('start', replay.number(t.container_id))
 			WHEN t.action = 'pause' THEN jsonb_build_array('pause', replay.number(t.container_id))
 			ELSE jsonb_build_array('kill', replay.number(t.container_id), t.exit_status::text, t.diagnostics) END ORDER BY t.number)
 		FROM unnest(told) WITH ORDINALITY AS t (action, container_id, execution_type, allocation, exit_status, diagnostics, made_room_for, number)
-		WHERE t.action <> 'queued'), '[]');
+		WHERE t.action <> 'queued'), '[]'));
 END $$;
 
 -- What runs and waits by the rows of the node and the books, in the words of a record.
@@ -108,15 +118,11 @@ BEGIN
 	FOR step IN SELECT * FROM jsonb_array_elements(s -> 'steps') LOOP
 		steps := steps + 1;
 		PERFORM yquota.set_clock(replay.time(steps));
-		SELECT p.ended, p.events INTO ended, decided FROM replay.play_step(step, ended) AS p;
-		events := events + jsonb_array_length(decided);
-		IF decided <> step -> 'events' THEN
-			difference := format('%s, step %s, %s: events %s', s ->> 'id', steps, step, decided);
-			RETURN;
-		END IF;
-		decided := replay.figures();
-		IF NOT step @> decided THEN
-			difference := format('%s, step %s, %s: figures %s', s ->> 'id', steps, step, decided);
+		SELECT p.ended, p.decided INTO ended, decided FROM replay.play_step(step, ended) AS p;
+		events := events + jsonb_array_length(decided -> 'events');
+		decided := decided || replay.figures();
+		IF decided <> step - '{op,c,type,res,n}'::text[] THEN
+			difference := format('%s, step %s, %s: %s', s ->> 'id', steps, step, decided);
 			RETURN;
 		END IF;
 	END LOOP;

@@ -90,7 +90,7 @@ END $$;
 CREATE FUNCTION replay.update(o jsonb) RETURNS text LANGUAGE sql AS $$
 	SELECT concat(string_agg(concat_ws(' ', u.outcome, u.container_id, c.node, replay.amounts(u.allocation), u.version), '; ' ORDER BY u.outcome DESC, u.container_id)
 			FILTER (WHERE u.outcome IN ('decreased', 'demoted')),
-		' refused: ', string_agg(concat_ws(' ', u.reason, u.container_id), '; ' ORDER BY u.reason, u.container_id) FILTER (WHERE u.outcome = 'refused'))
+		' refused: ', string_agg(concat_ws(' ', u.reason, u.container_id), '; ' ORDER BY u.reason COLLATE "C", u.container_id) FILTER (WHERE u.outcome = 'refused'))
 	FROM yquota.update_containers(replay.id(o ->> 'app'), ARRAY(
 		SELECT ROW(n ->> 'container', (n ->> 'version')::integer, CASE WHEN n ? 'memory' THEN replay.resource(n) END,
 			(n ->> 'execution')::yquota.execution_type, 1, -1)::yquota.container_update_request
@@ -219,16 +219,30 @@ BEGIN
 	END;
 END $$;
 
+-- The keys that there are: queues in use, users with applications, and active applications with the labels that they asked for.
+CREATE FUNCTION replay.figure_keys() RETURNS SETOF text LANGUAGE sql AS $$
+	SELECT format('queue %s <%s>', q.queue, q.label) FROM yquota.scheduler_queue AS q WHERE replay.amounts(q.used) || replay.amounts(q.reserved) ~ '[1-9]'
+	UNION ALL
+	SELECT format('user %s %s <%s>', u.queue, u.username, q.label)
+	FROM (SELECT DISTINCT a.queue, a.username FROM yquota.application AS a WHERE a.finished_at IS NULL) AS u JOIN yquota.effective_queue AS q USING (queue)
+	UNION ALL
+	SELECT 'headroom ' || right(a.application_id, 4)::integer FROM yquota.application AS a WHERE a.finished_at IS NULL AND a.state = 'ACTIVE'
+$$;
+
 CREATE FUNCTION replay.figures(figures jsonb) RETURNS text LANGUAGE sql AS $$
-	SELECT string_agg(format('%s: yquota %s, Hadoop %s', key, replay.figure(key), value), '; ' ORDER BY key COLLATE "C")
-	FROM jsonb_each_text(figures) WHERE replay.figure(key) IS DISTINCT FROM value
+	SELECT string_agg(format('%s: yquota %s, Hadoop %s', coalesce(h.key, o.key), replay.figure(h.key), h.value), '; ' ORDER BY coalesce(h.key, o.key) COLLATE "C")
+	FROM jsonb_each_text(figures) AS h
+	FULL JOIN (SELECT * FROM replay.figure_keys() AS k(key) WHERE figures <> '{}') AS o ON o.key = regexp_replace(h.key, '^(headroom \d+) .*', '\1')
+	WHERE h.key IS NULL OR replay.figure(h.key) IS DISTINCT FROM h.value
+		-- Hadoop has figures of users for labels that the queue may not use, too
+		OR (o.key IS NULL AND (h.key NOT LIKE 'user %' OR regexp_replace(h.key, '<.*>', '<>') NOT IN (SELECT * FROM replay.figure_keys())))
 $$;
 
 CREATE FUNCTION replay.expected(o jsonb) RETURNS text LANGUAGE sql
 	RETURN concat(
 		(SELECT string_agg(d, '; ' ORDER BY i) FROM jsonb_array_elements_text(o -> 'decided') WITH ORDINALITY AS t(d, i)),
 		CASE o ->> 'do' WHEN 'update' THEN ' refused: ' END,
-		(SELECT string_agg(e, '; ' ORDER BY e) FROM jsonb_array_elements_text(o -> 'errors') AS e),
+		(SELECT string_agg(e, '; ' ORDER BY i) FROM jsonb_array_elements_text(o -> 'errors') WITH ORDINALITY AS t(e, i)),
 		' reserved: ',
 		(SELECT string_agg(concat_ws(' ', key, value), '; ' ORDER BY key COLLATE "C") FROM jsonb_each_text(o -> 'reserved')),
 		' state: ', o ->> 'state');

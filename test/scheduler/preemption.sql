@@ -164,6 +164,13 @@ CREATE FUNCTION replay.compare(kind text, key text[], ours text[], hadoops text[
 	FROM unnest(key, ours, hadoops) AS o(key, ours, hadoops)
 $$;
 
+-- Vectors have a component for each resource type.
+CREATE FUNCTION replay.vectors(r jsonb, types integer) RETURNS replay.comparison LANGUAGE sql AS $$
+	SELECT 0, string_agg(format('vector %s', v), '; ' ORDER BY v) FILTER (WHERE jsonb_array_length(v) <> types)
+	FROM (SELECT jsonb_path_query(r, '$.queues.*.*.*') AS v UNION ALL SELECT jsonb_path_query(r, '$.selectors.queues.*.*.*')) AS a
+	WHERE jsonb_typeof(v) = 'array'
+$$;
+
 -- The figures of queues before the first-in-first-out selector.  What is to be preempted depends on what the selectors
 -- before it have chosen, and the view knows of none.
 CREATE FUNCTION replay.figures(r jsonb, types integer, computed integer) RETURNS replay.comparison LANGUAGE sql AS $$
@@ -177,7 +184,7 @@ CREATE FUNCTION replay.figures(r jsonb, types integer, computed integer) RETURNS
 			CASE WHEN b.is_first THEN concat_ws(', ', replay.amounts(q.o -> 'to_be_preempted', computed), replay.amounts(q.o -> 'obtain', computed)) END)))).*
 	FROM yquota.preemption_state AS f
 	FULL JOIN (SELECT i.key AS queue, l.key AS label FROM jsonb_each(r -> 'queues') AS i, jsonb_each(i.value) AS l) AS h USING (queue, label)
-	CROSS JOIN (SELECT x AS fifo FROM jsonb_array_elements(r -> 'selectors') AS x WHERE x ->> 'selector' = 'fifo') AS s
+	LEFT JOIN (SELECT x AS fifo FROM jsonb_array_elements(r -> 'selectors') AS x WHERE x ->> 'selector' = 'fifo') AS s ON true
 	CROSS JOIN (SELECT coalesce(bool_and(x -> 'chosen' = '[]'), true) AS is_first FROM jsonb_array_elements(r -> 'selectors') AS x
 				WHERE x ->> 'selector' IN ('queue_priority', 'reserved')) AS b
 	CROSS JOIN LATERAL (SELECT r #> ARRAY['queues', queue, label] AS i, s.fifo #> ARRAY['queues', queue, label] AS o) AS q
@@ -196,27 +203,37 @@ CREATE PROCEDURE replay.preempt(as_of timestamptz) LANGUAGE sql AS $$
 	FROM reserved AS v, yquota.preempt_containers(as_of, explain => true) AS p;
 $$;
 
-CREATE FUNCTION replay.list(ids text[]) RETURNS text LANGUAGE sql
-	RETURN (SELECT string_agg(DISTINCT i COLLATE "C", ' ') FROM unnest(ids) AS i);
+-- In the order of a record: by application, then by container.
+CREATE FUNCTION replay.place(id text) RETURNS integer[] LANGUAGE sql
+	RETURN string_to_array(id, '.')::integer[];
 
 -- Containers that were chosen, by selector.  A reserved container is cancelled whether it was chosen or not, and
 -- yquota tells of that only.
 CREATE FUNCTION replay.chosen(r jsonb, reserved text[]) RETURNS replay.comparison LANGUAGE sql AS $$
 	SELECT (SELECT sum(jsonb_array_length(x -> 'chosen')) FROM jsonb_array_elements(r -> 'selectors') AS x), (replay.compare('chosen', array_agg(n.selector),
-		array_agg((SELECT replay.list(array_agg(o.id)) FROM replay.outcome AS o
+		array_agg((SELECT string_agg(o.id, ' ' ORDER BY replay.place(o.id)) FROM replay.outcome AS o
 			WHERE o.selector = n.selector AND o.outcome IN ('marked', 'observed', 'killed', 'killable') AND NOT o.is_reserved)),
-		array_agg((SELECT replay.list(array_agg(c)) FROM jsonb_array_elements(r -> 'selectors') AS x, jsonb_array_elements_text(x -> 'chosen') AS c
+		array_agg((SELECT string_agg(c, ' ' ORDER BY i) FROM jsonb_array_elements(r -> 'selectors') AS x, jsonb_array_elements_text(x -> 'chosen') WITH ORDINALITY AS t(c, i)
 			WHERE x ->> 'selector' = n.selector AND c <> ALL (reserved))))).difference
 	FROM (SELECT o.selector FROM replay.outcome AS o WHERE o.selector IS NOT NULL UNION SELECT x ->> 'selector' FROM jsonb_array_elements(r -> 'selectors') AS x) AS n
 $$;
 
--- Hadoop sends no event when it moves a reservation, and moves none in these records.
+-- Events in the order of a record: by kind, then by container.  Hadoop sends no event when it moves a reservation, and moves none
+-- in these records.
 CREATE FUNCTION replay.events(r jsonb, reserved text[]) RETURNS replay.comparison LANGUAGE sql AS $$
-	SELECT (SELECT count(*) FROM jsonb_array_elements(r -> 'events')), (replay.compare('events', array_agg(n.event),
-		array_agg((SELECT replay.list(array_agg(o.id)) FROM replay.outcome AS o WHERE o.outcome = ANY (n.outcomes))),
-		array_agg((SELECT replay.list(array_agg(e ->> 1)) FROM jsonb_array_elements(r -> 'events') AS e
-			WHERE e ->> 0 = n.event AND (n.event = 'unreserve' OR e ->> 1 <> ALL (reserved)))))).difference
-	FROM (VALUES ('preempt', '{marked}'::text[]), ('kill', '{killed,killable}'), ('unreserve', '{unreserved}'), ('move', '{moved}')) AS n(event, outcomes)
+	SELECT jsonb_array_length(r -> 'events'), (replay.compare('events', '{all}',
+		ARRAY[(SELECT string_agg(n.event || ' ' || o.id, ', ' ORDER BY n.place, replay.place(o.id))
+			FROM (VALUES (1, 'kill', '{killed,killable}'::text[]), (2, 'preempt', '{marked}'), (3, 'unreserve', '{unreserved}'), (4, 'move', '{moved}')) AS n(place, event, outcomes)
+			JOIN replay.outcome AS o ON o.outcome = ANY (n.outcomes))],
+		ARRAY[(SELECT string_agg((SELECT string_agg(w, ' ') FROM jsonb_array_elements_text(e) AS w), ', ' ORDER BY i) FROM jsonb_array_elements(r -> 'events') WITH ORDINALITY AS t(e, i)
+			WHERE e ->> 0 = 'unreserve' OR e ->> 1 <> ALL (reserved))])).difference
+$$;
+
+-- Containers that may be killed as soon as their room is needed, before a round.
+CREATE FUNCTION replay.killable(r jsonb) RETURNS replay.comparison LANGUAGE sql AS $$
+	SELECT coalesce(jsonb_array_length(r -> 'killable'), 0), (replay.compare('killable', '{all}',
+		ARRAY[(SELECT string_agg(k.id, ' ' ORDER BY replay.place(k.id)) FROM (SELECT replay.short(m.container_id) AS id FROM yquota.preemption_mark AS m WHERE m.is_killable) AS k)],
+		ARRAY[(SELECT string_agg(k, ' ' ORDER BY i) FROM jsonb_array_elements_text(r -> 'killable') WITH ORDINALITY AS t(k, i))])).difference
 $$;
 
 -- Marks of containers that still run; Hadoop keeps those of others until they are old.
@@ -251,7 +268,8 @@ BEGIN
 	PERFORM yquota.set_clock(replay.time((r ->> 'now')::bigint));
 	CALL replay.change(r -> 'gone', r -> 'set', r -> 'apps');
 	reserved := ARRAY(SELECT replay.short(v.container_id) FROM yquota.reserved_container AS v);
-	INSERT INTO replay.result SELECT 'figures', * FROM replay.figures(r, types, computed);
+	INSERT INTO replay.result SELECT 'vectors', * FROM replay.vectors(r, types) UNION ALL SELECT 'killable', * FROM replay.killable(r)
+	UNION ALL SELECT 'figures', * FROM replay.figures(r, types, computed);
 	CALL replay.preempt(yquota.clock());
 	INSERT INTO replay.result
 	SELECT 'chosen', * FROM replay.chosen(r, reserved) UNION ALL SELECT 'events', * FROM replay.events(r, reserved)

@@ -16,7 +16,10 @@
 
 use strict;
 use warnings;
+use FindBin;
+use lib $FindBin::Bin;
 
+use Falsified qw(falsify unnoticed);
 use JSON::PP;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -108,8 +111,14 @@ $node->safe_psql('postgres', 'CREATE EXTENSION IF NOT EXISTS yquota; ' . slurp_f
 my @lines = lines_of('test/scheduler/opportunistic.jsonl');
 push @lines, lines_of($ENV{OPPORTUNISTIC_RECORDS}) if $ENV{OPPORTUNISTIC_RECORDS};
 my @workloads = map { prepare($_) } @lines;
-my @played = split /\n/, $node->safe_psql('postgres',
-	join '', map { 'BEGIN; SELECT * FROM replay.play($workload$' . $json->encode($_) . "\$workload\$); ROLLBACK;\n" } @workloads);
+
+sub play
+{
+	return split /\n/, $node->safe_psql('postgres',
+		join '', map { 'BEGIN; SELECT * FROM replay.play($workload$' . $json->encode($_) . "\$workload\$); ROLLBACK;\n" } @_);
+}
+
+my @played = play(@workloads);
 my %compared = (steps => 0, containers => 0);
 foreach my $played (@played)
 {
@@ -129,6 +138,13 @@ my %kinds = map { (join(' ', $_->{family}, $_->{comparator} || ()) => 1) } @work
 is(scalar keys %kinds, 7, 'of all families under every comparator');
 note("$_: $compared{$_}") foreach sort keys %compared;
 cmp_ok($compared{containers}, '>', 100, 'containers were given out');
+
+# What Hadoop has not decided so; draws are given.
+my @falsified = falsify(\@workloads, figure => sub { $_[0] =~ m{^steps/\d+/result/(?!any_starts)} },
+	maps => qr{^steps/\d+/result/(?:outstanding|nodes_after|outstanding/[^/]+/locations)$}, name => 'added');
+is(unnoticed(\@falsified, map { (split /\|/, $_, 3)[2] } play(map { $_->[1] } @falsified)), '', 'every falsified decision and figure is found');
+cmp_ok(scalar @falsified, '>', 40, 'kinds of falsifications');
+note(scalar(@falsified) . ' falsifications');
 
 $node->stop;
 done_testing();

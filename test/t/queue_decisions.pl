@@ -3,7 +3,10 @@
 
 use strict;
 use warnings;
+use FindBin;
+use lib $FindBin::Bin;
 
+use Falsified qw(falsify unnoticed);
 use JSON::PP;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -54,7 +57,7 @@ foreach my $line (split /\n/, slurp_file('test/queues/decisions.txt'))
 
 	if ($kind eq 'CASE')
 	{
-		push @cases, { name => $fields[0], starts => $fields[1] eq 'starts', properties => {}, questions => [], answers => [] };
+		push @cases, { name => $fields[0], starts => $fields[1] eq 'starts' ? JSON::PP::true : JSON::PP::false, properties => {}, questions => [], answers => [] };
 	}
 	elsif ($kind eq 'P')
 	{
@@ -67,27 +70,47 @@ foreach my $line (split /\n/, slurp_file('test/queues/decisions.txt'))
 	}
 }
 
-my $asked = 0;
-foreach my $case (@cases)
+# The answers to a case, or the error.
+sub ask
 {
+	my ($case) = @_;
 	my $configuration = JSON::PP->new->canonical->encode($case->{properties});
 	my $script = join ";\n", 'BEGIN', 'SET client_min_messages = error', "DO \$do\$ BEGIN PERFORM yquota.import_hadoop_configuration(@{[ literal($configuration) ]}::jsonb); END \$do\$",
 	  'SET CONSTRAINTS ALL IMMEDIATE', @{ $case->{questions} }, 'ROLLBACK;';
 	my ($status, $output, $errors) = $node->psql('postgres', $script, on_error_stop => 1);
 
-	if (!$case->{starts})
-	{
-		like($errors, qr/ERROR:  invalid configuration of queues/, "case $case->{name} is refused");
-		next;
-	}
-	my @found = split /\n/, $output;
-	my @wrong = grep { ($found[$_] // '') ne $case->{answers}[$_] } 0 .. $#{ $case->{answers} };
-	ok($status == 0 && !@wrong, "case $case->{name}: " . @{ $case->{answers} } . ' answers')
-	  or diag(join "\n", $errors, map { "$case->{questions}[$_]: found " . ($found[$_] // '') . ", expected $case->{answers}[$_]" } @wrong);
+	return { starts => $status == 0, answers => [ split /\n/, $output, -1 ], errors => $errors };
+}
+
+# How what was found differs from a case, a line each.
+sub differences
+{
+	my ($case, $found) = @_;
+	my ($expected, $answers) = ($case->{answers} // [], $found->{answers});
+
+	return $found->{errors} =~ /ERROR:  invalid configuration of queues/ ? '' : "starts: $found->{errors}" unless $case->{starts};
+	return $found->{errors} unless $found->{starts};
+	return @$answers . ' answers instead of ' . @$expected unless @$answers == @$expected;
+	return join "\n", map { "$case->{questions}[$_]: found $answers->[$_], expected $expected->[$_]" } grep { $answers->[$_] ne $expected->[$_] } 0 .. $#$expected;
+}
+
+my $asked = 0;
+my %found;
+foreach my $case (@cases)
+{
+	my $found = $found{ $case->{name} } = ask($case);
+
+	is(differences($case, $found), '', "case $case->{name}: " . ($case->{starts} ? @{ $case->{answers} } . ' answers' : 'refused'));
 	$asked += @{ $case->{answers} };
 }
-diag(sprintf '%d configurations, of which %d are refused; %d answers', scalar @cases, scalar(grep { !$_->{starts} } @cases), $asked);
+note(sprintf '%d configurations, of which %d are refused; %d answers', scalar @cases, scalar(grep { !$_->{starts} } @cases), $asked);
 cmp_ok($asked, '>', 300, 'questions were asked');
+
+# What Hadoop has not answered so.
+my @falsified = falsify(\@cases, figure => sub { $_[0] eq 'starts' || ($_[0] =~ m{^answers\b} && $_[1]{starts}) }, optional => qr{^starts$});
+is(unnoticed(\@falsified, map { differences($_->[1], $found{ $_->[1]{name} }) } @falsified), '', 'every falsified answer is found');
+cmp_ok(scalar @falsified, '>', 10, 'kinds of falsifications');
+note(scalar(@falsified) . ' falsifications');
 
 $node->stop;
 done_testing();

@@ -20,7 +20,11 @@
 
 use strict;
 use warnings;
+use FindBin;
+use lib $FindBin::Bin;
 
+use Falsified qw(falsify unnoticed);
+use JSON::PP;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -41,6 +45,16 @@ cmp_ok($refused, '>=', 1, 'configurations that it refuses');
 cmp_ok($steps, '>', 800, 'steps');
 cmp_ok($facts, '>', 15_000, 'facts');
 note("$played scenarios ($refused refused), $steps steps, $facts facts");
+
+# What Hadoop has not decided so.  Of an error it is compared that there is one, not the words; words that name no rule are without decided_by.
+my @falsified = falsify([ map { decode_json($_) } @scenarios ], figure => sub { $_[0] =~ m{^(?:steps/\d+/)?(?:facts|figures|decided_by)\b} },
+	optional => qr{/decided_by$}, maps => qr{(?:^|/)(?:facts|figures)$}, name => 'queue root.added');
+$falsified[$_][1]{name} = "falsified $_" foreach 0 .. $#falsified;
+$node->safe_psql('postgres', join '', map { "CALL replay.play(\$scenario\$@{[ encode_json($_->[1]) ]}\$scenario\$);\n" } @falsified);
+my %differing = map { $_ => 1 } split /\n/, $node->safe_psql('postgres', 'SELECT DISTINCT scenario FROM replay.difference');
+is(unnoticed(\@falsified, map { $differing{ $_->[1]{name} } } @falsified), '', 'every falsified decision and figure is found');
+cmp_ok(scalar @falsified, '>', 100, 'kinds of falsifications');
+note(scalar(@falsified) . ' falsifications');
 
 $node->stop;
 done_testing();
