@@ -152,6 +152,13 @@ UPDATE yquota.scheduler_setting SET scheduler_class = 'x.y.CapacityScheduler', r
 SELECT * FROM yquota.configuration_advice() WHERE property ~ 'class|locality';
 UPDATE yquota.scheduler_setting SET node_locality_delay = 0, rack_locality_additional_delay = NULL;
 SELECT * FROM yquota.configuration_advice() WHERE property ~ 'class|locality';
+-- warned of at commit, as the import does
+UPDATE yquota.scheduler_setting SET multi_node_placement_enabled = true;
+SET CONSTRAINTS ALL IMMEDIATE;
+SET CONSTRAINTS ALL DEFERRED;
+SELECT * FROM yquota.configuration_advice() WHERE property ~ 'multi-node';
+UPDATE yquota.scheduler_setting SET multi_node_placement_enabled = false;
+SELECT * FROM yquota.configuration_advice() WHERE property ~ 'multi-node';
 ROLLBACK;
 -- children beside those that come by themselves, and a policy that is not here
 BEGIN;

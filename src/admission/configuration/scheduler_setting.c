@@ -33,7 +33,10 @@ yq_scheduler_advise(List *findings, YqSettingTest is_wanted)
 		"(2, 'node_locality_delay', 'node-locality-delay', s.node_locality_delay::text, "
 		"CASE WHEN s.node_locality_delay < 0 AND (" STILL_WAITS ") "
 		"THEN 'a request that names nodes or racks still waits before it may be elsewhere: "
-		"rack-locality-additional-delay 0 ends that' END)"
+		"rack-locality-additional-delay 0 ends that' END), "
+		"(3, 'multi_node_placement_enabled', 'multi-node-placement-enabled', s.multi_node_placement_enabled::text, "
+		"CASE WHEN s.multi_node_placement_enabled THEN 'there is no placement over several nodes: "
+		"containers go to the nodes that report, one after the other, and policies that sort nodes are not asked' END)"
 		") AS p (place, setting, property, value, advice) WHERE p.advice IS NOT NULL ORDER BY p.place"
 	};
 
