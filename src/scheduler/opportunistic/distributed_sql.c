@@ -128,7 +128,7 @@ yq_sql_opportunistic_bounds(PG_FUNCTION_ARGS)
 
 /* -- reports of local schedulers -------------------------------------------------- */
 
-/* The leaves of the applications that are ACTIVE, and the applications themselves, or NULL. */
+/* The applications that may ask for containers, or NULL. */
 static void
 find_applications(const YqHierarchy *hierarchy, const char **ids, int count, YqApplication **applications)
 {
@@ -137,7 +137,7 @@ find_applications(const YqHierarchy *hierarchy, const char **ids, int count, YqA
 		CHECK_FOR_INTERRUPTS();
 		applications[i] = yq_application_find(hierarchy, ids[i]);
 		if (applications[i] != NULL &&
-			(applications[i]->state != YQ_APPLICATION_ACTIVE || yq_hierarchy_find(hierarchy, applications[i]->queue) == NULL))
+			(!yq_requester_may_ask(applications[i]) || yq_hierarchy_find(hierarchy, applications[i]->queue) == NULL))
 			applications[i] = NULL;
 	}
 }

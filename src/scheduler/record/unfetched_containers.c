@@ -60,7 +60,7 @@ ask_again(Datum ids, Datum asked, Datum labels)
 		"forgotten AS (DELETE FROM yquota.decision AS d USING due WHERE d.decision_id = due.decision_id), "
 		"asked AS (SELECT due.application_id, due.priority, due.allocation_request_id, r.resource_name, count(*) AS count, "
 		"(array_agg(due.allocation))[1] AS allocation, bool_and(r.relax_locality) AS relax_locality, min(r.label) AS label "
-		"FROM due JOIN yquota.application AS a ON a.application_id = due.application_id AND a.state = 'ACTIVE' "
+		"FROM due JOIN yquota.application AS a ON a.application_id = due.application_id AND a.state IN ('ACTIVE', 'ACCEPTED') "
 		"JOIN unnest($2, $3) AS e (container_id, asked_label) ON e.container_id = due.container_id "
 		"LEFT JOIN yquota.node AS n ON n.name = due.node "
 		"CROSS JOIN LATERAL (VALUES ('*', true, COALESCE(due.farthest, 'OFF_SWITCH') = 'OFF_SWITCH', e.asked_label), "

@@ -28,8 +28,35 @@
 
 /* -- the requesting application -------------------------------------------- */
 
+/* One that runs in the cluster asks for nothing before it has got its own container. */
+static bool
+has_master(const char *application_id)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT FROM yquota.application AS a "
+		"WHERE a.application_id = $1 AND (a.unmanaged OR EXISTS ("
+		"SELECT FROM yquota_internal.application_attempt AS t "
+		"WHERE t.application_id = a.application_id AND t.am_container_id IS NOT NULL))",
+		.types = {"text"}
+	};
+	Datum		values[] = {CStringGetTextDatum(application_id)};
+
+	return yq_saved_plan_execute(&look_up, values, NULL) > 0;
+}
+
+/*
+ * In a queue into which it has moved, an application may wait for room of its master, which runs on
+ * and asks (CapacityScheduler.allocate()); what it asks for is served once it is ACTIVE again.
+ */
+bool
+yq_requester_may_ask(const YqApplication *application)
+{
+	return application->state == YQ_APPLICATION_ACTIVE ||
+		(application->state == YQ_APPLICATION_ACCEPTED && has_master(application->application_id));
+}
+
 static const YqApplication *
-find_active_application(const YqHierarchy *hierarchy, const char *application_id)
+find_requester(const YqHierarchy *hierarchy, const char *application_id)
 {
 	const YqApplication *application = yq_application_find(hierarchy, application_id);
 
@@ -37,11 +64,12 @@ find_active_application(const YqHierarchy *hierarchy, const char *application_id
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("application \"%s\" does not exist", application_id)));
-	if (application->state != YQ_APPLICATION_ACTIVE)
+	if (!yq_requester_may_ask(application))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("application \"%s\" cannot ask for containers", application_id),
-				 errdetail("It is %s; only ACTIVE ones can.", yq_application_state_name(application->state))));
+				 errdetail("It is %s; only ACTIVE ones can, and ACCEPTED ones whose application master runs.",
+						   yq_application_state_name(application->state))));
 	return application;
 }
 
@@ -53,7 +81,7 @@ yq_requester_lock_leaf(const char *application_id)
 	PreventCommandIfReadOnly("changes of requests");
 	yq_queue_lock_configuration(RowExclusiveLock);
 	requester.hierarchy = yq_hierarchy_in_force();
-	requester.application = find_active_application(requester.hierarchy, application_id);
+	requester.application = find_requester(requester.hierarchy, application_id);
 	for (;;)
 	{
 		const char *locked = requester.application->queue;
@@ -62,7 +90,7 @@ yq_requester_lock_leaf(const char *application_id)
 		CHECK_FOR_INTERRUPTS();
 		yq_queue_locks_add(&locks, YQ_LOCK_LEAF, locked);
 		yq_queue_locks_take(&locks);
-		requester.application = find_active_application(requester.hierarchy, application_id);
+		requester.application = find_requester(requester.hierarchy, application_id);
 		if (strcmp(requester.application->queue, locked) == 0)
 			break;
 		yq_queue_locks_release(&locks);
@@ -84,20 +112,10 @@ yq_requester_lock(const char *application_id)
 	return yq_requester_lock_leaf(application_id);
 }
 
-/* One that runs in the cluster asks for nothing before it has got its own container. */
 static void
 check_master(const char *application_id)
 {
-	static YqSavedPlan look_up = {
-		.command = "SELECT FROM yquota.application AS a "
-		"WHERE a.application_id = $1 AND (a.unmanaged OR EXISTS ("
-		"SELECT FROM yquota_internal.application_attempt AS t "
-		"WHERE t.application_id = a.application_id AND t.am_container_id IS NOT NULL))",
-		.types = {"text"}
-	};
-	Datum		values[] = {CStringGetTextDatum(application_id)};
-
-	if (yq_saved_plan_execute(&look_up, values, NULL) == 0)
+	if (!has_master(application_id))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("application \"%s\" cannot ask for containers", application_id),

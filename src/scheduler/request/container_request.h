@@ -52,6 +52,9 @@ typedef struct YqRequester
 	const YqQueue *queue;
 } YqRequester;
 
+/* Is it ACTIVE, or ACCEPTED in a queue into which its master has moved? */
+extern bool yq_requester_may_ask(const YqApplication *application);
+
 /* Lock the application as it stands: it neither ends nor moves meanwhile, and no cycle decides. */
 extern YqRequester yq_requester_lock(const char *application_id);
 
