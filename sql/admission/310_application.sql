@@ -37,6 +37,7 @@ CREATE TABLE yquota.application (
 	finished_at timestamptz,
 	diagnostics text,
 	reservation_id text COLLATE "C",
+	keeps_containers boolean NOT NULL DEFAULT false,
 	CHECK (queue IS NOT NULL OR state = 'REJECTED'),
 	CHECK ((finished_at IS NOT NULL) = (state IN ('FINISHED', 'FAILED', 'KILLED', 'REJECTED')))
 );
@@ -62,6 +63,7 @@ COMMENT ON COLUMN yquota.application.label IS 'partition of the nodes that the a
 COMMENT ON COLUMN yquota.application.node_label_expression IS 'label that the submission names for all its containers: of those for which none is asked for, and of the application in the order fifo-with-partitions; NULL: none';
 COMMENT ON COLUMN yquota.application.project IS 'project that pays; NULL: none was named';
 COMMENT ON COLUMN yquota.application.reservation_id IS 'as named in the submission; NULL: none.  Only a plan heeds it';
+COMMENT ON COLUMN yquota.application.keeps_containers IS 'whether its containers outlive the loss of its application master';
 COMMENT ON COLUMN yquota.application.am_resource IS 'of the application master, native units, in whole steps of the minimum allocation';
 COMMENT ON COLUMN yquota.application.unmanaged IS 'whether its application master runs outside of the cluster';
 COMMENT ON COLUMN yquota.application.priority IS 'larger comes first';

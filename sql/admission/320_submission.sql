@@ -12,6 +12,7 @@ CREATE FUNCTION yquota.submit_application(
 	label text DEFAULT NULL, unmanaged boolean DEFAULT false, project text DEFAULT NULL,
 	real_username text DEFAULT NULL, view_acl text DEFAULT NULL, modify_acl text DEFAULT NULL,
 	node_label_expression text DEFAULT NULL, dry_run boolean DEFAULT false, reservation text DEFAULT NULL,
+	keep_containers boolean DEFAULT false,
 	OUT application_id text, OUT queue text, OUT priority integer, OUT lifetime bigint,
 	OUT state yquota.application_state, OUT activated boolean, OUT decided_by text, OUT decided_at text,
 	OUT used bigint, OUT maximum bigint, OUT used_resource yquota.resource,
@@ -19,9 +20,9 @@ CREATE FUNCTION yquota.submit_application(
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_application_submit';
-COMMENT ON FUNCTION yquota.submit_application(text, text, text[], text, text, yquota.resource, integer, bigint, text[], text, boolean, text, text, text, text, text, boolean, text) IS
-	'Submit an application: where it goes, with which priority and lifetime (seconds), whether it is let in, has to wait or may start (activated), and which limit or rule decided otherwise, with its figures.  It is recorded in application, also when it is refused; an id that was refused may be submitted again.  Into a plan it goes with the id of an active reservation, to run in the reservation''s queue, else to the plan''s default queue; other queues ignore reservation.  With dry_run nothing is recorded or locked';
-REVOKE ALL ON FUNCTION yquota.submit_application(text, text, text[], text, text, yquota.resource, integer, bigint, text[], text, boolean, text, text, text, text, text, boolean, text) FROM PUBLIC;
+COMMENT ON FUNCTION yquota.submit_application(text, text, text[], text, text, yquota.resource, integer, bigint, text[], text, boolean, text, text, text, text, text, boolean, text, boolean) IS
+	'Submit an application: where it goes, with which priority and lifetime (seconds), whether it is let in, has to wait or may start (activated), and which limit or rule decided otherwise, with its figures.  It is recorded in application, also when it is refused; an id that was refused may be submitted again.  Into a plan it goes with the id of an active reservation, to run in the reservation''s queue, else to the plan''s default queue; other queues ignore reservation.  With keep_containers its containers outlive the loss of its application master.  With dry_run nothing is recorded or locked';
+REVOKE ALL ON FUNCTION yquota.submit_application(text, text, text[], text, text, yquota.resource, integer, bigint, text[], text, boolean, text, text, text, text, text, boolean, text, boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota.finish_application(
 	application_id text, state yquota.application_state DEFAULT 'FINISHED', diagnostics text DEFAULT NULL,
@@ -29,9 +30,10 @@ CREATE FUNCTION yquota.finish_application(
 	RETURNS yquota.application_state
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
+	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_finish_application';
 COMMENT ON FUNCTION yquota.finish_application(text, yquota.application_state, text, text, text[]) IS
-	'End an application: FINISHED, FAILED or KILLED; one that is over stays as it is.  Applications that waited for its place go on.  caller, if given, must be allowed to.  Returns the state it has';
+	'End an application: FINISHED, FAILED or KILLED; one that is over stays as it is.  Containers that the scheduler has given to it end with it (exit status -100).  Applications that waited for its place go on.  caller, if given, must be allowed to.  Returns the state it has';
 REVOKE ALL ON FUNCTION yquota.finish_application(text, yquota.application_state, text, text, text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota.move_application(
@@ -39,6 +41,7 @@ CREATE FUNCTION yquota.move_application(
 	RETURNS yquota.application_state
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
+	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_move_application';
 COMMENT ON FUNCTION yquota.move_application(text, text, text, text[]) IS
 	'Move an application to another leaf queue, whose limits and lists have to allow it; its application master needs room there anew.  Returns its new state.  Its running containers go along, each by a CONTAINER_UPDATE at the clock';
@@ -101,11 +104,23 @@ CREATE FUNCTION yquota.remove_finished_applications(before timestamptz) RETURNS 
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		WITH removed AS (
-			DELETE FROM yquota.application AS a WHERE a.finished_at < before RETURNING 1)
+			DELETE FROM yquota.application AS a WHERE a.finished_at < before
+			RETURNING a.application_id, a.state, a.finished_at
+		), outlived AS MATERIALIZED (
+			SELECT r.application_id, r.finished_at FROM removed AS r
+			WHERE r.state <> 'REJECTED' AND r.application_id IN (SELECT c.application_id FROM yquota.container AS c)
+		), noted AS (
+			INSERT INTO yquota_internal.ended_application (application_id, ended_at)
+			SELECT o.application_id, o.finished_at FROM outlived AS o ORDER BY o.application_id
+			ON CONFLICT (application_id) DO NOTHING
+		), forgotten AS (
+			DELETE FROM yquota_internal.ended_application AS e USING removed AS r
+			WHERE e.application_id = r.application_id AND e.application_id NOT IN (SELECT o.application_id FROM outlived AS o)
+		)
 		SELECT count(*) FROM removed;
 	END;
 COMMENT ON FUNCTION yquota.remove_finished_applications(timestamptz) IS
-	'Forget applications that ended, or were refused, before an instant; returns how many';
+	'Forget applications that ended, or were refused, before an instant; returns how many.  Containers that have outlived them stay suspect';
 REVOKE ALL ON FUNCTION yquota.remove_finished_applications(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota.check_application_access(

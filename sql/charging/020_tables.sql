@@ -359,7 +359,8 @@ CREATE TABLE yquota.container (
 	asked_label text COLLATE "C" NOT NULL,
 	is_am boolean NOT NULL,
 	is_running boolean NOT NULL,
-	waiting_factor numeric
+	waiting_factor numeric,
+	is_given boolean NOT NULL
 );
 -- Room is used again here, so new rows come to ranges that have been summarized.
 -- A summary of so few bytes is not compressed, which would have to be undone and
@@ -383,6 +384,7 @@ COMMENT ON COLUMN yquota.container.asked_label IS 'node label that was asked for
 COMMENT ON COLUMN yquota.container.is_am IS 'whether it is its application''s master';
 COMMENT ON COLUMN yquota.container.is_running IS 'false while it waits at its node or is paused';
 COMMENT ON COLUMN yquota.container.waiting_factor IS 'part of its price that it pays while it waits: it is OPPORTUNISTIC and does not run, so it is in no usage; NULL when it does not wait';
+COMMENT ON COLUMN yquota.container.is_given IS 'whether yquota''s scheduler gave it, and another source did not start it: it ends with its application';
 
 CREATE TABLE yquota.container_change (
 	container_id text COLLATE "C" NOT NULL,

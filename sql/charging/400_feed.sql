@@ -7,6 +7,20 @@
 -- own.
 --
 
+CREATE VIEW yquota_internal.outliving_container AS
+	SELECT container.*, ended.at AS ended_at
+	FROM yquota.container container
+	LEFT JOIN yquota.application application ON application.application_id = container.application_id
+	LEFT JOIN yquota_internal.ended_application ended_application ON ended_application.application_id = container.application_id
+	CROSS JOIN LATERAL (
+		SELECT CASE WHEN application.application_id IS NULL OR application.state = 'REJECTED' THEN ended_application.ended_at
+				ELSE application.finished_at END AS at
+	) ended
+	WHERE ended.at IS NOT NULL;
+COMMENT ON VIEW yquota_internal.outliving_container IS
+	'Running containers of applications that have ended, forgotten ones included';
+COMMENT ON COLUMN yquota_internal.outliving_container.ended_at IS 'when the application ended';
+
 -- Ghosts are containers whose FINISH got lost.  The first container of an
 -- application attempt is mostly its master, which rightly outlives all others.
 CREATE VIEW yquota_internal.suspect_container AS
@@ -33,7 +47,13 @@ CREATE VIEW yquota_internal.suspect_container AS
 		  AND NOT container.is_am
 	) aged
 	WHERE aged.next_started_at - aged.started_at >= interval '1 day'
-	  AND aged.now - aged.started_at >= 10 * (aged.now - aged.next_started_at);
+	  AND aged.now - aged.started_at >= 10 * (aged.now - aged.next_started_at)
+	UNION ALL
+	SELECT outlived.container_id, outlived.project, outlived.application_id, outlived.username, outlived.queue,
+		   outlived.node, outlived.execution_type, outlived.allocation, outlived.started_at,
+		   format('its application ended at %s', outlived.ended_at)
+	FROM yquota_internal.outliving_container outlived
+	WHERE outlived.ended_at < yquota.statement_clock() - COALESCE((SELECT setting.allocation_expiry FROM yquota.scheduler_setting setting), '10 minutes');
 COMMENT ON VIEW yquota_internal.suspect_container IS
 	'Running containers of all projects that probably ended unheard';
 
@@ -93,7 +113,7 @@ CREATE VIEW yquota.suspect_container WITH (security_barrier) AS
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR suspect.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.suspect_container IS
-	'Running containers that probably ended unheard: those on nodes that are gone, and those at least ten times and a day older than the next oldest of their application (its first container, the master, excepted).  Finish them with reconcile(), node_lost() or a CONTAINER_FINISH.  And containers of which feeds report ends that differ (the earliest counts), or none, so that they ended with their application, until history is sealed';
+	'Running containers that probably ended unheard: those on nodes that are gone, those whose application ended longer ago than scheduler_setting.allocation_expiry, and those at least ten times and a day older than the next oldest of their application (its first container, the master, excepted).  Finish them with reconcile(), node_lost() or a CONTAINER_FINISH.  And containers of which feeds report ends that differ (the earliest counts), or none, so that they ended with their application, until history is sealed';
 COMMENT ON COLUMN yquota.suspect_container.reason IS 'why; a container may be listed for several reasons';
 COMMENT ON COLUMN yquota.suspect_container.allocation IS 'native units';
 

@@ -71,6 +71,7 @@ CREATE VIEW yquota_internal.logged_life AS
 		   COALESCE(start.asked_label, '') AS asked_label,
 		   COALESCE(start.is_am, start.container_id LIKE E'%\\_000001') AS is_am,
 		   COALESCE(start.is_running, true) AS is_running,
+		   start.source IS NOT DISTINCT FROM 'scheduler' AS is_given,
 		   start.event = 'CONTAINER_START' AS is_start
 	FROM yquota.container_event AS start
 	LEFT JOIN yquota.container_event AS finish
@@ -89,7 +90,7 @@ CREATE VIEW yquota_internal.booked_life AS
 		   AND charge.waiting_factor IS NULL AND charge."from" = charge.started_at
 		   AND charge.settled_by = 'CONTAINER_FINISH' AS is_whole,
 		   NULL::integer AS priority, NULL::bigint AS allocation_request_id, NULL AS asked_label,
-		   NULL::boolean AS is_am, NULL::boolean AS is_running
+		   NULL::boolean AS is_am, NULL::boolean AS is_running, NULL::boolean AS is_given
 	FROM yquota.charge
 	UNION ALL
 	SELECT container.tableoid, container.ctid,
@@ -98,7 +99,7 @@ CREATE VIEW yquota_internal.booked_life AS
 		   container.started_at, NULL, NULL, NULL, NULL,
 		   container.settled_at = container.started_at AND container.charges = 0 AND container.waiting_factor IS NULL,
 		   container.priority, container.allocation_request_id, container.asked_label,
-		   container.is_am, container.is_running
+		   container.is_am, container.is_running, container.is_given
 	FROM yquota.container;
 COMMENT ON VIEW yquota_internal.booked_life IS
 	'Rows of the books about each container: its rows of the ledger and, while it runs, that of container; is_whole when the row alone should be all of it';
@@ -129,6 +130,7 @@ CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TA
 					 AND logged.asked_label = booked.asked_label
 					 AND logged.is_am = booked.is_am
 					 AND logged.is_running = booked.is_running
+					 AND logged.is_given = booked.is_given
 					 -- whether there was padding needs a closer look
 					 OR booked.finished_at - booked.started_at >= rule.longest
 					 -- and so does whether it was preempted
@@ -180,7 +182,7 @@ CREATE FUNCTION yquota_internal.accepted_event(since timestamptz)
 				   project text, application_id text, username text, queue text, node text,
 				   allocation yquota.resource, execution_type yquota.execution_type,
 				   exit_status integer, priority integer, allocation_request_id bigint,
-				   asked_label text, is_am boolean, is_running boolean)
+				   asked_label text, is_am boolean, is_running boolean, is_given boolean)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	BEGIN ATOMIC
 	WITH unproven AS MATERIALIZED (
@@ -203,17 +205,18 @@ CREATE FUNCTION yquota_internal.accepted_event(since timestamptz)
 	)
 	SELECT a.container_id, a.event, a.occurred_at, a.project, a.application_id, a.username,
 		   a.queue, a.node, a.allocation, a.execution_type, a.exit_status,
-		   a.priority, a.allocation_request_id, a.asked_label, a.is_am, a.is_running
+		   a.priority, a.allocation_request_id, a.asked_label, a.is_am, a.is_running,
+		   a.source IS NOT DISTINCT FROM 'scheduler'
 	FROM accepted AS a
 	WHERE a.counts_from IS NULL
 	UNION ALL
 	SELECT a.container_id, 'CONTAINER_UPDATE', a.counts_from, a.project, NULL, NULL,
-		   NULL, NULL, a.allocation, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+		   NULL, NULL, a.allocation, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 	FROM accepted AS a
 	WHERE a.counts_from IS NOT NULL
 	UNION ALL
 	SELECT unproven.container_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-		   NULL, NULL, NULL, NULL, NULL
+		   NULL, NULL, NULL, NULL, NULL, NULL
 	FROM unproven;
 	END;
 COMMENT ON FUNCTION yquota_internal.accepted_event(timestamptz) IS
@@ -243,15 +246,15 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 				   allocation yquota.resource, started_at timestamptz, finished_at timestamptz,
 				   exit_status integer, "from" timestamptz, "to" timestamptz, is_last boolean,
 				   is_cut boolean, priority integer, allocation_request_id bigint,
-				   asked_label text, is_am boolean, is_running boolean, is_free boolean,
-				   waits_since timestamptz)
+				   asked_label text, is_am boolean, is_running boolean, is_given boolean,
+				   is_free boolean, waits_since timestamptz)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	BEGIN ATOMIC
 	WITH event AS MATERIALIZED (
 		-- results of functions have no collation of their own
 		SELECT e.container_id COLLATE "C" AS container_id, e.event, e.occurred_at, e.project,
 			   e.application_id, e.username, e.queue, e.node, e.allocation, e.execution_type,
-			   e.exit_status, e.priority, e.allocation_request_id, e.asked_label, e.is_am, e.is_running
+			   e.exit_status, e.priority, e.allocation_request_id, e.asked_label, e.is_am, e.is_running, e.is_given
 		FROM yquota_internal.accepted_event(since) AS e
 	), ended AS (
 		SELECT DISTINCT ON (e.container_id) e.container_id, e.occurred_at, e.exit_status
@@ -269,7 +272,7 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 			   COALESCE(start.allocation_request_id, -1) AS allocation_request_id,
 			   COALESCE(start.asked_label, '') AS asked_label,
 			   COALESCE(start.is_am, start.container_id LIKE E'%\\_000001') AS is_am,
-			   COALESCE(start.is_running, true) AS is_running,
+			   COALESCE(start.is_running, true) AS is_running, start.is_given,
 			   CASE WHEN rule.free > '0'
 					 AND (rule.any_preemption_source
 						  OR start.container_id IN (SELECT own.container_id FROM yquota_internal.own_preemption AS own))
@@ -350,7 +353,7 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 		   life.started_at, life.finished_at, life.exit_status,
 		   segment.at, COALESCE(segment.next_at, life.finished_at), segment.next_at IS NULL,
 		   COALESCE(segment.next_kind IN (3, 4), false),
-		   segment.priority, segment.allocation_request_id, segment.asked_label, segment.is_am, segment.is_running,
+		   segment.priority, segment.allocation_request_id, segment.asked_label, segment.is_am, segment.is_running, life.is_given,
 		   COALESCE(segment.at >= life.free_from AND segment.at < life.finished_at, false),
 		   segment.waits_since
 	FROM (SELECT event.container_id FROM event WHERE event.event IS NULL) AS concerned
@@ -391,7 +394,7 @@ CREATE FUNCTION yquota_internal.expected_charge(since timestamptz)
 		   CASE WHEN s.is_free THEN 0 ELSE yquota_internal.accrued(s.allocation, s.factors, s."from", s."to") END,
 		   CASE WHEN s.is_free THEN yquota_internal.accrued(s.allocation, s.factors, s."from", s."to") END,
 		   s.waiting_factor,
-		   ROW(s.priority, s.allocation_request_id, s.asked_label COLLATE "C", s.is_am, s.is_running)
+		   ROW(s.priority, s.allocation_request_id, s.asked_label COLLATE "C", s.is_am, s.is_running, s.is_given)
 	FROM segment AS s
 	-- a change at the instant of another one, or of the start, settles nothing
 	WHERE s."to" IS DISTINCT FROM s."from" OR s.is_last
@@ -492,7 +495,7 @@ CREATE FUNCTION yquota_internal.verify_lives(since timestamptz)
 		SELECT c.container_id, c.settled_at,
 			   ROW(c.project, c.application_id, c.username, c.queue, c.node,
 				   c.execution_type, c.allocation, c.started_at, c.charges, c.waiting_factor,
-				   ROW(c.priority, c.allocation_request_id, c.asked_label, c.is_am, c.is_running)) AS content
+				   ROW(c.priority, c.allocation_request_id, c.asked_label, c.is_am, c.is_running, c.is_given)) AS content
 		FROM yquota.container AS c
 		WHERE c.container_id IN (SELECT due.container_id FROM due)
 	) AS running USING (container_id)
@@ -729,6 +732,13 @@ CREATE FUNCTION yquota_internal.verify_scheduler()
 	  AND NOT EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = d.container_id)
 	  AND NOT EXISTS (SELECT FROM yquota.charge AS c WHERE c.container_id = d.container_id)
 	  AND NOT EXISTS (SELECT FROM yquota.event_void AS v WHERE v.container_id = d.container_id AND v.voided_at >= d.decided_at)
+	UNION ALL
+	SELECT 'container that the scheduler gave has outlived its application', c.container_id, format('ended at %s', a.finished_at), 'runs'
+	FROM yquota.container AS c
+	JOIN yquota.application AS a ON a.application_id = c.application_id AND a.finished_at IS NOT NULL AND a.state <> 'REJECTED'
+	WHERE c.is_given
+	  AND NOT EXISTS (SELECT FROM yquota.event_void AS v WHERE v.container_id = c.container_id)
+	  AND NOT EXISTS (SELECT FROM yquota_internal.deferred_event AS d WHERE d.container_id = c.container_id)
 	UNION ALL
 	SELECT 'container of an application has a number that is yet to be given', c.container_id, format('below %s', t.next_container), NULL
 	FROM yquota_internal.application_attempt AS t

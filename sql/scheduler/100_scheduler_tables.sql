@@ -221,6 +221,23 @@ COMMENT ON FUNCTION yquota_internal.requested_resources() IS
 	'Sum of open requests of applications, including increases of running containers and requests for AM containers; native units';
 REVOKE ALL ON FUNCTION yquota_internal.requested_resources() FROM PUBLIC;
 
+CREATE TABLE yquota_internal.ended_application (
+	application_id text COLLATE "C" PRIMARY KEY,
+	ended_at timestamptz NOT NULL
+);
+COMMENT ON TABLE yquota_internal.ended_application IS
+	'Applications that have ended, while some containers run on or may still: remove_finished_applications() leaves those here whose containers run';
+
+CREATE TABLE yquota_internal.scheduler_count (
+	name text COLLATE "C" NOT NULL,
+	part integer NOT NULL,
+	total bigint NOT NULL,
+	PRIMARY KEY (name, part)
+) WITH (fillfactor = 50);
+COMMENT ON TABLE yquota_internal.scheduler_count IS
+	'What the scheduler counts for metrics, in parts to be added up: transactions at work at the same time change different ones';
+COMMENT ON COLUMN yquota_internal.scheduler_count.name IS 'the middle of the metric''s name; containers_completed: those that ended because their application, or its attempt, was over';
+
 SELECT pg_extension_config_dump('yquota.resource_request', '');
 SELECT pg_extension_config_dump('yquota.blacklist', '');
 SELECT pg_extension_config_dump('yquota.reserved_container', '');
@@ -232,3 +249,5 @@ SELECT pg_extension_config_dump('yquota_internal.expected_duration', '');
 SELECT pg_extension_config_dump('yquota_internal.request_counter', '');
 SELECT pg_extension_config_dump('yquota_internal.application_attempt', '');
 SELECT pg_extension_config_dump('yquota_internal.container_version', '');
+SELECT pg_extension_config_dump('yquota_internal.ended_application', '');
+SELECT pg_extension_config_dump('yquota_internal.scheduler_count', '');

@@ -143,7 +143,7 @@ CREATE FUNCTION yquota_internal.forget_application() RETURNS trigger
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_forget_application';
 COMMENT ON FUNCTION yquota_internal.forget_application() IS
-	'Deletes the scheduler''s rows for an application that has ended, except its last container number';
+	'Deletes the scheduler''s rows for an application that has ended, except its last container number, and ends the containers that the scheduler has given to it';
 REVOKE ALL ON FUNCTION yquota_internal.forget_application() FROM PUBLIC;
 
 CREATE TRIGGER forget_ended AFTER UPDATE ON yquota.application
@@ -153,11 +153,23 @@ CREATE TRIGGER forget_deleted AFTER DELETE ON yquota.application
 	FOR EACH ROW WHEN (OLD.finished_at IS NULL)
 	EXECUTE FUNCTION yquota_internal.forget_application();
 
+CREATE FUNCTION yquota_internal.end_containers_of(application_id text, are_all boolean) RETURNS bigint
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	SET yquota.on_bad_event = 'error'
+	AS 'MODULE_PATHNAME', 'yq_sql_end_containers_of';
+COMMENT ON FUNCTION yquota_internal.end_containers_of(text, boolean) IS
+	'End the containers that the scheduler has given to an application, or all of them (exit status -100), and tell so in decision; returns how many';
+REVOKE ALL ON FUNCTION yquota_internal.end_containers_of(text, boolean) FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.forget_applications() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN
+	PERFORM yquota_internal.end_containers_of(c.application_id, false)
+	FROM (SELECT DISTINCT r.application_id FROM yquota.container AS r
+		  WHERE r.is_given AND r.application_id IS NOT NULL ORDER BY r.application_id) AS c;
 	DELETE FROM yquota.resource_request;
 	DELETE FROM yquota.blacklist;
 	DELETE FROM yquota.reserved_container;

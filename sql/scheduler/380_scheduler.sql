@@ -92,6 +92,53 @@ COMMENT ON FUNCTION yquota_internal.acknowledge_containers(text[]) IS
 	'Acknowledge all decisions that give something to these containers';
 REVOKE ALL ON FUNCTION yquota_internal.acknowledge_containers(text[]) FROM PUBLIC;
 
+-- Ended applications are mostly looked at once, and by the index of containers: when they ended
+-- that long ago.
+CREATE FUNCTION yquota_internal.watch_ended_applications(now_at timestamptz) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	SET enable_seqscan = off
+AS $$
+DECLARE
+	ended record;
+	expiry interval := COALESCE((SELECT s.allocation_expiry FROM yquota.scheduler_setting AS s), '10 minutes');
+	outlived text[] := '{}';
+	since timestamptz;
+BEGIN
+	FOR ended IN
+		SELECT e.application_id, e.ended_at,
+			   EXISTS (SELECT FROM yquota.application AS a
+					   WHERE a.application_id = e.application_id AND a.finished_at IS NULL) AS is_live
+		FROM yquota_internal.ended_application AS e
+		WHERE e.ended_at < now_at - expiry
+		ORDER BY e.ended_at, e.application_id
+	LOOP
+		IF NOT ended.is_live AND EXISTS (SELECT FROM yquota.container AS c WHERE c.application_id = ended.application_id) THEN
+			outlived := outlived || ended.application_id;
+			since := COALESCE(since, ended.ended_at);
+		ELSE
+			DELETE FROM yquota_internal.ended_application AS e
+			WHERE e.application_id = ended.application_id AND e.ended_at = ended.ended_at;
+		END IF;
+	END LOOP;
+	IF cardinality(outlived) > 0 THEN
+		INSERT INTO yquota.alert (kind, subject, detail, raised_at)
+		VALUES ('containers_outlive_application', 'application',
+				format('%s applications have ended and containers of them run on, the first since %s: %s; look at yquota.suspect_container, and end them with reconcile() or a CONTAINER_FINISH',
+					   cardinality(outlived), since,
+					   array_to_string(outlived[:5], ', ') || CASE WHEN cardinality(outlived) > 5 THEN ', ...' ELSE '' END),
+				now_at)
+		ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING;
+	ELSE
+		UPDATE yquota.alert AS a SET cleared_at = now_at
+		WHERE a.kind = 'containers_outlive_application' AND a.cleared_at IS NULL;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.watch_ended_applications(timestamptz) IS
+	'Alert while containers run of applications that ended longer ago than allocation_expiry, and forget that those ended which nothing has outlived';
+REVOKE ALL ON FUNCTION yquota_internal.watch_ended_applications(timestamptz) FROM PUBLIC;
+
 -- An hour: a resource manager that is started anew, or replaced, reads decisions within
 -- minutes, and those that give something expire within allocation_expiry.
 CREATE FUNCTION yquota_internal.watch_decisions(now_at timestamptz) RETURNS void
@@ -118,10 +165,11 @@ BEGIN
 		WHERE kind = 'decisions_unacknowledged' AND cleared_at IS NULL;
 	END IF;
 	PERFORM yquota_internal.watch_node_queues(now_at);
+	PERFORM yquota_internal.watch_ended_applications(now_at);
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.watch_decisions(timestamptz) IS
-	'Alert while decisions that stay until they are acknowledged have waited for more than an hour, and while containers are to be killed or paused that their nodes do not kill or pause';
+	'Alert while decisions that stay until they are acknowledged have waited for more than an hour, while containers are to be killed or paused that their nodes do not kill or pause, and while containers outlive their applications';
 REVOKE ALL ON FUNCTION yquota_internal.watch_decisions(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.lock_passes() RETURNS void

@@ -216,6 +216,7 @@ CREATE FUNCTION yquota.end_expired_applications(most integer DEFAULT 100)
 #variable_conflict use_column
 DECLARE
 	expired record;
+	running text[];
 	ended bigint;
 BEGIN
 	IF most IS NULL OR most < 1 THEN
@@ -225,12 +226,14 @@ BEGIN
 	FOR expired IN
 		SELECT e.application_id, e.username, e.queue, e.expires_at FROM yquota.expired_applications() AS e LIMIT most
 	LOOP
+		running := ARRAY(SELECT c.container_id FROM yquota.container AS c WHERE c.application_id = expired.application_id);
 		-- leaves are locked before containers
 		PERFORM yquota.finish_application(expired.application_id, 'KILLED',
 			'The application has reached the end of its lifetime.');
+		PERFORM yquota_internal.end_containers_of(expired.application_id, true);
 		SELECT count(*) INTO ended
-		FROM yquota.release_containers(ARRAY(
-			SELECT c.container_id FROM yquota.container AS c WHERE c.application_id = expired.application_id));
+		FROM unnest(running) AS r (container_id)
+		WHERE NOT EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = r.container_id);
 		RETURN QUERY SELECT expired.application_id, expired.username, expired.queue, expired.expires_at, ended;
 	END LOOP;
 END

@@ -3,31 +3,6 @@
 -- passes (seed 004).  Decided in C (src/scheduler/reservation/follow_plan.c).
 --
 
--- After the leaves are locked: containers come later.
-CREATE FUNCTION yquota_internal.end_containers_of(application_id text) RETURNS void
-	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-	SET search_path = pg_catalog, pg_temp
-	AS $$
-DECLARE
-	running yquota.container[];
-	released text[];
-BEGIN
-	running := ARRAY(SELECT c FROM yquota.container AS c WHERE c.application_id = end_containers_of.application_id);
-	released := ARRAY(SELECT * FROM yquota.release_containers(ARRAY(SELECT r.container_id FROM unnest(running) AS r)));
-	INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, allocation_request_id,
-		decided_at, execution_type)
-	SELECT 'killed', r.container_id, r.application_id, a.queue, coalesce(r.node, ''), r.allocation, coalesce(r.priority, 0),
-		coalesce(r.allocation_request_id, -1), yquota.clock(), r.execution_type
-	FROM unnest(running) AS r
-	JOIN yquota.application AS a ON a.application_id = r.application_id
-	WHERE r.container_id = ANY (released)
-	ORDER BY r.container_id;
-END
-$$;
-COMMENT ON FUNCTION yquota_internal.end_containers_of(text) IS
-	'End all containers of an application that the scheduler has killed (exit status -100), and tell so in decision';
-REVOKE ALL ON FUNCTION yquota_internal.end_containers_of(text) FROM PUBLIC;
-
 CREATE FUNCTION yquota.follow_plans(queue text DEFAULT NULL, replan boolean DEFAULT true, dry_run boolean DEFAULT false)
 	RETURNS TABLE (
 		outcome text, plan text, queue text, reservation_id text, application_id text,

@@ -516,7 +516,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.check_queue_access(text,text[],text,text,text)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		('FUNCTION', 'yquota.place_application(text,text[],text,text,boolean)', 'EXECUTE', '{operator,member,viewer,admin}'),
 		-- applications, for roles that speak for the resource manager
-		('FUNCTION', 'yquota.submit_application(text,text,text[],text,text,yquota.resource,integer,bigint,text[],text,boolean,text,text,text,text,text,boolean,text)', 'EXECUTE', '{operator,admin}'),
+		('FUNCTION', 'yquota.submit_application(text,text,text[],text,text,yquota.resource,integer,bigint,text[],text,boolean,text,text,text,text,text,boolean,text,boolean)', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.finish_application(text,yquota.application_state,text,text,text[])', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.move_application(text,text,text,text[])', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.update_application_priority(text,integer,text,text[])', 'EXECUTE', '{operator,admin}'),

@@ -191,6 +191,10 @@ CREATE VIEW yquota.metrics AS
 	SELECT 'suspect', 'yquota_suspect_containers', '{}', count(DISTINCT suspect.container_id)
 	FROM yquota_internal.suspect_container AS suspect
 	UNION ALL
+	SELECT 'scheduler', 'yquota_scheduler_' || counted.name || '_total', '{}', sum(counted.total)
+	FROM yquota_internal.scheduler_count AS counted
+	GROUP BY counted.name
+	UNION ALL
 	SELECT 'verify', 'yquota_verify_' || sample.name, '{}', sample.value
 	FROM (SELECT * FROM yquota.verification ORDER BY verified_at DESC LIMIT 1) AS last
 	CROSS JOIN LATERAL (VALUES
@@ -252,7 +256,7 @@ CREATE VIEW yquota.metrics AS
 COMMENT ON VIEW yquota.metrics IS
 	'Samples for a monitoring system, one row each; query one family at a time.  docs/prometheus/queries.yaml has the queries for postgres_exporter';
 COMMENT ON COLUMN yquota.metrics.family IS
-	'price, resource, containers, nodes, project, project_limit, feed, worker, mark, suspect, verify, preemption, opportunistic, over_allocation, node_preemption, federated_budget, federated_cluster, reservation, reservation_refused, plan, plan_follower or alert';
+	'price, resource, containers, nodes, project, project_limit, feed, worker, mark, suspect, scheduler, verify, preemption, opportunistic, over_allocation, node_preemption, federated_budget, federated_cluster, reservation, reservation_refused, plan, plan_follower or alert';
 COMMENT ON COLUMN yquota.metrics.metric IS 'name as in Prometheus';
 COMMENT ON COLUMN yquota.metrics.labels IS 'labels as in Prometheus';
 COMMENT ON COLUMN yquota.metrics.value IS 'the unit is the last part of the name; credits per second in those of a rate or price';

@@ -107,6 +107,7 @@ yq_admit_start(YqLedger *ledger, const YqEvent *event, YqContainer *container)
 
 	container->container_id = event->container_id;
 	container->application_id = event->application_id;
+	container->is_given = yq_event_is_given(event);
 	container->state = yq_state_of_event(event);
 	yq_state_complete(&container->state, event->container_id, ledger->labels.guaranteed);
 	container->label = yq_ledger_label_of(ledger, event->node);

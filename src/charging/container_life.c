@@ -328,6 +328,7 @@ merge_start(YqContainerLife *life, const YqEvent *event, YqProblem **problem)
 	life->project = project;
 	life->username = username;
 	life->application_id = event->application_id;
+	life->is_given = yq_event_is_given(event);
 	life->started_at = event->occurred_at;
 	life->initial = yq_state_of_event(event);
 	return YQ_MERGE_ACCEPTED;

@@ -64,6 +64,7 @@ typedef struct YqContainerLife
 	text	   *project;		/* resolved, as username */
 	text	   *application_id;
 	text	   *username;
+	bool		is_given;		/* of a running container: yquota's scheduler gave it */
 	TimestampTz started_at;
 	YqState		initial;
 	int			change_count;

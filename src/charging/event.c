@@ -382,7 +382,10 @@ yq_event_sender(void)
 }
 
 /* Sources of the events that yquota's own functions insert. */
-static const char *const own_sources[] = {"scheduler", "reconcile", "node_lost"};
+/* Of what yquota's scheduler decides. */
+static const char scheduler_source[] = "scheduler";
+
+static const char *const own_sources[] = {scheduler_source, "reconcile", "node_lost"};
 
 bool
 yq_event_is_own(const YqEvent *event)
@@ -393,6 +396,12 @@ yq_event_is_own(const YqEvent *event)
 			return true;
 	}
 	return false;
+}
+
+bool
+yq_event_is_given(const YqEvent *event)
+{
+	return event->kind == YQ_CONTAINER_START && yq_varlena_is(event->source, scheduler_source);
 }
 
 bool

@@ -172,6 +172,9 @@ extern text *yq_event_sender(void);
 /* Whether yquota sent it itself: its source is one that yquota's functions use. */
 extern bool yq_event_is_own(const YqEvent *event);
 
+/* Whether it is the START of a container that yquota's scheduler gives. */
+extern bool yq_event_is_given(const YqEvent *event);
+
 /* Whether it is a FINISH with YARN's exit status of a preempted container. */
 extern bool yq_event_tells_preemption(const YqEvent *event);
 

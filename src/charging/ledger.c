@@ -51,6 +51,7 @@ enum
 	CONTAINER_IS_AM,
 	CONTAINER_IS_RUNNING,
 	CONTAINER_WAITING_FACTOR,
+	CONTAINER_IS_GIVEN,
 	CONTAINER_COLUMNS
 };
 
@@ -278,6 +279,7 @@ yq_container_read(const YqLedger *ledger, YqContainer *container, TupleTableSlot
 					   CONTAINER_PRIORITY + 1);
 	container->wait = yq_wait_from_numeric(slot->tts_values[CONTAINER_WAITING_FACTOR],
 										   slot->tts_isnull[CONTAINER_WAITING_FACTOR]);
+	container->is_given = DatumGetBool(slot->tts_values[CONTAINER_IS_GIVEN]);
 }
 
 void
@@ -304,6 +306,7 @@ yq_container_put(YqLedger *ledger, YqBulkInsert *writer, const YqContainer *cont
 	yq_event_write_role(&container->state.role, container->state.is_running, values, nulls,
 						CONTAINER_PRIORITY + 1);
 	values[CONTAINER_WAITING_FACTOR] = yq_wait_to_numeric(container->wait, &nulls[CONTAINER_WAITING_FACTOR]);
+	values[CONTAINER_IS_GIVEN] = BoolGetDatum(container->is_given);
 	yq_bulk_insert_put(writer, values, nulls);
 }
 

@@ -39,6 +39,7 @@ typedef struct YqContainer
 	text	   *username;
 	text	   *label;
 	YqState		state;
+	bool		is_given;		/* by yquota's scheduler */
 	TimestampTz started_at;
 	TimestampTz settled_at;
 	int32		charges;		/* ledger rows so far */

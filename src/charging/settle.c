@@ -271,6 +271,7 @@ plan_container(YqLedger *ledger, const YqContainerRecords *loaded,
 	container->project = life->project;
 	container->application_id = life->application_id;
 	container->username = life->username;
+	container->is_given = life->is_given;
 	container->state = yq_container_life_last_state(life);
 	container->started_at = life->started_at;
 	container->settled_at = Max(yq_container_life_last_settled_at(life), yq_timeline_last_period_end());

@@ -142,6 +142,7 @@ begin_life_of_running(YqContainerLife *life, const YqContainer *container)
 	life->project = container->project;
 	life->application_id = container->application_id;
 	life->username = container->username;
+	life->is_given = container->is_given;
 	life->started_at = container->started_at;
 	life->initial = container->state;
 }

@@ -20,6 +20,7 @@
 #include "scheduler/decide/explain.h"
 #include "scheduler/decide/fruitless_search.h"
 #include "scheduler/load/promotable_containers.h"
+#include "scheduler/record/completed_application.h"
 #include "scheduler/record/expiry.h"
 #include "scheduler/record/record_decisions.h"
 #include "scheduler/record/scheduler_journal.h"
@@ -71,6 +72,7 @@ find_lost_masters(void)
 	return yq_saved_plan_strings(&look_up, NULL);
 }
 
+/* With the master, its containers end. */
 static void
 restart_lost_masters(const YqHierarchy *hierarchy)
 {
@@ -79,6 +81,8 @@ restart_lost_masters(const YqHierarchy *hierarchy)
 
 	if (ids != NIL)
 		yq_scheduler_lock_leaves(hierarchy);
+	foreach(cell, ids)
+		(void) yq_completed_application_end_containers(lfirst(cell), YQ_FORMER_CONTAINERS);
 	yq_scheduler_journal_begin_own();
 	foreach(cell, ids)
 	{

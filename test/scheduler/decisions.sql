@@ -73,7 +73,7 @@ CREATE FUNCTION replay.submit(o jsonb) RETURNS text LANGUAGE sql AS $$
 	FROM yquota.submit_application(application_id => replay.id(o ->> 'app'), username => o ->> 'user', groups => '{}', queue => o ->> 'queue',
 		am_resource => CASE WHEN o ? 'am' THEN replay.resource(o -> 'am') ELSE '[memory-mb=1024,vcores=1]' END, label => o ->> 'label',
 		priority => (o ->> 'priority')::integer, unmanaged => (o ->> 'unmanaged')::boolean, project => 'p',
-		node_label_expression => o ->> 'expression') AS s
+		node_label_expression => o ->> 'expression', keep_containers => coalesce((o ->> 'keep')::boolean, false)) AS s
 $$;
 
 CREATE FUNCTION replay.request(o jsonb) RETURNS text LANGUAGE plpgsql AS $$

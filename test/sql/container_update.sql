@@ -214,6 +214,7 @@ SELECT yquota.finish_application('application_1_0001');
 TABLE pending;
 SELECT count(*) FROM yquota_internal.container_version;
 SELECT yquota.update_container(pg_temp.c(1), 2, pg_temp.gb(2));
+SELECT * FROM yquota.update_containers('application_1_0001', ARRAY[ROW(pg_temp.c(1), 2, pg_temp.gb(2), NULL, 1, -1)::yquota.container_update_request]);
 SELECT * FROM yquota.verify();
 
 \c postgres

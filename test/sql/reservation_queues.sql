@@ -222,6 +222,8 @@ SELECT yquota.set_clock('2026-03-02 10:00:30+00');
 SELECT queue, amount::float FROM yquota.cost_between('2026-03-02 10:00:20+00', '2026-03-02 10:00:30+00', '{queue}') ORDER BY queue;
 
 \echo a plan without anything in it may become a leaf, and has no queues then
+INSERT INTO yquota.container_event (event, container_id, project, queue, node, allocation, source)
+	SELECT 'CONTAINER_START', 'container_9_0001_01_000001', c.project, c.queue, c.node, c.allocation, 'rm' FROM yquota.container AS c WHERE c.queue LIKE 'root.plan.%' LIMIT 1;
 SELECT yquota.finish_application(application_id) FROM yquota.application WHERE state = 'ACTIVE';
 UPDATE yquota.queue SET reservable = NULL WHERE path = 'root.plan';
 INSERT INTO yquota.container_event (event, container_id) SELECT 'CONTAINER_FINISH', c.container_id FROM yquota.container AS c;

@@ -80,11 +80,13 @@ SELECT count(*) AS same FROM yquota.scheduler_application JOIN yquota.applicatio
 SELECT yquota.acknowledge_decisions('{}');
 
 SET ROLE regress_yquota_rm;
-SELECT yquota.finish_application('application_1_0001');
 SELECT yquota.release_containers('{container_1_0001_01_000001,container_1_0001_01_000004}');
 
 SET ROLE regress_yquota_head;
 SELECT container_id FROM yquota.node_lost('n2');
+SET ROLE regress_yquota_rm;
+SELECT yquota.finish_application('application_1_0001');
+SET ROLE regress_yquota_head;
 DELETE FROM yquota.node WHERE name = 'n2';
 SELECT count(*) AS containers, sum(cost) > 0 AS cost_something FROM yquota.container_cost;
 SELECT * FROM yquota.verify();

@@ -136,14 +136,14 @@ ALTER TABLE yquota.container_event ENABLE TRIGGER charge_events;
 SELECT c.name, f.* FROM (VALUES
 	('project', $$'ops'$$), ('application_id', $$'a2'$$), ('username', $$'eve'$$), ('queue', $$'root.cheap'$$), ('node', 'NULL'),
 	('execution_type', $$'OPPORTUNISTIC'$$), ('allocation', $$'[vcores=9]'$$), ('started_at', $$started_at - interval '1 s'$$),
-	('settled_at', $$settled_at + interval '1 s'$$), ('charges', '1'), ('factors', $$'{queue,root.a}'$$), ('accrual_base', 'accrual_base + 1')) AS c (name, value),
+	('settled_at', $$settled_at + interval '1 s'$$), ('charges', '1'), ('factors', $$'{queue,root.a}'$$), ('accrual_base', 'accrual_base + 1'), ('is_given', 'NOT is_given')) AS c (name, value),
 	falsify(format($$UPDATE yquota.container SET %s = %s WHERE container_id = 'r1'$$, c.name, c.value)) AS f;
 SELECT * FROM falsify($$DELETE FROM yquota.container WHERE container_id = 'r1'$$);
 SELECT * FROM falsify($$DELETE FROM yquota.container WHERE container_id = 'r2'$$);
 SELECT * FROM falsify($$INSERT INTO yquota.container SELECT 'x1', project, application_id, username, queue, node, label, allocation, execution_type,
-	started_at, settled_at, charges, factors, accrual_base, priority, allocation_request_id, asked_label, is_am, is_running FROM yquota.container WHERE container_id = 'r1'$$);
+	started_at, settled_at, charges, factors, accrual_base, priority, allocation_request_id, asked_label, is_am, is_running, waiting_factor, is_given FROM yquota.container WHERE container_id = 'r1'$$);
 SELECT * FROM falsify($$INSERT INTO yquota.container SELECT 'p1', project, application_id, username, queue, node, label, allocation, execution_type,
-	started_at, settled_at, charges, factors, accrual_base, priority, allocation_request_id, asked_label, is_am, is_running FROM yquota.container WHERE container_id = 'r1'$$);
+	started_at, settled_at, charges, factors, accrual_base, priority, allocation_request_id, asked_label, is_am, is_running, waiting_factor, is_given FROM yquota.container WHERE container_id = 'r1'$$);
 
 --
 -- Counters, compacted and not

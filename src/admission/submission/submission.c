@@ -596,6 +596,7 @@ put_columns(YqRowBuilder *row, const YqSubmission *submission, const YqAdmission
 	yq_row_put(row, TimestampTzGetDatum(submitted_at), !is_refused);
 	yq_row_put_text(row, admission->verdict.reason);
 	yq_row_put_text(row, submission->reservation_id);
+	yq_row_put(row, BoolGetDatum(submission->keeps_containers), false);
 }
 
 /* A new submission deletes the refused application of the same id. */

@@ -34,6 +34,7 @@ typedef struct YqSubmission
 	const char *label;			/* of its application master; NULL or "": the next one */
 	const char *node_label_expression;	/* of all its containers; NULL: the queue's default */
 	bool		is_unmanaged;
+	bool		keeps_containers;	/* when its application master is lost */
 	const char *project;		/* may be NULL */
 	const char *reservation_id; /* as stored; NULL: none.  It matters in a plan alone */
 	const char *view_acl;		/* may be NULL, as the next one */

@@ -87,7 +87,8 @@ enum
 	SUBMIT_MODIFY_ACL,
 	SUBMIT_NODE_LABEL_EXPRESSION,
 	SUBMIT_DRY_RUN,
-	SUBMIT_RESERVATION
+	SUBMIT_RESERVATION,
+	SUBMIT_KEEP_CONTAINERS
 };
 
 static void
@@ -114,6 +115,7 @@ submission_arguments(FunctionCallInfo fcinfo, YqSubmission *submission, int32 *p
 	submission->tag_count = yq_text_array(fcinfo, SUBMIT_TAGS, "tags", &submission->tags);
 	submission->label = optional_text(fcinfo, SUBMIT_LABEL);
 	submission->is_unmanaged = !PG_ARGISNULL(SUBMIT_UNMANAGED) && PG_GETARG_BOOL(SUBMIT_UNMANAGED);
+	submission->keeps_containers = !PG_ARGISNULL(SUBMIT_KEEP_CONTAINERS) && PG_GETARG_BOOL(SUBMIT_KEEP_CONTAINERS);
 	submission->project = optional_text(fcinfo, SUBMIT_PROJECT);
 	submission->view_acl = optional_text(fcinfo, SUBMIT_VIEW_ACL);
 	submission->modify_acl = optional_text(fcinfo, SUBMIT_MODIFY_ACL);

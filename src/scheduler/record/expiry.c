@@ -109,8 +109,9 @@ is_any_due(const YqAllocationSettings *settings, TimestampTz now)
 	"AND NOT EXISTS (SELECT FROM yquota.container_change AS u WHERE u.container_id = c.container_id AND u.is_running) "
 
 /*
- * Continues a list of WITH that has the rows "running".  A decision tells the application of
- * an OPPORTUNISTIC container, which it may have had from the reply of a call.  The words are
+ * Continues a list of WITH that has the rows "running" and, with ends_at, "due".  A container ends
+ * when its time is over, however late a transaction finds that.  A decision tells the application
+ * of an OPPORTUNISTIC container, which it may have had from the reply of a call.  The words are
  * those of SchedulerUtils.EXPIRED_CONTAINER.
  */
 #define END_RUNNING \
@@ -120,19 +121,19 @@ is_any_due(const YqAllocationSettings *settings, TimestampTz now)
 	"r.priority, r.allocation_request_id, yquota.clock(), 'Container expired since it was unused', r.execution_type " \
 	"FROM running AS r WHERE r.execution_type = 'OPPORTUNISTIC' ORDER BY r.container_id), " \
 	"ended AS (INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source) " \
-	"SELECT 'CONTAINER_FINISH', r.container_id, greatest(yquota.clock(), r.settled_at), -100, 'scheduler' " \
-	"FROM running AS r) "
+	"SELECT 'CONTAINER_FINISH', r.container_id, greatest((SELECT max(d.ends_at) FROM due AS d " \
+	"WHERE d.container_id = r.container_id), r.settled_at), -100, 'scheduler' FROM running AS r) "
 
 /*
  * The remaining increases are those of containers that another transaction is
  * ending or changing.
  */
 static int
-release(const char *execution_type, TimestampTz until)
+release(const char *execution_type, TimestampTz now, int64 expiry)
 {
 	static YqSavedPlan expire = {
 		.command = "WITH due AS MATERIALIZED ("
-		"SELECT d.decision_id, d.container_id, d.decision IN ('allocated', 'swapped') AND (d.execution_type = 'GUARANTEED' "
+		"SELECT d.decision_id, d.container_id, d.decided_at + $4 * interval '1 microsecond' AS ends_at, d.decision IN ('allocated', 'swapped') AND (d.execution_type = 'GUARANTEED' "
 		"OR EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = d.container_id AND " HAS_NOT_COME ")) AS starts "
 		"FROM yquota.decision AS d "
 		"WHERE d.decision_id IN (SELECT o.decision_id FROM yquota.decision AS o WHERE o.decision IN " YQ_EXPIRING_DECISIONS " "
@@ -146,19 +147,20 @@ release(const char *execution_type, TimestampTz until)
 		"SELECT FROM yquota.container AS c WHERE c.container_id = due.container_id)) RETURNING 1), "
 		END_RUNNING
 		"SELECT FROM expired",
-		.types = {"timestamptz", "int8", "text"}
+		.types = {"timestamptz", "int8", "text", "int8"}
 	};
-	Datum		values[] = {TimestampTzGetDatum(until), Int64GetDatum(YQ_EXPIRY_BATCH), CStringGetTextDatum(execution_type)};
+	Datum		values[] = {TimestampTzGetDatum(now - expiry), Int64GetDatum(YQ_EXPIRY_BATCH), CStringGetTextDatum(execution_type),
+	Int64GetDatum(expiry)};
 
 	return (int) yq_saved_plan_execute(&expire, values, NULL);
 }
 
 /* Those stay awaited that another transaction is ending or changing. */
 static int
-release_awaited(TimestampTz until)
+release_awaited(TimestampTz now, int64 expiry)
 {
 	static YqSavedPlan expire = {
-		.command = "WITH due AS MATERIALIZED (SELECT w.container_id FROM yquota_internal.awaited_container AS w "
+		.command = "WITH due AS MATERIALIZED (SELECT w.container_id, w.allocated_at + $3 * interval '1 microsecond' AS ends_at FROM yquota_internal.awaited_container AS w "
 		"WHERE w.allocated_at <= $1 ORDER BY w.allocated_at LIMIT $2 FOR UPDATE SKIP LOCKED), "
 		"waiting AS MATERIALIZED (SELECT c.container_id FROM yquota.container AS c "
 		"WHERE c.container_id = ANY (ARRAY(SELECT due.container_id FROM due)) AND " HAS_NOT_COME "), "
@@ -170,9 +172,9 @@ release_awaited(TimestampTz until)
 		"OR w.container_id NOT IN (SELECT a.container_id FROM waiting AS a)) RETURNING 1), "
 		END_RUNNING
 		"SELECT FROM expired",
-		.types = {"timestamptz", "int8"}
+		.types = {"timestamptz", "int8", "int8"}
 	};
-	Datum		values[] = {TimestampTzGetDatum(until), Int64GetDatum(YQ_EXPIRY_BATCH)};
+	Datum		values[] = {TimestampTzGetDatum(now - expiry), Int64GetDatum(YQ_EXPIRY_BATCH), Int64GetDatum(expiry)};
 
 	return (int) yq_saved_plan_execute(&expire, values, NULL);
 }
@@ -195,9 +197,9 @@ yq_release_expired(const YqHierarchy *hierarchy)
 	is_current = false;
 	if (hierarchy != NULL)
 		yq_scheduler_lock_leaves(hierarchy);
-	yq_update_events_take_back(now - settings->allocation_expiry, YQ_EXPIRY_BATCH);
-	guaranteed = release("GUARANTEED", now - settings->allocation_expiry);
-	opportunistic = release("OPPORTUNISTIC", now - settings->opportunistic_token_expiry);
-	awaited = release_awaited(now - settings->opportunistic_token_expiry);
+	yq_update_events_take_back(now, settings->allocation_expiry, YQ_EXPIRY_BATCH);
+	guaranteed = release("GUARANTEED", now, settings->allocation_expiry);
+	opportunistic = release("OPPORTUNISTIC", now, settings->opportunistic_token_expiry);
+	awaited = release_awaited(now, settings->opportunistic_token_expiry);
 	return Max(Max(guaranteed, opportunistic), awaited);
 }

@@ -19,7 +19,7 @@
  * Delete decisions that give something and were not acknowledged for the setting
  * allocation_expiry, or opportunistic_token_expiry if the container is OPPORTUNISTIC
  * (YQ_EXPIRING_DECISIONS), oldest first.  Containers that started by
- * them end with YARN's ContainerExitStatus.ABORTED, but for OPPORTUNISTIC ones that have come
+ * them end when that time was over, with YARN's ContainerExitStatus.ABORTED, but for OPPORTUNISTIC ones that have come
  * to their nodes: they have run, or wait in a queue there.  Increased containers get their
  * former allocation back.  OPPORTUNISTIC containers whose decision was acknowledged end, too,
  * when they have not come to their nodes in that time.  A decision tells of those that end.  Decisions that another transaction is acknowledging are skipped, and

@@ -52,11 +52,12 @@ yq_update_event_write(const char *container_id, Datum allocation, const char *ex
 
 /* As the resource manager does when the token of an increase is not used in time. */
 void
-yq_update_events_take_back(TimestampTz until, int64 most)
+yq_update_events_take_back(TimestampTz now, int64 expiry, int64 most)
 {
 	static YqSavedPlan revert = {
 		.command = "WITH due AS MATERIALIZED ("
-		"SELECT d.decision_id, d.container_id FROM yquota.decision AS d WHERE d.decided_at <= $1 AND d.decision = 'increased' "
+		"SELECT d.decision_id, d.container_id, d.decided_at + $3 * interval '1 microsecond' AS ends_at "
+		"FROM yquota.decision AS d WHERE d.decided_at <= $1 AND d.decision = 'increased' "
 		"AND d.decision_id IN (SELECT o.decision_id FROM yquota.decision AS o WHERE o.decision IN " YQ_EXPIRING_DECISIONS " "
 		"ORDER BY o.decision_id LIMIT $2) "
 		"FOR UPDATE SKIP LOCKED), "
@@ -65,16 +66,17 @@ yq_update_events_take_back(TimestampTz until, int64 most)
 		"expired AS (DELETE FROM yquota.decision AS d USING due JOIN running AS r ON r.container_id = due.container_id "
 		"WHERE d.decision_id = due.decision_id), "
 		"larger AS (SELECT c.container_id, v.previous_allocation, "
-		"greatest(yquota.clock(), c.settled_at + interval '1 microsecond') AS at "
+		"greatest((SELECT max(d.ends_at) FROM due AS d WHERE d.container_id = c.container_id), "
+		"c.settled_at + interval '1 microsecond') AS at "
 		"FROM yquota_internal.container_version AS v JOIN running AS c ON c.container_id = v.container_id "
 		"WHERE v.previous_allocation OPERATOR(yquota.<@) c.allocation), "
 		"counted AS (UPDATE yquota_internal.container_version AS v SET version = v.version + 1, previous_allocation = NULL "
 		"WHERE v.container_id IN (SELECT l.container_id FROM larger AS l)) "
 		"INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation, source) "
 		"SELECT 'CONTAINER_UPDATE', l.container_id, l.at, l.previous_allocation, 'scheduler' FROM larger AS l",
-		.types = {"timestamptz", "int8"}
+		.types = {"timestamptz", "int8", "int8"}
 	};
-	Datum		values[] = {TimestampTzGetDatum(until), Int64GetDatum(most)};
+	Datum		values[] = {TimestampTzGetDatum(now - expiry), Int64GetDatum(most), Int64GetDatum(expiry)};
 
 	if (!yq_table_has_no_pages(YQ_CONTAINER_VERSION))
 		(void) yq_saved_plan_execute(&revert, values, NULL);

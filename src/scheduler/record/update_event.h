@@ -28,10 +28,10 @@ extern void yq_update_event_write(const char *container_id, Datum allocation, co
 
 /*
  * Take back the increases among the oldest decisions, at most so many, that were
- * decided until an instant and not acknowledged.  Their decisions are deleted.  The
+ * not acknowledged for the expiry (microseconds), when it was over.  Their decisions are deleted.  The
  * cycle skips containers that another transaction has locked.
  */
-extern void yq_update_events_take_back(TimestampTz until, int64 most);
+extern void yq_update_events_take_back(TimestampTz now, int64 expiry, int64 most);
 
 /*
  * Lock the container that a cycle wants to update, until the transaction ends.  False

@@ -13,6 +13,7 @@
 #include "commands/trigger.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "scheduler/record/completed_application.h"
 #include "scheduler/record/scheduler_journal.h"
 #include "scheduler/request/container_request.h"
 #include "scheduler/request/container_update.h"
@@ -24,6 +25,7 @@
 #include "utils/rel.h"
 #include "utils/tuplestore.h"
 
+PG_FUNCTION_INFO_V1(yq_sql_end_containers_of);
 PG_FUNCTION_INFO_V1(yq_sql_forget_application);
 PG_FUNCTION_INFO_V1(yq_sql_request_containers);
 PG_FUNCTION_INFO_V1(yq_sql_update_blacklist);
@@ -78,9 +80,9 @@ yq_sql_update_blacklist(PG_FUNCTION_ARGS)
 
 /*
  * Trigger on yquota.application, for rows that end or are deleted: the
- * scheduler's rows for the application are deleted, as committed now.  The last
- * container number stays: an id may be submitted again, and charging accepts no
- * container twice.
+ * scheduler's rows for the application are deleted, as committed now, and the containers end
+ * that it has given to the application.  The last container number stays: an id may be
+ * submitted again, and charging accepts no container twice.
  */
 Datum
 yq_sql_forget_application(PG_FUNCTION_ARGS)
@@ -90,6 +92,7 @@ yq_sql_forget_application(PG_FUNCTION_ARGS)
 		.types = {"text"}
 	};
 	TriggerData *trigger = (TriggerData *) fcinfo->context;
+	const char *application_id;
 	Datum		values[1];
 	bool		isnull;
 
@@ -100,12 +103,23 @@ yq_sql_forget_application(PG_FUNCTION_ARGS)
 				 errmsg("function \"%s\" serves no trigger but that of yquota.application", "forget_application")));
 	values[0] = heap_getattr(trigger->tg_trigtuple, yq_column(trigger->tg_relation, "application_id"),
 							 RelationGetDescr(trigger->tg_relation), &isnull);
+	application_id = TextDatumGetCString(values[0]);
 	/* that the application itself has changed is noted by another trigger */
 	yq_scheduler_journal_begin_own();
 	(void) yq_saved_plan_execute(&drop, values, NULL);
-	yq_application_begin_attempt(TextDatumGetCString(values[0]));
+	yq_application_begin_attempt(application_id);
 	yq_scheduler_journal_end_own();
+	yq_completed_application_note(application_id);
+	(void) yq_completed_application_end_containers(application_id, YQ_GIVEN_CONTAINERS);
 	PG_RETURN_POINTER(NULL);
+}
+
+/* end_containers_of(application_id, are_all) */
+Datum
+yq_sql_end_containers_of(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64(yq_completed_application_end_containers(text_to_cstring(PG_GETARG_TEXT_PP(0)),
+															PG_GETARG_BOOL(1) ? YQ_ALL_CONTAINERS : YQ_GIVEN_CONTAINERS));
 }
 
 /* -- updates of containers ------------------------------------------------- */

@@ -14,6 +14,7 @@
 #include "miscadmin.h"
 #include "queues/text.h"
 #include "scheduler/load/cluster_load.h"
+#include "scheduler/record/completed_application.h"
 #include "scheduler/reservation/record_reservation.h"
 #include "scheduler/reservation/record_round.h"
 #include "scheduler/reservation/reservation_definition.h"
@@ -165,15 +166,9 @@ ids_of(const List *applications)
 static void
 kill_application(const YqFollowedApplication *application, const char *queue)
 {
-	static YqSavedPlan end_containers = {
-		.command = "SELECT yquota_internal.end_containers_of($1)",
-		.types = {"text"}
-	};
-	Datum		values[] = {CStringGetTextDatum(application->application_id)};
-
 	(void) yq_application_end(application->application_id, YQ_APPLICATION_KILLED,
 							  psprintf("Application killed due to expiry of reservation queue %s.", queue), NULL);
-	(void) yq_saved_plan_execute(&end_containers, values, NULL);
+	(void) yq_completed_application_end_containers(application->application_id, YQ_ALL_CONTAINERS);
 }
 
 /* What the default queue does not take is killed, and its queue stays until the next round, as in Hadoop. */
