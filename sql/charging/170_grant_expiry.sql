@@ -6,9 +6,10 @@
 -- Spending between two instants at which a grant begins or expires is taken
 -- from the grants that are valid then, in that order.  An uncovered rest is
 -- owed, and paid by the next grant that begins.  A negative row is credit taken
--- back when it begins, as if it had been spent.  Nothing begins before it was
--- booked: a late grant does not change earlier losses of other grants.  The
--- period of a budget begins when it begins, though.
+-- back when it begins, as if it had been spent.  When it goes to a sub-project,
+-- what it took returns to the same grants, and is lost where these have expired.
+-- Nothing begins before it was booked: a late grant does not change earlier losses
+-- of other grants.  The period of a budget begins when it begins, though.
 --
 -- So the loss of a grant follows from the spending until certain instants.  It
 -- is read from the books: the time when a container ran counts, not the arrival
@@ -61,17 +62,19 @@ COMMENT ON VIEW yquota_internal.kept_spending IS
 	'The rows of spending_mark that agree with the books';
 
 CREATE TABLE yquota.expired_grant (
-	grant_id bigint PRIMARY KEY REFERENCES yquota.quota_grant ON DELETE CASCADE,
+	grant_id bigint NOT NULL REFERENCES yquota.quota_grant ON DELETE CASCADE,
 	project text COLLATE "C" NOT NULL,
 	lost numeric NOT NULL CHECK (lost >= 0),
 	expired_at timestamptz NOT NULL,
-	decided_at timestamptz NOT NULL
+	decided_at timestamptz NOT NULL,
+	PRIMARY KEY (grant_id, project)
 );
 CREATE INDEX expired_grant_project_idx ON yquota.expired_grant (project);
 COMMENT ON TABLE yquota.expired_grant IS
-	'Rests of grants at their expiry.  Written by the worker, again when the books change; a balance does not wait for that';
-COMMENT ON COLUMN yquota.expired_grant.lost IS 'credits of the grant that were never spent';
-COMMENT ON COLUMN yquota.expired_grant.expired_at IS 'expires_at of the grant, or when it was booked if that was later';
+	'Rests of grants at their expiry, and what returned to them later.  Written by the worker, again when the books change; a balance does not wait for that';
+COMMENT ON COLUMN yquota.expired_grant.project IS 'project whose credit it was: that of the grant, or an ancestor';
+COMMENT ON COLUMN yquota.expired_grant.lost IS 'credits of the grant that were never spent; of a negative row, credits that it had taken from grants which expired before they returned';
+COMMENT ON COLUMN yquota.expired_grant.expired_at IS 'expires_at of the grant, or when it was booked if that was later; of a negative row, when it went to a sub-project';
 COMMENT ON COLUMN yquota.expired_grant.decided_at IS 'clock when the worker found that in the books';
 
 CREATE VIEW yquota_internal.kept_loss AS
@@ -264,7 +267,8 @@ COMMENT ON VIEW yquota_internal.credit_holder IS
 CREATE VIEW yquota_internal.own_life AS
 	SELECT term.grant_id, term.project, term.amount, term.begins_at, term.expires_at,
 		   'infinity'::timestamptz AS leaves_at, term.valid_from, term.begins_at AS first_at,
-		   term.project AS of_project, term.kind IN ('grant', 'budget') AS is_own
+		   term.project AS of_project, term.kind IN ('grant', 'budget') AS is_own,
+		   CASE WHEN term.amount > 0 THEN term.expires_at ELSE 'infinity' END AS loses_at
 	FROM yquota_internal.grant_term AS term
 	WHERE term.kind IN ('grant', 'budget')
 	   OR NOT EXISTS (SELECT FROM yquota_internal.project_family AS family WHERE family.member = term.project);
@@ -276,7 +280,11 @@ CREATE VIEW yquota_internal.refund_life AS
 		   -- an expired grant stays with its project
 		   CASE WHEN term.amount > 0 AND term.expires_at <= line.holds_until THEN 'infinity' ELSE line.holds_until END AS leaves_at,
 		   greatest(term.valid_from, line.holds_from) AS valid_from, term.begins_at AS first_at,
-		   term.project AS of_project, false AS is_own
+		   term.project AS of_project, false AS is_own,
+		   -- what a negative row had taken may return to expired grants
+		   CASE WHEN term.amount < 0 THEN line.holds_until
+				WHEN term.amount > 0 AND term.expires_at <= line.holds_until THEN term.expires_at
+				ELSE 'infinity' END AS loses_at
 	FROM yquota_internal.credit_holder AS line
 	JOIN yquota_internal.grant_term AS term ON term.project = line.member AND term.kind IN ('refund', 'correction')
 	WHERE yquota_internal.may_have_rows('yquota_internal.project_family')
@@ -291,7 +299,7 @@ CREATE VIEW yquota_internal.grant_life AS
 	UNION ALL
 	SELECT refund.* FROM yquota_internal.refund_life AS refund;
 COMMENT ON VIEW yquota_internal.grant_life IS
-	'From when to when grants are credit of a project: that of which they are, or an ancestor for refunds and corrections';
+	'From when to when grants are credit of a project: that of which they are, or an ancestor for refunds and corrections; and when credit may be lost by their end';
 
 CREATE FUNCTION yquota_internal.credit_instant(project text, until timestamptz) RETURNS SETOF timestamptz
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -345,14 +353,14 @@ COMMENT ON FUNCTION yquota_internal.spent_until(text, timestamptz) IS
 CREATE FUNCTION yquota_internal.spend_grants(
 	grant_ids bigint[], amounts numeric[], begins timestamptz[], expires timestamptz[], leaves timestamptz[],
 	instants timestamptz[], spent numeric[],
-	OUT grant_id bigint, OUT rest numeric, OUT lost numeric) RETURNS SETOF record
+	OUT grant_id bigint, OUT rest numeric, OUT lost numeric, OUT returned numeric) RETURNS SETOF record
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_spend_grants';
 COMMENT ON FUNCTION yquota_internal.spend_grants(bigint[], numeric[], timestamptz[], timestamptz[], timestamptz[], timestamptz[], numeric[]) IS
-	'Rests of grants at the last of some instants, or at their expiry, by the spending until each; a grant that leaves counts no longer';
+	'Rests of grants at the last of some instants, or at their expiry, by the spending until each; a grant that leaves counts no longer.  What a negative row that leaves had taken from grants which have expired is lost by it, and returned to them';
 
-CREATE FUNCTION yquota_internal.grant_outcome(project text, until timestamptz)
-	RETURNS TABLE (grant_id bigint, rest numeric, lost numeric)
+CREATE FUNCTION yquota_internal.grant_outcome(project text, until timestamptz, leaves_before timestamptz DEFAULT 'infinity')
+	RETURNS TABLE (grant_id bigint, rest numeric, lost numeric, returned numeric)
 	-- of a view whose readers may not read the tables behind it
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -360,10 +368,10 @@ CREATE FUNCTION yquota_internal.grant_outcome(project text, until timestamptz)
 #variable_conflict use_column
 BEGIN
 	RETURN QUERY
-	SELECT outcome.grant_id, outcome.rest, outcome.lost
+	SELECT outcome.grant_id, outcome.rest, outcome.lost, outcome.returned
 	FROM (SELECT array_agg(life.grant_id) AS ids, array_agg(life.amount) AS amounts,
 				 array_agg(life.begins_at) AS begins, array_agg(life.expires_at) AS expires,
-				 array_agg(life.leaves_at) AS leaves
+				 array_agg(CASE WHEN life.leaves_at < leaves_before THEN life.leaves_at ELSE 'infinity' END) AS leaves
 		  FROM yquota_internal.grant_life AS life
 		  WHERE life.project = grant_outcome.project AND life.begins_at <= grant_outcome.until) AS given
 	CROSS JOIN LATERAL (
@@ -374,8 +382,8 @@ BEGIN
 		given.ids, given.amounts, given.begins, given.expires, given.leaves, books.instants, books.spent) AS outcome;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.grant_outcome(text, timestamptz) IS
-	'Rests at an instant of the grants of a project that have begun, or at their expiry';
+COMMENT ON FUNCTION yquota_internal.grant_outcome(text, timestamptz, timestamptz) IS
+	'Rests at an instant of the grants of a project that have begun, or at their expiry, and losses by negative rows that have left; those that leave at a last instant or later are taken as if they stayed';
 
 CREATE VIEW yquota_internal.noted_loss AS
 	SELECT expired.project, sum(expired.lost) AS lost, count(*) AS grants
@@ -393,22 +401,22 @@ CREATE VIEW yquota_internal.begun_credit AS
 		   sum(part.expired) AS expired, max(part.expired_until) AS expired_until
 	FROM (
 		SELECT own.project, sum(own.amount) AS granted, bool_or(own.is_own) AS has_own,
-			   count(*) FILTER (WHERE own.amount > 0 AND own.expires_at <= yquota.statement_clock()) AS expired,
-			   max(own.expires_at) FILTER (WHERE own.amount > 0 AND own.expires_at <= yquota.statement_clock()) AS expired_until
+			   count(*) FILTER (WHERE own.loses_at <= yquota.statement_clock()) AS expired,
+			   max(own.loses_at) FILTER (WHERE own.loses_at <= yquota.statement_clock()) AS expired_until
 		FROM yquota_internal.own_life AS own
 		WHERE own.valid_from <= yquota.statement_clock()
 		GROUP BY own.project
 		UNION ALL
-		SELECT refund.project, sum(refund.amount), false,
-			   count(*) FILTER (WHERE refund.amount > 0 AND refund.expires_at <= yquota.statement_clock()),
-			   max(refund.expires_at) FILTER (WHERE refund.amount > 0 AND refund.expires_at <= yquota.statement_clock())
+		SELECT refund.project, sum(refund.amount) FILTER (WHERE yquota.statement_clock() < refund.leaves_at), false,
+			   count(*) FILTER (WHERE refund.loses_at <= yquota.statement_clock()),
+			   max(refund.loses_at) FILTER (WHERE refund.loses_at <= yquota.statement_clock())
 		FROM yquota_internal.refund_life AS refund
-		WHERE refund.valid_from <= yquota.statement_clock() AND yquota.statement_clock() < refund.leaves_at
+		WHERE refund.valid_from <= yquota.statement_clock()
 		GROUP BY refund.project
 	) AS part
 	GROUP BY part.project;
 COMMENT ON VIEW yquota_internal.begun_credit IS
-	'Credits of the grants that have begun by the clock, expired ones included; whether these limit the project; how many have expired, and when the last one did';
+	'Credits of the grants that have begun by the clock, expired ones included; whether these limit the project; how many may have lost something by having expired or left, and when the last one did';
 
 CREATE VIEW yquota_internal.expiry_due AS
 	SELECT credit.project, credit.expired_until AS until, credit.expired - coalesce(noted.grants, 0) AS grants
@@ -453,14 +461,14 @@ CREATE VIEW yquota.grant_status WITH (security_barrier) AS
 				ELSE 'valid'
 		   END AS state,
 		   CASE WHEN life.amount > 0 AND life.project = life.of_project THEN
-			   trim_scale(life.amount - coalesce(found.rest, found.lost, life.amount)) END AS spent,
+			   trim_scale(life.amount - coalesce(found.rest, found.lost + found.returned, life.amount)) END AS spent,
 		   trim_scale(found.rest) AS remaining,
-		   trim_scale(found.lost) AS lost,
+		   trim_scale(found.lost + found.returned) AS lost,
 		   given.reason, life.first_at AS begins_at, life.expires_at, life.project AS counts_for
 	FROM yquota_internal.grant_life AS life
 	JOIN yquota.quota_grant AS given ON given.grant_id = life.grant_id
 	LEFT JOIN (
-		SELECT project.name AS project, outcome.grant_id, outcome.rest, outcome.lost
+		SELECT project.name AS project, outcome.grant_id, outcome.rest, outcome.lost, outcome.returned
 		FROM yquota.project
 		CROSS JOIN LATERAL yquota_internal.grant_outcome(project.name, yquota.statement_clock()) AS outcome
 	) AS found ON found.project = life.of_project AND found.grant_id = life.grant_id AND life.project = life.of_project
@@ -477,7 +485,7 @@ COMMENT ON COLUMN yquota.grant_status.counts_for IS
 	'project that owns the credit: the project itself, or for a refund or correction of a sub-project without own credit an ancestor; its rest is NULL then';
 COMMENT ON COLUMN yquota.grant_status.spent IS 'credits spent of it; NULL in a negative row';
 COMMENT ON COLUMN yquota.grant_status.remaining IS 'credits left of it; NULL when it is not valid';
-COMMENT ON COLUMN yquota.grant_status.lost IS 'credits left of it when it expired; NULL before';
+COMMENT ON COLUMN yquota.grant_status.lost IS 'credits left of it when it expired, and those that returned to it later; NULL before';
 COMMENT ON COLUMN yquota.grant_status.begins_at IS
 	'when it could first be spent: valid_from, or when it was booked if that was later';
 
@@ -514,17 +522,16 @@ CREATE FUNCTION yquota_internal.note_losses(projects text[], now_at timestamptz)
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		INSERT INTO yquota.expired_grant AS expired (grant_id, project, lost, expired_at, decided_at)
-		SELECT life.grant_id, life.project, trim_scale(found.lost), life.expires_at, now_at
-		FROM (SELECT ended.project, max(ended.expires_at) AS at
+		SELECT life.grant_id, life.project, trim_scale(found.lost), life.loses_at, now_at
+		FROM (SELECT ended.project, max(ended.loses_at) AS at
 			  FROM yquota_internal.grant_life AS ended
-			  WHERE ended.project = ANY (projects) AND ended.amount > 0 AND ended.expires_at <= now_at
-				AND ended.leaves_at = 'infinity'
+			  WHERE ended.project = ANY (projects) AND ended.loses_at <= now_at
 			  GROUP BY ended.project) AS due
 		CROSS JOIN LATERAL yquota_internal.grant_outcome(due.project, due.at) AS found
 		JOIN yquota_internal.grant_life AS life ON life.grant_id = found.grant_id AND life.project = due.project
 		WHERE found.lost IS NOT NULL
-		ON CONFLICT (grant_id) DO UPDATE SET project = excluded.project, lost = excluded.lost, decided_at = excluded.decided_at
-			WHERE expired.lost <> excluded.lost OR expired.project <> excluded.project;
+		ON CONFLICT (grant_id, project) DO UPDATE SET lost = excluded.lost, expired_at = excluded.expired_at, decided_at = excluded.decided_at
+			WHERE expired.lost <> excluded.lost OR expired.expired_at <> excluded.expired_at;
 	END;
 COMMENT ON FUNCTION yquota_internal.note_losses(text[], timestamptz) IS
 	'Note the losses of expired grants of projects, where they are not noted';

@@ -44,7 +44,7 @@ COMMENT ON VIEW yquota_internal.project_threshold IS
 
 -- Budgets of past months are no part of this month's credit.
 CREATE VIEW yquota_internal.spent_of_expired_grants AS
-	SELECT expired.project, sum(given.amount - expired.lost) AS spent
+	SELECT expired.project, sum(greatest(given.amount, 0) - expired.lost) AS spent
 	FROM yquota_internal.lost_credit AS expired
 	JOIN yquota.quota_grant AS given ON given.grant_id = expired.grant_id
 	GROUP BY expired.project;

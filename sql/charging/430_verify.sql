@@ -932,9 +932,9 @@ CREATE FUNCTION yquota_internal.verify_grants(since timestamptz)
 	WITH life AS MATERIALIZED (
 		SELECT grant_life.* FROM yquota_internal.grant_life
 	), ended AS MATERIALIZED (
-		SELECT life.project, max(life.expires_at) AS until
+		SELECT life.project, max(life.loses_at) AS until
 		FROM life
-		WHERE life.amount > 0 AND life.expires_at <= yquota.statement_clock() AND life.leaves_at = 'infinity'
+		WHERE life.loses_at <= yquota.statement_clock()
 		GROUP BY life.project
 	), instant AS MATERIALIZED (
 		SELECT ended.project, i.at, mark.spent AS kept,
@@ -982,8 +982,8 @@ CREATE FUNCTION yquota_internal.verify_grants(since timestamptz)
 		   format('grant %s of %s', coalesce(computed.grant_id, lost.grant_id), coalesce(computed.project, lost.project)),
 		   trim_scale(computed.lost)::text, trim_scale(lost.lost)::text
 	FROM computed
-	FULL JOIN yquota_internal.lost_credit AS lost ON lost.grant_id = computed.grant_id
-	WHERE computed.lost IS DISTINCT FROM lost.lost OR computed.project <> lost.project;
+	FULL JOIN yquota_internal.lost_credit AS lost ON lost.grant_id = computed.grant_id AND lost.project = computed.project
+	WHERE computed.lost IS DISTINCT FROM lost.lost;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_grants(timestamptz) IS
 	'Differences between kept spending at begin and expiry of grants, their losses, and the books since an instant';

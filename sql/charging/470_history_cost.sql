@@ -106,7 +106,7 @@ REVOKE ALL ON FUNCTION yquota_internal.post_archived_preemption(integer, text) F
 CREATE VIEW yquota_internal.instant_of_credit AS
 	SELECT line.member AS project, '' COLLATE "C" AS application_id, instant.at
 	FROM yquota_internal.grant_life AS life
-	CROSS JOIN LATERAL (VALUES (life.begins_at), (CASE WHEN life.amount > 0 THEN life.expires_at END)) AS instant (at)
+	CROSS JOIN LATERAL (VALUES (life.begins_at), (life.leaves_at), (CASE WHEN life.amount > 0 THEN life.expires_at END)) AS instant (at)
 	CROSS JOIN LATERAL (
 		SELECT life.project
 		UNION ALL

@@ -247,30 +247,31 @@ COMMENT ON FUNCTION yquota_internal.finish_closing(timestamptz) IS
 	'Close a period, when wait_for_postings() has been called; returns when its last charge was booked at the latest';
 REVOKE ALL ON FUNCTION yquota_internal.finish_closing(timestamptz) FROM PUBLIC;
 
--- A grant that begins with the next period is on the next bill; one that expires
--- with this one has lost its rest.
+-- A grant that begins with the next period, or goes to another project then, does so
+-- on the next bill; one that expires with this one has lost its rest.
 CREATE FUNCTION yquota_internal.bill_credit(period_end timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		INSERT INTO yquota_internal.billed_credit (until, project, grant_id, granted, lost, reason)
-		WITH counted AS MATERIALIZED (
-			SELECT life.project, life.grant_id, life.amount, life.expires_at, life.leaves_at
+		WITH begun AS MATERIALIZED (
+			SELECT life.project, life.grant_id, life.amount, life.leaves_at, life.loses_at
 			FROM yquota_internal.grant_life AS life
-			WHERE life.begins_at < period_end AND life.leaves_at >= period_end
+			WHERE life.begins_at < period_end
 		)
 		SELECT period_end, change.project, change.grant_id, trim_scale(sum(change.granted)), trim_scale(sum(change.lost)),
 			   (SELECT given.reason FROM yquota.quota_grant AS given WHERE given.grant_id = change.grant_id)
 		FROM (
-			SELECT counted.project, counted.grant_id, counted.amount AS granted, 0 AS lost FROM counted
+			SELECT counted.project, counted.grant_id, counted.amount AS granted, 0 AS lost FROM begun AS counted
+			WHERE counted.leaves_at >= period_end
 			UNION ALL
-			SELECT counted.project, counted.grant_id, 0, outcome.lost
-			FROM (SELECT expired.project, max(expired.expires_at) AS at
-				  FROM counted AS expired
-				  WHERE expired.amount > 0 AND expired.expires_at <= period_end AND expired.leaves_at = 'infinity'
-				  GROUP BY expired.project) AS last_end
-			CROSS JOIN LATERAL yquota_internal.grant_outcome(last_end.project, last_end.at) AS outcome
-			JOIN counted ON counted.project = last_end.project AND counted.grant_id = outcome.grant_id
+			SELECT ended.project, ended.grant_id, 0, outcome.lost
+			FROM (SELECT begun.project, max(begun.loses_at) AS at
+				  FROM begun
+				  WHERE begun.loses_at <= period_end AND begun.leaves_at <> period_end
+				  GROUP BY begun.project) AS last_end
+			CROSS JOIN LATERAL yquota_internal.grant_outcome(last_end.project, last_end.at, period_end) AS outcome
+			JOIN begun AS ended ON ended.project = last_end.project AND ended.grant_id = outcome.grant_id
 			WHERE outcome.lost IS NOT NULL
 			UNION ALL
 			SELECT billed.project, billed.grant_id, - billed.granted, - billed.lost FROM yquota_internal.billed_credit AS billed

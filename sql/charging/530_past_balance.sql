@@ -106,9 +106,8 @@ BEGIN
 			coalesce((SELECT sum(life.amount) FROM yquota_internal.grant_life AS life
 					  WHERE life.project = granted_at.project AND life.begins_at <= at AND at < life.leaves_at), 0)
 			- coalesce((SELECT sum(found.lost)
-						FROM (SELECT max(life.expires_at) AS at FROM yquota_internal.grant_life AS life
-							  WHERE life.project = granted_at.project AND life.amount > 0 AND life.expires_at <= at
-								AND life.leaves_at = 'infinity'
+						FROM (SELECT max(life.loses_at) AS at FROM yquota_internal.grant_life AS life
+							  WHERE life.project = granted_at.project AND life.loses_at <= at
 							  HAVING count(*) > 0) AS last_end
 						CROSS JOIN LATERAL yquota_internal.grant_outcome(project, last_end.at) AS found), 0));
 END

@@ -374,6 +374,7 @@ CREATE FUNCTION yquota_internal.correct_by(differences jsonb, reason text, exter
 		SELECT d.key, -d.value::numeric, correct_by.reason, 'correction', format('%s %s', correct_by.external_id, d.key)
 		FROM jsonb_each_text(differences) AS d
 		WHERE d.value::numeric <> 0
+		ORDER BY d.key COLLATE "C"
 		ON CONFLICT (external_id) DO NOTHING;
 	END;
 COMMENT ON FUNCTION yquota_internal.correct_by(jsonb, text, text) IS

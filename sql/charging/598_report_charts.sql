@@ -165,7 +165,7 @@ CREATE FUNCTION yquota_internal.past_balances(
 			FROM yquota_internal.grant_life AS life JOIN budget USING (project)
 			WHERE life.leaves_at < 'infinity'
 			UNION ALL
-			SELECT life.expires_at, -lost.lost
+			SELECT life.loses_at, -lost.lost
 			FROM yquota_internal.lost_credit AS lost
 			JOIN budget USING (project)
 			JOIN yquota_internal.grant_life AS life USING (grant_id, project)

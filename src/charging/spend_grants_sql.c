@@ -4,8 +4,14 @@
  *	  Rests of the grants of a project, and losses of those that expired.
  *
  * The grants that can be spent lie in a heap, the one that expires first on
- * top: it pays first, and it is the next one to expire.  Each grant enters the
- * heap and leaves it once, so the time is that of sorting them.
+ * top: it pays first, and it is the next one to expire.  A grant leaves the heap
+ * when it is used up, expires or goes to another project, and comes back when
+ * credit returns to it, so the time is that of sorting grants and returns.
+ *
+ * Negative rows take from grants like spending, which is paid before them.  What
+ * a row took from which grant is kept, for the row may go to another project:
+ * then the credit returns to where it came from, and is lost where that has
+ * expired.
  *
  *-------------------------------------------------------------------------
  */
@@ -41,6 +47,7 @@ enum
 	OUTCOME_GRANT_ID,
 	OUTCOME_REST,
 	OUTCOME_LOST,
+	OUTCOME_RETURNED,
 	OUTCOME_COLUMNS
 };
 
@@ -53,8 +60,22 @@ typedef struct Grant
 	TimestampTz leaves_at;		/* when it goes to the credit of another project */
 	bool		has_begun;
 	bool		has_left;
-	Numeric		rest;
+	bool		in_heap;
+	Numeric		rest;			/* of a negative row: what it has not taken yet */
+	Numeric		unspent;		/* negative rows: what spending that had gone below zero paid */
+	Numeric		returned;		/* after it had expired; of a negative row, to grants that had */
+	struct Taking *takings;		/* by the negative row, or from the grant */
 } Grant;
+
+/* What a negative row has of a grant, in the lists of both. */
+typedef struct Taking
+{
+	Grant	   *row;
+	Grant	   *grant;
+	Numeric		amount;			/* zero when it has been returned */
+	struct Taking *next_of_row;
+	struct Taking *next_of_grant;
+} Taking;
 
 typedef struct Credit
 {
@@ -65,8 +86,9 @@ typedef struct Credit
 	int			begun;			/* so many of by_begin */
 	int			left;			/* so many of by_leave */
 	binaryheap *valid;			/* grants that can be spent, and those that could until they left */
+	binaryheap *unpaid;			/* negative rows that have not taken all, and those that left before they had */
 	Numeric		zero;
-	Numeric		owed;			/* spending that no grant has paid yet */
+	Numeric		owed;			/* spending that no grant has paid yet; negative when it has gone below zero */
 } Credit;
 
 static Numeric
@@ -96,6 +118,20 @@ compare_grants(Datum a, Datum b, void *arg)
 
 	if (left->expires_at != right->expires_at)
 		return left->expires_at < right->expires_at ? 1 : -1;
+	if (left->grant_id != right->grant_id)
+		return left->grant_id < right->grant_id ? 1 : -1;
+	return 0;
+}
+
+/* The negative row that is paid first is the greatest. */
+static int
+compare_rows(Datum a, Datum b, void *arg)
+{
+	const Grant *left = (const Grant *) DatumGetPointer(a);
+	const Grant *right = (const Grant *) DatumGetPointer(b);
+
+	if (left->begins_at != right->begins_at)
+		return left->begins_at < right->begins_at ? 1 : -1;
 	if (left->grant_id != right->grant_id)
 		return left->grant_id < right->grant_id ? 1 : -1;
 	return 0;
@@ -147,6 +183,7 @@ read_credit(FunctionCallInfo fcinfo, Credit *credit)
 
 	memset(credit, 0, sizeof(*credit));
 	credit->count = count;
+	credit->zero = credit->owed = int64_to_numeric(0);
 	credit->grants = palloc0(sizeof(Grant) * (count + 1));
 	credit->by_begin = palloc(sizeof(Grant *) * (count + 1));
 	credit->by_leave = palloc(sizeof(Grant *) * (count + 1));
@@ -155,7 +192,9 @@ read_credit(FunctionCallInfo fcinfo, Credit *credit)
 		Grant	   *grant = &credit->grants[i];
 
 		grant->grant_id = DatumGetInt64(grant_ids[i]);
-		grant->amount = grant->rest = DatumGetNumeric(amounts[i]);
+		grant->amount = DatumGetNumeric(amounts[i]);
+		grant->rest = compare(grant->amount, credit->zero) < 0 ? subtract(credit->zero, grant->amount) : grant->amount;
+		grant->unspent = grant->returned = credit->zero;
 		grant->begins_at = DatumGetTimestampTz(begin[i]);
 		grant->expires_at = DatumGetTimestampTz(expire[i]);
 		grant->leaves_at = DatumGetTimestampTz(leave[i]);
@@ -164,42 +203,95 @@ read_credit(FunctionCallInfo fcinfo, Credit *credit)
 	qsort_arg(credit->by_begin, count, sizeof(Grant *), compare_instants, &begins);
 	qsort_arg(credit->by_leave, count, sizeof(Grant *), compare_instants, &leaves);
 	credit->valid = binaryheap_allocate(count + 1, compare_grants, NULL);
-	credit->zero = credit->owed = int64_to_numeric(0);
+	credit->unpaid = binaryheap_allocate(count + 1, compare_rows, NULL);
 }
 
-/* The grant that is spent next; NULL when there is none. */
-static Grant *
-next_grant(Credit *credit)
+static void
+enter(binaryheap *heap, Grant *grant)
 {
-	while (!binaryheap_empty(credit->valid))
+	if (!grant->in_heap)
+		binaryheap_add(heap, PointerGetDatum(grant));
+	grant->in_heap = true;
+}
+
+static void
+remove_first(binaryheap *heap)
+{
+	((Grant *) DatumGetPointer(binaryheap_remove_first(heap)))->in_heap = false;
+}
+
+/* The first grant of a heap that has not left; NULL when there is none. */
+static Grant *
+first_present(binaryheap *heap)
+{
+	while (!binaryheap_empty(heap))
 	{
-		Grant	   *grant = (Grant *) DatumGetPointer(binaryheap_first(credit->valid));
+		Grant	   *grant = (Grant *) DatumGetPointer(binaryheap_first(heap));
 
 		if (!grant->has_left)
 			return grant;
-		(void) binaryheap_remove_first(credit->valid);
+		remove_first(heap);
 	}
 	return NULL;
 }
 
-/* Pay owed spending from the grants that can be spent. */
 static void
-pay(Credit *credit)
+note_taking(Grant *row, Grant *grant, Numeric amount)
+{
+	Taking	   *taking = palloc(sizeof(Taking));
+
+	taking->row = row;
+	taking->grant = grant;
+	taking->amount = amount;
+	taking->next_of_row = row->takings;
+	taking->next_of_grant = grant->takings;
+	row->takings = grant->takings = taking;
+}
+
+/* Take a debt, of a negative row or of spending (NULL), from the grants that can be spent; returns what is left of it. */
+static Numeric
+take(Credit *credit, Numeric debt, Grant *row)
 {
 	Grant	   *grant;
 
-	while (compare(credit->owed, credit->zero) > 0 && (grant = next_grant(credit)) != NULL)
+	while (compare(debt, credit->zero) > 0 && (grant = first_present(credit->valid)) != NULL)
+	{
+		Numeric		part = compare(grant->rest, debt) > 0 ? debt : grant->rest;
+
+		CHECK_FOR_INTERRUPTS();
+		debt = subtract(debt, part);
+		grant->rest = subtract(grant->rest, part);
+		if (row != NULL)
+			note_taking(row, grant, part);
+		if (compare(grant->rest, credit->zero) == 0)
+			remove_first(credit->valid);
+	}
+	return debt;
+}
+
+/* Pay spending, then negative rows, the one that began first first. */
+static void
+pay(Credit *credit)
+{
+	Grant	   *row;
+
+	credit->owed = take(credit, credit->owed, NULL);
+	while ((row = first_present(credit->unpaid)) != NULL)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (compare(grant->rest, credit->owed) > 0)
+		if (compare(credit->owed, credit->zero) < 0)
 		{
-			grant->rest = subtract(grant->rest, credit->owed);
-			credit->owed = credit->zero;
-			return;
+			Numeric		left = subtract(credit->zero, credit->owed);
+			Numeric		part = compare(row->rest, left) > 0 ? left : row->rest;
+
+			credit->owed = add(credit->owed, part);
+			row->rest = subtract(row->rest, part);
+			row->unspent = add(row->unspent, part);
 		}
-		credit->owed = subtract(credit->owed, grant->rest);
-		grant->rest = credit->zero;
-		(void) binaryheap_remove_first(credit->valid);
+		row->rest = take(credit, row->rest, row);
+		if (compare(row->rest, credit->zero) > 0)
+			return;
+		remove_first(credit->unpaid);
 	}
 }
 
@@ -208,14 +300,56 @@ expire_grants(Credit *credit, TimestampTz instant)
 {
 	Grant	   *grant;
 
-	while ((grant = next_grant(credit)) != NULL && grant->expires_at <= instant)
+	while ((grant = first_present(credit->valid)) != NULL && grant->expires_at <= instant)
 	{
 		CHECK_FOR_INTERRUPTS();
-		(void) binaryheap_remove_first(credit->valid);
+		remove_first(credit->valid);
 	}
 }
 
-/* Spending that a leaving grant had paid is owed again. */
+/* What a leaving negative row took returns to the grants, to be spent or lost. */
+static void
+return_takings(Credit *credit, Grant *row, TimestampTz instant)
+{
+	credit->owed = subtract(credit->owed, row->unspent);
+	for (Taking *taking = row->takings; taking != NULL; taking = taking->next_of_row)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (compare(taking->amount, credit->zero) == 0)
+			continue;
+		if (taking->grant->expires_at <= instant)
+		{
+			row->returned = add(row->returned, taking->amount);
+			taking->grant->returned = add(taking->grant->returned, taking->amount);
+		}
+		else
+		{
+			taking->grant->rest = add(taking->grant->rest, taking->amount);
+			enter(credit->valid, taking->grant);
+		}
+		taking->amount = credit->zero;
+	}
+}
+
+/* What a leaving grant had paid is owed again, by negative rows or as spending. */
+static void
+reclaim_payments(Credit *credit, Grant *grant)
+{
+	Numeric		paid = subtract(grant->amount, grant->rest);
+
+	for (Taking *taking = grant->takings; taking != NULL; taking = taking->next_of_grant)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (compare(taking->amount, credit->zero) == 0)
+			continue;
+		paid = subtract(paid, taking->amount);
+		taking->row->rest = add(taking->row->rest, taking->amount);
+		enter(credit->unpaid, taking->row);
+		taking->amount = credit->zero;
+	}
+	credit->owed = add(credit->owed, paid);
+}
+
 static void
 leave_grants(Credit *credit, TimestampTz instant)
 {
@@ -227,8 +361,10 @@ leave_grants(Credit *credit, TimestampTz instant)
 		grant->has_left = true;
 		if (!grant->has_begun)
 			continue;
-		credit->owed = add(credit->owed, compare(grant->amount, credit->zero) < 0 ? grant->amount :
-						   subtract(grant->amount, grant->rest));
+		if (compare(grant->amount, credit->zero) < 0)
+			return_takings(credit, grant, instant);
+		else
+			reclaim_payments(credit, grant);
 	}
 }
 
@@ -245,9 +381,9 @@ begin_grants(Credit *credit, TimestampTz instant)
 			continue;
 		grant->has_begun = true;
 		if (sign < 0)
-			credit->owed = subtract(credit->owed, grant->amount);
+			enter(credit->unpaid, grant);
 		else if (sign > 0 && grant->expires_at > instant)
-			binaryheap_add(credit->valid, PointerGetDatum(grant));
+			enter(credit->valid, grant);
 	}
 }
 
@@ -256,12 +392,15 @@ put_outcome(ReturnSetInfo *result, const Credit *credit, const Grant *grant, Tim
 {
 	Datum		values[OUTCOME_COLUMNS] = {0};
 	bool		nulls[OUTCOME_COLUMNS] = {0};
-	int			other = grant->expires_at <= until ? OUTCOME_REST : OUTCOME_LOST;
+	bool		is_negative = compare(grant->amount, credit->zero) < 0;
+	int			other = is_negative || grant->expires_at <= until ? OUTCOME_REST : OUTCOME_LOST;
 
-	if (!grant->has_begun || grant->has_left || compare(grant->amount, credit->zero) <= 0)
+	/* a grant counts until it leaves; only then a negative row has lost something */
+	if (!grant->has_begun || grant->has_left != is_negative || compare(grant->amount, credit->zero) == 0)
 		return;
 	values[OUTCOME_GRANT_ID] = Int64GetDatum(grant->grant_id);
-	values[OUTCOME_REST] = values[OUTCOME_LOST] = NumericGetDatum(grant->rest);
+	values[OUTCOME_REST] = values[OUTCOME_LOST] = NumericGetDatum(is_negative ? grant->returned : grant->rest);
+	values[OUTCOME_RETURNED] = NumericGetDatum(is_negative ? credit->zero : grant->returned);
 	nulls[other] = true;
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }

@@ -143,7 +143,9 @@ sub terms
 }
 
 # What became of the grants of a project by an instant: a hash of granted (less
-# what was lost), and by grant_id of what is left of it and what it lost.
+# what was lost), and by grant_id of what is left of it and what it lost.  A row
+# that takes credit back is kept in %debt until it leaves: what is still to take, and
+# what it has of which grant; of '' it has what had been given back of spending.
 sub grants_at
 {
 	my ($self, $name, $now, $at) = @_;
@@ -151,38 +153,55 @@ sub grants_at
 	my $pieces = $self->{known}{"$name $now"} ||= $self->pieces($now, [ $self->family($name) ]);
 	my %instants = map { $_ => 1 } grep { $_ <= $at } map { @{$_}{qw(begins expires leaves)} } @terms;
 	my ($owed, $spent_before, $granted) = (zero(), zero(), zero());
-	my (%left, %lost, @valid);
+	my (%left, %lost, %debt, @valid);
 
 	foreach my $instant (sort { $a <=> $b } keys %instants)
 	{
 		my $spent = cost_of($pieces, -Model::FOREVER, $instant);
 
-		$owed = pay(\%left, $owed + $spent - $spent_before, @valid);
+		$owed = pay(\%left, \%debt, $owed + $spent - $spent_before, @valid);
 		$spent_before = $spent;
 		$lost{ $_->{id} } = delete $left{ $_->{id} } foreach grep { $_->{expires} <= $instant } @valid;
-		# what leaves had paid for something: that is owed again
-		foreach my $term (grep { $_->{leaves} == $instant } @terms)
+		# what a row had taken goes back to where it came from; what has expired there is lost
+		foreach my $debt (map { delete $debt{ $_->{id} } // () } grep { $_->{leaves} == $instant } @terms)
 		{
-			$owed += $term->{amount} - (delete $left{ $term->{id} } // zero());
+			$owed -= delete $debt->{of}{''} // zero();
+			foreach my $id (keys %{ $debt->{of} })
+			{
+				if (exists $left{$id}) { $left{$id} = $left{$id} + $debt->{of}{$id}; }
+				else { $lost{$id} = $lost{$id} + $debt->{of}{$id}; }
+			}
 		}
-		foreach my $term (grep { $_->{begins} == $instant } @terms)
+		# what leaves had paid for something: that is owed again, or to be taken again
+		foreach my $term (grep { $_->{leaves} == $instant && exists $left{ $_->{id} } } @terms)
 		{
-			if ($term->{amount}->is_neg) { $owed -= $term->{amount}; }
+			$owed += $term->{amount} - delete $left{ $term->{id} };
+			foreach my $debt (values %debt)
+			{
+				my $taken = delete $debt->{of}{ $term->{id} } // next;
+
+				$owed -= $taken;
+				$debt->{rest} = $debt->{rest} + $taken;
+			}
+		}
+		foreach my $term (grep { $_->{begins} == $instant && $_->{leaves} > $instant } @terms)
+		{
+			if ($term->{amount}->is_neg) { $debt{ $term->{id} } = { id => $term->{id}, begins => $instant, rest => -$term->{amount}, of => {} }; }
 			elsif ($term->{expires} <= $instant) { $lost{ $term->{id} } = $term->{amount}; }
 			else { $left{ $term->{id} } = $term->{amount}->copy; }
 		}
 		@valid = sort { $a->{expires} <=> $b->{expires} || $a->{id} <=> $b->{id} } grep { exists $left{ $_->{id} } } @terms;
 	}
-	pay(\%left, $owed + cost_of($pieces, -Model::FOREVER, $at, $at == $now) - $spent_before, @valid);
+	pay(\%left, \%debt, $owed + cost_of($pieces, -Model::FOREVER, $at, $at == $now) - $spent_before, @valid);
 	$granted += $_->{amount} foreach grep { $_->{begins} <= $at && $at < $_->{leaves} } @terms;
 	$granted -= $_ foreach values %lost;
 	return { granted => $granted, left => \%left, lost => \%lost };
 }
 
-# Takes what is owed from grants; returns what they do not cover.
+# Takes what is owed from grants, then what rows take back; returns what is still owed.
 sub pay
 {
-	my ($left, $owed, @grants) = @_;
+	my ($left, $debts, $owed, @grants) = @_;
 
 	foreach my $grant (@grants)
 	{
@@ -190,6 +209,22 @@ sub pay
 
 		$left->{ $grant->{id} } = $left->{ $grant->{id} } - $taken;
 		$owed = $owed - $taken;
+	}
+	foreach my $debt (sort { $a->{begins} <=> $b->{begins} || $a->{id} <=> $b->{id} } values %$debts)
+	{
+		my $given_back = positive(least($debt->{rest}, -$owed))->copy;
+
+		$owed = $owed + $given_back;
+		$debt->{rest} = $debt->{rest} - $given_back;
+		$debt->{of}{''} = ($debt->{of}{''} // zero()) + $given_back;
+		foreach my $grant (@grants)
+		{
+			my $taken = positive(least($debt->{rest}, $left->{ $grant->{id} }))->copy;
+
+			$left->{ $grant->{id} } = $left->{ $grant->{id} } - $taken;
+			$debt->{rest} = $debt->{rest} - $taken;
+			$debt->{of}{ $grant->{id} } = ($debt->{of}{ $grant->{id} } // zero()) + $taken;
+		}
 	}
 	return $owed;
 }

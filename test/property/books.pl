@@ -183,10 +183,10 @@ sub add_events
 
 sub add_grant
 {
-	my $kind = pick(qw(grant grant grant refund correction budget));
+	my $kind = pick(qw(grant grant refund correction correction budget));
 	my $now = $life->{to} - 1;
 
-	add('grant', pick(@{ $life->{projects} }), chance(0.15) ? -between(1, 20_000) : between(1, pick(50_000, 1_000_000, 10_000_000)), $kind,
+	add('grant', pick(@{ $life->{projects} }), chance($kind eq 'correction' ? 0.6 : 0.15) ? -between(1, 20_000) : between(1, pick(50_000, 1_000_000, 10_000_000)), $kind,
 		chance(0.7) ? undef : chance(0.5) ? past_instant() : $now + between(1, 30 * History::HOUR),
 		chance(0.5) ? undef : $now + pick(between(1, 50) * History::MINUTE, History::HOUR, between(1, 30 * History::HOUR)));
 	return;

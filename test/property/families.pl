@@ -19,7 +19,7 @@ use Test::More;
 use Trial;
 
 my ($seed, $histories) = Trial::plan_run(3);
-my %count = map { $_ => 0 } qw(holds refused_holds moves refused_moves balances limited_above past lost refunds voids forgiven rerated);
+my %count = map { $_ => 0 } qw(holds refused_holds moves refused_moves balances limited_above past lost refunds voids forgiven rerated returned returned_too_late);
 my ($project, $container, $grant, $hold, $forgiven, $now);
 
 sub pick { return $_[ int rand @_ ] }
@@ -131,8 +131,24 @@ sub leaves
 	return min(grep { defined && $_ > $one->{from} && holder($one, $_) ne $name && holder($one, $_ - 1) eq $name } map { own_since($_) } line($one->{project}));
 }
 
-# What is left of its credit, without what it holds, and what expired grants lost: rows pay
-# what is spent, the one that expires first first.
+# Takes from rows of credit, the one that expires first first; returns what they do not cover.
+sub pay_from
+{
+	my ($due, $takings, @valid) = @_;
+
+	foreach my $one (sort { ($a->{expires} // 9e15) <=> ($b->{expires} // 9e15) || $a->{number} <=> $b->{number} } @valid)
+	{
+		my $taken = max(min($due, $one->{rest}), 0);
+
+		$one->{rest} -= $taken;
+		$due -= $taken;
+		$takings->{ $one->{number} } += $taken if $taken;
+	}
+	return $due;
+}
+
+# What is left of its credit, without what it holds, and what expired grants lost: rows pay what
+# is spent, then what other rows take back.  Those return it where it came from when they leave.
 sub credit
 {
 	my ($name, $until) = @_;
@@ -144,7 +160,7 @@ sub credit
 	} @$grant;
 	my %instant = map { $_ => 1 } grep { defined && $_ <= $until } $until, map { @{$_}{qw(begin leave)}, $_->{amount} > 0 ? $_->{expires} : undef } @rows;
 	my ($owed, $spent_before, $lost) = (0, 0, 0);
-	my @valid;
+	my (@valid, @back);
 
 	foreach my $at (sort { $a <=> $b } keys %instant)
 	{
@@ -152,24 +168,37 @@ sub credit
 
 		$owed += $spent - $spent_before;
 		$spent_before = $spent;
-		foreach my $one (sort { ($a->{expires} // 9e15) <=> ($b->{expires} // 9e15) || $a->{number} <=> $b->{number} } @valid)
-		{
-			my $taken = max(min($owed, $one->{rest}), 0);
-			$one->{rest} -= $taken;
-			$owed -= $taken;
-		}
+		$owed = pay_from($owed, {}, @valid);
+		$_->{rest} = pay_from($_->{rest}, $_->{taken}, @valid) foreach sort { $a->{begin} <=> $b->{begin} || $a->{number} <=> $b->{number} } @back;
 		$lost += sum0(map { $_->{rest} } grep { defined $_->{expires} && $_->{expires} <= $at } @valid);
 		@valid = grep { !defined $_->{expires} || $_->{expires} > $at } @valid;
-		foreach my $one (grep { defined $_->{leave} && $_->{leave} == $at } @rows)
+		my %is_valid = map { $_->{number} => $_ } @valid;
+		my @leaving = grep { defined $_->{leave} && $_->{leave} == $at } @back, @valid;
+
+		foreach my $one (grep { $_->{amount} < 0 } @leaving)
 		{
-			$owed += $one->{amount} < 0 ? $one->{amount} : $one->{amount} - $one->{rest};
+			$is_valid{$_} ? ($is_valid{$_}{rest} += $one->{taken}{$_}) : ($lost += $one->{taken}{$_}) foreach keys %{ $one->{taken} };
+			$count{returned}++ if %{ $one->{taken} };
+			$count{returned_too_late}++ if grep { !$is_valid{$_} } keys %{ $one->{taken} };
+			@back = grep { $_ != $one } @back;
+		}
+		foreach my $one (grep { $_->{amount} > 0 } @leaving)
+		{
 			@valid = grep { $_ != $one } @valid;
+			$owed += $one->{amount} - $one->{rest};
+			foreach my $other (@back)
+			{
+				my $taken = delete $other->{taken}{ $one->{number} } // next;
+
+				$other->{rest} += $taken;
+				$owed -= $taken;
+			}
 		}
 		foreach my $one (grep { $_->{begin} == $at } @rows)
 		{
-			$one->{rest} = $one->{amount};
-			$owed -= $one->{amount} if $one->{amount} < 0;
-			push @valid, $one if $one->{amount} > 0;
+			$one->{rest} = abs $one->{amount};
+			$one->{taken} = {};
+			push @{ $one->{amount} < 0 ? \@back : \@valid }, $one;
 		}
 	}
 	my @held = grep { !defined $_->{leave} || $_->{leave} > $until } @rows;
@@ -285,7 +314,7 @@ sub give
 {
 	my ($session) = @_;
 	my $name = pick(sort keys %$project);
-	my $kind = pick(qw(grant grant grant refund correction));
+	my $kind = pick(qw(grant grant refund correction correction));
 	my $from = rand() < 0.3 ? $now + int rand 60_000_000 : $now;
 	my $expires = rand() < 0.5 ? $from + 1 + int rand 40_000_000 : undef;
 	my $amount = (1 + int rand pick(400_000_000, 4_000_000_000)) * ($kind eq 'grant' || rand() < 0.5 ? 1 : -1);
@@ -408,7 +437,7 @@ sub play
 		$now += int rand 5_000_000;
 		$session->run('SELECT yquota.set_clock(' . instant($now) . ')');
 		pick(
-			sub { add_project($session, 100 + $number) }, sub { move($session) }, sub { move($session) }, sub { give($session) }, sub { give($session) },
+			sub { add_project($session, 100 + $number) }, sub { move($session) }, sub { move($session) }, sub { give($session) }, sub { give($session) }, sub { give($session) }, sub { give($session) },
 			sub { take($session, $number) }, sub { take($session, $number) }, sub { give_back($session) }, sub { start($session, $number) },
 			sub { start($session, $number) }, sub { finish($session) }, sub { $session->run('SELECT yquota_internal.compact_counters()') },
 			sub { $session->run('SELECT yquota.quota_compute()') }, sub { revoke($session) }, sub { forgive($session) }, sub { rate_again($session) })->();

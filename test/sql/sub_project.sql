@@ -206,6 +206,44 @@ DROP ROLE yquota_test_scholar;
 
 SELECT operation, old ->> 'parent' AS was, new ->> 'parent' AS "is" FROM yquota.audit WHERE table_name = 'yquota.project' AND coalesce(old, new) ->> 'name' = 'x' ORDER BY audit_id;
 SELECT * FROM yquota.verify();
+
+--
+-- What a correction had taken returns to the grants that it came from when it goes to a sub-project: 90 of 130 to one
+-- that is spent on and expires, 40 to one that has expired.  That they are lost is on the bill of when it goes.
+--
+SELECT yquota.set_clock('2027-01-01 00:00+00');
+INSERT INTO yquota.project (name, parent) VALUES ('r', NULL), ('s', 'r');
+INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES ('r', 1000, 'three days', '2027-01-04 00:00+00'), ('r', 100, 'a day', '2027-01-02 00:00+00');
+SELECT yquota.set_clock('2027-01-01 01:00+00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'of s', '2027-01-01 00:30+00', 's', '[vcores=1]'), ('CONTAINER_FINISH', 'of s', '2027-01-01 00:31+00', NULL, NULL);
+INSERT INTO yquota.quota_grant (project, amount, reason, kind) VALUES ('s', -130, 'too little was charged', 'correction');
+CREATE VIEW returned AS SELECT project, reason, amount, state, spent, remaining, lost, counts_for FROM yquota.grant_status WHERE project IN ('r', 's') ORDER BY grant_id;
+CREATE VIEW family_balance AS
+	SELECT now.project, now.granted, now.charged, now.remaining, past.granted AS granted_then, past.remaining AS remaining_then
+	FROM yquota.project_balance AS now, LATERAL yquota.balance_at(now.project, yquota.clock()) AS past WHERE now.project IN ('r', 's') ORDER BY now.project;
+TABLE family_balance;
+TABLE returned;
+SELECT yquota.set_clock('2027-01-02 06:00+00');
+INSERT INTO yquota.quota_grant (project, amount, reason, valid_from) VALUES ('s', 50, 'share of s', '2027-01-03 00:00+00');
+SELECT yquota.quota_compute();
+SELECT yquota.set_clock('2027-01-03 00:00+00');
+TABLE family_balance;
+TABLE returned;
+SELECT yquota.quota_compute();
+TABLE family_balance;
+SELECT lost, expired_at, reason FROM yquota.expired_grant JOIN yquota.quota_grant USING (grant_id) WHERE expired_grant.project = 'r' ORDER BY expired_at;
+DO $$ BEGIN WHILE (SELECT closed_at IS NULL FROM yquota.close_period(date '2027-01-03')) LOOP END LOOP; END $$;
+SELECT item, reason, amount FROM yquota.bill('r', date '2027-01-03');
+SELECT yquota.set_clock('2027-01-04 00:00+00');
+SELECT yquota.quota_compute();
+TABLE family_balance;
+TABLE returned;
+DO $$ BEGIN WHILE (SELECT closed_at IS NULL FROM yquota.close_period(date '2027-01-04')) LOOP END LOOP; END $$;
+SELECT item, reason, amount FROM yquota.bill('r', date '2027-01-04');
+SELECT item, reason, amount FROM yquota.bill('s', date '2027-01-04');
+SELECT granted, remaining FROM yquota.balance_at('r', '2027-01-02 12:00+00');
+SELECT * FROM yquota.verify();
 -- found out when somebody has changed what only triggers should
 DELETE FROM yquota_internal.project_family WHERE ancestor = 'uni' AND member = 'laser';
 SELECT * FROM yquota.verify();
