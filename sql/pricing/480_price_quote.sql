@@ -59,6 +59,51 @@ COMMENT ON FUNCTION yquota_internal.check_price_quote(yquota.resource, interval,
 	'Refuse arguments that price_quote() cannot answer; a project that the calling role may not see does not exist for it';
 REVOKE ALL ON FUNCTION yquota_internal.check_price_quote(yquota.resource, interval, text) FROM PUBLIC;
 
+-- Factors are set for users and applications, and a quote tells them.  Queues and
+-- execution types are what the cluster offers: their factors are for every role that may ask.
+CREATE FUNCTION yquota_internal.check_quoted_names(username text, application_id text) RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF yquota_internal.reads_balances() THEN
+		RETURN;
+	ELSIF username <> yquota_internal.acting_role() THEN
+		RAISE EXCEPTION 'permission denied for prices of user "%"', username
+			USING ERRCODE = 'insufficient_privilege',
+				DETAIL = 'Administrators, viewers and operators may ask about every user, others about the user of their name.';
+	ELSIF application_id IS NOT NULL
+		AND NOT EXISTS (SELECT FROM yquota.readable_container AS c WHERE c.application_id = check_quoted_names.application_id)
+		AND NOT EXISTS (
+			SELECT FROM yquota.application AS a
+			WHERE a.application_id = check_quoted_names.application_id
+			  AND (a.project = ANY (yquota_internal.readable_projects())
+				   OR yquota_internal.shows_application(a.username, a.queue, a.view_acl,
+						yquota_internal.acting_role()::text, yquota_internal.acting_groups())))
+	THEN
+		RAISE EXCEPTION 'application "%" does not exist', application_id
+			USING ERRCODE = 'undefined_object',
+				HINT = 'Leave the application out for a quote without a factor of its own.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_quoted_names(text, text) IS
+	'Refuse a quote for another user than the calling role; an application that the role may not see does not exist for it.  Operators and roles that read everything ask about all';
+REVOKE ALL ON FUNCTION yquota_internal.check_quoted_names(text, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.quoted_payer(project text, username text) RETURNS text
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT payer.name
+		FROM (SELECT yquota_internal.payer_project(quoted_payer.project, quoted_payer.username) AS name) AS payer
+		WHERE yquota_internal.reads_balances()
+		   OR EXISTS (SELECT FROM yquota.project_balance AS balance WHERE balance.project = payer.name);
+	END;
+COMMENT ON FUNCTION yquota_internal.quoted_payer(text, text) IS
+	'Project that pays; NULL where only the username names it, and the calling role may not see it';
+REVOKE ALL ON FUNCTION yquota_internal.quoted_payer(text, text) FROM PUBLIC;
+
 -- In SQL, so that the context of an error names the function instead of quoting it.
 CREATE FUNCTION yquota_internal.quoted_price(
 	allocation yquota.resource, duration interval, queue text, execution_type yquota.execution_type,
@@ -118,13 +163,14 @@ CREATE FUNCTION yquota_internal.price_quote_as_owner(
 	AS $$
 #variable_conflict use_column
 DECLARE
-	payer CONSTANT text := yquota_internal.payer_project(
+	payer CONSTANT text := yquota_internal.quoted_payer(
 		price_quote_as_owner.project, price_quote_as_owner.username);
 	payer_username CONSTANT text := yquota_internal.payer_username(
 		price_quote_as_owner.project, price_quote_as_owner.username);
 BEGIN
 	PERFORM yquota_internal.check_price_quote(price_quote_as_owner.allocation,
 		price_quote_as_owner.duration, price_quote_as_owner.project);
+	PERFORM yquota_internal.check_quoted_names(payer_username, price_quote_as_owner.application_id);
 	RETURN QUERY SELECT quoted.*
 	FROM yquota_internal.quoted_price(price_quote_as_owner.allocation, price_quote_as_owner.duration,
 		price_quote_as_owner.queue, price_quote_as_owner.execution_type, price_quote_as_owner.application_id,
@@ -164,6 +210,7 @@ CREATE FUNCTION yquota_internal.price_quote_as_owner(
 #variable_conflict use_column
 BEGIN
 	PERFORM yquota_internal.check_price_quote('[]', '0', price_quote_as_owner.project);
+	PERFORM yquota_internal.check_quoted_names(price_quote_as_owner.username, NULL);
 	RETURN QUERY
 	SELECT placed.accepted, placed.decided_by, placed.reason, placed."from", placed."to", placed.quoted_cost,
 		   yquota_internal.reserved_factor(yquota.statement_clock()), balance.project,

@@ -104,18 +104,51 @@ SELECT * FROM yquota.price_quote('[vcores=-1]', '1 s');
 SELECT * FROM yquota.price_quote('[vcores=1]', '1 s', project => 'nobody');
 
 --
--- A member is quoted prices, and the balance of his own projects only
+-- A member is quoted prices, the balance of his own projects only, and the factors of no other user or application
 --
 CREATE ROLE yquota_quote_member;
-SELECT yquota.allow_role('yquota_quote_member', 'member', 'lab');
+CREATE ROLE yquota_quote_feed;
+SELECT yquota.allow_role('yquota_quote_member', 'member', 'lab'), yquota.allow_role('yquota_quote_feed', 'operator');
+SELECT yquota.set_clock(yquota.clock() + interval '1 hour');
+INSERT INTO yquota.price_factor (dimension, name, factor) VALUES
+	('username', 'mallory', 0.25), ('username', 'yquota_quote_member', 0.75),
+	('application', 'app_secret', 5), ('application', 'app_lab', 7), ('application', 'app_running', 11), ('application', 'app_ahead', 13);
+INSERT INTO yquota.queue (path, capacity, acl_administer_queue) VALUES ('root', NULL, NULL), ('root.a', '100', ' ');
+INSERT INTO yquota.application (application_id, username, queue, project, am_resource, priority, state, submitted_at) VALUES
+	('app_secret', 'mallory', 'root.a', 'ops', '[vcores=1]', 0, 'ACTIVE', yquota.clock()),
+	('app_lab', 'ann', 'root.a', 'lab', '[vcores=1]', 0, 'ACTIVE', yquota.clock()),
+	('app_free', 'yquota_quote_member', 'root.a', 'ops', '[vcores=1]', 0, 'ACTIVE', yquota.clock());
+INSERT INTO yquota.container_event (event, container_id, project, application_id, allocation) VALUES
+	('CONTAINER_START', 'r1', 'lab', 'app_running', '[vcores=1]'), ('CONTAINER_START', 'r2', 'ops', 'app_ahead', '[vcores=1]');
 SET ROLE yquota_quote_member;
-SELECT cost, paying_project, remaining IS NOT NULL AS has_balance FROM yquota.price_quote('[vcores=1]', '1 s', project => 'lab');
-SELECT cost, paying_project, remaining FROM yquota.price_quote('[vcores=1]', '1 s', username => 'ops');
+SELECT cost, paying_project, remaining IS NOT NULL AS has_balance, factors_in_force FROM yquota.price_quote('[vcores=1]', '1 s', project => 'lab');
 SELECT cost FROM yquota.price_quote('[vcores=1]', '1 s', project => 'ops');
+-- the user of his name, with and without a project before it, which need not be one that he may see
+SELECT paying_project, factors_in_force FROM yquota.price_quote('[vcores=1]', '1 s', username => 'yquota_quote_member');
+SELECT paying_project, factors_in_force FROM yquota.price_quote('[vcores=1]', '1 s', username => 'lab__yquota_quote_member');
+SELECT paying_project, factors_in_force FROM yquota.price_quote('[vcores=1]', '1 s', username => 'ops__yquota_quote_member');
+SELECT paying_project, factors_in_force FROM yquota.price_quote('[vcores=1]', '1 s', username => 'yquota_quote_member', project => 'lab');
+\set VERBOSITY default
+SELECT factor FROM yquota.price_quote('[vcores=1]', '1 s', username => 'mallory');
+SELECT factor FROM yquota.price_quote('[vcores=1]', '1 s', username => 'lab__mallory');
+SELECT factor FROM yquota.price_quote('[vcores=1]', '1 s', username => 'mallory', project => 'lab');
+SELECT factor FROM yquota.price_quote('[vcores=1]', '1 s', username => 'ops');
+-- applications that he sees, or that run in his projects; others do not exist for him
+SELECT app, factor FROM unnest('{app_lab,app_free,app_running}'::text[]) AS app, yquota.price_quote('[vcores=1]', '1 s', application_id => app);
+SELECT factor FROM yquota.price_quote('[vcores=1]', '1 s', application_id => 'app_secret');
+SELECT factor FROM yquota.price_quote('[vcores=1]', '1 s', application_id => 'app_ahead');
+SELECT factor FROM yquota.price_quote('[vcores=1]', '1 s', application_id => 'app_nowhere');
+\set VERBOSITY terse
+SELECT factors_in_force FROM yquota.price_quote('[vcores=1]', '1 s', 'root.a', 'OPPORTUNISTIC');
+-- a resource manager asks about all
+SET ROLE yquota_quote_feed;
+SELECT paying_project, factors_in_force FROM yquota.price_quote('[vcores=1]', '1 s', username => 'ops__mallory', application_id => 'app_secret');
+SELECT factors_in_force FROM yquota.price_quote('[vcores=1]', '1 s', application_id => 'app_nowhere');
+SET ROLE yquota_quote_member;
 SELECT count(*) FROM yquota.explain_charge('b1');
 SELECT count(*) FROM yquota.explain_charge('c1');
 RESET ROLE;
 
 \c postgres
 DROP DATABASE yquota_price_quote;
-DROP ROLE yquota_quote_member;
+DROP ROLE yquota_quote_member, yquota_quote_feed;

@@ -125,8 +125,9 @@ ROLLBACK;
 CREATE ROLE yquota_test_quoting;
 SELECT yquota.allow_role('yquota_test_quoting', 'member', 'web');
 SET SESSION AUTHORIZATION yquota_test_quoting;
-SELECT accepted, cost, paying_project FROM yquota.price_quote(yquota.reservation_contract('2026-03-02 16:00+00', '2026-03-02 16:10+00', ARRAY[yquota.reservation_request('[vcores=1]', 1, '10 min')]), 'root.plan', 'ann', '{}', 'web');
-SELECT * FROM yquota.price_quote(yquota.reservation_contract('2026-03-02 16:00+00', '2026-03-02 16:10+00', ARRAY[yquota.reservation_request('[vcores=1]', 1, '10 min')]), 'root.plan', 'ann', '{}', 'lab');
+SELECT accepted, cost, paying_project FROM yquota.price_quote(yquota.reservation_contract('2026-03-02 16:00+00', '2026-03-02 16:10+00', ARRAY[yquota.reservation_request('[vcores=1]', 1, '10 min')]), 'root.plan', 'yquota_test_quoting', '{}', 'web');
+SELECT * FROM yquota.price_quote(yquota.reservation_contract('2026-03-02 16:00+00', '2026-03-02 16:10+00', ARRAY[yquota.reservation_request('[vcores=1]', 1, '10 min')]), 'root.plan', 'yquota_test_quoting', '{}', 'lab');
+SELECT * FROM yquota.price_quote(yquota.reservation_contract('2026-03-02 16:00+00', '2026-03-02 16:10+00', ARRAY[yquota.reservation_request('[vcores=1]', 1, '10 min')]), 'root.plan', 'ann', '{}', 'web');
 SELECT reservation_id, project FROM yquota.hold_status;
 RESET SESSION AUTHORIZATION;
 \c postgres
