@@ -231,11 +231,14 @@ CREATE TABLE yquota.alert (
 	subject text NOT NULL,
 	detail text NOT NULL,
 	raised_at timestamptz NOT NULL,
-	cleared_at timestamptz
+	cleared_at timestamptz,
+	figures jsonb
 );
 CREATE UNIQUE INDEX alert_open_key ON yquota.alert (kind, subject) WHERE cleared_at IS NULL;
 COMMENT ON TABLE yquota.alert IS
 	'Problems that an administrator should check; one open row per kind and subject';
+COMMENT ON COLUMN yquota.alert.figures IS
+	'of a threshold of spending: project, threshold (a fraction), hard (whether on_exhausted acts there), and spent, granted and remaining in credits, as they were when it was found; NULL for other kinds';
 
 --
 -- The cluster

@@ -174,14 +174,20 @@ BEGIN
 			   OR NOT EXISTS (SELECT FROM yquota_internal.project_threshold AS threshold
 							  WHERE threshold.project = t.project AND threshold.fraction = t.fraction))
 	), raised AS (
-		INSERT INTO yquota.alert (kind, subject, detail, raised_at)
+		INSERT INTO yquota.alert (kind, subject, detail, raised_at, figures)
 		SELECT 'spending_threshold', crossed.subject,
 			   concat(CASE WHEN crossed.granted = 0 AND crossed.spent = 0
 						   THEN format('All that was granted to project "%s" has expired or been taken back.', crossed.project)
 						   ELSE format('Project "%s" has spent %s of the %s credits granted to it.',
 									   crossed.project, round(crossed.spent, 2), round(crossed.granted, 2)) END,
 					  CASE WHEN crossed.hard THEN format(' Its on_exhausted is %s.', project.on_exhausted) END),
-			   now_at
+			   now_at,
+			   jsonb_build_object(
+				   'project', crossed.project, 'threshold', trim_scale(crossed.fraction), 'hard', crossed.hard,
+				   'spent', crossed.spent, 'granted', crossed.granted,
+				   'remaining', trim_scale(crossed.granted - crossed.spent - coalesce(
+					   (SELECT holds.held FROM yquota_internal.held_credit AS holds
+						WHERE holds.project = crossed.project), 0)))
 		FROM crossed JOIN yquota.project ON project.name = crossed.project
 		-- reported crossings: nearly all of them
 		WHERE NOT EXISTS (SELECT FROM yquota.alert AS open
@@ -200,20 +206,10 @@ BEGIN
 		JOIN cause ON cause.project = crossed.project
 		WHERE cause.causes IS DISTINCT FROM t.causes
 		ON CONFLICT (alert_id) DO UPDATE SET causes = excluded.causes
-	), message AS (
-		SELECT raised.alert_id,
-			   jsonb_build_object(
-				   'alert_id', raised.alert_id, 'kind', 'spending_threshold', 'project', crossed.project,
-				   'threshold', trim_scale(crossed.fraction), 'hard', crossed.hard,
-				   'spent', crossed.spent, 'granted', crossed.granted,
-				   'remaining', trim_scale(crossed.granted - crossed.spent - coalesce(
-					   (SELECT holds.held FROM yquota_internal.held_credit AS holds
-						WHERE holds.project = crossed.project), 0)),
-				   'at', now_at) AS payload
-		FROM raised JOIN crossed ON crossed.subject = raised.subject
 	), told AS MATERIALIZED (
-		SELECT pg_notify('yquota', message.payload::text)
-		FROM (SELECT * FROM message ORDER BY message.alert_id) AS message
+		-- every role may listen: the row, which is not every role's to read, has the rest
+		SELECT pg_notify('yquota', jsonb_build_object('kind', 'spending_threshold', 'alert_id', message.alert_id)::text)
+		FROM (SELECT * FROM raised ORDER BY raised.alert_id) AS message
 	)
 	SELECT count(told) INTO found FROM told;
 	RETURN found;

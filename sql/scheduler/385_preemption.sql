@@ -275,13 +275,13 @@ BEGIN
 	IF done IS NULL THEN
 		RETURN 0;
 	END IF;
-	PERFORM pg_notify('yquota', (jsonb_build_object('kind', 'preemption', 'at', r.round_at) || done)::text)
+	PERFORM pg_notify('yquota', jsonb_build_object('kind', 'preemption', 'at', r.round_at)::text)
 	FROM yquota_internal.preemption_round AS r;
 	RETURN (SELECT sum(o.value::bigint) FROM jsonb_each_text(done) AS o);
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_preempt(timestamptz) IS
-	'A round of preemption at the clock''s time, unless there was one within the interval before now_at; notifies channel yquota of how many containers were marked, killed and so on.  Returns how many those were';
+	'A round of preemption at the clock''s time, unless there was one within the interval before now_at; notifies channel yquota of one that did something.  Returns how many containers were marked, killed and so on';
 REVOKE ALL ON FUNCTION yquota_internal.worker_preempt(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.worker_end_expired() RETURNS bigint

@@ -66,10 +66,10 @@ BEGIN
 	VALUES (yquota.statement_clock(), clock_timestamp() - began, 1, changed)
 	ON CONFLICT (only_row) DO UPDATE SET round_at = excluded.round_at, duration = excluded.duration,
 		rounds = r.rounds + 1, changes = r.changes + excluded.changes;
-	PERFORM pg_notify('yquota', (jsonb_build_object('kind', 'plan_follower', 'at', yquota.statement_clock()) || done)::text);
+	PERFORM pg_notify('yquota', jsonb_build_object('kind', 'plan_follower', 'at', yquota.statement_clock())::text);
 	RETURN coalesce((done ->> 'postponed')::bigint, 0);
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_follow_plans() IS
-	'A round of the plan follower for all plans; notifies channel yquota of how many queues were created, resized and removed, and so on.  Returns how many queues are to be emptied in the next round, which is due at once';
+	'A round of the plan follower for all plans; notifies channel yquota of one that changed something.  Returns how many queues are to be emptied in the next round, which is due at once';
 REVOKE ALL ON FUNCTION yquota_internal.worker_follow_plans() FROM PUBLIC;

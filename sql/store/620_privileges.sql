@@ -55,7 +55,7 @@ COMMENT ON COLUMN yquota.readable_outage.project IS 'the only project it is for;
 COMMENT ON COLUMN yquota.readable_outage.forgiven IS 'false while an administrator has not decided';
 
 CREATE VIEW yquota.readable_alert WITH (security_barrier) AS
-	SELECT alert.alert_id, known.project, alert.kind, alert.subject, alert.detail, alert.raised_at
+	SELECT alert.alert_id, known.project, alert.kind, alert.subject, alert.detail, alert.raised_at, alert.figures
 	FROM yquota.alert AS alert
 	JOIN yquota_internal.told_crossing AS known ON known.alert_id = alert.alert_id
 	WHERE alert.cleared_at IS NULL
@@ -63,6 +63,7 @@ CREATE VIEW yquota.readable_alert WITH (security_barrier) AS
 		   OR known.project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
 COMMENT ON VIEW yquota.readable_alert IS
 	'Open alerts (alert) about the spending of the projects that the reader may see';
+COMMENT ON COLUMN yquota.readable_alert.figures IS 'as in alert: amounts are credits';
 
 --
 -- Row-level security, for roles with SELECT on a table itself.  container_event

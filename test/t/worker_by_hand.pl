@@ -19,12 +19,11 @@ sub status
 }
 
 # What is notified of project web
-sub message
+sub figures
 {
-	my ($threshold, $hard, $spent, $remaining, $hour) = @_;
+	my ($threshold, $hard, $spent, $remaining) = @_;
 
-	return { kind => 'spending_threshold', project => 'web', threshold => $threshold, granted => 7200, spent => $spent,
-		remaining => $remaining, hard => $hard ? JSON::PP::true : JSON::PP::false, at => "2030-01-06T$hour:00:00+00:00" };
+	return { project => 'web', threshold => $threshold, granted => 7200, spent => $spent, remaining => $remaining, hard => $hard ? JSON::PP::true : JSON::PP::false };
 }
 
 $node->safe_psql('postgres', 'CREATE DATABASE work');
@@ -132,11 +131,13 @@ $node->safe_psql('work', "INSERT INTO yquota.container_event (event, container_i
 live_through($node, 'work', 1, '1 hour');
 $heard .= $listener->query_safe('SELECT 1');
 is(() = $heard =~ /notification "yquota"/g, 3, 'each is told once');
-my %told = map { $_->{threshold} => $_ } map { decode_json($_) } $heard =~ /payload "(\{.*\})" received/g;
-delete $_->{alert_id} foreach values %told;
-is_deeply([ @told{qw(0.5 0.8 1)} ],
-	[ message(0.5, 0, 3600, 3000, '01'), message(0.8, 0, 10800, -4200, '03'), message(1, 1, 10800, -4200, '03') ],
-	'with what there is to know');
+is_deeply([ $heard =~ /payload "(\{.*\})" received/g ],
+	[ split /\n/, $node->safe_psql('work', q(SELECT jsonb_build_object('kind', kind, 'alert_id', alert_id) FROM yquota.alert WHERE kind = 'spending_threshold' ORDER BY alert_id)) ],
+	'by its number and nothing more, because every role may listen');
+$node->safe_psql('work', q(CREATE ROLE webmaster; CREATE ROLE librarian; SELECT yquota.allow_role('webmaster', 'member', 'web'), yquota.allow_role('librarian', 'member', 'lab')));
+is_deeply([ map { decode_json($_) } split /\n/, $node->safe_psql('work', 'SET ROLE webmaster; SELECT figures FROM yquota.readable_alert ORDER BY alert_id') ],
+	[ figures(0.5, 0, 3600, 3000), figures(0.8, 0, 10800, -4200), figures(1, 1, 10800, -4200) ], 'members read what there is to know');
+is($node->safe_psql('work', 'SET ROLE librarian; SELECT count(*) FROM yquota.readable_alert'), 0, 'and others do not');
 $listener->quit;
 
 # Settings of the database do not change what the worker does.
