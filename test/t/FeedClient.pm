@@ -1,5 +1,5 @@
 # What each program of docs/examples/clients goes through: it sends a file of
-# events as a role that may do nothing else, while its transactions are rolled back,
+# events as a role that may do nothing else, while a privilege is missing, its transactions are rolled back,
 # its connections terminated, its commits not answered and the server killed; once
 # connected to the server itself, once through PgBouncer in transaction mode.  Every
 # container is charged to the last digit, and the file sent again changes nothing.
@@ -126,15 +126,25 @@ CREATE SEQUENCE statement;
 CREATE FUNCTION disturb() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 BEGIN
 	CASE nextval('public.statement')
-		WHEN 1 THEN RAISE 'could not serialize access' USING ERRCODE = '40001';
-		WHEN 2 THEN RAISE 'deadlock detected' USING ERRCODE = '40P01';
-		WHEN 3 THEN PERFORM pg_sleep(600);
+		WHEN 1 THEN RAISE 'permission denied' USING ERRCODE = '42501';
+		WHEN 2 THEN RAISE 'could not serialize access' USING ERRCODE = '40001';
+		WHEN 3 THEN RAISE 'deadlock detected' USING ERRCODE = '40P01';
+		WHEN 4 THEN PERFORM pg_sleep(600);
 		ELSE
 	END CASE;
 	RETURN NULL;
 END
 $$;
 CREATE TRIGGER disturb BEFORE INSERT ON yquota.container_event EXECUTE FUNCTION disturb();
+-- what the feed has told, also when it has gone on
+CREATE TABLE told (source text, problem text);
+CREATE FUNCTION remember() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+BEGIN
+	INSERT INTO public.told VALUES (NEW.source, NEW.problem);
+	RETURN NULL;
+END
+$$;
+CREATE TRIGGER remember AFTER INSERT ON yquota_internal.feed_problem FOR EACH ROW EXECUTE FUNCTION remember();
 SQL
 	return;
 }
@@ -228,10 +238,11 @@ sub disturbed
 		join("\t", 'CONTAINER_END', 'unreadable', at(8), 'lab', ('') x 4, '{"vcores": 1}', '', ''),
 		'no event', @{$lines}[ $middle .. $#$lines ]);
 
-	# Commits wait for a standby that is not there, so a batch may be committed and not answered.
+	my $client = start_client($command, $port, $database, $file);
+	$node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_stat_activity WHERE usename = 'feeder' AND wait_event = 'PgSleep'");
+	# From now on commits wait for a standby that is not there, so a batch may be committed and not answered.
 	$node->append_conf('postgresql.conf', "synchronous_standby_names = 'absent'");
 	$node->reload;
-	my $client = start_client($command, $port, $database, $file);
 	terminate_when($node, 'PgSleep');
 	is($node->safe_psql($database, 'SELECT count(*) FROM yquota.container_event'), 0, 'and is gone');
 	terminate_when($node, 'SyncRep');
@@ -246,12 +257,15 @@ sub disturbed
 	$node->start;
 	finished($client, 'the client goes on after a kill of the server');
 
-	like($client->{log}, qr/$_/, "$_ was seen") foreach qw(40001 40P01), ('57P01|administrator command') x $is_direct;
+	like($client->{log}, qr/$_/, "$_ was seen") foreach qw(42501 40001 40P01), ('57P01|administrator command') x $is_direct;
 	like($client->{log}, qr/refused: .*22P02.*CONTAINER_END/, 'an event that the server cannot read is refused, and no other');
-	like($client->{log}, qr/refused: .*: no event$/m, 'so is a line that is no event');
+	like($client->{log}, qr/refused: .*no event/m, 'so is a line that is no event');
 	is(scalar(() = $client->{log} =~ /refused: /g), 2, 'and nothing else');
 	like($client->{log}, qr/WARNING: .* set aside/, 'the server warns of events that it sets aside');
-	like($client->{out}, qr/^[0-9]+ events received, 0 waiting, 1 rejected\nrejected: unpaid CONTAINER_START 23503 project "nobody" does not exist\n\z/, 'and the client can tell which');
+	like($client->{out}, qr/^[0-9]+ events received, 0 waiting, 1 rejected, 2 set aside\n/, 'and the client can tell how many');
+	like($client->{out}, qr/^rejected: $_$/m, 'and which') foreach 'unpaid CONTAINER_START 23503 project "nobody" does not exist', '.*CONTAINER_END.*22P02 .*', '.*no event.* 22P02 .*';
+	like($node->safe_psql($database, 'SELECT source, problem FROM told'), qr/\Aexample\|42501: .*permission denied/, 'it has told what it waited for');
+	is($node->safe_psql($database, q(SELECT problem IS NULL FROM yquota.feed_status WHERE source = 'example')), 't', 'and that it goes on');
 	is($node->safe_psql($database, <<'SQL'), @$lines + 1, 'all events arrived');
 SELECT count(*) FROM (SELECT DISTINCT event, container_id, occurred_at FROM yquota.container_event) AS event
 SQL

@@ -31,7 +31,7 @@ sub make_stream
 
 	foreach my $number (1 .. 400)
 	{
-		my %same    = (container_id => "container_$number", source => 'rm');
+		my %same    = (container_id => "container_$number", source => "rm\x{e9}'\\");
 		my $start   = int(rand(20000));
 		my $minutes = 1 + int(rand(200));
 
@@ -39,7 +39,8 @@ sub make_stream
 		  {
 			%same, event => 'CONTAINER_START', occurred_at => instant($start),
 			project => $number % 3 ? 'lab' : 'ops', queue => "root.a\tb\\c", username => "Zo\x{eb}",
-			allocation => { 'memory-mb' => 512 * (1 + $number % 5), vcores => 1 + $number % 4 }
+			allocation => { 'memory-mb' => 512 * (1 + $number % 5), vcores => 1 + $number % 4 },
+			priority => $number % 7, allocation_request_id => $number, asked_label => 'gpu', is_am => $number % 5 ? JSON::PP::false : JSON::PP::true, is_running => 't'
 		  };
 		push @stream,
 		  {
@@ -134,7 +135,7 @@ sub make_database
 		SELECT yquota.set_multiplier('GENERAL', 1.25, '2026-03-02 03:00:00+00');
 		SELECT yquota.set_clock('2026-03-03 00:00:00+00');
 		INSERT INTO yquota.project (name) VALUES ('lab'), ('ops');
-		GRANT INSERT ON yquota.container_event TO feeder});
+		SELECT yquota.allow_role('feeder', 'operator')});
 }
 
 sub costs
@@ -180,7 +181,9 @@ is($primary->safe_psql('undisturbed', 'SELECT * FROM yquota.verify()'), '', 'the
 is( $primary->safe_psql('undisturbed', q(SELECT DISTINCT username || queue FROM yquota.container_event WHERE event = 'CONTAINER_START')),
 	"Zo\xc3\xabroot.a\tb\\c", 'tabs, backslashes and letters arrive');
 is($primary->safe_psql('undisturbed', q(SELECT source, events, waiting, rejected FROM yquota.feed_status)),
-	'rm|' . @stream . '|0|0', 'feed_status tells');
+	"rm\xc3\xa9'\\|" . @stream . '|0|0', 'feed_status tells');
+is($primary->safe_psql('undisturbed', q(SELECT priority, allocation_request_id, asked_label, is_am, is_running FROM yquota.container_event WHERE event = 'CONTAINER_START' AND container_id = 'container_10')),
+	'3|10|gpu|t|t', 'all columns of an event arrive');
 
 #
 # The server is killed under the client, then the client
@@ -222,9 +225,12 @@ my @bad = (
 	qq({"event": "CONTAINER_FINISH", "container_id": "new_1", "occurred_at": "2026-03-02T02:00:00Z", "source": "rm"}\n));
 spool($spool, $stream[0], @bad, $stream[1]);
 ok(run_client($primary, 'disturbed', $spool, 'send'), 'the client does not stop at bad lines');
-my @refused = map { JSON::PP::decode_json($_) } split("\n", slurp_file("$spool/refused.jsonl"));
-is_deeply([ map { "$_->{line}\n" } @refused ], [ @bad[ 0, 1, 2 ] ], 'what cannot be read is kept');
-like($refused[2]{reason}, qr/22007: invalid input syntax/, 'with the reason');
+is($primary->safe_psql('disturbed', q(SELECT source, sqlstate, call -> 'row', regexp_replace(message, ',.*', '') FROM yquota.feed_reject ORDER BY reject_id)), <<'OUT' =~ s/\n\z//r, 'what cannot be read is set aside, with the reason');
+|22P02|"CONTAINER_START container_9"|malformed JSON string
+|22P02|{"event": "CONTAINER_START", "project": "lab", "container_id": "container_9"}|"occurred_at" is missing
+|22007|{"event": "CONTAINER_START", "project": "lab", "occurred_at": "soon", "container_id": "container_9"}|invalid input syntax for type timestamp with time zone: "soon"
+OUT
+ok(!-e "$spool/refused.jsonl", 'and nothing is kept in a file');
 is( $primary->safe_psql('disturbed', 'SELECT container_id, waiting, sqlstate FROM yquota.event_reject ORDER BY reject_id'),
 	"new_1|f|23503\nnew_1|t|23503", 'the unknown project is set aside, its FINISH waits');
 is( $primary->safe_psql('disturbed', q(INSERT INTO yquota.project (name) VALUES ('new'); SELECT * FROM yquota.retry_rejects())),
@@ -232,6 +238,27 @@ is( $primary->safe_psql('disturbed', q(INSERT INTO yquota.project (name) VALUES 
 is($primary->safe_psql('disturbed', q(SELECT cost FROM yquota.container_cost WHERE container_id = 'new_1')),
 	'3600', 'the container is charged');
 is($primary->safe_psql('disturbed', 'SELECT count(*) FROM yquota.event_reject'), 0, 'nothing is set aside any more');
+
+#
+# What only an administrator can mend: reported, and waited for
+#
+$primary->safe_psql('disturbed', 'REVOKE INSERT ON yquota.container_event FROM feeder');
+spool($spool, qq({"event": "CONTAINER_START", "container_id": "later", "occurred_at": "2026-03-02T01:00:00Z", "project": "lab", "allocation": "[vcores=1]", "source": "rm\xc3\xa9'\\\\"}\n));
+ok(!run_client($primary, 'disturbed', $spool, 'send'), 'without a privilege the client ends');
+is($? >> 8, 3, 'with a status of its own');
+my $problem = 'SELECT source, problem ~ $$^42501: .*permission denied for table container_event$$ FROM yquota.feed_status WHERE problem IS NOT NULL';
+is($primary->safe_psql('disturbed', $problem), "rm\xc3\xa9'\\|t", 'and has told why');
+$feeder = follow($primary, 'disturbed', $spool);
+for (my $tries = 0; $tries < 10 * $patience && (!-s "$spool.log" || slurp_file("$spool.log") !~ /42501.*container_event/); $tries++)
+{
+	select(undef, undef, undef, 0.1);
+}
+like(slurp_file("$spool.log"), qr/trying again in .*42501: permission denied for table container_event/, 'one that follows waits');
+$primary->safe_psql('disturbed', 'GRANT INSERT ON yquota.container_event TO feeder');
+ok(wait_until_sent($spool), 'until the privilege is there');
+ok($primary->poll_query_until('disturbed', 'SELECT NOT EXISTS (SELECT FROM yquota.feed_status WHERE problem IS NOT NULL)'), 'tells that it goes on');
+is($primary->safe_psql('disturbed', q(SELECT count(*) FROM yquota.container WHERE container_id = 'later')), 1, 'and has lost nothing');
+kill_client($feeder);
 
 #
 # Failover to a standby that had not got the last commits

@@ -13,6 +13,7 @@ import java.sql.Types;
 import java.time.OffsetDateTime;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Properties;
 import java.util.regex.Pattern;
@@ -26,7 +27,8 @@ import java.util.regex.Pattern;
  * an empty value is one that is not known.
  *
  * <p>A batch of which the answer is lost is sent again, and so may be the whole file: what yquota knows already changes
- * nothing.  The exit status is 0 when all events are sent; those that cannot be read are printed and left out.
+ * nothing.  The exit status is 0 when all events are sent; those that the server refuses for good are printed, and set
+ * aside in yquota.feed_reject.
  */
 public final class ContainerFeed {
 	private static final List<String> COLUMNS = Arrays.asList("event", "container_id", "occurred_at", "project",
@@ -37,9 +39,15 @@ public final class ContainerFeed {
 	private static final int BATCH_EVENTS = 512;
 	private static final long LONGEST_PAUSE_MS = 10_000;
 
-	/** Classes and codes of SQLSTATE.  The driver says 08 where there is no connection, or where one broke. */
-	private static final Pattern MAY_PASS = Pattern.compile("(08|40|53|57|58|25006|55P03).*");
-	private static final Pattern UNREADABLE = Pattern.compile("(22|23|54).*");
+	/**
+	 * Classes and codes of SQLSTATE: what may pass, and what an administrator has to mend.  All else is refused for
+	 * good.  The driver says 08 where there is no connection, or where one broke.
+	 */
+	private static final Pattern MAY_PASS = Pattern.compile("(08|40|53(?!400)|57|58|25006|55P03).*");
+	private static final Pattern TO_BE_MENDED = Pattern.compile("(28|3D|3F|XX|42501|42883|42P01).*");
+
+	private static final String REJECT = "SELECT yquota.reject_call(?, jsonb_build_object('table', 'yquota.container_event',"
+		+ " 'row', jsonb_strip_nulls(jsonb_object(?, ?))), ?, ?)";
 
 	/** What the database is asked for, in one transaction. */
 	private interface Work {
@@ -81,6 +89,8 @@ public final class ContainerFeed {
 	private final String url;
 	private final String source;
 	private Connection connection;
+	/** one that may have been reported before this program began */
+	private boolean mayHaveProblem = true;
 
 	private ContainerFeed(String url, String source) {
 		this.url = url;
@@ -111,21 +121,65 @@ public final class ContainerFeed {
 		}
 	}
 
-	/** Does work and commits it, again and again while that fails for a reason that may pass. */
+	/** Does work and commits it, again and again while that fails for a reason that may pass or be mended. */
 	private void untilDone(Work work) throws SQLException, InterruptedException {
 		for (long pause = 100;; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
 			try {
 				work.doWith(connected());
 				connection.commit();
+				if (mayHaveProblem) {
+					mayHaveProblem = false;
+					reportProblem(null, null);
+				}
 				return;
 			} catch (SQLException e) {
+				boolean isToBeMended = TO_BE_MENDED.matcher(String.valueOf(e.getSQLState())).matches();
 				disconnect();
-				if (!MAY_PASS.matcher(String.valueOf(e.getSQLState())).matches()) {
+				if (!isToBeMended && !MAY_PASS.matcher(String.valueOf(e.getSQLState())).matches()) {
 					throw e;
 				}
 				System.err.println("trying again: SQLSTATE " + e.getSQLState() + ": " + reason(e));
+				if (isToBeMended) {
+					mayHaveProblem = true;
+					reportProblem(e.getSQLState(), reason(e));
+				}
 			}
 			Thread.sleep(pause);
+		}
+	}
+
+	/** Tells what the feed waits for; without an SQLSTATE, that it goes on. */
+	private void reportProblem(String state, String message) {
+		try (PreparedStatement statement = connected().prepareStatement("SELECT yquota.report_feed_problem(?, ?, ?)")) {
+			statement.setString(1, source);
+			statement.setString(2, state);
+			statement.setString(3, message);
+			statement.execute();
+			connection.commit();
+		} catch (SQLException e) {
+			System.err.println("the problem cannot be reported: " + e.getMessage());
+			disconnect();
+		}
+	}
+
+	/** Sets a row aside that the server refuses, or that cannot even be sent. */
+	private void refuse(List<String> names, String[] values, String state, String message) throws InterruptedException {
+		String[] texts = Arrays.stream(values).map(value -> value.isEmpty() ? null : value).toArray(String[]::new);
+
+		System.err.println("refused: SQLSTATE " + state + ": " + message + ": " + Arrays.toString(values));
+		try {
+			untilDone(connection -> {
+				try (PreparedStatement statement = connection.prepareStatement(REJECT)) {
+					statement.setString(1, source);
+					statement.setArray(2, connection.createArrayOf("text", names.toArray()));
+					statement.setArray(3, connection.createArrayOf("text", texts));
+					statement.setString(4, state);
+					statement.setString(5, message);
+					statement.execute();
+				}
+			});
+		} catch (SQLException e) {
+			System.err.println("it cannot be set aside: " + e.getMessage());
 		}
 	}
 
@@ -151,12 +205,8 @@ public final class ContainerFeed {
 		try {
 			untilDone(connection -> insert(connection, events));
 		} catch (SQLException e) {
-			if (!UNREADABLE.matcher(String.valueOf(e.getSQLState())).matches()) {
-				throw e;
-			}
 			if (events.size() == 1) {
-				System.err.println("refused: SQLSTATE " + e.getSQLState() + ": " + reason(e) + ": "
-					+ Arrays.toString(events.get(0).values));
+				refuse(COLUMNS, events.get(0).values, e.getSQLState(), reason(e));
 				return;
 			}
 			send(events.subList(0, events.size() / 2));
@@ -174,7 +224,7 @@ public final class ContainerFeed {
 				try {
 					batch.add(new Event(line));
 				} catch (RuntimeException e) {
-					System.err.println("refused: " + e.getMessage() + ": " + line);
+					refuse(Collections.singletonList("line"), new String[] {line}, "22P02", e.getMessage());
 					continue;
 				}
 				count++;
@@ -193,20 +243,21 @@ public final class ContainerFeed {
 	/** Prints how far the feed is, and what the books could not take of what it sent. */
 	private void report(Connection connection) throws SQLException {
 		try (PreparedStatement status = connection.prepareStatement(
-				"SELECT events, waiting, rejected FROM yquota.feed_status WHERE source = ?");
+				"SELECT events, waiting, rejected, rejected_calls FROM yquota.feed_status WHERE source = ?");
 			PreparedStatement rejects = connection.prepareStatement(
-				"SELECT container_id, event, sqlstate, reason FROM yquota.my_rejects"
-				+ " WHERE source = ? AND NOT waiting ORDER BY container_id, event")) {
+				"SELECT coalesce(container_id || ' ' || event, call ->> 'row'), sqlstate, reason FROM yquota.my_rejects"
+				+ " WHERE source = ? AND NOT waiting ORDER BY 1")) {
 			status.setString(1, source);
 			try (ResultSet row = status.executeQuery()) {
 				while (row.next()) {
-					System.out.printf("%d events received, %d waiting, %d rejected%n", row.getLong(1), row.getLong(2), row.getLong(3));
+					System.out.printf("%d events received, %d waiting, %d rejected, %d set aside%n", row.getLong(1), row.getLong(2),
+						row.getLong(3), row.getLong(4));
 				}
 			}
 			rejects.setString(1, source);
 			try (ResultSet row = rejects.executeQuery()) {
 				while (row.next()) {
-					System.out.printf("rejected: %s %s %s %s%n", row.getString(1), row.getString(2), row.getString(3), row.getString(4));
+					System.out.printf("rejected: %s %s %s%n", row.getString(1), row.getString(2), row.getString(3));
 				}
 			}
 		}

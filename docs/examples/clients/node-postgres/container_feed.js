@@ -8,7 +8,8 @@
  * value is one that is not known. libpq's variables (PGHOST, PGDATABASE, PGUSER, ...) say where the database is.
  *
  * A batch of which the answer is lost is sent again, and so may be the whole file: what yquota knows already changes
- * nothing. The exit status is 0 when all events are sent; those that cannot be read are printed and left out.
+ * nothing. The exit status is 0 when all events are sent; those that the server refuses for good are printed, and set
+ * aside in yquota.feed_reject.
  */
 'use strict';
 
@@ -24,14 +25,18 @@ const INSERT = `INSERT INTO yquota.container_event (${COLUMNS}, source)
 const BATCH_EVENTS = 500;
 const LONGEST_PAUSE_MS = 10000;
 
-// Classes and codes of SQLSTATE.
-const MAY_PASS = /^(08|40|53|57|58|25006|55P03)/;
-const UNREADABLE = /^(22|23|54)/;
+// Classes and codes of SQLSTATE: what may pass, and what an administrator has to mend. All else is refused for good.
+const MAY_PASS = /^(08|40|53(?!400)|57|58|25006|55P03)/;
+const TO_BE_MENDED = /^(28|3D|3F|XX|42501|42883|42P01)/;
+
+const REJECT = `SELECT yquota.reject_call($1, jsonb_build_object('table', 'yquota.container_event', 'row', $2::jsonb), $3, $4, $5)`;
 
 class Feed {
 	constructor(source) {
 		this.source = source;
 		this.client = null;
+		// one that was reported before this program began
+		this.mayHaveProblem = true;
 	}
 
 	async connected() {
@@ -54,20 +59,52 @@ class Feed {
 		await client?.end().catch((error) => console.error(`closing the connection: ${error.message}`));
 	}
 
-	/** Does work, again and again while that fails for a reason that may pass. */
+	/** Does work, again and again while that fails for a reason that may pass or be mended. */
 	async untilDone(work) {
 		for (let pause = 100; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
 			try {
-				return await work(await this.connected());
+				const result = await work(await this.connected());
+				if (this.mayHaveProblem) {
+					this.mayHaveProblem = false;
+					await this.reportProblem(null, null);
+				}
+				return result;
 			} catch (error) {
 				// An error that is not the server's is node's own: no connection, or one that broke.
-				if (error instanceof DatabaseError && !MAY_PASS.test(error.code)) {
+				const isToBeMended = error instanceof DatabaseError && TO_BE_MENDED.test(error.code);
+				if (error instanceof DatabaseError && !isToBeMended && !MAY_PASS.test(error.code)) {
 					throw error;
 				}
 				console.error(`trying again: ${error.code}: ${error.message}`);
+				await this.disconnect();
+				if (isToBeMended) {
+					this.mayHaveProblem = true;
+					await this.reportProblem(error.code, error.message);
+				}
 			}
 			await this.disconnect();
 			await sleep(pause);
+		}
+	}
+
+	/** Tells what the feed waits for; without a code, that it goes on. */
+	async reportProblem(code, message) {
+		try {
+			await (await this.connected()).query('SELECT yquota.report_feed_problem($1, $2, $3)', [this.source, code, message]);
+		} catch (error) {
+			console.error(`the problem cannot be reported: ${error.message}`);
+			await this.disconnect();
+		}
+	}
+
+	/** Sets a row aside that the server refuses, or that cannot even be sent. */
+	async refuse(row, code, message, detail) {
+		const json = JSON.stringify(row, (key, value) => value ?? undefined);
+		console.error(`refused: SQLSTATE ${code}: ${message}: ${json}`);
+		try {
+			await this.untilDone((client) => client.query(REJECT, [this.source, json, code, message, detail]));
+		} catch (error) {
+			console.error(`it cannot be set aside: ${error.message}`);
 		}
 	}
 
@@ -76,11 +113,8 @@ class Feed {
 		try {
 			await this.untilDone((client) => client.query(INSERT, [this.source, JSON.stringify(events)]));
 		} catch (error) {
-			if (!UNREADABLE.test(error.code)) {
-				throw error;
-			}
 			if (events.length === 1) {
-				console.error(`refused: SQLSTATE ${error.code}: ${error.message}: ${JSON.stringify(events[0])}`);
+				await this.refuse(events[0], error.code, error.message, error.detail);
 				return;
 			}
 			const middle = events.length >> 1;
@@ -97,7 +131,7 @@ class Feed {
 		for await (const line of readline.createInterface({ input: fs.createReadStream(path) })) {
 			const values = line.split('\t');
 			if (values.length !== COLUMNS.length) {
-				console.error(`refused: ${values.length} values: ${line}`);
+				await this.refuse({ line }, '22P02', `${values.length} values`);
 				continue;
 			}
 			// Times stay text: a Date of JavaScript has milliseconds, the events have microseconds.
@@ -116,14 +150,15 @@ class Feed {
 
 	/** Prints how far the feed is, and what the books could not take of what it sent. */
 	async report(client) {
-		const status = await client.query('SELECT events, waiting, rejected FROM yquota.feed_status WHERE source = $1', [this.source]);
-		for (const { events, waiting, rejected } of status.rows) {
-			console.log(`${events} events received, ${waiting} waiting, ${rejected} rejected`);
+		const status = await client.query(
+			'SELECT events, waiting, rejected, rejected_calls FROM yquota.feed_status WHERE source = $1', [this.source]);
+		for (const { events, waiting, rejected, rejected_calls } of status.rows) {
+			console.log(`${events} events received, ${waiting} waiting, ${rejected} rejected, ${rejected_calls} set aside`);
 		}
-		const rejects = await client.query(`SELECT container_id, event, sqlstate, reason FROM yquota.my_rejects
-			WHERE source = $1 AND NOT waiting ORDER BY container_id, event`, [this.source]);
-		for (const { container_id, event, sqlstate, reason } of rejects.rows) {
-			console.log(`rejected: ${container_id} ${event} ${sqlstate} ${reason}`);
+		const rejects = await client.query(`SELECT coalesce(container_id || ' ' || event, call ->> 'row') AS what, sqlstate, reason
+			FROM yquota.my_rejects WHERE source = $1 AND NOT waiting ORDER BY 1`, [this.source]);
+		for (const { what, sqlstate, reason } of rejects.rows) {
+			console.log(`rejected: ${what} ${sqlstate} ${reason}`);
 		}
 	}
 }

@@ -7,7 +7,8 @@
 // database is.
 //
 // A batch of which the answer is lost is sent again, and so may be the whole file: what yquota knows already changes
-// nothing. The exit status is 0 when all events are sent; those that cannot be read are printed and left out.
+// nothing. The exit status is 0 when all events are sent; those that the server refuses for good are printed, and set
+// aside in yquota.feed_reject.
 package main
 
 import (
@@ -37,6 +38,13 @@ const insert = `
 		AS e (event, container_id, occurred_at, project, application_id, username, queue, node, allocation,
 			  execution_type, exit_status)`
 
+const reject = `
+	SELECT yquota.reject_call($1, jsonb_build_object('table', 'yquota.container_event',
+		'row', jsonb_strip_nulls(jsonb_object($2::text[], $3::text[]))), $4, $5, nullif($6, ''))`
+
+var columnNames = []string{"event", "container_id", "occurred_at", "project", "application_id", "username", "queue", "node",
+	"allocation", "execution_type", "exit_status"}
+
 const (
 	columns      = 11
 	occurredAt   = 2 // its place among them
@@ -45,10 +53,11 @@ const (
 	longestPause = 10 * time.Second
 )
 
-// Classes and codes of SQLSTATE.
+// Classes and codes of SQLSTATE: what may pass (but 53400), and what an administrator has to mend. All else is refused
+// for good.
 var (
-	mayPass    = regexp.MustCompile(`^(08|40|53|57|58|25006|55P03)`)
-	unreadable = regexp.MustCompile(`^(22|23|54)`)
+	mayPass    = regexp.MustCompile(`^(08|40|53[0-35-9A-Z]|57|58|25006|55P03)`)
+	toBeMended = regexp.MustCompile(`^(28|3D|3F|XX|42501|42883|42P01)`)
 )
 
 type event struct {
@@ -60,6 +69,8 @@ type feed struct {
 	source     string
 	config     *pgx.ConnConfig
 	connection *pgx.Conn
+	// one that may have been reported before this program began
+	mayHaveProblem bool
 }
 
 func newFeed(source string) (*feed, error) {
@@ -74,7 +85,7 @@ func newFeed(source string) (*feed, error) {
 	config.OnNotice = func(_ *pgconn.PgConn, notice *pgconn.Notice) {
 		log.Printf("%s: %s", notice.Severity, notice.Message)
 	}
-	return &feed{source: source, config: config}, nil
+	return &feed{source: source, config: config, mayHaveProblem: true}, nil
 }
 
 func (f *feed) disconnect() {
@@ -84,21 +95,62 @@ func (f *feed) disconnect() {
 	}
 }
 
-// untilDone does work, again and again while that fails for a reason that may pass.
+// untilDone does work, again and again while that fails for a reason that may pass or be mended.
 func (f *feed) untilDone(work func(context.Context) error) error {
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, longestPause) {
 		err := f.try(work)
 		if err == nil {
+			if f.mayHaveProblem {
+				f.mayHaveProblem = false
+				f.reportProblem("", "")
+			}
 			return nil
 		}
 		// An error that is not the server's is pgx's own: no connection, or one that broke.
 		var refusal *pgconn.PgError
-		if errors.As(err, &refusal) && !mayPass.MatchString(refusal.Code) {
+		isRefusal := errors.As(err, &refusal)
+		isToBeMended := isRefusal && toBeMended.MatchString(refusal.Code)
+		if isRefusal && !isToBeMended && !mayPass.MatchString(refusal.Code) {
 			return err
 		}
 		log.Printf("trying again: %v", err)
 		f.disconnect()
+		if isToBeMended {
+			f.mayHaveProblem = true
+			f.reportProblem(refusal.Code, refusal.Message)
+		}
 		time.Sleep(pause)
+	}
+}
+
+// reportProblem tells what the feed waits for; without a code, that it goes on.
+func (f *feed) reportProblem(code, message string) {
+	err := f.try(func(ctx context.Context) error {
+		_, err := f.connection.Exec(ctx, "SELECT yquota.report_feed_problem($1, nullif($2, ''), $3)", f.source, code, message)
+		return err
+	})
+	if err != nil {
+		log.Printf("the problem cannot be reported: %v", err)
+		f.disconnect()
+	}
+}
+
+// refuse sets a row aside that the server refuses, or that cannot even be sent.
+func (f *feed) refuse(names, values []string, code, message, detail string) {
+	texts := make([]*string, len(values))
+
+	log.Printf("refused: SQLSTATE %s: %s: %q", code, message, values)
+	for i := range values {
+		if values[i] != "" {
+			texts[i] = &values[i]
+		}
+	}
+	err := f.untilDone(func(ctx context.Context) error {
+		_, err := f.connection.Exec(ctx, reject, f.source, names, texts, code, message, detail)
+		return err
+	})
+	if err != nil {
+		log.Printf("it cannot be set aside: %v", err)
 	}
 }
 
@@ -140,11 +192,11 @@ func (f *feed) insert(ctx context.Context, events []event) error {
 func (f *feed) send(events []event) error {
 	err := f.untilDone(func(ctx context.Context) error { return f.insert(ctx, events) })
 	var refusal *pgconn.PgError
-	if !errors.As(err, &refusal) || !unreadable.MatchString(refusal.Code) {
+	if !errors.As(err, &refusal) {
 		return err
 	}
 	if len(events) == 1 {
-		log.Printf("refused: SQLSTATE %s: %s: %q", refusal.Code, refusal.Message, events[0].values)
+		f.refuse(columnNames, events[0].values, refusal.Code, refusal.Message, refusal.Detail)
 		return nil
 	}
 	middle := len(events) / 2
@@ -168,7 +220,7 @@ func (f *feed) sendFile(path string) error {
 	for lines.Scan() {
 		event, err := readEvent(lines.Text())
 		if err != nil {
-			log.Printf("refused: %v: %s", err, lines.Text())
+			f.refuse([]string{"line"}, []string{lines.Text()}, "22P02", err.Error(), "")
 			continue
 		}
 		batch = append(batch, event)
@@ -203,27 +255,28 @@ func readEvent(line string) (event, error) {
 
 // report prints how far the feed is, and what the books could not take of what it sent.
 func (f *feed) report(ctx context.Context) error {
-	var events, waiting, rejected int64
-	var container, event, state, reason string
+	var events, waiting, rejected, setAside int64
+	var what, state, reason string
 
-	rows, err := f.connection.Query(ctx, `SELECT events, waiting, rejected FROM yquota.feed_status WHERE source = $1`, f.source)
+	rows, err := f.connection.Query(ctx, `SELECT events, waiting, rejected, rejected_calls FROM yquota.feed_status
+		WHERE source = $1`, f.source)
 	if err != nil {
 		return err
 	}
-	_, err = pgx.ForEachRow(rows, []any{&events, &waiting, &rejected}, func() error {
-		fmt.Printf("%d events received, %d waiting, %d rejected\n", events, waiting, rejected)
+	_, err = pgx.ForEachRow(rows, []any{&events, &waiting, &rejected, &setAside}, func() error {
+		fmt.Printf("%d events received, %d waiting, %d rejected, %d set aside\n", events, waiting, rejected, setAside)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	rows, err = f.connection.Query(ctx, `SELECT container_id, event, sqlstate, reason FROM yquota.my_rejects
-		WHERE source = $1 AND NOT waiting ORDER BY container_id, event`, f.source)
+	rows, err = f.connection.Query(ctx, `SELECT coalesce(container_id || ' ' || event, call ->> 'row'), sqlstate, reason
+		FROM yquota.my_rejects WHERE source = $1 AND NOT waiting ORDER BY 1`, f.source)
 	if err != nil {
 		return err
 	}
-	_, err = pgx.ForEachRow(rows, []any{&container, &event, &state, &reason}, func() error {
-		fmt.Println("rejected:", container, event, state, reason)
+	_, err = pgx.ForEachRow(rows, []any{&what, &state, &reason}, func() error {
+		fmt.Println("rejected:", what, state, reason)
 		return nil
 	})
 	return err

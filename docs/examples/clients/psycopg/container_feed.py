@@ -7,7 +7,8 @@ SOURCE is the name of the feed.  A line of FILE is one event: the values of COLU
 value is one that is not known.  libpq's variables (PGHOST, PGDATABASE, PGUSER, ...) say where the database is.
 
 A batch of which the answer is lost is sent again, and so may be the whole file: what yquota knows already changes
-nothing.  The exit status is 0 when all events are sent; those that cannot be read are printed and left out.
+nothing.  The exit status is 0 when all events are sent; those that the server refuses for good are printed, and set
+aside in yquota.feed_reject.
 """
 
 import re
@@ -25,9 +26,13 @@ CONNECTION = {"autocommit": True, "application_name": "container_feed", "connect
               "tcp_user_timeout": 60_000}
 LONGEST_PAUSE_S = 10
 
-# Classes and codes of SQLSTATE.
-MAY_PASS = re.compile("08|40|53|57|58|25006|55P03")
-UNREADABLE = re.compile("22|23|54")
+# Classes and codes of SQLSTATE: what may pass, and what an administrator has to mend.  All else is refused for good.
+MAY_PASS = re.compile("08|40|53(?!400)|57|58|25006|55P03")
+TO_BE_MENDED = re.compile("28|3D|3F|XX|42501|42883|42P01")
+
+REJECT = """
+    SELECT yquota.reject_call(%s, jsonb_build_object('table', 'yquota.container_event',
+        'row', jsonb_strip_nulls(jsonb_object(%s::text[], %s::text[]))), %s, %s, %s)"""
 
 
 def log(text):
@@ -38,6 +43,7 @@ class Feed:
     def __init__(self, source):
         self.source = source
         self.connection = None
+        self.may_have_problem = True  # one that was reported before this program began
 
     def connected(self):
         if self.connection is None:
@@ -51,20 +57,47 @@ class Feed:
             self.connection = None
 
     def until_done(self, work):
-        """Do what the database is asked for, again and again while it fails for a reason that may pass."""
+        """Do what the database is asked for, again and again while it fails for a reason that may pass or be mended."""
         pause = 0.1
         while True:
             try:
-                return work(self.connected())
+                result = work(self.connected())
+                if self.may_have_problem:
+                    self.may_have_problem = False
+                    self.report_problem(None, None)
+                return result
             except psycopg.Error as error:
                 # Without a code it is psycopg's own: no connection, or one that broke.
                 is_lost = error.sqlstate is None and isinstance(error, psycopg.OperationalError)
-                if not is_lost and not MAY_PASS.match(error.sqlstate or ""):
+                is_to_be_mended = TO_BE_MENDED.match(error.sqlstate or "")
+                if not (is_lost or is_to_be_mended or MAY_PASS.match(error.sqlstate or "")):
                     raise
                 log(f"trying again: SQLSTATE {error.sqlstate}: {error}")
+                self.disconnect()
+                if is_to_be_mended:
+                    self.may_have_problem = True
+                    self.report_problem(error.sqlstate, error.diag.message_primary)
             self.disconnect()
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE_S)
+
+    def report_problem(self, sqlstate, message):
+        """Tell what the feed waits for; without an SQLSTATE, that it goes on."""
+        try:
+            self.connected().execute("SELECT yquota.report_feed_problem(%s, %s, %s)", (self.source, sqlstate, message))
+        except psycopg.Error as error:
+            log(f"the problem cannot be reported: {error}")
+            self.disconnect()
+
+    def refuse(self, row, sqlstate, message, detail=None):
+        """Set a row aside that the server refuses, or cannot even be sent."""
+        log(f"refused: SQLSTATE {sqlstate}: {message}: {row}")
+        values = [None if value is None else str(value) for value in row.values()]
+        try:
+            self.until_done(lambda connection: connection.execute(
+                REJECT, (self.source, list(row), values, sqlstate, message, detail)))
+        except psycopg.Error as error:
+            log(f"it cannot be set aside: {error}")
 
     def copy(self, connection, events):
         with connection.cursor() as cursor, cursor.copy(COPY) as copy:
@@ -76,10 +109,9 @@ class Feed:
         try:
             self.until_done(lambda connection: self.copy(connection, events))
         except psycopg.Error as error:
-            if not UNREADABLE.match(error.sqlstate or ""):
-                raise
             if len(events) == 1:
-                log(f"refused: SQLSTATE {error.sqlstate}: {error}: {events[0]}")
+                self.refuse(dict(zip(COLUMNS, events[0])), error.sqlstate or "22000", error.diag.message_primary or str(error),
+                            error.diag.message_detail)
                 return
             middle = len(events) // 2
             self.send(events[:middle])
@@ -94,7 +126,7 @@ class Feed:
                 try:
                     batch.append(read_event(line))
                 except ValueError as error:
-                    log(f"refused: {error}: {line.rstrip()}")
+                    self.refuse({"line": line.rstrip("\n")}, "22P02", str(error))
                     continue
                 count += 1
                 if len(batch) == BATCH_EVENTS:
@@ -106,12 +138,12 @@ class Feed:
 
     def report(self, connection):
         """Print how far the feed is, and what the books could not take of what it sent."""
-        for events, waiting, rejected in connection.execute(
-                "SELECT events, waiting, rejected FROM yquota.feed_status WHERE source = %s", (self.source,)):
-            print(f"{events} events received, {waiting} waiting, {rejected} rejected")
+        for events, waiting, rejected, set_aside in connection.execute(
+                "SELECT events, waiting, rejected, rejected_calls FROM yquota.feed_status WHERE source = %s", (self.source,)):
+            print(f"{events} events received, {waiting} waiting, {rejected} rejected, {set_aside} set aside")
         for row in connection.execute(
-                "SELECT container_id, event, sqlstate, reason FROM yquota.my_rejects"
-                " WHERE source = %s AND NOT waiting ORDER BY container_id, event", (self.source,)):
+                "SELECT coalesce(container_id || ' ' || event, call ->> 'row'), sqlstate, reason FROM yquota.my_rejects"
+                " WHERE source = %s AND NOT waiting ORDER BY 1", (self.source,)):
             print("rejected:", *row)
 
 
