@@ -401,24 +401,7 @@ CREATE FUNCTION yquota_internal.is_shared_target(target regclass) RETURNS boolea
 			  AND (a.attname, a.atttypid) IN (('cluster', 'text'::regtype), ('stretch', 'integer'::regtype)));
 COMMENT ON FUNCTION yquota_internal.is_shared_target(regclass) IS
 	'Whether a table has the columns cluster and stretch, by which rows of several clusters and segments are told apart';
-
-CREATE FUNCTION yquota.archive_digest(target regclass)
-	RETURNS TABLE (project text, archived bigint, charged numeric, last_at timestamptz, digest numeric)
-	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
-	SET search_path = pg_catalog, pg_temp
-	AS $$
-BEGIN
-	RETURN QUERY EXECUTE yquota.archive_digest_query(
-		CASE WHEN yquota_internal.is_shared_target(target)
-			 THEN format('(SELECT * FROM %s WHERE cluster = %L)', target, yquota.cluster_name())
-			 ELSE target::text END,
-		CASE WHEN EXISTS (SELECT FROM pg_attribute
-						  WHERE attrelid = target AND attname = 'amount' AND NOT attisdropped)
-			 THEN 'ledger' ELSE 'log' END);
-END
-$$;
-COMMENT ON FUNCTION yquota.archive_digest(regclass) IS
-	'Digests of the rows of an archive, of this cluster''s if it has the columns cluster and stretch: one row per project for a ledger, to be compared with opening_balance, and one row for a log';
+REVOKE ALL ON FUNCTION yquota_internal.is_shared_target(regclass) FROM PUBLIC;
 
 --
 -- Archiving
@@ -455,6 +438,42 @@ CREATE FUNCTION yquota_internal.run_as_caller(command text) RETURNS text
 COMMENT ON FUNCTION yquota_internal.run_as_caller(text) IS
 	'Run a command with the rights of the caller of archive(); returns the first column of the first row, if there is one';
 REVOKE ALL ON FUNCTION yquota_internal.run_as_caller(text) FROM PUBLIC;
+
+-- The table is read with the rights of the caller, who has none on what tells its make.
+CREATE FUNCTION yquota_internal.archive_digest_as_owner(target regclass)
+	RETURNS TABLE (project text, archived bigint, charged numeric, last_at timestamptz, digest numeric)
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	digests text;
+BEGIN
+	IF target IS NULL THEN
+		RAISE EXCEPTION 'archive must not be null'
+			USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+	digests := yquota_internal.run_as(yquota_internal.acting_role(), format('SELECT json_agg(found) FROM (%s) AS found',
+		yquota.archive_digest_query(
+			CASE WHEN yquota_internal.is_shared_target(target)
+				 THEN format('(SELECT * FROM %s WHERE cluster = %L)', target, yquota.cluster_name())
+				 ELSE target::text END,
+			CASE WHEN EXISTS (SELECT FROM pg_attribute
+							  WHERE attrelid = target AND attname = 'amount' AND NOT attisdropped)
+				 THEN 'ledger' ELSE 'log' END)), true);
+	RETURN QUERY SELECT * FROM json_to_recordset(digests::json)
+		AS found (project text, archived bigint, charged numeric, last_at timestamptz, digest numeric);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.archive_digest_as_owner(regclass) IS
+	'The result of archive_digest() for the calling role, with its rights to read the table';
+REVOKE ALL ON FUNCTION yquota_internal.archive_digest_as_owner(regclass) FROM PUBLIC;
+
+CREATE FUNCTION yquota.archive_digest(target regclass)
+	RETURNS TABLE (project text, archived bigint, charged numeric, last_at timestamptz, digest numeric)
+	LANGUAGE c STABLE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
+COMMENT ON FUNCTION yquota.archive_digest(regclass) IS
+	'Digests of the rows of an archive, of this cluster''s if it has the columns cluster and stretch: one row per project for a ledger, to be compared with opening_balance, and one row for a log.  The caller needs SELECT on the table';
 
 -- The kind of a target: ledger or log.
 CREATE FUNCTION yquota_internal.archive_kind(target regclass) RETURNS text

@@ -50,7 +50,7 @@ ORDER BY c.relkind <> 'r', c.relname COLLATE "C";
 CREATE TEMPORARY VIEW own_function AS
 	SELECT f.oid, f.proname,
 		   -- the function is run as the owner, and shows what its caller may see, or calls such a function as its caller
-		   f.prosrc = 'yq_sql_run_as_owner'
+		   f.prosrc = 'yq_sql_run_as_owner' AND NOT has_function_privilege('yquota_printed_nobody', f.oid, 'EXECUTE')
 		   OR NOT f.prosecdef AND EXISTS (
 			   SELECT FROM pg_depend AS d JOIN pg_proc AS called ON called.oid = d.refobjid
 			   WHERE d.classid = 'pg_proc'::regclass AND d.objid = f.oid AND d.refclassid = 'pg_proc'::regclass

@@ -207,6 +207,22 @@ FROM yquota.archive_digest('archive.ledger') AS a
 JOIN (SELECT DISTINCT ON (project) * FROM yquota.opening_balance ORDER BY project, archived_through DESC) AS b USING (project)
 ORDER BY project;
 SELECT project, archived, last_at FROM yquota.archive_digest('archive.log');
+-- any role that may read an archive, and with its rights
+CREATE TEMPORARY TABLE of_owner AS SELECT * FROM yquota.archive_digest('archive.ledger');
+CREATE ROLE yquota_test_digester;
+GRANT USAGE ON SCHEMA archive TO yquota_test_digester;
+GRANT SELECT ON of_owner TO yquota_test_digester;
+SET ROLE yquota_test_digester;
+SELECT * FROM yquota.archive_digest('archive.ledger');
+RESET ROLE;
+GRANT SELECT ON archive.ledger TO yquota_test_digester;
+SET ROLE yquota_test_digester;
+SELECT count(*) AS projects, count(*) FILTER (WHERE own IS DISTINCT FROM of_owner) AS wrong FROM yquota.archive_digest('archive.ledger') AS own FULL JOIN of_owner USING (project);
+SELECT * FROM yquota.archive_digest(NULL);
+RESET ROLE;
+DROP TABLE of_owner;
+DROP OWNED BY yquota_test_digester;
+DROP ROLE yquota_test_digester;
 -- the query itself, and it does not depend on settings
 SELECT yquota.archive_digest_query('archive.ledger');
 BEGIN;

@@ -6,7 +6,8 @@
 #	missing_statements(NODE, DATABASE)	what of the catalog has no call here
 #	statements()	names of calls, in order
 #	sql_of(NAME)	its text: one statement, or several that belong together
-#	call_of(NAME)	the same in a transaction that is left open, with what is deferred to its end
+#	reading_of(SIGNATURE)	a call of a public function that takes no such locks: of those in the list of privileges
+#	call_of(NAME)	the same as sql_of() in a transaction that is left open, with what is deferred to its end
 #	locks_of(CLIENT, PID, GRANTED)	locks of tables and objects of the extension that a process
 #		has ('true') or waits for ('false'), as seen by a client: [name, mode, kind]
 #
@@ -20,7 +21,7 @@ use warnings;
 
 use Exporter 'import';
 
-our @EXPORT = qw(load_books missing_statements statements sql_of call_of locks_of);
+our @EXPORT = qw(load_books missing_statements statements sql_of reading_of call_of locks_of);
 
 # Functions that take no locks that anybody waits for, with the reason.
 my %not_called = (
@@ -427,9 +428,69 @@ my @calls = (
 my %sql = @calls;
 my @names = @calls[ grep { $_ % 2 == 0 } 0 .. $#calls ];
 
+my $window = q('2026-03-01 00:00+00', '2026-03-02 00:00+00');
+my %reading = (
+	'yquota.allocate_distributed(yquota.leased_node[],yquota.container_request[],yquota.container_request[],text[],integer,yquota.resource,yquota.resource,yquota.resource)' =>
+	  qq(SELECT * FROM yquota.allocate_distributed(ARRAY[ROW('h1', '/r1', NULL)]::yquota.leased_node[], ARRAY[$request])),
+	'yquota.application_priority(text,text[],text,integer,text[],text)' => q(SELECT * FROM yquota.application_priority('ann', '{}', 'root.a', 3)),
+	'yquota.archive_digest(regclass)' => q(SELECT * FROM yquota.archive_digest('public.archived_charge')),
+	'yquota.archive_digest_query(text,text)' => q(SELECT yquota.archive_digest_query('public.archived_charge')),
+	'yquota.balance_at(text,timestamp with time zone)' => q(SELECT * FROM yquota.balance_at('p', '2026-03-02 00:00+00')),
+	'yquota.bill(text,date)' => q(SELECT * FROM yquota.close_period('2026-03-02 00:00+00'); SELECT * FROM yquota.bill('p', date '2026-03-02')),
+	'yquota.bill(text,timestamp with time zone)' => q(SELECT * FROM yquota.close_period('2026-03-02 00:00+00'); SELECT * FROM yquota.bill('p', '2026-03-02 00:00+00')),
+	'yquota.bill_html(text,date)' => q(SELECT * FROM yquota.close_period('2026-03-02 00:00+00'); SELECT yquota.bill_html('p', date '2026-03-02')),
+	'yquota.bill_html(text,timestamp with time zone)' => q(SELECT * FROM yquota.close_period('2026-03-02 00:00+00'); SELECT yquota.bill_html('p', '2026-03-02 00:00+00')),
+	'yquota.check_application_access(text,text,text[],text)' => q(SELECT * FROM yquota.check_application_access('application_1_1', 'ann', '{}', 'VIEW_APP')),
+	'yquota.check_queue_access(text,text[],text,text,text)' => q(SELECT * FROM yquota.check_queue_access('ann', '{}', 'root.a', 'SUBMIT_APPLICATIONS')),
+	'yquota.clock()' => q(SELECT yquota.clock()),
+	'yquota.cluster_name()' => q(SELECT yquota.cluster_name()),
+	'yquota.configuration_advice()' => q(SELECT * FROM yquota.configuration_advice()),
+	'yquota.cost_between(timestamp with time zone,timestamp with time zone,text[],timestamp with time zone)' => qq(SELECT * FROM yquota.cost_between($window)),
+	'yquota.cost_by_day(date,date,text[],text)' => q(SELECT * FROM yquota.cost_by_day('2026-03-01', '2026-03-01')),
+	'yquota.diff_hadoop_configuration(jsonb,text)' => qq(SELECT * FROM yquota.diff_hadoop_configuration('$configuration'::jsonb, 'merge')),
+	'yquota.diff_hadoop_configuration(text,text)' => q(SELECT * FROM yquota.diff_hadoop_configuration('<configuration/>'::text, 'merge')),
+	'yquota.diff_hadoop_configuration(text[],text)' => q(SELECT * FROM yquota.diff_hadoop_configuration(ARRAY['<configuration/>'], 'merge')),
+	'yquota.diff_hadoop_configuration(xml,text)' => q(SELECT * FROM yquota.diff_hadoop_configuration(xml '<configuration/>', 'merge')),
+	'yquota.expired_applications()' => q(SELECT * FROM yquota.expired_applications()),
+	'yquota.explain_charge(text)' => q(SELECT * FROM yquota.explain_charge('c3')),
+	'yquota.explain_opportunistic_price(timestamp with time zone)' => q(SELECT * FROM yquota.explain_opportunistic_price()),
+	'yquota.explain_reclaim(text,text,yquota.resource)' => q(SELECT * FROM yquota.explain_reclaim('q1', amount => '[vcores=1]')),
+	'yquota.explain_reservation(text)' => q(SELECT * FROM yquota.explain_reservation('reservation_1_0001')),
+	'yquota.export_hadoop_configuration(text)' => q(SELECT yquota.export_hadoop_configuration()),
+	'yquota.federated_bill(date,boolean)' => q(SELECT * FROM yquota.federated_bill('2026-03-01')),
+	'yquota.federated_cost(date,date,text[],boolean)' => q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01')),
+	'yquota.federated_top_costs(date,date,text[],integer,boolean)' => q(SELECT * FROM yquota.federated_top_costs('2026-03-01', '2026-03-01')),
+	'yquota.federation_status()' => q(SELECT * FROM yquota.federation_status()),
+	'yquota.forecast(text,integer)' => q(SELECT * FROM yquota.forecast('p')),
+	'yquota.hadoop_configuration(text)' => q(SELECT * FROM yquota.hadoop_configuration()),
+	'yquota.headroom(text,text)' => q(SELECT * FROM yquota.headroom('application_1_1')),
+	'yquota.list_reservations(text,text,text[],text,timestamp with time zone,timestamp with time zone,boolean)' => q(SELECT * FROM yquota.list_reservations('root.plan', 'ann', '{}')),
+	'yquota.map_reduce_request(text,bigint,integer,boolean)' => q(SELECT * FROM yquota.map_reduce_request('reduce')),
+	'yquota.node_work(text)' => q(SELECT * FROM yquota.node_work('q1')),
+	'yquota.place_application(text,text[],text,text,boolean)' => q(SELECT * FROM yquota.place_application('ann', '{}', 'root.a')),
+	'yquota.plan_allocation(text,timestamp with time zone,timestamp with time zone)' => qq(SELECT * FROM yquota.plan_allocation('root.plan', $window)),
+	'yquota.planned_leases()' => q(SELECT * FROM yquota.planned_leases()),
+	'yquota.preemption_cost(timestamp with time zone,timestamp with time zone)' => qq(SELECT * FROM yquota.preemption_cost($window)),
+	'yquota.preemption_message(text)' => q(SELECT * FROM yquota.preemption_message('application_1_1')),
+	'yquota.price_quote(yquota.resource,interval,text,yquota.execution_type,text,text,text)' => q(SELECT * FROM yquota.price_quote('[vcores=1]', '1 hour', username => 'ann', project => 'p', application_id => 'application_1_1')),
+	'yquota.publication_commands(text)' => q(SELECT * FROM yquota.publication_commands()),
+	'yquota.report_html(timestamp with time zone,timestamp with time zone,text)' => qq(SELECT yquota.report_html($window)),
+	'yquota.reservation_contract(timestamp with time zone,timestamp with time zone,yquota.reservation_request[],yquota.reservation_interpreter,interval,integer,text)' => qq(SELECT $contract),
+	'yquota.reservation_plan_html(text,timestamp with time zone,timestamp with time zone)' => q(SELECT yquota.reservation_plan_html('root.plan')),
+	'yquota.reservation_plan_text(text,timestamp with time zone,timestamp with time zone,integer,integer,text)' => q(SELECT * FROM yquota.reservation_plan_text('root.plan')),
+	'yquota.reservation_request(yquota.resource,integer,interval,integer)' => q(SELECT yquota.reservation_request('[memory-mb=1]', 1, '1 hour')),
+	'yquota.sequence_commands()' => q(SELECT * FROM yquota.sequence_commands()),
+	'yquota.statement_clock()' => q(SELECT yquota.statement_clock()),
+	'yquota.top_costs(timestamp with time zone,timestamp with time zone,text[],integer)' => qq(SELECT * FROM yquota.top_costs($window)),
+	'yquota.user_limit(text,text,text,boolean)' => q(SELECT * FROM yquota.user_limit('root.a', 'ann')),
+	'yquota.verify(timestamp with time zone)' => q(SELECT * FROM yquota.verify()),
+	'yquota.install_cron_jobs()' => q(SELECT * FROM yquota.install_cron_jobs()),
+	'yquota.remove_cron_jobs()' => q(SELECT yquota.remove_cron_jobs()),
+);
+
 sub statements { return @names; }
 sub sql_of { return $sql{ $_[0] } // die "no statement \"$_[0]\"\n"; }
-
+sub reading_of { return $reading{ $_[0] }; }
 sub call_of { return "BEGIN;\n" . sql_of($_[0]) . ";\nSET CONSTRAINTS ALL IMMEDIATE"; }
 
 # Partitions of history that are made and dropped keep only their readers away.

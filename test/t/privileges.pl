@@ -9,6 +9,7 @@ use FindBin;
 use lib $FindBin::RealBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Statements;
 use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('privileges');
@@ -328,6 +329,78 @@ my $candidates = sql(<<~'SQL');
 	ORDER BY name COLLATE "C"
 	SQL
 is($candidates, join("\n", sort keys %names_nothing, grep { !/\(\)$/ } map { @$_ } @listed), 'nothing else can be registered');
+
+#
+# Each kind of role calls each function of the list once, and gets an answer or the refusal that is documented.  The member
+# is the user of its name.  What a call is made of, the owner looks up.
+#
+my %refusal = (
+	'admin yquota.install_cron_jobs()' => qr/^55000: pg_cron is not loaded/,
+	'viewer yquota.hold(text,text,numeric,interval,text)' => qr/^42501: permission denied to hold credit of project "p"/,
+	(map { ("$_ yquota.release_hold(bigint)" => qr/^P0002: hold \d+ does not exist/) } qw(member viewer)),
+	(map { ("$_ yquota.mutate_configuration(jsonb,text,text[])" => qr/^42501: User \w+ is not admin of all modified queues/) } qw(operator member viewer)),
+	(map { ("$_ yquota.import_rm_audit_file(text,text,integer,text,text,text,timestamp with time zone)" => qr/^42501: permission denied for function pg_read_binary_file/) } qw(operator admin)),
+);
+my @kinds = qw(operator member viewer admin nobody);
+my %role_of = (member => 'ann', map { $_ => "the_$_" } qw(operator viewer admin nobody));
+
+load_books($node, 'books');
+$node->safe_psql('books', <<~'SQL');
+	CREATE ROLE ann; CREATE ROLE the_operator; CREATE ROLE the_viewer; CREATE ROLE the_admin; CREATE ROLE the_nobody;
+	SELECT yquota.allow_role('ann', 'member', 'p'), yquota.allow_role('the_operator', 'operator'), yquota.allow_role('the_viewer', 'viewer'), yquota.allow_role('the_admin', 'admin');
+	GRANT SELECT, INSERT ON public.archived_charge, public.archived_event TO PUBLIC;
+	GRANT USAGE ON FOREIGN SERVER own TO the_admin;
+	CREATE SCHEMA seen;
+	GRANT USAGE ON SCHEMA seen TO PUBLIC;
+	CREATE VIEW seen.container AS SELECT * FROM yquota.container;
+	CREATE VIEW seen.decision AS SELECT * FROM yquota.decision;
+	CREATE VIEW seen.hold AS SELECT * FROM yquota.hold;
+	CREATE VIEW seen.outage AS SELECT * FROM yquota.outage;
+	GRANT SELECT ON ALL TABLES IN SCHEMA seen TO PUBLIC;
+	SQL
+my @rights = map { [ split /\|/, $_, -1 ] } split /\n/, $node->safe_psql('books', <<~'SQL');
+	SELECT 'yquota.' || substr(l.object::regprocedure::text, length('yquota.') + 1), array_to_string(l.kinds, ',')
+	FROM yquota_internal.privilege AS l WHERE l.object_kind = 'FUNCTION' ORDER BY 1
+	SQL
+my %statement_of = map { $_ => 1 } statements();
+
+# [function, what comes before its call, the call]
+my @calls_of = map {
+	my $sql = reading_of($_->[0]) // ($statement_of{ $_->[0] } ? sql_of($_->[0]) : '');
+	my ($before, $call) = $sql =~ /^(?:(.*); )?(.*)$/s;
+
+	$call =~ s/(FROM|JOIN) yquota\.(container|decision|hold|outage)\b(?!\()/$1 seen.$2/g;
+	[ $_->[0], $before // '', $call ]
+} @rights;
+is_deeply([ map { $_->[0] } grep { $_->[2] eq '' } @calls_of ], [], 'there is a call of every function in the list of privileges');
+
+foreach my $kind (@kinds)
+{
+	my $script = "$PostgreSQL::Test::Utils::tmp_check/calls_of_$kind.sql";
+	my (%outcome, @wrong, $number, $messages);
+
+	open my $out, '>', $script or die "could not write \"$script\": $!\n";
+	print $out "\\set VERBOSITY verbose\n\\o /dev/null\nSET client_min_messages = error;\n";
+	print $out "\\warn #call $_\nBEGIN;\n$calls_of[$_][1];\nSET LOCAL ROLE $role_of{$kind};\n$calls_of[$_][2];\nROLLBACK;\n" foreach 0 .. $#calls_of;
+	print $out "\\warn #call end\n";
+	close $out;
+	$node->psql('books', undef, stdin => undef, extra_params => [ '-q', '-f', $script ], on_error_stop => 0, on_error_die => 0, stderr => \$messages, stdout => \my $printed);
+	foreach my $line (split /\n/, $messages)
+	{
+		$number = $1 if $line =~ /^#call (\w+)$/;
+		$outcome{$number} //= $1 if $line =~ /(?:ERROR|FATAL):\s+(.*)/;
+	}
+	is($number, 'end', "$kind: all functions were called");
+	foreach my $i (0 .. $#calls_of)
+	{
+		my ($function, $kinds) = @{ $rights[$i] };
+		my $may_call = $kinds =~ /\b(?:$kind|public)\b/;
+		my $expected = $may_call ? $refusal{"$kind $function"} // qr/^$/ : qr/^42501: permission denied for function /;
+
+		push @wrong, "$function: " . ($outcome{$i} // 'an answer') if ($outcome{$i} // '') !~ $expected;
+	}
+	is(join("\n", @wrong), '', "$kind: each gives an answer or the documented refusal");
+}
 
 #
 # Dump and restore
