@@ -277,7 +277,7 @@ CREATE TABLE yquota.quota_grant (
 	grant_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
 	project text COLLATE "C" NOT NULL REFERENCES yquota.project,
 	amount numeric NOT NULL
-		CHECK (amount NOT IN ('NaN', 'Infinity', '-Infinity') AND scale(amount) <= 54),
+		CHECK (abs(amount) <= 1e30 AND scale(amount) <= 54),
 	reason text NOT NULL,
 	granted_by name NOT NULL DEFAULT session_user,
 	granted_at timestamptz NOT NULL DEFAULT clock_timestamp(),

@@ -385,7 +385,8 @@ BEGIN
 	INSERT INTO yquota_internal.counter_delta (scope, project, changed_from)
 	SELECT 'p', begun.project, begun.settled_until FROM begun;
 	INSERT INTO yquota.hold (project, reservation_id, queue, amount, held_by, held_at, expires_at)
-	SELECT d.project, d.reservation_id, d.queue || '.' || d.reservation_id, d.quoted_cost,
+	-- no credit that a hold could keep from anything is greater
+	SELECT d.project, d.reservation_id, d.queue || '.' || d.reservation_id, least(d.quoted_cost, 1e30),
 		   yquota_internal.acting_role(), d.accepted_at, 'infinity'
 	FROM yquota.reservation_definition AS d
 	WHERE d.quoted_cost > 0

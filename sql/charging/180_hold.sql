@@ -13,7 +13,7 @@ CREATE TABLE yquota.hold (
 	project text COLLATE "C" NOT NULL REFERENCES yquota.project,
 	application_id text COLLATE "C" CHECK (application_id <> ''),
 	amount numeric NOT NULL
-		CHECK (amount > 0 AND amount NOT IN ('NaN', 'Infinity') AND scale(amount) <= 54),
+		CHECK (amount > 0 AND amount <= 1e30 AND scale(amount) <= 54),
 	reason text,
 	held_by name NOT NULL,
 	held_at timestamptz NOT NULL,
@@ -247,10 +247,10 @@ BEGIN
 	ELSIF application_id = '' THEN
 		RAISE EXCEPTION 'a hold needs the id of an application'
 			USING ERRCODE = 'invalid_parameter_value';
-	ELSIF amount <= 0 OR amount IN ('NaN', 'Infinity') OR scale(amount) > 54 THEN
+	ELSIF amount <= 0 OR amount > 1e30 OR scale(amount) > 54 THEN
 		RAISE EXCEPTION 'cannot hold % credits', amount
 			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = 'The amount must be positive, finite, and have at most 54 decimals.';
+				DETAIL = 'The amount must be positive and at most 10^30, and have at most 54 decimals.';
 	ELSIF ttl <= interval '0' OR ttl > interval '10 years' THEN
 		RAISE EXCEPTION 'a hold cannot live for %', ttl
 			USING ERRCODE = 'invalid_parameter_value',

@@ -78,5 +78,42 @@ INSERT INTO yquota.budget (project, period, amount, starts_on) VALUES ('lab', 'd
 INSERT INTO yquota.budget (project, period, amount, starts_on) VALUES ('lab', 'day', 3, '0202-01-01');
 INSERT INTO yquota.budget (project, period, amount) VALUES ('lab', 'month', 3);
 
+
+-- Amounts are at most 10^30 credits, so that no sum of them overflows: balances, reports and
+-- rounds of the worker say what grants of that come to, in a sub-project as well
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 9e131071, 'x');
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 1e30 + 1e-54, 'x');
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', -1e30 - 1, 'x');
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 'NaN', 'x');
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', '-Infinity', 'x');
+INSERT INTO yquota.budget (project, period, amount) VALUES ('web', 'quarter', 1e30 + 1);
+INSERT INTO yquota.budget (project, period, amount) VALUES ('web', 'quarter', 'Infinity');
+INSERT INTO yquota.federated_budget (project, period, amount) VALUES ('web', 'month', 1e30 + 1);
+\set VERBOSITY default
+SELECT yquota.hold('lab', 'application_1_0001', 1e30 + 1, '1 day');
+SELECT yquota.hold('lab', 'application_1_0001', 'NaN', '1 day');
+INSERT INTO yquota.project (name, parent) VALUES ('rich', NULL), ('richer', 'rich');
+INSERT INTO yquota.quota_grant (project, amount, reason, expires_at)
+SELECT project, sign * 1e30, 'x', yquota.clock() + interval '40 hours' * number
+FROM unnest('{rich,richer}'::text[]) AS project, generate_series(1, 10) AS number, unnest('{1,1,-1}'::numeric[]) AS sign;
+INSERT INTO yquota.budget (project, period, amount, rollover) VALUES ('rich', 'month', 1e30, true);
+INSERT INTO yquota.federated_budget (project, period, amount) VALUES ('rich', 'month', 1e30);
+SELECT count(yquota.hold('richer', 'application_1_' || number, 1e30, '10 years')) FROM generate_series(1, 3) AS number;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+VALUES ('CONTAINER_START', 'rich1', yquota.clock() - interval '1 day', 'richer', '[vcores=1]');
+SELECT project, granted, accrued, held, remaining, available, exhausted_at FROM yquota.project_balance WHERE project LIKE 'rich%' ORDER BY 1;
+SELECT yquota.quota_compute() IS NOT NULL AS computed;
+SELECT yquota.set_clock(yquota.clock() + interval '200 hours');
+SELECT yquota.quota_compute() IS NOT NULL AS computed;
+SELECT project, granted, accrued, held, remaining, available, exhausted_at FROM yquota.project_balance WHERE project LIKE 'rich%' ORDER BY 1;
+SELECT count(*), sum(lost) FROM yquota.grant_status WHERE project LIKE 'rich%' AND state = 'expired';
+SELECT metric, value FROM yquota.metrics WHERE labels ->> 'project' = 'rich' ORDER BY metric;
+SELECT project, remaining, ends_at FROM yquota.forecast() WHERE project LIKE 'rich%';
+SELECT granted, spent, remaining FROM yquota.balance_at('rich', yquota.clock() - interval '100 hours');
+SELECT length(yquota.report_html(yquota.clock() - interval '30 days', yquota.clock())) > 0 AS reported;
+SELECT project, free FROM yquota.federated_budget_status;
+SELECT count(*) FROM yquota.renew_leases();
+SELECT * FROM yquota.verify();
+
 \c postgres
 DROP DATABASE yquota_budget;
