@@ -385,6 +385,26 @@ $$;
 COMMENT ON FUNCTION yquota_internal.grant_outcome(text, timestamptz, timestamptz) IS
 	'Rests at an instant of the grants of a project that have begun, or at their expiry, and losses by negative rows that have left; those that leave at a last instant or later are taken as if they stayed';
 
+CREATE FUNCTION yquota_internal.notice_expired_grant() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF NEW.expires_at <= yquota.statement_clock() AND NOT yquota_internal.restoring() THEN
+		RAISE NOTICE 'grant of % credits to project "%" has expired already', NEW.amount, NEW.project
+			USING DETAIL = format('It expired at %s, and nothing can be spent of it.', NEW.expires_at);
+	END IF;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.notice_expired_grant() IS
+	'Tells who gives credit that it has been lost';
+REVOKE ALL ON FUNCTION yquota_internal.notice_expired_grant() FROM PUBLIC;
+-- of budgets, those of earlier periods are granted for the books
+CREATE TRIGGER notice_expired AFTER INSERT ON yquota.quota_grant
+	FOR EACH ROW WHEN (NEW.amount > 0 AND NEW.expires_at < 'infinity' AND NEW.kind <> 'budget')
+	EXECUTE FUNCTION yquota_internal.notice_expired_grant();
+
 CREATE VIEW yquota_internal.noted_loss AS
 	SELECT expired.project, sum(expired.lost) AS lost, count(*) AS grants
 	FROM yquota_internal.kept_loss AS expired

@@ -15,7 +15,7 @@
 
 CREATE TABLE yquota.spending_threshold (
 	project text COLLATE "C" REFERENCES yquota.project ON DELETE CASCADE,
-	fraction numeric NOT NULL CHECK (fraction > 0 AND fraction <= 1000 AND scale(fraction) <= 6),
+	fraction numeric NOT NULL CHECK (fraction > 0 AND fraction <= 10 AND scale(fraction) <= 6),
 	UNIQUE NULLS NOT DISTINCT (project, fraction)
 );
 COMMENT ON TABLE yquota.spending_threshold IS
@@ -23,7 +23,26 @@ COMMENT ON TABLE yquota.spending_threshold IS
 COMMENT ON COLUMN yquota.spending_threshold.project IS
 	'project of the threshold, in place of those for all; NULL: all projects without rows of their own';
 COMMENT ON COLUMN yquota.spending_threshold.fraction IS
-	'of the granted and not expired credit: crossed when spending of that credit reaches it';
+	'of the granted and not expired credit, such as 0.8: crossed when spending of that credit reaches it';
+
+-- What a CHECK refuses has no hint.
+CREATE FUNCTION yquota_internal.refuse_percent() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	value CONSTANT numeric := to_jsonb(NEW) ->> TG_ARGV[0];
+BEGIN
+	RAISE EXCEPTION '% of % in "%" is above 10', TG_ARGV[0], value, TG_TABLE_NAME
+		USING ERRCODE = 'check_violation',
+			HINT = format('It is a fraction: write %s for %s percent.', trim_scale(value / 100), value);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.refuse_percent() IS
+	'Refuses a row in which a fraction, the argument of the trigger, is meant as a percentage';
+REVOKE ALL ON FUNCTION yquota_internal.refuse_percent() FROM PUBLIC;
+CREATE TRIGGER refuse_percent BEFORE INSERT OR UPDATE ON yquota.spending_threshold
+	FOR EACH ROW WHEN (NEW.fraction > 10 AND NEW.fraction <> 'NaN') EXECUTE FUNCTION yquota_internal.refuse_percent('fraction');
 
 CREATE VIEW yquota_internal.project_threshold AS
 	SELECT own.project, own.fraction

@@ -211,6 +211,8 @@ BEGIN
 		PERFORM yquota_internal.refuse_terms('"base_prices" and "price_groups" are objects, "factors" is an array.');
 	END IF;
 	PERFORM yquota_internal.terms_base_prices(terms), yquota_internal.terms_factors(terms);
+	PERFORM yquota_internal.notice_factor_without_queue(factor ->> 'name')
+	FROM jsonb_array_elements(terms -> 'factors') AS factor WHERE factor ->> 'dimension' = 'queue';
 	PERFORM FROM yquota_internal.terms_price_groups(terms);
 EXCEPTION WHEN invalid_text_representation OR numeric_value_out_of_range OR invalid_datetime_format OR datetime_field_overflow THEN
 	PERFORM yquota_internal.refuse_terms(SQLERRM || '.');

@@ -107,6 +107,7 @@ BEGIN
 		IF TG_TABLE_NAME = 'price_factor' THEN
 			-- a name that is no execution type would never match
 			PERFORM NEW.name::yquota.execution_type WHERE NEW.dimension = 'execution_type';
+			PERFORM yquota_internal.notice_factor_without_queue(NEW.name) WHERE NEW.dimension = 'queue';
 		END IF;
 	END IF;
 

@@ -167,13 +167,14 @@ DECLARE
 		price_quote_as_owner.project, price_quote_as_owner.username);
 	payer_username CONSTANT text := yquota_internal.payer_username(
 		price_quote_as_owner.project, price_quote_as_owner.username);
+	queue_path CONSTANT text := yquota_internal.queue_of_containers(price_quote_as_owner.queue);
 BEGIN
 	PERFORM yquota_internal.check_price_quote(price_quote_as_owner.allocation,
 		price_quote_as_owner.duration, price_quote_as_owner.project);
 	PERFORM yquota_internal.check_quoted_names(payer_username, price_quote_as_owner.application_id);
 	RETURN QUERY SELECT quoted.*
 	FROM yquota_internal.quoted_price(price_quote_as_owner.allocation, price_quote_as_owner.duration,
-		price_quote_as_owner.queue, price_quote_as_owner.execution_type, price_quote_as_owner.application_id,
+		queue_path, price_quote_as_owner.execution_type, price_quote_as_owner.application_id,
 		payer, payer_username, yquota.statement_clock()) AS quoted;
 END
 $$;

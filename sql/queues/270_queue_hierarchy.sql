@@ -91,6 +91,56 @@ CREATE TRIGGER signal_total AFTER UPDATE ON yquota.node
 CREATE TRIGGER signal_queues AFTER INSERT OR DELETE OR TRUNCATE OR UPDATE OF name ON yquota.resource_type
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.signal_change();
 
+CREATE FUNCTION yquota_internal.find_queue(name text, OUT path text, OUT is_ambiguous boolean)
+	LANGUAGE c STABLE STRICT PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'yq_sql_find_queue';
+COMMENT ON FUNCTION yquota_internal.find_queue(text) IS
+	'Path of the queue with a path, or with a short name that no other one has; NULL when there is none, or when several have the short name';
+REVOKE ALL ON FUNCTION yquota_internal.find_queue(text) FROM PUBLIC;
+
+-- Containers may name queues that are not configured.
+CREATE FUNCTION yquota_internal.queue_of_containers(name text) RETURNS text
+	LANGUAGE plpgsql STABLE STRICT PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	found record;
+BEGIN
+	SELECT * INTO found FROM yquota_internal.find_queue(name);
+	IF found.is_ambiguous THEN
+		RAISE EXCEPTION 'queue name "%" is ambiguous', name
+			USING ERRCODE = 'foreign_key_violation',
+				HINT = 'Use the full path.';
+	END IF;
+	RETURN coalesce(found.path, name);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.queue_of_containers(text) IS
+	'The queue that a container in a queue with a path or short name has in its row: the full path where a queue is configured';
+REVOKE ALL ON FUNCTION yquota_internal.queue_of_containers(text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.notice_factor_without_queue(name text) RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	found record;
+BEGIN
+	IF NOT EXISTS (SELECT FROM yquota.queue) THEN
+		RETURN;
+	END IF;
+	SELECT * INTO found FROM yquota_internal.find_queue(name);
+	IF found.path IS DISTINCT FROM name THEN
+		RAISE NOTICE 'queue "%" of the price factor does not exist', name
+			USING HINT = CASE WHEN found.path IS NOT NULL THEN format('The path of queue "%s" is "%s".', name, found.path)
+							  ELSE 'Factors match the path of a queue, such as "root.prod", and the queues below it.' END;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.notice_factor_without_queue(text) IS
+	'Tell who sets a price factor of a queue that is not there; where none is configured, queues are what containers say';
+REVOKE ALL ON FUNCTION yquota_internal.notice_factor_without_queue(text) FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.effective_queues()
 	RETURNS TABLE (queue text, label text, ordinal integer, drawn text, kind text, auto_created boolean,
 				   state yquota.queue_state, configured_capacity text, configured_maximum_capacity text,

@@ -5,9 +5,9 @@
 
 CREATE TABLE yquota.over_allocation (
 	resource_type text COLLATE "C" PRIMARY KEY,
-	threshold numeric CHECK (threshold > 0 AND threshold <= 1000 AND scale(threshold) <= 6),
+	threshold numeric CHECK (threshold > 0 AND threshold <= 10 AND scale(threshold) <= 6),
 	preemption_threshold numeric
-		CHECK (preemption_threshold > 0 AND preemption_threshold <= 1000 AND scale(preemption_threshold) <= 6),
+		CHECK (preemption_threshold > 0 AND preemption_threshold <= 10 AND scale(preemption_threshold) <= 6),
 	CHECK (preemption_threshold >= threshold)
 );
 COMMENT ON TABLE yquota.over_allocation IS
@@ -17,6 +17,10 @@ COMMENT ON COLUMN yquota.over_allocation.threshold IS
 	'part of what a node has that may be in use, at most 6 decimals; rounded down to a native unit.  NULL: what is allocated counts alone';
 COMMENT ON COLUMN yquota.over_allocation.preemption_threshold IS
 	'likewise; above it OPPORTUNISTIC containers are killed or paused, and none starts.  Not below threshold.  NULL: none is';
+CREATE TRIGGER refuse_percent BEFORE INSERT OR UPDATE ON yquota.over_allocation
+	FOR EACH ROW WHEN (NEW.threshold > 10 AND NEW.threshold <> 'NaN') EXECUTE FUNCTION yquota_internal.refuse_percent('threshold');
+CREATE TRIGGER refuse_percent_of_preemption BEFORE INSERT OR UPDATE ON yquota.over_allocation
+	FOR EACH ROW WHEN (NEW.preemption_threshold > 10 AND NEW.preemption_threshold <> 'NaN') EXECUTE FUNCTION yquota_internal.refuse_percent('preemption_threshold');
 SELECT pg_extension_config_dump('yquota.over_allocation', '');
 
 CREATE FUNCTION yquota_internal.refuse_uncounted_type() RETURNS trigger

@@ -52,6 +52,7 @@
 PG_FUNCTION_INFO_V1(yq_sql_check_queues);
 PG_FUNCTION_INFO_V1(yq_sql_create_queue);
 PG_FUNCTION_INFO_V1(yq_sql_effective_queues);
+PG_FUNCTION_INFO_V1(yq_sql_find_queue);
 PG_FUNCTION_INFO_V1(yq_sql_manage_queues);
 PG_FUNCTION_INFO_V1(yq_sql_note_queue_change);
 PG_FUNCTION_INFO_V1(yq_sql_remove_unused_queues);
@@ -288,6 +289,25 @@ yq_sql_check_queues(PG_FUNCTION_ARGS)
 	is_asked = false;
 	execute_command("DELETE FROM yquota_internal.queue_check");
 	PG_RETURN_POINTER(NULL);
+}
+
+/* -- looking up ------------------------------------------------------------ */
+
+/* find_queue(name): path, is_ambiguous */
+Datum
+yq_sql_find_queue(PG_FUNCTION_ARGS)
+{
+	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	const YqHierarchy *hierarchy = yq_hierarchy_get();
+	const YqQueue *queue = yq_hierarchy_find_by_name(hierarchy, name);
+	YqRowBuilder row = {.count = 0};
+	TupleDesc	columns;
+
+	if (get_call_result_type(fcinfo, NULL, &columns) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	yq_row_put_text(&row, queue == NULL ? NULL : queue->path);
+	yq_row_put(&row, BoolGetDatum(queue == NULL && yq_hierarchy_name_is_ambiguous(hierarchy, name)), false);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), row.values, row.nulls)));
 }
 
 /* -- effective properties -------------------------------------------------- */

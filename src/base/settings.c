@@ -9,6 +9,7 @@
 
 #include <limits.h>
 
+#include "access/xact.h"
 #include "base/settings.h"
 #include "datatype/timestamp.h"
 #include "miscadmin.h"
@@ -48,14 +49,55 @@ static const struct config_enum_entry outage_policy_options[] = {
 	{NULL, 0, false}
 };
 
+/* -- values without a unit ----------------------------------------------------- */
+
+/* Sessions that load the library do not tell what the configuration file has said all the time. */
+static bool is_loaded = false;
+
+/*
+ * Warn of a value that seems to lack its unit: who sets it, or the server's log.  Other
+ * processes read the configuration file as well and keep quiet.
+ */
+static void
+warn_of_missing_unit(const char *name, int value, int least, const char *unit, const char *example)
+{
+	if (value <= 0 || value >= least ||
+		(IsUnderPostmaster && !(is_loaded && IsTransactionState())))
+		return;
+	ereport(WARNING,
+			(errmsg("\"%s\" is no more than %d %s", name, value, unit),
+			 errhint("A value without a unit is in %s: write \"%s\", say.",
+					 strcmp(unit, "ms") == 0 ? "milliseconds" : "seconds", example)));
+}
+
+#define WARN_BELOW(setting, least, unit, example) \
+static bool \
+check_##setting(int *value, void **extra, GucSource source) \
+{ \
+	warn_of_missing_unit("yquota." #setting, *value, least, unit, example); \
+	return true; \
+}
+
+WARN_BELOW(cluster_shrink_grace, 1000, "ms", "10min")
+WARN_BELOW(compute_interval, 1000, "ms", "10s")
+WARN_BELOW(max_clock_skew, 1000, "ms", "5min")
+WARN_BELOW(max_event_age, SECS_PER_DAY, "s", "365 days")
+WARN_BELOW(outage_max, 1000, "ms", "1h")
+WARN_BELOW(outage_threshold, 1000, "ms", "1min")
+WARN_BELOW(price_interval, 1000, "ms", "10s")
+WARN_BELOW(price_lead, 100, "ms", "1s")
+WARN_BELOW(utilization_max_age, 1000, "ms", "1min")
+
+/* -- definition ------------------------------------------------------------------ */
+
 /* A duration in milliseconds that the server's configuration decides. */
 static void
 define_duration(const char *name, const char *description, int *variable,
-				int minimum_ms)
+				int minimum_ms, GucIntCheckHook check)
 {
 	DefineCustomIntVariable(name, description, NULL, variable, *variable,
 							minimum_ms, INT_MAX, PGC_SIGHUP, GUC_UNIT_MS,
-							NULL, NULL, NULL);
+							check, NULL, NULL);
 }
 
 void
@@ -78,10 +120,10 @@ yq_settings_define(void)
 							 NULL, NULL, NULL);
 	define_duration("yquota.cluster_shrink_grace",
 					"Time that a suddenly halved cluster keeps its price.",
-					&yq_cluster_shrink_grace, 0);
+					&yq_cluster_shrink_grace, 0, check_cluster_shrink_grace);
 	define_duration("yquota.compute_interval",
 					"Time between two QUOTA_COMPUTE events of the worker.",
-					&yq_compute_interval, 10);
+					&yq_compute_interval, 10, check_compute_interval);
 
 	/* Only the launcher reads it, and that needs preloading. */
 	if (process_shared_preload_libraries_in_progress)
@@ -94,14 +136,14 @@ yq_settings_define(void)
 								   NULL, NULL, NULL);
 	define_duration("yquota.max_clock_skew",
 					"How far in the future an event may lie.",
-					&yq_max_clock_skew, 0);
+					&yq_max_clock_skew, 0, check_max_clock_skew);
 	DefineCustomIntVariable("yquota.max_event_age",
 							"How old the CONTAINER_START of an unknown container may be when it arrives; 0 for any age.",
 							NULL,
 							&yq_max_event_age,
 							0, 0, INT_MAX,
 							PGC_SUSET, GUC_UNIT_S,
-							NULL, NULL, NULL);
+							check_max_event_age, NULL, NULL);
 	DefineCustomEnumVariable("yquota.on_bad_event",
 							 "Whether a bad event fails its statement or is set aside.",
 							 NULL,
@@ -112,7 +154,7 @@ yq_settings_define(void)
 							 NULL, NULL, NULL);
 	define_duration("yquota.outage_max",
 					"Longest gap that the worker turns into an outage by itself.",
-					&yq_outage_max, 0);
+					&yq_outage_max, 0, check_outage_max);
 	DefineCustomEnumVariable("yquota.outage_policy",
 							 "Whether the time that the worker was down is forgiven or charged.",
 							 NULL,
@@ -123,16 +165,17 @@ yq_settings_define(void)
 							 NULL, NULL, NULL);
 	define_duration("yquota.outage_threshold",
 					"Shortest gap between two QUOTA_COMPUTE events that is an outage.",
-					&yq_outage_threshold, 0);
+					&yq_outage_threshold, 0, check_outage_threshold);
 	define_duration("yquota.price_interval",
 					"Time between two computations of prices.",
-					&yq_price_interval, 10);
+					&yq_price_interval, 10, check_price_interval);
 	define_duration("yquota.price_lead",
 					"How long before it takes effect a computed price is published.",
-					&yq_price_lead, 0);
+					&yq_price_lead, 0, check_price_lead);
 	define_duration("yquota.utilization_max_age",
 					"How long a reported utilization wins over the computed one.",
-					&yq_utilization_max_age, 0);
+					&yq_utilization_max_age, 0, check_utilization_max_age);
 
 	MarkGUCPrefixReserved("yquota");
+	is_loaded = true;
 }

@@ -205,6 +205,16 @@ SELECT yquota.quota_compute();
 SELECT lost FROM yquota.expired_grant WHERE project = 'gone';
 SELECT * FROM gone;
 
+-- credit that comes too late, and at once; periods of budgets that are over say nothing
+SET client_min_messages = notice;
+INSERT INTO yquota.project (name) VALUES ('too late');
+INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES
+	('too late', 10, 'past', yquota.clock() - interval '1 day'), ('too late', 20, 'at once', yquota.clock()), ('too late', 30, 'in time', yquota.clock() + interval '1 second');
+INSERT INTO yquota.quota_grant (project, amount, reason, kind, expires_at) VALUES ('too late', -5, 'back', 'correction', yquota.clock() - interval '1 day'),
+	('too late', 5, 'forth', 'refund', yquota.clock() - interval '1 hour');
+INSERT INTO yquota.budget (project, period, amount, starts_on) VALUES ('too late', 'day', 1, yquota.clock()::date - 3);
+SET client_min_messages = warning;
+
 \c postgres
 DROP DATABASE yquota_grant_expiry;
 DROP ROLE yquota_test_member;

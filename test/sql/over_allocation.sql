@@ -256,14 +256,15 @@ INSERT INTO yquota.over_allocation (resource_type, threshold) VALUES ('memory-mb
 INSERT INTO yquota.over_allocation (resource_type, threshold) VALUES ('memory-mb', 'NaN');
 INSERT INTO yquota.over_allocation (resource_type, threshold) VALUES ('memory-mb', 0.8000001);
 INSERT INTO yquota.over_allocation (resource_type, threshold, preemption_threshold) VALUES ('memory-mb', 0.8, 0.7);
-INSERT INTO yquota.over_allocation (resource_type, preemption_threshold) VALUES ('memory-mb', 1000.1);
+INSERT INTO yquota.over_allocation (resource_type, preemption_threshold) VALUES ('memory-mb', 90);
+INSERT INTO yquota.over_allocation (resource_type, threshold) VALUES ('memory-mb', 10.1);
 -- the row is long, and grows
 \set VERBOSITY terse
 UPDATE yquota.scheduler_setting SET report_max_age = '0';
 \set VERBOSITY default
 -- the largest amounts
 BEGIN;
-INSERT INTO yquota.over_allocation (resource_type, threshold, preemption_threshold) VALUES ('memory-mb', 1000, 1000), ('vcores', 0.000001, 0.000001);
+INSERT INTO yquota.over_allocation (resource_type, threshold, preemption_threshold) VALUES ('memory-mb', 10, 10), ('vcores', 0.000001, 0.000001);
 UPDATE yquota.node SET total = '[memory-mb=9223372036854775807,vcores=9223372036854775807]';
 SELECT pg_temp.report('[memory-mb=9223372036854775807,vcores=9223372036854775807]');
 SELECT resource_type, free, room, excess FROM yquota.node_room;

@@ -92,6 +92,26 @@ SELECT count(*), count(padding), sum(amount) = (SELECT cost FROM quoted WHERE co
 SELECT * FROM yquota.verify();
 
 --
+-- A short name means the queue that a submission puts a container in
+--
+BEGIN;
+SELECT count(*) AS properties FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capacity.root.queues": "prod,dev", "yarn.scheduler.capacity.root.prod.capacity": "50",
+	"yarn.scheduler.capacity.root.dev.capacity": "50", "yarn.scheduler.capacity.root.prod.queues": "etl,twin", "yarn.scheduler.capacity.root.prod.etl.capacity": "50",
+	"yarn.scheduler.capacity.root.prod.twin.capacity": "50", "yarn.scheduler.capacity.root.dev.queues": "twin", "yarn.scheduler.capacity.root.dev.twin.capacity": "100"}');
+SET client_min_messages = notice;
+INSERT INTO yquota.price_factor (dimension, name, factor) VALUES ('queue', 'root.prod', 2), ('queue', 'root.prod.etl', 3);
+-- a NOTICE for each that no container will ever have
+INSERT INTO yquota.price_factor (dimension, name, factor) VALUES ('queue', 'prod', 5), ('queue', 'root.prodd', 5), ('queue', 'twin', 5), ('username', 'root.prodd', 5);
+SELECT project FROM yquota.rerate('2026-03-02', '2026-03-02 00:01', '{"factors": [{"dimension": "queue", "name": "etl", "factor": 2}]}', 'lab');
+SET client_min_messages = warning;
+SELECT queue, cost, factors_in_force
+FROM unnest('{etl,root.prod.etl,prod,root.prod.twin,root.dev.twin,elsewhere,root.prod.elsewhere}'::text[]) WITH ORDINALITY AS asked (queue, number)
+CROSS JOIN LATERAL yquota.price_quote('[vcores=1]', '1 h', queue => asked.queue) ORDER BY number;
+SELECT submitted.queue, submitted.decided_by FROM yquota.submit_application('application_1_0001', 'ann', '{}', 'etl', project => 'lab', dry_run => true) AS submitted;
+SELECT * FROM yquota.price_quote('[vcores=1]', '1 s', queue => 'twin');
+ROLLBACK;
+
+--
 -- Bad input
 --
 \set SHOW_CONTEXT never

@@ -59,7 +59,7 @@ SELECT yquota_internal.note_crossings(yquota.clock());
 SELECT * FROM told WHERE subject LIKE 'brief %';
 
 -- other thresholds: for all, and a project's own
-INSERT INTO yquota.spending_threshold (project, fraction) VALUES (NULL, 0.95), ('lab', 0.123456), ('lab', 150);
+INSERT INTO yquota.spending_threshold (project, fraction) VALUES (NULL, 0.95), ('lab', 0.123456), ('lab', 10);
 SELECT * FROM yquota_internal.project_threshold ORDER BY project, fraction;
 SELECT yquota_internal.note_crossings(yquota.clock());
 SELECT subject, cleared_at FROM told WHERE raised_at = '12:00' AND cleared_at IS NULL ORDER BY subject;
@@ -69,6 +69,8 @@ SELECT subject FROM told WHERE cleared_at IS NULL ORDER BY subject;
 INSERT INTO yquota.spending_threshold (project, fraction) VALUES ('lab', 0.1234560);
 INSERT INTO yquota.spending_threshold (project, fraction) VALUES ('lab', 0);
 INSERT INTO yquota.spending_threshold (project, fraction) VALUES ('lab', 'NaN');
+INSERT INTO yquota.spending_threshold (project, fraction) VALUES ('lab', 80);
+UPDATE yquota.spending_threshold SET fraction = 10.5 WHERE project = 'lab' AND fraction = 10;
 INSERT INTO yquota.spending_threshold (project, fraction) VALUES (NULL, 0.0000001);
 INSERT INTO yquota.spending_threshold (project, fraction) VALUES ('nobody', 0.5);
 SELECT table_name, operation, new FROM yquota.audit WHERE table_name LIKE '%spending_threshold' AND operation = 'INSERT' ORDER BY audit_id;

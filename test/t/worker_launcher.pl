@@ -48,6 +48,23 @@ is( $node->safe_psql('first', q(SELECT count(*) FROM pg_locks JOIN pg_stat_activ
 is( $node->safe_psql('first', q(SELECT count(*) FROM pg_stat_activity WHERE backend_type LIKE 'yquota%' AND (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL))),
 	'0', 'nor a snapshot');
 
+# A value that seems to lack its unit: the session that sets it is warned, and the log, once, of what the file says.
+my $warned = qr/WARNING:  "yquota\.price_interval" is no more than 30 ms\nHINT:  A value without a unit is in milliseconds: write "10s", say\./;
+my $before = -s $node->logfile;
+my (undef, undef, $told) = $node->psql('postgres', 'ALTER SYSTEM SET yquota.price_interval = 30');
+like($told, $warned, 'a duration without a unit is told of');
+$node->reload;
+$node->wait_for_log(qr/parameter "yquota.price_interval" changed to "30"/, $before);
+$node->safe_psql('first', 'SELECT yquota.clock()');
+(undef, undef, $told) = $node->psql('postgres', q(ALTER SYSTEM SET yquota.price_interval = '30s'));
+is($told, '', 'and one with a unit is not');
+$node->safe_psql('postgres', 'ALTER SYSTEM RESET yquota.price_interval');
+my $reset = -s $node->logfile;
+$node->reload;
+$node->wait_for_log(qr/parameter "yquota.price_interval" (?:changed|removed)/, $reset);
+my $complaints = () = PostgreSQL::Test::Utils::slurp_file($node->logfile, $before) =~ /"yquota\.price_interval" is no more than/g;
+is($complaints, 2, 'by the session and the server, and not by each process that reads the file');
+
 # A worker that is terminated is replaced.
 my $pid = worker_pid($node, 'first');
 $node->safe_psql('postgres', "SELECT pg_terminate_backend($pid, 20000)");
