@@ -363,7 +363,8 @@ CREATE TABLE yquota.container (
 	is_am boolean NOT NULL,
 	is_running boolean NOT NULL,
 	waiting_factor numeric,
-	is_given boolean NOT NULL
+	is_given boolean NOT NULL,
+	settled_lately boolean
 );
 -- Room is used again here, so new rows come to ranges that have been summarized.
 -- A summary of so few bytes is not compressed, which would have to be undone and
@@ -371,8 +372,8 @@ CREATE TABLE yquota.container (
 CREATE INDEX container_application_id_idx ON yquota.container
 	USING brin (application_id text_bloom_ops (n_distinct_per_range = 360, false_positive_rate = 0.005))
 	WITH (pages_per_range = 64, autosummarize = on);
--- for settled_ahead(); mostly in the order in which rows come, so entries go to its end
-CREATE INDEX container_settled_at_idx ON yquota.container (settled_at);
+-- for settled_ahead(); history that is loaded gets no entries
+CREATE INDEX container_settled_at_idx ON yquota.container (settled_at) WHERE settled_lately IS NOT NULL;
 COMMENT ON TABLE yquota.container IS
 	'Containers that have started and not finished, those that wait at their nodes included.  Written by the trigger of container_event only';
 COMMENT ON COLUMN yquota.container.label IS 'partition that its node is in, or was when it was last known';
@@ -387,6 +388,7 @@ COMMENT ON COLUMN yquota.container.asked_label IS 'node label that was asked for
 COMMENT ON COLUMN yquota.container.is_am IS 'whether it is its application''s master';
 COMMENT ON COLUMN yquota.container.is_running IS 'false while it waits at its node or is paused';
 COMMENT ON COLUMN yquota.container.waiting_factor IS 'part of its price that it pays while it waits: it is OPPORTUNISTIC and does not run, so it is in no usage; NULL when it does not wait';
+COMMENT ON COLUMN yquota.container.settled_lately IS 'true where settled_at was less than a day before the clock of the statement that wrote the row, or after it; otherwise NULL';
 COMMENT ON COLUMN yquota.container.is_given IS 'whether yquota''s scheduler gave it, and another source did not start it: it ends with its application';
 
 CREATE TABLE yquota.container_change (

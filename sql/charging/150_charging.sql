@@ -125,11 +125,11 @@ CREATE AGGREGATE yquota_internal.rate_sum(
 COMMENT ON AGGREGATE yquota_internal.rate_sum(yquota.resource, text[], numeric, bytea, timestamptz, timestamptz) IS
 	'Sum of weight x credits per second of the class at an instant; a row is a class (shape, factors), a packed list of them, or without reference_at one of unpack_delta(), or nothing';
 
-CREATE FUNCTION yquota_internal.settled_ahead(now_at timestamptz)
+CREATE FUNCTION yquota_internal.settled_ahead(now_at timestamptz, mark timestamptz)
 	RETURNS TABLE (project text, allocation yquota.resource, factors text[], settled_at timestamptz)
-	LANGUAGE c STABLE STRICT PARALLEL RESTRICTED ROWS 1
+	LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 1
 	AS 'MODULE_PATHNAME', 'yq_sql_settled_ahead';
-COMMENT ON FUNCTION yquota_internal.settled_ahead(timestamptz) IS
+COMMENT ON FUNCTION yquota_internal.settled_ahead(timestamptz, timestamptz) IS
 	'Running containers whose last settlement lies after an instant: they owe nothing yet, and the counters do not know';
 
 -- There is one row, of which the planner knows only by the limit.

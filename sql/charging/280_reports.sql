@@ -90,7 +90,8 @@ CREATE VIEW yquota_internal.balance_part AS
 	-- has gone back, a commit since the statement began.
 	SELECT ahead.project, NULL, NULL, yquota_internal.shape(ahead.allocation), ahead.factors,
 		   - yquota_internal.weight(ahead.allocation), NULL, ahead.settled_at
-	FROM yquota_internal.settled_ahead(yquota.statement_clock()) AS ahead;
+	FROM yquota_internal.settled_ahead(yquota.statement_clock(),
+									   (SELECT max(mark.at) FROM yquota_internal.charged_through AS mark)) AS ahead;
 COMMENT ON VIEW yquota_internal.balance_part IS
 	'The parts of project_balance: charges, and cost of running containers and reservations from reference_at on, less accrual_base and what containers settled ahead of the clock seem to cost';
 

@@ -21,6 +21,7 @@
 #include "access/stratnum.h"
 #include "base/arguments.h"
 #include "base/delta_entries.h"
+#include "charging/ledger.h"
 #include "charging/packed_weights.h"
 #include "charging/running_class.h"
 #include "fmgr.h"
@@ -185,33 +186,62 @@ yq_sql_prices_changed_from(PG_FUNCTION_ARGS)
 	PG_RETURN_TIMESTAMPTZ(yq_timeline_changed_from(PG_GETARG_INT64(0)));
 }
 
+/* -- containers that the sums take for running ----------------------------------- */
+
 /* Columns of settled_ahead(), and of yquota.container. */
 static const char *const ahead_columns[] = {"project", "allocation", "factors", "settled_at"};
+
+typedef struct AheadScan
+{
+	ReturnSetInfo *result;
+	TimestampTz now_at;
+	TimestampTz latest;			/* settled_at that was found, or the mark */
+} AheadScan;
 
 static void
 return_ahead(const YqRow *row)
 {
-	ReturnSetInfo *result = row->argument;
+	AheadScan  *scan = row->argument;
 	Datum		values[lengthof(ahead_columns)];
 	bool		nulls[lengthof(ahead_columns)];
+	TimestampTz settled_at;
 
 	for (int i = 0; i < (int) lengthof(ahead_columns); i++)
 		values[i] = yq_row_value(row, i, &nulls[i]);
-	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	settled_at = DatumGetTimestampTz(values[lengthof(ahead_columns) - 1]);
+	scan->latest = Max(scan->latest, settled_at);
+	if (settled_at > scan->now_at)
+		tuplestore_putvalues(scan->result->setResult, scan->result->setDesc, values, nulls);
 }
 
 /*
- * settled_ahead(now_at): found by the index at every size of the table, of which the
+ * settled_ahead(now_at, mark): found by the index at every size of the table, of which the
  * planner knows little while it has not been analyzed.
+ *
+ * The index has no container that was settled a day or more before its row was written.
+ * When the clock has gone back by so much, one of them may lie ahead as well.  What runs
+ * tells that, or the charged-through mark (NULL for none); then the table is read.
  */
 Datum
 yq_sql_settled_ahead(PG_FUNCTION_ARGS)
 {
+	AheadScan	scan = {.result = (ReturnSetInfo *) fcinfo->resultinfo,.latest = DT_NOBEGIN};
 	ScanKeyData key;
 
 	InitMaterializedSRF(fcinfo, 0);
+	if (PG_ARGISNULL(0))
+		return (Datum) 0;
+	scan.now_at = PG_GETARG_TIMESTAMPTZ(0);
+	if (!PG_ARGISNULL(1))
+		scan.latest = PG_GETARG_TIMESTAMPTZ(1);
 	ScanKeyInit(&key, 1, BTGreaterStrategyNumber, F_TIMESTAMPTZ_GT, PG_GETARG_DATUM(0));
 	yq_table_scan_keys(YQ_CONTAINER, "container_settled_at_idx", GetActiveSnapshot(), &key, 1,
-					   ahead_columns, lengthof(ahead_columns), return_ahead, fcinfo->resultinfo);
+					   ahead_columns, lengthof(ahead_columns), return_ahead, &scan);
+	if (scan.latest > scan.now_at + YQ_SETTLED_LATELY / 2)
+	{
+		tuplestore_clear(scan.result->setResult);
+		yq_table_scan(YQ_CONTAINER, GetActiveSnapshot(), ahead_columns, lengthof(ahead_columns),
+					  return_ahead, &scan);
+	}
 	return (Datum) 0;
 }

@@ -52,6 +52,7 @@ enum
 	CONTAINER_IS_RUNNING,
 	CONTAINER_WAITING_FACTOR,
 	CONTAINER_IS_GIVEN,
+	CONTAINER_SETTLED_LATELY,
 	CONTAINER_COLUMNS
 };
 
@@ -307,6 +308,8 @@ yq_container_put(YqLedger *ledger, YqBulkInsert *writer, const YqContainer *cont
 						CONTAINER_PRIORITY + 1);
 	values[CONTAINER_WAITING_FACTOR] = yq_wait_to_numeric(container->wait, &nulls[CONTAINER_WAITING_FACTOR]);
 	values[CONTAINER_IS_GIVEN] = BoolGetDatum(container->is_given);
+	values[CONTAINER_SETTLED_LATELY] = BoolGetDatum(true);
+	nulls[CONTAINER_SETTLED_LATELY] = (container->settled_at <= ledger->now - YQ_SETTLED_LATELY);
 	yq_bulk_insert_put(writer, values, nulls);
 }
 

@@ -29,6 +29,9 @@
 #include "store/index_scan.h"
 #include "utils/array.h"
 
+/* Rows of containers tell whether they were settled less than that before the clock, or after it. */
+#define YQ_SETTLED_LATELY USECS_PER_DAY
+
 /* A row of yquota.container.  Pointers are palloc'd or into a slot. */
 typedef struct YqContainer
 {

@@ -67,7 +67,7 @@ FROM unnest('{import_rm_audit,import_rm_audit_file,import_nodes,import_cluster_m
 --
 SELECT columns_are_in_order.* FROM (VALUES
 	('yquota.container_event', '{event,container_id,occurred_at,project,application_id,username,queue,node,allocation,execution_type,exit_status,source,recorded_at,priority,allocation_request_id,asked_label,is_am,is_running,event_id}'::text[]),
-	('yquota.container', '{container_id,project,application_id,username,queue,node,label,allocation,execution_type,started_at,settled_at,charges,factors,accrual_base,priority,allocation_request_id,asked_label,is_am,is_running,waiting_factor,is_given}'),
+	('yquota.container', '{container_id,project,application_id,username,queue,node,label,allocation,execution_type,started_at,settled_at,charges,factors,accrual_base,priority,allocation_request_id,asked_label,is_am,is_running,waiting_factor,is_given,settled_lately}'),
 	('yquota.container_change', '{container_id,event,occurred_at,allocation,execution_type,queue,node,repeated_start,priority,allocation_request_id,asked_label,is_am,is_running,event_id}'),
 	('yquota.charge', '{container_id,project,application_id,username,queue,node,execution_type,allocation,started_at,from,to,booked_at,number,corrects,settled_by,exit_status,padding,dominant,amount,given_back,waiting_factor}'),
 	('yquota.event_reject', '{reject_id,event,container_id,occurred_at,project,application_id,username,queue,node,allocation,execution_type,exit_status,source,recorded_at,waiting,sqlstate,reason,detail,priority,allocation_request_id,asked_label,is_am,is_running,event_id,sent_by}'),

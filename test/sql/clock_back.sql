@@ -258,6 +258,22 @@ SELECT state, spent, outstanding FROM yquota.hold_status;
 SELECT held, accrued, remaining FROM yquota.project_balance WHERE project = 'alone';
 SELECT * FROM yquota.verify();
 
+-- The clock goes back by days: what had run for days when it was loaded lies ahead as well
+SELECT yquota.set_clock('2026-03-20 12:00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'alone4', '2026-03-18 12:00', 'alone', '[vcores=1]'), ('CONTAINER_START', 'alone5', '2026-03-20 12:00', 'alone', '[vcores=1]');
+SELECT container_id, settled_lately FROM yquota.container WHERE container_id IN ('alone3', 'alone4', 'alone5') ORDER BY 1;
+SELECT yquota.set_clock('2026-03-18 11:00');
+SELECT accrued, burn_rate FROM yquota.project_balance WHERE project = 'alone';
+SELECT sum(accrued) FROM yquota.container_cost WHERE project = 'alone';
+SELECT yquota.set_clock('2026-03-20 12:00');
+INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'alone5', '2026-03-20 12:00');
+SELECT yquota.quota_compute();
+SELECT yquota.set_clock('2026-03-18 11:00');
+SELECT accrued, burn_rate FROM yquota.project_balance WHERE project = 'alone';
+SELECT sum(accrued) FROM yquota.container_cost WHERE project = 'alone';
+SELECT * FROM yquota.verify();
+
 -- The script without the step
 CREATE DATABASE yquota_clock_control;
 \c yquota_clock_control
