@@ -3,9 +3,9 @@
  * append.c
  *	  Events behind all that is known of a running container.
  *
- * A FINISH deletes the container's row and posts one segment.  An UPDATE
- * replaces the row and posts one segment, however many there were before.  The
- * rule (settle.h) would come to the same; it decides all other cases.
+ * Each event posts one segment, however many there were before.  The container's row
+ * is deleted with the first of them; after the last one a row takes its place, unless
+ * that is a FINISH.  The rule (settle.h) would come to the same; it decides all other cases.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,8 +15,18 @@
 #include "charging/append.h"
 #include "charging/posting.h"
 #include "charging/reported_end.h"
+#include "miscadmin.h"
 #include "pricing/timeline.h"
 #include "utils/memutils.h"
+
+/* A container to which events are appended. */
+typedef struct Appending
+{
+	YqContainer container;		/* after the events so far */
+	bool		is_claimed;		/* an event has been appended, and the row deleted */
+	bool		start_recorded; /* container_change has its START */
+	bool		finished;
+} Appending;
 
 bool
 yq_append_is_awaited(YqSettler *settler, const text *container_id)
@@ -26,26 +36,41 @@ yq_append_is_awaited(YqSettler *settler, const text *container_id)
 }
 
 /*
- * Read the row of the container that an event is about, unless it is known; it stays
- * valid until the next look for a container.  False when the rule has to decide.
+ * Read the row of a container, unless it is known; it stays valid until the next look
+ * for a container.  False when the rule has to decide.
  */
 static bool
-find_running(YqSettler *settler, const YqContainer *known, const YqEvent *event, YqContainer *container)
+find_running(YqSettler *settler, const YqContainer *known, const text *container_id, YqContainer *container)
 {
 	TupleTableSlot *slot;
 
-	if (yq_append_is_awaited(settler, event->container_id))
+	if (yq_append_is_awaited(settler, container_id))
 		return false;
 	if (known != NULL)
 		*container = *known;
 	else
 	{
-		slot = yq_index_scan_advance(yq_ledger_containers(settler->ledger), event->container_id);
+		slot = yq_index_scan_advance(yq_ledger_containers(settler->ledger), container_id);
 		if (slot == NULL)
 			return false;
 		yq_container_read(settler->ledger, container, slot);
 	}
-	return event->project == NULL || yq_varlena_equal(event->project, container->project);
+	return true;
+}
+
+/* Claim the container with the first event; false when another transaction was faster. */
+static bool
+claim(YqLedger *ledger, Appending *appending)
+{
+	const YqContainer *container = &appending->container;
+
+	if (appending->is_claimed)
+		return true;
+	if (!yq_claim_delete(yq_index_scan_relation(yq_ledger_containers(ledger)), (ItemPointer) &container->tid))
+		return false;
+	yq_posting_count(ledger, container, -1);
+	appending->is_claimed = true;
+	return true;
 }
 
 /* The segment of a container from its last settling to an event. */
@@ -85,153 +110,160 @@ wait_after(const YqLedger *ledger, const YqContainer *before, const YqContainer 
 
 /* Record the START of a container of which no change is recorded: its state is that of the START. */
 static void
-record_start(YqLedger *ledger, const YqContainer *container)
+record_start(YqLedger *ledger, Appending *appending)
 {
+	const YqContainer *container = &appending->container;
 	YqChange	start = {.occurred_at = container->started_at,.set = container->state};
 
-	if (yq_index_scan_find(yq_ledger_changes(ledger), container->container_id) == NULL)
+	if (!appending->start_recorded &&
+		yq_index_scan_find(yq_ledger_changes(ledger), container->container_id) == NULL)
 		yq_change_put(ledger, container->container_id, YQ_CONTAINER_START, &start);
+	appending->start_recorded = true;
 }
 
 /* Record an UPDATE; the first one records the START as well. */
 static void
-record_change(YqLedger *ledger, const YqContainer *before, const YqEvent *event,
-			  const YqState *set)
+record_change(YqLedger *ledger, Appending *appending, const YqEvent *event, const YqState *set)
 {
 	YqChange	update = {.occurred_at = event->occurred_at,.set = *set,.event_id = event->event_id};
 
-	record_start(ledger, before);
-	yq_change_put(ledger, before->container_id, YQ_CONTAINER_UPDATE, &update);
+	record_start(ledger, appending);
+	yq_change_put(ledger, appending->container.container_id, YQ_CONTAINER_UPDATE, &update);
 }
 
 /*
- * The ledger does not tell of a container that it never ran, which a late UPDATE
- * needs to know: its START is recorded, like that of an updated one.
- */
-static void
-record_idle_start(YqLedger *ledger, const YqContainer *container)
-{
-	if (container->state.is_running != YQ_ANSWER_NO)
-		return;
-	yq_bulk_insert_flush(ledger->change_writer);
-	record_start(ledger, container);
-}
-
-/*
- * An UPDATE behind all that is known.  False, with nothing done, when the rule
- * has to decide.
+ * Append an UPDATE behind all that is known.  What outlives the event is made in
+ * "context".  False, with nothing done, when the rule has to decide.
  */
 static bool
-settle_update(YqSettler *settler, const YqContainer *known, const YqEvent *event)
+append_update(YqLedger *ledger, Appending *appending, const YqEvent *event, MemoryContext context)
 {
-	YqLedger   *ledger = settler->ledger;
+	const YqContainer *before = &appending->container;
 	YqState		set = yq_state_of_event(event);
-	YqContainer before;
-	YqContainer after;
-	YqCharge	charge;
+	YqContainer after = *before;
+	YqCharge	charge = charge_of_event(before, event);
+	MemoryContext old_context;
+	bool		fits;
 
-	if (!find_running(settler, known, event, &before) ||
-		event->occurred_at <= before.settled_at ||
-		before.settled_at < yq_timeline_last_period_end() ||
+	if (event->occurred_at <= before->settled_at ||
+		before->settled_at < yq_timeline_last_period_end() ||
 		yq_state_is_empty(&set) ||
 		(set.allocation != NULL &&
 		 yq_admit_check_allocation(set.allocation, event->occurred_at) != NULL))
 		return false;
 
-	charge = charge_of_event(&before, event);
-	after = before;
+	old_context = MemoryContextSwitchTo(context);
 	yq_state_apply(&after.state, &set);
 	after.settled_at = event->occurred_at;
-	after.wait = wait_after(ledger, &before, &after);
+	after.wait = wait_after(ledger, before, &after);
 	after.charges++;
-	after.label = yq_posting_label(ledger, &before, after.state.node);
-	if (!yq_posting_price(ledger, &charge) ||
-		!yq_posting_accrue(ledger, &after) ||
-		!yq_claim_delete(yq_index_scan_relation(yq_ledger_containers(ledger)), &before.tid))
+	after.label = yq_posting_label(ledger, before, after.state.node);
+	fits = yq_posting_accrue(ledger, &after);
+	MemoryContextSwitchTo(old_context);
+	if (!fits || !yq_posting_price(ledger, &charge) || !claim(ledger, appending))
 		return false;
 
 	yq_charge_put(ledger, &charge);
-	yq_counters_changed_from(ledger->counters, before.project, event->occurred_at);
-	yq_posting_count(ledger, &before, -1);
-	yq_posting_count(ledger, &after, 1);
-	record_change(ledger, &before, event, &set);
-	yq_posting_replace(ledger, &after);
+	yq_counters_changed_from(ledger->counters, before->project, event->occurred_at);
+	record_change(ledger, appending, event, &set);
+	appending->container = after;
 	return true;
 }
 
-/*
- * A FINISH behind all that is known.  False, with nothing done, when the rule
- * has to decide.
- */
+/* Append a FINISH behind all that is known.  False, with nothing done, when the rule has to decide. */
 static bool
-settle_finish(YqSettler *settler, const YqContainer *known, const YqEvent *event)
+append_finish(YqLedger *ledger, Appending *appending, const YqEvent *event)
 {
-	YqLedger   *ledger = settler->ledger;
-	YqContainer container;
-	YqCharge	charge;
+	const YqContainer *container = &appending->container;
+	YqCharge	charge = charge_of_event(container, event);
 	YqCharge	padding;
 	bool		is_padded;
 	bool		any_source;
 
-	if (!find_running(settler, known, event, &container) ||
-		event->occurred_at < container.settled_at ||
-		container.settled_at < yq_timeline_last_period_end() ||
+	if (event->occurred_at < container->settled_at ||
+		container->settled_at < yq_timeline_last_period_end() ||
 		(yq_event_tells_preemption(event) &&
-		 yq_timeline_free_before_preemption(container.started_at, &any_source) > 0) ||
+		 yq_timeline_free_before_preemption(container->started_at, &any_source) > 0) ||
 		/* the charge at the end of the period becomes the last charge */
 		event->occurred_at == yq_timeline_last_period_end())
 		return false;
 
-	charge = charge_of_event(&container, event);
 	if (!yq_posting_price(ledger, &charge))
 		return false;
 	is_padded = yq_posting_padding(&charge, &padding);
-	if ((is_padded && !yq_posting_price(ledger, &padding)) ||
-		!yq_claim_delete(yq_index_scan_relation(yq_ledger_containers(ledger)), &container.tid))
+	if ((is_padded && !yq_posting_price(ledger, &padding)) || !claim(ledger, appending))
 		return false;
 
-	record_idle_start(ledger, &container);
+	/*
+	 * the ledger does not tell of a container that it never ran, which a late
+	 * UPDATE needs to know: its START is recorded, like that of an updated one
+	 */
+	if (container->state.is_running == YQ_ANSWER_NO)
+		record_start(ledger, appending);
 	yq_charge_put(ledger, &charge);
 	if (is_padded)
 	{
 		padding.number++;
 		yq_charge_put(ledger, &padding);
 	}
-	yq_counters_changed_from(ledger->counters, container.project, event->occurred_at);
+	yq_counters_changed_from(ledger->counters, container->project, event->occurred_at);
 	yq_reported_end_note_own(ledger, event);
-	yq_posting_count(ledger, &container, -1);
+	appending->finished = true;
 	return true;
 }
 
-bool
-yq_append_event(YqSettler *settler, const YqContainer *known, const YqEvent *event)
+static bool
+append_event(YqLedger *ledger, Appending *appending, const YqEvent *event, MemoryContext context)
 {
-	MemoryContext old_context = MemoryContextSwitchTo(settler->container_context);
-	bool		done = false;
-
+	if (event->project != NULL && !yq_varlena_equal(event->project, appending->container.project))
+		return false;
 	if (event->kind == YQ_CONTAINER_UPDATE)
-		done = settle_update(settler, known, event);
-	else if (event->kind == YQ_CONTAINER_FINISH)
-		done = settle_finish(settler, known, event);
+		return append_update(ledger, appending, event, context);
+	return event->kind == YQ_CONTAINER_FINISH && append_finish(ledger, appending, event);
+}
+
+/* Append the leading events that lie behind all that is known; returns their number. */
+static int
+append_events(YqSettler *settler, const YqContainer *known, const YqEvent *const *events, int count)
+{
+	YqLedger   *ledger = settler->ledger;
+	MemoryContext old_context = MemoryContextSwitchTo(settler->container_context);
+	Appending	appending = {0};
+	int			done = 0;
+
+	if (events[0]->kind != YQ_CONTAINER_START &&
+		find_running(settler, known, events[0]->container_id, &appending.container))
+	{
+		MemoryContextSwitchTo(settler->event_context);
+		for (; done < count && !appending.finished; done++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			if (!append_event(ledger, &appending, events[done], settler->container_context))
+				break;
+			MemoryContextReset(settler->event_context);
+		}
+		MemoryContextReset(settler->event_context);
+		MemoryContextSwitchTo(settler->container_context);
+	}
+	if (done > 0 && !appending.finished)
+	{
+		yq_posting_count(ledger, &appending.container, 1);
+		yq_posting_replace(ledger, &appending.container);
+	}
 	MemoryContextSwitchTo(old_context);
 	MemoryContextReset(settler->container_context);
 	return done;
 }
 
 void
-yq_append_followers(YqSettler *settler, const YqContainer *known, const YqEvent *const *events, int count)
+yq_append_or_settle(YqSettler *settler, const YqContainer *known, const YqEvent *const *events, int count)
 {
-	int			done = 0;
+	int			done = append_events(settler, known, events, count);
 
-	for (; done < count; done++)
-	{
-		if (events[done]->kind != YQ_CONTAINER_FINISH)
-			yq_ledger_flush(settler->ledger);
-		if (!yq_append_event(settler, done == 0 ? known : NULL, events[done]))
-			break;
-	}
 	if (done == count)
 		return;
-	yq_ledger_flush(settler->ledger);
+	/* the rule reads what has been appended */
+	if (done > 0)
+		yq_ledger_flush(settler->ledger);
 	(void) yq_settle_events(settler, events[0]->container_id, events + done, count - done);
 }

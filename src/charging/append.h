@@ -14,15 +14,11 @@
 extern bool yq_append_is_awaited(YqSettler *settler, const text *container_id);
 
 /*
- * Settle one event of a running container, whose row is looked for when "known" is NULL;
- * false when the rule has to decide.
+ * Settle events of one container, in the order of settling: those behind all that is known
+ * of it while it runs here, the others by the rule.  "known" is the row that this statement
+ * has inserted of it; NULL to look for one.
  */
-extern bool yq_append_event(YqSettler *settler, const YqContainer *known, const YqEvent *event);
-
-/*
- * Settle the events of a container from the second of this statement on.  All
- * but the FINISH of a running container read rows that may not be written yet.
- */
-extern void yq_append_followers(YqSettler *settler, const YqContainer *known, const YqEvent *const *events, int count);
+extern void yq_append_or_settle(YqSettler *settler, const YqContainer *known,
+								const YqEvent *const *events, int count);
 
 #endif							/* YQ_APPEND_H */

@@ -7,7 +7,9 @@
  */
 #include "base/compat.h"
 
+#include "base/bytes_table.h"
 #include "charging/container_life.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
@@ -112,7 +114,10 @@ yq_container_life_last_state(const YqContainerLife *life)
 	YqState		state = life->initial;
 
 	for (int i = 0; i < life->change_count; i++)
-		yq_state_apply(&state, &life->changes[i].set);
+	{
+		CHECK_FOR_INTERRUPTS();
+		yq_state_apply(&state, &yq_container_life_change(life, i)->set);
+	}
 	return state;
 }
 
@@ -134,8 +139,11 @@ yq_container_life_waits_since(const YqContainerLife *life)
 
 	for (int i = 0; i < life->change_count; i++)
 	{
-		yq_state_apply(&state, &life->changes[i].set);
-		since = waits_since(life, &state, life->changes[i].occurred_at, since);
+		const YqChange *change = yq_container_life_change(life, i);
+
+		CHECK_FOR_INTERRUPTS();
+		yq_state_apply(&state, &change->set);
+		since = waits_since(life, &state, change->occurred_at, since);
 	}
 	return since;
 }
@@ -144,7 +152,21 @@ TimestampTz
 yq_container_life_last_settled_at(const YqContainerLife *life)
 {
 	return life->change_count == 0 ? life->started_at :
-		life->changes[life->change_count - 1].occurred_at;
+		yq_container_life_change(life, life->change_count - 1)->occurred_at;
+}
+
+/* Move the free room before the change with a number. */
+static void
+move_gap(YqContainerLife *life, int number)
+{
+	int			room = life->change_room - life->change_count;
+	int			gap = life->change_gap;
+
+	if (number < gap)
+		memmove(&life->changes[number + room], &life->changes[number], sizeof(YqChange) * (gap - number));
+	else if (number > gap)
+		memmove(&life->changes[gap], &life->changes[gap + room], sizeof(YqChange) * (number - gap));
+	life->change_gap = number;
 }
 
 YqContainerLife
@@ -152,43 +174,115 @@ yq_container_life_copy(const YqContainerLife *life)
 {
 	YqContainerLife copy = *life;
 
-	copy.change_room = life->change_count;
+	copy.change_room = copy.change_gap = life->change_count;
 	copy.changes = NULL;
+	copy.repeated = NULL;
 	if (life->change_count > 0)
 	{
 		copy.changes = palloc(sizeof(YqChange) * life->change_count);
-		memcpy(copy.changes, life->changes, sizeof(YqChange) * life->change_count);
+		for (int i = 0; i < life->change_count; i++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			copy.changes[i] = *yq_container_life_change(life, i);
+		}
 	}
 	return copy;
+}
+
+/* Put a change behind those before the free room. */
+static void
+put_change(YqContainerLife *life, const YqChange *change)
+{
+	life->changes[life->change_gap++] = *change;
+	life->change_count++;
+	life->last_allocation = NULL;
+}
+
+static void
+make_room(YqContainerLife *life)
+{
+	if (life->change_count < life->change_room)
+		return;
+	life->change_gap = life->change_count;
+	life->change_room = Max(4, life->change_room * 2);
+	life->changes = life->changes == NULL ?
+		palloc(sizeof(YqChange) * life->change_room) :
+		repalloc(life->changes, sizeof(YqChange) * life->change_room);
 }
 
 void
 yq_container_life_add_change(YqContainerLife *life, const YqChange *change)
 {
-	int			place = life->change_count;
+	make_room(life);
+	put_change(life, change);
+}
 
-	if (life->change_count == life->change_room)
+static int
+compare_changes(const void *a, const void *b)
+{
+	TimestampTz left = ((const YqChange *) a)->occurred_at;
+	TimestampTz right = ((const YqChange *) b)->occurred_at;
+
+	return left == right ? 0 : left < right ? -1 : 1;
+}
+
+void
+yq_container_life_complete(YqContainerLife *life)
+{
+	if (life->change_count > 1)
+		qsort(life->changes, life->change_count, sizeof(YqChange), compare_changes);
+}
+
+/* How many changes there are until an instant, and at it. */
+static int
+changes_until(const YqContainerLife *life, TimestampTz at)
+{
+	int			low = 0;
+	int			high = life->change_count;
+
+	/* most often all */
+	if (high > 0 && yq_container_life_change(life, high - 1)->occurred_at <= at)
+		return high;
+	while (low < high)
 	{
-		life->change_room = Max(4, life->change_room * 2);
-		life->changes = life->changes == NULL ?
-			palloc(sizeof(YqChange) * life->change_room) :
-			repalloc(life->changes, sizeof(YqChange) * life->change_room);
+		int			middle = low + (high - low) / 2;
+
+		if (yq_container_life_change(life, middle)->occurred_at <= at)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	for (; place > 0 && life->changes[place - 1].occurred_at > change->occurred_at; place--)
-		life->changes[place] = life->changes[place - 1];
-	life->changes[place] = *change;
-	life->change_count++;
+	return low;
 }
 
 static const YqChange *
 find_change(const YqContainerLife *life, TimestampTz occurred_at)
 {
-	for (int i = 0; i < life->change_count; i++)
-	{
-		if (life->changes[i].occurred_at == occurred_at)
-			return &life->changes[i];
-	}
-	return NULL;
+	int			count = changes_until(life, occurred_at);
+	const YqChange *last = count == 0 ? NULL : yq_container_life_change(life, count - 1);
+
+	return last != NULL && last->occurred_at == occurred_at ? last : NULL;
+}
+
+/* Add a change in its place. */
+static void
+insert_change(YqContainerLife *life, const YqChange *change)
+{
+	make_room(life);
+	move_gap(life, changes_until(life, change->occurred_at));
+	put_change(life, change);
+}
+
+/* Remove the changes after an instant. */
+static void
+remove_changes_after(YqContainerLife *life, TimestampTz at)
+{
+	if (yq_container_life_last_settled_at(life) <= at)
+		return;
+	move_gap(life, life->change_count);
+	life->change_count = life->change_gap = changes_until(life, at);
+	life->last_allocation = NULL;
+	life->repeated = NULL;
 }
 
 /* -- problems ------------------------------------------------------------ */
@@ -246,17 +340,52 @@ bad_project(YqProblem **problem, const YqContainerLife *life, const text *projec
 
 /* -- merging ------------------------------------------------------------- */
 
+static void
+enter_repeated(YqContainerLife *life, const YqResource *allocation)
+{
+	bool		found;
+
+	(void) yq_bytes_table_enter_kept(life->repeated, yq_bytes_of_varlena(allocation), &found);
+}
+
 /* Whether a START with this allocation became an UPDATE before. */
 static bool
-was_repeated_with(const YqContainerLife *life, const YqResource *allocation)
+was_repeated_with(YqContainerLife *life, const YqResource *allocation)
 {
-	for (int i = 0; i < life->change_count; i++)
+	if (life->repeated == NULL)
 	{
-		if (life->changes[i].repeated_start &&
-			yq_allocation_equal(life->changes[i].set.allocation, allocation))
-			return true;
+		life->repeated = yq_bytes_table_create_for("yquota repeated starts", sizeof(YqBytes), 16,
+												   CurrentMemoryContext);
+		for (int i = 0; i < life->change_count; i++)
+		{
+			const YqChange *change = yq_container_life_change(life, i);
+
+			CHECK_FOR_INTERRUPTS();
+			if (change->repeated_start)
+				enter_repeated(life, change->set.allocation);
+		}
 	}
-	return false;
+	return yq_bytes_table_find(life->repeated, yq_bytes_of_varlena(allocation)) != NULL;
+}
+
+/* The allocation after the last change. */
+static const YqResource *
+last_allocation(YqContainerLife *life)
+{
+	if (life->last_allocation != NULL)
+		return life->last_allocation;
+	life->last_allocation = life->initial.allocation;
+	for (int i = life->change_count; i-- > 0;)
+	{
+		const YqResource *allocation = yq_container_life_change(life, i)->set.allocation;
+
+		CHECK_FOR_INTERRUPTS();
+		if (allocation == NULL)
+			continue;
+		life->last_allocation = allocation;
+		break;
+	}
+	return life->last_allocation;
 }
 
 /*
@@ -284,7 +413,6 @@ static YqMerge
 merge_repeated_start(YqContainerLife *life, const YqEvent *event, const text *project,
 					 YqProblem **problem)
 {
-	YqState		last = yq_container_life_last_state(life);
 	YqChange	change = {0};
 
 	if (project != NULL && !yq_varlena_equal(project, life->project))
@@ -296,7 +424,7 @@ merge_repeated_start(YqContainerLife *life, const YqEvent *event, const text *pr
 							timestamptz_to_str(life->started_at)),
 				   "A container id is used once; a recovered container keeps its creation time.");
 	if (yq_allocation_equal(event->allocation, life->initial.allocation) ||
-		yq_allocation_equal(event->allocation, last.allocation) ||
+		yq_allocation_equal(event->allocation, last_allocation(life)) ||
 		was_repeated_with(life, event->allocation))
 		return YQ_MERGE_KNOWN;
 
@@ -310,7 +438,8 @@ merge_repeated_start(YqContainerLife *life, const YqEvent *event, const text *pr
 		return YQ_MERGE_KNOWN;
 	if (find_change(life, change.occurred_at) != NULL)
 		return bad_other_content(problem, life, event);
-	yq_container_life_add_change(life, &change);
+	insert_change(life, &change);
+	enter_repeated(life, change.set.allocation);
 	return YQ_MERGE_ACCEPTED;
 }
 
@@ -348,7 +477,7 @@ merge_update(YqContainerLife *life, const YqEvent *event, YqProblem **problem)
 	if (known != NULL)
 		return state_equal(&known->set, &change.set) ? YQ_MERGE_KNOWN :
 			bad_other_content(problem, life, event);
-	yq_container_life_add_change(life, &change);
+	insert_change(life, &change);
 	return YQ_MERGE_ACCEPTED;
 }
 
@@ -378,8 +507,7 @@ merge_finish(YqContainerLife *life, const YqEvent *event)
 	life->finished_at = event->occurred_at;
 	life->has_exit_status = event->has_exit_status;
 	life->exit_status = event->exit_status;
-	while (yq_container_life_last_settled_at(life) > life->finished_at)
-		life->change_count--;
+	remove_changes_after(life, life->finished_at);
 	return YQ_MERGE_ACCEPTED;
 }
 
@@ -402,7 +530,7 @@ yq_container_life_merge(YqContainerLife *life, const YqEvent *event, YqProblem *
 /* The list of segments, and the instants that no segment crosses. */
 typedef struct SegmentList
 {
-	const TimestampTz *period_ends;
+	const TimestampTz *period_ends; /* those that are left, ascending */
 	int			period_count;
 	TimestampTz free_from;
 	YqSegment  *segments;
@@ -431,13 +559,14 @@ add_segment(SegmentList *list, const YqSegment *segment)
 static void
 add_until_period_ends(SegmentList *list, YqSegment *segment)
 {
-	for (int i = 0; i < list->period_count; i++)
+	for (; list->period_count > 0 && *list->period_ends < segment->to; list->period_ends++, list->period_count--)
 	{
 		YqSegment	part = *segment;
 
-		part.to = list->period_ends[i];
+		CHECK_FOR_INTERRUPTS();
+		part.to = *list->period_ends;
 		part.settled_by = YQ_QUOTA_COMPUTE;
-		if (part.to <= segment->from || part.to >= segment->to)
+		if (part.to <= segment->from)
 			continue;
 		add_segment(list, &part);
 		segment->from = part.to;
@@ -455,12 +584,15 @@ yq_container_life_segments(const YqContainerLife *life, const TimestampTz *perio
 	list.segments = palloc(sizeof(YqSegment) * (life->change_count + 2 + period_count));
 	for (int i = 0; i < life->change_count; i++)
 	{
-		segment.to = life->changes[i].occurred_at;
+		const YqChange *change = yq_container_life_change(life, i);
+
+		CHECK_FOR_INTERRUPTS();
+		segment.to = change->occurred_at;
 		add_until_period_ends(&list, &segment);
 		if (segment.to > segment.from)
 			add_segment(&list, &segment);
 		segment.from = segment.to;
-		yq_state_apply(&segment.state, &life->changes[i].set);
+		yq_state_apply(&segment.state, &change->set);
 		segment.waits_since = waits_since(life, &segment.state, segment.from, segment.waits_since);
 	}
 	segment.to = life->finished ? life->finished_at : DT_NOEND;

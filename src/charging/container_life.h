@@ -13,6 +13,7 @@
 #define YQ_CONTAINER_LIFE_H
 
 #include "charging/event.h"
+#include "utils/hsearch.h"
 
 /* The resources of a container and their place, between two events. */
 typedef struct YqState
@@ -69,7 +70,12 @@ typedef struct YqContainerLife
 	YqState		initial;
 	int			change_count;
 	int			change_room;
-	YqChange   *changes;		/* in time order */
+	int			change_gap;		/* the free room lies before the change with this number */
+	YqChange   *changes;		/* in time order; see yq_container_life_change() */
+	const YqResource *last_allocation;	/* that of the last change with one; NULL until
+										 * it is asked for */
+	HTAB	   *repeated;		/* allocations of repeated STARTs; NULL until one is
+								 * asked for */
 	bool		finished;
 	TimestampTz finished_at;
 	bool		has_exit_status;
@@ -79,6 +85,17 @@ typedef struct YqContainerLife
 	TimestampTz free_from;		/* the container is free from then on, because it was
 								 * preempted; DT_NOEND for never */
 } YqContainerLife;
+
+/*
+ * The change with a number, in time order.  The free room lies where the last one came in:
+ * changes that come in time order move each of the others once at most.
+ */
+static inline YqChange *
+yq_container_life_change(const YqContainerLife *life, int number)
+{
+	return &life->changes[number < life->change_gap ? number :
+						  number + life->change_room - life->change_count];
+}
 
 /* A segment of a life that one ledger row settles. */
 typedef struct YqSegment
@@ -110,8 +127,9 @@ extern YqMerge yq_container_life_merge(YqContainerLife *life, const YqEvent *eve
 /* A copy that can be added to; both share the values that they point to. */
 extern YqContainerLife yq_container_life_copy(const YqContainerLife *life);
 
-/* Add a recorded change; the life must be complete before it is used. */
+/* Add a recorded change, in any order; the life is used after yq_container_life_complete(). */
 extern void yq_container_life_add_change(YqContainerLife *life, const YqChange *change);
+extern void yq_container_life_complete(YqContainerLife *life);
 
 /* The state after the last change. */
 extern YqState yq_container_life_last_state(const YqContainerLife *life);

@@ -78,7 +78,12 @@ compare_in_merge(const void *a, const void *b)
 		return left_starts ? -1 : 1;
 	if (left->occurred_at != right->occurred_at)
 		return left->occurred_at < right->occurred_at ? -1 : 1;
-	return (int) left->kind - (int) right->kind;
+	if (left->kind != right->kind)
+		return (int) left->kind - (int) right->kind;
+	/* a repeated START becomes a change at that instant */
+	if (left_starts && left->recorded_at != right->recorded_at)
+		return left->recorded_at < right->recorded_at ? -1 : 1;
+	return 0;
 }
 
 /* The problem of an event by the configuration, or NULL. */
@@ -121,14 +126,28 @@ merge_event(YqLedger *ledger, YqContainerLife *life, const YqEvent *event, LeftO
 	return merge;
 }
 
-/* Merge events in order. */
-static void
-merge_events(YqLedger *ledger, YqContainerLife *life, const YqEvent **events, int count,
+static LeftOut
+nothing_left_out(int room)
+{
+	LeftOut		left_out = {palloc(sizeof(BadEvent) * (room + 1)), 0,
+	palloc(sizeof(YqEvent *) * (room + 1)), 0};
+
+	return left_out;
+}
+
+/* Merge events in order; false when all of them are bad. */
+static bool
+merge_events(YqLedger *ledger, YqContainerLife *life, const YqEvent *const *events, int count,
 			 LeftOut *left_out)
 {
-	qsort(events, count, sizeof(YqEvent *), compare_in_merge);
+	bool		any = false;
+
 	for (int i = 0; i < count; i++)
-		(void) merge_event(ledger, life, events[i], left_out);
+	{
+		CHECK_FOR_INTERRUPTS();
+		any |= (merge_event(ledger, life, events[i], left_out) != YQ_MERGE_BAD);
+	}
+	return any;
 }
 
 /* -- planning ------------------------------------------------------------ */
@@ -171,6 +190,7 @@ plan_charges(YqLedger *ledger, const YqContainerLife *life, RecordsPlan *plan)
 	plan->is_posted = palloc0(sizeof(bool) * (count + 1));
 	for (int i = 0; i < count; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		plan->charges[i] = charge_of_segment(life, &segments[i]);
 		if (!yq_posting_price(ledger, &plan->charges[i]))
 			return false;
@@ -208,37 +228,58 @@ charge_equal(const YqCharge *a, const YqCharge *b)
 		yq_varlena_equal(a->username, b->username);
 }
 
-/*
- * Pair present charges with planned ones; true when they agree.  Both tend to
- * be in the order of time, so the search for a partner begins behind the one
- * found last.
- */
+/* The order of time; padding comes last. */
+static int
+compare_in_time(const YqCharge *a, const YqCharge *b)
+{
+	if (a->from != b->from)
+		return a->from < b->from ? -1 : 1;
+	if (a->to != b->to)
+		return a->to < b->to ? -1 : 1;
+	return a->padding == b->padding ? 0 : a->padding < b->padding ? -1 : 1;
+}
+
+/* The same of pointers; of rows of the same time the one loaded first comes first. */
+static int
+compare_present(const void *a, const void *b)
+{
+	const YqCharge *left = *(const YqCharge *const *) a;
+	const YqCharge *right = *(const YqCharge *const *) b;
+	int			order = compare_in_time(left, right);
+
+	return order != 0 ? order : left < right ? -1 : left > right;
+}
+
+/* Pair present charges with planned ones, which are in the order of time; true when they agree. */
 static bool
 compare_ledger(const YqContainerRecords *loaded, RecordsPlan *plan)
 {
-	bool		agree = true;
-	int			next = 0;
+	const YqCharge **present = palloc(sizeof(YqCharge *) * Max(loaded->charge_count, 1));
+	int			present_count = 0;
+	int			paired = 0;
+	int			j = 0;
 
 	plan->stays = palloc0(sizeof(bool) * Max(loaded->charge_count, 1));
 	for (int i = 0; i < loaded->charge_count; i++)
 	{
-		if (!loaded->in_effect[i])
-			continue;
-		for (int tried = 0; !plan->stays[i] && tried < plan->charge_count; tried++)
-		{
-			int			j = (next + tried) % plan->charge_count;
-
-			if (!plan->is_posted[j] && charge_equal(&loaded->charges[i], &plan->charges[j]))
-			{
-				plan->is_posted[j] = plan->stays[i] = true;
-				next = j + 1;
-			}
-		}
-		agree &= plan->stays[i];
+		CHECK_FOR_INTERRUPTS();
+		if (loaded->in_effect[i])
+			present[present_count++] = &loaded->charges[i];
 	}
-	for (int j = 0; j < plan->charge_count; j++)
-		agree &= plan->is_posted[j];
-	return agree;
+	qsort(present, present_count, sizeof(YqCharge *), compare_present);
+
+	for (int i = 0; i < present_count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		while (j < plan->charge_count && compare_in_time(&plan->charges[j], present[i]) < 0)
+			j++;
+		if (j == plan->charge_count || !charge_equal(present[i], &plan->charges[j]))
+			continue;
+		plan->is_posted[j++] = plan->stays[present[i] - loaded->charges] = true;
+		paired++;
+	}
+	pfree(present);
+	return paired == present_count && paired == plan->charge_count;
 }
 
 /* How many ledger rows the container will have. */
@@ -248,9 +289,15 @@ planned_charges(const YqContainerRecords *loaded, const RecordsPlan *plan)
 	int32		number = loaded->last_number;
 
 	for (int i = 0; i < loaded->charge_count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		number += loaded->in_effect[i] && !plan->stays[i];
+	}
 	for (int j = 0; j < plan->charge_count; j++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		number += !plan->is_posted[j];
+	}
 	return number;
 }
 
@@ -305,38 +352,62 @@ make_plan(YqLedger *ledger, const YqContainerRecords *loaded, YqContainerLife *l
 		plan_container(ledger, loaded, life, plan);
 }
 
+/* Whether all amounts fit once events have been merged. */
+static bool
+would_fit(YqLedger *ledger, const YqContainerRecords *loaded, const YqContainerLife *life,
+		  const YqEvent *const *events, int count)
+{
+	YqContainerLife longer = yq_container_life_copy(life);
+	LeftOut		left_out = nothing_left_out(count);
+	RecordsPlan plan;
+
+	return !merge_events(ledger, &longer, events, count, &left_out) ||
+		make_plan(ledger, loaded, &longer, &plan);
+}
+
 /*
- * Merge events one at a time, and leave out those with which an amount would
- * not fit: a START whose cost does not fit, or the end of a segment like that.
+ * Merge events, and leave out those with which an amount would not fit: a START
+ * whose cost does not fit, or the end of a segment like that.  Half as many are
+ * tried together when they do not fit, and twice as many when they do.
  */
 static void
 merge_what_fits(YqLedger *ledger, const YqContainerRecords *loaded, YqContainerLife *life,
 				RecordsPlan *plan, const YqEvent **events, int count, LeftOut *left_out)
 {
-	*life = loaded->life;
+	MemoryContext trial = AllocSetContextCreate(CurrentMemoryContext, "yquota trial", ALLOCSET_DEFAULT_SIZES);
+	int			together = Max(count / 2, 1);
+
+	*life = yq_container_life_copy(&loaded->life);
 	left_out->bad_count = left_out->known_count = 0;
-	for (int i = 0; i < count; i++)
+	for (int i = 0; i < count;)
 	{
-		YqContainerLife longer = yq_container_life_copy(life);
-		RecordsPlan	longer_plan;
-		int			known_count = left_out->known_count;
+		MemoryContext old_context = MemoryContextSwitchTo(trial);
+		bool		fits;
 
 		CHECK_FOR_INTERRUPTS();
-		if (merge_event(ledger, &longer, events[i], left_out) == YQ_MERGE_BAD)
-			continue;
-		if (make_plan(ledger, loaded, &longer, &longer_plan))
+		together = Min(together, count - i);
+		fits = would_fit(ledger, loaded, life, events + i, together);
+		MemoryContextSwitchTo(old_context);
+		MemoryContextReset(trial);
+		if (!fits && together > 1)
 		{
-			*life = longer;
-			*plan = longer_plan;
+			together /= 2;
 			continue;
 		}
-		left_out->known_count = known_count;
-		add_bad_event(left_out, events[i],
-					  yq_problem(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
-								 psprintf("cost of container \"%s\" is out of range",
-										  text_to_cstring(life->container_id)),
-								 "Lower the base price, the multiplier or the factor that was in force, or correct the allocation."));
+		if (fits)
+			(void) merge_events(ledger, life, events + i, together, left_out);
+		else
+			add_bad_event(left_out, events[i],
+						  yq_problem(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+									 psprintf("cost of container \"%s\" is out of range",
+											  text_to_cstring(life->container_id)),
+									 "Lower the base price, the multiplier or the factor that was in force, or correct the allocation."));
+		i += together;
+		together *= fits ? 2 : 1;
 	}
+	MemoryContextDelete(trial);
+	if (left_out->bad_count < count && !make_plan(ledger, loaded, life, plan))
+		elog(ERROR, "amounts of container \"%s\" fitted before", text_to_cstring(life->container_id));
 }
 
 /* -- carrying out -------------------------------------------------------- */
@@ -372,6 +443,7 @@ post_ledger(YqLedger *ledger, const YqContainerRecords *loaded, RecordsPlan *pla
 	{
 		YqCharge	reversal = loaded->charges[i];
 
+		CHECK_FOR_INTERRUPTS();
 		if (!loaded->in_effect[i] || plan->stays[i])
 			continue;
 		reversal.corrects = reversal.number;
@@ -382,6 +454,7 @@ post_ledger(YqLedger *ledger, const YqContainerRecords *loaded, RecordsPlan *pla
 	}
 	for (int i = 0; i < plan->charge_count; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (plan->is_posted[i])
 			continue;
 		plan->charges[i].number = ++number;
@@ -403,12 +476,15 @@ post_changes(YqLedger *ledger, const YqContainerRecords *loaded, const YqContain
 	}
 	for (int i = 0; i < life->change_count; i++)
 	{
-		if (!life->changes[i].is_new)
+		const YqChange *change = yq_container_life_change(life, i);
+
+		CHECK_FOR_INTERRUPTS();
+		if (!change->is_new)
 			continue;
 		if (!has_changes)
 			yq_change_put(ledger, life->container_id, YQ_CONTAINER_START, &start);
 		has_changes = true;
-		yq_change_put(ledger, life->container_id, YQ_CONTAINER_UPDATE, &life->changes[i]);
+		yq_change_put(ledger, life->container_id, YQ_CONTAINER_UPDATE, change);
 	}
 }
 
@@ -418,7 +494,8 @@ has_new_changes(const YqContainerLife *life)
 {
 	for (int i = 0; i < life->change_count; i++)
 	{
-		if (life->changes[i].is_new)
+		CHECK_FOR_INTERRUPTS();
+		if (yq_container_life_change(life, i)->is_new)
 			return true;
 	}
 	return false;
@@ -451,8 +528,11 @@ changed_from(const YqContainerLife *before, const YqContainerLife *after)
 		return after->started_at;
 	for (int i = 0; i < after->change_count; i++)
 	{
-		if (after->changes[i].is_new)
-			from = Min(from, after->changes[i].occurred_at);
+		const YqChange *change = yq_container_life_change(after, i);
+
+		CHECK_FOR_INTERRUPTS();
+		if (change->is_new)
+			from = Min(from, change->occurred_at);
 	}
 	if (after->finished && (!before->finished || before->finished_at != after->finished_at))
 		from = Min(from, after->finished_at);
@@ -516,6 +596,7 @@ report_bad_events(YqSettler *settler, const LeftOut *left_out, bool started, boo
 		const BadEvent *bad = &left_out->bad_events[i];
 		const YqEvent *event = bad->event;
 
+		CHECK_FOR_INTERRUPTS();
 		if (!event->waited)
 			settler->bad_event(settler->argument, event, bad->problem);
 		else if (has_taken || (started && take_back_waiting(settler->ledger, event)))
@@ -533,6 +614,7 @@ note_ends(YqLedger *ledger, const YqContainerLife *known, const YqEvent **events
 
 	for (int i = 0; i < count; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (bad < bad_count && bad_events[bad].event == events[i])
 			bad++;
 		else
@@ -552,6 +634,7 @@ note_known_events(YqLedger *ledger, const LeftOut *left_out, bool has_taken, boo
 	{
 		const YqEvent *event = left_out->known[i];
 
+		CHECK_FOR_INTERRUPTS();
 		if (event->waited && !has_taken && !take_back_waiting(ledger, event))
 			continue;
 		if (!preemption_is_news || !yq_event_tells_preemption(event) || !yq_event_is_own(event))
@@ -587,6 +670,7 @@ take_waiting(YqSettler *settler, const YqContainerRecords *loaded, Attempt *atte
 
 	for (int i = 0; i < attempt->waiting_count; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (take_back_waiting(ledger, attempt->waiting[i]))
 			attempt->waiting[taken++] = attempt->waiting[i];
 	}
@@ -610,7 +694,7 @@ try_to_settle(YqSettler *settler, text *container_id,
 	RecordsPlan	plan;
 	const YqEvent **all;
 	int			all_count;
-	LeftOut		left_out = {0};
+	LeftOut		left_out;
 
 	yq_settle_load_records(ledger, &loaded, container_id);
 	if (!attempt->has_taken)
@@ -620,15 +704,16 @@ try_to_settle(YqSettler *settler, text *container_id,
 
 	all_count = count + attempt->waiting_count;
 	all = palloc(sizeof(YqEvent *) * (all_count + 1));
-	left_out.bad_events = palloc(sizeof(BadEvent) * (all_count + 1));
-	left_out.known = palloc(sizeof(YqEvent *) * (all_count + 1));
 	for (int i = 0; i < count; i++)
 		all[i] = events[i];
 	for (int i = 0; i < attempt->waiting_count; i++)
 		all[count + i] = attempt->waiting[i];
 
+	qsort(all, all_count, sizeof(YqEvent *), compare_in_merge);
+
 	life = yq_container_life_copy(&loaded.life);
-	merge_events(ledger, &life, all, all_count, &left_out);
+	left_out = nothing_left_out(all_count);
+	(void) merge_events(ledger, &life, all, all_count, &left_out);
 	if (life.started && !make_plan(ledger, &loaded, &life, &plan))
 	{
 		/* without an event it is the timelines that are out of range */
@@ -731,6 +816,7 @@ try_to_void(YqSettler *settler, text *container_id, YqVoided *voided, bool *clai
 	memset(&voided->amount, 0, sizeof(YqWide));
 	for (int i = 0; i < loaded.charge_count; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (loaded.in_effect[i])
 			yq_wide_add(&voided->amount, &loaded.charges[i].amount);
 	}

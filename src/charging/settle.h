@@ -29,6 +29,7 @@ typedef struct YqSettler
 	YqBadEventHandler bad_event;
 	void	   *argument;
 	MemoryContext container_context;	/* reset after each container */
+	MemoryContext event_context;	/* reset after each event that is appended */
 	bool		anything_waiting;	/* event_reject has waiting rows */
 	struct YqStartBatch *batch; /* of start_batch.c */
 } YqSettler;

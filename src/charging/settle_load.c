@@ -118,6 +118,7 @@ load_changes(YqLedger *ledger, YqContainerRecords *loaded, const text *container
 				 change.occurred_at <= loaded->life.finished_at)
 			yq_container_life_add_change(&loaded->life, &change);
 	}
+	yq_container_life_complete(&loaded->life);
 }
 
 /* The row in effect that settled the container's finish, or NULL. */
@@ -214,6 +215,7 @@ yq_settle_load_waiting(YqLedger *ledger, const text *container_id, YqEvent ***wa
 	{
 		YqEvent		event;
 
+		CHECK_FOR_INTERRUPTS();
 		if (count == room)
 		{
 			room *= 2;

@@ -74,8 +74,7 @@ settle_finishes(YqSettler *settler, const text *before)
 		if (before != NULL && yq_varlena_compare(finish->container_id, before) > 0)
 			return;
 		batch->finishes_done++;
-		if (!yq_append_event(settler, NULL, finish))
-			(void) yq_settle_events(settler, finish->container_id, &finish, 1);
+		yq_append_or_settle(settler, NULL, &finish, 1);
 	}
 }
 
@@ -185,7 +184,7 @@ yq_settler_claim_pending(YqSettler *settler)
 			(void) yq_settle_events(settler, start->container.container_id,
 									start->events, start->event_count);
 		else if (!start->contended && start->event_count > 1)
-			yq_append_followers(settler, &start->container, start->events + 1, start->event_count - 1);
+			yq_append_or_settle(settler, &start->container, start->events + 1, start->event_count - 1);
 	}
 	yq_index_scan_restart(ledger->container_scan);
 	MemoryContextSwitchTo(old_context);
@@ -270,6 +269,8 @@ yq_settler_create(YqLedger *ledger, YqBadEventHandler bad_event, void *argument)
 	settler->container_context = AllocSetContextCreate(ledger->context,
 													   "yquota container",
 													   ALLOCSET_DEFAULT_SIZES);
+	settler->event_context = AllocSetContextCreate(ledger->context, "yquota appended event",
+												   ALLOCSET_DEFAULT_SIZES);
 	settler->batch = MemoryContextAllocZero(ledger->context, sizeof(YqStartBatch));
 	settler->batch->context = AllocSetContextCreate(ledger->context,
 													"yquota pending starts",
@@ -288,10 +289,7 @@ yq_settler_settle(YqSettler *settler, const YqEvent *const *events, int count)
 		add_start(settler, events, count))
 		return;
 	yq_settler_claim_pending(settler);
-	if (yq_append_event(settler, NULL, events[0]))
-		yq_append_followers(settler, NULL, events + 1, count - 1);
-	else
-		(void) yq_settle_events(settler, events[0]->container_id, events, count);
+	yq_append_or_settle(settler, NULL, events, count);
 }
 
 bool
