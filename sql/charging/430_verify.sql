@@ -145,7 +145,10 @@ CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TA
 				 OR NOT l.is_start AND l.started_at >= since) AS logged
 		FULL JOIN (SELECT * FROM yquota_internal.booked_life AS b
 				   WHERE since IS NULL OR b.finished_at IS NULL OR b.finished_at >= since) AS booked
-			USING (container_id)
+			ON booked.container_id = logged.container_id
+			-- A START meets the row that should be all of it, and nothing else meets anything: many UPDATEs
+			-- and the many rows of the books that come of them would be as many pairs as the two make.
+			AND CASE WHEN booked.is_whole THEN 1 ELSE 2 END = CASE WHEN logged.is_start THEN 1 ELSE 3 END
 		CROSS JOIN (SELECT COALESCE(max(charging_rule.minimum_run_time), '0') AS longest,
 						   COALESCE(max(charging_rule.free_before_preemption), '0') AS free
 					FROM yquota.charging_rule) AS rule
@@ -187,11 +190,16 @@ CREATE FUNCTION yquota_internal.accepted_event(since timestamptz)
 	BEGIN ATOMIC
 	WITH unproven AS MATERIALIZED (
 		SELECT u.container_id FROM yquota_internal.unproven_container(since) AS u
+	), repeated AS MATERIALIZED (
+		-- as a whole: the index by container would read all changes of one for each of its events
+		SELECT change.event_id, change.container_id, change.occurred_at
+		FROM yquota.container_change AS change
+		WHERE change.repeated_start
 	), accepted AS (
 		SELECT log.*, repeated.occurred_at AS counts_from
 		FROM yquota.container_event AS log
-		LEFT JOIN yquota.container_change AS repeated
-			ON repeated.event_id = log.event_id AND repeated.repeated_start
+		LEFT JOIN repeated
+			ON repeated.event_id = log.event_id
 			AND repeated.container_id = log.container_id
 			AND repeated.occurred_at >= greatest(log.recorded_at, log.occurred_at)
 		WHERE log.container_id IN (SELECT unproven.container_id FROM unproven)
@@ -441,11 +449,11 @@ CREATE FUNCTION yquota_internal.verify_lives(since timestamptz)
 								  ORDER BY p.number) AS copy,
 			   ROW(p.project, p.application_id, p.username, p.queue, p.node, p.execution_type,
 				   p.allocation, p.started_at, p.settled_by, p.exit_status, p.waiting_factor) AS content
-		FROM posted AS p
-		WHERE p.corrects IS NULL
-		  AND NOT EXISTS (SELECT FROM posted AS taking_back
-						  WHERE taking_back.container_id = p.container_id
-							AND taking_back.corrects = p.number)
+		-- a row that is taken back is in one partition with the row that does so
+		FROM (SELECT posted.*,
+					 count(posted.corrects) OVER (PARTITION BY posted.container_id, COALESCE(posted.corrects, posted.number)) AS corrections
+			  FROM posted) AS p
+		WHERE p.corrects IS NULL AND p.corrections = 0
 	)
 	SELECT 'ledger differs from the log', log.container_id,
 		   format('%s credits for project %s', trim_scale(log.amount), log.project),
@@ -842,6 +850,18 @@ CREATE FUNCTION yquota_internal.verify_events(since timestamptz)
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	BEGIN ATOMIC
+	WITH idle AS MATERIALIZED (
+		SELECT log.*
+		FROM yquota_internal.event_without_effect AS noted
+		JOIN yquota.container_event AS log USING (event_id)
+		WHERE since IS NULL OR log.recorded_at >= since
+	), finish AS (
+		SELECT charge.container_id, min(charge."to") AS at
+		FROM yquota_internal.charge_in_effect AS charge
+		WHERE charge.settled_by = 'CONTAINER_FINISH'
+		  AND charge.container_id IN (SELECT idle.container_id FROM idle)
+		GROUP BY charge.container_id
+	)
 	SELECT 'deferred event is missing from the log', kept.container_id,
 		   format('%s at %s with number %s', kept.event, kept.occurred_at, kept.event_id), NULL
 	FROM yquota_internal.deferred_event AS kept
@@ -861,32 +881,26 @@ CREATE FUNCTION yquota_internal.verify_events(since timestamptz)
 	UNION ALL
 	SELECT 'event should have had an effect', idle.container_id,
 		   format('%s at %s with number %s', idle.event, idle.occurred_at, idle.event_id), NULL
-	FROM yquota_internal.event_without_effect AS noted
-	JOIN yquota.container_event AS idle USING (event_id)
-	WHERE (since IS NULL OR idle.recorded_at >= since)
-	  AND NOT EXISTS (SELECT FROM yquota_internal.last_void AS void
+	FROM idle
+	WHERE NOT EXISTS (SELECT FROM yquota_internal.last_void AS void
 					  WHERE void.container_id = idle.container_id)
-	  AND NOT CASE
-		  WHEN idle.event = 'CONTAINER_START' THEN
-			  EXISTS (SELECT FROM yquota_internal.booked_life AS life
-					  WHERE life.container_id = idle.container_id AND life.started_at = idle.occurred_at)
-		  WHEN EXISTS (SELECT FROM yquota_internal.charge_in_effect AS last
-					   WHERE last.container_id = idle.container_id
-						 AND last.settled_by = 'CONTAINER_FINISH'
-						 AND (last."to" < idle.occurred_at
-							  OR last."to" = idle.occurred_at AND idle.event = 'CONTAINER_FINISH')) THEN
-			  true
-		  ELSE
-			  idle.event = 'CONTAINER_UPDATE'
-			  AND (num_nonnulls(idle.allocation, idle.execution_type, idle.queue, idle.node, idle.priority,
-								idle.allocation_request_id, idle.asked_label, idle.is_am, idle.is_running) = 0
-				   OR EXISTS (SELECT FROM yquota.container_change AS change
-							  WHERE change.container_id = idle.container_id
-								AND change.occurred_at = idle.occurred_at
-								AND (change.allocation::text, change.execution_type, change.queue, change.node, change.is_running)
-									IS NOT DISTINCT FROM
-									(idle.allocation::text, idle.execution_type, idle.queue, idle.node, idle.is_running)))
-		  END;
+	  -- each explanation is joined as a whole: by container alone one would be looked for among all rows of it
+	  AND NOT EXISTS (SELECT FROM yquota_internal.booked_life AS life
+					  WHERE idle.event = 'CONTAINER_START'
+						AND life.container_id = idle.container_id AND life.started_at = idle.occurred_at)
+	  AND NOT EXISTS (SELECT FROM finish
+					  WHERE idle.event <> 'CONTAINER_START' AND finish.container_id = idle.container_id
+						AND (finish.at < idle.occurred_at
+							 OR finish.at = idle.occurred_at AND idle.event = 'CONTAINER_FINISH'))
+	  AND NOT (idle.event = 'CONTAINER_UPDATE'
+			   AND num_nonnulls(idle.allocation, idle.execution_type, idle.queue, idle.node, idle.priority,
+								idle.allocation_request_id, idle.asked_label, idle.is_am, idle.is_running) = 0)
+	  AND NOT EXISTS (SELECT FROM yquota.container_change AS change
+					  WHERE idle.event = 'CONTAINER_UPDATE' AND change.container_id = idle.container_id
+						AND change.occurred_at = idle.occurred_at
+						AND (change.allocation::text, change.execution_type, change.queue, change.node, change.is_running)
+							IS NOT DISTINCT FROM
+							(idle.allocation::text, idle.execution_type, idle.queue, idle.node, idle.is_running));
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_events(timestamptz) IS
 	'Deferred events that the log does not have, events that are void without a void, and events of which it was written down that they changed nothing although nothing explains that';

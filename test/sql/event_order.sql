@@ -187,5 +187,33 @@ SELECT count(*) AS charges, count(corrects) AS taken_back,
 FROM yquota.charge WHERE project = 'many';
 SELECT * FROM yquota.verify();
 
+-- Many UPDATEs of one container in a statement: behind all that is known they
+-- replace its row once.  Late ones, in any order, come to the same books.
+CREATE VIEW busy AS
+	SELECT 'busy ' || life AS container_id, n, '2026-03-02 09:00+00'::timestamptz + n * interval '1 s' AS occurred_at,
+		   format('[vcores=%s]', 1 + n * n % 7)::yquota.resource AS allocation
+	FROM generate_series(1, 3) AS life, generate_series(1, 3000) AS n;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
+SELECT 'CONTAINER_START', 'busy ' || life, '2026-03-02 09:00+00', 'many', '[vcores=9]' FROM generate_series(1, 3) AS life;
+BEGIN;
+SELECT n_tup_ins, n_tup_del, idx_scan FROM pg_stat_xact_all_tables WHERE relid = 'yquota.container'::regclass \gset before_
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation)
+SELECT 'CONTAINER_UPDATE', container_id, occurred_at, allocation FROM busy WHERE container_id = 'busy 1';
+SELECT n_tup_ins - :before_n_tup_ins AS inserted, n_tup_del - :before_n_tup_del AS deleted, idx_scan - :before_idx_scan < 10 AS few_looks
+FROM pg_stat_xact_all_tables WHERE relid = 'yquota.container'::regclass;
+COMMIT;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation)
+SELECT 'CONTAINER_UPDATE', container_id, occurred_at, allocation FROM busy WHERE container_id = 'busy 2' AND n % 3 = 0;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation)
+SELECT 'CONTAINER_UPDATE', container_id, occurred_at, allocation FROM busy WHERE container_id = 'busy 2' AND n % 3 > 0 ORDER BY md5(n::text);
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation)
+SELECT 'CONTAINER_UPDATE', container_id, occurred_at, allocation FROM busy WHERE container_id = 'busy 3' AND n % 2 = 0 ORDER BY n DESC;
+INSERT INTO yquota.container_event (event, container_id, occurred_at)
+SELECT 'CONTAINER_FINISH', 'busy ' || life, '2026-03-02 09:40+00' FROM generate_series(1, 3) AS life;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation)
+SELECT 'CONTAINER_UPDATE', container_id, occurred_at, allocation FROM busy WHERE container_id = 'busy 3' AND n % 2 = 1;
+SELECT container_id, count(*), min("from"), max("to"), sum(amount) FROM in_effect WHERE container_id LIKE 'busy%' GROUP BY 1 ORDER BY 1;
+SELECT * FROM yquota.verify();
+
 \c postgres
 DROP DATABASE yquota_event_order;

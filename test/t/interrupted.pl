@@ -243,6 +243,33 @@ for (my $round = 0; soak_goes_on($round, 1, 8); $round++)
 	$slowest = $took if $took > $slowest;
 }
 
+# Many late UPDATEs of one container, all of them in one life: that is over soon, too.
+my $updates = sub {
+	my ($shift) = @_;
+	return <<~SQL;
+		INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation)
+		SELECT 'CONTAINER_UPDATE', 'busy', timestamptz '2026-03-01 00:00+00' + n * interval '1 s' + interval '$shift',
+			   format('[vcores=%s]', 1 + n % 5)::yquota.resource
+		FROM generate_series(1, 64000) AS n
+		SQL
+};
+$node->safe_psql('books', "INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'busy', '2026-03-01 00:00+00', 'p0', '[vcores=1]')");
+is(query($updates->('0')), '', 'many updates of a container in order');
+for (1 .. 3)
+{
+	my $before = numbers();
+	my $after = 0.2 + rand(0.3);
+	my $started_at = time;
+	my $cancelled = with_timeout($updates->('0.5 s'), $after);
+	my $took = time - $started_at - $after;
+
+	last if $cancelled eq '';
+	is(numbers(), $before, 'many late updates of a container: nothing is charged');
+	like($cancelled, $ways{timed_out}{error}, 'many late updates of a container: timed out');
+	cmp_ok($took, '<', REACTION_S, sprintf('many late updates of a container, timed out: over after %.2f s', $took));
+}
+is(query($updates->('0.5 s')), '', 'many late updates of a container are charged');
+
 # Who holds a container while his session idles loses it, and with it his claim
 my $idle = $node->background_psql('books', on_error_stop => 0);
 $idle->query("SET idle_in_transaction_session_timeout = '300ms'");
