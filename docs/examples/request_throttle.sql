@@ -25,8 +25,8 @@ CREATE TABLE request_throttle.recent (
 	calls timestamptz[] NOT NULL
 ) WITH (fillfactor = 50);
 
-CREATE FUNCTION request_throttle.throttle(application_id text, requests yquota.container_request[])
-	RETURNS yquota.intercepted_requests
+CREATE FUNCTION request_throttle.throttle(request yquota.allocate_request)
+	RETURNS yquota.allocate_request
 	LANGUAGE plpgsql VOLATILE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -35,19 +35,20 @@ DECLARE
 	now_at constant timestamptz := yquota.clock();
 	known timestamptz[];
 BEGIN
-	-- a local scheduler that asks allocate_distributed() names no application
-	IF application_id IS NULL THEN
-		RETURN ROW(requests, NULL)::yquota.intercepted_requests;
+	-- a local scheduler that asks allocate_distributed() names no application, and what gives back is welcome
+	IF request.application_id IS NULL OR request.function = 'release_containers' THEN
+		RETURN request;
 	END IF;
-	INSERT INTO request_throttle.recent AS r (application_id, calls) VALUES (throttle.application_id, '{}')
+	INSERT INTO request_throttle.recent AS r (application_id, calls) VALUES (request.application_id, '{}')
 	ON CONFLICT ON CONSTRAINT recent_pkey DO UPDATE SET calls = r.calls
 	RETURNING r.calls INTO known;
 	known := ARRAY(SELECT call FROM unnest(known) AS call WHERE call > now_at - interval '1 second' ORDER BY call);
 	IF cardinality(known) >= most THEN
-		RETURN ROW(requests, format('more than %s calls a second', most))::yquota.intercepted_requests;
+		request.refused_because := format('more than %s calls a second', most);
+		RETURN request;
 	END IF;
-	UPDATE request_throttle.recent AS r SET calls = known || now_at WHERE r.application_id = throttle.application_id;
-	RETURN ROW(requests, NULL)::yquota.intercepted_requests;
+	UPDATE request_throttle.recent AS r SET calls = known || now_at WHERE r.application_id = request.application_id;
+	RETURN request;
 END
 $$;
 
@@ -73,7 +74,7 @@ $$;
 GRANT USAGE ON SCHEMA request_throttle TO request_throttle_user;
 GRANT SELECT ON request_throttle.setting TO request_throttle_user;
 GRANT SELECT, INSERT, UPDATE ON request_throttle.recent TO request_throttle_user;
-REVOKE EXECUTE ON FUNCTION request_throttle.throttle(text, yquota.container_request[]), request_throttle.forget() FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION request_throttle.throttle(text, yquota.container_request[]) TO request_throttle_user;
+REVOKE EXECUTE ON FUNCTION request_throttle.throttle(yquota.allocate_request), request_throttle.forget() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION request_throttle.throttle(yquota.allocate_request) TO request_throttle_user;
 
 INSERT INTO yquota.request_interceptor (position, function) VALUES (100, 'request_throttle.throttle');

@@ -64,17 +64,14 @@ REVOKE ALL ON FUNCTION yquota.update_blacklist(text, text[], text[]) FROM PUBLIC
 -- Another session may be ending one of them, or changing it, which replaces its row:
 -- then all locks are given back, and those are looked for that run after that.
 --
-CREATE FUNCTION yquota.release_containers(container_ids text[]) RETURNS SETOF text
-	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+CREATE FUNCTION yquota_internal.release_containers(container_ids text[]) RETURNS SETOF text
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	SET yquota.on_bad_event = 'error'
 	AS $$
 DECLARE
 	released text[];
 BEGIN
-	IF container_ids IS NULL THEN
-		RAISE EXCEPTION 'container_ids must not be null' USING ERRCODE = 'null_value_not_allowed';
-	END IF;
 	LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
 	LOOP
 		BEGIN
@@ -99,6 +96,15 @@ BEGIN
 	RETURN QUERY SELECT unnest(released);
 END
 $$;
+COMMENT ON FUNCTION yquota_internal.release_containers(text[]) IS
+	'Ends running containers (exit status -100), whether acknowledged or not; returns those that ran';
+REVOKE ALL ON FUNCTION yquota_internal.release_containers(text[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota.release_containers(container_ids text[]) RETURNS SETOF text
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	SET yquota.on_bad_event = 'error'
+	AS 'MODULE_PATHNAME', 'yq_sql_release_containers';
 COMMENT ON FUNCTION yquota.release_containers(text[]) IS
 	'End running containers that are not wanted (exit status -100), whether acknowledged or not; returns those that ran, so that it may be repeated';
 REVOKE ALL ON FUNCTION yquota.release_containers(text[]) FROM PUBLIC;

@@ -1,38 +1,66 @@
 --
--- Request interceptors (seed 001): functions that see a set of requests before it is decided, as
--- the chain of YARN's AMRMProxyService does.  Called in C
--- (src/scheduler/request/request_interceptor.h), with the rights of the caller, which may be a
--- superuser: so a function's owner must be trusted, at registration and at each call.
+-- Interceptors (seed 001): functions that see what application masters ask for before it is
+-- decided, and what they are told before it is returned, as the chain of YARN's
+-- AMRMProxyService does.  Called in C (src/scheduler/request/request_interceptor.h), with the
+-- rights of the caller, which may be a superuser: so a function's owner must be trusted,
+-- at registration and at each call.
 --
 -- The table has the names of functions and not their OIDs, which neither pg_upgrade nor a
 -- dump would carry over.
 --
 
-CREATE TYPE yquota.intercepted_requests AS (
+CREATE TYPE yquota.allocate_request AS (
+	function text,
+	application_id text,
 	requests yquota.container_request[],
+	updates yquota.container_update_request[],
+	blacklist_additions text[],
+	blacklist_removals text[],
+	releases text[],
 	refused_because text
 );
-COMMENT ON TYPE yquota.intercepted_requests IS
-	'What a request interceptor returns: the requests that are to be decided, or why all are refused';
-COMMENT ON COLUMN yquota.intercepted_requests.requests IS 'as they came, or changed; not looked at when they are refused';
-COMMENT ON COLUMN yquota.intercepted_requests.refused_because IS 'NULL: they are not refused';
+COMMENT ON TYPE yquota.allocate_request IS
+	'A call for an application master, as a request interceptor gets it and returns it; NULL: the function has no such argument';
+COMMENT ON COLUMN yquota.allocate_request.function IS 'name of the function that is called';
+COMMENT ON COLUMN yquota.allocate_request.application_id IS 'NULL: the call tells none, or concerns several';
+COMMENT ON COLUMN yquota.allocate_request.releases IS 'ids of containers that are not wanted';
+COMMENT ON COLUMN yquota.allocate_request.refused_because IS 'NULL: it is not refused; else the reason, and what else it has is not looked at';
+
+CREATE TYPE yquota.allocate_response AS (
+	outcome text,
+	container_id text,
+	node text,
+	allocation yquota.resource,
+	priority integer,
+	allocation_request_id bigint,
+	execution_type yquota.execution_type
+);
+COMMENT ON TYPE yquota.allocate_response IS
+	'A row that a call for an application master is about to return, as a response interceptor gets it; NULL: the result has no such column';
+COMMENT ON COLUMN yquota.allocate_response.outcome IS 'column outcome or decision of the result; released: of release_containers()';
+COMMENT ON COLUMN yquota.allocate_response.allocation IS 'of one container, native units';
 
 CREATE TABLE yquota.request_interceptor (
 	position integer PRIMARY KEY,
-	function text COLLATE "C" NOT NULL UNIQUE
+	function text COLLATE "C" NOT NULL UNIQUE,
+	intercepts text NOT NULL DEFAULT 'request' CHECK (intercepts IN ('request', 'response'))
 );
 COMMENT ON TABLE yquota.request_interceptor IS
-	'Functions that see each set of requests of an application before it is decided, in order; each gets what the one before returned.  They run with the rights of the role that asks';
-COMMENT ON COLUMN yquota.request_interceptor.position IS 'the smaller number comes first';
+	'Functions that see what an application asks for before it is decided, in order, each with what the one before returned; and functions that see what it is told before it is returned, in the opposite order.  They run with the rights of the role that asks';
+COMMENT ON COLUMN yquota.request_interceptor.position IS 'the smaller number comes first, for responses last';
 COMMENT ON COLUMN yquota.request_interceptor.function IS
-	'name with its schema of a function (application_id text, requests yquota.container_request[]) that returns yquota.intercepted_requests, and belongs to the owner of yquota or a superuser';
+	'name with its schema of a function that belongs to the owner of yquota or a superuser: (yquota.allocate_request) returns yquota.allocate_request, or, for responses, (yquota.allocate_request, yquota.allocate_response[]) returns integer[]';
+COMMENT ON COLUMN yquota.request_interceptor.intercepts IS
+	'request: it returns the call that is to be decided; response: it returns the numbers of rows that are left out, from 1 on';
 SELECT pg_extension_config_dump('yquota.request_interceptor', '');
 
-CREATE FUNCTION yquota_internal.request_interceptor_problem(function text, OUT problem text, OUT error_code text)
+CREATE FUNCTION yquota_internal.request_interceptor_problem(function text, intercepts text, OUT problem text, OUT error_code text)
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
+	arguments constant text := CASE intercepts WHEN 'response' THEN 'yquota.allocate_request, yquota.allocate_response[]' ELSE 'yquota.allocate_request' END;
+	result constant text := CASE intercepts WHEN 'response' THEN 'integer[]' ELSE 'yquota.allocate_request' END;
 	found_function pg_proc;
 BEGIN
 	error_code := 'undefined_function';
@@ -41,13 +69,13 @@ BEGIN
 		RETURN;
 	END IF;
 	SELECT * INTO found_function
-	FROM pg_proc AS f WHERE f.oid = to_regprocedure(function || '(text, yquota.container_request[])');
+	FROM pg_proc AS f WHERE f.oid = to_regprocedure(format('%s(%s)', function, arguments));
 	IF NOT FOUND THEN
-		problem := format('function %s(text, yquota.container_request[]) does not exist', function);
-	ELSIF found_function.prokind <> 'f' OR found_function.proretset OR found_function.prorettype <> 'yquota.intercepted_requests'::regtype THEN
-		problem := format('function %s(text, yquota.container_request[]) does not return yquota.intercepted_requests', function);
+		problem := format('function %s(%s) does not exist', function, arguments);
+	ELSIF found_function.prokind <> 'f' OR found_function.proretset OR found_function.prorettype <> result::regtype THEN
+		problem := format('function %s(%s) does not return %s', function, arguments, result);
 	ELSIF NOT yquota_internal.is_trusted(found_function.proowner) THEN
-		problem := format('function %s(text, yquota.container_request[]) belongs neither to the owner of yquota nor to a superuser', function);
+		problem := format('function %s(%s) belongs neither to the owner of yquota nor to a superuser', function, arguments);
 		error_code := 'insufficient_privilege';
 	ELSE
 		error_code := NULL;
@@ -56,9 +84,9 @@ EXCEPTION WHEN invalid_parameter_value THEN
 	problem := format('"%s" is not the name of a function with its schema', function);
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.request_interceptor_problem(text) IS
-	'Why a function of that name cannot be called as a request interceptor, and the name of the error; NULL when it can';
-REVOKE ALL ON FUNCTION yquota_internal.request_interceptor_problem(text) FROM PUBLIC;
+COMMENT ON FUNCTION yquota_internal.request_interceptor_problem(text, text) IS
+	'Why a function of that name cannot be called as an interceptor of requests or responses, and the name of the error; NULL when it can';
+REVOKE ALL ON FUNCTION yquota_internal.request_interceptor_problem(text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_request_interceptor() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -69,13 +97,15 @@ DECLARE
 	error_code text;
 BEGIN
 	SELECT found.problem, found.error_code INTO problem, error_code
-	FROM yquota_internal.request_interceptor_problem(NEW.function) AS found;
+	FROM yquota_internal.request_interceptor_problem(NEW.function, NEW.intercepts) AS found;
 	IF problem IS NOT NULL AND NOT yquota_internal.restoring() THEN
 		RAISE EXCEPTION '%', problem
 			USING ERRCODE = error_code,
-				HINT = CASE error_code
-					WHEN 'insufficient_privilege' THEN 'A request interceptor runs with the rights of each role that asks for containers: have a superuser look at it and own it.'
-					ELSE 'A request interceptor is a function (application_id text, requests yquota.container_request[]) RETURNS yquota.intercepted_requests.' END;
+				HINT = CASE WHEN error_code = 'insufficient_privilege'
+					THEN 'An interceptor runs with the rights of each role that asks for containers: have a superuser look at it and own it.'
+					WHEN NEW.intercepts = 'response'
+					THEN 'A response interceptor is a function (yquota.allocate_request, yquota.allocate_response[]) RETURNS integer[].'
+					ELSE 'A request interceptor is a function (yquota.allocate_request) RETURNS yquota.allocate_request.' END;
 	ELSIF problem IS NULL THEN
 		-- one name for one function
 		SELECT string_agg(quote_ident(part), '.' ORDER BY place) INTO NEW.function
@@ -85,10 +115,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_request_interceptor() IS
-	'A request interceptor exists, has the arguments and the result of one and a trusted owner when it is registered; a dump may bring it later, and its owner is looked at when it is called';
+	'An interceptor exists, has the arguments and the result of one and a trusted owner when it is registered; a dump may bring it later, and its owner is looked at when it is called';
 REVOKE ALL ON FUNCTION yquota_internal.check_request_interceptor() FROM PUBLIC;
 
-CREATE TRIGGER check_function BEFORE INSERT OR UPDATE OF function ON yquota.request_interceptor
+CREATE TRIGGER check_function BEFORE INSERT OR UPDATE OF function, intercepts ON yquota.request_interceptor
 	FOR EACH ROW WHEN (NEW.function IS NOT NULL) EXECUTE FUNCTION yquota_internal.check_request_interceptor();
 CREATE TRIGGER signal_change AFTER INSERT OR UPDATE OR DELETE ON yquota.request_interceptor
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();

@@ -55,7 +55,7 @@ CREATE FUNCTION yquota_internal.usable_interceptors() RETURNS TABLE ("position" 
 	SET search_path = pg_catalog, pg_temp
 	BEGIN ATOMIC
 		SELECT interceptor.position, interceptor.function::text,
-			   ((yquota_internal.request_interceptor_problem(interceptor.function)).problem IS NULL)::integer::numeric
+			   ((yquota_internal.request_interceptor_problem(interceptor.function, interceptor.intercepts)).problem IS NULL)::integer::numeric
 		FROM yquota.request_interceptor AS interceptor;
 	END;
 COMMENT ON FUNCTION yquota_internal.usable_interceptors() IS

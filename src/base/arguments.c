@@ -88,20 +88,29 @@ read_array(ArrayType *array, const char *name, Datum **elements)
 	return count;
 }
 
+Datum
+yq_texts_argument(FunctionCallInfo fcinfo, int argument)
+{
+	return PG_ARGISNULL(argument) ? PointerGetDatum(construct_empty_array(TEXTOID)) : PG_GETARG_DATUM(argument);
+}
+
 int
-yq_text_array(FunctionCallInfo fcinfo, int argument, const char *name, const char ***strings)
+yq_texts_of_array(Datum array, const char *name, const char ***strings)
 {
 	Datum	   *elements;
-	int			count;
+	int			count = read_array(DatumGetArrayTypeP(array), name, &elements);
 
-	*strings = NULL;
-	if (PG_ARGISNULL(argument))
-		return 0;
-	count = read_array(PG_GETARG_ARRAYTYPE_P(argument), name, &elements);
 	*strings = palloc(Max(count, 1) * sizeof(char *));
 	for (int i = 0; i < count; i++)
 		(*strings)[i] = TextDatumGetCString(elements[i]);
 	return count;
+}
+
+int
+yq_text_array(FunctionCallInfo fcinfo, int argument, const char *name, const char ***strings)
+{
+	*strings = NULL;
+	return PG_ARGISNULL(argument) ? 0 : yq_texts_of_array(PG_GETARG_DATUM(argument), name, strings);
 }
 
 int

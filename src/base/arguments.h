@@ -29,6 +29,10 @@ extern char *yq_text_argument(FunctionCallInfo fcinfo, int argument);
 extern int	yq_text_array(FunctionCallInfo fcinfo, int argument, const char *name,
 						  const char ***strings);
 
+/* Such an array as it is, null as an empty one; and what it has. */
+extern Datum yq_texts_argument(FunctionCallInfo fcinfo, int argument);
+extern int	yq_texts_of_array(Datum array, const char *name, const char ***strings);
+
 /* An array of rows that is not null and has no nulls in it.  Returns how many, palloc'd. */
 extern int	yq_row_array(FunctionCallInfo fcinfo, int argument, const char *name,
 						 HeapTupleHeader **rows);

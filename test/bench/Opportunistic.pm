@@ -225,8 +225,8 @@ sub interceptor_case
 	my $session = Cluster->new($database);
 	report_all($session, $size);
 	$session->run(q(DELETE FROM yquota_internal.load_list; SELECT count(*) FROM yquota.report_nodes('{}');
-		CREATE FUNCTION public.pass(application_id text, requests yquota.container_request[]) RETURNS yquota.intercepted_requests
-			LANGUAGE plpgsql AS $$ BEGIN RETURN ROW(requests, NULL)::yquota.intercepted_requests; END $$));
+		CREATE FUNCTION public.pass(request yquota.allocate_request) RETURNS yquota.allocate_request
+			LANGUAGE plpgsql AS $$ BEGIN RETURN request; END $$));
 	foreach my $turn (0 .. TURNS)
 	{
 		my %used;

@@ -284,8 +284,8 @@ sql(<<~'SQL');
 	UPDATE yquota.queue SET opportunistic_maximum_containers = 10 WHERE path = 'root.default';
 	INSERT INTO yquota.scheduler_setting (reservation_system_enable, scheduler_monitor_enable) VALUES (true, true);
 	INSERT INTO yquota.opportunistic_price (min_factor, max_factor) VALUES (0.2, 1);
-	CREATE FUNCTION public.same(application_id text, requests yquota.container_request[]) RETURNS yquota.intercepted_requests LANGUAGE sql
-		RETURN ROW(requests, NULL)::yquota.intercepted_requests;
+	CREATE FUNCTION public.same(request yquota.allocate_request) RETURNS yquota.allocate_request LANGUAGE sql
+		RETURN request;
 	INSERT INTO yquota.request_interceptor VALUES (1, 'public.same');
 	SELECT yquota.submit_reservation('reservation_1_' || containers, 'root.plan', 'ann', '{}', 'free', yquota.reservation_contract('2030-01-01 01:12 UTC', '2030-01-01 02:12 UTC',
 		ARRAY[yquota.reservation_request('[memory-mb=1024,vcores=1]', containers, '1 hour', containers)], 'ALL')) FROM unnest('{4,400}'::integer[]) AS containers;

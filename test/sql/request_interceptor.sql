@@ -1,6 +1,6 @@
 --
--- Request interceptors (seed 001): what is registered, what they see, change and refuse, with
--- whose rights they run, errors, and calls that are repeated.
+-- Interceptors of requests and responses (seed 001): what is registered, what they see, change, refuse
+-- and leave out, with whose rights they run, errors, and calls that are repeated.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_request_interceptor WITH (FORCE);
@@ -31,26 +31,26 @@ $$;
 CREATE VIEW asked AS SELECT allocation_request_id AS id, execution_type, count, priority FROM yquota.resource_request ORDER BY 1;
 
 -- halves what is asked for
-CREATE FUNCTION halve(application_id text, requests yquota.container_request[]) RETURNS yquota.intercepted_requests
+CREATE FUNCTION halve(request yquota.allocate_request) RETURNS yquota.allocate_request
 	LANGUAGE plpgsql AS $$
 BEGIN
-	FOR i IN 1 .. coalesce(array_length(requests, 1), 0) LOOP
-		requests[i].count := requests[i].count / 2;
+	FOR i IN 1 .. coalesce(array_length(request.requests, 1), 0) LOOP
+		request.requests[i].count := request.requests[i].count / 2;
 	END LOOP;
-	RETURN ROW(requests, NULL)::yquota.intercepted_requests;
+	RETURN request;
 END
 $$;
 -- gives away the priority, and refuses large sets
-CREATE FUNCTION "Judge"(application_id text, requests yquota.container_request[]) RETURNS yquota.intercepted_requests
+CREATE FUNCTION "Judge"(request yquota.allocate_request) RETURNS yquota.allocate_request
 	LANGUAGE plpgsql AS $$
 BEGIN
-	FOR i IN 1 .. coalesce(array_length(requests, 1), 0) LOOP
-		requests[i].priority := 7;
-		IF requests[i].count > 10 THEN
-			RETURN ROW(NULL, format('%s asks for %s containers', application_id, requests[i].count))::yquota.intercepted_requests;
+	FOR i IN 1 .. coalesce(array_length(request.requests, 1), 0) LOOP
+		request.requests[i].priority := 7;
+		IF request.requests[i].count > 10 THEN
+			request.refused_because := format('%s asks for %s containers', request.application_id, request.requests[i].count);
 		END IF;
 	END LOOP;
-	RETURN ROW(requests, NULL)::yquota.intercepted_requests;
+	RETURN request;
 END
 $$;
 
@@ -60,9 +60,9 @@ INSERT INTO yquota.request_interceptor VALUES (1, 'public.');
 INSERT INTO yquota.request_interceptor VALUES (1, 'public.missing');
 INSERT INTO yquota.request_interceptor VALUES (1, 'public.ask');
 INSERT INTO yquota.request_interceptor VALUES (1, NULL);
-CREATE FUNCTION wrong(application_id text, requests yquota.container_request[]) RETURNS yquota.container_request[] LANGUAGE sql RETURN requests;
+CREATE FUNCTION wrong(request yquota.allocate_request) RETURNS yquota.container_request[] LANGUAGE sql RETURN request.requests;
 INSERT INTO yquota.request_interceptor VALUES (1, 'public.wrong');
-CREATE FUNCTION many(application_id text, requests yquota.container_request[]) RETURNS SETOF yquota.intercepted_requests LANGUAGE sql AS 'SELECT requests, NULL::text';
+CREATE FUNCTION many(request yquota.allocate_request) RETURNS SETOF yquota.allocate_request LANGUAGE sql AS 'SELECT request.*';
 INSERT INTO yquota.request_interceptor VALUES (1, 'public.many');
 INSERT INTO yquota.request_interceptor VALUES (20, 'PUBLIC.Halve'), (10, 'public."Judge"');
 INSERT INTO yquota.request_interceptor VALUES (30, '"public"."halve"');
@@ -109,14 +109,16 @@ SELECT decision, stopped_by FROM yquota.allocate_opportunistic('application_1_00
 SELECT decision, allocation_request_id FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ask(2, id => 5)], response_id => 2, seed => 1);
 
 \echo errors name the interceptor
-CREATE FUNCTION fails(application_id text, requests yquota.container_request[]) RETURNS yquota.intercepted_requests
+CREATE FUNCTION fails(request yquota.allocate_request) RETURNS yquota.allocate_request
 	LANGUAGE plpgsql AS $$ BEGIN PERFORM 1 / 0; END $$;
-CREATE FUNCTION gives_nothing(application_id text, requests yquota.container_request[]) RETURNS yquota.intercepted_requests
-	LANGUAGE sql RETURN NULL::yquota.intercepted_requests;
-CREATE FUNCTION strict(application_id text, requests yquota.container_request[]) RETURNS yquota.intercepted_requests
-	LANGUAGE sql STRICT RETURN (requests, NULL)::yquota.intercepted_requests;
-CREATE FUNCTION with_null(application_id text, requests yquota.container_request[]) RETURNS yquota.intercepted_requests
-	LANGUAGE sql RETURN (requests || NULL::yquota.container_request, NULL)::yquota.intercepted_requests;
+CREATE FUNCTION gives_nothing(request yquota.allocate_request) RETURNS yquota.allocate_request
+	LANGUAGE sql RETURN NULL::yquota.allocate_request;
+CREATE FUNCTION strict(request yquota.allocate_request) RETURNS yquota.allocate_request
+	LANGUAGE sql STRICT RETURN request;
+CREATE FUNCTION with_null(request yquota.allocate_request) RETURNS yquota.allocate_request
+	LANGUAGE plpgsql AS $$ BEGIN request.requests := request.requests || NULL::yquota.container_request; RETURN request; END $$;
+CREATE FUNCTION adds(request yquota.allocate_request) RETURNS yquota.allocate_request
+	LANGUAGE plpgsql AS $$ BEGIN request.releases := '{container_1_0001_01_000001}'; RETURN request; END $$;
 CREATE FUNCTION try(function text) RETURNS void LANGUAGE sql AS $$
 	DELETE FROM yquota.request_interceptor;
 	INSERT INTO yquota.request_interceptor VALUES (1, 'public.' || function);
@@ -131,6 +133,8 @@ SELECT outcome FROM yquota.allocate_distributed('{}', '{}');
 SELECT try('with_null');
 SELECT yquota.request_containers('application_1_0001', ARRAY[ask(1, 'GUARANTEED')]);
 SELECT yquota.request_containers('application_1_0001', NULL);
+SELECT try('adds');
+SELECT yquota.request_containers('application_1_0001', ARRAY[ask(1, 'GUARANTEED')]);
 -- replaced by one with another result, and dropped
 SELECT try('strict');
 SELECT metric, labels, value FROM yquota.metrics WHERE family = 'request_interceptor';
@@ -144,22 +148,23 @@ DROP OWNED BY yquota_test_interceptor_exporter;
 DROP ROLE yquota_test_interceptor_exporter;
 SELECT yquota.request_containers('application_1_0001', ARRAY[ask(1, 'GUARANTEED')]);
 SELECT * FROM yquota.allocate_opportunistic('application_1_0001');
-CREATE FUNCTION strict(application_id text, requests yquota.container_request[]) RETURNS yquota.container_request[] LANGUAGE sql RETURN requests;
+CREATE FUNCTION strict(request yquota.allocate_request) RETURNS yquota.container_request[] LANGUAGE sql RETURN request.requests;
 SELECT yquota.request_containers('application_1_0001', ARRAY[ask(1, 'GUARANTEED')]);
 
 \echo with the rights of the role that asks
 CREATE TABLE salary (amount integer);
 INSERT INTO salary VALUES (100);
-CREATE FUNCTION peeks(application_id text, requests yquota.container_request[]) RETURNS yquota.intercepted_requests
+CREATE FUNCTION peeks(request yquota.allocate_request) RETURNS yquota.allocate_request
 	LANGUAGE plpgsql AS $$
 BEGIN
-	RETURN ROW(requests, format('%s sees %s', current_user, (SELECT amount FROM public.salary)))::yquota.intercepted_requests;
+	request.refused_because := format('%s sees %s', current_user, (SELECT amount FROM public.salary));
+	RETURN request;
 END
 $$;
-CREATE FUNCTION who(application_id text, requests yquota.container_request[]) RETURNS yquota.intercepted_requests
-	LANGUAGE plpgsql AS $$ BEGIN RETURN ROW(requests, 'asked by ' || current_user)::yquota.intercepted_requests; END $$;
-CREATE FUNCTION escapes(application_id text, requests yquota.container_request[]) RETURNS yquota.intercepted_requests
-	LANGUAGE plpgsql AS $$ BEGIN RESET ROLE; RETURN ROW(requests, 'escaped as ' || current_user)::yquota.intercepted_requests; END $$;
+CREATE FUNCTION who(request yquota.allocate_request) RETURNS yquota.allocate_request
+	LANGUAGE plpgsql AS $$ BEGIN request.refused_because := 'asked by ' || current_user; RETURN request; END $$;
+CREATE FUNCTION escapes(request yquota.allocate_request) RETURNS yquota.allocate_request
+	LANGUAGE plpgsql AS $$ BEGIN RESET ROLE; request.refused_because := 'escaped as ' || current_user; RETURN request; END $$;
 CREATE ROLE yquota_test_interceptor_admin;
 CREATE ROLE yquota_test_interceptor_operator;
 SELECT yquota.allow_role('yquota_test_interceptor_admin', 'admin'), yquota.allow_role('yquota_test_interceptor_operator', 'operator');
@@ -222,13 +227,14 @@ GRANT USAGE ON SCHEMA site TO PUBLIC;
 CREATE ROLE yquota_test_interceptor_super SUPERUSER;
 GRANT yquota_test_interceptor_super TO yquota_test_interceptor_admin;
 SET ROLE yquota_test_interceptor_admin;
-CREATE FUNCTION site.rises(application_id text, requests yquota.container_request[]) RETURNS yquota.intercepted_requests
+CREATE FUNCTION site.rises(request yquota.allocate_request) RETURNS yquota.allocate_request
 	LANGUAGE plpgsql AS $$
 BEGIN
 	IF (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
 		ALTER ROLE yquota_test_interceptor_admin SUPERUSER;
 	END IF;
-	RETURN ROW(requests, 'asked by ' || current_user)::yquota.intercepted_requests;
+	request.refused_because := 'asked by ' || current_user;
+	RETURN request;
 END
 $$;
 INSERT INTO yquota.request_interceptor VALUES (1, 'site.rises');
@@ -277,6 +283,136 @@ FROM yquota.audit WHERE table_name = 'yquota.request_interceptor' GROUP BY 1, 2,
 SELECT yquota.disallow_role('yquota_test_interceptor_admin', 'admin'), yquota.disallow_role('yquota_test_interceptor_operator', 'operator');
 DROP OWNED BY yquota_test_interceptor_operator;
 DROP ROLE yquota_test_interceptor_admin, yquota_test_interceptor_operator;
+\set VERBOSITY default
+\echo all six calls
+DELETE FROM yquota.request_interceptor;
+CREATE TABLE seen (n integer GENERATED ALWAYS AS IDENTITY, request yquota.allocate_request, rows yquota.allocate_response[]);
+CREATE FUNCTION sees(request yquota.allocate_request) RETURNS yquota.allocate_request
+	LANGUAGE plpgsql AS $$ BEGIN INSERT INTO public.seen (request) VALUES (request); RETURN request; END $$;
+CREATE FUNCTION sees_rows(request yquota.allocate_request, rows yquota.allocate_response[]) RETURNS integer[]
+	LANGUAGE plpgsql AS $$ BEGIN INSERT INTO public.seen (request, rows) VALUES (request, rows); RETURN NULL; END $$;
+INSERT INTO yquota.request_interceptor VALUES (1, 'public.sees_rows');
+INSERT INTO yquota.request_interceptor VALUES (1, 'public.sees', 'response');
+INSERT INTO yquota.request_interceptor VALUES (1, 'public.sees', 'both');
+INSERT INTO yquota.request_interceptor VALUES (1, 'public.sees', 'request'), (2, 'public.sees_rows', 'response');
+UPDATE yquota.request_interceptor SET intercepts = 'response' WHERE position = 1;
+SELECT yquota.submit_application('application_1_0002', 'ann', '{}', 'a', project => 'p', unmanaged => true) IS NOT NULL AS submitted;
+SELECT yquota.request_containers('application_1_0002', ARRAY[ask(1, 'GUARANTEED')]);
+SELECT yquota.update_blacklist('application_1_0002', '{n3}', NULL);
+SELECT container_id, node FROM yquota.allocate_opportunistic('application_1_0002', ARRAY[ask(2)], '{/far}', '{n3}', seed => 1, response_id => 1);
+SELECT container_id FROM yquota.allocate_opportunistic('application_1_0002', ARRAY[ask(2)], '{/far}', '{n3}', seed => 1, response_id => 1);
+SELECT outcome, node, count FROM yquota.allocate_distributed(ARRAY[ROW('n1', '/r', NULL)]::yquota.leased_node[], ARRAY[ask(2)], max_containers => 1);
+SELECT * FROM yquota.update_containers('application_1_0002', ARRAY[ROW('container_1_0002_01_000001', 0, NULL, 'GUARANTEED', NULL, NULL)]::yquota.container_update_request[]);
+SELECT yquota.update_container('container_1_0002_01_000002', 0, execution_type => 'GUARANTEED');
+SELECT yquota.release_containers('{container_1_0002_01_000002,container_9}');
+SELECT n, (request).function, (request).application_id AS application, cardinality((request).requests) AS requests, cardinality((request).updates) AS updates,
+	(request).blacklist_additions AS additions, (request).blacklist_removals AS removals, (request).releases, (request).refused_because AS refused, cardinality(rows) AS rows
+FROM seen ORDER BY n;
+SELECT n, (request).function, r.* FROM seen CROSS JOIN unnest(rows) AS r ORDER BY n, r.container_id;
+-- what an application asks for is shown, what cycles decide is not
+TRUNCATE seen RESTART IDENTITY;
+SELECT decision, application_id FROM yquota.schedule();
+SELECT count(*) FROM seen;
+
+\echo parts are changed, and calls refused
+CREATE FUNCTION tames(request yquota.allocate_request) RETURNS yquota.allocate_request
+	LANGUAGE plpgsql AS $$
+BEGIN
+	request.updates := ARRAY(SELECT u FROM unnest(request.updates) AS u WHERE u.container_id <> 'container_1_0002_01_000001');
+	request.blacklist_additions := array_remove(request.blacklist_additions, 'n1');
+	request.releases := array_remove(request.releases, 'container_1_0002_01_000001');
+	-- of another application, which changes nothing
+	request.application_id := 'application_1_0001';
+	request.function := 'x';
+	RETURN request;
+END
+$$;
+SELECT try('tames');
+SELECT yquota.update_blacklist('application_1_0002', '{n1,n2}');
+SELECT * FROM yquota.blacklist ORDER BY 1, 2;
+SELECT * FROM yquota.update_containers('application_1_0002', ARRAY[ROW('container_1_0002_01_000001', 0, NULL, 'GUARANTEED', NULL, NULL)]::yquota.container_update_request[]);
+SELECT yquota.update_container('container_1_0002_01_000001', 0, execution_type => 'GUARANTEED');
+SELECT yquota.release_containers('{container_1_0002_01_000001}');
+SELECT try('who');
+\set VERBOSITY terse
+DO $$
+DECLARE
+	call text;
+	state text;
+	detail text;
+BEGIN
+	FOREACH call IN ARRAY ARRAY[$c$request_containers('application_1_0002', '[vcores=1]', 1)$c$, $c$update_blacklist('application_1_0002', '{n1}')$c$,
+		$c$update_containers('application_1_0002', '{}')$c$, $c$update_container('container_1_0002_01_000001', 0, execution_type => 'GUARANTEED')$c$,
+		$c$release_containers('{container_1_0002_01_000001}')$c$, $c$release_containers('{}')$c$]
+	LOOP
+		BEGIN
+			EXECUTE 'SELECT yquota.' || call;
+		EXCEPTION WHEN OTHERS THEN
+			GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, detail = PG_EXCEPTION_DETAIL;
+			RAISE WARNING '% % %', state, replace(SQLERRM, current_user, 'owner'), detail;
+		END;
+	END LOOP;
+END
+$$;
+\set VERBOSITY default
+
+\echo rows that are left out
+CREATE FUNCTION hides_first(request yquota.allocate_request, rows yquota.allocate_response[]) RETURNS integer[]
+	LANGUAGE sql RETURN CASE WHEN cardinality(rows) > 1 THEN '{1}'::integer[] END;
+CREATE FUNCTION hides_last(request yquota.allocate_request, rows yquota.allocate_response[]) RETURNS integer[]
+	LANGUAGE sql RETURN CASE WHEN cardinality(rows) > 1 THEN ARRAY[cardinality(rows), cardinality(rows)] END;
+DELETE FROM yquota.request_interceptor;
+-- the chain goes back: hides_last comes first
+INSERT INTO yquota.request_interceptor VALUES (1, 'public.sees_rows', 'response'), (2, 'public.hides_first', 'response'), (3, 'public.hides_last', 'response');
+TRUNCATE seen RESTART IDENTITY;
+SELECT container_id FROM yquota.allocate_opportunistic('application_1_0002', ARRAY[ask(4, id => 20)], seed => 1, response_id => 2);
+SELECT r.container_id FROM seen CROSS JOIN unnest(rows) AS r ORDER BY 1;
+-- those that are left out have ended, and nothing tells of them
+SELECT container_id FROM yquota.container WHERE application_id = 'application_1_0002' ORDER BY 1;
+SELECT container_id, decision FROM yquota.decision WHERE application_id = 'application_1_0002' AND execution_type = 'OPPORTUNISTIC' ORDER BY 1;
+SELECT container_id, exit_status FROM yquota.container_event WHERE event = 'CONTAINER_FINISH' ORDER BY 1;
+-- a repeated call is answered as the first one was
+SELECT container_id FROM yquota.allocate_opportunistic('application_1_0002', ARRAY[ask(4, id => 20)], seed => 1, response_id => 2);
+SELECT count(*) FROM seen;
+SELECT outcome, node, count FROM yquota.allocate_distributed(ARRAY[ROW('n1', '/r', NULL)]::yquota.leased_node[], ARRAY[ask(3)]);
+SELECT yquota.release_containers(ARRAY(SELECT container_id FROM yquota.container WHERE application_id = 'application_1_0002'));
+SELECT count(*) FROM yquota.container WHERE application_id = 'application_1_0002';
+BEGIN;
+SELECT count(*) FROM yquota.allocate_opportunistic('application_1_0002', ARRAY[ask(4, id => 21)], seed => 1);
+ROLLBACK;
+SELECT count(*) FROM yquota.verify();
+-- what is returned is numbers of rows that there are
+CREATE FUNCTION hides_more(request yquota.allocate_request, rows yquota.allocate_response[]) RETURNS integer[]
+	LANGUAGE sql RETURN ARRAY[cardinality(rows) + 1];
+CREATE FUNCTION hides_none(request yquota.allocate_request, rows yquota.allocate_response[]) RETURNS integer[]
+	LANGUAGE sql RETURN ARRAY[NULL::integer];
+UPDATE yquota.request_interceptor SET function = 'public.hides_more' WHERE position = 3;
+SELECT container_id FROM yquota.allocate_opportunistic('application_1_0002', ARRAY[ask(1, id => 22)], seed => 1);
+UPDATE yquota.request_interceptor SET function = 'public.hides_none' WHERE position = 3;
+SELECT yquota.release_containers('{}');
+CREATE OR REPLACE FUNCTION hides_none(request yquota.allocate_request, rows yquota.allocate_response[]) RETURNS integer[]
+	LANGUAGE plpgsql AS $$ BEGIN PERFORM 1 / 0; END $$;
+SELECT yquota.release_containers('{}');
+DROP FUNCTION hides_none;
+SELECT yquota.release_containers('{}');
+SELECT metric, labels, value FROM yquota.metrics WHERE family = 'request_interceptor';
+-- what it may do is what the role may do, and its owner is trusted
+CREATE FUNCTION judges(request yquota.allocate_request, rows yquota.allocate_response[]) RETURNS integer[]
+	LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'rows seen as %', current_user; RETURN NULL; END $$;
+DELETE FROM yquota.request_interceptor;
+INSERT INTO yquota.request_interceptor VALUES (1, 'public.judges', 'response');
+CREATE ROLE yquota_test_interceptor_operator;
+SELECT yquota.allow_role('yquota_test_interceptor_operator', 'operator');
+SET ROLE yquota_test_interceptor_operator;
+SELECT yquota.release_containers('{}');
+RESET ROLE;
+ALTER FUNCTION judges OWNER TO yquota_test_interceptor_operator;
+SELECT yquota.release_containers('{}');
+INSERT INTO yquota.request_interceptor VALUES (2, 'public.judges', 'response');
+DELETE FROM yquota.request_interceptor;
+SELECT yquota.disallow_role('yquota_test_interceptor_operator', 'operator');
+DROP FUNCTION judges;
+DROP ROLE yquota_test_interceptor_operator;
 
 \c postgres
 DROP DATABASE yquota_request_interceptor WITH (FORCE);

@@ -63,8 +63,8 @@ sub load_books
 		INSERT INTO yquota.budget (project, period, amount, starts_on) VALUES ('s', 'month', 1000, '2026-03-01');
 		INSERT INTO yquota.shadow_tariff (name, terms) VALUES ('dear', '{"base_prices": {"vcores": 3}}');
 		INSERT INTO yquota.opportunistic_price (min_factor, max_factor) VALUES (0.2, 1);
-		CREATE FUNCTION public.pass(application_id text, requests yquota.container_request[]) RETURNS yquota.intercepted_requests LANGUAGE sql RETURN (requests, NULL)::yquota.intercepted_requests;
-		CREATE FUNCTION public.pass_too(application_id text, requests yquota.container_request[]) RETURNS yquota.intercepted_requests LANGUAGE sql RETURN (requests, NULL)::yquota.intercepted_requests;
+		CREATE FUNCTION public.pass(request yquota.allocate_request) RETURNS yquota.allocate_request LANGUAGE sql RETURN request;
+		CREATE FUNCTION public.pass_too(request yquota.allocate_request) RETURNS yquota.allocate_request LANGUAGE sql RETURN request;
 		INSERT INTO yquota.request_interceptor (position, function) VALUES (1, 'public.pass');
 		INSERT INTO yquota.retention_setting (keep_months) VALUES (12);
 		INSERT INTO yquota.unmapped_property (property, value) VALUES ('yarn.scheduler.capacity.kept', '1');

@@ -94,8 +94,8 @@ $node->safe_psql('original', <<~'SQL');
 	INSERT INTO yquota.over_allocation (resource_type, threshold) VALUES ('memory-mb', 0.9);
 	INSERT INTO yquota.shadow_tariff (name, terms) VALUES ('dear', '{"base_prices": {"vcores": 2}}');
 	INSERT INTO yquota.opportunistic_price (min_factor, max_factor) VALUES (0.2, 1.5);
-	CREATE FUNCTION public.pass(application_id text, requests yquota.container_request[]) RETURNS yquota.intercepted_requests
-		LANGUAGE sql RETURN (requests, NULL)::yquota.intercepted_requests;
+	CREATE FUNCTION public.pass(request yquota.allocate_request) RETURNS yquota.allocate_request
+		LANGUAGE sql RETURN request;
 	INSERT INTO yquota.request_interceptor (position, function) VALUES (1, 'public.pass');
 
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, queue, node, allocation, source)

@@ -203,8 +203,8 @@ sub problem { return sql("SELECT concat_ws(' ', is_reachable, problem) FROM yquo
 sub executed { return sql('SELECT count(*) FROM public.executed WHERE role <> $$boss$$'); }
 sub logins { return $node->safe_psql('trap', 'SELECT count(*) FROM yquota.login'); }
 
-my $interceptor = q((application_id text, requests yquota.container_request[]) RETURNS yquota.intercepted_requests LANGUAGE plpgsql AS
-	$$BEGIN PERFORM boss.note('interceptor'); RETURN ROW(requests, NULL)::yquota.intercepted_requests; END$$);
+my $interceptor = q((request yquota.allocate_request) RETURNS yquota.allocate_request LANGUAGE plpgsql AS
+	$$BEGIN PERFORM boss.note('interceptor'); RETURN request; END$$);
 my %walk = (
 	'request_interceptor.function' => sub {
 		my $ask = q(SELECT count(*) FROM yquota.allocate_distributed('{}', '{}'));

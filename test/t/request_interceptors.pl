@@ -1,6 +1,6 @@
-# The example of a request interceptor (docs/examples/request_throttle.sql) works: it throttles an
-# application master that asks too often, from two sessions at once, for a role with no more rights than an
-# operator's; and a dump, an update of the server and a crash keep what is registered.
+# The examples of interceptors work.  docs/examples/request_throttle.sql throttles an application master that asks
+# too often, from two sessions at once, for a role with no more rights than an operator's; a dump and a crash keep what is
+# registered.  docs/examples/node_quarantine.sql keeps containers away from nodes.
 
 use strict;
 use warnings;
@@ -48,7 +48,7 @@ is(ask($_, 1), $refusal, 'one more, of each session') foreach $one, $two;
 is(ask($one, 2), '', 'another application is not concerned');
 my ($status, undef, $refused) = $node->psql('postgres', q(\set VERBOSITY verbose
 	SELECT yquota.request_containers('application_1_1', '[vcores=1]', 1)), extra_params => [ '-U', 'master' ]);
-like($refused, qr/YQ002: requests of application "application_1_1" are refused: more than 3 calls a second\nDETAIL:  Request interceptor request_throttle\.throttle refuses them/,
+like($refused, qr/YQ002: requests of application "application_1_1" are refused: more than 3 calls a second\nDETAIL:  Request interceptor request_throttle\.throttle refuses request_containers\(\)/,
 	'request_containers() refuses with an error of its own');
 $node->safe_psql('postgres', q(SELECT yquota.set_clock('2026-03-02 10:00:00.999999+00')));
 is(ask($one, 1), $refusal, 'nor a moment before the second is over');
@@ -71,7 +71,7 @@ $one->query_safe('ROLLBACK');
 $node->command_ok([ 'pg_dump', '-Fc', '-f', "$PostgreSQL::Test::Utils::tmp_check/interceptors.dump", '-d', $node->connstr('postgres') ], 'pg_dump');
 $node->safe_psql('postgres', 'CREATE DATABASE restored TEMPLATE template0');
 $node->command_ok([ 'pg_restore', '-d', $node->connstr('restored'), "$PostgreSQL::Test::Utils::tmp_check/interceptors.dump" ], 'pg_restore');
-is($node->safe_psql('restored', 'SELECT * FROM yquota.request_interceptor'), '100|request_throttle.throttle', 'a dump keeps the list');
+is($node->safe_psql('restored', 'SELECT * FROM yquota.request_interceptor'), '100|request_throttle.throttle|request', 'a dump keeps the list');
 $_->quit foreach $one, $two;
 $node->stop('immediate');
 $node->start;
@@ -80,6 +80,23 @@ is($node->safe_psql('postgres', q(SELECT coalesce(stopped_by, 'served') FROM gen
 	'more than 3 calls a second', 'and so does a crash');
 $node->safe_psql('postgres', q(SELECT yquota.set_clock('2026-03-02 12:00+00')));
 is($node->safe_psql('postgres', 'SELECT request_throttle.forget()'), '3', 'what has not asked for long is forgotten');
+
+# Nodes in quarantine: what is given out there ends at once, and the rest is returned
+$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-f', 'docs/examples/node_quarantine.sql' ], 'the other example runs');
+$node->safe_psql('postgres', q(GRANT node_quarantine_user TO master;
+	INSERT INTO yquota.node (name, total) VALUES ('n2', '[memory-mb=10240,vcores=10]');
+	SELECT yquota.report_nodes(ARRAY(SELECT ROW('n' || n, 0, 0, 0, 0, NULL, 5, NULL, NULL, NULL)::yquota.node_report FROM generate_series(1, 2) AS n));
+	INSERT INTO node_quarantine.node (name, reason) VALUES ('n2', 'loses packets')));
+my $four = q(ARRAY[ROW('*', '[memory-mb=1024,vcores=1]', 4, 1, %s, true, NULL, 'OPPORTUNISTIC', NULL)::yquota.container_request]);
+my $asked = $node->safe_psql('postgres', sprintf(qq(SELECT count(*), min(node), max(node) FROM yquota.allocate_opportunistic('application_1_1', $four, seed => 1)), 1), extra_params => [ '-U', 'master' ]);
+is($asked, '1|n1|n1', 'containers on the node in quarantine are left out');
+is($node->safe_psql('postgres', q(SELECT node, count(*), count(e.container_id) FROM yquota.container_event AS s
+	LEFT JOIN (SELECT f.container_id FROM yquota.container_event AS f WHERE f.event = 'CONTAINER_FINISH' AND f.exit_status = -100) AS e USING (container_id)
+	WHERE s.event = 'CONTAINER_START' AND s.application_id = 'application_1_1' GROUP BY node ORDER BY node)), "n1|1|0\nn2|3|3", 'and have ended');
+is($node->safe_psql('postgres', 'SELECT DISTINCT node FROM yquota.decision'), 'n1', 'no decision tells of them');
+$node->safe_psql('postgres', 'DELETE FROM node_quarantine.node');
+is($node->safe_psql('postgres', sprintf(qq(SELECT count(*) FROM yquota.allocate_opportunistic('application_1_1', $four, seed => 1)), 2), extra_params => [ '-U', 'master' ]), '4', 'a node comes out of it');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM yquota.verify()'), '0', 'the books agree');
 
 $node->stop;
 done_testing();

@@ -380,15 +380,15 @@ put_row(ReturnSetInfo *result, const char *outcome, const YqOutstandingRequest *
 }
 
 static void
-put_refusal(ReturnSetInfo *result, const YqIntercepted *intercepted)
+put_refusal(ReturnSetInfo *result, const YqAllocateRequest *refused)
 {
 	YqRowBuilder row = {.count = 0};
 
 	yq_row_put_text(&row, "refused");
 	for (int i = 0; i < 9; i++)
 		yq_row_put(&row, (Datum) 0, true);
-	yq_row_put_text(&row, intercepted->reason);
-	yq_row_put_text(&row, intercepted->refused_by);
+	yq_row_put_text(&row, refused->reason);
+	yq_row_put_text(&row, refused->refused_by);
 	tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
 }
 
@@ -429,21 +429,21 @@ yq_sql_allocate_distributed(PG_FUNCTION_ARGS)
 	int			node_count;
 	YqListedNode *nodes = read_nodes(fcinfo, blacklist, blacklist_count, &node_count);
 	int64	   *size = palloc0(sizeof(int64) * YQ_MAX_RESOURCE_TYPES);
-	YqIntercepted intercepted = {.requests = PG_GETARG_DATUM(1)};
+	YqAllocateRequest request = {.function = "allocate_distributed"};
 
 	yq_require_value(PG_ARGISNULL(2), "outstanding");
 	yq_require_value(PG_ARGISNULL(1), "requests");
 	InitMaterializedSRF(fcinfo, 0);
 	add_requests(PG_GETARG_DATUM(2), "outstanding", &types, &requests);
-	if (yq_request_interceptors_exist())
-		intercepted = yq_requests_intercept(NULL, intercepted.requests);
-	if (intercepted.reason != NULL)
+	request.parts[YQ_PART_REQUESTS] = PG_GETARG_DATUM(1);
+	yq_request_intercept(&request);
+	if (request.reason != NULL)
 	{
-		put_refusal(result, &intercepted);
+		put_refusal(result, &request);
 		return_outstanding(result, &types, &requests);
 		return (Datum) 0;
 	}
-	add_requests(intercepted.requests, "requests", &types, &requests);
+	add_requests(request.parts[YQ_PART_REQUESTS], "requests", &types, &requests);
 	bounds.minimum = read_bound(fcinfo, 5, &types, 0);
 	bounds.maximum = read_bound(fcinfo, 6, &types, PG_INT64_MAX);
 	bounds.increment = read_bound(fcinfo, 7, &types, 0);
@@ -451,12 +451,13 @@ yq_sql_allocate_distributed(PG_FUNCTION_ARGS)
 	for (int i = 0; i < containers.count; i++)
 	{
 		const YqOpportunisticContainer *container = &containers.containers[i];
-		const YqOutstandingRequest *request = &requests.requests[container->request];
+		const YqOutstandingRequest *served = &requests.requests[container->request];
 
-		yq_outstanding_request_size(&types.calculator, size, request->asked, &bounds);
-		put_row(result, "allocated", request, container->node, yq_locality_name(container->locality),
+		yq_outstanding_request_size(&types.calculator, size, served->asked, &bounds);
+		put_row(result, "allocated", served, container->node, yq_locality_name(container->locality),
 				container->place == NULL ? YQ_ANYWHERE_NAME : container->place, make_resource(&types, size), 1);
 	}
 	return_outstanding(result, &types, &requests);
+	(void) yq_response_intercept(&request, result);
 	return (Datum) 0;
 }

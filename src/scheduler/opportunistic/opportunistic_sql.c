@@ -218,8 +218,6 @@ read_call(FunctionCallInfo fcinfo)
 	YqOpportunisticCall call = {.application_id = text_to_cstring(yq_required_text(fcinfo, ARGUMENT_APPLICATION_ID, "application_id"))};
 
 	yq_require_value(PG_ARGISNULL(ARGUMENT_REQUESTS), "requests");
-	call.addition_count = yq_text_array(fcinfo, ARGUMENT_BLACKLIST_ADDITIONS, "blacklist_additions", &call.blacklist_additions);
-	call.removal_count = yq_text_array(fcinfo, ARGUMENT_BLACKLIST_REMOVALS, "blacklist_removals", &call.blacklist_removals);
 	call.has_response_id = !PG_ARGISNULL(ARGUMENT_RESPONSE_ID);
 	if (call.has_response_id)
 		call.response_id = PG_GETARG_INT32(ARGUMENT_RESPONSE_ID);
@@ -233,16 +231,53 @@ put_opportunistic(YqRowBuilder *row)
 	yq_row_put(row, ObjectIdGetDatum(yq_enum_oid("execution_type", "OPPORTUNISTIC")), false);
 }
 
+static bool
+is_repeated(const YqOpportunisticCall *call)
+{
+	return call->has_response_id && yq_record_opportunistic_is_last(call->application_id, call->response_id);
+}
+
 /* A repeated call is answered as the first one was. */
-static YqIntercepted
+static YqAllocateRequest
 intercept(FunctionCallInfo fcinfo, const YqOpportunisticCall *call)
 {
-	YqIntercepted intercepted = {.requests = PG_GETARG_DATUM(ARGUMENT_REQUESTS)};
+	YqAllocateRequest request = {
+		.function = "allocate_opportunistic",
+		.application_id = call->application_id,
+		.parts = {
+			[YQ_PART_REQUESTS] = PG_GETARG_DATUM(ARGUMENT_REQUESTS),
+			[YQ_PART_BLACKLIST_ADDITIONS] = yq_texts_argument(fcinfo, ARGUMENT_BLACKLIST_ADDITIONS),
+			[YQ_PART_BLACKLIST_REMOVALS] = yq_texts_argument(fcinfo, ARGUMENT_BLACKLIST_REMOVALS)
+		}
+	};
 
-	if (!yq_request_interceptors_exist() ||
-		(call->has_response_id && yq_record_opportunistic_is_last(call->application_id, call->response_id)))
-		return intercepted;
-	return yq_requests_intercept(call->application_id, intercepted.requests);
+	if (yq_request_interceptors_exist() && !is_repeated(call))
+		yq_request_intercept(&request);
+	return request;
+}
+
+static void
+read_request(const YqAllocateRequest *request, YqOpportunisticCall *call)
+{
+	call->request_count = yq_container_requests_of_array(request->parts[YQ_PART_REQUESTS], &call->requests);
+	call->addition_count = yq_texts_of_array(request->parts[YQ_PART_BLACKLIST_ADDITIONS], "blacklist_additions", &call->blacklist_additions);
+	call->removal_count = yq_texts_of_array(request->parts[YQ_PART_BLACKLIST_REMOVALS], "blacklist_removals", &call->blacklist_removals);
+}
+
+/* A container that is not returned has no application that knows of it. */
+static void
+release_left_out(const YqAllocateRequest *request, ReturnSetInfo *result)
+{
+	List	   *ids = yq_response_intercept(request, result);
+	Datum	   *elements = palloc(sizeof(Datum) * Max(list_length(ids), 1));
+	int			count = 0;
+	ListCell   *cell;
+
+	if (ids == NIL)
+		return;
+	foreach(cell, ids)
+		elements[count++] = CStringGetTextDatum(lfirst(cell));
+	(void) yq_containers_release(PointerGetDatum(construct_array(elements, count, TEXTOID, -1, false, TYPALIGN_INT)));
 }
 
 static void
@@ -335,16 +370,16 @@ yq_sql_allocate_opportunistic(PG_FUNCTION_ARGS)
 {
 	YqOpportunisticCall call = read_call(fcinfo);
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
-	YqIntercepted intercepted = intercept(fcinfo, &call);
+	YqAllocateRequest request = intercept(fcinfo, &call);
 	YqOpportunisticAnswer answer;
 
 	InitMaterializedSRF(fcinfo, 0);
-	if (intercepted.reason != NULL)
+	if (request.reason != NULL)
 	{
-		return_stop(result, call.application_id, NULL, intercepted.reason, intercepted.refused_by);
+		return_stop(result, call.application_id, NULL, request.reason, request.refused_by);
 		return (Datum) 0;
 	}
-	call.request_count = yq_container_requests_of_array(intercepted.requests, &call.requests);
+	read_request(&request, &call);
 	answer = yq_allocate_opportunistic(&call);
 	if (answer.is_repeated)
 		return_last(result, call.application_id);
@@ -354,5 +389,7 @@ yq_sql_allocate_opportunistic(PG_FUNCTION_ARGS)
 		return_container(result, &answer, i);
 	for (int i = 0; i < answer.refusals.count; i++)
 		return_refusal(result, &answer, &answer.refusals.refusals[i]);
+	if (!answer.is_repeated)
+		release_left_out(&request, result);
 	return (Datum) 0;
 }

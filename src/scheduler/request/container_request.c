@@ -336,3 +336,17 @@ yq_application_begin_attempt(const char *application_id)
 
 	(void) yq_saved_plan_execute(&begin, values, NULL);
 }
+
+/* -- releases ------------------------------------------------------------------ */
+
+List *
+yq_containers_release(Datum container_ids)
+{
+	static YqSavedPlan release = {
+		.command = "SELECT r.container_id FROM yquota_internal.release_containers($1) AS r (container_id)",
+		.types = {"_text"}
+	};
+	Datum		values[] = {container_ids};
+
+	return yq_saved_plan_strings(&release, values);
+}

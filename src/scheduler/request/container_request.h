@@ -44,6 +44,12 @@ typedef struct YqContainerRequest
  */
 extern int64 yq_container_request(const char *application_id, const YqContainerRequest *requests, int count);
 
+/*
+ * End running containers that are not wanted, of an array of ids, whether they have been
+ * acknowledged or not.  Returns the ids of those that ran, as C strings.
+ */
+extern List *yq_containers_release(Datum container_ids);
+
 /* The requesting application, with its leaf. */
 typedef struct YqRequester
 {

@@ -10,6 +10,7 @@
 
 #include "access/htup_details.h"
 #include "admission/access/access.h"
+#include "base/arguments.h"
 #include "commands/trigger.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -21,12 +22,15 @@
 #include "scheduler/request/request_row.h"
 #include "store/catalog.h"
 #include "store/saved_plan.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
 #include "utils/tuplestore.h"
+#include "utils/typcache.h"
 
 PG_FUNCTION_INFO_V1(yq_sql_end_containers_of);
 PG_FUNCTION_INFO_V1(yq_sql_forget_application);
+PG_FUNCTION_INFO_V1(yq_sql_release_containers);
 PG_FUNCTION_INFO_V1(yq_sql_request_containers);
 PG_FUNCTION_INFO_V1(yq_sql_update_blacklist);
 PG_FUNCTION_INFO_V1(yq_sql_update_container);
@@ -34,47 +38,37 @@ PG_FUNCTION_INFO_V1(yq_sql_update_containers);
 
 /* -- requests -------------------------------------------------------------- */
 
-/* A refusal is an error: the function returns a number. */
-static Datum
-intercepted_requests(const char *application_id, Datum requests)
-{
-	YqIntercepted intercepted;
-
-	if (!yq_request_interceptors_exist())
-		return requests;
-	intercepted = yq_requests_intercept(application_id, requests);
-	if (intercepted.reason != NULL)
-		ereport(ERROR,
-				(errcode(YQ_ERRCODE_REQUESTS_REFUSED),
-				 errmsg("requests of application \"%s\" are refused: %s", application_id, intercepted.reason),
-				 errdetail("Request interceptor %s refuses them.", intercepted.refused_by)));
-	return intercepted.requests;
-}
-
 /* request_containers(application_id, requests) */
 Datum
 yq_sql_request_containers(PG_FUNCTION_ARGS)
 {
-	char	   *application_id = text_to_cstring(yq_required_text(fcinfo, 0, "application_id"));
+	YqAllocateRequest call = {.function = "request_containers",.application_id = text_to_cstring(yq_required_text(fcinfo, 0, "application_id"))};
 	const YqContainerRequest *requests;
 	int			count;
 
 	yq_require_value(PG_ARGISNULL(1), "requests");
-	count = yq_container_requests_of_array(intercepted_requests(application_id, PG_GETARG_DATUM(1)), &requests);
-	PG_RETURN_INT64(yq_container_request(application_id, requests, count));
+	call.parts[YQ_PART_REQUESTS] = PG_GETARG_DATUM(1);
+	yq_request_intercept_or_refuse(&call);
+	count = yq_container_requests_of_array(call.parts[YQ_PART_REQUESTS], &requests);
+	PG_RETURN_INT64(yq_container_request(call.application_id, requests, count));
 }
 
 /* update_blacklist(application_id, additions, removals) */
 Datum
 yq_sql_update_blacklist(PG_FUNCTION_ARGS)
 {
-	char	   *application_id = text_to_cstring(yq_required_text(fcinfo, 0, "application_id"));
+	YqAllocateRequest call = {.function = "update_blacklist",.application_id = text_to_cstring(yq_required_text(fcinfo, 0, "application_id"))};
 	const char **additions;
 	const char **removals;
-	int			addition_count = yq_text_array(fcinfo, 1, "additions", &additions);
-	int			removal_count = yq_text_array(fcinfo, 2, "removals", &removals);
+	int			addition_count;
+	int			removal_count;
 
-	yq_blacklist_update(application_id, additions, addition_count, removals, removal_count);
+	call.parts[YQ_PART_BLACKLIST_ADDITIONS] = yq_texts_argument(fcinfo, 1);
+	call.parts[YQ_PART_BLACKLIST_REMOVALS] = yq_texts_argument(fcinfo, 2);
+	yq_request_intercept_or_refuse(&call);
+	addition_count = yq_texts_of_array(call.parts[YQ_PART_BLACKLIST_ADDITIONS], "additions", &additions);
+	removal_count = yq_texts_of_array(call.parts[YQ_PART_BLACKLIST_REMOVALS], "removals", &removals);
+	yq_blacklist_update(call.application_id, additions, addition_count, removals, removal_count);
 	PG_RETURN_VOID();
 }
 
@@ -159,11 +153,14 @@ static const char *const action_names[] = {
 };
 
 static YqUpdateRequest
-read_update_values(const Datum *values, const bool *nulls)
+read_update_request(HeapTupleHeader row)
 {
 	/* as YARN's ResourceRequest has them */
 	YqUpdateRequest request = {.priority = 1,.allocation_request_id = -1};
+	Datum		values[UPDATE_ATTRIBUTES];
+	bool		nulls[UPDATE_ATTRIBUTES];
 
+	yq_row_attributes(row, UPDATE_ATTRIBUTES, values, nulls);
 	yq_require_value(nulls[UPDATE_CONTAINER_ID], "container_id");
 	yq_require_value(nulls[UPDATE_VERSION], "version");
 	request.container_id = TextDatumGetCString(values[UPDATE_CONTAINER_ID]);
@@ -179,16 +176,6 @@ read_update_values(const Datum *values, const bool *nulls)
 	if (!nulls[UPDATE_ALLOCATION_REQUEST_ID])
 		request.allocation_request_id = DatumGetInt64(values[UPDATE_ALLOCATION_REQUEST_ID]);
 	return request;
-}
-
-static YqUpdateRequest
-read_update_request(HeapTupleHeader row)
-{
-	Datum		values[UPDATE_ATTRIBUTES];
-	bool		nulls[UPDATE_ATTRIBUTES];
-
-	yq_row_attributes(row, UPDATE_ATTRIBUTES, values, nulls);
-	return read_update_values(values, nulls);
 }
 
 static void
@@ -213,19 +200,25 @@ return_outcome(ReturnSetInfo *result, const YqUpdateRequest *request, const YqUp
 Datum
 yq_sql_update_containers(PG_FUNCTION_ARGS)
 {
-	char	   *application_id = text_to_cstring(yq_required_text(fcinfo, 0, "application_id"));
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	YqAllocateRequest call = {.function = "update_containers",.application_id = text_to_cstring(yq_required_text(fcinfo, 0, "application_id"))};
 	YqUpdateRequest *requests;
 	const YqUpdateOutcome *outcomes;
 	HeapTupleHeader *rows;
-	int			count = yq_row_array(fcinfo, 1, "updates", &rows);
+	int			count;
 
+	yq_require_value(PG_ARGISNULL(1), "updates");
+	call.parts[YQ_PART_UPDATES] = PG_GETARG_DATUM(1);
+	yq_request_intercept_or_refuse(&call);
+	count = yq_rows_of_array(call.parts[YQ_PART_UPDATES], "updates", &rows);
 	requests = palloc(sizeof(YqUpdateRequest) * Max(count, 1));
 	for (int i = 0; i < count; i++)
 		requests[i] = read_update_request(rows[i]);
 	InitMaterializedSRF(fcinfo, 0);
-	outcomes = yq_containers_update(application_id, requests, count);
+	outcomes = yq_containers_update(call.application_id, requests, count);
 	for (int i = 0; i < count; i++)
-		return_outcome((ReturnSetInfo *) fcinfo->resultinfo, &requests[i], &outcomes[i]);
+		return_outcome(result, &requests[i], &outcomes[i]);
+	(void) yq_response_intercept(&call, result);
 	return (Datum) 0;
 }
 
@@ -289,22 +282,48 @@ error_code(YqUpdateRefusal refusal)
 	}
 }
 
-/* update_container(container_id, version, allocation, execution_type, priority, allocation_request_id) */
-Datum
-yq_sql_update_container(PG_FUNCTION_ARGS)
+/* The arguments of update_container() as interceptors leave them; the update is theirs to change, and not to take away. */
+static YqUpdateRequest
+intercepted_update(FunctionCallInfo fcinfo, const char *application_id)
 {
+	YqAllocateRequest call = {.function = "update_container",.application_id = application_id};
+	Oid			type = yq_type_oid("container_update_request");
+	TupleDesc	descriptor = lookup_rowtype_tupdesc_copy(type, -1);
 	Datum		values[UPDATE_ATTRIBUTES];
 	bool		nulls[UPDATE_ATTRIBUTES];
-	YqUpdateRequest request;
-	const YqUpdateOutcome *outcome;
+	Datum		update;
+	HeapTupleHeader *rows;
 
 	for (int i = 0; i < UPDATE_ATTRIBUTES; i++)
 	{
 		values[i] = PG_GETARG_DATUM(i);
 		nulls[i] = PG_ARGISNULL(i);
 	}
-	request = read_update_values(values, nulls);
-	outcome = yq_containers_update(application_of(request.container_id), &request, 1);
+	update = HeapTupleGetDatum(heap_form_tuple(descriptor, values, nulls));
+	call.parts[YQ_PART_UPDATES] = PointerGetDatum(construct_array(&update, 1, type, -1, false, TYPALIGN_DOUBLE));
+	yq_request_intercept_or_refuse(&call);
+	if (yq_rows_of_array(call.parts[YQ_PART_UPDATES], "updates", &rows) != 1)
+		ereport(ERROR,
+				(errcode(YQ_ERRCODE_REQUESTS_REFUSED),
+				 errmsg("requests of application \"%s\" are refused: request interceptors do not leave one update", application_id)));
+	return read_update_request(rows[0]);
+}
+
+/* update_container(container_id, version, allocation, execution_type, priority, allocation_request_id) */
+Datum
+yq_sql_update_container(PG_FUNCTION_ARGS)
+{
+	char	   *container_id;
+	const char *application_id;
+	YqUpdateRequest request;
+	const YqUpdateOutcome *outcome;
+
+	yq_require_value(PG_ARGISNULL(UPDATE_CONTAINER_ID), "container_id");
+	yq_require_value(PG_ARGISNULL(UPDATE_VERSION), "version");
+	container_id = text_to_cstring(PG_GETARG_TEXT_PP(UPDATE_CONTAINER_ID));
+	application_id = application_of(container_id);
+	request = intercepted_update(fcinfo, application_id);
+	outcome = yq_containers_update(application_id, &request, 1);
 	if (outcome->refusal != YQ_UPDATE_ACCEPTED)
 		ereport(ERROR,
 				(errcode(error_code(outcome->refusal)),
@@ -312,4 +331,45 @@ yq_sql_update_container(PG_FUNCTION_ARGS)
 						yq_update_refusal_name(outcome->refusal)),
 				 errdetail("%s", describe_refusal(&request, outcome))));
 	PG_RETURN_TEXT_P(cstring_to_text(action_names[outcome->action]));
+}
+
+/* -- releases ------------------------------------------------------------------ */
+
+/* The application of running containers, or NULL where they are of several. */
+static const char *
+application_of_all(Datum container_ids)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT DISTINCT c.application_id FROM yquota.container AS c WHERE c.container_id = ANY ($1) "
+		"AND c.application_id IS NOT NULL LIMIT 2",
+		.types = {"_text"}
+	};
+	Datum		values[] = {container_ids};
+	List	   *ids = yq_saved_plan_strings(&look_up, values);
+
+	return list_length(ids) == 1 ? linitial(ids) : NULL;
+}
+
+/* release_containers(container_ids) */
+Datum
+yq_sql_release_containers(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	YqAllocateRequest call = {.function = "release_containers"};
+	ListCell   *cell;
+
+	yq_require_value(PG_ARGISNULL(0), "container_ids");
+	call.parts[YQ_PART_RELEASES] = PG_GETARG_DATUM(0);
+	call.application_id = application_of_all(call.parts[YQ_PART_RELEASES]);
+	yq_request_intercept_or_refuse(&call);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	foreach(cell, yq_containers_release(call.parts[YQ_PART_RELEASES]))
+	{
+		Datum		values[] = {CStringGetTextDatum(lfirst(cell))};
+		bool		nulls[] = {false};
+
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	}
+	(void) yq_response_intercept(&call, result);
+	return (Datum) 0;
 }
