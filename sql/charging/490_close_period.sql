@@ -346,7 +346,7 @@ COMMENT ON FUNCTION yquota_internal.close_period_at(timestamptz, integer) IS
 REVOKE ALL ON FUNCTION yquota_internal.close_period_at(timestamptz, integer) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_period_end(period_end timestamptz) RETURNS void
-	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
