@@ -46,6 +46,11 @@
 	ExecInsertIndexTuples(result, slot, estate, update, no_error, conflict, arbiters)
 #endif
 
+/* 16: the entry of a setting is found by its name */
+#if PG_VERSION_NUM >= 160000
+#define YQ_FIND_OPTION
+#endif
+
 /* 17: getIdentitySequence takes the open relation */
 #if PG_VERSION_NUM >= 170000
 #define YQ_IDENTITY_SEQUENCE_OF_RELATION

@@ -42,6 +42,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
+#include "utils/guc_tables.h"
 #include "utils/rel.h"
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
@@ -293,8 +294,35 @@ yq_sql_acting_role(PG_FUNCTION_ARGS)
 	PG_RETURN_NAME(name);
 }
 
+static const struct config_generic *
+find_setting(const char *name)
+{
+#ifdef YQ_FIND_OPTION
+	return find_option(name, false, true, ERROR);
+#else
+	struct config_generic **settings = get_guc_variables();
+
+	for (int i = 0; i < GetNumConfigOptions(); i++)
+	{
+		if (strcmp(settings[i]->name, name) == 0)
+			return settings[i];
+	}
+	return NULL;
+#endif
+}
+
+/* Whether the session has set a setting itself, to whatever value. */
+static bool
+is_set_by_session(const char *name)
+{
+	const struct config_generic *setting = find_setting(name);
+
+	return setting != NULL && setting->source == PGC_S_SESSION;
+}
+
 /*
- * CREATE EXTENSION in a session that restores a dump inserts rows of its own,
+ * A dump begins with SET of these three, among others; row_security is off, or on with
+ * --enable-row-security.  CREATE EXTENSION in a session that restores a dump inserts rows of its own,
  * and so may the function of an index that the session builds: neither are
  * rows of the dump.
  */
@@ -303,8 +331,8 @@ yq_role_scope_is_restoring(void)
 {
 	Oid			owner;
 
-	if (creating_extension || check_function_bodies || row_security || client_min_messages != WARNING ||
-		InSecurityRestrictedOperation())
+	if (creating_extension || check_function_bodies || client_min_messages != WARNING ||
+		InSecurityRestrictedOperation() || !is_set_by_session("row_security"))
 		return false;
 	owner = yq_extension_owner();
 	return has_privs_of_role(GetSessionUserId(), owner) && has_privs_of_role(yq_role_scope_role(), owner);

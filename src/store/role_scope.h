@@ -51,8 +51,9 @@ extern bool yq_role_scope_is_trusted(Oid role);
 extern void yq_role_scope_check_attributable(const char *table_name);
 
 /*
- * Whether this session restores a dump: it has the settings that pg_dump and
- * pg_restore begin with, and both the role that logged in and
+ * Whether this session restores a dump: it has set what pg_dump and pg_restore
+ * begin with, check_function_bodies to off, client_min_messages to warning and
+ * row_security to either value, and both the role that logged in and
  * yq_role_scope_role() have the rights of yquota's owner.  Rows then come back
  * as they were, and triggers derive nothing from them.
  */

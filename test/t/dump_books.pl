@@ -177,8 +177,9 @@ dump_of('inserted', '--rows-per-insert=3');
 restore('inserted', @psql);
 dump_of('archived', '-Fc');
 restore('archived', 'pg_restore', '--exit-on-error');
+# it sets row_security to the other value
 dump_of('directory', '-Fd', '-j2');
-restore('directory', 'pg_restore', '--exit-on-error');
+restore('directory', 'pg_restore', '--exit-on-error', '--enable-row-security');
 dump_of('filled', '--data-only');
 $node->safe_psql('postgres', 'CREATE DATABASE filled');
 $node->safe_psql('filled', 'CREATE EXTENSION IF NOT EXISTS yquota');
