@@ -362,7 +362,7 @@ BEGIN
 		RAISE EXCEPTION 'cannot close a period that ends at %, within a day', period_end
 			USING ERRCODE = 'invalid_parameter_value',
 				DETAIL = format('In %s, the time zone of bills, this is %s.', zone, period_end AT TIME ZONE zone),
-				HINT = format('The nearest day begins at %s, for which pass date %L.  Call yquota.close_month() for a month.',
+				HINT = format('The nearest day begins at %s, for which pass date %L.  Call close_month() for a month.',
 							  nearest.at, nearest.first_day);
 	END IF;
 END
