@@ -472,8 +472,23 @@ CREATE VIEW yquota_internal.lost_credit AS
 COMMENT ON VIEW yquota_internal.lost_credit IS
 	'Losses of grants that have expired by the clock, noted by the worker or not';
 
+CREATE FUNCTION yquota_internal.grants_in_force(of_projects text[])
+	RETURNS TABLE (grant_id bigint, of_project text, project text, amount numeric, first_at timestamptz, expires_at timestamptz)
+	-- of a view whose readers may not read the tables behind it
+	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+	SELECT life.grant_id, life.of_project, life.project, life.amount, life.first_at, life.expires_at
+	FROM yquota_internal.grant_life AS life
+	WHERE life.begins_at <= greatest(yquota.statement_clock(), life.first_at)
+	  AND greatest(yquota.statement_clock(), life.first_at) < life.leaves_at
+	  AND (of_projects IS NULL OR life.of_project = ANY (of_projects))
+$$;
+COMMENT ON FUNCTION yquota_internal.grants_in_force(text[]) IS
+	'Rows of grant_life at the clock, those to come included: of grants to some projects, or to all for NULL';
+
 CREATE VIEW yquota.grant_status WITH (security_barrier) AS
-	SELECT life.grant_id, life.of_project AS project, given.kind, life.amount,
+	SELECT life.grant_id, life.of_project COLLATE "C" AS project, given.kind, life.amount,
 		   CASE WHEN given.valid_from > yquota.statement_clock() THEN 'pending'
 				WHEN life.amount < 0 THEN 'taken back'
 				WHEN life.expires_at <= yquota.statement_clock() THEN 'expired'
@@ -484,18 +499,17 @@ CREATE VIEW yquota.grant_status WITH (security_barrier) AS
 			   trim_scale(life.amount - coalesce(found.rest, found.lost + found.returned, life.amount)) END AS spent,
 		   trim_scale(found.rest) AS remaining,
 		   trim_scale(found.lost + found.returned) AS lost,
-		   given.reason, life.first_at AS begins_at, life.expires_at, life.project AS counts_for
-	FROM yquota_internal.grant_life AS life
+		   given.reason, life.first_at AS begins_at, life.expires_at, life.project COLLATE "C" AS counts_for
+	FROM yquota_internal.grants_in_force(
+		CASE WHEN NOT yquota_internal.reads_all() THEN yquota_internal.readable_projects()::text[] END) AS life
 	JOIN yquota.quota_grant AS given ON given.grant_id = life.grant_id
 	LEFT JOIN (
 		SELECT project.name AS project, outcome.grant_id, outcome.rest, outcome.lost, outcome.returned
 		FROM yquota.project
 		CROSS JOIN LATERAL yquota_internal.grant_outcome(project.name, yquota.statement_clock()) AS outcome
 	) AS found ON found.project = life.of_project AND found.grant_id = life.grant_id AND life.project = life.of_project
-	WHERE life.begins_at <= greatest(yquota.statement_clock(), life.first_at)
-	  AND greatest(yquota.statement_clock(), life.first_at) < life.leaves_at
-	  AND ((SELECT yquota_internal.reads_all())
-		   OR life.of_project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
+	WHERE (SELECT yquota_internal.reads_all())
+	   OR life.of_project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.grant_status IS
 	'State of every grant, live at the clock; reads the ledger, so query it with a project';
 COMMENT ON COLUMN yquota.grant_status.amount IS 'credits';

@@ -188,10 +188,10 @@ CREATE FUNCTION yquota_internal.holds_at(project text, at timestamptz)
 	-- of a view whose readers may not read the tables behind it
 	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 10
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
-		SELECT found.hold_id, found.application_id, found.spent, found.outstanding
-		FROM yquota_internal.holds_by(holds_at.project, holds_at.at, NULL) AS found;
-	END;
+	AS $$
+	SELECT found.hold_id, found.application_id, found.spent, found.outstanding
+	FROM yquota_internal.holds_by(holds_at.project, holds_at.at, NULL) AS found;
+$$;
 COMMENT ON FUNCTION yquota_internal.holds_at(text, timestamptz) IS
 	'Outstanding credits of the holds of a project that were in force at an instant up to the clock, and spending of their applications or reservations since they were held';
 

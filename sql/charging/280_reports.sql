@@ -292,8 +292,13 @@ COMMENT ON COLUMN yquota_internal.project_credit.action IS
 COMMENT ON COLUMN yquota_internal.project_credit.limits IS 'credits: rest of each budget that limits the project';
 COMMENT ON COLUMN yquota_internal.project_credit.policies IS 'actions of decisions when these budgets are used up';
 
--- A query about one project would take several times as long to plan as to run.
-CREATE FUNCTION yquota_internal.credit_of(of_project text) RETURNS yquota_internal.project_credit
+-- A query about one project would take several times as long to plan as to run.  The columns are spelled out
+-- because pg_dump walks from a type of a view to all that the view is made of.
+CREATE FUNCTION yquota_internal.credit_of(of_project text,
+		OUT project text, OUT quota_mode yquota.quota_mode, OUT on_exhausted yquota.exhaustion_policy, OUT granted numeric, OUT charged numeric,
+		OUT accrued numeric, OUT held numeric, OUT burn_rate numeric, OUT remaining numeric, OUT parent text, OUT has_budget boolean,
+		OUT available numeric, OUT unspent numeric, OUT limited_by text, OUT exhausted_at timestamptz, OUT action yquota.exhaustion_policy,
+		OUT limits numeric[], OUT policies yquota.exhaustion_policy[])
 	-- of a view whose readers may not read the tables behind it
 	LANGUAGE c STABLE STRICT PARALLEL RESTRICTED SECURITY DEFINER COST 10000
 	SET search_path = pg_catalog, pg_temp
@@ -313,8 +318,8 @@ CREATE VIEW yquota.project_balance WITH (security_barrier) AS
 		   credit.burn_rate,
 		   credit.exhausted_at,
 		   credit.available,
-		   credit.limited_by,
-		   credit.parent
+		   credit.limited_by COLLATE "C" AS limited_by,
+		   project.parent
 	FROM yquota.project AS project
 	CROSS JOIN LATERAL yquota_internal.credit_of(project.name) AS credit
 	WHERE (SELECT yquota_internal.reads_balances())
@@ -339,7 +344,7 @@ COMMENT ON COLUMN yquota.project_balance.limited_by IS 'the project, itself or a
 COMMENT ON COLUMN yquota.project_balance.parent IS 'project whose credit pays for it as well';
 
 CREATE VIEW yquota.exhausted_work WITH (security_barrier) AS
-	SELECT credit.project,
+	SELECT container.project,
 		   credit.on_exhausted,
 		   credit.action::text AS action,
 		   credit.unspent AS remaining,
@@ -351,11 +356,12 @@ CREATE VIEW yquota.exhausted_work WITH (security_barrier) AS
 		   container.execution_type,
 		   container.allocation,
 		   container.started_at
-	FROM yquota_internal.project_credit credit
-	JOIN yquota.container container ON container.project = credit.project
+	FROM yquota.project AS project
+	CROSS JOIN LATERAL yquota_internal.credit_of(project.name) AS credit
+	JOIN yquota.container container ON container.project = project.name
 	WHERE credit.action IN ('drain', 'stop')
 	  AND ((SELECT yquota_internal.reads_balances())
-		   OR credit.project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
+		   OR project.name = ANY ((SELECT yquota_internal.readable_projects())::text[]));
 COMMENT ON VIEW yquota.exhausted_work IS
 	'Containers, running or waiting at their nodes, of PREPAID projects without credit whose on_exhausted, or that of an ancestor without credit, is drain or stop; charging goes on until their FINISH arrives';
 COMMENT ON COLUMN yquota.exhausted_work.action IS
@@ -462,6 +468,19 @@ CREATE VIEW yquota_internal.settled_segment AS
 COMMENT ON VIEW yquota_internal.settled_segment IS
 	'Rows of the ledgers that the calling role may see, for settled_cost().  A padding row has "from" = "to"; a reservation has no container, its part of the price is in waiting_factor';
 
+-- Not taken apart: pg_dump would walk from each of its columns to all that the view is made of.
+CREATE FUNCTION yquota_internal.accruing_segments()
+	RETURNS TABLE (project text, username text, queue text, allocation yquota.resource, factors text[], "from" timestamptz, "to" timestamptz)
+	-- of a view whose readers may not read the tables behind it
+	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 10
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+	SELECT reserved.project, reserved.username, reserved.queue, reserved.allocation, reserved.factors, reserved."from", reserved."to"
+	FROM yquota_internal.accruing_segment AS reserved
+$$;
+COMMENT ON FUNCTION yquota_internal.accruing_segments() IS
+	'Rows of accruing_segment, which are few';
+
 CREATE VIEW yquota_internal.running_segment AS
 	SELECT container.container_id, container.project, container.application_id,
 		   container.username, container.queue, container.node, container.execution_type,
@@ -472,9 +491,9 @@ CREATE VIEW yquota_internal.running_segment AS
 	  AND ((SELECT yquota_internal.reads_all())
 		   OR container.project = ANY ((SELECT yquota_internal.readable_projects())::text[]))
 	UNION ALL
-	SELECT NULL, reserved.project, NULL, reserved.username, reserved.queue, NULL, 'GUARANTEED',
-		   reserved.allocation, reserved.factors, reserved."from", reserved."to"
-	FROM yquota_internal.accruing_segment reserved
+	SELECT NULL, reserved.project COLLATE "C", NULL, reserved.username COLLATE "C", reserved.queue COLLATE "C", NULL, 'GUARANTEED',
+		   reserved.allocation, reserved.factors COLLATE "C", reserved."from", reserved."to"
+	FROM yquota_internal.accruing_segments() AS reserved
 	WHERE reserved."from" < reserved."to"
 	  AND ((SELECT yquota_internal.reads_all())
 		   OR reserved.project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
@@ -484,15 +503,24 @@ COMMENT ON VIEW yquota_internal.running_segment IS
 -- A row that takes another back is valued at today's timelines, like the row
 -- it takes back: the two cancel in every window.  A segment that is free because the
 -- container was preempted costs nothing at any price.
+CREATE FUNCTION yquota_internal.segment_cost(
+	allocation yquota.resource, project text, application_id text, username text, queue text, execution_type yquota.execution_type,
+	waiting_factor numeric, corrects integer, given_back numeric, from_at timestamptz, to_at timestamptz) RETURNS numeric
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	RETURN CASE WHEN given_back IS NOT NULL THEN 0 ELSE
+		CASE WHEN corrects IS NULL THEN 1 ELSE -1 END
+		* yquota_internal.accrued(allocation,
+			yquota_internal.factor_names(project, application_id, username, queue, execution_type, waiting_factor), from_at, to_at) END;
+COMMENT ON FUNCTION yquota_internal.segment_cost(
+	yquota.resource, text, text, text, text, yquota.execution_type, numeric, integer, numeric, timestamptz, timestamptz) IS
+	'Credits of a settled segment, of the ledger''s columns, in a window that lies within it';
+
 CREATE FUNCTION yquota_internal.settled_cost(segment yquota_internal.settled_segment,
 											 from_at timestamptz, to_at timestamptz) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
-	RETURN CASE WHEN (segment).given_back IS NOT NULL THEN 0 ELSE
-		CASE WHEN (segment).corrects IS NULL THEN 1 ELSE -1 END
-		* yquota_internal.accrued((segment).allocation,
-			yquota_internal.factor_names((segment).project, (segment).application_id,
-				(segment).username, (segment).queue, (segment).execution_type, (segment).waiting_factor),
-			greatest((segment)."from", from_at), least((segment)."to", to_at)) END;
+	RETURN yquota_internal.segment_cost((segment).allocation, (segment).project, (segment).application_id, (segment).username, (segment).queue,
+		(segment).execution_type, (segment).waiting_factor, (segment).corrects, (segment).given_back,
+		greatest((segment)."from", from_at), least((segment)."to", to_at));
 COMMENT ON FUNCTION yquota_internal.settled_cost(yquota_internal.settled_segment, timestamptz, timestamptz) IS
 	'Credits of the part of a settled segment that lies in a window';
 
@@ -540,7 +568,9 @@ CREATE VIEW yquota.daily_cost WITH (security_barrier) AS
 			   segment.application_id, segment.execution_type,
 			   CASE WHEN segment."from" >= billed.starts_at AND segment."to" <= billed.ends_at
 					THEN segment.amount
-					ELSE yquota_internal.settled_cost(segment, billed.starts_at, billed.ends_at)
+					ELSE yquota_internal.segment_cost(segment.allocation, segment.project, segment.application_id, segment.username, segment.queue,
+						segment.execution_type, segment.waiting_factor, segment.corrects, segment.given_back,
+						greatest(segment."from", billed.starts_at), least(segment."to", billed.ends_at))
 			   END AS amount
 		FROM yquota_internal.billed_day billed
 		JOIN yquota_internal.settled_segment segment
@@ -556,9 +586,9 @@ CREATE VIEW yquota.daily_cost WITH (security_barrier) AS
 		UNION ALL
 		SELECT days.first + later, segment.project, segment.username, segment.queue,
 			   segment.application_id, segment.execution_type,
-			   yquota_internal.running_cost(segment,
-				   yquota_internal.billing_day_start(days.first + later, zone.name),
-				   yquota_internal.billing_day_start(days.first + later + 1, zone.name))
+			   yquota_internal.accrued(segment.allocation, segment.factors,
+				   greatest(segment."from", yquota_internal.billing_day_start(days.first + later, zone.name)),
+				   least(segment."to", yquota_internal.billing_day_start(days.first + later + 1, zone.name)))
 		FROM yquota_internal.running_segment segment
 		CROSS JOIN yquota_internal.billing_zone AS zone
 		CROSS JOIN LATERAL (
@@ -657,8 +687,12 @@ CREATE VIEW yquota.project_usage WITH (security_barrier) AS
 		FROM yquota_internal.rate_class_counter counter
 		UNION ALL
 		SELECT delta.project, delta.shape, delta.factors, delta.weight
-		FROM yquota_internal.counter_change delta
+		FROM yquota_internal.counter_delta delta
 		WHERE delta.scope IN ('a', 'p') AND delta.weight IS NOT NULL
+		UNION ALL
+		SELECT change.project, change.shape, change.factors, change.weight
+		FROM yquota_internal.packed_change change
+		WHERE change.scope = 'p' AND change.weight IS NOT NULL
 	) part
 	-- what waits is in no usage
 	WHERE part.factors[1] IS DISTINCT FROM 'waiting'

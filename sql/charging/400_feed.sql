@@ -101,14 +101,28 @@ CREATE VIEW yquota_internal.assumed_end AS
 COMMENT ON VIEW yquota_internal.assumed_end IS
 	'Containers of all projects that ended with their application for want of another end, since history was sealed last';
 
+CREATE FUNCTION yquota_internal.doubted_ends()
+	RETURNS TABLE (container_id text, project text, application_id text, username text, queue text, node text,
+				   execution_type yquota.execution_type, allocation yquota.resource, started_at timestamptz, reason text, differs boolean)
+	-- of views whose readers may not read the tables behind them
+	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 10
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+	SELECT differing.*, true FROM yquota_internal.differing_end AS differing
+	UNION ALL
+	SELECT assumed.*, false FROM yquota_internal.assumed_end AS assumed
+$$;
+COMMENT ON FUNCTION yquota_internal.doubted_ends() IS
+	'Rows of differing_end and assumed_end, which are few';
+
 CREATE VIEW yquota.suspect_container WITH (security_barrier) AS
 	SELECT suspect.*
 	FROM (
 		SELECT * FROM yquota_internal.suspect_container
 		UNION ALL
-		SELECT * FROM yquota_internal.differing_end
-		UNION ALL
-		SELECT * FROM yquota_internal.assumed_end
+		SELECT doubted.container_id, doubted.project, doubted.application_id, doubted.username, doubted.queue, doubted.node,
+			   doubted.execution_type, doubted.allocation, doubted.started_at, doubted.reason
+		FROM yquota_internal.doubted_ends() AS doubted
 	) suspect
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR suspect.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
@@ -271,7 +285,7 @@ CREATE VIEW yquota.feed_status AS
 			   NULL, NULL
 		FROM yquota_internal.reported_end reported
 		WHERE NOT reported.is_own AND NOT reported.is_assumed AND NOT reported.is_booked
-		  AND reported.container_id IN (SELECT differing.container_id FROM yquota_internal.differing_end differing)
+		  AND reported.container_id IN (SELECT doubted.container_id FROM yquota_internal.doubted_ends() AS doubted WHERE doubted.differs)
 		GROUP BY reported.source
 		UNION ALL
 		SELECT reject.source, 0, NULL, NULL, 0, 0, 0, 0, count(*), NULL, NULL

@@ -95,7 +95,7 @@ COMMENT ON COLUMN yquota.scheduler_queue.queued_containers IS
 	'containers that have been given out and do not run: OPPORTUNISTIC ones on their way, queued or paused, and GUARANTEED ones that wait for room at their nodes (node_queue)';
 
 CREATE VIEW yquota.scheduler_node AS
-	SELECT u.node, u.rack, u.label, u.state, u.total, u.guaranteed, u.available,
+	SELECT u.node, u.rack, u.label, u.state, u.total, u.guaranteed, u.total OPERATOR(yquota.-) u.guaranteed AS available,
 		   r.application_id AS reserved_for, r.container_id AS reserved_container_id, r.allocation AS reserved,
 		   u.running_containers_o,
 		   COALESCE(yquota.amount(u.opportunistic, 'memory-mb'), 0) AS mem_used_o,
@@ -119,12 +119,23 @@ COMMENT ON COLUMN yquota.scheduler_node.vcores_used_o IS 'likewise, virtual core
 COMMENT ON COLUMN yquota.scheduler_node.queued_containers IS
 	'containers that have been given out and do not run: OPPORTUNISTIC ones on their way, queued or paused, and GUARANTEED ones that wait for room at their nodes (node_queue)';
 
+CREATE FUNCTION yquota_internal.full_queues()
+	RETURNS TABLE (queue text, label text)
+	-- of a view whose readers may not read the tables behind it
+	LANGUAGE sql STABLE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+	SELECT q.queue, q.label
+	FROM yquota.scheduler_queue AS q
+	WHERE yquota.amount(q.used, 'memory-mb') >= yquota.amount(q.maximum, 'memory-mb')
+$$;
+COMMENT ON FUNCTION yquota_internal.full_queues() IS
+	'Queues that have all the memory of a label that they may use';
+
 -- Shows the applications that a role sees in yquota.application (360_application_readers.sql).
 CREATE VIEW yquota.scheduler_application WITH (security_barrier) AS
 	WITH full_queue AS MATERIALIZED (
-		SELECT q.queue, q.label
-		FROM yquota.scheduler_queue AS q
-		WHERE yquota.amount(q.used, 'memory-mb') >= yquota.amount(q.maximum, 'memory-mb')
+		SELECT q.queue, q.label FROM yquota_internal.full_queues() AS q
 	)
 	SELECT a.application_id, a.username, a.queue, a.state, a.priority,
 		   t.attempt, t.am_container_id,

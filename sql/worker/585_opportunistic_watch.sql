@@ -8,77 +8,77 @@ CREATE FUNCTION yquota_internal.opportunistic_figures()
 	RETURNS TABLE (name text, labels jsonb, value numeric)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
-		WITH counted AS (
-			SELECT COALESCE(sum(c.central), 0) AS central, COALESCE(sum(c.demoted), 0) AS demoted,
-				   COALESCE(sum(c.promoted_by_rule), 0) AS promoted_by_rule,
-				   COALESCE(sum(c.node_local), 0) AS node_local, COALESCE(sum(c.rack_local), 0) AS rack_local,
-				   COALESCE(sum(c.off_switch), 0) AS off_switch,
-				   COALESCE(sum(c.timed), 0) AS timed, COALESCE(sum(c.latency), 0) AS latency
-			FROM yquota_internal.opportunistic_count AS c
-		), reported AS (
-			SELECT COALESCE((SELECT sum(l.containers) FROM yquota.node_lease AS l), 0)
-				   + COALESCE((SELECT sum(e.containers) FROM yquota_internal.lease_epoch AS e), 0) AS containers
-		), running AS (
-			SELECT COALESCE(sum(u.containers), 0) AS containers,
-				   COALESCE(yquota.amount(yquota.sum(u.allocation), 'memory-mb'), 0) AS memory,
-				   COALESCE(yquota.amount(yquota.sum(u.allocation), 'vcores'), 0) AS vcores
-			FROM yquota.queue_usage AS u
-			WHERE u.execution_type = 'OPPORTUNISTIC'
-		), queued AS (
-			SELECT count(*) FILTER (WHERE q.execution_type = 'OPPORTUNISTIC') AS opportunistic,
-				   count(*) FILTER (WHERE q.execution_type = 'GUARANTEED') AS guaranteed
-			FROM yquota_internal.queued_container AS q
-		), total AS MATERIALIZED (
-			SELECT c.*, reported.containers AS distributed,
-				   c.central + reported.containers + c.demoted AS given, running.containers + queued.opportunistic AS present,
-				   running.containers AS running, running.memory, running.vcores,
-				   queued.opportunistic AS queued, queued.guaranteed AS guaranteed_queued
-			FROM counted AS c, reported, running, queued
-			-- nothing of clusters that have nothing to do with them
-			WHERE c.central + reported.containers + c.demoted + running.containers + queued.opportunistic + queued.guaranteed > 0
-			   OR (SELECT s.opportunistic_allocation_enabled FROM yquota.scheduler_setting AS s)
-		), within AS (
-			SELECT b.bound, COALESCE(sum(c.within[b.number]), 0) AS containers
-			FROM unnest(yquota_internal.latency_bounds()) WITH ORDINALITY AS b (bound, number)
-			LEFT JOIN yquota_internal.opportunistic_count AS c ON true
-			GROUP BY b.bound
-			ORDER BY b.bound
-		)
-		SELECT figure.name, '{}'::jsonb, figure.value
-		FROM total AS t, LATERAL (VALUES
-			('containers_allocated', t.present),
-			('containers_allocated_total', t.given),
-			('containers_released_total', greatest(t.given - t.present, 0)),
-			('containers_node_local_total', t.node_local),
-			('containers_rack_local_total', t.rack_local),
-			('containers_off_switch_total', t.off_switch),
-			('containers_distributed_total', t.distributed),
-			('containers_demoted_total', t.demoted),
-			('containers_promoted_by_rule_total', t.promoted_by_rule),
-			('allocation_latency_seconds_sum', trim_scale(t.latency / 1000000.0)),
-			('allocation_latency_seconds_count', t.timed),
-			('containers_running', t.running),
-			('memory_mib', t.memory),
-			('vcores', t.vcores),
-			('containers_queued', t.queued),
-			('guaranteed_containers_queued', t.guaranteed_queued)
-		) AS figure (name, value)
-		UNION ALL
-		SELECT 'allocation_latency_seconds_bucket', jsonb_build_object('le', trim_scale(w.bound / 1000000.0)::text), w.containers
-		FROM total, within AS w
-		UNION ALL
-		SELECT 'allocation_latency_seconds_bucket', jsonb_build_object('le', '+Inf'), t.timed FROM total AS t
-		UNION ALL
-		SELECT figure.name, jsonb_build_object('queue', l.name), figure.value
-		FROM yquota_internal.opportunistic_limit AS l
-		LEFT JOIN yquota_internal.opportunistic_holding AS h ON h.scope = 'queue' AND h.name = l.name
-		CROSS JOIN LATERAL (VALUES
-			('queue_containers', coalesce(h.containers, 0)::numeric),
-			('queue_maximum_containers', l.maximum_containers::numeric)
-		) AS figure (name, value)
-		WHERE l.scope = 'queue' AND figure.value IS NOT NULL;
-	END;
+	AS $$
+	WITH counted AS (
+		SELECT COALESCE(sum(c.central), 0) AS central, COALESCE(sum(c.demoted), 0) AS demoted,
+			   COALESCE(sum(c.promoted_by_rule), 0) AS promoted_by_rule,
+			   COALESCE(sum(c.node_local), 0) AS node_local, COALESCE(sum(c.rack_local), 0) AS rack_local,
+			   COALESCE(sum(c.off_switch), 0) AS off_switch,
+			   COALESCE(sum(c.timed), 0) AS timed, COALESCE(sum(c.latency), 0) AS latency
+		FROM yquota_internal.opportunistic_count AS c
+	), reported AS (
+		SELECT COALESCE((SELECT sum(l.containers) FROM yquota.node_lease AS l), 0)
+			   + COALESCE((SELECT sum(e.containers) FROM yquota_internal.lease_epoch AS e), 0) AS containers
+	), running AS (
+		SELECT COALESCE(sum(u.containers), 0) AS containers,
+			   COALESCE(yquota.amount(yquota.sum(u.allocation), 'memory-mb'), 0) AS memory,
+			   COALESCE(yquota.amount(yquota.sum(u.allocation), 'vcores'), 0) AS vcores
+		FROM yquota.queue_usage AS u
+		WHERE u.execution_type = 'OPPORTUNISTIC'
+	), queued AS (
+		SELECT count(*) FILTER (WHERE q.execution_type = 'OPPORTUNISTIC') AS opportunistic,
+			   count(*) FILTER (WHERE q.execution_type = 'GUARANTEED') AS guaranteed
+		FROM yquota_internal.queued_container AS q
+	), total AS MATERIALIZED (
+		SELECT c.*, reported.containers AS distributed,
+			   c.central + reported.containers + c.demoted AS given, running.containers + queued.opportunistic AS present,
+			   running.containers AS running, running.memory, running.vcores,
+			   queued.opportunistic AS queued, queued.guaranteed AS guaranteed_queued
+		FROM counted AS c, reported, running, queued
+		-- nothing of clusters that have nothing to do with them
+		WHERE c.central + reported.containers + c.demoted + running.containers + queued.opportunistic + queued.guaranteed > 0
+		   OR (SELECT s.opportunistic_allocation_enabled FROM yquota.scheduler_setting AS s)
+	), within AS (
+		SELECT b.bound, COALESCE(sum(c.within[b.number]), 0) AS containers
+		FROM unnest(yquota_internal.latency_bounds()) WITH ORDINALITY AS b (bound, number)
+		LEFT JOIN yquota_internal.opportunistic_count AS c ON true
+		GROUP BY b.bound
+		ORDER BY b.bound
+	)
+	SELECT figure.name, '{}'::jsonb, figure.value
+	FROM total AS t, LATERAL (VALUES
+		('containers_allocated', t.present),
+		('containers_allocated_total', t.given),
+		('containers_released_total', greatest(t.given - t.present, 0)),
+		('containers_node_local_total', t.node_local),
+		('containers_rack_local_total', t.rack_local),
+		('containers_off_switch_total', t.off_switch),
+		('containers_distributed_total', t.distributed),
+		('containers_demoted_total', t.demoted),
+		('containers_promoted_by_rule_total', t.promoted_by_rule),
+		('allocation_latency_seconds_sum', trim_scale(t.latency / 1000000.0)),
+		('allocation_latency_seconds_count', t.timed),
+		('containers_running', t.running),
+		('memory_mib', t.memory),
+		('vcores', t.vcores),
+		('containers_queued', t.queued),
+		('guaranteed_containers_queued', t.guaranteed_queued)
+	) AS figure (name, value)
+	UNION ALL
+	SELECT 'allocation_latency_seconds_bucket', jsonb_build_object('le', trim_scale(w.bound / 1000000.0)::text), w.containers
+	FROM total, within AS w
+	UNION ALL
+	SELECT 'allocation_latency_seconds_bucket', jsonb_build_object('le', '+Inf'), t.timed FROM total AS t
+	UNION ALL
+	SELECT figure.name, jsonb_build_object('queue', l.name), figure.value
+	FROM yquota_internal.opportunistic_limit AS l
+	LEFT JOIN yquota_internal.opportunistic_holding AS h ON h.scope = 'queue' AND h.name = l.name
+	CROSS JOIN LATERAL (VALUES
+		('queue_containers', coalesce(h.containers, 0)::numeric),
+		('queue_maximum_containers', l.maximum_containers::numeric)
+	) AS figure (name, value)
+	WHERE l.scope = 'queue' AND figure.value IS NOT NULL;
+$$;
 COMMENT ON FUNCTION yquota_internal.opportunistic_figures() IS
 	'Figures of opportunistic containers for metrics, latencies as a histogram; none where there are no such containers and none are given out';
 

@@ -64,39 +64,39 @@ COMMENT ON FUNCTION yquota_internal.usable_interceptors() IS
 CREATE FUNCTION yquota_internal.federation_figures() RETURNS TABLE (family text, metric text, labels jsonb, value numeric)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
-		SELECT 'federated_budget', 'yquota_federated_budget_' || sample.name,
-			   jsonb_build_object('project', status.project, 'period', status.period), sample.value
-		FROM yquota.federated_budget_status AS status
-		CROSS JOIN LATERAL (VALUES
-			('amount_credits', status.amount),
-			('spent_credits', status.spent),
-			('in_force_credits', status.in_force),
-			('unreported_credits', status.unreported),
-			('free_credits', status.free)
-		) AS sample (name, value)
-		UNION ALL
-		SELECT 'federated_cluster', 'yquota_federated_cluster_' || sample.name,
-			   jsonb_build_object('cluster', known.cluster), sample.value
-		FROM yquota.federated_cluster AS known
-		LEFT JOIN yquota_internal.cluster_contact AS contact ON contact.cluster = known.cluster
-		CROSS JOIN LATERAL (
-			SELECT coalesce(sum(of_budget.unreported), 0) AS unreported, min(of_budget.covered_until) AS covered_until
-			FROM (SELECT count(*) FILTER (WHERE lease.state = 'unreported') AS unreported,
-						 max(lease.expires_at) FILTER (WHERE lease.state = 'taken') AS covered_until
-				  FROM yquota_internal.lease_state AS lease
-				  WHERE lease.cluster = known.cluster AND lease.settled_at IS NULL
-				  GROUP BY lease.project, lease.period) AS of_budget
-		) AS held
-		CROSS JOIN LATERAL (VALUES
-			('reached', (contact.reached_at = contact.tried_at)::integer::numeric),
-			('contact_age_seconds', yquota_internal.seconds_since(contact.reached_at)),
-			('ahead_seconds', extract(epoch FROM contact.ahead)),
-			('unreported_leases', held.unreported),
-			('lease_seconds_left', greatest(- yquota_internal.seconds_since(held.covered_until), 0))
-		) AS sample (name, value)
-		WHERE sample.value IS NOT NULL;
-	END;
+	AS $$
+	SELECT 'federated_budget', 'yquota_federated_budget_' || sample.name,
+		   jsonb_build_object('project', status.project, 'period', status.period), sample.value
+	FROM yquota.federated_budget_status AS status
+	CROSS JOIN LATERAL (VALUES
+		('amount_credits', status.amount),
+		('spent_credits', status.spent),
+		('in_force_credits', status.in_force),
+		('unreported_credits', status.unreported),
+		('free_credits', status.free)
+	) AS sample (name, value)
+	UNION ALL
+	SELECT 'federated_cluster', 'yquota_federated_cluster_' || sample.name,
+		   jsonb_build_object('cluster', known.cluster), sample.value
+	FROM yquota.federated_cluster AS known
+	LEFT JOIN yquota_internal.cluster_contact AS contact ON contact.cluster = known.cluster
+	CROSS JOIN LATERAL (
+		SELECT coalesce(sum(of_budget.unreported), 0) AS unreported, min(of_budget.covered_until) AS covered_until
+		FROM (SELECT count(*) FILTER (WHERE lease.state = 'unreported') AS unreported,
+					 max(lease.expires_at) FILTER (WHERE lease.state = 'taken') AS covered_until
+			  FROM yquota_internal.lease_state AS lease
+			  WHERE lease.cluster = known.cluster AND lease.settled_at IS NULL
+			  GROUP BY lease.project, lease.period) AS of_budget
+	) AS held
+	CROSS JOIN LATERAL (VALUES
+		('reached', (contact.reached_at = contact.tried_at)::integer::numeric),
+		('contact_age_seconds', yquota_internal.seconds_since(contact.reached_at)),
+		('ahead_seconds', extract(epoch FROM contact.ahead)),
+		('unreported_leases', held.unreported),
+		('lease_seconds_left', greatest(- yquota_internal.seconds_since(held.covered_until), 0))
+	) AS sample (name, value)
+	WHERE sample.value IS NOT NULL;
+$$;
 COMMENT ON FUNCTION yquota_internal.federation_figures() IS
 	'Where the credit of federated budgets is, and how the clusters stand that get shares of it';
 
@@ -137,7 +137,8 @@ CREATE VIEW yquota.metrics AS
 	UNION ALL
 	SELECT 'project', 'yquota_project_' || sample.name,
 		   jsonb_build_object('project', balance.project), sample.value
-	FROM yquota_internal.project_credit AS balance
+	FROM yquota.project AS known
+	CROSS JOIN LATERAL yquota_internal.credit_of(known.name) AS balance
 	CROSS JOIN LATERAL (VALUES
 		('granted_credits', balance.granted),
 		('spent_credits', balance.charged + balance.accrued),
@@ -154,7 +155,8 @@ CREATE VIEW yquota.metrics AS
 	-- a sample of its own, so that no series of amounts ends where another project becomes the limit
 	SELECT 'project_limit', 'yquota_project_limit_info',
 		   jsonb_build_object('project', balance.project, 'limited_by', balance.limited_by), 1
-	FROM yquota_internal.project_credit AS balance
+	FROM yquota.project AS known
+	CROSS JOIN LATERAL yquota_internal.credit_of(known.name) AS balance
 	WHERE balance.limited_by IS NOT NULL
 	UNION ALL
 	SELECT 'feed', 'yquota_feed_' || sample.name,

@@ -58,7 +58,10 @@ lock_ancestors(Datum project)
 		lock_project(cstring_to_text(lfirst(cell)));
 }
 
-/* The row of project_credit of one project, of the caller's memory; 0 when there is none. */
+/*
+ * The row of project_credit of one project, of the caller's memory; 0 when there is
+ * none.  It has the columns of credit_of(), in their order.
+ */
 static Datum
 read_credit(Datum project, Snapshot snapshot)
 {
