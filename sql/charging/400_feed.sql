@@ -23,6 +23,21 @@ COMMENT ON COLUMN yquota_internal.outliving_container.ended_at IS 'when the appl
 
 -- Ghosts are containers whose FINISH got lost.  The first container of an
 -- application attempt is mostly its master, which rightly outlives all others.
+CREATE FUNCTION yquota_internal.outliving_containers()
+	RETURNS TABLE (container_id text, project text, application_id text, username text, queue text, node text,
+				   execution_type yquota.execution_type, allocation yquota.resource, started_at timestamptz, ended_at timestamptz)
+	-- of a view whose readers may not read the tables behind it
+	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 10
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+	SELECT outlived.container_id, outlived.project, outlived.application_id, outlived.username, outlived.queue,
+		   outlived.node, outlived.execution_type, outlived.allocation, outlived.started_at, outlived.ended_at
+	FROM yquota_internal.outliving_container AS outlived
+	WHERE outlived.ended_at < yquota.statement_clock() - COALESCE((SELECT setting.allocation_expiry FROM yquota.scheduler_setting AS setting), '10 minutes')
+$$;
+COMMENT ON FUNCTION yquota_internal.outliving_containers() IS
+	'Rows of outliving_container, which are few, whose application ended longer ago than allocation_expiry';
+
 CREATE VIEW yquota_internal.suspect_container AS
 	SELECT container.container_id, container.project, container.application_id,
 		   container.username, container.queue, container.node, container.execution_type,
@@ -52,8 +67,7 @@ CREATE VIEW yquota_internal.suspect_container AS
 	SELECT outlived.container_id, outlived.project, outlived.application_id, outlived.username, outlived.queue,
 		   outlived.node, outlived.execution_type, outlived.allocation, outlived.started_at,
 		   format('its application ended at %s', outlived.ended_at)
-	FROM yquota_internal.outliving_container outlived
-	WHERE outlived.ended_at < yquota.statement_clock() - COALESCE((SELECT setting.allocation_expiry FROM yquota.scheduler_setting setting), '10 minutes');
+	FROM yquota_internal.outliving_containers() AS outlived;
 COMMENT ON VIEW yquota_internal.suspect_container IS
 	'Running containers of all projects that probably ended unheard';
 
@@ -891,7 +905,7 @@ BEGIN
 		INSERT INTO yquota.container_event
 			(event, container_id, occurred_at, project, application_id, username, queue, node,
 			 allocation, execution_type, source)
-		SELECT ('CONTAINER_' || upper(plan.action))::yquota.container_event_type,
+		SELECT ('CONTAINER_' || upper(plan.action COLLATE "C"))::yquota.container_event_type,
 			   plan.container_id, plan.occurred_at, plan.project, plan.application_id,
 			   plan.username, plan.queue, plan.node, plan.allocation, plan.execution_type,
 			   'reconcile'

@@ -55,24 +55,24 @@ CREATE FUNCTION yquota_internal.log_line_time(
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
-	time_of_day CONSTANT text := '(\d\d:\d\d:\d\d)(?:[.,](\d{1,6}))?(?!\d)';
+	time_of_day CONSTANT text := E'(\\d\\d:\\d\\d:\\d\\d)(?:[.,](\\d{1,6}))?(?!\\d)';
 	months CONSTANT text[] := '{Jan,Feb,Mar,Apr,May,Jun,Jul,Aug,Sep,Oct,Nov,Dec}';
 	part text[];
 BEGIN
 	-- year, month, day: ISO 8601, and Hadoop's console
-	part := regexp_match(line, '^(\d\d(?:\d\d)?)[-/](\d\d)[-/](\d\d)[ T]' || time_of_day || '(Z|[-+]\d\d(?::?\d\d)?)?');
+	part := regexp_match(line, E'^(\\d\\d(?:\\d\\d)?)[-/](\\d\\d)[-/](\\d\\d)[ T]' || time_of_day || E'(Z|[-+]\\d\\d(?::?\\d\\d)?)?');
 	IF part IS NULL THEN
 		-- day, month, year: log4j's DATE
-		part := regexp_match(line, '^(\d\d?) ([A-Z][a-z]{2}) (\d{4}) ' || time_of_day);
+		part := regexp_match(line, E'^(\\d\\d?) ([A-Z][a-z]{2}) (\\d{4}) ' || time_of_day);
 		part := CASE WHEN part IS NOT NULL THEN
 			ARRAY[part[3], array_position(months, part[2])::text, part[1], part[4], part[5]] END;
 	END IF;
 	IF part IS NULL THEN
-		part := regexp_match(line, '^()(\d\d)[-/](\d\d) ' || time_of_day);
+		part := regexp_match(line, E'^()(\\d\\d)[-/](\\d\\d) ' || time_of_day);
 	END IF;
 	IF part IS NULL THEN
 		-- syslog
-		part := regexp_match(line, '^()([A-Z][a-z]{2}) +(\d\d?) ' || time_of_day);
+		part := regexp_match(line, E'^()([A-Z][a-z]{2}) +(\\d\\d?) ' || time_of_day);
 		part[2] := array_position(months, part[2]);
 	END IF;
 	year := nullif(part[1], '')::integer + CASE WHEN length(part[1]) = 2 THEN 2000 ELSE 0 END;
@@ -126,7 +126,7 @@ BEGIN
 			local_time := (lpad((year_of_line - 1)::text, 4, '0') || '-' || read.rest)::timestamp;
 		END IF;
 		IF read.utc_offset IS NOT NULL THEN
-			RETURN (local_time::text || read.utc_offset)::timestamptz;
+			RETURN (to_char(local_time, 'YYYY-MM-DD HH24:MI:SS.US') || read.utc_offset)::timestamptz;
 		END IF;
 	EXCEPTION WHEN data_exception THEN
 		RETURN NULL;
@@ -428,15 +428,15 @@ BEGIN
 	LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
 	lines := 0;
 	last_at := after;
-	FOR line IN SELECT part FROM string_to_table(log, E'\n') AS part WHERE part ~ '\S' LOOP
+	FOR line IN SELECT part FROM string_to_table(log, E'\n') AS part WHERE part ~ E'\\S' LOOP
 		lines := lines + 1;
-		CONTINUE WHEN line !~ 'USER=.*\sOPERATION=(AM (Allocated|Released) Container|Application Finished - [A-Z][a-z]+)\s';
+		CONTINUE WHEN line !~ E'USER=.*\\sOPERATION=(AM (Allocated|Released) Container|Application Finished - [A-Z][a-z]+)\\s';
 		occurred_at := yquota_internal.log_line_instant(line, zone, year, last_at);
 		event := yquota_internal.rm_audit_event(line, occurred_at, project, project_from);
 		last_at := coalesce(occurred_at, last_at);
 		IF event.event IS NOT NULL THEN
 			events := events || event;
-		ELSIF line ~ 'USER=.*\sOPERATION=Application Finished' AND occurred_at IS NOT NULL THEN
+		ELSIF line ~ E'USER=.*\\sOPERATION=Application Finished' AND occurred_at IS NOT NULL THEN
 			ended_applications := ended_applications
 				|| yquota_internal.rm_audit_field(yquota_internal.rm_audit_fields(line), 'APPID');
 			ended_at := ended_at || occurred_at;

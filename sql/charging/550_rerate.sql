@@ -238,7 +238,7 @@ BEGIN
 	PERFORM yquota_internal.check_report('rerate', '{project}', "from", "to");
 	PERFORM yquota_internal.refuse_archived_window("from");
 	PERFORM yquota_internal.check_terms(terms);
-	IF post AND (reason IS NULL OR reason !~ '\S') THEN
+	IF post AND (reason IS NULL OR reason !~ E'\\S') THEN
 		RAISE EXCEPTION 'corrections need a reason'
 			USING ERRCODE = 'invalid_parameter_value',
 				HINT = 'Say in "reason" why prices were wrong.';

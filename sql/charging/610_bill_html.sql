@@ -34,13 +34,13 @@ BEGIN
 			format('Closed at %s, time zone %s. Amounts are credits, rounded so that they add up to the closing balance.',
 				yquota_internal.html_time(period.closed_at, zone), zone),
 			concat('<dl class="sums">',
-				(SELECT string_agg(yquota_internal.report_figure(upper(left(item.item, 1)) || substr(item.item, 2), yquota_internal.html_cents(item.shown)), '' ORDER BY item.place)
+				(SELECT string_agg(yquota_internal.report_figure(upper(left(item.item, 1) COLLATE "C") || substr(item.item, 2), yquota_internal.html_cents(item.shown)), '' ORDER BY item.place)
 				 FROM item),
 				'</dl>',
 				yquota_internal.html_table('{Item,Project,Queue,User,Application,Credits}',
 					(SELECT string_agg(format('<tr%s><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>',
 						CASE WHEN line.item = 'closing balance' THEN ' class="sum"' END,
-						concat(upper(left(line.item, 1)), substr(line.item, 2), CASE WHEN line.reason <> '' THEN ': ' || yquota_internal.html(line.reason) END,
+						concat(upper(left(line.item, 1) COLLATE "C"), substr(line.item, 2), CASE WHEN line.reason <> '' THEN ': ' || yquota_internal.html(line.reason) END,
 							   CASE WHEN line.corrected_period IS NOT NULL
 									THEN ' of the bill until ' || yquota_internal.html_time(line.corrected_period, zone) END),
 						yquota_internal.html(line.subject), yquota_internal.html(line.queue), yquota_internal.html(line.username),

@@ -141,14 +141,14 @@ CREATE FUNCTION yquota_internal.hadoop_value(notation text, value text) RETURNS 
 		WHEN 'ratio' THEN CASE WHEN yquota_internal.hadoop_real(value) > 0.99::real THEN to_jsonb(yquota_internal.hadoop_real(value)) END
 		WHEN 'double' THEN CASE WHEN yquota_internal.java_trim(value) ~ E'^[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]{1,2})?[fFdD]?$' THEN
 			to_jsonb(rtrim(yquota_internal.java_trim(value), 'fFdD')::double precision) END
-		WHEN 'boolean' THEN CASE lower(yquota_internal.java_trim(value)) WHEN 'true' THEN 'true'::jsonb WHEN 'false' THEN 'false'::jsonb END
+		WHEN 'boolean' THEN CASE lower(yquota_internal.java_trim(value) COLLATE "C") WHEN 'true' THEN 'true'::jsonb WHEN 'false' THEN 'false'::jsonb END
 		WHEN 'text' THEN to_jsonb(yquota_internal.java_trim(value))
 		WHEN 'acl' THEN to_jsonb(value)
 		WHEN 'options' THEN to_jsonb(value)
 		WHEN 'format' THEN CASE WHEN value IN ('legacy', 'json') THEN to_jsonb(value) END
 		WHEN 'comparator' THEN CASE WHEN value IN ('QUEUE_LENGTH', 'QUEUE_WAIT_TIME', 'QUEUE_LENGTH_THEN_RESOURCES') THEN to_jsonb(value) END
 		WHEN 'queue policy' THEN CASE WHEN yquota_internal.java_trim(value) IN ('BY_QUEUE_LEN', 'BY_RESOURCES') THEN to_jsonb(yquota_internal.java_trim(value)) END
-		WHEN 'state' THEN CASE WHEN upper(value) IN ('RUNNING', 'STOPPED') THEN to_jsonb(upper(value)) END
+		WHEN 'state' THEN CASE WHEN upper(value COLLATE "C") IN ('RUNNING', 'STOPPED') THEN to_jsonb(upper(value COLLATE "C")) END
 		WHEN 'list' THEN to_jsonb(yquota_internal.hadoop_list(value))
 		WHEN 'labels' THEN to_jsonb(yquota_internal.hadoop_labels(value))
 		WHEN 'children' THEN to_jsonb(value)

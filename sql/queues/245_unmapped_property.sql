@@ -54,7 +54,7 @@ BEGIN
 							 UNION SELECT unnest(q.accessible_node_labels) FROM yquota.queue AS q)
 	), pattern AS MATERIALIZED (
 		SELECT p.has_queue, p.is_option, w.words, array_position(w.words, substring(p.name FROM '<[a-z]+>')) AS place
-		FROM (SELECT h.*, regexp_replace(substr(h.property, length(prefix) + 1), '^<queue>\.', '') AS name FROM yquota_internal.hadoop_pattern AS h
+		FROM (SELECT h.*, regexp_replace(substr(h.property, length(prefix) + 1), E'^<queue>\\.', '') AS name FROM yquota_internal.hadoop_pattern AS h
 			  WHERE h.property ^@ prefix AND NOT h.is_wildcard) AS p
 		CROSS JOIN LATERAL (SELECT string_to_array(p.name, '.') AS words) AS w
 	), attempt AS (

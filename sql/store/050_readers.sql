@@ -104,7 +104,7 @@ CREATE FUNCTION yquota_internal.require_read_committed(action text) RETURNS void
 	AS $$
 BEGIN
 	IF NOT yquota_internal.sees_commits() THEN
-		RAISE EXCEPTION 'cannot % at isolation level %', action, upper(current_setting('transaction_isolation'))
+		RAISE EXCEPTION 'cannot % at isolation level %', action, upper(current_setting('transaction_isolation') COLLATE "C")
 			USING ERRCODE = 'feature_not_supported',
 				DETAIL = 'Changes that other transactions have committed meanwhile must be seen.',
 				HINT = 'Use a transaction of isolation level READ COMMITTED.';

@@ -157,7 +157,7 @@ CREATE FUNCTION yquota_internal.refuse_rewriting() RETURNS trigger
 BEGIN
 	IF NOT pg_has_role(current_user, (SELECT relowner FROM pg_class WHERE oid = TG_RELID), 'USAGE') THEN
 		RAISE EXCEPTION 'cannot % table "%"',
-				CASE TG_OP WHEN 'INSERT' THEN 'insert into' WHEN 'DELETE' THEN 'delete from' ELSE lower(TG_OP) END,
+				CASE TG_OP WHEN 'INSERT' THEN 'insert into' WHEN 'DELETE' THEN 'delete from' ELSE lower(TG_OP COLLATE "C") END,
 				TG_TABLE_NAME
 			USING ERRCODE = 'insufficient_privilege',
 				DETAIL = TG_ARGV[0],

@@ -7,8 +7,10 @@
  */
 #include "base/compat.h"
 
+#include "catalog/pg_collation_d.h"
 #include "lib/qunique.h"
 #include "queues/acl.h"
+#include "utils/formatting.h"
 
 const char *const yq_acl_columns[YQ_QUEUE_OPERATION_COUNT] = {
 	[YQ_SUBMIT_APPLICATIONS] = "acl_submit_applications",
@@ -26,6 +28,14 @@ yq_trim(const char *begin, const char *end)
 	while (end > begin && (unsigned char) end[-1] <= ' ')
 		end--;
 	return pnstrdup(begin, end - begin);
+}
+
+char *
+yq_lower_case(const char *text)
+{
+	char	   *folded = asc_tolower(text, strlen(text));
+
+	return str_tolower(folded, strlen(folded), DEFAULT_COLLATION_OID);
 }
 
 static bool

@@ -71,4 +71,10 @@ extern char *yq_acl_match_text(YqAclMatch match, const char *name);
 /* Trim a string as Java's String.trim() does. */
 extern char *yq_trim(const char *begin, const char *end);
 
+/*
+ * Make lower case as Java does for the root locale: of ASCII letters by no
+ * collation, of the others by the database's.
+ */
+extern char *yq_lower_case(const char *text);
+
 #endif							/* YQ_ACL_H */

@@ -8,13 +8,11 @@
  */
 #include "base/compat.h"
 
-#include "catalog/pg_collation_d.h"
 #include "catalog/pg_type_d.h"
 #include "queues/template.h"
 #include "store/table_scan.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/formatting.h"
 
 #define DEFAULT_WORKFLOW_TAG_PREFIX "workflowid:"
 
@@ -262,7 +260,7 @@ read_workflow(const YqRow *row)
 {
 	YqHierarchyLoader *loader = row->argument;
 	char	   *workflow_id = yq_row_text(row, 1);
-	char	   *lower = str_tolower(workflow_id, strlen(workflow_id), DEFAULT_COLLATION_OID);
+	char	   *lower = yq_lower_case(workflow_id);
 	int32		position = yq_row_integer(row, 3, 0);
 	StringInfoData buffer;
 	WorkflowEntry *entry;

@@ -185,6 +185,17 @@ result 'no file of the sources has 900 lines' "$(wc -l $sources </dev/null | awk
 result 'the install script and the library are plain ASCII' \
 	"$(LC_ALL=C grep -nH '[^[:print:][:space:]]' $sources yquota.control $(find sql -name '*.sql' | sort) || true)"
 
+# What a backslash in a plain literal means depends on standard_conforming_strings,
+# and what a keyword becomes in upper or lower case on the collation.
+result 'no literal of the install script depends on settings' "$(perl -0777 -ne '
+	while (/\G(?:--[^\n]*|(?<![A-Za-z0-9_])[Ee]\x27(?:[^\x27\\]|\\.|\x27\x27)*\x27|(\x27(?:[^\x27]|\x27\x27)*\x27)|"[^"]*"|.)/gs)
+	{
+		print "$ARGV:", 1 + (substr($_, 0, pos) =~ tr/\n//), ": $1\n" if defined $1 && index($1, "\\") >= 0;
+	}' $(find sql -name '[0-9]*.sql' | sort))"
+result 'upper and lower case depend on no collation' "$(
+	grep -nE '\<(upper|lower|initcap) ?\(' $(find sql -name '[0-9]*.sql') | grep -vE 'COLLATE "C"' || true
+	grep -nE '\<(str_tolower|str_toupper|str_initcap|tolower|toupper) ?\(' $sources | grep -v '^src/queues/acl.c:' || true)"
+
 # Names that mean something in test/, and what runs them (check.sh).
 result 'every test has its expected output and every output its test' "$(
 	for file in test/sql/*.sql test/specs/*.spec; do

@@ -2,7 +2,7 @@
 # are VOLATILE, each command that administrators and operators may use on a
 # public table, and what the worker does.  What there is to be called is asked of the catalog.
 #
-#	load_books(NODE, DATABASE)	a database in which all of them do something
+#	load_books(NODE, DATABASE)	a database, made where it is not there, in which all of them do something
 #	missing_statements(NODE, DATABASE)	what of the catalog has no call here
 #	statements()	names of calls, in order
 #	sql_of(NAME)	its text: one statement, or several that belong together
@@ -35,7 +35,7 @@ sub load_books
 {
 	my ($node, $database) = @_;
 
-	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	$node->safe_psql('postgres', "CREATE DATABASE $database") if $node->safe_psql('postgres', "SELECT count(*) FROM pg_database WHERE datname = '$database'") eq '0';
 	$node->safe_psql($database, <<~'SQL');
 		SET client_min_messages = error;
 		CREATE EXTENSION IF NOT EXISTS yquota;

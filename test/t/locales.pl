@@ -52,4 +52,22 @@ foreach my $encoding (qw(LATIN1 EUC_JP))
 	command_ok([ 'pg_dump', '--binary-upgrade', '--schema-only', '-E', $encoding, '-f', '/dev/null', '-d', $node->connstr('utf8') ], "with all of the extension's texts, in $encoding");
 }
 
+# Keywords are made upper and lower case as in English, and a backslash is one, whatever the locale and the settings.
+$node->safe_psql('postgres', q(CREATE DATABASE turkish TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER icu ICU_LOCALE 'tr-TR' LC_COLLATE 'C.UTF-8' LC_CTYPE 'C.UTF-8'));
+$node->safe_psql('postgres', 'ALTER DATABASE turkish SET standard_conforming_strings = off; ALTER DATABASE turkish SET datestyle = "Postgres, DMY"');
+is($node->safe_psql('turkish', q(SELECT upper('i') <> 'I', lower('I') <> 'i')), 't|t', 'a locale with two more letters');
+is($node->safe_psql('turkish', <<~'SQL'), "finish\n1|1|0\n1|1|0\n2030-01-01 08:00:00+00", 'in which keywords are as everywhere');
+	CREATE EXTENSION yquota;
+	SELECT yquota.set_clock('2030-01-01 10:00+00') \g /dev/null
+	INSERT INTO yquota.project (name) VALUES ('p');
+	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'c1', '2030-01-01 09:00+00', 'p', '[vcores=1]');
+	SELECT action FROM yquota.reconcile('[]', yquota.clock(), dry_run => false);
+	SELECT lines, starts, unknown FROM yquota.import_rm_audit(E'2030-01-01 09:00:00,125 INFO resourcemanager.RMAuditLogger: USER=p__ann\tOPERATION=AM Allocated Container\tTARGET=SchedulerApp\tRESULT=SUCCESS\tAPPID=application_9_0001\tCONTAINERID=container_9_0001_01_000001\tRESOURCE=<memory:2048, vCores:1>\tQUEUENAME=root.feed');
+	-- with an offset
+	SELECT lines, starts, unknown FROM yquota.import_rm_audit(E'2030-01-01 09:00:00,125+0100 INFO resourcemanager.RMAuditLogger: USER=p__ann\tOPERATION=AM Allocated Container\tTARGET=SchedulerApp\tRESULT=SUCCESS\tAPPID=application_9_0001\tCONTAINERID=container_9_0001_01_000002\tRESOURCE=<memory:2048, vCores:1>\tQUEUENAME=root.feed');
+	SET datestyle = ISO;
+	SET timezone = 'UTC';
+	SELECT date_trunc('second', started_at) FROM yquota.container WHERE container_id = 'container_9_0001_01_000002';
+	SQL
+
 done_testing();

@@ -8,8 +8,6 @@
 #include "base/compat.h"
 
 #include "admission/access/access.h"
-#include "catalog/pg_collation_d.h"
-#include "utils/formatting.h"
 #include "utils/memutils.h"
 
 /* A group while its text is read: values of user= and group= in their order. */
@@ -262,7 +260,7 @@ workflow_of_tags(const YqHierarchy *hierarchy, const char *const *tags, int tag_
 
 	for (int i = 0; i < tag_count; i++)
 	{
-		char	   *lower = str_tolower(tags[i], strlen(tags[i]), DEFAULT_COLLATION_OID);
+		char	   *lower = yq_lower_case(tags[i]);
 		char	   *tag = yq_trim(lower, lower + strlen(lower));
 
 		if (strncmp(tag, prefix, strlen(prefix)) == 0)
