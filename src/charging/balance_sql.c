@@ -26,6 +26,7 @@
 #include "charging/running_class.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "miscadmin.h"
 #include "pricing/timeline.h"
 #include "store/table_scan.h"
 #include "utils/fmgroids.h"
@@ -106,8 +107,11 @@ add_changes(RunningSum *sum, const bytea *packed, TimestampTz at)
 
 	yq_entries_read(&reader, packed);
 	while (yq_delta_next_class(&reader, &change))
+	{
+		CHECK_FOR_INTERRUPTS();
 		add_class(sum, yq_rate_class_require(change.shape, change.factors, &unit_weight),
 				  change.weight, change.reference_at, at);
+	}
 }
 
 /*
@@ -152,7 +156,10 @@ yq_sql_add_rate_class(PG_FUNCTION_ARGS)
 		yq_running_class_refresh();
 		yq_weights_begin(&reader, PG_GETARG_BYTEA_PP(ARGUMENT_WEIGHTS));
 		while (yq_weights_next(&reader, &class_id, &weight))
+		{
+			CHECK_FOR_INTERRUPTS();
 			add_class(sum, yq_running_class(class_id), weight, reference_at, at);
+		}
 	}
 	PG_RETURN_POINTER(sum);
 }

@@ -433,6 +433,7 @@ is_plain_life(EventCharger *charger, const YqEvent *const *events, int count, in
 {
 	for (int i = 0; i < count; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (events[i]->kind == YQ_CONTAINER_START && i > 0)
 			return false;
 		if (events[i]->kind == YQ_CONTAINER_FINISH && i < count - 1)
@@ -472,8 +473,12 @@ settle_in_order(EventCharger *charger, const YqEvent **events, int count)
 		yq_settler_settle(charger->settler, sorted, count);
 	for (int begin = 0; !is_plain && begin < count; begin = end)
 	{
+		CHECK_FOR_INTERRUPTS();
 		for (end = begin + 1; end < count && events[end]->arrival == events[begin]->arrival;)
+		{
+			CHECK_FOR_INTERRUPTS();
 			end++;
+		}
 		yq_settler_settle(charger->settler, events + begin, end - begin);
 		yq_settler_next_statement(charger->settler);
 	}

@@ -140,6 +140,7 @@ read_all(MemoryContext context)
 		Datum		credit = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 2, &ignored);
 		ProjectCredit *entry = yq_bytes_table_enter(credits, yq_bytes_of_varlena(DatumGetTextPP(project)), context, &ignored);
 
+		CHECK_FOR_INTERRUPTS();
 		entry->credit = datumCopy(credit, false, -1);
 	}
 	MemoryContextSwitchTo(spi);

@@ -11,6 +11,7 @@
 #include "base/delta_entries.h"
 #include "charging/packed_weights.h"
 #include "fmgr.h"
+#include "miscadmin.h"
 #include "utils/memutils.h"
 
 PG_FUNCTION_INFO_V1(yq_sql_add_weight);
@@ -256,6 +257,7 @@ yq_sql_merge_weights(PG_FUNCTION_ARGS)
 			class_ids[0] : class_ids[1];
 		int128		weight = 0;
 
+		CHECK_FOR_INTERRUPTS();
 		for (int i = 0; i < 2; i++)
 		{
 			if (!more[i] || class_ids[i] != class_id)

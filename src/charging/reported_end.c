@@ -192,6 +192,7 @@ yq_reported_end_note(YqLedger *ledger, const YqContainerLife *life,
 	{
 		End			end;
 
+		CHECK_FOR_INTERRUPTS();
 		if (events[i]->kind != YQ_CONTAINER_FINISH)
 			continue;
 		end = end_of_event(events[i]);

@@ -272,7 +272,10 @@ compare_ledger(const YqContainerRecords *loaded, RecordsPlan *plan)
 	{
 		CHECK_FOR_INTERRUPTS();
 		while (j < plan->charge_count && compare_in_time(&plan->charges[j], present[i]) < 0)
+		{
+			CHECK_FOR_INTERRUPTS();
 			j++;
+		}
 		if (j == plan->charge_count || !charge_equal(present[i], &plan->charges[j]))
 			continue;
 		plan->is_posted[j++] = plan->stays[present[i] - loaded->charges] = true;
@@ -704,10 +707,10 @@ try_to_settle(YqSettler *settler, text *container_id,
 
 	all_count = count + attempt->waiting_count;
 	all = palloc(sizeof(YqEvent *) * (all_count + 1));
-	for (int i = 0; i < count; i++)
-		all[i] = events[i];
-	for (int i = 0; i < attempt->waiting_count; i++)
-		all[count + i] = attempt->waiting[i];
+	if (count > 0)
+		memcpy(all, events, sizeof(YqEvent *) * count);
+	if (attempt->waiting_count > 0)
+		memcpy(all + count, attempt->waiting, sizeof(YqEvent *) * attempt->waiting_count);
 
 	qsort(all, all_count, sizeof(YqEvent *), compare_in_merge);
 

@@ -58,11 +58,17 @@ find_charges_in_effect(YqContainerRecords *loaded)
 	bool	   *taken_back = palloc0(sizeof(bool) * (loaded->last_number + 1));
 
 	for (int i = 0; i < loaded->charge_count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		taken_back[loaded->charges[i].corrects] = true;
+	}
 	loaded->in_effect = palloc(sizeof(bool) * Max(loaded->charge_count, 1));
 	for (int i = 0; i < loaded->charge_count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		loaded->in_effect[i] = loaded->charges[i].corrects == 0 &&
 			!taken_back[loaded->charges[i].number];
+	}
 }
 
 static void
@@ -129,6 +135,7 @@ finishing_charge(const YqContainerRecords *loaded)
 	{
 		const YqCharge *charge = &loaded->charges[i];
 
+		CHECK_FOR_INTERRUPTS();
 		if (loaded->in_effect[i] && charge->settled_by == YQ_CONTAINER_FINISH &&
 			charge->padding == 0)
 			return charge;

@@ -23,6 +23,7 @@
 #include "charging/name_cache.h"
 #include "charging/posting.h"
 #include "charging/start_batch.h"
+#include "miscadmin.h"
 #include "pricing/timeline.h"
 #include "utils/memutils.h"
 
@@ -71,6 +72,7 @@ settle_finishes(YqSettler *settler, const text *before)
 	{
 		const YqEvent *finish = batch->finishes[batch->finishes_done];
 
+		CHECK_FOR_INTERRUPTS();
 		if (before != NULL && yq_varlena_compare(finish->container_id, before) > 0)
 			return;
 		batch->finishes_done++;
@@ -132,6 +134,7 @@ withdraw_finished_starts(YqSettler *settler)
 	{
 		PendingStart *start = &batch->starts[i];
 
+		CHECK_FOR_INTERRUPTS();
 		if (start->contended ||
 			yq_index_scan_advance(charges, start->container.container_id) == NULL)
 			continue;
@@ -168,7 +171,10 @@ yq_settler_claim_pending(YqSettler *settler)
 	writer = yq_ledger_start_writer(ledger);
 	old_context = MemoryContextSwitchTo(batch->context);
 	for (int i = 0; i < batch->start_count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		yq_container_put(ledger, writer, &batch->starts[i].container);
+	}
 	yq_bulk_insert_claim(writer, before_start, is_start_taken, settler);
 	settle_contended(settler, &batch->starts[batch->start_count - 1]);
 	settle_finishes(settler, NULL);

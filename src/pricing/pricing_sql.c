@@ -453,6 +453,7 @@ put_rows(ReturnSetInfo *result)
 		Datum		values[2];
 		bool		nulls[2];
 
+		CHECK_FOR_INTERRUPTS();
 		for (int column = 0; column < 2; column++)
 			values[column] = SPI_getbinval(SPI_tuptable->vals[i], desc, column + 1, &nulls[column]);
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);

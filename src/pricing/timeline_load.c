@@ -458,6 +458,7 @@ yq_timeline_load_changes(YqTimelineLoader *loader, int64 known_version, int64 *n
 		bool		isnull;
 		TransactionId xmin = DatumGetTransactionId(slot_getsysattr(slot, MinTransactionIdAttributeNumber, &isnull));
 
+		CHECK_FOR_INTERRUPTS();
 		*newest = Max(*newest, version);
 		if (version <= known_version)
 			break;

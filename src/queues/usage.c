@@ -164,7 +164,10 @@ read_usage_delta(const YqRow *row)
 		if (!isnull)
 			yq_entries_read(&entries, DatumGetByteaPP(packed));
 		while (!isnull && yq_delta_next_usage(&entries, &change))
+		{
+			CHECK_FOR_INTERRUPTS();
 			tell_usage(scan, change.names, change.is_guaranteed, PointerGetDatum(change.allocation), change.containers);
+		}
 	}
 	MemoryContextSwitchTo(old_context);
 	MemoryContextReset(scan->row_context);

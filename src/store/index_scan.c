@@ -239,6 +239,7 @@ find_next(YqIndexScan *scan)
 
 	while (!get_next(scan, part, part->descriptor))
 	{
+		CHECK_FOR_INTERRUPTS();
 		if ((scan->current == 0 && !children_may_have(scan)) || scan->current == scan->part_count - 1)
 			return false;
 		part = &scan->parts[++scan->current];
@@ -321,6 +322,7 @@ merge_part(YqIndexScan *scan, ScanPart *part, const text *key)
 	{
 		int			order = compare_entry(part, key);
 
+		CHECK_FOR_INTERRUPTS();
 		if (order > 0)
 			return false;
 		if (order == 0 && index_fetch_heap(part->merge_scan, part->slot))
@@ -393,6 +395,7 @@ get_next_dirty(YqIndexScan *scan, ScanPart *part)
 {
 	while (get_next(scan, part, part->dirty_scan))
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (!yq_claim_is_withdrawn(part->slot))
 			return true;
 	}
@@ -425,6 +428,7 @@ yq_index_scan_is_ours(YqIndexScan *scan, const text *key)
 	{
 		HeapTuple	tuple = ExecFetchSlotHeapTuple(part->slot, false, NULL);
 
+		CHECK_FOR_INTERRUPTS();
 		ours = !yq_claim_is_withdrawn(part->slot) &&
 			TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
 	}

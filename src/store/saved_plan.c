@@ -21,6 +21,7 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_namespace_d.h"
 #include "executor/spi.h"
+#include "miscadmin.h"
 #include "store/catalog.h"
 #include "store/saved_plan.h"
 #include "utils/guc.h"
@@ -187,6 +188,7 @@ yq_saved_plan_strings(YqSavedPlan *statement, Datum *values)
 		char	   *string = SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1);
 		MemoryContext old_context = MemoryContextSwitchTo(caller);
 
+		CHECK_FOR_INTERRUPTS();
 		strings = lappend(strings, pstrdup(string));
 		MemoryContextSwitchTo(old_context);
 	}

@@ -178,6 +178,8 @@ result 'no floating point where prices and charges are computed' \
 	"$(code $(find src/pricing src/charging -name '*.[ch]' 2>/dev/null | sort) |
 		grep -E '(^|[^A-Za-z0-9_])(float|double|float4|float8|long double|Float[48]GetDatum|DatumGetFloat[48]|PG_(GETARG|RETURN)_FLOAT[48])([^A-Za-z0-9_]|$)' || true)"
 
+result 'a cancel is heard in every loop over rows' "$(perl test/scripts/deaf_loops.pl $sources 2>&1)"
+
 result 'no file of the sources has 900 lines' "$(wc -l $sources </dev/null | awk '$2 != "total" && $1 >= 900 { print $2 ": " $1 }')"
 
 # The install script is read in the encoding of the database, and messages, bodies

@@ -9,6 +9,7 @@
 
 #include "admission/configuration/setting_query.h"
 #include "executor/spi.h"
+#include "miscadmin.h"
 #include "queues/validate.h"
 
 /* Columns of the statement, in their order, from 1 on. */
@@ -40,6 +41,7 @@ yq_setting_findings(List *findings, YqSavedPlan *statement, Datum *values, YqSet
 	{
 		MemoryContext old_context = MemoryContextSwitchTo(caller);
 
+		CHECK_FOR_INTERRUPTS();
 		if (is_wanted == NULL || is_wanted(finding_text(i, FINDING_COLUMN)))
 			findings = yq_violation_add(findings, finding_text(i, FINDING_QUEUE), finding_text(i, FINDING_PROPERTY),
 										finding_text(i, FINDING_VALUE), finding_text(i, FINDING_MESSAGE));

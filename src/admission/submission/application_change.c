@@ -350,6 +350,7 @@ owner_of(const YqApplication *application)
 		char	   *name = SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1);
 		char	   *real_username = SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 2);
 
+		CHECK_FOR_INTERRUPTS();
 		if (name != NULL)
 			subject.groups[subject.group_count++] = MemoryContextStrdup(context, name);
 		subject.real_username = real_username == NULL ? NULL : MemoryContextStrdup(context, real_username);

@@ -12,6 +12,7 @@
 
 #include "base/delta_entries.h"
 #include "catalog/pg_type_d.h"
+#include "miscadmin.h"
 #include "queues/hierarchy.h"
 #include "scheduler/load/cluster_usage.h"
 #include "utils/array.h"
@@ -186,6 +187,7 @@ add_entries(const Reading *reading, const bytea *packed)
 		const YqBytes *names = change.names;
 		const int64 *amounts;
 
+		CHECK_FOR_INTERRUPTS();
 		if (!change.is_guaranteed)
 			continue;
 		amounts = yq_hierarchy_read_amounts(reading->loaded->cluster->hierarchy, PointerGetDatum(change.allocation));

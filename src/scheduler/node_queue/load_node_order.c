@@ -10,6 +10,7 @@
 #include "base/compat.h"
 
 #include "executor/spi.h"
+#include "miscadmin.h"
 #include "queues/text.h"
 #include "scheduler/load/paid_credits.h"
 #include "scheduler/node_queue/load_node_order.h"
@@ -55,6 +56,7 @@ rank_rows(Ranking *ranking, YqSavedPlan *look_up, TakeRank take)
 		int64		rank = DatumGetInt64(SPI_getbinval(tuple, columns, 2, &isnull));
 		Datum		shown = SPI_getbinval(tuple, columns, 3, &isnull);
 
+		CHECK_FOR_INTERRUPTS();
 		take(ranking, ranking->rows[number - 1], rank, isnull ? NULL : TextDatumGetCString(shown));
 	}
 	SPI_finish();

@@ -9,6 +9,7 @@
 
 #include "access/htup_details.h"
 #include "executor/spi.h"
+#include "miscadmin.h"
 #include "queues/allocation_setting.h"
 #include "queues/text.h"
 #include "scheduler/node_queue/load_measured_use.h"
@@ -238,6 +239,7 @@ yq_load_node_rows(YqNodeQueue *queue)
 	{
 		YqNodeQueueRow *row = read_row(SPI_tuptable->vals[i], SPI_tuptable->tupdesc);
 
+		CHECK_FOR_INTERRUPTS();
 		queue->rows = lappend(queue->rows, row);
 		queue->last_place = Max(queue->last_place, row->place);
 	}

@@ -340,6 +340,7 @@ learn_ends(YqNodeQueue *queue, const List *ended)
 		const char *reason = reason_of_end(row);
 		TimestampTz at = yq_load_end(row->container_id, queue->now);
 
+		CHECK_FOR_INTERRUPTS();
 		if (yq_container_queue_remove(queue->queue, &row->container))
 			frees_room = true;
 		note_freed(queue, row, at);

@@ -9,6 +9,7 @@
 
 #include "admission/submission/request.h"
 #include "executor/spi.h"
+#include "miscadmin.h"
 #include "queues/text.h"
 #include "scheduler/load/cluster_load.h"
 #include "scheduler/opportunistic/allocate_opportunistic.h"
@@ -80,6 +81,7 @@ read_requests(const YqRequester *requester)
 		Datum		duration;
 		bool		isnull;
 
+		CHECK_FOR_INTERRUPTS();
 		ask.priority = DatumGetInt32(SPI_getbinval(row, columns, 1, &isnull));
 		ask.allocation_request_id = DatumGetInt64(SPI_getbinval(row, columns, 2, &isnull));
 		ask.asked = yq_hierarchy_read_amounts(requester->hierarchy, SPI_getbinval(row, columns, 5, &isnull));

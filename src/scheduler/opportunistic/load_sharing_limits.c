@@ -108,7 +108,10 @@ read_configuration(const YqHierarchy *hierarchy)
 	MemoryContextSwitchTo(configured.context);
 	configured.limits = palloc(sizeof(ConfiguredLimit) * Max(count, 1));
 	for (uint64 i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		read_configured(hierarchy, SPI_tuptable->vals[i], SPI_tuptable->tupdesc);
+	}
 	SPI_finish();
 	configured.generation = hierarchy->generation;
 }

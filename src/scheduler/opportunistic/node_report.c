@@ -258,6 +258,7 @@ make_rows(YqNodeReport **reports, int count)
 
 	for (int i = 0; i < count; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (reports[i]->refusal != NULL)
 			continue;
 		if (yq_index_scan_find(rows, cstring_to_text(reports[i]->node)) == NULL)
@@ -306,6 +307,7 @@ allocate_by_books(YqNodeReport **reports, int count)
 		bool		isnull;
 		Datum		sum = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 2, &isnull);
 
+		CHECK_FOR_INTERRUPTS();
 		if (!isnull)
 			unknown[i]->allocated = SPI_datumTransfer(sum, false, -1);
 	}

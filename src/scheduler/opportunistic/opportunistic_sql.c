@@ -360,7 +360,10 @@ return_last(ReturnSetInfo *result, const char *application_id)
 		elog(ERROR, "SPI_connect failed");
 	count = yq_saved_plan_run(&look_up, ids, NULL);
 	for (uint64 i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		tuplestore_puttuple(result->setResult, SPI_tuptable->vals[i]);
+	}
 	SPI_finish();
 }
 

@@ -537,7 +537,10 @@ count_all_told(YqLoadedPreemption *preemption)
 		elog(ERROR, "SPI_connect failed");
 	count = yq_saved_plan_run(&look_up, values, NULL);
 	for (uint64 i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		count_told(preemption, SPI_tuptable->vals[i], SPI_tuptable->tupdesc);
+	}
 	SPI_finish();
 }
 

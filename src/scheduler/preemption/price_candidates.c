@@ -9,6 +9,7 @@
 #include "base/compat.h"
 
 #include "executor/spi.h"
+#include "miscadmin.h"
 #include "queues/text.h"
 #include "scheduler/load/paid_credits.h"
 #include "scheduler/preemption/price_candidates.h"
@@ -41,6 +42,7 @@ yq_price_candidates(YqPreemption *state, YqPreemptionApplication *application)
 		bool		isnull;
 		int64		number = DatumGetInt64(SPI_getbinval(tuple, SPI_tuptable->tupdesc, 1, &isnull));
 
+		CHECK_FOR_INTERRUPTS();
 		application->containers[number - 1]->paid_rank =
 			DatumGetInt64(SPI_getbinval(tuple, SPI_tuptable->tupdesc, 2, &isnull));
 	}

@@ -90,6 +90,7 @@ is_known_number(Names *names, Attempt attempt, int64 number)
 	names->last = name;
 	for (int i = 0; i < names->scan_count; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (!goes_on)
 			yq_index_scan_restart(names->scans[i]);
 		if (yq_index_scan_advance(names->scans[i], name) != NULL)

@@ -143,7 +143,10 @@ yq_preempted_containers_run(int count, YqSavedPlan *statement, Datum *values)
 		return result;
 	rows = connect_and_run(statement, values);
 	for (uint64 i = 0; i < rows; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		result[place_of(i)] = true;
+	}
 	SPI_finish();
 	return result;
 }

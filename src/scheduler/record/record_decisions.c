@@ -98,6 +98,7 @@ leave_out_changed(YqLoadedCluster *loaded, List *applications)
 		YqDecision *decision = &cluster->decisions[i];
 		YqClusterApplication *application = decision->key->application;
 
+		CHECK_FOR_INTERRUPTS();
 		if (!yq_decision_updates(decision) || yq_loaded(application)->is_gone ||
 			yq_update_event_claim(cluster->hierarchy, decision->key->update))
 			continue;

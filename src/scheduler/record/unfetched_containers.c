@@ -8,6 +8,7 @@
 #include "base/compat.h"
 
 #include "executor/spi.h"
+#include "miscadmin.h"
 #include "queues/text.h"
 #include "scheduler/record/application_demand.h"
 #include "scheduler/record/scheduler_journal.h"
@@ -43,6 +44,7 @@ yq_unfetched_containers_find(const YqPreemptedContainers *containers)
 		Datum		label = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 2, &isnull);
 		MemoryContext spi_context = MemoryContextSwitchTo(caller);
 
+		CHECK_FOR_INTERRUPTS();
 		unfetched[at] = (YqUnfetchedContainer) {true, isnull ? NULL : TextDatumGetCString(label)};
 		MemoryContextSwitchTo(spi_context);
 	}
@@ -111,6 +113,9 @@ yq_unfetched_containers_put_back(const YqPreemptedContainers *containers, const 
 							 yq_array_of_names(labels, asked_count));
 	yq_scheduler_journal_applications(applications);
 	foreach(cell, applications)
+	{
+		CHECK_FOR_INTERRUPTS();
 		(void) yq_application_demand_note(lfirst(cell));
+	}
 	return true;
 }

@@ -501,6 +501,9 @@ yq_container_updates_tidy(const YqHierarchy *hierarchy)
 	yq_scheduler_journal_begin_own();
 	ids = drop_void();
 	foreach(cell, ids)
+	{
+		CHECK_FOR_INTERRUPTS();
 		(void) yq_application_demand_note(lfirst(cell));
+	}
 	yq_scheduler_journal_end_own();
 }
