@@ -23,7 +23,8 @@ CREATE TABLE yquota_internal.archived_cost (
 	queue text COLLATE "C",
 	application_id text COLLATE "C",
 	execution_type yquota.execution_type NOT NULL,
-	amount numeric NOT NULL
+	amount numeric NOT NULL,
+	reservation_id text COLLATE "C"
 );
 CREATE INDEX archived_cost_quarter_hour_idx ON yquota_internal.archived_cost (quarter_hour);
 CREATE INDEX archived_cost_project_idx ON yquota_internal.archived_cost (project, quarter_hour);
@@ -34,6 +35,7 @@ COMMENT ON COLUMN yquota_internal.archived_cost.quarter_hour IS 'its start';
 COMMENT ON COLUMN yquota_internal.archived_cost.period_from IS 'start of the billing period, as far as periods had been closed; -infinity in the first, infinity for a row on no bill: it crosses the end of a period, and was taken back before that was closed';
 COMMENT ON COLUMN yquota_internal.archived_cost.booked_after IS 'latest closed_at of a period before it was booked: it is on bills with a later one; -infinity for none';
 COMMENT ON COLUMN yquota_internal.archived_cost.amount IS 'credits';
+COMMENT ON COLUMN yquota_internal.archived_cost.reservation_id IS 'reservation that was charged, if a hold for it was known; NULL for containers';
 
 CREATE TABLE yquota.archived_history (
 	segment integer NOT NULL,
@@ -96,7 +98,7 @@ CREATE TABLE yquota_internal.archived_cost_since (
 );
 COMMENT ON TABLE yquota_internal.archived_cost_since IS
 	'Cost of archived rows of a project since instants before the archive horizon: of grants of the project and its ancestors, and of holds';
-COMMENT ON COLUMN yquota_internal.archived_cost_since.application_id IS 'empty for all of the project';
+COMMENT ON COLUMN yquota_internal.archived_cost_since.application_id IS 'empty for all of the project; for a reservation its id, and its queue counts, too';
 COMMENT ON COLUMN yquota_internal.archived_cost_since.amount IS 'credits, without those of sub-projects';
 
 CREATE FUNCTION yquota_internal.archived_since(project text, application_id text, since timestamptz) RETURNS numeric

@@ -89,14 +89,14 @@ COMMENT ON VIEW yquota_internal.kept_loss IS
 CREATE VIEW yquota_internal.ledger_segment AS
 	SELECT charge.project, charge.application_id, charge.username, charge.queue, charge.execution_type,
 		   charge.allocation, charge."from", charge."to", charge.corrects, charge.amount, charge.given_back,
-		   charge.waiting_factor
+		   charge.waiting_factor, charge.container_id
 	FROM yquota.charge
 	UNION ALL
 	SELECT reserved.project, NULL, reserved.username, reserved.queue, 'GUARANTEED', reserved.allocation,
-		   reserved."from", reserved."to", reserved.corrects, reserved.amount, NULL, reserved.reserved_factor
+		   reserved."from", reserved."to", reserved.corrects, reserved.amount, NULL, reserved.reserved_factor, reserved.reservation_id
 	FROM yquota.reservation_charge AS reserved;
 COMMENT ON VIEW yquota_internal.ledger_segment IS
-	'Rows of the ledgers, of all projects, for charge_since(); the part of the price that a reservation pays is in waiting_factor';
+	'Rows of the ledgers, of all projects, for charge_since(); the part of the price that a reservation pays is in waiting_factor, its id in container_id';
 
 CREATE FUNCTION yquota_internal.charge_since(segment yquota_internal.ledger_segment, since timestamptz) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -114,7 +114,7 @@ COMMENT ON FUNCTION yquota_internal.charge_since(yquota_internal.ledger_segment,
 -- Archived rows are added up per quarter-hour (charging/090_archived_cost.sql).  An instant
 -- within one needs the rows themselves: archived_segments_around() of that instant.
 CREATE FUNCTION yquota_internal.archived_within_quarter_hour(
-	project text, application_id text, queue text, at timestamptz, archived yquota_internal.ledger_segment[]) RETURNS numeric
+	project text, application_id text, queue text, reservation_id text, at timestamptz, archived yquota_internal.ledger_segment[]) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	RETURN (SELECT coalesce(sum(CASE WHEN segment."to" > at THEN yquota_internal.charge_since(segment, at) ELSE 0 END
@@ -124,9 +124,10 @@ CREATE FUNCTION yquota_internal.archived_within_quarter_hour(
 			CROSS JOIN (SELECT yquota_internal.next_quarter_hour(at) AS since) AS whole
 			WHERE segment.project = archived_within_quarter_hour.project
 			  AND (archived_within_quarter_hour.application_id IS NULL OR segment.application_id = archived_within_quarter_hour.application_id)
-			  AND (archived_within_quarter_hour.queue IS NULL OR segment.queue = archived_within_quarter_hour.queue));
-COMMENT ON FUNCTION yquota_internal.archived_within_quarter_hour(text, text, text, timestamptz, yquota_internal.ledger_segment[]) IS
-	'Credits after an instant of the archived rows around it, less what the sums of the quarter-hours from then on have of them: of a project, and of one of its applications or queues.  Padding that was booked at the instant is not after it';
+			  AND (archived_within_quarter_hour.queue IS NULL OR segment.queue = archived_within_quarter_hour.queue
+				   OR segment.container_id = archived_within_quarter_hour.reservation_id));
+COMMENT ON FUNCTION yquota_internal.archived_within_quarter_hour(text, text, text, text, timestamptz, yquota_internal.ledger_segment[]) IS
+	'Credits after an instant of the archived rows around it, less what the sums of the quarter-hours from then on have of them: of a project, and of one of its applications, or of a reservation and its queue.  Padding that was booked at the instant is not after it';
 
 -- Rows after several instants of a project are added up once, and rows that
 -- cross an instant are cut there.

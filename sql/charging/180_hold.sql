@@ -45,9 +45,23 @@ CREATE VIEW yquota_internal.live_hold AS
 	WHERE hold.released_at IS NULL AND yquota.statement_clock() < hold.expires_at;
 COMMENT ON VIEW yquota_internal.live_hold IS 'Holds that are neither released nor expired';
 
--- Of all holds for reservations of a project at once.  The queue of a reservation has no containers
--- before the reservation is accepted, so quarter-hours tell exactly what its archived ones cost, but
--- for a hold that an update has set within one.
+CREATE FUNCTION yquota_internal.archived_reservation_since(project text, reservation_id text, queue text, since timestamptz) RETURNS numeric
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN CASE WHEN since < yquota_internal.archive_horizon() THEN coalesce(
+		(SELECT kept.amount FROM yquota_internal.archived_cost_since AS kept
+		 WHERE kept.project = archived_reservation_since.project AND kept.application_id = archived_reservation_since.reservation_id
+		   AND kept.since = archived_reservation_since.since),
+		(SELECT sum(cost.amount) FROM yquota_internal.archived_cost AS cost
+		 WHERE cost.project = archived_reservation_since.project
+		   AND (cost.queue = archived_reservation_since.queue OR cost.reservation_id = archived_reservation_since.reservation_id)
+		   AND cost.quarter_hour >= yquota_internal.quarter_hour(archived_reservation_since.since)), 0)
+		ELSE 0 END;
+COMMENT ON FUNCTION yquota_internal.archived_reservation_since(text, text, text, timestamptz) IS
+	'Credits of archived rows of a reservation of a project and of containers in its queue, from an instant on: exact for instants that are kept and for quarter-hours';
+REVOKE ALL ON FUNCTION yquota_internal.archived_reservation_since(text, text, text, timestamptz) FROM PUBLIC;
+
+-- Of all holds for reservations of a project at once.
 CREATE FUNCTION yquota_internal.reservation_spending(
 	project text, hold_ids bigint[], reservation_ids text[], queues text[], instants timestamptz[], at timestamptz, is_past boolean,
 	archived yquota_internal.ledger_segment[])
@@ -92,15 +106,12 @@ BEGIN
 		AND greatest(accruing."from", held.since) < least(accruing."to", at)
 	WHERE accruing.project = reservation_spending.project
 	UNION ALL
-	SELECT held.hold_id, cost.amount
-	FROM yquota_internal.archived_cost AS cost
-	JOIN held ON held.queue = cost.queue AND cost.quarter_hour >= yquota_internal.quarter_hour(held.since)
-	WHERE cost.project = reservation_spending.project
-	  AND (NOT is_past OR cost.quarter_hour < yquota_internal.next_quarter_hour(at))
-	UNION ALL
-	SELECT held.hold_id, - yquota_internal.archived_within_quarter_hour(project, NULL, held.queue, at, archived)
+	SELECT held.hold_id, yquota_internal.archived_reservation_since(project, held.reservation_id, held.queue, held.since)
+		   - CASE WHEN is_past AND archived IS NOT NULL THEN
+			   yquota_internal.archived_reservation_since(project, held.reservation_id, held.queue, yquota_internal.next_quarter_hour(at))
+			   + yquota_internal.archived_within_quarter_hour(project, NULL, held.queue, held.reservation_id, at, archived) ELSE 0 END
 	FROM held
-	WHERE archived <> '{}';
+	WHERE held.since < yquota_internal.archive_horizon();
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.reservation_spending(text, bigint[], text[], text[], timestamptz[], timestamptz, boolean, yquota_internal.ledger_segment[]) IS
@@ -149,7 +160,7 @@ CREATE FUNCTION yquota_internal.holds_by(project text, at timestamptz, archived 
 				SELECT held.hold_id, yquota_internal.archived_since(holds_by.project, held.application_id, held.held_at)
 					   - CASE WHEN held.is_past AND archived IS NOT NULL THEN
 						   yquota_internal.archived_since(holds_by.project, held.application_id, yquota_internal.next_quarter_hour(at))
-						   + yquota_internal.archived_within_quarter_hour(holds_by.project, held.application_id, NULL, at, archived) ELSE 0 END
+						   + yquota_internal.archived_within_quarter_hour(holds_by.project, held.application_id, NULL, NULL, at, archived) ELSE 0 END
 				FROM held
 				WHERE held.application_id IS NOT NULL
 				UNION ALL

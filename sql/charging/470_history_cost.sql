@@ -34,7 +34,7 @@ CREATE FUNCTION yquota_internal.post_archived_cost(through integer, rows_query t
 BEGIN
 	EXECUTE format($query$
 		WITH entering AS (
-			SELECT leaving.*,
+			SELECT leaving.*, reserved.reservation_id,
 				   CASE WHEN period.ends[bucket.number + 1] < leaving."to" THEN 'infinity'
 						ELSE coalesce(period.ends[bucket.number], '-infinity') END AS period_from,
 				   coalesce(period.closings[width_bucket(leaving.booked_at - interval '1 microsecond', period.closings)],
@@ -43,17 +43,19 @@ BEGIN
 						 coalesce(array_agg(p.closed_at ORDER BY p.closed_at) FILTER (WHERE p.closed_at IS NOT NULL), '{}') AS closings
 				  FROM yquota.closed_period AS p) AS period
 			CROSS JOIN (%s) AS leaving
+			LEFT JOIN (SELECT DISTINCT hold.reservation_id FROM yquota.hold WHERE hold.reservation_id IS NOT NULL) AS reserved
+				ON reserved.reservation_id = leaving.container_id
 			CROSS JOIN LATERAL (SELECT width_bucket(leaving."from", period.ends) AS number) AS bucket
 		)
 		INSERT INTO yquota_internal.archived_cost (archived_through, quarter_hour, period_from, booked_after,
-			project, username, queue, application_id, execution_type, amount)
+			project, username, queue, application_id, execution_type, reservation_id, amount)
 		SELECT $1, piece.starts_at, spent.period_from, spent.booked_after,
-			   spent.project, spent.username, spent.queue, spent.application_id, spent.execution_type,
+			   spent.project, spent.username, spent.queue, spent.application_id, spent.execution_type, spent.reservation_id,
 			   trim_scale(piece.amount)
 		FROM (SELECT entering.period_from, entering.booked_after, entering.project, entering.username, entering.queue,
-					 entering.application_id, entering.execution_type, %s AS pieces
+					 entering.application_id, entering.execution_type, entering.reservation_id, %s AS pieces
 			  FROM entering
-			  GROUP BY 1, 2, 3, 4, 5, 6, 7) AS spent
+			  GROUP BY 1, 2, 3, 4, 5, 6, 7, 8) AS spent
 		CROSS JOIN LATERAL unnest(spent.pieces) AS piece
 		$query$, rows_query, yquota_internal.quarter_hour_sums_call($part$'-infinity'::timestamptz$part$, true, 'false'))
 	USING through;
@@ -104,7 +106,7 @@ COMMENT ON FUNCTION yquota_internal.post_archived_preemption(integer, text) IS
 REVOKE ALL ON FUNCTION yquota_internal.post_archived_preemption(integer, text) FROM PUBLIC;
 
 CREATE VIEW yquota_internal.instant_of_credit AS
-	SELECT line.member AS project, '' COLLATE "C" AS application_id, instant.at
+	SELECT line.member AS project, '' COLLATE "C" AS application_id, instant.at, NULL::text COLLATE "C" AS queue
 	FROM yquota_internal.grant_life AS life
 	CROSS JOIN LATERAL (VALUES (life.begins_at), (life.leaves_at), (CASE WHEN life.amount > 0 THEN life.expires_at END)) AS instant (at)
 	CROSS JOIN LATERAL (
@@ -114,11 +116,10 @@ CREATE VIEW yquota_internal.instant_of_credit AS
 	) AS line (member)
 	WHERE isfinite(instant.at)
 	UNION
-	SELECT hold.project, hold.application_id, hold.held_at
-	FROM yquota.hold
-	WHERE hold.application_id IS NOT NULL;
+	SELECT hold.project, coalesce(hold.application_id, hold.reservation_id), hold.held_at, hold.queue
+	FROM yquota.hold;
 COMMENT ON VIEW yquota_internal.instant_of_credit IS
-	'Instants from which the books must know the cost of projects for grants, and of applications for holds';
+	'Instants from which the books must know the cost of projects for grants, and of applications and of reservations with their queues for holds';
 
 -- To be called before post_archived_cost(), which adds rows that must not be counted.
 CREATE FUNCTION yquota_internal.post_archived_cost_since(horizon timestamptz, rows_query text) RETURNS void
@@ -135,7 +136,8 @@ BEGIN
 						AND instant.at = kept.since);
 	INSERT INTO yquota_internal.archived_cost_since (project, application_id, since, amount)
 	SELECT instant.project, instant.application_id, instant.at,
-		   yquota_internal.archived_since(instant.project, instant.application_id, instant.at)
+		   CASE WHEN instant.queue IS NULL THEN yquota_internal.archived_since(instant.project, instant.application_id, instant.at)
+				ELSE yquota_internal.archived_reservation_since(instant.project, instant.application_id, instant.queue, instant.at) END
 	FROM yquota_internal.instant_of_credit AS instant
 	WHERE instant.at < horizon
 	ON CONFLICT DO NOTHING;
@@ -144,6 +146,8 @@ BEGIN
 			SELECT kept.project, kept.application_id, array_agg(kept.since ORDER BY kept.since) AS cuts
 			FROM yquota_internal.archived_cost_since AS kept
 			GROUP BY 1, 2
+		), reserved AS MATERIALIZED (
+			SELECT DISTINCT hold.project, hold.reservation_id, hold.queue FROM yquota.hold WHERE hold.reservation_id IS NOT NULL
 		), leaving AS (
 			SELECT asked.project AS of_project, asked.application_id AS of_application, asked.cuts, own.*
 			FROM (%1$s) AS own
@@ -153,6 +157,16 @@ BEGIN
 			FROM (%1$s) AS own
 			JOIN asked ON asked.project = own.project AND asked.application_id = own.application_id
 			WHERE asked.application_id <> ''
+			UNION ALL
+			SELECT asked.project, asked.application_id, asked.cuts, own.*
+			FROM (%1$s) AS own
+			JOIN reserved ON reserved.project = own.project AND reserved.reservation_id = own.container_id
+			JOIN asked ON asked.project = own.project AND asked.application_id = reserved.reservation_id
+			UNION ALL
+			SELECT asked.project, asked.application_id, asked.cuts, own.*
+			FROM (%1$s) AS own
+			JOIN reserved ON reserved.project = own.project AND reserved.queue = own.queue
+			JOIN asked ON asked.project = own.project AND asked.application_id = reserved.reservation_id
 		), part AS (
 			SELECT kept.project, kept.application_id, kept.since, 0 AS whole, 0 AS cut
 			FROM yquota_internal.archived_cost_since AS kept
@@ -163,7 +177,7 @@ BEGIN
 				   CASE WHEN leaving."from" >= leaving.cuts[number.n] THEN 0
 						ELSE yquota_internal.charge_since(ROW(leaving.project, leaving.application_id, leaving.username,
 								leaving.queue, leaving.execution_type, leaving.allocation, leaving."from", leaving."to",
-								leaving.corrects, leaving.amount, leaving.given_back, leaving.waiting_factor)::yquota_internal.ledger_segment, leaving.cuts[number.n]) END
+								leaving.corrects, leaving.amount, leaving.given_back, leaving.waiting_factor, leaving.container_id)::yquota_internal.ledger_segment, leaving.cuts[number.n]) END
 			FROM leaving
 			CROSS JOIN LATERAL generate_series(
 				greatest(width_bucket(leaving."from", leaving.cuts), 1),
@@ -349,7 +363,8 @@ REVOKE ALL ON FUNCTION yquota_internal.read_archive(text, integer[], text) FROM 
 CREATE FUNCTION yquota_internal.archived_ledger_segment(charge yquota_internal.archived_charge) RETURNS yquota_internal.ledger_segment
 	LANGUAGE sql STABLE PARALLEL SAFE
 	RETURN ROW((charge).project, (charge).application_id, (charge).username, (charge).queue, (charge).execution_type, (charge).allocation,
-			   (charge)."from", (charge)."to", (charge).corrects, (charge).amount, (charge).given_back, (charge).waiting_factor)::yquota_internal.ledger_segment;
+			   (charge)."from", (charge)."to", (charge).corrects, (charge).amount, (charge).given_back, (charge).waiting_factor,
+			   (charge).container_id)::yquota_internal.ledger_segment;
 COMMENT ON FUNCTION yquota_internal.archived_ledger_segment(yquota_internal.archived_charge) IS
 	'A row of an archive as one of the ledger, for charge_since()';
 

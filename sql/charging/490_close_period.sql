@@ -472,7 +472,13 @@ CREATE FUNCTION yquota_internal.verify_archived_cost_since()
 		   concat_ws(' ', bound.project, nullif(bound.application_id, ''), 'since', bound.since),
 		   concat_ws(' to ', trim_scale(bound.least), nullif(trim_scale(bound.most), trim_scale(bound.least))),
 		   bound.kept::text
-	FROM (SELECT known.project, known.application_id, known.since, known.kept,
+	FROM (WITH kept AS MATERIALIZED (
+			-- what no grant or hold needs any more is removed when history is archived again
+			SELECT since.* FROM yquota_internal.archived_cost_since AS since
+			JOIN (SELECT DISTINCT instant.project, instant.application_id, instant.at FROM yquota_internal.instant_of_credit AS instant) AS instant
+				ON instant.project = since.project AND instant.application_id = since.application_id AND instant.at = since.since
+		  )
+		  SELECT known.project, known.application_id, known.since, known.kept,
 				 min(known.amount) AS least, max(known.amount) AS most
 		  FROM (SELECT point.project, point.application_id, point.since, point.kept,
 					   sum(point.amount) OVER (PARTITION BY point.project, point.application_id
@@ -484,11 +490,20 @@ CREATE FUNCTION yquota_internal.verify_archived_cost_since()
 					  SELECT cost.project, cost.application_id, NULL, NULL, cost.quarter_hour, cost.amount
 					  FROM yquota_internal.archived_cost AS cost
 					  WHERE (cost.project, cost.application_id) IN (
-						SELECT kept.project, kept.application_id FROM yquota_internal.archived_cost_since AS kept
-						WHERE kept.application_id <> '')
+						SELECT kept.project, kept.application_id FROM kept WHERE kept.application_id <> '')
+					  UNION ALL
+					  SELECT cost.project, cost.reservation_id, NULL, NULL, cost.quarter_hour, cost.amount
+					  FROM yquota_internal.archived_cost AS cost
+					  WHERE (cost.project, cost.reservation_id) IN (SELECT kept.project, kept.application_id FROM kept)
+					  UNION ALL
+					  SELECT cost.project, reserved.reservation_id, NULL, NULL, cost.quarter_hour, cost.amount
+					  FROM yquota_internal.archived_cost AS cost
+					  JOIN (SELECT DISTINCT hold.project, hold.reservation_id, hold.queue FROM yquota.hold
+							WHERE hold.reservation_id IS NOT NULL) AS reserved
+						ON reserved.project = cost.project AND reserved.queue = cost.queue
 					  UNION ALL
 					  SELECT kept.project, kept.application_id, kept.since, kept.amount, bound.quarter_hour, 0
-					  FROM yquota_internal.archived_cost_since AS kept
+					  FROM kept
 					  CROSS JOIN LATERAL (VALUES (yquota_internal.quarter_hour(kept.since)),
 												 (yquota_internal.next_quarter_hour(kept.since))) AS bound (quarter_hour)
 					 ) AS point

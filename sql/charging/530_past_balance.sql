@@ -29,7 +29,7 @@ BEGIN
 					   yquota_internal.cost_query('{}', true, false, false))
 		INTO within USING ARRAY[at, whole_from], NULL::timestamptz, NULL::timestamptz, project;
 	END IF;
-	RETURN total + within + yquota_internal.archived_within_quarter_hour(project, NULL, NULL, at, archived);
+	RETURN total + within + yquota_internal.archived_within_quarter_hour(project, NULL, NULL, NULL, at, archived);
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.cost_after(text, timestamptz, yquota_internal.ledger_segment[]) IS

@@ -12,6 +12,7 @@ package Reports;
 use strict;
 use warnings;
 use History;
+use Model;
 
 use constant QUARTER => 15 * History::MINUTE;
 

@@ -3,8 +3,9 @@
 # What reservations pay, by a model of their own: second by second, from what the calls have
 # accepted, the prices, the factors, the rules and what was forgiven, all of them random.
 # Rows are posted at random, periods closed, prices published ahead, time forgiven afterwards, reservations updated,
-# deleted and forgotten, history archived.  At every look the ledger with what accrues is the model's sum for each reservation, balances,
-# reports and bills add up to the same, and verify() finds nothing.
+# used by containers, deleted and forgotten, credit granted, history archived.  At every look the ledger with what accrues is the model's sum
+# for each reservation and container, balances, reports and bills add up to the same, and verify() finds nothing.  When history is archived,
+# every report of money says the same before and after, balances at random instants with what was held then included.
 #
 use strict;
 use warnings;
@@ -12,6 +13,7 @@ use FindBin;
 use lib $FindBin::Bin, "$FindBin::Bin/../t";
 use List::Util qw(max min sum0);
 use Math::BigInt;
+use Reports;
 use Session;
 use Soak;
 use Test::More;
@@ -20,14 +22,16 @@ use Trial;
 my ($seed, $histories) = Trial::plan_run(6);
 my $steps = 30;
 my $number = 0;
-my %count = map { $_ => 0 } qw(accepted updated deleted posted forgiven closed archived compared);
+my %count = map { $_ => 0 } qw(accepted updated deleted used granted posted forgiven closed archived compared reports held);
 
 # Amounts are counted in units of 10^-6 credits: hundredths of a multiplier, of a rule and of a factor.
 use constant DECIMALS => 6;
+use constant BEGIN_AT => 1_772_409_600 * History::SECOND;    # 2026-03-02
 my @projects = qw(lab laser web);
 
 sub one_of { return $_[ rand @_ ]; }
 sub value { my ($session, $sql) = @_; return $session->run($sql =~ s/\n\z//r) =~ s/\n\z//r; }
+sub instant { my ($second) = @_; return BEGIN_AT + $second * History::SECOND; }
 sub at { my ($second) = @_; return "('2026-03-02 00:00+00'::timestamptz + interval '$second s')"; }
 
 # The value of a timeline of [second, value] at a second.
@@ -136,6 +140,32 @@ my %action = (
 		$count{deleted}++;
 		$model->{reservations}{$id}{versions}[-1]{ended} = $model->{now};
 	},
+	# A container in the queue of a reservation, which uses its hold up: to the model a reservation that pays all.
+	use => sub {
+		my ($session, $model) = @_;
+		my $id = one_of(grep { /^reservation/ && $model->{reservations}{$_}{versions}[0]{accepted} < $model->{now} - 2 } sort keys %{ $model->{reservations} }) // return;
+		my $reservation = $model->{reservations}{$id};
+		my $begin = max($model->{horizon}, $reservation->{versions}[0]{accepted}) + 1;
+
+		return if $begin >= $model->{now};
+		my ($from, $vcores) = ($begin + int rand($model->{now} - $begin), 1 + int rand 3);
+		my $to = $from + 1 + int rand($model->{now} - $from);
+		my $container = 'container_' . ++$model->{used};
+
+		$session->run(sprintf q(INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation)
+			VALUES ('CONTAINER_START', '%1$s', %2$s, '%4$s', 'app', 'ann', 'root.plan.%5$s', '[vcores=%6$d]'), ('CONTAINER_FINISH', '%1$s', %3$s, NULL, NULL, NULL, NULL, NULL)),
+			$container, at($from), at($to), $reservation->{project}, $id, $vcores);
+		$model->{reservations}{$container} = { project => $reservation->{project}, part => 100,
+			versions => [ { accepted => $from, ended => $to, pieces => [ { from => $from, to => $to, vcores => $vcores } ] } ] };
+		$count{used}++;
+	},
+	grant => sub {
+		my ($session, $model) = @_;
+
+		$session->run(sprintf q(INSERT INTO yquota.quota_grant (project, amount, reason, kind, expires_at) VALUES ('%s', %d, 'random', '%s', %s)),
+			one_of(@projects), one_of(-1, 1, 1) * int(1 + rand 5000), one_of(qw(grant refund correction)), rand() < 0.5 ? "'infinity'" : at($model->{now} + 1 + int rand 3000));
+		$count{granted}++;
+	},
 	post => sub {
 		my ($session) = @_;
 
@@ -181,7 +211,10 @@ my %action = (
 		my $end = $begin + int rand max(1, $model->{now} - $begin);
 
 		return if $end > $model->{now};
-		1 while value($session, 'SELECT closed_at FROM yquota_internal.close_period_at(' . at($end) . ', 10000)') eq '';
+		my $closed_at = '';
+
+		$closed_at = value($session, 'SELECT closed_at FROM yquota_internal.close_period_at(' . at($end) . ', 10000)') while $closed_at eq '';
+		push @{ $model->{periods} }, { until => instant($end), closed_at => $closed_at };
 		$model->{closed} = $end;
 		$count{closed}++;
 	},
@@ -194,15 +227,40 @@ my %action = (
 		my ($session, $model) = @_;
 
 		$session->run($_) foreach 'SELECT yquota.remove_ended_reservations(' . at($model->{now}) . ')', 'SELECT yquota.quota_compute()', 'SELECT yquota.seal_history()';
+		my @reports = kept_reports($model);
+		my $before = Reports::answers($session, @reports);
+
 		$count{archived} += value($session, q(SELECT archived FROM yquota.archive('archived_charge', 'infinity')));
 		$model->{horizon} = $model->{now};
+		my $after = Reports::answers($session, @reports);
+
+		push @{ $model->{wrong} }, map { Reports::differences($_->{name}, $before->{ $_->{name} }, $after->{ $_->{name} }) } @reports;
+		$count{reports} += @reports;
+		foreach my $past (map { $before->{ $_->{name} } } grep { $_->{name} =~ /^balance_at/ } @reports)
+		{
+			$count{held} += grep { /\|held$/ && $past->{$_} ne '0' } keys %$past;
+		}
 	},
 	roll_up => sub { my ($session) = @_; $session->run($_) foreach Trial::roll_up_statements(); });
+
+# The reports that say the same when all history up to now has been archived.
+sub kept_reports
+{
+	my ($model) = @_;
+	my $now = instant($model->{now});
+	my @quarters = map { $_ * Reports::QUARTER } sort { $a <=> $b } map { int((BEGIN_AT + rand($now - BEGIN_AT)) / Reports::QUARTER) } 1 .. 2;
+
+	return grep { !$_->{leaves} && !$_->{refused} } Reports::all({
+		windows => [ [ -Model::FOREVER, Model::FOREVER ], [ $quarters[0], $quarters[1] + Reports::QUARTER ] ],
+		instants => [ $now, map { BEGIN_AT + int rand($now - BEGIN_AT) } 1 .. 6 ],
+		periods => $model->{periods}, horizon => $now, now => $now, from => BEGIN_AT, terms => '{}', some => sub { @projects } });
+}
 
 sub look
 {
 	my ($session, $model, $place) = @_;
-	my (%cost, %of_project, @wrong);
+	my (%cost, %of_project);
+	my @wrong = splice @{ $model->{wrong} };
 
 	foreach my $id (sort keys %{ $model->{reservations} })
 	{
@@ -217,17 +275,19 @@ sub look
 			  UNION ALL
 			  SELECT reservation_id, yquota_internal.accrued(allocation, factors, "from", "to") FROM yquota_internal.accruing_segment
 			  UNION ALL
+			  SELECT container_id, amount FROM yquota.charge
+			  UNION ALL
 			  SELECT container_id, amount FROM archived_charge) AS part
 		GROUP BY 1
 		SQL
 	my %is_archived = map { $_ => 1 } split /\n/, value($session, 'SELECT DISTINCT container_id FROM archived_charge');
 	my %bill = map { split /\|/ } split /\n/, value($session, sprintf 'SELECT id, sum(b.amount) FROM unnest(ARRAY[%s]::text[]) AS id, yquota.explain_reservation(id) AS b GROUP BY 1',
-		join ', ', map { "'$_'" } grep { !$is_archived{$_} } sort keys %cost);
+		join ', ', map { "'$_'" } grep { /^reservation/ && !$is_archived{$_} } sort keys %cost);
 	my %balance = map { split /\|/ } split /\n/, value($session, 'SELECT project, charged + accrued FROM yquota.project_balance');
 	my %report = map { split /\|/ } split /\n/, value($session, q(SELECT project, sum(amount) FROM yquota.cost_between('-infinity', 'infinity', '{project,queue}') GROUP BY 1));
 
 	$of_project{lab} += $of_project{laser} // 0;
-	foreach my $check ((map { [ "cost of $_", $cost{$_}, $found{$_} ], [ "bill of $_", $is_archived{$_} ? Math::BigInt->new(0) : $cost{$_}, $bill{$_} ] } sort keys %cost),
+	foreach my $check ((map { [ "cost of $_", $cost{$_}, $found{$_} ], [ "bill of $_", $is_archived{$_} || !/^reservation/ ? Math::BigInt->new(0) : $cost{$_}, $bill{$_} ] } sort keys %cost),
 		(map { [ "balance of $_", Math::BigInt->new($of_project{$_} // 0), $balance{$_} ] } @projects),
 		(map { [ "report of $_", Math::BigInt->new($_ eq 'lab' ? $of_project{lab} - ($of_project{laser} // 0) : $of_project{$_} // 0), $report{$_} ] } @projects))
 	{
@@ -249,7 +309,7 @@ sub play
 	Session::administer("CREATE DATABASE $database");
 	my $session = Session->new($database);
 	my $is_right = 1;
-	my %model = (now => 0, closed => -1, horizon => 0, last => 0, reservations => {}, forgiven => [],
+	my %model = (now => 0, closed => -1, horizon => 0, last => 0, used => 0, periods => [], wrong => [], reservations => {}, forgiven => [],
 		multipliers => [ [ -1, 100 ] ], factors => [ [ -1, 100 ] ], parts => [ [ -1, 0 ], [ 0, 50 ] ]);
 
 	$session->run($_) foreach 'SET client_min_messages = error', 'CREATE EXTENSION IF NOT EXISTS yquota', 'SELECT yquota.set_clock(' . at(0) . ')',
@@ -260,14 +320,15 @@ sub play
 	  'INSERT INTO yquota.scheduler_setting (reservation_system_enable) VALUES (true)',
 	  'INSERT INTO yquota.charging_rule (effective_at, reserved_factor) VALUES (' . at(0) . ', 0.5)',
 	  'CREATE TABLE archived_charge (LIKE yquota.charge)';
+	Reports::install($session);
 	foreach my $step (1 .. $steps)
 	{
-		my $name = one_of(qw(submit submit submit update delete post post multiplier factor rule forgive close forget archive archive roll_up));
+		my $name = one_of(qw(submit submit submit update delete use use grant post post multiplier factor rule forgive close forget archive archive roll_up));
 
 		$model{now} += int rand 400;
 		$session->run('SELECT yquota.set_clock(' . at($model{now}) . ')');
 		$action{$name}->($session, \%model);
-		$is_right = look($session, \%model, "history $number, step $step, $name") if $step % 6 == 0;
+		$is_right = look($session, \%model, "history $number, step $step, $name") if $step % 6 == 0 || @{ $model{wrong} };
 		last if !$is_right;
 	}
 	$session->close;

@@ -60,6 +60,7 @@ SELECT reservation_id, version, ended_by FROM yquota.reservation_definition ORDE
 CREATE VIEW told AS
 	SELECT 'balance' AS what, b::text AS line FROM yquota.project_balance AS b
 	UNION ALL SELECT 'balance at', concat(at, p.name, b) FROM unnest(ARRAY['2026-03-03 12:06', yquota.statement_clock()]) AS at, yquota.project AS p, LATERAL yquota.balance_at(p.name, at) AS b
+	UNION ALL SELECT 'balance before', concat(at, p.name, b) FROM generate_series('2026-03-02 10:59:59.5'::timestamptz, '2026-03-02 11:55', '7 min 7.000001 s') AS at, yquota.project AS p, LATERAL yquota.balance_at(p.name, at) AS b
 	UNION ALL SELECT 'hold', h::text FROM yquota.hold_status AS h
 	UNION ALL SELECT 'grant', (to_jsonb(g) - 'grant_id')::text FROM yquota.grant_status AS g
 	UNION ALL SELECT 'forecast', f::text FROM yquota.forecast() AS f
