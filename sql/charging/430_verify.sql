@@ -38,6 +38,20 @@ AS 'MODULE_PATHNAME', 'yq_sql_is_due';
 COMMENT ON FUNCTION yquota_internal.is_due(text, text, text, text, yquota.execution_type, yquota.resource, timestamptz, timestamptz, numeric, text) IS
 	'Whether an interval of time costs that amount and has that dominant resource; factor_names(), accrued() and dominant() in one call';
 
+CREATE FUNCTION yquota_internal.pin_prices() RETURNS void
+	LANGUAGE c VOLATILE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_pin_prices';
+COMMENT ON FUNCTION yquota_internal.pin_prices() IS
+	'Until unpin_prices(), price by what the snapshot of the statement sees, not by the newest committed prices and outages';
+REVOKE ALL ON FUNCTION yquota_internal.pin_prices() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.unpin_prices() RETURNS void
+	LANGUAGE c VOLATILE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_unpin_prices';
+COMMENT ON FUNCTION yquota_internal.unpin_prices() IS
+	'Price by the newest committed prices and outages again; an error does that, too';
+REVOKE ALL ON FUNCTION yquota_internal.unpin_prices() FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.last_known_step(known anyelement, value anyelement) RETURNS anyelement
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_last_known_step';
@@ -1032,6 +1046,8 @@ CREATE FUNCTION yquota.verify(since timestamptz DEFAULT NULL)
 	SET jit = off
 	AS $$
 BEGIN
+	-- the ledger is that of the statement's snapshot
+	PERFORM yquota_internal.pin_prices();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_events(since);
 	RETURN QUERY SELECT * FROM yquota_internal.verify_lives(since);
 	RETURN QUERY SELECT * FROM yquota_internal.verify_ends();
@@ -1050,6 +1066,14 @@ BEGIN
 	RETURN QUERY SELECT * FROM yquota_internal.verify_preemption();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_node_queues();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_sharing();
+	PERFORM yquota_internal.unpin_prices();
+	-- what was read is locked by now: no more can leave
+	IF EXISTS (SELECT FROM yquota.history_segment AS segment
+			   WHERE segment.ledger_table IS NOT NULL AND to_regclass(format('yquota_internal.%I', segment.ledger_table)) IS NULL) THEN
+		RAISE EXCEPTION 'could not serialize access because history has been archived since the snapshot was taken'
+			USING ERRCODE = 'serialization_failure',
+				HINT = 'Call yquota.verify() again, in a new transaction.';
+	END IF;
 END
 $$;
 COMMENT ON FUNCTION yquota.verify(timestamptz) IS

@@ -846,6 +846,13 @@ COMMENT ON FUNCTION yquota_internal.lock_for_detaching(text[], text[]) IS
 	'Wait until no session reads the tables of history that are to go, and hold up events, charges of reservations and prices';
 REVOKE ALL ON FUNCTION yquota_internal.lock_for_detaching(text[], text[]) FROM PUBLIC;
 
+CREATE FUNCTION yquota_internal.replan(relation regclass) RETURNS void
+	LANGUAGE c STRICT VOLATILE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_replan';
+COMMENT ON FUNCTION yquota_internal.replan(regclass) IS
+	'Have plans that read a table made anew: when the transaction commits in every session, and in this one when it is rolled back';
+REVOKE ALL ON FUNCTION yquota_internal.replan(regclass) FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.detach(
 	through integer, numbers integer[], horizon timestamptz, carried_ledger text, carried_log text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -869,6 +876,8 @@ BEGIN
 		PERFORM yquota_internal.note_sealed_ledger(format('yquota_internal.%I', carried_ledger)::regclass);
 		EXECUTE format('ALTER TABLE yquota_internal.%I INHERIT yquota.container_event', carried_log);
 	END IF;
+	-- a plan made from now on reads too little when this is rolled back
+	PERFORM yquota_internal.replan('yquota.charge'), yquota_internal.replan('yquota.container_event');
 	UPDATE yquota.history_segment AS s
 	SET ledger_table = NULL, ledger_archived_at = yquota.clock(), horizon = detach.horizon
 	WHERE s.number = ANY (numbers);

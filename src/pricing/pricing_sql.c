@@ -32,10 +32,12 @@ PG_FUNCTION_INFO_V1(yq_sql_divide_half_even);
 PG_FUNCTION_INFO_V1(yq_sql_dominant);
 PG_FUNCTION_INFO_V1(yq_sql_factor_names);
 PG_FUNCTION_INFO_V1(yq_sql_invalidate_prices);
+PG_FUNCTION_INFO_V1(yq_sql_pin_prices);
 PG_FUNCTION_INFO_V1(yq_sql_price_intervals);
 PG_FUNCTION_INFO_V1(yq_sql_rate);
 PG_FUNCTION_INFO_V1(yq_sql_reserved_factor);
 PG_FUNCTION_INFO_V1(yq_sql_shape);
+PG_FUNCTION_INFO_V1(yq_sql_unpin_prices);
 PG_FUNCTION_INFO_V1(yq_sql_weight);
 
 /* -- amounts and rates ----------------------------------------------------- */
@@ -397,6 +399,23 @@ yq_sql_price_intervals(PG_FUNCTION_ARGS)
 	rate_class = yq_rate_class_require(PG_GETARG_YQ_RESOURCE_P(0), factors, &weight);
 	put_intervals(rows, rate_class, weight, from_at, to_at);
 	return (Datum) 0;
+}
+
+/* -- prices of a snapshot ---------------------------------------------------- */
+
+/* pin_prices(): see yq_timeline_pin() */
+Datum
+yq_sql_pin_prices(PG_FUNCTION_ARGS)
+{
+	yq_timeline_pin();
+	PG_RETURN_VOID();
+}
+
+Datum
+yq_sql_unpin_prices(PG_FUNCTION_ARGS)
+{
+	yq_timeline_unpin();
+	PG_RETURN_VOID();
 }
 
 /* -- other terms ----------------------------------------------------------- */

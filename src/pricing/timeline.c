@@ -25,6 +25,7 @@
 #include "store/catalog.h"
 #include "store/clock.h"
 #include "utils/memutils.h"
+#include "utils/resowner.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
@@ -39,6 +40,10 @@ static bool is_loading = false; /* still set when loading failed */
 static bool has_own_changes = false;
 static bool is_watched = false;
 static Snapshot loading_snapshot = NULL;	/* of the parallel plan that loaded it last, or NULL */
+static Snapshot pinned_snapshot;	/* valid while is_pinned */
+static ResourceOwner pinned_by;
+static bool is_pinned = false;	/* taken back by an abort, which releases the snapshot */
+static bool is_of_pinned = false;	/* loaded by the pinned snapshot */
 static Oid	loaded_from = InvalidOid;	/* pricing_change when it was loaded */
 static const YqTerms *assumed_terms = NULL;
 static TimestampTz window_from;
@@ -383,6 +388,12 @@ is_of_this_plan(void)
 }
 
 static Snapshot
+take_snapshot(void)
+{
+	return is_pinned ? RegisterSnapshot(pinned_snapshot) : yq_latest_snapshot();
+}
+
+static Snapshot
 take_loading_snapshot(void)
 {
 	if (loading_snapshot != NULL)
@@ -390,7 +401,7 @@ take_loading_snapshot(void)
 	loading_snapshot = NULL;
 	if (IsInParallelMode())
 		loading_snapshot = copy_snapshot(GetActiveSnapshot());
-	return yq_latest_snapshot();
+	return take_snapshot();
 }
 
 static void
@@ -472,8 +483,10 @@ yq_timeline_refresh(void)
 	if (!is_watched)
 		watch_changes();
 
+	if (is_pinned && is_of_pinned && !is_loading)
+		return &timeline;
 	yq_catalog_accept_changes();
-	if (is_current && !is_loading && is_of_this_plan())
+	if (!is_pinned && is_current && !is_loading && is_of_this_plan())
 		return &timeline;
 
 	/* An error may have left it half loaded, or the extension be another one. */
@@ -482,8 +495,9 @@ yq_timeline_refresh(void)
 	loaded_from = yq_table_oid(YQ_PRICING_CHANGE);
 	is_loading = true;
 
-	/* The snapshot below is as new as any message that comes from now on. */
-	is_current = true;
+	/* The snapshot below is as new as any message that comes from now on, unless it is a pinned one. */
+	is_current = !is_pinned;
+	is_of_pinned = is_pinned;
 	if (timeline.interval_count == 0 || is_window_too_long())
 		load_window(first_window_from());
 	else if (has_own_changes)
@@ -500,6 +514,29 @@ yq_timeline_assume(const YqTerms *terms)
 	assumed_terms = terms;
 	is_current = false;
 	timeline.interval_count = 0;
+}
+
+void
+yq_timeline_pin(void)
+{
+	static bool ends_by_abort = false;
+
+	if (!ends_by_abort)
+		yq_catalog_on_abort(&is_pinned);
+	ends_by_abort = true;
+	yq_timeline_unpin();
+	pinned_by = CurTransactionResourceOwner;
+	pinned_snapshot = RegisterSnapshotOnOwner(GetActiveSnapshot(), pinned_by);
+	is_pinned = true;
+	is_of_pinned = false;
+}
+
+void
+yq_timeline_unpin(void)
+{
+	if (is_pinned)
+		UnregisterSnapshotFromOwner(pinned_snapshot, pinned_by);
+	is_pinned = false;
 }
 
 const YqTimeline *
@@ -541,10 +578,10 @@ yq_timeline_changed_from(int64 version)
 
 	if (version == timeline.version)
 		return DT_NOEND;
-	if (asked_fills == timeline.fills && asked_version == version && is_current)
+	if (asked_fills == timeline.fills && asked_version == version && (is_pinned ? is_of_pinned : is_current))
 		return answer;
 
-	loader.snapshot = yq_latest_snapshot();
+	loader.snapshot = take_snapshot();
 	answer = yq_timeline_load_changes(&loader, version, &newest, &own);
 	UnregisterSnapshot(loader.snapshot);
 	if (newest < version)

@@ -10,7 +10,7 @@
  * connection need not read years of prices.
  *
  * The cache is filled with the newest committed state, not the transaction's
- * snapshot (DESIGN 2), and is brought up to date by yq_timeline_refresh() only:
+ * snapshot (DESIGN 2; but see yq_timeline_pin()), and is brought up to date by yq_timeline_refresh() only:
  * within a statement prices do not move.  The returned version is recorded with
  * each amount, so that a change which became visible too late for a statement
  * differs from one that it saw.
@@ -37,6 +37,15 @@ extern const YqTimeline *yq_timeline_refresh(void);
  * an error: meanwhile everything in this session is priced by them.
  */
 extern void yq_timeline_assume(const YqTerms *terms);
+
+/*
+ * From the next refresh on, price by what the active snapshot sees, for a reader
+ * that compares prices with other rows of this snapshot; by the newest committed
+ * state again after yq_timeline_unpin(), and when the transaction or subtransaction
+ * aborts.  Nothing may be charged meanwhile.
+ */
+extern void yq_timeline_pin(void);
+extern void yq_timeline_unpin(void);
 
 /* How many intervals from the first on are as they were at fill number "fills". */
 extern int	yq_timeline_unchanged_intervals(uint64 fills);

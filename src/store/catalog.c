@@ -37,6 +37,8 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
+PG_FUNCTION_INFO_V1(yq_sql_replan);
+
 typedef struct TableEntry
 {
 	const char *schema;
@@ -426,6 +428,18 @@ yq_catalog_signal_change_of(Oid table_oid)
 	form->oid = form->reltype;
 	CacheInvalidateRelcacheByTuple(tuple);
 	heap_freetuple(tuple);
+}
+
+/*
+ * Have all sessions make plans anew that read a table, and this one again if its transaction is rolled back.
+ * The server sends no such message for a table that loses a child.
+ */
+Datum
+yq_sql_replan(PG_FUNCTION_ARGS)
+{
+	if (SearchSysCacheExists1(RELOID, PG_GETARG_DATUM(0)))
+		CacheInvalidateRelcacheByRelid(PG_GETARG_OID(0));
+	PG_RETURN_VOID();
 }
 
 void

@@ -236,5 +236,26 @@ SELECT accrued = (SELECT sum(accrued) FROM yquota.container_cost) AS agrees FROM
 
 SELECT * FROM yquota.verify();
 
+-- History that does not leave after all is read by plans that were made when it had
+SELECT yquota.quota_compute() IS NOT NULL AS computed, yquota.seal_history() AS sealed;
+CREATE TABLE archived_charge (LIKE yquota.charge);
+CREATE TABLE archived_event (LIKE yquota.container_event);
+CREATE VIEW pg_temp.proven AS
+	SELECT (SELECT count(*) FROM yquota.verify()) AS problems, (SELECT sum(amount) FROM yquota.cost_between('-infinity', 'infinity', '{}')) AS cost,
+		   (SELECT json_agg(b) FROM yquota.balance_at('lab', yquota.clock()) AS b) AS balance, (SELECT count(*) FROM yquota.container_event) AS events;
+SELECT problems, cost, events FROM pg_temp.proven;
+CREATE TABLE proven AS TABLE pg_temp.proven;
+BEGIN;
+SELECT history, archived > 0 AS archived FROM yquota.archive('archived_charge', 'infinity');
+SELECT problems, cost = (SELECT cost FROM proven) AS costs_the_same FROM pg_temp.proven;
+SAVEPOINT log;
+SELECT history, archived > 0 AS archived FROM yquota.archive('archived_event', 'infinity');
+SELECT problems, events FROM pg_temp.proven;
+ROLLBACK TO log;
+SELECT problems FROM pg_temp.proven;
+ROLLBACK;
+SELECT now.problems, now.cost = was.cost AND now.balance::text = was.balance::text AND now.events = was.events AS is_as_before
+FROM pg_temp.proven AS now, proven AS was;
+
 \c postgres
 DROP DATABASE yquota_rollback;
