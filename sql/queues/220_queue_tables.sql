@@ -406,7 +406,7 @@ CREATE TABLE yquota.scheduler_setting (
 	opportunistic_anywhere_order text CHECK (opportunistic_anywhere_order IN ('random', 'round_robin')),
 	opportunistic_ignores_places boolean,
 	opportunistic_maps_by_share boolean,
-	node_queue_order text CHECK (yquota_internal.check_word('node_queue_order', node_queue_order, 'arrival', 'shortest_first', 'application_priority', 'fair_by_user')),
+	node_queue_order text CHECK (yquota_internal.check_word('node_queue_order', node_queue_order, 'arrival', 'shortest_first', 'application_priority', 'fair_by_user', 'closest_to_end')),
 	opportunistic_kill_order text CHECK (yquota_internal.check_word('opportunistic_kill_order', opportunistic_kill_order, 'last_started', 'least_paid', 'lowest_priority', 'furthest_from_end', 'fewest')),
 	reservation_system_max_periodicity bigint,
 	reservation_system_smoothness_factor integer CHECK (reservation_system_smoothness_factor > 0),
@@ -579,7 +579,7 @@ COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_ignores_places IS
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_maps_by_share IS
 	'whether opportunistic_maps_percent is the share of all map tasks; if not (also if NULL), the first tasks of each hundred are OPPORTUNISTIC, as in Hadoop';
 COMMENT ON COLUMN yquota.scheduler_setting.node_queue_order IS
-	'yquota''s own, like the next one: which OPPORTUNISTIC container that waits at a node starts next: arrival (as in Hadoop; also if NULL), shortest_first by expected durations, application_priority, or fair_by_user, the user with the fewest that run there; of equal ones the first that came';
+	'yquota''s own, like the next one: which OPPORTUNISTIC container that waits at a node starts next: arrival (as in Hadoop; also if NULL), shortest_first by expected durations, application_priority, fair_by_user, the user with the fewest that run there, or closest_to_end by reported progress of applications; of equal ones the first that came';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_kill_order IS
 	'which OPPORTUNISTIC containers go first when a node takes room back: last_started (as in Hadoop; also if NULL), least_paid in credits, lowest_priority of applications, furthest_from_end by reported progress, or the fewest that free enough; of equal ones the last started';
 

@@ -53,6 +53,46 @@ COMMENT ON FUNCTION yquota.report_progress(yquota.container_progress[]) IS
 	'Take note of how far containers are, for the kill order furthest_from_end: of several reports of one the last counts, and containers that do not run are left out.  Returns how many were noted, so that it may be repeated';
 REVOKE ALL ON FUNCTION yquota.report_progress(yquota.container_progress[]) FROM PUBLIC;
 
+CREATE TABLE yquota_internal.reported_application_progress (
+	application_id text COLLATE "C" PRIMARY KEY,
+	progress numeric NOT NULL CHECK (progress BETWEEN 0 AND 1 AND scale(progress) <= 18),
+	reported_at timestamptz NOT NULL
+) WITH (fillfactor = 50);
+COMMENT ON TABLE yquota_internal.reported_application_progress IS
+	'How far applications are; written by report_application_progress().  A row goes when its application ends or gets another application master, and one that came at that moment with the job that cleans node_queue';
+COMMENT ON COLUMN yquota_internal.reported_application_progress.progress IS 'fraction';
+COMMENT ON COLUMN yquota_internal.reported_application_progress.reported_at IS 'by the clock';
+SELECT pg_extension_config_dump('yquota_internal.reported_application_progress', '');
+
+CREATE FUNCTION yquota.report_application_progress(application_id text, progress numeric) RETURNS boolean
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	known yquota.application;
+BEGIN
+	IF num_nulls(report_application_progress.application_id, report_application_progress.progress) > 0 THEN
+		RAISE EXCEPTION 'application_id and progress must not be null' USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+	IF report_application_progress.progress NOT BETWEEN 0 AND 1 THEN
+		RAISE EXCEPTION 'progress must be between 0 and 1' USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	SELECT * INTO known FROM yquota.application AS a WHERE a.application_id = report_application_progress.application_id;
+	IF NOT FOUND THEN
+		RAISE EXCEPTION 'application "%" does not exist', report_application_progress.application_id USING ERRCODE = 'undefined_object';
+	ELSIF known.finished_at IS NOT NULL THEN
+		RETURN false;
+	END IF;
+	INSERT INTO yquota_internal.reported_application_progress AS r (application_id, progress, reported_at)
+	VALUES (known.application_id, trim_scale(round(report_application_progress.progress, 18)), yquota.clock())
+	ON CONFLICT ON CONSTRAINT reported_application_progress_pkey DO UPDATE SET progress = excluded.progress, reported_at = excluded.reported_at;
+	RETURN true;
+END
+$$;
+COMMENT ON FUNCTION yquota.report_application_progress(text, numeric) IS
+	'Take note of how far an application is, a fraction from 0 to 1, as its master tells it in YARN''s allocate(): for the order of node queues closest_to_end.  The last report counts, kept with 18 decimals.  Returns false where the application has ended, and nothing is noted';
+REVOKE ALL ON FUNCTION yquota.report_application_progress(text, numeric) FROM PUBLIC;
+
 CREATE FUNCTION yquota.explain_reclaim(node text, container_id text DEFAULT NULL, amount yquota.resource DEFAULT NULL)
 	RETURNS TABLE (
 		place integer, container_id text, allocation yquota.resource, running_since timestamptz, kill_order text, figure text,
@@ -74,9 +114,14 @@ CREATE FUNCTION yquota_internal.forget_reported_progress(most integer) RETURNS b
 			WHERE r.container_id IN (
 				SELECT o.container_id FROM yquota_internal.reported_progress AS o
 				WHERE NOT EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = o.container_id) LIMIT most)
+			RETURNING 1), forgotten_application AS (
+			DELETE FROM yquota_internal.reported_application_progress AS r
+			WHERE r.application_id IN (
+				SELECT o.application_id FROM yquota_internal.reported_application_progress AS o
+				WHERE NOT EXISTS (SELECT FROM yquota.application AS a WHERE a.application_id = o.application_id AND a.finished_at IS NULL) LIMIT most)
 			RETURNING 1)
-		SELECT count(*) FROM forgotten;
+		SELECT (SELECT count(*) FROM forgotten) + (SELECT count(*) FROM forgotten_application);
 	END;
 COMMENT ON FUNCTION yquota_internal.forget_reported_progress(integer) IS
-	'Delete rows of reported_progress about containers that run no longer, so many at most; returns how many';
+	'Delete reports of progress of containers that run no longer, and of applications that have ended, so many of each at most; returns how many';
 REVOKE ALL ON FUNCTION yquota_internal.forget_reported_progress(integer) FROM PUBLIC;

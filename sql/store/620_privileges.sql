@@ -556,6 +556,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('FUNCTION', 'yquota.preemption_message(text)', 'EXECUTE', '{operator,viewer,admin}'),
 		('FUNCTION', 'yquota.release_containers(text[])', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.explain_reclaim(text,text,yquota.resource)', 'EXECUTE', '{operator,viewer,admin}'),
+		('FUNCTION', 'yquota.report_application_progress(text,numeric)', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.report_progress(yquota.container_progress[])', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.report_nodes(yquota.node_report[])', 'EXECUTE', '{operator,admin}'),
 		('FUNCTION', 'yquota.request_containers(text,yquota.container_request[])', 'EXECUTE', '{operator,admin}'),

@@ -75,6 +75,7 @@ static const char *const start_orders[] = {
 	[YQ_START_SHORTEST] = "shortest_first",
 	[YQ_START_BY_PRIORITY] = "application_priority",
 	[YQ_START_FAIR] = "fair_by_user",
+	[YQ_START_CLOSEST_TO_END] = "closest_to_end",
 };
 
 static const char *const kill_orders[] = {

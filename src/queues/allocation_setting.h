@@ -29,7 +29,8 @@ typedef enum YqStartOrder
 	YQ_START_BY_ARRIVAL,		/* Hadoop's */
 	YQ_START_SHORTEST,			/* expected duration; those whose duration is not known come last */
 	YQ_START_BY_PRIORITY,		/* of the application, the larger number first */
-	YQ_START_FAIR				/* the user with the fewest OPPORTUNISTIC containers that run at the node */
+	YQ_START_FAIR,				/* the user with the fewest OPPORTUNISTIC containers that run at the node */
+	YQ_START_CLOSEST_TO_END		/* progress of the application, as it was reported, the larger first */
 } YqStartOrder;
 
 /* Which of the OPPORTUNISTIC containers that run at a node goes first; of equal ones the last started. */

@@ -22,9 +22,9 @@ use Trial;
 my ($seed, $histories) = Trial::plan_run(12);
 my $steps = 70;
 my ($session, %total);
-my @events = qw(start queued kill pause resume rejected shed promoted progress explained);
+my @events = qw(start queued kill pause resume rejected shed promoted progress explained application_progress);
 
-my @start_orders = (undef, qw(arrival shortest_first application_priority fair_by_user));
+my @start_orders = (undef, qw(arrival shortest_first application_priority fair_by_user closest_to_end));
 my @kill_orders = (undef, qw(last_started least_paid lowest_priority furthest_from_end fewest));
 
 sub one_of { return $_[ rand @_ ]; }
@@ -91,7 +91,8 @@ sub next_to_start
 	my %figures = (
 		shortest_first => sub { $_[0]{duration} // 'inf' },
 		application_priority => sub { -$_[0]{priority} },
-		fair_by_user => sub { $runs{ $_[0]{user} } // 0 });
+		fair_by_user => sub { $runs{ $_[0]{user} } // 0 },
+		closest_to_end => sub { -($node->{progress}{ $_[0]{application} } // 0) });
 	my $figure = $figures{ $node->{start_order} // '' } // return $waiting[0];
 
 	return least($figure, @waiting);
@@ -338,6 +339,7 @@ sub begin_history
 		guaranteed => [],
 		opportunistic => [],
 		containers => 0,
+		progress => {},
 		now => 0
 	};
 
@@ -394,6 +396,7 @@ sub arrive
 		memory => $memory,
 		vcores => $vcores,
 		amounts => amounts($memory, $vcores),
+		application => $application,
 		priority => 10 * $application,
 		user => one_of(1 .. 3),
 		duration => one_of(undef, 10, 20, 20, 30),
@@ -452,6 +455,17 @@ sub report_progress
 	return ();
 }
 
+sub report_application_progress
+{
+	my ($node) = @_;
+	my $application = one_of(1 .. 3);
+
+	$node->{progress}{$application} = int(rand 11) / 10;
+	$session->run("SELECT yquota.report_application_progress('application_1_000$application', $node->{progress}{$application})");
+	$total{application_progress}++;
+	return ();
+}
+
 # The agent pauses or kills something that it is to.
 sub obey
 {
@@ -477,7 +491,7 @@ sub play
 {
 	my ($number) = @_;
 	my $node = begin_history();
-	my @actions = ((\&arrive) x 8, (\&end) x 4, \&promote, \&shed, (\&report_progress) x 3, (\&obey) x 5, \&set_orders);
+	my @actions = ((\&arrive) x 8, (\&end) x 4, \&promote, \&shed, (\&report_progress) x 3, \&report_application_progress, (\&obey) x 5, \&set_orders);
 
 	foreach my $step (1 .. $steps)
 	{
@@ -498,6 +512,7 @@ my $database = "yquota_node_queue_order_$$";
 Session::administer("CREATE DATABASE $database");
 $session = Session->new($database);
 $session->run(q(SET client_min_messages = error; CREATE EXTENSION IF NOT EXISTS yquota; INSERT INTO yquota.project (name) VALUES ('p');
+	INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.default', '100');
 	SELECT yquota.set_clock('2026-03-02 10:00+00');
 	SELECT count(*) FROM generate_series(1, 3) AS n, yquota.submit_application('application_1_000' || n, 'u', '{}', 'default', project => 'p', unmanaged => true);
 	UPDATE yquota.application SET priority = substr(application_id, 17)::integer * 10));

@@ -13,6 +13,7 @@ SET timezone = 'UTC';
 SET intervalstyle = 'postgres';
 SELECT yquota.set_clock('2026-03-02 10:00+00');
 INSERT INTO yquota.scheduler_setting (opportunistic_queue_capacity, maximum_am_resource_percent) VALUES (20, 1);
+INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.default', '100');
 INSERT INTO yquota.project (name) VALUES ('p');
 INSERT INTO yquota.node (name, total) VALUES ('n', '[memory-mb=4096,vcores=8]');
 SELECT count(*) FROM generate_series(1, 3) AS n, yquota.submit_application('application_1_000' || n, 'u' || n, '{}', 'default', project => 'p', unmanaged => true);
@@ -85,6 +86,28 @@ UPDATE yquota.scheduler_setting SET node_queue_order = 'fair_by_user';
 SELECT pg_temp.come('r1', 1, 1024), pg_temp.come('r2', 1, 1024), pg_temp.come('g', 3, 2048, type => 'GUARANTEED');
 SELECT pg_temp.come('a', 1, 512), pg_temp.come('b', 2, 512), pg_temp.come('c', 3, 512), pg_temp.come('d', 2, 512), pg_temp.come('e', 1, 512);
 SELECT pg_temp.ends('g');
+ROLLBACK;
+
+\echo closest to its end: application 2, then 3, then 1, of which nothing is known; a call goes by the last report
+BEGIN;
+SELECT yquota.report_application_progress('application_1_0002', 0.1), yquota.report_application_progress('application_1_0003', 0.9000000000000000004);
+SELECT yquota.report_application_progress('application_1_0002', 0.9000000000000000006), yquota.report_application_progress('application_1_0003', 0.9);
+SELECT pg_temp.queue_up('closest_to_end');
+SELECT pg_temp.ends('r');
+SELECT pg_temp.ends('b');
+SELECT yquota.report_application_progress('application_1_0003', 0), yquota.report_application_progress('application_1_0001', 1);
+SELECT pg_temp.ends('d');
+ROLLBACK;
+\echo progress of an application goes with its end, and with its master
+BEGIN;
+SELECT yquota.report_application_progress('application_1_000' || n, 1) FROM generate_series(1, 3) AS n;
+SELECT yquota.finish_application('application_1_0001', 'FAILED') IS NOT NULL AS ended;
+SELECT yquota.report_application_progress('application_1_0001', 1);
+SELECT yquota.finish_application('application_1_0002', 'KILLED') IS NOT NULL AS ended;
+INSERT INTO yquota_internal.reported_application_progress VALUES ('application_1_0002', 1, yquota.clock());
+SELECT application_id, progress FROM yquota_internal.reported_application_progress ORDER BY 1;
+SELECT yquota_internal.forget_reported_progress(100);
+SELECT application_id, progress FROM yquota_internal.reported_application_progress ORDER BY 1;
 ROLLBACK;
 
 \echo GUARANTEED ones start first, by arrival, and a paused one waits among the others
@@ -185,6 +208,11 @@ SELECT yquota.report_progress(NULL);
 SELECT yquota.report_progress(ARRAY[('a', NULL)]::yquota.container_progress[]);
 SELECT yquota.report_progress(ARRAY[('a', 1.01)]::yquota.container_progress[]);
 SELECT yquota.report_progress(ARRAY[('a', 'NaN')]::yquota.container_progress[]);
+SELECT yquota.report_application_progress(NULL, 1);
+SELECT yquota.report_application_progress('application_1_0001', NULL);
+SELECT yquota.report_application_progress('application_1_0001', -0.1);
+SELECT yquota.report_application_progress('application_1_0001', 'NaN');
+SELECT yquota.report_application_progress('nowhere', 1);
 SELECT * FROM yquota.explain_reclaim('n');
 SELECT * FROM yquota.explain_reclaim('n', 'a', '[]');
 SELECT * FROM yquota.explain_reclaim('nowhere', amount => '[]');

@@ -270,6 +270,7 @@ my @calls = (
 	'yquota.report_outage(timestamp with time zone,timestamp with time zone,text,text) project' => q(SELECT yquota.report_outage('2026-03-01 21:00+00', '2026-03-01 22:00+00', 'it was down', 'p')),
 	'yquota.report_distributed_containers(text,yquota.distributed_container[])' =>
 	  q(SELECT * FROM yquota.report_distributed_containers('h1', ARRAY[ROW('application_1_10', (2::bigint << 40) - 1, 'h2', '[memory-mb=512,vcores=1]', 1, -1, NULL, NULL, NULL, NULL)::yquota.distributed_container])),
+	'yquota.report_application_progress(text,numeric)' => q(SELECT yquota.report_application_progress('application_1_1', 0.5)),
 	'yquota.report_progress(yquota.container_progress[])' => q(SELECT yquota.report_progress(ARRAY(SELECT ROW(container_id, 0.5)::yquota.container_progress FROM yquota.container WHERE container_id LIKE 'k%'))),
 	'yquota.report_nodes(yquota.node_report[])' => q(SELECT * FROM yquota.report_nodes(ARRAY[ROW('h2', 0, 0, 0, 1, NULL, NULL, NULL, NULL, NULL), ROW('h1', 0, 0, 0, 2, NULL, NULL, NULL, NULL, NULL)]::yquota.node_report[])),
 	'yquota.request_containers(text,yquota.container_request[])' => qq(SELECT yquota.request_containers('application_1_1', ARRAY[$request])),

@@ -318,6 +318,7 @@ $node->safe_psql('archived', <<~'SQL');
 	INSERT INTO yquota_internal.awaited_container (container_id, allocated_at) VALUES ('container_1_2_01_000009', yquota.clock());
 	INSERT INTO yquota_internal.expected_duration (container_id, expected_duration) VALUES ('container_1_2_01_000009', '90 s');
 	INSERT INTO yquota_internal.reported_progress (container_id, progress, reported_at) VALUES ('container_1_2_01_000001', 0.25, yquota.clock());
+	INSERT INTO yquota_internal.reported_application_progress (application_id, progress, reported_at) VALUES ('application_1_2', 0.125, yquota.clock());
 	INSERT INTO yquota.preempted_container (container_id, project, application_id, queue, node, label, allocation, killed_at, is_advised) VALUES ('container_1_1_01_000001', 'lab', 'application_1_1', 'root.a', 'n2', '', '[memory-mb=1024]', yquota.clock(), false);
 	INSERT INTO yquota.reservation_definition (reservation_id, version, queue, username, project, arrival, deadline, interpreter, requests, recurrence, accepted_at, quoted_cost)
 	VALUES ('reservation_1_0001', 1, 'root.a', 'ann', 'lab', '2021-03-04 00:00+00', '2021-03-04 02:00+00', 'ALL', ARRAY[yquota.reservation_request('[memory-mb=1024]', 2, '1 hour', 2)], '1 day', yquota.clock(), 3600),

@@ -73,9 +73,23 @@ static YqSavedPlan by_priority = {
 /* -- what waits ------------------------------------------------------------------ */
 
 static void
-take_priority(Ranking *ranking, YqNodeQueueRow *row, int64 rank, char *shown)
+take_largest(Ranking *ranking, YqNodeQueueRow *row, int64 rank, char *shown)
 {
 	row->container.start_rank = -rank;
+}
+
+static void
+rank_by_progress(Ranking *ranking)
+{
+	/* kept with 18 decimals, which are an integer */
+	static YqSavedPlan by_application_progress = {
+		.command = "SELECT q.number, (COALESCE(p.progress, 0) * 1000000000000000000)::bigint, NULL::text " OF_CONTAINERS
+		"LEFT JOIN yquota_internal.reported_application_progress AS p ON p.application_id = c.application_id",
+		.types = {"_text"},
+		.plans_once = true
+	};
+
+	rank_rows(ranking, &by_application_progress, take_largest);
 }
 
 /* A user is the place of the name among those of the node. */
@@ -139,9 +153,11 @@ rank_waiting(void *argument)
 		row->container.start_rank = row->expected_duration > 0 ? row->expected_duration : PG_INT64_MAX;
 	}
 	if (queue->queue->settings.start_order == YQ_START_BY_PRIORITY)
-		rank_rows(&ranking, &by_priority, take_priority);
+		rank_rows(&ranking, &by_priority, take_largest);
 	else if (queue->queue->settings.start_order == YQ_START_FAIR)
 		rank_by_user(&ranking);
+	else if (queue->queue->settings.start_order == YQ_START_CLOSEST_TO_END)
+		rank_by_progress(&ranking);
 }
 
 /* -- what runs --------------------------------------------------------------------- */

@@ -326,7 +326,8 @@ yq_application_begin_attempt(const char *application_id)
 		"v AS (DELETE FROM yquota.reserved_container AS v WHERE v.application_id = $1), "
 		"b AS (DELETE FROM yquota.blacklist AS b WHERE b.application_id = $1), "
 		"c AS (DELETE FROM yquota_internal.request_counter AS c WHERE c.application_id = $1), "
-		"o AS (DELETE FROM yquota_internal.opportunistic_response AS o WHERE o.application_id = $1) "
+		"o AS (DELETE FROM yquota_internal.opportunistic_response AS o WHERE o.application_id = $1), "
+		"p AS (DELETE FROM yquota_internal.reported_application_progress AS p WHERE p.application_id = $1) "
 		"UPDATE yquota_internal.application_attempt AS t "
 		"SET attempt = t.attempt + 1, next_container = 1, am_container_id = NULL "
 		"WHERE t.application_id = $1",
