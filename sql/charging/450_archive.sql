@@ -452,7 +452,10 @@ BEGIN
 		RAISE EXCEPTION 'archive must not be null'
 			USING ERRCODE = 'null_value_not_allowed';
 	END IF;
-	digests := yquota_internal.run_as(yquota_internal.acting_role(), format('SELECT json_agg(found) FROM (%s) AS found',
+	-- names of columns are spelled out, as in archived_charges_query()
+	digests := yquota_internal.run_as(yquota_internal.acting_role(), format(
+		'SELECT json_agg(json_build_object(''project'', found.project, ''archived'', found.archived, ''charged'', found.charged,
+										   ''last_at'', found.last_at, ''digest'', found.digest)) FROM (%s) AS found',
 		yquota.archive_digest_query(
 			CASE WHEN yquota_internal.is_shared_target(target)
 				 THEN format('(SELECT * FROM %s WHERE cluster = %L)', target, yquota.cluster_name())
