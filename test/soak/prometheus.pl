@@ -197,6 +197,12 @@ is($node->safe_psql('work', q(SELECT count(*) FROM yquota.metrics WHERE family =
 sql(q(SET yquota.on_bad_event = set_aside; INSERT INTO yquota.container_event (event, container_id, occurred_at, source) VALUES ('CONTAINER_START', 'bad', '2030-01-01', 'rm')));
 fires('rejects', $healthy, scrape(), 'YquotaRejectsGrow');
 sql('DELETE FROM yquota.event_reject');
+sql(q(SELECT yquota.reject_call('rm', '{"function": "yquota.finish_application"}', '42704', 'it does not exist')));
+fires('calls set aside', $healthy, scrape(), 'YquotaCallsRejected');
+sql('DELETE FROM yquota.feed_reject');
+sql(q(SELECT yquota.report_feed_problem('rm', '42501', 'permission denied')));
+fires('a feed that waits', $healthy, scrape(), 'YquotaFeedWaits');
+sql(q(SELECT yquota.report_feed_problem('rm', NULL)));
 
 run_to('2030-01-01 01:00 UTC');
 fires('a silent feed', $healthy, scrape(), 'YquotaFeedSilent');

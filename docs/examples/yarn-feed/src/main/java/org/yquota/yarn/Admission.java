@@ -26,12 +26,24 @@ final class Admission {
 		this.conf = conf;
 	}
 
-	/** Null when it may come in, else the reason why not. */
-	synchronized String refusal(String[] application) {
+	/** What became of an application. */
+	static final class Answer {
+		/** null when it may come in, else the reason why not */
+		final String refusal;
+		/** whether yquota knows of it */
+		final boolean isKnown;
+
+		private Answer(String refusal, boolean isKnown) {
+			this.refusal = refusal;
+			this.isKnown = isKnown;
+		}
+	}
+
+	synchronized Answer answer(String[] application) {
 		for (int tries = 0;; tries++) {
 			boolean isNew = connection == null;
 			try {
-				return ask(application);
+				return new Answer(ask(application), true);
 			} catch (SQLException e) {
 				close();
 				// A connection may have been lost long ago; a new one tells more.
@@ -39,7 +51,7 @@ final class Admission {
 					continue;
 				}
 				LOG.warn("yquota did not say whether {} may come in: {}", application[0], e.getMessage());
-				return conf.askAcceptsWhenAway ? null : "yquota does not answer: " + e.getMessage();
+				return new Answer(conf.askAcceptsWhenAway ? null : "yquota does not answer: " + e.getMessage(), false);
 			}
 		}
 	}

@@ -1,6 +1,9 @@
 package org.yquota.yarn;
 
+import java.util.Collection;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -14,6 +17,8 @@ import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ContainerStatus;
 import org.apache.hadoop.yarn.api.records.ContainerSubState;
 import org.apache.hadoop.yarn.api.records.ExecutionType;
+import org.apache.hadoop.yarn.api.records.NodeId;
+import org.apache.hadoop.yarn.server.api.protocolrecords.NMContainerStatus;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
@@ -34,22 +39,21 @@ final class ContainerEvents {
 	private final Feed feed;
 	/** containers that were told to have started, and not to have ended */
 	private final Set<ContainerId> live = ConcurrentHashMap.newKeySet();
-	/** of opportunistic ones: whether their node runs them */
-	private final Map<ContainerId, Boolean> running = new ConcurrentHashMap<>();
+	/** of opportunistic ones: whether their node runs them; empty as long as it has not said */
+	private final Map<ContainerId, Optional<Boolean>> running = new ConcurrentHashMap<>();
+	/** containers that end with their node, which may bring them back */
+	private final Set<ContainerId> lost = ConcurrentHashMap.newKeySet();
 
-	ContainerEvents(FeedConfiguration conf, FeedingCapacityScheduler scheduler, RMContext context) throws java.io.IOException {
+	ContainerEvents(FeedConfiguration conf, FeedingCapacityScheduler scheduler, RMContext context, Feed feed) {
 		this.conf = conf;
 		this.scheduler = scheduler;
 		this.context = context;
-		feed = new Feed(conf, this::list);
-	}
-
-	Feed feed() {
-		return feed;
+		this.feed = feed;
 	}
 
 	void started(RMContainer container, long time) {
-		if (isTemporary(container) || !live.add(container.getContainerId())) {
+		// The scheduler makes those anew that nodes bring; they are in one of the two sets.
+		if (isTemporary(container) || lost.contains(container.getContainerId()) || !live.add(container.getContainerId())) {
 			return;
 		}
 		SchedulerApplicationAttempt attempt = scheduler.getCurrentAttemptForContainer(container.getContainerId());
@@ -61,15 +65,32 @@ final class ContainerEvents {
 				container.getNodeLabelExpression())
 			.isMaster(container.isAMContainer() || attempt != null && attempt.isWaitingForAMContainer());
 		if (container.getExecutionType() == ExecutionType.OPPORTUNISTIC) {
-			running.put(container.getContainerId(), false);
+			running.put(container.getContainerId(), Optional.of(false));
 			event.isRunning(false);
 		}
 		feed.tell(event.record());
 	}
 
-	/** The scheduler has it again after a restart; yquota knows it. */
-	void recovered(ContainerId container) {
-		live.add(container);
+	/** A node brings containers, after a restart of the ResourceManager or its own absence; yquota knows them. */
+	void recovered(List<NMContainerStatus> reports, NodeId node, long time) {
+		ArrayNode list = new ObjectMapper().createArrayNode();
+
+		for (NMContainerStatus report : reports) {
+			ContainerId id = report.getContainerId();
+			RMApp application = context.getRMApps().get(id.getApplicationAttemptId().getApplicationId());
+			// Its end has been told, to its application as well.
+			if (application == null || lost.contains(id) || !live.add(id)) {
+				continue;
+			}
+			if (report.getExecutionType() == ExecutionType.OPPORTUNISTIC) {
+				running.put(id, Optional.empty());
+			}
+			describe(report, application, node, list.addObject());
+		}
+		// Those that run when the feed begins have not been told.
+		if (feed.isFirst() && list.size() > 0) {
+			feed.tell(Records.recovered(conf.source, list.toString(), time));
+		}
 	}
 
 	void finished(RMContainer container, long time) {
@@ -86,7 +107,18 @@ final class ContainerEvents {
 		if (live.contains(container.getId())) {
 			feed.tell(new Records.Event("CONTAINER_UPDATE", container.getId().toString(), time, conf.source)
 				.allocation(container.getResource()).executionType(container.getExecutionType().name()).record());
+			if (container.getExecutionType() == ExecutionType.OPPORTUNISTIC) {
+				running.putIfAbsent(container.getId(), Optional.of(true));
+			}
 		}
+	}
+
+	void nodeLost(Collection<RMContainer> containers) {
+		containers.forEach(container -> lost.add(container.getContainerId()));
+	}
+
+	void ended(ApplicationId application) {
+		lost.removeIf(container -> container.getApplicationAttemptId().getApplicationId().equals(application));
 	}
 
 	void moved(ApplicationId application, String queue, long time) {
@@ -101,15 +133,16 @@ final class ContainerEvents {
 	/** What its node says of a container; tells when an opportunistic one begins or ceases to run. */
 	void reported(ContainerStatus status, long time) {
 		boolean runs = status.getContainerSubState() == ContainerSubState.RUNNING;
+		Optional<Boolean> known = running.get(status.getContainerId());
 
-		if (running.replace(status.getContainerId(), !runs, runs)) {
+		if (known != null && !known.equals(Optional.of(runs)) && running.replace(status.getContainerId(), known, Optional.of(runs))) {
 			feed.tell(new Records.Event("CONTAINER_UPDATE", status.getContainerId().toString(), time, conf.source)
 				.isRunning(runs).record());
 		}
 	}
 
 	/** Containers that run, but those allocated after that time, as yquota.reconcile() takes them. */
-	private String list(long asOf) {
+	String list(long asOf) {
 		ArrayNode list = new ObjectMapper().createArrayNode();
 
 		for (ApplicationId application : context.getRMApps().keySet()) {
@@ -135,6 +168,18 @@ final class ContainerEvents {
 		object.put("started_at", Records.time(container.getCreationTime()));
 	}
 
+	private void describe(NMContainerStatus report, RMApp application, NodeId node, ObjectNode object) {
+		object.put("container_id", report.getContainerId().toString());
+		object.put("project", projectOf(application));
+		object.put("application_id", application.getApplicationId().toString());
+		object.put("username", application.getUser());
+		object.put("queue", queuePath(application.getQueue()));
+		object.put("node", node.toString());
+		object.put("allocation", Records.resource(report.getAllocatedResource()));
+		object.put("execution_type", report.getExecutionType().name());
+		object.put("started_at", Records.time(report.getCreationTime()));
+	}
+
 	private static boolean isTemporary(RMContainer container) {
 		return container.getContainerId() == null || container.getAllocatedSchedulerKey() != null
 			&& container.getAllocatedSchedulerKey().getContainerToUpdate() != null;
@@ -154,6 +199,12 @@ final class ContainerEvents {
 		FiCaSchedulerApp attempt = scheduler.getCurrentAttemptForContainer(container.getContainerId());
 
 		return attempt == null ? container.getQueueName() : ((CSQueue) attempt.getQueue()).getQueuePath();
+	}
+
+	private String queuePath(String name) {
+		CSQueue queue = scheduler.getQueue(name);
+
+		return queue == null ? name : queue.getQueuePath();
 	}
 
 	/** Null where yquota takes it from the user's name. */

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
@@ -34,7 +35,8 @@ final class Feed {
 	}
 
 	private final FeedConfiguration conf;
-	private final RunningContainers running;
+	private RunningContainers running;
+	private Runnable everyInterval;
 	private final BlockingQueue<String> queue;
 	private final AtomicLong lost = new AtomicLong();
 	private final Spool spool;
@@ -43,13 +45,19 @@ final class Feed {
 	private final Thread sending;
 	private final File aliveFile;
 	private final File reconcileFile;
+	/** the last sign of life of a process before this one, in milliseconds; null if there was none */
+	private final Long lastAlive;
 	private volatile boolean isStopping;
 	private long nextCompute;
 	private long nextReconcile;
+	/** before that nodes may not be back */
+	private long firstReconcile;
+	/** whether records are lost that no comparison has made up for */
+	private boolean hasGap;
 
-	Feed(FeedConfiguration conf, RunningContainers running) throws IOException {
+	/** Opens the spool.  What it has is sent, also while this ResourceManager is on standby. */
+	Feed(FeedConfiguration conf) throws IOException {
 		this.conf = conf;
-		this.running = running;
 		queue = new ArrayBlockingQueue<>(conf.queueMostRecords);
 		spool = new Spool(conf.spoolDirectory, conf.spoolMostBytes);
 		sender = new Sender(conf, spool);
@@ -59,16 +67,29 @@ final class Feed {
 		spooling.setDaemon(true);
 		sending = new Thread(sender, "yquota feed, sending");
 		sending.setDaemon(true);
+		lastAlive = lastAlive();
+		if (lastAlive != null && !spool.isEmpty()) {
+			// The other one of a pair may have taken over before the database heard of what is there.
+			spool.append(Records.alive(conf.source, lastAlive));
+		}
+		sending.start();
 	}
 
 	/** The ResourceManager takes over at that time, in milliseconds. */
-	void start(long now) {
-		tell(Records.outage(conf.source, lastAlive(), now));
+	void start(long now, RunningContainers containers, Runnable atEachCompute) {
+		running = containers;
+		everyInterval = atEachCompute;
+		tell(Records.recovery(conf.source, lastAlive, now));
 		nextCompute = now;
-		nextReconcile = now + conf.reconcileDelay;
+		firstReconcile = now + conf.reconcileDelay;
+		nextReconcile = firstReconcile;
 		spooling.start();
-		sending.start();
 		LOG.info("Started with the spool {}", conf.spoolDirectory);
+	}
+
+	/** Has this spool heard of no ResourceManager before this one? */
+	boolean isFirst() {
+		return lastAlive == null;
 	}
 
 	/** Never waits, and never fails. */
@@ -121,6 +142,13 @@ final class Feed {
 			}
 			records.clear();
 		}
+		try {
+			long now = System.currentTimeMillis();
+			append(Collections.singletonList(Records.compute(conf.source, now)));
+			writeAlive(now);
+		} catch (IOException e) {
+			LOG.error("Cannot write to the spool {}", conf.spoolDirectory, e);
+		}
 	}
 
 	private void append(List<String> records) throws IOException {
@@ -134,35 +162,44 @@ final class Feed {
 		long count = lost.getAndSet(0);
 		if (count > 0) {
 			LOG.error("{} records are lost; the containers that run are compared with yquota's", count);
-			nextReconcile = System.currentTimeMillis();
+			nextReconcile = Math.max(System.currentTimeMillis(), firstReconcile);
+			hasGap = true;
 		}
 	}
 
 	private void doWhatIsDue(long now) throws IOException, InterruptedException {
 		if (now >= nextCompute) {
-			tell(Records.compute(conf.source, now));
+			everyInterval.run();
+			append(Collections.singletonList(Records.compute(conf.source, now)));
 			writeAlive(now);
 			nextCompute = now + conf.computeInterval;
 		}
 		if (now >= nextReconcile || reconcileFile.exists()) {
-			nextReconcile = Long.MAX_VALUE;
+			nextReconcile = now + conf.reconcileInterval;
 			Files.deleteIfExists(reconcileFile.toPath());
-			String list = running.list(now);
+			// A container that has just been made may not be in the list yet.
+			long asOf = now - SETTLING_TIME;
+			String list = running.list(asOf);
 			// An end that the list already misses must come before it.
 			Thread.sleep(SETTLING_TIME);
-			tell(Records.reconcile(list, now));
+			// What is missing has not survived the restart, unless its end is among the records that are lost.
+			tell(Records.reconcile(list, asOf, hasGap ? null : conf.source));
+			hasGap = false;
 		}
 	}
 
-	/** The time of the last QUOTA_COMPUTE, of this process or one before; NULL if there was none. */
-	private Long lastAlive() {
+	private Long lastAlive() throws IOException {
+		Long told = spool.lastEventTime();
+		Long written = null;
+
 		try {
-			return aliveFile.exists()
-				? Long.valueOf(new String(Files.readAllBytes(aliveFile.toPath()), StandardCharsets.UTF_8).trim()) : null;
+			if (aliveFile.exists()) {
+				written = Long.valueOf(new String(Files.readAllBytes(aliveFile.toPath()), StandardCharsets.UTF_8).trim());
+			}
 		} catch (IOException | NumberFormatException e) {
 			LOG.error("Cannot read {}", aliveFile, e);
-			return null;
 		}
+		return told == null || written != null && written > told ? written : told;
 	}
 
 	private void writeAlive(long now) throws IOException {

@@ -2,7 +2,11 @@ package org.yquota.yarn;
 
 import java.io.File;
 import java.io.IOException;
+import java.io.UnsupportedEncodingException;
+import java.net.URLDecoder;
+import java.util.Locale;
 import java.util.Properties;
+import java.util.StringJoiner;
 
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
@@ -23,6 +27,7 @@ final class FeedConfiguration {
 	static final String PROJECT_FROM = PREFIX + "project.from";
 	static final String COMPUTE_INTERVAL = PREFIX + "compute-interval-ms";
 	static final String RECONCILE_DELAY = PREFIX + "reconcile-delay-ms";
+	static final String RECONCILE_INTERVAL = PREFIX + "reconcile-interval-ms";
 	static final String APPLICATIONS = PREFIX + "applications";
 	static final String ASK_TIMEOUT = PREFIX + "ask.timeout-ms";
 	static final String ASK_ACCEPTS_WHEN_AWAY = PREFIX + "ask.accepts-when-away";
@@ -33,6 +38,7 @@ final class FeedConfiguration {
 	/** Where the project of a container comes from. */
 	enum ProjectFrom { USERNAME, QUEUE, TAG }
 
+	/** without passwords: it is told in logs and by the driver's errors */
 	final String url;
 	final String source;
 	final File spoolDirectory;
@@ -44,14 +50,17 @@ final class FeedConfiguration {
 	final String projectTagPrefix;
 	final long computeInterval;
 	final long reconcileDelay;
+	final long reconcileInterval;
 	final Applications applications;
 	final int askTimeout;
 	final boolean askAcceptsWhenAway;
 	private final String user;
 	private final String password;
+	/** passwords of the URL */
+	private final Properties secrets = new Properties();
 
 	FeedConfiguration(Configuration conf) throws IOException {
-		url = required(conf, URL);
+		url = withoutSecrets(required(conf, URL));
 		user = conf.get(USER);
 		char[] secret = conf.getPassword(PASSWORD);
 		password = secret == null ? null : new String(secret);
@@ -65,7 +74,7 @@ final class FeedConfiguration {
 			projectFrom = ProjectFrom.TAG;
 			projectTagPrefix = from.substring(4) + ":";
 		} else if (from.equals("username") || from.equals("queue")) {
-			projectFrom = ProjectFrom.valueOf(from.toUpperCase(java.util.Locale.ROOT));
+			projectFrom = ProjectFrom.valueOf(from.toUpperCase(Locale.ROOT));
 			projectTagPrefix = null;
 		} else {
 			throw new IOException(PROJECT_FROM + " is \"" + from + "\", neither username, queue nor tag:NAME");
@@ -73,6 +82,7 @@ final class FeedConfiguration {
 		computeInterval = positive(conf, COMPUTE_INTERVAL, 10_000);
 		reconcileDelay = positive(conf, RECONCILE_DELAY, conf.getTimeDuration(YarnConfiguration.RM_NM_EXPIRY_INTERVAL_MS,
 			YarnConfiguration.DEFAULT_RM_NM_EXPIRY_INTERVAL_MS, java.util.concurrent.TimeUnit.MILLISECONDS));
+		reconcileInterval = positive(conf, RECONCILE_INTERVAL, 3_600_000);
 		applications = conf.getEnum(APPLICATIONS, Applications.NONE);
 		askTimeout = (int) positive(conf, ASK_TIMEOUT, 5000);
 		askAcceptsWhenAway = conf.getBoolean(ASK_ACCEPTS_WHEN_AWAY, true);
@@ -88,11 +98,33 @@ final class FeedConfiguration {
 		if (password != null) {
 			properties.setProperty("password", password);
 		}
+		// As in the driver, what the URL says wins.
+		properties.putAll(secrets);
 		properties.setProperty("ApplicationName", "yquota-yarn-feed");
 		properties.setProperty("connectTimeout", "10");
 		properties.setProperty("socketTimeout", Integer.toString((timeout + 999) / 1000));
 		properties.setProperty("tcpKeepAlive", "true");
 		return properties;
+	}
+
+	/** Take parameters that are passwords out of a JDBC URL. */
+	private String withoutSecrets(String whole) throws UnsupportedEncodingException {
+		int start = whole.indexOf('?');
+		StringJoiner rest = new StringJoiner("&", "?", "").setEmptyValue("");
+
+		if (start < 0) {
+			return whole;
+		}
+		for (String parameter : whole.substring(start + 1).split("&")) {
+			int equals = parameter.indexOf('=');
+			String name = equals < 0 ? parameter : parameter.substring(0, equals);
+			if (equals >= 0 && name.toLowerCase(Locale.ROOT).endsWith("password")) {
+				secrets.setProperty(name, URLDecoder.decode(parameter.substring(equals + 1), "UTF-8"));
+			} else if (!parameter.isEmpty()) {
+				rest.add(parameter);
+			}
+		}
+		return whole.substring(0, start) + rest;
 	}
 
 	private static String required(Configuration conf, String name) throws IOException {

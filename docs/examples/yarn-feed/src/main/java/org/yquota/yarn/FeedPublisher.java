@@ -10,15 +10,17 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 
 /**
  * Stands before the ResourceManager's own publisher and hears of containers that come and go, with
- * the times that the ResourceManager itself keeps of them.
+ * the times that the ResourceManager itself keeps of them, and of applications that change.
  */
 final class FeedPublisher implements SystemMetricsPublisher {
 	private final SystemMetricsPublisher publisher;
 	private final ContainerEvents events;
+	private final ApplicationRecords applications;
 
-	FeedPublisher(SystemMetricsPublisher publisher, ContainerEvents events) {
+	FeedPublisher(SystemMetricsPublisher publisher, ContainerEvents events, ApplicationRecords applications) {
 		this.publisher = publisher instanceof FeedPublisher ? ((FeedPublisher) publisher).publisher : publisher;
 		this.events = events;
+		this.applications = applications;
 	}
 
 	@Override
@@ -50,6 +52,7 @@ final class FeedPublisher implements SystemMetricsPublisher {
 
 	@Override
 	public void appUpdated(RMApp app, long updatedTime) {
+		applications.updated(app);
 		publisher.appUpdated(app, updatedTime);
 	}
 

@@ -11,11 +11,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 
 import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
-import org.apache.hadoop.yarn.api.records.ApplicationSubmissionContext;
-import org.apache.hadoop.yarn.api.records.ApplicationTimeoutType;
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ContainerStatus;
@@ -27,7 +24,6 @@ import org.apache.hadoop.yarn.event.EventHandler;
 import org.apache.hadoop.yarn.exceptions.YarnException;
 import org.apache.hadoop.yarn.server.api.protocolrecords.NMContainerStatus;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
-import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppEvent;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppEventType;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
@@ -40,6 +36,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdates;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplication;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerNode;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAddedSchedulerEvent;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppRemovedSchedulerEvent;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.NodeAddedSchedulerEvent;
@@ -62,7 +59,9 @@ public class FeedingCapacityScheduler extends CapacityScheduler {
 	private static final Logger LOG = LoggerFactory.getLogger(FeedingCapacityScheduler.class);
 
 	private FeedConfiguration feedConf;
+	private Feed feed;
 	private ContainerEvents events;
+	private ApplicationRecords records;
 	private Admission admission;
 	private ExecutorService asking;
 	/** applications about which yquota is asked; true once it has let them in */
@@ -77,6 +76,11 @@ public class FeedingCapacityScheduler extends CapacityScheduler {
 				YarnConfiguration.APPLICATION_HISTORY_SAVE_NON_AM_CONTAINER_META_INFO);
 		}
 		super.serviceInit(conf);
+		// What is in the spool is sent, also while this ResourceManager is on standby.
+		feed = new Feed(feedConf);
+		// Applications are recovered before this service starts.
+		events = new ContainerEvents(feedConf, this, getRMContext(), feed);
+		records = new ApplicationRecords(feedConf, events, getRMContext(), feed);
 		getRMContext().getDispatcher().register(RMNodeEventType.class, new StatusListener());
 	}
 
@@ -84,8 +88,7 @@ public class FeedingCapacityScheduler extends CapacityScheduler {
 	public void serviceStart() throws Exception {
 		RMContext context = getRMContext();
 
-		events = new ContainerEvents(feedConf, this, context);
-		context.setSystemMetricsPublisher(new FeedPublisher(context.getSystemMetricsPublisher(), events));
+		context.setSystemMetricsPublisher(new FeedPublisher(context.getSystemMetricsPublisher(), events, records));
 		if (feedConf.applications == FeedConfiguration.Applications.ASK) {
 			admission = new Admission(feedConf);
 			asking = Executors.newSingleThreadExecutor(task -> {
@@ -94,7 +97,7 @@ public class FeedingCapacityScheduler extends CapacityScheduler {
 				return thread;
 			});
 		}
-		events.feed().start(System.currentTimeMillis());
+		feed.start(System.currentTimeMillis(), events::list, records::lookAtLifetimes);
 		super.serviceStart();
 	}
 
@@ -105,8 +108,8 @@ public class FeedingCapacityScheduler extends CapacityScheduler {
 			asking.shutdownNow();
 			admission.close();
 		}
-		if (events != null) {
-			events.feed().stop();
+		if (feed != null) {
+			feed.stop();
 		}
 	}
 
@@ -148,13 +151,14 @@ public class FeedingCapacityScheduler extends CapacityScheduler {
 		String queue = super.moveApplication(application, targetQueue);
 
 		events.moved(application, queue, System.currentTimeMillis());
+		records.moved(application, queue);
 		return queue;
 	}
 
 	@Override
 	public void recoverContainersOnNode(List<NMContainerStatus> reports, RMNode node) {
 		if (reports != null) {
-			reports.forEach(report -> events.recovered(report.getContainerId()));
+			events.recovered(reports, node.getNodeID(), System.currentTimeMillis());
 		}
 		super.recoverContainersOnNode(reports, node);
 	}
@@ -169,6 +173,12 @@ public class FeedingCapacityScheduler extends CapacityScheduler {
 				break;
 			case APP_REMOVED:
 				removed((AppRemovedSchedulerEvent) event);
+				break;
+			case NODE_REMOVED:
+				FiCaSchedulerNode lost = getNode(((NodeRemovedSchedulerEvent) event).getRemovedRMNode().getNodeID());
+				if (lost != null) {
+					events.nodeLost(lost.getCopiedListOfRunningContainers());
+				}
 				break;
 			default:
 				break;
@@ -194,7 +204,7 @@ public class FeedingCapacityScheduler extends CapacityScheduler {
 				});
 				break;
 			case NODE_REMOVED:
-				events.feed().tell(Records.record(Records.NODE_LOST,
+				feed.tell(Records.record(Records.NODE_LOST,
 					((NodeRemovedSchedulerEvent) event).getRemovedRMNode().getNodeID().toString(),
 					Records.time(System.currentTimeMillis())));
 				break;
@@ -206,7 +216,7 @@ public class FeedingCapacityScheduler extends CapacityScheduler {
 	private void tellNode(RMNode node) {
 		String label = node.getNodeLabels().stream().findFirst().orElse("");
 
-		events.feed().tell(Records.record(Records.NODE, node.getNodeID().toString(), Records.resource(node.getTotalCapability()),
+		feed.tell(Records.record(Records.NODE, node.getNodeID().toString(), Records.resource(node.getTotalCapability()),
 			node.getRackName(), label, Records.time(System.currentTimeMillis())));
 	}
 
@@ -214,14 +224,18 @@ public class FeedingCapacityScheduler extends CapacityScheduler {
 	private boolean isKeptBack(AppAddedSchedulerEvent event) {
 		ApplicationId id = event.getApplicationId();
 
-		if (event.getIsAppRecovering() || feedConf.applications == FeedConfiguration.Applications.NONE) {
+		if (feedConf.applications == FeedConfiguration.Applications.NONE) {
+			return false;
+		} else if (event.getIsAppRecovering()) {
+			// The feed may be new, or yquota may have been away.
+			records.added(records.describe(event));
 			return false;
 		} else if (asked.remove(id, true)) {
 			return false;
 		}
-		String[] application = describe(event);
+		String[] application = records.describe(event);
 		if (admission == null) {
-			events.feed().tell(Records.record(Records.APPLICATION, application));
+			records.added(application);
 			return false;
 		}
 		asked.put(id, false);
@@ -235,17 +249,22 @@ public class FeedingCapacityScheduler extends CapacityScheduler {
 
 	private void ask(AppAddedSchedulerEvent event, String[] application) {
 		ApplicationId id = event.getApplicationId();
-		String refusal = admission.refusal(application);
+		Admission.Answer answer = admission.answer(application);
 		EventHandler<Event> handler = getRMContext().getDispatcher().getEventHandler();
 
-		if (refusal != null) {
+		if (answer.refusal != null) {
 			if (asked.remove(id, false)) {
-				handler.handle(new RMAppEvent(id, RMAppEventType.APP_REJECTED, refusal));
+				handler.handle(new RMAppEvent(id, RMAppEventType.APP_REJECTED, answer.refusal));
 			}
-		} else if (asked.replace(id, false, true)) {
+			return;
+		}
+		if (!answer.isKnown) {
+			records.added(application);
+		}
+		if (asked.replace(id, false, true)) {
 			handler.handle(event);
 		} else {
-			tellEnd(id, RMAppState.KILLED);
+			records.ended(id, RMAppState.KILLED);
 		}
 	}
 
@@ -253,41 +272,9 @@ public class FeedingCapacityScheduler extends CapacityScheduler {
 		ApplicationId id = event.getApplicationID();
 
 		if (feedConf.applications != FeedConfiguration.Applications.NONE && !asked.remove(id, false)) {
-			tellEnd(id, event.getFinalState());
+			records.ended(id, event.getFinalState());
 		}
-	}
-
-	private void tellEnd(ApplicationId id, RMAppState state) {
-		RMApp application = getRMContext().getRMApps().get(id);
-
-		events.feed().tell(Records.record(Records.APPLICATION_END, id.toString(), state.name(),
-			application == null ? null : application.getDiagnostics().toString()));
-	}
-
-	/** Values of the parameters of Admission.SUBMIT. */
-	private String[] describe(AppAddedSchedulerEvent event) {
-		RMApp application = getRMContext().getRMApps().get(event.getApplicationId());
-		ApplicationSubmissionContext submission = application.getApplicationSubmissionContext();
-		List<ResourceRequest> master = application.getAMResourceRequests();
-		Long lifetime = submission.getApplicationTimeouts() == null ? null
-			: submission.getApplicationTimeouts().get(ApplicationTimeoutType.LIFETIME);
-		boolean hasMaster = master != null && !master.isEmpty();
-
-		return new String[] {
-			event.getApplicationId().toString(),
-			event.getUser(),
-			String.join(",", UserGroupInformation.createRemoteUser(event.getUser()).getGroupNames()),
-			event.getQueue(),
-			application.getName(),
-			hasMaster ? Records.resource(master.get(0).getCapability()) : null,
-			event.getApplicatonPriority() == null ? null : Integer.toString(event.getApplicatonPriority().getPriority()),
-			lifetime == null ? null : lifetime.toString(),
-			submission.getApplicationTags() == null ? null : String.join("\t", submission.getApplicationTags()),
-			hasMaster ? master.get(0).getNodeLabelExpression() : null,
-			Boolean.toString(submission.getUnmanagedAM()),
-			// what is told decides nothing, and names no project that events do not name
-			admission == null ? events.projectOf(application) : events.payerOf(application),
-		};
+		events.ended(id);
 	}
 
 	/** Hears what nodes say of their containers. */

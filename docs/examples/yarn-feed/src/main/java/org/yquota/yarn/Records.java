@@ -1,6 +1,13 @@
 package org.yquota.yarn;
 
 import java.time.Instant;
+import java.time.format.DateTimeParseException;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceInformation;
@@ -10,16 +17,22 @@ import org.apache.hadoop.yarn.api.records.ResourceInformation;
  * Values are written as COPY reads them, so that events go to the server as they are.
  */
 final class Records {
+	private static final Pattern FUNCTION = Pattern.compile("yquota\\.[a-z_]+(?=\\()");
 	static final String EVENT = "event";
 	/** columns of yquota.container_event that an event has values of */
 	static final String EVENT_COLUMNS = "event, container_id, occurred_at, project, application_id, username, queue, node, allocation,"
 		+ " execution_type, exit_status, source, priority, allocation_request_id, asked_label, is_am, is_running";
-	static final String OUTAGE = "outage";
+	static final String RECOVERY = "recovery";
+	static final String ALIVE = "alive";
+	static final String RECOVERED = "recovered";
 	static final String RECONCILE = "reconcile";
 	static final String NODE = "node";
 	static final String NODE_LOST = "node_lost";
 	static final String APPLICATION = "application";
 	static final String APPLICATION_END = "application_end";
+	static final String APPLICATION_MOVE = "application_move";
+	static final String APPLICATION_PRIORITY = "application_priority";
+	static final String APPLICATION_LIFETIME = "application_lifetime";
 
 	/** An event about a container; what is null stays as it was. */
 	static final class Event {
@@ -97,13 +110,58 @@ final class Records {
 		return new Event("QUOTA_COMPUTE", null, time, source).record();
 	}
 
-	/** From the last sign of life, or null, to the recovery. */
-	static String outage(String source, Long from, long to) {
-		return record(OUTAGE, source, from == null ? null : time(from), time(to));
+	/** From the last sign of life of this ResourceManager, or null, to the recovery. */
+	static String recovery(String source, Long alive, long recovered) {
+		return record(RECOVERY, source, alive == null ? null : time(alive), time(recovered));
 	}
 
-	static String reconcile(String list, long asOf) {
-		return record(RECONCILE, list, time(asOf));
+	static String alive(String source, long alive) {
+		return record(ALIVE, source, time(alive));
+	}
+
+	/** Containers that a node has brought. */
+	static String recovered(String source, String list, long asOf) {
+		return record(RECOVERED, source, list, time(asOf));
+	}
+
+	/** With a source, what is missing has not survived the restart. */
+	static String reconcile(String list, long asOf, String source) {
+		return record(RECONCILE, list, time(asOf), source);
+	}
+
+	/** A record that the server has refused, as yquota.reject_call() takes it. */
+	static String call(String record, String statement) {
+		ObjectNode call = new ObjectMapper().createObjectNode();
+		String[] values = values(record);
+
+		if (record.startsWith(EVENT + "\t")) {
+			String[] columns = EVENT_COLUMNS.split(", ");
+			ObjectNode row = call.put("table", "yquota.container_event").putObject("row");
+			for (int i = 0; i < values.length && i < columns.length; i++) {
+				if (values[i] != null) {
+					row.put(columns[i], values[i]);
+				}
+			}
+		} else {
+			Matcher function = FUNCTION.matcher(statement == null ? "" : statement);
+			call.put("function", function.find() ? function.group() : record.split("\t", 2)[0]);
+			ArrayNode arguments = call.putArray("arguments");
+			for (String value : values) {
+				arguments.add(value);
+			}
+		}
+		return call.toString();
+	}
+
+	/** The time of an event, in milliseconds; null of another record. */
+	static Long eventTime(String record) {
+		String[] values = record.startsWith(EVENT + "\t") ? values(record) : new String[0];
+
+		try {
+			return values.length > 2 ? Long.valueOf(Instant.parse(values[2]).toEpochMilli()) : null;
+		} catch (DateTimeParseException e) {
+			return null;
+		}
 	}
 
 	static String record(String kind, String... values) {

@@ -9,6 +9,7 @@ import java.nio.file.StandardOpenOption;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.SQLWarning;
 import java.sql.Statement;
@@ -16,10 +17,11 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.regex.Pattern;
 
 import org.postgresql.PGConnection;
+import org.postgresql.util.PSQLException;
 import org.postgresql.util.PSQLWarning;
+import org.postgresql.util.ServerErrorMessage;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -28,31 +30,38 @@ import org.slf4j.LoggerFactory;
  * records by a call each.
  *
  * <p>While the database is away, or refuses for a reason that may pass, the sender tries again,
- * each time a little later.  A record that the server cannot read goes to the file {@code refused}
- * of the spool with the server's message; what is wrong with an event otherwise, the
- * server sets aside.  A batch of which the answer is lost is sent again, which is harmless.
+ * each time a little later; likewise when an administrator has to mend something, which it reports.
+ * A record that is refused for good goes to {@code yquota.feed_reject}; what is wrong with an event that
+ * the server can read, the server sets aside.  What the server cannot even take as text goes to the file
+ * {@code refused} of the spool.  A batch of which the answer is lost is sent again, which is harmless.
  */
 final class Sender implements Runnable {
 	private static final Logger LOG = LoggerFactory.getLogger(Sender.class);
 	private static final int STATEMENT_TIMEOUT = 60_000;
 	private static final long LONGEST_PAUSE = 10_000;
-	/** What does not pass by waiting: data that cannot be read or violates a rule, limits of the program. */
-	private static final Pattern REFUSED = Pattern.compile("(22|23|54|55000|0A|P0).*");
 	private static final String COPY = "COPY yquota.container_event (" + Records.EVENT_COLUMNS + ") FROM STDIN";
 
 	/** Statements of records that are no events; parameters are text. */
 	private static final Map<String, String> CALLS = new HashMap<>();
 
 	static {
-		CALLS.put(Records.OUTAGE, "SELECT yquota.report_outage(o.since, o.recovered, 'resource manager ' || o.source || ' did not run')"
-			+ " FROM (SELECT p.source, coalesce(p.since::timestamptz, (SELECT s.last_event_at FROM yquota.feed_status AS s"
-			+ " WHERE s.source = p.source)) AS since, p.recovered::timestamptz AS recovered"
-			+ " FROM (VALUES (?, ?, ?)) AS p (source, since, recovered)) AS o WHERE o.since < o.recovered");
-		CALLS.put(Records.RECONCILE, "SELECT * FROM yquota.reconcile(?::jsonb, ?::timestamptz, false)");
+		CALLS.put(Records.RECOVERY, "SELECT yquota.report_recovery(?, ?::timestamptz, ?::timestamptz)");
+		CALLS.put(Records.ALIVE, "SELECT yquota.report_recovery(?, ?::timestamptz)");
+		CALLS.put(Records.RECOVERED, "SELECT yquota.recover_containers(?, ?::jsonb, ?::timestamptz)");
+		CALLS.put(Records.RECONCILE, "SELECT * FROM yquota.reconcile(?::jsonb, ?::timestamptz, false, ?)");
 		CALLS.put(Records.NODE, "SELECT yquota.register_node(?, ?::yquota.resource, ?, ?, ?::timestamptz)");
 		CALLS.put(Records.NODE_LOST, "SELECT * FROM yquota.node_lost(?, ?::timestamptz)");
-		CALLS.put(Records.APPLICATION, Admission.SUBMIT);
+		// Those that yquota knows were told before, by a call whose answer is lost or by another ResourceManager.
+		CALLS.put(Records.APPLICATION, "SELECT CASE WHEN NOT EXISTS (SELECT FROM yquota.application AS a WHERE a.application_id = p.id)"
+			+ " THEN (yquota.submit_application(p.id, p.username, string_to_array(p.groups, ','), p.queue, p.name, p.master::yquota.resource,"
+			+ " p.priority::integer, p.lifetime::bigint, string_to_array(p.tags, E'\\t'), p.label, p.unmanaged::boolean, p.project)).state END"
+			+ " FROM (VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?))"
+			+ " AS p (id, username, groups, queue, name, master, priority, lifetime, tags, label, unmanaged, project)");
 		CALLS.put(Records.APPLICATION_END, "SELECT yquota.finish_application(?, ?::yquota.application_state, ?)");
+		CALLS.put(Records.APPLICATION_MOVE, "SELECT yquota.move_application(?, ?)");
+		CALLS.put(Records.APPLICATION_PRIORITY, "SELECT yquota.update_application_priority(?, ?::integer)");
+		CALLS.put(Records.APPLICATION_LIFETIME, "SELECT yquota.update_application_lifetime(?,"
+			+ " greatest(1, round(extract(epoch FROM ?::timestamptz - yquota.clock())))::bigint)");
 	}
 
 	private final FeedConfiguration conf;
@@ -60,6 +69,8 @@ final class Sender implements Runnable {
 	private volatile boolean isStopping;
 	private Connection connection;
 	private long pause;
+	/** whether yquota may show a problem of this feed: a process before this one may have reported it */
+	private boolean mayHaveProblem = true;
 
 	Sender(FeedConfiguration conf, Spool spool) {
 		this.conf = conf;
@@ -78,10 +89,19 @@ final class Sender implements Runnable {
 				if (!records.isEmpty()) {
 					sendFirst(records);
 					pause = 0;
+					if (mayHaveProblem) {
+						reportProblem(null, null);
+						mayHaveProblem = false;
+					}
 				}
 			} catch (SQLException e) {
-				LOG.warn("The database does not take events now, SQLSTATE {}: {}", e.getSQLState(), e.getMessage());
 				disconnect();
+				if (Verdict.of(e) == Verdict.WAIT) {
+					LOG.error("The feed waits for an administrator, SQLSTATE {}: {}", e.getSQLState(), e.getMessage());
+					tryToReport(e);
+				} else {
+					LOG.warn("The database does not take events now, SQLSTATE {}: {}", e.getSQLState(), e.getMessage());
+				}
 				waitLonger();
 			} catch (IOException | RuntimeException e) {
 				LOG.error("The feed failed to send", e);
@@ -110,7 +130,7 @@ final class Sender implements Runnable {
 		return record.startsWith(Records.EVENT + "\t");
 	}
 
-	/** Halve what the server cannot read, until the record stands alone. */
+	/** Halve what the server refuses, until the record stands alone. */
 	private void send(List<String> records) throws SQLException, IOException {
 		try {
 			if (isEvent(records.get(0))) {
@@ -119,16 +139,77 @@ final class Sender implements Runnable {
 				call(records.get(0));
 			}
 		} catch (SQLException e) {
-			if (e.getSQLState() == null || !REFUSED.matcher(e.getSQLState()).matches()) {
+			if (connection == null || Verdict.of(e) == Verdict.RETRY) {
 				throw e;
 			}
 			connection.rollback();
+			if (Verdict.of(e) == Verdict.WAIT && !isAboutUser(records.get(0), e)) {
+				throw e;
+			}
 			if (records.size() == 1) {
-				keepRefused(records.get(0), e);
+				setAside(records.get(0), e);
 			} else {
 				send(records.subList(0, records.size() / 2));
 				send(records.subList(records.size() / 2, records.size()));
 			}
+		}
+	}
+
+	/** 42501 may be about the user of an application instead of the feed, which may call the function. */
+	private boolean isAboutUser(String record, SQLException e) throws SQLException {
+		String function = record.startsWith(Records.APPLICATION_MOVE + "\t") ? "yquota.move_application(text,text,text,text[])"
+			: record.startsWith(Records.APPLICATION_PRIORITY + "\t") ? "yquota.update_application_priority(text,integer,text,text[])" : null;
+
+		if (function == null || !"42501".equals(e.getSQLState())) {
+			return false;
+		}
+		try (PreparedStatement statement = connection.prepareStatement("SELECT has_function_privilege(?, 'EXECUTE')")) {
+			statement.setString(1, function);
+			try (ResultSet answer = statement.executeQuery()) {
+				return answer.next() && answer.getBoolean(1);
+			}
+		}
+	}
+
+	private void setAside(String record, SQLException e) throws SQLException, IOException {
+		LOG.error("The database refused a record, SQLSTATE {}: {}: {}", e.getSQLState(), e.getMessage(), record);
+		ServerErrorMessage said = e instanceof PSQLException ? ((PSQLException) e).getServerErrorMessage() : null;
+		try (PreparedStatement statement = connection.prepareStatement("SELECT yquota.reject_call(?, ?::jsonb, ?, ?, ?)")) {
+			statement.setString(1, conf.source);
+			statement.setString(2, Records.call(record, CALLS.get(kindOf(record))));
+			statement.setString(3, e.getSQLState());
+			statement.setString(4, said == null ? e.getMessage() : said.getMessage());
+			statement.setString(5, said == null ? null : said.getDetail());
+			statement.execute();
+			connection.commit();
+		} catch (SQLException again) {
+			if (Verdict.of(again) != Verdict.SET_ASIDE) {
+				throw again;
+			}
+			connection.rollback();
+			keepRefused(record, e);
+		}
+	}
+
+	/** With a NULL state: the feed goes on. */
+	private void reportProblem(String state, String message) throws SQLException {
+		connect();
+		try (PreparedStatement statement = connection.prepareStatement("SELECT yquota.report_feed_problem(?, ?, ?)")) {
+			statement.setString(1, conf.source);
+			statement.setString(2, state);
+			statement.setString(3, message);
+			statement.execute();
+		}
+		connection.commit();
+	}
+
+	private void tryToReport(SQLException problem) {
+		try {
+			reportProblem(problem.getSQLState(), problem.getMessage());
+			mayHaveProblem = true;
+		} catch (SQLException e) {
+			LOG.debug("Cannot report the problem", e);
+			disconnect();
 		}
 	}
 
@@ -138,10 +219,7 @@ final class Sender implements Runnable {
 		for (String record : records) {
 			rows.append(record, Records.EVENT.length() + 1, record.length()).append('\n');
 		}
-		connect();
-		try (Statement setting = connection.createStatement()) {
-			setting.execute("SET LOCAL yquota.on_bad_event = set_aside");
-		}
+		begin();
 		connection.unwrap(PGConnection.class).getCopyAPI().copyIn(COPY, new StringReader(rows.toString()));
 		logWarnings(connection.getWarnings());
 		connection.clearWarnings();
@@ -149,13 +227,13 @@ final class Sender implements Runnable {
 	}
 
 	private void call(String record) throws SQLException {
-		String kind = record.substring(0, Math.max(record.indexOf('\t'), 0));
+		String kind = kindOf(record);
 		String[] values = Records.values(record);
 
+		begin();
 		if (!CALLS.containsKey(kind)) {
 			throw new SQLException("record of an unknown kind", "22023");
 		}
-		connect();
 		try (PreparedStatement statement = connection.prepareStatement(CALLS.get(kind))) {
 			for (int i = 0; i < values.length; i++) {
 				statement.setString(i + 1, values[i]);
@@ -173,10 +251,13 @@ final class Sender implements Runnable {
 		}
 	}
 
+	private static String kindOf(String record) {
+		return record.substring(0, Math.max(record.indexOf('\t'), 0));
+	}
+
 	private void keepRefused(String record, SQLException e) throws IOException {
 		String line = e.getSQLState() + "\t" + e.getMessage().replace('\n', ' ') + "\t" + record + "\n";
 
-		LOG.error("The database refused a record, SQLSTATE {}: {}: {}", e.getSQLState(), e.getMessage(), record);
 		Files.write(new File(conf.spoolDirectory, "refused").toPath(), Collections.singleton(line.trim()), StandardCharsets.UTF_8,
 			StandardOpenOption.CREATE, StandardOpenOption.APPEND);
 	}
@@ -186,6 +267,14 @@ final class Sender implements Runnable {
 			connection = DriverManager.getConnection(conf.url, conf.connectionProperties(STATEMENT_TIMEOUT));
 			connection.setAutoCommit(false);
 			LOG.info("Connected to {}", conf.url);
+		}
+	}
+
+	/** Begin a transaction in which no bad event stops the others, of a list either. */
+	private void begin() throws SQLException {
+		connect();
+		try (Statement setting = connection.createStatement()) {
+			setting.execute("SET LOCAL yquota.on_bad_event = set_aside");
 		}
 	}
 

@@ -1,9 +1,11 @@
 package org.yquota.yarn;
 
+import java.io.BufferedReader;
 import java.io.Closeable;
 import java.io.EOFException;
 import java.io.File;
 import java.io.IOException;
+import java.io.InputStreamReader;
 import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -133,6 +135,27 @@ final class Spool implements Closeable {
 	/** Is there room for more? */
 	synchronized boolean hasRoom() {
 		return bytes - positionOffset < mostBytes;
+	}
+
+	/** Are there records that have not been taken? */
+	synchronized boolean isEmpty() {
+		return bytes == positionOffset;
+	}
+
+	/** The time of the newest event of the last file, taken or not, in milliseconds; null if there is none. */
+	Long lastEventTime() throws IOException {
+		Long last = null;
+
+		try (BufferedReader lines = new BufferedReader(new InputStreamReader(
+				Files.newInputStream(file(numbers.last()).toPath()), StandardCharsets.UTF_8))) {
+			for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+				Long time = Records.eventTime(line);
+				if (time != null && (last == null || time > last)) {
+					last = time;
+				}
+			}
+		}
+		return last;
 	}
 
 	/** Append records, each of which is a line with its end. */

@@ -1,62 +1,55 @@
 package org.yquota.yarn;
 
+import java.io.File;
+import java.io.FileWriter;
 import java.io.IOException;
-import java.io.PrintWriter;
-import java.util.Map;
-import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.ConcurrentSkipListMap;
+import java.io.UncheckedIOException;
 
 import org.apache.hadoop.yarn.api.records.Container;
-import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 
 /**
- * What the ResourceManager's own objects say of every container, kept beside the feed: lines
- * of a file, with times in milliseconds.
+ * What a ResourceManager's own objects say of every container, kept beside the feed: lines of a
+ * file that are there when the process is killed, with times in milliseconds, the first of which is that of the line.
  *
  * <pre>
- * container ID STARTED FINISHED MEMORY VCORES TYPE IS_MASTER EXIT_STATUS
- *     FINISHED is 0 while it runs, and when a restart has lost it: it was not at its node yet
- * update ID BEFORE AFTER MEMORY VCORES TYPE           made at some time between the two
+ * TIME started ID AT MEMORY VCORES TYPE
+ * TIME finished ID AT IS_MASTER EXIT_STATUS
+ * TIME update ID BEFORE AFTER MEMORY VCORES TYPE           made at some time between the two
  * </pre>
  */
 final class Account {
-	private static final Account INSTANCE = new Account();
+	private final FileWriter file;
 
-	private final Map<String, RMContainer> containers = new ConcurrentSkipListMap<>();
-	private final Map<String, Resource> sizes = new ConcurrentSkipListMap<>();
-	private final Map<String, String> types = new ConcurrentSkipListMap<>();
-	private final ConcurrentLinkedQueue<String> updates = new ConcurrentLinkedQueue<>();
-
-	static Account instance() {
-		return INSTANCE;
+	Account(File file) throws IOException {
+		this.file = new FileWriter(file, true);
 	}
 
 	void allocated(RMContainer container) {
-		String id = container.getContainerId().toString();
-
-		if (container.getAllocatedSchedulerKey().getContainerToUpdate() == null && containers.put(id, container) == null) {
-			sizes.put(id, Resource.newInstance(container.getAllocatedResource()));
-			types.put(id, container.getExecutionType().name());
+		if (container.getAllocatedSchedulerKey().getContainerToUpdate() == null) {
+			write(String.format("started %s %d %d %d %s", container.getContainerId(), container.getCreationTime(),
+				container.getAllocatedResource().getMemorySize(), container.getAllocatedResource().getVirtualCores(), container.getExecutionType()));
 		}
 	}
 
-	/** After a restart the ResourceManager has another object for the container. */
 	void finished(RMContainer container) {
-		containers.replace(container.getContainerId().toString(), container);
+		if (container.getAllocatedSchedulerKey() == null || container.getAllocatedSchedulerKey().getContainerToUpdate() == null) {
+			write(String.format("finished %s %d %s %d", container.getContainerId(), container.getFinishTime(), container.isAMContainer(),
+				container.getContainerExitStatus()));
+		}
 	}
 
 	void updated(Container container, long before, long after) {
-		updates.add(String.format("update %s %d %d %d %d %s", container.getId(), before, after, container.getResource().getMemorySize(),
+		write(String.format("update %s %d %d %d %d %s", container.getId(), before, after, container.getResource().getMemorySize(),
 			container.getResource().getVirtualCores(), container.getExecutionType()));
 	}
 
-	void write(String file) throws IOException {
-		try (PrintWriter writer = new PrintWriter(file, "UTF-8")) {
-			containers.forEach((id, container) -> writer.printf("container %s %d %d %d %d %s %s %d%n", id, container.getCreationTime(),
-				container.getFinishTime(), sizes.get(id).getMemorySize(), sizes.get(id).getVirtualCores(), types.get(id),
-				container.isAMContainer(), container.getContainerExitStatus()));
-			updates.forEach(writer::println);
+	private synchronized void write(String line) {
+		try {
+			file.write(System.currentTimeMillis() + " " + line + "\n");
+			file.flush();
+		} catch (IOException e) {
+			throw new UncheckedIOException(e);
 		}
 	}
 }

@@ -1,5 +1,6 @@
 package org.yquota.yarn;
 
+import java.io.File;
 import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.stream.Stream;
@@ -17,18 +18,24 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdates;
 
 /** The feed's scheduler, with an account kept beside it. */
 public class AccountingScheduler extends FeedingCapacityScheduler {
+	/** property that names the file of the account */
+	static final String FILE = "test.account";
+
+	private Account account;
+
 	@Override
 	public void serviceStart() throws Exception {
 		RMContext context = getRMContext();
+		account = new Account(new File(getConfig().get(FILE)));
 		super.serviceStart();
 		SystemMetricsPublisher publisher = context.getSystemMetricsPublisher();
 
 		context.setSystemMetricsPublisher((SystemMetricsPublisher) Proxy.newProxyInstance(getClass().getClassLoader(),
 			new Class<?>[] {SystemMetricsPublisher.class}, (proxy, method, arguments) -> {
 				if (method.getName().equals("containerCreated")) {
-					Account.instance().allocated((RMContainer) arguments[0]);
+					account.allocated((RMContainer) arguments[0]);
 				} else if (method.getName().equals("containerFinished")) {
-					Account.instance().finished((RMContainer) arguments[0]);
+					account.finished((RMContainer) arguments[0]);
 				}
 				return method.invoke(publisher, arguments);
 			}));
@@ -44,7 +51,7 @@ public class AccountingScheduler extends FeedingCapacityScheduler {
 		Stream.of(allocation.getIncreasedContainers(), allocation.getDecreasedContainers(), allocation.getPromotedContainers(),
 				allocation.getDemotedContainers())
 			.filter(list -> list != null).flatMap(List<Container>::stream)
-			.forEach(container -> Account.instance().updated(container, before, after));
+			.forEach(container -> account.updated(container, before, after));
 		return allocation;
 	}
 }

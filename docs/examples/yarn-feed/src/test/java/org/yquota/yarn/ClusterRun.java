@@ -1,7 +1,6 @@
 package org.yquota.yarn;
 
 import java.io.File;
-import java.net.ServerSocket;
 import java.security.PrivilegedExceptionAction;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -14,9 +13,11 @@ import java.util.Map;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.security.token.Token;
 import org.apache.hadoop.yarn.api.protocolrecords.AllocateResponse;
+import org.apache.hadoop.yarn.api.protocolrecords.UpdateApplicationTimeoutsRequest;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.ApplicationReport;
 import org.apache.hadoop.yarn.api.records.ApplicationSubmissionContext;
+import org.apache.hadoop.yarn.api.records.ApplicationTimeoutType;
 import org.apache.hadoop.yarn.api.records.Container;
 import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ContainerLaunchContext;
@@ -25,7 +26,7 @@ import org.apache.hadoop.yarn.api.records.ContainerUpdateType;
 import org.apache.hadoop.yarn.api.records.ExecutionType;
 import org.apache.hadoop.yarn.api.records.ExecutionTypeRequest;
 import org.apache.hadoop.yarn.api.records.FinalApplicationStatus;
-import org.apache.hadoop.yarn.api.records.NodeId;
+import org.apache.hadoop.yarn.api.records.NodeState;
 import org.apache.hadoop.yarn.api.records.Priority;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.UpdateContainerRequest;
@@ -39,67 +40,31 @@ import org.apache.hadoop.yarn.client.api.YarnClient;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.security.AMRMTokenIdentifier;
 import org.apache.hadoop.yarn.server.MiniYARNCluster;
-import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNodeEvent;
-import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNodeEventType;
 import org.apache.hadoop.yarn.util.Records;
+import org.apache.hadoop.yarn.util.Times;
 
 /**
- * A whole cluster in this process, whose ResourceManager feeds yquota: containers of all kinds
- * of lives, a node that is lost, a queue move, two restarts.
+ * The nodes of a cluster and an application master in this process: containers of all kinds of
+ * lives, while the ResourceManagers take turns elsewhere (see ResourceManagerRun).
  *
- * <p>Arguments: directory, JDBC URL, file for the account.  See Caller.
+ * <p>Arguments: directory, ports (see ClusterConfiguration).  See Caller.
  */
 public final class ClusterRun {
 	private static final int NODES = 4;
-	private static final int PACE = 100;
+	private static final int PACE = ClusterConfiguration.PACE;
 
-	private final File directory;
-	private final String accountFile;
-	private final YarnConfiguration conf = new YarnConfiguration();
+	private final YarnConfiguration conf;
 	private MiniYARNCluster cluster;
 	private YarnClient client;
 	private AMRMClient<AMRMClient.ContainerRequest> master;
 	private NMClient nodes;
 	private ApplicationId application;
 	private final Map<ContainerId, Container> held = new LinkedHashMap<>();
+	/** containers that are there before the feed */
+	private final List<Container> early = new ArrayList<>();
 
-	private ClusterRun(String[] arguments) throws Exception {
-		directory = new File(arguments[0]);
-		accountFile = arguments[2];
-		conf.set(FeedConfiguration.URL, arguments[1]);
-		conf.set(FeedConfiguration.SPOOL_DIRECTORY, new File(directory, "spool").getPath());
-		conf.set(FeedConfiguration.SOURCE, "mini");
-		conf.set(FeedConfiguration.COMPUTE_INTERVAL, "500");
-		conf.set(FeedConfiguration.RECONCILE_DELAY, "15000");
-		conf.set(FeedConfiguration.BATCH_MOST_RECORDS, "50");
-		conf.set(FeedConfiguration.APPLICATIONS, "TELL");
-		conf.set(YarnConfiguration.RM_SCHEDULER, AccountingScheduler.class.getName());
-		conf.setBoolean(YarnConfiguration.RECOVERY_ENABLED, true);
-		conf.set(YarnConfiguration.RM_STORE, "org.apache.hadoop.yarn.server.resourcemanager.recovery.FileSystemRMStateStore");
-		conf.set(YarnConfiguration.FS_RM_STATE_STORE_URI, new File(directory, "state").toURI().toString());
-		conf.setBoolean(YarnConfiguration.RM_WORK_PRESERVING_RECOVERY_ENABLED, true);
-		conf.setLong(YarnConfiguration.RM_WORK_PRESERVING_RECOVERY_SCHEDULING_WAIT_MS, 0);
-		conf.setBoolean(YarnConfiguration.OPPORTUNISTIC_CONTAINER_ALLOCATION_ENABLED, true);
-		conf.setInt(YarnConfiguration.NM_OPPORTUNISTIC_CONTAINERS_MAX_QUEUE_LENGTH, 10);
-		conf.setInt(YarnConfiguration.RM_SCHEDULER_MINIMUM_ALLOCATION_MB, 128);
-		conf.setInt(YarnConfiguration.RM_NM_HEARTBEAT_INTERVAL_MS, PACE);
-		conf.setInt(YarnConfiguration.NM_PMEM_MB, 4096);
-		conf.setInt(YarnConfiguration.NM_VCORES, 16);
-		conf.setBoolean(YarnConfiguration.NM_DISK_HEALTH_CHECK_ENABLE, false);
-		conf.setBoolean(YarnConfiguration.NM_PMEM_CHECK_ENABLED, false);
-		conf.setBoolean(YarnConfiguration.NM_VMEM_CHECK_ENABLED, false);
-		conf.setBoolean(YarnConfiguration.YARN_MINICLUSTER_CONTROL_RESOURCE_MONITORING, false);
-		conf.setInt(YarnConfiguration.RM_AM_MAX_ATTEMPTS, 1);
-		conf.setLong(YarnConfiguration.RESOURCEMANAGER_CONNECT_RETRY_INTERVAL_MS, PACE);
-		// Nodes look for the second ResourceManager where the first one was.
-		conf.setBoolean(YarnConfiguration.YARN_MINICLUSTER_USE_RPC, true);
-		conf.setBoolean(YarnConfiguration.YARN_MINICLUSTER_FIXED_PORTS, true);
-		for (String address : new String[] {YarnConfiguration.RM_ADDRESS, YarnConfiguration.RM_SCHEDULER_ADDRESS,
-				YarnConfiguration.RM_ADMIN_ADDRESS, YarnConfiguration.RM_RESOURCE_TRACKER_ADDRESS, YarnConfiguration.RM_WEBAPP_ADDRESS}) {
-			try (ServerSocket socket = new ServerSocket(0)) {
-				conf.set(address, "localhost:" + socket.getLocalPort());
-			}
-		}
+	private ClusterRun(String[] arguments) {
+		conf = ClusterConfiguration.make(new File(arguments[0]), arguments[1]);
 	}
 
 	public static void main(String[] arguments) throws Exception {
@@ -107,7 +72,13 @@ public final class ClusterRun {
 
 		UserGroupInformation.createUserForTesting("lab__alice", new String[] {"users"})
 			.doAs((PrivilegedExceptionAction<Void>) () -> {
-				run.run();
+				try {
+					run.run();
+				} catch (Exception e) {
+					// Threads of the nodes would keep the process.
+					e.printStackTrace();
+					System.exit(1);
+				}
 				return null;
 			});
 		System.exit(0);
@@ -116,87 +87,173 @@ public final class ClusterRun {
 	private void run() throws Exception {
 		startCluster();
 		startMaster();
+		for (Container container : allocate(4, ExecutionType.GUARANTEED, 256)) {
+			start(container, "sleep 900");
+			early.add(container);
+		}
+		beats(10);
+		Caller.reached("the installation of the feed");
+		awaitNodes();
+		master.releaseAssignedContainer(early.get(0).getId());
+		beats(10);
 		runAndEnd(60);
 		failingMaster();
-		reached("the middle of the first life");
+		Caller.reached("the middle of the first life");
 		resize();
 		changeTypes();
-		allocate(20, ExecutionType.GUARANTEED, 256);
-		client.moveApplicationAcrossQueues(application, "batch");
-		restart();
+		List<Container> crowd = crowdNodes();
+		allocate(12, ExecutionType.GUARANTEED, 256);
+		changeApplication();
+		submitUnmanaged();
+		Caller.reached("a failover while PostgreSQL is away");
+		awaitNodes();
+		letRun(crowd);
 		runAndEnd(60);
-		reached("the second life");
-		loseNode();
-		restart();
+		Caller.reached("the second life");
+		List<Container> containers = allocate(8, ExecutionType.GUARANTEED, 256);
+		for (Container container : containers) {
+			start(container, "sleep 60");
+		}
+		beats(10);
+		Caller.reached("lose " + containers.get(0).getNodeId());
+		beats(30);
+		awaitNodes();
 		runAndEnd(60);
 		allocate(10, ExecutionType.GUARANTEED, 256);
-		Thread.sleep(18_000);
-		reached("containers that run");
+		Caller.reached("a handover");
+		awaitNodes();
+		runAndEnd(60);
+		for (Container container : allocate(10, ExecutionType.GUARANTEED, 256)) {
+			start(container, "sleep 300");
+		}
+		allocate(10, ExecutionType.GUARANTEED, 256);
+		Caller.reached("a restart");
+		awaitNodes();
+		runAndEnd(60);
+		allocate(10, ExecutionType.GUARANTEED, 256);
+		Caller.reached("containers that run");
 		master.unregisterApplicationMaster(FinalApplicationStatus.SUCCEEDED, "done", null);
 		for (int i = 0; i < 100 && client.getApplicationReport(application).getFinishTime() == 0; i++) {
 			Thread.sleep(PACE);
 		}
 		Thread.sleep(10 * PACE);
-		Account.instance().write(accountFile);
-		reached("the end");
+		Caller.reached("the end");
 		nodes.stop();
 		master.stop();
 		client.stop();
 		cluster.stop();
 	}
 
-	private void reached(String place) throws Exception {
-		Account.instance().write(accountFile);
-		Caller.reached(place);
-	}
-
 	private void startCluster() throws Exception {
-		cluster = new MiniYARNCluster("feed", NODES, 1, 1);
+		cluster = new MiniYARNCluster("feed", 0, NODES, 1, 1) {
+			@Override
+			public boolean waitForNodeManagersToConnect(long timeout) {
+				// It would ask a ResourceManager in this process.
+				return true;
+			}
+		};
 		cluster.init(conf);
 		cluster.start();
-		if (!cluster.waitForNodeManagersToConnect(60_000)) {
-			throw new IllegalStateException("nodes do not connect");
-		}
 		client = YarnClient.createYarnClient();
-		client.init(cluster.getConfig());
+		client.init(conf);
 		client.start();
+		awaitNodes();
+	}
+
+	private void awaitNodes() throws Exception {
+		for (int i = 0; i < 600; i++) {
+			if (client.getNodeReports(NodeState.RUNNING).size() == NODES) {
+				beatsWhereRegistered(30);
+				return;
+			}
+			Thread.sleep(PACE);
+		}
+		throw new IllegalStateException("nodes do not connect");
+	}
+
+	private void beatsWhereRegistered(int count) throws Exception {
+		if (master != null) {
+			beats(count);
+		}
+	}
+
+	/** Its queue, priority and lifetime. */
+	private void changeApplication() throws Exception {
+		client.moveApplicationAcrossQueues(application, "batch");
+		client.updateApplicationPriority(application, Priority.newInstance(7));
+		client.updateApplicationTimeouts(UpdateApplicationTimeoutsRequest.newInstance(application,
+			Collections.singletonMap(ApplicationTimeoutType.LIFETIME, Times.formatISO8601(System.currentTimeMillis() + 7_200_000))));
+	}
+
+	/** An application that comes in while yquota says nothing, and is over soon. */
+	private void submitUnmanaged() throws Exception {
+		ApplicationId id = submit("while nothing answers");
+
+		await(id, YarnApplicationState.ACCEPTED);
+		client.killApplication(id);
+		await(id, YarnApplicationState.KILLED);
+	}
+
+	/** Opportunistic containers of which one at a time fits a node: the others wait there. */
+	private List<Container> crowdNodes() throws Exception {
+		List<Container> containers = allocate(8, ExecutionType.OPPORTUNISTIC, 2560);
+
+		for (Container container : containers) {
+			start(container, "sleep 600");
+		}
+		beats(10);
+		return containers;
+	}
+
+	/** Give them back one by one, so that those that waited while the ResourceManager was away begin to run. */
+	private void letRun(List<Container> crowd) throws Exception {
+		for (Container container : crowd) {
+			beats(10);
+			master.releaseAssignedContainer(container.getId());
+			held.remove(container.getId());
+		}
+		beats(10);
 	}
 
 	/** This process is the application's master. */
 	private void startMaster() throws Exception {
-		ApplicationSubmissionContext submission = client.createApplication().getApplicationSubmissionContext();
-
-		application = submission.getApplicationId();
-		submission.setApplicationName("all kinds of lives");
-		submission.setQueue("default");
-		submission.setUnmanagedAM(true);
-		submission.setAMContainerSpec(Records.newRecord(ContainerLaunchContext.class));
-		submission.setResource(Resource.newInstance(128, 1));
-		client.submitApplication(submission);
-		await(YarnApplicationState.ACCEPTED);
+		application = submit("all kinds of lives");
+		await(application, YarnApplicationState.ACCEPTED);
 		Token<AMRMTokenIdentifier> token = null;
 		while (token == null) {
 			Thread.sleep(PACE);
 			token = client.getAMRMToken(application);
 		}
-		token.setService(ClientRMProxy.getAMRMTokenService(cluster.getConfig()));
+		token.setService(ClientRMProxy.getAMRMTokenService(conf));
 		UserGroupInformation.getCurrentUser().addToken(token);
 		NMTokenCache tokens = new NMTokenCache();
 		master = AMRMClient.createAMRMClient();
 		master.setNMTokenCache(tokens);
-		master.init(cluster.getConfig());
+		master.init(conf);
 		master.start();
 		master.registerApplicationMaster("localhost", 1, "");
 		nodes = NMClient.createNMClient();
 		nodes.setNMTokenCache(tokens);
 		nodes.cleanupRunningContainersOnStop(false);
-		nodes.init(cluster.getConfig());
+		nodes.init(conf);
 		nodes.start();
 	}
 
-	private ApplicationReport await(YarnApplicationState state) throws Exception {
+	private ApplicationId submit(String name) throws Exception {
+		ApplicationSubmissionContext submission = client.createApplication().getApplicationSubmissionContext();
+
+		submission.setApplicationName(name);
+		submission.setQueue("default");
+		submission.setUnmanagedAM(true);
+		submission.setAMContainerSpec(Records.newRecord(ContainerLaunchContext.class));
+		submission.setResource(Resource.newInstance(128, 1));
+		submission.setApplicationTimeouts(Collections.singletonMap(ApplicationTimeoutType.LIFETIME, 3600L));
+		return client.submitApplication(submission);
+	}
+
+	private ApplicationReport await(ApplicationId id, YarnApplicationState state) throws Exception {
 		for (int i = 0; i < 600; i++) {
-			ApplicationReport report = client.getApplicationReport(application);
+			ApplicationReport report = client.getApplicationReport(id);
 			if (report.getYarnApplicationState() == state) {
 				return report;
 			}
@@ -230,7 +287,7 @@ public final class ClusterRun {
 		for (int i = 0; i < count; i++) {
 			master.addContainerRequest(request);
 		}
-		for (int i = 0; i < 300 && got.size() < count; i++) {
+		for (int i = 0; i < 1200 && got.size() < count; i++) {
 			List<Container> came = heartbeat();
 			came.forEach(container -> master.removeContainerRequest(request));
 			got.addAll(came);
@@ -342,22 +399,5 @@ public final class ClusterRun {
 		for (int i = 0; i < count; i++) {
 			heartbeat();
 		}
-	}
-
-	private void loseNode() throws Exception {
-		List<Container> containers = allocate(8, ExecutionType.GUARANTEED, 256);
-		NodeId lost = containers.get(0).getNodeId();
-
-		cluster.getResourceManager().getRMContext().getDispatcher().getEventHandler()
-			.handle(new RMNodeEvent(lost, RMNodeEventType.EXPIRE));
-		beats(10);
-	}
-
-	private void restart() throws Exception {
-		cluster.restartResourceManager(0);
-		if (!cluster.waitForNodeManagersToConnect(60_000)) {
-			throw new IllegalStateException("nodes do not come back");
-		}
-		beats(30);
 	}
 }
