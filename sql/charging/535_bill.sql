@@ -42,6 +42,23 @@ COMMENT ON FUNCTION yquota_internal.billed_period(timestamptz) IS
 	'Beginning and closing of the period of a bill, and the closing of the one before, which is -infinity for the first; fail without one';
 REVOKE ALL ON FUNCTION yquota_internal.billed_period(timestamptz) FROM PUBLIC;
 
+CREATE FUNCTION yquota_internal.check_bill(project text, ends_at timestamptz) RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF project IS NULL OR ends_at IS NULL THEN
+		RAISE EXCEPTION 'project and period of a bill must not be null'
+			USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+	PERFORM FROM yquota_internal.billed_period(ends_at);
+	PERFORM yquota_internal.check_visible_project(project);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_bill(text, timestamptz) IS
+	'Refuse a bill that there is not';
+REVOKE ALL ON FUNCTION yquota_internal.check_bill(text, timestamptz) FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.bill_as_owner(project text, ends_at timestamptz)
 	RETURNS TABLE (line integer, item text, subject text, queue text, username text, application_id text,
 				   corrected_period timestamptz, reason text, amount numeric)
@@ -53,12 +70,8 @@ DECLARE
 	period record;
 	projects text[];
 BEGIN
-	IF bill_as_owner.project IS NULL OR bill_as_owner.ends_at IS NULL THEN
-		RAISE EXCEPTION 'project and period of a bill must not be null'
-			USING ERRCODE = 'null_value_not_allowed';
-	END IF;
+	PERFORM yquota_internal.check_bill(bill_as_owner.project, bill_as_owner.ends_at);
 	SELECT * INTO period FROM yquota_internal.billed_period(bill_as_owner.ends_at);
-	PERFORM yquota_internal.check_visible_project(bill_as_owner.project);
 	projects := yquota_internal.family_of(bill_as_owner.project);
 	RETURN QUERY
 	WITH entry (place, item, subject, queue, username, application_id, corrected_period, reason, grant_id, amount) AS MATERIALIZED (

@@ -16,6 +16,8 @@ DECLARE
 	zone CONSTANT text := yquota_internal.billing_timezone();
 	period record;
 BEGIN
+	-- as bill_as_owner() does, whose errors would have all of the query below as their context
+	PERFORM yquota_internal.check_bill(bill_html_as_owner.project, bill_html_as_owner.ends_at);
 	SELECT p.starts_at, p.closed_at INTO period FROM yquota_internal.period AS p WHERE p.until = bill_html_as_owner.ends_at;
 	RETURN (
 		-- each line is what it adds to the rounded balance: what is shown adds up

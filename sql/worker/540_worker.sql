@@ -259,8 +259,14 @@ COMMENT ON FUNCTION yquota.decide_outage(bigint, boolean) IS
 	'Decides whether an outage is forgiven, such as one longer than yquota.outage_max that waits for it';
 REVOKE ALL ON FUNCTION yquota.decide_outage(bigint, boolean) FROM PUBLIC;
 
--- With the owner's rights: backend_type is hidden from roles that may read the
--- view but are no members of pg_read_all_stats, and no worker would show.
+CREATE FUNCTION yquota_internal.is_worker(pid integer) RETURNS boolean
+	LANGUAGE c STABLE STRICT PARALLEL SAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_is_worker';
+COMMENT ON FUNCTION yquota_internal.is_worker(integer) IS
+	'Whether a process is a worker of yquota';
+REVOKE ALL ON FUNCTION yquota_internal.is_worker(integer) FROM PUBLIC;
+
+-- pg_stat_activity shows backend_type to members of pg_read_all_stats only, and the owner of yquota may be none.
 CREATE FUNCTION yquota_internal.worker_processes()
 	RETURNS TABLE (database name, pid integer)
 LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER
@@ -268,7 +274,7 @@ SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
 	SELECT activity.datname, activity.pid
 	FROM pg_stat_activity AS activity
-	WHERE activity.backend_type = 'yquota worker';
+	WHERE yquota_internal.is_worker(activity.pid);
 END;
 COMMENT ON FUNCTION yquota_internal.worker_processes() IS
 	'Processes of the workers of all databases';

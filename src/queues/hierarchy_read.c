@@ -561,6 +561,15 @@ yq_hierarchy_leaf_is_active(const YqHierarchyLoader *loader, const char *path, c
 
 /* -- nodes ----------------------------------------------------------------- */
 
+/* One node with an absurd amount must stop no decision, nor make a sum negative: what does not fit is the most that does. */
+static int64
+add_up_to_most(int64 a, int64 b)
+{
+	int64		sum;
+
+	return pg_add_s64_overflow(a, b, &sum) ? PG_INT64_MAX : sum;
+}
+
 static void
 read_queue_node(const YqRow *tuple)
 {
@@ -576,10 +585,10 @@ read_queue_node(const YqRow *tuple)
 	yq_hierarchy_add_amounts(hierarchy, total, yq_row_value(tuple, 0, &isnull));
 	for (int i = 0; i < hierarchy->calculator.types; i++)
 	{
-		hierarchy->cluster[i] += total[i];
+		hierarchy->cluster[i] = add_up_to_most(hierarchy->cluster[i], total[i]);
 		hierarchy->largest_node[i] = Max(hierarchy->largest_node[i], total[i]);
 		if (label >= 0)
-			hierarchy->totals[label][i] += total[i];
+			hierarchy->totals[label][i] = add_up_to_most(hierarchy->totals[label][i], total[i]);
 	}
 }
 

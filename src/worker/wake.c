@@ -25,6 +25,7 @@
 #include "utils/builtins.h"
 #include "worker/worker.h"
 
+PG_FUNCTION_INFO_V1(yq_sql_is_worker);
 PG_FUNCTION_INFO_V1(yq_sql_note_clock_setting);
 PG_FUNCTION_INFO_V1(yq_sql_request_worker);
 PG_FUNCTION_INFO_V1(yq_sql_wake_worker);
@@ -39,6 +40,14 @@ static NameData database_name;
 static bool database_is_listed = false;
 
 typedef void (*ProcessAction) (PGPROC *process, int signal_number);
+
+static bool
+is_process_of_type(int pid, const char *type)
+{
+	const char *its_type = GetBackgroundWorkerTypeByPid(pid);
+
+	return its_type != NULL && strcmp(its_type, type) == 0;
+}
 
 static void
 set_latch(PGPROC *process, int signal_number)
@@ -71,17 +80,20 @@ for_each_process(const char *type, Oid database, ProcessAction action,
 	{
 		PGPROC	   *process = &ProcGlobal->allProcs[i];
 		int			pid = process->pid;
-		const char *process_type;
 
-		if (pid == 0 || process->databaseId != database)
-			continue;
-		process_type = GetBackgroundWorkerTypeByPid(pid);
-		if (process_type == NULL || strcmp(process_type, type) != 0)
+		if (pid == 0 || process->databaseId != database || !is_process_of_type(pid, type))
 			continue;
 		action(process, signal_number);
 		count++;
 	}
 	return count;
+}
+
+/* is_worker(pid): pg_stat_activity hides what a process is from most roles */
+Datum
+yq_sql_is_worker(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(is_process_of_type(PG_GETARG_INT32(0), YQ_WORKER_TYPE));
 }
 
 void

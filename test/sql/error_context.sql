@@ -39,6 +39,7 @@ FROM unnest(ARRAY[
 	$$SELECT yquota.diff_hadoop_configuration('{"yarn.scheduler.capacity.root.queues": ')$$,
 	$$SELECT yquota.mutate_configuration('{"nothing": 1}')$$,
 	$$SELECT yquota.request_containers('a1', '[vcores=1]', 1)$$,
+	$$SELECT yquota.bill_html('p', '2020-01-01')$$,
 	$$SELECT yquota.close_period('3000-01-01')$$,
 	$$SELECT yquota.allow_role('nobody', 'operator')$$]) WITH ORDINALITY AS s (statement, number),
 	LATERAL pg_temp.context(s.statement)

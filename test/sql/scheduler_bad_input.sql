@@ -105,6 +105,13 @@ SELECT yquota_internal.requested_resources();
 SELECT * FROM yquota.schedule();
 SELECT * FROM yquota.verify();
 
+\echo nodes with more than a sum can hold: no sum is negative
+BEGIN;
+INSERT INTO yquota.node (name, total) VALUES ('huge1', '[memory-mb=9223372036854775807]'), ('huge2', '[memory-mb=9223372036854775807]');
+SELECT queue, yquota.amount(maximum, 'memory-mb') FROM yquota.scheduler_queue WHERE queue = 'root';
+SELECT count(*) FROM yquota.schedule();
+ROLLBACK;
+
 \c postgres
 SET client_min_messages = warning;
 DROP DATABASE yquota_scheduler_bad_input WITH (FORCE);

@@ -46,6 +46,15 @@ is(worker_pid($node, 'work'), $pid, 'the first one does');
 $node->safe_psql('work', 'CREATE ROLE reader; GRANT SELECT ON yquota.worker_status TO reader');
 is($node->safe_psql('work', 'SET ROLE reader; SELECT ' . status("state || ' ' || pid")),
 	"running $pid", 'whoever may read worker_status sees it');
+$node->safe_psql('work', <<~'SQL');
+	CREATE ROLE boss;
+	GRANT USAGE ON SCHEMA yquota_internal TO boss;
+	GRANT EXECUTE ON FUNCTION yquota_internal.is_worker(integer) TO boss;
+	ALTER FUNCTION yquota_internal.worker_processes() OWNER TO boss;
+	SQL
+is($node->safe_psql('work', 'SET ROLE reader; SELECT ' . status("state || ' ' || pid")),
+	"running $pid", 'also where the owner of yquota is no superuser');
+$node->safe_psql('work', 'ALTER FUNCTION yquota_internal.worker_processes() OWNER TO CURRENT_USER');
 
 # Settings are read again at once, and are what the worker goes by.
 $node->append_conf('postgresql.conf', "yquota.compute_interval = '1d'");
