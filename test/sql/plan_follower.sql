@@ -13,7 +13,7 @@ SET datestyle = 'ISO';
 INSERT INTO yquota.project (name) VALUES ('p');
 DELETE FROM yquota.resource_type WHERE name NOT IN ('memory-mb', 'vcores');
 
-CREATE FUNCTION pg_temp.at(ms bigint) RETURNS timestamptz LANGUAGE sql RETURN to_timestamp(0) + ms * interval '1 ms';
+CREATE FUNCTION pg_temp.at(ms bigint) RETURNS timestamptz LANGUAGE sql RETURN '2000-01-01 00:00+00'::timestamptz + ms * interval '1 ms';
 
 -- A reservation that a plan has accepted, with what it has: {from,to,GB} for each interval.
 CREATE PROCEDURE pg_temp.promise(number integer, username text, arrival bigint, deadline bigint, intervals bigint[], accepted bigint DEFAULT 0, period bigint DEFAULT NULL)
