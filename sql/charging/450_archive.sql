@@ -86,7 +86,7 @@ REVOKE ALL ON FUNCTION yquota_internal.make_child(regclass, text, boolean) FROM 
 -- So such locks are requested briefly and repeatedly.
 --
 CREATE FUNCTION yquota_internal.lock_briefly(
-	command text, attempts integer, pause_seconds numeric DEFAULT 0.2) RETURNS void
+	command text, attempts integer, pause_seconds numeric DEFAULT 0.2, subject text DEFAULT 'history') RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -101,18 +101,18 @@ BEGIN
 			RETURN;
 		EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
 			IF attempt = attempts THEN
-				RAISE EXCEPTION 'could not lock the history because other transactions use it'
+				RAISE EXCEPTION 'could not lock the % because other transactions use it', subject
 					USING ERRCODE = 'lock_not_available',
-						HINT = 'Try again when long transactions that read or write the ledger or the log have ended.';
+						HINT = 'Try again when long transactions that read or write it have ended.';
 			END IF;
 		END;
 		PERFORM pg_sleep(pause_seconds);
 	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.lock_briefly(text, integer, numeric) IS
+COMMENT ON FUNCTION yquota_internal.lock_briefly(text, integer, numeric, text) IS
 	'Run LOCK TABLE without making others wait long: so many attempts of 50 ms, with pauses; lock_not_available after the last';
-REVOKE ALL ON FUNCTION yquota_internal.lock_briefly(text, integer, numeric) FROM PUBLIC;
+REVOKE ALL ON FUNCTION yquota_internal.lock_briefly(text, integer, numeric, text) FROM PUBLIC;
 
 --
 -- A START must be new in every segment of history.  A Bloom filter of the
@@ -185,7 +185,10 @@ DECLARE
 	ledger regclass;
 	log regclass;
 BEGIN
-	PERFORM yquota_internal.lock_briefly('LOCK TABLE yquota.history_segment IN SHARE ROW EXCLUSIVE MODE', attempts);
+	-- grants change the rows of ledger and log in the catalog, and so does sealing
+	PERFORM yquota_internal.lock_briefly(
+		'LOCK TABLE yquota.role_grant IN SHARE UPDATE EXCLUSIVE MODE;
+		 LOCK TABLE yquota.history_segment IN SHARE ROW EXCLUSIVE MODE', attempts);
 	IF NOT EXISTS (SELECT FROM ONLY yquota.charge)
 		AND NOT EXISTS (SELECT FROM ONLY yquota.container_event)
 	THEN

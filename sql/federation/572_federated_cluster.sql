@@ -246,6 +246,22 @@ COMMENT ON FUNCTION yquota_internal.ledger_reach(text, text) IS
 	'End of the last charge that a ledger has of a cluster; an error when it has none';
 REVOKE ALL ON FUNCTION yquota_internal.ledger_reach(text, text) FROM PUBLIC;
 
+-- Reports and leases read these tables in any order.  All of them are locked at once, and
+-- before any row that is changed: a transaction that reads one is never waited for while it
+-- waits for another one.
+CREATE FUNCTION yquota_internal.lock_foreign_reports() RETURNS void
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+	SELECT yquota_internal.lock_briefly(
+		'LOCK TABLE ' || string_agg(format('yquota_internal.%I', report.parent), ', ' ORDER BY report.parent) || ' IN ACCESS EXCLUSIVE MODE',
+		120, subject => 'reports of clusters')
+	FROM yquota_internal.federated_report AS report;
+	END;
+COMMENT ON FUNCTION yquota_internal.lock_foreign_reports() IS
+	'Keep the foreign tables of all clusters, which no transaction reads then, to the end of the transaction';
+REVOKE ALL ON FUNCTION yquota_internal.lock_foreign_reports() FROM PUBLIC;
+
 CREATE FUNCTION yquota_internal.make_foreign_reports(cluster text, number integer, server name) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -308,6 +324,9 @@ BEGIN
 				DETAIL = 'It would be read twice.',
 				HINT = 'Call yquota.remove_federated_cluster() first.';
 	END IF;
+	IF new_one.server IS NOT NULL THEN
+		PERFORM yquota_internal.lock_foreign_reports();
+	END IF;
 	SELECT coalesce(max(c.number), 0) + 1 INTO new_one.number FROM yquota.federated_cluster AS c;
 	INSERT INTO yquota.federated_cluster (cluster, number, server, ledger)
 	VALUES (new_one.cluster, new_one.number, new_one.server, new_one.ledger);
@@ -340,10 +359,13 @@ DECLARE
 	open_leases bigint;
 BEGIN
 	LOCK TABLE yquota.federated_cluster IN SHARE ROW EXCLUSIVE MODE;
-	DELETE FROM yquota.federated_cluster AS c WHERE c.cluster = remove_federated_cluster.cluster RETURNING * INTO removed;
+	SELECT * INTO removed FROM yquota.federated_cluster AS c WHERE c.cluster = remove_federated_cluster.cluster;
 	IF removed.cluster IS NULL THEN
 		RETURN false;
+	ELSIF removed.server IS NOT NULL THEN
+		PERFORM yquota_internal.lock_foreign_reports();
 	END IF;
+	DELETE FROM yquota.federated_cluster AS c WHERE c.cluster = removed.cluster;
 	SELECT count(*) INTO open_leases FROM yquota.budget_lease AS lease
 	WHERE lease.cluster = removed.cluster AND lease.settled_at IS NULL;
 	IF open_leases > 0 AND leave_leases IS NOT TRUE THEN

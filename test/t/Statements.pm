@@ -494,15 +494,18 @@ sub sql_of { return $sql{ $_[0] } // die "no statement \"$_[0]\"\n"; }
 sub reading_of { return $reading{ $_[0] }; }
 sub call_of { return "BEGIN;\n" . sql_of($_[0]) . ";\nSET CONSTRAINTS ALL IMMEDIATE"; }
 
-# Partitions of history that are made and dropped keep only their readers away.
+# Partitions of history that are made and dropped keep only their readers away.  The foreign
+# tables of clusters are locked together, and have one name.
 sub locks_of
 {
 	my ($client, $pid, $granted) = @_;
 
 	return grep { $_->[0] !~ /_(?:sealed|carried)_\d+/ } map { [ split /\|/ ] } split /\n/, $client->run(<<~"SQL");
-		SELECT DISTINCT CASE l.locktype WHEN 'relation' THEN '' ELSE 'objects of ' END || c.oid::regclass, l.mode, l.locktype
+		SELECT DISTINCT CASE WHEN report.parent IS NOT NULL THEN 'yquota_internal.federated_report'
+							 WHEN l.locktype = 'relation' THEN c.oid::regclass::text ELSE 'objects of ' || c.oid::regclass::text END, l.mode, l.locktype
 		FROM pg_locks AS l
-		JOIN pg_class AS c ON c.oid = CASE l.locktype WHEN 'relation' THEN l.relation WHEN 'object' THEN l.classid END AND c.relkind = 'r'
+		JOIN pg_class AS c ON c.oid = CASE l.locktype WHEN 'relation' THEN l.relation WHEN 'object' THEN l.classid END AND c.relkind IN ('r', 'p')
+		LEFT JOIN yquota_internal.federated_report AS report ON report.parent = c.relname
 		WHERE l.pid = $pid AND l.granted = $granted AND c.relnamespace IN ('yquota'::regnamespace, 'yquota_internal'::regnamespace)
 		ORDER BY 1, 2
 		SQL
