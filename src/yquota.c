@@ -11,6 +11,7 @@
 #include "base/compat.h"
 
 #include "base/settings.h"
+#include "base/wide_numeric.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "worker/worker.h"
@@ -22,6 +23,7 @@ extern PGDLLEXPORT void _PG_init(void);
 void
 _PG_init(void)
 {
+	yq_wide_numeric_check();
 	yq_settings_define();
 
 	if (process_shared_preload_libraries_in_progress && !IsBinaryUpgrade)

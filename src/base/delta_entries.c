@@ -9,6 +9,7 @@
 
 #include "base/delta_entries.h"
 #include "base/varlena.h"
+#include "base/wide_numeric.h"
 #include "catalog/pg_type_d.h"
 #include "funcapi.h"
 #include "libpq/pqformat.h"

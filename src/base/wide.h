@@ -169,6 +169,21 @@ yq_wide_add_multiple(YqWide *sum, const YqWide *a, uint64 b)
 	}
 }
 
+/* a = a * b for b of one limb; returns the carry. */
+static inline uint64
+yq_wide_multiply_limb(YqWide *a, uint64 b)
+{
+	YqPrice		carry = 0;
+
+	for (int i = 0; i < YQ_WIDE_LIMBS; i++)
+	{
+		carry += (YqPrice) a->limb[i] * b;
+		a->limb[i] = (uint64) carry;
+		carry >>= 64;
+	}
+	return (uint64) carry;
+}
+
 /* Signed comparison: negative, zero or positive. */
 extern int	yq_wide_compare(const YqWide *a, const YqWide *b);
 
@@ -180,13 +195,6 @@ extern bool yq_wide_try_multiply(YqWide *a, YqPrice b);
 
 /* Whether an amount fits. */
 extern bool yq_wide_is_in_range(const YqWide *a);
-
-/* Exact conversions; a numeric may have at most 56 decimals. */
-extern Numeric yq_wide_to_numeric(const YqWide *a);
-extern void yq_wide_from_numeric(YqWide *result, Numeric value);
-
-/* A finite, non-negative numeric with at most 24 decimals; digits below 2^127. */
-extern YqDecimal yq_decimal_from_numeric(Numeric value);
 
 /* 10^exponent, for 0 <= exponent <= 38. */
 extern YqPrice yq_power_of_ten(int exponent);

@@ -21,6 +21,7 @@
 #include "access/stratnum.h"
 #include "base/arguments.h"
 #include "base/delta_entries.h"
+#include "base/wide_numeric.h"
 #include "charging/ledger.h"
 #include "charging/packed_weights.h"
 #include "charging/running_class.h"

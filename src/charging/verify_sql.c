@@ -15,6 +15,7 @@
 #include "base/arguments.h"
 #include "base/resource.h"
 #include "base/varlena.h"
+#include "base/wide_numeric.h"
 #include "fmgr.h"
 #include "pricing/factors.h"
 #include "pricing/rate_class.h"

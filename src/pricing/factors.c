@@ -7,6 +7,7 @@
  */
 #include "base/compat.h"
 
+#include "base/wide_numeric.h"
 #include "catalog/pg_collation_d.h"
 #include "catalog/pg_type_d.h"
 #include "pricing/factors.h"
