@@ -228,6 +228,28 @@ CREATE TABLE yquota_internal.ended_application (
 COMMENT ON TABLE yquota_internal.ended_application IS
 	'Applications that have ended, while some containers run on or may still: remove_finished_applications() leaves those here whose containers run';
 
+CREATE TABLE yquota.scheduler_refusal (
+	round text NOT NULL CHECK (round IN ('schedule', 'preempt_containers', 'follow_plans', 'allocate_opportunistic', 'node_queue', 'expiry', 'end_expired_applications')),
+	subject text COLLATE "C" NOT NULL,
+	sqlstate text NOT NULL,
+	message text NOT NULL,
+	detail text,
+	hint text,
+	refusals bigint NOT NULL,
+	first_refused_at timestamptz NOT NULL,
+	refused_at timestamptz NOT NULL,
+	held_until timestamptz NOT NULL,
+	PRIMARY KEY (round, subject)
+);
+COMMENT ON TABLE yquota.scheduler_refusal IS
+	'What the scheduler has left out because it could not be written, and why: rows are removed a day after the last time';
+COMMENT ON COLUMN yquota.scheduler_refusal.round IS 'the function that has left it out; node_queue: a call about the queue of a node; expiry: the end of what was not acknowledged';
+COMMENT ON COLUMN yquota.scheduler_refusal.subject IS 'id of a container or of an application, or path of a plan';
+COMMENT ON COLUMN yquota.scheduler_refusal.sqlstate IS 'of the error, as what follows';
+COMMENT ON COLUMN yquota.scheduler_refusal.refusals IS 'how often';
+COMMENT ON COLUMN yquota.scheduler_refusal.held_until IS 'not tried again before: a minute after refused_at';
+SELECT pg_extension_config_dump('yquota.scheduler_refusal', '');
+
 CREATE TABLE yquota_internal.scheduler_count (
 	name text COLLATE "C" NOT NULL,
 	part integer NOT NULL,
@@ -236,7 +258,7 @@ CREATE TABLE yquota_internal.scheduler_count (
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.scheduler_count IS
 	'What the scheduler counts for metrics, in parts to be added up: transactions at work at the same time change different ones';
-COMMENT ON COLUMN yquota_internal.scheduler_count.name IS 'the middle of the metric''s name; containers_completed: those that ended because their application, or its attempt, was over';
+COMMENT ON COLUMN yquota_internal.scheduler_count.name IS 'the middle of the metric''s name; containers_completed: those that ended because their application, or its attempt, was over; refused: what scheduler_refusal tells of, each time';
 
 SELECT pg_extension_config_dump('yquota.resource_request', '');
 SELECT pg_extension_config_dump('yquota.blacklist', '');

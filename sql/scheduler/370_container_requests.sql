@@ -159,21 +159,21 @@ CREATE TRIGGER forget_deleted AFTER DELETE ON yquota.application
 	FOR EACH ROW WHEN (OLD.finished_at IS NULL)
 	EXECUTE FUNCTION yquota_internal.forget_application();
 
-CREATE FUNCTION yquota_internal.end_containers_of(application_id text, are_all boolean) RETURNS bigint
+CREATE FUNCTION yquota_internal.end_containers_of(application_id text) RETURNS bigint
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_end_containers_of';
-COMMENT ON FUNCTION yquota_internal.end_containers_of(text, boolean) IS
-	'End the containers that the scheduler has given to an application, or all of them (exit status -100), and tell so in decision; returns how many';
-REVOKE ALL ON FUNCTION yquota_internal.end_containers_of(text, boolean) FROM PUBLIC;
+COMMENT ON FUNCTION yquota_internal.end_containers_of(text) IS
+	'End the containers that the scheduler has given to an application (exit status -100), and tell so in decision; returns how many';
+REVOKE ALL ON FUNCTION yquota_internal.end_containers_of(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.forget_applications() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN
-	PERFORM yquota_internal.end_containers_of(c.application_id, false)
+	PERFORM yquota_internal.end_containers_of(c.application_id)
 	FROM (SELECT DISTINCT r.application_id FROM yquota.container AS r
 		  WHERE r.is_given AND r.application_id IS NOT NULL ORDER BY r.application_id) AS c;
 	DELETE FROM yquota.resource_request;

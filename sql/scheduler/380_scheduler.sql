@@ -92,6 +92,33 @@ COMMENT ON FUNCTION yquota_internal.acknowledge_containers(text[]) IS
 	'Acknowledge all decisions that give something to these containers';
 REVOKE ALL ON FUNCTION yquota_internal.acknowledge_containers(text[]) FROM PUBLIC;
 
+CREATE FUNCTION yquota_internal.watch_refusals(now_at timestamptz) RETURNS void
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		DELETE FROM yquota.scheduler_refusal AS f WHERE f.refused_at < now_at - interval '1 day';
+		WITH recent AS MATERIALIZED (
+			SELECT f.round, count(*) AS subjects, min(f.subject COLLATE "C") AS subject, min(f.first_refused_at) AS since
+			FROM yquota.scheduler_refusal AS f
+			WHERE f.refused_at > now_at - interval '10 minutes'
+			GROUP BY f.round
+		), cleared AS (
+			UPDATE yquota.alert AS a SET cleared_at = now_at
+			WHERE a.kind = 'scheduler_refuses' AND a.cleared_at IS NULL AND NOT EXISTS (SELECT FROM recent AS r WHERE r.round = a.subject)
+		)
+		INSERT INTO yquota.alert (kind, subject, detail, raised_at)
+		SELECT 'scheduler_refuses', r.round,
+			   format('%s leaves out %s of which something cannot be written, %s among them, the first since %s: yquota.scheduler_refusal says why',
+					  r.round, r.subjects, r.subject, r.since),
+			   now_at
+		FROM recent AS r
+		ORDER BY r.round
+		ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING;
+	END;
+COMMENT ON FUNCTION yquota_internal.watch_refusals(timestamptz) IS
+	'Alert while rounds of the scheduler have left out something in the last ten minutes, and forget what they last left out a day ago';
+REVOKE ALL ON FUNCTION yquota_internal.watch_refusals(timestamptz) FROM PUBLIC;
+
 -- Ended applications are mostly looked at once, and by the index of containers: when they ended
 -- that long ago.
 CREATE FUNCTION yquota_internal.watch_ended_applications(now_at timestamptz) RETURNS void
@@ -166,10 +193,11 @@ BEGIN
 	END IF;
 	PERFORM yquota_internal.watch_node_queues(now_at);
 	PERFORM yquota_internal.watch_ended_applications(now_at);
+	PERFORM yquota_internal.watch_refusals(now_at);
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.watch_decisions(timestamptz) IS
-	'Alert while decisions that stay until they are acknowledged have waited for more than an hour, while containers are to be killed or paused that their nodes do not kill or pause, and while containers outlive their applications';
+	'Alert while decisions that stay until they are acknowledged have waited for more than an hour, while containers are to be killed or paused that their nodes do not kill or pause, while containers outlive their applications, and while rounds leave out what cannot be written';
 REVOKE ALL ON FUNCTION yquota_internal.watch_decisions(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.lock_passes() RETURNS void

@@ -208,6 +208,15 @@ COMMENT ON COLUMN yquota.readable_preemption_mark.allocation IS 'native units';
 -- Applications past their lifetime.  They end like those that a user kills, which is no
 -- preemption.
 --
+CREATE FUNCTION yquota_internal.kill_expired(application_ids text[], diagnostics text) RETURNS text[]
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	SET yquota.on_bad_event = 'error'
+	AS 'MODULE_PATHNAME', 'yq_sql_kill_expired';
+COMMENT ON FUNCTION yquota_internal.kill_expired(text[], text) IS
+	'End applications and all their containers, as KILLED; returns those of which that could be written';
+REVOKE ALL ON FUNCTION yquota_internal.kill_expired(text[], text) FROM PUBLIC;
+
 CREATE FUNCTION yquota.end_expired_applications(most integer DEFAULT 100)
 	RETURNS TABLE (application_id text, username text, queue text, expires_at timestamptz, containers bigint)
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -215,27 +224,31 @@ CREATE FUNCTION yquota.end_expired_applications(most integer DEFAULT 100)
 	AS $$
 #variable_conflict use_column
 DECLARE
-	expired record;
-	running text[];
-	ended bigint;
+	ids text[];
+	containers text[];
+	owners text[];
 BEGIN
 	IF most IS NULL OR most < 1 THEN
 		RAISE EXCEPTION 'most must be at least 1'
 			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
-	FOR expired IN
-		SELECT e.application_id, e.username, e.queue, e.expires_at FROM yquota.expired_applications() AS e LIMIT most
-	LOOP
-		running := ARRAY(SELECT c.container_id FROM yquota.container AS c WHERE c.application_id = expired.application_id);
-		-- leaves are locked before containers
-		PERFORM yquota.finish_application(expired.application_id, 'KILLED',
-			'The application has reached the end of its lifetime.');
-		PERFORM yquota_internal.end_containers_of(expired.application_id, true);
-		SELECT count(*) INTO ended
-		FROM unnest(running) AS r (container_id)
-		WHERE NOT EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = r.container_id);
-		RETURN QUERY SELECT expired.application_id, expired.username, expired.queue, expired.expires_at, ended;
-	END LOOP;
+	ids := ARRAY(
+		SELECT e.application_id FROM yquota.expired_applications() AS e
+		WHERE NOT EXISTS (SELECT FROM yquota.scheduler_refusal AS f
+						  WHERE f.round = 'end_expired_applications' AND f.subject = e.application_id AND f.held_until > yquota.clock())
+		LIMIT most);
+	SELECT array_agg(c.container_id), array_agg(c.application_id) INTO containers, owners
+	FROM yquota.container AS c WHERE c.application_id = ANY (ids);
+	ids := yquota_internal.kill_expired(ids, 'The application has reached the end of its lifetime.');
+	RETURN QUERY
+		SELECT a.application_id::text, a.username::text, a.queue::text, a.expires_at, (
+			SELECT count(*) FROM unnest(containers, owners) AS r (container_id, application_id)
+			WHERE r.application_id = a.application_id
+			  AND EXISTS (SELECT FROM yquota.decision AS d WHERE d.container_id = r.container_id AND d.decision = 'killed'
+						  AND d.diagnostics = 'Container of a completed application'))
+		FROM unnest(ids) WITH ORDINALITY AS k (application_id, place)
+		JOIN yquota.application AS a ON a.application_id = k.application_id
+		ORDER BY k.place;
 END
 $$;
 COMMENT ON FUNCTION yquota.end_expired_applications(integer) IS

@@ -414,6 +414,7 @@ CREATE VIEW yquota_internal.privilege AS
 		('TABLE', 'yquota.blacklist', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.container_update', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.decision', 'SELECT', '{operator,viewer,admin}'),
+		('TABLE', 'yquota.scheduler_refusal', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.node_queue', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.node_lease', 'SELECT', '{operator,viewer,admin}'),
 		('TABLE', 'yquota.node_queue_report', 'SELECT', '{operator,viewer,admin}'),

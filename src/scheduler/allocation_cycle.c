@@ -23,10 +23,12 @@
 #include "scheduler/record/completed_application.h"
 #include "scheduler/record/expiry.h"
 #include "scheduler/record/record_decisions.h"
+#include "scheduler/record/refusal.h"
 #include "scheduler/record/scheduler_journal.h"
 #include "scheduler/record/scheduler_lock.h"
 #include "scheduler/request/container_request.h"
 #include "scheduler/request/container_update.h"
+#include "store/attempt.h"
 #include "store/catalog.h"
 #include "store/saved_plan.h"
 #include "utils/builtins.h"
@@ -66,6 +68,7 @@ find_lost_masters(void)
 		"JOIN yquota.application AS a ON a.application_id = t.application_id AND a.state = 'ACTIVE' "
 		"WHERE t.am_container_id IS NOT NULL AND NOT EXISTS ("
 		"SELECT FROM yquota.container AS c WHERE c.container_id = t.am_container_id) "
+		"AND NOT " YQ_IS_HELD(YQ_ROUND_SCHEDULE, "t.application_id") " "
 		"ORDER BY t.application_id"
 	};
 
@@ -74,25 +77,41 @@ find_lost_masters(void)
 
 /* With the master, its containers end. */
 static void
+restart(void *argument, int first, int count)
+{
+	const List *ids = argument;
+
+	for (int i = first; i < first + count; i++)
+		(void) yq_completed_application_end_containers(list_nth(ids, i), YQ_FORMER_CONTAINERS);
+	yq_scheduler_journal_begin_own();
+	for (int i = first; i < first + count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		(void) yq_application_change_demand(list_nth(ids, i), true);
+		yq_application_begin_attempt(list_nth(ids, i));
+	}
+	yq_scheduler_journal_end_own();
+}
+
+static void
+refuse_restart(void *argument, int subject, const ErrorData *error)
+{
+	const List *ids = argument;
+
+	(void) yq_refusal_note(YQ_ROUND_SCHEDULE, list_nth(ids, subject), error);
+}
+
+static void
 restart_lost_masters(const YqHierarchy *hierarchy)
 {
 	List	   *ids = find_lost_masters();
-	ListCell   *cell;
+	const YqRound round = {.count = list_length(ids),.work = restart,.refuse = refuse_restart,.argument = ids};
 
-	if (ids != NIL)
-		yq_scheduler_lock_leaves(hierarchy);
-	foreach(cell, ids)
-		(void) yq_completed_application_end_containers(lfirst(cell), YQ_FORMER_CONTAINERS);
-	yq_scheduler_journal_begin_own();
-	foreach(cell, ids)
-	{
-		const char *application_id = lfirst(cell);
-
-		CHECK_FOR_INTERRUPTS();
-		(void) yq_application_change_demand(application_id, true);
-		yq_application_begin_attempt(application_id);
-	}
-	yq_scheduler_journal_end_own();
+	if (ids == NIL)
+		return;
+	yq_scheduler_lock_leaves(hierarchy);
+	yq_scheduler_lock_events();
+	yq_round_run(&round);
 	yq_scheduler_journal_applications(ids);
 }
 
@@ -186,27 +205,49 @@ assign(const YqAllocationCycle *cycle, YqLoadedCluster *loaded)
 }
 
 static void
-explain_unpaid(const YqLoadedCluster *loaded)
+explain_left_out(const YqLoadedCluster *loaded, const List *applications, YqSkipReason reason)
 {
 	ListCell   *cell;
 
-	foreach(cell, loaded->unpaid)
+	foreach(cell, applications)
 	{
 		YqClusterApplication *application = lfirst(cell);
 
-		yq_explain(loaded->cluster, &(YqSkip) {.reason = YQ_SKIP_PROJECT,.queue = application->leaf,
-			.application = application});
+		yq_explain(loaded->cluster, &(YqSkip) {.reason = reason,.queue = application->leaf,.application = application});
 	}
 }
 
 /* -- writing it down ------------------------------------------------------------- */
 
 static void
-write_down(YqLoadedCluster *loaded)
+write_down(void *argument)
 {
+	YqLoadedCluster *loaded = argument;
+
 	yq_scheduler_journal_begin_own();
 	yq_record_decisions(loaded);
 	yq_scheduler_journal_end_own();
+}
+
+/*
+ * What cannot be written is not given: false when decisions are to be made anew, without it.  For the first
+ * time nothing is left out: what others have committed meanwhile may be in the way, and is known by then.
+ * Errors that no decision is the cause of are thrown.
+ */
+static bool
+try_to_write_down(YqLoadedCluster *loaded, bool is_first)
+{
+	ErrorData  *error;
+
+	if (loaded->cluster->decision_count == 0)
+	{
+		write_down(loaded);
+		return true;
+	}
+	error = yq_attempt(write_down, loaded);
+	if (error != NULL && !is_first && !yq_record_refusals(loaded))
+		ReThrowError(error);
+	return error == NULL;
 }
 
 /* -- all ------------------------------------------------------------------------- */
@@ -220,7 +261,8 @@ load(const YqAllocationCycle *cycle, YqHierarchy *hierarchy)
 
 	UnregisterSnapshot(snapshot);
 	loaded->cluster->explains = cycle->explains;
-	explain_unpaid(loaded);
+	explain_left_out(loaded, loaded->unpaid, YQ_SKIP_PROJECT);
+	explain_left_out(loaded, loaded->refused, YQ_SKIP_REFUSED);
 	return loaded;
 }
 
@@ -302,11 +344,17 @@ yq_allocation_cycle_run(const YqAllocationCycle *cycle)
 	(void) yq_release_expired(yq_hierarchy_in_force());
 	if (cycle->nodes == NULL)
 		restart_lost_masters(yq_hierarchy_in_force());
-	loaded = find_cluster(cycle, knew_nodes);
-	check_unknown_nodes(cycle, loaded->cluster);
-	assign(cycle, loaded);
-	write_down(loaded);
-	return loaded;
+	for (bool is_first = true;; is_first = false)
+	{
+		loaded = find_cluster(cycle, knew_nodes);
+		check_unknown_nodes(cycle, loaded->cluster);
+		assign(cycle, loaded);
+		if (try_to_write_down(loaded, is_first))
+			return loaded;
+		/* it is half written */
+		loaded->is_overtaken = true;
+		yq_allocation_cycle_end(loaded);
+	}
 }
 
 void

@@ -224,6 +224,7 @@ ALTER TABLE yquota.container_event ADD CHECK (event <> 'CONTAINER_START' OR sour
 \set VERBOSITY terse
 SELECT * FROM pg_temp.told();
 \set VERBOSITY default
+SELECT round, subject, sqlstate, message FROM yquota.scheduler_refusal;
 ROLLBACK;
 
 \echo refused

@@ -75,6 +75,7 @@ SELECT decision, node FROM yquota.schedule(dry_run => true);
 SELECT count(*) FROM yquota.event_reject WHERE NOT waiting;
 RESET yquota.on_bad_event;
 SELECT yquota.request_containers('application_1_0001', '[]', 0, priority => 2);
+SELECT round, subject, sqlstate, message, hint, refusals FROM yquota.scheduler_refusal;
 
 \echo a session that calls for many nodes keeps the cluster, and nothing of each call
 -- in one way up to PostgreSQL 17, in another from 18 on

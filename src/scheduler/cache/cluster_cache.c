@@ -309,14 +309,11 @@ is_usable(const YqHierarchy *hierarchy)
 		MemoryContextMemAllocated(cache.loaded->cluster->context, true) < MOST_BYTES;
 }
 
-/* An abort of a savepoint would take back rows that the cluster counts. */
+/* An abort of a savepoint that is open would take back rows that the cluster counts. */
 static bool
 can_keep(void)
 {
-	TransactionId *children;
-
-	return !IsolationUsesXactSnapshot() && GetCurrentTransactionNestLevel() == 1 &&
-		xactGetCommittedChildren(&children) == 0;
+	return !IsolationUsesXactSnapshot() && GetCurrentTransactionNestLevel() == 1;
 }
 
 YqLoadedCluster *

@@ -25,7 +25,8 @@ static const char *const reason_names[YQ_SKIP_REASONS] = {
 	[YQ_SKIP_KILLABLE] = "killable",
 	[YQ_SKIP_RESERVATION] = "reserved_container",
 	[YQ_SKIP_COMMIT] = "commit",
-	[YQ_SKIP_PROJECT] = "no_project"
+	[YQ_SKIP_PROJECT] = "no_project",
+	[YQ_SKIP_REFUSED] = "refused"
 };
 
 const char *

@@ -12,6 +12,7 @@
 #include "queues/hierarchy.h"
 #include "queues/text.h"
 #include "scheduler/load/cluster_load.h"
+#include "scheduler/load/held_subjects.h"
 #include "scheduler/load/loader.h"
 #include "scheduler/load/user_containers.h"
 #include "store/catalog.h"
@@ -47,6 +48,7 @@ enum
 	APPLICATION_AM_CONTAINER_ID,
 	APPLICATION_PROJECT,
 	APPLICATION_HAS_PROJECT,
+	APPLICATION_IS_HELD,
 	APPLICATION_OPPORTUNITIES,
 	APPLICATION_MISSED_NON_PARTITIONED,
 	APPLICATION_RE_RESERVATIONS
@@ -89,15 +91,16 @@ make_source(const YqLoaderRow *row)
 }
 
 static void
-note_unpaid(YqClusterLoader *loader, const char *id, YqClusterQueue *leaf)
+note_left_out(YqClusterLoader *loader, List **list, char *id, YqClusterQueue *leaf)
 {
 	MemoryContext caller = MemoryContextSwitchTo(loader->cluster->context);
 	YqClusterApplication *application = palloc0(sizeof(YqClusterApplication));
 
 	application->application_id = id;
 	application->leaf = leaf;
-	loader->loaded->unpaid = lappend(loader->loaded->unpaid, application);
+	*list = lappend(*list, application);
 	MemoryContextSwitchTo(caller);
+	loader->loaded->unsettled = yq_loader_append(loader, loader->loaded->unsettled, id);
 }
 
 static void
@@ -118,8 +121,12 @@ read_application(const YqLoaderRow *row)
 	/* charging would refuse a container without a payer */
 	if (!DatumGetBool(yq_loader_value(row, APPLICATION_HAS_PROJECT)) && !yq_auto_create_project)
 	{
-		note_unpaid(loader, id, leaf);
-		loader->loaded->unsettled = yq_loader_append(loader, loader->loaded->unsettled, id);
+		note_left_out(loader, &loader->loaded->unpaid, id, leaf);
+		return;
+	}
+	if (DatumGetBool(yq_loader_value(row, APPLICATION_IS_HELD)))
+	{
+		note_left_out(loader, &loader->loaded->refused, id, leaf);
 		return;
 	}
 	application = yq_cluster_add_application(loader->cluster,
@@ -149,6 +156,7 @@ read_application(const YqLoaderRow *row)
 	"a.submitted_at, a.has_outstanding_requests, t.attempt, t.next_container, t.am_container_id, " \
 	"p.name, " \
 	"EXISTS (SELECT FROM yquota.project AS known WHERE known.name = p.name), " \
+	YQ_IS_HELD(YQ_ROUND_SCHEDULE, "a.application_id") ", " \
 	"c.opportunities, c.missed_non_partitioned, c.re_reservations " \
 	"FROM yquota.application AS a " \
 	"LEFT JOIN yquota_internal.application_attempt AS t ON t.application_id = a.application_id " \
@@ -323,6 +331,11 @@ read_update(const YqLoaderRow *row)
 
 	if (application == NULL)
 		return;
+	if (DatumGetBool(yq_loader_value(row, 14)))
+	{
+		loader->loaded->unsettled = yq_loader_append(loader, loader->loaded->unsettled, yq_loader_text(row, 1));
+		return;
+	}
 	key = yq_cluster_add_key(loader->cluster, application, DatumGetInt32(yq_loader_value(row, 2)),
 							 DatumGetInt64(yq_loader_value(row, 3)), yq_loader_label(row, 8));
 	update = make_update(row, yq_loader_text(row, 4));
@@ -339,7 +352,7 @@ read_update(const YqLoaderRow *row)
 #define LOOK_UP_UPDATES(condition) \
 	"SELECT u.application_id, u.priority, u.allocation_request_id, u.container_id, " \
 	"u.update_type = 'PROMOTE_EXECUTION_TYPE', u.node, n.rack, u.label, u.allocation, c.allocation, " \
-	"u.opportunities, u.missed_non_partitioned, u.re_reservations " \
+	"u.opportunities, u.missed_non_partitioned, u.re_reservations, " YQ_IS_HELD(YQ_ROUND_SCHEDULE, "u.container_id") " " \
 	"FROM yquota.container_update AS u " \
 	"JOIN yquota.container AS c ON c.container_id = u.container_id " \
 	"LEFT JOIN yquota.node AS n ON n.name = u.node " condition
@@ -529,7 +542,8 @@ yq_cluster_reload_applications(YqLoadedCluster *loaded, const List *ids)
 	ListCell   *cell;
 
 	list_free_deep(loaded->unpaid);
-	loaded->unsettled = loaded->unpaid = NIL;
+	list_free_deep(loaded->refused);
+	loaded->unsettled = loaded->unpaid = loaded->refused = NIL;
 	ids = list_concat(list_copy(ids), unsettled);
 	if (ids == NIL)
 		return true;

@@ -40,6 +40,7 @@ typedef struct YqLoadedCluster
 	struct YqClusterLoader *loader; /* see loader.h */
 	List	   *changed;		/* YqClusterApplication of which the cycle has written something down */
 	List	   *unpaid;			/* YqClusterApplication of which only id and leaf are known: left out */
+	List	   *refused;		/* likewise, as what they get could not be written */
 	List	   *nodes;			/* names (palloc'd) of the nodes in service, in order */
 	List	   *unsettled;		/* ids (palloc'd) of applications that have to be read again by every cycle */
 	List	   *stale_queues;	/* YqClusterQueue with changes that are not prepared */
@@ -47,6 +48,7 @@ typedef struct YqLoadedCluster
 	MemoryContext killable_context; /* of the killable containers; NULL: there were none yet */
 	bool		has_stale_killable;	/* some may have ended or changed: they have to be read again */
 	bool		is_overtaken;	/* the cycle has put back requests that it does not contain */
+	bool		has_refused;	/* record_decisions.c's: something is held back that was not before */
 	bool		is_kept;		/* outlives the cycle: see cache/cluster_cache.h */
 } YqLoadedCluster;
 

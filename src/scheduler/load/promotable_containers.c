@@ -12,6 +12,7 @@
 #include "miscadmin.h"
 #include "queues/text.h"
 #include "scheduler/load/loader.h"
+#include "scheduler/load/held_subjects.h"
 #include "scheduler/load/promotable_containers.h"
 #include "store/clock.h"
 #include "store/table_scan.h"
@@ -161,6 +162,7 @@ is_any_due(int64 after, const char **nodes, int node_count)
 	"WHERE q.left_at IS NULL AND q.state = 'RUNNING' AND q.execution_type = 'OPPORTUNISTIC' AND r.ran >= $2 " \
 	"AND c.node = q.node AND c.application_id IS NOT NULL " condition \
 	"AND NOT EXISTS (SELECT FROM yquota.container_update AS u WHERE u.container_id = q.container_id) " \
+	"AND NOT " YQ_IS_HELD(YQ_ROUND_SCHEDULE, "q.container_id") " " \
 	"ORDER BY r.ran DESC, q.container_id"
 
 List *

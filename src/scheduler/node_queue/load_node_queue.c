@@ -12,6 +12,7 @@
 #include "miscadmin.h"
 #include "queues/allocation_setting.h"
 #include "queues/text.h"
+#include "scheduler/load/held_subjects.h"
 #include "scheduler/node_queue/load_measured_use.h"
 #include "scheduler/node_queue/load_node_queue.h"
 #include "scheduler/request/expected_duration.h"
@@ -224,7 +225,8 @@ yq_load_node_rows(YqNodeQueue *queue)
 		"q.started_at, q.made_room_for, q.diagnostics, q.is_acknowledged, q.pauses > 0, q.expected_duration, " BOOKS_COLUMNS
 		"FROM yquota.node_queue AS q "
 		"LEFT JOIN yquota.container AS c ON c.container_id = q.container_id AND c.node = q.node "
-		"WHERE q.node = $1 AND q.left_at IS NULL ORDER BY q.place",
+		"WHERE q.node = $1 AND q.left_at IS NULL AND NOT (q.state IN ('QUEUED', 'PAUSED') AND c.container_id IS NOT NULL "
+		"AND " YQ_IS_HELD(YQ_ROUND_NODE_QUEUE, "q.container_id") ") ORDER BY q.place",
 		.types = {"text"}
 	};
 	MemoryContext caller = CurrentMemoryContext;

@@ -15,6 +15,8 @@
 #include "scheduler/node_queue/load_node_queue.h"
 #include "scheduler/node_queue/node_queue.h"
 #include "scheduler/node_queue/record_node_queue.h"
+#include "scheduler/record/refusal.h"
+#include "store/attempt.h"
 #include "store/catalog.h"
 #include "store/saved_plan.h"
 #include "utils/builtins.h"
@@ -139,6 +141,78 @@ finish(FunctionCallInfo fcinfo, YqNodeQueue *queue)
 	return_decisions(fcinfo, queue);
 }
 
+/* -- a call ---------------------------------------------------------------------------- */
+
+typedef struct Call
+{
+	FunctionCallInfo fcinfo;
+	void		(*operation) (struct Call *call);
+	const char *container_id;	/* that it is about; NULL: it is about the node */
+	YqNodeQueue *queue;			/* NULL: not opened yet */
+	List	   *refused;		/* ids (char *) of containers of which events cannot be written */
+	bool		is_refused;		/* of its own container, or of one that is held back already */
+} Call;
+
+static void
+operate(void *argument)
+{
+	Call	   *call = argument;
+
+	call->queue = NULL;
+	call->operation(call);
+}
+
+static void
+write_events(void *argument, int first, int count)
+{
+	const Call *call = argument;
+
+	yq_node_queue_write_events(call->queue, first, count);
+}
+
+static void
+refuse(void *argument, int subject, const ErrorData *error)
+{
+	Call	   *call = argument;
+	const YqNodeQueueEvent *event = list_nth(call->queue->events, subject);
+
+	if ((call->container_id != NULL && strcmp(call->container_id, event->container_id) == 0) ||
+		!yq_refusal_note(YQ_ROUND_NODE_QUEUE, event->container_id, error))
+		call->is_refused = true;
+	call->refused = lappend(call->refused, unconstify(char *, event->container_id));
+}
+
+/* Are there containers without which the call can be done? */
+static bool
+refuse_events(Call *call)
+{
+	const YqRound round = {.count = call->queue == NULL ? 0 : list_length(call->queue->events),.work = write_events,
+	.refuse = refuse,.argument = call};
+	int			before = list_length(call->refused);
+
+	yq_round_try(&round);
+	return list_length(call->refused) > before && !call->is_refused;
+}
+
+/* A container that waits, and of which the event cannot be written, is left out of the queue for a while. */
+static Datum
+run(FunctionCallInfo fcinfo, void (*operation) (Call *call), const char *container_id)
+{
+	Call		call = {.fcinfo = fcinfo,.operation = operation,.container_id = container_id};
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (;;)
+	{
+		ErrorData  *error = yq_attempt(operate, &call);
+
+		if (error == NULL)
+			return (Datum) 0;
+		if (!refuse_events(&call))
+			ReThrowError(error);
+		tuplestore_clear(((ReturnSetInfo *) fcinfo->resultinfo)->setResult);
+	}
+}
+
 /* -- arguments ----------------------------------------------------------------------- */
 
 static const char *
@@ -149,15 +223,11 @@ required_string(FunctionCallInfo fcinfo, int argument, const char *name)
 
 /* Open and settle the queue of the node that the first argument names. */
 static YqNodeQueue *
-open_settled(FunctionCallInfo fcinfo)
+open_settled(Call *call)
 {
-	const char *node = required_string(fcinfo, 0, "node");
-	YqNodeQueue *queue;
-
-	InitMaterializedSRF(fcinfo, 0);
-	queue = yq_node_queue_open(node);
-	yq_node_queue_settle(queue);
-	return queue;
+	call->queue = yq_node_queue_open(required_string(call->fcinfo, 0, "node"));
+	yq_node_queue_settle(call->queue);
+	return call->queue;
 }
 
 static TimestampTz
@@ -224,12 +294,12 @@ return_first_answer(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const YqN
 	}
 }
 
-/* enqueue_container(node, container_id) */
-Datum
-yq_sql_enqueue_container(PG_FUNCTION_ARGS)
+static void
+enqueue(Call *call)
 {
+	FunctionCallInfo fcinfo = call->fcinfo;
 	const char *container_id = required_string(fcinfo, 1, "container_id");
-	YqNodeQueue *queue = open_settled(fcinfo);
+	YqNodeQueue *queue = open_settled(call);
 	YqNodeQueueRow *row = yq_node_queue_find(queue, container_id);
 	const char *reason;
 	bool		waits;
@@ -238,7 +308,7 @@ yq_sql_enqueue_container(PG_FUNCTION_ARGS)
 	{
 		finish(fcinfo, queue);
 		return_first_answer(fcinfo, queue, row);
-		return (Datum) 0;
+		return;
 	}
 	row = yq_node_queue_join(queue, container_id, &reason);
 	if (row != NULL)
@@ -250,7 +320,13 @@ yq_sql_enqueue_container(PG_FUNCTION_ARGS)
 	return_decisions(fcinfo, queue);
 	if (row == NULL && !return_left(fcinfo, queue, container_id))
 		return_unknown(fcinfo, "refused", container_id, reason);
-	return (Datum) 0;
+}
+
+/* enqueue_container(node, container_id) */
+Datum
+yq_sql_enqueue_container(PG_FUNCTION_ARGS)
+{
+	return run(fcinfo, enqueue, text_to_cstring(yq_required_text(fcinfo, 1, "container_id")));
 }
 
 /* -- ends and pauses ------------------------------------------------------------------- */
@@ -316,12 +392,12 @@ end_elsewhere(YqNodeQueue *queue, const char *container_id, TimestampTz at, bool
 		yq_node_queue_note_end(queue, container_id, at, exit_status);
 }
 
-/* container_ended(node, container_id, at, exit_status) */
-Datum
-yq_sql_container_ended(PG_FUNCTION_ARGS)
+static void
+note_end(Call *call)
 {
+	FunctionCallInfo fcinfo = call->fcinfo;
 	const char *container_id = required_string(fcinfo, 1, "container_id");
-	YqNodeQueue *queue = open_settled(fcinfo);
+	YqNodeQueue *queue = open_settled(call);
 	YqNodeQueueRow *row = yq_node_queue_find(queue, container_id);
 	TimestampTz at = instant_argument(fcinfo, 2, queue);
 	bool		is_by_clock = PG_ARGISNULL(2);
@@ -337,18 +413,22 @@ yq_sql_container_ended(PG_FUNCTION_ARGS)
 	finish(fcinfo, queue);
 	if (row == NULL)
 		acknowledge_end(queue, container_id, is_by_clock ? DT_NOEND : at, exit_status);
-	return (Datum) 0;
 }
 
-/*
- * container_paused(node, container_id, at).  When it was not to be paused, or is paused
- * already, the answer is what it is to do.
- */
+/* container_ended(node, container_id, at, exit_status) */
 Datum
-yq_sql_container_paused(PG_FUNCTION_ARGS)
+yq_sql_container_ended(PG_FUNCTION_ARGS)
 {
+	return run(fcinfo, note_end, text_to_cstring(yq_required_text(fcinfo, 1, "container_id")));
+}
+
+/* When it was not to be paused, or is paused already, the answer is what it is to do. */
+static void
+note_pause(Call *call)
+{
+	FunctionCallInfo fcinfo = call->fcinfo;
 	const char *container_id = required_string(fcinfo, 1, "container_id");
-	YqNodeQueue *queue = open_settled(fcinfo);
+	YqNodeQueue *queue = open_settled(call);
 	YqNodeQueueRow *row = yq_node_queue_find(queue, container_id);
 	TimestampTz at = instant_argument(fcinfo, 2, queue);
 	bool		is_pausing = row != NULL && row->state == YQ_CONTAINER_PAUSING;
@@ -361,32 +441,50 @@ yq_sql_container_paused(PG_FUNCTION_ARGS)
 					   psprintf("Container \"%s\" is not in the queue of node \"%s\".", container_id, queue->node));
 	else if (!is_pausing)
 		return_state(fcinfo, queue, row);
-	return (Datum) 0;
+}
+
+/* container_paused(node, container_id, at) */
+Datum
+yq_sql_container_paused(PG_FUNCTION_ARGS)
+{
+	return run(fcinfo, note_pause, text_to_cstring(yq_required_text(fcinfo, 1, "container_id")));
 }
 
 /* -- the queue as a whole --------------------------------------------------------------- */
+
+static void
+advance(Call *call)
+{
+	FunctionCallInfo fcinfo = call->fcinfo;
+	YqNodeQueue *queue = open_settled(call);
+
+	yq_node_queue_advance(queue);
+	finish(fcinfo, queue);
+}
 
 /* advance_node_queue(node) */
 Datum
 yq_sql_advance_node_queue(PG_FUNCTION_ARGS)
 {
-	YqNodeQueue *queue = open_settled(fcinfo);
+	return run(fcinfo, advance, NULL);
+}
 
-	yq_node_queue_advance(queue);
+static void
+shed(Call *call)
+{
+	FunctionCallInfo fcinfo = call->fcinfo;
+	YqNodeQueue *queue = open_settled(call);
+
+	yq_require_value(PG_ARGISNULL(1), "max_queue_length");
+	yq_node_queue_shed(queue, PG_GETARG_INT32(1));
 	finish(fcinfo, queue);
-	return (Datum) 0;
 }
 
 /* shed_containers(node, max_queue_length) */
 Datum
 yq_sql_shed_containers(PG_FUNCTION_ARGS)
 {
-	YqNodeQueue *queue = open_settled(fcinfo);
-
-	yq_require_value(PG_ARGISNULL(1), "max_queue_length");
-	yq_node_queue_shed(queue, PG_GETARG_INT32(1));
-	finish(fcinfo, queue);
-	return (Datum) 0;
+	return run(fcinfo, shed, NULL);
 }
 
 /* lock_node_queue(node) */
@@ -412,17 +510,25 @@ is_among(const char *container_id, const char *const *ids, int count)
 
 /* What the agent says to run, runs; what the books do not have is to be killed. */
 static void
-recover_running(FunctionCallInfo fcinfo, YqNodeQueue *queue, const char *container_id)
+recover_running(const Call *call, const char *container_id)
 {
+	YqNodeQueue *queue = call->queue;
 	YqNodeQueueRow *row = yq_node_queue_find(queue, container_id);
 	const char *reason;
+	ListCell   *cell;
+
+	foreach(cell, call->refused)
+	{
+		if (strcmp(lfirst(cell), container_id) == 0)
+			return;
+	}
 
 	if (row == NULL)
 		row = yq_node_queue_join(queue, container_id, &reason);
 	if (row != NULL)
 		yq_node_queue_recover(queue, row);
 	else
-		return_unknown(fcinfo, action_names[YQ_QUEUE_KILL], container_id, reason);
+		return_unknown(call->fcinfo, action_names[YQ_QUEUE_KILL], container_id, reason);
 }
 
 /* Has a container ended with the agent?  One that the agent was not told to start has not, nor one that waits. */
@@ -458,29 +564,34 @@ end_gone(YqNodeQueue *queue, const char *const *ids, int count)
 	}
 }
 
-/* recover_node_queue(node, running) */
-Datum
-yq_sql_recover_node_queue(PG_FUNCTION_ARGS)
+static void
+recover(Call *call)
 {
+	FunctionCallInfo fcinfo = call->fcinfo;
 	const char *node = required_string(fcinfo, 0, "node");
 	const char **running;
 	int			count = yq_text_array(fcinfo, 1, "running", &running);
 	YqNodeQueue *queue;
 
 	yq_require_value(PG_ARGISNULL(1), "running");
-	InitMaterializedSRF(fcinfo, 0);
-	queue = yq_node_queue_open(node);
+	queue = call->queue = yq_node_queue_open(node);
 	for (int i = 0; i < count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (!is_among(running[i], running, i))
-			recover_running(fcinfo, queue, running[i]);
+			recover_running(call, running[i]);
 	}
 	yq_node_queue_settle(queue);
 	end_gone(queue, running, count);
 	yq_node_queue_advance(queue);
 	finish(fcinfo, queue);
-	return (Datum) 0;
+}
+
+/* recover_node_queue(node, running) */
+Datum
+yq_sql_recover_node_queue(PG_FUNCTION_ARGS)
+{
+	return run(fcinfo, recover, NULL);
 }
 
 /* -- room ---------------------------------------------------------------------------------- */

@@ -192,8 +192,8 @@ array_of(Datum *elements, int count, Oid type, int length, bool by_value, char a
 }
 
 /* Ends that an agent reports are a feed of their own; what is decided here is the scheduler's. */
-static void
-write_events(YqNodeQueue *queue)
+void
+yq_node_queue_write_events(const YqNodeQueue *queue, int first, int count)
 {
 	static YqSavedPlan insert = {
 		.command = "INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, is_running, source) "
@@ -204,7 +204,6 @@ write_events(YqNodeQueue *queue)
 		.types = {"_text", "_timestamptz", "_bool", "_int4", "_bool", "_bool"},
 		.plans_once = true
 	};
-	int			count = list_length(queue->events);
 	const char **ids = palloc(sizeof(char *) * Max(count, 1));
 	Datum	   *columns[5];
 	Datum		values[6];
@@ -215,7 +214,7 @@ write_events(YqNodeQueue *queue)
 		columns[i] = palloc(sizeof(Datum) * count);
 	for (int i = 0; i < count; i++)
 	{
-		const YqNodeQueueEvent *event = list_nth(queue->events, i);
+		const YqNodeQueueEvent *event = list_nth(queue->events, first + i);
 
 		ids[i] = event->container_id;
 		columns[0][i] = TimestampTzGetDatum(event->at);
@@ -231,7 +230,6 @@ write_events(YqNodeQueue *queue)
 	values[4] = array_of(columns[3], count, BOOLOID, sizeof(bool), true, TYPALIGN_CHAR);
 	values[5] = array_of(columns[4], count, BOOLOID, sizeof(bool), true, TYPALIGN_CHAR);
 	(void) yq_saved_plan_execute(&insert, values, NULL);
-	queue->events = NIL;
 }
 
 /* Run a command about containers, which are then dealt with. */
@@ -276,7 +274,8 @@ write_all(YqNodeQueue *queue)
 {
 	write_rows(queue);
 	write_decisions(queue);
-	write_events(queue);
+	yq_node_queue_write_events(queue, 0, list_length(queue->events));
+	queue->events = NIL;
 	acknowledge_arrived(queue);
 	drop_expected_durations(queue);
 	yq_record_node_preemption(queue);

@@ -16,4 +16,7 @@
  */
 extern void yq_record_node_queue(YqNodeQueue *queue);
 
+/* Only some of the events that it has to append, which follow each other. */
+extern void yq_node_queue_write_events(const YqNodeQueue *queue, int first, int count);
+
 #endif							/* YQ_RECORD_NODE_QUEUE_H */

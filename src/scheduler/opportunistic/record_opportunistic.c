@@ -13,6 +13,7 @@
 #include "scheduler/record/container_number.h"
 #include "scheduler/record/opportunistic_count.h"
 #include "scheduler/record/record_containers.h"
+#include "scheduler/record/refusal.h"
 #include "scheduler/record/scheduler_journal.h"
 #include "scheduler/record/scheduler_lock.h"
 #include "scheduler/request/expected_duration.h"
@@ -72,11 +73,23 @@ make_ids(YqOpportunisticApplication *application, int count)
 	return ids;
 }
 
+/* Containers of a call, and what is written of them. */
+typedef struct Given
+{
+	const YqOpportunisticApplication *application;
+	YqOutstandingRequests *requests;
+	YqOpportunisticContainers *containers;
+	Datum	   *ids;
+	Datum	   *allocations;
+	bool	   *is_refused;
+} Given;
+
 /* As record_containers.c writes them, but that they do not run yet. */
 static void
-start(const YqOpportunisticApplication *application, const YqOutstandingRequests *requests,
-	  const YqOpportunisticContainers *containers, Datum *ids, Datum *allocations)
+start(void *argument, int first, int count)
 {
+	const Given *given = argument;
+	const YqOpportunisticApplication *application = given->application;
 	static YqSavedPlan write = {
 		.command = "WITH given AS MATERIALIZED (SELECT u.* FROM unnest($1, $2, $3, $4, $5, $6, $7) WITH ORDINALITY "
 		"AS u (container_id, node, allocation, locality, priority, allocation_request_id, label, place)), "
@@ -92,7 +105,6 @@ start(const YqOpportunisticApplication *application, const YqOutstandingRequests
 		"timestamptz", "text", "text", "text", "text"},
 		.plans_once = true
 	};
-	int			count = containers->count;
 	Datum	   *columns[5];
 	Datum		values[12];
 
@@ -100,8 +112,8 @@ start(const YqOpportunisticApplication *application, const YqOutstandingRequests
 		columns[i] = palloc(sizeof(Datum) * count);
 	for (int i = 0; i < count; i++)
 	{
-		const YqOpportunisticContainer *container = &containers->containers[i];
-		const YqOutstandingRequest *request = &requests->requests[container->request];
+		const YqOpportunisticContainer *container = &given->containers->containers[first + i];
+		const YqOutstandingRequest *request = &given->requests->requests[container->request];
 
 		columns[0][i] = CStringGetTextDatum(container->node);
 		columns[1][i] = CStringGetTextDatum(yq_locality_name(container->locality));
@@ -109,9 +121,9 @@ start(const YqOpportunisticApplication *application, const YqOutstandingRequests
 		columns[3][i] = Int64GetDatum(request->allocation_request_id);
 		columns[4][i] = CStringGetTextDatum(request->label);
 	}
-	values[0] = make_array(ELEMENT_TEXT, ids, count);
+	values[0] = make_array(ELEMENT_TEXT, given->ids + first, count);
 	values[1] = make_array(ELEMENT_TEXT, columns[0], count);
-	values[2] = make_array(ELEMENT_RESOURCE, allocations, count);
+	values[2] = make_array(ELEMENT_RESOURCE, given->allocations + first, count);
 	values[3] = make_array(ELEMENT_TEXT, columns[1], count);
 	values[4] = make_array(ELEMENT_INT4, columns[2], count);
 	values[5] = make_array(ELEMENT_INT8, columns[3], count);
@@ -122,6 +134,43 @@ start(const YqOpportunisticApplication *application, const YqOutstandingRequests
 	values[10] = CStringGetTextDatum(application->requester.application->username);
 	values[11] = CStringGetTextDatum(application->requester.queue->path);
 	(void) yq_saved_plan_execute(&write, values, NULL);
+}
+
+/* It has not been served. */
+static void
+refuse(void *argument, int subject, const ErrorData *error)
+{
+	Given	   *given = argument;
+
+	given->is_refused[subject] = true;
+	given->requests->requests[given->containers->containers[subject].request].count++;
+	(void) yq_refusal_note(YQ_ROUND_OPPORTUNISTIC, given->application->requester.application->application_id, error);
+}
+
+static void
+leave_out_refused(Given *given)
+{
+	int			count = 0;
+
+	for (int i = 0; i < given->containers->count; i++)
+	{
+		if (given->is_refused[i])
+			continue;
+		given->containers->containers[count] = given->containers->containers[i];
+		given->ids[count] = given->ids[i];
+		given->allocations[count++] = given->allocations[i];
+	}
+	given->containers->count = count;
+}
+
+static void
+start_all(Given *given)
+{
+	const YqRound round = {.count = given->containers->count,.work = start,.refuse = refuse,.argument = given};
+
+	given->is_refused = palloc0(sizeof(bool) * given->containers->count);
+	yq_round_run(&round);
+	leave_out_refused(given);
 }
 
 /* Their nodes' queues take them over. */
@@ -295,24 +344,24 @@ write_attempt(const YqOpportunisticApplication *application)
 }
 
 Datum *
-yq_record_opportunistic(YqOpportunisticApplication *application, const YqOutstandingRequests *requests,
-						const YqOpportunisticContainers *containers, const Datum *allocations)
+yq_record_opportunistic(YqOpportunisticApplication *application, YqOutstandingRequests *requests,
+						YqOpportunisticContainers *containers, Datum *allocations)
 {
 	Datum		application_id;
 	Served		ended;
 	Served		reduced;
-	Datum	   *ids;
+	Given		given = {.application = application,.requests = requests,.containers = containers,.allocations = allocations};
 
 	if (containers->count == 0)
 		return NULL;
 	application_id = CStringGetTextDatum(application->requester.application->application_id);
 	ended = make_served(containers->count);
 	reduced = make_served(2 * containers->count);
-	sum_up(requests, containers, &ended, &reduced);
 	yq_scheduler_lock_events();
-	ids = make_ids(application, containers->count);
-	start(application, requests, containers, ids, unconstify(Datum *, allocations));
-	note_durations(requests, containers, ids);
+	given.ids = make_ids(application, containers->count);
+	start_all(&given);
+	sum_up(requests, containers, &ended, &reduced);
+	note_durations(requests, containers, given.ids);
 	yq_scheduler_journal_begin_own();
 	count_containers(requests, containers);
 	end_requests(application_id, &ended);
@@ -321,7 +370,7 @@ yq_record_opportunistic(YqOpportunisticApplication *application, const YqOutstan
 	yq_scheduler_journal_end_own();
 	/* sessions that keep a cluster know the next number otherwise */
 	yq_scheduler_journal_applications(list_make1(unconstify(char *, application->requester.application->application_id)));
-	return ids;
+	return given.ids;
 }
 
 /* -- replies ------------------------------------------------------------------------ */

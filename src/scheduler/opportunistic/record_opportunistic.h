@@ -25,10 +25,11 @@ typedef struct YqOpportunisticApplication
 
 /*
  * Start containers of some allocations (yquota.resource) by events, tell them as decisions,
- * and take them off the requests.  Returns their ids, text, and counts next_container on.
+ * and take them off the requests.  Those that cannot be written leave all three lists (refusal.h).
+ * Returns their ids, text, and counts next_container on.
  */
-extern Datum *yq_record_opportunistic(YqOpportunisticApplication *application, const YqOutstandingRequests *requests,
-									  const YqOpportunisticContainers *containers, const Datum *allocations);
+extern Datum *yq_record_opportunistic(YqOpportunisticApplication *application, YqOutstandingRequests *requests,
+									  YqOpportunisticContainers *containers, Datum *allocations);
 
 /* -- replies ------------------------------------------------------------------ */
 

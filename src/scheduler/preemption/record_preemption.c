@@ -15,6 +15,7 @@
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "queues/text.h"
+#include "scheduler/load/held_subjects.h"
 #include "scheduler/preemption/record_preemption.h"
 #include "scheduler/record/preempted_containers.h"
 #include "scheduler/record/scheduler_journal.h"
@@ -65,6 +66,7 @@ collect(const YqLoadedPreemption *preemption, OutcomeTest is_wanted)
 		containers->allocations[at] = yq_hierarchy_resource(preemption->hierarchy, container->amounts);
 		containers->count++;
 	}
+	containers->round = YQ_ROUND_PREEMPTION;
 	return columns;
 }
 

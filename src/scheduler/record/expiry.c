@@ -14,8 +14,10 @@
 
 #include "executor/spi.h"
 #include "queues/allocation_setting.h"
+#include "queues/text.h"
 #include "scheduler/record/expiry.h"
 #include "scheduler/record/record_containers.h"
+#include "scheduler/record/refusal.h"
 #include "scheduler/record/scheduler_lock.h"
 #include "scheduler/record/update_event.h"
 #include "store/catalog.h"
@@ -48,7 +50,7 @@ find_oldest(const char *execution_type, TimestampTz otherwise)
 {
 	static YqSavedPlan look_up = {
 		.command = "SELECT d.decided_at FROM yquota.decision AS d WHERE d.decision IN " YQ_EXPIRING_DECISIONS " "
-		"AND d.execution_type::text = $1 ORDER BY d.decision_id LIMIT 1",
+		"AND d.execution_type::text = $1 AND NOT " YQ_IS_HELD(YQ_ROUND_EXPIRY, "d.container_id") " ORDER BY d.decision_id LIMIT 1",
 		.types = {"text"}
 	};
 	Datum		values[] = {CStringGetTextDatum(execution_type)};
@@ -67,7 +69,8 @@ static TimestampTz
 find_oldest_awaited(TimestampTz otherwise)
 {
 	static YqSavedPlan look_up = {
-		.command = "SELECT coalesce(min(w.allocated_at), $1) FROM yquota_internal.awaited_container AS w",
+		.command = "SELECT coalesce(min(w.allocated_at), $1) FROM yquota_internal.awaited_container AS w "
+		"WHERE NOT " YQ_IS_HELD(YQ_ROUND_EXPIRY, "w.container_id"),
 		.types = {"timestamptz"}
 	};
 	Datum		values[] = {TimestampTzGetDatum(otherwise)};
@@ -124,59 +127,117 @@ is_any_due(const YqAllocationSettings *settings, TimestampTz now)
 	"SELECT 'CONTAINER_FINISH', r.container_id, greatest((SELECT max(d.ends_at) FROM due AS d " \
 	"WHERE d.container_id = r.container_id), r.settled_at), -100, 'scheduler' FROM running AS r) "
 
-/*
- * The remaining increases are those of containers that another transaction is
- * ending or changing.
- */
-static int
-release(const char *execution_type, TimestampTz now, int64 expiry)
+/* Containers of which something is due, and what has been done about them. */
+typedef struct Due
 {
-	static YqSavedPlan expire = {
-		.command = "WITH due AS MATERIALIZED ("
-		"SELECT d.decision_id, d.container_id, d.decided_at + $4 * interval '1 microsecond' AS ends_at, d.decision IN ('allocated', 'swapped') AND (d.execution_type = 'GUARANTEED' "
-		"OR EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = d.container_id AND " HAS_NOT_COME ")) AS starts "
-		"FROM yquota.decision AS d "
-		"WHERE d.decision_id IN (SELECT o.decision_id FROM yquota.decision AS o WHERE o.decision IN " YQ_EXPIRING_DECISIONS " "
-		"AND o.execution_type::text = $3 ORDER BY o.decision_id LIMIT $2) "
-		"AND d.decided_at <= $1 AND (d.decision <> 'increased' OR NOT EXISTS ("
-		"SELECT FROM yquota.container AS c WHERE c.container_id = d.container_id)) FOR UPDATE SKIP LOCKED), "
-		"running AS MATERIALIZED (SELECT c.* FROM yquota.container AS c "
-		"WHERE c.container_id = ANY (ARRAY(SELECT due.container_id FROM due WHERE due.starts)) FOR UPDATE SKIP LOCKED), "
-		"expired AS (DELETE FROM yquota.decision AS d USING due WHERE d.decision_id = due.decision_id "
-		"AND (NOT due.starts OR due.container_id IN (SELECT r.container_id FROM running AS r) OR NOT EXISTS ("
-		"SELECT FROM yquota.container AS c WHERE c.container_id = due.container_id)) RETURNING 1), "
-		END_RUNNING
-		"SELECT FROM expired",
-		.types = {"timestamptz", "int8", "text", "int8"}
-	};
-	Datum		values[] = {TimestampTzGetDatum(now - expiry), Int64GetDatum(YQ_EXPIRY_BATCH), CStringGetTextDatum(execution_type),
-	Int64GetDatum(expiry)};
+	YqSavedPlan *statement;
+	const char *execution_type; /* of decisions; NULL: of containers that are awaited */
+	TimestampTz now;
+	int64		expiry;			/* microseconds */
+	const char **container_ids;
+	int64		done;			/* decisions, or awaited containers */
+} Due;
 
-	return (int) yq_saved_plan_execute(&expire, values, NULL);
-}
+/* The remaining increases are those of containers that another transaction is ending or changing. */
+static YqSavedPlan expire_decisions = {
+	.command = "WITH due AS MATERIALIZED ("
+	"SELECT d.decision_id, d.container_id, d.decided_at + $3 * interval '1 microsecond' AS ends_at, "
+	"d.decision IN ('allocated', 'swapped') AND (d.execution_type = 'GUARANTEED' "
+	"OR EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = d.container_id AND " HAS_NOT_COME ")) AS starts "
+	"FROM yquota.decision AS d "
+	"WHERE d.container_id = ANY ($2) AND d.decision IN " YQ_EXPIRING_DECISIONS " AND d.execution_type::text = $4 "
+	"AND d.decided_at <= $1 AND (d.decision <> 'increased' OR NOT EXISTS ("
+	"SELECT FROM yquota.container AS c WHERE c.container_id = d.container_id)) FOR UPDATE SKIP LOCKED), "
+	"running AS MATERIALIZED (SELECT c.* FROM yquota.container AS c "
+	"WHERE c.container_id = ANY (ARRAY(SELECT due.container_id FROM due WHERE due.starts)) FOR UPDATE SKIP LOCKED), "
+	"expired AS (DELETE FROM yquota.decision AS d USING due WHERE d.decision_id = due.decision_id "
+	"AND (NOT due.starts OR due.container_id IN (SELECT r.container_id FROM running AS r) OR NOT EXISTS ("
+	"SELECT FROM yquota.container AS c WHERE c.container_id = due.container_id)) RETURNING 1), "
+	END_RUNNING
+	"SELECT FROM expired",
+	.types = {"timestamptz", "_text", "int8", "text"}
+};
 
 /* Those stay awaited that another transaction is ending or changing. */
-static int
-release_awaited(TimestampTz now, int64 expiry)
-{
-	static YqSavedPlan expire = {
-		.command = "WITH due AS MATERIALIZED (SELECT w.container_id, w.allocated_at + $3 * interval '1 microsecond' AS ends_at FROM yquota_internal.awaited_container AS w "
-		"WHERE w.allocated_at <= $1 ORDER BY w.allocated_at LIMIT $2 FOR UPDATE SKIP LOCKED), "
-		"waiting AS MATERIALIZED (SELECT c.container_id FROM yquota.container AS c "
-		"WHERE c.container_id = ANY (ARRAY(SELECT due.container_id FROM due)) AND " HAS_NOT_COME "), "
-		"running AS MATERIALIZED (SELECT c.* FROM yquota.container AS c "
-		"WHERE c.container_id = ANY (ARRAY(SELECT w.container_id FROM waiting AS w)) "
-		"AND c.waiting_factor IS NOT NULL FOR UPDATE SKIP LOCKED), "
-		"expired AS (DELETE FROM yquota_internal.awaited_container AS w USING due WHERE w.container_id = due.container_id "
-		"AND (w.container_id IN (SELECT r.container_id FROM running AS r) "
-		"OR w.container_id NOT IN (SELECT a.container_id FROM waiting AS a)) RETURNING 1), "
-		END_RUNNING
-		"SELECT FROM expired",
-		.types = {"timestamptz", "int8", "int8"}
-	};
-	Datum		values[] = {TimestampTzGetDatum(now - expiry), Int64GetDatum(YQ_EXPIRY_BATCH), Int64GetDatum(expiry)};
+static YqSavedPlan expire_awaited = {
+	.command = "WITH due AS MATERIALIZED (SELECT w.container_id, w.allocated_at + $3 * interval '1 microsecond' AS ends_at "
+	"FROM yquota_internal.awaited_container AS w WHERE w.container_id = ANY ($2) AND w.allocated_at <= $1 FOR UPDATE SKIP LOCKED), "
+	"waiting AS MATERIALIZED (SELECT c.container_id FROM yquota.container AS c "
+	"WHERE c.container_id = ANY (ARRAY(SELECT due.container_id FROM due)) AND " HAS_NOT_COME "), "
+	"running AS MATERIALIZED (SELECT c.* FROM yquota.container AS c "
+	"WHERE c.container_id = ANY (ARRAY(SELECT w.container_id FROM waiting AS w)) "
+	"AND c.waiting_factor IS NOT NULL FOR UPDATE SKIP LOCKED), "
+	"expired AS (DELETE FROM yquota_internal.awaited_container AS w USING due WHERE w.container_id = due.container_id "
+	"AND (w.container_id IN (SELECT r.container_id FROM running AS r) "
+	"OR w.container_id NOT IN (SELECT a.container_id FROM waiting AS a)) RETURNING 1), "
+	END_RUNNING
+	"SELECT FROM expired",
+	.types = {"timestamptz", "_text", "int8"}
+};
 
-	return (int) yq_saved_plan_execute(&expire, values, NULL);
+/* Ids of containers, those whose time was over first in front. */
+static List *
+find_due(const Due *due)
+{
+	static YqSavedPlan find_decided = {
+		.command = "SELECT d.container_id FROM yquota.decision AS d WHERE d.decision_id IN ("
+		"SELECT o.decision_id FROM yquota.decision AS o WHERE o.decision IN " YQ_EXPIRING_DECISIONS " "
+		"AND o.execution_type::text = $3 AND NOT " YQ_IS_HELD(YQ_ROUND_EXPIRY, "o.container_id") " ORDER BY o.decision_id LIMIT $2) "
+		"AND d.decided_at <= $1 GROUP BY 1 ORDER BY min(d.decision_id)",
+		.types = {"timestamptz", "int8", "text"}
+	};
+	static YqSavedPlan find_awaited = {
+		.command = "SELECT w.container_id FROM yquota_internal.awaited_container AS w WHERE w.allocated_at <= $1 "
+		"AND NOT " YQ_IS_HELD(YQ_ROUND_EXPIRY, "w.container_id") " ORDER BY w.allocated_at LIMIT $2",
+		.types = {"timestamptz", "int8"}
+	};
+	Datum		values[3] = {TimestampTzGetDatum(due->now - due->expiry), Int64GetDatum(YQ_EXPIRY_BATCH)};
+
+	if (due->execution_type == NULL)
+		return yq_saved_plan_strings(&find_awaited, values);
+	values[2] = CStringGetTextDatum(due->execution_type);
+	return yq_saved_plan_strings(&find_decided, values);
+}
+
+static void
+end_due(void *argument, int first, int count)
+{
+	Due		   *due = argument;
+	Datum		values[4] = {TimestampTzGetDatum(due->now - due->expiry), yq_array_of_names(due->container_ids + first, count),
+	Int64GetDatum(due->expiry)};
+
+	if (due->execution_type != NULL)
+	{
+		yq_update_events_take_back(values[1], due->now, due->expiry);
+		values[3] = CStringGetTextDatum(due->execution_type);
+	}
+	due->done += yq_saved_plan_execute(due->statement, values, NULL);
+}
+
+static void
+refuse(void *argument, int subject, const ErrorData *error)
+{
+	const Due  *due = argument;
+
+	(void) yq_refusal_note(YQ_ROUND_EXPIRY, due->container_ids[subject], error);
+}
+
+/* Returns how many decisions or awaited containers are dealt with. */
+static int
+release(Due due)
+{
+	List	   *ids = find_due(&due);
+	YqRound		round = {.count = list_length(ids),.work = end_due,.refuse = refuse,.argument = &due};
+	ListCell   *cell;
+	int			count = 0;
+
+	if (ids == NIL)
+		return 0;
+	due.container_ids = palloc(sizeof(char *) * list_length(ids));
+	foreach(cell, ids)
+		due.container_ids[count++] = lfirst(cell);
+	yq_round_run(&round);
+	return (int) due.done;
 }
 
 int
@@ -197,9 +258,10 @@ yq_release_expired(const YqHierarchy *hierarchy)
 	is_current = false;
 	if (hierarchy != NULL)
 		yq_scheduler_lock_leaves(hierarchy);
-	yq_update_events_take_back(now, settings->allocation_expiry, YQ_EXPIRY_BATCH);
-	guaranteed = release("GUARANTEED", now, settings->allocation_expiry);
-	opportunistic = release("OPPORTUNISTIC", now, settings->opportunistic_token_expiry);
-	awaited = release_awaited(now, settings->opportunistic_token_expiry);
+	yq_scheduler_lock_events();
+	guaranteed = release((Due) {.statement = &expire_decisions,.execution_type = "GUARANTEED",.now = now,.expiry = settings->allocation_expiry});
+	opportunistic = release((Due) {.statement = &expire_decisions,.execution_type = "OPPORTUNISTIC",.now = now,
+	.expiry = settings->opportunistic_token_expiry});
+	awaited = release((Due) {.statement = &expire_awaited,.now = now,.expiry = settings->opportunistic_token_expiry});
 	return Max(Max(guaranteed, opportunistic), awaited);
 }

@@ -12,6 +12,7 @@
 #include "miscadmin.h"
 #include "queues/text.h"
 #include "scheduler/record/preempted_containers.h"
+#include "scheduler/record/refusal.h"
 #include "store/bulk_insert.h"
 #include "store/catalog.h"
 #include "utils/array.h"
@@ -195,28 +196,86 @@ write_row(YqBulkInsert *writer, const YqPreemptedContainers *containers, uint64 
 	yq_bulk_insert_put(writer, values, nulls);
 }
 
-static bool *
-run_and_write(const YqPreemptedContainers *containers, YqSavedPlan *statement, Datum now)
+/* A statement about containers, and which ones were there. */
+typedef struct Running
 {
-	bool	   *result = palloc0(Max(containers->count, 1) * sizeof(bool));
+	const YqPreemptedContainers *containers;
+	YqSavedPlan *statement;
+	Datum		now;
+	bool	   *result;
+} Running;
+
+/* Some of the containers, that follow each other. */
+static YqPreemptedContainers
+part_of(const YqPreemptedContainers *containers, int first, int count)
+{
+	YqPreemptedContainers part = *containers;
+
+	part.count = count;
+	part.container_ids += first;
+	part.application_ids += first;
+	part.queues += first;
+	part.queue_names += first;
+	part.allocations += first;
+	if (part.reasons != NULL)
+	{
+		part.reasons += first;
+		part.marked_at += first;
+	}
+	if (part.needed_by_applications != NULL)
+	{
+		part.needed_by_applications += first;
+		part.needed_by_queues += first;
+	}
+	return part;
+}
+
+static void
+run_and_write_part(void *argument, int first, int count)
+{
+	const Running *running = argument;
+	YqPreemptedContainers part = part_of(running->containers, first, count);
+	bool	   *result = running->result + first;
 	Datum		values[6];
 	YqBulkInsert *writer;
 	uint64		rows;
 
-	if (containers->count == 0)
-		return result;
-	set_values(containers, now, values);
-	rows = connect_and_run(statement, values);
+	memset(result, false, count * sizeof(bool));
+	set_values(&part, running->now, values);
+	rows = connect_and_run(running->statement, values);
 	writer = yq_bulk_insert_open(YQ_PREEMPTED_CONTAINER, ROW_COLUMNS, ROWS_PER_FLUSH, false);
 	for (uint64 i = 0; i < rows; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		result[place_of(i)] = true;
-		write_row(writer, containers, i);
+		write_row(writer, &part, i);
 	}
 	yq_bulk_insert_close(writer);
 	SPI_finish();
-	return result;
+}
+
+static void
+refuse(void *argument, int subject, const ErrorData *error)
+{
+	const Running *running = argument;
+
+	running->result[subject] = false;
+	(void) yq_refusal_note(running->containers->round, running->containers->container_ids[subject], error);
+}
+
+static bool *
+run_and_write(const YqPreemptedContainers *containers, YqSavedPlan *statement, Datum now)
+{
+	Running		running = {containers, statement, now, palloc0(Max(containers->count, 1) * sizeof(bool))};
+	const YqRound round = {.count = containers->count,.work = run_and_write_part,.refuse = refuse,.argument = &running};
+
+	if (containers->count == 0)
+		return running.result;
+	if (containers->round == NULL)
+		run_and_write_part(&running, 0, containers->count);
+	else
+		yq_round_run(&round);
+	return running.result;
 }
 
 /* -- what is done with them ---------------------------------------------------------------- */

@@ -34,6 +34,7 @@ typedef struct YqPreemptedContainers
 	TimestampTz *marked_at;		/* with them */
 	const char **needed_by_applications;	/* that get the room in an allocation cycle; NULL: no column */
 	const char **needed_by_queues;	/* of these: full paths; with them */
+	const char *round;			/* that leaves out what cannot be written (refusal.h); NULL: that is an error */
 } YqPreemptedContainers;
 
 /* Room for so many, in the columns that all have. */

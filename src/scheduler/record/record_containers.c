@@ -286,22 +286,22 @@ fill_start(Rows *rows, const YqDecision *decision)
 }
 
 static bool
-does_any_start(const YqCluster *cluster)
+does_any_start(const Place *places, int count)
 {
-	for (int i = 0; i < cluster->decision_count; i++)
+	for (int i = 0; i < count; i++)
 	{
-		if (yq_decision_starts(&cluster->decisions[i]))
+		if (yq_decision_starts(places[i].decision))
 			return true;
 	}
 	return false;
 }
 
 static void
-start_containers(const YqCluster *cluster, const Place *places)
+start_containers(const YqCluster *cluster, const Place *places, int count)
 {
 	Rows		rows;
 
-	if (!does_any_start(cluster))
+	if (!does_any_start(places, count))
 		return;
 	open_rows(&rows, cluster, yq_bulk_insert_open_statement(YQ_CONTAINER_EVENT, EVENT_COLUMNS, ROWS_PER_FLUSH));
 	set_value(&rows, EVENT_KIND, ObjectIdGetDatum(yq_enum_oid("container_event_type", "CONTAINER_START")));
@@ -311,7 +311,7 @@ start_containers(const YqCluster *cluster, const Place *places)
 	set_value(&rows, EVENT_IS_RUNNING, BoolGetDatum(true));
 	rows.sequence = yq_identity_sequence(yq_bulk_insert_relation(rows.writer), EVENT_ID + 1);
 	set_value(&rows, EVENT_RECORDED_AT, TimestampTzGetDatum(yq_clock_statement()));
-	for (int i = 0; i < cluster->decision_count; i++)
+	for (int i = 0; i < count; i++)
 	{
 		if (yq_decision_starts(places[i].decision))
 			put_decision_row(&rows, places[i].decision, fill_start);
@@ -381,7 +381,18 @@ yq_record_containers(const YqLoadedCluster *loaded)
 	if (loaded->cluster->decision_count == 0)
 		return;
 	places = in_order(loaded);
-	start_containers(loaded->cluster, places);
+	start_containers(loaded->cluster, places, loaded->cluster->decision_count);
 	keep_decisions(loaded->cluster, places);
+	pfree(places);
+}
+
+void
+yq_record_starts(const YqCluster *cluster, int first, int count)
+{
+	Place	   *places = palloc(sizeof(Place) * Max(count, 1));
+
+	for (int i = 0; i < count; i++)
+		places[i] = (Place) {.decision = &cluster->decisions[first + i]};
+	start_containers(cluster, places, count);
 	pfree(places);
 }

@@ -47,4 +47,7 @@ extern text *yq_decision_container_id(const YqDecision *decision);
  */
 extern void yq_record_containers(const YqLoadedCluster *loaded);
 
+/* Only the events, of some decisions that follow each other. */
+extern void yq_record_starts(const YqCluster *cluster, int first, int count);
+
 #endif							/* YQ_RECORD_CONTAINERS_H */

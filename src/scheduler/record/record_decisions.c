@@ -21,6 +21,7 @@
 #include "scheduler/record/preempted_containers.h"
 #include "scheduler/record/record_containers.h"
 #include "scheduler/record/record_decisions.h"
+#include "scheduler/record/refusal.h"
 #include "scheduler/record/scheduler_journal.h"
 #include "scheduler/record/scheduler_lock.h"
 #include "scheduler/record/unfetched_containers.h"
@@ -114,16 +115,16 @@ leave_out_changed(YqLoadedCluster *loaded, List *applications)
 	return applications;
 }
 
-/* The containers that die for decisions, in the order of the decisions. */
+/* The containers that die for some decisions, in the order of the decisions. */
 static YqPreemptedContainers
-collect_killed(const YqCluster *cluster)
+collect_killed_for(const YqCluster *cluster, int first, int count)
 {
 	YqPreemptedContainers containers = yq_preempted_containers_make(cluster->killable_count);
 	Size		size = Max(cluster->killable_count, 1) * sizeof(char *);
 
 	containers.needed_by_applications = palloc(size);
 	containers.needed_by_queues = palloc(size);
-	for (int i = 0; i < cluster->decision_count; i++)
+	for (int i = first; i < first + count; i++)
 	{
 		const YqClusterApplication *gets = cluster->decisions[i].key->application;
 
@@ -142,6 +143,12 @@ collect_killed(const YqCluster *cluster)
 		}
 	}
 	return containers;
+}
+
+static YqPreemptedContainers
+collect_killed(const YqCluster *cluster)
+{
+	return collect_killed_for(cluster, 0, cluster->decision_count);
 }
 
 /* Mark the applications for which a container was to die that has ended or changed. */
@@ -360,6 +367,49 @@ find_touched(YqLoadedCluster *loaded)
 	present = leave_out_deprived(loaded->cluster, present);
 	drop_void_decisions(loaded->cluster);
 	return present;
+}
+
+/* -- what cannot be written ------------------------------------------------------ */
+
+/* Write the events of some decisions. */
+static void
+write_events(void *argument, int first, int count)
+{
+	const YqLoadedCluster *loaded = argument;
+	const YqCluster *cluster = loaded->cluster;
+	YqPreemptedContainers killed = collect_killed_for(cluster, first, count);
+
+	(void) yq_preempted_containers_end(&killed, TimestampTzGetDatum(yq_clock_now()));
+	yq_record_starts(cluster, first, count);
+	for (int i = first; i < first + count; i++)
+	{
+		if (yq_decision_updates(&cluster->decisions[i]))
+			yq_update_event_record(cluster, &cluster->decisions[i]);
+	}
+}
+
+/* An update is held back by itself, a new container with all that its application asks for. */
+static void
+refuse(void *argument, int subject, const ErrorData *error)
+{
+	YqLoadedCluster *loaded = argument;
+	const YqSchedulerKey *key = loaded->cluster->decisions[subject].key;
+	bool		is_news = yq_refusal_note(YQ_ROUND_SCHEDULE, key->update != NULL ? key->update->container_id :
+										  key->application->application_id, error);
+
+	loaded->has_refused |= is_news;
+	if (is_news)
+		yq_scheduler_journal_applications(list_make1(unconstify(char *, key->application->application_id)));
+}
+
+bool
+yq_record_refusals(YqLoadedCluster *loaded)
+{
+	const YqRound round = {.count = loaded->cluster->decision_count,.work = write_events,.refuse = refuse,.argument = loaded};
+
+	loaded->has_refused = false;
+	yq_round_try(&round);
+	return loaded->has_refused;
 }
 
 /* -- changing rows ------------------------------------------------------------ */

@@ -21,4 +21,12 @@
  */
 extern void yq_record_decisions(YqLoadedCluster *loaded);
 
+/*
+ * After an error in that, which a subtransaction has undone: find the decisions of which the events
+ * cannot be written, and hold back the container to be updated, or the application that was to get
+ * one (refusal.h).  False when there is none that is not held back already.  The cluster has to be
+ * read anew.
+ */
+extern bool yq_record_refusals(YqLoadedCluster *loaded);
+
 #endif							/* YQ_RECORD_DECISIONS_H */

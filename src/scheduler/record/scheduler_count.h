@@ -15,6 +15,8 @@
 
 /* Containers that ended because their application, or its attempt, was over. */
 #define YQ_COUNT_COMPLETED "containers_completed"
+/* What rounds have left out because it could not be written. */
+#define YQ_COUNT_REFUSED "refused"
 
 /* Add a number, or nothing if it is 0.  The part is locked until the transaction ends. */
 extern void yq_scheduler_count_add(const char *name, int64 number);

@@ -26,7 +26,9 @@ yq_update_event_write(const char *container_id, Datum allocation, const char *ex
 	static YqSavedPlan update = {
 		.command = "WITH running AS (SELECT c.container_id, c.application_id, c.allocation, "
 		"greatest(yquota.clock(), CASE WHEN c.settled_at > c.started_at OR EXISTS ("
-		"SELECT FROM yquota_internal.container_version AS v WHERE v.container_id = $1) "
+		"SELECT FROM yquota_internal.container_version AS v WHERE v.container_id = $1) OR EXISTS ("
+		"SELECT FROM yquota.container_change AS u WHERE u.container_id = $1 AND u.occurred_at = c.started_at "
+		"AND u.event = 'CONTAINER_UPDATE') "
 		"THEN c.settled_at + interval '1 microsecond' ELSE c.started_at END) AS at "
 		"FROM yquota.container AS c WHERE c.container_id = $1), "
 		"pending AS (DELETE FROM yquota.container_update AS u WHERE u.container_id = $1), "
@@ -52,14 +54,12 @@ yq_update_event_write(const char *container_id, Datum allocation, const char *ex
 
 /* As the resource manager does when the token of an increase is not used in time. */
 void
-yq_update_events_take_back(TimestampTz now, int64 expiry, int64 most)
+yq_update_events_take_back(Datum container_ids, TimestampTz now, int64 expiry)
 {
 	static YqSavedPlan revert = {
 		.command = "WITH due AS MATERIALIZED ("
 		"SELECT d.decision_id, d.container_id, d.decided_at + $3 * interval '1 microsecond' AS ends_at "
-		"FROM yquota.decision AS d WHERE d.decided_at <= $1 AND d.decision = 'increased' "
-		"AND d.decision_id IN (SELECT o.decision_id FROM yquota.decision AS o WHERE o.decision IN " YQ_EXPIRING_DECISIONS " "
-		"ORDER BY o.decision_id LIMIT $2) "
+		"FROM yquota.decision AS d WHERE d.container_id = ANY ($2) AND d.decision = 'increased' AND d.decided_at <= $1 "
 		"FOR UPDATE SKIP LOCKED), "
 		"running AS MATERIALIZED (SELECT c.container_id, c.allocation, c.settled_at FROM yquota.container AS c "
 		"WHERE c.container_id = ANY (ARRAY(SELECT due.container_id FROM due)) FOR UPDATE SKIP LOCKED), "
@@ -74,9 +74,9 @@ yq_update_events_take_back(TimestampTz now, int64 expiry, int64 most)
 		"WHERE v.container_id IN (SELECT l.container_id FROM larger AS l)) "
 		"INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation, source) "
 		"SELECT 'CONTAINER_UPDATE', l.container_id, l.at, l.previous_allocation, 'scheduler' FROM larger AS l",
-		.types = {"timestamptz", "int8", "int8"}
+		.types = {"timestamptz", "_text", "int8"}
 	};
-	Datum		values[] = {TimestampTzGetDatum(now - expiry), Int64GetDatum(most), Int64GetDatum(expiry)};
+	Datum		values[] = {TimestampTzGetDatum(now - expiry), container_ids, Int64GetDatum(expiry)};
 
 	if (!yq_table_has_no_pages(YQ_CONTAINER_VERSION))
 		(void) yq_saved_plan_execute(&revert, values, NULL);
@@ -128,21 +128,25 @@ write_update_counters(const YqSchedulerKey *key)
 }
 
 void
+yq_update_event_record(const YqCluster *cluster, const YqDecision *decision)
+{
+	const YqContainerUpdate *update = decision->key->update;
+
+	if (update->is_promotion)
+		yq_update_event_write(update->container_id, PointerGetDatum(NULL), "GUARANTEED", false);
+	else
+		yq_update_event_write(update->container_id, yq_hierarchy_resource(cluster->hierarchy, update->allocation), NULL, true);
+}
+
+void
 yq_update_events_record(const YqCluster *cluster, const List *applications)
 {
 	ListCell   *cell;
 
 	for (int i = 0; i < cluster->decision_count; i++)
 	{
-		const YqDecision *decision = &cluster->decisions[i];
-		const YqContainerUpdate *update = decision->key->update;
-
-		if (!yq_decision_updates(decision))
-			continue;
-		if (update->is_promotion)
-			yq_update_event_write(update->container_id, PointerGetDatum(NULL), "GUARANTEED", false);
-		else
-			yq_update_event_write(update->container_id, yq_hierarchy_resource(cluster->hierarchy, update->allocation), NULL, true);
+		if (yq_decision_updates(&cluster->decisions[i]))
+			yq_update_event_record(cluster, &cluster->decisions[i]);
 	}
 	foreach(cell, applications)
 	{

@@ -27,11 +27,11 @@ extern void yq_update_event_write(const char *container_id, Datum allocation, co
 /* -- for cycles, under their lock ------------------------------------------------ */
 
 /*
- * Take back the increases among the oldest decisions, at most so many, that were
- * not acknowledged for the expiry (microseconds), when it was over.  Their decisions are deleted.  The
- * cycle skips containers that another transaction has locked.
+ * Take back the increases of some containers (text[]) that were not acknowledged for the expiry
+ * (microseconds), when it was over.  Their decisions are deleted.  The cycle skips containers that
+ * another transaction has locked.
  */
-extern void yq_update_events_take_back(TimestampTz now, int64 expiry, int64 most);
+extern void yq_update_events_take_back(Datum container_ids, TimestampTz now, int64 expiry);
 
 /*
  * Lock the container that a cycle wants to update, until the transaction ends.  False
@@ -40,6 +40,9 @@ extern void yq_update_events_take_back(TimestampTz now, int64 expiry, int64 most
  * OPPORTUNISTIC still, and running.
  */
 extern bool yq_update_event_claim(const YqHierarchy *hierarchy, const YqContainerUpdate *update);
+
+/* Write the update that a decision makes. */
+extern void yq_update_event_record(const YqCluster *cluster, const YqDecision *decision);
 
 /* Write the updates that a cycle has decided, and its counters of updates that go on to wait. */
 extern void yq_update_events_record(const YqCluster *cluster, const List *applications);

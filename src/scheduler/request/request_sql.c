@@ -10,11 +10,15 @@
 
 #include "access/htup_details.h"
 #include "admission/access/access.h"
+#include "admission/submission/application_change.h"
 #include "base/arguments.h"
 #include "commands/trigger.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "miscadmin.h"
+#include "queues/text.h"
 #include "scheduler/record/completed_application.h"
+#include "scheduler/record/refusal.h"
 #include "scheduler/record/scheduler_journal.h"
 #include "scheduler/request/container_request.h"
 #include "scheduler/request/container_update.h"
@@ -30,6 +34,7 @@
 
 PG_FUNCTION_INFO_V1(yq_sql_end_containers_of);
 PG_FUNCTION_INFO_V1(yq_sql_forget_application);
+PG_FUNCTION_INFO_V1(yq_sql_kill_expired);
 PG_FUNCTION_INFO_V1(yq_sql_release_containers);
 PG_FUNCTION_INFO_V1(yq_sql_request_containers);
 PG_FUNCTION_INFO_V1(yq_sql_update_blacklist);
@@ -108,12 +113,61 @@ yq_sql_forget_application(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(NULL);
 }
 
-/* end_containers_of(application_id, are_all) */
+/* end_containers_of(application_id) */
 Datum
 yq_sql_end_containers_of(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT64(yq_completed_application_end_containers(text_to_cstring(PG_GETARG_TEXT_PP(0)),
-															PG_GETARG_BOOL(1) ? YQ_ALL_CONTAINERS : YQ_GIVEN_CONTAINERS));
+	PG_RETURN_INT64(yq_completed_application_end_containers(text_to_cstring(PG_GETARG_TEXT_PP(0)), YQ_GIVEN_CONTAINERS));
+}
+
+/* -- applications past their lifetime -------------------------------------- */
+
+typedef struct Killing
+{
+	const char **application_ids;
+	const char *diagnostics;
+	bool	   *is_refused;
+} Killing;
+
+static void
+kill_applications(void *argument, int first, int count)
+{
+	const Killing *killing = argument;
+
+	for (int i = first; i < first + count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		(void) yq_application_end(killing->application_ids[i], YQ_APPLICATION_KILLED, killing->diagnostics, NULL);
+		(void) yq_completed_application_end_containers(killing->application_ids[i], YQ_ALL_CONTAINERS);
+	}
+}
+
+static void
+refuse_killing(void *argument, int subject, const ErrorData *error)
+{
+	const Killing *killing = argument;
+
+	killing->is_refused[subject] = true;
+	(void) yq_refusal_note(YQ_ROUND_LIFETIME, killing->application_ids[subject], error);
+}
+
+/* kill_expired(application_ids, diagnostics) */
+Datum
+yq_sql_kill_expired(PG_FUNCTION_ARGS)
+{
+	Killing		killing = {.diagnostics = text_to_cstring(PG_GETARG_TEXT_PP(1))};
+	YqRound		round = {.work = kill_applications,.refuse = refuse_killing,.argument = &killing};
+	int			count = 0;
+
+	round.count = yq_text_array(fcinfo, 0, "application_ids", &killing.application_ids);
+	killing.is_refused = palloc0(Max(round.count, 1) * sizeof(bool));
+	yq_round_run(&round);
+	for (int i = 0; i < round.count; i++)
+	{
+		if (!killing.is_refused[i])
+			killing.application_ids[count++] = killing.application_ids[i];
+	}
+	PG_RETURN_DATUM(yq_array_of_names(killing.application_ids, count));
 }
 
 /* -- updates of containers ------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include "admission/application/queue_lock.h"
 #include "admission/configuration/config_refresh.h"
 #include "miscadmin.h"
+#include "scheduler/record/refusal.h"
 #include "scheduler/record/scheduler_lock.h"
 #include "scheduler/reservation/capacity_replanner.h"
 #include "scheduler/reservation/follow_plan.h"
@@ -192,17 +193,35 @@ changing_paths(const List *rounds)
 /* -- a round ------------------------------------------------------------------------------ */
 
 static void
-record_all(const List *rounds)
+record(void *argument, int first, int count)
 {
-	ListCell   *cell;
+	const List *rounds = argument;
 
-	foreach(cell, rounds)
+	for (int i = first; i < first + count; i++)
 	{
-		YqPlanRound *round = lfirst(cell);
+		YqPlanRound *round = list_nth(rounds, i);
 
 		if (yq_plan_round_changes(round))
 			yq_plan_round_record(round);
 	}
+}
+
+static void
+refuse(void *argument, int subject, const ErrorData *error)
+{
+	const List *rounds = argument;
+	YqPlanRound *round = list_nth(rounds, subject);
+
+	round->is_refused = true;
+	(void) yq_refusal_note(YQ_ROUND_PLANS, round->path, error);
+}
+
+static void
+record_all(const List *rounds)
+{
+	const YqRound all = {.count = list_length(rounds),.work = record,.refuse = refuse,.argument = unconstify(List *, rounds)};
+
+	yq_round_run(&all);
 }
 
 /* Lock what rounds are written under; they are computed anew when the configuration has changed since. */

@@ -25,7 +25,8 @@ typedef struct YqFollowedApplication
 	const char *application_id;
 	int			queue;			/* place of the queue that it was in */
 	bool		is_killed;		/* else it goes on in the default queue */
-	const char *reason;			/* why that did not take it; NULL: it was not asked */
+	bool		is_refused;		/* neither could be written, and it stays where it was (refusal.h) */
+	const char *reason;			/* why, or why the default queue did not take it; NULL: that was not asked */
 } YqFollowedApplication;
 
 /* What a round finds out, and does when it is no dry one. */
@@ -40,6 +41,7 @@ typedef struct YqPlanRound
 	List	   *replanned;		/* ids (char *) of reservations, as the next one */
 	List	   *archived;
 	List	   *applications;	/* YqFollowedApplication; not of a dry round */
+	bool		is_refused;		/* nothing of it could be written (refusal.h) */
 } YqPlanRound;
 
 /* Are there rounds?  Not while the reservation system is off. */

@@ -65,7 +65,7 @@ put_applications(ReturnSetInfo *result, const YqPlanRound *round)
 		const YqFollowedApplication *application = lfirst(cell);
 		const char *name = yq_plan_queue_name(round, &round->queues.queues[application->queue]);
 
-		put_row(result, round, &(ResultRow) {.outcome = application->is_killed ? "killed" : "moved",.queue = name,
+		put_row(result, round, &(ResultRow) {.outcome = application->is_refused ? "refused" : application->is_killed ? "killed" : "moved",.queue = name,
 											 .reservation_id = name,.application_id = application->application_id,.reason = application->reason});
 	}
 }
@@ -99,6 +99,8 @@ put_queue(ReturnSetInfo *result, const YqPlanRound *round, const YqPlanQueue *qu
 static void
 put_round(ReturnSetInfo *result, const YqPlanRound *round)
 {
+	if (round->is_refused)
+		return;
 	put_reservations(result, round, round->replanned, "replanned");
 	put_applications(result, round);
 	for (int i = 0; i < round->queues.count; i++)

@@ -15,6 +15,7 @@
 #include "queues/text.h"
 #include "scheduler/load/cluster_load.h"
 #include "scheduler/record/completed_application.h"
+#include "scheduler/record/refusal.h"
 #include "scheduler/reservation/record_reservation.h"
 #include "scheduler/reservation/record_round.h"
 #include "scheduler/reservation/reservation_definition.h"
@@ -250,18 +251,44 @@ lock_expired(YqPlanRound *round)
 }
 
 static void
+expire(void *argument, int first, int count)
+{
+	YqPlanRound *round = argument;
+
+	for (int i = first; i < first + count; i++)
+	{
+		YqFollowedApplication *application = list_nth(round->applications, i);
+
+		CHECK_FOR_INTERRUPTS();
+		application->is_killed = false;
+		application->reason = NULL;
+		expire_application(round, application);
+	}
+}
+
+/* It stays, and its queue until the next round. */
+static void
+refuse_application(void *argument, int subject, const ErrorData *error)
+{
+	YqPlanRound *round = argument;
+	YqFollowedApplication *application = list_nth(round->applications, subject);
+
+	application->is_refused = true;
+	application->reason = error->message;
+	round->queues.queues[application->queue].is_kept = true;
+	(void) yq_refusal_note(YQ_ROUND_PLANS, application->application_id, error);
+}
+
+static void
 expire_applications(YqPlanRound *round)
 {
-	ListCell   *cell;
+	YqRound		all = {.work = expire,.refuse = refuse_application,.argument = round};
 
 	lock_expired(round);
+	all.count = list_length(round->applications);
 	if (round->applications != NIL)
 		yq_cluster_check_charging();
-	foreach(cell, round->applications)
-	{
-		CHECK_FOR_INTERRUPTS();
-		expire_application(round, lfirst(cell));
-	}
+	yq_round_run(&all);
 }
 
 /* -- queues ------------------------------------------------------------------------------ */

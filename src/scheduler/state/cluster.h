@@ -323,6 +323,7 @@ typedef enum YqSkipReason
 	YQ_SKIP_RESERVATION,		/* has reservations for all it asks for, and may give none up */
 	YQ_SKIP_COMMIT,				/* refused when it was about to be committed */
 	YQ_SKIP_PROJECT,			/* no project pays: the application was not tried */
+	YQ_SKIP_REFUSED,			/* what it was to get could not be written, and it was not tried */
 	YQ_SKIP_REASONS
 } YqSkipReason;
 

@@ -1,0 +1,26 @@
+/*-------------------------------------------------------------------------
+ *
+ * held_subjects.h
+ *	  What rounds of the scheduler hold back for a while, because it could not be written
+ *	  (scheduler/record/refusal.h).
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_HELD_SUBJECTS_H
+#define YQ_HELD_SUBJECTS_H
+
+/* Rounds, by the functions that run them. */
+#define YQ_ROUND_SCHEDULE "schedule"
+#define YQ_ROUND_PREEMPTION "preempt_containers"
+#define YQ_ROUND_PLANS "follow_plans"
+#define YQ_ROUND_OPPORTUNISTIC "allocate_opportunistic"
+#define YQ_ROUND_NODE_QUEUE "node_queue"
+#define YQ_ROUND_EXPIRY "expiry"
+#define YQ_ROUND_LIFETIME "end_expired_applications"
+
+/* SQL: is the subject, an expression of type text, held back in the round? */
+#define YQ_IS_HELD(round, subject) \
+	"EXISTS (SELECT FROM yquota.scheduler_refusal AS f WHERE f.round = '" round "' AND f.subject = " subject \
+	" AND f.held_until > yquota.clock())"
+
+#endif							/* YQ_HELD_SUBJECTS_H */
