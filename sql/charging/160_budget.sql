@@ -76,8 +76,8 @@ BEGIN
 			next_day := yquota_internal.next_period_start(budget.period, first_day);
 			WITH given AS (
 				INSERT INTO yquota.quota_grant (project, amount, reason, kind, external_id, valid_from, expires_at)
-				VALUES (budget.project, budget.amount, format('budget of the %s from %s on', budget.period, first_day), 'budget',
-						format('yquota budget: %s, %s from %s on', budget.project, budget.period, first_day), begins_at,
+				VALUES (budget.project, budget.amount, format('budget of the %s from %s on', budget.period, to_char(first_day, 'YYYY-MM-DD')), 'budget',
+						format('yquota budget: %s, %s from %s on', budget.project, budget.period, to_char(first_day, 'YYYY-MM-DD')), begins_at,
 						CASE WHEN budget.rollover THEN 'infinity' ELSE yquota_internal.billing_day_start(next_day, zone) END)
 				ON CONFLICT (external_id) DO NOTHING
 				RETURNING quota_grant.grant_id

@@ -175,7 +175,8 @@ BEGIN
 			  OFFSET 0) AS taken
 		RETURNING void.*
 	)
-	SELECT array_agg(noted) INTO voids FROM noted;
+	-- of the type of the variable: of another one it would be read again from its text
+	SELECT array_agg(noted::yquota.event_void) INTO voids FROM noted;
 	-- Waiting events would be applied to the container's next START, which
 	-- cannot be delivered meanwhile, because the container is claimed.  Other
 	-- containers of the batch are not claimed: another transaction has voided

@@ -6,7 +6,8 @@
 CREATE FUNCTION yquota_internal.table_name(relation regclass) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	RETURN (SELECT format('%I.%I', c.relnamespace::regnamespace::text, c.relname) FROM pg_class AS c WHERE c.oid = relation);
+	SET quote_all_identifiers = off
+	RETURN (SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = relation);
 COMMENT ON FUNCTION yquota_internal.table_name(regclass) IS 'Name of a table with its schema, for every search_path';
 REVOKE ALL ON FUNCTION yquota_internal.table_name(regclass) FROM PUBLIC;
 

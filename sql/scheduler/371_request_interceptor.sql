@@ -91,6 +91,7 @@ REVOKE ALL ON FUNCTION yquota_internal.request_interceptor_problem(text, text) F
 CREATE FUNCTION yquota_internal.check_request_interceptor() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
+	SET quote_all_identifiers = off
 	AS $$
 DECLARE
 	problem text;

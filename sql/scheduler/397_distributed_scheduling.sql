@@ -343,7 +343,7 @@ CREATE FUNCTION yquota.allocate_distributed(
 	RETURNS TABLE (
 		outcome text, node text, locality text, resource_name text, allocation yquota.resource, count integer,
 		priority integer, allocation_request_id bigint, label text, expected_duration interval, stopped_by text, stopped_at text)
-	LANGUAGE c STABLE PARALLEL RESTRICTED
+	LANGUAGE c STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_allocate_distributed';
 COMMENT ON FUNCTION yquota.allocate_distributed(yquota.leased_node[], yquota.container_request[], yquota.container_request[], text[], integer, yquota.resource, yquota.resource, yquota.resource) IS

@@ -48,6 +48,8 @@ CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquo
 CREATE FUNCTION yquota_internal.note_audit_as_owner() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
+	-- rows say the same whoever changed them
+	SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres'
 	AS $$
 BEGIN
 	-- a dump brings its own audit

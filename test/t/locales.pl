@@ -56,7 +56,7 @@ foreach my $encoding (qw(LATIN1 EUC_JP))
 $node->safe_psql('postgres', q(CREATE DATABASE turkish TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER icu ICU_LOCALE 'tr-TR' LC_COLLATE 'C.UTF-8' LC_CTYPE 'C.UTF-8'));
 $node->safe_psql('postgres', 'ALTER DATABASE turkish SET standard_conforming_strings = off; ALTER DATABASE turkish SET datestyle = "Postgres, DMY"');
 is($node->safe_psql('turkish', q(SELECT upper('i') <> 'I', lower('I') <> 'i')), 't|t', 'a locale with two more letters');
-is($node->safe_psql('turkish', <<~'SQL'), "finish\n1|1|0\n1|1|0\n2030-01-01 08:00:00+00", 'in which keywords are as everywhere');
+is($node->safe_psql('turkish', <<~'SQL'), "finish\n1|1|0\n1|1|0\nyquota budget: p, month from 2030-01-01 on\nt\n2030-01-01 08:00:00+00", 'in which keywords are as everywhere');
 	CREATE EXTENSION yquota;
 	SELECT yquota.set_clock('2030-01-01 10:00+00') \g /dev/null
 	INSERT INTO yquota.project (name) VALUES ('p');
@@ -65,6 +65,11 @@ is($node->safe_psql('turkish', <<~'SQL'), "finish\n1|1|0\n1|1|0\n2030-01-01 08:0
 	SELECT lines, starts, unknown FROM yquota.import_rm_audit(E'2030-01-01 09:00:00,125 INFO resourcemanager.RMAuditLogger: USER=p__ann\tOPERATION=AM Allocated Container\tTARGET=SchedulerApp\tRESULT=SUCCESS\tAPPID=application_9_0001\tCONTAINERID=container_9_0001_01_000001\tRESOURCE=<memory:2048, vCores:1>\tQUEUENAME=root.feed');
 	-- with an offset
 	SELECT lines, starts, unknown FROM yquota.import_rm_audit(E'2030-01-01 09:00:00,125+0100 INFO resourcemanager.RMAuditLogger: USER=p__ann\tOPERATION=AM Allocated Container\tTARGET=SchedulerApp\tRESULT=SUCCESS\tAPPID=application_9_0001\tCONTAINERID=container_9_0001_01_000002\tRESOURCE=<memory:2048, vCores:1>\tQUEUENAME=root.feed');
+	-- the abbreviation of a time zone is that of another one, too
+	SET timezone = 'Asia/Kolkata';
+	INSERT INTO yquota.budget (project, period, amount, starts_on) VALUES ('p', 'month', 10, '2030-01-01');
+	SELECT external_id FROM yquota.quota_grant;
+	SELECT voided_at = yquota.clock() FROM yquota.void_events('c1', 'wrong');
 	SET datestyle = ISO;
 	SET timezone = 'UTC';
 	SELECT date_trunc('second', started_at) FROM yquota.container WHERE container_id = 'container_9_0001_01_000002';
