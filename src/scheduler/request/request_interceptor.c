@@ -435,7 +435,10 @@ take_rows(const ReturnSetInfo *result)
 	find_columns(&rows);
 	rows.tuples = palloc(sizeof(HeapTuple) * Max(tuplestore_tuple_count(result->setResult), 1));
 	while (tuplestore_gettupleslot(result->setResult, true, false, slot))
+	{
+		CHECK_FOR_INTERRUPTS();
 		rows.tuples[rows.count++] = ExecCopySlotHeapTuple(slot);
+	}
 	ExecDropSingleTupleTableSlot(slot);
 	return rows;
 }
