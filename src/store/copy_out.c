@@ -23,6 +23,7 @@
 #include "store/role_scope.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/queryenvironment.h"
 #include "utils/syscache.h"
@@ -103,7 +104,8 @@ name_rows(Tuplestorestate *rows, uint64 count, TupleDesc columns)
 
 /*
  * Run one command as a role; returns what SPI_execute() does.  One that only reads
- * sees what the calling statement sees, and nothing outlives it.
+ * sees what the calling statement sees, and nothing outlives it: functions of an
+ * archive's owner could set the search path of a superuser who reads a report.
  */
 static int
 run_as(Oid role, const char *command, bool only_reads)
@@ -111,6 +113,7 @@ run_as(Oid role, const char *command, bool only_reads)
 	Oid			owner;
 	Oid			forgotten = yq_role_scope_forget();
 	int			context;
+	int			settings = only_reads ? NewGUCNestLevel() : 0;
 	volatile int result = 0;
 
 	GetUserIdAndSecContext(&owner, &context);
@@ -124,6 +127,8 @@ run_as(Oid role, const char *command, bool only_reads)
 		yq_role_scope_restore(forgotten);
 	}
 	PG_END_TRY();
+	if (only_reads)
+		AtEOXact_GUC(false, settings);
 	SetUserIdAndSecContext(owner, context);
 	if (result < 0)
 		elog(ERROR, "could not run \"%s\": %s", command, SPI_result_code_string(result));

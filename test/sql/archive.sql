@@ -327,6 +327,7 @@ ALTER TABLE archive.ledger ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE FUNCTION archive.is_shown() RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
 	RAISE WARNING 'archive.ledger is read by %', current_user;
+	PERFORM set_config('search_path', 'archive', false);
 	RETURN true;
 END $$;
 CREATE POLICY shown ON archive.ledger USING ((SELECT archive.is_shown()));
@@ -334,6 +335,8 @@ CREATE ROLE yquota_test_archived;
 SELECT yquota.allow_role('yquota_test_archived', 'member', 'lab');
 SET SESSION AUTHORIZATION yquota_test_archived;
 SELECT "from", "to", allocation, amount, forgiven FROM yquota.explain_charge('updated');
+-- nor does a setting that it changes last
+SHOW search_path;
 SELECT count(*) FROM archive.ledger;
 RESET SESSION AUTHORIZATION;
 REVOKE ALL ON SCHEMA archive FROM yquota_test_archivist;
