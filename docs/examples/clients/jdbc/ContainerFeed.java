@@ -104,7 +104,8 @@ public final class ContainerFeed {
 			properties.setProperty("ApplicationName", "ContainerFeed");
 			properties.setProperty("connectTimeout", "10");
 			properties.setProperty("socketTimeout", "60");
-			connection = DriverManager.getConnection(url, properties);
+			// unlike getConnection(), no error of it tells the URL, which may have a password
+			connection = DriverManager.getDriver(url).connect(url, properties);
 			connection.setAutoCommit(false);
 		}
 		return connection;
