@@ -665,6 +665,15 @@ BEGIN
 	ELSIF NOT isfinite(alive) OR NOT isfinite(recovered) THEN
 		RAISE EXCEPTION 'instant of a recovery must be finite'
 			USING ERRCODE = 'datetime_field_overflow';
+	ELSIF least(alive, recovered) < '2000-01-01 00:00+00' THEN
+		RAISE EXCEPTION 'instant % of a recovery lies before the year 2000', least(alive, recovered)
+			USING ERRCODE = 'datetime_field_overflow';
+	-- time to come is not forgiven; a sign of life that is not before the recovery does not count
+	ELSIF coalesce(recovered, alive) > yquota.clock() + yquota_internal.duration('yquota.max_clock_skew') THEN
+		RAISE EXCEPTION 'instant % of a recovery is in the future', coalesce(recovered, alive)
+			USING ERRCODE = 'datetime_field_overflow',
+				  DETAIL = format('The clock shows %s.', yquota.clock()),
+				  HINT = 'Synchronize the clocks, or raise yquota.max_clock_skew.';
 	END IF;
 
 	PERFORM yquota_internal.lock_pricing();
@@ -704,7 +713,9 @@ BEGIN
 		FROM yquota_internal.feed_sign AS recovery
 		WHERE recovery.source = report_recovery.source AND recovery.outage_id IS NOT NULL
 	) AS late
-	WHERE o.outage_id = late.outage_id AND o.started_at < late.at AND late.at < o.ended_at;
+	WHERE o.outage_id = late.outage_id AND o.started_at < late.at AND late.at < o.ended_at
+	  -- archived charges stay as they are
+	  AND o.started_at >= yquota_internal.archive_horizon();
 	RETURN found_id;
 END
 $$;
@@ -893,10 +904,11 @@ BEGIN
 				  HINT = 'Pass the time at which the resource manager made the list.';
 	END IF;
 	PERFORM yquota_internal.refuse_while_deferred('reconcile running containers');
+	-- the last recovery counts, also where its outage has been taken back
 	SELECT outage.started_at INTO lost_at
 	FROM yquota_internal.feed_sign AS recovery
-	JOIN yquota.outage AS outage ON outage.outage_id = recovery.outage_id
-	WHERE recovery.source = reconcile.source AND recovery.at <= as_of
+	LEFT JOIN yquota.outage AS outage ON outage.outage_id = recovery.outage_id
+	WHERE recovery.source = reconcile.source AND recovery.is_recovery AND recovery.at <= as_of
 	ORDER BY recovery.at DESC LIMIT 1;
 	RETURN QUERY
 	WITH plan AS MATERIALIZED (

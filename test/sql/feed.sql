@@ -269,6 +269,27 @@ RESET ROLE;
 SELECT started_at, ended_at FROM yquota.outage ORDER BY 1;
 SELECT container_id, cost FROM yquota.container_cost ORDER BY 1;
 SELECT * FROM yquota.verify();
+-- a clock far ahead forgives no time to come, and an empty date not all that has been; a sign of life after the recovery does not count
+SELECT yquota.report_recovery('pair', '2026-03-02 09:50', '2026-03-02 10:05:00.000001');
+SELECT yquota.report_recovery('pair', '2026-03-02 10:05:00.000001');
+SELECT yquota.report_recovery('other', '1970-01-01', '2026-03-02 09:50');
+SELECT yquota.report_recovery('pair', '2030-01-01', '2026-03-02 09:50') IS NOT NULL AS is_forgiven;
+SELECT started_at, ended_at FROM yquota.outage WHERE ended_at > '2026-03-02 09:30' ORDER BY 1;
+-- an administrator takes that back: what the list lacks ends with the list, not where an earlier outage began
+DELETE FROM yquota.outage WHERE ended_at = '2026-03-02 09:50';
+SELECT action, container_id, occurred_at FROM yquota.reconcile('[]', '2026-03-02 09:55', false, 'pair');
+-- a late sign of life in archived time changes nothing there, and hinders no recovery
+SELECT yquota.set_clock('2026-03-02 11:00:00+00');
+SELECT yquota.seal_history() IS NOT NULL AS sealed, yquota_internal.compact_counters() > 0 AS compacted, yquota_internal.correct_late_prices() AS corrected;
+CREATE SCHEMA archive;
+CREATE TABLE archive.charge (LIKE yquota.charge);
+SELECT archived > 0 AS is_archived FROM yquota.archive('archive.charge', 'infinity');
+SELECT yquota.set_clock('2026-03-02 12:00:00+00');
+INSERT INTO yquota.container_event (event, occurred_at, source) VALUES ('QUOTA_COMPUTE', '2026-03-02 11:30', 'pair');
+SELECT yquota.report_recovery('pair', '2026-03-02 08:43', '2026-03-02 11:40') IS NOT NULL AS is_forgiven;
+SELECT yquota.report_recovery('pair', '2026-03-02 08:44');
+SELECT started_at, ended_at FROM yquota.outage ORDER BY 1;
+SELECT * FROM yquota.verify();
 \c yquota_feed
 SET client_min_messages = warning;
 SET timezone = 'UTC';
