@@ -2,7 +2,6 @@ package org.yquota.yarn;
 
 import java.io.File;
 import java.io.IOException;
-import java.io.UnsupportedEncodingException;
 import java.net.URLDecoder;
 import java.util.Locale;
 import java.util.Properties;
@@ -108,10 +107,14 @@ final class FeedConfiguration {
 	}
 
 	/** Take parameters that are passwords out of a JDBC URL. */
-	private String withoutSecrets(String whole) throws UnsupportedEncodingException {
+	private String withoutSecrets(String whole) throws IOException {
 		int start = whole.indexOf('?');
 		StringJoiner rest = new StringJoiner("&", "?", "").setEmptyValue("");
 
+		// The driver knows no user before a host, and tells the whole URL when it refuses it.
+		if (whole.lastIndexOf('@', start < 0 ? whole.length() : start) >= 0) {
+			throw new IOException(URL + " has an @: name the user and the password in " + USER + " and " + PASSWORD);
+		}
 		if (start < 0) {
 			return whole;
 		}

@@ -100,19 +100,19 @@ final class Spool implements Closeable {
 		for (long number : numbers) {
 			bytes += file(number).length();
 		}
-		openEnd();
+		end = openEnd(file(numbers.last()));
 		readNumber = positionNumber;
 		readOffset = positionOffset;
 	}
 
-	private void openEnd() throws IOException {
-		File last = file(numbers.last());
-
-		end = FileChannel.open(last.toPath(), StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
+	private FileChannel openEnd(File last) throws IOException {
+		FileChannel channel = FileChannel.open(last.toPath(), StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
 		long whole = endOfLines(last);
-		bytes -= end.size() - whole;
-		end.truncate(whole);
-		end.position(whole);
+
+		bytes -= channel.size() - whole;
+		channel.truncate(whole);
+		channel.position(whole);
+		return channel;
 	}
 
 	/** The length of a file up to its last line end. */
@@ -164,11 +164,14 @@ final class Spool implements Closeable {
 		int size = buffer.remaining();
 
 		if (end.position() >= FILE_SIZE) {
+			long number = numbers.last() + 1;
+			// Without room for a file the next attempt begins here again.
+			FileChannel fresh = openEnd(file(number));
 			end.close();
+			end = fresh;
 			synchronized (this) {
-				numbers.add(numbers.last() + 1);
+				numbers.add(number);
 			}
-			openEnd();
 		}
 		long start = end.position();
 		try {

@@ -1,6 +1,8 @@
 package org.yquota.yarn;
 
 import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertThrows;
 
 import java.io.IOException;
 
@@ -25,6 +27,13 @@ public class FeedConfigurationTest {
 		assertEquals("jdbc:postgresql://a,b/quota?user=feeder&targetServerType=primary", conf.url);
 		assertEquals("s& cret", conf.connectionProperties(1).getProperty("password"));
 		assertEquals("other", conf.connectionProperties(1).getProperty("sslPassword"));
+	}
+
+	@Test
+	public void aUserBeforeTheHostIsRefusedUnsaid() {
+		for (String url : new String[] {"jdbc:postgresql://feeder:s3cret@a/quota", "jdbc:postgresql://feeder:s3cret@a:5432/quota?ssl=true"}) {
+			assertFalse(assertThrows(IOException.class, () -> of(url)).getMessage().contains("s3cret"));
+		}
 	}
 
 	@Test

@@ -53,6 +53,25 @@ public class SpoolTest {
 	}
 
 	@Test
+	public void goesOnOnceANewFileCanBeMade() throws Exception {
+		File inTheWay = new File(folder.getRoot(), "records-2");
+		String large = String.join("", Collections.nCopies(16 * MEGABYTE, "x"));
+
+		try (Spool spool = open(LARGE)) {
+			spool.append(large + "\n");
+			assertTrue(inTheWay.mkdir());
+			for (int tries = 0; tries < 2; tries++) {
+				assertThrows(IOException.class, () -> spool.append("lost\n"));
+			}
+			assertTrue(inTheWay.delete());
+			spool.append("kept\n");
+			assertEquals(Arrays.asList(large, "kept"), spool.read(10, 1));
+			spool.taken(2);
+			assertTrue(spool.isEmpty());
+		}
+	}
+
+	@Test
 	public void aLineWithoutItsEndIsCutOff() throws Exception {
 		try (Spool spool = open(LARGE)) {
 			spool.append("whole\n");
