@@ -696,8 +696,10 @@ BEGIN
 											WHERE sign.source = report_recovery.source AND sign.at < recovered)
 							THEN yquota_internal.archive_horizon() END);
 		IF began < recovered THEN
-			found_id := yquota.report_outage(began, recovered,
-				format('resource manager %s did not run', report_recovery.source));
+			-- a row of its own: what others have reported of the same time stays as it is
+			INSERT INTO yquota.outage AS o (started_at, ended_at, reason)
+			VALUES (began, recovered, format('resource manager %s did not run', report_recovery.source))
+			RETURNING o.outage_id INTO found_id;
 		END IF;
 		INSERT INTO yquota_internal.feed_sign AS known (source, at, is_recovery, outage_id)
 		VALUES (report_recovery.source, recovered, true, found_id)

@@ -278,6 +278,10 @@ SELECT started_at, ended_at FROM yquota.outage WHERE ended_at > '2026-03-02 09:3
 -- an administrator takes that back: what the list lacks ends with the list, not where an earlier outage began
 DELETE FROM yquota.outage WHERE ended_at = '2026-03-02 09:50';
 SELECT action, container_id, occurred_at FROM yquota.reconcile('[]', '2026-03-02 09:55', false, 'pair');
+-- two feeds that were away at the same time: what is heard of one is not of the other
+SELECT yquota.report_recovery('other', '2026-03-02 09:56', '2026-03-02 09:58') <> yquota.report_recovery('third', '2026-03-02 09:56', '2026-03-02 09:58') AS is_own;
+SELECT yquota.report_recovery('other', '2026-03-02 09:57');
+SELECT started_at, ended_at FROM yquota.outage WHERE ended_at = '2026-03-02 09:58' ORDER BY 1;
 -- a late sign of life in archived time changes nothing there, and hinders no recovery
 SELECT yquota.set_clock('2026-03-02 11:00:00+00');
 SELECT yquota.seal_history() IS NOT NULL AS sealed, yquota_internal.compact_counters() > 0 AS compacted, yquota_internal.correct_late_prices() AS corrected;
