@@ -1,5 +1,5 @@
 --
--- Access to queues, priorities, and placement of applications (seed 004).
+-- Access to queues, priorities, and placement of applications (semantics/placement).
 -- Decisions are made in C by the configuration in queues/220_queue_tables.sql,
 -- which every session keeps in memory; triggers tell sessions to read it again,
 -- here and in queues/270_queue_hierarchy.sql.

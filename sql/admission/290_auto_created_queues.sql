@@ -1,6 +1,6 @@
 --
 -- Queues that submissions create: their guarantee and use, and the functions
--- that change them (seed 004, DESIGN 5).
+-- that change them (docs/design.md 5).
 --
 -- The two tables have no foreign key, so that queues can be truncated; the
 -- check at commit deletes their rows about removed queues.

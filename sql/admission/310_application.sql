@@ -1,5 +1,5 @@
 --
--- Applications: submissions, their queues and states (seed 004, DESIGN 5).
+-- Applications: submissions, their queues and states (docs/design.md 5).
 --
 -- Rows are written by the functions of admission/320_submission.sql.  Counters
 -- per queue, user and partition follow each change of rows, so that a

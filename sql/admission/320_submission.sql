@@ -1,5 +1,5 @@
 --
--- Submitting, changing and ending applications (seed 004, DESIGN 5).
+-- Submitting, changing and ending applications (docs/design.md 5).
 -- Everything is decided in C (src/admission/submission/submission.h,
 -- application_change.h); these functions run as the owner, and a role that may
 -- call them speaks for the resource manager.

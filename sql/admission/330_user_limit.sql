@@ -1,6 +1,6 @@
 --
 -- How much of a leaf queue a user may use, and how much of that is left to an
--- application (seed 004, DESIGN 5): the CapacityScheduler's figures, with all
+-- application (docs/design.md 5): the CapacityScheduler's figures, with all
 -- that they are made of.
 --
 

@@ -1,5 +1,5 @@
 --
--- Applications that roles see (seed 004).  Roles that read everything and
+-- Applications that roles see (semantics/placement).  Roles that read everything and
 -- operators see all of them.  Any other role sees its own, those with the role
 -- on view_acl, those in queues that it administers, and those of projects of
 -- which it is a member.

@@ -10,7 +10,7 @@
 CREATE TYPE yquota.container_event_type AS ENUM
 	('CONTAINER_START', 'CONTAINER_UPDATE', 'CONTAINER_FINISH', 'QUOTA_COMPUTE');
 COMMENT ON TYPE yquota.container_event_type IS
-	'The four lifecycle events of seed 000';
+	'The three lifecycle events of a container, and QUOTA_COMPUTE';
 
 CREATE TYPE yquota.execution_type AS ENUM ('GUARANTEED', 'OPPORTUNISTIC');
 COMMENT ON TYPE yquota.execution_type IS
@@ -143,7 +143,7 @@ CREATE TABLE yquota.charging_rule (
 );
 COMMENT ON TABLE yquota.charging_rule IS
 	'Timeline of charging rules; a container is charged by the rule in force at its start, a wait by that in force when it began, and a reservation by that in force when it was accepted';
-COMMENT ON COLUMN yquota.charging_rule.minimum_run_time IS 'shortest life that a container is charged for (hops-quota 3.4)';
+COMMENT ON COLUMN yquota.charging_rule.minimum_run_time IS 'shortest life that a container is charged for; a shorter one is padded at its end';
 COMMENT ON COLUMN yquota.charging_rule.free_before_preemption IS 'time before the end that is free when the container is preempted: when it ends with exit status -102';
 COMMENT ON COLUMN yquota.charging_rule.any_preemption_source IS
 	'whether a FINISH with exit status -102 from any source tells of a preemption; when false, yquota must have sent one';
@@ -165,7 +165,7 @@ CREATE TABLE yquota.outage (
 	CHECK (started_at < ended_at)
 );
 COMMENT ON TABLE yquota.outage IS
-	'Intervals of time that are forgiven (seed 000); overlaps count once';
+	'Intervals of time that are forgiven; overlaps count once';
 COMMENT ON COLUMN yquota.outage.project IS 'the only project it is for; NULL for all';
 COMMENT ON COLUMN yquota.outage.forgiven IS
 	'false while a gap longer than yquota.outage_max waits for an administrator''s decision';

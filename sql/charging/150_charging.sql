@@ -1,6 +1,6 @@
 --
 -- Charging: the trigger of container_event, the counters, and settling again after prices
--- changed (DESIGN 3).
+-- changed (docs/design.md 3).
 --
 
 CREATE FUNCTION yquota_internal.charge_events() RETURNS trigger

@@ -1,6 +1,6 @@
 --
 -- Holds: credit that is set aside for an application before it is launched, so
--- that two submissions cannot both spend the last of it (DESIGN 1.7: refusing
+-- that two submissions cannot both spend the last of it (docs/design.md 1.7: refusing
 -- belongs to decisions).  A hold charges nothing.  The cost of the application
 -- from then on uses it up, and the rest of it counts as not remaining.
 --

@@ -1,6 +1,6 @@
 --
 -- Wrong facts: voiding containers, so that their true events can be delivered
--- (DESIGN 1.7; src/charging/settle.h tells how events are taken back).
+-- (docs/design.md 1.7; src/charging/settle.h tells how events are taken back).
 --
 -- The log keeps the events of voided containers.  voided_event has the numbers of
 -- those that a void takes back, written while the void holds the container: an

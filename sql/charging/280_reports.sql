@@ -4,7 +4,7 @@
 -- security barriers, so that no condition of a query sees a row before that
 -- check.  A role that reads all projects pays for one comparison per row.
 -- Everything "live" is live at yquota.statement_clock() and exact: accrued is
--- computed from the timelines, never stored (DESIGN 3).
+-- computed from the timelines, never stored (docs/design.md 3).
 --
 -- Counters are read as compacted table plus the deltas not yet compacted; "scope"
 -- says which count (see yquota_internal.counter_delta).  Packed ones come from

@@ -1,5 +1,5 @@
 --
--- The books prove themselves (DESIGN 1.9).  Everything is computed again: the
+-- The books prove themselves (docs/design.md 1.9).  Everything is computed again: the
 -- life of each container from the log, amounts from the timelines, counters
 -- from the ledger and the running containers.  Unlike charging, it works on
 -- sets, not on a container at a time.  Both share the evaluator of the cost of

@@ -1,6 +1,6 @@
 --
 -- History: sealing the ledger and the log, and archiving sealed segments
--- (DESIGN 6).
+-- (docs/design.md 6).
 --
 -- Ledger and log are plain tables, because inserting is fastest that way.  Their
 -- past is kept in children that inherit from them and are never written to:

@@ -1,6 +1,6 @@
 --
 -- Pricing, first part: the common steps of every change of prices, and the
--- configuration that prices are made of (DESIGN 2).
+-- configuration that prices are made of (docs/design.md 2).
 --
 -- A change of prices, whether made by a function or by plain INSERT, UPDATE or
 -- DELETE, goes through the triggers of the tables: they take one lock, refuse

@@ -3,7 +3,7 @@
 -- charging rules, and outages.
 --
 -- A timeline only grows at its end: points before the clock change only where
--- no amount has been settled or shown by them (DESIGN 2).
+-- no amount has been settled or shown by them (docs/design.md 2).
 --
 
 CREATE FUNCTION yquota_internal.price_ratio(base_price numeric, unit bigint) RETURNS text

@@ -1,6 +1,6 @@
 --
 -- Pricing, third part: utilization, the multipliers computed from it, and the
--- views of prices (seed 000, PriceMultiplierService; DESIGN 2).
+-- views of prices (docs/design.md 2).
 --
 
 CREATE FUNCTION yquota_internal.multiplier(

@@ -1,5 +1,5 @@
 --
--- A price that follows the load of node queues (seed 001): a factor for the execution type
+-- A price that follows the load of node queues: a factor for the execution type
 -- OPPORTUNISTIC that compute_prices() forms of what nodes report.  Reports are unlogged: after a
 -- crash, and on a standby, there are none, and the last factor stays.
 --

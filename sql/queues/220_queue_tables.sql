@@ -1,5 +1,5 @@
 --
--- The configuration of the scheduler (DESIGN 5): queues, settings for a label
+-- The configuration of the scheduler (docs/design.md 5): queues, settings for a label
 -- or a user of a queue, rules that choose a queue, and settings of the whole
 -- scheduler.
 --

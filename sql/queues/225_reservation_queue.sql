@@ -1,6 +1,6 @@
 --
 -- Queues that the follower of plans makes, and their shares: state, and no
--- configuration (DESIGN 5).  Plans are queues with the property reservable.
+-- configuration (docs/design.md 5).  Plans are queues with the property reservable.
 --
 -- There is no foreign key, so that queues can be truncated and configured anew.
 --

@@ -1,6 +1,6 @@
 --
 -- The hierarchy of queues: the check when a change commits, the states of
--- queues, and effective properties (DESIGN 5).
+-- queues, and effective properties (docs/design.md 5).
 --
 
 CREATE TABLE yquota_internal.queue_status (

@@ -1,6 +1,6 @@
 --
 -- Allocation, first part: requests and reservations of applications, and
--- decisions (seed 004; cs-semantics 5).  Before pricing, which may count
+-- decisions (semantics/allocation).  Before pricing, which may count
 -- requests as utilization.
 --
 -- Rows of an application are deleted when it ends

@@ -1,5 +1,5 @@
 --
--- Reservations of capacity (seed 004): their definitions and their places in time.
+-- Reservations of capacity (semantics/reservations): their definitions and their places in time.
 -- Before the books, which charge for them (charging/107_reservation_charge.sql);
 -- written by scheduler/395_reservation.sql.
 --

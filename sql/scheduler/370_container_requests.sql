@@ -1,5 +1,5 @@
 --
--- Requests of application masters (seed 004; cs-semantics 5.9, 9): for
+-- Requests of application masters (semantics/allocation 7, 8): for
 -- containers, blacklisted nodes, releases and updates of containers.  Decided
 -- in C (src/scheduler/request/container_request.h); these functions run as the
 -- owner, and a role that may call them speaks for the resource manager.  Events

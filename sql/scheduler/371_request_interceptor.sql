@@ -1,5 +1,5 @@
 --
--- Interceptors (seed 001): functions that see what application masters ask for before it is
+-- Interceptors: functions that see what application masters ask for before it is
 -- decided, and what they are told before it is returned, as the chain of YARN's
 -- AMRMProxyService does.  Called in C (src/scheduler/request/request_interceptor.h), with the
 -- rights of the caller, which may be a superuser: so a function's owner must be trusted,

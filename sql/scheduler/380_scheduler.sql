@@ -1,5 +1,5 @@
 --
--- Allocation: assigning containers to applications (seed 004; cs-semantics 5).
+-- Allocation: assigning containers to applications (semantics/allocation).
 -- Decided in C (src/scheduler/allocation_cycle.h); these functions run as the owner, and a
 -- role that may call them speaks for the resource manager.  Their events are
 -- decisions: all of them are charged or none, also for feeds that set bad
@@ -236,7 +236,7 @@ CREATE TRIGGER lock_passes BEFORE INSERT OR UPDATE OF name, label, total, state 
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_nodes();
 
 --
--- A node that was replaced loses its reservation (cs-semantics 5.7, 8), and an
+-- A node that was replaced loses its reservation (semantics/allocation 5.2), and an
 -- application with its master on the node belongs to the node's partition.  A
 -- cycle decides by the present nodes.  A container that it starts while a node
 -- changes would be on a node that is gone, has no room, or is of another

@@ -1,5 +1,5 @@
 --
--- Preemption: which containers give their resources back, and when (seed 004).
+-- Preemption: which containers give their resources back, and when (semantics/preemption).
 -- Decided in C (src/scheduler/preemption/); these functions run as the owner, and a
 -- role that may call preempt_containers() speaks for the resource manager.
 --

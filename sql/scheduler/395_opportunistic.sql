@@ -1,5 +1,5 @@
 --
--- Opportunistic containers, central allocation (seed 001): what nodes report of their
+-- Opportunistic containers, central allocation (semantics/opportunistic): what nodes report of their
 -- queues, the list of nodes by load, and containers that are given out by it.  Decided in C
 -- (src/scheduler/opportunistic/); functions that write run as the owner, and a role
 -- that may call them speaks for the resource manager.

@@ -1,5 +1,5 @@
 --
--- Reservations: capacity of a plan that is promised ahead of time (seed 004).  A plan
+-- Reservations: capacity of a plan that is promised ahead of time (semantics/reservations).  A plan
 -- is a queue with the property reservable.
 -- Decided in C (src/scheduler/reservation/); these functions run as the owner, and a
 -- role that may call them speaks for the resource manager.

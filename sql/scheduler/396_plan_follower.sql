@@ -1,6 +1,6 @@
 --
 -- The follower of plans: it makes, sizes and removes the queues of reservations as time
--- passes (seed 004).  Decided in C (src/scheduler/reservation/follow_plan.c).
+-- passes (semantics/reservations).  Decided in C (src/scheduler/reservation/follow_plan.c).
 --
 
 CREATE FUNCTION yquota.follow_plans(queue text DEFAULT NULL, replan boolean DEFAULT true, dry_run boolean DEFAULT false)

@@ -1,5 +1,5 @@
 --
--- Opportunistic containers, distributed allocation (seed 001): local schedulers of nodes are
+-- Opportunistic containers, distributed allocation (semantics/opportunistic): local schedulers of nodes are
 -- given a list of nodes and numbers for containers, decide, and report what they have
 -- decided (opportunistic 5).  These functions run as the owner, and a role that may
 -- call them speaks for local schedulers.  Scheduling is not federated: there is one cluster.

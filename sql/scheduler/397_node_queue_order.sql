@@ -1,5 +1,5 @@
 --
--- Orders of the queues of nodes that are yquota's own (seed 001: YARN-5886, YARN-5887): what
+-- Orders of the queues of nodes that are yquota's own (YARN-5886, YARN-5887): what
 -- they go by, and which containers would go.  Decided in C
 -- (src/scheduler/node_queue/start_order.h, kill_order.h).
 --

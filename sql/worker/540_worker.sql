@@ -66,7 +66,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_gap(timestamptz, timestamptz) IS
-	'Makes an outage of the time that no worker ran, if it is one (DESIGN 3)';
+	'Makes an outage of the time that no worker ran, if it is one';
 REVOKE ALL ON FUNCTION yquota_internal.note_gap(timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.worker_start(own_pid integer, now_at timestamptz) RETURNS void

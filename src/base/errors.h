@@ -4,7 +4,7 @@
  *	  Errors that are values before they are raised.
  *
  * A bad event either fails its statement or is set aside with its reason, while
- * the rest of the statement is charged (DESIGN 1.7).  A YqProblem therefore
+ * the rest of the statement is charged (docs/design.md 1.7).  A YqProblem therefore
  * describes the error, palloc'd in the current context, which the caller raises
  * or records.
  *

@@ -2,7 +2,7 @@
  *
  * resource.c
  *	  Representation, canonical form and arithmetic of yquota.resource
- *	  (DESIGN 4).
+ *	  (docs/design.md 4).
  *
  * The bytes after the varlena header are the entries in canonical order (see
  * resource.h), one after the other, each a name and an amount:

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * resource_io.c
- *	  Text, binary and JSON forms of yquota.resource (DESIGN 4).
+ *	  Text, binary and JSON forms of yquota.resource (docs/design.md 4).
  *
  * Text is written as [memory-mb=4096,vcores=2] in name order and read in that
  * form, in any order and with white space between tokens, and in the form of

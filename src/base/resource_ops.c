@@ -2,7 +2,7 @@
  *
  * resource_ops.c
  *	  SQL face of yquota.resource: operators, operator classes, accessors
- *	  (DESIGN 4).
+ *	  (docs/design.md 4).
  *
  * Each function unpacks its arguments and calls resource.c.  The support
  * functions of indexes free detoasted values, because a sort or an index scan

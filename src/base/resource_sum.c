@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * resource_sum.c
- *	  Sums of vectors, and the aggregate sum(yquota.resource) (DESIGN 4).
+ *	  Sums of vectors, and the aggregate sum(yquota.resource) (docs/design.md 4).
  *
  * The state adds in 128 bits, which no number of int64 amounts overflows, and
  * only the final sum must fit in int64.  So whether a sum is an error does not

@@ -4,7 +4,7 @@
  *	  The configuration parameters yquota.*; times are in milliseconds.
  *
  * No setting changes an amount: they decide when and whether work is done,
- * never an amount of money (DESIGN 1).
+ * never an amount of money (docs/design.md 1).
  *
  *-------------------------------------------------------------------------
  */

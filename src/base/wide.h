@@ -6,7 +6,7 @@
  * A YqWide is a signed 384-bit integer.  As an amount of money it counts units
  * of 10^-56 credits.  An exact amount has at most 54 decimals: 18 of a price, 6
  * of a second, 6 for each of the four dimensions of price factors and 6 of the
- * factor of a wait (DESIGN 1.2, 3); 56 is a multiple of the 4 decimals in a digit
+ * factor of a wait (docs/design.md 1.2, 3); 56 is a multiple of the 4 decimals in a digit
  * of a numeric.  A price is an unsigned 128-bit integer that counts 10^-18 credits.
  *
  * A million containers of 1 TB over ten years at a price of a million credits
@@ -201,7 +201,7 @@ extern YqPrice yq_power_of_ten(int exponent);
 
 /*
  * multiplier * base price / unit, rounded half to even to 18 decimals: the one
- * place where a price is rounded (DESIGN 1.2).
+ * place where a price is rounded (docs/design.md 1.2).
  */
 extern YqPrice yq_price_form(YqDecimal multiplier, YqDecimal base_price, int64 unit);
 

@@ -390,8 +390,7 @@ last_allocation(YqContainerLife *life)
 
 /*
  * When a START that comes with a new allocation changes it: as it arrives, but
- * after every known event, so that it never moves a charge (DESIGN 3,
- * "Identity").  The clock may have gone back, or an UPDATE lie ahead of it.
+ * after every known event, so that it never moves a charge (docs/design.md 3).  The clock may have gone back, or an UPDATE lie ahead of it.
  * One that arrived earlier and was set aside keeps its place.
  */
 static TimestampTz
@@ -406,8 +405,7 @@ instant_of_repeated_start(const YqContainerLife *life, const YqEvent *event)
 
 /*
  * A START of a container that is known: a recovering resource manager sends it
- * with its first or its present allocation, or with a new one (DESIGN 3,
- * "Identity").
+ * with its first or its present allocation, or with a new one (docs/design.md 3).
  */
 static YqMerge
 merge_repeated_start(YqContainerLife *life, const YqEvent *event, const text *project,
@@ -491,7 +489,7 @@ is_smaller_status(const YqEvent *event, const YqContainerLife *life)
 
 /*
  * The earliest FINISH ends a container, from any source and in any order
- * (DESIGN 3).  Later UPDATEs are no part of the life any more.
+ * (docs/design.md 3).  Later UPDATEs are no part of the life any more.
  */
 static YqMerge
 merge_finish(YqContainerLife *life, const YqEvent *event)

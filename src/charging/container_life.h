@@ -4,8 +4,7 @@
  *	  The life of one container: its known facts, and the segments that follow.
  *
  * Facts are merged one by one, in any order; whatever the order, the same
- * facts make the same life and so the same segments (DESIGN 3, "Late and
- * unordered is not bad").  Nothing here reads tables or prices.
+ * facts make the same life and so the same segments (docs/design.md 3).  Nothing here reads tables or prices.
  *
  *-------------------------------------------------------------------------
  */

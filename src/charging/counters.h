@@ -6,7 +6,7 @@
  * Charged credits per project, running containers per project and rate class,
  * usage per queue, label, user and execution type, usage per node, events per
  * feed.  A statement sums its changes up in memory and appends the sums to
- * yquota_internal.counter_delta: no transaction waits for another one (DESIGN
+ * yquota_internal.counter_delta: no transaction waits for another one (docs/design.md
  * 1.5).  A statement about one container needs a single row.
  *
  * Memory is bounded: sums are posted early when there are many.

@@ -197,7 +197,7 @@ extern bool yq_allocation_equal(const YqResource *a, const YqResource *b);
 /*
  * The payer: the project and user of an event.  Without a project, username is
  * read as project__user, split at the first double underscore; a name without
- * one is both (hops-quota 4.4).  Results are in the current context or the
+ * one is both (semantics/charging 4.2).  Results are in the current context or the
  * event's own; NULL where nothing is known.
  */
 extern void yq_event_payer(const YqEvent *event, text **project, text **username);

@@ -2,7 +2,7 @@
  *
  * verify_sql.c
  *	  The C functions of verify(): one call per ledger row, one per remembered
- *	  value (DESIGN 1.9; the queries are in sql/charging/430_verify.sql).
+ *	  value (docs/design.md 1.9; the queries are in sql/charging/430_verify.sql).
  *
  * They share no code with charging, only the evaluator of costs, which
  * pricing_sql.c gives to SQL as well.  SQL needs three calls to check a row of

@@ -6,7 +6,7 @@
  * A class names its factors; their values come from the timeline and are
  * resolved again whenever that was filled anew.  Before the first point of a
  * queue's factor, and from one on that says so, the next less specific queue's
- * holds (DESIGN 3).  The factor of a wait does not change while the wait lasts:
+ * holds (docs/design.md 3).  The factor of a wait does not change while the wait lasts:
  * its name is its value.
  *
  *-------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * multiplier.c
- *	  The price multiplier of one resource type (seed 000).
+ *	  The price multiplier of one resource type (semantics/charging 1).
  *
  * Multiplying by the total first keeps everything exact until the division,
  * which is also the rounding:

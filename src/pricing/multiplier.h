@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * multiplier.h
- *	  The price multiplier of one resource type (seed 000).
+ *	  The price multiplier of one resource type (semantics/charging 1).
  *
  *	  1 + max(used / total - tipping point, 0) * increment factor
  *

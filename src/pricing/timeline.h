@@ -10,7 +10,7 @@
  * connection need not read years of prices.
  *
  * The cache is filled with the newest committed state, not the transaction's
- * snapshot (DESIGN 2; but see yq_timeline_pin()), and is brought up to date by yq_timeline_refresh() only:
+ * snapshot (docs/design.md 2; but see yq_timeline_pin()), and is brought up to date by yq_timeline_refresh() only:
  * within a statement prices do not move.  The returned version is recorded with
  * each amount, so that a change which became visible too late for a statement
  * differs from one that it saw.

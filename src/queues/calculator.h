@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * calculator.h
- *	  Arithmetic on resources as the CapacityScheduler does it (DESIGN 5).
+ *	  Arithmetic on resources as the CapacityScheduler does it (docs/design.md 5).
  *
  * A resource is an array of amounts in native units, one for each resource
  * type of the hierarchy: memory-mb first, vcores second, the others by name.

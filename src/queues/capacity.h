@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * capacity.h
- *	  Notations of capacity and maximum-capacity (DESIGN 5).
+ *	  Notations of capacity and maximum-capacity (docs/design.md 5).
  *
  * A capacity is written as a percentage (12.5), a weight (2w), absolute amounts
  * ([memory=10240,vcores=12]) or a vector of all three ([memory=50%,vcores=2w]).

@@ -285,7 +285,7 @@ yq_queue_used(const YqHierarchy *hierarchy, const YqQueueLabel *label, const int
 
 	if (yq_amounts_compare(&hierarchy->calculator, total, total, nothing) <= 0)
 		return 0;
-	/* one that waits for its guarantee is measured by it (cs-semantics 2.7) */
+	/* one that waits for its guarantee is measured by it (semantics/queues 2.7) */
 	if (label->template != NULL && label->absolute_capacity == 0)
 	{
 		yq_amounts_multiply(&hierarchy->calculator, templated, total, label->template->absolute_capacity);

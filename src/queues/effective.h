@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * effective.h
- *	  How much each queue may use of the cluster there is (DESIGN 5).
+ *	  How much each queue may use of the cluster there is (docs/design.md 5).
  *
  * Two ways to compute it, as scheduler_setting.legacy_queue_mode_enabled says:
  * Hadoop's legacy mode, in which the queues below one parent are of one kind,

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * hadoop_names.c
- *	  Which pattern the name of a property of Hadoop follows (cs-semantics
- *	  1.1 to 1.3), given the queues that there are.
+ *	  Which pattern the name of a property of Hadoop follows (docs/hadoop-properties.md),
+ *	  given the queues that there are.
  *
  * The names are paths of queues followed by names of properties, both with dots
  * in them, so that only the list of queues tells where one ends: the longest

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * hadoop_xml.c
- *	  The properties in a configuration file of Hadoop (cs-semantics 1.2, 1.3).
+ *	  The properties in a configuration file of Hadoop (docs/hadoop-properties.md).
  *
  * Reads the XML of these files: one element configuration with elements property
  * that have name, value and final as elements or attributes.  Other content of

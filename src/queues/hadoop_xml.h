@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * hadoop_xml.h
- *	  The properties in a configuration file of Hadoop (cs-semantics 1.2, 1.3).
+ *	  The properties in a configuration file of Hadoop (docs/hadoop-properties.md).
  *
  * As Hadoop reads them: names are trimmed, values are not; an empty value is the
  * same as none; final is the word true and nothing else.

@@ -2,7 +2,7 @@
  *
  * hierarchy.h
  *	  The hierarchy of queues in memory: configured and inherited properties,
- *	  and the limits of each queue (DESIGN 5).
+ *	  and the limits of each queue (docs/design.md 5).
  *
  * A hierarchy is made of rows (queue, queue_label, queue_user, node_label,
  * scheduler_setting ...) and validate.h reports their errors; nothing is

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * hierarchy_labels.c
- *	  The node labels of a queue and its capacities on each of them (DESIGN 5).
+ *	  The node labels of a queue and its capacities on each of them (docs/design.md 5).
  *
  *-------------------------------------------------------------------------
  */
@@ -241,7 +241,7 @@ add_label(YqResolving *resolving, int label, bool is_of_root)
 /*
  * In legacy mode a created queue has a weight on every label of its parent, so
  * that it counts among its siblings there; without being configured for the label
- * it has no amounts (cs-semantics 2.5, 7.3).
+ * it has no amounts (semantics/queues 2.5, 3.3).
  */
 static void
 add_created_weight(YqResolving *resolving, int label)

@@ -2,7 +2,7 @@
  *
  * hierarchy_resolve.c
  *	  The properties in force for a queue: set by the queue, by its template or
- *	  inherited (DESIGN 5).
+ *	  inherited (docs/design.md 5).
  *
  * Parents are resolved before their children, so that a queue inherits by copying.
  *

@@ -4,7 +4,7 @@
  *	  Rules that choose the queue of an application, as they are configured.
  *
  * Both of Hadoop's notations become the same structure: the comparison, the
- * policy, and the fallback for a queue that cannot be used (seed 004).
+ * policy, and the fallback for a queue that cannot be used (semantics/queues).
  *
  *-------------------------------------------------------------------------
  */

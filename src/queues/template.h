@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * template.h
- *	  Properties of created queues by templates (cs-semantics 7).
+ *	  Properties of created queues by templates (semantics/queues 3).
  *
  * The row of a created queue has only properties that were set for it
  * explicitly.  All others are read from templates when the hierarchy is made,

@@ -2,7 +2,7 @@
  *
  * usage.c
  *	  The usage of queues: running containers, from the counters that charging
- *	  keeps (DESIGN 3), and reservations.
+ *	  keeps (docs/design.md 3), and reservations.
  *
  * Only GUARANTEED containers use a queue; containers of both kinds keep it from
  * being empty.  A container names its queue by path or by a name that no other

@@ -2,7 +2,7 @@
  *
  * validate.h
  *	  Whether a hierarchy of queues may be: Hadoop's rules for a configuration,
- *	  and for changing it while the cluster runs (DESIGN 5).
+ *	  and for changing it while the cluster runs (docs/design.md 5).
  *
  * A configuration that Hadoop 3.4.1 refuses is refused, with Hadoop's message
  * where it has one.  Every violation is collected, in the order in which Hadoop

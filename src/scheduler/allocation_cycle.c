@@ -37,7 +37,7 @@
 
 /* -- work that is due since the last cycle --------------------------------- */
 
-/* Reservations of nodes that went, or have another label now (cs-semantics 5.7). */
+/* Reservations of nodes that went, or have another label now (semantics/allocation 5). */
 static void
 drop_void_reservations(const YqHierarchy *hierarchy)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * allocation_cycle.h
- *	  An allocation cycle over nodes (cs-semantics 5.1).
+ *	  An allocation cycle over nodes (semantics/allocation 1).
  *
  *-------------------------------------------------------------------------
  */

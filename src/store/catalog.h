@@ -5,7 +5,7 @@
  *
  * C opens tables only here, so that the checks are in one place.  A table that
  * a distribution engine has taken over would silently read as empty, and is
- * refused (DESIGN 6).
+ * refused (docs/design.md 6).
  *
  * OIDs are cached per backend and dropped by one relation cache callback, which
  * also signals the caches built on these tables (see yq_catalog_on_change).
@@ -60,7 +60,7 @@ extern AttrNumber yq_column(Relation relation, const char *name);
 
 /*
  * A snapshot of the newest committed state, at every isolation level: charging
- * reads timelines and ledger with it (DESIGN 2).  Registered; release with
+ * reads timelines and ledger with it (docs/design.md 2).  Registered; release with
  * UnregisterSnapshot.
  */
 extern Snapshot yq_latest_snapshot(void);

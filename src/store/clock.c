@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * clock.c
- *	  The one clock (contract in clock.h; DESIGN 3, "Time is an interface").
+ *	  The one clock (contract in clock.h; docs/design.md 3).
  *
  * The cached setting is usable when it was read to the end ("setting_read")
  * and no change was signalled since the reading began ("setting_current").  The

@@ -9,7 +9,7 @@
  * invalidation, like any change of a catalog.  Outside a transaction the last
  * known setting counts.
  *
- * DESIGN 3, "Time is an interface".
+ * docs/design.md 3.
  *
  *-------------------------------------------------------------------------
  */

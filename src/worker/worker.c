@@ -52,7 +52,7 @@
 /* A leaving worker gives its lock up within this time. */
 #define WORKER_LOCK_PATIENCE_MS 2000
 
-/* Publishing hardly waits for a lock (DESIGN 2). */
+/* Publishing hardly waits for a lock (docs/design.md 2). */
 #define PUBLISH_LOCK_TIMEOUT_MS 10
 
 /* The longest sleep: the price of a wake-up that got lost. */

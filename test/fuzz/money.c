@@ -5,7 +5,7 @@
  *	  balance multiplies them by.
  *
  * The server's numeric, which has no limits worth mentioning, says what is
- * right (DESIGN 1.2).
+ * right (docs/design.md 1.2).
  *
  *-------------------------------------------------------------------------
  */

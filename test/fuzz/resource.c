@@ -5,7 +5,7 @@
  *	  representation, and arithmetic.
  *
  * The forms know the same values and spell each of them in one way, so whatever
- * is read has to come back equal from every form (DESIGN 4).
+ * is read has to come back equal from every form (docs/design.md 4).
  *
  *-------------------------------------------------------------------------
  */

@@ -1,5 +1,5 @@
 --
--- The shape of what CREATE EXTENSION makes: DESIGN 4's names, and what holds of
+-- The shape of what CREATE EXTENSION makes: the names of docs/design.md 4, and what holds of
 -- every object.  Rules are stated over the catalog, so that objects added later
 -- are covered; what breaks a rule is named in the diagnostics.
 --
@@ -27,7 +27,7 @@ CREATE TEMPORARY VIEW own_function AS
 	JOIN member AS m ON m.classid = 'pg_proc'::regclass AND m.objid = p.oid;
 
 --
--- DESIGN 4: names
+-- docs/design.md 4: names
 --
 SELECT is((SELECT array_agg(nspname::text ORDER BY nspname) FROM pg_namespace AS n
 		   JOIN member AS m ON m.classid = 'pg_namespace'::regclass AND m.objid = n.oid),
@@ -80,7 +80,7 @@ SELECT columns_are_in_order.* FROM (VALUES
 					   names, format('columns of %s are in the library''s order', relation))) AS columns_are_in_order;
 
 --
--- The trigger of container_event (DESIGN 3, 4)
+-- The trigger of container_event (docs/design.md 3, 4)
 --
 SELECT is_empty($$SELECT conname FROM pg_constraint WHERE conrelid = 'yquota.container_event'::regclass$$,
 				'no constraint of container_event refuses before the trigger can set aside');

@@ -1,5 +1,5 @@
 #
-# Model.pm: what containers owe, computed from DESIGN 2 and 3 in the most
+# Model.pm: what containers owe, computed from docs/design.md 2, 3 in the most
 # naive way: cut the life of a container at every instant at which anything
 # changes, price each piece, add up.  Shares no code and no data structure with
 # the extension: no rate classes, no cumulative sums, no ledger, no order of

@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
 #
-# The independent model against amounts worked out by hand (hops-quota 6.2 and
-# 6.7, DESIGN 2 and 3), before it is trusted to judge the extension.
+# The independent model against amounts worked out by hand (docs/design.md 2, 3),
+# before it is trusted to judge the extension.
 #
 use strict;
 use warnings;
@@ -77,7 +77,7 @@ is(half_even(7, 3), '2', '2.33 rounds to 2');
 is(Model::text(Model::amount('-12.3400')), '-12.34', 'a decimal number and its text');
 is(Model::text(Model::amount('0.000')), '0', 'zero');
 
-# hops-quota 6.2
+# A minimum run time
 {
 	my $model = cluster();
 	my $small = { allocation => { 'memory-mb' => 1024, vcores => 1 } };
@@ -112,7 +112,7 @@ is(Model::text(Model::amount('0.000')), '0', 'zero');
 	is($subtotal->(\@ids, 0, 31), '1458', 'V6: the project');
 }
 
-# hops-quota 6.7
+# A multiplier
 foreach my $vector (
 	[ 10000, 1, 128, 0, '1', '1', '1', '1', '10' ],
 	[ 10000, 4, 2048, 1, '4', '17', '1', '1', '170' ],

@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
 #
 # Random submissions, ends, moves and changes of limits against a model of what
-# is counted and which limit decides (cs-semantics 3.3, 3.4, 3.6, and 4.1 for active users): one
+# is counted and which limit decides (semantics/placement 3, and semantics/allocation 3.1 for active users): one
 # after the other, comparing every answer, all states and the active users; then by several sessions
 # at once, where no limit may be exceeded and what is counted must be what there is.
 #

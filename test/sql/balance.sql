@@ -1,5 +1,5 @@
 --
--- Grants, balances and what to do about projects without credit: DESIGN 3 and
+-- Grants, balances and what to do about projects without credit: docs/design.md 3 and
 -- 4.  A vcore costs one credit per second here, so every figure can be checked
 -- by hand.  Works in a database of its own: prices and the clock are global.
 --

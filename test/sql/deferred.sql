@@ -1,7 +1,7 @@
 --
 -- yquota.charging = deferred: events are kept and nothing is charged, whatever
 -- is wrong with charging; charge_deferred() catches up to the same totals
--- (DESIGN 1.1, 1.7).
+-- (docs/design.md 1.1, 1.7).
 --
 CREATE DATABASE yquota_deferred;
 \c yquota_deferred

@@ -1,5 +1,5 @@
 --
--- Counters (DESIGN 3, "How O(1) works"): what statements append, what compaction
+-- Counters (docs/design.md 3): what statements append, what compaction
 -- makes of it, and that readers see the same before and after.
 --
 CREATE DATABASE yquota_event_counters;

@@ -1,5 +1,5 @@
 --
--- Bad input in error mode (DESIGN 1.7): a precise error that names the row and
+-- Bad input in error mode (docs/design.md 1.7): a precise error that names the row and
 -- says what to do, and nothing half done.
 --
 CREATE DATABASE yquota_event_errors;

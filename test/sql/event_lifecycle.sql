@@ -1,5 +1,5 @@
 --
--- Charging of events (DESIGN 1.6, 3): the four lifecycle events, by INSERT and COPY, one
+-- Charging of events (docs/design.md 1.6, 3): the four lifecycle events, by INSERT and COPY, one
 -- or many per statement, and what the books say afterwards.
 -- Prices: one credit per vcore, per 1024 memory-mb and per GPU, and second.
 --

@@ -1,5 +1,5 @@
 --
--- Order and repetition (DESIGN 3, "Late and unordered is not bad", "Identity"):
+-- Order and repetition (docs/design.md 3):
 -- whatever the order, the cutting into statements and the repetition, the same
 -- events make the same books.
 --

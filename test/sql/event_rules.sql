@@ -1,5 +1,5 @@
 --
--- The charging rules (DESIGN 3): factors and the containers they move to other
+-- The charging rules (docs/design.md 3): factors and the containers they move to other
 -- rate classes, outages, minimum run time.
 -- One vcore costs one credit per second; hand-computed amounts.
 --

@@ -1,5 +1,5 @@
 --
--- yquota.on_bad_event = set_aside (DESIGN 1.7): the bad row goes to
+-- yquota.on_bad_event = set_aside (docs/design.md 1.7): the bad row goes to
 -- event_reject with its reason, the rest of the statement is charged; an UPDATE
 -- or FINISH of a container not yet started waits for its START.
 --

@@ -1,5 +1,5 @@
 --
--- A price that follows the load of node queues (seed 001): the factor, when a point of it is
+-- A price that follows the load of node queues: the factor, when a point of it is
 -- published, points that are set by hand, who may set what, and what members pay.
 --
 SET client_min_messages = warning;

@@ -1,6 +1,6 @@
 --
--- Multipliers computed from utilization (seed 000, DESIGN 2): the vectors of
--- hops-quota 6.1 and 6.7, the cap, the floor by GENERAL, what is published and
+-- Multipliers computed from utilization (docs/design.md 2): vectors
+-- worked out by hand, the cap, the floor by GENERAL, what is published and
 -- what is not, and a cluster that is not known.
 --
 CREATE DATABASE yquota_pricing_compute;

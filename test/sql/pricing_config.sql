@@ -1,5 +1,5 @@
 --
--- Price groups and resource types are rows (DESIGN 2): what may be inserted,
+-- Price groups and resource types are rows (docs/design.md 2): what may be inserted,
 -- changed and deleted, and by whom prices may be set.
 --
 CREATE DATABASE yquota_pricing_config;

@@ -1,6 +1,6 @@
 --
 -- The timelines set by hand: multipliers and pins, base prices, factors,
--- charging rules, outages; the rule about the past; plain DML (DESIGN 2).
+-- charging rules, outages; the rule about the past; plain DML (docs/design.md 2).
 --
 CREATE DATABASE yquota_pricing_timeline;
 \c yquota_pricing_timeline

@@ -1,5 +1,5 @@
 --
--- What things cost, by container, window and day, and what runs where: DESIGN
+-- What things cost, by container, window and day, and what runs where: docs/design.md
 -- 3 and 4.  A vcore costs one credit per second here, so every figure can be
 -- checked by hand.  Works in a database of its own: prices, rules and the clock
 -- are global.

@@ -1,5 +1,5 @@
 --
--- Interceptors of requests and responses (seed 001): what is registered, what they see, change, refuse
+-- Interceptors of requests and responses: what is registered, what they see, change, refuse
 -- and leave out, with whose rights they run, errors, and calls that are repeated.
 --
 SET client_min_messages = warning;

@@ -1,6 +1,6 @@
 --
 -- The vectors that Hops asserts about charges, and those derived from its
--- formulas: hops-quota 6.2 (a minimum run time of 10 s), 6.6 and 6.7.
+-- formulas, one with a minimum run time of 10 s.
 -- Works in a database of its own: prices and the clock are global.
 --
 \set home :DBNAME

@@ -1,5 +1,5 @@
 --
--- verify() (DESIGN 1.9): the books agree with log and timelines, every way of
+-- verify() (docs/design.md 1.9): the books agree with log and timelines, every way of
 -- falsifying them is found, and verify(since) leaves out what ended before.
 --
 CREATE DATABASE yquota_verify;

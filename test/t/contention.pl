@@ -1,5 +1,5 @@
 # Many clients, the same containers, any order: nobody waits in a circle, and at
-# no isolation level does anybody fail because of what is added up (DESIGN 1.5).
+# no isolation level does anybody fail because of what is added up (docs/design.md 1.5).
 #
 # Every statement takes events of a script in random order.  A transaction is
 # one statement, because who sends several takes containers in an order of his

@@ -2,7 +2,7 @@
 # The example client carries a stream to a server that is killed under it, is
 # killed itself, and resends to a standby that lacks the last commits.  Each
 # time the books must hold, container by container, what they hold after one
-# undisturbed statement: DESIGN 1.1 and 1.7.
+# undisturbed statement: docs/design.md 1.1 and 1.7.
 #
 use strict;
 use warnings;

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * access.h
- *	  Access of users to queues, and the priorities of applications (seed 004).
+ *	  Access of users to queues, and the priorities of applications (semantics/placement).
  *
  * Decides as Hadoop 3.4.1 does.  Where Hadoop's documentation differs from the
  * program, the program counts (found by running it):

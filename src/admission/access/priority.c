@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * priority.c
- *	  The priorities with which users may submit (seed 004); see access.h.
+ *	  The priorities with which users may submit (semantics/placement); see access.h.
  *
  *-------------------------------------------------------------------------
  */

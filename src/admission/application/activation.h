@@ -2,7 +2,7 @@
  *
  * activation.h
  *	  The waiting applications of a leaf queue that may start their application
- *	  masters (cs-semantics 3.7, with the limits of 4.5).
+ *	  masters (semantics/placement 4.1, with the limits of 4.5).
  *
  * Pure decisions: the caller changes states, under the lock of the leaf.
  *

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * application.h
- *	  Applications of the scheduler as rows of yquota.application (DESIGN 5).
+ *	  Applications of the scheduler as rows of yquota.application (docs/design.md 5).
  *
  * Applications are read in the newest committed state, with the changes of this
  * transaction, at every isolation level.  A caller that decides by them holds
@@ -108,7 +108,7 @@ extern void yq_application_set_state(YqApplication *application, YqApplicationSt
 /*
  * The lifetime that an application gets in a queue, in seconds, not positive
  * for none.  A requested lifetime that is not positive asks for none
- * (cs-semantics 3.8).
+ * (semantics/placement 3.5).
  */
 extern int64 yq_application_lifetime(const YqQueue *queue, int64 requested);
 

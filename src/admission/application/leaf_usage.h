@@ -2,7 +2,7 @@
  *
  * leaf_usage.h
  *	  Counts and usage of the applications and users of a leaf queue
- *	  (cs-semantics 4.1), and the limits for their application masters.
+ *	  (semantics/allocation 3.1), and the limits for their application masters.
  *
  * Counts come from yquota_internal.application_counter in the newest committed
  * state, with the changes of this transaction, at every isolation level.
@@ -95,7 +95,7 @@ extern bool yq_leaf_user_is_active(const YqLeafUser *user);
 
 /*
  * May an application that begins to ask make its user an active one?  It does when he has one
- * that is active (UsersManager.activateApplication(), cs-semantics 4.1).  The user may be NULL.
+ * that is active (UsersManager.activateApplication(), semantics/allocation 3.1).  The user may be NULL.
  */
 extern bool yq_leaf_user_may_be_active(const YqLeafUser *user);
 
@@ -110,12 +110,12 @@ extern int	yq_leaf_active_users(const YqLeafUsage *leaf);
 /*
  * Let rounds of activation count the active users of now, not those that are
  * noted later.  The scheduler counts them when it computes the limit of a user,
- * but not while applications come and go (cs-semantics 4.1).
+ * but not while applications come and go (semantics/allocation 3.1).
  */
 extern void yq_leaf_keep_active_users(YqLeafUsage *leaf);
 
 /*
- * How much application masters may use of a leaf queue (cs-semantics 4.5).  The
+ * How much application masters may use of a leaf queue (semantics/placement 4.2).  The
  * queue's limit in the default partition, which usage elsewhere lessens, counts
  * for the queue where it is larger than the guarantee.  A user's limit is a part
  * of the guarantee.  Amounts are palloc'd, in native units.

@@ -2,7 +2,7 @@
  *
  * parallel.h
  *	  How many applications may run at once: max-parallel-apps of queues and of
- *	  users (cs-semantics 3.6).
+ *	  users (semantics/placement 3.6).
  *
  * Running are those that are ACCEPTED or ACTIVE.  Those of a queue are counted
  * with all queues below it, those of a user over the whole cluster.  They are

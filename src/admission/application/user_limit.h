@@ -2,7 +2,7 @@
  *
  * user_limit.h
  *	  How much a user may use of a leaf queue on a label, and how much of that is
- *	  left to an application (cs-semantics 4.2 to 4.4).
+ *	  left to an application (semantics/allocation 3).
  *
  * Amounts are in native units; figures are as of the usage that was read last,
  * where a running Hadoop goes on adding differences to the ratio of usage: its

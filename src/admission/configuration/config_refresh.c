@@ -242,7 +242,7 @@ refresh_queue(Refresh *refresh, YqQueue *queue)
 {
 	const YqQueueStatus *status = refresh->statuses->of_queue[queue->number];
 
-	/* one that was created now joins queues that are in force (cs-semantics 1.5), as those of plans do */
+	/* one that was created now joins queues that are in force (semantics/queues 1.5), as those of plans do */
 	if (yq_queue_is_of_plan(queue))
 	{
 		queue->is_running = queue->parent->is_running;

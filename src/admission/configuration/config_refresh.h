@@ -2,7 +2,7 @@
  *
  * config_refresh.h
  *	  States of queues, and the permitted changes of a configuration in force
- *	  (DESIGN 5).
+ *	  (docs/design.md 5).
  *
  * yquota_internal.queue_status has the state in force when the configuration
  * was last changed: whether a queue runs, its kind, and the largest container

@@ -3,7 +3,7 @@
  * dynamic_queues.c
  *	  Queues that submissions create, and their removal when they are unused.
  *
- * Checks are those of Hadoop 3.4.1, in its order and words (cs-semantics 7.1, 7.3).
+ * Checks are those of Hadoop 3.4.1, in its order and words (semantics/queues 3.1, 3.3).
  *
  *-------------------------------------------------------------------------
  */

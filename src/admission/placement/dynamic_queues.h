@@ -2,7 +2,7 @@
  *
  * dynamic_queues.h
  *	  Queues that submissions create, and their removal when they are unused
- *	  (seed 004, cs-semantics 7).
+ *	  (semantics/queues 3).
  *
  * The parent decides between two generations.  Leaves of a managed parent
  * (auto-create-child-queue.enabled) get the properties of its

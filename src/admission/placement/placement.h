@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * placement.h
- *	  Placing applications in queues (seed 004).
+ *	  Placing applications in queues (semantics/placement).
  *
  * Decided as the mapping engine of Hadoop 3.4.1 does.  Rules are asked in
  * order; the first that matches and whose queue can be used, or whose fallback

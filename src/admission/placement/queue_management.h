@@ -2,7 +2,7 @@
  *
  * queue_management.h
  *	  The leaves of a managed parent that have a guarantee:  Hadoop's
- *	  GuaranteedOrZeroCapacityOverTimePolicy (cs-semantics 7.1, 7.2).
+ *	  GuaranteedOrZeroCapacityOverTimePolicy (semantics/queues 3.1, 3.2).
  *
  * On each label that the template names, a leaf is active and has the
  * template's capacity, or has no guarantee but the same maximum.  A leaf

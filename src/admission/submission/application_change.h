@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * application_change.h
- *	  Ending and changing admitted applications (seed 004).
+ *	  Ending and changing admitted applications (semantics/placement).
  *
  * Every function locks the rows that it decides by (queue_lock.h) until the
  * transaction ends.  An unknown id is an error (ERRCODE_UNDEFINED_OBJECT).
@@ -20,8 +20,8 @@
 
 /*
  * End an application.  Waiting applications of its leaf that fit now become
- * active, those held by max-parallel-apps become runnable (cs-semantics 3.6,
- * 3.7).  Returns the application's new state.
+ * active, those held by max-parallel-apps become runnable (semantics/placement 3.6,
+ * 4.1).  Returns the application's new state.
  */
 extern YqApplicationState yq_application_end(const char *application_id, YqApplicationState state,
 											 const char *diagnostics, const YqSubject *caller);

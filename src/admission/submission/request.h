@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * request.h
- *	  Requests for containers: amounts and node labels (cs-semantics 5.9).
+ *	  Requests for containers: amounts and node labels (semantics/allocation 7).
  *
  * Checked and rounded as Hadoop's SchedulerUtils does, for application masters
  * and for their requests.  Amounts are in native units, per type of the

@@ -162,7 +162,7 @@ check_access(Decision *decision)
 /* -- checks of the scheduler ----------------------------------------------- */
 
 /*
- * The queue of a plan that the application goes to (reservation 9;
+ * The queue of a plan that the application goes to (semantics/reservations 9;
  * CapacityScheduler.resolveReservationQueueName()).  A queue of another plan has
  * the name of a reservation, too.
  */

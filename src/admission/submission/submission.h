@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * submission.h
- *	  Admitting or refusing applications (seed 004; cs-semantics 3).
+ *	  Admitting or refusing applications (semantics/placement 3).
  *
  * Decided in the order of Hadoop 3.4.1's resource manager: placement, lifetime,
  * application master, priority, access; then the checks of its scheduler: the

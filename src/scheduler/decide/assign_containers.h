@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * assign_containers.h
- *	  Assigning the free resources of a node (cs-semantics 5).
+ *	  Assigning the free resources of a node (semantics/allocation).
  *
  *-------------------------------------------------------------------------
  */

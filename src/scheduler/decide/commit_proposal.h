@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * commit_proposal.h
- *	  Accepting or refusing proposals of the allocator (cs-semantics 5.8).
+ *	  Accepting or refusing proposals of the allocator (semantics/allocation 5.3).
  *
  * Limits are checked again here, and more strictly than while searching down
  * the hierarchy: of several resource types, every one has to fit.  An accepted

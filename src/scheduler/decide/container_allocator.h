@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * container_allocator.h
- *	  Allocating a container of an application on a node (cs-semantics 5.6;
+ *	  Allocating a container of an application on a node (semantics/allocation 4;
  *	  where Hadoop 3.4.1 differs from earlier ones, it is as in 3.4.1).
  *
  * Nothing is allocated here: the result is a proposal, which commit_proposal.h

@@ -2,7 +2,7 @@
  *
  * cluster_usage.h
  *	  Resources of queues, users and nodes that GUARANTEED containers use, from
- *	  the counters that charging keeps (DESIGN 3).
+ *	  the counters that charging keeps (docs/design.md 3).
  *
  * Compaction moves rows of counter_delta to usage_counter and node_counter, and
  * changes usage_version in the same transaction.

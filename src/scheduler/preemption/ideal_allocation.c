@@ -200,7 +200,7 @@ needs_before_offer(const Pool *pool)
 
 /*
  * The part of the unassigned amounts of a type that a queue is offered.  Where
- * guarantees are rounded to nothing, capacities decide (corrections P2).
+ * guarantees are rounded to nothing, capacities decide (semantics/preemption 3.2).
  */
 static float4
 part_of_offer(const Needs *needs, const YqPreemptionQueueLabel *figured, int type, bool evenly)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * ideal_allocation.h
- *	  How much each queue should have (preemption 3; corrections P2).
+ *	  How much each queue should have (semantics/preemption 3).
  *
  *-------------------------------------------------------------------------
  */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * record_preemption.h
- *	  Writing down a round of preemption (preemption 8).
+ *	  Writing down a round of preemption (semantics/preemption 8).
  *
  * A killed container ends by an event in container_event, so that charging ends, too.
  * It is looked at once more before: one that has ended, grown or moved since the round

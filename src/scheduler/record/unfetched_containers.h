@@ -5,7 +5,7 @@
  *
  * A container that is allocated takes one off the counts of its request: for its node, its
  * rack and anywhere, as far as it is local.  When it is killed before its start is
- * acknowledged, they get it back (preemption 8; RMContainerImpl's
+ * acknowledged, they get it back (semantics/preemption 8; RMContainerImpl's
  * ContainerRescheduledTransition, AppSchedulingInfo).  Containers of application masters,
  * and of applications that are not ACTIVE, are not asked for again.
  *

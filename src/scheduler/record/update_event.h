@@ -2,7 +2,7 @@
  *
  * update_event.h
  *	  Updates of running containers that take effect: their events and
- *	  versions (cs-semantics 9).
+ *	  versions (semantics/allocation 8).
  *
  * Each update that takes effect is a CONTAINER_UPDATE event, and raises the version
  * of its container by one.

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * container_request.h
- *	  Requests of application masters (cs-semantics 5.9).
+ *	  Requests of application masters (semantics/allocation 7).
  *
  * As in YARN, a request replaces the earlier one with its priority, its
  * allocation request id, its execution type and its resource name.  Count 0 for *

@@ -2,7 +2,7 @@
  *
  * container_update.h
  *	  Running containers that are to have more or less, or another execution
- *	  type (cs-semantics 9; where Hadoop 3.4.1 differs, it is as in 3.4.1).
+ *	  type (semantics/allocation 8; where Hadoop 3.4.1 differs, it is as in 3.4.1).
  *
  * A decrease and a demotion to OPPORTUNISTIC happen at once.  An increase and a
  * promotion to GUARANTEED wait in yquota.container_update for an allocation

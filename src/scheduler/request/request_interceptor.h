@@ -2,7 +2,7 @@
  *
  * request_interceptor.h
  *	  Functions that see what application masters ask for before it is decided, and
- *	  what they are told before it is returned (seed 001).
+ *	  what they are told before it is returned.
  *
  * Administrators register them in yquota.request_interceptor.  As in the chain of
  * YARN's AMRMProxyService, each that intercepts requests gets what the one before

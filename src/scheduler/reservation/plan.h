@@ -2,7 +2,7 @@
  *
  * plan.h
  *	  What a plan has promised: reservations with their sums over time
- *	  (reservation 4.3, 4.4).
+ *	  (semantics/reservations 4.3, 4.4).
  *
  * The caller makes a plan, sets capacity, settings and limits, adds the reservations
  * that are known, or what they have, and prepares it.  Planners (reservation_agent.h) then place new ones
@@ -145,7 +145,7 @@ extern void yq_plan_undo(YqPlan *plan, YqPlanReservation *reservation, YqPlanRes
 /* Take one out of a prepared plan; it stays allocated. */
 extern void yq_plan_remove(YqPlan *plan, YqPlanReservation *reservation);
 
-/* Does a reservation with these times touch an interval, its end included (reservation 4.5)? */
+/* Does a reservation with these times touch an interval, its end included (semantics/reservations 4.2)? */
 extern bool yq_plan_occurs(int64 arrival, int64 deadline, int64 period, int64 start, int64 end);
 
 /*

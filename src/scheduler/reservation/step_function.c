@@ -296,7 +296,7 @@ negate(const YqCalculator *calculator, int64 *result, const int64 *a)
 		result[i] = -a[i];
 }
 
-/* An empty left side; a failure is told differently from that of other ones (corrections R1). */
+/* An empty left side; a failure is told differently from that of other ones (semantics/reservations 4.1). */
 static YqStepFunction *
 negate_steps(YqStepFunction *function, YqStepOperator operator)
 {

@@ -144,7 +144,7 @@ set_queue(YqCluster *cluster, YqClusterQueue *queue, const YqQueue *from)
 
 /* -- making ---------------------------------------------------------------- */
 
-/* Defaults of cs-semantics 1.3. */
+/* Defaults of docs/hadoop-properties.md. */
 static const YqClusterSettings default_settings = {
 	.node_locality_delay = 40,
 	.rack_locality_additional_delay = -1,
@@ -407,7 +407,7 @@ compare_container_ids(const char *left, const char *right)
 }
 
 /*
- * The smaller number of priority first, then of the request id (cs-semantics 5.6).
+ * The smaller number of priority first, then of the request id (semantics/allocation 4).
  * Updates come after all others, as SchedulerRequestKey.compareTo() has it, though
  * its comment says otherwise.
  */

@@ -2,7 +2,7 @@
  *
  * cluster.h
  *	  The state of an allocation cycle in memory: nodes, queues with their
- *	  users, applications with their requests, reservations (cs-semantics 12.1).
+ *	  users, applications with their requests, reservations (semantics/allocation).
  *
  * The loader makes a cluster from a computed hierarchy, sets the settings, and
  * adds nodes, users, applications, scheduler keys, requests and reservations.  Then
@@ -39,14 +39,14 @@ typedef enum YqLocality
 	YQ_OFF_SWITCH
 } YqLocality;
 
-/* How nodes with a label are shared (cs-semantics 8). */
+/* How nodes with a label are shared (semantics/queues 4). */
 typedef enum YqSchedulingMode
 {
 	YQ_RESPECT_EXCLUSIVITY,		/* among requests for the label */
 	YQ_IGNORE_EXCLUSIVITY		/* among requests for the default partition */
 } YqSchedulingMode;
 
-/* Orders of the applications of a leaf (cs-semantics 5.5). */
+/* Orders of the applications of a leaf (semantics/allocation 2.5). */
 typedef enum YqApplicationPolicy
 {
 	YQ_FIFO,
@@ -104,7 +104,7 @@ typedef struct YqClusterUser
 	List	   *held;			/* the loader's: known containers of the user */
 } YqClusterUser;
 
-/* The inputs of user limits, per label of a leaf (cs-semantics 4.1). */
+/* The inputs of user limits, per label of a leaf (semantics/allocation 3.1). */
 typedef struct YqLeafShares
 {
 	float4		usage_ratio;	/* sum over users, kept as Hadoop keeps it */
@@ -114,7 +114,7 @@ typedef struct YqLeafShares
 	uint64		version;		/* another one after each change; 0: none yet */
 } YqLeafShares;
 
-/* The rank of a queue among its siblings on a label (cs-semantics 5.4). */
+/* The rank of a queue among its siblings on a label (semantics/allocation 2.4). */
 typedef struct YqQueueRank
 {
 	const YqQueueLabel *configured; /* NULL for nothing */
@@ -180,7 +180,7 @@ typedef struct YqResourceRequest
 	void	   *source;			/* the loader's */
 } YqResourceRequest;
 
-/* A running container that is to have more, or to become GUARANTEED (cs-semantics 9). */
+/* A running container that is to have more, or to become GUARANTEED (semantics/allocation 8). */
 typedef struct YqContainerUpdate
 {
 	const char *container_id;
@@ -266,7 +266,7 @@ typedef struct YqClusterApplication
 
 /*
  * A running container that lazy preemption has made killable: it dies when its room
- * is needed (preemption 8).  Those of a node are in the order of their ids, the oldest
+ * is needed (semantics/preemption 8).  Those of a node are in the order of their ids, the oldest
  * application first, for what is an accident of a hash table in Hadoop.
  */
 typedef struct YqKillableContainer

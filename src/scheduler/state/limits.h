@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * limits.h
- *	  Limits of queues and users in an allocation cycle (cs-semantics 4, 5.3).
+ *	  Limits of queues and users in an allocation cycle (semantics/allocation 2, 3).
  *
  * Limits of a queue come from its parent, and its applications are compared
  * with them: they live as long as one allocation attempt.  Limits of users
@@ -83,15 +83,15 @@ extern void yq_user_change_usage(const YqCluster *cluster, YqClusterUser *user, 
 extern void yq_user_note_satisfied(const YqCluster *cluster, YqClusterUser *user);
 
 /*
- * The user's limit on a label (cs-semantics 4.2), valid until the usage of a
+ * The user's limit on a label (semantics/allocation 3.2), valid until the usage of a
  * user of the leaf changes.
  */
 extern const int64 *yq_user_limit(const YqCluster *cluster, YqClusterUser *user, int label,
 								  YqSchedulingMode mode);
 
 /*
- * May the user's application be assigned anything below his limit (cs-semantics
- * 4.3)?  Sets the amounts that have to be unreserved for it.
+ * May the user's application be assigned anything below his limit
+ * (semantics/allocation 3.3)?  Sets the amounts that have to be unreserved for it.
  */
 extern bool yq_user_may_assign(const YqCluster *cluster, const YqClusterApplication *application,
 							   int label, YqSchedulingMode mode, YqLimits *limits);

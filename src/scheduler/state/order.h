@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * order.h
- *	  Which queue, and which application of a leaf, comes first (cs-semantics
- *	  5.4, 5.5).
+ *	  Which queue, and which application of a leaf, comes first
+ *	  (semantics/allocation 2.4 to 2.6).
  *
  * Orders are kept while a cycle allocates: one that gets something moves to its
  * new place, one without demand is dropped.  So a queue or application that
