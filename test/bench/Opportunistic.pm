@@ -360,7 +360,7 @@ sub over_allocation_case
 my @ranked = (
 	q(INSERT INTO yquota_internal.expected_duration (container_id, expected_duration) SELECT container_id, (13 - number % 12) * interval '1 minute' FROM arriving WHERE NOT is_guaranteed),
 	q(INSERT INTO yquota_internal.reported_progress (container_id, progress, reported_at) SELECT container_id, number % 100 / 100.0, now() FROM arriving WHERE NOT is_guaranteed),
-	q(INSERT INTO yquota_internal.reported_application_progress (application_id, progress, reported_at) SELECT application_id, row_number() OVER () % 100 / 100.0, now() FROM yquota.application));
+	q(INSERT INTO yquota_internal.reported_application_progress (application_id, progress, reported_at) SELECT application_id, round(row_number() OVER () % 100 / 100.0, 2), now() FROM yquota.application));
 my %setting_of = ((map { $_ => 'node_queue_order' } qw(shortest_first application_priority fair_by_user closest_to_end)),
 	(map { $_ => 'opportunistic_kill_order' } qw(least_paid lowest_priority furthest_from_end fewest)));
 use constant NODES_OF_TURN => 5;

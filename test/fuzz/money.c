@@ -17,6 +17,7 @@
 
 #include "base/compat.h"
 #include "base/wide.h"
+#include "base/wide_numeric.h"
 #include "charging/packed_weights.h"
 #include "fuzz.h"
 

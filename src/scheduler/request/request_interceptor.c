@@ -333,7 +333,7 @@ replace_part(YqAllocateRequest *request, YqRequestPart part, const char *name, D
 static void
 take_request(YqAllocateRequest *request, const Call *call)
 {
-	Datum		values[REQUEST_ATTRIBUTES];
+	Datum		values[REQUEST_ATTRIBUTES] = {0};
 	bool		nulls[REQUEST_ATTRIBUTES];
 
 	memset(nulls, true, sizeof(nulls));
