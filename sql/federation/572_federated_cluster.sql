@@ -427,6 +427,7 @@ CREATE FUNCTION yquota_internal.contact_clusters()
 DECLARE
 	known yquota.federated_cluster;
 	detail text;
+	code text;
 BEGIN
 	FOR known IN SELECT c.* FROM yquota.federated_cluster AS c ORDER BY c.cluster LOOP
 		BEGIN
@@ -434,9 +435,12 @@ BEGIN
 			INTO clock, charged_through, closed_until, timezone, problem
 			FROM yquota_internal.read_status(known) AS status;
 		EXCEPTION WHEN OTHERS THEN
-			GET STACKED DIAGNOSTICS problem = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
+			GET STACKED DIAGNOSTICS problem = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, code = RETURNED_SQLSTATE;
 			SELECT NULL, NULL, NULL, NULL INTO clock, charged_through, closed_until, timezone;
-			problem := concat_ws(': ', problem, nullif(detail, ''));
+			-- members may read it, and details of a connection that failed have addresses and names of roles
+			IF code !~ '^08' THEN
+				problem := concat_ws(': ', problem, nullif(detail, ''));
+			END IF;
 		END;
 		cluster := known.cluster;
 		RETURN NEXT;

@@ -237,7 +237,7 @@ my ($code, $out, $error) = $node{near}->psql('federation', q(SELECT DISTINCT mis
 is($out, '{north}', 'unless it may go on without: each row names it');
 like($error, qr/WARNING:  report is without clusters north/, 'and a warning');
 is(sql('federation', q(SELECT cluster FROM yquota.federated_cost('2026-03-01', '2026-03-01', '{cluster}', true) ORDER BY 1)), "east\nwest", 'the others are there');
-like(sql('federation', q(SELECT is_reachable, clock IS NULL, problem FROM yquota.federation_status() WHERE cluster = 'north')), qr/^f\|t\|could not connect to server "north"/, 'the status says what is wrong');
+like(sql('federation', q(SELECT is_reachable, clock IS NULL, problem FROM yquota.federation_status() WHERE cluster = 'north')), qr/^f\|t\|could not connect to server "north"$/, 'the status says what is wrong, and no address');
 $node{far}->start;
 is(told('2026-02-28', '2026-03-05', 'cluster', 'project'), wanted('2026-02-28', '2026-03-05', 'cluster', 'project'), 'when it is back, so is its part');
 sql('west', q(UPDATE yquota.cluster_setting SET cluster_name = 'east'));
