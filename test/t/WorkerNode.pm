@@ -23,14 +23,15 @@ use constant AT_ONCE_S => 40;
 
 # new_node(NAME, CONFIGURATION...): a running server with the given lines in
 # its configuration.  The buffers that init() gives to servers with replication
-# do not hold the catalog that one session reads.
+# do not hold the catalog that one session reads, and the locks that it gives to
+# ten connections are too few for DROP EXTENSION beside a worker.
 sub new_node
 {
 	my ($name, @configuration) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
 
 	$node->init(allows_streaming => 1);
-	$node->append_conf('postgresql.conf', join("\n", 'shared_buffers = 32MB', @configuration, ''));
+	$node->append_conf('postgresql.conf', join("\n", 'shared_buffers = 32MB', 'max_locks_per_transaction = 128', @configuration, ''));
 	$node->start;
 	return $node;
 }
