@@ -125,17 +125,17 @@ CREATE FUNCTION yquota_internal.crossing_causes(projects text[]) RETURNS TABLE (
 			FROM member JOIN yquota.event_void ON event_void.project = member.name
 			GROUP BY member.project
 		), forgiven AS (
-			SELECT member.project, count(*) AS outages, sum(outage.ended_at - outage.started_at) AS length
+			SELECT member.project, count(*) AS outages, sum(extract(epoch FROM outage.ended_at - outage.started_at)) AS seconds
 			FROM member JOIN yquota.outage ON outage.project = member.name AND outage.forgiven
 			GROUP BY member.project
 		)
 		SELECT p.project, concat_ws(' ', credit.begun, credit.amount, credit.expired, coalesce(void.voids, 0),
-									coalesce(forgiven.outages, 0), coalesce(forgiven.length, '0'), of_all.outages, of_all.length)
+									coalesce(forgiven.outages, 0), coalesce(forgiven.seconds, 0), of_all.outages, of_all.seconds)
 		FROM unnest(projects) AS p (project)
 		LEFT JOIN credit ON credit.project = p.project
 		LEFT JOIN void ON void.project = p.project
 		LEFT JOIN forgiven ON forgiven.project = p.project
-		CROSS JOIN (SELECT count(*) AS outages, coalesce(sum(outage.ended_at - outage.started_at), '0') AS length
+		CROSS JOIN (SELECT count(*) AS outages, coalesce(sum(extract(epoch FROM outage.ended_at - outage.started_at)), 0) AS seconds
 					FROM yquota.outage WHERE outage.project IS NULL AND outage.forgiven) AS of_all;
 	END;
 COMMENT ON FUNCTION yquota_internal.crossing_causes(text[]) IS

@@ -67,6 +67,7 @@ tests=(
 	test/t/full_disk.pl
 	test/t/hadoop_configuration.pl
 	test/t/interrupted.pl
+	test/t/locales.pl
 	test/t/lock_pairs.pl
 	test/t/physical_backup.pl
 	test/t/report_html.pl

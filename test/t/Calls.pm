@@ -20,7 +20,7 @@ my %values = (
 	bigint => [ '1', 'NULL', '0', '-1', '9223372036854775807', '-9223372036854775808' ],
 	boolean => [ 'true', 'NULL', 'false' ],
 	bytea => [
-		q('\x0104'::bytea), 'NULL', q(''::bytea), q('\xff'::bytea), q(decode(repeat('ff', 100000), 'hex')),
+		q(decode('0104', 'hex')), 'NULL', q(''::bytea), q('\xff'::bytea), q(decode(repeat('ff', 100000), 'hex')),
 		q(decode(repeat('01', 1000000), 'hex')), q(decode('01' || repeat('ff', 18) || '03', 'hex'))
 	],
 	'bigint[]' => [ 'ARRAY[1::bigint]', 'NULL', q('{}'::bigint[]), q('{NULL}'::bigint[]), q('[-5:-5]={1}'::bigint[]), 'array_fill(1::bigint, ARRAY[100000])' ],

@@ -195,8 +195,8 @@ my @calls = (
 	'yquota.acknowledge_decisions(bigint[])' => q(SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision))),
 	'yquota.activate_applications(text)' => q(SELECT * FROM yquota.activate_applications()),
 	'yquota.activate_applications(text) queue' => q(SELECT * FROM yquota.activate_applications('root.c')),
-	'yquota.allocate_opportunistic(text,yquota.container_request[],text[],text[],bigint,integer)' => q(SELECT * FROM yquota.allocate_opportunistic('application_1_10')),
-	'yquota.allocate_opportunistic(text,yquota.container_request[],text[],text[],bigint,integer) and requests' => qq(SELECT * FROM yquota.allocate_opportunistic('application_1_10', ARRAY[$request], '{h3}', response_id => 7)),
+	'yquota.allocate_opportunistic(text,yquota.container_request[],text[],text[],bigint,integer)' => q(SELECT * FROM yquota.allocate_opportunistic('application_1_10', seed => 1)),
+	'yquota.allocate_opportunistic(text,yquota.container_request[],text[],text[],bigint,integer) and requests' => qq(SELECT * FROM yquota.allocate_opportunistic('application_1_10', ARRAY[$request], '{h3}', seed => 1, response_id => 7)),
 	'yquota.allow_role(regrole,text,text)' => q(SELECT yquota.allow_role('clerk', 'member', 'q')),
 	'yquota.archive(regclass,timestamp with time zone)' => q(SELECT * FROM yquota.archive('public.archived_charge', 'infinity')),
 	'yquota.archive(regclass,timestamp with time zone) log' =>

@@ -7,10 +7,14 @@ use warnings;
 
 use FindBin;
 use lib $FindBin::RealBin;
+use Calls;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use POSIX qw(strftime);
 use Soak;
+use Statements;
 use Test::More;
+use Time::Local qw(timegm);
 
 my $node = PostgreSQL::Test::Cluster->new('locales');
 
@@ -74,5 +78,138 @@ is($node->safe_psql('turkish', <<~'SQL'), "finish\n1|1|0\n1|1|0\nyquota budget: 
 	SET timezone = 'UTC';
 	SELECT date_trunc('second', started_at) FROM yquota.container WHERE container_id = 'container_9_0001_01_000002';
 	SQL
+
+my $today = $node->safe_psql('postgres', 'SELECT CURRENT_DATE');
+
+# What a session may have set, all of which changes how SQL is read or written.
+my %odd = (
+	standard_conforming_strings => 'off', escape_string_warning => 'off', backslash_quote => 'off', array_nulls => 'off',
+	transform_null_equals => 'on', quote_all_identifiers => 'on', datestyle => 'Postgres, DMY', intervalstyle => 'iso_8601',
+	timezone => 'Asia/Kolkata', extra_float_digits => '-15', bytea_output => 'escape', xmloption => 'document', xmlbinary => 'hex',
+	lc_messages => 'C.UTF-8', lc_monetary => 'C.UTF-8', lc_numeric => 'C.UTF-8', lc_time => 'C.UTF-8', search_path => 'public',
+	parallel_setup_cost => '0', parallel_tuple_cost => '0', min_parallel_table_scan_size => '0', min_parallel_index_scan_size => '0',
+	max_parallel_workers_per_gather => '2',
+	$node->safe_psql('postgres', q(SELECT name FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query'))) => 'on'
+);
+my %plain = map { split /\|/, $_, 2 } split /\n/, $node->safe_psql('postgres', sprintf "SELECT name, setting FROM pg_settings WHERE lower(name) IN (%s)", join ', ', map { "'$_'" } keys %odd);
+%plain = map { lc $_ => $plain{$_} } keys %plain;
+
+# Numbers of processes, and an instant that the clock of the machine gives, are no answers.  One container of
+# several is named in a message: any of them.
+my %not_compared = map { $_ => 1 } ('yquota.new_reservation_id()', 'yquota.reset_clock()', 'yquota_internal.worker_start(integer,timestamp with time zone)',
+	'yquota_internal.worker_leave(integer,timestamp with time zone)', 'yquota.start_worker()', 'yquota.stop_worker()');
+
+# script(SETTINGS, NAMES): each statement with its answer and what it has written, both as a plain session shows them.
+sub script
+{
+	my ($settings, @names) = @_;
+	my $set = join '', map { "SET LOCAL $_ = " . ($_ eq 'search_path' ? $settings->{$_} : "'$settings->{$_}'") . ";\n" } sort keys %$settings;
+	my $reset = join '', map { "SET LOCAL $_ = " . ($_ eq 'search_path' ? $plain{$_} : "'$plain{$_}'") . ";\n" } sort keys %plain;
+
+	return join '', map {
+		my $sql = /^(?:SELECT|TABLE) / ? $_ : sql_of($_);
+		my $is_query = $sql =~ /^(?:SELECT|TABLE) / && $sql !~ /;/;
+
+		"\\echo == $_\nBEGIN;\n$set" . ($is_query ? "SAVEPOINT before;\nCREATE TEMPORARY TABLE answer AS $sql;\n\\if :ERROR\nROLLBACK TO before;\n$sql;\n\\else\n"
+		. "${reset}TABLE answer;\nDROP TABLE answer;\n\\endif\n" : "$sql;\n") . "SET CONSTRAINTS ALL IMMEDIATE;\n${reset}\\i $ENV{TESTDATADIR}/digests.sql\nROLLBACK;\n"
+	} @names;
+}
+
+# The tables that the transaction has changed: how many rows there are, and those that it has written, without columns that number transactions.
+append_to_file("$ENV{TESTDATADIR}/digests.sql", <<~'SQL');
+	SELECT format('SELECT ''%1$s'', (SELECT count(*) FROM ONLY %1$s), (SELECT string_agg(r::text, E''\n'' ORDER BY r::text COLLATE "C") FROM (SELECT %2$s FROM ONLY %1$s WHERE xmin::text::bigint >= pg_current_xact_id()::xid::text::bigint) AS r)', s.relid::regclass, c.names)
+	FROM pg_stat_xact_user_tables AS s
+	CROSS JOIN LATERAL (
+		SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) AS names FROM pg_attribute AS a
+		WHERE a.attrelid = s.relid AND a.attnum > 0 AND NOT a.attisdropped AND a.atttypid <> ALL ('{xid,xid8,oid,pg_lsn,bytea}'::regtype[])) AS c
+	WHERE s.schemaname ~ '^yquota' AND s.n_tup_ins + s.n_tup_upd + s.n_tup_del > 0 AND s.relname !~ '_(sealed|carried|copied)_'
+	ORDER BY s.relid::regclass::text COLLATE "C" \gexec
+	SELECT pg_stat_force_next_flush() \g /dev/null
+	SQL
+
+# Texts of SQL, and a message of the server: quote_all_identifiers quotes their names, which are then in another order.
+# Quotes and the order of words are not compared.
+my $is_sql = qr/publication_commands|sequence_commands|_query\(|column_list|shared_columns|rows_of|tend_leases/;
+
+my %month;
+@month{qw(Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec)} = 0 .. 11;
+
+# canonical(NAME, ANSWER): lines in an order of their own, because parallel plans have none; instants in texts for
+# people, and in JSON, in UTC; without what differs from database to database and from run to run.
+sub canonical
+{
+	my ($name, $answer) = @_;
+
+	$answer =~ s{\b[A-Z][a-z]{2} (\d\d) ([A-Z][a-z]{2}) (\d\d):(\d\d):(\d\d)(\.\d+)? (\d{4}) IST\b}
+		{strftime('%Y-%m-%d %H:%M:%S', gmtime(timegm($5, $4, $3, $1, $month{$2}, $7) - 19800)) . ($6 // '') . '+00'}ge;
+	$answer =~ s{\b(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d+)?\+05:30}
+		{strftime('%Y-%m-%dT%H:%M:%S', gmtime(timegm($6, $5, $4, $3, $2 - 1, $1) - 19800)) . ($7 // '') . '+00:00'}ge;
+	$answer =~ s/charging rule set: \KPT(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(\.\d+)?S)?(?!\w)/sprintf('%02d:%02d:%02d', $1 \/\/ 0, $2 \/\/ 0, $3 \/\/ 0) . ($4 \/\/ '')/ge;
+	# the clock of the machine, and how long something took
+	$answer =~ s/\b$today[ T]\d\d:\d\d:\d\d(?:\.\d+)?\+00(?::00)?/now/g;
+	$answer =~ s/\b\d\d:\d\d:\d\d\.\d{4,6}\b/took/g;
+	# numbers of processes, roles and transactions, snapshots, names of histories, random identifiers
+	$answer =~ s/\blocales\.pl,\d+\)/locales.pl)/g;
+	$answer =~ s/""role_oid"": ""\d+""/role_oid/g;
+	$answer =~ s/^(\d+\|now\|)\d+\|/$1transaction|/mg;
+	$answer =~ s/\{\},\d+:\d+:[\d,]*/{},snapshot/g;
+	$answer =~ s/\b\d{19}\/\d+\/\d+/history/g;
+	$answer =~ s/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/uuid/g;
+	return join "\n", sort split /[\s,()]+/, $answer =~ tr/"//dr if $name =~ $is_sql;
+	return join "\n", sort split /\n/, $answer;
+}
+
+# answers(DATABASE, SETTINGS, NAMES): by name.
+sub answers
+{
+	my ($database, $settings, @names) = @_;
+	my $script = script($settings, @names);
+	my $output = '';
+
+	IPC::Run::run([ 'psql', '-XAtq', '-v', 'VERBOSITY=sqlstate', '-d', $node->connstr($database) ], '<', \$script, '>&', \$output);
+	return { map { /^([^\n]*)\n(.*)\z/s ? ($1 => canonical($1, $2)) : () } split /^== /m, $output };
+}
+
+$node->safe_psql('postgres', q(CREATE DATABASE plain));
+$node->safe_psql('postgres', q(CREATE DATABASE odd TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER icu ICU_LOCALE 'tr-TR' LC_COLLATE 'C.UTF-8' LC_CTYPE 'C.UTF-8'));
+$node->safe_psql('postgres', join '', map { "ALTER DATABASE odd SET $_ = " . ($_ eq 'search_path' ? $odd{$_} : "'$odd{$_}'") . ';' } keys %odd);
+load_books($node, 'plain');
+load_books($node, 'odd');
+
+learn_types($node, 'plain');
+my @names = ((grep { !$not_compared{$_} } statements()),
+	(map { "TABLE $_" } split /\n/, $node->safe_psql('plain', q(SELECT c.oid::regclass FROM pg_class AS c WHERE c.relkind = 'v' AND c.relnamespace = 'yquota'::regnamespace AND c.relname <> 'worker_status' ORDER BY 1))),
+	(map { call($_, map { (values_of($_))[0] } @{ $_->{types} }) } grep { $_->{name} !~ /worker_processes|backend|settled_after/ } functions($node, 'plain')));
+my $expected = answers('plain', {}, @names);
+cmp_ok(scalar keys %$expected, '>', 500, 'there is much to be called');
+note scalar(keys %$expected), ' calls, ', scalar(grep { /$is_sql/ } keys %$expected), ' of them texts of SQL, ', scalar(grep { /ERROR:/ } values %$expected), ' refused';
+
+# Differences that are told with both answers
+use constant SHOWN => 20;
+
+# compare(DATABASE, SETTINGS, WHAT)
+sub compare
+{
+	my ($database, $settings, $what) = @_;
+	my $found = answers($database, $settings, @names);
+	my @different = grep { ($found->{$_} // 'nothing') ne $expected->{$_} } sort keys %$expected;
+
+	is_deeply(\@different, [], $what);
+	foreach my $name (@different[ 0 .. ($#different > SHOWN ? SHOWN : $#different) ])
+	{
+		my %in_plain = map { $_ => 1 } split /\n/, $expected->{$name};
+		my %in_found = map { $_ => 1 } split /\n/, $found->{$name} // 'nothing';
+
+		diag $name, map { "\n  plain: " . substr $_, 0, 500 } grep { !$in_found{$_} } sort keys %in_plain;
+		diag map { "\n  found: " . substr $_, 0, 500 } grep { !$in_plain{$_} } sort keys %in_found;
+	}
+	return;
+}
+
+compare('odd', \%odd, 'answers are the same with all settings, in Turkish');
+if (is_soak())
+{
+	compare('plain', { $_ => $odd{$_} }, "and with $_") foreach sort keys %odd;
+}
 
 done_testing();
