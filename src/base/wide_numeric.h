@@ -3,7 +3,7 @@
  * wide_numeric.h
  *	  Amounts and prices from and to numerics.
  *
- * What does not fit is ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE.
+ * A value that does not fit is ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE.
  *
  *-------------------------------------------------------------------------
  */

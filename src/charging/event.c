@@ -382,7 +382,7 @@ yq_event_sender(void)
 }
 
 /* Sources of the events that yquota's own functions insert. */
-/* Of what yquota's scheduler decides. */
+/* Decisions of yquota's scheduler. */
 static const char scheduler_source[] = "scheduler";
 
 static const char *const own_sources[] = {scheduler_source, "reconcile", "node_lost"};

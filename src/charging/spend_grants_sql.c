@@ -67,7 +67,7 @@ typedef struct Grant
 	struct Taking *takings;		/* by the negative row, or from the grant */
 } Grant;
 
-/* What a negative row has of a grant, in the lists of both. */
+/* The part that a negative row has of a grant, in the lists of both. */
 typedef struct Taking
 {
 	Grant	   *row;
@@ -307,7 +307,7 @@ expire_grants(Credit *credit, TimestampTz instant)
 	}
 }
 
-/* What a leaving negative row took returns to the grants, to be spent or lost. */
+/* Credit that a leaving negative row took returns to the grants, to be spent or lost. */
 static void
 return_takings(Credit *credit, Grant *row, TimestampTz instant)
 {

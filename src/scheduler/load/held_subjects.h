@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * held_subjects.h
- *	  What rounds of the scheduler hold back for a while, because it could not be written
+ *	  Subjects that rounds of the scheduler hold back for a while, because they could not be written
  *	  (scheduler/record/refusal.h).
  *
  *-------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * refusal.c
- *	  What rounds of the scheduler have left out because it could not be written.
+ *	  Subjects that rounds of the scheduler have left out because they could not be written.
  *
  *-------------------------------------------------------------------------
  */

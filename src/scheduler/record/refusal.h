@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * refusal.h
- *	  What rounds of the scheduler have left out because it could not be written.
+ *	  Subjects that rounds of the scheduler have left out because they could not be written.
  *
  * A round is written in one subtransaction.  Where that fails because of rows, the round finds
  * the rows, each in a subtransaction of its own, leaves their subjects out, and goes on.  A row

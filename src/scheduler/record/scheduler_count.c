@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * scheduler_count.c
- *	  What the scheduler counts for metrics.
+ *	  Counts of the scheduler for metrics.
  *
  *-------------------------------------------------------------------------
  */

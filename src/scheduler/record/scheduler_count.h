@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * scheduler_count.h
- *	  What the scheduler counts for metrics.
+ *	  Counts of the scheduler for metrics.
  *
  * Counts are in yquota_internal.scheduler_count, in parts to be added up: transactions
  * that are at work at once change different ones, and none waits.
