@@ -61,7 +61,7 @@ COMMENT ON FUNCTION yquota_internal.archived_reservation_since(text, text, text,
 	'Credits of archived rows of a reservation of a project and of containers in its queue, from an instant on: exact for instants that are kept and for quarter-hours';
 REVOKE ALL ON FUNCTION yquota_internal.archived_reservation_since(text, text, text, timestamptz) FROM PUBLIC;
 
--- Of all holds for reservations of a project at once.
+-- All holds for reservations of a project are looked at together.
 CREATE FUNCTION yquota_internal.reservation_spending(
 	project text, hold_ids bigint[], reservation_ids text[], queues text[], instants timestamptz[], at timestamptz, is_past boolean,
 	archived yquota_internal.ledger_segment[])

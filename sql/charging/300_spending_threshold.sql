@@ -25,7 +25,7 @@ COMMENT ON COLUMN yquota.spending_threshold.project IS
 COMMENT ON COLUMN yquota.spending_threshold.fraction IS
 	'of the granted and not expired credit, such as 0.8: crossed when spending of that credit reaches it';
 
--- What a CHECK refuses has no hint.
+-- A CHECK cannot give a hint.
 CREATE FUNCTION yquota_internal.refuse_percent() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp

@@ -705,7 +705,7 @@ REVOKE ALL ON FUNCTION yquota_internal.keep_role_grant() FROM PUBLIC;
 CREATE TRIGGER keep BEFORE INSERT OR UPDATE OF role, role_oid, granted_by, granted_at ON yquota.role_grant
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_role_grant();
 
-CREATE FUNCTION yquota_internal.grant_kind(grantee regrole, new_kind text, of_project text DEFAULT NULL)
+CREATE FUNCTION yquota_internal.grant_kind(grantee regrole, new_kind text, of_project text)
 	RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -731,7 +731,7 @@ COMMENT ON FUNCTION yquota_internal.grant_kind(regrole, text, text) IS
 	'Note a kind of a role and give it the privileges; repeating it does nothing';
 REVOKE ALL ON FUNCTION yquota_internal.grant_kind(regrole, text, text) FROM PUBLIC;
 
-CREATE FUNCTION yquota_internal.revoke_kind(grantee regrole, old_kind text, of_project text DEFAULT NULL)
+CREATE FUNCTION yquota_internal.revoke_kind(grantee regrole, old_kind text, of_project text)
 	RETURNS boolean
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp

@@ -29,7 +29,7 @@ extern char *yq_text_argument(FunctionCallInfo fcinfo, int argument);
 extern int	yq_text_array(FunctionCallInfo fcinfo, int argument, const char *name,
 						  const char ***strings);
 
-/* Such an array as it is, null as an empty one; and what it has. */
+/* The array of the argument, an empty one for null; and its elements. */
 extern Datum yq_texts_argument(FunctionCallInfo fcinfo, int argument);
 extern int	yq_texts_of_array(Datum array, const char *name, const char ***strings);
 

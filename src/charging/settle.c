@@ -239,7 +239,7 @@ compare_in_time(const YqCharge *a, const YqCharge *b)
 	return a->padding == b->padding ? 0 : a->padding < b->padding ? -1 : 1;
 }
 
-/* The same of pointers; of rows of the same time the one loaded first comes first. */
+/* Order pointers to rows likewise; of rows of one time the one loaded first comes first. */
 static int
 compare_present(const void *a, const void *b)
 {

@@ -331,7 +331,7 @@ return_takings(Credit *credit, Grant *row, TimestampTz instant)
 	}
 }
 
-/* What a leaving grant had paid is owed again, by negative rows or as spending. */
+/* Credit that a leaving grant had paid is owed again, by negative rows or as spending. */
 static void
 reclaim_payments(Credit *credit, Grant *grant)
 {

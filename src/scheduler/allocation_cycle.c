@@ -230,7 +230,7 @@ write_down(void *argument)
 }
 
 /*
- * What cannot be written is not given: false when decisions are to be made anew, without it.  For the first
+ * A container that cannot be written is not given: false when decisions are to be made anew, without it.  For the first
  * time nothing is left out: what others have committed meanwhile may be in the way, and is known by then.
  * Errors that no decision is the cause of are thrown.
  */

@@ -18,7 +18,7 @@
 /* As SchedulerUtils.COMPLETED_APPLICATION says it. */
 #define COMPLETED "'Container of a completed application'"
 
-/* Of a container "c" of an attempt whose master is lost: it goes on, unless the application has not got it. */
+/* Whether a container "c" outlives its attempt: the application keeps its containers, and has got this one. */
 #define IS_KEPT \
 	"(SELECT a.keeps_containers FROM yquota.application AS a WHERE a.application_id = $1) AND NOT EXISTS (" \
 	"SELECT FROM yquota.decision AS d WHERE d.container_id = c.container_id AND d.decision IN ('allocated', 'swapped'))"
