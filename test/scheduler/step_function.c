@@ -16,8 +16,8 @@
 
 #include "fmgr.h"
 #include "lib/stringinfo.h"
-#include "scheduler/reservation/aligned_allocator.c"
-#include "scheduler/reservation/reservation_agent.c"
+#include "reservation/aligned_allocator.c"
+#include "reservation/reservation_agent.c"
 #include "utils/array.h"
 #include "utils/builtins.h"
 

@@ -67,7 +67,8 @@ code()
 }
 
 # A folder may include itself and the folders after its name.  The rooms of
-# admission and scheduler have floors of their own; files outside of rooms see all.
+# admission, scheduler and opportunistic have floors of their own; files outside of
+# rooms see all.
 result 'no file includes a header of a higher floor' "$(awk '
 	BEGIN {
 		below["base"] = "base"
@@ -77,7 +78,10 @@ result 'no file includes a header of a higher floor' "$(awk '
 		below["queues"] = "base store queues"
 		below["admission"] = "base store queues admission"
 		below["scheduler"] = "base store queues admission scheduler"
-		below["worker"] = "base store pricing charging queues admission scheduler worker"
+		below["preemption"] = "base store queues admission scheduler preemption"
+		below["opportunistic"] = "base store queues admission scheduler opportunistic"
+		below["reservation"] = "base store queues admission scheduler reservation"
+		below["worker"] = "base store pricing charging queues admission scheduler preemption opportunistic reservation worker"
 		below["admission/access"] = "admission/access"
 		below["admission/application"] = "admission/access admission/application"
 		below["admission/configuration"] = "admission/access admission/application admission/configuration"
@@ -89,10 +93,7 @@ result 'no file includes a header of a higher floor' "$(awk '
 		below["scheduler/record"] = "scheduler/state scheduler/load scheduler/record"
 		below["scheduler/request"] = "scheduler/state scheduler/load scheduler/record scheduler/request"
 		below["scheduler/cache"] = "scheduler/state scheduler/load scheduler/record scheduler/cache"
-		below["scheduler/node_queue"] = "scheduler/state scheduler/load scheduler/record scheduler/request scheduler/node_queue"
-		below["scheduler/opportunistic"] = "scheduler/state scheduler/load scheduler/record scheduler/request scheduler/opportunistic"
-		below["scheduler/preemption"] = "scheduler/state scheduler/load scheduler/record scheduler/request scheduler/cache scheduler/preemption"
-		below["scheduler/reservation"] = "scheduler/state scheduler/load scheduler/record scheduler/reservation"
+		below["opportunistic/node_queue"] = "opportunistic/node_queue"
 	}
 	function check(from, to)
 	{

@@ -1,0 +1,129 @@
+--
+-- More for OPPORTUNISTIC containers than a node has, while what is measured in use there is
+-- less than what is allocated.  Decided in C (src/opportunistic/node_queue/measured_use.h).
+--
+
+CREATE TABLE yquota.over_allocation (
+	resource_type text COLLATE "C" PRIMARY KEY,
+	threshold numeric CHECK (threshold > 0 AND threshold <= 10 AND scale(threshold) <= 6),
+	preemption_threshold numeric
+		CHECK (preemption_threshold > 0 AND preemption_threshold <= 10 AND scale(preemption_threshold) <= 6),
+	CHECK (preemption_threshold >= threshold)
+);
+COMMENT ON TABLE yquota.over_allocation IS
+	'Up to which measured use OPPORTUNISTIC containers start at nodes, and from which on they are killed or paused, by resource type; a type without a row is not over-allocated';
+COMMENT ON COLUMN yquota.over_allocation.resource_type IS 'memory-mb or vcores: the queue of a node counts no others';
+COMMENT ON COLUMN yquota.over_allocation.threshold IS
+	'part of what a node has that may be in use, at most 6 decimals; rounded down to a native unit.  NULL: what is allocated counts alone';
+COMMENT ON COLUMN yquota.over_allocation.preemption_threshold IS
+	'likewise; above it OPPORTUNISTIC containers are killed or paused, and none starts.  Not below threshold.  NULL: none is';
+CREATE TRIGGER refuse_percent BEFORE INSERT OR UPDATE ON yquota.over_allocation
+	FOR EACH ROW WHEN (NEW.threshold > 10 AND NEW.threshold <> 'NaN') EXECUTE FUNCTION yquota_internal.refuse_percent('threshold');
+CREATE TRIGGER refuse_percent_of_preemption BEFORE INSERT OR UPDATE ON yquota.over_allocation
+	FOR EACH ROW WHEN (NEW.preemption_threshold > 10 AND NEW.preemption_threshold <> 'NaN') EXECUTE FUNCTION yquota_internal.refuse_percent('preemption_threshold');
+SELECT pg_extension_config_dump('yquota.over_allocation', '');
+
+CREATE FUNCTION yquota_internal.refuse_uncounted_type() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	RAISE EXCEPTION 'the queue of a node does not count resource type "%"', NEW.resource_type
+		USING ERRCODE = 'check_violation',
+			  DETAIL = 'Containers start at a node by memory-mb and vcores alone, as in Hadoop, so that there is always room of other types.',
+			  HINT = 'Set thresholds of memory-mb and vcores.';
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.refuse_uncounted_type() IS
+	'Refuses thresholds of resource types that queues of nodes do not count';
+REVOKE ALL ON FUNCTION yquota_internal.refuse_uncounted_type() FROM PUBLIC;
+CREATE TRIGGER refuse_uncounted_type BEFORE INSERT OR UPDATE ON yquota.over_allocation
+	FOR EACH ROW WHEN (NEW.resource_type NOT IN ('memory-mb', 'vcores'))
+	EXECUTE FUNCTION yquota_internal.refuse_uncounted_type();
+CREATE TRIGGER signal_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.over_allocation
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.signal_change();
+
+CREATE UNLOGGED TABLE yquota_internal.node_preemption (
+	node text COLLATE "C" PRIMARY KEY,
+	reported_at timestamptz NOT NULL,
+	freed_memory_mb bigint NOT NULL,
+	freed_vcores bigint NOT NULL,
+	containers bigint NOT NULL
+) WITH (fillfactor = 50);
+COMMENT ON TABLE yquota_internal.node_preemption IS
+	'What has come free at nodes since reports whose measured use was above a preemption threshold; written by enqueue_container() and its like';
+COMMENT ON COLUMN yquota_internal.node_preemption.reported_at IS 'of the report since which it counts; when there is a newer one, nothing has come free';
+COMMENT ON COLUMN yquota_internal.node_preemption.freed_memory_mb IS 'MiB of containers that have ended or paused since';
+COMMENT ON COLUMN yquota_internal.node_preemption.freed_vcores IS 'likewise, cores';
+COMMENT ON COLUMN yquota_internal.node_preemption.containers IS 'that were to be killed or paused for measured use, of all reports';
+
+CREATE FUNCTION yquota_internal.node_room(node text)
+	RETURNS TABLE (
+		resource_type text, total bigint, allocated bigint, guaranteed bigint, free bigint, reported_at timestamptz, measured bigint,
+		guaranteed_since bigint, opportunistic_since bigint, room bigint, excess bigint, freed bigint)
+	LANGUAGE c STABLE PARALLEL UNSAFE SECURITY DEFINER ROWS 2
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_node_room';
+COMMENT ON FUNCTION yquota_internal.node_room(text) IS
+	'What OPPORTUNISTIC containers find at a node, one row for memory-mb and one for vcores: see view node_room';
+
+CREATE VIEW yquota.node_room WITH (security_barrier) AS
+	SELECT n.name AS node, r.resource_type, r.total, r.allocated, r.guaranteed, r.free, o.threshold, r.reported_at, r.measured,
+		   r.guaranteed_since, r.opportunistic_since, r.room, o.preemption_threshold, r.excess, r.freed
+	FROM yquota.node AS n
+	CROSS JOIN LATERAL yquota_internal.node_room(n.name) AS r
+	LEFT JOIN yquota.over_allocation AS o ON o.resource_type = r.resource_type;
+COMMENT ON VIEW yquota.node_room IS
+	'How much OPPORTUNISTIC containers find at each node, by allocations and by the measured use: native units of memory-mb and vcores.  Ask for a node: a node takes as long as a call about its queue.  Without measures on a standby';
+COMMENT ON COLUMN yquota.node_room.node IS 'name of a node';
+COMMENT ON COLUMN yquota.node_room.resource_type IS 'memory-mb or vcores';
+COMMENT ON COLUMN yquota.node_room.total IS 'of the node; 0: it is not in service';
+COMMENT ON COLUMN yquota.node_room.allocated IS 'to containers that run there, or are being killed or paused';
+COMMENT ON COLUMN yquota.node_room.guaranteed IS 'of these, to GUARANTEED ones';
+COMMENT ON COLUMN yquota.node_room.free IS 'total less allocated, the room in Hadoop: GUARANTEED containers start by it.  Below 0 where more is allocated than the node has';
+COMMENT ON COLUMN yquota.node_room.threshold IS 'of over_allocation; NULL: none';
+COMMENT ON COLUMN yquota.node_room.reported_at IS 'of the report that tells the measured use; NULL: there is none, or it is older than scheduler_setting.report_max_age';
+COMMENT ON COLUMN yquota.node_room.measured IS 'what is in use by that report; NULL: it does not tell';
+COMMENT ON COLUMN yquota.node_room.guaranteed_since IS 'of GUARANTEED containers that have begun to run since the report';
+COMMENT ON COLUMN yquota.node_room.opportunistic_since IS 'of OPPORTUNISTIC containers, likewise';
+COMMENT ON COLUMN yquota.node_room.room IS
+	'the larger one of free and total x threshold - greatest(measured + guaranteed_since, guaranteed) - opportunistic_since: an OPPORTUNISTIC container of that size starts, unless there is an excess of any type';
+COMMENT ON COLUMN yquota.node_room.preemption_threshold IS 'of over_allocation; NULL: none';
+COMMENT ON COLUMN yquota.node_room.excess IS 'measured less total x preemption_threshold; 0: it is not above it';
+COMMENT ON COLUMN yquota.node_room.freed IS 'what containers have given back since the report, which counts against the excess; NULL: there is none';
+
+CREATE FUNCTION yquota_internal.over_allocation_figures()
+	RETURNS TABLE (family text, metric text, labels jsonb, value numeric)
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 10
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF pg_is_in_recovery() OR NOT EXISTS (SELECT FROM yquota.over_allocation) THEN
+		RETURN;
+	END IF;
+	RETURN QUERY
+	WITH reported AS MATERIALIZED (
+		SELECT r.measured, n.total
+		FROM yquota_internal.node_queue_report AS r
+		JOIN yquota.node AS n ON n.name = r.node
+		WHERE r.measured IS NOT NULL AND r.reported_at <= yquota.clock()
+		  AND r.reported_at >= yquota.clock() - coalesce((SELECT s.report_max_age FROM yquota.scheduler_setting AS s), '10 s')
+	)
+	SELECT 'over_allocation', 'yquota_over_allocation_' || figure.name, jsonb_build_object('resource_type', o.resource_type), figure.value
+	FROM yquota.over_allocation AS o
+	CROSS JOIN LATERAL (
+		SELECT coalesce(sum(yquota.amount(r.measured, o.resource_type)), 0) AS measured,
+			   count(*) FILTER (WHERE yquota.amount(r.measured, o.resource_type) > 0) AS nodes,
+			   count(*) FILTER (WHERE yquota.amount(r.measured, o.resource_type) > yquota.amount(r.total, o.resource_type) * o.preemption_threshold) AS exceeding
+		FROM reported AS r) AS sums
+	CROSS JOIN LATERAL (VALUES
+		('nodes', sums.nodes::numeric),
+		('measured', sums.measured),
+		('nodes_in_excess', sums.exceeding::numeric)
+	) AS figure (name, value)
+	UNION ALL
+	SELECT 'node_preemption', 'yquota_node_preemption_containers_total', '{}', coalesce(sum(p.containers), 0) FROM yquota_internal.node_preemption AS p;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.over_allocation_figures() IS
+	'Figures of the measured use of nodes for metrics; none where nothing is over-allocated, and on a standby';

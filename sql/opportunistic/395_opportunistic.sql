@@ -1,0 +1,322 @@
+--
+-- Opportunistic containers, central allocation (semantics/opportunistic): what nodes report of their
+-- queues, the list of nodes by load, and containers that are given out by it.  Decided in C
+-- (src/opportunistic/); functions that write run as the owner, and a role
+-- that may call them speaks for the resource manager.
+--
+-- The tables of reports, slots and the list are unlogged: after a crash, and on a server that was a
+-- standby, a node is unknown until it reports.  A standby cannot read them, so that views
+-- go by way of a function that looks first.
+--
+
+CREATE TYPE yquota.node_report AS (
+	node text,
+	running_guaranteed integer,
+	running_opportunistic integer,
+	queued_guaranteed integer,
+	queued_opportunistic integer,
+	estimated_wait interval,
+	queue_capacity integer,
+	reported_at timestamptz,
+	allocated yquota.resource,
+	measured yquota.resource
+);
+COMMENT ON TYPE yquota.node_report IS
+	'What a node says of its containers, for report_nodes()';
+COMMENT ON COLUMN yquota.node_report.running_guaranteed IS 'containers, like the three that follow';
+COMMENT ON COLUMN yquota.node_report.queued_guaranteed IS 'that wait for room';
+COMMENT ON COLUMN yquota.node_report.queued_opportunistic IS 'likewise';
+COMMENT ON COLUMN yquota.node_report.estimated_wait IS 'of a container that comes now; NULL: not known, as of Hadoop''s nodes: estimated by expected durations where nodes are compared by it';
+COMMENT ON COLUMN yquota.node_report.queue_capacity IS
+	'OPPORTUNISTIC containers that may wait; counts when the node is not in the list yet; NULL: scheduler_setting.opportunistic_queue_capacity';
+COMMENT ON COLUMN yquota.node_report.reported_at IS 'NULL: the clock';
+COMMENT ON COLUMN yquota.node_report.allocated IS 'to its containers, native units; NULL: what the books hold there';
+COMMENT ON COLUMN yquota.node_report.measured IS 'resources in use on the node, native units; NULL: not told';
+
+CREATE UNLOGGED TABLE yquota_internal.node_queue_report (
+	node text COLLATE "C" PRIMARY KEY,
+	running_guaranteed integer NOT NULL CHECK (running_guaranteed >= 0),
+	running_opportunistic integer NOT NULL CHECK (running_opportunistic >= 0),
+	queued_guaranteed integer NOT NULL CHECK (queued_guaranteed >= 0),
+	queued_opportunistic integer NOT NULL CHECK (queued_opportunistic >= 0),
+	estimated_wait interval CHECK (estimated_wait BETWEEN '0' AND '2147483647.999 ms'),
+	queue_capacity integer CHECK (queue_capacity >= 0),
+	reported_at timestamptz NOT NULL,
+	allocated yquota.resource,
+	is_listed boolean NOT NULL,
+	told_queue_capacity integer NOT NULL CHECK (told_queue_capacity >= -1),
+	measured yquota.resource
+) WITH (fillfactor = 50);
+COMMENT ON TABLE yquota_internal.node_queue_report IS
+	'The last report of each node; written by report_nodes()';
+COMMENT ON COLUMN yquota_internal.node_queue_report.running_guaranteed IS 'containers, like the three that follow';
+COMMENT ON COLUMN yquota_internal.node_queue_report.estimated_wait IS 'as the node told it, or under QUEUE_WAIT_TIME by expected durations; NULL: not known';
+COMMENT ON COLUMN yquota_internal.node_queue_report.queue_capacity IS
+	'as the node said when it came into the list; NULL: scheduler_setting.opportunistic_queue_capacity';
+COMMENT ON COLUMN yquota_internal.node_queue_report.allocated IS 'native units; NULL: nothing';
+COMMENT ON COLUMN yquota_internal.node_queue_report.is_listed IS
+	'false of a node that may not be in the list, as it is being decommissioned or tells no wait where nodes are compared by it';
+
+COMMENT ON COLUMN yquota_internal.node_queue_report.told_queue_capacity IS 'as the node said in its last report; -1: none';
+COMMENT ON COLUMN yquota_internal.node_queue_report.measured IS 'resources in use on the node, native units; NULL: the node did not tell';
+
+CREATE TABLE yquota_internal.node_queue_capacity (
+	node text COLLATE "C" PRIMARY KEY,
+	queue_capacity integer NOT NULL CHECK (queue_capacity >= 0)
+);
+COMMENT ON TABLE yquota_internal.node_queue_capacity IS
+	'How many OPPORTUNISTIC containers may wait at nodes that said so in their last reports: for their queues, which outlive the reports.  Written by report_nodes() when a node says something else than before';
+SELECT pg_extension_config_dump('yquota_internal.node_queue_capacity', '');
+
+CREATE UNLOGGED TABLE yquota_internal.opportunistic_slot (
+	node text COLLATE "C" PRIMARY KEY,
+	reported_at timestamptz NOT NULL,
+	slots integer NOT NULL CHECK (slots >= 0),
+	allocated yquota.resource
+) WITH (fillfactor = 50);
+COMMENT ON TABLE yquota_internal.opportunistic_slot IS
+	'What allocate_opportunistic() has taken of nodes since their last reports';
+COMMENT ON COLUMN yquota_internal.opportunistic_slot.reported_at IS 'of the report since which it counts; when there is a newer one, nothing has been taken';
+COMMENT ON COLUMN yquota_internal.opportunistic_slot.slots IS 'in the queue';
+COMMENT ON COLUMN yquota_internal.opportunistic_slot.allocated IS 'of free resources, native units; NULL: they do not matter to the comparator';
+
+CREATE UNLOGGED TABLE yquota_internal.load_list (
+	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+	sort_number bigint NOT NULL,
+	sorted_at timestamptz NOT NULL,
+	comparator text NOT NULL,
+	mean integer NOT NULL,
+	deviation integer NOT NULL,
+	max_queue_length integer,
+	max_wait_ms integer,
+	candidates text[] COLLATE "C" NOT NULL,
+	others text[] COLLATE "C" NOT NULL
+) WITH (fillfactor = 10);
+-- names of thousands of nodes: to compress them takes longer than to write them
+ALTER TABLE yquota_internal.load_list ALTER COLUMN candidates SET STORAGE EXTERNAL, ALTER COLUMN others SET STORAGE EXTERNAL;
+COMMENT ON TABLE yquota_internal.load_list IS
+	'One row, or none before the first sort: the list of nodes by load that is in force';
+COMMENT ON COLUMN yquota_internal.load_list.sort_number IS 'how many lists there have been since the server last came up after a crash';
+COMMENT ON COLUMN yquota_internal.load_list.comparator IS 'that it was sorted by';
+COMMENT ON COLUMN yquota_internal.load_list.mean IS 'of queue lengths, or of waits in milliseconds, like the next one';
+COMMENT ON COLUMN yquota_internal.load_list.deviation IS 'standard deviation';
+COMMENT ON COLUMN yquota_internal.load_list.max_queue_length IS 'limit that nodes are told; NULL: none';
+COMMENT ON COLUMN yquota_internal.load_list.max_wait_ms IS 'likewise, milliseconds';
+COMMENT ON COLUMN yquota_internal.load_list.candidates IS 'nodes for anywhere: the first scheduler_setting.opportunistic_nodes_used ones';
+COMMENT ON COLUMN yquota_internal.load_list.others IS 'the rest of the list';
+
+CREATE UNLOGGED TABLE yquota_internal.anywhere_turn (
+	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+	sort_number bigint NOT NULL,
+	place integer NOT NULL CHECK (place >= 0)
+) WITH (fillfactor = 10);
+COMMENT ON TABLE yquota_internal.anywhere_turn IS
+	'One row, or none: where the search for any node begins next if nodes take turns';
+COMMENT ON COLUMN yquota_internal.anywhere_turn.sort_number IS 'of the list; another one begins with its first node';
+COMMENT ON COLUMN yquota_internal.anywhere_turn.place IS 'in the list, from 0 on';
+
+CREATE TABLE yquota_internal.opportunistic_response (
+	application_id text COLLATE "C" PRIMARY KEY,
+	response_id integer NOT NULL,
+	attempt integer NOT NULL,
+	first_container bigint NOT NULL,
+	end_container bigint NOT NULL
+) WITH (fillfactor = 50);
+COMMENT ON TABLE yquota_internal.opportunistic_response IS
+	'The last call of allocate_opportunistic() with a response id, by application: a repeated one gets the same answer';
+COMMENT ON COLUMN yquota_internal.opportunistic_response.attempt IS 'number of the application master';
+COMMENT ON COLUMN yquota_internal.opportunistic_response.first_container IS 'number of the first container that it gave out';
+COMMENT ON COLUMN yquota_internal.opportunistic_response.end_container IS 'number of the one after the last';
+SELECT pg_extension_config_dump('yquota_internal.opportunistic_response', '');
+
+CREATE TABLE yquota_internal.opportunistic_count (
+	part integer PRIMARY KEY,
+	central bigint NOT NULL,
+	node_local bigint NOT NULL,
+	rack_local bigint NOT NULL,
+	off_switch bigint NOT NULL,
+	demoted bigint NOT NULL,
+	promoted_by_rule bigint NOT NULL,
+	timed bigint NOT NULL,
+	latency bigint NOT NULL,
+	within bigint[] NOT NULL
+) WITH (fillfactor = 50);
+COMMENT ON TABLE yquota_internal.opportunistic_count IS
+	'OPPORTUNISTIC containers that have been given out, GUARANTEED ones that were demoted, and promotions by rule, for metrics, in parts to be added up: transactions at work at the same time change different ones';
+COMMENT ON COLUMN yquota_internal.opportunistic_count.central IS 'containers that allocate_opportunistic() has given out';
+COMMENT ON COLUMN yquota_internal.opportunistic_count.node_local IS 'containers, of local schedulers that tell it, too, like the two that follow';
+COMMENT ON COLUMN yquota_internal.opportunistic_count.demoted IS 'by update_containers()';
+COMMENT ON COLUMN yquota_internal.opportunistic_count.promoted_by_rule IS 'containers that cycles have promoted for queue.auto_promote_after';
+COMMENT ON COLUMN yquota_internal.opportunistic_count.timed IS 'containers whose latency is known';
+COMMENT ON COLUMN yquota_internal.opportunistic_count.latency IS
+	'sum over these containers of the time from when they were first asked for to when they were given out, microseconds';
+COMMENT ON COLUMN yquota_internal.opportunistic_count.within IS 'of these containers, how many had each of latency_bounds() or less';
+SELECT pg_extension_config_dump('yquota_internal.opportunistic_count', '');
+
+CREATE FUNCTION yquota_internal.latency_bounds() RETURNS bigint[]
+	LANGUAGE c IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_latency_bounds';
+COMMENT ON FUNCTION yquota_internal.latency_bounds() IS
+	'Latencies of allocations that opportunistic_count counts containers by, microseconds';
+REVOKE ALL ON FUNCTION yquota_internal.latency_bounds() FROM PUBLIC;
+
+CREATE UNLOGGED TABLE yquota_internal.node_difference (
+	node text COLLATE "C" PRIMARY KEY,
+	since timestamptz NOT NULL
+) WITH (fillfactor = 50);
+COMMENT ON TABLE yquota_internal.node_difference IS
+	'Nodes whose reports and the books have different numbers of running containers; written by watch_node_reports()';
+COMMENT ON COLUMN yquota_internal.node_difference.since IS 'when that was seen first';
+
+-- Nodes of a rack, for requests that name it
+CREATE INDEX node_rack_idx ON yquota.node (rack, name);
+
+CREATE FUNCTION yquota.report_nodes(reports yquota.node_report[])
+	RETURNS TABLE (node text, accepted boolean, reason text, max_queue_length integer, max_wait interval)
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_report_nodes';
+COMMENT ON FUNCTION yquota.report_nodes(yquota.node_report[]) IS
+	'Take note of what nodes say of their queues, and return what they are told, as YARN''s node heartbeat does: one row for each report, with the reason why it was not accepted, or why the node is not in the list; and the limit of its queue, max_queue_length containers or max_wait.  A report that is not newer than the stored one changes nothing';
+REVOKE ALL ON FUNCTION yquota.report_nodes(yquota.node_report[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota.allocate_opportunistic(
+	application_id text, requests yquota.container_request[] DEFAULT '{}',
+	blacklist_additions text[] DEFAULT '{}', blacklist_removals text[] DEFAULT '{}',
+	seed bigint DEFAULT NULL, response_id integer DEFAULT NULL)
+	RETURNS TABLE (
+		decision text, container_id text, application_id text, queue text, node text, allocation yquota.resource,
+		locality text, priority integer, allocation_request_id bigint, execution_type yquota.execution_type,
+		stopped_by text, stopped_at text)
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	SET yquota.on_bad_event = 'error'
+	AS 'MODULE_PATHNAME', 'yq_sql_allocate_opportunistic';
+COMMENT ON FUNCTION yquota.allocate_opportunistic(text, yquota.container_request[], text[], text[], bigint, integer) IS
+	'Note what an application asks for now, of both execution types, and give out OPPORTUNISTIC containers for all that it waits for, as YARN''s central allocator does: on the hosts and racks that were asked for, then on one of the least loaded nodes; GUARANTEED ones are the scheduler''s.  One row for each container, or one that says what stops the application, which may be a request interceptor (stopped_at) and its reason (stopped_by).  The same seed makes the same choice of nodes (NULL: a random one); the same response_id as in the last call is a repetition: it returns what was decided then and is not acknowledged, and changes nothing';
+REVOKE ALL ON FUNCTION yquota.allocate_opportunistic(text, yquota.container_request[], text[], text[], bigint, integer) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.allocate_opportunistic(
+	application_id text, requests yquota.container_request[], blacklist_additions text[], blacklist_removals text[],
+	seed bigint, response_id integer, starts integer[])
+	RETURNS TABLE (
+		decision text, container_id text, application_id text, queue text, node text, allocation yquota.resource,
+		locality text, priority integer, allocation_request_id bigint, execution_type yquota.execution_type,
+		stopped_by text, stopped_at text)
+	LANGUAGE c VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	SET yquota.on_bad_event = 'error'
+	AS 'MODULE_PATHNAME', 'yq_sql_allocate_opportunistic';
+COMMENT ON FUNCTION yquota_internal.allocate_opportunistic(text, yquota.container_request[], text[], text[], bigint, integer, integer[]) IS
+	'yquota.allocate_opportunistic() with recorded draws instead of random ones: where in the list each search for any node begins, from 0 on';
+REVOKE ALL ON FUNCTION yquota_internal.allocate_opportunistic(text, yquota.container_request[], text[], text[], bigint, integer, integer[]) FROM PUBLIC;
+
+--
+-- A node that is not in service any more, or is gone, is unknown until it reports again,
+-- with another queue capacity perhaps.  One that is being decommissioned says so in its
+-- next report.
+--
+CREATE FUNCTION yquota_internal.forget_node_report() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	DELETE FROM yquota_internal.node_queue_report AS r WHERE r.node = OLD.name;
+	DELETE FROM yquota_internal.opportunistic_slot AS s WHERE s.node = OLD.name;
+	DELETE FROM yquota_internal.node_preemption AS p WHERE p.node = OLD.name;
+	IF TG_OP = 'DELETE' OR NEW.name <> OLD.name THEN
+		DELETE FROM yquota_internal.node_queue_capacity AS q WHERE q.node = OLD.name;
+	END IF;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.forget_node_report() IS
+	'Forgets what a node has reported, slots that were taken there, and what has come free for its measured use; the capacity of its queue when the node is removed';
+REVOKE ALL ON FUNCTION yquota_internal.forget_node_report() FROM PUBLIC;
+
+CREATE TRIGGER forget_report AFTER UPDATE ON yquota.node
+	FOR EACH ROW WHEN (OLD.name <> NEW.name OR OLD.state <> NEW.state AND NEW.state NOT IN ('RUNNING', 'DECOMMISSIONING'))
+	EXECUTE FUNCTION yquota_internal.forget_node_report();
+CREATE TRIGGER forget_deleted_report AFTER DELETE ON yquota.node
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.forget_node_report();
+
+--
+-- What people see
+--
+CREATE FUNCTION yquota_internal.reported_nodes()
+	RETURNS TABLE (
+		node text, place integer, queue_length integer, slots integer, queue_capacity integer, estimated_wait interval,
+		reported_at timestamptz, allocated yquota.resource, running_guaranteed integer, running_opportunistic integer,
+		queued_guaranteed integer, queued_opportunistic integer, is_listed boolean,
+		sorted_at timestamptz, comparator text, max_queue_length integer, max_wait interval)
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 1000
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF pg_is_in_recovery() THEN
+		RETURN;
+	END IF;
+	RETURN QUERY
+	SELECT r.node::text, l.place::integer, r.queued_guaranteed + r.queued_opportunistic, coalesce(s.slots, 0),
+		   coalesce(r.queue_capacity, (SELECT o.opportunistic_queue_capacity FROM yquota.scheduler_setting AS o), 0),
+		   r.estimated_wait, r.reported_at,
+		   coalesce(r.allocated, '[]') OPERATOR(yquota.+) coalesce(s.allocated, '[]'),
+		   r.running_guaranteed, r.running_opportunistic, r.queued_guaranteed, r.queued_opportunistic, r.is_listed,
+		   f.sorted_at, f.comparator, f.max_queue_length, f.max_wait_ms * interval '1 ms'
+	FROM yquota_internal.node_queue_report AS r
+	LEFT JOIN yquota_internal.opportunistic_slot AS s ON s.node = r.node AND s.reported_at = r.reported_at
+	LEFT JOIN yquota_internal.load_list AS f ON true
+	LEFT JOIN (SELECT u.node, u.place FROM yquota_internal.load_list AS list
+			   CROSS JOIN LATERAL unnest(list.candidates || list.others) WITH ORDINALITY AS u (node, place)) AS l ON l.node = r.node;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.reported_nodes() IS
+	'Nodes that have reported, with slots that were taken since and their place in the load list (NULL: they are not in it); none on a standby';
+
+CREATE VIEW yquota.opportunistic_node WITH (security_barrier) AS
+	SELECT r.place, r.node, n.rack, n.label, r.queue_length, r.slots, r.queue_capacity, r.estimated_wait, r.reported_at,
+		   r.sorted_at, r.comparator, r.max_queue_length, r.max_wait
+	FROM yquota_internal.reported_nodes() AS r
+	JOIN yquota.node AS n ON n.name = r.node AND n.state = 'RUNNING'
+	WHERE r.place IS NOT NULL
+	ORDER BY r.place;
+COMMENT ON VIEW yquota.opportunistic_node IS
+	'The list of nodes by load that is in force, least loaded first, without nodes whose queues were full; made by the first call of report_nodes() or allocate_opportunistic() after each node_sorting_interval.  Empty on a standby';
+COMMENT ON COLUMN yquota.opportunistic_node.place IS 'from 1 on';
+COMMENT ON COLUMN yquota.opportunistic_node.queue_length IS 'queued containers of both execution types in its last report';
+COMMENT ON COLUMN yquota.opportunistic_node.slots IS 'given out in its queue since that report';
+COMMENT ON COLUMN yquota.opportunistic_node.queue_capacity IS 'OPPORTUNISTIC containers that may wait there; 0: none';
+COMMENT ON COLUMN yquota.opportunistic_node.estimated_wait IS 'as the node told it, or under QUEUE_WAIT_TIME by expected durations; NULL: not known';
+COMMENT ON COLUMN yquota.opportunistic_node.sorted_at IS 'when the list was made';
+COMMENT ON COLUMN yquota.opportunistic_node.comparator IS 'what it is sorted by: QUEUE_LENGTH, QUEUE_WAIT_TIME or QUEUE_LENGTH_THEN_RESOURCES';
+COMMENT ON COLUMN yquota.opportunistic_node.max_queue_length IS 'limit of its queue that every node is told; NULL: none';
+COMMENT ON COLUMN yquota.opportunistic_node.max_wait IS 'likewise, of the wait in it';
+
+CREATE VIEW yquota.node_queue_report WITH (security_barrier) AS
+	WITH held AS (
+		SELECT c.node,
+			   count(*) FILTER (WHERE c.execution_type = 'GUARANTEED') AS guaranteed,
+			   count(*) FILTER (WHERE c.execution_type = 'OPPORTUNISTIC' AND c.is_running) AS running_opportunistic,
+			   count(*) FILTER (WHERE c.execution_type = 'OPPORTUNISTIC' AND NOT c.is_running) AS waiting_opportunistic
+		FROM yquota.container AS c
+		GROUP BY c.node)
+	SELECT r.node, r.reported_at, r.running_guaranteed, r.running_opportunistic, r.queued_guaranteed, r.queued_opportunistic,
+		   r.estimated_wait, r.queue_capacity, r.is_listed,
+		   coalesce(h.guaranteed, 0) AS books_guaranteed,
+		   coalesce(h.running_opportunistic, 0) AS books_running_opportunistic,
+		   coalesce(h.waiting_opportunistic, 0) AS books_waiting_opportunistic,
+		   r.running_guaranteed + r.queued_guaranteed <> coalesce(h.guaranteed, 0)
+		   OR r.running_opportunistic <> coalesce(h.running_opportunistic, 0)
+		   OR r.queued_opportunistic <> coalesce(h.waiting_opportunistic, 0) AS differs
+	FROM yquota_internal.reported_nodes() AS r
+	LEFT JOIN held AS h ON h.node = r.node;
+COMMENT ON VIEW yquota.node_queue_report IS
+	'What nodes said last of their containers, beside what the books hold there.  Containers on their way to a node, and ends that have not been told, make a difference for a while.  Empty on a standby';
+COMMENT ON COLUMN yquota.node_queue_report.running_guaranteed IS 'containers, like the three that follow';
+COMMENT ON COLUMN yquota.node_queue_report.estimated_wait IS 'as the node told it, or under QUEUE_WAIT_TIME by expected durations; NULL: not known';
+COMMENT ON COLUMN yquota.node_queue_report.queue_capacity IS 'OPPORTUNISTIC containers that may wait there, as the load list takes it';
+COMMENT ON COLUMN yquota.node_queue_report.is_listed IS 'false: the node cannot be in the load list, as it is being decommissioned or tells no wait where nodes are compared by it';
+COMMENT ON COLUMN yquota.node_queue_report.books_guaranteed IS 'GUARANTEED containers, running and queued';
+COMMENT ON COLUMN yquota.node_queue_report.books_waiting_opportunistic IS 'OPPORTUNISTIC containers that do not run: on their way, queued, or paused';
+COMMENT ON COLUMN yquota.node_queue_report.differs IS 'whether the report and the books have different numbers of containers';

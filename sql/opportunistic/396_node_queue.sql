@@ -1,0 +1,335 @@
+--
+-- Opportunistic containers, the side of the nodes: what starts, waits, is paused or is
+-- killed there, for a node's agent that asks.  Decided in C
+-- (src/opportunistic/node_queue/container_queue.h) as Hadoop's node manager does; these
+-- functions run as the owner, and a role that may call them speaks for the agents.  Their
+-- events are decisions: all of them are charged or none, also for feeds that set bad
+-- events aside.
+--
+
+CREATE TABLE yquota.node_queue (
+	container_id text COLLATE "C" PRIMARY KEY,
+	node text COLLATE "C" NOT NULL,
+	project text COLLATE "C" NOT NULL,
+	application_id text COLLATE "C",
+	queue text COLLATE "C",
+	execution_type yquota.execution_type NOT NULL,
+	allocation yquota.resource NOT NULL,
+	state text NOT NULL CHECK (state IN ('QUEUED', 'RUNNING', 'PAUSING', 'PAUSED', 'KILLING', 'GONE')),
+	place bigint NOT NULL,
+	enqueued_at timestamptz NOT NULL,
+	state_at timestamptz NOT NULL,
+	started_at timestamptz,
+	waited interval NOT NULL,
+	pauses integer NOT NULL CHECK (pauses >= 0),
+	made_room_for text COLLATE "C",
+	left_at timestamptz CHECK ((left_at IS NOT NULL) = (state = 'GONE')),
+	left_reason text CHECK ((left_reason IS NOT NULL) = (state = 'GONE')
+		AND left_reason IN ('ended', 'killed', 'rejected', 'shed', 'lost')),
+	exit_status integer,
+	diagnostics text,
+	queue_limit integer CHECK ((queue_limit IS NOT NULL) = (left_reason IS NOT NULL AND left_reason IN ('rejected', 'shed'))),
+	is_acknowledged boolean NOT NULL,
+	told_execution_type yquota.execution_type NOT NULL,
+	told_allocation yquota.resource NOT NULL,
+	expected_duration interval
+) WITH (fillfactor = 70);
+CREATE INDEX node_queue_node_idx ON yquota.node_queue (node) WHERE left_at IS NULL;
+CREATE INDEX node_queue_untold_idx ON yquota.node_queue (node) WHERE left_at IS NOT NULL AND NOT is_acknowledged;
+CREATE INDEX node_queue_left_at_idx ON yquota.node_queue USING brin (left_at) WITH (autosummarize = on);
+COMMENT ON TABLE yquota.node_queue IS
+	'Containers that arrived at their nodes: those that wait, those that run, and those that have left; written by enqueue_container() and its like.  An end that another source reports is seen by the next call for the node';
+COMMENT ON COLUMN yquota.node_queue.queue IS 'leaf, as the container''s events name it';
+COMMENT ON COLUMN yquota.node_queue.execution_type IS 'as the queue of the node knows it';
+COMMENT ON COLUMN yquota.node_queue.allocation IS 'native units, when the row was written last';
+COMMENT ON COLUMN yquota.node_queue.state IS
+	'QUEUED: waits; RUNNING; PAUSING, KILLING: holds its room until container_paused() or container_ended(); PAUSED: waits to go on; GONE: has left';
+COMMENT ON COLUMN yquota.node_queue.place IS 'order among those that wait at the node, and among those that run; it changes with the state';
+COMMENT ON COLUMN yquota.node_queue.enqueued_at IS 'when it arrived';
+COMMENT ON COLUMN yquota.node_queue.state_at IS 'when it came into its state';
+COMMENT ON COLUMN yquota.node_queue.started_at IS 'when it first left the queue to run; NULL: it never did';
+COMMENT ON COLUMN yquota.node_queue.waited IS 'time that it was QUEUED and PAUSED, without the present state';
+COMMENT ON COLUMN yquota.node_queue.pauses IS 'how often it was PAUSED';
+COMMENT ON COLUMN yquota.node_queue.made_room_for IS 'GUARANTEED container that it was last paused or killed for; NULL: none, as for measured use, or it has gone on since';
+COMMENT ON COLUMN yquota.node_queue.left_at IS 'when it ended; NULL: it is at the node';
+COMMENT ON COLUMN yquota.node_queue.left_reason IS
+	'ended: by itself, or another source ended it; killed: for a GUARANTEED container, or as the measured use of the node was too high; rejected: the queue was full when it arrived; shed: the queue was longer than its limit; lost: with its node';
+COMMENT ON COLUMN yquota.node_queue.exit_status IS 'YARN''s container exit status; NULL: another source reported the end, and the agent has not';
+COMMENT ON COLUMN yquota.node_queue.diagnostics IS 'Hadoop''s words for what was decided last, or the measured use that it follows; NULL: none';
+COMMENT ON COLUMN yquota.node_queue.queue_limit IS 'containers that were allowed to wait when it was rejected or shed; NULL: it was not';
+COMMENT ON COLUMN yquota.node_queue.is_acknowledged IS 'whether the agent knows that it is to run, or that it has left';
+COMMENT ON COLUMN yquota.node_queue.told_execution_type IS 'execution type that the agent knows of';
+COMMENT ON COLUMN yquota.node_queue.told_allocation IS 'allocation that the agent knows of, native units';
+COMMENT ON COLUMN yquota.node_queue.expected_duration IS 'how long its request expected it to run; NULL: not known';
+
+-- the resource manager and the agents of nodes are operators
+ALTER TABLE yquota.node_queue ENABLE ROW LEVEL SECURITY;
+CREATE POLICY reader ON yquota.node_queue FOR SELECT
+	USING ((SELECT yquota_internal.reads_all())
+		   OR (SELECT yquota_internal.acts_as('operator'))
+		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
+
+CREATE VIEW yquota.readable_node_queue WITH (security_barrier) AS
+	SELECT q.container_id, q.node, q.project, q.application_id, q.queue, q.execution_type, q.allocation, q.state,
+		   q.enqueued_at, q.state_at, q.started_at, q.waited, q.pauses, q.made_room_for, q.left_at, q.left_reason,
+		   q.exit_status, q.diagnostics, q.queue_limit, q.expected_duration
+	FROM yquota.node_queue AS q
+	WHERE (SELECT yquota_internal.reads_all())
+	   OR q.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
+COMMENT ON VIEW yquota.readable_node_queue IS
+	'Containers at the queues of nodes (node_queue), of the projects that the reader may see';
+COMMENT ON COLUMN yquota.readable_node_queue.allocation IS 'native units';
+COMMENT ON COLUMN yquota.readable_node_queue.waited IS 'time that it was QUEUED and PAUSED, without the present state';
+COMMENT ON COLUMN yquota.readable_node_queue.queue_limit IS 'containers that were allowed to wait when it was rejected or shed; NULL: it was not';
+COMMENT ON COLUMN yquota.readable_node_queue.expected_duration IS 'how long its request expected it to run; NULL: not known';
+
+CREATE TYPE yquota.node_action AS (
+	action text,
+	container_id text,
+	execution_type yquota.execution_type,
+	allocation yquota.resource,
+	exit_status integer,
+	diagnostics text,
+	made_room_for text
+);
+COMMENT ON TYPE yquota.node_action IS
+	'What a node''s agent is to do with a container, or is told of it.  start, resume, pause, kill: do so; queued: it waits; rejected, shed: it has been dropped, and has ended; refused: nothing was done, and diagnostics says why; stop: it has ended by other means; increase, decrease, promote, demote: it has this allocation or execution type now';
+COMMENT ON COLUMN yquota.node_action.allocation IS 'native units';
+COMMENT ON COLUMN yquota.node_action.exit_status IS 'YARN''s container exit status; NULL: none';
+COMMENT ON COLUMN yquota.node_action.diagnostics IS 'Hadoop''s words for it, the measured use that it follows, or why it is refused';
+COMMENT ON COLUMN yquota.node_action.made_room_for IS 'GUARANTEED container that it is paused or killed for; NULL: none, as for measured use';
+
+CREATE FUNCTION yquota.enqueue_container(node text, container_id text)
+	RETURNS SETOF yquota.node_action
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	SET yquota.on_bad_event = 'error'
+	AS 'MODULE_PATHNAME', 'yq_sql_enqueue_container';
+COMMENT ON FUNCTION yquota.enqueue_container(text, text) IS
+	'A container has arrived at its node, and its localisation is done: it starts, waits, or is rejected; for a GUARANTEED one that has no room OPPORTUNISTIC ones are killed or paused.  Returns all of that in Hadoop''s order, and whatever else starts.  A repeated call changes nothing: it returns what is to be done with the container by now, and what makes room for it, or how it left';
+REVOKE ALL ON FUNCTION yquota.enqueue_container(text, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota.container_ended(
+	node text, container_id text, at timestamptz DEFAULT NULL, exit_status integer DEFAULT 0)
+	RETURNS SETOF yquota.node_action
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	SET yquota.on_bad_event = 'error'
+	AS 'MODULE_PATHNAME', 'yq_sql_container_ended';
+COMMENT ON FUNCTION yquota.container_ended(text, text, timestamptz, integer) IS
+	'A container of a node has ended at an instant (NULL: the clock), whether it ran or waited: sends its CONTAINER_FINISH unless an end at that instant is known (the earliest counts), and returns what starts in its room';
+REVOKE ALL ON FUNCTION yquota.container_ended(text, text, timestamptz, integer) FROM PUBLIC;
+
+CREATE FUNCTION yquota.container_paused(node text, container_id text, at timestamptz DEFAULT NULL)
+	RETURNS SETOF yquota.node_action
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	SET yquota.on_bad_event = 'error'
+	AS 'MODULE_PATHNAME', 'yq_sql_container_paused';
+COMMENT ON FUNCTION yquota.container_paused(text, text, timestamptz) IS
+	'A container that was to be paused is paused since an instant (NULL: the clock): it gives its room back, goes to the end of its queue, and is resumed when there is room.  Returns what starts in its room';
+REVOKE ALL ON FUNCTION yquota.container_paused(text, text, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota.advance_node_queue(node text)
+	RETURNS SETOF yquota.node_action
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	SET yquota.on_bad_event = 'error'
+	AS 'MODULE_PATHNAME', 'yq_sql_advance_node_queue';
+COMMENT ON FUNCTION yquota.advance_node_queue(text) IS
+	'Have the queue of a node learn what has ended, was promoted or demoted since the last call, start what has room, and kill or pause while the measured use is above a preemption threshold of over_allocation: returns what is started, killed and paused';
+REVOKE ALL ON FUNCTION yquota.advance_node_queue(text) FROM PUBLIC;
+
+CREATE FUNCTION yquota.shed_containers(node text, max_queue_length integer)
+	RETURNS SETOF yquota.node_action
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	SET yquota.on_bad_event = 'error'
+	AS 'MODULE_PATHNAME', 'yq_sql_shed_containers';
+COMMENT ON FUNCTION yquota.shed_containers(text, integer) IS
+	'Drop the OPPORTUNISTIC containers that wait at a node beyond the limit which report_nodes() returns for it, the newest ones; paused ones stay, and do not count.  A negative limit is none.  Returns those that it drops';
+REVOKE ALL ON FUNCTION yquota.shed_containers(text, integer) FROM PUBLIC;
+
+CREATE FUNCTION yquota.recover_node_queue(node text, running text[])
+	RETURNS SETOF yquota.node_action
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	SET yquota.on_bad_event = 'error'
+	AS 'MODULE_PATHNAME', 'yq_sql_recover_node_queue';
+COMMENT ON FUNCTION yquota.recover_node_queue(text, text[]) IS
+	'A node''s agent was started anew, or begins to use the queue, and these containers run there or are paused.  They run in its queue from now on; what waits goes on to wait; other containers that the agent was told of have ended (exit status -100, or -108 those that were to be killed).  Returns what starts, and what is to be killed because the books do not have it there';
+REVOKE ALL ON FUNCTION yquota.recover_node_queue(text, text[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.lock_node_queue(node text) RETURNS void
+	LANGUAGE c VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_lock_node_queue';
+COMMENT ON FUNCTION yquota_internal.lock_node_queue(text) IS
+	'Wait for other calls about the queue of a node, and let none begin until the transaction ends';
+REVOKE ALL ON FUNCTION yquota_internal.lock_node_queue(text) FROM PUBLIC;
+
+-- Not in SQL, which would plan it at each call.
+CREATE FUNCTION yquota.node_work(node text) RETURNS SETOF yquota.node_action
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	RETURN QUERY
+	SELECT w.action, q.container_id, COALESCE(c.execution_type, q.execution_type), COALESCE(c.allocation, q.allocation),
+		   CASE WHEN w.action = 'kill' THEN -108 ELSE q.exit_status END, q.diagnostics, q.made_room_for
+	FROM yquota.node_queue AS q
+	LEFT JOIN yquota.container AS c ON c.container_id = q.container_id AND c.node = q.node
+	CROSS JOIN (SELECT COALESCE(bool_or(o.auto_update_containers), false) AS auto_update FROM yquota.scheduler_setting AS o) AS s
+	CROSS JOIN LATERAL (VALUES
+		(1, 'stop', c.container_id IS NULL),
+		(2, 'kill', c.container_id IS NOT NULL AND q.state = 'KILLING'),
+		(3, 'pause', c.container_id IS NOT NULL AND q.state = 'PAUSING'),
+		(4, CASE WHEN q.pauses > 0 THEN 'resume' ELSE 'start' END,
+		 c.container_id IS NOT NULL AND q.state = 'RUNNING' AND NOT q.is_acknowledged),
+		(5, 'decrease', q.is_acknowledged AND NOT q.told_allocation OPERATOR(yquota.<@) c.allocation),
+		(6, 'increase', q.is_acknowledged AND s.auto_update AND NOT c.allocation OPERATOR(yquota.<@) q.told_allocation),
+		(7, 'demote', q.is_acknowledged AND c.execution_type = 'OPPORTUNISTIC' AND q.told_execution_type = 'GUARANTEED'),
+		(8, 'promote', q.is_acknowledged AND s.auto_update
+		 AND c.execution_type = 'GUARANTEED' AND q.told_execution_type = 'OPPORTUNISTIC')) AS w (number, action, is_due)
+	WHERE q.node = node_work.node AND q.left_at IS NULL AND w.is_due
+	  AND (w.number < 5 OR q.state = 'RUNNING')
+	UNION ALL
+	SELECT 'stop', q.container_id, q.execution_type, q.allocation, q.exit_status, q.diagnostics, q.made_room_for
+	FROM yquota.node_queue AS q
+	WHERE q.node = node_work.node AND q.left_at IS NOT NULL AND NOT q.is_acknowledged
+	ORDER BY 2, 1;
+END
+$$;
+COMMENT ON FUNCTION yquota.node_work(text) IS
+	'What a node''s agent has yet to do, or has yet to know: starts, resumptions and ends until it acknowledges them; kills and pauses until it reports that they are done; running containers that were decreased or demoted, and while auto_update_containers is set those that were increased or promoted, until it acknowledges that';
+REVOKE ALL ON FUNCTION yquota.node_work(text) FROM PUBLIC;
+
+CREATE FUNCTION yquota.acknowledge_node_work(node text, actions yquota.node_action[]) RETURNS bigint
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	acknowledged bigint;
+BEGIN
+	IF actions IS NULL THEN
+		RAISE EXCEPTION 'actions must not be null' USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+	PERFORM yquota_internal.lock_node_queue(node);
+	WITH done AS (
+		SELECT a.container_id,
+			   bool_or(a.action IN ('start', 'resume')) AS runs,
+			   bool_or(a.action IN ('stop', 'shed', 'rejected')) AS has_left,
+			   (array_agg(a.execution_type) FILTER (WHERE a.action IN ('promote', 'demote')))[1] AS execution_type,
+			   (array_agg(a.allocation) FILTER (WHERE a.action IN ('increase', 'decrease')))[1] AS allocation
+		FROM unnest(actions) AS a
+		GROUP BY a.container_id
+	), changed AS (
+		UPDATE yquota.node_queue AS q
+		SET is_acknowledged = q.is_acknowledged OR d.runs AND q.state = 'RUNNING' OR d.has_left AND q.state = 'GONE',
+			told_execution_type = COALESCE(d.execution_type, q.told_execution_type),
+			told_allocation = COALESCE(d.allocation, q.told_allocation)
+		FROM done AS d
+		WHERE q.container_id = d.container_id AND q.node = acknowledge_node_work.node
+		  AND (NOT q.is_acknowledged AND (d.runs AND q.state = 'RUNNING' OR d.has_left AND q.state = 'GONE')
+			   OR d.execution_type <> q.told_execution_type OR d.allocation OPERATOR(yquota.<>) q.told_allocation)
+		RETURNING 1
+	)
+	SELECT count(*) INTO acknowledged FROM changed;
+	RETURN acknowledged;
+END
+$$;
+COMMENT ON FUNCTION yquota.acknowledge_node_work(text, yquota.node_action[]) IS
+	'The agent of a node has done, or knows, what node_work() or another of these functions returned; kill and pause are left to container_ended() and container_paused().  Returns how many containers were acknowledged, so that it may be repeated';
+REVOKE ALL ON FUNCTION yquota.acknowledge_node_work(text, yquota.node_action[]) FROM PUBLIC;
+
+-- SchedulerUtils.LOST_CONTAINER are the words of Hadoop.
+CREATE FUNCTION yquota_internal.empty_node_queue(node text, at timestamptz, exit_status integer, lost text[]) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	reason CONSTANT text := 'Container released on a *lost* node';
+BEGIN
+	PERFORM yquota_internal.lock_node_queue(node);
+	INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority,
+								 allocation_request_id, decided_at, diagnostics, execution_type)
+	SELECT 'rejected', c.container_id, coalesce(c.application_id, ''), coalesce(c.queue, ''), c.node, c.allocation, c.priority,
+		   c.allocation_request_id, yquota.clock(), reason, c.execution_type
+	FROM yquota.node_queue AS q
+	JOIN yquota.container AS c ON c.container_id = q.container_id
+	WHERE q.node = empty_node_queue.node AND q.left_at IS NULL AND q.state IN ('QUEUED', 'PAUSED')
+	  AND q.container_id = ANY (lost)
+	ORDER BY q.place;
+	UPDATE yquota.node_queue AS q
+	SET state = 'GONE', state_at = yquota.clock(), left_at = at, left_reason = 'lost', exit_status = empty_node_queue.exit_status,
+		diagnostics = reason, is_acknowledged = false,
+		waited = q.waited + CASE WHEN q.state IN ('QUEUED', 'PAUSED') THEN greatest(at - q.state_at, '0') ELSE '0' END
+	WHERE q.node = empty_node_queue.node AND q.left_at IS NULL AND q.container_id = ANY (lost);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.empty_node_queue(text, timestamptz, integer, text[]) IS
+	'These containers were lost with their node: they leave its queue, and the end of those that waited is told in decision';
+REVOKE ALL ON FUNCTION yquota_internal.empty_node_queue(text, timestamptz, integer, text[]) FROM PUBLIC;
+
+-- An agent that does not do what it was told holds up GUARANTEED containers.
+CREATE FUNCTION yquota_internal.watch_node_queues(now_at timestamptz) RETURNS void
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH late AS MATERIALIZED (
+			SELECT q.node, count(*) AS containers, min(q.state_at) AS since
+			FROM yquota.node_queue AS q
+			WHERE q.left_at IS NULL AND q.state IN ('KILLING', 'PAUSING')
+			  AND q.state_at < now_at - COALESCE((SELECT s.allocation_expiry FROM yquota.scheduler_setting AS s), '10 minutes')
+			GROUP BY q.node
+		), cleared AS (
+			UPDATE yquota.alert AS a SET cleared_at = now_at
+			WHERE a.kind = 'node_queue_held_up' AND a.cleared_at IS NULL AND NOT EXISTS (SELECT FROM late AS l WHERE l.node = a.subject)
+		)
+		INSERT INTO yquota.alert (kind, subject, detail, raised_at)
+		SELECT 'node_queue_held_up', l.node,
+			   format('%s containers are to be killed or paused, the first since %s: does the agent of the node ask node_work(), and report by container_ended() and container_paused()?',
+					  l.containers, l.since),
+			   now_at
+		FROM late AS l
+		ORDER BY l.node
+		ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING;
+	END;
+COMMENT ON FUNCTION yquota_internal.watch_node_queues(timestamptz) IS
+	'Alert while containers are to be killed or paused, and have not been for allocation_expiry';
+REVOKE ALL ON FUNCTION yquota_internal.watch_node_queues(timestamptz) FROM PUBLIC;
+
+-- The worker's, which has other things to do between: a bounded number at a time.
+CREATE FUNCTION yquota_internal.forget_left_containers(before timestamptz, most integer) RETURNS bigint
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH forgotten AS (
+			DELETE FROM yquota.node_queue AS q
+			WHERE q.container_id IN (SELECT o.container_id FROM yquota.node_queue AS o WHERE o.left_at < before LIMIT most)
+			  AND q.left_at < before
+			RETURNING 1)
+		SELECT count(*) FROM forgotten;
+	END;
+COMMENT ON FUNCTION yquota_internal.forget_left_containers(timestamptz, integer) IS
+	'Delete rows of node_queue about containers that left their nodes before an instant, so many at most; returns how many';
+REVOKE ALL ON FUNCTION yquota_internal.forget_left_containers(timestamptz, integer) FROM PUBLIC;
+
+-- Likewise.
+CREATE FUNCTION yquota_internal.forget_expected_durations(most integer) RETURNS bigint
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH forgotten AS (
+			DELETE FROM yquota_internal.expected_duration AS e
+			WHERE e.container_id IN (
+				SELECT o.container_id FROM yquota_internal.expected_duration AS o
+				WHERE NOT EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = o.container_id) LIMIT most)
+			RETURNING 1)
+		SELECT count(*) FROM forgotten;
+	END;
+COMMENT ON FUNCTION yquota_internal.forget_expected_durations(integer) IS
+	'Delete rows of expected_duration about containers that run no longer, so many at most; returns how many';
+REVOKE ALL ON FUNCTION yquota_internal.forget_expected_durations(integer) FROM PUBLIC;
+
+SELECT pg_extension_config_dump('yquota.node_queue', '');

@@ -1,0 +1,127 @@
+--
+-- Orders of the queues of nodes that are yquota's own (YARN-5886, YARN-5887): what
+-- they go by, and which containers would go.  Decided in C
+-- (src/opportunistic/node_queue/start_order.h, kill_order.h).
+--
+
+CREATE TYPE yquota.container_progress AS (
+	container_id text,
+	progress numeric
+);
+COMMENT ON TYPE yquota.container_progress IS
+	'How far a container is, for report_progress()';
+COMMENT ON COLUMN yquota.container_progress.container_id IS 'of a container that runs; others are left out';
+COMMENT ON COLUMN yquota.container_progress.progress IS 'of its work that is done, a fraction: 0 to 1';
+
+CREATE TABLE yquota_internal.reported_progress (
+	container_id text COLLATE "C" PRIMARY KEY,
+	progress numeric NOT NULL CHECK (progress BETWEEN 0 AND 1),
+	reported_at timestamptz NOT NULL
+) WITH (fillfactor = 50);
+COMMENT ON TABLE yquota_internal.reported_progress IS
+	'How far containers are; written by report_progress().  Rows of containers that have ended are removed by the job that cleans node_queue';
+COMMENT ON COLUMN yquota_internal.reported_progress.progress IS 'fraction';
+COMMENT ON COLUMN yquota_internal.reported_progress.reported_at IS 'by the clock';
+SELECT pg_extension_config_dump('yquota_internal.reported_progress', '');
+
+-- Rows are changed in the order of ids, and calls about nodes only read them.
+CREATE FUNCTION yquota.report_progress(progress yquota.container_progress[]) RETURNS bigint
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	noted bigint;
+BEGIN
+	IF report_progress.progress IS NULL OR EXISTS (
+		SELECT FROM unnest(report_progress.progress) AS p WHERE num_nulls(p.container_id, p.progress) > 0) THEN
+		RAISE EXCEPTION 'container_id and progress must not be null' USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+	IF EXISTS (SELECT FROM unnest(report_progress.progress) AS p WHERE p.progress NOT BETWEEN 0 AND 1) THEN
+		RAISE EXCEPTION 'progress must be between 0 and 1' USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	INSERT INTO yquota_internal.reported_progress AS r (container_id, progress, reported_at)
+	SELECT DISTINCT ON (p.container_id COLLATE "C") p.container_id, p.progress, yquota.clock()
+	FROM unnest(report_progress.progress) WITH ORDINALITY AS p (container_id, progress, place)
+	JOIN yquota.container AS c ON c.container_id = p.container_id
+	ORDER BY p.container_id COLLATE "C", p.place DESC
+	ON CONFLICT (container_id) DO UPDATE SET progress = excluded.progress, reported_at = excluded.reported_at;
+	GET DIAGNOSTICS noted = ROW_COUNT;
+	RETURN noted;
+END
+$$;
+COMMENT ON FUNCTION yquota.report_progress(yquota.container_progress[]) IS
+	'Take note of how far containers are, for the kill order furthest_from_end: of several reports of one the last counts, and containers that do not run are left out.  Returns how many were noted, so that it may be repeated';
+REVOKE ALL ON FUNCTION yquota.report_progress(yquota.container_progress[]) FROM PUBLIC;
+
+CREATE TABLE yquota_internal.reported_application_progress (
+	application_id text COLLATE "C" PRIMARY KEY,
+	progress numeric NOT NULL CHECK (progress BETWEEN 0 AND 1 AND scale(progress) <= 18),
+	reported_at timestamptz NOT NULL
+) WITH (fillfactor = 50);
+COMMENT ON TABLE yquota_internal.reported_application_progress IS
+	'How far applications are; written by report_application_progress().  A row goes when its application ends or gets another application master, and one that came at that moment with the job that cleans node_queue';
+COMMENT ON COLUMN yquota_internal.reported_application_progress.progress IS 'fraction';
+COMMENT ON COLUMN yquota_internal.reported_application_progress.reported_at IS 'by the clock';
+SELECT pg_extension_config_dump('yquota_internal.reported_application_progress', '');
+
+CREATE FUNCTION yquota.report_application_progress(application_id text, progress numeric) RETURNS boolean
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	known yquota.application;
+BEGIN
+	IF num_nulls(report_application_progress.application_id, report_application_progress.progress) > 0 THEN
+		RAISE EXCEPTION 'application_id and progress must not be null' USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+	IF report_application_progress.progress NOT BETWEEN 0 AND 1 THEN
+		RAISE EXCEPTION 'progress must be between 0 and 1' USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	SELECT * INTO known FROM yquota.application AS a WHERE a.application_id = report_application_progress.application_id;
+	IF NOT FOUND THEN
+		RAISE EXCEPTION 'application "%" does not exist', report_application_progress.application_id USING ERRCODE = 'undefined_object';
+	ELSIF known.finished_at IS NOT NULL THEN
+		RETURN false;
+	END IF;
+	INSERT INTO yquota_internal.reported_application_progress AS r (application_id, progress, reported_at)
+	VALUES (known.application_id, trim_scale(round(report_application_progress.progress, 18)), yquota.clock())
+	ON CONFLICT ON CONSTRAINT reported_application_progress_pkey DO UPDATE SET progress = excluded.progress, reported_at = excluded.reported_at;
+	RETURN true;
+END
+$$;
+COMMENT ON FUNCTION yquota.report_application_progress(text, numeric) IS
+	'Take note of how far an application is, a fraction from 0 to 1, as its master tells it in YARN''s allocate(): for the order of node queues closest_to_end.  The last report counts, kept with 18 decimals.  Returns false where the application has ended, and nothing is noted';
+REVOKE ALL ON FUNCTION yquota.report_application_progress(text, numeric) FROM PUBLIC;
+
+CREATE FUNCTION yquota.explain_reclaim(node text, container_id text DEFAULT NULL, amount yquota.resource DEFAULT NULL)
+	RETURNS TABLE (
+		place integer, container_id text, allocation yquota.resource, running_since timestamptz, kill_order text, figure text,
+		chosen boolean)
+	LANGUAGE c STABLE PARALLEL RESTRICTED SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_explain_reclaim';
+COMMENT ON FUNCTION yquota.explain_reclaim(text, text, yquota.resource) IS
+	'Which OPPORTUNISTIC containers of a node would be killed or paused now: for a container that arrives there as GUARANTEED or is promoted (container_id), or for an amount that lacks (native units, memory-mb and vcores alone).  One row for each that may be, in the order of opportunistic_kill_order, with the figure that it goes by and whether it is chosen.  Reads and locks nothing that others wait for';
+REVOKE ALL ON FUNCTION yquota.explain_reclaim(text, text, yquota.resource) FROM PUBLIC;
+
+-- The worker's, a bounded number at a time.
+CREATE FUNCTION yquota_internal.forget_reported_progress(most integer) RETURNS bigint
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH forgotten AS (
+			DELETE FROM yquota_internal.reported_progress AS r
+			WHERE r.container_id IN (
+				SELECT o.container_id FROM yquota_internal.reported_progress AS o
+				WHERE NOT EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = o.container_id) LIMIT most)
+			RETURNING 1), forgotten_application AS (
+			DELETE FROM yquota_internal.reported_application_progress AS r
+			WHERE r.application_id IN (
+				SELECT o.application_id FROM yquota_internal.reported_application_progress AS o
+				WHERE NOT EXISTS (SELECT FROM yquota.application AS a WHERE a.application_id = o.application_id AND a.finished_at IS NULL) LIMIT most)
+			RETURNING 1)
+		SELECT (SELECT count(*) FROM forgotten) + (SELECT count(*) FROM forgotten_application);
+	END;
+COMMENT ON FUNCTION yquota_internal.forget_reported_progress(integer) IS
+	'Delete reports of progress of containers that run no longer, and of applications that have ended, so many of each at most; returns how many';
+REVOKE ALL ON FUNCTION yquota_internal.forget_reported_progress(integer) FROM PUBLIC;

@@ -1,0 +1,329 @@
+--
+-- Preemption: which containers give their resources back, and when (semantics/preemption).
+-- Decided in C (src/preemption/); these functions run as the owner, and a
+-- role that may call preempt_containers() speaks for the resource manager.
+--
+
+CREATE TABLE yquota_internal.preemption_mark (
+	container_id text COLLATE "C" PRIMARY KEY,
+	marked_at timestamptz NOT NULL,
+	application_id text COLLATE "C" NOT NULL,
+	queue text COLLATE "C" NOT NULL,
+	selector text NOT NULL,
+	is_killable boolean NOT NULL DEFAULT false,
+	is_advised boolean NOT NULL DEFAULT false,
+	told_at timestamptz CHECK ((told_at IS NOT NULL) = (is_killable OR is_advised)),
+	told_selector text,
+	used yquota.resource,
+	guaranteed yquota.resource,
+	ideal yquota.resource,
+	to_be_preempted yquota.resource,
+	actually_to_be_preempted yquota.resource
+);
+COMMENT ON TABLE yquota_internal.preemption_mark IS
+	'The rows of yquota.preemption_mark, and those whose containers have ended or were demoted since the last round: events do not look for marks, and the next round drops them';
+COMMENT ON COLUMN yquota_internal.preemption_mark.told_selector IS
+	'of a killable one: which selected it when its wait was over; the figures that follow are of that time, for preempted_container';
+
+CREATE VIEW yquota.preemption_mark AS
+	SELECT m.container_id, m.marked_at, m.application_id, m.queue, m.selector, m.is_killable, m.is_advised, m.told_at
+	FROM yquota_internal.preemption_mark AS m
+	WHERE EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = m.container_id AND c.execution_type = 'GUARANTEED');
+COMMENT ON VIEW yquota.preemption_mark IS
+	'Running containers that preempt_containers() has selected, until it forgets them; written by it only';
+COMMENT ON COLUMN yquota.preemption_mark.marked_at IS 'when it was selected first; later by the time in which the server did not run';
+COMMENT ON COLUMN yquota.preemption_mark.queue IS 'full path of the leaf when it was selected first';
+COMMENT ON COLUMN yquota.preemption_mark.selector IS
+	'which selected it first: queue_priority, reserved, fifo, fifo_balance or intra_queue';
+COMMENT ON COLUMN yquota.preemption_mark.is_killable IS
+	'its wait is over, and it ends when another container needs its room (lazy_preemption_enabled)';
+COMMENT ON COLUMN yquota.preemption_mark.is_advised IS
+	'its wait is over, and the resource manager is to end it (preemption_mode)';
+COMMENT ON COLUMN yquota.preemption_mark.told_at IS
+	'when its wait was over, of an advised one later by the time in which the server did not run; NULL: it waits';
+
+CREATE TABLE yquota.preempted_container (
+	container_id text COLLATE "C" PRIMARY KEY,
+	project text COLLATE "C" NOT NULL,
+	application_id text COLLATE "C" NOT NULL,
+	username text COLLATE "C",
+	queue text COLLATE "C" NOT NULL,
+	node text COLLATE "C" NOT NULL,
+	label text COLLATE "C" NOT NULL,
+	allocation yquota.resource NOT NULL,
+	killed_at timestamptz NOT NULL,
+	is_advised boolean NOT NULL,
+	marked_at timestamptz,
+	selector text,
+	used yquota.resource,
+	guaranteed yquota.resource,
+	ideal yquota.resource,
+	to_be_preempted yquota.resource,
+	actually_to_be_preempted yquota.resource,
+	needed_by_application text COLLATE "C",
+	needed_by_queue text COLLATE "C"
+);
+-- rows come in the order of time
+CREATE INDEX preempted_container_killed_at_idx ON yquota.preempted_container USING brin (killed_at);
+ALTER TABLE yquota.preempted_container ENABLE ROW LEVEL SECURITY;
+CREATE POLICY reader ON yquota.preempted_container FOR SELECT
+	USING ((SELECT yquota_internal.reads_all())
+		   OR (SELECT yquota_internal.acts_as('operator'))
+		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
+COMMENT ON TABLE yquota.preempted_container IS
+	'Why containers were preempted, one row each, until retention_setting.keep_months are over.  Written by preempt_containers(), and by schedule() when it needs the room of killable containers';
+COMMENT ON COLUMN yquota.preempted_container.queue IS 'full path of the leaf';
+COMMENT ON COLUMN yquota.preempted_container.label IS 'partition that its node was in; empty for the default one';
+COMMENT ON COLUMN yquota.preempted_container.allocation IS 'native units, like all figures';
+COMMENT ON COLUMN yquota.preempted_container.killed_at IS 'when it ended or, if advised, when the resource manager was last told to end it';
+COMMENT ON COLUMN yquota.preempted_container.is_advised IS 'the resource manager ends it (preemption_mode): the ledger tells when it did';
+COMMENT ON COLUMN yquota.preempted_container.marked_at IS 'when it was selected first; later by the time in which the server did not run';
+COMMENT ON COLUMN yquota.preempted_container.selector IS
+	'which selected it when its wait was over: queue_priority, reserved, fifo, fifo_balance or intra_queue';
+COMMENT ON COLUMN yquota.preempted_container.used IS 'by the queue on the label when the wait was over, with reservations';
+COMMENT ON COLUMN yquota.preempted_container.guaranteed IS 'to the queue then';
+COMMENT ON COLUMN yquota.preempted_container.ideal IS 'what the queue would have had if all had been given out anew';
+COMMENT ON COLUMN yquota.preempted_container.to_be_preempted IS 'beyond the ideal amount, as far as others wanted it';
+COMMENT ON COLUMN yquota.preempted_container.actually_to_be_preempted IS 'what the selector asked from the leaf';
+COMMENT ON COLUMN yquota.preempted_container.needed_by_application IS
+	'application that got its room in lazy preemption; NULL: a round ended it, or had it ended';
+COMMENT ON COLUMN yquota.preempted_container.needed_by_queue IS 'full path of the leaf of that application';
+
+CREATE TABLE yquota_internal.preemption_round (
+	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+	round_at timestamptz NOT NULL,
+	server_started_at timestamptz NOT NULL,
+	rounds bigint NOT NULL,
+	marked bigint NOT NULL,
+	killed bigint NOT NULL,
+	unreserved bigint NOT NULL
+) WITH (fillfactor = 10);
+COMMENT ON TABLE yquota_internal.preemption_round IS
+	'One row, or none before the first round: the last round of preempt_containers()';
+COMMENT ON COLUMN yquota_internal.preemption_round.round_at IS 'its as_of';
+COMMENT ON COLUMN yquota_internal.preemption_round.server_started_at IS
+	'start of the server that recorded it, by the system''s clock: the time until the first round of another server, or of this one after a new start, is no waiting';
+
+COMMENT ON COLUMN yquota_internal.preemption_round.rounds IS 'how many there were; like all that follow since the first one';
+COMMENT ON COLUMN yquota_internal.preemption_round.marked IS 'containers; one that is marked anew counts again';
+COMMENT ON COLUMN yquota_internal.preemption_round.killed IS 'containers, those included that became killable or that the resource manager was told to end';
+COMMENT ON COLUMN yquota_internal.preemption_round.unreserved IS 'reservations that were given up';
+
+CREATE FUNCTION yquota_internal.preemption_off_because() RETURNS text
+	LANGUAGE c STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_preemption_off_because';
+COMMENT ON FUNCTION yquota_internal.preemption_off_because() IS
+	'Hadoop''s property that has rounds of preemption off; NULL: there are rounds';
+REVOKE ALL ON FUNCTION yquota_internal.preemption_off_because() FROM PUBLIC;
+
+CREATE FUNCTION yquota.preempt_containers(
+	as_of timestamptz DEFAULT NULL, dry_run boolean DEFAULT false, explain boolean DEFAULT false)
+	RETURNS TABLE (
+		outcome text, container_id text, application_id text, username text, queue text, node text, label text,
+		allocation yquota.resource, selector text, marked_at timestamptz, kill_at timestamptz, killed_at timestamptz,
+		used yquota.resource, guaranteed yquota.resource, ideal yquota.resource,
+		to_be_preempted yquota.resource, actually_to_be_preempted yquota.resource, reason text)
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	SET yquota.on_bad_event = 'error'
+	AS 'MODULE_PATHNAME', 'yq_sql_preempt_containers';
+COMMENT ON FUNCTION yquota.preempt_containers(timestamptz, boolean, boolean) IS
+	'Run one round of preemption at as_of (NULL: the clock): mark containers of queues above their guarantee, and end those that were marked long enough before.  One row for each container or cancelled reservation, with the figures of its queue (native units); with explain also one for each leaf that loses nothing.  Nothing happens, and the only row says so, while the configuration has preemption off.  A dry run changes nothing';
+REVOKE ALL ON FUNCTION yquota.preempt_containers(timestamptz, boolean, boolean) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.preemption_figures()
+	RETURNS TABLE (
+		queue text, label text, ordinal integer, guaranteed yquota.resource, maximum yquota.resource,
+		used yquota.resource, pending yquota.resource, ideal yquota.resource,
+		to_be_preempted yquota.resource, actually_to_be_preempted yquota.resource,
+		dead_zone_limit yquota.resource, untouchable yquota.resource,
+		is_disabled boolean, disabled_by text)
+	LANGUAGE c STABLE PARALLEL UNSAFE ROWS 100 SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_preemption_figures';
+COMMENT ON FUNCTION yquota_internal.preemption_figures() IS
+	'The figures that a round of preemption would compute now, by queue and label';
+
+CREATE VIEW yquota.preemption_state WITH (security_barrier) AS
+	SELECT f.queue, f.label, f.guaranteed, f.maximum, f.used, f.pending, f.ideal, f.to_be_preempted,
+		   f.actually_to_be_preempted, f.dead_zone_limit, f.untouchable, f.is_disabled AS disabled, f.disabled_by
+	FROM yquota_internal.preemption_figures() AS f
+	ORDER BY f.ordinal, f.label;
+COMMENT ON VIEW yquota.preemption_state IS
+	'What preemption would take from each queue now, and the figures that lead to it, per label; native units';
+COMMENT ON COLUMN yquota.preemption_state.label IS 'partition of the nodes; empty for the default one';
+COMMENT ON COLUMN yquota.preemption_state.used IS 'by GUARANTEED containers and reserved containers';
+COMMENT ON COLUMN yquota.preemption_state.pending IS 'demand of running applications within the limits of their users';
+COMMENT ON COLUMN yquota.preemption_state.ideal IS 'what the queue would have if all resources were given out anew';
+COMMENT ON COLUMN yquota.preemption_state.to_be_preempted IS 'beyond the ideal amount, as far as others want it';
+COMMENT ON COLUMN yquota.preemption_state.actually_to_be_preempted IS
+	'asked from the leaf in this round, by natural_termination_factor and max_ignored_over_capacity; NULL for parents';
+COMMENT ON COLUMN yquota.preemption_state.dead_zone_limit IS
+	'a leaf that uses no more than this loses nothing (max_ignored_over_capacity); NULL for parents';
+COMMENT ON COLUMN yquota.preemption_state.untouchable IS 'above the guarantee, and kept all the same, since preemption is disabled there';
+COMMENT ON COLUMN yquota.preemption_state.disabled_by IS
+	'property that disables it, and the queue that sets it; NULL when it is not disabled';
+
+--
+-- What applications and people are told.
+--
+CREATE FUNCTION yquota_internal.minimum_containers(total yquota.resource, OUT allocation yquota.resource, OUT count bigint)
+	LANGUAGE c STABLE STRICT PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_minimum_containers';
+COMMENT ON FUNCTION yquota_internal.minimum_containers(yquota.resource) IS
+	'The minimum allocation, and how many containers of it make up a total by the calculator, rounded up';
+REVOKE ALL ON FUNCTION yquota_internal.minimum_containers(yquota.resource) FROM PUBLIC;
+
+CREATE FUNCTION yquota.preemption_message(application_id text)
+	RETURNS TABLE (strict_containers text[], containers text[], allocation yquota.resource, count bigint)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT '{}'::text[], m.containers, r.allocation, r.count
+		FROM (SELECT array_agg(c.container_id::text ORDER BY c.container_id) AS containers, yquota.sum(c.allocation) AS total
+			  FROM yquota_internal.preemption_mark AS k
+			  JOIN yquota.container AS c ON c.container_id = k.container_id AND c.execution_type = 'GUARANTEED'
+			  WHERE k.application_id = preemption_message.application_id) AS m
+		CROSS JOIN LATERAL yquota_internal.minimum_containers(m.total) AS r
+		WHERE m.containers IS NOT NULL;
+	END;
+COMMENT ON FUNCTION yquota.preemption_message(text) IS
+	'What YARN tells an application master of preemption, until the containers have ended; no row when there is nothing.  strict_containers: always empty; containers: those that will be taken unless as much is given back otherwise, which is as much as count containers of allocation (native units, the minimum allocation)';
+REVOKE ALL ON FUNCTION yquota.preemption_message(text) FROM PUBLIC;
+
+CREATE VIEW yquota.readable_preemption_mark WITH (security_barrier) AS
+	SELECT m.container_id, c.project, m.application_id, c.username, m.queue, c.node, c.label, c.allocation,
+		   m.selector, m.marked_at, m.is_killable, m.is_advised, m.told_at
+	FROM yquota_internal.preemption_mark AS m
+	JOIN yquota.container AS c ON c.container_id = m.container_id AND c.execution_type = 'GUARANTEED'
+	WHERE (SELECT yquota_internal.reads_all())
+	   OR c.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
+COMMENT ON VIEW yquota.readable_preemption_mark IS
+	'Running containers of the projects that the reader may see that are selected for preemption (preemption_mark)';
+COMMENT ON COLUMN yquota.readable_preemption_mark.allocation IS 'native units';
+
+--
+-- Applications past their lifetime.  They end like those that a user kills, which is no
+-- preemption.
+--
+CREATE FUNCTION yquota_internal.kill_expired(application_ids text[], diagnostics text) RETURNS text[]
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	SET yquota.on_bad_event = 'error'
+	AS 'MODULE_PATHNAME', 'yq_sql_kill_expired';
+COMMENT ON FUNCTION yquota_internal.kill_expired(text[], text) IS
+	'End applications and all their containers, as KILLED; returns those of which that could be written';
+REVOKE ALL ON FUNCTION yquota_internal.kill_expired(text[], text) FROM PUBLIC;
+
+CREATE FUNCTION yquota.end_expired_applications(most integer DEFAULT 100)
+	RETURNS TABLE (application_id text, username text, queue text, expires_at timestamptz, containers bigint)
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+#variable_conflict use_column
+DECLARE
+	ids text[];
+	containers text[];
+	owners text[];
+BEGIN
+	IF most IS NULL OR most < 1 THEN
+		RAISE EXCEPTION 'most must be at least 1'
+			USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	ids := ARRAY(
+		SELECT e.application_id FROM yquota.expired_applications() AS e
+		WHERE NOT EXISTS (SELECT FROM yquota.scheduler_refusal AS f
+						  WHERE f.round = 'end_expired_applications' AND f.subject = e.application_id AND f.held_until > yquota.clock())
+		LIMIT most);
+	SELECT array_agg(c.container_id), array_agg(c.application_id) INTO containers, owners
+	FROM yquota.container AS c WHERE c.application_id = ANY (ids);
+	ids := yquota_internal.kill_expired(ids, 'The application has reached the end of its lifetime.');
+	RETURN QUERY
+		SELECT a.application_id::text, a.username::text, a.queue::text, a.expires_at, (
+			SELECT count(*) FROM unnest(containers, owners) AS r (container_id, application_id)
+			WHERE r.application_id = a.application_id
+			  AND EXISTS (SELECT FROM yquota.decision AS d WHERE d.container_id = r.container_id AND d.decision = 'killed'
+						  AND d.diagnostics = 'Container of a completed application'))
+		FROM unnest(ids) WITH ORDINALITY AS k (application_id, place)
+		JOIN yquota.application AS a ON a.application_id = k.application_id
+		ORDER BY k.place;
+END
+$$;
+COMMENT ON FUNCTION yquota.end_expired_applications(integer) IS
+	'End applications that have lived as long as they may, at most so many, with their containers (exit status -100); returns them, and how many containers ended.  To be called again while it returns any';
+REVOKE ALL ON FUNCTION yquota.end_expired_applications(integer) FROM PUBLIC;
+
+--
+-- The worker's
+--
+CREATE FUNCTION yquota_internal.preemption_interval() RETURNS bigint
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT i.milliseconds
+		FROM (SELECT coalesce((SELECT s.preemption_monitoring_interval FROM yquota.scheduler_setting AS s), 3000) AS milliseconds) AS i
+		WHERE i.milliseconds > 0 AND yquota_internal.preemption_off_because() IS NULL;
+	END;
+COMMENT ON FUNCTION yquota_internal.preemption_interval() IS
+	'Milliseconds between two rounds of preemption of the worker that the configuration asks for; NULL: there are none';
+REVOKE ALL ON FUNCTION yquota_internal.preemption_interval() FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.worker_preempt(now_at timestamptz) RETURNS bigint
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	done jsonb;
+BEGIN
+	-- another caller has made a round within the interval, or the clock stepped back
+	IF EXISTS (SELECT FROM yquota_internal.preemption_round AS r
+			   WHERE extract(epoch FROM now_at - r.round_at) * 1000 < yquota_internal.preemption_interval()) THEN
+		RETURN 0;
+	END IF;
+	SELECT jsonb_object_agg(o.outcome, o.containers) INTO done
+	FROM (SELECT p.outcome, count(*) AS containers FROM yquota.preempt_containers() AS p
+		  WHERE p.outcome NOT IN ('observed', 'off') GROUP BY p.outcome) AS o;
+	IF done IS NULL THEN
+		RETURN 0;
+	END IF;
+	PERFORM pg_notify('yquota', jsonb_build_object('kind', 'preemption', 'at', r.round_at)::text)
+	FROM yquota_internal.preemption_round AS r;
+	RETURN (SELECT sum(o.value::bigint) FROM jsonb_each_text(done) AS o);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.worker_preempt(timestamptz) IS
+	'A round of preemption at the clock''s time, unless there was one within the interval before now_at; notifies channel yquota of one that did something.  Returns how many containers were marked, killed and so on';
+REVOKE ALL ON FUNCTION yquota_internal.worker_preempt(timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.worker_end_expired() RETURNS bigint
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT count(*) FROM yquota.end_expired_applications(1)
+		WHERE (SELECT s.end_expired_applications FROM yquota.scheduler_setting AS s) IS NOT FALSE;
+	END;
+COMMENT ON FUNCTION yquota_internal.worker_end_expired() IS
+	'End one application past its lifetime, unless a setting leaves that to the resource manager; returns how many ended';
+REVOKE ALL ON FUNCTION yquota_internal.worker_end_expired() FROM PUBLIC;
+
+-- The worker's, which has other things to do between: a bounded number at a time.
+CREATE FUNCTION yquota_internal.forget_preempted_containers(before timestamptz, most integer) RETURNS bigint
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH forgotten AS (
+			DELETE FROM yquota.preempted_container AS p
+			WHERE p.container_id IN (SELECT o.container_id FROM yquota.preempted_container AS o WHERE o.killed_at < before LIMIT most)
+			  AND p.killed_at < before
+			RETURNING 1)
+		SELECT count(*) FROM forgotten;
+	END;
+COMMENT ON FUNCTION yquota_internal.forget_preempted_containers(timestamptz, integer) IS
+	'Delete rows of preempted_container about kills before an instant, so many at most; returns how many';
+REVOKE ALL ON FUNCTION yquota_internal.forget_preempted_containers(timestamptz, integer) FROM PUBLIC;
+
+SELECT pg_extension_config_dump('yquota.preempted_container', '');
+SELECT pg_extension_config_dump('yquota_internal.preemption_mark', '');
+SELECT pg_extension_config_dump('yquota_internal.preemption_round', '');

@@ -1,0 +1,230 @@
+--
+-- Reservations: capacity of a plan that is promised ahead of time (semantics/reservations).  A plan
+-- is a queue with the property reservable.
+-- Decided in C (src/reservation/); these functions run as the owner, and a
+-- role that may call them speaks for the resource manager.
+--
+
+CREATE FUNCTION yquota.reservation_request(
+	capability yquota.resource, num_containers integer, duration interval, concurrency integer DEFAULT 1)
+	RETURNS yquota.reservation_request
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN ROW(capability, num_containers, duration, concurrency)::yquota.reservation_request;
+COMMENT ON FUNCTION yquota.reservation_request(yquota.resource, integer, interval, integer) IS
+	'A request of a reservation: so many containers of that size, each for so long, in gangs of concurrency';
+REVOKE ALL ON FUNCTION yquota.reservation_request(yquota.resource, integer, interval, integer) FROM PUBLIC;
+
+CREATE FUNCTION yquota.reservation_contract(
+	arrival timestamptz, deadline timestamptz, requests yquota.reservation_request[],
+	interpreter yquota.reservation_interpreter DEFAULT 'ANY', recurrence interval DEFAULT NULL,
+	priority integer DEFAULT NULL, reservation_name text DEFAULT NULL)
+	RETURNS yquota.reservation_contract
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN ROW(arrival, deadline, interpreter, requests, recurrence, priority, reservation_name)::yquota.reservation_contract;
+COMMENT ON FUNCTION yquota.reservation_contract(timestamptz, timestamptz, yquota.reservation_request[], yquota.reservation_interpreter, interval, integer, text) IS
+	'A definition for submit_reservation(): requests to be satisfied between arrival and deadline';
+REVOKE ALL ON FUNCTION yquota.reservation_contract(timestamptz, timestamptz, yquota.reservation_request[], yquota.reservation_interpreter, interval, integer, text) FROM PUBLIC;
+
+-- Written under the lock of the plan.
+CREATE TABLE yquota_internal.reservation_refusal (
+	plan text COLLATE "C" NOT NULL,
+	decided_by text COLLATE "C" NOT NULL,
+	refused bigint NOT NULL CHECK (refused > 0),
+	last_at timestamptz NOT NULL,
+	PRIMARY KEY (plan, decided_by)
+) WITH (fillfactor = 50);
+COMMENT ON TABLE yquota_internal.reservation_refusal IS
+	'How many submissions and updates of reservations a plan has refused, by the rule that said no; nothing else is kept of them.  Dry runs do not count';
+COMMENT ON COLUMN yquota_internal.reservation_refusal.plan IS 'full path of the queue';
+COMMENT ON COLUMN yquota_internal.reservation_refusal.last_at IS 'of the last one, by the clock';
+
+CREATE SEQUENCE yquota_internal.reservation_number;
+COMMENT ON SEQUENCE yquota_internal.reservation_number IS 'last part of the ids that new_reservation_id() makes';
+
+CREATE FUNCTION yquota.new_reservation_id() RETURNS text
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT format('reservation_%s_%s', floor(extract(epoch FROM yquota.statement_clock()) * 1000)::bigint,
+					  lpad(n.number, greatest(4, length(n.number)), '0'))
+		FROM (SELECT nextval('yquota_internal.reservation_number')::text AS number) AS n;
+	END;
+COMMENT ON FUNCTION yquota.new_reservation_id() IS
+	'An id for submit_reservation(): the clock in milliseconds and a number that is given once.  Nothing is stored';
+REVOKE ALL ON FUNCTION yquota.new_reservation_id() FROM PUBLIC;
+
+CREATE FUNCTION yquota.submit_reservation(
+	reservation_id text, queue text, username text, groups text[], project text, definition yquota.reservation_contract,
+	dry_run boolean DEFAULT false,
+	OUT reservation_id text, OUT accepted boolean, OUT decided_by text, OUT reason text,
+	OUT asked yquota.resource, OUT maximum yquota.resource, OUT accepted_at timestamptz,
+	OUT "from" timestamptz, OUT "to" timestamptz,
+	OUT with_later_deadline yquota.reservation_contract, OUT with_fewer_containers yquota.reservation_contract,
+	OUT quoted_cost numeric)
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_submit_reservation';
+COMMENT ON FUNCTION yquota.submit_reservation(text, text, text, text[], text, yquota.reservation_contract, boolean) IS
+	'Ask a plan for a reservation: whether it is accepted, else the rule that says no, with its figures (native units).  An accepted one is stored with its place in time, whose first start and last end are returned; of a refused one nothing is.  The same submission of the same user again returns the answer that it had.  With dry_run nothing is stored or locked, and where more time or fewer containers would help, definitions that would be accepted are returned.  quoted_cost: credits that it would cost its project at the prices known, which are held while it is there';
+REVOKE ALL ON FUNCTION yquota.submit_reservation(text, text, text, text[], text, yquota.reservation_contract, boolean) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.place_reservation(
+	queue text, username text, groups text[], project text, definition yquota.reservation_contract,
+	OUT reservation_id text, OUT accepted boolean, OUT decided_by text, OUT reason text,
+	OUT asked yquota.resource, OUT maximum yquota.resource, OUT accepted_at timestamptz,
+	OUT "from" timestamptz, OUT "to" timestamptz,
+	OUT with_later_deadline yquota.reservation_contract, OUT with_fewer_containers yquota.reservation_contract,
+	OUT quoted_cost numeric)
+	LANGUAGE c VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_place_reservation';
+COMMENT ON FUNCTION yquota_internal.place_reservation(text, text, text[], text, yquota.reservation_contract) IS
+	'What submit_reservation() would answer for a definition without an id, in a dry run; the project may be NULL';
+REVOKE ALL ON FUNCTION yquota_internal.place_reservation(text, text, text[], text, yquota.reservation_contract) FROM PUBLIC;
+
+CREATE FUNCTION yquota.update_reservation(
+	reservation_id text, username text, groups text[], definition yquota.reservation_contract, dry_run boolean DEFAULT false,
+	OUT reservation_id text, OUT accepted boolean, OUT decided_by text, OUT reason text,
+	OUT asked yquota.resource, OUT maximum yquota.resource, OUT accepted_at timestamptz,
+	OUT "from" timestamptz, OUT "to" timestamptz,
+	OUT with_later_deadline yquota.reservation_contract, OUT with_fewer_containers yquota.reservation_contract,
+	OUT quoted_cost numeric)
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_update_reservation';
+COMMENT ON FUNCTION yquota.update_reservation(text, text, text[], yquota.reservation_contract, boolean) IS
+	'Put another definition in the place of a reservation, which becomes the user''s; returns what submit_reservation() does.  When it is refused the reservation stays as it is';
+REVOKE ALL ON FUNCTION yquota.update_reservation(text, text, text[], yquota.reservation_contract, boolean) FROM PUBLIC;
+
+CREATE FUNCTION yquota.delete_reservation(
+	reservation_id text, username text, groups text[],
+	OUT reservation_id text, OUT deleted boolean, OUT decided_by text, OUT reason text, OUT ended_at timestamptz)
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_delete_reservation';
+COMMENT ON FUNCTION yquota.delete_reservation(text, text, text[]) IS
+	'End a reservation, which gives back to its plan what it had; its rows stay.  Deleted again, it returns when it ended';
+REVOKE ALL ON FUNCTION yquota.delete_reservation(text, text, text[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.reservation_listing(
+	queue text, username text, groups text[], reservation_id text, "from" timestamptz, "to" timestamptz,
+	OUT plan text, OUT reservation_id text, OUT lists_all boolean, OUT archived_until timestamptz, OUT repeats boolean)
+	LANGUAGE c STABLE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_reservation_listing';
+COMMENT ON FUNCTION yquota_internal.reservation_listing(text, text, text[], text, timestamptz, timestamptz) IS
+	'Check the arguments of list_reservations(); the path of the plan, the id as it is stored, whether its lists let the user see the reservations of others, the deadline up to which reservations are in the plan no more, and whether those that repeat stay in it';
+REVOKE ALL ON FUNCTION yquota_internal.reservation_listing(text, text, text[], text, timestamptz, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.reservation_occurs(
+	arrival timestamptz, deadline timestamptz, recurrence interval, "from" timestamptz, "to" timestamptz) RETURNS boolean
+	LANGUAGE c IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_reservation_occurs';
+COMMENT ON FUNCTION yquota_internal.reservation_occurs(timestamptz, timestamptz, interval, timestamptz, timestamptz) IS
+	'Whether an instance of a reservation that repeats touches an interval; NULL: from the beginning of the year 1970, and without an end';
+REVOKE ALL ON FUNCTION yquota_internal.reservation_occurs(timestamptz, timestamptz, interval, timestamptz, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota.list_reservations(
+	queue text, username text, groups text[], reservation_id text DEFAULT NULL,
+	"from" timestamptz DEFAULT NULL, "to" timestamptz DEFAULT NULL, include_allocations boolean DEFAULT false)
+	RETURNS TABLE (
+		reservation_id text, queue text, username text, project text, definition yquota.reservation_contract,
+		version integer, accepted_at timestamptz, allocations yquota.reservation_allocation[])
+	LANGUAGE sql STABLE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT d.reservation_id, d.queue, d.username, d.project,
+			   ROW(d.arrival, d.deadline, d.interpreter, d.requests, d.recurrence, d.priority, d.reservation_name)::yquota.reservation_contract,
+			   d.version, d.accepted_at,
+			   CASE WHEN include_allocations THEN ARRAY(
+					SELECT a FROM yquota.reservation_allocation AS a
+					WHERE a.reservation_id = d.reservation_id AND a.version = d.version
+					ORDER BY a."from") END
+		FROM yquota_internal.reservation_listing(
+			list_reservations.queue, list_reservations.username, groups, list_reservations.reservation_id, "from", "to") AS l
+		JOIN yquota.reservation_definition AS d ON d.queue = l.plan
+		WHERE d.ended_at IS NULL AND (d.deadline > l.archived_until OR l.repeats AND d.recurrence IS NOT NULL)
+		  AND (l.lists_all OR d.username = list_reservations.username)
+		  AND (d.reservation_id = l.reservation_id
+			   -- The planner computes this range, even of times that reservation_listing() refuses or does not read.
+			   OR l.reservation_id IS NULL AND (d.recurrence IS NULL
+					  AND tstzrange(d.arrival, d.deadline) && CASE WHEN "from" > "to" THEN 'empty' ELSE tstzrange("from", "to", '[]') END
+				   OR d.recurrence IS NOT NULL
+					  AND yquota_internal.reservation_occurs(d.arrival, d.deadline, d.recurrence, "from", "to")))
+		ORDER BY d.arrival, d.reservation_id;
+	END;
+COMMENT ON FUNCTION yquota.list_reservations(text, text, text[], text, timestamptz, timestamptz, boolean) IS
+	'Reservations of a plan that touch an interval, or the one with an id whenever it is; a user whom the plan''s lists do not let see all of them sees the own ones.  allocations, when asked for: what was promised, NULL otherwise';
+REVOKE ALL ON FUNCTION yquota.list_reservations(text, text, text[], text, timestamptz, timestamptz, boolean) FROM PUBLIC;
+
+CREATE FUNCTION yquota.plan_allocation(queue text, "from" timestamptz, "to" timestamptz)
+	RETURNS TABLE (
+		"from" timestamptz, "to" timestamptz, capacity yquota.resource, committed yquota.resource,
+		available yquota.resource, by_user jsonb)
+	LANGUAGE c STABLE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_plan_allocation';
+COMMENT ON FUNCTION yquota.plan_allocation(text, timestamptz, timestamptz) IS
+	'What a plan has promised over time: intervals in which nothing changes, with the plan''s capacity now, what is committed and what is left (negative where the plan has become smaller), native units; by_user has an entry for each user, a resource as text';
+REVOKE ALL ON FUNCTION yquota.plan_allocation(text, timestamptz, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.forget_ended_reservations(before timestamptz, most integer) RETURNS bigint
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH removed AS (
+			DELETE FROM yquota.reservation_definition AS d
+			WHERE (d.reservation_id, d.version) IN (
+				SELECT ended.reservation_id, ended.version
+				FROM yquota.reservation_definition AS ended
+				-- what it costs is in the books
+				WHERE NOT EXISTS (SELECT FROM yquota_internal.accruing_reservation AS a
+								  WHERE a.reservation_id = ended.reservation_id AND a.version = ended.version)
+				  AND (ended.ended_at < before
+				   OR (ended.recurrence IS NULL OR ended.ended_at IS NOT NULL
+					   OR NOT coalesce((SELECT s.reservation_repeats_allocation FROM yquota.scheduler_setting AS s), false))
+					  AND ended.deadline < before
+					  AND ended.deadline < least(before, yquota.statement_clock()) - interval '1 ms' * coalesce(
+						(SELECT CASE WHEN q.reservation_window > 0 THEN q.reservation_window END FROM yquota.queue AS q WHERE q.path = ended.queue),
+						86400000))
+				LIMIT most)
+			RETURNING d.reservation_id, d.ended_at
+		), released AS (
+			UPDATE yquota.hold AS h
+			SET released_by = yquota_internal.acting_role(), released_at = yquota.statement_clock()
+			FROM removed
+			WHERE removed.ended_at IS NULL AND h.reservation_id = removed.reservation_id AND h.released_at IS NULL
+		)
+		SELECT count(*) FROM removed;
+	END;
+COMMENT ON FUNCTION yquota_internal.forget_ended_reservations(timestamptz, integer) IS
+	'remove_ended_reservations(), so many rows at most; NULL: all';
+REVOKE ALL ON FUNCTION yquota_internal.forget_ended_reservations(timestamptz, integer) FROM PUBLIC;
+
+CREATE FUNCTION yquota.remove_ended_reservations(before timestamptz) RETURNS bigint
+	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	RETURN yquota_internal.forget_ended_reservations(before, NULL);
+COMMENT ON FUNCTION yquota.remove_ended_reservations(timestamptz) IS
+	'Forget versions of reservations that ended before an instant, and reservations whose deadline was the plan''s reservation_window before it; returns how many rows of reservation_definition went';
+REVOKE ALL ON FUNCTION yquota.remove_ended_reservations(timestamptz) FROM PUBLIC;
+
+-- Members see the reservations of their projects, and any role its own.
+ALTER TABLE yquota.reservation_definition ENABLE ROW LEVEL SECURITY;
+CREATE POLICY reader ON yquota.reservation_definition FOR SELECT
+	USING ((SELECT yquota_internal.reads_all())
+		   OR (SELECT yquota_internal.acts_as('operator'))
+		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[])
+		   OR username = (SELECT yquota_internal.acting_role())::text);
+ALTER TABLE yquota.reservation_allocation ENABLE ROW LEVEL SECURITY;
+CREATE POLICY reader ON yquota.reservation_allocation FOR SELECT
+	USING ((SELECT yquota_internal.reads_all())
+		   OR reservation_id IN (SELECT d.reservation_id FROM yquota.reservation_definition AS d));
+
+SELECT pg_extension_config_dump('yquota.reservation_definition', '');
+SELECT pg_extension_config_dump('yquota.reservation_allocation', '');
+SELECT pg_extension_config_dump('yquota_internal.reservation_refusal', '');
+SELECT pg_extension_config_dump('yquota_internal.reservation_number', '');

@@ -1,0 +1,75 @@
+--
+-- The follower of plans: it makes, sizes and removes the queues of reservations as time
+-- passes (semantics/reservations).  Decided in C (src/reservation/follow_plan.c).
+--
+
+CREATE FUNCTION yquota.follow_plans(queue text DEFAULT NULL, replan boolean DEFAULT true, dry_run boolean DEFAULT false)
+	RETURNS TABLE (
+		outcome text, plan text, queue text, reservation_id text, application_id text,
+		capacity real, maximum_capacity real, reason text)
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	SET yquota.on_bad_event = 'error'
+	AS 'MODULE_PATHNAME', 'yq_sql_follow_plans';
+COMMENT ON FUNCTION yquota.follow_plans(text, boolean, boolean) IS
+	'Run a round of the plan follower at the clock, for one plan or (NULL) for all: queues of reservations that are active are made and sized, those of others go, and applications in these move to the default queue of the plan or are killed.  When a plan has become too small, reservations end that were accepted last; without replan all get less.  Returns what it has changed, shares as fractions of the plan.  A dry run changes nothing, and leaves applications out';
+REVOKE ALL ON FUNCTION yquota.follow_plans(text, boolean, boolean) FROM PUBLIC;
+
+--
+-- The worker's
+--
+CREATE FUNCTION yquota_internal.plan_follower_interval() RETURNS bigint
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT CASE WHEN s.reservation_system_planfollower_time_step > 0 THEN s.reservation_system_planfollower_time_step ELSE 1000 END
+		FROM yquota.scheduler_setting AS s
+		WHERE s.reservation_system_enable;
+	END;
+COMMENT ON FUNCTION yquota_internal.plan_follower_interval() IS
+	'Milliseconds between two rounds of the plan follower of the worker; NULL: there are none';
+REVOKE ALL ON FUNCTION yquota_internal.plan_follower_interval() FROM PUBLIC;
+
+-- Of the worker, for metrics.  A round that changes nothing writes nothing here either.
+CREATE TABLE yquota_internal.plan_follower_round (
+	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+	round_at timestamptz NOT NULL,
+	duration interval NOT NULL,
+	rounds bigint NOT NULL,
+	changes bigint NOT NULL
+) WITH (fillfactor = 50);
+COMMENT ON TABLE yquota_internal.plan_follower_round IS
+	'The last round of the plan follower of the worker that has changed something, and how many there were';
+COMMENT ON COLUMN yquota_internal.plan_follower_round.round_at IS 'by the clock';
+COMMENT ON COLUMN yquota_internal.plan_follower_round.duration IS 'of that round';
+COMMENT ON COLUMN yquota_internal.plan_follower_round.rounds IS 'that have changed something; like changes since the first one';
+COMMENT ON COLUMN yquota_internal.plan_follower_round.changes IS 'of queues, reservations and applications';
+SELECT pg_extension_config_dump('yquota_internal.plan_follower_round', '');
+
+CREATE FUNCTION yquota_internal.worker_follow_plans() RETURNS bigint
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	began CONSTANT timestamptz := clock_timestamp();
+	done jsonb;
+	changed bigint;
+BEGIN
+	SELECT jsonb_object_agg(o.outcome, o.rows) INTO done
+	FROM (SELECT f.outcome, count(*) AS rows FROM yquota.follow_plans() AS f
+		  WHERE f.outcome NOT IN ('off', 'refused') GROUP BY f.outcome) AS o;
+	IF done IS NULL THEN
+		RETURN 0;
+	END IF;
+	SELECT sum(o.value::bigint) INTO changed FROM jsonb_each_text(done) AS o;
+	INSERT INTO yquota_internal.plan_follower_round AS r (round_at, duration, rounds, changes)
+	VALUES (yquota.statement_clock(), clock_timestamp() - began, 1, changed)
+	ON CONFLICT (only_row) DO UPDATE SET round_at = excluded.round_at, duration = excluded.duration,
+		rounds = r.rounds + 1, changes = r.changes + excluded.changes;
+	PERFORM pg_notify('yquota', jsonb_build_object('kind', 'plan_follower', 'at', yquota.statement_clock())::text);
+	RETURN coalesce((done ->> 'postponed')::bigint, 0);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.worker_follow_plans() IS
+	'A round of the plan follower for all plans; notifies channel yquota of one that changed something.  Returns how many queues are to be emptied in the next round, which is due at once';
+REVOKE ALL ON FUNCTION yquota_internal.worker_follow_plans() FROM PUBLIC;

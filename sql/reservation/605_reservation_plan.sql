@@ -1,0 +1,245 @@
+--
+-- A plan over time for people: a page with pictures, in the style of report_html(),
+-- and lines of text for psql.
+-- Computed in C (src/reservation/plan_columns.c).
+--
+
+CREATE TYPE yquota_internal.plan_place AS (
+	place integer,
+	reservation_id text,
+	reservations integer,
+	share double precision,
+	resource_name text,
+	capacity bigint,
+	amounts double precision[],
+	highest bigint[]
+);
+COMMENT ON TYPE yquota_internal.plan_place IS
+	'What a reservation, or all that have no place of their own, have of a resource over time, in columns of equal width; place 0 is the whole plan';
+COMMENT ON COLUMN yquota_internal.plan_place.reservation_id IS 'NULL: several';
+COMMENT ON COLUMN yquota_internal.plan_place.share IS 'fraction of the plan over the whole time, by the calculator; NULL when the plan has no capacity';
+COMMENT ON COLUMN yquota_internal.plan_place.capacity IS 'of the plan, now; native units';
+COMMENT ON COLUMN yquota_internal.plan_place.amounts IS 'averages of the columns, native units';
+COMMENT ON COLUMN yquota_internal.plan_place.highest IS 'the most at an instant of each column, native units; of the whole plan only';
+
+CREATE FUNCTION yquota_internal.plan_columns(queue text, "from" timestamptz, "to" timestamptz, columns integer, places integer)
+	RETURNS SETOF yquota_internal.plan_place
+	LANGUAGE c STABLE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_plan_columns';
+COMMENT ON FUNCTION yquota_internal.plan_columns(text, timestamptz, timestamptz, integer, integer) IS
+	'A plan over time: the reservations with the largest share have a place each, the others the last one together';
+REVOKE ALL ON FUNCTION yquota_internal.plan_columns(text, timestamptz, timestamptz, integer, integer) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.plan_window("from" timestamptz, "to" timestamptz, OUT "from" timestamptz, OUT "to" timestamptz)
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT date_trunc('milliseconds', start.at), date_trunc('milliseconds', coalesce(plan_window."to", start.at + interval '24 hours'))
+		FROM (SELECT coalesce(plan_window."from", date_trunc('hour', yquota.statement_clock())) AS at) AS start;
+	END;
+COMMENT ON FUNCTION yquota_internal.plan_window(timestamptz, timestamptz) IS
+	'The time that a picture of a plan shows, in whole milliseconds; NULL: from the hour of the clock on, for a day';
+REVOKE ALL ON FUNCTION yquota_internal.plan_window(timestamptz, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.plan_place_name(reservation_id text, reservations integer) RETURNS text
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT CASE WHEN plan_place_name.reservation_id IS NULL THEN format('%s others', reservations)
+					ELSE (SELECT concat_ws(', ', d.reservation_name, d.reservation_id, d.username)
+						  FROM yquota.reservation_definition AS d
+						  WHERE d.reservation_id = plan_place_name.reservation_id AND d.ended_at IS NULL) END;
+	END;
+COMMENT ON FUNCTION yquota_internal.plan_place_name(text, integer) IS 'What a place of a plan is called in a picture';
+REVOKE ALL ON FUNCTION yquota_internal.plan_place_name(text, integer) FROM PUBLIC;
+
+--
+-- A page
+--
+
+-- How many percent of an amount another one is, as people read it.
+CREATE FUNCTION yquota_internal.plan_percent(amount numeric, capacity bigint) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN coalesce(trim_scale(round(100 * amount / nullif(capacity, 0), 1)) || ' %', yquota_internal.number_text(round(amount)));
+COMMENT ON FUNCTION yquota_internal.plan_percent(numeric, bigint) IS 'An amount in percent of a plan, or as it is when there is nothing of the plan';
+
+CREATE FUNCTION yquota_internal.plan_chart(
+	places yquota_internal.plan_place[], resource_name text, "from" timestamptz, "to" timestamptz, zone text) RETURNS text
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		WITH plan AS MATERIALIZED (
+			SELECT p.capacity, p.highest, h.most, h.at, a.mean,
+				   yquota_internal.chart_frame("from", "to", yquota.statement_clock(), zone, 0, greatest(p.capacity, h.most, 1)) AS frame
+			FROM unnest(places) AS p
+			CROSS JOIN LATERAL (
+				SELECT c.amount AS most, "from" + ("to" - "from") * ((c.number - 1)::double precision / cardinality(p.highest)) AS at
+				FROM unnest(p.highest) WITH ORDINALITY AS c (amount, number) ORDER BY c.amount DESC, c.number LIMIT 1) AS h
+			CROSS JOIN LATERAL (SELECT avg(c.amount)::numeric AS mean FROM unnest(p.amounts) AS c (amount)) AS a
+			WHERE p.place = 0 AND p.resource_name = plan_chart.resource_name
+		), highest AS (
+			SELECT round(64 + 568.0 * (c.number - 1) / cardinality(plan.highest), 1) AS x, yquota_internal.chart_y(c.amount, plan.frame) AS y
+			FROM plan CROSS JOIN LATERAL unnest(plan.highest) WITH ORDINALITY AS c (amount, number)
+		), line AS (
+			SELECT 'M64 ' || string_agg(format('H%sV%s', h.x, h.y), '' ORDER BY h.x) || 'H632' AS path
+			FROM (SELECT highest.*, highest.y IS DISTINCT FROM lag(highest.y) OVER (ORDER BY highest.x) AS turns FROM highest) AS h
+			WHERE h.turns
+		), edges AS (
+			SELECT array_agg(round(640 + 5680.0::double precision * number / cardinality(plan.highest)) / 10 ORDER BY number) AS x
+			FROM plan CROSS JOIN generate_series(0, cardinality(plan.highest)) AS number
+		), areas AS (
+			SELECT array_agg(ROW(p.place, yquota_internal.plan_place_name(p.reservation_id, p.reservations), p.amounts)::yquota_internal.chart_area) AS places
+			FROM unnest(places) AS p
+			WHERE p.place > 0 AND p.resource_name = plan_chart.resource_name
+		)
+		SELECT yquota_internal.chart(resource_name, plan.frame, NULL,
+				concat(yquota_internal.chart_areas(areas.places, edges.x, (plan.frame).top::double precision),
+					   '<path class="highest" d="M64 ', (SELECT h.y FROM highest AS h ORDER BY h.x LIMIT 1), substr(line.path, 5), '"/>',
+					   format('<path class="capacity" d="M64 %1$sH632"/><g><text x="628" y="%2$s" class="e">capacity %3$s</text></g>',
+							  yquota_internal.chart_y(plan.capacity, plan.frame), yquota_internal.chart_y(plan.capacity, plan.frame) + 13, yquota_internal.number_text(plan.capacity))),
+				NULL)
+			|| format('<p>On average %s of %s is promised, at most %s: %s, about %s.%s</p>',
+					  yquota_internal.plan_percent(plan.mean, plan.capacity), yquota_internal.number_text(plan.capacity),
+					  yquota_internal.plan_percent(plan.most, plan.capacity), yquota_internal.number_text(plan.most), yquota_internal.html_time(plan.at, zone),
+					  CASE WHEN plan.most > plan.capacity THEN ' <strong>That is more than there is: the plan has become smaller.</strong>' END)
+		FROM plan CROSS JOIN line CROSS JOIN areas CROSS JOIN edges;
+	END;
+COMMENT ON FUNCTION yquota_internal.plan_chart(yquota_internal.plan_place[], text, timestamptz, timestamptz, text) IS
+	'Chart of a resource of a plan, and a sentence that says the same';
+REVOKE ALL ON FUNCTION yquota_internal.plan_chart(yquota_internal.plan_place[], text, timestamptz, timestamptz, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.plan_legend(places yquota_internal.plan_place[]) RETURNS text
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT yquota_internal.chart_legend(array_agg(yquota_internal.plan_place_name(p.reservation_id, p.reservations) ORDER BY p.place), true)
+			|| '<p>The solid line is the most that is promised at an instant, the dashed one what the plan has.</p>'
+		FROM (SELECT DISTINCT ON (p.place) p.* FROM unnest(places) AS p WHERE p.place > 0 ORDER BY p.place) AS p;
+	END;
+COMMENT ON FUNCTION yquota_internal.plan_legend(yquota_internal.plan_place[]) IS 'Which area belongs to which reservation';
+REVOKE ALL ON FUNCTION yquota_internal.plan_legend(yquota_internal.plan_place[]) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.plan_table(places yquota_internal.plan_place[], zone text) RETURNS text
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT yquota_internal.html_table('{"",Reservation,User,Project,"Earliest start","Latest end","Repeats every",Requests,"Share of the plan"}',
+			string_agg(format('<tr><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td class="t">%s</td><td class="t">%s</td><td class="t">%s</td><td>%s</td><td>%s</td></tr>',
+				p.place, CASE WHEN p.reservation_id IS NULL THEN yquota_internal.plan_place_name(NULL, p.reservations)
+							  ELSE yquota_internal.html(concat_ws(', ', d.reservation_name, d.reservation_id)) END,
+				yquota_internal.html(d.username), yquota_internal.html(d.project),
+				yquota_internal.html_time(d.arrival, zone), yquota_internal.html_time(d.deadline, zone),
+				yquota_internal.html(d.recurrence::text),
+				coalesce((SELECT CASE WHEN count(*) > 1 THEN d.interpreter || ': ' ELSE '' END
+											 || string_agg(format('%s &times; %s for %s', r.num_containers, yquota_internal.html(r.capability::text), r.duration)
+														   || CASE WHEN r.concurrency > 1 THEN format(', in gangs of %s', r.concurrency) ELSE '' END, '; ' ORDER BY r.number)
+									  FROM unnest(d.requests) WITH ORDINALITY AS r (capability, num_containers, duration, concurrency, number)), yquota_internal.html(NULL)),
+				coalesce(CASE WHEN p.share < 0.001 THEN '&lt; 0.1 %' ELSE trim_scale(round(100 * p.share::numeric, 1)) || ' %' END, '&ndash;')), '' ORDER BY p.place), 1)
+		FROM (SELECT DISTINCT ON (p.place) p.* FROM unnest(places) AS p WHERE p.place > 0 ORDER BY p.place) AS p
+		LEFT JOIN yquota.reservation_definition AS d ON d.reservation_id = p.reservation_id AND d.ended_at IS NULL;
+	END;
+COMMENT ON FUNCTION yquota_internal.plan_table(yquota_internal.plan_place[], text) IS 'Table of the reservations that are drawn, with their share of the plan';
+REVOKE ALL ON FUNCTION yquota_internal.plan_table(yquota_internal.plan_place[], text) FROM PUBLIC;
+
+CREATE FUNCTION yquota.reservation_plan_html(queue text, "from" timestamptz DEFAULT NULL, "to" timestamptz DEFAULT NULL) RETURNS text
+	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	-- compiling takes longer than the query
+	SET jit = off
+	AS $$
+DECLARE
+	zone CONSTANT text := yquota_internal.billing_timezone();
+	shown record;
+	places yquota_internal.plan_place[];
+	charts text;
+BEGIN
+	SELECT * INTO shown FROM yquota_internal.plan_window("from", "to");
+	SELECT array_agg(p ORDER BY p.place) INTO places FROM yquota_internal.plan_columns(queue, shown."from", shown."to", 568, 8) AS p;
+	SELECT string_agg(yquota_internal.plan_chart(places, p.resource_name, shown."from", shown."to", zone), '' ORDER BY p.number) INTO charts
+	FROM unnest(places) WITH ORDINALITY AS p (place, reservation_id, reservations, share, resource_name, capacity, amounts, highest, number)
+	WHERE p.place = 0;
+	RETURN yquota_internal.html_page(
+		format('Plan of reservations, queue %s', queue),
+		format('From %s to %s, time zone %s; written at %s.%s', yquota_internal.html_time(shown."from", zone),
+			yquota_internal.html_time(shown."to", zone), zone, yquota_internal.html_time(yquota.statement_clock(), zone),
+			CASE WHEN coalesce((SELECT max(p.capacity) FROM unnest(places) AS p), 0) = 0 THEN ' The plan has nothing now: no node is RUNNING, or its queue has no share of the cluster.' END),
+		CASE WHEN EXISTS (SELECT FROM unnest(places) AS p WHERE p.place > 0)
+			THEN yquota_internal.chart_patterns() || yquota_internal.plan_legend(places) || charts || '<h2>Reservations</h2>' || yquota_internal.plan_table(places, zone)
+			ELSE '<p>Nothing is promised in this time.</p>' END);
+END
+$$;
+COMMENT ON FUNCTION yquota.reservation_plan_html(text, timestamptz, timestamptz) IS
+	'A plan over time as one HTML page: what is promised of each resource, by reservation, with what the plan has; NULL: from the hour of the clock on, for a day';
+REVOKE ALL ON FUNCTION yquota.reservation_plan_html(text, timestamptz, timestamptz) FROM PUBLIC;
+
+--
+-- Lines of text
+--
+
+CREATE FUNCTION yquota_internal.plan_lines(
+	queue text, start timestamptz, stop timestamptz, lines integer, width integer, of_resource text)
+	RETURNS TABLE ("from" timestamptz, "to" timestamptz, promised numeric, highest numeric, plan text, reservations text)
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	shown record;
+	places yquota_internal.plan_place[];
+	wanted text;
+BEGIN
+	IF (width BETWEEN 1 AND 1000) IS NOT TRUE OR (lines BETWEEN 1 AND 1000) IS NOT TRUE THEN
+		RAISE EXCEPTION 'lines and width must be between 1 and 1000'
+			USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	SELECT * INTO shown FROM yquota_internal.plan_window(start, stop);
+	SELECT array_agg(p ORDER BY p.place) INTO places FROM yquota_internal.plan_columns(queue, shown."from", shown."to", lines, 27) AS p;
+	SELECT p.resource_name INTO wanted FROM unnest(places) AS p CROSS JOIN LATERAL (SELECT max(h.amount) AS most FROM unnest(p.highest) AS h (amount)) AS h
+	WHERE p.place = 0 AND (p.resource_name = of_resource OR of_resource IS NULL)
+	ORDER BY h.most::numeric / nullif(p.capacity, 0) DESC, p.resource_name LIMIT 1;
+	IF wanted IS NULL AND of_resource IS NOT NULL THEN
+		RAISE EXCEPTION 'plan has nothing of resource "%"', of_resource
+			USING ERRCODE = 'undefined_object';
+	END IF;
+	RETURN QUERY
+	WITH cell AS (
+		SELECT p.place, c.number, p.capacity, c.amount::numeric AS amount, p.highest[c.number] AS most, p.reservation_id, p.reservations,
+			   CASE WHEN p.reservation_id IS NULL OR p.place > 26 THEN '+' ELSE chr(64 + p.place) END AS letter
+		FROM unnest(places) AS p CROSS JOIN LATERAL unnest(p.amounts) WITH ORDINALITY AS c (amount, number)
+		WHERE p.resource_name = wanted
+	), part AS (
+		-- what is beyond twice the capacity is not drawn
+		SELECT c.*, round(plan_lines.width * least(sum(c.amount) OVER stack / nullif(c.capacity, 0), 2))::integer
+					- round(plan_lines.width * least((sum(c.amount) OVER stack - c.amount) / nullif(c.capacity, 0), 2))::integer AS letters
+		FROM cell AS c WHERE c.place > 0
+		WINDOW stack AS (PARTITION BY c.number ORDER BY c.place)
+	), bar AS (
+		SELECT part.number, string_agg(repeat(part.letter, part.letters), '' ORDER BY part.place) AS letters,
+			   string_agg(part.letter || ' ' || yquota_internal.plan_place_name(part.reservation_id, part.reservations), '; ' ORDER BY part.place) FILTER (WHERE part.amount > 0) AS names
+		FROM part GROUP BY part.number
+	)
+	SELECT shown."from" + (shown."to" - shown."from") * ((c.number - 1)::double precision / cardinality(places[1].amounts)),
+		   shown."from" + (shown."to" - shown."from") * (c.number::double precision / cardinality(places[1].amounts)),
+		   round(100 * c.amount / nullif(c.capacity, 0), 1), round(100 * c.most::numeric / nullif(c.capacity, 0), 1),
+		   concat(rpad(left(coalesce(bar.letters, ''), plan_lines.width), plan_lines.width), '|',
+				  substr(coalesce(bar.letters, ''), plan_lines.width + 1)), bar.names
+	FROM cell AS c LEFT JOIN bar USING (number)
+	WHERE c.place = 0
+	ORDER BY c.number;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.plan_lines(text, timestamptz, timestamptz, integer, integer, text) IS
+	'The result of reservation_plan_text()';
+REVOKE ALL ON FUNCTION yquota_internal.plan_lines(text, timestamptz, timestamptz, integer, integer, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota.reservation_plan_text(
+	queue text, "from" timestamptz DEFAULT NULL, "to" timestamptz DEFAULT NULL, lines integer DEFAULT 24, width integer DEFAULT 40, resource_name text DEFAULT NULL)
+	RETURNS TABLE ("from" timestamptz, "to" timestamptz, promised numeric, highest numeric, plan text, reservations text)
+	LANGUAGE sql STABLE SECURITY DEFINER PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		SELECT * FROM yquota_internal.plan_lines(queue, reservation_plan_text."from", reservation_plan_text."to", lines, width, resource_name);
+	END;
+COMMENT ON FUNCTION yquota.reservation_plan_text(text, timestamptz, timestamptz, integer, integer, text) IS
+	'A plan over time in lines for psql: percent of the plan''s capacity that is promised on average and at most, of the resource that is promised most or of one that is named, and a bar in which each reservation has a letter, up to | which is the capacity';
+REVOKE ALL ON FUNCTION yquota.reservation_plan_text(text, timestamptz, timestamptz, integer, integer, text) FROM PUBLIC;

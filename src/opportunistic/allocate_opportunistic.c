@@ -1,0 +1,307 @@
+/*-------------------------------------------------------------------------
+ *
+ * allocate_opportunistic.c
+ *	  Giving out opportunistic containers to an application, centrally.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "admission/submission/request.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "opportunistic/allocate_opportunistic.h"
+#include "opportunistic/load_sharing_limits.h"
+#include "opportunistic/record_opportunistic.h"
+#include "queues/text.h"
+#include "scheduler/load/cluster_load.h"
+#include "scheduler/request/expected_duration.h"
+#include "store/catalog.h"
+#include "store/clock.h"
+#include "store/saved_plan.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+/* -- the application ------------------------------------------------------------ */
+
+/* What the tables know of the application beside its requests; strings are the caller's context's. */
+static YqOpportunisticApplication
+read_opportunistic_application(const YqRequester *requester)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT coalesce(a.project, pg_catalog.split_part(a.username, '__', 1)), "
+		"coalesce(t.attempt, 1), coalesce(t.next_container, 1), a.unmanaged "
+		"FROM yquota.application AS a "
+		"LEFT JOIN yquota_internal.application_attempt AS t ON t.application_id = a.application_id "
+		"WHERE a.application_id = $1",
+		.types = {"text"}
+	};
+	Datum		values[] = {CStringGetTextDatum(requester->application->application_id)};
+	YqOpportunisticApplication application = {.requester = *requester};
+	char	   *project;
+	bool		isnull;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	(void) yq_saved_plan_run(&look_up, values, NULL);
+	project = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1);
+	application.project = strcpy(SPI_palloc(strlen(project) + 1), project);
+	application.attempt = DatumGetInt32(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2, &isnull));
+	application.next_container = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 3, &isnull));
+	application.is_unmanaged = DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 4, &isnull));
+	SPI_finish();
+	return application;
+}
+
+/* Rows of a key come with the one for anywhere first, which has how many are wanted in all. */
+static YqOutstandingRequests
+read_requests(const YqRequester *requester)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT r.priority, r.allocation_request_id, r.resource_name::text, r.count, r.allocation, r.label::text, r.first_seen_at, r.expected_duration "
+		"FROM yquota.resource_request AS r WHERE r.application_id = $1 AND r.execution_type = 'OPPORTUNISTIC' "
+		"ORDER BY r.priority, r.allocation_request_id, r.resource_name = '*' DESC, r.resource_name",
+		.types = {"text"}
+	};
+	Datum		values[] = {CStringGetTextDatum(requester->application->application_id)};
+	YqOutstandingRequests requests = {NULL, 0};
+	MemoryContext caller = CurrentMemoryContext;
+	uint64		count;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	count = yq_saved_plan_run(&look_up, values, NULL);
+	for (uint64 i = 0; i < count; i++)
+	{
+		HeapTuple	row = SPI_tuptable->vals[i];
+		TupleDesc	columns = SPI_tuptable->tupdesc;
+		MemoryContext spi = MemoryContextSwitchTo(caller);
+		YqOutstandingRequest ask = {0};
+		Datum		label;
+		Datum		duration;
+		bool		isnull;
+
+		CHECK_FOR_INTERRUPTS();
+		ask.priority = DatumGetInt32(SPI_getbinval(row, columns, 1, &isnull));
+		ask.allocation_request_id = DatumGetInt64(SPI_getbinval(row, columns, 2, &isnull));
+		ask.asked = yq_hierarchy_read_amounts(requester->hierarchy, SPI_getbinval(row, columns, 5, &isnull));
+		ask.first_seen_at = DatumGetTimestampTz(SPI_getbinval(row, columns, 7, &isnull));
+		label = SPI_getbinval(row, columns, 6, &isnull);
+		ask.label = isnull ? "" : TextDatumGetCString(label);
+		duration = SPI_getbinval(row, columns, 8, &isnull);
+		if (!isnull)
+			ask.expected_duration = yq_expected_duration_read(duration);
+		(void) yq_outstanding_request_add(&requests, &requester->hierarchy->calculator, &ask,
+											TextDatumGetCString(SPI_getbinval(row, columns, 3, &isnull)),
+											DatumGetInt32(SPI_getbinval(row, columns, 4, &isnull)));
+		MemoryContextSwitchTo(spi);
+	}
+	SPI_finish();
+	return requests;
+}
+
+static int
+compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *) a, *(const char *const *) b);
+}
+
+static int
+read_blacklist(const YqRequester *requester, const char ***names)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT b.resource_name::text FROM yquota.blacklist AS b WHERE b.application_id = $1",
+		.types = {"text"}
+	};
+	Datum		values[] = {CStringGetTextDatum(requester->application->application_id)};
+	const List *found = yq_table_has_no_pages(YQ_BLACKLIST) ? NIL : yq_saved_plan_strings(&look_up, values);
+	const ListCell *cell;
+	int			count = 0;
+
+	*names = palloc(sizeof(char *) * Max(list_length(found), 1));
+	foreach(cell, found)
+		(*names)[count++] = lfirst(cell);
+	qsort(*names, count, sizeof(char *), compare_names);
+	return count;
+}
+
+/* -- whether it may have any ------------------------------------------------------ */
+
+static YqOpportunisticStop
+find_stop(const YqOpportunisticApplication *application, const YqAllocationSettings *settings)
+{
+	if (!settings->opportunistic_allocation_enabled)
+		return (YqOpportunisticStop) {YQ_OPPORTUNISTIC_NOT_ENABLED, NULL};
+	if (yq_allocation_is_distributed(settings) && !application->is_unmanaged)
+		return (YqOpportunisticStop) {"distributed scheduling", NULL};
+	return yq_opportunistic_stop(&application->requester, application->project);
+}
+
+/* -- the size of containers --------------------------------------------------------- */
+
+static int64
+bound_of(int type, int32 memory, int32 vcores, int64 otherwise)
+{
+	int32		own = type == YQ_MEMORY ? memory : type == YQ_VCORES ? vcores : -1;
+
+	return own >= 0 ? own : otherwise;
+}
+
+YqContainerBounds
+yq_opportunistic_bounds(const YqHierarchy *hierarchy, const YqAllocationSettings *settings)
+{
+	const int64 *lowest = hierarchy->settings.minimum_allocation;
+	const int64 *highest = hierarchy->settings.maximum_allocation;
+	YqContainerBounds bounds = {
+		yq_hierarchy_amounts(hierarchy), yq_hierarchy_amounts(hierarchy), yq_hierarchy_amounts(hierarchy)
+	};
+
+	for (int i = 0; i < hierarchy->calculator.types; i++)
+	{
+		bounds.minimum[i] = bound_of(i, settings->memory.minimum, settings->vcores.minimum, lowest[i]);
+		/* running containers are charged */
+		bounds.maximum[i] = Min(bound_of(i, settings->memory.maximum, settings->vcores.maximum, highest[i]), YQ_ALLOCATION_MAX_AMOUNT);
+		bounds.increment[i] = bound_of(i, settings->memory.increment, settings->vcores.increment, lowest[i]);
+	}
+	return bounds;
+}
+
+/* For each request. */
+static int64 **
+make_sizes(const YqHierarchy *hierarchy, const YqAllocationSettings *settings, const YqOutstandingRequests *requests)
+{
+	YqContainerBounds bounds = yq_opportunistic_bounds(hierarchy, settings);
+	int64	  **sizes = palloc(sizeof(int64 *) * Max(requests->count, 1));
+
+	for (int i = 0; i < requests->count; i++)
+	{
+		sizes[i] = yq_hierarchy_amounts(hierarchy);
+		yq_outstanding_request_size(&hierarchy->calculator, sizes[i], requests->requests[i].asked, &bounds);
+	}
+	return sizes;
+}
+
+/* For each container. */
+static Datum *
+make_allocations(const YqOpportunisticAnswer *answer)
+{
+	const YqOpportunisticContainers *containers = &answer->containers;
+	Datum	   *of_requests = palloc0(sizeof(Datum) * Max(answer->requests.count, 1));
+	Datum	   *allocations = palloc(sizeof(Datum) * Max(containers->count, 1));
+
+	for (int i = 0; i < containers->count; i++)
+	{
+		int			request = containers->containers[i].request;
+
+		if (of_requests[request] == 0)
+			of_requests[request] = yq_hierarchy_resource(answer->requester.hierarchy, answer->sizes[request]);
+		allocations[i] = of_requests[request];
+	}
+	return allocations;
+}
+
+/* -- all ---------------------------------------------------------------------------- */
+
+/*
+ * Slots are taken on the nodes that are chosen.  Where the lock of one of them cannot be waited for, all
+ * is decided anew.
+ */
+static YqOpportunisticContainers
+choose(const YqOpportunisticCall *call, const YqHierarchy *hierarchy, const YqAllocationSettings *settings,
+	   const YqLoadList *list, const YqCentralAllocation *allocation, YqSharingRefusals *refusals)
+{
+	YqSlotLocks locks = {.has_missed = false};
+
+	if (settings->anywhere_by_turns)
+		yq_slot_lock_turn();
+	for (;;)
+	{
+		YqReportedNodes *nodes = yq_reported_nodes_open(hierarchy, settings, list, &call->order, &locks);
+		YqOpportunisticContainers containers = yq_central_allocator_run(allocation, yq_reported_nodes_choice(nodes), refusals);
+
+		if (yq_reported_nodes_close(nodes))
+			return containers;
+		yq_slot_locks_take_missed(&locks);
+	}
+}
+
+static void
+decide(const YqOpportunisticCall *call, YqOpportunisticAnswer *answer, const YqAllocationSettings *settings)
+{
+	const YqHierarchy *hierarchy = answer->requester.hierarchy;
+	YqSharingLimits limits = yq_sharing_limits_load(&answer->requester);
+	YqCentralAllocation allocation = {
+		.requests = &answer->requests,
+		.most = settings->most_per_heartbeat,
+		.ignores_places = settings->ignores_places,
+		.limits = &limits,
+		.sizes = answer->sizes
+	};
+	YqLoadList	list = yq_load_list_refresh(hierarchy, settings, yq_clock_now(), true);
+
+	allocation.blacklist_count = read_blacklist(&answer->requester, &allocation.blacklist);
+	answer->containers = choose(call, hierarchy, settings, &list, &allocation, &answer->refusals);
+	yq_outstanding_request_serve(&answer->requests, &answer->containers, 0);
+}
+
+static void
+allocate(const YqOpportunisticCall *call, YqOpportunisticAnswer *answer)
+{
+	YqOpportunisticApplication application = read_opportunistic_application(&answer->requester);
+	int64		first = application.next_container;
+	const YqAllocationSettings *settings = yq_allocation_settings();
+
+	answer->requests = read_requests(&answer->requester);
+	answer->sizes = make_sizes(answer->requester.hierarchy, settings, &answer->requests);
+	if (answer->requests.count > 0)
+		answer->stop = find_stop(&application, settings);
+	if (answer->requests.count > 0 && answer->stop.rule == NULL)
+		decide(call, answer, settings);
+	answer->allocations = make_allocations(answer);
+	answer->container_ids = yq_record_opportunistic(&application, &answer->requests, &answer->containers, answer->allocations);
+	if (call->has_response_id)
+		yq_record_opportunistic_response(&application, call->response_id, first);
+}
+
+/* Requests and blacklists are the scheduler's, too. */
+static void
+note_requests(const YqOpportunisticCall *call)
+{
+	if (call->removal_count > 0)
+		yq_blacklist_update(call->application_id, NULL, 0, call->blacklist_removals, call->removal_count);
+	if (call->addition_count > 0)
+		yq_blacklist_update(call->application_id, call->blacklist_additions, call->addition_count, NULL, 0);
+	if (call->request_count > 0)
+		(void) yq_container_request(call->application_id, call->requests, call->request_count);
+}
+
+static bool
+needs_scheduler(const YqOpportunisticCall *call)
+{
+	for (int i = 0; i < call->request_count; i++)
+	{
+		if (call->requests[i].is_guaranteed)
+			return true;
+	}
+	return call->removal_count > 0 || call->addition_count > 0;
+}
+
+YqOpportunisticAnswer
+yq_allocate_opportunistic(const YqOpportunisticCall *call)
+{
+	YqOpportunisticAnswer answer = {.is_repeated = false};
+
+	yq_cluster_check_charging();
+	if (needs_scheduler(call))
+		(void) yq_requester_lock(call->application_id);
+	else
+		(void) yq_requester_lock_leaf(call->application_id);
+	answer.is_repeated = call->has_response_id && yq_record_opportunistic_is_last(call->application_id, call->response_id);
+	if (answer.is_repeated)
+		return answer;
+	note_requests(call);
+	/* by now the configuration may have been read anew */
+	answer.requester = yq_requester_lock_leaf(call->application_id);
+	allocate(call, &answer);
+	return answer;
+}

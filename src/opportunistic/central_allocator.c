@@ -1,0 +1,226 @@
+/*-------------------------------------------------------------------------
+ *
+ * central_allocator.c
+ *	  Giving out opportunistic containers on all nodes of the cluster.
+ *
+ * As Hadoop's CentralizedOpportunisticContainerAllocator does.  Where a slot was not to
+ * be had there will be none for the same request later in the heartbeat, so that a node is
+ * tried once more only as long as it gives slots.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "miscadmin.h"
+#include "opportunistic/central_allocator.h"
+
+/* A request that is being served. */
+typedef struct Serving
+{
+	const YqCentralAllocation *allocation;
+	YqNodeChoice *choice;
+	YqOpportunisticContainers *containers;
+	const YqOutstandingRequest *request;
+	int			number;			/* of the request */
+	int			left;			/* containers to give out still */
+} Serving;
+
+static int
+compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *) a, *(const char *const *) b);
+}
+
+static bool
+is_blacklisted(const YqCentralAllocation *allocation, const char *node)
+{
+	return allocation->blacklist_count > 0 &&
+		bsearch(&node, allocation->blacklist, allocation->blacklist_count, sizeof(char *), compare_names) != NULL;
+}
+
+static bool
+take(Serving *serving, YqNodeLoad *load, YqLocality locality, const char *place)
+{
+	if (load == NULL || is_blacklisted(serving->allocation, load->name) ||
+		!yq_node_load_take_slot(serving->choice->comparator, serving->choice->calculator, load, serving->request->asked))
+		return false;
+	yq_outstanding_request_note(serving->containers, serving->number, load->name, locality, place);
+	serving->left--;
+	return true;
+}
+
+/* Take up to so many slots of a node; returns how many there were. */
+static int
+take_several(Serving *serving, const char *name, int wanted, YqLocality locality, const char *place)
+{
+	YqNodeLoad *load = serving->choice->node(serving->choice, name);
+	int			taken = 0;
+
+	while (taken < wanted && take(serving, load, locality, place))
+	{
+		CHECK_FOR_INTERRUPTS();
+		taken++;
+	}
+	return taken;
+}
+
+static void
+serve_hosts(Serving *serving)
+{
+	const YqWantedPlaces *hosts = &serving->request->hosts;
+
+	for (int i = 0; i < hosts->count && serving->left > 0; i++)
+		(void) take_several(serving, hosts->places[i].name, Min(hosts->places[i].count, serving->left),
+							YQ_NODE_LOCAL, hosts->places[i].name);
+}
+
+static void
+serve_rack(Serving *serving, const YqWantedPlace *rack)
+{
+	const char *const *names;
+	int			count = serving->choice->rack(serving->choice, rack->name, &names);
+	int			wanted = Min(rack->count, serving->left);
+
+	for (int i = 0; i < count && wanted > 0; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!is_blacklisted(serving->allocation, names[i]))
+			wanted -= take_several(serving, names[i], wanted, YQ_RACK_LOCAL, rack->name);
+	}
+}
+
+static void
+serve_racks(Serving *serving)
+{
+	const YqWantedPlaces *racks = &serving->request->racks;
+
+	for (int i = 0; i < racks->count && serving->left > 0; i++)
+		serve_rack(serving, &racks->places[i]);
+}
+
+/* -- any of the least loaded ----------------------------------------------------- */
+
+/*
+ * The first place from "place" on, around the end, that has not been given up: each place
+ * points to one that was further then.  "count" places and one more: there is none.
+ */
+static int
+find_open(int *next, int place)
+{
+	int			open = place;
+
+	while (next[open] != open)
+		open = next[open];
+	while (next[place] != open)
+	{
+		int			following = next[place];
+
+		next[place] = open;
+		place = following;
+	}
+	return open;
+}
+
+/* Go round the places once; false when none of them has a slot. */
+static bool
+serve_anywhere_once(Serving *serving, int *next, bool waits)
+{
+	YqNodeChoice *choice = serving->choice;
+	int			end = choice->candidate_count;
+	int			start = choice->start(choice);
+	int			place = find_open(next, start);
+	bool		is_around = false;
+
+	for (;;)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (place == end && !is_around)
+		{
+			is_around = true;
+			place = find_open(next, 0);
+		}
+		if (place == end || (is_around && place >= start))
+			return false;
+		if (take(serving, choice->candidate(choice, place, waits), YQ_OFF_SWITCH, NULL))
+			break;
+		next[place] = place + 1;
+		place = find_open(next, place);
+	}
+	if (choice->found != NULL)
+		choice->found(choice, place);
+	return true;
+}
+
+static void
+serve_candidates(Serving *serving, bool waits)
+{
+	int			count = serving->choice->candidate_count;
+	int		   *next;
+
+	if (serving->left <= 0 || count == 0)
+		return;
+	next = palloc(sizeof(int) * (count + 1));
+	for (int i = 0; i <= count; i++)
+		next[i] = i;
+	while (serving->left > 0 && serve_anywhere_once(serving, next, waits))
+		;
+	pfree(next);
+}
+
+/* The search begins anywhere, so that a node which must be waited for may as well come last. */
+static void
+serve_anywhere(Serving *serving)
+{
+	serving->choice->has_passed = false;
+	serve_candidates(serving, false);
+	if (serving->choice->has_passed)
+		serve_candidates(serving, true);
+}
+
+/* -- limits of sharing ------------------------------------------------------------ */
+
+/* The containers of the request that limits have room for. */
+static void
+keep_below_limits(Serving *serving, const YqSharingLimits *limits, YqSharingRefusals *refusals)
+{
+	const YqSharingLimit *refusing;
+	int			room;
+
+	if (limits->count == 0 || serving->left <= 0)
+		return;
+	room = yq_sharing_limits_room(serving->choice->calculator, limits, serving->allocation->sizes[serving->number], serving->left, &refusing);
+	if (refusing != NULL)
+		refusals->refusals[refusals->count++] = (YqSharingRefusal) {.request = serving->number,
+			.limit = &serving->allocation->limits->limits[refusing - limits->limits]};
+	serving->left = room;
+}
+
+YqOpportunisticContainers
+yq_central_allocator_run(const YqCentralAllocation *allocation, YqNodeChoice *choice, YqSharingRefusals *refusals)
+{
+	YqSharingLimits limits = yq_sharing_limits_copy(choice->calculator, allocation->limits);
+	YqOpportunisticContainers containers = {NULL, 0};
+	Serving		serving = {.allocation = allocation,.choice = choice,.containers = &containers};
+	int			most = allocation->most > 0 ? Min(allocation->most, YQ_MOST_CONTAINERS_IN_CALL) : YQ_MOST_CONTAINERS_IN_CALL;
+
+	refusals->count = 0;
+	refusals->refusals = limits.count == 0 ? NULL : palloc(sizeof(YqSharingRefusal) * allocation->requests->count);
+	for (int i = 0; i < allocation->requests->count; i++)
+	{
+		int			before = containers.count;
+
+		serving.request = &allocation->requests->requests[i];
+		serving.number = i;
+		serving.left = Min(serving.request->count, most - containers.count);
+		keep_below_limits(&serving, &limits, refusals);
+		if (!allocation->ignores_places)
+		{
+			serve_hosts(&serving);
+			serve_racks(&serving);
+		}
+		serve_anywhere(&serving);
+		if (limits.count > 0)
+			yq_sharing_limits_count(choice->calculator, &limits, allocation->sizes[i], containers.count - before);
+	}
+	return containers;
+}

@@ -1,0 +1,378 @@
+/*-------------------------------------------------------------------------
+ *
+ * load_node_queue.c
+ *	  Reading the queue of a node from tables.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "access/htup_details.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "opportunistic/node_queue/load_measured_use.h"
+#include "opportunistic/node_queue/load_node_queue.h"
+#include "queues/allocation_setting.h"
+#include "queues/text.h"
+#include "scheduler/load/held_subjects.h"
+#include "scheduler/request/expected_duration.h"
+#include "store/catalog.h"
+#include "store/saved_plan.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+/* -- the node ---------------------------------------------------------------- */
+
+static int64
+amount(Datum resource, const char *name)
+{
+	return yq_resource_amount(DatumGetYqResourceP(resource), name, strlen(name));
+}
+
+/* Nodes in these states have no agent that could start anything. */
+static bool
+is_gone(const char *state)
+{
+	return strcmp(state, "LOST") == 0 || strcmp(state, "DECOMMISSIONED") == 0 || strcmp(state, "SHUTDOWN") == 0;
+}
+
+/* The node's own capacity is that of its last report, or -1; without a state there is no such node. */
+static void
+read_node(YqNodeQueue *queue, Datum total, const char *state, int capacity)
+{
+	const YqAllocationSettings *allocation = yq_allocation_settings();
+	YqContainerQueueSettings settings = {
+		.capacity = capacity >= 0 ? capacity : allocation->queue_capacity,
+		.is_by_resources = allocation->queues_by_resources,
+		.uses_pause = allocation->uses_pause_for_preemption,
+		.vmem_ratio = allocation->vmem_pmem_ratio,
+		.checks_vmem = allocation->vmem_check_enabled,
+		.start_order = allocation->start_order,
+		.kill_order = allocation->kill_order
+	};
+
+	queue->is_known = state != NULL;
+	if (!queue->is_known)
+		queue->gone_because = psprintf("Node \"%s\" is not in yquota.node.", queue->node);
+	else if (is_gone(state))
+		queue->gone_because = psprintf("Node \"%s\" is %s.", queue->node, state);
+	if (queue->gone_because == NULL)
+	{
+		settings.memory = amount(total, "memory-mb");
+		settings.vcores = amount(total, "vcores");
+	}
+	else
+	{
+		/* without room, and without starts by force: nothing starts there */
+		settings.is_by_resources = true;
+	}
+	queue->queue = yq_container_queue_make(&settings);
+	if (allocation->over_allocates && queue->gone_because == NULL)
+		yq_load_measured_use(queue);
+}
+
+void
+yq_load_node(YqNodeQueue *queue)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT n.total, n.state::text, COALESCE(r.queue_capacity, -1) FROM yquota.node AS n "
+		"LEFT JOIN yquota_internal.node_queue_capacity AS r ON r.node = n.name WHERE n.name = $1",
+		.types = {"text"}
+	};
+	MemoryContext caller = CurrentMemoryContext;
+	Datum		parameters[] = {CStringGetTextDatum(queue->node)};
+	Datum		total = (Datum) 0;
+	char	   *state = NULL;
+	int			capacity = -1;
+	bool		isnull;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	if (yq_saved_plan_run(&look_up, parameters, NULL) > 0)
+	{
+		total = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+		state = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2);
+		capacity = DatumGetInt32(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 3, &isnull));
+	}
+	MemoryContextSwitchTo(caller);
+	read_node(queue, total, state, capacity);
+	SPI_finish();
+}
+
+/* -- what the books say --------------------------------------------------------- */
+
+/*
+ * Columns of a container "c".  Events of a container are told apart by their instants, so
+ * the next one is later than the last, unless that is the START.
+ */
+#define BOOKS_COLUMNS \
+	"c.allocation, c.execution_type = 'GUARANTEED', c.is_running, c.settled_at, " \
+	"CASE WHEN c.settled_at > c.started_at OR EXISTS (" \
+	"SELECT FROM yquota.container_change AS u WHERE u.container_id = c.container_id) " \
+	"THEN c.settled_at + interval '1 microsecond' ELSE c.started_at END "
+
+typedef enum BooksColumn
+{
+	BOOKS_ALLOCATION,
+	BOOKS_IS_GUARANTEED,
+	BOOKS_IS_RUNNING,
+	BOOKS_CHANGED_AT,
+	BOOKS_NEXT_INSTANT,
+	BOOKS_COLUMN_COUNT
+} BooksColumn;
+
+static void
+set_allocation(YqNodeQueueRow *row, Datum allocation)
+{
+	row->allocation = PointerGetDatum(PG_DETOAST_DATUM_COPY(allocation));
+	row->container.memory = amount(row->allocation, "memory-mb");
+	row->container.vcores = amount(row->allocation, "vcores");
+}
+
+static void
+read_books(YqNodeQueueRow *row, const Datum *values)
+{
+	row->is_in_books = true;
+	set_allocation(row, values[BOOKS_ALLOCATION]);
+	row->is_guaranteed_in_books = DatumGetBool(values[BOOKS_IS_GUARANTEED]);
+	row->runs_in_books = DatumGetBool(values[BOOKS_IS_RUNNING]);
+	row->changed_at = DatumGetTimestampTz(values[BOOKS_CHANGED_AT]);
+	row->next_instant = DatumGetTimestampTz(values[BOOKS_NEXT_INSTANT]);
+}
+
+/* -- rows ----------------------------------------------------------------------- */
+
+static const char *const state_names[] = {
+	[YQ_CONTAINER_QUEUED] = "QUEUED",
+	[YQ_CONTAINER_RUNNING] = "RUNNING",
+	[YQ_CONTAINER_PAUSING] = "PAUSING",
+	[YQ_CONTAINER_PAUSED] = "PAUSED",
+	[YQ_CONTAINER_KILLING] = "KILLING",
+	[YQ_CONTAINER_GONE] = "GONE",
+};
+
+const char *
+yq_container_state_name(YqContainerState state)
+{
+	return state_names[state];
+}
+
+static YqContainerState
+state_of_name(const char *name)
+{
+	for (YqContainerState state = YQ_CONTAINER_QUEUED; state <= YQ_CONTAINER_GONE; state++)
+	{
+		if (strcmp(state_names[state], name) == 0)
+			return state;
+	}
+	elog(ERROR, "invalid state \"%s\" of a container in a node's queue", name);
+}
+
+typedef enum RowColumn
+{
+	ROW_CONTAINER_ID,
+	ROW_STATE,
+	ROW_PLACE,
+	ROW_IS_GUARANTEED,
+	ROW_ALLOCATION,
+	ROW_STATE_AT,
+	ROW_STARTED_AT,
+	ROW_MADE_ROOM_FOR,
+	ROW_DIAGNOSTICS,
+	ROW_IS_ACKNOWLEDGED,
+	ROW_WAS_PAUSED,
+	ROW_EXPECTED_DURATION,
+	ROW_BOOKS,					/* the first of BooksColumn */
+	ROW_COLUMNS = ROW_BOOKS + BOOKS_COLUMN_COUNT
+} RowColumn;
+
+static YqNodeQueueRow *
+read_row(HeapTuple tuple, TupleDesc descriptor)
+{
+	YqNodeQueueRow *row = palloc0(sizeof(YqNodeQueueRow));
+	Datum		values[ROW_COLUMNS];
+	bool		nulls[ROW_COLUMNS];
+
+	heap_deform_tuple(tuple, descriptor, values, nulls);
+	row->container_id = TextDatumGetCString(values[ROW_CONTAINER_ID]);
+	row->state = row->container.state = state_of_name(TextDatumGetCString(values[ROW_STATE]));
+	row->place = DatumGetInt64(values[ROW_PLACE]);
+	row->container.is_guaranteed = DatumGetBool(values[ROW_IS_GUARANTEED]);
+	row->state_at = DatumGetTimestampTz(values[ROW_STATE_AT]);
+	row->has_started = !nulls[ROW_STARTED_AT];
+	if (row->has_started)
+		row->started_at = DatumGetTimestampTz(values[ROW_STARTED_AT]);
+	if (!nulls[ROW_MADE_ROOM_FOR])
+		row->made_room_for = TextDatumGetCString(values[ROW_MADE_ROOM_FOR]);
+	if (!nulls[ROW_DIAGNOSTICS])
+		row->diagnostics = TextDatumGetCString(values[ROW_DIAGNOSTICS]);
+	row->is_acknowledged = DatumGetBool(values[ROW_IS_ACKNOWLEDGED]);
+	row->was_paused = DatumGetBool(values[ROW_WAS_PAUSED]);
+	if (!nulls[ROW_EXPECTED_DURATION])
+		row->expected_duration = yq_expected_duration_read(values[ROW_EXPECTED_DURATION]);
+	if (nulls[ROW_BOOKS])
+		set_allocation(row, values[ROW_ALLOCATION]);
+	else
+		read_books(row, &values[ROW_BOOKS]);
+	return row;
+}
+
+void
+yq_load_node_rows(YqNodeQueue *queue)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT q.container_id, q.state, q.place, q.execution_type = 'GUARANTEED', q.allocation, q.state_at, "
+		"q.started_at, q.made_room_for, q.diagnostics, q.is_acknowledged, q.pauses > 0, q.expected_duration, " BOOKS_COLUMNS
+		"FROM yquota.node_queue AS q "
+		"LEFT JOIN yquota.container AS c ON c.container_id = q.container_id AND c.node = q.node "
+		"WHERE q.node = $1 AND q.left_at IS NULL AND NOT (q.state IN ('QUEUED', 'PAUSED') AND c.container_id IS NOT NULL "
+		"AND " YQ_IS_HELD(YQ_ROUND_NODE_QUEUE, "q.container_id") ") ORDER BY q.place",
+		.types = {"text"}
+	};
+	MemoryContext caller = CurrentMemoryContext;
+	Datum		parameters[] = {CStringGetTextDatum(queue->node)};
+	uint64		count;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	count = yq_saved_plan_run(&look_up, parameters, NULL);
+	MemoryContextSwitchTo(caller);
+	for (uint64 i = 0; i < count; i++)
+	{
+		YqNodeQueueRow *row = read_row(SPI_tuptable->vals[i], SPI_tuptable->tupdesc);
+
+		CHECK_FOR_INTERRUPTS();
+		queue->rows = lappend(queue->rows, row);
+		queue->last_place = Max(queue->last_place, row->place);
+	}
+	SPI_finish();
+}
+
+/* -- a container that joins -------------------------------------------------------- */
+
+typedef enum JoiningColumn
+{
+	JOINING_NODE,
+	JOINING_OTHER_NODE,			/* that has it in its queue */
+	JOINING_EXPECTED_DURATION,
+	JOINING_BOOKS,				/* the first of BooksColumn */
+	JOINING_COLUMNS = JOINING_BOOKS + BOOKS_COLUMN_COUNT
+} JoiningColumn;
+
+/* Why a container of the books is not to be on the node; NULL: it is. */
+static const char *
+reason_of_container(const YqNodeQueue *queue, const char *container_id, const Datum *values, const bool *nulls)
+{
+	if (nulls[JOINING_NODE])
+		return psprintf("Container \"%s\" has no node in the books.", container_id);
+	if (strcmp(TextDatumGetCString(values[JOINING_NODE]), queue->node) != 0)
+		return psprintf("Container \"%s\" is on node \"%s\" in the books.", container_id,
+						TextDatumGetCString(values[JOINING_NODE]));
+	if (!nulls[JOINING_OTHER_NODE])
+		return psprintf("Container \"%s\" is in the queue of node \"%s\".", container_id,
+						TextDatumGetCString(values[JOINING_OTHER_NODE]));
+	return NULL;
+}
+
+static YqNodeQueueRow *
+read_joining(const YqNodeQueue *queue, const char *container_id, const char **reason)
+{
+	YqNodeQueueRow *row = palloc0(sizeof(YqNodeQueueRow));
+	Datum		values[JOINING_COLUMNS];
+	bool		nulls[JOINING_COLUMNS];
+
+	heap_deform_tuple(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, values, nulls);
+	*reason = reason_of_container(queue, container_id, values, nulls);
+	if (*reason != NULL)
+		return NULL;
+	row->container_id = pstrdup(container_id);
+	read_books(row, &values[JOINING_BOOKS]);
+	row->container.is_guaranteed = row->is_guaranteed_in_books;
+	if (!nulls[JOINING_EXPECTED_DURATION])
+		row->expected_duration = yq_expected_duration_read(values[JOINING_EXPECTED_DURATION]);
+	return row;
+}
+
+/* That of its allocation; as it is of one that was at a node before, when there is none. */
+static void
+load_expected_duration(YqNodeQueueRow *row)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT e.expected_duration FROM yquota_internal.expected_duration AS e WHERE e.container_id = $1",
+		.types = {"text"}
+	};
+	Datum		parameters[] = {CStringGetTextDatum(row->container_id)};
+	bool		isnull;
+
+	if (yq_table_has_no_pages(YQ_EXPECTED_DURATION))
+		return;
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	if (yq_saved_plan_run(&look_up, parameters, NULL) > 0)
+		row->expected_duration = yq_expected_duration_read(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
+	SPI_finish();
+}
+
+YqNodeQueueRow *
+yq_load_joining_row(const YqNodeQueue *queue, const char *container_id, const char **reason)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT c.node, CASE WHEN q.node <> $2 AND q.left_at IS NULL THEN q.node END, "
+		"q.expected_duration, " BOOKS_COLUMNS
+		"FROM yquota.container AS c LEFT JOIN yquota.node_queue AS q ON q.container_id = c.container_id "
+		"WHERE c.container_id = $1",
+		.types = {"text", "text"}
+	};
+	MemoryContext caller = CurrentMemoryContext;
+	Datum		parameters[] = {CStringGetTextDatum(container_id), CStringGetTextDatum(queue->node)};
+	YqNodeQueueRow *row = NULL;
+	uint64		count;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	count = yq_saved_plan_run(&look_up, parameters, NULL);
+	MemoryContextSwitchTo(caller);
+	if (count > 0)
+		row = read_joining(queue, container_id, reason);
+	else
+		*reason = psprintf("Container \"%s\" is not in the books.", container_id);
+	SPI_finish();
+	if (row != NULL && !row->container.is_guaranteed)
+		load_expected_duration(row);
+	return row;
+}
+
+List *
+yq_load_ended(const YqNodeQueue *queue, List *container_ids)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT u.container_id FROM unnest($1) AS u (container_id) "
+		"WHERE NOT EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = u.container_id AND c.node = $2)",
+		.types = {"_text", "text"}
+	};
+	Datum		parameters[] = {yq_array_of_strings(container_ids), CStringGetTextDatum(queue->node)};
+
+	return yq_saved_plan_strings(&look_up, parameters);
+}
+
+TimestampTz
+yq_load_end(const char *container_id, TimestampTz fallback)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT max(x.\"to\") FROM yquota_internal.charge_in_effect AS x WHERE x.container_id = $1",
+		.types = {"text"}
+	};
+	Datum		parameters[] = {CStringGetTextDatum(container_id)};
+	TimestampTz at = fallback;
+	Datum		value;
+	bool		isnull;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	(void) yq_saved_plan_run(&look_up, parameters, NULL);
+	value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+	if (!isnull)
+		at = DatumGetTimestampTz(value);
+	SPI_finish();
+	return at;
+}

@@ -1,0 +1,655 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_queue_sql.c
+ *	  The queue of a node as SQL functions, see sql/opportunistic/396_node_queue.sql.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "base/arguments.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "opportunistic/node_queue/load_node_queue.h"
+#include "opportunistic/node_queue/node_queue.h"
+#include "opportunistic/node_queue/record_node_queue.h"
+#include "scheduler/record/refusal.h"
+#include "store/attempt.h"
+#include "store/catalog.h"
+#include "store/saved_plan.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+#include "utils/tuplestore.h"
+
+PG_FUNCTION_INFO_V1(yq_sql_advance_node_queue);
+PG_FUNCTION_INFO_V1(yq_sql_container_ended);
+PG_FUNCTION_INFO_V1(yq_sql_container_paused);
+PG_FUNCTION_INFO_V1(yq_sql_enqueue_container);
+PG_FUNCTION_INFO_V1(yq_sql_lock_node_queue);
+PG_FUNCTION_INFO_V1(yq_sql_node_room);
+PG_FUNCTION_INFO_V1(yq_sql_recover_node_queue);
+PG_FUNCTION_INFO_V1(yq_sql_shed_containers);
+
+/* -- results: rows of yquota.node_action ------------------------------------------ */
+
+static const char *const action_names[] = {
+	[YQ_QUEUE_START] = "start",
+	[YQ_QUEUE_RESUME] = "resume",
+	[YQ_QUEUE_PAUSE] = "pause",
+	[YQ_QUEUE_KILL] = "kill",
+	[YQ_QUEUE_REJECT] = "rejected",
+	[YQ_QUEUE_SHED] = "shed",
+};
+
+/* An action about a container; one that the node does not have has no size. */
+static void
+return_action(FunctionCallInfo fcinfo, const char *action, const YqNodeQueueRow *row, const char *diagnostics)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	YqRowBuilder values = {.count = 0};
+	bool		is_kill = strcmp(action, action_names[YQ_QUEUE_KILL]) == 0;
+	bool		is_unknown = DatumGetPointer(row->allocation) == NULL;
+
+	yq_row_put_text(&values, action);
+	yq_row_put_text(&values, row->container_id);
+	yq_row_put(&values, ObjectIdGetDatum(yq_enum_oid("execution_type", row->container.is_guaranteed ?
+													 "GUARANTEED" : "OPPORTUNISTIC")), is_unknown);
+	yq_row_put(&values, row->allocation, is_unknown);
+	yq_row_put(&values, Int32GetDatum(is_kill ? YQ_EXIT_KILLED_BY_CONTAINER_SCHEDULER : row->exit_status),
+			   !is_kill && !row->has_exit_status);
+	yq_row_put_text(&values, diagnostics);
+	yq_row_put_text(&values, row->made_room_for);
+	tuplestore_putvalues(result->setResult, result->setDesc, values.values, values.nulls);
+}
+
+/* About a container that the node does not have. */
+static void
+return_unknown(FunctionCallInfo fcinfo, const char *action, const char *container_id, const char *reason)
+{
+	YqNodeQueueRow row = {.container_id = container_id};
+
+	return_action(fcinfo, action, &row, reason);
+}
+
+static void
+return_decisions(FunctionCallInfo fcinfo, const YqNodeQueue *queue)
+{
+	ListCell   *cell;
+
+	foreach(cell, queue->queue->decisions)
+	{
+		const YqQueueDecision *decision = lfirst(cell);
+		const YqNodeQueueRow *row = yq_node_queue_row(decision->container);
+		bool		drops = decision->kind == YQ_QUEUE_REJECT || decision->kind == YQ_QUEUE_SHED;
+
+		/* it has ended since it was decided */
+		if (row->state == YQ_CONTAINER_GONE && !drops)
+			return_action(fcinfo, "stop", row, NULL);
+		else
+			return_action(fcinfo, action_names[decision->kind], row, yq_node_queue_diagnostics(queue, decision));
+	}
+}
+
+static bool
+is_decided_about(const YqNodeQueue *queue, const YqNodeQueueRow *row)
+{
+	ListCell   *cell;
+
+	foreach(cell, queue->queue->decisions)
+	{
+		const YqQueueDecision *decision = lfirst(cell);
+
+		if (yq_node_queue_row(decision->container) == row)
+			return true;
+	}
+	return false;
+}
+
+/* What the node's agent is to do with a container by its state, or was told; nothing if the call's decisions say it. */
+static void
+return_state(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const YqNodeQueueRow *row)
+{
+	const char *action = "queued";
+
+	if (is_decided_about(queue, row))
+		return;
+	if (row->state == YQ_CONTAINER_RUNNING)
+		action = action_names[row->was_paused ? YQ_QUEUE_RESUME : YQ_QUEUE_START];
+	else if (row->state == YQ_CONTAINER_PAUSING)
+		action = action_names[YQ_QUEUE_PAUSE];
+	else if (row->state == YQ_CONTAINER_KILLING)
+		action = action_names[YQ_QUEUE_KILL];
+	else if (row->state == YQ_CONTAINER_GONE)
+		action = "stop";
+	return_action(fcinfo, action, row, row->diagnostics);
+}
+
+/* The last step of a call. */
+static void
+write_down(YqNodeQueue *queue)
+{
+	yq_node_queue_preempt(queue);
+	yq_record_node_queue(queue);
+}
+
+static void
+finish(FunctionCallInfo fcinfo, YqNodeQueue *queue)
+{
+	write_down(queue);
+	return_decisions(fcinfo, queue);
+}
+
+/* -- a call ---------------------------------------------------------------------------- */
+
+typedef struct Call
+{
+	FunctionCallInfo fcinfo;
+	void		(*operation) (struct Call *call);
+	const char *container_id;	/* that it is about; NULL: it is about the node */
+	YqNodeQueue *queue;			/* NULL: not opened yet */
+	List	   *refused;		/* ids (char *) of containers of which events cannot be written */
+	bool		is_refused;		/* of its own container, or of one that is held back already */
+} Call;
+
+static void
+operate(void *argument)
+{
+	Call	   *call = argument;
+
+	call->queue = NULL;
+	call->operation(call);
+}
+
+static void
+write_events(void *argument, int first, int count)
+{
+	const Call *call = argument;
+
+	yq_node_queue_write_events(call->queue, first, count);
+}
+
+static void
+refuse(void *argument, int subject, const ErrorData *error)
+{
+	Call	   *call = argument;
+	const YqNodeQueueEvent *event = list_nth(call->queue->events, subject);
+
+	if ((call->container_id != NULL && strcmp(call->container_id, event->container_id) == 0) ||
+		!yq_refusal_note(YQ_ROUND_NODE_QUEUE, event->container_id, error))
+		call->is_refused = true;
+	call->refused = lappend(call->refused, unconstify(char *, event->container_id));
+}
+
+/* Are there containers without which the call can be done? */
+static bool
+refuse_events(Call *call)
+{
+	const YqRound round = {.count = call->queue == NULL ? 0 : list_length(call->queue->events),.work = write_events,
+	.refuse = refuse,.argument = call};
+	int			before = list_length(call->refused);
+
+	yq_round_try(&round);
+	return list_length(call->refused) > before && !call->is_refused;
+}
+
+/* A container that waits, and of which the event cannot be written, is left out of the queue for a while. */
+static Datum
+run(FunctionCallInfo fcinfo, void (*operation) (Call *call), const char *container_id)
+{
+	Call		call = {.fcinfo = fcinfo,.operation = operation,.container_id = container_id};
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (;;)
+	{
+		ErrorData  *error = yq_attempt(operate, &call);
+
+		if (error == NULL)
+			return (Datum) 0;
+		if (!refuse_events(&call))
+			ReThrowError(error);
+		tuplestore_clear(((ReturnSetInfo *) fcinfo->resultinfo)->setResult);
+	}
+}
+
+/* -- arguments ----------------------------------------------------------------------- */
+
+static const char *
+required_string(FunctionCallInfo fcinfo, int argument, const char *name)
+{
+	return text_to_cstring(yq_required_text(fcinfo, argument, name));
+}
+
+/* Open and settle the queue of the node that the first argument names. */
+static YqNodeQueue *
+open_settled(Call *call)
+{
+	call->queue = yq_node_queue_open(required_string(call->fcinfo, 0, "node"));
+	yq_node_queue_settle(call->queue);
+	return call->queue;
+}
+
+static TimestampTz
+instant_argument(FunctionCallInfo fcinfo, int argument, const YqNodeQueue *queue)
+{
+	TimestampTz at = PG_ARGISNULL(argument) ? queue->now : PG_GETARG_TIMESTAMPTZ(argument);
+
+	if (TIMESTAMP_NOT_FINITE(at))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
+				 errmsg("at must be finite")));
+	return at;
+}
+
+/* -- arrival ------------------------------------------------------------------------- */
+
+/* What became of a container that has left the node; false when it was never there. */
+static bool
+return_left(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const char *container_id)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT CASE WHEN q.left_reason IN ('rejected', 'shed') THEN q.left_reason ELSE 'stop' END, "
+		"q.exit_status, q.diagnostics FROM yquota.node_queue AS q "
+		"WHERE q.container_id = $1 AND q.node = $2 AND q.left_at IS NOT NULL",
+		.types = {"text", "text"}
+	};
+	Datum		parameters[] = {CStringGetTextDatum(container_id), CStringGetTextDatum(queue->node)};
+	bool		is_found;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	is_found = yq_saved_plan_run(&look_up, parameters, NULL) > 0;
+	if (is_found)
+	{
+		HeapTuple	tuple = SPI_tuptable->vals[0];
+		TupleDesc	descriptor = SPI_tuptable->tupdesc;
+		YqNodeQueueRow row = {.container_id = container_id};
+		Datum		exit_status;
+		bool		isnull;
+
+		exit_status = SPI_getbinval(tuple, descriptor, 2, &isnull);
+		row.has_exit_status = !isnull;
+		row.exit_status = isnull ? 0 : DatumGetInt32(exit_status);
+		return_action(fcinfo, SPI_getvalue(tuple, descriptor, 1), &row, SPI_getvalue(tuple, descriptor, 3));
+	}
+	SPI_finish();
+	return is_found;
+}
+
+/* The first answer while it holds: what is to be done with the container, and what is to make room for it. */
+static void
+return_first_answer(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const YqNodeQueueRow *arrived)
+{
+	ListCell   *cell;
+
+	return_state(fcinfo, queue, arrived);
+	foreach(cell, queue->rows)
+	{
+		const YqNodeQueueRow *row = lfirst(cell);
+
+		if ((row->state == YQ_CONTAINER_PAUSING || row->state == YQ_CONTAINER_KILLING) &&
+			row->made_room_for != NULL && strcmp(row->made_room_for, arrived->container_id) == 0)
+			return_state(fcinfo, queue, row);
+	}
+}
+
+static void
+enqueue(Call *call)
+{
+	FunctionCallInfo fcinfo = call->fcinfo;
+	const char *container_id = required_string(fcinfo, 1, "container_id");
+	YqNodeQueue *queue = open_settled(call);
+	YqNodeQueueRow *row = yq_node_queue_find(queue, container_id);
+	const char *reason;
+	bool		waits;
+
+	if (row != NULL)
+	{
+		finish(fcinfo, queue);
+		return_first_answer(fcinfo, queue, row);
+		return;
+	}
+	row = yq_node_queue_join(queue, container_id, &reason);
+	if (row != NULL)
+		yq_node_queue_arrive(queue, row);
+	waits = row != NULL && row->state == YQ_CONTAINER_QUEUED;
+	write_down(queue);
+	if (waits)
+		return_state(fcinfo, queue, row);
+	return_decisions(fcinfo, queue);
+	if (row == NULL && !return_left(fcinfo, queue, container_id))
+		return_unknown(fcinfo, "refused", container_id, reason);
+}
+
+/* enqueue_container(node, container_id) */
+Datum
+yq_sql_enqueue_container(PG_FUNCTION_ARGS)
+{
+	return run(fcinfo, enqueue, text_to_cstring(yq_required_text(fcinfo, 1, "container_id")));
+}
+
+/* -- ends and pauses ------------------------------------------------------------------- */
+
+/*
+ * What the books know of the end of a container that the node's queue does not have.  A clock
+ * that was set back makes no earlier end.  The end of a container that the queue had and the
+ * books no longer have is final: it has been archived, or voided.
+ */
+static const char *
+look_up_end(const YqNodeQueue *queue, const char *container_id, TimestampTz at, bool is_by_clock)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT CASE WHEN c.container_id IS NOT NULL AND COALESCE(c.node, $2) = $2 THEN 'runs' "
+		"WHEN c.container_id IS NOT NULL THEN 'elsewhere' "
+		"WHEN x.ended_at = $3 OR $4 AND x.ended_at > $3 OR EXISTS (SELECT FROM yquota_internal.reported_end AS e "
+		"WHERE e.container_id = $1 AND e.occurred_at = $3) THEN 'known' "
+		"WHEN x.ended_at IS NOT NULL THEN 'ended' "
+		"WHEN EXISTS (SELECT FROM yquota.node_queue AS q WHERE q.container_id = $1 AND q.node = $2) THEN 'known' ELSE 'unknown' END "
+		"FROM (SELECT max(l.\"to\") AS ended_at FROM yquota_internal.charge_in_effect AS l WHERE l.container_id = $1) AS x "
+		"LEFT JOIN yquota.container AS c ON c.container_id = $1",
+		.types = {"text", "text", "timestamptz", "bool"}
+	};
+	Datum		parameters[] = {
+		CStringGetTextDatum(container_id), CStringGetTextDatum(queue->node), TimestampTzGetDatum(at), BoolGetDatum(is_by_clock)
+	};
+
+	return linitial(yq_saved_plan_strings(&look_up, parameters));
+}
+
+/* The agent knows the end now; the earliest counts. */
+static void
+acknowledge_end(const YqNodeQueue *queue, const char *container_id, TimestampTz at, int exit_status)
+{
+	static YqSavedPlan acknowledge = {
+		.command = "UPDATE yquota.node_queue AS q "
+		"SET is_acknowledged = true, exit_status = COALESCE(q.exit_status, $3), left_at = LEAST(q.left_at, $4) "
+		"WHERE q.container_id = $1 AND q.node = $2 AND q.left_at IS NOT NULL AND (NOT q.is_acknowledged OR q.left_at > $4)",
+		.types = {"text", "text", "int4", "timestamptz"}
+	};
+	Datum		parameters[] = {
+		CStringGetTextDatum(container_id), CStringGetTextDatum(queue->node), Int32GetDatum(exit_status), TimestampTzGetDatum(at)
+	};
+
+	(void) yq_saved_plan_execute(&acknowledge, parameters, NULL);
+}
+
+/* The earliest end counts, so one that differs from what is known is told, too. */
+static void
+end_elsewhere(YqNodeQueue *queue, const char *container_id, TimestampTz at, bool is_by_clock, int exit_status)
+{
+	const char *known = look_up_end(queue, container_id, at, is_by_clock);
+
+	if (strcmp(known, "unknown") == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("container \"%s\" is not in the books", container_id)));
+	if (strcmp(known, "elsewhere") == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("container \"%s\" is not on node \"%s\"", container_id, queue->node)));
+	if (strcmp(known, "known") != 0)
+		yq_node_queue_note_end(queue, container_id, at, exit_status);
+}
+
+static void
+note_end(Call *call)
+{
+	FunctionCallInfo fcinfo = call->fcinfo;
+	const char *container_id = required_string(fcinfo, 1, "container_id");
+	YqNodeQueue *queue = open_settled(call);
+	YqNodeQueueRow *row = yq_node_queue_find(queue, container_id);
+	TimestampTz at = instant_argument(fcinfo, 2, queue);
+	bool		is_by_clock = PG_ARGISNULL(2);
+	int			exit_status;
+
+	yq_require_value(PG_ARGISNULL(3), "exit_status");
+	exit_status = PG_GETARG_INT32(3);
+	/* a clock that was set back does not end it before what is known of it */
+	if (row != NULL)
+		yq_node_queue_end(queue, row, is_by_clock ? Max(at, row->next_instant) : at, exit_status, true);
+	else
+		end_elsewhere(queue, container_id, at, is_by_clock, exit_status);
+	finish(fcinfo, queue);
+	if (row == NULL)
+		acknowledge_end(queue, container_id, is_by_clock ? DT_NOEND : at, exit_status);
+}
+
+/* container_ended(node, container_id, at, exit_status) */
+Datum
+yq_sql_container_ended(PG_FUNCTION_ARGS)
+{
+	return run(fcinfo, note_end, text_to_cstring(yq_required_text(fcinfo, 1, "container_id")));
+}
+
+/* When it was not to be paused, or is paused already, the answer is what it is to do. */
+static void
+note_pause(Call *call)
+{
+	FunctionCallInfo fcinfo = call->fcinfo;
+	const char *container_id = required_string(fcinfo, 1, "container_id");
+	YqNodeQueue *queue = open_settled(call);
+	YqNodeQueueRow *row = yq_node_queue_find(queue, container_id);
+	TimestampTz at = instant_argument(fcinfo, 2, queue);
+	bool		is_pausing = row != NULL && row->state == YQ_CONTAINER_PAUSING;
+
+	if (is_pausing)
+		yq_node_queue_pause(queue, row, at);
+	finish(fcinfo, queue);
+	if (row == NULL)
+		return_unknown(fcinfo, "refused", container_id,
+					   psprintf("Container \"%s\" is not in the queue of node \"%s\".", container_id, queue->node));
+	else if (!is_pausing)
+		return_state(fcinfo, queue, row);
+}
+
+/* container_paused(node, container_id, at) */
+Datum
+yq_sql_container_paused(PG_FUNCTION_ARGS)
+{
+	return run(fcinfo, note_pause, text_to_cstring(yq_required_text(fcinfo, 1, "container_id")));
+}
+
+/* -- the queue as a whole --------------------------------------------------------------- */
+
+static void
+advance(Call *call)
+{
+	FunctionCallInfo fcinfo = call->fcinfo;
+	YqNodeQueue *queue = open_settled(call);
+
+	yq_node_queue_advance(queue);
+	finish(fcinfo, queue);
+}
+
+/* advance_node_queue(node) */
+Datum
+yq_sql_advance_node_queue(PG_FUNCTION_ARGS)
+{
+	return run(fcinfo, advance, NULL);
+}
+
+static void
+shed(Call *call)
+{
+	FunctionCallInfo fcinfo = call->fcinfo;
+	YqNodeQueue *queue = open_settled(call);
+
+	yq_require_value(PG_ARGISNULL(1), "max_queue_length");
+	yq_node_queue_shed(queue, PG_GETARG_INT32(1));
+	finish(fcinfo, queue);
+}
+
+/* shed_containers(node, max_queue_length) */
+Datum
+yq_sql_shed_containers(PG_FUNCTION_ARGS)
+{
+	return run(fcinfo, shed, NULL);
+}
+
+/* lock_node_queue(node) */
+Datum
+yq_sql_lock_node_queue(PG_FUNCTION_ARGS)
+{
+	yq_node_queue_lock(required_string(fcinfo, 0, "node"));
+	PG_RETURN_VOID();
+}
+
+/* -- recovery ------------------------------------------------------------------------------ */
+
+static bool
+is_among(const char *container_id, const char *const *ids, int count)
+{
+	for (int i = 0; i < count; i++)
+	{
+		if (strcmp(ids[i], container_id) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* What the agent says to run, runs; what the books do not have is to be killed. */
+static void
+recover_running(const Call *call, const char *container_id)
+{
+	YqNodeQueue *queue = call->queue;
+	YqNodeQueueRow *row = yq_node_queue_find(queue, container_id);
+	const char *reason;
+	ListCell   *cell;
+
+	foreach(cell, call->refused)
+	{
+		if (strcmp(lfirst(cell), container_id) == 0)
+			return;
+	}
+
+	if (row == NULL)
+		row = yq_node_queue_join(queue, container_id, &reason);
+	if (row != NULL)
+		yq_node_queue_recover(queue, row);
+	else
+		return_unknown(call->fcinfo, action_names[YQ_QUEUE_KILL], container_id, reason);
+}
+
+/* Has a container ended with the agent?  One that the agent was not told to start has not, nor one that waits. */
+static bool
+is_gone(const YqNodeQueueRow *row)
+{
+	switch (row->state)
+	{
+		case YQ_CONTAINER_RUNNING:
+			return row->is_acknowledged || row->was_paused;
+		case YQ_CONTAINER_PAUSING:
+		case YQ_CONTAINER_PAUSED:
+		case YQ_CONTAINER_KILLING:
+			return true;
+		default:
+			return false;
+	}
+}
+
+static void
+end_gone(YqNodeQueue *queue, const char *const *ids, int count)
+{
+	/* the list grows no more, and rows that start meanwhile are not acknowledged */
+	for (int i = 0; i < list_length(queue->rows); i++)
+	{
+		YqNodeQueueRow *row = list_nth(queue->rows, i);
+
+		CHECK_FOR_INTERRUPTS();
+		if (!is_gone(row) || is_among(row->container_id, ids, count))
+			continue;
+		yq_node_queue_end(queue, row, Max(queue->now, row->next_instant),
+						  row->state == YQ_CONTAINER_KILLING ? YQ_EXIT_KILLED_BY_CONTAINER_SCHEDULER : YQ_EXIT_ABORTED, false);
+	}
+}
+
+static void
+recover(Call *call)
+{
+	FunctionCallInfo fcinfo = call->fcinfo;
+	const char *node = required_string(fcinfo, 0, "node");
+	const char **running;
+	int			count = yq_text_array(fcinfo, 1, "running", &running);
+	YqNodeQueue *queue;
+
+	yq_require_value(PG_ARGISNULL(1), "running");
+	queue = call->queue = yq_node_queue_open(node);
+	for (int i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!is_among(running[i], running, i))
+			recover_running(call, running[i]);
+	}
+	yq_node_queue_settle(queue);
+	end_gone(queue, running, count);
+	yq_node_queue_advance(queue);
+	finish(fcinfo, queue);
+}
+
+/* recover_node_queue(node, running) */
+Datum
+yq_sql_recover_node_queue(PG_FUNCTION_ARGS)
+{
+	return run(fcinfo, recover, NULL);
+}
+
+/* -- room ---------------------------------------------------------------------------------- */
+
+/* What is known of a resource type at the node, beside the measured use. */
+typedef struct TypeRoom
+{
+	const char *name;
+	int64		total;
+	int64		allocated;
+	int64		guaranteed;
+	int64		guaranteed_since;
+	int64		opportunistic_since;
+	int64		room;
+} TypeRoom;
+
+static void
+return_room(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const TypeRoom *type, const YqMeasuredAmount *amount)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	YqRowBuilder values = {.count = 0};
+	bool		is_measured = queue->queue->measured.is_told && amount->measured > 0;
+	int64		excess = is_measured ? yq_measured_excess(amount) : 0;
+
+	yq_row_put_text(&values, type->name);
+	yq_row_put(&values, Int64GetDatum(type->total), false);
+	yq_row_put(&values, Int64GetDatum(type->allocated), false);
+	yq_row_put(&values, Int64GetDatum(type->guaranteed), false);
+	yq_row_put(&values, Int64GetDatum(type->total - type->allocated), false);
+	yq_row_put(&values, TimestampTzGetDatum(queue->queue->measured.reported_at), !is_measured);
+	yq_row_put(&values, Int64GetDatum(amount->measured), !is_measured);
+	yq_row_put(&values, Int64GetDatum(type->guaranteed_since), !is_measured);
+	yq_row_put(&values, Int64GetDatum(type->opportunistic_since), !is_measured);
+	yq_row_put(&values, Int64GetDatum(type->room), false);
+	yq_row_put(&values, Int64GetDatum(excess), false);
+	yq_row_put(&values, Int64GetDatum(amount->freed), excess == 0);
+	tuplestore_putvalues(result->setResult, result->setDesc, values.values, values.nulls);
+}
+
+/* node_room(node) */
+Datum
+yq_sql_node_room(PG_FUNCTION_ARGS)
+{
+	const YqNodeQueue *queue = yq_node_queue_read(required_string(fcinfo, 0, "node"));
+	const YqContainerQueue *of_node = queue->queue;
+	YqRunningSums sums = yq_container_queue_running(of_node);
+	YqNodeAmounts room = yq_container_queue_room(of_node);
+	TypeRoom	memory = {
+		"memory-mb", of_node->total.memory, of_node->used.memory, sums.guaranteed.memory, sums.guaranteed_since.memory,
+		sums.opportunistic_since.memory, room.memory
+	};
+	TypeRoom	vcores = {
+		"vcores", of_node->total.vcores, of_node->used.vcores, sums.guaranteed.vcores, sums.guaranteed_since.vcores,
+		sums.opportunistic_since.vcores, room.vcores
+	};
+
+	InitMaterializedSRF(fcinfo, 0);
+	return_room(fcinfo, queue, &memory, &of_node->measured.memory);
+	return_room(fcinfo, queue, &vcores, &of_node->measured.vcores);
+	return (Datum) 0;
+}

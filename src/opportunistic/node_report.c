@@ -1,0 +1,466 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_report.c
+ *	  What nodes report of their queues, and the slots that were taken in the
+ *	  queues since.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "catalog/pg_type_d.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "opportunistic/node_report.h"
+#include "opportunistic/wait_estimate.h"
+#include "queues/text.h"
+#include "scheduler/request/expected_duration.h"
+#include "store/catalog.h"
+#include "store/index_scan.h"
+#include "store/row_update.h"
+#include "store/saved_plan.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+const char *const yq_node_report_columns[] = {
+	"node", "queued_guaranteed", "queued_opportunistic", "estimated_wait", "queue_capacity", "reported_at", "allocated", "is_listed"
+};
+
+const char *const yq_slot_columns[] = {"node", "reported_at", "slots", "allocated"};
+
+bool
+yq_node_report_compares_resources(const YqAllocationSettings *settings)
+{
+	return settings->load_comparator == YQ_LOAD_QUEUE_LENGTH_THEN_RESOURCES;
+}
+
+/* -- reading ------------------------------------------------------------------ */
+
+/* The check of the column allows no months, and no more than 32 bits of milliseconds. */
+static int32
+milliseconds_of(const Interval *interval)
+{
+	return (int32) ((interval->time + (int64) interval->day * USECS_PER_DAY) / 1000);
+}
+
+bool
+yq_node_report_read(const YqRow *row, const YqAllocationSettings *settings, const YqHierarchy *hierarchy, YqNodeLoad *load)
+{
+	bool		isnull;
+	Datum		wait = yq_row_value(row, 3, &isnull);
+
+	load->wait = isnull ? YQ_WAIT_UNKNOWN : milliseconds_of(DatumGetIntervalP(wait));
+	if (!yq_row_bool(row, 7) || !yq_node_load_is_comparable(settings->load_comparator, load->wait))
+		return false;
+	load->queue_length = yq_row_integer(row, 1, 0) + yq_row_integer(row, 2, 0);
+	load->queue_capacity = yq_row_integer(row, 4, settings->queue_capacity);
+	load->reported_at = DatumGetTimestampTz(yq_row_value(row, 5, &isnull));
+	if (yq_node_report_compares_resources(settings))
+	{
+		Datum		allocated = yq_row_value(row, 6, &isnull);
+
+		load->allocated = isnull ? yq_hierarchy_amounts(hierarchy) : yq_hierarchy_read_amounts(hierarchy, allocated);
+	}
+	return true;
+}
+
+YqTakenSlots
+yq_node_report_read_slots(const YqRow *row, const YqHierarchy *hierarchy, TimestampTz reported_at)
+{
+	YqTakenSlots taken = {0, NULL};
+	bool		isnull;
+	Datum		allocated;
+
+	if (DatumGetTimestampTz(yq_row_value(row, 1, &isnull)) != reported_at)
+		return taken;
+	taken.slots = yq_row_integer(row, 2, 0);
+	allocated = yq_row_value(row, 3, &isnull);
+	if (!isnull)
+		taken.allocated = yq_hierarchy_read_amounts(hierarchy, allocated);
+	return taken;
+}
+
+void
+yq_node_report_add_slots(YqNodeLoad *load, const YqTakenSlots *taken, const YqHierarchy *hierarchy)
+{
+	load->queue_length += taken->slots;
+	if (taken->allocated != NULL && load->allocated != NULL)
+		yq_amounts_add(&hierarchy->calculator, load->allocated, taken->allocated);
+}
+
+/* -- storing ------------------------------------------------------------------- */
+
+static int
+compare_reports(const void *a, const void *b)
+{
+	const YqNodeReport *left = *(YqNodeReport *const *) a;
+	const YqNodeReport *right = *(YqNodeReport *const *) b;
+	int			result = strcmp(left->node, right->node);
+
+	if (result != 0)
+		return result;
+	return left->reported_at < right->reported_at ? -1 : left->reported_at > right->reported_at ? 1 : 0;
+}
+
+/* All sessions change rows in the order of the nodes' names. */
+static YqNodeReport **
+in_order(YqNodeReport *reports, int count)
+{
+	YqNodeReport **ordered = palloc(sizeof(YqNodeReport *) * Max(count, 1));
+
+	for (int i = 0; i < count; i++)
+		ordered[i] = &reports[i];
+	qsort(ordered, count, sizeof(YqNodeReport *), compare_reports);
+	return ordered;
+}
+
+/* Refuse a report that the state of the node or the clock forbids, or have the node left out. */
+static void
+judge(const YqAllocationSettings *settings, YqNodeReport *report, YqIndexScan *nodes, AttrNumber state, TimestampTz now)
+{
+	TupleTableSlot *slot;
+	Oid			found;
+	bool		isnull;
+
+	slot = yq_index_scan_find(nodes, cstring_to_text(report->node));
+	if (slot == NULL)
+	{
+		report->refusal = "there is no such node";
+		return;
+	}
+	found = DatumGetObjectId(slot_getattr(slot, state, &isnull));
+	if (found == yq_enum_oid("node_state", "DECOMMISSIONING"))
+		report->left_out = "the node is DECOMMISSIONING";
+	else if (found != yq_enum_oid("node_state", "RUNNING"))
+		report->refusal = psprintf("the node is %s", DatumGetCString(DirectFunctionCall1(enum_out, ObjectIdGetDatum(found))));
+	else if (report->estimated_wait == 0 && !yq_node_load_is_comparable(settings->load_comparator, YQ_WAIT_UNKNOWN))
+		report->left_out = "the node tells no estimated wait, by which nodes are compared";
+	if (report->reported_at > now && report->refusal == NULL)
+		report->refusal = "reported_at lies after the clock";
+}
+
+static void
+judge_all(const YqAllocationSettings *settings, YqNodeReport **reports, int count, TimestampTz now)
+{
+	YqIndexScan *nodes = yq_index_scan_open(YQ_NODE, "node_pkey");
+	AttrNumber	state = yq_column(yq_index_scan_relation(nodes), "state");
+
+	for (int i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		judge(settings, reports[i], nodes, state, now);
+	}
+	yq_index_scan_close(nodes);
+}
+
+/* A stored wait is at most so long: an int of milliseconds. */
+#define MAX_WAIT (INT64CONST(2147483647) * 1000 + 999)
+
+static void
+set_estimate(YqNodeReport *report, const YqExpectedWork *containers, int count)
+{
+	int64		wait = yq_wait_estimate(containers, count);
+	Interval   *interval;
+
+	if (wait == YQ_NO_ESTIMATE)
+		return;
+	interval = SPI_palloc(sizeof(Interval));
+	memset(interval, 0, sizeof(Interval));
+	interval->time = Min(wait, MAX_WAIT);
+	report->estimated_wait = IntervalPGetDatum(interval);
+}
+
+static YqExpectedWork
+read_expected_work(HeapTuple tuple, TupleDesc columns, TimestampTz now)
+{
+	YqExpectedWork work = {0};
+	bool		isnull;
+	Datum		duration = SPI_getbinval(tuple, columns, 3, &isnull);
+
+	if (!isnull)
+		work.duration = yq_expected_duration_read(duration);
+	work.waits = DatumGetBool(SPI_getbinval(tuple, columns, 2, &isnull));
+	work.ran = now - DatumGetTimestampTz(SPI_getbinval(tuple, columns, 4, &isnull));
+	return work;
+}
+
+/* Rows of a report's node follow each other. */
+static void
+estimate(YqNodeReport **reports, uint64 found, TimestampTz now)
+{
+	YqExpectedWork *work = palloc(sizeof(YqExpectedWork) * Max(found, 1));
+	uint64		first = 0;
+
+	for (uint64 i = 0; i < found; i++)
+	{
+		TupleDesc	columns = SPI_tuptable->tupdesc;
+		bool		isnull;
+		int64		report = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[i], columns, 1, &isnull));
+
+		CHECK_FOR_INTERRUPTS();
+		work[i] = read_expected_work(SPI_tuptable->vals[i], columns, now);
+		if (i + 1 < found && DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[i + 1], columns, 1, &isnull)) == report)
+			continue;
+		set_estimate(reports[report - 1], &work[first], (int) (i + 1 - first));
+		first = i + 1;
+	}
+	pfree(work);
+}
+
+/* Where nodes are compared by waits, those that tell none have the wait that expected durations tell. */
+static void
+estimate_waits(YqNodeReport **reports, int count, TimestampTz now)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT u.place, q.state <> 'RUNNING', q.expected_duration, q.state_at "
+		"FROM unnest($1) WITH ORDINALITY AS u (node, place) JOIN yquota.node_queue AS q ON q.node = u.node "
+		"WHERE q.left_at IS NULL AND q.execution_type = 'OPPORTUNISTIC' AND q.state IN ('QUEUED', 'PAUSED', 'RUNNING') "
+		"ORDER BY u.place",
+		.types = {"_text"},
+		.plans_once = true
+	};
+	YqNodeReport **silent = palloc(sizeof(YqNodeReport *) * Max(count, 1));
+	const char **names = palloc(sizeof(char *) * Max(count, 1));
+	int			silent_count = 0;
+	Datum		values[1];
+
+	for (int i = 0; i < count; i++)
+	{
+		if (reports[i]->estimated_wait != 0)
+			continue;
+		names[silent_count] = reports[i]->node;
+		silent[silent_count++] = reports[i];
+	}
+	if (silent_count == 0)
+		return;
+	values[0] = yq_array_of_names(names, silent_count);
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	estimate(silent, yq_saved_plan_run(&look_up, values, NULL), now);
+	SPI_finish();
+}
+
+/* The same report may be sent twice at a time: the first one to insert the row keeps the other waiting. */
+static void
+make_rows(YqNodeReport **reports, int count)
+{
+	static YqSavedPlan insert = {
+		.command = "INSERT INTO yquota_internal.node_queue_report (node, running_guaranteed, running_opportunistic, "
+		"queued_guaranteed, queued_opportunistic, reported_at, is_listed, told_queue_capacity) "
+		"SELECT u.node, 0, 0, 0, 0, '-infinity', false, -1 FROM unnest($1) AS u (node) ORDER BY u.node ON CONFLICT (node) DO NOTHING",
+		.types = {"_text"}
+	};
+	YqIndexScan *rows = yq_index_scan_open(YQ_NODE_QUEUE_REPORT, "node_queue_report_pkey");
+	const char **missing = palloc(sizeof(char *) * Max(count, 1));
+	int			missing_count = 0;
+	Datum		values[1];
+
+	for (int i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (reports[i]->refusal != NULL)
+			continue;
+		if (yq_index_scan_find(rows, cstring_to_text(reports[i]->node)) == NULL)
+			missing[missing_count++] = reports[i]->node;
+	}
+	yq_index_scan_close(rows);
+	if (missing_count == 0)
+		return;
+	values[0] = yq_array_of_names(missing, missing_count);
+	(void) yq_saved_plan_execute(&insert, values, NULL);
+}
+
+/* What the books hold on the nodes that do not tell it. */
+static void
+allocate_by_books(YqNodeReport **reports, int count)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT u.node::text, held.allocation FROM unnest($1) WITH ORDINALITY AS u (node, place) "
+		"LEFT JOIN (SELECT part.node, yquota.sum(part.allocation) AS allocation FROM ("
+		"SELECT c.node, c.allocation FROM yquota_internal.node_counter AS c WHERE c.node = ANY ($1) "
+		"UNION ALL SELECT d.node, d.allocation FROM yquota_internal.counter_change AS d "
+		"WHERE d.scope IN ('a', 'n') AND d.node = ANY ($1)) AS part GROUP BY part.node) AS held ON held.node = u.node "
+		"ORDER BY u.place",
+		.types = {"_text"}
+	};
+	YqNodeReport **unknown = palloc(sizeof(YqNodeReport *) * Max(count, 1));
+	const char **names = palloc(sizeof(char *) * Max(count, 1));
+	int			unknown_count = 0;
+	Datum		values[1];
+
+	for (int i = 0; i < count; i++)
+	{
+		if (reports[i]->refusal != NULL || reports[i]->allocated != 0)
+			continue;
+		names[unknown_count] = reports[i]->node;
+		unknown[unknown_count++] = reports[i];
+	}
+	if (unknown_count == 0)
+		return;
+	values[0] = yq_array_of_names(names, unknown_count);
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	(void) yq_saved_plan_run(&look_up, values, NULL);
+	for (int i = 0; i < unknown_count; i++)
+	{
+		bool		isnull;
+		Datum		sum = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 2, &isnull);
+
+		CHECK_FOR_INTERRUPTS();
+		if (!isnull)
+			unknown[i]->allocated = SPI_datumTransfer(sum, false, -1);
+	}
+	SPI_finish();
+}
+
+/* Of a node that tells none. */
+#define NO_CAPACITY (-1)
+
+/* Columns of a stored report, in the order in which they are called by rank. */
+enum
+{
+	REPORT_NODE,
+	REPORT_RUNNING_GUARANTEED,
+	REPORT_RUNNING_OPPORTUNISTIC,
+	REPORT_QUEUED_GUARANTEED,
+	REPORT_QUEUED_OPPORTUNISTIC,
+	REPORT_ESTIMATED_WAIT,
+	REPORT_QUEUE_CAPACITY,
+	REPORT_REPORTED_AT,
+	REPORT_ALLOCATED,
+	REPORT_IS_LISTED,
+	REPORT_TOLD_QUEUE_CAPACITY,
+	REPORT_MEASURED,
+	REPORT_COLUMNS
+};
+
+static const char *const stored_columns[] = {
+	"node", "running_guaranteed", "running_opportunistic", "queued_guaranteed", "queued_opportunistic",
+	"estimated_wait", "queue_capacity", "reported_at", "allocated", "is_listed", "told_queue_capacity",
+	"measured"
+};
+
+static void
+set_or_null(YqRowUpdate *row, int column, Datum value, bool isnull)
+{
+	if (isnull)
+		yq_row_update_set_null(row, column);
+	else
+		yq_row_update_set(row, column, value);
+}
+
+/* The row is found. */
+static void
+write_report(YqRowUpdate *row, YqNodeReport *report)
+{
+	int32		told = report->has_queue_capacity ? report->queue_capacity : NO_CAPACITY;
+
+	/* what is stored of a node whose report was forgotten is not known here */
+	report->changes_capacity = TIMESTAMP_NOT_FINITE(DatumGetTimestampTz(yq_row_update_value(row, REPORT_REPORTED_AT))) ||
+		DatumGetInt32(yq_row_update_value(row, REPORT_TOLD_QUEUE_CAPACITY)) != told;
+	yq_row_update_set(row, REPORT_TOLD_QUEUE_CAPACITY, Int32GetDatum(told));
+	yq_row_update_set(row, REPORT_RUNNING_GUARANTEED, Int32GetDatum(report->running_guaranteed));
+	yq_row_update_set(row, REPORT_RUNNING_OPPORTUNISTIC, Int32GetDatum(report->running_opportunistic));
+	yq_row_update_set(row, REPORT_QUEUED_GUARANTEED, Int32GetDatum(report->queued_guaranteed));
+	yq_row_update_set(row, REPORT_QUEUED_OPPORTUNISTIC, Int32GetDatum(report->queued_opportunistic));
+	set_or_null(row, REPORT_ESTIMATED_WAIT, report->estimated_wait, report->estimated_wait == 0);
+	if (!DatumGetBool(yq_row_update_value(row, REPORT_IS_LISTED)))
+		set_or_null(row, REPORT_QUEUE_CAPACITY, Int32GetDatum(report->queue_capacity), !report->has_queue_capacity);
+	yq_row_update_set(row, REPORT_REPORTED_AT, TimestampTzGetDatum(report->reported_at));
+	set_or_null(row, REPORT_ALLOCATED, report->allocated, report->allocated == 0);
+	set_or_null(row, REPORT_MEASURED, report->measured, report->measured == 0);
+	yq_row_update_set(row, REPORT_IS_LISTED, BoolGetDatum(report->left_out == NULL));
+	yq_row_update_write(row);
+}
+
+static void
+store(YqRowUpdate *row, YqNodeReport *report)
+{
+	Datum		key = CStringGetTextDatum(report->node);
+	TimestampTz stored_at;
+
+	/* a node that has just been forgotten is unknown again */
+	if (!yq_row_update_find(row, &key))
+	{
+		report->refusal = "the node was removed meanwhile";
+		return;
+	}
+	stored_at = DatumGetTimestampTz(yq_row_update_value(row, REPORT_REPORTED_AT));
+	if (report->reported_at > stored_at)
+		write_report(row, report);
+	else
+		report->refusal = psprintf("it is not newer than that of %s", timestamptz_to_str(stored_at));
+}
+
+/* A row is changed once in a command: of several reports of a node the newest one is the last. */
+static void
+refuse_older(YqNodeReport **reports, int count)
+{
+	for (int i = 0; i + 1 < count; i++)
+	{
+		const YqNodeReport *next = reports[i + 1];
+
+		if (next->refusal == NULL && reports[i]->refusal == NULL && strcmp(reports[i]->node, next->node) == 0)
+			reports[i]->refusal = psprintf("it is not newer than that of %s", timestamptz_to_str(next->reported_at));
+	}
+}
+
+/* The queue of a node needs its capacity also when reports are lost. */
+static void
+keep_capacities(YqNodeReport **reports, int count)
+{
+	static YqSavedPlan keep = {
+		.command = "WITH told AS MATERIALIZED (SELECT u.node, u.queue_capacity FROM unnest($1, $2) AS u (node, queue_capacity)), "
+		"gone AS (DELETE FROM yquota_internal.node_queue_capacity AS q USING told WHERE q.node = told.node AND told.queue_capacity < 0) "
+		"INSERT INTO yquota_internal.node_queue_capacity AS q (node, queue_capacity) "
+		"SELECT t.node, t.queue_capacity FROM told AS t "
+		"LEFT JOIN yquota_internal.node_queue_capacity AS o ON o.node = t.node "
+		"WHERE t.queue_capacity >= 0 AND o.queue_capacity IS DISTINCT FROM t.queue_capacity ORDER BY t.node "
+		"ON CONFLICT (node) DO UPDATE SET queue_capacity = excluded.queue_capacity",
+		.types = {"_text", "_int4"},
+		.plans_once = true
+	};
+	const char **nodes = palloc(sizeof(char *) * Max(count, 1));
+	Datum	   *capacities = palloc(sizeof(Datum) * Max(count, 1));
+	int			told = 0;
+	Datum		values[2];
+
+	for (int i = 0; i < count; i++)
+	{
+		if (!reports[i]->changes_capacity)
+			continue;
+		nodes[told] = reports[i]->node;
+		capacities[told++] = Int32GetDatum(reports[i]->has_queue_capacity ? reports[i]->queue_capacity : NO_CAPACITY);
+	}
+	if (told == 0)
+		return;
+	values[0] = yq_array_of_names(nodes, told);
+	values[1] = PointerGetDatum(construct_array(capacities, told, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+	(void) yq_saved_plan_execute(&keep, values, NULL);
+}
+
+void
+yq_node_reports_store(const YqAllocationSettings *settings, YqNodeReport *reports, int count, TimestampTz now)
+{
+	YqNodeReport **ordered = in_order(reports, count);
+	YqRowUpdate *row;
+
+	if (settings->load_comparator == YQ_LOAD_QUEUE_WAIT_TIME)
+		estimate_waits(ordered, count, now);
+	judge_all(settings, ordered, count, now);
+	refuse_older(ordered, count);
+	make_rows(ordered, count);
+	if (yq_node_report_compares_resources(settings))
+		allocate_by_books(ordered, count);
+	row = yq_row_update_open(YQ_NODE_QUEUE_REPORT, "node_queue_report_pkey", stored_columns, REPORT_COLUMNS);
+	for (int i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (ordered[i]->refusal == NULL)
+			store(row, ordered[i]);
+	}
+	yq_row_update_close(row);
+	keep_capacities(ordered, count);
+	pfree(ordered);
+}

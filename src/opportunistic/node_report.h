@@ -1,0 +1,82 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_report.h
+ *	  What nodes report of their queues, and the slots that were taken in the
+ *	  queues since (opportunistic 3.1, 3.3).
+ *
+ * Reports are in yquota_internal.node_queue_report, one row for a node.  Allocation
+ * takes slots in yquota_internal.opportunistic_slot, so that reports never wait for it:
+ * a row there counts as long as the report is the one that it names.  Both tables are
+ * unlogged: after a crash a node is unknown until it reports.  The queue of a node goes on
+ * with the capacity that it told last, which is in yquota_internal.node_queue_capacity.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_NODE_REPORT_H
+#define YQ_NODE_REPORT_H
+
+#include "opportunistic/node_load.h"
+#include "queues/hierarchy.h"
+#include "store/table_scan.h"
+
+/* A report as it is given; counts are those of containers on the node. */
+typedef struct YqNodeReport
+{
+	const char *node;
+	int32		running_guaranteed;
+	int32		running_opportunistic;
+	int32		queued_guaranteed;
+	int32		queued_opportunistic;
+	Datum		estimated_wait; /* interval; 0: not known, until yq_node_reports_store() estimates it */
+	bool		has_queue_capacity;
+	int32		queue_capacity;
+	TimestampTz reported_at;
+	Datum		allocated;		/* to the containers, a yquota.resource; 0: as the books have it */
+	Datum		measured;		/* use, a yquota.resource; 0: not told */
+	const char *refusal;		/* by yq_node_reports_store(): why nothing came of it; NULL when it was stored */
+	const char *left_out;		/* likewise: why the node is not listed though the report was stored; NULL: it is */
+	bool		changes_capacity;	/* likewise: the node tells another queue capacity than in its last report, or has none stored */
+} YqNodeReport;
+
+/*
+ * Store reports that are newer than the stored ones.  Refused are those of nodes that do
+ * not exist or are not in service, such as lie after "now", and older ones.  A node that is
+ * listed already keeps its queue capacity, as in Hadoop.
+ */
+extern void yq_node_reports_store(const YqAllocationSettings *settings, YqNodeReport *reports, int count, TimestampTz now);
+
+/* -- rows ------------------------------------------------------------------- */
+
+/* Columns of the two tables, for scans. */
+#define YQ_NODE_REPORT_COLUMNS	8
+#define YQ_SLOT_COLUMNS			4
+extern const char *const yq_node_report_columns[YQ_NODE_REPORT_COLUMNS];
+extern const char *const yq_slot_columns[YQ_SLOT_COLUMNS];
+
+/* The rank of the node's name in both. */
+#define YQ_NODE_REPORT_NODE		0
+
+/*
+ * Read a row of a report into a load; its name and capability are the caller's.  False when
+ * the comparator does not list the node.  Amounts are read only if it compares them.
+ */
+extern bool yq_node_report_read(const YqRow *row, const YqAllocationSettings *settings, const YqHierarchy *hierarchy,
+								YqNodeLoad *load);
+
+/* Slots that were taken since a report. */
+typedef struct YqTakenSlots
+{
+	int32		slots;
+	int64	   *allocated;		/* native units, per type; NULL: nothing */
+} YqTakenSlots;
+
+/* Read a row of slots: nothing when they were taken before the report. */
+extern YqTakenSlots yq_node_report_read_slots(const YqRow *row, const YqHierarchy *hierarchy, TimestampTz reported_at);
+
+/* Count slots in a load. */
+extern void yq_node_report_add_slots(YqNodeLoad *load, const YqTakenSlots *taken, const YqHierarchy *hierarchy);
+
+/* Do figures of resources matter to the comparator? */
+extern bool yq_node_report_compares_resources(const YqAllocationSettings *settings);
+
+#endif							/* YQ_NODE_REPORT_H */

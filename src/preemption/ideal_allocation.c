@@ -1,0 +1,390 @@
+/*-------------------------------------------------------------------------
+ *
+ * ideal_allocation.c
+ *	  How much each queue should have.
+ *
+ * A parent's ideal allocation is divided among its children: each has what it
+ * uses, up to its guarantee, and the rest is offered to those that want more,
+ * most underserved first.  Comparisons of the calculator are relative to that
+ * ideal allocation, called the total here.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "preemption/amounts_to_obtain.h"
+#include "preemption/ideal_allocation.h"
+#include "preemption/priority_heap.h"
+
+/* Of a queue without guarantee, which comes last (preemption 3.3). */
+#define SATISFIED_MOST ((float8) PG_INT32_MAX)
+
+static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
+
+/* Sums over queues with unmet demand, which make the parts of an offer. */
+typedef struct Needs
+{
+	int			count;
+	int			with_capacity;	/* queues that have an absolute capacity */
+	float4		capacities;		/* sum of these, if it decides */
+	int64		guarantees[YQ_MAX_RESOURCE_TYPES];
+	int			rounded[YQ_MAX_RESOURCE_TYPES]; /* queues of which the guarantee is rounded to nothing */
+} Needs;
+
+/* Children of a queue on a label among which an amount is divided. */
+typedef struct Pool
+{
+	YqPreemption *state;
+	const YqCalculator *calculator;
+	int			label;
+	const int64 *total;			/* ideal allocation of the parent */
+	bool		counts_reserved;
+	bool		balances_satisfied;
+	void	  **needing;		/* queues with unmet demand: a heap, the most underserved first */
+	Needs		needs;			/* of these */
+} Pool;
+
+static bool
+is_more(const Pool *pool, const int64 *a, const int64 *b)
+{
+	return yq_amounts_compare(pool->calculator, pool->total, a, b) > 0;
+}
+
+static YqPreemptionQueueLabel *
+on_label(const Pool *pool, const YqPreemptionQueue *queue)
+{
+	return &queue->labels[pool->label];
+}
+
+/* -- extras -------------------------------------------------------------- */
+
+static void
+set_extras(const YqPreemption *state, const YqPreemptionQueue *queue, int label)
+{
+	const YqCalculator *calculator = state->calculator;
+	const int64 *total = state->totals[label];
+	YqPreemptionQueueLabel *figured = &queue->labels[label];
+	Size		size = calculator->types * sizeof(int64);
+	int64		extra[YQ_MAX_RESOURCE_TYPES];
+	int64		of_children[YQ_MAX_RESOURCE_TYPES] = {0};
+
+	memcpy(extra, figured->used, size);
+	yq_amounts_subtract(calculator, extra, figured->guaranteed);
+	if (yq_amounts_compare(calculator, total, extra, nothing) < 0)
+		memset(extra, 0, size);
+	memset(figured->untouchable, 0, size);
+	if (queue->child_count == 0)
+	{
+		memcpy(figured->untouchable, queue->is_disabled ? extra : nothing, size);
+		memcpy(figured->preemptable, queue->is_disabled ? nothing : extra, size);
+		return;
+	}
+	for (int i = 0; i < queue->child_count; i++)
+		yq_amounts_add(calculator, of_children, queue->children[i]->labels[label].preemptable);
+	if (yq_amounts_compare(calculator, total, of_children, extra) < 0)
+	{
+		memcpy(figured->untouchable, extra, size);
+		yq_amounts_subtract(calculator, figured->untouchable, of_children);
+	}
+	memcpy(figured->preemptable, yq_amounts_min(calculator, total, of_children, extra), size);
+}
+
+/* -- the order of need ----------------------------------------------------- */
+
+/* As Java compares doubles: what is not a number comes last. */
+static int
+compare_doubles(float8 a, float8 b)
+{
+	if (isnan(a) || isnan(b))
+		return (isnan(a) ? 1 : 0) - (isnan(b) ? 1 : 0);
+	return a < b ? -1 : a > b;
+}
+
+/* Priorities count when both are below their guarantee, or both are not. */
+static int
+compare_needs(const void *left, const void *right, void *argument)
+{
+	const YqPreemptionQueue *a = left;
+	const YqPreemptionQueue *b = right;
+	const Pool *pool = argument;
+	float8		a_satisfaction = on_label(pool, a)->satisfaction;
+	float8		b_satisfaction = on_label(pool, b)->satisfaction;
+
+	if (a->relative_priority != b->relative_priority &&
+		((a_satisfaction < 1 && b_satisfaction < 1) || (a_satisfaction >= 1 && b_satisfaction >= 1)))
+		return a->relative_priority > b->relative_priority ? -1 : 1;
+	return compare_doubles(a_satisfaction, b_satisfaction);
+}
+
+/* Count a queue among those with unmet demand, but for their number; -1 takes it out. */
+static void
+count_need(Pool *pool, const YqPreemptionQueueLabel *figured, int sign)
+{
+	bool		has_capacity = figured->absolute_capacity != 0;
+
+	pool->needs.with_capacity += has_capacity ? sign : 0;
+	for (int i = 0; i < pool->calculator->types; i++)
+	{
+		pool->needs.guarantees[i] += sign * figured->guaranteed[i];
+		pool->needs.rounded[i] += has_capacity && figured->guaranteed[i] == 0 ? sign : 0;
+	}
+}
+
+static void
+add_needing(Pool *pool, YqPreemptionQueue *queue)
+{
+	YqPreemptionQueueLabel *figured = on_label(pool, queue);
+
+	figured->satisfaction = is_more(pool, figured->guaranteed, nothing) ?
+		yq_amounts_divide(pool->calculator, pool->total, figured->ideal, figured->guaranteed) : SATISFIED_MOST;
+	count_need(pool, figured, 1);
+	yq_priority_heap_add(pool->needing, pool->needs.count++, queue, compare_needs, pool);
+}
+
+static YqPreemptionQueue *
+remove_first_needing(Pool *pool)
+{
+	YqPreemptionQueue *first = yq_priority_heap_remove(pool->needing, pool->needs.count--, compare_needs, pool);
+
+	count_need(pool, on_label(pool, first), -1);
+	return first;
+}
+
+static void
+note_underserved(const Pool *pool, YqPreemptionQueue *queue)
+{
+	YqPreemptionQueueLabel *figured = on_label(pool, queue);
+
+	if (figured->is_underserved)
+		return;
+	figured->is_underserved = true;
+	pool->state->underserved[pool->label][pool->state->underserved_count[pool->label]++] = queue;
+}
+
+/* Take out those that are served together, which need as much; they and the next one are underserved. */
+static int
+remove_first_group(Pool *pool, YqPreemptionQueue **group)
+{
+	int			count = 0;
+
+	do
+	{
+		group[count] = remove_first_needing(pool);
+		note_underserved(pool, group[count++]);
+		if (pool->needs.count == 0)
+			return count;
+	} while (compare_needs(group[count - 1], pool->needing[0], pool) >= 0);
+	note_underserved(pool, pool->needing[0]);
+	return count;
+}
+
+/* -- offers ---------------------------------------------------------------- */
+
+/* The sums of all queues in need, before some of them are served. */
+static Needs
+needs_before_offer(const Pool *pool)
+{
+	Needs		needs = pool->needs;
+	bool		capacities_decide = false;
+
+	for (int i = 0; i < pool->calculator->types; i++)
+		capacities_decide = capacities_decide || needs.rounded[i] > 0;
+	needs.capacities = 0;
+	for (int i = 0; capacities_decide && i < needs.count; i++)
+		needs.capacities += on_label(pool, pool->needing[i])->absolute_capacity;
+	return needs;
+}
+
+/*
+ * The part of the unassigned amounts of a type that a queue is offered.  Where
+ * guarantees are rounded to nothing, capacities decide (semantics/preemption 3.2).
+ */
+static float4
+part_of_offer(const Needs *needs, const YqPreemptionQueueLabel *figured, int type, bool evenly)
+{
+	if (evenly || needs->guarantees[type] == 0 || needs->with_capacity == 0)
+		return 1.0f / needs->count;
+	if (needs->rounded[type] > 0)
+		return figured->absolute_capacity / needs->capacities;
+	return (float4) figured->guaranteed[type] / (float4) needs->guarantees[type];
+}
+
+static void
+set_offer(const Pool *pool, const Needs *needs, const YqPreemptionQueueLabel *figured, bool evenly,
+		  const int64 *unassigned, int64 *offer)
+{
+	float4		parts[YQ_MAX_RESOURCE_TYPES];
+
+	for (int i = 0; i < pool->calculator->types; i++)
+		parts[i] = part_of_offer(needs, figured, i, evenly);
+	yq_amounts_multiply_each_and_normalize_up(pool->calculator, offer, unassigned, parts);
+}
+
+/* The most that a leaf accepts: up to its guarantee, or what it uses already. */
+static const int64 *
+limit_to_guarantee(const Pool *pool, const YqPreemptionQueueLabel *figured, const int64 *accepted, int64 *limit)
+{
+	memcpy(limit, yq_amounts_max(pool->calculator, pool->total, figured->used, figured->guaranteed),
+		   pool->calculator->types * sizeof(int64));
+	yq_amounts_subtract(pool->calculator, limit, figured->ideal);
+	return yq_amounts_min(pool->calculator, pool->total, accepted,
+						  yq_amounts_max(pool->calculator, pool->total, limit, nothing));
+}
+
+/* Have a queue accept what it can of an offer, which becomes what it has accepted. */
+static void
+accept_offer(const Pool *pool, YqPreemptionQueue *queue, int64 *offer)
+{
+	const YqCalculator *calculator = pool->calculator;
+	YqPreemptionQueueLabel *figured = on_label(pool, queue);
+	Size		size = calculator->types * sizeof(int64);
+	int64		room[YQ_MAX_RESOURCE_TYPES];
+	int64		wanted[YQ_MAX_RESOURCE_TYPES];
+	int64		limit[YQ_MAX_RESOURCE_TYPES];
+
+	memcpy(wanted, figured->used, size);
+	yq_amounts_add(calculator, wanted, pool->counts_reserved ? figured->pending : figured->pending_without_reserved);
+	yq_amounts_subtract(calculator, wanted, figured->ideal);
+	memcpy(room, figured->maximum, size);
+	yq_amounts_subtract_to_none(calculator, room, figured->ideal);
+	yq_amounts_lower_each(calculator, room, yq_amounts_min(calculator, pool->total, offer, wanted));
+	if (queue->child_count == 0 && !pool->balances_satisfied)
+		memcpy(wanted, limit_to_guarantee(pool, figured, room, limit), size);
+	else
+		memcpy(wanted, room, size);
+	yq_amounts_raise_each(calculator, wanted, nothing);
+	yq_amounts_lower_each(calculator, offer, wanted);
+	yq_amounts_add(calculator, figured->ideal, offer);
+}
+
+/*
+ * Give the queues in the first group what they accept.  The first amount that is
+ * accepted comes off *caller, too: Hadoop's variable leaves the caller's there
+ * (preemption 11, S1).
+ */
+static void
+serve_first_group(Pool *pool, int64 *unassigned, int64 **caller, bool evenly)
+{
+	const YqCalculator *calculator = pool->calculator;
+	Needs		needs = needs_before_offer(pool);
+	YqPreemptionQueue **group = palloc(pool->needs.count * sizeof(YqPreemptionQueue *));
+	int			count = remove_first_group(pool, group);
+	int64		offered[YQ_MAX_RESOURCE_TYPES];
+
+	memcpy(offered, unassigned, calculator->types * sizeof(int64));
+	for (int i = 0; i < count && yq_amounts_any_above_none(calculator, unassigned); i++)
+	{
+		int64		offer[YQ_MAX_RESOURCE_TYPES];
+
+		set_offer(pool, &needs, on_label(pool, group[i]), evenly, offered, offer);
+		yq_amounts_lower_each(calculator, offer, unassigned);
+		accept_offer(pool, group[i], offer);
+		if (is_more(pool, offer, nothing))
+			add_needing(pool, group[i]);
+		if (*caller != NULL)
+			yq_amounts_subtract(calculator, *caller, offer);
+		*caller = NULL;
+		yq_amounts_subtract_to_none(calculator, unassigned, offer);
+	}
+	pfree(group);
+}
+
+/* What a queue has before anything is offered. */
+static void
+set_first_ideal(const Pool *pool, YqPreemptionQueueLabel *figured)
+{
+	memcpy(figured->ideal, figured->used, pool->calculator->types * sizeof(int64));
+	if (is_more(pool, figured->used, figured->guaranteed))
+	{
+		yq_amounts_lower_each(pool->calculator, figured->ideal, figured->guaranteed);
+		yq_amounts_add(pool->calculator, figured->ideal, figured->untouchable);
+	}
+}
+
+/* Divide the unassigned amounts among queues, until nothing is left or wanted. */
+static void
+divide_unassigned(Pool *pool, YqPreemptionQueue **queues, int count, int64 *unassigned, bool evenly)
+{
+	int64	   *caller = unassigned;
+	int64		rest[YQ_MAX_RESOURCE_TYPES];
+
+	memset(&pool->needs, 0, sizeof(Needs));
+	for (int i = 0; i < count; i++)
+	{
+		YqPreemptionQueueLabel *figured = on_label(pool, queues[i]);
+		int64		wanted[YQ_MAX_RESOURCE_TYPES];
+
+		set_first_ideal(pool, figured);
+		yq_amounts_subtract(pool->calculator, unassigned, figured->ideal);
+		memcpy(wanted, figured->used, pool->calculator->types * sizeof(int64));
+		yq_amounts_add(pool->calculator, wanted, figured->pending);
+		if (is_more(pool, wanted, figured->ideal))
+			add_needing(pool, queues[i]);
+	}
+	memcpy(rest, unassigned, pool->calculator->types * sizeof(int64));
+	while (pool->needs.count > 0 && is_more(pool, rest, nothing))
+	{
+		CHECK_FOR_INTERRUPTS();
+		serve_first_group(pool, rest, &caller, evenly);
+	}
+	while (pool->needs.count > 0)
+		note_underserved(pool, remove_first_needing(pool));
+}
+
+/* -- queues ------------------------------------------------------------------ */
+
+/* Divide the ideal allocation of a parent among its children; queues have guarantees, or none. */
+static void
+divide_parent(Pool *pool, const YqPreemptionQueue *parent)
+{
+	YqPreemptionQueue **queues = palloc(parent->child_count * sizeof(YqPreemptionQueue *));
+	int64		unassigned[YQ_MAX_RESOURCE_TYPES];
+	int			with_guarantee = 0;
+	int			without = parent->child_count;
+
+	pool->needing = palloc(parent->child_count * sizeof(void *));
+	pool->total = on_label(pool, parent)->ideal;
+	memcpy(unassigned, pool->total, pool->calculator->types * sizeof(int64));
+	for (int i = 0; i < parent->child_count; i++)
+	{
+		if (is_more(pool, on_label(pool, parent->children[i])->guaranteed, nothing))
+			queues[with_guarantee++] = parent->children[i];
+	}
+	for (int i = parent->child_count - 1; i >= 0; i--)
+	{
+		if (!is_more(pool, on_label(pool, parent->children[i])->guaranteed, nothing))
+			queues[--without] = parent->children[i];
+	}
+	divide_unassigned(pool, queues, with_guarantee, unassigned, false);
+	if (without < parent->child_count && is_more(pool, unassigned, nothing))
+		divide_unassigned(pool, queues + without, parent->child_count - without, unassigned, true);
+	yq_obtain_divide_excess(pool->state, parent, pool->label);
+	pfree(pool->needing);
+	pfree(queues);
+}
+
+void
+yq_ideal_allocation_compute(YqPreemption *state, bool counts_reserved, bool balances_satisfied)
+{
+	if (state->queue_count == 0)
+		return;
+	for (int label = 0; label < state->label_count; label++)
+	{
+		Pool		pool = {.state = state,.calculator = state->calculator,.label = label,
+			.counts_reserved = counts_reserved,.balances_satisfied = balances_satisfied};
+		YqPreemptionQueueLabel *root = &state->queues[0]->labels[label];
+
+		for (int i = state->queue_count - 1; i >= 0; i--)
+			set_extras(state, state->queues[i], label);
+		memcpy(root->ideal, root->guaranteed, state->calculator->types * sizeof(int64));
+		for (int i = 0; i < state->queue_count; i++)
+		{
+			if (state->queues[i]->child_count > 0)
+				divide_parent(&pool, state->queues[i]);
+		}
+	}
+	yq_obtain_set(state, counts_reserved);
+}

@@ -1,0 +1,499 @@
+/*-------------------------------------------------------------------------
+ *
+ * intra_queue_selector.c
+ *	  Applications of a leaf give to those of higher priority, or of users below
+ *	  their limit.
+ *
+ * On each label the leaf's usage is divided among its applications, the most
+ * important one first: their ideal allocation.  What some lack is then found with
+ * others, the least important one first.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "admission/application/application.h"
+#include "miscadmin.h"
+#include "nodes/pg_list.h"
+#include "preemption/amounts_to_obtain.h"
+#include "preemption/fair_order.h"
+#include "preemption/preemption_candidates.h"
+#include "preemption/preemption_selectors.h"
+
+static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
+
+/* A leaf on a label whose applications compete. */
+typedef struct Contest
+{
+	YqPreemption *state;
+	const YqCalculator *calculator;
+	YqPreemptionQueue *leaf;
+	int			label;
+	bool		is_userlimit_first;
+	YqPreemptionApplication **applications; /* the most important first */
+	int			count;
+} Contest;
+
+static int
+compare(const Contest *contest, const int64 *a, const int64 *b)
+{
+	return yq_amounts_compare(contest->calculator, contest->state->cluster, a, b);
+}
+
+static bool
+is_some(const Contest *contest, const int64 *amounts)
+{
+	return compare(contest, amounts, nothing) > 0;
+}
+
+/* The lesser of two whole amounts. */
+static const int64 *
+lesser(const Contest *contest, const int64 *a, const int64 *b)
+{
+	return yq_amounts_min(contest->calculator, contest->state->cluster, a, b);
+}
+
+static Size
+amounts_size(const Contest *contest)
+{
+	return contest->calculator->types * sizeof(int64);
+}
+
+static YqPreemptionApplicationLabel *
+of_application(const Contest *contest, const YqPreemptionApplication *application)
+{
+	return &application->labels[contest->label];
+}
+
+static YqPreemptionUserLabel *
+of_user(const Contest *contest, const YqPreemptionApplication *application)
+{
+	return &application->user->labels[contest->label];
+}
+
+/* -- users and order ---------------------------------------------------------- */
+
+/* Make the figures, of which there is nothing yet. */
+static void
+make_figures(const Contest *contest)
+{
+	const YqPreemption *state = contest->state;
+
+	for (int i = 0; i < contest->leaf->user_count; i++)
+	{
+		YqPreemptionUserLabel *user = &contest->leaf->users[i]->labels[contest->label];
+
+		user->is_computed = true;
+		user->master_used = yq_preemption_amounts(state);
+		user->limit_without_masters = yq_preemption_copy(state, user->limit);
+		user->ideal = yq_preemption_amounts(state);
+		user->selected = yq_preemption_amounts(state);
+		user->remaining = yq_preemption_copy(state, user->used);
+	}
+	for (int i = 0; i < contest->count; i++)
+	{
+		YqPreemptionApplicationLabel *application = of_application(contest, contest->applications[i]);
+
+		application->is_computed = true;
+		application->ideal = yq_preemption_amounts(state);
+		application->wants = yq_preemption_amounts(state);
+		application->gives = yq_preemption_amounts(state);
+		application->taken = yq_preemption_amounts(state);
+		application->selected = yq_preemption_amounts(state);
+	}
+}
+
+/* Masters of active applications neither give nor count in limits; they come off the amount, too. */
+static void
+set_aside_masters(const Contest *contest, int64 *divided)
+{
+	for (int i = 0; i < contest->count; i++)
+	{
+		YqPreemptionUserLabel *user = of_user(contest, contest->applications[i]);
+		const int64 *size = of_application(contest, contest->applications[i])->master_used;
+
+		if (!contest->applications[i]->is_active)
+			continue;
+		yq_amounts_add(contest->calculator, user->master_used, size);
+		yq_amounts_subtract(contest->calculator, user->limit_without_masters, size);
+		yq_amounts_subtract(contest->calculator, divided, size);
+	}
+}
+
+/* What a user uses, without masters. */
+static void
+set_used_without_masters(const Contest *contest, const YqPreemptionUserLabel *user, int64 *used)
+{
+	memcpy(used, user->used, amounts_size(contest));
+	yq_amounts_subtract(contest->calculator, used, user->master_used);
+}
+
+static int
+compare_by_id(const YqPreemptionApplication *a, const YqPreemptionApplication *b)
+{
+	return yq_application_id_compare(a->application_id, b->application_id);
+}
+
+static int
+compare_by_priority(const void *left, const void *right)
+{
+	const YqPreemptionApplication *a = *(YqPreemptionApplication *const *) left;
+	const YqPreemptionApplication *b = *(YqPreemptionApplication *const *) right;
+
+	if (a->priority != b->priority)
+		return a->priority > b->priority ? -1 : 1;
+	return compare_by_id(a, b);
+}
+
+/*
+ * The user that uses less first; applications of a user as the leaf orders them.
+ * It contradicts itself as Hadoop's comparison does: see fair_order.h.
+ */
+static int
+compare_fairly(const void *left, const void *right, void *argument)
+{
+	const YqPreemptionApplication *a = left;
+	const YqPreemptionApplication *b = right;
+	const Contest *contest = argument;
+	int64		a_used[YQ_MAX_RESOURCE_TYPES];
+	int64		b_used[YQ_MAX_RESOURCE_TYPES];
+
+	if (a->user == b->user)
+		return a->order - b->order;
+	set_used_without_masters(contest, of_user(contest, a), a_used);
+	set_used_without_masters(contest, of_user(contest, b), b_used);
+	if (!yq_amounts_are_equal(contest->calculator, a_used, b_used))
+		return compare(contest, a_used, b_used) < 0 ? -1 : 1;
+	return compare_by_id(a, b);
+}
+
+/* The applications of the leaf, inactive ones first. */
+static void
+copy_applications(Contest *contest)
+{
+	int			count = 0;
+
+	for (int i = 0; i < contest->count; i++)
+	{
+		if (!contest->leaf->applications[i]->is_active)
+			contest->applications[count++] = contest->leaf->applications[i];
+	}
+	for (int i = 0; i < contest->count; i++)
+	{
+		if (contest->leaf->applications[i]->is_active)
+			contest->applications[count++] = contest->leaf->applications[i];
+	}
+}
+
+/* -- ideal allocations ----------------------------------------------------------- */
+
+/* Set what other selectors took of an application; here the label asked for counts. */
+static void
+set_selected(const Contest *contest, const YqPreemptionApplication *application)
+{
+	for (int i = 0; i < application->container_count; i++)
+	{
+		const YqPreemptionContainer *container = application->containers[i];
+
+		if (!container->is_selected || container->label != contest->label)
+			continue;
+		yq_amounts_add(contest->calculator, of_application(contest, application)->selected, container->amounts);
+		yq_amounts_add(contest->calculator, of_user(contest, application)->selected, container->amounts);
+	}
+}
+
+/* What an application uses that may be given: without its master, and what is selected. */
+static void
+set_held(const Contest *contest, const YqPreemptionApplication *application, int64 *held)
+{
+	const YqPreemptionApplicationLabel *figured = of_application(contest, application);
+
+	memcpy(held, figured->used, amounts_size(contest));
+	if (!application->waits_for_master)
+		yq_amounts_subtract(contest->calculator, held, figured->master_used);
+	yq_amounts_subtract(contest->calculator, held, figured->selected);
+}
+
+/* Give an application its part of the amount that is divided, up to its user's limit. */
+static void
+set_ideal(const Contest *contest, const YqPreemptionApplication *application, int64 *divided)
+{
+	const YqCalculator *calculator = contest->calculator;
+	YqPreemptionApplicationLabel *figured = of_application(contest, application);
+	YqPreemptionUserLabel *user = of_user(contest, application);
+	int64		held[YQ_MAX_RESOURCE_TYPES];
+	int64		asked[YQ_MAX_RESOURCE_TYPES];
+	int64		left[YQ_MAX_RESOURCE_TYPES];
+
+	if (!is_some(contest, divided) ||
+		(contest->state->settings.intra_queue_is_conservative && yq_amounts_any_none_or_below(calculator, divided)))
+		return;
+	set_selected(contest, application);
+	if (compare(contest, user->ideal, user->limit_without_masters) >= 0)
+		return;
+	set_held(contest, application, held);
+	memcpy(asked, held, amounts_size(contest));
+	yq_amounts_add(calculator, asked, figured->pending);
+	memcpy(left, user->limit_without_masters, amounts_size(contest));
+	yq_amounts_subtract(calculator, left, user->ideal);
+	memcpy(figured->ideal, lesser(contest, divided, lesser(contest, asked, left)), amounts_size(contest));
+	yq_amounts_add(calculator, user->ideal, figured->ideal);
+	if (compare(contest, figured->ideal, held) > 0)
+	{
+		memcpy(figured->wants, figured->ideal, amounts_size(contest));
+		yq_amounts_subtract(calculator, figured->wants, held);
+	}
+	yq_amounts_subtract_to_none(calculator, divided, figured->ideal);
+}
+
+/*
+ * Divide the amount among the applications, and leave them in the order of which
+ * the last gives first.
+ */
+static void
+set_ideals(Contest *contest, int64 *divided)
+{
+	bool		is_fair = contest->leaf->is_fair && contest->is_userlimit_first;
+
+	if (is_fair)
+		yq_fair_order_parts(contest->applications, contest->count, compare_fairly, contest);
+	else
+		qsort(contest->applications, contest->count, sizeof(YqPreemptionApplication *), compare_by_priority);
+	for (int i = 0; i < contest->count; i++)
+		set_ideal(contest, contest->applications[i], divided);
+	if (is_fair)
+		yq_fair_order_givers(contest->applications, contest->count, compare_fairly, contest);
+}
+
+/* The most that applications may give: a part of the guarantee, and of the budget. */
+static void
+set_most_given(const Contest *contest, int64 *most)
+{
+	const YqPreemption *state = contest->state;
+	const YqPreemptionQueueLabel *figured = &contest->leaf->labels[contest->label];
+
+	yq_amounts_multiply(contest->calculator, most, figured->guaranteed, state->settings.intra_queue_limit);
+	if (compare(contest, most, figured->obtain) > 0)
+		yq_amounts_subtract(contest->calculator, most, figured->obtain);
+	else
+		memset(most, 0, amounts_size(contest));
+	memmove(most, lesser(contest, most, state->allowed), amounts_size(contest));
+}
+
+/* Set what an application may give: what it has above its ideal allocation. */
+static void
+set_gives(const Contest *contest, const YqPreemptionApplication *application, int64 *most)
+{
+	const YqCalculator *calculator = contest->calculator;
+	YqPreemptionApplicationLabel *figured = of_application(contest, application);
+	int64		excess[YQ_MAX_RESOURCE_TYPES];
+
+	if (!is_some(contest, most) || !is_some(contest, figured->used))
+		return;
+	memcpy(excess, figured->used, amounts_size(contest));
+	yq_amounts_subtract(calculator, excess, figured->ideal);
+	yq_amounts_subtract_to_none(calculator, excess, figured->selected);
+	yq_amounts_subtract_to_none(calculator, excess, application->waits_for_master ? nothing : figured->master_used);
+	if (contest->is_userlimit_first)
+		yq_amounts_subtract_to_none(calculator, excess, contest->state->minimum_allocation);
+	memcpy(figured->gives,
+		   lesser(contest, yq_amounts_max(calculator, contest->state->cluster, excess, nothing), most),
+		   amounts_size(contest));
+	yq_amounts_subtract_to_none(calculator, most, figured->gives);
+}
+
+/* -- matches -------------------------------------------------------------------- */
+
+static bool
+is_above_limit(const Contest *contest, const YqPreemptionApplication *application)
+{
+	const YqPreemptionUserLabel *user = of_user(contest, application);
+	int64		used[YQ_MAX_RESOURCE_TYPES];
+
+	set_used_without_masters(contest, user, used);
+	return compare(contest, used, user->limit_without_masters) > 0;
+}
+
+/*
+ * Lower what an application can give to another user's of the same priority to
+ * what its user has above the limit; that is given once.
+ */
+static void
+limit_to_surplus(const Contest *contest, const YqPreemptionApplication *giver, int64 *given)
+{
+	YqPreemptionUserLabel *user = of_user(contest, giver);
+	int64		surplus[YQ_MAX_RESOURCE_TYPES] = {0};
+
+	if (!user->has_given_surplus)
+	{
+		set_used_without_masters(contest, user, surplus);
+		yq_amounts_subtract(contest->calculator, surplus, user->selected);
+		yq_amounts_subtract(contest->calculator, surplus, user->limit_without_masters);
+	}
+	if (compare(contest, surplus, given) < 0)
+	{
+		user->has_given_surplus = true;
+		memcpy(given, surplus, amounts_size(contest));
+	}
+}
+
+/* Find with one application what another wants (preemption 7.3). */
+static void
+match(const Contest *contest, const YqPreemptionApplication *taker, const YqPreemptionApplication *giver)
+{
+	YqPreemptionApplicationLabel *taking = of_application(contest, taker);
+	YqPreemptionApplicationLabel *giving = of_application(contest, giver);
+	bool		is_same_user = taker->user == giver->user;
+	int64		given[YQ_MAX_RESOURCE_TYPES];
+
+	if (!is_some(contest, giving->gives) || (is_same_user && giver->priority >= taker->priority) ||
+		compare(contest, giving->gives, giving->taken) <= 0 || yq_amounts_are_none(contest->calculator, taking->wants))
+		return;
+	if (!is_same_user && contest->is_userlimit_first && !is_above_limit(contest, giver))
+		return;
+	memcpy(given, giving->gives, amounts_size(contest));
+	yq_amounts_subtract(contest->calculator, given, giving->taken);
+	if (!is_same_user && giver->priority == taker->priority && is_above_limit(contest, giver))
+		limit_to_surplus(contest, giver, given);
+	if (!is_some(contest, given))
+		return;
+	memmove(given, lesser(contest, taking->wants, given), amounts_size(contest));
+	yq_amounts_subtract(contest->calculator, taking->wants, given);
+	yq_amounts_add(contest->calculator, giving->taken, given);
+}
+
+static void
+match_applications(const Contest *contest)
+{
+	for (int taker = 0; taker < contest->count; taker++)
+	{
+		if (!is_some(contest, of_application(contest, contest->applications[taker])->wants))
+			continue;
+		CHECK_FOR_INTERRUPTS();
+		for (int giver = contest->count - 1; giver >= 0; giver--)
+			match(contest, contest->applications[taker], contest->applications[giver]);
+	}
+}
+
+/* -- a contest --------------------------------------------------------------------- */
+
+/* Compute what the applications of a leaf want and give on a label; NULL when they have no contest. */
+static Contest *
+hold_contest(YqPreemption *state, YqPreemptionQueue *leaf, int label)
+{
+	const YqPreemptionQueueLabel *figured = &leaf->labels[label];
+	Contest    *contest;
+	int64		divided[YQ_MAX_RESOURCE_TYPES];
+	int64		most[YQ_MAX_RESOURCE_TYPES];
+
+	yq_preemption_complete_leaf(state, leaf);
+	if (leaf->application_count < 2)
+		return NULL;
+	contest = palloc(sizeof(Contest));
+	*contest = (Contest) {.state = state,.calculator = state->calculator,.leaf = leaf,.label = label,
+		.is_userlimit_first = state->settings.intra_queue_order == YQ_USERLIMIT_FIRST,
+		.count = leaf->application_count};
+	contest->applications = palloc(contest->count * sizeof(YqPreemptionApplication *));
+	copy_applications(contest);
+	memcpy(divided, figured->used, amounts_size(contest));
+	yq_amounts_subtract(contest->calculator, divided, figured->obtain);
+	make_figures(contest);
+	set_aside_masters(contest, divided);
+	set_ideals(contest, divided);
+	set_most_given(contest, most);
+	for (int i = contest->count - 1; i >= 0; i--)
+		set_gives(contest, contest->applications[i], most);
+	match_applications(contest);
+	return contest;
+}
+
+/* Would the user come to its limit, so that the application gives no more? */
+static bool
+comes_to_limit(const Contest *contest, const YqPreemptionContainer *container)
+{
+	const YqPreemptionUser *user = container->application->user;
+	const YqPreemptionUserLabel *limited = &user->labels[container->node->label];
+	int64		remaining[YQ_MAX_RESOURCE_TYPES];
+
+	if (!contest->is_userlimit_first || !limited->is_computed)
+		return false;
+	memcpy(remaining, user->labels[contest->label].remaining, amounts_size(contest));
+	yq_amounts_subtract(contest->calculator, remaining, container->amounts);
+	return compare(contest, remaining, limited->limit) <= 0;
+}
+
+static void
+take_of_application(const Contest *contest, YqPreemptionApplication *application, YqWanted *wanted)
+{
+	YqPreemption *state = contest->state;
+
+	yq_candidates_sort(state, application);
+	for (int i = 0; i < application->container_count && wanted->count > 0; i++)
+	{
+		YqPreemptionContainer *container = application->containers[i];
+
+		if (container->is_reserved || container->is_selected || container->is_killable || container->is_master)
+			continue;
+		if (comes_to_limit(contest, container))
+			break;
+		if (yq_candidate_try(state, wanted, container, state->settings.intra_queue_is_conservative))
+			yq_amounts_subtract(contest->calculator, of_user(contest, application)->remaining, container->amounts);
+	}
+}
+
+/* Take what is to be taken in all; an application may give more than its own part. */
+static void
+take_of_contest(const Contest *contest)
+{
+	YqPreemption *state = contest->state;
+	YqWanted   *wanted = yq_wanted_create(state);
+	int64		taken[YQ_MAX_RESOURCE_TYPES] = {0};
+
+	for (int i = 0; i < contest->count; i++)
+		yq_amounts_add(contest->calculator, taken, of_application(contest, contest->applications[i])->taken);
+	yq_wanted_set(state, wanted, contest->label, taken);
+	for (int i = contest->count - 1; i >= 0 && wanted->count > 0; i--)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!yq_amounts_are_none(contest->calculator, of_application(contest, contest->applications[i])->taken))
+			take_of_application(contest, contest->applications[i], wanted);
+	}
+	yq_wanted_free(wanted);
+}
+
+static void
+free_contest(Contest *contest)
+{
+	pfree(contest->applications);
+	pfree(contest);
+}
+
+void
+yq_select_intra_queue(YqPreemption *state)
+{
+	List	   *contests = NIL;
+	ListCell   *cell;
+
+	for (int label = 0; label < state->label_count; label++)
+	{
+		for (int i = 0; i < state->underserved_count[label]; i++)
+		{
+			YqPreemptionQueue *leaf = state->underserved[label][i];
+			Contest    *contest;
+
+			if (!leaf->is_leaf || leaf->is_intra_disabled ||
+				leaf->labels[label].used_capacity < state->settings.intra_queue_threshold)
+				continue;
+			contest = hold_contest(state, leaf, label);
+			if (contest != NULL)
+				contests = lappend(contests, contest);
+		}
+	}
+	yq_obtain_deduct_selected(state);
+	foreach(cell, contests)
+	{
+		take_of_contest(lfirst(cell));
+		free_contest(lfirst(cell));
+	}
+	list_free(contests);
+}

@@ -1,0 +1,36 @@
+/*-------------------------------------------------------------------------
+ *
+ * load_preemption.h
+ *	  Loading the state of a round of preemption: the configuration, the marks
+ *	  of earlier rounds, and the cluster (preemption 1, 2.1).
+ *
+ * The cluster is the one that the session keeps for allocation cycles, brought up
+ * to date without the scheduler's lock; it is loaded where none can be kept.
+ * Containers are read when a selector first needs those of a leaf.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_LOAD_PREEMPTION_H
+#define YQ_LOAD_PREEMPTION_H
+
+#include "preemption/loaded_preemption.h"
+
+/*
+ * Read the configuration.  ERRCODE_INVALID_PARAMETER_VALUE for a name that Hadoop would
+ * not know.
+ */
+extern YqPreemptionConfiguration yq_preemption_configuration(void);
+
+/* Read the row of the last round. */
+extern YqPreemptionRoundRow yq_preemption_last_round(void);
+
+/*
+ * The newest committed state, for a round at a time that is not before the last one.
+ * In a context of its own below the current one, to be given to
+ * yq_preemption_unload().
+ */
+extern YqLoadedPreemption *yq_preemption_load(YqHierarchy *hierarchy, const YqPreemptionConfiguration *configuration,
+											  const YqPreemptionRoundRow *last, TimestampTz as_of);
+extern void yq_preemption_unload(YqLoadedPreemption *preemption);
+
+#endif							/* YQ_LOAD_PREEMPTION_H */

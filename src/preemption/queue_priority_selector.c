@@ -1,0 +1,339 @@
+/*-------------------------------------------------------------------------
+ *
+ * queue_priority_selector.c
+ *	  A leaf below its guarantee takes what is in the way of its reservations.
+ *
+ * Leaves are compared by the priorities of the queues just below their lowest
+ * common ancestor.  A less important leaf gives even if it is below its own
+ * guarantee, and even if it disables preemption (preemption 11, S6).
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "miscadmin.h"
+#include "preemption/preemption_selectors.h"
+
+static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
+
+typedef struct Search
+{
+	YqPreemption *state;
+	int64	   *promised;		/* per queue and label: of reservations that will have room */
+	YqPreemptionContainer **chosen; /* on the node that is looked at */
+	int			chosen_count;
+	int			chosen_room;
+} Search;
+
+/* -- which leaf is more important ------------------------------------------- */
+
+static int
+depth_of(const YqPreemptionQueue *queue)
+{
+	int			depth = 0;
+
+	for (; queue->parent != NULL; queue = queue->parent)
+		depth++;
+	return depth;
+}
+
+static bool
+has_priority_over(const YqPreemptionQueue *a, const YqPreemptionQueue *b)
+{
+	int			a_depth = depth_of(a);
+	int			b_depth = depth_of(b);
+
+	if (a == b)
+		return false;
+	for (; a_depth > b_depth; a_depth--)
+		a = a->parent;
+	for (; b_depth > a_depth; b_depth--)
+		b = b->parent;
+	for (; a->parent != b->parent; a = a->parent)
+		b = b->parent;
+	return a->relative_priority > b->relative_priority;
+}
+
+/* Is a queue more important than one of its siblings that has leaves? */
+static bool
+has_less_important_sibling(const YqPreemptionQueue *queue, const bool *has_leaves)
+{
+	for (int i = 0; queue->parent != NULL && i < queue->parent->child_count; i++)
+	{
+		const YqPreemptionQueue *sibling = queue->parent->children[i];
+
+		if (has_leaves[sibling->number] && sibling->relative_priority < queue->relative_priority)
+			return true;
+	}
+	return false;
+}
+
+/* Set which queues have priority over any leaf; are there any? */
+static bool
+set_priorities(YqPreemption *state)
+{
+	bool	   *has_leaves = palloc0(state->queue_count * sizeof(bool));
+	bool		has_any = false;
+
+	for (int i = state->queue_count - 1; i >= 0; i--)
+	{
+		const YqPreemptionQueue *queue = state->queues[i];
+
+		has_leaves[i] = has_leaves[i] || queue->is_leaf;
+		if (queue->parent != NULL && has_leaves[i])
+			has_leaves[queue->parent->number] = true;
+	}
+	for (int i = 0; i < state->queue_count; i++)
+	{
+		YqPreemptionQueue *queue = state->queues[i];
+
+		queue->has_priority_over_any = (queue->parent != NULL && queue->parent->has_priority_over_any) ||
+			has_less_important_sibling(queue, has_leaves);
+		has_any = has_any || (queue->is_leaf && queue->has_priority_over_any);
+	}
+	pfree(has_leaves);
+	return has_any;
+}
+
+/* -- order -------------------------------------------------------------------- */
+
+/* The more important leaf first; of others the older container. */
+static bool
+comes_before(const YqPreemptionContainer *a, const YqPreemptionContainer *b)
+{
+	if (has_priority_over(a->application->leaf, b->application->leaf))
+		return true;
+	if (has_priority_over(b->application->leaf, a->application->leaf))
+		return false;
+	return a->started_at != b->started_at ? a->started_at < b->started_at : yq_preemption_compare_ids(a, b) < 0;
+}
+
+/*
+ * Put containers in order.  It need not be transitive: leaves of which neither
+ * has priority may have a third one between them.  So each container is
+ * inserted behind those before it, by halves, as Java sorts few elements.
+ */
+static void
+sort_containers(YqPreemptionContainer **containers, int count)
+{
+	for (int i = 1; i < count; i++)
+	{
+		YqPreemptionContainer *container = containers[i];
+		int			low = 0;
+		int			high = i;
+
+		while (low < high)
+		{
+			int			middle = (low + high) / 2;
+
+			if (comes_before(container, containers[middle]))
+				high = middle;
+			else
+				low = middle + 1;
+		}
+		memmove(containers + low + 1, containers + low, (i - low) * sizeof(YqPreemptionContainer *));
+		containers[low] = container;
+	}
+}
+
+/* Reservations of leaves with priority over others, in order; palloc'd. */
+static YqPreemptionContainer **
+find_reservations(const YqPreemption *state, int *count)
+{
+	YqPreemptionContainer **found = palloc(Max(state->node_count, 1) * sizeof(YqPreemptionContainer *));
+
+	*count = 0;
+	for (int i = 0; i < state->node_count; i++)
+	{
+		YqPreemptionContainer *reservation = state->nodes[i]->reservation;
+
+		if (reservation != NULL && reservation->application->leaf->has_priority_over_any)
+			found[(*count)++] = reservation;
+	}
+	sort_containers(found, *count);
+	return found;
+}
+
+/* -- room on a node ------------------------------------------------------------ */
+
+/* Set what a reservation lacks on a node, once containers that are selected are gone. */
+static void
+set_lacking(const YqPreemption *state, const YqPreemptionContainer *reservation, const YqPreemptionNode *node,
+			int64 *lacking)
+{
+	memcpy(lacking, reservation->amounts, state->calculator->types * sizeof(int64));
+	yq_amounts_subtract(state->calculator, lacking, node->total);
+	yq_amounts_add(state->calculator, lacking, node->allocated);
+	for (int i = 0; i < node->container_count; i++)
+	{
+		if (node->containers[i]->is_selected)
+			yq_amounts_subtract(state->calculator, lacking, node->containers[i]->amounts);
+	}
+}
+
+static void
+note_chosen(Search *search, YqPreemptionContainer *container)
+{
+	if (search->chosen_count == search->chosen_room)
+	{
+		search->chosen_room *= 2;
+		search->chosen = repalloc(search->chosen, search->chosen_room * sizeof(YqPreemptionContainer *));
+	}
+	search->chosen[search->chosen_count++] = container;
+}
+
+/* Can a reservation have room on a node?  Sets the containers that must go for it. */
+static bool
+can_have_room(Search *search, const YqPreemptionContainer *reservation, YqPreemptionNode *node)
+{
+	const YqPreemption *state = search->state;
+	const YqCalculator *calculator = state->calculator;
+	int64		lacking[YQ_MAX_RESOURCE_TYPES];
+	int64		allowed[YQ_MAX_RESOURCE_TYPES];
+
+	search->chosen_count = 0;
+	if (node->is_touched)
+		return false;
+	set_lacking(state, reservation, node, lacking);
+	if (yq_amounts_fit_in_by(calculator, lacking, nothing))
+		return true;
+	memcpy(allowed, state->allowed, calculator->types * sizeof(int64));
+	sort_containers(node->containers, node->container_count);
+	for (int i = 0; i < node->container_count; i++)
+	{
+		YqPreemptionContainer *container = node->containers[i];
+
+		if (container->is_selected || container->is_master ||
+			!has_priority_over(reservation->application->leaf, container->application->leaf))
+			continue;
+		if (yq_amounts_compare(calculator, state->cluster, allowed, container->amounts) >= 0)
+		{
+			yq_amounts_subtract(calculator, allowed, container->amounts);
+			yq_amounts_subtract(calculator, lacking, container->amounts);
+			note_chosen(search, container);
+		}
+		if (yq_amounts_fit_in_by(calculator, lacking, nothing))
+			return true;
+	}
+	return false;
+}
+
+/* -- moves ---------------------------------------------------------------------- */
+
+static bool
+may_move_to(const YqPreemptionContainer *reservation, const YqPreemptionNode *node)
+{
+	return node->reservation == NULL && reservation->label == node->label &&
+		reservation->node->label == node->label;
+}
+
+static void
+move(YqPreemption *state, YqPreemptionContainer *reservation, YqPreemptionNode *node)
+{
+	YqPreemptionOutcome *outcome = yq_preemption_add_outcome(state, state->settings.observes_only ?
+															 YQ_PREEMPTION_OBSERVED : YQ_PREEMPTION_MOVED,
+															 reservation);
+
+	outcome->node = node;
+	reservation->node->reservation = NULL;
+	reservation->node = node;
+	reservation->is_moved = true;
+	node->reservation = reservation;
+	node->is_touched = true;
+}
+
+/*
+ * Move a reservation to the first node where it can have room.  A later round
+ * selects the containers there.
+ */
+static void
+move_to_better_node(Search *search, YqPreemptionContainer *reservation)
+{
+	YqPreemption *state = search->state;
+
+	if (reservation->is_update || !reservation->relaxes_locality || reservation->is_moved)
+		return;
+	for (int i = 0; i < state->node_count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (may_move_to(reservation, state->nodes[i]) && can_have_room(search, reservation, state->nodes[i]))
+		{
+			move(state, reservation, state->nodes[i]);
+			return;
+		}
+	}
+}
+
+/* -- reservations ----------------------------------------------------------------- */
+
+static int64 *
+promised_to(const Search *search, const YqPreemptionQueue *leaf, int label)
+{
+	const YqPreemption *state = search->state;
+
+	return search->promised + ((size_t) leaf->number * state->label_count + label) * state->calculator->types;
+}
+
+/* Has a leaf its guarantee, with what has been promised to it but without reservations? */
+static bool
+is_satisfied(const Search *search, const YqPreemptionQueue *leaf, int label)
+{
+	const YqPreemption *state = search->state;
+	const YqPreemptionQueueLabel *figured = &leaf->labels[label];
+	int64		used[YQ_MAX_RESOURCE_TYPES];
+
+	memcpy(used, figured->used, state->calculator->types * sizeof(int64));
+	yq_amounts_subtract(state->calculator, used, figured->reserved);
+	yq_amounts_add(state->calculator, used, promised_to(search, leaf, label));
+	return yq_amounts_compare(state->calculator, state->cluster, used, figured->guaranteed) >= 0;
+}
+
+/* All or nothing: the containers in the way are selected if they suffice. */
+static void
+serve_reservation(Search *search, YqPreemptionContainer *reservation)
+{
+	YqPreemption *state = search->state;
+	YqPreemptionNode *node = reservation->node;
+	const YqPreemptionQueue *leaf = reservation->application->leaf;
+
+	if (is_satisfied(search, leaf, node->label))
+		return;
+	if (!can_have_room(search, reservation, node))
+	{
+		if (state->settings.moves_reservations)
+			move_to_better_node(search, reservation);
+		return;
+	}
+	node->is_touched = true;
+	yq_amounts_add(state->calculator, promised_to(search, leaf, node->label), reservation->amounts);
+	for (int i = 0; i < search->chosen_count; i++)
+	{
+		yq_amounts_subtract(state->calculator, state->allowed, search->chosen[i]->amounts);
+		yq_preemption_select(state, search->chosen[i]);
+	}
+}
+
+void
+yq_select_by_queue_priority(YqPreemption *state)
+{
+	Search		search = {.state = state,.chosen_room = 16};
+	YqPreemptionContainer **reservations;
+	int			count;
+
+	if (!state->has_reservations || !set_priorities(state))
+		return;
+	yq_preemption_complete_all(state);
+	search.promised = palloc0((size_t) state->queue_count * state->label_count * state->calculator->types *
+							  sizeof(int64));
+	search.chosen = palloc(search.chosen_room * sizeof(YqPreemptionContainer *));
+	reservations = find_reservations(state, &count);
+	for (int i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (state->now - reservations[i]->started_at >= state->settings.reservation_delay)
+			serve_reservation(&search, reservations[i]);
+	}
+	pfree(reservations);
+	pfree(search.chosen);
+	pfree(search.promised);
+}

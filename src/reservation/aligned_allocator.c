@@ -1,0 +1,294 @@
+/*-------------------------------------------------------------------------
+ *
+ * aligned_allocator.c
+ *	  Placing gangs in windows of their duration in which the plan has little load
+ *	  (reservation 6.4).
+ *
+ * Windows do not overlap, so that a gang in one of them changes cost and room of no
+ * other one.  What is placed is kept per window, and becomes a change of the plan at
+ * the end.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include <math.h>
+
+#include "lib/binaryheap.h"
+#include "miscadmin.h"
+#include "reservation/stage_allocator.h"
+
+typedef struct Window
+{
+	int64		start;
+	int64		end;
+	int64		placed;			/* gangs */
+	int64		room;			/* gangs that fit besides */
+	double		cost;			/* sum of the load ratio per step */
+	bool		is_left;		/* of equal costs the earlier one first, else the later one */
+} Window;
+
+typedef struct Search
+{
+	YqPlacement *placement;
+	int64		duration;
+	const YqStepFunction *net;	/* of the plan, without changes */
+	int64		gang[YQ_MAX_RESOURCE_TYPES];
+} Search;
+
+/* The first is the one with the smallest cost: binaryheap has the largest on top. */
+static int
+compare_windows(Datum a, Datum b, void *argument)
+{
+	const Window *first = (const Window *) DatumGetPointer(a);
+	const Window *second = (const Window *) DatumGetPointer(b);
+	int			order;
+
+	if (first->cost != second->cost)
+		return first->cost < second->cost ? 1 : -1;
+	order = first->end < second->end ? 1 : first->end > second->end ? -1 : 0;
+	return first->is_left ? order : -order;
+}
+
+/* Walk two functions over [start, end) at once. */
+typedef struct Walk
+{
+	const YqStepFunction *functions[2];
+	int			steps[2];		/* those that hold now; -1 for none */
+	int64		time;
+	int64		end;
+} Walk;
+
+static Walk
+begin_walk(const YqStepFunction *a, const YqStepFunction *b, int64 start, int64 end)
+{
+	return (Walk) {{a, b}, {yq_steps_find(a, start), yq_steps_find(b, start)}, start, end};
+}
+
+/* The values that hold from *start to *stop; NULL for undefined.  False at the end. */
+static bool
+next_part(Walk *walk, int64 *start, int64 *stop, const int64 **a, const int64 **b)
+{
+	const int64 *values[2];
+	int64		next = walk->end;
+
+	if (walk->time >= walk->end)
+		return false;
+	for (int i = 0; i < 2; i++)
+	{
+		const YqStepFunction *function = walk->functions[i];
+		int			step = walk->steps[i];
+
+		values[i] = step >= 0 && function->is_defined[step] ? yq_step_amounts(function, step) : NULL;
+		if (step + 1 < function->count)
+			next = Min(next, function->times[step + 1]);
+	}
+	*start = walk->time;
+	*stop = walk->time = next;
+	*a = values[0];
+	*b = values[1];
+	for (int i = 0; i < 2; i++)
+	{
+		if (walk->steps[i] + 1 < walk->functions[i]->count && walk->functions[i]->times[walk->steps[i] + 1] <= next)
+			walk->steps[i]++;
+	}
+	return true;
+}
+
+/* to := to + amounts, where they are known. */
+static void
+add_known(const YqCalculator *calculator, int64 *to, const int64 *amounts)
+{
+	if (amounts != NULL)
+		yq_amounts_add(calculator, to, amounts);
+}
+
+static void
+find_cost(const Search *search, Window *window)
+{
+	const YqPlan *plan = search->placement->plan;
+	Walk		walk = begin_walk(search->placement->load, search->placement->changes, window->start, window->end);
+	int64		placed[YQ_MAX_RESOURCE_TYPES];
+	int64		previous[YQ_MAX_RESOURCE_TYPES];
+	int64		since = window->start;
+	int64		start;
+	int64		stop;
+	const int64 *load;
+	const int64 *changes;
+
+	for (int i = 0; i < plan->calculator->types; i++)
+		placed[i] = search->gang[i] * window->placed;
+	window->cost = 0;
+	while (next_part(&walk, &start, &stop, &load, &changes))
+	{
+		int64		amounts[YQ_MAX_RESOURCE_TYPES];
+
+		memcpy(amounts, placed, sizeof(amounts));
+		add_known(plan->calculator, amounts, load);
+		add_known(plan->calculator, amounts, changes);
+		/* parts with the same load are one part: sums of floating-point numbers depend on it */
+		if (start > window->start && !yq_amounts_are_equal(plan->calculator, amounts, previous))
+		{
+			window->cost += (double) yq_amounts_ratio(plan->calculator, previous, plan->capacity) * (start - since) / plan->step;
+			since = start;
+		}
+		memcpy(previous, amounts, sizeof(previous));
+	}
+	window->cost += (double) yq_amounts_ratio(plan->calculator, previous, plan->capacity) * (window->end - since) / plan->step;
+}
+
+/* False when the plan has less than none left somewhere. */
+static bool
+find_room(const Search *search, Window *window)
+{
+	const YqPlan *plan = search->placement->plan;
+	Walk		walk = begin_walk(search->net, search->placement->changes, window->start, window->end);
+	int64		start;
+	int64		stop;
+	const int64 *net;
+	const int64 *changes;
+
+	window->room = PG_INT32_MAX;
+	while (next_part(&walk, &start, &stop, &net, &changes))
+	{
+		int64		taken[YQ_MAX_RESOURCE_TYPES];
+		int64		left[YQ_MAX_RESOURCE_TYPES];
+
+		if (net == NULL)
+		{
+			window->room = 0;
+			continue;
+		}
+		for (int i = 0; i < plan->calculator->types; i++)
+			taken[i] = search->gang[i] * window->placed;
+		add_known(plan->calculator, taken, changes);
+		if ((window->placed > 0 || changes != NULL) && !yq_amounts_fit_in(plan->calculator, taken, net))
+			return false;
+		memcpy(left, net, sizeof(int64) * plan->calculator->types);
+		yq_amounts_subtract(plan->calculator, left, taken);
+		window->room = Min(window->room, yq_stage_gangs_in(search->placement, left, search->gang));
+	}
+	return true;
+}
+
+static Window *
+make_window(const Search *search, int64 start)
+{
+	Window	   *window = palloc0(sizeof(Window));
+
+	window->start = start;
+	window->end = start + search->duration;
+	window->is_left = search->placement->agent->favors_early;
+	return window;
+}
+
+/* All windows of a range that have room, by cost.  NULL when the plan has less than none left. */
+static binaryheap *
+list_windows(const Search *search, int64 start, int64 end, int64 count)
+{
+	binaryheap *heap = binaryheap_allocate((int) count, compare_windows, NULL);
+	bool		is_left = search->placement->agent->favors_early;
+
+	for (int64 i = 0; i < count; i++)
+	{
+		Window	   *window = make_window(search, is_left ? start + i * search->duration : end - (i + 1) * search->duration);
+
+		CHECK_FOR_INTERRUPTS();
+		if (!find_room(search, window))
+			return NULL;
+		find_cost(search, window);
+		if (window->room > 0)
+			binaryheap_add_unordered(heap, PointerGetDatum(window));
+	}
+	binaryheap_build(heap);
+	return heap;
+}
+
+/* The most gangs that are placed in a window at once. */
+static int64
+gangs_at_once(const YqReservationAgent *agent, int64 gangs, int64 windows)
+{
+	int64		even = Max(gangs / windows, 1);
+
+	return Max(even / agent->smoothness, 1);
+}
+
+/* Put gangs into the cheapest windows; windows with gangs are returned in *chosen. */
+static YqPlanFailure
+fill_windows(const Search *search, binaryheap *heap, int64 gangs, int64 at_once, List **chosen)
+{
+	while (gangs > 0 && !binaryheap_empty(heap))
+	{
+		Window	   *window = (Window *) DatumGetPointer(binaryheap_first(heap));
+		int64		count = Min(Min(at_once, gangs), window->room);
+
+		CHECK_FOR_INTERRUPTS();
+		if (window->placed == 0)
+			*chosen = lappend(*chosen, window);
+		window->placed += count;
+		gangs -= count;
+		if (!find_room(search, window))
+			return YQ_PLAN_OVERCOMMITTED;
+		find_cost(search, window);
+		if (window->room > 0)
+			binaryheap_replace_first(heap, PointerGetDatum(window));
+		else
+			(void) binaryheap_remove_first(heap);
+	}
+	return gangs > 0 ? YQ_PLAN_NO_ROOM : YQ_PLAN_ACCEPTED;
+}
+
+/* Neighbours with the same amounts are one place, as the sum of them would have it. */
+static void
+make_places(const Search *search, const List *chosen, YqStagePlaces *places)
+{
+	YqPlacement *placement = search->placement;
+	YqTimeInterval *intervals = palloc_extended(sizeof(YqTimeInterval) * Max(list_length(chosen), 1), MCXT_ALLOC_HUGE);
+	int			count = 0;
+	ListCell   *cell;
+
+	foreach(cell, chosen)
+	{
+		const Window *window = lfirst(cell);
+		YqTimeInterval *interval = &intervals[count++];
+
+		interval->start = window->start;
+		interval->end = window->end;
+		for (int i = 0; i < placement->plan->calculator->types; i++)
+			interval->amounts[i] = search->gang[i] * window->placed;
+		(void) yq_steps_add_interval(placement->changes, interval->start, interval->end, interval->amounts);
+	}
+	places->count = yq_steps_intervals(yq_steps_make_sum(placement->plan->calculator, 0, intervals, count), &places->intervals);
+	pfree(intervals);
+}
+
+YqPlanFailure
+yq_aligned_allocator_place(YqPlacement *placement, const YqReservationRequest *request, int64 start, int64 end,
+						   YqStagePlaces *places)
+{
+	Search		search = {.placement = placement,.duration = yq_stage_duration(placement, request)};
+	int64		gangs = request->containers / request->concurrency;
+	int64		windows;
+	YqPlanFailure failure = YQ_PLAN_NO_ROOM;
+	List	   *chosen = NIL;
+	binaryheap *heap;
+
+	search.net = yq_stage_available(placement, start, end, &failure);
+	if (search.net == NULL)
+		return failure;
+	windows = (end - start) / search.duration;
+	if (windows <= 0)
+		return YQ_PLAN_NO_ROOM;
+	if (windows > placement->windows)
+		return YQ_PLAN_SEARCH;
+	placement->windows -= windows;
+	yq_stage_gangs(placement, request, 1, search.gang);
+	heap = list_windows(&search, start, end, windows);
+	if (heap == NULL)
+		return YQ_PLAN_OVERCOMMITTED;
+	failure = fill_windows(&search, heap, gangs, gangs_at_once(placement->agent, gangs, windows), &chosen);
+	if (failure == YQ_PLAN_ACCEPTED)
+		make_places(&search, chosen, places);
+	binaryheap_free(heap);
+	return failure;
+}

@@ -1,0 +1,71 @@
+/*-------------------------------------------------------------------------
+ *
+ * record_reservation.h
+ *	  Reservations as the tables have them, one at a time, and writing them down.
+ *
+ * The caller holds the lock of the plan (plan_lock.h) before it looks at what it will
+ * change.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_RECORD_RESERVATION_H
+#define YQ_RECORD_RESERVATION_H
+
+#include "nodes/pg_list.h"
+#include "queues/hierarchy.h"
+#include "reservation/plan.h"
+#include "utils/timestamp.h"
+
+/* The last version of a reservation. */
+typedef struct YqRecordedReservation
+{
+	int			version;
+	const char *queue;
+	const char *username;
+	const char *project;
+	bool		is_same;		/* as the definition that was asked about */
+	bool		has_ended;
+	bool		is_periodic;
+	TimestampTz deadline;
+	TimestampTz accepted_at;
+	TimestampTz ended_at;		/* when it has */
+	TimestampTz start;			/* of its first interval */
+	TimestampTz end;			/* of its last one */
+	const char *quoted_cost;	/* credits, a decimal number; NULL when it is not known */
+} YqRecordedReservation;
+
+/* The reservation with an id, palloc'd, or NULL; "definition" is a value of yquota.reservation_contract, or NULL. */
+extern YqRecordedReservation *yq_reservation_find(const char *id, const HeapTupleHeader definition);
+
+/* Is there a charge of a reservation with that id, which may have been forgotten? */
+extern bool yq_reservation_has_charges(const char *id);
+
+/* Does the project exist?  If not, ERRCODE_FOREIGN_KEY_VIOLATION. */
+extern void yq_reservation_check_project(const char *project);
+
+/*
+ * What a reservation with these places would cost its project from a time on, in credits: a
+ * decimal number.  Version, queue, user and project are those of "recorded", whose project may be NULL.
+ */
+extern const char *yq_reservation_quote(const YqHierarchy *hierarchy, const char *id, const YqRecordedReservation *recorded,
+										const YqPlanReservation *reservation, TimestampTz at);
+
+/*
+ * Write an accepted reservation under its id; version, queue, user and project are those of
+ * "recorded".  An earlier version has ended.  The places of one that repeats become those of its
+ * first period, from its arrival on.  False, and nothing is written, when another transaction
+ * has given the id to a reservation of another plan.
+ */
+extern bool yq_reservation_record(const YqHierarchy *hierarchy, const char *id, const YqRecordedReservation *recorded,
+								  const HeapTupleHeader definition, const YqPlanReservation *reservation, TimestampTz now);
+
+/* End the last versions of reservations with these ids (char *): 'updated', 'deleted', 'replanned' or 'archived'. */
+extern void yq_reservations_end(const List *ids, const char *ended_by, TimestampTz now);
+
+/* Count that a plan has refused one. */
+extern void yq_reservation_count_refusal(const char *queue, const char *decided_by, TimestampTz now);
+
+/* First start and last end of the places of a reservation, as they are written. */
+extern void yq_reservation_span(const YqPlanReservation *reservation, TimestampTz *start, TimestampTz *end);
+
+#endif							/* YQ_RECORD_RESERVATION_H */

@@ -1,0 +1,352 @@
+/*-------------------------------------------------------------------------
+ *
+ * reservation_agent.c
+ *	  Placing a reservation in a plan, request after request (reservation 6.1, 6.2).
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include <math.h>
+
+#include "reservation/reservation_agent.h"
+#include "reservation/stage_allocator.h"
+#include "utils/memutils.h"
+
+/* -- what allocators need --------------------------------------------------------- */
+
+static YqStepFunction *
+find_available(const YqPlacement *placement, int64 start, int64 end, YqPlanFailure *failure)
+{
+	return yq_plan_available(placement->plan, placement->username, placement->old, start, end, placement->definition->period, failure);
+}
+
+const YqStepFunction *
+yq_stage_available(YqPlacement *placement, int64 start, int64 end, YqPlanFailure *failure)
+{
+	if (start != placement->definition->arrival || end != placement->definition->deadline)
+		return find_available(placement, start, end, failure);
+	if (placement->available == NULL)
+	{
+		MemoryContext caller = MemoryContextSwitchTo(placement->context);
+
+		placement->available = find_available(placement, start, end, failure);
+		MemoryContextSwitchTo(caller);
+	}
+	return placement->available;
+}
+
+void
+yq_stage_gangs(const YqPlacement *placement, const YqReservationRequest *request, int64 gangs, int64 *amounts)
+{
+	for (int i = 0; i < placement->plan->calculator->types; i++)
+		amounts[i] = request->capability[i] * request->concurrency * gangs;
+}
+
+/* Java's conversion of a number to an int: not a number is 0. */
+int64
+yq_stage_gangs_in(const YqPlacement *placement, const int64 *amounts, const int64 *gang)
+{
+	double		gangs = floor(yq_amounts_divide(placement->plan->calculator, placement->plan->capacity, amounts, gang));
+
+	if (isnan(gangs))
+		return 0;
+	return gangs >= PG_INT32_MAX ? PG_INT32_MAX : gangs <= PG_INT32_MIN ? PG_INT32_MIN : (int64) gangs;
+}
+
+static int64
+round_up(int64 time, int64 step)
+{
+	return (time + step - 1) / step * step;
+}
+
+static int64
+round_down(int64 time, int64 step)
+{
+	return time / step * step;
+}
+
+int64
+yq_stage_duration(const YqPlacement *placement, const YqReservationRequest *request)
+{
+	return round_up(request->duration, placement->plan->step);
+}
+
+/* -- when a request may be placed ---------------------------------------------------- */
+
+static bool
+is_ordered(const YqReservationDefinition *definition)
+{
+	return definition->interpreter == YQ_RESERVE_ORDER || definition->interpreter == YQ_RESERVE_ORDER_NO_GAP;
+}
+
+/* After what is placed, or before it. */
+static void
+find_interval(const YqPlacement *placement, int64 *start, int64 *end)
+{
+	const YqReservationDefinition *definition = placement->definition;
+	bool		is_left = placement->agent->favors_early;
+	int64		bound = is_left ? yq_steps_latest(placement->result) : yq_steps_earliest(placement->result);
+
+	*start = definition->arrival;
+	*end = definition->deadline;
+	if (!is_ordered(definition) || bound == -1)
+		return;
+	if (is_left)
+		*start = bound;
+	else
+		*end = bound;
+}
+
+static double
+weight_of(const YqReservationRequest *request)
+{
+	return (double) (request->duration * request->capability[YQ_MEMORY]) * request->containers;
+}
+
+/* Of the time that is left beyond all durations a request has the part that its weight is of all weights. */
+static void
+find_interval_by_demand(const YqPlacement *placement, int at, int64 *start, int64 *end)
+{
+	const YqReservationDefinition *definition = placement->definition;
+	bool		is_left = placement->agent->favors_early;
+	double		weights = 0;
+	int64		durations = 0;
+	int64		own = yq_stage_duration(placement, &definition->requests[at]);
+	double		part;
+
+	find_interval(placement, start, end);
+	if (!is_ordered(definition))
+		return;
+	/* from the request that is placed last to this one */
+	for (int i = is_left ? definition->count - 1 : 0;; i += is_left ? -1 : 1)
+	{
+		weights += weight_of(&definition->requests[i]);
+		durations += yq_stage_duration(placement, &definition->requests[i]);
+		if (i == at)
+			break;
+	}
+	part = (*end - *start - durations) * (weight_of(&definition->requests[at]) / weights);
+	if (is_left)
+		*end = round_down((int64) (*start + own + part), placement->plan->step);
+	else
+		*start = round_up((int64) (*end - own - part), placement->plan->step);
+}
+
+/* -- requests one after the other ------------------------------------------------------ */
+
+static YqPlanFailure
+check_request(const YqPlan *plan, const YqReservationRequest *request)
+{
+	if (request->concurrency < 1)
+		return YQ_PLAN_CONCURRENCY;
+	if (request->containers <= 0)
+		return YQ_PLAN_CONTAINERS;
+	if (request->containers % request->concurrency != 0)
+		return YQ_PLAN_GANGS;
+	if (yq_amounts_compare(plan->calculator, plan->capacity, request->capability, plan->maximum_allocation) > 0)
+		return YQ_PLAN_TOO_LARGE_CONTAINER;
+	return YQ_PLAN_ACCEPTED;
+}
+
+/* Do places touch each other?  Then all times but two are ends of an even number of them. */
+static bool
+is_one_block(const YqCalculator *calculator, const YqStagePlaces *places)
+{
+	int64	   *times = palloc_extended(sizeof(int64) * 2 * Max(places->count, 1), MCXT_ALLOC_HUGE);
+	int			count = 0;
+	int			odd = 0;
+
+	for (int i = 0; i < places->count; i++)
+	{
+		if (yq_amounts_are_none(calculator, places->intervals[i].amounts))
+			continue;
+		times[count++] = places->intervals[i].start;
+		times[count++] = places->intervals[i].end;
+	}
+	qsort(times, count, sizeof(int64), yq_times_compare);
+	for (int i = 0; i < count;)
+	{
+		int			first = i;
+
+		while (i < count && times[i] == times[first])
+			i++;
+		odd += (i - first) % 2;
+	}
+	pfree(times);
+	return odd == 2;
+}
+
+static bool
+has_gap(const YqPlacement *placement, const YqStagePlaces *places)
+{
+	bool		is_left = placement->agent->favors_early;
+	int64		bound = is_left ? yq_steps_latest(placement->result) : yq_steps_earliest(placement->result);
+	int64		earliest = YQ_TIME_ENDS;
+	int64		latest = YQ_TIME_BEGINS;
+
+	for (int i = 0; i < places->count; i++)
+	{
+		earliest = Min(earliest, places->intervals[i].start);
+		latest = Max(latest, places->intervals[i].end);
+	}
+	if (bound != -1 && (is_left ? bound < earliest : latest < bound))
+		return true;
+	return !is_one_block(placement->plan->calculator, places);
+}
+
+/* Have an allocator place a request. */
+static YqPlanFailure
+allocate(YqPlacement *placement, int at, bool aligns, YqStagePlaces *places)
+{
+	const YqReservationRequest *request = &placement->definition->requests[at];
+	int64		start;
+	int64		end;
+
+	if (aligns)
+	{
+		find_interval_by_demand(placement, at, &start, &end);
+		return yq_aligned_allocator_place(placement, request, start, end, places);
+	}
+	find_interval(placement, &start, &end);
+	return yq_greedy_allocator_place(placement, request, start, end, places);
+}
+
+/* Place the request, and add its places to the result. */
+static YqPlanFailure
+place_request(YqPlacement *placement, int at, bool aligns)
+{
+	YqStagePlaces places = {NULL, 0};
+	YqPlanFailure failure = check_request(placement->plan, &placement->definition->requests[at]);
+
+	if (failure == YQ_PLAN_ACCEPTED)
+		failure = allocate(placement, at, aligns, &places);
+	if (failure != YQ_PLAN_ACCEPTED)
+		return failure;
+	if (placement->definition->interpreter == YQ_RESERVE_ORDER_NO_GAP && has_gap(placement, &places))
+		return YQ_PLAN_GAP;
+	for (int i = 0; i < places.count; i++)
+		(void) yq_steps_add_interval(placement->result, places.intervals[i].start, places.intervals[i].end,
+									 places.intervals[i].amounts);
+	return YQ_PLAN_ACCEPTED;
+}
+
+static YqPlanFailure
+place_requests(YqPlacement *placement, bool aligns)
+{
+	const YqReservationDefinition *definition = placement->definition;
+	bool		is_any = definition->interpreter == YQ_RESERVE_ANY;
+	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "yquota request of a reservation", ALLOCSET_DEFAULT_SIZES);
+	YqPlanFailure failure = YQ_PLAN_NO_ROOM;
+
+	for (int i = 0; i < definition->count; i++)
+	{
+		MemoryContext caller = MemoryContextSwitchTo(scratch);
+
+		failure = place_request(placement, placement->agent->favors_early ? i : definition->count - 1 - i, aligns);
+		MemoryContextSwitchTo(caller);
+		/* what the search took up goes with it */
+		MemoryContextReset(scratch);
+		if (is_any ? failure != YQ_PLAN_NO_ROOM : failure != YQ_PLAN_ACCEPTED)
+			break;
+	}
+	MemoryContextDelete(scratch);
+	return failure == YQ_PLAN_ACCEPTED && yq_steps_are_empty(placement->result) ? YQ_PLAN_NO_ROOM : failure;
+}
+
+/* -- a reservation ---------------------------------------------------------------------- */
+
+static YqPlacement
+begin_placement(const YqReservationAgent *agent, const YqPlan *plan, const YqReservationDefinition *definition,
+				const char *username, const YqPlanReservation *old)
+{
+	int64		start = round_up(definition->arrival, plan->step);
+	int64		end = round_down(definition->deadline, plan->step);
+	YqPlacement placement = {
+		.agent = agent,.plan = plan,.definition = definition,.username = username,.old = old,
+		.load = yq_plan_committed(plan, start, end),
+		.changes = yq_steps_make(plan->calculator, 0),
+		.result = yq_steps_make(plan->calculator, 0),
+		.context = CurrentMemoryContext,
+		.windows = plan->most_windows
+	};
+
+	if (old != NULL)
+		placement.load = yq_steps_merge(plan->capacity, placement.load, old->over_time, YQ_STEPS_SUBTRACT, start, end);
+	return placement;
+}
+
+/* The intervals within one period, cut where another one begins; there is room for twice as many. */
+static int
+wrap_intervals(int64 period, YqTimeInterval *intervals, int count)
+{
+	int			total = count;
+
+	for (int i = 0; i < count; i++)
+	{
+		YqTimeInterval *interval = &intervals[i];
+		int64		length = interval->end - interval->start;
+
+		interval->start %= period;
+		interval->end = interval->start + length;
+		if (interval->end > period)
+		{
+			intervals[total] = *interval;
+			intervals[total].start = 0;
+			intervals[total++].end = interval->end - period;
+			interval->end = period;
+		}
+	}
+	return total;
+}
+
+static YqPlanReservation *
+make_reservation(const YqPlacement *placement, YqPlan *plan, YqReservationId id)
+{
+	const YqReservationDefinition *definition = placement->definition;
+	const YqStepFunction *result = placement->result;
+	YqTimeInterval *intervals;
+	int			count;
+
+	if (definition->period > 0 && !plan->wraps)
+		result = yq_steps_make_periodic(result, definition->period);
+	count = yq_steps_intervals(result, &intervals);
+	if (definition->period > 0 && plan->wraps)
+	{
+		intervals = repalloc_huge(intervals, sizeof(YqTimeInterval) * Max(2 * count, 1));
+		count = wrap_intervals(definition->period, intervals, count);
+	}
+	return yq_plan_make_reservation(plan, id, placement->username, definition->arrival, definition->deadline,
+									definition->period, intervals, count);
+}
+
+static YqPlanFailure
+place_by(const YqReservationAgent *agent, YqPlan *plan, YqReservationId id, const char *username,
+		 const YqReservationDefinition *definition, int64 now, bool aligns, YqPlanReservation **reservation)
+{
+	YqPlacement placement;
+	YqPlanFailure failure;
+
+	if (yq_steps_repeat_too_often(plan->periodic, definition->arrival, definition->deadline))
+		return YQ_PLAN_REPEATS;
+	placement = begin_placement(agent, plan, definition, username, yq_plan_find(plan, id));
+	failure = place_requests(&placement, aligns);
+	if (failure != YQ_PLAN_ACCEPTED)
+		return failure;
+	*reservation = make_reservation(&placement, plan, id);
+	return placement.old != NULL ? yq_plan_replace(plan, *reservation, now) : yq_plan_add(plan, *reservation, now);
+}
+
+YqPlanFailure
+yq_reservation_agent_place(const YqReservationAgent *agent, YqPlan *plan, YqReservationId id, const char *username,
+						   const YqReservationDefinition *definition, int64 now,
+						   YqPlanReservation **reservation)
+{
+	YqPlanFailure failure = YQ_PLAN_NO_ROOM;
+
+	if (agent->aligns)
+		failure = place_by(agent, plan, id, username, definition, now, true, reservation);
+	if (failure != YQ_PLAN_ACCEPTED && failure != YQ_PLAN_SEARCH && failure != YQ_PLAN_REPEATS)
+		failure = place_by(agent, plan, id, username, definition, now, false, reservation);
+	return failure;
+}

@@ -1,0 +1,495 @@
+/*-------------------------------------------------------------------------
+ *
+ * reservation_sql.c
+ *	  Reservations as SQL functions, see sql/reservation/395_reservation.sql.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "admission/access/access.h"
+#include "admission/configuration/config_refresh.h"
+#include "base/arguments.h"
+#include "base/resource.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "reservation/change_reservation.h"
+#include "reservation/load_plan.h"
+#include "store/clock.h"
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
+#include "utils/memutils.h"
+
+PG_FUNCTION_INFO_V1(yq_sql_delete_reservation);
+PG_FUNCTION_INFO_V1(yq_sql_place_reservation);
+PG_FUNCTION_INFO_V1(yq_sql_plan_allocation);
+PG_FUNCTION_INFO_V1(yq_sql_plans_now);
+PG_FUNCTION_INFO_V1(yq_sql_reservation_listing);
+PG_FUNCTION_INFO_V1(yq_sql_reservation_occurs);
+PG_FUNCTION_INFO_V1(yq_sql_submit_reservation);
+PG_FUNCTION_INFO_V1(yq_sql_update_reservation);
+
+/* As the columns of yquota.reservation_definition allow. */
+#define NAME_MAX_BYTES 255
+
+/* -- changes ---------------------------------------------------------------------- */
+
+static YqSubject
+subject_argument(FunctionCallInfo fcinfo, int username, int groups)
+{
+	YqSubject	subject = yq_subject_arguments(fcinfo, username, groups, -1);
+
+	if (strlen(subject.username) > NAME_MAX_BYTES)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s is too long", "username"),
+				 errdetail("It may have %d bytes.", NAME_MAX_BYTES)));
+	return subject;
+}
+
+/* One number has one id. */
+static char *
+id_argument(FunctionCallInfo fcinfo, int argument)
+{
+	char	   *id = text_to_cstring(yq_required_text(fcinfo, argument, "reservation_id"));
+
+	return yq_reservation_id_text(yq_reservation_id_parse(id));
+}
+
+/* That there is one is a question of its own, after those about the plan. */
+static HeapTupleHeader
+definition_argument(FunctionCallInfo fcinfo, int argument)
+{
+	return PG_ARGISNULL(argument) ? NULL : PG_GETARG_HEAPTUPLEHEADER(argument);
+}
+
+static bool
+dry_run_argument(FunctionCallInfo fcinfo, int argument)
+{
+	yq_require_value(PG_ARGISNULL(argument), "dry_run");
+	return PG_GETARG_BOOL(argument);
+}
+
+static void
+put_amounts(YqRowBuilder *row, const YqHierarchy *hierarchy, const int64 *amounts)
+{
+	yq_row_put(row, amounts == NULL ? (Datum) 0 : yq_hierarchy_resource(hierarchy, amounts), amounts == NULL);
+}
+
+static void
+put_definition(YqRowBuilder *row, HeapTupleHeader definition)
+{
+	yq_row_put(row, definition == NULL ? (Datum) 0 : HeapTupleHeaderGetDatum(definition), definition == NULL);
+}
+
+static Datum
+form_row(FunctionCallInfo fcinfo, YqRowBuilder *row)
+{
+	return HeapTupleGetDatum(heap_form_tuple(yq_result_descriptor(fcinfo), row->values, row->nulls));
+}
+
+static void
+put_cost(YqRowBuilder *row, const char *cost)
+{
+	yq_row_put(row, cost == NULL ? (Datum) 0 :
+			   DirectFunctionCall3(numeric_in, CStringGetDatum(cost), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)), cost == NULL);
+}
+
+/* id, accepted, decided_by, reason */
+static YqRowBuilder
+begin_answer(const YqReservationCall *call, const YqReservationAnswer *answer)
+{
+	YqRowBuilder row = {.count = 0};
+
+	yq_row_put_text(&row, call->id);
+	yq_row_put(&row, BoolGetDatum(answer->verdict.accepted), false);
+	yq_row_put_text(&row, answer->verdict.decided_by);
+	yq_row_put_text(&row, answer->verdict.reason);
+	return row;
+}
+
+static Datum
+answer_row(FunctionCallInfo fcinfo, const YqReservationCall *call, const YqReservationAnswer *answer)
+{
+	YqRowBuilder row = begin_answer(call, answer);
+	bool		is_refused = !answer->verdict.accepted;
+
+	put_amounts(&row, answer->hierarchy, answer->verdict.asked);
+	put_amounts(&row, answer->hierarchy, answer->verdict.maximum);
+	yq_row_put(&row, TimestampTzGetDatum(answer->at), is_refused);
+	yq_row_put(&row, TimestampTzGetDatum(answer->start), is_refused);
+	yq_row_put(&row, TimestampTzGetDatum(answer->end), is_refused);
+	put_definition(&row, answer->with_later_deadline);
+	put_definition(&row, answer->with_fewer_containers);
+	put_cost(&row, answer->quoted_cost);
+	return form_row(fcinfo, &row);
+}
+
+/* submit_reservation(reservation_id, queue, username, groups, project, definition, dry_run) */
+Datum
+yq_sql_submit_reservation(PG_FUNCTION_ARGS)
+{
+	YqReservationCall call = {
+		.id = id_argument(fcinfo, 0),
+		.queue = text_to_cstring(yq_required_text(fcinfo, 1, "queue")),
+		.subject = subject_argument(fcinfo, 2, 3),
+		.project = text_to_cstring(yq_required_text(fcinfo, 4, "project")),
+		.definition = definition_argument(fcinfo, 5),
+		.is_dry_run = dry_run_argument(fcinfo, 6)
+	};
+	YqReservationAnswer answer = yq_reservation_submit(&call);
+
+	PG_RETURN_DATUM(answer_row(fcinfo, &call, &answer));
+}
+
+/* place_reservation(queue, username, groups, project, definition): as if it were submitted */
+Datum
+yq_sql_place_reservation(PG_FUNCTION_ARGS)
+{
+	YqReservationCall call = {
+		.id = YQ_UNNAMED_RESERVATION,
+		.queue = text_to_cstring(yq_required_text(fcinfo, 0, "queue")),
+		.subject = subject_argument(fcinfo, 1, 2),
+		.project = PG_ARGISNULL(3) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(3)),
+		.definition = definition_argument(fcinfo, 4),
+		.is_dry_run = true
+	};
+	YqReservationAnswer answer = yq_reservation_submit(&call);
+
+	PG_RETURN_DATUM(answer_row(fcinfo, &call, &answer));
+}
+
+/* update_reservation(reservation_id, username, groups, definition, dry_run) */
+Datum
+yq_sql_update_reservation(PG_FUNCTION_ARGS)
+{
+	YqReservationCall call = {
+		.id = id_argument(fcinfo, 0),
+		.subject = subject_argument(fcinfo, 1, 2),
+		.definition = definition_argument(fcinfo, 3),
+		.is_dry_run = dry_run_argument(fcinfo, 4)
+	};
+	YqReservationAnswer answer = yq_reservation_update(&call);
+
+	PG_RETURN_DATUM(answer_row(fcinfo, &call, &answer));
+}
+
+/* delete_reservation(reservation_id, username, groups) */
+Datum
+yq_sql_delete_reservation(PG_FUNCTION_ARGS)
+{
+	YqReservationCall call = {
+		.id = id_argument(fcinfo, 0),
+		.subject = subject_argument(fcinfo, 1, 2)
+	};
+	YqReservationAnswer answer = yq_reservation_delete(&call);
+	YqRowBuilder row = begin_answer(&call, &answer);
+
+	yq_row_put(&row, TimestampTzGetDatum(answer.at), !answer.verdict.accepted);
+	PG_RETURN_DATUM(form_row(fcinfo, &row));
+}
+
+/* -- lists ------------------------------------------------------------------------- */
+
+/* NULL: from the beginning, as Hadoop's clients have it that name no time. */
+static int64
+from_argument(FunctionCallInfo fcinfo, int argument)
+{
+	return PG_ARGISNULL(argument) ? 0 : yq_reservation_time(PG_GETARG_TIMESTAMPTZ(argument), "\"from\"");
+}
+
+static int64
+to_argument(FunctionCallInfo fcinfo, int argument)
+{
+	return PG_ARGISNULL(argument) ? PG_INT64_MAX : yq_reservation_time(PG_GETARG_TIMESTAMPTZ(argument), "\"to\"");
+}
+
+static int64
+now_in_milliseconds(void)
+{
+	TimestampTz now = yq_clock_statement();
+
+	return yq_reservation_time(now - now % 1000, "now");
+}
+
+/* reservation_listing(queue, username, groups, reservation_id, from, to) */
+Datum
+yq_sql_reservation_listing(PG_FUNCTION_ARGS)
+{
+	char	   *name = text_to_cstring(yq_required_text(fcinfo, 0, "queue"));
+	YqSubject	subject = subject_argument(fcinfo, 1, 2);
+	const YqHierarchy *hierarchy = yq_hierarchy_in_force();
+	const YqQueue *queue;
+	YqReservationSettings settings;
+	YqRowBuilder row = {.count = 0};
+
+	if (PG_ARGISNULL(3))
+		yq_plan_check_interval(from_argument(fcinfo, 4), to_argument(fcinfo, 5));
+	queue = yq_plan_queue(hierarchy, name);
+	settings = yq_reservation_settings(queue->path);
+	yq_row_put_text(&row, queue->path);
+	yq_row_put_text(&row, PG_ARGISNULL(3) ? NULL : id_argument(fcinfo, 3));
+	yq_row_put(&row, BoolGetDatum(yq_reservation_check_access(hierarchy, &settings, queue->path, YQ_LIST_RESERVATIONS, &subject).accepted), false);
+	yq_row_put(&row, TimestampTzGetDatum(yq_reservation_timestamp(yq_plan_archived_until(&settings, now_in_milliseconds()))), false);
+	yq_row_put(&row, BoolGetDatum(settings.repeats), false);
+	PG_RETURN_DATUM(form_row(fcinfo, &row));
+}
+
+/* reservation_occurs(arrival, deadline, recurrence, from, to) */
+Datum
+yq_sql_reservation_occurs(PG_FUNCTION_ARGS)
+{
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
+		PG_RETURN_NULL();
+	PG_RETURN_BOOL(yq_plan_occurs(yq_reservation_time(PG_GETARG_TIMESTAMPTZ(0), "arrival"),
+								  yq_reservation_time(PG_GETARG_TIMESTAMPTZ(1), "deadline"),
+								  yq_reservation_duration(PG_GETARG_INTERVAL_P(2), "recurrence"),
+								  from_argument(fcinfo, 3), to_argument(fcinfo, 4)));
+}
+
+/* -- a plan over time ------------------------------------------------------------------ */
+
+/* What is promised to a user. */
+typedef struct UserPart
+{
+	const char *username;
+	YqStepFunction *committed;
+	int			step;			/* that holds in the interval that is written; -1 for none */
+	char	   *text;			/* of this step; NULL: nothing */
+} UserPart;
+
+/* What is written of a plan, and the functions that it is read from. */
+typedef struct Report
+{
+	MemoryContext context;
+	const YqHierarchy *hierarchy;
+	const YqPlan *plan;
+	YqStepFunction *committed;
+	List	   *users;			/* UserPart */
+	int64	   *times;			/* at which something changes, ascending */
+	int			time_count;
+} Report;
+
+/* As members of an object are sorted: these are then found to be in order, interval after interval. */
+static int
+compare_users(const ListCell *a, const ListCell *b)
+{
+	const char *first = ((const UserPart *) lfirst(a))->username;
+	const char *second = ((const UserPart *) lfirst(b))->username;
+
+	if (strlen(first) != strlen(second))
+		return strlen(first) < strlen(second) ? -1 : 1;
+	return strcmp(first, second);
+}
+
+static void
+add_users(Report *report, int64 start, int64 end)
+{
+	const YqPlan *plan = report->plan;
+
+	for (int i = 0; i < plan->user_count; i++)
+	{
+		UserPart   *user = palloc(sizeof(UserPart));
+
+		CHECK_FOR_INTERRUPTS();
+		user->username = plan->users[i].username;
+		user->committed = yq_plan_committed_to(plan, user->username, start, end);
+		user->step = -1;
+		user->text = NULL;
+		report->users = lappend(report->users, user);
+	}
+	list_sort(report->users, compare_users);
+}
+
+/* Both ends, and the steps between them. */
+static void
+find_times(Report *report, int64 start, int64 end)
+{
+	List	   *functions = list_make1(report->committed);
+	int			room = 2 + report->committed->count;
+	ListCell   *cell;
+	int			count = 0;
+
+	foreach(cell, report->users)
+	{
+		UserPart   *user = lfirst(cell);
+
+		functions = lappend(functions, user->committed);
+		room += user->committed->count;
+	}
+	report->times = palloc_extended(sizeof(int64) * room, MCXT_ALLOC_HUGE);
+	report->times[count++] = start;
+	report->times[count++] = end;
+	foreach(cell, functions)
+	{
+		const YqStepFunction *function = lfirst(cell);
+
+		for (int i = 0; i < function->count; i++)
+		{
+			if (function->times[i] > start && function->times[i] < end)
+				report->times[count++] = function->times[i];
+		}
+	}
+	qsort(report->times, count, sizeof(int64), yq_times_compare);
+	for (int i = 0; i < count; i++)
+	{
+		if (i == 0 || report->times[i] != report->times[i - 1])
+			report->times[report->time_count++] = report->times[i];
+	}
+}
+
+/* What the user has at a time, no earlier than the last one that was asked for; NULL for nothing. */
+static char *
+text_at(const Report *report, UserPart *user, int64 time)
+{
+	const YqStepFunction *committed = user->committed;
+	int			before = user->step;
+
+	while (user->step + 1 < committed->count && committed->times[user->step + 1] <= time)
+		user->step++;
+	if (user->step == before)
+		return user->text;
+	user->text = NULL;
+	if (committed->is_defined[user->step] &&
+		!yq_amounts_are_none(report->plan->calculator, yq_step_amounts(committed, user->step)))
+		user->text = MemoryContextStrdup(report->context, yq_resource_to_cstring(
+			DatumGetYqResourceP(yq_hierarchy_resource(report->hierarchy, yq_step_amounts(committed, user->step)))));
+	return user->text;
+}
+
+static JsonbValue
+string_value(const char *string)
+{
+	JsonbValue	value = {.type = jbvString};
+
+	value.val.string.val = unconstify(char *, string);
+	value.val.string.len = strlen(string);
+	return value;
+}
+
+/* An object with a member for each user that has something. */
+static Datum
+users_at(const Report *report, int64 time)
+{
+	JsonbParseState *state = NULL;
+	ListCell   *cell;
+
+	(void) pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
+	foreach(cell, report->users)
+	{
+		UserPart   *user = lfirst(cell);
+		char	   *text = text_at(report, user, time);
+		JsonbValue	key;
+		JsonbValue	value;
+
+		if (text == NULL)
+			continue;
+		key = string_value(user->username);
+		value = string_value(text);
+		(void) pushJsonbValue(&state, WJB_KEY, &key);
+		(void) pushJsonbValue(&state, WJB_VALUE, &value);
+	}
+	return JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));
+}
+
+static void
+put_interval(ReturnSetInfo *result, const Report *report, int64 start, int64 end)
+{
+	YqRowBuilder row = {.count = 0};
+	int64		committed[YQ_MAX_RESOURCE_TYPES];
+	int64		available[YQ_MAX_RESOURCE_TYPES];
+
+	yq_steps_at(report->committed, start, committed);
+	memcpy(available, report->plan->capacity, sizeof(available));
+	yq_amounts_subtract(report->plan->calculator, available, committed);
+	yq_row_put(&row, TimestampTzGetDatum(yq_reservation_timestamp(start)), false);
+	yq_row_put(&row, TimestampTzGetDatum(yq_reservation_timestamp(end)), false);
+	put_amounts(&row, report->hierarchy, report->plan->capacity);
+	put_amounts(&row, report->hierarchy, committed);
+	put_amounts(&row, report->hierarchy, available);
+	yq_row_put(&row, users_at(report, start), false);
+	tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
+}
+
+/* What an interval takes up goes with it. */
+static void
+put_intervals(ReturnSetInfo *result, const Report *report)
+{
+	MemoryContext row_context = AllocSetContextCreate(report->context, "yquota plan row", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller = MemoryContextSwitchTo(row_context);
+
+	for (int i = 0; i + 1 < report->time_count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		put_interval(result, report, report->times[i], report->times[i + 1]);
+		MemoryContextReset(row_context);
+	}
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(row_context);
+}
+
+/* plan_allocation(queue, from, to) */
+Datum
+yq_sql_plan_allocation(PG_FUNCTION_ARGS)
+{
+	char	   *name = text_to_cstring(yq_required_text(fcinfo, 0, "queue"));
+	Report		report = {.context = CurrentMemoryContext,.hierarchy = yq_hierarchy_in_force()};
+	const YqQueue *queue = yq_plan_queue(report.hierarchy, name);
+	YqReservationSettings settings = yq_reservation_settings(queue->path);
+	YqPlan	   *plan = yq_plan_load(report.hierarchy, queue, &settings);
+	int64		start;
+	int64		end;
+
+	yq_plan_window_arguments(fcinfo, 1, 2, &settings, &start, &end);
+	InitMaterializedSRF(fcinfo, 0);
+	yq_plan_load_intervals(plan, report.hierarchy, queue->path, NULL, start, end,
+						   yq_plan_archived_until(&settings, now_in_milliseconds()));
+	yq_plan_check_length(plan, start, end);
+	report.plan = plan;
+	report.committed = yq_plan_committed(plan, start, end);
+	add_users(&report, start, end);
+	find_times(&report, start, end);
+	put_intervals((ReturnSetInfo *) fcinfo->resultinfo, &report);
+	PG_RETURN_NULL();
+}
+
+/* -- all plans at the clock ---------------------------------------------------------------- */
+
+static void
+put_plan(ReturnSetInfo *result, const YqHierarchy *hierarchy, const YqQueue *queue, int64 now)
+{
+	YqReservationSettings settings = yq_reservation_settings(queue->path);
+	YqPlan	   *plan = yq_plan_load(hierarchy, queue, &settings);
+	int64		committed[YQ_MAX_RESOURCE_TYPES];
+
+	yq_plan_load_intervals(plan, hierarchy, queue->path, NULL, now, now, yq_plan_archived_until(&settings, now));
+	yq_steps_at(yq_plan_committed(plan, now, now + 1), now, committed);
+	for (int i = 0; i < hierarchy->calculator.types; i++)
+	{
+		YqRowBuilder row = {.count = 0};
+
+		yq_row_put_text(&row, queue->path);
+		yq_row_put_text(&row, hierarchy->type_names[i]);
+		yq_row_put(&row, Int64GetDatum(plan->capacity[i]), false);
+		yq_row_put(&row, Int64GetDatum(committed[i]), false);
+		tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
+	}
+}
+
+/* plans_now() */
+Datum
+yq_sql_plans_now(PG_FUNCTION_ARGS)
+{
+	const YqHierarchy *hierarchy = yq_hierarchy_in_force();
+	int64		now = now_in_milliseconds();
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; i < hierarchy->queue_count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (hierarchy->queues[i]->kind == YQ_QUEUE_PLAN)
+			put_plan((ReturnSetInfo *) fcinfo->resultinfo, hierarchy, hierarchy->queues[i], now);
+	}
+	PG_RETURN_NULL();
+}

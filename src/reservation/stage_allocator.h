@@ -1,0 +1,62 @@
+/*-------------------------------------------------------------------------
+ *
+ * stage_allocator.h
+ *	  Placing the gangs of one request of a reservation (reservation 6.3, 6.4).
+ *
+ * An allocator adds what it places to the changes of the plan, and leaves nothing there
+ * when it cannot place all.
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_STAGE_ALLOCATOR_H
+#define YQ_STAGE_ALLOCATOR_H
+
+#include "reservation/reservation_agent.h"
+
+/* The reservation that is being placed. */
+typedef struct YqPlacement
+{
+	const YqReservationAgent *agent;
+	const YqPlan *plan;
+	const YqReservationDefinition *definition;
+	const char *username;
+	const YqPlanReservation *old;	/* that it takes the place of; NULL for none */
+	YqStepFunction *load;		/* of the plan, without the old one */
+	YqStepFunction *changes;	/* that earlier requests make */
+	YqStepFunction *result;		/* of earlier requests */
+	const YqStepFunction *available;	/* from arrival to deadline; NULL: not asked for yet */
+	MemoryContext context;		/* of these functions */
+	int64		windows;		/* that may still be looked at, for this request and later ones */
+} YqPlacement;
+
+/* The places of one request, palloc'd. */
+typedef struct YqStagePlaces
+{
+	YqTimeInterval *intervals;
+	int			count;
+} YqStagePlaces;
+
+/*
+ * Place all gangs of a request between two times.  YQ_PLAN_NO_ROOM when they do not fit.
+ */
+extern YqPlanFailure yq_greedy_allocator_place(YqPlacement *placement, const YqReservationRequest *request,
+											   int64 start, int64 end, YqStagePlaces *places);
+extern YqPlanFailure yq_aligned_allocator_place(YqPlacement *placement, const YqReservationRequest *request,
+												int64 start, int64 end, YqStagePlaces *places);
+
+/*
+ * What the user could have between two times, as yq_plan_available() has it; found once for all
+ * requests that may be placed anywhere between arrival and deadline.
+ */
+extern const YqStepFunction *yq_stage_available(YqPlacement *placement, int64 start, int64 end, YqPlanFailure *failure);
+
+/* amounts := what so many gangs of a request take. */
+extern void yq_stage_gangs(const YqPlacement *placement, const YqReservationRequest *request, int64 gangs, int64 *amounts);
+
+/* How many gangs fit in some amounts. */
+extern int64 yq_stage_gangs_in(const YqPlacement *placement, const int64 *amounts, const int64 *gang);
+
+/* A duration in whole steps of the plan. */
+extern int64 yq_stage_duration(const YqPlacement *placement, const YqReservationRequest *request);
+
+#endif							/* YQ_STAGE_ALLOCATOR_H */
