@@ -642,6 +642,7 @@ CREATE VIEW yquota_internal.privilege AS
 		-- their caller may read
 		('FUNCTION', 'yquota.clock()', 'EXECUTE', '{public}'),
 		('FUNCTION', 'yquota.statement_clock()', 'EXECUTE', '{public}'),
+		('FUNCTION', 'yquota.help(text)', 'EXECUTE', '{public}'),
 		('FUNCTION', 'yquota.archive_digest(regclass)', 'EXECUTE', '{public}'),
 		('FUNCTION', 'yquota.archive_digest_query(text,text)', 'EXECUTE', '{public}'),
 		('FUNCTION', 'yquota.publication_commands(text)', 'EXECUTE', '{public}')

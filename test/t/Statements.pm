@@ -467,6 +467,7 @@ my %reading = (
 	'yquota.forecast(text,integer)' => q(SELECT * FROM yquota.forecast('p')),
 	'yquota.hadoop_configuration(text)' => q(SELECT * FROM yquota.hadoop_configuration()),
 	'yquota.headroom(text,text)' => q(SELECT * FROM yquota.headroom('application_1_1')),
+	'yquota.help(text)' => q(SELECT * FROM yquota.help()),
 	'yquota.list_reservations(text,text,text[],text,timestamp with time zone,timestamp with time zone,boolean)' => q(SELECT * FROM yquota.list_reservations('root.plan', 'ann', '{}')),
 	'yquota.map_reduce_request(text,bigint,integer,boolean)' => q(SELECT * FROM yquota.map_reduce_request('reduce')),
 	'yquota.node_work(text)' => q(SELECT * FROM yquota.node_work('q1')),
