@@ -506,6 +506,26 @@ COMMENT ON COLUMN yquota.event_reject.waiting IS 'true for an UPDATE or FINISH t
 COMMENT ON COLUMN yquota.event_reject.event_id IS 'number of the event in container_event';
 COMMENT ON COLUMN yquota.event_reject.sent_by IS 'role that sent it, by the name that it had then';
 
+-- Neither is in a dump: after a restore everything is looked at.
+CREATE TABLE yquota_internal.waiting_look (
+	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+	looked_by xid8 NOT NULL,
+	seen_before xid8 NOT NULL,
+	settled_before xid8 NOT NULL,
+	all_looked_at timestamptz NOT NULL
+);
+COMMENT ON TABLE yquota_internal.waiting_look IS 'The looks of the worker at events that wait for their START: see apply_waiting()';
+COMMENT ON COLUMN yquota_internal.waiting_look.looked_by IS 'transaction of the look by which rows become settled next';
+COMMENT ON COLUMN yquota_internal.waiting_look.seen_before IS 'it saw rows of earlier transactions';
+COMMENT ON COLUMN yquota_internal.waiting_look.settled_before IS 'rows of earlier transactions are settled';
+COMMENT ON COLUMN yquota_internal.waiting_look.all_looked_at IS 'clock when all rows were looked at';
+
+CREATE TABLE yquota_internal.skipped_waiting (
+	container_id text COLLATE "C" NOT NULL
+);
+COMMENT ON TABLE yquota_internal.skipped_waiting IS
+	'Containers in the books of which an event goes on waiting, because another transaction held its row: the worker looks at them in every round';
+
 CREATE TABLE yquota_internal.reported_end (
 	container_id text COLLATE "C" NOT NULL,
 	occurred_at timestamptz NOT NULL,

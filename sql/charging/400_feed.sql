@@ -598,34 +598,93 @@ COMMENT ON FUNCTION yquota.retry_rejects(text, text) IS
 	'Send events set aside again, of one source or container or all; events that are still bad are set aside again with the present reason';
 REVOKE ALL ON FUNCTION yquota.retry_rejects(text, text) FROM PUBLIC;
 
-CREATE FUNCTION yquota_internal.apply_waiting() RETURNS bigint
+CREATE VIEW yquota_internal.startable_reject AS
+	SELECT reject.reject_id, reject.container_id, age(reject.xmin) AS age
+	FROM yquota.event_reject AS reject
+	WHERE reject.waiting
+	  AND (EXISTS (SELECT FROM yquota.container AS container
+				   WHERE container.container_id = reject.container_id)
+		   OR EXISTS (SELECT FROM yquota_internal.charge_in_effect AS charge
+					  WHERE charge.container_id = reject.container_id));
+COMMENT ON VIEW yquota_internal.startable_reject IS
+	'Events that wait for a START although their container is in the books';
+COMMENT ON COLUMN yquota_internal.startable_reject.age IS 'transactions since the row was written or changed';
+
+-- The number of the looking transaction is greater than those of all under way.
+CREATE FUNCTION yquota_internal.note_waiting_look(snapshot pg_snapshot, looked_at timestamptz, saw_all boolean) RETURNS void
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	BEGIN ATOMIC
+		INSERT INTO yquota_internal.waiting_look AS look (looked_by, seen_before, settled_before, all_looked_at)
+		VALUES (pg_current_xact_id(), pg_snapshot_xmin(snapshot), '0', note_waiting_look.looked_at)
+		ON CONFLICT (only_row) DO UPDATE SET all_looked_at = excluded.all_looked_at WHERE saw_all;
+		UPDATE yquota_internal.waiting_look AS look
+		SET looked_by = pg_current_xact_id(), seen_before = pg_snapshot_xmin(snapshot), settled_before = look.seen_before
+		WHERE pg_snapshot_xmin(snapshot) > look.looked_by;
+	END;
+COMMENT ON FUNCTION yquota_internal.note_waiting_look(pg_snapshot, timestamptz, boolean) IS
+	'Note a look at the rows that are not settled: those that the noted look has seen become settled once all transactions have ended that were under way then';
+REVOKE ALL ON FUNCTION yquota_internal.note_waiting_look(pg_snapshot, timestamptz, boolean) FROM PUBLIC;
+
+-- A START takes the events that wait for it, but not all: it cannot see a row of a
+-- transaction that is under way, and it leaves a row that another transaction holds.  In
+-- the second case it notes the container in skipped_waiting.  The first case is over once
+-- all transactions have ended that were under way when a look first saw the row: later
+-- STARTs see it.  From then on the row is settled.  The worker looks at settled rows of
+-- containers in skipped_waiting, and at all rows once an hour, because each look probes
+-- every segment of the ledger.
+CREATE FUNCTION yquota_internal.apply_waiting(looks_at_all boolean DEFAULT true) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	batch_size CONSTANT integer := 10000;
+	-- these before the rows, so that the look sees at least as much
+	snapshot CONSTANT pg_snapshot := pg_current_snapshot();
+	skipped CONSTANT text[] := ARRAY(SELECT container_id FROM yquota_internal.skipped_waiting);
+	now_at CONSTANT timestamptz := yquota.statement_clock();
+	-- no transaction comes before that
+	settled_before xid8 := '0';
+	due bigint[] := '{}';
 	batch bigint[];
 BEGIN
 	PERFORM yquota_internal.lock_for_resending();
-	SELECT array_agg(candidate.reject_id) INTO batch
-	FROM (
-		SELECT reject.reject_id
-		FROM yquota.event_reject reject
-		WHERE reject.waiting
-		  AND (EXISTS (SELECT FROM yquota.container container
-					   WHERE container.container_id = reject.container_id)
-			   OR EXISTS (SELECT FROM yquota_internal.charge_in_effect charge
-						  WHERE charge.container_id = reject.container_id))
-		ORDER BY reject.reject_id
-		LIMIT batch_size
-		FOR UPDATE OF reject SKIP LOCKED
-	) candidate;
-	RETURN (SELECT moved.resent FROM yquota_internal.resend_rejects(coalesce(batch, '{}')) moved);
+	-- of a transaction that has written before, the number tells nothing
+	looks_at_all := looks_at_all OR pg_current_xact_id_if_assigned() IS NOT NULL;
+	IF NOT looks_at_all THEN
+		SELECT look.settled_before INTO settled_before FROM yquota_internal.waiting_look AS look
+		WHERE now_at BETWEEN look.all_looked_at AND look.all_looked_at + interval '1 hour';
+		settled_before := coalesce(settled_before, '0');
+	END IF;
+	-- even the plan for all segments takes time
+	IF EXISTS (SELECT FROM yquota.event_reject AS reject
+			   WHERE reject.waiting AND age(reject.xmin) <= age(settled_before::xid))
+		OR skipped <> '{}'
+	THEN
+		due := ARRAY(SELECT reject.reject_id FROM yquota_internal.startable_reject AS reject
+					 WHERE reject.age <= age(settled_before::xid)
+						OR reject.container_id IN (SELECT container_id FROM yquota_internal.skipped_waiting));
+	END IF;
+	batch := ARRAY(SELECT reject.reject_id FROM yquota.event_reject AS reject
+				   WHERE reject.reject_id = ANY (due) AND reject.waiting
+				   ORDER BY reject.reject_id
+				   LIMIT batch_size
+				   FOR UPDATE SKIP LOCKED);
+	-- after a full batch all stay due
+	IF NOT looks_at_all AND cardinality(batch) < batch_size THEN
+		DELETE FROM yquota_internal.skipped_waiting WHERE container_id IN (SELECT unnest(skipped));
+		INSERT INTO yquota_internal.skipped_waiting (container_id)
+		SELECT DISTINCT reject.container_id
+		FROM (SELECT unnest(due) EXCEPT SELECT unnest(batch)) AS held (reject_id)
+		JOIN yquota.event_reject AS reject USING (reject_id);
+		PERFORM yquota_internal.note_waiting_look(snapshot, now_at, settled_before = '0');
+	END IF;
+	RETURN (SELECT moved.resent FROM yquota_internal.resend_rejects(batch) moved);
 END;
 $$;
-COMMENT ON FUNCTION yquota_internal.apply_waiting() IS
-	'Apply waiting events whose START is known by now, because it was recorded while they were being set aside; at most 10000 at a time, returns how many were sent';
-REVOKE ALL ON FUNCTION yquota_internal.apply_waiting() FROM PUBLIC;
+COMMENT ON FUNCTION yquota_internal.apply_waiting(boolean) IS
+	'Apply waiting events whose START is known by now, at most 10000 at a time, and return how many were sent.  The worker looks only at those of which a START may have come since its last look';
+REVOKE ALL ON FUNCTION yquota_internal.apply_waiting(boolean) FROM PUBLIC;
 
 --
 -- Restarts of the resource manager

@@ -19,6 +19,7 @@ ALTER TABLE yquota_internal.rate_class_counter REPLICA IDENTITY FULL;
 ALTER TABLE yquota_internal.opportunistic_change REPLICA IDENTITY FULL;
 ALTER TABLE yquota_internal.opportunistic_counting REPLICA IDENTITY FULL;
 ALTER TABLE yquota_internal.reported_end REPLICA IDENTITY FULL;
+ALTER TABLE yquota_internal.skipped_waiting REPLICA IDENTITY FULL;
 ALTER TABLE yquota_internal.usage_counter REPLICA IDENTITY FULL;
 ALTER TABLE yquota.container_change REPLICA IDENTITY FULL;
 ALTER TABLE yquota.role_grant REPLICA IDENTITY FULL;

@@ -146,6 +146,7 @@ yq_ledger_close(YqLedger *ledger)
 	yq_bulk_insert_close(ledger->end_writer);
 	yq_bulk_insert_close(ledger->reject_writer);
 	yq_bulk_insert_close(ledger->without_effect_writer);
+	yq_bulk_insert_close(ledger->skipped_writer);
 	yq_index_scan_close(ledger->container_scan);
 	yq_index_scan_close(ledger->charge_scan);
 	yq_index_scan_close(ledger->change_scan);
@@ -475,6 +476,16 @@ yq_ledger_note_without_effect(YqLedger *ledger, const YqEvent *event)
 		yq_bulk_insert_put(open_writer(ledger, &ledger->without_effect_writer,
 									   YQ_EVENT_WITHOUT_EFFECT, 1, false),
 						   &value, &is_null);
+}
+
+void
+yq_ledger_note_skipped(YqLedger *ledger, const YqEvent *event)
+{
+	Datum		value = PointerGetDatum(event->container_id);
+	bool		is_null = false;
+
+	yq_bulk_insert_put(open_writer(ledger, &ledger->skipped_writer, YQ_SKIPPED_WAITING, 1, false),
+					   &value, &is_null);
 }
 
 /* -- projects, nodes, factors -------------------------------------------- */

@@ -99,6 +99,7 @@ typedef struct YqLedger
 	YqBulkInsert *end_writer;
 	YqBulkInsert *reject_writer;
 	YqBulkInsert *without_effect_writer;
+	YqBulkInsert *skipped_writer;
 } YqLedger;
 
 extern YqLedger *yq_ledger_open(void);
@@ -140,6 +141,12 @@ extern void yq_reject_put(YqLedger *ledger, const YqEvent *event,
  * of several events was accepted.
  */
 extern void yq_ledger_note_without_effect(YqLedger *ledger, const YqEvent *event);
+
+/*
+ * Write down that an event went on waiting although its container is known, because
+ * another transaction holds its row: apply_waiting() looks at the container again.
+ */
+extern void yq_ledger_note_skipped(YqLedger *ledger, const YqEvent *event);
 
 /*
  * Whether a project exists; creates it when yquota.auto_create_project is on.

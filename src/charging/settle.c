@@ -581,13 +581,19 @@ carry_out(YqSettler *settler, const YqContainerRecords *loaded, const YqContaine
 static bool
 take_back_waiting(YqLedger *ledger, const YqEvent *event)
 {
+	bool		is_taken;
+	bool		is_locked;
+
 	/*
 	 * a session that caches now that no event waits must drop this when this
 	 * transaction rolls back
 	 */
 	yq_catalog_signal_change(YQ_EVENT_REJECT);
-	return yq_claim_delete_unlocked(yq_index_scan_relation(yq_ledger_waiting(ledger)),
-						 (ItemPointer) &event->reject_tid);
+	is_taken = yq_claim_delete_unlocked(yq_index_scan_relation(yq_ledger_waiting(ledger)),
+										(ItemPointer) &event->reject_tid, &is_locked);
+	if (is_locked)
+		yq_ledger_note_skipped(ledger, event);
+	return is_taken;
 }
 
 /* Events that wait for a refused START go on waiting. */

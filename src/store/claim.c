@@ -43,8 +43,8 @@ yq_claim_delete(Relation relation, ItemPointer tid)
 	return delete_row(relation, tid, false);
 }
 
-/* Lock a row as it is at this moment; false when it has changed, or is locked and not to be waited for. */
-static bool
+/* Lock a row as it is at this moment. */
+static TM_Result
 lock_row(Relation relation, ItemPointer tid, LockWaitPolicy wait_policy)
 {
 	TupleTableSlot *slot = table_slot_create(relation, NULL);
@@ -54,19 +54,22 @@ lock_row(Relation relation, ItemPointer tid, LockWaitPolicy wait_policy)
 	result = table_tuple_lock(relation, tid, SnapshotSelf, slot, GetCurrentCommandId(true),
 							  LockTupleExclusive, wait_policy, 0, &failure);
 	ExecDropSingleTupleTableSlot(slot);
-	return result == TM_Ok;
+	return result;
 }
 
 bool
 yq_claim_lock(Relation relation, ItemPointer tid)
 {
-	return lock_row(relation, tid, LockWaitBlock);
+	return lock_row(relation, tid, LockWaitBlock) == TM_Ok;
 }
 
 bool
-yq_claim_delete_unlocked(Relation relation, ItemPointer tid)
+yq_claim_delete_unlocked(Relation relation, ItemPointer tid, bool *is_locked)
 {
-	return lock_row(relation, tid, LockWaitSkip) && delete_row(relation, tid, false);
+	TM_Result	result = lock_row(relation, tid, LockWaitSkip);
+
+	*is_locked = (result == TM_WouldBlock);
+	return result == TM_Ok && delete_row(relation, tid, false);
 }
 
 void

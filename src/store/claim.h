@@ -33,8 +33,8 @@
  */
 extern bool yq_claim_delete(Relation relation, ItemPointer tid);
 
-/* Delete a row; false also when another transaction holds a lock on it. */
-extern bool yq_claim_delete_unlocked(Relation relation, ItemPointer tid);
+/* Delete a row; false also, and "is_locked" true, when another transaction holds a lock on it. */
+extern bool yq_claim_delete_unlocked(Relation relation, ItemPointer tid, bool *is_locked);
 
 /* Lock a row against changes; waits, and fails, like yq_claim_delete(). */
 extern bool yq_claim_lock(Relation relation, ItemPointer tid);

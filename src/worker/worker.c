@@ -147,7 +147,7 @@ static YqTask periodic[PERIODIC_COUNT] = {
 		.activity = "yquota: applying events that waited",
 		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 		.step = run_command,
-		.command = "SELECT yquota_internal.apply_waiting()",
+		.command = "SELECT yquota_internal.apply_waiting(false)",
 		.interval_ms = &yq_compute_interval
 	},
 	/* jobs: each task first asks whether the job is due and not done by pg_cron */
