@@ -39,7 +39,6 @@ CREATE FUNCTION yquota.create_queue(path text) RETURNS SETOF text
 	AS 'MODULE_PATHNAME', 'yq_sql_create_queue';
 COMMENT ON FUNCTION yquota.create_queue(text) IS
 	'Creates a leaf, and parents that it lacks, as a submission to it would; returns the paths of the created queues, none if the queue exists';
-REVOKE ALL ON FUNCTION yquota.create_queue(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.manage_queues() RETURNS TABLE (queue text, label text, active boolean)
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -47,7 +46,6 @@ CREATE FUNCTION yquota.manage_queues() RETURNS TABLE (queue text, label text, ac
 	AS 'MODULE_PATHNAME', 'yq_sql_manage_queues';
 COMMENT ON FUNCTION yquota.manage_queues() IS
 	'Takes the guarantee of leaves of managed parents that have no applications, and gives it to those that have some; returns the changes.  The worker does it when QueueManagementDynamicEditPolicy is in force';
-REVOKE ALL ON FUNCTION yquota.manage_queues() FROM PUBLIC;
 
 CREATE FUNCTION yquota.remove_unused_queues() RETURNS SETOF text
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -55,7 +53,6 @@ CREATE FUNCTION yquota.remove_unused_queues() RETURNS SETOF text
 	AS 'MODULE_PATHNAME', 'yq_sql_remove_unused_queues';
 COMMENT ON FUNCTION yquota.remove_unused_queues() IS
 	'Marks automatically created queues of the second generation that are empty, and removes those that were marked and have been idle for longer than the expiration time; returns the paths of these.  The worker does it when AutoCreatedQueueDeletionPolicy is in force';
-REVOKE ALL ON FUNCTION yquota.remove_unused_queues() FROM PUBLIC;
 
 -- How often the worker has to do either; NULL: not at all.
 CREATE FUNCTION yquota_internal.queue_policy_intervals(OUT manage_interval_ms bigint, OUT removal_interval_ms bigint)
@@ -72,7 +69,6 @@ CREATE FUNCTION yquota_internal.queue_policy_intervals(OUT manage_interval_ms bi
 	END;
 COMMENT ON FUNCTION yquota_internal.queue_policy_intervals() IS
 	'Milliseconds between two runs of manage_queues() and of remove_unused_queues() that the configuration asks for';
-REVOKE ALL ON FUNCTION yquota_internal.queue_policy_intervals() FROM PUBLIC;
 
 SELECT pg_extension_config_dump('yquota_internal.active_leaf', '');
 SELECT pg_extension_config_dump('yquota_internal.created_queue', '');

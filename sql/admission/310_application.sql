@@ -108,14 +108,12 @@ CREATE FUNCTION yquota_internal.count_applications() RETURNS trigger
 	AS 'MODULE_PATHNAME', 'yq_sql_count_applications';
 COMMENT ON FUNCTION yquota_internal.count_applications() IS
 	'Keeps application_counter and live_application_count';
-REVOKE ALL ON FUNCTION yquota_internal.count_applications() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.unwritten_applications() RETURNS bigint
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_unwritten_applications';
 COMMENT ON FUNCTION yquota_internal.unwritten_applications() IS
 	'Number that this transaction will add to live_application_count when it commits';
-REVOKE ALL ON FUNCTION yquota_internal.unwritten_applications() FROM PUBLIC;
 
 CREATE TRIGGER count_applications AFTER INSERT OR UPDATE OR DELETE ON yquota.application
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.count_applications();

@@ -22,7 +22,6 @@ CREATE FUNCTION yquota.submit_application(
 	AS 'MODULE_PATHNAME', 'yq_sql_application_submit';
 COMMENT ON FUNCTION yquota.submit_application(text, text, text[], text, text, yquota.resource, integer, bigint, text[], text, boolean, text, text, text, text, text, boolean, text, boolean) IS
 	'Submit an application: where it goes, with which priority and lifetime (seconds), whether it is let in, has to wait or may start (activated), and which limit or rule decided otherwise, with its figures.  It is recorded in application, also when it is refused; an id that was refused may be submitted again.  Into a plan it goes with the id of an active reservation, to run in the reservation''s queue, else to the plan''s default queue; other queues ignore reservation.  With keep_containers its containers outlive the loss of its application master.  With dry_run nothing is recorded or locked';
-REVOKE ALL ON FUNCTION yquota.submit_application(text, text, text[], text, text, yquota.resource, integer, bigint, text[], text, boolean, text, text, text, text, text, boolean, text, boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota.finish_application(
 	application_id text, state yquota.application_state DEFAULT 'FINISHED', diagnostics text DEFAULT NULL,
@@ -34,7 +33,6 @@ CREATE FUNCTION yquota.finish_application(
 	AS 'MODULE_PATHNAME', 'yq_sql_finish_application';
 COMMENT ON FUNCTION yquota.finish_application(text, yquota.application_state, text, text, text[]) IS
 	'End an application: FINISHED, FAILED or KILLED; one that is over stays as it is.  Containers that the scheduler has given to it end with it (exit status -100).  Applications that waited for its place go on.  caller, if given, must be allowed to.  Returns the state it has';
-REVOKE ALL ON FUNCTION yquota.finish_application(text, yquota.application_state, text, text, text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota.move_application(
 	application_id text, queue text, caller text DEFAULT NULL, caller_groups text[] DEFAULT NULL)
@@ -45,7 +43,6 @@ CREATE FUNCTION yquota.move_application(
 	AS 'MODULE_PATHNAME', 'yq_sql_move_application';
 COMMENT ON FUNCTION yquota.move_application(text, text, text, text[]) IS
 	'Move an application to another leaf queue, whose limits and lists have to allow it; its application master needs room there anew.  Returns its new state.  Its running containers go along, each by a CONTAINER_UPDATE at the clock';
-REVOKE ALL ON FUNCTION yquota.move_application(text, text, text, text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota.update_application_priority(
 	application_id text, priority integer, caller text DEFAULT NULL, caller_groups text[] DEFAULT NULL)
@@ -55,7 +52,6 @@ CREATE FUNCTION yquota.update_application_priority(
 	AS 'MODULE_PATHNAME', 'yq_sql_update_application_priority';
 COMMENT ON FUNCTION yquota.update_application_priority(text, integer, text, text[]) IS
 	'Change the priority of an application, if the queue''s list allows it to the caller (or the owner); returns the new one, at most the cluster''s maximum';
-REVOKE ALL ON FUNCTION yquota.update_application_priority(text, integer, text, text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota.update_application_lifetime(
 	application_id text, lifetime bigint, caller text DEFAULT NULL, caller_groups text[] DEFAULT NULL)
@@ -65,7 +61,6 @@ CREATE FUNCTION yquota.update_application_lifetime(
 	AS 'MODULE_PATHNAME', 'yq_sql_update_application_lifetime';
 COMMENT ON FUNCTION yquota.update_application_lifetime(text, bigint, text, text[]) IS
 	'Let an application live so many seconds from now, though not beyond the queue''s maximum, which counts from its submission; returns when it expires';
-REVOKE ALL ON FUNCTION yquota.update_application_lifetime(text, bigint, text, text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota.set_outstanding_requests(application_id text, has_outstanding_requests boolean)
 	RETURNS boolean
@@ -74,7 +69,6 @@ CREATE FUNCTION yquota.set_outstanding_requests(application_id text, has_outstan
 	AS 'MODULE_PATHNAME', 'yq_sql_set_outstanding_requests';
 COMMENT ON FUNCTION yquota.set_outstanding_requests(text, boolean) IS
 	'Say whether an application waits for containers, which makes its user an active one of the queue; returns whether that is news';
-REVOKE ALL ON FUNCTION yquota.set_outstanding_requests(text, boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota.activate_applications(queue text DEFAULT NULL)
 	RETURNS TABLE (application_id text, queue text, state yquota.application_state)
@@ -83,7 +77,6 @@ CREATE FUNCTION yquota.activate_applications(queue text DEFAULT NULL)
 	AS 'MODULE_PATHNAME', 'yq_sql_activate_applications';
 COMMENT ON FUNCTION yquota.activate_applications(text) IS
 	'Decide again whether waiting applications of a leaf queue may start, as after a change of the cluster; without an argument in all queues, and for applications that max-parallel-apps holds, too.  Returns those that may';
-REVOKE ALL ON FUNCTION yquota.activate_applications(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.expired_applications()
 	RETURNS TABLE (application_id text, username text, queue text, expires_at timestamptz)
@@ -97,7 +90,6 @@ CREATE FUNCTION yquota.expired_applications()
 	END;
 COMMENT ON FUNCTION yquota.expired_applications() IS
 	'Applications that have lived as long as they may: the resource manager kills them';
-REVOKE ALL ON FUNCTION yquota.expired_applications() FROM PUBLIC;
 
 CREATE FUNCTION yquota.remove_finished_applications(before timestamptz) RETURNS bigint
 	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
@@ -121,7 +113,6 @@ CREATE FUNCTION yquota.remove_finished_applications(before timestamptz) RETURNS 
 	END;
 COMMENT ON FUNCTION yquota.remove_finished_applications(timestamptz) IS
 	'Forget applications that ended, or were refused, before an instant; returns how many.  Containers that have outlived them stay suspect';
-REVOKE ALL ON FUNCTION yquota.remove_finished_applications(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota.check_application_access(
 	application_id text, caller text, caller_groups text[], operation text,
@@ -131,4 +122,3 @@ CREATE FUNCTION yquota.check_application_access(
 	AS 'MODULE_PATHNAME', 'yq_sql_check_application_access';
 COMMENT ON FUNCTION yquota.check_application_access(text, text, text[], text) IS
 	'May a user see (VIEW_APP) or change and end (MODIFY_APP) an application?  Allowed are its owner, users on its list, yarn.admin.acl, and administrators of its queue, whose path is returned when that decided';
-REVOKE ALL ON FUNCTION yquota.check_application_access(text, text, text[], text) FROM PUBLIC;

@@ -21,7 +21,6 @@ CREATE FUNCTION yquota.user_limit(queue text, username text, label text DEFAULT 
 	AS 'MODULE_PATHNAME', 'yq_sql_user_limit';
 COMMENT ON FUNCTION yquota.user_limit(text, text, text, boolean) IS
 	'How much a user may use of a leaf queue on a label, which depends on the other users that want containers there, with the figures that lead to it';
-REVOKE ALL ON FUNCTION yquota.user_limit(text, text, text, boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota.headroom(application_id text, label text DEFAULT NULL,
 								OUT queue text, OUT username text, OUT partition text,
@@ -33,4 +32,3 @@ CREATE FUNCTION yquota.headroom(application_id text, label text DEFAULT NULL,
 	AS 'MODULE_PATHNAME', 'yq_sql_headroom';
 COMMENT ON FUNCTION yquota.headroom(text, text) IS
 	'Headroom of a live application on a label (NULL: that of its application master): the rest of its user''s limit, its queue''s limit and the partition';
-REVOKE ALL ON FUNCTION yquota.headroom(text, text) FROM PUBLIC;

@@ -687,7 +687,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.set_changed_by() IS
 	'Writes the number of the transaction into a row about usage that comes from a dump, a publication or by hand';
-REVOKE ALL ON FUNCTION yquota_internal.set_changed_by() FROM PUBLIC;
 CREATE TRIGGER set_changed_by BEFORE INSERT ON yquota_internal.counter_delta
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.set_changed_by();
 ALTER TABLE yquota_internal.counter_delta ENABLE ALWAYS TRIGGER set_changed_by;
@@ -715,7 +714,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.leave_out() IS
 	'Leaves a row out that tells of transactions of another database, and says nothing here';
-REVOKE ALL ON FUNCTION yquota_internal.leave_out() FROM PUBLIC;
 CREATE TRIGGER leave_out BEFORE INSERT ON yquota_internal.usage_numbering
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.leave_out();
 ALTER TABLE yquota_internal.usage_numbering ENABLE REPLICA TRIGGER leave_out;

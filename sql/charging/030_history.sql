@@ -67,4 +67,3 @@ CREATE FUNCTION yquota_internal.archive_horizon() RETURNS timestamptz
 	RETURN (SELECT coalesce(max(s.horizon), '-infinity') FROM yquota.history_segment AS s);
 COMMENT ON FUNCTION yquota_internal.archive_horizon() IS
 	'Instant before which charges have been archived; -infinity when none have';
-REVOKE ALL ON FUNCTION yquota_internal.archive_horizon() FROM PUBLIC;

@@ -37,7 +37,6 @@ CREATE FUNCTION yquota_internal.project_line(members text[])
 	END;
 COMMENT ON FUNCTION yquota_internal.project_line(text[]) IS
 	'Ancestors of projects, or of all (NULL), found by project.parent; with a depth of 16 where there are too many';
-REVOKE ALL ON FUNCTION yquota_internal.project_line(text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_move(moved text[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -63,7 +62,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_move(text[]) IS
 	'Fail when one of some projects has spent or held credit';
-REVOKE ALL ON FUNCTION yquota_internal.check_move(text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_line(members text[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -87,7 +85,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_line(text[]) IS
 	'Fail when the parents of projects go round in a circle, or are too many';
-REVOKE ALL ON FUNCTION yquota_internal.check_line(text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.keep_families() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -139,7 +136,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_families() IS
 	'Have project_family follow the parents of projects, and refuse those that cannot be';
-REVOKE ALL ON FUNCTION yquota_internal.keep_families() FROM PUBLIC;
 
 CREATE TRIGGER insert_family AFTER INSERT ON yquota.project
 	REFERENCING NEW TABLE AS new_projects

@@ -115,7 +115,6 @@ CREATE FUNCTION yquota_internal.archived_since(project text, application_id text
 		ELSE 0 END;
 COMMENT ON FUNCTION yquota_internal.archived_since(text, text, timestamptz) IS
 	'Credits of archived rows of a project, or of one of its applications, from an instant on: exact for instants that are kept and for quarter-hours';
-REVOKE ALL ON FUNCTION yquota_internal.archived_since(text, text, timestamptz) FROM PUBLIC;
 
 --
 -- Work that preemption lost, of containers that have left: preemption_cost().

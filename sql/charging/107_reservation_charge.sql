@@ -190,7 +190,6 @@ CREATE FUNCTION yquota_internal.reservation_pieces(ids text[], since timestamptz
 	END;
 COMMENT ON FUNCTION yquota_internal.reservation_pieces(text[], timestamptz[], timestamptz) IS
 	'Intervals that reservations pay for, cut at the ends of periods, that end at an instant of each or later; is_due: they are over at an instant, or have been posted.  The arrays are pairs';
-REVOKE ALL ON FUNCTION yquota_internal.reservation_pieces(text[], timestamptz[], timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.quote_reservation(
 	reservation_id text, project text, username text, queue text,
@@ -207,7 +206,6 @@ CREATE FUNCTION yquota_internal.quote_reservation(
 			WHERE rule.factor > 0 AND a."to" > at);
 COMMENT ON FUNCTION yquota_internal.quote_reservation(text, text, text, text, timestamptz[], timestamptz[], yquota.resource[], timestamptz) IS
 	'Credits that a reservation would cost from an instant on, by its rule or the present one and the prices that are known; the arrays are the intervals of its allocation';
-REVOKE ALL ON FUNCTION yquota_internal.quote_reservation(text, text, text, text, timestamptz[], timestamptz[], yquota.resource[], timestamptz) FROM PUBLIC;
 
 --
 -- Posting
@@ -219,7 +217,6 @@ CREATE FUNCTION yquota_internal.settle_reservations(ids text[], since timestampt
 	AS 'MODULE_PATHNAME', 'yq_sql_settle_reservations';
 COMMENT ON FUNCTION yquota_internal.settle_reservations(text[], timestamptz[]) IS
 	'Bring the ledger of reservations, from an instant of each on or earlier, in line with their allocations and the present timelines, up to the clock; returns how many rows were posted.  The caller has locked the rows of their last versions.  The arrays are pairs';
-REVOKE ALL ON FUNCTION yquota_internal.settle_reservations(text[], timestamptz[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.book_reservations() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -251,7 +248,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.book_reservations() IS
 	'Post what reservations pay for intervals that are over; returns how many rows were posted.  The worker calls it';
-REVOKE ALL ON FUNCTION yquota_internal.book_reservations() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.correct_reservations(changed_from timestamptz) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -275,7 +271,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.correct_reservations(timestamptz) IS
 	'Settle what reservations were charged at or after an instant again, posting correcting rows where amounts differ now; returns how many rows were posted';
-REVOKE ALL ON FUNCTION yquota_internal.correct_reservations(timestamptz) FROM PUBLIC;
 
 -- In the transaction that keeps all others from posting.
 CREATE FUNCTION yquota_internal.settle_reservations_at(period_end timestamptz) RETURNS bigint
@@ -294,7 +289,6 @@ CREATE FUNCTION yquota_internal.settle_reservations_at(period_end timestamptz) R
 	END;
 COMMENT ON FUNCTION yquota_internal.settle_reservations_at(timestamptz) IS
 	'Post what reservations pay up to the end of a period, which no row crosses from then on; returns how many rows were posted';
-REVOKE ALL ON FUNCTION yquota_internal.settle_reservations_at(timestamptz) FROM PUBLIC;
 
 --
 -- A version that is accepted, and one that ends.  No rule changes while a transaction that
@@ -321,7 +315,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.price_reservation() IS
 	'Write down by which rule a reservation pays: that in force when its first version was accepted';
-REVOKE ALL ON FUNCTION yquota_internal.price_reservation() FROM PUBLIC;
 CREATE TRIGGER price BEFORE INSERT ON yquota.reservation_definition
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.price_reservation();
 
@@ -354,7 +347,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_reserved_factor() IS
 	'Refuse a charging rule by which another part would have been in force when a reservation was accepted';
-REVOKE ALL ON FUNCTION yquota_internal.keep_reserved_factor() FROM PUBLIC;
 CREATE TRIGGER keep_reserved_factor AFTER INSERT OR UPDATE OR DELETE ON yquota.charging_rule
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.keep_reserved_factor();
 
@@ -402,7 +394,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.begin_accrual() IS
 	'Have the allocation of a reservation with a price accrue, and hold what it is going to cost';
-REVOKE ALL ON FUNCTION yquota_internal.begin_accrual() FROM PUBLIC;
 CREATE TRIGGER begin_accrual AFTER INSERT ON yquota.reservation_allocation
 	REFERENCING NEW TABLE AS new_rows
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.begin_accrual();
@@ -434,7 +425,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.end_accrual() IS
 	'Post what reservations pay until they end, and release their holds';
-REVOKE ALL ON FUNCTION yquota_internal.end_accrual() FROM PUBLIC;
 CREATE TRIGGER end_accrual AFTER UPDATE ON yquota.reservation_definition
 	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.end_accrual();

@@ -20,7 +20,6 @@ CREATE FUNCTION yquota_internal.billing_timezone() RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	RETURN (SELECT zone.name FROM yquota_internal.billing_zone AS zone);
 COMMENT ON FUNCTION yquota_internal.billing_timezone() IS 'Time zone of bills';
-REVOKE ALL ON FUNCTION yquota_internal.billing_timezone() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.keep_billing_setting() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -54,7 +53,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_billing_setting() IS
 	'The time zone of bills stays once there is something to be told by day';
-REVOKE ALL ON FUNCTION yquota_internal.keep_billing_setting() FROM PUBLIC;
 
 CREATE TRIGGER keep BEFORE INSERT OR UPDATE OR DELETE ON yquota.billing_setting
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_billing_setting();

@@ -23,7 +23,6 @@ CREATE FUNCTION yquota.cluster_name() RETURNS text
 	RETURN coalesce((SELECT setting.cluster_name FROM yquota.cluster_setting AS setting), yquota_internal.default_cluster_name());
 COMMENT ON FUNCTION yquota.cluster_name() IS
 	'Name of this cluster in tables that several clusters share: that of cluster_setting, yarn_cluster without a row';
-REVOKE ALL ON FUNCTION yquota.cluster_name() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.keep_cluster_name() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -50,7 +49,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_cluster_name() IS
 	'The name of the cluster stays once history has been archived under it';
-REVOKE ALL ON FUNCTION yquota_internal.keep_cluster_name() FROM PUBLIC;
 
 CREATE TRIGGER keep BEFORE INSERT OR UPDATE OR DELETE ON yquota.cluster_setting
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_cluster_name();

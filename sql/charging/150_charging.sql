@@ -8,7 +8,6 @@ CREATE FUNCTION yquota_internal.charge_events() RETURNS trigger
 	AS 'MODULE_PATHNAME', 'yq_sql_charge_inserted_events';
 COMMENT ON FUNCTION yquota_internal.charge_events() IS
 	'Settles the events that a statement inserts into yquota.container_event; serves no other table';
-REVOKE ALL ON FUNCTION yquota_internal.charge_events() FROM PUBLIC;
 
 CREATE TRIGGER charge_events AFTER INSERT ON yquota.container_event
 	REFERENCING NEW TABLE AS new_events
@@ -23,7 +22,6 @@ CREATE FUNCTION yquota_internal.settle_again(container_ids text[]) RETURNS bigin
 	AS 'MODULE_PATHNAME', 'yq_sql_settle_again';
 COMMENT ON FUNCTION yquota_internal.settle_again(text[]) IS
 	'Bring the books of containers, in ascending order of id, in line with the present timelines; returns how many were corrected';
-REVOKE ALL ON FUNCTION yquota_internal.settle_again(text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.correct_prices_since(changed_from timestamptz) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -57,7 +55,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.correct_prices_since(timestamptz) IS
 	'Settle charges at or after an instant again, posting correcting rows where amounts differ now; returns how many containers were corrected';
-REVOKE ALL ON FUNCTION yquota_internal.correct_prices_since(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.rebase_running() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -73,7 +70,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.rebase_running() IS
 	'Move running containers to the rate classes that match the factors and outages there are now; returns how many moved';
-REVOKE ALL ON FUNCTION yquota_internal.rebase_running() FROM PUBLIC;
 
 --
 -- Counters
@@ -200,7 +196,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.move_running_totals(timestamptz, timestamptz) IS
 	'Have the running totals, which hold, count from another instant, and be ready for deltas of hours up to a last one (NULL for none)';
-REVOKE ALL ON FUNCTION yquota_internal.move_running_totals(timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.make_running_totals(full_hour timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -250,7 +245,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.make_running_totals(timestamptz) IS
 	'Make the running totals anew from rate_class_counter';
-REVOKE ALL ON FUNCTION yquota_internal.make_running_totals(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.compact_counters() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -459,7 +453,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.compact_counters() IS
 	'Add the appended deltas up into the counters; returns how many there were.  While containers are allocated, the newest wait for the next time.  Does nothing while a change of prices is open, or in a transaction whose snapshot could miss one.  The worker calls it';
-REVOKE ALL ON FUNCTION yquota_internal.compact_counters() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.correct_late_prices() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -485,7 +478,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.correct_late_prices() IS
 	'Correct settlements from before a change of prices became visible; returns how many containers were corrected.  The worker calls it';
-REVOKE ALL ON FUNCTION yquota_internal.correct_late_prices() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.uncorrected_since() RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -502,7 +494,6 @@ CREATE FUNCTION yquota_internal.uncorrected_since() RETURNS timestamptz
 					ON change.version > priced.pricing_version AND change.effective_from <= priced.priced_through) AS late);
 COMMENT ON FUNCTION yquota_internal.uncorrected_since() IS
 	'First instant after which a charge misses a price that became visible late, until correct_late_prices() is through; NULL when none does';
-REVOKE ALL ON FUNCTION yquota_internal.uncorrected_since() FROM PUBLIC;
 
 CREATE FUNCTION yquota.quota_compute() RETURNS timestamptz
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -527,7 +518,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota.quota_compute() IS
 	'Does the worker''s tasks of a compute interval: advances the charged-through mark to the clock, posts what reservations pay, compacts counters, corrects late prices, applies events whose START has come, looks after credit, reports thresholds that spending has crossed, decisions that no application master acknowledges, reports of nodes that are late or differ from the books, and plans that are too small or not followed; returns the mark';
-REVOKE ALL ON FUNCTION yquota.quota_compute() FROM PUBLIC;
 
 CREATE VIEW yquota.charged_through AS
 	SELECT max(at) AS at FROM yquota_internal.charged_through;
@@ -555,7 +545,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.is_in_books(text) IS
 	'Whether containers of a project are in the books, or are going to be';
-REVOKE ALL ON FUNCTION yquota_internal.is_in_books(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.keep_project() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -578,7 +567,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_project() IS
 	'A project that containers were charged to keeps its name and stays';
-REVOKE ALL ON FUNCTION yquota_internal.keep_project() FROM PUBLIC;
 
 -- Before any project is locked: others lock a project when they hold one of these.
 CREATE FUNCTION yquota_internal.lock_projects() RETURNS trigger
@@ -600,7 +588,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.lock_projects() IS
 	'Projects that go, or get another name or parent, wait for events and for decisions about credit';
-REVOKE ALL ON FUNCTION yquota_internal.lock_projects() FROM PUBLIC;
 
 CREATE TRIGGER lock_projects BEFORE UPDATE OF name, parent OR DELETE ON yquota.project
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_projects();
@@ -616,7 +603,6 @@ CREATE FUNCTION yquota_internal.signal_change() RETURNS trigger
 	AS 'MODULE_PATHNAME', 'yq_sql_signal_change';
 COMMENT ON FUNCTION yquota_internal.signal_change() IS
 	'Have all sessions drop cached rows of the table';
-REVOKE ALL ON FUNCTION yquota_internal.signal_change() FROM PUBLIC;
 
 CREATE TRIGGER signal_change AFTER INSERT OR UPDATE OF name OR DELETE ON yquota.project
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
@@ -656,7 +642,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.move_usage() IS
 	'Move the usage of containers of nodes to the new labels of the nodes, by one statement';
-REVOKE ALL ON FUNCTION yquota_internal.move_usage() FROM PUBLIC;
 
 CREATE TRIGGER usage_moves AFTER UPDATE ON yquota.node
 	REFERENCING OLD TABLE AS old_nodes NEW TABLE AS new_nodes

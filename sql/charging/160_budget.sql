@@ -99,7 +99,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.grant_budgets(timestamptz) IS
 	'Grant the periods of budgets that have begun by an instant, or will within a day, and have not been granted; returns how many';
-REVOKE ALL ON FUNCTION yquota_internal.grant_budgets(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.keep_budget() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -120,7 +119,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_budget() IS 'Have a budget begin today unless it says when, and not so long ago that it must be a mistake';
-REVOKE ALL ON FUNCTION yquota_internal.keep_budget() FROM PUBLIC;
 CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON yquota.budget
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_budget();
 
@@ -137,7 +135,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.grant_new_budget() IS 'Grant the first period of a new budget at once';
-REVOKE ALL ON FUNCTION yquota_internal.grant_new_budget() FROM PUBLIC;
 CREATE TRIGGER grant_budgets AFTER INSERT ON yquota.budget
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.grant_new_budget();
 

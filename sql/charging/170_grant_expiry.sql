@@ -400,7 +400,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.notice_expired_grant() IS
 	'Tells who gives credit that it has been lost';
-REVOKE ALL ON FUNCTION yquota_internal.notice_expired_grant() FROM PUBLIC;
 -- of budgets, those of earlier periods are granted for the books
 CREATE TRIGGER notice_expired AFTER INSERT ON yquota.quota_grant
 	FOR EACH ROW WHEN (NEW.amount > 0 AND NEW.expires_at < 'infinity' AND NEW.kind <> 'budget')
@@ -550,7 +549,6 @@ CREATE FUNCTION yquota_internal.mark_spending(projects text[], now_at timestampt
 	END;
 COMMENT ON FUNCTION yquota_internal.mark_spending(text[], timestamptz) IS
 	'Keep the spending of projects at begin and expiry of their grants, where it is not kept';
-REVOKE ALL ON FUNCTION yquota_internal.mark_spending(text[], timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.note_losses(projects text[], now_at timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -570,7 +568,6 @@ CREATE FUNCTION yquota_internal.note_losses(projects text[], now_at timestamptz)
 	END;
 COMMENT ON FUNCTION yquota_internal.note_losses(text[], timestamptz) IS
 	'Note the losses of expired grants of projects, where they are not noted';
-REVOKE ALL ON FUNCTION yquota_internal.note_losses(text[], timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.expire_grants(now_at timestamptz, max_projects integer DEFAULT NULL) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -623,7 +620,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.expire_grants(timestamptz, integer) IS
 	'Note the losses of expired grants, again when the books have changed since; returns the number of grants, of so many projects at most';
-REVOKE ALL ON FUNCTION yquota_internal.expire_grants(timestamptz, integer) FROM PUBLIC;
 
 SELECT pg_extension_config_dump('yquota_internal.spending_mark', '');
 SELECT pg_extension_config_dump('yquota.expired_grant', '');

@@ -59,7 +59,6 @@ CREATE FUNCTION yquota_internal.archived_reservation_since(project text, reserva
 		ELSE 0 END;
 COMMENT ON FUNCTION yquota_internal.archived_reservation_since(text, text, text, timestamptz) IS
 	'Credits of archived rows of a reservation of a project and of containers in its queue, from an instant on: exact for instants that are kept and for quarter-hours';
-REVOKE ALL ON FUNCTION yquota_internal.archived_reservation_since(text, text, text, timestamptz) FROM PUBLIC;
 
 -- All holds for reservations of a project are looked at together.
 CREATE FUNCTION yquota_internal.reservation_spending(
@@ -116,7 +115,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.reservation_spending(text, bigint[], text[], text[], timestamptz[], timestamptz, boolean, yquota_internal.ledger_segment[]) IS
 	'What reservations, and applications of the project in their queues, have cost the project from an instant of each to another one; the arrays go together';
-REVOKE ALL ON FUNCTION yquota_internal.reservation_spending(text, bigint[], text[], text[], timestamptz[], timestamptz, boolean, yquota_internal.ledger_segment[]) FROM PUBLIC;
 
 -- Of all holds of a project at once: the ledger is read once for them, from the
 -- time of the oldest one on.
@@ -192,7 +190,6 @@ CREATE FUNCTION yquota_internal.holds_by(project text, at timestamptz, archived 
 	END;
 COMMENT ON FUNCTION yquota_internal.holds_by(text, timestamptz, yquota_internal.ledger_segment[]) IS
 	'The result of holds_at(); before the archive horizon it needs archived_segments_around() the instant, and from then on nothing: NULL';
-REVOKE ALL ON FUNCTION yquota_internal.holds_by(text, timestamptz, yquota_internal.ledger_segment[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.holds_at(project text, at timestamptz)
 	RETURNS TABLE (hold_id bigint, application_id text, spent numeric, outstanding numeric)
@@ -236,7 +233,6 @@ CREATE FUNCTION yquota_internal.lock_credit(project text) RETURNS numeric
 	AS 'MODULE_PATHNAME', 'yq_sql_lock_credit';
 COMMENT ON FUNCTION yquota_internal.lock_credit(text) IS
 	'Lock the credit of a project and its ancestors against other holds until the transaction ends, and return the committed amount that is available then (project_credit); charging does not wait';
-REVOKE ALL ON FUNCTION yquota_internal.lock_credit(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.may_hold(project text) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL UNSAFE
@@ -245,7 +241,6 @@ CREATE FUNCTION yquota_internal.may_hold(project text) RETURNS boolean
 		OR coalesce(project = ANY (yquota_internal.readable_projects()), false);
 COMMENT ON FUNCTION yquota_internal.may_hold(text) IS
 	'Whether the caller may hold and release credit of a project: operators, administrators and members of it may';
-REVOKE ALL ON FUNCTION yquota_internal.may_hold(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_hold(application_id text, amount numeric, ttl interval) RETURNS void
 	LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -271,7 +266,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_hold(text, numeric, interval) IS
 	'Whether that can be held; an error when not';
-REVOKE ALL ON FUNCTION yquota_internal.check_hold(text, numeric, interval) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.hold_as_owner(
 	project text, application_id text, amount numeric, ttl interval, reason text) RETURNS bigint
@@ -324,7 +318,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.hold_as_owner(text, text, numeric, interval, text) IS
 	'hold() for the calling role';
-REVOKE ALL ON FUNCTION yquota_internal.hold_as_owner(text, text, numeric, interval, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.hold(
 	project text, application_id text, amount numeric, ttl interval, reason text DEFAULT NULL) RETURNS bigint
@@ -332,7 +325,6 @@ CREATE FUNCTION yquota.hold(
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.hold(text, text, numeric, interval, text) IS
 	'Set credit of a project aside for an application, for at most ttl; returns the hold_id for release_hold().  YQ001 when that much is not available (project_balance), which is never the case in a NOLIMIT project';
-REVOKE ALL ON FUNCTION yquota.hold(text, text, numeric, interval, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.release_hold_as_owner(hold_id bigint) RETURNS boolean
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -361,14 +353,12 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.release_hold_as_owner(bigint) IS
 	'release_hold() for the calling role';
-REVOKE ALL ON FUNCTION yquota_internal.release_hold_as_owner(bigint) FROM PUBLIC;
 
 CREATE FUNCTION yquota.release_hold(hold_id bigint) RETURNS boolean
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.release_hold(bigint) IS
 	'End a hold; returns false when it was released or had expired before';
-REVOKE ALL ON FUNCTION yquota.release_hold(bigint) FROM PUBLIC;
 
 CREATE VIEW yquota.hold_status WITH (security_barrier) AS
 	SELECT hold.hold_id, hold.project, hold.application_id, hold.amount,
@@ -405,7 +395,6 @@ CREATE FUNCTION yquota_internal.remove_ended_holds(now_at timestamptz) RETURNS b
 	END;
 COMMENT ON FUNCTION yquota_internal.remove_ended_holds(timestamptz) IS
 	'Forget holds that were released or expired 30 days before an instant; returns how many';
-REVOKE ALL ON FUNCTION yquota_internal.remove_ended_holds(timestamptz) FROM PUBLIC;
 
 SELECT pg_extension_config_dump('yquota.hold', '');
 SELECT pg_extension_config_dump('yquota.hold_hold_id_seq', '');

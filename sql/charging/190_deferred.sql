@@ -45,7 +45,6 @@ CREATE FUNCTION yquota_internal.charge_deferred_through(last_id text, OUT charge
 	AS 'MODULE_PATHNAME', 'yq_sql_charge_deferred_through';
 COMMENT ON FUNCTION yquota_internal.charge_deferred_through(text) IS
 	'Charge the deferred events of containers up to an id, all of them for NULL, and forget that they were deferred; the caller holds the locks of charge_deferred()';
-REVOKE ALL ON FUNCTION yquota_internal.charge_deferred_through(text) FROM PUBLIC;
 
 -- Whole containers, because the events of one are cheaper to charge together.
 -- One call at a time.  Like a statement that sends events, it keeps archive()
@@ -79,7 +78,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota.charge_deferred(bigint) IS
 	'Charge events that came while yquota.charging was deferred, as an INSERT would have: all, or those of so many containers that there are at least max_events; bad ones are raised or set aside as yquota.on_bad_event says.  Returns how many were charged, set aside, and remain';
-REVOKE ALL ON FUNCTION yquota.charge_deferred(bigint) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.refuse_while_deferred(what text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -96,7 +94,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_while_deferred(text) IS
 	'Fail while the books are behind the log, for functions that rely on complete books';
-REVOKE ALL ON FUNCTION yquota_internal.refuse_while_deferred(text) FROM PUBLIC;
 
 CREATE VIEW yquota_internal.compute_mark AS
 	SELECT max(mark.at) AS at

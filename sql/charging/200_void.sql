@@ -73,7 +73,6 @@ CREATE FUNCTION yquota_internal.void_containers(
 	AS 'MODULE_PATHNAME', 'yq_sql_void_containers';
 COMMENT ON FUNCTION yquota_internal.void_containers(text[]) IS
 	'Take back all that the books say of containers, in ascending order of id; a row for each of which they said anything';
-REVOKE ALL ON FUNCTION yquota_internal.void_containers(text[]) FROM PUBLIC;
 
 CREATE VIEW yquota_internal.voidable_segment AS
 	SELECT charge.container_id, charge.project, charge.application_id, charge."from", charge."to",
@@ -119,7 +118,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_void(text, text, timestamptz, timestamptz, text) IS
 	'Check that the arguments choose containers and give a reason; an error when not';
-REVOKE ALL ON FUNCTION yquota_internal.check_void(text, text, timestamptz, timestamptz, text) FROM PUBLIC;
 
 -- An unknown container may have been archived, and the caller must learn that
 -- it was not voided.
@@ -154,7 +152,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_not_archived(text, text) IS
 	'Fail when history has been archived and the books do not know the containers to be voided';
-REVOKE ALL ON FUNCTION yquota_internal.check_not_archived(text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.void_batch(
 	container_ids text[], reason text, chosen jsonb) RETURNS SETOF yquota.event_void
@@ -195,7 +192,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.void_batch(text[], text, jsonb) IS
 	'Void containers, in ascending order of id, and note it in event_void';
-REVOKE ALL ON FUNCTION yquota_internal.void_batch(text[], text, jsonb) FROM PUBLIC;
 
 -- The containers are claimed: no event that is not in the log yet can be accepted
 -- for them before this transaction ends.
@@ -215,7 +211,6 @@ CREATE FUNCTION yquota_internal.note_voided_events(void_ids bigint[]) RETURNS vo
 	END;
 COMMENT ON FUNCTION yquota_internal.note_voided_events(bigint[]) IS
 	'Write down the numbers of the events that voids take back; the caller has claimed their containers';
-REVOKE ALL ON FUNCTION yquota_internal.note_voided_events(bigint[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota.void_events(
 	container_id text DEFAULT NULL, reason text DEFAULT NULL, application_id text DEFAULT NULL,
@@ -279,7 +274,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota.void_events(text, text, text, timestamptz, timestamptz, text, text) IS
 	'Void all events of containers that turned out to be wrong: take back their charges, so that the true events can be delivered.  Containers are chosen by id, by application, or by a window in which any of their events occurred; project and source narrow the choice.  Returns a row per container; none for containers that are unknown or void already';
-REVOKE ALL ON FUNCTION yquota.void_events(text, text, text, timestamptz, timestamptz, text, text) FROM PUBLIC;
 
 SELECT pg_extension_config_dump('yquota.event_void', '');
 SELECT pg_extension_config_dump('yquota_internal.voided_event', '');

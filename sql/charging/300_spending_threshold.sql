@@ -40,7 +40,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_percent() IS
 	'Refuses a row in which a fraction, the argument of the trigger, is meant as a percentage';
-REVOKE ALL ON FUNCTION yquota_internal.refuse_percent() FROM PUBLIC;
 CREATE TRIGGER refuse_percent BEFORE INSERT OR UPDATE ON yquota.spending_threshold
 	FOR EACH ROW WHEN (NEW.fraction > 10 AND NEW.fraction <> 'NaN') EXECUTE FUNCTION yquota_internal.refuse_percent('fraction');
 
@@ -140,7 +139,6 @@ CREATE FUNCTION yquota_internal.crossing_causes(projects text[]) RETURNS TABLE (
 	END;
 COMMENT ON FUNCTION yquota_internal.crossing_causes(text[]) IS
 	'Grants of projects that have begun and expired, voided containers and forgiven time, as text that changes with each addition';
-REVOKE ALL ON FUNCTION yquota_internal.crossing_causes(text[]) FROM PUBLIC;
 
 -- How many they are the planner overestimates by far, and would prepare for.
 CREATE FUNCTION yquota_internal.crossed_thresholds() RETURNS SETOF yquota_internal.crossed_threshold
@@ -153,7 +151,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.crossed_thresholds() IS 'The rows of crossed_threshold';
-REVOKE ALL ON FUNCTION yquota_internal.crossed_thresholds() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.note_crossings(now_at timestamptz) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -236,7 +233,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_crossings(timestamptz) IS
 	'Raise an alert and notify channel yquota for every threshold crossed since it was last looked at; clear alerts of those that spending is below after a grant, another threshold, a void or a forgiveness.  Returns how many were crossed';
-REVOKE ALL ON FUNCTION yquota_internal.note_crossings(timestamptz) FROM PUBLIC;
 
 SELECT pg_extension_config_dump('yquota.spending_threshold', '');
 SELECT pg_extension_config_dump('yquota_internal.told_crossing', '');

@@ -214,7 +214,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.reject_call_as_owner(text, jsonb, text, text, text) IS
 	'reject_call() for the calling role';
-REVOKE ALL ON FUNCTION yquota_internal.reject_call_as_owner(text, jsonb, text, text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.reject_call(source text, call jsonb, sqlstate text, message text, detail text DEFAULT NULL)
 	RETURNS bigint
@@ -222,7 +221,6 @@ CREATE FUNCTION yquota.reject_call(source text, call jsonb, sqlstate text, messa
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.reject_call(text, jsonb, text, text, text) IS
 	'Set aside a call or row of a feed that the server has refused, so that the feed can go on; returns the reject_id of its row in feed_reject.  A call that is there already gets the present reason';
-REVOKE ALL ON FUNCTION yquota.reject_call(text, jsonb, text, text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.report_feed_problem(source text, sqlstate text, message text DEFAULT NULL) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -239,7 +237,6 @@ CREATE FUNCTION yquota.report_feed_problem(source text, sqlstate text, message t
 	END;
 COMMENT ON FUNCTION yquota.report_feed_problem(text, text, text) IS
 	'Tell what a feed waits for that only an administrator can mend; feed_status shows it and an alert is raised.  A NULL SQLSTATE tells that the feed goes on';
-REVOKE ALL ON FUNCTION yquota.report_feed_problem(text, text, text) FROM PUBLIC;
 
 -- The worker's, which has other things to do between: a bounded number at a time.
 CREATE FUNCTION yquota_internal.forget_rejected_calls(before timestamptz, most integer) RETURNS bigint
@@ -255,7 +252,6 @@ CREATE FUNCTION yquota_internal.forget_rejected_calls(before timestamptz, most i
 	END;
 COMMENT ON FUNCTION yquota_internal.forget_rejected_calls(timestamptz, integer) IS
 	'Delete rows of feed_reject about calls set aside before an instant, so many at most; returns how many';
-REVOKE ALL ON FUNCTION yquota_internal.forget_rejected_calls(timestamptz, integer) FROM PUBLIC;
 
 CREATE VIEW yquota.feed_status AS
 	SELECT part.source,
@@ -400,7 +396,6 @@ END;
 $$;
 COMMENT ON FUNCTION yquota_internal.note_discarded() IS
 	'Keep events set aside when an administrator removes or changes their rows';
-REVOKE ALL ON FUNCTION yquota_internal.note_discarded() FROM PUBLIC;
 
 CREATE TRIGGER note_update AFTER UPDATE ON yquota.event_reject
 	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
@@ -418,7 +413,6 @@ CREATE FUNCTION yquota_internal.accept_any_age() RETURNS void
 	AS 'MODULE_PATHNAME', 'yq_sql_accept_any_age';
 COMMENT ON FUNCTION yquota_internal.accept_any_age() IS
 	'Have the calling function, which has settings of its own, run without yquota.max_event_age: its SET clause could not, where the owner is no superuser';
-REVOKE ALL ON FUNCTION yquota_internal.accept_any_age() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.send_rejects(reject_ids bigint[])
 	RETURNS TABLE (reject_id bigint, waiting boolean, sqlstate text, reason text, detail text)
@@ -491,7 +485,6 @@ END;
 $$;
 COMMENT ON FUNCTION yquota_internal.send_rejects(bigint[]) IS
 	'Insert the events of event_reject again; returns those that were set aside again, with today''s reason';
-REVOKE ALL ON FUNCTION yquota_internal.send_rejects(bigint[]) FROM PUBLIC;
 
 -- The log keeps each event once, however often it is refused: where rows come
 -- back, everything is taken back and the others are sent without them.
@@ -528,7 +521,6 @@ END;
 $$;
 COMMENT ON FUNCTION yquota_internal.resend_rejects(bigint[]) IS
 	'Insert the events of event_reject again; set_aside of them stay, with today''s reason';
-REVOKE ALL ON FUNCTION yquota_internal.resend_rejects(bigint[]) FROM PUBLIC;
 
 -- Before a row is locked, as every statement that sends events; and while rows
 -- are moved, nothing is voided that they belong to.
@@ -543,7 +535,6 @@ END;
 $$;
 COMMENT ON FUNCTION yquota_internal.lock_for_resending() IS
 	'Take the locks that come before rows of event_reject';
-REVOKE ALL ON FUNCTION yquota_internal.lock_for_resending() FROM PUBLIC;
 
 -- Waiting rows whose container is still unknown stay: the statement that
 -- brings their START applies them.  Rows that another session is moving are
@@ -596,7 +587,6 @@ END;
 $$;
 COMMENT ON FUNCTION yquota.retry_rejects(text, text) IS
 	'Send events set aside again, of one source or container or all; events that are still bad are set aside again with the present reason';
-REVOKE ALL ON FUNCTION yquota.retry_rejects(text, text) FROM PUBLIC;
 
 CREATE VIEW yquota_internal.startable_reject AS
 	SELECT reject.reject_id, reject.container_id, age(reject.xmin) AS age
@@ -624,7 +614,6 @@ CREATE FUNCTION yquota_internal.note_waiting_look(snapshot pg_snapshot, looked_a
 	END;
 COMMENT ON FUNCTION yquota_internal.note_waiting_look(pg_snapshot, timestamptz, boolean) IS
 	'Note a look at the rows that are not settled: those that the noted look has seen become settled once all transactions have ended that were under way then';
-REVOKE ALL ON FUNCTION yquota_internal.note_waiting_look(pg_snapshot, timestamptz, boolean) FROM PUBLIC;
 
 -- A START takes the events that wait for it, but not all: it cannot see a row of a
 -- transaction that is under way, and it leaves a row that another transaction holds.  In
@@ -684,7 +673,6 @@ END;
 $$;
 COMMENT ON FUNCTION yquota_internal.apply_waiting(boolean) IS
 	'Apply waiting events whose START is known by now, at most 10000 at a time, and return how many were sent.  The worker looks only at those of which a START may have come since its last look';
-REVOKE ALL ON FUNCTION yquota_internal.apply_waiting(boolean) FROM PUBLIC;
 
 --
 -- Restarts of the resource manager
@@ -704,7 +692,6 @@ CREATE FUNCTION yquota_internal.last_event_of(feed text) RETURNS timestamptz
 				  WHERE source = feed AND occurred_at <= recorded_at) AS f);
 COMMENT ON FUNCTION yquota_internal.last_event_of(text) IS
 	'Latest instant of any event received from a feed; NULL before the first one';
-REVOKE ALL ON FUNCTION yquota_internal.last_event_of(text) FROM PUBLIC;
 
 -- Records of two resource managers that take turns arrive in any order: what the
 -- one has in its spool when the other takes over may come much later.  So the signs
@@ -782,7 +769,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota.report_recovery(text, timestamptz, timestamptz) IS
 	'A resource manager, named by its feed, has become active again: forgive the time since it was last heard of, by the latest of alive, any event of the feed, and what this function was told before; returns the outage_id, NULL when there is none.  Without recovered only alive is told: an outage that was thought to have begun before begins then.  Repeating is harmless';
-REVOKE ALL ON FUNCTION yquota.report_recovery(text, timestamptz, timestamptz) FROM PUBLIC;
 
 --
 -- Reconciliation
@@ -992,7 +978,6 @@ END;
 $$;
 COMMENT ON FUNCTION yquota.reconcile(jsonb, timestamptz, boolean, text) IS
 	'Compare the resource manager''s list of containers running at as_of with ours: finish containers that it lacks at as_of, start the missing ones, update differences.  A container that waits at its node is neither started nor finished by a list.  Returns the differences; inserts events only when dry_run is false.  Containers changed here after as_of stay as they are.  With the source of a feed, those of which nothing is known since its resource manager last became active are finished where that outage began';
-REVOKE ALL ON FUNCTION yquota.reconcile(jsonb, timestamptz, boolean, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.recover_containers(source text, containers jsonb, as_of timestamptz) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
@@ -1026,7 +1011,6 @@ END;
 $$;
 COMMENT ON FUNCTION yquota.recover_containers(text, jsonb, timestamptz) IS
 	'Containers, as reconcile() takes them, that a resource manager has found on a node when it became active: where that is the first that is heard of its feed, those that the books lack are started at their started_at.  Returns how many';
-REVOKE ALL ON FUNCTION yquota.recover_containers(text, jsonb, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota.node_lost(node text, at timestamptz DEFAULT yquota.clock(),
 								 exit_status integer DEFAULT -100)
@@ -1065,7 +1049,6 @@ END;
 $$;
 COMMENT ON FUNCTION yquota.node_lost(text, timestamptz, integer) IS
 	'A node is gone since "at": finish its containers then, also those with later events (containers started later belong to its next life), and mark it LOST; returns them.  Repeating is harmless.  The exit status defaults to YARN''s ABORTED';
-REVOKE ALL ON FUNCTION yquota.node_lost(text, timestamptz, integer) FROM PUBLIC;
 
 CREATE FUNCTION yquota.register_node(
 	node text, total yquota.resource, rack text DEFAULT '/default-rack', label text DEFAULT '', at timestamptz DEFAULT yquota.clock())
@@ -1086,7 +1069,6 @@ CREATE FUNCTION yquota.register_node(
 	END;
 COMMENT ON FUNCTION yquota.register_node(text, yquota.resource, text, text, timestamptz) IS
 	'A node has joined the cluster, or its resources or label have changed: it is RUNNING.  Returns whether that changed anything; older news than the node''s do not';
-REVOKE ALL ON FUNCTION yquota.register_node(text, yquota.resource, text, text, timestamptz) FROM PUBLIC;
 
 --
 -- Rows that pg_dump keeps.  Not those of clock_setting and worker_state: a

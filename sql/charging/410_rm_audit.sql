@@ -30,7 +30,6 @@ CREATE FUNCTION yquota_internal.rm_audit_fields(line text) RETURNS text[]
 		FROM (SELECT rtrim(substr(line, strpos(line, 'USER=')), E'\r\n ') AS text) AS message);
 COMMENT ON FUNCTION yquota_internal.rm_audit_fields(text) IS
 	'The fields of a line of the audit log, each KEY=value';
-REVOKE ALL ON FUNCTION yquota_internal.rm_audit_fields(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.rm_audit_field(fields text[], key text) RETURNS text
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -43,7 +42,6 @@ CREATE FUNCTION yquota_internal.rm_audit_field(fields text[], key text) RETURNS 
 			LIMIT 1);
 COMMENT ON FUNCTION yquota_internal.rm_audit_field(text[], text) IS
 	'The value of a key; NULL when it is not there';
-REVOKE ALL ON FUNCTION yquota_internal.rm_audit_field(text[], text) FROM PUBLIC;
 
 --
 -- The time of a line: year (two digits or four, or none), the rest of the local
@@ -83,7 +81,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.log_line_time(text) IS
 	'The time at the beginning of a line of a log; month is NULL when there is none, year where the layout has none';
-REVOKE ALL ON FUNCTION yquota_internal.log_line_time(text) FROM PUBLIC;
 
 --
 -- A local time that there is twice, when clocks are set back, is the first one
@@ -145,7 +142,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.log_line_instant(text, text, integer, timestamptz) IS
 	'When a line of a log was written, given when the line before was; NULL when it does not begin with a time';
-REVOKE ALL ON FUNCTION yquota_internal.log_line_instant(text, text, integer, timestamptz) FROM PUBLIC;
 
 CREATE TYPE yquota_internal.rm_audit_event AS (
 	event yquota.container_event_type,
@@ -198,7 +194,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.rm_audit_event(text, timestamptz, text, text) IS
 	'The event that a line of the audit log tells of; NULL when it tells of none';
-REVOKE ALL ON FUNCTION yquota_internal.rm_audit_event(text, timestamptz, text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.is_known_event(of_event yquota_internal.rm_audit_event, source text) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -229,7 +224,6 @@ CREATE FUNCTION yquota_internal.is_known_event(of_event yquota_internal.rm_audit
 						  OR reject.allocation::text IS NOT DISTINCT FROM of_event.allocation::text));
 COMMENT ON FUNCTION yquota_internal.is_known_event(yquota_internal.rm_audit_event, text) IS
 	'Is it in the books, or set aside, already?';
-REVOKE ALL ON FUNCTION yquota_internal.is_known_event(yquota_internal.rm_audit_event, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.knows_start(container_id text) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -240,7 +234,6 @@ CREATE FUNCTION yquota_internal.knows_start(container_id text) RETURNS boolean
 				   WHERE reject.container_id = knows_start.container_id AND reject.event = 'CONTAINER_START');
 COMMENT ON FUNCTION yquota_internal.knows_start(text) IS
 	'Has the container started according to the books, or its START been set aside?';
-REVOKE ALL ON FUNCTION yquota_internal.knows_start(text) FROM PUBLIC;
 
 -- An attempt's first container is its master: the log that tells of it tells of all
 -- that were allocated to the attempt after it.
@@ -266,7 +259,6 @@ CREATE FUNCTION yquota_internal.temporary_parts(events yquota_internal.rm_audit_
 	END;
 COMMENT ON FUNCTION yquota_internal.temporary_parts(yquota_internal.rm_audit_event[]) IS
 	'Ids that the log gives to temporary parts of container updates, as far as that can be told';
-REVOKE ALL ON FUNCTION yquota_internal.temporary_parts(yquota_internal.rm_audit_event[]) FROM PUBLIC;
 
 -- Temporary parts that the import of an earlier piece of the log has read as
 -- containers.
@@ -292,7 +284,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.void_temporary_parts(text[]) IS
 	'Take temporary parts that are in the books, or wait for a START, out of both';
-REVOKE ALL ON FUNCTION yquota_internal.void_temporary_parts(text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.send_rm_audit_events(
 	events yquota_internal.rm_audit_event[], source text,
@@ -346,7 +337,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.send_rm_audit_events(yquota_internal.rm_audit_event[], text) IS
 	'Insert new events in container_event; counts accepted events, events set aside, and lines of temporary parts';
-REVOKE ALL ON FUNCTION yquota_internal.send_rm_audit_events(yquota_internal.rm_audit_event[], text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.end_with_applications(
 	application_ids text[], ended_at timestamptz[], source text) RETURNS bigint
@@ -377,7 +367,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.end_with_applications(text[], timestamptz[], text) IS
 	'Finish containers that still run in the books of ended applications; returns how many';
-REVOKE ALL ON FUNCTION yquota_internal.end_with_applications(text[], timestamptz[], text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_rm_audit(log text, timezone text, year integer, project_from text)
 	RETURNS void
@@ -402,7 +391,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_rm_audit(text, text, integer, text) IS
 	'Refuse arguments of import_rm_audit() that make no sense';
-REVOKE ALL ON FUNCTION yquota_internal.check_rm_audit(text, text, integer, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.import_rm_audit(
 	log text, timezone text DEFAULT NULL, year integer DEFAULT NULL,
@@ -451,7 +439,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota.import_rm_audit(text, text, integer, text, text, text, timestamptz) IS
 	'Lines of a ResourceManager''s audit log become events: AM Allocated Container a CONTAINER_START, AM Released Container a CONTAINER_FINISH; remaining containers of an application end with it.  Lines that were imported before are known, temporary parts of container updates are left out.  Returns counts, and the time of the last of these lines';
-REVOKE ALL ON FUNCTION yquota.import_rm_audit(text, text, integer, text, text, text, timestamptz) FROM PUBLIC;
 
 --
 -- A file, a megabyte at a time, with the privileges of the calling role.  Bytes
@@ -524,4 +511,3 @@ END
 $$;
 COMMENT ON FUNCTION yquota.import_rm_audit_file(text, text, integer, text, text, text, timestamptz) IS
 	'import_rm_audit() of a file on the server, read a megabyte at a time; needs the privileges of pg_read_binary_file().  A last line without its end is left for the next time';
-REVOKE ALL ON FUNCTION yquota.import_rm_audit_file(text, text, integer, text, text, text, timestamptz) FROM PUBLIC;

@@ -43,14 +43,12 @@ CREATE FUNCTION yquota_internal.pin_prices() RETURNS void
 	AS 'MODULE_PATHNAME', 'yq_sql_pin_prices';
 COMMENT ON FUNCTION yquota_internal.pin_prices() IS
 	'Until unpin_prices(), price by what the snapshot of the statement sees, not by the newest committed prices and outages';
-REVOKE ALL ON FUNCTION yquota_internal.pin_prices() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.unpin_prices() RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_unpin_prices';
 COMMENT ON FUNCTION yquota_internal.unpin_prices() IS
 	'Price by the newest committed prices and outages again; an error does that, too';
-REVOKE ALL ON FUNCTION yquota_internal.unpin_prices() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.last_known_step(known anyelement, value anyelement) RETURNS anyelement
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
@@ -185,7 +183,6 @@ CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TA
 	END;
 COMMENT ON FUNCTION yquota_internal.unproven_container(timestamptz) IS
 	'Containers of which it takes more than a look to tell whether the books are right; with an instant, of those only that run or ended since or were heard of since';
-REVOKE ALL ON FUNCTION yquota_internal.unproven_container(timestamptz) FROM PUBLIC;
 
 --
 -- Second pass
@@ -243,7 +240,6 @@ CREATE FUNCTION yquota_internal.accepted_event(since timestamptz)
 	END;
 COMMENT ON FUNCTION yquota_internal.accepted_event(timestamptz) IS
 	'Events of unproven containers that have an effect: the log without events that were set aside, changed nothing or were voided.  A further row of each container, with nothing but its id, stands for those of which nothing was accepted';
-REVOKE ALL ON FUNCTION yquota_internal.accepted_event(timestamptz) FROM PUBLIC;
 
 -- A FINISH that came after the end is no part of the life, and tells all the same that
 -- yquota preempted the container.  The log is read only when a rule asks.
@@ -383,7 +379,6 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 	END;
 COMMENT ON FUNCTION yquota_internal.expected_segment(timestamptz) IS
 	'Allocation of each unproven container, from when to when, according to the log, whether that is free because it was preempted, and since when it waits; "to" is NULL while it runs, everything but the id when the log has no start of it';
-REVOKE ALL ON FUNCTION yquota_internal.expected_segment(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.expected_charge(since timestamptz)
 	RETURNS TABLE (container_id text, project text, application_id text, username text,
@@ -441,7 +436,6 @@ CREATE FUNCTION yquota_internal.expected_charge(since timestamptz)
 	END;
 COMMENT ON FUNCTION yquota_internal.expected_charge(timestamptz) IS
 	'Rows that the ledger should have in effect for unproven containers; "to" and amount are NULL for a container that still runs, "from" when there is no start';
-REVOKE ALL ON FUNCTION yquota_internal.expected_charge(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.verify_lives(since timestamptz)
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -526,7 +520,6 @@ CREATE FUNCTION yquota_internal.verify_lives(since timestamptz)
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_lives(timestamptz) IS
 	'Differences between the log and the books of containers that are not proven';
-REVOKE ALL ON FUNCTION yquota_internal.verify_lives(timestamptz) FROM PUBLIC;
 
 --
 -- Running containers and counters.  They say how things are, not how they
@@ -571,7 +564,6 @@ CREATE FUNCTION yquota_internal.verify_accruals()
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_accruals() IS
 	'Differences between running containers, the timelines and the counters of rate classes';
-REVOKE ALL ON FUNCTION yquota_internal.verify_accruals() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.verify_running_totals()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -603,7 +595,6 @@ CREATE FUNCTION yquota_internal.verify_running_totals()
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_running_totals() IS
 	'Differences between the counters of rate classes and the totals that balances are read from';
-REVOKE ALL ON FUNCTION yquota_internal.verify_running_totals() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.verify_usage()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -645,7 +636,6 @@ CREATE FUNCTION yquota_internal.verify_usage()
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_usage() IS
 	'Differences between running containers and the counters of queues and nodes';
-REVOKE ALL ON FUNCTION yquota_internal.verify_usage() FROM PUBLIC;
 
 CREATE VIEW yquota_internal.ledger_total AS
 	SELECT part.project, sum(part.charged) AS charged
@@ -691,7 +681,6 @@ CREATE FUNCTION yquota_internal.verify_totals()
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_totals() IS
 	'Differences between the ledger, the counters of projects and the projects';
-REVOKE ALL ON FUNCTION yquota_internal.verify_totals() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.verify_applications()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -723,7 +712,6 @@ CREATE FUNCTION yquota_internal.verify_applications()
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_applications() IS
 	'Differences between applications and their counters';
-REVOKE ALL ON FUNCTION yquota_internal.verify_applications() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.verify_scheduler()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -769,7 +757,6 @@ CREATE FUNCTION yquota_internal.verify_scheduler()
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_scheduler() IS
 	'Differences between the scheduler''s rows for applications, the applications and the books';
-REVOKE ALL ON FUNCTION yquota_internal.verify_scheduler() FROM PUBLIC;
 
 -- An end may be committed after the round that began later: an hour is longer than any
 -- transaction of a feed takes.
@@ -801,7 +788,6 @@ CREATE FUNCTION yquota_internal.verify_preemption()
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_preemption() IS
 	'Marks of preemption that no round has made or should have left, and killed containers that run';
-REVOKE ALL ON FUNCTION yquota_internal.verify_preemption() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.verify_node_queues()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -837,7 +823,6 @@ CREATE FUNCTION yquota_internal.verify_node_queues()
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_node_queues() IS
 	'Differences between the queues of nodes and the books';
-REVOKE ALL ON FUNCTION yquota_internal.verify_node_queues() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.verify_sharing()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -857,7 +842,6 @@ CREATE FUNCTION yquota_internal.verify_sharing()
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_sharing() IS
 	'Differences between the containers that limits of sharing count and the books';
-REVOKE ALL ON FUNCTION yquota_internal.verify_sharing() FROM PUBLIC;
 
 -- Nothing of a voided container is left that could explain an event from before.
 CREATE FUNCTION yquota_internal.verify_events(since timestamptz)
@@ -918,7 +902,6 @@ CREATE FUNCTION yquota_internal.verify_events(since timestamptz)
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_events(timestamptz) IS
 	'Deferred events that the log does not have, events that are void without a void, and events of which it was written down that they changed nothing although nothing explains that';
-REVOKE ALL ON FUNCTION yquota_internal.verify_events(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.verify_ends()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -949,7 +932,6 @@ CREATE FUNCTION yquota_internal.verify_ends()
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_ends() IS
 	'Differences between noted ends of containers, the books and the log';
-REVOKE ALL ON FUNCTION yquota_internal.verify_ends() FROM PUBLIC;
 
 -- All projects at once, so that the ledger is read once.  Kept sums are trusted for
 -- the spending before the instant from which on the books are proven.
@@ -1015,7 +997,6 @@ CREATE FUNCTION yquota_internal.verify_grants(since timestamptz)
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_grants(timestamptz) IS
 	'Differences between kept spending at begin and expiry of grants, their losses, and the books since an instant';
-REVOKE ALL ON FUNCTION yquota_internal.verify_grants(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.verify_families()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -1029,7 +1010,6 @@ CREATE FUNCTION yquota_internal.verify_families()
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_families() IS
 	'Differences between kept descendants and the parents of projects';
-REVOKE ALL ON FUNCTION yquota_internal.verify_families() FROM PUBLIC;
 
 CREATE FUNCTION yquota.verify(since timestamptz DEFAULT NULL)
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -1078,4 +1058,3 @@ END
 $$;
 COMMENT ON FUNCTION yquota.verify(timestamptz) IS
 	'Recompute the books from the log and the timelines and return the differences: no rows when all is well.  With an instant, only lives that run, or ended or were heard of since then, and all counters';
-REVOKE ALL ON FUNCTION yquota.verify(timestamptz) FROM PUBLIC;

@@ -30,7 +30,6 @@ CREATE FUNCTION yquota_internal.archived_explained_segments(container_id text) R
 	$$;
 COMMENT ON FUNCTION yquota_internal.archived_explained_segments(text) IS
 	'The segments of a container that is not in the books, from the archives';
-REVOKE ALL ON FUNCTION yquota_internal.archived_explained_segments(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.explain_charge_as_owner(container_id text)
 	RETURNS TABLE (
@@ -77,7 +76,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.explain_charge_as_owner(text) IS
 	'The result of explain_charge() for the calling role';
-REVOKE ALL ON FUNCTION yquota_internal.explain_charge_as_owner(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.explain_charge(container_id text)
 	RETURNS TABLE (
@@ -90,4 +88,3 @@ CREATE FUNCTION yquota.explain_charge(container_id text)
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.explain_charge(text) IS
 	'The bill of one container: a row per interval of constant price and allocation, and one for padding; sums up to its cost in container_cost, to the last digit.  In an interval that is free because of a preemption given_back has its cost.  When it has been archived, by the rows in the archive';
-REVOKE ALL ON FUNCTION yquota.explain_charge(text) FROM PUBLIC;

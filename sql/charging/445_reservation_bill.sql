@@ -49,7 +49,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.explain_reservation_as_owner(text) IS
 	'The result of explain_reservation() for the calling role';
-REVOKE ALL ON FUNCTION yquota_internal.explain_reservation_as_owner(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.explain_reservation(reservation_id text)
 	RETURNS TABLE (
@@ -61,7 +60,6 @@ CREATE FUNCTION yquota.explain_reservation(reservation_id text)
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.explain_reservation(text) IS
 	'The bill of a reservation: a row per interval of constant price and allocation up to the clock, without those that are free of a promise; sums up to what it has cost, to the last digit.  No rows for one that costs nothing; an error says where it is when it has been archived';
-REVOKE ALL ON FUNCTION yquota.explain_reservation(text) FROM PUBLIC;
 
 --
 -- The proof takes what was promised, and cuts it; amounts come from the timelines.
@@ -152,4 +150,3 @@ CREATE FUNCTION yquota_internal.verify_reservations(since timestamptz)
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_reservations(timestamptz) IS
 	'Differences between the ledger of reservations, what was promised to them, the rule of each and the timelines; amounts from an instant on';
-REVOKE ALL ON FUNCTION yquota_internal.verify_reservations(timestamptz) FROM PUBLIC;

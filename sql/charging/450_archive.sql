@@ -15,7 +15,6 @@ CREATE FUNCTION yquota_internal.exchange_storage(parent regclass, child regclass
 	AS 'MODULE_PATHNAME', 'yq_sql_exchange_storage';
 COMMENT ON FUNCTION yquota_internal.exchange_storage(regclass, regclass) IS
 	'Let two tables of the same make exchange their rows, indexes included, without touching them';
-REVOKE ALL ON FUNCTION yquota_internal.exchange_storage(regclass, regclass) FROM PUBLIC;
 
 --
 -- A BRIN index begins with a summary of its first range of blocks, which every
@@ -32,7 +31,6 @@ CREATE FUNCTION yquota_internal.leave_first_range(tablename regclass) RETURNS vo
 			WHERE i.indrelid = tablename AND a.amname = 'brin');
 COMMENT ON FUNCTION yquota_internal.leave_first_range(regclass) IS
 	'Leave the first range of blocks of a table''s BRIN indexes unsummarized until it is full, as all others are';
-REVOKE ALL ON FUNCTION yquota_internal.leave_first_range(regclass) FROM PUBLIC;
 
 -- A sealed table's last range never fills up.  One range is read in a moment.
 CREATE FUNCTION yquota_internal.summarize_last_range(tablename regclass) RETURNS void
@@ -47,7 +45,6 @@ CREATE FUNCTION yquota_internal.summarize_last_range(tablename regclass) RETURNS
 			WHERE i.indrelid = tablename AND a.amname = 'brin');
 COMMENT ON FUNCTION yquota_internal.summarize_last_range(regclass) IS
 	'Summarize the last range of blocks of a table''s BRIN indexes, full or not';
-REVOKE ALL ON FUNCTION yquota_internal.summarize_last_range(regclass) FROM PUBLIC;
 
 SELECT yquota_internal.leave_first_range('yquota.container');
 SELECT yquota_internal.leave_first_range('yquota.charge');
@@ -79,7 +76,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.make_child(regclass, text, boolean) IS
 	'Make an empty table of schema yquota_internal like another one, and have it inherit from it';
-REVOKE ALL ON FUNCTION yquota_internal.make_child(regclass, text, boolean) FROM PUBLIC;
 
 --
 -- A transaction that waits for a strong lock makes all later ones wait, too.
@@ -112,7 +108,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.lock_briefly(text, integer, numeric, text) IS
 	'Run LOCK TABLE without making others wait long: so many attempts of 50 ms, with pauses; lock_not_available after the last';
-REVOKE ALL ON FUNCTION yquota_internal.lock_briefly(text, integer, numeric, text) FROM PUBLIC;
 
 --
 -- A START must be new in every segment of history.  A Bloom filter of the
@@ -132,14 +127,12 @@ CREATE FUNCTION yquota_internal.fill_bloom_filter() RETURNS void
 	AS 'MODULE_PATHNAME', 'yq_sql_fill_bloom_filter';
 COMMENT ON FUNCTION yquota_internal.fill_bloom_filter() IS
 	'Make the filter of all sealed ledger tables in charge_filter, which is empty';
-REVOKE ALL ON FUNCTION yquota_internal.fill_bloom_filter() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.is_bloom_filter_complete() RETURNS boolean
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_is_bloom_filter_complete';
 COMMENT ON FUNCTION yquota_internal.is_bloom_filter_complete() IS
 	'Whether charge_filter answers for all sealed ledger tables as they are: not before a restore, a rewrite or an upgrade';
-REVOKE ALL ON FUNCTION yquota_internal.is_bloom_filter_complete() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.empty_bloom_filter() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -154,7 +147,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.empty_bloom_filter() IS
 	'Empty charge_filter when rows come to a sealed ledger table, as a restore brings them';
-REVOKE ALL ON FUNCTION yquota_internal.empty_bloom_filter() FROM PUBLIC;
 
 -- The caller's lock of the ledger keeps away sessions that could ask the filter.
 CREATE FUNCTION yquota_internal.note_sealed_ledger(ledger regclass) RETURNS void
@@ -170,7 +162,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_sealed_ledger(regclass) IS
 	'Have charge_filter filled anew because a ledger table has been sealed, and emptied when rows come to it';
-REVOKE ALL ON FUNCTION yquota_internal.note_sealed_ledger(regclass) FROM PUBLIC;
 
 --
 -- Sealing
@@ -224,7 +215,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.seal(integer) IS
 	'Seal the ledger and the log; so many attempts to get the locks';
-REVOKE ALL ON FUNCTION yquota_internal.seal(integer) FROM PUBLIC;
 
 CREATE FUNCTION yquota.seal_history() RETURNS integer
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -234,7 +224,6 @@ CREATE FUNCTION yquota.seal_history() RETURNS integer
 	$$;
 COMMENT ON FUNCTION yquota.seal_history() IS
 	'Begin a new segment of history: the rows of ledger and log so far become ready to be archived, in a moment at any size; returns the number of the segment, NULL when there was nothing to seal';
-REVOKE ALL ON FUNCTION yquota.seal_history() FROM PUBLIC;
 
 -- Rows are appended, so the first one of the log is one of the oldest.
 CREATE FUNCTION yquota_internal.seal_is_due(now_at timestamptz) RETURNS boolean
@@ -251,7 +240,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.seal_is_due(timestamptz) IS
 	'Whether unsealed history is older than retention_setting.seal_interval';
-REVOKE ALL ON FUNCTION yquota_internal.seal_is_due(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.worker_seal(now_at timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -267,7 +255,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_seal(timestamptz) IS
 	'Seals history every retention_setting.seal_interval, and tends sealed history when nothing is due; lock_not_available while other transactions use it';
-REVOKE ALL ON FUNCTION yquota_internal.worker_seal(timestamptz) FROM PUBLIC;
 
 -- Block ranges have an order, which is time's.  In history the rows of an
 -- application can have an index of their own: nothing is added to it any more.
@@ -282,7 +269,6 @@ CREATE FUNCTION yquota_internal.has_index_of_applications(source regclass) RETUR
 		WHERE i.indrelid = source AND i.indisvalid AND a.attname = 'application_id');
 COMMENT ON FUNCTION yquota_internal.has_index_of_applications(regclass) IS
 	'Whether a table has a btree index that begins with application_id';
-REVOKE ALL ON FUNCTION yquota_internal.has_index_of_applications(regclass) FROM PUBLIC;
 
 -- archive() may drop a table after its name was read here: to_regclass() is NULL
 -- then, and tend_history() looks again when archive() can do so no more.
@@ -299,7 +285,6 @@ CREATE FUNCTION yquota_internal.untended_ledger() RETURNS text
 	END;
 COMMENT ON FUNCTION yquota_internal.untended_ledger() IS
 	'A sealed ledger table that lacks an index of its applications; NULL when none does';
-REVOKE ALL ON FUNCTION yquota_internal.untended_ledger() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.history_wants_tending(now_at timestamptz) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL UNSAFE
@@ -308,7 +293,6 @@ CREATE FUNCTION yquota_internal.history_wants_tending(now_at timestamptz) RETURN
 		OR NOT yquota_internal.is_bloom_filter_complete();
 COMMENT ON FUNCTION yquota_internal.history_wants_tending(timestamptz) IS
 	'Whether worker_seal() has something to do';
-REVOKE ALL ON FUNCTION yquota_internal.history_wants_tending(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.tend_history() RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -343,7 +327,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.tend_history() IS
 	'Make the filter of container ids, or the missing index of applications of one sealed ledger table; returns the name of the table, NULL when nothing is missing.  The worker calls it';
-REVOKE ALL ON FUNCTION yquota_internal.tend_history() FROM PUBLIC;
 
 --
 -- Digests.  Plain SQL recomputes them from an archive, in any database: the
@@ -394,7 +377,6 @@ CREATE FUNCTION yquota_internal.missing_columns(target regclass, source regclass
 								AND b.attnum > 0 AND NOT b.attisdropped));
 COMMENT ON FUNCTION yquota_internal.missing_columns(regclass, regclass) IS
 	'Columns of the second table that the first one must have and has not; NULL when it has all';
-REVOKE ALL ON FUNCTION yquota_internal.missing_columns(regclass, regclass) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.is_shared_target(target regclass) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -404,7 +386,6 @@ CREATE FUNCTION yquota_internal.is_shared_target(target regclass) RETURNS boolea
 			  AND (a.attname, a.atttypid) IN (('cluster', 'text'::regtype), ('stretch', 'integer'::regtype)));
 COMMENT ON FUNCTION yquota_internal.is_shared_target(regclass) IS
 	'Whether a table has the columns cluster and stretch, by which rows of several clusters and segments are told apart';
-REVOKE ALL ON FUNCTION yquota_internal.is_shared_target(regclass) FROM PUBLIC;
 
 --
 -- Archiving
@@ -426,21 +407,18 @@ CREATE FUNCTION yquota_internal.copy_out(query text, target regclass, columns te
 	AS 'MODULE_PATHNAME', 'yq_sql_copy_out';
 COMMENT ON FUNCTION yquota_internal.copy_out(text, regclass, text, boolean) IS
 	'Insert the rows of a query into a table with the rights of the caller of archive(), by way of a temporary table where is_staged; returns the number of rows';
-REVOKE ALL ON FUNCTION yquota_internal.copy_out(text, regclass, text, boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.run_as(role name, command text, only_reads boolean) RETURNS text
 	LANGUAGE c STRICT VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as';
 COMMENT ON FUNCTION yquota_internal.run_as(name, text, boolean) IS
 	'Run a command with the rights of a role; returns the first column of the first row, if there is one.  A command that only reads sees what the calling statement sees';
-REVOKE ALL ON FUNCTION yquota_internal.run_as(name, text, boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.run_as_caller(command text) RETURNS text
 	LANGUAGE sql STRICT VOLATILE PARALLEL UNSAFE
 	RETURN yquota_internal.run_as(yquota_internal.acting_role(), command, false);
 COMMENT ON FUNCTION yquota_internal.run_as_caller(text) IS
 	'Run a command with the rights of the caller of archive(); returns the first column of the first row, if there is one';
-REVOKE ALL ON FUNCTION yquota_internal.run_as_caller(text) FROM PUBLIC;
 
 -- The table is read with the rights of the caller, who has none on what tells its make.
 CREATE FUNCTION yquota_internal.archive_digest_as_owner(target regclass)
@@ -472,7 +450,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.archive_digest_as_owner(regclass) IS
 	'The result of archive_digest() for the calling role, with its rights to read the table';
-REVOKE ALL ON FUNCTION yquota_internal.archive_digest_as_owner(regclass) FROM PUBLIC;
 
 CREATE FUNCTION yquota.archive_digest(target regclass)
 	RETURNS TABLE (project text, archived bigint, charged numeric, last_at timestamptz, digest numeric)
@@ -523,7 +500,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.archive_kind(regclass) IS
 	'ledger or log, by the columns of a target table; an error when neither';
-REVOKE ALL ON FUNCTION yquota_internal.archive_kind(regclass) FROM PUBLIC;
 
 -- It is read later with the rights of its owner, by reports of other roles.
 CREATE FUNCTION yquota_internal.check_archive_owners(target regclass) RETURNS void
@@ -544,7 +520,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_archive_owners(regclass) IS
 	'Fail unless an archive, and all that is read with it, belongs to one role, the owner of yquota or superusers';
-REVOKE ALL ON FUNCTION yquota_internal.check_archive_owners(regclass) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.column_list(source regclass) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -552,7 +527,6 @@ CREATE FUNCTION yquota_internal.column_list(source regclass) RETURNS text
 	RETURN (SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum)
 			FROM pg_attribute WHERE attrelid = source AND attnum > 0 AND NOT attisdropped);
 COMMENT ON FUNCTION yquota_internal.column_list(regclass) IS 'The columns of a table, for a command';
-REVOKE ALL ON FUNCTION yquota_internal.column_list(regclass) FROM PUBLIC;
 
 -- Where the rows of a target are, which decides how they come there exactly once:
 -- local, foreign, or distributed by Citus.
@@ -590,7 +564,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.archive_place(regclass) IS
 	'local, foreign or distributed: where the rows of a target are; an error when it needs the columns cluster and stretch and has them not';
-REVOKE ALL ON FUNCTION yquota_internal.archive_place(regclass) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.shared_columns(source regclass, target regclass) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -601,7 +574,6 @@ CREATE FUNCTION yquota_internal.shared_columns(source regclass, target regclass)
 			  AND b.attrelid = target AND b.attnum > 0 AND NOT b.attisdropped);
 COMMENT ON FUNCTION yquota_internal.shared_columns(regclass, regclass) IS
 	'The columns of a table that another one has as well, for a command';
-REVOKE ALL ON FUNCTION yquota_internal.shared_columns(regclass, regclass) FROM PUBLIC;
 
 -- One query over several tables of yquota_internal.
 CREATE FUNCTION yquota_internal.rows_of(tables text[], condition text, columns text DEFAULT '*')
@@ -613,7 +585,6 @@ CREATE FUNCTION yquota_internal.rows_of(tables text[], condition text, columns t
 			FROM unnest(tables) AS t);
 COMMENT ON FUNCTION yquota_internal.rows_of(text[], text, text) IS
 	'The query for the rows of tables of history that meet a condition on c';
-REVOKE ALL ON FUNCTION yquota_internal.rows_of(text[], text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.is_carried(archived_through integer, negated boolean) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -622,7 +593,6 @@ CREATE FUNCTION yquota_internal.is_carried(archived_through integer, negated boo
 				  CASE WHEN negated THEN 'NOT ' ELSE '' END, archived_through);
 COMMENT ON FUNCTION yquota_internal.is_carried(integer, boolean) IS
 	'The condition that the container of c is (not) carried over by an archive';
-REVOKE ALL ON FUNCTION yquota_internal.is_carried(integer, boolean) FROM PUBLIC;
 
 -- Containers with rows in the segments to be archived that go on: they run,
 -- wait for their START, or have rows elsewhere.
@@ -656,7 +626,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.find_carried(integer, text[], text[]) IS
 	'Note the containers of segments that must be carried over when these are archived';
-REVOKE ALL ON FUNCTION yquota_internal.find_carried(integer, text[], text[]) FROM PUBLIC;
 
 -- No container that leaves may have changed since the snapshot by which its rows
 -- were found complete.  New rows are in the parents: children do not change.
@@ -691,7 +660,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_unchanged(integer, text[], xid8) IS
 	'Fail when a container that is about to leave has got new rows';
-REVOKE ALL ON FUNCTION yquota_internal.check_unchanged(integer, text[], xid8) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_corrected(horizon timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -708,7 +676,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_corrected(timestamptz) IS
 	'Fail when late prices may still change charges before an instant';
-REVOKE ALL ON FUNCTION yquota_internal.check_corrected(timestamptz) FROM PUBLIC;
 
 -- Opening balances count all that has ever been archived: newest row + these.
 CREATE FUNCTION yquota_internal.post_opening_balances(
@@ -739,7 +706,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.post_opening_balances(integer, timestamptz, text) IS
 	'Append the opening balances that follow from archiving the rows of a query; credits and digest of these rows';
-REVOKE ALL ON FUNCTION yquota_internal.post_opening_balances(integer, timestamptz, text) FROM PUBLIC;
 
 CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.opening_balance
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_change('An opening balance stands for history that has left the database.');
@@ -776,7 +742,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.copy_leaving_reservations(integer, timestamptz) IS
 	'Copy the rows of forgotten reservations that were booked before an instant into a new table like yquota.charge; returns its name for rows_of(), or no name when there are none';
-REVOKE ALL ON FUNCTION yquota_internal.copy_leaving_reservations(integer, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.remove_copied_reservations(copied text) RETURNS void
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
@@ -806,7 +771,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.remove_copied_reservations(text) IS
 	'Remove the reservations that copy_leaving_reservations() copied into a table from their ledger; an error when one has got new rows';
-REVOKE ALL ON FUNCTION yquota_internal.remove_copied_reservations(text) FROM PUBLIC;
 
 -- A child with the rows that are carried over; it is not attached yet.  NULL
 -- when nothing is.
@@ -831,7 +795,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.make_carried(regclass, text[], integer) IS
 	'Copy the rows of carried containers into a new table; returns its name';
-REVOKE ALL ON FUNCTION yquota_internal.make_carried(regclass, text[], integer) FROM PUBLIC;
 
 -- From here on it goes quickly.  These locks keep transactions from looking for a
 -- container in the books and relying on the result meanwhile.  INSERTs are held up
@@ -850,14 +813,12 @@ CREATE FUNCTION yquota_internal.lock_for_detaching(ledgers text[], logs text[]) 
 	$$;
 COMMENT ON FUNCTION yquota_internal.lock_for_detaching(text[], text[]) IS
 	'Wait until no session reads the tables of history that are to go, and hold up events, charges of reservations and prices';
-REVOKE ALL ON FUNCTION yquota_internal.lock_for_detaching(text[], text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.replan(relation regclass) RETURNS void
 	LANGUAGE c STRICT VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_replan';
 COMMENT ON FUNCTION yquota_internal.replan(regclass) IS
 	'Have plans that read a table made anew: when the transaction commits in every session, and in this one when it is rolled back';
-REVOKE ALL ON FUNCTION yquota_internal.replan(regclass) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.detach(
 	through integer, numbers integer[], horizon timestamptz, carried_ledger text, carried_log text) RETURNS void
@@ -900,7 +861,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.detach(integer, integer[], timestamptz, text, text) IS
 	'Take archived segments off the ledger and the log, put carried rows in their place, and move the horizon';
-REVOKE ALL ON FUNCTION yquota_internal.detach(integer, integer[], timestamptz, text, text) FROM PUBLIC;
 
 -- Notes of targets that are there no more are of no use: the segment is written anew, elsewhere.
 CREATE FUNCTION yquota_internal.check_written(of_history text, target regclass) RETURNS void
@@ -927,7 +887,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_written(text, regclass) IS
 	'Fail when written segments of the ledger or the log belong to another target, or to this transaction';
-REVOKE ALL ON FUNCTION yquota_internal.check_written(text, regclass) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.is_written_next(of_history text, number integer) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -936,7 +895,6 @@ CREATE FUNCTION yquota_internal.is_written_next(of_history text, number integer)
 		OR EXISTS (SELECT FROM yquota.written_history AS w WHERE w.history = of_history AND w.segment = number);
 COMMENT ON FUNCTION yquota_internal.is_written_next(text, integer) IS
 	'Whether a segment is among those that archive() looks at: the written ones, if there are any';
-REVOKE ALL ON FUNCTION yquota_internal.is_written_next(text, integer) FROM PUBLIC;
 
 -- The rows of a target that are of these segments of this cluster.
 CREATE FUNCTION yquota_internal.own_rows(stretches integer[]) RETURNS text
@@ -945,7 +903,6 @@ CREATE FUNCTION yquota_internal.own_rows(stretches integer[]) RETURNS text
 	RETURN format('r.cluster = %L AND r.stretch IN (%s)', yquota.cluster_name(), array_to_string(stretches, ', '));
 COMMENT ON FUNCTION yquota_internal.own_rows(integer[]) IS
 	'The condition on rows r of a target that they are of segments of this cluster';
-REVOKE ALL ON FUNCTION yquota_internal.own_rows(integer[]) FROM PUBLIC;
 
 -- Every expression here is one that postgres_fdw has computed on the other server, if
 -- the table there has the types that text, numbers and times are cast to: hence no
@@ -976,7 +933,6 @@ CREATE FUNCTION yquota_internal.comparison_query(rows_query text, condition text
 					  WHERE b.attrelid = target AND b.attname = a.attname AND b.attnum > 0 AND NOT b.attisdropped));
 COMMENT ON FUNCTION yquota_internal.comparison_query(text, text, regclass, regclass) IS
 	'The query for the number of rows that meet a condition, and for digests of those columns of the ledger or the log that a target has; another server can compute it';
-REVOKE ALL ON FUNCTION yquota_internal.comparison_query(text, text, regclass, regclass) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.is_written_whole(
 	of_history text, target regclass, stretches integer[], sources text[]) RETURNS boolean
@@ -1010,7 +966,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.is_written_whole(text, regclass, integer[], text[]) IS
 	'Whether a transaction that has committed wrote segments into a target, and the target has just the rows that leave now';
-REVOKE ALL ON FUNCTION yquota_internal.is_written_whole(text, regclass, integer[], text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.refuse_foreign_rows(target regclass, stretches integer[]) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
@@ -1026,7 +981,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_foreign_rows(regclass, integer[]) IS
 	'Fail because a target has rows under the name of this cluster that are not of this database';
-REVOKE ALL ON FUNCTION yquota_internal.refuse_foreign_rows(regclass, integer[]) FROM PUBLIC;
 
 -- It may have rows of an archive whose transaction failed here.
 CREATE FUNCTION yquota_internal.clear_foreign_table(target regclass, stretches integer[], sources text[]) RETURNS void
@@ -1056,7 +1010,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.clear_foreign_table(regclass, integer[], text[]) IS
 	'Remove rows of segments from a foreign table, left there by an archive that failed; fail when they are not of this database';
-REVOKE ALL ON FUNCTION yquota_internal.clear_foreign_table(regclass, integer[], text[]) FROM PUBLIC;
 
 -- Citus copies rows to shards over the connections by which the transaction has read
 -- them, and takes these for connections that only read: it commits them in one phase,
@@ -1079,7 +1032,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_distributed_first() IS
 	'Fail when the transaction has used distributed tables already';
-REVOKE ALL ON FUNCTION yquota_internal.check_distributed_first() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_distributed_rows(target regclass, stretches integer[], expected numeric) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -1094,7 +1046,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_distributed_rows(regclass, integer[], numeric) IS
 	'Fail when a distributed table has not just so many rows of segments of this cluster as were written';
-REVOKE ALL ON FUNCTION yquota_internal.check_distributed_rows(regclass, integer[], numeric) FROM PUBLIC;
 
 -- postgres_fdw has no two-phase commit: the other server may have committed when
 -- this one fails.  So rows leave only when a later transaction finds them there.
@@ -1146,7 +1097,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.write_history(text, regclass, text, integer[], text[]) IS
 	'Put the rows of queries, each of a segment, into a target: archived, or written if a later transaction must look whether they are there; numbers of rows';
-REVOKE ALL ON FUNCTION yquota_internal.write_history(text, regclass, text, integer[], text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.leave_history(through integer, copied_reservations text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -1161,7 +1111,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.leave_history(integer, text) IS
 	'Forget what archive() found out about segments that stay for now';
-REVOKE ALL ON FUNCTION yquota_internal.leave_history(integer, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.archive_ledger(
 	target regclass, before timestamptz, OUT status text,
@@ -1263,7 +1212,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.archive_ledger(regclass, timestamptz) IS
 	'Archive the ledger rows of segments sealed until an instant, and those of reservations that have been forgotten, or write them into a foreign table first';
-REVOKE ALL ON FUNCTION yquota_internal.archive_ledger(regclass, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.forget_events(leaving text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -1278,7 +1226,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.forget_events(text) IS
 	'Remove the notes about the acceptance of events that a query returns by event_id: they leave the log';
-REVOKE ALL ON FUNCTION yquota_internal.forget_events(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.archive_log(
 	target regclass, before timestamptz, OUT status text,
@@ -1342,7 +1289,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.archive_log(regclass, timestamptz) IS
 	'Archive the log rows of segments sealed until an instant whose ledger has been archived';
-REVOKE ALL ON FUNCTION yquota_internal.archive_log(regclass, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.archive_as_owner(target regclass, before timestamptz)
 	RETURNS TABLE (history text, segments integer, archived bigint, archived_before timestamptz,
@@ -1384,7 +1330,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.archive_as_owner(regclass, timestamptz) IS
 	'archive() for the calling role, with its rights to insert rows';
-REVOKE ALL ON FUNCTION yquota_internal.archive_as_owner(regclass, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota.archive(target regclass, before timestamptz)
 	RETURNS TABLE (history text, segments integer, archived bigint, archived_before timestamptz,
@@ -1393,7 +1338,6 @@ CREATE FUNCTION yquota.archive(target regclass, before timestamptz)
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.archive(regclass, timestamptz) IS
 	'Move the segments of history sealed until an instant, and charges of forgotten reservations, into a table like yquota.charge, then into one like yquota.container_event; rows of running containers are carried over.  A foreign table takes two calls, in transactions of their own.  Returns one row: the segments that were archived or written';
-REVOKE ALL ON FUNCTION yquota.archive(regclass, timestamptz) FROM PUBLIC;
 
 SELECT pg_extension_config_dump('yquota.history_segment', '');
 SELECT pg_extension_config_dump('yquota.opening_balance', '');

@@ -98,7 +98,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_clock_for_rollup() IS
 	'Rows may be booked from a clock on that has been set';
-REVOKE ALL ON FUNCTION yquota_internal.note_clock_for_rollup() FROM PUBLIC;
 CREATE TRIGGER note_for_rollup AFTER INSERT OR UPDATE OR DELETE ON yquota_internal.clock_setting
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_clock_for_rollup();
 
@@ -172,7 +171,6 @@ CREATE FUNCTION yquota_internal.quarter_hour_sums_call(part_from text, as_booked
 		$query$, part_from, as_booked, counts);
 COMMENT ON FUNCTION yquota_internal.quarter_hour_sums_call(text, boolean, text) IS
 	'SQL that adds up the ledger rows "entering" per quarter-hour';
-REVOKE ALL ON FUNCTION yquota_internal.quarter_hour_sums_call(text, boolean, text) FROM PUBLIC;
 
 CREATE VIEW yquota_internal.ledger_row AS
 	SELECT charge.project, charge.application_id, charge.username, charge.queue, charge.execution_type, charge.allocation,
@@ -232,7 +230,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.roll_up_rows(text, timestamptz, xid, xid, timestamptz, timestamptz[]) IS
 	'Add ledger rows that a query returns to charge_rollup, in days that it has, and in new ones where sums are few: in certain days, or NULL for all; returns the number of rows added';
-REVOKE ALL ON FUNCTION yquota_internal.roll_up_rows(text, timestamptz, xid, xid, timestamptz, timestamptz[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.void_rollup("from" timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -248,7 +245,6 @@ CREATE FUNCTION yquota_internal.void_rollup("from" timestamptz) RETURNS void
 	END;
 COMMENT ON FUNCTION yquota_internal.void_rollup(timestamptz) IS
 	'Remove the quarter-hours from an instant on from charge_rollup: their rows must be cut anew';
-REVOKE ALL ON FUNCTION yquota_internal.void_rollup(timestamptz) FROM PUBLIC;
 
 -- A day that was left may have got enough rows since, and one that is rolled up
 -- has as many sums for a key as there were roll-ups.
@@ -282,7 +278,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.reconsider_rollup_days(timestamptz, xid) IS
 	'Decide again, by all their ledger rows, for days that were left to the ledger and may have few sums by now, and for days whose sums have become many; returns the number of rows added to charge_rollup';
-REVOKE ALL ON FUNCTION yquota_internal.reconsider_rollup_days(timestamptz, xid) FROM PUBLIC;
 
 CREATE FUNCTION yquota.roll_up_charges() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -343,4 +338,3 @@ END
 $$;
 COMMENT ON FUNCTION yquota.roll_up_charges() IS
 	'Add the rows posted to the ledger since the last time to the sums that reports read, on days where sums are few beside the rows; returns the number of sums added.  Reports say the same before and after';
-REVOKE ALL ON FUNCTION yquota.roll_up_charges() FROM PUBLIC;

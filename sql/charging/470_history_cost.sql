@@ -9,7 +9,6 @@ CREATE FUNCTION yquota_internal.table_name(relation regclass) RETURNS text
 	SET quote_all_identifiers = off
 	RETURN (SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = relation);
 COMMENT ON FUNCTION yquota_internal.table_name(regclass) IS 'Name of a table with its schema, for every search_path';
-REVOKE ALL ON FUNCTION yquota_internal.table_name(regclass) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.note_archived(segments integer[], of_history text, target regclass) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -23,7 +22,6 @@ CREATE FUNCTION yquota_internal.note_archived(segments integer[], of_history tex
 	END;
 COMMENT ON FUNCTION yquota_internal.note_archived(integer[], text, regclass) IS
 	'Keep where segments of the ledger or the log went';
-REVOKE ALL ON FUNCTION yquota_internal.note_archived(integer[], text, regclass) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.post_archived_cost(through integer, rows_query text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -64,7 +62,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.post_archived_cost(integer, text) IS
 	'Keep the cost of the ledger rows that a query returns, per quarter-hour';
-REVOKE ALL ON FUNCTION yquota_internal.post_archived_cost(integer, text) FROM PUBLIC;
 
 -- A container leaves with all its rows, of which those that take others back cancel them.
 CREATE FUNCTION yquota_internal.post_archived_preemption(through integer, rows_query text) RETURNS void
@@ -104,7 +101,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.post_archived_preemption(integer, text) IS
 	'Keep the cost of the preempted containers whose ledger rows a query returns, per quarter-hour of their ends';
-REVOKE ALL ON FUNCTION yquota_internal.post_archived_preemption(integer, text) FROM PUBLIC;
 
 CREATE VIEW yquota_internal.instant_of_credit AS
 	SELECT line.member AS project, '' COLLATE "C" AS application_id, instant.at, NULL::text COLLATE "C" AS queue
@@ -199,7 +195,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.post_archived_cost_since(timestamptz, text) IS
 	'Keep the cost of the ledger rows that a query returns since the instants of grants and holds before a horizon';
-REVOKE ALL ON FUNCTION yquota_internal.post_archived_cost_since(timestamptz, text) FROM PUBLIC;
 
 -- The days of rows that leave are read from the ledger until roll_up_charges() considers
 -- what remains of them; carried rows are copied, so their days are among these.
@@ -221,7 +216,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.take_from_rollup(text) IS
 	'Take the days in which ledger rows that a query returns lie out of the roll-ups, and all days before them';
-REVOKE ALL ON FUNCTION yquota_internal.take_from_rollup(text) FROM PUBLIC;
 
 --
 -- Reports
@@ -233,7 +227,6 @@ CREATE FUNCTION yquota_internal.ledger_archives() RETURNS text
 	RETURN (SELECT string_agg(DISTINCT archived.target, ', ' ORDER BY archived.target)
 			FROM yquota.archived_history AS archived WHERE archived.history = 'ledger');
 COMMENT ON FUNCTION yquota_internal.ledger_archives() IS 'Names of the tables that the ledger was archived into';
-REVOKE ALL ON FUNCTION yquota_internal.ledger_archives() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.is_reported_from(at timestamptz, by text[]) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -242,7 +235,6 @@ CREATE FUNCTION yquota_internal.is_reported_from(at timestamptz, by text[]) RETU
 		OR by <@ '{project,username,queue,application_id,execution_type}' AND at = yquota_internal.quarter_hour(at);
 COMMENT ON FUNCTION yquota_internal.is_reported_from(timestamptz, text[]) IS
 	'Whether costs from an instant on can be told by certain columns, archived ones included';
-REVOKE ALL ON FUNCTION yquota_internal.is_reported_from(timestamptz, text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_archived_report(cuts timestamptz[], by text[]) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -273,7 +265,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_archived_report(timestamptz[], text[]) IS
 	'Refuse a report that begins before the archive horizon and asks for more than archived_cost has';
-REVOKE ALL ON FUNCTION yquota_internal.check_archived_report(timestamptz[], text[]) FROM PUBLIC;
 
 --
 -- Rows of archives.  A table may belong to any role, and what it runs when it is read,
@@ -318,7 +309,6 @@ CREATE FUNCTION yquota_internal.archived_charges_query(archive text, segments in
 		concat_ws(' AND ', condition, CASE WHEN yquota_internal.is_shared_target(to_regclass(archive)) THEN yquota_internal.own_rows(segments) END));
 COMMENT ON FUNCTION yquota_internal.archived_charges_query(text, integer[], text) IS
 	'The query for the rows r of an archive that meet a condition, as one JSON array of archived_charge: those of this cluster, and of certain segments, where the table is shared';
-REVOKE ALL ON FUNCTION yquota_internal.archived_charges_query(text, integer[], text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.refuse_missing_archive(archive text, sqlstate_of text, reason text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -332,7 +322,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_missing_archive(text, text, text) IS
 	'Fail because an archive has been dropped or cannot be reached';
-REVOKE ALL ON FUNCTION yquota_internal.refuse_missing_archive(text, text, text) FROM PUBLIC;
 
 -- Of a server that cannot be reached the message is told; its details have addresses.
 CREATE FUNCTION yquota_internal.read_archive(archive text, segments integer[], condition text) RETURNS SETOF yquota_internal.archived_charge
@@ -359,7 +348,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.read_archive(text, integer[], text) IS
 	'The rows r of an archive that meet a condition';
-REVOKE ALL ON FUNCTION yquota_internal.read_archive(text, integer[], text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.archived_ledger_segment(charge yquota_internal.archived_charge) RETURNS yquota_internal.ledger_segment
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -398,7 +386,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_archived_charges(yquota_internal.archived_charge[]) IS
 	'Fail when the price timelines say anything else of rows of an archive than the rows do';
-REVOKE ALL ON FUNCTION yquota_internal.check_archived_charges(yquota_internal.archived_charge[]) FROM PUBLIC;
 
 -- A container leaves as a whole, so its rows are in one archive.  The search goes on
 -- behind one that cannot be read, and says so if it finds nothing.
@@ -436,7 +423,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.archived_charges_of(text) IS
 	'The archived rows of a container or a reservation that is not in the books, if the calling role may read its project; an error when there are none and an archive cannot be read';
-REVOKE ALL ON FUNCTION yquota_internal.archived_charges_of(text) FROM PUBLIC;
 
 -- A table and one that inherits from it may both be archives: each row counts once.
 CREATE FUNCTION yquota_internal.archived_segments_around(projects text[], at timestamptz) RETURNS yquota_internal.ledger_segment[]
@@ -463,7 +449,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.archived_segments_around(text[], timestamptz) IS
 	'The archived rows of projects that end at an instant or later, and begin until then or in the same quarter-hour';
-REVOKE ALL ON FUNCTION yquota_internal.archived_segments_around(text[], timestamptz) FROM PUBLIC;
 
 --
 -- Single containers and reservations
@@ -476,7 +461,6 @@ CREATE FUNCTION yquota_internal.knows_container(container_id text) RETURNS boole
 		OR EXISTS (SELECT FROM yquota.container WHERE container.container_id = knows_container.container_id);
 COMMENT ON FUNCTION yquota_internal.knows_container(text) IS
 	'Whether a container runs, or has rows in the ledger';
-REVOKE ALL ON FUNCTION yquota_internal.knows_container(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.refuse_archived_reservation(reservation_id text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
@@ -501,4 +485,3 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_archived_reservation(text) IS
 	'Say where an archived reservation is, if the calling role may read its project';
-REVOKE ALL ON FUNCTION yquota_internal.refuse_archived_reservation(text) FROM PUBLIC;

@@ -21,7 +21,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_while_closing(text) IS
 	'Fail while a period is being closed';
-REVOKE ALL ON FUNCTION yquota_internal.refuse_while_closing(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.wait_for_postings() RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -33,7 +32,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.wait_for_postings() IS
 	'Wait for transactions that post to the ledgers, and let none begin until the transaction ends';
-REVOKE ALL ON FUNCTION yquota_internal.wait_for_postings() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.begin_closing(period_end timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -67,7 +65,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.begin_closing(timestamptz) IS
 	'Note the end of a period, which no charge will cross from then on';
-REVOKE ALL ON FUNCTION yquota_internal.begin_closing(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.more_remain_at_period_end(period_end timestamptz, max_containers bigint) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -79,7 +76,6 @@ CREATE FUNCTION yquota_internal.more_remain_at_period_end(period_end timestamptz
 				  LIMIT max_containers) AS due);
 COMMENT ON FUNCTION yquota_internal.more_remain_at_period_end(timestamptz, bigint) IS
 	'Whether so many containers that ran when a period ended have not been settled';
-REVOKE ALL ON FUNCTION yquota_internal.more_remain_at_period_end(timestamptz, bigint) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.settle_period_end(period_end timestamptz, max_containers bigint) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -99,7 +95,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.settle_period_end(timestamptz, bigint) IS
 	'Have some of the containers settled that ran when a period ended; returns how many';
-REVOKE ALL ON FUNCTION yquota_internal.settle_period_end(timestamptz, bigint) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.booked_cost(
 	"from" timestamptz, "to" timestamptz, by text[], as_booked timestamptz,
@@ -146,7 +141,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.booked_cost(timestamptz, timestamptz, text[], timestamptz, timestamptz, text[]) IS
 	'Cost between ends of periods, by rows booked until an instant, and after the closing of a period or ever: of the projects that the calling role may see, or of some of them';
-REVOKE ALL ON FUNCTION yquota_internal.booked_cost(timestamptz, timestamptz, text[], timestamptz, timestamptz, text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_archived_bill(by text[], as_booked timestamptz) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -165,7 +159,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_archived_bill(text[], timestamptz) IS
 	'Refuse a bill of archived periods that archived_cost does not tell of';
-REVOKE ALL ON FUNCTION yquota_internal.check_archived_bill(text[], timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_booked_window("from" timestamptz, "to" timestamptz, as_booked timestamptz)
 	RETURNS void
@@ -187,7 +180,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_booked_window(timestamptz, timestamptz, timestamptz) IS
 	'Refuse a window that the ledger does not tell of as it was booked';
-REVOKE ALL ON FUNCTION yquota_internal.check_booked_window(timestamptz, timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE VIEW yquota_internal.period AS
 	SELECT lag(period.until, 1, '-infinity') OVER (ORDER BY period.until) AS starts_at,
@@ -216,7 +208,6 @@ CREATE FUNCTION yquota_internal.period_amount(starts_at timestamptz, period_end 
 					AND archived.booked_after < booked_until) AS booked);
 COMMENT ON FUNCTION yquota_internal.period_amount(timestamptz, timestamptz, timestamptz) IS
 	'Cost in a period, all projects, by rows booked until an instant';
-REVOKE ALL ON FUNCTION yquota_internal.period_amount(timestamptz, timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.finish_closing(period_end timestamptz) RETURNS timestamptz
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -245,7 +236,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.finish_closing(timestamptz) IS
 	'Close a period, when wait_for_postings() has been called; returns when its last charge was booked at the latest';
-REVOKE ALL ON FUNCTION yquota_internal.finish_closing(timestamptz) FROM PUBLIC;
 
 -- A grant that begins with the next period, or goes to another project then, does so
 -- on the next bill; one that expires with this one has lost its rest.
@@ -281,7 +271,6 @@ CREATE FUNCTION yquota_internal.bill_credit(period_end timestamptz) RETURNS void
 	END;
 COMMENT ON FUNCTION yquota_internal.bill_credit(timestamptz) IS
 	'Note for bills of a period how the credit of projects has changed since the bills before, by the present books';
-REVOKE ALL ON FUNCTION yquota_internal.bill_credit(timestamptz) FROM PUBLIC;
 
 -- Late prices are corrected first, so that no bill has an amount that the next
 -- calls would change.  What posted before the sealing call could wait for it may
@@ -306,7 +295,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.seal_period(timestamptz, integer) IS
 	'Close a period of which so many containers at most are to be settled; closed_at is NULL, and nothing done, when late prices are to be corrected first';
-REVOKE ALL ON FUNCTION yquota_internal.seal_period(timestamptz, integer) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.close_period_at(period_end timestamptz, max_containers integer, OUT settled bigint, OUT closed_at timestamptz)
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -343,7 +331,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.close_period_at(timestamptz, integer) IS
 	'The result of close_period(), for any end';
-REVOKE ALL ON FUNCTION yquota_internal.close_period_at(timestamptz, integer) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_period_end(period_end timestamptz) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
@@ -369,7 +356,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_period_end(timestamptz) IS
 	'Refuse the end of a period where no day of the time zone of bills begins, and name the nearest';
-REVOKE ALL ON FUNCTION yquota_internal.check_period_end(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota.close_period(
 	until timestamptz, max_containers integer DEFAULT 10000,
@@ -398,7 +384,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota.close_period(timestamptz, integer) IS
 	'Close the billing period that ends where a day of the time zone of bills begins: settle so many of the containers that ran then, and seal the period when none is left.  To be called again while closed_at is NULL; later postings are booked in the next period';
-REVOKE ALL ON FUNCTION yquota.close_period(timestamptz, integer) FROM PUBLIC;
 
 CREATE FUNCTION yquota.close_period(until date, max_containers integer DEFAULT 10000, OUT settled bigint, OUT closed_at timestamptz)
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -408,7 +393,6 @@ CREATE FUNCTION yquota.close_period(until date, max_containers integer DEFAULT 1
 	END;
 COMMENT ON FUNCTION yquota.close_period(date, integer) IS
 	'Close the billing period that ends where a date begins in the time zone of bills';
-REVOKE ALL ON FUNCTION yquota.close_period(date, integer) FROM PUBLIC;
 
 CREATE FUNCTION yquota.close_month(month date, max_containers integer DEFAULT 10000, OUT settled bigint, OUT closed_at timestamptz)
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -418,7 +402,6 @@ CREATE FUNCTION yquota.close_month(month date, max_containers integer DEFAULT 10
 	END;
 COMMENT ON FUNCTION yquota.close_month(date, integer) IS
 	'Close the billing period that ends with the month of a date in the time zone of bills';
-REVOKE ALL ON FUNCTION yquota.close_month(date, integer) FROM PUBLIC;
 
 -- Ends of periods lie between the ends of charges, which nested loops alone can
 -- join.  While those are forbidden (verify()), parallel workers would be started
@@ -461,7 +444,6 @@ CREATE FUNCTION yquota_internal.verify_periods()
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_periods() IS
 	'Differences between closed periods, the ledger, and the sums of the archived ledger';
-REVOKE ALL ON FUNCTION yquota_internal.verify_periods() FROM PUBLIC;
 
 -- Exact for an instant on a full quarter-hour.
 CREATE FUNCTION yquota_internal.verify_archived_cost_since()
@@ -514,7 +496,6 @@ CREATE FUNCTION yquota_internal.verify_archived_cost_since()
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_archived_cost_since() IS
 	'Differences between the cost of archived history since instants and per quarter-hour';
-REVOKE ALL ON FUNCTION yquota_internal.verify_archived_cost_since() FROM PUBLIC;
 
 CREATE VIEW yquota.billing_period WITH (security_barrier) AS
 	SELECT period.starts_at, period.until AS ends_at, period.closed_at

@@ -24,7 +24,6 @@ CREATE FUNCTION yquota_internal.rolled_up_intervals(first timestamptz, last time
 	END;
 COMMENT ON FUNCTION yquota_internal.rolled_up_intervals(timestamptz, timestamptz) IS
 	'Intervals between two quarter-hours without a day that is left to the ledger';
-REVOKE ALL ON FUNCTION yquota_internal.rolled_up_intervals(timestamptz, timestamptz) FROM PUBLIC;
 
 -- Where quarter-hours that are rolled up can stand for the ledger between the
 -- first and the last of the instants: nowhere unless each of those between falls
@@ -61,7 +60,6 @@ CREATE FUNCTION yquota_internal.rolled_up_range(
 	END;
 COMMENT ON FUNCTION yquota_internal.rolled_up_range(timestamptz[], text[]) IS
 	'Part of a report that is read from charge_rollup; NULL for none';
-REVOKE ALL ON FUNCTION yquota_internal.rolled_up_range(timestamptz[], text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.part_within(cuts timestamptz[], "from" timestamptz, "to" timestamptz)
 	RETURNS integer
@@ -135,7 +133,6 @@ CREATE FUNCTION yquota_internal.ledger_cost_query(
 	END;
 COMMENT ON FUNCTION yquota_internal.ledger_cost_query(text, text, text, boolean, text, text) IS
 	'SQL that adds up rows of the ledger, or parts of them, between two instants, with an expression for the amount of a row that is not cut; amounts of no part are to be dropped';
-REVOKE ALL ON FUNCTION yquota_internal.ledger_cost_query(text, text, text, boolean, text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.cost_query(
 	by text[], is_one_part boolean, is_rolled_up boolean, is_archived boolean) RETURNS text
@@ -198,7 +195,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.cost_query(text[], boolean, boolean, boolean) IS
 	'SQL of a report: parameters are its instants, the range to read from charge_rollup, a project or NULL for all, and the mark of rows that are not rolled up yet';
-REVOKE ALL ON FUNCTION yquota_internal.cost_query(text[], boolean, boolean, boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.cost_in_parts(
 	cuts timestamptz[], by text[], of_project text DEFAULT NULL)
@@ -226,7 +222,6 @@ END;
 $$;
 COMMENT ON FUNCTION yquota_internal.cost_in_parts(timestamptz[], text[], text) IS
 	'Cost between each of some ascending instants and the next, running containers up to the clock: of the projects that the calling role may see, or of one of them';
-REVOKE ALL ON FUNCTION yquota_internal.cost_in_parts(timestamptz[], text[], text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_report(of_report text, by text[], "from" timestamptz, "to" timestamptz)
 	RETURNS void
@@ -260,7 +255,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_report(text, text[], timestamptz, timestamptz) IS
 	'Refuse arguments that no report can answer';
-REVOKE ALL ON FUNCTION yquota_internal.check_report(text, text[], timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.refuse_archived_window("from" timestamptz) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -277,7 +271,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_archived_window(timestamptz) IS
 	'Refuse a window of which single charges are to be told that have been archived';
-REVOKE ALL ON FUNCTION yquota_internal.refuse_archived_window(timestamptz) FROM PUBLIC;
 
 --
 -- Any window
@@ -309,7 +302,6 @@ END;
 $$;
 COMMENT ON FUNCTION yquota_internal.cost_between_as_owner(timestamptz, timestamptz, text[], timestamptz) IS
 	'The result of cost_between() for the calling role';
-REVOKE ALL ON FUNCTION yquota_internal.cost_between_as_owner(timestamptz, timestamptz, text[], timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota.cost_between("from" timestamptz, "to" timestamptz,
 									by text[] DEFAULT '{project}', as_booked timestamptz DEFAULT NULL)
@@ -320,7 +312,6 @@ CREATE FUNCTION yquota.cost_between("from" timestamptz, "to" timestamptz,
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.cost_between(timestamptz, timestamptz, text[], timestamptz) IS
 	'Cost in a window, its start included and its end not, running containers up to the clock; exact for any window; before the archive horizon for full quarter-hours, and not by node or container.  "by" lists the columns to group by, the others are NULL.  Padding up to the minimum run time counts at the finish.  With as_booked a window of closed periods, as the ledger was then: a bill that has been issued, to the last digit';
-REVOKE ALL ON FUNCTION yquota.cost_between(timestamptz, timestamptz, text[], timestamptz) FROM PUBLIC;
 
 --
 -- Days
@@ -353,7 +344,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.day_cuts(date, date, text) IS
 	'The midnights of a time zone from the start of one day to the end of another';
-REVOKE ALL ON FUNCTION yquota_internal.day_cuts(date, date, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.cost_by_day_as_owner(
 	first_day date, last_day date, by text[], timezone text)
@@ -376,7 +366,6 @@ END;
 $$;
 COMMENT ON FUNCTION yquota_internal.cost_by_day_as_owner(date, date, text[], text) IS
 	'The result of cost_by_day() for the calling role';
-REVOKE ALL ON FUNCTION yquota_internal.cost_by_day_as_owner(date, date, text[], text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.cost_by_day(first_day date, last_day date,
 								   by text[] DEFAULT '{project}', timezone text DEFAULT NULL)
@@ -387,7 +376,6 @@ CREATE FUNCTION yquota.cost_by_day(first_day date, last_day date,
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.cost_by_day(date, date, text[], text) IS
 	'Cost on each of some days, cut exactly at the midnights of a time zone, by default the time zone of bills; otherwise as cost_between()';
-REVOKE ALL ON FUNCTION yquota.cost_by_day(date, date, text[], text) FROM PUBLIC;
 
 --
 -- The dearest, and how they grow
@@ -448,7 +436,6 @@ END;
 $$;
 COMMENT ON FUNCTION yquota_internal.top_costs_as_owner(timestamptz, timestamptz, text[], integer) IS
 	'The result of top_costs() for the calling role';
-REVOKE ALL ON FUNCTION yquota_internal.top_costs_as_owner(timestamptz, timestamptz, text[], integer) FROM PUBLIC;
 
 CREATE FUNCTION yquota.top_costs("from" timestamptz, "to" timestamptz,
 								 by text[] DEFAULT '{project}', top integer DEFAULT 10)
@@ -459,7 +446,6 @@ CREATE FUNCTION yquota.top_costs("from" timestamptz, "to" timestamptz,
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.top_costs(timestamptz, timestamptz, text[], integer) IS
 	'The dearest groups in a window, as of cost_between(), with their share of the whole and their cost in the window of the same length before';
-REVOKE ALL ON FUNCTION yquota.top_costs(timestamptz, timestamptz, text[], integer) FROM PUBLIC;
 
 --
 -- Roll-ups and the ledger agree.  Archived rows stay in the roll-ups, so the
@@ -537,4 +523,3 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.verify_rollup() IS
 	'Projects for which charge_rollup says otherwise than the ledger rows that it contains';
-REVOKE ALL ON FUNCTION yquota_internal.verify_rollup() FROM PUBLIC;

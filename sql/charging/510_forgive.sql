@@ -36,7 +36,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.forgive_as_owner(timestamptz, timestamptz, text, text) IS
 	'forgive() for the calling role';
-REVOKE ALL ON FUNCTION yquota_internal.forgive_as_owner(timestamptz, timestamptz, text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.forgive("from" timestamptz, "to" timestamptz, reason text, project text DEFAULT NULL)
 	RETURNS TABLE (outage_id bigint, project text, amount numeric)
@@ -44,4 +43,3 @@ CREATE FUNCTION yquota.forgive("from" timestamptz, "to" timestamptz, reason text
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.forgive(timestamptz, timestamptz, text, text) IS
 	'Forgive an interval of time, to all projects or to one, running containers included; returns the amount for each project that the caller may see, and no rows when there is none, as in a repeated call';
-REVOKE ALL ON FUNCTION yquota.forgive(timestamptz, timestamptz, text, text) FROM PUBLIC;

@@ -11,7 +11,6 @@ CREATE FUNCTION yquota_internal.family_of(project text) RETURNS text[]
 	END;
 COMMENT ON FUNCTION yquota_internal.family_of(text) IS
 	'A project and all that descend from it';
-REVOKE ALL ON FUNCTION yquota_internal.family_of(text) FROM PUBLIC;
 
 -- Quarter-hours are kept of what has been archived: the one of an instant before the
 -- horizon is cut here, in the books and in the archived rows around the instant.
@@ -34,7 +33,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.cost_after(text, timestamptz, yquota_internal.ledger_segment[]) IS
 	'Cost of a project from an instant on, up to the clock, by the books and archived_segments_around() it';
-REVOKE ALL ON FUNCTION yquota_internal.cost_after(text, timestamptz, yquota_internal.ledger_segment[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.spent_at(project text, at timestamptz, archived yquota_internal.ledger_segment[]) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -51,7 +49,6 @@ CREATE FUNCTION yquota_internal.spent_at(project text, at timestamptz, archived 
 	END;
 COMMENT ON FUNCTION yquota_internal.spent_at(text, timestamptz, yquota_internal.ledger_segment[]) IS
 	'Cost of a project and its descendants until an instant: their present spending less the cost since';
-REVOKE ALL ON FUNCTION yquota_internal.spent_at(text, timestamptz, yquota_internal.ledger_segment[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.burn_rate_at(project text, at timestamptz, archived yquota_internal.ledger_segment[]) RETURNS numeric
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -94,7 +91,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.burn_rate_at(text, timestamptz, yquota_internal.ledger_segment[]) IS
 	'Credits per second that the containers and reservations of a project and its descendants cost at an instant';
-REVOKE ALL ON FUNCTION yquota_internal.burn_rate_at(text, timestamptz, yquota_internal.ledger_segment[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.granted_at(project text, at timestamptz) RETURNS numeric
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -114,7 +110,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.granted_at(text, timestamptz) IS
 	'Credits of the grants of a project that had begun by an instant, less the rests of those that had expired';
-REVOKE ALL ON FUNCTION yquota_internal.granted_at(text, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_visible_project(project text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -132,7 +127,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_visible_project(text) IS
 	'Fail without a project; one that the reader may not see does not exist for him';
-REVOKE ALL ON FUNCTION yquota_internal.check_visible_project(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_past_balance(project text, at timestamptz) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -155,7 +149,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_past_balance(text, timestamptz) IS
 	'Refuse a balance that cannot be told';
-REVOKE ALL ON FUNCTION yquota_internal.check_past_balance(text, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.balance_at_as_owner(project text, at timestamptz)
 	RETURNS TABLE (granted numeric, spent numeric, held numeric, remaining numeric, burn_rate numeric,
@@ -192,7 +185,6 @@ END;
 $$;
 COMMENT ON FUNCTION yquota_internal.balance_at_as_owner(text, timestamptz) IS
 	'The result of balance_at() for the calling role';
-REVOKE ALL ON FUNCTION yquota_internal.balance_at_as_owner(text, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota.balance_at(project text, at timestamptz)
 	RETURNS TABLE (granted numeric, spent numeric, held numeric, remaining numeric, burn_rate numeric,
@@ -201,4 +193,3 @@ CREATE FUNCTION yquota.balance_at(project text, at timestamptz)
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.balance_at(text, timestamptz) IS
 	'Credit, spending, holds and burn rate of a project and its sub-projects at a past instant, exactly, by the present books';
-REVOKE ALL ON FUNCTION yquota.balance_at(text, timestamptz) FROM PUBLIC;

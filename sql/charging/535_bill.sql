@@ -17,7 +17,6 @@ CREATE FUNCTION yquota_internal.billed_balance(projects text[], ends_at timestam
 					FROM yquota_internal.booked_cost('-infinity', ends_at, '{}', closed_at, of_projects => projects) AS cost), 0));
 COMMENT ON FUNCTION yquota_internal.billed_balance(text[], timestamptz, timestamptz) IS
 	'Credits that were left of the first of some projects, less the cost of all of them, at the end of a period, by its bill';
-REVOKE ALL ON FUNCTION yquota_internal.billed_balance(text[], timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.billed_period(ends_at timestamptz, OUT starts_at timestamptz, OUT closed_at timestamptz, OUT closed_before timestamptz)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -40,7 +39,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.billed_period(timestamptz) IS
 	'Beginning and closing of the period of a bill, and the closing of the one before, which is -infinity for the first; fail without one';
-REVOKE ALL ON FUNCTION yquota_internal.billed_period(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_bill(project text, ends_at timestamptz) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -57,7 +55,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_bill(text, timestamptz) IS
 	'Refuse a bill that there is not';
-REVOKE ALL ON FUNCTION yquota_internal.check_bill(text, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.bill_as_owner(project text, ends_at timestamptz)
 	RETURNS TABLE (line integer, item text, subject text, queue text, username text, application_id text,
@@ -110,7 +107,6 @@ END;
 $$;
 COMMENT ON FUNCTION yquota_internal.bill_as_owner(text, timestamptz) IS
 	'The result of bill() for the calling role';
-REVOKE ALL ON FUNCTION yquota_internal.bill_as_owner(text, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota.bill(project text, ends_at timestamptz)
 	RETURNS TABLE (line integer, item text, subject text, queue text, username text, application_id text,
@@ -119,7 +115,6 @@ CREATE FUNCTION yquota.bill(project text, ends_at timestamptz)
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.bill(text, timestamptz) IS
 	'The bill of a project and its sub-projects for the closed period that ends at an instant, the same for ever: opening balance, grants and what expired of them, charges, corrections of earlier bills, and their sum, the closing balance';
-REVOKE ALL ON FUNCTION yquota.bill(text, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.bill_as_owner(project text, ends_at date)
 	RETURNS TABLE (line integer, item text, subject text, queue text, username text, application_id text,
@@ -131,7 +126,6 @@ CREATE FUNCTION yquota_internal.bill_as_owner(project text, ends_at date)
 	END;
 COMMENT ON FUNCTION yquota_internal.bill_as_owner(text, date) IS
 	'The result of bill() for the calling role';
-REVOKE ALL ON FUNCTION yquota_internal.bill_as_owner(text, date) FROM PUBLIC;
 
 CREATE FUNCTION yquota.bill(project text, ends_at date)
 	RETURNS TABLE (line integer, item text, subject text, queue text, username text, application_id text,
@@ -140,4 +134,3 @@ CREATE FUNCTION yquota.bill(project text, ends_at date)
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.bill(text, date) IS
 	'The bill of a project and its sub-projects for the closed period that ends where a date begins in the time zone of bills';
-REVOKE ALL ON FUNCTION yquota.bill(text, date) FROM PUBLIC;

@@ -18,7 +18,6 @@ CREATE FUNCTION yquota_internal.cost_under_terms(
 	AS 'MODULE_PATHNAME', 'yq_sql_cost_under_terms';
 COMMENT ON FUNCTION yquota_internal.cost_under_terms(text, yquota.base_price[], yquota.price[], yquota.price_factor[], timestamptz, timestamptz, text) IS
 	'Runs a query as if the tables had other rows, where these are given';
-REVOKE ALL ON FUNCTION yquota_internal.cost_under_terms(text, yquota.base_price[], yquota.price[], yquota.price_factor[], timestamptz, timestamptz, text) FROM PUBLIC;
 
 --
 -- Terms as rows
@@ -36,7 +35,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_terms(text) IS 'The error for terms that are none';
-REVOKE ALL ON FUNCTION yquota_internal.refuse_terms(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.terms_base_prices(terms jsonb) RETURNS yquota.base_price[]
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -74,7 +72,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.terms_base_prices(jsonb) IS
 	'Rows of base_price under terms; NULL when they change none';
-REVOKE ALL ON FUNCTION yquota_internal.terms_base_prices(jsonb) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.terms_price_groups(terms jsonb) RETURNS SETOF yquota.price_group
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -111,7 +108,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.terms_price_groups(jsonb) IS
 	'Price groups under terms';
-REVOKE ALL ON FUNCTION yquota_internal.terms_price_groups(jsonb) FROM PUBLIC;
 
 --
 -- Multipliers as compute_prices() would have formed them from the utilization
@@ -154,7 +150,6 @@ CREATE FUNCTION yquota_internal.terms_multipliers(terms jsonb, from_at timestamp
 		FROM filled AS f) END;
 COMMENT ON FUNCTION yquota_internal.terms_multipliers(jsonb, timestamptz, timestamptz) IS
 	'Rows of price that hold between two instants under terms; NULL when they change no group';
-REVOKE ALL ON FUNCTION yquota_internal.terms_multipliers(jsonb, timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.terms_factors(terms jsonb) RETURNS yquota.price_factor[]
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -194,7 +189,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.terms_factors(jsonb) IS
 	'Rows of price_factor under terms; NULL when they change none';
-REVOKE ALL ON FUNCTION yquota_internal.terms_factors(jsonb) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_terms(terms jsonb) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
@@ -219,7 +213,6 @@ EXCEPTION WHEN invalid_text_representation OR numeric_value_out_of_range OR inva
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_terms(jsonb) IS 'Refuse terms that are none';
-REVOKE ALL ON FUNCTION yquota_internal.check_terms(jsonb) FROM PUBLIC;
 
 --
 -- The same intervals under either
@@ -251,7 +244,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_rerate(timestamptz, timestamptz, jsonb, boolean, text) IS
 	'Refuse arguments of rerate() that make no sense';
-REVOKE ALL ON FUNCTION yquota_internal.check_rerate(timestamptz, timestamptz, jsonb, boolean, text) FROM PUBLIC;
 
 --
 -- The effect of terms between two instants: the base prices, multipliers and
@@ -314,7 +306,6 @@ CREATE FUNCTION yquota_internal.terms_meaning(terms jsonb, from_at timestamptz, 
 	END;
 COMMENT ON FUNCTION yquota_internal.terms_meaning(jsonb, timestamptz, timestamptz) IS
 	'Differences between terms and the prices in force between two instants, as text that is the same for every notation';
-REVOKE ALL ON FUNCTION yquota_internal.terms_meaning(jsonb, timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE VIEW yquota_internal.priced_segment AS
 	SELECT c.project, c.application_id, c.username, c.queue, c.execution_type, c.allocation,
@@ -366,7 +357,6 @@ CREATE FUNCTION yquota_internal.cost_by_terms(terms jsonb, from_at timestamptz, 
 	END;
 COMMENT ON FUNCTION yquota_internal.cost_by_terms(jsonb, timestamptz, timestamptz, text) IS
 	'Cost of projects, or of one of them, under terms between two instants; under {}: the present cost';
-REVOKE ALL ON FUNCTION yquota_internal.cost_by_terms(jsonb, timestamptz, timestamptz, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.correct_by(differences jsonb, reason text, external_id text) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -381,7 +371,6 @@ CREATE FUNCTION yquota_internal.correct_by(differences jsonb, reason text, exter
 	END;
 COMMENT ON FUNCTION yquota_internal.correct_by(jsonb, text, text) IS
 	'Give back or take differences of payments of projects; once for each external_id';
-REVOKE ALL ON FUNCTION yquota_internal.correct_by(jsonb, text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.rerate(
 	"from" timestamptz, "to" timestamptz, terms jsonb, of_project text DEFAULT NULL,
@@ -421,7 +410,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota.rerate(timestamptz, timestamptz, jsonb, text, boolean, text) IS
 	'Cost of each project in a window, and the cost under other terms; posts the difference as corrections of credit only when asked, once';
-REVOKE ALL ON FUNCTION yquota.rerate(timestamptz, timestamptz, jsonb, text, boolean, text) FROM PUBLIC;
 
 --
 -- Tariffs that are not in force, to be looked at beside the one that is
@@ -448,7 +436,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_shadow_tariff() IS 'Refuse tariffs with invalid terms';
-REVOKE ALL ON FUNCTION yquota_internal.keep_shadow_tariff() FROM PUBLIC;
 CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON yquota.shadow_tariff
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_shadow_tariff();
 
@@ -464,6 +451,5 @@ CREATE FUNCTION yquota.shadow_costs("from" timestamptz, "to" timestamptz, of_pro
 	END;
 COMMENT ON FUNCTION yquota.shadow_costs(timestamptz, timestamptz, text) IS
 	'Cost of each project in a window, and the cost under each shadow tariff';
-REVOKE ALL ON FUNCTION yquota.shadow_costs(timestamptz, timestamptz, text) FROM PUBLIC;
 
 SELECT pg_extension_config_dump('yquota.shadow_tariff', '');

@@ -21,7 +21,6 @@ CREATE FUNCTION yquota_internal.days_later(since timestamptz, days numeric) RETU
 		   ELSE since + (round(days * 86400) || ' seconds')::interval END;
 COMMENT ON FUNCTION yquota_internal.days_later(timestamptz, numeric) IS
 	'An instant some times 24 hours later; beyond a hundred years there is none';
-REVOKE ALL ON FUNCTION yquota_internal.days_later(timestamptz, numeric) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.days_until_spent(
 	credit numeric, mean numeric, deviation numeric, days bigint,
@@ -51,7 +50,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.days_until_spent(numeric, numeric, numeric, bigint) IS
 	'In how many days credit is used up that is spent with a mean and a standard deviation per day, observed for some days; no range from one day';
-REVOKE ALL ON FUNCTION yquota_internal.days_until_spent(numeric, numeric, numeric, bigint) FROM PUBLIC;
 
 -- Days end at full quarter-hours, because archived history is known by these.  A
 -- project that has just begun has spent nothing before, which is no pattern.
@@ -66,7 +64,6 @@ CREATE FUNCTION yquota_internal.days_before(until timestamptz, days integer) RET
 		ORDER BY cut.at);
 COMMENT ON FUNCTION yquota_internal.days_before(timestamptz, integer) IS
 	'Every 24 hours up to the next full quarter-hour after an instant, as far back as costs are known';
-REVOKE ALL ON FUNCTION yquota_internal.days_before(timestamptz, integer) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.spending_per_day(cuts timestamptz[], of_project text, together text[])
 	RETURNS TABLE (project text, days bigint, mean numeric, deviation numeric)
@@ -97,7 +94,6 @@ CREATE FUNCTION yquota_internal.spending_per_day(cuts timestamptz[], of_project 
 	END;
 COMMENT ON FUNCTION yquota_internal.spending_per_day(timestamptz[], text, text[]) IS
 	'Mean and standard deviation of what projects and their descendants spent between each of some instants and the next, or what some projects spent together, since they began to spend';
-REVOKE ALL ON FUNCTION yquota_internal.spending_per_day(timestamptz[], text, text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.forecast_as_owner(of_project text, days integer)
 	RETURNS TABLE (project text, remaining numeric, observed_days bigint, spent_per_day numeric,
@@ -129,7 +125,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.forecast_as_owner(text, integer) IS
 	'The result of forecast() for the calling role';
-REVOKE ALL ON FUNCTION yquota_internal.forecast_as_owner(text, integer) FROM PUBLIC;
 
 CREATE FUNCTION yquota.forecast(of_project text DEFAULT NULL, days integer DEFAULT 14)
 	RETURNS TABLE (project text, remaining numeric, observed_days bigint, spent_per_day numeric,
@@ -138,4 +133,3 @@ CREATE FUNCTION yquota.forecast(of_project text DEFAULT NULL, days integer DEFAU
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.forecast(text, integer) IS
 	'When the credit of a project, or of each, will be used up if the days to come are like the last ones: the expected instant, and a range that holds in nine cases of ten';
-REVOKE ALL ON FUNCTION yquota.forecast(text, integer) FROM PUBLIC;

@@ -15,7 +15,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_preemption_cost(timestamptz, timestamptz) IS
 	'Refuse windows that preemption_cost() cannot answer';
-REVOKE ALL ON FUNCTION yquota_internal.check_preemption_cost(timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.preemption_cost_as_owner("from" timestamptz, "to" timestamptz)
 	RETURNS TABLE (queue text, project text, username text, containers bigint, gross numeric, given_back numeric)
@@ -56,7 +55,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.preemption_cost_as_owner(timestamptz, timestamptz) IS
 	'The result of preemption_cost() for the calling role';
-REVOKE ALL ON FUNCTION yquota_internal.preemption_cost_as_owner(timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota.preemption_cost("from" timestamptz, "to" timestamptz)
 	RETURNS TABLE (queue text, project text, username text, containers bigint, gross numeric, given_back numeric)
@@ -64,4 +62,3 @@ CREATE FUNCTION yquota.preemption_cost("from" timestamptz, "to" timestamptz)
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.preemption_cost(timestamptz, timestamptz) IS
 	'Containers that ended in a window with exit status -102, by last queue, project and user: the cost of their lives without padding, as if no time were free, and the part of it that was free before their preemption.  Archived containers are included, before the archive horizon for full quarter-hours';
-REVOKE ALL ON FUNCTION yquota.preemption_cost(timestamptz, timestamptz) FROM PUBLIC;

@@ -24,7 +24,6 @@ CREATE FUNCTION yquota_internal.report_projects(of_project text) RETURNS text[]
 				WHEN NOT yquota_internal.reads_all() THEN coalesce(yquota_internal.readable_projects(), '{}') END;
 COMMENT ON FUNCTION yquota_internal.report_projects(text) IS
 	'The projects that a report is about: one and its descendants, or all that the calling role may see; NULL for a role that may see everything';
-REVOKE ALL ON FUNCTION yquota_internal.report_projects(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.report_cuts("from" timestamptz, "to" timestamptz, zone text) RETURNS timestamptz[]
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -62,7 +61,6 @@ CREATE FUNCTION yquota_internal.report_costs(cuts timestamptz[], projects text[]
 		WHERE projects IS NULL OR cost.project = ANY (projects));
 COMMENT ON FUNCTION yquota_internal.report_costs(timestamptz[], text[]) IS
 	'Costs of projects between each of some instants and the next';
-REVOKE ALL ON FUNCTION yquota_internal.report_costs(timestamptz[], text[]) FROM PUBLIC;
 
 CREATE TYPE yquota_internal.report_total AS (
 	kind text,
@@ -97,7 +95,6 @@ CREATE FUNCTION yquota_internal.report_totals(report yquota_internal.report_wind
 	END;
 COMMENT ON FUNCTION yquota_internal.report_totals(yquota_internal.report_window) IS
 	'Costs in a window by user, of the fifteen dearest applications, and of OPPORTUNISTIC containers by project';
-REVOKE ALL ON FUNCTION yquota_internal.report_totals(yquota_internal.report_window) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.report_credits(projects text[])
 	RETURNS yquota_internal.project_credit[]
@@ -110,7 +107,6 @@ CREATE FUNCTION yquota_internal.report_credits(projects text[])
 				 WHERE projects IS NULL OR cardinality(projects) > 1 AND credit.project = ANY (projects));
 COMMENT ON FUNCTION yquota_internal.report_credits(text[]) IS
 	'Credit of projects at the clock';
-REVOKE ALL ON FUNCTION yquota_internal.report_credits(text[]) FROM PUBLIC;
 
 -- A budget of a sub-project is a part of that of its ancestor, and counts once.
 CREATE FUNCTION yquota_internal.report_budgets(credits yquota_internal.project_credit[])
@@ -127,4 +123,3 @@ CREATE FUNCTION yquota_internal.report_budgets(credits yquota_internal.project_c
 	END;
 COMMENT ON FUNCTION yquota_internal.report_budgets(yquota_internal.project_credit[]) IS
 	'Budgets of projects that are no part of another one among them';
-REVOKE ALL ON FUNCTION yquota_internal.report_budgets(yquota_internal.project_credit[]) FROM PUBLIC;

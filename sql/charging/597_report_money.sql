@@ -37,7 +37,6 @@ CREATE FUNCTION yquota_internal.report_sums(
 	END;
 COMMENT ON FUNCTION yquota_internal.report_sums(yquota_internal.report_window, yquota_internal.report_cost[], integer, yquota_internal.project_credit[]) IS
 	'What was spent in a window, before an instant of the report, and what budgets have at the clock: granted less spent less held is what remains';
-REVOKE ALL ON FUNCTION yquota_internal.report_sums(yquota_internal.report_window, yquota_internal.report_cost[], integer, yquota_internal.project_credit[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.report_shares(head text, names text[], amounts numeric[]) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -123,4 +122,3 @@ CREATE FUNCTION yquota_internal.report_balances(
 	END;
 COMMENT ON FUNCTION yquota_internal.report_balances(yquota_internal.report_window, yquota_internal.report_cost[], integer, yquota_internal.project_credit[]) IS
 	'Table of the credit of projects, and of how long it lasts at the present rate and at that of the part of a window that has passed; the hundred with most spending';
-REVOKE ALL ON FUNCTION yquota_internal.report_balances(yquota_internal.report_window, yquota_internal.report_cost[], integer, yquota_internal.project_credit[]) FROM PUBLIC;

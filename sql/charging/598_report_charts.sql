@@ -102,7 +102,6 @@ CREATE FUNCTION yquota_internal.report_prices(report yquota_internal.report_wind
 	END;
 COMMENT ON FUNCTION yquota_internal.report_prices(yquota_internal.report_window) IS
 	'Multipliers over a window, and the factor of OPPORTUNISTIC containers if it follows the load of node queues';
-REVOKE ALL ON FUNCTION yquota_internal.report_prices(yquota_internal.report_window) FROM PUBLIC;
 
 -- Whole quarter-hours, so many together that 285 columns do.  A measurement stands until
 -- the next one, unless that comes later than prices are computed.
@@ -131,7 +130,6 @@ CREATE FUNCTION yquota_internal.report_utilization(report yquota_internal.report
 	END;
 COMMENT ON FUNCTION yquota_internal.report_utilization(yquota_internal.report_window) IS
 	'Measured utilization over a window, in percent';
-REVOKE ALL ON FUNCTION yquota_internal.report_utilization(yquota_internal.report_window) FROM PUBLIC;
 
 --
 -- The balance over the time of a report, and how it may go on, before holds.
@@ -177,7 +175,6 @@ CREATE FUNCTION yquota_internal.past_balances(
 	END;
 COMMENT ON FUNCTION yquota_internal.past_balances(yquota_internal.report_cost[], timestamptz[], timestamptz, yquota_internal.project_credit[]) IS
 	'Credit that budgets together had left at instants up to a last one; costs reach to the clock';
-REVOKE ALL ON FUNCTION yquota_internal.past_balances(yquota_internal.report_cost[], timestamptz[], timestamptz, yquota_internal.project_credit[]) FROM PUBLIC;
 
 -- The band of charging/570_forecast.sql; credit does not come back, nor does the band.
 CREATE FUNCTION yquota_internal.report_forecast(
@@ -196,7 +193,6 @@ CREATE FUNCTION yquota_internal.report_forecast(
 	END;
 COMMENT ON FUNCTION yquota_internal.report_forecast(timestamptz, timestamptz, numeric, bigint, numeric, numeric) IS
 	'Rest of credit that is spent with a mean and a standard deviation per day, and its range';
-REVOKE ALL ON FUNCTION yquota_internal.report_forecast(timestamptz, timestamptz, numeric, bigint, numeric, numeric) FROM PUBLIC;
 
 -- A window that reaches the clock goes on for half of the time that has passed.
 CREATE FUNCTION yquota_internal.balance_chart(
@@ -232,7 +228,6 @@ CREATE FUNCTION yquota_internal.balance_chart(
 	END;
 COMMENT ON FUNCTION yquota_internal.balance_chart(yquota_internal.report_window, timestamptz[], numeric[], bigint, numeric, numeric) IS
 	'Chart of balances at ascending instants, and of how the last one may go on; days NULL: without a forecast';
-REVOKE ALL ON FUNCTION yquota_internal.balance_chart(yquota_internal.report_window, timestamptz[], numeric[], bigint, numeric, numeric) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.forecast_in_words(
 	days bigint, ends_at timestamptz, earliest_at timestamptz, latest_at timestamptz, zone text) RETURNS text
@@ -247,7 +242,6 @@ CREATE FUNCTION yquota_internal.forecast_in_words(
 							concat(', in nineteen cases of twenty beyond ', yquota_internal.html_time(earliest_at, zone)) END, '.') END;
 COMMENT ON FUNCTION yquota_internal.forecast_in_words(bigint, timestamptz, timestamptz, timestamptz, text) IS
 	'A sentence about when credit will be used up';
-REVOKE ALL ON FUNCTION yquota_internal.forecast_in_words(bigint, timestamptz, timestamptz, timestamptz, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.report_balance_chart(
 	report yquota_internal.report_window, costs yquota_internal.report_cost[], cuts timestamptz[], credits yquota_internal.project_credit[]) RETURNS text
@@ -287,4 +281,3 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.report_balance_chart(yquota_internal.report_window, yquota_internal.report_cost[], timestamptz[], yquota_internal.project_credit[]) IS
 	'Chart of the balance of budgets together and, where the window reaches the clock, how long it lasts; costs reach to the clock';
-REVOKE ALL ON FUNCTION yquota_internal.report_balance_chart(yquota_internal.report_window, yquota_internal.report_cost[], timestamptz[], yquota_internal.project_credit[]) FROM PUBLIC;

@@ -46,7 +46,6 @@ CREATE FUNCTION yquota_internal.report_running(report yquota_internal.report_win
 	END;
 COMMENT ON FUNCTION yquota_internal.report_running(yquota_internal.report_window) IS
 	'Table of GUARANTEED containers that run, by project and queue: the twenty with most';
-REVOKE ALL ON FUNCTION yquota_internal.report_running(yquota_internal.report_window) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.report_waiting(report yquota_internal.report_window) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -81,7 +80,6 @@ CREATE FUNCTION yquota_internal.report_waiting(report yquota_internal.report_win
 	END;
 COMMENT ON FUNCTION yquota_internal.report_waiting(yquota_internal.report_window) IS
 	'Table of applications that wait to start, or for containers: the twenty that want most';
-REVOKE ALL ON FUNCTION yquota_internal.report_waiting(yquota_internal.report_window) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.report_reservations(report yquota_internal.report_window) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -106,7 +104,6 @@ CREATE FUNCTION yquota_internal.report_reservations(report yquota_internal.repor
 	END;
 COMMENT ON FUNCTION yquota_internal.report_reservations(yquota_internal.report_window) IS
 	'Table of reservations that have something in a window: the twenty first ones';
-REVOKE ALL ON FUNCTION yquota_internal.report_reservations(yquota_internal.report_window) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.report_opportunistic(report yquota_internal.report_window, totals yquota_internal.report_total[]) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -147,7 +144,6 @@ CREATE FUNCTION yquota_internal.report_opportunistic(report yquota_internal.repo
 	END;
 COMMENT ON FUNCTION yquota_internal.report_opportunistic(yquota_internal.report_window, yquota_internal.report_total[]) IS
 	'Table of opportunistic containers by project: what they cost in a window, run and wait now, and how many nodes did without; the fifty with most spending';
-REVOKE ALL ON FUNCTION yquota_internal.report_opportunistic(yquota_internal.report_window, yquota_internal.report_total[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.report_preempted(report yquota_internal.report_window) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -166,7 +162,6 @@ CREATE FUNCTION yquota_internal.report_preempted(report yquota_internal.report_w
 	END;
 COMMENT ON FUNCTION yquota_internal.report_preempted(yquota_internal.report_window) IS
 	'Table of preempted containers: the twenty dearest by project, queue and user';
-REVOKE ALL ON FUNCTION yquota_internal.report_preempted(yquota_internal.report_window) FROM PUBLIC;
 
 -- Events without a project are told to roles that may see everything.
 CREATE FUNCTION yquota_internal.report_trouble(report yquota_internal.report_window) RETURNS text
@@ -194,4 +189,3 @@ CREATE FUNCTION yquota_internal.report_trouble(report yquota_internal.report_win
 			 HAVING count(*) > 0)), '');
 	END;
 COMMENT ON FUNCTION yquota_internal.report_trouble(yquota_internal.report_window) IS 'Tables of events set aside and of outages';
-REVOKE ALL ON FUNCTION yquota_internal.report_trouble(yquota_internal.report_window) FROM PUBLIC;

@@ -15,7 +15,6 @@ CREATE FUNCTION yquota_internal.report_subject(of_project text, projects text[])
 				ELSE format('%s projects', cardinality(projects)) END;
 COMMENT ON FUNCTION yquota_internal.report_subject(text, text[]) IS
 	'Whose report it is, in words';
-REVOKE ALL ON FUNCTION yquota_internal.report_subject(text, text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_report_window("from" timestamptz, "to" timestamptz, of_project text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -40,7 +39,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_report_window(timestamptz, timestamptz, text) IS
 	'Refuse windows and projects that report_html() has no report of';
-REVOKE ALL ON FUNCTION yquota_internal.check_report_window(timestamptz, timestamptz, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.report_html_as_owner("from" timestamptz, "to" timestamptz, project text)
 	RETURNS text
@@ -100,7 +98,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.report_html_as_owner(timestamptz, timestamptz, text) IS
 	'The result of report_html() for the calling role';
-REVOKE ALL ON FUNCTION yquota_internal.report_html_as_owner(timestamptz, timestamptz, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.report_html("from" timestamptz, "to" timestamptz, project text DEFAULT NULL)
 	RETURNS text
@@ -108,4 +105,3 @@ CREATE FUNCTION yquota.report_html("from" timestamptz, "to" timestamptz, project
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.report_html(timestamptz, timestamptz, text) IS
 	'A window as one HTML page with charts, of one project and its sub-projects or of all that the calling role may see';
-REVOKE ALL ON FUNCTION yquota.report_html(timestamptz, timestamptz, text) FROM PUBLIC;

@@ -52,14 +52,12 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.bill_html_as_owner(text, timestamptz) IS
 	'The result of bill_html() for the calling role';
-REVOKE ALL ON FUNCTION yquota_internal.bill_html_as_owner(text, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota.bill_html(project text, ends_at timestamptz) RETURNS text
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.bill_html(text, timestamptz) IS
 	'The bill of a project and its sub-projects for the closed period that ends at an instant, as one HTML page, the same for ever';
-REVOKE ALL ON FUNCTION yquota.bill_html(text, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.bill_html_as_owner(project text, ends_at date) RETURNS text
 	LANGUAGE sql STABLE SECURITY DEFINER PARALLEL RESTRICTED
@@ -67,11 +65,9 @@ CREATE FUNCTION yquota_internal.bill_html_as_owner(project text, ends_at date) R
 	RETURN yquota_internal.bill_html_as_owner(project, yquota_internal.billing_day_start(ends_at, yquota_internal.billing_timezone()));
 COMMENT ON FUNCTION yquota_internal.bill_html_as_owner(text, date) IS
 	'The result of bill_html() for the calling role';
-REVOKE ALL ON FUNCTION yquota_internal.bill_html_as_owner(text, date) FROM PUBLIC;
 
 CREATE FUNCTION yquota.bill_html(project text, ends_at date) RETURNS text
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.bill_html(text, date) IS
 	'The bill of a project and its sub-projects for the closed period that ends where a date begins in the time zone of bills, as one HTML page';
-REVOKE ALL ON FUNCTION yquota.bill_html(text, date) FROM PUBLIC;

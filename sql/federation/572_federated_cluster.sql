@@ -170,7 +170,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_foreign_server(name) IS
 	'Fail unless there is such a server of postgres_fdw, the calling role may use it, and its owner is trusted';
-REVOKE ALL ON FUNCTION yquota_internal.check_foreign_server(name) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_trusted(of_table regclass) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -189,7 +188,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_trusted(regclass) IS
 	'Fail unless a table, and all that is read with it, belongs to the owner of yquota or to superusers';
-REVOKE ALL ON FUNCTION yquota_internal.check_trusted(regclass) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_ledger(ledger regclass) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -221,7 +219,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_ledger(regclass) IS
 	'Fail unless a table has the columns that reports over clusters read of a ledger, and may be read with the rights of the owner of yquota';
-REVOKE ALL ON FUNCTION yquota_internal.check_ledger(regclass) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.ledger_reach(ledger text, cluster text) RETURNS timestamptz
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
@@ -244,7 +241,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.ledger_reach(text, text) IS
 	'End of the last charge that a ledger has of a cluster; an error when it has none';
-REVOKE ALL ON FUNCTION yquota_internal.ledger_reach(text, text) FROM PUBLIC;
 
 -- Reports and leases read these tables in any order.  All of them are locked at once, and
 -- before any row that is changed: a transaction that reads one is never waited for while it
@@ -260,7 +256,6 @@ CREATE FUNCTION yquota_internal.lock_foreign_reports() RETURNS void
 	END;
 COMMENT ON FUNCTION yquota_internal.lock_foreign_reports() IS
 	'Keep the foreign tables of all clusters, which no transaction reads then, to the end of the transaction';
-REVOKE ALL ON FUNCTION yquota_internal.lock_foreign_reports() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.make_foreign_reports(cluster text, number integer, server name) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -287,7 +282,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.make_foreign_reports(text, integer, name) IS
 	'Make the foreign tables of a cluster, and fail unless the database behind them has its name';
-REVOKE ALL ON FUNCTION yquota_internal.make_foreign_reports(text, integer, name) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.federate_cluster_as_owner(cluster text, server name, ledger regclass) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -339,14 +333,12 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.federate_cluster_as_owner(text, name, regclass) IS
 	'The work of federate_cluster(), with the rights of the owner';
-REVOKE ALL ON FUNCTION yquota_internal.federate_cluster_as_owner(text, name, regclass) FROM PUBLIC;
 
 CREATE FUNCTION yquota.federate_cluster(cluster text, server name DEFAULT NULL, ledger regclass DEFAULT NULL) RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.federate_cluster(text, name, regclass) IS
 	'Have reports over all clusters read a cluster: by a foreign server of postgres_fdw, which the caller may use, and for which the owner of yquota has a user mapping; or from a ledger into which it archives, which the caller may read.  Server and ledger belong to the owner of yquota or to a superuser.  Fail unless the database there has that cluster_name(), or the ledger has rows of it.  Repeating it does nothing';
-REVOKE ALL ON FUNCTION yquota.federate_cluster(text, name, regclass) FROM PUBLIC;
 
 CREATE FUNCTION yquota.remove_federated_cluster(cluster text, leave_leases boolean DEFAULT false) RETURNS boolean
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -383,7 +375,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota.remove_federated_cluster(text, boolean) IS
 	'Undo federate_cluster(); returns whether there was anything to undo.  Works without the cluster, whose leases count as spent if they may be left behind';
-REVOKE ALL ON FUNCTION yquota.remove_federated_cluster(text, boolean) FROM PUBLIC;
 
 --
 -- Asking each cluster whether it is there, before a report that must not leave
@@ -415,7 +406,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.read_status(yquota.federated_cluster) IS
 	'Status of a federated cluster, read now; of one that is read from a ledger, the end of its last charge there';
-REVOKE ALL ON FUNCTION yquota_internal.read_status(yquota.federated_cluster) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.contact_clusters()
 	RETURNS TABLE (cluster text, clock timestamptz, charged_through timestamptz, closed_until timestamptz,
@@ -449,7 +439,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.contact_clusters() IS
 	'Status of each federated cluster, or the problem of reading it; NULL for none';
-REVOKE ALL ON FUNCTION yquota_internal.contact_clusters() FROM PUBLIC;
 
 CREATE FUNCTION yquota.federation_status()
 	RETURNS TABLE (cluster text, server name, is_reachable boolean, clock timestamptz, charged_through timestamptz,
@@ -465,7 +454,6 @@ CREATE FUNCTION yquota.federation_status()
 	END;
 COMMENT ON FUNCTION yquota.federation_status() IS
 	'Each federated cluster, asked now: whether it can be read, its clock and how far that is ahead of the clock here, and how far its reports go; of one that is read from a ledger, the end of its last charge there';
-REVOKE ALL ON FUNCTION yquota.federation_status() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.clusters_of_report(
 	skip_unreachable boolean, OUT clusters text[], OUT clocks timestamptz[], OUT unclosed text[], OUT missing text[],
@@ -502,6 +490,5 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.clusters_of_report(boolean, date) IS
 	'Clusters that a report reads, with the instants until which it does; those that have not closed a month; those that cannot be read, which is an error unless they may be left out';
-REVOKE ALL ON FUNCTION yquota_internal.clusters_of_report(boolean, date) FROM PUBLIC;
 
 SELECT pg_extension_config_dump('yquota.federated_cluster', '');

@@ -37,7 +37,6 @@ CREATE FUNCTION yquota_internal.ledger_cost_query(ledger text, by text[]) RETURN
 		GROUP BY part.until);
 COMMENT ON FUNCTION yquota_internal.ledger_cost_query(text, text[]) IS
 	'SQL of what clusters have in a ledger: parameters are two instants, the clusters, whether to read all projects, those to read otherwise, and the day to write into the rows';
-REVOKE ALL ON FUNCTION yquota_internal.ledger_cost_query(text, text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.ledger_cost(
 	first_day date, last_day date, by text[], clusters text[], all_projects boolean, projects text[])
@@ -67,7 +66,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.ledger_cost(date, date, text[], text[], boolean, text[]) IS
 	'Cost on some days of the clusters among those given that are read from ledgers, by cluster and other columns; days are those of the time zone of bills here';
-REVOKE ALL ON FUNCTION yquota_internal.ledger_cost(date, date, text[], text[], boolean, text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.federated_cost_query(by text[]) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -98,7 +96,6 @@ CREATE FUNCTION yquota_internal.federated_cost_query(by text[]) RETURNS text
 			AS key (place, name, type));
 COMMENT ON FUNCTION yquota_internal.federated_cost_query(text[]) IS
 	'SQL of a report over clusters: parameters are the first and last day, the clusters and the instants until which they are read, whether to read all projects, and those to read otherwise';
-REVOKE ALL ON FUNCTION yquota_internal.federated_cost_query(text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_federated_report(first_day date, last_day date, by text[]) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -129,7 +126,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_federated_report(date, date, text[]) IS
 	'Refuse arguments that no report over clusters can answer';
-REVOKE ALL ON FUNCTION yquota_internal.check_federated_report(date, date, text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.federated_cost_as_owner(
 	first_day date, last_day date, by text[], skip_unreachable boolean)
@@ -153,7 +149,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.federated_cost_as_owner(date, date, text[], boolean) IS
 	'The result of federated_cost() for the calling role';
-REVOKE ALL ON FUNCTION yquota_internal.federated_cost_as_owner(date, date, text[], boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota.federated_cost(
 	first_day date, last_day date, by text[] DEFAULT '{project}', skip_unreachable boolean DEFAULT false)
@@ -163,7 +158,6 @@ CREATE FUNCTION yquota.federated_cost(
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.federated_cost(date, date, text[], boolean) IS
 	'Cost on some days in all federated clusters, both days included, of the projects that the caller may see; "by" lists the columns to group by, the others are NULL.  reported_until is the clock of the cluster, or the end of its last charge in a ledger, or the earliest of those added up.  A cluster that cannot be read is an error, or with skip_unreachable in "missing" of each row';
-REVOKE ALL ON FUNCTION yquota.federated_cost(date, date, text[], boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.federated_top_costs_as_owner(
 	first_day date, last_day date, by text[], top integer, skip_unreachable boolean)
@@ -189,7 +183,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.federated_top_costs_as_owner(date, date, text[], integer, boolean) IS
 	'The result of federated_top_costs() for the calling role';
-REVOKE ALL ON FUNCTION yquota_internal.federated_top_costs_as_owner(date, date, text[], integer, boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota.federated_top_costs(
 	first_day date, last_day date, by text[] DEFAULT '{project}', top integer DEFAULT 10, skip_unreachable boolean DEFAULT false)
@@ -199,7 +192,6 @@ CREATE FUNCTION yquota.federated_top_costs(
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.federated_top_costs(date, date, text[], integer, boolean) IS
 	'The dearest groups of federated_cost(), with their share of the whole';
-REVOKE ALL ON FUNCTION yquota.federated_top_costs(date, date, text[], integer, boolean) FROM PUBLIC;
 
 --
 -- The bills of a month
@@ -247,7 +239,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.federated_bill_as_owner(date, boolean) IS
 	'The result of federated_bill() for the calling role';
-REVOKE ALL ON FUNCTION yquota_internal.federated_bill_as_owner(date, boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota.federated_bill(month date, skip_unreachable boolean DEFAULT false)
 	RETURNS TABLE (project text, cluster text, charged numeric, corrected numeric, amount numeric,
@@ -256,4 +247,3 @@ CREATE FUNCTION yquota.federated_bill(month date, skip_unreachable boolean DEFAU
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.federated_bill(date, boolean) IS
 	'The bills of all federated clusters for periods that end in a month: per project and cluster, and in sum (cluster NULL).  Of a cluster that is read from a ledger it is what that has of the month.  unclosed names clusters that are not known to have closed the whole month, missing those that could not be read';
-REVOKE ALL ON FUNCTION yquota.federated_bill(date, boolean) FROM PUBLIC;

@@ -73,7 +73,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_lender() IS
 	'Note the database of a federation that is inserted into lending_federation, unless it is one whose place another has taken';
-REVOKE ALL ON FUNCTION yquota_internal.note_lender() FROM PUBLIC;
 
 CREATE TRIGGER note INSTEAD OF INSERT ON yquota.lending_federation
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_lender();
@@ -175,7 +174,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.take_lease() IS
 	'Take a lease that is inserted into cluster_lease as a grant; once, however often it comes';
-REVOKE ALL ON FUNCTION yquota_internal.take_lease() FROM PUBLIC;
 
 CREATE TRIGGER take INSTEAD OF INSERT ON yquota.cluster_lease
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.take_lease();

@@ -45,7 +45,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_federated_budget() IS 'Have a budget over all clusters begin today unless it says when';
-REVOKE ALL ON FUNCTION yquota_internal.keep_federated_budget() FROM PUBLIC;
 CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON yquota.federated_budget
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_federated_budget();
 
@@ -118,7 +117,6 @@ CREATE FUNCTION yquota_internal.lease_history() RETURNS text
 		(SELECT own.oid FROM pg_database AS own WHERE own.datname = current_database()));
 COMMENT ON FUNCTION yquota_internal.lease_history() IS
 	'System identifier and timeline of this server, and oid of this database: what a failover or a restore changes';
-REVOKE ALL ON FUNCTION yquota_internal.lease_history() FROM PUBLIC;
 
 CREATE VIEW yquota_internal.unheard_cluster AS
 	SELECT known.cluster

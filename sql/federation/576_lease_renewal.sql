@@ -81,7 +81,6 @@ CREATE FUNCTION yquota_internal.lease_plan(now_at timestamptz)
 	END;
 COMMENT ON FUNCTION yquota_internal.lease_plan(timestamptz) IS
 	'Leases that are due at an instant, by the last reports of the clusters';
-REVOKE ALL ON FUNCTION yquota_internal.lease_plan(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota.planned_leases()
 	RETURNS TABLE (project text, period text, starts_on date, cluster text, free numeric, need numeric, share numeric,
@@ -94,7 +93,6 @@ CREATE FUNCTION yquota.planned_leases()
 	END;
 COMMENT ON FUNCTION yquota.planned_leases() IS
 	'The leases that renew_leases() would offer now if the clusters reported nothing new: change weights and budgets in a transaction, look, and roll back';
-REVOKE ALL ON FUNCTION yquota.planned_leases() FROM PUBLIC;
 
 --
 -- One cluster
@@ -121,7 +119,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.lease_report(text, timestamptz) IS
 	'What a cluster reports of its leases of the last 32 days, known here or not, and of older ones that are not settled';
-REVOKE ALL ON FUNCTION yquota_internal.lease_report(text, timestamptz) FROM PUBLIC;
 
 -- Leases that are in no row here were offered by a server whose last commits are
 -- lost, by a failover or a restore.  They count from now on, and other clusters may
@@ -144,7 +141,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.adopt_leases(yquota_internal.federated_lease[]) IS
 	'Count leases that a cluster has of this database, and that this database does not know';
-REVOKE ALL ON FUNCTION yquota_internal.adopt_leases(yquota_internal.federated_lease[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.note_lease_report(
 	cluster text, report yquota_internal.federated_lease[], clock_there timestamptz, now_at timestamptz) RETURNS bigint
@@ -177,7 +173,6 @@ CREATE FUNCTION yquota_internal.note_lease_report(
 	END;
 COMMENT ON FUNCTION yquota_internal.note_lease_report(text, yquota_internal.federated_lease[], timestamptz, timestamptz) IS
 	'Note what a cluster reports of its leases, and have those that it has reported until their ends give back their rests; returns how many';
-REVOKE ALL ON FUNCTION yquota_internal.note_lease_report(text, yquota_internal.federated_lease[], timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.deliver_leases(cluster text, clock_there timestamptz, now_at timestamptz) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -212,7 +207,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.deliver_leases(text, timestamptz, timestamptz) IS
 	'Have a cluster take the leases that earlier transactions have offered; returns how many';
-REVOKE ALL ON FUNCTION yquota_internal.deliver_leases(text, timestamptz, timestamptz) FROM PUBLIC;
 
 -- A cluster that knows no lender has no leases, and may be one that is only reported on.
 CREATE FUNCTION yquota_internal.make_known(cluster text, OUT is_known boolean, OUT problem text)
@@ -237,7 +231,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.make_known(text) IS
 	'Tell a cluster that this database leases now; returns whether it knew before the transaction, so that its report has all leases of another server, or why it cannot be told';
-REVOKE ALL ON FUNCTION yquota_internal.make_known(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.tend_leases(
 	cluster text, now_at timestamptz, OUT taken bigint, OUT settled bigint, OUT ahead interval, OUT history text, OUT problem text)
@@ -282,7 +275,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.tend_leases(text, timestamptz) IS
 	'Read the reports of a cluster about its leases, and have it take those that it has not; returns how many of each, the lease_history() to which it has told of all, and what is in the way';
-REVOKE ALL ON FUNCTION yquota_internal.tend_leases(text, timestamptz) FROM PUBLIC;
 
 --
 -- All of them
@@ -314,7 +306,6 @@ CREATE FUNCTION yquota_internal.watch_leases(now_at timestamptz) RETURNS void
 	END;
 COMMENT ON FUNCTION yquota_internal.watch_leases(timestamptz) IS
 	'Raise an alert for each cluster with leases that count as spent because it has not reported, and for each because of which nothing is leased';
-REVOKE ALL ON FUNCTION yquota_internal.watch_leases(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota.renew_leases(OUT offered bigint, OUT taken bigint, OUT settled bigint, OUT problems text[])
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -368,7 +359,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota.renew_leases() IS
 	'Read what the clusters report of their leases, have them take what was offered by earlier transactions, and offer what is due; returns how many of each, and the problems of clusters.  The job yquota leases calls it every minute';
-REVOKE ALL ON FUNCTION yquota.renew_leases() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.has_leases() RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -378,4 +368,3 @@ CREATE FUNCTION yquota_internal.has_leases() RETURNS boolean
 			 OR EXISTS (SELECT FROM yquota.budget_lease AS lease WHERE lease.settled_at IS NULL));
 COMMENT ON FUNCTION yquota_internal.has_leases() IS
 	'Whether there is anything for renew_leases() to do';
-REVOKE ALL ON FUNCTION yquota_internal.has_leases() FROM PUBLIC;

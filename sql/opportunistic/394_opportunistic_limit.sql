@@ -50,7 +50,6 @@ CREATE FUNCTION yquota_internal.lock_sharing() RETURNS void
 	AS 'MODULE_PATHNAME', 'yq_sql_lock_sharing';
 COMMENT ON FUNCTION yquota_internal.lock_sharing() IS
 	'Lock the limits of sharing until the transaction ends: one transaction at a time gives out containers under a limit, or changes limits';
-REVOKE ALL ON FUNCTION yquota_internal.lock_sharing() FROM PUBLIC;
 
 CREATE VIEW yquota_internal.opportunistic_limit AS
 	SELECT 'queue' AS scope, q.path::text AS name, q.opportunistic_maximum_containers AS maximum_containers,
@@ -116,7 +115,6 @@ CREATE FUNCTION yquota_internal.limits_of_sharing(application_id text, username 
 	END;
 COMMENT ON FUNCTION yquota_internal.limits_of_sharing(text, text, text) IS
 	'Limits of sharing that an application of a user in a leaf has, queues first, and what counts for each';
-REVOKE ALL ON FUNCTION yquota_internal.limits_of_sharing(text, text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.fold_opportunistic_changes() RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -141,7 +139,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.fold_opportunistic_changes() IS
 	'Move the changes to the counters; under lock_sharing()';
-REVOKE ALL ON FUNCTION yquota_internal.fold_opportunistic_changes() FROM PUBLIC;
 
 --
 -- The first limit has all containers counted while no event is recorded, since what comes
@@ -181,7 +178,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.tend_opportunistic_counting() IS
 	'Begins to count OPPORTUNISTIC containers with the first limit of sharing, and stops with the last one';
-REVOKE ALL ON FUNCTION yquota_internal.tend_opportunistic_counting() FROM PUBLIC;
 
 CREATE TRIGGER tend_counting AFTER INSERT ON yquota.queue FOR EACH ROW
 	WHEN (num_nonnulls(NEW.opportunistic_maximum_containers, NEW.opportunistic_maximum_resource) > 0)
@@ -220,7 +216,6 @@ CREATE FUNCTION yquota_internal.exceeds(total yquota.resource, maximum yquota.re
 	RETURN EXISTS (SELECT FROM yquota.resource_entries(maximum) AS m WHERE yquota.amount(total, m.name) > m.amount);
 COMMENT ON FUNCTION yquota_internal.exceeds(yquota.resource, yquota.resource) IS
 	'Is there more of a resource type of maximum?  What is not in it has no limit';
-REVOKE ALL ON FUNCTION yquota_internal.exceeds(yquota.resource, yquota.resource) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.refuse_beyond_limits(
 	application_ids text[], usernames text[], queues text[], allocations yquota.resource[])
@@ -251,7 +246,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_beyond_limits(text[], text[], text[], yquota.resource[]) IS
 	'For each container, in the order in which they were given out: the limit of sharing that it is beyond, or NULL; under lock_sharing()';
-REVOKE ALL ON FUNCTION yquota_internal.refuse_beyond_limits(text[], text[], text[], yquota.resource[]) FROM PUBLIC;
 
 --
 -- What people see

@@ -36,7 +36,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_uncounted_type() IS
 	'Refuses thresholds of resource types that queues of nodes do not count';
-REVOKE ALL ON FUNCTION yquota_internal.refuse_uncounted_type() FROM PUBLIC;
 CREATE TRIGGER refuse_uncounted_type BEFORE INSERT OR UPDATE ON yquota.over_allocation
 	FOR EACH ROW WHEN (NEW.resource_type NOT IN ('memory-mb', 'vcores'))
 	EXECUTE FUNCTION yquota_internal.refuse_uncounted_type();

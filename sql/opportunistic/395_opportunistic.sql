@@ -159,7 +159,6 @@ CREATE FUNCTION yquota_internal.latency_bounds() RETURNS bigint[]
 	AS 'MODULE_PATHNAME', 'yq_sql_latency_bounds';
 COMMENT ON FUNCTION yquota_internal.latency_bounds() IS
 	'Latencies of allocations that opportunistic_count counts containers by, microseconds';
-REVOKE ALL ON FUNCTION yquota_internal.latency_bounds() FROM PUBLIC;
 
 CREATE UNLOGGED TABLE yquota_internal.node_difference (
 	node text COLLATE "C" PRIMARY KEY,
@@ -179,7 +178,6 @@ CREATE FUNCTION yquota.report_nodes(reports yquota.node_report[])
 	AS 'MODULE_PATHNAME', 'yq_sql_report_nodes';
 COMMENT ON FUNCTION yquota.report_nodes(yquota.node_report[]) IS
 	'Take note of what nodes say of their queues, and return what they are told, as YARN''s node heartbeat does: one row for each report, with the reason why it was not accepted, or why the node is not in the list; and the limit of its queue, max_queue_length containers or max_wait.  A report that is not newer than the stored one changes nothing';
-REVOKE ALL ON FUNCTION yquota.report_nodes(yquota.node_report[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota.allocate_opportunistic(
 	application_id text, requests yquota.container_request[] DEFAULT '{}',
@@ -195,7 +193,6 @@ CREATE FUNCTION yquota.allocate_opportunistic(
 	AS 'MODULE_PATHNAME', 'yq_sql_allocate_opportunistic';
 COMMENT ON FUNCTION yquota.allocate_opportunistic(text, yquota.container_request[], text[], text[], bigint, integer) IS
 	'Note what an application asks for now, of both execution types, and give out OPPORTUNISTIC containers for all that it waits for, as YARN''s central allocator does: on the hosts and racks that were asked for, then on one of the least loaded nodes; GUARANTEED ones are the scheduler''s.  One row for each container, or one that says what stops the application, which may be a request interceptor (stopped_at) and its reason (stopped_by).  The same seed makes the same choice of nodes (NULL: a random one); the same response_id as in the last call is a repetition: it returns what was decided then and is not acknowledged, and changes nothing';
-REVOKE ALL ON FUNCTION yquota.allocate_opportunistic(text, yquota.container_request[], text[], text[], bigint, integer) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.allocate_opportunistic(
 	application_id text, requests yquota.container_request[], blacklist_additions text[], blacklist_removals text[],
@@ -210,7 +207,6 @@ CREATE FUNCTION yquota_internal.allocate_opportunistic(
 	AS 'MODULE_PATHNAME', 'yq_sql_allocate_opportunistic';
 COMMENT ON FUNCTION yquota_internal.allocate_opportunistic(text, yquota.container_request[], text[], text[], bigint, integer, integer[]) IS
 	'yquota.allocate_opportunistic() with recorded draws instead of random ones: where in the list each search for any node begins, from 0 on';
-REVOKE ALL ON FUNCTION yquota_internal.allocate_opportunistic(text, yquota.container_request[], text[], text[], bigint, integer, integer[]) FROM PUBLIC;
 
 --
 -- A node that is not in service any more, or is gone, is unknown until it reports again,
@@ -233,7 +229,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.forget_node_report() IS
 	'Forgets what a node has reported, slots that were taken there, and what has come free for its measured use; the capacity of its queue when the node is removed';
-REVOKE ALL ON FUNCTION yquota_internal.forget_node_report() FROM PUBLIC;
 
 CREATE TRIGGER forget_report AFTER UPDATE ON yquota.node
 	FOR EACH ROW WHEN (OLD.name <> NEW.name OR OLD.state <> NEW.state AND NEW.state NOT IN ('RUNNING', 'DECOMMISSIONING'))

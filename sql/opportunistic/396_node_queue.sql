@@ -107,7 +107,6 @@ CREATE FUNCTION yquota.enqueue_container(node text, container_id text)
 	AS 'MODULE_PATHNAME', 'yq_sql_enqueue_container';
 COMMENT ON FUNCTION yquota.enqueue_container(text, text) IS
 	'A container has arrived at its node, and its localisation is done: it starts, waits, or is rejected; for a GUARANTEED one that has no room OPPORTUNISTIC ones are killed or paused.  Returns all of that in Hadoop''s order, and whatever else starts.  A repeated call changes nothing: it returns what is to be done with the container by now, and what makes room for it, or how it left';
-REVOKE ALL ON FUNCTION yquota.enqueue_container(text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.container_ended(
 	node text, container_id text, at timestamptz DEFAULT NULL, exit_status integer DEFAULT 0)
@@ -118,7 +117,6 @@ CREATE FUNCTION yquota.container_ended(
 	AS 'MODULE_PATHNAME', 'yq_sql_container_ended';
 COMMENT ON FUNCTION yquota.container_ended(text, text, timestamptz, integer) IS
 	'A container of a node has ended at an instant (NULL: the clock), whether it ran or waited: sends its CONTAINER_FINISH unless an end at that instant is known (the earliest counts), and returns what starts in its room';
-REVOKE ALL ON FUNCTION yquota.container_ended(text, text, timestamptz, integer) FROM PUBLIC;
 
 CREATE FUNCTION yquota.container_paused(node text, container_id text, at timestamptz DEFAULT NULL)
 	RETURNS SETOF yquota.node_action
@@ -128,7 +126,6 @@ CREATE FUNCTION yquota.container_paused(node text, container_id text, at timesta
 	AS 'MODULE_PATHNAME', 'yq_sql_container_paused';
 COMMENT ON FUNCTION yquota.container_paused(text, text, timestamptz) IS
 	'A container that was to be paused is paused since an instant (NULL: the clock): it gives its room back, goes to the end of its queue, and is resumed when there is room.  Returns what starts in its room';
-REVOKE ALL ON FUNCTION yquota.container_paused(text, text, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota.advance_node_queue(node text)
 	RETURNS SETOF yquota.node_action
@@ -138,7 +135,6 @@ CREATE FUNCTION yquota.advance_node_queue(node text)
 	AS 'MODULE_PATHNAME', 'yq_sql_advance_node_queue';
 COMMENT ON FUNCTION yquota.advance_node_queue(text) IS
 	'Have the queue of a node learn what has ended, was promoted or demoted since the last call, start what has room, and kill or pause while the measured use is above a preemption threshold of over_allocation: returns what is started, killed and paused';
-REVOKE ALL ON FUNCTION yquota.advance_node_queue(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.shed_containers(node text, max_queue_length integer)
 	RETURNS SETOF yquota.node_action
@@ -148,7 +144,6 @@ CREATE FUNCTION yquota.shed_containers(node text, max_queue_length integer)
 	AS 'MODULE_PATHNAME', 'yq_sql_shed_containers';
 COMMENT ON FUNCTION yquota.shed_containers(text, integer) IS
 	'Drop the OPPORTUNISTIC containers that wait at a node beyond the limit which report_nodes() returns for it, the newest ones; paused ones stay, and do not count.  A negative limit is none.  Returns those that it drops';
-REVOKE ALL ON FUNCTION yquota.shed_containers(text, integer) FROM PUBLIC;
 
 CREATE FUNCTION yquota.recover_node_queue(node text, running text[])
 	RETURNS SETOF yquota.node_action
@@ -158,7 +153,6 @@ CREATE FUNCTION yquota.recover_node_queue(node text, running text[])
 	AS 'MODULE_PATHNAME', 'yq_sql_recover_node_queue';
 COMMENT ON FUNCTION yquota.recover_node_queue(text, text[]) IS
 	'A node''s agent was started anew, or begins to use the queue, and these containers run there or are paused.  They run in its queue from now on; what waits goes on to wait; other containers that the agent was told of have ended (exit status -100, or -108 those that were to be killed).  Returns what starts, and what is to be killed because the books do not have it there';
-REVOKE ALL ON FUNCTION yquota.recover_node_queue(text, text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.lock_node_queue(node text) RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
@@ -166,7 +160,6 @@ CREATE FUNCTION yquota_internal.lock_node_queue(node text) RETURNS void
 	AS 'MODULE_PATHNAME', 'yq_sql_lock_node_queue';
 COMMENT ON FUNCTION yquota_internal.lock_node_queue(text) IS
 	'Wait for other calls about the queue of a node, and let none begin until the transaction ends';
-REVOKE ALL ON FUNCTION yquota_internal.lock_node_queue(text) FROM PUBLIC;
 
 -- Not in SQL, which would plan it at each call.
 CREATE FUNCTION yquota.node_work(node text) RETURNS SETOF yquota.node_action
@@ -202,7 +195,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota.node_work(text) IS
 	'What a node''s agent has yet to do, or has yet to know: starts, resumptions and ends until it acknowledges them; kills and pauses until it reports that they are done; running containers that were decreased or demoted, and while auto_update_containers is set those that were increased or promoted, until it acknowledges that';
-REVOKE ALL ON FUNCTION yquota.node_work(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.acknowledge_node_work(node text, actions yquota.node_action[]) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -240,7 +232,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota.acknowledge_node_work(text, yquota.node_action[]) IS
 	'The agent of a node has done, or knows, what node_work() or another of these functions returned; kill and pause are left to container_ended() and container_paused().  Returns how many containers were acknowledged, so that it may be repeated';
-REVOKE ALL ON FUNCTION yquota.acknowledge_node_work(text, yquota.node_action[]) FROM PUBLIC;
 
 -- SchedulerUtils.LOST_CONTAINER are the words of Hadoop.
 CREATE FUNCTION yquota_internal.empty_node_queue(node text, at timestamptz, exit_status integer, lost text[]) RETURNS void
@@ -269,7 +260,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.empty_node_queue(text, timestamptz, integer, text[]) IS
 	'These containers were lost with their node: they leave its queue, and the end of those that waited is told in decision';
-REVOKE ALL ON FUNCTION yquota_internal.empty_node_queue(text, timestamptz, integer, text[]) FROM PUBLIC;
 
 -- An agent that does not do what it was told holds up GUARANTEED containers.
 CREATE FUNCTION yquota_internal.watch_node_queues(now_at timestamptz) RETURNS void
@@ -297,7 +287,6 @@ CREATE FUNCTION yquota_internal.watch_node_queues(now_at timestamptz) RETURNS vo
 	END;
 COMMENT ON FUNCTION yquota_internal.watch_node_queues(timestamptz) IS
 	'Alert while containers are to be killed or paused, and have not been for allocation_expiry';
-REVOKE ALL ON FUNCTION yquota_internal.watch_node_queues(timestamptz) FROM PUBLIC;
 
 -- The worker's, which has other things to do between: a bounded number at a time.
 CREATE FUNCTION yquota_internal.forget_left_containers(before timestamptz, most integer) RETURNS bigint
@@ -313,7 +302,6 @@ CREATE FUNCTION yquota_internal.forget_left_containers(before timestamptz, most 
 	END;
 COMMENT ON FUNCTION yquota_internal.forget_left_containers(timestamptz, integer) IS
 	'Delete rows of node_queue about containers that left their nodes before an instant, so many at most; returns how many';
-REVOKE ALL ON FUNCTION yquota_internal.forget_left_containers(timestamptz, integer) FROM PUBLIC;
 
 -- Likewise.
 CREATE FUNCTION yquota_internal.forget_expected_durations(most integer) RETURNS bigint
@@ -330,6 +318,5 @@ CREATE FUNCTION yquota_internal.forget_expected_durations(most integer) RETURNS 
 	END;
 COMMENT ON FUNCTION yquota_internal.forget_expected_durations(integer) IS
 	'Delete rows of expected_duration about containers that run no longer, so many at most; returns how many';
-REVOKE ALL ON FUNCTION yquota_internal.forget_expected_durations(integer) FROM PUBLIC;
 
 SELECT pg_extension_config_dump('yquota.node_queue', '');

@@ -41,7 +41,6 @@ CREATE FUNCTION yquota_internal.container_id(application_id text, attempt intege
 	AS 'MODULE_PATHNAME', 'yq_sql_container_id';
 COMMENT ON FUNCTION yquota_internal.container_id(text, integer, bigint) IS
 	'The name of a container as YARN makes it';
-REVOKE ALL ON FUNCTION yquota_internal.container_id(text, integer, bigint) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.is_distributed() RETURNS boolean
 	LANGUAGE c STABLE PARALLEL RESTRICTED
@@ -49,7 +48,6 @@ CREATE FUNCTION yquota_internal.is_distributed() RETURNS boolean
 	AS 'MODULE_PATHNAME', 'yq_sql_is_distributed';
 COMMENT ON FUNCTION yquota_internal.is_distributed() IS
 	'Whether OPPORTUNISTIC containers are given out, and both switches of distributed scheduling are on';
-REVOKE ALL ON FUNCTION yquota_internal.is_distributed() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.refresh_load_list() RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
@@ -57,7 +55,6 @@ CREATE FUNCTION yquota_internal.refresh_load_list() RETURNS void
 	AS 'MODULE_PATHNAME', 'yq_sql_refresh_load_list';
 COMMENT ON FUNCTION yquota_internal.refresh_load_list() IS
 	'Make the list of nodes by load if it is due';
-REVOKE ALL ON FUNCTION yquota_internal.refresh_load_list() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.opportunistic_bounds(OUT minimum yquota.resource, OUT maximum yquota.resource, OUT increment yquota.resource)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
@@ -65,7 +62,6 @@ CREATE FUNCTION yquota_internal.opportunistic_bounds(OUT minimum yquota.resource
 	AS 'MODULE_PATHNAME', 'yq_sql_opportunistic_bounds';
 COMMENT ON FUNCTION yquota_internal.opportunistic_bounds() IS
 	'Bounds of the size of OPPORTUNISTIC containers, native units';
-REVOKE ALL ON FUNCTION yquota_internal.opportunistic_bounds() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.count_distributed(localities text[], latencies bigint[]) RETURNS void
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
@@ -73,7 +69,6 @@ CREATE FUNCTION yquota_internal.count_distributed(localities text[], latencies b
 	AS 'MODULE_PATHNAME', 'yq_sql_count_distributed';
 COMMENT ON FUNCTION yquota_internal.count_distributed(text[], bigint[]) IS
 	'Count containers of local schedulers by locality (empty: not told) and latency (microseconds; negative: not known)';
-REVOKE ALL ON FUNCTION yquota_internal.count_distributed(text[], bigint[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.lock_for_containers(application_ids text[], payers text[])
 	RETURNS TABLE (application_id text, stopped_by text)
@@ -82,7 +77,6 @@ CREATE FUNCTION yquota_internal.lock_for_containers(application_ids text[], paye
 	AS 'MODULE_PATHNAME', 'yq_sql_lock_for_containers';
 COMMENT ON FUNCTION yquota_internal.lock_for_containers(text[], text[]) IS
 	'Lock the leaves of applications with some payers; returns those that are ACTIVE, with the rule that lets them have no OPPORTUNISTIC container, or NULL';
-REVOKE ALL ON FUNCTION yquota_internal.lock_for_containers(text[], text[]) FROM PUBLIC;
 
 --
 -- Epochs are numbers of 23 bits, so that one that begins anew gets a new one, and one that
@@ -149,7 +143,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota.lease_nodes(text, integer, bigint) IS
 	'Give a local scheduler the least loaded nodes (count; NULL: scheduler_setting.opportunistic_nodes_used) and an epoch for numbers of containers, until expires_at; with its epoch (held_epoch) a new list and more time.  One row for each node, or one without a node if there is none; containers are at least minimum, in steps of increment, and at most maximum (native units)';
-REVOKE ALL ON FUNCTION yquota.lease_nodes(text, integer, bigint) FROM PUBLIC;
 
 CREATE TYPE yquota.distributed_container AS (
 	application_id text,
@@ -219,7 +212,6 @@ CREATE FUNCTION yquota_internal.judge_distributed_containers(
 	END;
 COMMENT ON FUNCTION yquota_internal.judge_distributed_containers(text, yquota.distributed_container[], timestamptz, text[], text[]) IS
 	'report_distributed_containers(): which containers are to be recorded, which were, and why others are not; with the applications that may have some, and the rules that stop them';
-REVOKE ALL ON FUNCTION yquota_internal.judge_distributed_containers(text, yquota.distributed_container[], timestamptz, text[], text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota.report_distributed_containers(local_scheduler text, containers yquota.distributed_container[])
 	RETURNS TABLE (container_id text, accepted boolean, reason text)
@@ -322,7 +314,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota.report_distributed_containers(text, yquota.distributed_container[]) IS
 	'Record OPPORTUNISTIC containers that a local scheduler has given out by a lease of its own that has not expired: one row for each, with the reason why it was refused.  A repeated report does no harm';
-REVOKE ALL ON FUNCTION yquota.report_distributed_containers(text, yquota.distributed_container[]) FROM PUBLIC;
 
 --
 -- What a local scheduler computes, for one that is written in SQL and for tests
@@ -348,4 +339,3 @@ CREATE FUNCTION yquota.allocate_distributed(
 	AS 'MODULE_PATHNAME', 'yq_sql_allocate_distributed';
 COMMENT ON FUNCTION yquota.allocate_distributed(yquota.leased_node[], yquota.container_request[], yquota.container_request[], text[], integer, yquota.resource, yquota.resource, yquota.resource) IS
 	'What YARN''s local scheduler does in a heartbeat of an application: add its requests for OPPORTUNISTIC containers to the outstanding ones and give out containers on the nodes, in their order.  Rows allocated: node, size, and the host, rack or * that it was asked for; rows outstanding: what is to be passed to the next call.  A row refused: a request interceptor (stopped_at) refuses the requests, for the reason stopped_by, and no container is given out.  Reads no table and changes nothing itself';
-REVOKE ALL ON FUNCTION yquota.allocate_distributed(yquota.leased_node[], yquota.container_request[], yquota.container_request[], text[], integer, yquota.resource, yquota.resource, yquota.resource) FROM PUBLIC;

@@ -51,7 +51,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota.report_progress(yquota.container_progress[]) IS
 	'Take note of how far containers are, for the kill order furthest_from_end: of several reports of one the last counts, and containers that do not run are left out.  Returns how many were noted, so that it may be repeated';
-REVOKE ALL ON FUNCTION yquota.report_progress(yquota.container_progress[]) FROM PUBLIC;
 
 CREATE TABLE yquota_internal.reported_application_progress (
 	application_id text COLLATE "C" PRIMARY KEY,
@@ -91,7 +90,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota.report_application_progress(text, numeric) IS
 	'Take note of how far an application is, a fraction from 0 to 1, as its master tells it in YARN''s allocate(): for the order of node queues closest_to_end.  The last report counts, kept with 18 decimals.  Returns false where the application has ended, and nothing is noted';
-REVOKE ALL ON FUNCTION yquota.report_application_progress(text, numeric) FROM PUBLIC;
 
 CREATE FUNCTION yquota.explain_reclaim(node text, container_id text DEFAULT NULL, amount yquota.resource DEFAULT NULL)
 	RETURNS TABLE (
@@ -102,7 +100,6 @@ CREATE FUNCTION yquota.explain_reclaim(node text, container_id text DEFAULT NULL
 	AS 'MODULE_PATHNAME', 'yq_sql_explain_reclaim';
 COMMENT ON FUNCTION yquota.explain_reclaim(text, text, yquota.resource) IS
 	'Which OPPORTUNISTIC containers of a node would be killed or paused now: for a container that arrives there as GUARANTEED or is promoted (container_id), or for an amount that lacks (native units, memory-mb and vcores alone).  One row for each that may be, in the order of opportunistic_kill_order, with the figure that it goes by and whether it is chosen.  Reads and locks nothing that others wait for';
-REVOKE ALL ON FUNCTION yquota.explain_reclaim(text, text, yquota.resource) FROM PUBLIC;
 
 -- The worker's, a bounded number at a time.
 CREATE FUNCTION yquota_internal.forget_reported_progress(most integer) RETURNS bigint
@@ -124,4 +121,3 @@ CREATE FUNCTION yquota_internal.forget_reported_progress(most integer) RETURNS b
 	END;
 COMMENT ON FUNCTION yquota_internal.forget_reported_progress(integer) IS
 	'Delete reports of progress of containers that run no longer, and of applications that have ended, so many of each at most; returns how many';
-REVOKE ALL ON FUNCTION yquota_internal.forget_reported_progress(integer) FROM PUBLIC;

@@ -115,7 +115,6 @@ CREATE FUNCTION yquota_internal.preemption_off_because() RETURNS text
 	AS 'MODULE_PATHNAME', 'yq_sql_preemption_off_because';
 COMMENT ON FUNCTION yquota_internal.preemption_off_because() IS
 	'Hadoop''s property that has rounds of preemption off; NULL: there are rounds';
-REVOKE ALL ON FUNCTION yquota_internal.preemption_off_because() FROM PUBLIC;
 
 CREATE FUNCTION yquota.preempt_containers(
 	as_of timestamptz DEFAULT NULL, dry_run boolean DEFAULT false, explain boolean DEFAULT false)
@@ -130,7 +129,6 @@ CREATE FUNCTION yquota.preempt_containers(
 	AS 'MODULE_PATHNAME', 'yq_sql_preempt_containers';
 COMMENT ON FUNCTION yquota.preempt_containers(timestamptz, boolean, boolean) IS
 	'Run one round of preemption at as_of (NULL: the clock): mark containers of queues above their guarantee, and end those that were marked long enough before.  One row for each container or cancelled reservation, with the figures of its queue (native units); with explain also one for each leaf that loses nothing.  Nothing happens, and the only row says so, while the configuration has preemption off.  A dry run changes nothing';
-REVOKE ALL ON FUNCTION yquota.preempt_containers(timestamptz, boolean, boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.preemption_figures()
 	RETURNS TABLE (
@@ -174,7 +172,6 @@ CREATE FUNCTION yquota_internal.minimum_containers(total yquota.resource, OUT al
 	AS 'MODULE_PATHNAME', 'yq_sql_minimum_containers';
 COMMENT ON FUNCTION yquota_internal.minimum_containers(yquota.resource) IS
 	'The minimum allocation, and how many containers of it make up a total by the calculator, rounded up';
-REVOKE ALL ON FUNCTION yquota_internal.minimum_containers(yquota.resource) FROM PUBLIC;
 
 CREATE FUNCTION yquota.preemption_message(application_id text)
 	RETURNS TABLE (strict_containers text[], containers text[], allocation yquota.resource, count bigint)
@@ -191,7 +188,6 @@ CREATE FUNCTION yquota.preemption_message(application_id text)
 	END;
 COMMENT ON FUNCTION yquota.preemption_message(text) IS
 	'What YARN tells an application master of preemption, until the containers have ended; no row when there is nothing.  strict_containers: always empty; containers: those that will be taken unless as much is given back otherwise, which is as much as count containers of allocation (native units, the minimum allocation)';
-REVOKE ALL ON FUNCTION yquota.preemption_message(text) FROM PUBLIC;
 
 CREATE VIEW yquota.readable_preemption_mark WITH (security_barrier) AS
 	SELECT m.container_id, c.project, m.application_id, c.username, m.queue, c.node, c.label, c.allocation,
@@ -215,7 +211,6 @@ CREATE FUNCTION yquota_internal.kill_expired(application_ids text[], diagnostics
 	AS 'MODULE_PATHNAME', 'yq_sql_kill_expired';
 COMMENT ON FUNCTION yquota_internal.kill_expired(text[], text) IS
 	'End applications and all their containers, as KILLED; returns those of which that could be written';
-REVOKE ALL ON FUNCTION yquota_internal.kill_expired(text[], text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.end_expired_applications(most integer DEFAULT 100)
 	RETURNS TABLE (application_id text, username text, queue text, expires_at timestamptz, containers bigint)
@@ -253,7 +248,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota.end_expired_applications(integer) IS
 	'End applications that have lived as long as they may, at most so many, with their containers (exit status -100); returns them, and how many containers ended.  To be called again while it returns any';
-REVOKE ALL ON FUNCTION yquota.end_expired_applications(integer) FROM PUBLIC;
 
 --
 -- The worker's
@@ -268,7 +262,6 @@ CREATE FUNCTION yquota_internal.preemption_interval() RETURNS bigint
 	END;
 COMMENT ON FUNCTION yquota_internal.preemption_interval() IS
 	'Milliseconds between two rounds of preemption of the worker that the configuration asks for; NULL: there are none';
-REVOKE ALL ON FUNCTION yquota_internal.preemption_interval() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.worker_preempt(now_at timestamptz) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -295,7 +288,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_preempt(timestamptz) IS
 	'A round of preemption at the clock''s time, unless there was one within the interval before now_at; notifies channel yquota of one that did something.  Returns how many containers were marked, killed and so on';
-REVOKE ALL ON FUNCTION yquota_internal.worker_preempt(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.worker_end_expired() RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -306,7 +298,6 @@ CREATE FUNCTION yquota_internal.worker_end_expired() RETURNS bigint
 	END;
 COMMENT ON FUNCTION yquota_internal.worker_end_expired() IS
 	'End one application past its lifetime, unless a setting leaves that to the resource manager; returns how many ended';
-REVOKE ALL ON FUNCTION yquota_internal.worker_end_expired() FROM PUBLIC;
 
 -- The worker's, which has other things to do between: a bounded number at a time.
 CREATE FUNCTION yquota_internal.forget_preempted_containers(before timestamptz, most integer) RETURNS bigint
@@ -322,7 +313,6 @@ CREATE FUNCTION yquota_internal.forget_preempted_containers(before timestamptz, 
 	END;
 COMMENT ON FUNCTION yquota_internal.forget_preempted_containers(timestamptz, integer) IS
 	'Delete rows of preempted_container about kills before an instant, so many at most; returns how many';
-REVOKE ALL ON FUNCTION yquota_internal.forget_preempted_containers(timestamptz, integer) FROM PUBLIC;
 
 SELECT pg_extension_config_dump('yquota.preempted_container', '');
 SELECT pg_extension_config_dump('yquota_internal.preemption_mark', '');

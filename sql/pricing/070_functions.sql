@@ -50,7 +50,6 @@ RETURN (SELECT trim_scale(p.multiplier)
 		LIMIT 1);
 COMMENT ON FUNCTION yquota_internal.multiplier_in_force(text, timestamptz) IS
 	'Multiplier of a resource type''s price group at an instant, such as the start of a row of price_intervals(); NULL for a type that is none';
-REVOKE ALL ON FUNCTION yquota_internal.multiplier_in_force(text, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.set_columns(of_row record)
 RETURNS jsonb
@@ -113,7 +112,6 @@ LANGUAGE c
 AS 'MODULE_PATHNAME', 'yq_sql_invalidate_prices';
 COMMENT ON FUNCTION yquota_internal.invalidate_prices() IS
 	'Makes every session read prices anew after this transaction commits';
-REVOKE ALL ON FUNCTION yquota_internal.invalidate_prices() FROM PUBLIC;
 
 CREATE TRIGGER pricing_change_invalidate
 	AFTER INSERT OR UPDATE OR DELETE ON yquota.pricing_change
@@ -131,4 +129,3 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_change() IS
 	'Trigger of tables that are only added to; its argument says why';
-REVOKE ALL ON FUNCTION yquota_internal.refuse_change() FROM PUBLIC;

@@ -36,7 +36,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.lock_pricing() IS
 	'Wait for other changes of prices; readers and events do not wait for this lock';
-REVOKE ALL ON FUNCTION yquota_internal.lock_pricing() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.last_event_at() RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -48,7 +47,6 @@ CREATE FUNCTION yquota_internal.last_event_at() RETURNS timestamptz
 				  WHERE scope IN ('a', 'f')) AS f);
 COMMENT ON FUNCTION yquota_internal.last_event_at() IS
 	'Latest instant of any event received; NULL before the first one';
-REVOKE ALL ON FUNCTION yquota_internal.last_event_at() FROM PUBLIC;
 
 -- A START repeated with a new allocation settles at its recorded_at, and the
 -- end of a period settles running containers without any event.
@@ -68,7 +66,6 @@ CREATE FUNCTION yquota_internal.settled_at_most() RETURNS timestamptz
 				  SELECT max(reserved."to") FROM yquota.reservation_charge AS reserved) AS settled);
 COMMENT ON FUNCTION yquota_internal.settled_at_most() IS
 	'An instant that nothing was settled after; NULL before the first event and the first end of a period';
-REVOKE ALL ON FUNCTION yquota_internal.settled_at_most() FROM PUBLIC;
 
 --
 -- The rule for points in the past
@@ -93,7 +90,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.reserved_after(timestamptz, timestamptz) IS
 	'A sentence about one amount of a reservation, posted or shown, that depends on prices from an instant on; NULL when there is none';
-REVOKE ALL ON FUNCTION yquota_internal.reserved_after(timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.settled_after(instant timestamptz) RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -124,7 +120,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.settled_after(timestamptz) IS
 	'A sentence about one amount, settled or shown, that depends on prices from an instant on; NULL when there is none';
-REVOKE ALL ON FUNCTION yquota_internal.settled_after(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.refuse_past_change(
 	what text, instant timestamptz, found_detail text) RETURNS void
@@ -143,7 +138,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_past_change(text, timestamptz, text) IS
 	'Refuse a change in the past that a sentence about one amount has been found against';
-REVOKE ALL ON FUNCTION yquota_internal.refuse_past_change(text, timestamptz, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_past_point(effective_at timestamptz, what text)
 	RETURNS void
@@ -159,7 +153,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_past_point(timestamptz, text) IS
 	'Refuse a point before the clock where it would change an amount already settled or already shown';
-REVOKE ALL ON FUNCTION yquota_internal.check_past_point(timestamptz, text) FROM PUBLIC;
 
 -- The first segment of a wait decides: its rule is that of the segments behind it.
 CREATE FUNCTION yquota_internal.waited_between(since timestamptz, until timestamptz) RETURNS text
@@ -187,7 +180,6 @@ CREATE FUNCTION yquota_internal.waited_between(since timestamptz, until timestam
 	END;
 COMMENT ON FUNCTION yquota_internal.waited_between(timestamptz, timestamptz) IS
 	'A sentence about one wait, charged or shown, that began between two instants, the second of which may be NULL; NULL when there is none';
-REVOKE ALL ON FUNCTION yquota_internal.waited_between(timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_past_rule(
 	rule_effective_at timestamptz, what text) RETURNS void
@@ -217,7 +209,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_past_rule(timestamptz, text) IS
 	'Refuse a charging rule in the past by which a container has been charged at its finish, or a wait been charged or shown';
-REVOKE ALL ON FUNCTION yquota_internal.check_past_rule(timestamptz, text) FROM PUBLIC;
 
 --
 -- Noting a change
@@ -274,7 +265,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_pricing_change(timestamptz, text, boolean) IS
 	'Record that amounts may differ from an instant on, and correct later settlements; rebase when factors or outages of projects come or go';
-REVOKE ALL ON FUNCTION yquota_internal.note_pricing_change(timestamptz, text, boolean) FROM PUBLIC;
 
 --
 -- Triggers shared by the tables of pricing.  They run as the owner of the
@@ -294,7 +284,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.lock_pricing_trigger() IS
 	'Changes of prices wait for each other before they look at anything';
-REVOKE ALL ON FUNCTION yquota_internal.lock_pricing_trigger() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.record_who() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -317,7 +306,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.record_who() IS
 	'Record the role and the time of a grant or of a pinned multiplier, overriding the statement';
-REVOKE ALL ON FUNCTION yquota_internal.record_who() FROM PUBLIC;
 
 CREATE TRIGGER record_who BEFORE INSERT OR UPDATE ON yquota.quota_grant
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.record_who();
@@ -337,7 +325,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_truncate() IS
 	'Tables that amounts are computed from cannot be truncated';
-REVOKE ALL ON FUNCTION yquota_internal.refuse_truncate() FROM PUBLIC;
 
 --
 -- Price groups and resource types
@@ -357,7 +344,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.price_group_begin_timeline() IS
 	'Begin the timeline of a new price group with multiplier 1';
-REVOKE ALL ON FUNCTION yquota_internal.price_group_begin_timeline() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.resource_type_begin_timeline() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -373,7 +359,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.resource_type_begin_timeline() IS
 	'Begin the timeline of a new resource type with its base price';
-REVOKE ALL ON FUNCTION yquota_internal.resource_type_begin_timeline() FROM PUBLIC;
 
 CREATE TRIGGER begin_timeline AFTER INSERT ON yquota.price_group
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.price_group_begin_timeline();
@@ -422,7 +407,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.make_room_for_restore() IS
 	'The dump has the shipped rows as users left them: before it brings price groups, the first table of all by its foreign keys, the untouched shipped rows go';
-REVOKE ALL ON FUNCTION yquota_internal.make_room_for_restore() FROM PUBLIC;
 
 CREATE TRIGGER make_room_for_restore BEFORE INSERT ON yquota.price_group
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.make_room_for_restore();
@@ -441,7 +425,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.resource_type_reservation(text) IS
 	'A sentence about one use of a resource type by a reservation; NULL when there is none';
-REVOKE ALL ON FUNCTION yquota_internal.resource_type_reservation(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.resource_type_use(type_name text) RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -461,7 +444,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.resource_type_use(text) IS
 	'A sentence about one use of a resource type by a container, running or not; NULL when there is none';
-REVOKE ALL ON FUNCTION yquota_internal.resource_type_use(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.keep_price_group() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -485,7 +467,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_price_group() IS
 	'GENERAL stays, and no price group changes its name';
-REVOKE ALL ON FUNCTION yquota_internal.keep_price_group() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.note_price_group() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -501,7 +482,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_price_group() IS
 	'Note that a price group, which can have no resource types by then, has gone';
-REVOKE ALL ON FUNCTION yquota_internal.note_price_group() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.keep_resource_type() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -555,7 +535,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_resource_type() IS
 	'A resource type that containers have used stays, and so does the group by whose prices it has been charged';
-REVOKE ALL ON FUNCTION yquota_internal.keep_resource_type() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.resource_type_charge(type_name text) RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -577,7 +556,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.resource_type_charge(text) IS
 	'A sentence about one amount, settled or shown, of a container with a resource type; NULL when there is none';
-REVOKE ALL ON FUNCTION yquota_internal.resource_type_charge(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.base_price_at(
 	type_name text, instant timestamptz, OUT base_price numeric, OUT unit bigint)
@@ -592,7 +570,6 @@ CREATE FUNCTION yquota_internal.base_price_at(
 	END;
 COMMENT ON FUNCTION yquota_internal.base_price_at(text, timestamptz) IS
 	'Base price and unit of a resource type in force at an instant';
-REVOKE ALL ON FUNCTION yquota_internal.base_price_at(text, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.note_resource_type() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -629,7 +606,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_resource_type() IS
 	'A changed base price becomes a point of yquota.base_price at the clock; other changes are noted';
-REVOKE ALL ON FUNCTION yquota_internal.note_resource_type() FROM PUBLIC;
 
 CREATE TRIGGER lock_pricing BEFORE INSERT OR DELETE ON yquota.price_group
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_pricing_trigger();

@@ -12,7 +12,6 @@ CREATE FUNCTION yquota_internal.price_ratio(base_price numeric, unit bigint) RET
 			FROM (SELECT base_price * 1000000000000000000 AS atto, nullif(gcd(base_price * 1000000000000000000, unit::numeric), 0) AS divisor) AS term);
 COMMENT ON FUNCTION yquota_internal.price_ratio(numeric, bigint) IS
 	'A base price per native unit, as text that is the same for all ways to write it';
-REVOKE ALL ON FUNCTION yquota_internal.price_ratio(numeric, bigint) FROM PUBLIC;
 
 --
 -- A point that repeats the value in force changes no amount.
@@ -26,7 +25,6 @@ CREATE FUNCTION yquota_internal.timeline_value(table_name text, point jsonb) RET
 	END;
 COMMENT ON FUNCTION yquota_internal.timeline_value(text, jsonb) IS
 	'The part of a timeline''s row that amounts depend on';
-REVOKE ALL ON FUNCTION yquota_internal.timeline_value(text, jsonb) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.timeline_points(
 	table_name text, old_row jsonb, new_row jsonb, OUT at timestamptz, OUT value jsonb, OUT was_there boolean) RETURNS SETOF record
@@ -64,7 +62,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.timeline_points(text, jsonb, jsonb) IS
 	'Points of a timeline around those that a change of one row is about, and its new one';
-REVOKE ALL ON FUNCTION yquota_internal.timeline_points(text, jsonb, jsonb) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.timeline_changed_from(table_name text, old_row jsonb, new_row jsonb) RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -84,7 +81,6 @@ CREATE FUNCTION yquota_internal.timeline_changed_from(table_name text, old_row j
 	END;
 COMMENT ON FUNCTION yquota_internal.timeline_changed_from(text, jsonb, jsonb) IS
 	'Earliest instant at which something else is in force after a row was inserted, updated or deleted; NULL when there is none';
-REVOKE ALL ON FUNCTION yquota_internal.timeline_changed_from(text, jsonb, jsonb) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.keep_timeline() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -147,7 +143,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_timeline() IS
 	'Refuse changes of the past that has been charged; record the role that set a point and the time';
-REVOKE ALL ON FUNCTION yquota_internal.keep_timeline() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.has_timeline(table_name text, point jsonb) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -160,7 +155,6 @@ CREATE FUNCTION yquota_internal.has_timeline(table_name text, point jsonb) RETUR
 	END;
 COMMENT ON FUNCTION yquota_internal.has_timeline(text, jsonb) IS
 	'Does the price group or resource type of a point have any points yet?';
-REVOKE ALL ON FUNCTION yquota_internal.has_timeline(text, jsonb) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.has_owner(table_name text, point jsonb) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -173,7 +167,6 @@ CREATE FUNCTION yquota_internal.has_owner(table_name text, point jsonb) RETURNS 
 	END;
 COMMENT ON FUNCTION yquota_internal.has_owner(text, jsonb) IS
 	'Does the price group or resource type of a point exist?  Not while deleting it deletes its points';
-REVOKE ALL ON FUNCTION yquota_internal.has_owner(text, jsonb) FROM PUBLIC;
 
 --
 -- One statement is one change: new_rows and old_rows are its transition tables.
@@ -250,7 +243,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_timeline() IS
 	'Note a change of a timeline from its earliest point on; arguments: the kind, and the column with the name of its owner';
-REVOKE ALL ON FUNCTION yquota_internal.note_timeline() FROM PUBLIC;
 
 CREATE TRIGGER lock_pricing BEFORE INSERT OR UPDATE OR DELETE ON yquota.price
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_pricing_trigger();
@@ -340,7 +332,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.fill_in_base_price() IS
 	'Shows the base price in force in yquota.resource_type';
-REVOKE ALL ON FUNCTION yquota_internal.fill_in_base_price() FROM PUBLIC;
 
 CREATE TRIGGER show_in_force BEFORE UPDATE OF name ON yquota.resource_type
 	FOR EACH ROW WHEN ((NEW.base_price, NEW.unit) IS NOT DISTINCT FROM (OLD.base_price, OLD.unit))
@@ -364,7 +355,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.show_base_prices() IS
 	'Bring the base prices that yquota.resource_type shows up to date';
-REVOKE ALL ON FUNCTION yquota_internal.show_base_prices() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.show_base_prices_trigger() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -379,7 +369,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.show_base_prices_trigger() IS
 	'After a change of base prices';
-REVOKE ALL ON FUNCTION yquota_internal.show_base_prices_trigger() FROM PUBLIC;
 
 CREATE TRIGGER show_base_prices AFTER INSERT OR UPDATE OR DELETE ON yquota.base_price
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.show_base_prices_trigger();
@@ -434,7 +423,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota.set_multiplier(text, numeric, timestamptz, timestamptz) IS
 	'Set the multiplier of a price group by hand from an instant (the clock) on and have compute_prices() leave it alone until another; returns when it takes effect';
-REVOKE ALL ON FUNCTION yquota.set_multiplier(text, numeric, timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota.clear_multiplier(price_group text) RETURNS boolean
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -460,7 +448,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota.clear_multiplier(text) IS
 	'Let compute_prices() set the multiplier of a price group again: it holds until the next computed one, and later ones set by hand are dropped; returns whether it was pinned';
-REVOKE ALL ON FUNCTION yquota.clear_multiplier(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.set_base_price(
 	resource_type text, base_price numeric, unit bigint DEFAULT NULL,
@@ -493,7 +480,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota.set_base_price(text, numeric, bigint, timestamptz) IS
 	'Set the base price of a resource type, in credits per unit and second, from an instant (the clock) on; without a unit the one in force stays; returns when it takes effect';
-REVOKE ALL ON FUNCTION yquota.set_base_price(text, numeric, bigint, timestamptz) FROM PUBLIC;
 
 --
 -- Outages.  A forgiven time may lie in the past and is corrected in the ledger.
@@ -541,7 +527,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_outage() IS
 	'Refuse to take back forgiven time; record the role that reported an outage and the time';
-REVOKE ALL ON FUNCTION yquota_internal.keep_outage() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.note_outage() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -584,7 +569,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_outage() IS
 	'Note a change of forgiven time from its beginning on; the outages of one project are part of its running containers';
-REVOKE ALL ON FUNCTION yquota_internal.note_outage() FROM PUBLIC;
 
 CREATE TRIGGER lock_pricing BEFORE INSERT OR UPDATE OR DELETE ON yquota.outage
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_pricing_trigger();
@@ -648,4 +632,3 @@ END
 $$;
 COMMENT ON FUNCTION yquota.report_outage(timestamptz, timestamptz, text, text) IS
 	'Forgive an interval of time, to one project or to all, whether or not it has been charged; repeating it does nothing and returns the same outage_id';
-REVOKE ALL ON FUNCTION yquota.report_outage(timestamptz, timestamptz, text, text) FROM PUBLIC;

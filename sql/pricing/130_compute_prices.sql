@@ -53,7 +53,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.guaranteed_usage(timestamptz) IS
 	'Usage of GUARANTEED containers running at an instant, in native units';
-REVOKE ALL ON FUNCTION yquota_internal.guaranteed_usage(timestamptz) FROM PUBLIC;
 
 --
 -- A type that the cluster has never offered is absent and leaves its group
@@ -116,7 +115,6 @@ CREATE FUNCTION yquota_internal.measure_cluster(as_of timestamptz)
 	END;
 COMMENT ON FUNCTION yquota_internal.measure_cluster(timestamptz) IS
 	'Per resource type: usage, demand and total in native units, the utilization reported from outside while it is young enough, and whether the cluster is known: measured, absent, empty, lost or shrunk';
-REVOKE ALL ON FUNCTION yquota_internal.measure_cluster(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.measure_price_groups(as_of timestamptz)
 	RETURNS TABLE (price_group text, utilization numeric, multiplier numeric, unknown text)
@@ -148,7 +146,6 @@ CREATE FUNCTION yquota_internal.measure_price_groups(as_of timestamptz)
 	END;
 COMMENT ON FUNCTION yquota_internal.measure_price_groups(timestamptz) IS
 	'Per price group: the utilization of its most used resource type, its own multiplier, and why they are not known, if so';
-REVOKE ALL ON FUNCTION yquota_internal.measure_price_groups(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.remember_cluster(as_of timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -178,7 +175,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.remember_cluster(timestamptz) IS
 	'Remember the totals that are believed, and since when the others have been seen';
-REVOKE ALL ON FUNCTION yquota_internal.remember_cluster(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.keep_cluster_alert(
 	group_name text, unknown text, as_of timestamptz) RETURNS void
@@ -220,7 +216,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_cluster_alert(text, text, timestamptz) IS
 	'Raise the alert of a price group whose utilization is unknown, once; clear it when the reason has gone (unknown is NULL)';
-REVOKE ALL ON FUNCTION yquota_internal.keep_cluster_alert(text, text, timestamptz) FROM PUBLIC;
 
 --
 -- A pin holds from its first point on: before that, prices are computed.
@@ -242,7 +237,6 @@ CREATE FUNCTION yquota_internal.pinned_until(group_name text, instant timestampt
 									AND p.effective_at > instant)));
 COMMENT ON FUNCTION yquota_internal.pinned_until(text, timestamptz) IS
 	'Until when the multiplier in force at an instant was set by hand; NULL when it was not';
-REVOKE ALL ON FUNCTION yquota_internal.pinned_until(text, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.refusal_to_publish(group_name text, publish_at timestamptz)
 	RETURNS text
@@ -268,7 +262,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.refusal_to_publish(text, timestamptz) IS
 	'Why a computed price cannot be published for an instant; NULL when it can';
-REVOKE ALL ON FUNCTION yquota_internal.refusal_to_publish(text, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.note_utilization(as_of timestamptz, groups text[], utilizations numeric[]) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -283,7 +276,6 @@ CREATE FUNCTION yquota_internal.note_utilization(as_of timestamptz, groups text[
 	END;
 COMMENT ON FUNCTION yquota_internal.note_utilization(timestamptz, text[], numeric[]) IS
 	'Add measurements of price groups to their quarter-hour';
-REVOKE ALL ON FUNCTION yquota_internal.note_utilization(timestamptz, text[], numeric[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.forget_utilization(before timestamptz) RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -296,7 +288,6 @@ CREATE FUNCTION yquota_internal.forget_utilization(before timestamptz) RETURNS b
 	END;
 COMMENT ON FUNCTION yquota_internal.forget_utilization(timestamptz) IS
 	'Delete rows of utilization_history about quarter-hours that began before an instant; returns how many';
-REVOKE ALL ON FUNCTION yquota_internal.forget_utilization(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.try_lock_pricing() RETURNS boolean
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -311,7 +302,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.try_lock_pricing() IS
 	'Like lock_pricing(), but does not wait: returns whether it got the lock';
-REVOKE ALL ON FUNCTION yquota_internal.try_lock_pricing() FROM PUBLIC;
 
 --
 -- GENERAL is decided first, because it is the floor of the others, and all are
@@ -423,7 +413,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota.compute_prices(timestamptz) IS
 	'Compute the multiplier of every price group from the utilization at an instant (the clock) and publish those that changed, yquota.price_lead ahead, and likewise the factor of OPPORTUNISTIC containers where it follows the load of node queues (explain_opportunistic_price()); never waits for another change of prices';
-REVOKE ALL ON FUNCTION yquota.compute_prices(timestamptz) FROM PUBLIC;
 
 --
 -- Views.  A price is credits per native unit and second, rounded where charging

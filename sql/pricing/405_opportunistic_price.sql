@@ -55,7 +55,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.node_queue_load(timestamptz) IS
 	'The mean, over nodes with a young report and room in their queues for OPPORTUNISTIC containers, of the part that is taken, as an exact fraction; 0 / 0 when there are no such nodes';
-REVOKE ALL ON FUNCTION yquota_internal.node_queue_load(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.opportunistic_price_refusal(measured_factor numeric, factor_in_force numeric, publish_at timestamptz)
 	RETURNS text
@@ -85,7 +84,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.opportunistic_price_refusal(numeric, numeric, timestamptz) IS
 	'Why a computed factor for OPPORTUNISTIC containers is not published for an instant; NULL when it is';
-REVOKE ALL ON FUNCTION yquota_internal.opportunistic_price_refusal(numeric, numeric, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.measure_opportunistic_price(measured_at timestamptz, publish_at timestamptz)
 	RETURNS TABLE (
@@ -129,7 +127,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.measure_opportunistic_price(timestamptz, timestamptz) IS
 	'The load of node queues at an instant, the factor that follows from it, the one in force at another instant, and whether the former is to be published then; no row while the price does not follow the load';
-REVOKE ALL ON FUNCTION yquota_internal.measure_opportunistic_price(timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota.explain_opportunistic_price(as_of timestamptz DEFAULT NULL)
 	RETURNS TABLE (
@@ -145,7 +142,6 @@ CREATE FUNCTION yquota.explain_opportunistic_price(as_of timestamptz DEFAULT NUL
 	END;
 COMMENT ON FUNCTION yquota.explain_opportunistic_price(timestamptz) IS
 	'What compute_prices() makes of the load of node queues at an instant (the clock): nodes counted, their load (a fraction), the factor that follows from it, the one that is in force yquota.price_lead later, and whether the former would be published; no row while the price does not follow the load';
-REVOKE ALL ON FUNCTION yquota.explain_opportunistic_price(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.opportunistic_price_figures() RETURNS TABLE (name text, value numeric)
 	LANGUAGE sql STABLE PARALLEL UNSAFE SECURITY DEFINER ROWS 5
@@ -189,7 +185,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.dismiss_computed_factors() IS
 	'A factor that is set by hand holds until the next one that is: computed ones between them go';
-REVOKE ALL ON FUNCTION yquota_internal.dismiss_computed_factors() FROM PUBLIC;
 
 CREATE TRIGGER dismiss_computed BEFORE INSERT ON yquota.price_factor
 	FOR EACH ROW WHEN (NEW.load IS NULL AND NEW.dimension = 'execution_type')
@@ -215,7 +210,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.begin_opportunistic_price() IS
 	'Begins the timeline of factors for OPPORTUNISTIC with a point that is no factor, unless it has begun';
-REVOKE ALL ON FUNCTION yquota_internal.begin_opportunistic_price() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.end_opportunistic_price() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -242,7 +236,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.end_opportunistic_price() IS
 	'Ends the computed factor that is in force, from the clock on, and takes away those that lie ahead';
-REVOKE ALL ON FUNCTION yquota_internal.end_opportunistic_price() FROM PUBLIC;
 
 CREATE TRIGGER begin_factor AFTER INSERT ON yquota.opportunistic_price
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.begin_opportunistic_price();

@@ -26,7 +26,6 @@ CREATE FUNCTION yquota_internal.describe_dominant(
 	END;
 COMMENT ON FUNCTION yquota_internal.describe_dominant(yquota.resource, jsonb, text, boolean, numeric) IS
 	'Why a resource type is the one that is charged, in credits per second before factors';
-REVOKE ALL ON FUNCTION yquota_internal.describe_dominant(yquota.resource, jsonb, text, boolean, numeric) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_price_quote(
 	allocation yquota.resource, duration interval, project text) RETURNS void
@@ -57,7 +56,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_price_quote(yquota.resource, interval, text) IS
 	'Refuse arguments that price_quote() cannot answer; a project that the calling role may not see does not exist for it';
-REVOKE ALL ON FUNCTION yquota_internal.check_price_quote(yquota.resource, interval, text) FROM PUBLIC;
 
 -- Factors are set for users and applications, and a quote tells them.  Queues and
 -- execution types are what the cluster offers: their factors are for every role that may ask.
@@ -89,7 +87,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_quoted_names(text, text) IS
 	'Refuse a quote for another user than the calling role; an application that the role may not see does not exist for it.  Operators and roles that read everything ask about all';
-REVOKE ALL ON FUNCTION yquota_internal.check_quoted_names(text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.quoted_payer(project text, username text) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -102,7 +99,6 @@ CREATE FUNCTION yquota_internal.quoted_payer(project text, username text) RETURN
 	END;
 COMMENT ON FUNCTION yquota_internal.quoted_payer(text, text) IS
 	'Project that pays; NULL where only the username names it, and the calling role may not see it';
-REVOKE ALL ON FUNCTION yquota_internal.quoted_payer(text, text) FROM PUBLIC;
 
 -- In SQL, so that the context of an error names the function instead of quoting it.
 CREATE FUNCTION yquota_internal.quoted_price(
@@ -149,7 +145,6 @@ CREATE FUNCTION yquota_internal.quoted_price(
 	END;
 COMMENT ON FUNCTION yquota_internal.quoted_price(yquota.resource, interval, text, yquota.execution_type, text, text, text, timestamptz) IS
 	'What a container would cost from an instant on, at the prices that are in force then; arguments as check_price_quote() leaves them';
-REVOKE ALL ON FUNCTION yquota_internal.quoted_price(yquota.resource, interval, text, yquota.execution_type, text, text, text, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.price_quote_as_owner(
 	allocation yquota.resource, duration interval, queue text,
@@ -180,7 +175,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.price_quote_as_owner(yquota.resource, interval, text, yquota.execution_type, text, text, text) IS
 	'The result of price_quote() for the calling role';
-REVOKE ALL ON FUNCTION yquota_internal.price_quote_as_owner(yquota.resource, interval, text, yquota.execution_type, text, text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.price_quote(
 	allocation yquota.resource, duration interval, queue text DEFAULT NULL,
@@ -194,7 +188,6 @@ CREATE FUNCTION yquota.price_quote(
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.price_quote(yquota.resource, interval, text, yquota.execution_type, text, text, text) IS
 	'Cost of a container that starts now, runs that long and keeps the present price: the charge to the last digit, the reason, the cost of each resource alone, and whether its project can afford it';
-REVOKE ALL ON FUNCTION yquota.price_quote(yquota.resource, interval, text, yquota.execution_type, text, text, text) FROM PUBLIC;
 
 --
 -- A reservation is placed as in a dry run, at the prices that are known.  All arguments are
@@ -225,7 +218,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.price_quote_as_owner(yquota.reservation_contract, text, text, text[], text) IS
 	'The result of price_quote() of a reservation for the calling role';
-REVOKE ALL ON FUNCTION yquota_internal.price_quote_as_owner(yquota.reservation_contract, text, text, text[], text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.price_quote(
 	definition yquota.reservation_contract, queue text, username text, groups text[], project text)
@@ -236,4 +228,3 @@ CREATE FUNCTION yquota.price_quote(
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.price_quote(yquota.reservation_contract, text, text, text[], text) IS
 	'Cost of a reservation that is accepted now, placed as in a dry run, at the rule in force and the prices known: the credits that acceptance would hold, and whether its project can afford them';
-REVOKE ALL ON FUNCTION yquota.price_quote(yquota.reservation_contract, text, text, text[], text) FROM PUBLIC;

@@ -37,4 +37,3 @@ END
 $$;
 COMMENT ON FUNCTION yquota.open_books(timestamptz) IS
 	'Charge nothing that ran before an instant, once and for all, while containers keep their creation times; returns the row of outage that says so.  Repeating it does nothing';
-REVOKE ALL ON FUNCTION yquota.open_books(timestamptz) FROM PUBLIC;

@@ -37,7 +37,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.change_usage_version() IS
 	'Tell that usage_counter has changed';
-REVOKE ALL ON FUNCTION yquota_internal.change_usage_version() FROM PUBLIC;
 
 CREATE TRIGGER change_version AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota_internal.usage_counter
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.change_usage_version();

@@ -334,7 +334,6 @@ CREATE FUNCTION yquota.hadoop_configuration(file text DEFAULT NULL)
 	END;
 COMMENT ON FUNCTION yquota.hadoop_configuration(text) IS
 	'The configuration as Hadoop''s properties: all of them, or those of capacity-scheduler.xml, yarn-site.xml or mapred-site.xml';
-REVOKE ALL ON FUNCTION yquota.hadoop_configuration(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.export_hadoop_configuration(file text DEFAULT 'capacity-scheduler.xml')
 	RETURNS xml
@@ -362,4 +361,3 @@ END
 $$;
 COMMENT ON FUNCTION yquota.export_hadoop_configuration(text) IS
 	'The configuration as a configuration file of Hadoop: capacity-scheduler.xml, yarn-site.xml, mapred-site.xml, or all in one (NULL)';
-REVOKE ALL ON FUNCTION yquota.export_hadoop_configuration(text) FROM PUBLIC;

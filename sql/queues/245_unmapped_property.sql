@@ -95,7 +95,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.explain_unmapped_properties(text[]) IS
 	'Why no column stands for properties of the scheduler: the queue that their names begin with (NULL: none), the reason, and the property that was probably meant (NULL: none is near)';
-REVOKE ALL ON FUNCTION yquota_internal.explain_unmapped_properties(text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.warn_of_unmapped_properties() RETURNS trigger
 	LANGUAGE plpgsql SECURITY DEFINER
@@ -120,7 +119,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.warn_of_unmapped_properties() IS
 	'Warns of new rows of unmapped_property that are probably misspelt, of at most twenty';
-REVOKE ALL ON FUNCTION yquota_internal.warn_of_unmapped_properties() FROM PUBLIC;
 
 CREATE TRIGGER warn_of_unmapped_properties AFTER INSERT ON yquota.unmapped_property
 	REFERENCING NEW TABLE AS new_properties

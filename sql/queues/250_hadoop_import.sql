@@ -601,7 +601,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.replace_configuration_rows(text, jsonb, jsonb) IS
 	'Make a table hold the wanted rows: delete, change and insert those that differ.  Dynamic queues and their settings stay; so do rows whose keys are not in scope, if that is given';
-REVOKE ALL ON FUNCTION yquota_internal.replace_configuration_rows(text, jsonb, jsonb) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.configuration_key(table_name text, owner text, name text) RETURNS jsonb
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -631,7 +630,6 @@ CREATE FUNCTION yquota_internal.own_scheduler_settings() RETURNS jsonb
 	END;
 COMMENT ON FUNCTION yquota_internal.own_scheduler_settings() IS
 	'Columns of scheduler_setting that are set and are no properties of Hadoop; NULL: none';
-REVOKE ALL ON FUNCTION yquota_internal.own_scheduler_settings() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.own_queue_settings(queue yquota.queue) RETURNS jsonb
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -640,7 +638,6 @@ CREATE FUNCTION yquota_internal.own_queue_settings(queue yquota.queue) RETURNS j
 		'opportunistic_maximum_resource', queue.opportunistic_maximum_resource));
 COMMENT ON FUNCTION yquota_internal.own_queue_settings(yquota.queue) IS
 	'Columns of a queue that are set and are no properties of Hadoop';
-REVOKE ALL ON FUNCTION yquota_internal.own_queue_settings(yquota.queue) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.hadoop_rows(resolutions yquota_internal.hadoop_resolution[])
 	RETURNS TABLE (table_name text, wanted jsonb)
@@ -722,7 +719,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.apply_hadoop_configuration(yquota_internal.hadoop_resolution[]) IS
 	'Make the tables hold exactly these properties';
-REVOKE ALL ON FUNCTION yquota_internal.apply_hadoop_configuration(yquota_internal.hadoop_resolution[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota.import_hadoop_configuration(documents text[], mode text DEFAULT 'replace', even_if_mutable boolean DEFAULT false)
 	RETURNS TABLE (property text, value text, outcome text, reason text, table_name text, column_name text)
@@ -773,7 +769,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota.import_hadoop_configuration(text[], text, boolean) IS
 	'Configure queues from the contents of capacity-scheduler.xml and yarn-site.xml (XML or JSON), read one after the other as Hadoop reads them.  replace: properties missing in the files are removed; merge: they stay.  With another yarn.scheduler.configuration.store.class than file, properties of the scheduler are refused unless even_if_mutable.  Returns the outcome of each property';
-REVOKE ALL ON FUNCTION yquota.import_hadoop_configuration(text[], text, boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota.import_hadoop_configuration(document text, mode text DEFAULT 'replace', even_if_mutable boolean DEFAULT false)
 	RETURNS TABLE (property text, value text, outcome text, reason text, table_name text, column_name text)
@@ -784,7 +779,6 @@ CREATE FUNCTION yquota.import_hadoop_configuration(document text, mode text DEFA
 	END;
 COMMENT ON FUNCTION yquota.import_hadoop_configuration(text, text, boolean) IS
 	'import_hadoop_configuration() of one document';
-REVOKE ALL ON FUNCTION yquota.import_hadoop_configuration(text, text, boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota.import_hadoop_configuration(document xml, mode text DEFAULT 'replace', even_if_mutable boolean DEFAULT false)
 	RETURNS TABLE (property text, value text, outcome text, reason text, table_name text, column_name text)
@@ -795,7 +789,6 @@ CREATE FUNCTION yquota.import_hadoop_configuration(document xml, mode text DEFAU
 	END;
 COMMENT ON FUNCTION yquota.import_hadoop_configuration(xml, text, boolean) IS
 	'import_hadoop_configuration() of one document';
-REVOKE ALL ON FUNCTION yquota.import_hadoop_configuration(xml, text, boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota.import_hadoop_configuration(document jsonb, mode text DEFAULT 'replace', even_if_mutable boolean DEFAULT false)
 	RETURNS TABLE (property text, value text, outcome text, reason text, table_name text, column_name text)
@@ -806,7 +799,6 @@ CREATE FUNCTION yquota.import_hadoop_configuration(document jsonb, mode text DEF
 	END;
 COMMENT ON FUNCTION yquota.import_hadoop_configuration(jsonb, text, boolean) IS
 	'import_hadoop_configuration() of one document';
-REVOKE ALL ON FUNCTION yquota.import_hadoop_configuration(jsonb, text, boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota.diff_hadoop_configuration(documents text[], mode text DEFAULT 'replace')
 	RETURNS TABLE (property text, old text, new text)
@@ -819,7 +811,6 @@ CREATE FUNCTION yquota.diff_hadoop_configuration(documents text[], mode text DEF
 	END;
 COMMENT ON FUNCTION yquota.diff_hadoop_configuration(text[], text) IS
 	'Changes that import_hadoop_configuration() would make, without making them; NULL is not set';
-REVOKE ALL ON FUNCTION yquota.diff_hadoop_configuration(text[], text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.diff_hadoop_configuration(document text, mode text DEFAULT 'replace')
 	RETURNS TABLE (property text, old text, new text)
@@ -830,7 +821,6 @@ CREATE FUNCTION yquota.diff_hadoop_configuration(document text, mode text DEFAUL
 	END;
 COMMENT ON FUNCTION yquota.diff_hadoop_configuration(text, text) IS
 	'diff_hadoop_configuration() of one document';
-REVOKE ALL ON FUNCTION yquota.diff_hadoop_configuration(text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.diff_hadoop_configuration(document xml, mode text DEFAULT 'replace')
 	RETURNS TABLE (property text, old text, new text)
@@ -841,7 +831,6 @@ CREATE FUNCTION yquota.diff_hadoop_configuration(document xml, mode text DEFAULT
 	END;
 COMMENT ON FUNCTION yquota.diff_hadoop_configuration(xml, text) IS
 	'diff_hadoop_configuration() of one document';
-REVOKE ALL ON FUNCTION yquota.diff_hadoop_configuration(xml, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.diff_hadoop_configuration(document jsonb, mode text DEFAULT 'replace')
 	RETURNS TABLE (property text, old text, new text)
@@ -852,4 +841,3 @@ CREATE FUNCTION yquota.diff_hadoop_configuration(document jsonb, mode text DEFAU
 	END;
 COMMENT ON FUNCTION yquota.diff_hadoop_configuration(jsonb, text) IS
 	'diff_hadoop_configuration() of one document';
-REVOKE ALL ON FUNCTION yquota.diff_hadoop_configuration(jsonb, text) FROM PUBLIC;

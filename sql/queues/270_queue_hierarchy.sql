@@ -31,7 +31,6 @@ CREATE FUNCTION yquota_internal.note_queue_change() RETURNS trigger
 	AS 'MODULE_PATHNAME', 'yq_sql_note_queue_change';
 COMMENT ON FUNCTION yquota_internal.note_queue_change() IS
 	'Has sessions forget the hierarchy of queues, and asks for a check at commit';
-REVOKE ALL ON FUNCTION yquota_internal.note_queue_change() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_queues() RETURNS trigger
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -39,7 +38,6 @@ CREATE FUNCTION yquota_internal.check_queues() RETURNS trigger
 	AS 'MODULE_PATHNAME', 'yq_sql_check_queues';
 COMMENT ON FUNCTION yquota_internal.check_queues() IS
 	'Checks the hierarchy of queues and brings queue_status up to date; an error tells of all that is wrong';
-REVOKE ALL ON FUNCTION yquota_internal.check_queues() FROM PUBLIC;
 
 CREATE CONSTRAINT TRIGGER check_queues AFTER INSERT ON yquota_internal.queue_check
 	DEFERRABLE INITIALLY DEFERRED
@@ -57,7 +55,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.lock_queues() IS
 	'Locks yquota.queue as a change of its rows does';
-REVOKE ALL ON FUNCTION yquota_internal.lock_queues() FROM PUBLIC;
 CREATE TRIGGER lock_queues BEFORE INSERT OR UPDATE OR DELETE ON yquota.queue_label
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_queues();
 CREATE TRIGGER lock_queues BEFORE INSERT OR UPDATE OR DELETE ON yquota.queue_user
@@ -96,7 +93,6 @@ CREATE FUNCTION yquota_internal.find_queue(name text, OUT path text, OUT is_ambi
 	AS 'MODULE_PATHNAME', 'yq_sql_find_queue';
 COMMENT ON FUNCTION yquota_internal.find_queue(text) IS
 	'Path of the queue with a path, or with a short name that no other one has; NULL when there is none, or when several have the short name';
-REVOKE ALL ON FUNCTION yquota_internal.find_queue(text) FROM PUBLIC;
 
 -- Containers may name queues that are not configured.
 CREATE FUNCTION yquota_internal.queue_of_containers(name text) RETURNS text
@@ -117,7 +113,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.queue_of_containers(text) IS
 	'The queue that a container in a queue with a path or short name has in its row: the full path where a queue is configured';
-REVOKE ALL ON FUNCTION yquota_internal.queue_of_containers(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.notice_factor_without_queue(name text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -139,7 +134,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.notice_factor_without_queue(text) IS
 	'Tell who sets a price factor of a queue that is not there; where none is configured, queues are what containers say';
-REVOKE ALL ON FUNCTION yquota_internal.notice_factor_without_queue(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.effective_queues()
 	RETURNS TABLE (queue text, label text, ordinal integer, drawn text, kind text, auto_created boolean,

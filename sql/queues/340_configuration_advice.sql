@@ -15,7 +15,6 @@ CREATE FUNCTION yquota_internal.advice_about_unmapped_properties()
 	END;
 COMMENT ON FUNCTION yquota_internal.advice_about_unmapped_properties() IS
 	'The properties that no column stands for, as configuration_advice() has them';
-REVOKE ALL ON FUNCTION yquota_internal.advice_about_unmapped_properties() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.configuration_advice_as_owner()
 	RETURNS TABLE (queue text, property text, value text, advice text)
@@ -24,7 +23,6 @@ CREATE FUNCTION yquota_internal.configuration_advice_as_owner()
 	AS 'MODULE_PATHNAME', 'yq_sql_configuration_advice';
 COMMENT ON FUNCTION yquota_internal.configuration_advice_as_owner() IS
 	'configuration_advice(), which reads what only the owner may';
-REVOKE ALL ON FUNCTION yquota_internal.configuration_advice_as_owner() FROM PUBLIC;
 
 CREATE FUNCTION yquota.configuration_advice()
 	RETURNS TABLE (queue text, property text, value text, advice text)
@@ -35,14 +33,12 @@ CREATE FUNCTION yquota.configuration_advice()
 	END;
 COMMENT ON FUNCTION yquota.configuration_advice() IS
 	'Advice about the configuration of queues that Hadoop accepts, and properties that it does not know: queue (NULL for settings of the whole scheduler), Hadoop''s property, its value and the reason';
-REVOKE ALL ON FUNCTION yquota.configuration_advice() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.note_advice() RETURNS trigger
 	LANGUAGE c
 	AS 'MODULE_PATHNAME', 'yq_sql_note_advice';
 COMMENT ON FUNCTION yquota_internal.note_advice() IS
 	'Has the check at commit warn of unwise settings in rows that the transaction has changed; argument: the column with the path of the queue, none for settings of the whole scheduler';
-REVOKE ALL ON FUNCTION yquota_internal.note_advice() FROM PUBLIC;
 
 CREATE TRIGGER note_advice AFTER INSERT OR UPDATE ON yquota.queue
 	FOR EACH ROW WHEN (NOT NEW.auto_created) EXECUTE FUNCTION yquota_internal.note_advice('path');

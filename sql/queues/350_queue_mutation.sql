@@ -16,7 +16,6 @@ CREATE FUNCTION yquota_internal.administers(
 	AS 'MODULE_PATHNAME', 'yq_sql_administers';
 COMMENT ON FUNCTION yquota_internal.administers(text, text[], text, boolean) IS
 	'Whether a user may administer a queue, also one that is yet to be created, or by yarn.admin.acl everything (NULL); ACLs need not be on.  unset_is_everybody: as in Hadoop; otherwise a list that is not set admits no user';
-REVOKE ALL ON FUNCTION yquota_internal.administers(text, text[], text, boolean) FROM PUBLIC;
 
 --
 -- Reading a request
@@ -166,7 +165,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_mutation(text[], boolean, text, text[], boolean) IS
 	'Refuses users that the policy of changes does not allow: it allows yarn.admin.acl, or for queues their administrators; a queue that does not exist belongs to the administrators of the nearest queue above it';
-REVOKE ALL ON FUNCTION yquota_internal.check_mutation(text[], boolean, text, text[], boolean) FROM PUBLIC;
 
 --
 -- Outcome of the properties
@@ -329,7 +327,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.apply_to_tree(yquota_internal.hadoop_edit) IS
 	'Make the tables hold the result of any change of properties';
-REVOKE ALL ON FUNCTION yquota_internal.apply_to_tree(yquota_internal.hadoop_edit) FROM PUBLIC;
 
 -- The queues stay: only the rows that properties of the change are in are read
 -- and written, which matters among ten thousand queues.
@@ -405,7 +402,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.apply_to_rows(yquota_internal.hadoop_resolution[]) IS
 	'Set and remove properties, none of which lists queues';
-REVOKE ALL ON FUNCTION yquota_internal.apply_to_rows(yquota_internal.hadoop_resolution[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.apply_edit(edit yquota_internal.hadoop_edit) RETURNS yquota_internal.hadoop_change[]
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -428,7 +424,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.apply_edit(yquota_internal.hadoop_edit) IS
 	'Make the tables hold the result of a change of properties';
-REVOKE ALL ON FUNCTION yquota_internal.apply_edit(yquota_internal.hadoop_edit) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.mutate_configuration_as_owner(changes jsonb, caller text, caller_groups text[])
 	RETURNS TABLE (property text, old text, new text, outcome text, reason text)
@@ -472,7 +467,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.mutate_configuration_as_owner(jsonb, text, text[]) IS
 	'mutate_configuration(), which knows the calling role';
-REVOKE ALL ON FUNCTION yquota_internal.mutate_configuration_as_owner(jsonb, text, text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota.mutate_configuration(changes jsonb, caller text DEFAULT NULL, caller_groups text[] DEFAULT NULL)
 	RETURNS TABLE (property text, old text, new text, outcome text, reason text)
@@ -480,4 +474,3 @@ CREATE FUNCTION yquota.mutate_configuration(changes jsonb, caller text DEFAULT N
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.mutate_configuration(jsonb, text, text[]) IS
 	'Change the configuration by a request as YARN''s scheduler-conf takes it: remove-queue, add-queue, update-queue and global-updates, in this order; null or an empty value removes a property.  caller: the user on whose behalf an operator or administrator makes the change, as scheduler_setting.configuration_mutation_acl_policy_class allows; NULL: the calling role itself, which needs no permission when it is an administrator.  Returns the outcome of each property';
-REVOKE ALL ON FUNCTION yquota.mutate_configuration(jsonb, text, text[]) FROM PUBLIC;

@@ -23,7 +23,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.rest_resource(jsonb, numeric, numeric) IS
 	'Resources as the REST interface has them, or else memory in MiB and vcores';
-REVOKE ALL ON FUNCTION yquota_internal.rest_resource(jsonb, numeric, numeric) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.refuse_rest_answer(what text, detail text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -38,7 +37,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_rest_answer(text, text) IS
 	'The error for a text that is not an answer of that kind';
-REVOKE ALL ON FUNCTION yquota_internal.refuse_rest_answer(text, text) FROM PUBLIC;
 
 --
 -- Nodes
@@ -76,7 +74,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.rest_node(jsonb, text) IS
 	'A node of the REST interface as a row';
-REVOKE ALL ON FUNCTION yquota_internal.rest_node(jsonb, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.rest_nodes(answer jsonb, name_from text) RETURNS yquota.node[]
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
@@ -111,7 +108,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.rest_nodes(jsonb, text) IS
 	'The nodes of an answer, one row for each name';
-REVOKE ALL ON FUNCTION yquota_internal.rest_nodes(jsonb, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.import_nodes(
 	answer jsonb, name_from text DEFAULT 'host', missing_are_lost boolean DEFAULT false)
@@ -177,7 +173,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota.import_nodes(jsonb, text, boolean) IS
 	'Bring node in line with an answer of the ResourceManager''s /ws/v1/cluster/nodes.  Returns the changed nodes, and the nodes that the answer does not name; these become LOST only when missing_are_lost.  An answer without nodes changes nothing';
-REVOKE ALL ON FUNCTION yquota.import_nodes(jsonb, text, boolean) FROM PUBLIC;
 
 --
 -- Utilization
@@ -204,7 +199,6 @@ CREATE FUNCTION yquota_internal.rest_utilization(metrics jsonb)
 	END;
 COMMENT ON FUNCTION yquota_internal.rest_utilization(jsonb) IS
 	'Usage, demand and total by the metrics of the REST interface, in native units, of types with any amount';
-REVOKE ALL ON FUNCTION yquota_internal.rest_utilization(jsonb) FROM PUBLIC;
 
 CREATE FUNCTION yquota.import_cluster_metrics(
 	answer jsonb, reported_at timestamptz DEFAULT NULL, source text DEFAULT 'ResourceManager')
@@ -252,4 +246,3 @@ END
 $$;
 COMMENT ON FUNCTION yquota.import_cluster_metrics(jsonb, timestamptz, text) IS
 	'Report the utilization that an answer of the ResourceManager''s /ws/v1/cluster/metrics tells.  Returns the reported rows: none for types that the cluster lacks, as while it starts, nor for an outdated answer';
-REVOKE ALL ON FUNCTION yquota.import_cluster_metrics(jsonb, timestamptz, text) FROM PUBLIC;

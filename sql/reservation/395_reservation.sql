@@ -13,7 +13,6 @@ CREATE FUNCTION yquota.reservation_request(
 	RETURN ROW(capability, num_containers, duration, concurrency)::yquota.reservation_request;
 COMMENT ON FUNCTION yquota.reservation_request(yquota.resource, integer, interval, integer) IS
 	'A request of a reservation: so many containers of that size, each for so long, in gangs of concurrency';
-REVOKE ALL ON FUNCTION yquota.reservation_request(yquota.resource, integer, interval, integer) FROM PUBLIC;
 
 CREATE FUNCTION yquota.reservation_contract(
 	arrival timestamptz, deadline timestamptz, requests yquota.reservation_request[],
@@ -25,7 +24,6 @@ CREATE FUNCTION yquota.reservation_contract(
 	RETURN ROW(arrival, deadline, interpreter, requests, recurrence, priority, reservation_name)::yquota.reservation_contract;
 COMMENT ON FUNCTION yquota.reservation_contract(timestamptz, timestamptz, yquota.reservation_request[], yquota.reservation_interpreter, interval, integer, text) IS
 	'A definition for submit_reservation(): requests to be satisfied between arrival and deadline';
-REVOKE ALL ON FUNCTION yquota.reservation_contract(timestamptz, timestamptz, yquota.reservation_request[], yquota.reservation_interpreter, interval, integer, text) FROM PUBLIC;
 
 -- Written under the lock of the plan.
 CREATE TABLE yquota_internal.reservation_refusal (
@@ -53,7 +51,6 @@ CREATE FUNCTION yquota.new_reservation_id() RETURNS text
 	END;
 COMMENT ON FUNCTION yquota.new_reservation_id() IS
 	'An id for submit_reservation(): the clock in milliseconds and a number that is given once.  Nothing is stored';
-REVOKE ALL ON FUNCTION yquota.new_reservation_id() FROM PUBLIC;
 
 CREATE FUNCTION yquota.submit_reservation(
 	reservation_id text, queue text, username text, groups text[], project text, definition yquota.reservation_contract,
@@ -68,7 +65,6 @@ CREATE FUNCTION yquota.submit_reservation(
 	AS 'MODULE_PATHNAME', 'yq_sql_submit_reservation';
 COMMENT ON FUNCTION yquota.submit_reservation(text, text, text, text[], text, yquota.reservation_contract, boolean) IS
 	'Ask a plan for a reservation: whether it is accepted, else the rule that says no, with its figures (native units).  An accepted one is stored with its place in time, whose first start and last end are returned; of a refused one nothing is.  The same submission of the same user again returns the answer that it had.  With dry_run nothing is stored or locked, and where more time or fewer containers would help, definitions that would be accepted are returned.  quoted_cost: credits that it would cost its project at the prices known, which are held while it is there';
-REVOKE ALL ON FUNCTION yquota.submit_reservation(text, text, text, text[], text, yquota.reservation_contract, boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.place_reservation(
 	queue text, username text, groups text[], project text, definition yquota.reservation_contract,
@@ -82,7 +78,6 @@ CREATE FUNCTION yquota_internal.place_reservation(
 	AS 'MODULE_PATHNAME', 'yq_sql_place_reservation';
 COMMENT ON FUNCTION yquota_internal.place_reservation(text, text, text[], text, yquota.reservation_contract) IS
 	'What submit_reservation() would answer for a definition without an id, in a dry run; the project may be NULL';
-REVOKE ALL ON FUNCTION yquota_internal.place_reservation(text, text, text[], text, yquota.reservation_contract) FROM PUBLIC;
 
 CREATE FUNCTION yquota.update_reservation(
 	reservation_id text, username text, groups text[], definition yquota.reservation_contract, dry_run boolean DEFAULT false,
@@ -96,7 +91,6 @@ CREATE FUNCTION yquota.update_reservation(
 	AS 'MODULE_PATHNAME', 'yq_sql_update_reservation';
 COMMENT ON FUNCTION yquota.update_reservation(text, text, text[], yquota.reservation_contract, boolean) IS
 	'Put another definition in the place of a reservation, which becomes the user''s; returns what submit_reservation() does.  When it is refused the reservation stays as it is';
-REVOKE ALL ON FUNCTION yquota.update_reservation(text, text, text[], yquota.reservation_contract, boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota.delete_reservation(
 	reservation_id text, username text, groups text[],
@@ -106,7 +100,6 @@ CREATE FUNCTION yquota.delete_reservation(
 	AS 'MODULE_PATHNAME', 'yq_sql_delete_reservation';
 COMMENT ON FUNCTION yquota.delete_reservation(text, text, text[]) IS
 	'End a reservation, which gives back to its plan what it had; its rows stay.  Deleted again, it returns when it ended';
-REVOKE ALL ON FUNCTION yquota.delete_reservation(text, text, text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.reservation_listing(
 	queue text, username text, groups text[], reservation_id text, "from" timestamptz, "to" timestamptz,
@@ -116,7 +109,6 @@ CREATE FUNCTION yquota_internal.reservation_listing(
 	AS 'MODULE_PATHNAME', 'yq_sql_reservation_listing';
 COMMENT ON FUNCTION yquota_internal.reservation_listing(text, text, text[], text, timestamptz, timestamptz) IS
 	'Check the arguments of list_reservations(); the path of the plan, the id as it is stored, whether its lists let the user see the reservations of others, the deadline up to which reservations are in the plan no more, and whether those that repeat stay in it';
-REVOKE ALL ON FUNCTION yquota_internal.reservation_listing(text, text, text[], text, timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.reservation_occurs(
 	arrival timestamptz, deadline timestamptz, recurrence interval, "from" timestamptz, "to" timestamptz) RETURNS boolean
@@ -125,7 +117,6 @@ CREATE FUNCTION yquota_internal.reservation_occurs(
 	AS 'MODULE_PATHNAME', 'yq_sql_reservation_occurs';
 COMMENT ON FUNCTION yquota_internal.reservation_occurs(timestamptz, timestamptz, interval, timestamptz, timestamptz) IS
 	'Whether an instance of a reservation that repeats touches an interval; NULL: from the beginning of the year 1970, and without an end';
-REVOKE ALL ON FUNCTION yquota_internal.reservation_occurs(timestamptz, timestamptz, interval, timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota.list_reservations(
 	queue text, username text, groups text[], reservation_id text DEFAULT NULL,
@@ -158,7 +149,6 @@ CREATE FUNCTION yquota.list_reservations(
 	END;
 COMMENT ON FUNCTION yquota.list_reservations(text, text, text[], text, timestamptz, timestamptz, boolean) IS
 	'Reservations of a plan that touch an interval, or the one with an id whenever it is; a user whom the plan''s lists do not let see all of them sees the own ones.  allocations, when asked for: what was promised, NULL otherwise';
-REVOKE ALL ON FUNCTION yquota.list_reservations(text, text, text[], text, timestamptz, timestamptz, boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota.plan_allocation(queue text, "from" timestamptz, "to" timestamptz)
 	RETURNS TABLE (
@@ -169,7 +159,6 @@ CREATE FUNCTION yquota.plan_allocation(queue text, "from" timestamptz, "to" time
 	AS 'MODULE_PATHNAME', 'yq_sql_plan_allocation';
 COMMENT ON FUNCTION yquota.plan_allocation(text, timestamptz, timestamptz) IS
 	'What a plan has promised over time: intervals in which nothing changes, with the plan''s capacity now, what is committed and what is left (negative where the plan has become smaller), native units; by_user has an entry for each user, a resource as text';
-REVOKE ALL ON FUNCTION yquota.plan_allocation(text, timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.forget_ended_reservations(before timestamptz, most integer) RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -202,7 +191,6 @@ CREATE FUNCTION yquota_internal.forget_ended_reservations(before timestamptz, mo
 	END;
 COMMENT ON FUNCTION yquota_internal.forget_ended_reservations(timestamptz, integer) IS
 	'remove_ended_reservations(), so many rows at most; NULL: all';
-REVOKE ALL ON FUNCTION yquota_internal.forget_ended_reservations(timestamptz, integer) FROM PUBLIC;
 
 CREATE FUNCTION yquota.remove_ended_reservations(before timestamptz) RETURNS bigint
 	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
@@ -210,7 +198,6 @@ CREATE FUNCTION yquota.remove_ended_reservations(before timestamptz) RETURNS big
 	RETURN yquota_internal.forget_ended_reservations(before, NULL);
 COMMENT ON FUNCTION yquota.remove_ended_reservations(timestamptz) IS
 	'Forget versions of reservations that ended before an instant, and reservations whose deadline was the plan''s reservation_window before it; returns how many rows of reservation_definition went';
-REVOKE ALL ON FUNCTION yquota.remove_ended_reservations(timestamptz) FROM PUBLIC;
 
 -- Members see the reservations of their projects, and any role its own.
 ALTER TABLE yquota.reservation_definition ENABLE ROW LEVEL SECURITY;

@@ -13,7 +13,6 @@ CREATE FUNCTION yquota.follow_plans(queue text DEFAULT NULL, replan boolean DEFA
 	AS 'MODULE_PATHNAME', 'yq_sql_follow_plans';
 COMMENT ON FUNCTION yquota.follow_plans(text, boolean, boolean) IS
 	'Run a round of the plan follower at the clock, for one plan or (NULL) for all: queues of reservations that are active are made and sized, those of others go, and applications in these move to the default queue of the plan or are killed.  When a plan has become too small, reservations end that were accepted last; without replan all get less.  Returns what it has changed, shares as fractions of the plan.  A dry run changes nothing, and leaves applications out';
-REVOKE ALL ON FUNCTION yquota.follow_plans(text, boolean, boolean) FROM PUBLIC;
 
 --
 -- The worker's
@@ -28,7 +27,6 @@ CREATE FUNCTION yquota_internal.plan_follower_interval() RETURNS bigint
 	END;
 COMMENT ON FUNCTION yquota_internal.plan_follower_interval() IS
 	'Milliseconds between two rounds of the plan follower of the worker; NULL: there are none';
-REVOKE ALL ON FUNCTION yquota_internal.plan_follower_interval() FROM PUBLIC;
 
 -- Of the worker, for metrics.  A round that changes nothing writes nothing here either.
 CREATE TABLE yquota_internal.plan_follower_round (
@@ -72,4 +70,3 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_follow_plans() IS
 	'A round of the plan follower for all plans; notifies channel yquota of one that changed something.  Returns how many queues are to be emptied in the next round, which is due at once';
-REVOKE ALL ON FUNCTION yquota_internal.worker_follow_plans() FROM PUBLIC;

@@ -29,7 +29,6 @@ CREATE FUNCTION yquota_internal.plan_columns(queue text, "from" timestamptz, "to
 	AS 'MODULE_PATHNAME', 'yq_sql_plan_columns';
 COMMENT ON FUNCTION yquota_internal.plan_columns(text, timestamptz, timestamptz, integer, integer) IS
 	'A plan over time: the reservations with the largest share have a place each, the others the last one together';
-REVOKE ALL ON FUNCTION yquota_internal.plan_columns(text, timestamptz, timestamptz, integer, integer) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.plan_window("from" timestamptz, "to" timestamptz, OUT "from" timestamptz, OUT "to" timestamptz)
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -40,7 +39,6 @@ CREATE FUNCTION yquota_internal.plan_window("from" timestamptz, "to" timestamptz
 	END;
 COMMENT ON FUNCTION yquota_internal.plan_window(timestamptz, timestamptz) IS
 	'The time that a picture of a plan shows, in whole milliseconds; NULL: from the hour of the clock on, for a day';
-REVOKE ALL ON FUNCTION yquota_internal.plan_window(timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.plan_place_name(reservation_id text, reservations integer) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -52,7 +50,6 @@ CREATE FUNCTION yquota_internal.plan_place_name(reservation_id text, reservation
 						  WHERE d.reservation_id = plan_place_name.reservation_id AND d.ended_at IS NULL) END;
 	END;
 COMMENT ON FUNCTION yquota_internal.plan_place_name(text, integer) IS 'What a place of a plan is called in a picture';
-REVOKE ALL ON FUNCTION yquota_internal.plan_place_name(text, integer) FROM PUBLIC;
 
 --
 -- A page
@@ -107,7 +104,6 @@ CREATE FUNCTION yquota_internal.plan_chart(
 	END;
 COMMENT ON FUNCTION yquota_internal.plan_chart(yquota_internal.plan_place[], text, timestamptz, timestamptz, text) IS
 	'Chart of a resource of a plan, and a sentence that says the same';
-REVOKE ALL ON FUNCTION yquota_internal.plan_chart(yquota_internal.plan_place[], text, timestamptz, timestamptz, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.plan_legend(places yquota_internal.plan_place[]) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -118,7 +114,6 @@ CREATE FUNCTION yquota_internal.plan_legend(places yquota_internal.plan_place[])
 		FROM (SELECT DISTINCT ON (p.place) p.* FROM unnest(places) AS p WHERE p.place > 0 ORDER BY p.place) AS p;
 	END;
 COMMENT ON FUNCTION yquota_internal.plan_legend(yquota_internal.plan_place[]) IS 'Which area belongs to which reservation';
-REVOKE ALL ON FUNCTION yquota_internal.plan_legend(yquota_internal.plan_place[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.plan_table(places yquota_internal.plan_place[], zone text) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -140,7 +135,6 @@ CREATE FUNCTION yquota_internal.plan_table(places yquota_internal.plan_place[], 
 		LEFT JOIN yquota.reservation_definition AS d ON d.reservation_id = p.reservation_id AND d.ended_at IS NULL;
 	END;
 COMMENT ON FUNCTION yquota_internal.plan_table(yquota_internal.plan_place[], text) IS 'Table of the reservations that are drawn, with their share of the plan';
-REVOKE ALL ON FUNCTION yquota_internal.plan_table(yquota_internal.plan_place[], text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.reservation_plan_html(queue text, "from" timestamptz DEFAULT NULL, "to" timestamptz DEFAULT NULL) RETURNS text
 	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL UNSAFE
@@ -171,7 +165,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota.reservation_plan_html(text, timestamptz, timestamptz) IS
 	'A plan over time as one HTML page: what is promised of each resource, by reservation, with what the plan has; NULL: from the hour of the clock on, for a day';
-REVOKE ALL ON FUNCTION yquota.reservation_plan_html(text, timestamptz, timestamptz) FROM PUBLIC;
 
 --
 -- Lines of text
@@ -230,7 +223,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.plan_lines(text, timestamptz, timestamptz, integer, integer, text) IS
 	'The result of reservation_plan_text()';
-REVOKE ALL ON FUNCTION yquota_internal.plan_lines(text, timestamptz, timestamptz, integer, integer, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota.reservation_plan_text(
 	queue text, "from" timestamptz DEFAULT NULL, "to" timestamptz DEFAULT NULL, lines integer DEFAULT 24, width integer DEFAULT 40, resource_name text DEFAULT NULL)
@@ -242,4 +234,3 @@ CREATE FUNCTION yquota.reservation_plan_text(
 	END;
 COMMENT ON FUNCTION yquota.reservation_plan_text(text, timestamptz, timestamptz, integer, integer, text) IS
 	'A plan over time in lines for psql: percent of the plan''s capacity that is promised on average and at most, of the resource that is promised most or of one that is named, and a bar in which each reservation has a letter, up to | which is the capacity';
-REVOKE ALL ON FUNCTION yquota.reservation_plan_text(text, timestamptz, timestamptz, integer, integer, text) FROM PUBLIC;

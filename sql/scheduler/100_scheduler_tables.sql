@@ -187,7 +187,6 @@ CREATE FUNCTION yquota_internal.demand_accum(internal, yquota.resource, bigint) 
 	AS 'MODULE_PATHNAME', 'yq_sql_demand_accum';
 COMMENT ON FUNCTION yquota_internal.demand_accum(internal, yquota.resource, bigint) IS
 	'demand(): adds a vector so many times';
-REVOKE ALL ON FUNCTION yquota_internal.demand_accum(internal, yquota.resource, bigint) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.demand_final(internal) RETURNS yquota.resource
 	LANGUAGE c IMMUTABLE PARALLEL SAFE
@@ -195,7 +194,6 @@ CREATE FUNCTION yquota_internal.demand_final(internal) RETURNS yquota.resource
 	AS 'MODULE_PATHNAME', 'yq_sql_demand_final';
 COMMENT ON FUNCTION yquota_internal.demand_final(internal) IS
 	'demand(): result of the sum';
-REVOKE ALL ON FUNCTION yquota_internal.demand_final(internal) FROM PUBLIC;
 
 CREATE AGGREGATE yquota_internal.demand(yquota.resource, bigint) (
 	SFUNC = yquota_internal.demand_accum,
@@ -219,7 +217,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.requested_resources() IS
 	'Sum of open requests of applications, including increases of running containers and requests for AM containers; native units';
-REVOKE ALL ON FUNCTION yquota_internal.requested_resources() FROM PUBLIC;
 
 CREATE TABLE yquota_internal.ended_application (
 	application_id text COLLATE "C" PRIMARY KEY,

@@ -31,7 +31,6 @@ CREATE FUNCTION yquota.request_containers(application_id text, requests yquota.c
 	AS 'MODULE_PATHNAME', 'yq_sql_request_containers';
 COMMENT ON FUNCTION yquota.request_containers(text, yquota.container_request[]) IS
 	'Set the requests of an application: each row replaces the earlier request with the same priority, id, execution type and name.  GUARANTEED: count 0 for * ends all with that priority and id, and allocations are rounded up as YARN does.  OPPORTUNISTIC: the first row for an allocation supplies the count of *, count 0 for a node or rack removes it, and one priority and id have one allocation.  Returns how many containers the application waits for then; YQ002 when a request interceptor refuses them';
-REVOKE ALL ON FUNCTION yquota.request_containers(text, yquota.container_request[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota.request_containers(
 	application_id text, allocation yquota.resource, count bigint,
@@ -48,7 +47,6 @@ CREATE FUNCTION yquota.request_containers(
 	END;
 COMMENT ON FUNCTION yquota.request_containers(text, yquota.resource, bigint, text, integer, bigint, boolean, text, yquota.execution_type, interval) IS
 	'request_containers() for one request';
-REVOKE ALL ON FUNCTION yquota.request_containers(text, yquota.resource, bigint, text, integer, bigint, boolean, text, yquota.execution_type, interval) FROM PUBLIC;
 
 CREATE FUNCTION yquota.update_blacklist(
 	application_id text, additions text[] DEFAULT '{}', removals text[] DEFAULT '{}')
@@ -58,7 +56,6 @@ CREATE FUNCTION yquota.update_blacklist(
 	AS 'MODULE_PATHNAME', 'yq_sql_update_blacklist';
 COMMENT ON FUNCTION yquota.update_blacklist(text, text[], text[]) IS
 	'Have an application get no containers on some nodes and racks (additions), and again on others (removals)';
-REVOKE ALL ON FUNCTION yquota.update_blacklist(text, text[], text[]) FROM PUBLIC;
 
 --
 -- Another session may be ending one of them, or changing it, which replaces its row:
@@ -98,7 +95,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.release_containers(text[]) IS
 	'Ends running containers (exit status -100), whether acknowledged or not; returns those that ran';
-REVOKE ALL ON FUNCTION yquota_internal.release_containers(text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota.release_containers(container_ids text[]) RETURNS SETOF text
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -107,7 +103,6 @@ CREATE FUNCTION yquota.release_containers(container_ids text[]) RETURNS SETOF te
 	AS 'MODULE_PATHNAME', 'yq_sql_release_containers';
 COMMENT ON FUNCTION yquota.release_containers(text[]) IS
 	'End running containers that are not wanted (exit status -100), whether acknowledged or not; returns those that ran, so that it may be repeated';
-REVOKE ALL ON FUNCTION yquota.release_containers(text[]) FROM PUBLIC;
 
 CREATE TYPE yquota.container_update_request AS (
 	container_id text,
@@ -130,7 +125,6 @@ CREATE FUNCTION yquota.update_containers(application_id text, updates yquota.con
 	AS 'MODULE_PATHNAME', 'yq_sql_update_containers';
 COMMENT ON FUNCTION yquota.update_containers(text, yquota.container_update_request[]) IS
 	'Give running containers of an application more or less, or another execution type, as YARN does.  Less, and OPPORTUNISTIC, is at once; more, and GUARANTEED, is pending until the scheduler finds room on the node.  One row for each: decreased, demoted, pending, unchanged, or refused with YARN''s reason; the others go ahead.  version is the current one, allocation (native units) the one that the container has now';
-REVOKE ALL ON FUNCTION yquota.update_containers(text, yquota.container_update_request[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota.update_container(
 	container_id text, version integer, allocation yquota.resource DEFAULT NULL,
@@ -142,7 +136,6 @@ CREATE FUNCTION yquota.update_container(
 	AS 'MODULE_PATHNAME', 'yq_sql_update_container';
 COMMENT ON FUNCTION yquota.update_container(text, integer, yquota.resource, yquota.execution_type, integer, bigint) IS
 	'update_containers() for one container; a refusal is an error.  Returns the outcome';
-REVOKE ALL ON FUNCTION yquota.update_container(text, integer, yquota.resource, yquota.execution_type, integer, bigint) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.forget_application() RETURNS trigger
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -150,7 +143,6 @@ CREATE FUNCTION yquota_internal.forget_application() RETURNS trigger
 	AS 'MODULE_PATHNAME', 'yq_sql_forget_application';
 COMMENT ON FUNCTION yquota_internal.forget_application() IS
 	'Deletes the scheduler''s rows for an application that has ended, except its last container number, and ends the containers that the scheduler has given to it';
-REVOKE ALL ON FUNCTION yquota_internal.forget_application() FROM PUBLIC;
 
 CREATE TRIGGER forget_ended AFTER UPDATE ON yquota.application
 	FOR EACH ROW WHEN (OLD.finished_at IS NULL AND NEW.finished_at IS NOT NULL)
@@ -166,7 +158,6 @@ CREATE FUNCTION yquota_internal.end_containers_of(application_id text) RETURNS b
 	AS 'MODULE_PATHNAME', 'yq_sql_end_containers_of';
 COMMENT ON FUNCTION yquota_internal.end_containers_of(text) IS
 	'End the containers that the scheduler has given to an application (exit status -100), and tell so in decision; returns how many';
-REVOKE ALL ON FUNCTION yquota_internal.end_containers_of(text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.forget_applications() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -191,7 +182,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.forget_applications() IS
 	'The same for all applications at once';
-REVOKE ALL ON FUNCTION yquota_internal.forget_applications() FROM PUBLIC;
 
 CREATE TRIGGER forget_all AFTER TRUNCATE ON yquota.application
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.forget_applications();

@@ -86,7 +86,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.request_interceptor_problem(text, text) IS
 	'Why a function of that name cannot be called as an interceptor of requests or responses, and the name of the error; NULL when it can';
-REVOKE ALL ON FUNCTION yquota_internal.request_interceptor_problem(text, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_request_interceptor() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -117,7 +116,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_request_interceptor() IS
 	'An interceptor exists, has the arguments and the result of one and a trusted owner when it is registered; a dump may bring it later, and its owner is looked at when it is called';
-REVOKE ALL ON FUNCTION yquota_internal.check_request_interceptor() FROM PUBLIC;
 
 CREATE TRIGGER check_function BEFORE INSERT OR UPDATE OF function, intercepts ON yquota.request_interceptor
 	FOR EACH ROW WHEN (NEW.function IS NOT NULL) EXECUTE FUNCTION yquota_internal.check_request_interceptor();

@@ -24,7 +24,6 @@ CREATE FUNCTION yquota.schedule(
 	AS 'MODULE_PATHNAME', 'yq_sql_schedule';
 COMMENT ON FUNCTION yquota.schedule(text[], integer, boolean, boolean) IS
 	'Assign containers to nodes, as if each had reported once in this order (NULL: all RUNNING ones by name), and return the decisions; with explain also the skipped applications, with the limit and its figures.  A dry run changes nothing';
-REVOKE ALL ON FUNCTION yquota.schedule(text[], integer, boolean, boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota.node_heartbeat(nodes text[], explain boolean DEFAULT false)
 	RETURNS TABLE (
@@ -38,7 +37,6 @@ CREATE FUNCTION yquota.node_heartbeat(nodes text[], explain boolean DEFAULT fals
 	AS 'MODULE_PATHNAME', 'yq_sql_node_heartbeat';
 COMMENT ON FUNCTION yquota.node_heartbeat(text[], boolean) IS
 	'schedule() for nodes that have just reported';
-REVOKE ALL ON FUNCTION yquota.node_heartbeat(text[], boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota.acknowledge_decisions(decision_ids bigint[]) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -75,7 +73,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota.acknowledge_decisions(bigint[]) IS
 	'Remove decisions that the resource manager has received: the scheduler does not release their containers any more, but OPPORTUNISTIC ones that do not come to their nodes in time; returns the number of decisions removed';
-REVOKE ALL ON FUNCTION yquota.acknowledge_decisions(bigint[]) FROM PUBLIC;
 
 -- Not in SQL, which would plan it at each call.
 CREATE FUNCTION yquota_internal.acknowledge_containers(container_ids text[]) RETURNS bigint
@@ -90,7 +87,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.acknowledge_containers(text[]) IS
 	'Acknowledge all decisions that give something to these containers';
-REVOKE ALL ON FUNCTION yquota_internal.acknowledge_containers(text[]) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.watch_refusals(now_at timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -117,7 +113,6 @@ CREATE FUNCTION yquota_internal.watch_refusals(now_at timestamptz) RETURNS void
 	END;
 COMMENT ON FUNCTION yquota_internal.watch_refusals(timestamptz) IS
 	'Alert while rounds of the scheduler have left out something in the last ten minutes, and forget what they last left out a day ago';
-REVOKE ALL ON FUNCTION yquota_internal.watch_refusals(timestamptz) FROM PUBLIC;
 
 -- Ended applications are mostly looked at once, and by the index of containers: when they ended
 -- that long ago.
@@ -164,7 +159,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.watch_ended_applications(timestamptz) IS
 	'Alert while containers run of applications that ended longer ago than allocation_expiry, and forget that those ended which nothing has outlived';
-REVOKE ALL ON FUNCTION yquota_internal.watch_ended_applications(timestamptz) FROM PUBLIC;
 
 -- An hour: a resource manager that is started anew, or replaced, reads decisions within
 -- minutes, and those that give something expire within allocation_expiry.
@@ -198,7 +192,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.watch_decisions(timestamptz) IS
 	'Alert while decisions that stay until they are acknowledged have waited for more than an hour, while containers are to be killed or paused that their nodes do not kill or pause, while containers outlive their applications, and while rounds leave out what cannot be written';
-REVOKE ALL ON FUNCTION yquota_internal.watch_decisions(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.lock_passes() RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
@@ -206,7 +199,6 @@ CREATE FUNCTION yquota_internal.lock_passes() RETURNS void
 	AS 'MODULE_PATHNAME', 'yq_sql_lock_passes';
 COMMENT ON FUNCTION yquota_internal.lock_passes() IS
 	'Wait for the allocation cycle that is under way and for a change of the configuration, and let none begin until the transaction ends';
-REVOKE ALL ON FUNCTION yquota_internal.lock_passes() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.lock_leaves() RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
@@ -214,7 +206,6 @@ CREATE FUNCTION yquota_internal.lock_leaves() RETURNS void
 	AS 'MODULE_PATHNAME', 'yq_sql_lock_leaves';
 COMMENT ON FUNCTION yquota_internal.lock_leaves() IS
 	'Wait for transactions that change applications, and let none begin until the transaction ends; after lock_passes()';
-REVOKE ALL ON FUNCTION yquota_internal.lock_leaves() FROM PUBLIC;
 
 -- Before any node is locked: a transaction that holds this lock may change nodes, too.
 CREATE FUNCTION yquota_internal.lock_nodes() RETURNS trigger
@@ -230,7 +221,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.lock_nodes() IS
 	'Changes of nodes wait for the allocation cycle that is under way before they look at any node';
-REVOKE ALL ON FUNCTION yquota_internal.lock_nodes() FROM PUBLIC;
 
 CREATE TRIGGER lock_passes BEFORE INSERT OR UPDATE OF name, label, total, state OR DELETE ON yquota.node
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_nodes();
@@ -262,7 +252,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.change_node() IS
 	'Drop the reserved container of a node that changes, and have application masters be of the partition of their nodes';
-REVOKE ALL ON FUNCTION yquota_internal.change_node() FROM PUBLIC;
 
 CREATE TRIGGER scheduler_change AFTER UPDATE ON yquota.node
 	FOR EACH ROW WHEN (OLD.name <> NEW.name OR OLD.label <> NEW.label OR OLD.state <> NEW.state

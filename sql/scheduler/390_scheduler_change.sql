@@ -79,7 +79,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.trim_scheduler_changes() IS
 	'Remove rows of scheduler_change that are older than some minutes, every few minutes; returns how many.  The worker calls it';
-REVOKE ALL ON FUNCTION yquota_internal.trim_scheduler_changes() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.note_application() RETURNS trigger
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -87,7 +86,6 @@ CREATE FUNCTION yquota_internal.note_application() RETURNS trigger
 	AS 'MODULE_PATHNAME', 'yq_sql_note_application';
 COMMENT ON FUNCTION yquota_internal.note_application() IS
 	'Notes in scheduler_change that an application has changed';
-REVOKE ALL ON FUNCTION yquota_internal.note_application() FROM PUBLIC;
 
 CREATE TRIGGER note_change AFTER INSERT OR DELETE ON yquota.application
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_application();
@@ -108,7 +106,6 @@ CREATE FUNCTION yquota_internal.note_scheduler_change() RETURNS trigger
 	AS 'MODULE_PATHNAME', 'yq_sql_note_scheduler_change';
 COMMENT ON FUNCTION yquota_internal.note_scheduler_change() IS
 	'Notes in scheduler_change that a table of the scheduler was changed by hand';
-REVOKE ALL ON FUNCTION yquota_internal.note_scheduler_change() FROM PUBLIC;
 
 CREATE TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.resource_request
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_scheduler_change();

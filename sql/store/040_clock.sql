@@ -21,7 +21,6 @@ LANGUAGE C VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'yq_sql_note_clock_setting';
 COMMENT ON FUNCTION yquota_internal.note_clock_setting() IS
 	'Makes a changed clock known at commit';
-REVOKE ALL ON FUNCTION yquota_internal.note_clock_setting() FROM PUBLIC;
 
 CREATE TRIGGER note_clock_setting
 	AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota_internal.clock_setting
@@ -48,7 +47,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota.set_clock(timestamptz) IS
 	'Stops the clock at that instant for all sessions in this database, for tests and demonstrations';
-REVOKE ALL ON FUNCTION yquota.set_clock(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota.reset_clock() RETURNS void
 LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -57,7 +55,6 @@ AS $$
 	DELETE FROM yquota_internal.clock_setting;
 $$;
 COMMENT ON FUNCTION yquota.reset_clock() IS 'Goes back to the system''s clock';
-REVOKE ALL ON FUNCTION yquota.reset_clock() FROM PUBLIC;
 
 ALTER TABLE yquota.container_event
 	ALTER COLUMN occurred_at SET DEFAULT yquota.clock(),

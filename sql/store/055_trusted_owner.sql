@@ -20,7 +20,6 @@ CREATE FUNCTION yquota_internal.owner_of_schema(schema oid) RETURNS oid
 			FROM pg_namespace AS n WHERE n.oid = schema);
 COMMENT ON FUNCTION yquota_internal.owner_of_schema(oid) IS
 	'Owner of a schema; of one that belongs to pg_database_owner, that of the database';
-REVOKE ALL ON FUNCTION yquota_internal.owner_of_schema(oid) FROM PUBLIC;
 
 -- A table is more than its own owner's: tables that inherit from it have constraints and
 -- indexes, whose functions the planner may call; a foreign table's server tells where to log
@@ -55,4 +54,3 @@ CREATE FUNCTION yquota_internal.untrusted_part(of_table regclass, reader oid DEF
 	END;
 COMMENT ON FUNCTION yquota_internal.untrusted_part(regclass, oid) IS
 	'What a table consists of, or reads, that belongs neither to a certain reader nor to the owner of yquota nor to a superuser; NULL for nothing';
-REVOKE ALL ON FUNCTION yquota_internal.untrusted_part(regclass, oid) FROM PUBLIC;

@@ -24,7 +24,7 @@ BEGIN ATOMIC
 		('price', 'Prices, multipliers, factors and charging rules; what other prices would bring', ' (prices?|multiplier|factor|charging rule|pricing|tariff|shadow|rerate|point|utilization|cluster metrics|quota compute) '),
 		('queue', 'Queues, their configuration, and where applications go', ' (queues?|hadoop|label|mapping|template|property|configuration|user (limit|setting)|place) '),
 		('reservation', 'Capacity reserved ahead of time', ' (reservations?|plans?|plan|planned) '),
-		('resource', 'Vectors and types of resources', ' (resource|fits in|has room for|dominant) '),
+		('resource', 'Vectors and types of resources', ' (resource|fits in|has room for|dominant|sum) '),
 		('role', 'Roles and their privileges', ' (role|readable|access) '),
 		('scheduling', 'Nodes, requests and the allocation of containers', ' (schedule|scheduler|decisions?|request|requests|requested|nodes?|heartbeat|headroom|release containers|blacklist|update containers?|container update|demand|reserved container|sorting policy|user limit) '),
 		('worker', 'Work that is due by the clock: the background worker, jobs, the clock', ' (worker|cron|clock|compute|end expired|remove|quota compute|renew) ')

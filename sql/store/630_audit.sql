@@ -77,14 +77,12 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_audit_as_owner() IS
 	'Leaves a row in the audit for each row changed; multipliers and factors that compute_prices() publishes leave none';
-REVOKE ALL ON FUNCTION yquota_internal.note_audit_as_owner() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.note_audit() RETURNS trigger
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota_internal.note_audit() IS
 	'Trigger of audited tables: note_audit_as_owner(), which knows the role that made the change';
-REVOKE ALL ON FUNCTION yquota_internal.note_audit() FROM PUBLIC;
 
 CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.price_group
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
@@ -209,14 +207,12 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_audit_of_statement_as_owner() IS
 	'Leaves a row in the audit for each row that a statement changed, without its columns that are NULL; an UPDATE of the key is told as DELETE and INSERT';
-REVOKE ALL ON FUNCTION yquota_internal.note_audit_of_statement_as_owner() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.note_audit_of_statement() RETURNS trigger
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota_internal.note_audit_of_statement() IS
 	'Trigger of audited tables: note_audit_of_statement_as_owner(), which knows the role that made the change';
-REVOKE ALL ON FUNCTION yquota_internal.note_audit_of_statement() FROM PUBLIC;
 
 CREATE TRIGGER audit_insert AFTER INSERT ON yquota.queue
 	REFERENCING NEW TABLE AS new_rows

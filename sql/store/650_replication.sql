@@ -144,4 +144,3 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION yquota.sequence_commands() IS
 	'The commands that have a copy by logical replication go on with the numbers of this database, for a switch-over: sequences are not replicated';
-REVOKE ALL ON FUNCTION yquota.sequence_commands() FROM PUBLIC;

@@ -10,21 +10,18 @@ LANGUAGE C VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'yq_sql_wake_worker';
 COMMENT ON FUNCTION yquota_internal.wake_worker() IS
 	'Makes the worker look at its state when the transaction commits';
-REVOKE ALL ON FUNCTION yquota_internal.wake_worker() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.request_worker() RETURNS void
 LANGUAGE C VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'yq_sql_request_worker';
 COMMENT ON FUNCTION yquota_internal.request_worker() IS
 	'Starts a worker of this database when the transaction commits';
-REVOKE ALL ON FUNCTION yquota_internal.request_worker() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.wake_worker_on_drop() RETURNS event_trigger
 LANGUAGE C VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'yq_sql_wake_worker_on_drop';
 COMMENT ON FUNCTION yquota_internal.wake_worker_on_drop() IS
 	'Makes the worker notice a DROP EXTENSION when it commits';
-REVOKE ALL ON FUNCTION yquota_internal.wake_worker_on_drop() FROM PUBLIC;
 
 CREATE EVENT TRIGGER yquota_wake_worker_on_drop ON ddl_command_start
 	WHEN TAG IN ('DROP EXTENSION', 'DROP OWNED')
@@ -67,7 +64,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_gap(timestamptz, timestamptz) IS
 	'Makes an outage of the time that no worker ran, if it is one';
-REVOKE ALL ON FUNCTION yquota_internal.note_gap(timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.worker_start(own_pid integer, now_at timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -103,7 +99,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_start(integer, timestamptz) IS
 	'Makes the calling process the worker of record and closes the gap that the last one left';
-REVOKE ALL ON FUNCTION yquota_internal.worker_start(integer, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.worker_leave(own_pid integer, now_at timestamptz) RETURNS void
 LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -114,7 +109,6 @@ AS $$
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_leave(integer, timestamptz) IS
 	'Records that the worker left on purpose';
-REVOKE ALL ON FUNCTION yquota_internal.worker_leave(integer, timestamptz) FROM PUBLIC;
 
 -- An administrator's open change of prices is not waited for, but is worth
 -- knowing about when it lasts.
@@ -131,7 +125,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_price(timestamptz) IS
 	'Computes and publishes prices; lock_not_available while another transaction changes them';
-REVOKE ALL ON FUNCTION yquota_internal.worker_price(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.worker_credit(now_at timestamptz, max_projects integer DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -147,7 +140,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_credit(timestamptz, integer) IS
 	'Does the due work about credit: grants budgets, deletes holds that ended long ago, notes the losses of expired grants, of so many projects at most; returns how many grants were noted';
-REVOKE ALL ON FUNCTION yquota_internal.worker_credit(timestamptz, integer) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.worker_record(
 	failures_now integer, now_at timestamptz, price_at timestamptz, compute_at timestamptz,
@@ -199,7 +191,6 @@ AS $$
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_record(integer, timestamptz, timestamptz, timestamptz, timestamptz, text, timestamptz, text[]) IS
 	'Brings worker_state and the worker''s alerts up to date; null times and errors leave the columns as they are';
-REVOKE ALL ON FUNCTION yquota_internal.worker_record(integer, timestamptz, timestamptz, timestamptz, timestamptz, text, timestamptz, text[]) FROM PUBLIC;
 
 --
 -- Functions for administrators
@@ -215,7 +206,6 @@ AS $$
 $$;
 COMMENT ON FUNCTION yquota.start_worker() IS
 	'Starts the worker of this database when the transaction commits, unless one runs; also undoes stop_worker()';
-REVOKE ALL ON FUNCTION yquota.start_worker() FROM PUBLIC;
 
 CREATE FUNCTION yquota.stop_worker() RETURNS void
 LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -229,7 +219,6 @@ AS $$
 $$;
 COMMENT ON FUNCTION yquota.stop_worker() IS
 	'Switches the worker of this database off until start_worker(); the time between is no outage';
-REVOKE ALL ON FUNCTION yquota.stop_worker() FROM PUBLIC;
 
 CREATE FUNCTION yquota.decide_outage(outage_id bigint, forgive boolean) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -257,14 +246,12 @@ END
 $$;
 COMMENT ON FUNCTION yquota.decide_outage(bigint, boolean) IS
 	'Decides whether an outage is forgiven, such as one longer than yquota.outage_max that waits for it';
-REVOKE ALL ON FUNCTION yquota.decide_outage(bigint, boolean) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.is_worker(pid integer) RETURNS boolean
 	LANGUAGE c STABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_is_worker';
 COMMENT ON FUNCTION yquota_internal.is_worker(integer) IS
 	'Whether a process is a worker of yquota';
-REVOKE ALL ON FUNCTION yquota_internal.is_worker(integer) FROM PUBLIC;
 
 -- pg_stat_activity shows backend_type to members of pg_read_all_stats only, and the owner of yquota may be none.
 CREATE FUNCTION yquota_internal.worker_processes()
@@ -335,7 +322,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.wake_worker_for_queues() IS
 	'Makes the worker read anew how often policies of the scheduler run';
-REVOKE ALL ON FUNCTION yquota_internal.wake_worker_for_queues() FROM PUBLIC;
 CREATE TRIGGER wake_worker AFTER INSERT OR DELETE OR UPDATE OF scheduler_monitor_enable, scheduler_monitor_policies,
 		queue_management_monitoring_interval, auto_queue_creation_v2_queue_expiration_time, preemption_monitoring_interval,
 		reservation_system_enable, reservation_system_planfollower_time_step ON yquota.scheduler_setting

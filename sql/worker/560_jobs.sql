@@ -78,7 +78,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_verification(timestamptz) IS
 	'Prove the books and keep the findings; returns how many problems there are';
-REVOKE ALL ON FUNCTION yquota_internal.keep_verification(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.run_job(
 	job text, performed_by text, now_at timestamptz DEFAULT yquota.clock())
@@ -127,7 +126,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.run_job(text, text, timestamptz) IS
 	'Run a job, whether it is due or not, and note the run; returns its result, NULL for none';
-REVOKE ALL ON FUNCTION yquota_internal.run_job(text, text, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.cron_is_loaded() RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -135,7 +133,6 @@ CREATE FUNCTION yquota_internal.cron_is_loaded() RETURNS boolean
 	RETURN EXISTS (SELECT FROM pg_settings WHERE name = 'cron.database_name');
 COMMENT ON FUNCTION yquota_internal.cron_is_loaded() IS
 	'Whether the server has pg_cron among its libraries';
-REVOKE ALL ON FUNCTION yquota_internal.cron_is_loaded() FROM PUBLIC;
 
 -- Not whether there is a table cron.job: any role that may create schemas could make one, with
 -- functions that would run with the rights of the owner of yquota.
@@ -145,7 +142,6 @@ CREATE FUNCTION yquota_internal.cron_is_installed() RETURNS boolean
 	RETURN EXISTS (SELECT FROM pg_extension AS e WHERE e.extname = 'pg_cron');
 COMMENT ON FUNCTION yquota_internal.cron_is_installed() IS
 	'Whether pg_cron, which only superusers create, is in this database';
-REVOKE ALL ON FUNCTION yquota_internal.cron_is_installed() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.cron_has(job text) RETURNS boolean
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
@@ -163,7 +159,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.cron_has(text) IS
 	'Whether pg_cron is there and runs a job';
-REVOKE ALL ON FUNCTION yquota_internal.cron_has(text) FROM PUBLIC;
 
 -- A job is due when its interval began after its last run, by the clock.  A job
 -- that has never run waits for its begin.  Sealing history that needs tending
@@ -195,7 +190,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.job_is_due(text, timestamptz) IS
 	'Whether the worker is to run a job: it is time, and pg_cron does not run it';
-REVOKE ALL ON FUNCTION yquota_internal.job_is_due(text, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.worker_job(job text, now_at timestamptz) RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -210,7 +204,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_job(text, timestamptz) IS
 	'Run a job if it is due and pg_cron does not run it; returns its result, NULL for none';
-REVOKE ALL ON FUNCTION yquota_internal.worker_job(text, timestamptz) FROM PUBLIC;
 
 --
 -- Functions for administrators
@@ -243,7 +236,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.require_cron() IS
 	'Raise an error that names the missing settings when pg_cron cannot work in this database';
-REVOKE ALL ON FUNCTION yquota_internal.require_cron() FROM PUBLIC;
 
 CREATE FUNCTION yquota.install_cron_jobs() RETURNS TABLE (job text, schedule text)
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -267,7 +259,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota.install_cron_jobs() IS
 	'Have pg_cron run the jobs that are due by the clock, in place of the worker; returns the jobs.  A repeated call resets their schedules';
-REVOKE ALL ON FUNCTION yquota.install_cron_jobs() FROM PUBLIC;
 
 CREATE FUNCTION yquota.remove_cron_jobs() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -287,7 +278,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota.remove_cron_jobs() IS
 	'Have the worker run the jobs that are due by the clock again; returns how many jobs were removed';
-REVOKE ALL ON FUNCTION yquota.remove_cron_jobs() FROM PUBLIC;
 
 -- With the owner's rights: jobs of pg_cron are hidden from others.
 CREATE FUNCTION yquota_internal.cron_runs()

@@ -37,7 +37,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_archive_schema(name) IS
 	'Fail when a schema of archives is there and its owner is not trusted';
-REVOKE ALL ON FUNCTION yquota_internal.check_archive_schema(name) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.check_retention() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -53,7 +52,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_retention() IS
 	'The schema of archives is one whose owner is trusted, or is not there yet';
-REVOKE ALL ON FUNCTION yquota_internal.check_retention() FROM PUBLIC;
 
 CREATE TRIGGER check_schema AFTER INSERT OR UPDATE OF archive_schema ON yquota.retention_setting
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.check_retention();
@@ -65,7 +63,6 @@ CREATE FUNCTION yquota_internal.retention_limit(now_at timestamptz) RETURNS time
 			FROM yquota.retention_setting AS setting) AT TIME ZONE 'UTC';
 COMMENT ON FUNCTION yquota_internal.retention_limit(timestamptz) IS
 	'Instant until which sealed history is to be archived; NULL for none';
-REVOKE ALL ON FUNCTION yquota_internal.retention_limit(timestamptz) FROM PUBLIC;
 
 -- The log of a segment follows its ledger, in a transaction of its own.
 CREATE FUNCTION yquota_internal.next_to_archive(
@@ -102,7 +99,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.next_to_archive(timestamptz) IS
 	'The oldest segment whose ledger or log retention_setting wants archived; NULL for none';
-REVOKE ALL ON FUNCTION yquota_internal.next_to_archive(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.make_archive_table(parent regclass, archive_schema name, segment integer) RETURNS regclass
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -136,7 +132,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.make_archive_table(regclass, name, integer) IS
 	'Make the table that a segment of the ledger or the log is archived into';
-REVOKE ALL ON FUNCTION yquota_internal.make_archive_table(regclass, name, integer) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.retain_history(now_at timestamptz) RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -178,6 +173,5 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.retain_history(timestamptz) IS
 	'Archive the ledger or the log of the oldest segment that retention_setting wants archived, and delete rows of node_queue, preempted_container and utilization_history, and when nothing is to be archived of reservation_definition and feed_reject, that are as old; returns the work done';
-REVOKE ALL ON FUNCTION yquota_internal.retain_history(timestamptz) FROM PUBLIC;
 
 SELECT pg_extension_config_dump('yquota.retention_setting', '');

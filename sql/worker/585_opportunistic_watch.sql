@@ -101,7 +101,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.tell_of_nodes(text, text[], timestamptz, text, timestamptz) IS
 	'Raise an alert about some nodes, or clear it when there are none; words with places for their number, an instant and some of their names';
-REVOKE ALL ON FUNCTION yquota_internal.tell_of_nodes(text, text[], timestamptz, text, timestamptz) FROM PUBLIC;
 
 --
 -- Counters are compared, not the containers, as this is done every few seconds.
@@ -127,7 +126,6 @@ CREATE FUNCTION yquota_internal.note_node_differences(now_at timestamptz) RETURN
 	END;
 COMMENT ON FUNCTION yquota_internal.note_node_differences(timestamptz) IS
 	'Keep since when the reports of nodes and the books have different numbers of running containers';
-REVOKE ALL ON FUNCTION yquota_internal.note_node_differences(timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.watch_node_reports(now_at timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -161,4 +159,3 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.watch_node_reports(timestamptz) IS
 	'Alert while opportunistic allocation is on and RUNNING nodes that have reported do so no more, for ten sorting intervals and a minute at least, or report other numbers of containers than the books have for more than five minutes';
-REVOKE ALL ON FUNCTION yquota_internal.watch_node_reports(timestamptz) FROM PUBLIC;

@@ -21,7 +21,6 @@ CREATE FUNCTION yquota_internal.plan_follower_due() RETURNS timestamptz
 	END;
 COMMENT ON FUNCTION yquota_internal.plan_follower_due() IS
 	'Ten steps before the clock, and a minute at least: the plan follower has dealt with what began before';
-REVOKE ALL ON FUNCTION yquota_internal.plan_follower_due() FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.reservation_figures()
 	RETURNS TABLE (plan text, accepted bigint, active bigint, replanned bigint, queues_missing bigint)
@@ -66,7 +65,6 @@ CREATE FUNCTION yquota_internal.tell_of_plans(of_kind text, plans text[], detail
 	END;
 COMMENT ON FUNCTION yquota_internal.tell_of_plans(text, text[], text[], timestamptz) IS
 	'Raise an alert about each of some plans, and clear those about others';
-REVOKE ALL ON FUNCTION yquota_internal.tell_of_plans(text, text[], text[], timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.watch_plans(now_at timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -96,4 +94,3 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.watch_plans(timestamptz) IS
 	'Alert while a plan has promised more than it has, for an hour after reservations were ended for that, and while active reservations have no queue though they should';
-REVOKE ALL ON FUNCTION yquota_internal.watch_plans(timestamptz) FROM PUBLIC;

@@ -173,22 +173,21 @@ SELECT is_empty($$SELECT signature FROM own_function WHERE prosrc = 'yq_sql_run_
 				'behind every shell there is a function');
 
 --
--- Who may do what: nothing is open that the list does not open, and an object
--- that it has no decision about fails
+-- Who may do what: nothing is open that the list does not open
 --
 CREATE TEMPORARY VIEW decided AS
 	SELECT l.object_kind, CASE l.object_kind WHEN 'TABLE' THEN l.object::regclass::oid ELSE l.object::regprocedure::oid END AS objid, l.privilege, l.kinds
 	FROM yquota_internal.privilege AS l;
-SELECT is_empty($$SELECT c.oid::regclass FROM own_relation AS c WHERE c.relkind NOT IN ('S', 'i', 'c') AND c.relnamespace = 'yquota'::regnamespace
-				  AND NOT EXISTS (SELECT FROM decided AS d WHERE d.object_kind = 'TABLE' AND d.objid = c.oid)$$,
-				'there is a decision about every table and view (yquota_internal.privilege)');
-SELECT is_empty($$SELECT signature FROM own_function AS f WHERE f.pronamespace = 'yquota'::regnamespace
-				  AND NOT EXISTS (SELECT FROM decided AS d WHERE d.object_kind = 'FUNCTION' AND d.objid = f.oid)
-				  -- those of type resource compute, and are for everybody
-				  AND NOT (f.prokind = 'a' OR (f.provolatile = 'i' AND NOT f.prosecdef AND f.lanname IN ('c', 'sql')
-						   AND ('yquota.resource'::regtype = ANY (f.proargtypes::oid[] || f.prorettype) OR f.proname ~ '^resource')))$$,
-				'and about every function but those of type resource');
-SELECT is_empty($$SELECT object, privilege FROM yquota_internal.privilege GROUP BY 1, 2 HAVING count(*) > 1$$, 'no decision stands twice');
+SELECT is_empty($$SELECT name FROM regexp_matches(pg_get_viewdef('yquota_internal.privilege'::regclass), '''\{([\w\s,]+)\}''', 'g') AS list (names),
+				  LATERAL regexp_split_to_table(names[1], '\s*,\s*') AS name
+				  WHERE name <> ALL ('{INSERT,SELECT,UPDATE,DELETE,EXECUTE,public,owner}') AND NOT EXISTS (
+					SELECT relname FROM own_relation WHERE relname = name UNION ALL SELECT proname FROM own_function WHERE proname = name)$$,
+				'every name in the list is the name of an object');
+SELECT set_eq($$SELECT DISTINCT f.proname::text FROM own_function AS f WHERE f.pronamespace = 'yquota'::regnamespace AND NOT EXISTS (SELECT FROM decided AS d WHERE d.objid = f.oid)$$,
+			  '{reset_clock,sequence_commands,set_clock}'::text[], 'these functions are for the owner alone');
+SELECT is_empty($$SELECT c.oid::regclass FROM own_relation AS c WHERE c.relkind IN ('r', 'v') AND c.relnamespace = 'yquota'::regnamespace
+				  AND NOT EXISTS (SELECT FROM decided AS d WHERE d.objid = c.oid AND d.privilege = 'SELECT' AND 'admin' = ANY (d.kinds))$$,
+				'administrators read every table and view');
 SELECT is_empty($$SELECT object FROM yquota_internal.privilege WHERE kinds <@ '{operator,viewer,member,admin}' OR kinds = '{public}' EXCEPT SELECT object FROM yquota_internal.privilege
 				  UNION ALL SELECT object FROM yquota_internal.privilege WHERE NOT (kinds <@ '{operator,viewer,member,admin}' OR kinds = '{public}')$$, 'decisions name kinds of role_grant');
 SELECT is_empty($$SELECT object FROM yquota_internal.privilege WHERE 'viewer' = ANY (kinds) AND NOT 'admin' = ANY (kinds) OR 'member' = ANY (kinds) AND NOT 'viewer' = ANY (kinds)$$,
@@ -216,7 +215,7 @@ SELECT bag_eq($$SELECT c.oid::regclass::text, a.privilege_type, replace(coalesce
 			  'what the catalog gives on tables and views is what was decided');
 SELECT bag_eq($$SELECT f.signature::text, replace(coalesce(nullif(a.grantee, 0)::regrole::text, 'public'), 'regress_', '')
 				FROM own_function AS f, aclexplode(coalesce(f.proacl, acldefault('f', f.proowner))) AS a
-				WHERE a.grantee <> f.proowner AND (a.grantee <> 0 OR f.oid IN (SELECT objid FROM decided))$$,
+				WHERE a.grantee <> f.proowner$$,
 			  $$SELECT d.objid::regprocedure::text, kind FROM decided AS d, unnest(d.kinds) AS kind WHERE d.object_kind = 'FUNCTION'$$,
 			  'and on functions');
 

@@ -55,7 +55,7 @@ CREATE TEMPORARY VIEW own_function AS
 			   SELECT FROM pg_depend AS d JOIN pg_proc AS called ON called.oid = d.refobjid
 			   WHERE d.classid = 'pg_proc'::regclass AND d.objid = f.oid AND d.refclassid = 'pg_proc'::regclass
 				 AND called.prosrc = 'yq_sql_run_as_owner') AS is_filtered,
-		   NOT EXISTS (SELECT FROM yquota_internal.privilege AS l WHERE l.object_kind = 'FUNCTION' AND l.object::regprocedure = f.oid)
+		   has_function_privilege('yquota_printed_nobody', f.oid, 'EXECUTE')
 		   AND ('yquota.resource'::regtype = ANY (f.proargtypes::oid[] || f.prorettype) OR f.proname ~ '^resource') AS is_of_resource
 	FROM pg_proc AS f
 	JOIN own ON own.classid = 'pg_proc'::regclass AND own.objid = f.oid

@@ -13,7 +13,7 @@ WITH known AS MATERIALIZED (
 )
 SELECT p.object
 FROM yquota_internal.privilege AS p
-WHERE p.kinds <> '{}' AND p.object LIKE 'yquota.%' AND p.object <> 'yquota.help(text)'
+WHERE p.object LIKE 'yquota.%' AND p.object <> 'yquota.help(text)'
   AND split_part(p.object, '(', 1) NOT IN (SELECT name FROM known WHERE name IS NOT NULL)
 UNION ALL
 SELECT topic FROM known GROUP BY 1 HAVING count(name) < 3;
