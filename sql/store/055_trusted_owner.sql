@@ -23,8 +23,8 @@ COMMENT ON FUNCTION yquota_internal.owner_of_schema(oid) IS
 
 -- A table is more than its own owner's: tables that inherit from it have constraints and
 -- indexes, whose functions the planner may call; a foreign table's server tells where to log
--- in, and as whom; a type may be cast by a function; and the owner of the schema can put another
--- table in its place.
+-- in, and as whom; a type may be cast by a function, and so may each type that it is made of;
+-- and the owner of the schema can put another table in its place.
 CREATE FUNCTION yquota_internal.untrusted_part(of_table regclass, reader oid DEFAULT NULL) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
@@ -33,6 +33,21 @@ CREATE FUNCTION yquota_internal.untrusted_part(of_table regclass, reader oid DEF
 			SELECT of_table::oid
 			UNION
 			SELECT i.inhrelid FROM pg_inherits AS i JOIN part ON part.oid = i.inhparent
+		), column_type (attrelid, attname, oid) AS (
+			SELECT a.attrelid, a.attname, a.atttypid
+			FROM part JOIN pg_attribute AS a ON a.attrelid = part.oid AND a.attnum > 0 AND NOT a.attisdropped
+			UNION
+			SELECT outside.attrelid, outside.attname, inside.oid
+			FROM column_type AS outside
+			JOIN pg_type AS t ON t.oid = outside.oid
+			CROSS JOIN LATERAL (
+				-- of an array, of a domain, of a range or multirange, and of a row
+				VALUES (t.typelem), (t.typbasetype)
+				UNION ALL
+				SELECT r.rngsubtype FROM pg_range AS r WHERE t.oid IN (r.rngtypid, r.rngmultitypid)
+				UNION ALL
+				SELECT a.atttypid FROM pg_attribute AS a WHERE a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped
+			) AS inside (oid)
 		), object (rank, description, owner) AS (
 			SELECT 1, format('table "%s"', c.oid::regclass), c.relowner
 			FROM part JOIN pg_class AS c USING (oid)
@@ -40,9 +55,8 @@ CREATE FUNCTION yquota_internal.untrusted_part(of_table regclass, reader oid DEF
 			SELECT 2, format('foreign server "%s" of table "%s"', s.srvname, f.ftrelid::regclass), s.srvowner
 			FROM part JOIN pg_foreign_table AS f ON f.ftrelid = part.oid JOIN pg_foreign_server AS s ON s.oid = f.ftserver
 			UNION ALL
-			SELECT 3, format('type %s of column "%s" of table "%s"', t.oid::regtype, a.attname, a.attrelid::regclass), t.typowner
-			FROM part JOIN pg_attribute AS a ON a.attrelid = part.oid AND a.attnum > 0 AND NOT a.attisdropped
-			JOIN pg_type AS t ON t.oid = a.atttypid
+			SELECT 3, format('type %s of column "%s" of table "%s"', t.oid::regtype, c.attname, c.attrelid::regclass), t.typowner
+			FROM column_type AS c JOIN pg_type AS t USING (oid)
 			UNION ALL
 			SELECT 4, format('schema "%s" of table "%s"', n.nspname, c.oid::regclass), yquota_internal.owner_of_schema(n.oid)
 			FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace

@@ -173,6 +173,36 @@ my @parts = (
 		ALTER TABLE public.of_parts ADD COLUMN note public.short", qr/type public.short of column "note" of table "public.of_parts"/ ],
 	[ 'the schema', "CREATE TABLE boss.of_parts $archive_like", qr/schema "boss" of table "boss.of_parts"/ ]);
 
+# Types that are made of one of another role
+my @outer_types = (
+	[ 'a domain over it', 'CREATE DOMAIN public.outer_one AS public.inner_one', 'public.outer_one' ],
+	[ 'a domain over a domain over it', 'CREATE DOMAIN public.outermost AS public.outer_one', 'public.outermost' ],
+	[ 'an array of it', '', 'public.inner_one[]' ],
+	[ 'an array of a domain over it', '', 'public.outer_one[]' ],
+	[ 'a range over it', 'CREATE TYPE public.span AS RANGE (subtype = public.inner_one, multirange_type_name = spans)', 'public.span' ],
+	[ 'a multirange over it', '', 'public.spans' ],
+	[ 'a row with it', 'CREATE TYPE public.pair AS (number integer, note public.inner_one)', 'public.pair' ],
+	[ 'an array of rows with arrays of ranges over it', 'CREATE TYPE public.pairs AS (number integer, notes public.span[])', 'public.pairs[]' ],
+	[ 'rows of a table with it', 'CREATE TABLE public.rows_of (note public.inner_one)', 'public.rows_of' ]);
+
+sub types_are_looked_into
+{
+	sql('CREATE DOMAIN public.inner_one AS integer');
+	foreach my $case (@outer_types)
+	{
+		my ($name, $made, $type) = @$case;
+
+		sql("$made; CREATE TABLE public.of_types (note $type)");
+		is(sql(q(SELECT yquota_internal.untrusted_part('public.of_types'))), '', "types: $name is trusted");
+		sql('ALTER DOMAIN public.inner_one OWNER TO boss');
+		is(sql(q(SELECT yquota_internal.untrusted_part('public.of_types'))), 'type public.inner_one of column "note" of table "public.of_types"', "types: $name is not");
+		is(sql(q(SELECT yquota_internal.untrusted_part('public.of_types', 'boss'::regrole))), '', "types: $name is for the owner");
+		sql('ALTER DOMAIN public.inner_one OWNER TO postgres; DROP TABLE public.of_types');
+	}
+	sql('SET client_min_messages = warning; DROP TABLE public.rows_of; DROP TYPE public.pairs; DROP DOMAIN public.inner_one CASCADE; DROP TYPE public.pair');
+	return;
+}
+
 # Make a table of which boss owns a part, and see it refused.
 sub part_is_refused
 {
@@ -199,6 +229,8 @@ sub part_is_refused
 sub problem { return sql("SELECT concat_ws(' ', is_reachable, problem) FROM yquota.federation_status() WHERE cluster = '$_[0]'"); }
 sub executed { return sql('SELECT count(*) FROM public.executed WHERE role <> $$boss$$'); }
 sub logins { return $node->safe_psql('trap', 'SELECT count(*) FROM yquota.login'); }
+
+types_are_looked_into();
 
 my $interceptor = q((request yquota.allocate_request) RETURNS yquota.allocate_request LANGUAGE plpgsql AS
 	$$BEGIN PERFORM boss.note('interceptor'); RETURN request; END$$);
