@@ -420,6 +420,57 @@ CREATE FUNCTION yquota_internal.run_as_caller(command text) RETURNS text
 COMMENT ON FUNCTION yquota_internal.run_as_caller(text) IS
 	'Run a command with the rights of the caller of archive(); returns the first column of the first row, if there is one';
 
+-- Columns that came with later versions are in no digest.  Those to compute with need their type.
+CREATE FUNCTION yquota_internal.missing_for_digest(target regclass, history text) RETURNS text
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum)
+			FROM pg_attribute AS a
+			WHERE a.attrelid = CASE history WHEN 'ledger' THEN 'yquota.charge'::regclass ELSE 'yquota.container_event'::regclass END
+			  AND a.attname = ANY (CASE history
+					WHEN 'ledger' THEN '{container_id,project,application_id,username,queue,node,execution_type,allocation,started_at,from,
+										 to,booked_at,number,corrects,settled_by,exit_status,padding,dominant,amount}'
+					ELSE '{event,container_id,occurred_at,project,application_id,username,queue,node,allocation,execution_type,
+						   exit_status,source,recorded_at}' END::text[])
+			  AND NOT EXISTS (SELECT FROM pg_attribute AS b
+							  WHERE b.attrelid = target AND b.attname = a.attname AND b.attnum > 0 AND NOT b.attisdropped
+								AND (b.atttypid = a.atttypid OR a.atttypid <> ALL ('{timestamptz,interval,numeric}'::regtype[]))));
+COMMENT ON FUNCTION yquota_internal.missing_for_digest(regclass, text) IS
+	'Columns that the digests of a ledger or log are of, which a table has not or not with the type to compute with; NULL when it has all';
+REVOKE ALL ON FUNCTION yquota_internal.missing_for_digest(regclass, text) FROM PUBLIC;
+
+CREATE FUNCTION yquota_internal.digest_kind(target regclass) RETURNS text
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	missing CONSTANT text := yquota_internal.missing_for_digest(target, 'ledger');
+	relation_kind "char";
+BEGIN
+	SELECT c.relkind INTO relation_kind FROM pg_class AS c WHERE c.oid = target;
+	IF NOT FOUND THEN
+		RAISE EXCEPTION 'table with OID % does not exist', target::oid
+			USING ERRCODE = 'undefined_table';
+	ELSIF relation_kind NOT IN ('r', 'p', 'f', 'v', 'm') THEN
+		RAISE EXCEPTION 'cannot compute the digests of "%"', target
+			USING ERRCODE = 'wrong_object_type',
+				HINT = 'Name the table into which yquota.archive() wrote, or a view of it.';
+	ELSIF missing IS NULL THEN
+		RETURN 'ledger';
+	ELSIF yquota_internal.missing_for_digest(target, 'log') IS NULL THEN
+		RETURN 'log';
+	END IF;
+	RAISE EXCEPTION 'table "%" is like neither the ledger nor the log', target
+		USING ERRCODE = 'datatype_mismatch',
+			DETAIL = format('For the ledger these columns are missing or of another type: %s; for the log: %s.', missing,
+							yquota_internal.missing_for_digest(target, 'log')),
+			HINT = 'Name the table into which yquota.archive() wrote, or a view of it.';
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.digest_kind(regclass) IS
+	'ledger or log, by the columns of an archive; an error when it is none';
+REVOKE ALL ON FUNCTION yquota_internal.digest_kind(regclass) FROM PUBLIC;
+
 -- The table is read with the rights of the caller, who has none on what tells its make.
 CREATE FUNCTION yquota_internal.archive_digest_as_owner(target regclass)
 	RETURNS TABLE (project text, archived bigint, charged numeric, last_at timestamptz, digest numeric)
@@ -441,9 +492,7 @@ BEGIN
 			CASE WHEN yquota_internal.is_shared_target(target)
 				 THEN format('(SELECT * FROM %s WHERE cluster = %L)', target, yquota.cluster_name())
 				 ELSE target::text END,
-			CASE WHEN EXISTS (SELECT FROM pg_attribute
-							  WHERE attrelid = target AND attname = 'amount' AND NOT attisdropped)
-				 THEN 'ledger' ELSE 'log' END)), true);
+			yquota_internal.digest_kind(target))), true);
 	RETURN QUERY SELECT * FROM json_to_recordset(digests::json)
 		AS found (project text, archived bigint, charged numeric, last_at timestamptz, digest numeric);
 END

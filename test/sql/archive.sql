@@ -219,7 +219,24 @@ GRANT SELECT ON archive.ledger TO yquota_test_digester;
 SET ROLE yquota_test_digester;
 SELECT count(*) AS projects, count(*) FILTER (WHERE own IS DISTINCT FROM of_owner) AS wrong FROM yquota.archive_digest('archive.ledger') AS own FULL JOIN of_owner USING (project);
 SELECT * FROM yquota.archive_digest(NULL);
+-- without a right to read the table the columns are told, which the catalog tells as well
+CREATE TEMPORARY TABLE no_archive (number integer, amount text);
+SELECT * FROM yquota.archive_digest('no_archive');
 RESET ROLE;
+SELECT * FROM yquota.archive_digest(4294967295::oid::regclass);
+SELECT * FROM yquota.archive_digest('yquota.quota_grant_pkey');
+SELECT * FROM yquota.archive_digest('pg_class');
+-- a column is enough, or its type
+CREATE TABLE archive.spoilt_log AS TABLE archive.log;
+ALTER TABLE archive.spoilt_log RENAME recorded_at TO at;
+SELECT * FROM yquota.archive_digest('archive.spoilt_log');
+CREATE VIEW archive.mended_log AS SELECT *, at AS recorded_at FROM archive.spoilt_log;
+SELECT a = b AS is_equal FROM yquota.archive_digest('archive.mended_log') AS a, yquota.archive_digest('archive.log') AS b;
+DROP VIEW archive.mended_log;
+ALTER TABLE archive.spoilt_log RENAME at TO recorded_at;
+ALTER TABLE archive.spoilt_log ALTER COLUMN recorded_at TYPE timestamp;
+SELECT * FROM yquota.archive_digest('archive.spoilt_log');
+DROP TABLE archive.spoilt_log, no_archive;
 DROP TABLE of_owner;
 DROP OWNED BY yquota_test_digester;
 DROP ROLE yquota_test_digester;
