@@ -13,12 +13,107 @@
 #include "base/compat.h"
 
 #include "admission/application/application.h"
+#include "lib/rbtree.h"
 #include "miscadmin.h"
 #include "nodes/pg_list.h"
-#include "preemption/amounts_to_obtain.h"
-#include "preemption/fair_order.h"
+#include "preemption/ideal_allocation.h"
 #include "preemption/preemption_candidates.h"
-#include "preemption/preemption_selectors.h"
+#include "preemption/preemption_round.h"
+#include "preemption/preemption_state.h"
+
+/* -- fair order ---------------------------------------------------------------- */
+
+/*
+ * The order of applications of a fair leaf within which containers are
+ * preempted.
+ *
+ * The comparison contradicts itself in two cases.  Users may use the same by
+ * the calculator, though not of all types: then each comes after the other.  And
+ * the leaf's order of a user's applications may differ from that of their ids,
+ * which decides between users of equal usage.  The result then depends on the
+ * collections that Hadoop puts the applications into, so these are the same here:
+ * a heap for the order in which they have their part, and, filled in that order,
+ * a red-black tree for the order in which they give.
+ */
+
+/*
+ * Put applications, given in the leaf's order with inactive ones first, in the
+ * order in which they have their part.
+ */
+static void
+fair_order_parts(YqPreemptionApplication **applications, int count, YqHeapComparison compare, void *argument)
+{
+	void	  **heap = palloc(Max(count, 1) * sizeof(void *));
+
+	for (int i = 0; i < count; i++)
+		yq_priority_heap_add(heap, i, applications[i], compare, argument);
+	for (int i = 0; i < count; i++)
+		applications[i] = yq_priority_heap_remove(heap, count - i, compare, argument);
+	pfree(heap);
+}
+
+typedef struct TreeNode
+{
+	RBTNode		node;
+	YqPreemptionApplication *application;
+} TreeNode;
+
+typedef struct Tree
+{
+	YqHeapComparison compare;
+	void	   *argument;
+} Tree;
+
+/* The last in the order comes first. */
+static int
+compare_nodes(const RBTNode *a, const RBTNode *b, void *argument)
+{
+	const Tree *tree = argument;
+
+	return tree->compare(((const TreeNode *) b)->application, ((const TreeNode *) a)->application, tree->argument);
+}
+
+/* Two applications never compare as equal. */
+static void
+combine_nodes(RBTNode *existing, const RBTNode *added, void *argument)
+{
+	Assert(false);
+}
+
+static RBTNode *
+allocate_node(void *argument)
+{
+	return palloc(sizeof(TreeNode));
+}
+
+/* Put them, in that order, in the one of which the last gives first. */
+static void
+fair_order_givers(YqPreemptionApplication **applications, int count, YqHeapComparison compare, void *argument)
+{
+	Tree		tree = {.compare = compare,.argument = argument};
+	RBTree	   *givers = rbt_create(sizeof(TreeNode), compare_nodes, combine_nodes, allocate_node, NULL, &tree);
+	RBTreeIterator iterator;
+	int			at = count;
+
+	for (int i = 0; i < count; i++)
+	{
+		TreeNode	added = {.application = applications[i]};
+		bool		is_new;
+
+		rbt_insert(givers, &added.node, &is_new);
+	}
+	rbt_begin_iterate(givers, LeftRightWalk, &iterator);
+	for (RBTNode *node; (node = rbt_iterate(&iterator)) != NULL;)
+		applications[--at] = ((TreeNode *) node)->application;
+}
+
+/* -- intra queue selector ------------------------------------------------------ */
+
+/*
+ * On each label the leaf's usage is divided among its applications, the most
+ * important one first: their ideal allocation.  What some lack is then found with
+ * others, the least important one first.
+ */
 
 static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 
@@ -147,7 +242,7 @@ compare_by_priority(const void *left, const void *right)
 
 /*
  * The user that uses less first; applications of a user as the leaf orders them.
- * It contradicts itself as Hadoop's comparison does: see fair_order.h.
+ * It contradicts itself as Hadoop's comparison does: see intra_queue_selector.c.
  */
 static int
 compare_fairly(const void *left, const void *right, void *argument)
@@ -256,13 +351,13 @@ set_ideals(Contest *contest, int64 *divided)
 	bool		is_fair = contest->leaf->is_fair && contest->is_userlimit_first;
 
 	if (is_fair)
-		yq_fair_order_parts(contest->applications, contest->count, compare_fairly, contest);
+		fair_order_parts(contest->applications, contest->count, compare_fairly, contest);
 	else
 		qsort(contest->applications, contest->count, sizeof(YqPreemptionApplication *), compare_by_priority);
 	for (int i = 0; i < contest->count; i++)
 		set_ideal(contest, contest->applications[i], divided);
 	if (is_fair)
-		yq_fair_order_givers(contest->applications, contest->count, compare_fairly, contest);
+		fair_order_givers(contest->applications, contest->count, compare_fairly, contest);
 }
 
 /* The most that applications may give: a part of the guarantee, and of the budget. */

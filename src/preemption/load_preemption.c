@@ -13,7 +13,7 @@
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "preemption/load_preemption.h"
-#include "preemption/preemption_loader.h"
+#include "preemption/loaded_preemption.h"
 #include "queues/allocation_setting.h"
 #include "queues/effective.h"
 #include "queues/text.h"

@@ -15,6 +15,8 @@
 #include "preemption/preemption_state.h"
 #include "scheduler/load/loaded_cluster.h"
 
+/* -- loaded preemption --------------------------------------------------------- */
+
 /* The configuration of preemption. */
 typedef struct YqPreemptionConfiguration
 {
@@ -59,17 +61,17 @@ typedef struct YqLoadedPreemption
 	struct YqPreemptionLoader *loader;
 } YqLoadedPreemption;
 
-/* What completes leaves of the state: see preemption_loader.h. */
+/* What completes leaves of the state. */
 typedef struct YqPreemptionLoader
 {
 	YqLoadedPreemption *preemption;
 	YqPreemptionQueue **queues;	/* by number of the queue in the hierarchy; NULL: not in the tree */
 	bool	   *is_wanted;		/* by number of the queue in the state: at this time */
-	HTAB	   *nodes;			/* of loaded_preemption.c */
+	HTAB	   *nodes;			/* of preemption_applications.c */
 	HTAB	   *applications;	/* of preemption_applications.c, as the next two */
 	HTAB	   *users;
 	List	   *found;			/* YqPreemptionApplicationEntry of wanted leaves */
-	HTAB	   *reserved_at;	/* of preemption_reservations.c; NULL: not read yet */
+	HTAB	   *reserved_at;	/* of preemption_loader.c; NULL: not read yet */
 } YqPreemptionLoader;
 
 /* The queue of the hierarchy that a queue of the state is. */
@@ -89,5 +91,61 @@ extern void yq_loaded_preemption_begin_nodes(YqPreemptionLoader *loader);
 
 /* A name as a string that lives as long as the state. */
 extern char *yq_loaded_preemption_keep(const YqPreemptionLoader *loader, YqBytes name);
+
+/* -- preemption applications --------------------------------------------------- */
+
+/*
+ * Users and applications of the leaves that a round of preemption looks at.
+ *
+ * Events name applications, and need no row of yquota.application.  An application that
+ * is not known has priority 0 and no demand.
+ */
+
+/* An application of a wanted leaf, before and after it is added. */
+typedef struct YqPreemptionApplicationEntry
+{
+	YqBytes		key;			/* number of the leaf, and id */
+	YqPreemptionQueue *leaf;
+	const char *application_id;
+	const char *username;
+	const YqClusterApplication *from;	/* NULL: not ACTIVE, or not known */
+	int			rank;			/* of those, in the cluster's order */
+	int32		priority;
+	bool		is_active;
+	int			master_label;	/* of its application master, or -1 */
+	const int64 *master;		/* resources asked for the application master; NULL: not read */
+	YqPreemptionApplication *application;
+} YqPreemptionApplicationEntry;
+
+/* Make the tables of the loader. */
+extern void yq_preemption_applications_begin(YqPreemptionLoader *loader);
+
+/*
+ * Add the users of leaves, and find the applications that the cluster and
+ * yquota.application have in them: loader->found.
+ */
+extern void yq_preemption_applications_find(YqPreemptionLoader *loader, YqPreemptionQueue **leaves, int count);
+
+/* The application of a leaf that an event names, found or made. */
+extern YqPreemptionApplicationEntry *yq_preemption_applications_enter(YqPreemptionLoader *loader, YqPreemptionQueue *leaf,
+																	  YqBytes application_id, YqBytes username);
+
+/* Add those that were found to the state, in order. */
+extern void yq_preemption_applications_add(YqPreemptionLoader *loader);
+
+/* Limits when all users of a leaf share it, whether they ask for something or not. */
+extern void yq_preemption_applications_set_user_limits(YqPreemptionLoader *loader, YqPreemptionQueue *leaf);
+
+/* -- preemption loader --------------------------------------------------------- */
+
+/*
+ * Completing leaves of a round of preemption when a selector first needs them.
+ *
+ * The loader adds users, applications, reservations and containers of leaves to the
+ * state.
+ */
+
+/* Have the state call back for leaves; queues are added. */
+extern void yq_preemption_loader_begin(YqLoadedPreemption *preemption);
 
 #endif							/* YQ_LOADED_PREEMPTION_H */

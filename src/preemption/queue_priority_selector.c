@@ -12,7 +12,7 @@
 #include "base/compat.h"
 
 #include "miscadmin.h"
-#include "preemption/preemption_selectors.h"
+#include "preemption/preemption_round.h"
 
 static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 
