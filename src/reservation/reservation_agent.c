@@ -7,72 +7,17 @@
  */
 #include "base/compat.h"
 
-#include <math.h>
-
 #include "reservation/reservation_agent.h"
 #include "reservation/stage_allocator.h"
 #include "utils/memutils.h"
 
-/* -- what allocators need --------------------------------------------------------- */
-
-static YqStepFunction *
-find_available(const YqPlacement *placement, int64 start, int64 end, YqPlanFailure *failure)
-{
-	return yq_plan_available(placement->plan, placement->username, placement->old, start, end, placement->definition->period, failure);
-}
-
-const YqStepFunction *
-yq_stage_available(YqPlacement *placement, int64 start, int64 end, YqPlanFailure *failure)
-{
-	if (start != placement->definition->arrival || end != placement->definition->deadline)
-		return find_available(placement, start, end, failure);
-	if (placement->available == NULL)
-	{
-		MemoryContext caller = MemoryContextSwitchTo(placement->context);
-
-		placement->available = find_available(placement, start, end, failure);
-		MemoryContextSwitchTo(caller);
-	}
-	return placement->available;
-}
-
-void
-yq_stage_gangs(const YqPlacement *placement, const YqReservationRequest *request, int64 gangs, int64 *amounts)
-{
-	for (int i = 0; i < placement->plan->calculator->types; i++)
-		amounts[i] = request->capability[i] * request->concurrency * gangs;
-}
-
-/* Java's conversion of a number to an int: not a number is 0. */
-int64
-yq_stage_gangs_in(const YqPlacement *placement, const int64 *amounts, const int64 *gang)
-{
-	double		gangs = floor(yq_amounts_divide(placement->plan->calculator, placement->plan->capacity, amounts, gang));
-
-	if (isnan(gangs))
-		return 0;
-	return gangs >= PG_INT32_MAX ? PG_INT32_MAX : gangs <= PG_INT32_MIN ? PG_INT32_MIN : (int64) gangs;
-}
-
-static int64
-round_up(int64 time, int64 step)
-{
-	return (time + step - 1) / step * step;
-}
+/* -- when a request may be placed ---------------------------------------------------- */
 
 static int64
 round_down(int64 time, int64 step)
 {
 	return time / step * step;
 }
-
-int64
-yq_stage_duration(const YqPlacement *placement, const YqReservationRequest *request)
-{
-	return round_up(request->duration, placement->plan->step);
-}
-
-/* -- when a request may be placed ---------------------------------------------------- */
 
 static bool
 is_ordered(const YqReservationDefinition *definition)
@@ -130,7 +75,7 @@ find_interval_by_demand(const YqPlacement *placement, int at, int64 *start, int6
 	if (is_left)
 		*end = round_down((int64) (*start + own + part), placement->plan->step);
 	else
-		*start = round_up((int64) (*end - own - part), placement->plan->step);
+		*start = yq_stage_round_up((int64) (*end - own - part), placement->plan->step);
 }
 
 /* -- requests one after the other ------------------------------------------------------ */
@@ -260,7 +205,7 @@ static YqPlacement
 begin_placement(const YqReservationAgent *agent, const YqPlan *plan, const YqReservationDefinition *definition,
 				const char *username, const YqPlanReservation *old)
 {
-	int64		start = round_up(definition->arrival, plan->step);
+	int64		start = yq_stage_round_up(definition->arrival, plan->step);
 	int64		end = round_down(definition->deadline, plan->step);
 	YqPlacement placement = {
 		.agent = agent,.plan = plan,.definition = definition,.username = username,.old = old,

@@ -11,41 +11,7 @@
 #ifndef YQ_RESERVATION_AGENT_H
 #define YQ_RESERVATION_AGENT_H
 
-#include "reservation/plan.h"
-
-/* ReservationRequestInterpreter */
-typedef enum YqReservationInterpreter
-{
-	YQ_RESERVE_ANY,				/* the first request that fits */
-	YQ_RESERVE_ALL,				/* every request, in any relation */
-	YQ_RESERVE_ORDER,			/* each request after the end of the one before */
-	YQ_RESERVE_ORDER_NO_GAP		/* and without a gap between them */
-} YqReservationInterpreter;
-
-typedef struct YqReservationRequest
-{
-	int64		capability[YQ_MAX_RESOURCE_TYPES];	/* of one container */
-	int32		containers;
-	int32		concurrency;	/* containers that run together: a gang */
-	int64		duration;		/* of each gang; above 0 */
-} YqReservationRequest;
-
-typedef struct YqReservationDefinition
-{
-	int64		arrival;
-	int64		deadline;
-	int64		period;			/* recurrence_expression; 0: once */
-	YqReservationInterpreter interpreter;
-	int			count;
-	const YqReservationRequest *requests;
-} YqReservationDefinition;
-
-typedef struct YqReservationAgent
-{
-	bool		aligns;			/* AlignedPlannerWithGreedy */
-	bool		favors_early;	/* favor-early-allocation */
-	int			smoothness;		/* smoothness-factor; above 0 */
-} YqReservationAgent;
+#include "reservation/stage_allocator.h"
 
 /*
  * Place a reservation and add it to the plan, in place of the one with its id if there

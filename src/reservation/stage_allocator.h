@@ -11,7 +11,41 @@
 #ifndef YQ_STAGE_ALLOCATOR_H
 #define YQ_STAGE_ALLOCATOR_H
 
-#include "reservation/reservation_agent.h"
+#include "reservation/plan.h"
+
+/* ReservationRequestInterpreter */
+typedef enum YqReservationInterpreter
+{
+	YQ_RESERVE_ANY,				/* the first request that fits */
+	YQ_RESERVE_ALL,				/* every request, in any relation */
+	YQ_RESERVE_ORDER,			/* each request after the end of the one before */
+	YQ_RESERVE_ORDER_NO_GAP		/* and without a gap between them */
+} YqReservationInterpreter;
+
+typedef struct YqReservationRequest
+{
+	int64		capability[YQ_MAX_RESOURCE_TYPES];	/* of one container */
+	int32		containers;
+	int32		concurrency;	/* containers that run together: a gang */
+	int64		duration;		/* of each gang; above 0 */
+} YqReservationRequest;
+
+typedef struct YqReservationDefinition
+{
+	int64		arrival;
+	int64		deadline;
+	int64		period;			/* recurrence_expression; 0: once */
+	YqReservationInterpreter interpreter;
+	int			count;
+	const YqReservationRequest *requests;
+} YqReservationDefinition;
+
+typedef struct YqReservationAgent
+{
+	bool		aligns;			/* AlignedPlannerWithGreedy */
+	bool		favors_early;	/* favor-early-allocation */
+	int			smoothness;		/* smoothness-factor; above 0 */
+} YqReservationAgent;
 
 /* The reservation that is being placed. */
 typedef struct YqPlacement
@@ -55,6 +89,9 @@ extern void yq_stage_gangs(const YqPlacement *placement, const YqReservationRequ
 
 /* How many gangs fit in some amounts. */
 extern int64 yq_stage_gangs_in(const YqPlacement *placement, const int64 *amounts, const int64 *gang);
+
+/* A time, not before 0, in whole steps. */
+extern int64 yq_stage_round_up(int64 time, int64 step);
 
 /* A duration in whole steps of the plan. */
 extern int64 yq_stage_duration(const YqPlacement *placement, const YqReservationRequest *request);
