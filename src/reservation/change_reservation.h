@@ -8,7 +8,7 @@
  * (ERRCODE_UNDEFINED_OBJECT) and one that is in use for another user or definition
  * (ERRCODE_DUPLICATE_OBJECT).
  *
- * Each call locks the plan (plan_lock.h), decides by the newest committed state, and writes
+ * Each call locks the plan (load_plan.h), decides by the newest committed state, and writes
  * under the lock of the configuration (queue_lock.h) what this configuration decides.  A dry
  * run locks and writes nothing.
  *

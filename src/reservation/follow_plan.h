@@ -1,12 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * follow_plan.h
- *	  Rounds of the plan follower: queues of plans are made, sized and removed as their
- *	  reservations are (reservation 8).
- *
- * A round is computed without a lock.  When there is something to be written, it is computed
- * again under the lock of its plan, and written under those of the scheduler and the
- * configuration, by a last look at the latter.
+ *	  Rounds of the plan follower: what they read, decide and write.
  *
  *-------------------------------------------------------------------------
  */
@@ -55,12 +50,6 @@ extern List *yq_plans_follow(const char *queue, bool replans, bool is_dry_run);
 
 /* A round for one plan, by a transaction that holds all of its locks. */
 extern void yq_plan_follow_now(const char *path);
-
-/* Does a round change anything? */
-extern bool yq_plan_round_changes(const YqPlanRound *round);
-
-/* The path of a queue below a plan, palloc'd. */
-extern char *yq_plan_queue_path(const YqPlanRound *round, const YqPlanQueue *queue);
 
 /* Last part of it, palloc'd. */
 extern char *yq_plan_queue_name(const YqPlanRound *round, const YqPlanQueue *queue);

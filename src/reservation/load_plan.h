@@ -1,11 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * load_plan.h
- *	  A plan as the tables have it, at the newest committed state.
- *
- * Reservations that are not in the plan any more are left out: those that have ended,
- * and those whose deadline was a window ago (Hadoop's archiving; there is no window
- * without a limit on averages), but for those that repeat where the plan repeats them.
+ *	  A plan as the tables have it, and its locks.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,6 +13,29 @@
 #include "nodes/pg_list.h"
 #include "queues/hierarchy.h"
 #include "reservation/plan.h"
+
+/* -- plan lock ----------------------------------------------------------------- */
+
+/*
+ * The locks of plans: no other transaction changes the reservations of a plan, or the
+ * queues below it, until this one ends.
+ *
+ * Names are hashed to few numbers, as in queue_lock.h.  A plan is locked before the
+ * scheduler's lock and that of the configuration.
+ */
+
+extern void yq_plan_lock(const char *path);
+
+/* Several plans, by paths (char *), in the order of their numbers. */
+extern void yq_plans_lock(const List *paths);
+
+/* -- load plan ----------------------------------------------------------------- */
+
+/*
+ * Reservations that are not in the plan any more are left out: those that have ended,
+ * and those whose deadline was a window ago (Hadoop's archiving; there is no window
+ * without a limit on averages), but for those that repeat where the plan repeats them.
+ */
 
 /* The queue with that path or name, which must be a plan, else ERRCODE_FOREIGN_KEY_VIOLATION. */
 extern const YqQueue *yq_plan_queue(const YqHierarchy *hierarchy, const char *name);

@@ -1,16 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * plan.h
- *	  What a plan has promised: reservations with their sums over time
- *	  (semantics/reservations 4.3, 4.4).
- *
- * The caller makes a plan, sets capacity, settings and limits, adds the reservations
- * that are known, or what they have, and prepares it.  Planners (reservation_agent.h) then place new ones
- * under its sharing policy (sharing_policy.h).  Nothing here reads or writes a table.
- *
- * Everything is allocated in the plan's context and goes with it.  Times are
- * milliseconds since the epoch, intervals half open, amounts native units.  What says
- * no is a YqPlanFailure, no error.
+ *	  What a plan has promised, and how much of it one user may have.
  *
  *-------------------------------------------------------------------------
  */

@@ -1,18 +1,42 @@
 /*-------------------------------------------------------------------------
  *
  * plan_follower.h
- *	  The shares that the queues below a plan are to have at a time (reservation 8).
- *
- * A queue below a plan belongs to a reservation, or it is the default queue, which has what
- * reservations leave.  Shares are fractions of the plan, floats of 32 bits as in Hadoop.
- * Nothing here reads or writes a table.
+ *	  The shares that the queues below a plan are to have at a time, and the reservations
+ *	  that go because the plan has become smaller.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef YQ_PLAN_FOLLOWER_H
 #define YQ_PLAN_FOLLOWER_H
 
+#include "nodes/pg_list.h"
 #include "reservation/plan.h"
+
+/* -- capacity replanner -------------------------------------------------------- */
+
+/*
+ * SimpleCapacityReplanner: reservations that go because a plan has become smaller
+ * (reservation 7).
+ *
+ * Nothing here reads or writes a table.
+ */
+
+/*
+ * Remove reservations from a prepared plan, at each step from "now" on for as long as the
+ * enforcement window: those accepted last first, until what is promised at that time fits.
+ * The plan has those that touch this time; "goes_on" says that there are others which occur
+ * once and end later, since nothing beyond the last of these is looked at (S5).
+ * Returns what it has removed (YqPlanReservation), in that order.
+ */
+extern List *yq_plan_shrink(YqPlan *plan, int64 now, int64 enforcement_window, bool goes_on);
+
+/* -- plan follower ------------------------------------------------------------- */
+
+/*
+ * A queue below a plan belongs to a reservation, or it is the default queue, which has what
+ * reservations leave.  Shares are fractions of the plan, floats of 32 bits as in Hadoop.
+ * Nothing here reads or writes a table.
+ */
 
 /* Why a queue keeps the share that it has. */
 typedef enum YqShareRefusal

@@ -3,7 +3,7 @@
  * record_reservation.h
  *	  Reservations as the tables have them, one at a time, and writing them down.
  *
- * The caller holds the lock of the plan (plan_lock.h) before it looks at what it will
+ * The caller holds the lock of the plan (load_plan.h) before it looks at what it will
  * change.
  *
  *-------------------------------------------------------------------------

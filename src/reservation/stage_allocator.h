@@ -1,10 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * stage_allocator.h
- *	  Placing the gangs of one request of a reservation (reservation 6.3, 6.4).
- *
- * An allocator adds what it places to the changes of the plan, and leaves nothing there
- * when it cannot place all.
+ *	  Placing the gangs of one request of a reservation, by each of the two allocators.
  *
  *-------------------------------------------------------------------------
  */
@@ -77,18 +74,6 @@ extern YqPlanFailure yq_greedy_allocator_place(YqPlacement *placement, const YqR
 											   int64 start, int64 end, YqStagePlaces *places);
 extern YqPlanFailure yq_aligned_allocator_place(YqPlacement *placement, const YqReservationRequest *request,
 												int64 start, int64 end, YqStagePlaces *places);
-
-/*
- * What the user could have between two times, as yq_plan_available() has it; found once for all
- * requests that may be placed anywhere between arrival and deadline.
- */
-extern const YqStepFunction *yq_stage_available(YqPlacement *placement, int64 start, int64 end, YqPlanFailure *failure);
-
-/* amounts := what so many gangs of a request take. */
-extern void yq_stage_gangs(const YqPlacement *placement, const YqReservationRequest *request, int64 gangs, int64 *amounts);
-
-/* How many gangs fit in some amounts. */
-extern int64 yq_stage_gangs_in(const YqPlacement *placement, const int64 *amounts, const int64 *gang);
 
 /* A time, not before 0, in whole steps. */
 extern int64 yq_stage_round_up(int64 time, int64 step);

@@ -16,8 +16,8 @@
 
 #include "fmgr.h"
 #include "lib/stringinfo.h"
-#include "reservation/aligned_allocator.c"
 #include "reservation/reservation_agent.c"
+#include "reservation/stage_allocator.c"
 #include "utils/array.h"
 #include "utils/builtins.h"
 
