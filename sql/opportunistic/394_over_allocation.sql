@@ -1,6 +1,6 @@
 --
 -- More for OPPORTUNISTIC containers than a node has, while what is measured in use there is
--- less than what is allocated.  Decided in C (src/opportunistic/node_queue/measured_use.h).
+-- less than what is allocated.  Decided in C (src/opportunistic/node_queue/node_container.h).
 --
 
 CREATE TABLE yquota.over_allocation (

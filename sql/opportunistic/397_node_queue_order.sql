@@ -1,7 +1,7 @@
 --
 -- Orders of the queues of nodes that are yquota's own (YARN-5886, YARN-5887): what
 -- they go by, and which containers would go.  Decided in C
--- (src/opportunistic/node_queue/start_order.h, kill_order.h).
+-- (src/opportunistic/node_queue/node_container.h).
 --
 
 CREATE TYPE yquota.container_progress AS (

@@ -7,12 +7,14 @@
  */
 #include "base/compat.h"
 
+#include "admission/application/project_credit.h"
 #include "admission/submission/request.h"
+#include "base/settings.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "opportunistic/allocate_opportunistic.h"
-#include "opportunistic/load_sharing_limits.h"
 #include "opportunistic/record_opportunistic.h"
+#include "opportunistic/sharing_limit.h"
 #include "queues/text.h"
 #include "scheduler/load/cluster_load.h"
 #include "scheduler/request/expected_duration.h"
@@ -21,6 +23,33 @@
 #include "store/saved_plan.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
+
+/* -- opportunistic rule -------------------------------------------------------- */
+
+/* May an application have opportunistic containers? */
+
+YqOpportunisticStop
+yq_opportunistic_stop(const YqRequester *requester, const char *project)
+{
+	const YqQueue *queue = requester->queue;
+	YqProjectCredit credit;
+
+	do
+	{
+		if (!queue->is_running)
+			return (YqOpportunisticStop) {"queue state", queue->path};
+		queue = queue->parent;
+	} while (queue != NULL);
+	credit = yq_project_credit(project, requester->application->application_id, requester->queue->path, YQ_CREDIT_FOR_CONTAINERS);
+	/* charging would refuse a container without a payer */
+	if (!credit.is_known && !yq_auto_create_project)
+		return (YqOpportunisticStop) {"project", project};
+	if (!credit.suffices)
+		return (YqOpportunisticStop) {"project_quota", credit.limited_by};
+	return (YqOpportunisticStop) {NULL, NULL};
+}
+
+/* -- allocate opportunistic ---------------------------------------------------- */
 
 /* -- the application ------------------------------------------------------------ */
 

@@ -1,23 +1,42 @@
 /*-------------------------------------------------------------------------
  *
  * allocate_opportunistic.h
- *	  Giving out opportunistic containers to an application, centrally
- *	  (opportunistic 4).
- *
- * The call locks the application's leaf, then limits of sharing if there are some, then the nodes it takes slots of,
- * then events.  It takes the
- * scheduler's lock only if it asks for GUARANTEED containers or changes the blacklist, so
- * that it does not wait for an allocation cycle.
+ *	  Giving out opportunistic containers to an application, centrally.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef YQ_ALLOCATE_OPPORTUNISTIC_H
 #define YQ_ALLOCATE_OPPORTUNISTIC_H
 
-#include "opportunistic/central_allocator.h"
-#include "opportunistic/opportunistic_rule.h"
+#include "opportunistic/opportunistic_allocator.h"
 #include "opportunistic/reported_nodes.h"
 #include "scheduler/request/container_request.h"
+
+/* -- opportunistic rule -------------------------------------------------------- */
+
+/* May an application have opportunistic containers? */
+
+/* The rule that says no; all NULL when none does. */
+typedef struct YqOpportunisticStop
+{
+	const char *rule;
+	const char *at;				/* the queue or project that it is about; may be NULL */
+} YqOpportunisticStop;
+
+/* The rule while none are given out at all. */
+#define YQ_OPPORTUNISTIC_NOT_ENABLED "opportunistic allocation is not enabled"
+
+/* The queue of the application must run, and its project have credit or be one that may go on without. */
+extern YqOpportunisticStop yq_opportunistic_stop(const YqRequester *requester, const char *project);
+
+/* -- allocate opportunistic ---------------------------------------------------- */
+
+/*
+ * The call locks the application's leaf, then limits of sharing if there are some, then the nodes it takes slots of,
+ * then events.  It takes the
+ * scheduler's lock only if it asks for GUARANTEED containers or changes the blacklist, so
+ * that it does not wait for an allocation cycle.
+ */
 
 typedef struct YqOpportunisticCall
 {

@@ -1,10 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * node_load.c
- *	  How loaded the queues of nodes are.
- *
- * As Hadoop's NodeQueueLoadMonitor has it.  Its resources are always compared by
- * all types, whatever calculator the scheduler has.
+ *	  How loaded the queues of nodes are, and the limit of them that nodes are told.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,6 +11,13 @@
 
 #include "opportunistic/node_load.h"
 #include "utils/float.h"
+
+/* -- node load ----------------------------------------------------------------- */
+
+/*
+ * As Hadoop's NodeQueueLoadMonitor has it.  Its resources are always compared by
+ * all types, whatever calculator the scheduler has.
+ */
 
 static const char *const comparator_names[] = {
 	[YQ_LOAD_QUEUE_LENGTH] = "QUEUE_LENGTH",
@@ -33,8 +37,9 @@ yq_node_load_is_comparable(YqLoadComparator comparator, int32 wait)
 	return comparator != YQ_LOAD_QUEUE_WAIT_TIME || wait != YQ_WAIT_UNKNOWN;
 }
 
-int32
-yq_node_load_metric(YqLoadComparator comparator, const YqNodeLoad *load)
+/* By what the comparator sorts, and what the queue limit is computed from. */
+static int32
+node_load_metric(YqLoadComparator comparator, const YqNodeLoad *load)
 {
 	return comparator == YQ_LOAD_QUEUE_WAIT_TIME ? load->wait : load->queue_length;
 }
@@ -97,11 +102,12 @@ compare_available(const YqCalculator *calculator, const int64 *cluster, const Yq
 	return result;
 }
 
-int
-yq_node_load_compare(YqLoadComparator comparator, const YqCalculator *calculator, const int64 *cluster,
-					 const YqNodeLoad *a, const YqNodeLoad *b)
+/* Negative, zero, positive: a is less, as much, more loaded than b. */
+static int
+node_load_compare(YqLoadComparator comparator, const YqCalculator *calculator, const int64 *cluster,
+				  const YqNodeLoad *a, const YqNodeLoad *b)
 {
-	int			result = compare_integers(yq_node_load_metric(comparator, a), yq_node_load_metric(comparator, b));
+	int			result = compare_integers(node_load_metric(comparator, a), node_load_metric(comparator, b));
 
 	if (result == 0 && comparator == YQ_LOAD_QUEUE_LENGTH_THEN_RESOURCES)
 		result = compare_available(calculator, cluster, a, b);
@@ -121,7 +127,7 @@ compare_loads(const void *a, const void *b, void *argument)
 	const Order *order = argument;
 	const YqNodeLoad *left = *(YqNodeLoad *const *) a;
 	const YqNodeLoad *right = *(YqNodeLoad *const *) b;
-	int			result = yq_node_load_compare(order->comparator, order->calculator, order->cluster, left, right);
+	int			result = node_load_compare(order->comparator, order->calculator, order->cluster, left, right);
 
 	return result != 0 ? result : strcmp(left->name, right->name);
 }
@@ -203,4 +209,61 @@ yq_node_load_take_slot(YqLoadComparator comparator, const YqCalculator *calculat
 			break;
 	}
 	return take_queue_slot(load);
+}
+
+/* -- queue limit --------------------------------------------------------------- */
+
+/* The limit of their queues that nodes are told. */
+
+/* Java's conversion to an integer: truncated, and the nearest one when it is out of range. */
+static int32
+to_integer(double value)
+{
+	if (isnan(value))
+		return 0;
+	if (value >= PG_INT32_MAX)
+		return PG_INT32_MAX;
+	if (value <= PG_INT32_MIN)
+		return PG_INT32_MIN;
+	return (int32) value;
+}
+
+/* Math.round() of what is not negative. */
+static int32
+round_half_up(double value)
+{
+	double		whole = floor(value);
+
+	return to_integer(value - whole >= 0.5 ? whole + 1 : whole);
+}
+
+/* An integer sum in Java goes round, and what a double is added to does not. */
+void
+yq_queue_limit_note_sort(YqQueueLoadFigures *figures, YqLoadComparator comparator, YqNodeLoad *const *loads, int count)
+{
+	uint32		sum = 0;
+	int32		squares = 0;
+
+	if (count == 0)
+		return;
+	for (int i = 0; i < count; i++)
+		sum += (uint32) node_load_metric(comparator, loads[i]);
+	figures->mean = (int32) sum / count;
+	for (int i = 0; i < count; i++)
+	{
+		double		difference = (int32) ((uint32) node_load_metric(comparator, loads[i]) - (uint32) figures->mean);
+
+		squares = to_integer(squares + difference * difference);
+	}
+	figures->deviation = round_half_up(sqrt((double) ((float4) squares / (float4) count)));
+}
+
+int32
+yq_queue_limit_of(const YqQueueLoadFigures *figures, float4 sigma, int32 minimum, int32 maximum)
+{
+	/* rounded before it is added, also where the machine could do both at once */
+	float4		spread = (float4) ((double) sigma * (float4) figures->deviation);
+	int32		limit = to_integer((float4) figures->mean + spread);
+
+	return Min(maximum, Max(minimum, limit));
 }

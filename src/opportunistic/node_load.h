@@ -1,12 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * node_load.h
- *	  How loaded the queues of nodes are: their order, which queues are full,
- *	  and taking a place in one (opportunistic 3).
- *
- * What is known of a node is its last report, and what was given out there
- * since.  Amounts are native units, one for each type of the calculator.
- * Knows no table.
+ *	  How loaded the queues of nodes are, and the limit of them that nodes are told.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,9 +9,18 @@
 #define YQ_NODE_LOAD_H
 
 #include "base/compat.h"
+
 #include "datatype/timestamp.h"
 #include "queues/allocation_setting.h"
 #include "queues/calculator.h"
+
+/* -- node load ----------------------------------------------------------------- */
+
+/*
+ * What is known of a node is its last report, and what was given out there
+ * since.  Amounts are native units, one for each type of the calculator.
+ * Knows no table.
+ */
 
 /* The estimated wait of a node that does not tell one. */
 #define YQ_WAIT_UNKNOWN (-1)
@@ -38,9 +42,6 @@ extern const char *yq_node_load_comparator_name(YqLoadComparator comparator);
 /* Does the comparator know how loaded a node with that wait is? */
 extern bool yq_node_load_is_comparable(YqLoadComparator comparator, int32 wait);
 
-/* By what the comparator sorts, and what the queue limit is computed from. */
-extern int32 yq_node_load_metric(YqLoadComparator comparator, const YqNodeLoad *load);
-
 /*
  * Put loads in order, the least loaded first, and leave out those whose queues are
  * full.  Of equal ones the newer report comes first, then the name.  "cluster" is the
@@ -48,10 +49,6 @@ extern int32 yq_node_load_metric(YqLoadComparator comparator, const YqNodeLoad *
  */
 extern int	yq_node_load_sort(YqLoadComparator comparator, const YqCalculator *calculator, const int64 *cluster,
 							  YqNodeLoad **loads, int count);
-
-/* Negative, zero, positive: a is less, as much, more loaded than b. */
-extern int	yq_node_load_compare(YqLoadComparator comparator, const YqCalculator *calculator, const int64 *cluster,
-								 const YqNodeLoad *a, const YqNodeLoad *b);
 
 /* May a slot be taken that counts?  By waits any number may, and nothing is counted. */
 extern bool yq_node_load_counts_slots(YqLoadComparator comparator, const YqNodeLoad *load);
@@ -62,5 +59,28 @@ extern bool yq_node_load_counts_slots(YqLoadComparator comparator, const YqNodeL
  */
 extern bool yq_node_load_take_slot(YqLoadComparator comparator, const YqCalculator *calculator, YqNodeLoad *load,
 								   const int64 *asked);
+
+/* -- queue limit --------------------------------------------------------------- */
+
+/*
+ * The limit of their queues that nodes are told (opportunistic 6).
+ *
+ * Computed after each sort from the nodes in the list, by Java's arithmetic: sums
+ * are integers of 32 bits, and the fraction is one of 32 bits.
+ */
+
+/* Of queue lengths, or of waits in milliseconds; zeros before the first sort. */
+typedef struct YqQueueLoadFigures
+{
+	int32		mean;
+	int32		deviation;
+} YqQueueLoadFigures;
+
+/* Figures of sorted loads; without any, the earlier ones stay. */
+extern void yq_queue_limit_note_sort(YqQueueLoadFigures *figures, YqLoadComparator comparator,
+									YqNodeLoad *const *loads, int count);
+
+/* mean + sigma * deviation, between two bounds. */
+extern int32 yq_queue_limit_of(const YqQueueLoadFigures *figures, float4 sigma, int32 minimum, int32 maximum);
 
 #endif							/* YQ_NODE_LOAD_H */

@@ -1,18 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * node_report.c
- *	  What nodes report of their queues, and the slots that were taken in the
- *	  queues since.
+ *	  What nodes report of their queues, the slots that were taken in the meantime, and
+ *	  how long a container would wait there.
  *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
 
 #include "catalog/pg_type_d.h"
+#include "common/int.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "opportunistic/node_report.h"
-#include "opportunistic/wait_estimate.h"
 #include "queues/text.h"
 #include "scheduler/request/expected_duration.h"
 #include "store/catalog.h"
@@ -22,6 +22,73 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
+
+/* -- wait estimate ------------------------------------------------------------- */
+
+/* How long an OPPORTUNISTIC container that comes to a node now would wait. */
+
+/* Of a node that knows no duration. */
+#define YQ_NO_ESTIMATE (-1)
+
+/* An OPPORTUNISTIC container at the node, unless it is being killed or paused.  Microseconds. */
+typedef struct YqExpectedWork
+{
+	bool		waits;			/* queued or paused, else it runs */
+	int64		duration;		/* expected; 0: not known */
+	int64		ran;			/* since it began to run; below 0 by a clock that was set back counts as 0 */
+} YqExpectedWork;
+
+static int64
+sum_of(int64 a, int64 b)
+{
+	int64		sum;
+
+	return pg_add_s64_overflow(a, b, &sum) ? PG_INT64_MAX : sum;
+}
+
+/* The mean of the durations that are known, or 0. */
+static int64
+mean_duration(const YqExpectedWork *containers, int count)
+{
+	int64		sum = 0;
+	int			known = 0;
+
+	for (int i = 0; i < count; i++)
+	{
+		sum = sum_of(sum, containers[i].duration);
+		known += containers[i].duration > 0;
+	}
+	return known == 0 ? 0 : sum / known;
+}
+
+/*
+ * Microseconds, rounded down, or YQ_NO_ESTIMATE.  Sums that do not fit are the largest number
+ * that does.
+ */
+static int64
+wait_estimate(const YqExpectedWork *containers, int count)
+{
+	int64		mean = mean_duration(containers, count);
+	int64		work = 0;
+	int			waiting = 0;
+
+	if (mean == 0)
+		return YQ_NO_ESTIMATE;
+	for (int i = 0; i < count; i++)
+	{
+		const YqExpectedWork *container = &containers[i];
+		int64		duration = container->duration > 0 ? container->duration : mean;
+
+		if (container->waits)
+			waiting++;
+		else
+			duration = Max(duration - Max(container->ran, 0), 0);
+		work = sum_of(work, duration);
+	}
+	return waiting == 0 ? 0 : work / Max(count - waiting, 1);
+}
+
+/* -- node report --------------------------------------------------------------- */
 
 const char *const yq_node_report_columns[] = {
 	"node", "queued_guaranteed", "queued_opportunistic", "estimated_wait", "queue_capacity", "reported_at", "allocated", "is_listed"
@@ -160,7 +227,7 @@ judge_all(const YqAllocationSettings *settings, YqNodeReport **reports, int coun
 static void
 set_estimate(YqNodeReport *report, const YqExpectedWork *containers, int count)
 {
-	int64		wait = yq_wait_estimate(containers, count);
+	int64		wait = wait_estimate(containers, count);
 	Interval   *interval;
 
 	if (wait == YQ_NO_ESTIMATE)

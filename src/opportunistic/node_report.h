@@ -1,14 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * node_report.h
- *	  What nodes report of their queues, and the slots that were taken in the
- *	  queues since (opportunistic 3.1, 3.3).
- *
- * Reports are in yquota_internal.node_queue_report, one row for a node.  Allocation
- * takes slots in yquota_internal.opportunistic_slot, so that reports never wait for it:
- * a row there counts as long as the report is the one that it names.  Both tables are
- * unlogged: after a crash a node is unknown until it reports.  The queue of a node goes on
- * with the capacity that it told last, which is in yquota_internal.node_queue_capacity.
+ *	  What nodes report of their queues, the slots that were taken in the meantime, and
+ *	  how long a container would wait there.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,6 +10,7 @@
 #define YQ_NODE_REPORT_H
 
 #include "opportunistic/node_load.h"
+#include "postgres.h"
 #include "queues/hierarchy.h"
 #include "store/table_scan.h"
 

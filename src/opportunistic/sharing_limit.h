@@ -1,12 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * sharing_limit.h
- *	  How many OPPORTUNISTIC containers queues, a user and an application may have
- *	  at once, and of what size together.
- *
- * Not Hadoop's.  A container counts while it is OPPORTUNISTIC, whether it runs or waits.  Knows no
- * table: load_sharing_limits.h reads them.  Amounts are native units, one for each type
- * of the calculator.
+ *	  How many OPPORTUNISTIC containers queues, a user and an application may have, as the
+ *	  tables have it.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,6 +10,15 @@
 #define YQ_SHARING_LIMIT_H
 
 #include "queues/calculator.h"
+#include "scheduler/request/container_request.h"
+
+/* -- sharing limit ------------------------------------------------------------- */
+
+/*
+ * Not Hadoop's.  A container counts while it is OPPORTUNISTIC, whether it runs or waits.  Knows no
+ * table: sharing_limit.h reads them.  Amounts are native units, one for each type
+ * of the calculator.
+ */
 
 typedef struct YqSharingLimit
 {
@@ -44,5 +49,20 @@ extern int	yq_sharing_limits_room(const YqCalculator *calculator, const YqSharin
 
 /* So many containers of a size were given out. */
 extern void yq_sharing_limits_count(const YqCalculator *calculator, YqSharingLimits *limits, const int64 *size, int containers);
+
+/* -- load sharing limits ------------------------------------------------------- */
+
+/*
+ * Limits of sharing, from the tables: see
+ * sql/opportunistic/394_opportunistic_limit.sql.
+ */
+
+/*
+ * The limits that apply to an application, and what counts for them by the newest committed
+ * state and this transaction; none where there is no limit at all, which costs nothing.  Where
+ * there are some, one transaction at a time has them, to its end.  The caller has the lock
+ * of the application's leaf.
+ */
+extern YqSharingLimits yq_sharing_limits_load(const YqRequester *requester);
 
 #endif							/* YQ_SHARING_LIMIT_H */

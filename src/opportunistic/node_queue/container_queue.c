@@ -12,8 +12,7 @@
 
 #include "miscadmin.h"
 #include "opportunistic/node_queue/container_queue.h"
-#include "opportunistic/node_queue/kill_order.h"
-#include "opportunistic/node_queue/start_order.h"
+#include "opportunistic/node_queue/node_container.h"
 
 static bool
 has_memory(const YqContainerQueue *queue, YqNodeAmounts amounts)

@@ -11,12 +11,12 @@
  * count, and no other resource types.
  *
  * Otherwise than in Hadoop, OPPORTUNISTIC containers may have more room where the
- * measured use of the node is told (measured_use.h), but none while it is above a
+ * measured use of the node is told (node_container.h), but none while it is above a
  * preemption threshold.  GUARANTEED ones start, and others make room for them, by the
  * allocations alone: whatever is allocated beyond the node's size is taken back, too.
  *
  * Settings may have the OPPORTUNISTIC queue start, and running ones be killed, in other orders
- * than Hadoop's (start_order.h, kill_order.h).
+ * than Hadoop's (node_container.h, node_container.h).
  *
  * Each operation appends what it decides, in Hadoop's order, to the decisions.
  *

@@ -1,25 +1,340 @@
 /*-------------------------------------------------------------------------
  *
  * load_node_queue.c
- *	  Reading the queue of a node from tables.
+ *	  Reading the queue of a node from tables, with its measured use and what its orders go by.
  *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
 
 #include "access/htup_details.h"
+#include "access/xlog.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
-#include "opportunistic/node_queue/load_measured_use.h"
 #include "opportunistic/node_queue/load_node_queue.h"
 #include "queues/allocation_setting.h"
 #include "queues/text.h"
 #include "scheduler/load/held_subjects.h"
+#include "scheduler/load/paid_credits.h"
 #include "scheduler/request/expected_duration.h"
 #include "store/catalog.h"
+#include "store/index_scan.h"
 #include "store/saved_plan.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
+
+/* -- load measured use --------------------------------------------------------- */
+
+/*
+ * The measured use of a node from its last report, and what was freed there
+ * since.
+ */
+
+/* -- reading ----------------------------------------------------------------- */
+
+static Datum
+column(YqIndexScan *scan, TupleTableSlot *slot, const char *name, bool *isnull)
+{
+	return slot_getattr(slot, yq_column(yq_index_scan_relation(scan), name), isnull);
+}
+
+static YqMeasuredAmount
+make_amount(const YqResource *measured, const char *name, int64 total, YqOverAllocation thresholds)
+{
+	return (YqMeasuredAmount)
+	{
+		.thresholds = thresholds,.total = total,.measured = yq_resource_amount(measured, name, strlen(name))
+	};
+}
+
+static void
+read_report(YqNodeQueue *queue, YqIndexScan *scan, TupleTableSlot *slot)
+{
+	const YqAllocationSettings *settings = yq_allocation_settings();
+	const YqContainerQueueSettings *node = &queue->queue->settings;
+	YqMeasuredUse *use = &queue->queue->measured;
+	bool		isnull;
+	Datum		measured = column(scan, slot, "measured", &isnull);
+	const YqResource *resource;
+
+	if (isnull)
+		return;
+	resource = DatumGetYqResourceP(measured);
+	use->reported_at = DatumGetTimestampTz(column(scan, slot, "reported_at", &isnull));
+	use->is_told = use->reported_at <= queue->now && queue->now - use->reported_at <= settings->report_max_age;
+	use->memory = make_amount(resource, "memory-mb", node->memory, settings->memory_over_allocation);
+	use->vcores = make_amount(resource, "vcores", node->vcores, settings->vcores_over_allocation);
+}
+
+static void
+read_freed(YqMeasuredUse *use, YqIndexScan *scan, TupleTableSlot *slot)
+{
+	bool		isnull;
+
+	if (DatumGetTimestampTz(column(scan, slot, "reported_at", &isnull)) != use->reported_at)
+		return;
+	use->memory.freed = DatumGetInt64(column(scan, slot, "freed_memory_mb", &isnull));
+	use->vcores.freed = DatumGetInt64(column(scan, slot, "freed_vcores", &isnull));
+}
+
+/*
+ * Read it into a queue that has no containers yet.  Nothing is told by a report that is older than
+ * scheduler_setting.report_max_age or lies after the clock, nor on a standby.
+ */
+static void
+load_measured_use(YqNodeQueue *queue)
+{
+	YqMeasuredUse *use = &queue->queue->measured;
+	text	   *node = cstring_to_text(queue->node);
+	YqIndexScan *scan;
+	TupleTableSlot *slot;
+
+	/* unlogged tables are empty there, and cannot be opened */
+	if (RecoveryInProgress())
+		return;
+	scan = yq_index_scan_open(YQ_NODE_QUEUE_REPORT, "node_queue_report_pkey");
+	slot = yq_index_scan_find(scan, node);
+	if (slot != NULL)
+		read_report(queue, scan, slot);
+	yq_index_scan_close(scan);
+	if (!yq_measured_has_excess(use))
+		return;
+	scan = yq_index_scan_open(YQ_NODE_PREEMPTION, "node_preemption_pkey");
+	slot = yq_index_scan_find(scan, node);
+	if (slot != NULL)
+		read_freed(use, scan, slot);
+	yq_index_scan_close(scan);
+}
+
+/* -- writing ----------------------------------------------------------------- */
+
+void
+yq_record_node_preemption(YqNodeQueue *queue)
+{
+	static YqSavedPlan write = {
+		.command = "INSERT INTO yquota_internal.node_preemption AS p (node, reported_at, freed_memory_mb, freed_vcores, containers) "
+		"VALUES ($1, $2, $3, $4, $5) ON CONFLICT (node) DO UPDATE SET reported_at = excluded.reported_at, "
+		"freed_memory_mb = excluded.freed_memory_mb, freed_vcores = excluded.freed_vcores, containers = p.containers + excluded.containers",
+		.types = {"text", "timestamptz", "int8", "int8", "int8"}
+	};
+	const YqMeasuredUse *use = &queue->queue->measured;
+	Datum		values[] = {
+		CStringGetTextDatum(queue->node), TimestampTzGetDatum(use->reported_at),
+		Int64GetDatum(use->memory.freed), Int64GetDatum(use->vcores.freed), Int64GetDatum(queue->preempted)
+	};
+
+	if (!queue->has_freed && queue->preempted == 0)
+		return;
+	(void) yq_saved_plan_execute(&write, values, NULL);
+	queue->has_freed = false;
+	queue->preempted = 0;
+}
+
+/* -- load node order ----------------------------------------------------------- */
+
+/*
+ * What the orders of a node's queue go by, from tables.
+ *
+ * Numbers that are compared exactly, credits and progress, become ranks here.
+ */
+
+/* Rows of some containers, and a statement that knows something of each. */
+typedef struct Ranking
+{
+	YqNodeQueue *queue;
+	YqNodeQueueRow **rows;
+	int			count;
+} Ranking;
+
+/* A container's number from 1 on, its rank, and what people are shown or NULL. */
+#define OF_CONTAINERS \
+	"FROM pg_catalog.unnest($1) WITH ORDINALITY AS q (container_id, number) " \
+	"JOIN yquota.container AS c ON c.container_id = q.container_id "
+
+typedef void (*TakeRank) (Ranking *ranking, YqNodeQueueRow *row, int64 rank, char *shown);
+
+static void
+rank_rows(Ranking *ranking, YqSavedPlan *look_up, TakeRank take)
+{
+	const char **ids = palloc(sizeof(char *) * Max(ranking->count, 1));
+	MemoryContext caller = CurrentMemoryContext;
+	Datum		values[1];
+	uint64		found;
+
+	for (int i = 0; i < ranking->count; i++)
+		ids[i] = ranking->rows[i]->container_id;
+	values[0] = yq_array_of_names(ids, ranking->count);
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	found = yq_saved_plan_run(look_up, values, NULL);
+	MemoryContextSwitchTo(caller);
+	for (uint64 i = 0; i < found; i++)
+	{
+		HeapTuple	tuple = SPI_tuptable->vals[i];
+		TupleDesc	columns = SPI_tuptable->tupdesc;
+		bool		isnull;
+		int64		number = DatumGetInt64(SPI_getbinval(tuple, columns, 1, &isnull));
+		int64		rank = DatumGetInt64(SPI_getbinval(tuple, columns, 2, &isnull));
+		Datum		shown = SPI_getbinval(tuple, columns, 3, &isnull);
+
+		CHECK_FOR_INTERRUPTS();
+		take(ranking, ranking->rows[number - 1], rank, isnull ? NULL : TextDatumGetCString(shown));
+	}
+	SPI_finish();
+	pfree(ids);
+}
+
+static YqSavedPlan by_priority = {
+	.command = "SELECT q.number, COALESCE(a.priority, 0)::bigint, COALESCE(a.priority, 0)::text " OF_CONTAINERS
+	"LEFT JOIN yquota.application AS a ON a.application_id = c.application_id",
+	.types = {"_text"},
+	.plans_once = true
+};
+
+/* -- what waits ------------------------------------------------------------------ */
+
+static void
+take_largest(Ranking *ranking, YqNodeQueueRow *row, int64 rank, char *shown)
+{
+	row->container.start_rank = -rank;
+}
+
+static void
+rank_by_progress(Ranking *ranking)
+{
+	/* kept with 18 decimals, which are an integer */
+	static YqSavedPlan by_application_progress = {
+		.command = "SELECT q.number, (COALESCE(p.progress, 0) * 1000000000000000000)::bigint, NULL::text " OF_CONTAINERS
+		"LEFT JOIN yquota_internal.reported_application_progress AS p ON p.application_id = c.application_id",
+		.types = {"_text"},
+		.plans_once = true
+	};
+
+	rank_rows(ranking, &by_application_progress, take_largest);
+}
+
+/* A user is the place of the name among those of the node. */
+static void
+take_user(Ranking *ranking, YqNodeQueueRow *row, int64 rank, char *shown)
+{
+	YqNodeQueue *queue = ranking->queue;
+	ListCell   *cell;
+
+	row->container.user = 0;
+	foreach(cell, queue->users)
+	{
+		if (strcmp(lfirst(cell), shown) == 0)
+			return;
+		row->container.user++;
+	}
+	queue->users = lappend(queue->users, shown);
+	queue->queue->user_count = list_length(queue->users);
+}
+
+static void
+rank_by_user(Ranking *ranking)
+{
+	static YqSavedPlan by_user = {
+		.command = "SELECT q.number, 0::bigint, COALESCE(c.username, '')::text " OF_CONTAINERS,
+		.types = {"_text"},
+		.plans_once = true
+	};
+
+	rank_rows(ranking, &by_user, take_user);
+}
+
+/* What has started is ranked as well: it may be paused, or its user count. */
+static Ranking
+unranked_rows(YqNodeQueue *queue)
+{
+	Ranking		ranking = {queue, palloc(sizeof(YqNodeQueueRow *) * Max(list_length(queue->rows), 1)), 0};
+	ListCell   *cell;
+
+	foreach(cell, queue->rows)
+	{
+		YqNodeQueueRow *row = lfirst(cell);
+
+		if (row->state != YQ_CONTAINER_GONE && !row->container.is_ranked)
+			ranking.rows[ranking.count++] = row;
+	}
+	return ranking;
+}
+
+static void
+rank_waiting(void *argument)
+{
+	YqNodeQueue *queue = argument;
+	Ranking		ranking = unranked_rows(queue);
+
+	for (int i = 0; i < ranking.count; i++)
+	{
+		YqNodeQueueRow *row = ranking.rows[i];
+
+		row->container.is_ranked = true;
+		row->container.start_rank = row->expected_duration > 0 ? row->expected_duration : PG_INT64_MAX;
+	}
+	if (queue->queue->settings.start_order == YQ_START_BY_PRIORITY)
+		rank_rows(&ranking, &by_priority, take_largest);
+	else if (queue->queue->settings.start_order == YQ_START_FAIR)
+		rank_by_user(&ranking);
+	else if (queue->queue->settings.start_order == YQ_START_CLOSEST_TO_END)
+		rank_by_progress(&ranking);
+}
+
+/* -- what runs --------------------------------------------------------------------- */
+
+static YqSavedPlan by_credits = {
+	.command = "SELECT p.number, pg_catalog.rank() OVER (ORDER BY p.paid), pg_catalog.trim_scale(p.paid)::text "
+	"FROM (SELECT q.number, " YQ_PAID_CREDITS " AS paid " OF_CONTAINERS ") AS p",
+	.types = {"_text"},
+	.plans_once = true
+};
+
+static YqSavedPlan by_progress = {
+	.command = "SELECT q.number, pg_catalog.rank() OVER (ORDER BY COALESCE(p.progress, 0)), COALESCE(p.progress, 0)::text " OF_CONTAINERS
+	"LEFT JOIN yquota_internal.reported_progress AS p ON p.container_id = c.container_id",
+	.types = {"_text"},
+	.plans_once = true
+};
+
+static void
+take_kill_rank(Ranking *ranking, YqNodeQueueRow *row, int64 rank, char *shown)
+{
+	row->container.kill_rank = rank;
+	row->kill_figure = shown;
+}
+
+static void
+rank_running(void *argument)
+{
+	static YqSavedPlan *const look_ups[] = {
+		[YQ_KILL_LEAST_PAID] = &by_credits,
+		[YQ_KILL_LOWEST_PRIORITY] = &by_priority,
+		[YQ_KILL_FURTHEST_FROM_END] = &by_progress,
+	};
+	YqNodeQueue *queue = argument;
+	Ranking		ranking = {queue, palloc(sizeof(YqNodeQueueRow *) * Max(list_length(queue->rows), 1)), 0};
+	ListCell   *cell;
+
+	foreach(cell, queue->rows)
+	{
+		YqNodeQueueRow *row = lfirst(cell);
+
+		if (row->container.state == YQ_CONTAINER_RUNNING && !row->container.is_guaranteed)
+			ranking.rows[ranking.count++] = row;
+	}
+	rank_rows(&ranking, look_ups[queue->queue->settings.kill_order], take_kill_rank);
+}
+
+void
+yq_node_order_attach(YqNodeQueue *queue)
+{
+	queue->queue->rank_waiting = rank_waiting;
+	queue->queue->rank_running = rank_running;
+	queue->queue->argument = queue;
+}
+
+/* -- load node queue ----------------------------------------------------------- */
 
 /* -- the node ---------------------------------------------------------------- */
 
@@ -68,7 +383,7 @@ read_node(YqNodeQueue *queue, Datum total, const char *state, int capacity)
 	}
 	queue->queue = yq_container_queue_make(&settings);
 	if (allocation->over_allocates && queue->gone_because == NULL)
-		yq_load_measured_use(queue);
+		load_measured_use(queue);
 }
 
 void

@@ -1,19 +1,70 @@
 /*-------------------------------------------------------------------------
  *
  * node_container.h
- *	  The containers of a node, what waits and what runs of them, and amounts.
- *
- * container_queue.h has what is done to them.
+ *	  The containers of a node: what of it is in use, which of them start next, and which go
+ *	  first.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef YQ_NODE_CONTAINER_H
 #define YQ_NODE_CONTAINER_H
 
+#include "base/compat.h"
+
+#include "datatype/timestamp.h"
 #include "lib/ilist.h"
 #include "nodes/pg_list.h"
-#include "opportunistic/node_queue/measured_use.h"
 #include "queues/allocation_setting.h"
+
+/* -- measured use -------------------------------------------------------------- */
+
+/*
+ * What of a node is in use by its last report, and the thresholds that this
+ * is compared with: more may be allocated to OPPORTUNISTIC containers than the
+ * node has while their neighbours use less than they hold.
+ *
+ * Knows no table.  Amounts are MiB or cores.  A threshold is a part of what the node has,
+ * in millionths, and is rounded down to a whole unit.  A report in which a type is missing
+ * or 0 has not measured it.
+ */
+
+/* Of one resource type. */
+typedef struct YqMeasuredAmount
+{
+	YqOverAllocation thresholds;
+	int64		total;			/* of the node */
+	int64		measured;		/* 0: not measured */
+	int64		freed;			/* by containers that have ended or paused since the report, while there is an excess */
+} YqMeasuredAmount;
+
+typedef struct YqMeasuredUse
+{
+	bool		is_told;		/* there is a report that counts; otherwise nothing else matters */
+	TimestampTz reported_at;
+	YqMeasuredAmount memory;
+	YqMeasuredAmount vcores;
+} YqMeasuredUse;
+
+/*
+ * What the threshold leaves to OPPORTUNISTIC containers, below 0 when it is exceeded:
+ * threshold - max(measured + GUARANTEED since, GUARANTEED) - OPPORTUNISTIC since.
+ * PG_INT64_MIN without a threshold, or when nothing was measured.
+ */
+extern int64 yq_measured_room(const YqMeasuredAmount *amount, int64 guaranteed, int64 guaranteed_since,
+							  int64 opportunistic_since);
+
+/* By how much the measured use is above the preemption threshold; 0: it is not, or the node has nothing of the type. */
+extern int64 yq_measured_excess(const YqMeasuredAmount *amount);
+
+/* Is that so of any type? */
+extern bool yq_measured_has_excess(const YqMeasuredUse *use);
+
+/* A threshold of millionths as a decimal fraction, palloc'd. */
+extern char *yq_measured_fraction(int64 millionths);
+
+/* -- node container ------------------------------------------------------------ */
+
+/* container_queue.h has what is done to them. */
 
 /* Amounts of memory and virtual memory in MiB, and cores. */
 typedef struct YqNodeAmounts
@@ -135,5 +186,42 @@ yq_node_amounts_are_lacking(YqNodeAmounts amounts)
 {
 	return amounts.memory > 0 || amounts.virtual_memory > 0 || amounts.vcores > 0;
 }
+
+/* -- start order --------------------------------------------------------------- */
+
+/*
+ * Which of the OPPORTUNISTIC containers that wait at a node starts next.
+ *
+ * Paused ones wait among the others.  Of equal ones the one that came first to the queue
+ * is first.  Knows no table.
+ */
+
+/* One of them must wait. */
+extern YqNodeContainer *yq_start_order_first(YqContainerQueue *queue);
+
+/* -- kill order ---------------------------------------------------------------- */
+
+/*
+ * Which of the OPPORTUNISTIC containers that run at a node are paused or
+ * killed for an amount.
+ *
+ * One order for all that takes containers back: for GUARANTEED ones that have no room, and
+ * for amounts that are free no longer.  Ranks that an order goes by are those that the
+ * queue's callback gives; of equal ones the last started goes first.  Knows no table.
+ */
+
+/*
+ * Those that may be chosen, in the order of the settings: they run and are neither being
+ * killed nor paused.  With YQ_KILL_FEWEST the last started is the first.  A list of
+ * YqNodeContainer *.
+ */
+extern List *yq_kill_order_candidates(YqContainerQueue *queue);
+
+/*
+ * Those of them that are to go until nothing of the amounts lacks, in that order: the first
+ * ones, or with YQ_KILL_FEWEST as node_container.h has it.  All of them when they are
+ * not enough, none when nothing lacks.
+ */
+extern List *yq_kill_order_choose(YqContainerQueue *queue, YqNodeAmounts lacking);
 
 #endif							/* YQ_NODE_CONTAINER_H */

@@ -14,7 +14,6 @@
 #include "common/hashfn.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
-#include "opportunistic/node_queue/load_node_order.h"
 #include "opportunistic/node_queue/load_node_queue.h"
 #include "opportunistic/node_queue/node_queue.h"
 #include "scheduler/load/cluster_load.h"

@@ -13,7 +13,6 @@
 #include "base/arguments.h"
 #include "catalog/pg_type_d.h"
 #include "miscadmin.h"
-#include "opportunistic/node_queue/load_measured_use.h"
 #include "opportunistic/node_queue/load_node_queue.h"
 #include "opportunistic/node_queue/record_node_queue.h"
 #include "queues/text.h"

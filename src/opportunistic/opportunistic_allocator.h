@@ -1,21 +1,28 @@
 /*-------------------------------------------------------------------------
  *
- * central_allocator.h
- *	  Giving out opportunistic containers on all nodes of the cluster
- *	  (opportunistic 4).
- *
- * For each request hosts come first, then racks, then any of the least loaded nodes.
- * Labels and relaxed locality do not matter (opportunistic S2).  Knows no table: the
- * caller looks nodes up when the allocator asks for them.
+ * opportunistic_allocator.h
+ *	  Giving out opportunistic containers: on all nodes of the cluster, and on a list of
+ *	  nodes.
  *
  *-------------------------------------------------------------------------
  */
-#ifndef YQ_CENTRAL_ALLOCATOR_H
-#define YQ_CENTRAL_ALLOCATOR_H
+#ifndef YQ_OPPORTUNISTIC_ALLOCATOR_H
+#define YQ_OPPORTUNISTIC_ALLOCATOR_H
 
 #include "opportunistic/node_load.h"
 #include "opportunistic/outstanding_request.h"
 #include "opportunistic/sharing_limit.h"
+
+/* -- central allocator --------------------------------------------------------- */
+
+/*
+ * Giving out opportunistic containers on all nodes of the cluster
+ * (opportunistic 4).
+ *
+ * For each request hosts come first, then racks, then any of the least loaded nodes.
+ * Labels and relaxed locality do not matter (opportunistic S2).  Knows no table: the
+ * caller looks nodes up when the allocator asks for them.
+ */
 
 /* The nodes to choose from.  Slots are taken in the loads that the functions return. */
 typedef struct YqNodeChoice
@@ -72,4 +79,30 @@ typedef struct YqSharingRefusals
 extern YqOpportunisticContainers yq_central_allocator_run(const YqCentralAllocation *allocation, YqNodeChoice *choice,
 														  YqSharingRefusals *refusals);
 
-#endif							/* YQ_CENTRAL_ALLOCATOR_H */
+/* -- distributed allocator ----------------------------------------------------- */
+
+/*
+ * Giving out opportunistic containers on a list of nodes, as a local scheduler
+ * does that has been given the list (opportunistic 5).
+ *
+ * The order of the list is all that it knows of the load.  Unless an application asks
+ * for a host, a node gets one container in a call.  Knows no table.
+ */
+
+/* A node of the list. */
+typedef struct YqListedNode
+{
+	const char *name;			/* each once */
+	const char *rack;
+	const char *label;			/* "" for the default partition */
+	bool		is_blacklisted;
+} YqListedNode;
+
+/*
+ * Give out what there are nodes for, at most so many when "most" is above 0, and never more
+ * than YQ_MOST_CONTAINERS_IN_CALL, and count it as served.
+ */
+extern YqOpportunisticContainers yq_distributed_allocator_run(YqOutstandingRequests *requests,
+															  const YqListedNode *nodes, int node_count, int most);
+
+#endif							/* YQ_OPPORTUNISTIC_ALLOCATOR_H */
