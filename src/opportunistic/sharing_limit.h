@@ -16,7 +16,7 @@
 
 /*
  * Not Hadoop's.  A container counts while it is OPPORTUNISTIC, whether it runs or waits.  Knows no
- * table: sharing_limit.h reads them.  Amounts are native units, one for each type
+ * table.  Amounts are native units, one for each type
  * of the calculator.
  */
 

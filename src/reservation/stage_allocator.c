@@ -91,7 +91,7 @@ typedef struct GreedySearch
 } GreedySearch;
 
 static void
-begin_search(GreedySearch *search, int64 start, int64 end)
+begin_greedy_search(GreedySearch *search, int64 start, int64 end)
 {
 	const YqStepFunction *net = search->net;
 
@@ -159,7 +159,7 @@ gangs_at_end(const YqPlacement *placement, GreedySearch *search, int64 start, in
 	const int64 *amounts;
 
 	*limit = -1;
-	begin_search(search, start, end);
+	begin_greedy_search(search, start, end);
 	while (most > 0 && next_step(search, start, &time, &amounts))
 	{
 		int64		fitting;
@@ -276,13 +276,13 @@ typedef struct Window
 	bool		is_left;		/* of equal costs the earlier one first, else the later one */
 } Window;
 
-typedef struct Search
+typedef struct AlignedSearch
 {
 	YqPlacement *placement;
 	int64		duration;
 	const YqStepFunction *net;	/* of the plan, without changes */
 	int64		gang[YQ_MAX_RESOURCE_TYPES];
-} Search;
+} AlignedSearch;
 
 /* The first is the one with the smallest cost: binaryheap has the largest on top. */
 static int
@@ -352,7 +352,7 @@ add_known(const YqCalculator *calculator, int64 *to, const int64 *amounts)
 }
 
 static void
-find_cost(const Search *search, Window *window)
+find_cost(const AlignedSearch *search, Window *window)
 {
 	const YqPlan *plan = search->placement->plan;
 	Walk		walk = begin_walk(search->placement->load, search->placement->changes, window->start, window->end);
@@ -387,7 +387,7 @@ find_cost(const Search *search, Window *window)
 
 /* False when the plan has less than none left somewhere. */
 static bool
-find_room(const Search *search, Window *window)
+find_room(const AlignedSearch *search, Window *window)
 {
 	const YqPlan *plan = search->placement->plan;
 	Walk		walk = begin_walk(search->net, search->placement->changes, window->start, window->end);
@@ -420,7 +420,7 @@ find_room(const Search *search, Window *window)
 }
 
 static Window *
-make_window(const Search *search, int64 start)
+make_window(const AlignedSearch *search, int64 start)
 {
 	Window	   *window = palloc0(sizeof(Window));
 
@@ -432,7 +432,7 @@ make_window(const Search *search, int64 start)
 
 /* All windows of a range that have room, by cost.  NULL when the plan has less than none left. */
 static binaryheap *
-list_windows(const Search *search, int64 start, int64 end, int64 count)
+list_windows(const AlignedSearch *search, int64 start, int64 end, int64 count)
 {
 	binaryheap *heap = binaryheap_allocate((int) count, compare_windows, NULL);
 	bool		is_left = search->placement->agent->favors_early;
@@ -463,7 +463,7 @@ gangs_at_once(const YqReservationAgent *agent, int64 gangs, int64 windows)
 
 /* Put gangs into the cheapest windows; windows with gangs are returned in *chosen. */
 static YqPlanFailure
-fill_windows(const Search *search, binaryheap *heap, int64 gangs, int64 at_once, List **chosen)
+fill_windows(const AlignedSearch *search, binaryheap *heap, int64 gangs, int64 at_once, List **chosen)
 {
 	while (gangs > 0 && !binaryheap_empty(heap))
 	{
@@ -488,7 +488,7 @@ fill_windows(const Search *search, binaryheap *heap, int64 gangs, int64 at_once,
 
 /* Neighbours with the same amounts are one place, as the sum of them would have it. */
 static void
-make_places(const Search *search, const List *chosen, YqStagePlaces *places)
+make_places(const AlignedSearch *search, const List *chosen, YqStagePlaces *places)
 {
 	YqPlacement *placement = search->placement;
 	YqTimeInterval *intervals = palloc_extended(sizeof(YqTimeInterval) * Max(list_length(chosen), 1), MCXT_ALLOC_HUGE);
@@ -514,7 +514,7 @@ YqPlanFailure
 yq_aligned_allocator_place(YqPlacement *placement, const YqReservationRequest *request, int64 start, int64 end,
 						   YqStagePlaces *places)
 {
-	Search		search = {.placement = placement,.duration = yq_stage_duration(placement, request)};
+	AlignedSearch search = {.placement = placement,.duration = yq_stage_duration(placement, request)};
 	int64		gangs = request->containers / request->concurrency;
 	int64		windows;
 	YqPlanFailure failure = YQ_PLAN_NO_ROOM;

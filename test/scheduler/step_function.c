@@ -236,7 +236,7 @@ window_of_steps(PG_FUNCTION_ARGS)
 	YqReservationAgent agent = {.favors_early = true};
 	YqPlan		plan;
 	YqPlacement placement = make_placement(&agent, &plan);
-	Search		search = {.placement = &placement,.duration = PG_GETARG_INT64(4) - PG_GETARG_INT64(3),
+	AlignedSearch search = {.placement = &placement,.duration = PG_GETARG_INT64(4) - PG_GETARG_INT64(3),
 	.net = steps_argument(fcinfo, 0),.gang = {1024, 1}};
 	Window	   *window = make_window(&search, PG_GETARG_INT64(3));
 
