@@ -8,7 +8,7 @@
 #include "base/compat.h"
 
 #include "catalog/pg_type_d.h"
-#include "queues/hierarchy_resolve.h"
+#include "queues/hierarchy_labels.h"
 #include "queues/text.h"
 #include "utils/array.h"
 #include "utils/builtins.h"

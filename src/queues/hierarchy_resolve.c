@@ -10,7 +10,7 @@
  */
 #include "base/compat.h"
 
-#include "queues/hierarchy_resolve.h"
+#include "queues/hierarchy_labels.h"
 #include "queues/text.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
@@ -35,28 +35,6 @@ const char yq_from_setting[] = "scheduler_setting";
 const char yq_from_template[] = "template";
 
 /* -- properties of the queue itself ---------------------------------------------- */
-
-bool
-yq_resolving_is_own(YqResolving *resolving, YqQueueColumn column)
-{
-	resolving->from = resolving->queue->path;
-	return !resolving->row->nulls[column];
-}
-
-char *
-yq_resolving_template(YqResolving *resolving, const char *property)
-{
-	resolving->from = yq_from_template;
-	return yq_templates_text(&resolving->templates, property);
-}
-
-char *
-yq_resolving_text(YqResolving *resolving, YqQueueColumn column, const char *property)
-{
-	if (yq_resolving_is_own(resolving, column))
-		return TextDatumGetCString(resolving->row->values[column]);
-	return yq_resolving_template(resolving, property);
-}
 
 static bool
 own_float(YqResolving *resolving, YqQueueColumn column, const char *property, float4 *value)
@@ -108,22 +86,6 @@ own_flag(YqResolving *resolving, YqQueueColumn column, const char *property, boo
 }
 
 /* -- inheriting ------------------------------------------------------------ */
-
-void
-yq_resolving_note(YqQueue *queue, YqInheritedProperty property, const char *value, const char *from)
-{
-	queue->inherited[property].value = value;
-	queue->inherited[property].from = from;
-}
-
-void
-yq_resolving_note_parent(YqQueue *queue, YqInheritedProperty property, const char *fallback)
-{
-	if (queue->parent != NULL)
-		queue->inherited[property] = queue->parent->inherited[property];
-	else
-		yq_resolving_note(queue, property, fallback, NULL);
-}
 
 static float4
 resolve_float(YqResolving *resolving, YqInheritedProperty property, YqQueueColumn column,

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * template.c
- *	  Properties of created queues by templates.
+ *	  Properties of queues while they are resolved: of their rows and, for created
+ *	  queues, by templates.
  *
  *-------------------------------------------------------------------------
  */
@@ -262,4 +263,44 @@ yq_templates_label_text(const YqTemplates *templates, const char *label, const c
 	text = yq_templates_text(templates, name);
 	pfree(name);
 	return text;
+}
+
+/* -- a queue while its properties are resolved -------------------------------- */
+
+bool
+yq_resolving_is_own(YqResolving *resolving, YqQueueColumn column)
+{
+	resolving->from = resolving->queue->path;
+	return !resolving->row->nulls[column];
+}
+
+char *
+yq_resolving_template(YqResolving *resolving, const char *property)
+{
+	resolving->from = yq_from_template;
+	return yq_templates_text(&resolving->templates, property);
+}
+
+char *
+yq_resolving_text(YqResolving *resolving, YqQueueColumn column, const char *property)
+{
+	if (yq_resolving_is_own(resolving, column))
+		return TextDatumGetCString(resolving->row->values[column]);
+	return yq_resolving_template(resolving, property);
+}
+
+void
+yq_resolving_note(YqQueue *queue, YqInheritedProperty property, const char *value, const char *from)
+{
+	queue->inherited[property].value = value;
+	queue->inherited[property].from = from;
+}
+
+void
+yq_resolving_note_parent(YqQueue *queue, YqInheritedProperty property, const char *fallback)
+{
+	if (queue->parent != NULL)
+		queue->inherited[property] = queue->parent->inherited[property];
+	else
+		yq_resolving_note(queue, property, fallback, NULL);
 }

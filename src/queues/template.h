@@ -63,4 +63,29 @@ extern void yq_hierarchy_resolve_access(YqQueue *queue, const YqQueueRow *row, c
 /* The path with that many of its last parts replaced by wildcards, palloc'd. */
 extern char *yq_template_wildcard_path(const char *path, int wildcards);
 
+/* -- a queue while its properties are resolved -------------------------------- */
+
+/* A queue and its row, while it is resolved. */
+typedef struct YqResolving
+{
+	YqHierarchyLoader *loader;
+	YqQueue    *queue;
+	const YqQueueRow *row;
+	YqTemplates templates;
+	const char *from;			/* of the value that was found last */
+} YqResolving;
+
+/* Does the row of the queue set the column? */
+extern bool yq_resolving_is_own(YqResolving *resolving, YqQueueColumn column);
+
+/* The text that the templates have for a property, or NULL. */
+extern char *yq_resolving_template(YqResolving *resolving, const char *property);
+
+/* The text that the row, or else a template, has for a property, or NULL. */
+extern char *yq_resolving_text(YqResolving *resolving, YqQueueColumn column, const char *property);
+
+/* Note the value of an inherited property and its origin; or copy both from the parent. */
+extern void yq_resolving_note(YqQueue *queue, YqInheritedProperty property, const char *value, const char *from);
+extern void yq_resolving_note_parent(YqQueue *queue, YqInheritedProperty property, const char *fallback);
+
 #endif							/* YQ_TEMPLATE_H */

@@ -1,0 +1,24 @@
+/*-------------------------------------------------------------------------
+ *
+ * hierarchy_labels.h
+ *	  The node labels of a queue and its capacities on each of them, as its properties
+ *	  are resolved (docs/design.md 5).
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_HIERARCHY_LABELS_H
+#define YQ_HIERARCHY_LABELS_H
+
+#include "queues/template.h"
+
+/* The labels that the queue may use, and the label of requests that name none. */
+extern void yq_resolve_accessible_labels(YqResolving *resolving);
+extern void yq_resolve_default_label(YqResolving *resolving);
+
+/* The capacities of the queue on each label. */
+extern void yq_resolve_labels(YqResolving *resolving, const bool *configured_anywhere);
+
+/* The capacities that the template of a managed parent gives its leaves on each label. */
+extern void yq_resolve_leaf_template(YqResolving *resolving);
+
+#endif							/* YQ_HIERARCHY_LABELS_H */
