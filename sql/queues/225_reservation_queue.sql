@@ -23,7 +23,7 @@ COMMENT ON COLUMN yquota.reservation_queue.reservation_id IS 'NULL: the default 
 COMMENT ON COLUMN yquota.reservation_queue.capacity IS 'fraction of the plan';
 COMMENT ON COLUMN yquota.reservation_queue.maximum_capacity IS 'fraction of the plan''s maximum';
 
--- Sessions change shares in the hierarchy that they have (src/queues/hierarchy_plans.c).
+-- Sessions change shares in the hierarchy that they have (src/queues/hierarchy_load.c).
 CREATE TRIGGER signal_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.reservation_queue
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.signal_change();
 

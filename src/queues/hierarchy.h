@@ -12,7 +12,7 @@
  * A plan is the parent of its default queue, which is always there, and of the
  * queues of active reservations (yquota.reservation_queue): leaves, which no
  * configuration has.  Their shares change, and they come and go, in a hierarchy
- * that is there already (hierarchy_plans.c).  So a plan has vacant places among
+ * that is there already (hierarchy_load.c).  So a plan has vacant places among
  * its children: no look-up finds them, and they have and get nothing.
  *
  * Amounts are in native units, fractions floats of 32 bits (calculator.h).

@@ -1,18 +1,21 @@
 /*-------------------------------------------------------------------------
  *
  * text.c
- *	  Figures of queues as Hadoop writes them.
+ *	  Figures of queues as Hadoop writes them, and ids of reservations.
  *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
 
 #include "catalog/pg_type_d.h"
+#include "common/int.h"
 #include "common/shortest_dec.h"
 #include "lib/stringinfo.h"
 #include "queues/text.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+
+/* -- text ---------------------------------------------------------------------- */
 
 char *
 yq_amounts_text(const YqHierarchy *hierarchy, const int64 *amounts)
@@ -83,4 +86,48 @@ yq_array_of_strings(const List *strings)
 	foreach(cell, strings)
 		names[foreach_current_index(cell)] = lfirst(cell);
 	return yq_array_of_names(names, list_length(strings));
+}
+
+/* -- reservation id ------------------------------------------------------------ */
+
+/* Ids of reservations. */
+
+/* A number up to "end"; false when there is none. */
+static bool
+parse_number(const char **text, char end, int64 *number)
+{
+	const char *digit = *text;
+
+	*number = 0;
+	for (; *digit >= '0' && *digit <= '9'; digit++)
+	{
+		if (pg_mul_s64_overflow(*number, 10, number) || pg_add_s64_overflow(*number, *digit - '0', number))
+			return false;
+	}
+	if (digit == *text || *digit != end)
+		return false;
+	*text = digit + 1;
+	return true;
+}
+
+char *
+yq_reservation_id_text(YqReservationId id)
+{
+	return psprintf("reservation_" INT64_FORMAT "_%04lld", id.cluster_timestamp, (long long) id.number);
+}
+
+YqReservationId
+yq_reservation_id_parse(const char *text)
+{
+	static const char prefix[] = "reservation_";
+	const char *rest = text + strlen(prefix);
+	YqReservationId id;
+
+	if (strncmp(text, prefix, strlen(prefix)) != 0 || !parse_number(&rest, '_', &id.cluster_timestamp) ||
+		!parse_number(&rest, '\0', &id.number))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("\"%s\" is not the id of a reservation", text),
+				 errhint("Ids have the form reservation_1700000000000_0001; yquota.new_reservation_id() makes one.")));
+	return id;
 }

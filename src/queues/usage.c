@@ -19,7 +19,6 @@
 #include "miscadmin.h"
 #include "queues/effective.h"
 #include "queues/hierarchy.h"
-#include "queues/killable_marks.h"
 #include "queues/usage.h"
 #include "store/catalog.h"
 #include "store/saved_plan.h"
@@ -28,6 +27,55 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/uuid.h"
+
+/* -- killable marks ------------------------------------------------------------ */
+
+/* Which containers lazy preemption has made killable. */
+
+static const char *const mark_columns[] = {"container_id", "is_killable"};
+
+static void
+read_mark(const YqRow *row)
+{
+	List	  **ids = row->argument;
+
+	CHECK_FOR_INTERRUPTS();
+	if (yq_row_bool(row, 1))
+		*ids = lappend(*ids, yq_row_text(row, 0));
+}
+
+List *
+yq_killable_marks_find(Snapshot snapshot)
+{
+	List	   *ids = NIL;
+
+	if (!yq_table_has_no_pages(YQ_PREEMPTION_MARK))
+		yq_table_scan(YQ_PREEMPTION_MARK, snapshot, mark_columns, lengthof(mark_columns), read_mark, &ids);
+	return ids;
+}
+
+void
+yq_killable_marks_read_containers(const List *ids, Snapshot snapshot, const char *const *names, int count,
+							YqRowReader reader, void *argument)
+{
+	ListCell   *cell;
+
+	foreach(cell, ids)
+	{
+		CHECK_FOR_INTERRUPTS();
+		yq_table_scan_index(YQ_CONTAINER, "container_pkey", snapshot, lfirst(cell), NULL, names, count, reader, argument);
+	}
+}
+
+/* -- usage --------------------------------------------------------------------- */
+
+/*
+ * Only GUARANTEED containers use a queue; containers of both kinds keep it from
+ * being empty.  A container names its queue by path or by a name that no other
+ * queue has; a container that names no existing queue counts for none.  A
+ * reservation on a node counts as if the container ran there
+ * (ResourceUsage.incUsed() for a reservation).
+ */
 
 typedef enum UsageColumn
 {

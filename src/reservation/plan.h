@@ -9,7 +9,7 @@
 #define YQ_PLAN_H
 
 #include "base/bytes_table.h"
-#include "queues/reservation_id.h"
+#include "queues/text.h"
 #include "reservation/step_function.h"
 
 /* Why a plan does not take a reservation. */

@@ -16,7 +16,7 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "queues/hierarchy.h"
-#include "queues/reservation_id.h"
+#include "queues/text.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"

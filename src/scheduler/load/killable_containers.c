@@ -8,7 +8,7 @@
 #include "base/compat.h"
 
 #include "queues/hierarchy.h"
-#include "queues/killable_marks.h"
+#include "queues/usage.h"
 #include "scheduler/load/killable_containers.h"
 #include "store/catalog.h"
 #include "utils/memutils.h"
