@@ -12,7 +12,7 @@ use Test::More;
 # Pages whose examples are run, each in a database of its own.  A block of sql
 # is run as it stands; what it prints is the block of text that follows it, if
 # one does.  Blocks of other kinds are not run.
-my @pages = qw(README.md docs/user-guide.md docs/memory-seconds.md docs/month-end.md docs/scale-out.md docs/internals.md);
+my @pages = qw(README.md docs/cheat-sheet.md docs/user-guide.md docs/memory-seconds.md docs/month-end.md docs/scale-out.md docs/internals.md);
 my @all_pages = ('README.md', glob('docs/*.md'));
 
 my $node = PostgreSQL::Test::Cluster->new('documentation');
@@ -97,6 +97,11 @@ sub test_examples
 }
 
 test_examples($_) foreach @pages;
+
+# A task of the cheat sheet is a comment, and the statement below it does the task.
+my @tasks = map { $_->{text} =~ /^-- (.*\n(?:.*))/mg } grep { $_->{kind} eq 'sql' } examples('docs/cheat-sheet.md');
+cmp_ok(scalar(@tasks), '>=', 60, 'the cheat sheet has 60 tasks');
+is(join("\n", grep { !/\n[A-Z]+ / && !/\nBEGIN;\z/ } @tasks), '', 'a statement follows each task');
 
 # Sums done in the text are right: what stands left and right of an equals sign
 # is equal, as far as both are numbers.
