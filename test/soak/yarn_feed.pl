@@ -142,8 +142,8 @@ sub kill_program
 	return;
 }
 
-command_ok([ 'java', "-Dcluster.log=$directory/unit.log", '-cp', $class_path, 'org.junit.runner.JUnitCore', map { "org.yquota.yarn.$_" } qw(SpoolTest FeedConfigurationTest RecordsTest) ],
-	'the spool, the configuration and the records by themselves');
+command_ok([ 'java', "-Dcluster.log=$directory/unit.log", '-cp', $class_path, 'org.junit.runner.JUnitCore', map { "org.yquota.yarn.$_" } qw(ApplicationRecordsTest FeedConfigurationTest RecordsTest SpoolTest) ],
+	'the records, the configuration and the spool by themselves');
 
 # The database does not exist yet when the feed is told more than its spool may have.
 begin('FullSpoolRun', 'FullSpoolRun', "$directory/full", url('outgrown'));
@@ -200,6 +200,13 @@ reach('AskRun', 'a submission');
 go_on('AskRun');
 like(next_place('AskRun'), qr/^FAILED: .*yquota does not answer/, 'one of which it says nothing is refused, as the setting wants');
 $node->start;
+foreach my $try (1 .. 2)
+{
+	go_on('AskRun');
+	reach('AskRun', 'answer null true');
+}
+is($node->safe_psql('ask', "SELECT lifetime, priority FROM yquota.application WHERE application_id = 'application_1_0001'"), '3600|1',
+	'one that is asked about twice comes in once');
 ends('AskRun');
 
 # What the server refuses for good does not stop what follows, and what an administrator can mend is waited for.
@@ -240,13 +247,20 @@ sub begin_manager
 	return reach($id, 'standby');
 }
 
+sub application
+{
+	my ($name, $columns) = @_;
+
+	return sql("SELECT $columns FROM yquota.application WHERE application_name = '$name'");
+}
+
 # Have the active ResourceManager compare what runs; what it tells then comes after that.
 sub compare
 {
 	my ($id) = @_;
 	my $file = "$directory/spool.$id/reconcile";
 
-	append_to_file($file, '');
+	append_to_file($file, 'now');
 	for (my $tries = 0; -e $file && $tries < 10 * $PostgreSQL::Test::Utils::timeout_default; $tries++)
 	{
 		sleep 0.1;
@@ -262,11 +276,12 @@ command('rm1', 'active');
 begin('ClusterRun', 'ClusterRun', $directory, $ports);
 reach('ClusterRun', 'the installation of the feed');
 kill_program('rm1');
+rename "$directory/account.rm1", "$directory/before" or die "could not rename: $!";
 begin_manager($_) foreach qw(rm1 rm2);
 command('rm1', 'active');
 go_on('ClusterRun');
 reach('ClusterRun', 'the middle of the first life');
-is(sql("SELECT count(*) > 60 FROM yquota.container_event WHERE event = 'CONTAINER_START'"), 't', 'containers came');
+ok($node->poll_query_until('work', "SELECT count(*) > 60 FROM yquota.container_event WHERE event = 'CONTAINER_START'"), 'containers came');
 $node->kill9;
 go_on('ClusterRun');
 reach('ClusterRun', 'a failover while PostgreSQL is away');
@@ -289,19 +304,34 @@ reach('ClusterRun', 'a handover');
 command('rm2', 'standby');
 command('rm1', 'active');
 go_on('ClusterRun');
-reach('ClusterRun', 'a restart');
+reach('ClusterRun', 'a restart without the feed');
 compare('rm1');
 kill_program('rm1');
+# What happens to applications now is not told: the feed has the other database again.
+begin_manager('rm1', 'nowhere', 'spool.before');
+command('rm1', 'active');
+go_on('ClusterRun');
+my ($expiry) = next_place('ClusterRun') =~ /^a restart, expiry ([0-9]+)/ or BAIL_OUT('no expiry was told');
+kill_program('rm1');
+is(application('changes unheard', 'queue, priority'), 'root.batch|7', 'changes from before the feed are known, and no later ones yet');
+is(application('ends unheard', 'state'), 'ACTIVE', 'nor an end');
 begin_manager('rm1');
 command('rm1', 'active');
 go_on('ClusterRun');
 reach('ClusterRun', 'containers that run');
 compare('rm1');
+is(application('changes unheard', "queue, priority, abs(extract(epoch FROM expires_at) - $expiry / 1000.0) < 1"), 'root.default|3|t',
+	'a move, a priority and a lifetime that were not told are told by the next ResourceManager');
+is(application('ends unheard', 'state'), 'KILLED', 'and an end when what runs is compared');
 go_on('ClusterRun');
 reach('ClusterRun', 'the end');
 
+# No feed hears of what was not at its node yet when the feed was installed.
+my @account = map { split /\n/, slurp_file($_) } glob "$directory/account.rm*";
+my %is_heard_of = map { (split / /)[2] => 1 } @account;
+push @account, grep { $is_heard_of{ (split / /)[2] } } split /\n/, slurp_file("$directory/before");
 my (%container, %updates);
-foreach my $line (sort { ($a =~ /^(\d+)/)[0] <=> ($b =~ /^(\d+)/)[0] } map { split /\n/, slurp_file($_) } glob "$directory/account.rm*")
+foreach my $line (sort { ($a =~ /^(\d+)/)[0] <=> ($b =~ /^(\d+)/)[0] } @account)
 {
 	my (undef, $kind, $id, @values) = split / /, $line;
 	if ($kind eq 'started')
@@ -324,7 +354,9 @@ foreach my $line (sort { ($a =~ /^(\d+)/)[0] <=> ($b =~ /^(\d+)/)[0] } map { spl
 cmp_ok(scalar keys %container, '>=', 300, 'three hundred containers and more came and went');
 my @unfinished = grep { !$container{$_}{finished} } sort keys %container;
 cmp_ok(scalar @unfinished, '>=', 1, 'restarts have lost containers that were not at their nodes yet');
-$node->poll_query_until('work', 'SELECT count(*) = 0 FROM yquota.container') or fail('all ends reach the books');
+ok($node->poll_query_until('work', <<'SQL'), 'all ends reach the books');
+SELECT NOT EXISTS (SELECT FROM yquota.container) AND NOT EXISTS (SELECT FROM yquota.application WHERE finished_at IS NULL)
+SQL
 is(sql("SELECT rejected, waiting, differing_ends, rejected_calls, problem IS NULL FROM yquota.feed_status WHERE source = 'mini'"), '0|0|0|0|t',
 	'nothing was set aside, no ends differ');
 is(sql('SELECT count(*) FROM yquota.suspect_container'), 0, 'no container is suspect');
@@ -411,9 +443,14 @@ cmp_ok(sql("SELECT count(*) FROM yquota.container_event WHERE event = 'CONTAINER
 cmp_ok(sql("SELECT count(*) FROM yquota.container_event WHERE is_running"), '>', 0, 'nodes began to run opportunistic containers');
 is(sql("SELECT count(*) FROM yquota.node"), 4, 'the nodes are known');
 cmp_ok(scalar(grep { $_->{exit_status} == -100 } values %container), '>=', 1, 'containers ended with their node');
-is(sql("SELECT string_agg(state::text, ' ' ORDER BY application_id) FROM yquota.application"), 'FINISHED FAILED KILLED',
-	'applications are told with their ends, also one that came in while PostgreSQL was away');
-is(sql("SELECT queue, priority, expires_at - submitted_at > interval '110 min' FROM yquota.application WHERE state = 'FINISHED'"), 'root.batch|7|t',
+is(sql("SELECT application_name, state FROM yquota.application ORDER BY application_id"), <<'OUT' =~ s/\n\z//r, 'applications are told with their ends, also one that came in while PostgreSQL was away');
+all kinds of lives|FINISHED
+changes unheard|KILLED
+ends unheard|KILLED
+a master that fails|FAILED
+while nothing answers|KILLED
+OUT
+is(application('all kinds of lives', "queue, priority, expires_at - submitted_at > interval '110 min'"), 'root.batch|7|t',
 	'moves, priorities and lifetimes are told');
 
 # Nobody pays for the time from the last sign of life to the recovery.

@@ -15,9 +15,9 @@ import org.slf4j.LoggerFactory;
  */
 final class Admission {
 	private static final Logger LOG = LoggerFactory.getLogger(Admission.class);
-	/** parameters are the values of an application's record */
-	static final String SUBMIT = "SELECT state, reason FROM yquota.submit_application(?, ?, string_to_array(?, ','), ?, ?, ?::yquota.resource,"
-		+ " ?::integer, ?::bigint, string_to_array(?, E'\\t'), ?, ?::boolean, ?)";
+	private static final String SUBMIT = "SELECT s.state, s.reason FROM " + Records.SUBMISSION_VALUES + ", " + Records.SUBMISSION + " AS s";
+	/** SQLSTATE of a submission that yquota has let in before */
+	private static final String DUPLICATE = "42710";
 
 	private final FeedConfiguration conf;
 	private Connection connection;
@@ -45,6 +45,10 @@ final class Admission {
 			try {
 				return new Answer(ask(application), true);
 			} catch (SQLException e) {
+				if (DUPLICATE.equals(e.getSQLState())) {
+					// The answer was lost, or the ResourceManager that asked.
+					return new Answer(null, true);
+				}
 				close();
 				// A connection may have been lost long ago; a new one tells more.
 				if (!isNew && tries == 0) {

@@ -2,105 +2,201 @@ package org.yquota.yarn;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.UnaryOperator;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.ApplicationSubmissionContext;
 import org.apache.hadoop.yarn.api.records.ApplicationTimeoutType;
+import org.apache.hadoop.yarn.api.records.Priority;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMApp;
 import org.apache.hadoop.yarn.server.resourcemanager.rmapp.RMAppState;
-import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAddedSchedulerEvent;
 
-/** Records about applications, if yquota is to hear of them. */
+/**
+ * Records about applications.
+ *
+ * <p>Changes are found by comparing an application with what was told of it, so that none is missed: the ResourceManager
+ * calls nothing when it changes a lifetime, and one that takes over knows nothing of what the one before has told.
+ */
 final class ApplicationRecords {
-	private final FeedConfiguration conf;
-	private final ContainerEvents events;
 	private final RMContext context;
-	private final Feed feed;
-	/** when applications expire, as yquota has been told, in milliseconds */
-	private final Map<ApplicationId, Long> expiries = new ConcurrentHashMap<>();
+	private final Function<RMApp, String> projectOf;
+	private final UnaryOperator<String> pathOf;
+	private final Consumer<String> feed;
+	/** of applications that were told of, and not to have ended */
+	private final Map<ApplicationId, Told> told = new ConcurrentHashMap<>();
 
-	ApplicationRecords(FeedConfiguration conf, ContainerEvents events, RMContext context, Feed feed) {
-		this.conf = conf;
-		this.events = events;
+	/** What yquota knows of an application that may change: null where that is not known. */
+	private static final class Told {
+		private String queue;
+		/** whether yquota has the application there, too */
+		private boolean isThere;
+		private Integer priority;
+		/** in milliseconds */
+		private Long expiry;
+	}
+
+	/** projectOf names the project of an application, pathOf finds the path of a queue. */
+	ApplicationRecords(RMContext context, Function<RMApp, String> projectOf, UnaryOperator<String> pathOf, Consumer<String> feed) {
 		this.context = context;
+		this.projectOf = projectOf;
+		this.pathOf = pathOf;
 		this.feed = feed;
 	}
 
-	private boolean areTold() {
-		return conf.applications != FeedConfiguration.Applications.NONE;
+	/** An application that comes in, as yquota takes it: values of Records.SUBMISSION. */
+	final class Submission {
+		private final ApplicationId id;
+		private final Told state;
+		final String[] values;
+
+		private Submission(RMApp application) {
+			ApplicationSubmissionContext submission = application.getApplicationSubmissionContext();
+			List<ResourceRequest> master = application.getAMResourceRequests();
+			boolean hasMaster = master != null && !master.isEmpty();
+
+			id = application.getApplicationId();
+			state = stateOf(application);
+			state.isThere = true;
+			values = new String[] {
+				id.toString(),
+				application.getUser(),
+				String.join(",", UserGroupInformation.createRemoteUser(application.getUser()).getGroupNames()),
+				application.getQueue(),
+				application.getName(),
+				hasMaster ? Records.resource(master.get(0).getCapability()) : null,
+				state.priority == null ? null : state.priority.toString(),
+				state.expiry == null ? null : Records.time(state.expiry),
+				submission.getApplicationTags() == null ? null : String.join("\t", submission.getApplicationTags()),
+				hasMaster ? master.get(0).getNodeLabelExpression() : null,
+				Boolean.toString(submission.getUnmanagedAM()),
+				projectOf.apply(application),
+			};
+		}
+
+		/** It has come in. */
+		void tell() {
+			feed.accept(record());
+			isKnown();
+		}
+
+		/** It has come in, and yquota knows of it: from now on its changes are told. */
+		void isKnown() {
+			told.put(id, state);
+		}
+
+		private String record() {
+			return Records.record(Records.APPLICATION, values);
+		}
 	}
 
-	/** It has come in, or has been recovered: yquota takes it once. */
-	void added(String[] application) {
-		feed.tell(Records.record(Records.APPLICATION, application));
+	Submission submission(ApplicationId id) {
+		return new Submission(context.getRMApps().get(id));
+	}
+
+	/** It runs already: yquota may lack it, or know what it was before. */
+	void recovered(ApplicationId id) {
+		RMApp application = context.getRMApps().get(id);
+
+		feed.accept(new Submission(application).record());
+		told.put(id, uncertain(application));
 	}
 
 	void ended(ApplicationId id, RMAppState state) {
 		RMApp application = context.getRMApps().get(id);
 
-		expiries.remove(id);
-		feed.tell(Records.record(Records.APPLICATION_END, id.toString(), state.name(),
+		told.remove(id);
+		feed.accept(Records.record(Records.APPLICATION_END, id.toString(), state.name(),
 			application == null ? null : application.getDiagnostics().toString()));
 	}
 
-	void moved(ApplicationId id, String queue) {
-		if (areTold()) {
-			feed.tell(Records.record(Records.APPLICATION_MOVE, id.toString(), queue));
+	/** It may have changed.  Before its own record, which says what it is then, nothing is told. */
+	synchronized void look(RMApp application) {
+		ApplicationId id = application.getApplicationId();
+		Told known = told.get(id);
+		Told now = known == null ? null : stateOf(application);
+
+		if (known != null && told.replace(id, known, now)) {
+			now.isThere = known.isThere || !Objects.equals(known.queue, now.queue);
+			tellChange(Records.APPLICATION_MOVE, id, known.queue, now.queue);
+			tellChange(Records.APPLICATION_PRIORITY, id, known.priority, now.priority);
+			tellChange(Records.APPLICATION_LIFETIME, id, timeOf(known.expiry), timeOf(now.expiry));
 		}
 	}
 
-	/** Its priority may have changed. */
-	void updated(RMApp application) {
-		if (areTold() && application.getApplicationPriority() != null) {
-			feed.tell(Records.record(Records.APPLICATION_PRIORITY, application.getApplicationId().toString(),
-				Integer.toString(application.getApplicationPriority().getPriority())));
-		}
+	void lookAtAll() {
+		context.getRMApps().values().forEach(this::look);
 	}
 
-	/** Tell of lifetimes that have changed: the ResourceManager calls nothing when it changes one. */
-	void lookAtLifetimes() {
-		if (!areTold()) {
-			return;
-		}
+	/**
+	 * Tell where applications are that were recovered.  Containers follow a move at once, but have to end, if they did not
+	 * survive the restart, and to move, as the spool of the ResourceManager before this one has it, before it.
+	 */
+	synchronized void tellQueues() {
+		told.forEach((id, known) -> {
+			if (!known.isThere) {
+				tellChange(Records.APPLICATION_MOVE, id, null, known.queue);
+				known.isThere = true;
+			}
+		});
+	}
+
+	/** Tell which applications have ended: the end of one may be lost with its ResourceManager. */
+	void tellEnded() {
+		ArrayNode list = new ObjectMapper().createArrayNode();
+
 		for (RMApp application : context.getRMApps().values()) {
-			Long expiry = application.getApplicationTimeouts().get(ApplicationTimeoutType.LIFETIME);
-			if (expiry == null || application.isAppInCompletedStates()) {
-				continue;
+			if (application.isAppInCompletedStates()) {
+				list.addObject().put("application_id", application.getApplicationId().toString()).put("state", application.getState().name());
 			}
-			Long told = expiries.put(application.getApplicationId(), expiry);
-			if (told != null && !told.equals(expiry)) {
-				feed.tell(Records.record(Records.APPLICATION_LIFETIME, application.getApplicationId().toString(), Records.time(expiry)));
+		}
+		if (list.size() > 0) {
+			feed.accept(Records.record(Records.APPLICATIONS_ENDED, list.toString()));
+		}
+	}
+
+	/** Any record may be lost: tell of all again. */
+	synchronized void tellAgain() {
+		for (RMApp application : context.getRMApps().values()) {
+			if (told.replace(application.getApplicationId(), uncertain(application)) != null) {
+				feed.accept(new Submission(application).record());
 			}
 		}
 	}
 
-	/** Values of the parameters of Admission.SUBMIT. */
-	String[] describe(AppAddedSchedulerEvent event) {
-		RMApp application = context.getRMApps().get(event.getApplicationId());
-		ApplicationSubmissionContext submission = application.getApplicationSubmissionContext();
-		List<ResourceRequest> master = application.getAMResourceRequests();
-		Long lifetime = submission.getApplicationTimeouts() == null ? null
-			: submission.getApplicationTimeouts().get(ApplicationTimeoutType.LIFETIME);
-		boolean hasMaster = master != null && !master.isEmpty();
+	private Told uncertain(RMApp application) {
+		Told state = new Told();
 
-		return new String[] {
-			event.getApplicationId().toString(),
-			event.getUser(),
-			String.join(",", UserGroupInformation.createRemoteUser(event.getUser()).getGroupNames()),
-			event.getQueue(),
-			application.getName(),
-			hasMaster ? Records.resource(master.get(0).getCapability()) : null,
-			event.getApplicatonPriority() == null ? null : Integer.toString(event.getApplicatonPriority().getPriority()),
-			lifetime == null ? null : lifetime.toString(),
-			submission.getApplicationTags() == null ? null : String.join("\t", submission.getApplicationTags()),
-			hasMaster ? master.get(0).getNodeLabelExpression() : null,
-			Boolean.toString(submission.getUnmanagedAM()),
-			// what is told decides nothing, and names no project that events do not name
-			conf.applications == FeedConfiguration.Applications.ASK ? events.payerOf(application) : events.projectOf(application),
-		};
+		state.queue = stateOf(application).queue;
+		return state;
+	}
+
+	private Told stateOf(RMApp application) {
+		Told state = new Told();
+		Priority priority = application.getApplicationPriority();
+
+		state.queue = application.getQueue() == null ? null : pathOf.apply(application.getQueue());
+		state.priority = priority == null ? null : Integer.valueOf(priority.getPriority());
+		state.expiry = application.getApplicationTimeouts().get(ApplicationTimeoutType.LIFETIME);
+		return state;
+	}
+
+	private void tellChange(String kind, ApplicationId id, Object known, Object now) {
+		if (now != null && !Objects.equals(known, now)) {
+			feed.accept(Records.record(kind, id.toString(), now.toString()));
+		}
+	}
+
+	private static String timeOf(Long expiry) {
+		return expiry == null ? null : Records.time(expiry);
 	}
 }

@@ -201,7 +201,7 @@ final class ContainerEvents {
 		return attempt == null ? container.getQueueName() : ((CSQueue) attempt.getQueue()).getQueuePath();
 	}
 
-	private String queuePath(String name) {
+	String queuePath(String name) {
 		CSQueue queue = scheduler.getQueue(name);
 
 		return queue == null ? name : queue.getQueuePath();

@@ -29,14 +29,22 @@ final class Feed {
 	/** how long what was noted before may take to reach the queue */
 	private static final long SETTLING_TIME = 1000;
 
-	/** Makes the list of containers that run, as yquota.reconcile() takes it. */
-	interface RunningContainers {
-		String list(long asOf);
+	/** What the feed asks a ResourceManager. */
+	interface Manager {
+		/** The list of containers that run, as yquota.reconcile() takes it. */
+		String runningContainers(long asOf);
+
+		/** Tell what has changed without a word. */
+		default void lookAround() {
+		}
+
+		/** Tell besides containers what yquota may lack, all of it if records are lost. */
+		default void compare(boolean hasGap) {
+		}
 	}
 
 	private final FeedConfiguration conf;
-	private RunningContainers running;
-	private Runnable everyInterval;
+	private Manager manager;
 	private final BlockingQueue<String> queue;
 	private final AtomicLong lost = new AtomicLong();
 	private final Spool spool;
@@ -76,9 +84,8 @@ final class Feed {
 	}
 
 	/** The ResourceManager takes over at that time, in milliseconds. */
-	void start(long now, RunningContainers containers, Runnable atEachCompute) {
-		running = containers;
-		everyInterval = atEachCompute;
+	void start(long now, Manager asked) {
+		manager = asked;
 		tell(Records.recovery(conf.source, lastAlive, now));
 		nextCompute = now;
 		firstReconcile = now + conf.reconcileDelay;
@@ -169,23 +176,30 @@ final class Feed {
 
 	private void doWhatIsDue(long now) throws IOException, InterruptedException {
 		if (now >= nextCompute) {
-			everyInterval.run();
+			manager.lookAround();
 			append(Collections.singletonList(Records.compute(conf.source, now)));
 			writeAlive(now);
 			nextCompute = now + conf.computeInterval;
 		}
-		if (now >= nextReconcile || reconcileFile.exists()) {
+		if (now >= nextReconcile || isComparisonWanted(now)) {
 			nextReconcile = now + conf.reconcileInterval;
 			Files.deleteIfExists(reconcileFile.toPath());
 			// A container that has just been made may not be in the list yet.
 			long asOf = now - SETTLING_TIME;
-			String list = running.list(asOf);
+			String list = manager.runningContainers(asOf);
 			// An end that the list already misses must come before it.
 			Thread.sleep(SETTLING_TIME);
 			// What is missing has not survived the restart, unless its end is among the records that are lost.
 			tell(Records.reconcile(list, asOf, hasGap ? null : conf.source));
+			manager.compare(hasGap);
 			hasGap = false;
 		}
+	}
+
+	/** An empty file waits until nodes may be back. */
+	private boolean isComparisonWanted(long now) throws IOException {
+		return reconcileFile.exists()
+			&& (now >= firstReconcile || new String(Files.readAllBytes(reconcileFile.toPath()), StandardCharsets.UTF_8).trim().equals("now"));
 	}
 
 	private Long lastAlive() throws IOException {

@@ -15,6 +15,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 final class FeedPublisher implements SystemMetricsPublisher {
 	private final SystemMetricsPublisher publisher;
 	private final ContainerEvents events;
+	/** null if yquota is not to hear of them */
 	private final ApplicationRecords applications;
 
 	FeedPublisher(SystemMetricsPublisher publisher, ContainerEvents events, ApplicationRecords applications) {
@@ -52,7 +53,9 @@ final class FeedPublisher implements SystemMetricsPublisher {
 
 	@Override
 	public void appUpdated(RMApp app, long updatedTime) {
-		applications.updated(app);
+		if (applications != null) {
+			applications.look(app);
+		}
 		publisher.appUpdated(app, updatedTime);
 	}
 

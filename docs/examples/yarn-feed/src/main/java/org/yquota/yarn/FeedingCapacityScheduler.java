@@ -61,6 +61,7 @@ public class FeedingCapacityScheduler extends CapacityScheduler {
 	private FeedConfiguration feedConf;
 	private Feed feed;
 	private ContainerEvents events;
+	/** null if yquota is not to hear of applications */
 	private ApplicationRecords records;
 	private Admission admission;
 	private ExecutorService asking;
@@ -80,7 +81,11 @@ public class FeedingCapacityScheduler extends CapacityScheduler {
 		feed = new Feed(feedConf);
 		// Applications are recovered before this service starts.
 		events = new ContainerEvents(feedConf, this, getRMContext(), feed);
-		records = new ApplicationRecords(feedConf, events, getRMContext(), feed);
+		if (feedConf.applications != FeedConfiguration.Applications.NONE) {
+			// What is told decides nothing, and names no project that events do not name.
+			records = new ApplicationRecords(getRMContext(),
+				feedConf.applications == FeedConfiguration.Applications.ASK ? events::payerOf : events::projectOf, events::queuePath, feed::tell);
+		}
 		getRMContext().getDispatcher().register(RMNodeEventType.class, new StatusListener());
 	}
 
@@ -97,7 +102,7 @@ public class FeedingCapacityScheduler extends CapacityScheduler {
 				return thread;
 			});
 		}
-		feed.start(System.currentTimeMillis(), events::list, records::lookAtLifetimes);
+		feed.start(System.currentTimeMillis(), new Manager());
 		super.serviceStart();
 	}
 
@@ -151,7 +156,6 @@ public class FeedingCapacityScheduler extends CapacityScheduler {
 		String queue = super.moveApplication(application, targetQueue);
 
 		events.moved(application, queue, System.currentTimeMillis());
-		records.moved(application, queue);
 		return queue;
 	}
 
@@ -224,18 +228,18 @@ public class FeedingCapacityScheduler extends CapacityScheduler {
 	private boolean isKeptBack(AppAddedSchedulerEvent event) {
 		ApplicationId id = event.getApplicationId();
 
-		if (feedConf.applications == FeedConfiguration.Applications.NONE) {
+		if (records == null) {
 			return false;
-		} else if (event.getIsAppRecovering()) {
-			// The feed may be new, or yquota may have been away.
-			records.added(records.describe(event));
+		} else if (isInState(STATE.INITED)) {
+			// Applications are recovered, those without an attempt as if they were new.
+			records.recovered(id);
 			return false;
 		} else if (asked.remove(id, true)) {
 			return false;
 		}
-		String[] application = records.describe(event);
+		ApplicationRecords.Submission application = records.submission(id);
 		if (admission == null) {
-			records.added(application);
+			application.tell();
 			return false;
 		}
 		asked.put(id, false);
@@ -247,9 +251,9 @@ public class FeedingCapacityScheduler extends CapacityScheduler {
 		return true;
 	}
 
-	private void ask(AppAddedSchedulerEvent event, String[] application) {
+	private void ask(AppAddedSchedulerEvent event, ApplicationRecords.Submission application) {
 		ApplicationId id = event.getApplicationId();
-		Admission.Answer answer = admission.answer(application);
+		Admission.Answer answer = admission.answer(application.values);
 		EventHandler<Event> handler = getRMContext().getDispatcher().getEventHandler();
 
 		if (answer.refusal != null) {
@@ -258,8 +262,10 @@ public class FeedingCapacityScheduler extends CapacityScheduler {
 			}
 			return;
 		}
-		if (!answer.isKnown) {
-			records.added(application);
+		if (answer.isKnown) {
+			application.isKnown();
+		} else {
+			application.tell();
 		}
 		if (asked.replace(id, false, true)) {
 			handler.handle(event);
@@ -271,10 +277,36 @@ public class FeedingCapacityScheduler extends CapacityScheduler {
 	private void removed(AppRemovedSchedulerEvent event) {
 		ApplicationId id = event.getApplicationID();
 
-		if (feedConf.applications != FeedConfiguration.Applications.NONE && !asked.remove(id, false)) {
+		if (records != null && !asked.remove(id, false)) {
 			records.ended(id, event.getFinalState());
 		}
 		events.ended(id);
+	}
+
+	/** What the feed asks this ResourceManager. */
+	private final class Manager implements Feed.Manager {
+		@Override
+		public String runningContainers(long asOf) {
+			return events.list(asOf);
+		}
+
+		@Override
+		public void lookAround() {
+			if (records != null) {
+				records.lookAtAll();
+			}
+		}
+
+		@Override
+		public void compare(boolean hasGap) {
+			if (records != null) {
+				if (hasGap) {
+					records.tellAgain();
+				}
+				records.tellQueues();
+				records.tellEnded();
+			}
+		}
 	}
 
 	/** Hears what nodes say of their containers. */

@@ -30,9 +30,19 @@ final class Records {
 	static final String NODE_LOST = "node_lost";
 	static final String APPLICATION = "application";
 	static final String APPLICATION_END = "application_end";
+	static final String APPLICATIONS_ENDED = "applications_ended";
 	static final String APPLICATION_MOVE = "application_move";
 	static final String APPLICATION_PRIORITY = "application_priority";
 	static final String APPLICATION_LIFETIME = "application_lifetime";
+
+	/** How many seconds are left until the instant p.expires: parameters are text. */
+	static final String SECONDS_LEFT = "greatest(1, round(extract(epoch FROM p.expires::timestamptz - yquota.clock())))::bigint";
+	/** The call for the values of an application's record, in their order, as p. */
+	static final String SUBMISSION = "yquota.submit_application(p.id, p.username, string_to_array(p.groups, ','), p.queue, p.name,"
+		+ " p.master::yquota.resource, p.priority::integer, CASE WHEN p.expires IS NOT NULL THEN " + SECONDS_LEFT + " END,"
+		+ " string_to_array(p.tags, E'\\t'), p.label, p.unmanaged::boolean, p.project)";
+	static final String SUBMISSION_VALUES = "(VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?))"
+		+ " AS p (id, username, groups, queue, name, master, priority, expires, tags, label, unmanaged, project)";
 
 	/** An event about a container; what is null stays as it was. */
 	static final class Event {
@@ -203,8 +213,9 @@ final class Records {
 		return text.append(']').toString();
 	}
 
+	/** Texts of the server have no NUL. */
 	private static String escape(String value) {
-		return value.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r");
+		return value.replace("\0", "").replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r");
 	}
 
 	private static String unescape(String value) {

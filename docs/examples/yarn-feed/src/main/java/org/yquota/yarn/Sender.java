@@ -13,10 +13,13 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.SQLWarning;
 import java.sql.Statement;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 import org.postgresql.PGConnection;
 import org.postgresql.util.PSQLException;
@@ -41,6 +44,10 @@ final class Sender implements Runnable {
 	private static final long LONGEST_PAUSE = 10_000;
 	private static final String COPY = "COPY yquota.container_event (" + Records.EVENT_COLUMNS + ") FROM STDIN";
 
+	/** Kinds of records that the next ResourceManager tells anew, perhaps with other values, and perhaps has told. */
+	private static final Set<String> SUPERSEDED = new HashSet<>(
+		Arrays.asList(Records.APPLICATION_MOVE, Records.APPLICATION_PRIORITY, Records.APPLICATION_LIFETIME));
+
 	/** Statements of records that are no events; parameters are text. */
 	private static final Map<String, String> CALLS = new HashMap<>();
 
@@ -53,15 +60,24 @@ final class Sender implements Runnable {
 		CALLS.put(Records.NODE_LOST, "SELECT * FROM yquota.node_lost(?, ?::timestamptz)");
 		// Those that yquota knows were told before, by a call whose answer is lost or by another ResourceManager.
 		CALLS.put(Records.APPLICATION, "SELECT CASE WHEN NOT EXISTS (SELECT FROM yquota.application AS a WHERE a.application_id = p.id)"
-			+ " THEN (yquota.submit_application(p.id, p.username, string_to_array(p.groups, ','), p.queue, p.name, p.master::yquota.resource,"
-			+ " p.priority::integer, p.lifetime::bigint, string_to_array(p.tags, E'\\t'), p.label, p.unmanaged::boolean, p.project)).state END"
-			+ " FROM (VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?))"
-			+ " AS p (id, username, groups, queue, name, master, priority, lifetime, tags, label, unmanaged, project)");
+			+ " THEN (" + Records.SUBMISSION + ").state END FROM " + Records.SUBMISSION_VALUES);
 		CALLS.put(Records.APPLICATION_END, "SELECT yquota.finish_application(?, ?::yquota.application_state, ?)");
-		CALLS.put(Records.APPLICATION_MOVE, "SELECT yquota.move_application(?, ?)");
-		CALLS.put(Records.APPLICATION_PRIORITY, "SELECT yquota.update_application_priority(?, ?::integer)");
-		CALLS.put(Records.APPLICATION_LIFETIME, "SELECT yquota.update_application_lifetime(?,"
-			+ " greatest(1, round(extract(epoch FROM ?::timestamptz - yquota.clock())))::bigint)");
+		CALLS.put(Records.APPLICATIONS_ENDED, "SELECT yquota.finish_application(a.application_id, p.state::yquota.application_state)"
+			+ " FROM jsonb_to_recordset(?::jsonb) AS p (application_id text, state text)"
+			+ " JOIN yquota.application AS a USING (application_id) WHERE a.finished_at IS NULL");
+		// A ResourceManager that takes over tells what may be known; into a plan is where its queues are.
+		CALLS.put(Records.APPLICATION_MOVE, change("yquota.move_application(p.id, p.queue)", "queue",
+			"a.queue = p.queue OR starts_with(a.queue, p.queue || '.')"));
+		CALLS.put(Records.APPLICATION_PRIORITY, change("yquota.update_application_priority(p.id, p.priority::integer)", "priority",
+			"a.priority = p.priority::integer"));
+		CALLS.put(Records.APPLICATION_LIFETIME, change("yquota.update_application_lifetime(p.id, " + Records.SECONDS_LEFT + ")", "expires",
+			"abs(extract(epoch FROM a.expires_at - p.expires::timestamptz)) < 1"));
+	}
+
+	/** The call for a change of an application, unless it has ended or yquota has it so. */
+	private static String change(String call, String value, String isKnown) {
+		return "SELECT " + call + " FROM (VALUES (?, ?)) AS p (id, " + value + ") WHERE NOT EXISTS (SELECT FROM yquota.application AS a"
+			+ " WHERE a.application_id = p.id AND (a.finished_at IS NOT NULL OR " + isKnown + "))";
 	}
 
 	private final FeedConfiguration conf;
@@ -122,7 +138,9 @@ final class Sender implements Runnable {
 			count++;
 		}
 		List<String> batch = records.subList(0, Math.max(count, 1));
-		send(batch);
+		if (count > 0 || !SUPERSEDED.contains(kindOf(records.get(0))) || !spool.wasThere()) {
+			send(batch);
+		}
 		spool.taken(batch.size());
 	}
 

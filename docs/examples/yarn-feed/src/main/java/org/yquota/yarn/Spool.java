@@ -44,6 +44,9 @@ final class Spool implements Closeable {
 	private long bytes;
 	private long positionNumber;
 	private long positionOffset;
+	/** file and offset of the end when the spool was opened */
+	private long openedNumber;
+	private long openedOffset;
 	private RandomAccessFile reader;
 	private long readerNumber = -1;
 	/** file and offset of the next record to read */
@@ -101,6 +104,8 @@ final class Spool implements Closeable {
 			bytes += file(number).length();
 		}
 		end = openEnd(file(numbers.last()));
+		openedNumber = numbers.last();
+		openedOffset = end.position();
 		readNumber = positionNumber;
 		readOffset = positionOffset;
 	}
@@ -262,6 +267,13 @@ final class Spool implements Closeable {
 			}
 			line.write(block, start, count - start);
 		}
+	}
+
+	/** Is the first record that read() has returned of a process before this one? */
+	boolean wasThere() {
+		long[] first = ends.get(0);
+
+		return first[0] < openedNumber || first[0] == openedNumber && first[1] <= openedOffset;
 	}
 
 	/** So many of the records that read() has returned, the first ones, need not be kept. */

@@ -20,7 +20,7 @@ import org.apache.hadoop.yarn.util.Records;
  * A cluster in this process whose ResourceManager asks yquota before an application comes in.
  *
  * <p>Arguments: directory, JDBC URL.  Three times it reaches a submission, submits an
- * application, and says what became of it.  See Caller.
+ * application, and says what became of it.  At last it asks twice, as when an answer is lost.  See Caller.
  */
 public final class AskRun {
 	private AskRun() {
@@ -59,6 +59,14 @@ public final class AskRun {
 				ApplicationReport report = submit(client);
 				Caller.reached(report.getYarnApplicationState() + ": " + report.getDiagnostics().replace('\n', ' '));
 			}
+			Admission admission = new Admission(new FeedConfiguration(conf));
+			String[] values = {"application_1_0001", "lab__alice", "users", "default", "twice", "[memory-mb=128,vcores=1]", "1",
+				org.yquota.yarn.Records.time(System.currentTimeMillis() + 3_600_000), null, null, "true", "lab"};
+			for (int i = 0; i < 2; i++) {
+				Admission.Answer answer = admission.answer(values);
+				Caller.reached("answer " + answer.refusal + " " + answer.isKnown);
+			}
+			admission.close();
 		}
 	}
 

@@ -59,7 +59,12 @@ public final class ClusterRun {
 	private AMRMClient<AMRMClient.ContainerRequest> master;
 	private NMClient nodes;
 	private ApplicationId application;
+	/** applications without containers that change, and end, while no feed tells of it */
+	private ApplicationId changing;
+	private ApplicationId ending;
 	private final Map<ContainerId, Container> held = new LinkedHashMap<>();
+	/** containers for which an update is requested, as they were */
+	private final List<Container> updating = new ArrayList<>();
 	/** containers that are there before the feed */
 	private final List<Container> early = new ArrayList<>();
 
@@ -87,6 +92,11 @@ public final class ClusterRun {
 	private void run() throws Exception {
 		startCluster();
 		startMaster();
+		changing = submit("changes unheard");
+		ending = submit("ends unheard");
+		await(changing, YarnApplicationState.ACCEPTED);
+		await(ending, YarnApplicationState.ACCEPTED);
+		change(changing, "batch", 7, inSeconds(7200));
 		for (Container container : allocate(4, ExecutionType.GUARANTEED, 256)) {
 			start(container, "sleep 900");
 			early.add(container);
@@ -103,7 +113,7 @@ public final class ClusterRun {
 		changeTypes();
 		List<Container> crowd = crowdNodes();
 		allocate(12, ExecutionType.GUARANTEED, 256);
-		changeApplication();
+		change(application, "batch", 7, inSeconds(7200));
 		submitUnmanaged();
 		Caller.reached("a failover while PostgreSQL is away");
 		awaitNodes();
@@ -112,7 +122,7 @@ public final class ClusterRun {
 		Caller.reached("the second life");
 		List<Container> containers = allocate(8, ExecutionType.GUARANTEED, 256);
 		for (Container container : containers) {
-			start(container, "sleep 60");
+			start(container, "sleep 900");
 		}
 		beats(10);
 		Caller.reached("lose " + containers.get(0).getNodeId());
@@ -124,14 +134,21 @@ public final class ClusterRun {
 		awaitNodes();
 		runAndEnd(60);
 		for (Container container : allocate(10, ExecutionType.GUARANTEED, 256)) {
-			start(container, "sleep 300");
+			start(container, "sleep 900");
 		}
 		allocate(10, ExecutionType.GUARANTEED, 256);
-		Caller.reached("a restart");
+		Caller.reached("a restart without the feed");
+		awaitNodes();
+		long expiry = inSeconds(10_800);
+		change(changing, "default", 3, expiry);
+		client.killApplication(ending);
+		await(ending, YarnApplicationState.KILLED);
+		Caller.reached("a restart, expiry " + expiry);
 		awaitNodes();
 		runAndEnd(60);
 		allocate(10, ExecutionType.GUARANTEED, 256);
 		Caller.reached("containers that run");
+		client.killApplication(changing);
 		master.unregisterApplicationMaster(FinalApplicationStatus.SUCCEEDED, "done", null);
 		for (int i = 0; i < 100 && client.getApplicationReport(application).getFinishTime() == 0; i++) {
 			Thread.sleep(PACE);
@@ -177,12 +194,15 @@ public final class ClusterRun {
 		}
 	}
 
-	/** Its queue, priority and lifetime. */
-	private void changeApplication() throws Exception {
-		client.moveApplicationAcrossQueues(application, "batch");
-		client.updateApplicationPriority(application, Priority.newInstance(7));
-		client.updateApplicationTimeouts(UpdateApplicationTimeoutsRequest.newInstance(application,
-			Collections.singletonMap(ApplicationTimeoutType.LIFETIME, Times.formatISO8601(System.currentTimeMillis() + 7_200_000))));
+	private static long inSeconds(int seconds) {
+		return System.currentTimeMillis() + 1000L * seconds;
+	}
+
+	private void change(ApplicationId id, String queue, int priority, long expiry) throws Exception {
+		client.moveApplicationAcrossQueues(id, queue);
+		client.updateApplicationPriority(id, Priority.newInstance(priority));
+		client.updateApplicationTimeouts(UpdateApplicationTimeoutsRequest.newInstance(id,
+			Collections.singletonMap(ApplicationTimeoutType.LIFETIME, Times.formatISO8601(expiry))));
 	}
 
 	/** An application that comes in while yquota says nothing, and is over soon. */
@@ -305,6 +325,7 @@ public final class ClusterRun {
 
 	/** Containers that are given back, end by themselves, fail, are stopped, and never start. */
 	private void runAndEnd(int count) throws Exception {
+		List<ContainerId> ended = new ArrayList<>();
 		int number = 0;
 
 		for (int wave = 0; wave < count; wave += 20) {
@@ -312,12 +333,15 @@ public final class ClusterRun {
 				switch (number++ % 10) {
 					case 0:
 						start(container, "sleep 0.2");
+						ended.add(container.getId());
 						break;
 					case 1:
 						start(container, "exit 3");
+						ended.add(container.getId());
 						break;
 					case 2:
 						start(container, "sleep 60");
+						ended.add(container.getId());
 						nodes.stopContainer(container.getId(), container.getNodeId());
 						break;
 					default:
@@ -328,8 +352,12 @@ public final class ClusterRun {
 			}
 			heartbeat();
 		}
-		for (int i = 0; i < 50; i++) {
+		beats(50);
+		for (int i = 0; i < 1200 && !Collections.disjoint(held.keySet(), ended); i++) {
 			heartbeat();
+		}
+		if (!Collections.disjoint(held.keySet(), ended)) {
+			throw new IllegalStateException("containers do not end");
 		}
 	}
 
@@ -350,23 +378,35 @@ public final class ClusterRun {
 	}
 
 	private void update(Container container, ContainerUpdateType type, Resource size, ExecutionType executionType) throws Exception {
-		master.requestContainerUpdate(held.get(container.getId()), UpdateContainerRequest.newInstance(
-			held.get(container.getId()).getVersion(), container.getId(), type, size, executionType));
+		Container now = held.get(container.getId());
+
+		master.requestContainerUpdate(now, UpdateContainerRequest.newInstance(now.getVersion(), now.getId(), type, size, executionType));
+		updating.add(now);
+	}
+
+	private void awaitUpdates() throws Exception {
+		for (int i = 0; i < 600 && !updating.isEmpty(); i++) {
+			heartbeat();
+			updating.removeIf(container -> held.get(container.getId()).getVersion() > container.getVersion());
+		}
+		if (!updating.isEmpty()) {
+			throw new IllegalStateException("updates do not come: " + updating);
+		}
 	}
 
 	private void resize() throws Exception {
 		List<Container> containers = allocate(4, ExecutionType.GUARANTEED, 512);
 
 		for (Container container : containers) {
-			start(container, "sleep 60");
+			start(container, "sleep 900");
 		}
 		beats(10);
 		update(containers.get(0), ContainerUpdateType.INCREASE_RESOURCE, Resource.newInstance(1024, 2), null);
 		update(containers.get(1), ContainerUpdateType.DECREASE_RESOURCE, Resource.newInstance(256, 1), null);
 		update(containers.get(2), ContainerUpdateType.INCREASE_RESOURCE, Resource.newInstance(768, 1), null);
-		beats(20);
+		awaitUpdates();
 		update(containers.get(2), ContainerUpdateType.DECREASE_RESOURCE, Resource.newInstance(384, 1), null);
-		beats(20);
+		awaitUpdates();
 		for (Container container : containers) {
 			master.releaseAssignedContainer(container.getId());
 			held.remove(container.getId());
@@ -378,17 +418,17 @@ public final class ClusterRun {
 		List<Container> opportunistic = allocate(6, ExecutionType.OPPORTUNISTIC, 640);
 		List<Container> guaranteed = allocate(2, ExecutionType.GUARANTEED, 384);
 
-		for (Container container : opportunistic) {
-			start(container, "sleep 60");
-		}
-		for (Container container : guaranteed) {
-			start(container, "sleep 60");
+		List<Container> containers = new ArrayList<>(opportunistic);
+
+		containers.addAll(guaranteed);
+		for (Container container : containers) {
+			start(container, "sleep 900");
 		}
 		beats(20);
 		update(opportunistic.get(0), ContainerUpdateType.PROMOTE_EXECUTION_TYPE, null, ExecutionType.GUARANTEED);
 		update(guaranteed.get(0), ContainerUpdateType.DEMOTE_EXECUTION_TYPE, null, ExecutionType.OPPORTUNISTIC);
-		beats(20);
-		for (Container container : opportunistic) {
+		awaitUpdates();
+		for (Container container : containers) {
 			master.releaseAssignedContainer(container.getId());
 			held.remove(container.getId());
 		}

@@ -29,7 +29,7 @@ public final class FullSpoolRun {
 		conf.set(FeedConfiguration.RECONCILE_DELAY, "6000");
 		Feed feed = new Feed(new FeedConfiguration(conf));
 		long start = System.currentTimeMillis();
-		feed.start(start, FullSpoolRun::running, () -> { });
+		feed.start(start, FullSpoolRun::running);
 		for (int i = 0; i < CONTAINERS; i++) {
 			feed.tell(new Records.Event("CONTAINER_START", "container_" + i, start, SOURCE).project("lab")
 				.allocation(Resource.newInstance(1024, 1)).record());

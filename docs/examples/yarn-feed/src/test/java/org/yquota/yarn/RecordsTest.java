@@ -1,5 +1,6 @@
 package org.yquota.yarn;
 
+import static org.junit.Assert.assertArrayEquals;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertNull;
 
@@ -15,6 +16,13 @@ public class RecordsTest {
 		assertNull(Records.eventTime(Records.alive("s", 1234L).trim()));
 		assertNull(Records.eventTime("event\tCONTAINER_START"));
 		assertNull(Records.eventTime("event\tCONTAINER_START\tc\tsoon"));
+	}
+
+	@Test
+	public void aRecordKeepsItsValuesButNoNul() {
+		String record = Records.record(Records.APPLICATION_END, "a\tb\\t\r\n", null, "broken\0");
+
+		assertArrayEquals(new String[] {"a\tb\\t\r\n", null, "broken"}, Records.values(record.substring(0, record.length() - 1)));
 	}
 
 	@Test

@@ -22,7 +22,7 @@ public final class RefusedRun {
 		conf.set(FeedConfiguration.URL, arguments[1]);
 		conf.set(FeedConfiguration.SOURCE, SOURCE);
 		Feed feed = new Feed(new FeedConfiguration(conf));
-		feed.start(System.currentTimeMillis(), asOf -> "[]", () -> { });
+		feed.start(System.currentTimeMillis(), asOf -> "[]");
 		feed.tell(Records.record(Records.NODE, "n1:1", "[vcores=1]", "/r", "", "2026-03-02T10:00:00Z"));
 		feed.tell(Records.record(Records.APPLICATION_END, "application_1_0001", "FINISHED", "never\theard of"));
 		feed.tell(Records.record(Records.APPLICATION_MOVE, "application_1_0001", "root.batch"));

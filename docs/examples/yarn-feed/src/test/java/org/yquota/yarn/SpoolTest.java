@@ -42,9 +42,15 @@ public class SpoolTest {
 			spool.append("four\n");
 		}
 		try (Spool spool = open(LARGE)) {
-			assertEquals(Arrays.asList("thr\u00e9e", "four"), spool.read(10, 1));
+			spool.append("five\n");
+			assertEquals(Arrays.asList("thr\u00e9e", "four", "five"), spool.read(10, 1));
+			assertTrue(spool.wasThere());
 			spool.taken(1);
-			assertEquals(Collections.singletonList("four"), spool.read(10, 1));
+			assertEquals(Arrays.asList("four", "five"), spool.read(10, 1));
+			assertTrue(spool.wasThere());
+			spool.taken(1);
+			assertEquals(Collections.singletonList("five"), spool.read(10, 1));
+			assertFalse(spool.wasThere());
 			spool.taken(1);
 		}
 		try (Spool spool = open(LARGE)) {
