@@ -84,90 +84,6 @@ CREATE FUNCTION yquota_internal.note_audit() RETURNS trigger
 COMMENT ON FUNCTION yquota_internal.note_audit() IS
 	'Trigger of audited tables: note_audit_as_owner(), which knows the role that made the change';
 
-CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.price_group
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.price_group
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.resource_type
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.resource_type
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.base_price
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.base_price
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.price
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.price
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.price_pin
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.price_pin
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.price_factor
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.price_factor
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.shadow_tariff
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.shadow_tariff
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.charging_rule
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.charging_rule
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.outage
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.outage
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.project
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.project
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.quota_grant
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.quota_grant
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.budget
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.budget
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.billing_setting
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.billing_setting
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.spending_threshold
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.spending_threshold
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.retention_setting
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.retention_setting
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.cluster_setting
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.cluster_setting
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.federated_cluster
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.federated_cluster
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.federated_budget
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.federated_budget
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.closed_period
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.closed_period
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota.role_grant
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.role_grant
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON yquota_internal.clock_setting
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota_internal.clock_setting
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
 -- of the worker's state only switching it on or off
 CREATE TRIGGER audit_insert AFTER INSERT ON yquota_internal.worker_state
 	FOR EACH ROW WHEN (NEW.stopped_on_purpose)
@@ -214,160 +130,46 @@ CREATE FUNCTION yquota_internal.note_audit_of_statement() RETURNS trigger
 COMMENT ON FUNCTION yquota_internal.note_audit_of_statement() IS
 	'Trigger of audited tables: note_audit_of_statement_as_owner(), which knows the role that made the change';
 
-CREATE TRIGGER audit_insert AFTER INSERT ON yquota.queue
-	REFERENCING NEW TABLE AS new_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('path');
-CREATE TRIGGER audit_update AFTER UPDATE ON yquota.queue
-	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('path');
-CREATE TRIGGER audit_delete AFTER DELETE ON yquota.queue
-	REFERENCING OLD TABLE AS old_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('path');
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.queue
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_insert AFTER INSERT ON yquota.queue_label
-	REFERENCING NEW TABLE AS new_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('queue', 'label');
-CREATE TRIGGER audit_update AFTER UPDATE ON yquota.queue_label
-	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('queue', 'label');
-CREATE TRIGGER audit_delete AFTER DELETE ON yquota.queue_label
-	REFERENCING OLD TABLE AS old_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('queue', 'label');
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.queue_label
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_insert AFTER INSERT ON yquota.queue_user
-	REFERENCING NEW TABLE AS new_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('queue', 'username');
-CREATE TRIGGER audit_update AFTER UPDATE ON yquota.queue_user
-	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('queue', 'username');
-CREATE TRIGGER audit_delete AFTER DELETE ON yquota.queue_user
-	REFERENCING OLD TABLE AS old_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('queue', 'username');
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.queue_user
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_insert AFTER INSERT ON yquota.wildcard_template
-	REFERENCING NEW TABLE AS new_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('path');
-CREATE TRIGGER audit_update AFTER UPDATE ON yquota.wildcard_template
-	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('path');
-CREATE TRIGGER audit_delete AFTER DELETE ON yquota.wildcard_template
-	REFERENCING OLD TABLE AS old_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('path');
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.wildcard_template
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_insert AFTER INSERT ON yquota.mapping_rule
-	REFERENCING NEW TABLE AS new_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('kind', 'position');
-CREATE TRIGGER audit_update AFTER UPDATE ON yquota.mapping_rule
-	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('kind', 'position');
-CREATE TRIGGER audit_delete AFTER DELETE ON yquota.mapping_rule
-	REFERENCING OLD TABLE AS old_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('kind', 'position');
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.mapping_rule
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_insert AFTER INSERT ON yquota.workflow_priority_mapping
-	REFERENCING NEW TABLE AS new_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('position');
-CREATE TRIGGER audit_update AFTER UPDATE ON yquota.workflow_priority_mapping
-	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('position');
-CREATE TRIGGER audit_delete AFTER DELETE ON yquota.workflow_priority_mapping
-	REFERENCING OLD TABLE AS old_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('position');
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.workflow_priority_mapping
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_insert AFTER INSERT ON yquota.user_setting
-	REFERENCING NEW TABLE AS new_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('username');
-CREATE TRIGGER audit_update AFTER UPDATE ON yquota.user_setting
-	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('username');
-CREATE TRIGGER audit_delete AFTER DELETE ON yquota.user_setting
-	REFERENCING OLD TABLE AS old_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('username');
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.user_setting
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_insert AFTER INSERT ON yquota.multi_node_sorting_policy
-	REFERENCING NEW TABLE AS new_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('name');
-CREATE TRIGGER audit_update AFTER UPDATE ON yquota.multi_node_sorting_policy
-	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('name');
-CREATE TRIGGER audit_delete AFTER DELETE ON yquota.multi_node_sorting_policy
-	REFERENCING OLD TABLE AS old_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('name');
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.multi_node_sorting_policy
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_insert AFTER INSERT ON yquota.over_allocation
-	REFERENCING NEW TABLE AS new_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('resource_type');
-CREATE TRIGGER audit_update AFTER UPDATE ON yquota.over_allocation
-	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('resource_type');
-CREATE TRIGGER audit_delete AFTER DELETE ON yquota.over_allocation
-	REFERENCING OLD TABLE AS old_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('resource_type');
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.over_allocation
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_insert AFTER INSERT ON yquota.node_label
-	REFERENCING NEW TABLE AS new_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('name');
-CREATE TRIGGER audit_update AFTER UPDATE ON yquota.node_label
-	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('name');
-CREATE TRIGGER audit_delete AFTER DELETE ON yquota.node_label
-	REFERENCING OLD TABLE AS old_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('name');
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.node_label
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_insert AFTER INSERT ON yquota.unmapped_property
-	REFERENCING NEW TABLE AS new_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('property');
-CREATE TRIGGER audit_update AFTER UPDATE ON yquota.unmapped_property
-	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('property');
-CREATE TRIGGER audit_delete AFTER DELETE ON yquota.unmapped_property
-	REFERENCING OLD TABLE AS old_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('property');
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.unmapped_property
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_insert AFTER INSERT ON yquota.scheduler_setting
-	REFERENCING NEW TABLE AS new_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('only_row');
-CREATE TRIGGER audit_update AFTER UPDATE ON yquota.scheduler_setting
-	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('only_row');
-CREATE TRIGGER audit_delete AFTER DELETE ON yquota.scheduler_setting
-	REFERENCING OLD TABLE AS old_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('only_row');
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.scheduler_setting
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_insert AFTER INSERT ON yquota.opportunistic_price
-	REFERENCING NEW TABLE AS new_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('only_row');
-CREATE TRIGGER audit_update AFTER UPDATE ON yquota.opportunistic_price
-	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('only_row');
-CREATE TRIGGER audit_delete AFTER DELETE ON yquota.opportunistic_price
-	REFERENCING OLD TABLE AS old_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('only_row');
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.opportunistic_price
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
-CREATE TRIGGER audit_insert AFTER INSERT ON yquota.request_interceptor
-	REFERENCING NEW TABLE AS new_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('position');
-CREATE TRIGGER audit_update AFTER UPDATE ON yquota.request_interceptor
-	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('position');
-CREATE TRIGGER audit_delete AFTER DELETE ON yquota.request_interceptor
-	REFERENCING OLD TABLE AS old_rows
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement('position');
-CREATE TRIGGER audit_truncate AFTER TRUNCATE ON yquota.request_interceptor
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit();
+-- Audited are the tables that administrators may insert into, but reports of the
+-- cluster, and those that functions write for administrators.
+DO $$
+DECLARE
+	audited record;
+BEGIN
+	FOR audited IN
+		SELECT class.oid::regclass AS name,
+			   class.relname = ANY ('{
+					mapping_rule,multi_node_sorting_policy,node_label,opportunistic_price,over_allocation,queue,
+					queue_label,queue_user,request_interceptor,scheduler_setting,unmapped_property,user_setting,
+					wildcard_template,workflow_priority_mapping}') AS by_statement,
+			   (SELECT string_agg(quote_literal(attribute.attname), ', ' ORDER BY k.position)
+				FROM pg_index AS index, unnest(index.indkey) WITH ORDINALITY AS k (attnum, position), pg_attribute AS attribute
+				WHERE index.indrelid = class.oid AND index.indisprimary
+				  AND attribute.attrelid = class.oid AND attribute.attnum = k.attnum) AS key
+		FROM pg_class AS class
+		WHERE class.relkind = 'r'
+		  AND (class.relname <> ALL ('{node,pending_demand,utilization}')
+			   AND class.oid IN (SELECT privilege.object::regclass FROM yquota_internal.privilege AS privilege
+								 WHERE privilege.privilege = 'INSERT' AND 'admin' = ANY (privilege.kinds))
+			   OR class.oid = ANY ('{yquota.base_price, yquota.closed_period, yquota.federated_cluster, yquota.price,
+					yquota.price_pin, yquota.role_grant, yquota_internal.clock_setting}'::regclass[]))
+	LOOP
+		IF audited.by_statement THEN
+			EXECUTE format('CREATE TRIGGER audit_insert AFTER INSERT ON %1$s REFERENCING NEW TABLE AS new_rows
+				FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement(%2$s)', audited.name, audited.key);
+			EXECUTE format('CREATE TRIGGER audit_update AFTER UPDATE ON %1$s REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+				FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement(%2$s)', audited.name, audited.key);
+			EXECUTE format('CREATE TRIGGER audit_delete AFTER DELETE ON %1$s REFERENCING OLD TABLE AS old_rows
+				FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit_of_statement(%2$s)', audited.name, audited.key);
+		ELSE
+			EXECUTE format('CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON %s
+				FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_audit()', audited.name);
+		END IF;
+		EXECUTE format('CREATE TRIGGER audit_truncate AFTER TRUNCATE ON %s
+			FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_audit()', audited.name);
+	END LOOP;
+END
+$$;
 
 SELECT pg_extension_config_dump('yquota.audit', '');
 SELECT pg_extension_config_dump('yquota.audit_audit_id_seq', '');

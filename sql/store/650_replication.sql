@@ -6,24 +6,22 @@
 
 -- Tables without a key that rows leave: without this a publication of them, such
 -- as one for all tables, would make every DELETE fail.
-ALTER TABLE yquota_internal.charge_rollup REPLICA IDENTITY FULL;
-ALTER TABLE yquota_internal.charged_through REPLICA IDENTITY FULL;
-ALTER TABLE yquota_internal.correction_due REPLICA IDENTITY FULL;
-ALTER TABLE yquota_internal.counter_delta REPLICA IDENTITY FULL;
-ALTER TABLE yquota_internal.deferred_event REPLICA IDENTITY FULL;
-ALTER TABLE yquota_internal.discarded_event REPLICA IDENTITY FULL;
-ALTER TABLE yquota_internal.event_without_effect REPLICA IDENTITY FULL;
-ALTER TABLE yquota_internal.voided_event REPLICA IDENTITY FULL;
-ALTER TABLE yquota_internal.feed_counter REPLICA IDENTITY FULL;
-ALTER TABLE yquota_internal.rate_class_counter REPLICA IDENTITY FULL;
-ALTER TABLE yquota_internal.opportunistic_change REPLICA IDENTITY FULL;
-ALTER TABLE yquota_internal.opportunistic_counting REPLICA IDENTITY FULL;
-ALTER TABLE yquota_internal.reported_end REPLICA IDENTITY FULL;
-ALTER TABLE yquota_internal.skipped_waiting REPLICA IDENTITY FULL;
-ALTER TABLE yquota_internal.usage_counter REPLICA IDENTITY FULL;
-ALTER TABLE yquota.container_change REPLICA IDENTITY FULL;
-ALTER TABLE yquota.role_grant REPLICA IDENTITY FULL;
-ALTER TABLE yquota.spending_threshold REPLICA IDENTITY FULL;
+DO $$
+DECLARE
+	unkeyed regclass;
+BEGIN
+	FOREACH unkeyed IN ARRAY '{
+		yquota.container_change, yquota.role_grant, yquota.spending_threshold, yquota_internal.charge_rollup,
+		yquota_internal.charged_through, yquota_internal.correction_due, yquota_internal.counter_delta,
+		yquota_internal.deferred_event, yquota_internal.discarded_event, yquota_internal.event_without_effect,
+		yquota_internal.feed_counter, yquota_internal.opportunistic_change, yquota_internal.opportunistic_counting,
+		yquota_internal.rate_class_counter, yquota_internal.reported_end, yquota_internal.skipped_waiting,
+		yquota_internal.usage_counter, yquota_internal.voided_event}'::regclass[]
+	LOOP
+		EXECUTE format('ALTER TABLE %s REPLICA IDENTITY FULL', unkeyed);
+	END LOOP;
+END
+$$;
 
 -- Sessions must drop cached prices, projects and nodes also when a subscription
 -- applies a change, and when rows are loaded as a replica.
@@ -35,45 +33,21 @@ ALTER TABLE yquota.node ENABLE ALWAYS TRIGGER signal_change, ENABLE ALWAYS TRIGG
 ALTER TABLE yquota.event_reject ENABLE ALWAYS TRIGGER signal_change, ENABLE ALWAYS TRIGGER signal_removal;
 
 -- Sessions must likewise drop cached decisions about queues and effective properties.
-CREATE TRIGGER signal_applied AFTER INSERT OR UPDATE OR DELETE ON yquota.queue
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
-ALTER TABLE yquota.queue ENABLE REPLICA TRIGGER signal_applied;
-CREATE TRIGGER signal_applied AFTER INSERT OR UPDATE OR DELETE ON yquota.queue_label
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
-ALTER TABLE yquota.queue_label ENABLE REPLICA TRIGGER signal_applied;
-CREATE TRIGGER signal_applied AFTER INSERT OR UPDATE OR DELETE ON yquota.queue_user
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
-ALTER TABLE yquota.queue_user ENABLE REPLICA TRIGGER signal_applied;
-CREATE TRIGGER signal_applied AFTER INSERT OR UPDATE OR DELETE ON yquota.user_setting
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
-ALTER TABLE yquota.user_setting ENABLE REPLICA TRIGGER signal_applied;
-CREATE TRIGGER signal_applied AFTER INSERT OR UPDATE OR DELETE ON yquota.mapping_rule
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
-ALTER TABLE yquota.mapping_rule ENABLE REPLICA TRIGGER signal_applied;
-CREATE TRIGGER signal_applied AFTER INSERT OR UPDATE OR DELETE ON yquota.scheduler_setting
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
-ALTER TABLE yquota.scheduler_setting ENABLE REPLICA TRIGGER signal_applied;
-CREATE TRIGGER signal_applied AFTER INSERT OR UPDATE OR DELETE ON yquota.wildcard_template
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
-ALTER TABLE yquota.wildcard_template ENABLE REPLICA TRIGGER signal_applied;
-CREATE TRIGGER signal_applied AFTER INSERT OR UPDATE OR DELETE ON yquota.unmapped_property
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
-ALTER TABLE yquota.unmapped_property ENABLE REPLICA TRIGGER signal_applied;
-CREATE TRIGGER signal_applied AFTER INSERT OR UPDATE OR DELETE ON yquota.multi_node_sorting_policy
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
-ALTER TABLE yquota.multi_node_sorting_policy ENABLE REPLICA TRIGGER signal_applied;
-CREATE TRIGGER signal_applied AFTER INSERT OR UPDATE OR DELETE ON yquota.node_label
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
-ALTER TABLE yquota.node_label ENABLE REPLICA TRIGGER signal_applied;
-CREATE TRIGGER signal_applied AFTER INSERT OR UPDATE OR DELETE ON yquota.workflow_priority_mapping
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
-ALTER TABLE yquota.workflow_priority_mapping ENABLE REPLICA TRIGGER signal_applied;
-CREATE TRIGGER signal_applied AFTER INSERT OR UPDATE OR DELETE ON yquota.over_allocation
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
-ALTER TABLE yquota.over_allocation ENABLE REPLICA TRIGGER signal_applied;
-CREATE TRIGGER signal_applied AFTER INSERT OR UPDATE OR DELETE ON yquota.reservation_queue
-	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
-ALTER TABLE yquota.reservation_queue ENABLE REPLICA TRIGGER signal_applied;
+DO $$
+DECLARE
+	configured regclass;
+BEGIN
+	FOREACH configured IN ARRAY '{
+		yquota.mapping_rule, yquota.multi_node_sorting_policy, yquota.node_label, yquota.over_allocation,
+		yquota.queue, yquota.queue_label, yquota.queue_user, yquota.reservation_queue, yquota.scheduler_setting,
+		yquota.unmapped_property, yquota.user_setting, yquota.wildcard_template, yquota.workflow_priority_mapping}'::regclass[]
+	LOOP
+		EXECUTE format('CREATE TRIGGER signal_applied AFTER INSERT OR UPDATE OR DELETE ON %s
+			FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change()', configured);
+		EXECUTE format('ALTER TABLE %s ENABLE REPLICA TRIGGER signal_applied', configured);
+	END LOOP;
+END
+$$;
 ALTER TABLE yquota_internal.active_leaf ENABLE ALWAYS TRIGGER signal_change;
 ALTER TABLE yquota.request_interceptor ENABLE ALWAYS TRIGGER signal_change;
 

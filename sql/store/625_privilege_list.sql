@@ -1,6 +1,5 @@
 --
--- The list of privileges: what operators, viewers, members and administrators may do, and every role.  Last,
--- because it is about all that was created before.
+-- The list of privileges: what operators, viewers, members and administrators may do, and every role.
 --
 -- Everything is closed until a row of "named" or a rule below it opens it.  A name stands for all functions of that
 -- name.  docs/privileges.md is printed from the result, and a test compares both with the catalog.
@@ -152,15 +151,3 @@ COMMENT ON VIEW yquota_internal.privilege IS
 	'Privileges on objects of yquota: those of kinds of roles, which allow_role() grants, and those of every role';
 COMMENT ON COLUMN yquota_internal.privilege.kinds IS
 	'kinds of role_grant that have the privilege; {public} every role';
-
-DO $$
-BEGIN
-	EXECUTE (
-		SELECT format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', string_agg(function.oid::regprocedure::text, ', '))
-		FROM pg_proc AS function
-		WHERE function.pronamespace IN ('yquota'::regnamespace, 'yquota_internal'::regnamespace)
-		  AND function.oid NOT IN (
-			  SELECT privilege.object::regprocedure FROM yquota_internal.privilege AS privilege
-			  WHERE privilege.kinds = '{public}'));
-END
-$$;
