@@ -1,146 +1,85 @@
 --
 -- Privileges of roles: row-level security, append-only tables, and the functions
 -- that make a role an operator, a viewer, a member or an administrator.  The
--- list of privileges is the last part of the script (store/670_privilege_list.sql).
+-- list of privileges follows (store/625_privilege_list.sql).
 --
 
 --
--- Ledger, grants, outages and alerts for members: views with the rows that the policies below show
+-- Rows of the reader's own projects.  Members read views.  The policies of the tables themselves show roles with
+-- SELECT on them the same rows.  container_event has no policy, because COPY into it would fail.  The library's
+-- writes and functions that run as the owner bypass policies.
 --
-CREATE VIEW yquota.readable_charge WITH (security_barrier) AS
-	SELECT charge.*
-	FROM yquota.charge AS charge
-	WHERE (SELECT yquota_internal.reads_all())
-	   OR charge.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
+ALTER TABLE yquota.role_grant ENABLE ROW LEVEL SECURITY;
+CREATE POLICY reader ON yquota.role_grant FOR SELECT
+	USING ((SELECT yquota_internal.reads_all()));
+
+DO $do$
+DECLARE
+	readable CONSTANT text :=
+		'((SELECT yquota_internal.reads_all()) OR %1$I = ANY ((SELECT yquota_internal.readable_projects())::text[]))';
+	of_all CONSTANT text := ' OR %1$I IS NULL';
+	of_table record;
+	of_view record;
+BEGIN
+	FOR of_table IN
+		SELECT class.oid::regclass AS name, attribute.attname AS project,
+			   class.relname IN ('outage', 'spending_threshold') AS has_rows_of_all,
+			   -- a role that may write a table by hand must see the rows that it writes
+			   class.relname IN ('budget', 'event_reject', 'federated_budget', 'hold', 'outage', 'project', 'quota_grant',
+								 'spending_threshold') AS is_written
+		FROM pg_class AS class
+		JOIN pg_attribute AS attribute ON attribute.attrelid = class.oid
+		 AND attribute.attname = CASE class.relname WHEN 'project' THEN 'name' ELSE 'project' END
+		WHERE class.relnamespace = 'yquota'::regnamespace AND class.relkind = 'r'
+		  AND NOT class.relrowsecurity AND class.relname <> 'container_event'
+	LOOP
+		EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', of_table.name);
+		EXECUTE format('CREATE POLICY reader ON %s FOR %s USING (%s) %s', of_table.name,
+					   CASE WHEN of_table.is_written THEN 'ALL' ELSE 'SELECT' END,
+					   format(readable || CASE WHEN of_table.has_rows_of_all THEN of_all ELSE '' END, of_table.project),
+					   -- a rejected event stays in the reader's projects
+					   CASE WHEN of_table.is_written AND of_table.name <> 'yquota.event_reject'::regclass
+							THEN 'WITH CHECK (true)' END);
+	END LOOP;
+
+	FOR of_view IN
+		SELECT *
+		FROM (VALUES
+			('charge', 'charge.*', 'yquota.charge AS charge', readable),
+			('container',
+			 'container.container_id, container.project, container.application_id, container.username, container.queue,
+			  container.node, container.label, container.allocation, container.execution_type, container.started_at,
+			  container.settled_at, container.is_running, container.waiting_factor',
+			 'yquota.container AS container', readable),
+			('grant', 'quota_grant.*', 'yquota.quota_grant AS quota_grant', readable),
+			('outage', 'outage.*', 'yquota.outage AS outage', readable || of_all),
+			('alert', 'alert.alert_id, project, alert.kind, alert.subject, alert.detail, alert.raised_at, alert.figures',
+			 'yquota.alert AS alert JOIN yquota_internal.told_crossing USING (alert_id)',
+			 'alert.cleared_at IS NULL AND ' || readable)) AS v (name, columns, relation, condition)
+	LOOP
+		EXECUTE format('CREATE VIEW yquota.readable_%s WITH (security_barrier) AS SELECT %s FROM %s WHERE %s',
+					   of_view.name, of_view.columns, of_view.relation, format(of_view.condition, 'project'));
+	END LOOP;
+END
+$do$;
 COMMENT ON VIEW yquota.readable_charge IS
 	'The ledger (charge) of the projects that the reader may see';
-
-CREATE VIEW yquota.readable_container WITH (security_barrier) AS
-	SELECT container.container_id, container.project, container.application_id,
-		   container.username, container.queue, container.node, container.label,
-		   container.allocation, container.execution_type, container.started_at,
-		   container.settled_at, container.is_running, container.waiting_factor
-	FROM yquota.container AS container
-	WHERE (SELECT yquota_internal.reads_all())
-	   OR container.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.readable_container IS
 	'Containers that have started and not finished (container) of the projects that the reader may see';
 COMMENT ON COLUMN yquota.readable_container.allocation IS 'native units';
 COMMENT ON COLUMN yquota.readable_container.settled_at IS 'start of the segment that is not yet in charge';
 COMMENT ON COLUMN yquota.readable_container.is_running IS 'false while it waits at its node or is paused';
 COMMENT ON COLUMN yquota.readable_container.waiting_factor IS 'part of its price that it pays while it waits; NULL when it does not wait';
-
-CREATE VIEW yquota.readable_grant WITH (security_barrier) AS
-	SELECT quota_grant.*
-	FROM yquota.quota_grant AS quota_grant
-	WHERE (SELECT yquota_internal.reads_all())
-	   OR quota_grant.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.readable_grant IS
 	'Credit given (quota_grant) to the projects that the reader may see';
 COMMENT ON COLUMN yquota.readable_grant.amount IS 'credits; negative for a correction';
-
-CREATE VIEW yquota.readable_outage WITH (security_barrier) AS
-	SELECT outage.*
-	FROM yquota.outage AS outage
-	WHERE (SELECT yquota_internal.reads_all())
-	   OR outage.project IS NULL
-	   OR outage.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.readable_outage IS
 	'Intervals of time that are forgiven (outage) to all projects and to those that the reader may see';
 COMMENT ON COLUMN yquota.readable_outage.project IS 'the only project it is for; NULL for all';
 COMMENT ON COLUMN yquota.readable_outage.forgiven IS 'false while an administrator has not decided';
-
-CREATE VIEW yquota.readable_alert WITH (security_barrier) AS
-	SELECT alert.alert_id, known.project, alert.kind, alert.subject, alert.detail, alert.raised_at, alert.figures
-	FROM yquota.alert AS alert
-	JOIN yquota_internal.told_crossing AS known ON known.alert_id = alert.alert_id
-	WHERE alert.cleared_at IS NULL
-	  AND ((SELECT yquota_internal.reads_all())
-		   OR known.project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
 COMMENT ON VIEW yquota.readable_alert IS
 	'Open alerts (alert) about the spending of the projects that the reader may see';
 COMMENT ON COLUMN yquota.readable_alert.figures IS 'as in alert: amounts are credits';
-
---
--- Row-level security, for roles with SELECT on a table itself.  container_event
--- has none, because COPY into it would fail.  The library's writes and
--- functions that run as the owner bypass it.
---
-ALTER TABLE yquota.charge ENABLE ROW LEVEL SECURITY;
-CREATE POLICY reader ON yquota.charge FOR SELECT
-	USING ((SELECT yquota_internal.reads_all())
-		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
-ALTER TABLE yquota.reservation_charge ENABLE ROW LEVEL SECURITY;
-CREATE POLICY reader ON yquota.reservation_charge FOR SELECT
-	USING ((SELECT yquota_internal.reads_all())
-		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
-ALTER TABLE yquota.container ENABLE ROW LEVEL SECURITY;
-CREATE POLICY reader ON yquota.container FOR SELECT
-	USING ((SELECT yquota_internal.reads_all())
-		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
-ALTER TABLE yquota.event_void ENABLE ROW LEVEL SECURITY;
-CREATE POLICY reader ON yquota.event_void FOR SELECT
-	USING ((SELECT yquota_internal.reads_all())
-		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
-ALTER TABLE yquota.opening_balance ENABLE ROW LEVEL SECURITY;
-CREATE POLICY reader ON yquota.opening_balance FOR SELECT
-	USING ((SELECT yquota_internal.reads_all())
-		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
-
--- Administrators write these; a role that may write a table by hand must see
--- the rows that it writes.
-ALTER TABLE yquota.event_reject ENABLE ROW LEVEL SECURITY;
-CREATE POLICY reader ON yquota.event_reject
-	USING ((SELECT yquota_internal.reads_all())
-		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
-ALTER TABLE yquota.outage ENABLE ROW LEVEL SECURITY;
-CREATE POLICY reader ON yquota.outage
-	USING ((SELECT yquota_internal.reads_all())
-		   OR project IS NULL
-		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]))
-	WITH CHECK (true);
-ALTER TABLE yquota.project ENABLE ROW LEVEL SECURITY;
-CREATE POLICY reader ON yquota.project
-	USING ((SELECT yquota_internal.reads_all())
-		   OR name = ANY ((SELECT yquota_internal.readable_projects())::text[]))
-	WITH CHECK (true);
-ALTER TABLE yquota.quota_grant ENABLE ROW LEVEL SECURITY;
-CREATE POLICY reader ON yquota.quota_grant
-	USING ((SELECT yquota_internal.reads_all())
-		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]))
-	WITH CHECK (true);
-ALTER TABLE yquota.budget ENABLE ROW LEVEL SECURITY;
-CREATE POLICY reader ON yquota.budget
-	USING ((SELECT yquota_internal.reads_all())
-		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]))
-	WITH CHECK (true);
-ALTER TABLE yquota.federated_budget ENABLE ROW LEVEL SECURITY;
-CREATE POLICY reader ON yquota.federated_budget
-	USING ((SELECT yquota_internal.reads_all())
-		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]))
-	WITH CHECK (true);
-ALTER TABLE yquota.budget_lease ENABLE ROW LEVEL SECURITY;
-CREATE POLICY reader ON yquota.budget_lease FOR SELECT
-	USING ((SELECT yquota_internal.reads_all())
-		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
-ALTER TABLE yquota.spending_threshold ENABLE ROW LEVEL SECURITY;
-CREATE POLICY reader ON yquota.spending_threshold
-	USING ((SELECT yquota_internal.reads_all())
-		   OR project IS NULL
-		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]))
-	WITH CHECK (true);
-ALTER TABLE yquota.expired_grant ENABLE ROW LEVEL SECURITY;
-CREATE POLICY reader ON yquota.expired_grant FOR SELECT
-	USING ((SELECT yquota_internal.reads_all())
-		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
-ALTER TABLE yquota.hold ENABLE ROW LEVEL SECURITY;
-CREATE POLICY reader ON yquota.hold
-	USING ((SELECT yquota_internal.reads_all())
-		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]))
-	WITH CHECK (true);
-ALTER TABLE yquota.role_grant ENABLE ROW LEVEL SECURITY;
-CREATE POLICY reader ON yquota.role_grant FOR SELECT
-	USING ((SELECT yquota_internal.reads_all()));
 
 --
 -- Tables that the owner alone may rewrite.  Privileges refuse first; the
