@@ -6,14 +6,14 @@
 --
 CREATE VIEW yquota_internal.privilege AS
 	WITH object AS (
-		SELECT 'TABLE' AS object_kind, class.oid::regclass::text AS object, class.relname::text AS name,
+		SELECT 'TABLE' AS object_kind, class.oid AS objid, class.relname::text AS name,
 			   class.relnamespace = 'yquota'::regnamespace AS is_interface, 'SELECT' AS privilege, true AS only_reads
 		FROM pg_extension AS extension
 		JOIN pg_depend AS member ON member.refclassid = 'pg_extension'::regclass AND member.refobjid = extension.oid
 		JOIN pg_class AS class ON member.classid = 'pg_class'::regclass AND class.oid = member.objid
 		WHERE extension.extname = 'yquota' AND member.deptype = 'e' AND class.relkind IN ('r', 'v')
 		UNION ALL
-		SELECT 'FUNCTION', function.oid::regprocedure::text, function.proname::text,
+		SELECT 'FUNCTION', function.oid, function.proname::text,
 			   function.pronamespace = 'yquota'::regnamespace, 'EXECUTE', function.provolatile <> 'v'
 		FROM pg_extension AS extension
 		JOIN pg_depend AS member ON member.refclassid = 'pg_extension'::regclass AND member.refobjid = extension.oid
@@ -127,13 +127,13 @@ CREATE VIEW yquota_internal.privilege AS
 			) AS list (object_kind, privileges, kind, names),
 			 unnest(list.privileges) AS privilege, unnest(list.names) AS name
 	), granted AS (
-		SELECT object.object_kind, object.object, named.privilege, named.kind
+		SELECT object.object_kind, object.objid, named.privilege, named.kind
 		FROM object
 		JOIN named ON named.object_kind = object.object_kind AND named.name = object.name
 		WHERE object.is_interface OR named.kind = 'public'
 		UNION
 		-- administrators read and call everything, viewers read everything but roles and the audit
-		SELECT object.object_kind, object.object, object.privilege, reader.kind
+		SELECT object.object_kind, object.objid, object.privilege, reader.kind
 		FROM object
 		JOIN (VALUES ('admin'), ('viewer')) AS reader (kind)
 		  ON reader.kind = 'admin'
@@ -142,11 +142,12 @@ CREATE VIEW yquota_internal.privilege AS
 		  AND (object.object_kind, object.name) NOT IN (
 			  SELECT named.object_kind, named.name FROM named WHERE named.kind IN ('owner', 'public'))
 	)
-	SELECT granted.object_kind, granted.object, granted.privilege,
-		   array_agg(granted.kind ORDER BY granted.kind) AS kinds
+	SELECT granted.object_kind, granted.objid,
+		   CASE granted.object_kind WHEN 'TABLE' THEN granted.objid::regclass::text ELSE granted.objid::regprocedure::text END AS object,
+		   granted.privilege, array_agg(granted.kind ORDER BY granted.kind) AS kinds
 	FROM granted
 	WHERE granted.kind <> 'owner'
-	GROUP BY granted.object_kind, granted.object, granted.privilege;
+	GROUP BY granted.object_kind, granted.objid, granted.privilege;
 COMMENT ON VIEW yquota_internal.privilege IS
 	'Privileges on objects of yquota: those of kinds of roles, which allow_role() grants, and those of every role';
 COMMENT ON COLUMN yquota_internal.privilege.kinds IS

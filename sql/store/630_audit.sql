@@ -149,8 +149,8 @@ BEGIN
 		FROM pg_class AS class
 		WHERE class.relkind = 'r'
 		  AND (class.relname <> ALL ('{node,pending_demand,utilization}')
-			   AND class.oid IN (SELECT privilege.object::regclass FROM yquota_internal.privilege AS privilege
-								 WHERE privilege.privilege = 'INSERT' AND 'admin' = ANY (privilege.kinds))
+			   AND class.oid IN (SELECT privilege.objid FROM yquota_internal.privilege AS privilege
+								 WHERE privilege.object_kind = 'TABLE' AND privilege.privilege = 'INSERT' AND 'admin' = ANY (privilege.kinds))
 			   OR class.oid = ANY ('{yquota.base_price, yquota.closed_period, yquota.federated_cluster, yquota.price,
 					yquota.price_pin, yquota.role_grant, yquota_internal.clock_setting}'::regclass[]))
 	LOOP

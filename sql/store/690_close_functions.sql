@@ -9,7 +9,6 @@ BEGIN
 		FROM pg_proc AS function
 		WHERE function.pronamespace IN ('yquota'::regnamespace, 'yquota_internal'::regnamespace)
 		  AND function.oid NOT IN (
-			  SELECT privilege.object::regprocedure FROM yquota_internal.privilege AS privilege
-			  WHERE privilege.kinds = '{public}'));
+			  SELECT privilege.objid FROM yquota_internal.privilege AS privilege WHERE privilege.kinds = '{public}'));
 END
 $$;

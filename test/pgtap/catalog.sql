@@ -176,8 +176,7 @@ SELECT is_empty($$SELECT signature FROM own_function WHERE prosrc = 'yq_sql_run_
 -- Who may do what: nothing is open that the list does not open
 --
 CREATE TEMPORARY VIEW decided AS
-	SELECT l.object_kind, CASE l.object_kind WHEN 'TABLE' THEN l.object::regclass::oid ELSE l.object::regprocedure::oid END AS objid, l.privilege, l.kinds
-	FROM yquota_internal.privilege AS l;
+	SELECT l.object_kind, l.objid, l.privilege, l.kinds FROM yquota_internal.privilege AS l;
 SELECT is_empty($$SELECT name FROM regexp_matches(pg_get_viewdef('yquota_internal.privilege'::regclass), '''\{([\w\s,]+)\}''', 'g') AS list (names),
 				  LATERAL regexp_split_to_table(names[1], '\s*,\s*') AS name
 				  WHERE name <> ALL ('{INSERT,SELECT,UPDATE,DELETE,EXECUTE,public,owner}') AND NOT EXISTS (

@@ -390,7 +390,7 @@ $node->safe_psql('books', <<~'SQL');
 my @rights = map { [ split /\|/, $_, -1 ] } split /\n/, $node->safe_psql('books', <<~'SQL');
 	SELECT f.oid::regprocedure, array_to_string(l.kinds, ',')
 	FROM pg_proc AS f
-	LEFT JOIN yquota_internal.privilege AS l ON l.object_kind = 'FUNCTION' AND l.object::regprocedure = f.oid
+	LEFT JOIN yquota_internal.privilege AS l ON l.object_kind = 'FUNCTION' AND l.objid = f.oid
 	WHERE f.pronamespace = 'yquota'::regnamespace
 	  -- functions of type resource compute, and are alike
 	  AND NOT (l.kinds IS NOT DISTINCT FROM '{public}' AND ('yquota.resource'::regtype = ANY (f.proargtypes::oid[] || f.prorettype) OR f.proname ~ '^resource'))
