@@ -437,7 +437,6 @@ CREATE FUNCTION yquota_internal.missing_for_digest(target regclass, history text
 								AND (b.atttypid = a.atttypid OR a.atttypid <> ALL ('{timestamptz,interval,numeric}'::regtype[]))));
 COMMENT ON FUNCTION yquota_internal.missing_for_digest(regclass, text) IS
 	'Columns that the digests of a ledger or log are of, which a table has not or not with the type to compute with; NULL when it has all';
-REVOKE ALL ON FUNCTION yquota_internal.missing_for_digest(regclass, text) FROM PUBLIC;
 
 CREATE FUNCTION yquota_internal.digest_kind(target regclass) RETURNS text
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
@@ -469,7 +468,6 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.digest_kind(regclass) IS
 	'ledger or log, by the columns of an archive; an error when it is none';
-REVOKE ALL ON FUNCTION yquota_internal.digest_kind(regclass) FROM PUBLIC;
 
 -- The table is read with the rights of the caller, who has none on what tells its make.
 CREATE FUNCTION yquota_internal.archive_digest_as_owner(target regclass)
