@@ -58,7 +58,7 @@ COMMENT ON FUNCTION yquota.remove_unused_queues() IS
 CREATE FUNCTION yquota_internal.queue_policy_intervals(OUT manage_interval_ms bigint, OUT removal_interval_ms bigint)
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT max(CASE WHEN p.policy ~ E'(^|\\.)QueueManagementDynamicEditPolicy$'
 				   THEN coalesce(s.queue_management_monitoring_interval, 1500) END),
 			   max(CASE WHEN p.policy ~ E'(^|\\.)AutoCreatedQueueDeletionPolicy$'
@@ -66,7 +66,7 @@ CREATE FUNCTION yquota_internal.queue_policy_intervals(OUT manage_interval_ms bi
 		FROM yquota.scheduler_setting AS s
 		CROSS JOIN unnest(s.scheduler_monitor_policies) AS p (policy)
 		WHERE s.scheduler_monitor_enable;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.queue_policy_intervals() IS
 	'Milliseconds between two runs of manage_queues() and of remove_unused_queues() that the configuration asks for';
 

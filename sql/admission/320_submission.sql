@@ -82,19 +82,19 @@ CREATE FUNCTION yquota.expired_applications()
 	RETURNS TABLE (application_id text, username text, queue text, expires_at timestamptz)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT a.application_id, a.username, a.queue, a.expires_at
 		FROM yquota.application AS a
 		WHERE a.finished_at IS NULL AND a.expires_at <= yquota.statement_clock()
 		ORDER BY a.expires_at, a.application_id;
-	END;
+$$;
 COMMENT ON FUNCTION yquota.expired_applications() IS
 	'Applications that have lived as long as they may: the resource manager kills them';
 
 CREATE FUNCTION yquota.remove_finished_applications(before timestamptz) RETURNS bigint
 	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH removed AS (
 			DELETE FROM yquota.application AS a WHERE a.finished_at < before
 			RETURNING a.application_id, a.state, a.finished_at
@@ -110,7 +110,7 @@ CREATE FUNCTION yquota.remove_finished_applications(before timestamptz) RETURNS 
 			WHERE e.application_id = r.application_id AND e.application_id NOT IN (SELECT o.application_id FROM outlived AS o)
 		)
 		SELECT count(*) FROM removed;
-	END;
+$$;
 COMMENT ON FUNCTION yquota.remove_finished_applications(timestamptz) IS
 	'Forget applications that ended, or were refused, before an instant; returns how many.  Containers that have outlived them stay suspect';
 

@@ -140,7 +140,7 @@ CREATE FUNCTION yquota_internal.reservation_pieces(ids text[], since timestamptz
 				   reserved_factor numeric, "from" timestamptz, "to" timestamptz, is_due boolean)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH asked AS MATERIALIZED (
 			SELECT a.reservation_id, a.since, booked.version, coalesce(greatest(reservation_pieces.until, booked."to"), reservation_pieces.until) AS until
 			FROM unnest(ids, reservation_pieces.since) AS a (reservation_id, since)
@@ -187,7 +187,7 @@ CREATE FUNCTION yquota_internal.reservation_pieces(ids text[], since timestamptz
 				  WHERE period.until > life."from" AND period.until < life."to") AS cut
 		) AS piece
 		WHERE life."from" < life."to" AND piece."to" >= life.since;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.reservation_pieces(text[], timestamptz[], timestamptz) IS
 	'Intervals that reservations pay for, cut at the ends of periods, that end at an instant of each or later; is_due: they are over at an instant, or have been posted.  The arrays are pairs';
 
@@ -276,7 +276,7 @@ COMMENT ON FUNCTION yquota_internal.correct_reservations(timestamptz) IS
 CREATE FUNCTION yquota_internal.settle_reservations_at(period_end timestamptz) RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT coalesce(yquota_internal.settle_reservations(array_agg(crossing.reservation_id), array_agg(crossing.since)), 0)
 		FROM (SELECT part.reservation_id, min(part.since) AS since
 			  FROM (SELECT a.reservation_id, a.settled_until AS since
@@ -286,7 +286,7 @@ CREATE FUNCTION yquota_internal.settle_reservations_at(period_end timestamptz) R
 					FROM yquota_internal.reservation_charge_in_effect AS c
 					WHERE c."to" > period_end AND c."from" < period_end) AS part
 			  GROUP BY 1) AS crossing;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.settle_reservations_at(timestamptz) IS
 	'Post what reservations pay up to the end of a period, which no row crosses from then on; returns how many rows were posted';
 

@@ -526,7 +526,7 @@ COMMENT ON COLUMN yquota.grant_status.begins_at IS
 CREATE FUNCTION yquota_internal.mark_spending(projects text[], now_at timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH due AS MATERIALIZED (
 			SELECT p.project, i.at
 			FROM (SELECT DISTINCT u.project FROM unnest(projects) AS u (project)) AS p
@@ -546,14 +546,14 @@ CREATE FUNCTION yquota_internal.mark_spending(projects text[], now_at timestampt
 		LEFT JOIN yquota_internal.spent_by_now(projects) AS by_now ON by_now.project = due.project
 		LEFT JOIN since ON since.project = due.project AND since.at = due.at
 		ON CONFLICT (project, at) DO UPDATE SET spent = excluded.spent, taken_at = excluded.taken_at;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.mark_spending(text[], timestamptz) IS
 	'Keep the spending of projects at begin and expiry of their grants, where it is not kept';
 
 CREATE FUNCTION yquota_internal.note_losses(projects text[], now_at timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		INSERT INTO yquota.expired_grant AS expired (grant_id, project, lost, expired_at, decided_at)
 		SELECT life.grant_id, life.project, trim_scale(found.lost), life.loses_at, now_at
 		FROM (SELECT ended.project, max(ended.loses_at) AS at
@@ -565,7 +565,7 @@ CREATE FUNCTION yquota_internal.note_losses(projects text[], now_at timestamptz)
 		WHERE found.lost IS NOT NULL
 		ON CONFLICT (grant_id, project) DO UPDATE SET lost = excluded.lost, expired_at = excluded.expired_at, decided_at = excluded.decided_at
 			WHERE expired.lost <> excluded.lost OR expired.expired_at <> excluded.expired_at;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.note_losses(text[], timestamptz) IS
 	'Note the losses of expired grants of projects, where they are not noted';
 

@@ -386,13 +386,13 @@ COMMENT ON COLUMN yquota.hold_status.outstanding IS 'credits still held, which p
 CREATE FUNCTION yquota_internal.remove_ended_holds(now_at timestamptz) RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH removed AS (
 			DELETE FROM yquota.hold
 			WHERE least(hold.released_at, hold.expires_at) < now_at - interval '30 days'
 			RETURNING 1)
 		SELECT count(*) FROM removed;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.remove_ended_holds(timestamptz) IS
 	'Forget holds that were released or expired 30 days before an instant; returns how many';
 

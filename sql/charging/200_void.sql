@@ -198,7 +198,7 @@ COMMENT ON FUNCTION yquota_internal.void_batch(text[], text, jsonb) IS
 CREATE FUNCTION yquota_internal.note_voided_events(void_ids bigint[]) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 	INSERT INTO yquota_internal.voided_event (void_id, event_id)
 	SELECT void.void_id, log.event_id
 	FROM yquota.event_void AS void
@@ -208,7 +208,7 @@ CREATE FUNCTION yquota_internal.note_voided_events(void_ids bigint[]) RETURNS vo
 					  WHERE aside.event_id = log.event_id)
 	  AND NOT EXISTS (SELECT FROM yquota_internal.voided_event AS earlier
 					  WHERE earlier.event_id = log.event_id);
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.note_voided_events(bigint[]) IS
 	'Write down the numbers of the events that voids take back; the caller has claimed their containers';
 

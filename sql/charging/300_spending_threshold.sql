@@ -106,7 +106,7 @@ COMMENT ON COLUMN yquota_internal.told_crossing.causes IS
 CREATE FUNCTION yquota_internal.crossing_causes(projects text[]) RETURNS TABLE (project text, causes text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH credit AS (
 			SELECT life.project, count(*) AS begun, sum(life.amount) AS amount,
 				   count(*) FILTER (WHERE life.amount > 0 AND life.expires_at <= yquota.statement_clock()) AS expired
@@ -136,7 +136,7 @@ CREATE FUNCTION yquota_internal.crossing_causes(projects text[]) RETURNS TABLE (
 		LEFT JOIN forgiven ON forgiven.project = p.project
 		CROSS JOIN (SELECT count(*) AS outages, coalesce(sum(extract(epoch FROM outage.ended_at - outage.started_at)), 0) AS seconds
 					FROM yquota.outage WHERE outage.project IS NULL AND outage.forgiven) AS of_all;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.crossing_causes(text[]) IS
 	'Grants of projects that have begun and expired, voided containers and forgiven time, as text that changes with each addition';
 

@@ -225,7 +225,7 @@ COMMENT ON FUNCTION yquota.reject_call(text, jsonb, text, text, text) IS
 CREATE FUNCTION yquota.report_feed_problem(source text, sqlstate text, message text DEFAULT NULL) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		DELETE FROM yquota_internal.feed_problem AS known
 		WHERE known.source IS NOT DISTINCT FROM report_feed_problem.source AND report_feed_problem.sqlstate IS NULL;
 		INSERT INTO yquota_internal.feed_problem AS known (source, problem, since)
@@ -234,7 +234,7 @@ CREATE FUNCTION yquota.report_feed_problem(source text, sqlstate text, message t
 		WHERE report_feed_problem.sqlstate IS NOT NULL
 		ON CONFLICT (source) DO UPDATE SET problem = excluded.problem
 			WHERE known.problem <> excluded.problem;
-	END;
+$$;
 COMMENT ON FUNCTION yquota.report_feed_problem(text, text, text) IS
 	'Tell what a feed waits for that only an administrator can mend; feed_status shows it and an alert is raised.  A NULL SQLSTATE tells that the feed goes on';
 
@@ -242,14 +242,14 @@ COMMENT ON FUNCTION yquota.report_feed_problem(text, text, text) IS
 CREATE FUNCTION yquota_internal.forget_rejected_calls(before timestamptz, most integer) RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH forgotten AS (
 			DELETE FROM yquota.feed_reject AS r
 			WHERE r.reject_id IN (SELECT o.reject_id FROM yquota.feed_reject AS o WHERE o.at < before LIMIT most)
 			  AND r.at < before
 			RETURNING 1)
 		SELECT count(*) FROM forgotten;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.forget_rejected_calls(timestamptz, integer) IS
 	'Delete rows of feed_reject about calls set aside before an instant, so many at most; returns how many';
 
@@ -604,14 +604,14 @@ COMMENT ON COLUMN yquota_internal.startable_reject.age IS 'transactions since th
 CREATE FUNCTION yquota_internal.note_waiting_look(snapshot pg_snapshot, looked_at timestamptz, saw_all boolean) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		INSERT INTO yquota_internal.waiting_look AS look (looked_by, seen_before, settled_before, all_looked_at)
 		VALUES (pg_current_xact_id(), pg_snapshot_xmin(snapshot), '0', note_waiting_look.looked_at)
 		ON CONFLICT (only_row) DO UPDATE SET all_looked_at = excluded.all_looked_at WHERE saw_all;
 		UPDATE yquota_internal.waiting_look AS look
 		SET looked_by = pg_current_xact_id(), seen_before = pg_snapshot_xmin(snapshot), settled_before = look.seen_before
 		WHERE pg_snapshot_xmin(snapshot) > look.looked_by;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.note_waiting_look(pg_snapshot, timestamptz, boolean) IS
 	'Note a look at the rows that are not settled: those that the noted look has seen become settled once all transactions have ended that were under way then';
 
@@ -1055,7 +1055,7 @@ CREATE FUNCTION yquota.register_node(
 	RETURNS boolean
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH written AS (
 			INSERT INTO yquota.node AS known (name, rack, label, total, updated_at)
 			VALUES (node, rack, label, total, at)
@@ -1066,7 +1066,7 @@ CREATE FUNCTION yquota.register_node(
 					   OR NOT known.total OPERATOR(yquota.=) excluded.total)
 			RETURNING 1)
 		SELECT EXISTS (SELECT FROM written);
-	END;
+$$;
 COMMENT ON FUNCTION yquota.register_node(text, yquota.resource, text, text, timestamptz) IS
 	'A node has joined the cluster, or its resources or label have changed: it is RUNNING.  Returns whether that changed anything; older news than the node''s do not';
 

@@ -240,7 +240,7 @@ COMMENT ON FUNCTION yquota_internal.knows_start(text) IS
 CREATE FUNCTION yquota_internal.temporary_parts(events yquota_internal.rm_audit_event[]) RETURNS text[]
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 	WITH line AS MATERIALIZED (
 		SELECT l.event, l.container_id COLLATE "C" AS container_id, l.allocation,
 			   regexp_replace(l.container_id, '_[0-9]+$', '_000001') COLLATE "C" AS master_id
@@ -256,7 +256,7 @@ CREATE FUNCTION yquota_internal.temporary_parts(events yquota_internal.rm_audit_
 			  AND NOT yquota_internal.knows_start(line.container_id)
 			  AND (line.master_id IN (SELECT started.container_id FROM started)
 				   OR yquota_internal.knows_start(line.master_id)));
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.temporary_parts(yquota_internal.rm_audit_event[]) IS
 	'Ids that the log gives to temporary parts of container updates, as far as that can be told';
 

@@ -275,14 +275,14 @@ COMMENT ON FUNCTION yquota_internal.has_index_of_applications(regclass) IS
 CREATE FUNCTION yquota_internal.untended_ledger() RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT s.ledger_table
 		FROM yquota.history_segment AS s
 		CROSS JOIN LATERAL to_regclass(format('yquota_internal.%I', s.ledger_table)) AS ledger
 		WHERE s.ledger_table IS NOT NULL
 		  AND NOT yquota_internal.has_index_of_applications(ledger)
 		ORDER BY s.number LIMIT 1;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.untended_ledger() IS
 	'A sealed ledger table that lacks an index of its applications; NULL when none does';
 

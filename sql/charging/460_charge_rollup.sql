@@ -234,7 +234,7 @@ COMMENT ON FUNCTION yquota_internal.roll_up_rows(text, timestamptz, xid, xid, ti
 CREATE FUNCTION yquota_internal.void_rollup("from" timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH void AS (
 			DELETE FROM yquota_internal.charge_rollup AS rollup WHERE rollup.quarter_hour >= void_rollup."from"
 			RETURNING rollup.quarter_hour
@@ -242,7 +242,7 @@ CREATE FUNCTION yquota_internal.void_rollup("from" timestamptz) RETURNS void
 		UPDATE yquota_internal.rollup_day AS known SET sums = known.sums - gone.sums
 		FROM (SELECT yquota_internal.utc_day(void.quarter_hour) AS day, count(*) AS sums FROM void GROUP BY 1) AS gone
 		WHERE gone.day = known.day;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.void_rollup(timestamptz) IS
 	'Remove the quarter-hours from an instant on from charge_rollup: their rows must be cut anew';
 

@@ -13,13 +13,13 @@ COMMENT ON FUNCTION yquota_internal.table_name(regclass) IS 'Name of a table wit
 CREATE FUNCTION yquota_internal.note_archived(segments integer[], of_history text, target regclass) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		INSERT INTO yquota.archived_history (segment, history, target, archived_at, cluster)
 		SELECT number, of_history, yquota_internal.table_name(target), yquota.clock(),
 			   CASE WHEN yquota_internal.is_shared_target(target) THEN yquota.cluster_name() END
 		FROM unnest(segments) AS s (number)
 		WHERE number > 0;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.note_archived(integer[], text, regclass) IS
 	'Keep where segments of the ledger or the log went';
 

@@ -242,7 +242,7 @@ COMMENT ON FUNCTION yquota_internal.finish_closing(timestamptz) IS
 CREATE FUNCTION yquota_internal.bill_credit(period_end timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		INSERT INTO yquota_internal.billed_credit (until, project, grant_id, granted, lost, reason)
 		WITH begun AS MATERIALIZED (
 			SELECT life.project, life.grant_id, life.amount, life.leaves_at, life.loses_at
@@ -268,7 +268,7 @@ CREATE FUNCTION yquota_internal.bill_credit(period_end timestamptz) RETURNS void
 		) AS change
 		GROUP BY change.project, change.grant_id
 		HAVING sum(change.granted) <> 0 OR sum(change.lost) <> 0;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.bill_credit(timestamptz) IS
 	'Note for bills of a period how the credit of projects has changed since the bills before, by the present books';
 
@@ -388,18 +388,18 @@ COMMENT ON FUNCTION yquota.close_period(timestamptz, integer) IS
 CREATE FUNCTION yquota.close_period(until date, max_containers integer DEFAULT 10000, OUT settled bigint, OUT closed_at timestamptz)
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT * FROM yquota.close_period(yquota_internal.billing_day_start(until, yquota_internal.billing_timezone()), max_containers);
-	END;
+$$;
 COMMENT ON FUNCTION yquota.close_period(date, integer) IS
 	'Close the billing period that ends where a date begins in the time zone of bills';
 
 CREATE FUNCTION yquota.close_month(month date, max_containers integer DEFAULT 10000, OUT settled bigint, OUT closed_at timestamptz)
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT * FROM yquota.close_period(yquota_internal.next_period_start('month', yquota_internal.period_start('month', month)), max_containers);
-	END;
+$$;
 COMMENT ON FUNCTION yquota.close_month(date, integer) IS
 	'Close the billing period that ends with the month of a date in the time zone of bills';
 

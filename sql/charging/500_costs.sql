@@ -12,7 +12,7 @@ CREATE FUNCTION yquota_internal.rolled_up_intervals(first timestamptz, last time
 	RETURNS TABLE (starts_at timestamptz, ends_at timestamptz)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT found.starts_at, found.ends_at
 		FROM (SELECT day_left.ends_at AS starts_at, lead(day_left.starts_at, 1, last) OVER (ORDER BY day_left.starts_at) AS ends_at
 			  FROM (SELECT '-infinity'::timestamptz AS starts_at, first AS ends_at
@@ -21,7 +21,7 @@ CREATE FUNCTION yquota_internal.rolled_up_intervals(first timestamptz, last time
 					FROM yquota_internal.rollup_day AS known
 					WHERE NOT known.is_rolled_up AND known.day > first - interval '24 hours' AND known.day < last) AS day_left) AS found
 		WHERE found.starts_at < found.ends_at;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.rolled_up_intervals(timestamptz, timestamptz) IS
 	'Intervals between two quarter-hours without a day that is left to the ledger';
 
@@ -34,7 +34,7 @@ CREATE FUNCTION yquota_internal.rolled_up_range(
 	cuts timestamptz[], by text[], OUT "from" timestamptz, OUT "to" timestamptz)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT found.starts_at, found.ends_at
 		FROM yquota_internal.valid_rollup AS rollup
 		CROSS JOIN LATERAL (
@@ -57,7 +57,7 @@ CREATE FUNCTION yquota_internal.rolled_up_range(
 		  AND NOT EXISTS (SELECT FROM unnest(cuts) AS cut(at)
 						  WHERE cut.at > found.starts_at AND cut.at < found.ends_at
 							AND cut.at <> yquota_internal.quarter_hour(cut.at));
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.rolled_up_range(timestamptz[], text[]) IS
 	'Part of a report that is read from charge_rollup; NULL for none';
 

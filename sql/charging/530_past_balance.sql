@@ -5,10 +5,10 @@
 CREATE FUNCTION yquota_internal.family_of(project text) RETURNS text[]
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT project || ARRAY(SELECT family.member FROM yquota_internal.project_family AS family
 								WHERE family.ancestor = family_of.project ORDER BY family.member);
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.family_of(text) IS
 	'A project and all that descend from it';
 
@@ -37,7 +37,7 @@ COMMENT ON FUNCTION yquota_internal.cost_after(text, timestamptz, yquota_interna
 CREATE FUNCTION yquota_internal.spent_at(project text, at timestamptz, archived yquota_internal.ledger_segment[]) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT trim_scale(
 			coalesce((SELECT by_now.spent FROM yquota_internal.spent_by_now(ARRAY[spent_at.project]) AS by_now), 0)
 			- (SELECT sum(yquota_internal.cost_after(member.name, at, archived))
@@ -46,7 +46,7 @@ CREATE FUNCTION yquota_internal.spent_at(project text, at timestamptz, archived 
 			+ coalesce((SELECT sum(charge.amount) FROM yquota.charge
 						WHERE charge.project = ANY (yquota_internal.family_of(spent_at.project))
 						  AND charge."to" = at AND charge."from" = at), 0));
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.spent_at(text, timestamptz, yquota_internal.ledger_segment[]) IS
 	'Cost of a project and its descendants until an instant: their present spending less the cost since';
 

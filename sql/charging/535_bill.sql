@@ -121,9 +121,9 @@ CREATE FUNCTION yquota_internal.bill_as_owner(project text, ends_at date)
 				   corrected_period timestamptz, reason text, amount numeric)
 	LANGUAGE sql STABLE SECURITY DEFINER PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT * FROM yquota_internal.bill_as_owner(project, yquota_internal.billing_day_start(ends_at, yquota_internal.billing_timezone()));
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.bill_as_owner(text, date) IS
 	'The result of bill() for the calling role';
 

@@ -253,7 +253,7 @@ CREATE FUNCTION yquota_internal.terms_meaning(terms jsonb, from_at timestamptz, 
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	SET jit = off
-	BEGIN ATOMIC
+	AS $$
 		WITH factor AS MATERIALIZED (
 			SELECT f.dimension, f.name, f.effective_at, f.factor, false AS is_term
 			FROM yquota.price_factor AS f WHERE terms ? 'factors'
@@ -303,7 +303,7 @@ CREATE FUNCTION yquota_internal.terms_meaning(terms jsonb, from_at timestamptz, 
 		  AND NOT EXISTS (SELECT FROM timeline AS present
 						  WHERE NOT present.is_term AND present.kind = other.kind AND present.name = other.name
 							AND present.points = other.points);
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.terms_meaning(jsonb, timestamptz, timestamptz) IS
 	'Differences between terms and the prices in force between two instants, as text that is the same for every notation';
 
@@ -333,7 +333,7 @@ CREATE FUNCTION yquota_internal.cost_by_terms(terms jsonb, from_at timestamptz, 
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	SET jit = off
-	BEGIN ATOMIC
+	AS $$
 		SELECT cost.project, cost.amount
 		FROM yquota_internal.cost_under_terms($query$
 			SELECT piece.project,
@@ -354,21 +354,21 @@ CREATE FUNCTION yquota_internal.cost_by_terms(terms jsonb, from_at timestamptz, 
 			GROUP BY piece.project
 			$query$, yquota_internal.terms_base_prices(terms), yquota_internal.terms_multipliers(terms, from_at, to_at),
 			yquota_internal.terms_factors(terms), from_at, to_at, of_project) AS cost;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.cost_by_terms(jsonb, timestamptz, timestamptz, text) IS
 	'Cost of projects, or of one of them, under terms between two instants; under {}: the present cost';
 
 CREATE FUNCTION yquota_internal.correct_by(differences jsonb, reason text, external_id text) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		INSERT INTO yquota.quota_grant (project, amount, reason, kind, external_id)
 		SELECT d.key, -d.value::numeric, correct_by.reason, 'correction', format('%s %s', correct_by.external_id, d.key)
 		FROM jsonb_each_text(differences) AS d
 		WHERE d.value::numeric <> 0
 		ORDER BY d.key COLLATE "C"
 		ON CONFLICT (external_id) DO NOTHING;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.correct_by(jsonb, text, text) IS
 	'Give back or take differences of payments of projects; once for each external_id';
 
@@ -443,12 +443,12 @@ CREATE FUNCTION yquota.shadow_costs("from" timestamptz, "to" timestamptz, of_pro
 	RETURNS TABLE (tariff text, project text, was numeric, would_be numeric, difference numeric)
 	LANGUAGE sql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT t.name::text, cost.project, cost.was, cost.would_be, cost.difference
 		FROM yquota.shadow_tariff AS t
 		CROSS JOIN LATERAL yquota.rerate("from", "to", t.terms, of_project) AS cost
 		ORDER BY 1, 2;
-	END;
+$$;
 COMMENT ON FUNCTION yquota.shadow_costs(timestamptz, timestamptz, text) IS
 	'Cost of each project in a window, and the cost under each shadow tariff';
 

@@ -69,7 +69,7 @@ CREATE FUNCTION yquota_internal.spending_per_day(cuts timestamptz[], of_project 
 	RETURNS TABLE (project text, days bigint, mean numeric, deviation numeric)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH spent AS (
 			SELECT line.project, cost.part, sum(cost.amount) AS amount
 			FROM yquota_internal.cost_in_parts(cuts, '{project}',
@@ -91,7 +91,7 @@ CREATE FUNCTION yquota_internal.spending_per_day(cuts timestamptz[], of_project 
 		SELECT s.project, s.days, s.total / s.days,
 			   CASE WHEN s.days > 1 THEN sqrt(greatest(s.squares - s.total ^ 2 / s.days, 0) / (s.days - 1)) ELSE 0 END
 		FROM summed AS s;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.spending_per_day(timestamptz[], text, text[]) IS
 	'Mean and standard deviation of what projects and their descendants spent between each of some instants and the next, or what some projects spent together, since they began to spend';
 

@@ -78,7 +78,7 @@ CREATE FUNCTION yquota_internal.report_totals(report yquota_internal.report_wind
 	RETURNS yquota_internal.report_total[]
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH total AS (
 			SELECT CASE WHEN grouping(cost.application_id) = 0 THEN 'application' WHEN grouping(cost.username) = 0 THEN 'user' ELSE 'opportunistic' END AS kind,
 				   cost.username, cost.application_id, cost.project, cost.queue, sum(cost.amount) AS amount,
@@ -92,7 +92,7 @@ CREATE FUNCTION yquota_internal.report_totals(report yquota_internal.report_wind
 		SELECT coalesce(array_agg(ROW(t.kind, t.username, t.application_id, t.project, t.queue, t.amount)::yquota_internal.report_total), '{}')
 		FROM total AS t
 		WHERE t.kind <> 'application' OR t.place <= 15;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.report_totals(yquota_internal.report_window) IS
 	'Costs in a window by user, of the fifteen dearest applications, and of OPPORTUNISTIC containers by project';
 
@@ -113,13 +113,13 @@ CREATE FUNCTION yquota_internal.report_budgets(credits yquota_internal.project_c
 	RETURNS SETOF yquota_internal.project_credit
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH budget AS MATERIALIZED (
 			SELECT c.* FROM unnest(credits) AS c WHERE c.quota_mode = 'PREPAID' AND (c.parent IS NULL OR c.has_budget)
 		)
 		SELECT b.* FROM budget AS b
 		WHERE NOT EXISTS (SELECT FROM yquota_internal.project_family AS family
 						  WHERE family.member = b.project AND family.ancestor IN (SELECT above.project FROM budget AS above));
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.report_budgets(yquota_internal.project_credit[]) IS
 	'Budgets of projects that are no part of another one among them';

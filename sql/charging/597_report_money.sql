@@ -12,7 +12,7 @@ CREATE FUNCTION yquota_internal.report_sums(
 	RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT concat('<dl class="sums">',
 				yquota_internal.report_figure('Spent in this window',
 					yquota_internal.html_number((SELECT coalesce(sum(c.amount), 0) FROM unnest(costs) AS c WHERE c.part < parts))),
@@ -34,7 +34,7 @@ CREATE FUNCTION yquota_internal.report_sums(
 				CASE WHEN EXISTS (SELECT FROM unnest(credits) AS c WHERE c.quota_mode = 'NOLIMIT') AND count(*) > 0
 					 THEN '<p>Projects without a limit are not among them.</p>' END)
 		FROM yquota_internal.report_budgets(credits) AS b;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.report_sums(yquota_internal.report_window, yquota_internal.report_cost[], integer, yquota_internal.project_credit[]) IS
 	'What was spent in a window, before an instant of the report, and what budgets have at the clock: granted less spent less held is what remains';
 
@@ -87,7 +87,7 @@ CREATE FUNCTION yquota_internal.report_balances(
 	RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH elapsed AS (
 			SELECT extract(epoch FROM least((report)."to", (report).now)) - extract(epoch FROM (report)."from") AS seconds
 		), own AS (
@@ -119,6 +119,6 @@ CREATE FUNCTION yquota_internal.report_balances(
 				FILTER (WHERE b.place <= 100), 8)
 			|| CASE WHEN count(*) > 100 THEN format('<p>%s more have spent less.</p>', count(*) - 100) ELSE '' END
 		FROM balance AS b;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.report_balances(yquota_internal.report_window, yquota_internal.report_cost[], integer, yquota_internal.project_credit[]) IS
 	'Table of the credit of projects, and of how long it lasts at the present rate and at that of the part of a window that has passed; the hundred with most spending';

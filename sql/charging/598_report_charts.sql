@@ -74,7 +74,7 @@ COMMENT ON FUNCTION yquota_internal.report_lines(text, text, numeric, yquota_int
 CREATE FUNCTION yquota_internal.report_prices(report yquota_internal.report_window) RETURNS yquota_internal.chart_point[]
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH point AS (
 			SELECT price.price_group AS name, price.effective_at, price.multiplier AS value
 			FROM yquota.price
@@ -99,7 +99,7 @@ CREATE FUNCTION yquota_internal.report_prices(report yquota_internal.report_wind
 			ORDER BY point.effective_at DESC
 			LIMIT 1) AS last
 		WHERE place.at < least((report)."to", (report).now);
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.report_prices(yquota_internal.report_window) IS
 	'Multipliers over a window, and the factor of OPPORTUNISTIC containers if it follows the load of node queues';
 
@@ -108,7 +108,7 @@ COMMENT ON FUNCTION yquota_internal.report_prices(yquota_internal.report_window)
 CREATE FUNCTION yquota_internal.report_utilization(report yquota_internal.report_window) RETURNS yquota_internal.chart_point[]
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH span AS (
 			SELECT interval '15 minutes' * ceil(greatest((extract(epoch FROM (report)."to") - extract(epoch FROM (report)."from")) / (284 * 900), 1))::integer AS width,
 				   greatest(interval '15 minutes', 2 * yquota_internal.duration('yquota.price_interval')) AS patience
@@ -127,7 +127,7 @@ CREATE FUNCTION yquota_internal.report_utilization(report yquota_internal.report
 		FROM (SELECT until.price_group, until.at, until.amount FROM until
 			  UNION ALL
 			  SELECT until.price_group, until.last_at + interval '15 minutes', NULL FROM until WHERE until.ends_at < until.next_at) AS point;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.report_utilization(yquota_internal.report_window) IS
 	'Measured utilization over a window, in percent';
 
@@ -142,7 +142,7 @@ CREATE FUNCTION yquota_internal.past_balances(
 	RETURNS TABLE (at timestamptz, balance numeric)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH budget AS MATERIALIZED (
 			SELECT b.project, b.charged + b.accrued AS spent FROM yquota_internal.report_budgets(credits) AS b
 		), spent AS MATERIALIZED (
@@ -172,7 +172,7 @@ CREATE FUNCTION yquota_internal.past_balances(
 		FROM (SELECT unnest(cuts) AS at UNION SELECT until) AS point
 		WHERE point.at <= until AND EXISTS (SELECT FROM budget)
 		ORDER BY point.at;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.past_balances(yquota_internal.report_cost[], timestamptz[], timestamptz, yquota_internal.project_credit[]) IS
 	'Credit that budgets together had left at instants up to a last one; costs reach to the clock';
 
@@ -182,7 +182,7 @@ CREATE FUNCTION yquota_internal.report_forecast(
 	RETURNS TABLE (at timestamptz, expected numeric, least_left numeric, most_left numeric)
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT since + (until - since) * (step.number / 40.0), greatest(credit - mean * later.days, 0),
 			   greatest(credit - mean * later.days - spread.amount, 0),
 			   least(greatest(credit - mean * later.days + spread.amount, 0), credit)
@@ -190,7 +190,7 @@ CREATE FUNCTION yquota_internal.report_forecast(
 		CROSS JOIN LATERAL (SELECT (extract(epoch FROM until) - extract(epoch FROM since)) / 86400 * step.number / 40) AS later (days)
 		CROSS JOIN LATERAL (SELECT CASE WHEN report_forecast.days < 2 THEN 0
 									ELSE 1.645 * deviation * sqrt(later.days + later.days ^ 2 / report_forecast.days) END) AS spread (amount);
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.report_forecast(timestamptz, timestamptz, numeric, bigint, numeric, numeric) IS
 	'Rest of credit that is spent with a mean and a standard deviation per day, and its range';
 
@@ -199,7 +199,7 @@ CREATE FUNCTION yquota_internal.balance_chart(
 	report yquota_internal.report_window, past timestamptz[], balances numeric[], days bigint, mean numeric, deviation numeric) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH span AS (
 			SELECT past[cardinality(past)] AS last_at, balances[cardinality(balances)] AS credit,
 				   CASE WHEN days IS NULL THEN (report)."to"
@@ -225,7 +225,7 @@ CREATE FUNCTION yquota_internal.balance_chart(
 				 FROM point AS p HAVING count(*) > 0)),
 			CASE WHEN EXISTS (SELECT FROM point) THEN yquota_internal.chart_legend('{Balance,"Forecast, with its range in nine cases of ten"}', false) END)
 		FROM scale, past_line;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.balance_chart(yquota_internal.report_window, timestamptz[], numeric[], bigint, numeric, numeric) IS
 	'Chart of balances at ascending instants, and of how the last one may go on; days NULL: without a forecast';
 

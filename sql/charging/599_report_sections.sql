@@ -29,7 +29,7 @@ COMMENT ON FUNCTION yquota_internal.resource_in_words(yquota.resource) IS 'Amoun
 CREATE FUNCTION yquota_internal.report_running(report yquota_internal.report_window) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT '<h2>Running now</h2>' || yquota_internal.html_table('{Project,Queue,Resources,Applications,Containers}',
 			string_agg(yquota_internal.html_row(
 				yquota_internal.html(r.project), yquota_internal.html(r.queue), yquota_internal.html(yquota_internal.resource_in_words(r.allocation)),
@@ -43,14 +43,14 @@ CREATE FUNCTION yquota_internal.report_running(report yquota_internal.report_win
 			  AND (report).now BETWEEN (report)."from" AND (report)."to"
 			GROUP BY c.project, c.queue) AS r
 		HAVING count(*) > 0;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.report_running(yquota_internal.report_window) IS
 	'Table of GUARANTEED containers that run, by project and queue: the twenty with most';
 
 CREATE FUNCTION yquota_internal.report_waiting(report yquota_internal.report_window) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH wanted AS (
 			SELECT r.application_id, sum(r.count) AS containers, yquota.sum(r.allocation OPERATOR(yquota.*) r.count) AS allocation
 			FROM yquota.resource_request AS r
@@ -77,14 +77,14 @@ CREATE FUNCTION yquota_internal.report_waiting(report yquota_internal.report_win
 			|| CASE WHEN count(*) > 20 THEN format('<p>And %s more applications.</p>', count(*) - 20) ELSE '' END
 		FROM line AS w
 		HAVING count(*) > 0;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.report_waiting(yquota_internal.report_window) IS
 	'Table of applications that wait to start, or for containers: the twenty that want most';
 
 CREATE FUNCTION yquota_internal.report_reservations(report yquota_internal.report_window) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT '<h2>Reserved</h2>' || yquota_internal.html_table('{Reservation,Project,User,Queue,From,To,"Repeats every","Quoted credits"}',
 			string_agg(yquota_internal.html_row(
 				yquota_internal.html(concat_ws(', ', r.reservation_name, r.reservation_id)), yquota_internal.html(r.project), yquota_internal.html(r.username), yquota_internal.html(r.queue),
@@ -101,14 +101,14 @@ CREATE FUNCTION yquota_internal.report_reservations(report yquota_internal.repor
 			  AND (a.ends_at > (report)."from" OR d.recurrence IS NOT NULL AND coalesce(d.ended_at, 'infinity') > (report)."from")
 			  AND ((report).projects IS NULL OR d.project = ANY ((report).projects))) AS r
 		HAVING count(*) > 0;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.report_reservations(yquota_internal.report_window) IS
 	'Table of reservations that have something in a window: the twenty first ones';
 
 CREATE FUNCTION yquota_internal.report_opportunistic(report yquota_internal.report_window, totals yquota_internal.report_total[]) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH held AS (
 			SELECT c.project, count(*) FILTER (WHERE c.is_running) AS running, count(*) FILTER (WHERE NOT c.is_running) AS waiting,
 				   sum(yquota.amount(c.allocation, 'memory-mb')) FILTER (WHERE c.is_running) AS memory,
@@ -141,14 +141,14 @@ CREATE FUNCTION yquota_internal.report_opportunistic(report yquota_internal.repo
 				yquota_internal.html_number(coalesce(line.shed, 0))), '' ORDER BY line.amount DESC NULLS LAST, line.project), 8)
 		FROM (SELECT * FROM line ORDER BY line.amount DESC NULLS LAST, line.project LIMIT 50) AS line
 		HAVING count(*) > 0;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.report_opportunistic(yquota_internal.report_window, yquota_internal.report_total[]) IS
 	'Table of opportunistic containers by project: what they cost in a window, run and wait now, and how many nodes did without; the fifty with most spending';
 
 CREATE FUNCTION yquota_internal.report_preempted(report yquota_internal.report_window) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT '<h2>Preempted</h2>' || yquota_internal.html_table('{Project,Queue,User,Containers,"Credits of their lives","Given back"}',
 			string_agg(yquota_internal.html_row(
 				yquota_internal.html(p.project), yquota_internal.html(p.queue), yquota_internal.html(p.username), yquota_internal.number_text(p.containers),
@@ -159,7 +159,7 @@ CREATE FUNCTION yquota_internal.report_preempted(report yquota_internal.report_w
 			FROM yquota_internal.preemption_cost_as_owner((report)."from", (report)."to") AS lost
 			WHERE ((report).projects IS NULL OR lost.project = ANY ((report).projects))) AS p
 		HAVING count(*) > 0;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.report_preempted(yquota_internal.report_window) IS
 	'Table of preempted containers: the twenty dearest by project, queue and user';
 
@@ -167,7 +167,7 @@ COMMENT ON FUNCTION yquota_internal.report_preempted(yquota_internal.report_wind
 CREATE FUNCTION yquota_internal.report_trouble(report yquota_internal.report_window) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT nullif(concat(
 			(SELECT '<h2>Events set aside</h2>' || yquota_internal.html_table('{Source,Reason,Last,Events}',
 					string_agg(yquota_internal.html_row(yquota_internal.html(bad.source),
@@ -187,5 +187,5 @@ CREATE FUNCTION yquota_internal.report_trouble(report yquota_internal.report_win
 			 WHERE outage.started_at < (report)."to" AND outage.ended_at > (report)."from"
 			   AND ((report).projects IS NULL OR outage.project IS NULL OR outage.project = ANY ((report).projects))
 			 HAVING count(*) > 0)), '');
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.report_trouble(yquota_internal.report_window) IS 'Tables of events set aside and of outages';

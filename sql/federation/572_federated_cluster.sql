@@ -248,12 +248,12 @@ COMMENT ON FUNCTION yquota_internal.ledger_reach(text, text) IS
 CREATE FUNCTION yquota_internal.lock_foreign_reports() RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 	SELECT yquota_internal.lock_briefly(
 		'LOCK TABLE ' || string_agg(format('yquota_internal.%I', report.parent), ', ' ORDER BY report.parent) || ' IN ACCESS EXCLUSIVE MODE',
 		120, subject => 'reports of clusters')
 	FROM yquota_internal.federated_report AS report;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.lock_foreign_reports() IS
 	'Keep the foreign tables of all clusters, which no transaction reads then, to the end of the transaction';
 
@@ -445,13 +445,13 @@ CREATE FUNCTION yquota.federation_status()
 				   closed_until timestamptz, timezone text, ahead interval, problem text, ledger text)
 	LANGUAGE sql STABLE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT known.cluster, known.server, contact.problem IS NULL, contact.clock, contact.charged_through,
 			   contact.closed_until, contact.timezone, contact.clock - yquota.clock(), contact.problem, known.ledger
 		FROM yquota.federated_cluster AS known
 		JOIN yquota_internal.contact_clusters() AS contact ON contact.cluster = known.cluster
 		ORDER BY known.cluster;
-	END;
+$$;
 COMMENT ON FUNCTION yquota.federation_status() IS
 	'Each federated cluster, asked now: whether it can be read, its clock and how far that is ahead of the clock here, and how far its reports go; of one that is read from a ledger, the end of its last charge there';
 

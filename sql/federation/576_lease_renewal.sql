@@ -21,7 +21,7 @@ CREATE FUNCTION yquota_internal.lease_plan(now_at timestamptz)
 				   taken_off numeric, valid_from timestamptz, expires_at timestamptz)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH term AS (
 			SELECT t.*, t.amount - coalesce((SELECT sum(held.kept) FROM yquota_internal.lease_state AS held
 											 WHERE held.project = t.project AND held.period = t.period AND held.starts_on = t.starts_on), 0) AS free
@@ -78,7 +78,7 @@ CREATE FUNCTION yquota_internal.lease_plan(now_at timestamptz)
 			WHERE lease.project = due.project AND lease.cluster = due.cluster
 		) AS debt
 		WHERE due.part > 0 AND due.begins_at < due.ends_at;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.lease_plan(timestamptz) IS
 	'Leases that are due at an instant, by the last reports of the clusters';
 
@@ -87,10 +87,10 @@ CREATE FUNCTION yquota.planned_leases()
 				   taken_off numeric, valid_from timestamptz, expires_at timestamptz)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT * FROM yquota_internal.lease_plan(yquota.statement_clock()) AS plan
 		ORDER BY plan.project, plan.period, plan.starts_on, plan.cluster;
-	END;
+$$;
 COMMENT ON FUNCTION yquota.planned_leases() IS
 	'The leases that renew_leases() would offer now if the clusters reported nothing new: change weights and budgets in a transaction, look, and roll back';
 
@@ -146,7 +146,7 @@ CREATE FUNCTION yquota_internal.note_lease_report(
 	cluster text, report yquota_internal.federated_lease[], clock_there timestamptz, now_at timestamptz) RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH outcome AS (
 			SELECT own.lease, there.taken_at, there.spent, there.is_final
 			FROM yquota.budget_lease AS own
@@ -170,7 +170,7 @@ CREATE FUNCTION yquota_internal.note_lease_report(
 			RETURNING own.settled_at = now_at AS is_settled_now
 		)
 		SELECT count(*) FILTER (WHERE changed.is_settled_now) FROM changed;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.note_lease_report(text, yquota_internal.federated_lease[], timestamptz, timestamptz) IS
 	'Note what a cluster reports of its leases, and have those that it has reported until their ends give back their rests; returns how many';
 
@@ -283,7 +283,7 @@ COMMENT ON FUNCTION yquota_internal.tend_leases(text, timestamptz) IS
 CREATE FUNCTION yquota_internal.watch_leases(now_at timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		UPDATE yquota.alert AS open SET cleared_at = now_at
 		WHERE open.cleared_at IS NULL
 		  AND (open.kind = 'lease_unreported'
@@ -303,7 +303,7 @@ CREATE FUNCTION yquota_internal.watch_leases(now_at timestamptz) RETURNS void
 		FROM yquota_internal.unheard_cluster AS unheard
 		JOIN yquota_internal.cluster_contact AS contact ON contact.cluster = unheard.cluster AND contact.problem IS NOT NULL
 		ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO UPDATE SET detail = excluded.detail;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.watch_leases(timestamptz) IS
 	'Raise an alert for each cluster with leases that count as spent because it has not reported, and for each because of which nothing is leased';
 

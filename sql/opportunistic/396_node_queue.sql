@@ -265,7 +265,7 @@ COMMENT ON FUNCTION yquota_internal.empty_node_queue(text, timestamptz, integer,
 CREATE FUNCTION yquota_internal.watch_node_queues(now_at timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH late AS MATERIALIZED (
 			SELECT q.node, count(*) AS containers, min(q.state_at) AS since
 			FROM yquota.node_queue AS q
@@ -284,7 +284,7 @@ CREATE FUNCTION yquota_internal.watch_node_queues(now_at timestamptz) RETURNS vo
 		FROM late AS l
 		ORDER BY l.node
 		ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.watch_node_queues(timestamptz) IS
 	'Alert while containers are to be killed or paused, and have not been for allocation_expiry';
 
@@ -292,14 +292,14 @@ COMMENT ON FUNCTION yquota_internal.watch_node_queues(timestamptz) IS
 CREATE FUNCTION yquota_internal.forget_left_containers(before timestamptz, most integer) RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH forgotten AS (
 			DELETE FROM yquota.node_queue AS q
 			WHERE q.container_id IN (SELECT o.container_id FROM yquota.node_queue AS o WHERE o.left_at < before LIMIT most)
 			  AND q.left_at < before
 			RETURNING 1)
 		SELECT count(*) FROM forgotten;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.forget_left_containers(timestamptz, integer) IS
 	'Delete rows of node_queue about containers that left their nodes before an instant, so many at most; returns how many';
 
@@ -307,7 +307,7 @@ COMMENT ON FUNCTION yquota_internal.forget_left_containers(timestamptz, integer)
 CREATE FUNCTION yquota_internal.forget_expected_durations(most integer) RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH forgotten AS (
 			DELETE FROM yquota_internal.expected_duration AS e
 			WHERE e.container_id IN (
@@ -315,7 +315,7 @@ CREATE FUNCTION yquota_internal.forget_expected_durations(most integer) RETURNS 
 				WHERE NOT EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = o.container_id) LIMIT most)
 			RETURNING 1)
 		SELECT count(*) FROM forgotten;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.forget_expected_durations(integer) IS
 	'Delete rows of expected_duration about containers that run no longer, so many at most; returns how many';
 

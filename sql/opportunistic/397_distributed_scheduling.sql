@@ -172,7 +172,7 @@ CREATE FUNCTION yquota_internal.judge_distributed_containers(
 		locality text, latency bigint, expected_duration interval)
 	LANGUAGE sql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT c.place, i.container_id, k.container_id IS NULL AND NOT ended.is_known,
 			   CASE -- a repeated report of what has been recorded has the first answer, whatever has ended since
 					WHEN l.epoch IS NOT NULL AND ((k.application_id, k.node) = (c.application_id, c.node) OR ended.is_known) THEN NULL
@@ -209,7 +209,7 @@ CREATE FUNCTION yquota_internal.judge_distributed_containers(
 		LEFT JOIN yquota.container AS m ON m.container_id = t.am_container_id
 		LEFT JOIN yquota.node AS n ON n.name = c.node
 		CROSS JOIN LATERAL (SELECT EXISTS (SELECT FROM yquota.charge AS charge WHERE charge.container_id = i.container_id) AS is_known) AS ended;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.judge_distributed_containers(text, yquota.distributed_container[], timestamptz, text[], text[]) IS
 	'report_distributed_containers(): which containers are to be recorded, which were, and why others are not; with the applications that may have some, and the rules that stop them';
 

@@ -105,7 +105,7 @@ COMMENT ON FUNCTION yquota.explain_reclaim(text, text, yquota.resource) IS
 CREATE FUNCTION yquota_internal.forget_reported_progress(most integer) RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH forgotten AS (
 			DELETE FROM yquota_internal.reported_progress AS r
 			WHERE r.container_id IN (
@@ -118,6 +118,6 @@ CREATE FUNCTION yquota_internal.forget_reported_progress(most integer) RETURNS b
 				WHERE NOT EXISTS (SELECT FROM yquota.application AS a WHERE a.application_id = o.application_id AND a.finished_at IS NULL) LIMIT most)
 			RETURNING 1)
 		SELECT (SELECT count(*) FROM forgotten) + (SELECT count(*) FROM forgotten_application);
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.forget_reported_progress(integer) IS
 	'Delete reports of progress of containers that run no longer, and of applications that have ended, so many of each at most; returns how many';

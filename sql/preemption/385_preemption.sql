@@ -177,7 +177,7 @@ CREATE FUNCTION yquota.preemption_message(application_id text)
 	RETURNS TABLE (strict_containers text[], containers text[], allocation yquota.resource, count bigint)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT '{}'::text[], m.containers, r.allocation, r.count
 		FROM (SELECT array_agg(c.container_id::text ORDER BY c.container_id) AS containers, yquota.sum(c.allocation) AS total
 			  FROM yquota_internal.preemption_mark AS k
@@ -185,7 +185,7 @@ CREATE FUNCTION yquota.preemption_message(application_id text)
 			  WHERE k.application_id = preemption_message.application_id) AS m
 		CROSS JOIN LATERAL yquota_internal.minimum_containers(m.total) AS r
 		WHERE m.containers IS NOT NULL;
-	END;
+$$;
 COMMENT ON FUNCTION yquota.preemption_message(text) IS
 	'What YARN tells an application master of preemption, until the containers have ended; no row when there is nothing.  strict_containers: always empty; containers: those that will be taken unless as much is given back otherwise, which is as much as count containers of allocation (native units, the minimum allocation)';
 
@@ -255,11 +255,11 @@ COMMENT ON FUNCTION yquota.end_expired_applications(integer) IS
 CREATE FUNCTION yquota_internal.preemption_interval() RETURNS bigint
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT i.milliseconds
 		FROM (SELECT coalesce((SELECT s.preemption_monitoring_interval FROM yquota.scheduler_setting AS s), 3000) AS milliseconds) AS i
 		WHERE i.milliseconds > 0 AND yquota_internal.preemption_off_because() IS NULL;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.preemption_interval() IS
 	'Milliseconds between two rounds of preemption of the worker that the configuration asks for; NULL: there are none';
 
@@ -292,10 +292,10 @@ COMMENT ON FUNCTION yquota_internal.worker_preempt(timestamptz) IS
 CREATE FUNCTION yquota_internal.worker_end_expired() RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT count(*) FROM yquota.end_expired_applications(1)
 		WHERE (SELECT s.end_expired_applications FROM yquota.scheduler_setting AS s) IS NOT FALSE;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.worker_end_expired() IS
 	'End one application past its lifetime, unless a setting leaves that to the resource manager; returns how many ended';
 
@@ -303,14 +303,14 @@ COMMENT ON FUNCTION yquota_internal.worker_end_expired() IS
 CREATE FUNCTION yquota_internal.forget_preempted_containers(before timestamptz, most integer) RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH forgotten AS (
 			DELETE FROM yquota.preempted_container AS p
 			WHERE p.container_id IN (SELECT o.container_id FROM yquota.preempted_container AS o WHERE o.killed_at < before LIMIT most)
 			  AND p.killed_at < before
 			RETURNING 1)
 		SELECT count(*) FROM forgotten;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.forget_preempted_containers(timestamptz, integer) IS
 	'Delete rows of preempted_container about kills before an instant, so many at most; returns how many';
 

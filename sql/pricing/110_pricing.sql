@@ -158,7 +158,7 @@ COMMENT ON FUNCTION yquota_internal.check_past_point(timestamptz, text) IS
 CREATE FUNCTION yquota_internal.waited_between(since timestamptz, until timestamptz) RETURNS text
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT format('Container "%s" has waited since %s, and its cost until %s has been charged or shown.',
 					  wait.container_id, wait.began_at, wait.ended_at)
 		FROM (
@@ -177,7 +177,7 @@ CREATE FUNCTION yquota_internal.waited_between(since timestamptz, until timestam
 						  WHERE before.container_id = wait.container_id AND before.waiting_factor IS NOT NULL
 							AND before."to" = wait.began_at AND before."from" < wait.began_at)
 		LIMIT 1;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.waited_between(timestamptz, timestamptz) IS
 	'A sentence about one wait, charged or shown, that began between two instants, the second of which may be NULL; NULL when there is none';
 
@@ -561,13 +561,13 @@ CREATE FUNCTION yquota_internal.base_price_at(
 	type_name text, instant timestamptz, OUT base_price numeric, OUT unit bigint)
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT b.base_price, b.unit
 		FROM yquota.base_price AS b
 		WHERE b.resource_type = type_name AND b.effective_at <= instant
 		ORDER BY b.effective_at DESC
 		LIMIT 1;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.base_price_at(text, timestamptz) IS
 	'Base price and unit of a resource type in force at an instant';
 

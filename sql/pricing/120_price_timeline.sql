@@ -66,7 +66,7 @@ COMMENT ON FUNCTION yquota_internal.timeline_points(text, jsonb, jsonb) IS
 CREATE FUNCTION yquota_internal.timeline_changed_from(table_name text, old_row jsonb, new_row jsonb) RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH point AS MATERIALIZED (
 			SELECT p.at, p.value, p.was_there,
 				   NOT p.was_there
@@ -78,7 +78,7 @@ CREATE FUNCTION yquota_internal.timeline_changed_from(table_name text, old_row j
 		FROM (SELECT DISTINCT point.at FROM point) AS i
 		WHERE coalesce((SELECT point.value FROM point WHERE point.was_there AND point.at <= i.at ORDER BY point.at DESC LIMIT 1), '{}')
 			  <> coalesce((SELECT point.value FROM point WHERE point.is_there AND point.at <= i.at ORDER BY point.at DESC LIMIT 1), '{}');
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.timeline_changed_from(text, jsonb, jsonb) IS
 	'Earliest instant at which something else is in force after a row was inserted, updated or deleted; NULL when there is none';
 

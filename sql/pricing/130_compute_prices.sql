@@ -66,7 +66,7 @@ CREATE FUNCTION yquota_internal.measure_cluster(as_of timestamptz)
 		reported numeric, state text)
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH offered AS (
 			SELECT e.name, sum(e.amount) AS amount
 			FROM yquota.node AS n, LATERAL yquota.resource_entries(n.total) AS e
@@ -112,7 +112,7 @@ CREATE FUNCTION yquota_internal.measure_cluster(as_of timestamptz)
 				   ELSE 'measured'
 			   END
 		FROM measured AS m;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.measure_cluster(timestamptz) IS
 	'Per resource type: usage, demand and total in native units, the utilization reported from outside while it is young enough, and whether the cluster is known: measured, absent, empty, lost or shrunk';
 
@@ -120,7 +120,7 @@ CREATE FUNCTION yquota_internal.measure_price_groups(as_of timestamptz)
 	RETURNS TABLE (price_group text, utilization numeric, multiplier numeric, unknown text)
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH cluster AS MATERIALIZED (
 			SELECT * FROM yquota_internal.measure_cluster(as_of)
 		)
@@ -143,7 +143,7 @@ CREATE FUNCTION yquota_internal.measure_price_groups(as_of timestamptz)
 										  ELSE 1 END AS denominator) AS f
 				WHERE c.price_group = g.name) AS m ON true
 		GROUP BY g.name;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.measure_price_groups(timestamptz) IS
 	'Per price group: the utilization of its most used resource type, its own multiplier, and why they are not known, if so';
 
@@ -266,26 +266,26 @@ COMMENT ON FUNCTION yquota_internal.refusal_to_publish(text, timestamptz) IS
 CREATE FUNCTION yquota_internal.note_utilization(as_of timestamptz, groups text[], utilizations numeric[]) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		INSERT INTO yquota.utilization_history AS h (price_group, quarter_hour, measurements, average, highest)
 		SELECT m.price_group, yquota_internal.quarter_hour(as_of), 1, m.utilization, m.utilization
 		FROM unnest(groups, utilizations) AS m (price_group, utilization)
 		ON CONFLICT ON CONSTRAINT utilization_history_pkey DO UPDATE
 			SET measurements = h.measurements + 1, highest = greatest(h.highest, EXCLUDED.highest),
 				average = trim_scale(round(h.average + (EXCLUDED.average - h.average) / (h.measurements + 1), 18));
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.note_utilization(timestamptz, text[], numeric[]) IS
 	'Add measurements of price groups to their quarter-hour';
 
 CREATE FUNCTION yquota_internal.forget_utilization(before timestamptz) RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH forgotten AS (
 			DELETE FROM yquota.utilization_history AS h WHERE h.quarter_hour < before
 			RETURNING 1)
 		SELECT count(*) FROM forgotten;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.forget_utilization(timestamptz) IS
 	'Delete rows of utilization_history about quarter-hours that began before an instant; returns how many';
 

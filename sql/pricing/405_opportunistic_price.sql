@@ -134,19 +134,19 @@ CREATE FUNCTION yquota.explain_opportunistic_price(as_of timestamptz DEFAULT NUL
 		factor numeric, effective_at timestamptz, set_by_hand boolean, outcome text)
 	LANGUAGE sql STABLE PARALLEL UNSAFE SECURITY DEFINER ROWS 1
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT measured.*
 		FROM (SELECT coalesce(as_of, yquota.statement_clock()) AS at) AS clock
 		CROSS JOIN LATERAL yquota_internal.measure_opportunistic_price(
 			clock.at, clock.at + yquota_internal.duration('yquota.price_lead')) AS measured;
-	END;
+$$;
 COMMENT ON FUNCTION yquota.explain_opportunistic_price(timestamptz) IS
 	'What compute_prices() makes of the load of node queues at an instant (the clock): nodes counted, their load (a fraction), the factor that follows from it, the one that is in force yquota.price_lead later, and whether the former would be published; no row while the price does not follow the load';
 
 CREATE FUNCTION yquota_internal.opportunistic_price_figures() RETURNS TABLE (name text, value numeric)
 	LANGUAGE sql STABLE PARALLEL UNSAFE SECURITY DEFINER ROWS 5
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT sample.name, sample.value
 		FROM yquota.explain_opportunistic_price() AS price
 		CROSS JOIN LATERAL (VALUES
@@ -157,7 +157,7 @@ CREATE FUNCTION yquota_internal.opportunistic_price_figures() RETURNS TABLE (nam
 			('set_by_hand', price.set_by_hand::integer::numeric)
 		) AS sample (name, value)
 		WHERE sample.value IS NOT NULL;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.opportunistic_price_figures() IS
 	'Figures of explain_opportunistic_price() for metrics, whose readers need no right to call it';
 

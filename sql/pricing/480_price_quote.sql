@@ -91,12 +91,12 @@ COMMENT ON FUNCTION yquota_internal.check_quoted_names(text, text) IS
 CREATE FUNCTION yquota_internal.quoted_payer(project text, username text) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT payer.name
 		FROM (SELECT yquota_internal.payer_project(quoted_payer.project, quoted_payer.username) AS name) AS payer
 		WHERE yquota_internal.reads_balances()
 		   OR EXISTS (SELECT FROM yquota.project_balance AS balance WHERE balance.project = payer.name);
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.quoted_payer(text, text) IS
 	'Project that pays; NULL where only the username names it, and the calling role may not see it';
 

@@ -327,11 +327,11 @@ CREATE FUNCTION yquota.hadoop_configuration(file text DEFAULT NULL)
 	SET search_path = pg_catalog, pg_temp
 	SET jit = off
 	SET enable_nestloop = off
-	BEGIN ATOMIC
+	AS $$
 		SELECT s.property, s.value FROM yquota_internal.hadoop_setting AS s
 		WHERE hadoop_configuration.file IS NULL OR s.file = hadoop_configuration.file
 		ORDER BY s.owner NULLS FIRST, s.property;
-	END;
+$$;
 COMMENT ON FUNCTION yquota.hadoop_configuration(text) IS
 	'The configuration as Hadoop''s properties: all of them, or those of capacity-scheduler.xml, yarn-site.xml or mapred-site.xml';
 

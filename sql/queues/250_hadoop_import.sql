@@ -621,13 +621,13 @@ COMMENT ON FUNCTION yquota_internal.configuration_key(text, text, text) IS
 CREATE FUNCTION yquota_internal.own_scheduler_settings() RETURNS jsonb
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT jsonb_object_agg(c.key, c.value)
 		FROM yquota.scheduler_setting AS s, jsonb_each(jsonb_strip_nulls(to_jsonb(s))) AS c
 		WHERE c.key NOT IN ('only_row', 'former_names')
 		  AND NOT EXISTS (SELECT FROM yquota_internal.hadoop_property AS f
 						  WHERE f.table_name = 'scheduler_setting' AND f.column_name = c.key);
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.own_scheduler_settings() IS
 	'Columns of scheduler_setting that are set and are no properties of Hadoop; NULL: none';
 
@@ -774,9 +774,9 @@ CREATE FUNCTION yquota.import_hadoop_configuration(document text, mode text DEFA
 	RETURNS TABLE (property text, value text, outcome text, reason text, table_name text, column_name text)
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT * FROM yquota.import_hadoop_configuration(ARRAY[document], mode, even_if_mutable);
-	END;
+$$;
 COMMENT ON FUNCTION yquota.import_hadoop_configuration(text, text, boolean) IS
 	'import_hadoop_configuration() of one document';
 
@@ -784,9 +784,9 @@ CREATE FUNCTION yquota.import_hadoop_configuration(document xml, mode text DEFAU
 	RETURNS TABLE (property text, value text, outcome text, reason text, table_name text, column_name text)
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT * FROM yquota.import_hadoop_configuration(ARRAY[document::text], mode, even_if_mutable);
-	END;
+$$;
 COMMENT ON FUNCTION yquota.import_hadoop_configuration(xml, text, boolean) IS
 	'import_hadoop_configuration() of one document';
 
@@ -794,9 +794,9 @@ CREATE FUNCTION yquota.import_hadoop_configuration(document jsonb, mode text DEF
 	RETURNS TABLE (property text, value text, outcome text, reason text, table_name text, column_name text)
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT * FROM yquota.import_hadoop_configuration(ARRAY[document::text], mode, even_if_mutable);
-	END;
+$$;
 COMMENT ON FUNCTION yquota.import_hadoop_configuration(jsonb, text, boolean) IS
 	'import_hadoop_configuration() of one document';
 
@@ -804,11 +804,11 @@ CREATE FUNCTION yquota.diff_hadoop_configuration(documents text[], mode text DEF
 	RETURNS TABLE (property text, old text, new text)
 	LANGUAGE sql STABLE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT p.property, p.old, p.new FROM yquota_internal.plan_hadoop_import(documents, mode) AS p
 		WHERE p.old IS DISTINCT FROM p.new
 		ORDER BY p.ordinal NULLS LAST, p.property COLLATE "C";
-	END;
+$$;
 COMMENT ON FUNCTION yquota.diff_hadoop_configuration(text[], text) IS
 	'Changes that import_hadoop_configuration() would make, without making them; NULL is not set';
 
@@ -816,9 +816,9 @@ CREATE FUNCTION yquota.diff_hadoop_configuration(document text, mode text DEFAUL
 	RETURNS TABLE (property text, old text, new text)
 	LANGUAGE sql STABLE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT * FROM yquota.diff_hadoop_configuration(ARRAY[document], mode);
-	END;
+$$;
 COMMENT ON FUNCTION yquota.diff_hadoop_configuration(text, text) IS
 	'diff_hadoop_configuration() of one document';
 
@@ -826,9 +826,9 @@ CREATE FUNCTION yquota.diff_hadoop_configuration(document xml, mode text DEFAULT
 	RETURNS TABLE (property text, old text, new text)
 	LANGUAGE sql STABLE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT * FROM yquota.diff_hadoop_configuration(ARRAY[document::text], mode);
-	END;
+$$;
 COMMENT ON FUNCTION yquota.diff_hadoop_configuration(xml, text) IS
 	'diff_hadoop_configuration() of one document';
 
@@ -836,8 +836,8 @@ CREATE FUNCTION yquota.diff_hadoop_configuration(document jsonb, mode text DEFAU
 	RETURNS TABLE (property text, old text, new text)
 	LANGUAGE sql STABLE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT * FROM yquota.diff_hadoop_configuration(ARRAY[document::text], mode);
-	END;
+$$;
 COMMENT ON FUNCTION yquota.diff_hadoop_configuration(jsonb, text) IS
 	'diff_hadoop_configuration() of one document';

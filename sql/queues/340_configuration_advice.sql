@@ -7,12 +7,12 @@ CREATE FUNCTION yquota_internal.advice_about_unmapped_properties()
 	RETURNS TABLE (queue text, property text, value text, advice text)
 	LANGUAGE sql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT e.owner, substr(e.property, length('yarn.scheduler.capacity.') + coalesce(length(e.owner) + 1, 0) + 1), u.value, e.reason
 		FROM yquota_internal.explain_unmapped_properties(ARRAY(SELECT k.property FROM yquota.unmapped_property AS k)) AS e
 		JOIN yquota.unmapped_property AS u ON u.property = e.property
 		ORDER BY e.property COLLATE "C";
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.advice_about_unmapped_properties() IS
 	'The properties that no column stands for, as configuration_advice() has them';
 
@@ -28,9 +28,9 @@ CREATE FUNCTION yquota.configuration_advice()
 	RETURNS TABLE (queue text, property text, value text, advice text)
 	LANGUAGE sql STABLE PARALLEL UNSAFE ROWS 100 SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT * FROM yquota_internal.configuration_advice_as_owner();
-	END;
+$$;
 COMMENT ON FUNCTION yquota.configuration_advice() IS
 	'Advice about the configuration of queues that Hadoop accepts, and properties that it does not know: queue (NULL for settings of the whole scheduler), Hadoop''s property, its value and the reason';
 

@@ -182,7 +182,7 @@ CREATE FUNCTION yquota_internal.rest_utilization(metrics jsonb)
 	RETURNS TABLE (resource_type text, used numeric, pending numeric, total numeric)
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT t.name, coalesce(used.amount, 0), coalesce(pending.amount, 0), total.amount
 		FROM yquota.resource_entries(yquota_internal.rest_resource(
 				metrics -> 'totalClusterResourcesAcrossPartition',
@@ -196,7 +196,7 @@ CREATE FUNCTION yquota_internal.rest_utilization(metrics jsonb)
 				NULL, (metrics ->> 'pendingMB')::numeric, (metrics ->> 'pendingVirtualCores')::numeric)) AS pending
 				ON pending.name = total.name
 		WHERE total.amount > 0;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.rest_utilization(jsonb) IS
 	'Usage, demand and total by the metrics of the REST interface, in native units, of types with any amount';
 

@@ -44,11 +44,11 @@ COMMENT ON SEQUENCE yquota_internal.reservation_number IS 'last part of the ids 
 CREATE FUNCTION yquota.new_reservation_id() RETURNS text
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT format('reservation_%s_%s', floor(extract(epoch FROM yquota.statement_clock()) * 1000)::bigint,
 					  lpad(n.number, greatest(4, length(n.number)), '0'))
 		FROM (SELECT nextval('yquota_internal.reservation_number')::text AS number) AS n;
-	END;
+$$;
 COMMENT ON FUNCTION yquota.new_reservation_id() IS
 	'An id for submit_reservation(): the clock in milliseconds and a number that is given once.  Nothing is stored';
 
@@ -126,7 +126,7 @@ CREATE FUNCTION yquota.list_reservations(
 		version integer, accepted_at timestamptz, allocations yquota.reservation_allocation[])
 	LANGUAGE sql STABLE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT d.reservation_id, d.queue, d.username, d.project,
 			   ROW(d.arrival, d.deadline, d.interpreter, d.requests, d.recurrence, d.priority, d.reservation_name)::yquota.reservation_contract,
 			   d.version, d.accepted_at,
@@ -146,7 +146,7 @@ CREATE FUNCTION yquota.list_reservations(
 				   OR d.recurrence IS NOT NULL
 					  AND yquota_internal.reservation_occurs(d.arrival, d.deadline, d.recurrence, "from", "to")))
 		ORDER BY d.arrival, d.reservation_id;
-	END;
+$$;
 COMMENT ON FUNCTION yquota.list_reservations(text, text, text[], text, timestamptz, timestamptz, boolean) IS
 	'Reservations of a plan that touch an interval, or the one with an id whenever it is; a user whom the plan''s lists do not let see all of them sees the own ones.  allocations, when asked for: what was promised, NULL otherwise';
 
@@ -163,7 +163,7 @@ COMMENT ON FUNCTION yquota.plan_allocation(text, timestamptz, timestamptz) IS
 CREATE FUNCTION yquota_internal.forget_ended_reservations(before timestamptz, most integer) RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH removed AS (
 			DELETE FROM yquota.reservation_definition AS d
 			WHERE (d.reservation_id, d.version) IN (
@@ -188,7 +188,7 @@ CREATE FUNCTION yquota_internal.forget_ended_reservations(before timestamptz, mo
 			WHERE removed.ended_at IS NULL AND h.reservation_id = removed.reservation_id AND h.released_at IS NULL
 		)
 		SELECT count(*) FROM removed;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.forget_ended_reservations(timestamptz, integer) IS
 	'remove_ended_reservations(), so many rows at most; NULL: all';
 

@@ -20,11 +20,11 @@ COMMENT ON FUNCTION yquota.follow_plans(text, boolean, boolean) IS
 CREATE FUNCTION yquota_internal.plan_follower_interval() RETURNS bigint
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT CASE WHEN s.reservation_system_planfollower_time_step > 0 THEN s.reservation_system_planfollower_time_step ELSE 1000 END
 		FROM yquota.scheduler_setting AS s
 		WHERE s.reservation_system_enable;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.plan_follower_interval() IS
 	'Milliseconds between two rounds of the plan follower of the worker; NULL: there are none';
 

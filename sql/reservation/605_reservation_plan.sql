@@ -33,22 +33,22 @@ COMMENT ON FUNCTION yquota_internal.plan_columns(text, timestamptz, timestamptz,
 CREATE FUNCTION yquota_internal.plan_window("from" timestamptz, "to" timestamptz, OUT "from" timestamptz, OUT "to" timestamptz)
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT date_trunc('milliseconds', start.at), date_trunc('milliseconds', coalesce(plan_window."to", start.at + interval '24 hours'))
 		FROM (SELECT coalesce(plan_window."from", date_trunc('hour', yquota.statement_clock())) AS at) AS start;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.plan_window(timestamptz, timestamptz) IS
 	'The time that a picture of a plan shows, in whole milliseconds; NULL: from the hour of the clock on, for a day';
 
 CREATE FUNCTION yquota_internal.plan_place_name(reservation_id text, reservations integer) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT CASE WHEN plan_place_name.reservation_id IS NULL THEN format('%s others', reservations)
 					ELSE (SELECT concat_ws(', ', d.reservation_name, d.reservation_id, d.username)
 						  FROM yquota.reservation_definition AS d
 						  WHERE d.reservation_id = plan_place_name.reservation_id AND d.ended_at IS NULL) END;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.plan_place_name(text, integer) IS 'What a place of a plan is called in a picture';
 
 --
@@ -65,7 +65,7 @@ CREATE FUNCTION yquota_internal.plan_chart(
 	places yquota_internal.plan_place[], resource_name text, "from" timestamptz, "to" timestamptz, zone text) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH plan AS MATERIALIZED (
 			SELECT p.capacity, p.highest, h.most, h.at, a.mean,
 				   yquota_internal.chart_frame("from", "to", yquota.statement_clock(), zone, 0, greatest(p.capacity, h.most, 1)) AS frame
@@ -101,24 +101,24 @@ CREATE FUNCTION yquota_internal.plan_chart(
 					  yquota_internal.plan_percent(plan.most, plan.capacity), yquota_internal.number_text(plan.most), yquota_internal.html_time(plan.at, zone),
 					  CASE WHEN plan.most > plan.capacity THEN ' <strong>That is more than there is: the plan has become smaller.</strong>' END)
 		FROM plan CROSS JOIN line CROSS JOIN areas CROSS JOIN edges;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.plan_chart(yquota_internal.plan_place[], text, timestamptz, timestamptz, text) IS
 	'Chart of a resource of a plan, and a sentence that says the same';
 
 CREATE FUNCTION yquota_internal.plan_legend(places yquota_internal.plan_place[]) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT yquota_internal.chart_legend(array_agg(yquota_internal.plan_place_name(p.reservation_id, p.reservations) ORDER BY p.place), true)
 			|| '<p>The solid line is the most that is promised at an instant, the dashed one what the plan has.</p>'
 		FROM (SELECT DISTINCT ON (p.place) p.* FROM unnest(places) AS p WHERE p.place > 0 ORDER BY p.place) AS p;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.plan_legend(yquota_internal.plan_place[]) IS 'Which area belongs to which reservation';
 
 CREATE FUNCTION yquota_internal.plan_table(places yquota_internal.plan_place[], zone text) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT yquota_internal.html_table('{"",Reservation,User,Project,"Earliest start","Latest end","Repeats every",Requests,"Share of the plan"}',
 			string_agg(format('<tr><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td class="t">%s</td><td class="t">%s</td><td class="t">%s</td><td>%s</td><td>%s</td></tr>',
 				p.place, CASE WHEN p.reservation_id IS NULL THEN yquota_internal.plan_place_name(NULL, p.reservations)
@@ -133,7 +133,7 @@ CREATE FUNCTION yquota_internal.plan_table(places yquota_internal.plan_place[], 
 				coalesce(CASE WHEN p.share < 0.001 THEN '&lt; 0.1 %' ELSE trim_scale(round(100 * p.share::numeric, 1)) || ' %' END, '&ndash;')), '' ORDER BY p.place), 1)
 		FROM (SELECT DISTINCT ON (p.place) p.* FROM unnest(places) AS p WHERE p.place > 0 ORDER BY p.place) AS p
 		LEFT JOIN yquota.reservation_definition AS d ON d.reservation_id = p.reservation_id AND d.ended_at IS NULL;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.plan_table(yquota_internal.plan_place[], text) IS 'Table of the reservations that are drawn, with their share of the plan';
 
 CREATE FUNCTION yquota.reservation_plan_html(queue text, "from" timestamptz DEFAULT NULL, "to" timestamptz DEFAULT NULL) RETURNS text
@@ -229,8 +229,8 @@ CREATE FUNCTION yquota.reservation_plan_text(
 	RETURNS TABLE ("from" timestamptz, "to" timestamptz, promised numeric, highest numeric, plan text, reservations text)
 	LANGUAGE sql STABLE SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT * FROM yquota_internal.plan_lines(queue, reservation_plan_text."from", reservation_plan_text."to", lines, width, resource_name);
-	END;
+$$;
 COMMENT ON FUNCTION yquota.reservation_plan_text(text, timestamptz, timestamptz, integer, integer, text) IS
 	'A plan over time in lines for psql: percent of the plan''s capacity that is promised on average and at most, of the resource that is promised most or of one that is named, and a bar in which each reservation has a letter, up to | which is the capacity';

@@ -40,11 +40,11 @@ CREATE FUNCTION yquota.request_containers(
 	RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT yquota.request_containers(application_id,
 			ARRAY[ROW(resource_name, allocation, count::integer, priority, allocation_request_id, relax_locality, label,
 					  execution_type, expected_duration)::yquota.container_request]);
-	END;
+$$;
 COMMENT ON FUNCTION yquota.request_containers(text, yquota.resource, bigint, text, integer, bigint, boolean, text, yquota.execution_type, interval) IS
 	'request_containers() for one request';
 

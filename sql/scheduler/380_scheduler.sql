@@ -91,7 +91,7 @@ COMMENT ON FUNCTION yquota_internal.acknowledge_containers(text[]) IS
 CREATE FUNCTION yquota_internal.watch_refusals(now_at timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		DELETE FROM yquota.scheduler_refusal AS f WHERE f.refused_at < now_at - interval '1 day';
 		WITH recent AS MATERIALIZED (
 			SELECT f.round, count(*) AS subjects, min(f.subject COLLATE "C") AS subject, min(f.first_refused_at) AS since
@@ -110,7 +110,7 @@ CREATE FUNCTION yquota_internal.watch_refusals(now_at timestamptz) RETURNS void
 		FROM recent AS r
 		ORDER BY r.round
 		ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.watch_refusals(timestamptz) IS
 	'Alert while rounds of the scheduler have left out something in the last ten minutes, and forget what they last left out a day ago';
 

@@ -28,7 +28,7 @@ COMMENT ON FUNCTION yquota_internal.owner_of_schema(oid) IS
 CREATE FUNCTION yquota_internal.untrusted_part(of_table regclass, reader oid DEFAULT NULL) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH RECURSIVE part (oid) AS (
 			SELECT of_table::oid
 			UNION
@@ -65,6 +65,6 @@ CREATE FUNCTION yquota_internal.untrusted_part(of_table regclass, reader oid DEF
 		SELECT object.description FROM object
 		WHERE object.owner IS DISTINCT FROM reader AND NOT yquota_internal.is_trusted(object.owner)
 		ORDER BY object.rank, object.description LIMIT 1;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.untrusted_part(regclass, oid) IS
 	'What a table consists of, or reads, that belongs neither to a certain reader nor to the owner of yquota nor to a superuser; NULL for nothing';

@@ -336,10 +336,10 @@ COMMENT ON FUNCTION yquota_internal.check_role_kind(text, text) IS
 CREATE FUNCTION yquota_internal.allow_role_as_owner(role regrole, kind text, project text) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT yquota_internal.check_role_kind(kind, project);
 		SELECT yquota_internal.grant_kind(role, kind, project);
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.allow_role_as_owner(regrole, text, text) IS
 	'The work of allow_role(), with the rights of the owner';
 
@@ -352,10 +352,10 @@ COMMENT ON FUNCTION yquota.allow_role(regrole, text, text) IS
 CREATE FUNCTION yquota_internal.disallow_role_as_owner(role regrole, kind text, project text) RETURNS boolean
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT yquota_internal.check_role_kind(kind, project);
 		SELECT yquota_internal.revoke_kind(role, kind, project);
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.disallow_role_as_owner(regrole, text, text) IS
 	'The work of disallow_role(), with the rights of the owner';
 

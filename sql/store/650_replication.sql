@@ -103,7 +103,7 @@ COMMENT ON FUNCTION yquota.publication_commands(text) IS
 CREATE FUNCTION yquota.sequence_commands() RETURNS SETOF text
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-BEGIN ATOMIC
+AS $$
 	WITH sequence AS MATERIALIZED (
 		SELECT class.oid::regclass AS relation
 		FROM pg_extension AS extension
@@ -115,6 +115,6 @@ BEGIN ATOMIC
 	FROM sequence
 	WHERE pg_sequence_last_value(sequence.relation) IS NOT NULL
 	ORDER BY sequence.relation::text;
-END;
+$$;
 COMMENT ON FUNCTION yquota.sequence_commands() IS
 	'The commands that have a copy by logical replication go on with the numbers of this database, for a switch-over: sequences are not replicated';

@@ -258,11 +258,11 @@ CREATE FUNCTION yquota_internal.worker_processes()
 	RETURNS TABLE (database name, pid integer)
 LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
-BEGIN ATOMIC
+AS $$
 	SELECT activity.datname, activity.pid
 	FROM pg_stat_activity AS activity
 	WHERE yquota_internal.is_worker(activity.pid);
-END;
+$$;
 COMMENT ON FUNCTION yquota_internal.worker_processes() IS
 	'Processes of the workers of all databases';
 

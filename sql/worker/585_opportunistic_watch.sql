@@ -109,7 +109,7 @@ COMMENT ON FUNCTION yquota_internal.tell_of_nodes(text, text[], timestamptz, tex
 CREATE FUNCTION yquota_internal.note_node_differences(now_at timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH differing AS MATERIALIZED (
 			SELECT r.node
 			FROM yquota_internal.node_queue_report AS r
@@ -123,7 +123,7 @@ CREATE FUNCTION yquota_internal.note_node_differences(now_at timestamptz) RETURN
 		INSERT INTO yquota_internal.node_difference (node, since)
 		SELECT n.node, now_at FROM differing AS n ORDER BY n.node
 		ON CONFLICT (node) DO NOTHING;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.note_node_differences(timestamptz) IS
 	'Keep since when the reports of nodes and the books have different numbers of running containers';
 

@@ -15,10 +15,10 @@ COMMENT ON FUNCTION yquota_internal.plans_now() IS
 CREATE FUNCTION yquota_internal.plan_follower_due() RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT date_trunc('milliseconds', yquota.statement_clock())
 			   - greatest(10 * interval '1 ms' * coalesce((SELECT s.reservation_system_planfollower_time_step FROM yquota.scheduler_setting AS s), 1000), interval '1 minute');
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.plan_follower_due() IS
 	'Ten steps before the clock, and a minute at least: the plan follower has dealt with what began before';
 
@@ -26,7 +26,7 @@ CREATE FUNCTION yquota_internal.reservation_figures()
 	RETURNS TABLE (plan text, accepted bigint, active bigint, replanned bigint, queues_missing bigint)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH clock AS MATERIALIZED (
 			SELECT date_trunc('milliseconds', yquota.statement_clock()) AS now, yquota_internal.plan_follower_due() AS due,
 				   coalesce((SELECT s.reservation_repeats_allocation FROM yquota.scheduler_setting AS s), false) AS repeats
@@ -48,7 +48,7 @@ CREATE FUNCTION yquota_internal.reservation_figures()
 		FROM yquota.queue AS q LEFT JOIN seen AS s ON s.queue = q.path::text
 		WHERE q.reservable
 		GROUP BY q.path;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.reservation_figures() IS
 	'Reservations of each plan for metrics: accepted ones that are not over, those of them that are active, those that were ended because the plan became too small and whose rows are kept, and active ones that the plan follower should have made a queue for and has not';
 
@@ -56,13 +56,13 @@ COMMENT ON FUNCTION yquota_internal.reservation_figures() IS
 CREATE FUNCTION yquota_internal.tell_of_plans(of_kind text, plans text[], details text[], now_at timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		UPDATE yquota.alert AS a SET cleared_at = now_at
 		WHERE a.kind = of_kind AND a.cleared_at IS NULL AND a.subject <> ALL (coalesce(plans, '{}'));
 		INSERT INTO yquota.alert (kind, subject, detail, raised_at)
 		SELECT of_kind, p.plan, p.detail, now_at FROM unnest(plans, details) AS p (plan, detail) ORDER BY p.plan
 		ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.tell_of_plans(text, text[], text[], timestamptz) IS
 	'Raise an alert about each of some plans, and clear those about others';
 

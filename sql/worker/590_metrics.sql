@@ -10,7 +10,7 @@ CREATE FUNCTION yquota_internal.price_check()
 				   utilization numeric, pinned boolean)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		WITH measured AS MATERIALIZED (
 			-- events ahead of the clock are in the counters already
 			SELECT * FROM yquota_internal.measure_price_groups(
@@ -40,7 +40,7 @@ CREATE FUNCTION yquota_internal.price_check()
 			   CASE WHEN priced.is_known THEN priced.utilization END,
 			   priced.is_pinned
 		FROM priced;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.price_check() IS
 	'The multiplier of every price group in force, and the one that its utilization asks for; NULL while the cluster is not known';
 
@@ -53,11 +53,11 @@ COMMENT ON FUNCTION yquota_internal.seconds_since(timestamptz) IS
 CREATE FUNCTION yquota_internal.usable_interceptors() RETURNS TABLE ("position" integer, function text, usable numeric)
 	LANGUAGE sql STABLE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
-	BEGIN ATOMIC
+	AS $$
 		SELECT interceptor.position, interceptor.function::text,
 			   ((yquota_internal.request_interceptor_problem(interceptor.function, interceptor.intercepts)).problem IS NULL)::integer::numeric
 		FROM yquota.request_interceptor AS interceptor;
-	END;
+$$;
 COMMENT ON FUNCTION yquota_internal.usable_interceptors() IS
 	'Request interceptors, and 1 for those that can be called, else 0: each call of an application is refused then';
 

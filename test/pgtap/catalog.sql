@@ -245,6 +245,12 @@ SELECT is_empty($$SELECT signature FROM own_function
 				  WHERE (prosecdef OR lanname = 'plpgsql')
 					AND NOT EXISTS (SELECT FROM unnest(proconfig) AS c WHERE c ~ '^search_path=("?pg_catalog"?)(, "?yquota"?)?, "?pg_temp"?$') ORDER BY 1$$,
 				'every plpgsql and SECURITY DEFINER function pins its search_path');
+-- The parsed form of a query takes many times the pages of its text, and serves what is inlined, or runs as a role
+-- that may not use the schema of the names in it.
+SELECT is_empty($$SELECT signature FROM own_function
+				  WHERE prosqlbody::text ~ '^\(' AND proconfig::text ~ 'search_path'
+					AND (prosecdef OR NOT EXISTS (SELECT FROM aclexplode(coalesce(proacl, acldefault('f', proowner))) WHERE grantee <> proowner)) ORDER BY 1$$,
+				'queries that the owner runs, which are never inlined, are stored as their texts');
 SELECT is_empty($$SELECT signature FROM own_function WHERE provolatile = 'v' AND proparallel <> 'u' AND proname <> 'clock' ORDER BY 1$$,
 				'volatile functions are not for parallel plans, the clock excepted');
 SELECT is_empty($$SELECT signature FROM own_function WHERE provolatile = 'i' AND proparallel <> 's'
