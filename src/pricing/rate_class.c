@@ -4,7 +4,7 @@
  *	  The table of rate classes, and their costs as amounts.
  *
  * Each backend keeps a table of the allocations it has met, each pointing to
- * its class.  A class has the sums of its shape (cost_index.c).
+ * its class, whose costs are those of its shape (shape_cost.c).
  *
  * Balances need another sum: the cost of one unit of each of many classes from
  * the same instant on until now, not by resource.  For that a class remembers
@@ -17,16 +17,15 @@
 #include "base/compat.h"
 
 #include "base/bytes_table.h"
-#include "pricing/cost_index.h"
 #include "pricing/rate_class.h"
+#include "pricing/shape_cost.h"
 #include "pricing/timeline.h"
 #include "utils/memutils.h"
 
 /* A remembered sum is carried on over this many intervals at most. */
 #define MAX_INTERVALS_TO_CARRY 64
 
-/* Prefix sums above this many bytes, or more classes, are given up. */
-#define MAX_SUM_BYTES (64 * 1024 * 1024)
+/* With more allocations all are given up. */
 #define MAX_ALLOCATIONS 100000
 
 /* Decimals of price * time: 18 of the price, 6 of the second. */
@@ -56,7 +55,7 @@ struct YqRateClass
 	/* the state of the timeline that the following was computed from */
 	uint64		generation;
 	uint64		fills;
-	YqCostIndex index;
+	YqShapeCost cost;
 	UnitCost	unit;
 };
 
@@ -97,7 +96,6 @@ forget_classes(void)
 	classes = NULL;
 	class_generation++;
 	MemoryContextReset(class_context);
-	yq_cost_index_reset_bytes();
 	old_context = MemoryContextSwitchTo(class_context);
 	initStringInfo(&key_buffer);
 	MemoryContextSwitchTo(old_context);
@@ -115,7 +113,6 @@ yq_rate_class_refresh(void)
 	timeline = yq_timeline_refresh();
 
 	if (allocations == NULL || classes == NULL ||
-		yq_cost_index_bytes() > MAX_SUM_BYTES ||
 		hash_get_num_entries(allocations) > MAX_ALLOCATIONS)
 		forget_classes();
 	return timeline->version;
@@ -159,7 +156,7 @@ make_class(const YqResource *shape, ArrayType *factors)
 														   "yquota factors of a class",
 														   ALLOCSET_SMALL_SIZES);
 	}
-	yq_cost_index_init(&rate_class->index, timeline, entries, count, class_context);
+	yq_shape_cost_init(&rate_class->cost, timeline, entries, count, class_context);
 	rate_class->names = palloc(sizeof(char *) * Max(count, 1));
 	for (int i = 0; i < count; i++)
 		rate_class->names[i] = pnstrdup(entries[i].name, entries[i].name_length);
@@ -219,7 +216,7 @@ types_exist(const YqRateClass *rate_class, char **unknown)
 {
 	if (rate_class->generation == timeline->generation)
 		return true;
-	for (int i = 0; i < rate_class->index.part_count; i++)
+	for (int i = 0; i < rate_class->cost.part_count; i++)
 	{
 		if (yq_timeline_resource(rate_class->names[i], strlen(rate_class->names[i])) < 0)
 		{
@@ -281,12 +278,12 @@ yq_rate_class_shape(const YqRateClass *rate_class)
 static void
 map_resources(YqRateClass *rate_class)
 {
-	for (int i = 0; i < rate_class->index.part_count; i++)
+	for (int i = 0; i < rate_class->cost.part_count; i++)
 	{
 		const char *name = rate_class->names[i];
 
-		rate_class->index.resources[i] = yq_timeline_resource(name, strlen(name));
-		if (rate_class->index.resources[i] < 0)
+		rate_class->cost.resources[i] = yq_timeline_resource(name, strlen(name));
+		if (rate_class->cost.resources[i] < 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_FOREIGN_KEY_VIOLATION),
 					 errmsg("resource type \"%s\" does not exist", name)));
@@ -301,12 +298,7 @@ drop_what_changed(YqRateClass *rate_class)
 		yq_timeline_unchanged_intervals(rate_class->fills) : 0;
 
 	if (rate_class->generation != timeline->generation)
-	{
-		yq_cost_index_forget(&rate_class->index);
 		map_resources(rate_class);
-	}
-	else
-		yq_cost_index_keep(&rate_class->index, kept);
 	if (rate_class->unit.interval > kept ||
 		rate_class->generation != timeline->generation)
 		rate_class->unit.interval = -1;
@@ -317,7 +309,7 @@ drop_what_changed(YqRateClass *rate_class)
 		MemoryContext old_context = MemoryContextSwitchTo(rate_class->factor_context);
 
 		MemoryContextReset(rate_class->factor_context);
-		rate_class->index.factors = yq_factor_set_resolve(timeline, rate_class->factor_names);
+		rate_class->cost.factors = yq_factor_set_resolve(timeline, rate_class->factor_names);
 		MemoryContextSwitchTo(old_context);
 	}
 	rate_class->generation = timeline->generation;
@@ -338,8 +330,8 @@ amount_scale(const YqRateClass *rate_class)
 {
 	int			decimals = PLAIN_DECIMALS;
 
-	if (rate_class->index.factors != NULL)
-		decimals += 6 * rate_class->index.factors->chain_count;
+	if (rate_class->cost.factors != NULL)
+		decimals += 6 * rate_class->cost.factors->chain_count;
 	return yq_power_of_ten(YQ_AMOUNT_DECIMALS - decimals);
 }
 
@@ -347,7 +339,7 @@ amount_scale(const YqRateClass *rate_class)
 static bool
 make_amount(const YqRateClass *rate_class, uint64 weight, YqWide *sum)
 {
-	return !rate_class->index.out_of_range &&
+	return !rate_class->cost.out_of_range &&
 		yq_wide_try_multiply(sum, weight) &&
 		yq_wide_try_multiply(sum, amount_scale(rate_class)) &&
 		yq_wide_is_in_range(sum);
@@ -365,7 +357,7 @@ yq_rate_class_try_cost(YqRateClass *rate_class, uint64 weight,
 	memset(amount, 0, sizeof(*amount));
 	if (dominant != NULL)
 		*dominant = NULL;
-	if (rate_class->index.part_count == 0 || from == to)
+	if (rate_class->cost.part_count == 0 || from == to)
 		return true;
 	if (backwards)
 	{
@@ -377,8 +369,10 @@ yq_rate_class_try_cost(YqRateClass *rate_class, uint64 weight,
 
 	yq_timeline_reach(from);
 	synchronize_class(rate_class);
-	yq_cost_index_sums(&rate_class->index, from, to, sums);
-	for (int i = 0; i < rate_class->index.part_count; i++)
+	memset(sums, 0, sizeof(YqWide) * rate_class->cost.part_count);
+	rate_class->cost.out_of_range = false;
+	yq_shape_cost_add(&rate_class->cost, from, to, sums, true);
+	for (int i = 0; i < rate_class->cost.part_count; i++)
 	{
 		yq_wide_add(amount, &sums[i]);
 		if (dominant != NULL && yq_wide_compare(&sums[i], &largest) > 0)
@@ -411,14 +405,14 @@ yq_rate_class_try_cost_at(YqRateClass *rate_class, uint64 weight, TimestampTz at
 
 	memset(amount, 0, sizeof(*amount));
 	*dominant = NULL;
-	if (rate_class->index.part_count == 0)
+	if (rate_class->cost.part_count == 0)
 		return true;
 
 	yq_timeline_reach(at);
 	synchronize_class(rate_class);
-	rate_class->index.out_of_range = false;
-	yq_cost_index_add_time(&rate_class->index, yq_timeline_interval(at), microseconds, sums, true);
-	for (int i = 0; i < rate_class->index.part_count; i++)
+	rate_class->cost.out_of_range = false;
+	yq_shape_cost_add_time(&rate_class->cost, yq_timeline_interval(at), microseconds, sums, true);
+	for (int i = 0; i < rate_class->cost.part_count; i++)
 	{
 		yq_wide_add(amount, &sums[i]);
 		if (!yq_wide_is_zero(&sums[i]))
@@ -438,7 +432,7 @@ yq_rate_class_cost_at(YqRateClass *rate_class, uint64 weight, TimestampTz at,
 static void
 set_factors_in_force(const YqRateClass *rate_class, TimestampTz at, YqPricesInForce *in_force)
 {
-	const YqFactorSet *set = rate_class->index.factors;
+	const YqFactorSet *set = rate_class->cost.factors;
 
 	in_force->factor.limb[0] = 1;
 	for (int i = 0; set != NULL && i < set->chain_count; i++)
@@ -473,11 +467,11 @@ yq_rate_class_prices_at(YqRateClass *rate_class, TimestampTz at, YqPricesInForce
 	in_force->until = interval + 1 < timeline->interval_count ?
 		timeline->interval_from[interval + 1] : DT_NOEND;
 	in_force->is_forgiven = timeline->in_outage[interval];
-	in_force->part_count = rate_class->index.part_count;
-	for (int i = 0; i < rate_class->index.part_count; i++)
+	in_force->part_count = rate_class->cost.part_count;
+	for (int i = 0; i < rate_class->cost.part_count; i++)
 	{
 		in_force->names[i] = rate_class->names[i];
-		in_force->prices[i] = prices[rate_class->index.resources[i]];
+		in_force->prices[i] = prices[rate_class->cost.resources[i]];
 	}
 
 	set_factors_in_force(rate_class, timeline->interval_from[interval], in_force);
@@ -487,12 +481,8 @@ yq_rate_class_prices_at(YqRateClass *rate_class, TimestampTz at, YqPricesInForce
 static void
 sum_from(YqRateClass *rate_class, TimestampTz from, int end, YqWide *sum)
 {
-	int			first = yq_timeline_interval(from);
-
 	memset(sum, 0, sizeof(*sum));
-	yq_cost_index_add_time(&rate_class->index, first,
-						   (uint64) (timeline->interval_from[first + 1] - from), sum, false);
-	yq_cost_index_add_intervals(&rate_class->index, first + 1, end, sum, false);
+	yq_shape_cost_add(&rate_class->cost, from, timeline->interval_from[end], sum, false);
 }
 
 /* Have the remembered sum reach the interval of an instant not before "from". */
@@ -507,7 +497,7 @@ carry_unit_cost(YqRateClass *rate_class, TimestampTz from, int interval)
 	if (unit->interval >= 0 && unit->from == from && unit->interval < interval &&
 		timeline->interval_from[unit->interval] >= from &&
 		interval - unit->interval <= MAX_INTERVALS_TO_CARRY)
-		yq_cost_index_add_intervals(&rate_class->index, unit->interval, interval, &sum, false);
+		yq_shape_cost_add_intervals(&rate_class->cost, unit->interval, interval, &sum, false);
 	else if (timeline->interval_from[interval] > from)
 		sum_from(rate_class, from, interval, &sum);
 	else
@@ -524,7 +514,7 @@ price_interval(YqRateClass *rate_class, int interval)
 	UnitCost   *unit = &rate_class->unit;
 
 	memset(&unit->microsecond, 0, sizeof(YqWide));
-	yq_cost_index_add_time(&rate_class->index, interval, 1, &unit->microsecond, false);
+	yq_shape_cost_add_time(&rate_class->cost, interval, 1, &unit->microsecond, false);
 	if (!make_amount(rate_class, 1, &unit->microsecond))
 		yq_amount_out_of_range();
 	unit->rate = unit->microsecond;
@@ -567,7 +557,7 @@ yq_rate_class_unit_cost(YqRateClass *rate_class, TimestampTz from, TimestampTz a
 		return;
 
 	unit->at = DT_NOBEGIN;
-	rate_class->index.out_of_range = false;
+	rate_class->cost.out_of_range = false;
 	interval = yq_timeline_interval(at);
 	if (at < from)
 	{
@@ -598,11 +588,11 @@ yq_rate_class_is_payable(YqRateClass *rate_class, TimestampTz at)
 	yq_timeline_reach(at);
 	synchronize_class(rate_class);
 	prices = &timeline->prices[(Size) yq_timeline_interval(at) * timeline->resource_count];
-	for (int i = 0; i < rate_class->index.part_count; i++)
+	for (int i = 0; i < rate_class->cost.part_count; i++)
 	{
 		YqPrice		product;
 
-		if (!yq_price_try_multiply(prices[rate_class->index.resources[i]], rate_class->index.amounts[i], &product))
+		if (!yq_price_try_multiply(prices[rate_class->cost.resources[i]], rate_class->cost.amounts[i], &product))
 			return false;
 	}
 	return true;

@@ -5,10 +5,7 @@
  *
  * Allocations with the same shape (amounts divided by their greatest common
  * divisor) and the same set of factors form a rate class: each of its
- * containers costs weight (the divisor) times the cost of the shape.  The cost
- * of a shape from some origin on is a piecewise linear function of time; its
- * values at every 64th interval of the timeline are kept, so that any two
- * instants are a few intervals from such values (docs/design.md 3).
+ * containers costs weight (the divisor) times the cost of the shape (docs/design.md 3).
  *
  * At every instant the dearest resource is charged, and the contribution of
  * each resource is summed apart, which gives the dominant one of an interval.
