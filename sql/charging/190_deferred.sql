@@ -4,7 +4,7 @@
 -- Rows still to be charged are copies of rows of the log, with their event_id.
 -- The log itself is append-only and may be sealed.  All columns but arrival and sent_by
 -- are those of container_event, in its order: its trigger copies rows as they are,
--- whatever they say (src/charging/deferred.c).
+-- whatever they say (src/charging/charge_events.c).
 --
 
 CREATE TABLE yquota_internal.deferred_event (

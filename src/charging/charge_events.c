@@ -2,19 +2,7 @@
  *
  * charge_events.c
  *	  The trigger of yquota.container_event: every lifecycle event is charged
- *	  here.
- *
- * AFTER INSERT, once per statement, over its transition table.  The rows are
- * put in the order of container id, instant and kind (by a sort that spills to
- * disk, unless they come that way) and settled container by container; see
- * start_batch.h.  A bad event is raised, or set aside with its reason, as
- * yquota.on_bad_event says.
- *
- * With yquota.charging = deferred the rows are kept instead, and charged later
- * the same way, those of many statements at once; see deferred.c.
- *
- * The trigger runs as the inserting role, and writes tables on which that role
- * has no privileges; it therefore refuses to serve any table but its own.
+ *	  within its own transaction, or kept to be charged later.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,20 +13,107 @@
 #include "catalog/pg_operator_d.h"
 #include "catalog/pg_type_d.h"
 #include "charging/charge_events.h"
-#include "charging/deferred.h"
-#include "charging/start_batch.h"
+#include "charging/event.h"
+#include "charging/settler.h"
+#include "commands/sequence.h"
 #include "commands/trigger.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"
 #include "store/bulk_insert.h"
 #include "store/catalog.h"
 #include "store/clock.h"
+#include "store/index_scan.h"
 #include "store/role_scope.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 #include "utils/tuplesort.h"
 #include "utils/typcache.h"
+
+/* -- deferred ------------------------------------------------------------------ */
+
+/*
+ * Events that are in the log but have not been charged yet.
+ *
+ * With yquota.charging = deferred the trigger copies the rows of a statement to
+ * yquota_internal.deferred_event, in the transaction that puts them into the
+ * log, and does nothing else.  That must succeed also when charging fails: it
+ * reads no timeline, counter or row of the ledger, nor the content of the rows.
+ * The log could not tell later which of its rows are left: it has neither keys
+ * nor indexes, and may be sealed.
+ *
+ * Each statement takes a number from a sequence, and so its rows can be
+ * charged later in the order in which they came.
+ *
+ * A row of deferred_event goes when it is charged, in the same transaction.  A
+ * transaction that charges deferred events holds a lock on the table that no
+ * other one shares (ShareUpdateExclusiveLock, which statements that add rows do
+ * not wait for); see yquota.charge_deferred().
+ */
+
+/* Columns of deferred_event: those of the event, the statement's number, and the sender. */
+#define DEFERRED_COLUMNS (YQ_EVENT_COLUMNS + 2)
+
+/* Rows written at a time. */
+#define DEFERRED_BATCH 1000
+
+/* Keep the rows of a statement that was not charged. */
+static void
+deferred_keep(Tuplestorestate *rows, TupleDesc descriptor)
+{
+	YqBulkInsert   *writer = yq_bulk_insert_open(YQ_DEFERRED_EVENT, DEFERRED_COLUMNS, DEFERRED_BATCH, false);
+	Oid			sequence = yq_identity_sequence(yq_bulk_insert_relation(writer), YQ_DEFERRED_ARRIVAL + 1);
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(descriptor, &TTSOpsMinimalTuple);
+	Datum		values[DEFERRED_COLUMNS];
+	bool		nulls[DEFERRED_COLUMNS];
+
+	values[YQ_DEFERRED_ARRIVAL] = Int64GetDatum(nextval_internal(sequence, false));
+	nulls[YQ_DEFERRED_ARRIVAL] = false;
+	yq_varlena_put(values, nulls, yq_event_deferred.sent_by - 1, yq_event_sender());
+	tuplestore_rescan(rows);
+	while (tuplestore_gettupleslot(rows, true, false, slot))
+	{
+		CHECK_FOR_INTERRUPTS();
+		slot_getsomeattrs(slot, YQ_EVENT_COLUMNS);
+		for (int column = 0; column < YQ_EVENT_COLUMNS; column++)
+		{
+			int			place = YQ_EVENT_ATTRIBUTE(&yq_event_deferred, column) - 1;
+
+			values[place] = slot->tts_values[column];
+			nulls[place] = slot->tts_isnull[column];
+		}
+		yq_bulk_insert_put(writer, values, nulls);
+	}
+	ExecDropSingleTupleTableSlot(slot);
+	yq_bulk_insert_close(writer);
+}
+
+/* Whether an event of a container has been kept, and committed. */
+static bool
+deferred_has(const text *container_id)
+{
+	YqIndexScan *scan = yq_index_scan_open(YQ_DEFERRED_EVENT, "deferred_event_container_idx");
+	bool		found = (yq_index_scan_find(scan, container_id) != NULL);
+
+	yq_index_scan_close(scan);
+	return found;
+}
+
+/* -- charge events ------------------------------------------------------------- */
+
+/*
+ * AFTER INSERT, once per statement, over its transition table.  The rows are
+ * put in the order of container id, instant and kind (by a sort that spills to
+ * disk, unless they come that way) and settled container by container; see
+ * settler.h.  A bad event is raised, or set aside with its reason, as
+ * yquota.on_bad_event says.
+ *
+ * With yquota.charging = deferred the rows are kept instead, and charged later
+ * the same way, those of many statements at once; see charge_events.c.
+ *
+ * The trigger runs as the inserting role, and writes tables on which that role
+ * has no privileges; it therefore refuses to serve any table but its own.
+ */
 
 PG_FUNCTION_INFO_V1(yq_sql_charge_inserted_events);
 
@@ -253,7 +328,7 @@ raise_bad_event(const YqEvent *event, const YqProblem *problem)
 {
 	YqProblem	raised = *problem;
 
-	if (problem->may_wait && yq_deferred_has(event->container_id))
+	if (problem->may_wait && deferred_has(event->container_id))
 		raised.hint = "Events of it are deferred: call yquota.charge_deferred(), or set yquota.on_bad_event to set_aside to let this one wait for them.";
 	yq_problem_raise(&raised, yq_event_describe(event));
 }
@@ -619,7 +694,7 @@ yq_sql_charge_inserted_events(PG_FUNCTION_ARGS)
 	descriptor = RelationGetDescr(trigger->tg_relation);
 	if (yq_charging == YQ_CHARGING_DEFERRED)
 	{
-		yq_deferred_keep(trigger->tg_newtable, descriptor);
+		deferred_keep(trigger->tg_newtable, descriptor);
 		PG_RETURN_POINTER(NULL);
 	}
 	charged = yq_charge_events(trigger->tg_newtable, descriptor, 0);

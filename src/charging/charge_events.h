@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * charge_events.h
- *	  Charging the rows of a statement, or those that were deferred.
+ *	  The trigger of yquota.container_event: every lifecycle event is charged
+ *	  within its own transaction, or kept to be charged later.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,7 +11,18 @@
 
 #include "access/attnum.h"
 #include "access/tupdesc.h"
+#include "charging/event.h"
+#include "postgres.h"
 #include "utils/tuplestore.h"
+
+/* -- deferred ------------------------------------------------------------------ */
+
+/* Events that are in the log but have not been charged yet. */
+
+/* Index of the column with the statement's number, between the runs of those of the event. */
+#define YQ_DEFERRED_ARRIVAL YQ_EVENT_SECOND_RUN
+
+/* -- charge events ------------------------------------------------------------- */
 
 typedef struct YqChargeEventsResult
 {

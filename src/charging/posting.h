@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * posting.h
- *	  Prices, counters and the row of one container, for all ways of settling.
+ *	  What a START, a change or an end of a container posts: whether the records admit it,
+ *	  and prices, counters and the row of the container, for all ways of settling.
  *
  *-------------------------------------------------------------------------
  */
@@ -9,6 +10,29 @@
 #define YQ_POSTING_H
 
 #include "charging/ledger.h"
+
+/* -- admit --------------------------------------------------------------------- */
+
+/* Whether the records of charging admit a container or an allocation. */
+
+/*
+ * The problem with the START of a container that is not known, or NULL.  Then
+ * *container is its future row without the accrual.
+ */
+extern YqProblem *yq_admit_start(YqLedger *ledger, const YqEvent *event,
+								 YqContainer *container);
+
+/*
+ * The problem with an event of a container that is not known, or NULL.  Such a
+ * container may have been archived with all its events when the event lies
+ * before the archive horizon.
+ */
+extern YqProblem *yq_admit_check_age(const YqEvent *event);
+
+/* The problem with an allocation, or NULL. */
+extern YqProblem *yq_admit_check_allocation(const YqResource *allocation, TimestampTz at);
+
+/* -- posting ------------------------------------------------------------------- */
 
 /* Fill in factors and accrual_base of a running container; false when it does not fit. */
 extern bool yq_posting_accrue(YqLedger *ledger, YqContainer *container);

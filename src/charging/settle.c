@@ -16,9 +16,7 @@
 #include "base/compat.h"
 
 #include "access/xact.h"
-#include "charging/admit.h"
 #include "charging/posting.h"
-#include "charging/reported_end.h"
 #include "charging/settle.h"
 #include "charging/settle_load.h"
 #include "miscadmin.h"

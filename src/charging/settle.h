@@ -7,7 +7,7 @@
  * running containers follow from its life and the timelines.  Settling
  * appends to the ledger and replaces the running row until they do.  A new
  * START and an event behind all others take shorter ways with the same result
- * (start_batch.h, append.h), because nearly all events are of these kinds.
+ * (settler.h, settler.h), because nearly all events are of these kinds.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,7 +31,7 @@ typedef struct YqSettler
 	MemoryContext container_context;	/* reset after each container */
 	MemoryContext event_context;	/* reset after each event that is appended */
 	bool		anything_waiting;	/* event_reject has waiting rows */
-	struct YqStartBatch *batch; /* of start_batch.c */
+	struct YqStartBatch *batch; /* of settler.c */
 } YqSettler;
 
 /*

@@ -1,14 +1,38 @@
 /*-------------------------------------------------------------------------
  *
  * settle_load.h
- *	  The rows that the tables hold of one container, and its life.
+ *	  Loading the rows of one container into its life, and the ends that were reported of it.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef YQ_SETTLE_LOAD_H
 #define YQ_SETTLE_LOAD_H
 
+#include "charging/container_life.h"
 #include "charging/ledger.h"
+
+/* -- reported end -------------------------------------------------------------- */
+
+/*
+ * Ends that were reported of a container, where there is more to tell than
+ * the ledger does.
+ *
+ * The ledger has the end that counts, and not its source.  A row of
+ * yquota_internal.reported_end notes each FINISH that yquota sent itself, and
+ * each of those that differ from one another.
+ */
+
+/* Note the FINISH that has ended a running container, if yquota sent it itself. */
+extern void yq_reported_end_note_own(YqLedger *ledger, const YqEvent *finish);
+
+/*
+ * Note the end of a container that accepted events, in the order of time,
+ * report; "life" is the state before them.
+ */
+extern void yq_reported_end_note(YqLedger *ledger, const YqContainerLife *life,
+								 const YqEvent *const *events, int count);
+
+/* -- settle load --------------------------------------------------------------- */
 
 /* The rows that the tables hold of one container. */
 typedef struct YqContainerRecords

@@ -63,7 +63,7 @@ FROM unnest('{import_rm_audit,import_rm_audit_file,import_nodes,import_cluster_m
 
 --
 -- The library reads and writes these by the numbers of their columns
--- (src/charging/ledger.c, counters.c, deferred.c, charge_events.c, event.h)
+-- (src/charging/ledger.c, counters.c, charge_events.c, event.h)
 --
 SELECT columns_are_in_order.* FROM (VALUES
 	('yquota.container_event', '{event,container_id,occurred_at,project,application_id,username,queue,node,allocation,execution_type,exit_status,source,recorded_at,priority,allocation_request_id,asked_label,is_am,is_running,event_id}'::text[]),

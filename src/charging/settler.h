@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
- * start_batch.h
- *	  STARTs of new containers, many at a time; and the entry of settling.
+ * settler.h
+ *	  The entry of settling.
  *
  *-------------------------------------------------------------------------
  */
-#ifndef YQ_START_BATCH_H
-#define YQ_START_BATCH_H
+#ifndef YQ_SETTLER_H
+#define YQ_SETTLER_H
 
 #include "charging/settle.h"
 
@@ -35,4 +35,4 @@ extern void yq_settler_next_statement(YqSettler *settler);
 /* Claim the containers of pending STARTs, and settle what waits for that; to be called at the end, too. */
 extern void yq_settler_claim_pending(YqSettler *settler);
 
-#endif							/* YQ_START_BATCH_H */
+#endif							/* YQ_SETTLER_H */

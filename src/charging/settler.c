@@ -1,0 +1,593 @@
+/*-------------------------------------------------------------------------
+ *
+ * settler.c
+ *	  The entry of settling: every event of a statement, a FINISH as well as a START, goes
+ *	  to the ledger through yq_settler_settle().
+ *
+ * Three ways lead on from here, and all come to what the rule says (settle.c):
+ *
+ * - new STARTs wait for each other and are claimed many at a time;
+ * - an UPDATE or a FINISH behind all that is known of a running container is
+ *   appended;
+ * - everything else, and whatever a shorter way declines, is settled by the rule.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "access/xact.h"
+#include "charging/name_cache.h"
+#include "charging/posting.h"
+#include "charging/settle_load.h"
+#include "charging/settler.h"
+#include "miscadmin.h"
+#include "pricing/timeline.h"
+#include "utils/memutils.h"
+
+/* -- events behind all that is known ------------------------------------------- */
+
+/*
+ * Events behind all that is known of a running container.
+ *
+ * Each event posts one segment, however many there were before.  The container's row
+ * is deleted with the first of them; after the last one a row takes its place, unless
+ * that is a FINISH.  The rule (settle.h) would come to the same; it decides all other cases.
+ */
+
+/* A container to which events are appended. */
+typedef struct Appending
+{
+	YqContainer container;		/* after the events so far */
+	bool		is_claimed;		/* an event has been appended, and the row deleted */
+	bool		start_recorded; /* container_change has its START */
+	bool		finished;
+} Appending;
+
+/* Whether an event waits for this container's START. */
+static bool
+append_is_awaited(YqSettler *settler, const text *container_id)
+{
+	return settler->anything_waiting &&
+		yq_index_scan_find(yq_ledger_waiting(settler->ledger), container_id) != NULL;
+}
+
+/*
+ * Read the row of a container, unless it is known; it stays valid until the next look
+ * for a container.  False when the rule has to decide.
+ */
+static bool
+find_running(YqSettler *settler, const YqContainer *known, const text *container_id, YqContainer *container)
+{
+	TupleTableSlot *slot;
+
+	if (append_is_awaited(settler, container_id))
+		return false;
+	if (known != NULL)
+		*container = *known;
+	else
+	{
+		slot = yq_index_scan_advance(yq_ledger_containers(settler->ledger), container_id);
+		if (slot == NULL)
+			return false;
+		yq_container_read(settler->ledger, container, slot);
+	}
+	return true;
+}
+
+/* Claim the container with the first event; false when another transaction was faster. */
+static bool
+claim(YqLedger *ledger, Appending *appending)
+{
+	const YqContainer *container = &appending->container;
+
+	if (appending->is_claimed)
+		return true;
+	if (!yq_claim_delete(yq_index_scan_relation(yq_ledger_containers(ledger)), (ItemPointer) &container->tid))
+		return false;
+	yq_posting_count(ledger, container, -1);
+	appending->is_claimed = true;
+	return true;
+}
+
+/* The segment of a container from its last settling to an event. */
+static YqCharge
+charge_of_event(const YqContainer *container, const YqEvent *event)
+{
+	YqCharge	charge = {0};
+
+	charge.container_id = container->container_id;
+	charge.project = container->project;
+	charge.application_id = container->application_id;
+	charge.username = container->username;
+	charge.state = container->state;
+	charge.wait = container->wait;
+	charge.started_at = container->started_at;
+	charge.from = container->settled_at;
+	charge.to = event->occurred_at;
+	charge.number = container->charges + 1;
+	charge.settled_by = event->kind;
+	if (event->kind == YQ_CONTAINER_FINISH)
+	{
+		charge.has_exit_status = event->has_exit_status;
+		charge.exit_status = event->exit_status;
+	}
+	return charge;
+}
+
+/* The wait of a container after an UPDATE: a new one, that before it, or none. */
+static YqWait
+wait_after(const YqLedger *ledger, const YqContainer *before, const YqContainer *after)
+{
+	bool		waits = yq_state_waits(&after->state, ledger->labels.opportunistic);
+
+	return waits && before->wait.waits ? before->wait :
+		yq_ledger_wait(waits ? after->settled_at : DT_NOEND);
+}
+
+/* Record the START of a container of which no change is recorded: its state is that of the START. */
+static void
+record_start(YqLedger *ledger, Appending *appending)
+{
+	const YqContainer *container = &appending->container;
+	YqChange	start = {.occurred_at = container->started_at,.set = container->state};
+
+	if (!appending->start_recorded &&
+		yq_index_scan_find(yq_ledger_changes(ledger), container->container_id) == NULL)
+		yq_change_put(ledger, container->container_id, YQ_CONTAINER_START, &start);
+	appending->start_recorded = true;
+}
+
+/* Record an UPDATE; the first one records the START as well. */
+static void
+record_change(YqLedger *ledger, Appending *appending, const YqEvent *event, const YqState *set)
+{
+	YqChange	update = {.occurred_at = event->occurred_at,.set = *set,.event_id = event->event_id};
+
+	record_start(ledger, appending);
+	yq_change_put(ledger, appending->container.container_id, YQ_CONTAINER_UPDATE, &update);
+}
+
+/*
+ * Append an UPDATE behind all that is known.  What outlives the event is made in
+ * "context".  False, with nothing done, when the rule has to decide.
+ */
+static bool
+append_update(YqLedger *ledger, Appending *appending, const YqEvent *event, MemoryContext context)
+{
+	const YqContainer *before = &appending->container;
+	YqState		set = yq_state_of_event(event);
+	YqContainer after = *before;
+	YqCharge	charge = charge_of_event(before, event);
+	MemoryContext old_context;
+	bool		fits;
+
+	if (event->occurred_at <= before->settled_at ||
+		before->settled_at < yq_timeline_last_period_end() ||
+		yq_state_is_empty(&set) ||
+		(set.allocation != NULL &&
+		 yq_admit_check_allocation(set.allocation, event->occurred_at) != NULL))
+		return false;
+
+	old_context = MemoryContextSwitchTo(context);
+	yq_state_apply(&after.state, &set);
+	after.settled_at = event->occurred_at;
+	after.wait = wait_after(ledger, before, &after);
+	after.charges++;
+	after.label = yq_posting_label(ledger, before, after.state.node);
+	fits = yq_posting_accrue(ledger, &after);
+	MemoryContextSwitchTo(old_context);
+	if (!fits || !yq_posting_price(ledger, &charge) || !claim(ledger, appending))
+		return false;
+
+	yq_charge_put(ledger, &charge);
+	yq_counters_changed_from(ledger->counters, before->project, event->occurred_at);
+	record_change(ledger, appending, event, &set);
+	appending->container = after;
+	return true;
+}
+
+/* Append a FINISH behind all that is known.  False, with nothing done, when the rule has to decide. */
+static bool
+append_finish(YqLedger *ledger, Appending *appending, const YqEvent *event)
+{
+	const YqContainer *container = &appending->container;
+	YqCharge	charge = charge_of_event(container, event);
+	YqCharge	padding;
+	bool		is_padded;
+	bool		any_source;
+
+	if (event->occurred_at < container->settled_at ||
+		container->settled_at < yq_timeline_last_period_end() ||
+		(yq_event_tells_preemption(event) &&
+		 yq_timeline_free_before_preemption(container->started_at, &any_source) > 0) ||
+		/* the charge at the end of the period becomes the last charge */
+		event->occurred_at == yq_timeline_last_period_end())
+		return false;
+
+	if (!yq_posting_price(ledger, &charge))
+		return false;
+	is_padded = yq_posting_padding(&charge, &padding);
+	if ((is_padded && !yq_posting_price(ledger, &padding)) || !claim(ledger, appending))
+		return false;
+
+	/*
+	 * the ledger does not tell of a container that it never ran, which a late
+	 * UPDATE needs to know: its START is recorded, like that of an updated one
+	 */
+	if (container->state.is_running == YQ_ANSWER_NO)
+		record_start(ledger, appending);
+	yq_charge_put(ledger, &charge);
+	if (is_padded)
+	{
+		padding.number++;
+		yq_charge_put(ledger, &padding);
+	}
+	yq_counters_changed_from(ledger->counters, container->project, event->occurred_at);
+	yq_reported_end_note_own(ledger, event);
+	appending->finished = true;
+	return true;
+}
+
+static bool
+append_event(YqLedger *ledger, Appending *appending, const YqEvent *event, MemoryContext context)
+{
+	if (event->project != NULL && !yq_varlena_equal(event->project, appending->container.project))
+		return false;
+	if (event->kind == YQ_CONTAINER_UPDATE)
+		return append_update(ledger, appending, event, context);
+	return event->kind == YQ_CONTAINER_FINISH && append_finish(ledger, appending, event);
+}
+
+/* Append the leading events that lie behind all that is known; returns their number. */
+static int
+append_events(YqSettler *settler, const YqContainer *known, const YqEvent *const *events, int count)
+{
+	YqLedger   *ledger = settler->ledger;
+	MemoryContext old_context = MemoryContextSwitchTo(settler->container_context);
+	Appending	appending = {0};
+	int			done = 0;
+
+	if (events[0]->kind != YQ_CONTAINER_START &&
+		find_running(settler, known, events[0]->container_id, &appending.container))
+	{
+		MemoryContextSwitchTo(settler->event_context);
+		for (; done < count && !appending.finished; done++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			if (!append_event(ledger, &appending, events[done], settler->container_context))
+				break;
+			MemoryContextReset(settler->event_context);
+		}
+		MemoryContextReset(settler->event_context);
+		MemoryContextSwitchTo(settler->container_context);
+	}
+	if (done > 0 && !appending.finished)
+	{
+		yq_posting_count(ledger, &appending.container, 1);
+		yq_posting_replace(ledger, &appending.container);
+	}
+	MemoryContextSwitchTo(old_context);
+	MemoryContextReset(settler->container_context);
+	return done;
+}
+
+/*
+ * Settle events of one container, in the order of settling: those behind all that is known
+ * of it while it runs here, the others by the rule.  "known" is the row that this statement
+ * has inserted of it; NULL to look for one.
+ */
+static void
+append_or_settle(YqSettler *settler, const YqContainer *known, const YqEvent *const *events, int count)
+{
+	int			done = append_events(settler, known, events, count);
+
+	if (done == count)
+		return;
+	/* the rule reads what has been appended */
+	if (done > 0)
+		yq_ledger_flush(settler->ledger);
+	(void) yq_settle_events(settler, events[0]->container_id, events + done, count - done);
+}
+
+/* -- new STARTs ---------------------------------------------------------------- */
+
+/*
+ * STARTs of new containers, many at a time; and the entry of settling.
+ *
+ * STARTs are claimed many at a time by inserting their rows.  When the unique
+ * index knows the id, or the ledger shows that the container has finished, the
+ * row is taken back and the rule decides.  Events that come in one statement
+ * with their START wait for its claim.
+ *
+ * Pending STARTs are claimed before anything is locked for a later container,
+ * and one that is contended is settled before the next is claimed; a FINISH
+ * that comes while STARTs are pending takes its turn among them.  Statements
+ * wait for each other in the order of container ids only.
+ */
+
+/* Starts collected before they are claimed, and FINISHes that wait for that. */
+#define PENDING_STARTS 1000
+#define PENDING_FINISHES 1000
+
+/*
+ * Events of one statement that may come with a START: the UPDATEs and FINISH of
+ * a short life.  The rule decides when there are more.
+ */
+#define EVENTS_WITH_START 8
+
+/*
+ * A START of a container that seems to be new, about to be claimed.  The
+ * container is counted in already, and out again when it turns out to be known.
+ */
+typedef struct PendingStart
+{
+	const YqEvent **events;		/* the START and the events after it */
+	int			event_count;
+	YqContainer container;
+	bool		contended;		/* another transaction has, or had, a row:
+								 * settled by the rule */
+	bool		withdrawn;		/* has finished already: the rule is to decide */
+} PendingStart;
+
+typedef struct YqStartBatch
+{
+	MemoryContext context;		/* of all that is pending; reset when it is done */
+	bool		is_replay;		/* starts of finished containers were seen */
+	int			start_count;
+	PendingStart *starts;
+	int			finish_count;	/* FINISHes among the ids of pending starts */
+	int			finishes_done;
+	const YqEvent **finishes;
+} YqStartBatch;
+
+/* Settle the pending FINISHes of containers before an id, or all (NULL). */
+static void
+settle_finishes(YqSettler *settler, const text *before)
+{
+	YqStartBatch *batch = settler->batch;
+
+	while (batch->finishes_done < batch->finish_count)
+	{
+		const YqEvent *finish = batch->finishes[batch->finishes_done];
+
+		CHECK_FOR_INTERRUPTS();
+		if (before != NULL && yq_varlena_compare(finish->container_id, before) > 0)
+			return;
+		batch->finishes_done++;
+		append_or_settle(settler, NULL, &finish, 1);
+	}
+}
+
+/*
+ * Another transaction had a row with the id of this start, was about to, or had
+ * withdrawn one.  The rule waits for that transaction.  Our own row is withdrawn
+ * already: otherwise two transactions that have met a third one would wait for
+ * each other when it has ended.
+ */
+static void
+settle_contended(YqSettler *settler, const PendingStart *start)
+{
+	if (!start->contended)
+		return;
+	yq_posting_count(settler->ledger, &start->container, -1);
+	(void) yq_settle_events(settler, start->container.container_id,
+							start->events, start->event_count);
+}
+
+static void
+before_start(void *argument, int row)
+{
+	YqSettler  *settler = argument;
+	const PendingStart *start = &settler->batch->starts[row];
+
+	if (row > 0)
+		settle_contended(settler, start - 1);
+	settle_finishes(settler, start->container.container_id);
+}
+
+static bool
+is_start_taken(void *argument, int row, ItemPointer tid, bool may_be_taken)
+{
+	YqSettler  *settler = argument;
+	PendingStart *start = &settler->batch->starts[row];
+
+	start->container.tid = *tid;
+	start->contended = may_be_taken &&
+		yq_index_scan_is_taken(yq_ledger_containers(settler->ledger), start->container.container_id, tid);
+	return start->contended;
+}
+
+/*
+ * The ledger is read after the row has claimed the id: no other transaction can
+ * have finished the container since.
+ */
+static void
+withdraw_finished_starts(YqSettler *settler)
+{
+	YqStartBatch *batch = settler->batch;
+	YqIndexScan *charges = yq_ledger_charges(settler->ledger);
+
+	yq_index_scan_restart(charges);
+	for (int i = 0; i < batch->start_count; i++)
+	{
+		PendingStart *start = &batch->starts[i];
+
+		CHECK_FOR_INTERRUPTS();
+		if (start->contended ||
+			yq_index_scan_advance(charges, start->container.container_id) == NULL)
+			continue;
+		start->withdrawn = true;
+		batch->is_replay = true;
+		yq_posting_count(settler->ledger, &start->container, -1);
+		yq_posting_withdraw(settler->ledger, start->container.container_id);
+	}
+}
+
+static void
+forget_pending(YqStartBatch *batch)
+{
+	batch->start_count = batch->finish_count = batch->finishes_done = 0;
+	batch->starts = NULL;
+	batch->finishes = NULL;
+	MemoryContextReset(batch->context);
+}
+
+void
+yq_settler_claim_pending(YqSettler *settler)
+{
+	YqStartBatch *batch = settler->batch;
+	YqLedger   *ledger = settler->ledger;
+	YqBulkInsert *writer;
+	MemoryContext old_context;
+
+	if (batch->start_count == 0)
+	{
+		/* events that were not admitted may be there still */
+		forget_pending(batch);
+		return;
+	}
+	writer = yq_ledger_start_writer(ledger);
+	old_context = MemoryContextSwitchTo(batch->context);
+	for (int i = 0; i < batch->start_count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		yq_container_put(ledger, writer, &batch->starts[i].container);
+	}
+	yq_bulk_insert_claim(writer, before_start, is_start_taken, settler);
+	settle_contended(settler, &batch->starts[batch->start_count - 1]);
+	settle_finishes(settler, NULL);
+	CommandCounterIncrement();
+	withdraw_finished_starts(settler);
+
+	yq_index_scan_restart(ledger->container_scan);
+	for (int i = 0; i < batch->start_count; i++)
+	{
+		const PendingStart *start = &batch->starts[i];
+
+		if (start->withdrawn)
+			(void) yq_settle_events(settler, start->container.container_id,
+									start->events, start->event_count);
+		else if (!start->contended && start->event_count > 1)
+			append_or_settle(settler, &start->container, start->events + 1, start->event_count - 1);
+	}
+	yq_index_scan_restart(ledger->container_scan);
+	MemoryContextSwitchTo(old_context);
+	forget_pending(batch);
+}
+
+/* False, with nothing done, when the rule has to decide. */
+static bool
+add_start(YqSettler *settler, const YqEvent *const *events, int count)
+{
+	YqStartBatch *batch = settler->batch;
+	MemoryContext old_context;
+	PendingStart *start;
+	bool		admitted;
+
+	if (events[0]->occurred_at < yq_timeline_last_period_end() ||
+		append_is_awaited(settler, events[0]->container_id) ||
+		(batch->is_replay &&
+		 yq_index_scan_find(yq_ledger_charges(settler->ledger), events[0]->container_id) != NULL))
+		return false;
+	if (batch->start_count == PENDING_STARTS)
+		yq_settler_claim_pending(settler);
+
+	old_context = MemoryContextSwitchTo(batch->context);
+	if (batch->starts == NULL)
+		batch->starts = palloc(sizeof(PendingStart) * PENDING_STARTS);
+	start = &batch->starts[batch->start_count];
+	*start = (PendingStart) {.events = palloc(sizeof(YqEvent *) * count), .event_count = count};
+	for (int i = 0; i < count; i++)
+		start->events[i] = yq_event_copy(events[i]);
+	admitted = (yq_admit_start(settler->ledger, start->events[0], &start->container) == NULL &&
+				yq_posting_accrue(settler->ledger, &start->container));
+	if (admitted)
+	{
+		yq_posting_count(settler->ledger, &start->container, 1);
+		yq_counters_changed_from(settler->ledger->counters, start->container.project,
+								 start->container.started_at);
+		batch->start_count++;
+	}
+	MemoryContextSwitchTo(old_context);
+	return admitted;
+}
+
+/* Keep a FINISH, the only event of its container, for its turn. */
+static bool
+add_finish(YqSettler *settler, const YqEvent *finish)
+{
+	YqStartBatch *batch = settler->batch;
+	MemoryContext old_context;
+
+	if (batch->start_count == 0 || batch->finish_count == PENDING_FINISHES)
+		return false;
+	old_context = MemoryContextSwitchTo(batch->context);
+	if (batch->finishes == NULL)
+		batch->finishes = palloc(sizeof(YqEvent *) * PENDING_FINISHES);
+	batch->finishes[batch->finish_count++] = yq_event_copy(finish);
+	MemoryContextSwitchTo(old_context);
+	return true;
+}
+
+/* -- entry ----------------------------------------------------------------- */
+
+static bool
+does_anything_wait(YqLedger *ledger)
+{
+	if (yq_name_cache_nothing_waits())
+		return false;
+	if (yq_index_scan_find(yq_ledger_waiting(ledger), NULL) != NULL)
+		return true;
+	yq_name_cache_note_nothing_waits();
+	return false;
+}
+
+YqSettler *
+yq_settler_create(YqLedger *ledger, YqBadEventHandler bad_event, void *argument)
+{
+	YqSettler  *settler = MemoryContextAllocZero(ledger->context, sizeof(YqSettler));
+
+	settler->ledger = ledger;
+	settler->bad_event = bad_event;
+	settler->argument = argument;
+	settler->container_context = AllocSetContextCreate(ledger->context,
+													   "yquota container",
+													   ALLOCSET_DEFAULT_SIZES);
+	settler->event_context = AllocSetContextCreate(ledger->context, "yquota appended event",
+												   ALLOCSET_DEFAULT_SIZES);
+	settler->batch = MemoryContextAllocZero(ledger->context, sizeof(YqStartBatch));
+	settler->batch->context = AllocSetContextCreate(ledger->context,
+													"yquota pending starts",
+													ALLOCSET_DEFAULT_SIZES);
+	settler->anything_waiting = does_anything_wait(ledger);
+	return settler;
+}
+
+void
+yq_settler_settle(YqSettler *settler, const YqEvent *const *events, int count)
+{
+	if (count == 1 && events[0]->kind == YQ_CONTAINER_FINISH &&
+		add_finish(settler, events[0]))
+		return;
+	if (events[0]->kind == YQ_CONTAINER_START && count <= EVENTS_WITH_START &&
+		add_start(settler, events, count))
+		return;
+	yq_settler_claim_pending(settler);
+	append_or_settle(settler, NULL, events, count);
+}
+
+bool
+yq_settler_settle_again(YqSettler *settler, const text *container_id)
+{
+	yq_settler_claim_pending(settler);
+	return yq_settle_events(settler, (text *) container_id, NULL, 0);
+}
+
+void
+yq_settler_next_statement(YqSettler *settler)
+{
+	yq_settler_claim_pending(settler);
+	yq_ledger_flush(settler->ledger);
+	CommandCounterIncrement();
+	settler->anything_waiting |= does_anything_wait(settler->ledger);
+}
