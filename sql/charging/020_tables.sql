@@ -693,7 +693,7 @@ ALTER TABLE yquota_internal.counter_delta ENABLE ALWAYS TRIGGER set_changed_by;
 
 --
 -- Transactions number their rows about usage once a session wants to keep a cluster
--- (src/scheduler/cache/usage_numbering.h).  Not dumped: a restored database has no such session.
+-- (src/scheduler/cache/cluster_cache.h).  Not dumped: a restored database has no such session.
 --
 CREATE TABLE yquota_internal.usage_numbering (
 	asked_by xid8 NOT NULL,

@@ -17,7 +17,7 @@
 #include "opportunistic/sharing_limit.h"
 #include "queues/text.h"
 #include "scheduler/load/cluster_load.h"
-#include "scheduler/request/expected_duration.h"
+#include "scheduler/request/container_request.h"
 #include "store/catalog.h"
 #include "store/clock.h"
 #include "store/saved_plan.h"

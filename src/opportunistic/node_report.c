@@ -14,7 +14,7 @@
 #include "miscadmin.h"
 #include "opportunistic/node_report.h"
 #include "queues/text.h"
-#include "scheduler/request/expected_duration.h"
+#include "scheduler/request/container_request.h"
 #include "store/catalog.h"
 #include "store/index_scan.h"
 #include "store/row_update.h"

@@ -25,7 +25,7 @@
 #include "preemption/preemption_round.h"
 #include "preemption/record_preemption.h"
 #include "scheduler/load/cluster_load.h"
-#include "scheduler/record/scheduler_lock.h"
+#include "scheduler/record/scheduler_journal.h"
 #include "store/clock.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"

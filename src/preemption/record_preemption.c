@@ -19,8 +19,6 @@
 #include "scheduler/load/held_subjects.h"
 #include "scheduler/record/preempted_containers.h"
 #include "scheduler/record/scheduler_journal.h"
-#include "scheduler/record/scheduler_lock.h"
-#include "scheduler/record/unfetched_containers.h"
 #include "store/catalog.h"
 #include "store/clock.h"
 #include "store/saved_plan.h"

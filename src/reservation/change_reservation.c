@@ -20,7 +20,7 @@
 #include "reservation/load_plan.h"
 #include "reservation/record_reservation.h"
 #include "reservation/reservation_agent.h"
-#include "scheduler/record/scheduler_lock.h"
+#include "scheduler/record/scheduler_journal.h"
 #include "store/catalog.h"
 #include "store/clock.h"
 #include "utils/memutils.h"

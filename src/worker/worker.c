@@ -30,7 +30,7 @@
 #include "miscadmin.h"
 #include "postmaster/interrupt.h"
 #include "scheduler/record/expiry.h"
-#include "scheduler/record/scheduler_lock.h"
+#include "scheduler/record/scheduler_journal.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
 #include "storage/lock.h"

@@ -16,7 +16,7 @@
 #include "queues/text.h"
 #include "scheduler/load/held_subjects.h"
 #include "scheduler/load/paid_credits.h"
-#include "scheduler/request/expected_duration.h"
+#include "scheduler/request/container_request.h"
 #include "store/catalog.h"
 #include "store/index_scan.h"
 #include "store/saved_plan.h"

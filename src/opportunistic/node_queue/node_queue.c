@@ -17,7 +17,7 @@
 #include "opportunistic/node_queue/load_node_queue.h"
 #include "opportunistic/node_queue/node_queue.h"
 #include "scheduler/load/cluster_load.h"
-#include "scheduler/record/scheduler_lock.h"
+#include "scheduler/record/scheduler_journal.h"
 #include "storage/lmgr.h"
 #include "store/catalog.h"
 #include "store/clock.h"

@@ -16,7 +16,7 @@
 #include "opportunistic/node_queue/load_node_queue.h"
 #include "opportunistic/node_queue/record_node_queue.h"
 #include "queues/text.h"
-#include "scheduler/request/expected_duration.h"
+#include "scheduler/request/container_request.h"
 #include "store/catalog.h"
 #include "store/saved_plan.h"
 #include "utils/array.h"

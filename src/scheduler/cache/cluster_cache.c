@@ -1,31 +1,133 @@
 /*-------------------------------------------------------------------------
  *
  * cluster_cache.c
- *	  The cluster that a session keeps from one allocation cycle to the next.
- *
- * The cluster counts the rows of one snapshot and the rows that the cycle
- * itself has written.  Transaction numbers tell the former.  The number of rows
- * that the cycle's transaction had written tells the latter: if the transaction
- * has written more, the cluster is dropped.
+ *	  The cluster that a session keeps from one allocation cycle to the next, and whether
+ *	  transactions number their rows about usage for it.
  *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
 
+#include "access/transam.h"
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "base/settings.h"
 #include "queues/hierarchy.h"
 #include "scheduler/cache/cluster_cache.h"
-#include "scheduler/cache/usage_numbering.h"
+#include "scheduler/load/cluster_load.h"
 #include "scheduler/load/cluster_usage.h"
-#include "scheduler/load/cycle_change.h"
-#include "scheduler/load/killable_containers.h"
+#include "scheduler/load/loaded_cluster.h"
 #include "scheduler/record/scheduler_journal.h"
+#include "storage/lmgr.h"
+#include "store/bulk_insert.h"
 #include "store/catalog.h"
+#include "store/journal_scan.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/xid8.h"
+
+/* -- usage numbering ----------------------------------------------------------- */
+
+/*
+ * Whether transactions number their rows about usage.
+ *
+ * The lock, kept to the end of the transaction, tells that the transaction of the
+ * first row has not only committed, but sent its signal: it gives its locks back after that.
+ */
+
+/* Columns of usage_numbering, in table order. */
+enum
+{
+	NUMBERING_ASKED_BY,
+	NUMBERING_COMPLETE_FROM,
+	NUMBERING_COLUMNS
+};
+
+static const char *const columns[] = {"asked_by", "complete_from"};
+
+typedef struct Numbering
+{
+	bool		is_asked_for;
+	bool		is_own;			/* by this transaction */
+	FullTransactionId complete_from;	/* invalid: not known yet */
+} Numbering;
+
+static void
+read_row(const YqRow *row)
+{
+	Numbering  *numbering = row->argument;
+	bool		isnull;
+	Datum		value = yq_row_value(row, NUMBERING_ASKED_BY, &isnull);
+
+	numbering->is_asked_for = true;
+	numbering->is_own |= FullTransactionIdEquals(DatumGetFullTransactionId(value), GetTopFullTransactionIdIfAny());
+	value = yq_row_value(row, NUMBERING_COMPLETE_FROM, &isnull);
+	if (!isnull)
+		numbering->complete_from = DatumGetFullTransactionId(value);
+}
+
+/* Without a snapshot: as it is now. */
+static Numbering
+read_numbering(Snapshot snapshot)
+{
+	Numbering	numbering = {.complete_from = InvalidFullTransactionId};
+
+	yq_table_scan(YQ_USAGE_NUMBERING, snapshot, columns, lengthof(columns), read_row, &numbering);
+	return numbering;
+}
+
+/* Does a row lack that this transaction can append? */
+static bool
+lacks_row(Numbering *numbering)
+{
+	*numbering = read_numbering(NULL);
+	return !FullTransactionIdIsValid(numbering->complete_from) && !numbering->is_own;
+}
+
+static void
+append_row(FullTransactionId complete_from)
+{
+	YqBulkInsert *writer = yq_bulk_insert_open(YQ_USAGE_NUMBERING, NUMBERING_COLUMNS, 1, false);
+	Datum		values[NUMBERING_COLUMNS] = {FullTransactionIdGetDatum(GetTopFullTransactionId()), FullTransactionIdGetDatum(complete_from)};
+	bool		nulls[NUMBERING_COLUMNS] = {false, !FullTransactionIdIsValid(complete_from)};
+
+	yq_bulk_insert_put(writer, values, nulls);
+	yq_bulk_insert_close(writer);
+	if (nulls[NUMBERING_COMPLETE_FROM])
+		yq_catalog_signal_change(YQ_USAGE_NUMBERING);
+	CommandCounterIncrement();
+}
+
+/* Take the next one of the first two steps, unless another transaction is taking it. */
+static void
+usage_numbering_ask(void)
+{
+	Numbering	numbering;
+
+	if (lacks_row(&numbering) &&
+		ConditionalLockRelationOid(yq_table_oid(YQ_USAGE_NUMBERING), ShareRowExclusiveLock) &&
+		lacks_row(&numbering))
+		append_row(numbering.is_asked_for ? ReadNextFullTransactionId() : InvalidFullTransactionId);
+}
+
+/* Do all transactions that the snapshot does not see number their rows about usage? */
+static bool
+usage_numbering_is_complete(Snapshot snapshot)
+{
+	Numbering	numbering = read_numbering(snapshot);
+
+	return FullTransactionIdIsValid(numbering.complete_from) &&
+		!FullTransactionIdPrecedes(yq_seen_oldest(snapshot), numbering.complete_from);
+}
+
+/* -- cluster cache ------------------------------------------------------------- */
+
+/*
+ * The cluster counts the rows of one snapshot and the rows that the cycle
+ * itself has written.  Transaction numbers tell the former.  The number of rows
+ * that the cycle's transaction had written tells the latter: if the transaction
+ * has written more, the cluster is dropped.
+ */
 
 /* More than a cluster of ten thousand nodes and applications needs; names only grow. */
 #define MOST_BYTES ((Size) 400 * 1024 * 1024)
@@ -330,7 +432,7 @@ yq_cluster_cache_get(YqHierarchy *hierarchy)
 	/* rows that this command has written count, too */
 	CommandCounterIncrement();
 	snapshot = yq_latest_snapshot();
-	if (!yq_usage_numbering_is_complete(snapshot))
+	if (!usage_numbering_is_complete(snapshot))
 	{
 		UnregisterSnapshot(snapshot);
 		give_up();
@@ -385,7 +487,7 @@ void
 yq_cluster_cache_prepare(YqHierarchy *hierarchy)
 {
 	if (can_keep())
-		yq_usage_numbering_ask();
+		usage_numbering_ask();
 	if (!is_recent(hierarchy))
 		yq_cluster_cache_catch_up(hierarchy);
 }

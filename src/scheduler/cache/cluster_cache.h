@@ -1,14 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * cluster_cache.h
- *	  The cluster that a session keeps from one allocation cycle to the next.
- *
- * It is the same as a cluster that is loaded anew.  Two journals
- * (store/journal_scan.h) contain the changes: rows of counter_delta and of
- * scheduler_change that other transactions have appended and this session has
- * not seen.  Any other change drops the cluster: another hierarchy, a project
- * that went, a change of the scheduler's tables by hand, rows that have been
- * trimmed or truncated, an abort of the transaction that changed it.
+ *	  The cluster that a session keeps from one allocation cycle to the next, and whether
+ *	  transactions number their rows about usage for it.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,12 +10,13 @@
 #define YQ_CLUSTER_CACHE_H
 
 #include "scheduler/load/cluster_load.h"
+#include "utils/snapshot.h"
 
 /*
  * The cluster with all its nodes, as committed now and as changed by this
  * transaction; or NULL when none can be kept at this point: in a transaction
  * that has savepoints, with an isolation level that has its own snapshot, or as long as
- * transactions may write usage without their numbers (usage_numbering.h).
+ * transactions may write usage without their numbers (cluster_cache.h).
  * The caller holds the lock of cycles, alone.
  */
 extern YqLoadedCluster *yq_cluster_cache_get(YqHierarchy *hierarchy);

@@ -14,7 +14,7 @@
 #include "miscadmin.h"
 #include "scheduler/decide/assign_containers.h"
 #include "scheduler/decide/commit_proposal.h"
-#include "scheduler/decide/explain.h"
+#include "scheduler/decide/container_allocator.h"
 #include "scheduler/decide/fruitless_search.h"
 #include "scheduler/state/order.h"
 

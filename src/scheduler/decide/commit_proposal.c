@@ -8,7 +8,7 @@
 #include "base/compat.h"
 
 #include "scheduler/decide/commit_proposal.h"
-#include "scheduler/decide/explain.h"
+#include "scheduler/decide/container_allocator.h"
 #include "scheduler/decide/fruitless_search.h"
 #include "scheduler/state/order.h"
 #include "utils/memutils.h"

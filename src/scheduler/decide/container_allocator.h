@@ -1,19 +1,37 @@
 /*-------------------------------------------------------------------------
  *
  * container_allocator.h
- *	  Allocating a container of an application on a node (semantics/allocation 4;
- *	  where Hadoop 3.4.1 differs from earlier ones, it is as in 3.4.1).
- *
- * Nothing is allocated here: the result is a proposal, which commit_proposal.h
- * accepts or not.  Only counters of the scheduler keys change, as in Hadoop, for
- * refused proposals, too.
+ *	  Allocating a container of a node to an application, and noting what was skipped.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef YQ_CONTAINER_ALLOCATOR_H
 #define YQ_CONTAINER_ALLOCATOR_H
 
+#include "scheduler/state/cluster.h"
 #include "scheduler/state/limits.h"
+
+/* -- explain ------------------------------------------------------------------- */
+
+/*
+ * Noting skipped queues and applications, with the limit.
+ *
+ * Nothing is noted unless the cluster explains.  Amounts are copied.
+ */
+
+/* Note a skip. */
+extern void yq_explain(YqCluster *cluster, const YqSkip *skip);
+
+/* The name of a reason, in lower case with underscores. */
+extern const char *yq_skip_reason_name(YqSkipReason reason);
+
+/* -- container allocator ------------------------------------------------------- */
+
+/*
+ * Nothing is allocated here: the result is a proposal, which commit_proposal.h
+ * accepts or not.  Only counters of the scheduler keys change, as in Hadoop, for
+ * refused proposals, too.
+ */
 
 typedef enum YqOutcome
 {

@@ -13,7 +13,7 @@
 #include "queues/text.h"
 #include "scheduler/load/cluster_load.h"
 #include "scheduler/load/held_subjects.h"
-#include "scheduler/load/loader.h"
+#include "scheduler/load/loaded_cluster.h"
 #include "scheduler/load/user_containers.h"
 #include "store/catalog.h"
 #include "utils/builtins.h"

@@ -1,18 +1,164 @@
 /*-------------------------------------------------------------------------
  *
  * loaded_cluster.c
- *	  The cluster that the loader has filled from the tables.
+ *	  The cluster that the loader has filled from the tables: rows of statements on their way
+ *	  into it, names of containers, and the containers that lazy preemption made killable.
  *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
 
+#include "access/htup_details.h"
 #include "admission/application/leaf_usage.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
 #include "queues/hierarchy.h"
+#include "queues/usage.h"
 #include "scheduler/load/loaded_cluster.h"
-#include "scheduler/load/loader.h"
-#include "scheduler/state/container_id.h"
+#include "store/catalog.h"
 #include "utils/builtins.h"
+#include "utils/memutils.h"
+
+/* -- container id -------------------------------------------------------------- */
+
+/* Names of containers, as YARN makes them. */
+
+/* The bits of a number below its epoch. */
+#define YQ_EPOCH_BITS 40
+
+static char *
+append(char *end, const char *text, Size length)
+{
+	memcpy(end, text, length);
+	return end + length;
+}
+
+/*
+ * ContainerId.toString(): container_<cluster timestamp>_<application>_<attempt>_<number>,
+ * with e<epoch>_ behind the first part where the number is beyond the first epoch.
+ */
+text *
+yq_container_id(const char *application_id, int32 attempt, int64 number)
+{
+	static const char prefix[] = "container_";
+	static const char other_prefix[] = "application_";
+	const char *id = application_id;
+	int64		epoch = number >> YQ_EPOCH_BITS;
+	text	   *result;
+	char	   *end;
+
+	if (strncmp(id, other_prefix, sizeof(other_prefix) - 1) == 0)
+		id += sizeof(other_prefix) - 1;
+	number &= (INT64CONST(1) << YQ_EPOCH_BITS) - 1;
+	result = palloc(VARHDRSZ + sizeof(prefix) + strlen(id) + 3 * (MAXINT8LEN + 2));
+	end = append(VARDATA(result), prefix, sizeof(prefix) - 1);
+	if (epoch > 0)
+	{
+		*end++ = 'e';
+		end = pg_ultostr_zeropad(end, (uint32) epoch, 2);
+		*end++ = '_';
+	}
+	end = append(end, id, strlen(id));
+	*end++ = '_';
+	end = pg_ultostr_zeropad(end, (uint32) attempt, 2);
+	*end++ = '_';
+	if (number < 1000000)
+		end = pg_ultostr_zeropad(end, (uint32) number, 6);
+	else
+		end += pg_lltoa(number, end);
+	SET_VARSIZE(result, end - (char *) result);
+	return result;
+}
+
+/* -- loader -------------------------------------------------------------------- */
+
+/* Rows of statements on their way into a cluster. */
+
+bool
+yq_loader_is_null(const YqLoaderRow *row, int column)
+{
+	return row->nulls[column - 1];
+}
+
+/* Null is 0, or false. */
+Datum
+yq_loader_value(const YqLoaderRow *row, int column)
+{
+	return row->nulls[column - 1] ? (Datum) 0 : row->values[column - 1];
+}
+
+/* A string that lives as long as the cluster, or NULL. */
+char *
+yq_loader_text(const YqLoaderRow *row, int column)
+{
+	MemoryContext caller;
+	char	   *result;
+
+	if (yq_loader_is_null(row, column))
+		return NULL;
+	caller = MemoryContextSwitchTo(row->loader->cluster->context);
+	result = TextDatumGetCString(yq_loader_value(row, column));
+	MemoryContextSwitchTo(caller);
+	return result;
+}
+
+int64 *
+yq_loader_amounts(const YqLoaderRow *row, int column)
+{
+	return yq_hierarchy_read_amounts(row->loader->hierarchy, yq_loader_value(row, column));
+}
+
+/* The number of a label; -1 when it is gone.  Without labels there is one partition. */
+int
+yq_loader_label(const YqLoaderRow *row, int column)
+{
+	const YqHierarchy *hierarchy = row->loader->hierarchy;
+
+	if (!hierarchy->settings.has_node_labels || yq_loader_is_null(row, column))
+		return 0;
+	return yq_hierarchy_label(hierarchy, TextDatumGetCString(yq_loader_value(row, column)));
+}
+
+void
+yq_loader_read(YqClusterLoader *loader, YqSavedPlan *statement, Datum *values, YqLoaderReader reader)
+{
+	YqLoaderRow row = {.loader = loader};
+	TupleDesc	descriptor;
+	MemoryContext scratch;
+	uint64		count;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	count = yq_saved_plan_run(statement, values, NULL);
+	descriptor = SPI_tuptable->tupdesc;
+	row.values = palloc(descriptor->natts * sizeof(Datum));
+	row.nulls = palloc(descriptor->natts * sizeof(bool));
+	scratch = AllocSetContextCreate(CurrentMemoryContext, "yquota rows", ALLOCSET_SMALL_SIZES);
+	for (uint64 i = 0; i < count; i++)
+	{
+		MemoryContext caller = MemoryContextSwitchTo(scratch);
+
+		CHECK_FOR_INTERRUPTS();
+		heap_deform_tuple(SPI_tuptable->vals[i], descriptor, row.values, row.nulls);
+		reader(&row);
+		MemoryContextSwitchTo(caller);
+		MemoryContextReset(scratch);
+	}
+	SPI_finish();
+}
+
+/* To a list that lives as long as the cluster. */
+List *
+yq_loader_append(const YqClusterLoader *loader, List *list, void *element)
+{
+	MemoryContext caller = MemoryContextSwitchTo(loader->cluster->context);
+
+	list = lappend(list, element);
+	MemoryContextSwitchTo(caller);
+	return list;
+}
+
+/* -- loaded cluster ------------------------------------------------------------ */
 
 typedef struct UserEntry
 {
@@ -120,4 +266,83 @@ text *
 yq_loaded_container_id(const YqClusterApplication *application, int64 number)
 {
 	return yq_container_id(application->application_id, yq_loaded(application)->attempt, number);
+}
+
+/* -- killable containers ------------------------------------------------------- */
+
+/* Loading the containers that lazy preemption has made killable. */
+
+typedef struct Reading
+{
+	YqLoadedCluster *loaded;
+	Oid			guaranteed;
+	YqKillableContainer *containers;	/* that run */
+	int			count;
+} Reading;
+
+typedef enum ContainerColumn
+{
+	CONTAINER_CONTAINER_ID,
+	CONTAINER_APPLICATION_ID,
+	CONTAINER_QUEUE,
+	CONTAINER_USERNAME,
+	CONTAINER_NODE,
+	CONTAINER_LABEL,
+	CONTAINER_ALLOCATION,
+	CONTAINER_EXECUTION_TYPE,
+	CONTAINER_COLUMNS
+} ContainerColumn;
+
+static const char *const container_columns[] = {
+	"container_id", "application_id", "queue", "username", "node", "label", "allocation", "execution_type"
+};
+
+static void
+read_container(const YqRow *row)
+{
+	Reading    *reading = row->argument;
+	YqLoadedCluster *loaded = reading->loaded;
+	YqHierarchy *hierarchy = loaded->cluster->hierarchy;
+	const char *queue = yq_row_text(row, CONTAINER_QUEUE);
+	const char *username = yq_row_text(row, CONTAINER_USERNAME);
+	const char *node = yq_row_text(row, CONTAINER_NODE);
+	const char *label = yq_row_text(row, CONTAINER_LABEL);
+	const YqQueue *found = queue == NULL ? NULL : yq_hierarchy_find_by_name(hierarchy, queue);
+	YqClusterQueue *leaf = found == NULL ? NULL : &loaded->cluster->queues[found->number];
+	YqKillableContainer container = {.application_id = yq_row_text(row, CONTAINER_APPLICATION_ID)};
+	bool		isnull;
+
+	container.label = !hierarchy->settings.has_node_labels || label == NULL ? 0 : yq_hierarchy_label(hierarchy, label);
+	if (leaf == NULL || !leaf->is_leaf || username == NULL || container.application_id == NULL || container.label < 0 ||
+		DatumGetObjectId(yq_row_value(row, CONTAINER_EXECUTION_TYPE, &isnull)) != reading->guaranteed)
+		return;
+	container.container_id = yq_row_text(row, CONTAINER_CONTAINER_ID);
+	container.user = yq_loaded_user(loaded, leaf, username);
+	container.node = node == NULL ? NULL : yq_cluster_node(loaded->cluster, node);
+	container.amounts = yq_hierarchy_read_amounts(hierarchy, yq_row_value(row, CONTAINER_ALLOCATION, &isnull));
+	reading->containers[reading->count++] = container;
+}
+
+void
+yq_cluster_read_killable(YqLoadedCluster *loaded, Snapshot snapshot)
+{
+	Reading		reading = {.loaded = loaded};
+	List	   *ids = yq_killable_marks_find(snapshot);
+	MemoryContext caller;
+
+	loaded->has_stale_killable = false;
+	yq_cluster_set_killable(loaded->cluster, NULL, 0);
+	if (loaded->killable_context != NULL)
+		MemoryContextReset(loaded->killable_context);
+	if (ids == NIL)
+		return;
+	if (loaded->killable_context == NULL)
+		loaded->killable_context = AllocSetContextCreate(loaded->cluster->context, "yquota killable containers",
+														 ALLOCSET_DEFAULT_SIZES);
+	caller = MemoryContextSwitchTo(loaded->killable_context);
+	reading.guaranteed = yq_enum_oid("execution_type", "GUARANTEED");
+	reading.containers = palloc0(list_length(ids) * sizeof(YqKillableContainer));
+	yq_killable_marks_read_containers(ids, snapshot, container_columns, CONTAINER_COLUMNS, read_container, &reading);
+	yq_cluster_set_killable(loaded->cluster, reading.containers, reading.count);
+	MemoryContextSwitchTo(caller);
 }

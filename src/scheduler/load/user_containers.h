@@ -15,7 +15,7 @@
 #ifndef YQ_USER_CONTAINERS_H
 #define YQ_USER_CONTAINERS_H
 
-#include "scheduler/load/loader.h"
+#include "scheduler/load/loaded_cluster.h"
 
 /*
  * Set the used resources of applications that the loader has added: as before

@@ -12,9 +12,9 @@
 
 #include "base/varlena.h"
 #include "miscadmin.h"
+#include "scheduler/load/loaded_cluster.h"
 #include "scheduler/record/container_number.h"
 #include "scheduler/record/record_containers.h"
-#include "scheduler/state/container_id.h"
 #include "store/catalog.h"
 #include "store/index_scan.h"
 #include "utils/builtins.h"

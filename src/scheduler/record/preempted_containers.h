@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * preempted_containers.h
- *	  Running containers that are preempted: by a round, or by an allocation that
- *	  needs the room of killable ones.
+ *	  Running containers that are preempted, also before their applications have had them.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,6 +10,8 @@
 
 #include "datatype/timestamp.h"
 #include "store/saved_plan.h"
+
+/* -- preempted containers ------------------------------------------------------ */
 
 #define YQ_PREEMPTION_REASON_FIGURES 5
 
@@ -72,5 +73,36 @@ extern bool *yq_preempted_containers_advise(const YqPreemptedContainers *contain
 
 /* Have them end when their room is needed: a decision "killable"; the marks keep the reasons. */
 extern bool *yq_preempted_containers_make_killable(const YqPreemptedContainers *containers, Datum now);
+
+/* -- unfetched containers ------------------------------------------------------ */
+
+/*
+ * Containers that are preempted before their applications have had them.
+ *
+ * A container that is allocated takes one off the counts of its request: for its node, its
+ * rack and anywhere, as far as it is local.  When it is killed before its start is
+ * acknowledged, they get it back (semantics/preemption 8; RMContainerImpl's
+ * ContainerRescheduledTransition, AppSchedulingInfo).  Containers of application masters,
+ * and of applications that are not ACTIVE, are not asked for again.
+ */
+
+/* What is known of a container before it ends. */
+typedef struct YqUnfetchedContainer
+{
+	bool		is_unfetched;	/* its start is not acknowledged; the rest is of such only */
+	const char *asked_label;	/* NULL: not to be asked for again */
+} YqUnfetchedContainer;
+
+/* Before they end: which ones are unfetched, by container; NULL when none is. */
+extern YqUnfetchedContainer *yq_unfetched_containers_find(const YqPreemptedContainers *containers);
+
+/*
+ * Once they have ended, ask for the unfetched ones among those that did once more, and
+ * forget the decisions that gave them out.  The caller holds the locks of their leaves, and
+ * has told the journal that its statements are the scheduler's own (scheduler_journal.h);
+ * this notes the applications.  Returns whether there are any.
+ */
+extern bool yq_unfetched_containers_put_back(const YqPreemptedContainers *containers,
+											 const YqUnfetchedContainer *unfetched, const bool *is_ended);
 
 #endif							/* YQ_PREEMPTED_CONTAINERS_H */

@@ -1,19 +1,47 @@
 /*-------------------------------------------------------------------------
  *
  * refusal.c
- *	  Subjects that rounds of the scheduler have left out because they could not be written.
+ *	  Subjects that rounds of the scheduler have left out because they could not be written,
+ *	  and counts for metrics.
  *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
 
+#include "admission/application/queue_lock.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "scheduler/record/refusal.h"
-#include "scheduler/record/scheduler_count.h"
 #include "store/attempt.h"
 #include "store/saved_plan.h"
 #include "utils/builtins.h"
+
+/* -- scheduler count ----------------------------------------------------------- */
+
+/* Counts of the scheduler for metrics. */
+
+/* What rounds have left out because it could not be written. */
+#define YQ_COUNT_REFUSED "refused"
+
+void
+yq_scheduler_count_add(const char *name, int64 number)
+{
+	static YqSavedPlan add = {
+		.command = "INSERT INTO yquota_internal.scheduler_count AS c (name, part, total) VALUES ($1, $2, $3) "
+		"ON CONFLICT (name, part) DO UPDATE SET total = c.total + excluded.total",
+		.types = {"text", "int4", "int8"}
+	};
+	Datum		values[3];
+
+	if (number == 0)
+		return;
+	values[0] = CStringGetTextDatum(name);
+	values[1] = Int32GetDatum(yq_queue_lock_total());
+	values[2] = Int64GetDatum(number);
+	(void) yq_saved_plan_execute(&add, values, NULL);
+}
+
+/* -- refusal ------------------------------------------------------------------- */
 
 /* -- rows ---------------------------------------------------------------------- */
 

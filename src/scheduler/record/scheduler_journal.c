@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * scheduler_journal.c
- *	  Changes that sessions with a cached cluster must read again.
+ *	  The scheduler's lock, one allocation cycle at a time; and the changes that sessions with
+ *	  a cached cluster must read again.
  *
  *-------------------------------------------------------------------------
  */
@@ -9,17 +10,74 @@
 
 #include "access/htup_details.h"
 #include "access/xact.h"
+#include "admission/application/queue_lock.h"
 #include "base/arguments.h"
 #include "commands/trigger.h"
 #include "fmgr.h"
+#include "miscadmin.h"
 #include "queues/hierarchy.h"
 #include "scheduler/record/scheduler_journal.h"
+#include "storage/lmgr.h"
 #include "store/bulk_insert.h"
+#include "store/catalog.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/pg_lsn.h"
 #include "utils/rel.h"
 #include "utils/xid8.h"
+
+/* -- scheduler lock ------------------------------------------------------------ */
+
+/*
+ * The scheduler's lock: one allocation cycle at a time.
+ *
+ * It is an object lock of yquota.application, as pg_locks shows it: a lock of
+ * the table itself would keep autovacuum away.
+ */
+
+static LockAcquireResult
+acquire(LOCKMODE mode, bool does_not_wait)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, yq_table_oid(YQ_APPLICATION), 0, 0);
+	return LockAcquire(&tag, mode, false, does_not_wait);
+}
+
+void
+yq_scheduler_lock(LOCKMODE mode)
+{
+	(void) acquire(mode, false);
+}
+
+bool
+yq_scheduler_try_lock(LOCKMODE mode)
+{
+	return acquire(mode, true) != LOCKACQUIRE_NOT_AVAIL;
+}
+
+void
+yq_scheduler_lock_leaves(const YqHierarchy *hierarchy)
+{
+	YqQueueLocks locks = {NIL};
+
+	for (int i = 0; i < hierarchy->queue_count; i++)
+	{
+		if (hierarchy->queues[i]->kind == YQ_QUEUE_LEAF && !hierarchy->queues[i]->is_vacant)
+			yq_queue_locks_add(&locks, YQ_LOCK_LEAF, hierarchy->queues[i]->path);
+	}
+	yq_queue_locks_take(&locks);
+}
+
+void
+yq_scheduler_lock_events(void)
+{
+	LockRelationOid(yq_table_oid(YQ_CONTAINER_EVENT), RowExclusiveLock);
+}
+
+/* -- scheduler journal --------------------------------------------------------- */
+
+#define YQ_CHANGE_USER 'u'
 
 PG_FUNCTION_INFO_V1(yq_sql_note_application);
 PG_FUNCTION_INFO_V1(yq_sql_note_scheduler_change);

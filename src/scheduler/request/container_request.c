@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * container_request.c
- *	  Requests of application masters.
+ *	  Requests of application masters, for GUARANTEED and for OPPORTUNISTIC containers.
  *
  *-------------------------------------------------------------------------
  */
@@ -12,16 +12,250 @@
 #include "admission/submission/application_change.h"
 #include "admission/submission/request.h"
 #include "admission/submission/submission.h"
+#include "base/arguments.h"
+#include "common/int.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
+#include "queues/allocation_setting.h"
 #include "queues/hierarchy.h"
-#include "scheduler/record/application_demand.h"
+#include "scheduler/record/record_applications.h"
 #include "scheduler/record/scheduler_journal.h"
-#include "scheduler/record/scheduler_lock.h"
 #include "scheduler/request/container_request.h"
-#include "scheduler/request/opportunistic_request.h"
+#include "store/catalog.h"
+#include "store/clock.h"
 #include "store/saved_plan.h"
 #include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+/* -- expected duration --------------------------------------------------------- */
+
+/* How long an application master expects OPPORTUNISTIC containers to run. */
+
+#define MAX_DURATION (INT64CONST(36500) * USECS_PER_DAY)
+
+int64
+yq_expected_duration_read(Datum interval)
+{
+	const Interval *given = DatumGetIntervalP(interval);
+	int64		days = (int64) given->month * DAYS_PER_MONTH + given->day;
+	int64		duration;
+
+	if (pg_mul_s64_overflow(days, USECS_PER_DAY, &duration) || pg_add_s64_overflow(duration, given->time, &duration) ||
+		duration <= 0 || duration > MAX_DURATION)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("expected_duration of a container must be more than 0 and at most 36500 days")));
+	return duration;
+}
+
+Datum
+yq_expected_duration_interval(int64 duration)
+{
+	Interval   *interval = palloc0(sizeof(Interval));
+
+	interval->day = (int32) (duration / USECS_PER_DAY);
+	interval->time = duration % USECS_PER_DAY;
+	return IntervalPGetDatum(interval);
+}
+
+/* -- opportunistic request ----------------------------------------------------- */
+
+/* Requests for OPPORTUNISTIC containers. */
+
+#define KEY_OF_ENTRY(alias) \
+	alias ".application_id = $1 AND " alias ".priority = $2 AND " alias ".allocation_request_id = $3 " \
+	"AND " alias ".execution_type = 'OPPORTUNISTIC' "
+
+/* Parameters of all statements. */
+typedef enum Parameter
+{
+	PARAMETER_APPLICATION_ID,
+	PARAMETER_PRIORITY,
+	PARAMETER_ALLOCATION_REQUEST_ID,
+	PARAMETER_RESOURCE_NAME,
+	PARAMETER_COUNT,
+	PARAMETER_ALLOCATION,
+	PARAMETER_RELAX_LOCALITY,
+	PARAMETER_LABEL,
+	PARAMETER_NOW,
+	PARAMETER_EXPECTED_DURATION,
+	PARAMETERS
+} Parameter;
+
+#define PARAMETER_TYPES {"text", "int4", "int8", "text", "int4", "yquota.resource", "bool", "text", "timestamptz", "interval"}
+
+static bool
+is_unmanaged(const char *application_id)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT FROM yquota.application AS a WHERE a.application_id = $1 AND a.unmanaged",
+		.types = {"text"}
+	};
+	Datum		values[] = {CStringGetTextDatum(application_id)};
+
+	return yq_saved_plan_execute(&look_up, values, NULL) > 0;
+}
+
+/* As the proxy of an application master's node forces it. */
+static void
+check_is_central(const char *application_id)
+{
+	if (yq_allocation_is_distributed(yq_allocation_settings()) && !is_unmanaged(application_id))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("application \"%s\" cannot ask for OPPORTUNISTIC containers here", application_id),
+				 errdetail("Properties yarn.nodemanager.distributed-scheduling.enabled and yarn.nodemanager.amrmproxy.enabled are true."),
+				 errhint("The local scheduler of the application master's node decides, by lease_nodes() and report_distributed_containers().")));
+}
+
+/*
+ * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, which names the property, while there are no
+ * OPPORTUNISTIC containers to be had, or local schedulers of nodes give them out.
+ */
+static void
+opportunistic_request_check_enabled(const char *application_id)
+{
+	if (!yq_allocation_settings()->opportunistic_allocation_enabled)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("application \"%s\" cannot ask for OPPORTUNISTIC containers", application_id),
+				 errdetail("Property yarn.resourcemanager.opportunistic-container-allocation.enabled is false."),
+				 errhint("It is opportunistic_allocation_enabled of yquota.scheduler_setting.")));
+	check_is_central(application_id);
+}
+
+/* -- the entry ----------------------------------------------------------------------- */
+
+/* What is not wanted any more gives way to another size.  False: it is wanted. */
+static bool
+drop_other_size(Datum *values)
+{
+	static YqSavedPlan drop = {
+		.command = "DELETE FROM yquota.resource_request AS r WHERE " KEY_OF_ENTRY("r")
+		"AND EXISTS (SELECT FROM yquota.resource_request AS anywhere WHERE " KEY_OF_ENTRY("anywhere")
+		"AND anywhere.resource_name = '*' AND anywhere.count = 0)",
+		.types = PARAMETER_TYPES
+	};
+
+	return yq_saved_plan_execute(&drop, values, NULL) > 0;
+}
+
+/* An entry that is there keeps its count unless the request is for *.  False: it has another size. */
+static bool
+write_entry(Datum *values)
+{
+	static YqSavedPlan upsert = {
+		.command = "INSERT INTO yquota.resource_request AS r (application_id, priority, allocation_request_id, resource_name, "
+		"count, allocation, relax_locality, label, execution_type, first_seen_at, expected_duration) "
+		"VALUES ($1, $2, $3, '*', $5, $6, $7, $8, 'OPPORTUNISTIC', $9, NULLIF($10, '0')) "
+		"ON CONFLICT (application_id, priority, allocation_request_id, execution_type, resource_name) DO UPDATE "
+		"SET count = CASE WHEN $4 = '*' THEN excluded.count ELSE r.count END, "
+		"relax_locality = CASE WHEN $4 = '*' THEN excluded.relax_locality ELSE r.relax_locality END, "
+		"label = CASE WHEN $4 = '*' THEN excluded.label ELSE r.label END, "
+		"expected_duration = CASE WHEN $4 = '*' THEN excluded.expected_duration ELSE r.expected_duration END "
+		"WHERE r.allocation OPERATOR(yquota.=) excluded.allocation",
+		.types = PARAMETER_TYPES
+	};
+
+	return yq_saved_plan_execute(&upsert, values, NULL) > 0;
+}
+
+static void
+refuse_size(const YqRequester *requester, const YqContainerRequest *request)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("OPPORTUNISTIC containers with one priority and allocation_request_id have one size"),
+			 errdetail("Application \"%s\" waits for containers of another size with priority %d and allocation_request_id " INT64_FORMAT ".",
+					   requester->application->application_id, request->priority, request->allocation_request_id),
+			 errhint("Ask for them with another allocation_request_id.")));
+}
+
+/* -- nodes and racks ------------------------------------------------------------------ */
+
+static void
+write_place(Datum *values)
+{
+	static YqSavedPlan upsert = {
+		.command = "INSERT INTO yquota.resource_request AS r (application_id, priority, allocation_request_id, resource_name, "
+		"count, allocation, relax_locality, execution_type, first_seen_at) "
+		"VALUES ($1, $2, $3, $4, $5, $6, $7, 'OPPORTUNISTIC', $9) "
+		"ON CONFLICT (application_id, priority, allocation_request_id, execution_type, resource_name) DO UPDATE "
+		"SET count = excluded.count, relax_locality = excluded.relax_locality",
+		.types = PARAMETER_TYPES
+	};
+
+	(void) yq_saved_plan_execute(&upsert, values, NULL);
+}
+
+static void
+drop_place(Datum *values)
+{
+	static YqSavedPlan drop = {
+		.command = "DELETE FROM yquota.resource_request AS r WHERE " KEY_OF_ENTRY("r") "AND r.resource_name = $4",
+		.types = PARAMETER_TYPES
+	};
+
+	(void) yq_saved_plan_execute(&drop, values, NULL);
+}
+
+/* -- requests ------------------------------------------------------------------------- */
+
+static Datum
+asked_allocation(const YqRequester *requester, const YqContainerRequest *request)
+{
+	const YqHierarchy *hierarchy = requester->hierarchy;
+	int64	   *amounts = yq_hierarchy_amounts(hierarchy);
+	int64	   *unlimited = yq_hierarchy_amounts(hierarchy);
+	YqVerdict	verdict = {.decided_by = NULL};
+
+	for (int i = 0; i < hierarchy->calculator.types; i++)
+		unlimited[i] = PG_INT64_MAX;
+	if (!yq_request_read(hierarchy, requester->queue, request->allocation, amounts, &verdict) ||
+		!yq_request_check(hierarchy, requester->queue, amounts, unlimited, &verdict))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg_internal("%s", verdict.reason)));
+	return yq_hierarchy_resource(hierarchy, amounts);
+}
+
+/*
+ * Merge a request, which has a valid name and count.  For * it sets the count.  For a node
+ * or a rack it sets the count of that, of which 0 is none; the first request of an entry
+ * supplies the entry's count, whatever it is for.  The label is kept, and not checked: no
+ * allocation looks at it.
+ *
+ * ERRCODE_INVALID_PARAMETER_VALUE: an unknown resource type, an amount below 0, or another
+ * size than that of an entry that is still wanted; an entry with count 0 gives way to it.
+ * The caller holds the lock of the application's leaf, and may hold that of cycles.
+ */
+static void
+opportunistic_request_merge(const YqRequester *requester, const YqContainerRequest *request)
+{
+	Datum		values[PARAMETERS];
+
+	values[PARAMETER_APPLICATION_ID] = CStringGetTextDatum(requester->application->application_id);
+	values[PARAMETER_PRIORITY] = Int32GetDatum(request->priority);
+	values[PARAMETER_ALLOCATION_REQUEST_ID] = Int64GetDatum(request->allocation_request_id);
+	values[PARAMETER_RESOURCE_NAME] = CStringGetTextDatum(request->resource_name);
+	values[PARAMETER_COUNT] = Int32GetDatum(request->count);
+	values[PARAMETER_ALLOCATION] = asked_allocation(requester, request);
+	values[PARAMETER_RELAX_LOCALITY] = BoolGetDatum(request->relaxes_locality);
+	values[PARAMETER_LABEL] = CStringGetTextDatum(request->label == NULL ? "" : request->label);
+	values[PARAMETER_NOW] = TimestampTzGetDatum(yq_clock_now());
+	values[PARAMETER_EXPECTED_DURATION] = yq_expected_duration_interval(request->expected_duration);
+
+	if (!write_entry(values) && !(drop_other_size(values) && write_entry(values)))
+		refuse_size(requester, request);
+	if (strcmp(request->resource_name, YQ_ANYWHERE_NAME) == 0)
+		return;
+	if (request->count > 0)
+		write_place(values);
+	else
+		drop_place(values);
+}
+
+/* -- container request --------------------------------------------------------- */
 
 /* As the columns of yquota.resource_request allow. */
 #define NAME_MAX_BYTES 255
@@ -152,7 +386,7 @@ check_container_request(const YqRequester *requester, const YqContainerRequest *
 						   requester->application->application_id, request->count)));
 	if (!request->is_guaranteed)
 	{
-		yq_opportunistic_request_check_enabled(requester->application->application_id);
+		opportunistic_request_check_enabled(requester->application->application_id);
 		return;
 	}
 	/* blanks alone are no label: SchedulerUtils.validateResourceRequest() */
@@ -263,7 +497,7 @@ yq_container_request(const char *application_id, const YqContainerRequest *reque
 		check_container_request(&requester, &requests[i]);
 		if (!requests[i].is_guaranteed)
 		{
-			yq_opportunistic_request_merge(&requester, &requests[i]);
+			opportunistic_request_merge(&requester, &requests[i]);
 			continue;
 		}
 		write_request(&requester, &requests[i]);
@@ -350,4 +584,82 @@ yq_containers_release(Datum container_ids)
 	Datum		values[] = {container_ids};
 
 	return yq_saved_plan_strings(&release, values);
+}
+
+/* -- request row --------------------------------------------------------------- */
+
+/* Rows of the type yquota.container_request as requests. */
+
+/* Attributes of yquota.container_request, in order. */
+typedef enum RequestAttribute
+{
+	REQUEST_RESOURCE_NAME,
+	REQUEST_ALLOCATION,
+	REQUEST_COUNT,
+	REQUEST_PRIORITY,
+	REQUEST_ALLOCATION_REQUEST_ID,
+	REQUEST_RELAX_LOCALITY,
+	REQUEST_LABEL,
+	REQUEST_EXECUTION_TYPE,
+	REQUEST_EXPECTED_DURATION,
+	REQUEST_ATTRIBUTES
+} RequestAttribute;
+
+/* Defaults of a request, as of YARN's ResourceRequest. */
+static const YqContainerRequest defaults = {
+	.resource_name = YQ_ANYWHERE_NAME,
+	.priority = 1,
+	.allocation_request_id = -1,
+	.relaxes_locality = true,
+	.is_guaranteed = true,
+};
+
+static YqContainerRequest
+read_request_values(const Datum *values, const bool *nulls)
+{
+	YqContainerRequest request = defaults;
+
+	yq_require_value(nulls[REQUEST_ALLOCATION], "allocation");
+	yq_require_value(nulls[REQUEST_COUNT], "count");
+	request.allocation = DatumGetYqResourceP(values[REQUEST_ALLOCATION]);
+	request.count = DatumGetInt32(values[REQUEST_COUNT]);
+	if (!nulls[REQUEST_RESOURCE_NAME])
+		request.resource_name = TextDatumGetCString(values[REQUEST_RESOURCE_NAME]);
+	if (!nulls[REQUEST_PRIORITY])
+		request.priority = DatumGetInt32(values[REQUEST_PRIORITY]);
+	if (!nulls[REQUEST_ALLOCATION_REQUEST_ID])
+		request.allocation_request_id = DatumGetInt64(values[REQUEST_ALLOCATION_REQUEST_ID]);
+	if (!nulls[REQUEST_RELAX_LOCALITY])
+		request.relaxes_locality = DatumGetBool(values[REQUEST_RELAX_LOCALITY]);
+	if (!nulls[REQUEST_LABEL])
+		request.label = TextDatumGetCString(values[REQUEST_LABEL]);
+	if (!nulls[REQUEST_EXECUTION_TYPE])
+		request.is_guaranteed = DatumGetObjectId(values[REQUEST_EXECUTION_TYPE]) ==
+			yq_enum_oid("execution_type", "GUARANTEED");
+	if (!nulls[REQUEST_EXPECTED_DURATION])
+		request.expected_duration = yq_expected_duration_read(values[REQUEST_EXPECTED_DURATION]);
+	return request;
+}
+
+YqContainerRequest
+yq_container_request_of_row(HeapTupleHeader row)
+{
+	Datum		values[REQUEST_ATTRIBUTES];
+	bool		nulls[REQUEST_ATTRIBUTES];
+
+	yq_row_attributes(row, REQUEST_ATTRIBUTES, values, nulls);
+	return read_request_values(values, nulls);
+}
+
+int
+yq_container_requests_of_array(Datum array, const YqContainerRequest **requests)
+{
+	HeapTupleHeader *rows;
+	int			count = yq_rows_of_array(array, "requests", &rows);
+	YqContainerRequest *read = palloc(sizeof(YqContainerRequest) * Max(count, 1));
+
+	for (int i = 0; i < count; i++)
+		read[i] = yq_container_request_of_row(rows[i]);
+	*requests = read;
+	return count;
 }

@@ -1,24 +1,45 @@
 /*-------------------------------------------------------------------------
  *
  * container_request.h
- *	  Requests of application masters (semantics/allocation 7).
- *
- * As in YARN, a request replaces the earlier one with its priority, its
- * allocation request id, its execution type and its resource name.  Count 0 for *
- * ends all GUARANTEED requests with that priority and id; OPPORTUNISTIC ones have
- * rules of their own (opportunistic_request.h).
- *
- * Every function locks the rows that it decides by until the transaction ends.
- * An unknown application is ERRCODE_UNDEFINED_OBJECT; one that may not request
- * containers is ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE.
+ *	  Requests of application masters, for GUARANTEED and for OPPORTUNISTIC containers.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef YQ_CONTAINER_REQUEST_H
 #define YQ_CONTAINER_REQUEST_H
 
+#include "access/htup.h"
 #include "admission/application/application.h"
 #include "base/resource.h"
+#include "postgres.h"
+
+/* -- expected duration --------------------------------------------------------- */
+
+/*
+ * How long an application master expects OPPORTUNISTIC containers to run.
+ *
+ * In microseconds, a month being 30 days and a day 24 hours, as PostgreSQL compares
+ * intervals; 0 when it is not known.
+ */
+
+/* ERRCODE_INVALID_PARAMETER_VALUE unless it is more than 0 and at most 36500 days. */
+extern int64 yq_expected_duration_read(Datum interval);
+
+/* An interval in the current memory context, in days of 24 hours and time. */
+extern Datum yq_expected_duration_interval(int64 duration);
+
+/* -- container request --------------------------------------------------------- */
+
+/*
+ * As in YARN, a request replaces the earlier one with its priority, its
+ * allocation request id, its execution type and its resource name.  Count 0 for *
+ * ends all GUARANTEED requests with that priority and id; OPPORTUNISTIC ones have
+ * rules of their own (container_request.h).
+ *
+ * Every function locks the rows that it decides by until the transaction ends.
+ * An unknown application is ERRCODE_UNDEFINED_OBJECT; one that may not request
+ * containers is ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE.
+ */
 
 /* Means any node, and how many containers are wanted in all. */
 #define YQ_ANYWHERE_NAME "*"
@@ -77,5 +98,18 @@ extern void yq_blacklist_update(const char *application_id, const char **additio
  * anew.
  */
 extern void yq_application_begin_attempt(const char *application_id);
+
+/* -- request row --------------------------------------------------------------- */
+
+/* Rows of the type yquota.container_request as requests. */
+
+/*
+ * The request that a row is; an attribute that is null is as YARN has it without.  No
+ * allocation or count is ERRCODE_NULL_VALUE_NOT_ALLOWED.
+ */
+extern YqContainerRequest yq_container_request_of_row(HeapTupleHeader row);
+
+/* Those of an array of rows, without nulls in it.  Returns how many, palloc'd. */
+extern int	yq_container_requests_of_array(Datum array, const YqContainerRequest **requests);
 
 #endif							/* YQ_CONTAINER_REQUEST_H */
