@@ -11,7 +11,7 @@
 #include "base/compat.h"
 
 #include "base/settings.h"
-#include "base/wide_numeric.h"
+#include "base/wide.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "worker/worker.h"

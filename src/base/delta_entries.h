@@ -1,32 +1,69 @@
 /*-------------------------------------------------------------------------
  *
  * delta_entries.h
- *	  Many changes of counters in one row of yquota_internal.counter_delta.
- *
- * The column "packed" of a row about a project has entries (packed_entries.h) of
- * rate classes; that of a row about queues or nodes has entries of usage.
+ *	  Many changes of counters in one row of yquota_internal.counter_delta, packed.
  *
  *-------------------------------------------------------------------------
  */
 #ifndef YQ_DELTA_ENTRIES_H
 #define YQ_DELTA_ENTRIES_H
 
-#include "base/packed_entries.h"
+#include "base/bytes_table.h"
 #include "base/resource.h"
 #include "base/wide.h"
 #include "datatype/timestamp.h"
 #include "utils/array.h"
 
-/* Columns of rate classes. */
-enum
+/* -- packed entries ------------------------------------------------------------ */
+
+/*
+ * Many entries of a few columns in one value.
+ *
+ * Entries follow one another.  An entry is a byte with a bit for each column that
+ * differs from the entry before, the first column the lowest bit, and these columns
+ * in order: the length plus one, zero for NULL, in groups of seven bits, lowest
+ * first, the high bit set on all but the last, and the bytes.  All columns before the first entry are NULL.
+ *
+ * A number is a byte that counts low bytes of zero, and the other bytes, lowest first,
+ * no more than the sign needs.  The format is on disk and in dumps: it is the
+ * same on all machines.
+ */
+
+/* The most columns of an entry. */
+#define YQ_ENTRY_COLUMNS 8
+
+typedef struct YqEntryWriter
 {
-	YQ_CLASS_SHAPE,				/* bytes of a resource */
-	YQ_CLASS_FACTORS,			/* names, each with a zero byte behind it; may be NULL */
-	YQ_CLASS_REFERENCE_AT,		/* number: a TimestampTz */
-	YQ_CLASS_WEIGHT,			/* number of two limbs */
-	YQ_CLASS_ACCRUAL_BASE,		/* number: a YqWide */
-	YQ_CLASS_COLUMNS
-};
+	StringInfoData packed;		/* begins with room for the header of a bytea */
+	int			entries;
+	struct
+	{
+		int			at;			/* in "packed"; 0 for NULL */
+		int			length;
+	}			columns[YQ_ENTRY_COLUMNS];	/* of the last entry */
+} YqEntryWriter;
+
+/* Begin in the current memory context. */
+extern void yq_entries_begin(YqEntryWriter *writer);
+
+/* What has been appended; it lives in the writer, which may begin again. */
+extern bytea *yq_entries_end(YqEntryWriter *writer);
+
+typedef struct YqEntryReader
+{
+	const uint8 *next;
+	const uint8 *end;
+	YqBytes		columns[YQ_ENTRY_COLUMNS];	/* of the last entry read; they lie in the value */
+} YqEntryReader;
+
+extern void yq_entries_read(YqEntryReader *reader, const bytea *packed);
+
+/* -- delta entries ------------------------------------------------------------- */
+
+/*
+ * The column "packed" of a row about a project has entries (delta_entries.h) of
+ * rate classes; that of a row about queues or nodes has entries of usage.
+ */
 
 /* Columns of usage.  Names are the bytes of texts. */
 enum

@@ -1,8 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * wide.h
- *	  Exact fixed-point arithmetic of money.
+ *	  Exact fixed-point arithmetic of money, and its amounts from and to numerics.
  *
+ *-------------------------------------------------------------------------
+ */
+#ifndef YQ_WIDE_H
+#define YQ_WIDE_H
+
+#include "utils/numeric.h"
+
+/* -- wide ---------------------------------------------------------------------- */
+
+/*
  * A YqWide is a signed 384-bit integer.  As an amount of money it counts units
  * of 10^-56 credits.  An exact amount has at most 54 decimals: 18 of a price, 6
  * of a second, 6 for each of the four dimensions of price factors and 6 of the
@@ -14,22 +24,13 @@
  * fit is ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, never a wrong sum.
  *
  * Nothing here rounds except yq_price_form and yq_divide_half_even.
- *
- *-------------------------------------------------------------------------
  */
-#ifndef YQ_WIDE_H
-#define YQ_WIDE_H
-
-#include "utils/numeric.h"
 
 #define YQ_WIDE_LIMBS 6
 
 /* Decimals of a price and of an amount. */
 #define YQ_PRICE_DECIMALS 18
 #define YQ_AMOUNT_DECIMALS 56
-
-/* Most decimals of a YqDecimal. */
-#define YQ_DECIMAL_MAX_SCALE 24
 
 /*
  * 10^-18 credits per native unit and second.  The server's type, because it is
@@ -51,12 +52,6 @@ typedef struct YqDecimal
 } YqDecimal;
 
 static inline bool
-yq_wide_is_negative(const YqWide *a)
-{
-	return (int64) a->limb[YQ_WIDE_LIMBS - 1] < 0;
-}
-
-static inline bool
 yq_wide_is_zero(const YqWide *a)
 {
 	uint64		any = 0;
@@ -65,9 +60,6 @@ yq_wide_is_zero(const YqWide *a)
 		any |= a->limb[i];
 	return any == 0;
 }
-
-/* Valid amounts are below 2 to that power. */
-#define YQ_AMOUNT_BITS 326
 
 /*
  * Sums of amounts that fit cannot leave 384 bits within the lifetime of a
@@ -169,21 +161,6 @@ yq_wide_add_multiple(YqWide *sum, const YqWide *a, uint64 b)
 	}
 }
 
-/* a = a * b for b of one limb; returns the carry. */
-static inline uint64
-yq_wide_multiply_limb(YqWide *a, uint64 b)
-{
-	YqPrice		carry = 0;
-
-	for (int i = 0; i < YQ_WIDE_LIMBS; i++)
-	{
-		carry += (YqPrice) a->limb[i] * b;
-		a->limb[i] = (uint64) carry;
-		carry >>= 64;
-	}
-	return (uint64) carry;
-}
-
 /* Signed comparison: negative, zero or positive. */
 extern int	yq_wide_compare(const YqWide *a, const YqWide *b);
 
@@ -216,5 +193,26 @@ extern Numeric yq_divide_half_even(Numeric numerator, Numeric denominator, int d
 
 /* Raise the error for an amount that does not fit. */
 pg_noreturn extern void yq_amount_out_of_range(void);
+
+/* -- wide numeric -------------------------------------------------------------- */
+
+/*
+ * Amounts and prices from and to numerics.
+ *
+ * A value that does not fit is ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE.
+ */
+
+/* Exact conversions; a numeric may have at most 56 decimals. */
+extern Numeric yq_wide_to_numeric(const YqWide *a);
+extern void yq_wide_from_numeric(YqWide *result, Numeric value);
+
+/* A finite, non-negative numeric with at most 24 decimals; digits below 2^127. */
+extern YqDecimal yq_decimal_from_numeric(Numeric value);
+
+/*
+ * Compare values that the server has made with the same values made here.
+ * ERRCODE_FEATURE_NOT_SUPPORTED when the server has another format.
+ */
+extern void yq_wide_numeric_check(void);
 
 #endif							/* YQ_WIDE_H */

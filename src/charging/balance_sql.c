@@ -13,7 +13,7 @@
 #include "base/arguments.h"
 #include "base/delta_entries.h"
 #include "base/resource.h"
-#include "base/wide_numeric.h"
+#include "base/wide.h"
 #include "charging/ledger.h"
 #include "charging/packed_weights.h"
 #include "fmgr.h"

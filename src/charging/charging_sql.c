@@ -12,7 +12,7 @@
 
 #include "access/table.h"
 #include "base/arguments.h"
-#include "base/wide_numeric.h"
+#include "base/wide.h"
 #include "catalog/pg_type_d.h"
 #include "charging/charge_events.h"
 #include "charging/settler.h"

@@ -10,7 +10,7 @@
 #include "access/xact.h"
 #include "base/delta_entries.h"
 #include "base/varlena.h"
-#include "base/wide_numeric.h"
+#include "base/wide.h"
 #include "charging/counters.h"
 #include "common/hashfn.h"
 #include "miscadmin.h"

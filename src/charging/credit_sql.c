@@ -11,7 +11,7 @@
 #include "base/bytes_table.h"
 #include "base/resource.h"
 #include "base/varlena.h"
-#include "base/wide_numeric.h"
+#include "base/wide.h"
 #include "common/hashfn.h"
 #include "executor/spi.h"
 #include "fmgr.h"

@@ -10,7 +10,7 @@
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "base/settings.h"
-#include "base/wide_numeric.h"
+#include "base/wide.h"
 #include "catalog/dependency.h"
 #include "catalog/pg_type_d.h"
 #include "charging/ledger.h"

@@ -25,8 +25,8 @@
 #include "pricing/factors.h"
 #include "pricing/rate_class.h"
 #include "store/bulk_insert.h"
-#include "store/claim.h"
 #include "store/index_scan.h"
+#include "store/row_update.h"
 #include "utils/array.h"
 
 /* Rows of containers tell whether they were settled less than that before the clock, or after it. */

@@ -16,7 +16,7 @@
 #include "base/compat.h"
 
 #include "access/table.h"
-#include "base/wide_numeric.h"
+#include "base/wide.h"
 #include "charging/counters.h"
 #include "executor/spi.h"
 #include "fmgr.h"

@@ -1,13 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * factors.h
- *	  Which price factors and outages a rate class is subject to.
- *
- * A class names its factors; their values come from the timeline and are
- * resolved again whenever that was filled anew.  Before the first point of a
- * queue's factor, and from one on that says so, the next less specific queue's
- * holds (docs/design.md 3).  The factor of a wait does not change while the wait lasts:
- * its name is its value.
+ *	  Naming and resolving the factors and outages of a rate class, and the multiplier of
+ *	  one resource type.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,6 +11,7 @@
 
 #include "pricing/timeline.h"
 #include "utils/array.h"
+#include "utils/numeric.h"
 
 /*
  * Whether a container waits: it is OPPORTUNISTIC and does not run.  Meanwhile it

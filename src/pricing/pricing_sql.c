@@ -11,7 +11,7 @@
 #include "base/compat.h"
 
 #include "base/arguments.h"
-#include "base/wide_numeric.h"
+#include "base/wide.h"
 #include "catalog/pg_type_d.h"
 #include "commands/trigger.h"
 #include "executor/spi.h"

@@ -20,7 +20,7 @@
 #include "access/htup_details.h"
 #include "base/arguments.h"
 #include "base/resource.h"
-#include "base/wide_numeric.h"
+#include "base/wide.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "lib/stringinfo.h"

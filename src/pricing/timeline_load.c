@@ -11,7 +11,7 @@
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
-#include "base/wide_numeric.h"
+#include "base/wide.h"
 #include "catalog/pg_collation_d.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"

@@ -27,7 +27,6 @@
 #include "scheduler/record/scheduler_journal.h"
 #include "scheduler/request/container_request.h"
 #include "scheduler/request/container_update.h"
-#include "store/attempt.h"
 #include "store/catalog.h"
 #include "store/saved_plan.h"
 #include "utils/builtins.h"

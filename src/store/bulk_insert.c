@@ -1,30 +1,343 @@
 /*-------------------------------------------------------------------------
  *
  * bulk_insert.c
- *	  Appending rows to yquota's own tables, many at a time.
- *
- * Rows wait as heap tuples in a context that is reset at each flush, which
- * bounds memory by the capacity.
+ *	  Appending rows to yquota's own tables, many at a time, with their entries in indexes.
  *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
 
+#include "access/brin_internal.h"
+#include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "catalog/catalog.h"
+#include "catalog/index.h"
+#include "catalog/pg_am_d.h"
+#include "catalog/pg_type_d.h"
 #include "commands/trigger.h"
 #include "executor/executor.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "store/bulk_insert.h"
-#include "store/claim.h"
-#include "store/index_entries.h"
+#include "store/row_update.h"
+#include "utils/datum.h"
+#include "utils/fmgroids.h"
 #include "utils/memutils.h"
+#include "utils/relcache.h"
 #include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+
+/* -- plain index --------------------------------------------------------------- */
+
+/*
+ * Entries of appended rows in an index, without an executor's state.
+ *
+ * The first row of a page always gets its BRIN entry: an index with the option
+ * autosummarize waits for it to begin a new range.
+ */
+
+typedef struct YqPlainIndex
+{
+	Relation	index;			/* the caller's, open */
+	bool		is_brin;
+	IndexInfo  *info;
+	const NullTest *condition;	/* NULL when every row has an entry */
+} YqPlainIndex;
+
+/* What access methods read of it; BuildIndexInfo() looks up options, too, which is dear. */
+static IndexInfo *
+make_info(const FormData_pg_index *form)
+{
+	IndexInfo  *info = makeNode(IndexInfo);
+
+	info->ii_NumIndexAttrs = form->indnatts;
+	info->ii_NumIndexKeyAttrs = form->indnkeyatts;
+	memcpy(info->ii_IndexAttrNumbers, form->indkey.values, sizeof(AttrNumber) * form->indnatts);
+	info->ii_Unique = form->indisunique;
+	info->ii_ReadyForInserts = true;
+	info->ii_Context = CurrentMemoryContext;
+	return info;
+}
+
+/* Whether a condition is that a column is null, or is not. */
+static bool
+is_null_test(List *condition)
+{
+	const NullTest *test = linitial(condition);
+
+	return list_length(condition) == 1 && IsA(test, NullTest) && !test->argisrow &&
+		IsA(test->arg, Var) && ((const Var *) test->arg)->varattno > 0;
+}
+
+/*
+ * Get ready for entries in an open index that takes them, in the current memory
+ * context.  False when it is not plain: then the server's executor makes them.
+ */
+static bool
+plain_index_init(YqPlainIndex *plain, Relation index)
+{
+	List	   *condition = RelationGetIndexPredicate(index);
+
+	plain->index = index;
+	plain->is_brin = (index->rd_rel->relam == BRIN_AM_OID);
+	if (!heap_attisnull(index->rd_indextuple, Anum_pg_index_indexprs, NULL) ||
+		index->rd_index->indisexclusion || !index->rd_index->indimmediate ||
+		(condition != NIL && (plain->is_brin || !is_null_test(condition))))
+		return false;
+	plain->condition = condition == NIL ? NULL : linitial(condition);
+	plain->info = make_info(index->rd_index);
+	return true;
+}
+
+static bool
+insert(const YqPlainIndex *plain, Relation heap, TupleTableSlot *slot, IndexUniqueCheck check)
+{
+	Datum		values[INDEX_MAX_KEYS];
+	bool		nulls[INDEX_MAX_KEYS];
+
+	FormIndexDatum(plain->info, slot, NULL, values, nulls);
+	return index_insert(plain->index, values, nulls, &slot->tts_tid, heap, check, false, plain->info);
+}
+
+/*
+ * Make the entry of a row that has been inserted.  If "optimistic", a row with the
+ * same unique key is neither waited for nor an error: the result is false when
+ * there may be one.
+ */
+static bool
+plain_index_insert(const YqPlainIndex *plain, Relation heap, TupleTableSlot *slot, bool optimistic)
+{
+	const NullTest *test = plain->condition;
+
+	if (test != NULL &&
+		slot_attisnull(slot, ((const Var *) test->arg)->varattno) != (test->nulltesttype == IS_NULL))
+		return true;
+	if (!plain->info->ii_Unique)
+		(void) insert(plain, heap, slot, UNIQUE_CHECK_NO);
+	else if (!insert(plain, heap, slot, optimistic ? UNIQUE_CHECK_PARTIAL : UNIQUE_CHECK_YES))
+		return false;
+	return true;
+}
+
+/* Mark rows that widen the summary of a column of instants. */
+static void
+mark_extremes(TupleTableSlot **slots, int count, AttrNumber column, bool *needed)
+{
+	int			lowest = -1;
+	int			highest = -1;
+	int			null = -1;
+	TimestampTz least = 0;
+	TimestampTz greatest = 0;
+
+	for (int i = 0; i < count; i++)
+	{
+		bool		isnull;
+		TimestampTz instant = DatumGetTimestampTz(slot_getattr(slots[i], column, &isnull));
+
+		if (isnull)
+			null = i;
+		else
+		{
+			if (lowest < 0 || instant < least)
+			{
+				least = instant;
+				lowest = i;
+			}
+			if (highest < 0 || instant > greatest)
+			{
+				greatest = instant;
+				highest = i;
+			}
+		}
+	}
+	if (null >= 0)
+		needed[null] = true;
+	if (lowest >= 0)
+		needed[lowest] = needed[highest] = true;
+}
+
+/* Mark rows that do not repeat the value of the row before. */
+static void
+mark_changes(TupleTableSlot **slots, int count, AttrNumber column, bool *needed)
+{
+	Form_pg_attribute attribute = TupleDescAttr(slots[0]->tts_tupleDescriptor, column - 1);
+	Datum		last = 0;
+	bool		last_null = false;
+
+	for (int i = 0; i < count; i++)
+	{
+		bool		isnull;
+		Datum		value = slot_getattr(slots[i], column, &isnull);
+
+		if (i == 0 || isnull != last_null ||
+			(!isnull && !datumIsEqual(value, last, attribute->attbyval, attribute->attlen)))
+			needed[i] = true;
+		last = value;
+		last_null = isnull;
+	}
+}
+
+/* Make the entries of rows that are on one page. */
+static void
+summarize_page(const YqPlainIndex *plain, Relation heap, TupleTableSlot **slots, int count)
+{
+	bool		needed[MaxHeapTuplesPerPage] = {true};
+
+	for (int i = 0; i < plain->info->ii_NumIndexAttrs; i++)
+	{
+		AttrNumber	column = plain->info->ii_IndexAttrNumbers[i];
+
+		if (TupleDescAttr(RelationGetDescr(heap), column - 1)->atttypid == TIMESTAMPTZOID &&
+			index_getprocid(plain->index, i + 1, BRIN_PROCNUM_OPCINFO) == F_BRIN_MINMAX_OPCINFO)
+			mark_extremes(slots, count, column, needed);
+		else
+			mark_changes(slots, count, column, needed);
+	}
+	for (int i = 0; i < count; i++)
+	{
+		if (needed[i])
+			(void) insert(plain, heap, slots[i], UNIQUE_CHECK_NO);
+	}
+}
+
+/* Make the entries of rows in a BRIN index, in the order in which they have been inserted. */
+static void
+plain_index_summarize(const YqPlainIndex *plain, Relation heap, TupleTableSlot **slots, int count)
+{
+	for (int first = 0, end = 0; first < count; first = end)
+	{
+		BlockNumber block = ItemPointerGetBlockNumber(&slots[first]->tts_tid);
+
+		while (end < count && ItemPointerGetBlockNumber(&slots[end]->tts_tid) == block)
+			end++;
+		summarize_page(plain, heap, slots + first, end - first);
+	}
+}
+
+/* -- index entries ------------------------------------------------------------- */
+
+/*
+ * Entries of appended rows in the indexes of their table.
+ *
+ * The server's executor makes those of indexes that are not plain.
+ */
+
+typedef struct YqIndexEntries YqIndexEntries;
+
+struct YqIndexEntries
+{
+	Relation	heap;
+	bool		optimistic;
+	int			plain_count;
+	YqPlainIndex *plain;
+	EState	   *estate;			/* NULL, as the next one, when all are plain */
+	ResultRelInfo *others;
+};
+
+/* Leave an index to the executor. */
+static void
+add_other(YqIndexEntries *entries, Relation index, int room)
+{
+	ResultRelInfo *others = entries->others;
+
+	if (others == NULL)
+	{
+		entries->estate = CreateExecutorState();
+		entries->others = others = makeNode(ResultRelInfo);
+		InitResultRelInfo(others, entries->heap, 0, NULL, 0);
+		others->ri_IndexRelationDescs = palloc(sizeof(Relation) * room);
+		others->ri_IndexRelationInfo = palloc(sizeof(IndexInfo *) * room);
+	}
+	others->ri_IndexRelationDescs[others->ri_NumIndices] = index;
+	others->ri_IndexRelationInfo[others->ri_NumIndices++] = BuildIndexInfo(index);
+}
+
+/*
+ * Open the indexes of an open table, in the current memory context.  "optimistic":
+ * neither wait for nor fail on a row with the same unique key.
+ */
+static YqIndexEntries *
+index_entries_open(Relation heap, bool optimistic)
+{
+	YqIndexEntries *entries = palloc0(sizeof(YqIndexEntries));
+	List	   *oids = RelationGetIndexList(heap);
+	ListCell   *cell;
+
+	entries->heap = heap;
+	entries->optimistic = optimistic;
+	entries->plain = palloc(sizeof(YqPlainIndex) * list_length(oids));
+	foreach(cell, oids)
+	{
+		Relation	index = index_open(lfirst_oid(cell), RowExclusiveLock);
+
+		if (!index->rd_index->indisready)
+			index_close(index, NoLock);
+		else if (plain_index_init(&entries->plain[entries->plain_count], index))
+			entries->plain_count++;
+		else
+			add_other(entries, index, list_length(oids));
+	}
+	list_free(oids);
+	return entries;
+}
+
+/* Make the BRIN entries of rows that have just been inserted, in that order. */
+static void
+index_entries_summarize(YqIndexEntries *entries, TupleTableSlot **slots, int count)
+{
+	for (int i = 0; i < entries->plain_count; i++)
+	{
+		if (entries->plain[i].is_brin)
+			plain_index_summarize(&entries->plain[i], entries->heap, slots, count);
+	}
+}
+
+/* Make all other entries of such a row; true when optimistic ones leave open whether it is a duplicate. */
+static bool
+index_entries_insert(YqIndexEntries *entries, TupleTableSlot *slot)
+{
+	bool		may_conflict = false;
+
+	for (int i = 0; i < entries->plain_count; i++)
+	{
+		if (!entries->plain[i].is_brin)
+			may_conflict |= !plain_index_insert(&entries->plain[i], entries->heap, slot, entries->optimistic);
+	}
+	if (entries->others != NULL)
+	{
+		(void) ExecInsertIndexTuples(entries->others, slot, entries->estate, false,
+									 entries->optimistic, &may_conflict, NIL, false);
+		ResetPerTupleExprContext(entries->estate);
+	}
+	return may_conflict;
+}
+
+/* Close the indexes; their locks stay until the end of the transaction. */
+static void
+index_entries_close(YqIndexEntries *entries)
+{
+	for (int i = 0; i < entries->plain_count; i++)
+	{
+		index_insert_cleanup(entries->plain[i].index, entries->plain[i].info);
+		index_close(entries->plain[i].index, NoLock);
+	}
+	if (entries->others != NULL)
+	{
+		ExecCloseIndices(entries->others);
+		FreeExecutorState(entries->estate);
+	}
+}
+
+/* -- bulk insert --------------------------------------------------------------- */
+
+/*
+ * Rows wait as heap tuples in a context that is reset at each flush, which
+ * bounds memory by the capacity.
+ */
 
 struct YqBulkInsert
 {
@@ -84,7 +397,7 @@ yq_bulk_insert_open(YqTable table, int column_count, int capacity, bool optimist
 	writer->context = CurrentMemoryContext;
 	writer->relation = yq_table_open(table, RowExclusiveLock);
 	prepare_columns(writer, column_count);
-	writer->entries = yq_index_entries_open(writer->relation, optimistic);
+	writer->entries = index_entries_open(writer->relation, optimistic);
 	writer->row_context = AllocSetContextCreate(CurrentMemoryContext,
 												"yquota rows to write",
 												ALLOCSET_DEFAULT_SIZES);
@@ -191,7 +504,7 @@ insert_buffered_rows(YqBulkInsert *writer)
 
 	table_multi_insert(writer->relation, writer->slots, writer->count,
 					   GetCurrentCommandId(true), 0, NULL);
-	yq_index_entries_summarize(writer->entries, writer->slots, writer->count);
+	index_entries_summarize(writer->entries, writer->slots, writer->count);
 	MemoryContextSwitchTo(old_context);
 }
 
@@ -224,9 +537,9 @@ yq_bulk_insert_claim(YqBulkInsert *writer, YqBeforeClaim before, YqIsTaken is_ta
 		{
 			token = SpeculativeInsertionLockAcquire(GetCurrentTransactionId());
 			table_tuple_insert_speculative(writer->relation, slot, GetCurrentCommandId(true), 0, NULL, token);
-			yq_index_entries_summarize(writer->entries, &slot, 1);
+			index_entries_summarize(writer->entries, &slot, 1);
 		}
-		withdraws = is_taken(argument, row, &slot->tts_tid, yq_index_entries_insert(writer->entries, slot));
+		withdraws = is_taken(argument, row, &slot->tts_tid, index_entries_insert(writer->entries, slot));
 		if (is_speculative)
 		{
 			table_tuple_complete_speculative(writer->relation, slot, token, !withdraws);
@@ -250,7 +563,7 @@ yq_bulk_insert_flush(YqBulkInsert *writer)
 	insert_buffered_rows(writer);
 	for (int i = 0; i < writer->count; i++)
 	{
-		(void) yq_index_entries_insert(writer->entries, writer->slots[i]);
+		(void) index_entries_insert(writer->entries, writer->slots[i]);
 		if (writer->is_statement)
 		{
 			ExecARInsertTriggers(writer->estate, writer->result, writer->slots[i], NIL, writer->transition);
@@ -290,7 +603,7 @@ yq_bulk_insert_close(YqBulkInsert *writer)
 		finish_statement(writer);
 	for (int i = 0; i < writer->slot_count; i++)
 		ExecDropSingleTupleTableSlot(writer->slots[i]);
-	yq_index_entries_close(writer->entries);
+	index_entries_close(writer->entries);
 	table_close(writer->relation, NoLock);
 	MemoryContextDelete(writer->row_context);
 }

@@ -1,14 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * bulk_insert.h
- *	  Appending rows to yquota's own tables, many at a time.
- *
- * Rows are collected and inserted together with all index entries, also of
- * indexes that an administrator has added.  Only
- * yq_bulk_insert_open_statement() checks privileges and constraints and fires
- * triggers: the tables belong to the extension, and the callers write valid
- * rows.  The caller holds no lock on the table; the writer takes
- * RowExclusiveLock until the end of the transaction.
+ *	  Appending rows to yquota's own tables, many at a time, with their entries in indexes.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,6 +10,7 @@
 
 #include "nodes/execnodes.h"
 #include "store/catalog.h"
+#include "utils/rel.h"
 
 typedef struct YqBulkInsert YqBulkInsert;
 
@@ -51,7 +45,7 @@ extern void yq_bulk_insert_flush(YqBulkInsert *writer);
  * Insert the collected rows without waiting for, or failing on, a row with the same
  * unique key.  "before" (may be NULL) is called with the number of each row before its
  * entries are made.  Then "is_taken" tells, without waiting, whether another row has
- * the key, which none has unless "may_be_taken"; if so, the row is withdrawn (claim.h).
+ * the key, which none has unless "may_be_taken"; if so, the row is withdrawn (row_update.h).
  * Waiting in the order of rows cannot deadlock between statements that sort alike.
  */
 typedef void (*YqBeforeClaim) (void *argument, int row);

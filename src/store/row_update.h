@@ -1,15 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * row_update.h
- *	  Changing rows of yquota's own tables, one by one, by their primary keys.
- *
- * All changes by one YqRowUpdate are one command, which becomes visible when it
- * is closed: a row may be changed once.  Indexes are kept and constraints
- * checked.  Triggers of rows and statements fire as for UPDATE, INSERT and
- * DELETE, but transition tables are empty, as where logical replication applies
- * changes.  Privileges are not checked.  The backend waits for another
- * transaction that is changing the row, and then takes the newest row, at every
- * isolation level.
+ *	  Changing, deleting and locking rows of yquota's own tables, one by one.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,6 +10,62 @@
 
 #include "executor/tuptable.h"
 #include "store/catalog.h"
+#include "utils/rel.h"
+
+/* -- claim --------------------------------------------------------------------- */
+
+/*
+ * Claiming a key of a unique index, and deleting or locking single rows.
+ *
+ * A transaction claims a key by inserting a row with it.  The unique index
+ * decides between transactions, as it does for INSERT ... ON CONFLICT.  That
+ * statement marks the row that it inserts as speculative, and takes it back
+ * with heap_abort_speculative() when another row has the key.  Where WAL is decoded
+ * bulk_insert.h does the same: a subscriber must not get such a row.  Rows appended
+ * many at a time cannot be speculative.  A transaction whose row comes second
+ * withdraws it instead: it deletes the row and marks it.  Other transactions skip
+ * a row with that mark, where they would otherwise wait for the end of its transaction.
+ *
+ * The mark is the one of a row that has moved to another partition.  Tables
+ * with claims have no partitions, so no other row of them bears it.
+ *
+ * Every function works on the row as it is at this moment, at every isolation
+ * level, like index_scan.h.
+ */
+
+/*
+ * Delete a row.  Waits for a transaction that changes it; false when that has
+ * changed or deleted it.  For a row of the own transaction the command counter
+ * must have been incremented since its insertion.
+ */
+extern bool yq_claim_delete(Relation relation, ItemPointer tid);
+
+/* Delete a row; false also, and "is_locked" true, when another transaction holds a lock on it. */
+extern bool yq_claim_delete_unlocked(Relation relation, ItemPointer tid, bool *is_locked);
+
+/* Lock a row against changes; waits, and fails, like yq_claim_delete(). */
+extern bool yq_claim_lock(Relation relation, ItemPointer tid);
+
+/* Delete a row of the own transaction, and mark it as withdrawn. */
+extern void yq_claim_withdraw(Relation relation, ItemPointer tid);
+
+/*
+ * Whether the row in the slot bears the mark.  The page is not locked: a row
+ * that is being withdrawn at this moment may still look like a claim.
+ */
+extern bool yq_claim_is_withdrawn(TupleTableSlot *slot);
+
+/* -- row update ---------------------------------------------------------------- */
+
+/*
+ * All changes by one YqRowUpdate are one command, which becomes visible when it
+ * is closed: a row may be changed once.  Indexes are kept and constraints
+ * checked.  Triggers of rows and statements fire as for UPDATE, INSERT and
+ * DELETE, but transition tables are empty, as where logical replication applies
+ * changes.  Privileges are not checked.  The backend waits for another
+ * transaction that is changing the row, and then takes the newest row, at every
+ * isolation level.
+ */
 
 typedef struct YqRowUpdate YqRowUpdate;
 

@@ -1,17 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * saved_plan.c
- *	  SQL statements of the library that are run often.
- *
- * They find rows by indexes, also while a table is small: a plan is kept, and the
- * table grows.
- *
- * Plans name tables and types by OID.  They are made anew after an invalidation
- * of the table of applications, as when the extension is dropped and created
- * again.
- *
- * A plan that skips empty tables is made anew when one of them has got a page: starting what
- * a database has nothing for takes longer than running the rest.
+ *	  SQL statements of the library that are run often, and work that may fail while the
+ *	  transaction goes on.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,9 +16,87 @@
 #include "store/catalog.h"
 #include "store/saved_plan.h"
 #include "utils/guc.h"
+#include "utils/memutils.h"
 #include "utils/plancache.h"
+#include "utils/resowner.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
+
+/* -- attempt ------------------------------------------------------------------- */
+
+/* Work that may fail while the transaction goes on. */
+
+/* Is it an error that rows, or checks and triggers of theirs, are the cause of? */
+static bool
+is_of_rows(int code)
+{
+	static const char *const classes[] = {"21", "22", "23", "42", "44", "54", "P0", "YQ"};
+	const char *state = unpack_sql_state(code);
+
+	for (int i = 0; i < (int) lengthof(classes); i++)
+	{
+		if (strncmp(state, classes[i], 2) == 0)
+			return true;
+	}
+	return code == ERRCODE_CONFIGURATION_LIMIT_EXCEEDED || code == ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
+}
+
+static ErrorData *
+attempt(void (*function) (void *), void *argument, bool is_dry)
+{
+	MemoryContext caller = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	ErrorData  *volatile error = NULL;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(caller);
+	PG_TRY();
+	{
+		function(argument);
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(caller);
+		error = CopyErrorData();
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	if (error == NULL && !is_dry)
+		ReleaseCurrentSubTransaction();
+	else
+		RollbackAndReleaseCurrentSubTransaction();
+	MemoryContextSwitchTo(caller);
+	CurrentResourceOwner = owner;
+	if (error != NULL && !is_of_rows(error->sqlerrcode))
+		ReThrowError(error);
+	return error;
+}
+
+ErrorData *
+yq_attempt(void (*function) (void *), void *argument)
+{
+	return attempt(function, argument, false);
+}
+
+ErrorData *
+yq_attempt_dry(void (*function) (void *), void *argument)
+{
+	return attempt(function, argument, true);
+}
+
+/* -- saved plan ---------------------------------------------------------------- */
+
+/*
+ * They find rows by indexes, also while a table is small: a plan is kept, and the
+ * table grows.
+ *
+ * Plans name tables and types by OID.  They are made anew after an invalidation
+ * of the table of applications, as when the extension is dropped and created
+ * again.
+ *
+ * A plan that skips empty tables is made anew when one of them has got a page: starting what
+ * a database has nothing for takes longer than running the rest.
+ */
 
 PG_FUNCTION_INFO_V1(yq_sql_may_have_rows);
 

@@ -1,12 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * saved_plan.h
- *	  SQL statements of the library that are run often: planned once per
- *	  session, and run at the newest committed state at every isolation level.
- *
- * Rows that such a statement changes are locked beforehand by other means
- * (queue_lock.h), so that it never meets a row that another transaction is
- * changing; triggers fire.
+ *	  SQL statements of the library that are run often, and work that may fail while the
+ *	  transaction goes on.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,6 +13,28 @@
 
 #include "nodes/pg_list.h"
 #include "utils/snapshot.h"
+
+/* -- attempt ------------------------------------------------------------------- */
+
+/* Work that may fail while the transaction goes on. */
+
+/*
+ * Run a function in a subtransaction.  NULL: what it has done stays.  Else it is undone, and the
+ * result is its error, in the caller's context: one that rows or their checks are the cause of.
+ * Errors of the server, the session or other transactions are thrown.
+ */
+extern ErrorData *yq_attempt(void (*function) (void *), void *argument);
+
+/* The same, and what it has done is undone in any case: NULL means that it would succeed. */
+extern ErrorData *yq_attempt_dry(void (*function) (void *), void *argument);
+
+/* -- saved plan ---------------------------------------------------------------- */
+
+/*
+ * Rows that such a statement changes are locked beforehand by other means
+ * (queue_lock.h), so that it never meets a row that another transaction is
+ * changing; triggers fire.
+ */
 
 #define YQ_SAVED_PLAN_MAX_PARAMETERS 25
 

@@ -1,14 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * task.h
- *	  The tasks of a worker, one transaction each, for worker.c.
- *
- * An error in a task is logged, noted in the report and retried with growing
- * delays, without holding up the others.  A task that would have to wait for a
- * lock is postponed instead, which is no failure.
- *
- * Due times are by the clock (store/clock.h); several missed intervals are made
- * up for by one run.  Delays of retries are by the system's clock.
+ *	  Connections and transactions of workers, and one task: its failures and its due time.
  *
  *-------------------------------------------------------------------------
  */

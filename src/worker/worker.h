@@ -59,31 +59,31 @@ extern void yq_worker_start_at_commit(void);
 /* wake.c: send a signal to the workers of a database, and to the processes of their jobs. */
 extern void yq_worker_signal(Oid database, int signal_number);
 
-/* give_way.c */
+/* wake.c */
 extern void yq_give_way_init(void);
 
 /*
- * session.c: fill in the registration of a process that serves a database and is
+ * task.c: fill in the registration of a process that serves a database and is
  * not started again by itself, all but its name; its entry point finds the order.
  */
 extern void yq_worker_process_describe(BackgroundWorker *worker, const char *type, const char *function,
 									   const void *order, Size order_size);
 
 /*
- * session.c: connect the process to a database, whose name is returned, with
+ * task.c: connect the process to a database, whose name is returned, with
  * the settings that its work depends on.
  */
 extern void yq_worker_connect(Oid database, NameData *database_name);
 
 /*
- * session.c: run a step in a transaction of its own, connected to SPI, in which
+ * task.c: run a step in a transaction of its own, connected to SPI, in which
  * the extension cannot be dropped; false when it is not installed.  The caller
  * handles an error by aborting the transaction.  A lock timeout of 0 is none.
  */
 typedef void (*YqWorkerStep) (void *argument);
 extern bool yq_worker_transaction(int lock_timeout_ms, YqWorkerStep step, void *argument);
 
-/* session.c: run SQL with the given parameters; errors other than the SQL's cannot be. */
+/* task.c: run SQL with the given parameters; errors other than the SQL's cannot be. */
 extern void yq_worker_execute(const char *command, int count, Oid *types, Datum *values,
 							  const char *nulls);
 

@@ -17,7 +17,7 @@
 
 #include "base/compat.h"
 #include "base/wide.h"
-#include "base/wide_numeric.h"
+#include "base/wide.h"
 #include "charging/packed_weights.h"
 #include "fuzz.h"
 

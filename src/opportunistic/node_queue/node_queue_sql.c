@@ -19,7 +19,6 @@
 #include "opportunistic/node_queue/node_queue.h"
 #include "opportunistic/node_queue/record_node_queue.h"
 #include "scheduler/record/refusal.h"
-#include "store/attempt.h"
 #include "store/catalog.h"
 #include "store/saved_plan.h"
 #include "utils/builtins.h"

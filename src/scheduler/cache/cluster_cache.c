@@ -21,7 +21,7 @@
 #include "storage/lmgr.h"
 #include "store/bulk_insert.h"
 #include "store/catalog.h"
-#include "store/journal_scan.h"
+#include "store/table_scan.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/xid8.h"

@@ -13,7 +13,7 @@
 #define YQ_CLUSTER_USAGE_H
 
 #include "scheduler/load/loaded_cluster.h"
-#include "store/journal_scan.h"
+#include "store/table_scan.h"
 #include "utils/uuid.h"
 
 /* counter_delta. */

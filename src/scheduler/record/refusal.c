@@ -12,7 +12,6 @@
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "scheduler/record/refusal.h"
-#include "store/attempt.h"
 #include "store/saved_plan.h"
 #include "utils/builtins.h"
 
