@@ -7,8 +7,7 @@
  */
 #include "base/compat.h"
 
-#include "admission/configuration/monitor_policy.h"
-#include "admission/configuration/preemption_setting.h"
+#include "admission/configuration/scheduler_setting.h"
 #include "common/int.h"
 #include "executor/spi.h"
 #include "miscadmin.h"

@@ -9,7 +9,7 @@
 #include "base/compat.h"
 
 #include "admission/application/application.h"
-#include "admission/application/user_limit.h"
+#include "admission/application/leaf_usage.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "preemption/loaded_preemption.h"

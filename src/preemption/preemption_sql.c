@@ -16,7 +16,7 @@
 #include "access/htup_details.h"
 #include "admission/application/queue_lock.h"
 #include "admission/configuration/config_refresh.h"
-#include "admission/configuration/monitor_policy.h"
+#include "admission/configuration/scheduler_setting.h"
 #include "base/arguments.h"
 #include "fmgr.h"
 #include "funcapi.h"

@@ -147,7 +147,7 @@ typedef struct YqPreemptionQueue
 typedef struct YqPreemptionUserLabel
 {
 	int64	   *used;			/* by containers and reservations */
-	int64	   *limit;			/* of all users, for this one: YQ_ALL_USERS of user_limit.h */
+	int64	   *limit;			/* of all users, for this one: YQ_ALL_USERS of leaf_usage.h */
 
 	/* figures (preemption 7) */
 	bool		is_computed;

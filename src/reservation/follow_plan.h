@@ -8,7 +8,7 @@
 #ifndef YQ_FOLLOW_PLAN_H
 #define YQ_FOLLOW_PLAN_H
 
-#include "admission/configuration/reservation_setting.h"
+#include "admission/configuration/scheduler_setting.h"
 #include "nodes/pg_list.h"
 #include "queues/hierarchy.h"
 #include "reservation/plan_follower.h"

@@ -15,7 +15,7 @@
 #ifndef YQ_RESERVATION_DEFINITION_H
 #define YQ_RESERVATION_DEFINITION_H
 
-#include "admission/configuration/reservation_setting.h"
+#include "admission/configuration/scheduler_setting.h"
 #include "base/arguments.h"
 #include "queues/hierarchy.h"
 #include "reservation/reservation_agent.h"

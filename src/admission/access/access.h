@@ -1,24 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * access.h
- *	  Access of users to queues, and the priorities of applications (semantics/placement).
- *
- * Decides as Hadoop 3.4.1 does.  Where Hadoop's documentation differs from the
- * program, the program counts (found by running it):
- *
- * - An operation is allowed if the list of the queue or of any queue above it
- *   has the user.  A list that is not set admits no user; the root's admits
- *   every user.  yarn.admin.acl has no effect here: it is about applications
- *   and the configuration.
- * - The lists about reservations are a queue's own: they are not inherited, and
- *   admit every user where they are not set.
- * - Submitting needs SUBMIT_APPLICATIONS or ADMINISTER_QUEUE.  For a queue that
- *   is yet to be created, templates count as well.  Where no queue could be
- *   created, every user is allowed here, because the submission fails later.
- * - A group of a priority list is read by position: the first of user= and
- *   group= is the list of users, the second that of groups.
- *
- * Results are palloc'd, or valid as long as the hierarchy.
+ *	  Access of users to queues, and the priorities with which they may submit.
  *
  *-------------------------------------------------------------------------
  */

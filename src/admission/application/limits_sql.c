@@ -9,7 +9,7 @@
 
 #include "access/htup_details.h"
 #include "admission/access/access.h"
-#include "admission/application/user_limit.h"
+#include "admission/application/leaf_usage.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"

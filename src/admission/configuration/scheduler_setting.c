@@ -1,15 +1,629 @@
 /*-------------------------------------------------------------------------
  *
  * scheduler_setting.c
- *	  Settings of the scheduler that name what is not here, or do less than they seem to.
+ *	  Settings as Hadoop reads them: those of preemption, of OPPORTUNISTIC containers, of
+ *	  plans and of the scheduler, with findings about them.
  *
  *-------------------------------------------------------------------------
  */
 #include "base/compat.h"
 
 #include "admission/configuration/scheduler_setting.h"
-#include "admission/configuration/setting_query.h"
+#include "catalog/pg_type_d.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "queues/allocation_setting.h"
+#include "queues/validate.h"
+#include "store/saved_plan.h"
+#include "store/table_scan.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/formatting.h"
+#include "utils/snapmgr.h"
+
+/* -- setting query ------------------------------------------------------------- */
+
+/* Findings about settings that a statement finds. */
+
+/* Of a class: the name without its package, by which it is known. */
+#define YQ_LAST_NAME(column) "substring(" column " FROM '[^.]*$')"
+
+/* Columns of the statement, in their order, from 1 on. */
+typedef enum FindingColumn
+{
+	FINDING_QUEUE = 1,
+	FINDING_PROPERTY,
+	FINDING_VALUE,
+	FINDING_MESSAGE,
+	FINDING_COLUMN				/* of scheduler_setting */
+} FindingColumn;
+
+static char *
+finding_text(uint64 row, FindingColumn column)
+{
+	return SPI_getvalue(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column);
+}
+
+/*
+ * Add what the statement finds as violations or advice (validate.h).  Its columns, all of
+ * text, are queue, property, value and message, and with a test the column of
+ * scheduler_setting that decides whether the finding is wanted.
+ */
+static List *
+setting_findings(List *findings, YqSavedPlan *statement, Datum *values, YqSettingTest is_wanted)
+{
+	MemoryContext caller = CurrentMemoryContext;
+	uint64		count;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	count = yq_saved_plan_run(statement, values, NULL);
+	for (uint64 i = 0; i < count; i++)
+	{
+		MemoryContext old_context = MemoryContextSwitchTo(caller);
+
+		CHECK_FOR_INTERRUPTS();
+		if (is_wanted == NULL || is_wanted(finding_text(i, FINDING_COLUMN)))
+			findings = yq_violation_add(findings, finding_text(i, FINDING_QUEUE), finding_text(i, FINDING_PROPERTY),
+										finding_text(i, FINDING_VALUE), finding_text(i, FINDING_MESSAGE));
+		MemoryContextSwitchTo(old_context);
+	}
+	SPI_finish();
+	return findings;
+}
+
+/* -- monitor policy ------------------------------------------------------------ */
+
+/* Which policies the scheduler's monitor runs. */
+
+#define YQ_MONITOR_POLICIES "yarn.resourcemanager.scheduler.monitor.policies"
+
+PG_FUNCTION_INFO_V1(yq_sql_preemption_off_because);
+
+#define PREEMPTION_POLICY "ProportionalCapacityPreemptionPolicy"
+
+static bool
+is_preemption_policy(const char *class_name)
+{
+	const char *last = strrchr(class_name, '.');
+
+	return strcmp(last == NULL ? class_name : last + 1, PREEMPTION_POLICY) == 0;
+}
+
+static bool
+names_preemption(Datum policies)
+{
+	Datum	   *names;
+	int			count;
+
+	deconstruct_array(DatumGetArrayTypeP(policies), TEXTOID, -1, false, TYPALIGN_INT, &names, NULL, &count);
+	for (int i = 0; i < count; i++)
+	{
+		if (is_preemption_policy(TextDatumGetCString(names[i])))
+			return true;
+	}
+	return false;
+}
+
+static void
+read_monitor(const YqRow *row)
+{
+	const char **off_because = row->argument;
+	bool		isnull;
+	Datum		policies = yq_row_value(row, 1, &isnull);
+
+	if (yq_row_bool(row, 0))
+		*off_because = isnull || names_preemption(policies) ? NULL : YQ_MONITOR_POLICIES;
+}
+
+const char *
+yq_preemption_off_because(void)
+{
+	static const char *const columns[] = {"scheduler_monitor_enable", "scheduler_monitor_policies"};
+	const char *off_because = YQ_MONITOR_ENABLE;
+	Snapshot	snapshot = yq_latest_snapshot();
+
+	yq_table_scan(YQ_SCHEDULER_SETTING, snapshot, columns, lengthof(columns), read_monitor, &off_because);
+	UnregisterSnapshot(snapshot);
+	return off_because;
+}
+
+/* preemption_off_because() */
+Datum
+yq_sql_preemption_off_because(PG_FUNCTION_ARGS)
+{
+	const char *off_because = yq_preemption_off_because();
+
+	if (off_because == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_TEXT_P(cstring_to_text(off_because));
+}
+
+/* -- preemption setting -------------------------------------------------------- */
+
+/*
+ * Settings of preemption that Hadoop refuses, or computes with although no
+ * round can make sense of them.
+ */
+
+#define PREEMPTION_PREFIX "yarn.resourcemanager.monitor.capacity.preemption."
+#define ORDER_POLICY PREEMPTION_PREFIX "intra-queue-preemption.preemption-order-policy"
+
+#define NO_FRACTION "the value is a fraction, of which 1 is all; a round computes with it as it is"
+
+/* What a number should be. */
+typedef enum NumberKind
+{
+	NUMBER_REAL_FRACTION,		/* real, from 0 to 1 */
+	NUMBER_FRACTION,			/* double precision, from 0 to 1 */
+	NUMBER_SHARE,				/* double precision, 0 or more */
+	NUMBER_INTERVAL,			/* bigint, above 0 */
+	NUMBER_WAIT,				/* bigint, 0 or more */
+	NUMBER_OTHER_WAIT			/* bigint, above 0: others wait for max_wait_before_kill */
+} NumberKind;
+
+typedef struct NumberSetting
+{
+	const char *column;
+	const char *property;
+	NumberKind	kind;
+} NumberSetting;
+
+static const NumberSetting number_settings[] = {
+	{"preemption_monitoring_interval", PREEMPTION_PREFIX "monitoring_interval", NUMBER_INTERVAL},
+	{"preemption_max_wait_before_kill", PREEMPTION_PREFIX "max_wait_before_kill", NUMBER_WAIT},
+	{"preemption_total_preemption_per_round", PREEMPTION_PREFIX "total_preemption_per_round", NUMBER_REAL_FRACTION},
+	{"preemption_max_ignored_over_capacity", PREEMPTION_PREFIX "max_ignored_over_capacity", NUMBER_SHARE},
+	{"preemption_natural_termination_factor", PREEMPTION_PREFIX "natural_termination_factor", NUMBER_FRACTION},
+	{"preemption_balance_after_satisfied_max_wait_before_kill",
+	PREEMPTION_PREFIX "preemption-to-balance-queue-after-satisfied.max-wait-before-kill", NUMBER_OTHER_WAIT},
+	{"intra_queue_preemption_minimum_threshold", PREEMPTION_PREFIX "intra-queue-preemption.minimum-threshold", NUMBER_REAL_FRACTION},
+	{"intra_queue_preemption_max_allowable_limit", PREEMPTION_PREFIX "intra-queue-preemption.max-allowable-limit",
+	NUMBER_REAL_FRACTION},
+};
+
+/* -- the order within a queue ---------------------------------------------------- */
+
+bool
+yq_preemption_find_order(const char *policy, bool *is_priority_first)
+{
+	*is_priority_first = pg_strcasecmp(policy, "priority_first") == 0;
+	return *is_priority_first || pg_strcasecmp(policy, "userlimit_first") == 0;
+}
+
+static void
+read_order(const YqRow *row)
+{
+	char	  **policy = row->argument;
+
+	*policy = yq_row_text(row, 0);
+}
+
+/* As Java's valueOf() refuses a name; it does not tell which there are. */
+List *
+yq_preemption_validate(List *violations)
+{
+	static const char *const columns[] = {"intra_queue_preemption_preemption_order_policy"};
+	char	   *policy = NULL;
+	bool		is_priority_first;
+	Snapshot	snapshot;
+
+	if (yq_preemption_off_because() != NULL)
+		return violations;
+	snapshot = yq_latest_snapshot();
+	yq_table_scan(YQ_SCHEDULER_SETTING, snapshot, columns, lengthof(columns), read_order, &policy);
+	UnregisterSnapshot(snapshot);
+	if (policy == NULL || yq_preemption_find_order(policy, &is_priority_first))
+		return violations;
+	return yq_violation_add(violations, NULL, ORDER_POLICY, policy,
+							psprintf("No enum constant org.apache.hadoop.yarn.server.resourcemanager.monitor.capacity.ProportionalCapacityPreemptionPolicy.IntraQueuePreemptionOrderPolicy.%s; policies are userlimit_first and priority_first",
+									 asc_toupper(policy, strlen(policy))));
+}
+
+/* -- numbers ------------------------------------------------------------------------ */
+
+/* What is unwise about a number; NULL: nothing. */
+static const char *
+advice_about(NumberKind kind, float8 number)
+{
+	switch (kind)
+	{
+		case NUMBER_REAL_FRACTION:
+		case NUMBER_FRACTION:
+			return number < 0 || number > 1 ? NO_FRACTION : NULL;
+		case NUMBER_SHARE:
+			return number < 0 ? "queues that use no more than their guarantee are looked at, too" : NULL;
+		case NUMBER_INTERVAL:
+			return number <= 0 ? "the worker makes no rounds at such an interval, and a resource manager of Hadoop does not start" : NULL;
+		case NUMBER_WAIT:
+			return number < 0 ? "every mark is forgotten in the round that makes it, and nothing is killed" : NULL;
+		case NUMBER_OTHER_WAIT:
+			return number <= 0 ? "max_wait_before_kill holds instead" : NULL;
+	}
+	pg_unreachable();
+}
+
+static float8
+number_of(NumberKind kind, Datum value, const char **text)
+{
+	if (kind == NUMBER_REAL_FRACTION)
+	{
+		*text = DatumGetCString(DirectFunctionCall1(float4out, value));
+		return DatumGetFloat4(value);
+	}
+	if (kind == NUMBER_FRACTION || kind == NUMBER_SHARE)
+	{
+		*text = DatumGetCString(DirectFunctionCall1(float8out, value));
+		return DatumGetFloat8(value);
+	}
+	*text = psprintf(INT64_FORMAT, DatumGetInt64(value));
+	return (float8) DatumGetInt64(value);
+}
+
+/* Findings, and of which columns they are wanted. */
+typedef struct NumberAdvice
+{
+	List	   *findings;
+	YqSettingTest is_wanted;
+} NumberAdvice;
+
+static void
+advise_numbers(const YqRow *row)
+{
+	NumberAdvice *wanted = row->argument;
+
+	for (int i = 0; i < (int) lengthof(number_settings); i++)
+	{
+		const NumberSetting *setting = &number_settings[i];
+		bool		isnull;
+		Datum		value = yq_row_value(row, i, &isnull);
+		const char *text;
+		const char *advice = isnull ? NULL : advice_about(setting->kind, number_of(setting->kind, value, &text));
+
+		if (advice != NULL && (wanted->is_wanted == NULL || wanted->is_wanted(setting->column)))
+			wanted->findings = yq_violation_add(wanted->findings, NULL, setting->property, text, advice);
+	}
+}
+
+List *
+yq_preemption_advise(List *findings, YqSettingTest is_wanted)
+{
+	NumberAdvice wanted = {.findings = findings, .is_wanted = is_wanted};
+	const char *columns[lengthof(number_settings)];
+	Snapshot	snapshot = yq_latest_snapshot();
+
+	for (int i = 0; i < (int) lengthof(columns); i++)
+		columns[i] = number_settings[i].column;
+	yq_table_scan(YQ_SCHEDULER_SETTING, snapshot, columns, lengthof(columns), advise_numbers, &wanted);
+	UnregisterSnapshot(snapshot);
+	return wanted.findings;
+}
+
+/* -- opportunistic setting ----------------------------------------------------- */
+
+/*
+ * Settings of OPPORTUNISTIC containers that contradict each other, or that Hadoop
+ * follows although they are unwise.
+ */
+
+#define ALLOCATION "yarn.resourcemanager.opportunistic-container-allocation."
+#define QUEUING "yarn.resourcemanager.nm-container-queuing."
+#define NODE_MANAGER "yarn.nodemanager."
+#define SIZES "yarn.opportunistic-containers."
+
+/* -- contradictions ------------------------------------------------------------------ */
+
+static List *
+check_bounds(List *violations, const char *property, int64 minimum, const char *maximum_property, int64 maximum)
+{
+	if (minimum <= maximum)
+		return violations;
+	return yq_violation_add(violations, NULL, property, psprintf(INT64_FORMAT, minimum),
+							psprintf("it is above %s, which is " INT64_FORMAT, maximum_property, maximum));
+}
+
+/* Bounds that are set both; the scheduler's own give way to the other. */
+static List *
+check_sizes(List *violations, const char *property, const char *maximum_property, const YqOpportunisticBounds *bounds)
+{
+	if (bounds->maximum < 0)
+		return violations;
+	return check_bounds(violations, property, bounds->minimum, maximum_property, bounds->maximum);
+}
+
+List *
+yq_opportunistic_validate(List *violations)
+{
+	const YqAllocationSettings *settings = yq_allocation_settings();
+
+	violations = check_bounds(violations, QUEUING "min-queue-length", settings->min_queue_length,
+							  QUEUING "max-queue-length", settings->max_queue_length);
+	violations = check_bounds(violations, QUEUING "min-queue-wait-time-ms", settings->min_queue_wait_time / 1000,
+							  QUEUING "max-queue-wait-time-ms", settings->max_queue_wait_time / 1000);
+	violations = check_sizes(violations, SIZES "min-memory-mb", SIZES "max-memory-mb", &settings->memory);
+	return check_sizes(violations, SIZES "min-vcores", SIZES "max-vcores", &settings->vcores);
+}
+
+/* -- advice -------------------------------------------------------------------------- */
+
+/* Switches that need others. */
+static List *
+advise_switches(List *findings, const YqAllocationSettings *settings)
+{
+	if (!settings->distributed_scheduling_enabled)
+		return findings;
+	if (!settings->opportunistic_allocation_enabled)
+		findings = yq_violation_add(findings, NULL, NODE_MANAGER "distributed-scheduling.enabled", "true",
+									"no node allocates a container: " ALLOCATION "enabled is false");
+	if (!settings->amrmproxy_enabled)
+		findings = yq_violation_add(findings, NULL, NODE_MANAGER "distributed-scheduling.enabled", "true",
+									"no node allocates a container: " NODE_MANAGER "amrmproxy.enabled is false");
+	return findings;
+}
+
+static List *
+advise_allocation(List *findings, const YqAllocationSettings *settings)
+{
+	if (settings->queue_capacity <= 0 && !settings->queues_by_resources)
+		findings = yq_violation_add(findings, NULL, NODE_MANAGER "opportunistic-containers-max-queue-length",
+									psprintf("%d", settings->queue_capacity),
+									"nodes that tell no capacity of their own reject every OPPORTUNISTIC container, also while they are idle");
+	if (settings->nodes_used == 0)
+		findings = yq_violation_add(findings, NULL, ALLOCATION "nodes-used", "0",
+									"containers for anywhere are allocated on no node");
+	if (settings->load_comparator == YQ_LOAD_QUEUE_WAIT_TIME)
+		findings = yq_violation_add(findings, NULL, QUEUING "load-comparator", "QUEUE_WAIT_TIME",
+									"queues have no limit: slots of nodes are not counted, and nodes do not follow a limit of waiting times");
+	return findings;
+}
+
+List *
+yq_opportunistic_advise(List *findings)
+{
+	const YqAllocationSettings *settings = yq_allocation_settings();
+
+	findings = advise_switches(findings, settings);
+	if (settings->opportunistic_allocation_enabled)
+		findings = advise_allocation(findings, settings);
+	return findings;
+}
+
+/* -- reservation setting ------------------------------------------------------- */
+
+/* Settings of plans (reservation 11). */
+
+#define ALIGNED_AGENT "AlignedPlannerWithGreedy"
+#define GREEDY_AGENT "GreedyReservationAgent"
+#define OVER_TIME_POLICY "CapacityOverTimePolicy"
+#define NO_OVER_COMMIT_POLICY "NoOverCommitPolicy"
+#define REPLANNER "SimpleCapacityReplanner"
+#define RESERVATION_SYSTEM "CapacityReservationSystem"
+#define PLAN_FOLLOWER "CapacitySchedulerPlanFollower"
+
+#define RESERVATION_PREFIX "yarn.resourcemanager.reservation-system."
+
+/* Of a step, a period and a window: sums of them with any time must fit. */
+#define MOST_MILLISECONDS "3153600000000"
+
+/* What is in force where none, or nothing above 0, is set. */
+#define STEP_IN_FORCE \
+	"CASE WHEN s.reservation_system_planfollower_time_step > 0 THEN s.reservation_system_planfollower_time_step ELSE 1000 END"
+#define LARGEST_PERIOD_IN_FORCE \
+	"CASE WHEN s.reservation_system_max_periodicity > 0 THEN s.reservation_system_max_periodicity ELSE 86400000 END"
+
+/* -- reading --------------------------------------------------------------------- */
+
+/* Columns of the statement, in its order, from 1 on. */
+typedef enum SettingColumn
+{
+	SETTING_IS_ENABLED = 1,
+	SETTING_CHECKS_ACCESS,
+	SETTING_STEP,
+	SETTING_LARGEST_PERIOD,
+	SETTING_SMOOTHNESS,
+	SETTING_FAVORS_EARLY,
+	SETTING_WRAPS,
+	SETTING_REPEATS,
+	SETTING_PLANS_AROUND,
+	SETTING_READS_FRACTIONS,
+	SETTING_ENDS_AVERAGES,
+	SETTING_MOST_WINDOWS,
+	SETTING_MOST_COPIES,
+	SETTING_MOST_REQUESTS,
+	SETTING_WINDOW,
+	SETTING_INSTANTANEOUS,
+	SETTING_AVERAGE,
+	SETTING_ALIGNS,
+	SETTING_LIMITS_USERS,
+	SETTING_ENFORCEMENT_WINDOW,
+	SETTING_MOVES_ON_EXPIRY
+} SettingColumn;
+
+static Datum
+value_of(int column)
+{
+	bool		isnull;
+
+	return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &isnull);
+}
+
+/* The manual's 1 is the whole plan, Hadoop's one per cent of it (S12). */
+static float4
+share_of(int column)
+{
+	float4		share = DatumGetFloat4(value_of(column));
+
+	return share <= 1 && DatumGetBool(value_of(SETTING_READS_FRACTIONS)) ? share : share / 100;
+}
+
+static YqReservationSettings
+read_settings(void)
+{
+	return (YqReservationSettings) {
+		.is_enabled = DatumGetBool(value_of(SETTING_IS_ENABLED)),
+		.checks_access = DatumGetBool(value_of(SETTING_CHECKS_ACCESS)),
+		.step = DatumGetInt64(value_of(SETTING_STEP)),
+		.largest_period = DatumGetInt64(value_of(SETTING_LARGEST_PERIOD)),
+		.smoothness = DatumGetInt32(value_of(SETTING_SMOOTHNESS)),
+		.favors_early = DatumGetBool(value_of(SETTING_FAVORS_EARLY)),
+		.wraps = DatumGetBool(value_of(SETTING_WRAPS)),
+		.repeats = DatumGetBool(value_of(SETTING_REPEATS)),
+		.plans_around = DatumGetBool(value_of(SETTING_PLANS_AROUND)),
+		.ends_averages = DatumGetBool(value_of(SETTING_ENDS_AVERAGES)),
+		.most_windows = DatumGetInt32(value_of(SETTING_MOST_WINDOWS)),
+		.most_copies = DatumGetInt32(value_of(SETTING_MOST_COPIES)),
+		.most_requests = DatumGetInt32(value_of(SETTING_MOST_REQUESTS)),
+		.window = DatumGetInt64(value_of(SETTING_WINDOW)),
+		.instantaneous_share = share_of(SETTING_INSTANTANEOUS),
+		.average_share = share_of(SETTING_AVERAGE),
+		.aligns = DatumGetBool(value_of(SETTING_ALIGNS)),
+		.limits_users = DatumGetBool(value_of(SETTING_LIMITS_USERS)),
+		.enforcement_window = DatumGetInt64(value_of(SETTING_ENFORCEMENT_WINDOW)),
+		.moves_on_expiry = DatumGetBool(value_of(SETTING_MOVES_ON_EXPIRY))
+	};
+}
+
+YqReservationSettings
+yq_reservation_settings(const char *queue)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT coalesce(s.reservation_system_enable, false), "
+		"coalesce(s.acl_enable AND s.reservation_acl_enable, false), "
+		STEP_IN_FORCE ", "
+		LARGEST_PERIOD_IN_FORCE ", "
+		"coalesce(s.reservation_system_smoothness_factor, 10), coalesce(s.reservation_system_favor_early_allocation, true), "
+		"coalesce(s.reservation_wraps_periods, false), coalesce(s.reservation_repeats_allocation, false), "
+		"coalesce(s.reservation_plans_around_overcommitment, false), coalesce(s.reservation_reads_fractions, false), "
+		"coalesce(s.reservation_ends_averages, false), "
+		"coalesce(s.reservation_most_windows, 1000000), coalesce(s.reservation_most_copies, 86400), coalesce(s.reservation_most_requests, 1000), "
+		"CASE WHEN q.reservation_window > 0 THEN q.reservation_window ELSE 86400000 END, "
+		"coalesce(q.instantaneous_max_capacity, 100::real), coalesce(q.average_capacity, 100::real), "
+		YQ_LAST_NAME("q.reservation_agent") " IS DISTINCT FROM '" GREEDY_AGENT "', "
+		YQ_LAST_NAME("q.reservation_policy") " IS DISTINCT FROM '" NO_OVER_COMMIT_POLICY "', "
+		"coalesce(q.reservation_enforcement_window, 3600000), coalesce(q.reservation_move_on_expiry, true) "
+		"FROM (SELECT) AS one LEFT JOIN yquota.scheduler_setting AS s ON true "
+		"LEFT JOIN yquota.queue AS q ON q.path = $1",
+		.types = {"text"}
+	};
+	Datum		values[] = {CStringGetTextDatum(queue)};
+	YqReservationSettings settings;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	(void) yq_saved_plan_run(&look_up, values, NULL);
+	settings = read_settings();
+	SPI_finish();
+	return settings;
+}
+
+/* -- violations and advice ----------------------------------------------------------- */
+
+static List *
+add_unknown_classes(List *violations)
+{
+	static YqSavedPlan find_unknown = {
+		.command = "SELECT c.queue, c.property, c.class, 'the class is not known; it is ' || c.known FROM ("
+		"SELECT q.path AS queue, p.place, p.property, p.class, p.known FROM yquota.queue AS q CROSS JOIN LATERAL (VALUES "
+		"(1, 'reservation-agent', q.reservation_agent, '" ALIGNED_AGENT " or " GREEDY_AGENT "'), "
+		"(2, 'reservation-policy', q.reservation_policy, '" OVER_TIME_POLICY " or " NO_OVER_COMMIT_POLICY "'), "
+		"(3, 'reservation-planner', q.reservation_planner, '" REPLANNER "')) AS p (place, property, class, known) "
+		"WHERE q.reservable "
+		"UNION ALL SELECT NULL, p.place, p.property, p.class, p.known FROM yquota.scheduler_setting AS s CROSS JOIN LATERAL (VALUES "
+		"(1, '" RESERVATION_PREFIX "class', s.reservation_system_class, '" RESERVATION_SYSTEM "'), "
+		"(2, '" RESERVATION_PREFIX "plan.follower', s.reservation_system_plan_follower, '" PLAN_FOLLOWER "')) AS p (place, property, class, known)) AS c "
+		"WHERE " YQ_LAST_NAME("c.class") " <> ALL (string_to_array(c.known, ' or ')) ORDER BY c.queue, c.place"
+	};
+
+	return setting_findings(violations, &find_unknown, NULL, NULL);
+}
+
+static List *
+add_long_times(List *violations)
+{
+	static YqSavedPlan find_long = {
+		.command = "SELECT v.queue, v.property, v.milliseconds::text, 'it may be " MOST_MILLISECONDS " milliseconds, 36500 days, at most' FROM ("
+		"SELECT q.path AS queue, 1 AS place, 'reservation-window' AS property, q.reservation_window AS milliseconds FROM yquota.queue AS q WHERE q.reservable "
+		"UNION ALL SELECT NULL, p.place, p.property, p.milliseconds FROM yquota.scheduler_setting AS s CROSS JOIN LATERAL (VALUES "
+		"(1, '" RESERVATION_PREFIX "planfollower.time-step', s.reservation_system_planfollower_time_step), "
+		"(2, '" RESERVATION_PREFIX "max-periodicity', s.reservation_system_max_periodicity)) AS p (place, property, milliseconds)) AS v "
+		"WHERE v.milliseconds > " MOST_MILLISECONDS " ORDER BY v.queue, v.place"
+	};
+
+	return setting_findings(violations, &find_long, NULL, NULL);
+}
+
+/* A plan counts what repeats in whole periods: it would lose sight of a reservation. */
+static List *
+add_broken_recurrence(List *violations)
+{
+	static YqSavedPlan find_broken = {
+		.command = "SELECT NULL, '" RESERVATION_PREFIX "max-periodicity', e.milliseconds::text, "
+		"format('the recurrence of %s, %s, does not divide it; delete or update the reservation first', d.reservation_id, d.recurrence) "
+		"FROM (SELECT) AS one LEFT JOIN yquota.scheduler_setting AS s ON true "
+		"CROSS JOIN LATERAL (SELECT " LARGEST_PERIOD_IN_FORCE ") AS e (milliseconds) "
+		"JOIN yquota.reservation_definition AS d ON e.milliseconds::numeric * 1000 % yquota_internal.microseconds(d.recurrence) <> 0 "
+		"JOIN yquota.queue AS q ON q.path = d.queue AND q.reservable "
+		"WHERE d.ended_at IS NULL AND d.recurrence IS NOT NULL ORDER BY d.reservation_id LIMIT 1"
+	};
+
+	return setting_findings(violations, &find_broken, NULL, NULL);
+}
+
+List *
+yq_reservation_validate(List *violations)
+{
+	return add_broken_recurrence(add_long_times(add_unknown_classes(violations)));
+}
+
+/* About a share of a plan that a user may have (S12). */
+#define SHARE_ADVICE(column) \
+	"CASE WHEN " column " <= 0 THEN 'no user may reserve anything' " \
+	"WHEN " column " <= 1 AND s.reservation_reads_fractions IS NOT TRUE THEN " \
+	"'the value is a percentage, though Hadoop''s manual calls 1 the whole plan; reservation_reads_fractions has it read so' END"
+
+List *
+yq_reservation_advise_plan(List *findings, const char *queue)
+{
+	static YqSavedPlan find_unwise = {
+		.command = "SELECT q.path, p.property, p.value, p.advice "
+		"FROM yquota.queue AS q LEFT JOIN yquota.scheduler_setting AS s ON true CROSS JOIN LATERAL (VALUES "
+		"(1, 'instantaneous-max-capacity', q.instantaneous_max_capacity::text, " SHARE_ADVICE("q.instantaneous_max_capacity") "), "
+		"(2, 'average-capacity', q.average_capacity::text, " SHARE_ADVICE("q.average_capacity") "), "
+		"(3, 'reservation-window', q.reservation_window::text, "
+		"CASE WHEN q.reservation_window <= 0 THEN 'the window is a day all the same' END)) AS p (place, property, value, advice) "
+		"WHERE q.path = $1 AND p.advice IS NOT NULL ORDER BY p.place",
+		.types = {"text"}
+	};
+	Datum		values[] = {CStringGetTextDatum(queue)};
+
+	return setting_findings(findings, &find_unwise, values, NULL);
+}
+
+List *
+yq_reservation_advise(List *findings, YqSettingTest is_wanted)
+{
+	static YqSavedPlan find_unwise = {
+		.command = "SELECT NULL, p.property, p.value, p.advice, p.setting "
+		"FROM yquota.scheduler_setting AS s CROSS JOIN LATERAL (SELECT "
+		STEP_IN_FORCE ", "
+		LARGEST_PERIOD_IN_FORCE ") AS e (step, period) "
+		"CROSS JOIN LATERAL (VALUES "
+		"(1, 'reservation_system_planfollower_time_step', '" RESERVATION_PREFIX "planfollower.time-step', s.reservation_system_planfollower_time_step::text, "
+		"CASE WHEN s.reservation_system_planfollower_time_step <= 0 THEN 'the step is 1000 milliseconds all the same' "
+		"WHEN e.period % e.step <> 0 THEN '" RESERVATION_PREFIX "max-periodicity is no multiple of it: reservations that repeat begin between two rounds of the plan follower' END), "
+		"(2, 'reservation_system_max_periodicity', '" RESERVATION_PREFIX "max-periodicity', s.reservation_system_max_periodicity::text, "
+		"CASE WHEN s.reservation_system_max_periodicity <= 0 THEN 'the largest period is a day all the same' "
+		"WHEN e.period % e.step <> 0 THEN 'it is no multiple of " RESERVATION_PREFIX "planfollower.time-step: reservations that repeat begin between two rounds of the plan follower' END), "
+		"(3, 'reservation_acl_enable', 'yarn.acl.reservation-enable', s.reservation_acl_enable::text, "
+		"CASE WHEN s.reservation_acl_enable AND s.acl_enable IS NOT TRUE THEN 'lists of plans are not looked at: yarn.acl.enable is false' END)"
+		") AS p (place, setting, property, value, advice) WHERE p.value IS NOT NULL AND p.advice IS NOT NULL ORDER BY p.place"
+	};
+
+	return setting_findings(findings, &find_unwise, NULL, is_wanted);
+}
+
+/* -- scheduler setting --------------------------------------------------------- */
 
 #define SCHEDULER "CapacityScheduler"
 #define MANAGEMENT_POLICY "GuaranteedOrZeroCapacityOverTimePolicy"
@@ -40,7 +654,7 @@ yq_scheduler_advise(List *findings, YqSettingTest is_wanted)
 		") AS p (place, setting, property, value, advice) WHERE p.advice IS NOT NULL ORDER BY p.place"
 	};
 
-	return yq_setting_findings(findings, &find_unwise, NULL, is_wanted);
+	return setting_findings(findings, &find_unwise, NULL, is_wanted);
 }
 
 List *
@@ -55,7 +669,7 @@ yq_scheduler_advise_managed_parent(List *findings, const char *queue)
 	};
 	Datum		values[] = {CStringGetTextDatum(queue)};
 
-	return yq_setting_findings(findings, &find_unknown, values, NULL);
+	return setting_findings(findings, &find_unknown, values, NULL);
 }
 
 List *
@@ -65,5 +679,5 @@ yq_scheduler_advise_unmapped(List *findings)
 		.command = "SELECT * FROM yquota_internal.advice_about_unmapped_properties()"
 	};
 
-	return yq_setting_findings(findings, &list_unmapped, NULL, NULL);
+	return setting_findings(findings, &list_unmapped, NULL, NULL);
 }

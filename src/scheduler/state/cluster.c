@@ -8,7 +8,7 @@
 #include "base/compat.h"
 
 #include "admission/application/application.h"
-#include "admission/application/user_limit.h"
+#include "admission/application/leaf_usage.h"
 #include "miscadmin.h"
 #include "scheduler/state/limits.h"
 #include "scheduler/state/order.h"

@@ -7,7 +7,7 @@
  */
 #include "base/compat.h"
 
-#include "admission/application/user_limit.h"
+#include "admission/application/leaf_usage.h"
 #include "scheduler/state/limits.h"
 
 static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
