@@ -61,7 +61,7 @@ extern void yq_entries_read(YqEntryReader *reader, const bytea *packed);
 /* -- delta entries ------------------------------------------------------------- */
 
 /*
- * The column "packed" of a row about a project has entries (delta_entries.h) of
+ * The column "packed" of a row about a project has entries of
  * rate classes; that of a row about queues or nodes has entries of usage.
  */
 

@@ -109,7 +109,7 @@ deferred_has(const text *container_id)
  * yquota.on_bad_event says.
  *
  * With yquota.charging = deferred the rows are kept instead, and charged later
- * the same way, those of many statements at once; see charge_events.c.
+ * the same way, those of many statements at once.
  *
  * The trigger runs as the inserting role, and writes tables on which that role
  * has no privileges; it therefore refuses to serve any table but its own.

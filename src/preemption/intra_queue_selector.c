@@ -242,7 +242,7 @@ compare_by_priority(const void *left, const void *right)
 
 /*
  * The user that uses less first; applications of a user as the leaf orders them.
- * It contradicts itself as Hadoop's comparison does: see intra_queue_selector.c.
+ * It contradicts itself as Hadoop's comparison does: see the fair order above.
  */
 static int
 compare_fairly(const void *left, const void *right, void *argument)

@@ -478,7 +478,7 @@ log_refusals(const YqPlanRound *round)
 
 /*
  * Write down what a round has decided, and move or kill applications in queues that have
- * expired, which the round notes.  The caller holds all locks (follow_plan.h).
+ * expired, which the round notes.  The caller holds all locks.
  */
 static void
 plan_round_record(YqPlanRound *round)

@@ -13,8 +13,6 @@
 
 /* -- access -------------------------------------------------------------------- */
 
-/* Priorities are in access.c. */
-
 static YqAccessDecision
 decision(bool allowed, const char *decided_by, char *reason)
 {
@@ -302,7 +300,7 @@ yq_access_check_submission(const YqHierarchy *hierarchy, const char *queue, cons
 
 /* -- priority ------------------------------------------------------------------ */
 
-/* The priorities with which users may submit (semantics/placement); see access.h. */
+/* The priorities with which users may submit (semantics/placement). */
 
 /* A group while its text is read: values of user= and group= in their order. */
 typedef struct GroupParse

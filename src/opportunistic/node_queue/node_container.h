@@ -219,7 +219,7 @@ extern List *yq_kill_order_candidates(YqContainerQueue *queue);
 
 /*
  * Those of them that are to go until nothing of the amounts lacks, in that order: the first
- * ones, or with YQ_KILL_FEWEST as node_container.h has it.  All of them when they are
+ * ones, or with YQ_KILL_FEWEST the fewest that free enough.  All of them when they are
  * not enough, none when nothing lacks.
  */
 extern List *yq_kill_order_choose(YqContainerQueue *queue, YqNodeAmounts lacking);

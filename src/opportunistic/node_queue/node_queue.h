@@ -15,11 +15,7 @@
 
 /* -- node queue row ------------------------------------------------------------ */
 
-/*
- * The queue of a node in memory: its rows, and what a call makes of them.
- *
- * node_queue.h has what is done to it.
- */
+/* The queue of a node in memory: its rows, and what a call makes of them. */
 
 typedef struct YqNodeQueueRow
 {

@@ -16,7 +16,7 @@
  * The cluster with all its nodes, as committed now and as changed by this
  * transaction; or NULL when none can be kept at this point: in a transaction
  * that has savepoints, with an isolation level that has its own snapshot, or as long as
- * transactions may write usage without their numbers (cluster_cache.h).
+ * transactions may write usage without their numbers.
  * The caller holds the lock of cycles, alone.
  */
 extern YqLoadedCluster *yq_cluster_cache_get(YqHierarchy *hierarchy);

@@ -56,7 +56,7 @@ typedef struct YqLoadedApplication
 typedef struct YqLoadedCluster
 {
 	YqCluster  *cluster;		/* prepared */
-	struct YqClusterLoader *loader; /* see loaded_cluster.h */
+	struct YqClusterLoader *loader;
 	List	   *changed;		/* YqClusterApplication of which the cycle has written something down */
 	List	   *unpaid;			/* YqClusterApplication of which only id and leaf are known: left out */
 	List	   *refused;		/* likewise, as what they get could not be written */

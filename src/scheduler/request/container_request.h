@@ -34,7 +34,7 @@ extern Datum yq_expected_duration_interval(int64 duration);
  * As in YARN, a request replaces the earlier one with its priority, its
  * allocation request id, its execution type and its resource name.  Count 0 for *
  * ends all GUARANTEED requests with that priority and id; OPPORTUNISTIC ones have
- * rules of their own (container_request.h).
+ * rules of their own.
  *
  * Every function locks the rows that it decides by until the transaction ends.
  * An unknown application is ERRCODE_UNDEFINED_OBJECT; one that may not request
