@@ -123,10 +123,14 @@ usage_numbering_is_complete(Snapshot snapshot)
 /* -- cluster cache ------------------------------------------------------------- */
 
 /*
- * The cluster counts the rows of one snapshot and the rows that the cycle
- * itself has written.  Transaction numbers tell the former.  The number of rows
- * that the cycle's transaction had written tells the latter: if the transaction
- * has written more, the cluster is dropped.
+ * The cluster contains what one snapshot shows of two journals, those of usage and of the
+ * scheduler's changes, and besides what the session's last cycle has decided.  Transaction
+ * numbers tell which rows of others it has not read.  Own rows, which bear the number of the
+ * session's transaction, are told by counting instead: the cycle's decisions are in the cluster
+ * before they are rows, and become rows that no snapshot before showed.  note_own() counts own
+ * rows when a cycle ends.  Where a later reading finds another number of them, the transaction
+ * has written more than its cycle did: of usage, and the cluster is given up (update_usage());
+ * of applications, and those that own rows name are read again (update()).
  */
 
 /* More than a cluster of ten thousand nodes and applications needs; names only grow. */
@@ -142,8 +146,8 @@ typedef struct ClusterCache
 	YqSeen		seen;
 	Oid			usage_file;		/* of the two journals */
 	Oid			change_file;
-	int64		own_deltas;		/* rows of seen.own that are counted, */
-	int64		own_changes;	/* and those that say nothing new */
+	int64		own_deltas;		/* own rows of usage that the cluster contains */
+	int64		own_changes;	/* own rows of changes that say nothing new */
 	bool		is_of_transaction;	/* contains changes of this transaction */
 	bool		is_in_use;		/* half changed, if an error occurs now */
 } ClusterCache;
@@ -194,10 +198,10 @@ typedef struct Changes
 	bool		is_everything;
 	bool		is_killable;	/* containers may be killable now, or no longer */
 	List	   *ids;			/* of applications to be read again, char * */
-	List	   *own_ids;		/* those that seen->own has noted */
+	List	   *own_ids;		/* those of own rows */
 	List	   *cycles;			/* YqCycleChange */
-	List	   *own_cycles;		/* those that seen->own has noted */
-	int64		own_rows;
+	List	   *own_cycles;		/* those of own rows */
+	int64		own_rows;		/* how many there are now */
 	List	   *queues;			/* in which counters of a user have changed, char * */
 	List	   *usernames;		/* those users, in pairs */
 } Changes;

@@ -342,9 +342,9 @@ find_present(const List *applications)
 }
 
 /*
- * Applications of which something is to be written, locked; those that have ended
- * or moved since they were read, and such with containers that are not to be updated,
- * or not to be killed, now, are left out, and marked, and decisions for them dropped.
+ * Lock the applications of which something is to be written, and return them.  Left out,
+ * and marked, are applications that have ended or moved since they were read, and those of
+ * which containers are not to be updated or killed now; decisions for them are dropped.
  */
 static List *
 find_touched(YqLoadedCluster *loaded)
@@ -440,7 +440,7 @@ reservation_rows(void)
 	return (Rows) {.table = YQ_RESERVED_CONTAINER,.primary_key = "reserved_container_pkey",.columns = reservation_columns,.count = lengthof(reservation_columns)};
 }
 
-/* Such as were fulfilled or given up. */
+/* Delete reservations that were fulfilled or given up. */
 static void
 drop_reservations(const YqCluster *cluster)
 {
@@ -677,6 +677,23 @@ count_promoted(const YqCluster *cluster)
 		yq_opportunistic_count_write(&counted);
 }
 
+/*
+ * The order matters:
+ *
+ * 1. Leaves are locked before anything is written, and decisions for applications that have
+ *	  ended or moved meanwhile are dropped: all that follows writes what is left.
+ * 2. Numbers that containers have got from elsewhere are skipped before any id is written.
+ * 3. Containers that give way end before those that take their place start; events of updates
+ *	  follow those of STARTs.
+ * 4. A node has one row of reserved_container: the reservation that was there is deleted before
+ *	  the new one is inserted.
+ * 5. Other sessions are told what requests have become while the cluster still knows what the
+ *	  tables have: write_requests() forgets the difference (YqSchedulerKey.written).
+ * 6. The end of demand is the last change of an application's row.  Its trigger need not tell of
+ *	  the application again, which step 5 has done.
+ * 7. Requests of containers that were killed before they were fetched come back last: the
+ *	  cluster does not know of them, and a write of its own requests would undo them.
+ */
 void
 yq_record_decisions(YqLoadedCluster *loaded)
 {
