@@ -184,6 +184,8 @@ result 'a cancel is heard in every loop over rows' "$(perl test/scripts/deaf_loo
 result 'what comments cite is in docs/' \
 	"$(perl test/scripts/citations.pl $(find src sql test expected -type f -name '*.[chdlmqsp]*' ! -name check_shape.sh ! -name citations.pl | sort) 2>&1)"
 
+result 'walks lead from file to file' "$(perl test/scripts/walks.pl docs/internals.md 2>&1)"
+
 result 'no file of the sources has 900 lines' "$(wc -l $sources </dev/null | awk '$2 != "total" && $1 >= 900 { print $2 ": " $1 }')"
 
 # The install script is read in the encoding of the database, and messages, bodies
