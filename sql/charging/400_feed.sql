@@ -932,6 +932,32 @@ END;
 COMMENT ON FUNCTION yquota_internal.reconcile_plan(jsonb, timestamptz, timestamptz) IS
 	'Findings of reconcile(): events to insert, the finishes at lost_at of containers of which nothing is known since, containers that are still to end, containers in the list that wait, and conflicts that no event can mend';
 
+-- A function of its own, because the context of an error quotes statements of PL/pgSQL and not this one.
+CREATE FUNCTION yquota_internal.send_reconcile_plan(running jsonb, as_of timestamptz, lost_at timestamptz, actions text[])
+	RETURNS TABLE (action text, container_id text, project text, occurred_at timestamptz, detail text)
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+AS $$
+	WITH plan AS MATERIALIZED (
+		SELECT * FROM yquota_internal.reconcile_plan(running, as_of, lost_at)
+	), sent AS (
+		INSERT INTO yquota.container_event
+			(event, container_id, occurred_at, project, application_id, username, queue, node,
+			 allocation, execution_type, source)
+		SELECT ('CONTAINER_' || upper(plan.action COLLATE "C"))::yquota.container_event_type,
+			   plan.container_id, plan.occurred_at, plan.project, plan.application_id,
+			   plan.username, plan.queue, plan.node, plan.allocation, plan.execution_type,
+			   'reconcile'
+		FROM plan
+		WHERE plan.action = ANY (actions)
+	)
+	SELECT plan.action, plan.container_id, plan.project, plan.occurred_at, plan.detail
+	FROM plan
+	ORDER BY plan.container_id, plan.action;
+$$;
+COMMENT ON FUNCTION yquota_internal.send_reconcile_plan(jsonb, timestamptz, timestamptz, text[]) IS
+	'Insert the events of reconcile_plan() that are of some actions, and return all its findings';
+
 CREATE FUNCTION yquota.reconcile(running jsonb, as_of timestamptz, dry_run boolean DEFAULT true, source text DEFAULT NULL)
 	RETURNS TABLE (action text, container_id text, project text, occurred_at timestamptz, detail text)
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
@@ -957,23 +983,8 @@ BEGIN
 	LEFT JOIN yquota.outage AS outage ON outage.outage_id = recovery.outage_id
 	WHERE recovery.source = reconcile.source AND recovery.is_recovery AND recovery.at <= as_of
 	ORDER BY recovery.at DESC LIMIT 1;
-	RETURN QUERY
-	WITH plan AS MATERIALIZED (
-		SELECT * FROM yquota_internal.reconcile_plan(running, as_of, lost_at)
-	), sent AS (
-		INSERT INTO yquota.container_event
-			(event, container_id, occurred_at, project, application_id, username, queue, node,
-			 allocation, execution_type, source)
-		SELECT ('CONTAINER_' || upper(plan.action COLLATE "C"))::yquota.container_event_type,
-			   plan.container_id, plan.occurred_at, plan.project, plan.application_id,
-			   plan.username, plan.queue, plan.node, plan.allocation, plan.execution_type,
-			   'reconcile'
-		FROM plan
-		WHERE NOT dry_run AND plan.action NOT IN ('ending', 'waiting', 'conflict')
-	)
-	SELECT plan.action, plan.container_id, plan.project, plan.occurred_at, plan.detail
-	FROM plan
-	ORDER BY plan.container_id, plan.action;
+	RETURN QUERY SELECT * FROM yquota_internal.send_reconcile_plan(running, as_of, lost_at,
+		CASE WHEN dry_run THEN '{}'::text[] ELSE '{start,update,finish}' END);
 END;
 $$;
 COMMENT ON FUNCTION yquota.reconcile(jsonb, timestamptz, boolean, text) IS
@@ -998,14 +1009,7 @@ BEGIN
 								WHERE recovery.source = sign.source AND recovery.is_recovery AND recovery.at <= as_of)) THEN
 		RETURN 0;
 	END IF;
-	INSERT INTO yquota.container_event
-		(event, container_id, occurred_at, project, application_id, username, queue, node,
-		 allocation, execution_type, source)
-	SELECT 'CONTAINER_START', plan.container_id, plan.occurred_at, plan.project, plan.application_id,
-		   plan.username, plan.queue, plan.node, plan.allocation, plan.execution_type, 'reconcile'
-	FROM yquota_internal.reconcile_plan(containers, as_of, NULL) AS plan
-	WHERE plan.action = 'start';
-	GET DIAGNOSTICS started = ROW_COUNT;
+	SELECT count(*) INTO started FROM yquota_internal.send_reconcile_plan(containers, as_of, NULL, '{start}') AS plan WHERE plan.action = 'start';
 	RETURN started;
 END;
 $$;

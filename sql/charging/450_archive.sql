@@ -476,21 +476,23 @@ CREATE FUNCTION yquota_internal.archive_digest_as_owner(target regclass)
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
+	digest_query text;
 	digests text;
 BEGIN
 	IF target IS NULL THEN
 		RAISE EXCEPTION 'archive must not be null'
 			USING ERRCODE = 'null_value_not_allowed';
 	END IF;
+	digest_query := yquota.archive_digest_query(
+		CASE WHEN yquota_internal.is_shared_target(target)
+			 THEN format('(SELECT * FROM %s WHERE cluster = %L)', target, yquota.cluster_name())
+			 ELSE target::text END,
+		yquota_internal.digest_kind(target));
 	-- names of columns are spelled out, as in archived_charges_query()
 	digests := yquota_internal.run_as(yquota_internal.acting_role(), format(
 		'SELECT json_agg(json_build_object(''project'', found.project, ''archived'', found.archived, ''charged'', found.charged,
 										   ''last_at'', found.last_at, ''digest'', found.digest)) FROM (%s) AS found',
-		yquota.archive_digest_query(
-			CASE WHEN yquota_internal.is_shared_target(target)
-				 THEN format('(SELECT * FROM %s WHERE cluster = %L)', target, yquota.cluster_name())
-				 ELSE target::text END,
-			yquota_internal.digest_kind(target))), true);
+		digest_query), true);
 	RETURN QUERY SELECT * FROM json_to_recordset(digests::json)
 		AS found (project text, archived bigint, charged numeric, last_at timestamptz, digest numeric);
 END
@@ -902,7 +904,7 @@ BEGIN
 		SET sealed_at = EXCLUDED.sealed_at, ledger_table = EXCLUDED.ledger_table, log_table = EXCLUDED.log_table;
 	-- every session reads the horizon anew; no amount differs
 	INSERT INTO yquota.pricing_change (version, effective_from, description)
-	SELECT coalesce(max(p.version), 0) + 1, 'infinity', format('history before %s archived', horizon)
+	SELECT coalesce(max(p.version), 0) + 1, 'infinity', format('history before %s archived', yquota_internal.instant_text(horizon))
 	FROM yquota.pricing_change AS p;
 END
 $$;

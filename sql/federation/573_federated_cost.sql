@@ -172,6 +172,8 @@ BEGIN
 		RAISE EXCEPTION 'number of rows must be 1 at least'
 			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
+	-- refused before the query, which the context of an error would quote
+	PERFORM yquota_internal.check_federated_report(first_day, last_day, federated_top_costs_as_owner.by);
 	RETURN QUERY
 	SELECT rank() OVER (ORDER BY cost.amount DESC) AS place, cost.cluster, cost.project, cost.queue, cost.username, cost.amount,
 		   round(cost.amount / nullif(sum(cost.amount) OVER (), 0), 6), cost.reported_until, cost.missing
@@ -216,6 +218,9 @@ BEGIN
 	IF of_month IS NULL THEN
 		RAISE EXCEPTION 'month of a bill must not be null'
 			USING ERRCODE = 'null_value_not_allowed';
+	ELSIF NOT isfinite(of_month) THEN
+		RAISE EXCEPTION 'month of a bill must be finite'
+			USING ERRCODE = 'datetime_field_overflow';
 	END IF;
 	SELECT * INTO known FROM yquota_internal.clusters_of_report(federated_bill_as_owner.skip_unreachable, of_month);
 	RETURN QUERY

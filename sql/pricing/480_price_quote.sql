@@ -202,18 +202,22 @@ CREATE FUNCTION yquota_internal.price_quote_as_owner(
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 #variable_conflict use_column
+DECLARE
+	placed record;
 BEGIN
 	PERFORM yquota_internal.check_price_quote('[]', '0', price_quote_as_owner.project);
 	PERFORM yquota_internal.check_quoted_names(price_quote_as_owner.username, NULL);
+	SELECT * INTO placed
+	FROM yquota_internal.place_reservation(price_quote_as_owner.queue, price_quote_as_owner.username, price_quote_as_owner.groups,
+										   price_quote_as_owner.project, price_quote_as_owner.definition);
 	RETURN QUERY
 	SELECT placed.accepted, placed.decided_by, placed.reason, placed."from", placed."to", placed.quoted_cost,
 		   yquota_internal.reserved_factor(yquota.statement_clock()), balance.project,
 		   coalesce(balance.available, balance.remaining),
 		   CASE WHEN balance.project IS NOT NULL AND placed.quoted_cost IS NOT NULL THEN
 			   coalesce(balance.available >= placed.quoted_cost, true) END
-	FROM yquota_internal.place_reservation(price_quote_as_owner.queue, price_quote_as_owner.username, price_quote_as_owner.groups,
-										   price_quote_as_owner.project, price_quote_as_owner.definition) AS placed
-	LEFT JOIN yquota.project_balance AS balance ON balance.project = price_quote_as_owner.project;
+	FROM (VALUES (price_quote_as_owner.project)) AS paying (project)
+	LEFT JOIN yquota.project_balance AS balance ON balance.project = paying.project;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.price_quote_as_owner(yquota.reservation_contract, text, text, text[], text) IS
