@@ -221,6 +221,8 @@ CREATE FUNCTION yquota.void_events(
 	-- the plan depends on which arguments are given
 	SET plan_cache_mode = force_custom_plan
 	SET search_path = pg_catalog, pg_temp
+	-- what was chosen is kept as JSON
+	SET timezone = 'UTC'
 	AS $$
 DECLARE
 	batch_size CONSTANT integer := 1000;

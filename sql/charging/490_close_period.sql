@@ -60,7 +60,7 @@ BEGIN
 	PERFORM yquota_internal.wait_for_postings();
 	INSERT INTO yquota.closed_period (until, begun_at) VALUES (period_end, yquota.clock());
 	-- every session reads it before it settles; no amount differs
-	PERFORM yquota_internal.note_pricing_change('infinity', format('period until %s is being closed', period_end));
+	PERFORM yquota_internal.note_pricing_change('infinity', format('period until %s is being closed', yquota_internal.instant_text(period_end)));
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.begin_closing(timestamptz) IS
@@ -230,7 +230,7 @@ BEGIN
 	FROM yquota_internal.period AS period
 	WHERE closing.until = period_end AND period.until = period_end;
 	-- postings from now on are booked later
-	PERFORM yquota_internal.note_pricing_change('infinity', format('period until %s closed', period_end));
+	PERFORM yquota_internal.note_pricing_change('infinity', format('period until %s closed', yquota_internal.instant_text(period_end)));
 	RETURN booked_until;
 END
 $$;

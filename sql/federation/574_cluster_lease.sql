@@ -153,7 +153,8 @@ BEGIN
 								coalesce((SELECT l.history FROM yquota_internal.lender AS l WHERE l.federation = NEW.federation), 'none'));
 	END IF;
 	INSERT INTO yquota.quota_grant (project, amount, reason, kind, external_id, valid_from, expires_at)
-	VALUES (NEW.project, NEW.amount, format('lease %s of %s: budget of the %s from %s on', NEW.lease, NEW.federation, NEW.period, NEW.starts_on),
+	VALUES (NEW.project, NEW.amount, format('lease %s of %s: budget of the %s from %s on', NEW.lease, NEW.federation, NEW.period,
+										to_char(NEW.starts_on, 'YYYY-MM-DD')),
 			'budget', own_id, NEW.valid_from, NEW.expires_at)
 	ON CONFLICT (external_id) DO NOTHING
 	RETURNING grant_id INTO new_grant;

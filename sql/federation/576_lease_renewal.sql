@@ -259,7 +259,8 @@ BEGIN
 			history := yquota_internal.lease_history();
 		END IF;
 		IF greatest(ahead, - ahead) > yquota_internal.max_clock_skew() THEN
-			problem := format('Its clock shows %s, more than yquota.max_clock_skew from %s.', clock_there, now_at);
+			problem := format('Its clock shows %s, more than yquota.max_clock_skew from %s.', yquota_internal.instant_text(clock_there),
+							  yquota_internal.instant_text(now_at));
 		ELSIF is_known AND problem IS NULL THEN
 			taken := yquota_internal.deliver_leases(cluster, clock_there, now_at);
 		END IF;
@@ -293,7 +294,7 @@ CREATE FUNCTION yquota_internal.watch_leases(now_at timestamptz) RETURNS void
 		INSERT INTO yquota.alert AS open (kind, subject, detail, raised_at)
 		SELECT 'lease_unreported', lease.cluster,
 			   format('%s leases of %s credits count as spent: the cluster has not reported since their ends, the first one at %s.',
-					  count(*), trim_scale(sum(lease.kept)), min(lease.expires_at)), now_at
+					  count(*), trim_scale(sum(lease.kept)), yquota_internal.instant_text(min(lease.expires_at))), now_at
 		FROM yquota_internal.lease_state AS lease
 		WHERE lease.state = 'unreported'
 		GROUP BY lease.cluster

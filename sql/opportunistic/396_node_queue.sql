@@ -279,7 +279,7 @@ CREATE FUNCTION yquota_internal.watch_node_queues(now_at timestamptz) RETURNS vo
 		INSERT INTO yquota.alert (kind, subject, detail, raised_at)
 		SELECT 'node_queue_held_up', l.node,
 			   format('%s containers are to be killed or paused, the first since %s: does the agent of the node ask node_work(), and report by container_ended() and container_paused()?',
-					  l.containers, l.since),
+					  l.containers, yquota_internal.instant_text(l.since)),
 			   now_at
 		FROM late AS l
 		ORDER BY l.node

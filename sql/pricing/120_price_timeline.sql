@@ -176,6 +176,7 @@ COMMENT ON FUNCTION yquota_internal.has_owner(text, jsonb) IS
 CREATE FUNCTION yquota_internal.note_timeline() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
+	SET intervalstyle = 'postgres'
 	AS $$
 DECLARE
 	what text := TG_ARGV[0];

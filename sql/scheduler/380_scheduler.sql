@@ -105,7 +105,7 @@ CREATE FUNCTION yquota_internal.watch_refusals(now_at timestamptz) RETURNS void
 		INSERT INTO yquota.alert (kind, subject, detail, raised_at)
 		SELECT 'scheduler_refuses', r.round,
 			   format('%s leaves out %s of which something cannot be written, %s among them, the first since %s: yquota.scheduler_refusal says why',
-					  r.round, r.subjects, r.subject, r.since),
+					  r.round, r.subjects, r.subject, yquota_internal.instant_text(r.since)),
 			   now_at
 		FROM recent AS r
 		ORDER BY r.round
@@ -147,7 +147,7 @@ BEGIN
 		INSERT INTO yquota.alert (kind, subject, detail, raised_at)
 		VALUES ('containers_outlive_application', 'application',
 				format('%s applications have ended and containers of them run on, the first since %s: %s; look at yquota.suspect_container, and end them with reconcile() or a CONTAINER_FINISH',
-					   cardinality(outlived), since,
+					   cardinality(outlived), yquota_internal.instant_text(since),
 					   array_to_string(outlived[:5], ', ') || CASE WHEN cardinality(outlived) > 5 THEN ', ...' ELSE '' END),
 				now_at)
 		ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING;
@@ -178,7 +178,7 @@ BEGIN
 		INSERT INTO yquota.alert (kind, subject, detail, raised_at)
 		VALUES ('decisions_unacknowledged', 'decision',
 				format('%s decisions have not been acknowledged for more than an hour, the oldest since %s: does the resource manager read yquota.decision and call yquota.acknowledge_decisions()?',
-					   waiting, oldest),
+					   waiting, yquota_internal.instant_text(oldest)),
 				now_at)
 		ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING;
 	ELSE

@@ -62,6 +62,13 @@ ALTER TABLE yquota.container_event
 ALTER TABLE yquota.price_factor ALTER COLUMN effective_at SET DEFAULT yquota.clock();
 ALTER TABLE yquota.charging_rule ALTER COLUMN effective_at SET DEFAULT yquota.clock();
 
+-- A text that is kept is read in sessions with other settings than that which writes it.
+CREATE FUNCTION yquota_internal.instant_text(at timestamptz) RETURNS text
+	LANGUAGE sql STABLE PARALLEL SAFE
+	RETURN CASE WHEN isfinite(at) THEN to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') || '+00' ELSE at::text END;
+COMMENT ON FUNCTION yquota_internal.instant_text(timestamptz) IS
+	'An instant to the second, in UTC, whatever DateStyle and TimeZone are';
+
 --
 -- Quarter-hours (UTC), because every time zone's midnight falls on one.
 --

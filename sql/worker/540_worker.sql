@@ -57,7 +57,7 @@ BEGIN
 		INSERT INTO yquota.alert (kind, subject, detail, raised_at)
 		VALUES ('outage_undecided', new_outage_id,
 				format('The worker was not running from %s to %s, longer than yquota.outage_max. The time is charged unless yquota.decide_outage(%s, true) forgives it.',
-					   gap_from, now_at, new_outage_id),
+					   yquota_internal.instant_text(gap_from), yquota_internal.instant_text(now_at), new_outage_id),
 				now_at);
 	END IF;
 END

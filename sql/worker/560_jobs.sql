@@ -51,6 +51,7 @@ COMMENT ON COLUMN yquota.verification.found IS 'the first hundred of them';
 CREATE FUNCTION yquota_internal.keep_verification(now_at timestamptz) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
+	SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres'
 	AS $$
 DECLARE
 	began CONSTANT timestamptz := clock_timestamp();

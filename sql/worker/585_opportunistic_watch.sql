@@ -90,7 +90,8 @@ BEGIN
 	IF cardinality(nodes) > 0 THEN
 		INSERT INTO yquota.alert (kind, subject, detail, raised_at)
 		VALUES (of_kind, 'node',
-				format(words, cardinality(nodes), since, array_to_string(nodes[:5], ', ') || CASE WHEN cardinality(nodes) > 5 THEN ', ...' ELSE '' END),
+				format(words, cardinality(nodes), yquota_internal.instant_text(since),
+					   array_to_string(nodes[:5], ', ') || CASE WHEN cardinality(nodes) > 5 THEN ', ...' ELSE '' END),
 				now_at)
 		ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING;
 	ELSE
