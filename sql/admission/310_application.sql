@@ -55,6 +55,8 @@ CREATE INDEX application_expires_at_idx ON yquota.application (expires_at) WHERE
 CREATE INDEX application_finished_at_idx ON yquota.application (finished_at) WHERE finished_at IS NOT NULL;
 COMMENT ON TABLE yquota.application IS
 	'Submitted applications and their states; written by submit_application() and its kin';
+COMMENT ON COLUMN yquota.application.application_id IS 'at most 255 bytes';
+COMMENT ON COLUMN yquota.application.username IS 'at most 255 bytes';
 COMMENT ON COLUMN yquota.application.groups IS 'of the user, the primary one first; NULL when they are not known';
 COMMENT ON COLUMN yquota.application.real_username IS 'real user that acts for the user; NULL: none';
 COMMENT ON COLUMN yquota.application.submitted_queue IS 'as named in the submission';
@@ -64,7 +66,7 @@ COMMENT ON COLUMN yquota.application.node_label_expression IS 'label that the su
 COMMENT ON COLUMN yquota.application.project IS 'project that pays; NULL: none was named';
 COMMENT ON COLUMN yquota.application.reservation_id IS 'as named in the submission; NULL: none.  Only a plan heeds it';
 COMMENT ON COLUMN yquota.application.keeps_containers IS 'whether its containers outlive the loss of its application master';
-COMMENT ON COLUMN yquota.application.am_resource IS 'of the application master, native units, in whole steps of the minimum allocation';
+COMMENT ON COLUMN yquota.application.am_resource IS 'of the application master, native units, in whole steps of the minimum allocation; as asked for when it was refused';
 COMMENT ON COLUMN yquota.application.unmanaged IS 'whether its application master runs outside of the cluster';
 COMMENT ON COLUMN yquota.application.priority IS 'larger comes first';
 COMMENT ON COLUMN yquota.application.lifetime IS 'seconds from its submission; NULL: no limit';
@@ -73,6 +75,7 @@ COMMENT ON COLUMN yquota.application.view_acl IS 'others that may see it: users,
 COMMENT ON COLUMN yquota.application.modify_acl IS 'others that may change or end it, written likewise';
 COMMENT ON COLUMN yquota.application.activated_at IS 'when it was let start; NULL: not yet';
 COMMENT ON COLUMN yquota.application.expires_at IS 'submitted_at and its lifetime; NULL: never';
+COMMENT ON COLUMN yquota.application.finished_at IS 'when it ended or was refused; NULL while it is live';
 COMMENT ON COLUMN yquota.application.diagnostics IS 'reason of waiting, refusal or end, in words';
 
 CREATE TABLE yquota_internal.application_counter (

@@ -52,10 +52,11 @@ CREATE TABLE yquota.price_group (
 );
 COMMENT ON TABLE yquota.price_group IS
 	'Resource types priced together by their most used one; GENERAL is also the floor of every other group';
-COMMENT ON COLUMN yquota.price_group.tipping_point IS 'utilization, as a fraction, above which the price rises';
-COMMENT ON COLUMN yquota.price_group.increment_factor IS 'rise of the multiplier per whole unit of utilization above the tipping point';
-COMMENT ON COLUMN yquota.price_group.max_multiplier IS 'cap of the group''s own multiplier; NULL for none';
-COMMENT ON COLUMN yquota.price_group.count_pending IS 'whether pending demand counts as utilization';
+COMMENT ON COLUMN yquota.price_group.name IS 'primary key';
+COMMENT ON COLUMN yquota.price_group.tipping_point IS 'utilization above which the multiplier rises: 0 to 1, default 0.2';
+COMMENT ON COLUMN yquota.price_group.increment_factor IS 'rise of the multiplier per 1 of utilization above the tipping point: 0 to 10^6, default 1';
+COMMENT ON COLUMN yquota.price_group.max_multiplier IS 'cap of the group''s own multiplier, 1 to 10^12; NULL (default) for none';
+COMMENT ON COLUMN yquota.price_group.count_pending IS 'whether what is asked for and not allocated counts as utilization, too: resource_request, application masters that wait for their containers, and pending_demand; default false';
 
 CREATE TABLE yquota.resource_type (
 	name text COLLATE "C" PRIMARY KEY CHECK (name <> ''),
@@ -66,8 +67,10 @@ CREATE TABLE yquota.resource_type (
 );
 COMMENT ON TABLE yquota.resource_type IS
 	'Resource types that containers may hold, and their newest base price; changes become points of yquota.base_price';
-COMMENT ON COLUMN yquota.resource_type.base_price IS 'credits per unit and second at multiplier 1';
-COMMENT ON COLUMN yquota.resource_type.unit IS 'native units that the base price is for, such as 1024 for memory-mb';
+COMMENT ON COLUMN yquota.resource_type.name IS 'primary key; a name of resource, no alias';
+COMMENT ON COLUMN yquota.resource_type.price_group IS 'references price_group';
+COMMENT ON COLUMN yquota.resource_type.base_price IS 'credits per unit and second now: 0 to 10^12, at most 18 decimals, default 1. An UPDATE becomes a point of base_price at the clock';
+COMMENT ON COLUMN yquota.resource_type.unit IS 'native units that the base price is for: 1024 for memory-mb, default 1';
 
 CREATE TABLE yquota.base_price (
 	resource_type text COLLATE "C" NOT NULL REFERENCES yquota.resource_type ON DELETE CASCADE,
@@ -81,7 +84,9 @@ CREATE TABLE yquota.base_price (
 );
 COMMENT ON TABLE yquota.base_price IS
 	'Timeline of base prices; each type begins at -infinity and each row holds until the next one';
-COMMENT ON COLUMN yquota.base_price.base_price IS 'credits per unit and second at multiplier 1';
+COMMENT ON COLUMN yquota.base_price.resource_type IS 'key; references resource_type';
+COMMENT ON COLUMN yquota.base_price.effective_at IS 'key; each type begins at -infinity';
+COMMENT ON COLUMN yquota.base_price.base_price IS 'credits per unit native units and second at multiplier 1';
 COMMENT ON COLUMN yquota.base_price.unit IS 'native units that the base price is for';
 
 CREATE TABLE yquota.price (
@@ -97,7 +102,9 @@ CREATE TABLE yquota.price (
 );
 COMMENT ON TABLE yquota.price IS
 	'Timeline of multipliers; each group begins at -infinity with 1 and each row holds until the next one';
-COMMENT ON COLUMN yquota.price.multiplier IS 'factor on base prices, rounded half-even to 18 decimals when it was formed';
+COMMENT ON COLUMN yquota.price.price_group IS 'key; references price_group';
+COMMENT ON COLUMN yquota.price.effective_at IS 'key; each group begins at -infinity with 1';
+COMMENT ON COLUMN yquota.price.multiplier IS 'factor on base prices, 0 to 10^12, rounded half-even to 18 decimals when it was formed';
 COMMENT ON COLUMN yquota.price.utilization IS 'utilization, as a fraction, that it was computed from; NULL when it was set by hand';
 COMMENT ON COLUMN yquota.price.pinned IS 'whether set_multiplier() set it';
 
@@ -109,6 +116,8 @@ CREATE TABLE yquota.price_pin (
 );
 COMMENT ON TABLE yquota.price_pin IS
 	'Groups whose multiplier was set by hand: compute_prices() leaves them alone until then';
+COMMENT ON COLUMN yquota.price_pin.price_group IS 'primary key';
+COMMENT ON COLUMN yquota.price_pin.until IS 'infinity: until clear_multiplier()';
 
 CREATE TABLE yquota.price_factor (
 	dimension yquota.factor_dimension NOT NULL,
@@ -122,10 +131,11 @@ CREATE TABLE yquota.price_factor (
 );
 COMMENT ON TABLE yquota.price_factor IS
 	'Timeline of factors on the price of matching containers: per dimension the most specific name wins, across dimensions they multiply';
-COMMENT ON COLUMN yquota.price_factor.name IS
-	'a queue path (which also matches the queues below it), an application id, a user name, or an execution type';
-COMMENT ON COLUMN yquota.price_factor.factor IS 'at most 6 decimals; 0 makes matching containers free, NULL ends the factor: a less specific one holds again';
-COMMENT ON COLUMN yquota.price_factor.load IS 'load of node queues, as a fraction, that compute_prices() formed the factor of; NULL when it was set by hand';
+COMMENT ON COLUMN yquota.price_factor.dimension IS 'key';
+COMMENT ON COLUMN yquota.price_factor.name IS 'key: a queue path (also matches the queues below: root.a matches root.a.b, not root.ab), application id, user name or execution type. Where queues are configured, a NOTICE tells of a queue that is not there';
+COMMENT ON COLUMN yquota.price_factor.effective_at IS 'key; default the clock';
+COMMENT ON COLUMN yquota.price_factor.factor IS '0 to 10^6, at most 6 decimals; 0 makes matching containers free, NULL ends the factor: a less specific one holds again';
+COMMENT ON COLUMN yquota.price_factor.load IS 'fraction that compute_prices() formed the factor of (opportunistic_price); NULL when it was set by hand. Only the owner''s functions fill it (42501)';
 
 CREATE TABLE yquota.charging_rule (
 	effective_at timestamptz PRIMARY KEY,
@@ -143,15 +153,13 @@ CREATE TABLE yquota.charging_rule (
 );
 COMMENT ON TABLE yquota.charging_rule IS
 	'Timeline of charging rules; a container is charged by the rule in force at its start, a wait by that in force when it began, and a reservation by that in force when it was accepted';
-COMMENT ON COLUMN yquota.charging_rule.minimum_run_time IS 'shortest life that a container is charged for; a shorter one is padded at its end';
-COMMENT ON COLUMN yquota.charging_rule.free_before_preemption IS 'time before the end that is free when the container is preempted: when it ends with exit status -102';
-COMMENT ON COLUMN yquota.charging_rule.any_preemption_source IS
-	'whether a FINISH with exit status -102 from any source tells of a preemption; when false, yquota must have sent one';
+COMMENT ON COLUMN yquota.charging_rule.effective_at IS 'primary key; default the clock';
+COMMENT ON COLUMN yquota.charging_rule.minimum_run_time IS 'shortest life that a container is charged for, 0 (default) to 365 days; a shorter one is padded at its end';
+COMMENT ON COLUMN yquota.charging_rule.free_before_preemption IS 'time before the end that is free when the container is preempted, 0 (default) to 1 hour';
+COMMENT ON COLUMN yquota.charging_rule.any_preemption_source IS 'whether any feed may tell of a preemption; default false: one of the FINISHes must be yquota''s';
 
-COMMENT ON COLUMN yquota.charging_rule.waiting_factor IS
-	'part of its price that an OPPORTUNISTIC container pays while it waits at its node or is paused, at most 6 decimals';
-COMMENT ON COLUMN yquota.charging_rule.reserved_factor IS
-	'part of the price of a container with all that a reservation has at an instant that the reservation pays, used or not, at most 6 decimals; 0: reservations cost nothing';
+COMMENT ON COLUMN yquota.charging_rule.waiting_factor IS 'part of its price that a container pays while it waits: 0 (default) to 1, at most 6 decimals';
+COMMENT ON COLUMN yquota.charging_rule.reserved_factor IS 'part of the price of a container with all that a reservation has which the reservation pays, used or not: 0 (default: reservations cost nothing) to 1, at most 6 decimals';
 
 CREATE TABLE yquota.outage (
 	outage_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -166,9 +174,14 @@ CREATE TABLE yquota.outage (
 );
 COMMENT ON TABLE yquota.outage IS
 	'Intervals of time that are forgiven; overlaps count once';
+COMMENT ON COLUMN yquota.outage.outage_id IS 'primary key';
 COMMENT ON COLUMN yquota.outage.project IS 'the only project it is for; NULL for all';
-COMMENT ON COLUMN yquota.outage.forgiven IS
-	'false while a gap longer than yquota.outage_max waits for an administrator''s decision';
+COMMENT ON COLUMN yquota.outage.started_at IS 'finite';
+COMMENT ON COLUMN yquota.outage.ended_at IS 'finite, later';
+COMMENT ON COLUMN yquota.outage.forgiven IS 'default true; false: charged, until an administrator decides otherwise';
+COMMENT ON COLUMN yquota.outage.reason IS 'not null';
+COMMENT ON COLUMN yquota.outage.reported_by IS 'filled in by the server';
+COMMENT ON COLUMN yquota.outage.reported_at IS 'filled in by the server';
 
 CREATE TABLE yquota_internal.feed_sign (
 	source text COLLATE "C" NOT NULL,
@@ -192,6 +205,9 @@ COMMENT ON TABLE yquota.pricing_change IS
 	'Every change of a timeline, factor, rule or outage in commit order: from which instant on amounts may differ';
 COMMENT ON COLUMN yquota.pricing_change.version IS
 	'consecutive, because changes wait for each other; a priced event records the version it saw';
+COMMENT ON COLUMN yquota.pricing_change.effective_from IS 'from which instant on amounts may differ';
+COMMENT ON COLUMN yquota.pricing_change.changed_at IS 'system''s clock';
+COMMENT ON COLUMN yquota.pricing_change.description IS 'what was changed';
 
 CREATE TABLE yquota.utilization (
 	resource_type text COLLATE "C" PRIMARY KEY REFERENCES yquota.resource_type ON DELETE CASCADE,
@@ -201,7 +217,9 @@ CREATE TABLE yquota.utilization (
 );
 COMMENT ON TABLE yquota.utilization IS
 	'Utilization reported from outside; wins over the computed one while younger than yquota.utilization_max_age';
-COMMENT ON COLUMN yquota.utilization.utilization IS 'a fraction; may exceed 1';
+COMMENT ON COLUMN yquota.utilization.resource_type IS 'primary key';
+COMMENT ON COLUMN yquota.utilization.utilization IS 'a fraction, 0 to 10^6';
+COMMENT ON COLUMN yquota.utilization.reported_at IS 'not null';
 
 CREATE TABLE yquota.utilization_history (
 	price_group text COLLATE "C" NOT NULL REFERENCES yquota.price_group ON DELETE CASCADE,
@@ -213,8 +231,10 @@ CREATE TABLE yquota.utilization_history (
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota.utilization_history IS
 	'Utilization as compute_prices() has measured it, whether a price changed or not; a row per quarter-hour, until retention_setting.keep_months are over';
+COMMENT ON COLUMN yquota.utilization_history.price_group IS 'references price_group';
 COMMENT ON COLUMN yquota.utilization_history.quarter_hour IS 'its first instant';
-COMMENT ON COLUMN yquota.utilization_history.average IS 'of the measurements, a fraction; may exceed 1; rounded to 18 decimals';
+COMMENT ON COLUMN yquota.utilization_history.measurements IS 'at least 1';
+COMMENT ON COLUMN yquota.utilization_history.average IS 'of the measurements, a fraction, which may exceed 1; rounded to 18 decimals';
 COMMENT ON COLUMN yquota.utilization_history.highest IS 'of the measurements, a fraction';
 
 CREATE TABLE yquota.pending_demand (
@@ -224,6 +244,9 @@ CREATE TABLE yquota.pending_demand (
 );
 COMMENT ON TABLE yquota.pending_demand IS
 	'Demand not yet allocated, as reported by a resource manager; counts for price groups with count_pending while younger than yquota.utilization_max_age';
+COMMENT ON COLUMN yquota.pending_demand.source IS 'primary key';
+COMMENT ON COLUMN yquota.pending_demand.demand IS 'native units, none negative';
+COMMENT ON COLUMN yquota.pending_demand.reported_at IS 'not null';
 
 CREATE TABLE yquota.alert (
 	alert_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -237,8 +260,12 @@ CREATE TABLE yquota.alert (
 CREATE UNIQUE INDEX alert_open_key ON yquota.alert (kind, subject) WHERE cleared_at IS NULL;
 COMMENT ON TABLE yquota.alert IS
 	'Problems that an administrator should check; one open row per kind and subject';
-COMMENT ON COLUMN yquota.alert.figures IS
-	'of a threshold of spending: project, threshold (a fraction), hard (whether on_exhausted acts there), and spent, granted and remaining in credits, as they were when it was found; NULL for other kinds';
+COMMENT ON COLUMN yquota.alert.alert_id IS 'primary key';
+COMMENT ON COLUMN yquota.alert.kind IS 'see below';
+COMMENT ON COLUMN yquota.alert.subject IS 'price group, task, outage_id, project and threshold, or a function to call';
+COMMENT ON COLUMN yquota.alert.detail IS 'a sentence';
+COMMENT ON COLUMN yquota.alert.cleared_at IS 'NULL while open';
+COMMENT ON COLUMN yquota.alert.figures IS 'of spending_threshold, else NULL: project, its name; threshold, the fraction; hard, true when on_exhausted acts there: the fraction is 1 or more, the project PREPAID, and on_exhausted not allow; spent, granted, remaining, credits, exact, when it was found: charged + accrued, granted and remaining of project_balance, the first two without what expired grants paid for';
 
 --
 -- The cluster
@@ -253,8 +280,11 @@ CREATE TABLE yquota.node (
 	updated_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 COMMENT ON TABLE yquota.node IS 'Nodes of the cluster and their resources';
-COMMENT ON COLUMN yquota.node.label IS 'partition that the node belongs to; empty for the default one';
-COMMENT ON COLUMN yquota.node.total IS 'resources of the node for containers, in native units; no amount is negative';
+COMMENT ON COLUMN yquota.node.name IS 'primary key; at most 255 bytes';
+COMMENT ON COLUMN yquota.node.rack IS 'default /default-rack';
+COMMENT ON COLUMN yquota.node.label IS 'partition; empty (default) for the default one; at most 255 bytes';
+COMMENT ON COLUMN yquota.node.total IS 'what it offers to containers, native units, none negative';
+COMMENT ON COLUMN yquota.node.state IS 'default RUNNING';
 
 --
 -- Projects
@@ -269,7 +299,10 @@ CREATE TABLE yquota.project (
 	parent text COLLATE "C" REFERENCES yquota.project
 );
 COMMENT ON TABLE yquota.project IS 'Projects, which pay for containers';
-COMMENT ON COLUMN yquota.project.on_exhausted IS 'action of decisions when a PREPAID project, or a sub-project on its credit, has none left';
+COMMENT ON COLUMN yquota.project.name IS 'primary key, not empty, at most 255 bytes';
+COMMENT ON COLUMN yquota.project.quota_mode IS 'default PREPAID';
+COMMENT ON COLUMN yquota.project.on_exhausted IS 'action of decisions when a PREPAID project, or a sub-project on its credit, has none left; default allow';
+COMMENT ON COLUMN yquota.project.created_at IS 'system''s clock';
 COMMENT ON COLUMN yquota.project.parent IS
 	'project that pays for this one as well; stays once this one or one below it has been charged or has held credit';
 
@@ -292,15 +325,18 @@ CREATE INDEX quota_grant_project_idx ON yquota.quota_grant (project);
 CREATE INDEX quota_grant_refund_idx ON yquota.quota_grant (project) WHERE kind IN ('refund', 'correction');
 COMMENT ON TABLE yquota.quota_grant IS
 	'Credit given to projects, and taken back (negative); insert with ON CONFLICT (external_id) DO NOTHING to repeat safely';
-COMMENT ON COLUMN yquota.quota_grant.amount IS 'credits; negative for a correction';
-COMMENT ON COLUMN yquota.quota_grant.valid_from IS 'when it begins to count';
-COMMENT ON COLUMN yquota.quota_grant.expires_at IS
-	'instant at which its rest is lost; the grant of a project that expires first is spent first.  Without meaning in a negative row';
-COMMENT ON COLUMN yquota.quota_grant.kind IS
-	'grant, budget (a recurring one), refund of spending, or correction of other rows; the first two make a sub-project limited by its own credit';
+COMMENT ON COLUMN yquota.quota_grant.grant_id IS 'primary key';
+COMMENT ON COLUMN yquota.quota_grant.project IS 'references project';
+COMMENT ON COLUMN yquota.quota_grant.amount IS 'credits, at most 10^30 and at least -10^30, at most 54 decimals';
+COMMENT ON COLUMN yquota.quota_grant.reason IS 'not null';
+COMMENT ON COLUMN yquota.quota_grant.granted_by IS 'filled in by the server: the session''s user';
+COMMENT ON COLUMN yquota.quota_grant.granted_at IS 'filled in by the server: the system''s clock';
+COMMENT ON COLUMN yquota.quota_grant.valid_from IS 'when it begins to count; default -infinity';
+COMMENT ON COLUMN yquota.quota_grant.expires_at IS 'instant at which its rest is lost, default infinity; the grant of a project that expires first is spent first. Without meaning in a negative row. A NOTICE tells that it is past already';
+COMMENT ON COLUMN yquota.quota_grant.kind IS 'grant (default), budget (a recurring one), refund of spending, or correction of other rows; the first two make a sub-project limited by its own credit';
 COMMENT ON COLUMN yquota.quota_grant.booked_at IS
 	'clock when it was given: nothing spent before was spent from it';
-COMMENT ON COLUMN yquota.quota_grant.external_id IS 'the granting system''s own id, which makes repeating harmless';
+COMMENT ON COLUMN yquota.quota_grant.external_id IS 'unique; the granting system''s own id, which makes repeating harmless';
 
 --
 -- The log of events and the books
@@ -329,18 +365,25 @@ CREATE TABLE yquota.container_event (
 );
 COMMENT ON TABLE yquota.container_event IS
 	'The log of lifecycle events, by INSERT or COPY: each is charged when it is inserted.  Append-only; keeps everything that arrived, in order of arrival';
-COMMENT ON COLUMN yquota.container_event.occurred_at IS 'when it happened; decides the charge';
-COMMENT ON COLUMN yquota.container_event.project IS 'project that pays; without it username is read as project__user';
-COMMENT ON COLUMN yquota.container_event.allocation IS 'native units; NULL in an UPDATE means unchanged';
-COMMENT ON COLUMN yquota.container_event.exit_status IS 'YARN''s container exit status, at FINISH';
-COMMENT ON COLUMN yquota.container_event.source IS 'which feed sent it; feed_status reports per source';
+COMMENT ON COLUMN yquota.container_event.event IS 'not null';
+COMMENT ON COLUMN yquota.container_event.container_id IS 'unique in the cluster, at most 2600 bytes; required unless QUOTA_COMPUTE';
+COMMENT ON COLUMN yquota.container_event.occurred_at IS 'when it happened; decides the charge; default the clock. At most yquota.max_clock_skew ahead of it, or of a running container one microsecond after the last that the books have of it; never before 2000-01-01 00:00 UTC. A START of a container that the books do not know is at most yquota.max_event_age old';
+COMMENT ON COLUMN yquota.container_event.project IS 'the payer. START without it reads username as project__user. In other events it may be left out, and must agree if given';
+COMMENT ON COLUMN yquota.container_event.application_id IS 'START';
+COMMENT ON COLUMN yquota.container_event.username IS 'START; of project__user the part after __ is kept if project was left out';
+COMMENT ON COLUMN yquota.container_event.queue IS 'START, UPDATE: queue path, such as root.prod';
+COMMENT ON COLUMN yquota.container_event.node IS 'START, UPDATE: name of the node; it need not be in yquota.node';
+COMMENT ON COLUMN yquota.container_event.allocation IS 'START: required, [] is legal and costs nothing. UPDATE: NULL means unchanged';
+COMMENT ON COLUMN yquota.container_event.execution_type IS 'START: NULL means GUARANTEED. UPDATE: NULL means unchanged';
+COMMENT ON COLUMN yquota.container_event.exit_status IS 'FINISH: YARN''s container exit status';
+COMMENT ON COLUMN yquota.container_event.source IS 'name of the feed; scheduler, reconcile and node_lost are the names of yquota''s own; node_queue: ends that agents report by container_ended';
 COMMENT ON COLUMN yquota.container_event.recorded_at IS 'the statement''s clock when it arrived; decides nothing about amounts except for a START repeated with a new allocation';
-COMMENT ON COLUMN yquota.container_event.priority IS 'priority of the request that the container answers; NULL at START means 0, in an UPDATE unchanged';
-COMMENT ON COLUMN yquota.container_event.allocation_request_id IS 'id of that request; NULL at START means -1, in an UPDATE unchanged';
-COMMENT ON COLUMN yquota.container_event.asked_label IS 'node label that was asked for; NULL at START means the empty string, in an UPDATE unchanged';
-COMMENT ON COLUMN yquota.container_event.is_am IS 'whether the container is its application''s master; NULL at START means whether its id ends with _000001, in an UPDATE unchanged';
-COMMENT ON COLUMN yquota.container_event.is_running IS 'false for a container that waits at its node or is paused; NULL at START means true, in an UPDATE unchanged.  An OPPORTUNISTIC container that does not run pays by charging_rule.waiting_factor';
-COMMENT ON COLUMN yquota.container_event.event_id IS 'number of the row; leave it out.  Numbers have gaps, and their order is not the order of acceptance';
+COMMENT ON COLUMN yquota.container_event.priority IS 'priority of the request that the container answers. START: NULL means 0. UPDATE: NULL means unchanged';
+COMMENT ON COLUMN yquota.container_event.allocation_request_id IS 'id of that request. START: NULL means -1. UPDATE: NULL means unchanged';
+COMMENT ON COLUMN yquota.container_event.asked_label IS 'node label that was asked for. START: NULL means the empty string. UPDATE: NULL means unchanged';
+COMMENT ON COLUMN yquota.container_event.is_am IS 'the container is its application''s master. START: NULL means whether its id ends with _000001, YARN''s number 1 of an attempt. UPDATE: NULL means unchanged';
+COMMENT ON COLUMN yquota.container_event.is_running IS 'false: given out and waiting at its node, or paused; an OPPORTUNISTIC container pays by waiting_factor then, a GUARANTEED one as if it ran. START: NULL means true. UPDATE: NULL means unchanged';
+COMMENT ON COLUMN yquota.container_event.event_id IS 'number of the row; generated, leave it out. Numbers have gaps, and their order is not the order of acceptance';
 
 CREATE TABLE yquota.container (
 	container_id text COLLATE "C" PRIMARY KEY,
@@ -376,20 +419,23 @@ CREATE INDEX container_application_id_idx ON yquota.container
 CREATE INDEX container_settled_at_idx ON yquota.container (settled_at) WHERE settled_lately IS NOT NULL;
 COMMENT ON TABLE yquota.container IS
 	'Containers that have started and not finished, those that wait at their nodes included.  Written by the trigger of container_event only';
-COMMENT ON COLUMN yquota.container.label IS 'partition that its node is in, or was when it was last known';
+COMMENT ON COLUMN yquota.container.container_id IS 'primary key';
+COMMENT ON COLUMN yquota.container.project IS 'the payer';
+COMMENT ON COLUMN yquota.container.label IS 'label of the node, or the last one known when the node is deleted';
+COMMENT ON COLUMN yquota.container.allocation IS 'native units';
 COMMENT ON COLUMN yquota.container.started_at IS 'creation of the container';
 COMMENT ON COLUMN yquota.container.settled_at IS 'start of the segment that is not yet in charge: the start or the last UPDATE';
 COMMENT ON COLUMN yquota.container.charges IS 'rows of charge that this container has so far';
-COMMENT ON COLUMN yquota.container.factors IS 'names of factors and outages that apply: dimension, name, dimension, name ...; part of its rate class.  Of one that waits first "waiting" and waiting_factor';
+COMMENT ON COLUMN yquota.container.factors IS 'what applies to it: dimension, name, dimension, name ...; NULL for nothing. Of one that waits waiting and waiting_factor come first';
 COMMENT ON COLUMN yquota.container.accrual_base IS 'credits from the full hour before settled_at to settled_at at this allocation, as counted for it';
 COMMENT ON COLUMN yquota.container.priority IS 'priority of the request that it answers';
 COMMENT ON COLUMN yquota.container.allocation_request_id IS 'id of that request; -1 without one';
 COMMENT ON COLUMN yquota.container.asked_label IS 'node label that was asked for; empty for none';
 COMMENT ON COLUMN yquota.container.is_am IS 'whether it is its application''s master';
 COMMENT ON COLUMN yquota.container.is_running IS 'false while it waits at its node or is paused';
-COMMENT ON COLUMN yquota.container.waiting_factor IS 'part of its price that it pays while it waits: it is OPPORTUNISTIC and does not run, so it is in no usage; NULL when it does not wait';
-COMMENT ON COLUMN yquota.container.settled_lately IS 'true where settled_at was less than a day before the clock of the statement that wrote the row, or after it; otherwise NULL';
-COMMENT ON COLUMN yquota.container.is_given IS 'whether yquota''s scheduler gave it, and another source did not start it: it ends with its application';
+COMMENT ON COLUMN yquota.container.waiting_factor IS 'part of its price that it pays because it waits: it is OPPORTUNISTIC and does not run; NULL when it does not wait';
+COMMENT ON COLUMN yquota.container.settled_lately IS 'true where settled_at was less than a day before the clock of the statement that wrote the row, or after it; otherwise NULL. For an index';
+COMMENT ON COLUMN yquota.container.is_given IS 'whether yquota''s scheduler gave it (the source of its START is scheduler): it ends with its application';
 
 CREATE TABLE yquota.container_change (
 	container_id text COLLATE "C" NOT NULL,
@@ -410,8 +456,17 @@ CREATE TABLE yquota.container_change (
 CREATE INDEX container_change_container_id_idx ON yquota.container_change (container_id);
 COMMENT ON TABLE yquota.container_change IS
 	'Accepted START and UPDATE events of containers that were ever updated, and START of those that never ran: for the order of late events.  UPDATEs behind an end that was reported later stay, and do not count';
-COMMENT ON COLUMN yquota.container_change.event_id IS 'number of its event in container_event; NULL for the START, and for changes from before events were numbered';
+COMMENT ON COLUMN yquota.container_change.allocation IS 'NULL: unchanged';
+COMMENT ON COLUMN yquota.container_change.execution_type IS 'NULL: unchanged';
+COMMENT ON COLUMN yquota.container_change.queue IS 'NULL: unchanged';
+COMMENT ON COLUMN yquota.container_change.node IS 'NULL: unchanged';
+COMMENT ON COLUMN yquota.container_change.event_id IS 'number of the event in container_event; NULL for the START';
 COMMENT ON COLUMN yquota.container_change.repeated_start IS 'whether the UPDATE came as a START repeated with a new allocation; sent again it is known';
+COMMENT ON COLUMN yquota.container_change.priority IS 'NULL: unchanged';
+COMMENT ON COLUMN yquota.container_change.allocation_request_id IS 'NULL: unchanged';
+COMMENT ON COLUMN yquota.container_change.asked_label IS 'NULL: unchanged';
+COMMENT ON COLUMN yquota.container_change.is_am IS 'NULL: unchanged';
+COMMENT ON COLUMN yquota.container_change.is_running IS 'NULL: unchanged';
 
 CREATE TABLE yquota.charge (
 	container_id text COLLATE "C" NOT NULL,
@@ -447,6 +502,7 @@ CREATE INDEX charge_application_id_idx ON yquota.charge
 	WITH (pages_per_range = 64, autosummarize = on);
 COMMENT ON TABLE yquota.charge IS
 	'The ledger: one row per settled segment of a container.  Append-only; corrections are further rows';
+COMMENT ON COLUMN yquota.charge.allocation IS 'native units held in the segment';
 COMMENT ON COLUMN yquota.charge.started_at IS 'start of the container';
 COMMENT ON COLUMN yquota.charge."from" IS 'start of the segment';
 COMMENT ON COLUMN yquota.charge."to" IS 'end of the segment';
@@ -454,8 +510,9 @@ COMMENT ON COLUMN yquota.charge.booked_at IS 'when the row was posted';
 COMMENT ON COLUMN yquota.charge.number IS 'rank of the row among those of its container, from 1';
 COMMENT ON COLUMN yquota.charge.corrects IS 'number of the row of the same container that this row takes back; NULL when it takes none back';
 COMMENT ON COLUMN yquota.charge.settled_by IS 'event that ended the segment: CONTAINER_UPDATE or CONTAINER_FINISH; QUOTA_COMPUTE where a closed period ended or the free window of a preempted container begins';
-COMMENT ON COLUMN yquota.charge.padding IS 'time added at the finish to reach the minimum run time; NULL on segments of real time';
-COMMENT ON COLUMN yquota.charge.dominant IS 'resource type with the largest part of the amount; NULL when nothing was charged';
+COMMENT ON COLUMN yquota.charge.exit_status IS 'at FINISH, if the feed told';
+COMMENT ON COLUMN yquota.charge.padding IS 'time added to reach the minimum run time; then from = to = the finish. NULL on real time';
+COMMENT ON COLUMN yquota.charge.dominant IS 'resource type with the largest part of the amount; NULL when it is 0';
 COMMENT ON COLUMN yquota.charge.amount IS 'credits, exact; negative in a row that takes another back';
 COMMENT ON COLUMN yquota.charge.given_back IS
 	'credits that a segment would cost that is free because the container was preempted (charging_rule.free_before_preemption), negative in a row that takes another back; NULL in all other rows';
@@ -502,9 +559,13 @@ CREATE TABLE yquota.event_reject (
 CREATE INDEX event_reject_waiting_idx ON yquota.event_reject (container_id) WHERE waiting;
 COMMENT ON TABLE yquota.event_reject IS
 	'Events set aside (yquota.on_bad_event = set_aside) with the reason; retry_rejects() inserts them again';
+COMMENT ON COLUMN yquota.event_reject.reject_id IS 'primary key';
+COMMENT ON COLUMN yquota.event_reject.event IS 'this and the next columns as in container_event';
 COMMENT ON COLUMN yquota.event_reject.waiting IS 'true for an UPDATE or FINISH that waits for its START and is applied when that arrives';
+COMMENT ON COLUMN yquota.event_reject.sqlstate IS 'the error that it would have raised';
+COMMENT ON COLUMN yquota.event_reject.reason IS 'primary message';
 COMMENT ON COLUMN yquota.event_reject.event_id IS 'number of the event in container_event';
-COMMENT ON COLUMN yquota.event_reject.sent_by IS 'role that sent it, by the name that it had then';
+COMMENT ON COLUMN yquota.event_reject.sent_by IS 'role that sent it, by the name that it had then: the current user of the INSERT; in functions of yquota the role that called them';
 
 -- Neither is in a dump: after a restore everything is looked at.
 CREATE TABLE yquota_internal.waiting_look (

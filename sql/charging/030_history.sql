@@ -16,16 +16,16 @@ CREATE TABLE yquota.history_segment (
 );
 COMMENT ON TABLE yquota.history_segment IS
 	'Sealed segments of the ledger and the log: tables below yquota.charge and yquota.container_event until they are archived';
-COMMENT ON COLUMN yquota.history_segment.number IS 'from 1 in order of time; 0 holds rows carried out of archived segments because their containers still run';
+COMMENT ON COLUMN yquota.history_segment.number IS 'primary key; from 1 in order of time. 0 is what has been carried over, because its containers go on';
 COMMENT ON COLUMN yquota.history_segment.sealed_from IS 'when the segment before was sealed; -infinity for the first one';
-COMMENT ON COLUMN yquota.history_segment.sealed_at IS 'clock when it was sealed: everything in it was recorded before';
-COMMENT ON COLUMN yquota.history_segment.ledger_table IS 'table of schema yquota_internal with its rows of the ledger; NULL when there is none any more';
+COMMENT ON COLUMN yquota.history_segment.sealed_at IS 'clock when it was sealed; everything in it was recorded before';
+COMMENT ON COLUMN yquota.history_segment.ledger_table IS 'table of yquota_internal with its rows of the ledger; NULL when there is none any more';
 COMMENT ON COLUMN yquota.history_segment.log_table IS 'table of schema yquota_internal with its rows of the log; NULL when there is none any more';
 COMMENT ON COLUMN yquota.history_segment.ledger_archived_at IS 'when its ledger rows left the database; its log rows are no longer part of the log from then on, but wait for archive()';
 COMMENT ON COLUMN yquota.history_segment.log_archived_at IS 'when its log rows left the database';
-COMMENT ON COLUMN yquota.history_segment.charges IS 'ledger rows archived';
+COMMENT ON COLUMN yquota.history_segment.charges IS 'rows of its ledger archived; charges of reservations are in no segment';
 COMMENT ON COLUMN yquota.history_segment.events IS 'log rows archived';
-COMMENT ON COLUMN yquota.history_segment.horizon IS 'set when it was archived: an event before it is refused unless its container is known, and no price before it changes';
+COMMENT ON COLUMN yquota.history_segment.horizon IS 'set when it was archived: an event before it is refused unless its container is known, and no price before it changes. The greatest one is the archive horizon';
 
 CREATE TABLE yquota.opening_balance (
 	project text COLLATE "C" NOT NULL,
@@ -38,8 +38,9 @@ CREATE TABLE yquota.opening_balance (
 );
 COMMENT ON TABLE yquota.opening_balance IS
 	'Charges of projects by archived ledger rows; a project''s newest row counts for all of its archived history.  Append-only';
+COMMENT ON COLUMN yquota.opening_balance.project IS 'primary key, with archived_through';
 COMMENT ON COLUMN yquota.opening_balance.archived_through IS 'number of the newest segment archived so far';
-COMMENT ON COLUMN yquota.opening_balance.archived_before IS 'the archive horizon then: every archived charge ended before it';
+COMMENT ON COLUMN yquota.opening_balance.archived_before IS 'the archive horizon then; every archived charge ended before it';
 COMMENT ON COLUMN yquota.opening_balance.charged IS 'credits: sum of all archived rows of the project';
 COMMENT ON COLUMN yquota.opening_balance.charges IS 'number of all archived rows of the project';
 COMMENT ON COLUMN yquota.opening_balance.digest IS 'sum of the digests of all archived rows of the project; archive_digest() computes it from the archive';

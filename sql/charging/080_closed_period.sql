@@ -13,10 +13,11 @@ CREATE TABLE yquota.closed_period (
 );
 COMMENT ON TABLE yquota.closed_period IS
 	'Ends of billing periods that close_period() has closed, or is closing.  Append-only';
-COMMENT ON COLUMN yquota.closed_period.until IS 'end of the period; it begins where the one before ends';
+COMMENT ON COLUMN yquota.closed_period.until IS 'primary key: where the period ends and the next one begins; the first one begins at -infinity';
 COMMENT ON COLUMN yquota.closed_period.begun_at IS 'clock since when no charge crosses the end';
-COMMENT ON COLUMN yquota.closed_period.closed_at IS 'latest booked_at of the rows on the bill; NULL until it is closed';
-COMMENT ON COLUMN yquota.closed_period.amount IS 'credits for containers and reservations in the period, all projects, as booked by then';
+COMMENT ON COLUMN yquota.closed_period.closed_at IS 'what has a later booked_at is not on the bill; NULL until all is settled';
+COMMENT ON COLUMN yquota.closed_period.amount IS 'credits for containers in the period, all projects, as booked by then; verify() looks whether the ledger still says so';
+COMMENT ON COLUMN yquota.closed_period.closed_by IS 'the session''s user';
 
 CREATE TRIGGER keep BEFORE DELETE OR TRUNCATE ON yquota.closed_period
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_change('Bills of the period have been issued.');

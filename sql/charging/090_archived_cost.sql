@@ -50,7 +50,7 @@ COMMENT ON TABLE yquota.archived_history IS
 	'Where segments of history went that have been archived';
 COMMENT ON COLUMN yquota.archived_history.segment IS 'number in history_segment';
 COMMENT ON COLUMN yquota.archived_history.history IS 'ledger or log';
-COMMENT ON COLUMN yquota.archived_history.target IS 'table that its rows were put into, as it was called then';
+COMMENT ON COLUMN yquota.archived_history.target IS 'the table that its rows were put into, as it was called then';
 COMMENT ON COLUMN yquota.archived_history.archived_at IS 'clock';
 COMMENT ON COLUMN yquota.archived_history.archived_by IS 'the session''s user';
 COMMENT ON COLUMN yquota.archived_history.cluster IS 'name of this cluster in rows of the target; NULL when the target has no such column';
@@ -69,7 +69,7 @@ COMMENT ON TABLE yquota.written_history IS
 	'Segments of history whose rows have been written into a foreign table and are still in the books: the next call of archive() compares both';
 COMMENT ON COLUMN yquota.written_history.segment IS 'number in history_segment';
 COMMENT ON COLUMN yquota.written_history.history IS 'ledger or log';
-COMMENT ON COLUMN yquota.written_history.target IS 'table that its rows were put into, as it was called then';
+COMMENT ON COLUMN yquota.written_history.target IS 'the table that its rows were put into, as it was called then';
 COMMENT ON COLUMN yquota.written_history.cluster IS 'name of this cluster in rows of the target';
 COMMENT ON COLUMN yquota.written_history.written_at IS 'clock';
 COMMENT ON COLUMN yquota.written_history.written_by IS 'the session''s user';

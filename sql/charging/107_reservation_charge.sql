@@ -32,6 +32,7 @@ CREATE TABLE yquota.reservation_charge (
 CREATE INDEX reservation_charge_to_idx ON yquota.reservation_charge ("to");
 COMMENT ON TABLE yquota.reservation_charge IS
 	'The ledger of reservations: one row per interval of what is promised, not beyond the end of a closed period.  Append-only; corrections are further rows';
+COMMENT ON COLUMN yquota.reservation_charge.reservation_id IS 'of reservation_definition';
 COMMENT ON COLUMN yquota.reservation_charge.number IS 'rank of the row among those of its reservation, from 1';
 COMMENT ON COLUMN yquota.reservation_charge.version IS 'of reservation_definition';
 COMMENT ON COLUMN yquota.reservation_charge.queue IS 'full path of the plan';

@@ -9,6 +9,7 @@ CREATE TABLE yquota.billing_setting (
 );
 COMMENT ON TABLE yquota.billing_setting IS
 	'At most one row: how bills are cut.  Fixed once something has been charged or granted for a period, or a period closed';
+COMMENT ON COLUMN yquota.billing_setting.only_row IS 'primary key; true';
 COMMENT ON COLUMN yquota.billing_setting.timezone IS
 	'time zone with the midnights that separate the days of reports and the periods of budgets; a name of pg_timezone_names.  UTC without a row';
 

@@ -15,8 +15,8 @@ CREATE TABLE yquota.cluster_setting (
 );
 COMMENT ON TABLE yquota.cluster_setting IS
 	'At most one row: how this cluster is called in tables that several clusters share.  Fixed once history has been archived under it';
-COMMENT ON COLUMN yquota.cluster_setting.cluster_name IS
-	'name of the cluster, as yarn.resourcemanager.cluster-id; yarn_cluster without a row';
+COMMENT ON COLUMN yquota.cluster_setting.only_row IS 'primary key, always true';
+COMMENT ON COLUMN yquota.cluster_setting.cluster_name IS 'not empty, no control characters; yarn_cluster without a row, as yarn.resourcemanager.cluster-id';
 
 CREATE FUNCTION yquota.cluster_name() RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE

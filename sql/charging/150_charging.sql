@@ -523,6 +523,7 @@ CREATE VIEW yquota.charged_through AS
 	SELECT max(at) AS at FROM yquota_internal.charged_through;
 COMMENT ON VIEW yquota.charged_through IS
 	'The charged-through mark: the latest QUOTA_COMPUTE; the cost of running containers until then has been shown';
+COMMENT ON COLUMN yquota.charged_through.at IS 'occurred_at of the latest QUOTA_COMPUTE; NULL before the first';
 
 --
 -- Projects stay while the books name them, or are going to.  Counters are looked

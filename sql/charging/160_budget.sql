@@ -16,11 +16,11 @@ CREATE TABLE yquota.budget (
 );
 COMMENT ON TABLE yquota.budget IS
 	'Credit that projects get every period of the time zone of bills; a change counts from the first period that has not been granted';
+COMMENT ON COLUMN yquota.budget.project IS 'primary key with period; references project';
 COMMENT ON COLUMN yquota.budget.period IS 'day, week (from Monday on), month, quarter or year';
-COMMENT ON COLUMN yquota.budget.amount IS 'credits per period';
-COMMENT ON COLUMN yquota.budget.rollover IS 'whether the rest of a period stays valid; else it is lost at the end';
-COMMENT ON COLUMN yquota.budget.starts_on IS
-	'first day, by default today; the period that it lies in is granted whole, from that day on';
+COMMENT ON COLUMN yquota.budget.amount IS 'credits per period, above 0, at most 10^30';
+COMMENT ON COLUMN yquota.budget.rollover IS 'default false: what is left at the end of a period is lost. true: it stays';
+COMMENT ON COLUMN yquota.budget.starts_on IS 'first day, default today, at most 4000 days ago (22023); the period it lies in is granted whole, from that day on';
 
 CREATE TABLE yquota_internal.budget_grant (
 	project text COLLATE "C" NOT NULL,

@@ -72,9 +72,10 @@ CREATE TABLE yquota.expired_grant (
 CREATE INDEX expired_grant_project_idx ON yquota.expired_grant (project);
 COMMENT ON TABLE yquota.expired_grant IS
 	'Rests of grants at their expiry, and what returned to them later.  Written by the worker, again when the books change; a balance does not wait for that';
+COMMENT ON COLUMN yquota.expired_grant.grant_id IS 'primary key with project';
 COMMENT ON COLUMN yquota.expired_grant.project IS 'project whose credit it was: that of the grant, or an ancestor';
-COMMENT ON COLUMN yquota.expired_grant.lost IS 'credits of the grant that were never spent; of a negative row, credits that it had taken from grants which expired before they returned';
-COMMENT ON COLUMN yquota.expired_grant.expired_at IS 'expires_at of the grant, or when it was booked if that was later; of a negative row, when it went to a sub-project';
+COMMENT ON COLUMN yquota.expired_grant.lost IS 'credits, 0 or more; of a negative row that went to a sub-project, what it had taken from grants that had expired by then';
+COMMENT ON COLUMN yquota.expired_grant.expired_at IS 'expires_at of the grant, or booked_at if that was later; of a negative row, when it went to the sub-project';
 COMMENT ON COLUMN yquota.expired_grant.decided_at IS 'clock when the worker found that in the books';
 
 CREATE VIEW yquota_internal.kept_loss AS
@@ -513,15 +514,14 @@ CREATE VIEW yquota.grant_status WITH (security_barrier) AS
 COMMENT ON VIEW yquota.grant_status IS
 	'State of every grant, live at the clock; reads the ledger, so query it with a project';
 COMMENT ON COLUMN yquota.grant_status.amount IS 'credits';
-COMMENT ON COLUMN yquota.grant_status.state IS
-	'pending (not begun), valid, spent (nothing of it is left), expired, or taken back (a negative row)';
-COMMENT ON COLUMN yquota.grant_status.counts_for IS
-	'project that owns the credit: the project itself, or for a refund or correction of a sub-project without own credit an ancestor; its rest is NULL then';
+COMMENT ON COLUMN yquota.grant_status.state IS 'pending (not begun), valid, spent (nothing is left), expired, taken back (a negative row)';
+COMMENT ON COLUMN yquota.grant_status.counts_for IS 'whose credit it is: the project, or an ancestor for refunds and corrections of a sub-project without own credit; spent, remaining and lost are NULL then';
 COMMENT ON COLUMN yquota.grant_status.spent IS 'credits spent of it; NULL in a negative row';
 COMMENT ON COLUMN yquota.grant_status.remaining IS 'credits left of it; NULL when it is not valid';
 COMMENT ON COLUMN yquota.grant_status.lost IS 'credits left of it when it expired, and those that returned to it later; NULL before';
 COMMENT ON COLUMN yquota.grant_status.begins_at IS
 	'when it could first be spent: valid_from, or when it was booked if that was later';
+COMMENT ON COLUMN yquota.grant_status.expires_at IS 'expires_at, or booked_at if that was later';
 
 CREATE FUNCTION yquota_internal.mark_spending(projects text[], now_at timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE

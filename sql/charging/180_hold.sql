@@ -31,14 +31,17 @@ CREATE INDEX hold_project_idx ON yquota.hold (project) WHERE released_at IS NULL
 CREATE INDEX hold_reservation_idx ON yquota.hold (reservation_id) WHERE released_at IS NULL;
 COMMENT ON TABLE yquota.hold IS
 	'Credit set aside for applications by hold(), until release_hold() or expires_at, and for reservations until they end';
-COMMENT ON COLUMN yquota.hold.application_id IS 'NULL for a reservation''s';
+COMMENT ON COLUMN yquota.hold.hold_id IS 'primary key';
+COMMENT ON COLUMN yquota.hold.project IS 'references project';
+COMMENT ON COLUMN yquota.hold.application_id IS 'not empty; NULL for a reservation''s';
 COMMENT ON COLUMN yquota.hold.reservation_id IS 'reservation that it was set aside for when that was accepted; NULL for an application''s';
 COMMENT ON COLUMN yquota.hold.queue IS 'full path of the reservation''s queue, whose applications use it up as the reservation does';
-COMMENT ON COLUMN yquota.hold.amount IS 'credits, before anything of it was spent';
+COMMENT ON COLUMN yquota.hold.amount IS 'credits, above 0, at most 10^30, at most 54 decimals';
 COMMENT ON COLUMN yquota.hold.held_by IS 'role that called hold(), or had the reservation accepted';
 COMMENT ON COLUMN yquota.hold.held_at IS 'clock when it was held: the cost of the application from then on uses it up';
-COMMENT ON COLUMN yquota.hold.expires_at IS 'from then on it holds nothing';
+COMMENT ON COLUMN yquota.hold.expires_at IS 'from then on it holds nothing; infinity for a reservation''s';
 COMMENT ON COLUMN yquota.hold.released_by IS 'role that called release_hold(), or ended the reservation; NULL for a hold that is not released';
+COMMENT ON COLUMN yquota.hold.released_at IS 'clock of that call, or when the reservation ended';
 
 CREATE VIEW yquota_internal.live_hold AS
 	SELECT hold.* FROM yquota.hold
@@ -376,12 +379,13 @@ CREATE VIEW yquota.hold_status WITH (security_barrier) AS
 	   OR hold.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.hold_status IS
 	'Credit set aside for applications and reservations, live at the clock; holds that ended are kept for 30 days';
-COMMENT ON COLUMN yquota.hold_status.state IS
-	'held, spent (nothing of it is left), released or expired; by the clock, whatever the worker does';
+COMMENT ON COLUMN yquota.hold_status.application_id IS 'NULL for a reservation''s';
+COMMENT ON COLUMN yquota.hold_status.state IS 'held, spent (nothing of it is left), released or expired; by the clock, with or without a worker';
 COMMENT ON COLUMN yquota.hold_status.amount IS 'credits held at first';
 COMMENT ON COLUMN yquota.hold_status.spent IS
 	'credits that the application, or the reservation with what runs in its queue, has cost since held_at, also those that an earlier hold covered; NULL for a hold that is released or has expired';
 COMMENT ON COLUMN yquota.hold_status.outstanding IS 'credits still held, which project_balance.held adds up';
+COMMENT ON COLUMN yquota.hold_status.reservation_id IS 'NULL for an application''s';
 
 CREATE FUNCTION yquota_internal.remove_ended_holds(now_at timestamptz) RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE

@@ -24,12 +24,15 @@ CREATE TABLE yquota.event_void (
 CREATE INDEX event_void_container_id_idx ON yquota.event_void (container_id);
 COMMENT ON TABLE yquota.event_void IS
 	'Containers whose events were voided by void_events(), with role, time and reason.  Append-only';
+COMMENT ON COLUMN yquota.event_void.void_id IS 'primary key';
 COMMENT ON COLUMN yquota.event_void.project IS 'project that had paid until then';
 COMMENT ON COLUMN yquota.event_void.application_id IS 'application that the container had until then';
 COMMENT ON COLUMN yquota.event_void.amount IS 'credits taken back: the sum of the container''s charges that were in effect';
 COMMENT ON COLUMN yquota.event_void.was_running IS 'whether the container was running according to its events';
 COMMENT ON COLUMN yquota.event_void.charges IS 'rows of charge that the container had after the void: none of them is in effect, those of later events have larger numbers';
+COMMENT ON COLUMN yquota.event_void.reason IS 'not empty';
 COMMENT ON COLUMN yquota.event_void.chosen IS 'the arguments of void_events() that chose the container';
+COMMENT ON COLUMN yquota.event_void.voided_by IS 'the session''s user';
 COMMENT ON COLUMN yquota.event_void.voided_at IS 'the clock when no other transaction could change the container''s books any more';
 
 CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.event_void

@@ -326,20 +326,17 @@ CREATE VIEW yquota.project_balance WITH (security_barrier) AS
 	   OR project.name = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.project_balance IS
 	'Credit of every project, with accruals and spending of it and its sub-projects, live and exact at the clock; NOLIMIT projects are charged alike';
-COMMENT ON COLUMN yquota.project_balance.granted IS 'credits of the grants that have begun (quota_grant), less the rests of those that expired';
+COMMENT ON COLUMN yquota.project_balance.granted IS 'credits of the grants that have begun, less the rests of those that expired; its own grants, and the refunds and corrections of sub-projects without own credit';
 COMMENT ON COLUMN yquota.project_balance.charged IS 'credits posted to the ledgers (charge, reservation_charge)';
 COMMENT ON COLUMN yquota.project_balance.accrued IS
 	'credits that running containers and reservations owe since their last settlement; nothing while that lies ahead of the clock';
-COMMENT ON COLUMN yquota.project_balance.held IS
-	'credits set aside for applications and not yet spent by them (hold_status)';
-COMMENT ON COLUMN yquota.project_balance.remaining IS
-	'credits: granted - charged - accrued - held; may be negative, as it is in a sub-project that lives on the grants of its ancestors';
+COMMENT ON COLUMN yquota.project_balance.held IS 'credits set aside for applications and not yet spent by them: what is outstanding in hold_status';
+COMMENT ON COLUMN yquota.project_balance.remaining IS 'credits: granted - charged - accrued - held; may be negative, and is in a sub-project that lives on what its ancestors have';
 COMMENT ON COLUMN yquota.project_balance.burn_rate IS
 	'credits per second that accrue at this instant for running containers and reservations; 0 during an outage, and for containers that are settled ahead of the clock';
 COMMENT ON COLUMN yquota.project_balance.exhausted_at IS
 	'first microsecond at which all that is granted, to it or an ancestor whose budget limits it, has been spent, held or not, if burn_rate stays as it is; the clock when that has happened already, NULL when that instant never comes and for NOLIMIT projects';
-COMMENT ON COLUMN yquota.project_balance.available IS
-	'credits that may still be spent: the least that remains to the project and to its ancestors that have been granted something; NULL without limit';
+COMMENT ON COLUMN yquota.project_balance.available IS 'credits that the project may still spend: the least that remains of its own budget and those of its ancestors; remaining in a project without parent; NULL when nothing limits it';
 COMMENT ON COLUMN yquota.project_balance.limited_by IS 'the project, itself or an ancestor, to which that remains';
 COMMENT ON COLUMN yquota.project_balance.parent IS 'project whose credit pays for it as well';
 
@@ -366,8 +363,7 @@ COMMENT ON VIEW yquota.exhausted_work IS
 	'Containers, running or waiting at their nodes, of PREPAID projects without credit whose on_exhausted, or that of an ancestor without credit, is drain or stop; charging goes on until their FINISH arrives';
 COMMENT ON COLUMN yquota.exhausted_work.action IS
 	'stop: kill the container; drain: let it end by itself and start no other of its project';
-COMMENT ON COLUMN yquota.exhausted_work.remaining IS
-	'credits of the project, or of the ancestor that limits it, that have not been spent, held or not: zero or less';
+COMMENT ON COLUMN yquota.exhausted_work.remaining IS 'credits of the project, or of the ancestor that limits it, that are not spent, held or not: 0 or less';
 COMMENT ON COLUMN yquota.exhausted_work.allocation IS 'native units';
 
 --
@@ -442,6 +438,7 @@ CREATE VIEW yquota.container_cost WITH (security_barrier) AS
 	   OR cost.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.container_cost IS
 	'Cost of every container, running ones up to the clock; queue, node, execution type and allocation are the last ones.  Ask with a container_id or an application_id: other conditions read the whole ledger';
+COMMENT ON COLUMN yquota.container_cost.queue IS 'the last one, as the next three';
 COMMENT ON COLUMN yquota.container_cost.allocation IS 'native units';
 COMMENT ON COLUMN yquota.container_cost.started_at IS 'creation of the container';
 COMMENT ON COLUMN yquota.container_cost.finished_at IS 'NULL while the container runs';

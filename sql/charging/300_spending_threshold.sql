@@ -20,10 +20,8 @@ CREATE TABLE yquota.spending_threshold (
 );
 COMMENT ON TABLE yquota.spending_threshold IS
 	'Fractions of the granted credit at which an alert is raised and channel yquota notified; without a row 0.5, 0.8 and 1 for every project';
-COMMENT ON COLUMN yquota.spending_threshold.project IS
-	'project of the threshold, in place of those for all; NULL: all projects without rows of their own';
-COMMENT ON COLUMN yquota.spending_threshold.fraction IS
-	'of the granted and not expired credit, such as 0.8: crossed when spending of that credit reaches it';
+COMMENT ON COLUMN yquota.spending_threshold.project IS 'references project; NULL: all projects without rows of their own';
+COMMENT ON COLUMN yquota.spending_threshold.fraction IS 'above 0, at most 10, at most 6 decimals; unique with project. 80 is refused with the hint to write 0.8';
 
 -- A CHECK cannot give a hint.
 CREATE FUNCTION yquota_internal.refuse_percent() RETURNS trigger

@@ -162,7 +162,8 @@ CREATE TABLE yquota.feed_reject (
 CREATE INDEX feed_reject_call_idx ON yquota.feed_reject USING hash (call);
 COMMENT ON TABLE yquota.feed_reject IS
 	'Calls and rows that the server refused to a feed and that the feed has set aside: see reject_call().  Delete what has been looked at';
-COMMENT ON COLUMN yquota.feed_reject.source IS 'the feed, as in feed_status';
+COMMENT ON COLUMN yquota.feed_reject.reject_id IS 'primary key';
+COMMENT ON COLUMN yquota.feed_reject.source IS 'the feed; NULL for one without a name';
 COMMENT ON COLUMN yquota.feed_reject.call IS 'what was refused, as the feed tells it: the function and its arguments, or the table and its row';
 COMMENT ON COLUMN yquota.feed_reject.message IS 'what the server said';
 COMMENT ON COLUMN yquota.feed_reject.at IS 'when it was set aside, the last time if it was refused again';
@@ -308,16 +309,17 @@ CREATE VIEW yquota.feed_status AS
 	GROUP BY part.source;
 COMMENT ON VIEW yquota.feed_status IS
 	'How far every feed is, by the source that its events name; NULL is the feed that names none';
+COMMENT ON COLUMN yquota.feed_status.source IS 'NULL: rows without a source';
 COMMENT ON COLUMN yquota.feed_status.events IS 'rows received, repeated and set-aside ones included';
 COMMENT ON COLUMN yquota.feed_status.last_event_at IS 'latest occurred_at received';
 COMMENT ON COLUMN yquota.feed_status.last_recorded_at IS 'when something last arrived';
 COMMENT ON COLUMN yquota.feed_status.lag IS 'from last_event_at to the clock; also grows while the cluster is quiet';
 COMMENT ON COLUMN yquota.feed_status.waiting IS 'events set aside until the START of their container arrives';
 COMMENT ON COLUMN yquota.feed_status.rejected IS 'events set aside for another reason: see event_reject, then retry_rejects()';
-COMMENT ON COLUMN yquota.feed_status.deferred IS 'events kept while yquota.charging was deferred, until charge_deferred() is called';
-COMMENT ON COLUMN yquota.feed_status.differing_ends IS 'containers of which this feed reported another end than was known, since history was sealed last: see suspect_container';
+COMMENT ON COLUMN yquota.feed_status.deferred IS 'kept while yquota.charging was deferred and not charged yet; counted by events, too';
+COMMENT ON COLUMN yquota.feed_status.differing_ends IS 'containers of which this feed reported another end (time or exit status) than was known, since history was sealed last; they are in suspect_container';
 COMMENT ON COLUMN yquota.feed_status.rejected_calls IS 'calls and rows that the feed has set aside: see feed_reject';
-COMMENT ON COLUMN yquota.feed_status.problem IS 'what the feed waits for that only an administrator can mend: SQLSTATE and message; NULL when it goes on';
+COMMENT ON COLUMN yquota.feed_status.problem IS 'SQLSTATE and message of what the feed waits for, and only an administrator can mend; NULL when it goes on';
 COMMENT ON COLUMN yquota.feed_status.problem_since IS 'when the feed began to wait';
 
 CREATE VIEW yquota.my_rejects WITH (security_barrier) AS

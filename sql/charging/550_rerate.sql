@@ -422,6 +422,7 @@ CREATE TABLE yquota.shadow_tariff (
 );
 COMMENT ON TABLE yquota.shadow_tariff IS
 	'Other terms of prices that are not in force: shadow_costs() compares them with those in force';
+COMMENT ON COLUMN yquota.shadow_tariff.name IS 'primary key';
 COMMENT ON COLUMN yquota.shadow_tariff.terms IS 'as rerate() takes them';
 
 CREATE FUNCTION yquota_internal.keep_shadow_tariff() RETURNS trigger

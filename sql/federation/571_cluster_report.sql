@@ -38,7 +38,7 @@ CREATE VIEW yquota.charge_by_project_day WITH (security_barrier) AS
 COMMENT ON VIEW yquota.charge_by_project_day IS
 	'Cost of each day by project, archived days and running containers included; a condition on the day is what makes it fast';
 COMMENT ON COLUMN yquota.charge_by_project_day.cluster IS 'cluster_name()';
-COMMENT ON COLUMN yquota.charge_by_project_day.day IS 'in the time zone of bills';
+COMMENT ON COLUMN yquota.charge_by_project_day.day IS 'in the time zone of billing_setting';
 COMMENT ON COLUMN yquota.charge_by_project_day.amount IS 'credits';
 
 CREATE VIEW yquota.charge_by_queue_day WITH (security_barrier) AS
@@ -49,7 +49,8 @@ CREATE VIEW yquota.charge_by_queue_day WITH (security_barrier) AS
 COMMENT ON VIEW yquota.charge_by_queue_day IS
 	'Cost of each day by project and queue; otherwise as charge_by_project_day';
 COMMENT ON COLUMN yquota.charge_by_queue_day.cluster IS 'cluster_name()';
-COMMENT ON COLUMN yquota.charge_by_queue_day.day IS 'in the time zone of bills';
+COMMENT ON COLUMN yquota.charge_by_queue_day.day IS 'in the time zone of billing_setting';
+COMMENT ON COLUMN yquota.charge_by_queue_day.queue IS 'in charge_by_queue_day';
 COMMENT ON COLUMN yquota.charge_by_queue_day.amount IS 'credits';
 
 CREATE VIEW yquota.charge_by_user_day WITH (security_barrier) AS
@@ -60,7 +61,8 @@ CREATE VIEW yquota.charge_by_user_day WITH (security_barrier) AS
 COMMENT ON VIEW yquota.charge_by_user_day IS
 	'Cost of each day by project and user; otherwise as charge_by_project_day';
 COMMENT ON COLUMN yquota.charge_by_user_day.cluster IS 'cluster_name()';
-COMMENT ON COLUMN yquota.charge_by_user_day.day IS 'in the time zone of bills';
+COMMENT ON COLUMN yquota.charge_by_user_day.day IS 'in the time zone of billing_setting';
+COMMENT ON COLUMN yquota.charge_by_user_day.username IS 'in charge_by_user_day';
 COMMENT ON COLUMN yquota.charge_by_user_day.amount IS 'credits';
 
 CREATE FUNCTION yquota_internal.period_bills(ends_at timestamptz)
@@ -102,8 +104,10 @@ CREATE VIEW yquota.bill_by_project WITH (security_barrier) AS
 COMMENT ON VIEW yquota.bill_by_project IS
 	'What bills of closed periods charge each project for itself, without its sub-projects: the lines charge and correction of bill(), with the opposite sign';
 COMMENT ON COLUMN yquota.bill_by_project.cluster IS 'cluster_name()';
-COMMENT ON COLUMN yquota.bill_by_project.month IS 'first day of the month in which the period ends, in the time zone of bills';
+COMMENT ON COLUMN yquota.bill_by_project.month IS 'first day of the month in which the period ends, in the time zone of billing_setting';
 COMMENT ON COLUMN yquota.bill_by_project.starts_at IS 'start of the period; -infinity for the first one';
+COMMENT ON COLUMN yquota.bill_by_project.ends_at IS 'its end';
+COMMENT ON COLUMN yquota.bill_by_project.closed_at IS 'as in closed_period';
 COMMENT ON COLUMN yquota.bill_by_project.charged IS 'credits for the period';
 COMMENT ON COLUMN yquota.bill_by_project.corrected IS 'credits that the bill adds to earlier ones; negative for what it takes back';
 

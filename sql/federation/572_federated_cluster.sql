@@ -31,12 +31,13 @@ CREATE TABLE yquota.federated_cluster (
 );
 COMMENT ON TABLE yquota.federated_cluster IS
 	'Clusters that this database reads: written by federate_cluster() and remove_federated_cluster()';
-COMMENT ON COLUMN yquota.federated_cluster.cluster IS 'cluster_name() of the other database';
+COMMENT ON COLUMN yquota.federated_cluster.cluster IS 'primary key: cluster_name() of the other database';
 COMMENT ON COLUMN yquota.federated_cluster.number IS 'end of the names of its foreign tables';
 COMMENT ON COLUMN yquota.federated_cluster.server IS 'foreign server of postgres_fdw by which the cluster is read; NULL for a ledger';
 COMMENT ON COLUMN yquota.federated_cluster.ledger IS 'table into which the cluster archives, and which is read instead of the cluster; NULL for a server';
-COMMENT ON COLUMN yquota.federated_cluster.weight IS 'weight of its shares of federated budgets; 0: none.  A cluster that is read from a ledger gets none';
+COMMENT ON COLUMN yquota.federated_cluster.weight IS 'default 1, at least 0, at most 6 decimals: weight of its shares of federated budgets; without meaning for a ledger';
 COMMENT ON COLUMN yquota.federated_cluster.federated_at IS 'time of the system';
+COMMENT ON COLUMN yquota.federated_cluster.federated_by IS 'the session''s user';
 
 CREATE TRIGGER keep BEFORE UPDATE OF cluster, number, server, ledger ON yquota.federated_cluster
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_change('Only the weight of a federated cluster changes.');

@@ -38,7 +38,7 @@ CREATE VIEW yquota.lending_federation WITH (security_barrier) AS
 COMMENT ON VIEW yquota.lending_federation IS
 	'The database of each federation from which this cluster takes leases; it makes itself known by inserting its row, which takes the place of one before';
 COMMENT ON COLUMN yquota.lending_federation.cluster IS 'cluster_name()';
-COMMENT ON COLUMN yquota.lending_federation.federation IS 'cluster_name() of the database that leases';
+COMMENT ON COLUMN yquota.lending_federation.federation IS 'cluster_name() of the database that leases; one row each';
 COMMENT ON COLUMN yquota.lending_federation.history IS 'system identifier and timeline of its server, and oid of the database: others after a failover or a restore';
 COMMENT ON COLUMN yquota.lending_federation.known_since IS 'clock when it made itself known';
 
@@ -118,8 +118,9 @@ COMMENT ON VIEW yquota.cluster_lease IS
 COMMENT ON COLUMN yquota.cluster_lease.cluster IS 'cluster_name()';
 COMMENT ON COLUMN yquota.cluster_lease.federation IS 'cluster_name() of the database that leases';
 COMMENT ON COLUMN yquota.cluster_lease.identity IS 'by which both sides know it';
-COMMENT ON COLUMN yquota.cluster_lease.history IS 'that of lending_federation, then';
+COMMENT ON COLUMN yquota.cluster_lease.history IS 'that of lending_federation, when it was taken';
 COMMENT ON COLUMN yquota.cluster_lease.lease IS 'its number there';
+COMMENT ON COLUMN yquota.cluster_lease.period IS 'of the budget, as starts_on';
 COMMENT ON COLUMN yquota.cluster_lease.starts_on IS 'first day of the period of the budget';
 COMMENT ON COLUMN yquota.cluster_lease.amount IS 'credits';
 COMMENT ON COLUMN yquota.cluster_lease.taken_at IS 'clock when it was taken';

@@ -26,13 +26,14 @@ CREATE TABLE yquota.federated_budget (
 );
 COMMENT ON TABLE yquota.federated_budget IS
 	'Credit that projects get every period in all federated clusters together, leased to them in shares; a change counts at once';
+COMMENT ON COLUMN yquota.federated_budget.project IS 'primary key with period; here and, by the same name, in the clusters';
 COMMENT ON COLUMN yquota.federated_budget.period IS 'day, week (from Monday on), month, quarter or year, of the time zone of bills here';
-COMMENT ON COLUMN yquota.federated_budget.amount IS 'credits per period';
-COMMENT ON COLUMN yquota.federated_budget.starts_on IS 'first day, by default today; the period that it lies in counts whole, from that day on';
-COMMENT ON COLUMN yquota.federated_budget.clusters IS 'clusters that have the project; NULL for all';
-COMMENT ON COLUMN yquota.federated_budget.lease_duration IS 'how long a lease is valid; the next one is offered when half of that is left';
-COMMENT ON COLUMN yquota.federated_budget.lease_fraction IS 'part of the free credit that is leased at a time; the last thousandth of the budget is leased whole';
-COMMENT ON COLUMN yquota.federated_budget.floor_fraction IS 'part of what is leased that is divided by weight alone; the rest follows spending';
+COMMENT ON COLUMN yquota.federated_budget.amount IS 'credits per period, above 0, at most 10^30';
+COMMENT ON COLUMN yquota.federated_budget.starts_on IS 'default today; the period that it lies in counts whole, from that day on';
+COMMENT ON COLUMN yquota.federated_budget.clusters IS 'clusters that have the project; NULL (default) for all';
+COMMENT ON COLUMN yquota.federated_budget.lease_duration IS 'default 6 hours, 1 minute to 31 days: how long a lease is valid';
+COMMENT ON COLUMN yquota.federated_budget.lease_fraction IS 'default 0.5, above 0, at most 1: part of the free credit that is leased at a time';
+COMMENT ON COLUMN yquota.federated_budget.floor_fraction IS 'default 0.2, 0 to 1: part of that which is divided by weight alone; the rest follows spending';
 
 CREATE FUNCTION yquota_internal.keep_federated_budget() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -74,12 +75,14 @@ CREATE INDEX budget_lease_period_idx ON yquota.budget_lease (project, period, st
 CREATE INDEX budget_lease_cluster_idx ON yquota.budget_lease (cluster, expires_at);
 COMMENT ON TABLE yquota.budget_lease IS
 	'Shares of federated budgets that have been leased to clusters.  Written by renew_leases() and kept';
-COMMENT ON COLUMN yquota.budget_lease.lease IS 'its number here; a server that has lost its last commits may give that again';
-COMMENT ON COLUMN yquota.budget_lease.identity IS 'random, by which both sides know it';
+COMMENT ON COLUMN yquota.budget_lease.lease IS 'primary key; a server that has lost its last commits may give a number again';
+COMMENT ON COLUMN yquota.budget_lease.identity IS 'random, unique: by it both sides know the lease';
 COMMENT ON COLUMN yquota.budget_lease.federation IS 'cluster_name() of this database when it was offered';
+COMMENT ON COLUMN yquota.budget_lease.period IS 'of the budget, as starts_on';
 COMMENT ON COLUMN yquota.budget_lease.starts_on IS 'first day of the period of the budget';
 COMMENT ON COLUMN yquota.budget_lease.share IS 'credits of the budget that it has';
 COMMENT ON COLUMN yquota.budget_lease.taken_off IS 'credits of the share that pay for what earlier leases of the cluster were found to have spent after their rest had been returned; the cluster is granted the others';
+COMMENT ON COLUMN yquota.budget_lease.expires_at IS 'at the end of the period at the latest';
 COMMENT ON COLUMN yquota.budget_lease.offered_at IS 'clock here';
 COMMENT ON COLUMN yquota.budget_lease.offered_by IS 'transaction that offered it; a later one has the cluster take it';
 COMMENT ON COLUMN yquota.budget_lease.taken_at IS 'clock of the cluster; NULL while it is not known to have taken it';
@@ -148,10 +151,26 @@ CREATE VIEW yquota.budget_lease_status WITH (security_barrier) AS
 	   OR lease.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.budget_lease_status IS
 	'Shares of federated budgets that have been leased to clusters, with their states at the clock';
+COMMENT ON COLUMN yquota.budget_lease_status.lease IS 'as there';
+COMMENT ON COLUMN yquota.budget_lease_status.project IS 'as there';
+COMMENT ON COLUMN yquota.budget_lease_status.period IS 'as there';
+COMMENT ON COLUMN yquota.budget_lease_status.starts_on IS 'as there';
+COMMENT ON COLUMN yquota.budget_lease_status.cluster IS 'as there';
 COMMENT ON COLUMN yquota.budget_lease_status.state IS
 	'offered (the cluster is not known to have taken it), taken, unreported (its end is yquota.max_clock_skew ago, and the cluster has not told what it spent until then), or settled';
+COMMENT ON COLUMN yquota.budget_lease_status.share IS 'as there';
+COMMENT ON COLUMN yquota.budget_lease_status.taken_off IS 'as there';
+COMMENT ON COLUMN yquota.budget_lease_status.spent IS 'as there';
+COMMENT ON COLUMN yquota.budget_lease_status.returned IS 'as there';
 COMMENT ON COLUMN yquota.budget_lease_status.late IS
 	'credits that were found to be spent of it after its rest had been returned; the next leases of the cluster pay for them';
+COMMENT ON COLUMN yquota.budget_lease_status.valid_from IS 'as there';
+COMMENT ON COLUMN yquota.budget_lease_status.expires_at IS 'as there';
+COMMENT ON COLUMN yquota.budget_lease_status.offered_at IS 'as there';
+COMMENT ON COLUMN yquota.budget_lease_status.taken_at IS 'as there';
+COMMENT ON COLUMN yquota.budget_lease_status.reported_at IS 'as there';
+COMMENT ON COLUMN yquota.budget_lease_status.settled_at IS 'as there';
+COMMENT ON COLUMN yquota.budget_lease_status.problem IS 'as there';
 
 CREATE VIEW yquota_internal.budget_term AS
 	SELECT budget.project, budget.period, budget.amount, budget.clusters, budget.lease_duration, budget.lease_fraction,
@@ -194,7 +213,7 @@ COMMENT ON COLUMN yquota.federated_budget_status.starts_on IS 'first day of the 
 COMMENT ON COLUMN yquota.federated_budget_status.amount IS 'credits';
 COMMENT ON COLUMN yquota.federated_budget_status.spent IS 'credits that clusters have reported as spent until the ends of leases';
 COMMENT ON COLUMN yquota.federated_budget_status.in_force IS 'credits of leases that are valid, or will be, or ended less than yquota.max_clock_skew ago';
-COMMENT ON COLUMN yquota.federated_budget_status.unreported IS 'credits of leases that ended earlier and count as spent until their clusters have reported';
+COMMENT ON COLUMN yquota.federated_budget_status.unreported IS 'credits of leases that ended earlier, and count as spent until their clusters have reported';
 COMMENT ON COLUMN yquota.federated_budget_status.free IS 'credits that can be leased; negative when the budget was made smaller';
 
 SELECT pg_extension_config_dump('yquota.federated_budget', '');

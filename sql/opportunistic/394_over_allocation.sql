@@ -12,11 +12,9 @@ CREATE TABLE yquota.over_allocation (
 );
 COMMENT ON TABLE yquota.over_allocation IS
 	'Up to which measured use OPPORTUNISTIC containers start at nodes, and from which on they are killed or paused, by resource type; a type without a row is not over-allocated';
-COMMENT ON COLUMN yquota.over_allocation.resource_type IS 'memory-mb or vcores: the queue of a node counts no others';
-COMMENT ON COLUMN yquota.over_allocation.threshold IS
-	'part of what a node has that may be in use, at most 6 decimals; rounded down to a native unit.  NULL: what is allocated counts alone';
-COMMENT ON COLUMN yquota.over_allocation.preemption_threshold IS
-	'likewise; above it OPPORTUNISTIC containers are killed or paused, and none starts.  Not below threshold.  NULL: none is';
+COMMENT ON COLUMN yquota.over_allocation.resource_type IS 'primary key; memory-mb or vcores: the queue of a node counts no others, as in Hadoop, so thresholds of others are refused';
+COMMENT ON COLUMN yquota.over_allocation.threshold IS 'above 0, at most 10, at most 6 decimals: part of the node''s total up to which OPPORTUNISTIC containers start by the measured use; NULL: they start by allocations alone';
+COMMENT ON COLUMN yquota.over_allocation.preemption_threshold IS 'likewise, not below threshold: part of the total above which OPPORTUNISTIC containers are killed or paused; NULL: none is';
 CREATE TRIGGER refuse_percent BEFORE INSERT OR UPDATE ON yquota.over_allocation
 	FOR EACH ROW WHEN (NEW.threshold > 10 AND NEW.threshold <> 'NaN') EXECUTE FUNCTION yquota_internal.refuse_percent('threshold');
 CREATE TRIGGER refuse_percent_of_preemption BEFORE INSERT OR UPDATE ON yquota.over_allocation

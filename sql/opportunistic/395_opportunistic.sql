@@ -278,15 +278,16 @@ CREATE VIEW yquota.opportunistic_node WITH (security_barrier) AS
 	ORDER BY r.place;
 COMMENT ON VIEW yquota.opportunistic_node IS
 	'The list of nodes by load that is in force, least loaded first, without nodes whose queues were full; made by the first call of report_nodes() or allocate_opportunistic() after each node_sorting_interval.  Empty on a standby';
-COMMENT ON COLUMN yquota.opportunistic_node.place IS 'from 1 on';
+COMMENT ON COLUMN yquota.opportunistic_node.place IS 'from 1 on; containers for anywhere go to the first scheduler_setting.opportunistic_nodes_used ones';
+COMMENT ON COLUMN yquota.opportunistic_node.label IS 'partition';
 COMMENT ON COLUMN yquota.opportunistic_node.queue_length IS 'queued containers of both execution types in its last report';
 COMMENT ON COLUMN yquota.opportunistic_node.slots IS 'given out in its queue since that report';
 COMMENT ON COLUMN yquota.opportunistic_node.queue_capacity IS 'OPPORTUNISTIC containers that may wait there; 0: none';
-COMMENT ON COLUMN yquota.opportunistic_node.estimated_wait IS 'as the node told it, or under QUEUE_WAIT_TIME by expected durations; NULL: not known';
+COMMENT ON COLUMN yquota.opportunistic_node.estimated_wait IS 'as the node told it, or estimated by expected durations; NULL: not known';
 COMMENT ON COLUMN yquota.opportunistic_node.sorted_at IS 'when the list was made';
 COMMENT ON COLUMN yquota.opportunistic_node.comparator IS 'what it is sorted by: QUEUE_LENGTH, QUEUE_WAIT_TIME or QUEUE_LENGTH_THEN_RESOURCES';
-COMMENT ON COLUMN yquota.opportunistic_node.max_queue_length IS 'limit of its queue that every node is told; NULL: none';
-COMMENT ON COLUMN yquota.opportunistic_node.max_wait IS 'likewise, of the wait in it';
+COMMENT ON COLUMN yquota.opportunistic_node.max_queue_length IS 'limit of its queue that every node is told: mean and queue_limit_stdev deviations of the listed ones, within min_queue_length and max_queue_length; NULL under QUEUE_WAIT_TIME';
+COMMENT ON COLUMN yquota.opportunistic_node.max_wait IS 'likewise of waits, under QUEUE_WAIT_TIME';
 
 CREATE VIEW yquota.node_queue_report WITH (security_barrier) AS
 	WITH held AS (
@@ -308,10 +309,13 @@ CREATE VIEW yquota.node_queue_report WITH (security_barrier) AS
 	LEFT JOIN held AS h ON h.node = r.node;
 COMMENT ON VIEW yquota.node_queue_report IS
 	'What nodes said last of their containers, beside what the books hold there.  Containers on their way to a node, and ends that have not been told, make a difference for a while.  Empty on a standby';
-COMMENT ON COLUMN yquota.node_queue_report.running_guaranteed IS 'containers, like the three that follow';
-COMMENT ON COLUMN yquota.node_queue_report.estimated_wait IS 'as the node told it, or under QUEUE_WAIT_TIME by expected durations; NULL: not known';
+COMMENT ON COLUMN yquota.node_queue_report.running_guaranteed IS 'containers, as the node has them';
+COMMENT ON COLUMN yquota.node_queue_report.running_opportunistic IS 'containers, as the node has them';
+COMMENT ON COLUMN yquota.node_queue_report.queued_guaranteed IS 'containers, as the node has them';
+COMMENT ON COLUMN yquota.node_queue_report.queued_opportunistic IS 'containers, as the node has them';
+COMMENT ON COLUMN yquota.node_queue_report.estimated_wait IS 'as the node told it, or estimated by expected durations; NULL: not known';
 COMMENT ON COLUMN yquota.node_queue_report.queue_capacity IS 'OPPORTUNISTIC containers that may wait there, as the load list takes it';
 COMMENT ON COLUMN yquota.node_queue_report.is_listed IS 'false: the node cannot be in the load list, as it is being decommissioned or tells no wait where nodes are compared by it';
 COMMENT ON COLUMN yquota.node_queue_report.books_guaranteed IS 'GUARANTEED containers, running and queued';
 COMMENT ON COLUMN yquota.node_queue_report.books_waiting_opportunistic IS 'OPPORTUNISTIC containers that do not run: on their way, queued, or paused';
-COMMENT ON COLUMN yquota.node_queue_report.differs IS 'whether the report and the books have different numbers of containers';
+COMMENT ON COLUMN yquota.node_queue_report.differs IS 'whether the two have different numbers of containers';

@@ -40,11 +40,11 @@ CREATE INDEX node_queue_left_at_idx ON yquota.node_queue USING brin (left_at) WI
 COMMENT ON TABLE yquota.node_queue IS
 	'Containers that arrived at their nodes: those that wait, those that run, and those that have left; written by enqueue_container() and its like.  An end that another source reports is seen by the next call for the node';
 COMMENT ON COLUMN yquota.node_queue.queue IS 'leaf, as the container''s events name it';
-COMMENT ON COLUMN yquota.node_queue.execution_type IS 'as the queue of the node knows it';
-COMMENT ON COLUMN yquota.node_queue.allocation IS 'native units, when the row was written last';
+COMMENT ON COLUMN yquota.node_queue.execution_type IS 'as the node''s queue knows it';
+COMMENT ON COLUMN yquota.node_queue.allocation IS 'native units, when the row was written last; what counts is container';
 COMMENT ON COLUMN yquota.node_queue.state IS
 	'QUEUED: waits; RUNNING; PAUSING, KILLING: holds its room until container_paused() or container_ended(); PAUSED: waits to go on; GONE: has left';
-COMMENT ON COLUMN yquota.node_queue.place IS 'order among those that wait at the node, and among those that run; it changes with the state';
+COMMENT ON COLUMN yquota.node_queue.place IS 'order among those that wait at the node, and among those that run, which is that of their starts';
 COMMENT ON COLUMN yquota.node_queue.enqueued_at IS 'when it arrived';
 COMMENT ON COLUMN yquota.node_queue.state_at IS 'when it came into its state';
 COMMENT ON COLUMN yquota.node_queue.started_at IS 'when it first left the queue to run; NULL: it never did';
@@ -55,9 +55,9 @@ COMMENT ON COLUMN yquota.node_queue.left_at IS 'when it ended; NULL: it is at th
 COMMENT ON COLUMN yquota.node_queue.left_reason IS
 	'ended: by itself, or another source ended it; killed: for a GUARANTEED container, or as the measured use of the node was too high; rejected: the queue was full when it arrived; shed: the queue was longer than its limit; lost: with its node';
 COMMENT ON COLUMN yquota.node_queue.exit_status IS 'YARN''s container exit status; NULL: another source reported the end, and the agent has not';
-COMMENT ON COLUMN yquota.node_queue.diagnostics IS 'Hadoop''s words for what was decided last, or the measured use that it follows; NULL: none';
-COMMENT ON COLUMN yquota.node_queue.queue_limit IS 'containers that were allowed to wait when it was rejected or shed; NULL: it was not';
-COMMENT ON COLUMN yquota.node_queue.is_acknowledged IS 'whether the agent knows that it is to run, or that it has left';
+COMMENT ON COLUMN yquota.node_queue.diagnostics IS 'Hadoop''s words for what was decided last, or the measured use, threshold and time of the report that it follows';
+COMMENT ON COLUMN yquota.node_queue.queue_limit IS 'containers that were allowed to wait when it was rejected or shed; else NULL';
+COMMENT ON COLUMN yquota.node_queue.is_acknowledged IS 'whether the node''s agent knows that it is to run, or that it has left';
 COMMENT ON COLUMN yquota.node_queue.told_execution_type IS 'execution type that the agent knows of';
 COMMENT ON COLUMN yquota.node_queue.told_allocation IS 'allocation that the agent knows of, native units';
 COMMENT ON COLUMN yquota.node_queue.expected_duration IS 'how long its request expected it to run; NULL: not known';
@@ -94,8 +94,10 @@ CREATE TYPE yquota.node_action AS (
 );
 COMMENT ON TYPE yquota.node_action IS
 	'What a node''s agent is to do with a container, or is told of it.  start, resume, pause, kill: do so; queued: it waits; rejected, shed: it has been dropped, and has ended; refused: nothing was done, and diagnostics says why; stop: it has ended by other means; increase, decrease, promote, demote: it has this allocation or execution type now';
-COMMENT ON COLUMN yquota.node_action.allocation IS 'native units';
-COMMENT ON COLUMN yquota.node_action.exit_status IS 'YARN''s container exit status; NULL: none';
+COMMENT ON COLUMN yquota.node_action.action IS 'see below';
+COMMENT ON COLUMN yquota.node_action.execution_type IS 'NULL: the node does not have the container';
+COMMENT ON COLUMN yquota.node_action.allocation IS 'native units; likewise';
+COMMENT ON COLUMN yquota.node_action.exit_status IS 'YARN''s: -108 of what is killed or dropped; NULL: none';
 COMMENT ON COLUMN yquota.node_action.diagnostics IS 'Hadoop''s words for it, the measured use that it follows, or why it is refused';
 COMMENT ON COLUMN yquota.node_action.made_room_for IS 'GUARANTEED container that it is paused or killed for; NULL: none, as for measured use';
 

@@ -72,9 +72,13 @@ CREATE POLICY reader ON yquota.preempted_container FOR SELECT
 		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
 COMMENT ON TABLE yquota.preempted_container IS
 	'Why containers were preempted, one row each, until retention_setting.keep_months are over.  Written by preempt_containers(), and by schedule() when it needs the room of killable containers';
+COMMENT ON COLUMN yquota.preempted_container.container_id IS 'primary key';
+COMMENT ON COLUMN yquota.preempted_container.project IS 'of the container';
+COMMENT ON COLUMN yquota.preempted_container.application_id IS 'of the container';
+COMMENT ON COLUMN yquota.preempted_container.username IS 'of the container';
 COMMENT ON COLUMN yquota.preempted_container.queue IS 'full path of the leaf';
 COMMENT ON COLUMN yquota.preempted_container.label IS 'partition that its node was in; empty for the default one';
-COMMENT ON COLUMN yquota.preempted_container.allocation IS 'native units, like all figures';
+COMMENT ON COLUMN yquota.preempted_container.allocation IS 'native units, as all figures';
 COMMENT ON COLUMN yquota.preempted_container.killed_at IS 'when it ended or, if advised, when the resource manager was last told to end it';
 COMMENT ON COLUMN yquota.preempted_container.is_advised IS 'the resource manager ends it (preemption_mode): the ledger tells when it did';
 COMMENT ON COLUMN yquota.preempted_container.marked_at IS 'when it was selected first; later by the time in which the server did not run';
@@ -150,6 +154,7 @@ CREATE VIEW yquota.preemption_state WITH (security_barrier) AS
 	ORDER BY f.ordinal, f.label;
 COMMENT ON VIEW yquota.preemption_state IS
 	'What preemption would take from each queue now, and the figures that lead to it, per label; native units';
+COMMENT ON COLUMN yquota.preemption_state.queue IS 'full path';
 COMMENT ON COLUMN yquota.preemption_state.label IS 'partition of the nodes; empty for the default one';
 COMMENT ON COLUMN yquota.preemption_state.used IS 'by GUARANTEED containers and reserved containers';
 COMMENT ON COLUMN yquota.preemption_state.pending IS 'demand of running applications within the limits of their users';
@@ -160,8 +165,7 @@ COMMENT ON COLUMN yquota.preemption_state.actually_to_be_preempted IS
 COMMENT ON COLUMN yquota.preemption_state.dead_zone_limit IS
 	'a leaf that uses no more than this loses nothing (max_ignored_over_capacity); NULL for parents';
 COMMENT ON COLUMN yquota.preemption_state.untouchable IS 'above the guarantee, and kept all the same, since preemption is disabled there';
-COMMENT ON COLUMN yquota.preemption_state.disabled_by IS
-	'property that disables it, and the queue that sets it; NULL when it is not disabled';
+COMMENT ON COLUMN yquota.preemption_state.disabled_by IS 'the queue whose disable_preemption it is, or Hadoop''s property; NULL when it is not disabled';
 
 --
 -- What applications and people are told.

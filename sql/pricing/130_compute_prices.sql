@@ -437,6 +437,8 @@ CREATE VIEW yquota.price_history AS
 			ORDER BY s.effective_at DESC LIMIT 1) AS b;
 COMMENT ON VIEW yquota.price_history IS
 	'Price of every resource type at each point of either timeline; each row holds until the next one';
+COMMENT ON COLUMN yquota.price_history.base_price IS 'credits per unit and second';
+COMMENT ON COLUMN yquota.price_history.unit IS 'native units';
 COMMENT ON COLUMN yquota.price_history.price IS 'credits per native unit and second';
 
 CREATE VIEW yquota.current_price AS
@@ -475,12 +477,16 @@ CREATE VIEW yquota.current_price AS
 			ON n.price_group = t.price_group AND n.until > yquota.statement_clock();
 COMMENT ON VIEW yquota.current_price IS
 	'Price of every resource type now, and the next multiplier when one has been published ahead';
+COMMENT ON COLUMN yquota.current_price.multiplier IS 'in force now';
+COMMENT ON COLUMN yquota.current_price.base_price IS 'credits per unit and second, in force now';
+COMMENT ON COLUMN yquota.current_price.unit IS 'native units';
 COMMENT ON COLUMN yquota.current_price.price IS 'credits per native unit and second';
-COMMENT ON COLUMN yquota.current_price.effective_at IS 'since when this price has been in force';
+COMMENT ON COLUMN yquota.current_price.effective_at IS 'since when; -infinity when it never changed';
 COMMENT ON COLUMN yquota.current_price.pinned_until IS 'until when compute_prices() leaves the multiplier alone; NULL when it does not';
+COMMENT ON COLUMN yquota.current_price.next_multiplier IS 'published ahead; NULL for none';
 COMMENT ON COLUMN yquota.current_price.unit_hour_price IS 'credits for holding one unit (unit native units) for an hour';
-COMMENT ON COLUMN yquota.current_price.opportunistic_factor IS 'that OPPORTUNISTIC containers pay this price times now, 1 when none is in force; factors of queues, applications and users come on top';
-COMMENT ON COLUMN yquota.current_price.next_opportunistic_factor IS 'likewise, when the next one has been published ahead';
+COMMENT ON COLUMN yquota.current_price.opportunistic_factor IS 'that OPPORTUNISTIC containers pay this price times now; 1 when none is in force. Factors of queues, applications and users come on top';
+COMMENT ON COLUMN yquota.current_price.next_opportunistic_factor IS 'published ahead; NULL for none';
 
 --
 -- The dump has all of it.

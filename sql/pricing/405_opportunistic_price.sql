@@ -16,9 +16,9 @@ CREATE TABLE yquota.opportunistic_price (
 );
 COMMENT ON TABLE yquota.opportunistic_price IS
 	'Factors between which the price of OPPORTUNISTIC containers follows the load of node queues: one row, or none when it does not';
-COMMENT ON COLUMN yquota.opportunistic_price.only_row IS 'always true, so that there is no second row';
-COMMENT ON COLUMN yquota.opportunistic_price.min_factor IS 'while all queues of nodes are empty; at most 6 decimals';
-COMMENT ON COLUMN yquota.opportunistic_price.max_factor IS 'while all are full; at most 6 decimals';
+COMMENT ON COLUMN yquota.opportunistic_price.only_row IS 'primary key, always true';
+COMMENT ON COLUMN yquota.opportunistic_price.min_factor IS 'while all queues are empty: 0 or more, at most 6 decimals';
+COMMENT ON COLUMN yquota.opportunistic_price.max_factor IS 'while all are full: min_factor to 10^6, at most 6 decimals';
 SELECT pg_extension_config_dump('yquota.opportunistic_price', '');
 
 --

@@ -103,8 +103,7 @@ COMMENT ON TABLE yquota.queue IS
 	'Queues and their configuration: Hadoop''s yarn.scheduler.capacity.<path>.<property>.  NULL: not set';
 COMMENT ON COLUMN yquota.queue.parent IS 'path of the queue above; NULL for root';
 COMMENT ON COLUMN yquota.queue.name IS 'last part of the path; several queues may share it';
-COMMENT ON COLUMN yquota.queue.position IS
-	'place among the children of its parent, which is the order of Hadoop''s property queues, created ones come after them as they were created; those without a position come last, by path';
+COMMENT ON COLUMN yquota.queue.position IS 'place among the children of its parent, which is the order of Hadoop''s property queues; created ones come after them as they were created; those without a position come last, by path';
 COMMENT ON COLUMN yquota.queue.auto_created IS
 	'whether a submission has created it; such queues are in no file, and importing one leaves them';
 COMMENT ON COLUMN yquota.queue.capacity IS 'as Hadoop writes it: 12.5 (percent of the parent), 2w (weight), [memory=10240,vcores=12] (MiB, cores), or mixed';
@@ -129,24 +128,26 @@ COMMENT ON COLUMN yquota.queue.ordering_policy_options IS
 COMMENT ON COLUMN yquota.queue.accessible_node_labels IS '{*} is every label, {} none but the default partition';
 COMMENT ON COLUMN yquota.queue.maximum_application_lifetime IS 'seconds; 0: none, negative: the parent''s';
 COMMENT ON COLUMN yquota.queue.default_application_lifetime IS 'seconds';
-COMMENT ON COLUMN yquota.queue.reservation_window IS 'milliseconds over which average_capacity holds; 0 or less: a day';
-COMMENT ON COLUMN yquota.queue.instantaneous_max_capacity IS
-	'percent of the plan''s queue that a user may reserve at an instant; 1 or less: a fraction where scheduler_setting.reservation_reads_fractions is true';
+COMMENT ON COLUMN yquota.queue.reservable IS 'whether the queue is a plan of reservations, whose applications run in queues below it. A leaf must be stopped to become one; a plan stays one while applications or containers are in its queues';
+COMMENT ON COLUMN yquota.queue.reservation_window IS 'milliseconds over which average_capacity holds, at most 36500 days; 0 or less, or NULL: a day';
+COMMENT ON COLUMN yquota.queue.instantaneous_max_capacity IS 'percent of the plan''s queue that a user may reserve at an instant; NULL: 100. Of 1 or less, a fraction where scheduler_setting.reservation_reads_fractions is true';
 COMMENT ON COLUMN yquota.queue.average_capacity IS
 	'percent of the plan''s queue that a user may reserve on average over the window; 1 or less: as instantaneous_max_capacity';
-COMMENT ON COLUMN yquota.queue.reservation_enforcement_window IS 'milliseconds';
+COMMENT ON COLUMN yquota.queue.reservation_policy IS 'class: CapacityOverTimePolicy (also if NULL) or NoOverCommitPolicy, in any package; another is refused at commit';
+COMMENT ON COLUMN yquota.queue.reservation_agent IS 'class: AlignedPlannerWithGreedy (also if NULL) or GreedyReservationAgent, likewise';
+COMMENT ON COLUMN yquota.queue.reservation_planner IS 'class: SimpleCapacityReplanner, likewise';
+COMMENT ON COLUMN yquota.queue.reservation_enforcement_window IS 'milliseconds ahead within which reservations end when the plan has become smaller; NULL: an hour';
+COMMENT ON COLUMN yquota.queue.reservation_move_on_expiry IS 'whether applications go on in the default queue when their reservation is over (also if NULL), or are killed';
+COMMENT ON COLUMN yquota.queue.show_reservations_as_queues IS 'whether effective_queue and scheduler_queue show the queues of a plan; if not, they count in the plan''s figures alone';
 COMMENT ON COLUMN yquota.queue.leaf_queue_template IS
 	'object of properties whose names follow leaf-queue-template. in Hadoop''s names, such as {"capacity": "5"}: of leaves created by the first generation of auto-creation';
 COMMENT ON COLUMN yquota.queue.auto_queue_creation_v2_template IS
 	'object of Hadoop''s properties for all queues that are created below by the second generation';
 COMMENT ON COLUMN yquota.queue.auto_queue_creation_v2_leaf_template IS 'the same for leaves only; wins over the one for all';
 COMMENT ON COLUMN yquota.queue.auto_queue_creation_v2_parent_template IS 'the same for parents only; wins over the one for all';
-COMMENT ON COLUMN yquota.queue.auto_promote_after IS
-	'no property of Hadoop''s: an OPPORTUNISTIC container that has run so long at its node is promoted when there is room (a month is 30 days); holds for the queues below that have none of their own; NULL there and above: none is';
-COMMENT ON COLUMN yquota.queue.opportunistic_maximum_containers IS
-	'no property of Hadoop''s: OPPORTUNISTIC containers that the queue and those below it may have at once, running and waiting ones; NULL: no limit';
-COMMENT ON COLUMN yquota.queue.opportunistic_maximum_resource IS
-	'likewise their allocations, native units; a resource type that is not in it has no limit';
+COMMENT ON COLUMN yquota.queue.auto_promote_after IS 'no property of Hadoop''s, so imports leave it as it is: above 0 and up to 36,500 days, of which a month has 30. An OPPORTUNISTIC container that has run so long is promoted when there is room. It holds for the queues below that have none of their own. NULL there and above: none is promoted';
+COMMENT ON COLUMN yquota.queue.opportunistic_maximum_containers IS 'no property of Hadoop''s, like the next one: OPPORTUNISTIC containers that the queue and those below it may have at once (limits of sharing), 0 or more; NULL: no limit';
+COMMENT ON COLUMN yquota.queue.opportunistic_maximum_resource IS 'likewise their allocations together, native units; a resource type that is not in it has no limit';
 
 CREATE TABLE yquota.queue_label (
 	queue yquota.queue_path NOT NULL REFERENCES yquota.queue ON UPDATE CASCADE ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
@@ -214,7 +215,7 @@ COMMENT ON COLUMN yquota.mapping_rule.position IS 'rules of a kind are looked at
 COMMENT ON COLUMN yquota.mapping_rule.type IS 'the compared property: user, group or application';
 COMMENT ON COLUMN yquota.mapping_rule.matches IS 'the name or variable to compare with, such as %user; in json * for every user';
 COMMENT ON COLUMN yquota.mapping_rule.queue IS 'target of a legacy rule: a path or short name, which may contain variables; NULL in json';
-COMMENT ON COLUMN yquota.mapping_rule.policy IS 'action of a json rule';
+COMMENT ON COLUMN yquota.mapping_rule.policy IS 'what a json rule does';
 COMMENT ON COLUMN yquota.mapping_rule.parent_queue IS 'json: parentQueue, put before the generated path';
 COMMENT ON COLUMN yquota.mapping_rule.custom_placement IS 'json: customPlacement, the path that policy custom generates';
 COMMENT ON COLUMN yquota.mapping_rule.value IS 'json: the queue of policy setDefaultQueue';
@@ -428,10 +429,8 @@ CREATE TABLE yquota.scheduler_setting (
 );
 COMMENT ON TABLE yquota.scheduler_setting IS
 	'Settings of the whole scheduler, of capacity-scheduler.xml, yarn-site.xml and mapred-site.xml: one row, or none while nothing is set.  NULL: not set';
-COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_user_maximum_containers IS
-	'OPPORTUNISTIC containers that each user may have at once in all queues, running and waiting ones; NULL: no limit';
-COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_user_maximum_resource IS
-	'likewise their allocations, native units; a resource type that is not in it has no limit';
+COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_user_maximum_containers IS 'OPPORTUNISTIC containers that each user may have at once, in all queues together (limits of sharing), 0 or more; NULL: no limit';
+COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_user_maximum_resource IS 'likewise their allocations together, native units; a resource type that is not in it has no limit';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_application_maximum_containers IS
 	'OPPORTUNISTIC containers that each application may have at once, running and waiting ones; NULL: no limit';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_application_maximum_resource IS
@@ -447,6 +446,7 @@ COMMENT ON COLUMN yquota.scheduler_setting.rack_locality_additional_delay IS 'mi
 COMMENT ON COLUMN yquota.scheduler_setting.mapping_rule_format IS 'legacy or json: which rows of mapping_rule are in force';
 COMMENT ON COLUMN yquota.scheduler_setting.mapping_rule_json_file IS 'of the resource manager; its content is imported as mapping-rule-json';
 COMMENT ON COLUMN yquota.scheduler_setting.schedule_asynchronously_scheduling_interval_ms IS 'milliseconds';
+COMMENT ON COLUMN yquota.scheduler_setting.multi_node_placement_enabled IS 'decides nothing here, as what follows: advice says so';
 COMMENT ON COLUMN yquota.scheduler_setting.multi_node_sorting_policy_names IS 'names of multi_node_sorting_policy';
 COMMENT ON COLUMN yquota.scheduler_setting.multi_node_sorting_policy IS 'name of multi_node_sorting_policy for queues that have none';
 COMMENT ON COLUMN yquota.scheduler_setting.auto_queue_creation_v2_queue_expiration_time IS 'seconds';
@@ -475,37 +475,28 @@ COMMENT ON COLUMN yquota.scheduler_setting.preemption_natural_termination_factor
 COMMENT ON COLUMN yquota.scheduler_setting.preemption_balance_after_satisfied_max_wait_before_kill IS 'milliseconds';
 COMMENT ON COLUMN yquota.scheduler_setting.intra_queue_preemption_minimum_threshold IS 'fraction of a queue''s capacity';
 COMMENT ON COLUMN yquota.scheduler_setting.intra_queue_preemption_max_allowable_limit IS 'fraction of a queue''s capacity';
-COMMENT ON COLUMN yquota.scheduler_setting.intra_queue_preemption_preemption_order_policy IS 'userlimit_first or priority_first';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_class IS 'class';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_plan_follower IS 'class';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_planfollower_time_step IS 'milliseconds, which is also the step of plans; 0 or less: 1000';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_max_periodicity IS
-	'milliseconds; recurrences of reservations divide it; 0 or less: a day';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_smoothness_factor IS
-	'AlignedPlannerWithGreedy places an even share of the gangs divided by it at once';
+COMMENT ON COLUMN yquota.scheduler_setting.intra_queue_preemption_preemption_order_policy IS 'userlimit_first or priority_first, in letters of any case; another is refused at commit where there are rounds';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_enable IS 'whether reservations are submitted, updated and deleted; NULL: false';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_class IS 'class: CapacityReservationSystem, in any package; another is refused at commit';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_plan_follower IS 'class: CapacitySchedulerPlanFollower, likewise';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_planfollower_time_step IS 'milliseconds: the step of plans, in whole ones of which containers are reserved, at most 36500 days; 0 or less, or NULL: 1000';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_max_periodicity IS 'milliseconds, at most 36500 days; recurrences of reservations divide it, and a value that one of an accepted reservation does not divide is refused; 0 or less, or NULL: a day';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_smoothness_factor IS 'AlignedPlannerWithGreedy places an even share of the gangs divided by it at once; NULL: 10';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_favor_early_allocation IS
 	'whether reservations are placed as early as they can be (also if NULL), or as late';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_acl_enable IS
-	'whether lists of plans decide who submits, lists and changes reservations; acl_enable must be true, too';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_wraps_periods IS
-	'yquota''s own, like the three that follow: whether a reservation that repeats keeps what lies beyond a multiple of its recurrence since 1970; if not (also if NULL), it loses that, as in Hadoop';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_windows IS
-	'windows that a search for a place looks at, for all requests of a reservation together; NULL: 1000000';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_copies IS
-	'periods in reservation_system_max_periodicity, and times that this is in the time of a reservation; NULL: 86400';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_requests IS 'requests of a reservation; NULL: 1000';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_repeats_allocation IS
-	'yquota''s own, like the three that follow: whether a reservation that repeats has its allocation in each of its periods, until it is deleted; if not (also if NULL), the plan counts it in each, and its queue gets it in the first one alone, as in Hadoop';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_acl_enable IS 'whether lists of plans decide about reservations; acl_enable must be true, too; NULL: false';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_wraps_periods IS 'whether a reservation that repeats keeps what lies beyond a multiple of its recurrence since 1970; if not (also if NULL), it loses that, as in Hadoop';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_windows IS 'windows that a search for a place looks at, for all requests of a reservation together; NULL: 1,000,000';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_copies IS 'periods of a reservation in the largest one, and times that this is in the time of a reservation; NULL: 86,400';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_requests IS 'requests of a reservation; NULL: 1,000';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_repeats_allocation IS 'whether a reservation that repeats has its allocation in each of its periods, and stays in the plan until it is deleted; if not (also if NULL), the plan counts it in each period, its queue gets it in the first one alone, and it leaves the plan a window after its first deadline, as in Hadoop';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_plans_around_overcommitment IS
 	'whether a plan that has become smaller than what it has promised has nothing left there, so that reservations are placed at other times, and an update keeps what it has; if not (also if NULL), it refuses all whose time touches that, as in Hadoop';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_reads_fractions IS
 	'whether an instantaneous_max_capacity or average_capacity of 1 or less is a fraction of the plan, as Hadoop''s manual has it; if not (also if NULL), it is a percentage, as in Hadoop';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_ends_averages IS
-	'whether the average of a user ends a window after the deadline; if not (also if NULL), what the user has been promised at that very time goes on for ever, and its sum overflows, so that chance decides, as in Hadoop';
-COMMENT ON COLUMN yquota.scheduler_setting.report_max_age IS
-	'yquota''s own: age beyond which the report of a node''s queue counts as none for over_allocation, and from which it does for the price of OPPORTUNISTIC containers; whole milliseconds; NULL: 10 s';
-COMMENT ON COLUMN yquota.scheduler_setting.preemption_candidate_order IS
-	'yquota''s own, like the three that follow: of an application''s containers with equal request priority the newest goes first (newest, as in Hadoop; also if NULL), or that with the least credits since its start (least_paid)';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_ends_averages IS 'whether the average of a user ends a window after the deadline; if not (also if NULL), what the user has been promised at that very time counts as if it went on for ever, and its sum overflows: chance decides, as in Hadoop';
+COMMENT ON COLUMN yquota.scheduler_setting.report_max_age IS 'age beyond which the report of a node counts as none for over_allocation, and from which it does for the price of OPPORTUNISTIC containers; whole milliseconds; NULL: 10 s';
+COMMENT ON COLUMN yquota.scheduler_setting.preemption_candidate_order IS 'of an application''s containers with equal request priority the newest goes first (newest, as in Hadoop; also if NULL), or that with the least credits since its start (least_paid)';
 COMMENT ON COLUMN yquota.scheduler_setting.preemption_mode IS
 	'kill (also if NULL): preempt_containers() ends containers; advise: it tells the resource manager to end them';
 COMMENT ON COLUMN yquota.scheduler_setting.preemption_balance_keeps_marks IS
@@ -572,16 +563,13 @@ COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_maps_percent IS
 	'of the map tasks of a job that asks for no share of its own; NULL: 0';
 COMMENT ON COLUMN yquota.scheduler_setting.former_names IS
 	'columns that were imported under former names of their properties, and are exported under them';
-COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_anywhere_order IS
-	'yquota''s own, like all that follow: a container for anywhere goes to a random one (random, as in Hadoop; also if NULL) of the nodes used, or to the next in turn (round_robin)';
+COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_anywhere_order IS 'a container for anywhere goes to a random one (random, as in Hadoop; also if NULL) of the nodes used, or to the next in turn (round_robin)';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_ignores_places IS
 	'whether hosts and racks of OPPORTUNISTIC requests are not looked at; NULL: false, as in Hadoop';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_maps_by_share IS
 	'whether opportunistic_maps_percent is the share of all map tasks; if not (also if NULL), the first tasks of each hundred are OPPORTUNISTIC, as in Hadoop';
-COMMENT ON COLUMN yquota.scheduler_setting.node_queue_order IS
-	'yquota''s own, like the next one: which OPPORTUNISTIC container that waits at a node starts next: arrival (as in Hadoop; also if NULL), shortest_first by expected durations, application_priority, fair_by_user, the user with the fewest that run there, or closest_to_end by reported progress of applications; of equal ones the first that came';
-COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_kill_order IS
-	'which OPPORTUNISTIC containers go first when a node takes room back: last_started (as in Hadoop; also if NULL), least_paid in credits, lowest_priority of applications, furthest_from_end by reported progress, or the fewest that free enough; of equal ones the last started';
+COMMENT ON COLUMN yquota.scheduler_setting.node_queue_order IS 'which OPPORTUNISTIC container that waits at a node starts next: arrival (as in Hadoop; also if NULL), shortest_first, application_priority, fair_by_user or closest_to_end';
+COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_kill_order IS 'which ones that run there go first when room is taken back: last_started (as in Hadoop; also if NULL), least_paid, lowest_priority, furthest_from_end or fewest';
 
 SELECT pg_extension_config_dump('yquota.queue', '');
 SELECT pg_extension_config_dump('yquota.queue_label', '');

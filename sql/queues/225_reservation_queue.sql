@@ -17,11 +17,10 @@ CREATE TABLE yquota.reservation_queue (
 COMMENT ON TABLE yquota.reservation_queue IS
 	'Queues of active reservations below their plans, and the default queues of plans, with their shares.  Written by the follower of plans alone.  A default queue without a row has the whole plan';
 COMMENT ON COLUMN yquota.reservation_queue.plan IS 'path of the queue that is reservable';
-COMMENT ON COLUMN yquota.reservation_queue.name IS
-	'last part of the path of the queue: the reservation''s id, or the plan''s name with -default';
+COMMENT ON COLUMN yquota.reservation_queue.name IS 'last part of the queue''s path: reservation_id, or the plan''s name with -default';
 COMMENT ON COLUMN yquota.reservation_queue.reservation_id IS 'NULL: the default queue, which has what is left';
-COMMENT ON COLUMN yquota.reservation_queue.capacity IS 'fraction of the plan';
-COMMENT ON COLUMN yquota.reservation_queue.maximum_capacity IS 'fraction of the plan''s maximum';
+COMMENT ON COLUMN yquota.reservation_queue.capacity IS 'fraction of the plan, 0 to 1';
+COMMENT ON COLUMN yquota.reservation_queue.maximum_capacity IS 'fraction of the plan''s maximum, 0 to 1';
 
 -- Sessions change shares in the hierarchy that they have (src/queues/hierarchy_load.c).
 CREATE TRIGGER signal_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.reservation_queue

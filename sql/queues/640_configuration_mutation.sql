@@ -64,11 +64,14 @@ CREATE VIEW yquota.configuration_mutation WITH (security_barrier) AS
 	ORDER BY k.audit_id DESC, c.property COLLATE "C";
 COMMENT ON VIEW yquota.configuration_mutation IS
 	'Changes of the configuration in the terms of Hadoop''s properties, the newest first: those of the last transactions that changed it, as many as yarn.scheduler.configuration.store.max-logs (1000).  Older ones are in audit';
+COMMENT ON COLUMN yquota.configuration_mutation.audit_id IS 'row of the audit';
 COMMENT ON COLUMN yquota.configuration_mutation.changed_at IS 'system''s clock';
 COMMENT ON COLUMN yquota.configuration_mutation.transaction_id IS 'the same for all that was changed together';
-COMMENT ON COLUMN yquota.configuration_mutation.session_role IS 'role of the login';
+COMMENT ON COLUMN yquota.configuration_mutation.session_role IS 'as in the audit: the role that logged in, and the role whose rights it used';
+COMMENT ON COLUMN yquota.configuration_mutation.acting_role IS 'as in the audit: the role that logged in, and the role whose rights it used';
 COMMENT ON COLUMN yquota.configuration_mutation.caller IS 'user on whose behalf the change was made; NULL: none was named';
-COMMENT ON COLUMN yquota.configuration_mutation.property IS
-	'Hadoop''s full name of it; of a list of queues or rules a row for each element that came or went.  NULL for TRUNCATE';
+COMMENT ON COLUMN yquota.configuration_mutation.table_name IS 'without its schema';
+COMMENT ON COLUMN yquota.configuration_mutation.operation IS 'INSERT, UPDATE, DELETE or TRUNCATE of a row';
+COMMENT ON COLUMN yquota.configuration_mutation.property IS 'Hadoop''s full name; of lists of queues, rules and workflows a row for each element that came or went; NULL for TRUNCATE';
 COMMENT ON COLUMN yquota.configuration_mutation.old IS 'as Hadoop''s files have it; NULL: not set';
 COMMENT ON COLUMN yquota.configuration_mutation.new IS 'likewise';

@@ -17,8 +17,9 @@ CREATE TYPE yquota.reservation_request AS (
 COMMENT ON TYPE yquota.reservation_request IS
 	'Containers of one size that a reservation asks for';
 COMMENT ON COLUMN yquota.reservation_request.capability IS 'of one container, native units';
-COMMENT ON COLUMN yquota.reservation_request.duration IS 'that each container is there, in whole milliseconds; a day is 24 hours';
-COMMENT ON COLUMN yquota.reservation_request.concurrency IS 'containers that are there at the same time, a gang; num_containers is a multiple of it';
+COMMENT ON COLUMN yquota.reservation_request.num_containers IS 'containers in all, a multiple of concurrency';
+COMMENT ON COLUMN yquota.reservation_request.duration IS 'that each container is there, in whole milliseconds; a day is 24 hours, and a month is refused';
+COMMENT ON COLUMN yquota.reservation_request.concurrency IS 'containers of a gang, which start and end together; several gangs may be there at the same time';
 
 CREATE TYPE yquota.reservation_contract AS (
 	arrival timestamptz,
@@ -31,9 +32,10 @@ CREATE TYPE yquota.reservation_contract AS (
 );
 COMMENT ON TYPE yquota.reservation_contract IS
 	'What a user reserves: Hadoop''s ReservationDefinition, which its agents call the contract';
-COMMENT ON COLUMN yquota.reservation_contract.arrival IS 'earliest start, in whole milliseconds';
+COMMENT ON COLUMN yquota.reservation_contract.arrival IS 'earliest start, not before 1970; in whole milliseconds, which now() is not: date_trunc(''milliseconds'', now())';
 COMMENT ON COLUMN yquota.reservation_contract.deadline IS 'latest end, in whole milliseconds';
-COMMENT ON COLUMN yquota.reservation_contract.recurrence IS 'period after which it repeats, in whole milliseconds; NULL or 0: it does not';
+COMMENT ON COLUMN yquota.reservation_contract.requests IS 'in the order of ORDER';
+COMMENT ON COLUMN yquota.reservation_contract.recurrence IS 'period after which it repeats, in whole milliseconds; it divides scheduler_setting.reservation_system_max_periodicity. NULL or 0: it does not repeat';
 COMMENT ON COLUMN yquota.reservation_contract.priority IS 'kept; it decides nothing, as in Hadoop';
 
 CREATE TABLE yquota.reservation_definition (
@@ -69,23 +71,24 @@ CREATE INDEX reservation_definition_project_idx ON yquota.reservation_definition
 CREATE UNIQUE INDEX reservation_definition_current_idx ON yquota.reservation_definition (reservation_id) WHERE ended_at IS NULL;
 COMMENT ON TABLE yquota.reservation_definition IS
 	'Reservations that plans have accepted, with what they were before; written by submit_reservation(), update_reservation(), delete_reservation() and follow_plans() only';
+COMMENT ON COLUMN yquota.reservation_definition.reservation_id IS 'reservation_, a time in milliseconds and a number of four digits at least';
 COMMENT ON COLUMN yquota.reservation_definition.version IS '1, and one more with each update; the last one counts';
 COMMENT ON COLUMN yquota.reservation_definition.queue IS 'full path of the plan';
 COMMENT ON COLUMN yquota.reservation_definition.username IS 'the owner: the user that submitted it, or updated it last';
+COMMENT ON COLUMN yquota.reservation_definition.project IS 'keeps its name, and cannot be deleted, while it has rows here';
 COMMENT ON COLUMN yquota.reservation_definition.arrival IS 'earliest start';
 COMMENT ON COLUMN yquota.reservation_definition.deadline IS 'latest end';
+COMMENT ON COLUMN yquota.reservation_definition.interpreter IS 'as in reservation_contract';
+COMMENT ON COLUMN yquota.reservation_definition.requests IS 'as in reservation_contract';
 COMMENT ON COLUMN yquota.reservation_definition.recurrence IS 'period after which it repeats; NULL: it does not';
 COMMENT ON COLUMN yquota.reservation_definition.priority IS 'kept; it decides nothing, as in Hadoop';
+COMMENT ON COLUMN yquota.reservation_definition.reservation_name IS 'as in reservation_contract';
 COMMENT ON COLUMN yquota.reservation_definition.accepted_at IS 'by the clock';
-COMMENT ON COLUMN yquota.reservation_definition.ended_at IS
-	'when it stopped to count, by the clock; NULL: it counts until reservation_window after its deadline at most';
-COMMENT ON COLUMN yquota.reservation_definition.ended_by IS 'updated: a later version is in its place; deleted; replanned: the plan has become too small for it; archived: reservation_window after its deadline, by a round of the plan follower';
-COMMENT ON COLUMN yquota.reservation_definition.reserved_factor IS
-	'part of its price that it pays: charging_rule.reserved_factor when its first version was accepted';
-COMMENT ON COLUMN yquota.reservation_definition.quoted_cost IS
-	'credits that it would cost at the prices that were known when it was accepted, of one that repeats in its first period';
-COMMENT ON COLUMN yquota.reservation_definition.repeats_allocation IS
-	'whether it pays for its allocation in each period: scheduler_setting.reservation_repeats_allocation when it was accepted';
+COMMENT ON COLUMN yquota.reservation_definition.ended_at IS 'when it stopped to count; NULL: it counts until queue.reservation_window after its deadline, or until its deadline under NoOverCommitPolicy; one that repeats goes on where scheduler_setting.reservation_repeats_allocation is true';
+COMMENT ON COLUMN yquota.reservation_definition.ended_by IS 'updated: a later version is in its place; deleted; replanned: the plan has become too small for it; archived: queue.reservation_window after its deadline, by follow_plans()';
+COMMENT ON COLUMN yquota.reservation_definition.reserved_factor IS 'part of the price that it pays, by the rule in force when its first version was accepted; 0: it costs nothing';
+COMMENT ON COLUMN yquota.reservation_definition.quoted_cost IS 'credits that it would cost at the prices that were known when this version was accepted, of one that repeats in its first period; held while it is there';
+COMMENT ON COLUMN yquota.reservation_definition.repeats_allocation IS 'whether it pays for its allocation in each period: scheduler_setting.reservation_repeats_allocation when this version was accepted; false for one that does not repeat';
 
 CREATE TABLE yquota.reservation_allocation (
 	reservation_id text COLLATE "C" NOT NULL,

@@ -24,11 +24,13 @@ CREATE TABLE yquota.resource_request (
 COMMENT ON TABLE yquota.resource_request IS
 	'Open requests of applications; written by request_containers(), the scheduler and allocations of OPPORTUNISTIC containers.  The scheduler looks at GUARANTEED ones alone';
 COMMENT ON COLUMN yquota.resource_request.priority IS 'the smaller number comes first';
-COMMENT ON COLUMN yquota.resource_request.allocation_request_id IS 'told apart from other requests of the same priority by it; -1: the application master gave none';
+COMMENT ON COLUMN yquota.resource_request.allocation_request_id IS 'tells requests of the same priority apart; -1: the application master gave none';
 COMMENT ON COLUMN yquota.resource_request.resource_name IS 'a node, a rack, or * for anywhere: its count is how many containers are wanted in all';
+COMMENT ON COLUMN yquota.resource_request.count IS 'containers';
 COMMENT ON COLUMN yquota.resource_request.allocation IS 'of one container, native units: of a GUARANTEED one in whole steps of the minimum allocation, of an OPPORTUNISTIC one as it was asked for';
 COMMENT ON COLUMN yquota.resource_request.relax_locality IS 'whether a container for a closer request may be placed here';
-COMMENT ON COLUMN yquota.resource_request.label IS 'partition of the nodes, of all that is asked for with this priority and id; empty for the default one';
+COMMENT ON COLUMN yquota.resource_request.label IS 'of *: partition of the nodes, of all that is asked for with this priority and id; empty for the default one';
+COMMENT ON COLUMN yquota.resource_request.execution_type IS 'the scheduler looks at GUARANTEED ones alone';
 COMMENT ON COLUMN yquota.resource_request.first_seen_at IS 'of an OPPORTUNISTIC request: since when it is open; NULL for GUARANTEED ones';
 COMMENT ON COLUMN yquota.resource_request.expected_duration IS 'of an OPPORTUNISTIC request: how long a container is expected to run; NULL: not known';
 
@@ -39,6 +41,7 @@ CREATE TABLE yquota.blacklist (
 );
 COMMENT ON TABLE yquota.blacklist IS
 	'Nodes and racks that applications want no containers on; written by update_blacklist()';
+COMMENT ON COLUMN yquota.blacklist.resource_name IS 'a node or rack';
 
 CREATE TABLE yquota.reserved_container (
 	node text COLLATE "C" PRIMARY KEY,
@@ -80,7 +83,7 @@ CREATE TABLE yquota.container_update (
 CREATE INDEX container_update_application_id_idx ON yquota.container_update (application_id);
 COMMENT ON TABLE yquota.container_update IS
 	'Running containers that are to have more, or to become GUARANTEED, when their nodes have room; written by update_container() and the scheduler';
-COMMENT ON COLUMN yquota.container_update.update_type IS 'YARN''s ContainerUpdateType';
+COMMENT ON COLUMN yquota.container_update.update_type IS 'INCREASE_RESOURCE or PROMOTE_EXECUTION_TYPE';
 COMMENT ON COLUMN yquota.container_update.node IS 'where the container runs: it can be served nowhere else';
 COMMENT ON COLUMN yquota.container_update.label IS 'partition that is asked for; empty for the default one';
 COMMENT ON COLUMN yquota.container_update.allocation IS 'amounts that it needs beyond the present charge of its queue, native units';
@@ -124,18 +127,17 @@ CREATE TABLE yquota.decision (
 CREATE INDEX decision_container_id_idx ON yquota.decision (container_id);
 COMMENT ON TABLE yquota.decision IS
 	'Decisions of the scheduler that are not acknowledged yet.  Containers that it has given out or made larger are released after scheduler_setting.allocation_expiry, and their decisions go; unreserved, marked, killed, killable, rejected, shed, paused, resumed and expired stay until they are acknowledged';
-COMMENT ON COLUMN yquota.decision.decision IS
-	'allocated: a container starts; swapped: likewise, and the reserved container of another node is given up for it; reserved, unreserved: a node is kept for it, or no longer; increased, promoted: a running container has more now, or is GUARANTEED; marked, killed: a running container is selected for preemption, or ended by it; killable: it ends when another one needs its room; killed with diagnostics, rejected, shed: its node''s queue has no room for it; paused, resumed: it waits at its node, or runs again (yquota.node_queue); expired: an OPPORTUNISTIC container that did not come to its node in time has ended';
+COMMENT ON COLUMN yquota.decision.decision IS 'allocated: a container starts; swapped: likewise, and the reserved container of another node is given up for it; reserved, unreserved: a node is kept for it, or no longer; increased, promoted: a running container has more now, or is GUARANTEED; marked, killed: a running container is selected for preemption, or ended by it; with the diagnostics Container of a completed application it has ended with its application, or with an attempt of it (exit status -100); killable: it ends when another one needs its room. Of the queue of a node, with diagnostics: killed: a container that ran there gives its room to a GUARANTEED one, and runs until its node tells of the end; rejected, shed: one has been dropped there, and has ended; paused, resumed: one waits for room, or goes on. expired, with diagnostics: an OPPORTUNISTIC container that did not come to its node in time has ended (exit status -100)';
 COMMENT ON COLUMN yquota.decision.queue IS 'full path of the leaf';
 COMMENT ON COLUMN yquota.decision.allocation IS 'of the container, native units; of a reserved container for a running container the amount to add';
-COMMENT ON COLUMN yquota.decision.locality IS 'how close to the request; NULL when no container starts';
+COMMENT ON COLUMN yquota.decision.locality IS 'NODE_LOCAL, RACK_LOCAL or OFF_SWITCH; NULL when nothing starts';
 COMMENT ON COLUMN yquota.decision.priority IS 'of the request that it is for';
 COMMENT ON COLUMN yquota.decision.allocation_request_id IS 'likewise';
 COMMENT ON COLUMN yquota.decision.unreserved_node IS 'node whose reserved container was given up';
 COMMENT ON COLUMN yquota.decision.advised IS 'the container runs until the resource manager ends it: scheduler_setting.preemption_mode is advise';
 COMMENT ON COLUMN yquota.decision.execution_type IS 'of the container, after the decision';
-COMMENT ON COLUMN yquota.decision.farthest IS 'how close it had to be at least, by relax_locality; NULL when no container starts';
-COMMENT ON COLUMN yquota.decision.diagnostics IS 'Hadoop''s words for what a node''s queue has decided, or why the container expired or was promoted by rule; NULL for other decisions of the scheduler';
+COMMENT ON COLUMN yquota.decision.farthest IS 'how close to the request it had to be at least, by relax_locality: NODE_LOCAL, RACK_LOCAL or OFF_SWITCH; NULL when nothing starts';
+COMMENT ON COLUMN yquota.decision.diagnostics IS 'Hadoop''s words for what the queue of a node has decided, or why the container expired; of a promotion by rule how long the container has run, and the rule; NULL for other decisions of the scheduler';
 
 CREATE TABLE yquota_internal.awaited_container (
 	container_id text COLLATE "C" PRIMARY KEY,
@@ -240,10 +242,15 @@ CREATE TABLE yquota.scheduler_refusal (
 );
 COMMENT ON TABLE yquota.scheduler_refusal IS
 	'What the scheduler has left out because it could not be written, and why: rows are removed a day after the last time';
-COMMENT ON COLUMN yquota.scheduler_refusal.round IS 'the function that has left it out; node_queue: a call about the queue of a node; expiry: the end of what was not acknowledged';
-COMMENT ON COLUMN yquota.scheduler_refusal.subject IS 'id of a container or of an application, or path of a plan';
+COMMENT ON COLUMN yquota.scheduler_refusal.round IS 'schedule (node_heartbeat is one, too), preempt_containers, follow_plans, allocate_opportunistic, end_expired_applications; node_queue: a call about the queue of a node; expiry: the end of what was not acknowledged';
+COMMENT ON COLUMN yquota.scheduler_refusal.subject IS 'id of the container to be updated or ended, or of the application that was to get one; or path of a plan';
 COMMENT ON COLUMN yquota.scheduler_refusal.sqlstate IS 'of the error, as what follows';
+COMMENT ON COLUMN yquota.scheduler_refusal.message IS 'of the error, as what follows';
+COMMENT ON COLUMN yquota.scheduler_refusal.detail IS 'of the error, as what follows';
+COMMENT ON COLUMN yquota.scheduler_refusal.hint IS 'of the error, as what follows';
 COMMENT ON COLUMN yquota.scheduler_refusal.refusals IS 'how often';
+COMMENT ON COLUMN yquota.scheduler_refusal.first_refused_at IS 'the first and the last time';
+COMMENT ON COLUMN yquota.scheduler_refusal.refused_at IS 'the first and the last time';
 COMMENT ON COLUMN yquota.scheduler_refusal.held_until IS 'not tried again before: a minute after refused_at';
 SELECT pg_extension_config_dump('yquota.scheduler_refusal', '');
 

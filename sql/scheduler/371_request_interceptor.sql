@@ -23,8 +23,12 @@ COMMENT ON TYPE yquota.allocate_request IS
 	'A call for an application master, as a request interceptor gets it and returns it; NULL: the function has no such argument';
 COMMENT ON COLUMN yquota.allocate_request.function IS 'name of the function that is called';
 COMMENT ON COLUMN yquota.allocate_request.application_id IS 'NULL: the call tells none, or concerns several';
-COMMENT ON COLUMN yquota.allocate_request.releases IS 'ids of containers that are not wanted';
-COMMENT ON COLUMN yquota.allocate_request.refused_because IS 'NULL: it is not refused; else the reason, and what else it has is not looked at';
+COMMENT ON COLUMN yquota.allocate_request.requests IS 'of request_containers(), allocate_opportunistic() and allocate_distributed()';
+COMMENT ON COLUMN yquota.allocate_request.updates IS 'of update_containers(), and the one of update_container()';
+COMMENT ON COLUMN yquota.allocate_request.blacklist_additions IS 'of update_blacklist() and allocate_opportunistic()';
+COMMENT ON COLUMN yquota.allocate_request.blacklist_removals IS 'of update_blacklist() and allocate_opportunistic()';
+COMMENT ON COLUMN yquota.allocate_request.releases IS 'of release_containers(): ids of containers';
+COMMENT ON COLUMN yquota.allocate_request.refused_because IS 'NULL; a reason refuses the call, and what else is returned is not looked at';
 
 CREATE TYPE yquota.allocate_response AS (
 	outcome text,
@@ -37,7 +41,7 @@ CREATE TYPE yquota.allocate_response AS (
 );
 COMMENT ON TYPE yquota.allocate_response IS
 	'A row that a call for an application master is about to return, as a response interceptor gets it; NULL: the result has no such column';
-COMMENT ON COLUMN yquota.allocate_response.outcome IS 'column outcome or decision of the result; released: of release_containers()';
+COMMENT ON COLUMN yquota.allocate_response.outcome IS 'column outcome or decision of the result; released of release_containers()';
 COMMENT ON COLUMN yquota.allocate_response.allocation IS 'of one container, native units';
 
 CREATE TABLE yquota.request_interceptor (
@@ -47,11 +51,9 @@ CREATE TABLE yquota.request_interceptor (
 );
 COMMENT ON TABLE yquota.request_interceptor IS
 	'Functions that see what an application asks for before it is decided, in order, each with what the one before returned; and functions that see what it is told before it is returned, in the opposite order.  They run with the rights of the role that asks';
-COMMENT ON COLUMN yquota.request_interceptor.position IS 'the smaller number comes first, for responses last';
-COMMENT ON COLUMN yquota.request_interceptor.function IS
-	'name with its schema of a function that belongs to the owner of yquota or a superuser: (yquota.allocate_request) returns yquota.allocate_request, or, for responses, (yquota.allocate_request, yquota.allocate_response[]) returns integer[]';
-COMMENT ON COLUMN yquota.request_interceptor.intercepts IS
-	'request: it returns the call that is to be decided; response: it returns the numbers of rows that are left out, from 1 on';
+COMMENT ON COLUMN yquota.request_interceptor.position IS 'primary key; the smaller number comes first, for responses last';
+COMMENT ON COLUMN yquota.request_interceptor.function IS 'unique: name with its schema of a function that belongs to the owner of yquota or to a superuser. 42883 when there is no such function, 42501 when its owner is another role; else the name is written as the server does';
+COMMENT ON COLUMN yquota.request_interceptor.intercepts IS 'request, the default: a function (yquota.allocate_request) that returns yquota.allocate_request. response: a function (yquota.allocate_request, yquota.allocate_response[]) that returns integer[]';
 SELECT pg_extension_config_dump('yquota.request_interceptor', '');
 
 CREATE FUNCTION yquota_internal.request_interceptor_problem(function text, intercepts text, OUT problem text, OUT error_code text)

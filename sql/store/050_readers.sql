@@ -29,7 +29,9 @@ COMMENT ON TABLE yquota.role_grant IS
 COMMENT ON COLUMN yquota.role_grant.role IS 'name of the role; a role that is renamed loses its kinds';
 COMMENT ON COLUMN yquota.role_grant.role_oid IS 'OID of the role, which a role made anew under the same name does not have; after a restore that of the new server, 0 when the role did not exist';
 COMMENT ON COLUMN yquota.role_grant.kind IS 'operator inserts events and asks for decisions, viewer reads reports of all projects, member those of one project, admin configures and reads all';
-COMMENT ON COLUMN yquota.role_grant.project IS 'project that a member may read; NULL for the other kinds';
+COMMENT ON COLUMN yquota.role_grant.project IS 'of a member; references project, and follows its name. NULL for the other kinds';
+COMMENT ON COLUMN yquota.role_grant.granted_by IS 'filled in by the server: the session''s user';
+COMMENT ON COLUMN yquota.role_grant.granted_at IS 'system''s clock';
 
 CREATE FUNCTION yquota_internal.reads_all() RETURNS boolean
 	LANGUAGE c STABLE PARALLEL RESTRICTED

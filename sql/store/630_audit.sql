@@ -28,14 +28,18 @@ CREATE TABLE yquota.audit (
 );
 COMMENT ON TABLE yquota.audit IS
 	'Changes of configuration, prices, grants and projects, with their roles: one row per changed row, and one per TRUNCATE.  Append-only';
+COMMENT ON COLUMN yquota.audit.audit_id IS 'primary key';
 COMMENT ON COLUMN yquota.audit.changed_at IS 'clock of the system, not of yquota';
 COMMENT ON COLUMN yquota.audit.table_name IS 'with its schema';
+COMMENT ON COLUMN yquota.audit.operation IS 'INSERT, UPDATE, DELETE or TRUNCATE';
 COMMENT ON COLUMN yquota.audit.old IS 'the row as it was; NULL for INSERT and TRUNCATE';
 COMMENT ON COLUMN yquota.audit.new IS 'the row as it is; NULL for DELETE and TRUNCATE';
-COMMENT ON COLUMN yquota.audit.session_role IS 'role of the login';
+COMMENT ON COLUMN yquota.audit.session_role IS 'role that logged in';
 COMMENT ON COLUMN yquota.audit.acting_role IS 'role with whose rights the statement ran: the owner when a function of yquota made the change';
-COMMENT ON COLUMN yquota.audit.caller IS 'user of the cluster on whose behalf mutate_configuration() made the change; NULL: none was named';
+COMMENT ON COLUMN yquota.audit.caller IS 'user of the cluster for whom mutate_configuration() made the change; NULL: none was named';
 COMMENT ON COLUMN yquota.audit.client_address IS 'NULL for a connection on the same machine by a socket, and for the worker';
+COMMENT ON COLUMN yquota.audit.application_name IS 'as the session calls itself';
+COMMENT ON COLUMN yquota.audit.pid IS 'the server process';
 COMMENT ON COLUMN yquota.audit.transaction_id IS 'the same in all rows that one transaction left';
 
 ALTER TABLE yquota.audit ENABLE ROW LEVEL SECURITY;

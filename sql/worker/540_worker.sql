@@ -300,14 +300,14 @@ FROM yquota_internal.worker_processes() AS worker
 WHERE worker.database <> current_database();
 COMMENT ON VIEW yquota.worker_status IS
 	'The worker of this database with its last runs, and the workers seen in other databases';
+COMMENT ON COLUMN yquota.worker_status.pid IS 'NULL when none runs';
 COMMENT ON COLUMN yquota.worker_status.state IS
 	'running, starting, stopping, stopped, or standby';
 COMMENT ON COLUMN yquota.worker_status.last_price_at IS 'clock when prices were last computed';
 COMMENT ON COLUMN yquota.worker_status.last_compute_at IS 'clock of the last QUOTA_COMPUTE of a worker';
 COMMENT ON COLUMN yquota.worker_status.last_compact_at IS 'clock when counters were last compacted';
-COMMENT ON COLUMN yquota.worker_status.failures IS 'failed attempts in a row, 0 when all is well';
-COMMENT ON COLUMN yquota.worker_status.postponed IS
-	'tasks that wait for locks of other transactions';
+COMMENT ON COLUMN yquota.worker_status.failures IS 'failed attempts in a row; 0 when all is well';
+COMMENT ON COLUMN yquota.worker_status.postponed IS 'tasks that wait for the lock of another session';
 GRANT SELECT ON yquota.worker_status TO pg_monitor;
 
 -- The worker reads there how often it has to look after queues.

@@ -315,7 +315,8 @@ CREATE VIEW yquota.cron_jobs AS
 	LEFT JOIN yquota_internal.job_run AS run ON run.job = job.name AND run.performed_by <> 'nobody';
 COMMENT ON VIEW yquota.cron_jobs IS
 	'Jobs that are due by the clock, with their performer and last result';
+COMMENT ON COLUMN yquota.cron_jobs.job IS 'name of the job in pg_cron';
 COMMENT ON COLUMN yquota.cron_jobs.schedule IS 'as pg_cron writes it, in UTC';
 COMMENT ON COLUMN yquota.cron_jobs.performed_by IS 'pg_cron or worker';
 COMMENT ON COLUMN yquota.cron_jobs.last_run_at IS 'clock when it was last done; NULL when it never was';
-COMMENT ON COLUMN yquota.cron_jobs.last_result IS 'succeeded or failed, with the result; errors of the worker are in worker_status';
+COMMENT ON COLUMN yquota.cron_jobs.last_result IS 'succeeded or failed, and what was done; errors of the worker are in worker_status';

@@ -13,12 +13,10 @@ CREATE TABLE yquota.retention_setting (
 );
 COMMENT ON TABLE yquota.retention_setting IS
 	'At most one row: when history is sealed, and how long it stays in the books before it is archived.  Without a row every 30 days, and for ever';
-COMMENT ON COLUMN yquota.retention_setting.keep_months IS
-	'months after which sealed history is archived; not before the periods in which it lies are closed, if periods are closed at all.  So many months after they have left, containers are forgotten by node_queue, reasons by preempted_container, measurements by utilization_history, calls set aside by feed_reject; after they have ended, reservations.  NULL: history is not archived, and they stay';
-COMMENT ON COLUMN yquota.retention_setting.archive_schema IS
-	'schema of the tables charge and container_event, from which those of the segments inherit; made when it is not there, else it belongs to the owner of yquota or to a superuser';
-COMMENT ON COLUMN yquota.retention_setting.seal_interval IS
-	'age of the oldest unsealed event at which the worker seals ledger and log; 0 leaves that to seal_history()';
+COMMENT ON COLUMN yquota.retention_setting.only_row IS 'primary key, always true';
+COMMENT ON COLUMN yquota.retention_setting.keep_months IS '2 to 1200: a segment is archived so many months after it was sealed, and not before the billing periods in which it lies are closed, if periods are closed at all. Rows of preempted_container go so many months after killed_at, rows of utilization_history after their quarter-hour, reservations so many months after they ended, as by remove_ended_reservations(), while no segment is to be archived. NULL: history is not archived, and they stay';
+COMMENT ON COLUMN yquota.retention_setting.archive_schema IS 'schema of the tables charge and container_event from which those of the segments inherit; default yquota_archive, made when it is not there; one that is there belongs to the owner of yquota or to a superuser (42501)';
+COMMENT ON COLUMN yquota.retention_setting.seal_interval IS 'default 30 days: age of the oldest unsealed event at which the worker seals ledger and log; 0 leaves that to seal_history()';
 
 CREATE FUNCTION yquota_internal.check_archive_schema(archive_schema name) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED

@@ -257,8 +257,7 @@ CREATE VIEW yquota.metrics AS
 	GROUP BY alert.kind;
 COMMENT ON VIEW yquota.metrics IS
 	'Samples for a monitoring system, one row each; query one family at a time.  docs/prometheus/queries.yaml has the queries for postgres_exporter';
-COMMENT ON COLUMN yquota.metrics.family IS
-	'price, resource, containers, nodes, project, project_limit, feed, worker, mark, suspect, scheduler, verify, preemption, opportunistic, over_allocation, node_preemption, federated_budget, federated_cluster, reservation, reservation_refused, plan, plan_follower or alert';
-COMMENT ON COLUMN yquota.metrics.metric IS 'name as in Prometheus';
+COMMENT ON COLUMN yquota.metrics.family IS 'price, opportunistic_price, request_interceptor, resource, containers, nodes, project, project_limit, feed, worker, mark, suspect, verify, preemption, opportunistic, over_allocation, node_preemption, federated_budget, federated_cluster, reservation, reservation_refused, plan, plan_follower or alert';
+COMMENT ON COLUMN yquota.metrics.metric IS 'name as in Prometheus; its last part is the unit';
 COMMENT ON COLUMN yquota.metrics.labels IS 'labels as in Prometheus';
 COMMENT ON COLUMN yquota.metrics.value IS 'the unit is the last part of the name; credits per second in those of a rate or price';

@@ -171,6 +171,28 @@ my @columns = list(q{SELECT c.relname || '.' || a.attname FROM pg_class c JOIN p
 is(join(' ', grep { my ($relation, $column) = split /\./; ($section{$relation} // '') !~ /`\Q$column\E`/ } @columns),
 	'', 'every column is in the section of its table or view');
 
+# A column is described in the words of its COMMENT, without the marks of Markdown: both texts of those that differ.
+my %comment = map { split /\|/, $_, 2 } list(q{SELECT c.relname || '.' || a.attname || '|' || regexp_replace(coalesce(col_description(c.oid, a.attnum), ''), '\s+', ' ', 'g')
+	FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+	WHERE c.relkind IN ('r', 'v', 'c') AND a.attnum > 0 AND NOT a.attisdropped AND c.relnamespace = } . "$public AND $ours c.oid) ORDER BY 1");
+my ($descriptions, @different) = (0);
+foreach my $relation (sort keys %section)
+{
+	while ($section{$relation} =~ /^\| (`.*) \|$/mg)
+	{
+		my @cells = split / \| ?/, $1, -1;
+		my $description = $#cells > 1 ? $cells[-1] =~ s/\[([^\]]*)\]\([^)]*\)/$1/gr =~ s/`|\\(?=\|)//gr : next;
+
+		foreach my $column (grep { defined $comment{$_} } map { "$relation.$_" } $cells[0] =~ /`(\w+)`/g)
+		{
+			$descriptions++;
+			push @different, "$column\n  reference: $description\n  COMMENT:   $comment{$column}" if $description ne $comment{$column};
+		}
+	}
+}
+cmp_ok($descriptions, '>', 1000, 'columns are described');
+is(join("\n", @different), '', 'descriptions of columns are their COMMENTs');
+
 my @arguments = list("SELECT proname || '.' || a.name FROM pg_proc p, unnest(p.proargnames) AS a (name)
 	WHERE a.name <> '' AND pronamespace = $public AND $ours p.oid)");
 is(join(' ', grep { my ($function, $name) = split /\./; ($section{$function} // '') !~ /\b\Q$name\E\b/ } @arguments),
