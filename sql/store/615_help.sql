@@ -14,10 +14,10 @@ BEGIN ATOMIC
 		('application', 'Submit, move and end applications; why an application waits', ' (applications?|application access|outstanding|lifetime|priority) '),
 		('balance', 'Projects, grants, budgets, holds and balances', ' (projects?|grants?|balance|budget|hold|exhausted|forecast) '),
 		('bill', 'Bills, months and closed periods', ' (bill|billing|period|month|opening) '),
-		('cluster', 'Several clusters: budgets and reports over all of them, copies of the database', ' (cluster (name|lease|setting|status)|federated?|federation|federate|leases?|budget lease|commands) '),
-		('cost', 'What containers, applications, queues, users and projects cost, and why', ' (costs?|charge|quote|explain charge|amount|report html) |^ charge by |usage $'),
+		('cluster', 'For other databases: budgets and reports over several clusters, copies of the database', ' (cluster (name|lease|setting|status)|federated?|federation|federate|(planned|renew) leases|budget lease|commands) |^ (charge|bill) by '),
+		('cost', 'What containers, applications, queues, users and projects cost, and why', ' (costs?|charge|quote|explain charge|amount|report html) |usage $'),
 		('event', 'Insert container events; events that are late, wrong or set aside', ' (events?|rejects?|reject call|feed|reconcile|recover containers|report recovery|suspect|rm audit|node lost|deferred|through|container change) |^ (readable )?container $'),
-		('history', 'Roll-ups, archives, the audit trail and proof of the books', ' (archived?|digest|history|seal|roll up|segment|verify|verification|audit|open books|retention|written) |^ charge by '),
+		('history', 'Roll-ups, archives, the audit trail and proof of the books', ' (archived?|digest|history|seal|roll up|segment|verify|verification|audit|open books|retention|written) '),
 		('opportunistic', 'Opportunistic containers, and queues of nodes', ' (opportunistic|distributed|over allocation|node (queue|work|action|report|room)|enqueue|advance|register|container (ended|paused|progress)|node lease|progress|shed) '),
 		('outage', 'Time that is forgiven', ' (outage|forgive) '),
 		('preemption', 'Preemption: what has to give resources back, and what that costs', ' (preempt|preempted|preemption|reclaim) '),
@@ -55,9 +55,13 @@ BEGIN ATOMIC
 	UNION ALL
 	SELECT topics.topic, objects.kind, objects.call, objects.description
 	FROM objects
+	CROSS JOIN LATERAL (SELECT format(' %s ', replace(objects.name, '_', ' ')) AS words) AS named
 	LEFT JOIN topics ON topics.topic = help.about
+	-- what is for other databases belongs to no other topic
+	LEFT JOIN topics AS elsewhere
+	  ON elsewhere.topic = 'cluster' AND elsewhere.topic <> help.about AND named.words ~ elsewhere.pattern
 	WHERE help.about IS NOT NULL
-	  AND CASE WHEN topics.topic IS NOT NULL THEN format(' %s ', replace(objects.name, '_', ' ')) ~ topics.pattern
+	  AND CASE WHEN topics.topic IS NOT NULL THEN named.words ~ topics.pattern AND elsewhere.topic IS NULL
 			   ELSE strpos(lower(concat_ws(' ', objects.name, objects.description) COLLATE "C"), lower(help.about COLLATE "C")) > 0 END
 	ORDER BY 1, 2, 3;
 END;

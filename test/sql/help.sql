@@ -18,6 +18,12 @@ WHERE p.object LIKE 'yquota.%' AND p.object <> 'yquota.help(text)'
 UNION ALL
 SELECT topic FROM known GROUP BY 1 HAVING count(name) < 3;
 
+-- What is for other databases is in one topic, and in no other.
+SELECT DISTINCT split_part(translate(call, ' ', '('), '(', 1) AS for_other_databases FROM yquota.help('cluster') ORDER BY 1;
+SELECT t.topic, h.call
+FROM yquota.help() AS t, yquota.help(t.topic) AS h, yquota.help('cluster') AS other
+WHERE t.topic <> 'cluster' AND other.call = h.call;
+
 -- A topic, a word that is no topic, and a word that nothing has.
 SELECT kind, call FROM yquota.help('outage');
 SELECT topic, kind, call FROM yquota.help('MIDNIGHT');

@@ -171,6 +171,12 @@ my @columns = list(q{SELECT c.relname || '.' || a.attname FROM pg_class c JOIN p
 is(join(' ', grep { my ($relation, $column) = split /\./; ($section{$relation} // '') !~ /`\Q$column\E`/ } @columns),
 	'', 'every column is in the section of its table or view');
 
+# help() and the reference set the same objects apart, which are for other databases.
+my ($for_others) = $reference =~ /^## For other databases\n(.*?)^## /ms;
+my %for_others = map { $_ => 1 } map { /`(\w+)`/g } $for_others =~ /^#### (.*)$/mg;
+is(join(' ', sort keys %for_others), join(' ', sort(list(q{SELECT DISTINCT substring(call FROM '^yquota\.(\w+)') FROM yquota.help('cluster')}))),
+	'what is for other databases stands under one heading');
+
 # A column is described in the words of its COMMENT, without the marks of Markdown: both texts of those that differ.
 my %comment = map { split /\|/, $_, 2 } list(q{SELECT c.relname || '.' || a.attname || '|' || regexp_replace(coalesce(col_description(c.oid, a.attnum), ''), '\s+', ' ', 'g')
 	FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
