@@ -25,6 +25,48 @@ CREATE FUNCTION yquota.reservation_contract(
 COMMENT ON FUNCTION yquota.reservation_contract(timestamptz, timestamptz, yquota.reservation_request[], yquota.reservation_interpreter, interval, integer, text) IS
 	'A definition for submit_reservation(): requests to be satisfied between arrival and deadline';
 
+CREATE VIEW yquota_internal.allocated_reservation AS
+	SELECT reservation_id, d.queue, d.username, d.arrival, d.deadline, d.recurrence, d.accepted_at, d.ended_at,
+		   a."from", a."to", a.allocation
+	FROM yquota.reservation_definition AS d
+	JOIN yquota.reservation_allocation AS a USING (reservation_id, version);
+COMMENT ON VIEW yquota_internal.allocated_reservation IS
+	'Versions of reservations, a row for each interval of their allocations';
+
+CREATE VIEW yquota_internal.spanned_reservation AS
+	SELECT d.*, a.start, a.stop
+	FROM yquota.reservation_definition AS d
+	CROSS JOIN LATERAL (
+		SELECT min(a."from") AS start, max(a."to") AS stop FROM yquota.reservation_allocation AS a
+		WHERE a.reservation_id = d.reservation_id AND a.version = d.version
+	) AS a;
+COMMENT ON VIEW yquota_internal.spanned_reservation IS
+	'Versions of reservations, with the start of the first interval of their allocations and the end of the last';
+
+-- Of one that occurs once the place at the time is found by its key, however many there are before.
+CREATE FUNCTION yquota_internal.active_reservations(plan text, at timestamptz)
+	RETURNS TABLE (reservation_id text, username text, arrival timestamptz, deadline timestamptz, recurrence interval, accepted_at timestamptz,
+				   "from" timestamptz, "to" timestamptz, allocation yquota.resource)
+	LANGUAGE sql STABLE PARALLEL SAFE
+	AS $$
+	SELECT d.reservation_id, d.username, d.arrival, d.deadline, d.recurrence, d.accepted_at, a."from", a."to", a.allocation
+	FROM yquota.reservation_definition AS d
+	LEFT JOIN LATERAL (
+		SELECT a.*
+		FROM yquota.reservation_allocation AS a
+		WHERE a.reservation_id = d.reservation_id AND a.version = d.version AND a."from" <= active_reservations.at
+		ORDER BY a."from" DESC LIMIT 1
+	) AS a ON a."to" > active_reservations.at
+	WHERE d.queue = plan AND d.ended_at IS NULL AND d.recurrence IS NULL
+	  AND tstzrange(d.arrival, d.deadline) @> active_reservations.at
+	UNION ALL
+	SELECT r.reservation_id, r.username, r.arrival, r.deadline, r.recurrence, r.accepted_at, r."from", r."to", r.allocation
+	FROM yquota_internal.allocated_reservation AS r
+	WHERE r.queue = plan AND r.ended_at IS NULL AND r.recurrence IS NOT NULL AND r.arrival <= active_reservations.at;
+$$;
+COMMENT ON FUNCTION yquota_internal.active_reservations(text, timestamptz) IS
+	'Reservations of a plan in whose time an instant is, with the interval of the allocation that it is in, if any; of those that repeat all that have begun, with all intervals';
+
 -- Written under the lock of the plan.
 CREATE TABLE yquota_internal.reservation_refusal (
 	plan text COLLATE "C" NOT NULL,

@@ -184,7 +184,7 @@ yq_plan_last_deadline(const char *queue, int64 from)
 
 /* -- reservations --------------------------------------------------------------------- */
 
-/* Columns of the statement, in its order, from 1 on. */
+/* Columns of the statements, in their order, from 1 on. */
 typedef enum ReservationColumn
 {
 	RESERVATION_ID = 1,
@@ -197,6 +197,9 @@ typedef enum ReservationColumn
 	RESERVATION_TO,
 	RESERVATION_ALLOCATION
 } ReservationColumn;
+
+#define RESERVATION_COLUMNS \
+	"SELECT r.reservation_id, r.username, r.arrival, r.deadline, r.recurrence, r.accepted_at, r.\"from\", r.\"to\", r.allocation "
 
 /* A reservation whose rows are being read. */
 typedef struct Reading
@@ -336,11 +339,10 @@ yq_plan_load_reservations(YqPlan *plan, const YqHierarchy *hierarchy, const char
 						  int64 start, int64 end, int64 archived_until)
 {
 	static YqSavedPlan look_up = {
-		.command = "SELECT d.reservation_id, d.username, d.arrival, d.deadline, d.recurrence, d.accepted_at, a.\"from\", a.\"to\", a.allocation "
-		"FROM yquota.reservation_definition AS d JOIN yquota.reservation_allocation AS a USING (reservation_id, version) "
-		"WHERE d.queue = $1 AND d.ended_at IS NULL AND ("
-		"d.recurrence IS NULL AND d.deadline > $4 AND tstzrange(d.arrival, d.deadline) && tstzrange($2, $3, '[]') "
-		"OR d.recurrence IS NOT NULL AND (d.deadline > $4 OR $5)) ORDER BY d.reservation_id",
+		.command = RESERVATION_COLUMNS
+		"FROM yquota_internal.allocated_reservation AS r WHERE r.queue = $1 AND r.ended_at IS NULL AND ("
+		"r.recurrence IS NULL AND r.deadline > $4 AND tstzrange(r.arrival, r.deadline) && tstzrange($2, $3, '[]') "
+		"OR r.recurrence IS NOT NULL AND (r.deadline > $4 OR $5)) ORDER BY r.reservation_id",
 		.types = {"text", "timestamptz", "timestamptz", "timestamptz", "bool"},
 		.plans_once = true
 	};
@@ -381,9 +383,8 @@ static void
 load_reservation(YqPlan *plan, const YqHierarchy *hierarchy, const char *id)
 {
 	static YqSavedPlan look_up = {
-		.command = "SELECT d.reservation_id, d.username, d.arrival, d.deadline, d.recurrence, d.accepted_at, a.\"from\", a.\"to\", a.allocation "
-		"FROM yquota.reservation_definition AS d JOIN yquota.reservation_allocation AS a USING (reservation_id, version) "
-		"WHERE d.reservation_id = $1 AND d.ended_at IS NULL",
+		.command = RESERVATION_COLUMNS
+		"FROM yquota_internal.allocated_reservation AS r WHERE r.reservation_id = $1 AND r.ended_at IS NULL",
 		.types = {"text"}
 	};
 	Datum		values[] = {CStringGetTextDatum(id)};
@@ -428,21 +429,12 @@ yq_plan_load_intervals(YqPlan *plan, const YqHierarchy *hierarchy, const char *q
 	SPI_finish();
 }
 
-/* Of one that occurs once the place at the time is found by its key, however many there are before. */
 void
 yq_plan_load_active(YqPlan *plan, const YqHierarchy *hierarchy, const char *queue, int64 time)
 {
 	static YqSavedPlan look_up = {
-		.command = "SELECT d.reservation_id, d.username, d.arrival, d.deadline, d.recurrence, d.accepted_at, a.\"from\", a.\"to\", a.allocation "
-		"FROM yquota.reservation_definition AS d LEFT JOIN LATERAL ("
-		"SELECT a.* FROM yquota.reservation_allocation AS a "
-		"WHERE a.reservation_id = d.reservation_id AND a.version = d.version AND a.\"from\" <= $2 "
-		"ORDER BY a.\"from\" DESC LIMIT 1) AS a ON a.\"to\" > $2 "
-		"WHERE d.queue = $1 AND d.ended_at IS NULL AND d.recurrence IS NULL AND tstzrange(d.arrival, d.deadline) @> $2 "
-		"UNION ALL SELECT d.reservation_id, d.username, d.arrival, d.deadline, d.recurrence, d.accepted_at, a.\"from\", a.\"to\", a.allocation "
-		"FROM yquota.reservation_definition AS d JOIN yquota.reservation_allocation AS a USING (reservation_id, version) "
-		"WHERE d.queue = $1 AND d.ended_at IS NULL AND d.recurrence IS NOT NULL AND d.arrival <= $2 "
-		"ORDER BY 1",
+		.command = RESERVATION_COLUMNS
+		"FROM yquota_internal.active_reservations($1, $2) AS r ORDER BY r.reservation_id COLLATE \"C\"",
 		.types = {"text", "timestamptz"},
 		.plans_once = true
 	};

@@ -84,15 +84,11 @@ YqRecordedReservation *
 yq_reservation_find(const char *id, const HeapTupleHeader definition)
 {
 	static YqSavedPlan look_up = {
-		.command = "SELECT d.version, d.queue, d.username, d.project, "
-		"coalesce(ROW(d.arrival, d.deadline, d.interpreter, d.requests, coalesce(d.recurrence, '0'), d.priority, d.reservation_name) "
-		"IS NOT DISTINCT FROM ROW(($2).arrival, ($2).deadline, ($2).interpreter, ($2).requests, coalesce(($2).recurrence, '0'), "
-		"($2).priority, ($2).reservation_name), false), d.ended_at, d.deadline, d.recurrence IS NOT NULL, d.accepted_at, "
-		"a.start, a.stop, trim_scale(d.quoted_cost)::text "
-		"FROM yquota.reservation_definition AS d CROSS JOIN LATERAL ("
-		"SELECT min(a.\"from\") AS start, max(a.\"to\") AS stop FROM yquota.reservation_allocation AS a "
-		"WHERE a.reservation_id = d.reservation_id AND a.version = d.version) AS a "
-		"WHERE d.reservation_id = $1 ORDER BY d.version DESC LIMIT 1",
+		.command = "SELECT d.version, d.queue, d.username, d.project, coalesce(ROW(d.arrival, d.deadline, d.interpreter, d.requests, "
+		"coalesce(d.recurrence, '0'), d.priority, d.reservation_name) IS NOT DISTINCT FROM ROW(($2).arrival, ($2).deadline, ($2).interpreter, "
+		"($2).requests, coalesce(($2).recurrence, '0'), ($2).priority, ($2).reservation_name), false), d.ended_at, d.deadline, "
+		"d.recurrence IS NOT NULL, d.accepted_at, d.start, d.stop, trim_scale(d.quoted_cost)::text "
+		"FROM yquota_internal.spanned_reservation AS d WHERE d.reservation_id = $1 ORDER BY d.version DESC LIMIT 1",
 		.types = {"text", "yquota.reservation_contract"}
 	};
 	Datum		values[] = {CStringGetTextDatum(id), PointerGetDatum(definition)};
