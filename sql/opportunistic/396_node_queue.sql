@@ -322,3 +322,73 @@ COMMENT ON FUNCTION yquota_internal.forget_expected_durations(integer) IS
 	'Delete rows of expected_duration about containers that run no longer, so many at most; returns how many';
 
 SELECT pg_extension_config_dump('yquota.node_queue', '');
+
+-- Events of a container are told apart by their instants, so the next one is later than the last, unless that is the START.
+CREATE VIEW yquota_internal.container_in_books AS
+	SELECT c.container_id, c.node, c.allocation AS allocation_in_books, c.execution_type = 'GUARANTEED' AS is_guaranteed_in_books,
+		   c.is_running AS runs_in_books, c.settled_at AS changed_at,
+		   CASE WHEN c.settled_at > c.started_at
+				  OR EXISTS (SELECT FROM yquota.container_change AS u WHERE u.container_id = c.container_id)
+				THEN c.settled_at + interval '1 microsecond' ELSE c.started_at END AS next_instant
+	FROM yquota.container AS c;
+COMMENT ON VIEW yquota_internal.container_in_books IS
+	'Running containers as the queues of nodes compare them with theirs';
+COMMENT ON COLUMN yquota_internal.container_in_books.next_instant IS 'the earliest at which its next event may be';
+
+CREATE VIEW yquota_internal.node_queue_row AS
+	SELECT q.container_id, q.node, q.state, q.place, q.execution_type, q.allocation, q.state_at, q.started_at, q.made_room_for,
+		   q.diagnostics, q.is_acknowledged, q.pauses, q.expected_duration, q.left_at, b.container_id IS NOT NULL AS is_in_books,
+		   b.allocation_in_books, b.is_guaranteed_in_books, b.runs_in_books, b.changed_at, b.next_instant
+	FROM yquota.node_queue AS q
+	LEFT JOIN yquota_internal.container_in_books AS b ON b.container_id = q.container_id AND b.node = q.node;
+COMMENT ON VIEW yquota_internal.node_queue_row IS
+	'Containers in queues of nodes (node_queue), with what the books know of them on these nodes';
+
+CREATE VIEW yquota_internal.joining_container AS
+	SELECT b.container_id, b.node, q.node AS queue_node, q.left_at, q.expected_duration,
+		   b.allocation_in_books, b.is_guaranteed_in_books, b.runs_in_books, b.changed_at, b.next_instant
+	FROM yquota_internal.container_in_books AS b
+	LEFT JOIN yquota.node_queue AS q ON q.container_id = b.container_id;
+COMMENT ON VIEW yquota_internal.joining_container IS
+	'Running containers, with the queues of nodes in which they are or were';
+COMMENT ON COLUMN yquota_internal.joining_container.queue_node IS 'node in whose queue it is, or was until left_at';
+
+CREATE VIEW yquota_internal.node_of_queue AS
+	SELECT n.name, n.total, n.state, coalesce(r.queue_capacity, -1) AS queue_capacity
+	FROM yquota.node AS n
+	LEFT JOIN yquota_internal.node_queue_capacity AS r ON r.node = n.name;
+COMMENT ON VIEW yquota_internal.node_of_queue IS
+	'Nodes, with the capacity of their queues';
+COMMENT ON COLUMN yquota_internal.node_of_queue.queue_capacity IS 'containers that may wait there; -1 when the node has told none';
+
+-- A clock that was set back makes no earlier end.  The end of a container that the queue had and the
+-- books no longer have is final: it has been archived, or voided.
+CREATE FUNCTION yquota_internal.known_of_end(container_id text, node text, at timestamptz, is_by_clock boolean)
+	RETURNS TABLE (known text)
+	LANGUAGE sql STABLE PARALLEL SAFE ROWS 1
+	AS $$
+	SELECT CASE WHEN c.container_id IS NOT NULL AND coalesce(c.node, known_of_end.node) = known_of_end.node THEN 'runs'
+				WHEN c.container_id IS NOT NULL THEN 'elsewhere'
+				WHEN x.ended_at = known_of_end.at OR is_by_clock AND x.ended_at > known_of_end.at
+					 OR EXISTS (SELECT FROM yquota_internal.reported_end AS e
+								WHERE e.container_id = known_of_end.container_id AND e.occurred_at = known_of_end.at) THEN 'known'
+				WHEN x.ended_at IS NOT NULL THEN 'ended'
+				WHEN EXISTS (SELECT FROM yquota.node_queue AS q
+							 WHERE q.container_id = known_of_end.container_id AND q.node = known_of_end.node) THEN 'known'
+				ELSE 'unknown' END
+	FROM (SELECT max(l."to") AS ended_at FROM yquota_internal.charge_in_effect AS l WHERE l.container_id = known_of_end.container_id) AS x
+	LEFT JOIN yquota.container AS c ON c.container_id = known_of_end.container_id;
+$$;
+COMMENT ON FUNCTION yquota_internal.known_of_end(text, text, timestamptz, boolean) IS
+	'What is known of the end of a container that the queue of a node does not have: it runs there (runs) or on another node (elsewhere), ended at the instant (known) or at another one (ended), or was never there (unknown).  An end by the clock is known when a later one is';
+
+CREATE VIEW yquota_internal.promotable_container AS
+	SELECT q.container_id, c.application_id, q.node, c.queue, c.username, c.label, c.allocation, c.priority, c.allocation_request_id,
+		   q.enqueued_at, q.waited
+	FROM yquota.node_queue AS q
+	JOIN yquota.container AS c ON c.container_id = q.container_id AND c.execution_type = 'OPPORTUNISTIC' AND c.is_running
+	WHERE q.left_at IS NULL AND q.state = 'RUNNING' AND q.execution_type = 'OPPORTUNISTIC'
+	  AND c.node = q.node AND c.application_id IS NOT NULL
+	  AND NOT EXISTS (SELECT FROM yquota.container_update AS u WHERE u.container_id = q.container_id);
+COMMENT ON VIEW yquota_internal.promotable_container IS
+	'OPPORTUNISTIC containers that run at their nodes and wait for no update: what a cycle may promote by a rule';

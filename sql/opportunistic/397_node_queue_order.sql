@@ -121,3 +121,30 @@ CREATE FUNCTION yquota_internal.forget_reported_progress(most integer) RETURNS b
 $$;
 COMMENT ON FUNCTION yquota_internal.forget_reported_progress(integer) IS
 	'Delete reports of progress of containers that run no longer, and of applications that have ended, so many of each at most; returns how many';
+
+-- Each statement takes the columns that it needs; the planner leaves out the tables of the others.
+CREATE VIEW yquota_internal.ranked_container AS
+	SELECT c.container_id, coalesce(c.username, '') AS username, coalesce(a.priority, 0) AS priority,
+		   coalesce(p.progress, 0) AS application_progress,
+		   CASE WHEN c.charges = 0 THEN 0
+				ELSE (SELECT coalesce(sum(h.amount), 0) FROM yquota.charge AS h WHERE h.container_id = c.container_id) END
+		   + yquota_internal.accrued(c.allocation, c.factors, c.settled_at, yquota.statement_clock()) AS paid
+	FROM yquota.container AS c
+	LEFT JOIN yquota.application AS a ON a.application_id = c.application_id
+	LEFT JOIN yquota_internal.reported_application_progress AS p ON p.application_id = c.application_id;
+COMMENT ON VIEW yquota_internal.ranked_container IS
+	'Running containers with what the queues of nodes and preemption rank them by';
+COMMENT ON COLUMN yquota_internal.ranked_container.priority IS 'of the application; 0 without one';
+COMMENT ON COLUMN yquota_internal.ranked_container.application_progress IS 'from 0 to 1; 0 when none is reported';
+COMMENT ON COLUMN yquota_internal.ranked_container.paid IS 'credits that it has cost so far, charged and accrued';
+
+CREATE VIEW yquota_internal.node_holding AS
+	SELECT part.node, yquota.sum(part.allocation) AS allocation
+	FROM (
+		SELECT c.node, c.allocation FROM yquota_internal.node_counter AS c
+		UNION ALL
+		SELECT d.node, d.allocation FROM yquota_internal.counter_change AS d WHERE d.scope IN ('a', 'n')
+	) AS part
+	GROUP BY part.node;
+COMMENT ON VIEW yquota_internal.node_holding IS
+	'What the books hold on each node, native units';

@@ -321,3 +321,10 @@ COMMENT ON FUNCTION yquota_internal.forget_preempted_containers(timestamptz, int
 SELECT pg_extension_config_dump('yquota.preempted_container', '');
 SELECT pg_extension_config_dump('yquota_internal.preemption_mark', '');
 SELECT pg_extension_config_dump('yquota_internal.preemption_round', '');
+
+CREATE VIEW yquota_internal.marked_container AS
+	SELECT m.container_id, coalesce(c.queue, '') AS queue, coalesce(c.label, '') AS label, c.allocation, m.is_killable, m.is_advised
+	FROM yquota_internal.preemption_mark AS m
+	JOIN yquota.container AS c ON c.container_id = m.container_id AND c.execution_type = 'GUARANTEED';
+COMMENT ON VIEW yquota_internal.marked_container IS
+	'GUARANTEED containers that are marked for preemption (preemption_mark)';

@@ -299,3 +299,79 @@ CREATE VIEW yquota_internal.reserved_container_in_force AS
 	   OR EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = r.container_to_update);
 COMMENT ON VIEW yquota_internal.reserved_container_in_force IS
 	'Reservations that count as used: their nodes run and have the label that they had, and containers that are to have more still run';
+
+-- Each statement takes the columns that it needs; the planner leaves out the tables of the others.
+-- The payer is the project that charging finds for an event without a project.
+CREATE VIEW yquota_internal.application_attempt_state AS
+	SELECT a.application_id, a.username, a.queue, a.label, a.node_label_expression, a.am_resource, a.priority, a.unmanaged,
+		   a.submitted_at, a.has_outstanding_requests, a.state, a.finished_at, t.attempt, t.next_container, t.am_container_id,
+		   p.name AS project, EXISTS (SELECT FROM yquota.project AS known WHERE known.name = p.name) AS has_project,
+		   c.opportunities, c.missed_non_partitioned, c.re_reservations
+	FROM yquota.application AS a
+	LEFT JOIN yquota_internal.application_attempt AS t ON t.application_id = a.application_id
+	LEFT JOIN yquota_internal.request_counter AS c ON c.application_id = a.application_id
+		AND c.priority = 0 AND c.allocation_request_id = -1 AND c.execution_type = 'GUARANTEED'
+	CROSS JOIN LATERAL (SELECT coalesce(a.project, split_part(a.username, '__', 1)) AS name) AS p;
+COMMENT ON VIEW yquota_internal.application_attempt_state IS
+	'Applications with their present attempts, the projects that pay, and the counters of the request for the AM container';
+COMMENT ON COLUMN yquota_internal.application_attempt_state.has_project IS 'whether there is a project of that name';
+
+CREATE VIEW yquota_internal.counted_request AS
+	SELECT application_id, priority, allocation_request_id, r.resource_name, r.count, r.allocation, r.relax_locality, r.label,
+		   c.opportunities, c.missed_non_partitioned, c.re_reservations
+	FROM yquota.resource_request AS r
+	LEFT JOIN yquota_internal.request_counter AS c USING (application_id, priority, allocation_request_id, execution_type)
+	WHERE execution_type = 'GUARANTEED';
+COMMENT ON VIEW yquota_internal.counted_request IS
+	'Requests for GUARANTEED containers, with the counters of their keys';
+
+CREATE VIEW yquota_internal.counted_reservation AS
+	SELECT r.application_id, r.priority, r.allocation_request_id, r.node, r.container_id, r.allocation, r.container_to_update,
+		   c.opportunities, c.missed_non_partitioned, c.re_reservations
+	FROM yquota_internal.reserved_container_in_force AS r
+	LEFT JOIN yquota_internal.request_counter AS c ON c.application_id = r.application_id AND c.priority = r.priority
+		AND c.allocation_request_id = r.allocation_request_id AND c.execution_type = 'GUARANTEED';
+COMMENT ON VIEW yquota_internal.counted_reservation IS
+	'Reservations in force, with the counters of the requests that they are for';
+
+CREATE VIEW yquota_internal.waiting_update AS
+	SELECT u.application_id, u.priority, u.allocation_request_id, u.container_id,
+		   u.update_type = 'PROMOTE_EXECUTION_TYPE' AS is_promotion, u.node, n.rack, u.label,
+		   u.allocation AS missing, c.allocation AS present, u.opportunities, u.missed_non_partitioned, u.re_reservations
+	FROM yquota.container_update AS u
+	JOIN yquota.container AS c ON c.container_id = u.container_id
+	LEFT JOIN yquota.node AS n ON n.name = u.node;
+COMMENT ON VIEW yquota_internal.waiting_update IS
+	'Increases and promotions that running containers wait for';
+COMMENT ON COLUMN yquota_internal.waiting_update.missing IS 'what is to be added, native units';
+COMMENT ON COLUMN yquota_internal.waiting_update.present IS 'what it has, native units';
+
+CREATE VIEW yquota_internal.versioned_container AS
+	SELECT c.container_id, c.application_id, c.node, coalesce(c.label, '') AS label, c.allocation,
+		   c.execution_type = 'GUARANTEED' AS is_guaranteed, coalesce(v.version, 0) AS version,
+		   u.update_type = 'PROMOTE_EXECUTION_TYPE' AS is_promotion
+	FROM yquota.container AS c
+	LEFT JOIN yquota_internal.container_version AS v ON v.container_id = c.container_id
+	LEFT JOIN yquota.container_update AS u ON u.container_id = c.container_id;
+COMMENT ON VIEW yquota_internal.versioned_container IS
+	'Running containers, with their versions and the updates that they wait for';
+COMMENT ON COLUMN yquota_internal.versioned_container.is_promotion IS 'whether it waits for a promotion; NULL when it waits for nothing';
+
+CREATE VIEW yquota_internal.lost_master AS
+	SELECT t.application_id
+	FROM yquota_internal.application_attempt AS t
+	JOIN yquota.application AS a ON a.application_id = t.application_id AND a.state = 'ACTIVE'
+	WHERE t.am_container_id IS NOT NULL
+	  AND NOT EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = t.am_container_id);
+COMMENT ON VIEW yquota_internal.lost_master IS
+	'ACTIVE applications without the container of their application master';
+
+CREATE VIEW yquota_internal.outstanding_request AS
+	SELECT r.application_id
+	FROM yquota.resource_request AS r
+	WHERE r.resource_name = '*' AND r.count > 0 AND r.execution_type = 'GUARANTEED'
+	UNION ALL
+	SELECT u.application_id
+	FROM yquota.container_update AS u;
+COMMENT ON VIEW yquota_internal.outstanding_request IS
+	'Applications that wait for GUARANTEED containers, or for increases of running ones: application.has_outstanding_requests, a row for each request';

@@ -53,16 +53,22 @@ yq_opportunistic_stop(const YqRequester *requester, const char *project)
 
 /* -- the application ------------------------------------------------------------ */
 
+/* Columns of the statement, from 1 on. */
+enum
+{
+	APPLICATION_PROJECT = 1,
+	APPLICATION_ATTEMPT,
+	APPLICATION_NEXT_CONTAINER,
+	APPLICATION_UNMANAGED
+};
+
 /* What the tables know of the application beside its requests; strings are the caller's context's. */
 static YqOpportunisticApplication
 read_opportunistic_application(const YqRequester *requester)
 {
 	static YqSavedPlan look_up = {
-		.command = "SELECT coalesce(a.project, pg_catalog.split_part(a.username, '__', 1)), "
-		"coalesce(t.attempt, 1), coalesce(t.next_container, 1), a.unmanaged "
-		"FROM yquota.application AS a "
-		"LEFT JOIN yquota_internal.application_attempt AS t ON t.application_id = a.application_id "
-		"WHERE a.application_id = $1",
+		.command = "SELECT a.project, coalesce(a.attempt, 1), coalesce(a.next_container, 1), a.unmanaged "
+		"FROM yquota_internal.application_attempt_state AS a WHERE a.application_id = $1",
 		.types = {"text"}
 	};
 	Datum		values[] = {CStringGetTextDatum(requester->application->application_id)};
@@ -73,14 +79,26 @@ read_opportunistic_application(const YqRequester *requester)
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
 	(void) yq_saved_plan_run(&look_up, values, NULL);
-	project = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1);
+	project = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, APPLICATION_PROJECT);
 	application.project = strcpy(SPI_palloc(strlen(project) + 1), project);
-	application.attempt = DatumGetInt32(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2, &isnull));
-	application.next_container = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 3, &isnull));
-	application.is_unmanaged = DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 4, &isnull));
+	application.attempt = DatumGetInt32(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, APPLICATION_ATTEMPT, &isnull));
+	application.next_container = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, APPLICATION_NEXT_CONTAINER, &isnull));
+	application.is_unmanaged = DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, APPLICATION_UNMANAGED, &isnull));
 	SPI_finish();
 	return application;
 }
+
+enum
+{
+	REQUEST_PRIORITY = 1,
+	REQUEST_ALLOCATION_REQUEST_ID,
+	REQUEST_RESOURCE_NAME,
+	REQUEST_COUNT,
+	REQUEST_ALLOCATION,
+	REQUEST_LABEL,
+	REQUEST_FIRST_SEEN_AT,
+	REQUEST_EXPECTED_DURATION
+};
 
 /* Rows of a key come with the one for anywhere first, which has how many are wanted in all. */
 static YqOutstandingRequests
@@ -111,18 +129,18 @@ read_requests(const YqRequester *requester)
 		bool		isnull;
 
 		CHECK_FOR_INTERRUPTS();
-		ask.priority = DatumGetInt32(SPI_getbinval(row, columns, 1, &isnull));
-		ask.allocation_request_id = DatumGetInt64(SPI_getbinval(row, columns, 2, &isnull));
-		ask.asked = yq_hierarchy_read_amounts(requester->hierarchy, SPI_getbinval(row, columns, 5, &isnull));
-		ask.first_seen_at = DatumGetTimestampTz(SPI_getbinval(row, columns, 7, &isnull));
-		label = SPI_getbinval(row, columns, 6, &isnull);
+		ask.priority = DatumGetInt32(SPI_getbinval(row, columns, REQUEST_PRIORITY, &isnull));
+		ask.allocation_request_id = DatumGetInt64(SPI_getbinval(row, columns, REQUEST_ALLOCATION_REQUEST_ID, &isnull));
+		ask.asked = yq_hierarchy_read_amounts(requester->hierarchy, SPI_getbinval(row, columns, REQUEST_ALLOCATION, &isnull));
+		ask.first_seen_at = DatumGetTimestampTz(SPI_getbinval(row, columns, REQUEST_FIRST_SEEN_AT, &isnull));
+		label = SPI_getbinval(row, columns, REQUEST_LABEL, &isnull);
 		ask.label = isnull ? "" : TextDatumGetCString(label);
-		duration = SPI_getbinval(row, columns, 8, &isnull);
+		duration = SPI_getbinval(row, columns, REQUEST_EXPECTED_DURATION, &isnull);
 		if (!isnull)
 			ask.expected_duration = yq_expected_duration_read(duration);
 		(void) yq_outstanding_request_add(&requests, &requester->hierarchy->calculator, &ask,
-											TextDatumGetCString(SPI_getbinval(row, columns, 3, &isnull)),
-											DatumGetInt32(SPI_getbinval(row, columns, 4, &isnull)));
+											TextDatumGetCString(SPI_getbinval(row, columns, REQUEST_RESOURCE_NAME, &isnull)),
+											DatumGetInt32(SPI_getbinval(row, columns, REQUEST_COUNT, &isnull)));
 		MemoryContextSwitchTo(spi);
 	}
 	SPI_finish();

@@ -238,17 +238,26 @@ set_estimate(YqNodeReport *report, const YqExpectedWork *containers, int count)
 	report->estimated_wait = IntervalPGetDatum(interval);
 }
 
+/* Columns of the statement, from 1 on. */
+enum
+{
+	WORK_PLACE = 1,
+	WORK_WAITS,
+	WORK_DURATION,
+	WORK_STATE_AT
+};
+
 static YqExpectedWork
 read_expected_work(HeapTuple tuple, TupleDesc columns, TimestampTz now)
 {
 	YqExpectedWork work = {0};
 	bool		isnull;
-	Datum		duration = SPI_getbinval(tuple, columns, 3, &isnull);
+	Datum		duration = SPI_getbinval(tuple, columns, WORK_DURATION, &isnull);
 
 	if (!isnull)
 		work.duration = yq_expected_duration_read(duration);
-	work.waits = DatumGetBool(SPI_getbinval(tuple, columns, 2, &isnull));
-	work.ran = now - DatumGetTimestampTz(SPI_getbinval(tuple, columns, 4, &isnull));
+	work.waits = DatumGetBool(SPI_getbinval(tuple, columns, WORK_WAITS, &isnull));
+	work.ran = now - DatumGetTimestampTz(SPI_getbinval(tuple, columns, WORK_STATE_AT, &isnull));
 	return work;
 }
 
@@ -263,11 +272,11 @@ estimate(YqNodeReport **reports, uint64 found, TimestampTz now)
 	{
 		TupleDesc	columns = SPI_tuptable->tupdesc;
 		bool		isnull;
-		int64		report = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[i], columns, 1, &isnull));
+		int64		report = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[i], columns, WORK_PLACE, &isnull));
 
 		CHECK_FOR_INTERRUPTS();
 		work[i] = read_expected_work(SPI_tuptable->vals[i], columns, now);
-		if (i + 1 < found && DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[i + 1], columns, 1, &isnull)) == report)
+		if (i + 1 < found && DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[i + 1], columns, WORK_PLACE, &isnull)) == report)
 			continue;
 		set_estimate(reports[report - 1], &work[first], (int) (i + 1 - first));
 		first = i + 1;
@@ -344,11 +353,7 @@ allocate_by_books(YqNodeReport **reports, int count)
 {
 	static YqSavedPlan look_up = {
 		.command = "SELECT u.node::text, held.allocation FROM unnest($1) WITH ORDINALITY AS u (node, place) "
-		"LEFT JOIN (SELECT part.node, yquota.sum(part.allocation) AS allocation FROM ("
-		"SELECT c.node, c.allocation FROM yquota_internal.node_counter AS c WHERE c.node = ANY ($1) "
-		"UNION ALL SELECT d.node, d.allocation FROM yquota_internal.counter_change AS d "
-		"WHERE d.scope IN ('a', 'n') AND d.node = ANY ($1)) AS part GROUP BY part.node) AS held ON held.node = u.node "
-		"ORDER BY u.place",
+		"LEFT JOIN yquota_internal.node_holding AS held ON held.node = u.node AND held.node = ANY ($1) ORDER BY u.place",
 		.types = {"_text"}
 	};
 	YqNodeReport **unknown = palloc(sizeof(YqNodeReport *) * Max(count, 1));
@@ -477,20 +482,24 @@ refuse_older(YqNodeReport **reports, int count)
 static void
 keep_capacities(YqNodeReport **reports, int count)
 {
+	static YqSavedPlan forget = {
+		.command = "DELETE FROM yquota_internal.node_queue_capacity AS q USING unnest($1, $2) AS u (node, queue_capacity) "
+		"WHERE q.node = u.node AND u.queue_capacity < 0",
+		.types = {"_text", "_int4"},
+		.plans_once = true
+	};
 	static YqSavedPlan keep = {
-		.command = "WITH told AS MATERIALIZED (SELECT u.node, u.queue_capacity FROM unnest($1, $2) AS u (node, queue_capacity)), "
-		"gone AS (DELETE FROM yquota_internal.node_queue_capacity AS q USING told WHERE q.node = told.node AND told.queue_capacity < 0) "
-		"INSERT INTO yquota_internal.node_queue_capacity AS q (node, queue_capacity) "
-		"SELECT t.node, t.queue_capacity FROM told AS t "
-		"LEFT JOIN yquota_internal.node_queue_capacity AS o ON o.node = t.node "
-		"WHERE t.queue_capacity >= 0 AND o.queue_capacity IS DISTINCT FROM t.queue_capacity ORDER BY t.node "
-		"ON CONFLICT (node) DO UPDATE SET queue_capacity = excluded.queue_capacity",
+		.command = "INSERT INTO yquota_internal.node_queue_capacity (node, queue_capacity) "
+		"SELECT u.node, u.queue_capacity FROM unnest($1, $2) AS u (node, queue_capacity) WHERE u.queue_capacity >= 0 AND NOT EXISTS ("
+		"SELECT FROM yquota_internal.node_queue_capacity AS o WHERE o.node = u.node AND o.queue_capacity = u.queue_capacity) "
+		"ORDER BY u.node ON CONFLICT (node) DO UPDATE SET queue_capacity = excluded.queue_capacity",
 		.types = {"_text", "_int4"},
 		.plans_once = true
 	};
 	const char **nodes = palloc(sizeof(char *) * Max(count, 1));
 	Datum	   *capacities = palloc(sizeof(Datum) * Max(count, 1));
 	int			told = 0;
+	bool		tells_none = false;
 	Datum		values[2];
 
 	for (int i = 0; i < count; i++)
@@ -498,12 +507,15 @@ keep_capacities(YqNodeReport **reports, int count)
 		if (!reports[i]->changes_capacity)
 			continue;
 		nodes[told] = reports[i]->node;
+		tells_none = tells_none || !reports[i]->has_queue_capacity;
 		capacities[told++] = Int32GetDatum(reports[i]->has_queue_capacity ? reports[i]->queue_capacity : NO_CAPACITY);
 	}
 	if (told == 0)
 		return;
 	values[0] = yq_array_of_names(nodes, told);
 	values[1] = PointerGetDatum(construct_array(capacities, told, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+	if (tells_none)
+		(void) yq_saved_plan_execute(&forget, values, NULL);
 	(void) yq_saved_plan_execute(&keep, values, NULL);
 }
 

@@ -140,6 +140,18 @@ typedef struct Row
 	YqQueueLoadFigures figures;
 } Row;
 
+/* Columns of the statement, from 1 on. */
+enum
+{
+	LIST_SORT_NUMBER = 1,
+	LIST_SORTED_AT,
+	LIST_MEAN,
+	LIST_DEVIATION,
+	LIST_MAX_QUEUE_LENGTH,
+	LIST_MAX_WAIT,
+	LIST_CANDIDATES
+};
+
 static int32
 integer_of(int column, int32 otherwise)
 {
@@ -154,7 +166,7 @@ static void
 read_candidates(YqLoadList *list, MemoryContext context)
 {
 	bool		isnull;
-	Datum		value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 7, &isnull);
+	Datum		value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, LIST_CANDIDATES, &isnull);
 	MemoryContext caller = MemoryContextSwitchTo(context);
 	Datum	   *names;
 
@@ -183,11 +195,11 @@ read_row(bool wants_candidates)
 		elog(ERROR, "SPI_connect failed");
 	if (yq_saved_plan_run(&look_up, values, NULL) > 0)
 	{
-		row.list.number = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
-		row.sorted_at = DatumGetTimestampTz(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2, &isnull));
-		row.figures = (YqQueueLoadFigures) {integer_of(3, 0), integer_of(4, 0)};
-		row.list.max_queue_length = integer_of(5, -1);
-		row.list.max_wait = integer_of(6, -1);
+		row.list.number = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, LIST_SORT_NUMBER, &isnull));
+		row.sorted_at = DatumGetTimestampTz(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, LIST_SORTED_AT, &isnull));
+		row.figures = (YqQueueLoadFigures) {integer_of(LIST_MEAN, 0), integer_of(LIST_DEVIATION, 0)};
+		row.list.max_queue_length = integer_of(LIST_MAX_QUEUE_LENGTH, -1);
+		row.list.max_wait = integer_of(LIST_MAX_WAIT, -1);
 		if (wants_candidates)
 			read_candidates(&row.list, caller);
 	}

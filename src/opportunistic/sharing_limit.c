@@ -140,19 +140,29 @@ read_maximum(const YqHierarchy *hierarchy, Datum value, bool isnull)
 	return maximum;
 }
 
+/* Columns of the statement, in its order. */
+enum
+{
+	LIMIT_SCOPE,
+	LIMIT_NAME,
+	LIMIT_CONTAINERS,
+	LIMIT_RESOURCE,
+	LIMIT_COLUMNS
+};
+
 static void
 read_configured(const YqHierarchy *hierarchy, HeapTuple row, TupleDesc columns)
 {
-	Datum		values[4];
-	bool		nulls[4];
+	Datum		values[LIMIT_COLUMNS];
+	bool		nulls[LIMIT_COLUMNS];
 
 	heap_deform_tuple(row, columns, values, nulls);
 	configured.limits[configured.count++] = (ConfiguredLimit)
 	{
-		.scope = TextDatumGetCString(values[0]),
-			.name = nulls[1] ? NULL : TextDatumGetCString(values[1]),
-			.maximum_containers = nulls[2] ? PG_INT64_MAX : DatumGetInt32(values[2]),
-			.maximum = read_maximum(hierarchy, values[3], nulls[3])
+		.scope = TextDatumGetCString(values[LIMIT_SCOPE]),
+			.name = nulls[LIMIT_NAME] ? NULL : TextDatumGetCString(values[LIMIT_NAME]),
+			.maximum_containers = nulls[LIMIT_CONTAINERS] ? PG_INT64_MAX : DatumGetInt32(values[LIMIT_CONTAINERS]),
+			.maximum = read_maximum(hierarchy, values[LIMIT_RESOURCE], nulls[LIMIT_RESOURCE])
 	};
 }
 

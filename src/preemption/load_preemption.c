@@ -30,10 +30,9 @@
 
 /* -- configuration --------------------------------------------------------------- */
 
-/* Columns of the statement, in its order, from 1 on. */
 typedef enum SettingColumn
 {
-	SETTING_MONITOR_ENABLE = 1,
+	SETTING_MONITOR_ENABLE,
 	SETTING_OBSERVE_ONLY,
 	SETTING_MAX_WAIT_BEFORE_KILL,
 	SETTING_TOTAL_PREEMPTION_PER_ROUND,
@@ -58,62 +57,89 @@ typedef enum SettingColumn
 	SETTING_BALANCE_KEEPS_MARKS
 } SettingColumn;
 
+/* Of scheduler_setting. */
+static const char *const setting_columns[] = {
+	[SETTING_MONITOR_ENABLE] = "scheduler_monitor_enable",
+	[SETTING_OBSERVE_ONLY] = "preemption_observe_only",
+	[SETTING_MAX_WAIT_BEFORE_KILL] = "preemption_max_wait_before_kill",
+	[SETTING_TOTAL_PREEMPTION_PER_ROUND] = "preemption_total_preemption_per_round",
+	[SETTING_MAX_IGNORED_OVER_CAPACITY] = "preemption_max_ignored_over_capacity",
+	[SETTING_NATURAL_TERMINATION_FACTOR] = "preemption_natural_termination_factor",
+	[SETTING_SELECT_BASED_ON_RESERVED_CONTAINERS] = "preemption_select_based_on_reserved_containers",
+	[SETTING_ADDITIONAL_RES_BALANCE] = "preemption_additional_res_balance_based_on_reserved_containers",
+	[SETTING_BALANCE_ENABLED] = "preemption_balance_after_satisfied_enabled",
+	[SETTING_BALANCE_MAX_WAIT_BEFORE_KILL] = "preemption_balance_after_satisfied_max_wait_before_kill",
+	[SETTING_CONSERVATIVE_DRF] = "preemption_conservative_drf",
+	[SETTING_INTRA_QUEUE_ENABLED] = "intra_queue_preemption_enabled",
+	[SETTING_INTRA_QUEUE_MINIMUM_THRESHOLD] = "intra_queue_preemption_minimum_threshold",
+	[SETTING_INTRA_QUEUE_MAX_ALLOWABLE_LIMIT] = "intra_queue_preemption_max_allowable_limit",
+	[SETTING_INTRA_QUEUE_ORDER] = "intra_queue_preemption_preemption_order_policy",
+	[SETTING_INTRA_QUEUE_CONSERVATIVE_DRF] = "intra_queue_preemption_conservative_drf",
+	[SETTING_UNDERUTILIZED_ENABLED] = "underutilized_preemption_enabled",
+	[SETTING_UNDERUTILIZED_DELAY] = "underutilized_preemption_reserved_container_delay_ms",
+	[SETTING_UNDERUTILIZED_MOVES] = "underutilized_preemption_allow_move_reservation",
+	[SETTING_LAZY] = "lazy_preemption_enabled",
+	[SETTING_CANDIDATE_ORDER] = "preemption_candidate_order",
+	[SETTING_MODE] = "preemption_mode",
+	[SETTING_BALANCE_KEEPS_MARKS] = "preemption_balance_keeps_marks",
+};
+
 /* The value of a column of the only row; false when it is not set. */
 static bool
-find_setting(SettingColumn column, Datum *value)
+find_setting(const YqRow *row, SettingColumn column, Datum *value)
 {
 	bool		isnull;
 
-	*value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &isnull);
+	*value = yq_row_value(row, column, &isnull);
 	return !isnull;
 }
 
 static void
-set_flag(bool *flag, SettingColumn column)
+set_flag(const YqRow *row, bool *flag, SettingColumn column)
 {
 	Datum		value;
 
-	if (find_setting(column, &value))
+	if (find_setting(row, column, &value))
 		*flag = DatumGetBool(value);
 }
 
 /* Milliseconds become microseconds; the longest wait is for ever. */
 static void
-set_wait(int64 *wait, SettingColumn column)
+set_wait(const YqRow *row, int64 *wait, SettingColumn column)
 {
 	Datum		value;
 
-	if (find_setting(column, &value) && pg_mul_s64_overflow(DatumGetInt64(value), 1000, wait))
+	if (find_setting(row, column, &value) && pg_mul_s64_overflow(DatumGetInt64(value), 1000, wait))
 		*wait = DatumGetInt64(value) < 0 ? PG_INT64_MIN : PG_INT64_MAX;
 }
 
 static void
-set_float4(float4 *number, SettingColumn column)
+set_float4(const YqRow *row, float4 *number, SettingColumn column)
 {
 	Datum		value;
 
-	if (find_setting(column, &value))
+	if (find_setting(row, column, &value))
 		*number = DatumGetFloat4(value);
 }
 
 static void
-set_float8(float8 *number, SettingColumn column)
+set_float8(const YqRow *row, float8 *number, SettingColumn column)
 {
 	Datum		value;
 
-	if (find_setting(column, &value))
+	if (find_setting(row, column, &value))
 		*number = DatumGetFloat8(value);
 }
 
 /* An unknown one is refused when it is committed, unless there are no rounds that read it. */
 static void
-set_intra_queue_order(YqPreemptionConfiguration *configuration)
+set_intra_queue_order(const YqRow *row, YqPreemptionConfiguration *configuration)
 {
 	Datum		value;
 	const char *name;
 	bool		is_priority_first;
 
-	if (!find_setting(SETTING_INTRA_QUEUE_ORDER, &value))
+	if (!find_setting(row, SETTING_INTRA_QUEUE_ORDER, &value))
 		return;
 	name = TextDatumGetCString(value);
 	if (yq_preemption_find_order(name, &is_priority_first))
@@ -126,68 +152,55 @@ set_intra_queue_order(YqPreemptionConfiguration *configuration)
 }
 
 static void
-set_own_settings(YqPreemptionConfiguration *configuration)
+set_own_settings(const YqRow *row, YqPreemptionConfiguration *configuration)
 {
 	Datum		value;
 
-	if (find_setting(SETTING_CANDIDATE_ORDER, &value) && strcmp(TextDatumGetCString(value), "least_paid") == 0)
+	if (find_setting(row, SETTING_CANDIDATE_ORDER, &value) && strcmp(TextDatumGetCString(value), "least_paid") == 0)
 		configuration->settings.candidate_order = YQ_LEAST_PAID;
-	configuration->is_advising = find_setting(SETTING_MODE, &value) && strcmp(TextDatumGetCString(value), "advise") == 0;
-	set_flag(&configuration->settings.keeps_balance_marks, SETTING_BALANCE_KEEPS_MARKS);
+	configuration->is_advising = find_setting(row, SETTING_MODE, &value) && strcmp(TextDatumGetCString(value), "advise") == 0;
+	set_flag(row, &configuration->settings.keeps_balance_marks, SETTING_BALANCE_KEEPS_MARKS);
 }
 
 static void
-read_settings(YqPreemptionConfiguration *configuration)
+read_settings(const YqRow *row)
 {
+	YqPreemptionConfiguration *configuration = row->argument;
 	YqPreemptionSettings *settings = &configuration->settings;
 
-	set_flag(&configuration->is_monitor_on, SETTING_MONITOR_ENABLE);
-	set_flag(&settings->observes_only, SETTING_OBSERVE_ONLY);
-	set_wait(&settings->maximum_wait, SETTING_MAX_WAIT_BEFORE_KILL);
-	set_float4(&settings->total_per_round, SETTING_TOTAL_PREEMPTION_PER_ROUND);
-	set_float8(&settings->ignored_over_capacity, SETTING_MAX_IGNORED_OVER_CAPACITY);
-	set_float8(&settings->natural_termination_factor, SETTING_NATURAL_TERMINATION_FACTOR);
-	set_flag(&settings->selects_by_reserved, SETTING_SELECT_BASED_ON_RESERVED_CONTAINERS);
-	set_flag(&settings->balances_reserved, SETTING_ADDITIONAL_RES_BALANCE);
-	set_flag(&settings->balances_satisfied, SETTING_BALANCE_ENABLED);
-	set_wait(&settings->balance_wait, SETTING_BALANCE_MAX_WAIT_BEFORE_KILL);
-	set_flag(&settings->is_conservative, SETTING_CONSERVATIVE_DRF);
-	set_flag(&settings->selects_intra_queue, SETTING_INTRA_QUEUE_ENABLED);
-	set_float4(&settings->intra_queue_threshold, SETTING_INTRA_QUEUE_MINIMUM_THRESHOLD);
-	set_float4(&settings->intra_queue_limit, SETTING_INTRA_QUEUE_MAX_ALLOWABLE_LIMIT);
-	set_intra_queue_order(configuration);
-	set_flag(&settings->intra_queue_is_conservative, SETTING_INTRA_QUEUE_CONSERVATIVE_DRF);
-	set_flag(&settings->selects_by_priority, SETTING_UNDERUTILIZED_ENABLED);
-	set_wait(&settings->reservation_delay, SETTING_UNDERUTILIZED_DELAY);
-	set_flag(&settings->moves_reservations, SETTING_UNDERUTILIZED_MOVES);
-	set_flag(&settings->is_lazy, SETTING_LAZY);
-	set_own_settings(configuration);
+	set_flag(row, &configuration->is_monitor_on, SETTING_MONITOR_ENABLE);
+	set_flag(row, &settings->observes_only, SETTING_OBSERVE_ONLY);
+	set_wait(row, &settings->maximum_wait, SETTING_MAX_WAIT_BEFORE_KILL);
+	set_float4(row, &settings->total_per_round, SETTING_TOTAL_PREEMPTION_PER_ROUND);
+	set_float8(row, &settings->ignored_over_capacity, SETTING_MAX_IGNORED_OVER_CAPACITY);
+	set_float8(row, &settings->natural_termination_factor, SETTING_NATURAL_TERMINATION_FACTOR);
+	set_flag(row, &settings->selects_by_reserved, SETTING_SELECT_BASED_ON_RESERVED_CONTAINERS);
+	set_flag(row, &settings->balances_reserved, SETTING_ADDITIONAL_RES_BALANCE);
+	set_flag(row, &settings->balances_satisfied, SETTING_BALANCE_ENABLED);
+	set_wait(row, &settings->balance_wait, SETTING_BALANCE_MAX_WAIT_BEFORE_KILL);
+	set_flag(row, &settings->is_conservative, SETTING_CONSERVATIVE_DRF);
+	set_flag(row, &settings->selects_intra_queue, SETTING_INTRA_QUEUE_ENABLED);
+	set_float4(row, &settings->intra_queue_threshold, SETTING_INTRA_QUEUE_MINIMUM_THRESHOLD);
+	set_float4(row, &settings->intra_queue_limit, SETTING_INTRA_QUEUE_MAX_ALLOWABLE_LIMIT);
+	set_intra_queue_order(row, configuration);
+	set_flag(row, &settings->intra_queue_is_conservative, SETTING_INTRA_QUEUE_CONSERVATIVE_DRF);
+	set_flag(row, &settings->selects_by_priority, SETTING_UNDERUTILIZED_ENABLED);
+	set_wait(row, &settings->reservation_delay, SETTING_UNDERUTILIZED_DELAY);
+	set_flag(row, &settings->moves_reservations, SETTING_UNDERUTILIZED_MOVES);
+	set_flag(row, &settings->is_lazy, SETTING_LAZY);
+	set_own_settings(row, configuration);
 }
 
 YqPreemptionConfiguration
 yq_preemption_configuration(void)
 {
-	static YqSavedPlan look_up = {
-		.command = "SELECT s.scheduler_monitor_enable, "
-		"s.preemption_observe_only, s.preemption_max_wait_before_kill, s.preemption_total_preemption_per_round, "
-		"s.preemption_max_ignored_over_capacity, s.preemption_natural_termination_factor, "
-		"s.preemption_select_based_on_reserved_containers, s.preemption_additional_res_balance_based_on_reserved_containers, "
-		"s.preemption_balance_after_satisfied_enabled, s.preemption_balance_after_satisfied_max_wait_before_kill, "
-		"s.preemption_conservative_drf, s.intra_queue_preemption_enabled, s.intra_queue_preemption_minimum_threshold, "
-		"s.intra_queue_preemption_max_allowable_limit, s.intra_queue_preemption_preemption_order_policy, "
-		"s.intra_queue_preemption_conservative_drf, s.underutilized_preemption_enabled, "
-		"s.underutilized_preemption_reserved_container_delay_ms, s.underutilized_preemption_allow_move_reservation, "
-		"s.lazy_preemption_enabled, s.preemption_candidate_order, s.preemption_mode, s.preemption_balance_keeps_marks "
-		"FROM (SELECT) AS one LEFT JOIN yquota.scheduler_setting AS s ON true"
-	};
 	YqPreemptionConfiguration configuration = {.off_because = yq_preemption_off_because()};
+	Snapshot	snapshot;
 
 	yq_preemption_set_defaults(&configuration.settings);
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
-	(void) yq_saved_plan_run(&look_up, NULL, NULL);
-	read_settings(&configuration);
-	SPI_finish();
+	snapshot = yq_latest_snapshot();
+	yq_table_scan(YQ_SCHEDULER_SETTING, snapshot, setting_columns, lengthof(setting_columns), read_settings, &configuration);
+	UnregisterSnapshot(snapshot);
 	return configuration;
 }
 
@@ -492,17 +505,26 @@ forget_other_marks(YqLoadedPreemption *preemption)
 	preemption->forgotten = list_concat(preemption->forgotten, yq_saved_plan_strings(&look_up, NULL));
 }
 
+/* Columns of the statement, from 1 on. */
+enum
+{
+	TOLD_QUEUE = 1,
+	TOLD_LABEL,
+	TOLD_ALLOCATION,
+	TOLD_IS_KILLABLE
+};
+
 /* Add a container that is killable, or counts as gone, to the figures of its queues. */
 static void
 count_told(YqLoadedPreemption *preemption, HeapTuple tuple, TupleDesc descriptor)
 {
 	const YqHierarchy *hierarchy = preemption->hierarchy;
 	bool		isnull;
-	const char *path = TextDatumGetCString(SPI_getbinval(tuple, descriptor, 1, &isnull));
+	const char *path = TextDatumGetCString(SPI_getbinval(tuple, descriptor, TOLD_QUEUE, &isnull));
 	int			label = !hierarchy->settings.has_node_labels ? 0 :
-		yq_hierarchy_label(hierarchy, TextDatumGetCString(SPI_getbinval(tuple, descriptor, 2, &isnull)));
-	const int64 *amounts = yq_hierarchy_read_amounts(hierarchy, SPI_getbinval(tuple, descriptor, 3, &isnull));
-	bool		is_killable = DatumGetBool(SPI_getbinval(tuple, descriptor, 4, &isnull));
+		yq_hierarchy_label(hierarchy, TextDatumGetCString(SPI_getbinval(tuple, descriptor, TOLD_LABEL, &isnull)));
+	const int64 *amounts = yq_hierarchy_read_amounts(hierarchy, SPI_getbinval(tuple, descriptor, TOLD_ALLOCATION, &isnull));
+	bool		is_killable = DatumGetBool(SPI_getbinval(tuple, descriptor, TOLD_IS_KILLABLE, &isnull));
 	const YqQueue *from = yq_hierarchy_find_by_name(hierarchy, path);
 	YqPreemptionQueue *queue = from == NULL ? NULL : yq_loaded_preemption_queue(preemption, from);
 
@@ -524,9 +546,8 @@ static void
 count_all_told(YqLoadedPreemption *preemption)
 {
 	static YqSavedPlan look_up = {
-		.command = "SELECT COALESCE(c.queue, ''), COALESCE(c.label, ''), c.allocation, NOT m.is_advised "
-		"FROM yquota_internal.preemption_mark AS m JOIN yquota.container AS c ON c.container_id = m.container_id "
-		"AND c.execution_type = 'GUARANTEED' WHERE m.is_killable AND $2 OR m.is_advised AND m.container_id <> ALL ($1)",
+		.command = "SELECT m.queue, m.label, m.allocation, NOT m.is_advised FROM yquota_internal.marked_container AS m "
+		"WHERE m.is_killable AND $2 OR m.is_advised AND m.container_id <> ALL ($1)",
 		.types = {"_text", "bool"}
 	};
 	Datum		values[] = {yq_array_of_strings(preemption->ignored), BoolGetDatum(preemption->state->settings.is_lazy)};

@@ -229,15 +229,27 @@ find_active_applications(YqPreemptionLoader *loader, YqPreemptionQueue *leaf)
 	}
 }
 
+/* Columns of the statement, from 1 on. */
+enum
+{
+	MASTER_LEAF = 1,			/* its place among the leaves */
+	MASTER_APPLICATION_ID,
+	MASTER_USERNAME,
+	MASTER_PRIORITY,
+	MASTER_LABEL,
+	MASTER_RESOURCE,
+	MASTER_STATE
+};
+
 /* Of one that max-parallel-apps holds only the user counts. */
 static void
 read_master(YqPreemptionLoader *loader, YqPreemptionQueue **leaves, HeapTuple tuple, TupleDesc descriptor)
 {
 	const YqHierarchy *hierarchy = loader->preemption->hierarchy;
 	bool		isnull;
-	YqPreemptionQueue *leaf = leaves[DatumGetInt64(SPI_getbinval(tuple, descriptor, 1, &isnull)) - 1];
-	const char *username = TextDatumGetCString(SPI_getbinval(tuple, descriptor, 3, &isnull));
-	const char *state = TextDatumGetCString(SPI_getbinval(tuple, descriptor, 7, &isnull));
+	YqPreemptionQueue *leaf = leaves[DatumGetInt64(SPI_getbinval(tuple, descriptor, MASTER_LEAF, &isnull)) - 1];
+	const char *username = TextDatumGetCString(SPI_getbinval(tuple, descriptor, MASTER_USERNAME, &isnull));
+	const char *state = TextDatumGetCString(SPI_getbinval(tuple, descriptor, MASTER_STATE, &isnull));
 	YqPreemptionApplicationEntry *entry;
 
 	if (strcmp(state, "NON_RUNNABLE") == 0)
@@ -246,14 +258,14 @@ read_master(YqPreemptionLoader *loader, YqPreemptionQueue **leaves, HeapTuple tu
 		return;
 	}
 	entry = yq_preemption_applications_enter(loader, leaf,
-							  yq_bytes_of_string(TextDatumGetCString(SPI_getbinval(tuple, descriptor, 2, &isnull))),
+							  yq_bytes_of_string(TextDatumGetCString(SPI_getbinval(tuple, descriptor, MASTER_APPLICATION_ID, &isnull))),
 							  yq_bytes_of_string(username));
-	entry->priority = DatumGetInt32(SPI_getbinval(tuple, descriptor, 4, &isnull));
+	entry->priority = DatumGetInt32(SPI_getbinval(tuple, descriptor, MASTER_PRIORITY, &isnull));
 	entry->is_active = strcmp(state, "ACTIVE") == 0;
 	entry->master_label = !hierarchy->settings.has_node_labels ? 0 :
-		yq_hierarchy_label(hierarchy, TextDatumGetCString(SPI_getbinval(tuple, descriptor, 5, &isnull)));
+		yq_hierarchy_label(hierarchy, TextDatumGetCString(SPI_getbinval(tuple, descriptor, MASTER_LABEL, &isnull)));
 	entry->master = yq_preemption_copy(loader->preemption->state,
-									   yq_hierarchy_read_amounts(hierarchy, SPI_getbinval(tuple, descriptor, 6, &isnull)));
+									   yq_hierarchy_read_amounts(hierarchy, SPI_getbinval(tuple, descriptor, MASTER_RESOURCE, &isnull)));
 }
 
 /*

@@ -13,7 +13,6 @@
 #include "preemption/loaded_preemption.h"
 #include "preemption/preemption_state.h"
 #include "queues/text.h"
-#include "scheduler/load/paid_credits.h"
 #include "store/catalog.h"
 #include "store/saved_plan.h"
 #include "store/table_scan.h"
@@ -30,9 +29,9 @@
  */
 
 static YqSavedPlan look_up = {
-	.command = "SELECT q.number, pg_catalog.rank() OVER (ORDER BY " YQ_PAID_CREDITS ") "
+	.command = "SELECT q.number, pg_catalog.rank() OVER (ORDER BY r.paid) "
 	"FROM pg_catalog.unnest($1) WITH ORDINALITY AS q (container_id, number) "
-	"JOIN yquota.container AS c ON c.container_id = q.container_id",
+	"JOIN yquota_internal.ranked_container AS r ON r.container_id = q.container_id",
 	.types = {"_text"},
 	.plans_once = true
 };

@@ -134,49 +134,65 @@ add_leaves_of_reservations(const YqPreemption *state, YqQueueLocks *locks)
 	}
 }
 
+/* Of a node ($1), container and application; the queue and the time are noted with decisions. */
+#define OF_RESERVATION "WHERE r.node = $1 AND r.container_id = $2 AND r.application_id = $3 "
+#define RESERVATION_TYPES {"text", "text", "text", "text", "timestamptz"}
+#define MOVE_TYPES {"text", "text", "text", "text", "timestamptz", "text"}
+
 /* Counters of the request begin anew, as when a cycle gives a reservation up. */
 static bool
 give_up_reservation(const YqReservation *reservation, const YqPreemptionContainer *container, Datum queue, Datum now)
 {
-	static YqSavedPlan give_up = {
-		.command = "WITH given_up AS (DELETE FROM yquota.reserved_container AS r "
-		"WHERE r.node = $1 AND r.container_id = $2 AND r.application_id = $3 RETURNING r.*), "
-		"of_update AS (UPDATE yquota.container_update AS u SET re_reservations = 0 FROM given_up AS g "
-		"WHERE u.container_id = g.container_to_update AND u.re_reservations <> 0), "
-		"of_request AS (UPDATE yquota_internal.request_counter AS c SET re_reservations = 0 FROM given_up AS g "
-		"WHERE g.container_to_update IS NULL AND c.application_id = g.application_id AND c.priority = g.priority "
-		"AND c.allocation_request_id = g.allocation_request_id AND c.execution_type = 'GUARANTEED' AND c.re_reservations <> 0) "
-		"INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, "
-		"allocation_request_id, decided_at) "
-		"SELECT 'unreserved', g.container_id, g.application_id, $4, g.node, g.allocation, g.priority, g.allocation_request_id, $5 "
-		"FROM given_up AS g",
-		.types = {"text", "text", "text", "text", "timestamptz"}
+	static YqSavedPlan give_up[] = {
+		{
+			.command = "INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, "
+			"allocation_request_id, decided_at) SELECT 'unreserved', r.container_id, r.application_id, $4, r.node, r.allocation, r.priority, "
+			"r.allocation_request_id, $5 FROM yquota.reserved_container AS r " OF_RESERVATION,
+			.types = RESERVATION_TYPES
+		},
+		{
+			.command = "UPDATE yquota.container_update AS u SET re_reservations = 0 FROM yquota.reserved_container AS r " OF_RESERVATION
+			"AND u.container_id = r.container_to_update AND u.re_reservations <> 0",
+			.types = RESERVATION_TYPES
+		},
+		{
+			.command = "UPDATE yquota_internal.request_counter AS c SET re_reservations = 0 FROM yquota.reserved_container AS r " OF_RESERVATION
+			"AND r.container_to_update IS NULL AND c.application_id = r.application_id AND c.priority = r.priority "
+			"AND c.allocation_request_id = r.allocation_request_id AND c.execution_type = 'GUARANTEED' AND c.re_reservations <> 0",
+			.types = RESERVATION_TYPES
+		},
+		{.command = "DELETE FROM yquota.reserved_container AS r " OF_RESERVATION,.types = RESERVATION_TYPES}
 	};
 	Datum		values[] = {CStringGetTextDatum(reservation->node->name), CStringGetTextDatum(container->container_id),
 	CStringGetTextDatum(container->application->application_id), queue, now};
 
-	return yq_saved_plan_execute(&give_up, values, NULL) > 0;
+	return yq_saved_plans_execute(give_up, lengthof(give_up), values) > 0;
 }
 
 /* The resource manager learns of the new node first, so that it keeps the reservation. */
 static bool
 move_reservation(const YqReservation *reservation, const YqPreemptionOutcome *outcome, Datum queue, Datum now)
 {
-	static YqSavedPlan move = {
-		.command = "WITH moved AS (UPDATE yquota.reserved_container AS r SET node = $6, moved_at = $5 "
-		"WHERE r.node = $1 AND r.container_id = $2 AND r.application_id = $3 "
-		"AND NOT EXISTS (SELECT FROM yquota.reserved_container AS other WHERE other.node = $6) RETURNING r.*) "
-		"INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, "
-		"allocation_request_id, decided_at) "
-		"SELECT d.decision, m.container_id, m.application_id, $4, d.node, m.allocation, m.priority, m.allocation_request_id, $5 "
-		"FROM moved AS m CROSS JOIN (VALUES (1, 'reserved', $6), (2, 'unreserved', $1)) AS d (place, decision, node) ORDER BY d.place",
-		.types = {"text", "text", "text", "text", "timestamptz", "text"}
+	static YqSavedPlan move[] = {
+		{
+			.command = "UPDATE yquota.reserved_container AS r SET node = $6, moved_at = $5 " OF_RESERVATION
+			"AND NOT EXISTS (SELECT FROM yquota.reserved_container AS other WHERE other.node = $6)",
+			.types = MOVE_TYPES
+		},
+		{
+			.command = "INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, "
+			"allocation_request_id, decided_at) "
+			"SELECT d.decision, r.container_id, r.application_id, $4, d.node, r.allocation, r.priority, r.allocation_request_id, $5 "
+			"FROM yquota.reserved_container AS r, (VALUES (1, 'reserved', $6), (2, 'unreserved', $1)) AS d (place, decision, node) "
+			"WHERE r.node = $6 AND r.container_id = $2 AND r.application_id = $3 ORDER BY d.place",
+			.types = MOVE_TYPES
+		}
 	};
 	const YqPreemptionContainer *container = outcome->container;
 	Datum		values[] = {CStringGetTextDatum(reservation->node->name), CStringGetTextDatum(container->container_id),
 	CStringGetTextDatum(container->application->application_id), queue, now, CStringGetTextDatum(outcome->node->name)};
 
-	return yq_saved_plan_execute(&move, values, NULL) > 0;
+	return yq_saved_plans_execute(move, lengthof(move), values) > 0;
 }
 
 static void
@@ -346,10 +362,8 @@ static void
 raise_alerts(const YqLoadedPreemption *preemption, Datum now)
 {
 	static YqSavedPlan raise = {
-		.command = "INSERT INTO yquota.alert (kind, subject, detail, raised_at) "
-		"SELECT 'preemption_ignored', m.container_id, pg_catalog.format("
-		"'The resource manager was told to end this container, of application %s in queue %s, and has not.', "
-		"m.application_id, m.queue), $2 "
+		.command = "INSERT INTO yquota.alert (kind, subject, detail, raised_at) SELECT 'preemption_ignored', m.container_id, pg_catalog.format("
+		"'The resource manager was told to end this container, of application %s in queue %s, and has not.', m.application_id, m.queue), $2 "
 		"FROM yquota_internal.preemption_mark AS m WHERE m.container_id = ANY ($1) "
 		"AND EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = m.container_id) "
 		"ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING",

@@ -62,12 +62,8 @@ static List *
 find_lost_masters(void)
 {
 	static YqSavedPlan look_up = {
-		.command = "SELECT t.application_id FROM yquota_internal.application_attempt AS t "
-		"JOIN yquota.application AS a ON a.application_id = t.application_id AND a.state = 'ACTIVE' "
-		"WHERE t.am_container_id IS NOT NULL AND NOT EXISTS ("
-		"SELECT FROM yquota.container AS c WHERE c.container_id = t.am_container_id) "
-		"AND NOT " YQ_IS_HELD(YQ_ROUND_SCHEDULE, "t.application_id") " "
-		"ORDER BY t.application_id"
+		.command = "SELECT m.application_id FROM yquota_internal.lost_master AS m "
+		"WHERE NOT " YQ_IS_HELD(YQ_ROUND_SCHEDULE, "m.application_id") " ORDER BY m.application_id"
 	};
 
 	return yq_saved_plan_strings(&look_up, NULL);

@@ -242,6 +242,20 @@ yq_saved_plan_execute(YqSavedPlan *statement, Datum *values, const char *nulls)
 	return processed;
 }
 
+uint64
+yq_saved_plans_execute(YqSavedPlan *statements, int count, Datum *values)
+{
+	uint64		processed;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	processed = yq_saved_plan_run(&statements[0], values, NULL);
+	for (int i = 1; i < count && processed > 0; i++)
+		(void) yq_saved_plan_run(&statements[i], values, NULL);
+	SPI_finish();
+	return processed;
+}
+
 List *
 yq_saved_plan_strings(YqSavedPlan *statement, Datum *values)
 {

@@ -67,6 +67,12 @@ extern uint64 yq_saved_plan_read(YqSavedPlan *statement, Datum *values, Snapshot
 /* Run a statement without a connection to SPI; returns the number of rows. */
 extern uint64 yq_saved_plan_execute(YqSavedPlan *statement, Datum *values, const char *nulls);
 
+/*
+ * The same of statements with the same values and types, one after the other, as long as the first one has
+ * rows; returns how many it has.
+ */
+extern uint64 yq_saved_plans_execute(YqSavedPlan *statements, int count, Datum *values);
+
 /* The first column of the rows that it returns, as strings (char *) in the caller's context. */
 extern List *yq_saved_plan_strings(YqSavedPlan *statement, Datum *values);
 

@@ -439,9 +439,18 @@ collect_job(void)
 		yq_task_note_failure(task, error);
 }
 
+/* Columns of the statement, from 1 on. */
+typedef enum PolicyColumn
+{
+	POLICY_MANAGE_QUEUES = 1,
+	POLICY_REMOVE_QUEUES,
+	POLICY_PREEMPT,
+	POLICY_FOLLOW_PLANS
+} PolicyColumn;
+
 /* Milliseconds of a column, or 0. */
 static int
-interval_of_column(int column)
+interval_of_column(PolicyColumn column)
 {
 	bool		isnull;
 	Datum		value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &isnull);
@@ -464,10 +473,10 @@ read_queue_policies(void)
 	yq_worker_execute("SELECT manage_interval_ms, removal_interval_ms, yquota_internal.preemption_interval(), "
 			"yquota_internal.plan_follower_interval() FROM yquota_internal.queue_policy_intervals()",
 			0, NULL, NULL, NULL);
-	set_interval(&periodic[MANAGE_QUEUES], &manage_queues_interval_ms, interval_of_column(1));
-	set_interval(&periodic[REMOVE_QUEUES], &remove_queues_interval_ms, interval_of_column(2));
-	set_interval(&periodic[PREEMPT], &preempt_interval_ms, interval_of_column(3));
-	set_interval(&periodic[FOLLOW_PLANS], &follow_plans_interval_ms, interval_of_column(4));
+	set_interval(&periodic[MANAGE_QUEUES], &manage_queues_interval_ms, interval_of_column(POLICY_MANAGE_QUEUES));
+	set_interval(&periodic[REMOVE_QUEUES], &remove_queues_interval_ms, interval_of_column(POLICY_REMOVE_QUEUES));
+	set_interval(&periodic[PREEMPT], &preempt_interval_ms, interval_of_column(POLICY_PREEMPT));
+	set_interval(&periodic[FOLLOW_PLANS], &follow_plans_interval_ms, interval_of_column(POLICY_FOLLOW_PLANS));
 }
 
 /* Run SQL whose effect shows in the queues; its time is not recorded. */

@@ -383,9 +383,8 @@ yq_application_set_state(YqApplication *application, YqApplicationState state, c
 	static YqSavedPlan update = {
 		.command = "UPDATE yquota.application AS a SET state = $2, diagnostics = $3, "
 		"activated_at = CASE WHEN $4 THEN yquota.clock() END, "
-		"has_outstanding_requests = a.has_outstanding_requests OR ($4 AND (EXISTS (SELECT FROM yquota.resource_request AS r "
-		"WHERE r.application_id = $1 AND r.resource_name = '*' AND r.count > 0 AND r.execution_type = 'GUARANTEED') "
-		"OR EXISTS (SELECT FROM yquota.container_update AS u WHERE u.application_id = $1))) "
+		"has_outstanding_requests = a.has_outstanding_requests OR ($4 AND EXISTS ("
+		"SELECT FROM yquota_internal.outstanding_request AS r WHERE r.application_id = $1)) "
 		"WHERE application_id = $1",
 		.types = {"text", "yquota.application_state", "text", "bool"}
 	};

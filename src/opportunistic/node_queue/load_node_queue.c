@@ -15,7 +15,6 @@
 #include "queues/allocation_setting.h"
 #include "queues/text.h"
 #include "scheduler/load/held_subjects.h"
-#include "scheduler/load/paid_credits.h"
 #include "scheduler/request/container_request.h"
 #include "store/catalog.h"
 #include "store/index_scan.h"
@@ -149,7 +148,7 @@ typedef struct Ranking
 /* A container's number from 1 on, its rank, and what people are shown or NULL. */
 #define OF_CONTAINERS \
 	"FROM pg_catalog.unnest($1) WITH ORDINALITY AS q (container_id, number) " \
-	"JOIN yquota.container AS c ON c.container_id = q.container_id "
+	"JOIN yquota_internal.ranked_container AS r ON r.container_id = q.container_id"
 
 typedef void (*TakeRank) (Ranking *ranking, YqNodeQueueRow *row, int64 rank, char *shown);
 
@@ -185,8 +184,7 @@ rank_rows(Ranking *ranking, YqSavedPlan *look_up, TakeRank take)
 }
 
 static YqSavedPlan by_priority = {
-	.command = "SELECT q.number, COALESCE(a.priority, 0)::bigint, COALESCE(a.priority, 0)::text " OF_CONTAINERS
-	"LEFT JOIN yquota.application AS a ON a.application_id = c.application_id",
+	.command = "SELECT q.number, r.priority::bigint, r.priority::text " OF_CONTAINERS,
 	.types = {"_text"},
 	.plans_once = true
 };
@@ -204,8 +202,7 @@ rank_by_progress(Ranking *ranking)
 {
 	/* kept with 18 decimals, which are an integer */
 	static YqSavedPlan by_application_progress = {
-		.command = "SELECT q.number, (COALESCE(p.progress, 0) * 1000000000000000000)::bigint, NULL::text " OF_CONTAINERS
-		"LEFT JOIN yquota_internal.reported_application_progress AS p ON p.application_id = c.application_id",
+		.command = "SELECT q.number, (r.application_progress * 1000000000000000000)::bigint, NULL::text " OF_CONTAINERS,
 		.types = {"_text"},
 		.plans_once = true
 	};
@@ -235,7 +232,7 @@ static void
 rank_by_user(Ranking *ranking)
 {
 	static YqSavedPlan by_user = {
-		.command = "SELECT q.number, 0::bigint, COALESCE(c.username, '')::text " OF_CONTAINERS,
+		.command = "SELECT q.number, 0::bigint, r.username::text " OF_CONTAINERS,
 		.types = {"_text"},
 		.plans_once = true
 	};
@@ -285,14 +282,16 @@ rank_waiting(void *argument)
 
 static YqSavedPlan by_credits = {
 	.command = "SELECT p.number, pg_catalog.rank() OVER (ORDER BY p.paid), pg_catalog.trim_scale(p.paid)::text "
-	"FROM (SELECT q.number, " YQ_PAID_CREDITS " AS paid " OF_CONTAINERS ") AS p",
+	"FROM (SELECT q.number, r.paid " OF_CONTAINERS ") AS p",
 	.types = {"_text"},
 	.plans_once = true
 };
 
 static YqSavedPlan by_progress = {
-	.command = "SELECT q.number, pg_catalog.rank() OVER (ORDER BY COALESCE(p.progress, 0)), COALESCE(p.progress, 0)::text " OF_CONTAINERS
-	"LEFT JOIN yquota_internal.reported_progress AS p ON p.container_id = c.container_id",
+	.command = "SELECT q.number, pg_catalog.rank() OVER (ORDER BY COALESCE(p.progress, 0)), COALESCE(p.progress, 0)::text "
+	"FROM pg_catalog.unnest($1) WITH ORDINALITY AS q (container_id, number) "
+	"LEFT JOIN yquota_internal.reported_progress AS p ON p.container_id = q.container_id "
+	"WHERE EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = q.container_id)",
 	.types = {"_text"},
 	.plans_once = true
 };
@@ -390,8 +389,7 @@ void
 yq_load_node(YqNodeQueue *queue)
 {
 	static YqSavedPlan look_up = {
-		.command = "SELECT n.total, n.state::text, COALESCE(r.queue_capacity, -1) FROM yquota.node AS n "
-		"LEFT JOIN yquota_internal.node_queue_capacity AS r ON r.node = n.name WHERE n.name = $1",
+		.command = "SELECT n.total, n.state::text, n.queue_capacity FROM yquota_internal.node_of_queue AS n WHERE n.name = $1",
 		.types = {"text"}
 	};
 	MemoryContext caller = CurrentMemoryContext;
@@ -416,15 +414,9 @@ yq_load_node(YqNodeQueue *queue)
 
 /* -- what the books say --------------------------------------------------------- */
 
-/*
- * Columns of a container "c".  Events of a container are told apart by their instants, so
- * the next one is later than the last, unless that is the START.
- */
-#define BOOKS_COLUMNS \
-	"c.allocation, c.execution_type = 'GUARANTEED', c.is_running, c.settled_at, " \
-	"CASE WHEN c.settled_at > c.started_at OR EXISTS (" \
-	"SELECT FROM yquota.container_change AS u WHERE u.container_id = c.container_id) " \
-	"THEN c.settled_at + interval '1 microsecond' ELSE c.started_at END "
+/* Of views of containers in the books. */
+#define BOOKS_COLUMNS(row) \
+	row ".allocation_in_books, " row ".is_guaranteed_in_books, " row ".runs_in_books, " row ".changed_at, " row ".next_instant "
 
 typedef enum BooksColumn
 {
@@ -537,10 +529,9 @@ yq_load_node_rows(YqNodeQueue *queue)
 {
 	static YqSavedPlan look_up = {
 		.command = "SELECT q.container_id, q.state, q.place, q.execution_type = 'GUARANTEED', q.allocation, q.state_at, "
-		"q.started_at, q.made_room_for, q.diagnostics, q.is_acknowledged, q.pauses > 0, q.expected_duration, " BOOKS_COLUMNS
-		"FROM yquota.node_queue AS q "
-		"LEFT JOIN yquota.container AS c ON c.container_id = q.container_id AND c.node = q.node "
-		"WHERE q.node = $1 AND q.left_at IS NULL AND NOT (q.state IN ('QUEUED', 'PAUSED') AND c.container_id IS NOT NULL "
+		"q.started_at, q.made_room_for, q.diagnostics, q.is_acknowledged, q.pauses > 0, q.expected_duration, " BOOKS_COLUMNS("q")
+		"FROM yquota_internal.node_queue_row AS q WHERE q.node = $1 AND q.left_at IS NULL "
+		"AND NOT (q.state IN ('QUEUED', 'PAUSED') AND q.is_in_books "
 		"AND " YQ_IS_HELD(YQ_ROUND_NODE_QUEUE, "q.container_id") ") ORDER BY q.place",
 		.types = {"text"}
 	};
@@ -632,10 +623,8 @@ YqNodeQueueRow *
 yq_load_joining_row(const YqNodeQueue *queue, const char *container_id, const char **reason)
 {
 	static YqSavedPlan look_up = {
-		.command = "SELECT c.node, CASE WHEN q.node <> $2 AND q.left_at IS NULL THEN q.node END, "
-		"q.expected_duration, " BOOKS_COLUMNS
-		"FROM yquota.container AS c LEFT JOIN yquota.node_queue AS q ON q.container_id = c.container_id "
-		"WHERE c.container_id = $1",
+		.command = "SELECT j.node, CASE WHEN j.queue_node <> $2 AND j.left_at IS NULL THEN j.queue_node END, "
+		"j.expected_duration, " BOOKS_COLUMNS("j") "FROM yquota_internal.joining_container AS j WHERE j.container_id = $1",
 		.types = {"text", "text"}
 	};
 	MemoryContext caller = CurrentMemoryContext;

@@ -335,23 +335,12 @@ yq_sql_enqueue_container(PG_FUNCTION_ARGS)
 
 /* -- ends and pauses ------------------------------------------------------------------- */
 
-/*
- * What the books know of the end of a container that the node's queue does not have.  A clock
- * that was set back makes no earlier end.  The end of a container that the queue had and the
- * books no longer have is final: it has been archived, or voided.
- */
+/* What is known of the end of a container that the node's queue does not have: see known_of_end(). */
 static const char *
 look_up_end(const YqNodeQueue *queue, const char *container_id, TimestampTz at, bool is_by_clock)
 {
 	static YqSavedPlan look_up = {
-		.command = "SELECT CASE WHEN c.container_id IS NOT NULL AND COALESCE(c.node, $2) = $2 THEN 'runs' "
-		"WHEN c.container_id IS NOT NULL THEN 'elsewhere' "
-		"WHEN x.ended_at = $3 OR $4 AND x.ended_at > $3 OR EXISTS (SELECT FROM yquota_internal.reported_end AS e "
-		"WHERE e.container_id = $1 AND e.occurred_at = $3) THEN 'known' "
-		"WHEN x.ended_at IS NOT NULL THEN 'ended' "
-		"WHEN EXISTS (SELECT FROM yquota.node_queue AS q WHERE q.container_id = $1 AND q.node = $2) THEN 'known' ELSE 'unknown' END "
-		"FROM (SELECT max(l.\"to\") AS ended_at FROM yquota_internal.charge_in_effect AS l WHERE l.container_id = $1) AS x "
-		"LEFT JOIN yquota.container AS c ON c.container_id = $1",
+		.command = "SELECT k.known FROM yquota_internal.known_of_end($1, $2, $3, $4) AS k",
 		.types = {"text", "text", "timestamptz", "bool"}
 	};
 	Datum		parameters[] = {

@@ -97,12 +97,11 @@ static void
 update_row(const YqNodeQueue *queue, const YqNodeQueueRow *row)
 {
 	static YqSavedPlan update = {
-		.command = "UPDATE yquota.node_queue AS q SET state = $3, place = $4, execution_type = $5, allocation = $6, state_at = $7, "
-		"started_at = $8, left_at = $9, waited = q.waited + $10 * interval '1 microsecond', pauses = q.pauses + $11, "
-		"made_room_for = $12, left_reason = $13, exit_status = $14, diagnostics = $15, queue_limit = $16, is_acknowledged = $17, "
-		"told_execution_type = CASE WHEN $17 OR $3 <> 'RUNNING' THEN q.told_execution_type ELSE $5 END, "
-		"told_allocation = CASE WHEN $17 OR $3 <> 'RUNNING' THEN q.told_allocation ELSE $6 END "
-		"WHERE q.container_id = $1 AND q.node = $2",
+		.command = "UPDATE yquota.node_queue AS q SET (state, place, execution_type, allocation, state_at, started_at, left_at, made_room_for, "
+		"left_reason, exit_status, diagnostics, queue_limit, is_acknowledged) = ROW($3, $4, $5, $6, $7, $8, $9, $12, $13, $14, $15, $16, $17), "
+		"waited = q.waited + $10 * interval '1 microsecond', pauses = q.pauses + $11, "
+		"(told_execution_type, told_allocation) = ROW(CASE WHEN $17 OR $3 <> 'RUNNING' THEN q.told_execution_type ELSE $5 END, "
+		"CASE WHEN $17 OR $3 <> 'RUNNING' THEN q.told_allocation ELSE $6 END) WHERE q.container_id = $1 AND q.node = $2",
 		.types = ROW_TYPES
 	};
 	YqRowBuilder values = row_parameters(queue, row);
@@ -148,9 +147,8 @@ write_decisions(YqNodeQueue *queue)
 {
 	static YqSavedPlan insert = {
 		.command = "INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, "
-		"allocation_request_id, decided_at, diagnostics, execution_type) "
-		"SELECT w.decision, c.container_id, COALESCE(c.application_id, ''), COALESCE(c.queue, ''), c.node, c.allocation, "
-		"c.priority, c.allocation_request_id, $4, w.diagnostics, c.execution_type "
+		"allocation_request_id, decided_at, diagnostics, execution_type) SELECT w.decision, c.container_id, COALESCE(c.application_id, ''), "
+		"COALESCE(c.queue, ''), c.node, c.allocation, c.priority, c.allocation_request_id, $4, w.diagnostics, c.execution_type "
 		"FROM unnest($1, $2, $3) WITH ORDINALITY AS w (decision, container_id, diagnostics, number) "
 		"JOIN yquota.container AS c ON c.container_id = w.container_id ORDER BY w.number",
 		.types = {"_text", "_text", "_text", "timestamptz"},

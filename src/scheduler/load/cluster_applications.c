@@ -48,10 +48,8 @@ enum
 	APPLICATION_AM_CONTAINER_ID,
 	APPLICATION_PROJECT,
 	APPLICATION_HAS_PROJECT,
-	APPLICATION_IS_HELD,
-	APPLICATION_OPPORTUNITIES,
-	APPLICATION_MISSED_NON_PARTITIONED,
-	APPLICATION_RE_RESERVATIONS
+	APPLICATION_COUNTERS,		/* the first of three */
+	APPLICATION_IS_HELD = APPLICATION_COUNTERS + 3
 };
 
 static void
@@ -70,7 +68,7 @@ request_am_container(const YqLoaderRow *row, YqClusterApplication *application)
 	YqSchedulerKey *key = yq_cluster_add_key(row->loader->cluster, application, MASTER_PRIORITY,
 											 MASTER_REQUEST_ID, yq_loader_label(row, APPLICATION_LABEL));
 
-	set_counters(row, key, APPLICATION_OPPORTUNITIES);
+	set_counters(row, key, APPLICATION_COUNTERS);
 	(void) yq_cluster_add_request(row->loader->cluster, key, YQ_ANYWHERE, 1,
 								  yq_loader_amounts(row, APPLICATION_AM_RESOURCE), true);
 }
@@ -150,20 +148,11 @@ read_application(const YqLoaderRow *row)
 	yq_loaded_note_stale(loader->loaded, leaf);
 }
 
-/* The payer is the project that charging finds for an event without a project. */
 #define LOOK_UP_APPLICATIONS(condition) \
 	"SELECT a.application_id, a.username, a.queue, a.label, a.node_label_expression, a.am_resource, a.priority, a.unmanaged, " \
-	"a.submitted_at, a.has_outstanding_requests, t.attempt, t.next_container, t.am_container_id, " \
-	"p.name, " \
-	"EXISTS (SELECT FROM yquota.project AS known WHERE known.name = p.name), " \
-	YQ_IS_HELD(YQ_ROUND_SCHEDULE, "a.application_id") ", " \
-	"c.opportunities, c.missed_non_partitioned, c.re_reservations " \
-	"FROM yquota.application AS a " \
-	"LEFT JOIN yquota_internal.application_attempt AS t ON t.application_id = a.application_id " \
-	"LEFT JOIN yquota_internal.request_counter AS c ON c.application_id = a.application_id " \
-	"AND c.priority = 0 AND c.allocation_request_id = -1 AND c.execution_type = 'GUARANTEED', " \
-	"LATERAL (SELECT COALESCE(a.project, pg_catalog.split_part(a.username, '__', 1)) AS name) AS p " \
-	"WHERE a.state = 'ACTIVE' AND a.finished_at IS NULL " condition
+	"a.submitted_at, a.has_outstanding_requests, a.attempt, a.next_container, a.am_container_id, a.project, a.has_project, " \
+	"a.opportunities, a.missed_non_partitioned, a.re_reservations, " YQ_IS_HELD(YQ_ROUND_SCHEDULE, "a.application_id") " " \
+	"FROM yquota_internal.application_attempt_state AS a WHERE a.state = 'ACTIVE' AND a.finished_at IS NULL " condition
 
 /* Of some ids, or (NULL) all. */
 static void
@@ -189,6 +178,49 @@ yq_loader_application(const YqClusterLoader *loader, const char *id)
 }
 
 /* -- requests -------------------------------------------------------------- */
+
+/* Columns of statements about requests, updates and reservations, from 1 on; further ones follow. */
+enum
+{
+	KEY_APPLICATION_ID = 1,
+	KEY_PRIORITY,
+	KEY_ALLOCATION_REQUEST_ID,
+	KEY_COUNTERS,				/* the first of three */
+	KEY_FURTHER = KEY_COUNTERS + 3
+};
+
+#define KEY_COLUMNS(row) \
+	"SELECT " row ".application_id, " row ".priority, " row ".allocation_request_id, " \
+	row ".opportunities, " row ".missed_non_partitioned, " row ".re_reservations, "
+
+enum
+{
+	REQUEST_RESOURCE_NAME = KEY_FURTHER,
+	REQUEST_COUNT,
+	REQUEST_ALLOCATION,
+	REQUEST_RELAX_LOCALITY,
+	REQUEST_LABEL
+};
+
+enum
+{
+	UPDATE_CONTAINER_ID = KEY_FURTHER,
+	UPDATE_IS_PROMOTION,
+	UPDATE_NODE,
+	UPDATE_RACK,
+	UPDATE_LABEL,
+	UPDATE_MISSING,
+	UPDATE_PRESENT,
+	UPDATE_IS_HELD
+};
+
+enum
+{
+	RESERVATION_NODE = KEY_FURTHER,
+	RESERVATION_CONTAINER_ID,
+	RESERVATION_ALLOCATION,
+	RESERVATION_CONTAINER_TO_UPDATE
+};
 
 static bool
 is_key_of(const YqSchedulerKey *key, int32 priority, int64 allocation_request_id, const char *container_to_update)
@@ -232,15 +264,15 @@ make_update(const YqLoaderRow *row, const char *container_id)
 
 	update->container_id = container_id;
 	/* the missing amount depends on the container's allocation, whose changes are not logged */
-	loader->loaded->unsettled = yq_loader_append(loader, loader->loaded->unsettled, yq_loader_text(row, 1));
+	loader->loaded->unsettled = yq_loader_append(loader, loader->loaded->unsettled, yq_loader_text(row, KEY_APPLICATION_ID));
 	return update;
 }
 
 static YqSchedulerKey *
-get_key(const YqLoaderRow *row, YqClusterApplication *application, const char *container_to_update, int first_counter)
+get_key(const YqLoaderRow *row, YqClusterApplication *application, const char *container_to_update)
 {
-	int32		priority = DatumGetInt32(yq_loader_value(row, 2));
-	int64		allocation_request_id = DatumGetInt64(yq_loader_value(row, 3));
+	int32		priority = DatumGetInt32(yq_loader_value(row, KEY_PRIORITY));
+	int64		allocation_request_id = DatumGetInt64(yq_loader_value(row, KEY_ALLOCATION_REQUEST_ID));
 	YqSchedulerKey *key = find_key(row->loader, application, priority, allocation_request_id, container_to_update);
 
 	if (key == NULL)
@@ -248,7 +280,7 @@ get_key(const YqLoaderRow *row, YqClusterApplication *application, const char *c
 		key = yq_cluster_add_key(row->loader->cluster, application, priority, allocation_request_id, 0);
 		if (container_to_update != NULL)
 			key->update = make_update(row, container_to_update);
-		set_counters(row, key, first_counter);
+		set_counters(row, key, KEY_COUNTERS);
 	}
 	return key;
 }
@@ -257,30 +289,27 @@ static void
 read_request(const YqLoaderRow *row)
 {
 	YqClusterLoader	   *loader = row->loader;
-	YqClusterApplication *application = yq_loader_application(loader, TextDatumGetCString(yq_loader_value(row, 1)));
-	char	   *name = TextDatumGetCString(yq_loader_value(row, 4));
+	YqClusterApplication *application = yq_loader_application(loader, TextDatumGetCString(yq_loader_value(row, KEY_APPLICATION_ID)));
+	char	   *name = TextDatumGetCString(yq_loader_value(row, REQUEST_RESOURCE_NAME));
 	bool		is_anywhere = strcmp(name, "*") == 0;
 	YqSchedulerKey *key;
 	YqResourceRequest *request;
 
 	if (application == NULL)
 		return;
-	key = get_key(row, application, NULL, 9);
+	key = get_key(row, application, NULL);
 	if (is_anywhere)
-		key->label = yq_loader_label(row, 8);
+		key->label = yq_loader_label(row, REQUEST_LABEL);
 	request = yq_cluster_add_request(loader->cluster, key,
 									 is_anywhere ? YQ_ANYWHERE : yq_cluster_name(loader->cluster, name),
-									 DatumGetInt32(yq_loader_value(row, 5)), yq_loader_amounts(row, 6),
-									 DatumGetBool(yq_loader_value(row, 7)));
-	request->source = yq_loader_text(row, 4);
+									 DatumGetInt32(yq_loader_value(row, REQUEST_COUNT)), yq_loader_amounts(row, REQUEST_ALLOCATION),
+									 DatumGetBool(yq_loader_value(row, REQUEST_RELAX_LOCALITY)));
+	request->source = yq_loader_text(row, REQUEST_RESOURCE_NAME);
 }
 
 #define LOOK_UP_REQUESTS(condition) \
-	"SELECT r.application_id, r.priority, r.allocation_request_id, r.resource_name, r.count, r.allocation, " \
-	"r.relax_locality, r.label, c.opportunities, c.missed_non_partitioned, c.re_reservations " \
-	"FROM yquota.resource_request AS r " \
-	"LEFT JOIN yquota_internal.request_counter AS c USING (application_id, priority, allocation_request_id, execution_type) " \
-	"WHERE execution_type = 'GUARANTEED' " condition \
+	KEY_COLUMNS("r") "r.resource_name, r.count, r.allocation, r.relax_locality, r.label " \
+	"FROM yquota_internal.counted_request AS r " condition \
 	"ORDER BY r.application_id, r.priority, r.allocation_request_id"
 
 static void
@@ -288,7 +317,7 @@ read_requests(YqClusterLoader *loader, Datum *ids)
 {
 	static YqSavedPlan look_up_all = {.command = LOOK_UP_REQUESTS("")};
 	static YqSavedPlan look_up_some = {
-		.command = LOOK_UP_REQUESTS("AND r.application_id = ANY ($1) "),
+		.command = LOOK_UP_REQUESTS("WHERE r.application_id = ANY ($1) "),
 		.types = {"_text"},
 		.plans_once = true
 	};
@@ -303,10 +332,10 @@ request_update(const YqLoaderRow *row, YqSchedulerKey *key, const int64 *amounts
 {
 	YqCluster  *cluster = row->loader->cluster;
 
-	(void) yq_cluster_add_request(cluster, key, yq_cluster_name(cluster, yq_loader_text(row, 6)), 1,
+	(void) yq_cluster_add_request(cluster, key, yq_cluster_name(cluster, yq_loader_text(row, UPDATE_NODE)), 1,
 								  amounts, false);
-	if (!yq_loader_is_null(row, 7))
-		(void) yq_cluster_add_request(cluster, key, yq_cluster_name(cluster, yq_loader_text(row, 7)), 1,
+	if (!yq_loader_is_null(row, UPDATE_RACK))
+		(void) yq_cluster_add_request(cluster, key, yq_cluster_name(cluster, yq_loader_text(row, UPDATE_RACK)), 1,
 									  amounts, false);
 	(void) yq_cluster_add_request(cluster, key, YQ_ANYWHERE, 1, amounts, false);
 }
@@ -322,40 +351,36 @@ static void
 read_update(const YqLoaderRow *row)
 {
 	YqClusterLoader	   *loader = row->loader;
-	YqClusterApplication *application = yq_loader_application(loader, TextDatumGetCString(yq_loader_value(row, 1)));
-	int64	   *missing = yq_loader_amounts(row, 9);
-	int64	   *present = yq_loader_amounts(row, 10);
+	YqClusterApplication *application = yq_loader_application(loader, TextDatumGetCString(yq_loader_value(row, KEY_APPLICATION_ID)));
+	int64	   *missing = yq_loader_amounts(row, UPDATE_MISSING);
+	int64	   *present = yq_loader_amounts(row, UPDATE_PRESENT);
 	int64	   *afterwards;
 	YqContainerUpdate *update;
 	YqSchedulerKey *key;
 
 	if (application == NULL)
 		return;
-	if (DatumGetBool(yq_loader_value(row, 14)))
+	if (DatumGetBool(yq_loader_value(row, UPDATE_IS_HELD)))
 	{
-		loader->loaded->unsettled = yq_loader_append(loader, loader->loaded->unsettled, yq_loader_text(row, 1));
+		loader->loaded->unsettled = yq_loader_append(loader, loader->loaded->unsettled, yq_loader_text(row, KEY_APPLICATION_ID));
 		return;
 	}
-	key = yq_cluster_add_key(loader->cluster, application, DatumGetInt32(yq_loader_value(row, 2)),
-							 DatumGetInt64(yq_loader_value(row, 3)), yq_loader_label(row, 8));
-	update = make_update(row, yq_loader_text(row, 4));
-	update->is_promotion = DatumGetBool(yq_loader_value(row, 5));
+	key = yq_cluster_add_key(loader->cluster, application, DatumGetInt32(yq_loader_value(row, KEY_PRIORITY)),
+							 DatumGetInt64(yq_loader_value(row, KEY_ALLOCATION_REQUEST_ID)), yq_loader_label(row, UPDATE_LABEL));
+	update = make_update(row, yq_loader_text(row, UPDATE_CONTAINER_ID));
+	update->is_promotion = DatumGetBool(yq_loader_value(row, UPDATE_IS_PROMOTION));
 	update->present = copy_loaded_amounts(loader, present);
 	update->allocation = afterwards = copy_loaded_amounts(loader, present);
 	if (!update->is_promotion)
 		yq_amounts_add(loader->cluster->calculator, afterwards, missing);
 	key->update = update;
-	set_counters(row, key, 11);
+	set_counters(row, key, KEY_COUNTERS);
 	request_update(row, key, missing);
 }
 
 #define LOOK_UP_UPDATES(condition) \
-	"SELECT u.application_id, u.priority, u.allocation_request_id, u.container_id, " \
-	"u.update_type = 'PROMOTE_EXECUTION_TYPE', u.node, n.rack, u.label, u.allocation, c.allocation, " \
-	"u.opportunities, u.missed_non_partitioned, u.re_reservations, " YQ_IS_HELD(YQ_ROUND_SCHEDULE, "u.container_id") " " \
-	"FROM yquota.container_update AS u " \
-	"JOIN yquota.container AS c ON c.container_id = u.container_id " \
-	"LEFT JOIN yquota.node AS n ON n.name = u.node " condition
+	KEY_COLUMNS("u") "u.container_id, u.is_promotion, u.node, u.rack, u.label, u.missing, u.present, " \
+	YQ_IS_HELD(YQ_ROUND_SCHEDULE, "u.container_id") " FROM yquota_internal.waiting_update AS u " condition
 
 static void
 read_updates(YqClusterLoader *loader, Datum *ids)
@@ -412,9 +437,9 @@ read_reservation(const YqLoaderRow *row)
 {
 	YqClusterLoader	   *loader = row->loader;
 	YqCluster  *cluster = loader->cluster;
-	YqClusterApplication *application = yq_loader_application(loader, TextDatumGetCString(yq_loader_value(row, 1)));
-	YqClusterNode *node = yq_cluster_node(cluster, TextDatumGetCString(yq_loader_value(row, 4)));
-	int64	   *amounts = yq_loader_amounts(row, 6);
+	YqClusterApplication *application = yq_loader_application(loader, TextDatumGetCString(yq_loader_value(row, KEY_APPLICATION_ID)));
+	YqClusterNode *node = yq_cluster_node(cluster, TextDatumGetCString(yq_loader_value(row, RESERVATION_NODE)));
+	int64	   *amounts = yq_loader_amounts(row, RESERVATION_ALLOCATION);
 
 	if (application == NULL || node == NULL)
 		return;
@@ -423,17 +448,13 @@ read_reservation(const YqLoaderRow *row)
 		loader->is_contradictory = true;
 		return;
 	}
-	(void) yq_cluster_add_reservation(cluster, get_key(row, application, yq_loader_text(row, 10), 7), node,
-									  container_number(TextDatumGetCString(yq_loader_value(row, 5))), amounts);
+	(void) yq_cluster_add_reservation(cluster, get_key(row, application, yq_loader_text(row, RESERVATION_CONTAINER_TO_UPDATE)), node,
+									  container_number(TextDatumGetCString(yq_loader_value(row, RESERVATION_CONTAINER_ID))), amounts);
 }
 
 #define LOOK_UP_RESERVATIONS(condition) \
-	"SELECT r.application_id, r.priority, r.allocation_request_id, r.node, r.container_id, r.allocation, " \
-	"c.opportunities, c.missed_non_partitioned, c.re_reservations, r.container_to_update " \
-	"FROM yquota_internal.reserved_container_in_force AS r " \
-	"LEFT JOIN yquota_internal.request_counter AS c ON c.application_id = r.application_id AND c.priority = r.priority " \
-	"AND c.allocation_request_id = r.allocation_request_id AND c.execution_type = 'GUARANTEED' " \
-	condition \
+	KEY_COLUMNS("r") "r.node, r.container_id, r.allocation, r.container_to_update " \
+	"FROM yquota_internal.counted_reservation AS r " condition \
 	"ORDER BY r.application_id, r.priority, r.allocation_request_id, r.container_to_update, r.node"
 
 /* Void ones are dropped before a cycle that is not dry: see allocation_cycle.c. */

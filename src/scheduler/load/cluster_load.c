@@ -198,27 +198,40 @@ yq_cluster_follow_cycles(YqLoadedCluster *loaded, List *changes)
 
 /* -- settings -------------------------------------------------------------- */
 
+/* Columns of the statement, from 1 on. */
+enum
+{
+	SETTING_NODE_LOCALITY_DELAY = 1,
+	SETTING_RACK_LOCALITY_ADDITIONAL_DELAY,
+	SETTING_RACK_LOCALITY_FULL_RESET,
+	SETTING_CONTINUES_LOOKING,
+	SETTING_ASSIGNS_MULTIPLE,
+	SETTING_MAXIMUM_CONTAINERS,
+	SETTING_MAXIMUM_OFF_SWITCH,
+	SETTING_SHARES_WITH_MASTERS
+};
+
 static void
 read_cluster_setting(const YqLoaderRow *row)
 {
 	YqClusterSettings *settings = &row->loader->cluster->settings;
 
-	if (!yq_loader_is_null(row, 1))
-		settings->node_locality_delay = DatumGetInt32(yq_loader_value(row, 1));
-	if (!yq_loader_is_null(row, 2))
-		settings->rack_locality_additional_delay = DatumGetInt32(yq_loader_value(row, 2));
-	if (!yq_loader_is_null(row, 3))
-		settings->rack_locality_full_reset = DatumGetBool(yq_loader_value(row, 3));
-	if (!yq_loader_is_null(row, 4))
-		settings->continues_looking = DatumGetBool(yq_loader_value(row, 4));
-	if (!yq_loader_is_null(row, 5))
-		settings->assigns_multiple = DatumGetBool(yq_loader_value(row, 5));
-	if (!yq_loader_is_null(row, 6))
-		settings->maximum_containers = DatumGetInt32(yq_loader_value(row, 6));
-	if (!yq_loader_is_null(row, 7))
-		settings->maximum_off_switch = DatumGetInt32(yq_loader_value(row, 7));
-	if (!yq_loader_is_null(row, 8))
-		settings->shares_with_masters = DatumGetBool(yq_loader_value(row, 8));
+	if (!yq_loader_is_null(row, SETTING_NODE_LOCALITY_DELAY))
+		settings->node_locality_delay = DatumGetInt32(yq_loader_value(row, SETTING_NODE_LOCALITY_DELAY));
+	if (!yq_loader_is_null(row, SETTING_RACK_LOCALITY_ADDITIONAL_DELAY))
+		settings->rack_locality_additional_delay = DatumGetInt32(yq_loader_value(row, SETTING_RACK_LOCALITY_ADDITIONAL_DELAY));
+	if (!yq_loader_is_null(row, SETTING_RACK_LOCALITY_FULL_RESET))
+		settings->rack_locality_full_reset = DatumGetBool(yq_loader_value(row, SETTING_RACK_LOCALITY_FULL_RESET));
+	if (!yq_loader_is_null(row, SETTING_CONTINUES_LOOKING))
+		settings->continues_looking = DatumGetBool(yq_loader_value(row, SETTING_CONTINUES_LOOKING));
+	if (!yq_loader_is_null(row, SETTING_ASSIGNS_MULTIPLE))
+		settings->assigns_multiple = DatumGetBool(yq_loader_value(row, SETTING_ASSIGNS_MULTIPLE));
+	if (!yq_loader_is_null(row, SETTING_MAXIMUM_CONTAINERS))
+		settings->maximum_containers = DatumGetInt32(yq_loader_value(row, SETTING_MAXIMUM_CONTAINERS));
+	if (!yq_loader_is_null(row, SETTING_MAXIMUM_OFF_SWITCH))
+		settings->maximum_off_switch = DatumGetInt32(yq_loader_value(row, SETTING_MAXIMUM_OFF_SWITCH));
+	if (!yq_loader_is_null(row, SETTING_SHARES_WITH_MASTERS))
+		settings->shares_with_masters = DatumGetBool(yq_loader_value(row, SETTING_SHARES_WITH_MASTERS));
 }
 
 static void
@@ -299,17 +312,26 @@ set_queues(YqClusterLoader *loader)
 
 /* -- nodes ----------------------------------------------------------------- */
 
+enum
+{
+	NODE_NAME = 1,
+	NODE_RACK,
+	NODE_LABEL,
+	NODE_TOTAL,
+	NODE_IS_ASKED_FOR
+};
+
 static void
 read_cluster_node(const YqLoaderRow *row)
 {
 	YqClusterLoader	   *loader = row->loader;
-	int			label = yq_loader_label(row, 3);
-	char	   *name = yq_loader_text(row, 1);
+	int			label = yq_loader_label(row, NODE_LABEL);
+	char	   *name = yq_loader_text(row, NODE_NAME);
 
 	if (label < 0)
 		return;
-	(void) yq_cluster_add_node(loader->cluster, name, yq_loader_text(row, 2), label, yq_loader_amounts(row, 4));
-	if (DatumGetBool(yq_loader_value(row, 5)))
+	(void) yq_cluster_add_node(loader->cluster, name, yq_loader_text(row, NODE_RACK), label, yq_loader_amounts(row, NODE_TOTAL));
+	if (DatumGetBool(yq_loader_value(row, NODE_IS_ASKED_FOR)))
 	{
 		MemoryContext caller = MemoryContextSwitchTo(loader->cluster->context);
 
@@ -349,11 +371,21 @@ read_nodes(YqClusterLoader *loader, const char **names, int count)
 
 /* -- users ----------------------------------------------------------------- */
 
+enum
+{
+	COUNT_QUEUE = 1,
+	COUNT_USERNAME,
+	COUNT_NON_RUNNABLE,
+	COUNT_ACCEPTED,
+	COUNT_ACTIVE,
+	COUNT_DEMANDING
+};
+
 static void
 read_container_count(const YqLoaderRow *row)
 {
 	YqClusterLoader	   *loader = row->loader;
-	const char *path = TextDatumGetCString(yq_loader_value(row, 1));
+	const char *path = TextDatumGetCString(yq_loader_value(row, COUNT_QUEUE));
 	YqClusterQueue *leaf = yq_cluster_queue(loader->cluster, path);
 	YqLeafUser	counted = {.username = NULL};
 	YqClusterUser *user;
@@ -362,11 +394,11 @@ read_container_count(const YqLoaderRow *row)
 		yq_loaded_note_stray(loader->loaded, yq_bytes_of_string(path));
 	if (leaf == NULL || !leaf->is_leaf)
 		return;
-	user = yq_loaded_user(loader->loaded, leaf, TextDatumGetCString(yq_loader_value(row, 2)));
-	counted.non_runnable = DatumGetInt64(yq_loader_value(row, 3));
-	counted.accepted = DatumGetInt64(yq_loader_value(row, 4));
-	counted.active = DatumGetInt64(yq_loader_value(row, 5));
-	counted.demanding = DatumGetInt64(yq_loader_value(row, 6));
+	user = yq_loaded_user(loader->loaded, leaf, TextDatumGetCString(yq_loader_value(row, COUNT_USERNAME)));
+	counted.non_runnable = DatumGetInt64(yq_loader_value(row, COUNT_NON_RUNNABLE));
+	counted.accepted = DatumGetInt64(yq_loader_value(row, COUNT_ACCEPTED));
+	counted.active = DatumGetInt64(yq_loader_value(row, COUNT_ACTIVE));
+	counted.demanding = DatumGetInt64(yq_loader_value(row, COUNT_DEMANDING));
 	user->demanding = counted.demanding;
 	user->is_active = yq_leaf_user_is_active(&counted);
 	yq_loaded_note_stale(loader->loaded, leaf);

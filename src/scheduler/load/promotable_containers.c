@@ -155,22 +155,17 @@ is_any_due(int64 after, const char **nodes, int node_count)
 /* -- all -------------------------------------------------------------------------- */
 
 #define LOOK_UP_PROMOTABLE(condition) \
-	"SELECT c.container_id, c.application_id, q.node, c.queue, c.username, c.label, c.allocation, c.priority, c.allocation_request_id, r.ran " \
-	"FROM yquota.node_queue AS q " \
-	"JOIN yquota.container AS c ON c.container_id = q.container_id AND c.execution_type = 'OPPORTUNISTIC' AND c.is_running " \
-	"CROSS JOIN LATERAL (SELECT (EXTRACT(epoch FROM $1 - q.enqueued_at - q.waited) * 1000000)::bigint AS ran) AS r " \
-	"WHERE q.left_at IS NULL AND q.state = 'RUNNING' AND q.execution_type = 'OPPORTUNISTIC' AND r.ran >= $2 " \
-	"AND c.node = q.node AND c.application_id IS NOT NULL " condition \
-	"AND NOT EXISTS (SELECT FROM yquota.container_update AS u WHERE u.container_id = q.container_id) " \
-	"AND NOT " YQ_IS_HELD(YQ_ROUND_SCHEDULE, "q.container_id") " " \
-	"ORDER BY r.ran DESC, q.container_id"
+	"SELECT p.container_id, p.application_id, p.node, p.queue, p.username, p.label, p.allocation, p.priority, p.allocation_request_id, r.ran " \
+	"FROM yquota_internal.promotable_container AS p, " \
+	"LATERAL (SELECT (EXTRACT(epoch FROM $1 - p.enqueued_at - p.waited) * 1000000)::bigint AS ran) AS r " \
+	"WHERE r.ran >= $2 " condition "AND NOT " YQ_IS_HELD(YQ_ROUND_SCHEDULE, "p.container_id") " ORDER BY r.ran DESC, p.container_id"
 
 List *
 yq_promotable_containers_read(const YqLoadedCluster *loaded, const char **nodes, int node_count)
 {
 	static YqSavedPlan look_up_all = {.command = LOOK_UP_PROMOTABLE(""),.types = {"timestamptz", "int8"}};
 	static YqSavedPlan look_up_some = {
-		.command = LOOK_UP_PROMOTABLE("AND q.node = ANY ($3) "),
+		.command = LOOK_UP_PROMOTABLE("AND p.node = ANY ($3) "),
 		.types = {"timestamptz", "int8", "_text"},
 		.plans_once = true
 	};

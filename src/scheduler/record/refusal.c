@@ -55,25 +55,26 @@ put_text(Datum *values, char *nulls, int parameter, const char *value)
 bool
 yq_refusal_note(const char *round, const char *subject, const ErrorData *error)
 {
+	static YqSavedPlan look_up = {
+		.command = "SELECT FROM yquota.scheduler_refusal AS f WHERE f.round = $1 AND f.subject = $2 AND f.held_until > yquota.clock()",
+		.types = {"text", "text"}
+	};
 	static YqSavedPlan note = {
-		.command = "WITH before AS MATERIALIZED (SELECT f.held_until > yquota.clock() AS is_held FROM yquota.scheduler_refusal AS f "
-		"WHERE f.round = $1 AND f.subject = $2), "
-		"noted AS (INSERT INTO yquota.scheduler_refusal AS f (round, subject, sqlstate, message, detail, hint, refusals, first_refused_at, "
+		.command = "INSERT INTO yquota.scheduler_refusal AS f (round, subject, sqlstate, message, detail, hint, refusals, first_refused_at, "
 		"refused_at, held_until) VALUES ($1, $2, $3, $4, $5, $6, 1, yquota.clock(), yquota.clock(), yquota.clock() + interval '1 minute') "
 		"ON CONFLICT (round, subject) DO UPDATE SET sqlstate = excluded.sqlstate, message = excluded.message, detail = excluded.detail, "
-		"hint = excluded.hint, refusals = f.refusals + 1, refused_at = excluded.refused_at, held_until = excluded.held_until) "
-		"SELECT FROM before AS b WHERE b.is_held",
+		"hint = excluded.hint, refusals = f.refusals + 1, refused_at = excluded.refused_at, held_until = excluded.held_until",
 		.types = {"text", "text", "text", "text", "text", "text"}
 	};
 	Datum		values[6] = {CStringGetTextDatum(round), CStringGetTextDatum(subject)};
 	char		nulls[] = "      ";
-	bool		was_held;
+	bool		was_held = yq_saved_plan_execute(&look_up, values, NULL) > 0;
 
 	put_text(values, nulls, 2, unpack_sql_state(error->sqlerrcode));
 	put_text(values, nulls, 3, error->message);
 	put_text(values, nulls, 4, error->detail);
 	put_text(values, nulls, 5, error->hint);
-	was_held = yq_saved_plan_execute(&note, values, nulls) > 0;
+	(void) yq_saved_plan_execute(&note, values, nulls);
 	yq_scheduler_count_add(YQ_COUNT_REFUSED, 1);
 	return !was_held;
 }

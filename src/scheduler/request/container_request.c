@@ -426,9 +426,8 @@ write_request(const YqRequester *requester, const YqContainerRequest *request)
 		.command = "INSERT INTO yquota.resource_request AS r "
 		"(application_id, priority, allocation_request_id, resource_name, count, allocation, relax_locality, label, execution_type) "
 		"VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'GUARANTEED') "
-		"ON CONFLICT (application_id, priority, allocation_request_id, execution_type, resource_name) DO UPDATE "
-		"SET count = excluded.count, allocation = excluded.allocation, "
-		"relax_locality = excluded.relax_locality, label = excluded.label",
+		"ON CONFLICT (application_id, priority, allocation_request_id, execution_type, resource_name) DO UPDATE SET "
+		"count = excluded.count, allocation = excluded.allocation, relax_locality = excluded.relax_locality, label = excluded.label",
 		.types = {"text", "int4", "int8", "text", "int4", "yquota.resource", "bool", "text"}
 	};
 	const char *requested = request->label != NULL ? request->label : requester->application->node_label_expression;
@@ -457,11 +456,9 @@ static void
 drop_void_requests(const char *application_id)
 {
 	static YqSavedPlan drop = {
-		.command = "DELETE FROM yquota.resource_request AS r "
-		"USING yquota.resource_request AS anywhere "
+		.command = "DELETE FROM yquota.resource_request AS r USING yquota.resource_request AS anywhere "
 		"WHERE anywhere.application_id = $1 AND anywhere.resource_name = '*' AND anywhere.count = 0 "
-		"AND anywhere.execution_type = 'GUARANTEED' "
-		"AND r.application_id = $1 AND r.priority = anywhere.priority "
+		"AND anywhere.execution_type = 'GUARANTEED' AND r.application_id = $1 AND r.priority = anywhere.priority "
 		"AND r.allocation_request_id = anywhere.allocation_request_id AND r.execution_type = anywhere.execution_type",
 		.types = {"text"}
 	};
@@ -555,21 +552,24 @@ void
 yq_application_begin_attempt(const char *application_id)
 {
 	static YqSavedPlan begin = {
-		.command = "WITH r AS (DELETE FROM yquota.resource_request AS r WHERE r.application_id = $1), "
-		"u AS (DELETE FROM yquota.container_update AS u WHERE u.application_id = $1), "
-		"v AS (DELETE FROM yquota.reserved_container AS v WHERE v.application_id = $1), "
-		"b AS (DELETE FROM yquota.blacklist AS b WHERE b.application_id = $1), "
-		"c AS (DELETE FROM yquota_internal.request_counter AS c WHERE c.application_id = $1), "
-		"o AS (DELETE FROM yquota_internal.opportunistic_response AS o WHERE o.application_id = $1), "
-		"p AS (DELETE FROM yquota_internal.reported_application_progress AS p WHERE p.application_id = $1) "
-		"UPDATE yquota_internal.application_attempt AS t "
-		"SET attempt = t.attempt + 1, next_container = 1, am_container_id = NULL "
+		.command = "UPDATE yquota_internal.application_attempt AS t SET attempt = t.attempt + 1, next_container = 1, am_container_id = NULL "
 		"WHERE t.application_id = $1",
 		.types = {"text"}
+	};
+	static YqSavedPlan forget[] = {
+		{.command = "DELETE FROM yquota.resource_request AS r WHERE r.application_id = $1",.types = {"text"}},
+		{.command = "DELETE FROM yquota.container_update AS u WHERE u.application_id = $1",.types = {"text"}},
+		{.command = "DELETE FROM yquota.reserved_container AS v WHERE v.application_id = $1",.types = {"text"}},
+		{.command = "DELETE FROM yquota.blacklist AS b WHERE b.application_id = $1",.types = {"text"}},
+		{.command = "DELETE FROM yquota_internal.request_counter AS c WHERE c.application_id = $1",.types = {"text"}},
+		{.command = "DELETE FROM yquota_internal.opportunistic_response AS o WHERE o.application_id = $1",.types = {"text"}},
+		{.command = "DELETE FROM yquota_internal.reported_application_progress AS p WHERE p.application_id = $1",.types = {"text"}}
 	};
 	Datum		values[] = {CStringGetTextDatum(application_id)};
 
 	(void) yq_saved_plan_execute(&begin, values, NULL);
+	for (int i = 0; i < (int) lengthof(forget); i++)
+		(void) yq_saved_plan_execute(&forget[i], values, NULL);
 }
 
 /* -- releases ------------------------------------------------------------------ */

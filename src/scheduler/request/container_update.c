@@ -56,16 +56,24 @@ typedef struct Running
 	bool		is_promotion;	/* and it is one */
 } Running;
 
+/* Columns of the statement, in its order. */
+typedef enum RunningColumn
+{
+	RUNNING_NODE,
+	RUNNING_LABEL,
+	RUNNING_ALLOCATION,
+	RUNNING_IS_GUARANTEED,
+	RUNNING_VERSION,
+	RUNNING_IS_PROMOTION,
+	RUNNING_COLUMNS
+} RunningColumn;
+
 static Running
 look_up(const YqRequester *requester, const char *container_id)
 {
 	static YqSavedPlan look_up = {
-		.command = "SELECT c.node, COALESCE(c.label, ''), c.allocation, c.execution_type = 'GUARANTEED', COALESCE(v.version, 0), "
-		"u.update_type = 'PROMOTE_EXECUTION_TYPE' "
-		"FROM yquota.container AS c "
-		"LEFT JOIN yquota_internal.container_version AS v ON v.container_id = c.container_id "
-		"LEFT JOIN yquota.container_update AS u ON u.container_id = c.container_id "
-		"WHERE c.container_id = $1 AND c.application_id = $2",
+		.command = "SELECT c.node, c.label, c.allocation, c.is_guaranteed, c.version, c.is_promotion "
+		"FROM yquota_internal.versioned_container AS c WHERE c.container_id = $1 AND c.application_id = $2",
 		.types = {"text", "text"}
 	};
 	MemoryContext caller = CurrentMemoryContext;
@@ -73,8 +81,8 @@ look_up(const YqRequester *requester, const char *container_id)
 	Datum		values[] = {
 		CStringGetTextDatum(container_id), CStringGetTextDatum(requester->application->application_id)
 	};
-	Datum		found[6];
-	bool		nulls[6];
+	Datum		found[RUNNING_COLUMNS];
+	bool		nulls[RUNNING_COLUMNS];
 
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
@@ -83,14 +91,14 @@ look_up(const YqRequester *requester, const char *container_id)
 	{
 		heap_deform_tuple(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, found, nulls);
 		MemoryContextSwitchTo(caller);
-		running.node = nulls[0] ? NULL : TextDatumGetCString(found[0]);
-		running.label = TextDatumGetCString(found[1]);
-		running.allocation = PointerGetDatum(PG_DETOAST_DATUM_COPY(found[2]));
+		running.node = nulls[RUNNING_NODE] ? NULL : TextDatumGetCString(found[RUNNING_NODE]);
+		running.label = TextDatumGetCString(found[RUNNING_LABEL]);
+		running.allocation = PointerGetDatum(PG_DETOAST_DATUM_COPY(found[RUNNING_ALLOCATION]));
 		running.amounts = yq_hierarchy_read_amounts(requester->hierarchy, running.allocation);
-		running.is_guaranteed = DatumGetBool(found[3]);
-		running.version = DatumGetInt32(found[4]);
-		running.is_pending = !nulls[5];
-		running.is_promotion = running.is_pending && DatumGetBool(found[5]);
+		running.is_guaranteed = DatumGetBool(found[RUNNING_IS_GUARANTEED]);
+		running.version = DatumGetInt32(found[RUNNING_VERSION]);
+		running.is_pending = !nulls[RUNNING_IS_PROMOTION];
+		running.is_promotion = running.is_pending && DatumGetBool(found[RUNNING_IS_PROMOTION]);
 	}
 	SPI_finish();
 	return running;
@@ -325,10 +333,13 @@ update_label(const YqRequester *requester, const Running *running)
 static void
 make_pending(const YqRequester *requester, const UpdatePlan *plan, const char *update_type, const int64 *missing)
 {
+	static YqSavedPlan give_up = {
+		.command = "DELETE FROM yquota.reserved_container AS r "
+		"WHERE r.node = $4 AND r.container_to_update = $1 AND r.allocation OPERATOR(yquota.<>) $6",
+		.types = {"text", "text", "text", "text", "text", "yquota.resource"}
+	};
 	static YqSavedPlan upsert = {
-		.command = "WITH void AS (DELETE FROM yquota.reserved_container AS r "
-		"WHERE r.node = $4 AND r.container_to_update = $1 AND r.allocation OPERATOR(yquota.<>) $6) "
-		"INSERT INTO yquota.container_update AS u (container_id, application_id, update_type, node, label, allocation, "
+		.command = "INSERT INTO yquota.container_update AS u (container_id, application_id, update_type, node, label, allocation, "
 		"priority, allocation_request_id, requested_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, yquota.clock()) "
 		"ON CONFLICT (container_id) DO UPDATE SET allocation = excluded.allocation, priority = excluded.priority, "
 		"allocation_request_id = excluded.allocation_request_id, requested_at = excluded.requested_at",
@@ -345,6 +356,7 @@ make_pending(const YqRequester *requester, const UpdatePlan *plan, const char *u
 		Int64GetDatum(plan->request->allocation_request_id)
 	};
 
+	(void) yq_saved_plan_execute(&give_up, values, NULL);
 	(void) yq_saved_plan_execute(&upsert, values, NULL);
 }
 
