@@ -122,3 +122,21 @@ CREATE FUNCTION yquota.check_application_access(
 	AS 'MODULE_PATHNAME', 'yq_sql_check_application_access';
 COMMENT ON FUNCTION yquota.check_application_access(text, text, text[], text) IS
 	'May a user see (VIEW_APP) or change and end (MODIFY_APP) an application?  Allowed are its owner, users on its list, yarn.admin.acl, and administrators of its queue, whose path is returned when that decided';
+
+CREATE FUNCTION yquota_internal.removal_candidates(paths text[])
+	RETURNS TABLE (queue text, is_empty boolean, is_marked boolean, last_used_at timestamptz)
+	LANGUAGE sql STABLE PARALLEL SAFE
+	AS $$
+	SELECT q.path,
+		   q.path = ANY (removal_candidates.paths)
+		   AND NOT EXISTS (SELECT FROM yquota.application AS a WHERE a.queue = q.path AND a.finished_at IS NULL),
+		   coalesce(c.is_marked, false), c.last_used_at
+	FROM (
+		SELECT unnest(removal_candidates.paths) AS path
+		UNION
+		SELECT m.queue FROM yquota_internal.created_queue AS m WHERE m.is_marked
+	) AS q
+	LEFT JOIN yquota_internal.created_queue AS c ON c.queue = q.path;
+$$;
+COMMENT ON FUNCTION yquota_internal.removal_candidates(text[]) IS
+	'Queues that remove_unused_queues() may remove, and all that its last run marked: is_empty says that one may be removed and has no application';

@@ -192,6 +192,74 @@ $$;
 COMMENT ON FUNCTION yquota_internal.reservation_pieces(text[], timestamptz[], timestamptz) IS
 	'Intervals that reservations pay for, cut at the ends of periods, that end at an instant of each or later; is_due: they are over at an instant, or have been posted.  The arrays are pairs';
 
+-- Planned with the statement that calls it, as those that follow are, for the arrays at hand.
+CREATE FUNCTION yquota_internal.unposted_since(ids text[], since timestamptz[])
+	RETURNS TABLE (reservation_ids text[], instants timestamptz[])
+	LANGUAGE sql STABLE PARALLEL RESTRICTED ROWS 1
+	AS $$
+	SELECT array_agg(a.reservation_id), array_agg(least(a.since, accruing.settled_until))
+	FROM unnest(unposted_since.ids, unposted_since.since) AS a (reservation_id, since)
+	CROSS JOIN LATERAL (
+		SELECT min(k.settled_until) AS settled_until FROM yquota_internal.accruing_reservation AS k
+		WHERE k.reservation_id = a.reservation_id
+	) AS accruing;
+$$;
+COMMENT ON FUNCTION yquota_internal.unposted_since(text[], timestamptz[]) IS
+	'Reservations with an instant of each, or from where its cost has not been posted if that is earlier.  The arrays are pairs';
+
+CREATE FUNCTION yquota_internal.reservation_postings(ids text[], since timestamptz[], until timestamptz)
+	RETURNS TABLE (reservation_id text, number bigint, version integer, project text, username text, queue text,
+				   allocation yquota.resource, reserved_factor numeric, "from" timestamptz, "to" timestamptz, amount numeric, corrects integer)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	AS $$
+	WITH asked AS MATERIALIZED (
+		SELECT s.reservation_ids AS ids, s.instants AS since FROM yquota_internal.unposted_since(reservation_postings.ids, reservation_postings.since) AS s
+	), due AS MATERIALIZED (
+		SELECT piece.*, yquota_internal.reservation_amount(piece.project, piece.username, piece.queue, piece.allocation,
+			piece.reserved_factor, piece."from", piece."to") AS amount
+		FROM asked
+		CROSS JOIN LATERAL yquota_internal.reservation_pieces(asked.ids, asked.since, reservation_postings.until) AS piece
+		WHERE piece.is_due
+	), found AS MATERIALIZED (
+		SELECT c.*
+		FROM asked
+		CROSS JOIN LATERAL unnest(asked.ids, asked.since) AS a (reservation_id, since)
+		JOIN yquota_internal.reservation_charge_in_effect AS c ON c.reservation_id = a.reservation_id AND c."to" >= a.since
+	), posting AS (
+		SELECT f.reservation_id, f.version, f.project, f.username, f.queue, f.allocation, f.reserved_factor, f."from", f."to",
+			   -f.amount AS amount, f.number AS corrects
+		FROM found AS f
+		WHERE NOT EXISTS (SELECT FROM due AS d WHERE d.reservation_id = f.reservation_id AND d.version = f.version
+							AND d."from" = f."from" AND d."to" = f."to" AND d.amount = f.amount)
+		UNION ALL
+		SELECT d.reservation_id, d.version, d.project, d.username, d.queue, d.allocation, d.reserved_factor, d."from", d."to",
+			   d.amount, NULL
+		FROM due AS d
+		WHERE NOT EXISTS (SELECT FROM found AS f WHERE f.reservation_id = d.reservation_id AND f.version = d.version
+							AND f."from" = d."from" AND f."to" = d."to" AND f.amount = d.amount)
+	)
+	SELECT p.reservation_id,
+		   row_number() OVER (PARTITION BY p.reservation_id ORDER BY p."from", p.corrects, p."to")
+		   + coalesce((SELECT max(last.number) FROM yquota.reservation_charge AS last WHERE last.reservation_id = p.reservation_id), 0),
+		   p.version, p.project, p.username, p.queue, p.allocation, p.reserved_factor, p."from", p."to", p.amount, p.corrects
+	FROM posting AS p;
+$$;
+COMMENT ON FUNCTION yquota_internal.reservation_postings(text[], timestamptz[], timestamptz) IS
+	'Rows that the ledger of reservations lacks, from an instant of each on or earlier up to another: those that take back what is not due, and what is due and has no row.  The arrays are pairs';
+
+CREATE FUNCTION yquota_internal.unposted_reservations(ids text[], since timestamptz[], until timestamptz)
+	RETURNS TABLE (reservation_id text, version integer, "from" timestamptz)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	AS $$
+	SELECT piece.reservation_id, piece.version, min(piece."from")
+	FROM yquota_internal.unposted_since(unposted_reservations.ids, unposted_reservations.since) AS asked
+	CROSS JOIN LATERAL yquota_internal.reservation_pieces(asked.reservation_ids, asked.instants, unposted_reservations.until) AS piece
+	WHERE NOT piece.is_due
+	GROUP BY 1, 2;
+$$;
+COMMENT ON FUNCTION yquota_internal.unposted_reservations(text[], timestamptz[], timestamptz) IS
+	'Versions of reservations that pay for more than is due, and from where on.  The arrays are pairs';
+
 CREATE FUNCTION yquota_internal.quote_reservation(
 	reservation_id text, project text, username text, queue text,
 	starts timestamptz[], ends timestamptz[], allocations yquota.resource[], at timestamptz) RETURNS numeric

@@ -306,6 +306,36 @@ CREATE FUNCTION yquota_internal.credit_of(of_project text,
 COMMENT ON FUNCTION yquota_internal.credit_of(text) IS
 	'The row of project_credit for one project, by a plan that the session keeps; a query that goes through many projects reads all at once';
 
+CREATE VIEW yquota_internal.prepaid_ancestor AS
+	SELECT f.member, a.on_exhausted
+	FROM yquota_internal.project_family AS f
+	JOIN yquota.project AS a ON a.name = f.ancestor
+	WHERE a.quota_mode::text = 'PREPAID';
+COMMENT ON VIEW yquota_internal.prepaid_ancestor IS
+	'Ancestors of projects whose quota_mode is PREPAID';
+
+-- Holds that are for the application, queue or reservation itself do not keep it from what they hold.
+CREATE FUNCTION yquota_internal.credit_shortage(
+	project text, application_id text, queue text, reservation_id text, cost numeric, policies text[])
+	RETURNS TABLE (remaining text, limited_by text)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED ROWS 1
+	AS $$
+	SELECT trim_scale(c.available + h.own)::text, c.limited_by
+	FROM yquota_internal.project_credit AS c
+	CROSS JOIN LATERAL (
+		SELECT coalesce(sum(h.outstanding), 0) AS own FROM yquota_internal.hold_outstanding AS h
+		WHERE h.project = credit_shortage.project
+		  AND (h.application_id = credit_shortage.application_id OR h.queue = credit_shortage.queue
+			   OR h.reservation_id = credit_shortage.reservation_id)
+	) AS h
+	WHERE c.project = credit_shortage.project
+	  AND EXISTS (SELECT FROM unnest(c.limits, c.policies) AS l (remaining, policy)
+				  WHERE (l.remaining + h.own <= 0 OR l.remaining + h.own < credit_shortage.cost)
+					AND l.policy::text <> ALL (credit_shortage.policies));
+$$;
+COMMENT ON FUNCTION yquota_internal.credit_shortage(text, text, text, text, numeric, text[]) IS
+	'What remains for an application in a queue, or a reservation, and the project that limits it, when a budget is used up or less than a cost: no row when there is credit, or only budgets with one of the policies lack it';
+
 CREATE VIEW yquota.project_balance WITH (security_barrier) AS
 	SELECT project.name AS project,
 		   credit.quota_mode,

@@ -41,14 +41,6 @@ typedef enum PostedColumn
 	POSTED_CHANGES				/* spending, where else an accrual becomes a charge */
 } PostedColumn;
 
-/* From the instant of each on, or from where its cost has not been posted. */
-#define ASKED \
-	"WITH asked AS MATERIALIZED (" \
-	"SELECT array_agg(a.reservation_id) AS ids, array_agg(least(a.since, accruing.settled_until)) AS since " \
-	"FROM unnest($1, $2) AS a (reservation_id, since) CROSS JOIN LATERAL (" \
-	"SELECT min(k.settled_until) AS settled_until FROM yquota_internal.accruing_reservation AS k " \
-	"WHERE k.reservation_id = a.reservation_id) AS accruing) "
-
 static Datum
 posted(uint64 row, PostedColumn column)
 {
@@ -75,30 +67,10 @@ static uint64
 post(YqCounters *counters, Datum *values)
 {
 	static YqSavedPlan post = {
-		.command = ASKED ", due AS MATERIALIZED ("
-		"SELECT piece.*, yquota_internal.reservation_amount(piece.project, piece.username, piece.queue, piece.allocation, "
-		"piece.reserved_factor, piece.\"from\", piece.\"to\") AS amount "
-		"FROM asked CROSS JOIN LATERAL yquota_internal.reservation_pieces(asked.ids, asked.since, $3) AS piece "
-		"WHERE piece.is_due"
-		"), found AS MATERIALIZED ("
-		"SELECT c.* FROM asked CROSS JOIN LATERAL unnest(asked.ids, asked.since) AS a (reservation_id, since) "
-		"JOIN yquota_internal.reservation_charge_in_effect AS c ON c.reservation_id = a.reservation_id AND c.\"to\" >= a.since"
-		"), posting AS ("
-		"SELECT f.reservation_id, f.version, f.project, f.username, f.queue, f.allocation, f.reserved_factor, f.\"from\", f.\"to\", "
-		"-f.amount AS amount, f.number AS corrects FROM found AS f "
-		"WHERE NOT EXISTS (SELECT FROM due AS d WHERE d.reservation_id = f.reservation_id AND d.version = f.version "
-		"AND d.\"from\" = f.\"from\" AND d.\"to\" = f.\"to\" AND d.amount = f.amount) "
-		"UNION ALL "
-		"SELECT d.reservation_id, d.version, d.project, d.username, d.queue, d.allocation, d.reserved_factor, d.\"from\", d.\"to\", "
-		"d.amount, NULL FROM due AS d "
-		"WHERE NOT EXISTS (SELECT FROM found AS f WHERE f.reservation_id = d.reservation_id AND f.version = d.version "
-		"AND f.\"from\" = d.\"from\" AND f.\"to\" = d.\"to\" AND f.amount = d.amount)) "
-		"INSERT INTO yquota.reservation_charge AS c (reservation_id, number, version, project, username, queue, allocation, "
+		.command = "INSERT INTO yquota.reservation_charge AS c (reservation_id, number, version, project, username, queue, allocation, "
 		"reserved_factor, \"from\", \"to\", amount, booked_at, corrects) "
-		"SELECT p.reservation_id, row_number() OVER (PARTITION BY p.reservation_id ORDER BY p.\"from\", p.corrects, p.\"to\") "
-		"+ coalesce((SELECT max(last.number) FROM yquota.reservation_charge AS last WHERE last.reservation_id = p.reservation_id), 0), "
-		"p.version, p.project, p.username, p.queue, p.allocation, p.reserved_factor, p.\"from\", p.\"to\", p.amount, $4, p.corrects "
-		"FROM posting AS p "
+		"SELECT p.reservation_id, p.number, p.version, p.project, p.username, p.queue, p.allocation, p.reserved_factor, "
+		"p.\"from\", p.\"to\", p.amount, $4, p.corrects FROM yquota_internal.reservation_postings($1, $2, $3) AS p "
 		"RETURNING c.project, c.amount, c.\"from\", c.\"to\", c.corrects IS NOT NULL",
 		.types = {"_text", "_timestamptz", "timestamptz", "timestamptz"},
 		.plans_each_time = true
@@ -119,12 +91,8 @@ static void
 note_rest(Datum *values)
 {
 	static YqSavedPlan note = {
-		.command = ASKED ", next AS MATERIALIZED ("
-		"SELECT piece.reservation_id, piece.version, min(piece.\"from\") AS \"from\" "
-		"FROM asked CROSS JOIN LATERAL yquota_internal.reservation_pieces(asked.ids, asked.since, $3) AS piece "
-		"WHERE NOT piece.is_due GROUP BY 1, 2"
-		"), whole AS ("
-		"DELETE FROM yquota_internal.accruing_reservation AS a USING asked WHERE a.reservation_id = ANY (asked.ids) "
+		.command = "WITH next AS MATERIALIZED (SELECT n.* FROM yquota_internal.unposted_reservations($1, $2, $3) AS n), "
+		"whole AS (DELETE FROM yquota_internal.accruing_reservation AS a WHERE a.reservation_id = ANY ($1) "
 		"AND NOT EXISTS (SELECT FROM next WHERE next.reservation_id = a.reservation_id AND next.version = a.version)) "
 		"UPDATE yquota_internal.accruing_reservation AS a SET settled_until = next.\"from\" FROM next "
 		"WHERE a.reservation_id = next.reservation_id AND a.version = next.version AND a.settled_until <> next.\"from\"",

@@ -36,8 +36,7 @@ answers_yes(void)
 /* May it come to a refusal, by the policies that are not among those of the last parameter? */
 static YqSavedPlan mode = {
 	.command = "SELECT p.quota_mode::text = 'PREPAID' AND (p.on_exhausted::text <> ALL ($2) OR EXISTS ("
-		"SELECT FROM yquota_internal.project_family AS f JOIN yquota.project AS a ON a.name = f.ancestor "
-		"WHERE f.member = p.name AND a.quota_mode::text = 'PREPAID' AND a.on_exhausted::text <> ALL ($2))) "
+		"SELECT FROM yquota_internal.prepaid_ancestor AS a WHERE a.member = p.name AND a.on_exhausted::text <> ALL ($2))) "
 		"FROM yquota.project AS p WHERE p.name = $1",
 	.types = {"text", "_text"}
 };
@@ -55,44 +54,37 @@ lock_credit(Datum project)
 	(void) yq_saved_plan_execute(&lock, &project, NULL);
 }
 
-/* The statement says whether credit is short, how much remains, and the project that limits it. */
+/* For an application, a queue or a reservation, whose own holds are for it, and a cost. */
 static void
-find_shortage(YqSavedPlan *credit, Datum *values, YqProjectCredit *answer)
+find_shortage(Datum *values, const char *nulls, YqProjectCredit *answer)
 {
-	if (yq_saved_plan_run(credit, values, NULL) != 1 || !answers_yes())
+	static YqSavedPlan credit = {
+		.command = "SELECT s.remaining, s.limited_by FROM yquota_internal.credit_shortage($1, $2, $3, $4, ($5)::numeric, $6) AS s",
+		.types = {"text", "text", "text", "text", "text", "_text"}
+	};
+
+	if (yq_saved_plan_run(&credit, values, nulls) == 0)
 		return;
 	answer->suffices = false;
-	answer->remaining = copy_answer(2);
-	answer->limited_by = copy_answer(3);
+	answer->remaining = copy_answer(1);
+	answer->limited_by = copy_answer(2);
 }
 
 YqProjectCredit
 yq_project_credit(const char *project, const char *application_id, const char *queue, YqCreditUse use)
 {
-	static YqSavedPlan credit = {
-		.command = "SELECT EXISTS (SELECT FROM unnest(c.limits, c.policies) AS l (remaining, policy) "
-			"WHERE l.remaining + h.own <= 0 AND l.policy::text <> ALL ($3)), "
-			"trim_scale(c.available + h.own)::text, c.limited_by "
-			"FROM yquota_internal.project_credit AS c, LATERAL ("
-			"SELECT coalesce(sum(h.outstanding), 0) AS own FROM yquota_internal.hold_outstanding AS h "
-			"WHERE h.project = $1 AND (h.application_id = $2 OR h.queue = $4)) AS h WHERE c.project = $1",
-		.types = {"text", "text", "_text", "text"}
-	};
 	static const char *const overdrawing[] = {"allow", "refuse_submission"};
-	Datum		values[] = {
-		CStringGetTextDatum(project),
-		CStringGetTextDatum(application_id),
-		yq_array_of_names(overdrawing, use == YQ_CREDIT_FOR_SUBMISSION ? 1 : 2),
-		CStringGetTextDatum(queue == NULL ? "" : queue)
-	};
-	Datum		policies[] = {values[0], values[2]};
+	Datum		policies[] = {CStringGetTextDatum(project),
+	yq_array_of_names(overdrawing, use == YQ_CREDIT_FOR_SUBMISSION ? 1 : 2)};
+	Datum		values[] = {policies[0], CStringGetTextDatum(application_id),
+		queue == NULL ? (Datum) 0 : CStringGetTextDatum(queue), (Datum) 0, CStringGetTextDatum("0"), policies[1]};
 	YqProjectCredit answer = {.suffices = true};
 
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
 	answer.is_known = yq_saved_plan_run(&mode, policies, NULL) == 1;
 	if (answer.is_known && answers_yes())
-		find_shortage(&credit, values, &answer);
+		find_shortage(values, queue == NULL ? "  nn  " : "   n  ", &answer);
 	SPI_finish();
 	return answer;
 }
@@ -100,18 +92,9 @@ yq_project_credit(const char *project, const char *application_id, const char *q
 YqProjectCredit
 yq_project_credit_to_reserve(const char *project, const char *reservation_id, const char *cost, bool locks)
 {
-	static YqSavedPlan credit = {
-		.command = "SELECT EXISTS (SELECT FROM unnest(c.limits, c.policies) AS l (remaining, policy) "
-			"WHERE (l.remaining + h.own <= 0 OR l.remaining + h.own < ($3)::numeric) AND l.policy::text <> 'allow'), "
-			"trim_scale(c.available + h.own)::text, c.limited_by "
-			"FROM yquota_internal.project_credit AS c, LATERAL ("
-			"SELECT coalesce(sum(h.outstanding), 0) AS own FROM yquota_internal.hold_outstanding AS h "
-			"WHERE h.project = $1 AND h.reservation_id = $2) AS h WHERE c.project = $1",
-		.types = {"text", "text", "text"}
-	};
 	static const char *const overdrawing[] = {"allow"};
-	Datum		values[] = {CStringGetTextDatum(project), CStringGetTextDatum(reservation_id), CStringGetTextDatum(cost)};
-	Datum		policies[] = {values[0], yq_array_of_names(overdrawing, lengthof(overdrawing))};
+	Datum		policies[] = {CStringGetTextDatum(project), yq_array_of_names(overdrawing, lengthof(overdrawing))};
+	Datum		values[] = {policies[0], (Datum) 0, (Datum) 0, CStringGetTextDatum(reservation_id), CStringGetTextDatum(cost), policies[1]};
 	YqProjectCredit answer = {.is_known = true,.suffices = true};
 	bool		may_refuse;
 
@@ -119,9 +102,9 @@ yq_project_credit_to_reserve(const char *project, const char *reservation_id, co
 		elog(ERROR, "SPI_connect failed");
 	may_refuse = yq_saved_plan_run(&mode, policies, NULL) == 1 && answers_yes();
 	if (locks && (may_refuse || strcmp(cost, "0") != 0))
-		lock_credit(values[0]);
+		lock_credit(policies[0]);
 	if (may_refuse)
-		find_shortage(&credit, values, &answer);
+		find_shortage(values, " nn   ", &answer);
 	SPI_finish();
 	return answer;
 }

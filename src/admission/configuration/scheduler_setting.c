@@ -26,9 +26,6 @@
 
 /* Findings about settings that a statement finds. */
 
-/* Of a class: the name without its package, by which it is known. */
-#define YQ_LAST_NAME(column) "substring(" column " FROM '[^.]*$')"
-
 /* Columns of the statement, in their order, from 1 on. */
 typedef enum FindingColumn
 {
@@ -393,28 +390,9 @@ yq_opportunistic_advise(List *findings)
 
 /* Settings of plans (reservation 11). */
 
-#define ALIGNED_AGENT "AlignedPlannerWithGreedy"
-#define GREEDY_AGENT "GreedyReservationAgent"
-#define OVER_TIME_POLICY "CapacityOverTimePolicy"
-#define NO_OVER_COMMIT_POLICY "NoOverCommitPolicy"
-#define REPLANNER "SimpleCapacityReplanner"
-#define RESERVATION_SYSTEM "CapacityReservationSystem"
-#define PLAN_FOLLOWER "CapacitySchedulerPlanFollower"
-
-#define RESERVATION_PREFIX "yarn.resourcemanager.reservation-system."
-
-/* Of a step, a period and a window: sums of them with any time must fit. */
-#define MOST_MILLISECONDS "3153600000000"
-
-/* What is in force where none, or nothing above 0, is set. */
-#define STEP_IN_FORCE \
-	"CASE WHEN s.reservation_system_planfollower_time_step > 0 THEN s.reservation_system_planfollower_time_step ELSE 1000 END"
-#define LARGEST_PERIOD_IN_FORCE \
-	"CASE WHEN s.reservation_system_max_periodicity > 0 THEN s.reservation_system_max_periodicity ELSE 86400000 END"
-
 /* -- reading --------------------------------------------------------------------- */
 
-/* Columns of the statement, in its order, from 1 on. */
+/* Columns of reservation_settings(), in their order, from 1 on. */
 typedef enum SettingColumn
 {
 	SETTING_IS_ENABLED = 1,
@@ -488,22 +466,7 @@ YqReservationSettings
 yq_reservation_settings(const char *queue)
 {
 	static YqSavedPlan look_up = {
-		.command = "SELECT coalesce(s.reservation_system_enable, false), "
-		"coalesce(s.acl_enable AND s.reservation_acl_enable, false), "
-		STEP_IN_FORCE ", "
-		LARGEST_PERIOD_IN_FORCE ", "
-		"coalesce(s.reservation_system_smoothness_factor, 10), coalesce(s.reservation_system_favor_early_allocation, true), "
-		"coalesce(s.reservation_wraps_periods, false), coalesce(s.reservation_repeats_allocation, false), "
-		"coalesce(s.reservation_plans_around_overcommitment, false), coalesce(s.reservation_reads_fractions, false), "
-		"coalesce(s.reservation_ends_averages, false), "
-		"coalesce(s.reservation_most_windows, 1000000), coalesce(s.reservation_most_copies, 86400), coalesce(s.reservation_most_requests, 1000), "
-		"CASE WHEN q.reservation_window > 0 THEN q.reservation_window ELSE 86400000 END, "
-		"coalesce(q.instantaneous_max_capacity, 100::real), coalesce(q.average_capacity, 100::real), "
-		YQ_LAST_NAME("q.reservation_agent") " IS DISTINCT FROM '" GREEDY_AGENT "', "
-		YQ_LAST_NAME("q.reservation_policy") " IS DISTINCT FROM '" NO_OVER_COMMIT_POLICY "', "
-		"coalesce(q.reservation_enforcement_window, 3600000), coalesce(q.reservation_move_on_expiry, true) "
-		"FROM (SELECT) AS one LEFT JOIN yquota.scheduler_setting AS s ON true "
-		"LEFT JOIN yquota.queue AS q ON q.path = $1",
+		.command = "SELECT s.* FROM yquota_internal.reservation_settings($1) AS s",
 		.types = {"text"}
 	};
 	Datum		values[] = {CStringGetTextDatum(queue)};
@@ -519,80 +482,23 @@ yq_reservation_settings(const char *queue)
 
 /* -- violations and advice ----------------------------------------------------------- */
 
-static List *
-add_unknown_classes(List *violations)
-{
-	static YqSavedPlan find_unknown = {
-		.command = "SELECT c.queue, c.property, c.class, 'the class is not known; it is ' || c.known FROM ("
-		"SELECT q.path AS queue, p.place, p.property, p.class, p.known FROM yquota.queue AS q CROSS JOIN LATERAL (VALUES "
-		"(1, 'reservation-agent', q.reservation_agent, '" ALIGNED_AGENT " or " GREEDY_AGENT "'), "
-		"(2, 'reservation-policy', q.reservation_policy, '" OVER_TIME_POLICY " or " NO_OVER_COMMIT_POLICY "'), "
-		"(3, 'reservation-planner', q.reservation_planner, '" REPLANNER "')) AS p (place, property, class, known) "
-		"WHERE q.reservable "
-		"UNION ALL SELECT NULL, p.place, p.property, p.class, p.known FROM yquota.scheduler_setting AS s CROSS JOIN LATERAL (VALUES "
-		"(1, '" RESERVATION_PREFIX "class', s.reservation_system_class, '" RESERVATION_SYSTEM "'), "
-		"(2, '" RESERVATION_PREFIX "plan.follower', s.reservation_system_plan_follower, '" PLAN_FOLLOWER "')) AS p (place, property, class, known)) AS c "
-		"WHERE " YQ_LAST_NAME("c.class") " <> ALL (string_to_array(c.known, ' or ')) ORDER BY c.queue, c.place"
-	};
-
-	return setting_findings(violations, &find_unknown, NULL, NULL);
-}
-
-static List *
-add_long_times(List *violations)
-{
-	static YqSavedPlan find_long = {
-		.command = "SELECT v.queue, v.property, v.milliseconds::text, 'it may be " MOST_MILLISECONDS " milliseconds, 36500 days, at most' FROM ("
-		"SELECT q.path AS queue, 1 AS place, 'reservation-window' AS property, q.reservation_window AS milliseconds FROM yquota.queue AS q WHERE q.reservable "
-		"UNION ALL SELECT NULL, p.place, p.property, p.milliseconds FROM yquota.scheduler_setting AS s CROSS JOIN LATERAL (VALUES "
-		"(1, '" RESERVATION_PREFIX "planfollower.time-step', s.reservation_system_planfollower_time_step), "
-		"(2, '" RESERVATION_PREFIX "max-periodicity', s.reservation_system_max_periodicity)) AS p (place, property, milliseconds)) AS v "
-		"WHERE v.milliseconds > " MOST_MILLISECONDS " ORDER BY v.queue, v.place"
-	};
-
-	return setting_findings(violations, &find_long, NULL, NULL);
-}
-
-/* A plan counts what repeats in whole periods: it would lose sight of a reservation. */
-static List *
-add_broken_recurrence(List *violations)
-{
-	static YqSavedPlan find_broken = {
-		.command = "SELECT NULL, '" RESERVATION_PREFIX "max-periodicity', e.milliseconds::text, "
-		"format('the recurrence of %s, %s, does not divide it; delete or update the reservation first', d.reservation_id, d.recurrence) "
-		"FROM (SELECT) AS one LEFT JOIN yquota.scheduler_setting AS s ON true "
-		"CROSS JOIN LATERAL (SELECT " LARGEST_PERIOD_IN_FORCE ") AS e (milliseconds) "
-		"JOIN yquota.reservation_definition AS d ON e.milliseconds::numeric * 1000 % yquota_internal.microseconds(d.recurrence) <> 0 "
-		"JOIN yquota.queue AS q ON q.path = d.queue AND q.reservable "
-		"WHERE d.ended_at IS NULL AND d.recurrence IS NOT NULL ORDER BY d.reservation_id LIMIT 1"
-	};
-
-	return setting_findings(violations, &find_broken, NULL, NULL);
-}
-
 List *
 yq_reservation_validate(List *violations)
 {
-	return add_broken_recurrence(add_long_times(add_unknown_classes(violations)));
-}
+	static YqSavedPlan find_refused = {
+		.command = "SELECT r.queue, r.property, r.value, r.message FROM yquota_internal.refused_settings() AS r "
+		"ORDER BY r.kind, r.queue COLLATE \"C\", r.place"
+	};
 
-/* About a share of a plan that a user may have (S12). */
-#define SHARE_ADVICE(column) \
-	"CASE WHEN " column " <= 0 THEN 'no user may reserve anything' " \
-	"WHEN " column " <= 1 AND s.reservation_reads_fractions IS NOT TRUE THEN " \
-	"'the value is a percentage, though Hadoop''s manual calls 1 the whole plan; reservation_reads_fractions has it read so' END"
+	return setting_findings(violations, &find_refused, NULL, NULL);
+}
 
 List *
 yq_reservation_advise_plan(List *findings, const char *queue)
 {
 	static YqSavedPlan find_unwise = {
-		.command = "SELECT q.path, p.property, p.value, p.advice "
-		"FROM yquota.queue AS q LEFT JOIN yquota.scheduler_setting AS s ON true CROSS JOIN LATERAL (VALUES "
-		"(1, 'instantaneous-max-capacity', q.instantaneous_max_capacity::text, " SHARE_ADVICE("q.instantaneous_max_capacity") "), "
-		"(2, 'average-capacity', q.average_capacity::text, " SHARE_ADVICE("q.average_capacity") "), "
-		"(3, 'reservation-window', q.reservation_window::text, "
-		"CASE WHEN q.reservation_window <= 0 THEN 'the window is a day all the same' END)) AS p (place, property, value, advice) "
-		"WHERE q.path = $1 AND p.advice IS NOT NULL ORDER BY p.place",
+		.command = "SELECT u.queue, u.property, u.value, u.advice "
+		"FROM yquota_internal.unwise_settings('plan', $1) AS u ORDER BY u.place",
 		.types = {"text"}
 	};
 	Datum		values[] = {CStringGetTextDatum(queue)};
@@ -604,20 +510,8 @@ List *
 yq_reservation_advise(List *findings, YqSettingTest is_wanted)
 {
 	static YqSavedPlan find_unwise = {
-		.command = "SELECT NULL, p.property, p.value, p.advice, p.setting "
-		"FROM yquota.scheduler_setting AS s CROSS JOIN LATERAL (SELECT "
-		STEP_IN_FORCE ", "
-		LARGEST_PERIOD_IN_FORCE ") AS e (step, period) "
-		"CROSS JOIN LATERAL (VALUES "
-		"(1, 'reservation_system_planfollower_time_step', '" RESERVATION_PREFIX "planfollower.time-step', s.reservation_system_planfollower_time_step::text, "
-		"CASE WHEN s.reservation_system_planfollower_time_step <= 0 THEN 'the step is 1000 milliseconds all the same' "
-		"WHEN e.period % e.step <> 0 THEN '" RESERVATION_PREFIX "max-periodicity is no multiple of it: reservations that repeat begin between two rounds of the plan follower' END), "
-		"(2, 'reservation_system_max_periodicity', '" RESERVATION_PREFIX "max-periodicity', s.reservation_system_max_periodicity::text, "
-		"CASE WHEN s.reservation_system_max_periodicity <= 0 THEN 'the largest period is a day all the same' "
-		"WHEN e.period % e.step <> 0 THEN 'it is no multiple of " RESERVATION_PREFIX "planfollower.time-step: reservations that repeat begin between two rounds of the plan follower' END), "
-		"(3, 'reservation_acl_enable', 'yarn.acl.reservation-enable', s.reservation_acl_enable::text, "
-		"CASE WHEN s.reservation_acl_enable AND s.acl_enable IS NOT TRUE THEN 'lists of plans are not looked at: yarn.acl.enable is false' END)"
-		") AS p (place, setting, property, value, advice) WHERE p.value IS NOT NULL AND p.advice IS NOT NULL ORDER BY p.place"
+		.command = "SELECT u.queue, u.property, u.value, u.advice, u.setting "
+		"FROM yquota_internal.unwise_settings('reservation system', NULL) AS u ORDER BY u.place"
 	};
 
 	return setting_findings(findings, &find_unwise, NULL, is_wanted);
@@ -625,33 +519,12 @@ yq_reservation_advise(List *findings, YqSettingTest is_wanted)
 
 /* -- scheduler setting --------------------------------------------------------- */
 
-#define SCHEDULER "CapacityScheduler"
-#define MANAGEMENT_POLICY "GuaranteedOrZeroCapacityOverTimePolicy"
-
-/*
- * A request that names places waits for other racks by both delays together
- * (RegularContainerAllocator.canAssign); a negative additional one is not set.
- */
-#define STILL_WAITS \
-	"coalesce(s.rack_locality_additional_delay, -1) < 0 OR s.node_locality_delay::bigint + s.rack_locality_additional_delay >= 0"
-
 List *
 yq_scheduler_advise(List *findings, YqSettingTest is_wanted)
 {
 	static YqSavedPlan find_unwise = {
-		.command = "SELECT NULL, p.property, p.value, p.advice, p.setting "
-		"FROM yquota.scheduler_setting AS s CROSS JOIN LATERAL (VALUES "
-		"(1, 'scheduler_class', 'yarn.resourcemanager.scheduler.class', s.scheduler_class, "
-		"CASE WHEN " YQ_LAST_NAME("s.scheduler_class") " <> '" SCHEDULER "' "
-		"THEN 'decisions are those of the " SCHEDULER ", the only scheduler that is here' END), "
-		"(2, 'node_locality_delay', 'node-locality-delay', s.node_locality_delay::text, "
-		"CASE WHEN s.node_locality_delay < 0 AND (" STILL_WAITS ") "
-		"THEN 'a request that names nodes or racks still waits before it may be elsewhere: "
-		"rack-locality-additional-delay 0 ends that' END), "
-		"(3, 'multi_node_placement_enabled', 'multi-node-placement-enabled', s.multi_node_placement_enabled::text, "
-		"CASE WHEN s.multi_node_placement_enabled THEN 'there is no placement over several nodes: "
-		"containers go to the nodes that report, one after the other, and policies that sort nodes are not asked' END)"
-		") AS p (place, setting, property, value, advice) WHERE p.advice IS NOT NULL ORDER BY p.place"
+		.command = "SELECT u.queue, u.property, u.value, u.advice, u.setting "
+		"FROM yquota_internal.unwise_settings('scheduler', NULL) AS u ORDER BY u.place"
 	};
 
 	return setting_findings(findings, &find_unwise, NULL, is_wanted);
@@ -661,10 +534,8 @@ List *
 yq_scheduler_advise_managed_parent(List *findings, const char *queue)
 {
 	static YqSavedPlan find_unknown = {
-		.command = "SELECT q.path, 'auto-create-child-queue.management-policy', q.auto_create_child_queue_management_policy, "
-		"'leaves have capacity by " MANAGEMENT_POLICY ", the only policy that is here' "
-		"FROM yquota.queue AS q WHERE q.path = $1 "
-		"AND " YQ_LAST_NAME("q.auto_create_child_queue_management_policy") " <> '" MANAGEMENT_POLICY "'",
+		.command = "SELECT u.queue, u.property, u.value, u.advice "
+		"FROM yquota_internal.unwise_settings('managed parent', $1) AS u",
 		.types = {"text"}
 	};
 	Datum		values[] = {CStringGetTextDatum(queue)};

@@ -474,14 +474,23 @@ has_expired(const YqHierarchy *hierarchy, TimestampTz last_used_at)
 	return (yq_clock_now() - last_used_at) / USECS_PER_SEC > hierarchy->settings.expiration_seconds;
 }
 
+/* Columns of removal_candidates(), in their order, from 1 on. */
+typedef enum CandidateColumn
+{
+	CANDIDATE_QUEUE = 1,
+	CANDIDATE_IS_EMPTY,
+	CANDIDATE_IS_MARKED,
+	CANDIDATE_LAST_USED_AT
+} CandidateColumn;
+
 static void
 decide_removal(const YqHierarchy *hierarchy, HeapTuple row, TupleDesc descriptor, Removals *removals)
 {
 	bool		isnull;
-	char	   *path = TextDatumGetCString(SPI_getbinval(row, descriptor, 1, &isnull));
-	bool		is_empty = DatumGetBool(SPI_getbinval(row, descriptor, 2, &isnull));
-	bool		is_marked = DatumGetBool(SPI_getbinval(row, descriptor, 3, &isnull));
-	Datum		last_used_at = SPI_getbinval(row, descriptor, 4, &isnull);
+	char	   *path = TextDatumGetCString(SPI_getbinval(row, descriptor, CANDIDATE_QUEUE, &isnull));
+	bool		is_empty = DatumGetBool(SPI_getbinval(row, descriptor, CANDIDATE_IS_EMPTY, &isnull));
+	bool		is_marked = DatumGetBool(SPI_getbinval(row, descriptor, CANDIDATE_IS_MARKED, &isnull));
+	Datum		last_used_at = SPI_getbinval(row, descriptor, CANDIDATE_LAST_USED_AT, &isnull);
 
 	if (!is_empty && is_marked)
 		removals->unmarked = lappend(removals->unmarked, path);
@@ -498,11 +507,8 @@ static Removals
 decide_all_removals(const YqHierarchy *hierarchy, MemoryContext caller)
 {
 	static YqSavedPlan find = {
-		.command = "SELECT q.path, q.path = ANY ($1) AND NOT EXISTS ("
-		"SELECT FROM yquota.application AS a WHERE a.queue = q.path AND a.finished_at IS NULL), "
-		"coalesce(c.is_marked, false), c.last_used_at "
-		"FROM (SELECT unnest($1) AS path UNION SELECT queue FROM yquota_internal.created_queue WHERE is_marked) AS q "
-		"LEFT JOIN yquota_internal.created_queue AS c ON c.queue = q.path ORDER BY q.path",
+		.command = "SELECT c.queue, c.is_empty, c.is_marked, c.last_used_at "
+		"FROM yquota_internal.removal_candidates($1) AS c ORDER BY c.queue COLLATE \"C\"",
 		.types = {"_text"}
 	};
 	Datum		paths = yq_array_of_strings(find_removal_candidates(hierarchy));

@@ -20,6 +20,7 @@
 #include "admission/configuration/config_refresh.h"
 #include "admission/submission/application_change.h"
 #include "admission/submission/submission.h"
+#include "catalog/pg_type_d.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "store/catalog.h"
@@ -325,36 +326,47 @@ yq_application_end(const char *application_id, YqApplicationState state, const c
 
 /* -- moving ------------------------------------------------------------------- */
 
+/* Set the groups; in the context. */
+static void
+set_groups(YqSubject *subject, Datum array, MemoryContext context)
+{
+	Datum	   *names;
+	bool	   *nulls;
+	int			count;
+
+	deconstruct_array(DatumGetArrayTypeP(array), TEXTOID, -1, false, TYPALIGN_INT, &names, &nulls, &count);
+	subject->groups = MemoryContextAlloc(context, sizeof(char *) * Max(count, 1));
+	for (int i = 0; i < count; i++)
+	{
+		if (!nulls[i])
+			subject->groups[subject->group_count++] = MemoryContextStrdup(context, TextDatumGetCString(names[i]));
+	}
+}
+
 /* The owner of the application, with the owner's groups. */
 static YqSubject
 owner_of(const YqApplication *application)
 {
 	static YqSavedPlan look_up = {
-		.command = "SELECT g.name, a.real_username, a.groups IS NOT NULL "
-		"FROM yquota.application AS a LEFT JOIN LATERAL pg_catalog.unnest(a.groups) WITH ORDINALITY AS g (name, number) ON true "
-		"WHERE a.application_id = $1 ORDER BY g.number",
+		.command = "SELECT a.groups, a.real_username FROM yquota.application AS a WHERE a.application_id = $1",
 		.types = {"text"}
 	};
 	Datum		values[] = {CStringGetTextDatum(application->application_id)};
 	YqSubject	subject = {.username = application->username};
 	MemoryContext context = CurrentMemoryContext;
-	uint64		rows;
-	bool		isnull;
 
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
-	rows = yq_saved_plan_run(&look_up, values, NULL);
-	subject.groups = MemoryContextAlloc(context, sizeof(char *) * Max(rows, 1));
-	for (uint64 i = 0; i < rows; i++)
+	if (yq_saved_plan_run(&look_up, values, NULL) > 0)
 	{
-		char	   *name = SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1);
-		char	   *real_username = SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 2);
+		bool		isnull;
+		Datum		groups = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+		char	   *real_username = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2);
 
-		CHECK_FOR_INTERRUPTS();
-		if (name != NULL)
-			subject.groups[subject.group_count++] = MemoryContextStrdup(context, name);
+		subject.groups_known = !isnull;
+		if (!isnull)
+			set_groups(&subject, groups, context);
 		subject.real_username = real_username == NULL ? NULL : MemoryContextStrdup(context, real_username);
-		subject.groups_known = DatumGetBool(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 3, &isnull));
 	}
 	SPI_finish();
 	return subject;
