@@ -181,6 +181,8 @@ result 'no floating point where prices and charges are computed' \
 
 result 'a cancel is heard in every loop over rows' "$(perl test/scripts/deaf_loops.pl $sources 2>&1)"
 
+result 'SQL of more than five lines, and joins, are views and functions' "$(perl test/scripts/long_sql.pl $sources 2>&1)"
+
 result 'what comments cite is in docs/' \
 	"$(perl test/scripts/citations.pl $(find src sql test expected -type f -name '*.[chdlmqsp]*' ! -name check_shape.sh ! -name citations.pl | sort) 2>&1)"
 
