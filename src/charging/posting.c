@@ -174,6 +174,31 @@ yq_posting_free_from(const YqContainerLife *life)
 	return Max(life->started_at, life->finished_at - duration);
 }
 
+YqCharge
+yq_posting_charge(const YqContainer *container, const YqSegment *segment, YqWait wait, bool has_exit_status, int32 exit_status)
+{
+	YqCharge	charge = {
+		.container_id = container->container_id,
+		.project = container->project,
+		.application_id = container->application_id,
+		.username = container->username,
+		.state = segment->state,
+		.started_at = container->started_at,
+		.from = segment->from,
+		.to = segment->to,
+		.settled_by = segment->settled_by,
+		.is_free = segment->is_free,
+		.wait = wait
+	};
+
+	if (segment->settled_by == YQ_CONTAINER_FINISH)
+	{
+		charge.has_exit_status = has_exit_status;
+		charge.exit_status = exit_status;
+	}
+	return charge;
+}
+
 bool
 yq_posting_padding(const YqCharge *finish, YqCharge *padding)
 {

@@ -50,6 +50,14 @@ extern bool yq_posting_price(YqLedger *ledger, YqCharge *charge);
 extern TimestampTz yq_posting_free_from(const YqContainerLife *life);
 
 /*
+ * The ledger row of a segment, still without its number and its amount: the one spelling of it, for
+ * all ways of settling.  The container has its names and its START.  "wait" is that of the segment;
+ * the exit status counts where a FINISH ends the segment.
+ */
+extern YqCharge yq_posting_charge(const YqContainer *container, const YqSegment *segment, YqWait wait,
+								  bool has_exit_status, int32 exit_status);
+
+/*
  * Whether a finished container ran for less than the minimum run time: then
  * *padding is the row that makes up for it, still without its amount.
  */

@@ -150,29 +150,16 @@ merge_events(YqLedger *ledger, YqContainerLife *life, const YqEvent *const *even
 
 /* -- planning ------------------------------------------------------------ */
 
-/* A ledger row of a container; the amount is still to be filled in. */
-static YqCharge
-charge_of_segment(const YqContainerLife *life, const YqSegment *segment)
+/* The names and the START of a container, which its rows have. */
+static void
+name_container(YqContainer *container, const YqContainerLife *life)
 {
-	YqCharge	charge = {0};
-
-	charge.container_id = life->container_id;
-	charge.project = life->project;
-	charge.application_id = life->application_id;
-	charge.username = life->username;
-	charge.state = segment->state;
-	charge.started_at = life->started_at;
-	charge.from = segment->from;
-	charge.to = segment->to;
-	charge.settled_by = segment->settled_by;
-	charge.is_free = segment->is_free;
-	charge.wait = yq_ledger_wait(segment->waits_since);
-	if (segment->settled_by == YQ_CONTAINER_FINISH)
-	{
-		charge.has_exit_status = life->has_exit_status;
-		charge.exit_status = life->exit_status;
-	}
-	return charge;
+	container->container_id = life->container_id;
+	container->project = life->project;
+	container->application_id = life->application_id;
+	container->username = life->username;
+	container->is_given = life->is_given;
+	container->started_at = life->started_at;
 }
 
 /* Plan the charges that the ledger should have in effect; false when an amount does not fit. */
@@ -189,7 +176,8 @@ plan_charges(YqLedger *ledger, const YqContainerLife *life, RecordsPlan *plan)
 	for (int i = 0; i < count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		plan->charges[i] = charge_of_segment(life, &segments[i]);
+		plan->charges[i] = yq_posting_charge(&plan->container, &segments[i], yq_ledger_wait(segments[i].waits_since),
+											 life->has_exit_status, life->exit_status);
 		if (!yq_posting_price(ledger, &plan->charges[i]))
 			return false;
 	}
@@ -315,13 +303,7 @@ plan_container(YqLedger *ledger, const YqContainerRecords *loaded,
 	if (!plan->runs)
 		return true;
 
-	container->container_id = life->container_id;
-	container->project = life->project;
-	container->application_id = life->application_id;
-	container->username = life->username;
-	container->is_given = life->is_given;
 	container->state = yq_container_life_last_state(life);
-	container->started_at = life->started_at;
 	container->settled_at = Max(yq_container_life_last_settled_at(life), yq_timeline_last_period_end());
 	container->wait = yq_ledger_wait(yq_container_life_waits_since(life));
 	container->label = yq_posting_label(ledger, loaded->running ? old : NULL, container->state.node);
@@ -348,6 +330,7 @@ make_plan(YqLedger *ledger, const YqContainerRecords *loaded, YqContainerLife *l
 		  RecordsPlan *plan)
 {
 	memset(plan, 0, sizeof(*plan));
+	name_container(&plan->container, life);
 	life->free_from = yq_posting_free_from(life);
 	return plan_charges(ledger, life, plan) &&
 		plan_container(ledger, loaded, life, plan);

@@ -93,24 +93,12 @@ claim(YqLedger *ledger, Appending *appending)
 static YqCharge
 charge_of_event(const YqContainer *container, const YqEvent *event)
 {
-	YqCharge	charge = {0};
+	YqSegment	segment = {
+		.from = container->settled_at,.to = event->occurred_at,.state = container->state,.settled_by = event->kind
+	};
+	YqCharge	charge = yq_posting_charge(container, &segment, container->wait, event->has_exit_status, event->exit_status);
 
-	charge.container_id = container->container_id;
-	charge.project = container->project;
-	charge.application_id = container->application_id;
-	charge.username = container->username;
-	charge.state = container->state;
-	charge.wait = container->wait;
-	charge.started_at = container->started_at;
-	charge.from = container->settled_at;
-	charge.to = event->occurred_at;
 	charge.number = container->charges + 1;
-	charge.settled_by = event->kind;
-	if (event->kind == YQ_CONTAINER_FINISH)
-	{
-		charge.has_exit_status = event->has_exit_status;
-		charge.exit_status = event->exit_status;
-	}
 	return charge;
 }
 
