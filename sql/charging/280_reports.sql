@@ -587,9 +587,9 @@ COMMENT ON VIEW yquota_internal.billed_day IS
 -- Day by day, so that a date asked for finds its rows by their times.  Rows
 -- within a day are added up as they are; rows that cross midnight are computed.
 CREATE VIEW yquota.daily_cost WITH (security_barrier) AS
-	SELECT piece.day, piece.project, piece.username, piece.queue,
-		   piece.application_id, piece.execution_type,
-		   trim_scale(sum(piece.amount)) AS amount
+	SELECT part.day, part.project, part.username, part.queue,
+		   part.application_id, part.execution_type,
+		   trim_scale(sum(part.amount)) AS amount
 	FROM (
 		SELECT billed.day, segment.project, segment.username, segment.queue,
 			   segment.application_id, segment.execution_type,
@@ -624,9 +624,9 @@ CREATE VIEW yquota.daily_cost WITH (security_barrier) AS
 					   greatest(segment."from", segment."to" - interval '1 microsecond'), zone.name) AS last
 		) days
 		CROSS JOIN LATERAL generate_series(0, days.last - days.first) later
-	) piece
-	GROUP BY piece.day, piece.project, piece.username, piece.queue,
-			 piece.application_id, piece.execution_type;
+	) part
+	GROUP BY part.day, part.project, part.username, part.queue,
+			 part.application_id, part.execution_type;
 COMMENT ON VIEW yquota.daily_cost IS
 	'Costs per day of the time zone of bills, split exactly at its midnights, running containers up to the clock, archived days included.  Ask with a day: otherwise it reads the whole ledger.  cost_between() answers for one day faster';
 COMMENT ON COLUMN yquota.daily_cost.day IS 'date in the time zone of bills; 23 or 25 hours long when clocks change';

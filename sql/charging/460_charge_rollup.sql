@@ -156,7 +156,7 @@ CREATE AGGREGATE yquota_internal.quarter_hour_sums(
 	parallel = restricted
 );
 COMMENT ON AGGREGATE yquota_internal.quarter_hour_sums(yquota.resource, text[], timestamptz, timestamptz, timestamptz, numeric, integer, boolean, boolean) IS
-	'Ledger rows added up per quarter-hour, in order: of each the part after part_from, at the timelines, times sign (-1: it takes another row back, 0: it is free); or as booked the whole, with the rest of its amount in the first piece';
+	'Ledger rows added up per quarter-hour, in order: of each the part after part_from, at the timelines, times sign (-1: it takes another row back, 0: it is free); or as booked the whole, with the rest of its amount in the first part';
 
 -- Columns of a ledger row, for the aggregate.
 CREATE FUNCTION yquota_internal.quarter_hour_sums_call(part_from text, as_booked boolean, counts text) RETURNS text
@@ -199,14 +199,14 @@ BEGIN
 		WITH entering AS (
 			%s
 		), summed AS MATERIALIZED (
-			SELECT yquota_internal.utc_day(piece.starts_at) AS day, piece.starts_at AS quarter_hour,
+			SELECT yquota_internal.utc_day(part.starts_at) AS day, part.starts_at AS quarter_hour,
 				   spent.project, spent.username, spent.queue, spent.application_id, spent.execution_type,
-				   piece.amount, piece.charges
-			FROM (SELECT entering.project, entering.username, entering.queue, entering.application_id, entering.execution_type, %s AS pieces
+				   part.amount, part.charges
+			FROM (SELECT entering.project, entering.username, entering.queue, entering.application_id, entering.execution_type, %s AS parts
 				  FROM entering
 				  GROUP BY entering.project, entering.username, entering.queue, entering.application_id, entering.execution_type) AS spent
-			CROSS JOIN LATERAL unnest(spent.pieces) AS piece
-			WHERE $5 IS NULL OR yquota_internal.utc_day(piece.starts_at) = ANY ($5)
+			CROSS JOIN LATERAL unnest(spent.parts) AS part
+			WHERE $5 IS NULL OR yquota_internal.utc_day(part.starts_at) = ANY ($5)
 		), considered AS (
 			INSERT INTO yquota_internal.rollup_day AS known (day, charges, sums, is_rolled_up)
 			SELECT summed.day, sum(summed.charges), count(*), count(*) * state.charges_per_sum <= sum(summed.charges)

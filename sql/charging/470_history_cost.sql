@@ -48,14 +48,14 @@ BEGIN
 		)
 		INSERT INTO yquota_internal.archived_cost (archived_through, quarter_hour, period_from, booked_after,
 			project, username, queue, application_id, execution_type, reservation_id, amount)
-		SELECT $1, piece.starts_at, spent.period_from, spent.booked_after,
+		SELECT $1, part.starts_at, spent.period_from, spent.booked_after,
 			   spent.project, spent.username, spent.queue, spent.application_id, spent.execution_type, spent.reservation_id,
-			   trim_scale(piece.amount)
+			   trim_scale(part.amount)
 		FROM (SELECT entering.period_from, entering.booked_after, entering.project, entering.username, entering.queue,
-					 entering.application_id, entering.execution_type, entering.reservation_id, %s AS pieces
+					 entering.application_id, entering.execution_type, entering.reservation_id, %s AS parts
 			  FROM entering
 			  GROUP BY 1, 2, 3, 4, 5, 6, 7, 8) AS spent
-		CROSS JOIN LATERAL unnest(spent.pieces) AS piece
+		CROSS JOIN LATERAL unnest(spent.parts) AS part
 		$query$, rows_query, yquota_internal.quarter_hour_sums_call($part$'-infinity'::timestamptz$part$, true, 'false'))
 	USING through;
 END

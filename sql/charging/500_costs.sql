@@ -118,13 +118,13 @@ CREATE FUNCTION yquota_internal.ledger_cost_query(
 			WHERE "from" >= %2$s AND "from" < %3$s AND "to" <= %3$s %4$s
 			GROUP BY %1$s 1
 			UNION ALL
-			SELECT piece.part, %1$s
-				   sum(yquota_internal.settled_cost(segment, greatest($1[piece.part], %2$s),
-													least($1[piece.part + 1], %3$s)))
+			SELECT within.part, %1$s
+				   sum(yquota_internal.settled_cost(segment, greatest($1[within.part], %2$s),
+													least($1[within.part + 1], %3$s)))
 			FROM yquota_internal.settled_segment AS segment
 			CROSS JOIN LATERAL generate_series(
 				width_bucket(greatest("from", %2$s), $1),
-				width_bucket(least("to", %3$s) - interval '1 microsecond', $1)) AS piece(part)
+				width_bucket(least("to", %3$s) - interval '1 microsecond', $1)) AS within(part)
 			WHERE "from" < %3$s AND "to" > %2$s AND "from" < "to" %4$s
 			  AND ("from" < %2$s OR "to" > %3$s
 				   OR yquota_internal.part_within($1, "from", "to") IS NULL)
@@ -170,7 +170,7 @@ BEGIN
 				keys, of_project));
 	END IF;
 	RETURN format($query$
-		SELECT piece.part, %1$s, trim_scale(sum(piece.amount))
+		SELECT cost.part, %1$s, trim_scale(sum(cost.amount))
 		FROM (
 			%3$s
 			UNION ALL
@@ -182,11 +182,11 @@ BEGIN
 				width_bucket(least("to", $1[cardinality($1)]) - interval '1 microsecond', $1)) AS running(part)
 			WHERE "from" < $1[cardinality($1)] AND "to" > $1[1] %4$s
 			GROUP BY %2$s 1
-		) AS piece
-		WHERE piece.part IS NOT NULL
-		GROUP BY %2$s piece.part
+		) AS cost
+		WHERE cost.part IS NOT NULL
+		GROUP BY %2$s cost.part
 		$query$,
-		(SELECT string_agg(CASE WHEN name = ANY (by) THEN 'piece.' || quote_ident(name)
+		(SELECT string_agg(CASE WHEN name = ANY (by) THEN 'cost.' || quote_ident(name)
 								WHEN name = 'execution_type' THEN 'NULL::yquota.execution_type'
 								ELSE 'NULL::text' END, ', ' ORDER BY number)
 		 FROM unnest(known) WITH ORDINALITY AS column_of_result (name, number)),
@@ -491,7 +491,7 @@ BEGIN
 	RETURN QUERY EXECUTE format($query$
 		SELECT 'rolled-up cost of a project differs from the ledger', project,
 			   trim_scale(coalesce(ledger.amount, 0))::text, trim_scale(coalesce(rolled_up.amount, 0))::text
-		FROM (SELECT piece.project, sum(piece.amount) AS amount FROM (
+		FROM (SELECT cost.project, sum(cost.amount) AS amount FROM (
 				SELECT own.* FROM unnest($1, $2) AS rolled_up (starts_at, ends_at) CROSS JOIN LATERAL (%s) AS own
 				UNION ALL
 				SELECT 1, correction.project,
@@ -507,7 +507,7 @@ BEGIN
 				  AND correction.given_back IS NULL
 				  AND yquota_internal.quarter_hour(correction."from")
 					  <> yquota_internal.quarter_hour(yquota_internal.last_instant(correction."from", correction."to"))
-			  ) AS piece GROUP BY piece.project) AS ledger
+			  ) AS cost GROUP BY cost.project) AS ledger
 		FULL JOIN (
 			SELECT rollup.project, sum(rollup.amount) AS amount
 			FROM yquota_internal.charge_rollup AS rollup

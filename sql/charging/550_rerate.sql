@@ -336,8 +336,8 @@ CREATE FUNCTION yquota_internal.cost_by_terms(terms jsonb, from_at timestamptz, 
 	AS $$
 		SELECT cost.project, cost.amount
 		FROM yquota_internal.cost_under_terms($query$
-			SELECT piece.project,
-				   trim_scale(sum(CASE WHEN piece.taken_back THEN -piece.amount ELSE piece.amount END))
+			SELECT part.project,
+				   trim_scale(sum(CASE WHEN part.taken_back THEN -part.amount ELSE part.amount END))
 			FROM (
 				SELECT s.project, s.taken_back,
 					   CASE WHEN s.padding IS NULL THEN yquota_internal.accrued(s.allocation, applying.names, greatest(s."from", $1), least(s."to", $2))
@@ -350,8 +350,8 @@ CREATE FUNCTION yquota_internal.cost_by_terms(terms jsonb, from_at timestamptz, 
 				WHERE ($3 IS NULL OR s.project = $3)
 				  AND (s."from" < $2 AND s."to" > $1 AND s.padding IS NULL
 					   OR s."to" >= $1 AND s."to" < $2 AND s.padding IS NOT NULL)
-			) AS piece
-			GROUP BY piece.project
+			) AS part
+			GROUP BY part.project
 			$query$, yquota_internal.terms_base_prices(terms), yquota_internal.terms_multipliers(terms, from_at, to_at),
 			yquota_internal.terms_factors(terms), from_at, to_at, of_project) AS cost;
 $$;

@@ -4,8 +4,8 @@
  *	  Ledger rows added up per quarter-hour: the aggregate quarter_hour_sums().
  *
  * A row within a quarter-hour counts with its amount as it is.  One that crosses the
- * end of a quarter-hour is cut there, and its pieces are valued at the timelines.  If
- * they must add up to the booked amount, maybe of earlier timelines, the first piece
+ * end of a quarter-hour is cut there, and its parts are valued at the timelines.  If
+ * they must add up to the booked amount, maybe of earlier timelines, the first part
  * is the rest (sql/charging/460_charge_rollup.sql).
  *
  * Rows of one group come nearly in order of time, and each covers neighbouring
@@ -54,10 +54,10 @@ typedef struct Row
 {
 	TimestampTz from;
 	TimestampTz to;
-	TimestampTz part_from;		/* no piece before it is wanted */
+	TimestampTz part_from;		/* no part before it is wanted */
 	int			sign;			/* -1: it takes another row back; 0: it is free */
 	YqWide		amount;
-	bool		as_booked;		/* its pieces add up to the amount */
+	bool		as_booked;		/* its parts add up to the amount */
 	bool		counts;
 } Row;
 
@@ -130,9 +130,9 @@ find_quarter_hours(QuarterHours *hours, TimestampTz starts_at, int64 count, Memo
 	return &hours->entries[first];
 }
 
-/* What a piece of a row costs. */
+/* What a part of a row costs. */
 static YqWide
-cost_of_piece(const Row *row, YqRateClass *rate_class, uint64 weight, TimestampTz from, TimestampTz to)
+cost_of_part(const Row *row, YqRateClass *rate_class, uint64 weight, TimestampTz from, TimestampTz to)
 {
 	YqWide		cost = {{0}};
 
@@ -144,7 +144,7 @@ cost_of_piece(const Row *row, YqRateClass *rate_class, uint64 weight, TimestampT
 }
 
 static void
-add_pieces(QuarterHours *hours, const Row *row, YqRateClass *rate_class, uint64 weight, MemoryContext context)
+add_parts(QuarterHours *hours, const Row *row, YqRateClass *rate_class, uint64 weight, MemoryContext context)
 {
 	TimestampTz first_at = quarter_hour(Max(row->from, row->part_from));
 	int64		count = (row->to - first_at + QUARTER_HOUR - 1) / QUARTER_HOUR;
@@ -157,19 +157,19 @@ add_pieces(QuarterHours *hours, const Row *row, YqRateClass *rate_class, uint64 
 	{
 		TimestampTz starts_at = sums[i].starts_at;
 		TimestampTz ends_at = starts_at + QUARTER_HOUR;
-		YqWide		piece;
+		YqWide		part;
 
 		CHECK_FOR_INTERRUPTS();
 		if (row->as_booked && starts_at <= row->from)
 		{
-			YqWide		rest = cost_of_piece(row, rate_class, weight, ends_at, row->to);
+			YqWide		rest = cost_of_part(row, rate_class, weight, ends_at, row->to);
 
-			piece = row->amount;
-			yq_wide_subtract(&piece, &rest);
+			part = row->amount;
+			yq_wide_subtract(&part, &rest);
 		}
 		else
-			piece = cost_of_piece(row, rate_class, weight, Max(row->from, starts_at), Min(row->to, ends_at));
-		yq_wide_add(&sums[i].amount, &piece);
+			part = cost_of_part(row, rate_class, weight, Max(row->from, starts_at), Min(row->to, ends_at));
+		yq_wide_add(&sums[i].amount, &part);
 		if (row->counts && starts_at <= row->from)
 			sums[i].rows++;
 	}
@@ -233,7 +233,7 @@ yq_sql_add_quarter_hours(PG_FUNCTION_ARGS)
 		(void) yq_rate_class_refresh();
 		rate_class = yq_rate_class_require(PG_GETARG_YQ_RESOURCE_P(ARG_ALLOCATION),
 										   PG_ARGISNULL(ARG_FACTORS) ? NULL : PG_GETARG_ARRAYTYPE_P(ARG_FACTORS), &weight);
-		add_pieces(hours, &row, rate_class, weight, context);
+		add_parts(hours, &row, rate_class, weight, context);
 	}
 	PG_RETURN_POINTER(hours);
 }
