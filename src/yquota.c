@@ -27,5 +27,8 @@ _PG_init(void)
 	yq_settings_define();
 
 	if (process_shared_preload_libraries_in_progress && !IsBinaryUpgrade)
+	{
 		yq_worker_init();
+		yq_give_way_init();
+	}
 }

@@ -386,5 +386,4 @@ yq_worker_init(void)
 	strlcpy(launcher.bgw_library_name, "yquota", BGW_MAXLEN);
 	strlcpy(launcher.bgw_function_name, "yq_launcher_main", BGW_MAXLEN);
 	RegisterBackgroundWorker(&launcher);
-	yq_give_way_init();
 }

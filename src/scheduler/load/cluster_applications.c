@@ -23,12 +23,6 @@
 #define MASTER_PRIORITY 0
 #define MASTER_REQUEST_ID (-1)
 
-typedef struct ApplicationEntry
-{
-	YqBytes		key;
-	YqClusterApplication *application;
-} ApplicationEntry;
-
 /* -- applications ----------------------------------------------------------- */
 
 enum
@@ -109,7 +103,6 @@ read_application(const YqLoaderRow *row)
 	YqClusterQueue *leaf = yq_cluster_queue(loader->cluster, path);
 	YqClusterApplication *application;
 	char	   *id;
-	bool		found;
 
 	if (leaf == NULL)
 		yq_loaded_note_stray(loader->loaded, yq_bytes_of_string(path));
@@ -143,7 +136,7 @@ read_application(const YqLoaderRow *row)
 		yq_loader_is_null(row, APPLICATION_AM_CONTAINER_ID);
 	if (application->waits_for_master)
 		request_am_container(row, application);
-	((ApplicationEntry *) yq_bytes_table_enter_kept(loader->applications, (YqBytes) {id, strlen(id)}, &found))->application = application;
+	yq_loader_note_application(loader, id, application);
 	loader->added = yq_loader_append(loader, loader->added, application);
 	yq_loaded_note_stale(loader->loaded, leaf);
 }
@@ -166,15 +159,6 @@ read_applications(YqClusterLoader *loader, Datum *ids)
 	};
 
 	yq_loader_read(loader, ids == NULL ? &look_up_all : &look_up_some, ids, read_application);
-}
-
-YqClusterApplication *
-yq_loader_application(const YqClusterLoader *loader, const char *id)
-{
-	YqBytes		key = yq_bytes_of_string(id);
-	const ApplicationEntry *entry = yq_bytes_table_find(loader->applications, key);
-
-	return entry == NULL ? NULL : entry->application;
 }
 
 /* -- requests -------------------------------------------------------------- */
@@ -487,12 +471,6 @@ yq_loader_read_applications(YqClusterLoader *loader, Datum *ids)
 	read_blacklists(loader, ids);
 	read_reservations(loader, ids);
 	yq_user_containers_read(loader);
-}
-
-HTAB *
-yq_loader_make_applications(const YqCluster *cluster)
-{
-	return yq_bytes_table_create("yquota applications of a cycle", sizeof(ApplicationEntry), cluster->context);
 }
 
 /* -- again ---------------------------------------------------------------------------- */

@@ -166,6 +166,38 @@ typedef struct UserEntry
 	YqClusterUser *user;
 } UserEntry;
 
+/* -- applications ---------------------------------------------------------- */
+
+typedef struct ApplicationEntry
+{
+	YqBytes		key;
+	YqClusterApplication *application;
+} ApplicationEntry;
+
+HTAB *
+yq_loader_make_applications(const YqCluster *cluster)
+{
+	return yq_bytes_table_create("yquota applications of a cycle", sizeof(ApplicationEntry), cluster->context);
+}
+
+void
+yq_loader_note_application(const YqClusterLoader *loader, const char *id, YqClusterApplication *application)
+{
+	bool		found;
+	ApplicationEntry *entry = yq_bytes_table_enter_kept(loader->applications, (YqBytes) {id, strlen(id)}, &found);
+
+	entry->application = application;
+}
+
+YqClusterApplication *
+yq_loader_application(const YqClusterLoader *loader, const char *id)
+{
+	YqBytes		key = yq_bytes_of_string(id);
+	const ApplicationEntry *entry = yq_bytes_table_find(loader->applications, key);
+
+	return entry == NULL ? NULL : entry->application;
+}
+
 /* -- users ----------------------------------------------------------------- */
 
 HTAB *

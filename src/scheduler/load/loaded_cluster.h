@@ -147,7 +147,10 @@ extern List *yq_loader_append(const YqClusterLoader *loader, List *list, void *e
 /* Applications of some ids (an array), or (NULL) all, that are not in the cluster. */
 extern void yq_loader_read_applications(YqClusterLoader *loader, Datum *ids);
 
-/* The one of an id that is in the cluster, or NULL. */
+/* Have the application found by its id, which lives as long as the cluster. */
+extern void yq_loader_note_application(const YqClusterLoader *loader, const char *id, YqClusterApplication *application);
+
+/* The application of an id that is in the cluster, or NULL. */
 extern YqClusterApplication *yq_loader_application(const YqClusterLoader *loader, const char *id);
 
 /* The tables that find applications by id, and users by leaf and name. */
