@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * bytes_table.c
- *	  Hash tables whose keys are byte strings of any length.
+ *	  Byte strings and values of variable length: compared, copied, and as keys of hash tables.
  *
  *-------------------------------------------------------------------------
  */
@@ -9,6 +9,41 @@
 
 #include "base/bytes_table.h"
 #include "common/hashfn.h"
+
+/* -- varlena ------------------------------------------------------------------- */
+
+/* Values of variable length, compared and copied byte for byte. */
+
+void *
+yq_varlena_copy(const void *value)
+{
+	void	   *copy;
+
+	if (value == NULL)
+		return NULL;
+	copy = palloc(VARSIZE_ANY(value));
+	memcpy(copy, value, VARSIZE_ANY(value));
+	return copy;
+}
+
+void
+yq_varlena_put(Datum *values, bool *nulls, int column, const void *value)
+{
+	values[column] = PointerGetDatum(value);
+	nulls[column] = (value == NULL);
+}
+
+int
+yq_varlena_compare(const text *a, const text *b)
+{
+	int			a_length = VARSIZE_ANY_EXHDR(a);
+	int			b_length = VARSIZE_ANY_EXHDR(b);
+	int			order = memcmp(VARDATA_ANY(a), VARDATA_ANY(b), Min(a_length, b_length));
+
+	return order != 0 ? order : a_length - b_length;
+}
+
+/* -- bytes table --------------------------------------------------------------- */
 
 static uint32
 hash_key(const void *key, Size keysize)

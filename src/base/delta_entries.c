@@ -7,8 +7,8 @@
  */
 #include "base/compat.h"
 
+#include "base/bytes_table.h"
 #include "base/delta_entries.h"
-#include "base/varlena.h"
 #include "base/wide.h"
 #include "catalog/pg_type_d.h"
 #include "funcapi.h"

@@ -8,8 +8,8 @@
 #include "base/compat.h"
 
 #include "access/xact.h"
+#include "base/bytes_table.h"
 #include "base/delta_entries.h"
-#include "base/varlena.h"
 #include "base/wide.h"
 #include "charging/counters.h"
 #include "common/hashfn.h"

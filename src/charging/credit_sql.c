@@ -10,7 +10,6 @@
 #include "base/arguments.h"
 #include "base/bytes_table.h"
 #include "base/resource.h"
-#include "base/varlena.h"
 #include "base/wide.h"
 #include "common/hashfn.h"
 #include "executor/spi.h"

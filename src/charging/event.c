@@ -15,6 +15,33 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
+/* -- errors -------------------------------------------------------------------- */
+
+/* Errors that are values before they are raised. */
+
+YqProblem *
+yq_problem(int sqlstate, char *message, const char *hint)
+{
+	YqProblem  *problem = palloc0(sizeof(YqProblem));
+
+	problem->sqlstate = sqlstate;
+	problem->message = message;
+	problem->hint = hint == NULL ? NULL : pstrdup(hint);
+	return problem;
+}
+
+void
+yq_problem_raise(const YqProblem *problem, const char *detail)
+{
+	ereport(ERROR,
+			(errcode(problem->sqlstate),
+			 errmsg("%s", problem->message),
+			 detail == NULL ? 0 : errdetail("%s", detail),
+			 problem->hint == NULL ? 0 : errhint("%s", problem->hint)));
+}
+
+/* -- event --------------------------------------------------------------------- */
+
 /*
  * No event is older: a program's empty date, of the year 1, 1601 or 1970, is none at which
  * anything ran.  The epoch of the server, 2000-01-01 00:00 UTC.

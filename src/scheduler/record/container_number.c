@@ -10,7 +10,7 @@
  */
 #include "base/compat.h"
 
-#include "base/varlena.h"
+#include "base/bytes_table.h"
 #include "miscadmin.h"
 #include "scheduler/load/loaded_cluster.h"
 #include "scheduler/record/container_number.h"

@@ -12,7 +12,7 @@
 #include "base/compat.h"
 
 #include "admission/application/queue_lock.h"
-#include "base/varlena.h"
+#include "base/bytes_table.h"
 #include "miscadmin.h"
 #include "queues/hierarchy.h"
 #include "scheduler/record/container_number.h"
