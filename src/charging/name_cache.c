@@ -7,15 +7,12 @@
  */
 #include "base/compat.h"
 
-#include "access/table.h"
 #include "base/arguments.h"
 #include "base/bytes_table.h"
 #include "charging/event.h"
 #include "charging/name_cache.h"
 #include "commands/trigger.h"
-#include "storage/bufmgr.h"
 #include "store/catalog.h"
-#include "store/table_scan.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
@@ -36,7 +33,6 @@ typedef struct NameCache
 	YqTable		table;
 	bool		is_watched;
 	bool		is_current;		/* taken back by a change of the table */
-	uint32		missing;		/* names asked for in vain since then */
 	MemoryContext context;
 	HTAB	   *names;
 } NameCache;
@@ -67,7 +63,6 @@ refresh(NameCache *cache)
 		cache->context = AllocSetContextCreate(CacheMemoryContext, "yquota names",
 												   ALLOCSET_DEFAULT_SIZES);
 	cache->is_current = false;
-	cache->missing = 0;
 	MemoryContextReset(cache->context);
 	cache->names = yq_bytes_table_create("yquota names", sizeof(NameEntry),
 											 cache->context);
@@ -105,36 +100,6 @@ yq_name_cache_note_project(const text *project)
 	note(&projects, project, NULL);
 }
 
-static void
-note_node_row(const YqRow *row)
-{
-	bool		isnull;
-
-	note(&nodes, DatumGetTextPP(yq_row_value(row, 0, &isnull)),
-		 DatumGetTextPP(yq_row_value(row, 1, &isnull)));
-}
-
-/*
- * Looking for a node in the table costs about as much as reading a page of it.  So
- * all nodes are read when as many names were not known as the table has pages.
- */
-static void
-read_nodes_when_due(void)
-{
-	static const char *const columns[] = {"name", "label"};
-	Relation	relation;
-	BlockNumber pages;
-
-	nodes.missing++;
-	if ((nodes.missing & (nodes.missing - 1)) != 0)
-		return;
-	relation = yq_table_open(YQ_NODE, AccessShareLock);
-	pages = RelationGetNumberOfBlocks(relation);
-	table_close(relation, NoLock);
-	if (nodes.missing >= pages)
-		yq_table_scan(YQ_NODE, NULL, columns, lengthof(columns), note_node_row, NULL);
-}
-
 bool
 yq_name_cache_has_node(const text *node, text **label)
 {
@@ -142,11 +107,6 @@ yq_name_cache_has_node(const text *node, text **label)
 
 	refresh(&nodes);
 	entry = yq_bytes_table_find(nodes.names, yq_bytes_of_varlena(node));
-	if (entry == NULL)
-	{
-		read_nodes_when_due();
-		entry = yq_bytes_table_find(nodes.names, yq_bytes_of_varlena(node));
-	}
 	if (entry != NULL)
 		*label = yq_varlena_copy(entry->label);
 	return entry != NULL;
