@@ -247,61 +247,6 @@ COMMENT ON FUNCTION yquota_internal.keep_role_grant() IS
 CREATE TRIGGER keep BEFORE INSERT OR UPDATE OF role, role_oid, granted_by, granted_at ON yquota.role_grant
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_role_grant();
 
-CREATE FUNCTION yquota_internal.grant_kind(grantee regrole, new_kind text, of_project text)
-	RETURNS void
-	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-	SET search_path = pg_catalog, pg_temp
-	AS $$
-BEGIN
-	IF grantee IS NULL OR NOT EXISTS (SELECT FROM pg_roles WHERE oid = grantee) THEN
-		RAISE EXCEPTION 'role to grant to does not exist'
-			USING ERRCODE = 'undefined_object';
-	ELSIF new_kind = 'member' AND NOT EXISTS (SELECT FROM yquota.project AS p WHERE p.name = of_project) THEN
-		RAISE EXCEPTION 'project "%" does not exist', of_project
-			USING ERRCODE = 'foreign_key_violation',
-				HINT = 'Insert it into yquota.project.';
-	END IF;
-	-- grants to one role follow each other, so that none takes privileges that another gives
-	LOCK TABLE yquota.role_grant IN SHARE ROW EXCLUSIVE MODE;
-	INSERT INTO yquota.role_grant (role, role_oid, kind, project)
-	SELECT r.rolname, r.oid, new_kind, of_project FROM pg_roles AS r WHERE r.oid = grantee
-	ON CONFLICT DO NOTHING;
-	PERFORM yquota_internal.apply_role_grants(grantee);
-END
-$$;
-COMMENT ON FUNCTION yquota_internal.grant_kind(regrole, text, text) IS
-	'Note a kind of a role and give it the privileges; repeating it does nothing';
-
-CREATE FUNCTION yquota_internal.revoke_kind(grantee regrole, old_kind text, of_project text)
-	RETURNS boolean
-	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-	SET search_path = pg_catalog, pg_temp
-	AS $$
-DECLARE
-	was_granted boolean;
-BEGIN
-	IF grantee IS NULL OR NOT EXISTS (SELECT FROM pg_roles WHERE oid = grantee) THEN
-		RAISE EXCEPTION 'role to revoke from does not exist'
-			USING ERRCODE = 'undefined_object';
-	END IF;
-	LOCK TABLE yquota.role_grant IN SHARE ROW EXCLUSIVE MODE;
-	-- also kinds granted under an earlier name, or to an earlier role of this name
-	DELETE FROM yquota.role_grant AS g
-	WHERE (g.role_oid = grantee OR g.role = (SELECT r.rolname FROM pg_roles AS r WHERE r.oid = grantee))
-	  AND g.kind = old_kind
-	  AND g.project IS NOT DISTINCT FROM of_project;
-	was_granted := FOUND;
-	IF EXISTS (SELECT FROM yquota.role_grant AS g WHERE g.role_oid = grantee AND g.kind = old_kind) THEN
-		PERFORM yquota_internal.apply_role_grants(grantee);
-	ELSE
-		PERFORM yquota_internal.apply_role_grants(grantee, old_kind);
-	END IF;
-	RETURN was_granted;
-END
-$$;
-COMMENT ON FUNCTION yquota_internal.revoke_kind(regrole, text, text) IS
-	'Forget a kind of a role and take the privileges that no other kind gives it; returns whether it was of that kind';
-
 CREATE FUNCTION yquota_internal.check_role_kind(kind text, project text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -334,11 +279,28 @@ COMMENT ON FUNCTION yquota_internal.check_role_kind(text, text) IS
 	'Refuse kinds that do not exist, a project where none belongs, and administrators to a caller without the rights of the owner';
 
 CREATE FUNCTION yquota_internal.allow_role_as_owner(role regrole, kind text, project text) RETURNS void
-	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS $$
-		SELECT yquota_internal.check_role_kind(kind, project);
-		SELECT yquota_internal.grant_kind(role, kind, project);
+BEGIN
+	PERFORM yquota_internal.check_role_kind(allow_role_as_owner.kind, allow_role_as_owner.project);
+	IF allow_role_as_owner.role IS NULL OR NOT EXISTS (SELECT FROM pg_roles WHERE oid = allow_role_as_owner.role) THEN
+		RAISE EXCEPTION 'role to grant to does not exist'
+			USING ERRCODE = 'undefined_object';
+	ELSIF allow_role_as_owner.kind = 'member'
+	  AND NOT EXISTS (SELECT FROM yquota.project AS p WHERE p.name = allow_role_as_owner.project) THEN
+		RAISE EXCEPTION 'project "%" does not exist', allow_role_as_owner.project
+			USING ERRCODE = 'foreign_key_violation',
+				HINT = 'Insert it into yquota.project.';
+	END IF;
+	-- grants to one role follow each other, so that none takes privileges that another gives
+	LOCK TABLE yquota.role_grant IN SHARE ROW EXCLUSIVE MODE;
+	INSERT INTO yquota.role_grant (role, role_oid, kind, project)
+	SELECT r.rolname, r.oid, allow_role_as_owner.kind, allow_role_as_owner.project
+	FROM pg_roles AS r WHERE r.oid = allow_role_as_owner.role
+	ON CONFLICT DO NOTHING;
+	PERFORM yquota_internal.apply_role_grants(allow_role_as_owner.role);
+END
 $$;
 COMMENT ON FUNCTION yquota_internal.allow_role_as_owner(regrole, text, text) IS
 	'The work of allow_role(), with the rights of the owner';
@@ -350,11 +312,33 @@ COMMENT ON FUNCTION yquota.allow_role(regrole, text, text) IS
 	'Let a role be of a kind: operator inserts events and asks for decisions, viewer reads the reports of all projects, member those of one project, admin configures yquota and reads everything.  Only the owner allows administrators.  Repeating it does nothing';
 
 CREATE FUNCTION yquota_internal.disallow_role_as_owner(role regrole, kind text, project text) RETURNS boolean
-	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS $$
-		SELECT yquota_internal.check_role_kind(kind, project);
-		SELECT yquota_internal.revoke_kind(role, kind, project);
+DECLARE
+	grantee CONSTANT regrole := disallow_role_as_owner.role;
+	old_kind CONSTANT text := disallow_role_as_owner.kind;
+	was_granted boolean;
+BEGIN
+	PERFORM yquota_internal.check_role_kind(old_kind, disallow_role_as_owner.project);
+	IF grantee IS NULL OR NOT EXISTS (SELECT FROM pg_roles WHERE oid = grantee) THEN
+		RAISE EXCEPTION 'role to revoke from does not exist'
+			USING ERRCODE = 'undefined_object';
+	END IF;
+	LOCK TABLE yquota.role_grant IN SHARE ROW EXCLUSIVE MODE;
+	-- also kinds granted under an earlier name, or to an earlier role of this name
+	DELETE FROM yquota.role_grant AS g
+	WHERE (g.role_oid = grantee OR g.role = (SELECT r.rolname FROM pg_roles AS r WHERE r.oid = grantee))
+	  AND g.kind = old_kind
+	  AND g.project IS NOT DISTINCT FROM disallow_role_as_owner.project;
+	was_granted := FOUND;
+	IF EXISTS (SELECT FROM yquota.role_grant AS g WHERE g.role_oid = grantee AND g.kind = old_kind) THEN
+		PERFORM yquota_internal.apply_role_grants(grantee);
+	ELSE
+		PERFORM yquota_internal.apply_role_grants(grantee, old_kind);
+	END IF;
+	RETURN was_granted;
+END
 $$;
 COMMENT ON FUNCTION yquota_internal.disallow_role_as_owner(regrole, text, text) IS
 	'The work of disallow_role(), with the rights of the owner';
