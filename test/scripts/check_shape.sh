@@ -202,6 +202,7 @@ result 'no literal of the install script depends on settings' "$(perl -0777 -ne 
 	{
 		print "$ARGV:", 1 + (substr($_, 0, pos) =~ tr/\n//), ": $1\n" if defined $1 && index($1, "\\") >= 0;
 	}' $(find sql -name '[0-9]*.sql' | sort))"
+result 'one statement closes functions to PUBLIC' "$(grep -n 'REVOKE .*FROM PUBLIC' $(find sql -name '[0-9]*.sql' ! -name 690_close_functions.sql) || true)"
 result 'upper and lower case depend on no collation' "$(
 	grep -nE '\<(upper|lower|initcap) ?\(' $(find sql -name '[0-9]*.sql') | grep -vE 'COLLATE "C"' || true
 	grep -nE '\<(str_tolower|str_toupper|str_initcap|tolower|toupper) ?\(' $sources | grep -v '^src/queues/acl.c:' || true)"
