@@ -473,44 +473,49 @@ CREATE VIEW yquota_internal.lost_credit AS
 COMMENT ON VIEW yquota_internal.lost_credit IS
 	'Losses of grants that have expired by the clock, noted by the worker or not';
 
-CREATE FUNCTION yquota_internal.grants_in_force(of_projects text[])
-	RETURNS TABLE (grant_id bigint, of_project text, project text, amount numeric, first_at timestamptz, expires_at timestamptz)
+-- All of a project in one call: the outcome is of all of its grants, and must not be
+-- computed for each of them.
+CREATE FUNCTION yquota_internal.grants_in_force(of_project text)
+	RETURNS TABLE (grant_id bigint, kind text, reason text, valid_from timestamptz, amount numeric, first_at timestamptz, expires_at timestamptz,
+				   counts_for text, rest numeric, lost numeric)
 	-- of a view whose readers may not read the tables behind it
-	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS $$
-	SELECT life.grant_id, life.of_project, life.project, life.amount, life.first_at, life.expires_at
+BEGIN
+	RETURN QUERY
+	SELECT life.grant_id, given.kind, given.reason, given.valid_from, life.amount, life.first_at, life.expires_at,
+		   life.project::text, found.rest, found.lost + found.returned
 	FROM yquota_internal.grant_life AS life
-	WHERE life.begins_at <= greatest(yquota.statement_clock(), life.first_at)
-	  AND greatest(yquota.statement_clock(), life.first_at) < life.leaves_at
-	  AND (of_projects IS NULL OR life.of_project = ANY (of_projects))
+	JOIN yquota.quota_grant AS given ON given.grant_id = life.grant_id
+	LEFT JOIN yquota_internal.grant_outcome(grants_in_force.of_project, yquota.statement_clock()) AS found
+		ON found.grant_id = life.grant_id AND life.project = life.of_project
+	WHERE life.of_project = grants_in_force.of_project
+	  AND life.begins_at <= greatest(yquota.statement_clock(), life.first_at)
+	  AND greatest(yquota.statement_clock(), life.first_at) < life.leaves_at;
+END
 $$;
-COMMENT ON FUNCTION yquota_internal.grants_in_force(text[]) IS
-	'Rows of grant_life at the clock, those to come included: of grants to some projects, or to all for NULL';
+COMMENT ON FUNCTION yquota_internal.grants_in_force(text) IS
+	'Grants to a project at the clock, those to come included, with their rests and losses where they count for the project itself';
 
 CREATE VIEW yquota.grant_status WITH (security_barrier) AS
-	SELECT life.grant_id, life.of_project COLLATE "C" AS project, given.kind, life.amount,
+	SELECT given.grant_id, project.name AS project, given.kind COLLATE "C" AS kind, given.amount,
 		   CASE WHEN given.valid_from > yquota.statement_clock() THEN 'pending'
-				WHEN life.amount < 0 THEN 'taken back'
-				WHEN life.expires_at <= yquota.statement_clock() THEN 'expired'
-				WHEN coalesce(found.rest, life.amount) = 0 THEN 'spent'
+				WHEN given.amount < 0 THEN 'taken back'
+				WHEN given.expires_at <= yquota.statement_clock() THEN 'expired'
+				WHEN coalesce(given.rest, given.amount) = 0 THEN 'spent'
 				ELSE 'valid'
 		   END AS state,
-		   CASE WHEN life.amount > 0 AND life.project = life.of_project THEN
-			   trim_scale(life.amount - coalesce(found.rest, found.lost + found.returned, life.amount)) END AS spent,
-		   trim_scale(found.rest) AS remaining,
-		   trim_scale(found.lost + found.returned) AS lost,
-		   given.reason, life.first_at AS begins_at, life.expires_at, life.project COLLATE "C" AS counts_for
-	FROM yquota_internal.grants_in_force(
-		CASE WHEN NOT yquota_internal.reads_all() THEN yquota_internal.readable_projects()::text[] END) AS life
-	JOIN yquota.quota_grant AS given ON given.grant_id = life.grant_id
-	LEFT JOIN (
-		SELECT project.name AS project, outcome.grant_id, outcome.rest, outcome.lost, outcome.returned
-		FROM yquota.project
-		CROSS JOIN LATERAL yquota_internal.grant_outcome(project.name, yquota.statement_clock()) AS outcome
-	) AS found ON found.project = life.of_project AND found.grant_id = life.grant_id AND life.project = life.of_project
-	WHERE (SELECT yquota_internal.reads_all())
-	   OR life.of_project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
+		   CASE WHEN given.amount > 0 AND given.counts_for = project.name THEN
+			   trim_scale(given.amount - coalesce(given.rest, given.lost, given.amount)) END AS spent,
+		   trim_scale(given.rest) AS remaining,
+		   trim_scale(given.lost) AS lost,
+		   given.reason, given.first_at AS begins_at, given.expires_at, given.counts_for COLLATE "C" AS counts_for
+	FROM yquota.project
+	CROSS JOIN LATERAL yquota_internal.grants_in_force(project.name) AS given
+	WHERE ((SELECT yquota_internal.reads_all())
+		   OR project.name = ANY ((SELECT yquota_internal.readable_projects())::text[]))
+	  AND EXISTS (SELECT FROM yquota.quota_grant AS any_grant WHERE any_grant.project = project.name);
 COMMENT ON VIEW yquota.grant_status IS
 	'State of every grant, live at the clock; reads the ledger, so query it with a project';
 COMMENT ON COLUMN yquota.grant_status.amount IS 'credits';

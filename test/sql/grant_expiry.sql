@@ -154,6 +154,16 @@ CREATE VIEW many AS SELECT string_agg(concat(project, ' ', granted, ' ', remaini
 	(SELECT count(*) FROM yquota.expired_grant WHERE project ~ '^many') AS noted
 FROM yquota.project_balance WHERE project IN ('many1', 'many2', 'many3', 'many4', 'many5');
 SELECT * FROM many;
+-- the outcome of a project's grants is computed once for all of them, whatever the planner thinks of their number
+BEGIN;
+SET LOCAL track_functions = 'all';
+INSERT INTO yquota.quota_grant (project, amount, reason, expires_at)
+SELECT 'many1', i, 'x', CASE WHEN i % 2 = 0 THEN '2026-07-02'::timestamptz ELSE '2026-07-03' END FROM generate_series(1, 200) AS i;
+SELECT count(*), sum(remaining) FROM yquota.grant_status WHERE project = 'many1';
+SELECT calls FROM pg_stat_xact_user_functions WHERE funcname = 'grant_outcome';
+SELECT count(*) > 200 AS are_all FROM yquota.grant_status;
+SELECT calls - 1 = (SELECT count(DISTINCT project) FROM yquota.quota_grant) AS once_for_each FROM pg_stat_xact_user_functions WHERE funcname = 'grant_outcome';
+ROLLBACK;
 SELECT yquota_internal.expire_grants(yquota.clock(), 2);
 SELECT * FROM many;
 SELECT yquota_internal.run_job('credit', 'worker') IS NULL AS is_done;
