@@ -199,8 +199,13 @@ execute_saved_plan(YqSavedPlan *statement, Datum *values, const char *nulls, Sna
 	note_generation();
 	(void) set_config_option("enable_seqscan", "off", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
-	/* the disabled plan types carry a cost that would trigger JIT compilation */
+	/*
+	 * the disabled plan types carry a cost that would trigger JIT compilation, and beside
+	 * which that of starting parallel workers counts for nothing, even once for each row
+	 */
 	(void) set_config_option("jit", "off", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+	(void) set_config_option("max_parallel_workers_per_gather", "0", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
 	if (statement->plan == NULL || statement->generation != generation ||
 		(statement->skips_empty && (!SPI_plan_is_valid(statement->plan) || (statement->left_out & ~empty) != 0)))

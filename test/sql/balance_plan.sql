@@ -44,6 +44,20 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_START', 'c1', '2026-03-02 09:59+00', 'laser', '[memory-mb=1024,vcores=1]');
 TABLE kept;
 SELECT project, remaining, available FROM yquota.project_balance WHERE project = 'laser';
+-- queries of functions that a kept plan calls are planned under its settings: starting workers for a subquery
+-- of few rows would take longer than all else
+BEGIN;
+SET LOCAL max_parallel_workers_per_gather = 8;
+CREATE OR REPLACE FUNCTION yquota_internal.balance_of(of_project text)
+	RETURNS TABLE (project text, quota_mode yquota.quota_mode, on_exhausted yquota.exhaustion_policy,
+				   has_budget boolean, remaining numeric, held numeric, burn_rate numeric)
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED ROWS 1 COST 10000 SET search_path = pg_catalog, pg_temp
+	AS $$BEGIN
+		RAISE WARNING 'balance of % with % workers', of_project, current_setting('max_parallel_workers_per_gather');
+	END$$;
+SELECT project, available FROM yquota.project_balance WHERE project = 'laser';
+SHOW max_parallel_workers_per_gather;
+ROLLBACK;
 
 -- 340 credits of a grant expire, before the worker has noted it and then
 SELECT yquota.set_clock('2026-03-02 11:00+00');
