@@ -74,7 +74,7 @@ COMMENT ON TABLE yquota.expired_grant IS
 	'Rests of grants at their expiry, and what returned to them later.  Written by the worker, again when the books change; a balance does not wait for that';
 COMMENT ON COLUMN yquota.expired_grant.grant_id IS 'primary key with project';
 COMMENT ON COLUMN yquota.expired_grant.project IS 'project whose credit it was: that of the grant, or an ancestor';
-COMMENT ON COLUMN yquota.expired_grant.lost IS 'credits, 0 or more; of a negative row that went to a sub-project, what it had taken from grants that had expired by then';
+COMMENT ON COLUMN yquota.expired_grant.lost IS 'credits, 0 or more: 0 says that all was spent, so that no balance computes it again; of a negative row that went to a sub-project, what it had taken from grants that had expired by then';
 COMMENT ON COLUMN yquota.expired_grant.expired_at IS 'expires_at of the grant, or booked_at if that was later; of a negative row, when it went to the sub-project';
 COMMENT ON COLUMN yquota.expired_grant.decided_at IS 'clock when the worker found that in the books';
 

@@ -164,7 +164,11 @@ SELECT calls FROM pg_stat_xact_user_functions WHERE funcname = 'grant_outcome';
 SELECT count(*) > 200 AS are_all FROM yquota.grant_status;
 SELECT calls - 1 = (SELECT count(DISTINCT project) FROM yquota.quota_grant) AS once_for_each FROM pg_stat_xact_user_functions WHERE funcname = 'grant_outcome';
 ROLLBACK;
+-- one that was spent is noted with nothing lost: none is due then
+UPDATE yquota.quota_grant SET amount = 4 WHERE project = 'many1';
 SELECT yquota_internal.expire_grants(yquota.clock(), 2);
+SELECT project, lost FROM yquota.expired_grant WHERE project ~ '^many' ORDER BY project;
+SELECT project, grants FROM yquota_internal.expiry_due ORDER BY project;
 SELECT * FROM many;
 SELECT yquota_internal.run_job('credit', 'worker') IS NULL AS is_done;
 SELECT * FROM many;
