@@ -219,6 +219,20 @@ $$;
 COMMENT ON FUNCTION yquota_internal.spent_by_now(text[]) IS
 	'Credits that projects and their descendants have spent by the clock; no row for one when none is in any book';
 
+CREATE FUNCTION yquota_internal.spent_now(project text) RETURNS numeric
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	-- planning takes longer than most calls, and so does starting workers for short branches
+	SET plan_cache_mode = force_generic_plan
+	SET enable_parallel_append = off
+	AS $$
+BEGIN
+	RETURN (SELECT s.charged + s.accrued FROM yquota_internal.spending AS s WHERE s.project = spent_now.project);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.spent_now(text) IS
+	'Row of spent_by_now() for one project: credits; NULL for none';
+
 CREATE VIEW yquota_internal.grant_term AS
 	SELECT quota_grant.grant_id, quota_grant.project, quota_grant.kind, quota_grant.amount, quota_grant.valid_from,
 		   greatest(quota_grant.valid_from, booking.at) AS begins_at,
@@ -307,6 +321,7 @@ CREATE FUNCTION yquota_internal.credit_instant(project text, until timestamptz) 
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	SET plan_cache_mode = force_generic_plan
+	SET enable_parallel_append = off
 	AS $$
 BEGIN
 	RETURN QUERY
@@ -324,6 +339,7 @@ CREATE FUNCTION yquota_internal.spent_until(project text, until timestamptz)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	SET plan_cache_mode = force_generic_plan
+	SET enable_parallel_append = off
 	AS $$
 #variable_conflict use_column
 BEGIN
@@ -344,7 +360,7 @@ BEGIN
 		)
 		SELECT instant.at,
 			   CASE WHEN instant.at = '-infinity' THEN 0
-					ELSE coalesce(instant.spent, (SELECT by_now.spent FROM yquota_internal.spent_by_now(ARRAY[project]) AS by_now) - coalesce(since.cost, 0), 0) END
+					ELSE coalesce(instant.spent, yquota_internal.spent_now(project) - coalesce(since.cost, 0), 0) END
 		FROM instant LEFT JOIN since ON since.at = instant.at
 		ORDER BY instant.at;
 END
@@ -366,6 +382,8 @@ CREATE FUNCTION yquota_internal.grant_outcome(project text, until timestamptz, l
 	-- of a view whose readers may not read the tables behind it
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
+	SET plan_cache_mode = force_generic_plan
+	SET enable_parallel_append = off
 	AS $$
 #variable_conflict use_column
 BEGIN

@@ -197,11 +197,18 @@ COMMENT ON FUNCTION yquota_internal.holds_by(text, timestamptz, yquota_internal.
 CREATE FUNCTION yquota_internal.holds_at(project text, at timestamptz)
 	RETURNS TABLE (hold_id bigint, application_id text, spent numeric, outstanding numeric)
 	-- of a view whose readers may not read the tables behind it
-	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 10
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 10
 	SET search_path = pg_catalog, pg_temp
+	-- planning takes longer than most calls, and so does starting workers for short branches
+	SET plan_cache_mode = force_generic_plan
+	SET enable_parallel_append = off
 	AS $$
+#variable_conflict use_column
+BEGIN
+	RETURN QUERY
 	SELECT found.hold_id, found.application_id, found.spent, found.outstanding
 	FROM yquota_internal.holds_by(holds_at.project, holds_at.at, NULL) AS found;
+END
 $$;
 COMMENT ON FUNCTION yquota_internal.holds_at(text, timestamptz) IS
 	'Outstanding credits of the holds of a project that were in force at an instant up to the clock, and spending of their applications or reservations since they were held';

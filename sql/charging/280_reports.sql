@@ -196,6 +196,9 @@ CREATE FUNCTION yquota_internal.balance_of(of_project text)
 	-- of a view whose readers may not read the tables behind it
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 1 COST 10000
 	SET search_path = pg_catalog, pg_temp
+	-- planning takes longer than most calls, and so does starting workers for short branches
+	SET plan_cache_mode = force_generic_plan
+	SET enable_parallel_append = off
 	AS $$
 #variable_conflict use_column
 BEGIN
@@ -499,11 +502,16 @@ COMMENT ON VIEW yquota_internal.settled_segment IS
 CREATE FUNCTION yquota_internal.accruing_segments()
 	RETURNS TABLE (project text, username text, queue text, allocation yquota.resource, factors text[], "from" timestamptz, "to" timestamptz)
 	-- of a view whose readers may not read the tables behind it
-	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 10
+	-- in PL/pgSQL, which keeps the plan
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 10
 	SET search_path = pg_catalog, pg_temp
 	AS $$
+#variable_conflict use_column
+BEGIN
+	RETURN QUERY
 	SELECT reserved.project, reserved.username, reserved.queue, reserved.allocation, reserved.factors, reserved."from", reserved."to"
-	FROM yquota_internal.accruing_segment AS reserved
+	FROM yquota_internal.accruing_segment AS reserved;
+END
 $$;
 COMMENT ON FUNCTION yquota_internal.accruing_segments() IS
 	'Rows of accruing_segment, which are few';

@@ -32,31 +32,36 @@ COMMENT ON FUNCTION yquota_internal.rolled_up_intervals(timestamptz, timestamptz
 -- from the sums: each further one would search the ledger for later postings once more.
 CREATE FUNCTION yquota_internal.rolled_up_range(
 	cuts timestamptz[], by text[], OUT "from" timestamptz, OUT "to" timestamptz)
-	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
+	-- planning takes longer than most calls
+	SET plan_cache_mode = force_generic_plan
 	AS $$
-		SELECT found.starts_at, found.ends_at
-		FROM yquota_internal.valid_rollup AS rollup
-		CROSS JOIN LATERAL (
-			SELECT yquota_internal.next_quarter_hour(cuts[1]) AS first,
-				   yquota_internal.quarter_hour(least(cuts[cardinality(cuts)], rollup.until)) AS last
-		) AS span
-		CROSS JOIN LATERAL (
-			SELECT i.starts_at, i.ends_at, sum(known.charges) AS charges
-			FROM yquota_internal.rolled_up_intervals(span.first, span.last) AS i
-			JOIN yquota_internal.rollup_day AS known
-				ON known.is_rolled_up AND known.day > i.starts_at - interval '24 hours' AND known.day < i.ends_at
-			GROUP BY i.starts_at, i.ends_at
-			ORDER BY charges DESC, i.starts_at
-			LIMIT 1
-		) AS found
-		WHERE by <@ '{project,username,queue,application_id,execution_type}'
-		  AND found.starts_at + interval '1 hour' <= found.ends_at
-		  AND found.charges * 4 >= (SELECT sum(known.charges) FROM yquota_internal.rollup_day AS known
-									WHERE known.day > span.first - interval '24 hours' AND known.day < span.last)
-		  AND NOT EXISTS (SELECT FROM unnest(cuts) AS cut(at)
-						  WHERE cut.at > found.starts_at AND cut.at < found.ends_at
-							AND cut.at <> yquota_internal.quarter_hour(cut.at));
+#variable_conflict use_column
+BEGIN
+	SELECT found.starts_at, found.ends_at INTO "from", "to"
+	FROM yquota_internal.valid_rollup AS rollup
+	CROSS JOIN LATERAL (
+		SELECT yquota_internal.next_quarter_hour(cuts[1]) AS first,
+			   yquota_internal.quarter_hour(least(cuts[cardinality(cuts)], rollup.until)) AS last
+	) AS span
+	CROSS JOIN LATERAL (
+		SELECT i.starts_at, i.ends_at, sum(known.charges) AS charges
+		FROM yquota_internal.rolled_up_intervals(span.first, span.last) AS i
+		JOIN yquota_internal.rollup_day AS known
+			ON known.is_rolled_up AND known.day > i.starts_at - interval '24 hours' AND known.day < i.ends_at
+		GROUP BY i.starts_at, i.ends_at
+		ORDER BY charges DESC, i.starts_at
+		LIMIT 1
+	) AS found
+	WHERE by <@ '{project,username,queue,application_id,execution_type}'
+	  AND found.starts_at + interval '1 hour' <= found.ends_at
+	  AND found.charges * 4 >= (SELECT sum(known.charges) FROM yquota_internal.rollup_day AS known
+								WHERE known.day > span.first - interval '24 hours' AND known.day < span.last)
+	  AND NOT EXISTS (SELECT FROM unnest(cuts) AS cut(at)
+					  WHERE cut.at > found.starts_at AND cut.at < found.ends_at
+						AND cut.at <> yquota_internal.quarter_hour(cut.at));
+END
 $$;
 COMMENT ON FUNCTION yquota_internal.rolled_up_range(timestamptz[], text[]) IS
 	'Part of a report that is read from charge_rollup; NULL for none';

@@ -39,7 +39,7 @@ CREATE FUNCTION yquota_internal.spent_at(project text, at timestamptz, archived 
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 		SELECT trim_scale(
-			coalesce((SELECT by_now.spent FROM yquota_internal.spent_by_now(ARRAY[spent_at.project]) AS by_now), 0)
+			coalesce(yquota_internal.spent_now(spent_at.project), 0)
 			- (SELECT sum(yquota_internal.cost_after(member.name, at, archived))
 			   FROM unnest(yquota_internal.family_of(spent_at.project)) AS member (name))
 			-- padding is booked at the finish, and has been by the end of that instant
@@ -92,10 +92,25 @@ $$;
 COMMENT ON FUNCTION yquota_internal.burn_rate_at(text, timestamptz, yquota_internal.ledger_segment[]) IS
 	'Credits per second that the containers and reservations of a project and its descendants cost at an instant';
 
+CREATE FUNCTION yquota_internal.held_at(project text, at timestamptz, archived yquota_internal.ledger_segment[]) RETURNS numeric
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	SET plan_cache_mode = force_generic_plan
+	AS $$
+BEGIN
+	RETURN (SELECT trim_scale(coalesce(sum(hold.outstanding), 0))
+			FROM unnest(yquota_internal.family_of(held_at.project)) AS member (name)
+			CROSS JOIN LATERAL yquota_internal.holds_by(member.name, held_at.at, archived) AS hold);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.held_at(text, timestamptz, yquota_internal.ledger_segment[]) IS
+	'Credits that holds of a project and its descendants left outstanding at an instant';
+
 CREATE FUNCTION yquota_internal.granted_at(project text, at timestamptz) RETURNS numeric
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	SET plan_cache_mode = force_generic_plan
+	SET enable_parallel_append = off
 	AS $$
 BEGIN
 	RETURN trim_scale(
@@ -174,9 +189,7 @@ BEGIN
 	FROM (
 		SELECT yquota_internal.granted_at(balance_at_as_owner.project, balance_at_as_owner.at) AS granted,
 			   yquota_internal.spent_at(balance_at_as_owner.project, balance_at_as_owner.at, archived) AS spent,
-			   (SELECT trim_scale(coalesce(sum(hold.outstanding), 0))
-				FROM unnest(yquota_internal.family_of(balance_at_as_owner.project)) AS member (name)
-				CROSS JOIN LATERAL yquota_internal.holds_by(member.name, balance_at_as_owner.at, archived) AS hold) AS held,
+			   yquota_internal.held_at(balance_at_as_owner.project, balance_at_as_owner.at, archived) AS held,
 			   yquota_internal.burn_rate_at(balance_at_as_owner.project, balance_at_as_owner.at, archived) AS burn_rate
 		-- computed once, however often they are used
 		OFFSET 0
