@@ -371,6 +371,31 @@ SELECT * FROM undo('f1');
 SELECT * FROM yquota.verify();
 
 --
+-- A container with many rows: what is in effect is found without reading all of them for each
+--
+BEGIN;
+SELECT yquota.set_clock('2026-03-03 00:00');
+-- which then says that containers have few
+ANALYZE yquota.charge;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'many', '2026-03-02 16:00', 'lab', '[vcores=1]');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation)
+SELECT 'CONTAINER_UPDATE', 'many', timestamptz '2026-03-02 16:00' + n * interval '10 s', ('[vcores=' || 1 + n % 2 || ']')::yquota.resource FROM generate_series(1, 1000) AS n;
+-- rows that the plan compares in vain
+CREATE FUNCTION pg_temp.compared(query text) RETURNS numeric
+	LANGUAGE plpgsql AS $$
+DECLARE
+	plan jsonb;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, TIMING off, FORMAT json) ' || query INTO plan;
+	RETURN (SELECT coalesce(sum(n::numeric), 0) FROM jsonb_path_query(plan, 'strict $.**."Rows Removed by Join Filter"') AS n);
+END
+$$;
+SELECT count(*), pg_temp.compared($$SELECT FROM yquota_internal.charge_in_effect WHERE container_id = 'many'$$) < 10000 AS is_linear
+FROM yquota_internal.charge_in_effect WHERE container_id = 'many';
+SELECT charges FROM yquota.void_events('many', 'test');
+ROLLBACK;
+
+--
 -- Errors
 --
 SELECT * FROM yquota.void_events('f1');

@@ -118,7 +118,7 @@ sub script
 
 # The tables that the transaction has changed: how many rows there are, and those that it has written, without columns that number transactions.
 append_to_file("$ENV{TESTDATADIR}/digests.sql", <<~'SQL');
-	SELECT format('SELECT ''%1$s'', (SELECT count(*) FROM ONLY %1$s), (SELECT string_agg(r::text, E''\n'' ORDER BY r::text COLLATE "C") FROM (SELECT %2$s FROM ONLY %1$s WHERE xmin::text::bigint >= pg_current_xact_id()::xid::text::bigint) AS r)', s.relid::regclass, c.names)
+	SELECT format('SELECT ''%1$s'', (SELECT count(*) FROM ONLY %1$s), (SELECT string_agg(r::text, chr(10) ORDER BY r::text COLLATE "C") FROM (SELECT %2$s FROM ONLY %1$s WHERE xmin::text::bigint >= pg_current_xact_id()::xid::text::bigint) AS r)', s.relid::regclass, c.names)
 	FROM pg_stat_xact_user_tables AS s
 	CROSS JOIN LATERAL (
 		SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) AS names FROM pg_attribute AS a
@@ -130,7 +130,7 @@ append_to_file("$ENV{TESTDATADIR}/digests.sql", <<~'SQL');
 
 # Texts of SQL, and a message of the server: quote_all_identifiers quotes their names, which are then in another order.
 # Quotes and the order of words are not compared.
-my $is_sql = qr/publication_commands|sequence_commands|_query\(|column_list|shared_columns|rows_of|tend_leases/;
+my $is_sql = qr/publication_commands|sequence_commands|_query\(|column_list|shared_columns|missing_for_digest|rows_of|tend_leases/;
 
 my %month;
 @month{qw(Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec)} = 0 .. 11;
