@@ -337,7 +337,7 @@ CREATE FUNCTION yquota_internal.credit_shortage(
 					AND l.policy::text <> ALL (credit_shortage.policies));
 $$;
 COMMENT ON FUNCTION yquota_internal.credit_shortage(text, text, text, text, numeric, text[]) IS
-	'What remains for an application in a queue, or a reservation, and the project that limits it, when a budget is used up or less than a cost: no row when there is credit, or only budgets with one of the policies lack it';
+	'Credit that remains for an application in a queue, or a reservation, and the project that limits it, when a budget is used up or less than a cost: no row when there is credit, or only budgets with one of the policies lack it';
 
 CREATE VIEW yquota.project_balance WITH (security_barrier) AS
 	SELECT project.name AS project,

@@ -380,7 +380,7 @@ CREATE FUNCTION yquota_internal.known_of_end(container_id text, node text, at ti
 	LEFT JOIN yquota.container AS c ON c.container_id = known_of_end.container_id;
 $$;
 COMMENT ON FUNCTION yquota_internal.known_of_end(text, text, timestamptz, boolean) IS
-	'What is known of the end of a container that the queue of a node does not have: it runs there (runs) or on another node (elsewhere), ended at the instant (known) or at another one (ended), or was never there (unknown).  An end by the clock is known when a later one is';
+	'End of a container that the queue of a node does not have, as it is known: the container runs there (runs) or on another node (elsewhere), ended at the instant (known) or at another one (ended), or was never there (unknown).  An end by the clock is known when a later one is';
 
 CREATE VIEW yquota_internal.promotable_container AS
 	SELECT q.container_id, c.application_id, q.node, c.queue, c.username, c.label, c.allocation, c.priority, c.allocation_request_id,

@@ -147,4 +147,4 @@ CREATE VIEW yquota_internal.node_holding AS
 	) AS part
 	GROUP BY part.node;
 COMMENT ON VIEW yquota_internal.node_holding IS
-	'What the books hold on each node, native units';
+	'Allocations that the books hold on each node, native units';

@@ -43,7 +43,7 @@ CREATE VIEW yquota_internal.spanned_reservation AS
 COMMENT ON VIEW yquota_internal.spanned_reservation IS
 	'Versions of reservations, with the start of the first interval of their allocations and the end of the last';
 
--- Of one that occurs once the place at the time is found by its key, however many there are before.
+-- The place of a reservation that occurs once is found by its key, however many there are before.
 CREATE FUNCTION yquota_internal.active_reservations(plan text, at timestamptz)
 	RETURNS TABLE (reservation_id text, username text, arrival timestamptz, deadline timestamptz, recurrence interval, accepted_at timestamptz,
 				   "from" timestamptz, "to" timestamptz, allocation yquota.resource)

@@ -343,8 +343,8 @@ CREATE VIEW yquota_internal.waiting_update AS
 	LEFT JOIN yquota.node AS n ON n.name = u.node;
 COMMENT ON VIEW yquota_internal.waiting_update IS
 	'Increases and promotions that running containers wait for';
-COMMENT ON COLUMN yquota_internal.waiting_update.missing IS 'what is to be added, native units';
-COMMENT ON COLUMN yquota_internal.waiting_update.present IS 'what it has, native units';
+COMMENT ON COLUMN yquota_internal.waiting_update.missing IS 'amount to be added, native units';
+COMMENT ON COLUMN yquota_internal.waiting_update.present IS 'amount that it has, native units';
 
 CREATE VIEW yquota_internal.versioned_container AS
 	SELECT c.container_id, c.application_id, c.node, coalesce(c.label, '') AS label, c.allocation,

@@ -57,7 +57,7 @@ typedef enum SettingColumn
 	SETTING_BALANCE_KEEPS_MARKS
 } SettingColumn;
 
-/* Of scheduler_setting. */
+/* Columns of scheduler_setting. */
 static const char *const setting_columns[] = {
 	[SETTING_MONITOR_ENABLE] = "scheduler_monitor_enable",
 	[SETTING_OBSERVE_ONLY] = "preemption_observe_only",

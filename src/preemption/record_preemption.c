@@ -134,7 +134,7 @@ add_leaves_of_reservations(const YqPreemption *state, YqQueueLocks *locks)
 	}
 }
 
-/* Of a node ($1), container and application; the queue and the time are noted with decisions. */
+/* The reservation of a node ($1), container and application; the queue and the time are noted with decisions. */
 #define OF_RESERVATION "WHERE r.node = $1 AND r.container_id = $2 AND r.application_id = $3 "
 #define RESERVATION_TYPES {"text", "text", "text", "text", "timestamptz"}
 #define MOVE_TYPES {"text", "text", "text", "text", "timestamptz", "text"}

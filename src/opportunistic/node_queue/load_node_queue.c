@@ -414,7 +414,7 @@ yq_load_node(YqNodeQueue *queue)
 
 /* -- what the books say --------------------------------------------------------- */
 
-/* Of views of containers in the books. */
+/* Columns of views of containers in the books. */
 #define BOOKS_COLUMNS(row) \
 	row ".allocation_in_books, " row ".is_guaranteed_in_books, " row ".runs_in_books, " row ".changed_at, " row ".next_instant "
 

@@ -335,7 +335,7 @@ yq_sql_enqueue_container(PG_FUNCTION_ARGS)
 
 /* -- ends and pauses ------------------------------------------------------------------- */
 
-/* What is known of the end of a container that the node's queue does not have: see known_of_end(). */
+/* The end of a container that the node's queue does not have, as known_of_end() knows it. */
 static const char *
 look_up_end(const YqNodeQueue *queue, const char *container_id, TimestampTz at, bool is_by_clock)
 {
