@@ -239,6 +239,17 @@ is($primary->safe_psql('disturbed', q(SELECT cost FROM yquota.container_cost WHE
 	'3600', 'the container is charged');
 is($primary->safe_psql('disturbed', 'SELECT count(*) FROM yquota.event_reject'), 0, 'nothing is set aside any more');
 
+# A value with a NUL, which no text of the database can have, is kept in the file, and spoils no other line.
+my $sent = $primary->safe_psql('disturbed', 'SELECT count(*) FROM yquota.container_event');
+my $nul = '"container_id": "nul", "occurred_at": "2026-03-02T01:00:00Z", "project": "lab", "allocation": "[vcores=1]"';
+spool($spool, $stream[0], qq({"event": "CONTAINER_START\\u0000", "source": "rm", $nul}\n), $stream[1],
+	qq({"event": "CONTAINER_START", "source": "rm\\u0000", $nul}\n), $stream[2], qq({"event": "CONTAINER_START", "sou\\u0000rce": "rm", $nul}\n), $stream[3]);
+ok(run_client($primary, 'disturbed', $spool, 'send'), 'the client does not stop at a NUL');
+is($primary->safe_psql('disturbed', "SELECT count(*) - $sent, count(*) FILTER (WHERE container_id = 'nul') FROM yquota.container_event"), '4|0', 'and sends what is around it');
+my @kept = split /\n/, slurp_file("$spool/refused.jsonl");
+is(scalar @kept, 3, 'the lines are kept in the file');
+like($kept[$_], (qr/a value has a NUL/, qr/a value has a NUL/, qr/unknown: sou/)[$_], 'with the reason') foreach 0 .. 2;
+
 #
 # What only an administrator can mend: reported, and waited for
 #
