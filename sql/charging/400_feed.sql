@@ -115,6 +115,25 @@ CREATE VIEW yquota_internal.assumed_end AS
 COMMENT ON VIEW yquota_internal.assumed_end IS
 	'Containers of all projects that ended with their application for want of another end, since history was sealed last';
 
+CREATE VIEW yquota_internal.contradicted_end AS
+	SELECT charge.container_id, charge.project, charge.application_id, charge.username,
+		   charge.queue, charge.node, charge.execution_type, charge.allocation, charge.started_at,
+		   format('ended by reconcile() at %s, reported to have ended at %s', charge."to", reported.at) AS reason
+	FROM (
+		SELECT assumed.container_id, assumed.occurred_at, min(later.occurred_at) AS at
+		FROM yquota_internal.reported_end AS assumed
+		JOIN yquota_internal.reported_end AS later
+			ON later.container_id = assumed.container_id AND later.occurred_at > assumed.occurred_at AND NOT later.is_own
+		WHERE assumed.is_own AND assumed.source = 'reconcile'
+		  AND assumed.recorded_at > (SELECT last_seal.at FROM yquota_internal.last_seal)
+		GROUP BY assumed.container_id, assumed.occurred_at
+	) reported
+	JOIN yquota_internal.charge_in_effect charge
+		ON charge.container_id = reported.container_id AND charge."to" = reported.occurred_at
+	WHERE charge.settled_by = 'CONTAINER_FINISH' AND charge.padding IS NULL;
+COMMENT ON VIEW yquota_internal.contradicted_end IS
+	'Containers of all projects that reconcile() ended before a feed says that they did, since history was sealed last';
+
 CREATE FUNCTION yquota_internal.doubted_ends()
 	RETURNS TABLE (container_id text, project text, application_id text, username text, queue text, node text,
 				   execution_type yquota.execution_type, allocation yquota.resource, started_at timestamptz, reason text, differs boolean)
@@ -124,10 +143,12 @@ CREATE FUNCTION yquota_internal.doubted_ends()
 	AS $$
 	SELECT differing.*, true FROM yquota_internal.differing_end AS differing
 	UNION ALL
+	SELECT contradicted.*, true FROM yquota_internal.contradicted_end AS contradicted
+	UNION ALL
 	SELECT assumed.*, false FROM yquota_internal.assumed_end AS assumed
 $$;
 COMMENT ON FUNCTION yquota_internal.doubted_ends() IS
-	'Rows of differing_end and assumed_end, which are few';
+	'Rows of differing_end, contradicted_end and assumed_end, which are few';
 
 CREATE VIEW yquota.suspect_container WITH (security_barrier) AS
 	SELECT suspect.*
@@ -141,7 +162,7 @@ CREATE VIEW yquota.suspect_container WITH (security_barrier) AS
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR suspect.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.suspect_container IS
-	'Running containers that probably ended unheard: those on nodes that are gone, those whose application ended longer ago than scheduler_setting.allocation_expiry, and those at least ten times and a day older than the next oldest of their application (its first container, the master, excepted).  Finish them with reconcile(), node_lost() or a CONTAINER_FINISH.  And containers of which feeds report ends that differ (the earliest counts), or none, so that they ended with their application, until history is sealed';
+	'Running containers that probably ended unheard: those on nodes that are gone, those whose application ended longer ago than scheduler_setting.allocation_expiry, and those at least ten times and a day older than the next oldest of their application (its first container, the master, excepted).  Finish them with reconcile(), node_lost() or a CONTAINER_FINISH.  And containers of which feeds report ends that differ (the earliest counts), one that is later than that of reconcile() (until it is called again), or none, so that they ended with their application, until history is sealed';
 COMMENT ON COLUMN yquota.suspect_container.reason IS 'why; a container may be listed for several reasons';
 COMMENT ON COLUMN yquota.suspect_container.allocation IS 'native units';
 
@@ -779,13 +800,13 @@ COMMENT ON FUNCTION yquota.report_recovery(text, timestamptz, timestamptz) IS
 CREATE FUNCTION yquota_internal.reconcile_list(running jsonb)
 	RETURNS TABLE (container_id text, project text, application_id text, username text,
 				   queue text, node text, allocation yquota.resource,
-				   execution_type yquota.execution_type, started_at timestamptz)
+				   execution_type yquota.execution_type, started_at timestamptz, is_running boolean)
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	SET timezone = 'UTC'
 AS $$
 DECLARE
-	keys CONSTANT text[] := '{container_id,project,application_id,username,queue,node,allocation,execution_type,started_at}';
+	keys CONSTANT text[] := '{container_id,project,application_id,username,queue,node,allocation,execution_type,started_at,is_running}';
 	element jsonb;
 	position bigint;
 	place text;
@@ -829,6 +850,7 @@ BEGIN
 				ELSE (element ->> 'allocation')::yquota.resource END;
 			execution_type := (element ->> 'execution_type')::yquota.execution_type;
 			started_at := (element ->> 'started_at')::timestamptz;
+			is_running := (element ->> 'is_running')::boolean;
 		EXCEPTION
 			WHEN data_exception OR program_limit_exceeded THEN
 				RAISE EXCEPTION '%', SQLERRM
@@ -853,7 +875,7 @@ COMMENT ON FUNCTION yquota_internal.reconcile_list(jsonb) IS
 CREATE FUNCTION yquota_internal.reconcile_plan(running jsonb, as_of timestamptz, lost_at timestamptz)
 	RETURNS TABLE (action text, container_id text, project text, application_id text,
 				   username text, queue text, node text, allocation yquota.resource,
-				   execution_type yquota.execution_type, occurred_at timestamptz, detail text)
+				   execution_type yquota.execution_type, is_running boolean, occurred_at timestamptz, detail text)
 	LANGUAGE sql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
@@ -861,7 +883,7 @@ BEGIN ATOMIC
 		SELECT * FROM yquota_internal.reconcile_list(running)
 	)
 	SELECT 'finish', ours.container_id, ours.project, NULL::text, NULL::text, NULL::text, NULL::text,
-		   NULL::yquota.resource, NULL::yquota.execution_type,
+		   NULL::yquota.resource, NULL::yquota.execution_type, NULL::boolean,
 		   CASE WHEN ours.started_at <= lost_at AND ours.settled_at <= lost_at THEN lost_at ELSE as_of END, 'not in the list'
 	FROM yquota.container ours
 	WHERE ours.started_at <= as_of AND ours.settled_at <= as_of
@@ -872,7 +894,7 @@ BEGIN ATOMIC
 	UNION ALL
 	SELECT CASE WHEN fault.detail IS NULL THEN 'start' WHEN fault.is_ending THEN 'ending' ELSE 'conflict' END,
 		   theirs.container_id, theirs.project, theirs.application_id, theirs.username,
-		   theirs.queue, theirs.node, theirs.allocation, theirs.execution_type,
+		   theirs.queue, theirs.node, theirs.allocation, theirs.execution_type, theirs.is_running,
 		   theirs.started_at, coalesce(fault.detail, 'not in the books')
 	FROM list theirs
 	LEFT JOIN LATERAL (
@@ -900,7 +922,7 @@ BEGIN ATOMIC
 	UNION ALL
 	SELECT CASE WHEN difference.conflicts THEN 'conflict' ELSE 'update' END,
 		   ours.container_id, ours.project, NULL, NULL,
-		   theirs.queue, theirs.node, theirs.allocation, theirs.execution_type,
+		   theirs.queue, theirs.node, theirs.allocation, theirs.execution_type, theirs.is_running,
 		   as_of, difference.detail
 	FROM list theirs
 	JOIN yquota.container ours ON ours.container_id = theirs.container_id
@@ -916,39 +938,42 @@ BEGIN ATOMIC
 			('allocation', ours.allocation::text, theirs.allocation::text, false),
 			('execution_type', ours.execution_type::text, theirs.execution_type::text, false),
 			('queue', ours.queue, theirs.queue, false),
-			('node', ours.node, theirs.node, false)
+			('node', ours.node, theirs.node, false),
+			('is_running', ours.is_running::text, theirs.is_running::text, false)
 		) field (name, ours, theirs, fixed)
 		WHERE field.theirs IS NOT NULL AND field.ours IS DISTINCT FROM field.theirs
 	) difference
 	WHERE ours.started_at <= as_of AND ours.settled_at < as_of
 	  AND difference.detail IS NOT NULL
 	UNION ALL
-	SELECT 'waiting', ours.container_id, ours.project, NULL, NULL, NULL, NULL, NULL, NULL, as_of,
+	SELECT 'waiting', ours.container_id, ours.project, NULL, NULL, NULL, NULL, NULL, NULL, NULL, as_of,
 		   'waits at its node, in the list it runs'
 	FROM list theirs
 	JOIN yquota.container ours ON ours.container_id = theirs.container_id
 	WHERE ours.started_at <= as_of AND ours.settled_at < as_of
 	  AND ours.waiting_factor IS NOT NULL
-	  AND theirs.execution_type IS DISTINCT FROM 'GUARANTEED';
+	  AND theirs.execution_type IS DISTINCT FROM 'GUARANTEED'
+	  AND theirs.is_running IS NULL;
 END;
 COMMENT ON FUNCTION yquota_internal.reconcile_plan(jsonb, timestamptz, timestamptz) IS
 	'Findings of reconcile(): events to insert, the finishes at lost_at of containers of which nothing is known since, containers that are still to end, containers in the list that wait, and conflicts that no event can mend';
 
 -- A function of its own, because the context of an error quotes statements of PL/pgSQL and not this one.
-CREATE FUNCTION yquota_internal.send_reconcile_plan(running jsonb, as_of timestamptz, lost_at timestamptz, actions text[])
+CREATE FUNCTION yquota_internal.send_reconcile_plan(running jsonb, as_of timestamptz, lost_at timestamptz, actions text[], skipped text[])
 	RETURNS TABLE (action text, container_id text, project text, occurred_at timestamptz, detail text)
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 AS $$
 	WITH plan AS MATERIALIZED (
-		SELECT * FROM yquota_internal.reconcile_plan(running, as_of, lost_at)
+		SELECT * FROM yquota_internal.reconcile_plan(running, as_of, lost_at) AS planned
+		WHERE planned.container_id <> ALL (skipped)
 	), sent AS (
 		INSERT INTO yquota.container_event
 			(event, container_id, occurred_at, project, application_id, username, queue, node,
-			 allocation, execution_type, source)
+			 allocation, execution_type, is_running, source)
 		SELECT ('CONTAINER_' || upper(plan.action COLLATE "C"))::yquota.container_event_type,
 			   plan.container_id, plan.occurred_at, plan.project, plan.application_id,
-			   plan.username, plan.queue, plan.node, plan.allocation, plan.execution_type,
+			   plan.username, plan.queue, plan.node, plan.allocation, plan.execution_type, plan.is_running,
 			   'reconcile'
 		FROM plan
 		WHERE plan.action = ANY (actions)
@@ -957,8 +982,75 @@ AS $$
 	FROM plan
 	ORDER BY plan.container_id, plan.action;
 $$;
-COMMENT ON FUNCTION yquota_internal.send_reconcile_plan(jsonb, timestamptz, timestamptz, text[]) IS
-	'Insert the events of reconcile_plan() that are of some actions, and return all its findings';
+COMMENT ON FUNCTION yquota_internal.send_reconcile_plan(jsonb, timestamptz, timestamptz, text[], text[]) IS
+	'Insert the events of reconcile_plan() that are of some actions, and return all its findings; none about containers that are skipped';
+
+-- An end by reconcile() is its conclusion, and no fact: a later end that a feed reports, or a list that has the
+-- container still, says that it was wrong.
+CREATE FUNCTION yquota_internal.wrong_ends(running jsonb, as_of timestamptz)
+	RETURNS TABLE (container_id text, project text, occurred_at timestamptz, detail text)
+	LANGUAGE sql STABLE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT DISTINCT ON (charge.container_id) charge.container_id, charge.project, assumed.occurred_at,
+		   coalesce(contradicted.reason, format('ended by reconcile() at %s, and is in the list', assumed.occurred_at))
+	FROM yquota_internal.reported_end AS assumed
+	JOIN yquota_internal.charge_in_effect AS charge
+		ON charge.container_id = assumed.container_id AND charge."to" = assumed.occurred_at
+	LEFT JOIN yquota_internal.contradicted_end AS contradicted ON contradicted.container_id = assumed.container_id
+	LEFT JOIN yquota_internal.reconcile_list(running) AS theirs
+		ON theirs.container_id = assumed.container_id AND assumed.occurred_at <= as_of
+	WHERE assumed.is_own AND assumed.source = 'reconcile'
+	  AND (contradicted.container_id IS NOT NULL OR theirs.container_id IS NOT NULL)
+	  AND charge.settled_by = 'CONTAINER_FINISH' AND charge.padding IS NULL
+	  AND charge.started_at >= yquota_internal.archive_horizon()
+	ORDER BY charge.container_id;
+$$;
+COMMENT ON FUNCTION yquota_internal.wrong_ends(jsonb, timestamptz) IS
+	'Ends by reconcile() that later events of feeds, or the list of what runs at as_of, contradict';
+
+-- A function of its own, because the context of an error does not quote it.
+CREATE FUNCTION yquota_internal.deliver_without_conclusions(void_ids bigint[]) RETURNS void
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+	INSERT INTO yquota.container_event
+		(event, container_id, occurred_at, project, application_id, username, queue, node,
+		 allocation, execution_type, exit_status, source, recorded_at,
+		 priority, allocation_request_id, asked_label, is_am, is_running)
+	SELECT log.event, log.container_id, log.occurred_at, log.project, log.application_id, log.username, log.queue, log.node,
+		   log.allocation, log.execution_type, log.exit_status, log.source, log.recorded_at,
+		   log.priority, log.allocation_request_id, log.asked_label, log.is_am, log.is_running
+	FROM yquota_internal.voided_event AS taken_back
+	JOIN yquota.container_event AS log USING (event_id)
+	WHERE taken_back.void_id = ANY (void_ids)
+	  AND NOT (log.event = 'CONTAINER_FINISH' AND log.source IS NOT DISTINCT FROM 'reconcile')
+	ORDER BY log.event_id;
+$$;
+COMMENT ON FUNCTION yquota_internal.deliver_without_conclusions(bigint[]) IS
+	'Insert the events that voids have taken back again, without the ends by reconcile()';
+
+CREATE FUNCTION yquota_internal.withdraw_ends(container_ids text[]) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	SET yquota.on_bad_event = 'error'
+	AS $$
+DECLARE
+	void_ids bigint[];
+BEGIN
+	PERFORM yquota_internal.require_read_committed('withdraw ends');
+	LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
+	LOCK TABLE yquota.event_void IN ROW EXCLUSIVE MODE;
+	PERFORM yquota_internal.accept_any_age();
+	SELECT array_agg(void.void_id) INTO void_ids
+	FROM yquota_internal.void_batch(container_ids, 'its end by reconcile() was wrong',
+									jsonb_build_object('source', 'reconcile')) AS void;
+	PERFORM yquota_internal.note_voided_events(void_ids);
+	PERFORM yquota_internal.deliver_without_conclusions(void_ids);
+END;
+$$;
+COMMENT ON FUNCTION yquota_internal.withdraw_ends(text[]) IS
+	'Void containers, in ascending order of id, and deliver their events again without the ends by reconcile()';
 
 CREATE FUNCTION yquota.reconcile(running jsonb, as_of timestamptz, dry_run boolean DEFAULT true, source text DEFAULT NULL)
 	RETURNS TABLE (action text, container_id text, project text, occurred_at timestamptz, detail text)
@@ -967,6 +1059,7 @@ CREATE FUNCTION yquota.reconcile(running jsonb, as_of timestamptz, dry_run boole
 AS $$
 DECLARE
 	lost_at timestamptz;
+	wrong text[];
 BEGIN
 	IF running IS NULL OR as_of IS NULL OR dry_run IS NULL THEN
 		RAISE EXCEPTION 'arguments of reconcile must not be null'
@@ -985,19 +1078,30 @@ BEGIN
 	LEFT JOIN yquota.outage AS outage ON outage.outage_id = recovery.outage_id
 	WHERE recovery.source = reconcile.source AND recovery.is_recovery AND recovery.at <= as_of
 	ORDER BY recovery.at DESC LIMIT 1;
+	wrong := ARRAY(SELECT ended.container_id FROM yquota_internal.wrong_ends(running, as_of) AS ended ORDER BY 1);
+	IF wrong <> '{}' THEN
+		RETURN QUERY
+		SELECT 'withdraw', ended.container_id, ended.project, ended.occurred_at, ended.detail
+		FROM yquota_internal.wrong_ends(running, as_of) AS ended
+		ORDER BY ended.container_id;
+		IF NOT dry_run THEN
+			PERFORM yquota_internal.withdraw_ends(wrong);
+			wrong := '{}';
+		END IF;
+	END IF;
 	RETURN QUERY SELECT * FROM yquota_internal.send_reconcile_plan(running, as_of, lost_at,
-		CASE WHEN dry_run THEN '{}'::text[] ELSE '{start,update,finish}' END);
+		CASE WHEN dry_run THEN '{}'::text[] ELSE '{start,update,finish}' END, wrong);
 END;
 $$;
 COMMENT ON FUNCTION yquota.reconcile(jsonb, timestamptz, boolean, text) IS
-	'Compare the resource manager''s list of containers running at as_of with ours: finish containers that it lacks at as_of, start the missing ones, update differences.  A container that waits at its node is neither started nor finished by a list.  Returns the differences; inserts events only when dry_run is false.  Containers changed here after as_of stay as they are.  With the source of a feed, those of which nothing is known since its resource manager last became active are finished where that outage began';
+	'Compare the resource manager''s list of containers running at as_of with ours: finish containers that it lacks at as_of, start the missing ones, update differences.  A container that waits at its node is neither started nor finished by a list that does not say whether it runs.  Ends that it concluded itself are withdrawn where a feed has reported a later one, or the list has the container.  Returns the differences; inserts events only when dry_run is false.  Containers changed here after as_of stay as they are.  With the source of a feed, those of which nothing is known since its resource manager last became active are finished where that outage began';
 
 CREATE FUNCTION yquota.recover_containers(source text, containers jsonb, as_of timestamptz) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	started bigint;
+	missing text[];
 BEGIN
 	IF recover_containers.source IS NULL OR containers IS NULL OR as_of IS NULL THEN
 		RAISE EXCEPTION 'arguments of recover_containers must not be null'
@@ -1011,8 +1115,10 @@ BEGIN
 								WHERE recovery.source = sign.source AND recovery.is_recovery AND recovery.at <= as_of)) THEN
 		RETURN 0;
 	END IF;
-	SELECT count(*) INTO started FROM yquota_internal.send_reconcile_plan(containers, as_of, NULL, '{start}') AS plan WHERE plan.action = 'start';
-	RETURN started;
+	missing := ARRAY(SELECT plan.container_id FROM yquota_internal.send_reconcile_plan(containers, as_of, NULL, '{start}', '{}') AS plan
+					 WHERE plan.action = 'start');
+	-- without those that were set aside
+	RETURN (SELECT count(*) FROM yquota.container AS started WHERE started.container_id = ANY (missing));
 END;
 $$;
 COMMENT ON FUNCTION yquota.recover_containers(text, jsonb, timestamptz) IS

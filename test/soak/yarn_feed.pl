@@ -351,6 +351,9 @@ foreach my $line (sort { ($a =~ /^(\d+)/)[0] <=> ($b =~ /^(\d+)/)[0] } @account)
 		push @{ $updates{$id} }, \%update;
 	}
 }
+# Nodes report when containers were made, which of opportunistic ones the ResourceManager does not know.
+my %made = map { split / / } split /\n/, slurp_file("$directory/creation-times");
+$container{$_}{started} = $made{$_} foreach grep { $container{$_} } keys %made;
 cmp_ok(scalar keys %container, '>=', 300, 'three hundred containers and more came and went');
 my @unfinished = grep { !$container{$_}{finished} } sort keys %container;
 cmp_ok(scalar @unfinished, '>=', 1, 'restarts have lost containers that were not at their nodes yet');
@@ -383,7 +386,10 @@ SQL
 }
 is_deeply([ sort keys %told ], [ sort keys %container ], 'the same containers are told: none is missing, no part of an update is one');
 my @early = grep { $told{$_}[0]{source} eq 'reconcile' } sort keys %told;
-is(scalar @early, 4, 'those that ran before the feed are started when it finds them');
+is_deeply(\@early, [ sort grep { $container{$_} } keys %made ], 'those that ran before the feed are started when it finds them');
+cmp_ok(scalar @early, '>=', 4, 'among them those that do not wait');
+my %early_runs = map { $_ => 1 } map { $told{$_}[0]{is_running} } grep { $told{$_}[0]{type} eq 'OPPORTUNISTIC' } @early;
+is_deeply([ sort keys %early_runs ], [qw(f t)], 'opportunistic ones that wait do so from then on, and others run');
 is(scalar(grep { $_->[0]{event} ne 'CONTAINER_START' || $_->[0]{source} !~ /^(mini|reconcile)$/ } values %told), 0, 'each begins with its START');
 
 # A container that a restart has lost ends where the outage began.

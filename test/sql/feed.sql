@@ -202,6 +202,41 @@ SELECT container_id, count(*) FROM yquota_internal.reported_end WHERE container_
 SELECT * FROM yquota.verify();
 
 --
+-- An end by reconcile() is taken back where a feed reports a later one, with what the container did until then,
+-- and where a list has the container; an earlier end of a feed counts anyway, and that of the scheduler is a decision
+--
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source)
+SELECT 'CONTAINER_START', 'concluded_' || number, '2026-03-02 09:00:00+00', 'lab', '[vcores=1]', 'rm-1' FROM generate_series(1, 5) AS number;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, source)
+SELECT 'CONTAINER_FINISH', 'concluded_' || number, '2026-03-02 09:10:00+00', CASE number WHEN 4 THEN 'scheduler' ELSE 'reconcile' END FROM generate_series(1, 5) AS number;
+SELECT reason FROM yquota.suspect_container WHERE container_id ~ '^concluded';
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation, exit_status, source) VALUES
+	('CONTAINER_UPDATE', 'concluded_1', '2026-03-02 09:20:00+00', '[vcores=2]', NULL, 'rm-1'),
+	('CONTAINER_FINISH', 'concluded_1', '2026-03-02 09:30:00+00', NULL, 0, 'rm-1'),
+	('CONTAINER_FINISH', 'concluded_3', '2026-03-02 09:05:00+00', NULL, 0, 'rm-1'),
+	('CONTAINER_FINISH', 'concluded_4', '2026-03-02 09:12:00+00', NULL, 0, 'rm-1');
+SELECT container_id, reason FROM yquota.suspect_container WHERE container_id ~ '^concluded' ORDER BY 1;
+SELECT differing_ends FROM yquota.feed_status WHERE source = 'rm-1';
+SELECT container_id, finished_at, exit_status, cost FROM yquota.container_cost WHERE container_id ~ '^concluded' ORDER BY 1;
+CREATE VIEW list_with_concluded AS
+SELECT jsonb_agg(jsonb_build_object('container_id', container_id)) AS list
+FROM (SELECT container_id FROM yquota.container UNION VALUES ('concluded_2'), ('concluded_4')) AS runs;
+SELECT reconciled.* FROM list_with_concluded, yquota.reconcile(list, '2026-03-02 10:00:00+00') AS reconciled WHERE container_id ~ '^concluded';
+SELECT reconciled.* FROM list_with_concluded, yquota.reconcile(list, '2026-03-02 10:00:00+00', false) AS reconciled WHERE container_id ~ '^concluded';
+SELECT reconciled.* FROM list_with_concluded, yquota.reconcile(list, '2026-03-02 10:00:00+00', false) AS reconciled WHERE container_id ~ '^concluded';
+SELECT container_id, finished_at, exit_status, cost FROM yquota.container_cost WHERE container_id ~ '^concluded' ORDER BY 1;
+SELECT container_id, reason FROM yquota.suspect_container WHERE container_id ~ '^concluded' ORDER BY 1;
+SELECT * FROM yquota.verify();
+-- one that waits is started so, and a list that says that it runs, or waits, counts
+SELECT action, container_id, occurred_at, detail FROM list_with_concluded, yquota.reconcile(list || '[{"container_id": "concluded_6", "project": "lab", "allocation": {"vcores": 1},
+	"execution_type": "OPPORTUNISTIC", "started_at": "2026-03-02T09:00:00", "is_running": false}]', '2026-03-02 09:30:00+00', false) WHERE container_id ~ '^concluded';
+SELECT action, container_id, occurred_at, detail FROM list_with_concluded, yquota.reconcile((SELECT jsonb_agg(CASE element ->> 'container_id' WHEN 'concluded_6' THEN element || '{"is_running": true}' ELSE element END)
+	FROM jsonb_array_elements(list) AS element), '2026-03-02 09:40:00+00', false) WHERE container_id ~ '^concluded';
+SELECT container_id, is_running, settled_at FROM yquota.container WHERE container_id = 'concluded_6';
+SELECT * FROM yquota.reconcile('[{"container_id": "c1", "is_running": "sometimes"}]', '2026-03-02 10:00:00+00');
+DROP VIEW list_with_concluded;
+
+--
 -- Two resource managers that take turns: the time between is forgiven from the
 -- latest that is known of either
 --
@@ -218,7 +253,14 @@ SELECT yquota.allow_role('yquota_pair', 'operator');
 SET ROLE yquota_pair;
 -- the first that is heard of a feed: nothing is forgiven, and what its nodes run is started
 SELECT yquota.report_recovery('pair', NULL, '2026-03-02 08:00');
-SELECT yquota.recover_containers('pair', '[{"container_id": "p0", "project": "lab", "allocation": {"vcores": 1}, "started_at": "2026-03-02T07:30:00Z"}]', '2026-03-02 08:00:05');
+-- a bad one is set aside, and not counted
+BEGIN;
+SET LOCAL yquota.on_bad_event = 'set_aside_quietly';
+SELECT yquota.recover_containers('pair', '[{"container_id": "p0", "project": "lab", "allocation": {"vcores": 1}, "started_at": "2026-03-02T07:30:00Z"},
+	{"container_id": "unpaid", "project": "nobody", "allocation": {"vcores": 1}, "started_at": "2026-03-02T07:30:00Z"},
+	{"container_id": "queued", "project": "lab", "allocation": {"vcores": 1}, "execution_type": "OPPORTUNISTIC", "started_at": "2026-03-02T07:30:00Z", "is_running": false}]', '2026-03-02 08:00:05');
+COMMIT;
+SELECT container_id, reason FROM yquota.my_rejects;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source) VALUES
 	('CONTAINER_START', 'p1', '2026-03-02 08:10', 'lab', '[vcores=1]', 'pair'),
 	('QUOTA_COMPUTE', NULL, '2026-03-02 08:20', NULL, NULL, 'pair'),

@@ -41,6 +41,8 @@ final class ContainerEvents {
 	private final Set<ContainerId> live = ConcurrentHashMap.newKeySet();
 	/** of opportunistic ones: whether their node runs them; empty as long as it has not said */
 	private final Map<ContainerId, Optional<Boolean>> running = new ConcurrentHashMap<>();
+	/** opportunistic ones that run when the feed begins, as yquota is told of them once their node says whether it runs them */
+	private final Map<ContainerId, ObjectNode> untold = new ConcurrentHashMap<>();
 	/** containers that end with their node, which may bring them back */
 	private final Set<ContainerId> lost = ConcurrentHashMap.newKeySet();
 
@@ -82,21 +84,37 @@ final class ContainerEvents {
 			if (application == null || lost.contains(id) || !live.add(id)) {
 				continue;
 			}
-			if (report.getExecutionType() == ExecutionType.OPPORTUNISTIC) {
+			boolean isOpportunistic = report.getExecutionType() == ExecutionType.OPPORTUNISTIC;
+			if (isOpportunistic) {
 				running.put(id, Optional.empty());
 			}
-			describe(report, application, node, list.addObject());
+			// Those that run when the feed begins have not been told.
+			if (feed.isFirst() && isOpportunistic) {
+				untold.put(id, describe(report, application, node));
+			} else if (feed.isFirst()) {
+				list.add(describe(report, application, node));
+			}
 		}
-		// Those that run when the feed begins have not been told.
-		if (feed.isFirst() && list.size() > 0) {
+		if (list.size() > 0) {
 			feed.tell(Records.recovered(conf.source, list.toString(), time));
 		}
+	}
+
+	/** Tell of a container that waited for its node to say whether it runs it; true if it did. */
+	private boolean tellRecovered(ContainerId id, Boolean runs, long time) {
+		ObjectNode container = untold.remove(id);
+
+		if (container != null) {
+			feed.tell(Records.recovered(conf.source, new ObjectMapper().createArrayNode().add(container.put("is_running", runs)).toString(), time));
+		}
+		return container != null;
 	}
 
 	void finished(RMContainer container, long time) {
 		if (isTemporary(container) || !live.remove(container.getContainerId())) {
 			return;
 		}
+		tellRecovered(container.getContainerId(), null, time);
 		running.remove(container.getContainerId());
 		feed.tell(new Records.Event("CONTAINER_FINISH", container.getContainerId().toString(), time, conf.source)
 			.exitStatus(container.getContainerExitStatus()).record());
@@ -135,7 +153,8 @@ final class ContainerEvents {
 		boolean runs = status.getContainerSubState() == ContainerSubState.RUNNING;
 		Optional<Boolean> known = running.get(status.getContainerId());
 
-		if (known != null && !known.equals(Optional.of(runs)) && running.replace(status.getContainerId(), known, Optional.of(runs))) {
+		if (known != null && !known.equals(Optional.of(runs)) && running.replace(status.getContainerId(), known, Optional.of(runs))
+				&& !tellRecovered(status.getContainerId(), runs, time)) {
 			feed.tell(new Records.Event("CONTAINER_UPDATE", status.getContainerId().toString(), time, conf.source)
 				.isRunning(runs).record());
 		}
@@ -149,14 +168,16 @@ final class ContainerEvents {
 			for (RMContainer container : scheduler.containersOf(application)) {
 				if (!isTemporary(container) && container.getCreationTime() <= asOf) {
 					live.add(container.getContainerId());
-					describe(container, list.addObject());
+					list.add(describe(container));
 				}
 			}
 		}
 		return list.toString();
 	}
 
-	private void describe(RMContainer container, ObjectNode object) {
+	private ObjectNode describe(RMContainer container) {
+		ObjectNode object = new ObjectMapper().createObjectNode();
+
 		object.put("container_id", container.getContainerId().toString());
 		object.put("project", project(container));
 		object.put("application_id", applicationId(container).toString());
@@ -166,9 +187,13 @@ final class ContainerEvents {
 		object.put("allocation", Records.resource(container.getAllocatedResource()));
 		object.put("execution_type", container.getExecutionType().name());
 		object.put("started_at", Records.time(container.getCreationTime()));
+		running.getOrDefault(container.getContainerId(), Optional.empty()).ifPresent(runs -> object.put("is_running", runs));
+		return object;
 	}
 
-	private void describe(NMContainerStatus report, RMApp application, NodeId node, ObjectNode object) {
+	private ObjectNode describe(NMContainerStatus report, RMApp application, NodeId node) {
+		ObjectNode object = new ObjectMapper().createObjectNode();
+
 		object.put("container_id", report.getContainerId().toString());
 		object.put("project", projectOf(application));
 		object.put("application_id", application.getApplicationId().toString());
@@ -178,6 +203,7 @@ final class ContainerEvents {
 		object.put("allocation", Records.resource(report.getAllocatedResource()));
 		object.put("execution_type", report.getExecutionType().name());
 		object.put("started_at", Records.time(report.getCreationTime()));
+		return object;
 	}
 
 	private static boolean isTemporary(RMContainer container) {

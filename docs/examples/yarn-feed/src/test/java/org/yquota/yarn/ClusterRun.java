@@ -1,6 +1,7 @@
 package org.yquota.yarn;
 
 import java.io.File;
+import java.nio.file.Files;
 import java.security.PrivilegedExceptionAction;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -40,6 +41,7 @@ import org.apache.hadoop.yarn.client.api.YarnClient;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.security.AMRMTokenIdentifier;
 import org.apache.hadoop.yarn.server.MiniYARNCluster;
+import org.apache.hadoop.yarn.server.utils.BuilderUtils;
 import org.apache.hadoop.yarn.util.Records;
 import org.apache.hadoop.yarn.util.Times;
 
@@ -53,6 +55,7 @@ public final class ClusterRun {
 	private static final int NODES = 4;
 	private static final int PACE = ClusterConfiguration.PACE;
 
+	private final File directory;
 	private final YarnConfiguration conf;
 	private MiniYARNCluster cluster;
 	private YarnClient client;
@@ -69,7 +72,8 @@ public final class ClusterRun {
 	private final List<Container> early = new ArrayList<>();
 
 	private ClusterRun(String[] arguments) {
-		conf = ClusterConfiguration.make(new File(arguments[0]), arguments[1]);
+		directory = new File(arguments[0]);
+		conf = ClusterConfiguration.make(directory, arguments[1]);
 	}
 
 	public static void main(String[] arguments) throws Exception {
@@ -101,10 +105,13 @@ public final class ClusterRun {
 			start(container, "sleep 900");
 			early.add(container);
 		}
-		beats(10);
+		List<Container> first = crowdNodes();
+		early.addAll(first);
+		writeCreationTimes();
 		Caller.reached("the installation of the feed");
 		awaitNodes();
-		master.releaseAssignedContainer(early.get(0).getId());
+		release(early.get(0));
+		first.forEach(this::release);
 		beats(10);
 		runAndEnd(60);
 		failingMaster();
@@ -159,6 +166,16 @@ public final class ClusterRun {
 		master.stop();
 		client.stop();
 		cluster.stop();
+	}
+
+	/** Those that nodes report. */
+	private void writeCreationTimes() throws Exception {
+		List<String> lines = new ArrayList<>();
+
+		for (Container container : early) {
+			lines.add(container.getId() + " " + BuilderUtils.newContainerTokenIdentifier(container.getContainerToken()).getCreationTime());
+		}
+		Files.write(new File(directory, "creation-times").toPath(), lines);
 	}
 
 	private void startCluster() throws Exception {
@@ -225,12 +242,16 @@ public final class ClusterRun {
 		return containers;
 	}
 
+	private void release(Container container) {
+		master.releaseAssignedContainer(container.getId());
+		held.remove(container.getId());
+	}
+
 	/** Give them back one by one, so that those that waited while the ResourceManager was away begin to run. */
 	private void letRun(List<Container> crowd) throws Exception {
 		for (Container container : crowd) {
 			beats(10);
-			master.releaseAssignedContainer(container.getId());
-			held.remove(container.getId());
+			release(container);
 		}
 		beats(10);
 	}
@@ -345,8 +366,7 @@ public final class ClusterRun {
 						nodes.stopContainer(container.getId(), container.getNodeId());
 						break;
 					default:
-						master.releaseAssignedContainer(container.getId());
-						held.remove(container.getId());
+						release(container);
 						break;
 				}
 			}
@@ -408,8 +428,7 @@ public final class ClusterRun {
 		update(containers.get(2), ContainerUpdateType.DECREASE_RESOURCE, Resource.newInstance(384, 1), null);
 		awaitUpdates();
 		for (Container container : containers) {
-			master.releaseAssignedContainer(container.getId());
-			held.remove(container.getId());
+			release(container);
 		}
 		beats(5);
 	}
@@ -429,8 +448,7 @@ public final class ClusterRun {
 		update(guaranteed.get(0), ContainerUpdateType.DEMOTE_EXECUTION_TYPE, null, ExecutionType.OPPORTUNISTIC);
 		awaitUpdates();
 		for (Container container : containers) {
-			master.releaseAssignedContainer(container.getId());
-			held.remove(container.getId());
+			release(container);
 		}
 		beats(10);
 	}
