@@ -186,6 +186,9 @@ result 'SQL of more than five lines, and joins, are views and functions' "$(perl
 result 'what comments cite is in docs/' \
 	"$(perl test/scripts/citations.pl $(find src sql test expected -type f -name '*.[chdlmqsp]*' ! -name check_shape.sh ! -name citations.pl | sort) 2>&1)"
 
+result 'links lead to pages and headings' \
+	"$(perl test/scripts/links.pl README.md Makefile META.json $(find docs src sql test expected -type f ! -name '*.o' ! -name '*.bc' | sort) 2>&1)"
+
 result 'walks lead from file to file' "$(perl test/scripts/walks.pl docs/internals.md 2>&1)"
 
 result 'no file of the sources has 900 lines' "$(wc -l $sources </dev/null | awk '$2 != "total" && $1 >= 900 { print $2 ": " $1 }')"

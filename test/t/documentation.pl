@@ -306,25 +306,6 @@ like(asked_by('admin_of_books', $what_if), qr/^spared\|\|root\.a\|\[memory-mb=15
 	'an administrator asks what would be taken if capacities were others');
 is($node->safe_psql('killed', "SELECT capacity FROM yquota.queue WHERE path = 'root.a'"), '50', 'and they are not');
 
-# Links between the pages lead somewhere.
-my %broken;
-foreach my $page (@all_pages)
-{
-	my ($folder) = $page =~ m{^(.*/)?};
-	my $text = slurp_file($page);
-
-	while ($text =~ /\]\(([^)#:]*)(?:#([^)]*))?\)/g)
-	{
-		my ($file, $anchor) = ($1 eq '' ? $page : ($folder // '') . $1, $2);
-
-		$broken{"$page: $file"} = 1 unless -e $file;
-		next unless defined $anchor && -f $file;
-		my %anchors = map { lc(s/[^\w\- ]//gr) =~ s/ /-/gr => 1 } slurp_file($file) =~ /^#+ (.*)$/mg;
-		$broken{"$page: $file#$anchor"} = 1 unless $anchors{$anchor};
-	}
-}
-is(join(', ', sort keys %broken), '', 'no link is broken');
-
 # The glossary has words that the other pages use, in the order of the alphabet, each
 # with a link and a sentence that is short.
 my $others = join("\n", map { $_ eq 'docs/glossary.md' ? () : slurp_file($_) } @all_pages);

@@ -1,0 +1,91 @@
+#!/usr/bin/env perl
+# links.pl FILE...
+#
+# Print the references to pages that lead nowhere, one a line: in pages (*.md) the
+# relative links, in all files the names of pages below docs/, each with its anchor if
+# it has one.  Anchors are those that GitHub makes of headings.
+
+use strict;
+use warnings;
+
+my %anchors;
+
+sub contents
+{
+	my ($name) = @_;
+
+	open my $file, '<', $name or die "could not open \"$name\": $!\n";
+	local $/;
+	return scalar(<$file>) // '';
+}
+
+# Blocks of code become empty lines, so that places keep their line numbers.
+sub without_code
+{
+	my ($text) = @_;
+
+	$text =~ s{^(```.*?^```)$}{$1 =~ tr/\n//cdr}gmse;
+	return $text;
+}
+
+# Anchors of a page's headings; GitHub numbers those that come again.
+sub anchors_of
+{
+	my ($page) = @_;
+	my (%known, %times);
+
+	foreach my $heading (without_code(contents($page)) =~ /^#{1,6} +(.*?)[ #]*$/mg)
+	{
+		my $anchor = lc($heading =~ s/\[([^\]]*)\]\([^)]*\)/$1/gr) =~ s/[^\w\- ]//gr =~ tr/ /-/r;
+		my $again = $times{$anchor}++;
+
+		$known{ $again ? "$anchor-$again" : $anchor } = 1;
+	}
+	return \%known;
+}
+
+sub check
+{
+	my ($place, $target, $anchor) = @_;
+
+	return print "$place: there is no $target\n" if !-e $target;
+	return if !defined $anchor;
+	$anchors{$target} //= -f $target ? anchors_of($target) : {};
+	print "$place: $target has no heading #$anchor\n" if !$anchors{$target}{$anchor};
+}
+
+# Names of files are seen from the top folder, ".." included.
+sub resolved
+{
+	my ($folder, $path) = @_;
+	my @parts;
+
+	foreach my $part (split m{/}, "$folder$path")
+	{
+		next if $part eq '.' || $part eq '';
+		$part eq '..' && @parts ? pop @parts : push @parts, $part;
+	}
+	return join '/', @parts;
+}
+
+foreach my $name (@ARGV)
+{
+	my $text = contents($name);
+	my $line = sub { "$name:" . (1 + (substr($text, 0, $_[0]) =~ tr/\n//)) };
+
+	if ($name =~ /\.md$/)
+	{
+		my ($folder) = $name =~ m{^(.*/)?};
+
+		$text = without_code($text);
+		while ($text =~ /\]\(<?([^)#:>\s]*)(?:#([^)>\s]*))?>?(?:\s+"[^"]*")?\)/g)
+		{
+			check($line->($-[0]), $1 eq '' ? $name : resolved($folder // '', $1), $2);
+		}
+		$text =~ s/\]\([^)]*\)/]()/g;
+	}
+	while ($text =~ m{(?<![\w/.-])(docs/[\w/-]+\.md)(?:#([\w-]+))?}g)
+	{
+		check($line->($-[0]), $1, $2);
+	}
+}
