@@ -136,15 +136,15 @@ COMMENT ON FUNCTION yquota_internal.reservation_amount(text, text, text, yquota.
 	'Credits that a reservation in a plan pays for an allocation from one instant to another: the named part of the price of a GUARANTEED container';
 
 -- Of a version that has been forgotten, its rows tell.
-CREATE FUNCTION yquota_internal.reservation_pieces(ids text[], since timestamptz[], until timestamptz)
+CREATE FUNCTION yquota_internal.reservation_segments(ids text[], since timestamptz[], until timestamptz)
 	RETURNS TABLE (reservation_id text, version integer, project text, username text, queue text, allocation yquota.resource,
 				   reserved_factor numeric, "from" timestamptz, "to" timestamptz, is_due boolean)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 		WITH asked AS MATERIALIZED (
-			SELECT a.reservation_id, a.since, booked.version, coalesce(greatest(reservation_pieces.until, booked."to"), reservation_pieces.until) AS until
-			FROM unnest(ids, reservation_pieces.since) AS a (reservation_id, since)
+			SELECT a.reservation_id, a.since, booked.version, coalesce(greatest(reservation_segments.until, booked."to"), reservation_segments.until) AS until
+			FROM unnest(ids, reservation_segments.since) AS a (reservation_id, since)
 			CROSS JOIN LATERAL (
 				SELECT v.version, (SELECT max(c."to") FROM yquota_internal.reservation_charge_in_effect AS c
 								   WHERE c.reservation_id = a.reservation_id AND c.version = v.version) AS "to"
@@ -178,7 +178,7 @@ CREATE FUNCTION yquota_internal.reservation_pieces(ids text[], since timestamptz
 							  WHERE d.reservation_id = c.reservation_id AND d.version = c.version)
 		)
 		SELECT life.reservation_id, life.version, life.project, life.username, life.queue, life.allocation, life.reserved_factor,
-			   piece."from", piece."to", piece."to" <= life.until
+			   segment."from", segment."to", segment."to" <= life.until
 		FROM life
 		CROSS JOIN LATERAL (
 			SELECT cut.at AS "from", lead(cut.at) OVER (ORDER BY cut.at) AS "to"
@@ -186,10 +186,10 @@ CREATE FUNCTION yquota_internal.reservation_pieces(ids text[], since timestamptz
 				  UNION
 				  SELECT period.until FROM yquota.closed_period AS period
 				  WHERE period.until > life."from" AND period.until < life."to") AS cut
-		) AS piece
-		WHERE life."from" < life."to" AND piece."to" >= life.since;
+		) AS segment
+		WHERE life."from" < life."to" AND segment."to" >= life.since;
 $$;
-COMMENT ON FUNCTION yquota_internal.reservation_pieces(text[], timestamptz[], timestamptz) IS
+COMMENT ON FUNCTION yquota_internal.reservation_segments(text[], timestamptz[], timestamptz) IS
 	'Intervals that reservations pay for, cut at the ends of periods, that end at an instant of each or later; is_due: they are over at an instant, or have been posted.  The arrays are pairs';
 
 -- Planned with the statement that calls it, as those that follow are, for the arrays at hand.
@@ -215,11 +215,11 @@ CREATE FUNCTION yquota_internal.reservation_postings(ids text[], since timestamp
 	WITH asked AS MATERIALIZED (
 		SELECT s.reservation_ids AS ids, s.instants AS since FROM yquota_internal.unposted_since(reservation_postings.ids, reservation_postings.since) AS s
 	), due AS MATERIALIZED (
-		SELECT piece.*, yquota_internal.reservation_amount(piece.project, piece.username, piece.queue, piece.allocation,
-			piece.reserved_factor, piece."from", piece."to") AS amount
+		SELECT segment.*, yquota_internal.reservation_amount(segment.project, segment.username, segment.queue, segment.allocation,
+			segment.reserved_factor, segment."from", segment."to") AS amount
 		FROM asked
-		CROSS JOIN LATERAL yquota_internal.reservation_pieces(asked.ids, asked.since, reservation_postings.until) AS piece
-		WHERE piece.is_due
+		CROSS JOIN LATERAL yquota_internal.reservation_segments(asked.ids, asked.since, reservation_postings.until) AS segment
+		WHERE segment.is_due
 	), found AS MATERIALIZED (
 		SELECT c.*
 		FROM asked
@@ -251,10 +251,10 @@ CREATE FUNCTION yquota_internal.unposted_reservations(ids text[], since timestam
 	RETURNS TABLE (reservation_id text, version integer, "from" timestamptz)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	AS $$
-	SELECT piece.reservation_id, piece.version, min(piece."from")
+	SELECT segment.reservation_id, segment.version, min(segment."from")
 	FROM yquota_internal.unposted_since(unposted_reservations.ids, unposted_reservations.since) AS asked
-	CROSS JOIN LATERAL yquota_internal.reservation_pieces(asked.reservation_ids, asked.instants, unposted_reservations.until) AS piece
-	WHERE NOT piece.is_due
+	CROSS JOIN LATERAL yquota_internal.reservation_segments(asked.reservation_ids, asked.instants, unposted_reservations.until) AS segment
+	WHERE NOT segment.is_due
 	GROUP BY 1, 2;
 $$;
 COMMENT ON FUNCTION yquota_internal.unposted_reservations(text[], timestamptz[], timestamptz) IS

@@ -3,8 +3,8 @@
  * reservation_books_sql.c
  *	  The ledger of reservations, brought in line with what is due.
  *
- * What is due follows from the definitions (sql/charging/107_reservation_charge.sql): pieces
- * of time, each with an amount.  A row in effect that is no such piece is taken back, a piece
+ * What is due follows from the definitions (sql/charging/107_reservation_charge.sql): segments,
+ * each with an amount.  A row in effect that is no such segment is taken back, a segment
  * without a row is posted.  Both are read at the newest committed state, at every isolation
  * level.
  *
