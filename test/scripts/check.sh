@@ -25,7 +25,7 @@ if ! own_servers; then
 	count 0 0 ${#own[@]}
 	own=()
 fi
-for file in test/t/{all_functions,contention,dump_books,reservation_charge_crash}.pl; do
+for file in test/t/{locales,archive_foreign,all_functions,dump_books,contention,reservation_charge_crash}.pl; do
 	[[ " ${own[*]} " != *" $file "* ]] || list+=("$file")
 done
 list+=("test/scripts/installcheck.sh ISOLATION")

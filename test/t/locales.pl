@@ -90,7 +90,7 @@ my %odd = (
 	timezone => 'Asia/Kolkata', extra_float_digits => '-15', bytea_output => 'escape', xmloption => 'document', xmlbinary => 'hex',
 	lc_messages => 'C.UTF-8', lc_monetary => 'C.UTF-8', lc_numeric => 'C.UTF-8', lc_time => 'C.UTF-8', search_path => 'public',
 	parallel_setup_cost => '0', parallel_tuple_cost => '0', min_parallel_table_scan_size => '0', min_parallel_index_scan_size => '0',
-	max_parallel_workers_per_gather => '2',
+	max_parallel_workers_per_gather => '1',
 	$node->safe_psql('postgres', q(SELECT name FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query'))) => 'on'
 );
 my %plain = map { split /\|/, $_, 2 } split /\n/, $node->safe_psql('postgres', sprintf "SELECT name, quote_literal(setting) FROM pg_settings WHERE lower(name) IN (%s)", join ', ', map { "'$_'" } keys %odd);
