@@ -83,8 +83,8 @@ my %values = (
 		q(xml '<configuration><property><name>yarn.scheduler.capacity.root.queues</name><value>a</value></property></configuration>'),
 		'NULL', q(xml ''), q(xml 'x'), q(xml '<a/>'), q(xmlelement(name a, repeat('x', 1000000))), q((repeat('<a>', 200) || repeat('</a>', 200))::xml)
 	],
-	xid => [ q('3'::xid), 'NULL', q('0'::xid), q('4294967295'::xid) ],
 	tid => [ q('(0,1)'::tid), 'NULL', q('(4294967295,65535)'::tid) ],
+	pg_snapshot => [ q('10:20:10,14,15'::pg_snapshot), 'NULL', q('1:1:'::pg_snapshot), q('9223372036854775807:9223372036854775807:'::pg_snapshot) ],
 	xid8 => [ q('1'::xid8), 'NULL', q('0'::xid8), q('18446744073709551615'::xid8) ],
 	'yquota.resource' => [
 		q('[memory-mb=1024,vcores=2]'::yquota.resource), 'NULL', q('[]'::yquota.resource), q('[vcores=-1]'::yquota.resource),
