@@ -215,20 +215,57 @@ $$;
 COMMENT ON FUNCTION yquota_internal.note_voided_events(bigint[]) IS
 	'Write down the numbers of the events that voids take back; the caller has claimed their containers';
 
+-- Of one container the planner finds the rows, and those that take them back, by its id.  Without
+-- statistics it expects few, and would compare each with each.
+CREATE FUNCTION yquota_internal.voidable_batches(
+	container_id text, application_id text, project text, "from" timestamptz, "to" timestamptz, source text) RETURNS SETOF text[]
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	-- the plan depends on which arguments are given
+	SET plan_cache_mode = force_custom_plan
+	SET search_path = pg_catalog, pg_temp
+	SET enable_nestloop = on
+	AS $$
+BEGIN
+	PERFORM set_config('enable_nestloop', CASE WHEN container_id IS NULL THEN 'on' ELSE 'off' END, true);
+	RETURN QUERY
+	SELECT array_agg(numbered.container_id ORDER BY numbered.container_id)
+	FROM (
+		SELECT segment.container_id, (row_number() OVER (ORDER BY segment.container_id) - 1) / 1000 AS number
+		FROM yquota_internal.voidable_segment AS segment
+		WHERE (voidable_batches.container_id IS NULL OR segment.container_id = voidable_batches.container_id)
+		  AND (voidable_batches.application_id IS NULL OR segment.application_id = voidable_batches.application_id)
+		  AND (voidable_batches.project IS NULL OR segment.project = voidable_batches.project)
+		  AND (voidable_batches."from" IS NULL
+			   OR segment."from" >= voidable_batches."from" AND segment."from" < voidable_batches."to" AND segment.is_start
+			   OR segment."to" >= voidable_batches."from" AND segment."to" < voidable_batches."to" AND segment.is_end)
+		  AND (voidable_batches.source IS NULL
+			   OR segment.container_id IN (
+				SELECT log.container_id
+				FROM yquota.container_event AS log
+				WHERE log.source = voidable_batches.source
+				  AND (voidable_batches."from" IS NULL
+					   OR log.occurred_at >= voidable_batches."from" AND log.occurred_at < voidable_batches."to")
+				  AND NOT EXISTS (SELECT FROM yquota_internal.voided_event AS taken_back
+								  WHERE taken_back.event_id = log.event_id)))
+		GROUP BY segment.container_id) AS numbered
+	GROUP BY numbered.number
+	ORDER BY numbered.number;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.voidable_batches(text, text, text, timestamptz, timestamptz, text) IS
+	'Containers that void_events() chooses, at most 1000 in a row, in ascending order of id';
+
 CREATE FUNCTION yquota.void_events(
 	container_id text DEFAULT NULL, reason text DEFAULT NULL, application_id text DEFAULT NULL,
 	"from" timestamptz DEFAULT NULL, "to" timestamptz DEFAULT NULL,
 	project text DEFAULT NULL, source text DEFAULT NULL)
 	RETURNS SETOF yquota.event_void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
-	-- the plan depends on which arguments are given
-	SET plan_cache_mode = force_custom_plan
 	SET search_path = pg_catalog, pg_temp
 	-- what was chosen is kept as JSON
 	SET timezone = 'UTC'
 	AS $$
 DECLARE
-	batch_size CONSTANT integer := 1000;
 	chosen jsonb := jsonb_strip_nulls(jsonb_build_object(
 		'container_id', container_id, 'application_id', application_id,
 		'from', "from", 'to', "to", 'project', project, 'source', source));
@@ -244,28 +281,8 @@ BEGIN
 	LOCK TABLE yquota.event_void IN ROW EXCLUSIVE MODE;
 	PERFORM yquota_internal.check_not_archived(container_id, application_id);
 	FOR batch IN
-		SELECT array_agg(numbered.container_id ORDER BY numbered.container_id)
-		FROM (
-			SELECT segment.container_id, (row_number() OVER (ORDER BY segment.container_id) - 1) / batch_size AS number
-			FROM yquota_internal.voidable_segment AS segment
-			WHERE (void_events.container_id IS NULL OR segment.container_id = void_events.container_id)
-			  AND (void_events.application_id IS NULL OR segment.application_id = void_events.application_id)
-			  AND (void_events.project IS NULL OR segment.project = void_events.project)
-			  AND (void_events."from" IS NULL
-				   OR segment."from" >= void_events."from" AND segment."from" < void_events."to" AND segment.is_start
-				   OR segment."to" >= void_events."from" AND segment."to" < void_events."to" AND segment.is_end)
-			  AND (void_events.source IS NULL
-				   OR segment.container_id IN (
-					SELECT log.container_id
-					FROM yquota.container_event AS log
-					WHERE log.source = void_events.source
-					  AND (void_events."from" IS NULL
-						   OR log.occurred_at >= void_events."from" AND log.occurred_at < void_events."to")
-					  AND NOT EXISTS (SELECT FROM yquota_internal.voided_event AS taken_back
-									  WHERE taken_back.event_id = log.event_id)))
-			GROUP BY segment.container_id) AS numbered
-		GROUP BY numbered.number
-		ORDER BY numbered.number
+		SELECT chosen_ones.ids
+		FROM yquota_internal.voidable_batches(container_id, application_id, project, "from", "to", source) AS chosen_ones (ids)
 	LOOP
 		FOR voided IN SELECT * FROM yquota_internal.void_batch(batch, reason, chosen) LOOP
 			void_ids := void_ids || voided.void_id;

@@ -431,5 +431,22 @@ RESET SESSION AUTHORIZATION;
 DROP OWNED BY yquota_void_feed, yquota_void_admin;
 DROP ROLE yquota_void_feed, yquota_void_admin;
 
+--
+-- A container with many rows is chosen without comparing each with each, also in new books without statistics
+--
+DROP EXTENSION yquota CASCADE;
+CREATE EXTENSION yquota;
+SELECT yquota.set_clock('2026-03-02 15:00');
+INSERT INTO yquota.project (name) VALUES ('lab');
+BEGIN;
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'long', '2026-03-02 14:00', 'lab', '[vcores=1]');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation)
+SELECT 'CONTAINER_UPDATE', 'long', '2026-03-02 14:00'::timestamptz + i * interval '1 s', CASE i % 2 WHEN 0 THEN '[vcores=1]' ELSE '[vcores=2]' END::yquota.resource
+FROM generate_series(1, 2000) AS i;
+SELECT idx_scan AS scans FROM pg_stat_xact_all_tables WHERE relid = 'yquota.charge'::regclass \gset
+SELECT charges FROM yquota.void_events('long', 'test');
+SELECT idx_scan - :scans < 20 AS are_few FROM pg_stat_xact_all_tables WHERE relid = 'yquota.charge'::regclass;
+ROLLBACK;
+
 \c postgres
 DROP DATABASE yquota_void;
