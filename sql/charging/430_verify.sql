@@ -462,13 +462,17 @@ CREATE FUNCTION yquota_internal.verify_lives(since timestamptz)
 					 count(posted.corrects) OVER (PARTITION BY posted.container_id, COALESCE(posted.corrects, posted.number)) AS corrections
 			  FROM posted) AS p
 		WHERE p.corrects IS NULL AND p.corrections = 0
+	), correct AS (
+		-- later amounts are corrected in the next compute interval
+		SELECT coalesce(yquota_internal.uncorrected_since(), 'infinity') AS until
 	)
 	SELECT 'ledger differs from the log', log.container_id,
 		   format('%s credits for project %s', trim_scale(log.amount), log.project),
 		   format('%s credits for project %s, %s rows up to number %s',
 				  trim_scale(ledger.amount), ledger.project, ledger.rows, ledger.last_number)
 	FROM (SELECT due.container_id, max(due.project) AS project, sum(due.amount) AS amount,
-				 sum(due.given_back) AS given_back
+				 sum(due.given_back) AS given_back,
+				 coalesce(max(due."to") <= (SELECT correct.until FROM correct), true) AS is_correct
 		  FROM due GROUP BY due.container_id) AS log
 	-- charges before a void have been taken back, from whichever project paid
 	LEFT JOIN (SELECT posted.container_id, posted.project, posted.number <= void.charges AS is_void,
@@ -478,8 +482,9 @@ CREATE FUNCTION yquota_internal.verify_lives(since timestamptz)
 			   LEFT JOIN yquota_internal.last_void AS void ON void.container_id = posted.container_id
 			   GROUP BY 1, 2, 3
 			   WINDOW container AS (PARTITION BY posted.container_id)) AS ledger USING (container_id)
-	WHERE CASE WHEN ledger.is_void THEN 0 ELSE COALESCE(log.amount, 0) END <> COALESCE(ledger.amount, 0)
-	   OR CASE WHEN ledger.is_void THEN 0 ELSE COALESCE(log.given_back, 0) END <> COALESCE(ledger.given_back, 0)
+	WHERE (log.is_correct OR ledger.is_void)
+		  AND (CASE WHEN ledger.is_void THEN 0 ELSE COALESCE(log.amount, 0) END <> COALESCE(ledger.amount, 0)
+			   OR CASE WHEN ledger.is_void THEN 0 ELSE COALESCE(log.given_back, 0) END <> COALESCE(ledger.given_back, 0))
 	   OR ledger.project IS NOT NULL AND ledger.project IS DISTINCT FROM log.project AND ledger.is_void IS NOT TRUE
 	   OR ledger.last_number <> ledger.rows
 	UNION ALL
@@ -493,8 +498,9 @@ CREATE FUNCTION yquota_internal.verify_lives(since timestamptz)
 	FROM (SELECT * FROM due WHERE due."to" IS NOT NULL) AS log
 	FULL JOIN in_effect AS ledger USING (container_id, "from", "to", padded, copy)
 	WHERE log.content IS DISTINCT FROM ledger.content
-	   OR log.amount <> ledger.amount OR log.dominant IS DISTINCT FROM ledger.dominant
-	   OR log.given_back IS DISTINCT FROM ledger.given_back
+	   OR log."to" <= (SELECT correct.until FROM correct)
+		  AND (log.amount <> ledger.amount OR log.dominant IS DISTINCT FROM ledger.dominant
+			   OR log.given_back IS DISTINCT FROM ledger.given_back)
 	UNION ALL
 	SELECT 'running container differs from the log', container_id,
 		   format('since %s %s', log."from", log.content),
