@@ -1,7 +1,7 @@
 --
 -- Logical replication.  The books are replicated as data: statement triggers do
 -- not fire where changes are applied, so nothing is charged there, and need not
--- be, because the ledger comes along (docs/operations.md).
+-- be, because the ledger comes along (docs/backup.md).
 --
 
 -- Tables without a key that rows leave: without this a publication of them, such

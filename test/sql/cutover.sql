@@ -1,5 +1,5 @@
 --
--- Cutover from another system, as docs/operations.md tells: both systems charge
+-- Cutover from another system, as docs/feeding.md tells: both systems charge
 -- side by side for a day, balances come in, and nothing is charged twice.  A
 -- vcore costs one credit per second.
 --

@@ -13,7 +13,7 @@ use Test::More;
 # is run as it stands; what it prints is the block of text that follows it, if
 # one does.  Blocks of other kinds are not run.
 my @pages = qw(README.md docs/cheat-sheet.md docs/user-guide.md docs/charging.md docs/balances.md docs/reports.md docs/privileges.md
-	docs/memory-seconds.md docs/month-end.md docs/scale-out.md docs/internals.md);
+	docs/install.md docs/monitoring.md docs/tuning.md docs/memory-seconds.md docs/month-end.md docs/scale-out.md docs/internals.md);
 my @all_pages = ('README.md', glob('docs/*.md'));
 
 my $node = PostgreSQL::Test::Cluster->new('documentation');

@@ -211,7 +211,7 @@ $publisher->wait_for_catchup($slot);
 is($subscriber->safe_psql('postgres', $balances), run($balances), 'archived there: the balances are the same');
 is($_->safe_psql('postgres', 'SELECT * FROM yquota.verify()'), '', 'archived there: the books prove themselves: ' . $_->name) foreach $publisher, $subscriber;
 
-# Switch-over, as operations.md has it
+# Switch-over, as docs/backup.md has it
 my $totals = 'SELECT project, charged, accrued FROM yquota.project_balance ORDER BY 1';
 my $before = run($totals);
 my $sequences = run('SELECT * FROM yquota.sequence_commands()');
