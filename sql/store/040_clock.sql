@@ -35,9 +35,11 @@ BEGIN
 		RAISE null_value_not_allowed
 			USING MESSAGE = 'the clock cannot be set to null',
 				  HINT = 'Call yquota.reset_clock() to go back to the system''s clock.';
-	ELSIF NOT isfinite(at) THEN
+	ELSIF NOT isfinite(at) OR at >= '2100-01-01 00:00+00' THEN
+		-- roll-ups keep the quarter-hours of a charge in memory
 		RAISE datetime_field_overflow
-			USING MESSAGE = format('the clock cannot be set to %s', at);
+			USING MESSAGE = format('the clock cannot be set to %s', at),
+				  DETAIL = 'The clock stands before 2100-01-01, so that no container lives longer than roll-ups can add up.';
 	END IF;
 	INSERT INTO yquota_internal.clock_setting AS setting (at)
 	VALUES (set_clock.at)

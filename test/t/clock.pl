@@ -55,6 +55,8 @@ $other->quit;
 
 my ($status, $out, $error) = $node->psql('postgres', "SELECT yquota.set_clock('infinity')");
 like($error, qr/cannot be set to infinity/, 'it cannot be set to infinity');
+($status, $out, $error) = $node->psql('postgres', "SELECT yquota.set_clock('2100-01-01 00:00 UTC')");
+like($error, qr/cannot be set to 2100-01-01.*roll-ups can add up/s, 'nor beyond what roll-ups can add up');
 ($status, $out, $error) = $node->psql('postgres', 'SELECT yquota.set_clock(NULL)');
 like($error, qr/cannot be set to null/, 'nor to null');
 $node->safe_psql('postgres', 'CREATE ROLE member LOGIN');
