@@ -38,3 +38,4 @@ SELECT topic, kind, split_part(call, '(', 1) FROM yquota.help('price');
 RESET ROLE;
 DROP OWNED BY regress_help_member;
 DROP ROLE regress_help_member;
+DELETE FROM yquota.project WHERE name = 'p';
