@@ -1,5 +1,5 @@
 -- OPPORTUNISTIC containers beyond what a node has, by its measured use: the worked example of
--- docs/user-guide.md, types and ages of reports, containers that make way, and bad input.
+-- docs/opportunistic.md, types and ages of reports, containers that make way, and bad input.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_over_allocation WITH (FORCE);

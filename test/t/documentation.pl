@@ -12,8 +12,9 @@ use Test::More;
 # Pages whose examples are run, each in a database of its own.  A block of sql
 # is run as it stands; what it prints is the block of text that follows it, if
 # one does.  Blocks of other kinds are not run.
-my @pages = qw(README.md docs/cheat-sheet.md docs/user-guide.md docs/charging.md docs/balances.md docs/reports.md docs/privileges.md
-	docs/install.md docs/monitoring.md docs/tuning.md docs/memory-seconds.md docs/month-end.md docs/scale-out.md docs/internals.md);
+my @pages = qw(README.md docs/cheat-sheet.md docs/user-guide.md docs/charging.md docs/balances.md docs/reports.md docs/queues.md docs/scheduling.md
+	docs/preemption.md docs/opportunistic.md docs/reservations.md docs/privileges.md docs/install.md docs/monitoring.md docs/tuning.md
+	docs/memory-seconds.md docs/month-end.md docs/scale-out.md docs/internals.md);
 my @all_pages = ('README.md', glob('docs/*.md'));
 
 my $node = PostgreSQL::Test::Cluster->new('documentation');
@@ -255,12 +256,12 @@ foreach my $name (sort keys %condition)
 }
 
 #
-# The chapter about preemption: administrators turn it on and ask what if, operators
+# The page about preemption: administrators turn it on and ask what if, operators
 # look, and "Why was my container killed?" is asked by an operator and by members.
 #
-my ($chapter) = slurp_file('docs/operations.md') =~ /^## Preemption\n(.*?)^## /ms;
+my $chapter = slurp_file('docs/preemption.md') =~ s/^```.*?^```$//msgr;
 my ($what_if) = $chapter =~ /^ +(BEGIN;\n.*?ROLLBACK;)$/ms;
-my ($turn_on, $figures, $of_next, $kill, $of_operator, $of_member) = $chapter =~ s/\Q$what_if\E//r =~ /^ {4,}((?:INSERT|SELECT|UPDATE) .*?;)$/msg;
+my ($of_member, $of_operator, undef, $turn_on, $figures, $of_next, $kill) = $chapter =~ s/\Q$what_if\E//r =~ /^ {4,}((?:INSERT|SELECT|UPDATE) .*?;)$/msg;
 $node->safe_psql('postgres', 'CREATE DATABASE killed');
 $node->safe_psql('killed', <<~'SQL');
 	CREATE EXTENSION IF NOT EXISTS yquota;

@@ -1,6 +1,6 @@
 # The example of a local scheduler (docs/examples/local_scheduler.sql) works: lists and
 # leases, numbers of containers, requests that are served in parts, refusals.  And the
-# simulation of many of them beside central allocation shows what operations.md says.
+# simulation of many of them beside central allocation shows what docs/opportunistic.md says.
 
 use strict;
 use warnings;
