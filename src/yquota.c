@@ -3,8 +3,8 @@
  * yquota.c
  *	  Loading of the library.
  *
- * It works without preloading; then there is no launcher, and commands on a
- * database do not ask its worker to leave.
+ * The library works without preloading.  There is then no launcher, and commands
+ * on a database do not ask its worker to leave.
  *
  *-------------------------------------------------------------------------
  */

@@ -3,10 +3,9 @@
  * arguments.h
  *	  Arguments and results of SQL functions that more than one module takes.
  *
- * A null where none is allowed is an error with ERRCODE_NULL_VALUE_NOT_ALLOWED
- * that names the argument.
+ * Every function raises ERRCODE_NULL_VALUE_NOT_ALLOWED, with the name of the argument, for a null that it
+ * does not allow.
  *
- *-------------------------------------------------------------------------
  */
 #ifndef YQ_ARGUMENTS_H
 #define YQ_ARGUMENTS_H
@@ -16,51 +15,57 @@
 #include "fmgr.h"
 #include "utils/builtins.h"
 
-/* An argument, or an attribute of one, of that name must be there. */
+/* Raise an error when the argument of that name, or an attribute of it, is null. */
 extern void yq_require_value(bool isnull, const char *name);
 
-/* An argument that must be neither null nor empty. */
+/* Return an argument that must be neither null nor empty. */
 extern text *yq_required_text(FunctionCallInfo fcinfo, int argument, const char *name);
 
-/* An argument as a string, NULL when it is null. */
+/* Return an argument as a string, or NULL when it is null. */
 extern char *yq_text_argument(FunctionCallInfo fcinfo, int argument);
 
-/* An array of text without nulls in it; null is empty.  Returns how many, palloc'd. */
+/*
+ * Read an array of text without nulls in it; null is empty.  Returns the number of strings, which are
+ * palloc'd.
+ */
 extern int	yq_text_array(FunctionCallInfo fcinfo, int argument, const char *name,
 						  const char ***strings);
 
-/* The array of the argument, an empty one for null; and its elements. */
+/* Return the array of the argument, an empty one for null; and read the elements of such an array. */
 extern Datum yq_texts_argument(FunctionCallInfo fcinfo, int argument);
 extern int	yq_texts_of_array(Datum array, const char *name, const char ***strings);
 
-/* An array of rows that is not null and has no nulls in it.  Returns how many, palloc'd. */
+/*
+ * Read an array of rows that is not null and has no nulls in it.  Returns the number of rows, which are
+ * palloc'd.
+ */
 extern int	yq_row_array(FunctionCallInfo fcinfo, int argument, const char *name,
 						 HeapTupleHeader **rows);
 
-/* The same of an array that is at hand. */
+/* Read the rows of an array value in the same way. */
 extern int	yq_rows_of_array(Datum array, const char *name, HeapTupleHeader **rows);
 
-/* All attributes of a row, which has that many. */
+/* Read all attributes of a row, which has exactly "count" of them. */
 extern void yq_row_attributes(HeapTupleHeader row, int count, Datum *values, bool *nulls);
 
 /*
- * The function of that name must have been called as a trigger AFTER some change, else
- * ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED.
+ * Raise ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED unless the function of that name has been called as an
+ * AFTER trigger.
  */
 extern void yq_require_trigger(FunctionCallInfo fcinfo, const char *name);
 
 /*
- * The function must have been called as a part of the aggregate of that name, else
- * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE.  Returns the context of the aggregate's state.
+ * Raise ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE unless the function has been called as a part of the
+ * aggregate of that name.  Returns the context of the aggregate's state.
  */
 extern MemoryContext yq_require_aggregate(FunctionCallInfo fcinfo, const char *name);
 
-/* The row type that the function returns, looked up once per query. */
+/* Return the row type that the function returns, looked up once per query. */
 extern TupleDesc yq_result_descriptor(FunctionCallInfo fcinfo);
 
 /*
- * A row of values that is filled from left to right, for a result of a function or
- * for parameters of a statement.  Begin with one that is all zero.
+ * A row of values that is filled from left to right, for a result of a function or for parameters of a
+ * statement.  The caller zeroes the builder before the first value.
  */
 #define YQ_ROW_BUILDER_MOST_COLUMNS 48
 
@@ -71,7 +76,7 @@ typedef struct YqRowBuilder
 	int			count;
 } YqRowBuilder;
 
-/* The value is not looked at when it is null. */
+/* Append a value, which is not read when it is null. */
 static inline void
 yq_row_put(YqRowBuilder *row, Datum value, bool isnull)
 {
@@ -80,7 +85,7 @@ yq_row_put(YqRowBuilder *row, Datum value, bool isnull)
 	row->nulls[row->count++] = isnull;
 }
 
-/* NULL is null. */
+/* Append a string as a text, or null for NULL. */
 static inline void
 yq_row_put_text(YqRowBuilder *row, const char *text)
 {

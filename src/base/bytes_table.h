@@ -20,10 +20,10 @@
  * not compressed and not stored out of line.
  */
 
-/* A copy in the current memory context; NULL for NULL. */
+/* Return a copy in the current memory context, or NULL for NULL. */
 extern void *yq_varlena_copy(const void *value);
 
-/* Whether two values are the same, or both NULL. */
+/* Tell whether two values are equal, or both NULL. */
 static inline bool
 yq_varlena_equal(const void *a, const void *b)
 {
@@ -33,7 +33,7 @@ yq_varlena_equal(const void *a, const void *b)
 		memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
 }
 
-/* Whether a text has the characters of a string, or both are NULL. */
+/* Tell whether a text has the characters of a string, or both are NULL. */
 static inline bool
 yq_varlena_is(const text *value, const char *string)
 {
@@ -45,7 +45,7 @@ yq_varlena_is(const text *value, const char *string)
 /* Put a value, or NULL, into a column of a row to be written. */
 extern void yq_varlena_put(Datum *values, bool *nulls, int column, const void *value);
 
-/* The order of two texts: negative, zero or positive. */
+/* Compare two texts: the result is negative, zero or positive. */
 extern int	yq_varlena_compare(const text *a, const text *b);
 
 /* -- bytes table --------------------------------------------------------------- */
@@ -69,32 +69,32 @@ yq_bytes_of_string(const char *string)
 	return bytes;
 }
 
-/* Those of a text or another varlena that is not compressed; data is NULL for NULL. */
+/* Return the bytes of a text or another varlena that is not compressed; data is NULL for NULL. */
 static inline YqBytes
 yq_bytes_of_varlena(const void *value)
 {
 	return value == NULL ? (YqBytes) {NULL, 0} : (YqBytes) {VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)};
 }
 
-/* Make a table in a context; it goes when the context does. */
+/* Make a table in a context, which frees the table. */
 extern HTAB *yq_bytes_table_create(const char *name, Size entry_size,
 								   MemoryContext context);
 
-/* The same with room for so many entries, for a table that is filled at once. */
+/* Make a table with room for that many entries, to be filled at once. */
 extern HTAB *yq_bytes_table_create_for(const char *name, Size entry_size, int entries,
 									   MemoryContext context);
 
-/* The entry of a key, or NULL. */
+/* Return the entry of a key, or NULL. */
 extern void *yq_bytes_table_find(HTAB *table, YqBytes key);
 
-/* The entry of a key, made when there is none: *found tells. */
+/* Return the entry of a key, and make it when there is none; *found tells which. */
 extern void *yq_bytes_table_enter(HTAB *table, YqBytes key, MemoryContext context,
 								  bool *found);
 
-/* The same with a key that stays where it is as long as the table does. */
+/* Enter a key without copying it: its bytes must stay in place as long as the table does. */
 extern void *yq_bytes_table_enter_kept(HTAB *table, YqBytes key, bool *found);
 
-/* Remove a key that is there; one that was entered as kept may go afterwards. */
+/* Remove a key that is there; the bytes of one that was entered as kept may be freed afterwards. */
 extern void yq_bytes_table_remove(HTAB *table, YqBytes key);
 
 /*

@@ -3,11 +3,10 @@
  * compat.h
  *	  Every difference between the supported server versions (15 to 18).
  *
- * The only file that looks at PG_VERSION_NUM.  Entries stand in alphabetical
- * order, use the newest server's name and say which release forced them, so
- * that giving up an old release means deleting lines.
+ * This is the only file that looks at PG_VERSION_NUM.  Entries stand in alphabetical order, use the name of
+ * the newest server and say which release forced them.  Giving up an old release therefore means deleting
+ * lines.
  *
- *-------------------------------------------------------------------------
  */
 #ifndef YQ_COMPAT_H
 #define YQ_COMPAT_H
@@ -33,14 +32,14 @@
 	(*(result) = DirectFunctionCall1(function, CStringGetDatum(text)), true)
 #endif
 
-/* 16: rechecks know the relations that are changed, which has a name of its own before */
+/* 16: rechecks are given the relations that are changed; earlier releases have another function for that */
 #include "executor/executor.h"
 #if PG_VERSION_NUM < 160000
 #define EvalPlanQualInit(state, parent, plan, row_marks, param, relations) \
 	EvalPlanQualInitExt(state, parent, plan, row_marks, param, relations)
 #endif
 
-/* 16: ExecInsertIndexTuples can be told to make summarizing entries only */
+/* 16: ExecInsertIndexTuples has an argument to make summarizing entries only */
 #if PG_VERSION_NUM < 160000
 #define ExecInsertIndexTuples(result, slot, estate, update, no_error, conflict, arbiters, summarizing) \
 	ExecInsertIndexTuples(result, slot, estate, update, no_error, conflict, arbiters)
@@ -90,7 +89,7 @@
 #define YQ_RELALLFROZEN
 #endif
 
-/* 16: files of relations are called by other names */
+/* 16: the files of relations have other names */
 #if PG_VERSION_NUM < 160000
 #define RelFileNumberIsValid(number)	OidIsValid(number)
 #define RelationAssumeNewRelfilelocator RelationAssumeNewRelfilenode
@@ -115,7 +114,7 @@
 #include "varatt.h"
 #endif
 
-/* 17: access methods may keep something from one insertion to the next */
+/* 17: access methods may keep state from one insertion to the next */
 #if PG_VERSION_NUM < 170000
 #define index_insert_cleanup(index, info)	((void) 0)
 #endif

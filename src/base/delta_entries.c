@@ -48,7 +48,7 @@ write_length(char *to, uint32 length)
 	return to;
 }
 
-/* Whether the column is as in the last entry. */
+/* Tell whether the column is as in the last entry. */
 static inline bool
 is_same(const YqEntryWriter *writer, int column, YqBytes bytes)
 {
@@ -101,8 +101,8 @@ yq_entries_end(YqEntryWriter *writer)
 }
 
 /*
- * A number of "count" limbs, two's complement, lowest first, as bytes of the
- * buffer, which has room for YQ_ENTRY_NUMBER_BYTES; and the number again.
+ * Write a number of "count" limbs, two's complement, lowest first, as bytes of the buffer, which has room
+ * for YQ_ENTRY_NUMBER_BYTES; and read the number again.
  */
 static YqBytes
 entry_number(uint8 *buffer, const uint64 *limbs, int count)
@@ -113,7 +113,7 @@ entry_number(uint8 *buffer, const uint64 *limbs, int count)
 	int			zeros = 0;
 	int			length = 0;
 
-	/* of limbs that only repeat the sign the lowest one is enough */
+	/* when limbs only repeat the sign, the lowest one is enough */
 	while (count > 1 && limbs[count - 1] == (uint64) (int8) sign)
 		count--;
 	while (skipped < count - 1 && limbs[skipped] == 0)
@@ -135,7 +135,7 @@ entry_number(uint8 *buffer, const uint64 *limbs, int count)
 
 /* -- reading ----------------------------------------------------------------- */
 
-/* Other bytes, or columns that the caller does not expect, are ERRCODE_DATA_CORRUPTED. */
+/* Raise ERRCODE_DATA_CORRUPTED for other bytes, or for columns that the caller does not expect. */
 static void
 entries_report_corruption(void)
 {
@@ -211,7 +211,7 @@ entry_read_number(YqBytes bytes, uint64 *limbs, int count)
 	}
 }
 
-/* A column as a text or resource, palloc'd; NULL for NULL. */
+/* Return a column as a text or resource, palloc'd, or NULL for NULL. */
 static struct varlena *
 entry_varlena(YqBytes bytes)
 {
@@ -231,7 +231,7 @@ entry_varlena(YqBytes bytes)
 enum
 {
 	YQ_CLASS_SHAPE,				/* bytes of a resource */
-	YQ_CLASS_FACTORS,			/* names, each with a zero byte behind it; may be NULL */
+	YQ_CLASS_FACTORS,			/* names, each followed by a zero byte; may be NULL */
 	YQ_CLASS_REFERENCE_AT,		/* number: a TimestampTz */
 	YQ_CLASS_WEIGHT,			/* number of two limbs */
 	YQ_CLASS_ACCRUAL_BASE,		/* number: a YqWide */
@@ -322,7 +322,7 @@ yq_weight_to_numeric(int128 weight)
 	if (weight >= PG_INT64_MIN && weight <= PG_INT64_MAX)
 		return int64_to_numeric((int64) weight);
 
-	/* take it through the money type */
+	/* convert it through the money type */
 	yq_wide_multiply(&wide, yq_power_of_ten(YQ_AMOUNT_DECIMALS / 2));
 	yq_wide_multiply(&wide, yq_power_of_ten(YQ_AMOUNT_DECIMALS / 2));
 	if (weight < 0)
@@ -397,7 +397,7 @@ enum
 	RESULT_REFERENCE_AT,
 	RESULT_WEIGHT,
 	RESULT_ACCRUAL_BASE,
-	RESULT_QUEUE,				/* this and the next up to the node as in entries */
+	RESULT_QUEUE,				/* columns from here to the node are as in entries */
 	RESULT_OPPORTUNISTIC = RESULT_QUEUE + YQ_USAGE_OPPORTUNISTIC,
 	RESULT_ALLOCATION,
 	RESULT_CONTAINERS,

@@ -19,17 +19,16 @@
 /*
  * Many entries of a few columns in one value.
  *
- * Entries follow one another.  An entry is a byte with a bit for each column that
- * differs from the entry before, the first column the lowest bit, and these columns
- * in order: the length plus one, zero for NULL, in groups of seven bits, lowest
- * first, the high bit set on all but the last, and the bytes.  All columns before the first entry are NULL.
+ * Entries follow one another.  An entry has a byte with a bit for each column that differs from the entry
+ * before; the lowest bit is the first column.  These columns follow in order.  Each is its length plus one,
+ * or zero for NULL, and then its bytes.  The length is in groups of seven bits, lowest first, with the high
+ * bit set on all but the last.  All columns before the first entry are NULL.
  *
- * A number is a byte that counts low bytes of zero, and the other bytes, lowest first,
- * no more than the sign needs.  The format is on disk and in dumps: it is the
- * same on all machines.
+ * A number is a byte that counts low bytes of zero, and the other bytes, lowest first, no more than the
+ * sign needs.  The format is on disk and in dumps, and does not depend on the machine.
  */
 
-/* The most columns of an entry. */
+/* The largest number of columns of an entry. */
 #define YQ_ENTRY_COLUMNS 8
 
 typedef struct YqEntryWriter
@@ -40,20 +39,20 @@ typedef struct YqEntryWriter
 	{
 		int			at;			/* in "packed"; 0 for NULL */
 		int			length;
-	}			columns[YQ_ENTRY_COLUMNS];	/* of the last entry */
+	}			columns[YQ_ENTRY_COLUMNS];	/* columns of the last entry */
 } YqEntryWriter;
 
 /* Begin in the current memory context. */
 extern void yq_entries_begin(YqEntryWriter *writer);
 
-/* What has been appended; it lives in the writer, which may begin again. */
+/* Return the appended entries.  The value lives in the writer, which may begin again. */
 extern bytea *yq_entries_end(YqEntryWriter *writer);
 
 typedef struct YqEntryReader
 {
 	const uint8 *next;
 	const uint8 *end;
-	YqBytes		columns[YQ_ENTRY_COLUMNS];	/* of the last entry read; they lie in the value */
+	YqBytes		columns[YQ_ENTRY_COLUMNS];	/* columns of the last entry read; they lie in the value */
 } YqEntryReader;
 
 extern void yq_entries_read(YqEntryReader *reader, const bytea *packed);
@@ -61,20 +60,20 @@ extern void yq_entries_read(YqEntryReader *reader, const bytea *packed);
 /* -- delta entries ------------------------------------------------------------- */
 
 /*
- * The column "packed" of a row about a project has entries of
- * rate classes; that of a row about queues or nodes has entries of usage.
+ * The column "packed" has entries of rate classes in a row about a project.  In a row about queues or nodes
+ * it has entries of usage.
  */
 
 /* Columns of usage.  Names are the bytes of texts. */
 enum
 {
-	YQ_USAGE_QUEUE,				/* this and the next two NULL in rows about nodes */
+	YQ_USAGE_QUEUE,				/* NULL in rows about nodes, as the next two */
 	YQ_USAGE_LABEL,
 	YQ_USAGE_USERNAME,
 	YQ_USAGE_NODE,				/* NULL in rows about queues */
 	YQ_USAGE_OPPORTUNISTIC,		/* NULL for GUARANTEED containers */
 	YQ_USAGE_ALLOCATION,		/* bytes of a resource */
-	YQ_USAGE_CONTAINERS,		/* number of one limb */
+	YQ_USAGE_CONTAINERS,		/* a number of one limb */
 	YQ_USAGE_COLUMNS
 };
 
@@ -93,23 +92,23 @@ extern void yq_delta_append_class(YqEntryWriter *writer, const YqClassChange *ch
 /* A change of the usage of a queue or of a node. */
 typedef struct YqUsageChange
 {
-	YqBytes		names[YQ_USAGE_OPPORTUNISTIC];	/* columns before that one */
+	YqBytes		names[YQ_USAGE_OPPORTUNISTIC];	/* the columns before that one */
 	bool		is_guaranteed;
 	struct varlena *allocation;
 	int64		containers;
 } YqUsageChange;
 
-/* "names" are as in a change. */
+/* Append a change of usage; "names" are as in YqUsageChange. */
 extern void yq_delta_append_usage(YqEntryWriter *writer, const struct varlena *const *names, bool is_guaranteed,
 								  const YqResource *allocation, int64 containers);
 
-/* Read the next change; false at the end.  Values are palloc'd, names are in the bytes that are read. */
+/* Read the next change; false at the end.  Values are palloc'd; names point into the bytes that are read. */
 extern bool yq_delta_next_class(YqEntryReader *reader, YqClassChange *change);
 extern bool yq_delta_next_usage(YqEntryReader *reader, YqUsageChange *change);
 
 /*
- * A weight as a numeric, exactly, and back; ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE when it has
- * a fraction, 10^36 or more, or is not finite.
+ * Convert a weight to a numeric, exactly, and back.  Raises ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE for a
+ * numeric that has a fraction, is 10^36 or more, or is not finite.
  */
 extern Numeric yq_weight_to_numeric(int128 weight);
 extern int128 yq_weight_from_numeric(Numeric value);

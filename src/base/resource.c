@@ -4,23 +4,20 @@
  *	  Representation, canonical form and arithmetic of yquota.resource
  *	  (docs/design.md 4).
  *
- * The bytes after the varlena header are the entries in canonical order (see
- * resource.h), one after the other, each a name and an amount:
+ * The bytes after the varlena header are the entries in canonical order (see resource.h).  Each is a name
+ * and an amount:
  *
- *	  name		one byte, the code of a well-known name; or a zero byte, a
- *				length byte (1 to 255) and the name itself
- *	  amount	a signed 64-bit number, zigzag coded (sign in the lowest bit),
- *				then in groups of seven bits, lowest first, high bit set on all
- *				but the last byte; as short as possible, never zero
+ *     name     one byte, the code of a well-known name; or a zero byte, a length byte (1 to 255) and
+ *              the name itself
+ *     amount   a signed 64-bit number, zigzag coded (sign in the lowest bit), then in groups of seven
+ *              bits, lowest first, high bit set on all but the last byte; as short as possible, never zero
  *
- * A well-known name is always written as its code, so equal vectors are equal
- * bytes.  This is the format on disk: codes are never reused or renumbered and
- * no name is ever added to the list, because that would give an already stored
- * value a second spelling.
+ * A well-known name is always written as its code, so equal vectors are equal bytes.  The format is on
+ * disk: codes are never reused or renumbered.  No name is ever added to the list, because a value stored
+ * before would then have a second spelling.
  *
  * All access is by byte, so a value may lie anywhere and have a short header.
  *
- *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
@@ -60,7 +57,7 @@ static const ResourceName known_names[] = {
 StaticAssertDecl(lengthof(known_names) == 9,
 				 "the dictionary is part of the format on disk");
 
-/* Other spellings that are read, never stored: those of YARN's logs. */
+/* Other spellings, from YARN's logs, that are read but never stored. */
 static const struct
 {
 	ResourceName alias;
@@ -122,7 +119,7 @@ yq_resource_name_compare(const char *a, int a_length,
 	int			result;
 
 	if (a == b && a_length == b_length)
-		return 0;				/* the same well-known name */
+		return 0;				/* both are a well-known name, and it is the same one */
 
 	result = memcmp(a, b, Min(a_length, b_length));
 	if (result != 0)
@@ -144,7 +141,7 @@ entry_has_name(const ResourceName *known, const char *name, int name_length)
 		(known->name == name || memcmp(known->name, name, name_length) == 0);
 }
 
-/* The code of a name, SPELLED_NAME if it has none. */
+/* Return the code of a name, or SPELLED_NAME if it has none. */
 static uint8
 name_code(const char *name, int name_length)
 {
@@ -271,7 +268,7 @@ write_entry(uint8 *p, const YqResourceEntry *entry)
 	return p;
 }
 
-/* A vector of entries that are canonical already. */
+/* Make a vector of entries that are canonical already. */
 static YqResource *
 write_entries(const YqResourceEntry *entries, int count)
 {
@@ -337,7 +334,7 @@ yq_resource_make(const YqResourceEntry *entries, int count)
 		insert_entry(sorted, i, &entry);
 	}
 
-	/* After the check of names, so that a repeated name is refused with any amounts. */
+	/* Check amounts after names, so that a repeated name is refused with any amounts. */
 	for (int i = 0; i < count; i++)
 	{
 		if (sorted[i].amount != 0)
@@ -361,10 +358,10 @@ typedef struct ResourcePair
 	int			b_next;
 } ResourcePair;
 
-/* One name of the union, with both amounts. */
+/* A name of the union, with both amounts. */
 typedef struct ResourcePairEntry
 {
-	YqResourceEntry entry;		/* the amount is that of a */
+	YqResourceEntry entry;		/* with the amount in a */
 	int64		b_amount;
 } ResourcePairEntry;
 
@@ -377,7 +374,7 @@ pair_start(ResourcePair *pair, const YqResource *a, const YqResource *b)
 	pair->b_next = 0;
 }
 
-/* Next name of either vector, in name order; false at the end. */
+/* Step to the next name of either vector, in name order; false at the end. */
 static bool
 pair_next(ResourcePair *pair, ResourcePairEntry *next)
 {

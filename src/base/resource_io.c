@@ -3,18 +3,16 @@
  * resource_io.c
  *	  Text, binary and JSON forms of yquota.resource (docs/design.md 4).
  *
- * Text is written as [memory-mb=4096,vcores=2] in name order and read in that
- * form, in any order and with white space between tokens, and in the form of
- * YARN's logs, <memory:4096, vCores:2>.  JSON, of type jsonb or as text, is an
- * object of names and amounts, which are numbers or strings.
+ * Text is written as [memory-mb=4096,vcores=2] in name order.  Input takes that form, in any order and with
+ * white space between tokens, and the form of YARN's logs, <memory:4096, vCores:2>.  JSON, of type jsonb or
+ * as text, is an object of names and amounts, which are numbers or strings.
  *
- * An amount is a decimal number and perhaps a suffix.  A bare number counts
- * native units.  A number with a suffix is a quantity as Kubernetes and YARN
- * write it, so it counts their units:
+ * An amount is a decimal number with an optional suffix.  A bare number counts native units.  A number with
+ * a suffix is a quantity as Kubernetes and YARN write it, and counts their units:
  *
- *	  memory-mb			bytes, of which the native unit is 2^20
- *	  names in -milli	whole cores or devices, the native unit is a thousandth
- *	  all others		native units
+ *     memory-mb         bytes; the native unit is 2^20 bytes
+ *     names in -milli   whole cores or devices; the native unit is a thousandth
+ *     all others        native units
  *
  * so memory-mb=4Gi is 4096, cpu-milli=500m is 500, cpu-milli=2k is 2000000 and
  * vcores=2000m is 2.  Evaluation is exact; a number that is no whole number of
@@ -24,13 +22,11 @@
  * name and a signed 64-bit amount in network order.  Only canonical values are
  * accepted, names spelled out (the dictionary is a matter of storage).
  *
- * Errors: ERRCODE_INVALID_TEXT_REPRESENTATION for syntax,
- * ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE for an amount outside int64,
- * ERRCODE_INVALID_PARAMETER_VALUE for one that is not whole and for JSON of
- * the wrong kind, ERRCODE_INVALID_BINARY_REPRESENTATION for recv.
- * resource_in raises the first three softly where the server can.
+ * A syntax error is ERRCODE_INVALID_TEXT_REPRESENTATION, an amount outside int64 is
+ * ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE.  An amount that is not whole, or JSON of the wrong kind, is
+ * ERRCODE_INVALID_PARAMETER_VALUE.  Functions that receive binary values raise
+ * ERRCODE_INVALID_BINARY_REPRESENTATION. resource_in raises the first three softly where the server can.
  *
- *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
@@ -48,16 +44,16 @@
 #define BINARY_VERSION 1
 
 /*
- * Digits after the decimal point, trailing zeros not counted.  More are taken
- * for a fraction without looking closer.
+ * Digits after the decimal point, trailing zeros not counted.  A number with more digits is taken for a
+ * fraction without further checks.
  */
 #define MAX_DECIMALS 24
 
 /* State of reading one value, from text or from JSON. */
 typedef struct ResourceParser
 {
-	const char *input;			/* the whole of it, NULL for type jsonb */
-	Jsonb	   *json;			/* the whole of it, NULL for what is no JSON */
+	const char *input;			/* the whole text, NULL for type jsonb */
+	Jsonb	   *json;			/* the whole document, NULL for text that is no JSON */
 	const char *p;				/* next character of the text */
 	Node	   *escontext;		/* where soft errors go, or NULL */
 	int			count;
@@ -71,7 +67,7 @@ typedef struct Token
 	int			length;
 } Token;
 
-/* An amount taken apart: number * 10^-decimals * numerator / denominator. */
+/* An amount in parts: number * 10^-decimals * numerator / denominator. */
 typedef struct Quantity
 {
 	bool		negative;
@@ -104,10 +100,7 @@ static const Suffix suffixes[] = {
 	{"Ei", INT64CONST(1) << 60, 1},
 };
 
-/* ------------------------------------------------------------------------
- * Errors.  All return false, so that a soft error can be passed up.
- * ------------------------------------------------------------------------
- */
+/* Errors.  All functions return false, so that the caller can pass a soft error up. */
 
 static const char *
 whole_input(ResourceParser *parser)
@@ -129,7 +122,7 @@ syntax_error(ResourceParser *parser, const char *detail)
 			 errdetail_internal("%s", detail)));
 }
 
-/* Position of a place in the text for a message: characters, from 1. */
+/* Return the position of a place in the text for a message, in characters from 1. */
 static int
 position(ResourceParser *parser, const char *place)
 {
@@ -222,7 +215,7 @@ append_digits(int128 *number, const char *digits, int count)
 	return true;
 }
 
-/* The factor of a suffix after the amount of "name"; false if unknown. */
+/* Find the factor of a suffix after the amount of "name"; false if unknown. */
 static bool
 apply_suffix(Token name, Token suffix, Quantity *quantity)
 {
@@ -248,8 +241,8 @@ apply_suffix(Token name, Token suffix, Quantity *quantity)
 }
 
 /*
- * number * numerator / (10^decimals * denominator), exactly.  The divisor stays
- * below 2^127: at most 10^24 * 1000 * 2^20.
+ * Compute number * numerator / (10^decimals * denominator), exactly.  The divisor stays below 2^127: at
+ * most 10^24 * 1000 * 2^20.
  */
 static bool
 evaluate_quantity(ResourceParser *parser, Token name, Token amount,
@@ -264,7 +257,7 @@ evaluate_quantity(ResourceParser *parser, Token name, Token amount,
 	for (int i = 0; i < quantity->decimals; i++)
 		denominator *= 10;
 
-	/* Cancel first, which leaves a whole result or a remainder. */
+	/* Cancel first: the result is then whole, or leaves a remainder. */
 	x = numerator;
 	y = denominator;
 	do
@@ -290,7 +283,7 @@ evaluate_quantity(ResourceParser *parser, Token name, Token amount,
 	return true;
 }
 
-/* Read an amount, all of the token, as native units of "name". */
+/* Read the whole token as an amount in native units of "name". */
 static bool
 parse_amount(ResourceParser *parser, Token name, Token amount, int64 *result)
 {
@@ -384,7 +377,7 @@ skip_space(ResourceParser *parser)
 		parser->p++;
 }
 
-/* Everything up to white space, a delimiter or the end. */
+/* Read up to white space, a delimiter or the end. */
 static Token
 next_token(ResourceParser *parser)
 {
@@ -476,7 +469,7 @@ parse_text(ResourceParser *parser)
 	return true;
 }
 
-/* The text of a number or string; anything else is an error. */
+/* Return the text of a number or string; anything else is an error. */
 static bool
 json_amount(ResourceParser *parser, Token name, const JsonbValue *value, Token *amount)
 {

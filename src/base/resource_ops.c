@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * resource_ops.c
- *	  SQL face of yquota.resource: operators, operator classes, accessors
+ *	  SQL interface of yquota.resource: operators, operator classes, accessors
  *	  (docs/design.md 4).
  *
  * Each function unpacks its arguments and calls resource.c.  The support

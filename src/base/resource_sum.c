@@ -3,17 +3,16 @@
  * resource_sum.c
  *	  Sums of vectors, and the aggregate sum(yquota.resource) (docs/design.md 4).
  *
- * The state adds in 128 bits, which no number of int64 amounts overflows, and
- * only the final sum must fit in int64.  So whether a sum is an error does not
- * depend on the order of the rows, nor on how parallel workers divided them.
+ * The state adds in 128 bits, which no number of int64 amounts overflows, and only the final sum must fit
+ * in int64.  Whether a sum is an error therefore depends neither on the order of the rows nor on how
+ * parallel workers divided them.
  *
- * Requested resources may exceed int64; their sum is then the largest amount,
- * and no error (yquota_internal.demand()).
+ * Requested resources may exceed int64; their sum is then the largest amount, not an error
+ * (yquota_internal.demand()).
  *
- * The state lives in the memory context of the aggregate.  As with sum() of
- * numbers NULLs are skipped and the sum of no rows is NULL.
+ * The state lives in the memory context of the aggregate.  NULLs are skipped and the sum of no rows is
+ * NULL, as with sum() of numbers.
  *
- *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
@@ -33,7 +32,7 @@ typedef struct SumEntry
 
 struct YqResourceSum
 {
-	MemoryContext context;		/* of everything in here */
+	MemoryContext context;		/* the entries and names are allocated in it */
 	int64		rows;			/* vectors in the sum */
 	int			count;
 	int			capacity;
@@ -72,8 +71,8 @@ insert_sum_entry(YqResourceSum *sum, int at, const char *name, int name_length)
 }
 
 /*
- * Add an amount of "name" and return the place after it.  Callers come in name
- * order and start to look where the previous call left off.
+ * Add an amount of "name" and return the place after it.  Callers add names in order and begin each search
+ * where the previous call ended.
  */
 static int
 add_amount(YqResourceSum *sum, int from, const char *name, int name_length,
@@ -251,7 +250,10 @@ yq_resource_sum_equal(const YqResourceSum *a, const YqResourceSum *b)
 	return equal;
 }
 
-/* With "saturates" an amount that does not fit is the nearest that does, else an error. */
+/*
+ * Make the vector of a sum.  An amount that does not fit is an error, or, with "saturates", the nearest
+ * that fits.
+ */
 static YqResource *
 make_vector(const YqResourceSum *sum, bool saturates)
 {
@@ -302,7 +304,7 @@ yq_sql_resource_sum_final(PG_FUNCTION_ARGS)
 	PG_RETURN_YQ_RESOURCE_P(yq_resource_sum_vector(sum));
 }
 
-/* demand(resource, bigint): so many times as much of each */
+/* demand(resource, bigint): each amount times the number */
 PG_FUNCTION_INFO_V1(yq_sql_demand_accum);
 Datum
 yq_sql_demand_accum(PG_FUNCTION_ARGS)

@@ -51,12 +51,12 @@ static const struct config_enum_entry outage_policy_options[] = {
 
 /* -- values without a unit ----------------------------------------------------- */
 
-/* Sessions that load the library do not tell what the configuration file has said all the time. */
+/* Set once the library is loaded: sessions do not warn again about values from the configuration file. */
 static bool is_loaded = false;
 
 /*
- * Warn of a value that seems to lack its unit: who sets it, or the server's log.  Other
- * processes read the configuration file as well and keep quiet.
+ * Warn the user or the server's log of a value that seems to lack its unit.  Other processes read the
+ * configuration file as well and do not warn.
  */
 static void
 warn_of_missing_unit(const char *name, int value, int least, const char *unit, const char *example)

@@ -3,10 +3,8 @@
  * settings.h
  *	  The configuration parameters yquota.*; times are in milliseconds.
  *
- * No setting changes an amount: they decide when and whether work is done,
- * never an amount of money (docs/design.md 1).
+ * A setting decides when and whether work is done, never an amount of money (docs/design.md 1).
  *
- *-------------------------------------------------------------------------
  */
 #ifndef YQ_SETTINGS_H
 #define YQ_SETTINGS_H
@@ -14,7 +12,7 @@
 typedef enum YqCharging
 {
 	YQ_CHARGING_ON,
-	YQ_CHARGING_DEFERRED		/* for charge_deferred() */
+	YQ_CHARGING_DEFERRED		/* charge_deferred() charges later */
 } YqCharging;
 
 typedef enum YqOnBadEvent
@@ -36,7 +34,7 @@ extern int	yq_cluster_shrink_grace;
 extern int	yq_compute_interval;
 extern char *yq_databases;
 extern int	yq_max_clock_skew;
-extern int	yq_max_event_age;	/* seconds; 0 is any age */
+extern int	yq_max_event_age;	/* seconds; 0 allows any age */
 extern int	yq_on_bad_event;	/* YqOnBadEvent */
 extern int	yq_outage_max;
 extern int	yq_outage_policy;	/* YqOutagePolicy */
@@ -45,7 +43,7 @@ extern int	yq_price_interval;
 extern int	yq_price_lead;
 extern int	yq_utilization_max_age;
 
-/* Define them all; called once, when the library is loaded. */
+/* Define all settings; called once, when the library is loaded. */
 extern void yq_settings_define(void);
 
 #endif							/* YQ_SETTINGS_H */

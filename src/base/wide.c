@@ -23,10 +23,10 @@ yq_wide_is_negative(const YqWide *a)
 	return (int64) a->limb[YQ_WIDE_LIMBS - 1] < 0;
 }
 
-/* Valid amounts are below 2 to that power. */
+/* Valid amounts are below 2 to this power. */
 #define YQ_AMOUNT_BITS 326
 
-/* a = a * b for b of one limb; returns the carry. */
+/* Compute a = a * b for b of one limb; returns the carry. */
 static inline uint64
 yq_wide_multiply_limb(YqWide *a, uint64 b)
 {
@@ -133,7 +133,7 @@ yq_wide_is_in_range(const YqWide *a)
 	return absolute.limb[YQ_WIDE_LIMBS - 1] >> (YQ_AMOUNT_BITS % 64) == 0;
 }
 
-/* numerator / denominator rounded half to even, both below 2^128. */
+/* Compute numerator / denominator, rounded half to even; both are below 2^128. */
 static YqPrice
 divide_half_even(YqPrice numerator, YqPrice denominator)
 {
@@ -147,8 +147,8 @@ divide_half_even(YqPrice numerator, YqPrice denominator)
 }
 
 /*
- * The same for a numerator that needs more than 128 bits, by long division bit
- * by bit; the denominator stays below 2^127.
+ * Divide a numerator that needs more than 128 bits likewise, by long division bit by bit.  The denominator
+ * stays below 2^127.
  */
 static YqPrice
 divide_wide_half_even(const YqWide *numerator, YqPrice denominator)
@@ -211,7 +211,7 @@ yq_price_form(YqDecimal multiplier, YqDecimal base_price, int64 unit)
 	return divide_wide_half_even(&numerator, denominator);
 }
 
-/* a x b as high and low half. */
+/* Compute a x b as a high and a low half. */
 static void
 multiply_prices(YqPrice a, YqPrice b, YqPrice *high, YqPrice *low)
 {
@@ -260,7 +260,7 @@ compare_numeric(Numeric a, Numeric b)
 											 NumericGetDatum(b)));
 }
 
-/* 10^exponent as a numeric, exactly; the exponent may be negative. */
+/* Return 10^exponent as a numeric, exactly; the exponent may be negative. */
 static Numeric
 numeric_power_of_ten(int exponent)
 {
@@ -303,22 +303,20 @@ yq_divide_half_even(Numeric numerator, Numeric denominator, int decimals)
 /*
  * Amounts and prices from and to numerics, as the server stores them.
  *
- * Numerics are taken apart and put together as they are stored: their base-10000
- * digits line up with the 56 decimals of an amount.  The server does not publish
- * the format (numeric.c), and pg_upgrade keeps it.  Nothing else in yquota knows
- * it, and a server that has another one is found when the library is loaded.
+ * Numerics are taken apart and put together as they are stored: their base-10000 digits line up with the 56
+ * decimals of an amount.  The server does not publish the format (numeric.c), and pg_upgrade keeps it.
+ * Nothing else in yquota knows it, and loading the library fails on a server with another format.
  */
 
 #define NUMERIC_BASE 10000
 #define AMOUNT_FRACTION_DIGITS (YQ_AMOUNT_DECIMALS / 4)
 
-/* Most base-10000 digits of a 384-bit integer (116 decimals). */
+/* The largest number of base-10000 digits of a 384-bit integer (116 decimals). */
 #define MAX_DIGITS 32
 
 /*
- * A header of one word (short) or two, then the digits, the highest first.  A
- * header of one word has at most 63 decimals and a weight of 7 bits, which every
- * amount fits.
+ * The header is one word (short) or two; the digits follow, the highest first.  A header of one word has
+ * room for 63 decimals and a weight of 7 bits, which every amount fits.
  */
 #define SHORT_HEADER 0x8000
 #define SHORT_NEGATIVE 0x2000
@@ -337,8 +335,8 @@ typedef struct StoredDigits
 } StoredDigits;
 
 /*
- * a = a / divisor for non-negative a; returns the remainder.  Divides halves
- * of limbs, which a processor does much faster than whole ones.
+ * Compute a = a / divisor for non-negative a; returns the remainder.  It divides halves of limbs, because a
+ * processor does that much faster than dividing whole limbs.
  */
 static uint32
 divide_small(YqWide *a, uint32 divisor)
@@ -361,8 +359,8 @@ divide_small(YqWide *a, uint32 divisor)
 }
 
 /*
- * Divide a non-negative integer by 10^16 if nothing is left over: by 2^16, then by
- * 5^16 from the lowest limb up, each limb of the quotient by the inverse modulo 2^64.
+ * Divide a non-negative integer by 10^16 if that leaves no remainder: first by 2^16, then by 5^16.  The
+ * latter goes from the lowest limb up: each limb of the quotient is a product with the inverse modulo 2^64.
  */
 static bool
 try_divide_exactly(YqWide *a)
@@ -410,7 +408,7 @@ wide_to_digits(YqWide a, int16 *digits)
 	return count;
 }
 
-/* Decimals needed for the fraction whose last non-zero digit is "digits[lowest]". */
+/* Return the number of decimals that the fraction with the last non-zero digit "digits[lowest]" needs. */
 static int
 fraction_decimals(const int16 *digits, int lowest)
 {
@@ -454,7 +452,7 @@ yq_wide_to_numeric(const YqWide *a)
 	return (Numeric) stored;
 }
 
-/* The digits of a finite numeric, in place. */
+/* Return the digits of a finite numeric, in place. */
 static StoredDigits
 stored_digits(Numeric value)
 {
@@ -474,9 +472,8 @@ stored_digits(Numeric value)
 }
 
 /*
- * Read a numeric as an integer that counts 10^-decimals, decimals being a
- * multiple of four.  False when it has more decimals than that, is not finite
- * or does not fit.
+ * Read a numeric as an integer that counts 10^-decimals, where decimals is a multiple of four.  Returns
+ * false when the numeric has more decimals than that, is not finite or does not fit.
  */
 static bool
 numeric_to_wide(YqWide *result, Numeric value, int decimals)
@@ -567,7 +564,7 @@ numeric_of_text(const char *text)
 											   ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
 }
 
-/* Whether the server reads what is written here, writes the same bytes, and is read right. */
+/* Tell whether the server and this file read the text alike and write the same bytes. */
 static bool
 is_understood(const char *text)
 {
@@ -584,7 +581,7 @@ is_understood(const char *text)
 		numeric_to_wide(&again, ours, YQ_AMOUNT_DECIMALS) && yq_wide_compare(&again, &amount) == 0;
 }
 
-/* Whether a numeric is read as that many times 10^-56, by its sign. */
+/* Tell whether a numeric is read as that many units of 10^-56, with its sign. */
 static bool
 is_read_as(const char *text, uint64 low, uint64 high)
 {
@@ -609,7 +606,7 @@ yq_wide_numeric_check(void)
 
 	for (int i = 0; i < (int) lengthof(amounts); i++)
 		is_known = is_known && is_understood(amounts[i]);
-	/* a header of two words: more decimals are shown than a short one can tell */
+	/* the header of these has two words, because they show more decimals than a short header can state */
 	is_known = is_known &&
 		is_read_as("0.0000000000000000000000000000000000000000000000000000000700000000000000000000", 7, 0) &&
 		is_read_as("-0.0000000000000000000000000000000000000000000000000000000700000000000000000000", 7, 0) &&

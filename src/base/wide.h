@@ -13,15 +13,14 @@
 /* -- wide ---------------------------------------------------------------------- */
 
 /*
- * A YqWide is a signed 384-bit integer.  As an amount of money it counts units
- * of 10^-56 credits.  An exact amount has at most 54 decimals: 18 of a price, 6
- * of a second, 6 for each of the four dimensions of price factors and 6 of the
- * factor of a wait (docs/design.md 1.2, 3); 56 is a multiple of the 4 decimals in a digit
- * of a numeric.  A price is an unsigned 128-bit integer that counts 10^-18 credits.
+ * A YqWide is a signed 384-bit integer.  As an amount of money it counts units of 10^-56 credits.  An exact
+ * amount has at most 54 decimals (docs/design.md 1.2, 3).  A price has 18, a second 6, each of the four
+ * dimensions of price factors 6, and the factor of a wait 6.  The next multiple of 4, the decimals in a digit
+ * of a numeric, is 56.  A price is an unsigned 128-bit integer that counts 10^-18 credits.
  *
- * A million containers of 1 TB over ten years at a price of a million credits
- * come to about 10^27 credits, 2^276 units: inside.  A value that does not
- * fit is ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, never a wrong sum.
+ * A million containers of 1 TB over ten years at a price of a million credits come to about 10^27 credits.
+ * This is 2^276 units, which fits.  A value that does not fit is ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, never a
+ * wrong sum.
  *
  * Nothing here rounds except yq_price_form and yq_divide_half_even.
  */
@@ -33,7 +32,7 @@
 #define YQ_AMOUNT_DECIMALS 56
 
 /*
- * 10^-18 credits per native unit and second.  The server's type, because it is
+ * A price in units of 10^-18 credits per native unit and second.  It has the server's type, which is
  * aligned as palloc aligns.
  */
 typedef uint128 YqPrice;
@@ -100,14 +99,14 @@ yq_wide_subtract(YqWide *difference, const YqWide *a)
 	yq_wide_add(difference, &minus);
 }
 
-/* a * b; false when the product has more than 128 bits. */
+/* Compute a * b; false when the product has more than 128 bits. */
 static inline bool
 yq_price_try_multiply(YqPrice a, uint64 b, YqPrice *product)
 {
 	YqPrice		low = (YqPrice) (uint64) a * b;
 	YqPrice		high = (YqPrice) (uint64) (a >> 64) * b + (low >> 64);
 
-	/* nearly all are below 2^64 */
+	/* nearly all values of "a" are below 2^64 */
 	if (likely(a >> 64 == 0))
 	{
 		*product = low;
@@ -117,7 +116,7 @@ yq_price_try_multiply(YqPrice a, uint64 b, YqPrice *product)
 	return high >> 64 == 0;
 }
 
-/* sum += a * b, for accumulating price * time. */
+/* Compute sum += a * b, for accumulating price * time. */
 static inline void
 yq_wide_add_product(YqWide *sum, YqPrice a, uint64 b)
 {
@@ -135,8 +134,8 @@ yq_wide_add_product(YqWide *sum, YqPrice a, uint64 b)
 }
 
 /*
- * sum += a * b, where "a" is not negative and the sum stays below 2^383.  Most amounts fill
- * half of their limbs or less, and a balance of many classes does little else than this.
+ * Compute sum += a * b, where "a" is not negative and the sum stays below 2^383.  Most amounts fill half of
+ * their limbs or less, and a balance of many classes spends most of its time here.
  */
 static inline void
 yq_wide_add_multiple(YqWide *sum, const YqWide *a, uint64 b)
@@ -161,32 +160,32 @@ yq_wide_add_multiple(YqWide *sum, const YqWide *a, uint64 b)
 	}
 }
 
-/* Signed comparison: negative, zero or positive. */
+/* Compare with signs: the result is negative, zero or positive. */
 extern int	yq_wide_compare(const YqWide *a, const YqWide *b);
 
-/* a *= b, checked. */
+/* Compute a *= b, checked. */
 extern void yq_wide_multiply(YqWide *a, YqPrice b);
 
-/* The same; false, with "a" as it was, when the product has more than 383 bits. */
+/* Compute a *= b; false, with "a" unchanged, when the product has more than 383 bits. */
 extern bool yq_wide_try_multiply(YqWide *a, YqPrice b);
 
-/* Whether an amount fits. */
+/* Tell whether an amount fits. */
 extern bool yq_wide_is_in_range(const YqWide *a);
 
-/* 10^exponent, for 0 <= exponent <= 38. */
+/* Return 10^exponent, for 0 <= exponent <= 38. */
 extern YqPrice yq_power_of_ten(int exponent);
 
 /*
- * multiplier * base price / unit, rounded half to even to 18 decimals: the one
- * place where a price is rounded (docs/design.md 1.2).
+ * Compute multiplier * base price / unit, rounded half to even to 18 decimals.  Prices are rounded nowhere
+ * else (docs/design.md 1.2).
  */
 extern YqPrice yq_price_form(YqDecimal multiplier, YqDecimal base_price, int64 unit);
 
-/* Order of a x b and c x d, of any size: negative, zero or positive. */
+/* Compare a x b and c x d, of any size: the result is negative, zero or positive. */
 extern int	yq_price_compare_products(YqPrice a, YqPrice b, YqPrice c, YqPrice d);
 
 /*
- * numerator / denominator, rounded once, half to even, to "decimals" decimals;
+ * Compute numerator / denominator, rounded once, half to even, to "decimals" decimals.  Raises
  * ERRCODE_DIVISION_BY_ZERO for a zero denominator.
  */
 extern Numeric yq_divide_half_even(Numeric numerator, Numeric denominator, int decimals);
@@ -202,16 +201,16 @@ pg_noreturn extern void yq_amount_out_of_range(void);
  * A value that does not fit is ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE.
  */
 
-/* Exact conversions; a numeric may have at most 56 decimals. */
+/* Convert amounts exactly; a numeric may have at most 56 decimals. */
 extern Numeric yq_wide_to_numeric(const YqWide *a);
 extern void yq_wide_from_numeric(YqWide *result, Numeric value);
 
-/* A finite, non-negative numeric with at most 24 decimals; digits below 2^127. */
+/* Convert a finite, non-negative numeric with at most 24 decimals; the digits are below 2^127. */
 extern YqDecimal yq_decimal_from_numeric(Numeric value);
 
 /*
- * Compare values that the server has made with the same values made here.
- * ERRCODE_FEATURE_NOT_SUPPORTED when the server has another format.
+ * Check that the server stores known values as this file expects.  Raises ERRCODE_FEATURE_NOT_SUPPORTED
+ * when the server has another format.
  */
 extern void yq_wide_numeric_check(void);
 
