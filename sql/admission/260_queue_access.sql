@@ -1,8 +1,8 @@
 --
--- Access to queues, priorities, and placement of applications (semantics/placement).
--- Decisions are made in C by the configuration in queues/220_queue_tables.sql,
--- which every session keeps in memory; triggers tell sessions to read it again,
--- here and in queues/270_queue_hierarchy.sql.
+-- Access to queues, priorities, and placement of applications (semantics/placement). The C
+-- code decides from the configuration in queues/220_queue_tables.sql, which every session
+-- keeps in memory. Triggers here and in queues/270_queue_hierarchy.sql tell sessions to read
+-- the configuration again.
 --
 
 CREATE TRIGGER signal_access
@@ -42,8 +42,8 @@ COMMENT ON FUNCTION yquota.place_application(text, text[], text, text, boolean) 
 	'Which queue an application would go to, without submitting it; groups in order, the primary one first.  Outcome: PLACED (by a rule), PLACED_BY_DEFAULT (by a rule''s fallback), PLACED_AS_NAMED (no rule decided), REJECTED (by a rule), UNKNOWN (no rule decided and the queue named cannot take it).  earlier_rules says of the rules before why they did not decide.  With explain each rule up to the deciding one comes first, without outcome: whether it matches, the path that it makes (target), and whether it decides';
 
 --
--- Rules and priority lists that Hadoop would not start with are refused by the
--- check of the hierarchy.  Queues that a submission creates make no rule wrong.
+-- The check of the hierarchy refuses rules and priority lists with which Hadoop would not
+-- start. A queue that a submission creates cannot make a rule wrong.
 --
 
 CREATE FUNCTION yquota_internal.note_rule_change() RETURNS trigger

@@ -15,7 +15,7 @@ COMMENT ON TABLE yquota_internal.active_leaf IS
 	'Leaves of managed parents that have the capacity of their template, per label; all others have none guaranteed';
 COMMENT ON COLUMN yquota_internal.active_leaf.label IS 'partition of the nodes; empty for the default one';
 
--- Limits of queues depend on it; it is no change of the configuration.
+-- Limits of queues depend on active_leaf, although its rows are not configuration.
 CREATE TRIGGER signal_change AFTER INSERT OR UPDATE OR DELETE ON yquota_internal.active_leaf
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
 CREATE TRIGGER signal_truncate AFTER TRUNCATE ON yquota_internal.active_leaf
@@ -54,7 +54,7 @@ CREATE FUNCTION yquota.remove_unused_queues() RETURNS SETOF text
 COMMENT ON FUNCTION yquota.remove_unused_queues() IS
 	'Marks automatically created queues of the second generation that are empty, and removes those that were marked and have been idle for longer than the expiration time; returns the paths of these.  The worker does it when AutoCreatedQueueDeletionPolicy is in force';
 
--- How often the worker has to do either; NULL: not at all.
+-- Intervals at which the worker runs the two policies; NULL means never.
 CREATE FUNCTION yquota_internal.queue_policy_intervals(OUT manage_interval_ms bigint, OUT removal_interval_ms bigint)
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp

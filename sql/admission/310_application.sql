@@ -1,9 +1,9 @@
 --
 -- Applications: submissions, their queues and states (docs/design.md 5).
 --
--- Rows are written by the functions of admission/320_submission.sql.  Counters
--- per queue, user and partition follow each change of rows, so that a
--- submission does not read its neighbours.
+-- The functions of admission/320_submission.sql write the rows. Each change of a row also
+-- updates counters per queue, user and partition, so that a submission need not read other
+-- applications.
 --
 
 CREATE TYPE yquota.application_state AS ENUM
@@ -41,12 +41,12 @@ CREATE TABLE yquota.application (
 	CHECK (queue IS NOT NULL OR state = 'REJECTED'),
 	CHECK ((finished_at IS NOT NULL) = (state IN ('FINISHED', 'FAILED', 'KILLED', 'REJECTED')))
 );
--- Those that a queue has, in the order of state that limits ask about.
+-- Lists the live applications of a queue, in the order of state that limits ask for.
 CREATE INDEX application_live_idx ON yquota.application (queue, state, username)
 	WHERE finished_at IS NULL;
 CREATE INDEX application_held_username_idx ON yquota.application (username) WHERE state = 'NON_RUNNABLE';
 CREATE INDEX application_held_queue_idx ON yquota.application (queue) WHERE state = 'NON_RUNNABLE';
--- The one with the least application master of a queue and label comes first.
+-- Puts the application with the smallest application master of a queue and label first.
 CREATE INDEX application_waiting_memory_idx ON yquota.application (queue, label, yquota.amount(am_resource, 'memory-mb'))
 	WHERE state = 'ACCEPTED';
 CREATE INDEX application_waiting_vcores_idx ON yquota.application (queue, label, yquota.amount(am_resource, 'vcores'))

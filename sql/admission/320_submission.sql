@@ -1,8 +1,7 @@
 --
 -- Submitting, changing and ending applications (docs/design.md 5).
--- Everything is decided in C (src/admission/submission/submission.h,
--- application_change.h); these functions run as the owner, and a role that may
--- call them speaks for the resource manager.
+-- The C code decides everything (src/admission/submission/submission.h, application_change.h).
+-- These functions run as the owner; a role that may call them speaks for the resource manager.
 --
 
 CREATE FUNCTION yquota.submit_application(

@@ -1,7 +1,7 @@
 --
--- How much of a leaf queue a user may use, and how much of that is left to an
--- application (docs/design.md 5): the CapacityScheduler's figures, with all
--- that they are made of.
+-- The share of a leaf queue that a user may use, and the part that is left to an application
+-- (docs/design.md 5). The functions return the CapacityScheduler's figures with all their
+-- inputs.
 --
 
 CREATE FUNCTION yquota.user_limit(queue text, username text, label text DEFAULT '',

@@ -1,11 +1,11 @@
 --
--- Applications that roles see (semantics/placement).  Roles that read everything and
--- operators see all of them.  Any other role sees its own, those with the role
--- on view_acl, those in queues that it administers, and those of projects of
+-- Applications that roles see (semantics/placement). Operators and roles that read everything
+-- see all applications. Any other role sees its own applications and those that name the role
+-- in view_acl. It also sees applications in queues that it administers and in projects of
 -- which it is a member.
 --
--- For a list a role is the user of its name, and the roles of which it is a
--- member are its groups.
+-- In an access control list, a role counts as the user of the same name. The roles of which it
+-- is a member count as the groups of that user.
 --
 
 CREATE FUNCTION yquota_internal.shows_application(

@@ -1,10 +1,10 @@
 --
--- HTML pages: their texts, tables and charts.  Nothing here knows a table of yquota.
+-- HTML pages: their texts, tables and charts. No function here reads a table of yquota.
 --
 
 --
--- Texts, numbers and tables of HTML pages.  Every text from users is escaped where it
--- enters a page: html() is the only way for text.
+-- Texts, numbers and tables of HTML pages. A text from a user enters a page only through
+-- html(), which escapes it.
 --
 
 CREATE FUNCTION yquota_internal.html(content text) RETURNS text
@@ -13,7 +13,7 @@ CREATE FUNCTION yquota_internal.html(content text) RETURNS text
 		'&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;'), '&ndash;');
 COMMENT ON FUNCTION yquota_internal.html(text) IS 'Text that stands for itself in HTML, a dash for none';
 
--- Two decimals, and two digits of what is less than a hundredth.
+-- Rounds to two decimals, or to two significant digits below a hundredth.
 CREATE FUNCTION yquota_internal.number_text(number numeric) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN CASE WHEN number IS NULL THEN '&ndash;'
@@ -49,8 +49,8 @@ COMMENT ON FUNCTION yquota_internal.html_table(text[], text, integer) IS
 	'A table of rows that are HTML already, of which the last columns, at most twelve, are figures; NULL for no rows';
 
 --
--- Charts as SVG, 640 wide and 240 high.  Amounts are drawn between 10 and 210 from
--- the top, instants between 64 and 632 from the left, and nothing after "now".
+-- Charts as SVG, 640 wide and 240 high. Amounts are drawn between 10 and 210 from the top and
+-- instants between 64 and 632 from the left. Charts show nothing after "now".
 --
 
 CREATE TYPE yquota_internal.chart_frame AS (
@@ -124,8 +124,8 @@ CREATE FUNCTION yquota_internal.chart_amount_text(amount numeric, highest numeri
 COMMENT ON FUNCTION yquota_internal.chart_amount_text(numeric, numeric) IS
 	'A round amount in the margin of a chart, in the unit of the one that is furthest from zero';
 
--- Midnights and what divides days evenly, Mondays, first days of months and years: at
--- most seven, of clocks in the time zone.
+-- Chooses at most seven labelled times in the time zone of the frame. They are midnights, even
+-- divisions of a day, Mondays, and first days of months and years.
 CREATE FUNCTION yquota_internal.chart_times(frame yquota_internal.chart_frame)
 	RETURNS TABLE (at timestamptz, label text)
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -214,7 +214,7 @@ CREATE FUNCTION yquota_internal.chart_legend(names text[], is_stacked boolean) R
 COMMENT ON FUNCTION yquota_internal.chart_legend(text[], boolean) IS
 	'Which area or line of a chart belongs to which name: areas by number, too; NULL without names';
 
--- An area has its number in it where there is room for one: 14 wide and 12 high.
+-- An area shows its number where it has room for one: 14 wide and 12 high.
 CREATE FUNCTION yquota_internal.chart_areas(areas yquota_internal.chart_area[], edges double precision[], top double precision) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
@@ -285,7 +285,7 @@ CREATE FUNCTION yquota_internal.chart_steps(points yquota_internal.chart_point[]
 COMMENT ON FUNCTION yquota_internal.chart_steps(yquota_internal.chart_point[], timestamptz, yquota_internal.chart_frame) IS
 	'A line of steps for each name, in their order, up to an instant';
 
--- Areas differ by hatching as well as by colour, lines by dashes.
+-- Areas differ by hatching as well as by colour; lines differ by dashes.
 CREATE FUNCTION yquota_internal.chart_patterns() RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN '<svg class="patterns" aria-hidden="true"><defs>'
@@ -312,11 +312,10 @@ CREATE FUNCTION yquota_internal.chart_style() RETURNS text
 COMMENT ON FUNCTION yquota_internal.chart_style() IS 'Style of charts, their colours and legends';
 
 --
--- HTML pages that need nothing from elsewhere, neither script nor font nor image:
--- they are mailed, printed and kept.
+-- HTML pages load no script, font or image, because they are mailed, printed and kept.
 --
 
--- Where a table is wider than the screen, a shadow at its edge shows that it scrolls.
+-- A shadow at the edge of a table that is wider than the screen shows that the table scrolls.
 CREATE FUNCTION yquota_internal.page_style() RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN ':root{color-scheme:light dark;--ink:#1b1f24;--paper:#fff;--rule:#d5dae0;--shade:#0004;--bad:#b3261e}'

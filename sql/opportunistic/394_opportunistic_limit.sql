@@ -1,10 +1,11 @@
 --
--- Limits of sharing: how many OPPORTUNISTIC containers, running and waiting ones, a queue with
--- those below it, a user and an application may have at once, and of what size together.
+-- Limits of sharing for a queue with the queues below it, a user and an application. A limit
+-- bounds the number and the total size of OPPORTUNISTIC containers, running and waiting, at a
+-- time.
 --
--- Containers are counted while there is a limit.  Statements that send events append what
--- comes and goes to opportunistic_change, so that none waits for another one; an allocation under a
--- limit adds the counters up, and moves many changes to opportunistic_counter at once.
+-- Containers are counted only while there is a limit. Statements that send events append their
+-- changes to opportunistic_change, so that none waits for another one. An allocation under a
+-- limit adds up both tables, and moves many changes to opportunistic_counter at once.
 --
 
 CREATE TABLE yquota_internal.opportunistic_counting (
@@ -90,7 +91,7 @@ COMMENT ON FUNCTION yquota_internal.scopes_of_sharing(text, text, text) IS
 	'The application, the user and the queues for which a container counts';
 
 --
--- A queue counts what events name by its path, or by that of a queue below.
+-- A queue counts the containers whose events name its path or the path of a queue below it.
 --
 CREATE FUNCTION yquota_internal.limits_of_sharing(application_id text, username text, queue text)
 	RETURNS TABLE (scope text, name text, maximum_containers integer, maximum_resource yquota.resource, containers bigint,
@@ -141,8 +142,8 @@ COMMENT ON FUNCTION yquota_internal.fold_opportunistic_changes() IS
 	'Move the changes to the counters; under lock_sharing()';
 
 --
--- The first limit has all containers counted while no event is recorded, since what comes
--- after it is appended to them; with the last limit the counters go.
+-- The first limit counts all containers while no event can be recorded, because later events
+-- append to that count. Removing the last limit removes the counters.
 --
 CREATE FUNCTION yquota_internal.tend_opportunistic_counting() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -154,7 +155,7 @@ BEGIN
 	IF yquota_internal.restoring() THEN
 		RETURN NULL;
 	END IF;
-	-- the check of the configuration at commit asks for it, and comes before
+	-- take this lock first, as the check of the configuration at commit does
 	LOCK TABLE ONLY yquota_internal.queue_status IN SHARE ROW EXCLUSIVE MODE;
 	PERFORM yquota_internal.lock_sharing();
 	is_limited := EXISTS (SELECT FROM yquota_internal.opportunistic_limit);
@@ -209,7 +210,8 @@ CREATE TRIGGER tend_truncated_counting AFTER TRUNCATE ON yquota.scheduler_settin
 	EXECUTE FUNCTION yquota_internal.tend_opportunistic_counting();
 
 --
--- What local schedulers have given out beyond a limit, container by container in their order
+-- Containers that local schedulers have allocated beyond a limit, judged one after the other
+-- in their order.
 --
 CREATE FUNCTION yquota_internal.exceeds(total yquota.resource, maximum yquota.resource) RETURNS boolean
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -248,7 +250,7 @@ COMMENT ON FUNCTION yquota_internal.refuse_beyond_limits(text[], text[], text[],
 	'For each container, in the order in which they were given out: the limit of sharing that it is beyond, or NULL; under lock_sharing()';
 
 --
--- What people see
+-- Views for people
 --
 CREATE VIEW yquota_internal.opportunistic_holding AS
 	SELECT p.scope, p.name, sum(p.containers)::bigint AS containers, yquota.sum(p.allocation) AS allocation

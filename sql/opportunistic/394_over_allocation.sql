@@ -1,6 +1,7 @@
 --
--- More for OPPORTUNISTIC containers than a node has, while what is measured in use there is
--- less than what is allocated.  Decided in C (src/opportunistic/node_queue/node_container.h).
+-- Over-allocation: a node gives OPPORTUNISTIC containers more than it has while its measured
+-- use is below its allocation. The C code decides
+-- (src/opportunistic/node_queue/node_container.h).
 --
 
 CREATE TABLE yquota.over_allocation (

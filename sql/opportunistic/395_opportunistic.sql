@@ -1,12 +1,12 @@
 --
--- Opportunistic containers, central allocation (semantics/opportunistic): what nodes report of their
--- queues, the list of nodes by load, and containers that are given out by it.  Decided in C
--- (src/opportunistic/); functions that write run as the owner, and a role
--- that may call them speaks for the resource manager.
+-- Opportunistic containers, central allocation (semantics/opportunistic): reports of nodes
+-- about their queues, the list of nodes by load, and the containers allocated from that list.
+-- The C code decides (src/opportunistic/). Functions that write run as the owner; a role that
+-- may call them speaks for the resource manager.
 --
--- The tables of reports, slots and the list are unlogged: after a crash, and on a server that was a
--- standby, a node is unknown until it reports.  A standby cannot read them, so that views
--- go by way of a function that looks first.
+-- The tables of reports, slots and the list are unlogged. After a crash or a promotion a node
+-- is therefore unknown until it reports. A standby cannot read these tables, so views call a
+-- function that checks first.
 --
 
 CREATE TYPE yquota.node_report AS (
@@ -92,7 +92,7 @@ CREATE UNLOGGED TABLE yquota_internal.load_list (
 	candidates text[] COLLATE "C" NOT NULL,
 	others text[] COLLATE "C" NOT NULL
 ) WITH (fillfactor = 10);
--- names of thousands of nodes: to compress them takes longer than to write them
+-- Stores names of thousands of nodes uncompressed: compressing takes longer than writing them.
 ALTER TABLE yquota_internal.load_list ALTER COLUMN candidates SET STORAGE EXTERNAL, ALTER COLUMN others SET STORAGE EXTERNAL;
 COMMENT ON TABLE yquota_internal.load_list IS
 	'One row, or none before the first sort: the list of nodes by load that is in force';
@@ -168,7 +168,7 @@ COMMENT ON TABLE yquota_internal.node_difference IS
 	'Nodes whose reports and the books have different numbers of running containers; written by watch_node_reports()';
 COMMENT ON COLUMN yquota_internal.node_difference.since IS 'when that was seen first';
 
--- Nodes of a rack, for requests that name it
+-- Finds the nodes of a rack for requests that name the rack.
 CREATE INDEX node_rack_idx ON yquota.node (rack, name);
 
 CREATE FUNCTION yquota.report_nodes(reports yquota.node_report[])
@@ -209,9 +209,8 @@ COMMENT ON FUNCTION yquota_internal.allocate_opportunistic(text, yquota.containe
 	'yquota.allocate_opportunistic() with recorded draws instead of random ones: where in the list each search for any node begins, from 0 on';
 
 --
--- A node that is not in service any more, or is gone, is unknown until it reports again,
--- with another queue capacity perhaps.  One that is being decommissioned says so in its
--- next report.
+-- A node that leaves service or disappears is unknown until it reports again, perhaps with
+-- another queue capacity. A node that is being decommissioned says so in its next report.
 --
 CREATE FUNCTION yquota_internal.forget_node_report() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -237,7 +236,7 @@ CREATE TRIGGER forget_deleted_report AFTER DELETE ON yquota.node
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.forget_node_report();
 
 --
--- What people see
+-- Views for people
 --
 CREATE FUNCTION yquota_internal.reported_nodes()
 	RETURNS TABLE (

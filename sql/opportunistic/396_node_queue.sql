@@ -1,10 +1,9 @@
 --
--- Opportunistic containers, the side of the nodes: what starts, waits, is paused or is
--- killed there, for a node's agent that asks.  Decided in C
--- (src/opportunistic/node_queue/container_queue.h) as Hadoop's node manager does; these
--- functions run as the owner, and a role that may call them speaks for the agents.  Their
--- events are decisions: all of them are charged or none, also for feeds that set bad
--- events aside.
+-- Opportunistic containers on the side of the nodes: a node's agent asks which containers
+-- start, wait, pause or are killed there. The C code decides as Hadoop's node manager does
+-- (src/opportunistic/node_queue/container_queue.h). These functions run as the owner; a role
+-- that may call them speaks for the agents. Their events are decisions: all of them are
+-- charged or none, even for feeds that set bad events aside.
 --
 
 CREATE TABLE yquota.node_queue (
@@ -62,7 +61,7 @@ COMMENT ON COLUMN yquota.node_queue.told_execution_type IS 'execution type that 
 COMMENT ON COLUMN yquota.node_queue.told_allocation IS 'allocation that the agent knows of, native units';
 COMMENT ON COLUMN yquota.node_queue.expected_duration IS 'how long its request expected it to run; NULL: not known';
 
--- the resource manager and the agents of nodes are operators
+-- Lets operators read, because the resource manager and the agents of nodes are operators.
 ALTER TABLE yquota.node_queue ENABLE ROW LEVEL SECURITY;
 CREATE POLICY reader ON yquota.node_queue FOR SELECT
 	USING ((SELECT yquota_internal.reads_all())
@@ -163,7 +162,7 @@ CREATE FUNCTION yquota_internal.lock_node_queue(node text) RETURNS void
 COMMENT ON FUNCTION yquota_internal.lock_node_queue(text) IS
 	'Wait for other calls about the queue of a node, and let none begin until the transaction ends';
 
--- Not in SQL, which would plan it at each call.
+-- PL/pgSQL keeps the plan; a function in SQL would plan the query at each call.
 CREATE FUNCTION yquota.node_work(node text) RETURNS SETOF yquota.node_action
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -235,7 +234,7 @@ $$;
 COMMENT ON FUNCTION yquota.acknowledge_node_work(text, yquota.node_action[]) IS
 	'The agent of a node has done, or knows, what node_work() or another of these functions returned; kill and pause are left to container_ended() and container_paused().  Returns how many containers were acknowledged, so that it may be repeated';
 
--- SchedulerUtils.LOST_CONTAINER are the words of Hadoop.
+-- SchedulerUtils.LOST_CONTAINER has these words.
 CREATE FUNCTION yquota_internal.empty_node_queue(node text, at timestamptz, exit_status integer, lost text[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -263,7 +262,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.empty_node_queue(text, timestamptz, integer, text[]) IS
 	'These containers were lost with their node: they leave its queue, and the end of those that waited is told in decision';
 
--- An agent that does not do what it was told holds up GUARANTEED containers.
+-- Raises an alert when an agent does not carry out its actions, because it then holds up
+-- GUARANTEED containers.
 CREATE FUNCTION yquota_internal.watch_node_queues(now_at timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -290,7 +290,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.watch_node_queues(timestamptz) IS
 	'Alert while containers are to be killed or paused, and have not been for allocation_expiry';
 
--- The worker's, which has other things to do between: a bounded number at a time.
+-- Deletes a bounded number of rows per call, because the worker has other work in between.
 CREATE FUNCTION yquota_internal.forget_left_containers(before timestamptz, most integer) RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -305,7 +305,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.forget_left_containers(timestamptz, integer) IS
 	'Delete rows of node_queue about containers that left their nodes before an instant, so many at most; returns how many';
 
--- Likewise.
+-- Deletes a bounded number of rows per call, because the worker has other work in between.
 CREATE FUNCTION yquota_internal.forget_expected_durations(most integer) RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -323,7 +323,8 @@ COMMENT ON FUNCTION yquota_internal.forget_expected_durations(integer) IS
 
 SELECT pg_extension_config_dump('yquota.node_queue', '');
 
--- Events of a container are told apart by their instants, so the next one is later than the last, unless that is the START.
+-- Instants tell the events of a container apart. The next event is therefore later than the
+-- last one, unless the last one is the START.
 CREATE VIEW yquota_internal.container_in_books AS
 	SELECT c.container_id, c.node, c.allocation AS allocation_in_books, c.execution_type = 'GUARANTEED' AS is_guaranteed_in_books,
 		   c.is_running AS runs_in_books, c.settled_at AS changed_at,
@@ -361,8 +362,8 @@ COMMENT ON VIEW yquota_internal.node_of_queue IS
 	'Nodes, with the capacity of their queues';
 COMMENT ON COLUMN yquota_internal.node_of_queue.queue_capacity IS 'containers that may wait there; -1 when the node has told none';
 
--- A clock that was set back makes no earlier end.  The end of a container that the queue had and the
--- books no longer have is final: it has been archived, or voided.
+-- Setting a clock back makes no end earlier. The end of a container that the queue had and the
+-- books no longer have is final, because the container has been archived or voided.
 CREATE FUNCTION yquota_internal.known_of_end(container_id text, node text, at timestamptz, is_by_clock boolean)
 	RETURNS TABLE (known text)
 	LANGUAGE sql STABLE PARALLEL SAFE ROWS 1

@@ -1,8 +1,8 @@
 --
--- Opportunistic containers, distributed allocation (semantics/opportunistic): local schedulers of nodes are
--- given a list of nodes and numbers for containers, decide, and report what they have
--- decided (opportunistic 5).  These functions run as the owner, and a role that may
--- call them speaks for local schedulers.  Scheduling is not federated: there is one cluster.
+-- Opportunistic containers, distributed allocation (semantics/opportunistic). The local
+-- schedulers of nodes receive a list of nodes and numbers for containers, decide, and report
+-- their decisions (opportunistic 5). These functions run as the owner; a role that may call
+-- them speaks for local schedulers. Scheduling is not federated: there is one cluster.
 --
 
 CREATE TABLE yquota.node_lease (
@@ -79,8 +79,8 @@ COMMENT ON FUNCTION yquota_internal.lock_for_containers(text[], text[]) IS
 	'Lock the leaves of applications with some payers; returns those that are ACTIVE, with the rule that lets them have no OPPORTUNISTIC container, or NULL';
 
 --
--- Epochs are numbers of 23 bits, so that one that begins anew gets a new one, and one that
--- goes on keeps its own.
+-- An epoch is a number of 23 bits. A local scheduler that starts anew gets a new epoch; one
+-- that continues keeps its own.
 --
 CREATE FUNCTION yquota.lease_nodes(local_scheduler text, count integer DEFAULT NULL, held_epoch bigint DEFAULT NULL)
 	RETURNS TABLE (
@@ -174,7 +174,7 @@ CREATE FUNCTION yquota_internal.judge_distributed_containers(
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 		SELECT c.place, i.container_id, k.container_id IS NULL AND NOT ended.is_known,
-			   CASE -- a repeated report of what has been recorded has the first answer, whatever has ended since
+			   CASE -- a repeated report gets the first answer, even after the container has ended
 					WHEN l.epoch IS NOT NULL AND ((k.application_id, k.node) = (c.application_id, c.node) OR ended.is_known) THEN NULL
 					WHEN s.application_id IS NULL THEN 'the application is not ACTIVE'
 					WHEN l.epoch IS NULL THEN 'the number is in no lease of the local scheduler'
@@ -183,7 +183,7 @@ CREATE FUNCTION yquota_internal.judge_distributed_containers(
 					WHEN s.stopped_by IS NOT NULL THEN s.stopped_by
 					WHEN n.name IS NULL THEN 'there is no such node'
 					WHEN c.decided_at > now_at OR c.decided_at < l.leased_at THEN 'it was decided out of the lease''s time'
-					-- for an earlier application master, whose containers have other names
+					-- an earlier application master's containers have other names
 					WHEN c.decided_at < m.started_at THEN 'it was decided before the application master started'
 					WHEN m.node <> local_scheduler AND EXISTS (SELECT FROM yquota.node AS own WHERE own.name = local_scheduler)
 						THEN 'the application master runs on another node'
@@ -306,7 +306,7 @@ BEGIN
 		WHERE j.is_new AND j.reason IS NULL AND num_nonnulls(j.locality, j.latency) > 0
 		HAVING count(*) > 0
 	)
-	-- which is called when it is looked at
+	-- reading the count runs the function call in measured, which the planner would drop otherwise
 	SELECT j.container_id, j.reason IS NULL, j.reason FROM judged AS j
 	WHERE (SELECT count(*) FROM measured) >= 0
 	ORDER BY j.place;
@@ -316,7 +316,7 @@ COMMENT ON FUNCTION yquota.report_distributed_containers(text, yquota.distribute
 	'Record OPPORTUNISTIC containers that a local scheduler has given out by a lease of its own that has not expired: one row for each, with the reason why it was refused.  A repeated report does no harm';
 
 --
--- What a local scheduler computes, for one that is written in SQL and for tests
+-- The computation of a local scheduler, for local schedulers written in SQL and for tests
 --
 CREATE TYPE yquota.leased_node AS (
 	node text,

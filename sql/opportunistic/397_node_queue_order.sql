@@ -1,7 +1,6 @@
 --
--- Orders of the queues of nodes that are yquota's own (YARN-5886, YARN-5887): what
--- they go by, and which containers would go.  Decided in C
--- (src/opportunistic/node_queue/node_container.h).
+-- yquota's own orders of node queues (YARN-5886, YARN-5887): their inputs, and the containers
+-- that would go first. The C code decides (src/opportunistic/node_queue/node_container.h).
 --
 
 CREATE TYPE yquota.container_progress AS (
@@ -24,7 +23,7 @@ COMMENT ON COLUMN yquota_internal.reported_progress.progress IS 'fraction';
 COMMENT ON COLUMN yquota_internal.reported_progress.reported_at IS 'by the clock';
 SELECT pg_extension_config_dump('yquota_internal.reported_progress', '');
 
--- Rows are changed in the order of ids, and calls about nodes only read them.
+-- Changes rows in the order of ids; calls about nodes only read them.
 CREATE FUNCTION yquota.report_progress(progress yquota.container_progress[]) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -101,7 +100,7 @@ CREATE FUNCTION yquota.explain_reclaim(node text, container_id text DEFAULT NULL
 COMMENT ON FUNCTION yquota.explain_reclaim(text, text, yquota.resource) IS
 	'Which OPPORTUNISTIC containers of a node would be killed or paused now: for a container that arrives there as GUARANTEED or is promoted (container_id), or for an amount that lacks (native units, memory-mb and vcores alone).  One row for each that may be, in the order of opportunistic_kill_order, with the figure that it goes by and whether it is chosen.  Reads and locks nothing that others wait for';
 
--- The worker's, a bounded number at a time.
+-- Deletes a bounded number of rows per call, because the worker has other work in between.
 CREATE FUNCTION yquota_internal.forget_reported_progress(most integer) RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -122,7 +121,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.forget_reported_progress(integer) IS
 	'Delete reports of progress of containers that run no longer, and of applications that have ended, so many of each at most; returns how many';
 
--- Each statement takes the columns that it needs; the planner leaves out the tables of the others.
+-- Each statement reads the columns that it needs; the planner leaves out the tables of the
+-- others.
 CREATE VIEW yquota_internal.ranked_container AS
 	SELECT c.container_id, coalesce(c.username, '') AS username, coalesce(a.priority, 0) AS priority,
 		   coalesce(p.progress, 0) AS application_progress,

@@ -1,5 +1,5 @@
 --
--- Which tasks of a MapReduce job are asked for as OPPORTUNISTIC containers
+-- Chooses the tasks of a MapReduce job that it requests as OPPORTUNISTIC containers
 -- (RMContainerAllocator; opportunistic 10).
 --
 
@@ -31,7 +31,7 @@ BEGIN
 	ELSE
 		SELECT * INTO setting FROM yquota.scheduler_setting;
 		share := least(greatest(coalesce(map_reduce_request.percent, setting.opportunistic_maps_percent, 0), 0), 100);
-		-- by share, of the first n tasks share * n / 100 rounded down, for every n
+		-- by share, the first n tasks have share * n / 100 of them, rounded down, for every n
 		chosen := CASE WHEN setting.opportunistic_maps_by_share
 					   THEN number % 100 * share / 100 < (number % 100 + 1) * share / 100
 					   ELSE number % 100 < share END;

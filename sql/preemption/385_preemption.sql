@@ -1,7 +1,7 @@
 --
--- Preemption: which containers give their resources back, and when (semantics/preemption).
--- Decided in C (src/preemption/); these functions run as the owner, and a
--- role that may call preempt_containers() speaks for the resource manager.
+-- Preemption: the choice of containers that give their resources back, and the time when they
+-- do (semantics/preemption). The C code decides (src/preemption/). These functions run as the
+-- owner; a role that may call preempt_containers() speaks for the resource manager.
 --
 
 CREATE TABLE yquota_internal.preemption_mark (
@@ -63,7 +63,7 @@ CREATE TABLE yquota.preempted_container (
 	needed_by_application text COLLATE "C",
 	needed_by_queue text COLLATE "C"
 );
--- rows come in the order of time
+-- Rows are inserted in the order of time, so a BRIN index is enough.
 CREATE INDEX preempted_container_killed_at_idx ON yquota.preempted_container USING brin (killed_at);
 ALTER TABLE yquota.preempted_container ENABLE ROW LEVEL SECURITY;
 CREATE POLICY reader ON yquota.preempted_container FOR SELECT
@@ -168,7 +168,7 @@ COMMENT ON COLUMN yquota.preemption_state.untouchable IS 'above the guarantee, a
 COMMENT ON COLUMN yquota.preemption_state.disabled_by IS 'the queue whose disable_preemption it is, or Hadoop''s property; NULL when it is not disabled';
 
 --
--- What applications and people are told.
+-- Notices to applications, and views for people
 --
 CREATE FUNCTION yquota_internal.minimum_containers(total yquota.resource, OUT allocation yquota.resource, OUT count bigint)
 	LANGUAGE c STABLE STRICT PARALLEL RESTRICTED
@@ -205,8 +205,8 @@ COMMENT ON VIEW yquota.readable_preemption_mark IS
 COMMENT ON COLUMN yquota.readable_preemption_mark.allocation IS 'native units';
 
 --
--- Applications past their lifetime.  They end like those that a user kills, which is no
--- preemption.
+-- Ends applications that have outlived their lifetime. They end like applications that a user
+-- kills, which is no preemption.
 --
 CREATE FUNCTION yquota_internal.kill_expired(application_ids text[], diagnostics text) RETURNS text[]
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
@@ -254,7 +254,7 @@ COMMENT ON FUNCTION yquota.end_expired_applications(integer) IS
 	'End applications that have lived as long as they may, at most so many, with their containers (exit status -100); returns them, and how many containers ended.  To be called again while it returns any';
 
 --
--- The worker's
+-- Functions that the worker calls
 --
 CREATE FUNCTION yquota_internal.preemption_interval() RETURNS bigint
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -274,7 +274,7 @@ CREATE FUNCTION yquota_internal.worker_preempt(now_at timestamptz) RETURNS bigin
 DECLARE
 	done jsonb;
 BEGIN
-	-- another caller has made a round within the interval, or the clock stepped back
+	-- skip when another caller has made a round within the interval, or the clock stepped back
 	IF EXISTS (SELECT FROM yquota_internal.preemption_round AS r
 			   WHERE extract(epoch FROM now_at - r.round_at) * 1000 < yquota_internal.preemption_interval()) THEN
 		RETURN 0;
@@ -303,7 +303,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.worker_end_expired() IS
 	'End one application past its lifetime, unless a setting leaves that to the resource manager; returns how many ended';
 
--- The worker's, which has other things to do between: a bounded number at a time.
+-- Deletes a bounded number of rows per call, because the worker has other work in between.
 CREATE FUNCTION yquota_internal.forget_preempted_containers(before timestamptz, most integer) RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp

@@ -1,7 +1,8 @@
 --
--- Reservations of capacity (semantics/reservations): their definitions and their places in time.
--- Before the books, which charge for them (charging/107_reservation_charge.sql);
--- written by scheduler/395_reservation.sql.
+-- Reservations of capacity (semantics/reservations): their definitions and their places in
+-- time. The tables come before the books, which charge for reservations
+-- (charging/107_reservation_charge.sql). The functions of reservation/395_reservation.sql
+-- write them.
 --
 
 CREATE TYPE yquota.reservation_interpreter AS ENUM ('ANY', 'ALL', 'ORDER', 'ORDER_NO_GAP');
@@ -62,7 +63,7 @@ CREATE TABLE yquota.reservation_definition (
 	CHECK (arrival < deadline),
 	CHECK ((ended_at IS NULL) = (ended_by IS NULL))
 );
--- Decisions read those that a time concerns, and all that repeat.
+-- Finds the definitions at a time. Decisions read all repeating definitions besides.
 CREATE INDEX reservation_definition_time_idx ON yquota.reservation_definition USING gist (tstzrange(arrival, deadline))
 	WHERE ended_at IS NULL AND recurrence IS NULL;
 CREATE INDEX reservation_definition_recurrence_idx ON yquota.reservation_definition (queue, deadline)
@@ -105,7 +106,8 @@ CREATE TABLE yquota.reservation_allocation (
 	FOREIGN KEY (reservation_id, version) REFERENCES yquota.reservation_definition ON DELETE CASCADE,
 	CHECK ("from" < "to")
 );
--- Decisions read what a time concerns, and all that repeats, without a look at its reservation.
+-- Finds the allocations at a time without a look at their reservations. Decisions read all
+-- repeating allocations besides.
 CREATE INDEX reservation_allocation_time_idx ON yquota.reservation_allocation USING gist (tstzrange("from", "to", '[]'))
 	WHERE ended_at IS NULL AND recurrence IS NULL;
 CREATE INDEX reservation_allocation_recurrence_idx ON yquota.reservation_allocation (queue, deadline)

@@ -1,8 +1,7 @@
 --
--- Reservations: capacity of a plan that is promised ahead of time (semantics/reservations).  A plan
--- is a queue with the property reservable.
--- Decided in C (src/reservation/); these functions run as the owner, and a
--- role that may call them speaks for the resource manager.
+-- Reservations: capacity of a plan that is promised ahead of time (semantics/reservations). A
+-- plan is a queue with the property reservable. The C code decides (src/reservation/). These
+-- functions run as the owner; a role that may call them speaks for the resource manager.
 --
 
 CREATE FUNCTION yquota.reservation_request(
@@ -43,7 +42,8 @@ CREATE VIEW yquota_internal.spanned_reservation AS
 COMMENT ON VIEW yquota_internal.spanned_reservation IS
 	'Versions of reservations, with the start of the first interval of their allocations and the end of the last';
 
--- The place of a reservation that occurs once is found by its key, however many there are before.
+-- Finds the allocation of a reservation that occurs once by its key, however many earlier
+-- allocations there are.
 CREATE FUNCTION yquota_internal.active_reservations(plan text, at timestamptz)
 	RETURNS TABLE (reservation_id text, username text, arrival timestamptz, deadline timestamptz, recurrence interval, accepted_at timestamptz,
 				   "from" timestamptz, "to" timestamptz, allocation yquota.resource)
@@ -67,7 +67,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.active_reservations(text, timestamptz) IS
 	'Reservations of a plan in whose time an instant is, with the interval of the allocation that it is in, if any; of those that repeat all that have begun, with all intervals';
 
--- Written under the lock of the plan.
+-- Transactions write this table under the lock of the plan.
 CREATE TABLE yquota_internal.reservation_refusal (
 	plan text COLLATE "C" NOT NULL,
 	decided_by text COLLATE "C" NOT NULL,
@@ -182,7 +182,8 @@ CREATE FUNCTION yquota.list_reservations(
 		WHERE d.ended_at IS NULL AND (d.deadline > l.archived_until OR l.repeats AND d.recurrence IS NOT NULL)
 		  AND (l.lists_all OR d.username = list_reservations.username)
 		  AND (d.reservation_id = l.reservation_id
-			   -- The planner computes this range, even of times that reservation_listing() refuses or does not read.
+			   -- The planner computes this range even for times that reservation_listing() refuses or
+			   -- does not read.
 			   OR l.reservation_id IS NULL AND (d.recurrence IS NULL
 					  AND tstzrange(d.arrival, d.deadline) && CASE WHEN "from" > "to" THEN 'empty' ELSE tstzrange("from", "to", '[]') END
 				   OR d.recurrence IS NOT NULL
@@ -211,7 +212,7 @@ CREATE FUNCTION yquota_internal.forget_ended_reservations(before timestamptz, mo
 			WHERE (d.reservation_id, d.version) IN (
 				SELECT ended.reservation_id, ended.version
 				FROM yquota.reservation_definition AS ended
-				-- what it costs is in the books
+				-- wait until the ledger has the cost of the reservation
 				WHERE NOT EXISTS (SELECT FROM yquota_internal.accruing_reservation AS a
 								  WHERE a.reservation_id = ended.reservation_id AND a.version = ended.version)
 				  AND (ended.ended_at < before
@@ -241,7 +242,7 @@ CREATE FUNCTION yquota.remove_ended_reservations(before timestamptz) RETURNS big
 COMMENT ON FUNCTION yquota.remove_ended_reservations(timestamptz) IS
 	'Forget versions of reservations that ended before an instant, and reservations whose deadline was the plan''s reservation_window before it; returns how many rows of reservation_definition went';
 
--- Members see the reservations of their projects, and any role its own.
+-- Members see the reservations of their projects; any role sees its own reservations.
 ALTER TABLE yquota.reservation_definition ENABLE ROW LEVEL SECURITY;
 CREATE POLICY reader ON yquota.reservation_definition FOR SELECT
 	USING ((SELECT yquota_internal.reads_all())

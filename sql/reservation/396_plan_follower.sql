@@ -1,6 +1,6 @@
 --
--- The follower of plans: it makes, sizes and removes the queues of reservations as time
--- passes (semantics/reservations).  Decided in C (src/reservation/follow_plan.c).
+-- The follower of plans makes, sizes and removes the queues of reservations as time passes
+-- (semantics/reservations). The C code decides (src/reservation/follow_plan.c).
 --
 
 CREATE FUNCTION yquota.follow_plans(queue text DEFAULT NULL, replan boolean DEFAULT true, dry_run boolean DEFAULT false)
@@ -15,7 +15,7 @@ COMMENT ON FUNCTION yquota.follow_plans(text, boolean, boolean) IS
 	'Run a round of the plan follower at the clock, for one plan or (NULL) for all: queues of reservations that are active are made and sized, those of others go, and applications in these move to the default queue of the plan or are killed.  When a plan has become too small, reservations end that were accepted last; without replan all get less.  Returns what it has changed, shares as fractions of the plan.  A dry run changes nothing, and leaves applications out';
 
 --
--- The worker's
+-- Functions and state of the worker
 --
 CREATE FUNCTION yquota_internal.plan_follower_interval() RETURNS bigint
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -28,7 +28,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.plan_follower_interval() IS
 	'Milliseconds between two rounds of the plan follower of the worker; NULL: there are none';
 
--- Of the worker, for metrics.  A round that changes nothing writes nothing here either.
+-- Keeps the worker's last round that changed something, for metrics. Other rounds do not write
+-- here.
 CREATE TABLE yquota_internal.plan_follower_round (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
 	round_at timestamptz NOT NULL,

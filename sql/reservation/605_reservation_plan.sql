@@ -1,7 +1,6 @@
 --
--- A plan over time for people: a page with pictures, in the style of report_html(),
--- and lines of text for psql.
--- Computed in C (src/reservation/plan_columns.c).
+-- A plan over time for people: an HTML page with charts in the style of report_html(), and
+-- lines of text for psql. The C code computes the columns (src/reservation/plan_columns.c).
 --
 
 CREATE TYPE yquota_internal.plan_place AS (
@@ -52,10 +51,10 @@ $$;
 COMMENT ON FUNCTION yquota_internal.plan_place_name(text, integer) IS 'What a place of a plan is called in a picture';
 
 --
--- A page
+-- The HTML page
 --
 
--- How many percent of an amount another one is, as people read it.
+-- Prints an amount as a percentage of the capacity.
 CREATE FUNCTION yquota_internal.plan_percent(amount numeric, capacity bigint) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN coalesce(trim_scale(round(100 * amount / nullif(capacity, 0), 1)) || ' %', yquota_internal.number_text(round(amount)));
@@ -139,7 +138,7 @@ COMMENT ON FUNCTION yquota_internal.plan_table(yquota_internal.plan_place[], tex
 CREATE FUNCTION yquota.reservation_plan_html(queue text, "from" timestamptz DEFAULT NULL, "to" timestamptz DEFAULT NULL) RETURNS text
 	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	-- compiling takes longer than the query
+	-- JIT compilation takes longer than the query
 	SET jit = off
 	AS $$
 DECLARE
@@ -201,7 +200,7 @@ BEGIN
 		FROM unnest(places) AS p CROSS JOIN LATERAL unnest(p.amounts) WITH ORDINALITY AS c (amount, number)
 		WHERE p.resource_name = wanted
 	), part AS (
-		-- what is beyond twice the capacity is not drawn
+		-- draw nothing beyond twice the capacity
 		SELECT c.*, round(plan_lines.width * least(sum(c.amount) OVER stack / nullif(c.capacity, 0), 2))::integer
 					- round(plan_lines.width * least((sum(c.amount) OVER stack - c.amount) / nullif(c.capacity, 0), 2))::integer AS letters
 		FROM cell AS c WHERE c.place > 0

@@ -1,10 +1,10 @@
 --
--- Allocation, first part: requests and reservations of applications, and
--- decisions (semantics/allocation).  Before pricing, which may count
--- requests as utilization.
+-- Allocation, first part: requests and reservations of applications, and decisions
+-- (semantics/allocation). These tables come before pricing, which may count requests as
+-- utilization.
 --
--- Rows of an application are deleted when it ends
--- (scheduler/370_container_requests.sql), except its last container number.
+-- The end of an application deletes its rows (scheduler/370_container_requests.sql), except
+-- its last container number.
 --
 
 CREATE TABLE yquota.resource_request (
@@ -207,7 +207,7 @@ COMMENT ON AGGREGATE yquota_internal.demand(yquota.resource, bigint) IS
 	'Sum of vectors, each so many times; the largest amount where it does not fit, since requests have no bounds';
 
 --
--- In plpgsql because the tables of applications are created later.
+-- PL/pgSQL binds names late; later files create the tables of applications.
 --
 CREATE FUNCTION yquota_internal.requested_resources() RETURNS yquota.resource
 	LANGUAGE plpgsql STABLE PARALLEL SAFE

@@ -1,9 +1,9 @@
 --
--- Requests of application masters (semantics/allocation 7, 8): for
--- containers, blacklisted nodes, releases and updates of containers.  Decided
--- in C (src/scheduler/request/container_request.h); these functions run as the
--- owner, and a role that may call them speaks for the resource manager.  Events
--- are refused, and never set aside, so that books and versions agree.
+-- Requests of application masters (semantics/allocation 7, 8) for containers, blacklisted
+-- nodes, releases and updates of containers. The C code decides
+-- (src/scheduler/request/container_request.h). These functions run as the owner; a role that
+-- may call them speaks for the resource manager. A bad event makes the call fail and is never
+-- set aside, so that books and versions agree.
 --
 
 CREATE TYPE yquota.container_request AS (
@@ -58,8 +58,8 @@ COMMENT ON FUNCTION yquota.update_blacklist(text, text[], text[]) IS
 	'Have an application get no containers on some nodes and racks (additions), and again on others (removals)';
 
 --
--- Another session may be ending one of them, or changing it, which replaces its row:
--- then all locks are given back, and those are looked for that run after that.
+-- Another session may be ending a container, or changing it, which replaces its row. The
+-- function then gives all locks back and looks again for the containers that run after that.
 --
 CREATE FUNCTION yquota_internal.release_containers(container_ids text[]) RETURNS SETOF text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -88,7 +88,7 @@ BEGIN
 	SELECT 'CONTAINER_FINISH', c.container_id, greatest(yquota.clock(), c.settled_at), -100, 'scheduler'
 	FROM yquota.container AS c
 	WHERE c.container_id = ANY (released);
-	-- after the containers, as an update of them does
+	-- acknowledge after locking the containers, as an update of them does
 	PERFORM yquota_internal.acknowledge_containers(container_ids);
 	RETURN QUERY SELECT unnest(released);
 END

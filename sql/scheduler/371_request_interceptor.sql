@@ -1,12 +1,12 @@
 --
--- Interceptors: functions that see what application masters ask for before it is
--- decided, and what they are told before it is returned, as the chain of YARN's
--- AMRMProxyService does.  Called in C (src/scheduler/request/request_interceptor.h), with the
--- rights of the caller, which may be a superuser: so a function's owner must be trusted,
--- at registration and at each call.
+-- Interceptors: functions that see a request of an application master before it is decided,
+-- and the response before it is returned. They work like the chain of YARN's AMRMProxyService.
+-- The C code calls them with the rights of the caller, which may be a superuser
+-- (src/scheduler/request/request_interceptor.h). The owner of a function must therefore be
+-- trusted at registration and at each call.
 --
--- The table has the names of functions and not their OIDs, which neither pg_upgrade nor a
--- dump would carry over.
+-- The table keeps names of functions, because neither pg_upgrade nor a dump would carry over
+-- OIDs.
 --
 
 CREATE TYPE yquota.allocate_request AS (
@@ -109,7 +109,7 @@ BEGIN
 					THEN 'A response interceptor is a function (yquota.allocate_request, yquota.allocate_response[]) RETURNS integer[].'
 					ELSE 'A request interceptor is a function (yquota.allocate_request) RETURNS yquota.allocate_request.' END;
 	ELSIF problem IS NULL THEN
-		-- one name for one function
+		-- spell the name of a function in one way
 		SELECT string_agg(quote_ident(part), '.' ORDER BY place) INTO NEW.function
 		FROM unnest(parse_ident(NEW.function)) WITH ORDINALITY AS p (part, place);
 	END IF;

@@ -1,12 +1,11 @@
 --
--- Allocation: assigning containers to applications (semantics/allocation).
--- Decided in C (src/scheduler/allocation_cycle.h); these functions run as the owner, and a
--- role that may call them speaks for the resource manager.  Their events are
--- decisions: all of them are charged or none, also for feeds that set bad
--- events aside.
+-- Allocation: assigning containers to applications (semantics/allocation). The C code decides
+-- (src/scheduler/allocation_cycle.h). These functions run as the owner; a role that may call
+-- them speaks for the resource manager. Their events are decisions: all of them are charged or
+-- none, even for feeds that set bad events aside.
 --
 
--- The few applications that an allocation cycle has to read.
+-- Finds the few applications that an allocation cycle has to read.
 CREATE INDEX application_demanding_idx ON yquota.application (queue)
 	WHERE state = 'ACTIVE' AND has_outstanding_requests;
 
@@ -74,7 +73,7 @@ $$;
 COMMENT ON FUNCTION yquota.acknowledge_decisions(bigint[]) IS
 	'Remove decisions that the resource manager has received: the scheduler does not release their containers any more, but OPPORTUNISTIC ones that do not come to their nodes in time; returns the number of decisions removed';
 
--- Not in SQL, which would plan it at each call.
+-- PL/pgSQL keeps the plan; a function in SQL would plan the query at each call.
 CREATE FUNCTION yquota_internal.acknowledge_containers(container_ids text[]) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -114,8 +113,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.watch_refusals(timestamptz) IS
 	'Alert while rounds of the scheduler have left out something in the last ten minutes, and forget what they last left out a day ago';
 
--- Ended applications are mostly looked at once, and by the index of containers: when they ended
--- that long ago.
+-- Looks at most ended applications only once, by the index of containers, after
+-- allocation_expiry has passed since their end.
 CREATE FUNCTION yquota_internal.watch_ended_applications(now_at timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -160,8 +159,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.watch_ended_applications(timestamptz) IS
 	'Alert while containers run of applications that ended longer ago than allocation_expiry, and forget that those ended which nothing has outlived';
 
--- An hour: a resource manager that is started anew, or replaced, reads decisions within
--- minutes, and those that give something expire within allocation_expiry.
+-- Keeps decisions for an hour. A resource manager that restarts or takes over reads them
+-- within minutes, and allocations expire within allocation_expiry.
 CREATE FUNCTION yquota_internal.watch_decisions(now_at timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -207,7 +206,8 @@ CREATE FUNCTION yquota_internal.lock_leaves() RETURNS void
 COMMENT ON FUNCTION yquota_internal.lock_leaves() IS
 	'Wait for transactions that change applications, and let none begin until the transaction ends; after lock_passes()';
 
--- Before any node is locked: a transaction that holds this lock may change nodes, too.
+-- Takes its lock before any node is locked, because a transaction that holds this lock may
+-- change nodes, too.
 CREATE FUNCTION yquota_internal.lock_nodes() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -226,11 +226,10 @@ CREATE TRIGGER lock_passes BEFORE INSERT OR UPDATE OF name, label, total, state 
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_nodes();
 
 --
--- A node that was replaced loses its reservation (semantics/allocation 5.2), and an
--- application with its master on the node belongs to the node's partition.  A
--- cycle decides by the present nodes.  A container that it starts while a node
--- changes would be on a node that is gone, has no room, or is of another
--- partition.
+-- A replaced node loses its reservation (semantics/allocation 5.2). An application with its
+-- master on the node belongs to the node's partition. An allocation cycle decides by the
+-- present nodes. A cycle that ran during the change could start a container on a node that is
+-- gone, has no room, or is in another partition.
 --
 CREATE FUNCTION yquota_internal.change_node() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
@@ -300,8 +299,8 @@ CREATE VIEW yquota_internal.reserved_container_in_force AS
 COMMENT ON VIEW yquota_internal.reserved_container_in_force IS
 	'Reservations that count as used: their nodes run and have the label that they had, and containers that are to have more still run';
 
--- Each statement takes the columns that it needs; the planner leaves out the tables of the others.
--- The payer is the project that charging finds for an event without a project.
+-- Each statement reads the columns that it needs; the planner leaves out the tables of the
+-- others. The payer is the project that charging finds for an event without a project.
 CREATE VIEW yquota_internal.application_attempt_state AS
 	SELECT a.application_id, a.username, a.queue, a.label, a.node_label_expression, a.am_resource, a.priority, a.unmanaged,
 		   a.submitted_at, a.has_outstanding_requests, a.state, a.finished_at, t.attempt, t.next_container, t.am_container_id,

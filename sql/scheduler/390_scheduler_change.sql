@@ -1,7 +1,7 @@
 --
 -- Changes that sessions with a cached cluster must read again
--- (src/scheduler/cache/cluster_cache.h).  Not dumped: a restored database has
--- no cached cluster.
+-- (src/scheduler/cache/cluster_cache.h). A dump leaves them out: a restored database has no
+-- session with a cached cluster.
 --
 
 CREATE TABLE yquota_internal.scheduler_change (
@@ -122,7 +122,7 @@ CREATE TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquot
 CREATE TRIGGER note_change AFTER INSERT OR UPDATE OF is_killable OR DELETE OR TRUNCATE ON yquota_internal.preemption_mark
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_scheduler_change('k');
 
--- where a node stands decides about localities
+-- Signals changes of racks, because the rack of a node decides about localities.
 CREATE TRIGGER signal_rack AFTER UPDATE ON yquota.node
 	FOR EACH ROW WHEN (OLD.rack <> NEW.rack)
 	EXECUTE FUNCTION yquota_internal.signal_change();

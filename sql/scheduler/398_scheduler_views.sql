@@ -1,10 +1,11 @@
 --
--- Queues, nodes and applications for people: what they have, use and wait for, with the
--- columns that YARN's web pages have for opportunistic containers: running_containers_o,
--- mem_used_o, vcores_used_o and queued_containers.
+-- Queues, nodes and applications for people: their resources, usage and waiting requests. The
+-- columns running_containers_o, mem_used_o, vcores_used_o and queued_containers are those of
+-- YARN's web pages for opportunistic containers.
 --
 
--- The books know of waits at nodes, and node_queue of GUARANTEED containers in queues.
+-- Takes waiting containers from the books and GUARANTEED containers in node queues from
+-- node_queue.
 CREATE VIEW yquota_internal.queued_container AS
 	SELECT c.application_id, c.project, c.queue, c.label, c.node, c.execution_type
 	FROM yquota.container AS c
@@ -127,7 +128,7 @@ COMMENT ON COLUMN yquota.scheduler_node.queued_containers IS
 
 CREATE FUNCTION yquota_internal.full_queues()
 	RETURNS TABLE (queue text, label text)
-	-- of a view whose readers may not read the tables behind it
+	-- reads tables behind a view that the view's readers may not read
 	LANGUAGE sql STABLE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS $$
