@@ -12,7 +12,7 @@ use Test::More;
 # Pages whose examples are run, each in a database of its own.  A block of sql
 # is run as it stands; what it prints is the block of text that follows it, if
 # one does.  Blocks of other kinds are not run.
-my @pages = qw(README.md docs/cheat-sheet.md docs/user-guide.md docs/charging.md docs/balances.md docs/reports.md docs/queues.md docs/scheduling.md
+my @pages = qw(README.md docs/cheat-sheet.md docs/charging.md docs/balances.md docs/reports.md docs/queues.md docs/scheduling.md
 	docs/preemption.md docs/opportunistic.md docs/reservations.md docs/privileges.md docs/install.md docs/monitoring.md docs/tuning.md
 	docs/memory-seconds.md docs/month-end.md docs/scale-out.md docs/internals.md);
 my @all_pages = ('README.md', glob('docs/*.md'));
