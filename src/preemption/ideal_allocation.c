@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * ideal_allocation.c
- *	  How much each queue should have, and how much leaves must give for it.
+ *	  Computes how much each queue should have, and how much leaves must give for it.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,7 +14,7 @@
 
 /* -- priority heap ------------------------------------------------------------- */
 
-/* A binary heap of which equal elements come out as they do of Java's. */
+/* A binary heap returns equal elements in the order in which Java's heap returns them. */
 
 void
 yq_priority_heap_add(void **heap, int count, void *element, YqHeapComparison compare, void *argument)
@@ -54,11 +54,14 @@ yq_priority_heap_remove(void **heap, int count, YqHeapComparison compare, void *
 
 /* -- amounts to obtain --------------------------------------------------------- */
 
-/* How much queues must give, once it is known how much each should have. */
+/* Compute how much queues must give, once their ideal allocations are known. */
 
 static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 
-/* The part of the excess of all children that the budget allows; total is what their parent should have. */
+/*
+ * Return the fraction of the excess of all children that the budget allows.  "total" is the ideal
+ * allocation of their parent.
+ */
 static float4
 scale_of_budget(const YqPreemption *state, const YqPreemptionQueue *parent, int label, const int64 *total)
 {
@@ -81,8 +84,8 @@ scale_of_budget(const YqPreemption *state, const YqPreemptionQueue *parent, int 
 }
 
 /*
- * A queue keeps what it should have, and what it uses and wants up to its
- * guarantee.  Types may come out below zero (preemption 11, S15).
+ * Let a queue keep its ideal allocation, and its used and pending amounts up to its guarantee.
+ * Resource types may come out below zero (preemption 11, S15).
  */
 static void
 set_to_be_preempted(const YqPreemption *state, YqPreemptionQueueLabel *figured, const int64 *total, float4 scale)
@@ -109,8 +112,8 @@ set_to_be_preempted(const YqPreemption *state, YqPreemptionQueueLabel *figured, 
 }
 
 /*
- * Set what the children of a parent have above their ideal allocation on a
- * label, scaled down so that all of them together stay within the budget.
+ * Set the excess of each child of a parent on a label over the child's ideal allocation.  The excess
+ * is scaled down so that all children together stay within the budget.
  */
 static void
 obtain_divide_excess(YqPreemption *state, const YqPreemptionQueue *parent, int label)
@@ -144,9 +147,9 @@ set_obtain(const YqPreemption *state, YqPreemptionQueueLabel *figured, bool coun
 }
 
 /*
- * Set what each leaf is asked for that is not disabled, on all labels.  It is
- * nothing as long as the leaf is little above its guarantee; else a part of its
- * excess or, with counts_reserved, all of it.
+ * Set the amount that each leaf must give on all labels, unless preemption is disabled for it.  The
+ * amount is nothing while the leaf is little above its guarantee.  Otherwise it is a part of the
+ * excess or, with counts_reserved, the whole excess.
  */
 static void
 obtain_set(YqPreemption *state, bool counts_reserved)
@@ -177,7 +180,7 @@ compare_containers(const void *a, const void *b)
 	return yq_preemption_compare_ids(*(YqPreemptionContainer *const *) a, *(YqPreemptionContainer *const *) b);
 }
 
-/* Containers that are selected, oldest first; palloc'd. */
+/* Return the selected containers, oldest first; palloc'd. */
 static YqPreemptionContainer **
 selected_by_id(const YqPreemption *state)
 {
@@ -217,26 +220,27 @@ yq_obtain_deduct_selected(YqPreemption *state)
 /* -- ideal allocation ---------------------------------------------------------- */
 
 /*
- * A parent's ideal allocation is divided among its children: each has what it
- * uses, up to its guarantee, and the rest is offered to those that want more,
- * most underserved first.  Comparisons of the calculator are relative to that
- * ideal allocation, called the total here.
+ * Divide a parent's ideal allocation among its children.  Each child has what it uses, up to its
+ * guarantee.  The rest is offered to children that want more, the most underserved first.
+ *
+ * The calculator's comparisons are relative to the parent's ideal allocation, here called the
+ * total.
  */
 
-/* Of a queue without guarantee, which comes last (preemption 3.3). */
+/* Satisfaction of a queue without a guarantee, which comes last (preemption 3.3). */
 #define SATISFIED_MOST ((float8) PG_INT32_MAX)
 
-/* Sums over queues with unmet demand, which make the parts of an offer. */
+/* Sums over the queues with unmet demand, from which each queue's part of an offer is computed. */
 typedef struct Needs
 {
 	int			count;
 	int			with_capacity;	/* queues that have an absolute capacity */
-	float4		capacities;		/* sum of these, if it decides */
+	float4		capacities;		/* sum of the absolute capacities, if it decides */
 	int64		guarantees[YQ_MAX_RESOURCE_TYPES];
-	int			rounded[YQ_MAX_RESOURCE_TYPES]; /* queues of which the guarantee is rounded to nothing */
+	int			rounded[YQ_MAX_RESOURCE_TYPES]; /* queues whose guarantee is rounded to nothing */
 } Needs;
 
-/* Children of a queue on a label among which an amount is divided. */
+/* Children of a queue on a label, among which an amount is divided. */
 typedef struct Pool
 {
 	YqPreemption *state;
@@ -246,7 +250,7 @@ typedef struct Pool
 	bool		counts_reserved;
 	bool		balances_satisfied;
 	void	  **needing;		/* queues with unmet demand: a heap, the most underserved first */
-	Needs		needs;			/* of these */
+	Needs		needs;			/* sums over these queues */
 } Pool;
 
 static bool
@@ -296,7 +300,7 @@ set_extras(const YqPreemption *state, const YqPreemptionQueue *queue, int label)
 
 /* -- the order of need ----------------------------------------------------- */
 
-/* As Java compares doubles: what is not a number comes last. */
+/* Compare doubles as Java does: NaN comes last. */
 static int
 compare_doubles(float8 a, float8 b)
 {
@@ -305,7 +309,7 @@ compare_doubles(float8 a, float8 b)
 	return a < b ? -1 : a > b;
 }
 
-/* Priorities count when both are below their guarantee, or both are not. */
+/* Compare priorities when both queues are below their guarantee, or neither is. */
 static int
 compare_needs(const void *left, const void *right, void *argument)
 {
@@ -321,7 +325,7 @@ compare_needs(const void *left, const void *right, void *argument)
 	return compare_doubles(a_satisfaction, b_satisfaction);
 }
 
-/* Count a queue among those with unmet demand, but for their number; -1 takes it out. */
+/* Add a queue to the sums over queues with unmet demand, without counting it; a sign of -1 subtracts it. */
 static void
 count_need(Pool *pool, const YqPreemptionQueueLabel *figured, int sign)
 {
@@ -366,7 +370,10 @@ note_underserved(const Pool *pool, YqPreemptionQueue *queue)
 	pool->state->underserved[pool->label][pool->state->underserved_count[pool->label]++] = queue;
 }
 
-/* Take out those that are served together, which need as much; they and the next one are underserved. */
+/*
+ * Remove the most underserved queues, which are equal in need and served together.  These and the
+ * next queue are marked underserved.
+ */
 static int
 remove_first_group(Pool *pool, YqPreemptionQueue **group)
 {
@@ -385,7 +392,7 @@ remove_first_group(Pool *pool, YqPreemptionQueue **group)
 
 /* -- offers ---------------------------------------------------------------- */
 
-/* The sums of all queues in need, before some of them are served. */
+/* Copy the sums of all queues in need before some of them are served. */
 static Needs
 needs_before_offer(const Pool *pool)
 {
@@ -401,8 +408,8 @@ needs_before_offer(const Pool *pool)
 }
 
 /*
- * The part of the unassigned amounts of a type that a queue is offered.  Where
- * guarantees are rounded to nothing, capacities decide (semantics/preemption 3.2).
+ * Return the fraction of the unassigned amount of a type that a queue is offered.  Where guarantees
+ * are rounded to nothing, capacities decide (semantics/preemption 3.2).
  */
 static float4
 part_of_offer(const Needs *needs, const YqPreemptionQueueLabel *figured, int type, bool evenly)
@@ -425,7 +432,7 @@ set_offer(const Pool *pool, const Needs *needs, const YqPreemptionQueueLabel *fi
 	yq_amounts_multiply_each_and_normalize_up(pool->calculator, offer, unassigned, parts);
 }
 
-/* The most that a leaf accepts: up to its guarantee, or what it uses already. */
+/* Limit the amount that a leaf accepts to its guarantee, or to its usage when that is larger. */
 static const int64 *
 limit_to_guarantee(const Pool *pool, const YqPreemptionQueueLabel *figured, const int64 *accepted, int64 *limit)
 {
@@ -436,7 +443,7 @@ limit_to_guarantee(const Pool *pool, const YqPreemptionQueueLabel *figured, cons
 						  yq_amounts_max(pool->calculator, pool->total, limit, nothing));
 }
 
-/* Have a queue accept what it can of an offer, which becomes what it has accepted. */
+/* Let a queue accept as much of an offer as it can; the offer then holds the accepted amount. */
 static void
 accept_offer(const Pool *pool, YqPreemptionQueue *queue, int64 *offer)
 {
@@ -463,9 +470,9 @@ accept_offer(const Pool *pool, YqPreemptionQueue *queue, int64 *offer)
 }
 
 /*
- * Give the queues in the first group what they accept.  The first amount that is
- * accepted comes off *caller, too: Hadoop's variable leaves the caller's there
- * (preemption 11, S1).
+ * Give the queues in the first group the amounts that they accept.  The first accepted amount is
+ * also deducted from *caller, because Hadoop's code changes its caller's variable (preemption 11,
+ * S1).
  */
 static void
 serve_first_group(Pool *pool, int64 *unassigned, int64 **caller, bool evenly)
@@ -494,7 +501,7 @@ serve_first_group(Pool *pool, int64 *unassigned, int64 **caller, bool evenly)
 	pfree(group);
 }
 
-/* What a queue has before anything is offered. */
+/* Set the ideal allocation of a queue before any offer is made. */
 static void
 set_first_ideal(const Pool *pool, YqPreemptionQueueLabel *figured)
 {
@@ -506,7 +513,7 @@ set_first_ideal(const Pool *pool, YqPreemptionQueueLabel *figured)
 	}
 }
 
-/* Divide the unassigned amounts among queues, until nothing is left or wanted. */
+/* Divide the unassigned amounts among the queues until none is left or no queue wants more. */
 static void
 divide_unassigned(Pool *pool, YqPreemptionQueue **queues, int count, int64 *unassigned, bool evenly)
 {
@@ -538,7 +545,7 @@ divide_unassigned(Pool *pool, YqPreemptionQueue **queues, int count, int64 *unas
 
 /* -- queues ------------------------------------------------------------------ */
 
-/* Divide the ideal allocation of a parent among its children; queues have guarantees, or none. */
+/* Divide the ideal allocation of a parent among its children, first those with guarantees, then those without. */
 static void
 divide_parent(Pool *pool, const YqPreemptionQueue *parent)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * ideal_allocation.h
- *	  How much each queue should have, and how much leaves must give for it
+ *	  Computes how much each queue should have, and how much leaves must give for it
  *	  (semantics/preemption 3).
  *
  *-------------------------------------------------------------------------
@@ -14,44 +14,45 @@
 /* -- priority heap ------------------------------------------------------------- */
 
 /*
- * A binary heap of which equal elements come out as they do of Java's.
+ * A binary heap returns equal elements in the order in which Java's heap returns them.
  *
- * Hadoop serves equal siblings in the order in which java.util.PriorityQueue has
- * them, so every step is that of its offer() and poll(), where the server's
- * lib/binaryheap.h takes others.
+ * Hadoop serves equal siblings in the order of java.util.PriorityQueue.  Each step therefore
+ * repeats its offer() and poll(); the server's lib/binaryheap.h takes other steps.
  */
 
-/* Negative when the first element comes out first. */
+/* Returns a negative number when the first element comes out first. */
 typedef int (*YqHeapComparison) (const void *a, const void *b, void *argument);
 
-/* Add an element to a heap of "count", which has room for it. */
+/* Add an element to a heap of "count" elements, which has room for it. */
 extern void yq_priority_heap_add(void **heap, int count, void *element, YqHeapComparison compare, void *argument);
 
-/* Remove the first element of a heap of "count", which is not empty. */
+/* Remove the first element of a heap of "count" elements, which is not empty. */
 extern void *yq_priority_heap_remove(void **heap, int count, YqHeapComparison compare, void *argument);
 
 /* -- amounts to obtain --------------------------------------------------------- */
 
 /*
- * How much queues must give, once it is known how much each should have
- * (preemption 3.4, 3.5).
+ * Compute how much queues must give, once their ideal allocations are known (preemption 3.4, 3.5).
  */
 
 /*
- * Deduct each container that is selected from what its leaf is asked for, and
- * from what each application of the leaf is to lose, once that is computed.  One
- * that is as large as the amount, or larger, is not deducted, so the order
- * matters: by application and number.
+ * Deduct each selected container from the amount that its leaf must give.  Where the losses of the
+ * leaf's applications are already computed, the container is also deducted from its application's
+ * loss.
+ *
+ * A container that is as large as the amount, or larger, is not deducted, so the order matters: by
+ * application and number.
  */
 extern void yq_obtain_deduct_selected(YqPreemption *state);
 
 /* -- ideal allocation ---------------------------------------------------------- */
 
 /*
- * Set the figures of all queues on all labels, also how much they must give for
- * the budget as it is now, and append to the lists of underserved queues.  With
- * counts_reserved, reservations count as pending, and all of the excess is asked
- * for at once.  With balances_satisfied, leaves may have more than their guarantee.
+ * Set the figures of all queues on all labels, and append to the lists of underserved queues.  The
+ * amounts that queues must give depend on the rest of the budget.
+ *
+ * With counts_reserved, reservations count as pending, and the whole excess must be given at once.
+ * With balances_satisfied, leaves may have more than their guarantee.
  */
 extern void yq_ideal_allocation_compute(YqPreemption *state, bool counts_reserved, bool balances_satisfied);
 

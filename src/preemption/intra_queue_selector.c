@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * intra_queue_selector.c
- *	  Applications of a leaf give to those of higher priority, or of users below
- *	  their limit.
+ *	  Takes containers from applications of a leaf for other applications of higher priority, or of
+ *	  users below their limit.
  *
- * On each label the leaf's usage is divided among its applications, the most
- * important one first: their ideal allocation.  What some lack is then found with
- * others, the least important one first.
+ * On each label the leaf's usage is divided among its applications, the most important one first.
+ * The result is their ideal allocation.  Shortfalls are then matched with other applications, the
+ * least important one first.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,21 +24,21 @@
 /* -- fair order ---------------------------------------------------------------- */
 
 /*
- * The order of applications of a fair leaf within which containers are
- * preempted.
+ * Order the applications of a fair leaf for preemption.
  *
- * The comparison contradicts itself in two cases.  Users may use the same by
- * the calculator, though not of all types: then each comes after the other.  And
- * the leaf's order of a user's applications may differ from that of their ids,
- * which decides between users of equal usage.  The result then depends on the
- * collections that Hadoop puts the applications into, so these are the same here:
- * a heap for the order in which they have their part, and, filled in that order,
- * a red-black tree for the order in which they give.
+ * The comparison contradicts itself in two cases.  First, two users may have equal usage by the
+ * calculator but not equal amounts of all types: each user then comes after the other.  Second, the
+ * leaf's order of a user's applications may differ from the order of their ids.  Ids decide between
+ * users of equal usage.
+ *
+ * The result therefore depends on the collections that Hadoop uses, and this file uses the same
+ * ones.  A heap gives the order in which applications receive their part.  A red-black tree, filled
+ * in that order, gives the order in which they give.
  */
 
 /*
- * Put applications, given in the leaf's order with inactive ones first, in the
- * order in which they have their part.
+ * Put applications into the order in which they receive their part.  They are given in the leaf's
+ * order, with inactive ones first.
  */
 static void
 fair_order_parts(YqPreemptionApplication **applications, int count, YqHeapComparison compare, void *argument)
@@ -64,7 +64,7 @@ typedef struct Tree
 	void	   *argument;
 } Tree;
 
-/* The last in the order comes first. */
+/* Reverse the comparison, so that the last application comes first. */
 static int
 compare_nodes(const RBTNode *a, const RBTNode *b, void *argument)
 {
@@ -86,7 +86,7 @@ allocate_node(void *argument)
 	return palloc(sizeof(TreeNode));
 }
 
-/* Put them, in that order, in the one of which the last gives first. */
+/* Put applications, which are in the order of their parts, into the order in which the last one gives first. */
 static void
 fair_order_givers(YqPreemptionApplication **applications, int count, YqHeapComparison compare, void *argument)
 {
@@ -110,9 +110,9 @@ fair_order_givers(YqPreemptionApplication **applications, int count, YqHeapCompa
 /* -- intra queue selector ------------------------------------------------------ */
 
 /*
- * On each label the leaf's usage is divided among its applications, the most
- * important one first: their ideal allocation.  What some lack is then found with
- * others, the least important one first.
+ * Divide the leaf's usage on each label among its applications, the most important one first.  The
+ * result is their ideal allocation.  Shortfalls are then matched with other applications, the least
+ * important one first.
  */
 
 static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
@@ -141,7 +141,7 @@ is_some(const Contest *contest, const int64 *amounts)
 	return compare(contest, amounts, nothing) > 0;
 }
 
-/* The lesser of two whole amounts. */
+/* Return the lesser of two amounts as a whole, by the calculator. */
 static const int64 *
 lesser(const Contest *contest, const int64 *a, const int64 *b)
 {
@@ -168,7 +168,7 @@ of_user(const Contest *contest, const YqPreemptionApplication *application)
 
 /* -- users and order ---------------------------------------------------------- */
 
-/* Make the figures, of which there is nothing yet. */
+/* Allocate the figures, all set to nothing. */
 static void
 make_figures(const Contest *contest)
 {
@@ -198,7 +198,10 @@ make_figures(const Contest *contest)
 	}
 }
 
-/* Masters of active applications neither give nor count in limits; they come off the amount, too. */
+/*
+ * Set aside the masters of active applications, which neither give nor count in limits; deduct them
+ * from the amount, too.
+ */
 static void
 set_aside_masters(const Contest *contest, int64 *divided)
 {
@@ -215,7 +218,7 @@ set_aside_masters(const Contest *contest, int64 *divided)
 	}
 }
 
-/* What a user uses, without masters. */
+/* Set the usage of a user, without application masters. */
 static void
 set_used_without_masters(const Contest *contest, const YqPreemptionUserLabel *user, int64 *used)
 {
@@ -241,8 +244,8 @@ compare_by_priority(const void *left, const void *right)
 }
 
 /*
- * The user that uses less first; applications of a user as the leaf orders them.
- * It contradicts itself as Hadoop's comparison does: see the fair order above.
+ * Compare applications by their user's usage, the lower first; order a user's applications as the
+ * leaf does.  The comparison contradicts itself as Hadoop's does: see the fair order above.
  */
 static int
 compare_fairly(const void *left, const void *right, void *argument)
@@ -262,7 +265,7 @@ compare_fairly(const void *left, const void *right, void *argument)
 	return compare_by_id(a, b);
 }
 
-/* The applications of the leaf, inactive ones first. */
+/* Copy the applications of the leaf, inactive ones first. */
 static void
 copy_applications(Contest *contest)
 {
@@ -282,7 +285,7 @@ copy_applications(Contest *contest)
 
 /* -- ideal allocations ----------------------------------------------------------- */
 
-/* Set what other selectors took of an application; here the label asked for counts. */
+/* Set the amounts that other selectors took from an application; the label that its request asks for counts here. */
 static void
 set_selected(const Contest *contest, const YqPreemptionApplication *application)
 {
@@ -297,7 +300,7 @@ set_selected(const Contest *contest, const YqPreemptionApplication *application)
 	}
 }
 
-/* What an application uses that may be given: without its master, and what is selected. */
+/* Set the usage of an application that it may give: without its master and without selected containers. */
 static void
 set_held(const Contest *contest, const YqPreemptionApplication *application, int64 *held)
 {
@@ -309,7 +312,7 @@ set_held(const Contest *contest, const YqPreemptionApplication *application, int
 	yq_amounts_subtract(contest->calculator, held, figured->selected);
 }
 
-/* Give an application its part of the amount that is divided, up to its user's limit. */
+/* Give an application its part of the divided amount, up to its user's limit. */
 static void
 set_ideal(const Contest *contest, const YqPreemptionApplication *application, int64 *divided)
 {
@@ -342,8 +345,8 @@ set_ideal(const Contest *contest, const YqPreemptionApplication *application, in
 }
 
 /*
- * Divide the amount among the applications, and leave them in the order of which
- * the last gives first.
+ * Divide the amount among the applications, and leave them in the order in which the last one gives
+ * first.
  */
 static void
 set_ideals(Contest *contest, int64 *divided)
@@ -360,7 +363,7 @@ set_ideals(Contest *contest, int64 *divided)
 		fair_order_givers(contest->applications, contest->count, compare_fairly, contest);
 }
 
-/* The most that applications may give: a part of the guarantee, and of the budget. */
+/* Set the most that applications may give: a part of the guarantee, and of the budget. */
 static void
 set_most_given(const Contest *contest, int64 *most)
 {
@@ -375,7 +378,7 @@ set_most_given(const Contest *contest, int64 *most)
 	memmove(most, lesser(contest, most, state->allowed), amounts_size(contest));
 }
 
-/* Set what an application may give: what it has above its ideal allocation. */
+/* Set the amount that an application may give: its excess over its ideal allocation. */
 static void
 set_gives(const Contest *contest, const YqPreemptionApplication *application, int64 *most)
 {
@@ -410,8 +413,8 @@ is_above_limit(const Contest *contest, const YqPreemptionApplication *applicatio
 }
 
 /*
- * Lower what an application can give to another user's of the same priority to
- * what its user has above the limit; that is given once.
+ * Limit the amount that an application gives to another user's application of the same priority.
+ * The limit is the surplus of its user above the user limit; this surplus is given once.
  */
 static void
 limit_to_surplus(const Contest *contest, const YqPreemptionApplication *giver, int64 *given)
@@ -432,7 +435,7 @@ limit_to_surplus(const Contest *contest, const YqPreemptionApplication *giver, i
 	}
 }
 
-/* Find with one application what another wants (preemption 7.3). */
+/* Match the amount that one application wants with another that gives it (preemption 7.3). */
 static void
 match(const Contest *contest, const YqPreemptionApplication *taker, const YqPreemptionApplication *giver)
 {
@@ -472,7 +475,7 @@ match_applications(const Contest *contest)
 
 /* -- a contest --------------------------------------------------------------------- */
 
-/* Compute what the applications of a leaf want and give on a label; NULL when they have no contest. */
+/* Compute the amounts that the applications of a leaf want and give on a label; NULL when they do not compete. */
 static Contest *
 hold_contest(YqPreemption *state, YqPreemptionQueue *leaf, int label)
 {
@@ -502,7 +505,7 @@ hold_contest(YqPreemption *state, YqPreemptionQueue *leaf, int label)
 	return contest;
 }
 
-/* Would the user come to its limit, so that the application gives no more? */
+/* Would the user reach its limit, so that the application gives no more? */
 static bool
 comes_to_limit(const Contest *contest, const YqPreemptionContainer *container)
 {
@@ -536,7 +539,7 @@ take_of_application(const Contest *contest, YqPreemptionApplication *application
 	}
 }
 
-/* Take what is to be taken in all; an application may give more than its own part. */
+/* Select containers up to the total that must be taken; an application may give more than its own part. */
 static void
 take_of_contest(const Contest *contest)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * load_preemption.c
- *	  Loading the state of a round of preemption: configuration, queues, marks.
+ *	  Loads the state of a round of preemption: configuration, queues, marks.
  *
  *-------------------------------------------------------------------------
  */
@@ -84,7 +84,7 @@ static const char *const setting_columns[] = {
 	[SETTING_BALANCE_KEEPS_MARKS] = "preemption_balance_keeps_marks",
 };
 
-/* The value of a column of the only row; false when it is not set. */
+/* Read a column of the only row; returns false when it is not set. */
 static bool
 find_setting(const YqRow *row, SettingColumn column, Datum *value)
 {
@@ -103,7 +103,7 @@ set_flag(const YqRow *row, bool *flag, SettingColumn column)
 		*flag = DatumGetBool(value);
 }
 
-/* Milliseconds become microseconds; the longest wait is for ever. */
+/* Convert milliseconds to microseconds; the longest wait never ends. */
 static void
 set_wait(const YqRow *row, int64 *wait, SettingColumn column)
 {
@@ -131,7 +131,7 @@ set_float8(const YqRow *row, float8 *number, SettingColumn column)
 		*number = DatumGetFloat8(value);
 }
 
-/* An unknown one is refused when it is committed, unless there are no rounds that read it. */
+/* Set the order of the intra-queue selector.  The commit refuses an unknown name, unless no round reads it. */
 static void
 set_intra_queue_order(const YqRow *row, YqPreemptionConfiguration *configuration)
 {
@@ -231,7 +231,7 @@ yq_preemption_last_round(void)
 
 /* -- queues ------------------------------------------------------------------------ */
 
-/* An effective amount, or, where there is none of anything, a part of the partition. */
+/* Set the effective amount or, where all of its types are zero, a fraction of the partition. */
 static void
 set_effective(const YqPreemption *state, int64 *result, const int64 *effective, int label, float4 part)
 {
@@ -323,12 +323,12 @@ add_queue(YqLoadedPreemption *preemption, YqPreemptionQueue *parent, YqClusterQu
 
 /* -- demand within the limits of users ------------------------------------------------ */
 
-/* What a user of a leaf may have more of a label. */
+/* Amounts of a label that a user of a leaf may still have. */
 typedef struct Headroom
 {
-	YqClusterUser *user;		/* the key, with the next one */
+	YqClusterUser *user;		/* the key, together with the label */
 	int64		label;
-	int64		left[2][YQ_MAX_RESOURCE_TYPES];	/* for all demand, and for that beyond reservations */
+	int64		left[2][YQ_MAX_RESOURCE_TYPES];	/* for all demand, and for demand beyond reservations */
 } Headroom;
 
 static Headroom *
@@ -353,7 +353,7 @@ find_headroom(HTAB *headrooms, const YqCluster *cluster, YqClusterUser *user, in
 	return headroom;
 }
 
-/* Add as much of what an application wants as its user may have. */
+/* Add the demand of an application, as far as its user may have it. */
 static void
 add_demand(const YqCluster *cluster, int64 *pending, int64 *left, const int64 *wanted, const int64 *reserved)
 {
@@ -482,7 +482,7 @@ read_mark(const YqRow *row)
 	}
 	mark = yq_bytes_table_enter(preemption->marks, yq_row_bytes(row, MARK_CONTAINER_ID), preemption->state->context, &found);
 	mark->marked_at = DatumGetTimestampTz(yq_row_value(row, MARK_MARKED_AT, &isnull)) + preemption->gap;
-	/* without lazy preemption one that was killable ends when it is selected again */
+	/* without lazy preemption, a container that was killable ends when it is selected again */
 	mark->is_killable = yq_row_bool(row, MARK_IS_KILLABLE) && preemption->state->settings.is_lazy;
 	mark->is_advised = yq_row_bool(row, MARK_IS_ADVISED);
 	if (mark->is_killable || mark->is_advised)
@@ -493,7 +493,7 @@ read_mark(const YqRow *row)
 	MemoryContextSwitchTo(caller);
 }
 
-/* Of containers that have ended, or were demoted: no round takes an OPPORTUNISTIC one. */
+/* Forget the marks of containers that have ended or were demoted: no round takes an OPPORTUNISTIC container. */
 static void
 forget_other_marks(YqLoadedPreemption *preemption)
 {
@@ -514,7 +514,7 @@ enum
 	TOLD_IS_KILLABLE
 };
 
-/* Add a container that is killable, or counts as gone, to the figures of its queues. */
+/* Add a container that is killable, or counts as ended, to the figures of its queues. */
 static void
 count_told(YqLoadedPreemption *preemption, HeapTuple tuple, TupleDesc descriptor)
 {
@@ -582,8 +582,9 @@ read_marks(YqLoadedPreemption *preemption)
 }
 
 /*
- * A container waits while its server runs.  The first round after a new start,
- * or a failover, knows no more than that there was no round since the last one.
+ * Return the time since the last round in which no round could run.  A container's wait counts only
+ * while its server runs.  The first round after a restart or a failover knows only that no round
+ * ran since the last one.
  */
 static int64
 gap_since(const YqPreemptionRoundRow *last, TimestampTz as_of)
@@ -595,7 +596,7 @@ gap_since(const YqPreemptionRoundRow *last, TimestampTz as_of)
 
 /* -- all ---------------------------------------------------------------------------------- */
 
-/* The session's cluster, or one for this round alone. */
+/* Return the session's cluster, or one that is loaded for this round alone. */
 static YqLoadedCluster *
 find_preemption_cluster(YqHierarchy *hierarchy)
 {
@@ -655,7 +656,7 @@ yq_preemption_load(YqHierarchy *hierarchy, const YqPreemptionConfiguration *conf
 	return preemption;
 }
 
-/* A cluster for this round alone lives in the state's context. */
+/* Unload the state.  A cluster for this round alone lives in the state's context. */
 void
 yq_preemption_unload(YqLoadedPreemption *preemption)
 {

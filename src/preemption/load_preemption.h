@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * load_preemption.h
- *	  Loading the state of a round of preemption: the configuration, the marks
- *	  of earlier rounds, and the cluster (preemption 1, 2.1).
+ *	  Loads the state of a round of preemption: the configuration, the marks of earlier rounds, and
+ *	  the cluster (preemption 1, 2.1).
  *
- * The cluster is the one that the session keeps for allocation cycles, brought up
- * to date without the scheduler's lock; it is loaded where none can be kept.
- * Containers are read when a selector first needs those of a leaf.
+ * The cluster is the one that the session keeps for allocation cycles, brought up to date without
+ * the scheduler's lock.  Where no cluster can be kept, it is loaded.  Containers of a leaf are read
+ * when a selector first needs them.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,8 +16,8 @@
 #include "preemption/loaded_preemption.h"
 
 /*
- * Read the configuration.  ERRCODE_INVALID_PARAMETER_VALUE for a name that Hadoop would
- * not know.
+ * Read the configuration.  Raises ERRCODE_INVALID_PARAMETER_VALUE for a name that Hadoop would not
+ * know.
  */
 extern YqPreemptionConfiguration yq_preemption_configuration(void);
 
@@ -25,8 +25,8 @@ extern YqPreemptionConfiguration yq_preemption_configuration(void);
 extern YqPreemptionRoundRow yq_preemption_last_round(void);
 
 /*
- * The newest committed state, for a round at a time that is not before the last one.
- * In a context of its own below the current one, to be given to
+ * Load the newest committed state, for a round at a time that is not before the last one.  The
+ * state lives in a context of its own below the current one; the caller gives it to
  * yq_preemption_unload().
  */
 extern YqLoadedPreemption *yq_preemption_load(YqHierarchy *hierarchy, const YqPreemptionConfiguration *configuration,

@@ -1,11 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * loaded_preemption.h
- *	  The state of a round of preemption that is loaded from the tables, with the
- *	  loader's data.
+ *	  The state of a round of preemption that is loaded from the tables, with the loader's data.
  *
- * The state of preemption_state.h knows no table.  Its `source` pointers lead here.
- * Everything lives in the memory context of the state.
+ * The state of preemption_state.h knows no table.  Its `source` pointers lead here.  Everything
+ * lives in the memory context of the state.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,19 +21,19 @@ typedef struct YqPreemptionConfiguration
 {
 	YqPreemptionSettings settings;
 	bool		is_advising;	/* preemption_mode: the resource manager ends containers itself */
-	const char *off_because;	/* Hadoop's property that has rounds off; NULL: there are rounds */
-	bool		is_monitor_on;	/* else every queue is disabled (YQ_MONITOR_ENABLE) */
+	const char *off_because;	/* Hadoop's property that turns rounds off; NULL: there are rounds */
+	bool		is_monitor_on;	/* false: every queue is disabled (YQ_MONITOR_ENABLE) */
 } YqPreemptionConfiguration;
 
 /* The last round that was recorded. */
 typedef struct YqPreemptionRoundRow
 {
-	bool		is_there;		/* there was one */
+	bool		is_there;		/* a round was recorded */
 	TimestampTz round_at;
-	TimestampTz server_started_at;	/* of the server that recorded it */
+	TimestampTz server_started_at;	/* start of the server that recorded it */
 } YqPreemptionRoundRow;
 
-/* What is known of a running container that an earlier round has selected. */
+/* A running container that an earlier round has selected. */
 typedef struct YqPreemptionMark
 {
 	YqBytes		container_id;
@@ -49,47 +48,47 @@ typedef struct YqLoadedPreemption
 	YqPreemption *state;
 	YqLoadedCluster *loaded;	/* to be read only */
 	YqHierarchy *hierarchy;
-	uint64		plan_version;	/* of the hierarchy, when it was loaded */
+	uint64		plan_version;	/* plan version of the hierarchy, when it was loaded */
 	YqPreemptionConfiguration configuration;
-	YqPreemptionRoundRow last;	/* that the marks are of */
-	int64		gap;			/* microseconds until now in which no round could be: marks move by it */
-	HTAB	   *marks;			/* YqPreemptionMark, that count; NULL for none */
+	YqPreemptionRoundRow last;	/* the round to which the marks belong */
+	int64		gap;			/* microseconds until now in which no round could run: marks move by it */
+	HTAB	   *marks;			/* YqPreemptionMark entries that count; NULL for none */
 	bool		has_told;		/* some are killable or advised */
 	List	   *forgotten;		/* ids (char *) of containers whose marks go with this round */
-	List	   *ignored;		/* of them, those that the resource manager has not ended in time */
-	TimestampTz recorded_at;	/* by the clock, of the ends of containers; DT_NOBEGIN: it is not recorded */
+	List	   *ignored;		/* the forgotten ones that the resource manager has not ended in time */
+	TimestampTz recorded_at;	/* clock time of the ends of containers; DT_NOBEGIN: not recorded */
 	struct YqPreemptionLoader *loader;
 } YqLoadedPreemption;
 
-/* What completes leaves of the state. */
+/* The loader that completes leaves of the state. */
 typedef struct YqPreemptionLoader
 {
 	YqLoadedPreemption *preemption;
 	YqPreemptionQueue **queues;	/* by number of the queue in the hierarchy; NULL: not in the tree */
-	bool	   *is_wanted;		/* by number of the queue in the state: at this time */
-	HTAB	   *nodes;			/* of preemption_applications.c */
-	HTAB	   *applications;	/* of preemption_applications.c, as the next two */
+	bool	   *is_wanted;		/* by number of the queue in the state: set at this time */
+	HTAB	   *nodes;			/* owned by preemption_applications.c */
+	HTAB	   *applications;	/* owned by preemption_applications.c, as are the next two */
 	HTAB	   *users;
 	List	   *found;			/* YqPreemptionApplicationEntry of wanted leaves */
-	HTAB	   *reserved_at;	/* of preemption_loader.c; NULL: not read yet */
+	HTAB	   *reserved_at;	/* owned by preemption_loader.c; NULL: not read yet */
 } YqPreemptionLoader;
 
-/* The queue of the hierarchy that a queue of the state is. */
+/* Return the queue of the hierarchy that belongs to a queue of the state. */
 extern const YqQueue *yq_preemption_queue(const YqPreemptionQueue *queue);
 
-/* The queue of the state that a queue of the hierarchy is; NULL for one that is not in the tree. */
+/* Return the queue of the state that belongs to a queue of the hierarchy; NULL when the tree does not have it. */
 extern YqPreemptionQueue *yq_loaded_preemption_queue(const YqLoadedPreemption *preemption, const YqQueue *queue);
 
 /*
- * The node with a name, added if need be; one that is not in service has the label that a
- * container is counted on.
+ * Return the node with a name, added if need be.  A node that is not in service has the label on
+ * which a container is counted.
  */
 extern YqPreemptionNode *yq_loaded_preemption_node(YqPreemptionLoader *loader, YqBytes name, int label);
 
 /* Make the table of nodes. */
 extern void yq_loaded_preemption_begin_nodes(YqPreemptionLoader *loader);
 
-/* A name as a string that lives as long as the state. */
+/* Return a name as a string that lives as long as the state. */
 extern char *yq_loaded_preemption_keep(const YqPreemptionLoader *loader, YqBytes name);
 
 /* -- preemption applications --------------------------------------------------- */
@@ -97,8 +96,8 @@ extern char *yq_loaded_preemption_keep(const YqPreemptionLoader *loader, YqBytes
 /*
  * Users and applications of the leaves that a round of preemption looks at.
  *
- * Events name applications, and need no row of yquota.application.  An application that
- * is not known has priority 0 and no demand.
+ * Events name applications, which need no row in yquota.application.  An application that is not
+ * known has priority 0 and no demand.
  */
 
 /* An application of a wanted leaf, before and after it is added. */
@@ -109,11 +108,11 @@ typedef struct YqPreemptionApplicationEntry
 	const char *application_id;
 	const char *username;
 	const YqClusterApplication *from;	/* NULL: not ACTIVE, or not known */
-	int			rank;			/* of those, in the cluster's order */
+	int			rank;			/* place among the active applications, in the cluster's order */
 	int32		priority;
 	bool		is_active;
-	int			master_label;	/* of its application master, or -1 */
-	const int64 *master;		/* resources asked for the application master; NULL: not read */
+	int			master_label;	/* label of its application master, or -1 */
+	const int64 *master;		/* resources requested for the application master; NULL: not read */
 	YqPreemptionApplication *application;
 } YqPreemptionApplicationEntry;
 
@@ -121,31 +120,30 @@ typedef struct YqPreemptionApplicationEntry
 extern void yq_preemption_applications_begin(YqPreemptionLoader *loader);
 
 /*
- * Add the users of leaves, and find the applications that the cluster and
- * yquota.application have in them: loader->found.
+ * Add the users of leaves, and find the applications that the cluster and yquota.application have
+ * in these leaves: loader->found.
  */
 extern void yq_preemption_applications_find(YqPreemptionLoader *loader, YqPreemptionQueue **leaves, int count);
 
-/* The application of a leaf that an event names, found or made. */
+/* Find or make the application of a leaf that an event names. */
 extern YqPreemptionApplicationEntry *yq_preemption_applications_enter(YqPreemptionLoader *loader, YqPreemptionQueue *leaf,
 																	  YqBytes application_id, YqBytes username);
 
-/* Add those that were found to the state, in order. */
+/* Add the found applications to the state, in order. */
 extern void yq_preemption_applications_add(YqPreemptionLoader *loader);
 
-/* Limits when all users of a leaf share it, whether they ask for something or not. */
+/* Set the user limits for the case that all users of a leaf share it, whether they have requests or not. */
 extern void yq_preemption_applications_set_user_limits(YqPreemptionLoader *loader, YqPreemptionQueue *leaf);
 
 /* -- preemption loader --------------------------------------------------------- */
 
 /*
- * Completing leaves of a round of preemption when a selector first needs them.
+ * Completes leaves of a round of preemption when a selector first needs them.
  *
- * The loader adds users, applications, reservations and containers of leaves to the
- * state.
+ * The loader adds users, applications, reservations and containers of leaves to the state.
  */
 
-/* Have the state call back for leaves; queues are added. */
+/* Register the loader's callbacks with the state, to which the queues have been added. */
 extern void yq_preemption_loader_begin(YqLoadedPreemption *preemption);
 
 #endif							/* YQ_LOADED_PREEMPTION_H */

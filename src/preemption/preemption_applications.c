@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * preemption_applications.c
- *	  Users and applications of the leaves that a round of preemption looks at, and what
- *	  else its loader keeps.
+ *	  Loads the users and applications of the leaves that a round of preemption looks at, and keeps
+ *	  the loader's nodes and names.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,8 +21,7 @@
 /* -- loaded preemption --------------------------------------------------------- */
 
 /*
- * The state of a round of preemption that is loaded from the tables, with the
- * loader's data.
+ * The state of a round of preemption that is loaded from the tables, with the loader's data.
  */
 
 typedef struct NodeEntry
@@ -97,7 +96,7 @@ typedef struct UserEntry
 	YqPreemptionUser *user;
 } UserEntry;
 
-/* A key of a leaf and a name, palloc'd. */
+/* Make a key of a leaf and a name, palloc'd. */
 static YqBytes
 key_in_leaf(const YqPreemptionQueue *leaf, YqBytes name)
 {
@@ -126,7 +125,7 @@ find_preemption_user(YqPreemptionLoader *loader, YqPreemptionQueue *leaf, const 
 	return entry->user;
 }
 
-/* The cluster remembers users that have left the leaf. */
+/* Tell whether a user uses anything: the cluster also remembers users that have left the leaf. */
 static bool
 uses_anything(const YqCluster *cluster, const YqClusterUser *user)
 {
@@ -241,7 +240,7 @@ enum
 	MASTER_STATE
 };
 
-/* Of one that max-parallel-apps holds only the user counts. */
+/* Read an application master.  An application that max-parallel-apps holds back contributes only its user. */
 static void
 read_master(YqPreemptionLoader *loader, YqPreemptionQueue **leaves, HeapTuple tuple, TupleDesc descriptor)
 {
@@ -269,8 +268,8 @@ read_master(YqPreemptionLoader *loader, YqPreemptionQueue **leaves, HeapTuple tu
 }
 
 /*
- * The intra-queue selector sets application masters aside, also those that have no
- * container yet, and looks at applications that wait for activation.
+ * Read the requests for application masters.  The intra-queue selector sets masters aside, also
+ * those without a container, and looks at applications that wait for activation.
  */
 static void
 find_masters(YqPreemptionLoader *loader, YqPreemptionQueue **leaves, int count)
@@ -303,7 +302,7 @@ find_masters(YqPreemptionLoader *loader, YqPreemptionQueue **leaves, int count)
 	SPI_finish();
 }
 
-/* By leaf; in the cluster's order where that is by usage; then as FIFO has it. */
+/* Compare by leaf, then by the cluster's order where that is by usage, then by the FIFO order. */
 static int
 compare_entries(const ListCell *a, const ListCell *b)
 {

@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * preemption_candidates.c
- *	  Which containers of an application come first, and whether one is worth
- *	  taking.
+ *	  Orders the containers of an application, and tells whether one is worth taking.
  *
  *-------------------------------------------------------------------------
  */
@@ -81,7 +80,7 @@ yq_candidates_sort(YqPreemption *state, YqPreemptionApplication *application)
 
 /* -- choice ----------------------------------------------------------------- */
 
-/* Does taking a container reduce what is wanted, types that are not wanted aside? */
+/* Does taking a container reduce the wanted amounts? Types that are not wanted are ignored. */
 static bool
 reduces_wanted(const YqPreemption *state, const int64 *wanted, const YqPreemptionContainer *container)
 {

@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * preemption_candidates.h
- *	  Which containers of an application come first, and whether one is worth
- *	  taking (preemption 4).
+ *	  Orders the containers of an application, and tells whether one is worth taking (preemption 4).
  *
  *-------------------------------------------------------------------------
  */
@@ -11,34 +10,35 @@
 
 #include "preemption/preemption_state.h"
 
-/* What is still wanted of a leaf, per label. */
+/* Amounts that a leaf must still give, per label. */
 typedef struct YqWanted
 {
 	int64	   *amounts;		/* label after label */
-	bool	   *is_wanted;		/* per label; false: there is enough */
+	bool	   *is_wanted;		/* per label; false: enough is selected */
 	int			count;			/* labels that are wanted */
 } YqWanted;
 
-/* Nothing, palloc'd. */
+/* Create a set of wanted amounts that is empty, palloc'd. */
 extern YqWanted *yq_wanted_create(const YqPreemption *state);
 
-/* Want amounts on a label of which nothing is wanted yet. */
+/* Want amounts on a label on which nothing is wanted yet. */
 extern void yq_wanted_set(const YqPreemption *state, YqWanted *wanted, int label, const int64 *amounts);
 extern void yq_wanted_free(YqWanted *wanted);
 
 /*
- * Put the containers of an application in order.  Reservations come first, by
- * the name of their node.  Running containers follow, the least urgent request
- * first; of equal ones the larger request id, then the newest container.  With
- * YQ_LEAST_PAID the fewest credits come before the newest container, and
- * request ids do not count; the loader is asked for ranks then.
+ * Sort the containers of an application.  Reservations come first, by the name of their node.
+ * Running containers follow, the least urgent request first.  Among equal requests the larger
+ * request id comes first, then the newest container.
+ *
+ * With YQ_LEAST_PAID the fewest credits come before the newest container, and request ids do not
+ * count.  The loader then supplies the ranks.
  */
 extern void yq_candidates_sort(YqPreemption *state, YqPreemptionApplication *application);
 
 /*
- * Select a container if it fits in the budget and reduces what is wanted on its
- * label; a conservative caller takes none when any type is not wanted.  It is
- * taken off both.  The last one may take more than is wanted.
+ * Select a container if it fits in the budget and reduces the wanted amount on its label.  A
+ * conservative caller takes none when any type is not wanted.  The container is deducted from the
+ * budget and the wanted amount; the last one may take more than is wanted.
  */
 extern bool yq_candidate_try(YqPreemption *state, YqWanted *wanted, YqPreemptionContainer *container,
 							 bool is_conservative);

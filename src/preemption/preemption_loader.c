@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * preemption_loader.c
- *	  Completing leaves of a round of preemption when a selector first needs them, with
- *	  their containers and reservations.
+ *	  Completes leaves of a round of preemption when a selector first needs them, with their
+ *	  containers and reservations.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,8 +24,8 @@
 /* -- price candidates ---------------------------------------------------------- */
 
 /*
- * What the containers of an application have cost so far, for the order of
- * candidates YQ_LEAST_PAID.
+ * Looks up the cost of an application's containers so far, for the order of candidates
+ * YQ_LEAST_PAID.
  */
 
 static YqSavedPlan look_up = {
@@ -67,16 +67,16 @@ rank_by_price(YqPreemption *state, YqPreemptionApplication *application)
 /* -- preemption containers ----------------------------------------------------- */
 
 /*
- * Running containers of the leaves that a round of preemption looks at.
+ * Reads the running containers of the leaves that a round of preemption looks at.
  *
- * The table of containers has no index by queue.  One scan reads the containers
- * of every leaf that is wanted at that time: those that are to give something,
- * and, for intra-queue preemption, those with unmet demand.
+ * The table of containers has no index by queue.  One scan reads the containers of every leaf that
+ * is wanted at that time.  Wanted leaves are those that must give and, for intra-queue preemption,
+ * those with unmet demand.
  *
- * A container without an application is not selected: there is no application to tell.
+ * A container without an application is not selected, because no application can be told.
  */
 
-/* Containers that were read and not added yet. */
+/* Containers that were read and are not added yet. */
 typedef struct YqPreemptionReading YqPreemptionReading;
 
 /* A container as it was read. */
@@ -100,13 +100,13 @@ struct YqPreemptionReading
 	ReadContainer *containers;
 	int64		count;
 	int64		room;
-	const int64 *last_amounts;	/* the next container often has the same */
+	const int64 *last_amounts;	/* amounts of the container before, which often equal those of the next one */
 	MemoryContext row_context;
 };
 
 typedef struct YqPreemptionReading Reading;
 
-/* Columns in the order in which they are asked for. */
+/* Columns in the order of the request for them. */
 typedef enum ContainerColumn
 {
 	CONTAINER_EXECUTION_TYPE,
@@ -129,8 +129,8 @@ static const char *const container_columns[] = {"execution_type", "queue", "cont
 	"label", "allocation", "started_at", "priority", "allocation_request_id", "asked_label", "is_am"};
 
 /*
- * The order of the containers of an application: by attempt, then by number, as their ids
- * end with both.  0 for an id that ends otherwise.
+ * Order the containers of an application by attempt, then by number: their ids end with both.
+ * Returns 0 for an id that ends otherwise.
  */
 static int64
 preemption_container_number(const char *container_id)
@@ -147,7 +147,7 @@ preemption_container_number(const char *container_id)
 	return ((int64) (strtol(attempt, NULL, 10) & 0x7FFF) << 48) | (result & INT64CONST(0xFFFFFFFFFFFF));
 }
 
-/* The number of a label that a column names, or -1.  Without labels there is one partition. */
+/* Return the number of the label that a column names, or -1.  Without labels there is one partition. */
 static int
 label_of(const YqHierarchy *hierarchy, const YqRow *row, ContainerColumn column)
 {
@@ -156,7 +156,7 @@ label_of(const YqHierarchy *hierarchy, const YqRow *row, ContainerColumn column)
 	return label == NULL ? 0 : yq_hierarchy_label(hierarchy, label);
 }
 
-/* The wanted leaf that a container is counted in, or NULL. */
+/* Return the wanted leaf in which a container is counted, or NULL. */
 static YqPreemptionQueue *
 wanted_leaf(const YqPreemptionLoader *loader, const YqRow *row)
 {
@@ -247,7 +247,7 @@ read_container(const YqRow *row)
 	MemoryContextReset(reading->row_context);
 }
 
-/* Read those of the leaves that are wanted, and enter their applications. */
+/* Read the containers of the wanted leaves, and enter their applications. */
 static YqPreemptionReading *
 preemption_containers_read(YqPreemptionLoader *loader)
 {
@@ -271,7 +271,7 @@ find_mark(const YqPreemptionLoader *loader, const ReadContainer *read)
 	return marks == NULL ? NULL : yq_bytes_table_find(marks, yq_bytes_of_string(read->container_id));
 }
 
-/* Take a container that counts as gone out of the figures of its user and node. */
+/* Take a container that counts as ended out of the figures of its user and node. */
 static void
 leave_out(const YqPreemption *state, const ReadContainer *read)
 {
@@ -304,9 +304,11 @@ add_container(YqPreemption *state, const ReadContainer *read, const YqPreemption
 }
 
 /*
- * Add them to the state, with what their marks say, once their applications are; frees them.
+ * Add the containers to the state, with the data of their marks, after their applications were
+ * added; frees the reading.
  *
- * An advised kill counts as done, until the resource manager has had its time.
+ * An advised kill counts as done until the time of the resource manager to end the container is
+ * over.
  */
 static void
 preemption_containers_add(Reading *reading)
@@ -355,7 +357,7 @@ read_reserved_at(const YqRow *row)
 	entry->is_moved = !isnull;
 }
 
-/* The rest of a reservation's row; one that has just been made is of now. */
+/* Set the remaining fields from the row of a reservation; without a row, the reservation dates from now. */
 static void
 set_reserved_at(YqPreemptionLoader *loader, YqPreemptionContainer *container)
 {
@@ -394,7 +396,7 @@ add_reservation(YqPreemptionLoader *loader, YqPreemptionApplication *application
 	container->source = unconstify(YqReservation *, reservation);
 }
 
-/* Add those of the applications that were found, which have been added. */
+/* Add the reservations of the found applications, which have been added to the state. */
 static void
 preemption_reservations_add(YqPreemptionLoader *loader)
 {

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * preemption_round.c
- *	  One round of preemption: selectors in order, then marks and kills; and the selectors
- *	  of leaves that are above their guarantee.
+ *	  Runs one round of preemption: selectors in order, then marks and kills.  The selectors of
+ *	  leaves above their guarantee are here, too.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,11 +16,11 @@
 
 /* -- fifo selector ------------------------------------------------------------- */
 
-/* Leaves above their guarantee give, the last application first. */
+/* Take containers from leaves above their guarantee, the last application first. */
 
 static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 
-/* What a leaf is asked for, and masters that were passed over so far. */
+/* Amounts that a leaf must give, and masters that were passed over so far. */
 typedef struct Search
 {
 	YqPreemption *state;
@@ -51,7 +51,7 @@ compare_newest(const void *a, const void *b)
 	return yq_preemption_compare_ids(*(YqPreemptionContainer *const *) b, *(YqPreemptionContainer *const *) a);
 }
 
-/* Those of a leaf that asked for the default partition and are elsewhere, newest first; palloc'd. */
+/* Find the containers of a leaf that asked for the default partition and run elsewhere, newest first; palloc'd. */
 static YqPreemptionContainer **
 find_ignoring_exclusivity(const YqPreemptionQueue *leaf, int *count)
 {
@@ -91,8 +91,8 @@ take_ignoring_exclusivity(Search *search)
 /* -- containers of applications ---------------------------------------------- */
 
 /*
- * A reservation that is looked at is given up, whether it was taken or not
- * (preemption 11, S7).
+ * Give up a reservation that the selector looks at, whether it was taken or not (preemption 11,
+ * S7).
  */
 static void
 unreserve(YqPreemption *state, YqPreemptionContainer *container)
@@ -130,7 +130,7 @@ take_of_application(Search *search, YqPreemptionApplication *application)
 	}
 }
 
-/* Masters go last, as long as they have more than the share that they may keep. */
+/* Take masters last, as long as they have more than the share that they may keep. */
 static void
 take_masters(Search *search)
 {
@@ -207,14 +207,13 @@ yq_select_fifo(YqPreemption *state)
 /* -- reserved container selector ----------------------------------------------- */
 
 /*
- * Leaves above their guarantee give where that makes room for a reservation.
+ * Take containers from leaves above their guarantee where that makes room for a reservation.
  *
- * Each node with a reservation is tried without consequences first.  Those where
- * it can be done are then done in the order of their cost, as long as leaves
- * still have the amounts to give.
+ * Each node with a reservation is tried without consequences first.  The nodes that can have room
+ * are then served in the order of their cost, as long as leaves still have the amounts to give.
  */
 
-/* What leaves may still lose: per leaf and label, NULL for nothing. */
+/* Amounts that leaves may still lose: per leaf and label, NULL for nothing. */
 typedef struct Quotas
 {
 	int64	  **amounts;
@@ -225,8 +224,8 @@ typedef struct Quotas
 typedef struct NodePlan
 {
 	YqPreemptionNode *node;
-	int			place;			/* among the nodes */
-	float4		cost;			/* size of what is selected, of the size of the reservation */
+	int			place;			/* its place among the nodes */
+	float4		cost;			/* size of the selected containers, relative to the size of the reservation */
 } NodePlan;
 
 static int64 *
@@ -263,7 +262,7 @@ compare_newest_leaf(const void *a, const void *b)
 	return yq_preemption_compare_ids(*(YqPreemptionContainer *const *) b, *(YqPreemptionContainer *const *) a);
 }
 
-/* The containers of a node, newest first; palloc'd. */
+/* Return the containers of a node, newest first; palloc'd. */
 static YqPreemptionContainer **
 newest_first(const YqPreemptionNode *node)
 {
@@ -277,7 +276,7 @@ newest_first(const YqPreemptionNode *node)
 	return containers;
 }
 
-/* Room of a node that needs no further preemption. */
+/* Set the room of a node that needs no further preemption. */
 static void
 set_room(const YqPreemption *state, const YqPreemptionNode *node, int64 *room)
 {
@@ -290,7 +289,7 @@ set_room(const YqPreemption *state, const YqPreemptionNode *node, int64 *room)
 	}
 }
 
-/* May a container be taken: has its leaf enough to give, and the budget? */
+/* May a container be taken: do its leaf and the budget have enough left? */
 static bool
 take_quota(YqPreemption *state, const Quotas *quotas, const YqPreemptionContainer *container, bool is_trial)
 {
@@ -308,8 +307,8 @@ take_quota(YqPreemption *state, const Quotas *quotas, const YqPreemptionContaine
 }
 
 /*
- * Choose containers of a node, newest first, until its reservation has room.
- * Sets those that are newly selected, and their size.
+ * Choose containers of a node, newest first, until its reservation has room.  Sets the newly
+ * selected containers and their size.
  */
 static bool
 choose_containers(YqPreemption *state, const Quotas *quotas, const YqPreemptionNode *node, bool is_trial,
@@ -340,7 +339,7 @@ choose_containers(YqPreemption *state, const Quotas *quotas, const YqPreemptionN
 	return has_room;
 }
 
-/* Is there a way to make room, and at what cost? */
+/* Can room be made, and at what cost? */
 static bool
 plan_node(YqPreemption *state, const Quotas *quotas, NodePlan *plan)
 {
@@ -359,7 +358,7 @@ plan_node(YqPreemption *state, const Quotas *quotas, NodePlan *plan)
 	return is_possible;
 }
 
-/* Leaves have their amounts back when there is no room in the end; the budget has not. */
+/* Select the containers.  When there is no room in the end, leaves have their amounts back; the budget has not. */
 static void
 carry_out(YqPreemption *state, const Quotas *quotas, const YqPreemptionNode *node)
 {
@@ -467,7 +466,7 @@ run(YqPreemption *state, YqPreemptionSelector selector)
 		state->note_selector(state, selector);
 }
 
-/* A wait that is too long for the clock never ends. */
+/* Return the end of a wait; a wait that is too long for the clock never ends. */
 static TimestampTz
 end_of_wait(TimestampTz marked_at, int64 wait)
 {
@@ -477,8 +476,8 @@ end_of_wait(TimestampTz marked_at, int64 wait)
 }
 
 /*
- * Mark a selected container, or kill it when it has been marked for long enough.  One that
- * is killable stays so: Hadoop tells its application and the scheduler once more.
+ * Mark a selected container, or kill it when it has been marked for long enough.  A killable
+ * container stays so: Hadoop tells its application and the scheduler once more.
  */
 static void
 decide(YqPreemption *state, const YqPreemptionSelection *selection)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * preemption_round.h
- *	  One round of preemption, and its selectors (semantics/preemption 2, 4 to 8).
+ *	  Runs one round of preemption, and its selectors (semantics/preemption 2, 4 to 8).
  *
  *-------------------------------------------------------------------------
  */
@@ -13,32 +13,31 @@
 /* -- preemption selectors ------------------------------------------------------ */
 
 /*
- * The selectors of containers, each with its rules (preemption 4 to 7).
+ * Select containers, each selector by its own rules (preemption 4 to 7).
  *
- * A selector computes the figures that it needs, completes the leaves that it
- * looks at, and selects containers until the budget is spent.  The caller has
- * set the selector at work in the state.
+ * A selector computes the figures that it needs, completes the leaves that it looks at, and selects
+ * containers until the budget is spent.  The caller has set the selector at work in the state.
  */
 
 /*
- * Leaves above their guarantee give to those below theirs: reservations, then
- * the containers that come first in each application, then its master.  The
- * second pass, YQ_SELECTOR_FIFO_BALANCE, also evens out leaves above theirs.
+ * Take from leaves above their guarantee for leaves below theirs.  Reservations come first, then
+ * the containers of each application in order, then its master.  The second pass,
+ * YQ_SELECTOR_FIFO_BALANCE, also evens out leaves above their guarantee.
  */
 extern void yq_select_fifo(YqPreemption *state);
 
-/* The same excess, of those nodes where it makes room for a reservation. */
+/* Take the same excess from nodes where this makes room for a reservation. */
 extern void yq_select_for_reservations(YqPreemption *state);
 
 /*
- * A leaf below its guarantee takes the containers of less important leaves that
- * are in the way of its old reservations, or moves these to a better node.
+ * Take containers for old reservations of a leaf below its guarantee.  The containers are in the
+ * way and belong to less important leaves.  Otherwise move the reservations to a better node.
  */
 extern void yq_select_by_queue_priority(YqPreemption *state);
 
 /*
- * Applications and users of an underserved leaf give to those of it that have a
- * higher priority, or are below their limit.
+ * Take from applications and users of an underserved leaf.  The takers are applications of the same
+ * leaf that have a higher priority, or users below their limit.
  */
 extern void yq_select_intra_queue(YqPreemption *state);
 
@@ -48,15 +47,15 @@ extern void yq_select_intra_queue(YqPreemption *state);
 extern void yq_preemption_begin_round(YqPreemption *state, TimestampTz now);
 
 /*
- * Run the selectors that are enabled, and append an outcome for each container
- * that is selected and each reservation that is given up or moved.  "now" is the
- * time of marks and waits, and of the age of reservations.
+ * Run the enabled selectors, and append an outcome for each selected container and for each
+ * reservation that is given up or moved.  "now" is the time of marks and waits, and the time at
+ * which the age of reservations is measured.
  *
- * A container is killed when it is selected again after its wait, which counts
- * from its first mark.  A reservation that was selected is marked as well as
- * given up, as in Hadoop.  The caller forgets marks older than
- * yq_preemption_forget_before() afterwards, and those of containers that it
- * killed or made killable.
+ * A container is killed when it is selected again after its wait, which counts from its first mark.
+ * A reservation that was selected is both marked and given up, as in Hadoop.
+ *
+ * The caller then forgets marks older than yq_preemption_forget_before(), and the marks of
+ * containers that it killed or made killable.
  */
 extern void yq_preemption_round(YqPreemption *state, TimestampTz now);
 

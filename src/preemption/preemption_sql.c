@@ -1,11 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * preemption_sql.c
- *	  Rounds of preemption as SQL functions, see sql/preemption/385_preemption.sql.
+ *	  Offers rounds of preemption as SQL functions, see sql/preemption/385_preemption.sql.
  *
- * A round computes without the scheduler's lock, which it takes to write.  When another
- * round, or a change of the configuration, was committed meanwhile, it computes anew under
- * the lock.
+ * A round computes without the scheduler's lock, which it takes to write.  When another round, or a
+ * change of the configuration, was committed meanwhile, it computes anew under the lock.
  *
  *-------------------------------------------------------------------------
  */
@@ -85,7 +84,7 @@ typedef struct ResultRow
 {
 	ReturnSetInfo *result;
 	const YqHierarchy *hierarchy;
-	MemoryContext context;		/* of the values of a row */
+	MemoryContext context;		/* holds the values of a row */
 	Datum		values[MOST_COLUMNS];
 	bool		nulls[MOST_COLUMNS];
 } ResultRow;
@@ -197,7 +196,7 @@ fill_outcome(ResultRow *row, const YqLoadedPreemption *preemption, const YqPreem
 		set_result_text(row, RESULT_REASON, "the round only observes: preemption_observe_only is on");
 }
 
-/* Why a leaf loses nothing on a label; NULL when it gives something, or has nothing to give. */
+/* Explain why a leaf loses nothing on a label; NULL when it gives something, or has nothing to give. */
 static const char *
 reason_to_spare(const YqPreemption *state, const YqPreemptionQueue *leaf, int label)
 {
@@ -330,9 +329,9 @@ is_same_round(const YqPreemptionRoundRow *a, const YqPreemptionRoundRow *b)
 }
 
 /*
- * Lock, and compute anew when what was computed has been overtaken.  NULL when another
- * round was at this time, or later than a round that takes its time from the clock, or
- * the configuration has no rounds any more.
+ * Lock, and compute anew when the result has been overtaken.  Returns NULL when the configuration
+ * has no rounds any more.  Also returns NULL when another round ran at this time or, for a time
+ * from the clock, at a later one.
  */
 static YqLoadedPreemption *
 lock_and_look_again(YqLoadedPreemption *preemption, TimestampTz as_of, bool is_by_clock)
@@ -377,7 +376,7 @@ yq_sql_preempt_containers(PG_FUNCTION_ARGS)
 	yq_cluster_check_charging();
 	configuration = yq_preemption_configuration();
 	last = yq_preemption_last_round();
-	/* not before that: a round that has just been committed is no later than the clock now */
+	/* read the clock here: a round that has just been committed is no later than the clock now */
 	as_of = PG_ARGISNULL(0) ? yq_clock_now() : PG_GETARG_TIMESTAMPTZ(0);
 	check_time(&last, as_of);
 	if (configuration.off_because != NULL)
@@ -465,7 +464,7 @@ yq_sql_preemption_figures(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* -- what an application is told ------------------------------------------------------------ */
+/* -- replies to an application -------------------------------------------------------------- */
 
 /* minimum_containers(total): the quotient is Java's float, rounded up (Resources.divide()). */
 Datum

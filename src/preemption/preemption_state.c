@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * preemption_state.c
- *	  The state of a round of preemption: making it, and adding to it.
+ *	  Makes the state of a round of preemption, and adds to it.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,7 +14,7 @@
 
 #define SECOND INT64CONST(1000000)
 
-/* Room for one more in an array of the state's; "room" follows. */
+/* Make room for one more element in an array of the state; "room" is updated. */
 static void *
 grow_array(const YqPreemption *state, void *array, int count, int *room, Size size)
 {
@@ -227,7 +227,7 @@ yq_preemption_add_container(YqPreemption *state, YqPreemptionApplication *applic
 	return container;
 }
 
-/* Children in the order of the queues. */
+/* Set the children of each queue, in the order of the queues. */
 static void
 set_children(YqPreemption *state)
 {
@@ -299,7 +299,7 @@ yq_preemption_wait(const YqPreemption *state, YqPreemptionSelector selector)
 	return state->settings.maximum_wait;
 }
 
-/* Two waits before a time; long ones reach back to the beginning. */
+/* Subtract two waits from a time; a long wait reaches back to the beginning. */
 static TimestampTz
 subtract_two_waits(TimestampTz time, int64 wait)
 {
@@ -333,7 +333,7 @@ yq_preemption_compare_ids(const YqPreemptionContainer *a, const YqPreemptionCont
 	return strcmp(a->container_id, b->container_id);
 }
 
-/* They are copied once for each selector. */
+/* Copy the figures once for each selector, leaf and label. */
 const YqPreemptionFigures *
 yq_preemption_figures(YqPreemption *state, const YqPreemptionContainer *container)
 {

@@ -1,29 +1,27 @@
 /*-------------------------------------------------------------------------
  *
  * preemption_state.h
- *	  The state of a round of preemption in memory: queues with their figures
- *	  per label, applications, users, containers and nodes (preemption 2).
+ *	  The state of a round of preemption in memory: queues with their figures per label,
+ *	  applications, users, containers and nodes (preemption 2).
  *
- * The loader creates a state, sets the settings and the inputs, adds queues and
- * nodes, and prepares it.  yq_preemption_round() (preemption_round.h) then
- * computes figures, selects containers and appends outcomes, which record/
- * writes down.  Nothing here reads or writes a table.
+ * The loader creates a state, sets the settings and the inputs, adds queues and nodes, and prepares
+ * it.  Then yq_preemption_round() (preemption_round.h) computes figures, selects containers and
+ * appends outcomes.  record_preemption.h writes the outcomes down.  Nothing here reads or writes a
+ * table.
  *
- * Applications, users and containers are needed of few leaves.  A selector
- * completes a leaf when it first needs them: yq_preemption_complete_leaf() calls
- * the loader back, which adds the leaf's applications, users and containers.
+ * Only a few leaves need their applications, users and containers.  A selector completes a leaf
+ * when it first needs them: yq_preemption_complete_leaf() calls the loader back, which adds them.
  * Selectors that look at nodes complete all leaves.
  *
- * Everything is allocated in the state's own context and goes with it.  Amounts
- * are native units per resource type of the calculator.  Amounts that are inputs
- * are arrays of the state, set in place; strings given are kept, not copied.
- * Times are of the policy's clock, waits are microseconds.
+ * Everything is allocated in the state's own context and goes with it.  Amounts are native units
+ * per resource type of the calculator.  Amounts that are inputs are arrays of the state, set in
+ * place.  Strings given are kept, not copied.  Times are of the policy's clock, waits are
+ * microseconds.
  *
- * Java's sets leave some orders to chance; here they are fixed.  Leaves and
- * siblings come in the order of the queues, and siblings that need as much as
- * each other as Java's heap has them then; labels come in the order of their
- * numbers, nodes by name, reservations of an application by the name of their
- * node, containers that are deducted by application and number.  Ids of
+ * Java's sets leave some orders to chance; here they are fixed.  Leaves and siblings come in the
+ * order of the queues, and labels in the order of their numbers.  Siblings in equal need come in
+ * the order in which Java's heap has them.  Nodes come by name, and reservations of an application
+ * by the name of their node.  Deducted containers come by application and number.  Ids of
  * containers without numbers are compared as text.
  *
  *-------------------------------------------------------------------------
@@ -34,13 +32,13 @@
 #include "datatype/timestamp.h"
 #include "queues/calculator.h"
 
-/* In the order in which they run (preemption 2). */
+/* Selectors, in the order in which they run (preemption 2). */
 typedef enum YqPreemptionSelector
 {
 	YQ_SELECTOR_QUEUE_PRIORITY,
 	YQ_SELECTOR_RESERVED,
 	YQ_SELECTOR_FIFO,
-	YQ_SELECTOR_FIFO_BALANCE,	/* beyond guarantees */
+	YQ_SELECTOR_FIFO_BALANCE,	/* balances leaves above their guarantees */
 	YQ_SELECTOR_INTRA_QUEUE,
 	YQ_SELECTORS
 } YqPreemptionSelector;
@@ -55,11 +53,11 @@ typedef enum YqIntraQueueOrder
 /* The last criterion among containers of an application; not Hadoop's. */
 typedef enum YqCandidateOrder
 {
-	YQ_NEWEST,					/* as Hadoop has it */
-	YQ_LEAST_PAID				/* of equal request priority: fewest credits since the start */
+	YQ_NEWEST,					/* Hadoop's order */
+	YQ_LEAST_PAID				/* among equal request priorities: fewest credits since the start */
 } YqCandidateOrder;
 
-/* Properties of preemption 1, of their types; defaults by yq_preemption_create(). */
+/* Properties of preemption 1, with Hadoop's types; yq_preemption_create() sets the defaults. */
 typedef struct YqPreemptionSettings
 {
 	bool		observes_only;	/* observe_only */
@@ -86,31 +84,32 @@ typedef struct YqPreemptionSettings
 } YqPreemptionSettings;
 
 /*
- * A queue on the nodes of a label.  The upper part is set by the loader, the
- * pending amounts of leaves alone: yq_preemption_prepare() adds them up.  The
- * lower part is what the last selector that computes it has found.
+ * A queue on the nodes of a label.  The loader sets the upper part; it sets the pending amounts of
+ * leaves alone, and yq_preemption_prepare() adds them up.  The lower part is set by the last
+ * selector that computes it.
  */
 typedef struct YqPreemptionQueueLabel
 {
 	int64	   *guaranteed;		/* effective minimum, or absolute_capacity of the partition */
-	int64	   *maximum;		/* effective maximum, or the absolute one; 1 for it on a shared label */
+	int64	   *maximum;		/* effective maximum, or the absolute one; on a shared label 1 instead of the
+								 * absolute one */
 	int64	   *used;			/* by containers and reservations */
 	int64	   *reserved;
-	int64	   *killable;		/* by containers that are: in lazy preemption */
+	int64	   *killable;		/* by killable containers: in lazy preemption */
 	int64	   *pending;		/* limited by user limits (preemption 2.1) */
-	int64	   *pending_without_reserved;	/* the same, with reservations deducted first */
+	int64	   *pending_without_reserved;	/* pending amounts, with reservations deducted first */
 	float4		absolute_capacity;
-	float4		used_capacity;	/* leaves: as yq_queue_used() has it, of the guarantee */
+	float4		used_capacity;	/* leaves: used part of the guarantee, by yq_queue_used() */
 
 	/* figures (preemption 3) */
-	int64	   *untouchable;	/* above the guarantee, of leaves that are disabled */
-	int64	   *preemptable;	/* above it, of others */
+	int64	   *untouchable;	/* excess over the guarantee, of leaves with preemption disabled */
+	int64	   *preemptable;	/* excess over the guarantee, of other leaves */
 	int64	   *ideal;
 	int64	   *to_be_preempted;
-	int64	   *obtain;			/* leaves: what the selector asks for, what others have selected deducted */
-	float8		satisfaction;	/* ideal of guaranteed, as the order of need has it */
-	bool		is_underserved; /* is in the list of the label */
-	struct YqPreemptionFigures *decided_by; /* of the selector at work; NULL: none yet */
+	int64	   *obtain;			/* leaves: amount to select, less the amounts that others have selected */
+	float8		satisfaction;	/* ideal allocation per guarantee, for the order of need */
+	bool		is_underserved; /* it is in the label's list of underserved queues */
+	struct YqPreemptionFigures *decided_by; /* figures of the selector at work; NULL: none yet */
 } YqPreemptionQueueLabel;
 
 typedef struct YqPreemptionQueue
@@ -118,36 +117,36 @@ typedef struct YqPreemptionQueue
 	const char *path;
 	int			number;			/* in the array of queues */
 	struct YqPreemptionQueue *parent;	/* NULL for root */
-	struct YqPreemptionQueue **children;	/* in the order of the queues; NULL before it is prepared */
+	struct YqPreemptionQueue **children;	/* in the order of the queues; NULL before yq_preemption_prepare() */
 	int			child_count;
 	YqPreemptionQueueLabel *labels; /* by number */
 	int32		relative_priority;	/* 0 unless the parent respects priorities */
 	bool		is_leaf;
 	bool		is_disabled;	/* by disable_preemption, here or above */
-	bool		is_intra_disabled;	/* or by that of intra-queue preemption, or for all queues */
+	bool		is_intra_disabled;	/* or by disable_preemption of intra-queue preemption, or for all queues */
 	const char *disabled_by;	/* path of the queue that sets it, or name of the property; NULL: not disabled */
 	const char *intra_disabled_by;	/* likewise */
-	bool		has_priority_over_any;	/* by queue_priority_selector.c: over some leaf */
+	bool		has_priority_over_any;	/* set by queue_priority_selector.c: over some leaf */
 
 	/* leaves */
 	int64	   *capacity;		/* effective capacity of the default partition */
-	float4		maximum_am_percent; /* of it, that masters keep: a fraction (preemption 4, 3) */
+	float4		maximum_am_percent; /* fraction of the capacity that masters keep (preemption 4, 3) */
 	bool		is_fair;		/* orders its applications by usage */
-	bool		is_complete;	/* the rest is loaded */
+	bool		is_complete;	/* the loader has added the rest */
 	struct YqPreemptionApplication **applications;	/* all, active or not, in the order of assignment */
 	int			application_count;
 	int			application_room;
-	struct YqPreemptionUser **users;	/* of these applications, and of containers without them */
+	struct YqPreemptionUser **users;	/* users of these applications, and of containers without them */
 	int			user_count;
 	int			user_room;
 	void	   *source;			/* the loader's */
 } YqPreemptionQueue;
 
-/* A user of a leaf on a label: the loader's, then intra_queue_selector.c's. */
+/* A user of a leaf on a label: set by the loader, then by intra_queue_selector.c. */
 typedef struct YqPreemptionUserLabel
 {
 	int64	   *used;			/* by containers and reservations */
-	int64	   *limit;			/* of all users, for this one: YQ_ALL_USERS of leaf_usage.h */
+	int64	   *limit;			/* user limit with all users counted: YQ_ALL_USERS of leaf_usage.h */
 
 	/* figures (preemption 7) */
 	bool		is_computed;
@@ -155,8 +154,8 @@ typedef struct YqPreemptionUserLabel
 	int64	   *limit_without_masters;
 	int64	   *ideal;
 	int64	   *selected;
-	int64	   *remaining;		/* used, without what the selector has taken */
-	bool		has_given_surplus;	/* what is above the limit has been promised */
+	int64	   *remaining;		/* used, less the containers that the selector has taken */
+	bool		has_given_surplus;	/* its surplus above the limit has been promised */
 } YqPreemptionUserLabel;
 
 typedef struct YqPreemptionUser
@@ -166,20 +165,21 @@ typedef struct YqPreemptionUser
 	YqPreemptionUserLabel *labels;	/* by number */
 } YqPreemptionUser;
 
-/* An application on a label: the loader's, then intra_queue_selector.c's. */
+/* An application on a label: set by the loader, then by intra_queue_selector.c. */
 typedef struct YqPreemptionApplicationLabel
 {
 	int64	   *used;			/* by containers, without reservations */
-	int64	   *master_used;	/* size of its master's request on the label, also while it waits for it */
+	int64	   *master_used;	/* size of its master's request on the label, also while the application waits for
+								 * the master */
 	int64	   *pending;		/* count times amounts of its requests, not limited */
 
 	/* figures (preemption 7) */
 	bool		is_computed;
 	int64	   *ideal;
-	int64	   *wants;			/* is to have of others; less what is found */
-	int64	   *gives;			/* may lose at most */
-	int64	   *taken;			/* is to lose */
-	int64	   *selected;		/* by other selectors */
+	int64	   *wants;			/* amount to take from others, less the amount found */
+	int64	   *gives;			/* most that it may lose */
+	int64	   *taken;			/* amount that it must lose */
+	int64	   *selected;		/* amount that other selectors selected */
 } YqPreemptionApplicationLabel;
 
 typedef struct YqPreemptionApplication
@@ -192,10 +192,10 @@ typedef struct YqPreemptionApplication
 	bool		waits_for_master;	/* its application master has no container */
 	YqPreemptionApplicationLabel *labels;	/* by number */
 	int			order;			/* place among the applications of its leaf */
-	struct YqPreemptionContainer **containers;	/* running ones, and reserved ones */
+	struct YqPreemptionContainer **containers;	/* running containers, and reserved ones */
 	int			container_count;
 	int			container_room;
-	bool		is_sorted;		/* they are in order: preemption_candidates.h */
+	bool		is_sorted;		/* the containers are in order: preemption_candidates.h */
 	void	   *source;			/* the loader's */
 } YqPreemptionApplication;
 
@@ -206,19 +206,19 @@ typedef struct YqPreemptionContainer
 	int64		number;			/* in its application */
 	YqPreemptionApplication *application;
 	struct YqPreemptionNode *node;	/* its label decides the partition */
-	int			label;			/* asked for; -1 when it no longer exists */
+	int			label;			/* label asked for; -1 when it no longer exists */
 	const int64 *amounts;		/* allocated, or reserved */
-	int32		priority;		/* of the request: the smaller number is more urgent */
+	int32		priority;		/* priority of the request: the smaller number is more urgent */
 	int64		allocation_request_id;
-	TimestampTz started_at;		/* or reserved at */
+	TimestampTz started_at;		/* or the time of the reservation */
 	bool		is_master;
-	bool		is_reserved;	/* a reservation, which has no room on its node */
+	bool		is_reserved;	/* it is a reservation, which has no room on its node */
 	bool		is_update;		/* reserved: for an update of a container */
 	bool		relaxes_locality;	/* reserved: any node will do */
-	bool		is_moved;		/* reserved: was moved by an earlier round, and stays */
+	bool		is_moved;		/* reserved: an earlier round moved it, and it stays */
 	bool		is_killable;	/* in lazy preemption */
-	int64		paid_rank;		/* place by credits since its start in its application; by price_candidates */
-	TimestampTz marked_at;		/* of the first mark; DT_NOBEGIN for none */
+	int64		paid_rank;		/* place in its application by credits since its start; set by price_candidates */
+	TimestampTz marked_at;		/* time of the first mark; DT_NOBEGIN for none */
 
 	bool		is_selected;	/* by a selector of this round */
 	bool		is_unreserved;	/* reserved: given up in this round */
@@ -232,14 +232,14 @@ typedef struct YqPreemptionNode
 	int64	   *total;
 	int64	   *allocated;		/* by running containers */
 	YqPreemptionContainer *reservation; /* NULL for none */
-	YqPreemptionContainer **containers; /* running ones */
+	YqPreemptionContainer **containers; /* running containers */
 	int			container_count;
 	int			container_room;
 	bool		is_touched;		/* queue_priority_selector.c has used it */
 	void	   *source;			/* the loader's */
 } YqPreemptionNode;
 
-/* Figures of a leaf on a label as a selector has found them: why it selected. */
+/* Figures of a leaf on a label for which a selector selected containers. */
 typedef struct YqPreemptionFigures
 {
 	YqPreemptionSelector selector;
@@ -247,8 +247,8 @@ typedef struct YqPreemptionFigures
 	int			label;
 	const int64 *used;
 	const int64 *guaranteed;
-	const int64 *ideal;			/* these are nothing for YQ_SELECTOR_QUEUE_PRIORITY, */
-	const int64 *to_be_preempted;	/* which computes none of them */
+	const int64 *ideal;			/* YQ_SELECTOR_QUEUE_PRIORITY leaves these zero, */
+	const int64 *to_be_preempted;	/* because it computes none of them */
 	const int64 *obtain;
 } YqPreemptionFigures;
 
@@ -262,10 +262,10 @@ typedef struct YqPreemptionSelection
 
 typedef enum YqPreemptionOutcomeKind
 {
-	YQ_PREEMPTION_MARKED,		/* for the first time: its application is told */
-	YQ_PREEMPTION_OBSERVED,		/* selected, and nothing is done: it waits since marked_at, or the round only observes */
+	YQ_PREEMPTION_MARKED,		/* marked for the first time: its application is told */
+	YQ_PREEMPTION_OBSERVED,		/* selected without effect: it waits since marked_at, or the round only observes */
 	YQ_PREEMPTION_KILLED,		/* its wait is over; the mark is forgotten */
-	YQ_PREEMPTION_KILLABLE,		/* the same in lazy preemption: it runs until its room is needed */
+	YQ_PREEMPTION_KILLABLE,		/* in lazy preemption its wait is over: it runs until its room is needed */
 	YQ_PREEMPTION_UNRESERVED,	/* the reservation is given up */
 	YQ_PREEMPTION_MOVED			/* the reservation goes to another node */
 } YqPreemptionOutcomeKind;
@@ -275,10 +275,10 @@ typedef struct YqPreemptionOutcome
 	YqPreemptionOutcomeKind kind;
 	YqPreemptionSelector selector;
 	YqPreemptionContainer *container;
-	TimestampTz marked_at;		/* of the first mark; DT_NOBEGIN for none */
-	TimestampTz kill_at;		/* not before; DT_NOBEGIN for what has no mark */
-	YqPreemptionNode *node;		/* the node that it is moved to, or would be if the round did more than observe; or NULL */
-	const YqPreemptionFigures *figures; /* NULL when it is, or would be, moved */
+	TimestampTz marked_at;		/* time of the first mark; DT_NOBEGIN for none */
+	TimestampTz kill_at;		/* earliest time of the kill; DT_NOBEGIN without a mark */
+	YqPreemptionNode *node;		/* new node, or the one that it would get if the round did more than observe; or NULL */
+	const YqPreemptionFigures *figures; /* NULL when the reservation is, or would be, moved */
 } YqPreemptionOutcome;
 
 typedef struct YqPreemption
@@ -287,27 +287,33 @@ typedef struct YqPreemption
 	const YqCalculator *calculator;
 	YqPreemptionSettings settings;
 	int			label_count;	/* 0 is the default partition */
-	int64	  **totals;			/* of nodes, per label */
-	int64	   *cluster;		/* their sum */
+	int64	  **totals;			/* sums of nodes, per label */
+	int64	   *cluster;		/* sum of the totals */
 	int64	   *minimum_allocation;
-	bool		has_reservations;	/* is any node of the cluster reserved? */
+	bool		has_reservations;	/* some node of the cluster is reserved */
 	YqPreemptionQueue **queues; /* parents before children, siblings as configured */
 	int			queue_count;
 	int			queue_room;
-	YqPreemptionNode **nodes;	/* by name; of the containers added, or all once everything is complete */
+	YqPreemptionNode **nodes;	/* by name; nodes of the added containers, or all nodes once everything is complete */
 	int			node_count;
 	int			node_room;
-	void	  (*complete_leaf) (struct YqPreemption *state, YqPreemptionQueue *leaf);	/* the loader's; may be NULL, */
-	void	  (*complete_all) (struct YqPreemption *state); /* when everything has been added */
-	void	  (*price_candidates) (struct YqPreemption *state, YqPreemptionApplication *application);	/* the loader's, or NULL */
-	void	  (*note_selector) (struct YqPreemption *state, YqPreemptionSelector selector); /* called after each; or NULL */
+	/*
+	 * Callbacks of the loader.  The first two may be NULL when everything has been added already;
+	 * price_candidates may be NULL, too.
+	 */
+	void	  (*complete_leaf) (struct YqPreemption *state, YqPreemptionQueue *leaf);
+	void	  (*complete_all) (struct YqPreemption *state);
+	void	  (*price_candidates) (struct YqPreemption *state, YqPreemptionApplication *application);
+
+	/* Called after each selector; or NULL. */
+	void	  (*note_selector) (struct YqPreemption *state, YqPreemptionSelector selector);
 	bool		is_complete;
 	void	   *source;			/* the loader's */
 
-	/* the round's */
+	/* fields of the round */
 	TimestampTz now;
 	int64	   *allowed;		/* the rest of the budget */
-	YqPreemptionSelector selector;	/* at work */
+	YqPreemptionSelector selector;	/* selector at work */
 	YqPreemptionQueue ***underserved;	/* per label: queues with unmet demand, in the order of need */
 	int		   *underserved_count;	/* per label */
 	YqPreemptionSelection *selections;
@@ -318,24 +324,23 @@ typedef struct YqPreemption
 	int			outcome_room;
 } YqPreemption;
 
-/* A name for people: queue_priority, reserved, fifo, fifo_balance or intra_queue. */
+/* Return a selector's name for people: queue_priority, reserved, fifo, fifo_balance or intra_queue. */
 extern const char *yq_preemption_selector_name(YqPreemptionSelector selector);
 
-/* Hadoop's defaults (preemption 1). */
+/* Set Hadoop's defaults (preemption 1). */
 extern void yq_preemption_set_defaults(YqPreemptionSettings *settings);
 
 /*
- * A state without queues, in a context of its own below the current one.  The
- * caller sets totals, cluster, minimum_allocation and settings that are not
- * Hadoop's defaults.
+ * Create a state without queues, in a context of its own below the current one.  The caller sets
+ * totals, cluster, minimum_allocation and the settings that differ from Hadoop's defaults.
  */
 extern YqPreemption *yq_preemption_create(const YqCalculator *calculator, int label_count);
 
-/* Nothing of anything; and a copy.  In the state's context. */
+/* Allocate amounts in the state's context: zero amounts, and a copy. */
 extern int64 *yq_preemption_amounts(const YqPreemption *state);
 extern int64 *yq_preemption_copy(const YqPreemption *state, const int64 *amounts);
 
-/* Add a queue below a parent that has been added; NULL for root, which comes first. */
+/* Add a queue below a parent that has been added; the parent is NULL for root, which comes first. */
 extern YqPreemptionQueue *yq_preemption_add_queue(YqPreemption *state, YqPreemptionQueue *parent, const char *path,
 												  bool is_leaf);
 
@@ -345,14 +350,14 @@ extern YqPreemptionNode *yq_preemption_add_node(YqPreemption *state, const char 
 /* Add a user of a leaf; each name is added once. */
 extern YqPreemptionUser *yq_preemption_add_user(YqPreemption *state, YqPreemptionQueue *leaf, const char *username);
 
-/* Add an application of a user, after those that come before it in the order of assignment. */
+/* Add an application of a user; it follows the user's applications added before in the order of assignment. */
 extern YqPreemptionApplication *yq_preemption_add_application(YqPreemption *state, YqPreemptionUser *user,
 															  const char *application_id, int32 priority);
 
 /*
- * Add a container, or a reservation, of an application on a node.  The amounts
- * are kept, not copied.  Usage of the application, its user, queues and the node
- * is not derived from it.
+ * Add a container, or a reservation, of an application on a node.  The amounts are kept, not
+ * copied.  The usage of the application, its user, queues and the node is not derived from the
+ * container.
  */
 extern YqPreemptionContainer *yq_preemption_add_container(YqPreemption *state, YqPreemptionApplication *application,
 														  YqPreemptionNode *node, const char *container_id,
@@ -361,28 +366,28 @@ extern YqPreemptionContainer *yq_preemption_add_container(YqPreemption *state, Y
 /* Add up pending amounts of parents once queues are added and their inputs are set. */
 extern void yq_preemption_prepare(YqPreemption *state);
 
-/* Have the loader add what is missing: of a leaf; of all leaves, and all nodes. */
+/* Have the loader add missing parts: those of a leaf, or all leaves and all nodes. */
 extern void yq_preemption_complete_leaf(YqPreemption *state, YqPreemptionQueue *leaf);
 extern void yq_preemption_complete_all(YqPreemption *state);
 
 /*
- * Marks that a selector made before this time are forgotten after a round: two
- * maximum waits, also where the selector waits longer (preemption 11, S4).  With
- * keeps_balance_marks those of YQ_SELECTOR_FIFO_BALANCE stay for two of its own.
- * A round that only observes forgets none.
+ * Return the time before which marks of a selector are forgotten after a round.  It is two maximum
+ * waits ago, even if the selector waits longer (preemption 11, S4).  With keeps_balance_marks,
+ * marks of YQ_SELECTOR_FIFO_BALANCE stay for two of its own waits.  A round that only observes
+ * forgets none.
  */
 extern TimestampTz yq_preemption_forget_before(const YqPreemption *state, YqPreemptionSelector selector);
 
-/* From the mark of a selector to the kill. */
+/* Return the wait from the mark of a selector to the kill. */
 extern int64 yq_preemption_wait(const YqPreemption *state, YqPreemptionSelector selector);
 
-/* Negative when the first one is older: by application id, then by number, then by id as text. */
+/* Compare by application id, then by number, then by id as text; negative when the first container is older. */
 extern int	yq_preemption_compare_ids(const YqPreemptionContainer *a, const YqPreemptionContainer *b);
 
-/* The figures of the container's leaf, on the label of its node, for the selector at work. */
+/* Return the figures of the container's leaf, on the label of its node, for the selector at work. */
 extern const YqPreemptionFigures *yq_preemption_figures(YqPreemption *state, const YqPreemptionContainer *container);
 
-/* Select a container that is not selected; its amounts are taken off the budget by the caller. */
+/* Select a container that is not selected; the caller deducts its amounts from the budget. */
 extern void yq_preemption_select(YqPreemption *state, YqPreemptionContainer *container);
 
 /* Append an outcome of the selector at work; the caller sets times and figures. */

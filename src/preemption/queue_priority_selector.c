@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * queue_priority_selector.c
- *	  A leaf below its guarantee takes what is in the way of its reservations.
+ *	  Takes containers that are in the way of the reservations of a leaf below its guarantee.
  *
- * Leaves are compared by the priorities of the queues just below their lowest
- * common ancestor.  A less important leaf gives even if it is below its own
- * guarantee, and even if it disables preemption (preemption 11, S6).
+ * Leaves are compared by the priorities of the queues just below their lowest common ancestor.  A
+ * less important leaf gives even if it is below its own guarantee, and even if it disables
+ * preemption (preemption 11, S6).
  *
  *-------------------------------------------------------------------------
  */
@@ -19,8 +19,8 @@ static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 typedef struct Search
 {
 	YqPreemption *state;
-	int64	   *promised;		/* per queue and label: of reservations that will have room */
-	YqPreemptionContainer **chosen; /* on the node that is looked at */
+	int64	   *promised;		/* per queue and label: amounts of reservations that will have room */
+	YqPreemptionContainer **chosen; /* containers on the node at hand */
 	int			chosen_count;
 	int			chosen_room;
 } Search;
@@ -68,7 +68,7 @@ has_less_important_sibling(const YqPreemptionQueue *queue, const bool *has_leave
 	return false;
 }
 
-/* Set which queues have priority over any leaf; are there any? */
+/* Mark the queues that have priority over any leaf; returns whether there are any. */
 static bool
 set_priorities(YqPreemption *state)
 {
@@ -97,7 +97,7 @@ set_priorities(YqPreemption *state)
 
 /* -- order -------------------------------------------------------------------- */
 
-/* The more important leaf first; of others the older container. */
+/* Compare the leaves, the more important one first; otherwise the older container comes first. */
 static bool
 comes_before(const YqPreemptionContainer *a, const YqPreemptionContainer *b)
 {
@@ -109,9 +109,9 @@ comes_before(const YqPreemptionContainer *a, const YqPreemptionContainer *b)
 }
 
 /*
- * Put containers in order.  It need not be transitive: leaves of which neither
- * has priority may have a third one between them.  So each container is
- * inserted behind those before it, by halves, as Java sorts few elements.
+ * Put containers in order.  The order may not be transitive: two leaves without priority over each
+ * other may have a third one between them.  Each container is therefore inserted behind those
+ * before it, by binary search, as Java sorts few elements.
  */
 static void
 sort_containers(YqPreemptionContainer **containers, int count)
@@ -136,7 +136,7 @@ sort_containers(YqPreemptionContainer **containers, int count)
 	}
 }
 
-/* Reservations of leaves with priority over others, in order; palloc'd. */
+/* Find the reservations of leaves with priority over others, in order; palloc'd. */
 static YqPreemptionContainer **
 find_reservations(const YqPreemption *state, int *count)
 {
@@ -156,7 +156,7 @@ find_reservations(const YqPreemption *state, int *count)
 
 /* -- room on a node ------------------------------------------------------------ */
 
-/* Set what a reservation lacks on a node, once containers that are selected are gone. */
+/* Set the amount that a reservation lacks on a node, once the selected containers are gone. */
 static void
 set_lacking(const YqPreemption *state, const YqPreemptionContainer *reservation, const YqPreemptionNode *node,
 			int64 *lacking)
@@ -243,8 +243,8 @@ move(YqPreemption *state, YqPreemptionContainer *reservation, YqPreemptionNode *
 }
 
 /*
- * Move a reservation to the first node where it can have room.  A later round
- * selects the containers there.
+ * Move a reservation to the first node where it can have room.  A later round selects the
+ * containers there.
  */
 static void
 move_to_better_node(Search *search, YqPreemptionContainer *reservation)
@@ -274,7 +274,7 @@ promised_to(const Search *search, const YqPreemptionQueue *leaf, int label)
 	return search->promised + ((size_t) leaf->number * state->label_count + label) * state->calculator->types;
 }
 
-/* Has a leaf its guarantee, with what has been promised to it but without reservations? */
+/* Does a leaf have its guarantee, counting promised amounts but not reservations? */
 static bool
 is_satisfied(const Search *search, const YqPreemptionQueue *leaf, int label)
 {
@@ -288,7 +288,7 @@ is_satisfied(const Search *search, const YqPreemptionQueue *leaf, int label)
 	return yq_amounts_compare(state->calculator, state->cluster, used, figured->guaranteed) >= 0;
 }
 
-/* All or nothing: the containers in the way are selected if they suffice. */
+/* Select all containers in the way if they suffice, and otherwise none. */
 static void
 serve_reservation(Search *search, YqPreemptionContainer *reservation)
 {

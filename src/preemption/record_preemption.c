@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * record_preemption.c
- *	  Writing down a round of preemption: kills, marks, reservations, decisions.
+ *	  Writes down a round of preemption: kills, marks, reservations, decisions.
  *
- * Locks are taken in the order of allocation cycles: leaves of reservations that go, the
- * log of events, containers, decisions.
+ * Locks are taken in the order of allocation cycles: leaves of reservations that go, the log of
+ * events, containers, decisions.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,11 +28,11 @@
 
 /* -- outcomes as columns -------------------------------------------------------------- */
 
-/* Some of the outcomes. */
+/* Some of the outcomes, as columns. */
 typedef struct Columns
 {
 	YqPreemptedContainers containers;
-	int		   *outcomes;		/* by number */
+	int		   *outcomes;		/* their numbers in the round */
 	const char **selectors;
 } Columns;
 
@@ -95,7 +95,7 @@ make_reason(const YqHierarchy *hierarchy, const YqPreemptionOutcome *outcome)
 	return reason;
 }
 
-/* Outcomes of the same figures, which follow each other, have one reason. */
+/* Add reasons.  Consecutive outcomes of the same figures have one reason. */
 static void
 add_reasons(const YqLoadedPreemption *preemption, Columns *columns)
 {
@@ -134,12 +134,12 @@ add_leaves_of_reservations(const YqPreemption *state, YqQueueLocks *locks)
 	}
 }
 
-/* The reservation of a node ($1), container and application; the queue and the time are noted with decisions. */
+/* Find the reservation of a node ($1), container and application; the queue and the time are noted with decisions. */
 #define OF_RESERVATION "WHERE r.node = $1 AND r.container_id = $2 AND r.application_id = $3 "
 #define RESERVATION_TYPES {"text", "text", "text", "text", "timestamptz"}
 #define MOVE_TYPES {"text", "text", "text", "text", "timestamptz", "text"}
 
-/* Counters of the request begin anew, as when a cycle gives a reservation up. */
+/* Give up a reservation.  Counters of the request begin anew, as when a cycle gives a reservation up. */
 static bool
 give_up_reservation(const YqReservation *reservation, const YqPreemptionContainer *container, Datum queue, Datum now)
 {
@@ -169,7 +169,7 @@ give_up_reservation(const YqReservation *reservation, const YqPreemptionContaine
 	return yq_saved_plans_execute(give_up, lengthof(give_up), values) > 0;
 }
 
-/* The resource manager learns of the new node first, so that it keeps the reservation. */
+/* Move a reservation.  The resource manager learns of the new node first, so that it keeps the reservation. */
 static bool
 move_reservation(const YqReservation *reservation, const YqPreemptionOutcome *outcome, Datum queue, Datum now)
 {
@@ -247,7 +247,7 @@ note_done(const Columns *columns, const bool *is_recorded, bool *is_done)
 		is_done[columns->outcomes[i]] = is_recorded[i];
 }
 
-/* Requests of those that their applications have not had change. */
+/* Add the leaves of containers that their applications have not fetched: requests of these leaves change. */
 static void
 add_leaves_of_unfetched(const Columns *kills, const YqUnfetchedContainer *unfetched, YqQueueLocks *locks)
 {
@@ -258,7 +258,10 @@ add_leaves_of_unfetched(const Columns *kills, const YqUnfetchedContainer *unfetc
 	}
 }
 
-/* Those that their applications have not had are asked for again; advised, they may still be fetched. */
+/*
+ * Record the kills.  Containers that their applications have not fetched are requested again.
+ * Where kills are only advised, these containers may still be fetched.
+ */
 static void
 record_kills(const YqLoadedPreemption *preemption, const Columns *kills, const YqUnfetchedContainer *unfetched, bool *is_done,
 			 Datum now)
@@ -324,7 +327,7 @@ record_marks(const YqLoadedPreemption *preemption, bool *is_done, Datum now)
 	note_done(&columns, yq_preempted_containers_run(containers->count, &mark, values), is_done);
 }
 
-/* -- what is over ---------------------------------------------------------------------------------- */
+/* -- expired marks --------------------------------------------------------------------------------- */
 
 static void
 move_marks(int64 gap)
@@ -339,7 +342,10 @@ move_marks(int64 gap)
 	(void) yq_saved_plan_execute(&move, values, NULL);
 }
 
-/* Before others are made: a container whose mark is forgotten may be marked anew.  What this round has told stays. */
+/*
+ * Forget marks before others are made: a container whose mark is forgotten may be marked anew.
+ * Marks that this round makes known stay.
+ */
 static void
 forget_marks(const YqLoadedPreemption *preemption, Datum now)
 {
@@ -357,7 +363,10 @@ forget_marks(const YqLoadedPreemption *preemption, Datum now)
 	(void) yq_saved_plan_execute(&forget, values, NULL);
 }
 
-/* Raise alerts about containers that the resource manager was told to end and has not; clear those of ended ones. */
+/*
+ * Raise alerts about containers that the resource manager was told to end and has not; clear the
+ * alerts of ended ones.
+ */
 static void
 raise_alerts(const YqLoadedPreemption *preemption, Datum now)
 {
