@@ -48,7 +48,7 @@ is_everybody(const char *begin, const char *end)
 	return everybody;
 }
 
-/* The names of one part, sorted, each once. */
+/* Return the names of one part, sorted and without duplicates. */
 static const char **
 parse_names(const char *begin, const char *end, int *count)
 {

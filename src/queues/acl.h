@@ -3,12 +3,11 @@
  * acl.h
  *	  Lists of users and groups as Hadoop writes them: "user1,user2 group1".
  *
- * Read as Hadoop 3.4.1 does (checked by running its AccessControlList):
- * everything up to the first blank is users, the rest groups; both are parted
- * by commas or newlines and trimmed.  A part that is "*" opens the list to
- * every user, a "*" among other names is a name.  No list is refused: a name
- * that cannot exist matches no user.  A user written ~name matches every user
- * for whom that real user acts.
+ * The reader follows Hadoop 3.4.1, checked by running its AccessControlList: the text
+ * before the first blank lists users, the rest groups.  Commas or newlines part the
+ * names, which are trimmed.  A part that is "*" opens the list to every user; a "*"
+ * among other names is a name.  No list is refused: a name that cannot exist matches no
+ * user.  An entry ~name matches every user for whom the real user of that name acts.
  *
  *-------------------------------------------------------------------------
  */
@@ -62,18 +61,18 @@ typedef enum YqAclMatch
 /* Parse into the current memory context. */
 extern YqAcl *yq_acl_parse(const char *text);
 
-/* The reason for which a subject is on the list; *name becomes the matching user or group. */
+/* Return the reason for which a subject is on the list; *name becomes the matching user or group. */
 extern YqAclMatch yq_acl_match(const YqAcl *acl, const YqSubject *subject, const char **name);
 
-/* The name in the words of a sentence: user "alice", everybody ... */
+/* Return the match in the words of a sentence: user "alice", everybody ... */
 extern char *yq_acl_match_text(YqAclMatch match, const char *name);
 
 /* Trim a string as Java's String.trim() does. */
 extern char *yq_trim(const char *begin, const char *end);
 
 /*
- * Make lower case as Java does for the root locale: of ASCII letters by no
- * collation, of the others by the database's.
+ * Make lower case as Java does for the root locale: ASCII letters follow no collation,
+ * other letters the database's.
  */
 extern char *yq_lower_case(const char *text);
 

@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * allocation_setting.c
- *	  Settings of yquota.scheduler_setting about what becomes of allocated
- *	  containers, and about OPPORTUNISTIC ones.
+ *	  Settings of yquota.scheduler_setting for allocated containers and for
+ *	  OPPORTUNISTIC containers.
  *
- * Calls for nodes and containers ask for them many times a second and need no queue,
- * so they are kept apart from the hierarchy of queues, which is large.
+ * Calls for nodes and containers read these settings many times a second and need no
+ * queue.  The settings are therefore kept apart from the hierarchy of queues, which is
+ * large.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,7 +32,7 @@ typedef struct Setting
 {
 	const char *column;
 	SettingKind kind;
-	size_t		offset;			/* of a bool, int32, float4 or int64 in YqAllocationSettings */
+	size_t		offset;			/* offset of a bool, int32, float4 or int64 in YqAllocationSettings */
 } Setting;
 
 #define SETTING(column, kind, field) {column, kind, offsetof(YqAllocationSettings, field)}
@@ -65,7 +66,7 @@ static const Setting settings[] = {
 	SETTING("report_max_age", SETTING_INTERVAL, report_max_age),
 };
 
-/* Columns that name one of several ways, after those of the table above. */
+/* Columns that choose one of several words; they follow the columns of the table above. */
 static const char *const words[] = {
 	"node_load_comparator", "opportunistic_queue_policy", "opportunistic_anywhere_order", "node_queue_order", "opportunistic_kill_order"
 };
@@ -107,7 +108,7 @@ static const YqAllocationSettings defaults = {
 static YqAllocationSettings current;
 static bool is_current = false;
 
-/* The checks of the columns allow neither months nor what does not fit. */
+/* Convert an interval to microseconds; the checks of the columns allow neither months nor overflow. */
 static int64
 microseconds_of(const Interval *interval)
 {
@@ -145,7 +146,7 @@ is_word(const YqRow *row, int column, const char *word)
 	return found != NULL && strcmp(found, word) == 0;
 }
 
-/* The place of a column's word among several; 0 of NULL. */
+/* Return the place of a column's word in a list of words; 0 for NULL. */
 static int
 place_of_word(const YqRow *row, int column, const char *const *among, int count)
 {
@@ -182,7 +183,7 @@ read_settings(const YqRow *row)
 
 static const char *const over_allocation_columns[] = {"resource_type", "threshold", "preemption_threshold"};
 
-/* The check of the column allows at most 6 decimals, and nothing that does not fit. */
+/* Convert to millionths; the check of the column allows at most 6 decimals and no overflow. */
 static int64
 millionths_of(const YqRow *row, int column)
 {
@@ -210,7 +211,10 @@ read_over_allocation(const YqRow *row)
 
 /* -- the settings in force ----------------------------------------------------- */
 
-/* Changes of the configuration are told of the queues, and where they are applied as a replica, of the table. */
+/*
+ * Register for invalidations: a change of the configuration invalidates yquota.queue, or
+ * the changed table where a replica applies the change.
+ */
 static void
 watch_settings(void)
 {
@@ -241,9 +245,9 @@ yq_allocation_settings(void)
 	memcpy(&columns[lengthof(settings)], words, sizeof(words));
 
 	/*
-	 * A change that comes while the table is read sets it back, an error as well.  A
-	 * parallel plan may read rows that are older than an invalidation that has been
-	 * received already.
+	 * An invalidation that arrives while the table is read clears the flag, and so does
+	 * an error.  A parallel plan may read rows that are older than an invalidation that
+	 * has been received already.
 	 */
 	is_current = !IsInParallelMode();
 	current = defaults;

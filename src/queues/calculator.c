@@ -84,7 +84,7 @@ compare_doubles(double a, double b)
 	return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/* In a cluster that has nothing, the one with more in some and less in none. */
+/* Compare in an empty cluster: a resource is larger if it has more of some types and less of none. */
 static int
 compare_without_cluster(const YqCalculator *calculator, const int64 *a, const int64 *b)
 {
@@ -101,7 +101,7 @@ compare_without_cluster(const YqCalculator *calculator, const int64 *a, const in
 	return more == less ? 0 : more ? 1 : -1;
 }
 
-/* Of memory and cores alone: the larger share, then the other one. */
+/* Compare memory and cores only: the larger share decides, then the other one. */
 static int
 compare_two_shares(const int64 *cluster, const int64 *a, const int64 *b)
 {
@@ -126,7 +126,7 @@ has_memory_and_cores_alone(const YqCalculator *calculator, const int64 *cluster)
 	return true;
 }
 
-/* In ascending order; there are few. */
+/* Sort in ascending order; the array is short. */
 static void
 sort_shares(double *shares, int count)
 {
@@ -177,7 +177,7 @@ compare_shares(const YqCalculator *calculator, const int64 *cluster,
 	return 0;
 }
 
-/* The largest share that is not infinite, and not less than nothing. */
+/* Return the largest share that is not infinite, at least 0. */
 static double
 largest_share(const YqCalculator *calculator, const int64 *cluster, const int64 *a)
 {
@@ -224,7 +224,7 @@ yq_amounts_max(const YqCalculator *calculator, const int64 *cluster,
 	return yq_amounts_compare(calculator, cluster, a, b) >= 0 ? a : b;
 }
 
-/* A quotient of doubles as Java has it: dividing by zero is no error. */
+/* Divide doubles as Java does: a division by zero raises no error. */
 static double
 quotient(double a, double b)
 {
@@ -233,7 +233,7 @@ quotient(double a, double b)
 	return a == 0 ? get_float8_nan() : get_float8_infinity();
 }
 
-/* A quotient of floats of which nothing of nothing is nothing. */
+/* Divide floats; 0 / 0 is 0. */
 static float4
 safe_quotient(int64 a, int64 b)
 {
@@ -370,7 +370,7 @@ round_amount_up(int64 amount, int64 step)
 	return divide_by_integer_and_ceil(amount, step) * step;
 }
 
-/* The resource that the default calculator makes of an amount of memory. */
+/* Make the resource that the default calculator derives from an amount of memory. */
 static void
 set_memory_alone(const YqCalculator *calculator, int64 *result, int64 memory)
 {

@@ -3,16 +3,15 @@
  * calculator.h
  *	  Arithmetic on resources as the CapacityScheduler does it (docs/design.md 5).
  *
- * A resource is an array of amounts in native units, one for each resource
- * type of the hierarchy: memory-mb first, vcores second, the others by name.
- * Figures must be those of Hadoop to the last digit, so fractions are floats of
- * 32 bits, widened to double where they meet an amount, and products are
- * truncated.
+ * A resource is an array of amounts in native units, one for each resource type of the
+ * hierarchy.  Memory-mb comes first, vcores second, then the other types by name.
+ * Figures must equal Hadoop's to the last digit.  Fractions are therefore 32-bit
+ * floats, widened to double where they meet an amount, and products are truncated.
  *
- * There are two calculators.  The default one decides by memory alone, though
- * all types are added and subtracted; a resource that it rounds has one core if
- * it has any memory, and no other type.  The dominant one compares shares of
- * the cluster.
+ * There are two calculators.  The default calculator decides by memory alone, though
+ * all types are added and subtracted.  A resource that it rounds has one core if it has
+ * any memory, and no other type.  The dominant calculator compares shares of the
+ * cluster.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,7 +21,7 @@
 #define YQ_MEMORY	0
 #define YQ_VCORES	1
 
-/* The most resource types a hierarchy may know. */
+/* Largest number of resource types of a hierarchy. */
 #define YQ_MAX_RESOURCE_TYPES	32
 
 typedef struct YqCalculator
@@ -31,20 +30,20 @@ typedef struct YqCalculator
 	int			types;			/* number of resource types */
 } YqCalculator;
 
-/* Nothing at all of anything? */
+/* Is every amount zero? */
 extern bool yq_amounts_are_none(const YqCalculator *calculator, const int64 *a);
 
-/* The same amounts? */
+/* Are all amounts equal? */
 extern bool yq_amounts_are_equal(const YqCalculator *calculator, const int64 *a, const int64 *b);
 
 /* Is every amount of a at most that of b, for both calculators? */
 extern bool yq_amounts_fit_in(const YqCalculator *calculator, const int64 *a, const int64 *b);
 
-/* Negative, zero, positive: a is less than, like, more than b in the cluster. */
+/* Return a negative number, zero or a positive number: a is less than, equal to or more than b in the cluster. */
 extern int	yq_amounts_compare(const YqCalculator *calculator, const int64 *cluster,
 							   const int64 *a, const int64 *b);
 
-/* The lesser and the greater of two whole resources; the first one of equals. */
+/* Return the lesser or the greater of two whole resources; the first if they are equal. */
 extern const int64 *yq_amounts_min(const YqCalculator *calculator, const int64 *cluster,
 								   const int64 *a, const int64 *b);
 extern const int64 *yq_amounts_max(const YqCalculator *calculator, const int64 *cluster,
@@ -56,15 +55,15 @@ extern bool yq_amounts_fit_in_by(const YqCalculator *calculator, const int64 *a,
 /* to := to + a */
 extern void yq_amounts_add(const YqCalculator *calculator, int64 *to, const int64 *a);
 
-/* to := to - a; the latter has nothing less than none. */
+/* to := to - a; the latter function leaves no amount below 0. */
 extern void yq_amounts_subtract(const YqCalculator *calculator, int64 *to, const int64 *a);
 extern void yq_amounts_subtract_to_none(const YqCalculator *calculator, int64 *to, const int64 *a);
 
-/* to := the lesser, and the greater, of to and a of each type. */
+/* to := the lesser, or the greater, of to and a, separately for each type. */
 extern void yq_amounts_lower_each(const YqCalculator *calculator, int64 *to, const int64 *a);
 extern void yq_amounts_raise_each(const YqCalculator *calculator, int64 *to, const int64 *a);
 
-/* How many times b fits in a, by the types of the calculator. */
+/* Return how many times b fits in a, by the types of the calculator. */
 extern int64 yq_amounts_available_containers(const YqCalculator *calculator, const int64 *a, const int64 *b);
 
 /* Is any amount of the calculator's types above zero? */
@@ -73,13 +72,13 @@ extern bool yq_amounts_any_above_none(const YqCalculator *calculator, const int6
 /* Is any amount of the calculator's types zero, or below? */
 extern bool yq_amounts_any_none_or_below(const YqCalculator *calculator, const int64 *a);
 
-/* a / b: of memory, or of their largest shares; may be infinite, the latter not a number. */
+/* Return a / b of memory or of the largest shares; may be infinite, the latter function's result not a number. */
 extern float4 yq_amounts_divide(const YqCalculator *calculator, const int64 *cluster,
 								const int64 *a, const int64 *b);
 
 /*
- * The share of b that a is: of memory, or the largest of all types, where
- * nothing of nothing is nothing; may be infinite.
+ * Return the share of b that a takes: by memory, or the largest share of all types,
+ * where 0 / 0 is 0.  The result may be infinite.
  */
 extern float4 yq_amounts_ratio(const YqCalculator *calculator, const int64 *a, const int64 *b);
 
@@ -100,8 +99,8 @@ extern void yq_amounts_multiply_and_normalize_down(const YqCalculator *calculato
 												   const int64 *a, double by, const int64 *step);
 
 /*
- * result := a * by of its type, rounded up to integers; result may be a.  Unlike
- * the other one it does not pass through a float of 32 bits on the way.
+ * result := a * by of its type, rounded up to integers; result may be a.  The product
+ * does not pass through a 32-bit float, unlike in the function above.
  */
 extern void yq_amounts_multiply_each_and_normalize_up(const YqCalculator *calculator, int64 *result,
 													  const int64 *a, const float4 *by);

@@ -3,9 +3,9 @@
  * capacity.c
  *	  Notations of capacity and maximum-capacity.
  *
- * Numbers are those of Java: a percentage or weight is a float of 32 bits, an
- * absolute amount a whole number with an optional unit, which converts to MiB
- * for every type, also for types other than memory.
+ * Numbers follow Java: a percentage or weight is a 32-bit float, an absolute amount a
+ * whole number with an optional unit.  The unit converts to MiB for every type, even
+ * for types other than memory.
  *
  *-------------------------------------------------------------------------
  */
@@ -54,7 +54,7 @@ find_unit(const char *name)
 	return -1;
 }
 
-/* So many of a unit in MiB.  False when that does not fit. */
+/* Convert a number of a unit to MiB.  Returns false when the result does not fit. */
 static bool
 convert_to_mebi(int unit, int64 amount, int64 *result)
 {
@@ -80,7 +80,7 @@ find_amount_type(const char *name, const char *const *names, int types)
 	return -1;
 }
 
-/* A whole number and nothing else, as Long.valueOf() reads it. */
+/* Read a whole number without any other text, as Long.valueOf() does. */
 static bool
 read_whole_number(const char *text, int64 *result)
 {
@@ -93,7 +93,7 @@ read_whole_number(const char *text, int64 *result)
 	return *end == '\0' && errno == 0;
 }
 
-/* A number and nothing else, as Float.parseFloat() reads it. */
+/* Read a number without any other text, as Float.parseFloat() does. */
 static bool
 read_float(const char *text, float4 *result)
 {
@@ -121,10 +121,7 @@ trim(char *text)
 
 /* -- the reader of absolute amounts --------------------------------------- */
 
-/*
- * One name and amount.  An unknown name is skipped; an amount that is no whole
- * number is an error.
- */
+/* Read a pair of name and amount.  An unknown name is skipped; an amount that is no whole number is an error. */
 static void
 read_absolute_amount(YqCapacity *capacity, int64 *amounts, char *name, char *value,
 					 const char *const *names, int types)
@@ -150,7 +147,7 @@ read_absolute_amount(YqCapacity *capacity, int64 *amounts, char *name, char *val
 	amounts[type] = amount;
 }
 
-/* Calls for every pair of name and value between brackets. */
+/* Called for every pair of name and value between brackets. */
 typedef void (*PairReader) (YqCapacity *capacity, int64 *amounts, char *name, char *value,
 							const char *const *names, int types);
 
@@ -177,7 +174,7 @@ read_amounts(YqCapacity *capacity, const char *const *names, int types)
 	int64	   *amounts = palloc0(types * sizeof(int64));
 
 	read_pairs(capacity, amounts, capacity->text, read_absolute_amount, names, types);
-	/* without memory there is nothing */
+	/* an absolute capacity without memory counts as none */
 	if (amounts[YQ_MEMORY] != 0)
 		capacity->amounts = amounts;
 }
@@ -257,7 +254,7 @@ read_vector(YqCapacity *capacity, const char *const *names, int types)
 		capacity->vector = NULL;
 }
 
-/* The same number for every resource. */
+/* Set each resource to one number. */
 static void
 set_uniform_vector(YqCapacity *capacity, YqCapacityUnit unit, float4 value, int types)
 {
@@ -284,7 +281,7 @@ yq_capacity_uniform_unit(const YqCapacity *capacity, int types)
 
 /* -- both ----------------------------------------------------------------- */
 
-/* In brackets: [memory=10240,vcores=12], [memory=50%,vcores=2w]. */
+/* Read a capacity in brackets: [memory=10240,vcores=12], [memory=50%,vcores=2w]. */
 static void
 parse_bracketed(YqCapacity *capacity, const char *const *names, int types)
 {
@@ -294,7 +291,7 @@ parse_bracketed(YqCapacity *capacity, const char *const *names, int types)
 	if (has_pairs(capacity->text))
 		read_vector(capacity, names, types);
 
-	/* a vector of equal weights is the same as the weight alone */
+	/* a vector of equal weights means the same as the weight alone */
 	if (capacity->vector != NULL &&
 		yq_capacity_uniform_unit(capacity, types) == YQ_CAPACITY_WEIGHT)
 	{

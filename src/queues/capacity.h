@@ -7,8 +7,6 @@
  * ([memory=10240,vcores=12]) or a vector of all three ([memory=50%,vcores=2w]).
  * Hadoop has two readers, and both read every capacity; a reader ignores a
  * notation that it does not understand.
- *
- *-------------------------------------------------------------------------
  */
 #ifndef YQ_CAPACITY_H
 #define YQ_CAPACITY_H
@@ -25,18 +23,18 @@ typedef enum YqCapacityUnit
 typedef struct YqCapacityEntry
 {
 	YqCapacityUnit unit;
-	double		value;			/* native units, percent, or weight */
+	double		value;			/* native units, percent or weight */
 } YqCapacityEntry;
 
 typedef struct YqCapacity
 {
-	const char *text;			/* as configured; NULL when it is not */
+	const char *text;			/* as configured; NULL when not configured */
 	bool		is_absolute;	/* brackets around amounts: the absolute mode */
 	bool		is_percent;		/* a plain number, or nothing */
 	float4		number;			/* percent; 0 when nothing is configured */
-	float4		weight;			/* -1 when it is none */
+	float4		weight;			/* -1 when the capacity is no weight */
 	int64	   *amounts;		/* absolute amounts; NULL for none */
-	YqCapacityEntry *vector;	/* one per resource type; NULL when it is empty */
+	YqCapacityEntry *vector;	/* an entry per resource type; NULL for an empty vector */
 	const char *problem;		/* Hadoop's error; NULL when Hadoop reads the capacity */
 } YqCapacity;
 
@@ -47,7 +45,7 @@ typedef struct YqCapacity
 extern void yq_capacity_parse(YqCapacity *capacity, const char *text,
 							  const char *const *names, int types);
 
-/* The unit that all entries of a vector have, or YQ_CAPACITY_NONE. */
+/* Return the unit that all entries of a vector share, or YQ_CAPACITY_NONE. */
 extern YqCapacityUnit yq_capacity_uniform_unit(const YqCapacity *capacity, int types);
 
 #endif							/* YQ_CAPACITY_H */

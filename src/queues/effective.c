@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * effective.c
- *	  How much each queue may use of the cluster there is.
+ *	  Effective resources of each queue: its share of the cluster's present resources.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,7 +16,7 @@ static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 
 /* -- legacy mode ----------------------------------------------------------- */
 
-/* The same label of the parent, or NULL. */
+/* Find the parent's entry for the label of a queue, or NULL. */
 static const YqQueueLabel *
 label_above(const YqQueue *queue, const YqQueueLabel *label)
 {
@@ -89,7 +89,7 @@ normalize_weights(YqQueue *queue)
 	}
 }
 
-/* A quotient that is shown as 0 when it is infinite. */
+/* Divide; an infinite quotient becomes 0, because it is shown. */
 static float4
 finite_quotient(const YqHierarchy *hierarchy, const int64 *cluster, const int64 *a, const int64 *b)
 {
@@ -99,8 +99,9 @@ finite_quotient(const YqHierarchy *hierarchy, const int64 *cluster, const int64 
 }
 
 /*
- * Fractions that follow from amounts; for telling, they are not computed with.
- * Shares are those of the cluster in legacy mode, else those of the partition.
+ * Set the fractions that follow from amounts; they are only shown, not used in
+ * computations.  In legacy mode they are shares of the cluster, otherwise shares of the
+ * partition.
  */
 static void
 derive_fractions(const YqHierarchy *hierarchy, const YqQueue *queue, YqQueueLabel *label,
@@ -118,7 +119,7 @@ derive_fractions(const YqHierarchy *hierarchy, const YqQueue *queue, YqQueueLabe
 		label->absolute_maximum = label->maximum_fraction * (above == NULL ? 0 : above->absolute_maximum);
 }
 
-/* Amounts of a queue in absolute mode, scaled down to its parent's amounts. */
+/* Set the amounts of a queue in absolute mode, scaled down to its parent's amounts. */
 static void
 set_absolute_amounts(const YqHierarchy *hierarchy, const YqQueue *queue, YqQueueLabel *label)
 {
@@ -170,7 +171,7 @@ set_effective_amounts(const YqHierarchy *hierarchy, YqQueue *queue)
 	}
 }
 
-/* How far the children's configured amounts have to be scaled, per type. */
+/* Compute the factor per type that scales the children's configured amounts down to the parent's. */
 static void
 set_minimum_ratios(YqHierarchy *hierarchy, YqQueue *queue)
 {
@@ -227,7 +228,7 @@ yq_queue_limit(const YqHierarchy *hierarchy, const YqQueue *queue)
 	return limit;
 }
 
-/* An integer as Java makes it of a float. */
+/* Convert a float to an integer as Java does. */
 static int
 to_int(float4 value)
 {
@@ -285,7 +286,7 @@ yq_queue_used(const YqHierarchy *hierarchy, const YqQueueLabel *label, const int
 
 	if (yq_amounts_compare(&hierarchy->calculator, total, total, nothing) <= 0)
 		return 0;
-	/* one that waits for its guarantee is measured by it (semantics/queues 2.7) */
+	/* an inactive leaf is measured by the guarantee of the template (semantics/queues 2.7) */
 	if (label->template != NULL && label->absolute_capacity == 0)
 	{
 		yq_amounts_multiply(&hierarchy->calculator, templated, total, label->template->absolute_capacity);
@@ -298,7 +299,7 @@ yq_queue_used(const YqHierarchy *hierarchy, const YqQueueLabel *label, const int
 
 /* -- templates of managed parents ------------------------------------------ */
 
-/* The fraction of the partition that an active leaf has. */
+/* Set the fraction of the partition that an active leaf has. */
 static void
 set_template_fractions(const YqHierarchy *hierarchy, YqQueue *queue)
 {
@@ -320,18 +321,18 @@ set_template_fractions(const YqHierarchy *hierarchy, YqQueue *queue)
 
 /* -- the calculation with vectors ------------------------------------------ */
 
-/* One resource on one label below one parent. */
+/* Computation for a resource type on a label below a parent. */
 typedef struct Share
 {
 	const YqHierarchy *hierarchy;
 	const YqQueue *parent;
 	const YqQueueLabel *above;
 	int			type;
-	double		cluster;		/* of the label's partition */
-	double		overall;		/* not yet given to a child */
-	double		batch;			/* the remaining amount before this kind of capacity */
-	double		weights;		/* sum of the children's */
-	double		ratio;			/* for amounts that are more than there is */
+	double		cluster;		/* amount of the label's partition */
+	double		overall;		/* amount not yet given to a child */
+	double		batch;			/* amount left before this kind of capacity */
+	double		weights;		/* sum of the children's weights */
+	double		ratio;			/* factor for amounts that exceed the available amount */
 } Share;
 
 static const YqCapacityEntry *
@@ -372,7 +373,7 @@ ratio_of_amounts(const Share *share)
 
 	if (share->parent->kind == YQ_QUEUE_MANAGED_PARENT)
 		return 1;
-	/* root is the whole partition, with any configured capacity */
+	/* root takes the whole partition, with any configured capacity */
 	if (share->parent->parent != NULL && share->above->capacity.vector == NULL)
 		return 1;
 	for (int i = 0; i < share->parent->child_count; i++)
@@ -433,7 +434,7 @@ to_amount(double value)
 	return isnan(value) ? 0 : (int64) value;
 }
 
-/* A share of a plan is a percentage of each resource, and there are no others. */
+/* Set the amount of a queue of a plan: its share is a percentage of each resource, and it has no other capacity. */
 static void
 set_vector_of_share(const YqHierarchy *hierarchy, const YqQueue *plan, YqQueueLabel *label)
 {
@@ -446,19 +447,19 @@ set_vector_of_share(const YqHierarchy *hierarchy, const YqQueue *plan, YqQueueLa
 		share.cluster = hierarchy->totals[0][type];
 		share.batch = share.above->effective_minimum[type];
 		label->effective_minimum[type] = to_amount(minimum_of(&share, &least));
-		/* no maximum is written as 0 there */
+		/* 0 stands for a missing maximum there */
 		label->effective_maximum[type] = most.value == 0 ? 0 : to_amount(maximum_of(&share, &most));
 	}
 }
 
-/* Set a child's amount of the resource; returns the amount. */
+/* Set a child's amount of the resource and return it. */
 static double
 give(Share *share, YqQueueLabel *label)
 {
 	double		least = minimum_of(share, &label->capacity.vector[share->type]);
 	double		most = maximum_of(share, entry_of(&label->maximum, share->type));
 
-	/* without memory there is nothing */
+	/* an absolute capacity without memory counts as none */
 	if (isnan(least) && label->capacity.vector[share->type].unit == YQ_CAPACITY_WEIGHT)
 		least = 0;
 	if (share->type != YQ_MEMORY && label->effective_minimum[YQ_MEMORY] == 0)
@@ -518,8 +519,8 @@ yq_vector_compute_children(const YqHierarchy *hierarchy, YqQueue *queue)
 /* -- queues of plans --------------------------------------------------------- */
 
 /*
- * A plan's limits are made when it is, of a constant and not of
- * maximum-applications of the cluster (PlanQueue's constructor).
+ * The limits of a plan are set when the plan is created.  They derive from a constant,
+ * not from maximum-applications of the cluster (PlanQueue's constructor).
  */
 #define PLAN_APPLICATIONS 10000
 

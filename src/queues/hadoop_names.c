@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * hadoop_names.c
- *	  Names of Hadoop's properties: the pattern that one follows, and the known one that a
- *	  misspelt one was probably meant to be.
+ *	  Names of Hadoop's properties: the pattern that a name follows, and the known name
+ *	  closest to a misspelt name.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,19 +21,19 @@
 /* -- nearest name -------------------------------------------------------------- */
 
 /*
- * The known name that a misspelt one was probably meant to be.
+ * Find the known name that a misspelt name was probably meant to be.
  *
- * Names are compared as the server compares misspelt columns, by the edits that
- * lead from one to the other.  An abbreviation is the usual mistake in the name
- * of a property: to leave a character out counts once, any other edit twice.
+ * Names are compared as the server compares misspelt columns, by the edits that turn
+ * one name into the other.  Abbreviation is the usual mistake in the name of a
+ * property.  An omitted character therefore counts once, any other edit twice.
  */
 
 PG_FUNCTION_INFO_V1(yq_sql_nearest_name);
 
-/* More edits, or more than half of the characters, make another name. */
+/* A name that needs more edits, or edits of more than half of its characters, is a different name. */
 #define MOST_EDITS 8
 
-/* The server compares names no longer than this many bytes. */
+/* The server compares only names of at most this many bytes. */
 #define MOST_BYTES 255
 
 #define COST_OF_INSERTION 1
@@ -41,8 +41,8 @@ PG_FUNCTION_INFO_V1(yq_sql_nearest_name);
 #define COST_OF_SUBSTITUTION 2
 
 /*
- * nearest_name(name text, names text[]): the one that the fewest edits make of
- * the name, the first of several; NULL when all are too far away.
+ * nearest_name(name text, names text[]): return the candidate that the fewest edits
+ * turn into the name, the first of equals.  NULL when all are too far away.
  */
 Datum
 yq_sql_nearest_name(PG_FUNCTION_ARGS)
@@ -79,11 +79,11 @@ yq_sql_nearest_name(PG_FUNCTION_ARGS)
 /* -- hadoop names -------------------------------------------------------------- */
 
 /*
- * The names are paths of queues followed by names of properties, both with dots
- * in them, so that only the list of queues tells where one ends: the longest
- * path of a queue after which a known property stands wins.  Everything else
- * about patterns is data (yquota_internal.hadoop_pattern); this is here because
- * a file has a name for every other value, tens of thousands of them.
+ * A full name is the path of a queue followed by the name of a property.  Both contain
+ * dots, so only the list of queues tells where the path ends.  The longest path that a
+ * known property follows wins.  All other facts about patterns are data
+ * (yquota_internal.hadoop_pattern).  The search is in C because a file has a name for
+ * every value, tens of thousands of them.
  */
 
 /* Properties of a pattern, in the bits of the fifth argument. */
@@ -91,7 +91,7 @@ yq_sql_nearest_name(PG_FUNCTION_ARGS)
 #define PATTERN_HAS_NAME	0x02
 #define PATTERN_IS_WILDCARD	0x04
 #define PATTERN_PLAIN_NAME	0x08	/* a name without dots */
-#define PATTERN_IS_OPTION	0x10	/* anything may be a name */
+#define PATTERN_IS_OPTION	0x10	/* the name may be any text */
 
 #define MAX_NAME	255
 
@@ -160,7 +160,7 @@ begins_with(Span text, Span beginning)
 		 memcmp(text.start, beginning.start, beginning.length) == 0);
 }
 
-/* The text between a beginning and an end, if it may be a name. */
+/* Take the text between a beginning and an end as a name, if it is allowed as one. */
 static bool
 name_between(Span text, Span beginning, Span end, int bits, Span *name)
 {
@@ -183,7 +183,7 @@ name_between(Span text, Span beginning, Span end, int bits, Span *name)
 	return true;
 }
 
-/* The pattern of the text behind the path of a queue, or -1. */
+/* Return the pattern of the text that follows the path of a queue, or -1. */
 static int
 pattern_of_queue(Matcher *matcher, Span suffix, int wildcard, Span *name)
 {
@@ -204,7 +204,7 @@ pattern_of_queue(Matcher *matcher, Span suffix, int wildcard, Span *name)
 	return -1;
 }
 
-/* The pattern of a property, or -1; with the path of the queue and the name. */
+/* Return the pattern of a property, or -1, and set the path of the queue and the name. */
 static int
 pattern_of(Matcher *matcher, Span property, Span head, Span *owner, Span *name)
 {
@@ -254,9 +254,9 @@ pattern_of(Matcher *matcher, Span property, Span head, Span *owner, Span *name)
 PG_FUNCTION_INFO_V1(yq_sql_match_hadoop_properties);
 
 /*
- * match_hadoop_properties(properties, paths, heads, middles, tails text[], bits integer[]):
- * rows (ordinal, pattern, owner, name), counted from 1, for those that follow
- * a pattern.  All patterns of queues have the same head.
+ * match_hadoop_properties(properties, paths, heads, middles, tails text[], bits
+ * integer[]): return rows (ordinal, pattern, owner, name), counted from 1, for
+ * properties that follow a pattern.  All patterns of queues have the same head.
  */
 Datum
 yq_sql_match_hadoop_properties(PG_FUNCTION_ARGS)
@@ -307,7 +307,7 @@ yq_sql_match_hadoop_properties(PG_FUNCTION_ARGS)
 		CHECK_FOR_INTERRUPTS();
 		if (pattern < 0)
 			continue;
-		/* a pattern may have failed after its name was found */
+		/* a pattern may have set the name before it failed */
 		if ((matcher.patterns[pattern].bits & PATTERN_HAS_NAME) == 0)
 			nulls[3] = true;
 		values[0] = Int64GetDatum(i + 1);

@@ -3,15 +3,15 @@
  * hadoop_xml.c
  *	  The properties in a configuration file of Hadoop (docs/hadoop-properties.md).
  *
- * Reads the XML of these files: one element configuration with elements property
- * that have name, value and final as elements or attributes.  Other content of
- * a property is skipped.  A file of ten thousand queues is read in milliseconds
- * and in the memory of its longest value, which reading it into a tree (the
- * server's xmltable()) is not.
+ * Reads the XML of these files: an element configuration with elements property that
+ * have name, value and final as elements or attributes.  Other content of a property is
+ * skipped.  The reader takes milliseconds for a file of ten thousand queues and needs
+ * only the memory of the longest value.  The server's xmltable() would build a tree of
+ * the whole file.
  *
- * Nothing is ever resolved: a document type declaration, where entities would
- * be defined, is refused, and so are references to entities but the five that
- * XML itself defines.  Includes are reported, not followed.
+ * Entities and includes are never resolved.  A document type declaration, where
+ * entities would be defined, is refused.  So is a reference to an entity, except the
+ * five that XML itself defines.  Includes are reported, not followed.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,10 +28,10 @@
 #include "base/compat.h"
 #include "queues/hadoop_xml.h"
 
-/* Elements within elements; files of Hadoop have three. */
+/* Depth of nested elements; files of Hadoop have three levels. */
 #define MAX_DEPTH 32
 
-/* The field being collected, by its element. */
+/* Element whose text is being collected. */
 typedef enum XmlField
 {
 	FIELD_NONE,
@@ -49,7 +49,7 @@ typedef struct XmlSpan
 
 typedef struct XmlReader
 {
-	const char *text;			/* the whole of it, with a terminating zero */
+	const char *text;			/* the whole document, with a terminating zero */
 	const char *p;				/* next character */
 	XmlSpan		open[MAX_DEPTH];	/* names of the elements around p */
 	int			depth;
@@ -57,7 +57,7 @@ typedef struct XmlReader
 	XmlField	field;			/* target of the collected characters */
 	StringInfoData token;		/* characters of the element being read */
 
-	/* the property being read; none outside of one */
+	/* the property being read; empty outside of a property */
 	StringInfoData name;
 	StringInfoData value;
 	bool		has_name;
@@ -77,7 +77,7 @@ is_xml_space(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Control characters that XML has no way to write. */
+/* Is it a control character that XML cannot express? */
 static bool
 is_forbidden(unsigned long code)
 {
@@ -122,7 +122,7 @@ skip_xml_space(XmlReader *reader)
 		reader->p++;
 }
 
-/* Name of an element or attribute: all characters up to one with which XML's syntax ends it. */
+/* Read the name of an element or attribute: all characters before the first that ends it in XML's syntax. */
 static XmlSpan
 read_xml_name(XmlReader *reader)
 {
@@ -136,7 +136,7 @@ read_xml_name(XmlReader *reader)
 	return span;
 }
 
-/* A reference such as &lt; or &#10; that p is at. */
+/* Read the reference at p, such as &lt; or &#10;. */
 static void
 read_reference(XmlReader *reader, StringInfo into)
 {
@@ -176,7 +176,7 @@ read_reference(XmlReader *reader, StringInfo into)
 	malformed(reader, "entities are not resolved; write & as &amp;");
 }
 
-/* One character of text or of an attribute; XML has one kind of line end. */
+/* Read a character of text or of an attribute; XML has one kind of line end. */
 static void
 read_character(XmlReader *reader, StringInfo into)
 {
@@ -191,7 +191,7 @@ read_character(XmlReader *reader, StringInfo into)
 	appendStringInfoChar(into, *reader->p++);
 }
 
-/* Value of an attribute, with its quotes. */
+/* Read the value of an attribute, with its quotes. */
 static void
 read_attribute_value(XmlReader *reader, StringInfo into)
 {
@@ -209,7 +209,7 @@ read_attribute_value(XmlReader *reader, StringInfo into)
 			read_reference(reader, into);
 		else if (is_xml_space(*reader->p))
 		{
-			/* XML makes every white space in attributes a blank */
+			/* XML turns every white space in attributes into a blank */
 			reader->p += reader->p[0] == '\r' && reader->p[1] == '\n' ? 2 : 1;
 			appendStringInfoChar(into, ' ');
 		}
@@ -331,7 +331,7 @@ begin_element(XmlReader *reader, XmlSpan element)
 	}
 }
 
-/* The tag that p is at: <name attribute="value"> or <name/>. */
+/* Read the tag at p: <name attribute="value"> or <name/>. */
 static void
 read_start_tag(XmlReader *reader)
 {
@@ -378,7 +378,7 @@ read_start_tag(XmlReader *reader)
 	}
 }
 
-/* The tag that p is at: </name>. */
+/* Read the closing tag at p: </name>. */
 static void
 read_end_tag(XmlReader *reader)
 {
@@ -397,7 +397,7 @@ read_end_tag(XmlReader *reader)
 	end_element(reader, element);
 }
 
-/* Text outside of tags: collected within name, value and final. */
+/* Read text outside of tags; it is collected within name, value and final. */
 static void
 read_text(XmlReader *reader)
 {
@@ -447,7 +447,7 @@ read_cdata(XmlReader *reader)
 static void
 read_document(XmlReader *reader)
 {
-	/* a byte order mark, which files from elsewhere begin with */
+	/* skip the byte order mark with which some editors begin a file */
 	if (at(reader, "\xEF\xBB\xBF"))
 		reader->p += 3;
 	while (*reader->p != '\0')

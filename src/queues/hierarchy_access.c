@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * hierarchy_access.c
- *	  Access lists, priorities, workflows and settings of access, on their way
- *	  into a hierarchy, and how they are found there.
+ *	  Access lists, priorities, workflows and settings of access: reading them into a
+ *	  hierarchy and finding them there.
  *
  *-------------------------------------------------------------------------
  */
@@ -174,7 +174,7 @@ static const char *const setting_columns[SETTING_COLUMN_COUNT] = {
 
 /*
  * user-group and app-name name the same engine.  Any other name is a class of the
- * resource manager, which places nothing here.
+ * resource manager; such a class places no application here.
  */
 static void
 read_engines(YqAccessSettings *settings, ArrayType *engines)
@@ -254,7 +254,7 @@ workflow_key(StringInfo buffer, const char *queue_path, const char *workflow_id)
 	return key;
 }
 
-/* Of two rows for the same queue and workflow the later one counts. */
+/* Later rows replace earlier ones for the same queue and workflow. */
 static void
 read_workflow(const YqRow *row)
 {

@@ -15,7 +15,7 @@
 
 /* -- accessible labels ---------------------------------------------------- */
 
-/* One label of a list, * for all of them. */
+/* Note a label of a list; * stands for all labels. */
 static void
 add_accessible_label(YqResolving *resolving, const char *name, bool *accessible)
 {
@@ -43,7 +43,7 @@ add_accessible_row(YqResolving *resolving, bool *accessible)
 	}
 }
 
-/* A template's list is Hadoop's: names parted by commas. */
+/* Read a template's list in Hadoop's notation: names parted by commas. */
 static void
 add_accessible_list(YqResolving *resolving, char *list, bool *accessible)
 {
@@ -139,7 +139,7 @@ maximum_fraction_of(const YqQueue *parent, const YqCapacity *maximum, int label)
 	return maximum->number / 100;
 }
 
-/* Fill in the configuration of a queue on a label; capacity and maximum are NULL when not configured. */
+/* Fill the configuration of a queue on a label; capacity and maximum are NULL when not configured. */
 static void
 set_label(const YqHierarchy *hierarchy, const YqQueue *parent, YqQueueLabel *entry, int label,
 		  const char *capacity, const char *maximum, float4 am_percent)
@@ -164,7 +164,7 @@ set_label(const YqHierarchy *hierarchy, const YqQueue *parent, YqQueueLabel *ent
 	entry->am_used = yq_hierarchy_amounts(hierarchy);
 }
 
-/* A queue created by the second generation has weight 1 unless told otherwise. */
+/* Return the weight of a queue created by the second generation: 1 unless it is configured. */
 static void
 set_created_weight(YqResolving *resolving, YqQueueLabel *entry)
 {
@@ -239,9 +239,9 @@ add_label(YqResolving *resolving, int label, bool is_of_root)
 }
 
 /*
- * In legacy mode a created queue has a weight on every label of its parent, so
- * that it counts among its siblings there; without being configured for the label
- * it has no amounts (semantics/queues 2.5, 3.3).
+ * Give a created queue a weight on every label of its parent.  In legacy mode the queue
+ * counts among its siblings there.  Without a configuration for the label it has no
+ * amounts (semantics/queues 2.5, 3.3).
  */
 static void
 add_created_weight(YqResolving *resolving, int label)
@@ -285,8 +285,8 @@ yq_resolve_leaf_template(YqResolving *resolving)
 }
 
 /*
- * The leaf of a managed parent has the capacity of the template while it is
- * active, else only the maximum.  The parent's policy activates leaves
+ * Give the leaf of a managed parent the capacity of the template while it is active,
+ * otherwise only the maximum.  The parent's policy activates leaves
  * (queue_management.h).
  */
 static void
@@ -319,7 +319,7 @@ add_managed_label(YqResolving *resolving, const YqQueueLabel *template)
 
 /* -- queues of plans --------------------------------------------------------- */
 
-/* They have a share of the plan in the default partition, and nothing of others (setEntitlement()). */
+/* Give a queue of a plan its share in the default partition and nothing in other partitions (setEntitlement()). */
 static void
 set_share(YqResolving *resolving)
 {

@@ -2,7 +2,7 @@
  *
  * hierarchy_load.c
  *	  The hierarchy of queues in memory: making it from rows and from plans of
- *	  reservations, and keeping it.
+ *	  reservations, and keeping it current.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,16 +21,15 @@
 /* -- hierarchy plans ----------------------------------------------------------- */
 
 /*
- * Queues below plans of reservations, in a hierarchy.
+ * Keep the queues below plans of reservations current in a hierarchy.
  *
- * The follower of plans changes shares every second, and makes and removes
- * queues.  Sessions follow it without making the hierarchy anew: a share is
- * changed in its place, a queue that comes takes a vacant place, and one that
- * goes leaves its place vacant, which is not taken again, because a caller may
- * still look at it.
+ * The plan follower changes shares every second, and makes and removes queues.
+ * Sessions follow it without making the hierarchy anew: a share changes in place, and a
+ * new queue takes a vacant place.  A removed queue leaves its place vacant.  The place
+ * is not used again, because a caller may still look at the queue.
  */
 
-/* The default queue comes first, then those of reservations by name. */
+/* The default queue comes first, then the queues of reservations by name. */
 #define POSITION_OF_DEFAULT 0
 #define POSITION_OF_RESERVATION 1
 #define POSITION_OF_VACANT 2
@@ -87,7 +86,7 @@ name_queue(YqQueue *queue, char *path)
 
 /* -- making them ------------------------------------------------------------- */
 
-/* Add a queue of a plan to the rows, as if one were read; in the context of the hierarchy. */
+/* Add the row of a queue of a plan, as if it were read, in the context of the hierarchy. */
 static YqQueueRow *
 add_queue(YqHierarchyLoader *loader, YqQueue *plan, char *path, int position, const YqPlanShare *share)
 {
@@ -105,7 +104,7 @@ add_queue(YqHierarchyLoader *loader, YqQueue *plan, char *path, int position, co
 	return row;
 }
 
-/* The row of a plan; NULL when the queue is none.  Its rows are in place behind its default queue. */
+/* Is it the row of a plan?  The rows of the plan's queues follow that of its default queue. */
 static bool
 is_plan_row(const YqQueueRow *row)
 {
@@ -118,7 +117,7 @@ is_plan_row(const YqQueueRow *row)
 		  DatumGetBool(row->values[YQ_COL_AUTO_CREATE_CHILD_QUEUE_ENABLED]));
 }
 
-/* The plans of a hierarchy, and the rows of their queues, while they are made. */
+/* The plans of a hierarchy and the rows of their queues while the hierarchy is made. */
 typedef struct PlanReading
 {
 	YqHierarchyLoader *loader;
@@ -173,7 +172,7 @@ add_plan(PlanReading *reading, YqQueueRow *row)
 	yq_hierarchy_enter_queue(reading->loader->hierarchy, of_default->row->queue);
 }
 
-/* Places for as many queues as come in a while, so that the work of making all anew is spread over them. */
+/* Add vacant places for the queues that come in a while, so that the hierarchy has to be made anew only rarely. */
 static void
 add_vacant_places(YqHierarchyLoader *loader, YqQueue *plan)
 {
@@ -215,10 +214,10 @@ yq_hierarchy_add_plan_queues(YqHierarchyLoader *loader)
 typedef struct Following
 {
 	YqHierarchy *hierarchy;
-	bool	   *is_there;		/* by number of the queue: it has a row */
-	int			row_count;		/* of plans */
-	List	   *coming;			/* ComingQueue */
-	StringInfoData path;		/* of the queue of a row */
+	bool	   *is_there;		/* by number of the queue: it still has a row */
+	int			row_count;		/* number of rows of plans */
+	List	   *coming;			/* queues to add: ComingQueue */
+	StringInfoData path;		/* path of the queue of a row */
 	bool		has_changed;
 } Following;
 
@@ -276,7 +275,7 @@ follow_row(const YqRow *tuple)
 static YqQueue *
 find_vacant_place(const YqQueue *plan)
 {
-	/* those that have gone have a name, and keep it */
+	/* removed queues keep their names */
 	for (int i = 1; i < plan->child_count; i++)
 	{
 		YqQueue    *queue = plan->children[i];
@@ -287,7 +286,7 @@ find_vacant_place(const YqQueue *plan)
 	return NULL;
 }
 
-/* Has another queue that path or name, which look-ups could not tell apart? */
+/* Does another queue have that path or name, so that look-ups could not tell the two apart? */
 static bool
 is_known(const YqHierarchy *hierarchy, const char *path)
 {
@@ -311,7 +310,7 @@ let_come(Following *following, const ComingQueue *coming)
 	return true;
 }
 
-/* One that came and went before has another place. */
+/* A returning queue takes a new place, not its former one. */
 static void
 note_gone(YqHierarchy *hierarchy, YqQueue *queue)
 {
@@ -342,7 +341,7 @@ let_go(Following *following, YqQueue *queue)
 	return true;
 }
 
-/* Queues of a plan that have no row any more. */
+/* Remove the queues of a plan that have no row any more. */
 static bool
 follow_absent(Following *following, const YqQueue *plan)
 {
@@ -358,7 +357,7 @@ follow_absent(Following *following, const YqQueue *plan)
 	return true;
 }
 
-/* As where the hierarchy is made anew: decisions must not depend on which queue came first. */
+/* Sort siblings as a new hierarchy does, because decisions must not depend on which queue came first. */
 static void
 order_queues_of_plans(const YqHierarchy *hierarchy)
 {
@@ -371,7 +370,7 @@ order_queues_of_plans(const YqHierarchy *hierarchy)
 	}
 }
 
-/* Other queues are there than before.  Callers that hold the hierarchy go on with those that they know. */
+/* Update the set of queues.  Callers that hold the hierarchy go on with the queues that they know. */
 static bool
 follow_coming_and_going(Following *following)
 {
@@ -420,11 +419,11 @@ yq_hierarchy_follow_plans(YqHierarchy *hierarchy, Snapshot snapshot)
 /* -- hierarchy load ------------------------------------------------------------ */
 
 /*
- * Each session keeps one, made anew after an invalidation of a table that it is
- * made from (see yq_catalog_on_change_of_rows): a change by another session
- * before this session's next statement, an own one at once, and again when it
- * is rolled back.  The newest committed state is read, at every isolation
- * level.
+ * Each session keeps a hierarchy and makes it anew after an invalidation of a table
+ * that it is made from (see yq_catalog_on_change_of_rows).  The session sees another
+ * session's change before its next statement.  It sees its own change at once, and
+ * again when the change is rolled back.  The newest committed state is read, at every
+ * isolation level.
  *
  * Parents are resolved before their children, so that a queue inherits by
  * copying.
@@ -515,7 +514,7 @@ find_parents(YqHierarchyLoader *loader)
 	}
 }
 
-/* Tie children to their parents, in order. */
+/* Link children to their parents, in order. */
 static void
 tie_children(YqHierarchyLoader *loader)
 {
@@ -564,7 +563,7 @@ order_queues(YqHierarchyLoader *loader)
 	if (hierarchy->root != NULL)
 		append_subtree(hierarchy, hierarchy->root, 0);
 	hierarchy->orphan_count = loader->row_count - hierarchy->queue_count;
-	/* orphans and the queues below them */
+	/* set the depth of orphans and of the queues below them */
 	for (int i = 0; i < loader->row_count; i++)
 	{
 		YqQueue    *queue = loader->rows[i]->queue;
@@ -579,7 +578,7 @@ order_queues(YqHierarchyLoader *loader)
 
 /* -- making it --------------------------------------------------------------- */
 
-/* Labels that some queue configures: root has them all. */
+/* Collect the labels that some queue configures, because root has them all. */
 static bool *
 find_configured_labels(YqHierarchyLoader *loader)
 {
@@ -637,12 +636,12 @@ yq_hierarchy_load(Snapshot snapshot, MemoryContext parent)
 static YqHierarchy *kept = NULL;
 static uint64 generation = 0;
 static bool is_current = false;
-static bool has_current_plans = false;	/* the queues of plans are current, too */
+static bool has_current_plans = false;	/* the queues of plans are current as well */
 
 static void
 watch_tables(void)
 {
-	/* where changes are applied as a replica, each table tells of its own */
+	/* a replica that applies changes receives an invalidation for each table */
 	static const YqTable tables[] = {
 		YQ_QUEUE, YQ_NODE, YQ_QUEUE_LABEL, YQ_QUEUE_USER, YQ_SCHEDULER_SETTING, YQ_WILDCARD_TEMPLATE,
 		YQ_MULTI_NODE_SORTING_POLICY, YQ_NODE_LABEL, YQ_UNMAPPED_PROPERTY, YQ_ACTIVE_LEAF, YQ_RESOURCE_TYPE,
@@ -669,7 +668,10 @@ end_hold(void *argument)
 		MemoryContextDelete(hierarchy->context);
 }
 
-/* Statements that a caller runs may have another one made; its own one lasts as long as its memory context. */
+/*
+ * Hold the hierarchy until the caller's memory context ends, because a statement of the
+ * caller may make another one.
+ */
 static YqHierarchy *
 hold(YqHierarchy *hierarchy)
 {
@@ -683,8 +685,9 @@ hold(YqHierarchy *hierarchy)
 }
 
 /*
- * A change that comes while the tables are read sets a flag back.  A parallel plan
- * may read rows that are older than an invalidation that has been received already.
+ * An invalidation that arrives while the tables are read clears a flag.  A parallel
+ * plan may read rows that are older than an invalidation that has been received
+ * already.
  */
 static void
 expect_to_be_current(void)
@@ -692,7 +695,7 @@ expect_to_be_current(void)
 	is_current = has_current_plans = !IsInParallelMode();
 }
 
-/* Follow changes of the queues of plans; false when that takes another hierarchy. */
+/* Follow changes of the queues of plans; false when the hierarchy must be made anew. */
 static bool
 follow_plans(void)
 {

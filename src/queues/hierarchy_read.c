@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * hierarchy_read.c
- *	  Rows of the queue tables, on their way into a hierarchy.
+ *	  Reading of the rows of the queue tables into a hierarchy.
  *
  *-------------------------------------------------------------------------
  */
@@ -80,7 +80,7 @@ loader_of(const YqRow *tuple)
 
 /* -- queues ---------------------------------------------------------------- */
 
-/* The row of the queue that a row of another table is about, or NULL. */
+/* Return the row of the queue that a row of another table refers to, or NULL. */
 static YqQueueRow *
 row_of_queue(const YqRow *tuple, int column)
 {
@@ -129,7 +129,7 @@ read_queue(const YqRow *tuple)
 static const char *const label_columns[] = {"queue", "label", "capacity", "maximum_capacity",
 "maximum_am_resource_percent"};
 
-/* A row in which nothing is set stands for no property of Hadoop's. */
+/* Read a row of queue_label.  A row that sets nothing stands for no property of Hadoop's. */
 static void
 read_label(const YqRow *tuple)
 {
@@ -196,7 +196,7 @@ read_wildcard(const YqRow *tuple)
 
 /* -- names ----------------------------------------------------------------- */
 
-/* A set of names, which are numbered when all are known. */
+/* A set of names, numbered when all names are known. */
 typedef struct NameEntry
 {
 	YqBytes		key;
@@ -210,7 +210,7 @@ note_name(HTAB *names, const char *name, MemoryContext context)
 	(void) yq_bytes_table_enter(names, yq_bytes_of_string(name), context, &found);
 }
 
-/* The names of a set in order, behind "first_count" ones that are there. */
+/* Return the names of a set in order, after the first "first_count" names, which exist already. */
 static void
 sort_names(HTAB *names, const char **result, int *count)
 {
@@ -247,7 +247,7 @@ read_label_name(const YqRow *tuple)
 	note_name(loader_of(tuple)->label_numbers, yq_row_text(tuple, 0), loader_of(tuple)->scratch);
 }
 
-/* A resource type or label of a node exists even if it is not declared. */
+/* Add a resource type or label of a node, which exists even if it is not declared. */
 static void
 read_node_names(const YqRow *tuple)
 {
@@ -284,7 +284,7 @@ note_labels_of_array(YqHierarchyLoader *loader, Datum array)
 	}
 }
 
-/* Labels that a template configures for the queues made from it. */
+/* Add the labels that a template configures for the queues made from it. */
 static void
 note_labels_of_template(YqHierarchyLoader *loader, Jsonb *template)
 {
@@ -428,7 +428,7 @@ read_settings(const YqRow *tuple)
 	old_context = MemoryContextSwitchTo(hierarchy->context);
 	settings->multi_node_policy = yq_row_text(tuple, 8);
 	MemoryContextSwitchTo(old_context);
-	/* a class; its name without the package tells which */
+	/* a class; its name without the package decides */
 	hierarchy->calculator.is_dominant = calculator != NULL &&
 		strstr(calculator, "DominantResourceCalculator") != NULL;
 	settings->memory_bounds[0] = setting_int(tuple, 10, (int) settings->memory_bounds[0], NULL);
@@ -502,7 +502,7 @@ read_policy(const YqRow *tuple)
 
 static const char *const unmapped_columns[] = {"property", "value"};
 
-/* Properties of queues that no file lists apply once the queues are created. */
+/* Keep properties of queues that no file lists; they apply once the queues are created. */
 static void
 keep_property(YqHierarchyLoader *loader, const char *property, const char *value)
 {
@@ -512,7 +512,7 @@ keep_property(YqHierarchyLoader *loader, const char *property, const char *value
 	kept->value = value;
 }
 
-/* A queue that is gone may have left behind that it was to be stopped. */
+/* Read a property that no row represents.  A removed queue may have left the state STOPPED behind. */
 static void
 read_unmapped_property(const YqRow *tuple)
 {
@@ -535,7 +535,7 @@ read_unmapped_property(const YqRow *tuple)
 
 static const char *const active_leaf_columns[] = {"queue", "label"};
 
-/* No path has a line's end in it. */
+/* Make the key of path and label, parted by a line end, which no path contains. */
 static YqBytes
 active_leaf_key(const char *path, const char *label)
 {
@@ -561,7 +561,10 @@ yq_hierarchy_leaf_is_active(const YqHierarchyLoader *loader, const char *path, c
 
 /* -- nodes ----------------------------------------------------------------- */
 
-/* One node with an absurd amount must stop no decision, nor make a sum negative: what does not fit is the most that does. */
+/*
+ * Add amounts, limited to the largest integer.  A single node with an absurd amount
+ * must neither stop a decision nor make a sum negative.
+ */
 static int64
 add_up_to_most(int64 a, int64 b)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * hierarchy_read.h
- *	  Rows of the queue tables, on their way into a hierarchy.
+ *	  Reading of the rows of the queue tables into a hierarchy.
  *
  * Rows live in a loader's scratch context, which is deleted when the hierarchy
  * is made.
@@ -62,20 +62,20 @@ typedef enum YqQueueColumn
 	YQ_QUEUE_COLUMNS = YQ_COL_FIRST_ACL + YQ_QUEUE_OPERATION_COUNT
 } YqQueueColumn;
 
-/* One row of yquota.queue, with the rows of other tables for the queue. */
+/* A row of yquota.queue, with the rows of other tables for the queue. */
 typedef struct YqQueueRow
 {
 	YqBytes		key;			/* path */
-	YqQueue    *queue;			/* set when it is made */
+	YqQueue    *queue;			/* set when the queue is made */
 	Datum		values[YQ_QUEUE_COLUMNS];
 	bool		nulls[YQ_QUEUE_COLUMNS];
 	struct YqLabelRow *labels;	/* NULL for none */
 	struct YqWeightRow *weights;
 	bool		is_plan;
-	const struct YqPlanShare *share;	/* of a queue of a plan, which has no other values; NULL for all others */
+	const struct YqPlanShare *share;	/* for a queue of a plan, which has no other values; NULL for all others */
 } YqQueueRow;
 
-/* The share that a queue of a plan has of it, as fractions. */
+/* Share of the plan that a queue of the plan has, as fractions. */
 typedef struct YqPlanShare
 {
 	float4		capacity;
@@ -102,16 +102,16 @@ typedef struct YqWeightRow
 /* Templates of a row of yquota.wildcard_template; NULL for none. */
 typedef struct YqWildcardRow
 {
-	YqBytes		key;			/* path with its * */
+	YqBytes		key;			/* path with wildcards */
 	Jsonb	   *common;
 	Jsonb	   *leaf;
 	Jsonb	   *parent;
 } YqWildcardRow;
 
-/* A property that no row stands for. */
+/* A property of a configuration file that no row represents. */
 typedef struct YqUnmappedProperty
 {
-	YqBytes		key;			/* Hadoop's full name of it */
+	YqBytes		key;			/* Hadoop's full name of the property */
 	const char *value;
 } YqUnmappedProperty;
 
@@ -135,38 +135,36 @@ typedef struct YqHierarchyLoader
 /* Read yquota.queue. */
 extern void yq_hierarchy_read_queues(YqHierarchyLoader *loader);
 
-/* Append a row; it stays the caller's until the hierarchy is made. */
+/* Append a row; the caller's row must last until the hierarchy is made. */
 extern void yq_hierarchy_append_row(YqHierarchyLoader *loader, YqQueueRow *row);
 
 /* Add the queues of plans, and vacant places; children of configured queues are counted. */
 extern void yq_hierarchy_add_plan_queues(YqHierarchyLoader *loader);
 
-/* For qsort() of an array of siblings. */
+/* Compare siblings for qsort(). */
 extern int	yq_queue_compare_siblings(const void *a, const void *b);
 
-/* Have look-ups find a queue by its path and name. */
+/* Enter a queue into the look-ups by path and name. */
 extern void yq_hierarchy_enter_queue(YqHierarchy *hierarchy, YqQueue *queue);
 
 /*
- * Bring the queues of plans up to date with yquota.reservation_queue.  False when the
- * hierarchy has to be made anew: there is no vacant place left, or it is in use.
+ * Bring the queues of plans up to date with yquota.reservation_queue.  Returns false
+ * when the hierarchy has to be made anew: no vacant place is left, or the hierarchy is
+ * in use.
  */
 extern bool yq_hierarchy_follow_plans(YqHierarchy *hierarchy, Snapshot snapshot);
 
-/*
- * Read the other tables, when the queues are made; names and settings go into the
- * hierarchy at once.
- */
+/* Read the other tables, after the queues are made; names and settings go into the hierarchy at once. */
 extern void yq_hierarchy_read(YqHierarchyLoader *loader);
 
 /* Read access lists of templates, workflows, mapping rules and the settings of access. */
 extern void yq_hierarchy_read_access(YqHierarchyLoader *loader);
 
-/* Fill the configured and inherited properties of a queue; its parent is resolved. */
+/* Fill the configured and inherited properties of a queue; its parent must be resolved already. */
 extern void yq_hierarchy_resolve(YqHierarchyLoader *loader, YqQueue *queue,
 								 const bool *configured_anywhere);
 
-/* Has a leaf of a managed parent the template's capacity on the label? */
+/* Does a leaf of a managed parent have the template's capacity on the label? */
 extern bool yq_hierarchy_leaf_is_active(const YqHierarchyLoader *loader, const char *path,
 										const char *label);
 

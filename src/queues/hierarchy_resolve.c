@@ -104,7 +104,7 @@ resolve_float(YqResolving *resolving, YqInheritedProperty property, YqQueueColum
 	else
 	{
 		value = setting;
-		/* the same text for all; root has made it */
+		/* all queues share the text that root has made */
 		if (queue->parent != NULL && queue->parent->inherited[property].from != queue->parent->path &&
 			queue->parent->inherited[property].value != NULL &&
 			queue->parent->inherited[property].from != yq_from_template)
@@ -138,7 +138,10 @@ resolve_am_percent(YqResolving *resolving)
 												 settings->am_percent, settings->has_am_percent, 1);
 }
 
-/* Queues of a plan have its limits for users (ReservationQueue.updateQuotas()), and no other property of it. */
+/*
+ * Set the properties of a queue of a plan: the plan's limits for users
+ * (ReservationQueue.updateQuotas()), and no others.
+ */
 static void
 resolve_limits_of_plan(YqResolving *resolving)
 {
@@ -221,7 +224,7 @@ resolve_lifetimes(YqResolving *resolving)
 					   queue->inherited[YQ_INHERITED_MAXIMUM_APPLICATION_LIFETIME].from);
 }
 
-/* maximum-allocation, which a template writes as memory-mb=1024,vcores=1; or NULL. */
+/* Return maximum-allocation, which a template writes as memory-mb=1024,vcores=1; or NULL. */
 static const int64 *
 own_allocation(YqResolving *resolving)
 {
@@ -238,7 +241,7 @@ own_allocation(YqResolving *resolving)
 	return capacity.amounts;
 }
 
-/* The largest container: the types that the queue sets, and the parent's other types. */
+/* Set the largest container from the types that the queue sets and the parent's other types. */
 static void
 resolve_maximum_allocation(YqResolving *resolving)
 {
@@ -258,7 +261,7 @@ resolve_maximum_allocation(YqResolving *resolving)
 		for (int i = 0; i < hierarchy->calculator.types; i++)
 		{
 			exceeds = exceeds || own[i] > most[i];
-			/* memory and cores are always set, others only where they are named */
+			/* memory and cores are always set, other types only where they are named */
 			if (i <= YQ_VCORES || own[i] != 0)
 				queue->maximum_allocation[i] = own[i];
 		}
@@ -305,7 +308,7 @@ resolve_flag(YqResolving *resolving, YqInheritedProperty property, YqQueueColumn
 		yq_resolving_note_parent(resolving->queue, property, "false");
 }
 
-/* The option whose name follows ordering-policy. in Hadoop. */
+/* Return the option whose name follows ordering-policy. in Hadoop. */
 static char *
 own_option(YqResolving *resolving, const char *option)
 {
@@ -364,7 +367,7 @@ resolve_kind(const YqQueue *queue, const YqQueueRow *row)
 	return queue->child_count > 0 || row_flag(row, YQ_COL_V2_ENABLED) ? YQ_QUEUE_PARENT : YQ_QUEUE_LEAF;
 }
 
-/* Whether and how queues are created below this one, and how long it stays itself. */
+/* Set whether and how queues are created below this queue, and how long the queue itself is kept. */
 static void
 resolve_creation(YqResolving *resolving)
 {
@@ -401,7 +404,7 @@ resolve_state(YqResolving *resolving)
 			pg_strcasecmp(text, "RUNNING") == 0 ? 'R' : 0;
 }
 
-/* Weights of users: of rows, and of templates for users without a row. */
+/* Set the weights of users from rows, and from templates for users without a row. */
 static void
 resolve_weights(YqResolving *resolving)
 {

@@ -46,12 +46,12 @@ typedef enum YqRuleFallback
 typedef struct YqMappingRule
 {
 	YqRuleKind	kind;
-	int32		position;		/* within its kind */
+	int32		position;		/* position among rules of its kind */
 	YqRuleMatch match;
 	const char *matches;
 	bool		has_variable;	/* in matches */
 	YqRuleAction action;
-	const char *target;			/* path with variables; NULL: none is given */
+	const char *target;			/* path with variables; NULL when missing */
 	bool		may_create;
 	YqRuleFallback fallback;
 } YqMappingRule;

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * template.c
- *	  Properties of queues while they are resolved: of their rows and, for created
- *	  queues, by templates.
+ *	  Properties of queues while they are resolved, from their rows and, for created
+ *	  queues, from templates.
  *
  *-------------------------------------------------------------------------
  */
@@ -76,7 +76,7 @@ has_weight(const YqWeightRow *rows, const char *username)
 	return false;
 }
 
-/* The user of a property user-settings.<user>.weight, or NULL. */
+/* Return the user of a property user-settings.<user>.weight, or NULL. */
 static char *
 user_of_property(const JsonbValue *key)
 {
@@ -211,7 +211,7 @@ yq_templates_of(const YqHierarchyLoader *loader, const YqQueue *queue)
 
 /* -- looking up ------------------------------------------------------------ */
 
-/* The property that a configuration file had for a queue that it did not list. */
+/* Return the value of a property that a configuration file had for a queue that it did not list. */
 static char *
 kept_text(const YqTemplates *templates, const char *property)
 {

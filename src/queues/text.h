@@ -15,19 +15,19 @@
 
 /* -- text ---------------------------------------------------------------------- */
 
-/* <memory:1024, vCores:1>; other types only where there is something of them. */
+/* Write <memory:1024, vCores:1>; other types appear only where their amount is not 0. */
 extern char *yq_amounts_text(const YqHierarchy *hierarchy, const int64 *amounts);
 
-/* Labels as an array of PostgreSQL's: {gpu,ssd}. */
+/* Write labels in the notation of PostgreSQL's arrays: {gpu,ssd}. */
 extern char *yq_labels_text(const YqHierarchy *hierarchy, const bool *labels);
 
-/* The shortest decimal that is the same float. */
+/* Return the shortest decimal that reads back as the same float. */
 extern char *yq_float_text(float4 value);
 
 /* A fraction or percentage as Java writes it: 1.0 instead of 1. */
 extern char *yq_java_float_text(float4 value);
 
-/* Strings as an array of PostgreSQL's: those of a list, or of an array. */
+/* Make a PostgreSQL array of strings from a list or from a C array. */
 extern Datum yq_array_of_strings(const List *strings);
 extern Datum yq_array_of_names(const char *const *names, int count);
 
@@ -42,10 +42,10 @@ typedef struct YqReservationId
 	int64		number;
 } YqReservationId;
 
-/* Read an id; ERRCODE_INVALID_PARAMETER_VALUE when it is none. */
+/* Read an id; ERRCODE_INVALID_PARAMETER_VALUE when the text is no id. */
 extern YqReservationId yq_reservation_id_parse(const char *text);
 
-/* As it is stored, palloc'd: the number has four digits at least. */
+/* Return the stored form of an id, palloc'd; the number has at least four digits. */
 extern char *yq_reservation_id_text(YqReservationId id);
 
 #endif							/* YQ_TEXT_H */

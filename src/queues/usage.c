@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * usage.c
- *	  The usage of queues: running containers, from the counters that charging
- *	  keeps (docs/design.md 3), and reservations.
+ *	  Usage of queues: running containers, from the counters of charging (docs/design.md
+ *	  3), and reservations.
  *
  * Only GUARANTEED containers use a queue; containers of both kinds keep it from
  * being empty.  A container names its queue by path or by a name that no other
- * queue has; a container that names no existing queue counts for none.  A
+ * queue has.  A container that names no existing queue counts for no queue.  A
  * reservation on a node counts as if the container ran there
  * (ResourceUsage.incUsed() for a reservation).
  *
@@ -30,7 +30,7 @@
 
 /* -- killable marks ------------------------------------------------------------ */
 
-/* Which containers lazy preemption has made killable. */
+/* Find the containers that lazy preemption has made killable. */
 
 static const char *const mark_columns[] = {"container_id", "is_killable"};
 
@@ -69,13 +69,6 @@ yq_killable_marks_read_containers(const List *ids, Snapshot snapshot, const char
 
 /* -- usage --------------------------------------------------------------------- */
 
-/*
- * Only GUARANTEED containers use a queue; containers of both kinds keep it from
- * being empty.  A container names its queue by path or by a name that no other
- * queue has; a container that names no existing queue counts for none.  A
- * reservation on a node counts as if the container ran there
- * (ResourceUsage.incUsed() for a reservation).
- */
 
 typedef enum UsageColumn
 {
@@ -85,7 +78,7 @@ typedef enum UsageColumn
 	USAGE_EXECUTION_TYPE,
 	USAGE_ALLOCATION,
 	USAGE_CONTAINERS,
-	USAGE_SCOPE,				/* this and the next of deltas alone */
+	USAGE_SCOPE,				/* only deltas have this column and the next */
 	USAGE_PACKED,
 	USAGE_COLUMNS
 } UsageColumn;
@@ -106,7 +99,7 @@ static const char *const column_names[USAGE_COLUMNS] = {
 typedef struct UsageScan
 {
 	const YqHierarchy *hierarchy;
-	const YqQueue *queue;		/* NULL for all */
+	const YqQueue *queue;		/* NULL for all queues */
 	Oid			guaranteed;
 	MemoryContext row_context;	/* for values of one row */
 	Snapshot	snapshot;
@@ -132,7 +125,7 @@ end_usage_scan(UsageScan *scan)
 	MemoryContextDelete(scan->row_context);
 }
 
-/* Without labels there is one partition. */
+/* Return the label's number; without labels there is one partition. */
 static int
 find_usage_label(const YqHierarchy *hierarchy, const char *label)
 {
@@ -145,7 +138,7 @@ string_of(YqBytes bytes)
 	return bytes.data == NULL ? NULL : pnstrdup(bytes.data, bytes.length);
 }
 
-/* Tell the reader of containers of a queue; of other queues than the wanted one nothing. */
+/* Pass usage to the reader, unless it belongs to another queue than the wanted one. */
 static void
 tell_usage(const UsageScan *scan, const YqBytes *names, bool is_guaranteed, Datum allocation, int64 containers)
 {
@@ -192,7 +185,7 @@ read_counted_usage(const YqRow *row)
 	MemoryContextReset(scan->row_context);
 }
 
-/* A row has usage of its own, or has packed that of several queues. */
+/* Read a row, which has either usage of its own or packed usage of several queues. */
 static void
 read_usage_delta(const YqRow *row)
 {
@@ -272,7 +265,7 @@ read_all_reserved(const UsageScan *scan)
 	SPI_finish();
 }
 
-/* The caller needs no right on the tables. */
+/* Count as the extension's owner, because the caller needs no right on the tables. */
 static void
 count_reservations(const UsageScan *scan)
 {
@@ -357,18 +350,18 @@ add_counted_usage(const YqUsage *usage, void *argument)
 /* -- kept compacted usage ----------------------------------------------------- */
 
 /*
- * Compacted usage changes every few seconds, at each compaction; uncompacted rows change
- * all the time.  So compacted usage is kept as read, with its version, and only
- * queues with uncompacted rows are set back to it.
+ * Compacted usage changes every few seconds, at each compaction; uncompacted rows
+ * change all the time.  The session therefore keeps compacted usage as read, with its
+ * version.  Only queues with uncompacted rows are set back to it.
  */
 typedef struct YqCompactedUsage
 {
 	bool		is_valid;
 	pg_uuid_t	version;
-	int64	  **used;			/* by number of the queue: of all its labels, one after the other */
+	int64	  **used;			/* by number of the queue: all its labels, one after the other */
 	int64	   *containers;		/* by number of the queue */
-	bool	   *has_uncompacted; /* likewise: touched since */
-	int		   *uncompacted;	/* numbers of those */
+	bool	   *has_uncompacted; /* by number of the queue: uncompacted rows were added since */
+	int		   *uncompacted;	/* numbers of the queues with uncompacted rows */
 	int			uncompacted_count;
 } YqCompactedUsage;
 
@@ -513,7 +506,7 @@ count_killable(YqHierarchy *hierarchy, UsageScan *scan)
 	yq_killable_marks_read_containers(ids, scan->snapshot, killable_columns, KILLABLE_COLUMNS, read_killable, scan);
 }
 
-/* -- of all queues --------------------------------------------------------- */
+/* -- usage of all queues --------------------------------------------------- */
 
 static void
 clear_queue_usage(YqHierarchy *hierarchy)
@@ -587,7 +580,7 @@ void
 yq_hierarchy_read_usage(YqHierarchy *hierarchy)
 {
 	UsageScan	scan = begin_usage_scan(hierarchy, NULL, NULL, hierarchy);
-	/* one snapshot for all: compaction moves rows from one table to the other */
+	/* use one snapshot for all reads, because compaction moves rows from one table to the other */
 	Version		version = find_version(scan.snapshot);
 	YqCompactedUsage *compacted;
 
@@ -610,7 +603,7 @@ yq_hierarchy_read_usage(YqHierarchy *hierarchy)
 	end_usage_scan(&scan);
 }
 
-/* -- of one queue ---------------------------------------------------------- */
+/* -- usage of one queue ---------------------------------------------------- */
 
 void
 yq_usage_of_leaf_read(const YqHierarchy *hierarchy, const YqQueue *leaf,
@@ -619,7 +612,7 @@ yq_usage_of_leaf_read(const YqHierarchy *hierarchy, const YqQueue *leaf,
 	static const char index_name[] = "usage_counter_queue_label_username_execution_type_key";
 	UsageScan	scan = begin_usage_scan(hierarchy, leaf, reader, argument);
 
-	/* events name it by its path or, when it is the only one, by its name; one snapshot as above */
+	/* events name the queue by its path or, if unique, by its short name; one snapshot as above */
 	yq_table_scan_index(YQ_USAGE_COUNTER, index_name, scan.snapshot, leaf->path, NULL,
 					   column_names, USAGE_SCOPE, read_counted_usage, &scan);
 	if (leaf->name != leaf->path)

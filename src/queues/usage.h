@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * usage.h
- *	  The usage of running containers and the reservations of one queue, by user
- *	  and label; for all queues see effective.h.
+ *	  Usage of running containers and reservations of one queue, by user and label.  For
+ *	  all queues see effective.h.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,40 +17,40 @@
 /* -- killable marks ------------------------------------------------------------ */
 
 /*
- * Which containers lazy preemption has made killable.
+ * Find the containers that lazy preemption has made killable.
  *
- * Rows of yquota_internal.preemption_mark tell, whatever the setting is now: as in
- * Hadoop, the room of killable containers may still be used when lazy preemption is
+ * Rows of yquota_internal.preemption_mark decide, whatever the present setting.  As in
+ * Hadoop, the resources of killable containers stay available when lazy preemption is
  * switched off.
  */
 
-/* The ids (palloc'd char *) of killable containers; some of them may have ended. */
+/* Return the ids (palloc'd char *) of killable containers; some containers may have ended. */
 extern List *yq_killable_marks_find(Snapshot snapshot);
 
-/* Call the reader for the rows of those that run, in the order of the list. */
+/* Call the reader for the rows of the containers that run, in the order of the list. */
 extern void yq_killable_marks_read_containers(const List *ids, Snapshot snapshot, const char *const *names, int count,
 										YqRowReader reader, void *argument);
 
 /* -- usage --------------------------------------------------------------------- */
 
-/* One counter of usage, one change that is not yet compacted, or one reservation on a node. */
+/* A counter of usage, a change that is not yet compacted, or a reservation on a node. */
 typedef struct YqUsage
 {
-	const char *queue_name;		/* path or name, as events have it */
-	const char *username;		/* NULL when events name none */
-	int			label;			/* number; -1 for a label that is gone */
-	bool		is_guaranteed;	/* else OPPORTUNISTIC */
+	const char *queue_name;		/* path or name as in the events */
+	const char *username;		/* NULL when the events name none */
+	int			label;			/* number; -1 for a removed label */
+	bool		is_guaranteed;	/* false: OPPORTUNISTIC */
 	const int64 *amounts;		/* native units, per type */
 	int64		containers;
 } YqUsage;
 
-/* The usage is valid until the reader returns. */
+/* Reader of usage, which is valid until the reader returns. */
 typedef void (*YqUsageReader) (const YqUsage *usage, void *argument);
 
-/* Usage that has been read was counted for other queues: the next reading counts it anew. */
+/* Forget the counted usage, because it was counted for other queues; the next reading counts it anew. */
 extern void yq_hierarchy_forget_usage(YqHierarchy *hierarchy);
 
-/* Call the reader for all parts of a leaf, as committed now. */
+/* Call the reader for all parts of a leaf's usage, as committed now. */
 extern void yq_usage_of_leaf_read(const YqHierarchy *hierarchy, const YqQueue *leaf,
 								  YqUsageReader reader, void *argument);
 

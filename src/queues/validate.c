@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * validate.c
- *	  Whether a hierarchy of queues may be: Hadoop's rules for a configuration.
+ *	  Hadoop's rules for a configuration: validation of a hierarchy of queues.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,7 +13,7 @@
 #include "queues/text.h"
 #include "queues/validate.h"
 
-/* Sums of fractions may be so far from 1, or from 0. */
+/* Largest difference of a sum of fractions from 1, or from 0. */
 #define PRECISION 0.0005f
 
 List *
@@ -36,7 +36,7 @@ yq_label_property(const YqHierarchy *hierarchy, int label, const char *property)
 		psprintf("accessible-node-labels.%s.%s", hierarchy->labels[label], property);
 }
 
-/* The checked queue, and the list of violations. */
+/* The queue being checked and the list of violations. */
 typedef struct Check
 {
 	const YqHierarchy *hierarchy;
@@ -99,7 +99,7 @@ check_weight(Check *check, const YqQueueLabel *label)
 						  yq_java_float_text(weight), check->queue->path, check->hierarchy->labels[label->label]));
 }
 
-/* A maximum is no weight: not where it is read as a number, nor in a vector. */
+/* Check that a maximum is no weight, neither as a number nor in a vector. */
 static void
 check_maximum_weight(Check *check, const YqQueueLabel *label)
 {
@@ -129,7 +129,7 @@ check_maximum_weight(Check *check, const YqQueueLabel *label)
 static void
 check_notation(Check *check, const YqQueueLabel *label)
 {
-	/* the numbers of root count for nothing */
+	/* the numbers of root have no effect */
 	if (label->capacity.problem != NULL && check->queue->parent != NULL)
 		complain(check, yq_label_property(check->hierarchy, label->label, "capacity"),
 				 label->capacity.text, label->capacity.problem);
@@ -144,7 +144,7 @@ check_notation(Check *check, const YqQueueLabel *label)
 	check_maximum_weight(check, label);
 }
 
-/* Absolute amounts: the least within the most, the most within the parent's. */
+/* Check absolute amounts: the minimum must fit in the maximum, the maximum in the parent's. */
 static void
 check_amounts(Check *check, const YqQueueLabel *label)
 {
@@ -194,7 +194,7 @@ typedef enum SiblingMode
 	MODE_PERCENT
 } SiblingMode;
 
-/* Children that files configure; those that were created follow other rules. */
+/* Count the children that files configure; created children follow other rules. */
 static int
 static_children(const YqQueue *queue, const YqQueue **children)
 {
@@ -208,7 +208,7 @@ static_children(const YqQueue *queue, const YqQueue **children)
 	return count;
 }
 
-/* Modes that queues are in. */
+/* Modes of capacity among siblings. */
 typedef struct SiblingModes
 {
 	bool		percent;
@@ -217,10 +217,9 @@ typedef struct SiblingModes
 } SiblingModes;
 
 /*
- * The modes of queues on the labels of one of them, or of their parent, told of
- * in "details" unless that is NULL.  The order matters, as it does in Hadoop:
- * absolute amounts make it forget percentages that it has seen, but not those
- * that follow.
+ * Return the modes of queues on the labels of a queue, or of their parent, and describe
+ * them in "details" unless it is NULL.  The order matters, as in Hadoop: absolute
+ * amounts make Hadoop forget percentages that it has seen, but not those that follow.
  */
 static SiblingModes
 find_modes(const Check *check, const YqQueue **queues, int count, StringInfo details)
@@ -385,7 +384,7 @@ check_accessible_labels(Check *check)
 				 psprintf("Some labels of child queue is not a subset of parent queue, these labels=[%s]", missing.data));
 }
 
-/* Every label of the expression, which parts them by &&, must be accessible. */
+/* Check that every label of the expression, which parts them by &&, is accessible. */
 static void
 check_default_label(Check *check)
 {
@@ -475,7 +474,7 @@ check_lifetime(Check *check)
 						  queue->checked_default_lifetime, queue->maximum_lifetime));
 }
 
-/* Weights of users, also those of queues above that are not overridden. */
+/* Check the weights of users, including weights of queues above that are not overridden. */
 static void
 check_user_weights(Check *check)
 {
@@ -512,7 +511,7 @@ check_policies(Check *check)
 	const YqQueue *queue = check->queue;
 	const char *policy = queue->inherited[YQ_INHERITED_ORDERING_POLICY].value;
 	bool		is_leaf = queue->kind == YQ_QUEUE_LEAF;
-	/* a class; whether there is one, the resource manager alone knows */
+	/* a class; only the resource manager knows whether it exists */
 	bool		is_known = strchr(policy, '.') != NULL;
 
 	for (int i = 0; is_leaf && i < (int) lengthof(leaf_policies); i++)
@@ -569,14 +568,14 @@ check_queue(Check *check, const YqQueue *queue)
 	}
 }
 
-/* A queue, the queues below it, and then all of them together, in Hadoop's order. */
+/* Validate a queue, the queues below it, and then all of them together, in Hadoop's order. */
 static void
 check_subtree(Check *check, const YqQueue *queue)
 {
 	CHECK_FOR_INTERRUPTS();
 	check_stack_depth();
 	check_queue(check, queue);
-	/* its queues are no configuration */
+	/* the queues of a plan belong to no configuration */
 	if (queue->kind == YQ_QUEUE_PLAN)
 		return;
 	for (int i = 0; i < queue->child_count; i++)
@@ -597,7 +596,7 @@ yq_hierarchy_validate(const YqHierarchy *hierarchy)
 		complain(&check, "queues", NULL, "Queue configuration missing child queue names for root");
 	if (hierarchy->root != NULL)
 		check_subtree(&check, hierarchy->root);
-	/* those that hang from nothing, which is wrong enough */
+	/* orphans come last */
 	for (int i = hierarchy->queue_count - hierarchy->orphan_count; i < hierarchy->queue_count; i++)
 	{
 		check.queue = hierarchy->queues[i];

@@ -1,12 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * validate.h
- *	  Whether a hierarchy of queues may be: Hadoop's rules for a configuration,
- *	  and for changing it while the cluster runs (docs/design.md 5).
+ *	  Validation of a hierarchy of queues: Hadoop's rules for a configuration, and for a
+ *	  change while the cluster runs (docs/design.md 5).
  *
- * A configuration that Hadoop 3.4.1 refuses is refused, with Hadoop's message
- * where it has one.  Every violation is collected, in the order in which Hadoop
- * would come to it.
+ * A configuration that Hadoop 3.4.1 refuses is refused, with Hadoop's message where one
+ * exists.  Every violation is collected, in the order in which Hadoop would find it.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,8 +18,8 @@
 typedef struct YqViolation
 {
 	const char *queue;			/* path; NULL for settings of the scheduler */
-	const char *property;		/* Hadoop's name of it, without prefix */
-	const char *value;			/* as configured; NULL when it is not */
+	const char *property;		/* Hadoop's name of the property, without prefix */
+	const char *value;			/* as configured; NULL when not configured */
 	const char *message;
 } YqViolation;
 
@@ -28,13 +27,13 @@ typedef struct YqViolation
 extern List *yq_violation_add(List *violations, const char *queue, const char *property,
 							  const char *value, const char *message);
 
-/* All violations of the rules for a configuration. */
+/* Return all violations of the rules for a configuration. */
 extern List *yq_hierarchy_validate(const YqHierarchy *hierarchy);
 
-/* The violations of one queue alone, without its relations to other queues. */
+/* Return the violations of one queue alone, without its relations to other queues. */
 extern List *yq_hierarchy_validate_queue(const YqHierarchy *hierarchy, const YqQueue *queue);
 
-/* The name of the property of a queue on a label. */
+/* Return the name of the property of a queue on a label. */
 extern char *yq_label_property(const YqHierarchy *hierarchy, int label, const char *property);
 
 #endif							/* YQ_VALIDATE_H */
