@@ -6,6 +6,7 @@
  * Every function raises ERRCODE_NULL_VALUE_NOT_ALLOWED, with the name of the argument, for a null that it
  * does not allow.
  *
+ *-------------------------------------------------------------------------
  */
 #ifndef YQ_ARGUMENTS_H
 #define YQ_ARGUMENTS_H

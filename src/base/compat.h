@@ -7,6 +7,7 @@
  * the newest server and say which release forced them.  Giving up an old release therefore means deleting
  * lines.
  *
+ *-------------------------------------------------------------------------
  */
 #ifndef YQ_COMPAT_H
 #define YQ_COMPAT_H

@@ -18,6 +18,7 @@
  *
  * All access is by byte, so a value may lie anywhere and have a short header.
  *
+ *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 

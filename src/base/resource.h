@@ -11,6 +11,7 @@
  *
  * Nothing here reads a catalog: every function is immutable and parallel safe.
  *
+ *-------------------------------------------------------------------------
  */
 #ifndef YQ_RESOURCE_H
 #define YQ_RESOURCE_H

@@ -27,6 +27,7 @@
  * ERRCODE_INVALID_PARAMETER_VALUE.  Functions that receive binary values raise
  * ERRCODE_INVALID_BINARY_REPRESENTATION. resource_in raises the first three softly where the server can.
  *
+ *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 

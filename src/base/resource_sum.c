@@ -13,6 +13,7 @@
  * The state lives in the memory context of the aggregate.  NULLs are skipped and the sum of no rows is
  * NULL, as with sum() of numbers.
  *
+ *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 

@@ -5,6 +5,7 @@
  *
  * A setting decides when and whether work is done, never an amount of money (docs/design.md 1).
  *
+ *-------------------------------------------------------------------------
  */
 #ifndef YQ_SETTINGS_H
 #define YQ_SETTINGS_H
