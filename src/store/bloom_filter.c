@@ -3,19 +3,18 @@
  * bloom_filter.c
  *	  Telling quickly that no sealed table has a row of a key.
  *
- * The filter is a heap with one row a page, whose only column holds the bits of
- * that page; the last row, the head, describes the tables of which the filter was
- * made.  The page of a key is known by its hash, and so are a line of 64 bytes in
- * it and the bits in that line: one page and one cache line per question, however
- * many tables there are.  With 12 bits a key about one answer in a hundred is a
- * needless look into the indexes.
+ * The filter is a heap with one row a page.  The only column of a row holds the bits of its page.  The last
+ * row, the head, describes the tables from which the filter was made.  The hash of a key determines its
+ * page, a line of 64 bytes in the page and the bits in that line.  A question therefore reads one page and
+ * one cache line, however many tables there are.  With 12 bits a key, about one answer in a hundred causes
+ * a needless look into the indexes.
  *
- * Rows are read without checks of visibility.  As the head comes last, a filter is
- * whole or of no use, whatever became of the transaction that wrote it.
+ * Rows are read without checks of visibility.  Because the head comes last, a filter is whole or unusable,
+ * even if the transaction that wrote it has failed.
  *
- * Only a restore writes to a sealed table.  The table has a trigger then, which
- * empties the filter, or gets it after its rows.  So the head also says how far
- * each table went: rows that are appended make it longer.
+ * Only a restore writes to a sealed table.  The trigger of the table then empties the filter, unless the
+ * restore creates the trigger after the rows.  For that case the head also notes the end of each table:
+ * rows that are appended make the table longer.
  *
  *-------------------------------------------------------------------------
  */
@@ -54,20 +53,20 @@ StaticAssertDecl(LINE_BITS == 1 << 9, "a probe takes nine bits of the hash");
 /* Pages that are made in memory at a time. */
 #define PAGES_PER_PASS 8192
 
-/* A table of which the filter was made, and how far it went. */
+/* A table from which the filter was made, with its end at that time. */
 typedef struct FilteredTable
 {
 	Oid			oid;
 	BlockNumber block_count;
-	uint32		last_row;		/* on its last page */
+	uint32		last_row;		/* number of rows on its last page */
 } FilteredTable;
 
-/* The last row. */
+/* The content of the last row. */
 typedef struct FilterHead
 {
 	uint64		magic;
 	uint32		server_major;	/* server version of the hash function */
-	uint32		page_count;		/* with bits */
+	uint32		page_count;		/* pages with bits */
 	uint32		table_count;
 	FilteredTable tables[FLEXIBLE_ARRAY_MEMBER];
 } FilterHead;
@@ -81,7 +80,7 @@ struct YqBloomFilter
 	uint32		page_count;
 };
 
-/* Whether the filter is known to be of all sealed tables. */
+/* Set while the filter is known to cover all sealed tables. */
 static bool is_watched;
 static bool is_complete;
 
@@ -112,7 +111,7 @@ page_of_hash(const KeyHash *hash, uint32 page_count)
 	return (uint32) (((hash->place >> 32) * page_count) >> 32);
 }
 
-/* Where its line begins in the bytes of its page. */
+/* Return the offset of the line of a key in the bytes of its page. */
 static inline uint32
 line_of_hash(const KeyHash *hash)
 {
@@ -127,7 +126,7 @@ probe_bit(const KeyHash *hash, int probe)
 
 /* -- asking ---------------------------------------------------------------- */
 
-/* The bytes of the row on a page that is locked; NULL when they are not ours. */
+/* Return the bytes of the row on a locked page, or NULL when the page is not the filter's. */
 static const uint8 *
 row_bytes(Buffer buffer)
 {
@@ -148,7 +147,7 @@ row_bytes(Buffer buffer)
 	return (const uint8 *) VARDATA(value);
 }
 
-/* The table as it is: its blocks and the number of rows on the last one. */
+/* Describe a table by its present number of blocks and the number of rows on the last block. */
 static FilteredTable
 describe(Relation table)
 {
@@ -165,8 +164,8 @@ describe(Relation table)
 }
 
 /*
- * Whether the filter was made of all children of the ledger as they are, and their
- * triggers empty it when rows come.
+ * Tell whether the filter was made from all children of the ledger as they are now.  Their triggers must
+ * also empty the filter when rows come.
  */
 static bool
 is_of_all_children(const FilterHead *head)
@@ -190,7 +189,7 @@ is_of_all_children(const FilterHead *head)
 	return is_of_all;
 }
 
-/* Whether the filter that has been opened is whole and complete; sets its number of pages. */
+/* Tell whether the filter that has been opened is whole and complete; sets its number of pages. */
 static bool
 check_head(YqBloomFilter *filter)
 {
@@ -215,7 +214,7 @@ check_head(YqBloomFilter *filter)
 	if (bytes == NULL || copy.head.magic != MAGIC || copy.head.server_major != YQ_SERVER_MAJOR ||
 		copy.head.page_count != filter->page_count)
 		return false;
-	/* a message that comes meanwhile takes it back */
+	/* an invalidation that arrives meanwhile clears the flag again */
 	is_complete = true;
 	if (!is_of_all_children(&copy.head))
 		is_complete = false;
@@ -276,7 +275,7 @@ yq_bloom_filter_may_have(YqBloomFilter *filter, const text *key)
 
 /* -- making ---------------------------------------------------------------- */
 
-/* Bits of some pages, and the number of the first. */
+/* The bits of some pages, and the number of the first page. */
 typedef struct FilterPass
 {
 	uint8	   *bytes;
@@ -303,9 +302,8 @@ set_bits(FilterPass *pass, const text *key)
 }
 
 /*
- * Count the keys of a table, or set their bits.  Rows of transactions that failed
- * do not count, and may lack the values that are kept out of line.  The caller's
- * lock keeps other writers away.
+ * Count the keys of a table, or set their bits.  Rows of failed transactions do not count, because values
+ * that they keep out of line may be missing.  The caller's lock keeps other writers away.
  */
 static uint64
 scan_keys(Relation table, FilterPass *pass)
@@ -355,7 +353,7 @@ scan_tables(List *oids, FilterPass *pass)
 	return keys;
 }
 
-/* Each row must get the page of its number, alone. */
+/* Write a row alone onto the page of its number. */
 static void
 append_row(Relation relation, BlockNumber number, const void *data, Size length)
 {
@@ -400,8 +398,8 @@ append_head(Relation relation, List *oids, uint32 page_count)
 }
 
 /*
- * fill_bloom_filter(): make the filter of all sealed tables of the ledger.  Its
- * table is empty, and sessions do not rely on it until the head is there.
+ * fill_bloom_filter(): make the filter of all sealed tables of the ledger.  The table of the filter is
+ * empty, and sessions do not use the filter before the head is written.
  */
 Datum
 yq_sql_fill_bloom_filter(PG_FUNCTION_ARGS)

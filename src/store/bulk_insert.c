@@ -36,19 +36,22 @@
 /*
  * Entries of appended rows in an index, without an executor's state.
  *
- * The first row of a page always gets its BRIN entry: an index with the option
- * autosummarize waits for it to begin a new range.
+ * The first row of a page always gets its BRIN entry.  An index with the option autosummarize needs that
+ * entry to begin a new range.
  */
 
 typedef struct YqPlainIndex
 {
-	Relation	index;			/* the caller's, open */
+	Relation	index;			/* open; it belongs to the caller */
 	bool		is_brin;
 	IndexInfo  *info;
 	const NullTest *condition;	/* NULL when every row has an entry */
 } YqPlainIndex;
 
-/* What access methods read of it; BuildIndexInfo() looks up options, too, which is dear. */
+/*
+ * Fill in only the fields that access methods read: BuildIndexInfo() also looks up options, which is
+ * costly.
+ */
 static IndexInfo *
 make_info(const FormData_pg_index *form)
 {
@@ -63,7 +66,7 @@ make_info(const FormData_pg_index *form)
 	return info;
 }
 
-/* Whether a condition is that a column is null, or is not. */
+/* Tell whether a condition is IS NULL or IS NOT NULL of a column. */
 static bool
 is_null_test(List *condition)
 {
@@ -74,8 +77,8 @@ is_null_test(List *condition)
 }
 
 /*
- * Get ready for entries in an open index that takes them, in the current memory
- * context.  False when it is not plain: then the server's executor makes them.
+ * Prepare to make entries in an open index that accepts them, in the current memory context.  Returns false
+ * when the index is not plain: the server's executor then makes the entries.
  */
 static bool
 plain_index_init(YqPlainIndex *plain, Relation index)
@@ -104,9 +107,8 @@ insert(const YqPlainIndex *plain, Relation heap, TupleTableSlot *slot, IndexUniq
 }
 
 /*
- * Make the entry of a row that has been inserted.  If "optimistic", a row with the
- * same unique key is neither waited for nor an error: the result is false when
- * there may be one.
+ * Make the entry of a row that has been inserted.  With "optimistic", it neither waits for nor fails on a
+ * row with the same unique key.  Returns false when there may be such a row.
  */
 static bool
 plain_index_insert(const YqPlainIndex *plain, Relation heap, TupleTableSlot *slot, bool optimistic)
@@ -218,12 +220,12 @@ plain_index_summarize(const YqPlainIndex *plain, Relation heap, TupleTableSlot *
 	}
 }
 
-/* -- index entries ------------------------------------------------------------- */
+/* The server's executor makes the entries of indexes that are not plain. */
 
 /*
  * Entries of appended rows in the indexes of their table.
  *
- * The server's executor makes those of indexes that are not plain.
+ * The server's executor makes the entries of indexes that are not plain.
  */
 
 typedef struct YqIndexEntries YqIndexEntries;
@@ -234,7 +236,7 @@ struct YqIndexEntries
 	bool		optimistic;
 	int			plain_count;
 	YqPlainIndex *plain;
-	EState	   *estate;			/* NULL, as the next one, when all are plain */
+	EState	   *estate;			/* NULL when all indexes are plain, as the next field */
 	ResultRelInfo *others;
 };
 
@@ -257,8 +259,8 @@ add_other(YqIndexEntries *entries, Relation index, int room)
 }
 
 /*
- * Open the indexes of an open table, in the current memory context.  "optimistic":
- * neither wait for nor fail on a row with the same unique key.
+ * Open the indexes of an open table, in the current memory context.  With "optimistic", insertions neither
+ * wait for nor fail on a row with the same unique key.
  */
 static YqIndexEntries *
 index_entries_open(Relation heap, bool optimistic)
@@ -285,7 +287,7 @@ index_entries_open(Relation heap, bool optimistic)
 	return entries;
 }
 
-/* Make the BRIN entries of rows that have just been inserted, in that order. */
+/* Make the BRIN entries of rows that have just been inserted, in the order of insertion. */
 static void
 index_entries_summarize(YqIndexEntries *entries, TupleTableSlot **slots, int count)
 {
@@ -296,7 +298,7 @@ index_entries_summarize(YqIndexEntries *entries, TupleTableSlot **slots, int cou
 	}
 }
 
-/* Make all other entries of such a row; true when optimistic ones leave open whether it is a duplicate. */
+/* Make all other entries of such a row; true when optimistic entries leave open whether it is a duplicate. */
 static bool
 index_entries_insert(YqIndexEntries *entries, TupleTableSlot *slot)
 {
@@ -343,16 +345,17 @@ struct YqBulkInsert
 {
 	MemoryContext context;
 	Relation	relation;
-	TupleDesc	descriptor;		/* of more than a few slots: each that has the relation's
-								 * own pins it, and every pin is looked for among all */
+	TupleDesc	descriptor;		/* copied when there are more than a few slots.  Each slot with the
+								 * relation's own descriptor pins it, and every pin is searched for among
+								 * all pins. */
 	YqIndexEntries *entries;
-	bool		is_statement;	/* triggers fire */
-	EState	   *estate;			/* for them, as the next two */
+	bool		is_statement;	/* its triggers fire */
+	EState	   *estate;			/* executor state of the triggers, as the next two fields */
 	ResultRelInfo *result;
-	TransitionCaptureState *transition; /* NULL when none asks for it */
+	TransitionCaptureState *transition; /* NULL when no trigger asks for it */
 	MemoryContext row_context;	/* reset at each flush */
 	int			column_count;
-	Datum	   *values;			/* of one row; null in columns that an administrator */
+	Datum	   *values;			/* values of a row; null in columns that an administrator */
 	bool	   *nulls;			/* added to the table and dropped again */
 	int			capacity;
 	bool		optimistic;
@@ -362,10 +365,10 @@ struct YqBulkInsert
 	TupleTableSlot **slots;
 };
 
-/* Slots that most statements make do with. */
+/* The number of slots that suffices for most statements. */
 #define FEW_SLOTS 4
 
-/* Rows have the columns known here and, in their places, dropped ones. */
+/* Prepare rows with the columns known here, and with dropped columns in their places. */
 static void
 prepare_columns(YqBulkInsert *writer, int column_count)
 {
@@ -520,7 +523,7 @@ forget_rows(YqBulkInsert *writer)
 void
 yq_bulk_insert_claim(YqBulkInsert *writer, YqBeforeClaim before, YqIsTaken is_taken, void *argument)
 {
-	/* logical decoding sends rows that are withdrawn, and passes over speculative ones */
+	/* logical decoding would send withdrawn rows; it skips speculative rows */
 	bool		is_speculative = RelationIsLogicallyLogged(writer->relation);
 
 	if (!is_speculative)
@@ -573,7 +576,7 @@ yq_bulk_insert_flush(YqBulkInsert *writer)
 	forget_rows(writer);
 }
 
-/* The end of the statement: its triggers fire. */
+/* End the statement: its triggers fire. */
 static void
 finish_statement(YqBulkInsert *writer)
 {

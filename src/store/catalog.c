@@ -3,8 +3,8 @@
  * catalog.c
  *	  Opening yquota's own tables, and the invalidation of caches built on them.
  *
- * One relation cache callback serves the whole library.  It compares OIDs and
- * clears flags; everything is looked up again on next use.
+ * A single relation cache callback serves the whole library.  It compares OIDs and clears flags; the next
+ * use looks everything up again.
  *
  *-------------------------------------------------------------------------
  */
@@ -44,12 +44,12 @@ typedef struct TableEntry
 	const char *schema;
 	const char *name;
 	bool		may_have_children;	/* sealed segments of history */
-	Oid			oid;			/* InvalidOid when not looked up; the version has been checked when it was */
-	bool		is_local;		/* has been found to be a plain local table since then */
-	const char *index_name;		/* of the index that was asked for last since then */
+	Oid			oid;			/* InvalidOid when not looked up; the look-up also checks the version */
+	bool		is_local;		/* found to be a plain local table since the look-up */
+	const char *index_name;		/* name of the index that was last looked up since then */
 	Oid			index_oid;
 	Oid			signal;			/* relation whose invalidation signals changes of rows; InvalidOid when never looked up */
-	Oid			file_number;	/* the table's when "signal" was looked up */
+	Oid			file_number;	/* file of the table when "signal" was looked up */
 	bool		is_suspect;		/* its relation cache entry has changed since */
 } TableEntry;
 
@@ -64,7 +64,7 @@ static TableEntry tables[YQ_TABLE_COUNT] = {
 typedef struct Watcher
 {
 	YqTable		table;
-	bool		is_of_rows;		/* VACUUM and ANALYZE are nothing to it */
+	bool		is_of_rows;		/* VACUUM and ANALYZE do not clear it */
 	bool	   *flag;
 } Watcher;
 
@@ -79,9 +79,8 @@ static bool callbacks_registered = false;
 static bool has_suspects = false;
 
 /*
- * A message may come while a table is being opened, so that its reader sets
- * the flag when the OID is forgotten already.  As long as it is, every change
- * may be the table's.
+ * An invalidation may arrive while a table is being opened.  The reader of the table then sets its flag
+ * when the OID is already forgotten.  While the OID is forgotten, every change may concern the table.
  */
 static void
 on_relcache_change(Datum arg, Oid relation_oid)
@@ -114,7 +113,10 @@ forget_rows_of(YqTable table)
 	}
 }
 
-/* A table that was replaced, or emptied without triggers, has other rows. */
+/*
+ * Look up the signal of a table again: a table that was replaced, or emptied without triggers, has other
+ * rows.
+ */
 static void
 look_up_signal(YqTable table)
 {
@@ -143,7 +145,7 @@ yq_catalog_accept_changes(void)
 	AcceptInvalidationMessages();
 	if (!has_suspects || !IsTransactionState())
 		return;
-	/* a message that comes meanwhile is looked at next time */
+	/* the next call looks at an invalidation that arrives meanwhile */
 	has_suspects = false;
 	for (int i = 0; i < YQ_TABLE_COUNT; i++)
 	{
@@ -188,7 +190,7 @@ register_catalog_callbacks(void)
 	callbacks_registered = true;
 }
 
-/* Version of the installed SQL objects; NULL when there are none. */
+/* Return the version of the installed SQL objects, or NULL when there are none. */
 static char *
 installed_version(void)
 {
@@ -255,7 +257,7 @@ yq_table_oid(YqTable table)
 			entry->oid = oid = get_relname_relid(entry->name, schema);
 			entry->is_local = false;
 			entry->index_name = NULL;
-			/* a message that comes meanwhile has the OID looked up again next time */
+			/* an invalidation that arrives meanwhile has the OID looked up again next time */
 			look_up_signal(table);
 		}
 	}
@@ -263,8 +265,8 @@ yq_table_oid(YqTable table)
 }
 
 /*
- * Whether Citus has made the table a distributed or reference one: its rows
- * then live elsewhere and the local heap is empty.
+ * Tell whether Citus has made the table a distributed or reference table.  The rows then live elsewhere and
+ * the local heap is empty.
  */
 static bool
 is_taken_over_by_citus(Oid relation_oid)
@@ -303,7 +305,7 @@ yq_table_open(YqTable table, LOCKMODE lockmode)
 				 errhint("Run CREATE EXTENSION yquota.")));
 
 	relation = table_open(oid, lockmode);
-	/* without an OID, a message that came with the lock tells of a change */
+	/* a missing OID means that an invalidation, received with the lock, has told of a change */
 	if (tables[table].is_local && OidIsValid(tables[table].oid))
 		return relation;
 	if (relation->rd_rel->relkind != RELKIND_RELATION ||
@@ -373,7 +375,7 @@ yq_column(Relation relation, const char *name)
 Snapshot
 yq_latest_snapshot(void)
 {
-	/* A parallel plan may not take new snapshots; its own one serves. */
+	/* A parallel plan may not take new snapshots, so its own snapshot serves. */
 	if (IsInParallelMode())
 		return RegisterSnapshot(GetActiveSnapshot());
 	return RegisterSnapshot(GetLatestSnapshot());
@@ -413,8 +415,8 @@ yq_catalog_on_abort(bool *flag)
 }
 
 /*
- * VACUUM and ANALYZE change the relation cache entry of a table, too.  So the message names, as if it
- * were a relation, the table's row type: a number that no relation has.
+ * Send the row type of the table as if it were a relation: no relation has that number.  VACUUM and ANALYZE
+ * also change the relation cache entry of a table, so the entry's own OID would not tell a change of rows.
  */
 void
 yq_catalog_signal_change_of(Oid table_oid)
@@ -431,8 +433,8 @@ yq_catalog_signal_change_of(Oid table_oid)
 }
 
 /*
- * Have all sessions make plans anew that read a table, and this one again if its transaction is rolled back.
- * The server sends no such message for a table that loses a child.
+ * Make all sessions replan statements that read a table, and this session once more if its transaction is
+ * rolled back.  The server sends no such invalidation for a table that loses a child.
  */
 Datum
 yq_sql_replan(PG_FUNCTION_ARGS)

@@ -3,13 +3,12 @@
  * clock.c
  *	  The one clock (contract in clock.h; docs/design.md 3).
  *
- * The cached setting is usable when it was read to the end ("setting_read")
- * and no change was signalled since the reading began ("setting_current").  The
- * relation cache callback of catalog.c sets the latter to false.  Two flags, because
- * an error or a signal in the middle of reading must leave the cache unusable.
+ * The cached setting is usable when the read was completed ("setting_read") and no change was signalled
+ * since the read began ("setting_current").  The relation cache callback of catalog.c sets the latter to
+ * false.  There are two flags because an error or a signal during the read must leave the cache unusable.
  *
- * While the clock is set by hand, statement clock and clock are the same: a
- * script that sets it and goes on in one statement means the new time.
+ * While the clock is set by hand, statement clock and clock show the same instant.  A script that sets the
+ * clock and goes on in the same statement expects the new time.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,7 +28,7 @@ PG_FUNCTION_INFO_V1(yq_sql_statement_clock);
 
 static bool setting_current = false;
 static bool setting_read = false;
-static bool clock_stands = false;	/* is it set by hand? */
+static bool clock_stands = false;	/* true while the clock is set by hand */
 static TimestampTz clock_at = 0;	/* valid when clock_stands */
 
 static void
@@ -42,8 +41,8 @@ read_clock_row(const YqRow *row)
 }
 
 /*
- * Read the table's row, if any.  The leader of a parallel plan may read an
- * older row, which is not kept.
+ * Read the row of the table, if there is one.  The leader of a parallel plan may read an older row, which
+ * is not kept.
  */
 static void
 read_clock_setting(void)
@@ -59,8 +58,8 @@ read_clock_setting(void)
 }
 
 /*
- * Is the clock set by hand?  Without the extension's tables it never is, and
- * outside a transaction nothing can be read.
+ * Tell whether the clock is set by hand.  Without the extension's tables it never is, and outside a
+ * transaction nothing can be read.
  */
 static bool
 is_set(void)
@@ -104,7 +103,7 @@ yq_clock_milliseconds_until(TimestampTz until)
 	if (clock_stands)
 		return YQ_CLOCK_STANDS;
 
-	/* Rounded up, so that the sleeper does not wake just before its time. */
+	/* Round up, so that the sleeper does not wake just before its time. */
 	microseconds = (uint64) until - (uint64) now;
 	return (long) Min(microseconds / 1000 + 1, (uint64) INT_MAX);
 }

@@ -1,12 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * clock.h
- *	  The one clock: everything that asks "now" or waits goes through it.
+ *	  The one clock: code that asks for the present instant or waits uses it.
  *
- * It is the system's clock unless a row of yquota_internal.clock_setting says
- * otherwise, which tests and demonstrations use (yquota.set_clock()).  Each
- * backend caches the setting; a change reaches it through the relation cache's
- * invalidation, like any change of a catalog.  Outside a transaction the last
+ * The clock is the system's clock unless a row of yquota_internal.clock_setting says otherwise.  Tests and
+ * demonstrations set such a row (yquota.set_clock()).  Each backend caches the setting; a change reaches it
+ * through the relation cache's invalidation, like any change of a catalog.  Outside a transaction the last
  * known setting counts.
  *
  * docs/design.md 3.
@@ -18,25 +17,23 @@
 
 #include "datatype/timestamp.h"
 
-/* The clock now; moves within a statement unless it is set by hand. */
+/* Return the present instant; it moves within a statement unless the clock is set by hand. */
 extern TimestampTz yq_clock_now(void);
 
-/* The clock at the start of the client's statement. */
+/* Return the instant at which the client's statement started. */
 extern TimestampTz yq_clock_statement(void);
 
 /*
- * Milliseconds to sleep until the clock shows "until", at least 0.  While the
- * clock is set by hand it does not move by itself: the answer is then
- * YQ_CLOCK_STANDS for a future instant, and the transaction that sets the clock
- * wakes the sleeper (see yq_worker_wake_at_commit in worker/worker.h).
+ * Return the milliseconds to sleep until the clock shows "until", at least 0.  A clock that is set by hand
+ * does not move by itself: the answer for a future instant is then YQ_CLOCK_STANDS.  The transaction that
+ * sets the clock wakes the sleeper (see yq_worker_wake_at_commit in worker/worker.h).
  */
 #define YQ_CLOCK_STANDS (-1L)
 extern long yq_clock_milliseconds_until(TimestampTz until);
 
 /*
- * Read the setting again, ignoring the cache; true when it differs from the
- * cached one.  For a process that the setting transaction has woken: the latch
- * is set before the invalidation is sent.
+ * Read the setting again, ignoring the cache; true when it differs from the cached one.  A process calls
+ * this when the setting transaction has woken it, because the latch is set before the invalidation is sent.
  */
 extern bool yq_clock_reread(void);
 

@@ -3,13 +3,12 @@
  * copy_out.c
  *	  Rows that only yquota's owner may read, inserted as the calling role.
  *
- * archive() reads tables that its caller has no rights on and writes to a
- * table of the caller's choice, whose triggers, defaults and foreign server
- * must not run with the owner's rights.  So the rows are read as the owner into
- * a tuplestore, which spills to disk, and inserted from there as the caller:
- * yq_role_scope_role(), which the shell of archive() notes.  Neither the session's user
- * nor the one that was SET would do: an index function that autovacuum calls is
- * its owner's, and the session a superuser's.
+ * archive() reads tables on which its caller has no rights, and writes to a table of the caller's choice.
+ * The triggers, defaults and foreign server of that table must not run with the owner's rights.  The owner
+ * therefore reads the rows into a tuplestore, which spills to disk, and the caller inserts them from there.
+ * The caller is yq_role_scope_role(), which the wrapper of archive() notes.  Neither the session user nor
+ * the role of SET ROLE would serve.  When autovacuum calls an index function, the function is its owner's,
+ * and the session user is a superuser.
  *
  *-------------------------------------------------------------------------
  */
@@ -55,7 +54,7 @@ lock_target(Oid target)
 				 errmsg("relation with OID %u does not exist", target)));
 }
 
-/* Run a query and keep its rows; returns how many there are. */
+/* Run a query and keep its rows; returns the number of rows. */
 static uint64
 read_copied_rows(const char *query, Tuplestorestate *rows)
 {
@@ -73,7 +72,7 @@ read_copied_rows(const char *query, Tuplestorestate *rows)
 	return SPI_processed;
 }
 
-/* The columns that a query returns. */
+/* Return the descriptor of the columns that a query returns. */
 static TupleDesc
 columns_of(const char *query)
 {
@@ -84,7 +83,7 @@ columns_of(const char *query)
 	return CreateTupleDescCopy(SPI_tuptable->tupdesc);
 }
 
-/* Name the rows in commands to come. */
+/* Give the rows a name that later commands can use. */
 static void
 name_rows(Tuplestorestate *rows, uint64 count, TupleDesc columns)
 {
@@ -103,8 +102,8 @@ name_rows(Tuplestorestate *rows, uint64 count, TupleDesc columns)
 }
 
 /*
- * Run one command as a role; returns what SPI_execute() does.  One that only reads
- * sees what the calling statement sees, and nothing outlives it: functions of an
+ * Run a command as a role; returns the result of SPI_execute().  With "only_reads" the command sees the
+ * snapshot of the calling statement, and its settings do not outlive it.  Otherwise functions of an
  * archive's owner could set the search path of a superuser who reads a report.
  */
 static int
@@ -147,8 +146,8 @@ insert_copied_rows(const char *target, const char *columns, const char *source)
 }
 
 /*
- * Citus plans an INSERT ... SELECT anew where rows that are only named are not
- * known.  It reads a temporary table.
+ * Insert from a temporary table: Citus plans an INSERT ... SELECT anew where it does not know rows that
+ * only have a name.
  */
 static uint64
 insert_staged_rows(const char *target, const char *columns)

@@ -33,29 +33,29 @@
 #include "utils/snapmgr.h"
 
 /*
- * Looking for ascending keys by going forward in the index pays when many of
- * its entries are wanted.  After so many entries that are not, a new descent
- * is cheaper; and a descent for one key is cheaper still than one to go on
- * from, which reads a whole page.
+ * Limits that decide between going forward in the index and a new descent, for ascending keys.  Going
+ * forward pays when many of the passed entries are wanted.  After this many unwanted entries a new descent
+ * is cheaper.  A descent for a single key is cheaper still than a descent to go on from, which reads a
+ * whole page.
  */
 #define MERGE_MAX_STEPS 12
 
-/* A descent to go on from is worth it when it serves so many keys. */
+/* A descent to go on from pays when it serves this many keys. */
 #define MERGE_MIN_KEYS 8
 
-/* Keys looked for one by one at first, and when the last descent was not. */
+/* The number of keys looked up one by one at first, and after a descent that did not pay. */
 #define FIRST_SINGLE_KEYS 16
 #define MORE_SINGLE_KEYS 128
 
-/* One table of those that a scan looks into. */
+/* A table that a scan looks into. */
 typedef struct ScanPart
 {
 	Relation	relation;
 	Relation	index;
 	IndexScanDesc descriptor;
-	IndexScanDesc dirty_scan;	/* opened when first needed, as the next */
+	IndexScanDesc dirty_scan;	/* opened when first needed, as the next field */
 	IndexScanDesc merge_scan;
-	text	   *merge_key;		/* that it began at */
+	text	   *merge_key;		/* key at which it began */
 	bool		is_positioned;	/* merge_scan is at an entry, or at its end */
 	bool		at_end;
 	TupleTableSlot *slot;
@@ -63,20 +63,20 @@ typedef struct ScanPart
 
 struct YqIndexScan
 {
-	MemoryContext context;		/* scans allocate lazily, and keep it */
+	MemoryContext context;		/* scans allocate lazily, and keep their memory in it */
 	SnapshotData dirty_snapshot;
-	int			single_keys;	/* so many are still looked for one by one */
-	int			merged_keys;	/* since the last descent to go on from */
+	int			single_keys;	/* number of keys still to be looked up one by one */
+	int			merged_keys;	/* keys since the last descent to go on from */
 	int			current;		/* part that yq_index_scan_next() reads */
-	const text *key;			/* that it looks for, when there are more */
-	YqBloomFilter *filter;		/* of the keys of the children; NULL when there is none */
+	const text *key;			/* key that it looks for in the other parts */
+	YqBloomFilter *filter;		/* filter of the keys of the children; NULL when there is none */
 	int			part_count;
-	ScanPart *parts;			/* the table itself and, when first needed, its children */
+	ScanPart *parts;			/* the table and, when first needed, its children */
 };
 
 /*
- * The index of a child that stands for one of its parent: a btree whose first
- * column is the same, in the same order.
+ * Find the index of a child that corresponds to an index of its parent: a btree with the same first column,
+ * in the same order.
  */
 static Oid
 index_of_child(Relation child, Relation parent_index)
@@ -119,7 +119,7 @@ open_index(ScanPart *part, Oid index)
 	part->slot = table_slot_create(part->relation, NULL);
 }
 
-/* The newest first: it is what a repeated event is most often about. */
+/* Open the newest child first: a repeated event most often concerns it. */
 static void
 open_children(YqIndexScan *scan)
 {
@@ -137,7 +137,7 @@ open_children(YqIndexScan *scan)
 	MemoryContextSwitchTo(old_context);
 }
 
-/* Whether children have to be looked into for the present key; then they are open. */
+/* Tell whether the scan must look into children for the present key; they are then open. */
 static bool
 children_may_have(YqIndexScan *scan)
 {
@@ -202,7 +202,7 @@ rescan(YqIndexScan *scan, IndexScanDesc descriptor, const text *key, StrategyNum
 	ScanKeyData scan_key;
 
 	if (key == NULL)
-		/* the scan was made for one key: look for any that is not null */
+		/* the scan was made for a single key: look for any key that is not null */
 		ScanKeyEntryInitialize(&scan_key, SK_ISNULL | SK_SEARCHNOTNULL, 1, InvalidStrategy,
 							   InvalidOid, InvalidOid, InvalidOid, (Datum) 0);
 	else
@@ -263,7 +263,7 @@ yq_index_scan_find(YqIndexScan *scan, const text *key)
 
 /* -- ascending keys ------------------------------------------------------ */
 
-/* Go to the next entry of the merge scan.  This and what follows is called in the context of the scan. */
+/* Go to the next entry of the merge scan.  This function and the next ones run in the context of the scan. */
 static void
 advance(ScanPart *part)
 {
@@ -288,10 +288,7 @@ descend(YqIndexScan *scan, ScanPart *part, const text *key)
 	advance(part);
 }
 
-/*
- * Order of the entry that the merge scan is at and a key.  Long keys may be
- * compressed in the index.
- */
+/* Compare the present entry of the merge scan with a key.  The index may compress long keys. */
 static int
 compare_entry(const ScanPart *part, const text *key)
 {
@@ -389,7 +386,7 @@ open_dirty_scan(YqIndexScan *scan)
 	MemoryContextSwitchTo(old_context);
 }
 
-/* The next row of the dirty scan that counts; false at the end. */
+/* Find the next row of the dirty scan that counts; false at the end. */
 static bool
 get_next_dirty(YqIndexScan *scan, ScanPart *part)
 {
@@ -443,9 +440,8 @@ yq_index_scan_wait_for(YqIndexScan *scan, const text *key)
 	ScanPart *part = &scan->parts[0];
 
 	/*
-	 * With a row in place, a transaction that inserts another one is about to
-	 * withdraw it and may be waiting for this one.  A transaction that changes
-	 * the row waits for one that deletes it.
+	 * With a row in place, a transaction that inserts another row is about to withdraw it and may be
+	 * waiting for this one.  A transaction that changes the row waits for a transaction that deletes it.
 	 */
 	yq_index_scan_seek(scan, key);
 	if (find_next(scan))
@@ -469,7 +465,7 @@ yq_index_scan_wait_for(YqIndexScan *scan, const text *key)
 		if (yq_index_scan_is_ours(scan, key))
 			return NULL;
 
-		/* Let go of the buffer before waiting. */
+		/* Release the buffer before waiting. */
 		ExecClearTuple(part->slot);
 		rescan(scan, part->dirty_scan, key, BTEqualStrategyNumber);
 		XactLockTableWait(busy, NULL, NULL, XLTW_None);

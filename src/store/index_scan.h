@@ -3,13 +3,12 @@
  * index_scan.h
  *	  Looking up rows of yquota's own tables by an index on one text column.
  *
- * Rows are seen as they are at this moment: with the commits of other
- * transactions and the changes of this one, up to and including the present
- * command.  A statement about containers must see all commits before it touches
- * a row, at every isolation level.
+ * A scan sees rows as they are at this moment.  It includes the commits of other transactions, and the
+ * changes of this one up to and including the present command.  A statement about containers must see all
+ * commits before it touches a row, at every isolation level.
  *
- * The inheritance children of the table, if any, are looked into as well: the
- * sealed segments of the ledger are children of yquota.charge.
+ * A scan also covers the inheritance children of the table: the sealed segments of the ledger are children
+ * of yquota.charge.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,51 +21,49 @@
 typedef struct YqIndexScan YqIndexScan;
 
 /*
- * Open in the current memory context.  Takes RowExclusiveLock, kept until the
- * end of the transaction, because callers go on to change the rows.
+ * Open a scan in the current memory context.  The scan takes RowExclusiveLock and keeps it until the end of
+ * the transaction, because callers go on to change the rows.
  */
 extern YqIndexScan *yq_index_scan_open(YqTable table, const char *index_name);
-extern void yq_index_scan_close(YqIndexScan *scan); /* NULL: nothing to do */
+extern void yq_index_scan_close(YqIndexScan *scan); /* NULL is ignored */
 
 extern Relation yq_index_scan_relation(YqIndexScan *scan);
 
-/* Begin to look for a key; NULL looks for any row. */
+/* Begin to look for a key; NULL matches any row. */
 extern void yq_index_scan_seek(YqIndexScan *scan, const text *key);
 
-/* The next row, in a slot that is valid until the next call; NULL at the end. */
+/* Return the next row, in a slot that is valid until the next call, or NULL at the end. */
 extern TupleTableSlot *yq_index_scan_next(YqIndexScan *scan);
 
-/* The first row of a key, or any; NULL when there is none. */
+/* Return the first row of a key, or of any key; NULL when there is none. */
 extern TupleTableSlot *yq_index_scan_find(YqIndexScan *scan, const text *key);
 
 /*
- * The first row of a key, for many keys in ascending order ("C" collation),
- * which is cheaper than to seek them.  Rows inserted since the first key may be
- * missed: a caller that finds none and must be sure seeks the key.  The slot is
- * valid until the next call.
+ * Return the first row of a key.  Callers with many keys in ascending order ("C" collation) use this
+ * function, because it is cheaper than seeking each key.  It may miss rows inserted since the first key.  A
+ * caller that finds no row and must be sure seeks the key.  The slot is valid until the next call.
  */
 extern TupleTableSlot *yq_index_scan_advance(YqIndexScan *scan, const text *key);
 
-/* To be called before the next ascent. */
+/* Prepare for the next ascending run of keys. */
 extern void yq_index_scan_restart(YqIndexScan *scan);
 
 /*
- * The row of a unique key.  When there is none at this moment but another
- * transaction is about to insert or to replace one, waits for that transaction
- * to end and looks again.  NULL when there is none.
+ * Return the row of a unique key.  Another transaction may be about to insert or replace that row; if none
+ * is there yet, the function waits for its end and looks again.  Returns NULL when there is no row.
  */
 extern TupleTableSlot *yq_index_scan_wait_for(YqIndexScan *scan, const text *key);
 
 /*
- * Whether there is a row of a unique key besides one, or another transaction is
- * about to insert one.  Does not wait.
+ * Tell whether a unique key has a row other than "except", or another transaction is about to insert one.
+ * The function does not wait.
  */
 extern bool yq_index_scan_is_taken(YqIndexScan *scan, const text *key, ItemPointer except);
 
 /*
- * Whether this transaction has inserted a row of a unique key, even if it has
- * deleted the row since: others wait for it to end.  Rows withdrawn as one too
- * many (yq_claim_withdraw) are none, here and above.
+ * Tell whether this transaction has inserted a row of a unique key, even if it has deleted the row since.
+ * Other transactions wait for the end of this one.  A row withdrawn as a duplicate (yq_claim_withdraw) does
+ * not count, here and above.
  */
 extern bool yq_index_scan_is_ours(YqIndexScan *scan, const text *key);
 

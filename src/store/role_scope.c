@@ -3,22 +3,18 @@
  * role_scope.c
  *	  The acting role, and the projects that it may see.
  *
- * Row-level security rests on three SQL functions: policies and views compare
- * a row's project with the results of reads_all() and readable_projects().
- * Uncorrelated subqueries call them, so that the server evaluates them once per
- * query, in the leader of a parallel one: parallel workers do not know the
- * acting role.
+ * Row-level security rests on three SQL functions: policies and views compare a row's project with the
+ * results of reads_all() and readable_projects(). Uncorrelated subqueries call these functions, so that the
+ * server evaluates them once per query.  In a parallel query the leader evaluates them, because parallel
+ * workers do not know the acting role.
  *
- * A report that reads tables closed to its caller runs as yquota's owner.
- * SECURITY DEFINER alone would hide the calling role from it.  So the public
- * function is a shell in C.  It notes the calling role, and calls the function of
- * the same name and arguments with the suffix _as_owner.  That is a SECURITY
- * DEFINER function that only the owner may call.  Triggers that record the role
- * behind a change work the same way.
+ * A report that reads tables closed to its caller runs as yquota's owner. SECURITY DEFINER alone would hide
+ * the calling role from it.  The public function is therefore a shell in C.  It notes the calling role, and
+ * calls the function of the same name and arguments with the suffix _as_owner.  That is a SECURITY DEFINER
+ * function that only the owner may call.  Triggers that record the role behind a change work the same way.
  *
- * A row of role_grant counts while the role has both the name and the OID that
- * it had: neither a role made anew under an old name nor, after a restore, one
- * that happens to have the OID inherits anything.
+ * A row of role_grant counts while the role has both the name and the OID of that time.  A new role under
+ * an old name inherits nothing.  Neither does a role that has the same OID by chance after a restore.
  *
  *-------------------------------------------------------------------------
  */
@@ -48,7 +44,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
-/* The role that called the function that runs as the owner now; InvalidOid if none runs. */
+/* The role that called the function that now runs as the owner; InvalidOid if no such function runs. */
 static Oid	caller = InvalidOid;
 
 Oid
@@ -92,7 +88,7 @@ yq_role_scope_sender(void)
 	return role == yq_extension_owner() ? GetOuterUserId() : role;
 }
 
-/* The projects that a role may see, while tables are read. */
+/* The projects that a role may see, collected while tables are read. */
 typedef struct Readable
 {
 	Oid			role;
@@ -116,7 +112,7 @@ static const char *const allowed_columns[ALLOWED_COLUMNS] = {
 	[ALLOWED_PROJECT] = "project",
 };
 
-/* The kind that a row of role_grant gives a role, or NULL. */
+/* Return the kind that a row of role_grant gives a role, or NULL. */
 static char *
 allowed_kind(const YqRow *row, Oid role)
 {
@@ -161,7 +157,7 @@ add_descendant(const YqRow *row)
 	add_project(row->argument, row, 0);
 }
 
-/* A role that may see a project may see all that descend from it. */
+/* Add the descendants of projects: a role that may see a project may see them, too. */
 static void
 add_descendants(Readable *readable, Snapshot snapshot)
 {
@@ -176,7 +172,7 @@ add_descendants(Readable *readable, Snapshot snapshot)
 							columns, lengthof(columns), add_descendant, readable);
 }
 
-/* The projects that a role may see, by the newest committed rows of role_grant. */
+/* Find the projects that a role may see, by the newest committed rows of role_grant. */
 static Readable
 find_readable(Oid role)
 {
@@ -207,7 +203,7 @@ yq_role_scope_reads_all(Oid role)
 	return find_readable(role).all;
 }
 
-/* A kind that is looked for among those allowed to a role. */
+/* The kind that is looked for among those allowed to a role. */
 typedef struct WantedKind
 {
 	Oid			role;
@@ -224,7 +220,7 @@ compare_allowed(const YqRow *row)
 	wanted->is_granted |= kind != NULL && strcmp(kind, wanted->kind) == 0;
 }
 
-/* The table is small, and each question reads it whole. */
+/* Read the whole table for each question, because the table is small. */
 bool
 yq_role_scope_acts_as(Oid role, const char *kind)
 {
@@ -262,7 +258,7 @@ yq_sql_reads_all(PG_FUNCTION_ARGS)
 
 PG_FUNCTION_INFO_V1(yq_sql_readable_projects);
 
-/* readable_projects(): the projects allowed one by one, and their descendants */
+/* readable_projects(): the projects allowed individually, and their descendants */
 Datum
 yq_sql_readable_projects(PG_FUNCTION_ARGS)
 {
@@ -311,7 +307,7 @@ find_setting(const char *name)
 #endif
 }
 
-/* Whether the session has set a setting itself, to whatever value. */
+/* Tell whether the session itself has set a setting, to any value. */
 static bool
 is_set_by_session(const char *name)
 {
@@ -321,10 +317,9 @@ is_set_by_session(const char *name)
 }
 
 /*
- * A dump begins with SET of these three, among others; row_security is off, or on with
- * --enable-row-security.  CREATE EXTENSION in a session that restores a dump inserts rows of its own,
- * and so may the function of an index that the session builds: neither are
- * rows of the dump.
+ * Look for the SET statements with which a dump begins; row_security is off, or on with
+ * --enable-row-security. CREATE EXTENSION in a session that restores a dump inserts rows of its own.  So
+ * may the function of an index that the session builds.  Neither are rows of the dump.
  */
 bool
 yq_role_scope_is_restoring(void)
@@ -347,7 +342,7 @@ yq_sql_restoring(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(yq_role_scope_is_restoring());
 }
 
-/* The function that a shell stands for. */
+/* Return the function that a shell stands for. */
 static Oid
 function_behind(Oid shell)
 {
@@ -393,7 +388,7 @@ call_for(Oid reader, FunctionCallInfo call)
 
 PG_FUNCTION_INFO_V1(yq_sql_run_as_owner);
 
-/* Every shell: call the function behind it. */
+/* Call the function behind a shell; every shell is this C function. */
 Datum
 yq_sql_run_as_owner(PG_FUNCTION_ARGS)
 {
@@ -417,14 +412,14 @@ yq_sql_run_as_owner(PG_FUNCTION_ARGS)
 	/* FROM passes a ReturnSetInfo for every function, also for one that returns a single value */
 	if (behind->flinfo->fn_retset)
 	{
-		/* all rows at once: later ones would come when the caller is forgotten */
+		/* return all rows at once: when later rows came, the caller would be forgotten */
 		rows = (ReturnSetInfo *) fcinfo->resultinfo;
 		if (rows == NULL || !IsA(rows, ReturnSetInfo) || (rows->allowedModes & SFRM_Materialize) == 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("set-valued function called in context that cannot accept a set")));
 		modes = rows->allowedModes;
-		/* functions in SQL insist on the first one and then keep to the last */
+		/* functions in SQL require the first mode, and then still use the last one */
 		rows->allowedModes = SFRM_ValuePerCall | SFRM_Materialize | SFRM_Materialize_Preferred;
 	}
 	result = call_for(GetUserId(), behind);

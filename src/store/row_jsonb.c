@@ -3,9 +3,8 @@
  * row_jsonb.c
  *	  Rows as JSON objects of the columns that are set.
  *
- * A row of yquota.queue has some fifty columns, of which a few are set: making
- * an object of all of them and then taking the nulls away costs ten times as
- * much.  Values are made by to_jsonb().
+ * A row of yquota.queue has some fifty columns, of which a few are set.  To make an object of all columns
+ * and then remove the nulls costs ten times as much.  to_jsonb() converts the values.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,7 +21,7 @@
 
 PG_FUNCTION_INFO_V1(yq_sql_set_columns);
 
-/* Kept from call to call, for the type of the rows that came last. */
+/* State kept from call to call, for the row type of the last call. */
 typedef struct RowConverter
 {
 	Oid			row_type;
@@ -33,7 +32,10 @@ typedef struct RowConverter
 	bool	   *nulls;
 } RowConverter;
 
-/* to_jsonb() asks its call for the type of the argument. */
+/*
+ * Prepare a call of to_jsonb() that carries the type of the argument, because to_jsonb() looks the type up
+ * there.
+ */
 static void
 prepare_column(FmgrInfo *to_jsonb, Form_pg_attribute column, MemoryContext context)
 {

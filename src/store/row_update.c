@@ -21,7 +21,7 @@
 
 /* -- claim --------------------------------------------------------------------- */
 
-/* Deleting and locking single rows that an index scan has found. */
+/* Delete and lock single rows that an index scan has found. */
 
 static bool
 delete_row(Relation relation, ItemPointer tid, bool mark)
@@ -98,8 +98,8 @@ yq_claim_is_withdrawn(TupleTableSlot *slot)
 /* -- row update ---------------------------------------------------------------- */
 
 /*
- * The executor has routines for that, made for logical replication.  They cost
- * a fraction of a statement's start and end.
+ * Changes go through routines of the executor that serve logical replication.  They cost a fraction of the
+ * start and end of a statement.
  */
 
 struct YqRowUpdate
@@ -112,11 +112,11 @@ struct YqRowUpdate
 	EState	   *estate;
 	ResultRelInfo *result;
 	EPQState	recheck;
-	TupleTableSlot *key;		/* null but for the searched key */
+	TupleTableSlot *key;		/* null except for the searched key */
 	TupleTableSlot *found;
 	bool		is_found;
 	TupleTableSlot *changed;	/* the new row */
-	bool		has_done[CMD_DELETE + 1];	/* by CmdType: some of these */
+	bool		has_done[CMD_DELETE + 1];	/* by CmdType: rows changed in this way */
 };
 
 static TupleTableSlot *
@@ -183,7 +183,7 @@ set_column(const YqRowUpdate *update, TupleTableSlot *slot, int column, Datum va
 	slot->tts_isnull[update->columns[column] - 1] = false;
 }
 
-/* The new row starts as a copy of the found row. */
+/* Start the new row as a copy of the found row. */
 static void
 copy_found(YqRowUpdate *update)
 {
@@ -230,7 +230,7 @@ yq_row_update_set_null(YqRowUpdate *update, int column)
 	update->changed->tts_isnull[update->columns[column] - 1] = true;
 }
 
-/* Triggers of statements of a kind fire when the first row comes. */
+/* Fire the BEFORE triggers of statements of a kind when the first row comes. */
 static void
 begin_kind(YqRowUpdate *update, CmdType kind)
 {

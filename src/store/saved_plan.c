@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * saved_plan.c
- *	  SQL statements of the library that are run often, and work that may fail while the
- *	  transaction goes on.
+ *	  SQL statements that the library runs often, and work that may fail while the transaction goes on.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,7 +25,7 @@
 
 /* Work that may fail while the transaction goes on. */
 
-/* Is it an error that rows, or checks and triggers of theirs, are the cause of? */
+/* Tell whether rows, or their checks and triggers, have caused an error. */
 static bool
 is_of_rows(int code)
 {
@@ -87,15 +86,14 @@ yq_attempt_dry(void (*function) (void *), void *argument)
 /* -- saved plan ---------------------------------------------------------------- */
 
 /*
- * They find rows by indexes, also while a table is small: a plan is kept, and the
- * table grows.
+ * Saved plans find rows by indexes, even while a table is small, because a plan is kept and the table
+ * grows.
  *
- * Plans name tables and types by OID.  They are made anew after an invalidation
- * of the table of applications, as when the extension is dropped and created
- * again.
+ * Plans name tables and types by OID.  They are made anew after an invalidation of the table of
+ * applications, as when the extension is dropped and created again.
  *
- * A plan that skips empty tables is made anew when one of them has got a page: starting what
- * a database has nothing for takes longer than running the rest.
+ * A plan that skips empty tables is made anew when one of them has got a page.  Starting the parts of a
+ * plan that have no rows to read takes longer than running the rest.
  */
 
 PG_FUNCTION_INFO_V1(yq_sql_may_have_rows);
@@ -103,10 +101,10 @@ PG_FUNCTION_INFO_V1(yq_sql_may_have_rows);
 static uint64 generation = 0;
 static bool is_current = false;
 
-/* What may_have_rows() is asked about. */
+/* The tables that may_have_rows() is asked about. */
 static const YqTable optional_tables[] = {YQ_PROJECT_FAMILY, YQ_EXPIRED_GRANT, YQ_HOLD, YQ_ACCRUING_RESERVATION};
 
-/* Those that the plan being made does not read; taken back by an error. */
+/* The tables that the plan being made does not read; an error resets it. */
 static uint32 left_out = 0;
 static bool is_planning = false;
 
@@ -141,7 +139,10 @@ find_parameter_type(const char *name)
 	return type;
 }
 
-/* Called after the snapshot was taken, which sees no row that has come into these tables since. */
+/*
+ * Find the empty tables after the snapshot was taken, which sees no row that has come into these tables
+ * since.
+ */
 static uint32
 find_empty_tables(void)
 {
@@ -200,8 +201,8 @@ execute_saved_plan(YqSavedPlan *statement, Datum *values, const char *nulls, Sna
 	(void) set_config_option("enable_seqscan", "off", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
 	/*
-	 * the disabled plan types carry a cost that would trigger JIT compilation, and beside
-	 * which that of starting parallel workers counts for nothing, even once for each row
+	 * Disabled plan types carry a cost that would trigger JIT compilation.  Beside that cost, starting
+	 * parallel workers costs nothing to the planner, even once for each row.
 	 */
 	(void) set_config_option("jit", "off", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);

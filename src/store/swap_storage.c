@@ -3,17 +3,16 @@
  * swap_storage.c
  *	  Exchange of the storage of two tables with the same columns.
  *
- * That is how history is sealed: the table that sessions append to hands its
- * rows to a new, empty child, in a time that does not depend on their number.
- * No row is copied; rows of pg_class exchange the files of the tables and of
- * each index, with the state of these files: how far they are frozen, how large
- * they are.  TOAST tables go with the rows that point into them, by their OIDs.
- * All of it is an ordinary change of catalogs: it is there when the transaction
- * commits, on standbys too, and was never there when it does not.
+ * History is sealed by this exchange: the table to which sessions append hands its rows to a new, empty
+ * child. The time does not depend on the number of rows, because no row is copied.  The rows of pg_class
+ * exchange the files of the tables and of each index.  They also exchange the state of these files: how far
+ * they are frozen, and how large they are.  TOAST tables go with the rows that point into them, by their
+ * OIDs.  The exchange is an ordinary change of catalogs.  It takes effect when the transaction commits, on
+ * standbys too, and not at all when the transaction fails.
  *
- * The caller holds AccessExclusiveLock on both tables.  Both must look alike,
- * down to the numbers of their columns, and each index of the one must have its
- * like on the other; ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE otherwise.
+ * The caller holds AccessExclusiveLock on both tables.  Both must look alike, down to the numbers of their
+ * columns.  Each index of one table must have its counterpart on the other.  Raises
+ * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE otherwise.
  *
  *-------------------------------------------------------------------------
  */
@@ -118,7 +117,7 @@ index_alike(Relation ours, Relation theirs, const AttrMap *same_columns)
 		ours->rd_rel->reltablespace == theirs->rd_rel->reltablespace;
 }
 
-/* The index among "candidates" that is like "index"; it is taken off the list. */
+/* Return the index among "candidates" that is like "index", and remove it from the list. */
 static Oid
 take_alike(Relation parent, Oid index, List **candidates)
 {
@@ -167,9 +166,8 @@ copy_class_row(Oid relation)
 }
 
 /*
- * The mark of files that this transaction has created goes with the exchange,
- * because such files need no WAL (wal_level = minimal).  Cached entries must
- * not go on using their open files.
+ * Let the mark of files that this transaction has created follow the exchange, because such files need no
+ * WAL (wal_level = minimal).  Cached entries must not go on using their open files.
  */
 static void
 note_new_files(Oid parent, Oid child)
@@ -187,7 +185,7 @@ note_new_files(Oid parent, Oid child)
 	relation_close(theirs, NoLock);
 }
 
-/* A TOAST table, if any, depends on its table. */
+/* Move the dependency of a TOAST table, if there is one, to its new table. */
 static void
 hand_over_toast(Oid toast, Oid new_owner)
 {
@@ -235,7 +233,7 @@ exchange_files(Relation catalog, CatalogIndexState indexes, Oid parent, Oid chil
 	heap_freetuple(their_row);
 }
 
-/* TOAST tables are named for their tables; administrators rely on it. */
+/* Name TOAST tables for their tables; administrators rely on it. */
 static void
 rename_toast(Oid table, const char *format)
 {
@@ -253,8 +251,8 @@ rename_toast(Oid table, const char *format)
 }
 
 /*
- * Autovacuum goes by counts per table: the child has got rows to analyze,
- * freeze and mark as visible to all; the parent has none left.
+ * Move the row counts that autovacuum uses.  The child has got rows to analyze, freeze and mark as visible
+ * to all; the parent has none left.
  */
 static void
 count_rows(Relation parent, Relation child)
@@ -327,7 +325,7 @@ yq_sql_exchange_storage(PG_FUNCTION_ARGS)
 	check_table(child);
 	check_alike(parent, child);
 
-	/* rows that serializable transactions have read have moved */
+	/* rows that serializable transactions have read are now in the other table */
 	TransferPredicateLocksToHeapRelation(parent);
 	TransferPredicateLocksToHeapRelation(child);
 	count_rows(parent, child);

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * table_scan.c
- *	  Reading a small table of ours or a part of one, column by column; and the rows of a
- *	  journal that a session has not read yet.
+ *	  Reading a small table of yquota, or a part of one, column by column.  Reading the rows of a journal
+ *	  that a session has not read yet.
  *
  *-------------------------------------------------------------------------
  */
@@ -155,14 +155,14 @@ yq_row_bigint(const YqRow *row, int column, int64 otherwise)
 /*
  * Rows of a journal that a session has not read yet.
  *
- * A transaction that was at work when the session read the journal has a number of its own in
- * the snapshot of that reading.  Its rows take one descent of the index, however long it
- * has been at work, and however much other transactions have written meanwhile.
+ * The snapshot of an earlier reading lists the number of each transaction that was then at work.  The rows
+ * of such a transaction take one descent of the index, however long it has run and however much other
+ * transactions have written meanwhile.
  */
 
 /* -- transactions ------------------------------------------------------------ */
 
-/* The full number of a transaction of a snapshot, none of which is later than the next one. */
+/* Return the full number of a transaction in a snapshot; no such transaction is later than the next one. */
 static FullTransactionId
 full_number(FullTransactionId next, TransactionId number)
 {
@@ -218,7 +218,7 @@ typedef struct JournalScan
 	AttrNumber	changed_by;
 	FullTransactionId own;
 	YqRow		row;
-	YqJournalReader reader;		/* NULL: rows are counted only */
+	YqJournalReader reader;		/* NULL when rows are only counted */
 	int64		count;
 } JournalScan;
 
@@ -273,7 +273,10 @@ scan_transaction(JournalScan *scan, FullTransactionId transaction)
 	scan_range(scan, BTEqualStrategyNumber, F_XID8EQ, transaction);
 }
 
-/* Rows of transactions at work are not visible: their ranges are not searched. */
+/*
+ * Tell whether a transaction has ended: rows of transactions at work are not visible, so their ranges are
+ * skipped.
+ */
 static bool
 has_ended(FullTransactionId transaction, Snapshot snapshot, FullTransactionId oldest)
 {
