@@ -1,7 +1,7 @@
 --
--- Access to queues, priorities, and placement of applications (semantics/placement). The C
+-- Access to queues, priorities, and placement of applications (semantics/placement).  The C
 -- code decides from the configuration in queues/220_queue_tables.sql, which every session
--- keeps in memory. Triggers here and in queues/270_queue_hierarchy.sql tell sessions to read
+-- keeps in memory.  Triggers here and in queues/270_queue_hierarchy.sql tell sessions to read
 -- the configuration again.
 --
 
@@ -43,7 +43,7 @@ COMMENT ON FUNCTION yquota.place_application(text, text[], text, text, boolean) 
 
 --
 -- The check of the hierarchy refuses rules and priority lists with which Hadoop would not
--- start. A queue that a submission creates cannot make a rule wrong.
+-- start.  A queue that a submission creates cannot make a rule wrong.
 --
 
 CREATE FUNCTION yquota_internal.note_rule_change() RETURNS trigger

@@ -1,7 +1,7 @@
 --
 -- Applications: submissions, their queues and states (docs/design.md 5).
 --
--- The functions of admission/320_submission.sql write the rows. Each change of a row also
+-- The functions of admission/320_submission.sql write the rows.  Each change of a row also
 -- updates counters per queue, user and partition, so that a submission need not read other
 -- applications.
 --

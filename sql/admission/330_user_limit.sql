@@ -1,6 +1,6 @@
 --
 -- The share of a leaf queue that a user may use, and the part that is left to an application
--- (docs/design.md 5). The functions return the CapacityScheduler's figures with all their
+-- (docs/design.md 5).  The functions return the CapacityScheduler's figures with all their
 -- inputs.
 --
 

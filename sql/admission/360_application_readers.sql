@@ -1,10 +1,10 @@
 --
--- Applications that roles see (semantics/placement). Operators and roles that read everything
--- see all applications. Any other role sees its own applications and those that name the role
--- in view_acl. It also sees applications in queues that it administers and in projects of
+-- Applications that roles see (semantics/placement).  Operators and roles that read everything
+-- see all applications.  Any other role sees its own applications and those that name the role
+-- in view_acl.  It also sees applications in queues that it administers and in projects of
 -- which it is a member.
 --
--- In an access control list, a role counts as the user of the same name. The roles of which it
+-- In an access control list, a role counts as the user of the same name.  The roles of which it
 -- is a member count as the groups of that user.
 --
 

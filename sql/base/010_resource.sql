@@ -1,6 +1,6 @@
 --
 -- The type yquota.resource: functions, operators, operator classes, the aggregate sum() and
--- the casts. All functions are IMMUTABLE and read no table, so EXECUTE stays with PUBLIC.
+-- the casts.  All functions are IMMUTABLE and read no table, so EXECUTE stays with PUBLIC.
 --
 
 CREATE TYPE yquota.resource;
@@ -300,9 +300,9 @@ CREATE OPERATOR CLASS yquota.resource_btree_ops
 	FUNCTION 4 btequalimage(oid);
 COMMENT ON OPERATOR CLASS yquota.resource_btree_ops USING btree IS 'sort order of resource vectors';
 
--- Makes pg_upgrade restore the operator class before views that group by resource vectors. Its
+-- Makes pg_upgrade restore the operator class before views that group by resource vectors.  Its
 -- dump has functions before operator classes, and no dependency of such a view names the
--- class. Types come first of all, and this type depends on the class.
+-- class.  Types come first of all, and this type depends on the class.
 CREATE TYPE yquota_internal.resource_range AS RANGE (
 	subtype = yquota.resource,
 	subtype_opclass = yquota.resource_btree_ops,

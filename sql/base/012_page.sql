@@ -1,9 +1,9 @@
 --
--- HTML pages: their texts, tables and charts. No function here reads a table of yquota.
+-- HTML pages: their texts, tables and charts.  No function here reads a table of yquota.
 --
 
 --
--- Texts, numbers and tables of HTML pages. A text from a user enters a page only through
+-- Texts, numbers and tables of HTML pages.  A text from a user enters a page only through
 -- html(), which escapes it.
 --
 
@@ -49,8 +49,8 @@ COMMENT ON FUNCTION yquota_internal.html_table(text[], text, integer) IS
 	'A table of rows that are HTML already, of which the last columns, at most twelve, are figures; NULL for no rows';
 
 --
--- Charts as SVG, 640 wide and 240 high. Amounts are drawn between 10 and 210 from the top and
--- instants between 64 and 632 from the left. Charts show nothing after "now".
+-- Charts as SVG, 640 wide and 240 high.  Amounts are drawn between 10 and 210 from the top and
+-- instants between 64 and 632 from the left.  Charts show nothing after "now".
 --
 
 CREATE TYPE yquota_internal.chart_frame AS (
@@ -124,7 +124,7 @@ CREATE FUNCTION yquota_internal.chart_amount_text(amount numeric, highest numeri
 COMMENT ON FUNCTION yquota_internal.chart_amount_text(numeric, numeric) IS
 	'A round amount in the margin of a chart, in the unit of the one that is furthest from zero';
 
--- Chooses at most seven labelled times in the time zone of the frame. They are midnights, even
+-- Chooses at most seven labelled times in the time zone of the frame.  They are midnights, even
 -- divisions of a day, Mondays, and first days of months and years.
 CREATE FUNCTION yquota_internal.chart_times(frame yquota_internal.chart_frame)
 	RETURNS TABLE (at timestamptz, label text)

@@ -1,13 +1,12 @@
 --
--- Reports of this cluster that a database which reads several clusters asks for
--- (572_federated_cluster.sql).  Its rows carry the name of the cluster, and all
--- sums are made here, by the functions that tell the same to people: days of the
--- time zone of bills, archived ones included.
+-- Reports of this cluster for a database that reads several clusters
+-- (572_federated_cluster.sql).  Rows carry the name of the cluster.  The functions that report
+-- to people compute all sums here, per day in the time zone of bills, including archived days.
 --
--- A condition on the day chooses days before any is added up, also behind the
--- barrier, because comparing dates leaks nothing.  The first day need
--- not be exact, only early enough: rows of the ledger that roll_up_charges() has
--- considered are in rollup_day, the others are found by booked_at.
+-- A condition on the day selects days before any day is added up.  This works behind the
+-- security barrier, too, because comparing dates leaks nothing.  The first day need not be
+-- exact, only early enough.  Ledger rows that roll_up_charges() has considered are in
+-- rollup_day; booked_at finds the other rows.
 --
 
 CREATE VIEW yquota_internal.charged_day AS
@@ -23,10 +22,10 @@ CREATE VIEW yquota_internal.charged_day AS
 				(SELECT min(accruing."from") FROM yquota_internal.accruing_segment AS accruing)), zone.name) AS first,
 			   yquota_internal.billing_day(yquota.statement_clock(), zone.name) AS last
 		FROM yquota_internal.billing_zone AS zone
-		-- once, not for each day that is compared
+		-- compute the range once, not for each day that is compared
 		OFFSET 0
 	) AS days
-	-- an event may lie ahead of the clock
+	-- include the next day, because an event may lie ahead of the clock
 	CROSS JOIN LATERAL generate_series(0, days.last + 1 - days.first) AS number (n);
 COMMENT ON VIEW yquota_internal.charged_day IS
 	'Days in the time zone of bills, from one that is not after the first charge to the one after today';
@@ -67,7 +66,7 @@ COMMENT ON COLUMN yquota.charge_by_user_day.amount IS 'credits';
 
 CREATE FUNCTION yquota_internal.period_bills(ends_at timestamptz)
 	RETURNS TABLE (project text, starts_at timestamptz, closed_at timestamptz, charged numeric, corrected numeric)
-	-- of a view whose readers may not read the tables behind it
+	-- reads tables behind a view that the view's readers may not read
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS $$

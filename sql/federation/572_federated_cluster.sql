@@ -1,22 +1,21 @@
 --
--- Federation: this database reads several clusters, each in a database of its
--- own, by foreign tables of postgres_fdw over the reports of 571_cluster_report.sql.
+-- Federation: this database reads several clusters, each in a database of its own.  It uses
+-- foreign tables of postgres_fdw over the reports of 571_cluster_report.sql.
 --
--- Of each report there is a table here that is partitioned by cluster; the
--- foreign table of a cluster is its partition.  So the planner leaves out
--- clusters that are not asked for, sends the conditions along, and asks several
--- clusters at a time where the server is async_capable.
+-- Each report has a table here that is partitioned by cluster; the foreign table of a cluster
+-- is its partition.  The planner can therefore leave out clusters and push conditions down.
+-- It asks several clusters at a time where the server is async_capable.
 --
--- Of a cluster that cannot be asked, this database reads the rows that the cluster has
--- archived into a ledger of several clusters instead: a table here, which may be
--- distributed or foreign.  Each cluster is read in one of the two ways only, so
--- that nothing is read twice, in its books and in the ledger.
+-- For a cluster that cannot be reached, this database reads the rows that the cluster has
+-- archived into a ledger of several clusters.  That ledger is a table here, which may be
+-- distributed or foreign.  Each cluster is read in only one of the two ways, so no row is
+-- counted twice.
 --
--- Foreign tables and ledgers are read with the rights of the owner of yquota, whose
--- user mapping names a viewer on the other side: the owner of a server can make it log in
--- elsewhere, so it is trusted (store/055_trusted_owner.sql), when the cluster is federated and
--- whenever it is read.  Which projects a role sees is
--- decided here, by role_grant of this database.
+-- The owner of yquota reads foreign tables and ledgers, and its user mapping names a viewer on
+-- the other side.  The owner of a server can make that connection log in elsewhere.  That
+-- owner must therefore be trusted when the cluster is federated and at each read
+-- (store/055_trusted_owner.sql).  The table role_grant of this database decides which projects
+-- a role sees.
 --
 
 CREATE TABLE yquota.federated_cluster (
@@ -136,7 +135,7 @@ COMMENT ON VIEW yquota_internal.federated_report IS
 	'Reports that are read of each cluster: the partitioned table here, and the name of the view there';
 
 --
--- Taking clusters in, and out
+-- Adding and removing clusters
 --
 
 CREATE FUNCTION yquota_internal.check_foreign_server(server name) RETURNS void
@@ -157,7 +156,7 @@ BEGIN
 	ELSIF wrapper <> 'postgres_fdw' THEN
 		RAISE EXCEPTION 'server "%" is of foreign-data wrapper "%", not of postgres_fdw', server, wrapper
 			USING ERRCODE = 'wrong_object_type';
-	-- it is used with the rights of the owner
+	-- the owner of yquota uses the server, so the caller must have the right to use it
 	ELSIF NOT has_server_privilege(yquota_internal.acting_role(), server::text, 'USAGE') THEN
 		RAISE EXCEPTION 'permission denied for foreign server %', server
 			USING ERRCODE = 'insufficient_privilege';
@@ -243,9 +242,9 @@ $$;
 COMMENT ON FUNCTION yquota_internal.ledger_reach(text, text) IS
 	'End of the last charge that a ledger has of a cluster; an error when it has none';
 
--- Reports and leases read these tables in any order.  All of them are locked at once, and
--- before any row that is changed: a transaction that reads one is never waited for while it
--- waits for another one.
+-- Reports and leases read these tables in any order.  The function locks all of them at once,
+-- before the transaction changes any row.  So no transaction that reads one of them is waited
+-- for while it waits for another one.
 CREATE FUNCTION yquota_internal.lock_foreign_reports() RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -304,7 +303,7 @@ BEGIN
 		RAISE EXCEPTION 'permission denied for table %', federate_cluster_as_owner.ledger
 			USING ERRCODE = 'insufficient_privilege';
 	END IF;
-	-- one at a time; reports go on
+	-- exclude other calls; reports go on
 	LOCK TABLE yquota.federated_cluster IN SHARE ROW EXCLUSIVE MODE;
 	new_one.cluster := federate_cluster_as_owner.cluster;
 	new_one.server := federate_cluster_as_owner.server;
@@ -378,8 +377,8 @@ COMMENT ON FUNCTION yquota.remove_federated_cluster(text, boolean) IS
 	'Undo federate_cluster(); returns whether there was anything to undo.  Works without the cluster, whose leases count as spent if they may be left behind';
 
 --
--- Asking each cluster whether it is there, before a report that must not leave
--- out one silently
+-- Asks each cluster whether it can be reached, before a report that must not silently leave
+-- out a cluster.
 --
 
 CREATE FUNCTION yquota_internal.read_status(known yquota.federated_cluster) RETURNS yquota_internal.federated_status
@@ -395,7 +394,7 @@ BEGIN
 		found_status.timezone := yquota_internal.billing_timezone();
 		RETURN found_status;
 	END IF;
-	-- its server may have got another owner
+	-- the server may have a new owner
 	PERFORM yquota_internal.check_trusted(format('yquota_internal.federated_status_%s', known.number)::regclass);
 	SELECT status.* INTO found_status FROM yquota_internal.federated_status AS status WHERE status.cluster = known.cluster;
 	IF found_status.cluster IS NULL THEN
@@ -428,7 +427,8 @@ BEGIN
 		EXCEPTION WHEN OTHERS THEN
 			GET STACKED DIAGNOSTICS problem = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, code = RETURNED_SQLSTATE;
 			SELECT NULL, NULL, NULL, NULL INTO clock, charged_through, closed_until, timezone;
-			-- members may read it, and details of a connection that failed have addresses and names of roles
+			-- omit details of failed connections: they contain addresses and role names, and members
+			-- read it
 			IF code !~ '^08' THEN
 				problem := concat_ws(': ', problem, nullif(detail, ''));
 			END IF;

@@ -1,16 +1,16 @@
 --
--- Costs over all clusters.  Each cluster adds up its own days; the groups of
--- each cluster are added up here.  The planner has a cluster make the whole sum only
--- when the groups contain the cluster, so they do first.
+-- Costs over all clusters.  Each cluster adds up its own days, and this database adds up the
+-- groups of all clusters.  The planner pushes the whole sum down to a cluster only when the
+-- groups contain the cluster, so the inner groups do.
 --
--- Projects, queues and users of the same name are the same.  A day is one of the
--- time zone of bills of its cluster, charged by the prices of its cluster.
+-- Projects, queues and users with the same name in several clusters count as one.  Each day is
+-- in its cluster's time zone of bills, and each charge is at its cluster's prices.
 --
--- Ledgers add up as well, where they are: each of these queries can be computed whole
--- by another server or by the nodes of Citus.  For that postgres_fdw wants the collation
--- of every text that a function is given to be that of a column, hence the empty string
--- before the word epoch.  A charge that begins or ends on another day is divided by time.
--- All parts but the last are rounded, so their sum is the charge.
+-- Each query over a ledger can be computed whole by another server or by the nodes of Citus.
+-- For that, postgres_fdw requires that every text argument of a function has the collation of
+-- a column.  Hence the empty string before the word epoch.  A charge that begins or ends on
+-- another day is divided by time.  All parts but the last are rounded, so their sum is the
+-- charge.
 --
 
 CREATE FUNCTION yquota_internal.ledger_cost_query(ledger text, by text[]) RETURNS text
@@ -43,7 +43,7 @@ CREATE FUNCTION yquota_internal.ledger_cost(
 	RETURNS TABLE (cluster text, day date, project text, queue text, username text, amount numeric)
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
-	-- as in ledger_reach()
+	-- reads all rows, as ledger_reach() does
 	SET row_security = off
 	AS $$
 #variable_conflict use_column
@@ -105,7 +105,7 @@ DECLARE
 	known CONSTANT text[] := '{cluster,day,project,queue,username}';
 	unknown text;
 BEGIN
-	-- refuses days that no report can answer
+	-- refuse days that no report can answer
 	PERFORM yquota_internal.day_cuts(first_day, last_day, 'UTC');
 	IF by IS NULL THEN
 		RAISE EXCEPTION 'columns to group by must not be null'
@@ -172,7 +172,7 @@ BEGIN
 		RAISE EXCEPTION 'number of rows must be 1 at least'
 			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
-	-- refused before the query, which the context of an error would quote
+	-- check before the query, because the context of an error would quote the query
 	PERFORM yquota_internal.check_federated_report(first_day, last_day, federated_top_costs_as_owner.by);
 	RETURN QUERY
 	SELECT rank() OVER (ORDER BY cost.amount DESC) AS place, cost.cluster, cost.project, cost.queue, cost.username, cost.amount,

@@ -1,24 +1,24 @@
 --
--- Shares of budgets over several clusters, on the side of a cluster: each lease
--- is a grant that expires (charging/170_grant_expiry.sql), so that every decision
--- is made here, from rows of this database.
+-- Shares of budgets over several clusters, on the side of a cluster.  Each lease is a grant
+-- that expires (charging/170_grant_expiry.sql), so this database makes every decision from its
+-- own rows.
 --
--- The federation inserts a lease into the view cluster_lease, by postgres_fdw, and
--- inserts it again when it has lost the reply.  The id of the grant makes that one
--- lease.  One that comes after its end gives nothing.  What was spent of it follows
--- from the books, so it is final only for events that have come: a later one about the
--- time before the end is told by the same row.
+-- The federation inserts a lease into the view cluster_lease by postgres_fdw, and inserts it
+-- again when the reply is lost.  The id of the grant makes the second insertion the same
+-- lease.  A lease that arrives after its end grants nothing.  The spent amount of a lease
+-- follows from the books, so it is final only for events that have arrived.  A later event
+-- about the time before the end changes the amount in the same row.
 --
--- A standby that is promoted, or a backup that is restored, may lack the last leases of
--- the server whose place it takes.  So each server of the federation makes itself known
--- here, in lending_federation, before it leases.  From then on nothing is taken from
--- the server before, and what was being taken has been.
+-- A standby that is promoted, or a restored backup, may lack the last leases of the server
+-- that it replaces.  Each server of the federation therefore registers in lending_federation
+-- here before it leases.  From then on the cluster takes no lease from the previous server,
+-- and leases that were being taken have been taken.
 --
 
 CREATE FUNCTION yquota_internal.max_clock_skew() RETURNS interval
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	-- the clock loads the library, which knows the setting
+	-- the clock loads the library, which defines the setting
 	RETURN CASE WHEN yquota.statement_clock() IS NOT NULL THEN current_setting('yquota.max_clock_skew', true)::interval END;
 COMMENT ON FUNCTION yquota_internal.max_clock_skew() IS 'The setting yquota.max_clock_skew of this server';
 
@@ -65,7 +65,7 @@ BEGIN
 								split_part(known.history, '/', 2), split_part(NEW.history, '/', 2)),
 				HINT = 'If that server is gone for good, delete the row of yquota_internal.lender in the cluster, as the owner of yquota.';
 	END IF;
-	-- waits for leases that are being taken from the server before: take_lease()
+	-- wait for transactions that are taking leases from the previous server: take_lease()
 	INSERT INTO yquota_internal.lender AS l (federation, history, known_since) VALUES (NEW.federation, NEW.history, yquota.clock())
 	ON CONFLICT (federation) DO UPDATE SET history = excluded.history, known_since = excluded.known_since;
 	RETURN NEW;
@@ -145,7 +145,7 @@ BEGIN
 		RAISE EXCEPTION 'lease must be of credit'
 			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
-	-- nothing else may become the lender until this has been committed
+	-- keep other servers from becoming the lender until this transaction commits
 	PERFORM FROM yquota_internal.lender AS l WHERE l.federation = NEW.federation AND l.history = NEW.history FOR SHARE;
 	IF NOT FOUND THEN
 		RAISE EXCEPTION 'lease % is not of the database that leases for "%" now', NEW.lease, NEW.federation

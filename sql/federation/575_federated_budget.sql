@@ -1,15 +1,15 @@
 --
--- Budgets over all clusters, on the side of the federation.  Shares of the credit
--- of a period are leased to the clusters.  A lease is written here and committed
--- before its cluster hears of it, and all of its share counts until the cluster has
--- told what it spent until the end of the lease.  Whatever happens to a message, a
--- machine or a transaction, no credit is in two leases:
+-- Budgets over all clusters, on the side of the federation.  It leases shares of the credit of
+-- a period to the clusters.  A lease is written and committed here before its cluster learns
+-- of it.  Its whole share counts until the cluster has reported the spending until the end of
+-- the lease.  No loss of a message, a machine or a transaction puts the same credit into two
+-- leases:
 --
 --     sum of (share - returned) over the leases of a period <= amount of the budget.
 --
--- What a cluster spends beyond its leases, it owes there, and its next lease pays.
--- What turns out later to have been spent of a lease whose rest has been returned is
--- taken off the next lease of that cluster here.
+-- A cluster owes the spending beyond its leases there, and its next lease pays it.  Late
+-- spending of a lease whose rest has been returned is subtracted here from the next lease of
+-- that cluster.
 --
 
 CREATE TABLE yquota.federated_budget (
@@ -107,15 +107,15 @@ COMMENT ON COLUMN yquota_internal.cluster_contact.ahead IS 'its clock less the c
 COMMENT ON COLUMN yquota_internal.cluster_contact.history IS 'lease_history() to which it has told of all leases that it has; NULL for none';
 COMMENT ON COLUMN yquota_internal.cluster_contact.problem IS 'why it gets no leases; NULL when it does';
 
--- Commits may be lost where another server takes the place of this one.  A server
--- that is promoted, or recovers to an earlier time, begins a timeline.
+-- Commits may be lost when another server replaces this one.  A server that is promoted, or
+-- recovers to an earlier time, begins a new timeline.
 CREATE FUNCTION yquota_internal.lease_history() RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	RETURN format('%s/%s/%s',
 		(SELECT control.system_identifier FROM pg_control_system() AS control),
 		CASE WHEN pg_is_in_recovery() THEN (SELECT control.timeline_id FROM pg_control_checkpoint() AS control)
-			 -- that of the control file changes some time after a promotion
+			 -- the timeline in the control file changes only some time after a promotion
 			 ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint END,
 		(SELECT own.oid FROM pg_database AS own WHERE own.datname = current_database()));
 COMMENT ON FUNCTION yquota_internal.lease_history() IS
@@ -135,7 +135,7 @@ CREATE VIEW yquota_internal.lease_state AS
 				WHEN yquota.statement_clock() >= lease.expires_at + yquota_internal.max_clock_skew() THEN 'unreported'
 				WHEN lease.taken_at IS NULL THEN 'offered'
 				ELSE 'taken' END AS state,
-		   -- spent after its rest had been returned
+		   -- spending reported after the rest of the lease had been returned
 		   CASE WHEN lease.settled_at IS NOT NULL THEN
 				greatest(lease.spent - (lease.share - lease.taken_off - lease.returned), 0) ELSE 0 END AS late
 	FROM yquota.budget_lease AS lease;

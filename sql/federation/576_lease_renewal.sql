@@ -1,19 +1,20 @@
 --
 -- Leasing shares of federated budgets (575_federated_budget.sql).
 --
--- Each call reads what the clusters report, then has them take what earlier
--- transactions have offered, then offers more, for the next call.  So a lease is
--- here, committed, before any cluster can have it; a cluster that has taken one
--- without our knowing, because the reply or our commit was lost, is told again, and
--- takes it once.  No commit waits for two machines.
+-- Each call reads the reports of the clusters.  Next it makes the clusters take the leases
+-- that earlier transactions have offered.  Then it offers more leases for the next call.  A
+-- lease is therefore committed here before a cluster can have it.  A lost reply or a lost
+-- commit here leaves a lease that only the cluster knows to be taken.  The next call offers it
+-- again, and the cluster takes it once.  No commit waits for two machines.
 --
--- A server that may have lost commits of the one before offers nothing until each
--- cluster has told it, in a transaction that began after the cluster had stopped taking
--- leases from the server before, of all that it has.  It knows such leases again by their identities.
+-- A server that may have lost commits of its predecessor offers nothing until each cluster has
+-- reported all its leases.  The report must come in a transaction that began after the cluster
+-- stopped taking leases from the previous server.  The server recognizes its predecessor's
+-- leases by their identities.
 --
--- Shares follow need: of what is leased at a time, floor_fraction is divided by the
--- weights of the clusters, and the rest by weight and by what each has spent of the
--- leases of the last day; by weight alone while none has spent anything.
+-- Shares follow need.  The share floor_fraction of the leased amount is divided by the weights
+-- of the clusters.  The rest is divided by weight and by each cluster's spending from the
+-- leases of the last day.  While no cluster has spent anything, weight alone counts.
 --
 
 CREATE FUNCTION yquota_internal.lease_plan(now_at timestamptz)
@@ -40,7 +41,7 @@ CREATE FUNCTION yquota_internal.lease_plan(now_at timestamptz)
 			JOIN yquota_internal.cluster_contact AS contact ON contact.cluster = known.cluster AND contact.problem IS NULL
 			CROSS JOIN LATERAL (
 				SELECT max(lease.expires_at) AS covered_until,
-					   -- nearly all of what is valid has been spent
+					   -- whether nearly all credit of the valid leases has been spent
 					   coalesce(bool_and(lease.taken_at IS NOT NULL) FILTER (WHERE lease.valid_from <= now_at AND lease.settled_at IS NULL)
 						AND sum(lease.spent) FILTER (WHERE lease.valid_from <= now_at AND now_at < lease.expires_at)
 							>= 0.75 * sum(lease.share - lease.taken_off) FILTER (WHERE lease.valid_from <= now_at AND now_at < lease.expires_at), false) AS is_low
@@ -57,7 +58,7 @@ CREATE FUNCTION yquota_internal.lease_plan(now_at timestamptz)
 			WINDOW of_term AS (PARTITION BY candidate.project, candidate.period, candidate.starts_on)
 		), due AS (
 			SELECT divided.*,
-				   -- rounded down, so that shares never add up to more than what is divided
+				   -- rounds down, so that shares never add up to more than the divided amount
 				   div(1000000 * divided.pool * divided.weight
 					   * CASE WHEN divided.needs = 0 THEN 1
 							  ELSE divided.floor_fraction * divided.needs + (1 - divided.floor_fraction) * divided.need * divided.weights END,
@@ -95,7 +96,7 @@ COMMENT ON FUNCTION yquota.planned_leases() IS
 	'The leases that renew_leases() would offer now if the clusters reported nothing new: change weights and budgets in a transaction, look, and roll back';
 
 --
--- One cluster
+-- Steps for one cluster
 --
 
 CREATE FUNCTION yquota_internal.lease_report(cluster text, now_at timestamptz) RETURNS yquota_internal.federated_lease[]
@@ -108,7 +109,7 @@ DECLARE
 	wanted uuid[];
 	names text[];
 BEGIN
-	-- a late event may change what was spent of those that are settled
+	-- include settled leases, because a late event may change their spent amount
 	SELECT coalesce(array_agg(own.identity), '{}'), array_agg(DISTINCT own.federation) || yquota.cluster_name() INTO wanted, names
 	FROM yquota.budget_lease AS own
 	WHERE own.cluster = cluster AND (own.settled_at IS NULL OR own.expires_at > since);
@@ -120,9 +121,9 @@ $$;
 COMMENT ON FUNCTION yquota_internal.lease_report(text, timestamptz) IS
 	'What a cluster reports of its leases of the last 32 days, known here or not, and of older ones that are not settled';
 
--- Leases that are in no row here were offered by a server whose last commits are
--- lost, by a failover or a restore.  They count from now on, and other clusters may
--- have more of them.
+-- Adopts leases that are in no row here.  A server whose last commits a failover or a restore
+-- lost has offered them.  They count from now on.  Other clusters may have further leases that
+-- this server does not know yet.
 CREATE FUNCTION yquota_internal.adopt_leases(report yquota_internal.federated_lease[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -153,7 +154,7 @@ CREATE FUNCTION yquota_internal.note_lease_report(
 			JOIN unnest(report) AS there ON there.identity = own.identity AND there.spent IS NOT NULL
 			WHERE own.cluster = note_lease_report.cluster AND (own.settled_at IS NULL OR own.spent IS DISTINCT FROM there.spent)
 			UNION ALL
-			-- a lease that is taken after its end gives nothing
+			-- settle an untaken lease: taken after its end it would grant nothing
 			SELECT own.lease, NULL, 0, true
 			FROM yquota.budget_lease AS own
 			WHERE own.cluster = note_lease_report.cluster AND own.settled_at IS NULL
@@ -208,7 +209,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.deliver_leases(text, timestamptz, timestamptz) IS
 	'Have a cluster take the leases that earlier transactions have offered; returns how many';
 
--- A cluster that knows no lender has no leases, and may be one that is only reported on.
+-- A cluster that knows no lender has no leases, and may be federated only for reports.
 CREATE FUNCTION yquota_internal.make_known(cluster text, OUT is_known boolean, OUT problem text)
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -278,7 +279,7 @@ COMMENT ON FUNCTION yquota_internal.tend_leases(text, timestamptz) IS
 	'Read the reports of a cluster about its leases, and have it take those that it has not; returns how many of each, the lease_history() to which it has told of all, and what is in the way';
 
 --
--- All of them
+-- Leasing to all clusters
 --
 
 CREATE FUNCTION yquota_internal.watch_leases(now_at timestamptz) RETURNS void
@@ -318,11 +319,11 @@ DECLARE
 	outcome record;
 BEGIN
 	PERFORM yquota_internal.require_read_committed('renew leases');
-	-- what is offered here must not be lost by a crash after a cluster has taken it
+	-- make offers durable before any cluster can take them
 	IF current_setting('synchronous_commit') = 'off' THEN
 		PERFORM set_config('synchronous_commit', 'local', true);
 	END IF;
-	-- one at a time; readers go on
+	-- exclude other calls; readers go on
 	LOCK TABLE yquota.budget_lease IN SHARE ROW EXCLUSIVE MODE;
 	taken := 0;
 	settled := 0;
@@ -349,7 +350,7 @@ BEGIN
 	INSERT INTO yquota.budget_lease (project, period, starts_on, cluster, share, taken_off, valid_from, expires_at, offered_at,
 									 spent, returned, settled_at)
 	SELECT plan.project, plan.period, plan.starts_on, plan.cluster, plan.share, plan.taken_off, plan.valid_from, plan.expires_at, now_at,
-		   -- nothing is left to grant
+		   -- settle the lease at once when nothing is left to grant
 		   CASE WHEN plan.taken_off = plan.share THEN 0 END, CASE WHEN plan.taken_off = plan.share THEN 0 END,
 		   CASE WHEN plan.taken_off = plan.share THEN now_at END
 	FROM yquota_internal.lease_plan(now_at) AS plan

@@ -1,10 +1,10 @@
 --
--- Limits of sharing for a queue with the queues below it, a user and an application. A limit
+-- Limits of sharing for a queue with the queues below it, a user and an application.  A limit
 -- bounds the number and the total size of OPPORTUNISTIC containers, running and waiting, at a
 -- time.
 --
--- Containers are counted only while there is a limit. Statements that send events append their
--- changes to opportunistic_change, so that none waits for another one. An allocation under a
+-- Containers are counted only while there is a limit.  Statements that send events append their
+-- changes to opportunistic_change, so that none waits for another one.  An allocation under a
 -- limit adds up both tables, and moves many changes to opportunistic_counter at once.
 --
 
@@ -143,7 +143,7 @@ COMMENT ON FUNCTION yquota_internal.fold_opportunistic_changes() IS
 
 --
 -- The first limit counts all containers while no event can be recorded, because later events
--- append to that count. Removing the last limit removes the counters.
+-- append to that count.  Removing the last limit removes the counters.
 --
 CREATE FUNCTION yquota_internal.tend_opportunistic_counting() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER

@@ -1,6 +1,6 @@
 --
 -- Over-allocation: a node gives OPPORTUNISTIC containers more than it has while its measured
--- use is below its allocation. The C code decides
+-- use is below its allocation.  The C code decides
 -- (src/opportunistic/node_queue/node_container.h).
 --
 

@@ -1,11 +1,11 @@
 --
 -- Opportunistic containers, central allocation (semantics/opportunistic): reports of nodes
 -- about their queues, the list of nodes by load, and the containers allocated from that list.
--- The C code decides (src/opportunistic/). Functions that write run as the owner; a role that
+-- The C code decides (src/opportunistic/).  Functions that write run as the owner; a role that
 -- may call them speaks for the resource manager.
 --
--- The tables of reports, slots and the list are unlogged. After a crash or a promotion a node
--- is therefore unknown until it reports. A standby cannot read these tables, so views call a
+-- The tables of reports, slots and the list are unlogged.  After a crash or a promotion a node
+-- is therefore unknown until it reports.  A standby cannot read these tables, so views call a
 -- function that checks first.
 --
 
@@ -210,7 +210,7 @@ COMMENT ON FUNCTION yquota_internal.allocate_opportunistic(text, yquota.containe
 
 --
 -- A node that leaves service or disappears is unknown until it reports again, perhaps with
--- another queue capacity. A node that is being decommissioned says so in its next report.
+-- another queue capacity.  A node that is being decommissioned says so in its next report.
 --
 CREATE FUNCTION yquota_internal.forget_node_report() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER

@@ -1,8 +1,8 @@
 --
 -- Opportunistic containers on the side of the nodes: a node's agent asks which containers
--- start, wait, pause or are killed there. The C code decides as Hadoop's node manager does
--- (src/opportunistic/node_queue/container_queue.h). These functions run as the owner; a role
--- that may call them speaks for the agents. Their events are decisions: all of them are
+-- start, wait, pause or are killed there.  The C code decides as Hadoop's node manager does
+-- (src/opportunistic/node_queue/container_queue.h).  These functions run as the owner; a role
+-- that may call them speaks for the agents.  Their events are decisions: all of them are
 -- charged or none, even for feeds that set bad events aside.
 --
 
@@ -323,7 +323,7 @@ COMMENT ON FUNCTION yquota_internal.forget_expected_durations(integer) IS
 
 SELECT pg_extension_config_dump('yquota.node_queue', '');
 
--- Instants tell the events of a container apart. The next event is therefore later than the
+-- Instants tell the events of a container apart.  The next event is therefore later than the
 -- last one, unless the last one is the START.
 CREATE VIEW yquota_internal.container_in_books AS
 	SELECT c.container_id, c.node, c.allocation AS allocation_in_books, c.execution_type = 'GUARANTEED' AS is_guaranteed_in_books,
@@ -362,7 +362,7 @@ COMMENT ON VIEW yquota_internal.node_of_queue IS
 	'Nodes, with the capacity of their queues';
 COMMENT ON COLUMN yquota_internal.node_of_queue.queue_capacity IS 'containers that may wait there; -1 when the node has told none';
 
--- Setting a clock back makes no end earlier. The end of a container that the queue had and the
+-- Setting a clock back makes no end earlier.  The end of a container that the queue had and the
 -- books no longer have is final, because the container has been archived or voided.
 CREATE FUNCTION yquota_internal.known_of_end(container_id text, node text, at timestamptz, is_by_clock boolean)
 	RETURNS TABLE (known text)

@@ -1,8 +1,8 @@
 --
--- Opportunistic containers, distributed allocation (semantics/opportunistic). The local
+-- Opportunistic containers, distributed allocation (semantics/opportunistic).  The local
 -- schedulers of nodes receive a list of nodes and numbers for containers, decide, and report
--- their decisions (opportunistic 5). These functions run as the owner; a role that may call
--- them speaks for local schedulers. Scheduling is not federated: there is one cluster.
+-- their decisions (opportunistic 5).  These functions run as the owner; a role that may call
+-- them speaks for local schedulers.  Scheduling is not federated: there is one cluster.
 --
 
 CREATE TABLE yquota.node_lease (
@@ -79,7 +79,7 @@ COMMENT ON FUNCTION yquota_internal.lock_for_containers(text[], text[]) IS
 	'Lock the leaves of applications with some payers; returns those that are ACTIVE, with the rule that lets them have no OPPORTUNISTIC container, or NULL';
 
 --
--- An epoch is a number of 23 bits. A local scheduler that starts anew gets a new epoch; one
+-- An epoch is a number of 23 bits.  A local scheduler that starts anew gets a new epoch; one
 -- that continues keeps its own.
 --
 CREATE FUNCTION yquota.lease_nodes(local_scheduler text, count integer DEFAULT NULL, held_epoch bigint DEFAULT NULL)

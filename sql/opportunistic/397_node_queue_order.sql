@@ -1,6 +1,6 @@
 --
 -- yquota's own orders of node queues (YARN-5886, YARN-5887): their inputs, and the containers
--- that would go first. The C code decides (src/opportunistic/node_queue/node_container.h).
+-- that would go first.  The C code decides (src/opportunistic/node_queue/node_container.h).
 --
 
 CREATE TYPE yquota.container_progress AS (

@@ -1,6 +1,6 @@
 --
 -- Preemption: the choice of containers that give their resources back, and the time when they
--- do (semantics/preemption). The C code decides (src/preemption/). These functions run as the
+-- do (semantics/preemption).  The C code decides (src/preemption/).  These functions run as the
 -- owner; a role that may call preempt_containers() speaks for the resource manager.
 --
 
@@ -205,7 +205,7 @@ COMMENT ON VIEW yquota.readable_preemption_mark IS
 COMMENT ON COLUMN yquota.readable_preemption_mark.allocation IS 'native units';
 
 --
--- Ends applications that have outlived their lifetime. They end like applications that a user
+-- Ends applications that have outlived their lifetime.  They end like applications that a user
 -- kills, which is no preemption.
 --
 CREATE FUNCTION yquota_internal.kill_expired(application_ids text[], diagnostics text) RETURNS text[]

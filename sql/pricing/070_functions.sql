@@ -1,6 +1,6 @@
 --
--- The price evaluator.  These functions read the timelines with the newest
--- committed state.  A role that can read a view that uses them may call them.
+-- The price evaluator.  These functions read the newest committed timelines.  A role that can
+-- read a view that uses them may call them.
 --
 
 CREATE FUNCTION yquota_internal.accrued(

@@ -1,13 +1,13 @@
 --
--- Pricing, first part: the common steps of every change of prices, and the
--- configuration that prices are made of (docs/design.md 2).
+-- Pricing, first part: the common steps of every change of prices, and the configuration from
+-- which prices follow (docs/design.md 2).
 --
--- A change of prices, whether made by a function or by plain INSERT, UPDATE or
--- DELETE, goes through the triggers of the tables: they take one lock, refuse
--- changes of amounts that have been settled or shown, and note the change in
--- yquota.pricing_change, from where caches are invalidated.
+-- A change of prices goes through the triggers of the tables, whether a function or a plain
+-- INSERT, UPDATE or DELETE makes it.  The triggers take one lock and refuse changes of amounts
+-- that have been settled or shown.  They note the change in yquota.pricing_change, which
+-- invalidates caches.
 --
--- While a dump is being restored they stand down: rows come back as they were.
+-- While a dump is being restored, the triggers do nothing, so that rows come back unchanged.
 --
 
 CREATE FUNCTION yquota_internal.restoring() RETURNS boolean
@@ -19,7 +19,7 @@ COMMENT ON FUNCTION yquota_internal.restoring() IS
 CREATE FUNCTION yquota_internal.duration(setting_name text) RETURNS interval
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	-- before the library is loaded, which the clock does, it has no settings
+	-- the clock loads the library, which defines the settings
 	RETURN CASE WHEN yquota.statement_clock() IS NOT NULL THEN
 		((extract(epoch FROM current_setting(setting_name)::interval) * 1000)::bigint
 		 || ' milliseconds')::interval END;
@@ -48,8 +48,8 @@ CREATE FUNCTION yquota_internal.last_event_at() RETURNS timestamptz
 COMMENT ON FUNCTION yquota_internal.last_event_at() IS
 	'Latest instant of any event received; NULL before the first one';
 
--- A START repeated with a new allocation settles at its recorded_at, and the
--- end of a period settles running containers without any event.
+-- Settlement can pass the latest event: a START repeated with a new allocation settles at its
+-- recorded_at.  The end of a period settles running containers without any event.
 CREATE FUNCTION yquota_internal.settled_at_most() RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
@@ -154,7 +154,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.check_past_point(timestamptz, text) IS
 	'Refuse a point before the clock where it would change an amount already settled or already shown';
 
--- The first segment of a wait decides: its rule is that of the segments behind it.
+-- Reads the first segment of a wait only, because the segments behind it have the same rule.
 CREATE FUNCTION yquota_internal.waited_between(since timestamptz, until timestamptz) RETURNS text
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -237,7 +237,7 @@ BEGIN
 			USING ERRCODE = 'serialization_failure',
 				HINT = 'The transaction might succeed if retried.';
 	END;
-	-- a price that cannot be formed would keep everything from being charged
+	-- reject a price that cannot be formed, because it would keep everything from being charged
 	BEGIN
 		PERFORM yquota_internal.rate(
 			yquota.resource(jsonb_build_object(t.name, 1)), NULL,
@@ -251,10 +251,10 @@ BEGIN
 				HINT = 'A multiplier times a base price is at most 3 * 10^20 credits per native unit and second.';
 	END;
 	IF rebase THEN
-		-- containers started since the snapshot was taken would be missed
+		-- a transaction snapshot would miss containers that started after it
 		PERFORM yquota_internal.require_read_committed('add or remove a factor or an outage of projects');
 		LOCK TABLE ONLY yquota.container_event IN SHARE ROW EXCLUSIVE MODE;
-		-- before containers, and then corrected
+		-- lock the ledger of reservations before containers; it is corrected afterwards
 		LOCK TABLE yquota.reservation_charge IN ROW EXCLUSIVE MODE;
 		PERFORM yquota_internal.rebase_running();
 	END IF;
@@ -366,8 +366,8 @@ CREATE TRIGGER begin_timeline AFTER INSERT ON yquota.resource_type
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.resource_type_begin_timeline();
 
 --
--- Shipped rows.  They come before the triggers that note changes: a new
--- installation has no change of prices yet.
+-- Shipped rows.  They come before the triggers that note changes, because a new installation
+-- has no change of prices yet.
 --
 INSERT INTO yquota.price_group (name) VALUES ('GENERAL'), ('GPU');
 INSERT INTO yquota.resource_type (name, price_group, base_price, unit) VALUES
@@ -494,7 +494,7 @@ BEGIN
 		RETURN COALESCE(NEW, OLD);
 	END IF;
 	IF TG_OP = 'INSERT' THEN
-		-- the input of resource knows which names are possible and which are aliases
+		-- the input function of resource knows the possible names and the aliases
 		IF (SELECT name FROM yquota.resource_entries(
 				yquota.resource(jsonb_build_object(NEW.name, 1)))) <> NEW.name THEN
 			RAISE EXCEPTION 'resource type "%" is an alias', NEW.name
@@ -588,7 +588,7 @@ BEGIN
 		RETURN NULL;
 	END IF;
 	IF NEW.price_group <> OLD.price_group THEN
-		-- nothing was settled or shown, but running containers may hold it
+		-- nothing was settled or shown, but running containers may hold the type
 		PERFORM yquota_internal.note_pricing_change(
 			CASE WHEN yquota_internal.resource_type_use(NEW.name) IS NULL THEN clock
 				 ELSE '-infinity' END,

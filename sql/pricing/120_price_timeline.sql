@@ -2,8 +2,8 @@
 -- Pricing, second part: the timelines of multipliers, base prices, factors and
 -- charging rules, and outages.
 --
--- A timeline only grows at its end: points before the clock change only where
--- no amount has been settled or shown by them (docs/design.md 2).
+-- A timeline only grows at its end.  Points before the clock change only where they have not
+-- settled or shown any amount (docs/design.md 2).
 --
 
 CREATE FUNCTION yquota_internal.price_ratio(base_price numeric, unit bigint) RETURNS text
@@ -41,12 +41,13 @@ DECLARE
 	last_at CONSTANT timestamptz := greatest((old_row ->> 'effective_at')::timestamptz, (new_row ->> 'effective_at')::timestamptz);
 BEGIN
 	IF old_row ->> key_column <> new_row ->> key_column OR old_row ->> 'dimension' <> new_row ->> 'dimension' THEN
-		-- it goes over to another timeline
+		-- the point moves to another timeline
 		RETURN QUERY SELECT first_at, '{}'::jsonb, true;
 		RETURN QUERY SELECT first_at, '{"moved": true}'::jsonb, false;
 		RETURN;
 	END IF;
-	-- from the point before to the point behind, which hides the points between
+	-- take the points from the one before the change to the one behind it, which hides the points
+	-- between
 	RETURN QUERY EXECUTE format($query$
 		SELECT t.effective_at, yquota_internal.timeline_value($2, to_jsonb(t)), true
 		FROM yquota.%1$I AS t
@@ -101,13 +102,13 @@ BEGIN
 		NEW.set_by := session_user;
 		NEW.set_at := clock_timestamp();
 		IF TG_TABLE_NAME = 'price_factor' THEN
-			-- a name that is no execution type would never match
+			-- reject a name that is no execution type, because it would never match
 			PERFORM NEW.name::yquota.execution_type WHERE NEW.dimension = 'execution_type';
 			PERFORM yquota_internal.notice_factor_without_queue(NEW.name) WHERE NEW.dimension = 'queue';
 		END IF;
 	END IF;
 
-	-- The first point comes and goes with the row that the timeline is for.
+	-- The first point comes and goes with the row that owns the timeline.
 	IF TG_TABLE_NAME IN ('price', 'base_price') THEN
 		IF TG_OP = 'INSERT' THEN
 			IF NOT yquota_internal.has_timeline(TG_TABLE_NAME, to_jsonb(NEW)) THEN
@@ -169,9 +170,9 @@ COMMENT ON FUNCTION yquota_internal.has_owner(text, jsonb) IS
 	'Does the price group or resource type of a point exist?  Not while deleting it deletes its points';
 
 --
--- One statement is one change: new_rows and old_rows are its transition tables.
--- A first point, or the points of something deleted, cannot have priced
--- anything: such a change counts from the clock.
+-- A statement is one change: new_rows and old_rows are its transition tables.  A first point,
+-- or the points of a deleted timeline, cannot have priced any amount.  Such a change counts
+-- from the clock.
 --
 CREATE FUNCTION yquota_internal.note_timeline() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -209,12 +210,12 @@ BEGIN
 		RETURN NULL;
 	END IF;
 
-	-- which names have factors at all is part of running containers
+	-- running containers store the names that have factors
 	IF TG_TABLE_NAME = 'price_factor' THEN
 		IF TG_OP = 'INSERT' THEN
 			names_changed := EXISTS (
 				SELECT FROM new_rows AS n
-				-- no more of them than there are new ones: points may be many
+				-- count at most one more than the new points, because a timeline may have many points
 				WHERE (SELECT count(*) FROM (
 						SELECT FROM yquota.price_factor AS f
 						WHERE f.dimension = n.dimension AND f.name = n.name
@@ -310,12 +311,11 @@ CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON yquota.charging_rule
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_truncate();
 
 --
--- resource_type shows the base price in force; compute_prices() calls this,
--- too, because a point that lay ahead takes effect by itself.  That is no
--- change of the price, so it must not look like an UPDATE of it: a trigger
--- fills it in, of a kind that is the only one that an UPDATE of the name, which
--- cannot change, calls.  (note_resource_type() would compare it with the price
--- at its own clock, which may have been moved by then.)
+-- resource_type shows the base price in force.  A future point takes effect by itself, so
+-- compute_prices() calls show_base_prices(), too.  That changes no price, so it must not look
+-- like an UPDATE of the price.  It updates the name, which cannot change, to fire a trigger of
+-- its own that fills in the price.  (note_resource_type() would compare the price with that at
+-- its own clock, which may have moved by then.)
 --
 CREATE FUNCTION yquota_internal.fill_in_base_price() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -412,7 +412,7 @@ BEGIN
 	VALUES (group_name, from_at, rounded, true)
 	ON CONFLICT ON CONSTRAINT price_pkey DO UPDATE
 		SET multiplier = EXCLUDED.multiplier, utilization = NULL, pinned = true;
-	-- a later computed multiplier must not end it
+	-- remove later points, because a computed multiplier must not end the pin
 	DELETE FROM yquota.price AS p
 	WHERE p.price_group = group_name AND p.effective_at > from_at
 	  AND p.effective_at < until_at AND NOT p.pinned;
@@ -483,8 +483,8 @@ COMMENT ON FUNCTION yquota.set_base_price(text, numeric, bigint, timestamptz) IS
 	'Set the base price of a resource type, in credits per unit and second, from an instant (the clock) on; without a unit the one in force stays; returns when it takes effect';
 
 --
--- Outages.  A forgiven time may lie in the past and is corrected in the ledger.
--- It stays forgiven: taking it back follows the rule for points in the past.
+-- Outages.  A forgiven time may lie in the past; the ledger is then corrected.  It stays
+-- forgiven: revoking it follows the rule for points in the past.
 --
 
 CREATE FUNCTION yquota_internal.keep_outage() RETURNS trigger
@@ -510,7 +510,7 @@ BEGIN
 			taken_back_from := OLD.started_at;
 		ELSIF NOT NEW.forgiven OR NEW.project IS DISTINCT FROM OLD.project
 			OR NEW.started_at > OLD.started_at AND NOT EXISTS (
-				-- nothing is taken back of time at which the resource manager is known to have run
+				-- never charge again for time at which the resource manager is known to have run
 				SELECT FROM yquota_internal.feed_sign AS recovery
 				JOIN yquota_internal.feed_sign AS sign ON sign.source = recovery.source
 				WHERE recovery.outage_id = OLD.outage_id AND sign.at = NEW.started_at)

@@ -12,9 +12,9 @@ COMMENT ON FUNCTION yquota_internal.multiplier(numeric, numeric, numeric, numeri
 	'1 + max(used / total - tipping point, 0) * increment factor, at most max_multiplier (NULL for no cap), rounded once, half to even, to 18 decimals';
 
 --
--- The usage of GUARANTEED containers.  The counters have the present usage; for
--- an instant before the latest event it is read from containers and the ledger,
--- where a container's intervals lie side by side without gaps.
+-- The usage of GUARANTEED containers.  The counters have the present usage.  For an instant
+-- before the latest event, containers and the ledger have the usage: a container's intervals
+-- there are contiguous.
 --
 CREATE FUNCTION yquota_internal.guaranteed_usage(as_of timestamptz)
 	RETURNS TABLE (resource_type text, amount numeric)
@@ -55,10 +55,10 @@ COMMENT ON FUNCTION yquota_internal.guaranteed_usage(timestamptz) IS
 	'Usage of GUARANTEED containers running at an instant, in native units';
 
 --
--- A type that the cluster has never offered is absent and leaves its group
--- alone; a GENERAL of which nothing is known is that of an empty cluster.  One that it has offered and does not offer now, or not even half of,
--- is unknown until it has stayed so for yquota.cluster_shrink_grace; while no
--- node is RUNNING that time does not pass.
+-- A resource type that the cluster has never offered is absent and leaves its price group
+-- unchanged.  A GENERAL group without known types is that of an empty cluster.  A type whose
+-- offer has dropped below half of the earlier one is unknown until that has lasted for
+-- yquota.cluster_shrink_grace.  This time does not pass while no node is RUNNING.
 --
 CREATE FUNCTION yquota_internal.measure_cluster(as_of timestamptz)
 	RETURNS TABLE (
@@ -73,7 +73,7 @@ CREATE FUNCTION yquota_internal.measure_cluster(as_of timestamptz)
 			WHERE n.state = 'RUNNING'
 			GROUP BY e.name
 		), demanded AS (
-			-- of applications that ask the scheduler, as they do now, and as reported
+			-- demand: requests to the scheduler as they are now, and reported requests
 			SELECT e.name, sum(e.amount) AS amount
 			FROM (SELECT yquota_internal.requested_resources() AS demand
 				  UNION ALL
@@ -184,7 +184,7 @@ CREATE FUNCTION yquota_internal.keep_cluster_alert(
 DECLARE
 	raised_kind text := 'cluster_' || unknown;
 BEGIN
-	-- another transaction may be changing an alert: that is no reason to wait
+	-- skip an alert that another transaction is changing, because that is no reason to wait
 	UPDATE yquota.alert AS a
 	SET cleared_at = as_of
 	WHERE a.alert_id IN (
@@ -218,7 +218,7 @@ COMMENT ON FUNCTION yquota_internal.keep_cluster_alert(text, text, timestamptz) 
 	'Raise the alert of a price group whose utilization is unknown, once; clear it when the reason has gone (unknown is NULL)';
 
 --
--- A pin holds from its first point on: before that, prices are computed.
+-- A pin holds from its first point on.  Before that point, prices are computed.
 --
 CREATE FUNCTION yquota_internal.pinned_until(group_name text, instant timestamptz)
 	RETURNS timestamptz
@@ -249,7 +249,7 @@ BEGIN
 	THEN
 		RETURN 'the last published price is later';
 	END IF;
-	-- only a pin can lie ahead, but the clock may have gone back behind it
+	-- only a pin can lie ahead, unless the clock was set back
 	IF (publish_at < yquota.statement_clock()
 		OR EXISTS (SELECT FROM yquota.price AS p
 				   WHERE p.price_group = group_name AND p.effective_at > publish_at))
@@ -304,8 +304,8 @@ COMMENT ON FUNCTION yquota_internal.try_lock_pricing() IS
 	'Like lock_pricing(), but does not wait: returns whether it got the lock';
 
 --
--- GENERAL is decided first, because it is the floor of the others, and all are
--- published by one statement, so that no session sees a mixture.
+-- GENERAL is decided first, because it is the floor of the other groups.  One statement
+-- publishes all multipliers, so that no session sees a mixture.
 --
 CREATE FUNCTION yquota.compute_prices(as_of timestamptz DEFAULT NULL)
 	RETURNS TABLE (
@@ -415,8 +415,8 @@ COMMENT ON FUNCTION yquota.compute_prices(timestamptz) IS
 	'Compute the multiplier of every price group from the utilization at an instant (the clock) and publish those that changed, yquota.price_lead ahead, and likewise the factor of OPPORTUNISTIC containers where it follows the load of node queues (explain_opportunistic_price()); never waits for another change of prices';
 
 --
--- Views.  A price is credits per native unit and second, rounded where charging
--- rounds it: half to even, to 18 decimals.
+-- Views.  A price is credits per native unit and second.  It is rounded where charging rounds
+-- it: half to even, to 18 decimals.
 --
 
 CREATE VIEW yquota.price_history AS
@@ -489,7 +489,7 @@ COMMENT ON COLUMN yquota.current_price.opportunistic_factor IS 'that OPPORTUNIST
 COMMENT ON COLUMN yquota.current_price.next_opportunistic_factor IS 'published ahead; NULL for none';
 
 --
--- The dump has all of it.
+-- A dump contains all rows of these tables.
 --
 SELECT pg_extension_config_dump('yquota.price_group', '');
 SELECT pg_extension_config_dump('yquota.resource_type', '');

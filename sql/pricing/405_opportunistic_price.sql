@@ -1,11 +1,11 @@
 --
--- A price that follows the load of node queues: a factor for the execution type
--- OPPORTUNISTIC that compute_prices() forms of what nodes report.  Reports are unlogged: after a
+-- A price that follows the load of node queues: compute_prices() forms a factor for the
+-- execution type OPPORTUNISTIC from the reports of nodes.  Reports are unlogged.  After a
 -- crash, and on a standby, there are none, and the last factor stays.
 --
--- A point of price_factor with a load is a computed one.  Any other point for OPPORTUNISTIC is set by
--- hand: it takes away the computed points behind it, and none is computed until a point
--- without a factor withdraws it.
+-- A point of price_factor with a load is a computed one.  An administrator sets any other
+-- point for OPPORTUNISTIC by hand.  A manual point removes the computed points behind it.  No
+-- factor is computed then until a point without a factor withdraws it.
 --
 
 CREATE TABLE yquota.opportunistic_price (
@@ -22,8 +22,7 @@ COMMENT ON COLUMN yquota.opportunistic_price.max_factor IS 'while all are full: 
 SELECT pg_extension_config_dump('yquota.opportunistic_price', '');
 
 --
--- The mean of fractions has a denominator that is common to all of them, so that nothing is
--- rounded here.
+-- The mean of the fractions has a common denominator, so no rounding happens here.
 --
 CREATE FUNCTION yquota_internal.node_queue_load(as_of timestamptz, OUT nodes bigint, OUT numerator numeric, OUT denominator numeric)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -72,11 +71,11 @@ BEGIN
 	RETURN CASE
 		WHEN last_computed_at > publish_at THEN 'the last published factor is later'
 		WHEN last_computed_at > publish_at - yquota_internal.duration('yquota.price_interval')
-			-- the factor that is withdrawn at this very instant keeps it
+			-- a factor that is withdrawn at this very instant keeps that instant
 			OR EXISTS (SELECT FROM yquota.price_factor AS f
 					   WHERE f.dimension = 'execution_type' AND f.name = 'OPPORTUNISTIC' AND f.effective_at = publish_at) THEN 'not due'
 		WHEN abs(measured_factor - factor_in_force) < 0.01 THEN 'unchanged'
-		-- only a point set by hand can lie ahead, but the clock may have gone back behind it
+		-- only a manual point can lie ahead, unless the clock was set back
 		WHEN (publish_at < yquota.statement_clock() OR last_at > publish_at)
 			AND yquota_internal.settled_after(publish_at) IS NOT NULL THEN 'already charged'
 	END;
@@ -162,7 +161,7 @@ COMMENT ON FUNCTION yquota_internal.opportunistic_price_figures() IS
 	'Figures of explain_opportunistic_price() for metrics, whose readers need no right to call it';
 
 --
--- Points that are set by hand
+-- Points that an administrator sets
 --
 
 CREATE FUNCTION yquota_internal.dismiss_computed_factors() RETURNS trigger
@@ -191,8 +190,8 @@ CREATE TRIGGER dismiss_computed BEFORE INSERT ON yquota.price_factor
 	EXECUTE FUNCTION yquota_internal.dismiss_computed_factors();
 
 --
--- The first factor for a name moves the running containers that it matches.  The administrator's
--- statement does that, so that the worker need not: from a point on that is none.
+-- The first factor for a name moves the running containers that match it.  The administrator's
+-- statement does this work, so that the worker need not: it sets a point without a factor.
 --
 CREATE FUNCTION yquota_internal.begin_opportunistic_price() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER

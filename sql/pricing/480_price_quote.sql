@@ -1,5 +1,5 @@
 --
--- Cost of a future run, and of a reservation.
+-- Quotes of the cost of a future run and of a reservation.
 --
 
 CREATE FUNCTION yquota_internal.describe_dominant(
@@ -57,8 +57,9 @@ $$;
 COMMENT ON FUNCTION yquota_internal.check_price_quote(yquota.resource, interval, text) IS
 	'Refuse arguments that price_quote() cannot answer; a project that the calling role may not see does not exist for it';
 
--- Factors are set for users and applications, and a quote tells them.  Queues and
--- execution types are what the cluster offers: their factors are for every role that may ask.
+-- A quote reveals factors of users and applications, so the caller must have a right to know
+-- them.  Every role that may ask for a quote may know the factors of queues and execution
+-- types, which the cluster offers to all.
 CREATE FUNCTION yquota_internal.check_quoted_names(username text, application_id text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -100,7 +101,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.quoted_payer(text, text) IS
 	'Project that pays; NULL where only the username names it, and the calling role may not see it';
 
--- In SQL, so that the context of an error names the function instead of quoting it.
+-- A function in SQL, so that the context of an error names the function instead of quoting its
+-- query.
 CREATE FUNCTION yquota_internal.quoted_price(
 	allocation yquota.resource, duration interval, queue text, execution_type yquota.execution_type,
 	application_id text, payer text, payer_username text, at timestamptz)
@@ -190,8 +192,8 @@ COMMENT ON FUNCTION yquota.price_quote(yquota.resource, interval, text, yquota.e
 	'Cost of a container that starts now, runs that long and keeps the present price: the charge to the last digit, the reason, the cost of each resource alone, and whether its project can afford it';
 
 --
--- A reservation is placed as in a dry run, at the prices that are known.  All arguments are
--- needed, so that no call can mean the other function.
+-- Places the reservation as in a dry run, at the known prices.  All arguments are required, so
+-- that no call can mean the other function.
 --
 CREATE FUNCTION yquota_internal.price_quote_as_owner(
 	definition yquota.reservation_contract, queue text, username text, groups text[], project text)

@@ -1,6 +1,6 @@
 --
--- Opening the books: an outage of all projects that ends when they are opened, so
--- that containers keep their creation times and pay from then on.
+-- Opening the books makes an outage of all projects that ends at the opening.  Containers keep
+-- their creation times and pay from then on.
 --
 
 CREATE FUNCTION yquota.open_books(at timestamptz) RETURNS bigint
@@ -8,7 +8,7 @@ CREATE FUNCTION yquota.open_books(at timestamptz) RETURNS bigint
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
-	-- before any resource manager
+	-- a date before any resource manager existed
 	first_instant CONSTANT timestamptz := '1970-01-01 00:00+00';
 	opened_at timestamptz;
 BEGIN

@@ -1,5 +1,5 @@
 --
--- The version of the compacted usage: a session that has read it need not read it
+-- The version of the compacted usage.  A session that has read the usage need not read it
 -- again until the version changes (src/queues/usage.c).
 --
 CREATE TABLE yquota_internal.usage_version (
@@ -28,7 +28,7 @@ CREATE FUNCTION yquota_internal.change_usage_version() RETURNS trigger
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN
-	-- nothing that a transaction which fails has left behind is ever the same again
+	-- a random version never repeats, even after a transaction that changed it has failed
 	UPDATE yquota_internal.usage_version
 	SET version = gen_random_uuid(),
 		content = CASE WHEN is_compacting THEN content ELSE gen_random_uuid() END;
@@ -40,7 +40,7 @@ COMMENT ON FUNCTION yquota_internal.change_usage_version() IS
 
 CREATE TRIGGER change_version AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota_internal.usage_counter
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.change_usage_version();
--- for a copy by logical replication, where statements are not seen
+-- Changes the version in a copy by logical replication, which fires no statement triggers.
 CREATE TRIGGER change_version_applied AFTER INSERT OR UPDATE OR DELETE ON yquota_internal.usage_counter
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.change_usage_version();
 ALTER TABLE yquota_internal.usage_counter ENABLE REPLICA TRIGGER change_version_applied;

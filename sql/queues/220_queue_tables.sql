@@ -1,27 +1,25 @@
 --
--- The configuration of the scheduler (docs/design.md 5): queues, settings for a label
--- or a user of a queue, rules that choose a queue, and settings of the whole
--- scheduler.
+-- The configuration of the scheduler (docs/design.md 5).  Tables have the queues, settings for a label or
+-- a user of a queue, rules that choose a queue, and settings of the whole scheduler.
 --
--- A column is named like Hadoop's property, with underscores for dashes and
--- dots, and holds the configured value:  NULL is "not set", never a default.
--- The effective value is computed (the hierarchy, in C).  The column of each
--- property, its notation in files and its default are in one place,
--- yquota_internal.hadoop_property (queues/230_hadoop_property.sql).
+-- A column has the name of Hadoop's property, with underscores for dashes and dots.  It holds
+-- the configured value; NULL means "not set", never a default.  C code computes effective
+-- values (the hierarchy).  yquota_internal.hadoop_property has the column, notation and
+-- default of each property (queues/230_hadoop_property.sql).
 --
--- Checks here are about one row and refuse values that no version of Hadoop
--- reads.  Rules about several rows (parents, sums, states, labels) may be
--- violated inside of a transaction and are checked when it commits.
+-- The checks of these tables concern one row and refuse values that no version of Hadoop
+-- reads.  A transaction may violate rules about several rows (parents, sums, states, labels)
+-- until its commit checks them.
 --
--- Fractions are real because Hadoop computes with floats of 32 bits and its
--- figures are to be met to the last digit (two factors of preemption are doubles
--- there, and here); money is not computed from them.  They are finite, and
--- elements of lists are not NULL, because files have no such values.
+-- Fractions are real, because Hadoop computes with 32-bit floats and its figures must be met
+-- to the last digit.  (Two factors of preemption are doubles there, and here.) Money is not
+-- computed from them.  Fractions are finite, and elements of lists are not NULL, because files
+-- have no such values.
 --
 
--- A path names the queues from the root down.  A name has no dot, which parts a
--- path, no comma, which parts a list of names, and no blanks at its ends, which
--- are not read.
+-- A path names the queues from the root down.  A name has no dot, which separates names in a
+-- path, and no comma, which separates names in a list.  It has no blanks at its ends, because
+-- Hadoop trims them.
 CREATE DOMAIN yquota.queue_path AS text COLLATE "C"
 	CONSTRAINT queue_path_form CHECK (VALUE ~ E'^root(\\.[^.,\\s]+( +[^.,\\s]+)*)*$')
 	CONSTRAINT queue_path_length CHECK (octet_length(VALUE) <= 2000);

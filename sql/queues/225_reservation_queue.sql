@@ -1,5 +1,5 @@
 --
--- Queues that the follower of plans makes, and their shares: state, and no
+-- Queues that the follower of plans makes, and their shares.  They are state, not
 -- configuration (docs/design.md 5).  Plans are queues with the property reservable.
 --
 -- There is no foreign key, so that queues can be truncated and configured anew.
@@ -22,7 +22,7 @@ COMMENT ON COLUMN yquota.reservation_queue.reservation_id IS 'NULL: the default 
 COMMENT ON COLUMN yquota.reservation_queue.capacity IS 'fraction of the plan, 0 to 1';
 COMMENT ON COLUMN yquota.reservation_queue.maximum_capacity IS 'fraction of the plan''s maximum, 0 to 1';
 
--- Sessions change shares in the hierarchy that they have (src/queues/hierarchy_load.c).
+-- Sessions update shares in their cached hierarchy (src/queues/hierarchy_load.c).
 CREATE TRIGGER signal_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.reservation_queue
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.signal_change();
 

@@ -1,11 +1,11 @@
 --
--- Hadoop's properties: the one list of them.  Import, export and comparison
--- (queues/240_hadoop_configuration.sql), the page docs/hadoop-properties.md and
--- inheritance of queues are made from it; a test compares it with the tables.
+-- The only list of Hadoop's properties.  Import, export and comparison
+-- (queues/240_hadoop_configuration.sql), the page docs/hadoop-properties.md and the
+-- inheritance of queues use it.  A test compares the list with the tables.
 --
 
--- Properties that Hadoop has renamed since version 3.0.0-alpha2, which does not know
--- the present names.
+-- Properties that Hadoop has renamed since version 3.0.0-alpha2, which does not know the
+-- present names.
 CREATE VIEW yquota_internal.hadoop_former_name AS
 	SELECT l.property, l.present_name, l.default_value
 	FROM (VALUES

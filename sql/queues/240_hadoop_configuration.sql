@@ -2,8 +2,8 @@
 -- Hadoop's configuration files: notations of values, and the tables in Hadoop's
 -- notation.  Reading files is in queues/250_hadoop_import.sql.
 --
--- Values are read as Hadoop's getters do: most trim Java's white space, some do
--- not; some take hexadecimal numbers, some do not.
+-- Values are read as Hadoop's getters read them.  Most getters trim Java's white space, and
+-- some take hexadecimal numbers.
 --
 
 CREATE FUNCTION yquota_internal.java_trim(value text) RETURNS text
@@ -90,21 +90,21 @@ COMMENT ON FUNCTION yquota_internal.hadoop_resource(text) IS
 --
 -- The column value of a text, by its notation:
 --
---	integer, long		whole number of 32 or 64 bits, also hexadecimal
---	count, positive		the same of 32 bits, not below 0, or above it
---	decimal				whole number of 32 bits, neither hexadecimal nor with blanks
---	milliseconds		whole number of 32 bits, not below 0, of an interval
---	period				whole number of 64 bits above 0, of an interval
---	float, double		number
---	factor, ratio		number of 32 bits not below 0, or above 0.99
---	boolean				true or false; anything else is as good as not set
---	text, acl			text, trimmed or not
---	format, state		one of two words, not trimmed
---	comparator			a name of LoadComparator, not trimmed
---	queue policy		a name of OpportunisticContainersQueuePolicy
---	capacity			percent, weight or resources
---	resource			resources
---	list, labels		list
+--    integer, long       whole number of 32 or 64 bits, also hexadecimal
+--    count, positive     the same of 32 bits, not below 0, or above it
+--    decimal             whole number of 32 bits, neither hexadecimal nor with blanks
+--    milliseconds        whole number of 32 bits, not below 0, of an interval
+--    period              whole number of 64 bits above 0, of an interval
+--    float, double       number
+--    factor, ratio       number of 32 bits not below 0, or above 0.99
+--    boolean             true or false; anything else is as good as not set
+--    text, acl           text, trimmed or not
+--    format, state       one of two words, not trimmed
+--    comparator          a name of LoadComparator, not trimmed
+--    queue policy        a name of OpportunisticContainersQueuePolicy
+--    capacity            percent, weight or resources
+--    resource            resources
+--    list, labels        list
 --
 CREATE FUNCTION yquota_internal.hadoop_milliseconds(value text, lowest bigint, highest bigint) RETURNS jsonb
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -121,7 +121,7 @@ COMMENT ON FUNCTION yquota_internal.hadoop_real(text) IS
 	'A number of 32 bits as Hadoop reads it; NULL when it is none, too large, NaN or infinite';
 
 CREATE FUNCTION yquota_internal.hadoop_value(notation text, value text) RETURNS jsonb
-	-- stable as to_jsonb() is, or it would not be inlined
+	-- STABLE like to_jsonb(): an IMMUTABLE function could not be inlined
 	LANGUAGE sql STABLE PARALLEL SAFE
 	RETURN CASE notation
 		WHEN 'capacity' THEN CASE
@@ -134,7 +134,7 @@ CREATE FUNCTION yquota_internal.hadoop_value(notation text, value text) RETURNS 
 		WHEN 'count' THEN to_jsonb(yquota_internal.hadoop_integer(yquota_internal.java_trim(value), 0, 2147483647))
 		WHEN 'positive' THEN to_jsonb(yquota_internal.hadoop_integer(yquota_internal.java_trim(value), 1, 2147483647))
 		WHEN 'milliseconds' THEN yquota_internal.hadoop_milliseconds(value, 0, 2147483647)
-		-- the longest that can be added to a time in microseconds
+		-- limit to the longest interval that can be added to a time in microseconds
 		WHEN 'period' THEN yquota_internal.hadoop_milliseconds(value, 1, 3155760000000)
 		WHEN 'float' THEN to_jsonb(yquota_internal.hadoop_real(value))
 		WHEN 'factor' THEN CASE WHEN yquota_internal.hadoop_real(value) >= 0 THEN to_jsonb(yquota_internal.hadoop_real(value)) END
@@ -194,7 +194,7 @@ COMMENT ON FUNCTION yquota_internal.hadoop_list_text(jsonb) IS
 	'A list as the value of a file; one blank when it is empty, because an empty value is none';
 
 CREATE FUNCTION yquota_internal.hadoop_text(notation text, value jsonb) RETURNS text
-	-- stable as the text of an interval is
+	-- STABLE like the text of an interval
 	LANGUAGE sql STABLE PARALLEL SAFE
 	RETURN CASE
 		WHEN value IS NULL THEN NULL
@@ -228,9 +228,9 @@ COMMENT ON FUNCTION yquota_internal.hadoop_rows_text(text, jsonb) IS
 --
 -- The names of the properties taken apart:
 --
---	head <queue> middle <name> tail		of queues, where middle is empty or ends in
---										a dot when there is a name
---	head <name> tail					of others, with or without a name
+--    head <queue> middle <name> tail     of queues, where middle is empty or ends in
+--                                        a dot when there is a name
+--    head <name> tail                    of others, with or without a name
 --
 CREATE VIEW yquota_internal.hadoop_pattern AS
 	SELECT f.property, f.file, f.table_name, f.column_name, f.notation,
@@ -254,8 +254,8 @@ COMMENT ON COLUMN yquota_internal.hadoop_pattern.is_former IS
 	'whether it is the former name of a property that is in the list twice; NULL: the property has one name';
 
 --
--- A setting that was imported under the former name of its property is exported
--- under it: scheduler_setting.former_names has the column.
+-- A setting that was imported under the former name of its property is exported under that
+-- name.  The column is then listed in scheduler_setting.former_names.
 --
 CREATE FUNCTION yquota_internal.is_name_of_setting(is_former boolean, column_name text, former_names jsonb) RETURNS boolean
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE

@@ -1,6 +1,6 @@
 --
--- Properties of the scheduler that no column stands for: why, and which one was
--- probably meant.  Hadoop reads over them in silence.
+-- Properties of the scheduler that no column stands for: the reason, and the property that was
+-- probably meant.  Hadoop ignores them silently.
 --
 
 CREATE FUNCTION yquota_internal.nearest_name(name text, names text[]) RETURNS text
@@ -18,7 +18,7 @@ CREATE FUNCTION yquota_internal.explain_unmapped_properties(
 	AS $$
 DECLARE
 	prefix CONSTANT text := 'yarn.scheduler.capacity.';
-	-- words of a name that are looked at
+	-- limit of words of a name that are compared
 	most_words CONSTANT integer := 32;
 BEGIN
 	RETURN QUERY
@@ -27,24 +27,24 @@ BEGIN
 		FROM unnest(properties) AS u (property)
 		WHERE u.property ^@ prefix
 	), beginning AS MATERIALIZED (
-		-- what may be the path of a queue
+		-- beginnings of the name that may be the path of a queue
 		SELECT u.property, l.length, array_to_string(u.words[1:l.length], '.') AS path, u.words[l.length + 1:] AS words
 		FROM unmapped AS u
 		CROSS JOIN LATERAL generate_series(1, least(cardinality(u.words) - 1, most_words)) AS l (length)
 		WHERE u.words[1] = 'root'
 	), parent AS MATERIALIZED (
-		-- the longest path of a queue that there is
+		-- the longest beginning that is the path of an existing queue
 		SELECT DISTINCT ON (b.property) b.property, b.length, b.path, b.words
 		FROM beginning AS b JOIN yquota.queue AS q ON q.path = b.path AND NOT q.auto_created
 		ORDER BY b.property, b.length DESC
 	), owned AS MATERIALIZED (
-		-- properties of queues, if the queues were there
+		-- properties that would exist if their queues did
 		SELECT r.property, r.owner
 		FROM yquota_internal.resolve_hadoop_properties(ARRAY(SELECT u.property FROM unmapped AS u), '{}',
 			ARRAY(SELECT DISTINCT b.path FROM beginning AS b)) AS r
 		WHERE r.owner IS NOT NULL AND r.table_name <> 'wildcard_template'
 	), labelled AS MATERIALIZED (
-		-- the label alone, as documentation has it: accessible-node-labels is missing
+		-- a label without accessible-node-labels before it, as documentation shows it
 		SELECT p.property, format('%s%s.accessible-node-labels.%s.%s', prefix, p.path, p.words[1], p.words[2]) AS suggestion
 		FROM parent AS p
 		JOIN yquota_internal.hadoop_property AS f ON f.property = format('%s<queue>.accessible-node-labels.<label>.%s', prefix, p.words[2])
@@ -58,7 +58,7 @@ BEGIN
 			  WHERE h.property ^@ prefix AND NOT h.is_wildcard) AS p
 		CROSS JOIN LATERAL (SELECT string_to_array(p.name, '.') AS words) AS w
 	), attempt AS (
-		-- splits of a name into a queue and a property: behind the queue that there is, or any later one
+		-- splits of a name into a queue and a property: behind the existing queue, or any later split
 		SELECT b.property, b.length, b.path || '.' AS path, true AS has_queue, b.words
 		FROM beginning AS b JOIN parent AS p ON p.property = b.property AND b.length >= p.length
 		WHERE b.length = p.length OR NOT EXISTS (SELECT FROM owned AS o WHERE o.property = b.property)
@@ -71,7 +71,7 @@ BEGIN
 			AND CASE WHEN p.is_option THEN cardinality(a.words) >= cardinality(p.words)
 					 WHEN p.place IS NOT NULL THEN cardinality(a.words) = cardinality(p.words)
 					 ELSE cardinality(a.words) <= cardinality(p.words) END
-		-- the label, user or option of the name that was meant is that of the misspelt one
+		-- a suggested name keeps the label, user or option of the misspelt name
 		CROSS JOIN LATERAL (SELECT array_to_string(CASE WHEN p.is_option THEN p.words[:cardinality(p.words) - 1] || a.words[cardinality(p.words):]
 														WHEN p.place IS NOT NULL THEN p.words[:p.place - 1] || a.words[p.place] || p.words[p.place + 1:]
 														ELSE p.words END, '.') COLLATE "C" AS name) AS c
@@ -101,7 +101,7 @@ CREATE FUNCTION yquota_internal.warn_of_unmapped_properties() RETURNS trigger
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
-	-- as many as of advice at a commit
+	-- the limit is that of advice at a commit
 	most_warnings CONSTANT integer := 20;
 	misspelt record;
 BEGIN

@@ -1,11 +1,11 @@
 --
 -- Reading Hadoop's configuration files into the tables.
 --
--- An import makes one set of properties from the files and from the
--- configuration (all of it, or the part that the files do not replace).  It
--- then makes rows of that set, and changes the rows of the tables that differ.
--- Comparison stops after the first step.  So both see a file the same way, and
--- unchanged rows leave no trace in the audit.
+-- An import merges the files and the configuration into one set of properties.  It takes all
+-- of the configuration, or the part that the files do not replace.  It then makes rows from
+-- that set and changes the rows of the tables that differ.  Comparison stops after the first
+-- step.  Both therefore read a file in the same way, and unchanged rows leave no trace in the
+-- audit.
 --
 
 CREATE FUNCTION yquota_internal.hadoop_xml_properties(
@@ -97,7 +97,7 @@ DECLARE
 	replacement text;
 BEGIN
 	FOR i IN 1..20 LOOP
-		-- the first that has no other one inside
+		-- expand the first variable that contains no other variable
 		variable := substring(result FROM E'\\$\\{([^${} ]+)\\}');
 		replacement := properties ->> variable;
 		IF replacement IS NULL THEN
@@ -118,8 +118,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.substitute_hadoop_variables(text, jsonb) IS
 	'A value with ${names} replaced by the properties of that name, as Hadoop does; unknown ones, and those that contain themselves, stay';
 
--- The server puts the text of a statement of PL/pgSQL into the context of an error,
--- but not that of a function in SQL: so long queries that may fail are functions.
+-- The context of an error quotes a statement of PL/pgSQL, but only names a function in SQL.
+-- Long queries that may fail are therefore SQL functions.
 CREATE FUNCTION yquota_internal.judged_hadoop_properties(documents text[])
 	RETURNS TABLE (ordinal bigint, document bigint, property text, value text, reason text)
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -178,7 +178,7 @@ COMMENT ON FUNCTION yquota_internal.hadoop_documents(text[]) IS
 	'Properties of several documents read one after the other, as Hadoop does: the last one wins unless one is final.  With a reason for those that do not count';
 
 --
--- Properties that are whole rows
+-- Properties that stand for whole rows
 --
 CREATE FUNCTION yquota_internal.refuse_hadoop_value(property text, value text, notation text, detail text DEFAULT NULL) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -281,7 +281,7 @@ COMMENT ON FUNCTION yquota_internal.parse_hadoop_json_rules(text, text) IS
 	'Rows that mapping-rule-json stands for';
 
 --
--- Which row and column a property is
+-- The row and column of a property
 --
 CREATE FUNCTION yquota_internal.hadoop_queue_tree(
 	properties text[], property_values text[], OUT path text, OUT "position" bigint)
@@ -563,7 +563,7 @@ COMMENT ON FUNCTION yquota_internal.plan_hadoop_import(text[], text) IS
 	'The configuration after an import; refuses unreadable properties';
 
 --
--- Doing it
+-- Applying an import
 --
 CREATE FUNCTION yquota_internal.replace_configuration_rows(table_name text, wanted jsonb, scope jsonb DEFAULT NULL) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -616,7 +616,7 @@ COMMENT ON FUNCTION yquota_internal.configuration_key(text, text, text) IS
 	'Key of the row that a property is in, by the path of its queue and the other name in it';
 
 --
--- Hadoop has no properties for these: an import leaves them as they are.
+-- An import leaves these settings unchanged, because Hadoop has no properties for them.
 --
 CREATE FUNCTION yquota_internal.own_scheduler_settings() RETURNS jsonb
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -709,7 +709,7 @@ BEGIN
 	LOOP
 		PERFORM yquota_internal.replace_configuration_rows(rows.table_name, rows.wanted);
 	END LOOP;
-	-- dynamic queues below a removed queue go with it
+	-- removing a queue also removes the dynamic queues below it
 	LOOP
 		DELETE FROM yquota.queue AS q
 		WHERE q.auto_created AND NOT EXISTS (SELECT FROM yquota.queue AS p WHERE p.path = q.parent);
@@ -730,10 +730,10 @@ DECLARE
 	plan yquota_internal.hadoop_plan[];
 	store_class text := (SELECT s.configuration_store_class FROM yquota.scheduler_setting AS s);
 BEGIN
-	-- imports wait for each other and for changes of queues
+	-- serialize imports and changes of queues
 	LOCK TABLE yquota.queue IN SHARE ROW EXCLUSIVE MODE;
 	SELECT array_agg(p) INTO plan FROM yquota_internal.plan_hadoop_import(documents, mode) AS p;
-	-- as Hadoop refuses refreshQueues; what a store begins with comes from the file
+	-- as Hadoop refuses refreshQueues; a new store takes its first configuration from the file
 	IF even_if_mutable IS NOT TRUE AND store_class <> 'file' AND EXISTS (SELECT FROM yquota.queue)
 		AND EXISTS (SELECT FROM unnest(plan) AS p WHERE p.ordinal IS NOT NULL AND p.property LIKE 'yarn.scheduler.capacity.%')
 	THEN

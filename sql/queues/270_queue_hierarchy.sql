@@ -43,7 +43,8 @@ CREATE CONSTRAINT TRIGGER check_queues AFTER INSERT ON yquota_internal.queue_che
 	DEFERRABLE INITIALLY DEFERRED
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.check_queues();
 
--- Queues that are created and removed by submissions and policies take rows of these along.
+-- Locks yquota.queue before a change of dependent rows.  Submissions and policies that create
+-- or remove queues change those rows, too.
 CREATE FUNCTION yquota_internal.lock_queues() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -81,7 +82,7 @@ CREATE TRIGGER note_queue_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON
 CREATE TRIGGER note_queue_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.user_setting
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_queue_change();
 
--- Limits of queues depend on the nodes, and on the known resource types.
+-- Limits of queues depend on the nodes and on the known resource types.
 CREATE TRIGGER signal_total AFTER UPDATE ON yquota.node
 	FOR EACH ROW WHEN (OLD.state <> NEW.state OR OLD.total OPERATOR(yquota.<>) NEW.total)
 	EXECUTE FUNCTION yquota_internal.signal_change();

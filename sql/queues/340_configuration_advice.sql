@@ -1,6 +1,6 @@
 --
--- Advice about configurations that Hadoop accepts but that are unwise: warnings
--- at commit, and a function that returns all of it.
+-- Advice about configurations that Hadoop accepts but that are unwise.  A commit prints
+-- warnings, and a function returns all advice.
 --
 
 CREATE FUNCTION yquota_internal.advice_about_unmapped_properties()
@@ -46,7 +46,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.reservation_settings(text) IS
 	'Settings of a plan, and of all plans, that are in force: times in milliseconds, shares in per cent, or of 1 when reads_fractions is true';
 
--- Classes are known by their names without packages.  Sums of 36500 days with any time still fit.
+-- Compares classes by their names without packages.  Adding 36500 days to any time does not
+-- overflow.
 CREATE FUNCTION yquota_internal.refused_settings()
 	RETURNS TABLE (kind integer, queue text, place integer, property text, value text, message text)
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -85,7 +86,7 @@ CREATE FUNCTION yquota_internal.refused_settings()
 	) AS v
 	WHERE v.milliseconds > 3153600000000
 	UNION ALL
-	-- a plan counts what repeats in whole periods: it would lose sight of the reservation
+	-- a plan counts repeating reservations in whole periods, and would lose this one
 	(SELECT 3, NULL, 1, 'yarn.resourcemanager.reservation-system.max-periodicity', e.largest_period::text,
 			format('the recurrence of %s, %s, does not divide it; delete or update the reservation first', d.reservation_id, d.recurrence)
 	 FROM yquota_internal.reservation_settings(NULL) AS e
@@ -99,7 +100,7 @@ COMMENT ON FUNCTION yquota_internal.refused_settings() IS
 	'Settings of plans that the check at commit refuses: classes that are not known (kind 1), times that are too long (2), and a largest period that a reservation does not divide (3).  queue is NULL for settings of the whole scheduler';
 
 -- A request that names places waits for other racks by both delays together
--- (RegularContainerAllocator.canAssign); a negative additional one is not set.
+-- (RegularContainerAllocator.canAssign).  A negative additional delay is not set.
 CREATE FUNCTION yquota_internal.unwise_settings(kind text, path text)
 	RETURNS TABLE (queue text, place integer, setting text, property text, value text, advice text)
 	LANGUAGE sql STABLE PARALLEL SAFE

@@ -1,12 +1,12 @@
 --
--- Changing the configuration of a running YARN: by the request that the
--- resource manager takes at /ws/v1/cluster/scheduler-conf (and "yarn schconf"
--- sends), in the order and with the refusals of Hadoop 3.4.1
--- (ConfigurationUpdateAssembler), by users that its policy allows
+-- Changes the configuration of a running YARN by the request that the resource manager takes
+-- at /ws/v1/cluster/scheduler-conf.  The command "yarn schconf" sends the same request.  The
+-- order of checks and the refusals are those of Hadoop 3.4.1 (ConfigurationUpdateAssembler).
+-- Its policy decides which users may change the configuration
 -- (ConfigurationMutationACLPolicy).
 --
--- The request becomes properties that are set or removed; those and all others
--- make the rows of the tables, as in an import (queues/250_hadoop_import.sql).
+-- The request sets and removes properties.  The resulting properties make the rows of the
+-- tables, as in an import (queues/250_hadoop_import.sql).
 --
 
 CREATE FUNCTION yquota_internal.administers(
@@ -60,7 +60,7 @@ BEGIN
 		IF jsonb_typeof(element) <> 'object' THEN
 			PERFORM yquota_internal.refuse_mutation(format('The parameters of %s are not an object.', place));
 		ELSIF jsonb_typeof(element -> 'entry') IN ('object', 'array') THEN
-			-- XML's way to write a map, which Hadoop's JSON follows
+			-- read XML's way to write a map, which Hadoop's JSON follows
 			IF EXISTS (SELECT FROM yquota_internal.json_list(element -> 'entry') AS e
 					   WHERE jsonb_typeof(e) <> 'object' OR jsonb_typeof(e -> 'key') IS DISTINCT FROM 'string') THEN
 				PERFORM yquota_internal.refuse_mutation(format('An entry of %s has no "key" and "value".', place));
@@ -72,7 +72,7 @@ BEGIN
 		IF wrong IS NOT NULL THEN
 			PERFORM yquota_internal.refuse_mutation(format('The value of "%s" of %s is not a text, number or boolean, or its name is empty.', wrong, place));
 		END IF;
-		-- an empty value is none
+		-- an empty value removes the property
 		SELECT result || coalesce(jsonb_object_agg(e.key, nullif(e.value, '')), '{}') INTO result FROM jsonb_each_text(element) AS e;
 	END LOOP;
 	RETURN result;
@@ -143,7 +143,7 @@ DECLARE
 								  FROM yquota.scheduler_setting AS s), false);
 	refused text;
 BEGIN
-	-- other classes of the resource manager are not known here, and allow no other user
+	-- any other policy class is unknown here, and allows only administrators
 	IF (NOT by_queue OR has_global_updates)
 		AND NOT yquota_internal.administers(username, groups, NULL, unset_is_everybody)
 	THEN
@@ -193,8 +193,8 @@ CREATE FUNCTION yquota_internal.edit_children(edit yquota_internal.hadoop_edit, 
 	LANGUAGE sql STABLE PARALLEL SAFE
 	RETURN (edit).edits
 		|| jsonb_build_object(format('yarn.scheduler.capacity.%s.queues', parent), nullif(array_to_string(children, ','), ''))
-		-- a leaf that becomes a parent, or a parent that becomes a leaf: the property
-		-- has another meaning then
+		-- when a leaf becomes a parent or a parent becomes a leaf, ordering-policy gets another
+		-- meaning, so it is removed
 		|| CASE WHEN cardinality(children) = 0 OR cardinality(yquota_internal.edited_children(edit, parent)) = 0
 			THEN jsonb_build_object(format('yarn.scheduler.capacity.%s.ordering-policy', parent), NULL) ELSE '{}' END;
 COMMENT ON FUNCTION yquota_internal.edit_children(yquota_internal.hadoop_edit, text, text[]) IS
@@ -290,7 +290,7 @@ CREATE FUNCTION yquota_internal.describe_changes(changes yquota_internal.hadoop_
 COMMENT ON FUNCTION yquota_internal.describe_changes(yquota_internal.hadoop_change[]) IS
 	'Outcome of each property of a change';
 
--- Queues come or go: all properties are looked at anew.
+-- Queues are added or removed: all properties are read again.
 CREATE FUNCTION yquota_internal.apply_to_tree(edit yquota_internal.hadoop_edit) RETURNS yquota_internal.hadoop_change[]
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -328,8 +328,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.apply_to_tree(yquota_internal.hadoop_edit) IS
 	'Make the tables hold the result of any change of properties';
 
--- The queues stay: only the rows that properties of the change are in are read
--- and written, which matters among ten thousand queues.
+-- Changes only rows whose properties the request names, because the queues stay.  This matters
+-- for a hierarchy of ten thousand queues.
 CREATE FUNCTION yquota_internal.apply_to_rows(resolutions yquota_internal.hadoop_resolution[]) RETURNS yquota_internal.hadoop_change[]
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -352,7 +352,7 @@ BEGIN
 		FROM unnest(resolutions) AS r
 		GROUP BY 1, 2, CASE WHEN r.column_name IS NULL THEN r.notation END
 	LOOP
-		-- of whole rows those of their kind, in their order
+		-- for whole-row properties, read all rows of their kind in their order
 		EXECUTE format('SELECT jsonb_agg(coalesce(to_jsonb(t), ''{}'') || k.key%3$s) FROM jsonb_array_elements($1) AS k (key) %4$s JOIN yquota.%1$I AS t ON %2$s',
 			changed.table_name,
 			(SELECT coalesce(string_agg(format('t.%1$I::text = k.key ->> %1$L', key), ' AND '), 'true') FROM jsonb_object_keys(changed.keys -> 0) AS key),
@@ -365,7 +365,7 @@ BEGIN
 		ELSIF changed.is_whole THEN
 			wanted := changed.properties[1].typed;
 		ELSE
-			-- a row in which nothing is set any more goes, but that of a queue
+			-- a row without any set property is removed, unless it is that of a queue
 			SELECT jsonb_agg(w.made_row) INTO wanted
 			FROM (SELECT f.found_row || c.cells
 						 || CASE WHEN changed.table_name = 'scheduler_setting' THEN
@@ -417,7 +417,7 @@ BEGIN
 	FROM (SELECT array_agg(e.key) AS names, array_agg(e.value) AS texts FROM jsonb_each_text(edit.edits) AS e) AS w
 	CROSS JOIN LATERAL yquota_internal.resolve_hadoop_configuration(w.names, w.texts,
 		ARRAY(SELECT q.path::text FROM yquota.queue AS q WHERE NOT q.auto_created)) AS r;
-	-- kept until there was such a queue
+	-- remove unmapped properties that were kept until their queue existed
 	DELETE FROM yquota.unmapped_property AS u USING unnest(resolutions) AS r WHERE r.table_name IS NOT NULL AND u.property = r.property;
 	RETURN yquota_internal.apply_to_rows(resolutions);
 END
@@ -444,7 +444,7 @@ BEGIN
 			USING ERRCODE = 'insufficient_privilege',
 				DETAIL = 'Only operators and administrators name the caller; other roles act as the user of their name, in the groups of the roles that they are members of.';
 	END IF;
-	-- changes wait for each other
+	-- serialize changes of the configuration
 	LOCK TABLE yquota.queue IN SHARE ROW EXCLUSIVE MODE;
 	IF subject IS NOT NULL THEN
 		PERFORM yquota_internal.check_mutation(array_agg(s.queue) FILTER (WHERE s.queue IS NOT NULL),

@@ -1,10 +1,10 @@
 --
--- Answers of the ResourceManager's REST interface: /ws/v1/cluster/nodes becomes
--- rows of node, /ws/v1/cluster/metrics rows of utilization.
+-- Answers of the ResourceManager's REST interface. /ws/v1/cluster/nodes fills node, and
+-- /ws/v1/cluster/metrics fills utilization.
 --
 
--- Hadoop 3 lists resources with units; before, and of memory and vcores only,
--- there were plain numbers.
+-- Hadoop 3 lists resources with units.  Earlier versions have plain numbers, of memory and
+-- vcores only.
 CREATE FUNCTION yquota_internal.rest_resource(
 	listed jsonb, memory_mb numeric, vcores numeric) RETURNS yquota.resource
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -89,7 +89,7 @@ BEGIN
 	ELSIF jsonb_typeof(answer -> 'nodes') NOT IN ('null', 'object') OR jsonb_typeof(list) NOT IN ('null', 'array', 'object') THEN
 		PERFORM yquota_internal.refuse_rest_answer('nodes', 'Its key "nodes" has no list of nodes.');
 	END IF;
-	-- one node alone is no list, and no nodes are null
+	-- a single node comes without a list, and no nodes come as null
 	list := CASE jsonb_typeof(list) WHEN 'array' THEN list WHEN 'object' THEN jsonb_build_array(list) ELSE '[]' END;
 	SELECT array_agg(yquota_internal.rest_node(e, name_from)) INTO nodes FROM jsonb_array_elements(list) AS e;
 	SELECT n.name INTO twice
@@ -100,7 +100,7 @@ BEGIN
 	IF FOUND THEN
 		PERFORM yquota_internal.refuse_rest_answer('nodes', format('Node "%s" is there twice; where a host has several, name_from => ''id'' tells them apart.', twice));
 	END IF;
-	-- earlier containers on a host count less
+	-- prefer a RUNNING entry where a host has several
 	RETURN ARRAY(SELECT DISTINCT ON (n.name) n
 				 FROM unnest(nodes) AS n
 				 ORDER BY n.name, n.state <> 'RUNNING', n.state);
@@ -128,7 +128,7 @@ BEGIN
 				HINT = 'Name them by their host, or by their id, which has the port.';
 	END IF;
 	nodes := yquota_internal.rest_nodes(answer, name_from);
-	-- so a ResourceManager answers that has just started, while everything runs
+	-- a ResourceManager that has just started answers with no nodes while everything runs
 	IF cardinality(nodes) = 0 THEN
 		missing_are_lost := false;
 		RAISE NOTICE 'the answer of the ResourceManager has no nodes, so nothing was changed'
@@ -137,7 +137,8 @@ BEGIN
 	RETURN QUERY
 	WITH listed AS MATERIALIZED (
 		SELECT n.name, n.rack, n.label, n.state,
-			   -- a node that is gone offers nothing, but may come back
+			   -- a node that is gone reports no total; keep the known one, because the node may come
+			   -- back
 			   CASE WHEN n.state = 'RUNNING' OR known.name IS NULL OR n.total OPERATOR(yquota.<>) '[]'::yquota.resource THEN n.total
 					ELSE known.total END AS total, known.name IS NULL AS is_new
 		FROM unnest(nodes) AS n
@@ -235,7 +236,7 @@ BEGIN
 		SELECT m.resource_type, m.fraction, measured_at, import_cluster_metrics.source FROM measured AS m
 		ON CONFLICT (resource_type) DO UPDATE
 			SET utilization = EXCLUDED.utilization, reported_at = EXCLUDED.reported_at, source = EXCLUDED.source
-			-- answers may overtake each other
+			-- ignore an answer that a later one has overtaken
 			WHERE known.reported_at <= EXCLUDED.reported_at
 		RETURNING known.resource_type, known.utilization
 	)

@@ -1,7 +1,7 @@
 --
 -- Reservations of capacity (semantics/reservations): their definitions and their places in
--- time. The tables come before the books, which charge for reservations
--- (charging/107_reservation_charge.sql). The functions of reservation/395_reservation.sql
+-- time.  The tables come before the books, which charge for reservations
+-- (charging/107_reservation_charge.sql).  The functions of reservation/395_reservation.sql
 -- write them.
 --
 
@@ -63,7 +63,7 @@ CREATE TABLE yquota.reservation_definition (
 	CHECK (arrival < deadline),
 	CHECK ((ended_at IS NULL) = (ended_by IS NULL))
 );
--- Finds the definitions at a time. Decisions read all repeating definitions besides.
+-- Finds the definitions at a time.  Decisions read all repeating definitions besides.
 CREATE INDEX reservation_definition_time_idx ON yquota.reservation_definition USING gist (tstzrange(arrival, deadline))
 	WHERE ended_at IS NULL AND recurrence IS NULL;
 CREATE INDEX reservation_definition_recurrence_idx ON yquota.reservation_definition (queue, deadline)
@@ -106,7 +106,7 @@ CREATE TABLE yquota.reservation_allocation (
 	FOREIGN KEY (reservation_id, version) REFERENCES yquota.reservation_definition ON DELETE CASCADE,
 	CHECK ("from" < "to")
 );
--- Finds the allocations at a time without a look at their reservations. Decisions read all
+-- Finds the allocations at a time without a look at their reservations.  Decisions read all
 -- repeating allocations besides.
 CREATE INDEX reservation_allocation_time_idx ON yquota.reservation_allocation USING gist (tstzrange("from", "to", '[]'))
 	WHERE ended_at IS NULL AND recurrence IS NULL;

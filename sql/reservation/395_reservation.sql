@@ -1,6 +1,6 @@
 --
--- Reservations: capacity of a plan that is promised ahead of time (semantics/reservations). A
--- plan is a queue with the property reservable. The C code decides (src/reservation/). These
+-- Reservations: capacity of a plan that is promised ahead of time (semantics/reservations).  A
+-- plan is a queue with the property reservable.  The C code decides (src/reservation/).  These
 -- functions run as the owner; a role that may call them speaks for the resource manager.
 --
 

@@ -1,6 +1,6 @@
 --
 -- The follower of plans makes, sizes and removes the queues of reservations as time passes
--- (semantics/reservations). The C code decides (src/reservation/follow_plan.c).
+-- (semantics/reservations).  The C code decides (src/reservation/follow_plan.c).
 --
 
 CREATE FUNCTION yquota.follow_plans(queue text DEFAULT NULL, replan boolean DEFAULT true, dry_run boolean DEFAULT false)
@@ -28,7 +28,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.plan_follower_interval() IS
 	'Milliseconds between two rounds of the plan follower of the worker; NULL: there are none';
 
--- Keeps the worker's last round that changed something, for metrics. Other rounds do not write
+-- Keeps the worker's last round that changed something, for metrics.  Other rounds do not write
 -- here.
 CREATE TABLE yquota_internal.plan_follower_round (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),

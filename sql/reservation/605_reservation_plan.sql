@@ -1,6 +1,6 @@
 --
 -- A plan over time for people: an HTML page with charts in the style of report_html(), and
--- lines of text for psql. The C code computes the columns (src/reservation/plan_columns.c).
+-- lines of text for psql.  The C code computes the columns (src/reservation/plan_columns.c).
 --
 
 CREATE TYPE yquota_internal.plan_place AS (

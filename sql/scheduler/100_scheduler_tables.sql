@@ -1,6 +1,6 @@
 --
 -- Allocation, first part: requests and reservations of applications, and decisions
--- (semantics/allocation). These tables come before pricing, which may count requests as
+-- (semantics/allocation).  These tables come before pricing, which may count requests as
 -- utilization.
 --
 -- The end of an application deletes its rows (scheduler/370_container_requests.sql), except

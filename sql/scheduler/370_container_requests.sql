@@ -1,8 +1,8 @@
 --
 -- Requests of application masters (semantics/allocation 7, 8) for containers, blacklisted
--- nodes, releases and updates of containers. The C code decides
--- (src/scheduler/request/container_request.h). These functions run as the owner; a role that
--- may call them speaks for the resource manager. A bad event makes the call fail and is never
+-- nodes, releases and updates of containers.  The C code decides
+-- (src/scheduler/request/container_request.h).  These functions run as the owner; a role that
+-- may call them speaks for the resource manager.  A bad event makes the call fail and is never
 -- set aside, so that books and versions agree.
 --
 
@@ -58,7 +58,7 @@ COMMENT ON FUNCTION yquota.update_blacklist(text, text[], text[]) IS
 	'Have an application get no containers on some nodes and racks (additions), and again on others (removals)';
 
 --
--- Another session may be ending a container, or changing it, which replaces its row. The
+-- Another session may be ending a container, or changing it, which replaces its row.  The
 -- function then gives all locks back and looks again for the containers that run after that.
 --
 CREATE FUNCTION yquota_internal.release_containers(container_ids text[]) RETURNS SETOF text

@@ -1,8 +1,8 @@
 --
 -- Interceptors: functions that see a request of an application master before it is decided,
--- and the response before it is returned. They work like the chain of YARN's AMRMProxyService.
+-- and the response before it is returned.  They work like the chain of YARN's AMRMProxyService.
 -- The C code calls them with the rights of the caller, which may be a superuser
--- (src/scheduler/request/request_interceptor.h). The owner of a function must therefore be
+-- (src/scheduler/request/request_interceptor.h).  The owner of a function must therefore be
 -- trusted at registration and at each call.
 --
 -- The table keeps names of functions, because neither pg_upgrade nor a dump would carry over

@@ -1,7 +1,7 @@
 --
--- Allocation: assigning containers to applications (semantics/allocation). The C code decides
--- (src/scheduler/allocation_cycle.h). These functions run as the owner; a role that may call
--- them speaks for the resource manager. Their events are decisions: all of them are charged or
+-- Allocation: assigning containers to applications (semantics/allocation).  The C code decides
+-- (src/scheduler/allocation_cycle.h).  These functions run as the owner; a role that may call
+-- them speaks for the resource manager.  Their events are decisions: all of them are charged or
 -- none, even for feeds that set bad events aside.
 --
 
@@ -159,7 +159,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.watch_ended_applications(timestamptz) IS
 	'Alert while containers run of applications that ended longer ago than allocation_expiry, and forget that those ended which nothing has outlived';
 
--- Keeps decisions for an hour. A resource manager that restarts or takes over reads them
+-- Keeps decisions for an hour.  A resource manager that restarts or takes over reads them
 -- within minutes, and allocations expire within allocation_expiry.
 CREATE FUNCTION yquota_internal.watch_decisions(now_at timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -226,9 +226,9 @@ CREATE TRIGGER lock_passes BEFORE INSERT OR UPDATE OF name, label, total, state 
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_nodes();
 
 --
--- A replaced node loses its reservation (semantics/allocation 5.2). An application with its
--- master on the node belongs to the node's partition. An allocation cycle decides by the
--- present nodes. A cycle that ran during the change could start a container on a node that is
+-- A replaced node loses its reservation (semantics/allocation 5.2).  An application with its
+-- master on the node belongs to the node's partition.  An allocation cycle decides by the
+-- present nodes.  A cycle that ran during the change could start a container on a node that is
 -- gone, has no room, or is in another partition.
 --
 CREATE FUNCTION yquota_internal.change_node() RETURNS trigger
@@ -300,7 +300,7 @@ COMMENT ON VIEW yquota_internal.reserved_container_in_force IS
 	'Reservations that count as used: their nodes run and have the label that they had, and containers that are to have more still run';
 
 -- Each statement reads the columns that it needs; the planner leaves out the tables of the
--- others. The payer is the project that charging finds for an event without a project.
+-- others.  The payer is the project that charging finds for an event without a project.
 CREATE VIEW yquota_internal.application_attempt_state AS
 	SELECT a.application_id, a.username, a.queue, a.label, a.node_label_expression, a.am_resource, a.priority, a.unmanaged,
 		   a.submitted_at, a.has_outstanding_requests, a.state, a.finished_at, t.attempt, t.next_container, t.am_container_id,

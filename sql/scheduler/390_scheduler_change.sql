@@ -1,6 +1,6 @@
 --
 -- Changes that sessions with a cached cluster must read again
--- (src/scheduler/cache/cluster_cache.h). A dump leaves them out: a restored database has no
+-- (src/scheduler/cache/cluster_cache.h).  A dump leaves them out: a restored database has no
 -- session with a cached cluster.
 --
 

@@ -1,5 +1,5 @@
 --
--- Queues, nodes and applications for people: their resources, usage and waiting requests. The
+-- Queues, nodes and applications for people: their resources, usage and waiting requests.  The
 -- columns running_containers_o, mem_used_o, vcores_used_o and queued_containers are those of
 -- YARN's web pages for opportunistic containers.
 --
