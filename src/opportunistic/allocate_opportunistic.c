@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * allocate_opportunistic.c
- *	  Giving out opportunistic containers to an application, centrally.
+ *	  Allocates opportunistic containers to an application, centrally.
  *
  *-------------------------------------------------------------------------
  */
@@ -62,7 +62,7 @@ enum
 	APPLICATION_UNMANAGED
 };
 
-/* What the tables know of the application beside its requests; strings are the caller's context's. */
+/* Read the application without its requests; the strings live in the caller's context. */
 static YqOpportunisticApplication
 read_opportunistic_application(const YqRequester *requester)
 {
@@ -100,7 +100,10 @@ enum
 	REQUEST_EXPECTED_DURATION
 };
 
-/* Rows of a key come with the one for anywhere first, which has how many are wanted in all. */
+/*
+ * Read the requests.  Among the rows of a key, the one for anywhere comes first; it has the total
+ * number of wanted containers.
+ */
 static YqOutstandingRequests
 read_requests(const YqRequester *requester)
 {
@@ -184,7 +187,7 @@ find_stop(const YqOpportunisticApplication *application, const YqAllocationSetti
 	return yq_opportunistic_stop(&application->requester, application->project);
 }
 
-/* -- the size of containers --------------------------------------------------------- */
+/* -- sizes of containers ------------------------------------------------------------ */
 
 static int64
 bound_of(int type, int32 memory, int32 vcores, int64 otherwise)
@@ -206,14 +209,14 @@ yq_opportunistic_bounds(const YqHierarchy *hierarchy, const YqAllocationSettings
 	for (int i = 0; i < hierarchy->calculator.types; i++)
 	{
 		bounds.minimum[i] = bound_of(i, settings->memory.minimum, settings->vcores.minimum, lowest[i]);
-		/* running containers are charged */
+		/* running containers are charged, so amounts have an upper bound */
 		bounds.maximum[i] = Min(bound_of(i, settings->memory.maximum, settings->vcores.maximum, highest[i]), YQ_ALLOCATION_MAX_AMOUNT);
 		bounds.increment[i] = bound_of(i, settings->memory.increment, settings->vcores.increment, lowest[i]);
 	}
 	return bounds;
 }
 
-/* For each request. */
+/* Compute the size of a container for each request. */
 static int64 **
 make_sizes(const YqHierarchy *hierarchy, const YqAllocationSettings *settings, const YqOutstandingRequests *requests)
 {
@@ -228,7 +231,7 @@ make_sizes(const YqHierarchy *hierarchy, const YqAllocationSettings *settings, c
 	return sizes;
 }
 
-/* For each container. */
+/* Make the allocation of each container. */
 static Datum *
 make_allocations(const YqOpportunisticAnswer *answer)
 {
@@ -250,8 +253,8 @@ make_allocations(const YqOpportunisticAnswer *answer)
 /* -- all ---------------------------------------------------------------------------- */
 
 /*
- * Slots are taken on the nodes that are chosen.  Where the lock of one of them cannot be waited for, all
- * is decided anew.
+ * Choose containers and take slots on their nodes.  Where the lock of a node cannot be waited for,
+ * everything is decided anew.
  */
 static YqOpportunisticContainers
 choose(const YqOpportunisticCall *call, const YqHierarchy *hierarchy, const YqAllocationSettings *settings,
@@ -310,7 +313,7 @@ allocate(const YqOpportunisticCall *call, YqOpportunisticAnswer *answer)
 		yq_record_opportunistic_response(&application, call->response_id, first);
 }
 
-/* Requests and blacklists are the scheduler's, too. */
+/* Note requests and the blacklist, which the scheduler uses, too. */
 static void
 note_requests(const YqOpportunisticCall *call)
 {
@@ -347,7 +350,7 @@ yq_allocate_opportunistic(const YqOpportunisticCall *call)
 	if (answer.is_repeated)
 		return answer;
 	note_requests(call);
-	/* by now the configuration may have been read anew */
+	/* another transaction may have changed the configuration before the lock was granted */
 	answer.requester = yq_requester_lock_leaf(call->application_id);
 	allocate(call, &answer);
 	return answer;

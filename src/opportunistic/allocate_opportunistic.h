@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * allocate_opportunistic.h
- *	  Giving out opportunistic containers to an application, centrally.
+ *	  Allocates opportunistic containers to an application, centrally.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,26 +16,25 @@
 
 /* May an application have opportunistic containers? */
 
-/* The rule that says no; all NULL when none does. */
+/* The rule that refuses; all NULL when no rule does. */
 typedef struct YqOpportunisticStop
 {
 	const char *rule;
-	const char *at;				/* the queue or project that it is about; may be NULL */
+	const char *at;				/* the queue or project that refuses; may be NULL */
 } YqOpportunisticStop;
 
-/* The rule while none are given out at all. */
+/* The rule while no opportunistic containers are allocated at all. */
 #define YQ_OPPORTUNISTIC_NOT_ENABLED "opportunistic allocation is not enabled"
 
-/* The queue of the application must run, and its project have credit or be one that may go on without. */
+/* Check that the application's queue runs, and that its project has credit or may continue without. */
 extern YqOpportunisticStop yq_opportunistic_stop(const YqRequester *requester, const char *project);
 
 /* -- allocate opportunistic ---------------------------------------------------- */
 
 /*
- * The call locks the application's leaf, then limits of sharing if there are some, then the nodes it takes slots of,
- * then events.  It takes the
- * scheduler's lock only if it asks for GUARANTEED containers or changes the blacklist, so
- * that it does not wait for an allocation cycle.
+ * The call locks the application's leaf, then the sharing limits if there are some, then the nodes
+ * on which it takes slots, then events.  It takes the scheduler's lock only for GUARANTEED requests
+ * or a change of the blacklist, so that it does not wait for an allocation cycle.
  */
 
 typedef struct YqOpportunisticCall
@@ -57,22 +56,22 @@ typedef struct YqOpportunisticAnswer
 	YqRequester requester;
 	YqOutstandingRequests requests;
 	YqOpportunisticContainers containers;
-	Datum	   *container_ids;	/* of the containers, text; like those that follow */
+	Datum	   *container_ids;	/* ids of the containers, text; the other arrays are as long */
 	Datum	   *allocations;	/* yquota.resource */
 	bool		is_repeated;	/* the last call had the same response id: nothing was decided now */
-	YqOpportunisticStop stop;	/* the rule that lets the application have none */
-	YqSharingRefusals refusals; /* by limits of sharing */
-	int64	  **sizes;			/* of a container of each request, native units per type */
+	YqOpportunisticStop stop;	/* the rule that denies the application any container */
+	YqSharingRefusals refusals; /* refusals by sharing limits */
+	int64	  **sizes;			/* size of a container of each request, native units per type */
 } YqOpportunisticAnswer;
 
 /*
- * Note what the application asks for and give out what there is room for.  Containers start by
- * events, without running, and are told in yquota.decision.  Errors are those of
+ * Note the application's requests and allocate the containers for which there is room.  Containers
+ * start by events, without running, and are announced in yquota.decision.  Raises the errors of
  * yq_container_request() and yq_blacklist_update().
  */
 extern YqOpportunisticAnswer yq_allocate_opportunistic(const YqOpportunisticCall *call);
 
-/* The bounds of the size of containers: those of opportunistic ones, or else the scheduler's. */
+/* Return the bounds of container sizes: those for opportunistic containers, or else the scheduler's. */
 extern YqContainerBounds yq_opportunistic_bounds(const YqHierarchy *hierarchy, const YqAllocationSettings *settings);
 
 #endif							/* YQ_ALLOCATE_OPPORTUNISTIC_H */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * distributed_sql.c
- *	  What local schedulers of nodes need, as SQL functions, see
+ *	  Functions that local schedulers of nodes need, see
  *	  sql/opportunistic/397_distributed_scheduling.sql.
  *
  *-------------------------------------------------------------------------
@@ -65,7 +65,7 @@ count_locality(YqOpportunisticCount *count, const char *locality)
 		count->off_switch++;
 }
 
-/* count_distributed(localities, latencies), both as long */
+/* count_distributed(localities, latencies): both arrays have the same length */
 Datum
 yq_sql_count_distributed(PG_FUNCTION_ARGS)
 {
@@ -126,7 +126,7 @@ yq_sql_opportunistic_bounds(PG_FUNCTION_ARGS)
 
 /* -- reports of local schedulers -------------------------------------------------- */
 
-/* The applications that may ask for containers, or NULL. */
+/* Find the applications that may ask for containers; NULL for others. */
 static void
 find_applications(const YqHierarchy *hierarchy, const char **ids, int count, YqApplication **applications)
 {
@@ -220,7 +220,7 @@ yq_sql_lock_for_containers(PG_FUNCTION_ARGS)
 
 /* -- the allocator of a local scheduler ---------------------------------------------- */
 
-/* The resource types that a call is about, by name: the function reads no table. */
+/* The resource types of a call, by name: the function reads no table. */
 typedef struct Types
 {
 	YqCalculator calculator;
@@ -243,7 +243,7 @@ find_type(Types *types, const YqResourceEntry *entry)
 	return types->calculator.types++;
 }
 
-/* Types that were not known yet have none of them, and types that come later have none here. */
+/* Read amounts and add new types.  Earlier amounts have nothing of a new type, nor do these amounts of a later one. */
 static int64 *
 read_amounts(Types *types, const YqResource *resource)
 {
@@ -266,7 +266,7 @@ make_resource(const Types *types, const int64 *amounts)
 	return PointerGetDatum(yq_resource_make(entries, types->calculator.types));
 }
 
-/* A bound that is not given is none. */
+/* Read a bound; an argument that is NULL means no bound. */
 static int64 *
 read_bound(FunctionCallInfo fcinfo, int argument, Types *types, int64 otherwise)
 {
@@ -280,7 +280,7 @@ read_bound(FunctionCallInfo fcinfo, int argument, Types *types, int64 otherwise)
 	return amounts;
 }
 
-/* Those for GUARANTEED containers are the scheduler's. */
+/* Add the requests for opportunistic containers; the scheduler handles those for GUARANTEED ones. */
 static void
 add_requests(Datum array, const char *name, Types *types, YqOutstandingRequests *requests)
 {
@@ -355,7 +355,7 @@ read_nodes(FunctionCallInfo fcinfo, const char *const *blacklist, int blacklist_
 	return nodes;
 }
 
-/* A row of the result; the count of what was allocated is 1. */
+/* Put a row into the result; an allocated container counts as 1. */
 static void
 put_row(ReturnSetInfo *result, const char *outcome, const YqOutstandingRequest *request, const char *node, const char *locality,
 		const char *resource_name, Datum allocation, int32 count)

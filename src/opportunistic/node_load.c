@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * node_load.c
- *	  How loaded the queues of nodes are, and the limit of them that nodes are told.
+ *	  Computes how loaded the queues of nodes are, and the queue limit that nodes are told.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,8 +15,8 @@
 /* -- node load ----------------------------------------------------------------- */
 
 /*
- * As Hadoop's NodeQueueLoadMonitor has it.  Its resources are always compared by
- * all types, whatever calculator the scheduler has.
+ * Follows Hadoop's NodeQueueLoadMonitor.  Its resources are always compared by all types,
+ * regardless of the scheduler's calculator.
  */
 
 static const char *const comparator_names[] = {
@@ -37,7 +37,7 @@ yq_node_load_is_comparable(YqLoadComparator comparator, int32 wait)
 	return comparator != YQ_LOAD_QUEUE_WAIT_TIME || wait != YQ_WAIT_UNKNOWN;
 }
 
-/* By what the comparator sorts, and what the queue limit is computed from. */
+/* Return the figure by which the comparator sorts, and from which the queue limit is computed. */
 static int32
 node_load_metric(YqLoadComparator comparator, const YqNodeLoad *load)
 {
@@ -58,7 +58,7 @@ available_amount(const YqNodeLoad *load, int type)
 	return Max(load->capability[type] - load->allocated[type], 0);
 }
 
-/* DominantResourceCalculator.minRatio() of what is available. */
+/* Compute DominantResourceCalculator.minRatio() of the available amounts. */
 static float4
 least_ratio(const YqCalculator *calculator, const int64 *cluster, const YqNodeLoad *load)
 {
@@ -69,7 +69,7 @@ least_ratio(const YqCalculator *calculator, const int64 *cluster, const YqNodeLo
 	return least;
 }
 
-/* Ratios are equal that differ by no more than Precision.EPSILON. */
+/* Compare ratios: a difference of at most Precision.EPSILON is none. */
 static int
 compare_ratios(double a, double b)
 {
@@ -87,7 +87,7 @@ has_every_type(const YqCalculator *calculator, const int64 *cluster)
 	return true;
 }
 
-/* The one with more available comes first. */
+/* Compare available amounts; the node with more available comes first. */
 static int
 compare_available(const YqCalculator *calculator, const int64 *cluster, const YqNodeLoad *a, const YqNodeLoad *b)
 {
@@ -102,7 +102,7 @@ compare_available(const YqCalculator *calculator, const int64 *cluster, const Yq
 	return result;
 }
 
-/* Negative, zero, positive: a is less, as much, more loaded than b. */
+/* Return a negative number, zero or a positive number: a is less, equally or more loaded than b. */
 static int
 node_load_compare(YqLoadComparator comparator, const YqCalculator *calculator, const int64 *cluster,
 				  const YqNodeLoad *a, const YqNodeLoad *b)
@@ -133,8 +133,8 @@ compare_loads(const void *a, const void *b, void *argument)
 }
 
 /*
- * A queue without capacity is not full, as the node refuses what it cannot queue.  By
- * resources a node is left out then as soon as a container waits.
+ * Is the queue full?  A queue without capacity is not, because the node refuses a container that it
+ * cannot queue.  The comparison by resources then leaves a node out as soon as a container waits.
  */
 static bool
 is_full(YqLoadComparator comparator, const YqNodeLoad *load)
@@ -213,9 +213,9 @@ yq_node_load_take_slot(YqLoadComparator comparator, const YqCalculator *calculat
 
 /* -- queue limit --------------------------------------------------------------- */
 
-/* The limit of their queues that nodes are told. */
+/* Computes the limit that nodes are told for their queues. */
 
-/* Java's conversion to an integer: truncated, and the nearest one when it is out of range. */
+/* Convert to an integer as Java does: truncate, and take the nearest integer when out of range. */
 static int32
 to_integer(double value)
 {
@@ -228,7 +228,7 @@ to_integer(double value)
 	return (int32) value;
 }
 
-/* Math.round() of what is not negative. */
+/* Round a number that is not negative as Math.round() does. */
 static int32
 round_half_up(double value)
 {
@@ -237,7 +237,7 @@ round_half_up(double value)
 	return to_integer(value - whole >= 0.5 ? whole + 1 : whole);
 }
 
-/* An integer sum in Java goes round, and what a double is added to does not. */
+/* Compute figures with Java's overflow: a sum of integers wraps around, and a sum with a double does not. */
 void
 yq_queue_limit_note_sort(YqQueueLoadFigures *figures, YqLoadComparator comparator, YqNodeLoad *const *loads, int count)
 {
@@ -261,7 +261,7 @@ yq_queue_limit_note_sort(YqQueueLoadFigures *figures, YqLoadComparator comparato
 int32
 yq_queue_limit_of(const YqQueueLoadFigures *figures, float4 sigma, int32 minimum, int32 maximum)
 {
-	/* rounded before it is added, also where the machine could do both at once */
+	/* round before the addition, also where the machine could do both at once */
 	float4		spread = (float4) ((double) sigma * (float4) figures->deviation);
 	int32		limit = to_integer((float4) figures->mean + spread);
 

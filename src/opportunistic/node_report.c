@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * node_report.c
- *	  What nodes report of their queues, the slots that were taken in the meantime, and
- *	  how long a container would wait there.
+ *	  Stores the reports of nodes about their queues, reads the slots taken since, and estimates how
+ *	  long a container would wait at a node.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,17 +25,18 @@
 
 /* -- wait estimate ------------------------------------------------------------- */
 
-/* How long an OPPORTUNISTIC container that comes to a node now would wait. */
+/* Estimates how long an OPPORTUNISTIC container that comes to a node now would wait. */
 
-/* Of a node that knows no duration. */
+/* The estimate for a node without known durations. */
 #define YQ_NO_ESTIMATE (-1)
 
-/* An OPPORTUNISTIC container at the node, unless it is being killed or paused.  Microseconds. */
+/* An OPPORTUNISTIC container at the node that is not being killed or paused; times in microseconds. */
 typedef struct YqExpectedWork
 {
-	bool		waits;			/* queued or paused, else it runs */
-	int64		duration;		/* expected; 0: not known */
-	int64		ran;			/* since it began to run; below 0 by a clock that was set back counts as 0 */
+	bool		waits;			/* queued or paused; otherwise it runs */
+	int64		duration;		/* expected duration; 0: not known */
+	int64		ran;			/* time since it began to run; a negative one, from a clock that was set back, counts
+								 * as 0 */
 } YqExpectedWork;
 
 static int64
@@ -46,7 +47,7 @@ sum_of(int64 a, int64 b)
 	return pg_add_s64_overflow(a, b, &sum) ? PG_INT64_MAX : sum;
 }
 
-/* The mean of the durations that are known, or 0. */
+/* Return the mean of the known durations, or 0. */
 static int64
 mean_duration(const YqExpectedWork *containers, int count)
 {
@@ -62,8 +63,8 @@ mean_duration(const YqExpectedWork *containers, int count)
 }
 
 /*
- * Microseconds, rounded down, or YQ_NO_ESTIMATE.  Sums that do not fit are the largest number
- * that does.
+ * Estimate the wait in microseconds, rounded down, or YQ_NO_ESTIMATE.  Sums saturate at the largest
+ * number.
  */
 static int64
 wait_estimate(const YqExpectedWork *containers, int count)
@@ -104,7 +105,7 @@ yq_node_report_compares_resources(const YqAllocationSettings *settings)
 
 /* -- reading ------------------------------------------------------------------ */
 
-/* The check of the column allows no months, and no more than 32 bits of milliseconds. */
+/* Convert to milliseconds.  The check of the column allows no months, and no more than 32 bits of milliseconds. */
 static int32
 milliseconds_of(const Interval *interval)
 {
@@ -170,7 +171,7 @@ compare_reports(const void *a, const void *b)
 	return left->reported_at < right->reported_at ? -1 : left->reported_at > right->reported_at ? 1 : 0;
 }
 
-/* All sessions change rows in the order of the nodes' names. */
+/* Sort the reports by node: all sessions change rows in the order of the nodes' names. */
 static YqNodeReport **
 in_order(YqNodeReport *reports, int count)
 {
@@ -182,7 +183,7 @@ in_order(YqNodeReport *reports, int count)
 	return ordered;
 }
 
-/* Refuse a report that the state of the node or the clock forbids, or have the node left out. */
+/* Refuse a report that the state of the node or the clock forbids, or leave the node out of the list. */
 static void
 judge(const YqAllocationSettings *settings, YqNodeReport *report, YqIndexScan *nodes, AttrNumber state, TimestampTz now)
 {
@@ -221,7 +222,7 @@ judge_all(const YqAllocationSettings *settings, YqNodeReport **reports, int coun
 	yq_index_scan_close(nodes);
 }
 
-/* A stored wait is at most so long: an int of milliseconds. */
+/* The longest wait that is stored: an int of milliseconds. */
 #define MAX_WAIT (INT64CONST(2147483647) * 1000 + 999)
 
 static void
@@ -261,7 +262,7 @@ read_expected_work(HeapTuple tuple, TupleDesc columns, TimestampTz now)
 	return work;
 }
 
-/* Rows of a report's node follow each other. */
+/* Estimate the wait of each node; rows of a report's node are adjacent. */
 static void
 estimate(YqNodeReport **reports, uint64 found, TimestampTz now)
 {
@@ -284,7 +285,7 @@ estimate(YqNodeReport **reports, uint64 found, TimestampTz now)
 	pfree(work);
 }
 
-/* Where nodes are compared by waits, those that tell none have the wait that expected durations tell. */
+/* Estimate waits from expected durations where nodes are compared by waits and the reports have none. */
 static void
 estimate_waits(YqNodeReport **reports, int count, TimestampTz now)
 {
@@ -317,7 +318,7 @@ estimate_waits(YqNodeReport **reports, int count, TimestampTz now)
 	SPI_finish();
 }
 
-/* The same report may be sent twice at a time: the first one to insert the row keeps the other waiting. */
+/* Make missing rows.  The same report may be sent twice at a time; the second sender then waits for the first. */
 static void
 make_rows(YqNodeReport **reports, int count)
 {
@@ -347,7 +348,7 @@ make_rows(YqNodeReport **reports, int count)
 	(void) yq_saved_plan_execute(&insert, values, NULL);
 }
 
-/* What the books hold on the nodes that do not tell it. */
+/* Set the allocated amounts by the books for nodes that do not report them. */
 static void
 allocate_by_books(YqNodeReport **reports, int count)
 {
@@ -386,10 +387,10 @@ allocate_by_books(YqNodeReport **reports, int count)
 	SPI_finish();
 }
 
-/* Of a node that tells none. */
+/* The capacity of a node that reports none. */
 #define NO_CAPACITY (-1)
 
-/* Columns of a stored report, in the order in which they are called by rank. */
+/* Columns of a stored report, in the order of their ranks. */
 enum
 {
 	REPORT_NODE,
@@ -422,13 +423,13 @@ set_or_null(YqRowUpdate *row, int column, Datum value, bool isnull)
 		yq_row_update_set(row, column, value);
 }
 
-/* The row is found. */
+/* Write a report into its row, which has been found. */
 static void
 write_report(YqRowUpdate *row, YqNodeReport *report)
 {
 	int32		told = report->has_queue_capacity ? report->queue_capacity : NO_CAPACITY;
 
-	/* what is stored of a node whose report was forgotten is not known here */
+	/* a node whose report was forgotten has no known capacity */
 	report->changes_capacity = TIMESTAMP_NOT_FINITE(DatumGetTimestampTz(yq_row_update_value(row, REPORT_REPORTED_AT))) ||
 		DatumGetInt32(yq_row_update_value(row, REPORT_TOLD_QUEUE_CAPACITY)) != told;
 	yq_row_update_set(row, REPORT_TOLD_QUEUE_CAPACITY, Int32GetDatum(told));
@@ -465,7 +466,7 @@ store(YqRowUpdate *row, YqNodeReport *report)
 		report->refusal = psprintf("it is not newer than that of %s", timestamptz_to_str(stored_at));
 }
 
-/* A row is changed once in a command: of several reports of a node the newest one is the last. */
+/* Refuse older reports.  A row changes once in a command, so the newest report of a node is the last one. */
 static void
 refuse_older(YqNodeReport **reports, int count)
 {
@@ -478,7 +479,7 @@ refuse_older(YqNodeReport **reports, int count)
 	}
 }
 
-/* The queue of a node needs its capacity also when reports are lost. */
+/* Keep the reported capacities, which the queue of a node needs even when reports are lost. */
 static void
 keep_capacities(YqNodeReport **reports, int count)
 {

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * node_report.h
- *	  What nodes report of their queues, the slots that were taken in the meantime, and
- *	  how long a container would wait there.
+ *	  Stores the reports of nodes about their queues, reads the slots taken since, and estimates how
+ *	  long a container would wait at a node.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,7 +14,7 @@
 #include "queues/hierarchy.h"
 #include "store/table_scan.h"
 
-/* A report as it is given; counts are those of containers on the node. */
+/* A report as the caller gives it; counts are those of containers on the node. */
 typedef struct YqNodeReport
 {
 	const char *node;
@@ -26,17 +26,19 @@ typedef struct YqNodeReport
 	bool		has_queue_capacity;
 	int32		queue_capacity;
 	TimestampTz reported_at;
-	Datum		allocated;		/* to the containers, a yquota.resource; 0: as the books have it */
-	Datum		measured;		/* use, a yquota.resource; 0: not told */
-	const char *refusal;		/* by yq_node_reports_store(): why nothing came of it; NULL when it was stored */
-	const char *left_out;		/* likewise: why the node is not listed though the report was stored; NULL: it is */
-	bool		changes_capacity;	/* likewise: the node tells another queue capacity than in its last report, or has none stored */
+	Datum		allocated;		/* allocated to the containers, a yquota.resource; 0: as in the books */
+	Datum		measured;		/* measured use, a yquota.resource; 0: not reported */
+	const char *refusal;		/* set by yq_node_reports_store(): reason of the refusal; NULL when the report was
+								 * stored */
+	const char *left_out;		/* likewise: reason why the node is not listed though the report was stored; NULL: it
+								 * is */
+	bool		changes_capacity;	/* likewise: the queue capacity differs from the last report, or none is stored */
 } YqNodeReport;
 
 /*
- * Store reports that are newer than the stored ones.  Refused are those of nodes that do
- * not exist or are not in service, such as lie after "now", and older ones.  A node that is
- * listed already keeps its queue capacity, as in Hadoop.
+ * Store reports that are newer than the stored ones.  Refused are older reports, reports after
+ * "now", and reports of nodes that do not exist or are not in service.  A node that is already
+ * listed keeps its queue capacity, as in Hadoop.
  */
 extern void yq_node_reports_store(const YqAllocationSettings *settings, YqNodeReport *reports, int count, TimestampTz now);
 
@@ -48,12 +50,12 @@ extern void yq_node_reports_store(const YqAllocationSettings *settings, YqNodeRe
 extern const char *const yq_node_report_columns[YQ_NODE_REPORT_COLUMNS];
 extern const char *const yq_slot_columns[YQ_SLOT_COLUMNS];
 
-/* The rank of the node's name in both. */
+/* The rank of the node's name in both tables. */
 #define YQ_NODE_REPORT_NODE		0
 
 /*
- * Read a row of a report into a load; its name and capability are the caller's.  False when
- * the comparator does not list the node.  Amounts are read only if it compares them.
+ * Read a row of a report into a load; the caller sets its name and capability.  Returns false when
+ * the comparator does not list the node.  Amounts are read only if the comparator uses them.
  */
 extern bool yq_node_report_read(const YqRow *row, const YqAllocationSettings *settings, const YqHierarchy *hierarchy,
 								YqNodeLoad *load);
@@ -65,13 +67,13 @@ typedef struct YqTakenSlots
 	int64	   *allocated;		/* native units, per type; NULL: nothing */
 } YqTakenSlots;
 
-/* Read a row of slots: nothing when they were taken before the report. */
+/* Read a row of slots: it counts as nothing when the slots were taken before the report. */
 extern YqTakenSlots yq_node_report_read_slots(const YqRow *row, const YqHierarchy *hierarchy, TimestampTz reported_at);
 
-/* Count slots in a load. */
+/* Add taken slots to a load. */
 extern void yq_node_report_add_slots(YqNodeLoad *load, const YqTakenSlots *taken, const YqHierarchy *hierarchy);
 
-/* Do figures of resources matter to the comparator? */
+/* Does the comparator use resources? */
 extern bool yq_node_report_compares_resources(const YqAllocationSettings *settings);
 
 #endif							/* YQ_NODE_REPORT_H */

@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * opportunistic_allocator.c
- *	  Giving out opportunistic containers: on all nodes of the cluster, and on a list of
- *	  nodes.
+ *	  Allocates opportunistic containers: on all nodes of the cluster, or on a list of nodes.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,11 +13,11 @@
 /* -- central allocator --------------------------------------------------------- */
 
 /*
- * Giving out opportunistic containers on all nodes of the cluster.
+ * Allocates opportunistic containers on all nodes of the cluster.
  *
- * As Hadoop's CentralizedOpportunisticContainerAllocator does.  Where a slot was not to
- * be had there will be none for the same request later in the heartbeat, so that a node is
- * tried once more only as long as it gives slots.
+ * Follows Hadoop's CentralizedOpportunisticContainerAllocator.  A node without a slot for a request
+ * has none later in the heartbeat either.  A node is therefore tried again only as long as it gives
+ * slots.
  */
 
 /* A request that is being served. */
@@ -28,8 +27,8 @@ typedef struct Serving
 	YqNodeChoice *choice;
 	YqOpportunisticContainers *containers;
 	const YqOutstandingRequest *request;
-	int			number;			/* of the request */
-	int			left;			/* containers to give out still */
+	int			number;			/* number of the request */
+	int			left;			/* containers still to allocate */
 } Serving;
 
 static int
@@ -56,7 +55,7 @@ take(Serving *serving, YqNodeLoad *load, YqLocality locality, const char *place)
 	return true;
 }
 
-/* Take up to so many slots of a node; returns how many there were. */
+/* Take at most the wanted number of slots on a node; returns the number of slots taken. */
 static int
 take_several(Serving *serving, const char *name, int wanted, YqLocality locality, const char *place)
 {
@@ -108,8 +107,8 @@ serve_racks(Serving *serving)
 /* -- any of the least loaded ----------------------------------------------------- */
 
 /*
- * The first place from "place" on, around the end, that has not been given up: each place
- * points to one that was further then.  "count" places and one more: there is none.
+ * Return the first open place from "place" on.  Each place that was given up points to a later one.
+ * The array has one more element than "count": it stands for the end.
  */
 static int
 find_open(int *next, int place)
@@ -128,7 +127,7 @@ find_open(int *next, int place)
 	return open;
 }
 
-/* Go round the places once; false when none of them has a slot. */
+/* Go through all places once, around the end; returns false when none of them has a slot. */
 static bool
 serve_anywhere_once(Serving *serving, int *next, bool waits)
 {
@@ -174,7 +173,10 @@ serve_candidates(Serving *serving, bool waits)
 	pfree(next);
 }
 
-/* The search begins anywhere, so that a node which must be waited for may as well come last. */
+/*
+ * Try nodes that require no wait first.  The search may begin at any place, so nodes with a wait
+ * may as well come last.
+ */
 static void
 serve_anywhere(Serving *serving)
 {
@@ -186,7 +188,7 @@ serve_anywhere(Serving *serving)
 
 /* -- limits of sharing ------------------------------------------------------------ */
 
-/* The containers of the request that limits have room for. */
+/* Keep as many containers of the request as the limits have room for. */
 static void
 keep_below_limits(Serving *serving, const YqSharingLimits *limits, YqSharingRefusals *refusals)
 {
@@ -235,17 +237,17 @@ yq_central_allocator_run(const YqCentralAllocation *allocation, YqNodeChoice *ch
 /* -- distributed allocator ----------------------------------------------------- */
 
 /*
- * Giving out opportunistic containers on a list of nodes.
+ * Allocates opportunistic containers on a list of nodes.
  *
- * As Hadoop's DistributedOpportunisticContainerAllocator does: in rounds, in each of
- * which a request gets one container at most.
+ * Follows Hadoop's DistributedOpportunisticContainerAllocator, which works in rounds.  In each
+ * round a request gets at most one container.
  */
 
 typedef struct NodeList
 {
 	const YqListedNode *nodes;
 	int			count;
-	bool	   *is_used;		/* has had a container in this call */
+	bool	   *is_used;		/* it has received a container in this call */
 } NodeList;
 
 static bool
@@ -265,9 +267,12 @@ find_listed(const NodeList *list, const char *name)
 	return -1;
 }
 
-/* The number of the node that each stage gives, or -1. */
+/* Stages of the search; each returns the number of a node, or -1. */
 
-/* Hadoop looks at as many hosts of the list as containers are wanted, blacklisted ones included. */
+/*
+ * Find a wanted host.  Hadoop examines as many hosts of the list as containers are wanted,
+ * including blacklisted ones.
+ */
 static int
 find_host(const NodeList *list, const YqOutstandingRequest *request)
 {
@@ -307,8 +312,8 @@ is_free_in_wanted_rack(const NodeList *list, const YqOutstandingRequest *request
 }
 
 /*
- * Hadoop collects as many unused nodes as containers are wanted, over and over again if
- * there are fewer, and takes the one that it has collected last.
+ * Find a node in a wanted rack.  Hadoop collects as many unused nodes as containers are wanted, and
+ * repeats nodes if there are fewer.  It takes the last collected node.
  */
 static int
 find_in_rack(const NodeList *list, const YqOutstandingRequest *request)
@@ -340,7 +345,7 @@ find_anywhere(const NodeList *list, const YqOutstandingRequest *request)
 	return -1;
 }
 
-/* Racks are looked at only by those that ask for a host, too. */
+/* Serve a request with one container.  Only a request that also asks for a host searches racks. */
 static bool
 serve_one(const NodeList *list, YqOpportunisticContainers *containers, const YqOutstandingRequests *requests,
 		  int request_number)

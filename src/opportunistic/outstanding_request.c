@@ -1,11 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * outstanding_request.c
- *	  What an application has asked for in opportunistic containers and has not
- *	  got.
+ *	  Keeps the opportunistic containers that an application has requested and not received.
  *
- * As Hadoop's OpportunisticContainerContext has it, except that places are in the
- * order of their names: there they are in that of a hash table.
+ * Follows Hadoop's OpportunisticContainerContext.  Places are in the order of their names here, and
+ * in the order of a hash table there.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,7 +20,7 @@ yq_outstanding_request_is_rack(const char *name)
 
 /* -- places ------------------------------------------------------------------ */
 
-/* The number of the first place that is not before a name. */
+/* Return the number of the first place that is not before a name. */
 static int
 rank_of_place(const YqWantedPlaces *wanted, const char *name)
 {
@@ -40,7 +39,7 @@ rank_of_place(const YqWantedPlaces *wanted, const char *name)
 	return from;
 }
 
-/* NULL when it is not wanted. */
+/* Find a wanted place; NULL when it is not wanted. */
 static YqWantedPlace *
 find_place(const YqWantedPlaces *wanted, const char *name)
 {
@@ -51,7 +50,7 @@ find_place(const YqWantedPlaces *wanted, const char *name)
 	return strcmp(wanted->places[at].name, name) == 0 ? &wanted->places[at] : NULL;
 }
 
-/* Room grows in powers of two. */
+/* Make room for one more element; room grows in powers of two. */
 static void *
 make_room(void *array, int count, Size size)
 {
@@ -114,8 +113,8 @@ serve_place(YqOutstandingRequest *request, const char *name)
 /* -- requests ---------------------------------------------------------------- */
 
 /*
- * The largest priority number first, then the largest id: the reverse of what the
- * scheduler does (opportunistic S1).
+ * Compare keys: the largest priority number comes first, then the largest id.  The scheduler uses
+ * the reverse order (opportunistic S1).
  */
 static int
 compare_keys(const YqOutstandingRequest *a, const YqOutstandingRequest *b)
@@ -127,7 +126,7 @@ compare_keys(const YqOutstandingRequest *a, const YqOutstandingRequest *b)
 	return 0;
 }
 
-/* The number of the first request that is not before a key. */
+/* Return the number of the first request that is not before a key. */
 static int
 find_request(const YqOutstandingRequests *requests, const YqOutstandingRequest *key, bool *found)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * record_opportunistic.c
- *	  Recording opportunistic containers that were given out centrally.
+ *	  Records opportunistic containers that were allocated centrally.
  *
  *-------------------------------------------------------------------------
  */
@@ -71,7 +71,7 @@ make_ids(YqOpportunisticApplication *application, int count)
 	return ids;
 }
 
-/* Containers of a call, and what is written of them. */
+/* Containers of a call, and the data to be written about them. */
 typedef struct Given
 {
 	const YqOpportunisticApplication *application;
@@ -82,7 +82,7 @@ typedef struct Given
 	bool	   *is_refused;
 } Given;
 
-/* As record_containers.c writes them, but that they do not run yet. */
+/* Start containers as record_containers.c does, except that they do not run yet. */
 static void
 start(void *argument, int first, int count)
 {
@@ -134,7 +134,7 @@ start(void *argument, int first, int count)
 	(void) yq_saved_plan_execute(&write, values, NULL);
 }
 
-/* It has not been served. */
+/* Refuse a container, which then has not been served. */
 static void
 refuse(void *argument, int subject, const ErrorData *error)
 {
@@ -171,7 +171,7 @@ start_all(Given *given)
 	leave_out_refused(given);
 }
 
-/* Their nodes' queues take them over. */
+/* Note expected durations, which the queues of the nodes take over. */
 static void
 note_durations(const YqOutstandingRequests *requests, const YqOpportunisticContainers *containers, const Datum *ids)
 {
@@ -204,7 +204,7 @@ note_durations(const YqOutstandingRequests *requests, const YqOpportunisticConta
 
 /* -- requests --------------------------------------------------------------------- */
 
-/* Rows of requests, by key and name, of which so many have been served. */
+/* Rows of requests, by key and name, with the number of containers served. */
 typedef struct Served
 {
 	int			count;
@@ -232,8 +232,8 @@ add_served(Served *served, const YqOutstandingRequest *request, const char *name
 }
 
 /*
- * Sum containers up by request and place, run by run.  A request that is served in full ends
- * with all its places; of others each container counts for anywhere, too.
+ * Sum containers up by request and place, run by run.  A request that is fully served ends with all
+ * its places.  Each container of another request counts for anywhere, too.
  */
 static void
 sum_up(const YqOutstandingRequests *requests, const YqOpportunisticContainers *containers,
@@ -296,7 +296,7 @@ end_requests(Datum application_id, const Served *ended)
 		(void) yq_saved_plan_execute(&drop, values, NULL);
 }
 
-/* A place of which none is wanted any more goes. */
+/* Reduce requests; a place where no container is wanted any more is deleted. */
 static void
 reduce_requests(Datum application_id, const Served *reduced)
 {
@@ -366,7 +366,7 @@ yq_record_opportunistic(YqOpportunisticApplication *application, YqOutstandingRe
 	reduce_requests(application_id, &reduced);
 	write_attempt(application);
 	yq_scheduler_journal_end_own();
-	/* sessions that keep a cluster know the next number otherwise */
+	/* tell sessions that keep a cluster, which would otherwise use an old next number */
 	yq_scheduler_journal_applications(list_make1(unconstify(char *, application->requester.application->application_id)));
 	return given.ids;
 }

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * reported_nodes.c
- *	  The nodes that allocators choose from: the list by load, their free slots, and the
- *	  locks of these.
+ *	  Provides the nodes that allocators choose from: the list by load, their free slots, and the
+ *	  locks of these slots.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,10 +29,10 @@
 /* -- slot lock ----------------------------------------------------------------- */
 
 /*
- * Locks for slots of nodes.
+ * Locks slots of nodes.
  *
- * They are object locks of yquota_internal.opportunistic_slot, as pg_locks shows them: the
- * object is 0 for the turn, and from 1 on the hashed name of a node.
+ * The locks are object locks of yquota_internal.opportunistic_slot, as pg_locks shows them.  Object
+ * 0 is the turn; the objects from 1 on are the hashed names of nodes.
  */
 
 static int
@@ -88,7 +88,7 @@ slot_locks_try(YqSlotLocks *locks, const char *node)
 	return take(locks, number_of(node), false);
 }
 
-/* Wait for the lock of a node; false, and it is noted as missed, when the call must not wait. */
+/* Wait for the lock of a node; when the call must not wait, note the lock as missed and return false. */
 static bool
 slot_locks_wait(YqSlotLocks *locks, const char *node)
 {
@@ -100,7 +100,7 @@ slot_locks_wait(YqSlotLocks *locks, const char *node)
 	return !locks->has_missed && take(locks, number, true);
 }
 
-/* Give the lock of a node back: nothing was taken there. */
+/* Give back the lock of a node on which no slot was taken. */
 static void
 slot_locks_give_back(YqSlotLocks *locks, const char *node)
 {
@@ -128,11 +128,11 @@ yq_slot_locks_take_missed(YqSlotLocks *locks)
 
 /* -- load list ----------------------------------------------------------------- */
 
-/* The list of nodes by load, and the queue limit that goes with it. */
+/* Keeps the list of nodes by load, and the queue limit that goes with it. */
 
 /* -- the row ------------------------------------------------------------------- */
 
-/* The list in force, with what the next one is made from. */
+/* The list in force, with the data from which the next list is made. */
 typedef struct Row
 {
 	YqLoadList	list;
@@ -161,7 +161,7 @@ integer_of(int column, int32 otherwise)
 	return isnull ? otherwise : DatumGetInt32(value);
 }
 
-/* Into the context that the caller of SPI was in. */
+/* Read the candidates into the memory context in which the caller of SPI was. */
 static void
 read_candidates(YqLoadList *list, MemoryContext context)
 {
@@ -377,7 +377,7 @@ sort_nodes(Row *row, const YqHierarchy *hierarchy, const YqAllocationSettings *s
 	MemoryContextDelete(own);
 }
 
-/* A clock that was set back does not keep a list in force. */
+/* Is a new list due?  A clock that was set back does not keep a list in force. */
 static bool
 is_due(const Row *row, const YqAllocationSettings *settings, TimestampTz now)
 {
@@ -409,9 +409,9 @@ yq_load_list_refresh(const YqHierarchy *hierarchy, const YqAllocationSettings *s
 
 /* -- reported nodes ------------------------------------------------------------ */
 
-/* A call looks at few of them, so that each is looked up by its name. */
+/* Looks each node up by its name: a call looks at few nodes. */
 
-/* What is known of a node that the allocator has asked for. */
+/* The data of a node for which the allocator has asked. */
 typedef struct KnownNode
 {
 	YqBytes		key;			/* its name */
@@ -419,11 +419,11 @@ typedef struct KnownNode
 	bool		is_listed;		/* it is in service, and has reported */
 	bool		is_passed;		/* another transaction takes slots there: not read yet */
 	int32		reported_length;
-	int64	   *reported_allocated; /* native units, per type; NULL: does not matter */
+	int64	   *reported_allocated; /* native units, per type; NULL: not needed */
 	YqTakenSlots before;		/* slots that earlier calls took since the report */
 } KnownNode;
 
-/* A table of ours of which rows are looked up. */
+/* A table of the extension in which rows are looked up. */
 typedef struct Lookup
 {
 	YqIndexScan *scan;
@@ -432,20 +432,20 @@ typedef struct Lookup
 
 struct YqReportedNodes
 {
-	YqNodeChoice choice;		/* first: the functions are called with it */
+	YqNodeChoice choice;		/* first member: the functions are called with its address */
 	const YqHierarchy *hierarchy;
 	const YqAllocationSettings *settings;
 	const YqLoadList *list;
 	HTAB	   *known;
 	KnownNode **candidates;		/* by place in the list; NULL: not looked up yet */
-	List	   *listed;			/* KnownNode that have reported, in the order in which they were asked for */
+	List	   *listed;			/* KnownNode entries that have reported, in the order of the look-ups */
 	Lookup		nodes;
 	Lookup		reports;
 	Lookup		slots;
 	Oid			running;
 	const YqAnywhereOrder *order;
 	YqSlotLocks *locks;
-	int			drawn;			/* recorded draws that were used */
+	int			drawn;			/* recorded draws used so far */
 	pg_prng_state random;
 	int32		turn;			/* where the next search begins, round robin */
 	int32		turn_before;
@@ -496,8 +496,8 @@ read_node(YqReportedNodes *nodes, KnownNode *node, const text *key)
 }
 
 /*
- * Fill what the tables know of a node; false when it is not listed.  One of the list was in
- * service when that was made, and if it is no more its report has been forgotten.
+ * Read a node from the tables; returns false when it is not listed.  A candidate was in service
+ * when the list was made; the report of a node that has left service since has been forgotten.
  */
 static bool
 read_known(YqReportedNodes *nodes, KnownNode *node, bool is_candidate)
@@ -520,7 +520,7 @@ read_known(YqReportedNodes *nodes, KnownNode *node, bool is_candidate)
 	return true;
 }
 
-/* Read a node, and say whether it has slots that one transaction at a time may take. */
+/* Read a node, and tell whether it has slots that one transaction at a time may take. */
 static bool
 read_slots(YqReportedNodes *nodes, KnownNode *node, bool is_candidate)
 {
@@ -534,8 +534,8 @@ read_slots(YqReportedNodes *nodes, KnownNode *node, bool is_candidate)
 }
 
 /*
- * Read a node that has slots under its lock.  One that has none is not waited for, nor kept
- * locked: it gets none before its next report.
+ * Read a node that has slots under its lock.  The call does not wait for a node without slots, nor
+ * keep it locked: such a node gets no slots before its next report.
  */
 static void
 read_locked(YqReportedNodes *nodes, KnownNode *node, bool is_candidate, bool waits)
@@ -563,7 +563,7 @@ find_node(YqReportedNodes *nodes, const char *name, bool is_candidate, bool wait
 		return node;
 	node->load.name = pstrdup(name);
 	node->is_listed = node->is_passed = false;
-	/* what is decided from here on does not count */
+	/* decisions from here on do not count */
 	if (nodes->locks->has_missed)
 		return node;
 	read_locked(nodes, node, is_candidate, waits);
@@ -648,7 +648,7 @@ note_found(YqNodeChoice *choice, int place)
 
 /* -- turns ------------------------------------------------------------------------ */
 
-/* A new list begins with its first node. */
+/* Read the turn; a new list begins with its first node. */
 static int32
 read_turn(const YqLoadList *list)
 {
@@ -681,7 +681,7 @@ write_turn(const YqReportedNodes *nodes)
 	(void) yq_saved_plan_execute(&write, values, NULL);
 }
 
-/* -- beginning and end -------------------------------------------------------------- */
+/* -- opening and closing ------------------------------------------------------------ */
 
 YqReportedNodes *
 yq_reported_nodes_open(const YqHierarchy *hierarchy, const YqAllocationSettings *settings, const YqLoadList *list,

@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * sharing_limit.c
- *	  How many OPPORTUNISTIC containers queues, a user and an application may have, as the
- *	  tables have it.
+ *	  Limits how many OPPORTUNISTIC containers queues, a user and an application may have.
  *
  *-------------------------------------------------------------------------
  */
@@ -37,7 +36,7 @@ yq_sharing_limits_copy(const YqCalculator *calculator, const YqSharingLimits *li
 	return copy;
 }
 
-/* Of any number, as far as one limit goes. */
+/* Return how many containers of a size fit under one limit. */
 static int64
 room_of(const YqCalculator *calculator, const YqSharingLimit *limit, const int64 *size)
 {
@@ -84,14 +83,14 @@ yq_sharing_limits_count(const YqCalculator *calculator, YqSharingLimits *limits,
 /* -- load sharing limits ------------------------------------------------------- */
 
 /*
- * Limits of sharing, from the tables.
+ * Loads sharing limits from the tables.
  *
  * The lock is an object lock of yquota_internal.opportunistic_counter, as pg_locks shows it.
  */
 
 PG_FUNCTION_INFO_V1(yq_sql_lock_sharing);
 
-/* Changes that are read one by one at each call, before they are moved to the counters. */
+/* Most changes that each call reads one by one before they are moved to the counters. */
 #define MOST_CHANGES 64
 
 static void
@@ -113,17 +112,17 @@ yq_sql_lock_sharing(PG_FUNCTION_ARGS)
 typedef struct ConfiguredLimit
 {
 	const char *scope;
-	const char *name;			/* of a queue; NULL: each user, each application */
+	const char *name;			/* name of a queue; NULL: each user, each application */
 	int64		maximum_containers; /* PG_INT64_MAX: no limit */
 	int64	   *maximum;		/* PG_INT64_MAX: no limit of the type */
 } ConfiguredLimit;
 
-/* As long as the configuration is in force: usually there is none, and nothing is read. */
+/* The limits, kept as long as the configuration is in force: usually there is none, and nothing is read. */
 static struct
 {
-	uint64		generation;		/* of the hierarchy; 0: nothing is known */
+	uint64		generation;		/* generation of the hierarchy; 0: nothing is loaded */
 	MemoryContext context;
-	ConfiguredLimit *limits;	/* in the order in which they are asked */
+	ConfiguredLimit *limits;	/* in the order of evaluation */
 	int			count;
 }			configured;
 
@@ -194,9 +193,9 @@ read_configuration(const YqHierarchy *hierarchy)
 	configured.generation = hierarchy->generation;
 }
 
-/* -- those of an application ------------------------------------------------------ */
+/* -- limits of an application ----------------------------------------------------- */
 
-/* A queue of that path, or below it. */
+/* Is this the queue of a path, or a queue below it? */
 static bool
 is_within(YqBytes path, const char *above)
 {
@@ -224,14 +223,14 @@ find_limits(const YqRequester *requester)
 	return limits;
 }
 
-/* -- what counts for them --------------------------------------------------------- */
+/* -- counted containers and amounts ----------------------------------------------- */
 
 typedef struct Counting
 {
 	const YqHierarchy *hierarchy;
 	YqSharingLimits *limits;
-	YqSharingLimit *limit;		/* that a counter is looked for */
-	int			changes;		/* rows */
+	YqSharingLimit *limit;		/* the limit of the counter that is looked up */
+	int			changes;		/* number of change rows */
 } Counting;
 
 static void

@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * container_queue.c
- *	  Which containers of a node start, wait, are paused or are killed.
+ *	  Decides which containers of a node start, wait, are paused or are killed.
  *
- * Names of Hadoop's methods are those of ContainerScheduler in
- * hadoop-yarn-server-nodemanager 3.4.1.
+ * The names of Hadoop's methods are those of ContainerScheduler in hadoop-yarn-server-nodemanager
+ * 3.4.1.
  *
  *-------------------------------------------------------------------------
  */
@@ -142,8 +142,9 @@ yq_container_queue_room(const YqContainerQueue *queue)
 }
 
 /*
- * Memory beyond what the node has comes with virtual memory in the same ratio.  The check of the
- * latter would take it back, so it is one of memory that is free.
+ * Does the node have room for OPPORTUNISTIC containers?  Memory beyond the node's size comes with
+ * virtual memory in the same ratio.  The check of virtual memory would cancel that room, so it
+ * applies only to free memory.
  */
 static bool
 has_opportunistic_room(const YqContainerQueue *queue, YqNodeAmounts amounts)
@@ -173,7 +174,7 @@ start(YqContainerQueue *queue, YqNodeContainer *container)
 	decide(queue, was_paused ? YQ_QUEUE_RESUME : YQ_QUEUE_START, container, NULL);
 }
 
-/* Start GUARANTEED ones from the head as long as there is room; were all started? */
+/* Start GUARANTEED containers from the head as long as there is room; returns whether all were started. */
 static bool
 start_guaranteed(YqContainerQueue *queue, bool is_forced)
 {
@@ -189,7 +190,7 @@ start_guaranteed(YqContainerQueue *queue, bool is_forced)
 	return true;
 }
 
-/* One that has no room keeps all behind it in the order from starting. */
+/* Start OPPORTUNISTIC containers.  A container without room blocks all that come after it in the order. */
 static void
 start_opportunistic(YqContainerQueue *queue)
 {
@@ -211,7 +212,10 @@ start_waiting(YqContainerQueue *queue, bool is_forced)
 		start_opportunistic(queue);
 }
 
-/* A node that queues no OPPORTUNISTIC containers starts GUARANTEED ones without looking at its room. */
+/*
+ * Does the node start GUARANTEED containers without a check of its room?  It does if it queues no
+ * OPPORTUNISTIC ones.
+ */
 static bool
 starts_by_force(const YqContainerQueue *queue)
 {
@@ -252,7 +256,10 @@ yq_container_queue_lacking(const YqContainerQueue *queue, const YqNodeContainer 
 	return lacking;
 }
 
-/* Pause or kill OPPORTUNISTIC containers until nothing lacks; also when all of them are not enough; how many. */
+/*
+ * Pause or kill OPPORTUNISTIC containers until nothing lacks, even when all of them are not enough;
+ * returns their number.
+ */
 static int
 free_amounts(YqContainerQueue *queue, YqNodeAmounts lacking, const YqNodeContainer *made_room_for)
 {
@@ -319,7 +326,7 @@ yq_container_queue_add(YqContainerQueue *queue, YqNodeContainer *container)
 		yq_node_amounts_add(&queue->being_freed, yq_node_amounts_of(queue, container), 1);
 }
 
-/* Do all that wait fit into what OPPORTUNISTIC containers find, together with one that arrives? */
+/* Do all waiting containers, together with one that arrives, fit into the room of OPPORTUNISTIC containers? */
 static bool
 can_queue_by_resources(const YqContainerQueue *queue, const YqNodeContainer *container)
 {

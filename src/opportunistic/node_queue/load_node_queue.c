@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * load_node_queue.c
- *	  Reading the queue of a node from tables, with its measured use and what its orders go by.
+ *	  Reads the queue of a node from tables, with its measured use and the ranks for its orders.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,8 +25,7 @@
 /* -- load measured use --------------------------------------------------------- */
 
 /*
- * The measured use of a node from its last report, and what was freed there
- * since.
+ * Loads the measured use of a node from its last report, and the amounts freed there since.
  */
 
 /* -- reading ----------------------------------------------------------------- */
@@ -77,8 +76,8 @@ read_freed(YqMeasuredUse *use, YqIndexScan *scan, TupleTableSlot *slot)
 }
 
 /*
- * Read it into a queue that has no containers yet.  Nothing is told by a report that is older than
- * scheduler_setting.report_max_age or lies after the clock, nor on a standby.
+ * Load the measured use into a queue that has no containers yet.  A report does not count if it is
+ * older than scheduler_setting.report_max_age or lies after the clock, nor on a standby.
  */
 static void
 load_measured_use(YqNodeQueue *queue)
@@ -88,7 +87,7 @@ load_measured_use(YqNodeQueue *queue)
 	YqIndexScan *scan;
 	TupleTableSlot *slot;
 
-	/* unlogged tables are empty there, and cannot be opened */
+	/* unlogged tables are empty on a standby, and cannot be opened */
 	if (RecoveryInProgress())
 		return;
 	scan = yq_index_scan_open(YQ_NODE_QUEUE_REPORT, "node_queue_report_pkey");
@@ -132,12 +131,12 @@ yq_record_node_preemption(YqNodeQueue *queue)
 /* -- load node order ----------------------------------------------------------- */
 
 /*
- * What the orders of a node's queue go by, from tables.
+ * Loads the ranks for the orders of a node's queue from tables.
  *
  * Numbers that are compared exactly, credits and progress, become ranks here.
  */
 
-/* Rows of some containers, and a statement that knows something of each. */
+/* Rows of some containers, and a statement that ranks them. */
 typedef struct Ranking
 {
 	YqNodeQueue *queue;
@@ -145,7 +144,7 @@ typedef struct Ranking
 	int			count;
 } Ranking;
 
-/* A container's number from 1 on, its rank, and what people are shown or NULL. */
+/* Select a container's number from 1 on, its rank, and the figure for people or NULL. */
 #define OF_CONTAINERS \
 	"FROM pg_catalog.unnest($1) WITH ORDINALITY AS q (container_id, number) " \
 	"JOIN yquota_internal.ranked_container AS r ON r.container_id = q.container_id"
@@ -189,7 +188,7 @@ static YqSavedPlan by_priority = {
 	.plans_once = true
 };
 
-/* -- what waits ------------------------------------------------------------------ */
+/* -- waiting containers ---------------------------------------------------------- */
 
 static void
 take_largest(Ranking *ranking, YqNodeQueueRow *row, int64 rank, char *shown)
@@ -200,7 +199,7 @@ take_largest(Ranking *ranking, YqNodeQueueRow *row, int64 rank, char *shown)
 static void
 rank_by_progress(Ranking *ranking)
 {
-	/* kept with 18 decimals, which are an integer */
+	/* kept with 18 decimals, so that the product is an integer */
 	static YqSavedPlan by_application_progress = {
 		.command = "SELECT q.number, (r.application_progress * 1000000000000000000)::bigint, NULL::text " OF_CONTAINERS,
 		.types = {"_text"},
@@ -210,7 +209,7 @@ rank_by_progress(Ranking *ranking)
 	rank_rows(ranking, &by_application_progress, take_largest);
 }
 
-/* A user is the place of the name among those of the node. */
+/* Set the user, a number: the place of the name among the names of users of the node. */
 static void
 take_user(Ranking *ranking, YqNodeQueueRow *row, int64 rank, char *shown)
 {
@@ -240,7 +239,7 @@ rank_by_user(Ranking *ranking)
 	rank_rows(ranking, &by_user, take_user);
 }
 
-/* What has started is ranked as well: it may be paused, or its user count. */
+/* Collect the rows without ranks.  Started containers are ranked as well: one may be paused, or its user count. */
 static Ranking
 unranked_rows(YqNodeQueue *queue)
 {
@@ -278,7 +277,7 @@ rank_waiting(void *argument)
 		rank_by_progress(&ranking);
 }
 
-/* -- what runs --------------------------------------------------------------------- */
+/* -- running containers ------------------------------------------------------------ */
 
 static YqSavedPlan by_credits = {
 	.command = "SELECT p.number, pg_catalog.rank() OVER (ORDER BY p.paid), pg_catalog.trim_scale(p.paid)::text "
@@ -343,14 +342,14 @@ amount(Datum resource, const char *name)
 	return yq_resource_amount(DatumGetYqResourceP(resource), name, strlen(name));
 }
 
-/* Nodes in these states have no agent that could start anything. */
+/* Has the node no agent that could start containers?  This is so in some states. */
 static bool
 is_gone(const char *state)
 {
 	return strcmp(state, "LOST") == 0 || strcmp(state, "DECOMMISSIONED") == 0 || strcmp(state, "SHUTDOWN") == 0;
 }
 
-/* The node's own capacity is that of its last report, or -1; without a state there is no such node. */
+/* Read the node.  Its own capacity is that of its last report, or -1; a NULL state means that there is no such node. */
 static void
 read_node(YqNodeQueue *queue, Datum total, const char *state, int capacity)
 {
@@ -377,7 +376,7 @@ read_node(YqNodeQueue *queue, Datum total, const char *state, int capacity)
 	}
 	else
 	{
-		/* without room, and without starts by force: nothing starts there */
+		/* without room and without forced starts, nothing starts there */
 		settings.is_by_resources = true;
 	}
 	queue->queue = yq_container_queue_make(&settings);
@@ -412,7 +411,7 @@ yq_load_node(YqNodeQueue *queue)
 	SPI_finish();
 }
 
-/* -- what the books say --------------------------------------------------------- */
+/* -- containers in the books ---------------------------------------------------- */
 
 /* Columns of views of containers in the books. */
 #define BOOKS_COLUMNS(row) \
@@ -559,13 +558,13 @@ yq_load_node_rows(YqNodeQueue *queue)
 typedef enum JoiningColumn
 {
 	JOINING_NODE,
-	JOINING_OTHER_NODE,			/* that has it in its queue */
+	JOINING_OTHER_NODE,			/* node that has it in its queue */
 	JOINING_EXPECTED_DURATION,
 	JOINING_BOOKS,				/* the first of BooksColumn */
 	JOINING_COLUMNS = JOINING_BOOKS + BOOKS_COLUMN_COUNT
 } JoiningColumn;
 
-/* Why a container of the books is not to be on the node; NULL: it is. */
+/* Explain why a container of the books cannot be on the node; NULL: it can. */
 static const char *
 reason_of_container(const YqNodeQueue *queue, const char *container_id, const Datum *values, const bool *nulls)
 {
@@ -599,7 +598,7 @@ read_joining(const YqNodeQueue *queue, const char *container_id, const char **re
 	return row;
 }
 
-/* That of its allocation; as it is of one that was at a node before, when there is none. */
+/* Load the expected duration of the allocation; without one, keep that of an earlier stay at a node. */
 static void
 load_expected_duration(YqNodeQueueRow *row)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * load_node_queue.h
- *	  Reading the queue of a node from tables, with its measured use and what its orders go by.
+ *	  Reads the queue of a node from tables, with its measured use and the ranks for its orders.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,45 +13,48 @@
 /* -- load measured use --------------------------------------------------------- */
 
 /*
- * The measured use of a node from its last report, and what was freed there
- * since: yquota_internal.node_preemption.
+ * Loads the measured use of a node from its last report, and the amounts freed there since:
+ * yquota_internal.node_preemption.
  *
- * A row of node_preemption names the report that it counts from, and a newer report makes it void.
- * It is written under the lock of the node's queue, and only while the report has an excess,
- * so that the same report never has more killed than it asks for.
+ * A row of node_preemption names the report from which it counts; a newer report makes the row
+ * void.  It is written under the lock of the node's queue, and only while the report has an excess.
+ * One report therefore never causes more kills than it requires.
  */
 
-/* Write what containers have given back in this call, and how many it has killed or paused for the measured use. */
+/*
+ * Write the amounts that containers have given back in this call, and the number killed or paused
+ * for the measured use.
+ */
 extern void yq_record_node_preemption(YqNodeQueue *queue);
 
 /* -- load node order ----------------------------------------------------------- */
 
-/* What the orders of a node's queue go by, from tables. */
+/* Loads the ranks for the orders of a node's queue from tables. */
 
-/* Have the queue ask for ranks when an order of its settings needs them. */
+/* Have the queue call for ranks when an order of its settings needs them. */
 extern void yq_node_order_attach(YqNodeQueue *queue);
 
 /* -- load node queue ----------------------------------------------------------- */
 
-/* The node's size and settings; one that is gone has no room. */
+/* Load the node's size and settings; a node that is gone has no room. */
 extern void yq_load_node(YqNodeQueue *queue);
 
-/* Rows of what waits and runs there, with what the books say of it. */
+/* Load the rows of the containers that wait or run there, with their data in the books. */
 extern void yq_load_node_rows(YqNodeQueue *queue);
 
 /*
- * A new row for a container that the books have on the node; otherwise NULL, and "reason"
- * says why.
+ * Make a row for a container that the books have on the node; otherwise return NULL, and set
+ * "reason".
  */
 extern YqNodeQueueRow *yq_load_joining_row(const YqNodeQueue *queue, const char *container_id, const char **reason);
 
-/* A state as column node_queue.state has it. */
+/* Return the name of a state, as in column node_queue.state. */
 extern const char *yq_container_state_name(YqContainerState state);
 
-/* Those containers of a list of ids (char *) that the books do not have on the node. */
+/* Return those of the container ids (char *) that the books do not have on the node. */
 extern List *yq_load_ended(const YqNodeQueue *queue, List *container_ids);
 
-/* When a container ended, by the ledger; "fallback" when it does not tell. */
+/* Return the end of a container by the ledger, or "fallback" when the ledger has none. */
 extern TimestampTz yq_load_end(const char *container_id, TimestampTz fallback);
 
 #endif							/* YQ_LOAD_NODE_QUEUE_H */

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * node_container.c
- *	  The containers of a node: what of it is in use, which of them start next, and which go
- *	  first.
+ *	  Manages the containers of a node: its measured use, and the orders in which containers start
+ *	  and are killed.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,16 +15,15 @@
 /* -- measured use -------------------------------------------------------------- */
 
 /*
- * What of a node is in use by its last report, and the thresholds that this
- * is compared with.
+ * Computes the measured use of a node by its last report, and compares it with the thresholds.
  */
 
 #define MILLION INT64CONST(1000000)
 
 /*
- * That part of a total, rounded down; PG_INT64_MAX when it is larger.
+ * Return a part of a total, rounded down; PG_INT64_MAX when it is larger.
  *
- * The whole millions and the rest apart, so that only the result may be too large.
+ * Whole millions and the rest are multiplied apart, so that only the result may be too large.
  */
 static int64
 measured_part(int64 total, int64 millionths)
@@ -53,7 +52,7 @@ yq_measured_room(const YqMeasuredAmount *amount, int64 guaranteed, int64 guarant
 	if (amount->thresholds.threshold == 0 || amount->measured == 0)
 		return PG_INT64_MIN;
 	used = Max(saturating_sum(amount->measured, guaranteed_since), guaranteed);
-	/* both are 0 or more */
+	/* both amounts are 0 or more */
 	return measured_part(amount->total, amount->thresholds.threshold) - saturating_sum(used, opportunistic_since);
 }
 
@@ -87,7 +86,7 @@ yq_measured_fraction(int64 millionths)
 
 /* -- start order --------------------------------------------------------------- */
 
-/* Which of the OPPORTUNISTIC containers that wait at a node starts next. */
+/* Chooses the OPPORTUNISTIC container that starts next among those that wait at a node. */
 
 /* -- ranks --------------------------------------------------------------------- */
 
@@ -112,7 +111,7 @@ rank_all(YqContainerQueue *queue)
 		queue->rank_waiting(queue->argument);
 }
 
-/* OPPORTUNISTIC containers of each user that run and go on running. */
+/* Count, for each user, the OPPORTUNISTIC containers that run and go on running. */
 static int *
 count_by_user(const YqContainerQueue *queue)
 {
@@ -179,18 +178,18 @@ yq_start_order_first(YqContainerQueue *queue)
 /* -- fewest containers --------------------------------------------------------- */
 
 /*
- * The smallest number of containers that free enough of each amount.
+ * Finds the smallest number of containers that free enough of each amount.
  *
- * Sets of one size after the other are tried, in the order in which the first that is enough
- * is the one that is wanted.  A set is given up when the largest containers that are left
- * would not do, by one amount alone; and a container is passed over when one at least as
- * large in all amounts has been tried in its place.
+ * Sets are tried by increasing size, in an order in which the first sufficient set is the wanted
+ * one.  A set is given up when the largest remaining containers would not suffice, for one amount
+ * alone.  A container is skipped when one at least as large in all amounts has been tried in its
+ * place.
  */
 
-/* Containers that a search looks at, some milliseconds. */
+/* Most containers that a search examines, which takes some milliseconds. */
 #define YQ_FEWEST_MOST_STEPS 200000
 
-/* Containers times those that are chosen one by one, from which on there is no search. */
+/* Limit on the number of containers, times the number chosen one by one, above which there is no search. */
 #define YQ_FEWEST_MOST_SUMS 1000000
 
 /* Memory, virtual memory and cores. */
@@ -205,9 +204,10 @@ typedef struct Search
 {
 	const Amounts *containers;
 	int			count;
-	const int  *larger_before;	/* of each container: the last one before it that is at least as large, or -1 */
-	Amounts    *largest_sums;	/* of each container and number: sums of so many of those from it on, each amount by itself */
-	int			most;			/* numbers in there are 0 to this */
+	const int  *larger_before;	/* per container: the last one before it that is at least as large, or -1 */
+	Amounts    *largest_sums;	/* per container and number: largest sums of so many containers from it on, each
+								 * amount by itself */
+	int			most;			/* numbers in largest_sums are 0 to this */
 	bool	   *is_chosen;
 	int			steps;
 } Search;
@@ -226,7 +226,7 @@ less(Amounts left, const Amounts *taken)
 	return left;
 }
 
-/* Is there at least as much of each? */
+/* Does "there" have at least as much of each amount? */
 static bool
 covers(const Amounts *there, const Amounts *wanted)
 {
@@ -238,7 +238,7 @@ covers(const Amounts *there, const Amounts *wanted)
 	return true;
 }
 
-/* -- one by one ---------------------------------------------------------------- */
+/* -- greedy choice ------------------------------------------------------------- */
 
 static int
 first_lacking(const Amounts *lacking)
@@ -265,7 +265,7 @@ largest_left(const Search *search, int amount)
 	return largest;
 }
 
-/* All together are enough.  Returns how many are chosen. */
+/* Choose containers one by one; all together are enough.  Returns the number chosen. */
 static int
 choose_one_by_one(Search *search, Amounts lacking)
 {
@@ -323,7 +323,7 @@ largest_sums_from(const Search *search, int container)
 	return &search->largest_sums[(Size) container * (search->most + 1)];
 }
 
-/* Of the containers from the last one on, of which more and more are known. */
+/* Sum up the largest amounts from the last container backwards, so that the known sums grow. */
 static void
 sum_up_largest(Search *search)
 {
@@ -352,7 +352,7 @@ sum_up_largest(Search *search)
 	}
 }
 
-/* Can so many of the containers from one on cover what lacks?  They are chosen if so. */
+/* Can this number of containers, starting from one, cover the lacking amounts?  If so, they are chosen. */
 static bool
 find(Search *search, int from, int number, Amounts lacking)
 {
@@ -374,7 +374,7 @@ find(Search *search, int from, int number, Amounts lacking)
 	return false;
 }
 
-/* The number that one by one has found is enough, if no smaller one is. */
+/* Find the fewest containers; the number chosen one by one is enough, if no smaller one is. */
 static bool
 find_fewest(Search *search, Amounts lacking)
 {
@@ -389,8 +389,8 @@ find_fewest(Search *search, Amounts lacking)
 }
 
 /*
- * Set is_chosen of each container, of which the first is the newest.  All are chosen when they
- * are not enough.  False when there might be a smaller number, as the search was ended.
+ * Set is_chosen of each container; the first one is the newest.  All are chosen when they are not
+ * enough.  Returns false when the search was ended, so that a smaller number may exist.
  */
 static bool
 fewest_containers_choose(const YqNodeAmounts *amounts, int count, YqNodeAmounts lacking, bool *is_chosen)
@@ -421,8 +421,7 @@ fewest_containers_choose(const YqNodeAmounts *amounts, int count, YqNodeAmounts 
 /* -- kill order ---------------------------------------------------------------- */
 
 /*
- * Which of the OPPORTUNISTIC containers that run at a node are paused or
- * killed for an amount.
+ * Chooses the running OPPORTUNISTIC containers that are paused or killed to free an amount.
  */
 
 static int

@@ -1,11 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * node_queue.c
- *	  What calls about a node do to its queue.
+ *	  Applies calls about a node to its queue.
  *
- * The lock of a node is an object lock of yquota.node_queue, as pg_locks shows it; the
- * object is the hashed name.  It is taken after the locks of cycles and leaves, and before
- * any container.
+ * The lock of a node is an object lock of yquota.node_queue, as pg_locks shows it; the object is
+ * the hashed name.  It is taken after the locks of cycles and leaves, and before any container.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,7 +32,7 @@ static const char *const decision_diagnostics[] = {
 	[YQ_QUEUE_SHED] = "Container De-queued to meet NM queuing limits.",
 };
 
-/* Of a type whose measured use is too high. */
+/* Append the excess of a type whose measured use is too high. */
 static void
 append_excess(StringInfo text, const char *resource_type, const YqMeasuredAmount *amount)
 {
@@ -77,7 +76,7 @@ waits(YqContainerState state)
 	return state == YQ_CONTAINER_QUEUED || state == YQ_CONTAINER_PAUSED;
 }
 
-/* It has been in its state until an instant. */
+/* Set a new state; the old state of the container lasts until the given instant. */
 static void
 set_state_at(YqNodeQueue *queue, YqNodeQueueRow *row, YqContainerState state, TimestampTz until)
 {
@@ -96,7 +95,7 @@ set_state(YqNodeQueue *queue, YqNodeQueueRow *row, YqContainerState state)
 	set_state_at(queue, row, state, queue->now);
 }
 
-/* To the end of its queue, or of those that run. */
+/* Move the row to the end of its queue, or of the running containers. */
 static void
 take_place(YqNodeQueue *queue, YqNodeQueueRow *row)
 {
@@ -113,8 +112,9 @@ leave(YqNodeQueue *queue, YqNodeQueueRow *row, TimestampTz at, const char *reaso
 }
 
 /*
- * The container gives back what it held at an instant.  Of one that began to run since the report
- * nothing was measured, unless it was to be killed or paused for it.
+ * Note the amounts that a container gives back at an instant.  A container that began to run after
+ * the report was not measured.  It counts only if it was to be killed or paused for the measured
+ * use.
  */
 static void
 note_freed(YqNodeQueue *queue, const YqNodeQueueRow *row, TimestampTz at)
@@ -146,7 +146,7 @@ append_event(YqNodeQueue *queue, YqNodeQueueEvent event)
 	queue->events = lappend(queue->events, appended);
 }
 
-/* The container runs from now on, or no longer: nothing to tell when the books say so. */
+/* Note that the container runs from now on, or no longer; nothing changes when the books say so already. */
 static void
 set_running(YqNodeQueue *queue, YqNodeQueueRow *row, TimestampTz at, bool is_running)
 {
@@ -170,7 +170,10 @@ append_finish(YqNodeQueue *queue, const char *container_id, TimestampTz at, int 
 
 /* -- decisions ------------------------------------------------------------------- */
 
-/* Later than the report that it starts by, so that one of before, at the same instant, is told from it. */
+/*
+ * Return the instant of a start.  It is later than the report, because a start at the report's
+ * instant counts as measured.
+ */
 static TimestampTz
 instant_of_start(const YqNodeQueue *queue)
 {
@@ -205,7 +208,7 @@ note_reclaim(YqNodeQueue *queue, YqNodeQueueRow *row, const YqQueueDecision *dec
 	row->is_acknowledged = false;
 }
 
-/* One that is rejected is told by the reply; one that waits until the agent asks. */
+/* Note a drop.  The reply announces a rejected container; a shed one is announced when the agent asks. */
 static void
 note_drop(YqNodeQueue *queue, YqNodeQueueRow *row, YqQueueDecisionKind kind)
 {
@@ -244,7 +247,7 @@ note_decision(YqNodeQueue *queue, const YqQueueDecision *decision)
 	}
 }
 
-/* What the queue has decided since the last time. */
+/* Note the decisions that the queue has made since the last time. */
 static void
 note_decisions(YqNodeQueue *queue)
 {
@@ -321,11 +324,12 @@ yq_node_queue_find(const YqNodeQueue *queue, const char *container_id)
 	return NULL;
 }
 
-/* -- what the books say --------------------------------------------------------------- */
+/* -- changes in the books ------------------------------------------------------------- */
 
 /*
- * These ended elsewhere, and the node's agent has yet to learn of it.  Nothing starts before
- * all are known, as one that waits may be among them.  True if one of them leaves room.
+ * Learn the ends of containers that ended elsewhere; the node's agent does not know them yet.
+ * Nothing starts before all are known, because a waiting one may be among them.  Returns true if
+ * one leaves room.
  */
 static bool
 learn_ends(YqNodeQueue *queue, const List *ended)
@@ -371,8 +375,8 @@ compare_changes(const ListCell *a, const ListCell *b)
 }
 
 /*
- * When one that was paused before began to run again is not known once it is to be killed or
- * paused; then it counts as one that has done so since the report.
+ * Did the container begin to run since the report?  For a container that was paused before, the
+ * start is unknown once it is being killed or paused.  It then counts as started since the report.
  */
 static bool
 is_since_report(const YqNodeQueue *queue, const YqNodeQueueRow *row)
@@ -483,7 +487,7 @@ yq_node_queue_recover(YqNodeQueue *queue, YqNodeQueueRow *row)
 	{
 		note_start(queue, row);
 		row->container.state = YQ_CONTAINER_RUNNING;
-		/* it runs behind those that ran before */
+		/* it now comes after the containers that ran before */
 		queue->rows = lappend(list_delete_ptr(queue->rows, row), row);
 	}
 	row->is_acknowledged = true;
@@ -547,7 +551,7 @@ yq_node_queue_preempt(YqNodeQueue *queue)
 
 /* -- looking ---------------------------------------------------------------------------- */
 
-/* As it will be once its type is what it is to be; one that waits goes to the end of the other queue. */
+/* Add a container with its future type; a waiting one goes to the end of the other queue. */
 static void
 add_as(YqNodeQueue *queue, YqNodeQueueRow *row, bool is_guaranteed, List **changed)
 {
@@ -560,7 +564,7 @@ add_as(YqNodeQueue *queue, YqNodeQueueRow *row, bool is_guaranteed, List **chang
 		add_row(queue, row);
 }
 
-/* The queue as the next call finds it, but with a container of it promoted, or NULL. */
+/* Add the rows as the next call finds them, with one container promoted, or none if NULL. */
 static void
 add_rows(YqNodeQueue *queue, YqNodeQueueRow *promoted)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * node_queue_sql.c
- *	  The queue of a node as SQL functions, see sql/opportunistic/396_node_queue.sql and
+ *	  Offers the queue of a node as SQL functions, see sql/opportunistic/396_node_queue.sql and
  *	  sql/opportunistic/397_node_queue_order.sql.
  *
  *-------------------------------------------------------------------------
@@ -47,7 +47,7 @@ static const char *const action_names[] = {
 	[YQ_QUEUE_SHED] = "shed",
 };
 
-/* An action about a container; one that the node does not have has no size. */
+/* Return an action about a container; a container that the node does not have has no size. */
 static void
 return_action(FunctionCallInfo fcinfo, const char *action, const YqNodeQueueRow *row, const char *diagnostics)
 {
@@ -68,7 +68,7 @@ return_action(FunctionCallInfo fcinfo, const char *action, const YqNodeQueueRow 
 	tuplestore_putvalues(result->setResult, result->setDesc, values.values, values.nulls);
 }
 
-/* About a container that the node does not have. */
+/* Return an action about a container that the node does not have. */
 static void
 return_unknown(FunctionCallInfo fcinfo, const char *action, const char *container_id, const char *reason)
 {
@@ -88,7 +88,7 @@ return_decisions(FunctionCallInfo fcinfo, const YqNodeQueue *queue)
 		const YqNodeQueueRow *row = yq_node_queue_row(decision->container);
 		bool		drops = decision->kind == YQ_QUEUE_REJECT || decision->kind == YQ_QUEUE_SHED;
 
-		/* it has ended since it was decided */
+		/* it has ended since the decision */
 		if (row->state == YQ_CONTAINER_GONE && !drops)
 			return_action(fcinfo, "stop", row, NULL);
 		else
@@ -111,7 +111,7 @@ is_decided_about(const YqNodeQueue *queue, const YqNodeQueueRow *row)
 	return false;
 }
 
-/* What the node's agent is to do with a container by its state, or was told; nothing if the call's decisions say it. */
+/* Return the action of the agent that follows from a container's state, unless the call's decisions include it. */
 static void
 return_state(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const YqNodeQueueRow *row)
 {
@@ -130,7 +130,7 @@ return_state(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const YqNodeQueu
 	return_action(fcinfo, action, row, row->diagnostics);
 }
 
-/* The last step of a call. */
+/* Write everything down, as the last step of a call. */
 static void
 write_down(YqNodeQueue *queue)
 {
@@ -151,10 +151,11 @@ typedef struct Call
 {
 	FunctionCallInfo fcinfo;
 	void		(*operation) (struct Call *call);
-	const char *container_id;	/* that it is about; NULL: it is about the node */
+	const char *container_id;	/* container of the call; NULL: the call is about the node */
 	YqNodeQueue *queue;			/* NULL: not opened yet */
-	List	   *refused;		/* ids (char *) of containers of which events cannot be written */
-	bool		is_refused;		/* of its own container, or of one that is held back already */
+	List	   *refused;		/* ids (char *) of containers whose events cannot be written */
+	bool		is_refused;		/* the event of its own container is refused, or that of a container already held
+								 * back */
 } Call;
 
 static void
@@ -186,7 +187,7 @@ refuse(void *argument, int subject, const ErrorData *error)
 	call->refused = lappend(call->refused, unconstify(char *, event->container_id));
 }
 
-/* Are there containers without which the call can be done? */
+/* Hold back containers whose events are refused; returns whether the call can be done without them. */
 static bool
 refuse_events(Call *call)
 {
@@ -198,7 +199,7 @@ refuse_events(Call *call)
 	return list_length(call->refused) > before && !call->is_refused;
 }
 
-/* A container that waits, and of which the event cannot be written, is left out of the queue for a while. */
+/* Run an operation.  A waiting container whose event cannot be written is left out of the queue for a while. */
 static Datum
 run(FunctionCallInfo fcinfo, void (*operation) (Call *call), const char *container_id)
 {
@@ -248,7 +249,7 @@ instant_argument(FunctionCallInfo fcinfo, int argument, const YqNodeQueue *queue
 
 /* -- arrival ------------------------------------------------------------------------- */
 
-/* What became of a container that has left the node; false when it was never there. */
+/* Return the outcome of a container that has left the node; false when it was never there. */
 static bool
 return_left(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const char *container_id)
 {
@@ -281,7 +282,7 @@ return_left(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const char *conta
 	return is_found;
 }
 
-/* The first answer while it holds: what is to be done with the container, and what is to make room for it. */
+/* Return the first answer while it holds: the action for the container, and those that make room for it. */
 static void
 return_first_answer(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const YqNodeQueueRow *arrived)
 {
@@ -335,7 +336,7 @@ yq_sql_enqueue_container(PG_FUNCTION_ARGS)
 
 /* -- ends and pauses ------------------------------------------------------------------- */
 
-/* The end of a container that the node's queue does not have, as known_of_end() knows it. */
+/* Look up the end of a container that the node's queue does not have, as known_of_end() knows it. */
 static const char *
 look_up_end(const YqNodeQueue *queue, const char *container_id, TimestampTz at, bool is_by_clock)
 {
@@ -350,7 +351,7 @@ look_up_end(const YqNodeQueue *queue, const char *container_id, TimestampTz at, 
 	return linitial(yq_saved_plan_strings(&look_up, parameters));
 }
 
-/* The agent knows the end now; the earliest counts. */
+/* Acknowledge an end, which the agent knows now; the earliest end counts. */
 static void
 acknowledge_end(const YqNodeQueue *queue, const char *container_id, TimestampTz at, int exit_status)
 {
@@ -367,7 +368,7 @@ acknowledge_end(const YqNodeQueue *queue, const char *container_id, TimestampTz 
 	(void) yq_saved_plan_execute(&acknowledge, parameters, NULL);
 }
 
-/* The earliest end counts, so one that differs from what is known is told, too. */
+/* End a container elsewhere.  The earliest end counts, so an end that differs from the known one is reported, too. */
 static void
 end_elsewhere(YqNodeQueue *queue, const char *container_id, TimestampTz at, bool is_by_clock, int exit_status)
 {
@@ -398,7 +399,7 @@ note_end(Call *call)
 
 	yq_require_value(PG_ARGISNULL(3), "exit_status");
 	exit_status = PG_GETARG_INT32(3);
-	/* a clock that was set back does not end it before what is known of it */
+	/* a clock that was set back does not end it before its last known event */
 	if (row != NULL)
 		yq_node_queue_end(queue, row, is_by_clock ? Max(at, row->next_instant) : at, exit_status, true);
 	else
@@ -415,7 +416,7 @@ yq_sql_container_ended(PG_FUNCTION_ARGS)
 	return run(fcinfo, note_end, text_to_cstring(yq_required_text(fcinfo, 1, "container_id")));
 }
 
-/* When it was not to be paused, or is paused already, the answer is what it is to do. */
+/* Note a pause.  When the container was not to be paused, or is paused already, the answer is its current action. */
 static void
 note_pause(Call *call)
 {
@@ -501,7 +502,7 @@ is_among(const char *container_id, const char *const *ids, int count)
 	return false;
 }
 
-/* What the agent says to run, runs; what the books do not have is to be killed. */
+/* Record that a container runs because the agent says so; the agent must kill one that the books do not have. */
 static void
 recover_running(const Call *call, const char *container_id)
 {
@@ -524,7 +525,7 @@ recover_running(const Call *call, const char *container_id)
 		return_unknown(call->fcinfo, action_names[YQ_QUEUE_KILL], container_id, reason);
 }
 
-/* Has a container ended with the agent?  One that the agent was not told to start has not, nor one that waits. */
+/* Has a container ended with the agent?  It has not if it waits, or if the agent was not told to start it. */
 static bool
 is_gone(const YqNodeQueueRow *row)
 {
@@ -589,7 +590,7 @@ yq_sql_recover_node_queue(PG_FUNCTION_ARGS)
 
 /* -- room ---------------------------------------------------------------------------------- */
 
-/* What is known of a resource type at the node, beside the measured use. */
+/* The room of a resource type at the node, apart from the measured use. */
 typedef struct TypeRoom
 {
 	const char *name;
@@ -650,20 +651,20 @@ yq_sql_node_room(PG_FUNCTION_ARGS)
 /* -- kill order sql ------------------------------------------------------------ */
 
 /*
- * Which containers of a node would go, as an SQL function, see
+ * Explains which containers of a node would go, as an SQL function, see
  * sql/opportunistic/397_node_queue_order.sql.
  */
 
 PG_FUNCTION_INFO_V1(yq_sql_explain_reclaim);
 
-/* What is to be freed for the container, as if it came, or was promoted, now. */
+/* Return the amounts to free for the container, as if it came, or was promoted, now. */
 static YqNodeAmounts
 lacking_for(const YqNodeQueue *queue, const char *container_id)
 {
 	const YqNodeQueueRow *row = yq_node_queue_find(queue, container_id);
 	bool		waits = row->state == YQ_CONTAINER_QUEUED || row->state == YQ_CONTAINER_PAUSED;
 
-	/* one that is promoted makes room as soon as it lacks anything, also what is not checked */
+	/* a promoted container makes room as soon as it lacks anything, including amounts that are not checked */
 	if (!waits || (row->has_joined && yq_container_queue_starts_at_once(queue->queue, &row->container)))
 		return (YqNodeAmounts) {0, 0, 0};
 	return yq_container_queue_lacking(queue->queue, &row->container);

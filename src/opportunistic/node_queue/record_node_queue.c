@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * record_node_queue.c
- *	  Writing down what a call has done to the queue of a node.
+ *	  Writes the changes of a call to the queue of a node.
  *
- * Events are one statement, which locks containers in one order, and come last: decisions
- * are told of containers that the events may end.
+ * Events are one statement, which locks containers in one order.  They come last, because decisions
+ * may concern containers that the events end.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,7 +25,7 @@
 
 /* -- rows -------------------------------------------------------------------------- */
 
-/* The parameters of statements that write a row, in order. */
+/* Lists the parameters of statements that write a row, in order. */
 #define ROW_TYPES {"text", "text", "text", "int8", "yquota.execution_type", "yquota.resource", "timestamptz", \
 	"timestamptz", "timestamptz", "int8", "int4", "text", "text", "int4", "text", "int4", "bool", "interval"}
 
@@ -66,7 +66,7 @@ execute(YqSavedPlan *statement, YqRowBuilder *values)
 	(void) yq_saved_plan_execute(statement, values->values, nulls);
 }
 
-/* A container that was at a node before, in an earlier life, has its row already. */
+/* Insert a row; a container that was at a node in an earlier life already has one. */
 static void
 insert_row(const YqNodeQueue *queue, const YqNodeQueueRow *row)
 {
@@ -92,7 +92,7 @@ insert_row(const YqNodeQueue *queue, const YqNodeQueueRow *row)
 	execute(&insert, &values);
 }
 
-/* The agent learns size and execution type with the order to start. */
+/* Update a row; the agent learns size and execution type with the order to start. */
 static void
 update_row(const YqNodeQueue *queue, const YqNodeQueueRow *row)
 {
@@ -132,7 +132,7 @@ write_rows(YqNodeQueue *queue)
 
 /* -- decisions ----------------------------------------------------------------------- */
 
-/* Decisions that applications are told of; a start is none. */
+/* Names of decisions that are announced to applications; a start is not. */
 static const char *const decision_names[] = {
 	[YQ_QUEUE_START] = NULL,
 	[YQ_QUEUE_RESUME] = "resumed",
@@ -188,7 +188,7 @@ array_of(Datum *elements, int count, Oid type, int length, bool by_value, char a
 	return PointerGetDatum(construct_array(elements, count, type, length, by_value, alignment));
 }
 
-/* Ends that an agent reports are a feed of their own; what is decided here is the scheduler's. */
+/* Write events.  Ends that an agent reports are a feed of their own; decisions made here are the scheduler's. */
 void
 yq_node_queue_write_events(const YqNodeQueue *queue, int first, int count)
 {
@@ -229,7 +229,7 @@ yq_node_queue_write_events(const YqNodeQueue *queue, int first, int count)
 	(void) yq_saved_plan_execute(&insert, values, NULL);
 }
 
-/* Run a command about containers, which are then dealt with. */
+/* Run a command about some containers, and empty their list. */
 static void
 execute_for(YqSavedPlan *command, List **containers)
 {
@@ -254,7 +254,7 @@ acknowledge_arrived(YqNodeQueue *queue)
 	execute_for(&acknowledge, &queue->arrived);
 }
 
-/* Rows of node_queue have them from now on. */
+/* Drop expected durations, which are in the rows of node_queue from now on. */
 static void
 drop_expected_durations(YqNodeQueue *queue)
 {
