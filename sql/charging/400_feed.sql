@@ -1078,6 +1078,10 @@ BEGIN
 	LEFT JOIN yquota.outage AS outage ON outage.outage_id = recovery.outage_id
 	WHERE recovery.source = reconcile.source AND recovery.is_recovery AND recovery.at <= as_of
 	ORDER BY recovery.at DESC LIMIT 1;
+	IF NOT dry_run THEN
+		-- the log is locked before the ledger is read
+		LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
+	END IF;
 	wrong := ARRAY(SELECT ended.container_id FROM yquota_internal.wrong_ends(running, as_of) AS ended ORDER BY 1);
 	IF wrong <> '{}' THEN
 		RETURN QUERY

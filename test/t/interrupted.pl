@@ -204,7 +204,8 @@ SKIP:
 			$session->quit;
 			open_session();
 		}
-		my $error = with_little_memory("BEGIN; $many; ROLLBACK", rand(48 * 1024 * 1024));
+		# in a new session the caches alone need more than the least of these
+		my $error = with_little_memory("BEGIN; $many; ROLLBACK", rand(($round % 4 == 0 ? 1 : 48) * 1024 * 1024));
 
 		query('ROLLBACK');
 		next if $error eq '';
