@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * factors.c
- *	  Naming and resolving the factors and outages of a rate class, and the multiplier of
- *	  one resource type.
+ *	  Names and values of the factors and outages of a rate class, and the multiplier of one resource
+ *	  type.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,8 +21,7 @@
 /*
  * The price multiplier of one resource type (semantics/charging 1).
  *
- * Multiplying by the total first keeps everything exact until the division,
- * which is also the rounding:
+ * Multiplication by the total comes first, so that only the division at the end rounds:
  *
  * 	  (total + max(used - tipping point * total, 0) * increment factor) / total
  */
@@ -53,11 +52,10 @@ product(Numeric a, Numeric b)
 }
 
 /*
- * "used" and "total" are in the same unit, "tipping_point" is a fraction, and
+ * Compute the multiplier.  "used" and "total" are in the same unit, "tipping_point" is a fraction, and
  * "max_multiplier" is the cap, or NULL for none.  The result is palloc'd.
  *
- * ERRCODE_INVALID_PARAMETER_VALUE when a value is NaN or infinite or "total"
- * is not positive.
+ * Raises ERRCODE_INVALID_PARAMETER_VALUE when a value is NaN or infinite or "total" is not positive.
  */
 static Numeric
 multiplier_compute(Numeric used, Numeric total, Numeric tipping_point,
@@ -91,7 +89,7 @@ multiplier_compute(Numeric used, Numeric total, Numeric tipping_point,
 	}
 	multiplier = yq_divide_half_even(numerator, total, YQ_PRICE_DECIMALS);
 
-	/* The cap may have been given with more decimals than a price has. */
+	/* Round the cap, which may have been given with more decimals than a price has. */
 	if (max_multiplier != NULL && is_greater(multiplier, max_multiplier))
 		multiplier = yq_divide_half_even(max_multiplier, one, YQ_PRICE_DECIMALS);
 	return DatumGetNumeric(DirectFunctionCall1(numeric_trim_scale,
@@ -99,8 +97,8 @@ multiplier_compute(Numeric used, Numeric total, Numeric tipping_point,
 }
 
 /*
- * multiplier(used, total, tipping_point, increment_factor, max_multiplier):
- * NULL when any argument but the last is.
+ * multiplier(used, total, tipping_point, increment_factor, max_multiplier) is NULL when any argument except
+ * the last is NULL.
  */
 Datum
 yq_sql_multiplier(PG_FUNCTION_ARGS)
@@ -127,7 +125,7 @@ yq_sql_multiplier(PG_FUNCTION_ARGS)
 /* Names in a list: a wait, one per dimension, and the project of outages. */
 #define MAX_NAMES (YQ_FACTOR_KINDS + 1)
 
-/* Whether a queue is "ancestor" or lies below it. */
+/* Tell whether a queue is "ancestor" or lies below it. */
 static bool
 queue_is_within(const char *queue, const char *ancestor)
 {
@@ -273,7 +271,7 @@ compare_most_specific_first(const void *a, const void *b)
 		(int) strlen((*(const YqFactor *const *) a)->name);
 }
 
-/* A chain with room for so many factors. */
+/* Add a chain with room for that many factors. */
 static YqFactorChain *
 add_chain(YqFactorSet *set, int room)
 {
@@ -290,7 +288,7 @@ add_chain(YqFactorSet *set, int room)
 	return chain;
 }
 
-/* The factor of a wait is that of the rule in force when the wait began, at any instant. */
+/* Resolve the factor of a wait: at every instant it is the factor of the rule in force when the wait began. */
 static void
 resolve_wait(YqFactorSet *set, const char *name)
 {

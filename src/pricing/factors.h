@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * factors.h
- *	  Naming and resolving the factors and outages of a rate class, and the multiplier of
- *	  one resource type.
+ *	  Names and values of the factors and outages of a rate class, and the multiplier of one resource
+ *	  type.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,8 +14,8 @@
 #include "utils/numeric.h"
 
 /*
- * Whether a container waits: it is OPPORTUNISTIC and does not run.  Meanwhile it
- * pays a part of its price, in units of 10^-6, which is 0 for one that runs.
+ * A wait of a container.  An OPPORTUNISTIC container waits while it does not run.  It then pays a part of
+ * its price, in units of 10^-6; the part is 0 for a container that runs.
  */
 typedef struct YqWait
 {
@@ -29,7 +29,7 @@ yq_wait_equal(YqWait a, YqWait b)
 	return a.waits == b.waits && a.factor == b.factor;
 }
 
-/* A wait as a numeric between a table and memory: its factor, NULL for none. */
+/* Convert a wait between a table and memory: the numeric is its factor, NULL for no wait. */
 extern YqWait yq_wait_from_numeric(Datum factor, bool isnull);
 extern Datum yq_wait_to_numeric(YqWait wait, bool *isnull);
 
@@ -37,7 +37,7 @@ extern Datum yq_wait_to_numeric(YqWait wait, bool *isnull);
 typedef struct YqPayer
 {
 	const char *project;
-	const char *application_id; /* NULL when not known, as the next ones */
+	const char *application_id; /* NULL when not known, as the next fields */
 	const char *username;
 	const char *queue;
 	const char *execution_type; /* label of yquota.execution_type */
@@ -60,34 +60,33 @@ typedef struct YqFactorSet
 } YqFactorSet;
 
 /*
- * Look the names up in the timeline.  The set is palloc'd in the current
- * context and points into the timeline: valid until that is filled again.
+ * Look the names up in the timeline.  The set is palloc'd in the current context and points into the
+ * timeline.  It is valid until the timeline is filled again.
  */
 extern YqFactorSet *yq_factor_set_resolve(const YqTimeline *timeline,
 										  ArrayType *names);
 
 /*
- * Value of a chain at an instant, in units of 10^-6, and the factor that it comes
+ * Return the value of a chain at an instant, in units of 10^-6.  *in_force is the factor that it comes
  * from, NULL when none is in force; "in_force" may be NULL.
  */
 extern uint64 yq_factor_chain_value(const YqFactorChain *chain, TimestampTz at,
 									const YqFactor **in_force);
 
-/* Whether factors or outages of the set begin, end or change between two instants. */
+/* Tell whether factors or outages of the set begin, end or change between two instants. */
 extern bool yq_factor_set_changes(const YqFactorSet *set, TimestampTz from, TimestampTz to);
 
-/* Whether the project's own outages cover an instant. */
+/* Tell whether an outage of the project alone covers an instant. */
 extern bool yq_factor_set_in_outage(const YqFactorSet *set, TimestampTz at);
 
 /*
- * The names of the factors and outages that apply: an array of dimension,
- * name, dimension, name ..., palloc'd; NULL when none does.  Within a
- * dimension the most specific name that has a factor is taken.  Of a container
- * that waits the first dimension is "waiting".
+ * Return the names of the factors and outages that apply: an array of dimension, name, dimension, name ...,
+ * palloc'd.  Returns NULL when none applies.  Each dimension contributes the most specific name that has a
+ * factor. For a container that waits the first dimension is "waiting".
  */
 extern ArrayType *yq_factor_names(const YqPayer *payer);
 
-/* Whether anything could apply at all to what does not wait, as of the last refresh. */
+/* Tell whether any factor or outage could apply to a container that does not wait, as of the last refresh. */
 extern bool yq_factors_exist(void);
 
 #endif							/* YQ_FACTORS_H */

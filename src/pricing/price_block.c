@@ -3,8 +3,8 @@
  * price_block.c
  *	  The cost of many consecutive intervals, without reading each of them.
  *
- * Blocks live as long as their intervals.  The first request for a block does
- * not make it: adding up its intervals once is as quick.
+ * Blocks live as long as their intervals.  The first request for a block does not make it, because adding
+ * up its intervals once is as quick.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,7 +15,10 @@
 
 #define LEVELS 2
 
-/* More resource types than this are added one by one: pairs grow with the square. */
+/*
+ * Timelines with more resource types are added interval by interval, because the number of pairs grows with
+ * the square.
+ */
 #define MAX_RESOURCES 8
 
 typedef enum BlockState
@@ -26,16 +29,16 @@ typedef enum BlockState
 	BLOCK_USELESS				/* a sum does not fit */
 } BlockState;
 
-/* Of two resources, the intervals in which left / right is lowest and highest. */
+/* The intervals in which the ratio left / right of two resources is lowest and highest. */
 typedef struct Extremes
 {
-	int			lowest;			/* -1: both are free throughout */
+	int			lowest;			/* -1 when both are free throughout */
 	int			highest;
 } Extremes;
 
 typedef struct Level
 {
-	int			count;			/* blocks there is room for */
+	int			count;			/* number of blocks for which there is room */
 	uint8	   *states;			/* BlockState */
 	YqPrice    *sums;			/* count x resources: price x microseconds */
 	YqPrice    *highest_prices; /* count x resources */
@@ -55,7 +58,7 @@ intervals_of(int level)
 	return level == 0 ? YQ_INTERVALS_PER_BLOCK : YQ_INTERVALS_PER_BLOCK * YQ_INTERVALS_PER_BLOCK;
 }
 
-/* Number of the pair of two resources, of which left is the lower number. */
+/* Return the number of the pair of two resources; left is the lower number. */
 static int
 pair_number(int left, int right)
 {
@@ -64,7 +67,7 @@ pair_number(int left, int right)
 
 /* -- keeping them -------------------------------------------------------- */
 
-/* Have room for all blocks of the timeline; new ones are unknown. */
+/* Make room for all blocks of the timeline; the state of new blocks is unknown. */
 static void
 make_room_for_blocks(Level *level, int count)
 {
@@ -105,7 +108,7 @@ forget_blocks(const YqTimeline *timeline)
 	pair_count = resource_count * (resource_count - 1) / 2;
 }
 
-/* Forget the blocks of intervals that have changed since. */
+/* Forget the blocks of intervals that have changed since the last call. */
 static void
 synchronize_blocks(const YqTimeline *timeline)
 {
@@ -137,7 +140,7 @@ prices_of(const YqTimeline *timeline, int interval)
 	return &timeline->prices[(Size) interval * timeline->resource_count];
 }
 
-/* Take an interval into account that may be one of the extremes of a pair. */
+/* Widen the extremes of a pair by an interval. */
 static void
 widen(const YqTimeline *timeline, Extremes *extremes, int left, int right, int interval)
 {
@@ -243,7 +246,7 @@ make_block(const YqTimeline *timeline, int level_number, int block)
 	return true;
 }
 
-/* Whether a block can be used: it is made when it is asked for once more. */
+/* Tell whether a block can be used.  The second request for a block makes it. */
 static bool
 prepare_block(const YqTimeline *timeline, int level_number, int block)
 {
@@ -259,8 +262,8 @@ prepare_block(const YqTimeline *timeline, int level_number, int block)
 /* -- asking -------------------------------------------------------------- */
 
 /*
- * Of two parts, the one that is the dearer throughout a block, the first one
- * where they cost the same; -1 when that changes, or something does not fit.
+ * Return the part that is the dearer one of two throughout a block, or the first one where they cost the
+ * same. Returns -1 when that changes within the block, or a product does not fit.
  */
 static int
 dearer_part(const YqTimeline *timeline, const Extremes *all, int first, int second,
@@ -284,7 +287,7 @@ dearer_part(const YqTimeline *timeline, const Extremes *all, int first, int seco
 	return -1;
 }
 
-/* The part that is the dearest one throughout a block that is made, or -1. */
+/* Return the part that is the dearest throughout a block that is made, or -1. */
 static int
 dearest_part(const YqTimeline *timeline, const Level *level, int block,
 			 int part_count, const int *resources, const uint64 *amounts)

@@ -43,7 +43,7 @@ PG_FUNCTION_INFO_V1(yq_sql_weight);
 
 /* -- amounts and rates ----------------------------------------------------- */
 
-/* The class of arguments 0 (allocation) and 1 (factors, may be NULL). */
+/* Return the class of arguments 0 (allocation) and 1 (factors, may be NULL). */
 static YqRateClass *
 class_of_arguments(FunctionCallInfo fcinfo, uint64 *weight)
 {
@@ -66,7 +66,7 @@ finite_instant(FunctionCallInfo fcinfo, int argument)
 	return instant;
 }
 
-/* accrued(allocation, factors, from_at, to_at): not strict for factors only. */
+/* accrued(allocation, factors, from_at, to_at) is not strict, because factors may be NULL. */
 Datum
 yq_sql_accrued(PG_FUNCTION_ARGS)
 {
@@ -81,7 +81,7 @@ yq_sql_accrued(PG_FUNCTION_ARGS)
 	rate_class = class_of_arguments(fcinfo, &weight);
 	from_at = finite_instant(fcinfo, 2);
 	to_at = finite_instant(fcinfo, 3);
-	/* nothing accrues before its start */
+	/* nothing accrues before the start */
 	yq_rate_class_cost(rate_class, weight, from_at, Max(from_at, to_at), &amount, NULL);
 	PG_RETURN_NUMERIC(yq_wide_to_numeric(&amount));
 }
@@ -197,7 +197,7 @@ yq_sql_reserved_factor(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(yq_wait_to_numeric(part, &isnull));
 }
 
-/* Statement trigger of pricing_change: every backend reads prices anew. */
+/* Make every backend read prices anew; a statement trigger of pricing_change. */
 Datum
 yq_sql_invalidate_prices(PG_FUNCTION_ARGS)
 {
@@ -212,9 +212,9 @@ yq_sql_invalidate_prices(PG_FUNCTION_ARGS)
 /* -- a bill, interval by interval ------------------------------------------ */
 
 /*
- * The parts of the sums of rate_class.c: the prices of all resources of an
- * allocation, its factor and its cost for each interval in which none of them
- * changes.  Points of the timeline that change none of them do not cut.
+ * The terms of the sums of rate_class.c, as rows.  Each row is an interval with the prices of all resources
+ * of an allocation, its factor and its cost.  Points of the timeline that change none of these do not begin
+ * a row.
  */
 
 /* Result columns of price_intervals() */
@@ -256,7 +256,7 @@ push_key(JsonbParseState **state, const char *name)
 	pushJsonbValue(state, WJB_KEY, &key);
 }
 
-/* A decimal number, given as an integer and how many of its digits are decimals. */
+/* Push a decimal number: an integer, and the number of its digits that are decimals. */
 static void
 push_decimal(JsonbParseState **state, YqPrice digits, int decimals)
 {
@@ -270,7 +270,7 @@ push_decimal(JsonbParseState **state, YqPrice digits, int decimals)
 	pushJsonbValue(state, WJB_VALUE, &number);
 }
 
-/* An object of resource type and price. */
+/* Make an object of resource types and prices. */
 static Datum
 prices_to_jsonb(const YqPricesInForce *in_force)
 {
@@ -285,7 +285,7 @@ prices_to_jsonb(const YqPricesInForce *in_force)
 	return JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));
 }
 
-/* An object of dimension and, in an object, the name and the value of its factor. */
+/* Make an object of dimensions; the value of each is an object with the name and the value of its factor. */
 static Datum
 factors_to_jsonb(const YqPricesInForce *in_force)
 {
@@ -335,7 +335,7 @@ put_interval(ReturnSetInfo *rows, YqRateClass *rate_class, uint64 weight,
 	tuplestore_putvalues(rows->setResult, rows->setDesc, values, nulls);
 }
 
-/* Rows for from_at to to_at; one for the instant itself when they are equal. */
+/* Put rows for the time between two instants, or a single row for the instant when they are equal. */
 static void
 put_intervals(ReturnSetInfo *rows, YqRateClass *rate_class, uint64 weight,
 			  TimestampTz from_at, TimestampTz to_at)
@@ -372,10 +372,7 @@ put_intervals(ReturnSetInfo *rows, YqRateClass *rate_class, uint64 weight,
 	MemoryContextDelete(row_context);
 }
 
-/*
- * price_intervals(allocation, factors, from_at, to_at): not strict for factors
- * only.
- */
+/* price_intervals(allocation, factors, from_at, to_at) is not strict, because factors may be NULL. */
 Datum
 yq_sql_price_intervals(PG_FUNCTION_ARGS)
 {
@@ -422,9 +419,8 @@ yq_sql_unpin_prices(PG_FUNCTION_ARGS)
 /* -- other terms ----------------------------------------------------------- */
 
 /*
- * A query is answered as if prices had been others.  Prices are read from
- * tables, or from rows that take their place while one query runs.  Nothing is
- * written, and no other session sees the rows or waits.
+ * A query is answered as if prices had been different.  Prices are read from tables, or from rows that
+ * replace them while a single query runs.  Nothing is written, and no other session sees the rows or waits.
  */
 
 /* Arguments of cost_under_terms() */
@@ -481,9 +477,8 @@ put_rows(ReturnSetInfo *result)
 }
 
 /*
- * cost_under_terms(query, base_prices, multipliers, factors, from, to,
- * project): the rows of a query of two columns, project and amount.  Not
- * strict: terms that are NULL are those of the tables.
+ * cost_under_terms(query, base_prices, multipliers, factors, from, to, project) returns the rows of a query
+ * with two columns, project and amount.  It is not strict: terms that are NULL are read from the tables.
  */
 Datum
 yq_sql_cost_under_terms(PG_FUNCTION_ARGS)

@@ -3,15 +3,14 @@
  * quarter_hour_sums.c
  *	  Ledger rows added up per quarter-hour: the aggregate quarter_hour_sums().
  *
- * A row within a quarter-hour counts with its amount as it is.  One that crosses the
- * end of a quarter-hour is cut there, and its parts are valued at the timelines.  If
- * they must add up to the booked amount, maybe of earlier timelines, the first part
- * is the rest (sql/charging/460_charge_rollup.sql).
+ * A row within a quarter-hour counts with its own amount.  A row that crosses the end of a quarter-hour is
+ * cut there, and its parts are valued at the timelines.  The parts may have to add up to the booked amount,
+ * which may rest on earlier timelines.  The first part is then the rest
+ * (sql/charging/460_charge_rollup.sql).
  *
- * Rows of one group come nearly in order of time, and each covers neighbouring
- * quarter-hours: the sums are kept in that order, and looked for from the last one
- * that was added to.  Only quarter-hours with rows take room, 35,000 a year.  A row
- * of decades gets room for all its quarter-hours at once.
+ * Rows of a group come nearly in order of time, and each covers neighbouring quarter-hours.  The sums are
+ * kept in that order, and each search starts from the sum used last.  Only quarter-hours with rows take
+ * room, 35,000 a year.  A row of decades gets room for all its quarter-hours at once.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,31 +30,34 @@
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 
-/* As quarter_hour() in sql/store/040_clock.sql counts them: from the epoch of the server, which is a midnight of UTC. */
+/*
+ * The length of a quarter-hour.  quarter_hour() in sql/store/040_clock.sql counts from the same origin: the
+ * epoch of the server, which is a midnight of UTC.
+ */
 #define QUARTER_HOUR (15 * USECS_PER_MINUTE)
 
 typedef struct QuarterHour
 {
 	TimestampTz starts_at;
 	YqWide		amount;
-	int64		rows;			/* of those that count, which begin in it */
+	int64		rows;			/* number of counting rows that begin in it */
 } QuarterHour;
 
 typedef struct QuarterHours
 {
 	int64		count;
 	int64		capacity;
-	int64		last;			/* the first of those that were added to last */
+	int64		last;			/* the first of the entries that were used last */
 	QuarterHour *entries;		/* ascending */
 } QuarterHours;
 
-/* What the aggregate is given of a row. */
+/* A row in the arguments of the aggregate. */
 typedef struct Row
 {
 	TimestampTz from;
 	TimestampTz to;
 	TimestampTz part_from;		/* no part before it is wanted */
-	int			sign;			/* -1: it takes another row back; 0: it is free */
+	int			sign;			/* -1 when it takes another row back; 0 when it is free */
 	YqWide		amount;
 	bool		as_booked;		/* its parts add up to the amount */
 	bool		counts;
@@ -86,10 +88,7 @@ quarter_hour(TimestampTz at)
 	return at - (past < 0 ? past + QUARTER_HOUR : past);
 }
 
-/*
- * The first of the sums of "count" quarter-hours one after the other; those that were not
- * there are zero.
- */
+/* Return the first of the sums of "count" consecutive quarter-hours; missing ones are added with zero. */
 static QuarterHour *
 find_quarter_hours(QuarterHours *hours, TimestampTz starts_at, int64 count, MemoryContext context)
 {
@@ -116,7 +115,7 @@ find_quarter_hours(QuarterHours *hours, TimestampTz starts_at, int64 count, Memo
 	memmove(&hours->entries[first + count], &hours->entries[first + known],
 			(hours->count - first - known) * sizeof(QuarterHour));
 	hours->count += count - known;
-	/* from behind, each that is known goes to its place, which is its own or a later one */
+	/* go from the end: each known sum moves to its own place, which is not before its present one */
 	for (int64 place = count - 1; place >= known; place--)
 	{
 		TimestampTz place_at = starts_at + place * QUARTER_HOUR;
@@ -130,7 +129,7 @@ find_quarter_hours(QuarterHours *hours, TimestampTz starts_at, int64 count, Memo
 	return &hours->entries[first];
 }
 
-/* What a part of a row costs. */
+/* Compute the cost of a part of a row. */
 static YqWide
 cost_of_part(const Row *row, YqRateClass *rate_class, uint64 weight, TimestampTz from, TimestampTz to)
 {
@@ -175,7 +174,7 @@ add_parts(QuarterHours *hours, const Row *row, YqRateClass *rate_class, uint64 w
 	}
 }
 
-/* False when something of a row is unknown. */
+/* Read a row from the arguments; false when a required argument is NULL. */
 static bool
 row_of_arguments(FunctionCallInfo fcinfo, Row *row)
 {
@@ -199,8 +198,8 @@ row_of_arguments(FunctionCallInfo fcinfo, Row *row)
 }
 
 /*
- * add_quarter_hours(state, allocation, factors, from, to, part_from, amount, sign,
- * as_booked, counts): the factors may be NULL; a row of which something else is adds nothing.
+ * add_quarter_hours(state, allocation, factors, from, to, part_from, amount, sign, as_booked, counts): the
+ * factors may be NULL.  A row with another NULL adds nothing.
  */
 Datum
 yq_sql_add_quarter_hours(PG_FUNCTION_ARGS)
@@ -254,7 +253,7 @@ yq_sql_finish_quarter_hours(PG_FUNCTION_ARGS)
 	hours = (QuarterHours *) PG_GETARG_POINTER(0);
 	type = get_element_type(get_fn_expr_rettype(fcinfo->flinfo));
 	columns = lookup_rowtype_tupdesc(type, -1);
-	/* built here, because construct_array() would have all elements in memory twice */
+	/* build the array here, because construct_array() would hold all elements in memory twice */
 	initStringInfo(&sums);
 	enlargeStringInfo(&sums, ARR_OVERHEAD_NONULLS(1));
 	sums.len = ARR_OVERHEAD_NONULLS(1);

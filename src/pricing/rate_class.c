@@ -3,12 +3,12 @@
  * rate_class.c
  *	  The table of rate classes, and their costs as amounts.
  *
- * Each backend keeps a table of the allocations it has met, each pointing to
- * its class, whose costs are those of its shape (shape_cost.c).
+ * Each backend keeps a table of the allocations that it has met.  Each entry points to the class of the
+ * allocation, and the class computes costs from its shape (shape_cost.c).
  *
- * Balances need another sum: the cost of one unit of each of many classes from
- * the same instant on until now, not by resource.  For that a class remembers
- * one sum, up to the start of the interval last looked at.
+ * Balances need another sum, not by resource: the cost of one unit of each of many classes, all from the
+ * same instant until now.  For that a class remembers one sum, up to the start of the interval last looked
+ * at.
  *
  * Sums become amounts only at the end.
  *
@@ -25,7 +25,7 @@
 /* A remembered sum is carried on over this many intervals at most. */
 #define MAX_INTERVALS_TO_CARRY 64
 
-/* With more allocations all are given up. */
+/* When there are more allocations, all are dropped. */
 #define MAX_ALLOCATIONS 100000
 
 /* Decimals of price * time: 18 of the price, 6 of the second. */
@@ -35,13 +35,13 @@
 typedef struct UnitCost
 {
 	TimestampTz from;
-	int			interval;		/* -1: nothing is remembered */
+	int			interval;		/* -1 when nothing is remembered */
 	YqWide		sum;			/* up to the start of that interval */
-	bool		has_amounts;	/* the next three are of that interval */
+	bool		has_amounts;	/* the next three fields are of that interval */
 	YqWide		before;			/* the sum as an amount */
-	YqWide		microsecond;	/* what each microsecond of the interval adds */
+	YqWide		microsecond;	/* amount that each microsecond of the interval adds */
 	YqWide		rate;
-	TimestampTz at;				/* "accrued" holds there; DT_NOBEGIN: nowhere */
+	TimestampTz at;				/* instant of "accrued"; DT_NOBEGIN for none */
 	YqWide		accrued;
 } UnitCost;
 
@@ -49,10 +49,10 @@ struct YqRateClass
 {
 	const YqResource *shape;
 	ArrayType  *factor_names;	/* NULL for none */
-	const char **names;			/* of its resources */
+	const char **names;			/* names of its resources */
 	MemoryContext factor_context;
 
-	/* the state of the timeline that the following was computed from */
+	/* state of the timeline from which the fields below were computed */
 	uint64		generation;
 	uint64		fills;
 	YqShapeCost cost;
@@ -75,9 +75,9 @@ typedef struct ClassEntry
 static const YqTimeline *timeline = NULL;
 static MemoryContext class_context = NULL;
 static HTAB *allocations = NULL;
-static AllocationEntry *last_found = NULL;	/* asked for again and again */
+static AllocationEntry *last_found = NULL;	/* callers ask for it again and again */
 static HTAB *classes = NULL;
-static uint64 class_generation = 0; /* grows when all are forgotten */
+static uint64 class_generation = 0; /* grows when all classes are forgotten */
 static StringInfoData key_buffer;	/* for the key looked up last */
 
 /* -- the table of classes ------------------------------------------------ */
@@ -100,7 +100,7 @@ forget_classes(void)
 	initStringInfo(&key_buffer);
 	MemoryContextSwitchTo(old_context);
 
-	/* last, because an error before leaves them null */
+	/* set last, because an error on the way leaves it null */
 	allocations = yq_bytes_table_create("yquota allocations", sizeof(AllocationEntry),
 										class_context);
 	classes = yq_bytes_table_create("yquota rate classes", sizeof(ClassEntry),
@@ -119,9 +119,8 @@ yq_rate_class_refresh(void)
 }
 
 /*
- * Key of a vector and a list of factors: their bytes, one after the other.
- * Both are canonical, so equal keys mean equal values.  The key is valid until
- * the next one is made.
+ * Make the key of a vector and a list of factors: their bytes, one after the other.  Both are canonical, so
+ * equal keys mean equal values.  The key is valid until the next key is made.
  */
 static YqBytes
 make_key(const YqResource *resource, ArrayType *factors)
@@ -210,7 +209,7 @@ enter_allocation(const YqResource *allocation, ArrayType *factors, char **unknow
 	return entry;
 }
 
-/* Whether all resource types of a class met earlier still exist. */
+/* Tell whether all resource types of a known class still exist. */
 static bool
 types_exist(const YqRateClass *rate_class, char **unknown)
 {
@@ -290,7 +289,7 @@ map_resources(YqRateClass *rate_class)
 	}
 }
 
-/* Drop sums over intervals that have changed since. */
+/* Drop sums over intervals that have changed since the last call. */
 static void
 drop_what_changed(YqRateClass *rate_class)
 {
@@ -324,7 +323,7 @@ synchronize_class(YqRateClass *rate_class)
 		drop_what_changed(rate_class);
 }
 
-/* The unit of the class's sums, in units of an amount. */
+/* Return the unit of the class's sums, in units of an amount. */
 static YqPrice
 amount_scale(const YqRateClass *rate_class)
 {
@@ -447,7 +446,7 @@ set_factors_in_force(const YqRateClass *rate_class, TimestampTz at, YqPricesInFo
 			in_force->factors[in_force->factor_count++] = factor;
 		}
 	}
-	/* that is also for the decimals of price and time, which a factor has none of */
+	/* amount_scale() allows for the decimals of price and time, which a factor does not have */
 	yq_wide_multiply(&in_force->factor, amount_scale(rate_class));
 	yq_wide_multiply(&in_force->factor, yq_power_of_ten(PLAIN_DECIMALS));
 	in_force->is_forgiven |= set != NULL && yq_factor_set_in_outage(set, at);
@@ -477,7 +476,7 @@ yq_rate_class_prices_at(YqRateClass *rate_class, TimestampTz at, YqPricesInForce
 	set_factors_in_force(rate_class, timeline->interval_from[interval], in_force);
 }
 
-/* The cost of one unit from an instant to the start of a later interval. */
+/* Compute the cost of one unit from an instant to the start of a later interval. */
 static void
 sum_from(YqRateClass *rate_class, TimestampTz from, int end, YqWide *sum)
 {
@@ -485,7 +484,7 @@ sum_from(YqRateClass *rate_class, TimestampTz from, int end, YqWide *sum)
 	yq_shape_cost_add(&rate_class->cost, from, timeline->interval_from[end], sum, false);
 }
 
-/* Have the remembered sum reach the interval of an instant not before "from". */
+/* Carry the remembered sum on to an interval that contains an instant not before "from". */
 static void
 carry_unit_cost(YqRateClass *rate_class, TimestampTz from, int interval)
 {
@@ -507,7 +506,7 @@ carry_unit_cost(YqRateClass *rate_class, TimestampTz from, int interval)
 	unit->sum = sum;
 }
 
-/* Compute what accrues in an interval: it is the same in each microsecond, factors included. */
+/* Compute the accrual in an interval: it is the same in each microsecond, factors included. */
 static void
 price_interval(YqRateClass *rate_class, int interval)
 {
@@ -522,7 +521,7 @@ price_interval(YqRateClass *rate_class, int interval)
 		yq_amount_out_of_range();
 }
 
-/* Remember the cost until an interval, which begins or goes on behind "from". */
+/* Remember the cost until an interval, which begins or continues after "from". */
 static void
 reach_interval(YqRateClass *rate_class, TimestampTz from, int interval)
 {
@@ -571,7 +570,10 @@ yq_rate_class_unit_cost(YqRateClass *rate_class, TimestampTz from, TimestampTz a
 	{
 		reach_interval(rate_class, from, interval);
 		unit->accrued = unit->before;
-		/* far below 2^383: a second's amount is in range, and a time has less than 2^44 seconds */
+		/*
+		 * the sum stays far below 2^383: a second's amount is in range, and a time has less than 2^44
+		 * seconds
+		 */
 		yq_wide_add_multiple(&unit->accrued, &unit->microsecond,
 							 (uint64) (at - Max(from, timeline->interval_from[interval])));
 		if (!yq_wide_is_in_range(&unit->accrued))

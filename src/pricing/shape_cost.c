@@ -3,9 +3,8 @@
  * shape_cost.c
  *	  The cost of one unit of a shape between two instants, interval by interval.
  *
- * Intervals are added one by one, or 64 and more at a time where price_block.c
- * has a block.  So a time of any length takes few steps as long as one resource
- * stays the dearest for long, and nothing is kept per shape.
+ * Intervals are added one by one, or 64 and more at a time where price_block.c has a block.  While the same
+ * resource stays the dearest, a time of any length therefore takes few steps.  Nothing is kept per shape.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,8 +27,8 @@ yq_shape_cost_init(YqShapeCost *cost, const YqTimeline *timeline,
 }
 
 /*
- * The dearest resource of the shape in an interval: its number in the shape, or
- * -1 when nothing is due.
+ * Find the dearest resource of the shape in an interval: its number in the shape, or -1 when nothing is
+ * due.
  */
 static int
 dearest_resource(YqShapeCost *cost, int interval, YqPrice *rate)
@@ -73,7 +72,7 @@ add_cost_with_factors(const YqFactorSet *factors, TimestampTz at, YqPrice price,
 	yq_wide_add(sum, &product);
 }
 
-/* The same with the factors of a shape, which has none mostly. */
+/* Add price x time x amount to a sum, with the factors of the shape, which usually has none. */
 static inline void
 add_cost(const YqShapeCost *cost, TimestampTz at, YqPrice price, uint64 times, YqWide *sum)
 {
@@ -89,7 +88,7 @@ add_time(YqShapeCost *cost, int interval, uint64 microseconds, YqWide *sums, boo
 	YqPrice		rate;
 	int			dearest;
 
-	/* a rate out of range that was never paid is no error */
+	/* a rate out of range is no error when no time at that rate is paid */
 	if (microseconds == 0)
 		return;
 	dearest = dearest_resource(cost, interval, &rate);
@@ -105,7 +104,7 @@ yq_shape_cost_add_time(YqShapeCost *cost, int interval, uint64 microseconds,
 	add_time(cost, interval, microseconds, sums, by_resource);
 }
 
-/* Add a block of intervals from "first" on; returns how many, 0 for none. */
+/* Add a block of intervals from "first" on; returns the number of intervals, 0 when there is no block. */
 static int
 add_cost_of_block(const YqShapeCost *cost, int first, int end, YqWide *sums, bool by_resource)
 {

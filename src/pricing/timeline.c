@@ -3,17 +3,14 @@
  * timeline.c
  *	  The cache of prices in force: intervals, window, refreshing.
  *
- * One memory context holds the intervals, another one the rows of the small
- * tables (resource types, base prices, factors, outages, rules).  The latter
- * are read again on every change; what may be long, the multipliers and the
- * factors of execution types, only from the instant on from which the changes
- * since the last refresh bear on prices.
- * Reading tables is in timeline_load.c.
+ * A memory context holds the intervals, another one the rows of the small tables (resource types, base
+ * prices, factors, outages, rules).  Every change reads the small tables again.  Multipliers and the
+ * factors of execution types may have many rows.  They are read only from the instant on that the changes
+ * since the last refresh affect. timeline_load.c reads the tables.
  *
- * The relation cache callback only clears "is_current"; see store/catalog.h.
- * A cache that was filled with the transaction's own uncommitted changes is
- * thrown away at the next change, since its version number may be used again
- * after a rollback.
+ * The relation cache callback only clears "is_current"; see store/catalog.h.  A cache that holds
+ * uncommitted changes of the transaction is thrown away at the next change, because a rollback lets its
+ * version number be used again.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,7 +26,7 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
-/* A window longer than this is given up at the next refresh. */
+/* The next refresh gives up a window longer than this. */
 #define MAX_KEPT_INTERVALS 262144
 
 static YqTimeline timeline;
@@ -39,12 +36,12 @@ static bool is_current = false;
 static bool is_loading = false; /* still set when loading failed */
 static bool has_own_changes = false;
 static bool is_watched = false;
-static Snapshot loading_snapshot = NULL;	/* of the parallel plan that loaded it last, or NULL */
+static Snapshot loading_snapshot = NULL;	/* snapshot of the parallel plan that loaded it last, or NULL */
 static Snapshot pinned_snapshot;	/* valid while is_pinned */
 static ResourceOwner pinned_by;
-static bool is_pinned = false;	/* taken back by an abort, which releases the snapshot */
+static bool is_pinned = false;	/* an abort resets it, and releases the snapshot */
 static bool is_of_pinned = false;	/* loaded by the pinned snapshot */
-static Oid	loaded_from = InvalidOid;	/* pricing_change when it was loaded */
+static Oid	loaded_from = InvalidOid;	/* OID of pricing_change when it was loaded */
 static const YqTerms *assumed_terms = NULL;
 static TimestampTz window_from;
 static int	interval_room = 0;
@@ -59,7 +56,7 @@ yq_timeline_full_hour(TimestampTz instant)
 
 /* -- making intervals ---------------------------------------------------- */
 
-/* The end of the ascending run that begins at "start". */
+/* Return the end of the ascending run that begins at "start". */
 static int
 end_of_run(const TimestampTz *instants, int start, int count)
 {
@@ -71,9 +68,8 @@ end_of_run(const TimestampTz *instants, int start, int count)
 }
 
 /*
- * Sort instants that consist of a few ascending runs, one per timeline, by
- * merging neighbours until one run is left.  Returns the sorted array, which is
- * the one given or a new one.
+ * Sort instants that consist of a few ascending runs, one per timeline, by merging neighbours until one run
+ * is left.  Returns the sorted array, which is either the argument or a new array.
  */
 static TimestampTz *
 sort_runs(TimestampTz *instants, int count)
@@ -103,7 +99,7 @@ sort_runs(TimestampTz *instants, int count)
 	return instants;
 }
 
-/* Every instant after "from" at which something changes, sorted, each once. */
+/* Collect the instants after "from" at which something changes, sorted and without duplicates. */
 static TimestampTz *
 collect_breakpoints(YqTimelineLoader *loader, TimestampTz from, int *count)
 {
@@ -172,8 +168,8 @@ make_room_for_intervals(int count)
 }
 
 /*
- * Price one resource over the intervals from "first" on: walk its base prices
- * and its group's multipliers side by side.
+ * Price a resource over the intervals from "first" on: walk its base prices and its group's multipliers
+ * side by side.
  */
 static void
 form_prices(YqTimelineLoader *loader, int resource, int first)
@@ -280,7 +276,7 @@ empty_cache(void)
 	timeline.version = 0;
 }
 
-/* The names of all resource types, in order, as one text. */
+/* Return the names of all resource types, in order, as a single text. */
 static char *
 join_resource_names(void)
 {
@@ -292,7 +288,7 @@ join_resource_names(void)
 	return names.data;
 }
 
-/* The points until "from" of the factors of execution types, in the current context. */
+/* Keep the points until "from" of the factors of execution types, in the current context. */
 static void
 keep_factors(YqTimelineLoader *loader, TimestampTz from)
 {
@@ -313,7 +309,7 @@ keep_factors(YqTimelineLoader *loader, TimestampTz from)
 	}
 }
 
-/* Fill the cache from "from" on, keeping the "kept" intervals before that. */
+/* Fill the cache from "from" on, and keep the "kept" intervals before that. */
 static void
 fill_cache(YqTimelineLoader *loader, int kept, TimestampTz from)
 {
@@ -364,7 +360,7 @@ copy_snapshot(Snapshot snapshot)
 	return copy;
 }
 
-/* Whether two snapshots of the same transaction or of different ones see the same rows. */
+/* Tell whether two snapshots, of the same transaction or of different ones, see the same rows. */
 static bool
 see_same_rows(Snapshot one, Snapshot other)
 {
@@ -376,9 +372,9 @@ see_same_rows(Snapshot one, Snapshot other)
 }
 
 /*
- * A parallel plan may not take new snapshots, so it reads rows that may be older
- * than the messages that the backend has received.  They are in force for calls
- * from parallel plans whose snapshots see the same rows.
+ * Tell whether the cache serves the present plan.  A parallel plan may not take new snapshots, so it reads
+ * rows that may be older than the invalidations that the backend has received.  These rows serve calls from
+ * parallel plans whose snapshots see the same rows.
  */
 static bool
 is_of_this_plan(void)
@@ -439,7 +435,7 @@ load_price_changes(void)
 		return;
 	}
 
-	/* The interval in which the first change falls is made anew as well. */
+	/* The interval that contains the first change is made anew as well. */
 	if (newest < timeline.version || earliest <= window_from)
 	{
 		UnregisterSnapshot(loader.snapshot);
@@ -470,7 +466,7 @@ first_window_from(void)
 	return yq_timeline_full_hour(Min(now, assumed_terms->from));
 }
 
-/* What a parallel plan needs, it may need again for its next row. */
+/* Keep a long window in a parallel plan, which may need it again for its next row. */
 static bool
 is_window_too_long(void)
 {
@@ -489,13 +485,13 @@ yq_timeline_refresh(void)
 	if (!is_pinned && is_current && !is_loading && is_of_this_plan())
 		return &timeline;
 
-	/* An error may have left it half loaded, or the extension be another one. */
+	/* An error may have left the cache half loaded, or the extension may have been created again. */
 	if (is_loading || yq_table_oid(YQ_PRICING_CHANGE) != loaded_from)
 		timeline.interval_count = 0;
 	loaded_from = yq_table_oid(YQ_PRICING_CHANGE);
 	is_loading = true;
 
-	/* The snapshot below is as new as any message that comes from now on, unless it is a pinned one. */
+	/* The snapshot below is as new as any invalidation that arrives from now on, unless it is a pinned one. */
 	is_current = !is_pinned;
 	is_of_pinned = is_pinned;
 	if (timeline.interval_count == 0 || is_window_too_long())
@@ -554,7 +550,7 @@ yq_timeline_reach(TimestampTz instant)
 	if (timeline.interval_count > 0 && instant >= window_from)
 		return;
 
-	/* Double the window, so that cost of the past loads it O(log n) times. */
+	/* Double the window, so that the cost of walking back through the past loads it O(log n) times. */
 	span = timeline.interval_from[timeline.interval_count - 1] - window_from;
 	from = Min(yq_timeline_full_hour(instant), yq_timeline_full_hour(window_from - span));
 	is_loading = true;
@@ -562,10 +558,7 @@ yq_timeline_reach(TimestampTz instant)
 	is_loading = false;
 }
 
-/*
- * Readers of sums of an earlier version call this often: the last answer is
- * kept.
- */
+/* Keep the last answer, because readers of sums of an earlier version call this often. */
 TimestampTz
 yq_timeline_changed_from(int64 version)
 {
@@ -648,7 +641,7 @@ yq_timeline_resource(const char *name, int name_length)
 	return yq_timeline_load_resource(&timeline, name, name_length);
 }
 
-/* The charging rule in force at an instant, or NULL. */
+/* Return the charging rule in force at an instant, or NULL. */
 static const YqChargingRule *
 charging_rule(TimestampTz at)
 {

@@ -3,17 +3,15 @@
  * timeline.h
  *	  The prices in force at every instant, as each backend has them cached.
  *
- * Time is cut into intervals at every point of a multiplier, a base price, a
- * factor, and at both ends of every outage; within an interval no price, factor
- * or outage changes.  The cache holds a window of intervals that reaches from
- * some full hour on to the future and grows backwards on demand, so that a new
- * connection need not read years of prices.
+ * Time is cut into intervals at every point of a multiplier, a base price or a factor, and at both ends of
+ * every outage.  Within an interval no price, factor or outage changes.  The cache holds a window of
+ * intervals that reaches from a full hour into the future.  The window grows backwards on demand, so that a
+ * new connection need not read years of prices.
  *
- * The cache is filled with the newest committed state, not the transaction's
- * snapshot (docs/design.md 2; but see yq_timeline_pin()), and is brought up to date by yq_timeline_refresh() only:
- * within a statement prices do not move.  The returned version is recorded with
- * each amount, so that a change which became visible too late for a statement
- * differs from one that it saw.
+ * The cache is filled with the newest committed state, not with the transaction's snapshot (docs/design.md
+ * 2; but see yq_timeline_pin()).  Only yq_timeline_refresh() brings it up to date, so prices do not move
+ * within a statement.  The returned version is recorded with each amount.  A change that became visible too
+ * late for a statement therefore differs from a change that the statement saw.
  *
  * Floor: pricing.  Nothing here knows of containers or of the ledger.
  *
@@ -25,77 +23,72 @@
 #include "pricing/timeline_load.h"
 
 /*
- * Bring the cache up to date and return it.  Called once at the start of every
- * function that prices; pointers into the timeline and rate classes got earlier
- * are invalid afterwards.
+ * Bring the cache up to date and return it.  Every function that prices calls this once, at its start.
+ * Pointers into the timeline and rate classes obtained earlier are invalid afterwards.
  */
 extern const YqTimeline *yq_timeline_refresh(void);
 
 /*
- * From the next refresh on, price by other terms; by those of the tables again
- * when "terms" is NULL.  The caller keeps them, and takes them back also after
- * an error: meanwhile everything in this session is priced by them.
+ * Price by other terms from the next refresh on, or by the tables again when "terms" is NULL.  The caller
+ * keeps the terms, and takes them back also after an error, because everything in this session is priced by
+ * them meanwhile.
  */
 extern void yq_timeline_assume(const YqTerms *terms);
 
 /*
- * From the next refresh on, price by what the active snapshot sees, for a reader
- * that compares prices with other rows of this snapshot; by the newest committed
- * state again after yq_timeline_unpin(), and when the transaction or subtransaction
- * aborts.  Nothing may be charged meanwhile.
+ * Price by the active snapshot from the next refresh on.  A reader needs this to compare prices with other
+ * rows of that snapshot.  Call yq_timeline_unpin() to return to the newest committed state; an abort of the
+ * transaction or subtransaction returns to it as well.  Nothing may be charged meanwhile.
  */
 extern void yq_timeline_pin(void);
 extern void yq_timeline_unpin(void);
 
-/* How many intervals from the first on are as they were at fill number "fills". */
+/* Return the number of intervals, from the first on, that are unchanged since fill number "fills". */
 extern int	yq_timeline_unchanged_intervals(uint64 fills);
 
-/* The timeline as last refreshed. */
+/* Return the timeline as last refreshed. */
 extern const YqTimeline *yq_timeline_cached(void);
 
 /*
- * The earliest instant that a change of prices after a version bears on:
- * DT_NOEND when there is none, DT_NOBEGIN when the version is not known.
+ * Return the earliest instant that a change of prices after a version affects.  The result is DT_NOEND when
+ * there is no such change, and DT_NOBEGIN when the version is not known.
  */
 extern TimestampTz yq_timeline_changed_from(int64 version);
 
-/*
- * Make the window reach back to "instant".  Interval numbers obtained before
- * are invalid afterwards.
- */
+/* Make the window reach back to "instant".  Interval numbers obtained before are invalid afterwards. */
 extern void yq_timeline_reach(TimestampTz instant);
 
-/* Number of the interval that holds an instant within the window. */
+/* Return the number of the interval that holds an instant within the window. */
 extern int	yq_timeline_interval(TimestampTz instant);
 
-/* How many points of a factor lie at or before an instant. */
+/* Return the number of points of a factor at or before an instant. */
 extern int	yq_factor_points_until(const YqFactor *factor, TimestampTz instant);
 
-/* Index of a resource type, or -1 when it is not one. */
+/* Return the index of a resource type, or -1 when there is no such type. */
 extern int	yq_timeline_resource(const char *name, int name_length);
 
-/* The full hour (UTC) at or before an instant: the start of accruals. */
+/* Return the full hour (UTC) at or before an instant: the start of accruals. */
 extern TimestampTz yq_timeline_full_hour(TimestampTz instant);
 
-/* The end of the last period that is closed or about to be; DT_NOBEGIN for none. */
+/* Return the end of the last period that is closed or about to be; DT_NOBEGIN for none. */
 extern TimestampTz yq_timeline_last_period_end(void);
 
-/* Minimum run time, in microseconds, of a container started then. */
+/* Return the minimum run time, in microseconds, of a container that started at an instant. */
 extern int64 yq_timeline_minimum_run_time(TimestampTz started_at);
 
 /*
- * How long before a preemption a container started then is free, in microseconds, and
- * whether a FINISH from any source tells of the preemption.
+ * Return how long before a preemption a container that started at an instant is free, in microseconds.
+ * *any_source tells whether a FINISH from any source reports the preemption.
  */
 extern int64 yq_timeline_free_before_preemption(TimestampTz started_at, bool *any_source);
 
 /*
- * The part of its price that a container pays during a wait that began then, in
- * units of 10^-6.
+ * Return the part of its price that a container pays during a wait that began at an instant, in units of
+ * 10^-6.
  */
 extern uint32 yq_timeline_waiting_factor(TimestampTz began_at);
 
-/* The part of its price that a reservation pays that was accepted then, likewise. */
+/* Return the part of its price that a reservation pays that was accepted at an instant, in units of 10^-6. */
 extern uint32 yq_timeline_reserved_factor(TimestampTz accepted_at);
 
 #endif							/* YQ_TIMELINE_H */

@@ -70,7 +70,7 @@ load_table(YqTimelineLoader *loader, YqTable table, RowReader reader)
 	table_close(relation, AccessShareLock);
 }
 
-/* The same for an array of the table's rows. */
+/* Load an array of the table's rows. */
 static void
 load_rows(YqTimelineLoader *loader, YqTable table, ArrayType *rows, RowReader reader)
 {
@@ -230,7 +230,7 @@ dimension_of_enum(Oid enum_value)
 	elog(ERROR, "unknown factor dimension %u", enum_value);
 }
 
-/* A factor in units of 10^-6. */
+/* Return a factor in units of 10^-6. */
 static uint64
 factor_value(Datum number)
 {
@@ -272,7 +272,7 @@ read_outage(YqTimelineLoader *loader, TupleTableSlot *slot, Relation relation)
 	outage->ended_at = DatumGetTimestampTz(column_value(slot, relation, "ended_at"));
 }
 
-/* A month counts as 30 days, as when intervals are compared. */
+/* Count a month as 30 days, as comparisons of intervals do. */
 static int64
 microseconds_of(const Interval *interval)
 {
@@ -479,7 +479,7 @@ yq_timeline_load_changes(YqTimelineLoader *loader, int64 known_version, int64 *n
 
 /* -- reading the factors -------------------------------------------------- */
 
-/* The points that the keys of a scan find, or the last one of them. */
+/* Read the points that the keys of a scan find, or the last one of them. */
 static void
 read_factors(YqTimelineLoader *loader, Relation relation, Relation index, ScanKey keys, int key_count, bool only_last)
 {
@@ -498,7 +498,7 @@ read_factors(YqTimelineLoader *loader, Relation relation, Relation index, ScanKe
 	ExecDropSingleTupleTableSlot(slot);
 }
 
-/* Returns whether there are any. */
+/* Keep the known points of a factor; returns whether there are any. */
 static bool
 keep_factor_points(YqTimelineLoader *loader, const char *execution_type)
 {
@@ -520,7 +520,7 @@ keep_factor_points(YqTimelineLoader *loader, const char *execution_type)
 	return false;
 }
 
-/* The primary key is (dimension, name, effective_at). */
+/* Read the points of a factor.  The primary key is (dimension, name, effective_at). */
 static void
 read_factors_of_execution_type(YqTimelineLoader *loader, Relation relation, Relation index, const char *execution_type)
 {
@@ -538,8 +538,8 @@ read_factors_of_execution_type(YqTimelineLoader *loader, Relation relation, Rela
 }
 
 /*
- * All factors of the other dimensions, which come first in the index.  Those of execution types
- * may be computed as often as multipliers are, and are read as they are.
+ * Load all factors of the other dimensions, which come first in the index.  Factors of execution types may
+ * be computed as often as multipliers are, so they are read in the same way.
  */
 static void
 load_factors(YqTimelineLoader *loader)

@@ -3,9 +3,9 @@
  * timeline_load.h
  *	  Reading the rows that a timeline is made of.
  *
- * All reads of one fill see the same snapshot, the loader's.  Rows of the small
- * tables go into the timeline itself, allocated in the current memory context;
- * points of base prices and multipliers go into the loader.
+ * All reads of one fill see the same snapshot, the loader's.  Rows of the small tables go into the timeline
+ * itself, allocated in the current memory context.  Points of base prices and multipliers go into the
+ * loader.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,7 +17,7 @@
 #include "utils/array.h"
 #include "utils/snapshot.h"
 
-/* The value of a point from which on there is no such factor. */
+/* The value of a point from which on there is no factor of that name. */
 #define YQ_FACTOR_ENDED UINT64_MAX
 
 /* A factor's timeline point; value counts 10^-6. */
@@ -42,12 +42,12 @@ typedef enum YqFactorDimension
 	YQ_FACTOR_APPLICATION,
 	YQ_FACTOR_USERNAME,
 	YQ_FACTOR_EXECUTION_TYPE,
-	YQ_FACTOR_DIMENSIONS,		/* those of price_factor */
-	YQ_FACTOR_WAITING = YQ_FACTOR_DIMENSIONS,	/* of charging_rule */
+	YQ_FACTOR_DIMENSIONS,		/* number of dimensions of price_factor */
+	YQ_FACTOR_WAITING = YQ_FACTOR_DIMENSIONS,	/* dimension of a factor in charging_rule */
 	YQ_FACTOR_KINDS
 } YqFactorDimension;
 
-/* A forgiven interval; project is NULL when it is for all. */
+/* A forgiven interval; project is NULL when it applies to all projects. */
 typedef struct YqOutage
 {
 	char	   *project;
@@ -58,23 +58,22 @@ typedef struct YqOutage
 typedef struct YqChargingRule
 {
 	TimestampTz effective_at;
-	int64		minimum_run_time;	/* microseconds, as the next */
+	int64		minimum_run_time;	/* microseconds, as the next field */
 	int64		free_before_preemption;
 	bool		any_preemption_source;
-	uint32		waiting_factor; /* in units of 10^-6, as the next */
+	uint32		waiting_factor; /* in units of 10^-6, as the next field */
 	uint32		reserved_factor;
 } YqChargingRule;
 
-/* How many fills back it is known which intervals they kept. */
+/* The number of past fills of which the kept intervals are known. */
 #define YQ_REMEMBERED_FILLS 64
 
 typedef struct YqTimeline
 {
 	/*
-	 * Values per interval of another generation must go: the window has moved.
-	 * Within a generation, fill number n kept the first kept_by_fill[n %
-	 * YQ_REMEMBERED_FILLS] intervals as they were and replaced all later ones,
-	 * factors, outages and rules.
+	 * When the generation changes the window has moved, and callers drop their values per interval.  Within
+	 * a generation, fill number n kept the first kept_by_fill[n % YQ_REMEMBERED_FILLS] intervals.  It
+	 * replaced all later intervals, and the factors, outages and rules.
 	 */
 	uint64		generation;
 	uint64		fills;
@@ -85,9 +84,9 @@ typedef struct YqTimeline
 	char	  **resource_names; /* sorted bytewise */
 
 	int			interval_count;
-	TimestampTz *interval_from;	/* [0] is where the window begins */
+	TimestampTz *interval_from;	/* [0] is the start of the window */
 	YqPrice    *prices;			/* interval_count x resource_count */
-	bool	   *in_outage;		/* per interval: it costs nothing */
+	bool	   *in_outage;		/* per interval: whether it costs nothing */
 
 	int			factor_count;
 	YqFactor   *factors;		/* sorted by dimension, name */
@@ -96,20 +95,20 @@ typedef struct YqTimeline
 	int			rule_count;
 	YqChargingRule *rules;		/* in time order */
 
-	TimestampTz horizon;		/* charges before it have been archived
-								 * and does not change; DT_NOBEGIN for none */
+	TimestampTz horizon;		/* charges before it have been archived and do not change; DT_NOBEGIN for
+								 * none */
 
 	int			period_count;
-	TimestampTz *period_ends;	/* of billing periods closed, or about to be, in
-								 * time order: no charge crosses one */
-	TimestampTz booked_through; /* rows posted now are booked later than the
-								 * last closed period was; DT_NOBEGIN for none */
+	TimestampTz *period_ends;	/* ends of billing periods closed, or about to be, in time order: no charge
+								 * crosses one */
+	TimestampTz booked_through; /* rows posted now are booked later than the last closed period was;
+								 * DT_NOBEGIN for none */
 } YqTimeline;
 
 /*
- * Rows to read instead of those of a table, as an array of its row type; NULL
- * reads the table.  "from" is the earliest instant that will be asked about, as
- * far as is known, so that rows need to be read once.
+ * Rows to read in place of those of a table, as an array of its row type; NULL reads the table.  "from" is
+ * the earliest instant that callers will ask about, as far as is known, so that rows need to be read only
+ * once.
  */
 typedef struct YqTerms
 {
@@ -134,17 +133,16 @@ typedef struct YqMultiplierPoint
 	YqDecimal	multiplier;
 } YqMultiplierPoint;
 
-/* Rows of tables before intervals are made of them. */
+/* Rows of tables before intervals are made from them. */
 typedef struct YqTimelineLoader
 {
 	YqTimeline *timeline;		/* gets the rows of the small tables */
 	Snapshot	snapshot;
 	const YqTerms *terms;		/* NULL when all tables are read */
-	TimestampTz factors_from;	/* points of factors of execution types are read
-								 * from here on */
+	TimestampTz factors_from;	/* points of factors of execution types are read from this instant on */
 	int			kept_factor_count;
-	YqFactor   *kept_factors;	/* their points until then that are known; with
-								 * none, the point in force then is read as well */
+	YqFactor   *kept_factors;	/* their known points until then; with none, the point in force then is read
+								 * as well */
 	int			group_count;
 	char	  **group_names;
 	int		   *resource_group;
@@ -154,29 +152,29 @@ typedef struct YqTimelineLoader
 	YqMultiplierPoint *multipliers;	/* by group, time */
 } YqTimelineLoader;
 
-/* Resource types, base prices, factors, outages and rules, sorted.  See "factors_from". */
+/* Load resource types, base prices, factors, outages and rules, sorted.  See "factors_from". */
 extern void yq_timeline_load_tables(YqTimelineLoader *loader);
 
 /*
- * The multipliers of every price group: the one in force at "from" and all
- * later ones, by group and time.
+ * Load the multipliers of every price group, by group and time: the one in force at "from" and all later
+ * ones.
  */
 extern void yq_timeline_load_multipliers(YqTimelineLoader *loader, TimestampTz from);
 
 /*
- * The changes after "known_version": sets the newest version and whether any
- * is the transaction's own, and returns the earliest instant they bear on,
- * which is not found out where nothing is known yet.
+ * Read the changes after "known_version".  Sets the newest version and whether any change is the
+ * transaction's own. Returns the earliest instant that they affect, which is not computed while no version
+ * is known.
  */
 #define YQ_NO_VERSION (-1)
 extern TimestampTz yq_timeline_load_changes(YqTimelineLoader *loader, int64 known_version,
 											int64 *newest, bool *own);
 
-/* Index of a resource type of a timeline, or -1. */
+/* Return the index of a resource type of a timeline, or -1. */
 extern int	yq_timeline_load_resource(const YqTimeline *timeline, const char *name,
 									  int name_length);
 
-/* Name of a dimension, as in the enum type yquota.factor_dimension, or "waiting". */
+/* Return the name of a dimension, as in the enum type yquota.factor_dimension, or "waiting". */
 extern const char *yq_timeline_dimension_name(int dimension);
 
 #endif							/* YQ_TIMELINE_LOAD_H */
