@@ -1,5 +1,5 @@
 --
--- The clock.  It is the system's unless a test or a demonstration sets it.
+-- The clock.  It is the system's clock unless a test or a demonstration sets it.
 --
 
 CREATE FUNCTION yquota.clock() RETURNS timestamptz
@@ -14,8 +14,8 @@ AS 'MODULE_PATHNAME', 'yq_sql_statement_clock';
 COMMENT ON FUNCTION yquota.statement_clock() IS
 	'The clock of yquota at the start of the statement';
 
--- A change of the setting, also by hand, signals every backend and wakes the
--- worker when the transaction commits.
+-- Signals every backend and wakes the worker when a transaction commits a change of the
+-- setting, even one made by hand.
 CREATE FUNCTION yquota_internal.note_clock_setting() RETURNS trigger
 LANGUAGE C VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'yq_sql_note_clock_setting';
@@ -36,7 +36,7 @@ BEGIN
 			USING MESSAGE = 'the clock cannot be set to null',
 				  HINT = 'Call yquota.reset_clock() to go back to the system''s clock.';
 	ELSIF NOT isfinite(at) OR at >= '2100-01-01 00:00+00' THEN
-		-- roll-ups keep the quarter-hours of a charge in memory
+		-- reject 2100 and later, because roll-ups keep the quarter-hours of a charge in memory
 		RAISE datetime_field_overflow
 			USING MESSAGE = format('the clock cannot be set to %s', at),
 				  DETAIL = 'The clock stands before 2100-01-01, so that no container lives longer than roll-ups can add up.';
@@ -64,7 +64,8 @@ ALTER TABLE yquota.container_event
 ALTER TABLE yquota.price_factor ALTER COLUMN effective_at SET DEFAULT yquota.clock();
 ALTER TABLE yquota.charging_rule ALTER COLUMN effective_at SET DEFAULT yquota.clock();
 
--- A text that is kept is read in sessions with other settings than that which writes it.
+-- Prints an instant for a stored text independently of the settings of the session that writes
+-- it.
 CREATE FUNCTION yquota_internal.instant_text(at timestamptz) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	RETURN CASE WHEN isfinite(at) THEN to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') || '+00' ELSE at::text END;
@@ -72,10 +73,10 @@ COMMENT ON FUNCTION yquota_internal.instant_text(timestamptz) IS
 	'An instant to the second, in UTC, whatever DateStyle and TimeZone are';
 
 --
--- Quarter-hours (UTC), because every time zone's midnight falls on one.
+-- Quarter-hours in UTC: midnight of every time zone is the start of one.
 --
 
--- Not STRICT: the planner would not inline them.
+-- Not STRICT, because the planner would not inline STRICT functions here.
 CREATE FUNCTION yquota_internal.quarter_hour(at timestamptz) RETURNS timestamptz
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN CASE WHEN isfinite(at) THEN date_bin('15 minutes', at, '2000-01-01 00:00+00') ELSE at END;

@@ -1,17 +1,16 @@
 --
--- Privileges and visible projects of roles: the rows that allow_role() has
--- written (store/620_privileges.sql), and the functions that
--- views and policies call about them.  Views have the rights of their owner, so
--- each one that tells of projects compares them itself:
+-- Privileges and visible projects of roles: the rows that allow_role() has written
+-- (store/620_privileges.sql), and the functions for views and policies that read them.  Views
+-- have the rights of their owner.  Each view that shows projects therefore checks them itself:
 --
 --     (SELECT yquota_internal.reads_all())
 --     OR project = ANY ((SELECT yquota_internal.readable_projects())::text[])
 --
--- Members of a project see its sub-projects and theirs, but not the other way.
+-- Members of a project see all projects below it, but none above it.
 --
--- The subqueries make it a question per query instead of one per row.  Only the
--- leader of a parallel query knows the calling role: from PostgreSQL 17 on
--- workers would evaluate subqueries of functions that are PARALLEL SAFE.
+-- The subqueries are evaluated once per query instead of once per row.  Only the leader of a
+-- parallel query knows the calling role.  From PostgreSQL 17 on, workers would evaluate
+-- subqueries of functions that are PARALLEL SAFE.
 --
 
 CREATE TABLE yquota.role_grant (
@@ -84,14 +83,14 @@ SELECT pg_extension_config_dump('yquota.role_grant', '');
 --
 
 CREATE FUNCTION yquota_internal.may_have_rows(of_table regclass) RETURNS boolean
-	-- so that the planner calls it, and leaves out what is false
+	-- IMMUTABLE makes the planner call the function and leave out branches where it is false
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_may_have_rows';
 COMMENT ON FUNCTION yquota_internal.may_have_rows(regclass) IS
 	'True, except while credit_of() plans its query: then false for a table without pages, and the plan is used as long as the table has none';
 
 --
--- Transactions that see what other transactions commit while they are at work
+-- Transactions that see the commits of other transactions while they run
 --
 
 CREATE FUNCTION yquota_internal.sees_commits() RETURNS boolean

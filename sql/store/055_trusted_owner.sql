@@ -1,8 +1,8 @@
 --
--- Owners of objects that one role names to yquota, and that run or are read with the
--- rights of another: docs/privileges.md lists them.  An owner can change such an object
--- later, so it is the owner of yquota or a superuser, when the object is registered and
--- whenever it is used.
+-- Owners of objects that one role names to yquota and that run or are read with the rights of
+-- another role.  docs/privileges.md lists these objects.  An owner can change such an object
+-- later.  The owner must therefore be the owner of yquota or a superuser, at registration and
+-- at each use.
 --
 
 CREATE FUNCTION yquota_internal.is_trusted(role oid) RETURNS boolean
@@ -21,10 +21,11 @@ CREATE FUNCTION yquota_internal.owner_of_schema(schema oid) RETURNS oid
 COMMENT ON FUNCTION yquota_internal.owner_of_schema(oid) IS
 	'Owner of a schema; of one that belongs to pg_database_owner, that of the database';
 
--- A table is more than its own owner's: tables that inherit from it have constraints and
--- indexes, whose functions the planner may call; a foreign table's server tells where to log
--- in, and as whom; a type may be cast by a function, and so may each type that it is made of;
--- and the owner of the schema can put another table in its place.
+-- Finds a part of a table whose owner is not trusted, because other roles can act through
+-- these parts.  The planner may call functions in constraints and indexes of tables that
+-- inherit from it.  The server of a foreign table decides where to log in, and as which role.
+-- A function may cast a type, or a type within it.  The owner of the schema can replace the
+-- table.
 CREATE FUNCTION yquota_internal.untrusted_part(of_table regclass, reader oid DEFAULT NULL) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
@@ -41,7 +42,7 @@ CREATE FUNCTION yquota_internal.untrusted_part(of_table regclass, reader oid DEF
 			FROM column_type AS outside
 			JOIN pg_type AS t ON t.oid = outside.oid
 			CROSS JOIN LATERAL (
-				-- of an array, of a domain, of a range or multirange, and of a row
+				-- types within an array, a domain, a range or multirange, and a row
 				VALUES (t.typelem), (t.typbasetype)
 				UNION ALL
 				SELECT r.rngsubtype FROM pg_range AS r WHERE t.oid IN (r.rngtypid, r.rngmultitypid)

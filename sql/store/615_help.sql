@@ -1,6 +1,6 @@
 --
--- Help in psql: topics, and per topic the tables, views and functions that the
--- calling role may use, with what their COMMENTs say.
+-- Help in psql: topics and, per topic, the tables, views and functions that the calling role
+-- may use, with their COMMENTs.
 --
 
 CREATE FUNCTION yquota.help(about text DEFAULT NULL)
@@ -8,7 +8,7 @@ CREATE FUNCTION yquota.help(about text DEFAULT NULL)
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
-	-- Patterns match names of objects with blanks around them and for underscores.
+	-- Patterns match object names that have blanks around them and in place of underscores.
 	WITH topics (topic, description, pattern) AS (VALUES
 		('alert', 'Alerts, spending thresholds and metrics', ' (alert|threshold|metrics|worker status) '),
 		('application', 'Submit, move and end applications; why an application waits', ' (applications?|application access|outstanding|lifetime|priority) '),
@@ -57,7 +57,7 @@ BEGIN ATOMIC
 	FROM objects
 	CROSS JOIN LATERAL (SELECT format(' %s ', replace(objects.name, '_', ' ')) AS words) AS named
 	LEFT JOIN topics ON topics.topic = help.about
-	-- what is for other databases belongs to no other topic
+	-- assign objects for other databases to the topic "cluster" only
 	LEFT JOIN topics AS elsewhere
 	  ON elsewhere.topic = 'cluster' AND elsewhere.topic <> help.about AND named.words ~ elsewhere.pattern
 	WHERE help.about IS NOT NULL

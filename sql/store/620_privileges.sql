@@ -5,9 +5,10 @@
 --
 
 --
--- Rows of the reader's own projects.  Members read views.  The policies of the tables themselves show roles with
--- SELECT on them the same rows.  container_event has no policy, because COPY into it would fail.  The library's
--- writes and functions that run as the owner bypass policies.
+-- Row-level security limits readers to the rows of their own projects.  Members read views.
+-- The policies of the tables show the same rows to roles with SELECT on the tables.
+-- container_event has no policy, because COPY into it would fail.  Writes of the library and
+-- functions that run as the owner bypass policies.
 --
 ALTER TABLE yquota.role_grant ENABLE ROW LEVEL SECURITY;
 CREATE POLICY reader ON yquota.role_grant FOR SELECT
@@ -82,8 +83,8 @@ COMMENT ON VIEW yquota.readable_alert IS
 COMMENT ON COLUMN yquota.readable_alert.figures IS 'as in alert: amounts are credits';
 
 --
--- Tables that the owner alone may rewrite.  Privileges refuse first; the
--- trigger refuses roles with more privileges than the functions below grant.
+-- Tables that only the owner may rewrite.  Missing privileges refuse most roles.  The trigger
+-- refuses roles that have more privileges than the functions below grant.
 --
 CREATE FUNCTION yquota_internal.refuse_rewriting() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -196,8 +197,8 @@ COMMENT ON FUNCTION yquota.withdraw_point(regclass, timestamptz, text, text) IS
 	'Take a point that lies ahead of the clock off the timeline of base prices, factors (name and dimension) or charging rules; returns whether there was one';
 
 --
--- Granting.  Roles get the privileges themselves, so that pg_dump, psql and
--- DROP OWNED know of them.  The functions run as the owner, which grants.
+-- Granting.  The functions grant privileges to the roles themselves, so that pg_dump, psql and
+-- DROP OWNED know them.  The functions run as the owner, because the owner grants.
 --
 CREATE FUNCTION yquota_internal.apply_role_grants(grantee regrole, taken_kind text DEFAULT NULL)
 	RETURNS void
@@ -208,7 +209,7 @@ DECLARE
 	held text[] := ARRAY(SELECT DISTINCT g.kind FROM yquota.role_grant AS g WHERE g.role_oid = grantee);
 	p record;
 BEGIN
-	-- the owner has his privileges anyway, and could lose them here
+	-- skip the owner, because the function could revoke the owner's own privileges
 	IF grantee = (SELECT c.relowner FROM pg_class AS c WHERE c.oid = 'yquota.role_grant'::regclass) THEN
 		RETURN;
 	END IF;
@@ -293,7 +294,7 @@ BEGIN
 			USING ERRCODE = 'foreign_key_violation',
 				HINT = 'Insert it into yquota.project.';
 	END IF;
-	-- grants to one role follow each other, so that none takes privileges that another gives
+	-- serialize grants, so that none revokes privileges that another one grants
 	LOCK TABLE yquota.role_grant IN SHARE ROW EXCLUSIVE MODE;
 	INSERT INTO yquota.role_grant (role, role_oid, kind, project)
 	SELECT r.rolname, r.oid, allow_role_as_owner.kind, allow_role_as_owner.project
@@ -326,7 +327,7 @@ BEGIN
 			USING ERRCODE = 'undefined_object';
 	END IF;
 	LOCK TABLE yquota.role_grant IN SHARE ROW EXCLUSIVE MODE;
-	-- also kinds granted under an earlier name, or to an earlier role of this name
+	-- include grants under an earlier name, or to an earlier role of this name
 	DELETE FROM yquota.role_grant AS g
 	WHERE (g.role_oid = grantee OR g.role = (SELECT r.rolname FROM pg_roles AS r WHERE r.oid = grantee))
 	  AND g.kind = old_kind

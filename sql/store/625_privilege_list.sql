@@ -1,8 +1,9 @@
 --
--- The list of privileges: what operators, viewers, members and administrators may do, and every role.
+-- The list of privileges of operators, viewers, members and administrators, and of every role.
 --
--- Everything is closed until a row of "named" or a rule below it opens it.  A name stands for all functions of that
--- name.  docs/privileges.md is printed from the result, and a test compares both with the catalog.
+-- Every object is closed until a row of "named" or a rule below it opens it.  A name stands
+-- for all functions of that name.  docs/privileges.md is printed from the result, and a test
+-- compares both with the catalog.
 --
 CREATE VIEW yquota_internal.privilege AS
 	WITH object AS (
@@ -23,7 +24,7 @@ CREATE VIEW yquota_internal.privilege AS
 		SELECT list.object_kind, privilege, list.kind, name
 		FROM (VALUES
 			('TABLE', '{INSERT}'::text[], 'operator', '{container_event}'::text[]),
-			-- the scheduler's state, and what decisions ask for; row-level security tells whose
+			-- the scheduler's state, and inputs of decisions; row-level security selects the rows
 			('TABLE', '{SELECT}', 'operator', '{
 				application,blacklist,charged_through,cluster_setting,container_update,current_price,decision,
 				exhausted_work,feed_status,my_rejects,node_lease,node_queue,node_queue_report,node_room,
@@ -49,7 +50,7 @@ CREATE VIEW yquota_internal.privilege AS
 				queue_label,queue_user,request_interceptor,resource_type,retention_setting,scheduler_setting,
 				shadow_tariff,spending_threshold,unmapped_property,user_setting,utilization,wildcard_template,
 				workflow_priority_mapping}'),
-			-- timelines and grants, which are append-only, and views that functions keep
+			-- append-only timelines and grants, and views that functions maintain
 			('TABLE', '{INSERT}', 'admin', '{charging_rule,cluster_lease,lending_federation,price_factor,quota_grant}'),
 			('TABLE', '{UPDATE}', 'admin', '{alert,event_reject,federated_cluster}'),
 			('TABLE', '{DELETE}', 'admin', '{event_reject,feed_reject}'),
@@ -71,7 +72,8 @@ CREATE VIEW yquota_internal.privilege AS
 				shed_containers,submit_application,submit_reservation,update_application_lifetime,
 				update_application_priority,update_blacklist,update_container,update_containers,update_reservation,
 				user_limit}'),
-			-- reports and credit of the caller's own projects, and questions about queues, which all may read
+			-- reports and credit of the caller's own projects, and queries about queues, which are open
+			-- to all
 			('FUNCTION', '{EXECUTE}', 'member', '{
 				application_priority,balance_at,bill,bill_html,check_queue_access,cluster_name,configuration_advice,
 				cost_between,cost_by_day,diff_hadoop_configuration,explain_charge,explain_opportunistic_price,
@@ -79,15 +81,15 @@ CREATE VIEW yquota_internal.privilege AS
 				federation_status,forecast,hadoop_configuration,headroom,hold,map_reduce_request,mutate_configuration,
 				place_application,preemption_cost,price_quote,release_hold,report_html,reservation_contract,
 				reservation_request,top_costs,user_limit}'),
-			-- they write only what is the caller's to write
+			-- these functions write only rows that the caller may write
 			('FUNCTION', '{EXECUTE}', 'viewer', '{hold,mutate_configuration,price_quote,release_hold}'),
-			-- they set the clock, and read all sequences
+			-- these functions set the clock and read all sequences
 			('FUNCTION', '{EXECUTE}', 'owner', '{reset_clock,sequence_commands,set_clock}'),
-			-- they compute, and read only the clock and rows that their caller may read
+			-- these functions compute, and read only the clock and rows that their caller may read
 			('FUNCTION', '{EXECUTE}', 'public', '{
 				amount,archive_digest,archive_digest_query,clock,dominant_share,fits_in,has_room_for,help,
 				publication_commands,resource,resource_entries,resource_to_jsonb,statement_clock,sum}'),
-			-- views, and functions that run as their caller, call these; nobody else can name them
+			-- views and functions that run as their caller call these; other callers cannot name them
 			('FUNCTION', '{EXECUTE}', 'public', '{
 				accrued,accrued_sum,accruing_segments,acting_groups,acting_role,acts_as,add_quarter_hours,
 				add_rate_class,add_weight,amount_beside_rollup,archived_ledger_segment,archived_within_quarter_hour,
@@ -132,7 +134,7 @@ CREATE VIEW yquota_internal.privilege AS
 		JOIN named ON named.object_kind = object.object_kind AND named.name = object.name
 		WHERE object.is_interface OR named.kind = 'public'
 		UNION
-		-- administrators read and call everything, viewers read everything but roles and the audit
+		-- administrators read and call everything; viewers read everything except roles and the audit
 		SELECT object.object_kind, object.objid, object.privilege, reader.kind
 		FROM object
 		JOIN (VALUES ('admin'), ('viewer')) AS reader (kind)

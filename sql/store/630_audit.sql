@@ -1,14 +1,12 @@
 --
--- The audit: every change of configuration, prices, grants and projects leaves
--- a row with the role, the time, the client address, and the old and new
--- values.
+-- The audit: every change of configuration, prices, grants and projects leaves a row with the
+-- role, the time, the client address, and the old and new values.
 --
--- Frequent automatic changes are not audited: events and their results, nodes,
--- utilization and demand (reported every few seconds), alerts and the state of
--- the worker.  Nor are the multipliers and factors of compute_prices(): these rows of
--- append-only timelines have their time, role and utilization or load themselves.
--- Decisions of administrators about events are in event_void and in the log
--- itself.
+-- Frequent automatic changes are not audited.  They are events and their results, nodes,
+-- utilization and demand (reported every few seconds), alerts and the state of the worker.
+-- Multipliers and factors of compute_prices() are not audited either: their append-only
+-- timelines have the time, role and utilization or load themselves.  Decisions of
+-- administrators about events are in event_void and in the log itself.
 --
 
 CREATE TABLE yquota.audit (
@@ -52,7 +50,7 @@ CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquo
 CREATE FUNCTION yquota_internal.note_audit_as_owner() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
-	-- rows say the same whoever changed them
+	-- make rows independent of the settings of the session
 	SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres'
 	AS $$
 BEGIN
@@ -60,7 +58,7 @@ BEGIN
 	IF yquota_internal.restoring() THEN
 		RETURN NULL;
 	END IF;
-	-- in conditions of their own: other tables have no such columns
+	-- nested conditions, because other tables have no such columns
 	IF TG_OP = 'INSERT' AND yquota_internal.acting_role() = current_user THEN
 		IF TG_TABLE_NAME = 'price' THEN
 			IF NOT NEW.pinned AND NEW.utilization IS NOT NULL THEN
@@ -88,7 +86,7 @@ CREATE FUNCTION yquota_internal.note_audit() RETURNS trigger
 COMMENT ON FUNCTION yquota_internal.note_audit() IS
 	'Trigger of audited tables: note_audit_as_owner(), which knows the role that made the change';
 
--- of the worker's state only switching it on or off
+-- Audits only switching the worker on or off, and no other change of its state.
 CREATE TRIGGER audit_insert AFTER INSERT ON yquota_internal.worker_state
 	FOR EACH ROW WHEN (NEW.stopped_on_purpose)
 	EXECUTE FUNCTION yquota_internal.note_audit();
@@ -96,9 +94,9 @@ CREATE TRIGGER audit AFTER UPDATE OF stopped_on_purpose ON yquota_internal.worke
 	FOR EACH ROW WHEN (OLD.stopped_on_purpose <> NEW.stopped_on_purpose)
 	EXECUTE FUNCTION yquota_internal.note_audit();
 
--- Queues come by the thousand (an import), so their audit is written per
--- statement.  Arguments of the triggers: the columns of the key, by which the old
--- row of an UPDATE finds the new one; where the key changed, none does.
+-- Writes the audit of queues per statement, because imports change thousands of queues.
+-- Arguments of the trigger are the key columns, by which the old row of an UPDATE finds the
+-- new one.  A changed key finds none.
 CREATE FUNCTION yquota_internal.note_audit_of_statement_as_owner() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -134,8 +132,8 @@ CREATE FUNCTION yquota_internal.note_audit_of_statement() RETURNS trigger
 COMMENT ON FUNCTION yquota_internal.note_audit_of_statement() IS
 	'Trigger of audited tables: note_audit_of_statement_as_owner(), which knows the role that made the change';
 
--- Audited are the tables that administrators may insert into, but reports of the
--- cluster, and those that functions write for administrators.
+-- Audits the tables that administrators may insert into, except reports of the cluster.  It
+-- also audits tables that functions write for administrators.
 DO $$
 DECLARE
 	audited record;

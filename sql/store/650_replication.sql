@@ -1,11 +1,11 @@
 --
--- Logical replication.  The books are replicated as data: statement triggers do
--- not fire where changes are applied, so nothing is charged there, and need not
--- be, because the ledger comes along (docs/backup.md).
+-- Logical replication copies the books as data.  Statement triggers do not fire where changes
+-- are applied, so a copy charges nothing.  It need not, because the ledger is copied, too
+-- (docs/backup.md).
 --
 
--- Tables without a key that rows leave: without this a publication of them, such
--- as one for all tables, would make every DELETE fail.
+-- Sets the replica identity of tables without a key from which rows are deleted.  Otherwise a
+-- publication of them, such as one FOR ALL TABLES, would make every DELETE fail.
 DO $$
 DECLARE
 	unkeyed regclass;
@@ -23,8 +23,8 @@ BEGIN
 END
 $$;
 
--- Sessions must drop cached prices, projects and nodes also when a subscription
--- applies a change, and when rows are loaded as a replica.
+-- Makes sessions drop cached prices, projects and nodes also when a subscription applies a
+-- change, and when rows are loaded with session_replication_role = replica.
 CREATE TRIGGER invalidate_applied AFTER INSERT OR UPDATE OR DELETE ON yquota.pricing_change
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.invalidate_prices();
 ALTER TABLE yquota.pricing_change ENABLE REPLICA TRIGGER invalidate_applied;
@@ -32,7 +32,7 @@ ALTER TABLE yquota.project ENABLE ALWAYS TRIGGER signal_change;
 ALTER TABLE yquota.node ENABLE ALWAYS TRIGGER signal_change, ENABLE ALWAYS TRIGGER signal_update;
 ALTER TABLE yquota.event_reject ENABLE ALWAYS TRIGGER signal_change, ENABLE ALWAYS TRIGGER signal_removal;
 
--- Sessions must likewise drop cached decisions about queues and effective properties.
+-- Makes sessions likewise drop cached decisions about queues and effective properties.
 DO $$
 DECLARE
 	configured regclass;
@@ -57,8 +57,8 @@ CREATE FUNCTION yquota.publication_commands(name text DEFAULT 'yquota') RETURNS 
 BEGIN ATOMIC
 	WITH published AS (
 		SELECT class.oid::regclass::text AS relation,
-			   -- append-only tables; rows leave the others for reasons of this
-			   -- database: compaction and archiving
+			   -- append-only tables: rows leave other tables for reasons of this database, compaction
+			   -- and archiving
 			   (class.relreplident = 'd' AND NOT EXISTS (
 					SELECT FROM pg_index AS index WHERE index.indrelid = class.oid AND index.indisprimary))
 			   OR class.oid IN ('yquota.container_change'::regclass,
@@ -67,7 +67,7 @@ BEGIN ATOMIC
 		FROM pg_extension AS extension
 		JOIN pg_class AS class ON class.oid = ANY (extension.extconfig)
 		WHERE extension.extname = 'yquota' AND class.relkind = 'r'
-		  -- not the effects of archiving on this database
+		  -- leave out effects of archiving on this database
 		  AND class.oid NOT IN ('yquota.history_segment'::regclass, 'yquota.opening_balance'::regclass,
 								'yquota.archived_history'::regclass, 'yquota.written_history'::regclass,
 								'yquota_internal.archived_cost'::regclass,
@@ -75,18 +75,18 @@ BEGIN ATOMIC
 								'yquota_internal.archived_preemption'::regclass,
 								'yquota_internal.carried_container'::regclass,
 								'yquota_internal.released_log'::regclass)
-		  -- nor counters that follow from counter_delta
+		  -- leave out counters that follow from counter_delta
 		  AND class.oid NOT IN ('yquota_internal.correction_due'::regclass,
 								'yquota_internal.feed_counter'::regclass,
 								'yquota_internal.node_counter'::regclass,
 								'yquota_internal.project_counter'::regclass,
 								'yquota_internal.rate_class_counter'::regclass,
 								'yquota_internal.usage_counter'::regclass)
-		  -- nor rows that only the publisher can charge
+		  -- leave out rows that only the publisher can charge
 		  AND class.oid <> 'yquota_internal.deferred_event'::regclass
-		  -- nor clusters that the foreign tables of this database read
+		  -- leave out clusters that the foreign tables of this database read
 		  AND class.oid <> 'yquota.federated_cluster'::regclass
-		  -- nor roles and audit: a copy has roles of its own
+		  -- leave out roles and audit, because a copy has its own roles
 		  AND class.oid NOT IN ('yquota.audit'::regclass, 'yquota.role_grant'::regclass)
 	)
 	SELECT format('CREATE PUBLICATION %I FOR TABLE %s WITH (publish = %L)',

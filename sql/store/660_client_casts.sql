@@ -1,6 +1,6 @@
 --
--- Assignments of text, which clients send as parameters: a driver that declares a
--- parameter as text or varchar can insert it into a column of these types as it is.
+-- Casts in assignments from text.  A driver that declares a parameter as text or varchar can
+-- insert it into a column of these types unchanged.
 --
 
 CREATE CAST (text AS yquota.container_event_type) WITH INOUT AS ASSIGNMENT;

@@ -1,6 +1,6 @@
 --
--- Close every function that the list of privileges does not open to every role.  Last, because it
--- is about all functions.
+-- Closes every function that the list of privileges does not open to every role.  This part
+-- comes last, because it is about all functions.
 --
 DO $$
 BEGIN

@@ -1,10 +1,10 @@
 --
--- The worker: its own state, and functions to start, stop and watch it.
--- worker_state.pid is set from a worker's start until it leaves on purpose:
--- when the next one finds it set, the last one ended without leaving.
+-- The worker: its own state, and functions to start, stop and watch it.  worker_state.pid is
+-- set from a worker's start until it exits on purpose.  If the next worker finds it set, the
+-- last one ended unexpectedly.
 --
 
--- Wakes the worker at commit; without one, its launcher.
+-- Wakes the worker at commit or, if none is running, its launcher.
 CREATE FUNCTION yquota_internal.wake_worker() RETURNS void
 LANGUAGE C VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'yq_sql_wake_worker';
@@ -79,15 +79,14 @@ BEGIN
 	SELECT system_identifier INTO STRICT own_system FROM pg_control_system();
 	SELECT oid INTO STRICT own_database FROM pg_database WHERE datname = current_database();
 
-	-- The first start, a restored copy, and a worker that left on purpose
-	-- make no outage.
+	-- The first start, a restored copy, and a worker that exited on purpose are no outage.
 	IF last.pid IS NOT NULL AND last.system_identifier = own_system
 		AND last.database_oid = own_database THEN
 		PERFORM yquota_internal.note_gap(
 			(SELECT mark.at FROM yquota_internal.compute_mark AS mark), now_at);
 	END IF;
 
-	-- In the same transaction, so that the gap is closed exactly once.
+	-- Insert the event in the same transaction, so that the gap is closed exactly once.
 	INSERT INTO yquota.container_event (event, occurred_at, source)
 	VALUES ('QUOTA_COMPUTE', now_at, 'yquota worker');
 
@@ -110,8 +109,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.worker_leave(integer, timestamptz) IS
 	'Records that the worker left on purpose';
 
--- An administrator's open change of prices is not waited for, but is worth
--- knowing about when it lasts.
+-- Fails instead of waiting while another transaction changes prices; the worker reports a
+-- change that stays open for long.
 CREATE FUNCTION yquota_internal.worker_price(now_at timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -131,7 +130,7 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	-- before the locks of budgets and grants, as quota_compute() takes them
+	-- take this lock before those of budgets and grants, as quota_compute() does
 	LOCK TABLE yquota_internal.project_counter IN SHARE ROW EXCLUSIVE MODE;
 	PERFORM yquota_internal.grant_budgets(now_at);
 	PERFORM yquota_internal.remove_ended_holds(now_at);
@@ -178,7 +177,7 @@ AS $$
 	FROM yquota_internal.feed_problem AS waits
 	ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING;
 
-	-- Outages that are over, and those that an administrator ended by changing the row
+	-- clear outages that are over, and outages that an administrator ended by changing the row
 	UPDATE yquota.alert SET cleared_at = now_at
 	WHERE cleared_at IS NULL
 	  AND (kind = 'worker_postponed' AND subject <> ALL (postponed)
@@ -253,7 +252,8 @@ CREATE FUNCTION yquota_internal.is_worker(pid integer) RETURNS boolean
 COMMENT ON FUNCTION yquota_internal.is_worker(integer) IS
 	'Whether a process is a worker of yquota';
 
--- pg_stat_activity shows backend_type to members of pg_read_all_stats only, and the owner of yquota may be none.
+-- pg_stat_activity shows backend_type only to members of pg_read_all_stats; the owner of
+-- yquota may not be one.
 CREATE FUNCTION yquota_internal.worker_processes()
 	RETURNS TABLE (database name, pid integer)
 LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER
@@ -310,7 +310,7 @@ COMMENT ON COLUMN yquota.worker_status.failures IS 'failed attempts in a row; 0 
 COMMENT ON COLUMN yquota.worker_status.postponed IS 'tasks that wait for the lock of another session';
 GRANT SELECT ON yquota.worker_status TO pg_monitor;
 
--- The worker reads there how often it has to look after queues.
+-- Wakes the worker, which reads the intervals of its rounds about queues there.
 CREATE FUNCTION yquota_internal.wake_worker_for_queues() RETURNS trigger
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -327,5 +327,5 @@ CREATE TRIGGER wake_worker AFTER INSERT OR DELETE OR UPDATE OF scheduler_monitor
 		reservation_system_enable, reservation_system_planfollower_time_step ON yquota.scheduler_setting
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.wake_worker_for_queues();
 
--- A launcher that waits for this extension need not wait any longer.
+-- Wakes the launcher if it waits for this extension.
 SELECT yquota_internal.wake_worker();

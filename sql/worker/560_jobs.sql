@@ -1,6 +1,6 @@
 --
--- Jobs that are due by the clock and hold up no event.  pg_cron does them where
--- install_cron_jobs() was called, the worker everywhere else, never both.
+-- Scheduled jobs, which delay no event.  pg_cron runs them where install_cron_jobs() was
+-- called, the worker elsewhere; never both.
 --
 
 CREATE VIEW yquota_internal.job AS
@@ -90,7 +90,7 @@ DECLARE
 	outcome text;
 	noted bigint;
 BEGIN
-	-- one at a time
+	-- run a job only once at a time
 	INSERT INTO yquota_internal.job_run AS run (job, started_at, performed_by)
 	VALUES (run_job.job, now_at, run_job.performed_by)
 	ON CONFLICT ON CONSTRAINT job_run_pkey DO UPDATE
@@ -98,7 +98,7 @@ BEGIN
 
 	CASE run_job.job
 		WHEN 'credit' THEN
-			-- the worker has other things to do between
+			-- the worker has other work in between, so it takes a bounded number
 			noted := yquota_internal.worker_credit(now_at, CASE WHEN run_job.performed_by = 'worker' THEN 100 END);
 			IF noted > 0 THEN
 				outcome := format('%s expired grants noted', noted);
@@ -135,8 +135,8 @@ CREATE FUNCTION yquota_internal.cron_is_loaded() RETURNS boolean
 COMMENT ON FUNCTION yquota_internal.cron_is_loaded() IS
 	'Whether the server has pg_cron among its libraries';
 
--- Not whether there is a table cron.job: any role that may create schemas could make one, with
--- functions that would run with the rights of the owner of yquota.
+-- Checks for the extension instead of a table cron.job.  Any role that may create schemas
+-- could make such a table, whose functions would run with the rights of the owner of yquota.
 CREATE FUNCTION yquota_internal.cron_is_installed() RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
@@ -161,9 +161,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.cron_has(text) IS
 	'Whether pg_cron is there and runs a job';
 
--- A job is due when its interval began after its last run, by the clock.  A job
--- that has never run waits for its begin.  Sealing history that needs tending
--- does not wait.
+-- A job is due when its interval began after its last run, by the clock.  A job that has never
+-- run waits for its begin.  Sealing history that needs tending does not wait.
 CREATE FUNCTION yquota_internal.job_is_due(job text, now_at timestamptz) RETURNS boolean
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -280,7 +279,7 @@ $$;
 COMMENT ON FUNCTION yquota.remove_cron_jobs() IS
 	'Have the worker run the jobs that are due by the clock again; returns how many jobs were removed';
 
--- With the owner's rights: jobs of pg_cron are hidden from others.
+-- Runs with the owner's rights, because pg_cron hides jobs from other roles.
 CREATE FUNCTION yquota_internal.cron_runs()
 	RETURNS TABLE (job text, schedule text, active boolean, last_run_at timestamptz, status text, message text)
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE SECURITY DEFINER

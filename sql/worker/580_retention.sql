@@ -1,8 +1,8 @@
 --
--- Retention: how long history stays in the books.  Older history is archived,
--- segment by segment, into tables of its own that inherit from one parent each,
--- so that each can be dumped, dropped or queried.  Its results stay in the
--- books: balances, costs of closed days, issued bills.
+-- Retention: the time for which history stays in the books.  Older history is archived,
+-- segment by segment, into tables of its own.  Each of these inherits from one parent, so that
+-- it can be dumped, dropped or queried alone.  Results of history stay in the books: balances,
+-- costs of closed days, issued bills.
 --
 
 CREATE TABLE yquota.retention_setting (
@@ -41,7 +41,7 @@ CREATE FUNCTION yquota_internal.check_retention() RETURNS trigger
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN
-	-- a dump brings the schema's owner, and make_archive_table() looks again
+	-- a dump sets the schema's owner, and make_archive_table() checks it again
 	IF NOT yquota_internal.restoring() THEN
 		PERFORM yquota_internal.check_archive_schema(NEW.archive_schema);
 	END IF;
@@ -62,7 +62,7 @@ CREATE FUNCTION yquota_internal.retention_limit(now_at timestamptz) RETURNS time
 COMMENT ON FUNCTION yquota_internal.retention_limit(timestamptz) IS
 	'Instant until which sealed history is to be archived; NULL for none';
 
--- The log of a segment follows its ledger, in a transaction of its own.
+-- Archives the log of a segment after its ledger, in a transaction of its own.
 CREATE FUNCTION yquota_internal.next_to_archive(
 	now_at timestamptz, OUT history text, OUT segment integer, OUT sealed_at timestamptz)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -88,7 +88,7 @@ BEGIN
 	IF FOUND THEN
 		before := coalesce(least(before, closed_until), '-infinity');
 	END IF;
-	-- those that were sealed at the same time go together
+	-- take segments that were sealed at the same time together
 	SELECT 'ledger', max(s.number), s.sealed_at INTO history, segment, sealed_at
 	FROM yquota.history_segment AS s
 	WHERE s.number > 0 AND s.ledger_table IS NOT NULL AND s.sealed_at <= before
@@ -117,7 +117,7 @@ BEGIN
 		EXECUTE format('CREATE TABLE %s (LIKE %s)', whole, parent);
 		EXECUTE format('ALTER TABLE %s OWNER TO %I', whole, owner);
 	ELSIF (SELECT pg_get_userbyid(c.relowner) FROM pg_class AS c WHERE c.oid = to_regclass(whole)) <> owner THEN
-		-- its constraints would run with the owner's rights
+		-- constraints of the table would run with the owner's rights
 		RAISE EXCEPTION 'cannot archive below table %, which belongs to another role', whole
 			USING ERRCODE = 'insufficient_privilege',
 				HINT = format('Name another schema in yquota.retention_setting, or have the table belong to %I.', owner);
@@ -152,7 +152,8 @@ BEGIN
 	measured := yquota_internal.forget_utilization(yquota_internal.retention_limit(now_at));
 	SELECT * INTO due FROM yquota_internal.next_to_archive(now_at);
 	IF due.history IS NULL THEN
-		-- not in a transaction that archives: a change of rules would wait for it, and it for that
+		-- delete these only when nothing is archived: an archiving transaction and a change of rules
+		-- would wait for each other
 		reserved := yquota_internal.forget_ended_reservations(yquota_internal.retention_limit(now_at), 100000);
 		refused := yquota_internal.forget_rejected_calls(yquota_internal.retention_limit(now_at), 100000);
 		RETURN coalesce(nullif(concat_ws(', ',

@@ -1,9 +1,9 @@
 --
--- Opportunistic containers in figures: for metrics and reports; and alerts about nodes
--- whose reports are late, or differ from the books.
+-- Figures of opportunistic containers for metrics and reports, and alerts about nodes whose
+-- reports are late or differ from the books.
 --
 
--- With the owner's rights, as price_check().
+-- Runs with the owner's rights, like price_check().
 CREATE FUNCTION yquota_internal.opportunistic_figures()
 	RETURNS TABLE (name text, labels jsonb, value numeric)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER
@@ -35,7 +35,7 @@ CREATE FUNCTION yquota_internal.opportunistic_figures()
 			   running.containers AS running, running.memory, running.vcores,
 			   queued.opportunistic AS queued, queued.guaranteed AS guaranteed_queued
 		FROM counted AS c, reported, running, queued
-		-- nothing of clusters that have nothing to do with them
+		-- show no figures in clusters without opportunistic containers
 		WHERE c.central + reported.containers + c.demoted + running.containers + queued.opportunistic + queued.guaranteed > 0
 		   OR (SELECT s.opportunistic_allocation_enabled FROM yquota.scheduler_setting AS s)
 	), within AS (
@@ -104,8 +104,8 @@ COMMENT ON FUNCTION yquota_internal.tell_of_nodes(text, text[], timestamptz, tex
 	'Raise an alert about some nodes, or clear it when there are none; words with places for their number, an instant and some of their names';
 
 --
--- Counters are compared, not the containers, as this is done every few seconds.
--- Containers that wait are not in them, and cost nothing by default.
+-- Compares counters rather than containers, because this runs every few seconds.  Counters
+-- leave out containers that wait, and these cost nothing by default.
 --
 CREATE FUNCTION yquota_internal.note_node_differences(now_at timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE

@@ -1,6 +1,6 @@
 --
--- Reservations for monitoring systems, and alerts about plans that do not keep what they
--- have promised.
+-- Figures of reservations for monitoring systems, and alerts about plans that do not keep
+-- their promises.
 --
 
 CREATE FUNCTION yquota_internal.plans_now(OUT plan text, OUT resource_name text, OUT capacity bigint, OUT committed bigint)
@@ -11,7 +11,7 @@ CREATE FUNCTION yquota_internal.plans_now(OUT plan text, OUT resource_name text,
 COMMENT ON FUNCTION yquota_internal.plans_now() IS
 	'What each plan has, and has promised, at the clock; native units';
 
--- An instant before which the queues of reservations that were active then should be there.
+-- Returns an instant: queues of reservations that were active before it should exist by now.
 CREATE FUNCTION yquota_internal.plan_follower_due() RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -52,7 +52,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.reservation_figures() IS
 	'Reservations of each plan for metrics: accepted ones that are not over, those of them that are active, those that were ended because the plan became too small and whose rows are kept, and active ones that the plan follower should have made a queue for and has not';
 
--- Alerts of a kind, one for each plan: raised for those that have words, cleared for the others.
+-- Maintains alerts of a kind, one for each plan: raises those with a detail and clears the
+-- others.
 CREATE FUNCTION yquota_internal.tell_of_plans(of_kind text, plans text[], details text[], now_at timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp

@@ -1,10 +1,9 @@
 --
--- Samples for a monitoring system, named as Prometheus does: one row per
--- sample.  Every branch has a family of its own, so that a query for one family
--- computes nothing of the others.
+-- Samples for a monitoring system, one per row, with names as in Prometheus.  Every branch has
+-- a family of its own, so that a query for one family computes no other.
 --
 
--- With the owner's rights: the measured tables are hidden from roles that read metrics.
+-- Runs with the owner's rights: the measured tables are hidden from roles that read metrics.
 CREATE FUNCTION yquota_internal.price_check()
 	RETURNS TABLE (price_group text, multiplier numeric, computed_multiplier numeric,
 				   utilization numeric, pinned boolean)
@@ -12,7 +11,7 @@ CREATE FUNCTION yquota_internal.price_check()
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 		WITH measured AS MATERIALIZED (
-			-- events ahead of the clock are in the counters already
+			-- counters already include events ahead of the clock
 			SELECT * FROM yquota_internal.measure_price_groups(
 				greatest(yquota.statement_clock(), yquota_internal.last_event_at()))
 		), priced AS MATERIALIZED (
@@ -29,7 +28,7 @@ CREATE FUNCTION yquota_internal.price_check()
 				LIMIT 1
 			) AS in_force
 		), lowest AS (
-			-- GENERAL is the floor of all, as it stands where it is left alone
+			-- GENERAL is the floor of all groups; one that is left alone keeps its multiplier
 			SELECT CASE WHEN priced.is_known AND NOT priced.is_pinned THEN priced.wanted
 						ELSE priced.multiplier END AS multiplier
 			FROM priced
@@ -152,7 +151,7 @@ CREATE VIEW yquota.metrics AS
 	) AS sample (name, value)
 	WHERE sample.value IS NOT NULL
 	UNION ALL
-	-- a sample of its own, so that no series of amounts ends where another project becomes the limit
+	-- a separate sample, so that no series of amounts ends when another project becomes the limit
 	SELECT 'project_limit', 'yquota_project_limit_info',
 		   jsonb_build_object('project', balance.project, 'limited_by', balance.limited_by), 1
 	FROM yquota.project AS known
