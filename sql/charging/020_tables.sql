@@ -1,10 +1,10 @@
 --
--- Types and tables.  Column comments give the unit; every instant is a
--- timestamptz, every amount of money is in credits, every allocation in the
--- native units of its resource types.
+-- Types and tables.  Column comments give the unit.  Every instant is a timestamptz, every
+-- amount of money is in credits, and every allocation is in the native units of its resource
+-- types.
 --
--- Container ids sort bytewise (COLLATE "C"): a statement is processed in
--- that order, and the order must not depend on the locale of a database.
+-- Container ids sort bytewise (COLLATE "C").  A statement is processed in that order, and the
+-- order must not depend on the locale of a database.
 --
 
 CREATE TYPE yquota.container_event_type AS ENUM
@@ -409,13 +409,13 @@ CREATE TABLE yquota.container (
 	is_given boolean NOT NULL,
 	settled_lately boolean
 );
--- Room is used again here, so new rows come to ranges that have been summarized.
--- A summary of so few bytes is not compressed, which would have to be undone and
--- done again with every page.
+-- New rows reuse free space, so they come to block ranges that have been summarized.  A
+-- summary of so few bytes is not compressed; a compressed one would be unpacked and packed
+-- again with every page.
 CREATE INDEX container_application_id_idx ON yquota.container
 	USING brin (application_id text_bloom_ops (n_distinct_per_range = 360, false_positive_rate = 0.005))
 	WITH (pages_per_range = 64, autosummarize = on);
--- for settled_ahead(); history that is loaded gets no entries
+-- Serves settled_ahead(); loaded history gets no entries.
 CREATE INDEX container_settled_at_idx ON yquota.container (settled_at) WHERE settled_lately IS NOT NULL;
 COMMENT ON TABLE yquota.container IS
 	'Containers that have started and not finished, those that wait at their nodes included.  Written by the trigger of container_event only';
@@ -492,12 +492,12 @@ CREATE TABLE yquota.charge (
 	waiting_factor numeric
 );
 CREATE INDEX charge_container_id_idx ON yquota.charge (container_id);
--- What is taken back of a container with many rows is found without reading them all for each.
+-- Finds the corrections of a row without reading all rows of its container.
 CREATE INDEX charge_corrects_idx ON yquota.charge (container_id, corrects) WHERE corrects IS NOT NULL;
--- Block ranges cost an INSERT next to nothing.  Rows of one time, and of one
--- application, mostly lie close together.
+-- Block ranges cost an INSERT almost nothing.  Rows of one time, and of one application,
+-- mostly lie close together.
 CREATE INDEX charge_time_idx ON yquota.charge USING brin ("to", "from", booked_at) WITH (pages_per_range = 32);
--- Room for as many applications as rows, because those of a large cluster end in
+-- Makes room for as many applications as rows, because applications of a large cluster end in
 -- any order.
 CREATE INDEX charge_application_id_idx ON yquota.charge
 	USING brin (application_id text_bloom_ops (n_distinct_per_range = 2400, false_positive_rate = 0.005))
@@ -569,7 +569,8 @@ COMMENT ON COLUMN yquota.event_reject.reason IS 'primary message';
 COMMENT ON COLUMN yquota.event_reject.event_id IS 'number of the event in container_event';
 COMMENT ON COLUMN yquota.event_reject.sent_by IS 'role that sent it, by the name that it had then: the current user of the INSERT; in functions of yquota the role that called them';
 
--- Neither is in a dump: after a restore everything is looked at.
+-- A dump contains neither waiting_look nor skipped_waiting: after a restore, the worker looks
+-- at all rows.
 CREATE TABLE yquota_internal.waiting_look (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
 	looked_by xid8 NOT NULL,
@@ -651,8 +652,8 @@ COMMENT ON TABLE yquota_internal.charged_through IS
 	'The charged-through mark is the greatest "at"; each QUOTA_COMPUTE appends a row, the worker removes all but the greatest';
 
 --
--- Counters.  Statements append to counter_delta and never wait; the worker
--- compacts the deltas into the tables below.  Readers add both up.
+-- Counters.  Statements append to counter_delta and never wait.  The worker compacts the
+-- deltas into the tables below.  Readers add up both.
 --
 CREATE TABLE yquota_internal.counter_delta (
 	scope "char" NOT NULL,
@@ -680,7 +681,7 @@ CREATE TABLE yquota_internal.counter_delta (
 	changed_by xid8,
 	packed bytea
 );
--- for sessions with a cached cluster
+-- Serves sessions with a cached cluster.
 CREATE INDEX counter_delta_changed_by_idx ON yquota_internal.counter_delta (changed_by) WHERE changed_by IS NOT NULL;
 COMMENT ON TABLE yquota_internal.counter_delta IS
 	'Changes of counters, one or more rows per statement, not yet compacted; counter_change tells what they say';
@@ -721,7 +722,7 @@ CREATE VIEW yquota_internal.packed_change AS
 				WHEN NOT entry.is_opportunistic THEN 'GUARANTEED' END::yquota.execution_type AS execution_type,
 		   entry.allocation, entry.containers, delta.changed_by
 	FROM yquota_internal.counter_delta AS delta
-	-- of a row without packed changes there are none
+	-- a row without packed changes returns no rows here
 	CROSS JOIN LATERAL yquota_internal.unpack_delta(delta.scope, delta.packed) AS entry
 	WHERE delta.scope <> 'a';
 COMMENT ON VIEW yquota_internal.packed_change IS
@@ -738,7 +739,8 @@ CREATE VIEW yquota_internal.counter_change AS
 COMMENT ON VIEW yquota_internal.counter_change IS
 	'Changes of rate classes (with a weight), of queues (scope a and u) and of nodes (a and n), one by one, that are not yet compacted';
 
--- A dump, a publication and a row by hand bring numbers that say nothing here.
+-- Replaces the transaction number of rows from a dump, a publication or by hand, which is
+-- meaningless here.
 CREATE FUNCTION yquota_internal.set_changed_by() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -755,8 +757,9 @@ CREATE TRIGGER set_changed_by BEFORE INSERT ON yquota_internal.counter_delta
 ALTER TABLE yquota_internal.counter_delta ENABLE ALWAYS TRIGGER set_changed_by;
 
 --
--- Transactions number their rows about usage once a session wants to keep a cluster
--- (src/scheduler/cache/cluster_cache.h).  Not dumped: a restored database has no such session.
+-- Transactions number their rows about usage once a session wants to cache a cluster
+-- (src/scheduler/cache/cluster_cache.h).  A dump leaves the table out: a restored database has
+-- no such session.
 --
 CREATE TABLE yquota_internal.usage_numbering (
 	asked_by xid8 NOT NULL,
@@ -803,11 +806,11 @@ COMMENT ON TABLE yquota_internal.rate_class_counter IS
 	'Compacted: running containers per project, rate class (shape and factors) and hour of their settled_at';
 
 --
--- Hours accumulate while containers run; a balance should not.  The same once
--- more, with all hours of a rate class moved to one instant by the prices known
--- at some version; a later change of prices that bears on hours moved that way
--- makes it worthless, and the next compaction makes it anew.  A balance reads one
--- row per project, in which classes are called by number.
+-- Reading a balance must not take longer because containers have been running for many hours.
+-- These tables therefore store all hours of a rate class moved to one instant, by the prices
+-- known at some version.  A later change of prices for those hours invalidates the result, and
+-- the next compaction computes it anew.  A balance reads one row per project, in which a
+-- number stands for each class.
 --
 CREATE TABLE yquota_internal.running_class (
 	class_id integer PRIMARY KEY CHECK (class_id > 0),

@@ -1,6 +1,6 @@
 --
--- History: sealed parts of the ledger and of the log, and the parts that have
--- left the database since.  See charging/450_archive.sql.
+-- History: sealed segments of the ledger and of the log, and the segments that have left the
+-- database since.  See charging/450_archive.sql.
 --
 CREATE TABLE yquota.history_segment (
 	number integer PRIMARY KEY,

@@ -1,10 +1,10 @@
 --
--- Families of projects: spending of a project counts for its parent as well,
--- and for the parent's parent, and so on.  A table keeps all descendants, so
--- that a project without parent and sub-projects costs no time.
+-- Families of projects: spending of a project also counts for its parent, the parent's parent,
+-- and so on.  A table keeps all descendants, so that a project without parent and sub-projects
+-- costs no time.
 --
--- Nothing says since when a project has been in a family: it always was.  So it
--- moves only while it has no credit, holds or charges.
+-- No row records since when a project has been in a family, so membership applies to all time.
+-- A project can therefore move only while it has no credit, holds or charges.
 --
 
 CREATE TABLE yquota_internal.project_family (
@@ -22,7 +22,7 @@ CREATE FUNCTION yquota_internal.project_line(members text[])
 	RETURNS TABLE (ancestor text, member text, depth integer)
 	LANGUAGE sql STABLE PARALLEL SAFE
 	BEGIN ATOMIC
-		-- one step more than there may be, which also ends a circle
+		-- the last step is one more than the permitted depth, and also ends a circle
 		WITH RECURSIVE line AS (
 			SELECT project.parent AS ancestor, project.name AS member, 1 AS depth
 			FROM yquota.project
@@ -110,7 +110,7 @@ BEGIN
 	END IF;
 	-- moves, holds and charges of other transactions must be visible
 	PERFORM yquota_internal.require_read_committed('give a project a parent');
-	-- one at a time, and not while credit is decided about; readers go on
+	-- serialize moves, and exclude decisions about credit; readers go on
 	LOCK TABLE yquota_internal.project_family IN SHARE ROW EXCLUSIVE MODE;
 	IF TG_OP = 'UPDATE' THEN
 		moved := ARRAY(SELECT unnest(moved) UNION
@@ -125,7 +125,7 @@ BEGIN
 	PERFORM yquota_internal.check_line(moved);
 	INSERT INTO yquota_internal.project_family (ancestor, member, depth)
 	SELECT line.ancestor, line.member, line.depth FROM yquota_internal.project_line(moved) AS line;
-	-- refunds go along: losses of ancestors' grants must be computed anew
+	-- refunds move along, so losses of ancestors' grants must be computed anew
 	IF TG_OP = 'UPDATE' THEN
 		DELETE FROM yquota.expired_grant AS expired
 		WHERE expired.project = ANY (ancestors)

@@ -1,6 +1,6 @@
 --
--- Billing periods that have been closed: no row of the ledger crosses the end
--- of one, and later postings are booked after it (src/charging/container_life.h).
+-- Closed billing periods.  No row of the ledger crosses the end of a closed period, and later
+-- postings are booked after it (src/charging/container_life.h).
 --
 
 CREATE TABLE yquota.closed_period (
@@ -37,8 +37,9 @@ CREATE VIEW yquota_internal.unsettled_at_period_end AS
 COMMENT ON VIEW yquota_internal.unsettled_at_period_end IS
 	'Containers whose charges or accruals cross the end of a period';
 
--- Losses of grants follow from spending at instants within periods, which no book
--- tells of as it was when a bill was issued.  So bills keep what they said.
+-- Keeps the losses of grants as they were when a bill was issued.  They follow from spending
+-- at instants within periods, and the books do not keep the earlier state.  Bills must not
+-- change.
 CREATE TABLE yquota_internal.billed_credit (
 	until timestamptz NOT NULL,
 	project text COLLATE "C" NOT NULL,

@@ -1,16 +1,14 @@
 --
--- Cost of archived history.  Its rows have left the ledger; their sums stay,
--- per quarter-hour and in the groups of roll-ups, so that reports of closed
--- days and issued bills stay the same.  Nothing before the horizon changes any
--- more, so these sums are final.  They are part of the books: no row of the
--- database could reproduce them.
+-- Cost of archived history.  Archived rows have left the ledger.  Their sums stay, per
+-- quarter-hour and in the groups of roll-ups, so that reports of closed days and issued bills
+-- do not change.  Nothing before the horizon changes any more, so these sums are final.  They
+-- are part of the books, because no row of the database could reproduce them.
 --
--- A row lies in one billing period (charging/490_close_period.sql) and is on
--- the bills of the periods that were closed when it had been booked: so periods
--- and bookings are kept as ends of periods.  Its parts add up to the booked
--- amount, whatever timelines formed it: a row and the one that takes it back
--- may be on different bills, and in reports, which do not ask when, they cancel
--- in every quarter-hour.
+-- A row lies in one billing period (charging/490_close_period.sql).  It is on the bills of the
+-- periods that were closed when it had been booked.  Periods and bookings are therefore kept
+-- as ends of periods.  The parts of a row add up to the booked amount, whatever timelines
+-- formed it.  A row and its correction may be on different bills.  Reports ignore the time of
+-- booking, so the two cancel in every quarter-hour.
 --
 
 CREATE TABLE yquota_internal.archived_cost (
@@ -84,10 +82,9 @@ COMMENT ON VIEW yquota_internal.readable_archived_cost IS
 	'Rows of archived_cost that the calling role may see';
 
 --
--- Losses of grants and remaining holds follow from the cost since any instant.
--- The table keeps the cost of archived rows since instants before their end;
--- later instants follow from quarter-hours, as those of a budget that begins in
--- the past.
+-- Losses of grants and remaining holds follow from the cost since an instant.  The table keeps
+-- the cost of archived rows since instants before their end.  The cost since later instants
+-- follows from quarter-hours, for example for a budget that begins in the past.
 --
 CREATE TABLE yquota_internal.archived_cost_since (
 	project text COLLATE "C" NOT NULL,
@@ -117,7 +114,7 @@ COMMENT ON FUNCTION yquota_internal.archived_since(text, text, timestamptz) IS
 	'Credits of archived rows of a project, or of one of its applications, from an instant on: exact for instants that are kept and for quarter-hours';
 
 --
--- Work that preemption lost, of containers that have left: preemption_cost().
+-- Work lost to preemption, for archived containers: preemption_cost().
 --
 CREATE TABLE yquota_internal.archived_preemption (
 	archived_through integer NOT NULL,

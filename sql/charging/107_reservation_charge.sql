@@ -1,16 +1,16 @@
 --
--- Cost of reservations.  At every instant a reservation pays a part of the price of a
--- container that has all that is promised to it then, whether it is used or not: from
--- when a version of it is accepted until that version ends.  The part is fixed when the
--- first version is accepted, by the rule in force (charging_rule.reserved_factor).
+-- Cost of reservations.  A reservation pays a fraction of the price of a container with all
+-- resources promised at that instant, used or not.  It pays from the acceptance of a version
+-- until that version ends.  The rule in force when the first version is accepted fixes the
+-- fraction (charging_rule.reserved_factor).
 --
--- An interval of an allocation is posted when it is over: the worker posts it, or the
--- transaction that ends the reservation, or close_period() up to the end of a period, which
--- no row crosses.  Until then it accrues.  So the rows follow from the definitions, their
--- allocations, the ends of periods and the timelines; late prices and outages are
--- corrected by further rows, as in the ledger of containers.
+-- An interval of an allocation is posted when it is over.  The worker posts it, or the
+-- transaction that ends the reservation.  close_period() posts up to the end of a period,
+-- which no row crosses.  Until then the interval accrues.  The rows therefore follow from the
+-- definitions, their allocations, the ends of periods and the timelines.  Further rows correct
+-- late prices and outages, as in the ledger of containers.
 --
--- The row of a reservation's last version is locked while its rows are posted.
+-- The posting transaction locks the row of a reservation's last version.
 --
 
 CREATE TABLE yquota.reservation_charge (
@@ -70,11 +70,11 @@ COMMENT ON COLUMN yquota_internal.accruing_reservation.settled_until IS
 	'start of the first interval of the allocation, or of its rest, that is not in reservation_charge';
 
 --
--- What is due
+-- Amounts due
 --
 
--- Numbers of the periods that matter; one that does not repeat, or that has its allocation
--- in the first period alone, has number 0.
+-- Return numbers of the periods to read.  A reservation that does not repeat, or whose
+-- allocation is only in the first period, has only number 0.
 CREATE FUNCTION yquota_internal.first_period(repeats boolean, "to" timestamptz, recurrence interval, since timestamptz) RETURNS bigint
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN CASE WHEN repeats AND since > "to"
@@ -89,14 +89,15 @@ CREATE FUNCTION yquota_internal.last_period(repeats boolean, "from" timestamptz,
 COMMENT ON FUNCTION yquota_internal.last_period(boolean, timestamptz, interval, timestamptz) IS
 	'The last period of a reservation, by number, in which the repetition of an interval has begun at an instant';
 
--- The planner takes it for one row, which nearly all have.
+-- ROWS 1 is right for nearly all reservations, which have one such period.
 CREATE FUNCTION yquota_internal.period_numbers(first bigint, last bigint) RETURNS SETOF bigint
 	LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE ROWS 1
 	AS 'generate_series_int8';
 COMMENT ON FUNCTION yquota_internal.period_numbers(bigint, bigint) IS
 	'generate_series()';
 
--- What is written out twice must be: a view's readers may not read what functions of theirs do.
+-- The view repeats expressions instead of calling a function, which would read tables with the
+-- rights of the view's readers.
 CREATE VIEW yquota_internal.accruing_term AS
 	SELECT d.reservation_id, d.version, d.project, d.username, d.queue, a.allocation, d.reserved_factor,
 		   term."from", term."to"
@@ -135,7 +136,7 @@ CREATE FUNCTION yquota_internal.reservation_amount(
 COMMENT ON FUNCTION yquota_internal.reservation_amount(text, text, text, yquota.resource, numeric, timestamptz, timestamptz) IS
 	'Credits that a reservation in a plan pays for an allocation from one instant to another: the named part of the price of a GUARANTEED container';
 
--- Of a version that has been forgotten, its rows tell.
+-- Reads the ledger rows of a version that has been forgotten.
 CREATE FUNCTION yquota_internal.reservation_segments(ids text[], since timestamptz[], until timestamptz)
 	RETURNS TABLE (reservation_id text, version integer, project text, username text, queue text, allocation yquota.resource,
 				   reserved_factor numeric, "from" timestamptz, "to" timestamptz, is_due boolean)
@@ -161,7 +162,7 @@ CREATE FUNCTION yquota_internal.reservation_segments(ids text[], since timestamp
 			JOIN yquota.reservation_allocation AS a ON a.reservation_id = d.reservation_id AND a.version = d.version
 			CROSS JOIN LATERAL yquota_internal.period_numbers(
 				yquota_internal.first_period(d.repeats_allocation, a."to", d.recurrence, asked.since),
-				-- and the one behind, for what comes next
+				-- add a period for the allocation that follows
 				yquota_internal.last_period(d.repeats_allocation, a."from", d.recurrence, asked.until)
 					+ CASE WHEN d.repeats_allocation THEN 1 ELSE 0 END) AS period (number)
 			CROSS JOIN LATERAL (
@@ -192,7 +193,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.reservation_segments(text[], timestamptz[], timestamptz) IS
 	'Intervals that reservations pay for, cut at the ends of periods, that end at an instant of each or later; is_due: they are over at an instant, or have been posted.  The arrays are pairs';
 
--- Planned with the statement that calls it, as those that follow are, for the arrays at hand.
+-- An SQL function, like the next ones, is planned with the calling statement for the arrays at
+-- hand.
 CREATE FUNCTION yquota_internal.unposted_since(ids text[], since timestamptz[])
 	RETURNS TABLE (reservation_ids text[], instants timestamptz[])
 	LANGUAGE sql STABLE PARALLEL RESTRICTED ROWS 1
@@ -296,11 +298,11 @@ DECLARE
 	instants timestamptz[];
 BEGIN
 	LOCK TABLE yquota.reservation_charge IN ROW EXCLUSIVE MODE;
-	-- what another transaction has posted may be invisible: the worker does it next time
+	-- postings of other transactions may be invisible; the worker retries later
 	IF NOT yquota_internal.sees_commits() OR NOT EXISTS (SELECT FROM yquota_internal.accruing_reservation) THEN
 		RETURN 0;
 	END IF;
-	-- those that end in another transaction are posted there
+	-- skip reservations that another transaction ends, because it posts them
 	SELECT array_agg(locked.reservation_id) INTO ids
 	FROM (SELECT d.reservation_id
 		  FROM yquota.reservation_definition AS d
@@ -341,7 +343,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.correct_reservations(timestamptz) IS
 	'Settle what reservations were charged at or after an instant again, posting correcting rows where amounts differ now; returns how many rows were posted';
 
--- In the transaction that keeps all others from posting.
+-- Runs in the transaction that keeps all others from posting.
 CREATE FUNCTION yquota_internal.settle_reservations_at(period_end timestamptz) RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -360,8 +362,8 @@ COMMENT ON FUNCTION yquota_internal.settle_reservations_at(timestamptz) IS
 	'Post what reservations pay up to the end of a period, which no row crosses from then on; returns how many rows were posted';
 
 --
--- A version that is accepted, and one that ends.  No rule changes while a transaction that
--- has accepted a reservation goes on.
+-- The acceptance and the end of a version.  No rule changes until a transaction that has
+-- accepted a reservation ends.
 --
 
 CREATE FUNCTION yquota_internal.price_reservation() RETURNS trigger
@@ -431,7 +433,7 @@ BEGIN
 	THEN
 		RETURN NULL;
 	END IF;
-	-- a period is closed before, or waits
+	-- the lock makes closing of a period come before or wait
 	LOCK TABLE yquota.reservation_charge IN ROW EXCLUSIVE MODE;
 	WITH begun AS (
 		INSERT INTO yquota_internal.accruing_reservation (reservation_id, version, project, settled_until)
@@ -442,11 +444,11 @@ BEGIN
 		GROUP BY d.reservation_id, d.version
 		RETURNING project, settled_until
 	)
-	-- spending that is kept for an instant behind does not hold any more
+	-- invalidates spending that is stored for later instants
 	INSERT INTO yquota_internal.counter_delta (scope, project, changed_from)
 	SELECT 'p', begun.project, begun.settled_until FROM begun;
 	INSERT INTO yquota.hold (project, reservation_id, queue, amount, held_by, held_at, expires_at)
-	-- no credit that a hold could keep from anything is greater
+	-- caps the amount, because no credit exceeds this cap
 	SELECT d.project, d.reservation_id, d.queue || '.' || d.reservation_id, least(d.quoted_cost, 1e30),
 		   yquota_internal.acting_role(), d.accepted_at, 'infinity'
 	FROM yquota.reservation_definition AS d

@@ -1,6 +1,6 @@
 --
--- Days of the bill.  They must not move once there are charges to be told by
--- day, so their time zone is a row and not a setting of sessions.
+-- Days of the bill.  They must not move once charges are reported by day, so their time zone
+-- is in a row and not in a setting of sessions.
 --
 
 CREATE TABLE yquota.billing_setting (

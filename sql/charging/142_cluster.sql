@@ -1,9 +1,9 @@
 --
--- The name of this cluster, by which tables that several clusters share tell
--- its rows from those of the others.
+-- The name of this cluster.  Tables that several clusters share use it to tell their rows
+-- apart.
 --
 
--- as yarn.resourcemanager.cluster-id of yarn-default.xml
+-- The default is yarn.resourcemanager.cluster-id of yarn-default.xml.
 CREATE FUNCTION yquota_internal.default_cluster_name() RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN 'yarn_cluster';

@@ -1,6 +1,6 @@
 --
--- Charging: the trigger of container_event, the counters, and settling again after prices
--- changed (docs/design.md 3).
+-- Charging: the trigger of container_event, the counters, and the new settlement after a
+-- change of prices (docs/design.md 3).
 --
 
 CREATE FUNCTION yquota_internal.charge_events() RETURNS trigger
@@ -32,10 +32,10 @@ DECLARE
 	done_through text COLLATE "C" := '';
 	corrected bigint := 0;
 BEGIN
-	-- as an INSERT of events: no period is closed meanwhile
+	-- take the lock of an INSERT of events, so that no period is closed meanwhile
 	LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
 	PERFORM yquota_internal.correct_reservations(changed_from);
-	-- a bounded number at a time: memory does not grow with history
+	-- settle a bounded number at a time, so that memory does not grow with history
 	LOOP
 		SELECT array_agg(c.container_id ORDER BY c.container_id), max(c.container_id)
 		INTO batch, done_through
@@ -128,7 +128,7 @@ CREATE FUNCTION yquota_internal.settled_ahead(now_at timestamptz, mark timestamp
 COMMENT ON FUNCTION yquota_internal.settled_ahead(timestamptz, timestamptz) IS
 	'Running containers whose last settlement lies after an instant: they owe nothing yet, and the counters do not know';
 
--- There is one row, of which the planner knows only by the limit.
+-- LIMIT 1 tells the planner that the table has one row.
 CREATE VIEW yquota_internal.valid_reference AS
 	SELECT reference.reference_at
 	FROM yquota_internal.running_reference AS reference
@@ -166,9 +166,9 @@ COMMENT ON FUNCTION yquota_internal.merge_weights(bytea, bytea) IS
 	'Sum of two packed lists of weights';
 
 --
--- The running totals.  They count from the last full hour in which anything was
--- settled: a change of prices rarely reaches further back, and the reader of a
--- balance needs no older prices.
+-- The running totals.  They count from the last full hour in which any container was settled.
+-- A change of prices rarely reaches further back, and the reader of a balance needs no older
+-- prices.
 --
 CREATE FUNCTION yquota_internal.move_running_totals(new_reference timestamptz, settled_in timestamptz)
 	RETURNS void
@@ -199,7 +199,7 @@ COMMENT ON FUNCTION yquota_internal.move_running_totals(timestamptz, timestamptz
 
 CREATE FUNCTION yquota_internal.make_running_totals(full_hour timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-	-- a plan made for few classes is no plan for many
+	-- a plan made for few classes does not suit many
 	SET plan_cache_mode = force_custom_plan
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -248,7 +248,7 @@ COMMENT ON FUNCTION yquota_internal.make_running_totals(timestamptz) IS
 
 CREATE FUNCTION yquota_internal.compact_counters() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-	-- a plan made for few deltas or classes is no plan for many
+	-- a plan made for few deltas or classes does not suit many
 	SET plan_cache_mode = force_custom_plan
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -257,14 +257,14 @@ DECLARE
 	reference timestamptz;
 	settled_in timestamptz;
 	full_hour timestamptz := date_trunc('hour', yquota.statement_clock(), 'UTC');
-	-- or it may compact rows of a transaction that is rolled back later
+	-- otherwise it may compact rows of a transaction that is rolled back later
 	is_alone boolean := pg_current_xact_id_if_assigned() IS NULL;
 	seen pg_snapshot;
 	before xid8;
 	repriced_from timestamptz;
 BEGIN
-	-- A change of prices that is not visible here would be missed below, after
-	-- it has missed later settlements: compaction waits for the next time.
+	-- Postpone compaction while a change of prices is invisible here.  It would be missed below, after
+	-- that change itself has missed later settlements.
 	IF NOT yquota_internal.sees_commits() THEN
 		RETURN 0;
 	END IF;
@@ -273,13 +273,12 @@ BEGIN
 	EXCEPTION WHEN lock_not_available THEN
 		RETURN 0;
 	END;
-	-- one at a time; neither events nor readers take this lock
+	-- run one compaction at a time; neither events nor readers take this lock
 	LOCK TABLE yquota_internal.project_counter IN SHARE ROW EXCLUSIVE MODE;
 
-	-- A session with a cached cluster must read all usage again when rows are
-	-- compacted that it has not seen.  So while allocation cycles run, new rows
-	-- wait for the next compaction, unless a transaction has been running since
-	-- the last one.
+	-- Compacting rows that a session with a cached cluster has not read makes that session read all
+	-- usage again.  While allocation cycles run, new rows therefore wait for the next compaction.  They
+	-- do not wait while a transaction has been running since the last compaction.
 	SELECT pg_snapshot_xmin(version.noted) INTO before
 	FROM yquota_internal.usage_version AS version
 	WHERE is_alone AND pg_snapshot_xmin(pg_current_snapshot()) > pg_snapshot_xmin(version.noted)
@@ -307,11 +306,11 @@ BEGIN
 		WHERE (new.changed_by >= before) IS NOT TRUE
 		RETURNING *
 	), change AS MATERIALIZED (
-		-- of the same rows, which the same snapshot sees and nothing else deletes
+		-- read the deleted rows: the same snapshot sees them and no other command deletes them
 		SELECT new.* FROM yquota_internal.counter_change AS new
 		WHERE (new.changed_by >= before) IS NOT TRUE
 	), late AS (
-		-- priced before a change of prices became visible that bears on it
+		-- rows priced before a change of prices became visible that affects them
 		INSERT INTO yquota_internal.correction_due (changed_from)
 		SELECT min(change.effective_from)
 		FROM (SELECT pricing_version, max(priced_through) AS priced_through
@@ -322,7 +321,7 @@ BEGIN
 			AND change.effective_from <= priced.priced_through
 		HAVING count(*) > 0
 	), stale AS (
-		-- kept spending by an instant dates from before a change of the books
+		-- stored spending until an instant dates from before a change of the books
 		DELETE FROM yquota_internal.spending_mark AS mark
 		USING (SELECT part.project, min(part.changed_from) AS changed_from
 			   FROM (SELECT delta.project, delta.changed_from FROM delta
@@ -464,7 +463,7 @@ BEGIN
 	IF NOT EXISTS (SELECT FROM yquota_internal.correction_due) THEN
 		RETURN 0;
 	END IF;
-	-- before these rows, which quota_compute() asks for under these locks
+	-- take these locks before the rows, because quota_compute() asks for the rows under these locks
 	LOCK TABLE ONLY yquota.container_event, yquota.reservation_charge IN ROW EXCLUSIVE MODE;
 	WITH due AS (
 		DELETE FROM yquota_internal.correction_due RETURNING changed_from
@@ -502,7 +501,7 @@ CREATE FUNCTION yquota.quota_compute() RETURNS timestamptz
 BEGIN
 	INSERT INTO yquota.container_event (event, source) VALUES ('QUOTA_COMPUTE', 'quota_compute');
 	PERFORM yquota_internal.book_reservations();
-	-- The locks of apply_waiting() come before that of compact_counters().
+	-- Take the locks of apply_waiting() before that of compact_counters().
 	PERFORM yquota_internal.lock_for_resending();
 	PERFORM yquota_internal.compact_counters();
 	PERFORM yquota_internal.correct_late_prices();
@@ -526,9 +525,8 @@ COMMENT ON VIEW yquota.charged_through IS
 COMMENT ON COLUMN yquota.charged_through.at IS 'occurred_at of the latest QUOTA_COMPUTE; NULL before the first';
 
 --
--- Projects stay while the books name them, or are going to.  Counters are looked
--- at rather than the ledger: they have a row for every project that was ever
--- charged.
+-- Projects stay while the books name them, or will name them.  The check reads counters rather
+-- than the ledger, because they have a row for every project that was ever charged.
 --
 
 CREATE FUNCTION yquota_internal.is_in_books(project_name text) RETURNS boolean
@@ -555,7 +553,7 @@ BEGIN
 	IF TG_OP = 'UPDATE' AND NEW.name = OLD.name THEN
 		RETURN NEW;
 	END IF;
-	-- uncommitted charges to it are not visible yet
+	-- uncommitted charges to the project are not visible yet
 	PERFORM yquota_internal.require_read_committed(CASE TG_OP WHEN 'UPDATE' THEN 'rename' ELSE 'delete' END || ' a project');
 	IF yquota_internal.is_in_books(OLD.name) THEN
 		RAISE EXCEPTION 'cannot % project "%" because its containers are in the books',
@@ -569,7 +567,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.keep_project() IS
 	'A project that containers were charged to keeps its name and stays';
 
--- Before any project is locked: others lock a project when they hold one of these.
+-- Takes its lock before any project is locked, because other transactions lock a project while
+-- they hold one of these locks.
 CREATE FUNCTION yquota_internal.lock_projects() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -596,8 +595,8 @@ CREATE TRIGGER keep BEFORE UPDATE OF name OR DELETE ON yquota.project
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_project();
 
 --
--- Sessions remember which projects exist, the labels of nodes, and that no
--- event waits for its START (src/charging/name_cache.h)
+-- Tells sessions about changes of the cached facts: existing projects, labels of nodes, and
+-- that no event waits for its START (src/charging/name_cache.h).
 --
 CREATE FUNCTION yquota_internal.signal_change() RETURNS trigger
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
@@ -618,9 +617,8 @@ CREATE TRIGGER signal_truncate AFTER TRUNCATE ON yquota.node
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.signal_change();
 
 --
--- Usage of containers counts for the present partition of their node: charging
--- looks it up anew.  Containers of several nodes are taken in the order of
--- their ids.
+-- Usage of containers counts for the present partition of their node.  Charging looks up the
+-- partition anew.  It takes containers of several nodes in the order of their ids.
 --
 CREATE FUNCTION yquota_internal.move_usage() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
@@ -648,7 +646,8 @@ CREATE TRIGGER usage_moves AFTER UPDATE ON yquota.node
 	REFERENCING OLD TABLE AS old_nodes NEW TABLE AS new_nodes
 	FOR EACH STATEMENT
 	EXECUTE FUNCTION yquota_internal.move_usage();
--- going counts as well: a look after it must be forgotten when it is rolled back
+-- A removed waiting event signals as well, because a look after its removal must be forgotten
+-- when the removal is rolled back.
 CREATE TRIGGER signal_removal AFTER UPDATE OR DELETE ON yquota.event_reject
 	FOR EACH ROW WHEN (OLD.waiting) EXECUTE FUNCTION yquota_internal.signal_change();
 CREATE TRIGGER signal_change AFTER INSERT OR UPDATE ON yquota.event_reject

@@ -1,8 +1,7 @@
 --
--- Budgets: credit that projects get every day, week, month, quarter or year.
--- Each period is one row of yquota.quota_grant, made once, a day before it
--- begins, so that no project is without credit at midnight; or as soon as a
--- worker or pg_cron runs.
+-- Budgets: credit that projects get every day, week, month, quarter or year.  Each period is
+-- one row of yquota.quota_grant.  The worker or pg_cron makes it a day before the period
+-- begins, so that no project lacks credit at midnight, or at the next run.
 --
 
 CREATE TABLE yquota.budget (
@@ -56,11 +55,11 @@ DECLARE
 	begins_at timestamptz;
 	granted bigint := 0;
 BEGIN
-	-- grants of other transactions may be invisible: the worker does it next time
+	-- grants of other transactions may be invisible; the worker retries later
 	IF NOT yquota_internal.sees_commits() THEN
 		RETURN 0;
 	END IF;
-	-- one at a time; readers go on
+	-- run one call at a time; readers go on
 	LOCK TABLE yquota_internal.budget_grant IN SHARE ROW EXCLUSIVE MODE;
 	FOR budget IN SELECT b.* FROM yquota.budget AS b ORDER BY b.project, b.period LOOP
 		first_day := coalesce(
@@ -68,7 +67,7 @@ BEGIN
 			 FROM yquota_internal.budget_grant AS done
 			 WHERE done.project = budget.project AND done.period = budget.period),
 			budget.starts_on);
-		-- a budget that was taken away for a while is not made up for
+		-- do not grant periods in which the budget did not exist
 		first_day := yquota_internal.period_start(budget.period, greatest(first_day, budget.starts_on));
 		LOOP
 			begins_at := yquota_internal.billing_day_start(greatest(first_day, budget.starts_on), zone);
@@ -84,7 +83,8 @@ BEGIN
 			)
 			INSERT INTO yquota_internal.budget_grant (project, period, starts_on, grant_id)
 			SELECT budget.project, budget.period, first_day, (SELECT given.grant_id FROM given);
-			-- it pays for its own time, of which others may have been found to have lost something
+			-- the grant pays for its own time, in which losses of other grants may have been noted;
+			-- forget these losses
 			DELETE FROM yquota.expired_grant AS expired
 			WHERE expired.expired_at > begins_at
 			  AND (expired.project = budget.project

@@ -1,22 +1,21 @@
 --
--- Expiry of grants: the soonest expiring one is spent first, and its rest is
--- lost when it expires.
+-- Expiry of grants: the grant that expires first is spent first, and its rest is lost when it
+-- expires.
 --
--- The credit of a project is a row of grants in the order in which they expire.
--- Spending between two instants at which a grant begins or expires is taken
--- from the grants that are valid then, in that order.  An uncovered rest is
--- owed, and paid by the next grant that begins.  A negative row is credit taken
--- back when it begins, as if it had been spent.  When it goes to a sub-project,
--- what it took returns to the same grants, and is lost where these have expired.
--- Nothing begins before it was booked: a late grant does not change earlier losses
--- of other grants.  The period of a budget begins when it begins, though.
+-- The credit of a project is a list of grants in the order of expiry.  Instants at which a
+-- grant begins or expires divide time.  Spending between two of them is taken from the grants
+-- that are valid then, in that order.  An uncovered rest is owed, and the next grant that
+-- begins pays it.  A negative row takes credit back when it begins, as if the credit had been
+-- spent.  When a negative row moves to a sub-project, its amount returns to the same grants,
+-- and is lost where these have expired.  No grant begins before it was booked, so a late grant
+-- does not change earlier losses of other grants.  The grant of a budget, however, begins with
+-- its period.
 --
--- So the loss of a grant follows from the spending until certain instants.  It
--- is read from the books: the time when a container ran counts, not the arrival
--- of its events.  The result is kept, so that a balance need not read the
--- ledger.  It is not used any more after a change of the books about the time
--- before: a late event, a voided container, other prices.  A balance reads the
--- books then, until the worker has done so.
+-- The loss of a grant therefore follows from the spending until certain instants.  The books
+-- tell that spending: the time when a container ran counts, not the arrival of its events.
+-- The result is stored, so that a balance need not read the ledger.  A change of the books
+-- about the time before the instant invalidates it: a late event, a voided container, other
+-- prices.  A balance then reads the books until the worker has stored a new result.
 --
 
 CREATE TABLE yquota_internal.spending_mark (
@@ -47,8 +46,8 @@ CREATE VIEW yquota_internal.uncompacted_change AS
 COMMENT ON VIEW yquota_internal.uncompacted_change IS
 	'Instants from which on deltas that have not been compacted change the spending of projects and their descendants';
 
--- Compaction removes marks that deltas and changes of prices have made wrong;
--- deltas that are not compacted are read here.
+-- Compaction removes the marks that deltas and changes of prices have invalidated.  This view
+-- ignores marks that deltas not yet compacted invalidate.
 CREATE VIEW yquota_internal.kept_spending AS
 	SELECT mark.project, mark.at, mark.spent
 	FROM yquota_internal.spending_mark AS mark
@@ -85,8 +84,8 @@ CREATE VIEW yquota_internal.kept_loss AS
 COMMENT ON VIEW yquota_internal.kept_loss IS
 	'The rows of expired_grant that agree with the books';
 
--- Functions take its rows rather than those of the table, whose columns could
--- not be changed then.
+-- Functions take rows of this view instead of the table, so that columns of the table can
+-- still be changed.
 CREATE VIEW yquota_internal.ledger_segment AS
 	SELECT charge.project, charge.application_id, charge.username, charge.queue, charge.execution_type,
 		   charge.allocation, charge."from", charge."to", charge.corrects, charge.amount, charge.given_back,
@@ -113,7 +112,7 @@ COMMENT ON FUNCTION yquota_internal.charge_since(yquota_internal.ledger_segment,
 	'Credits of the part of a ledger row from an instant on, which is not after its end';
 
 -- Archived rows are added up per quarter-hour (charging/090_archived_cost.sql).  An instant
--- within one needs the rows themselves: archived_segments_around() of that instant.
+-- within a quarter-hour needs the rows themselves: archived_segments_around() that instant.
 CREATE FUNCTION yquota_internal.archived_within_quarter_hour(
 	project text, application_id text, queue text, reservation_id text, at timestamptz, archived yquota_internal.ledger_segment[]) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -130,8 +129,8 @@ CREATE FUNCTION yquota_internal.archived_within_quarter_hour(
 COMMENT ON FUNCTION yquota_internal.archived_within_quarter_hour(text, text, text, text, timestamptz, yquota_internal.ledger_segment[]) IS
 	'Credits after an instant of the archived rows around it, less what the sums of the quarter-hours from then on have of them: of a project, and of one of its applications, or of a reservation and its queue.  Padding that was booked at the instant is not after it';
 
--- Rows after several instants of a project are added up once, and rows that
--- cross an instant are cut there.
+-- Adds up rows after several instants of a project once, and divides rows at each instant that
+-- they cross.
 CREATE FUNCTION yquota_internal.cost_since(projects text[], instants timestamptz[])
 	RETURNS TABLE (project text, at timestamptz, cost numeric)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -236,11 +235,11 @@ COMMENT ON FUNCTION yquota_internal.spent_now(text) IS
 CREATE VIEW yquota_internal.grant_term AS
 	SELECT quota_grant.grant_id, quota_grant.project, quota_grant.kind, quota_grant.amount, quota_grant.valid_from,
 		   greatest(quota_grant.valid_from, booking.at) AS begins_at,
-		   -- one that comes too late is lost when it comes
+		   -- a grant that arrives after its expiry is lost on arrival
 		   greatest(quota_grant.expires_at, booking.at) AS expires_at
 	FROM yquota.quota_grant
 	LEFT JOIN yquota_internal.budget_grant ON budget_grant.grant_id = quota_grant.grant_id
-	-- a budget is not late when no worker was there to grant it
+	-- a budget is not late because no worker granted it in time
 	CROSS JOIN LATERAL (
 		SELECT CASE WHEN budget_grant.grant_id IS NULL THEN quota_grant.booked_at END AS at
 	) AS booking;
@@ -248,10 +247,10 @@ COMMENT ON VIEW yquota_internal.grant_term IS
 	'From when to when grants can be spent, or credit is taken back';
 
 --
--- A project is limited by its own credit from the beginning of its first row of
--- kind grant or budget on.  Refunds and corrections balance wrong payments of
--- the project: they count for it, or while it has no such row for the nearest
--- ancestor that has one, and for the root when there is none.
+-- The project's own credit limits it from the start of its first row of kind grant or budget.
+-- Refunds and corrections compensate wrong payments of the project.  They count for the
+-- project once it has such a row.  Before that they count for the nearest ancestor that has
+-- one, or else for the root.
 --
 CREATE VIEW yquota_internal.credit_step AS
 	SELECT family.member, family.ancestor AS holder, family.depth FROM yquota_internal.project_family AS family
@@ -260,7 +259,7 @@ CREATE VIEW yquota_internal.credit_step AS
 COMMENT ON VIEW yquota_internal.credit_step IS
 	'Sub-projects with themselves and each of their ancestors';
 
--- Grouped by both, so that either is pushed down when it is asked for.
+-- Groups by both columns, so that a condition on either is pushed down.
 CREATE VIEW yquota_internal.credit_holder AS
 	SELECT step.member, step.holder,
 		   CASE WHEN project.parent IS NULL THEN '-infinity'
@@ -297,7 +296,7 @@ CREATE VIEW yquota_internal.refund_life AS
 		   CASE WHEN term.amount > 0 AND term.expires_at <= line.holds_until THEN 'infinity' ELSE line.holds_until END AS leaves_at,
 		   greatest(term.valid_from, line.holds_from) AS valid_from, term.begins_at AS first_at,
 		   term.project AS of_project, false AS is_own,
-		   -- what a negative row had taken may return to expired grants
+		   -- the amount of a negative row may return to expired grants
 		   CASE WHEN term.amount < 0 THEN line.holds_until
 				WHEN term.amount > 0 AND term.expires_at <= line.holds_until THEN term.expires_at
 				ELSE 'infinity' END AS loses_at
@@ -350,7 +349,7 @@ BEGIN
 			LEFT JOIN yquota_internal.kept_spending AS mark
 				ON mark.project = spent_until.project AND mark.at = i.at
 		), since AS (
-			-- the ledger is read once, and only if something is not kept
+			-- read the ledger once, and only for instants without stored spending
 			SELECT c.at, c.cost
 			FROM (SELECT array_agg(instant.at) AS instants, array_agg(spent_until.project) AS projects
 				  FROM instant
@@ -379,7 +378,7 @@ COMMENT ON FUNCTION yquota_internal.spend_grants(bigint[], numeric[], timestampt
 
 CREATE FUNCTION yquota_internal.grant_outcome(project text, until timestamptz, leaves_before timestamptz DEFAULT 'infinity')
 	RETURNS TABLE (grant_id bigint, rest numeric, lost numeric, returned numeric)
-	-- of a view whose readers may not read the tables behind it
+	-- reads tables behind a view that the view's readers may not read
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	SET plan_cache_mode = force_generic_plan
@@ -419,7 +418,7 @@ END
 $$;
 COMMENT ON FUNCTION yquota_internal.notice_expired_grant() IS
 	'Tells who gives credit that it has been lost';
--- of budgets, those of earlier periods are granted for the books
+-- Leaves out budgets, whose earlier periods are granted only for the books.
 CREATE TRIGGER notice_expired AFTER INSERT ON yquota.quota_grant
 	FOR EACH ROW WHEN (NEW.amount > 0 AND NEW.expires_at < 'infinity' AND NEW.kind <> 'budget')
 	EXECUTE FUNCTION yquota_internal.notice_expired_grant();
@@ -433,8 +432,7 @@ CREATE VIEW yquota_internal.noted_loss AS
 COMMENT ON VIEW yquota_internal.noted_loss IS
 	'Noted losses of grants that have expired by the clock';
 
--- Grouped before they are put together, so that the planner knows that it is one
--- row of a project.
+-- Groups before the join, so that the planner knows that each project has one row.
 CREATE VIEW yquota_internal.begun_credit AS
 	SELECT part.project, sum(part.granted) AS granted, bool_or(part.has_own) AS has_own,
 		   sum(part.expired) AS expired, max(part.expired_until) AS expired_until
@@ -466,7 +464,7 @@ COMMENT ON VIEW yquota_internal.expiry_due IS
 	'Projects with grants that have expired, and to which the worker has not come yet, or not since the books changed';
 
 CREATE FUNCTION yquota_internal.expired_loss(project text, until timestamptz) RETURNS numeric
-	-- of a view whose readers may not read the tables behind it
+	-- reads tables behind a view that the view's readers may not read
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -483,7 +481,7 @@ CREATE VIEW yquota_internal.lost_credit AS
 	WHERE expired.expired_at <= yquota.statement_clock()
 	  AND NOT EXISTS (SELECT FROM yquota_internal.expiry_due AS due WHERE due.project = expired.project)
 	UNION ALL
-	-- the worker has not come to it yet
+	-- grants whose loss the worker has not stored yet
 	SELECT due.project, found.grant_id, found.lost
 	FROM yquota_internal.expiry_due AS due
 	CROSS JOIN LATERAL yquota_internal.grant_outcome(due.project, due.until) AS found
@@ -491,12 +489,12 @@ CREATE VIEW yquota_internal.lost_credit AS
 COMMENT ON VIEW yquota_internal.lost_credit IS
 	'Losses of grants that have expired by the clock, noted by the worker or not';
 
--- All of a project in one call: the outcome is of all of its grants, and must not be
--- computed for each of them.
+-- Returns all grants of a project in one call: computing the outcome covers all of them and
+-- must not be repeated for each.
 CREATE FUNCTION yquota_internal.grants_in_force(of_project text)
 	RETURNS TABLE (grant_id bigint, kind text, reason text, valid_from timestamptz, amount numeric, first_at timestamptz, expires_at timestamptz,
 				   counts_for text, rest numeric, lost numeric)
-	-- of a view whose readers may not read the tables behind it
+	-- reads tables behind a view that the view's readers may not read
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -594,7 +592,7 @@ COMMENT ON FUNCTION yquota_internal.note_losses(text[], timestamptz) IS
 
 CREATE FUNCTION yquota_internal.expire_grants(now_at timestamptz, max_projects integer DEFAULT NULL) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-	-- a plan made for few grants is no plan for many
+	-- a plan made for few grants does not suit many
 	SET plan_cache_mode = force_custom_plan
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -602,19 +600,19 @@ DECLARE
 	due_projects text[];
 	due_grants bigint;
 BEGIN
-	-- notes of other transactions may be invisible: the worker does it next time
+	-- notes of other transactions may be invisible; the worker retries later
 	IF NOT yquota_internal.sees_commits() THEN
 		RETURN 0;
 	END IF;
-	-- one at a time, and not while counters are compacted; readers go on
+	-- run one call at a time, and not during compaction of counters; readers go on
 	LOCK TABLE yquota_internal.project_counter IN SHARE ROW EXCLUSIVE MODE;
-	-- a grant that is not committed yet has begun before: the worker does it next time
+	-- an uncommitted grant may already have begun; the worker retries later
 	BEGIN
 		LOCK TABLE yquota.quota_grant IN SHARE MODE NOWAIT;
 	EXCEPTION WHEN lock_not_available THEN
 		RETURN 0;
 	END;
-	-- kept values would not be used until earlier changes are compacted
+	-- compact earlier changes first: they would invalidate the stored results
 	IF EXISTS (SELECT FROM yquota_internal.expiry_due AS due WHERE due.until <= now_at)
 		AND (NOT EXISTS (SELECT FROM yquota_internal.running_reference)
 			 OR EXISTS (SELECT FROM yquota_internal.uncompacted_change AS change
@@ -623,7 +621,7 @@ BEGIN
 	THEN
 		PERFORM yquota_internal.compact_counters();
 	END IF;
-	-- the ledger is not corrected to the present prices yet: the worker does it next time
+	-- the ledger does not have the present prices yet; the worker retries later
 	IF EXISTS (SELECT FROM yquota_internal.correction_due) THEN
 		RETURN 0;
 	END IF;

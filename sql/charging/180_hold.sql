@@ -1,11 +1,11 @@
 --
--- Holds: credit that is set aside for an application before it is launched, so
--- that two submissions cannot both spend the last of it (docs/design.md 1.7: refusing
--- belongs to decisions).  A hold charges nothing.  The cost of the application
--- from then on uses it up, and the rest of it counts as not remaining.
+-- Holds: credit that is set aside for an application before it is launched.  Two submissions
+-- therefore cannot both spend the last credit (docs/design.md 1.7: refusing belongs to
+-- decisions).  A hold charges nothing.  The later cost of the application uses it up, and the
+-- rest of the hold is not available to others.
 --
--- Nothing is stored but the hold itself: how much of it is outstanding follows
--- from the ledger, archived or not, the running containers and the clock.
+-- Only the hold itself is stored.  Its outstanding amount follows from the ledger, archived or
+-- not, the running containers and the clock.
 --
 
 CREATE TABLE yquota.hold (
@@ -63,12 +63,12 @@ CREATE FUNCTION yquota_internal.archived_reservation_since(project text, reserva
 COMMENT ON FUNCTION yquota_internal.archived_reservation_since(text, text, text, timestamptz) IS
 	'Credits of archived rows of a reservation of a project and of containers in its queue, from an instant on: exact for instants that are kept and for quarter-hours';
 
--- All holds for reservations of a project are looked at together.
+-- Computes all holds for reservations of a project together.
 CREATE FUNCTION yquota_internal.reservation_spending(
 	project text, hold_ids bigint[], reservation_ids text[], queues text[], instants timestamptz[], at timestamptz, is_past boolean,
 	archived yquota_internal.ledger_segment[])
 	RETURNS TABLE (hold_id bigint, amount numeric)
-	-- keeps its plans, which take longer to make than to run
+	-- PL/pgSQL keeps the plans, which take longer to make than to run
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED ROWS 10
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -119,12 +119,12 @@ $$;
 COMMENT ON FUNCTION yquota_internal.reservation_spending(text, bigint[], text[], text[], timestamptz[], timestamptz, boolean, yquota_internal.ledger_segment[]) IS
 	'What reservations, and applications of the project in their queues, have cost the project from an instant of each to another one; the arrays go together';
 
--- Of all holds of a project at once: the ledger is read once for them, from the
--- time of the oldest one on.
+-- Computes all holds of a project at once, so that the ledger is read once, from the time of
+-- the oldest hold on.
 --
--- The oldest hold of an application is used up first.  So the holds 1 to k of
--- one are outstanding with the greatest of 0 and, for each j up to k, the amount
--- of j to k less the spending since j.
+-- The oldest hold of an application is used up first.  Let h(j, k) be the sum of its holds j
+-- to k.  The outstanding amount of holds 1 to k is never below 0.  It is the greatest of h(j,
+-- k) less the spending since hold j, for all j up to k.
 CREATE FUNCTION yquota_internal.holds_by(project text, at timestamptz, archived yquota_internal.ledger_segment[])
 	RETURNS TABLE (hold_id bigint, application_id text, spent numeric, outstanding numeric)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED ROWS 10
@@ -196,7 +196,7 @@ COMMENT ON FUNCTION yquota_internal.holds_by(text, timestamptz, yquota_internal.
 
 CREATE FUNCTION yquota_internal.holds_at(project text, at timestamptz)
 	RETURNS TABLE (hold_id bigint, application_id text, spent numeric, outstanding numeric)
-	-- of a view whose readers may not read the tables behind it
+	-- reads tables behind a view that the view's readers may not read
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 10
 	SET search_path = pg_catalog, pg_temp
 	-- planning takes longer than most calls, and so does starting workers for short branches
@@ -221,7 +221,7 @@ CREATE VIEW yquota_internal.hold_outstanding AS
 COMMENT ON VIEW yquota_internal.hold_outstanding IS
 	'Outstanding credits of the holds that are neither released nor expired, and spending of their applications or reservations since';
 
--- Sub-projects that hold anything are few: their holds are computed for them alone.
+-- Computes holds only for the few sub-projects that have any.
 CREATE VIEW yquota_internal.held_credit AS
 	SELECT held.project, trim_scale(sum(held.outstanding)) AS held
 	FROM (
@@ -304,7 +304,7 @@ BEGIN
 			USING ERRCODE = 'foreign_key_violation',
 				HINT = 'Insert it into yquota.project.';
 	END IF;
-	-- it stays in its family: a transaction that moves a project waits, and is waited for
+	-- keeps the project in its family: a transaction that moves a project waits, and is waited for
 	LOCK TABLE yquota_internal.project_family IN ROW EXCLUSIVE MODE;
 	IF mode = 'PREPAID' THEN
 		available := yquota_internal.lock_credit(project);
@@ -344,7 +344,7 @@ DECLARE
 	held yquota.hold;
 BEGIN
 	SELECT * INTO held FROM yquota.hold AS h WHERE h.hold_id = release_hold_as_owner.hold_id;
-	-- a hold of a project that the caller must not know does not exist for the caller
+	-- the caller must not learn of a hold of a project that the caller may not see
 	IF held.hold_id IS NULL OR NOT yquota_internal.may_hold(held.project) THEN
 		RAISE EXCEPTION 'hold % does not exist', hold_id
 			USING ERRCODE = 'no_data_found',

@@ -1,10 +1,10 @@
 --
--- Emergency: events are kept and charged later (yquota.charging = deferred).
+-- Emergency mode: events are kept and charged later (yquota.charging = deferred).
 --
--- Rows still to be charged are copies of rows of the log, with their event_id.
--- The log itself is append-only and may be sealed.  All columns but arrival and sent_by
--- are those of container_event, in its order: its trigger copies rows as they are,
--- whatever they say (src/charging/charge_events.c).
+-- Uncharged rows are copies of rows of the log, with their event_id.  The log itself is
+-- append-only and may be sealed.  All columns except arrival and sent_by are those of
+-- container_event, in its order.  Its trigger copies rows unchanged and unchecked
+-- (src/charging/charge_events.c).
 --
 
 CREATE TABLE yquota_internal.deferred_event (
@@ -30,7 +30,8 @@ CREATE TABLE yquota_internal.deferred_event (
 	event_id bigint,
 	sent_by text COLLATE "C"
 );
--- No id is refused: those too long for an index, which are none, stay out of it.
+-- Leaves out ids that are too long for an index, because no id may be refused here.  Such ids
+-- are never valid.
 CREATE INDEX deferred_event_container_idx ON yquota_internal.deferred_event (container_id)
 	WHERE octet_length(container_id) <= 2600;
 COMMENT ON TABLE yquota_internal.deferred_event IS
@@ -46,9 +47,9 @@ CREATE FUNCTION yquota_internal.charge_deferred_through(last_id text, OUT charge
 COMMENT ON FUNCTION yquota_internal.charge_deferred_through(text) IS
 	'Charge the deferred events of containers up to an id, all of them for NULL, and forget that they were deferred; the caller holds the locks of charge_deferred()';
 
--- Whole containers, because the events of one are cheaper to charge together.
--- One call at a time.  Like a statement that sends events, it keeps archive()
--- and seal_history() from exchanging tables meanwhile.
+-- Charges whole containers, because charging the events of one together is cheaper.
+-- Only one call runs at a time.  Like a statement that sends events, it keeps archive() and
+-- seal_history() from exchanging tables meanwhile.
 CREATE FUNCTION yquota.charge_deferred(max_events bigint DEFAULT NULL,
 									   OUT charged bigint, OUT set_aside bigint, OUT remaining bigint)
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER

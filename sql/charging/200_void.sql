@@ -1,11 +1,11 @@
 --
--- Wrong facts: voiding containers, so that their true events can be delivered
--- (docs/design.md 1.7; src/charging/settle.h tells how events are taken back).
+-- Wrong facts: voiding containers, so that their true events can be delivered (docs/design.md
+-- 1.7).  src/charging/settle.h explains how events are taken back.
 --
--- The log keeps the events of voided containers.  voided_event has the numbers of
--- those that a void takes back, written while the void holds the container: an
--- event that is accepted later is not among them.  The log has no index of
--- containers, so a call of void_events() reads it once.
+-- The log keeps the events of voided containers.  A void writes the numbers of the events that
+-- it takes back into voided_event while it holds the container.  An event that is accepted
+-- later is not among them.  The log has no index of containers, so a call of void_events()
+-- reads the log once.
 --
 
 CREATE TABLE yquota.event_void (
@@ -122,8 +122,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.check_void(text, text, timestamptz, timestamptz, text) IS
 	'Check that the arguments choose containers and give a reason; an error when not';
 
--- An unknown container may have been archived, and the caller must learn that
--- it was not voided.
+-- An unknown container may have been archived.  The caller must learn that it was not voided.
 CREATE FUNCTION yquota_internal.check_not_archived(container_id text, application_id text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -138,7 +137,7 @@ BEGIN
 			SELECT FROM (
 				SELECT c.container_id, c.application_id FROM yquota.container AS c
 				UNION ALL SELECT c.container_id, c.application_id FROM yquota.charge AS c
-				-- void already, if it has not been started and archived since
+				-- voided already, unless started and archived since
 				UNION ALL SELECT v.container_id, v.application_id FROM yquota.event_void AS v
 				WHERE v.voided_at >= (SELECT max(s.ledger_archived_at) FROM yquota.history_segment AS s)) AS known
 			WHERE (check_not_archived.container_id IS NULL OR known.container_id = check_not_archived.container_id)
@@ -164,7 +163,7 @@ CREATE FUNCTION yquota_internal.void_batch(
 DECLARE
 	voids yquota.event_void[];
 BEGIN
-	-- the clock is read when all of the batch has been claimed
+	-- OFFSET 0 makes the clock be read only when the whole batch has been claimed
 	WITH noted AS (
 		INSERT INTO yquota.event_void AS void
 			(container_id, project, application_id, amount, was_running, charges, reason, chosen, voided_at)
@@ -175,13 +174,12 @@ BEGIN
 			  OFFSET 0) AS taken
 		RETURNING void.*
 	)
-	-- of the type of the variable: of another one it would be read again from its text
+	-- cast to the type of the variable, or PL/pgSQL would convert each row through text
 	SELECT array_agg(noted::yquota.event_void) INTO voids FROM noted;
-	-- Waiting events would be applied to the container's next START, which
-	-- cannot be delivered meanwhile, because the container is claimed.  Other
-	-- containers of the batch are not claimed: another transaction has voided
-	-- them since they were chosen.  Rows that an administrator is changing are
-	-- not waited for while containers are claimed.
+	-- Delete waiting events, which the container's next START would apply.  That START cannot be
+	-- delivered meanwhile, because the container is claimed.  Other containers of the batch are not
+	-- claimed: another transaction has voided them since they were chosen.  Skip rows that an
+	-- administrator is changing instead of waiting for them while containers are claimed.
 	DELETE FROM yquota.event_reject AS reject
 	WHERE reject.reject_id = ANY (ARRAY(
 		SELECT waits.reject_id FROM yquota.event_reject AS waits
@@ -196,8 +194,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.void_batch(text[], text, jsonb) IS
 	'Void containers, in ascending order of id, and note it in event_void';
 
--- The containers are claimed: no event that is not in the log yet can be accepted
--- for them before this transaction ends.
+-- Finds the events in the log.  The containers are claimed, so no further event can be
+-- accepted for them before this transaction ends.
 CREATE FUNCTION yquota_internal.note_voided_events(void_ids bigint[]) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -215,8 +213,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.note_voided_events(bigint[]) IS
 	'Write down the numbers of the events that voids take back; the caller has claimed their containers';
 
--- Of one container the planner finds the rows, and those that take them back, by its id.  Without
--- statistics it expects few, and would compare each with each.
+-- Finds rows of one container, and their corrections, by its id.  Without statistics, the
+-- planner expects few rows and would compare each row with each other one.
 CREATE FUNCTION yquota_internal.voidable_batches(
 	container_id text, application_id text, project text, "from" timestamptz, "to" timestamptz, source text) RETURNS SETOF text[]
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -262,7 +260,7 @@ CREATE FUNCTION yquota.void_events(
 	RETURNS SETOF yquota.event_void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
-	-- what was chosen is kept as JSON
+	-- the chosen conditions are stored as JSON
 	SET timezone = 'UTC'
 	AS $$
 DECLARE
@@ -275,9 +273,9 @@ DECLARE
 BEGIN
 	PERFORM yquota_internal.check_void(container_id, application_id, "from", "to", reason);
 	PERFORM yquota_internal.refuse_while_deferred('void events');
-	-- as an INSERT of events: the archive horizon stays where it is
+	-- take the lock of an INSERT of events, so that the archive horizon stays
 	LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
-	-- waiting events are not moved meanwhile
+	-- keep waiting events from being moved meanwhile
 	LOCK TABLE yquota.event_void IN ROW EXCLUSIVE MODE;
 	PERFORM yquota_internal.check_not_archived(container_id, application_id);
 	FOR batch IN

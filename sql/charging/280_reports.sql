@@ -1,14 +1,14 @@
 --
--- Reports: balances, costs, usage.  Views with the rights of their owner, which
--- show the calling role its visible projects (store/050_readers.sql).  They are
--- security barriers, so that no condition of a query sees a row before that
--- check.  A role that reads all projects pays for one comparison per row.
--- Everything "live" is live at yquota.statement_clock() and exact: accrued is
--- computed from the timelines, never stored (docs/design.md 3).
+-- Reports: balances, costs, usage.  The views have the rights of their owner and show the
+-- calling role its visible projects (store/050_readers.sql).  They are security barriers, so
+-- that no condition of a query sees a row before that check.  A role that reads all projects
+-- pays for one comparison per row.  "Live" values are exact at yquota.statement_clock():
+-- accrued is computed from the timelines, never stored (docs/design.md 3).
 --
--- Counters are read as compacted table plus the deltas not yet compacted; "scope"
--- says which count (see yquota_internal.counter_delta).  Packed ones come from
--- counter_change with the others, or where many are read from packed_change beside them.
+-- Readers of counters add the compacted table and the deltas that are not yet compacted.  The
+-- column "scope" tells which counter a delta changes (see yquota_internal.counter_delta).
+-- Packed deltas come from counter_change together with the others.  Views that read many take
+-- them separately from packed_change.
 --
 
 --
@@ -21,8 +21,7 @@ CREATE FUNCTION yquota_internal.billing_day(at timestamptz, timezone text) RETUR
 COMMENT ON FUNCTION yquota_internal.billing_day(timestamptz, text) IS
 	'Date that an instant falls on in a time zone';
 
--- Where clocks go back over midnight, midnight happens twice; the server takes
--- the second one.
+-- Where clocks go back over midnight, midnight occurs twice; the server takes the second one.
 CREATE FUNCTION yquota_internal.billing_day_start(day date, timezone text) RETURNS timestamptz
 	LANGUAGE sql STABLE STRICT PARALLEL SAFE
 	RETURN CASE
@@ -72,13 +71,13 @@ CREATE VIEW yquota_internal.balance_part AS
 	FROM yquota_internal.rate_class_counter class
 	WHERE (SELECT reference_at FROM yquota_internal.valid_reference) IS NULL
 	UNION ALL
-	-- without an hour here, packed rate classes have their own
+	-- leave the instant NULL for packed rate classes, which have their own
 	SELECT delta.project, delta.charged, delta.accrual_base, delta.shape, delta.factors, delta.weight,
 		   delta.packed, CASE WHEN delta.packed IS NULL THEN delta.reference_at END
 	FROM yquota_internal.counter_delta delta
 	WHERE delta.scope IN ('a', 'p') AND delta.project IS NOT NULL
 	UNION ALL
-	-- few, and known in advance: no counters
+	-- reservations are few and known in advance, so they have no counters
 	SELECT segment.project, NULL,
 		   CASE WHEN NOT segment.goes_on THEN
 			   - yquota_internal.accrued(segment.allocation, segment.factors, segment."from", segment."to") END,
@@ -86,8 +85,8 @@ CREATE VIEW yquota_internal.balance_part AS
 		   yquota_internal.weight(segment.allocation), NULL, segment."from"
 	FROM yquota_internal.accruing_segment segment
 	UNION ALL
-	-- The counters have them cost less than nothing until then: an event ahead of the clock, a clock that
-	-- has gone back, a commit since the statement began.
+	-- Counters show a negative cost for these containers until then.  The cause is an event ahead of
+	-- the clock, a clock that was set back, or a commit since the statement began.
 	SELECT ahead.project, NULL, NULL, yquota_internal.shape(ahead.allocation), ahead.factors,
 		   - yquota_internal.weight(ahead.allocation), NULL, ahead.settled_at
 	FROM yquota_internal.settled_ahead(yquota.statement_clock(),
@@ -95,7 +94,7 @@ CREATE VIEW yquota_internal.balance_part AS
 COMMENT ON VIEW yquota_internal.balance_part IS
 	'The parts of project_balance: charges, and cost of running containers and reservations from reference_at on, less accrual_base and what containers settled ahead of the clock seem to cost';
 
--- Without STRICT it becomes part of the query, which is planned once.
+-- Not STRICT, so that it is inlined into the query, which is planned once.
 CREATE FUNCTION yquota_internal.used_up_at(now timestamptz, credits numeric, rate numeric)
 	RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -122,9 +121,8 @@ CREATE VIEW yquota_internal.family_part AS
 COMMENT ON VIEW yquota_internal.family_part IS
 	'balance_part of projects and of all that descend from them';
 
--- Grouped and joined rather than looked up per project: counters are read once
--- whether one project is asked for or all, and the project asked for is pushed
--- down into each part.
+-- Groups and joins instead of looking up each project.  Counters are read once for one project
+-- or for all, and a condition on the project is pushed down into each part.
 CREATE VIEW yquota_internal.spending AS
 	SELECT books.project,
 		   trim_scale(coalesce(books.charged, 0)) AS charged,
@@ -175,7 +173,7 @@ CREATE VIEW yquota_internal.balance AS
 	LEFT JOIN yquota_internal.held_credit holds ON holds.project = project.name
 	CROSS JOIN LATERAL (
 		SELECT trim_scale(coalesce(credit.granted, 0)
-						  -- read from the books, of the projects that are asked for
+						  -- computed from the books for the selected projects
 						  - CASE WHEN credit.expired > coalesce(noted.grants, 0)
 								 THEN yquota_internal.expired_loss(credit.project, credit.expired_until)
 								 ELSE coalesce(noted.lost, 0) END) AS granted,
@@ -183,17 +181,17 @@ CREATE VIEW yquota_internal.balance AS
 			   coalesce(books.accrued, 0) AS accrued,
 			   coalesce(holds.held, 0) AS held,
 			   coalesce(books.burn_rate, 0) AS burn_rate
-		-- computed once, however often they are used above
+		-- compute these once, although they are used several times above
 		OFFSET 0
 	) balance;
 COMMENT ON VIEW yquota_internal.balance IS
 	'Credit of every project, with accruals, holds and burn rate of it and its descendants at the clock';
 
--- The credit of a sub-project depends on few other projects, its ancestors.
+-- Reads few projects: the credit of a sub-project depends only on its ancestors.
 CREATE FUNCTION yquota_internal.balance_of(of_project text)
 	RETURNS TABLE (project text, quota_mode yquota.quota_mode, on_exhausted yquota.exhaustion_policy,
 				   has_budget boolean, remaining numeric, held numeric, burn_rate numeric)
-	-- of a view whose readers may not read the tables behind it
+	-- reads tables behind a view that the view's readers may not read
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 1 COST 10000
 	SET search_path = pg_catalog, pg_temp
 	-- planning takes longer than most calls, and so does starting workers for short branches
@@ -211,8 +209,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.balance_of(text) IS
 	'The row of balance for one project';
 
--- Grouped by member, so that one project is pushed down when it is asked for, and
--- an ancestor of many is looked at once when all are.
+-- Groups by member, so that a condition on one project is pushed down.  For all projects, an
+-- ancestor of many is read at once.
 CREATE VIEW yquota_internal.ancestor_balance AS
 	SELECT family.member,
 		   array_agg(family.depth) AS depths,
@@ -224,19 +222,20 @@ CREATE VIEW yquota_internal.ancestor_balance AS
 		   array_agg(above.held) AS held,
 		   array_agg(above.burn_rate) AS burn_rates
 	FROM yquota_internal.project_family AS family
-	-- the planner takes calling a function again for free, and remembering results for dear: not so of a subquery
+	-- a subquery lets the planner cache results; it deems a repeated function call free and caching
+	-- dear
 	CROSS JOIN LATERAL (SELECT b.* FROM yquota_internal.balance_of(family.ancestor) AS b OFFSET 0) AS above
 	WHERE yquota_internal.may_have_rows('yquota_internal.project_family')
 	GROUP BY family.member;
 COMMENT ON VIEW yquota_internal.ancestor_balance IS
 	'balance of the ancestors of sub-projects, as arrays in one order';
 
--- A budget limits a project and all that descend from it: that of a PREPAID
--- project of which a row of kind grant or budget has begun.  Where no project up to the root has one, and
--- none is NOLIMIT, the root stands for a budget of nothing.
+-- A budget limits a project and all its descendants.  It is the budget of a PREPAID project
+-- that has a begun row of kind grant or budget.  Where no project up to the root has a budget,
+-- and none is NOLIMIT, the root counts as having a budget of 0.
 --
--- Where a budget is used up, the strictest on_exhausted counts of those from the
--- project up to the one that has the budget.
+-- When a budget is used up, the strictest on_exhausted applies among the projects from this
+-- one up to the owner of the budget.
 CREATE VIEW yquota_internal.project_credit AS
 	SELECT balance.*,
 		   CASE WHEN balance.parent IS NULL THEN alone.remaining ELSE line.available END AS available,
@@ -251,7 +250,7 @@ CREATE VIEW yquota_internal.project_credit AS
 		   CASE WHEN balance.parent IS NULL THEN ARRAY[balance.on_exhausted] ELSE line.policies END AS policies
 	FROM yquota_internal.balance
 	LEFT JOIN yquota_internal.ancestor_balance AS ancestors ON ancestors.member = balance.project
-	-- the line of most projects has only themselves, so no aggregates are needed
+	-- most projects have no ancestors, so no aggregates are needed
 	LEFT JOIN LATERAL (
 		SELECT balance.project, balance.remaining, balance.remaining + balance.held AS unspent
 	) AS alone ON balance.quota_mode <> 'NOLIMIT'
@@ -295,14 +294,15 @@ COMMENT ON COLUMN yquota_internal.project_credit.action IS
 COMMENT ON COLUMN yquota_internal.project_credit.limits IS 'credits: rest of each budget that limits the project';
 COMMENT ON COLUMN yquota_internal.project_credit.policies IS 'actions of decisions when these budgets are used up';
 
--- A query about one project would take several times as long to plan as to run.  The columns are spelled out
--- because pg_dump walks from a type of a view to all that the view is made of.
+-- Planning a query about one project would take several times as long as running it.  The
+-- columns are spelled out, because pg_dump would follow a row type of a view to all its
+-- sources.
 CREATE FUNCTION yquota_internal.credit_of(of_project text,
 		OUT project text, OUT quota_mode yquota.quota_mode, OUT on_exhausted yquota.exhaustion_policy, OUT granted numeric, OUT charged numeric,
 		OUT accrued numeric, OUT held numeric, OUT burn_rate numeric, OUT remaining numeric, OUT parent text, OUT has_budget boolean,
 		OUT available numeric, OUT unspent numeric, OUT limited_by text, OUT exhausted_at timestamptz, OUT action yquota.exhaustion_policy,
 		OUT limits numeric[], OUT policies yquota.exhaustion_policy[])
-	-- of a view whose readers may not read the tables behind it
+	-- reads tables behind a view that the view's readers may not read
 	LANGUAGE c STABLE STRICT PARALLEL RESTRICTED SECURITY DEFINER COST 10000
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_credit_of';
@@ -317,7 +317,8 @@ CREATE VIEW yquota_internal.prepaid_ancestor AS
 COMMENT ON VIEW yquota_internal.prepaid_ancestor IS
 	'Ancestors of projects whose quota_mode is PREPAID';
 
--- Holds that are for the application, queue or reservation itself do not keep it from what they hold.
+-- Ignores holds for the application, queue or reservation itself, because they must not keep
+-- it from their own credit.
 CREATE FUNCTION yquota_internal.credit_shortage(
 	project text, application_id text, queue text, reservation_id text, cost numeric, policies text[])
 	RETURNS TABLE (remaining text, limited_by text)
@@ -403,8 +404,8 @@ COMMENT ON COLUMN yquota.exhausted_work.allocation IS 'native units';
 -- Costs
 --
 
--- Visible projects are checked above the union: the planner takes one apart,
--- and the barrier with it.
+-- Checks visible projects above the union, because the planner would flatten the union and its
+-- barrier.
 CREATE VIEW yquota.container_cost WITH (security_barrier) AS
 	SELECT cost.*
 	FROM (
@@ -431,7 +432,7 @@ CREATE VIEW yquota.container_cost WITH (security_barrier) AS
 			) END AS charged,
 			yquota_internal.accrued(container.allocation, container.factors,
 									container.settled_at, yquota.statement_clock()) AS accrued
-			-- computed once, though used twice
+			-- compute this once, although it is used twice
 			OFFSET 0
 		) live
 		UNION ALL
@@ -463,7 +464,7 @@ CREATE VIEW yquota.container_cost WITH (security_barrier) AS
 			)
 			GROUP BY charge.container_id, charge.project, charge.application_id, charge.username,
 					 charge.started_at
-			-- not voided containers: every row of them has been taken back
+			-- leave out voided containers, whose rows have all been taken back
 			HAVING sum(CASE WHEN charge.corrects IS NULL THEN 1 ELSE -1 END) > 0
 		) finished
 	) cost
@@ -498,11 +499,12 @@ CREATE VIEW yquota_internal.settled_segment AS
 COMMENT ON VIEW yquota_internal.settled_segment IS
 	'Rows of the ledgers that the calling role may see, for settled_cost().  A padding row has "from" = "to"; a reservation has no container, its part of the price is in waiting_factor';
 
--- Not taken apart: pg_dump would walk from each of its columns to all that the view is made of.
+-- A function instead of a view, because pg_dump would follow the columns of the view to all
+-- its sources.
 CREATE FUNCTION yquota_internal.accruing_segments()
 	RETURNS TABLE (project text, username text, queue text, allocation yquota.resource, factors text[], "from" timestamptz, "to" timestamptz)
-	-- of a view whose readers may not read the tables behind it
-	-- in PL/pgSQL, which keeps the plan
+	-- reads tables behind a view that the view's readers may not read;
+	-- PL/pgSQL keeps the plan
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 10
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -535,9 +537,9 @@ CREATE VIEW yquota_internal.running_segment AS
 COMMENT ON VIEW yquota_internal.running_segment IS
 	'Accruals of running containers and reservations up to the clock, for running_cost()';
 
--- A row that takes another back is valued at today's timelines, like the row
--- it takes back: the two cancel in every window.  A segment that is free because the
--- container was preempted costs nothing at any price.
+-- Values a correction at today's timelines, like the row that it takes back, so that the two
+-- cancel in every window.  A segment that is free because the container was preempted costs
+-- nothing at any price.
 CREATE FUNCTION yquota_internal.segment_cost(
 	allocation yquota.resource, project text, application_id text, username text, queue text, execution_type yquota.execution_type,
 	waiting_factor numeric, corrects integer, given_back numeric, from_at timestamptz, to_at timestamptz) RETURNS numeric
@@ -586,13 +588,13 @@ CREATE VIEW yquota_internal.billed_day AS
 	CROSS JOIN LATERAL (
 		SELECT yquota_internal.billing_day_start(day.day, zone.name) AS starts_at,
 			   yquota_internal.billing_day_start(day.day + 1, zone.name) AS ends_at
-		-- once per day, not per row that is compared with them
+		-- compute this once per day, not per compared row
 		OFFSET 0
 	) ends;
 COMMENT ON VIEW yquota_internal.billed_day IS
 	'Every date from the first to the last charge, archived or not, with its ends in the time zone of bills';
 
--- Day by day, so that a date asked for finds its rows by their times.  Rows
+-- Selects rows day by day, so that a query for one date finds its rows by their times.  Rows
 -- within a day are added up as they are; rows that cross midnight are computed.
 CREATE VIEW yquota.daily_cost WITH (security_barrier) AS
 	SELECT part.day, part.project, part.username, part.queue,
@@ -729,7 +731,7 @@ CREATE VIEW yquota.project_usage WITH (security_barrier) AS
 		FROM yquota_internal.packed_change change
 		WHERE change.scope = 'p' AND change.weight IS NOT NULL
 	) part
-	-- what waits is in no usage
+	-- waiting containers have no usage
 	WHERE part.factors[1] IS DISTINCT FROM 'waiting'
 	  AND ((SELECT yquota_internal.reads_all())
 		   OR part.project = ANY ((SELECT yquota_internal.readable_projects())::text[]))

@@ -1,16 +1,15 @@
 --
--- Thresholds of spending: soft limits, which report that a part of the granted
--- credit has been spent, and stop nothing.  The hard limit is the whole credit,
--- and on_exhausted names the action of decisions there.
+-- Thresholds of spending are soft limits: they report that a share of the granted credit has
+-- been spent, and stop nothing.  The hard limit is the whole credit, where on_exhausted names
+-- the action of decisions.
 --
--- At each compute interval the worker finds thresholds crossed since the last
--- time, raises an alert, and notifies listeners.  Open alerts are the only
--- record of reported crossings, so a crossing is reported once, by any session
--- and at any later time.
+-- At each compute interval the worker finds thresholds crossed since the last interval, raises
+-- an alert, and notifies listeners.  Open alerts are the only record of reported crossings.
+-- So each crossing is reported once, by any session and at any later time.
 --
--- Late events take spending below a threshold and over it again: they clear no
--- alert.  An alert is cleared when spending is below the threshold after a
--- change with that purpose: a grant, a new threshold, a void, or forgiven time.
+-- Late events can move spending below a threshold and over it again, so they clear no alert.
+-- An alert is cleared when spending is below the threshold after a change with that purpose.
+-- Such changes are a grant, a new threshold, a void, and forgiven time.
 --
 
 CREATE TABLE yquota.spending_threshold (
@@ -23,7 +22,7 @@ COMMENT ON TABLE yquota.spending_threshold IS
 COMMENT ON COLUMN yquota.spending_threshold.project IS 'references project; NULL: all projects without rows of their own';
 COMMENT ON COLUMN yquota.spending_threshold.fraction IS 'above 0, at most 10, at most 6 decimals; unique with project. 80 is refused with the hint to write 0.8';
 
--- A CHECK cannot give a hint.
+-- A trigger checks the range, because a CHECK cannot give a hint.
 CREATE FUNCTION yquota_internal.refuse_percent() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -58,7 +57,7 @@ CREATE VIEW yquota_internal.project_threshold AS
 COMMENT ON VIEW yquota_internal.project_threshold IS
 	'The thresholds in force for each project';
 
--- Budgets of past months are no part of this month's credit.
+-- Sums the spent credit of past months, which is no part of this month's credit.
 CREATE VIEW yquota_internal.spent_of_expired_grants AS
 	SELECT expired.project, sum(greatest(given.amount, 0) - expired.lost) AS spent
 	FROM yquota_internal.lost_credit AS expired
@@ -71,7 +70,7 @@ CREATE VIEW yquota_internal.crossed_threshold AS
 	SELECT project.name AS project,
 		   threshold.fraction,
 		   threshold.fraction >= 1 AND project.quota_mode = 'PREPAID' AND project.on_exhausted <> 'allow' AS hard,
-		   -- an index holds it, which takes no name of any length
+		   -- truncate the name, because an index limits the length of the subject
 		   concat(left(project.name, 600), ' ', trim_scale(threshold.fraction * 100), ' %') AS subject,
 		   balance.granted,
 		   balance.spent
@@ -79,7 +78,7 @@ CREATE VIEW yquota_internal.crossed_threshold AS
 	JOIN yquota.project ON project.name = credit.project
 	LEFT JOIN yquota_internal.spending ON spending.project = credit.project
 	LEFT JOIN yquota_internal.spent_of_expired_grants AS expired ON expired.project = credit.project
-	-- computed once for all thresholds
+	-- compute this once for all thresholds
 	CROSS JOIN LATERAL (
 		SELECT trim_scale(credit.granted - coalesce(expired.spent, 0)) AS granted,
 			   trim_scale(coalesce(spending.charged + spending.accrued, 0) - coalesce(expired.spent, 0)) AS spent
@@ -138,13 +137,13 @@ $$;
 COMMENT ON FUNCTION yquota_internal.crossing_causes(text[]) IS
 	'Grants of projects that have begun and expired, voided containers and forgiven time, as text that changes with each addition';
 
--- How many they are the planner overestimates by far, and would prepare for.
+-- Sets ROWS, because the planner overestimates the number of crossings by far.
 CREATE FUNCTION yquota_internal.crossed_thresholds() RETURNS SETOF yquota_internal.crossed_threshold
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED ROWS 1000
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN
-	-- a plan made for few grants is no plan for many
+	-- a plan made for few grants does not suit many
 	RETURN QUERY EXECUTE 'SELECT crossed.* FROM yquota_internal.crossed_threshold AS crossed';
 END
 $$;
@@ -152,18 +151,18 @@ COMMENT ON FUNCTION yquota_internal.crossed_thresholds() IS 'The rows of crossed
 
 CREATE FUNCTION yquota_internal.note_crossings(now_at timestamptz) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-	-- nearly always nothing has been crossed, which the planner cannot know
+	-- in most calls nothing has been crossed, which the planner cannot know
 	SET jit = off
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
 	found bigint;
 BEGIN
-	-- reports of other transactions may be invisible: the worker does it next time
+	-- reports of other transactions may be invisible; the worker retries later
 	IF NOT yquota_internal.sees_commits() THEN
 		RETURN 0;
 	END IF;
-	-- one at a time; transactions that change or read thresholds do not wait
+	-- run one call at a time; transactions that change or read thresholds do not wait
 	LOCK TABLE yquota.spending_threshold IN SHARE UPDATE EXCLUSIVE MODE;
 	WITH crossed AS MATERIALIZED (
 		SELECT c.* FROM yquota_internal.crossed_thresholds() AS c
@@ -203,7 +202,7 @@ BEGIN
 					   (SELECT holds.held FROM yquota_internal.held_credit AS holds
 						WHERE holds.project = crossed.project), 0)))
 		FROM crossed JOIN yquota.project ON project.name = crossed.project
-		-- reported crossings: nearly all of them
+		-- skip reported crossings, which are nearly all
 		WHERE NOT EXISTS (SELECT FROM yquota.alert AS open
 						  WHERE open.kind = 'spending_threshold' AND open.cleared_at IS NULL
 							AND open.subject = crossed.subject)
@@ -221,7 +220,7 @@ BEGIN
 		WHERE cause.causes IS DISTINCT FROM t.causes
 		ON CONFLICT (alert_id) DO UPDATE SET causes = excluded.causes
 	), told AS MATERIALIZED (
-		-- every role may listen: the row, which is not every role's to read, has the rest
+		-- notify only the id: every role may listen, but not every role may read the alert
 		SELECT pg_notify('yquota', jsonb_build_object('kind', 'spending_threshold', 'alert_id', message.alert_id)::text)
 		FROM (SELECT * FROM raised ORDER BY raised.alert_id) AS message
 	)

@@ -1,10 +1,10 @@
 --
--- The feed side: progress of feeds, events and calls set aside, and reconciliation
--- of the books with the resource manager's list of running containers.
+-- The feed side shows the progress of feeds and the events and calls that are set aside.  It
+-- reconciles the books with the resource manager's list of running containers.
 --
--- Nothing here writes containers or charges: corrections are events, inserted
--- in yquota.container_event like those of any feed.  Errors of an INSERT are its
--- own.
+-- No function here writes containers or charges.  Corrections are events in
+-- yquota.container_event, like the events of any feed.  Errors are those of an INSERT of
+-- events.
 --
 
 CREATE VIEW yquota_internal.outliving_container AS
@@ -21,12 +21,12 @@ COMMENT ON VIEW yquota_internal.outliving_container IS
 	'Running containers of applications that have ended, forgotten ones included';
 COMMENT ON COLUMN yquota_internal.outliving_container.ended_at IS 'when the application ended';
 
--- Ghosts are containers whose FINISH got lost.  The first container of an
--- application attempt is mostly its master, which rightly outlives all others.
+-- Ghosts are containers whose FINISH was lost.  The first container of an application attempt
+-- is mostly its master, which rightly outlives all others.
 CREATE FUNCTION yquota_internal.outliving_containers()
 	RETURNS TABLE (container_id text, project text, application_id text, username text, queue text, node text,
 				   execution_type yquota.execution_type, allocation yquota.resource, started_at timestamptz, ended_at timestamptz)
-	-- of a view whose readers may not read the tables behind it
+	-- reads tables behind a view that the view's readers may not read
 	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 10
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -87,7 +87,7 @@ CREATE VIEW yquota_internal.differing_end AS
 			   string_agg(DISTINCT concat_ws(' with status ', reported_end.occurred_at, reported_end.exit_status), ', ') AS ends
 		FROM yquota_internal.reported_end
 		WHERE NOT reported_end.is_own AND NOT reported_end.is_assumed
-		  -- nodes tell a resource manager that starts of ends that the one before has told
+		  -- ignore ends that nodes repeat to a restarted resource manager
 		  AND NOT EXISTS (SELECT FROM yquota_internal.feed_sign AS recovery
 						  WHERE recovery.source = reported_end.source AND recovery.is_recovery
 							AND recovery.at <= reported_end.occurred_at
@@ -137,7 +137,7 @@ COMMENT ON VIEW yquota_internal.contradicted_end IS
 CREATE FUNCTION yquota_internal.doubted_ends()
 	RETURNS TABLE (container_id text, project text, application_id text, username text, queue text, node text,
 				   execution_type yquota.execution_type, allocation yquota.resource, started_at timestamptz, reason text, differs boolean)
-	-- of views whose readers may not read the tables behind them
+	-- reads tables behind views that the views' readers may not read
 	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 10
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -167,8 +167,8 @@ COMMENT ON COLUMN yquota.suspect_container.reason IS 'why; a container may be li
 COMMENT ON COLUMN yquota.suspect_container.allocation IS 'native units';
 
 --
--- Calls that a sender has set aside, and what keeps a sender from going on.  The
--- senders decide by the SQLSTATE (docs/clients.md); these tables tell of it.
+-- Calls that a sender has set aside, and errors that block a sender.  Senders decide by the
+-- SQLSTATE (docs/clients.md); these tables show their decisions.
 --
 CREATE TABLE yquota.feed_reject (
 	reject_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -218,7 +218,7 @@ BEGIN
 		RAISE EXCEPTION '"%" is no SQLSTATE', reject_call_as_owner.sqlstate
 			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
-	-- two senders that bring the same call leave one row
+	-- two senders that report the same call leave one row
 	LOCK TABLE yquota.feed_reject IN SHARE ROW EXCLUSIVE MODE;
 	UPDATE yquota.feed_reject AS known
 	SET sqlstate = reject_call_as_owner.sqlstate, message = coalesce(reject_call_as_owner.message, ''),
@@ -260,7 +260,7 @@ $$;
 COMMENT ON FUNCTION yquota.report_feed_problem(text, text, text) IS
 	'Tell what a feed waits for that only an administrator can mend; feed_status shows it and an alert is raised.  A NULL SQLSTATE tells that the feed goes on';
 
--- The worker's, which has other things to do between: a bounded number at a time.
+-- Deletes a bounded number of rows per call, because the worker has other work in between.
 CREATE FUNCTION yquota_internal.forget_rejected_calls(before timestamptz, most integer) RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -296,7 +296,7 @@ CREATE VIEW yquota.feed_status AS
 		UNION ALL
 		SELECT delta.source, delta.events, delta.last_event_at, delta.recorded_at, 0, 0, 0, 0, 0, NULL, NULL
 		FROM yquota_internal.counter_delta delta
-		-- corrections leave deltas that brought no events
+		-- skip deltas of corrections, which brought no events
 		WHERE delta.scope IN ('a', 'f') AND delta.events IS NOT NULL
 		UNION ALL
 		SELECT reject.source, 0, NULL, NULL,
@@ -305,7 +305,7 @@ CREATE VIEW yquota.feed_status AS
 		FROM yquota.event_reject reject
 		GROUP BY reject.source
 		UNION ALL
-		-- these are not checked yet; one far in the future is invalid
+		-- these events are not checked yet; an instant far in the future is invalid
 		SELECT kept.source, count(*),
 			   max(kept.occurred_at) FILTER (WHERE isfinite(kept.occurred_at)
 				   AND kept.occurred_at <= kept.recorded_at + yquota_internal.duration('yquota.max_clock_skew')),
@@ -372,8 +372,8 @@ COMMENT ON COLUMN yquota.my_rejects.sent_by IS 'role that sent it, by the name t
 -- Events set aside
 --
 
--- The log keeps events that an administrator deletes or repairs here: verify() must
--- know that they were never accepted.
+-- Notes events that an administrator deletes or repairs here.  The log keeps them, and
+-- verify() must know that they were never accepted.
 CREATE FUNCTION yquota_internal.note_discarded() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -450,12 +450,12 @@ DECLARE
 	taken yquota.event_reject[];
 	newest bigint;
 BEGIN
-	-- an administrator has looked at them
+	-- accept any age, because an administrator has looked at the events
 	PERFORM yquota_internal.accept_any_age();
-	-- Read before the INSERT adds rows; other sessions' rows get larger numbers, too.
+	-- Read the maximum before the INSERT adds rows; rows of other sessions get larger numbers, too.
 	SELECT max(reject.reject_id) INTO newest FROM yquota.event_reject reject;
 
-	-- Two commands, because the trigger must find the rows gone.
+	-- Use two commands, because the trigger must find the rows gone.
 	WITH deleted AS (
 		DELETE FROM yquota.event_reject reject
 		WHERE reject.reject_id = ANY (reject_ids)
@@ -463,11 +463,11 @@ BEGIN
 	)
 	SELECT coalesce(array_agg(deleted.reject ORDER BY (deleted.reject).reject_id), '{}')
 	INTO taken FROM deleted;
-	-- moved, not discarded
+	-- the rows are moved, not discarded
 	DELETE FROM yquota_internal.discarded_event AS discarded
 	WHERE discarded.removed AND discarded.reject_id = ANY (reject_ids);
 
-	-- With the time when they arrived: the log has a row from then as well.
+	-- Keep the time of arrival, because the log has a row from that time as well.
 	INSERT INTO yquota.container_event
 		(event, container_id, occurred_at, project, application_id, username, queue, node,
 		 allocation, execution_type, exit_status, source, recorded_at,
@@ -479,8 +479,8 @@ BEGIN
 		   reject.is_am, reject.is_running
 	FROM unnest(taken) reject;
 
-	-- The new row of the log stands for the event, with an effect or without.  Of a
-	-- repaired event, discarded_event has the number of the row from then.
+	-- Note the old row as having no effect: the new row of the log stands for the event.  For a
+	-- repaired event, discarded_event has the number of the old row.
 	INSERT INTO yquota_internal.event_without_effect (event_id)
 	SELECT reject.event_id
 	FROM unnest(taken) reject
@@ -489,7 +489,7 @@ BEGIN
 	  AND NOT EXISTS (SELECT FROM yquota_internal.discarded_event AS changed
 					  WHERE changed.event_id = reject.event_id);
 
-	-- rows that came back, with the numbers that they had
+	-- return rows that were refused again under their old numbers
 	RETURN QUERY
 	SELECT DISTINCT ON (old.reject_id) old.reject_id, reject.waiting, reject.sqlstate, reject.reason, reject.detail
 	FROM unnest(taken) old
@@ -509,8 +509,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.send_rejects(bigint[]) IS
 	'Insert the events of event_reject again; returns those that were set aside again, with today''s reason';
 
--- The log keeps each event once, however often it is refused: where rows come
--- back, everything is taken back and the others are sent without them.
+-- The log keeps each event once, however often it is refused.  When rows are refused, the
+-- function rolls back and sends the others without them.
 CREATE FUNCTION yquota_internal.resend_rejects(reject_ids bigint[], OUT resent bigint, OUT set_aside bigint)
 	LANGUAGE plpgsql VOLATILE STRICT SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -545,8 +545,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.resend_rejects(bigint[]) IS
 	'Insert the events of event_reject again; set_aside of them stay, with today''s reason';
 
--- Before a row is locked, as every statement that sends events; and while rows
--- are moved, nothing is voided that they belong to.
+-- Takes its locks before any row is locked, as every statement that sends events does.  While
+-- rows are moved, no transaction can void their containers.
 CREATE FUNCTION yquota_internal.lock_for_resending() RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -559,9 +559,9 @@ $$;
 COMMENT ON FUNCTION yquota_internal.lock_for_resending() IS
 	'Take the locks that come before rows of event_reject';
 
--- Waiting rows whose container is still unknown stay: the statement that
--- brings their START applies them.  Rows that another session is moving are
--- left to it.  Batches are taken in the order of container ids, as in an INSERT.
+-- Waiting rows stay while their container is unknown: the statement that brings their START
+-- applies them.  Rows that another session is moving are left to it.  Batches are taken in the
+-- order of container ids, as in an INSERT.
 CREATE FUNCTION yquota.retry_rejects(source text DEFAULT NULL, container_id text DEFAULT NULL,
 									 OUT retried bigint, OUT accepted bigint, OUT set_aside bigint)
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
@@ -578,7 +578,7 @@ BEGIN
 	retried := 0;
 	set_aside := 0;
 	PERFORM yquota_internal.lock_for_resending();
-	-- Rows that come back get larger numbers and are not tried twice.
+	-- Rows that are refused again get larger numbers, so they are not retried twice.
 	SELECT max(reject.reject_id) INTO newest FROM yquota.event_reject reject;
 	LOOP
 		SELECT array_agg(candidate.reject_id),
@@ -623,7 +623,7 @@ COMMENT ON VIEW yquota_internal.startable_reject IS
 	'Events that wait for a START although their container is in the books';
 COMMENT ON COLUMN yquota_internal.startable_reject.age IS 'transactions since the row was written or changed';
 
--- The number of the looking transaction is greater than those of all under way.
+-- The number of this transaction is greater than the numbers of all transactions under way.
 CREATE FUNCTION yquota_internal.note_waiting_look(snapshot pg_snapshot, looked_at timestamptz, saw_all boolean) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -638,37 +638,37 @@ $$;
 COMMENT ON FUNCTION yquota_internal.note_waiting_look(pg_snapshot, timestamptz, boolean) IS
 	'Note a look at the rows that are not settled: those that the noted look has seen become settled once all transactions have ended that were under way then';
 
--- A START takes the events that wait for it, but not all: it cannot see a row of a
--- transaction that is under way, and it leaves a row that another transaction holds.  In
--- the second case it notes the container in skipped_waiting.  The first case is over once
--- all transactions have ended that were under way when a look first saw the row: later
--- STARTs see it.  From then on the row is settled.  The worker looks at settled rows of
--- containers in skipped_waiting, and at all rows once an hour, because each look probes
--- every segment of the ledger.
+-- A START applies the events that wait for it, except two kinds of rows.  It cannot see a row
+-- of a transaction that is under way, and it leaves a row that another transaction holds.  For
+-- the second kind it notes the container in skipped_waiting.  The first kind ends when all
+-- transactions have ended that were under way at the first look that saw the row: later STARTs
+-- see it.  From then on the row is settled.  The worker looks at settled rows of containers in
+-- skipped_waiting, and at all rows once an hour.  Each look is costly, because it probes every
+-- segment of the ledger.
 CREATE FUNCTION yquota_internal.apply_waiting(looks_at_all boolean DEFAULT true) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	batch_size CONSTANT integer := 10000;
-	-- these before the rows, so that the look sees at least as much
+	-- read these before the rows, so that the look sees at least as much
 	snapshot CONSTANT pg_snapshot := pg_current_snapshot();
 	skipped CONSTANT text[] := ARRAY(SELECT container_id FROM yquota_internal.skipped_waiting);
 	now_at CONSTANT timestamptz := yquota.statement_clock();
-	-- no transaction comes before that
+	-- precedes every transaction
 	settled_before xid8 := '0';
 	due bigint[] := '{}';
 	batch bigint[];
 BEGIN
 	PERFORM yquota_internal.lock_for_resending();
-	-- of a transaction that has written before, the number tells nothing
+	-- a transaction that has already written got its number too early to compare
 	looks_at_all := looks_at_all OR pg_current_xact_id_if_assigned() IS NOT NULL;
 	IF NOT looks_at_all THEN
 		SELECT look.settled_before INTO settled_before FROM yquota_internal.waiting_look AS look
 		WHERE now_at BETWEEN look.all_looked_at AND look.all_looked_at + interval '1 hour';
 		settled_before := coalesce(settled_before, '0');
 	END IF;
-	-- even the plan for all segments takes time
+	-- check first, because even planning over all segments takes time
 	IF EXISTS (SELECT FROM yquota.event_reject AS reject
 			   WHERE reject.waiting AND age(reject.xmin) <= age(settled_before::xid))
 		OR skipped <> '{}'
@@ -682,7 +682,7 @@ BEGIN
 				   ORDER BY reject.reject_id
 				   LIMIT batch_size
 				   FOR UPDATE SKIP LOCKED);
-	-- after a full batch all stay due
+	-- after a full batch all rows stay due
 	IF NOT looks_at_all AND cardinality(batch) < batch_size THEN
 		DELETE FROM yquota_internal.skipped_waiting WHERE container_id IN (SELECT unnest(skipped));
 		INSERT INTO yquota_internal.skipped_waiting (container_id)
@@ -710,15 +710,15 @@ CREATE FUNCTION yquota_internal.last_event_of(feed text) RETURNS timestamptz
 				  SELECT last_event_at FROM yquota_internal.counter_delta
 				  WHERE scope IN ('a', 'f') AND source = feed
 				  UNION ALL
-				  -- not checked yet: one far in the future is invalid
+				  -- these events are not checked yet; an instant far in the future is invalid
 				  SELECT occurred_at FROM yquota_internal.deferred_event
 				  WHERE source = feed AND occurred_at <= recorded_at) AS f);
 COMMENT ON FUNCTION yquota_internal.last_event_of(text) IS
 	'Latest instant of any event received from a feed; NULL before the first one';
 
--- Records of two resource managers that take turns arrive in any order: what the
--- one has in its spool when the other takes over may come much later.  So the signs
--- of life stay, and an outage that began too early begins later when one is heard of.
+-- Two alternating resource managers deliver records in any order: the spool of one may arrive
+-- long after the other has taken over.  Signs of life are therefore kept.  A late sign of life
+-- moves the start of an outage that began too early.
 CREATE FUNCTION yquota.report_recovery(source text, alive timestamptz, recovered timestamptz DEFAULT NULL)
 	RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -737,7 +737,7 @@ BEGIN
 	ELSIF least(alive, recovered) < '2000-01-01 00:00+00' THEN
 		RAISE EXCEPTION 'instant % of a recovery lies before the year 2000', least(alive, recovered)
 			USING ERRCODE = 'datetime_field_overflow';
-	-- time to come is not forgiven; a sign of life that is not before the recovery does not count
+	-- future time is not forgiven; a sign of life at or after the recovery does not count
 	ELSIF coalesce(recovered, alive) > yquota.clock() + yquota_internal.duration('yquota.max_clock_skew') THEN
 		RAISE EXCEPTION 'instant % of a recovery is in the future', coalesce(recovered, alive)
 			USING ERRCODE = 'datetime_field_overflow',
@@ -765,7 +765,7 @@ BEGIN
 											WHERE sign.source = report_recovery.source AND sign.at < recovered)
 							THEN yquota_internal.archive_horizon() END);
 		IF began < recovered THEN
-			-- a row of its own: what others have reported of the same time stays as it is
+			-- insert a separate row, so that outages of the same time from other sources stay unchanged
 			INSERT INTO yquota.outage AS o (started_at, ended_at, reason)
 			VALUES (began, recovered, format('resource manager %s did not run', report_recovery.source))
 			RETURNING o.outage_id INTO found_id;
@@ -785,7 +785,7 @@ BEGIN
 		WHERE recovery.source = report_recovery.source AND recovery.outage_id IS NOT NULL
 	) AS late
 	WHERE o.outage_id = late.outage_id AND o.started_at < late.at AND late.at < o.ended_at
-	  -- archived charges stay as they are
+	  -- archived charges stay unchanged
 	  AND o.started_at >= yquota_internal.archive_horizon();
 	RETURN found_id;
 END
@@ -887,7 +887,7 @@ BEGIN ATOMIC
 		   CASE WHEN ours.started_at <= lost_at AND ours.settled_at <= lost_at THEN lost_at ELSE as_of END, 'not in the list'
 	FROM yquota.container ours
 	WHERE ours.started_at <= as_of AND ours.settled_at <= as_of
-	  -- one that does not run is missing rightly
+	  -- a waiting container is rightly missing from the list
 	  AND ours.waiting_factor IS NULL
 	  AND NOT EXISTS (SELECT FROM list theirs
 					  WHERE theirs.container_id = ours.container_id)
@@ -958,7 +958,8 @@ END;
 COMMENT ON FUNCTION yquota_internal.reconcile_plan(jsonb, timestamptz, timestamptz) IS
 	'Findings of reconcile(): events to insert, the finishes at lost_at of containers of which nothing is known since, containers that are still to end, containers in the list that wait, and conflicts that no event can mend';
 
--- A function of its own, because the context of an error quotes statements of PL/pgSQL and not this one.
+-- An SQL function of its own: the context of an error quotes statements of PL/pgSQL, but not
+-- this one.
 CREATE FUNCTION yquota_internal.send_reconcile_plan(running jsonb, as_of timestamptz, lost_at timestamptz, actions text[], skipped text[])
 	RETURNS TABLE (action text, container_id text, project text, occurred_at timestamptz, detail text)
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -985,8 +986,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.send_reconcile_plan(jsonb, timestamptz, timestamptz, text[], text[]) IS
 	'Insert the events of reconcile_plan() that are of some actions, and return all its findings; none about containers that are skipped';
 
--- An end by reconcile() is its conclusion, and no fact: a later end that a feed reports, or a list that has the
--- container still, says that it was wrong.
+-- Finds ends that reconcile() wrongly concluded.  Such an end is no fact.  A later end from a
+-- feed, or a list that still has the container, proves it wrong.
 CREATE FUNCTION yquota_internal.wrong_ends(running jsonb, as_of timestamptz)
 	RETURNS TABLE (container_id text, project text, occurred_at timestamptz, detail text)
 	LANGUAGE sql STABLE PARALLEL UNSAFE
@@ -1009,7 +1010,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.wrong_ends(jsonb, timestamptz) IS
 	'Ends by reconcile() that later events of feeds, or the list of what runs at as_of, contradict';
 
--- A function of its own, because the context of an error does not quote it.
+-- An SQL function of its own, so that the context of an error does not quote its statement.
 CREATE FUNCTION yquota_internal.deliver_without_conclusions(void_ids bigint[]) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -1072,7 +1073,7 @@ BEGIN
 				  HINT = 'Pass the time at which the resource manager made the list.';
 	END IF;
 	PERFORM yquota_internal.refuse_while_deferred('reconcile running containers');
-	-- the last recovery counts, also where its outage has been taken back
+	-- take the last recovery even if its outage has been taken back
 	SELECT outage.started_at INTO lost_at
 	FROM yquota_internal.feed_sign AS recovery
 	LEFT JOIN yquota.outage AS outage ON outage.outage_id = recovery.outage_id
@@ -1112,7 +1113,7 @@ BEGIN
 			USING ERRCODE = 'null_value_not_allowed';
 	END IF;
 	PERFORM yquota_internal.refuse_while_deferred('start containers that a resource manager has found');
-	-- what another spool still has is told with more detail than a list has
+	-- wait for the spool of another sender, which has more detail than a list
 	IF EXISTS (SELECT FROM yquota_internal.feed_sign AS sign
 			   WHERE sign.source = recover_containers.source
 				 AND sign.at < (SELECT max(recovery.at) FROM yquota_internal.feed_sign AS recovery
@@ -1121,7 +1122,7 @@ BEGIN
 	END IF;
 	missing := ARRAY(SELECT plan.container_id FROM yquota_internal.send_reconcile_plan(containers, as_of, NULL, '{start}', '{}') AS plan
 					 WHERE plan.action = 'start');
-	-- without those that were set aside
+	-- leave out containers whose events were set aside
 	RETURN (SELECT count(*) FROM yquota.container AS started WHERE started.container_id = ANY (missing));
 END;
 $$;
@@ -1142,7 +1143,7 @@ BEGIN
 			USING ERRCODE = 'null_value_not_allowed';
 	END IF;
 	PERFORM yquota_internal.refuse_while_deferred('finish the containers of a node');
-	-- older news than the node's do not count, unless these are ahead of the clock
+	-- skip nodes with newer reports, unless these are ahead of the clock
 	UPDATE yquota.node known
 	SET state = 'LOST', updated_at = node_lost.at
 	WHERE known.name = node_lost.node AND known.state <> 'LOST'
@@ -1187,10 +1188,10 @@ COMMENT ON FUNCTION yquota.register_node(text, yquota.resource, text, text, time
 	'A node has joined the cluster, or its resources or label have changed: it is RUNNING.  Returns whether that changed anything; older news than the node''s do not';
 
 --
--- Rows that pg_dump keeps.  Not those of clock_setting and worker_state: a
--- restored database starts with the system's clock and no worker.
+-- Rows that pg_dump keeps.  It leaves out clock_setting and worker_state: a restored database
+-- starts with the system's clock and no worker.
 --
--- parents first, for dumps of one INSERT per row
+-- Dumps parents first, for dumps with one INSERT per row.
 SELECT pg_extension_config_dump('yquota.project',
 	'ORDER BY (SELECT pg_catalog.count(*) FROM yquota_internal.project_family WHERE member = project.name)');
 SELECT pg_extension_config_dump('yquota.quota_grant', '');

@@ -6,9 +6,9 @@
 
 --
 -- Row-level security limits readers to the rows of their own projects.  Members read views.
--- The policies of the tables show the same rows to roles with SELECT on the tables.
--- container_event has no policy, because COPY into it would fail.  Writes of the library and
--- functions that run as the owner bypass policies.
+-- Policies of the tables show the same rows to roles with SELECT on them. container_event has
+-- no policy, because COPY into it would fail.  Writes of the library and functions that run as
+-- the owner bypass policies.
 --
 ALTER TABLE yquota.role_grant ENABLE ROW LEVEL SECURITY;
 CREATE POLICY reader ON yquota.role_grant FOR SELECT

@@ -1,6 +1,6 @@
 --
--- The audit: every change of configuration, prices, grants and projects leaves a row with the
--- role, the time, the client address, and the old and new values.
+-- The audit has a row for every change of configuration, prices, grants and projects.  The row
+-- has the role, the time, the client address, and the old and new values.
 --
 -- Frequent automatic changes are not audited.  They are events and their results, nodes,
 -- utilization and demand (reported every few seconds), alerts and the state of the worker.
