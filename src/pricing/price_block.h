@@ -25,7 +25,7 @@
 typedef struct YqBlockCost
 {
 	int			intervals;		/* the number of intervals of the block */
-	int			dearest;		/* number of the resource that is paid for in all of them; ties go to the
+	int			dearest;		/* number of the part that is paid for in all of them; ties go to the
 								 * first one */
 	YqPrice		price_time;		/* its sum of price x microseconds */
 } YqBlockCost;

@@ -8,9 +8,8 @@
  * factors of execution types may have many rows.  They are read only from the instant on that the changes
  * since the last refresh affect. timeline_load.c reads the tables.
  *
- * The relation cache callback only clears "is_current"; see store/catalog.h.  A cache that holds
- * uncommitted changes of the transaction is thrown away at the next change, because a rollback lets its
- * version number be used again.
+ * The relation cache callback only clears "is_current"; see store/catalog.h.  The next change drops a cache
+ * that holds uncommitted changes of the transaction, because a rollback lets its version number be used again.
  *
  *-------------------------------------------------------------------------
  */

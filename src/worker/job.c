@@ -1,15 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * job.c
- *	  Jobs that take long, each in a process of its own, while the worker goes
- *	  on computing prices.
+ *	  Long jobs, each in a process of its own, while the worker goes on computing prices.
  *
- * The worker has one such process at a time.  The process lives for one job,
- * which is one transaction, and writes the outcome to shared memory.  A process
- * that ends without an outcome was ended from outside.  The worker ends the
- * process when the worker itself leaves.  No job runs twice at a time, neither
- * by an older process nor by pg_cron: each of them first writes the job's row
- * in job_run, and so locks it.
+ * The worker has one such process at a time.  The process lives for one job, which is one transaction, and
+ * writes the outcome to shared memory.  If a process ends without an outcome, something outside has ended
+ * it.  The worker ends the process when the worker itself leaves.  A job never runs twice at a time, even
+ * when an older process or pg_cron starts it.  Each run first writes the job's row in job_run, and so locks
+ * the row.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,13 +25,13 @@
 #include "utils/memutils.h"
 #include "worker/worker.h"
 
-/* A message is cut to this. */
+/* The size to which a message is cut. */
 #define MESSAGE_LENGTH 512
 
 /* The outcome that the process writes. */
 typedef struct JobOutcome
 {
-	bool		is_known;		/* false while it is at work */
+	bool		is_known;		/* false while the process is at work */
 	int			sqlerrcode;		/* 0 when the job was done */
 	char		message[MESSAGE_LENGTH];
 } JobOutcome;
@@ -163,7 +161,7 @@ add_job_context(void *arg)
 	errcontext("yquota job \"%s\"", ((const char *) arg));
 }
 
-/* A step of yq_worker_transaction() */
+/* Perform the job, as a step of yq_worker_transaction(). */
 static void
 perform(void *job)
 {
@@ -173,7 +171,7 @@ perform(void *job)
 	yq_worker_execute("SELECT yquota_internal.run_job($1, 'worker')", lengthof(types), types, values, NULL);
 }
 
-/* Do the job in a transaction, and keep its outcome. */
+/* Run the job in a transaction, and keep its outcome. */
 static void
 attempt_job(char *job, JobOutcome *outcome)
 {
@@ -220,7 +218,7 @@ yq_job_main(Datum main_arg)
 	yq_worker_connect(order.database, &database_name);
 	MemoryContextSwitchTo(AllocSetContextCreate(TopMemoryContext, "yquota job",
 												ALLOCSET_DEFAULT_SIZES));
-	/* not there when the worker has left meanwhile */
+	/* the segment is gone when the worker has left meanwhile */
 	shared = dsm_attach(order.outcome);
 	if (shared != NULL)
 		attempt_job(NameStr(order.job), dsm_segment_address(shared));

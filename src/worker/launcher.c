@@ -3,18 +3,17 @@
  * launcher.c
  *	  Keeps one worker running in each database of yquota.databases.
  *
- * The launcher is started with the server, but not before recovery has ended:
- * there is none on a standby until it is promoted.  It is connected to no
- * database and reads pg_database only, so it never blocks a command on one.
+ * The server starts the launcher when recovery has ended, so a standby has no launcher until it is
+ * promoted.  The launcher is connected to no database and reads only pg_database, so it never blocks a
+ * command on a database.
  *
- * A worker that ends, for any reason, is started again after a delay that grows
- * while attempts keep failing early: a database may be missing, refuse
- * connections or be without the extension for a long time at little cost.  A
- * reload, or start_worker() (SIGUSR2), tries everything again at once.  A
- * worker whose database is taken off the list leaves by itself.
+ * The launcher restarts a worker that has ended for any reason, after a delay that grows while attempts
+ * keep failing early.  A database may therefore be missing, refuse connections or lack the extension for a
+ * long time at little cost.  A reload, or start_worker() (SIGUSR2), tries everything again at once.  A
+ * worker leaves by itself when its database is taken off the list.
  *
- * The list of entries belongs to the launcher's own memory context; entries go
- * when they are neither wanted nor running.
+ * The list of entries lives in the launcher's own memory context.  An entry is removed when it is neither
+ * wanted nor running.
  *
  *-------------------------------------------------------------------------
  */
@@ -45,14 +44,14 @@
 #include "utils/wait_event.h"
 #include "worker/worker.h"
 
-/* Delay before a worker is started again, doubled with every early end. */
+/* The delay before a worker is started again; every early end doubles it. */
 #define RESTART_DELAY_MIN_MS	1000
 #define RESTART_DELAY_MAX_MS	(5 * 60 * 1000)
 
 /* A worker that lived this long did not end early. */
 #define LIFE_NOT_EARLY_MS		(60 * 1000)
 
-/* Seconds after which the server starts a launcher again that died. */
+/* Seconds after which the server restarts a launcher that died. */
 #define LAUNCHER_RESTART_S		5
 
 typedef struct DatabaseEntry
@@ -60,10 +59,10 @@ typedef struct DatabaseEntry
 	char	   *name;
 	bool		wanted;			/* named in yquota.databases */
 	BackgroundWorkerHandle *handle; /* NULL when no worker runs */
-	int			attempts;		/* that ended early, in a row */
+	int			attempts;		/* consecutive attempts that ended early */
 	TimestampTz started_at;		/* system time, when handle is set */
 	TimestampTz retry_at;		/* system time, when handle is not set */
-	bool		complained;		/* the reason of a failed start was logged */
+	bool		complained;		/* the cause of a failed start was logged */
 } DatabaseEntry;
 
 static List *entries = NIL;
@@ -81,8 +80,8 @@ on_retry_signal(SIGNAL_ARGS)
 }
 
 /*
- * The names in yquota.databases, in the current memory context; NIL and a log
- * entry when it is not a list.
+ * Return the names in yquota.databases, in the current memory context.  Returns NIL, after a log entry,
+ * when the setting is not a list.
  */
 static List *
 listed_databases(void)
@@ -212,7 +211,7 @@ check_worker(DatabaseEntry *entry)
 	delay_start(entry);
 }
 
-/* The database's OID; InvalidOid when it is missing or not to be entered. */
+/* Return the OID of the database, or InvalidOid when it is missing or does not allow connections. */
 static Oid
 find_database(const char *name)
 {
@@ -228,7 +227,7 @@ find_database(const char *name)
 	relation = table_open(DatabaseRelationId, AccessShareLock);
 	ScanKeyInit(&key, Anum_pg_database_datname, BTEqualStrategyNumber, F_NAMEEQ,
 				CStringGetDatum(name));
-	/* No index: without a database only the catalog itself can be opened. */
+	/* Scan without an index: without a database only the catalog itself can be opened. */
 	scan = systable_beginscan(relation, InvalidOid, false, NULL, 1, &key);
 	tuple = systable_getnext(scan);
 	if (HeapTupleIsValid(tuple))
@@ -290,8 +289,8 @@ start_listed_worker(DatabaseEntry *entry)
 }
 
 /*
- * See to every entry; returns how many milliseconds nothing is due, -1 for
- * until something happens.
+ * Tend every entry.  Returns the number of milliseconds in which nothing is due, or -1 when only an event
+ * can make something due.
  */
 static long
 tend_entries(void)

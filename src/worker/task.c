@@ -32,9 +32,8 @@
 /* -- session ------------------------------------------------------------------- */
 
 /*
- * Connections and transactions of the worker of a database and of the
- * processes of its jobs.  Each transaction keeps the extension from being
- * dropped.
+ * The worker of a database and the processes of its jobs share these connections and transactions.  Each
+ * transaction keeps the extension from being dropped.
  */
 
 void
@@ -53,8 +52,8 @@ yq_worker_process_describe(BackgroundWorker *worker, const char *type, const cha
 }
 
 /*
- * Settings that a database or role may have changed and on which the process
- * depends.  One of a newer server is left out on older ones.
+ * Set the parameters on which the process depends, because a database or role may have changed them.  Older
+ * servers skip a parameter that only a newer server has.
  */
 static void
 pin_settings(void)
@@ -97,8 +96,8 @@ yq_worker_connect(Oid database, NameData *database_name)
 }
 
 /*
- * Keep the extension from being dropped for the rest of the transaction, after
- * waiting for a DROP under way; false when it is not there.
+ * Keep the extension from being dropped for the rest of the transaction, after waiting for a concurrent
+ * DROP.  Returns false when the extension does not exist.
  */
 static bool
 lock_extension(void)
@@ -174,14 +173,14 @@ add_task_context(void *arg)
 			   database_name, ((YqTask *) arg)->name);
 }
 
-/* A step of yq_worker_transaction() */
+/* Run the step of a task, for yq_worker_transaction(). */
 static void
 run_step(void *task)
 {
 	((YqTask *) task)->step(task);
 }
 
-/* Note when a task that did not get through is tried again. */
+/* Note when a failed or postponed task is tried again. */
 static void
 delay_task(YqTask *task, int64 milliseconds)
 {
@@ -199,7 +198,7 @@ yq_task_note_failure(YqTask *task, const char *message)
 	task->failures++;
 	task->postponed = false;
 
-	/* Spread, so that workers that fail together do not retry together. */
+	/* Spread the delays, so that workers that fail together do not retry together. */
 	delay_task(task, (int64) pg_prng_uint64_range(&pg_global_prng_state,
 												  milliseconds / 2, milliseconds));
 
@@ -231,7 +230,7 @@ yq_task_attempt(YqTask *task)
 	ErrorContextCallback callback = {error_context_stack, add_task_context, task};
 	volatile bool succeeded = false;
 
-	/* A cancel request that came between transactions is for nothing. */
+	/* Discard a cancel request that came between transactions. */
 	QueryCancelPending = false;
 	SetCurrentStatementStartTimestamp();
 	pgstat_report_activity(STATE_RUNNING, task->activity);

@@ -33,18 +33,17 @@
 /*
  * Workers give way to commands that need their database to themselves.
  *
- * DROP DATABASE, ALTER DATABASE ...  RENAME and SET TABLESPACE, and CREATE
- * DATABASE from a template refuse to run while another process is connected,
- * after waiting a few seconds for it to go.  Before such a command the hook
- * takes the lock on the database that the command takes anyway, so that no
- * worker can connect any more, and ends the workers that are connected; the
- * command's own waiting does the rest.  Only the owner of the database has this
- * effect: other roles are refused and must not be able to end workers.
+ * Some commands refuse to run while another process is connected, after waiting a few seconds for it to
+ * leave.  These are DROP DATABASE, ALTER DATABASE ... RENAME and SET TABLESPACE, and CREATE DATABASE from a
+ * template.  Before such a command the hook takes the lock on the database that the command takes anyway,
+ * so that no further worker can connect.  The hook then ends the connected workers, and the command itself
+ * waits for them.  The hook acts only for the owner of the database: other roles are refused and must not
+ * be able to end workers.
  */
 
 static ProcessUtility_hook_type previous_hook = NULL;
 
-/* The argument of an option, or NULL. */
+/* Return the argument of an option, or NULL. */
 static DefElem *
 find_option(List *options, const char *name)
 {
@@ -61,8 +60,8 @@ find_option(List *options, const char *name)
 }
 
 /*
- * Which database the command needs alone, and with which lock it will say so;
- * NULL for every other command.
+ * Return the database that the command needs alone, and the lock with which the command will take it.
+ * Returns NULL for every other command.
  */
 static const char *
 database_needed_alone(Node *command, LOCKMODE *lockmode)
@@ -119,7 +118,7 @@ on_utility(PlannedStmt *statement, const char *query, bool read_only_tree,
 		   QueryEnvironment *environment, DestReceiver *receiver,
 		   QueryCompletion *completion)
 {
-	/* In a transaction block or during recovery these commands are refused. */
+	/* Commands in a transaction block or during recovery are refused anyway. */
 	if (context == PROCESS_UTILITY_TOPLEVEL && !IsInTransactionBlock(true) &&
 		!RecoveryInProgress())
 		give_way(statement->utilityStmt);
@@ -142,10 +141,9 @@ yq_give_way_init(void)
 /* -- wake ---------------------------------------------------------------------- */
 
 /*
- * Wishes of a transaction are kept in flags and carried out by a transaction
- * callback after the commit is visible, so that the worker finds the committed
- * rows.  The callback may not fail: it reads shared memory, sets latches, sends
- * signals, and at worst warns.
+ * Flags keep the requests of a transaction.  A transaction callback carries them out after the commit is
+ * visible, so that the worker finds the committed rows.  The callback may not fail: it reads shared memory,
+ * sets latches, sends signals, and at worst warns.
  */
 
 PG_FUNCTION_INFO_V1(yq_sql_is_worker);
@@ -158,7 +156,7 @@ static bool callback_registered = false;
 static bool wake_wanted = false;
 static bool start_wanted = false;
 
-/* Found out before the commit, because looking them up can fail. */
+/* Values that are looked up before the commit, because a look-up can fail. */
 static NameData database_name;
 static bool database_is_listed = false;
 
@@ -188,10 +186,9 @@ send_signal(PGPROC *process, int signal_number)
 }
 
 /*
- * Do something to every process of that type and database; returns how many
- * there were.  PGPROC entries stay where they are, and the type is looked up
- * by pid, so the worst that a process ending meanwhile can cause is a latch
- * set for nothing.
+ * Do something to every process of that type and database; returns the number of processes.  PGPROC entries
+ * stay in place, and the type is looked up by pid.  If a process ends meanwhile, the worst effect is a
+ * latch set in vain.
  */
 static int
 for_each_process(const char *type, Oid database, ProcessAction action,
@@ -212,7 +209,7 @@ for_each_process(const char *type, Oid database, ProcessAction action,
 	return count;
 }
 
-/* is_worker(pid): pg_stat_activity hides what a process is from most roles */
+/* is_worker(pid) tells whether a process is a worker: pg_stat_activity hides the type from most roles */
 Datum
 yq_sql_is_worker(PG_FUNCTION_ARGS)
 {
@@ -226,7 +223,7 @@ yq_worker_signal(Oid database, int signal_number)
 	(void) for_each_process(YQ_JOB_TYPE, database, send_signal, signal_number);
 }
 
-/* Have the launcher see to this database now; false when it is not its task. */
+/* Make the launcher tend this database now; false when the database is not listed. */
 static bool
 ask_launcher(void)
 {
@@ -234,9 +231,7 @@ ask_launcher(void)
 		for_each_process(YQ_LAUNCHER_TYPE, InvalidOid, send_signal, SIGUSR2) > 0;
 }
 
-/*
- * Let the launcher start the worker if that is its task, else start one here.
- */
+/* Let the launcher start the worker if the database is listed, else start a worker here. */
 static void
 start_worker_now(void)
 {
@@ -279,7 +274,7 @@ wake_at_transaction_end(XactEvent event, void *arg)
 		start_worker_now();
 }
 
-/* Prepare either wish: register the callback and read the data that it needs. */
+/* Prepare either request: register the callback and read the data that it needs. */
 static void
 prepare_wake(void)
 {

@@ -1,23 +1,22 @@
 /*-------------------------------------------------------------------------
  *
  * worker.c
- *	  The worker of one database: computes prices and advances the
- *	  charged-through mark by the clock, compacts counters, corrects late prices,
- *	  maintains credit, applies the policies of queues, preempts containers, follows
- *	  plans of reservations and ends applications past their lifetime.  Another
- *	  process does the jobs that take long (job.c).
+ *	  The worker of one database, and its tasks.
  *
- * Each task runs in a transaction of its own, like a client's (task.h).  The
- * worker writes failures to yquota_internal.worker_state, and raises an alert for
- * a postponed task.
+ * The worker computes prices and advances the charged-through mark by the clock.  It compacts counters,
+ * corrects late prices and maintains credit.  It applies the policies of queues, preempts containers,
+ * follows plans of reservations and ends applications past their lifetime.  Another process does the jobs
+ * that take long (job.c).
  *
- * Being the only worker is proved by a session-level advisory lock that no SQL
- * function can take.  Between transactions the worker holds nothing else: no
- * lock, no snapshot.  Every transaction begins by locking the extension, so a
- * DROP EXTENSION either waits for it or is noticed by it.
+ * Each task runs in a transaction of its own, as a client's statement does (task.h).  The worker writes
+ * failures to yquota_internal.worker_state, and raises an alert for a postponed task.
  *
- * The worker leaves, for good as far as it is concerned, when the extension is
- * dropped, stop_worker() was called, or its database is no longer listed.
+ * A session-level advisory lock, which no SQL function can take, proves that this is the only worker.
+ * Between transactions the worker holds nothing else: no lock, no snapshot.  Every transaction begins by
+ * locking the extension, so a DROP EXTENSION either waits for it or is noticed by it.
+ *
+ * The worker leaves when the extension is dropped, stop_worker() was called, or its database is no longer
+ * listed.  It does not come back by itself.
  *
  *-------------------------------------------------------------------------
  */
@@ -45,17 +44,17 @@
 #include "worker/task.h"
 #include "worker/worker.h"
 
-/* The advisory lock; the last number keeps it out of reach of SQL (1 and 2). */
+/* The advisory lock; its last number keeps it out of reach of SQL, which uses 1 and 2. */
 #define WORKER_LOCK_KEY			0x79717561
 #define WORKER_LOCK_CLASS		0x7971
 
-/* A leaving worker gives its lock up within this time. */
+/* The time within which a leaving worker gives up its lock. */
 #define WORKER_LOCK_PATIENCE_MS 2000
 
-/* Publishing hardly waits for a lock (docs/design.md 2). */
+/* Publishing barely waits for a lock (docs/design.md 2). */
 #define PUBLISH_LOCK_TIMEOUT_MS 10
 
-/* The longest sleep: the price of a wake-up that got lost. */
+/* The longest sleep, which limits the cost of a lost wake-up. */
 #define SLEEP_MAX_MS			(60 * 1000)
 
 static void run_command(YqTask *task);
@@ -69,7 +68,7 @@ static void start_up(YqTask *task);
 static void record(YqTask *task);
 static void sign_off(YqTask *task);
 
-/* As the configuration of queues has them, when it was last read; 0: not at all */
+/* Intervals from the configuration of queues when it was last read; 0 means never. */
 static int	manage_queues_interval_ms = 0;
 static int	remove_queues_interval_ms = 0;
 static int	preempt_interval_ms = 0;
@@ -159,7 +158,7 @@ static YqTask periodic[PERIODIC_COUNT] = {
 		.command = "SELECT yquota_internal.worker_job('credit', $1)",
 		.interval_ms = &yq_compute_interval
 	},
-	/* no job: crossings are found within yquota.compute_interval; after credit was granted */
+	/* no job: crossings are found within yquota.compute_interval; this task runs after credit was granted */
 	[THRESHOLDS] = {
 		.name = "thresholds",
 		.activity = "yquota: telling of thresholds that spending crossed",
@@ -168,7 +167,7 @@ static YqTask periodic[PERIODIC_COUNT] = {
 		.command = "SELECT yquota_internal.note_crossings($1)",
 		.interval_ms = &yq_compute_interval
 	},
-	/* those that take long have a process of their own, one after the other */
+	/* long jobs have a process of their own, and run one after the other */
 	[SEAL] = {
 		.name = "seal",
 		.activity = "yquota: checking whether history is to be sealed",
@@ -224,7 +223,7 @@ static YqTask periodic[PERIODIC_COUNT] = {
 		.command = "SELECT yquota_internal.watch_decisions($1), yquota_internal.watch_node_reports($1), yquota_internal.watch_plans($1)",
 		.interval_ms = &yq_compute_interval
 	},
-	/* those of the scheduler's own policies, which have intervals of their own */
+	/* policies of the scheduler, which have intervals of their own */
 	[MANAGE_QUEUES] = {
 		.name = "manage queues",
 		.activity = "yquota: managing queues",
@@ -300,13 +299,13 @@ static MemoryContext step_context = NULL;
 static bool told_to_stop = false;
 static bool no_longer_listed = false;
 static bool started = false;	/* worker_state names this process */
-static bool was_started = false;	/* ever */
+static bool was_started = false;	/* worker_state has named this process before */
 static bool clock_was_set = false;
 
-/* The last run of that task has noted something: there may be more. */
+/* Set when the last run of the task "credit" has noted something: there may be more. */
 static bool more_credit_is_due = false;
 
-/* The task whose job another process performs, NULL for none, and its begin (system time) */
+/* The task whose job another process performs, NULL for none, and the start of the job (system time). */
 static YqTask *task_of_job = NULL;
 static TimestampTz job_began_at = 0;
 
@@ -314,7 +313,10 @@ static TimestampTz job_began_at = 0;
  * When things are due
  */
 
-/* As yq_task_milliseconds_until_due(); a job waits for the end of another one. */
+/*
+ * Return the result of yq_task_milliseconds_until_due(), except that a job waits for the end of another
+ * job.
+ */
 static long
 milliseconds_until_due(const YqTask *task)
 {
@@ -344,7 +346,7 @@ milliseconds_to_sleep(void)
 	return sleep;
 }
 
-/* Something changed that may make failing tasks succeed. */
+/* Retry failing tasks at once, after a change that may make them succeed. */
 static void
 retry_at_once(void)
 {
@@ -378,9 +380,8 @@ run_command(YqTask *task)
 }
 
 /*
- * One batch.  Grants that are left for the next batch make balances slow, so
- * thresholds, which read all balances, wait for the last batch; prices do not
- * wait.
+ * Run a single batch.  Grants that are left for the next batch make balances slow.  Thresholds, which read
+ * all balances, therefore wait for the last batch; prices do not wait.
  */
 static void
 maintain_credit(YqTask *task)
@@ -413,8 +414,8 @@ start_job_when_due(YqTask *task)
 }
 
 /*
- * Note the outcome of a job whose process has ended.  A job that could not get a
- * lock after long work waits as long as it has worked before it begins again.
+ * Note the outcome of a job whose process has ended.  A job that worked for long and then could not get a
+ * lock waits equally long before it begins again.
  */
 static void
 collect_job(void)
@@ -448,7 +449,7 @@ typedef enum PolicyColumn
 	POLICY_FOLLOW_PLANS
 } PolicyColumn;
 
-/* Milliseconds of a column, or 0. */
+/* Return the milliseconds in a column, or 0. */
 static int
 interval_of_column(PolicyColumn column)
 {
@@ -458,7 +459,7 @@ interval_of_column(PolicyColumn column)
 	return isnull ? 0 : (int) Max(1, Min(DatumGetInt64(value), PG_INT32_MAX));
 }
 
-/* A policy that is switched off has no failures either. */
+/* Set the interval of a policy, and drop the failures of a policy that is switched off. */
 static void
 set_interval(YqTask *task, int *interval_ms, int milliseconds)
 {
@@ -479,7 +480,7 @@ read_queue_policies(void)
 	set_interval(&periodic[FOLLOW_PLANS], &follow_plans_interval_ms, interval_of_column(POLICY_FOLLOW_PLANS));
 }
 
-/* Run SQL whose effect shows in the queues; its time is not recorded. */
+/* Run SQL whose effect shows in the queues; the time of the run is not recorded. */
 static void
 run_queue_policy(YqTask *task)
 {
@@ -489,7 +490,7 @@ run_queue_policy(YqTask *task)
 	task->last_run = now;
 }
 
-/* A transaction for each, without a pause, as long as there are more. */
+/* Run a transaction for each item, without a pause, as long as there are more. */
 static void
 run_until_done(YqTask *task)
 {
@@ -500,7 +501,10 @@ run_until_done(YqTask *task)
 	task->last_run = DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull)) > 0 ? 0 : now;
 }
 
-/* Batch after batch without a pause; nothing while allocation cycles run, which release as well. */
+/*
+ * Release batch after batch without a pause.  Nothing is done while allocation cycles run, which release as
+ * well.
+ */
 static void
 release_expired(YqTask *task)
 {
@@ -510,7 +514,7 @@ release_expired(YqTask *task)
 	task->last_run = is_done ? now : 0;
 }
 
-/* Read the clock, the policies of queues, and whether the worker must leave. */
+/* Read the clock and the policies of queues, and find out whether the worker must leave. */
 static void
 check_state(YqTask *task)
 {
@@ -533,7 +537,7 @@ check_state(YqTask *task)
 	told_to_stop = DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0],
 											  SPI_tuptable->tupdesc, 1, &isnull));
 
-	/* stop_worker() took our name out; start_worker() came before we left */
+	/* stop_worker() removed this process from the row; start_worker() came before the worker left */
 	pid = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2, &isnull);
 	started = started && !isnull && DatumGetInt32(pid) == MyProcPid;
 }
@@ -550,7 +554,7 @@ start_up(YqTask *task)
 	periodic[COMPUTE].last_run = now;
 }
 
-/* The names of the postponed tasks, as text[]. */
+/* Return the names of the postponed tasks, as text[]. */
 static Datum
 postponed_tasks(void)
 {
@@ -605,7 +609,7 @@ record(YqTask *task)
 			8, types, values, nulls);
 }
 
-/* Leave on purpose: the time until the next worker is no outage. */
+/* Sign off before leaving on purpose: the time until the next worker is no outage. */
 static void
 sign_off(YqTask *task)
 {
@@ -640,7 +644,7 @@ leave_if_told(void)
 		leave("yquota.databases does not list the database");
 }
 
-/* True when there was one to run. */
+/* Run the periodic tasks that are due; returns true when there was one. */
 static bool
 run_periodic_tasks(void)
 {
@@ -659,7 +663,7 @@ run_periodic_tasks(void)
 	return has_run;
 }
 
-/* Everything that is due; returns how many milliseconds to sleep. */
+/* Run all due tasks; returns the number of milliseconds to sleep. */
 static long
 run_due_tasks(void)
 {
@@ -691,14 +695,14 @@ run_due_tasks(void)
 		yq_task_report.error = NULL;
 	}
 	leave_if_told();
-	/* tasks that waited for locks or parallel workers may have reset a latch that was set to wake the worker */
+	/*
+	 * a task that waited for locks or parallel workers may have reset a latch that was set to wake the
+	 * worker
+	 */
 	return has_run ? 0 : milliseconds_to_sleep();
 }
 
-/*
- * Become the only worker of this database; false when there is another one
- * that does not leave.
- */
+/* Become the only worker of this database; false when there is another one that does not leave. */
 static bool
 lock_office(uint32 wait_event)
 {

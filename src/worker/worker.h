@@ -4,10 +4,10 @@
  *	  Background processes: one launcher per server, one worker per database,
  *	  and one more for as long as a job takes.
  *
- * No session shares memory with them.  They are found by their type in the
- * server's list of processes, woken through their latches and asked through
- * rows (yquota_internal.worker_state, yquota_internal.clock_setting): a missed
- * wake-up costs time, never correctness.
+ * No session shares memory with them.  Sessions find the processes by their type in the server's list of
+ * processes, and wake them through their latches.  They communicate through rows
+ * (yquota_internal.worker_state, yquota_internal.clock_setting).  A missed wake-up costs time, never
+ * correctness.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,23 +22,23 @@
 #define YQ_WORKER_TYPE		"yquota worker"
 #define YQ_JOB_TYPE		"yquota job"
 
-/* How long a task waits for a lock before it is postponed */
+/* The time that a task waits for a lock before it is postponed. */
 #define YQ_TASK_LOCK_TIMEOUT_MS 500
 
 /* The order that a worker gets at its start, in bgw_extra. */
 typedef struct YqWorkerOrder
 {
 	Oid			database;
-	bool		from_launcher;	/* leaves when yquota.databases drops it */
-	bool		repeated;		/* the launcher's earlier attempt ended early */
+	bool		from_launcher;	/* the worker leaves when yquota.databases drops its database */
+	bool		repeated;		/* an earlier worker of the launcher ended early */
 } YqWorkerOrder;
 
 StaticAssertDecl(sizeof(YqWorkerOrder) <= BGW_EXTRALEN,
 				 "YqWorkerOrder does not fit in bgw_extra");
 
 /*
- * Register the launcher and the hook that makes workers give way to commands
- * on databases.  Called when the library is preloaded.
+ * Register the launcher, and the hook that makes workers give way to commands on databases.  The library
+ * calls this when it is preloaded.
  */
 extern void yq_worker_init(void);
 
@@ -48,10 +48,9 @@ extern void yq_worker_describe(BackgroundWorker *worker, const char *database_na
 extern bool yq_launcher_lists(const char *database_name);
 
 /*
- * wake.c: at commit of the current transaction wake this database's worker, or
- * start one for it.  When none runs, waking makes the launcher try again if
- * the database is one of its own, and starting is left to it.  Nothing happens
- * when the transaction aborts.
+ * wake.c: at commit of the current transaction, wake the worker of this database, or start one.  If the
+ * database is listed and no worker runs, waking makes the launcher try again, and starting is left to the
+ * launcher.  Nothing happens when the transaction aborts.
  */
 extern void yq_worker_wake_at_commit(void);
 extern void yq_worker_start_at_commit(void);
@@ -59,44 +58,44 @@ extern void yq_worker_start_at_commit(void);
 /* wake.c: send a signal to the workers of a database, and to the processes of their jobs. */
 extern void yq_worker_signal(Oid database, int signal_number);
 
-/* wake.c */
+/* wake.c: install the hook that makes workers give way. */
 extern void yq_give_way_init(void);
 
 /*
- * task.c: fill in the registration of a process that serves a database and is
- * not started again by itself, all but its name; its entry point finds the order.
+ * task.c: fill in the registration of a process that serves a database, except for its name.  The server
+ * does not start the process again.  The entry point of the process finds the order.
  */
 extern void yq_worker_process_describe(BackgroundWorker *worker, const char *type, const char *function,
 									   const void *order, Size order_size);
 
 /*
- * task.c: connect the process to a database, whose name is returned, with
- * the settings that its work depends on.
+ * task.c: connect the process to a database, and return its name.  The settings that the process depends on
+ * are then in force.
  */
 extern void yq_worker_connect(Oid database, NameData *database_name);
 
 /*
- * task.c: run a step in a transaction of its own, connected to SPI, in which
- * the extension cannot be dropped; false when it is not installed.  The caller
- * handles an error by aborting the transaction.  A lock timeout of 0 is none.
+ * task.c: run a step in a transaction of its own, connected to SPI.  The extension cannot be dropped
+ * meanwhile. Returns false when the extension is not installed.  The caller handles an error by aborting
+ * the transaction.  A lock timeout of 0 means no timeout.
  */
 typedef void (*YqWorkerStep) (void *argument);
 extern bool yq_worker_transaction(int lock_timeout_ms, YqWorkerStep step, void *argument);
 
-/* task.c: run SQL with the given parameters; errors other than the SQL's cannot be. */
+/* task.c: run SQL with the given parameters; it raises no errors other than those of the SQL. */
 extern void yq_worker_execute(const char *command, int count, Oid *types, Datum *values,
 							  const char *nulls);
 
 /*
- * job.c: start a process that performs a row of yquota_internal.job.  A worker
- * has one at a time; the server sets its latch when the process has ended.  An
- * error when no background worker slot is free.
+ * job.c: start a process that performs a row of yquota_internal.job.  A worker has only one such process at
+ * a time. The server sets the worker's latch when the process has ended.  Raises an error when no
+ * background worker slot is free.
  */
 extern void yq_job_start(const char *job, const char *database_name);
 
 /*
- * job.c: the state of that process.  The end of a process is returned once; the
- * error, if it failed, is in the current memory context.
+ * job.c: return the state of that process.  The end of a process is returned once.  The error of a failed
+ * process is in the current memory context.
  */
 typedef enum YqJobState
 {
