@@ -1,24 +1,24 @@
 --
--- The audit log of YARN's ResourceManager as events.  It has lines about the
--- allocation and release of containers, such as
+-- Reads the audit log of YARN's ResourceManager as events.  The log has lines about the
+-- allocation and release of containers.  An example, here on three lines:
 --
---     2026-03-02 10:00:00,125 INFO ...RMAuditLogger: USER=ann	OPERATION=AM Allocated Container	TARGET=SchedulerApp	RESULT=SUCCESS	APPID=...	CONTAINERID=...	RESOURCE=<memory:1024, vCores:1>	QUEUENAME=root.a
+--     2026-03-02 10:00:00,125 INFO ...RMAuditLogger: USER=ann	OPERATION=AM Allocated Container
+--         TARGET=SchedulerApp	RESULT=SUCCESS	APPID=...
+--         CONTAINERID=...	RESOURCE=<memory:1024, vCores:1>	QUEUENAME=root.a
 --
--- with tabs between the fields; logs with spaces in place of tabs are read as
--- well.  The text before USER= is the layout of log4j, of which only the time
--- matters.
+-- Tabs separate the fields; logs with spaces in place of tabs are read as well.  The text
+-- before USER= is the layout of log4j, of which only the time matters.
 --
--- Every line becomes a row of container_event.  A log that is imported again is
--- known by container, event and time, and is not sent again.
+-- Every line becomes a row of container_event.  A repeated import recognizes events by
+-- container, event and time, and does not send them again.
 --
--- The ResourceManager briefly gives a container id to the part that an update
--- adds to a container, or takes from it.  Such a temporary part is no
--- container: - of an increase it is allocated, and released with nothing
--- (swapContainer); - of a decrease or a demotion it is released and was never
--- allocated; - of a promotion it is allocated and never released, which looks
--- like a container.  Containers that are OPPORTUNISTIC when they end, and those
--- that end while the ResourceManager is down, have no end in the log: none
--- outlives its application.
+-- The ResourceManager briefly gives a container id to the part that an update adds to a
+-- container, or takes from it.  Such a temporary part is no container.  The part of an
+-- increase is allocated, and released with no resources (swapContainer).  The part of a
+-- decrease or a demotion is released and was never allocated.  The part of a promotion is
+-- allocated and never released, so it looks like a container.  Containers that are
+-- OPPORTUNISTIC when they end have no end in the log.  Neither have containers that end while
+-- the ResourceManager is down.  The import ends them with their application.
 --
 
 CREATE FUNCTION yquota_internal.rm_audit_fields(line text) RETURNS text[]
@@ -34,7 +34,7 @@ COMMENT ON FUNCTION yquota_internal.rm_audit_fields(text) IS
 CREATE FUNCTION yquota_internal.rm_audit_field(fields text[], key text) RETURNS text
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	-- the first one: fields that users may choose come last
+	-- take the first field of a name, because fields that users may choose come last
 	RETURN (SELECT substr(field, length(key) + 2)
 			FROM unnest(fields) WITH ORDINALITY AS f (field, number)
 			WHERE starts_with(field, key || '=')
@@ -44,8 +44,8 @@ COMMENT ON FUNCTION yquota_internal.rm_audit_field(text[], text) IS
 	'The value of a key; NULL when it is not there';
 
 --
--- The time of a line: year (two digits or four, or none), the rest of the local
--- time, and the distance from UTC, if the layout has that.
+-- Reads the time of a line.  The year has two or four digits, or is missing.  The offset from
+-- UTC is returned if the layout has one.
 --
 CREATE FUNCTION yquota_internal.log_line_time(
 	line text, OUT year integer, OUT month integer, OUT rest text, OUT utc_offset text)
@@ -83,9 +83,9 @@ COMMENT ON FUNCTION yquota_internal.log_line_time(text) IS
 	'The time at the beginning of a line of a log; month is NULL when there is none, year where the layout has none';
 
 --
--- A local time that there is twice, when clocks are set back, is the first one
--- until the log goes back in time.  Lines of several threads may be out of order
--- by a little, which is not going back.
+-- A local time that occurs twice, when clocks are set back, is the first one until the log
+-- goes back in time.  Lines of several threads may be slightly out of order, which does not
+-- count as going back.
 --
 CREATE FUNCTION yquota_internal.log_line_instant(
 	line text, timezone text, first_year integer, previous timestamptz) RETURNS timestamptz
@@ -107,7 +107,7 @@ BEGIN
 	END IF;
 	year_of_line := read.year;
 	IF year_of_line IS NULL AND before IS NOT NULL THEN
-		-- the year that puts it next to the line before
+		-- choose the year that puts the line next to the previous one
 		year_of_line := extract(year FROM before)
 			+ CASE WHEN extract(month FROM before) - read.month > 6 THEN 1
 				   WHEN extract(month FROM before) - read.month < -6 THEN -1 ELSE 0 END;
@@ -116,7 +116,7 @@ BEGIN
 	END IF;
 	BEGIN
 		local_time := (lpad(year_of_line::text, 4, '0') || '-' || read.rest)::timestamp;
-		-- a log of last year, read in this one
+		-- a log of last year, read in this year
 		IF read.year IS NULL AND before IS NULL AND first_year IS NULL
 			AND local_time AT TIME ZONE timezone > yquota.statement_clock() + interval '1 day'
 		THEN
@@ -178,7 +178,7 @@ BEGIN
 	BEGIN
 		event.allocation := yquota_internal.rm_audit_field(fields, 'RESOURCE')::yquota.resource;
 	EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
-		-- set aside when inserted, which an administrator sees
+		-- the INSERT sets the event aside, which an administrator sees
 		event.allocation := NULL;
 	END;
 	IF event.event = 'CONTAINER_START' THEN
@@ -235,8 +235,8 @@ CREATE FUNCTION yquota_internal.knows_start(container_id text) RETURNS boolean
 COMMENT ON FUNCTION yquota_internal.knows_start(text) IS
 	'Has the container started according to the books, or its START been set aside?';
 
--- An attempt's first container is its master: the log that tells of it tells of all
--- that were allocated to the attempt after it.
+-- An attempt's first container is its master.  A log that has its START has the START of every
+-- container that was allocated to the attempt after it.
 CREATE FUNCTION yquota_internal.temporary_parts(events yquota_internal.rm_audit_event[]) RETURNS text[]
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
@@ -260,8 +260,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.temporary_parts(yquota_internal.rm_audit_event[]) IS
 	'Ids that the log gives to temporary parts of container updates, as far as that can be told';
 
--- Temporary parts that the import of an earlier piece of the log has read as
--- containers.
+-- Voids temporary parts that the import of an earlier piece of the log has read as containers.
 CREATE FUNCTION yquota_internal.void_temporary_parts(container_ids text[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -300,7 +299,7 @@ DECLARE
 	unknown_projects bigint;
 BEGIN
 	PERFORM yquota_internal.void_temporary_parts(parts);
-	-- before the insert, which makes all of them known
+	-- check before the insert, which makes all events known
 	SELECT array_agg(DISTINCT candidate) FILTER (WHERE NOT sorted.is_part AND NOT yquota_internal.is_known_event(candidate, source)),
 		   count(*) FILTER (WHERE sorted.is_part)
 	INTO fresh, temporary
@@ -347,7 +346,8 @@ CREATE FUNCTION yquota_internal.end_with_applications(
 DECLARE
 	ended bigint;
 BEGIN
-	-- noted first: charging takes it for a feed's otherwise when a further end comes
+	-- note the ends first, because charging would otherwise take them for ends by a feed when another
+	-- end comes
 	WITH open AS MATERIALIZED (
 		SELECT running.container_id, min(application.ended_at) AS at
 		FROM unnest(application_ids, ended_at) AS application (application_id, ended_at)
@@ -385,7 +385,7 @@ BEGIN
 		RAISE EXCEPTION 'year % of a log is out of range', year
 			USING ERRCODE = 'datetime_field_overflow';
 	END IF;
-	-- an unknown time zone is an error of PostgreSQL's own
+	-- PostgreSQL reports an unknown time zone
 	PERFORM yquota.statement_clock() AT TIME ZONE timezone;
 END
 $$;
@@ -412,7 +412,7 @@ DECLARE
 BEGIN
 	PERFORM yquota_internal.check_rm_audit(log, zone, year, project_from);
 	PERFORM yquota_internal.refuse_while_deferred('import a log');
-	-- before the ledger is read, as every statement that sends events
+	-- take this lock before reading the ledger, as every statement that sends events does
 	LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
 	lines := 0;
 	last_at := after;
@@ -441,9 +441,9 @@ COMMENT ON FUNCTION yquota.import_rm_audit(text, text, integer, text, text, text
 	'Lines of a ResourceManager''s audit log become events: AM Allocated Container a CONTAINER_START, AM Released Container a CONTAINER_FINISH; remaining containers of an application end with it.  Lines that were imported before are known, temporary parts of container updates are left out.  Returns counts, and the time of the last of these lines';
 
 --
--- A file, a megabyte at a time, with the privileges of the calling role.  Bytes
--- that are not ASCII come as \nnn, so that no line is cut within a character.
--- A last line without its end is still being written.
+-- Reads a file with the privileges of the calling role, one megabyte at a time.  Bytes that
+-- are not ASCII are read as \nnn, so that no portion ends within a character.  A last line
+-- without its end is still being written.
 --
 CREATE FUNCTION yquota.import_rm_audit_file(
 	path text, timezone text DEFAULT NULL, year integer DEFAULT NULL,
@@ -480,7 +480,7 @@ BEGIN
 		position := position + length(bytes);
 		rest := rest || encode(bytes, 'escape');
 		ends_at := length(rest) - strpos(reverse(rest), E'\n') + 1;
-		-- a line that long tells of no container
+		-- skip a line of that length, because it is about no container
 		CONTINUE WHEN ends_at > length(rest) AND length(rest) < portion;
 		BEGIN
 			log := convert_from(decode(left(rest, ends_at), 'escape'), 'UTF8');

@@ -1,18 +1,17 @@
 --
--- The books prove themselves (docs/design.md 1.9).  Everything is computed again: the
--- life of each container from the log, amounts from the timelines, counters
--- from the ledger and the running containers.  Unlike charging, it works on
--- sets, not on a container at a time.  Both share the evaluator of the cost of
--- an allocation.
+-- The books prove themselves (docs/design.md 1.9).  Verification computes everything again:
+-- the life of each container from the log, amounts from the timelines, and counters from the
+-- ledger and the running containers.  Unlike charging, it works on sets, not on a container at
+-- a time.  Both share the evaluator of the cost of an allocation.
 --
--- Two passes.  The first one joins log, ledger and running containers.  It proves
--- the common life: a START, a FINISH or none, and one row of the books with the
--- same amount to the last digit.  The second one computes the segments of all
--- other lives and reports the differences.  Each life that the first pass does
--- not prove goes to the second one, so no difference stays hidden.
+-- Verification has two passes.  The first pass joins the log, the ledger and the running
+-- containers.  It proves the common life: a START, at most one FINISH, and one row of the
+-- books with the same amount to the last digit.  The second pass computes the segments of all
+-- other lives and reports the differences.  It gets each life that the first pass does not
+-- prove, so no difference stays hidden.
 --
--- Functions without settings of their own are inlined, which lets the planner
--- see the whole of a pass; names in their bodies were bound when they were made.
+-- Functions without settings of their own are inlined, so that the planner sees the whole of a
+-- pass.  Names in their bodies were bound at their creation.
 --
 
 CREATE FUNCTION yquota_internal.payer_project(project text, username text) RETURNS text
@@ -130,7 +129,7 @@ CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TA
 				AND logged.queue IS NOT DISTINCT FROM booked.queue
 				AND logged.node IS NOT DISTINCT FROM booked.node
 				AND logged.execution_type = booked.execution_type
-				-- what it pays for a wait needs a closer look
+				-- leave lives with waits to the second pass
 				AND (logged.is_running OR logged.execution_type = 'GUARANTEED')
 				AND logged.allocation OPERATOR(yquota.=) booked.allocation
 				AND logged.started_at = booked.started_at
@@ -143,9 +142,9 @@ CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TA
 					 AND logged.is_am = booked.is_am
 					 AND logged.is_running = booked.is_running
 					 AND logged.is_given = booked.is_given
-					 -- whether there was padding needs a closer look
+					 -- leave lives with padding to the second pass
 					 OR booked.finished_at - booked.started_at >= rule.longest
-					 -- and so does whether it was preempted
+					 -- leave preempted lives that may be free to the second pass
 					 AND (booked.exit_status IS DISTINCT FROM -102 OR rule.free = '0')
 					 AND yquota_internal.is_due(
 						booked.project, booked.application_id, booked.username, booked.queue,
@@ -158,8 +157,8 @@ CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TA
 		FULL JOIN (SELECT * FROM yquota_internal.booked_life AS b
 				   WHERE since IS NULL OR b.finished_at IS NULL OR b.finished_at >= since) AS booked
 			ON booked.container_id = logged.container_id
-			-- A START meets the row that should be all of it, and nothing else meets anything: many UPDATEs
-			-- and the many rows of the books that come of them would be as many pairs as the two make.
+			-- Join a START only with a row that should be its whole life, and no other rows.  Otherwise
+			-- many UPDATEs and their many ledger rows would make the product of both in pairs.
 			AND CASE WHEN booked.is_whole THEN 1 ELSE 2 END = CASE WHEN logged.is_start THEN 1 ELSE 3 END
 		CROSS JOIN (SELECT COALESCE(max(charging_rule.minimum_run_time), '0') AS longest,
 						   COALESCE(max(charging_rule.free_before_preemption), '0') AS free
@@ -168,15 +167,15 @@ CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TA
 		SELECT aside.container_id, NULL, NULL, since IS NULL OR aside.occurred_at >= since, false
 		FROM yquota_internal.set_aside_event AS aside
 		UNION ALL
-		-- of which log and books agree only when voided events are left out
+		-- containers with voids: their log and books agree only without the voided events
 		SELECT void.container_id, NULL, NULL, since IS NULL, false
 		FROM yquota_internal.last_void AS void
-		-- below the grouping, lest it carries all columns
+		-- evaluate below the grouping, so that it does not carry all columns
 		OFFSET 0
 	) AS life
 	WHERE life.container_id IS NOT NULL
 	GROUP BY life.container_id
-	-- an event may be in the log twice, but not a row in the books
+	-- the log may have an event twice, but the books may not have a row twice
 	HAVING bool_or(life.concerned)
 	   AND (NOT bool_and(life.proven)
 			OR min(life.place) <> max(life.place) OR min(life.book) <> max(life.book));
@@ -188,9 +187,9 @@ COMMENT ON FUNCTION yquota_internal.unproven_container(timestamptz) IS
 -- Second pass
 --
 
--- Acceptance is written down where it is decided; nothing here infers it.  A START
--- repeated with a new allocation has become an UPDATE: container_change has its
--- number and the instant from which on it counts.
+-- Charging records the acceptance of events; verification does not infer it.  A START repeated
+-- with a new allocation has become an UPDATE.  For such a START, container_change has its
+-- number and the instant from which it counts.
 CREATE FUNCTION yquota_internal.accepted_event(since timestamptz)
 	RETURNS TABLE (container_id text, event yquota.container_event_type, occurred_at timestamptz,
 				   project text, application_id text, username text, queue text, node text,
@@ -202,7 +201,8 @@ CREATE FUNCTION yquota_internal.accepted_event(since timestamptz)
 	WITH unproven AS MATERIALIZED (
 		SELECT u.container_id FROM yquota_internal.unproven_container(since) AS u
 	), repeated AS MATERIALIZED (
-		-- as a whole: the index by container would read all changes of one for each of its events
+		-- read this as a whole: the index by container would read all changes of a container for each
+		-- of its events
 		SELECT change.event_id, change.container_id, change.occurred_at
 		FROM yquota.container_change AS change
 		WHERE change.repeated_start
@@ -241,8 +241,8 @@ CREATE FUNCTION yquota_internal.accepted_event(since timestamptz)
 COMMENT ON FUNCTION yquota_internal.accepted_event(timestamptz) IS
 	'Events of unproven containers that have an effect: the log without events that were set aside, changed nothing or were voided.  A further row of each container, with nothing but its id, stands for those of which nothing was accepted';
 
--- A FINISH that came after the end is no part of the life, and tells all the same that
--- yquota preempted the container.  The log is read only when a rule asks.
+-- A FINISH that arrived after the end is no part of the life.  It still shows that yquota
+-- preempted the container.  The log is read only when a rule asks.
 CREATE VIEW yquota_internal.own_preemption AS
 	SELECT log.container_id
 	FROM yquota.container_event AS log
@@ -320,7 +320,7 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 		FROM life AS l
 		JOIN yquota.closed_period AS period
 			ON period.until > l.started_at AND (l.finished_at IS NULL OR period.until < l.finished_at)
-		-- while it is being closed, some have not been settled at its end yet
+		-- while the period is being closed, some containers have not been settled at its end yet
 		WHERE period.closed_at IS NOT NULL
 		   OR l.container_id NOT IN (SELECT unsettled.container_id
 									 FROM yquota_internal.unsettled_at_period_end AS unsettled
@@ -419,7 +419,7 @@ CREATE FUNCTION yquota_internal.expected_charge(since timestamptz)
 	SELECT s.container_id, s.project, s.application_id, s.username, s.queue, s.node,
 		   s.execution_type, s.allocation, s.started_at, s.exit_status,
 		   s.finished_at, s.finished_at, short.missing, 'CONTAINER_FINISH',
-		   -- nothing changes within a microsecond
+		   -- no price changes within a microsecond
 		   yquota_internal.dominant(s.allocation, s.factors, s.finished_at,
 									s.finished_at + interval '1 microsecond'),
 		   yquota_internal.rate(s.allocation, s.factors, s.finished_at)
@@ -457,13 +457,13 @@ CREATE FUNCTION yquota_internal.verify_lives(since timestamptz)
 								  ORDER BY p.number) AS copy,
 			   ROW(p.project, p.application_id, p.username, p.queue, p.node, p.execution_type,
 				   p.allocation, p.started_at, p.settled_by, p.exit_status, p.waiting_factor) AS content
-		-- a row that is taken back is in one partition with the row that does so
+		-- a row and its correction are in one partition
 		FROM (SELECT posted.*,
 					 count(posted.corrects) OVER (PARTITION BY posted.container_id, COALESCE(posted.corrects, posted.number)) AS corrections
 			  FROM posted) AS p
 		WHERE p.corrects IS NULL AND p.corrections = 0
 	), correct AS (
-		-- later amounts are corrected in the next compute interval
+		-- amounts from that instant on are corrected in the next compute interval
 		SELECT coalesce(yquota_internal.uncorrected_since(), 'infinity') AS until
 	)
 	SELECT 'ledger differs from the log', log.container_id,
@@ -474,7 +474,7 @@ CREATE FUNCTION yquota_internal.verify_lives(since timestamptz)
 				 sum(due.given_back) AS given_back,
 				 coalesce(max(due."to") <= (SELECT correct.until FROM correct), true) AS is_correct
 		  FROM due GROUP BY due.container_id) AS log
-	-- charges before a void have been taken back, from whichever project paid
+	-- charges before a void have been taken back, from the project that had paid
 	LEFT JOIN (SELECT posted.container_id, posted.project, posted.number <= void.charges AS is_void,
 					  sum(posted.amount) AS amount, sum(posted.given_back) AS given_back,
 					  sum(count(*)) OVER container AS rows, max(max(posted.number)) OVER container AS last_number
@@ -528,8 +528,8 @@ COMMENT ON FUNCTION yquota_internal.verify_lives(timestamptz) IS
 	'Differences between the log and the books of containers that are not proven';
 
 --
--- Running containers and counters.  They say how things are, not how they
--- came about, and are compared in full whatever interval is proved.
+-- Running containers and counters.  They describe the present state without its history.  The
+-- checks compare them in full for any proved interval.
 --
 
 CREATE FUNCTION yquota_internal.verify_accruals()
@@ -605,8 +605,8 @@ COMMENT ON FUNCTION yquota_internal.verify_running_totals() IS
 CREATE FUNCTION yquota_internal.verify_usage()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
-	-- The nested loop that verify() discourages cannot be avoided in either half, so
-	-- one worker for each looks cheap, and takes longer to start than both halves.
+	-- Both halves need the nested loop that verify() discourages.  The planner would therefore start a
+	-- worker for each half, which takes longer than both halves.
 	SET enable_parallel_append = off
 	BEGIN ATOMIC
 	SELECT 'usage of a queue differs from running containers',
@@ -743,7 +743,7 @@ CREATE FUNCTION yquota_internal.verify_scheduler()
 	SELECT 'container that the scheduler started is not in the books', d.container_id, format('%s on %s', d.allocation, d.node), NULL
 	FROM yquota.decision AS d
 	WHERE d.decision IN ('allocated', 'swapped')
-	  -- or it may have been archived
+	  -- skip containers that may have been archived
 	  AND d.decided_at >= yquota_internal.archive_horizon()
 	  AND NOT EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = d.container_id)
 	  AND NOT EXISTS (SELECT FROM yquota.charge AS c WHERE c.container_id = d.container_id)
@@ -764,7 +764,7 @@ CREATE FUNCTION yquota_internal.verify_scheduler()
 COMMENT ON FUNCTION yquota_internal.verify_scheduler() IS
 	'Differences between the scheduler''s rows for applications, the applications and the books';
 
--- An end may be committed after the round that began later: an hour is longer than any
+-- An end may be committed after a round that began later.  An hour is longer than any
 -- transaction of a feed takes.
 CREATE FUNCTION yquota_internal.verify_preemption()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -780,7 +780,7 @@ CREATE FUNCTION yquota_internal.verify_preemption()
 	CROSS JOIN yquota_internal.preemption_round AS last
 	WHERE m.marked_at < last.round_at - interval '1 hour'
 	  AND NOT EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = m.container_id)
-	  -- by the index, one container after the other: marks of ended containers are few
+	  -- look up each container by the index, because few marks are of ended containers
 	  AND COALESCE((SELECT max(ended.booked_at) FROM yquota.charge AS ended
 					WHERE ended.container_id = m.container_id AND ended.settled_by = 'CONTAINER_FINISH' AND ended.corrects IS NULL),
 				   '-infinity') < last.round_at - interval '1 hour'
@@ -789,7 +789,7 @@ CREATE FUNCTION yquota_internal.verify_preemption()
 	FROM yquota.preempted_container AS p
 	JOIN yquota.container AS c ON c.container_id = p.container_id
 	WHERE NOT p.is_advised
-	  -- its end may have been voided
+	  -- skip containers whose end may have been voided
 	  AND NOT EXISTS (SELECT FROM yquota.event_void AS v WHERE v.container_id = p.container_id AND v.voided_at >= p.killed_at);
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_preemption() IS
@@ -808,7 +808,7 @@ CREATE FUNCTION yquota_internal.verify_node_queues()
 	SELECT 'container at the queue of a node is not in the books', q.container_id, NULL, format('%s on %s', q.state, q.node)
 	FROM yquota.node_queue AS q
 	WHERE q.left_at IS NULL
-	  -- or it may have ended and been archived
+	  -- skip containers that may have ended and been archived
 	  AND q.state_at >= yquota_internal.archive_horizon()
 	  AND NOT EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = q.container_id)
 	  AND NOT EXISTS (SELECT FROM yquota.charge AS c WHERE c.container_id = q.container_id)
@@ -849,7 +849,7 @@ CREATE FUNCTION yquota_internal.verify_sharing()
 COMMENT ON FUNCTION yquota_internal.verify_sharing() IS
 	'Differences between the containers that limits of sharing count and the books';
 
--- Nothing of a voided container is left that could explain an event from before.
+-- A voided container keeps no data that could explain an earlier event.
 CREATE FUNCTION yquota_internal.verify_events(since timestamptz)
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -888,7 +888,8 @@ CREATE FUNCTION yquota_internal.verify_events(since timestamptz)
 	FROM idle
 	WHERE NOT EXISTS (SELECT FROM yquota_internal.last_void AS void
 					  WHERE void.container_id = idle.container_id)
-	  -- each explanation is joined as a whole: by container alone one would be looked for among all rows of it
+	  -- join each explanation as a whole: a join by container alone would search all rows of the
+	  -- container
 	  AND NOT EXISTS (SELECT FROM yquota_internal.booked_life AS life
 					  WHERE idle.event = 'CONTAINER_START'
 						AND life.container_id = idle.container_id AND life.started_at = idle.occurred_at)
@@ -929,9 +930,10 @@ CREATE FUNCTION yquota_internal.verify_ends()
 		ON log.container_id = reported.container_id AND log.event = 'CONTAINER_FINISH'
 		AND log.occurred_at = reported.occurred_at
 		AND log.exit_status IS NOT DISTINCT FROM reported.exit_status
-	-- archived containers have left both, maybe just before a further end came
+	-- skip archived containers, which have left both tables, maybe just before another end arrived
 	WHERE EXISTS (SELECT FROM yquota.charge WHERE charge.container_id = reported.container_id)
-	  -- mostly there are none: then a parallel plan would hash log and ledger in vain
+	  -- skip everything in the usual case without such ends, where a parallel plan would hash log and
+	  -- ledger in vain
 	  AND EXISTS (SELECT FROM yquota_internal.reported_end)
 	GROUP BY reported.container_id, reported.occurred_at, reported.exit_status
 	HAVING count(log.container_id) = 0;
@@ -939,8 +941,8 @@ CREATE FUNCTION yquota_internal.verify_ends()
 COMMENT ON FUNCTION yquota_internal.verify_ends() IS
 	'Differences between noted ends of containers, the books and the log';
 
--- All projects at once, so that the ledger is read once.  Kept sums are trusted for
--- the spending before the instant from which on the books are proven.
+-- Verifies all projects at once, so that the ledger is read once.  Stored sums are trusted for
+-- the spending before the instant from which the books are proven.
 CREATE FUNCTION yquota_internal.verify_grants(since timestamptz)
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -1021,18 +1023,17 @@ CREATE FUNCTION yquota.verify(since timestamptz DEFAULT NULL)
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, yquota, pg_temp
-	-- Whole tables are joined with each other: by hashing, which parallel
-	-- workers share and which spills to disk in parts.  Without statistics,
-	-- nested loops over the log look cheap.
+	-- Hash joins suit the joins of whole tables: parallel workers share the hash table, and it spills
+	-- to disk in batches.  Without statistics, nested loops over the log look cheap.
 	SET enable_nestloop = off
 	SET enable_mergejoin = off
-	-- fewer parts, for every role and session the same
+	-- makes fewer batches, independently of role and session
 	SET work_mem = '32MB'
-	-- would compile hundreds of expressions, longer than most run
+	-- JIT would compile hundreds of expressions, which takes longer than running most of them
 	SET jit = off
 	AS $$
 BEGIN
-	-- the ledger is that of the statement's snapshot
+	-- use prices of the statement's snapshot, because the ledger is of that snapshot
 	PERFORM yquota_internal.pin_prices();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_events(since);
 	RETURN QUERY SELECT * FROM yquota_internal.verify_lives(since);
@@ -1053,7 +1054,7 @@ BEGIN
 	RETURN QUERY SELECT * FROM yquota_internal.verify_node_queues();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_sharing();
 	PERFORM yquota_internal.unpin_prices();
-	-- what was read is locked by now: no more can leave
+	-- the tables that were read are locked by now, so no more of them can leave
 	IF EXISTS (SELECT FROM yquota.history_segment AS segment
 			   WHERE segment.ledger_table IS NOT NULL AND to_regclass(format('yquota_internal.%I', segment.ledger_table)) IS NULL) THEN
 		RAISE EXCEPTION 'could not serialize access because history has been archived since the snapshot was taken'

@@ -14,7 +14,7 @@ CREATE VIEW yquota_internal.explained_segment AS
 COMMENT ON VIEW yquota_internal.explained_segment IS
 	'What explain_charge() explains: segments in the ledger, and those that running containers owe';
 
--- A reservation, which is archived likewise, has no finish.
+-- Leaves out reservations, which are archived in the same way but have no finish.
 CREATE FUNCTION yquota_internal.archived_explained_segments(container_id text) RETURNS yquota_internal.explained_segment[]
 	LANGUAGE sql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -38,7 +38,7 @@ CREATE FUNCTION yquota_internal.explain_charge_as_owner(container_id text)
 		rate numeric, padding interval, amount numeric, node text,
 		execution_type yquota.execution_type, prices jsonb, factors_in_force jsonb,
 		factor numeric, forgiven boolean, settled boolean, given_back numeric)
-	-- keeps its plans, which take longer to make than to run
+	-- PL/pgSQL keeps the plans, which take longer to make than to run
 	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$

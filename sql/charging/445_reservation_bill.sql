@@ -1,5 +1,5 @@
 --
--- The bill of a reservation, and the proof of it.
+-- The bill of a reservation, and its verification.
 --
 
 CREATE FUNCTION yquota_internal.explain_reservation_as_owner(reservation_id text)
@@ -33,7 +33,7 @@ BEGIN
 		   price_interval.forgiven, segment.settled
 	FROM segment
 	CROSS JOIN LATERAL (
-		-- the first two are the part of the price
+		-- the first two names are the fraction of the price
 		SELECT yquota_internal.factor_names(segment.project, NULL, segment.username, segment.queue, 'GUARANTEED', segment.reserved_factor) AS names
 		OFFSET 0
 	) AS applying
@@ -62,7 +62,7 @@ COMMENT ON FUNCTION yquota.explain_reservation(text) IS
 	'The bill of a reservation: a row per interval of constant price and allocation up to the clock, without those that are free of a promise; sums up to what it has cost, to the last digit.  No rows for one that costs nothing; an error says where it is when it has been archived';
 
 --
--- The proof takes what was promised, and cuts it; amounts come from the timelines.
+-- Verification divides the promised allocations and computes their amounts from the timelines.
 --
 CREATE FUNCTION yquota_internal.verify_reservations(since timestamptz)
 	RETURNS TABLE (problem text, subject text, expected text, found text)

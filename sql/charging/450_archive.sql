@@ -2,12 +2,11 @@
 -- History: sealing the ledger and the log, and archiving sealed segments
 -- (docs/design.md 6).
 --
--- Ledger and log are plain tables, because inserting is fastest that way.  Their
--- past is kept in children that inherit from them and are never written to:
--- sealing makes two empty children and exchanges their storage with the
--- parents', whatever their size.  Readers of the parents read the children as
--- well.  Nothing needs to be made ahead: unsealed rows simply stay in the
--- parents.
+-- Ledger and log are plain tables, because inserting into plain tables is fastest.  Children
+-- that inherit from them keep the past, and no transaction writes to them.  Sealing makes two
+-- empty children and exchanges their storage with the parents' storage, whatever their size.
+-- Readers of the parents read the children as well.  No child must be made ahead: unsealed
+-- rows simply stay in the parents.
 --
 
 CREATE FUNCTION yquota_internal.exchange_storage(parent regclass, child regclass) RETURNS void
@@ -17,9 +16,9 @@ COMMENT ON FUNCTION yquota_internal.exchange_storage(regclass, regclass) IS
 	'Let two tables of the same make exchange their rows, indexes included, without touching them';
 
 --
--- A BRIN index begins with a summary of its first range of blocks, which every
--- row that comes then has to widen; the other ranges are summarized when they
--- are full.  For a Bloom filter that is dear.
+-- A BRIN index begins with a summary of its first range of blocks, and every new row must
+-- widen that summary.  For a Bloom filter this is expensive.  The other ranges are summarized
+-- when they are full.
 --
 CREATE FUNCTION yquota_internal.leave_first_range(tablename regclass) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -32,7 +31,8 @@ CREATE FUNCTION yquota_internal.leave_first_range(tablename regclass) RETURNS vo
 COMMENT ON FUNCTION yquota_internal.leave_first_range(regclass) IS
 	'Leave the first range of blocks of a table''s BRIN indexes unsummarized until it is full, as all others are';
 
--- A sealed table's last range never fills up.  One range is read in a moment.
+-- Summarizes the last range of a sealed table, which never fills up.  Reading one range is
+-- quick.
 CREATE FUNCTION yquota_internal.summarize_last_range(tablename regclass) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -52,7 +52,7 @@ SELECT yquota_internal.leave_first_range('yquota.charge');
 CREATE FUNCTION yquota_internal.make_child(parent regclass, child_name text, attached boolean)
 	RETURNS regclass
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-	-- the place of a table of history is its parent's
+	-- a table of history goes into the tablespace of its parent
 	SET default_tablespace = ''
 	SET client_min_messages = 'warning'
 	SET search_path = pg_catalog, pg_temp
@@ -78,8 +78,8 @@ COMMENT ON FUNCTION yquota_internal.make_child(regclass, text, boolean) IS
 	'Make an empty table of schema yquota_internal like another one, and have it inherit from it';
 
 --
--- A transaction that waits for a strong lock makes all later ones wait, too.
--- So such locks are requested briefly and repeatedly.
+-- A transaction that waits for a strong lock makes all later ones wait, too.  The function
+-- therefore requests such locks briefly and repeatedly.
 --
 CREATE FUNCTION yquota_internal.lock_briefly(
 	command text, attempts integer, pause_seconds numeric DEFAULT 0.2, subject text DEFAULT 'history') RETURNS void
@@ -110,8 +110,8 @@ COMMENT ON FUNCTION yquota_internal.lock_briefly(text, integer, numeric, text) I
 	'Run LOCK TABLE without making others wait long: so many attempts of 50 ms, with pauses; lock_not_available after the last';
 
 --
--- A START must be new in every segment of history.  A Bloom filter of the
--- container ids of all segments says so at one look, whatever the ids are like.
+-- A START must be new in every segment of history.  A Bloom filter of the container ids of all
+-- segments answers this in one probe, for any form of ids.
 --
 
 CREATE TABLE yquota_internal.charge_filter (
@@ -148,7 +148,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.empty_bloom_filter() IS
 	'Empty charge_filter when rows come to a sealed ledger table, as a restore brings them';
 
--- The caller's lock of the ledger keeps away sessions that could ask the filter.
+-- The caller's lock of the ledger excludes sessions that could probe the filter.
 CREATE FUNCTION yquota_internal.note_sealed_ledger(ledger regclass) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -192,8 +192,8 @@ BEGIN
 	segment.ledger_table := 'charge_sealed_' || segment.number;
 	segment.log_table := 'container_event_sealed_' || segment.number;
 
-	-- An autovacuum gives up when it is waited for long enough.  This lock is given
-	-- back: changes of prices would wait for it, which may read the ledger meanwhile.
+	-- Make an autovacuum give up by waiting for it.  Then give this lock back, because changes of
+	-- prices would wait for it, and sealing may read the ledger meanwhile.
 	BEGIN
 		LOCK TABLE ONLY yquota.container_event, ONLY yquota.charge IN SHARE UPDATE EXCLUSIVE MODE;
 		RAISE transaction_rollback;
@@ -225,7 +225,7 @@ CREATE FUNCTION yquota.seal_history() RETURNS integer
 COMMENT ON FUNCTION yquota.seal_history() IS
 	'Begin a new segment of history: the rows of ledger and log so far become ready to be archived, in a moment at any size; returns the number of the segment, NULL when there was nothing to seal';
 
--- Rows are appended, so the first one of the log is one of the oldest.
+-- Looks at the first row of the log, which is one of the oldest because rows are appended.
 CREATE FUNCTION yquota_internal.seal_is_due(now_at timestamptz) RETURNS boolean
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -256,8 +256,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.worker_seal(timestamptz) IS
 	'Seals history every retention_setting.seal_interval, and tends sealed history when nothing is due; lock_not_available while other transactions use it';
 
--- Block ranges have an order, which is time's.  In history the rows of an
--- application can have an index of their own: nothing is added to it any more.
+-- Block ranges order history by time only.  A btree index of applications is affordable there,
+-- because no rows are added any more.
 CREATE FUNCTION yquota_internal.has_index_of_applications(source regclass) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
@@ -270,8 +270,8 @@ CREATE FUNCTION yquota_internal.has_index_of_applications(source regclass) RETUR
 COMMENT ON FUNCTION yquota_internal.has_index_of_applications(regclass) IS
 	'Whether a table has a btree index that begins with application_id';
 
--- archive() may drop a table after its name was read here: to_regclass() is NULL
--- then, and tend_history() looks again when archive() can do so no more.
+-- Concurrently, archive() may drop a table after its name was read here.  Then to_regclass() is
+-- NULL.  The caller, tend_history(), looks again when archive() can no longer do so.
 CREATE FUNCTION yquota_internal.untended_ledger() RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
@@ -306,10 +306,10 @@ BEGIN
 	IF wanting IS NULL THEN
 		RETURN NULL;
 	END IF;
-	-- archiving keeps away meanwhile; INSERTs do not notice
+	-- exclude archiving meanwhile; INSERTs do not notice
 	PERFORM yquota_internal.lock_briefly('LOCK TABLE yquota.history_segment IN SHARE ROW EXCLUSIVE MODE', 1);
 	IF wanting = 'charge_filter' THEN
-		-- what is of no use goes first, in a moment; sessions would wait for the rest
+		-- remove useless entries first, in a moment; sessions would wait for the rest
 		IF pg_relation_size('yquota_internal.charge_filter') > 0 THEN
 			PERFORM yquota_internal.lock_briefly('LOCK TABLE yquota_internal.charge_filter IN ACCESS EXCLUSIVE MODE', 1);
 			TRUNCATE yquota_internal.charge_filter;
@@ -329,9 +329,9 @@ COMMENT ON FUNCTION yquota_internal.tend_history() IS
 	'Make the filter of container ids, or the missing index of applications of one sealed ledger table; returns the name of the table, NULL when nothing is missing.  The worker calls it';
 
 --
--- Digests.  Plain SQL recomputes them from an archive, in any database: the
--- query uses nothing of yquota and depends on no setting.  OFFSET keeps the
--- hash of a row from being computed for each of its four parts.
+-- Digests.  Plain SQL recomputes them from an archive in any database: the query uses no
+-- object of yquota and depends on no setting.  OFFSET keeps the hash of a row from being
+-- computed for each of its four parts.
 --
 
 CREATE FUNCTION yquota.archive_digest_query(source text, history text DEFAULT 'ledger') RETURNS text
@@ -390,15 +390,14 @@ COMMENT ON FUNCTION yquota_internal.is_shared_target(regclass) IS
 --
 -- Archiving
 --
--- A container leaves as a whole: with its last row of the ledger and the log,
--- when it does not run any more.  Rows of containers that go on are carried over
--- into new children.  So the books have all rows of a container or none, and
--- reports about containers stay exact.
+-- A container leaves as a whole: with its last row of the ledger and the log, once it has
+-- ended.  Rows of containers that continue are carried over into new children.  The books
+-- therefore have all rows of a container or none, and reports about containers stay exact.
 --
--- A reservation leaves with the ledger, as a whole too: when it has been forgotten
--- (remove_ended_reservations()) and was booked before the newest of the segments
--- was sealed.  Its ledger is small and is not sealed: what leaves is copied into a
--- table like yquota.charge, and is read from there as a segment is.
+-- A reservation also leaves with the ledger as a whole.  It must have been forgotten
+-- (remove_ended_reservations()) and been booked before the newest of the segments was sealed.
+-- Its ledger is small and is not sealed.  Leaving rows are copied into a table like
+-- yquota.charge, which is read like a segment.
 --
 
 CREATE FUNCTION yquota_internal.copy_out(query text, target regclass, columns text, is_staged boolean)
@@ -420,7 +419,8 @@ CREATE FUNCTION yquota_internal.run_as_caller(command text) RETURNS text
 COMMENT ON FUNCTION yquota_internal.run_as_caller(text) IS
 	'Run a command with the rights of the caller of archive(); returns the first column of the first row, if there is one';
 
--- Columns that came with later versions are in no digest.  Those to compute with need their type.
+-- Digests leave out columns that later versions added.  Columns with arithmetic must have
+-- their type.
 CREATE FUNCTION yquota_internal.missing_for_digest(target regclass, history text) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
@@ -469,7 +469,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.digest_kind(regclass) IS
 	'ledger or log, by the columns of an archive; an error when it is none';
 
--- The table is read with the rights of the caller, who has none on what tells its make.
+-- Reads the table with the rights of the caller, who has no rights on the catalog of its form.
 CREATE FUNCTION yquota_internal.archive_digest_as_owner(target regclass)
 	RETURNS TABLE (project text, archived bigint, charged numeric, last_at timestamptz, digest numeric)
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE SECURITY DEFINER
@@ -488,7 +488,7 @@ BEGIN
 			 THEN format('(SELECT * FROM %s WHERE cluster = %L)', target, yquota.cluster_name())
 			 ELSE target::text END,
 		yquota_internal.digest_kind(target));
-	-- names of columns are spelled out, as in archived_charges_query()
+	-- spell out the names of columns, as archived_charges_query() does
 	digests := yquota_internal.run_as(yquota_internal.acting_role(), format(
 		'SELECT json_agg(json_build_object(''project'', found.project, ''archived'', found.archived, ''charged'', found.charged,
 										   ''last_at'', found.last_at, ''digest'', found.digest)) FROM (%s) AS found',
@@ -507,7 +507,7 @@ CREATE FUNCTION yquota.archive_digest(target regclass)
 COMMENT ON FUNCTION yquota.archive_digest(regclass) IS
 	'Digests of the rows of an archive, of this cluster''s if it has the columns cluster and stretch: one row per project for a ledger, to be compared with opening_balance, and one row for a log.  The caller needs SELECT on the table';
 
--- The kind of a target: ledger or log.
+-- Returns the kind of a target: ledger or log.
 CREATE FUNCTION yquota_internal.archive_kind(target regclass) RETURNS text
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -550,7 +550,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.archive_kind(regclass) IS
 	'ledger or log, by the columns of a target table; an error when neither';
 
--- It is read later with the rights of its owner, by reports of other roles.
+-- Checks owners, because reports of other roles later read the target with the rights of its
+-- owner.
 CREATE FUNCTION yquota_internal.check_archive_owners(target regclass) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -577,8 +578,8 @@ CREATE FUNCTION yquota_internal.column_list(source regclass) RETURNS text
 			FROM pg_attribute WHERE attrelid = source AND attnum > 0 AND NOT attisdropped);
 COMMENT ON FUNCTION yquota_internal.column_list(regclass) IS 'The columns of a table, for a command';
 
--- Where the rows of a target are, which decides how they come there exactly once:
--- local, foreign, or distributed by Citus.
+-- Tells where the rows of a target are: local, foreign, or distributed by Citus.  The place
+-- decides how they get there exactly once.
 CREATE FUNCTION yquota_internal.archive_place(target regclass) RETURNS text
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -624,7 +625,7 @@ CREATE FUNCTION yquota_internal.shared_columns(source regclass, target regclass)
 COMMENT ON FUNCTION yquota_internal.shared_columns(regclass, regclass) IS
 	'The columns of a table that another one has as well, for a command';
 
--- One query over several tables of yquota_internal.
+-- Makes one query over several tables of yquota_internal.
 CREATE FUNCTION yquota_internal.rows_of(tables text[], condition text, columns text DEFAULT '*')
 	RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -643,8 +644,8 @@ CREATE FUNCTION yquota_internal.is_carried(archived_through integer, negated boo
 COMMENT ON FUNCTION yquota_internal.is_carried(integer, boolean) IS
 	'The condition that the container of c is (not) carried over by an archive';
 
--- Containers with rows in the segments to be archived that go on: they run,
--- wait for their START, or have rows elsewhere.
+-- Finds containers that continue, among those with rows in the segments to be archived.  Such
+-- a container runs, waits for its START, or has rows elsewhere.
 CREATE FUNCTION yquota_internal.find_carried(
 	archived_through integer, ledgers text[], logs text[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -676,9 +677,9 @@ $$;
 COMMENT ON FUNCTION yquota_internal.find_carried(integer, text[], text[]) IS
 	'Note the containers of segments that must be carried over when these are archived';
 
--- No container that leaves may have changed since the snapshot by which its rows
--- were found complete.  New rows are in the parents: children do not change.
--- There are few, so each is looked up in the indexes.
+-- Checks that no leaving container has changed since the snapshot by which its rows were found
+-- complete.  New rows are in the parents, because children do not change.  New rows are few,
+-- so each is looked up in the indexes.
 CREATE FUNCTION yquota_internal.check_unchanged(
 	archived_through integer, ledgers text[], since xid8) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -726,7 +727,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.check_corrected(timestamptz) IS
 	'Fail when late prices may still change charges before an instant';
 
--- Opening balances count all that has ever been archived: newest row + these.
+-- Opening balances count everything ever archived: the newest row plus these segments.
 CREATE FUNCTION yquota_internal.post_opening_balances(
 	through integer, horizon timestamptz, rows_query text,
 	OUT charged numeric, OUT digest numeric)
@@ -821,8 +822,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.remove_copied_reservations(text) IS
 	'Remove the reservations that copy_leaving_reservations() copied into a table from their ledger; an error when one has got new rows';
 
--- A child with the rows that are carried over; it is not attached yet.  NULL
--- when nothing is.
+-- Makes a child with the carried rows, which is not attached yet; NULL without carried rows.
 CREATE FUNCTION yquota_internal.make_carried(
 	parent regclass, tables text[], through integer) RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -845,9 +845,9 @@ $$;
 COMMENT ON FUNCTION yquota_internal.make_carried(regclass, text[], integer) IS
 	'Copy the rows of carried containers into a new table; returns its name';
 
--- From here on it goes quickly.  These locks keep transactions from looking for a
--- container in the books and relying on the result meanwhile.  INSERTs are held up
--- while the other locks are asked for: those are not waited for.
+-- The following steps are quick.  These locks keep transactions from looking for a container
+-- in the books and relying on the result meanwhile.  The other locks are requested without
+-- waiting, so INSERTs are held up only briefly.
 CREATE FUNCTION yquota_internal.lock_for_detaching(ledgers text[], logs text[]) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -892,7 +892,7 @@ BEGIN
 		PERFORM yquota_internal.note_sealed_ledger(format('yquota_internal.%I', carried_ledger)::regclass);
 		EXECUTE format('ALTER TABLE yquota_internal.%I INHERIT yquota.container_event', carried_log);
 	END IF;
-	-- a plan made from now on reads too little when this is rolled back
+	-- replan, because a plan made from now on would read too little after a rollback
 	PERFORM yquota_internal.replan('yquota.charge'), yquota_internal.replan('yquota.container_event');
 	UPDATE yquota.history_segment AS s
 	SET ledger_table = NULL, ledger_archived_at = yquota.clock(), horizon = detach.horizon
@@ -902,7 +902,7 @@ BEGIN
 	FROM yquota.history_segment AS n WHERE n.number = through
 	ON CONFLICT (number) DO UPDATE
 		SET sealed_at = EXCLUDED.sealed_at, ledger_table = EXCLUDED.ledger_table, log_table = EXCLUDED.log_table;
-	-- every session reads the horizon anew; no amount differs
+	-- makes every session read the horizon anew; no amount differs
 	INSERT INTO yquota.pricing_change (version, effective_from, description)
 	SELECT coalesce(max(p.version), 0) + 1, 'infinity', format('history before %s archived', yquota_internal.instant_text(horizon))
 	FROM yquota.pricing_change AS p;
@@ -911,7 +911,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.detach(integer, integer[], timestamptz, text, text) IS
 	'Take archived segments off the ledger and the log, put carried rows in their place, and move the horizon';
 
--- Notes of targets that are there no more are of no use: the segment is written anew, elsewhere.
+-- Deletes notes of dropped targets, because the segment is written again elsewhere.
 CREATE FUNCTION yquota_internal.check_written(of_history text, target regclass) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -945,7 +945,7 @@ CREATE FUNCTION yquota_internal.is_written_next(of_history text, number integer)
 COMMENT ON FUNCTION yquota_internal.is_written_next(text, integer) IS
 	'Whether a segment is among those that archive() looks at: the written ones, if there are any';
 
--- The rows of a target that are of these segments of this cluster.
+-- Selects the rows of a target that belong to these segments of this cluster.
 CREATE FUNCTION yquota_internal.own_rows(stretches integer[]) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
@@ -953,9 +953,9 @@ CREATE FUNCTION yquota_internal.own_rows(stretches integer[]) RETURNS text
 COMMENT ON FUNCTION yquota_internal.own_rows(integer[]) IS
 	'The condition on rows r of a target that they are of segments of this cluster';
 
--- Every expression here is one that postgres_fdw has computed on the other server, if
--- the table there has the types that text, numbers and times are cast to: hence no
--- digest of whole rows, but one of each column, salted by its row.
+-- postgres_fdw pushes down every expression here, if the table there has the types to which
+-- text, numbers and times are cast.  Hence the query has a digest of each column, salted by
+-- its row, instead of digests of whole rows.
 CREATE FUNCTION yquota_internal.comparison_query(rows_query text, condition text, source regclass, target regclass) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
@@ -1031,7 +1031,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.refuse_foreign_rows(regclass, integer[]) IS
 	'Fail because a target has rows under the name of this cluster that are not of this database';
 
--- It may have rows of an archive whose transaction failed here.
+-- Clears rows that an archive left when its transaction failed here.
 CREATE FUNCTION yquota_internal.clear_foreign_table(target regclass, stretches integer[], sources text[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -1060,9 +1060,9 @@ $$;
 COMMENT ON FUNCTION yquota_internal.clear_foreign_table(regclass, integer[], text[]) IS
 	'Remove rows of segments from a foreign table, left there by an archive that failed; fail when they are not of this database';
 
--- Citus copies rows to shards over the connections by which the transaction has read
--- them, and takes these for connections that only read: it commits them in one phase,
--- after this server.  So nothing may be read before it is written.
+-- Citus copies rows to shards over the connections by which the transaction has read them, and
+-- takes these for read-only connections.  It then commits them in one phase, after this
+-- server.  The transaction must therefore write a table before it reads any.
 CREATE FUNCTION yquota_internal.check_distributed_first() RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -1096,8 +1096,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.check_distributed_rows(regclass, integer[], numeric) IS
 	'Fail when a distributed table has not just so many rows of segments of this cluster as were written';
 
--- postgres_fdw has no two-phase commit: the other server may have committed when
--- this one fails.  So rows leave only when a later transaction finds them there.
+-- postgres_fdw has no two-phase commit: the other server may have committed when this one
+-- fails.  Rows therefore leave only when a later transaction finds them there.
 CREATE FUNCTION yquota_internal.write_history(
 	of_history text, target regclass, columns text, stretches integer[], sources text[],
 	OUT status text, OUT counts bigint[])
@@ -1200,7 +1200,7 @@ BEGIN
 	FROM yquota.history_segment AS s
 	WHERE s.number = ANY (numbers || 0);
 
-	-- deferred events before the new horizon would be refused
+	-- check first, because deferred events before the new horizon would be refused
 	PERFORM yquota_internal.refuse_while_deferred('archive history');
 	PERFORM yquota_internal.refuse_while_closing('archive history');
 	PERFORM yquota_internal.find_carried(through, ledgers, logs);
@@ -1209,11 +1209,11 @@ BEGIN
 		through, (SELECT s.sealed_at FROM yquota.history_segment AS s WHERE s.number = through));
 	leaving_rows := concat_ws(E'\nUNION ALL ', yquota_internal.rows_of(ledgers, leaving), yquota_internal.rows_of(reservations, 'true'));
 	EXECUTE format('SELECT max(c."to") FROM (%s) AS c', leaving_rows) INTO last_to;
-	-- events at the very end of the last charge are before the horizon
+	-- the horizon is behind the last charge, so that events at its very end are refused
 	horizon := greatest(horizon, last_to + interval '1 microsecond');
 	PERFORM yquota_internal.check_corrected(horizon);
 
-	-- what was carried, and reservations, leave with the newest segment
+	-- carried rows and reservations leave with the newest segment
 	SELECT array_agg(yquota_internal.rows_of(ARRAY[s.ledger_table], leaving, columns) ORDER BY s.number)
 		   || yquota_internal.rows_of((SELECT array_agg(z.ledger_table) FROM yquota.history_segment AS z
 									   WHERE z.number = 0 AND z.ledger_table IS NOT NULL), leaving, columns)
@@ -1237,7 +1237,7 @@ BEGIN
 	PERFORM yquota_internal.take_from_rollup(
 		concat_ws(E'\nUNION ALL ', yquota_internal.rows_of(ledgers, 'true'), yquota_internal.rows_of(reservations, 'true')));
 	PERFORM yquota_internal.note_archived(numbers, 'ledger', target);
-	-- late events may hold rows of these until they are waited for
+	-- late events may lock rows of these containers until they are waited for
 	EXECUTE format('SELECT array_agg(DISTINCT d.container_id) FROM yquota.container_change AS d WHERE d.container_id IN (%s)',
 				   yquota_internal.rows_of(ledgers, leaving, 'c.container_id')) INTO changed;
 	EXECUTE format('SELECT array_agg(DISTINCT d.container_id) FROM yquota_internal.reported_end AS d WHERE d.container_id IN (%s)',
@@ -1291,7 +1291,7 @@ DECLARE
 	place integer := 0;
 	digest_of_table numeric;
 BEGIN
-	-- carried rows leave with the newest segment of theirs
+	-- carried rows leave with the newest segment of their archive
 	SELECT array_agg(coalesce(nullif(r.segment, 0), r.archived_through) ORDER BY r.archived_through, r.segment),
 		   array_agg(yquota_internal.rows_of(ARRAY[r.log_table], yquota_internal.is_carried(r.archived_through, true), columns)
 					 ORDER BY r.archived_through, r.segment),
@@ -1359,7 +1359,7 @@ BEGIN
 	PERFORM yquota_internal.lock_briefly(
 		'LOCK TABLE yquota.history_segment IN SHARE ROW EXCLUSIVE MODE', 600);
 	PERFORM yquota_internal.check_written(history, target);
-	-- millions of rows are grouped, in one session at a time
+	-- use more memory: a single session at a time groups millions of rows
 	IF pg_size_bytes(current_setting('maintenance_work_mem')) > pg_size_bytes(work_memory) THEN
 		PERFORM set_config('work_mem', current_setting('maintenance_work_mem'), true);
 	END IF;

@@ -1,29 +1,28 @@
 --
 -- Roll-ups: spending per quarter-hour, added up once.
 --
--- They are derived from the ledger alone: a dump leaves them out, and reports
--- come to the same without them.  Quarter-hours (UTC), because every time
--- zone's midnight falls on one.  Rows are added, readers add them up.
+-- Roll-ups are derived from the ledger alone.  A dump leaves them out, and reports have the
+-- same results without them.  Quarter-hours are in UTC, because every time zone's midnight
+-- falls on the start of one.  Roll-ups only add rows, and readers add them up.
 --
--- A day (UTC) is rolled up where its sums are a fifth of the ledger rows that begin
--- in it, or fewer.  The others are left: reports read them from the ledger.  So the
--- sums weigh less than the ledger, and reports that read them are not slower.  Days,
--- because a container that starts in one quarter-hour has sums in the next ones,
--- too.
+-- A day (UTC) is rolled up when its sums are at most a fifth of the ledger rows that begin in
+-- it.  Reports read all other days from the ledger.  The sums are therefore smaller than the
+-- ledger, and reports that read them are not slower.  The unit is a day, because a container
+-- that starts in one quarter-hour has sums in the next ones, too.
 --
--- The posting transaction tells whether a row of the ledger has been rolled up:
--- all rows whose transaction had ended before the oldest one that was running
--- then.  No event waits for that, and a row that is committed late is simply
--- not in yet.  Transaction ids come round again, so the time of posting bounds
--- the search: every row that is not in was booked at booked_from or later.
+-- The posting transaction tells whether a row of the ledger has been rolled up.  Rolled-up
+-- rows are those whose transaction had ended before the oldest one that was running then.  No
+-- event waits for that, and a row that is committed late is simply not included yet.
+-- Transaction ids wrap around, so the time of posting bounds the search.  Every row that is
+-- not included was booked at booked_from or later.
 --
--- Rows that cross the end of a quarter-hour were cut by the prices known then.
--- A later change of prices invalidates the roll-ups after it; these are read
--- from the ledger until they have been rolled up again.
+-- Prices known at the time divided the rows that cross the end of a quarter-hour.  A later
+-- change of prices invalidates the roll-ups after it.  Reports read those quarter-hours from
+-- the ledger until they are rolled up again.
 --
 
--- Neither STRICT nor IMMUTABLE, which the subtraction of an interval is not: the
--- planner would not inline it.
+-- Neither STRICT nor IMMUTABLE, because the planner would not inline it: the subtraction of an
+-- interval is not IMMUTABLE.
 CREATE FUNCTION yquota_internal.last_instant("from" timestamptz, "to" timestamptz) RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL SAFE
 	RETURN CASE WHEN "to" > "from" THEN "to" - interval '1 microsecond' ELSE "from" END;
@@ -45,7 +44,7 @@ COMMENT ON TABLE yquota_internal.charge_rollup IS
 COMMENT ON COLUMN yquota_internal.charge_rollup.quarter_hour IS 'its start';
 COMMENT ON COLUMN yquota_internal.charge_rollup.amount IS 'credits';
 
--- Not STRICT: the planner would not inline it.
+-- Not STRICT, because the planner would not inline it.
 CREATE FUNCTION yquota_internal.utc_day(at timestamptz) RETURNS timestamptz
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN CASE WHEN isfinite(at) THEN date_bin('24 hours', at, '2000-01-01 00:00+00') ELSE at END;
@@ -83,7 +82,7 @@ COMMENT ON COLUMN yquota_internal.rollup_state.rolled_up_at IS 'clock when it wa
 COMMENT ON COLUMN yquota_internal.rollup_state.pricing_version IS 'newest pricing_change that all of it takes into account';
 COMMENT ON COLUMN yquota_internal.rollup_state.charges_per_sum IS 'a day is rolled up where at least so many ledger rows begin in it for each of its sums';
 
--- After the clock was set back, rows are booked at earlier times again.
+-- Notes the clock: after it was set back, rows are booked at earlier times again.
 CREATE FUNCTION yquota_internal.note_clock_for_rollup() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -118,10 +117,10 @@ COMMENT ON VIEW yquota_internal.readable_rollup IS
 	'Rows of charge_rollup that the calling role may see';
 
 --
--- Rolling up.  Rows within a quarter-hour are taken as they are.  Parts of
--- others are valued at the timelines, and if they must add up to the booked
--- amount, maybe of earlier ones, the first part is the rest.  Parts of a row that is
--- free because of a preemption cost nothing.
+-- Rolling up.  Rows within a quarter-hour count with their booked amounts.  Parts of other
+-- rows are valued at the timelines.  If they must add up to the booked amount, which earlier
+-- timelines may have formed, the first part is the rest.  Parts of a row that is free because
+-- of a preemption cost nothing.
 --
 CREATE TYPE yquota_internal.quarter_hour_sum AS (
 	starts_at timestamptz,
@@ -150,7 +149,7 @@ CREATE AGGREGATE yquota_internal.quarter_hour_sums(
 	part_from timestamptz, amount numeric, sign integer, as_booked boolean, counts boolean) (
 	sfunc = yquota_internal.add_quarter_hours,
 	stype = internal,
-	-- of an application that runs for a few hours
+	-- for an application that runs for a few hours
 	sspace = 2048,
 	finalfunc = yquota_internal.finish_quarter_hours,
 	parallel = restricted
@@ -158,7 +157,7 @@ CREATE AGGREGATE yquota_internal.quarter_hour_sums(
 COMMENT ON AGGREGATE yquota_internal.quarter_hour_sums(yquota.resource, text[], timestamptz, timestamptz, timestamptz, numeric, integer, boolean, boolean) IS
 	'Ledger rows added up per quarter-hour, in order: of each the part after part_from, at the timelines, times sign (-1: it takes another row back, 0: it is free); or as booked the whole, with the rest of its amount in the first part';
 
--- Columns of a ledger row, for the aggregate.
+-- Lists the columns of a ledger row for the aggregate.
 CREATE FUNCTION yquota_internal.quarter_hour_sums_call(part_from text, as_booked boolean, counts text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
@@ -185,8 +184,8 @@ CREATE VIEW yquota_internal.ledger_row AS
 COMMENT ON VIEW yquota_internal.ledger_row IS
 	'Rows of the ledgers of containers and of reservations, of all projects';
 
--- The query returns ledger rows with their part_from, and is_new for those that have not
--- been counted in their days.
+-- Takes a query that returns ledger rows with their part_from.  is_new marks rows that have
+-- not been counted in their days.
 CREATE FUNCTION yquota_internal.roll_up_rows(
 	rows_query text, booked_from timestamptz, old_horizon xid, new_horizon xid, part_from timestamptz, days timestamptz[]) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -246,8 +245,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.void_rollup(timestamptz) IS
 	'Remove the quarter-hours from an instant on from charge_rollup: their rows must be cut anew';
 
--- A day that was left may have got enough rows since, and one that is rolled up
--- has as many sums for a key as there were roll-ups.
+-- A day that was left to the ledger may have enough rows by now.  A day that is rolled up has
+-- as many sums for a key as there were roll-ups.
 CREATE FUNCTION yquota_internal.reconsider_rollup_days(booked_from timestamptz, new_horizon xid) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -293,7 +292,7 @@ DECLARE
 	added bigint;
 BEGIN
 	SELECT * INTO STRICT state FROM yquota_internal.rollup_state FOR UPDATE;
-	-- before the ledger is read: a concurrent change of prices invalidates the affected part
+	-- read the version before the ledger: a concurrent change of prices invalidates the affected part
 	SELECT coalesce(max(p.version), 0) INTO newest_version FROM yquota.pricing_change AS p;
 	running := pg_current_snapshot();
 	SELECT nullif(yquota_internal.quarter_hour(rollup.until), 'infinity') INTO void_from
@@ -308,7 +307,7 @@ BEGIN
 		PERFORM yquota_internal.void_rollup(void_from);
 	END IF;
 
-	-- rows that are not contained yet, and rows that must be cut anew
+	-- rows that are not included yet, and rows that must be divided anew
 	added := yquota_internal.roll_up_rows($query$
 			SELECT charge.*, '-infinity'::timestamptz AS part_from, true AS is_new
 			FROM yquota_internal.ledger_row AS charge
@@ -322,9 +321,8 @@ BEGIN
 			  AND NOT (charge.booked_at >= $1 AND age(charge.posted_by) <= age($2))
 		$query$, state.booked_from, state.horizon::xid, pg_snapshot_xmin(running)::xid, void_from, NULL);
 	added := added + yquota_internal.reconsider_rollup_days(state.booked_from, pg_snapshot_xmin(running)::xid);
-	-- A transaction that got its id since the last time has booked since then.
-	-- A statement that writes nothing for a day before it gets one is not
-	-- considered.
+	-- Advance booked_from: a transaction that got its id since the last call has booked since then.
+	-- This ignores a statement that waits a day before its first write.
 	UPDATE yquota_internal.rollup_state AS s
 	SET horizon = pg_snapshot_xmin(running),
 		next_xid = pg_snapshot_xmax(running),

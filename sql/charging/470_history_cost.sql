@@ -1,6 +1,6 @@
 --
--- Sums of history that are kept when it is archived
--- (charging/090_archived_cost.sql), and their use in reports.
+-- Sums of history that archiving keeps (charging/090_archived_cost.sql), and their use in
+-- reports.
 --
 
 CREATE FUNCTION yquota_internal.table_name(relation regclass) RETURNS text
@@ -27,7 +27,7 @@ CREATE FUNCTION yquota_internal.post_archived_cost(through integer, rows_query t
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	SET jit = off
-	-- without statistics the groups look many, and there are few
+	-- without statistics the planner expects many groups, but there are few
 	SET enable_sort = off
 	AS $$
 BEGIN
@@ -63,7 +63,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.post_archived_cost(integer, text) IS
 	'Keep the cost of the ledger rows that a query returns, per quarter-hour';
 
--- A container leaves with all its rows, of which those that take others back cancel them.
+-- A container leaves with all its rows, so corrections cancel the rows that they take back.
 CREATE FUNCTION yquota_internal.post_archived_preemption(through integer, rows_query text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -118,7 +118,7 @@ CREATE VIEW yquota_internal.instant_of_credit AS
 COMMENT ON VIEW yquota_internal.instant_of_credit IS
 	'Instants from which the books must know the cost of projects for grants, and of applications and of reservations with their queues for holds';
 
--- To be called before post_archived_cost(), which adds rows that must not be counted.
+-- Must be called before post_archived_cost(), which adds rows that must not be counted.
 CREATE FUNCTION yquota_internal.post_archived_cost_since(horizon timestamptz, rows_query text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -168,7 +168,7 @@ BEGIN
 			SELECT kept.project, kept.application_id, kept.since, 0 AS whole, 0 AS cut
 			FROM yquota_internal.archived_cost_since AS kept
 			UNION ALL
-			-- the last instant up to its beginning, and those that it crosses
+			-- the last instant up to the start of the row, and the instants within the row
 			SELECT leaving.of_project, leaving.of_application, leaving.cuts[number.n],
 				   CASE WHEN leaving."from" >= leaving.cuts[number.n] THEN leaving.amount ELSE 0 END,
 				   CASE WHEN leaving."from" >= leaving.cuts[number.n] THEN 0
@@ -196,8 +196,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.post_archived_cost_since(timestamptz, text) IS
 	'Keep the cost of the ledger rows that a query returns since the instants of grants and holds before a horizon';
 
--- The days of rows that leave are read from the ledger until roll_up_charges() considers
--- what remains of them; carried rows are copied, so their days are among these.
+-- Makes reports read the days of leaving rows from the ledger until roll_up_charges()
+-- considers the remaining rows.  Carried rows are copied, so their days are included.
 CREATE FUNCTION yquota_internal.take_from_rollup(leaving_rows text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -267,9 +267,9 @@ COMMENT ON FUNCTION yquota_internal.check_archived_report(timestamptz[], text[])
 	'Refuse a report that begins before the archive horizon and asks for more than archived_cost has';
 
 --
--- Rows of archives.  A table may belong to any role, and what it runs when it is read,
--- or the server that it stands for, must not get the rights of yquota's owner: it is
--- read with the rights of its own owner, who must own its parts as well.  The rows come as JSON, in which text of
+-- Rows of archives.  A table may belong to any role.  Code that reading it runs, or a foreign
+-- server behind it, must not get the rights of yquota's owner.  It is therefore read with the
+-- rights of its own owner, who must own its parts as well.  The rows come as JSON, and text of
 -- another server becomes the types of yquota.
 --
 
@@ -300,7 +300,7 @@ COMMENT ON COLUMN yquota_internal.archived_charge.archive IS 'the table, as arch
 CREATE FUNCTION yquota_internal.archived_charges_query(archive text, segments integer[], condition text) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
-	-- names of columns are spelled out: workers of Citus do not know those of a row
+	-- spell out the names of columns, because workers of Citus do not know those of a row
 	RETURN format('SELECT json_agg(json_build_object(''archive'', %L, %s)) FROM %s AS r WHERE %s', archive,
 		(SELECT string_agg(format('%L, r.%I%s', a.attname, a.attname, CASE a.attname WHEN 'allocation' THEN '::text' END), ', ' ORDER BY a.attnum)
 		 FROM pg_attribute AS a
@@ -323,7 +323,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.refuse_missing_archive(text, text, text) IS
 	'Fail because an archive has been dropped or cannot be reached';
 
--- Of a server that cannot be reached the message is told; its details have addresses.
+-- For an unreachable server only the message is reported, because details have addresses.
 CREATE FUNCTION yquota_internal.read_archive(archive text, segments integer[], condition text) RETURNS SETOF yquota_internal.archived_charge
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -357,7 +357,7 @@ CREATE FUNCTION yquota_internal.archived_ledger_segment(charge yquota_internal.a
 COMMENT ON FUNCTION yquota_internal.archived_ledger_segment(yquota_internal.archived_charge) IS
 	'A row of an archive as one of the ledger, for charge_since()';
 
--- A row and the one that takes it back, which earlier timelines may have formed, add up to nothing.
+-- A row and its correction add up to 0, although earlier timelines may have formed them.
 CREATE FUNCTION yquota_internal.check_archived_charges(charges yquota_internal.archived_charge[]) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -387,8 +387,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.check_archived_charges(yquota_internal.archived_charge[]) IS
 	'Fail when the price timelines say anything else of rows of an archive than the rows do';
 
--- A container leaves as a whole, so its rows are in one archive.  The search goes on
--- behind one that cannot be read, and says so if it finds nothing.
+-- A container leaves as a whole, so its rows are in one archive.  The search continues after
+-- an unreadable archive, and reports that archive if it finds nothing.
 CREATE FUNCTION yquota_internal.archived_charges_of(container_id text) RETURNS yquota_internal.archived_charge[]
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -424,13 +424,13 @@ $$;
 COMMENT ON FUNCTION yquota_internal.archived_charges_of(text) IS
 	'The archived rows of a container or a reservation that is not in the books, if the calling role may read its project; an error when there are none and an archive cannot be read';
 
--- A table and one that inherits from it may both be archives: each row counts once.
+-- Counts each row once, because a table and its child may both be archives.
 CREATE FUNCTION yquota_internal.archived_segments_around(projects text[], at timestamptz) RETURNS yquota_internal.ledger_segment[]
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
-	-- as every server reads them
+	-- in a form that every server reads in the same way
 	since CONSTANT text := to_json(at) #>> '{}';
 	last CONSTANT text := to_json(greatest(at, yquota_internal.next_quarter_hour(at) - interval '1 microsecond')) #>> '{}';
 	charges CONSTANT yquota_internal.archived_charge[] := ARRAY(

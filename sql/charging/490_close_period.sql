@@ -1,8 +1,7 @@
 --
--- Closing billing periods.  From when a period's end is noted on, no charge
--- crosses it: settlement cuts later charges there, and existing ones are
--- settled again.  Closing waits for posting transactions, and later postings
--- are booked later, also when the clock goes back.
+-- Closing billing periods.  Once a period's end is noted, no charge crosses it.  Settlement
+-- divides later charges there, and existing charges are settled again.  Closing waits for
+-- posting transactions.  Later postings are booked later, even when the clock is set back.
 --
 
 CREATE FUNCTION yquota_internal.refuse_while_closing(what text) RETURNS void
@@ -59,7 +58,7 @@ BEGIN
 	END IF;
 	PERFORM yquota_internal.wait_for_postings();
 	INSERT INTO yquota.closed_period (until, begun_at) VALUES (period_end, yquota.clock());
-	-- every session reads it before it settles; no amount differs
+	-- makes every session read the period before it settles; no amount differs
 	PERFORM yquota_internal.note_pricing_change('infinity', format('period until %s is being closed', yquota_internal.instant_text(period_end)));
 END
 $$;
@@ -217,7 +216,7 @@ DECLARE
 	now_at timestamptz;
 	booked_until timestamptz;
 BEGIN
-	-- postings of transactions that had not seen the end of the period
+	-- settle postings of transactions that had not seen the end of the period
 	WHILE yquota_internal.settle_period_end(period_end, 100000) > 0 LOOP
 	END LOOP;
 	PERFORM yquota_internal.settle_reservations_at(period_end);
@@ -229,7 +228,7 @@ BEGIN
 		amount = yquota_internal.period_amount(period.starts_at, period_end, booked_until)
 	FROM yquota_internal.period AS period
 	WHERE closing.until = period_end AND period.until = period_end;
-	-- postings from now on are booked later
+	-- makes all postings from now on be booked later
 	PERFORM yquota_internal.note_pricing_change('infinity', format('period until %s closed', yquota_internal.instant_text(period_end)));
 	RETURN booked_until;
 END
@@ -237,8 +236,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.finish_closing(timestamptz) IS
 	'Close a period, when wait_for_postings() has been called; returns when its last charge was booked at the latest';
 
--- A grant that begins with the next period, or goes to another project then, does so
--- on the next bill; one that expires with this one has lost its rest.
+-- A grant that begins or moves to another project with the next period does so on the next
+-- bill.  A grant that expires with this period has lost its rest.
 CREATE FUNCTION yquota_internal.bill_credit(period_end timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -272,15 +271,15 @@ $$;
 COMMENT ON FUNCTION yquota_internal.bill_credit(timestamptz) IS
 	'Note for bills of a period how the credit of projects has changed since the bills before, by the present books';
 
--- Late prices are corrected first, so that no bill has an amount that the next
--- calls would change.  What posted before the sealing call could wait for it may
--- have missed a price as well: then all that the call has noted is taken back.
+-- Corrects late prices first, so that no bill has an amount that the next calls would change.
+-- Transactions that posted before the sealing call could wait for them may have missed a
+-- price, too.  The call then rolls back all its notes.
 CREATE FUNCTION yquota_internal.seal_period(period_end timestamptz, max_containers integer, OUT settled bigint, OUT closed_at timestamptz)
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN
-	-- it may read the ledger, which statements that post need not wait for
+	-- read the ledger before blocking statements that post
 	PERFORM yquota_internal.bill_credit(period_end);
 	PERFORM yquota_internal.wait_for_postings();
 	IF yquota_internal.uncorrected_since() < period_end THEN
@@ -320,7 +319,7 @@ BEGIN
 		PERFORM yquota_internal.compact_counters();
 		settled := yquota_internal.correct_late_prices();
 	ELSIF yquota_internal.more_remain_at_period_end(period_end, max_containers) THEN
-		-- a transaction that waits for a container of ours must not be waited for
+		-- lock first: a transaction that waits for a container of this one must not be waited for
 		LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
 		settled := yquota_internal.settle_period_end(period_end, max_containers);
 	ELSE
@@ -375,7 +374,7 @@ BEGIN
 		RAISE EXCEPTION 'number of containers must be positive'
 			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
-	-- the time zone of bills does not change meanwhile
+	-- keep the time zone of bills from changing
 	PERFORM yquota_internal.lock_pricing();
 	PERFORM yquota_internal.check_period_end(close_period.until);
 	SELECT closing.settled, closing.closed_at INTO settled, closed_at
@@ -403,9 +402,9 @@ $$;
 COMMENT ON FUNCTION yquota.close_month(date, integer) IS
 	'Close the billing period that ends with the month of a date in the time zone of bills';
 
--- Ends of periods lie between the ends of charges, which nested loops alone can
--- join.  While those are forbidden (verify()), parallel workers would be started
--- for them, however few the rows.
+-- Only nested loops can join the ends of periods with charges, because the ends lie between
+-- the ends of charges.  While verify() forbids nested loops, the planner would start parallel
+-- workers for them, even for few rows.
 CREATE FUNCTION yquota_internal.verify_periods()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -445,7 +444,7 @@ CREATE FUNCTION yquota_internal.verify_periods()
 COMMENT ON FUNCTION yquota_internal.verify_periods() IS
 	'Differences between closed periods, the ledger, and the sums of the archived ledger';
 
--- Exact for an instant on a full quarter-hour.
+-- The check is exact for an instant on a full quarter-hour.
 CREATE FUNCTION yquota_internal.verify_archived_cost_since()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -455,7 +454,7 @@ CREATE FUNCTION yquota_internal.verify_archived_cost_since()
 		   concat_ws(' to ', trim_scale(bound.least), nullif(trim_scale(bound.most), trim_scale(bound.least))),
 		   bound.kept::text
 	FROM (WITH kept AS MATERIALIZED (
-			-- what no grant or hold needs any more is removed when history is archived again
+			-- ignore rows that no grant or hold needs any more, which the next archiving removes
 			SELECT since.* FROM yquota_internal.archived_cost_since AS since
 			JOIN (SELECT DISTINCT instant.project, instant.application_id, instant.at FROM yquota_internal.instant_of_credit AS instant) AS instant
 				ON instant.project = since.project AND instant.application_id = since.application_id AND instant.at = since.since

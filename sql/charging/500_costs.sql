@@ -1,11 +1,11 @@
 --
--- Costs, by group and time.
+-- Costs by group and time.
 --
--- Every report computes the cost between instants, cut at each of them.  Rows
--- of the ledger between two neighbours are added up as they are; rows that
--- cross an instant, and running containers, are computed.  Whole quarter-hours
--- of days that have been rolled up (charging/460_charge_rollup.sql) are read from
--- there, and only later postings from the ledger.
+-- Every report computes the cost between instants and divides it at each of them.  Ledger rows
+-- between two neighbours are added up as they are.  The cost of rows that cross an instant,
+-- and of running containers, is computed.  Whole quarter-hours of days that have been rolled
+-- up (charging/460_charge_rollup.sql) are read from the roll-ups, and only later postings from
+-- the ledger.
 --
 
 CREATE FUNCTION yquota_internal.rolled_up_intervals(first timestamptz, last timestamptz)
@@ -25,11 +25,11 @@ $$;
 COMMENT ON FUNCTION yquota_internal.rolled_up_intervals(timestamptz, timestamptz) IS
 	'Intervals between two quarter-hours without a day that is left to the ledger';
 
--- Where quarter-hours that are rolled up can stand for the ledger between the
--- first and the last of the instants: nowhere unless each of those between falls
--- on one.  Below an hour the ledger answers as fast, and so it does where it must be
--- read for three quarters of the rows.  Only the interval with the most rows is read
--- from the sums: each further one would search the ledger for later postings once more.
+-- Finds the range in which roll-ups can replace the ledger between the first and the last
+-- instant.  There is none unless each instant between is the start of a quarter-hour.  The
+-- ledger answers as fast for less than an hour, or if it must be read for three quarters of
+-- the rows.  Only the interval with the most rows is read from the roll-ups.  Each further
+-- interval would search the ledger for later postings once more.
 CREATE FUNCTION yquota_internal.rolled_up_range(
 	cuts timestamptz[], by text[], OUT "from" timestamptz, OUT "to" timestamptz)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -74,11 +74,10 @@ COMMENT ON FUNCTION yquota_internal.part_within(timestamptz[], timestamptz, time
 	'Number of the part, from one of ascending instants to the next, that a segment lies in; NULL when one of them lies within it';
 
 --
--- A row that is posted when one that it takes back has been rolled up must
--- cancel it.  Parts of quarter-hours are valued at the timelines
--- (charging/460_charge_rollup.sql), so it is, too, though its amount is that of
--- earlier ones; and so is the row posted in its place, which later rows may
--- take back.
+-- A correction that is posted after the corrected row has been rolled up must cancel that row.
+-- Roll-ups value parts of quarter-hours at the timelines (charging/460_charge_rollup.sql).
+-- The correction is therefore valued so, too, although its amount is that of earlier
+-- timelines.  The same applies to the row posted in its place, which later rows may take back.
 --
 CREATE FUNCTION yquota_internal.amount_beside_rollup(segment yquota_internal.settled_segment) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -92,10 +91,10 @@ COMMENT ON FUNCTION yquota_internal.amount_beside_rollup(yquota_internal.settled
 	'Credits of a settled segment, formed as charge_rollup forms them';
 
 --
--- The query of a report. $1 are the instants; part n lies between the nth and
--- the next one.  With one part, the index on times finds the rows that cross
--- either end.  With more, rows are read twice, and rows of no part are dropped
--- after grouping: the planner cannot know how few rows that are.
+-- The query of a report. $1 has the instants; part n lies between the nth and the next one.
+-- With one part, the index on times finds the rows that cross either end.  With more parts,
+-- rows are read twice.  Rows of no part are dropped after grouping, because the planner cannot
+-- know how few they are.
 --
 CREATE FUNCTION yquota_internal.ledger_cost_query(
 	keys text, starts_at text, ends_at text, is_one_part boolean, amount text, condition text) RETURNS text
@@ -208,7 +207,7 @@ CREATE FUNCTION yquota_internal.cost_in_parts(
 				   amount numeric)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	-- compiling takes longer than the query
+	-- JIT compilation takes longer than the query
 	SET jit = off
 AS $$
 DECLARE
@@ -383,7 +382,7 @@ COMMENT ON FUNCTION yquota.cost_by_day(date, date, text[], text) IS
 	'Cost on each of some days, cut exactly at the midnights of a time zone, by default the time zone of bills; otherwise as cost_between()';
 
 --
--- The dearest, and how they grow
+-- The most expensive groups, and their growth
 --
 
 CREATE FUNCTION yquota_internal.top_costs_as_owner(
@@ -396,7 +395,7 @@ CREATE FUNCTION yquota_internal.top_costs_as_owner(
 AS $$
 #variable_conflict use_column
 DECLARE
-	-- before that there are no instants
+	-- no instants exist before that
 	first_epoch CONSTANT numeric := extract(epoch FROM '4714-11-24 00:00:00+00 BC'::timestamptz);
 	earlier timestamptz;
 	cuts timestamptz[] := ARRAY["from", "to"];
@@ -453,9 +452,9 @@ COMMENT ON FUNCTION yquota.top_costs(timestamptz, timestamptz, text[], integer) 
 	'The dearest groups in a window, as of cost_between(), with their share of the whole and their cost in the window of the same length before';
 
 --
--- Roll-ups and the ledger agree.  Archived rows stay in the roll-ups, so the
--- comparison begins at the archive horizon.  A charge of earlier timelines that
--- is rolled up by later ones is taken back by rows that are not rolled up yet.
+-- Roll-ups and the ledger must agree.  Archived rows stay in the roll-ups, so the comparison
+-- begins at the archive horizon.  Later timelines may roll up a charge that earlier ones
+-- formed.  Rows that are not rolled up yet take such a charge back.
 --
 CREATE VIEW yquota_internal.correction_of_ledger AS
 	SELECT correction.project, correction.application_id, correction.username, correction.queue, correction.execution_type,

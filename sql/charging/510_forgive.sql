@@ -1,6 +1,6 @@
 --
--- Forgiving: an outage, with the amounts returned.  The outage makes it happen
--- once, and corrects the charges (pricing/120_price_timeline.sql).
+-- Forgiving makes an outage and returns the refunded amounts.  The outage makes forgiving
+-- happen once, and corrects the charges (pricing/120_price_timeline.sql).
 --
 
 CREATE FUNCTION yquota_internal.forgive_as_owner("from" timestamptz, "to" timestamptz, reason text, of_project text)
@@ -18,7 +18,7 @@ BEGIN
 			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
 	PERFORM yquota_internal.refuse_archived_window(forgive_as_owner."from");
-	-- other transactions that change charges wait, so that the difference comes from this one
+	-- make other transactions that change charges wait, so that the difference is only this one's
 	PERFORM yquota_internal.lock_pricing();
 	IF forgive_as_owner."from" < forgive_as_owner."to" THEN
 		was := (SELECT jsonb_object_agg(cost.project, cost.amount)

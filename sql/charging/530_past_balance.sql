@@ -1,5 +1,5 @@
 --
--- The balance of a project at a past instant, by the present books.
+-- The balance of a project at a past instant, computed from the present books.
 --
 
 CREATE FUNCTION yquota_internal.family_of(project text) RETURNS text[]
@@ -12,8 +12,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.family_of(text) IS
 	'A project and all that descend from it';
 
--- Quarter-hours are kept of what has been archived: the one of an instant before the
--- horizon is cut here, in the books and in the archived rows around the instant.
+-- Archived history is kept per quarter-hour.  An instant before the horizon divides its
+-- quarter-hour here, in the books and in the archived rows around the instant.
 CREATE FUNCTION yquota_internal.cost_after(project text, at timestamptz, archived yquota_internal.ledger_segment[]) RETURNS numeric
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -42,7 +42,7 @@ CREATE FUNCTION yquota_internal.spent_at(project text, at timestamptz, archived 
 			coalesce(yquota_internal.spent_now(spent_at.project), 0)
 			- (SELECT sum(yquota_internal.cost_after(member.name, at, archived))
 			   FROM unnest(yquota_internal.family_of(spent_at.project)) AS member (name))
-			-- padding is booked at the finish, and has been by the end of that instant
+			-- padding is booked at the finish, so it belongs to the time up to that instant
 			+ coalesce((SELECT sum(charge.amount) FROM yquota.charge
 						WHERE charge.project = ANY (yquota_internal.family_of(spent_at.project))
 						  AND charge."to" = at AND charge."from" = at), 0));
@@ -191,7 +191,7 @@ BEGIN
 			   yquota_internal.spent_at(balance_at_as_owner.project, balance_at_as_owner.at, archived) AS spent,
 			   yquota_internal.held_at(balance_at_as_owner.project, balance_at_as_owner.at, archived) AS held,
 			   yquota_internal.burn_rate_at(balance_at_as_owner.project, balance_at_as_owner.at, archived) AS burn_rate
-		-- computed once, however often they are used
+		-- compute these once, although they are used several times
 		OFFSET 0
 	) AS balance;
 END;

@@ -1,10 +1,10 @@
 --
 -- The bill of a project for a period that has been closed.
 --
--- Everything on it is read as it was booked when the period was closed
--- (booked_cost(), billed_credit), so it stays the same for ever.  Its closing
--- balance is the opening balance of the next one: that has what was booked since,
--- about the next period and as corrections of earlier ones.
+-- All lines of a bill are read as they were booked when the period was closed (booked_cost(),
+-- billed_credit), so the bill never changes.  Its closing balance is the opening balance of
+-- the next bill.  That next bill has all later bookings, about the next period and as
+-- corrections of earlier ones.
 --
 
 CREATE FUNCTION yquota_internal.billed_balance(projects text[], ends_at timestamptz, closed_at timestamptz) RETURNS numeric

@@ -5,9 +5,9 @@
 --   base_prices   {"vcores": 2, "memory-mb": {"base_price": 1, "unit": 1024}}
 --   price_groups  {"GENERAL": {"tipping_point": 0.3, "increment_factor": 2, "max_multiplier": null}}
 --   factors       [{"dimension": "queue", "name": "root.prod", "factor": 2, "effective_at": ...}]
--- and change the named prices, for all time; all others stay as they were.
--- They become rows of the tables that amounts depend on, which take the place
--- of those while the same code adds up the same intervals.
+-- Terms change the named prices for all time.  All other prices stay unchanged.  The terms
+-- become rows of the tables from which amounts follow.  These rows replace the tables while
+-- the same code adds up the same intervals.
 --
 
 CREATE FUNCTION yquota_internal.cost_under_terms(
@@ -110,9 +110,9 @@ COMMENT ON FUNCTION yquota_internal.terms_price_groups(jsonb) IS
 	'Price groups under terms';
 
 --
--- Multipliers as compute_prices() would have formed them from the utilization
--- that is recorded with each; pinned ones stay.  GENERAL is the floor of the
--- others whenever either changes.
+-- Computes multipliers as compute_prices() would have formed them from the recorded
+-- utilization.  Pinned multipliers stay.  GENERAL is the floor of the other groups whenever
+-- either changes.
 --
 CREATE FUNCTION yquota_internal.terms_multipliers(terms jsonb, from_at timestamptz, to_at timestamptz)
 	RETURNS yquota.price[]
@@ -215,7 +215,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.check_terms(jsonb) IS 'Refuse terms that are none';
 
 --
--- The same intervals under either
+-- Costs of the same intervals under both prices
 --
 
 CREATE FUNCTION yquota_internal.check_rerate("from" timestamptz, "to" timestamptz, terms jsonb, post boolean, reason text)
@@ -246,8 +246,8 @@ COMMENT ON FUNCTION yquota_internal.check_rerate(timestamptz, timestamptz, jsonb
 	'Refuse arguments of rerate() that make no sense';
 
 --
--- The effect of terms between two instants: the base prices, multipliers and
--- factors that differ from those in force, in one notation.
+-- The effect of terms between two instants: the base prices, multipliers and factors that
+-- differ from those in force, in one notation.
 --
 CREATE FUNCTION yquota_internal.terms_meaning(terms jsonb, from_at timestamptz, to_at timestamptz) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -276,7 +276,7 @@ CREATE FUNCTION yquota_internal.terms_meaning(terms jsonb, from_at timestamptz, 
 			UNION ALL
 			SELECT f.dimension::text, f.name, f.effective_at, trim_scale(f.factor)::text, f.is_term, 1 FROM factor AS f
 			UNION ALL
-			-- before the first factor of a name: that of a queue may be one above it
+			-- before the first factor of a queue, a factor of a queue above it may apply
 			SELECT named.dimension::text, named.name, '-infinity',
 				   CASE WHEN EXISTS (SELECT FROM factor AS above
 									 WHERE above.dimension = 'queue' AND named.dimension = 'queue'
@@ -412,7 +412,7 @@ COMMENT ON FUNCTION yquota.rerate(timestamptz, timestamptz, jsonb, text, boolean
 	'Cost of each project in a window, and the cost under other terms; posts the difference as corrections of credit only when asked, once';
 
 --
--- Tariffs that are not in force, to be looked at beside the one that is
+-- Tariffs that are not in force, for comparison with the tariff in force
 --
 
 CREATE TABLE yquota.shadow_tariff (

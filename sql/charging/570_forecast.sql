@@ -1,12 +1,11 @@
 --
--- Forecast of the end of credit, from recent spending.
+-- Forecast of the end of credit from recent spending.
 --
--- Spending of the last n intervals of 24 hours has a mean m and a standard
--- deviation s.  If days to come are like these, and independent, h of them cost
--- m h give or take z s sqrt(h + h^2 / n): the first term is the days' own
--- variation, the second one that of the mean, which is known from n days only.
--- The rest r lasts until m h = r; the range is where the edges of that band
--- meet r, the roots of
+-- Spending in the last n intervals of 24 hours has a mean m and a standard deviation s.  The
+-- forecast assumes that future days are like these, and independent.  Then h days cost m h
+-- give or take z s sqrt(h + h^2 / n).  The first term is the variance of the days.  The second
+-- term is that of the mean, which is known from n days only.  The rest r lasts until m h = r.
+-- The range ends where the edges of that band meet r.  These points are the roots of
 --
 --     (m^2 - q / n) h^2 - (2 m r + q) h + r^2 = 0      with q = (z s)^2
 --
@@ -43,7 +42,7 @@ BEGIN
 	IF days < 2 THEN
 		RETURN;
 	END IF;
-	-- in a form that loses nothing where a is about 0
+	-- use a form that loses no precision where a is about 0
 	earliest := CASE WHEN b + root > 0 THEN 2 * credit ^ 2 / (b + root) ELSE never END;
 	latest := CASE WHEN a > 0 THEN (b + root) / (2 * a) ELSE never END;
 END
@@ -51,8 +50,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.days_until_spent(numeric, numeric, numeric, bigint) IS
 	'In how many days credit is used up that is spent with a mean and a standard deviation per day, observed for some days; no range from one day';
 
--- Days end at full quarter-hours, because archived history is known by these.  A
--- project that has just begun has spent nothing before, which is no pattern.
+-- Days end at full quarter-hours, because archived history has only these.  A project that has
+-- just begun has no earlier spending, which says nothing about its pattern.
 CREATE FUNCTION yquota_internal.days_before(until timestamptz, days integer) RETURNS timestamptz[]
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp

@@ -1,5 +1,5 @@
 --
--- Work that preemption lost, and how much of it was free.
+-- Work lost to preemption, and its free part.
 --
 
 CREATE FUNCTION yquota_internal.check_preemption_cost("from" timestamptz, "to" timestamptz) RETURNS void
@@ -33,7 +33,7 @@ BEGIN
 			   work.charged + work.given_back AS gross, work.given_back
 		FROM yquota_internal.charge_in_effect AS ended
 		CROSS JOIN LATERAL (
-			-- rows that take others back cancel them
+			-- corrections cancel the rows that they take back
 			SELECT sum(segment.amount) AS charged, coalesce(sum(segment.given_back), 0) AS given_back
 			FROM yquota.charge AS segment
 			WHERE segment.container_id = ended.container_id AND segment.padding IS NULL

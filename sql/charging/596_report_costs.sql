@@ -1,13 +1,13 @@
 --
--- What a report of a window is made from (charging/600_report_html.sql): costs, credit.
--- Each is read once, for charts, tables and the balances of the past.
+-- Sources of a report of a window: costs and credit (charging/600_report_html.sql).  A report
+-- reads each source once, for charts, tables and the balances of the past.
 --
--- A report reads the ledger twice and passes on what it has read: report_cost, report_total
--- and project_credit are rows of such a reading, and an array of one of them is a whole
--- reading.  They are no tables, since a report writes nothing, also on a standby.
+-- A report reads the ledger twice and passes the results on.  A result is an array of
+-- report_cost, report_total or project_credit rows.  The results are no tables, because a
+-- report writes nothing and also runs on a standby.
 --
--- Instants of a report follow each other; between one and the next lies a part, by its
--- number from 1 on.
+-- A report has ascending instants.  The time from an instant to the next one is a part,
+-- numbered from 1.
 --
 
 CREATE TYPE yquota_internal.report_window AS (
@@ -115,7 +115,7 @@ CREATE FUNCTION yquota_internal.report_credits(projects text[])
 COMMENT ON FUNCTION yquota_internal.report_credits(text[]) IS
 	'Credit of projects at the clock';
 
--- A budget of a sub-project is a part of that of its ancestor, and counts once.
+-- The budget of a sub-project is contained in the budget of its ancestor, and counts once.
 CREATE FUNCTION yquota_internal.report_budgets(credits yquota_internal.project_credit[])
 	RETURNS SETOF yquota_internal.project_credit
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -132,7 +132,7 @@ COMMENT ON FUNCTION yquota_internal.report_budgets(yquota_internal.project_credi
 	'Budgets of projects that are no part of another one among them';
 
 --
--- The numbers of a report: what was spent, by project, queue and user, and what is left.
+-- The numbers of a report: spending by project, queue and user, and remaining credit.
 --
 
 CREATE FUNCTION yquota_internal.report_figure(name text, figure text) RETURNS text

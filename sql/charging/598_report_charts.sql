@@ -70,7 +70,7 @@ CREATE FUNCTION yquota_internal.report_lines(
 COMMENT ON FUNCTION yquota_internal.report_lines(text, text, numeric, yquota_internal.chart_point[], yquota_internal.report_window, text) IS
 	'Chart of lines that begin at a bottom, or at the lowest amount below it, and what is said when there is none';
 
--- Of the points that fall into one of 285 columns the last is shown.
+-- Draws 285 columns, and shows the last point within each.
 CREATE FUNCTION yquota_internal.report_prices(report yquota_internal.report_window) RETURNS yquota_internal.chart_point[]
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -79,7 +79,7 @@ CREATE FUNCTION yquota_internal.report_prices(report yquota_internal.report_wind
 			SELECT price.price_group AS name, price.effective_at, price.multiplier AS value
 			FROM yquota.price
 			UNION ALL
-			-- the factor that follows the load of node queues, with what is set by hand between
+			-- the factor that follows the load of node queues, with the manual points between
 			SELECT factor.name, factor.effective_at, coalesce(factor.factor, 1)
 			FROM yquota.price_factor AS factor
 			WHERE factor.dimension = 'execution_type' AND factor.name = 'OPPORTUNISTIC'
@@ -103,8 +103,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.report_prices(yquota_internal.report_window) IS
 	'Multipliers over a window, and the factor of OPPORTUNISTIC containers if it follows the load of node queues';
 
--- Whole quarter-hours, so many together that 285 columns do.  A measurement stands until
--- the next one, unless that comes later than prices are computed.
+-- Averages so many whole quarter-hours that 285 columns suffice.  A measurement is valid until
+-- the next one, unless that one is later than the next computation of prices.
 CREATE FUNCTION yquota_internal.report_utilization(report yquota_internal.report_window) RETURNS yquota_internal.chart_point[]
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -132,11 +132,11 @@ COMMENT ON FUNCTION yquota_internal.report_utilization(yquota_internal.report_wi
 	'Measured utilization over a window, in percent';
 
 --
--- The balance over the time of a report, and how it may go on, before holds.
--- Projects without a limit have none.
+-- The balance over the time of a report, and its forecast, before holds.  Projects without a
+-- limit are left out.
 --
 
--- Spending until an instant is the present spending, less the spending since.
+-- Spending until an instant is the present spending, less the spending since then.
 CREATE FUNCTION yquota_internal.past_balances(
 	costs yquota_internal.report_cost[], cuts timestamptz[], until timestamptz, credits yquota_internal.project_credit[])
 	RETURNS TABLE (at timestamptz, balance numeric)
@@ -176,7 +176,8 @@ $$;
 COMMENT ON FUNCTION yquota_internal.past_balances(yquota_internal.report_cost[], timestamptz[], timestamptz, yquota_internal.project_credit[]) IS
 	'Credit that budgets together had left at instants up to a last one; costs reach to the clock';
 
--- The band of charging/570_forecast.sql; credit does not come back, nor does the band.
+-- Computes the band of charging/570_forecast.sql.  Credit does not come back, so the band ends
+-- at 0.
 CREATE FUNCTION yquota_internal.report_forecast(
 	since timestamptz, until timestamptz, credit numeric, days bigint, mean numeric, deviation numeric)
 	RETURNS TABLE (at timestamptz, expected numeric, least_left numeric, most_left numeric)
@@ -194,7 +195,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.report_forecast(timestamptz, timestamptz, numeric, bigint, numeric, numeric) IS
 	'Rest of credit that is spent with a mean and a standard deviation per day, and its range';
 
--- A window that reaches the clock goes on for half of the time that has passed.
+-- A window that reaches the clock is extended by half of the elapsed time.
 CREATE FUNCTION yquota_internal.balance_chart(
 	report yquota_internal.report_window, past timestamptz[], balances numeric[], days bigint, mean numeric, deviation numeric) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED

@@ -1,11 +1,12 @@
 --
--- A report of a window as one HTML page: what was spent, as numbers, then as charts,
--- what is left, and what else happened.
+-- A report of a window as one HTML page.  It shows spending in numbers and charts, remaining
+-- credit, and other happenings.
 --
 
 --
--- Sections of a report that are left out where there is nothing: each function returns
--- NULL then.  What runs and waits is told where the window contains the clock.
+-- Sections of a report.  Each function returns NULL when its section would be empty, which
+-- leaves the section out.  Running and waiting containers are shown when the window contains
+-- the clock.
 --
 
 CREATE FUNCTION yquota_internal.report_applications(totals yquota_internal.report_total[]) RETURNS text
@@ -168,7 +169,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.report_preempted(yquota_internal.report_window) IS
 	'Table of preempted containers: the twenty dearest by project, queue and user';
 
--- Events without a project are told to roles that may see everything.
+-- Shows events without a project only to roles that may see all projects.
 CREATE FUNCTION yquota_internal.report_trouble(report yquota_internal.report_window) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -196,7 +197,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.report_trouble(yquota_internal.report_window) IS 'Tables of events set aside and of outages';
 
 --
--- The page.
+-- The page
 --
 
 CREATE FUNCTION yquota_internal.report_subject(of_project text, projects text[]) RETURNS text
@@ -221,7 +222,7 @@ BEGIN
 	IF NOT isfinite("from") OR NOT isfinite("to") OR "from" = "to" THEN
 		RAISE EXCEPTION 'window of a report must have two ends'
 			USING ERRCODE = 'datetime_field_overflow';
-	-- a difference of timestamps may overflow, and be less than nothing
+	-- compare epochs, because a difference of timestamps may overflow and become negative
 	ELSIF extract(epoch FROM "to") - extract(epoch FROM "from") > extract(epoch FROM interval '4000 days') THEN
 		RAISE EXCEPTION 'cannot report on more than 4000 days at once'
 			USING ERRCODE = 'invalid_parameter_value';
@@ -240,13 +241,13 @@ CREATE FUNCTION yquota_internal.report_html_as_owner("from" timestamptz, "to" ti
 	RETURNS text
 	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
-	-- compiling takes longer than the query
+	-- JIT compilation takes longer than the query
 	SET jit = off
 	AS $$
 DECLARE
 	report yquota_internal.report_window;
 	cuts timestamptz[];
-	-- the window's, and to the clock where it ends before
+	-- instants of the window, extended to the clock if the window ends earlier
 	known_cuts timestamptz[];
 	parts integer;
 	costs yquota_internal.report_cost[];

@@ -16,11 +16,11 @@ DECLARE
 	zone CONSTANT text := yquota_internal.billing_timezone();
 	period record;
 BEGIN
-	-- as bill_as_owner() does, whose errors would have all of the query below as their context
+	-- check first, as bill_as_owner() does; errors of the query below would quote all of it as context
 	PERFORM yquota_internal.check_bill(bill_html_as_owner.project, bill_html_as_owner.ends_at);
 	SELECT p.starts_at, p.closed_at INTO period FROM yquota_internal.period AS p WHERE p.until = bill_html_as_owner.ends_at;
 	RETURN (
-		-- each line is what it adds to the rounded balance: what is shown adds up
+		-- each line shows its change of the rounded balance, so that the shown lines add up
 		WITH line AS (
 			SELECT b.*, CASE WHEN b.item = 'closing balance' THEN round(b.amount, 2)
 							 ELSE round(sum(b.amount) OVER before_and_this, 2) - round(sum(b.amount) OVER before_and_this - b.amount, 2) END AS shown
