@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * change_reservation.c
- *	  Submitting, updating and deleting a reservation (reservation 3, 10).
+ *	  Submits, updates and deletes a reservation (reservation 3, 10).
  *
  *-------------------------------------------------------------------------
  */
@@ -27,7 +27,7 @@
 
 static const YqReservationVerdict accepted = {.accepted = true};
 
-/* What a call is decided by. */
+/* The data by which a call is decided. */
 typedef struct Change
 {
 	const YqReservationCall *call;
@@ -37,14 +37,15 @@ typedef struct Change
 	TimestampTz now;
 	int64		now_in_ms;
 	const YqReservationDefinition *definition;
-	const YqRecordedReservation *recorded;	/* NULL: there is none with the id */
-	YqReservationVerdict access;	/* may the user do it? */
-	YqRecordedReservation next; /* version, queue, user and project of what is placed */
-	const YqPlanReservation *placed;	/* NULL: nothing is to be written */
-	bool		is_due;			/* its queue is made at once: it may begin before the next round of the follower */
+	const YqRecordedReservation *recorded;	/* NULL: no reservation has the id */
+	YqReservationVerdict access;	/* the user's access to the operation */
+	YqRecordedReservation next; /* version, queue, user and project of the new reservation */
+	const YqPlanReservation *placed;	/* NULL: nothing to write */
+	bool		is_due;			/* its queue is made at once: the reservation may begin before the next round of the
+								 * follower */
 } Change;
 
-/* -- the plan and what it has with the id -------------------------------------------- */
+/* -- the plan and its reservation ---------------------------------------------------- */
 
 static Change
 begin_change(const YqReservationCall *call)
@@ -54,7 +55,7 @@ begin_change(const YqReservationCall *call)
 	if (!call->is_dry_run)
 		PreventCommandIfReadOnly("changes of reservations");
 	change.hierarchy = yq_hierarchy_in_force();
-	/* milliseconds that have passed are what Hadoop's clock shows */
+	/* Hadoop's clock shows whole milliseconds that have passed */
 	change.now_in_ms = yq_reservation_time(change.now - change.now % 1000, "now");
 	return change;
 }
@@ -69,7 +70,7 @@ lock_plan(Change *change, const char *queue)
 	change->recorded = yq_reservation_find(change->call->id, change->call->definition);
 }
 
-/* A reservation stays in its plan, so that the lock is that of the plan it is in. */
+/* Lock the plan of the reservation.  A reservation stays in its plan, so this lock is the right one. */
 static void
 lock_plan_of_reservation(Change *change)
 {
@@ -83,7 +84,7 @@ lock_plan_of_reservation(Change *change)
 				 errmsg("reservation \"%s\" does not exist", change->call->id)));
 }
 
-/* A submission is followed at once when it arrives before the next round does (reservation 3). */
+/* Does the reservation arrive before the next round?  The follower then runs at once (reservation 3). */
 static bool
 is_due(const Change *change)
 {
@@ -95,8 +96,8 @@ is_due(const Change *change)
 }
 
 /*
- * Lock what a change is written under, as yq_queue_lock_configuration() does.  False when
- * the configuration has changed since the decision, which is then to be made anew.
+ * Take the locks for writing a change, as yq_queue_lock_configuration() does.  Returns false when
+ * the configuration has changed since the decision, which must then be made anew.
  */
 static bool
 lock_to_write(Change *change)
@@ -114,7 +115,7 @@ lock_to_write(Change *change)
 	return false;
 }
 
-/* Ended, or so long over that the plan has it no more. */
+/* Is the reservation in its plan?  It is not if it has ended, or was over so long ago that it is archived. */
 static bool
 is_in_plan(const Change *change)
 {
@@ -141,7 +142,7 @@ yq_reservation_check_access(const YqHierarchy *hierarchy, const YqReservationSet
 	return yq_reservation_refuse(yq_acl_columns[operation], decision.reason);
 }
 
-/* The owner may change a reservation; others need the list. */
+/* Check access to the reservation.  The owner may change it; other users need the access list. */
 static YqReservationVerdict
 check_owner(const Change *change)
 {
@@ -158,9 +159,9 @@ check_system(const Change *change)
 		yq_reservation_refuse("reservation_system_enable", "yarn.resourcemanager.reservation-system.enable is not true");
 }
 
-/* -- what a failure says ----------------------------------------------------------------- */
+/* -- reasons of a failure ---------------------------------------------------------------- */
 
-/* With its figures; "besides" is what else the reason may be. */
+/* Refuse with the figures of the user's share; "besides" names a further possible reason. */
 static YqReservationVerdict
 refuse_by_share(const Change *change, const YqPlan *plan, const char *decided_by, const char *besides, const char *when, float4 share)
 {
@@ -224,7 +225,7 @@ verdict_of(const Change *change, const YqPlan *plan, YqPlanFailure failure)
 		case YQ_PLAN_CAPACITY:
 			return yq_reservation_refuse("capacity", "at the place found the plan has too little left");
 		case YQ_PLAN_INSTANTANEOUS:
-			/* CapacityOverTimePolicy does not tell the two apart */
+			/* CapacityOverTimePolicy does not distinguish these two reasons */
 			return refuse_by_share(change, plan, "instantaneous_max_capacity", "at the place found the plan has too little left, or ",
 								   "at an instant", plan->instantaneous_share);
 		case YQ_PLAN_AVERAGE:
@@ -245,7 +246,7 @@ verdict_of(const Change *change, const YqPlan *plan, YqPlanFailure failure)
 
 /* -- deciding ------------------------------------------------------------------------------- */
 
-/* The plan with the reservations that a decision depends on, up to a deadline. */
+/* Load the plan with the reservations on which a decision depends, up to a deadline. */
 static YqPlan *
 load_plan(const Change *change, int64 deadline)
 {
@@ -259,7 +260,7 @@ load_plan(const Change *change, int64 deadline)
 	return plan;
 }
 
-/* Numbers of stored ids are not negative. */
+/* Return the id for the plan; numbers of stored ids are not negative. */
 static YqReservationId
 id_in_plan(const Change *change)
 {
@@ -289,7 +290,7 @@ check_definition(const Change *change)
 										   yq_plan_capacity(change->hierarchy, change->queue), change->now_in_ms);
 }
 
-/* The version that is to be written: the first one, or the one after that which is there. */
+/* Return the version to write: the first one, or the successor of the recorded one. */
 static YqRecordedReservation
 next_version(const Change *change)
 {
@@ -305,7 +306,7 @@ next_version(const Change *change)
 	return next;
 }
 
-/* The last rule: has the project credit for it?  Else nothing is to be written. */
+/* Check the project's credit, as the last rule; without credit nothing is written. */
 static void
 check_credit(Change *change, YqReservationAnswer *answer)
 {
@@ -323,18 +324,18 @@ check_credit(Change *change, YqReservationAnswer *answer)
 	change->placed = NULL;
 }
 
-/* -- what would be accepted instead ----------------------------------------------------------- */
+/* -- acceptable alternatives ------------------------------------------------------------------ */
 
-/* A plan that definitions are tried in. */
+/* A plan in which definitions are tried. */
 typedef struct Trial
 {
 	const Change *change;
 	YqPlan	   *plan;
-	int64		windows;		/* that may still be looked at */
-	MemoryContext context;		/* what a try takes up goes with it */
+	int64		windows;		/* windows that the tries may still examine */
+	MemoryContext context;		/* context of one try */
 } Trial;
 
-/* Is it a rule that more time or fewer containers may satisfy, and does nothing else stand in the way? */
+/* May more time or fewer containers satisfy the rule, and is this rule the only obstacle? */
 static bool
 may_be_helped(const Change *change, const YqReservationVerdict *verdict)
 {
@@ -353,7 +354,7 @@ may_be_helped(const Change *change, const YqReservationVerdict *verdict)
 	return is_one && change->access.accepted && definition->period >= 0 && definition->arrival < definition->deadline;
 }
 
-/* All tries together look at no more windows than a search may. */
+/* Count the windows of a try: all tries together examine no more windows than a search may. */
 static bool
 take_windows(Trial *trial, const YqReservationDefinition *definition)
 {
@@ -398,8 +399,9 @@ would_be_accepted(const YqReservationDefinition *definition, void *argument)
 }
 
 /*
- * Beyond this deadline nothing becomes better: all that is promised is over, a window has passed,
- * and all gangs had time one after the other.  What repeats ends within its period.
+ * Return the deadline beyond which nothing improves.  By then all promises are over, a window has
+ * passed, and all gangs had time one after the other.  A periodic reservation ends within its
+ * period.
  */
 static int64
 latest_deadline(const Change *change)
@@ -421,7 +423,7 @@ latest_deadline(const Change *change)
 	return definition->period > 0 ? Min(latest, definition->arrival + definition->period) : latest;
 }
 
-/* The user's definition with what has been found; NULL when nothing has. */
+/* Apply the found definition to the user's definition; NULL when none was found. */
 static HeapTupleHeader
 revise(const Change *change, const YqReservationDefinition *found)
 {
@@ -457,7 +459,7 @@ refused(const Change *change, YqReservationVerdict verdict)
 
 /* -- submitting and updating ------------------------------------------------------------------- */
 
-/* Have the agent place it. */
+/* Have the agent place the reservation. */
 static YqReservationAnswer
 place(Change *change)
 {
@@ -474,7 +476,7 @@ place(Change *change)
 	return answer;
 }
 
-/* The rules of the input come before access, and the place last. */
+/* Decide about a definition: the rules of the input come before access, and the placement comes last. */
 static YqReservationAnswer
 decide_definition(Change *change)
 {
@@ -488,7 +490,7 @@ decide_definition(Change *change)
 	return place(change);
 }
 
-/* The answer that the recorded version had. */
+/* Return the answer of the recorded version. */
 static YqReservationAnswer
 recorded_answer(const Change *change)
 {
@@ -496,7 +498,7 @@ recorded_answer(const Change *change)
 		.start = change->recorded->start,.end = change->recorded->end,.quoted_cost = change->recorded->quoted_cost};
 }
 
-/* Is the call the one that was accepted, made again?  Only a dry run has no project. */
+/* Does the call repeat the accepted call?  Only a dry run has no project. */
 static bool
 is_repeated(const Change *change)
 {
@@ -532,7 +534,7 @@ decide_submission(Change *change)
 			refuse_id(call->id);
 		return recorded_answer(change);
 	}
-	/* charges tell of a reservation by its id, also when its rows have been removed */
+	/* charges name a reservation by its id, even after its rows were removed */
 	if (yq_reservation_has_charges(call->id))
 		refuse_id(call->id);
 	change->access = yq_reservation_check_access(change->hierarchy, &change->settings, change->queue->path, YQ_SUBMIT_RESERVATIONS,
@@ -550,7 +552,7 @@ decide_update(Change *change)
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("reservation \"%s\" has ended", call->id)));
 	change->definition = yq_reservation_definition_read(change->hierarchy, call->definition);
-	/* the same update again */
+	/* the call repeats the last update */
 	if (change->recorded->version > 1 && change->recorded->is_same &&
 		strcmp(change->recorded->username, call->subject.username) == 0)
 		return recorded_answer(change);
@@ -558,7 +560,7 @@ decide_update(Change *change)
 	return decide_definition(change);
 }
 
-/* What is written, before credit is looked at: locks have an order. */
+/* Lock the tables to be written, before credit is read: locks have an order. */
 static void
 lock_books(void)
 {

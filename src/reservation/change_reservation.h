@@ -1,16 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * change_reservation.h
- *	  Submitting, updating and deleting a reservation (reservation 3, 10).
+ *	  Submits, updates and deletes a reservation (reservation 3, 10).
  *
- * A rule that says no is a verdict; what is malformed is an error
- * (reservation_definition.h, load_plan.h), and so are an unknown id
- * (ERRCODE_UNDEFINED_OBJECT) and one that is in use for another user or definition
- * (ERRCODE_DUPLICATE_OBJECT).
+ * A rule that refuses gives a verdict.  Malformed input is an error (reservation_definition.h,
+ * load_plan.h).  An unknown id is an error, too (ERRCODE_UNDEFINED_OBJECT), as is an id in use for
+ * another user or definition (ERRCODE_DUPLICATE_OBJECT).
  *
- * Each call locks the plan (load_plan.h), decides by the newest committed state, and writes
- * under the lock of the configuration (queue_lock.h) what this configuration decides.  A dry
- * run locks and writes nothing.
+ * Each call locks the plan (load_plan.h) and decides by the newest committed state.  It writes
+ * under the lock of the configuration (queue_lock.h), by which it has decided.  A dry run locks and
+ * writes nothing.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,29 +18,31 @@
 
 #include "reservation/reservation_definition.h"
 
-/* The id, in a dry run, of a definition that is only looked at: no reservation has it. */
+/* The id, in a dry run, of a definition that is only examined: no reservation has it. */
 #define YQ_UNNAMED_RESERVATION ""
 
-/* What a user asks for. */
+/* A call of a user. */
 typedef struct YqReservationCall
 {
 	const char *id;				/* as yq_reservation_id_text() writes it, or YQ_UNNAMED_RESERVATION */
-	const char *queue;			/* submissions only, as the next one */
-	const char *project;		/* NULL in a dry run: any */
+	const char *queue;			/* submissions only, as project */
+	const char *project;		/* NULL in a dry run: any project */
 	YqSubject	subject;
-	HeapTupleHeader definition; /* a value of yquota.reservation_contract, NULL for none; not when it is deleted */
+	HeapTupleHeader definition; /* a value of yquota.reservation_contract, NULL for none; unused in deletions */
 	bool		is_dry_run;
 } YqReservationCall;
 
 typedef struct YqReservationAnswer
 {
 	YqReservationVerdict verdict;
-	const YqHierarchy *hierarchy;	/* of the verdict's amounts */
-	TimestampTz at;				/* when it was accepted, or ended; not when it is refused */
-	TimestampTz start;			/* of an accepted one: the first start and the last end */
+	const YqHierarchy *hierarchy;	/* hierarchy of the verdict's amounts */
+	TimestampTz at;				/* time when it was accepted, or ended; unset when it is refused */
+	TimestampTz start;			/* the first start and the last end of an accepted reservation */
 	TimestampTz end;
-	const char *quoted_cost;	/* what it would cost, a decimal number; NULL when it found no place, or is not known */
-	HeapTupleHeader with_later_deadline;	/* definitions that would be accepted, of a dry run that is refused; NULL for none */
+	const char *quoted_cost;	/* quoted cost, a decimal number; NULL when it was not placed, or the cost is not
+								 * known */
+	HeapTupleHeader with_later_deadline;	/* for a refused dry run: definitions that would be accepted; NULL for
+											 * none */
 	HeapTupleHeader with_fewer_containers;
 } YqReservationAnswer;
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * follow_plan.c
- *	  Rounds of the plan follower: what they read, decide and write.
+ *	  Runs rounds of the plan follower: reads their input, decides and writes.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,9 +32,9 @@ static char *plan_queue_path(const YqPlanRound *round, const YqPlanQueue *queue)
 
 /* -- record round -------------------------------------------------------------- */
 
-/* Queues of plans as their table has them, and writing down a round of the follower. */
+/* Reads the queues of plans from their table, and writes the results of a round. */
 
-/* Applications that a round moves or kills, at 1.3 ms each, while allocation waits; the next one goes on. */
+/* Most applications that a round moves or kills, at 1.3 ms each while allocation waits; the next round continues. */
 #define MOST_APPLICATIONS 100
 
 /* -- reading ---------------------------------------------------------------------- */
@@ -69,7 +69,7 @@ read_queue(uint64 row)
 	return queue;
 }
 
-/* The queues that a plan has, and its default queue, palloc'd. */
+/* Load the queues below a plan, and its default queue, palloc'd. */
 static YqPlanQueues
 plan_queues_load(const char *path)
 {
@@ -122,7 +122,7 @@ has_expired(const YqPlanQueue *queue)
 	return !queue->is_active && !queue->is_default;
 }
 
-/* Add those (YqFollowedApplication) of an expired queue, which is not looked at when there are enough for a round. */
+/* Add the applications (YqFollowedApplication) of an expired queue; once a round has enough, it skips the queue. */
 static List *
 append_applications(List *applications, const YqPlanRound *round, int place)
 {
@@ -149,7 +149,7 @@ append_applications(List *applications, const YqPlanRound *round, int place)
 	return applications;
 }
 
-/* Applications (YqFollowedApplication) in expired queues. */
+/* Find the applications (YqFollowedApplication) in expired queues. */
 static List *
 find_all_applications(const YqPlanRound *round)
 {
@@ -175,7 +175,7 @@ ids_of(const List *applications)
 	return ids;
 }
 
-/* The words are Hadoop's. */
+/* Kill an application, with Hadoop's words. */
 static void
 kill_application(const YqFollowedApplication *application, const char *queue)
 {
@@ -184,7 +184,10 @@ kill_application(const YqFollowedApplication *application, const char *queue)
 	(void) yq_completed_application_end_containers(application->application_id, YQ_ALL_CONTAINERS);
 }
 
-/* What the default queue does not take is killed, and its queue stays until the next round, as in Hadoop. */
+/*
+ * Move an application, or kill it if the default queue refuses it; its queue then stays until the
+ * next round, as in Hadoop.
+ */
 static void
 expire_application(const YqPlanRound *round, YqFollowedApplication *application)
 {
@@ -209,7 +212,7 @@ compare_applications(const YqFollowedApplication *a, const YqFollowedApplication
 	return a->queue != b->queue ? a->queue - b->queue : strcmp(a->application_id, b->application_id);
 }
 
-/* Both are in the order in which they are found. */
+/* Are all applications among the others?  Both lists are in the order of their search. */
 static bool
 are_all_among(const List *applications, const List *others)
 {
@@ -240,8 +243,8 @@ expired_leaves(const YqPlanRound *round)
 }
 
 /*
- * Find the applications of expired queues, with all locks taken before the first change.  Those
- * of the queues keep submissions from coming in while the queue goes.
+ * Find the applications of expired queues, with all locks taken before the first change.  The locks
+ * of the queues keep submissions out while the queue goes.
  */
 static void
 lock_expired(YqPlanRound *round)
@@ -278,7 +281,7 @@ expire(void *argument, int first, int count)
 	}
 }
 
-/* It stays, and its queue until the next round. */
+/* Note an application that could not be written: it stays, and its queue stays until the next round. */
 static void
 refuse_application(void *argument, int subject, const ErrorData *error)
 {
@@ -360,7 +363,7 @@ insert_rows(const YqPlanRound *round, const Rows *rows)
 		(void) yq_saved_plan_execute(&insert, values, NULL);
 }
 
-/* Allocation waits meanwhile, and INSERT with ON CONFLICT would take three times as long. */
+/* Update rows: allocation waits meanwhile, and INSERT with ON CONFLICT would take three times as long. */
 static void
 update_rows(const YqPlanRound *round, const Rows *rows)
 {
@@ -416,9 +419,9 @@ record_queues(const YqPlanRound *round)
 	insert_rows(round, &coming);
 }
 
-/* -- applications that wait in queues that have more now --------------------------------- */
+/* -- applications that wait in queues with a larger share -------------------------------- */
 
-/* Paths of queues in which an application master may fit now. */
+/* Find the paths of queues in which an application master may fit now. */
 static List *
 find_waiting(const YqPlanRound *round)
 {
@@ -441,7 +444,7 @@ find_waiting(const YqPlanRound *round)
 	return paths == NIL ? NIL : yq_saved_plan_strings(&look_up, values);
 }
 
-/* Hadoop looks at them when something else comes or goes. */
+/* Activate waiting applications; Hadoop examines them when something else comes or goes. */
 static void
 activate_waiting(const YqPlanRound *round)
 {
@@ -461,7 +464,7 @@ activate_waiting(const YqPlanRound *round)
 
 /* -- a round ------------------------------------------------------------------------------ */
 
-/* Shares that were refused, as Hadoop logs them. */
+/* Log the refused shares, as Hadoop does. */
 static void
 log_refusals(const YqPlanRound *round)
 {
@@ -477,8 +480,8 @@ log_refusals(const YqPlanRound *round)
 }
 
 /*
- * Write down what a round has decided, and move or kill applications in queues that have
- * expired, which the round notes.  The caller holds all locks.
+ * Write the decisions of a round, and move or kill applications in expired queues, which the round
+ * notes.  The caller holds all locks.
  */
 static void
 plan_round_record(YqPlanRound *round)
@@ -495,7 +498,7 @@ plan_round_record(YqPlanRound *round)
 
 /* -- follow plan --------------------------------------------------------------- */
 
-/* CapacityScheduler's name of the queue that has what reservations leave. */
+/* Suffix of the queue that has the share left by reservations, as CapacityScheduler names it. */
 #define DEFAULT_QUEUE_SUFFIX "-default"
 
 char *
@@ -507,7 +510,7 @@ yq_plan_queue_name(const YqPlanRound *round, const YqPlanQueue *queue)
 		yq_reservation_id_text(queue->id);
 }
 
-/* The path of a queue below a plan, palloc'd. */
+/* Return the path of a queue below a plan, palloc'd. */
 static char *
 plan_queue_path(const YqPlanRound *round, const YqPlanQueue *queue)
 {
@@ -532,7 +535,7 @@ plan_round_changes(const YqPlanRound *round)
 
 /* -- computing ----------------------------------------------------------------------- */
 
-/* Ids of reservations that go because the plan has become smaller. */
+/* Return the ids of reservations that are removed because the plan has become smaller. */
 static List *
 replan(const YqPlanRound *round, int64 now)
 {
@@ -558,7 +561,7 @@ has_too_much(const YqPlan *plan, const int64 *cluster, int64 time)
 	return yq_amounts_compare(plan->calculator, cluster, reserved, plan->capacity) > 0;
 }
 
-/* Those strings that are not among others. */
+/* Return the strings that are not among others. */
 static List *
 without(const List *strings, const List *others)
 {
@@ -578,7 +581,7 @@ without(const List *strings, const List *others)
 	return result;
 }
 
-/* The steps of AbstractSchedulerPlanFollower.synchronizePlan(). */
+/* Follow the steps of AbstractSchedulerPlanFollower.synchronizePlan(). */
 static void
 compute_plan(YqPlanRound *round, bool replans)
 {
@@ -629,14 +632,14 @@ compute_all(const List *paths, bool replans)
 	return rounds;
 }
 
-/* The setting is that of all plans. */
+/* Tell whether the follower is on; the setting applies to all plans. */
 bool
 yq_plan_follower_is_on(void)
 {
 	return yq_reservation_settings("").is_enabled;
 }
 
-/* -- which plans ------------------------------------------------------------------------ */
+/* -- choice of plans -------------------------------------------------------------------- */
 
 static List *
 all_paths(const YqHierarchy *hierarchy)
@@ -701,7 +704,7 @@ record_all(const List *rounds)
 	yq_round_run(&all);
 }
 
-/* Lock what rounds are written under; they are computed anew when the configuration has changed since. */
+/* Take the locks for writing rounds; compute the rounds anew when the configuration has changed since. */
 static List *
 lock_to_write(List *rounds, const List *paths, bool replans)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * follow_plan.h
- *	  Rounds of the plan follower: what they read, decide and write.
+ *	  Runs rounds of the plan follower: reads their input, decides and writes.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,40 +18,41 @@
 typedef struct YqFollowedApplication
 {
 	const char *application_id;
-	int			queue;			/* place of the queue that it was in */
-	bool		is_killed;		/* else it goes on in the default queue */
-	bool		is_refused;		/* neither could be written, and it stays where it was (refusal.h) */
-	const char *reason;			/* why, or why the default queue did not take it; NULL: that was not asked */
+	int			queue;			/* place of the queue that it leaves */
+	bool		is_killed;		/* it is killed; otherwise it continues in the default queue */
+	bool		is_refused;		/* neither could be written, and it stays in its queue (refusal.h) */
+	const char *reason;			/* reason of a refusal by the database or the default queue; NULL: no refusal */
 } YqFollowedApplication;
 
-/* What a round finds out, and does when it is no dry one. */
+/* The findings of a round, which it also writes unless it is a dry run. */
 typedef struct YqPlanRound
 {
 	const YqHierarchy *hierarchy;
-	const YqQueue *queue;		/* the plan; NULL when it is one no more, and has no queues */
+	const YqQueue *queue;		/* the plan; NULL when the queue is no longer a plan, and has no queues */
 	const char *path;
 	YqReservationSettings settings;
 	TimestampTz now;
 	YqPlanQueues queues;
-	List	   *replanned;		/* ids (char *) of reservations, as the next one */
+	List	   *replanned;		/* ids (char *) of reservations, as in the next list */
 	List	   *archived;
-	List	   *applications;	/* YqFollowedApplication; not of a dry round */
-	bool		is_refused;		/* nothing of it could be written (refusal.h) */
+	List	   *applications;	/* YqFollowedApplication elements; unset in a dry run */
+	bool		is_refused;		/* nothing of the round could be written (refusal.h) */
 } YqPlanRound;
 
-/* Are there rounds?  Not while the reservation system is off. */
+/* Do rounds run?  They do not while the reservation system is off. */
 extern bool yq_plan_follower_is_on(void);
 
 /*
- * A round for the plan with that path or name, or (NULL) for all of them.  Without "replans" a plan that has become too small shares
- * less out, and keeps its reservations.  Returns YqPlanRound.
+ * Run a round for the plan with this path or name, or (NULL) for all plans.  Without "replans" a
+ * plan that has become too small reduces its shares, and keeps its reservations.  Returns a list of
+ * YqPlanRound.
  */
 extern List *yq_plans_follow(const char *queue, bool replans, bool is_dry_run);
 
-/* A round for one plan, by a transaction that holds all of its locks. */
+/* Run a round for one plan, in a transaction that holds all locks of the plan. */
 extern void yq_plan_follow_now(const char *path);
 
-/* Last part of it, palloc'd. */
+/* Return the last part of the path of a queue, palloc'd. */
 extern char *yq_plan_queue_name(const YqPlanRound *round, const YqPlanQueue *queue);
 
 #endif							/* YQ_FOLLOW_PLAN_H */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * load_plan.c
- *	  A plan as the tables have it, and its locks.
+ *	  Loads a plan from the tables, and locks plans.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,12 +20,12 @@
 /* -- plan lock ----------------------------------------------------------------- */
 
 /*
- * The locks of plans.
+ * Locks plans.
  *
- * They are object locks of yquota.reservation_definition, as pg_locks shows them.
+ * The locks are object locks of yquota.reservation_definition, as pg_locks shows them.
  */
 
-/* Paths are hashed to so many numbers. */
+/* Number of objects to which paths are hashed. */
 #define HASHED_PATHS 1024
 
 static int
@@ -223,7 +223,7 @@ value_of(uint64 row, int column, bool *isnull)
 	return SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column, isnull);
 }
 
-/* Parts of a millisecond are left out. */
+/* Return a time in milliseconds; fractions of a millisecond are cut. */
 static int64
 time_of(uint64 row, int column)
 {
@@ -233,7 +233,7 @@ time_of(uint64 row, int column)
 	return yq_reservation_time(time - time % 1000, "time");
 }
 
-/* All rows of the reservation have been read. */
+/* Make the reservation after all of its rows have been read. */
 static void
 finish_reservation(Reading *reading)
 {
@@ -263,7 +263,7 @@ begin_reservation(Reading *reading, uint64 row, char *id)
 	reading->accepted_at = time_of(row, RESERVATION_ACCEPTED_AT);
 }
 
-/* What repeats is kept as of its first period, and planned within [0, period]. */
+/* Set an interval.  A periodic reservation is stored by its first period, and planned within [0, period]. */
 static void
 set_interval(const YqHierarchy *hierarchy, YqTimeInterval *interval, int64 period, int64 start, int64 end, Datum allocation)
 {
@@ -302,7 +302,7 @@ read_row(Reading *reading, uint64 row)
 		add_interval(reading, row, allocation);
 }
 
-/* All that a statement returns. */
+/* Load all reservations that a statement returns. */
 static void
 load_reservations(YqPlan *plan, const YqHierarchy *hierarchy, YqSavedPlan *look_up, Datum *values)
 {
@@ -321,7 +321,7 @@ load_reservations(YqPlan *plan, const YqHierarchy *hierarchy, YqSavedPlan *look_
 	SPI_finish();
 }
 
-/* Of the statements that look for what touches an interval, or repeats. */
+/* Number of values of the statements that find reservations which touch an interval, or repeat. */
 #define SEARCH_VALUES 5
 
 static void
@@ -378,7 +378,7 @@ read_interval(YqPlan *plan, const YqHierarchy *hierarchy, const Datum *values)
 	yq_plan_add_interval(plan, (YqBytes) {VARDATA_ANY(username), VARSIZE_ANY_EXHDR(username)}, period, &interval);
 }
 
-/* The reservation that takes its own place. */
+/* Load the reservation that the new one replaces. */
 static void
 load_reservation(YqPlan *plan, const YqHierarchy *hierarchy, const char *id)
 {
@@ -392,7 +392,7 @@ load_reservation(YqPlan *plan, const YqHierarchy *hierarchy, const char *id)
 	load_reservations(plan, hierarchy, &look_up, values);
 }
 
-/* An interval that ends where the search begins is a step there. */
+/* Load intervals; an interval that ends where the search begins is a step there. */
 void
 yq_plan_load_intervals(YqPlan *plan, const YqHierarchy *hierarchy, const char *queue, const char *id,
 					   int64 start, int64 end, int64 archived_until)
@@ -452,7 +452,7 @@ yq_plan_load_active(YqPlan *plan, const YqHierarchy *hierarchy, const char *queu
 	plan->count = count;
 }
 
-/* -- what the follower asks besides ------------------------------------------------------ */
+/* -- further questions of the follower --------------------------------------------------- */
 
 bool
 yq_plan_goes_on(const char *queue, int64 time)

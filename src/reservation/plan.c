@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * plan.c
- *	  What a plan has promised, and how much of it one user may have.
+ *	  Keeps the promises of a plan, and limits the share of one user.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,11 +16,11 @@
 
 /* -- sharing policy ------------------------------------------------------------ */
 
-/* How much of a plan one user may have (reservation 5). */
+/* Limits how much of a plan one user may have (reservation 5). */
 
 /* -- at any time ----------------------------------------------------------------- */
 
-/* The user has nothing left, not less than that, and what "old" has. */
+/* Cut the user's remaining amounts at zero, and add the amounts of "old". */
 static YqStepFunction *
 keep_old(const YqPlan *plan, YqStepFunction *left, const YqPlanReservation *old, int64 start, int64 end)
 {
@@ -29,7 +29,7 @@ keep_old(const YqPlan *plan, YqStepFunction *left, const YqPlanReservation *old,
 }
 
 /*
- * What is left to a user of what the plan has available, which is given up; "old" is
+ * Return the amounts left to a user out of the plan's available ones, which are freed.  "old" is
  * NULL, or counts as free.
  */
 static YqStepFunction *
@@ -77,8 +77,8 @@ validate_room(const YqPlan *plan, const YqPlanReservation *reservation, const Yq
 /* -- on average --------------------------------------------------------------------- */
 
 /*
- * What the user would have.  An old reservation counts twice, beside what it is part
- * of: Hadoop adds it where it means to leave it out (S1).
+ * Compute the user's load with a reservation.  An old reservation counts twice, in addition to the
+ * sum that includes it: Hadoop adds it where it means to subtract it (S1).
  */
 static YqStepFunction *
 user_load_with(const YqPlan *plan, const YqPlanReservation *reservation, const YqPlanReservation *old, int64 start, int64 end)
@@ -94,7 +94,7 @@ user_load_with(const YqPlan *plan, const YqPlanReservation *reservation, const Y
 	return load;
 }
 
-/* The steps of a load, and within those that are longer than a window one per window; NULL: too many. */
+/* List the steps of a load; steps longer than a window give one point per window.  NULL: too many. */
 static YqStepFunction *
 list_points(const YqPlan *plan, const YqStepFunction *load)
 {
@@ -119,7 +119,7 @@ list_points(const YqPlan *plan, const YqStepFunction *load)
 	return points;
 }
 
-/* Math.round() of a quotient of integers, as an int of 32 bits. */
+/* Compute Math.round() of a quotient of integers, as an int of 32 bits. */
 static int64
 round_quotient(int64 amount, int64 window)
 {
@@ -127,10 +127,11 @@ round_quotient(int64 amount, int64 window)
 }
 
 /*
- * What has been used until each point, as an average over a window, less the same of a
- * window before.  Hadoop knows memory and cores alone.  A load that goes on to the end
- * of time overflows there, and so do times beyond it; Hadoop decides by what comes of it,
- * unless the plan ends averages.
+ * Compute the use until each point as an average over a window, less the average of the window
+ * before.  Hadoop knows memory and cores alone.
+ *
+ * A load that never ends overflows there, and so do times beyond it.  Hadoop decides by the
+ * overflowed values, unless the plan ends averages.
  */
 static YqStepFunction *
 moving_average(const YqPlan *plan, const YqStepFunction *points)
@@ -177,7 +178,7 @@ validate_average(const YqPlan *plan, const YqPlanReservation *reservation, const
 		YQ_PLAN_AVERAGE : YQ_PLAN_ACCEPTED;
 }
 
-/* Does the policy agree to a reservation, which takes the place of the one with its id? */
+/* Does the policy accept a reservation, which replaces the one with its id? */
 static YqPlanFailure
 sharing_policy_validate(const YqPlan *plan, const YqPlanReservation *reservation)
 {
@@ -186,7 +187,7 @@ sharing_policy_validate(const YqPlan *plan, const YqPlanReservation *reservation
 
 	if (plan->policy == YQ_NO_OVER_COMMIT)
 		return failure;
-	/* CapacityOverTimePolicy calls each reason a violated quota */
+	/* CapacityOverTimePolicy reports each reason as a violated quota */
 	if (failure != YQ_PLAN_ACCEPTED)
 		return failure == YQ_PLAN_CAPACITY ? YQ_PLAN_INSTANTANEOUS : failure;
 	return validate_average(plan, reservation, old);
@@ -194,7 +195,7 @@ sharing_policy_validate(const YqPlan *plan, const YqPlanReservation *reservation
 
 /* -- plan ---------------------------------------------------------------------- */
 
-/* Where a user is in the plan. */
+/* The place of a user in the plan. */
 typedef struct UserPlace
 {
 	YqBytes		username;
@@ -272,7 +273,7 @@ find_user(const YqPlan *plan, const char *username)
 	return place == NULL ? NULL : &plan->users[place->user];
 }
 
-/* A user is known by the first interval or question. */
+/* Enter a user, whom the plan knows by the first interval or question. */
 static int
 enter_user(YqPlan *plan, YqBytes username)
 {
@@ -318,7 +319,7 @@ yq_plan_add_interval(YqPlan *plan, YqBytes username, int64 period, const YqTimeI
 
 typedef void (*PartVisitor) (void *argument, int64 start, int64 end, const int64 *amounts);
 
-/* Call the visitor for each part of the largest period in which an interval of something periodic occurs. */
+/* Call the visitor for each occurrence of an interval of a periodic reservation in the largest period. */
 static void
 visit_instances(const YqPlan *plan, int64 period, int64 start, int64 end, const int64 *amounts, PartVisitor visit, void *argument)
 {
@@ -333,7 +334,7 @@ visit_instances(const YqPlan *plan, int64 period, int64 start, int64 end, const 
 	}
 }
 
-/* The same for all intervals of a reservation, also of one that occurs once. */
+/* Call the visitor for all intervals of a reservation, which may also occur once. */
 static void
 visit_parts(const YqPlan *plan, const YqPlanReservation *reservation, PartVisitor visit, void *argument)
 {
@@ -370,7 +371,7 @@ add_intervals_to_sum(const YqPlan *plan, int user, bool is_periodic, YqStepSum *
 	}
 }
 
-/* Of one user, or (-1) of all. */
+/* Sum the promises to one user, or (-1) to all. */
 static YqStepFunction *
 sum_promises(const YqPlan *plan, int user, bool is_periodic)
 {
@@ -387,7 +388,7 @@ sum_promises(const YqPlan *plan, int user, bool is_periodic)
 	return yq_steps_end_sum(sum);
 }
 
-/* The sums of a user are made when they are first needed. */
+/* Find a user, and make the user's sums when they are first needed. */
 static const YqPlanUser *
 get_user(YqPlan *plan, const char *username)
 {
@@ -415,7 +416,7 @@ yq_plan_prepare(YqPlan *plan)
 	MemoryContextSwitchTo(caller);
 }
 
-/* What is to be added to a sum, or taken away. */
+/* A change of a sum: amounts to add or to subtract. */
 typedef struct SumChange
 {
 	YqStepFunction *sum;
@@ -506,9 +507,9 @@ yq_plan_committed_to(const YqPlan *plan, const char *username, int64 start, int6
 	return yq_steps_merge(plan->capacity, user->once, user->periodic, YQ_STEPS_ADD, start, end);
 }
 
-/* -- what is left ------------------------------------------------------------------ */
+/* -- available amounts ------------------------------------------------------------- */
 
-/* to := to with other, which may fail; both are given up. */
+/* to := to with other; the merge may fail, and both functions are freed. */
 static YqStepFunction *
 merge_into(const YqPlan *plan, YqStepFunction *to, const YqStepFunction *other, YqStepOperator operator, int64 start, int64 end)
 {
@@ -540,7 +541,10 @@ available_once(const YqPlan *plan, const char *username, const YqPlanReservation
 	return sharing_policy_limit(plan, net, username, old, start, end);
 }
 
-/* The least of what is left in the first period, which is given up, and in all others; what a period takes up goes with it. */
+/*
+ * Return the least available amounts of all periods.  "least" is that of the first period, and is
+ * freed; memory of each period is freed after it.
+ */
 static YqStepFunction *
 least_of_periods(const YqPlan *plan, YqStepFunction *least, const char *username, const YqPlanReservation *old,
 				 int64 start, int64 end, int64 period, YqPlanFailure *failure)
@@ -616,8 +620,9 @@ yq_plan_remove(YqPlan *plan, YqPlanReservation *reservation)
 }
 
 /*
- * The policy looks twice, as in Hadoop: beside the old one (S1), and in place of it.  Where more
- * is promised than there is, the second look would not find what the old one has.
+ * Replace a reservation.  The policy checks twice, as in Hadoop: next to the old reservation (S1),
+ * and in its place.  Where more is promised than the plan has, the second check would miss the
+ * amounts of the old one.
  */
 YqPlanFailure
 yq_plan_replace(YqPlan *plan, YqPlanReservation *reservation, int64 now)

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * plan_columns.c
- *	  A plan over time in columns of equal width, for pictures: see
+ *	  Shows a plan over time in columns of equal width, for pictures: see
  *	  sql/reservation/605_reservation_plan.sql.
  *
- * A column has the average of what holds in it, so that parts of a picture add up,
- * and the highest amount besides.  The reservations with the largest part of the plan
- * have a place of their own, the others one together.
+ * A column has the average of the amounts in its time, so that parts of a picture add up, and also
+ * the highest amount.  The reservations with the largest part of the plan have a place of their
+ * own; the others share one.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,14 +29,14 @@ PG_FUNCTION_INFO_V1(yq_sql_plan_columns);
 #define MOST_COLUMNS 2000
 #define MOST_PLACES 100
 
-/* What a reservation has over time, and its part of the plan: capacity times milliseconds. */
+/* A reservation's amounts over time, and its part of the plan: capacity times milliseconds. */
 typedef struct Share
 {
 	const YqPlanReservation *reservation;
 	double		part;
 } Share;
 
-/* Place 0 is all of the plan. */
+/* A picture of a plan; place 0 is the whole plan. */
 typedef struct Picture
 {
 	const YqHierarchy *hierarchy;
@@ -44,8 +44,8 @@ typedef struct Picture
 	int64		start;
 	int64		end;
 	int			columns;
-	int			places;			/* but for place 0 */
-	Share	   *shares;			/* of all reservations, the largest first */
+	int			places;			/* number of places without place 0 */
+	Share	   *shares;			/* parts of all reservations, the largest first */
 	int			count;
 	double	   *amounts;		/* amount times milliseconds, by place, resource type and column */
 	int64	   *highest;		/* by resource type and column */
@@ -53,7 +53,7 @@ typedef struct Picture
 
 typedef void (*StepVisitor) (Picture *picture, int place, int64 start, int64 end, const int64 *amounts);
 
-/* Call the visitor for each step with something between the ends of the picture. */
+/* Call the visitor for each step with nonzero amounts between the ends of the picture. */
 static void
 visit_steps(Picture *picture, int place, const YqStepFunction *function, StepVisitor visit)
 {
@@ -144,7 +144,7 @@ compare_shares(const void *a, const void *b)
 	return first_id->number < second_id->number ? -1 : first_id->number > second_id->number;
 }
 
-/* Reservations that have something there, by their parts of the plan. */
+/* Rank the reservations with amounts in the picture by their parts of the plan. */
 static void
 rank_reservations(Picture *picture)
 {
@@ -166,7 +166,7 @@ rank_reservations(Picture *picture)
 	qsort(picture->shares, count, sizeof(Share), compare_shares);
 }
 
-/* From 1 on; the last place is that of all others when there are more reservations than places. */
+/* Fill the places from 1 on; the last one has all other reservations when there are more of them than places. */
 static void
 fill_places(Picture *picture)
 {
@@ -194,7 +194,7 @@ draw(Picture *picture)
 
 /* -- rows --------------------------------------------------------------------------- */
 
-/* Averages of a place. */
+/* Make the averages of a place. */
 static Datum
 amounts_array(const Picture *picture, int place, int type)
 {
@@ -227,7 +227,7 @@ has_type(const Picture *picture, int type)
 	return picture->plan->capacity[type] > 0;
 }
 
-/* Reservations of a place, and their part of the plan. */
+/* Count the reservations of a place, and add up their part of the plan. */
 static int
 count_place(const Picture *picture, int place, double *part)
 {
@@ -264,7 +264,7 @@ put_place(ReturnSetInfo *result, const Picture *picture, int place)
 	}
 }
 
-/* At least 1, and no more than a picture has room for. */
+/* Read a count that is at least 1, and at most the limit of a picture. */
 static int
 count_argument(FunctionCallInfo fcinfo, int argument, const char *name, int most)
 {

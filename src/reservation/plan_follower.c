@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * plan_follower.c
- *	  The shares that the queues below a plan are to have at a time, and the reservations
- *	  that go because the plan has become smaller.
+ *	  Computes the shares of the queues below a plan at a time, and the reservations that are
+ *	  removed because the plan has become smaller.
  *
  *-------------------------------------------------------------------------
  */
@@ -13,9 +13,9 @@
 
 /* -- capacity replanner -------------------------------------------------------- */
 
-/* Reservations that go because a plan has become smaller. */
+/* Removes reservations because a plan has become smaller. */
 
-/* Accepted last first, then the larger number. */
+/* Compare by acceptance, the last accepted first; then the larger number comes first. */
 static int
 compare_acceptance(const ListCell *a, const ListCell *b)
 {
@@ -53,7 +53,7 @@ is_excess(const YqPlan *plan, const int64 *amounts)
 	return yq_amounts_compare(plan->calculator, plan->capacity, amounts, none) > 0;
 }
 
-/* What a reservation has by itself is taken off, though its sums may have more (S15). */
+/* Remove reservations at a time.  Each one's own amounts are subtracted, though its sums may have more (S15). */
 static List *
 shrink_at(YqPlan *plan, int64 time, List *removed)
 {
@@ -99,11 +99,11 @@ yq_plan_shrink(YqPlan *plan, int64 now, int64 enforcement_window, bool goes_on)
 /* -- plan follower ------------------------------------------------------------- */
 
 /*
- * The order of the changes is that of CapacitySchedulerPlanFollower, and each is checked as
- * CapacityScheduler.setEntitlement() does, since a refused one leaves its mark on the others.
+ * Changes the shares in the order of CapacitySchedulerPlanFollower.  Each change is checked as
+ * CapacityScheduler.setEntitlement() does, because a refused change affects the others.
  */
 
-/* CSQueueUtils.EPSILON */
+/* Tolerance of shares: CSQueueUtils.EPSILON. */
 #define SHARE_TOLERANCE 0.0001f
 
 static const YqShare nothing = {0, 0};
@@ -143,7 +143,7 @@ yq_plan_queue_refusal_text(const YqPlanQueue *queue)
 					"with a share of %g the queues of the plan would have more than all of it", queue->refused_capacity);
 }
 
-/* -- one share ------------------------------------------------------------------- */
+/* -- a single share -------------------------------------------------------------- */
 
 static YqShareRefusal
 check_share(const YqPlanQueues *queues, const YqPlanQueue *queue, float4 capacity)
@@ -182,9 +182,9 @@ compare_ids(YqReservationId a, YqReservationId b)
 typedef struct Active
 {
 	const YqPlanReservation *reservation;
-	int			queue;			/* place of it */
+	int			queue;			/* place of its queue */
 	int64		amounts[YQ_MAX_RESOURCE_TYPES];
-	int64		change[YQ_MAX_RESOURCE_TYPES];	/* of what the queue has, in amounts */
+	int64		change[YQ_MAX_RESOURCE_TYPES];	/* change of the queue's share, in amounts */
 } Active;
 
 typedef struct Round
@@ -195,7 +195,7 @@ typedef struct Round
 	YqPlanQueues *queues;
 	Active	   *active;
 	int			count;
-	float4		given;			/* sum of what reservations were to have */
+	float4		given;			/* sum of the intended shares of reservations */
 } Round;
 
 static int
@@ -204,7 +204,7 @@ compare_active_ids(const void *a, const void *b)
 	return compare_ids(((const Active *) a)->reservation->id, ((const Active *) b)->reservation->id);
 }
 
-/* Resource.compareTo(); those that give up the most come first, equal ones by their ids. */
+/* Compare by Resource.compareTo(): the largest decrease comes first, equal ones by their ids. */
 static int
 compare_changes(const void *a, const void *b, void *argument)
 {
@@ -231,7 +231,7 @@ compare_queue_ids(const void *a, const void *b)
 	return compare_ids(first->id, second->id);
 }
 
-/* The place of a reservation's queue among the first ones, or -1. */
+/* Return the place of a reservation's queue among the first ones, or -1. */
 static int
 find_queue(const YqPlanQueues *queues, int count, YqReservationId id)
 {
@@ -241,7 +241,7 @@ find_queue(const YqPlanQueues *queues, int count, YqReservationId id)
 	return found == NULL ? -1 : (int) (found - queues->queues);
 }
 
-/* What the reservation gets beyond what its queue has, which is a part of the cluster. */
+/* Set the amounts that the reservation gets beyond the present share of its queue, a part of the cluster. */
 static void
 set_change(const Round *round, Active *active, int64 time)
 {
@@ -257,7 +257,7 @@ set_change(const Round *round, Active *active, int64 time)
 	yq_amounts_subtract(calculator, active->change, present);
 }
 
-/* Find the queues of all reservations, and make those that are missing. */
+/* Find the queues of all reservations, and make the missing ones. */
 static void
 find_active(Round *round, int64 time)
 {
@@ -287,7 +287,7 @@ find_active(Round *round, int64 time)
 
 /* -- the shares ------------------------------------------------------------------------ */
 
-/* "reserved" is NULL when nothing is scaled down. */
+/* Return the share of a reservation; "reserved" is NULL when nothing is scaled down. */
 static float4
 share_of(const Round *round, const Active *active, const int64 *reserved)
 {
@@ -315,7 +315,7 @@ expire_queues(YqPlanQueues *queues)
 	}
 }
 
-/* What others need is released first.  The maximum is the whole plan: no agent marks gangs (S8). */
+/* Share out the plan; decreases come first.  The maximum is the whole plan: no agent marks gangs (S8). */
 static void
 share_out(Round *round, const int64 *reserved)
 {

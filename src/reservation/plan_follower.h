@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * plan_follower.h
- *	  The shares that the queues below a plan are to have at a time, and the reservations
- *	  that go because the plan has become smaller.
+ *	  Computes the shares of the queues below a plan at a time, and the reservations that are
+ *	  removed because the plan has become smaller.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,35 +15,35 @@
 /* -- capacity replanner -------------------------------------------------------- */
 
 /*
- * SimpleCapacityReplanner: reservations that go because a plan has become smaller
- * (reservation 7).
+ * SimpleCapacityReplanner removes reservations because a plan has become smaller (reservation 7).
  *
  * Nothing here reads or writes a table.
  */
 
 /*
- * Remove reservations from a prepared plan, at each step from "now" on for as long as the
- * enforcement window: those accepted last first, until what is promised at that time fits.
- * The plan has those that touch this time; "goes_on" says that there are others which occur
- * once and end later, since nothing beyond the last of these is looked at (S5).
- * Returns what it has removed (YqPlanReservation), in that order.
+ * Remove reservations from a prepared plan, at each step from "now" on for the enforcement window.
+ * The last accepted reservations go first, until the promised amounts at that time fit.
+ *
+ * The plan has the reservations that touch this time.  "goes_on" says that other ones occur once
+ * and end later, since nothing beyond the last of these is examined (S5).  Returns the removed ones
+ * (YqPlanReservation), in that order.
  */
 extern List *yq_plan_shrink(YqPlan *plan, int64 now, int64 enforcement_window, bool goes_on);
 
 /* -- plan follower ------------------------------------------------------------- */
 
 /*
- * A queue below a plan belongs to a reservation, or it is the default queue, which has what
- * reservations leave.  Shares are fractions of the plan, floats of 32 bits as in Hadoop.
- * Nothing here reads or writes a table.
+ * A queue below a plan belongs to a reservation, or it is the default queue, which has the rest.
+ * Shares are fractions of the plan, floats of 32 bits as in Hadoop.  Nothing here reads or writes a
+ * table.
  */
 
-/* Why a queue keeps the share that it has. */
+/* Reasons why a queue keeps its share. */
 typedef enum YqShareRefusal
 {
 	YQ_SHARE_GIVEN,
-	YQ_SHARE_BEYOND_PLAN,		/* all queues together would have more than the plan */
-	YQ_SHARE_OUT_OF_RANGE		/* it is negative, or more than the whole plan */
+	YQ_SHARE_BEYOND_PLAN,		/* all queues together would exceed the plan */
+	YQ_SHARE_OUT_OF_RANGE		/* the share is negative, or more than the whole plan */
 } YqShareRefusal;
 
 typedef struct YqShare
@@ -55,42 +55,44 @@ typedef struct YqShare
 typedef struct YqPlanQueue
 {
 	bool		is_default;
-	YqReservationId id;			/* not of the default queue */
-	bool		exists;			/* before the round; the default queue does without */
-	bool		is_active;		/* by the round: its reservation occurs; else it has expired */
-	bool		is_kept;		/* it has expired, and goes in a later round: applications were killed there, or are left */
-	bool		is_postponed;	/* they are left */
-	YqShare		before;			/* of one that exists, and of the default queue */
+	YqReservationId id;			/* unset for the default queue */
+	bool		exists;			/* it existed before the round; unset for the default queue */
+	bool		is_active;		/* set by the round: its reservation occurs; otherwise it has expired */
+	bool		is_kept;		/* it has expired, and goes in a later round: applications were killed there, or
+								 * remain */
+	bool		is_postponed;	/* applications remain for a later round */
+	YqShare		before;			/* share of an existing queue, and of the default queue */
 	YqShare		share;
-	YqShareRefusal refusal;		/* of the share that it was to have last */
-	float4		refused_capacity;	/* that share */
+	YqShareRefusal refusal;		/* refusal of the last intended share */
+	float4		refused_capacity;	/* the refused share */
 } YqPlanQueue;
 
 typedef struct YqPlanQueues
 {
-	YqPlanQueue *queues;		/* the default queue first, then by id; those that are new at the end */
+	YqPlanQueue *queues;		/* the default queue first, then by id; new ones at the end */
 	int			count;
 } YqPlanQueues;
 
-/* A time as the follower sees it: in whole steps of the plan, rounded up. */
+/* Return a time as the follower sees it: in whole steps of the plan, rounded up. */
 extern int64 yq_plan_follower_time(const YqPlan *plan, int64 time);
 
-/* amounts := what all reservations of the plan have at a time. */
+/* amounts := the amounts of all reservations of the plan at a time. */
 extern void yq_plan_reserved_at(const YqPlan *plan, int64 time, int64 *amounts);
 
 /*
- * Give the queues their shares at a time, at which all reservations of the plan occur.  The
- * queues are those that exist, with their shares, and the default queue; queues for other
- * reservations are added, palloc'd anew.  "absolute_capacity" is the plan's of the cluster.
- * With "resizes" shares are scaled down when reservations have more than the plan.
+ * Compute the shares of the queues at a time at which all reservations of the plan occur.
+ *
+ * The queues are the existing ones, with their shares, and the default queue.  Queues for other
+ * reservations are added, palloc'd anew.  "absolute_capacity" is the plan's part of the cluster.
+ * With "resizes", shares are scaled down when reservations have more than the plan.
  */
 extern void yq_plan_follow(const YqPlan *plan, const int64 *cluster, float4 absolute_capacity, int64 time, bool resizes,
 						   YqPlanQueues *queues);
 
-/* Is the queue of a reservation new, or has a queue another share than before the round? */
+/* Is the queue of a reservation new, or does its share differ from the one before the round? */
 extern bool yq_plan_queue_has_changed(const YqPlanQueue *queue);
 
-/* Why a queue keeps its share, with the one that it was to have, palloc'd. */
+/* Explain why a queue keeps its share, with the intended share, palloc'd. */
 extern char *yq_plan_queue_refusal_text(const YqPlanQueue *queue);
 
 #endif							/* YQ_PLAN_FOLLOWER_H */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * record_reservation.c
- *	  Reservations as the tables have them, and writing them down.
+ *	  Reads reservations from the tables, and writes them.
  *
  *-------------------------------------------------------------------------
  */
@@ -137,7 +137,7 @@ typedef struct Rows
 {
 	Datum	   *starts;
 	Datum	   *ends;
-	Datum	   *allocations;	/* NULL: they are not asked for */
+	Datum	   *allocations;	/* NULL: no allocations are wanted */
 	int			count;
 } Rows;
 
@@ -151,7 +151,7 @@ append_row(Rows *rows, const YqHierarchy *hierarchy, int64 start, int64 end, con
 	rows->count++;
 }
 
-/* A place within [0, period] goes on at the beginning of the period that begins at the arrival. */
+/* Append a place.  A place within [0, period] continues at the beginning of the period that begins at the arrival. */
 static void
 append_places(Rows *rows, const YqHierarchy *hierarchy, const YqPlanReservation *reservation, const YqTimeInterval *interval)
 {
@@ -174,7 +174,7 @@ append_places(Rows *rows, const YqHierarchy *hierarchy, const YqPlanReservation 
 	}
 }
 
-/* "hierarchy" is NULL when no allocations are asked for. */
+/* List the rows; "hierarchy" is NULL when no allocations are wanted. */
 static Rows
 list_rows(const YqHierarchy *hierarchy, const YqPlanReservation *reservation)
 {

@@ -1,10 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * record_reservation.h
- *	  Reservations as the tables have them, one at a time, and writing them down.
+ *	  Reads reservations from the tables, one at a time, and writes them.
  *
- * The caller holds the lock of the plan (load_plan.h) before it looks at what it will
- * change.
+ * The caller holds the lock of the plan (load_plan.h) before it reads the rows that it will change.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,38 +22,44 @@ typedef struct YqRecordedReservation
 	const char *queue;
 	const char *username;
 	const char *project;
-	bool		is_same;		/* as the definition that was asked about */
+	bool		is_same;		/* its definition is the given one */
 	bool		has_ended;
 	bool		is_periodic;
 	TimestampTz deadline;
 	TimestampTz accepted_at;
-	TimestampTz ended_at;		/* when it has */
-	TimestampTz start;			/* of its first interval */
-	TimestampTz end;			/* of its last one */
+	TimestampTz ended_at;		/* time of its end, if it has ended */
+	TimestampTz start;			/* start of its first interval */
+	TimestampTz end;			/* end of its last interval */
 	const char *quoted_cost;	/* credits, a decimal number; NULL when it is not known */
 } YqRecordedReservation;
 
-/* The reservation with an id, palloc'd, or NULL; "definition" is a value of yquota.reservation_contract, or NULL. */
+/*
+ * Return the reservation with an id, palloc'd, or NULL; "definition" is a value of
+ * yquota.reservation_contract, or NULL.
+ */
 extern YqRecordedReservation *yq_reservation_find(const char *id, const HeapTupleHeader definition);
 
-/* Is there a charge of a reservation with that id, which may have been forgotten? */
+/* Does a charge exist for a reservation with this id, whose rows may have been deleted? */
 extern bool yq_reservation_has_charges(const char *id);
 
-/* Does the project exist?  If not, ERRCODE_FOREIGN_KEY_VIOLATION. */
+/* Check that the project exists; else raise ERRCODE_FOREIGN_KEY_VIOLATION. */
 extern void yq_reservation_check_project(const char *project);
 
 /*
- * What a reservation with these places would cost its project from a time on, in credits: a
- * decimal number.  Version, queue, user and project are those of "recorded", whose project may be NULL.
+ * Return the cost of a reservation with these places to its project from a time on, in credits: a
+ * decimal number.  Version, queue, user and project are those of "recorded", whose project may be
+ * NULL.
  */
 extern const char *yq_reservation_quote(const YqHierarchy *hierarchy, const char *id, const YqRecordedReservation *recorded,
 										const YqPlanReservation *reservation, TimestampTz at);
 
 /*
  * Write an accepted reservation under its id; version, queue, user and project are those of
- * "recorded".  An earlier version has ended.  The places of one that repeats become those of its
- * first period, from its arrival on.  False, and nothing is written, when another transaction
- * has given the id to a reservation of another plan.
+ * "recorded".  An earlier version has ended.  The places of a periodic one become those of its
+ * first period, from its arrival on.
+ *
+ * When another transaction has given the id to a reservation of another plan, the function writes
+ * nothing and returns false.
  */
 extern bool yq_reservation_record(const YqHierarchy *hierarchy, const char *id, const YqRecordedReservation *recorded,
 								  const HeapTupleHeader definition, const YqPlanReservation *reservation, TimestampTz now);
@@ -62,10 +67,10 @@ extern bool yq_reservation_record(const YqHierarchy *hierarchy, const char *id, 
 /* End the last versions of reservations with these ids (char *): 'updated', 'deleted', 'replanned' or 'archived'. */
 extern void yq_reservations_end(const List *ids, const char *ended_by, TimestampTz now);
 
-/* Count that a plan has refused one. */
+/* Count a refusal by a plan. */
 extern void yq_reservation_count_refusal(const char *queue, const char *decided_by, TimestampTz now);
 
-/* First start and last end of the places of a reservation, as they are written. */
+/* Return the first start and the last end of the places of a reservation, as they are written. */
 extern void yq_reservation_span(const YqPlanReservation *reservation, TimestampTz *start, TimestampTz *end);
 
 #endif							/* YQ_RECORD_RESERVATION_H */

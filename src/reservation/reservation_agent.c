@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * reservation_agent.c
- *	  Placing a reservation in a plan, request after request, and what a user could ask for
- *	  instead of one that is refused.
+ *	  Places a reservation in a plan, request after request, and finds acceptable alternatives to a
+ *	  refused one.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,7 +15,7 @@
 
 /* -- reservation agent --------------------------------------------------------- */
 
-/* -- when a request may be placed ---------------------------------------------------- */
+/* -- intervals for a request --------------------------------------------------------- */
 
 static int64
 round_down(int64 time, int64 step)
@@ -29,7 +29,7 @@ is_ordered(const YqReservationDefinition *definition)
 	return definition->interpreter == YQ_RESERVE_ORDER || definition->interpreter == YQ_RESERVE_ORDER_NO_GAP;
 }
 
-/* After what is placed, or before it. */
+/* Find the interval after the placed requests, or before them. */
 static void
 find_interval(const YqPlacement *placement, int64 *start, int64 *end)
 {
@@ -53,7 +53,7 @@ weight_of(const YqReservationRequest *request)
 	return (double) (request->duration * request->capability[YQ_MEMORY]) * request->containers;
 }
 
-/* Of the time that is left beyond all durations a request has the part that its weight is of all weights. */
+/* Find an interval by weight: a request has its weight's part of the time that is left beyond all durations. */
 static void
 find_interval_by_demand(const YqPlacement *placement, int at, int64 *start, int64 *end)
 {
@@ -67,7 +67,7 @@ find_interval_by_demand(const YqPlacement *placement, int at, int64 *start, int6
 	find_interval(placement, start, end);
 	if (!is_ordered(definition))
 		return;
-	/* from the request that is placed last to this one */
+	/* from the last placed request to this one */
 	for (int i = is_left ? definition->count - 1 : 0;; i += is_left ? -1 : 1)
 	{
 		weights += weight_of(&definition->requests[i]);
@@ -98,7 +98,7 @@ check_request(const YqPlan *plan, const YqReservationRequest *request)
 	return YQ_PLAN_ACCEPTED;
 }
 
-/* Do places touch each other?  Then all times but two are ends of an even number of them. */
+/* Do the places form one block?  Then all times but two are ends of an even number of places. */
 static bool
 is_one_block(const YqCalculator *calculator, const YqStagePlaces *places)
 {
@@ -194,7 +194,7 @@ place_requests(YqPlacement *placement, bool aligns)
 
 		failure = place_request(placement, placement->agent->favors_early ? i : definition->count - 1 - i, aligns);
 		MemoryContextSwitchTo(caller);
-		/* what the search took up goes with it */
+		/* memory of the search is freed */
 		MemoryContextReset(scratch);
 		if (is_any ? failure != YQ_PLAN_NO_ROOM : failure != YQ_PLAN_ACCEPTED)
 			break;
@@ -225,7 +225,7 @@ begin_placement(const YqReservationAgent *agent, const YqPlan *plan, const YqRes
 	return placement;
 }
 
-/* The intervals within one period, cut where another one begins; there is room for twice as many. */
+/* Wrap the intervals into one period, cut where another one begins; the array has room for twice as many. */
 static int
 wrap_intervals(int64 period, YqTimeInterval *intervals, int count)
 {
@@ -302,16 +302,16 @@ yq_reservation_agent_place(const YqReservationAgent *agent, YqPlan *plan, YqRese
 
 /* -- nearest definition -------------------------------------------------------- */
 
-/* What a user could ask for instead of a reservation that is refused. */
+/* Finds a reservation that a user could request instead of a refused one. */
 
-/* Definitions that differ from the refused one by a number. */
+/* A search among definitions that differ from the refused one by a number. */
 typedef struct Search
 {
 	const YqReservationDefinition *refused;
 	YqReservationDefinition variant;
-	YqReservationRequest *requests; /* of the variant */
+	YqReservationRequest *requests; /* requests of the variant */
 	void		(*vary) (struct Search *search, int64 number);
-	int64		unit;			/* what the number counts or is a part of */
+	int64		unit;			/* milliseconds per step of the number, or the total of which it is a part */
 	YqDefinitionTest accepts;
 	void	   *argument;
 } Search;
@@ -335,7 +335,7 @@ is_accepted(Search *search, int64 number)
 	return search->accepts(&search->variant, search->argument);
 }
 
-/* Halve the way from an accepted number to a refused one until they are neighbours; the accepted one. */
+/* Narrow an accepted and a refused number by halves until they are neighbours; returns the accepted definition. */
 static const YqReservationDefinition *
 narrow(Search *search, int64 accepted, int64 refused)
 {
@@ -392,7 +392,7 @@ part_of(int64 count, int64 number, int64 unit)
 	return Max(count * number / unit, 1);
 }
 
-/* The largest request has so many gangs. */
+/* Scale the gangs: the largest request has this number of gangs. */
 static void
 vary_gangs(Search *search, int64 number)
 {
@@ -404,7 +404,7 @@ vary_gangs(Search *search, int64 number)
 	}
 }
 
-/* The largest gang has so many containers, and each request has one. */
+/* Scale the gang sizes: the largest gang has this number of containers, and each request has one gang. */
 static void
 vary_concurrency(Search *search, int64 number)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * reservation_definition.c
- *	  A reservation as its user defines it (reservation 1, 2).
+ *	  Reads a reservation as its user defines it (reservation 1, 2).
  *
  *-------------------------------------------------------------------------
  */
@@ -82,7 +82,7 @@ typedef enum RequestAttribute
 	REQUEST_ATTRIBUTES
 } RequestAttribute;
 
-/* Attributes of yquota.reservation_contract that decide something, in order. */
+/* Attributes of yquota.reservation_contract that affect decisions, in order. */
 typedef enum DefinitionAttribute
 {
 	DEFINITION_ARRIVAL,
@@ -95,7 +95,7 @@ typedef enum DefinitionAttribute
 	DEFINITION_ATTRIBUTES
 } DefinitionAttribute;
 
-/* Of types that the hierarchy knows. */
+/* Read the amounts of the types that the hierarchy knows. */
 static void
 read_capability(const YqHierarchy *hierarchy, Datum capability, int64 *amounts)
 {
@@ -107,7 +107,7 @@ read_capability(const YqHierarchy *hierarchy, Datum capability, int64 *amounts)
 				 errmsg_internal("%s", verdict.reason)));
 }
 
-/* Nothing is negative, and all containers of a request together have amounts that fit. */
+/* Check that no amount is negative, and that the amounts of all containers of a request fit. */
 static void
 check_capability(const YqHierarchy *hierarchy, const YqReservationRequest *request)
 {
@@ -294,7 +294,7 @@ shortest_duration(const YqReservationDefinition *definition)
 	return duration;
 }
 
-/* By the calculator; palloc'd. */
+/* Find the largest gang by the calculator; palloc'd. */
 static const int64 *
 largest_gang(const YqHierarchy *hierarchy, const YqReservationDefinition *definition, const int64 *capacity)
 {
@@ -352,7 +352,7 @@ check_recurrence(const YqReservationSettings *settings, const YqReservationDefin
 	return (YqReservationVerdict) {.accepted = true};
 }
 
-/* What a decision would take too long for. */
+/* Refuse definitions about which a decision would take too long. */
 static YqReservationVerdict
 check_limits(const YqReservationSettings *settings, const YqReservationDefinition *definition)
 {

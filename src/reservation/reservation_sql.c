@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * reservation_sql.c
- *	  Reservations and rounds of the plan follower as SQL functions, see
+ *	  Offers reservations and rounds of the plan follower as SQL functions, see
  *	  sql/reservation/395_reservation.sql and sql/reservation/396_plan_follower.sql.
  *
  *-------------------------------------------------------------------------
@@ -35,7 +35,7 @@ PG_FUNCTION_INFO_V1(yq_sql_reservation_occurs);
 PG_FUNCTION_INFO_V1(yq_sql_submit_reservation);
 PG_FUNCTION_INFO_V1(yq_sql_update_reservation);
 
-/* As the columns of yquota.reservation_definition allow. */
+/* Length limit of the columns of yquota.reservation_definition. */
 #define NAME_MAX_BYTES 255
 
 /* -- changes ---------------------------------------------------------------------- */
@@ -53,7 +53,7 @@ subject_argument(FunctionCallInfo fcinfo, int username, int groups)
 	return subject;
 }
 
-/* One number has one id. */
+/* Read an id in its one canonical spelling per number. */
 static char *
 id_argument(FunctionCallInfo fcinfo, int argument)
 {
@@ -62,7 +62,7 @@ id_argument(FunctionCallInfo fcinfo, int argument)
 	return yq_reservation_id_text(yq_reservation_id_parse(id));
 }
 
-/* That there is one is a question of its own, after those about the plan. */
+/* Read the definition; NULL is refused later, after the checks of the plan. */
 static HeapTupleHeader
 definition_argument(FunctionCallInfo fcinfo, int argument)
 {
@@ -197,7 +197,7 @@ yq_sql_delete_reservation(PG_FUNCTION_ARGS)
 
 /* -- lists ------------------------------------------------------------------------- */
 
-/* NULL: from the beginning, as Hadoop's clients have it that name no time. */
+/* Read the start; NULL is the beginning of time, as for clients of Hadoop that name no time. */
 static int64
 from_argument(FunctionCallInfo fcinfo, int argument)
 {
@@ -255,28 +255,28 @@ yq_sql_reservation_occurs(PG_FUNCTION_ARGS)
 
 /* -- a plan over time ------------------------------------------------------------------ */
 
-/* What is promised to a user. */
+/* The promises to a user. */
 typedef struct UserPart
 {
 	const char *username;
 	YqStepFunction *committed;
-	int			step;			/* that holds in the interval that is written; -1 for none */
-	char	   *text;			/* of this step; NULL: nothing */
+	int			step;			/* step that holds in the current interval; -1 for none */
+	char	   *text;			/* text of this step; NULL: nothing */
 } UserPart;
 
-/* What is written of a plan, and the functions that it is read from. */
+/* A plan to report, and the functions from which it is read. */
 typedef struct Report
 {
 	MemoryContext context;
 	const YqHierarchy *hierarchy;
 	const YqPlan *plan;
 	YqStepFunction *committed;
-	List	   *users;			/* UserPart */
-	int64	   *times;			/* at which something changes, ascending */
+	List	   *users;			/* UserPart elements */
+	int64	   *times;			/* times of changes, ascending */
 	int			time_count;
 } Report;
 
-/* As members of an object are sorted: these are then found to be in order, interval after interval. */
+/* Compare users in the order of the members of an object, which is thus sorted in each interval. */
 static int
 compare_users(const ListCell *a, const ListCell *b)
 {
@@ -307,7 +307,7 @@ add_users(Report *report, int64 start, int64 end)
 	list_sort(report->users, compare_users);
 }
 
-/* Both ends, and the steps between them. */
+/* Find both ends, and the steps between them. */
 static void
 find_times(Report *report, int64 start, int64 end)
 {
@@ -344,7 +344,7 @@ find_times(Report *report, int64 start, int64 end)
 	}
 }
 
-/* What the user has at a time, no earlier than the last one that was asked for; NULL for nothing. */
+/* Return the text of the user's amounts at a time, no earlier than in the last call; NULL for nothing. */
 static char *
 text_at(const Report *report, UserPart *user, int64 time)
 {
@@ -373,7 +373,7 @@ string_value(const char *string)
 	return value;
 }
 
-/* An object with a member for each user that has something. */
+/* Make an object with a member for each user with amounts. */
 static Datum
 users_at(const Report *report, int64 time)
 {
@@ -417,7 +417,7 @@ put_interval(ReturnSetInfo *result, const Report *report, int64 start, int64 end
 	tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
 }
 
-/* What an interval takes up goes with it. */
+/* Put the intervals into the result; memory of an interval is freed after it. */
 static void
 put_intervals(ReturnSetInfo *result, const Report *report)
 {
@@ -502,8 +502,7 @@ yq_sql_plans_now(PG_FUNCTION_ARGS)
 /* -- follow sql ---------------------------------------------------------------- */
 
 /*
- * Rounds of the plan follower as a SQL function, see
- * sql/reservation/396_plan_follower.sql.
+ * Offers rounds of the plan follower as a SQL function, see sql/reservation/396_plan_follower.sql.
  */
 
 PG_FUNCTION_INFO_V1(yq_sql_follow_plans);
@@ -560,7 +559,7 @@ put_applications(ReturnSetInfo *result, const YqPlanRound *round)
 	}
 }
 
-/* Of a queue whose share was refused there is a row more. */
+/* Put the row of a queue, and a second row if its share was refused. */
 static void
 put_queue(ReturnSetInfo *result, const YqPlanRound *round, const YqPlanQueue *queue)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * stage_allocator.c
- *	  Placing the gangs of one request of a reservation, by each of the two allocators.
+ *	  Places the gangs of one request of a reservation, by each of the two allocators.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,8 +28,9 @@ find_available(const YqPlacement *placement, int64 start, int64 end, YqPlanFailu
 }
 
 /*
- * What the user could have between two times, as yq_plan_available() has it; found once for all
- * requests that may be placed anywhere between arrival and deadline.
+ * Return the amounts that the user could have between two times, by yq_plan_available().  The
+ * result is computed once for all requests that may be placed anywhere between arrival and
+ * deadline.
  */
 static const YqStepFunction *
 stage_available(YqPlacement *placement, int64 start, int64 end, YqPlanFailure *failure)
@@ -46,7 +47,7 @@ stage_available(YqPlacement *placement, int64 start, int64 end, YqPlanFailure *f
 	return placement->available;
 }
 
-/* amounts := what so many gangs of a request take. */
+/* amounts := the amounts of this number of gangs of a request. */
 static void
 stage_gangs(const YqPlacement *placement, const YqReservationRequest *request, int64 gangs, int64 *amounts)
 {
@@ -55,9 +56,9 @@ stage_gangs(const YqPlacement *placement, const YqReservationRequest *request, i
 }
 
 /*
- * How many gangs fit in some amounts.
+ * Return how many gangs fit in some amounts.
  *
- * Java's conversion of a number to an int: not a number is 0.
+ * Java's conversion to an int makes NaN 0.
  */
 static int64
 stage_gangs_in(const YqPlacement *placement, const int64 *amounts, const int64 *gang)
@@ -77,17 +78,20 @@ yq_stage_duration(const YqPlacement *placement, const YqReservationRequest *requ
 
 /* -- greedy allocator ---------------------------------------------------------- */
 
-/* Placing gangs where they first fit (reservation 6.3). */
+/* Places gangs where they first fit (reservation 6.3). */
 
-/* The next step of a search: what the plan has left there, and when that begins, or, from the right, ends. */
+/*
+ * A search over the steps of the amounts left in the plan.  It yields each step with its start or,
+ * from the right, its end.
+ */
 typedef struct GreedySearch
 {
 	const YqStepFunction *net;
 	bool		is_left;
-	int			first;			/* steps of the range that is searched */
+	int			first;			/* steps of the searched range */
 	int			last;
 	int			at;
-	int64		reached;		/* from the right: the end of what comes next */
+	int64		reached;		/* from the right: the end of the next step */
 } GreedySearch;
 
 static void
@@ -101,7 +105,7 @@ begin_greedy_search(GreedySearch *search, int64 start, int64 end)
 	search->reached = end;
 }
 
-/* The last step of the range before a time, or -1. */
+/* Return the last step of the range before a time, or -1. */
 static int
 step_before(const GreedySearch *search, int64 time)
 {
@@ -113,7 +117,7 @@ step_before(const GreedySearch *search, int64 time)
 	return step < search->first ? -1 : step;
 }
 
-/* The first step of the range after a time, or -1. */
+/* Return the first step of the range after a time, or -1. */
 static int
 step_after(const GreedySearch *search, int64 time)
 {
@@ -122,7 +126,7 @@ step_after(const GreedySearch *search, int64 time)
 	return step > search->last ? -1 : step;
 }
 
-/* False at the end of the range.  A step whose amounts are NULL is undefined. */
+/* Find the next step; false at the end of the range.  A step whose amounts are NULL is undefined. */
 static bool
 next_step(GreedySearch *search, int64 start, int64 *time, const int64 **amounts)
 {
@@ -147,8 +151,8 @@ next_step(GreedySearch *search, int64 start, int64 *time, const int64 **amounts)
 }
 
 /*
- * The most gangs, up to "wanted", that fit all the time at one end of the range; *limit
- * is the time that allows no more, -1 for none.
+ * Return the most gangs, up to "wanted", that fit all the time at one end of the range; *limit is
+ * the time that allows no more, -1 for none.
  */
 static int64
 gangs_at_end(const YqPlacement *placement, GreedySearch *search, int64 start, int64 end, int64 duration, int64 wanted,
@@ -205,7 +209,10 @@ undo_places(YqPlacement *placement, YqStagePlaces *places)
 	places->count = 0;
 }
 
-/* What the plan has left, less the changes of earlier requests; not less those of this one. */
+/*
+ * Return the plan's available amounts less the changes of earlier requests; changes of this request
+ * are not subtracted.
+ */
 static YqStepFunction *
 find_net(YqPlacement *placement, int64 start, int64 end, YqPlanFailure *failure)
 {
@@ -258,12 +265,10 @@ yq_greedy_allocator_place(YqPlacement *placement, const YqReservationRequest *re
 /* -- aligned allocator --------------------------------------------------------- */
 
 /*
- * Placing gangs in windows of their duration in which the plan has little load
- * (reservation 6.4).
+ * Places gangs in windows of their duration in which the plan has little load (reservation 6.4).
  *
- * Windows do not overlap, so that a gang in one of them changes cost and room of no
- * other one.  What is placed is kept per window, and becomes a change of the plan at
- * the end.
+ * Windows do not overlap, so that a gang in one window changes neither cost nor room of another
+ * one.  The placed gangs are kept per window, and become a change of the plan at the end.
  */
 
 typedef struct Window
@@ -271,20 +276,20 @@ typedef struct Window
 	int64		start;
 	int64		end;
 	int64		placed;			/* gangs */
-	int64		room;			/* gangs that fit besides */
+	int64		room;			/* further gangs that fit */
 	double		cost;			/* sum of the load ratio per step */
-	bool		is_left;		/* of equal costs the earlier one first, else the later one */
+	bool		is_left;		/* among equal costs the earlier window comes first; otherwise the later one */
 } Window;
 
 typedef struct AlignedSearch
 {
 	YqPlacement *placement;
 	int64		duration;
-	const YqStepFunction *net;	/* of the plan, without changes */
+	const YqStepFunction *net;	/* available amounts of the plan, without changes */
 	int64		gang[YQ_MAX_RESOURCE_TYPES];
 } AlignedSearch;
 
-/* The first is the one with the smallest cost: binaryheap has the largest on top. */
+/* Compare windows, the smallest cost first: binaryheap has the largest element on top. */
 static int
 compare_windows(Datum a, Datum b, void *argument)
 {
@@ -302,7 +307,7 @@ compare_windows(Datum a, Datum b, void *argument)
 typedef struct Walk
 {
 	const YqStepFunction *functions[2];
-	int			steps[2];		/* those that hold now; -1 for none */
+	int			steps[2];		/* current steps; -1 for none */
 	int64		time;
 	int64		end;
 } Walk;
@@ -313,7 +318,7 @@ begin_walk(const YqStepFunction *a, const YqStepFunction *b, int64 start, int64 
 	return (Walk) {{a, b}, {yq_steps_find(a, start), yq_steps_find(b, start)}, start, end};
 }
 
-/* The values that hold from *start to *stop; NULL for undefined.  False at the end. */
+/* Return the values that hold from *start to *stop; NULL for undefined.  False at the end. */
 static bool
 next_part(Walk *walk, int64 *start, int64 *stop, const int64 **a, const int64 **b)
 {
@@ -343,7 +348,7 @@ next_part(Walk *walk, int64 *start, int64 *stop, const int64 **a, const int64 **
 	return true;
 }
 
-/* to := to + amounts, where they are known. */
+/* to := to + amounts, if they are known. */
 static void
 add_known(const YqCalculator *calculator, int64 *to, const int64 *amounts)
 {
@@ -374,7 +379,7 @@ find_cost(const AlignedSearch *search, Window *window)
 		memcpy(amounts, placed, sizeof(amounts));
 		add_known(plan->calculator, amounts, load);
 		add_known(plan->calculator, amounts, changes);
-		/* parts with the same load are one part: sums of floating-point numbers depend on it */
+		/* merge parts with the same load, because sums of floating-point numbers depend on the parts */
 		if (start > window->start && !yq_amounts_are_equal(plan->calculator, amounts, previous))
 		{
 			window->cost += (double) yq_amounts_ratio(plan->calculator, previous, plan->capacity) * (start - since) / plan->step;
@@ -385,7 +390,7 @@ find_cost(const AlignedSearch *search, Window *window)
 	window->cost += (double) yq_amounts_ratio(plan->calculator, previous, plan->capacity) * (window->end - since) / plan->step;
 }
 
-/* False when the plan has less than none left somewhere. */
+/* Find the room of a window; false when the plan has less than zero left at some time. */
 static bool
 find_room(const AlignedSearch *search, Window *window)
 {
@@ -430,7 +435,7 @@ make_window(const AlignedSearch *search, int64 start)
 	return window;
 }
 
-/* All windows of a range that have room, by cost.  NULL when the plan has less than none left. */
+/* List all windows of a range that have room, by cost.  NULL when the plan has less than zero left at some time. */
 static binaryheap *
 list_windows(const AlignedSearch *search, int64 start, int64 end, int64 count)
 {
@@ -452,7 +457,7 @@ list_windows(const AlignedSearch *search, int64 start, int64 end, int64 count)
 	return heap;
 }
 
-/* The most gangs that are placed in a window at once. */
+/* Return the most gangs that are placed in a window at once. */
 static int64
 gangs_at_once(const YqReservationAgent *agent, int64 gangs, int64 windows)
 {
@@ -486,7 +491,7 @@ fill_windows(const AlignedSearch *search, binaryheap *heap, int64 gangs, int64 a
 	return gangs > 0 ? YQ_PLAN_NO_ROOM : YQ_PLAN_ACCEPTED;
 }
 
-/* Neighbours with the same amounts are one place, as the sum of them would have it. */
+/* Make the places; neighbours with the same amounts are one place, as in the sum of them. */
 static void
 make_places(const AlignedSearch *search, const List *chosen, YqStagePlaces *places)
 {

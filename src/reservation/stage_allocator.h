@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * stage_allocator.h
- *	  Placing the gangs of one request of a reservation, by each of the two allocators.
+ *	  Places the gangs of one request of a reservation, by each of the two allocators.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,15 +16,15 @@ typedef enum YqReservationInterpreter
 	YQ_RESERVE_ANY,				/* the first request that fits */
 	YQ_RESERVE_ALL,				/* every request, in any relation */
 	YQ_RESERVE_ORDER,			/* each request after the end of the one before */
-	YQ_RESERVE_ORDER_NO_GAP		/* and without a gap between them */
+	YQ_RESERVE_ORDER_NO_GAP		/* each request directly after the one before, without a gap */
 } YqReservationInterpreter;
 
 typedef struct YqReservationRequest
 {
-	int64		capability[YQ_MAX_RESOURCE_TYPES];	/* of one container */
+	int64		capability[YQ_MAX_RESOURCE_TYPES];	/* amounts of one container */
 	int32		containers;
-	int32		concurrency;	/* containers that run together: a gang */
-	int64		duration;		/* of each gang; above 0 */
+	int32		concurrency;	/* containers that run together as a gang */
+	int64		duration;		/* duration of each gang; above 0 */
 } YqReservationRequest;
 
 typedef struct YqReservationDefinition
@@ -51,13 +51,13 @@ typedef struct YqPlacement
 	const YqPlan *plan;
 	const YqReservationDefinition *definition;
 	const char *username;
-	const YqPlanReservation *old;	/* that it takes the place of; NULL for none */
-	YqStepFunction *load;		/* of the plan, without the old one */
-	YqStepFunction *changes;	/* that earlier requests make */
-	YqStepFunction *result;		/* of earlier requests */
-	const YqStepFunction *available;	/* from arrival to deadline; NULL: not asked for yet */
-	MemoryContext context;		/* of these functions */
-	int64		windows;		/* that may still be looked at, for this request and later ones */
+	const YqPlanReservation *old;	/* reservation to replace; NULL for none */
+	YqStepFunction *load;		/* load of the plan, without the old reservation */
+	YqStepFunction *changes;	/* changes by earlier requests */
+	YqStepFunction *result;		/* placements of earlier requests */
+	const YqStepFunction *available;	/* from arrival to deadline; NULL: not needed yet */
+	MemoryContext context;		/* context of these functions */
+	int64		windows;		/* windows that may still be examined, for this request and later ones */
 } YqPlacement;
 
 /* The places of one request, palloc'd. */
@@ -68,17 +68,17 @@ typedef struct YqStagePlaces
 } YqStagePlaces;
 
 /*
- * Place all gangs of a request between two times.  YQ_PLAN_NO_ROOM when they do not fit.
+ * Place all gangs of a request between two times.  Returns YQ_PLAN_NO_ROOM when they do not fit.
  */
 extern YqPlanFailure yq_greedy_allocator_place(YqPlacement *placement, const YqReservationRequest *request,
 											   int64 start, int64 end, YqStagePlaces *places);
 extern YqPlanFailure yq_aligned_allocator_place(YqPlacement *placement, const YqReservationRequest *request,
 												int64 start, int64 end, YqStagePlaces *places);
 
-/* A time, not before 0, in whole steps. */
+/* Round a time, not before 0, up to whole steps. */
 extern int64 yq_stage_round_up(int64 time, int64 step);
 
-/* A duration in whole steps of the plan. */
+/* Return a duration in whole steps of the plan. */
 extern int64 yq_stage_duration(const YqPlacement *placement, const YqReservationRequest *request);
 
 #endif							/* YQ_STAGE_ALLOCATOR_H */

@@ -71,7 +71,7 @@ make_room(YqStepFunction *function, int count)
 	function->room = room;
 }
 
-/* Amounts NULL: undefined. */
+/* Set a step; NULL amounts make it undefined. */
 static void
 set_step(YqStepFunction *function, int step, int64 time, const int64 *amounts)
 {
@@ -81,7 +81,7 @@ set_step(YqStepFunction *function, int step, int64 time, const int64 *amounts)
 			sizeof(int64) * function->calculator->types);
 }
 
-/* A step at the time of the last one replaces it. */
+/* Append a step; a step at the time of the last one replaces it. */
 static void
 append_step(YqStepFunction *function, int64 time, const int64 *amounts)
 {
@@ -206,7 +206,7 @@ yq_steps_intervals(const YqStepFunction *function, YqTimeInterval **intervals)
 	return count;
 }
 
-/* Closing steps may lie beyond the range, so that a step need not be the last one. */
+/* Put a step; closing steps may lie beyond the range, so the step may not be the last one. */
 void
 yq_steps_put(YqStepFunction *function, int64 time, const int64 *amounts)
 {
@@ -237,7 +237,7 @@ yq_steps_repeat_too_often(const YqStepFunction *function, int64 start, int64 end
 		(end - start) / function->period + 2 > YQ_MOST_REPEATED_STEPS / function->count;
 }
 
-/* Hadoop starts with the step that holds at "start", and never closes the range. */
+/* Unroll a periodic function.  Hadoop starts with the step that holds at "start", and never closes the range. */
 static YqStepFunction *
 unroll(const YqStepFunction *function, int64 start, int64 end)
 {
@@ -296,7 +296,7 @@ negate(const YqCalculator *calculator, int64 *result, const int64 *a)
 		result[i] = -a[i];
 }
 
-/* An empty left side; a failure is told differently from that of other ones (semantics/reservations 4.1). */
+/* Negate the steps, for an empty left side; the failure differs from the other ones (semantics/reservations 4.1). */
 static YqStepFunction *
 negate_steps(YqStepFunction *function, YqStepOperator operator)
 {
@@ -314,7 +314,7 @@ negate_steps(YqStepFunction *function, YqStepOperator operator)
 	return function;
 }
 
-/* The value of both, NULL for undefined; it may be in "scratch".  False when it would be less than none. */
+/* Combine two values, NULL for undefined; the result may be in "scratch".  False when it would be less than zero. */
 static bool
 combine(const YqCalculator *calculator, const int64 *cluster, YqStepOperator operator,
 		const int64 *a, const int64 *b, int64 *scratch, const int64 **result)
@@ -346,7 +346,7 @@ combine(const YqCalculator *calculator, const int64 *cluster, YqStepOperator ope
 	return true;
 }
 
-/* Nothing follows an undefined step but another one. */
+/* Append a step if needed: only an undefined step may follow an undefined one. */
 static void
 append_if_needed(YqStepFunction *function, int64 time, const int64 *amounts)
 {
@@ -446,7 +446,7 @@ delete_if_like_previous(YqStepFunction *function, int64 time)
 		delete_step(function, step);
 }
 
-/* Have a step at a time, which holds what held there. */
+/* Split at a time: a new step there has the value that holds there. */
 static int
 split_at(YqStepFunction *function, int64 time)
 {
@@ -460,7 +460,7 @@ split_at(YqStepFunction *function, int64 time)
 	return step + 1;
 }
 
-/* All times but the first addition end with an undefined step: the result of Hadoop's merge. */
+/* Change an interval.  All changes but the first addition end with an undefined step, as in Hadoop's merge. */
 static void
 change_interval(YqStepFunction *function, int64 start, int64 end, const int64 *amounts, bool adds)
 {
@@ -476,7 +476,7 @@ change_interval(YqStepFunction *function, int64 start, int64 end, const int64 *a
 		else
 			yq_amounts_subtract(function->calculator, yq_step_amounts(function, i), amounts);
 	}
-	/* the step that was the first one may be zero */
+	/* the former first step may be zero */
 	delete_if_like_previous(function, end);
 	delete_if_like_previous(function, begin);
 	delete_if_like_previous(function, start);
@@ -500,7 +500,7 @@ yq_steps_add_interval(YqStepFunction *function, int64 start, int64 end, const in
 	return true;
 }
 
-/* Are the amounts there all the time? */
+/* Do the amounts hold during the whole interval? */
 static bool
 has_interval(const YqStepFunction *function, int64 start, int64 end, const int64 *amounts)
 {
@@ -525,7 +525,7 @@ yq_steps_remove_interval(YqStepFunction *function, int64 start, int64 end, const
 
 /* -- a sum ------------------------------------------------------------------------ */
 
-/* What begins, or ends, at a time. */
+/* A change of the sum at a time. */
 typedef struct Change
 {
 	int64		time;
@@ -542,7 +542,7 @@ struct YqStepSum
 	int			room;
 };
 
-/* The comparison is part of the code, which the server's qsort() would call for each one. */
+/* Make the comparison part of the code; the server's qsort() would call it for each pair. */
 #define ST_SORT sort_changes
 #define ST_ELEMENT_TYPE Change
 #define ST_COMPARE(a, b) ((a)->time < (b)->time ? -1 : (a)->time > (b)->time)
@@ -614,8 +614,9 @@ yq_steps_make_sum(const YqCalculator *calculator, int64 period, const YqTimeInte
 /* -- a period ---------------------------------------------------------------------- */
 
 /*
- * The steps come to the first period.  What lies after its end comes to its front: the
- * step there is what holds there already, and all before it is the last value of the function.
+ * Move the steps into the first period.  Steps after its end move to its front.  Each such step
+ * takes the value that already holds at its new time; the last value of the function holds before
+ * it.
  */
 YqStepFunction *
 yq_steps_make_periodic(const YqStepFunction *function, int64 period)
