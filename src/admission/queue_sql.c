@@ -4,12 +4,11 @@
  *	  Queues for SQL: the check of a transaction, effective properties, and
  *	  dynamic queues.
  *
- * A statement that changes the configuration has sessions forget their
- * hierarchy and asks for a check, which is a row of yquota_internal.queue_check
- * with a deferred trigger.  That trigger inserts a second such row, so that the
- * check comes after everything else that the transaction has deferred: it takes
- * a lock, and its holder must not wait for a row of a transaction that waits
- * for the lock.
+ * A statement that changes the configuration makes sessions forget their hierarchy and
+ * requests a check.  The request is a row of yquota_internal.queue_check with a
+ * deferred trigger.  The trigger inserts a second row, so that the check comes after
+ * all other deferred work of the transaction.  The check takes a lock, and its holder
+ * must not wait for a row of a transaction that waits for the lock.
  *
  *-------------------------------------------------------------------------
  */
@@ -57,8 +56,8 @@ PG_FUNCTION_INFO_V1(yq_sql_remove_unused_queues);
 
 /* -- asking for a check ---------------------------------------------------- */
 
-static bool is_asked = false;	/* by this transaction, and not done */
-static bool is_refresh = false; /* for a change of the configuration */
+static bool is_asked = false;	/* a check was requested in this transaction and has not run */
+static bool is_refresh = false; /* the check is for a change of the configuration */
 
 static void
 forget_refresh_at_transaction_end(XactEvent event, void *argument)
@@ -67,7 +66,7 @@ forget_refresh_at_transaction_end(XactEvent event, void *argument)
 		is_asked = is_refresh = false;
 }
 
-/* The row that asked may be gone. */
+/* Forget the request, because the rollback may have removed its row. */
 static void
 forget_refresh_at_subtransaction_end(SubXactEvent event, SubTransactionId own_id, SubTransactionId parent_id,
 									 void *argument)
@@ -84,7 +83,7 @@ execute_command(const char *command)
 	SPI_finish();
 }
 
-/* AFTER ... FOR EACH STATEMENT of the tables that a hierarchy is made from. */
+/* Trigger AFTER ...  FOR EACH STATEMENT of the tables that a hierarchy is made from. */
 Datum
 yq_sql_note_queue_change(PG_FUNCTION_ARGS)
 {
@@ -96,7 +95,7 @@ yq_sql_note_queue_change(PG_FUNCTION_ARGS)
 	if (yq_role_scope_is_restoring())
 		PG_RETURN_POINTER(NULL);
 
-	/* An emptied table begins anew, as a cluster with another configuration. */
+	/* An emptied table starts anew, as a cluster with another configuration does. */
 	if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event) &&
 		RelationGetRelid(trigger->tg_relation) == yq_table_oid(YQ_QUEUE))
 		execute_command("WITH a AS (DELETE FROM yquota_internal.active_leaf), "
@@ -117,7 +116,7 @@ yq_sql_note_queue_change(PG_FUNCTION_ARGS)
 
 /* -- the check ------------------------------------------------------------- */
 
-/* One error for all violations: the first is its message. */
+/* Report all violations in one error, whose message is the first violation. */
 pg_noreturn static void
 report_violations(List *violations)
 {
@@ -143,7 +142,7 @@ report_violations(List *violations)
 			 errdetail("%s", details.data)));
 }
 
-/* Does the table have the present state of a queue? */
+/* Does the table contain the present state of a queue? */
 static bool
 is_noted(const YqHierarchy *hierarchy, const YqQueue *queue, const YqQueueStatus *status)
 {
@@ -183,7 +182,7 @@ delete_status(const char *path)
 						  1, types, values, NULL, false, 0);
 }
 
-/* A queue that is a plan no more has no queues of reservations; it was made sure that nothing is in them. */
+/* Delete the queues of reservations of a former plan; the check has made sure that they are empty. */
 static void
 delete_queues_of_plan(const char *path)
 {
@@ -228,8 +227,8 @@ check_transaction(void)
 	List	   *violations;
 
 	/*
-	 * The lock delivers the invalidations of other transactions, and keeps new
-	 * changes away until this one commits.
+	 * The lock delivers the invalidations of other transactions, and blocks new changes
+	 * until this transaction commits.
 	 */
 	LockRelationOid(yq_table_oid(YQ_QUEUE_STATUS), ShareRowExclusiveLock);
 	CommandCounterIncrement();
@@ -310,7 +309,7 @@ yq_sql_find_queue(PG_FUNCTION_ARGS)
 
 /* -- effective properties -------------------------------------------------- */
 
-/* Do no other children of its parent follow a queue? */
+/* Is the queue the last child of its parent that exists? */
 static bool
 is_last_child(const YqQueue *queue)
 {
@@ -322,7 +321,7 @@ is_last_child(const YqQueue *queue)
 	return parent->children[last] == queue;
 }
 
-/* The lines that lead to a queue in a drawing of the tree. */
+/* Return the lines that lead to a queue in a drawing of the tree. */
 static char *
 draw(const YqQueue *queue)
 {
@@ -347,22 +346,22 @@ push_string(JsonbParseState **state, JsonbIteratorToken token, const char *text)
 	pushJsonbValue(state, token, &value);
 }
 
-/* The properties of the last queue, which a sibling often shares. */
+/* Properties of the last queue, which a sibling often shares. */
 typedef struct InheritedMemo
 {
-	const YqQueue *queue;		/* NULL when nothing has been */
+	const YqQueue *queue;		/* NULL before the first queue */
 	Datum		properties;
 	MemoryContext context;
 } InheritedMemo;
 
-/* Is there anything to be said of a property? */
+/* Does the property have a value to report? */
 static bool
 is_inherited(const YqQueue *queue, int property)
 {
 	return queue->inherited[property].value != NULL && queue->inherited[property].from != queue->path;
 }
 
-/* Are the same values inherited from the same queues?  Inheriting copies pointers. */
+/* Do both queues inherit equal values from the same queues?  Inheriting copies pointers. */
 static bool
 inherit_the_same(const YqQueue *a, const YqQueue *b)
 {
@@ -377,7 +376,7 @@ inherit_the_same(const YqQueue *a, const YqQueue *b)
 	return true;
 }
 
-/* The inherited properties of a queue: {"property": {"value": ..., "from": ...}}. */
+/* Return the inherited properties of a queue: {"property": {"value": ..., "from": ...}}. */
 static Datum
 inherited_properties(const YqQueue *queue)
 {
@@ -494,14 +493,14 @@ put_applications(YqRowBuilder *row, const YqHierarchy *hierarchy, const YqQueue 
 	yq_row_put(row, yq_hierarchy_resource(hierarchy, label->am_used), false);
 }
 
-/* Where rows of queues are put. */
+/* Target of the rows of queues. */
 typedef struct QueueRows
 {
 	ReturnSetInfo *result;
 	const YqHierarchy *hierarchy;
 	InheritedMemo memo;
-	MemoryContext row_context;	/* the current one */
-	int			ordinal;		/* of the last queue */
+	MemoryContext row_context;	/* context of the current row */
+	int			ordinal;		/* ordinal of the last queue */
 } QueueRows;
 
 static void
@@ -610,7 +609,7 @@ yq_sql_create_queue(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* manage_queues(): most calls have nothing to do, and take no lock. */
+/* manage_queues(): most calls find no work, and take no lock. */
 Datum
 yq_sql_manage_queues(PG_FUNCTION_ARGS)
 {

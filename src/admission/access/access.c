@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * access.c
- *	  Access of users to queues, and the priorities with which they may submit.
+ *	  Access of users to queues, and the priorities that users may submit with.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,7 +27,7 @@ acls_are_off(void)
 	return decision(true, NULL, "ACLs are off (yarn.acl.enable)");
 }
 
-/* The queue of a path or, if there is none, the nearest one above it. */
+/* Return the queue of a path or, if it does not exist, the nearest existing queue above it. */
 static YqQueue *
 nearest_queue(const YqHierarchy *hierarchy, const char *path)
 {
@@ -47,7 +47,7 @@ nearest_queue(const YqHierarchy *hierarchy, const char *path)
 	return queue;
 }
 
-/* An orphan has queues above it all the same, by its path. */
+/* Return the queue above; for an orphan, find it by its path. */
 static YqQueue *
 queue_above(const YqHierarchy *hierarchy, const YqQueue *queue)
 {
@@ -94,7 +94,7 @@ yq_access_search(const YqHierarchy *hierarchy, const char *path, YqQueueOperatio
 							 yq_acl_columns[operation], path, subject->username));
 }
 
-/* Lists about reservations are not inherited. */
+/* Check an operation on reservations, whose lists are not inherited. */
 static YqAccessDecision
 check_reservation(const YqHierarchy *hierarchy, const YqQueue *queue, YqQueueOperation operation,
 				  const YqSubject *subject)
@@ -151,7 +151,7 @@ yq_access_check_administrator(const YqHierarchy *hierarchy, const YqSubject *sub
 
 /* -- queues that are yet to be created ------------------------------------ */
 
-/* How many levels may be created below a static queue. */
+/* Return how many levels may be created below a static queue. */
 static int32
 maximum_depth_of(const YqHierarchy *hierarchy, const YqQueue *queue)
 {
@@ -200,8 +200,9 @@ yq_missing_parents(const YqHierarchy *hierarchy, const char *path, List **missin
 }
 
 /*
- * The list in a template for queues below a parent: its own or one with
- * wildcards, at most as many as levels can be created, and never for the root.
+ * Find the access list in a template for queues below a parent: the parent's own
+ * template, or one with wildcards.  At most as many parts are wildcards as levels can
+ * be created; root never is one.
  */
 static YqAcl *
 find_template(const YqHierarchy *hierarchy, const char *parent_path, YqQueueTemplate template, YqQueueOperation operation)
@@ -241,7 +242,7 @@ check_template(const YqHierarchy *hierarchy, const char *path, YqQueueTemplate t
 					match_reason(operation, psprintf("the template for %s", path), match, name));
 }
 
-/* Submission to a queue that does not exist yet, by the access lists of its templates. */
+/* Check submission to a queue that does not exist yet by the access lists of its templates. */
 static YqAccessDecision
 check_new_queue(const YqHierarchy *hierarchy, const char *path, const YqSubject *subject)
 {
@@ -300,14 +301,14 @@ yq_access_check_submission(const YqHierarchy *hierarchy, const char *queue, cons
 
 /* -- priority ------------------------------------------------------------------ */
 
-/* The priorities with which users may submit (semantics/placement). */
+/* Parse and apply the priorities that users may submit with (semantics/placement). */
 
-/* A group while its text is read: values of user= and group= in their order. */
+/* A group while its text is read: the values of user= and group=, in order. */
 typedef struct GroupParse
 {
 	bool		has_max;
 	int			name_count;
-	char	   *names[2];		/* of more, the first two count */
+	char	   *names[2];		/* values in order; the first two count */
 } GroupParse;
 
 static bool
@@ -327,7 +328,7 @@ parse_integer(const char *text, int32 *value)
 	return true;
 }
 
-/* One key=value; a pair without a value says nothing. */
+/* Read a pair key=value; a pair without a value is ignored. */
 static char *
 parse_pair(char *pair, GroupParse *parse, YqPriorityGroup *group)
 {
@@ -396,10 +397,7 @@ parse_group(const char *begin, const char *end, int32 maximum_priority, YqPriori
 	return NULL;
 }
 
-/*
- * The larger maximum first, as Hadoop's comparison of priorities has it; groups of
- * the same maximum keep their order.
- */
+/* Insert by descending maximum, as Hadoop compares priorities; groups with equal maximum keep their order. */
 static void
 insert_group(List **groups, YqPriorityGroup *group)
 {
@@ -468,7 +466,7 @@ groups_of_queue(const YqHierarchy *hierarchy, YqQueue *queue)
 	return queue->priority_groups;
 }
 
-/* Only leaves have priority lists. */
+/* Return the priority list of a queue; only leaves have one. */
 static List *
 groups_in_force(const YqHierarchy *hierarchy, YqQueue *queue)
 {
@@ -477,7 +475,7 @@ groups_in_force(const YqHierarchy *hierarchy, YqQueue *queue)
 	return groups_of_queue(hierarchy, queue);
 }
 
-/* The last group that has the user decides his default. */
+/* Return the subject's default, which the last group that contains the subject sets. */
 static int32
 default_priority(const YqHierarchy *hierarchy, YqQueue *queue, const YqSubject *subject, char **reason)
 {
@@ -511,7 +509,7 @@ default_priority(const YqHierarchy *hierarchy, YqQueue *queue, const YqSubject *
 	return queue->default_priority;
 }
 
-/* Clamp a priority to the cluster's maximum and ask the queue's list. */
+/* Clamp a priority to the cluster's maximum and check it against the queue's list. */
 static YqPriorityDecision
 clamp_and_check(const YqHierarchy *hierarchy, YqQueue *queue, const YqSubject *subject, int32 priority, char *reason)
 {
@@ -543,7 +541,7 @@ clamp_and_check(const YqHierarchy *hierarchy, YqQueue *queue, const YqSubject *s
 	return result;
 }
 
-/* The workflow in the last tag with the prefix; tags are read in lower case. */
+/* Return the workflow in the last tag with the prefix; tags are read in lower case. */
 static char *
 workflow_of_tags(const YqHierarchy *hierarchy, const char *const *tags, int tag_count)
 {
@@ -561,7 +559,7 @@ workflow_of_tags(const YqHierarchy *hierarchy, const char *const *tags, int tag_
 	return workflow != NULL && workflow[0] != '\0' ? workflow : NULL;
 }
 
-/* The nearest queue from the leaf up, but for the root, that maps the workflow. */
+/* Find the nearest queue from the leaf up that maps the workflow; root is not asked. */
 static bool
 find_workflow(const YqHierarchy *hierarchy, YqQueue *queue, const char *workflow, int32 *priority, const char **path)
 {

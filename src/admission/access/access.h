@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * access.h
- *	  Access of users to queues, and the priorities with which they may submit.
+ *	  Access of users to queues, and the priorities that users may submit with.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,7 +15,7 @@
 typedef struct YqAccessDecision
 {
 	bool		allowed;
-	const char *decided_by;		/* path of a queue; NULL when no queue's list decided */
+	const char *decided_by;		/* path of a queue; NULL when no list of a queue decided */
 	char	   *reason;
 } YqAccessDecision;
 
@@ -26,7 +26,7 @@ typedef struct YqPriorityDecision
 	char	   *reason;
 } YqPriorityDecision;
 
-/* The parts of acl_application_max_priority, by descending maximum. */
+/* Groups of acl_application_max_priority, by descending maximum. */
 typedef struct YqPriorityGroup
 {
 	int32		max_priority;
@@ -36,13 +36,13 @@ typedef struct YqPriorityGroup
 } YqPriorityGroup;
 
 /*
- * Search the lists of one operation from a path upwards.  The path need not be a
- * queue's.  ACLs are taken to be on.
+ * Search the lists of one operation from a path upwards.  The path need not be that of
+ * a queue.  The search assumes that ACLs are enabled.
  */
 extern YqAccessDecision yq_access_search(const YqHierarchy *hierarchy, const char *path, YqQueueOperation operation,
 								 const YqSubject *subject);
 
-/* The same with yarn.acl.enable; an ambiguous or unknown short name is refused. */
+/* Check access as above, but obey yarn.acl.enable; an ambiguous or unknown short name is refused. */
 extern YqAccessDecision yq_access_check(const YqHierarchy *hierarchy, const char *queue, YqQueueOperation operation,
 								  const YqSubject *subject);
 
@@ -53,26 +53,24 @@ extern YqAccessDecision yq_access_check_submission(const YqHierarchy *hierarchy,
 extern YqAccessDecision yq_access_check_administrator(const YqHierarchy *hierarchy, const YqSubject *subject);
 
 /*
- * The priority of an application: the requested one or else a default, clamped;
- * then the priority of its workflow. tags may be NULL.
+ * Decide the priority of an application: the requested priority or else a default,
+ * clamped; then the priority of its workflow. tags may be NULL.
  */
 extern YqPriorityDecision yq_priority_decide(const YqHierarchy *hierarchy, const char *queue, const YqSubject *subject,
 											 const int32 *requested, const char *const *tags,
 											 int tag_count);
 
-/*
- * Parse a priority list.  Returns NULL, or the error with which Hadoop does not
- * start.
- */
+/* Parse a priority list.  Returns NULL, or the error that keeps Hadoop from starting. */
 extern char *yq_priority_acl_parse(const char *text, int32 maximum_priority, List **groups);
 
 /*
- * Which parents of a path would have to be created before it, from the top down,
- * as paths; returns NULL and sets *missing, or says why it cannot be created.
+ * Set *missing to the paths of the parents that must be created before a path, from the
+ * top down, and return NULL.  Otherwise return the reason why the path cannot be
+ * created.
  */
 extern char *yq_missing_parents(const YqHierarchy *hierarchy, const char *path, List **missing);
 
-/* The subject of an SQL call; -1 for a function without the argument real_username. */
+/* Read the subject of an SQL call; -1 for a function without the argument real_username. */
 extern YqSubject yq_subject_arguments(FunctionCallInfo fcinfo, int username, int groups,
 									  int real_username);
 

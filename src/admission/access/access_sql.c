@@ -19,7 +19,7 @@ PG_FUNCTION_INFO_V1(yq_sql_shows_application);
 PG_FUNCTION_INFO_V1(yq_sql_application_priority);
 PG_FUNCTION_INFO_V1(yq_sql_check_queue_access);
 
-/* Operations beyond those that are a single list's. */
+/* Operations that are not decided by a single list. */
 #define OPERATION_SUBMIT	YQ_QUEUE_OPERATION_COUNT
 #define OPERATION_ADMIN		(YQ_QUEUE_OPERATION_COUNT + 1)
 
@@ -33,7 +33,7 @@ static const char *const operation_names[] = {
 	[OPERATION_ADMIN] = "ADMIN",
 };
 
-/* Hadoop's name of an operation, or that of the property, in any case. */
+/* Find an operation by Hadoop's name or by that of the property, in any case. */
 static int
 operation_argument(FunctionCallInfo fcinfo, int argument)
 {
@@ -120,7 +120,7 @@ yq_subject_arguments(FunctionCallInfo fcinfo, int username, int groups, int real
 
 /* -- lists and roles of the database --------------------------------------- */
 
-/* May he administer the queue, or the queues above a path that is none? */
+/* May the subject administer the queue, or the queues above a path that is no queue? */
 static bool
 administers_queue(const YqHierarchy *hierarchy, const char *path, const YqSubject *subject)
 {
@@ -157,15 +157,15 @@ typedef struct KnownQueue
 	bool		is_administered;
 } KnownQueue;
 
-/* The state of a query between two rows. */
+/* State of a query between two rows. */
 typedef struct Viewer
 {
 	MemoryContext context;
 	text	   *role;
 	ArrayType  *groups;
 	YqSubject	subject;
-	uint64		generation;		/* of the hierarchy that the next is of */
-	HTAB	   *queues;			/* KnownQueue; NULL: none yet */
+	uint64		generation;		/* generation of the hierarchy that "queues" belongs to */
+	HTAB	   *queues;			/* KnownQueue; NULL before the first look-up */
 } Viewer;
 
 static bool
@@ -174,7 +174,10 @@ is_same_datum(const void *one, const void *other)
 	return VARSIZE_ANY(one) == VARSIZE_ANY(other) && memcmp(one, other, VARSIZE_ANY(one)) == 0;
 }
 
-/* The role does not change within a query; a plan that is used again may have another. */
+/*
+ * Return the cached viewer.  The role does not change within a query, but a plan that
+ * is used again may have another role.
+ */
 static Viewer *
 viewer_of_call(FunctionCallInfo fcinfo)
 {
@@ -227,8 +230,8 @@ administers_known_queue(Viewer *viewer, text *path)
 }
 
 /*
- * shows_application(username, queue, view_acl, role, groups): for the policy of
- * yquota.application, which calls it for each row
+ * shows_application(username, queue, view_acl, role, groups): decide for the policy of
+ * yquota.application, which calls the function for each row.
  */
 Datum
 yq_sql_shows_application(PG_FUNCTION_ARGS)

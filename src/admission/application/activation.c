@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * activation.c
- *	  Which waiting applications of a leaf queue may start their application
- *	  masters.
+ *	  Activation of the waiting applications of a leaf queue that may start their
+ *	  application masters.
  *
- * The usage of other queues is read only when it matters.  The limit of the
- * guarantee is never more than the limit in force, and decides most rounds.
+ * The usage of other queues is read only when it matters.  The limit by the guarantee
+ * never exceeds the limit in force, and decides most rounds.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,22 +17,22 @@
 
 static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 
-/* The limits of application masters on one label. */
+/* Limits of application masters on one label. */
 typedef struct LabelLimits
 {
-	const YqQueueLabel *label;	/* NULL when nothing is configured for it */
+	const YqQueueLabel *label;	/* NULL when the queue configures nothing for the label */
 	const int64 *of_queue;
-	bool		is_exact;		/* else of_queue is the guarantee's, and may be too low */
-	const int64 *of_user;		/* the first one's; NULL until one is asked about */
-	float4		weight_of_user; /* that one's */
-	bool		is_user_exact;	/* else of_user may be too low, as of_queue was */
+	bool		is_exact;		/* false: of_queue derives from the guarantee alone and may be too low */
+	const int64 *of_user;		/* limit of the first user; NULL until a user is checked */
+	float4		weight_of_user; /* weight of that user */
+	bool		is_user_exact;	/* false: of_user may be too low, because of_queue was */
 } LabelLimits;
 
 typedef struct Round
 {
 	YqLeafUsage *leaf;
 	const YqCalculator *calculator;
-	LabelLimits *limits;		/* per label, as in the leaf */
+	LabelLimits *limits;		/* per label, indexed as in the leaf */
 	int			active_users;
 } Round;
 
@@ -78,7 +78,7 @@ set_user_limit(Round *round, LabelLimits *limits)
 						 round->active_users, limits->of_queue);
 }
 
-/* The user's limit, which is the first user's, from the queue's limit as far as it is computed. */
+/* Return the user's limit, which is that of the first user, from the queue's limit as computed so far. */
 static const int64 *
 user_limit(Round *round, LabelLimits *limits, const char *username)
 {
@@ -91,8 +91,8 @@ user_limit(Round *round, LabelLimits *limits, const char *username)
 }
 
 /*
- * Make the user's limit exact and say whether it may have risen: it is the lower
- * one of his share and the queue's limit.
+ * Make the user's limit exact and return whether it may have risen.  The limit is the
+ * lower of the user's share and the queue's limit.
  */
 static bool
 make_user_limit_exact(Round *round, LabelLimits *limits)
@@ -115,7 +115,7 @@ make_user_limit_exact(Round *round, LabelLimits *limits)
 
 /* -- applications ---------------------------------------------------------- */
 
-/* Limits are ignored for the first application master of a queue, or on a label. */
+/* Is it the first application master of a queue, or on a label?  Limits are ignored for it. */
 static bool
 is_first(const Round *round, int slot)
 {
@@ -219,7 +219,7 @@ decide_activation(Round *round, YqApplication *application)
 
 /* -- rounds ---------------------------------------------------------------- */
 
-/* How many active users the newcomer adds. */
+/* Return how many active users the newcomer adds. */
 static int
 users_added_by(const YqLeafUsage *leaf, const YqApplication *newcomer)
 {
@@ -231,7 +231,7 @@ users_added_by(const YqLeafUsage *leaf, const YqApplication *newcomer)
 	return yq_leaf_user_counts(user) - yq_leaf_user_counts(&before);
 }
 
-/* Active users are those of before the newcomer. */
+/* Begin a round with the active users that the leaf had before the newcomer. */
 static void
 begin_round_for(Round *round, YqLeafUsage *leaf, const YqApplication *newcomer)
 {
@@ -240,7 +240,10 @@ begin_round_for(Round *round, YqLeafUsage *leaf, const YqApplication *newcomer)
 		round->active_users -= users_added_by(leaf, newcomer);
 }
 
-/* No application that waits on a label needs less of a type; of labels that are gone nothing is known. */
+/*
+ * Return the least amount of a type that an application waiting on a label needs; 0,
+ * the unknown amount, for a removed label.
+ */
 static int64
 least_waiting(const YqLeafUsage *leaf, int slot, const YqApplication *newcomer, int type)
 {
@@ -398,7 +401,7 @@ yq_leaf_activate(YqLeafUsage *leaf, YqApplication *newcomer, YqActivation **held
 	if (newcomer != NULL)
 		yq_leaf_note(leaf, newcomer, YQ_APPLICATION_REJECTED, YQ_APPLICATION_ACCEPTED);
 	may_succeed = leaf->accepted > 0 && yq_activation_may_succeed(leaf, newcomer);
-	/* when no application can start, only the limit that holds the newcomer matters */
+	/* when no application can start, only the limit that stops the newcomer matters */
 	if (may_succeed && leaf->accepted > (newcomer != NULL ? 1 : 0))
 		waiting = yq_applications_of_leaf(leaf->hierarchy, leaf->queue->path, YQ_APPLICATION_ACCEPTED);
 	if (newcomer != NULL)

@@ -89,7 +89,7 @@ yq_application_state_of_oid(Oid oid)
 
 /* -- order ----------------------------------------------------------------- */
 
-/* The digits from "begin" to "end" without zeros in front; none for no number. */
+/* Find the digits from "begin" to "end" without leading zeros; false when the text is no number. */
 static bool
 find_digits(const char *begin, const char *end, const char **digits, int *count)
 {
@@ -241,7 +241,7 @@ make_application(const YqHierarchy *hierarchy, TupleTableSlot *slot, const AttrN
 	return application;
 }
 
-/* The applications that an index has for some keys, in its order: all, or only the first one. */
+/* Read the applications that an index has for some keys, in its order: all, or only the first one. */
 static List *
 read_by_index(const YqHierarchy *hierarchy, const char *index_name, ScanKeyData *keys, int key_count,
 			  bool first_alone)

@@ -7,10 +7,9 @@
  * transaction, at every isolation level.  A caller that decides by them holds
  * the locks of queue_lock.h, so that they stay true.
  *
- * Applications are ordered as a leaf of Hadoop has them: the larger priority
- * first, then the smaller id.  Ids of the form application_<number>_<number>
- * compare by their numbers, which is the order of submission; all others come
- * after them, as text.
+ * Applications have the order of a leaf in Hadoop: the larger priority first, then the
+ * smaller id.  Ids of the form application_<number>_<number> compare by their numbers,
+ * which is the order of submission.  All other ids come after them, as text.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,11 +21,11 @@
 #include "nodes/pg_list.h"
 #include "queues/hierarchy.h"
 
-/* In the order of yquota.application_state. */
+/* States in the order of yquota.application_state. */
 typedef enum YqApplicationState
 {
 	YQ_APPLICATION_NON_RUNNABLE,	/* held by max-parallel-apps */
-	YQ_APPLICATION_ACCEPTED,	/* waits for room for its application master */
+	YQ_APPLICATION_ACCEPTED,	/* waits for resources for its application master */
 	YQ_APPLICATION_ACTIVE,
 	YQ_APPLICATION_FINISHED,
 	YQ_APPLICATION_FAILED,
@@ -39,76 +38,76 @@ typedef struct YqApplication
 {
 	const char *application_id;
 	const char *username;
-	const char *queue;			/* path; NULL when it was refused before it had one */
-	const char *label_name;		/* of its application master; "" is the default partition */
-	int			label;			/* its number in the hierarchy; -1 when the label is gone */
-	const char *node_label_expression;	/* of all its containers; NULL: none */
+	const char *queue;			/* path; NULL when it was refused before it got a queue */
+	const char *label_name;		/* label of its application master; "" is the default partition */
+	int			label;			/* number of the label in the hierarchy; -1 when the label is gone */
+	const char *node_label_expression;	/* default label of all its containers; NULL: none */
 	int32		priority;
-	int64	   *am_amounts;		/* of its application master, native units, per type */
+	int64	   *am_amounts;		/* resource of its application master, native units, per type */
 	YqApplicationState state;
 	bool		has_outstanding_requests;
 	TimestampTz submitted_at;
-	const char *view_acl;		/* NULL: not set, which admits no user; so the next one */
+	const char *view_acl;		/* NULL: not set, which admits no user; likewise modify_acl */
 	const char *modify_acl;
 } YqApplication;
 
-/* The label of a state. */
+/* Return the label of a state. */
 extern const char *yq_application_state_name(YqApplicationState state);
 
-/* The label of a state as OID, and back. */
+/* Convert the label of a state to its OID, and back. */
 extern Oid	yq_application_state_oid(YqApplicationState state);
 extern YqApplicationState yq_application_state_of_oid(Oid oid);
 
-/* Has it a place in a queue: none of FINISHED, FAILED, KILLED, REJECTED? */
+/* Does the application have a place in a queue, being none of FINISHED, FAILED, KILLED, REJECTED? */
 extern bool yq_application_is_live(YqApplicationState state);
 
-/* Negative, zero, positive: a comes before, with, after b. */
+/* Return a negative number, zero or a positive number: a comes before, with or after b. */
 extern int	yq_application_id_compare(const char *a, const char *b);
 extern int	yq_application_compare(const YqApplication *a, const YqApplication *b);
 
-/* For list_sort() of YqApplication: those submitted earlier come first. */
+/* Compare two YqApplication for list_sort(): the one submitted earlier comes first. */
 extern int	yq_application_compare_submissions(const ListCell *a, const ListCell *b);
 
-/* The application of an id, palloc'd, or NULL. */
+/* Return the application of an id, palloc'd, or NULL. */
 extern YqApplication *yq_application_find(const YqHierarchy *hierarchy, const char *application_id);
 
-/* Those of a leaf in one of the live states: YqApplication, in order. */
+/* Return the applications of a leaf in one of the live states: YqApplication, in order. */
 extern List *yq_applications_of_leaf(const YqHierarchy *hierarchy, const char *queue,
 									 YqApplicationState state);
 
-/* Put one into a list of a leaf, in its place. */
+/* Insert an application into a list of a leaf, in its place. */
 extern List *yq_applications_insert(List *applications, YqApplication *application);
 
 /*
- * The least of a resource type, YQ_MEMORY or YQ_VCORES, that the application master
- * of an ACCEPTED one needs, of those of a leaf on a label, in native units; 0 when
- * there is none.
+ * Return the least amount of a resource type, YQ_MEMORY or YQ_VCORES, that the master
+ * of an ACCEPTED application needs.  Only applications of a leaf on a label count.  The
+ * amount is in native units; 0 when there is none.
  */
 extern int64 yq_applications_least_waiting(const YqHierarchy *hierarchy, const char *queue,
 										   const char *label, int type);
 
 /*
- * Those that are NON_RUNNABLE, of a user in all queues, or of a queue and all
- * queues below it ("root": all): YqApplication, in order of submission, which is
- * that of submitted_at, then of ids.
+ * Return the NON_RUNNABLE applications of a user in all queues, or of a queue and all
+ * queues below it ("root": all).  The list of YqApplication is in order of submission:
+ * by submitted_at, then by id.
  */
 extern List *yq_applications_held_of_user(const YqHierarchy *hierarchy, const char *username);
 extern List *yq_applications_held_below(const YqHierarchy *hierarchy, const char *path);
 
-/* An instant plus seconds, or infinity when the sum is out of range. */
+/* Add seconds to an instant; infinity when the sum is out of range. */
 extern TimestampTz yq_application_expiry(TimestampTz from, int64 seconds);
 
 /*
- * Change the state of a live application to another live one; its counters
- * follow. why may be NULL; it becomes the diagnostics.
+ * Change the state of a live application to another live state; its counters follow.
+ * why may be NULL; it becomes the diagnostics.
  */
 extern void yq_application_set_state(YqApplication *application, YqApplicationState state,
 									 const char *why);
 
 /*
- * The lifetime that an application gets in a queue, in seconds, not positive
- * for none.  A requested lifetime that is not positive asks for none
- * (semantics/placement 3.5).
+ * Return the lifetime that an application gets in a queue, in seconds, not positive for
+ * none.  A requested lifetime that is not positive requests none (semantics/placement
+ * 3.5).
  */
 extern int64 yq_application_lifetime(const YqQueue *queue, int64 requested);
 
@@ -118,23 +117,23 @@ typedef enum YqApplicationOperation
 	YQ_MODIFY_APP
 } YqApplicationOperation;
 
-/* The properties of an application that decide about access. */
+/* Properties of an application that decide about access. */
 typedef struct YqApplicationOwner
 {
 	const char *application_id;
 	const char *username;
-	const char *queue;			/* path; NULL when it has none */
-	const char *view_acl;		/* NULL: not set, which admits no user; so the next one */
+	const char *queue;			/* path; NULL when the application has none */
+	const char *view_acl;		/* NULL: not set, which admits no user; likewise modify_acl */
 	const char *modify_acl;
 } YqApplicationOwner;
 
-/* Hadoop's name of an operation: VIEW_APP, MODIFY_APP. */
+/* Return Hadoop's name of an operation: VIEW_APP, MODIFY_APP. */
 extern const char *yq_application_operation_name(YqApplicationOperation operation);
 
-/* The operation of a name in any case, or an error (22023). */
+/* Return the operation of a name in any case, or raise an error (22023). */
 extern YqApplicationOperation yq_application_operation(const char *name);
 
-/* decided_by is a queue's path when its administrators' list decided. */
+/* Check access to an application; decided_by is the path of the queue whose administrators' list decided. */
 extern YqAccessDecision yq_application_access(const YqHierarchy *hierarchy, const YqApplicationOwner *application,
 										YqApplicationOperation operation,
 										const YqSubject *subject);

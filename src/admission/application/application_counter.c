@@ -3,13 +3,13 @@
  * application_counter.c
  *	  Counters of applications, the total of live ones, and its limit.
  *
- * The limit of the whole cluster (maximum-applications) would make all
- * submissions wait for each other if each counted the others' applications.  So
- * a transaction may let in a few applications, its allowance, without counting.
- * That holds as long as the limit is further away than the allowances of all
- * possible transactions together.  The transaction holds the lock of the total
- * in a mode that others can share.  Near the limit it takes the lock alone:
- * then no other transaction has uncommitted applications, and the total is exact.
+ * The limit of the whole cluster is maximum-applications.  If each submission counted
+ * the others' applications, all submissions would wait for each other.  A transaction
+ * may therefore admit a few applications, its allowance, without counting.  This is
+ * safe as long as the limit is further away than the allowances of all possible
+ * transactions together.  The transaction holds the lock of the total in a mode that
+ * others can share.  Near the limit it takes the lock alone.  Then no other transaction
+ * has uncommitted applications, and the total is exact.
  *
  *-------------------------------------------------------------------------
  */
@@ -43,7 +43,7 @@
 PG_FUNCTION_INFO_V1(yq_sql_count_applications);
 PG_FUNCTION_INFO_V1(yq_sql_unwritten_applications);
 
-/* All allowances together are at most one part in so many of the limit. */
+/* All allowances together are at most 1 / ALLOWANCES_OF_LIMIT of the limit. */
 #define ALLOWANCES_OF_LIMIT 8
 
 /* -- changes that this transaction has not written yet --------------------------------- */
@@ -56,7 +56,7 @@ typedef struct Unwritten
 
 static List *unwritten = NIL;	/* in the context of the transaction */
 
-/* Applications that this transaction let in under a shared lock. */
+/* Number of applications that this transaction admitted under a shared lock. */
 static int	admitted = 0;
 
 static int64
@@ -111,7 +111,7 @@ on_transaction_event(XactEvent event, void *argument)
 	}
 }
 
-/* A rollback drops the changes of the subtransaction; a release gives them to the outer one. */
+/* A rollback drops the changes of the subtransaction; a release gives them to the outer transaction. */
 static void
 on_subtransaction_event(SubXactEvent event, SubTransactionId own_id, SubTransactionId parent_id,
 						void *argument)
@@ -184,7 +184,7 @@ yq_sql_unwritten_applications(PG_FUNCTION_ARGS)
 
 /* -- the counter of a row -------------------------------------------------- */
 
-/* A row of yquota.application, as far as counters are concerned. */
+/* The columns of a row of yquota.application that matter for counters. */
 typedef struct CountedRow
 {
 	Datum		queue;
@@ -195,17 +195,17 @@ typedef struct CountedRow
 	bool		is_demanding;
 } CountedRow;
 
-/* The change of a row of the counters; am_used may be negative. */
+/* Change of a row of the counters; am_used may be negative. */
 typedef struct CounterChange
 {
 	int			non_runnable;
 	int			accepted;
 	int			active;
 	int			demanding;
-	YqResource *am_used;		/* NULL for nothing */
+	YqResource *am_used;		/* NULL for no resource */
 } CounterChange;
 
-/* False for a row that counts for nothing. */
+/* Fill the change; false for a row that does not count. */
 static bool
 read_counted(Relation relation, HeapTuple tuple, CountedRow *row)
 {
@@ -273,7 +273,7 @@ static const char *const counter_columns[COUNTER_COLUMNS] = {
 	[COUNTER_AM_USED] = "am_used",
 };
 
-/* Change a number of a counter, which may be a new one; returns the number. */
+/* Change a number of a counter, which may be new; returns the number. */
 static int32
 add_number(YqRowUpdate *counter, bool is_found, CounterColumn column, int32 change)
 {
@@ -330,7 +330,7 @@ is_same_counter(const CountedRow *a, const CountedRow *b)
 		datum_image_eq(a->label, b->label, false, -1);
 }
 
-/* A statement that writes the table by hand has not taken the locks of the library's functions. */
+/* Lock for a statement that writes the table directly and has not taken the locks of the library's functions. */
 static void
 lock_leaves_of_rows(const CountedRow *old_row, const CountedRow *new_row)
 {
@@ -380,7 +380,7 @@ count_nothing(void)
 	forget_total();
 }
 
-/* AFTER INSERT OR UPDATE OR DELETE FOR EACH ROW, AFTER TRUNCATE */
+/* Trigger AFTER INSERT OR UPDATE OR DELETE FOR EACH ROW, and AFTER TRUNCATE. */
 Datum
 yq_sql_count_applications(PG_FUNCTION_ARGS)
 {
@@ -391,7 +391,7 @@ yq_sql_count_applications(PG_FUNCTION_ARGS)
 	bool		has_new = false;
 
 	yq_require_trigger(fcinfo, "count_applications");
-	/* counters come back with the dump */
+	/* the dump restores the counters */
 	if (yq_role_scope_is_restoring())
 		PG_RETURN_POINTER(NULL);
 	if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
@@ -511,7 +511,7 @@ yq_system_decide(int maximum_applications, bool is_to_be_let_in)
 			admitted++;
 			return decision;
 		}
-		/* two transactions that hold the lock shared would wait for each other */
+		/* otherwise two transactions that hold the lock shared would wait for each other */
 		if (admitted == 0)
 			yq_queue_unlock_system(ShareLock);
 	}

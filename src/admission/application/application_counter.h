@@ -1,15 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * application_counter.h
- *	  The number of applications of queues and of the cluster.
+ *	  Numbers of applications of queues and of the cluster.
  *
- * yquota_internal.application_counter has the counts of a user's applications
- * in a leaf.  A trigger on yquota.application keeps them.
+ * yquota_internal.application_counter counts a user's applications in a leaf.  A
+ * trigger on yquota.application maintains it.
  *
- * yquota_internal.live_application_count has the number of live applications in
- * parts.  Each transaction adds to a part that no other transaction is adding
- * to, once, when it is about to commit: otherwise a transaction about many
- * applications would leave as many versions of one row, and read them each time.
+ * yquota_internal.live_application_count holds the number of live applications in
+ * several rows.  A transaction adds to one row that no other transaction is adding to,
+ * once, when it is about to commit.  Otherwise a transaction about many applications
+ * would leave as many versions of one row, and read them each time.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,19 +21,19 @@
 /* Fill in the numbers of applications of each queue, as committed now. */
 extern void yq_hierarchy_read_applications(YqHierarchy *hierarchy);
 
-/* Live applications of a queue and of all queues below it. */
+/* Return the number of live applications of a queue and of all queues below it. */
 extern int64 yq_applications_below(const char *path);
 
 typedef struct YqSystemDecision
 {
 	bool		is_allowed;
-	int64		applications;	/* live ones */
+	int64		applications;	/* number of live applications */
 } YqSystemDecision;
 
 /*
- * May one more application live in the cluster (maximum-applications)?  With
- * is_to_be_let_in, locks so that the answer stays true until the transaction ends.
- * Transactions far from the limit do not wait for each other.
+ * May another application live in the cluster (maximum-applications)?  With
+ * is_to_be_let_in, the function takes locks that keep the answer true until the
+ * transaction ends.  Transactions far from the limit do not wait for each other.
  */
 extern YqSystemDecision yq_system_decide(int maximum_applications, bool is_to_be_let_in);
 

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * leaf_usage.c
- *	  Counts and usage of the applications and users of a leaf queue, its limits, and how
- *	  much a user may use of it.
+ *	  Counts and usage of the applications and users of a leaf queue, its limits, and
+ *	  the limits of its users.
  *
  *-------------------------------------------------------------------------
  */
@@ -45,7 +45,7 @@ yq_queue_user_weight(const YqQueue *queue, const char *username)
 
 /* -- users ----------------------------------------------------------------- */
 
-/* The place of a user, or where he would stand. */
+/* Return the index of a user, or the index at which to insert the user. */
 static int
 find_user(const YqLeafUsage *leaf, const char *username, bool *found)
 {
@@ -80,7 +80,7 @@ yq_leaf_user(const YqLeafUsage *leaf, const char *username)
 	return found ? leaf->users[place] : NULL;
 }
 
-/* Users come in order when they are read, so that they are mostly appended. */
+/* Find or add a user.  Users are read in order, so most are appended. */
 static YqLeafUser *
 enter_user(YqLeafUsage *leaf, const char *username)
 {
@@ -109,7 +109,7 @@ enter_user(YqLeafUsage *leaf, const char *username)
 	return user;
 }
 
-/* A user without applications and containers in the leaf is removed. */
+/* Remove a user without applications and containers in the leaf. */
 static void
 remove_idle_user(YqLeafUsage *leaf, const YqLeafUser *user)
 {
@@ -212,7 +212,7 @@ yq_leaf_read(YqHierarchy *hierarchy, const YqQueue *queue)
 	return leaf;
 }
 
-/* Count an application in or, with a negative sign, out of its state. */
+/* Count an application in its state, or remove it with a negative sign. */
 static void
 count(YqLeafUsage *leaf, YqLeafUser *user, const YqApplication *application,
 	  YqApplicationState state, int sign)
@@ -305,7 +305,7 @@ note_usage(const YqUsage *usage, void *argument)
 	MemoryContextSwitchTo(old_context);
 }
 
-/* Containers that have come and gone leave nothing. */
+/* Remove empty usage, so that containers that have ended leave no trace. */
 static void
 forget_ended_usage(YqLeafUsage *leaf)
 {
@@ -322,10 +322,7 @@ forget_ended_usage(YqLeafUsage *leaf)
 	}
 }
 
-/*
- * Read the GUARANTEED containers and reservations of the leaf, once.
- * Containers without a user count for no user.
- */
+/* Read the GUARANTEED containers and reservations of the leaf, once.  Containers without a user count for no user. */
 static void
 leaf_read_usage(YqLeafUsage *leaf)
 {
@@ -384,7 +381,7 @@ yq_queue_am_limit(const YqHierarchy *hierarchy, const YqQueueLabel *label, const
 	const YqCalculator *calculator = &hierarchy->calculator;
 	int64		most[YQ_MAX_RESOURCE_TYPES];
 
-	/* elsewhere there is no limit but the guarantee */
+	/* on other labels the guarantee is the only limit */
 	if (label->label != 0)
 		return yq_queue_guaranteed_am_limit(hierarchy, label);
 	yq_amounts_round_down(calculator, most, label->effective_maximum,
@@ -422,20 +419,20 @@ yq_user_am_limit(const YqHierarchy *hierarchy, const YqQueue *queue, const YqQue
 
 /* -- user limit ---------------------------------------------------------------- */
 
-/* How much a user may use of a leaf queue, and how much of that is left. */
+/* Compute how much a user may use of a leaf queue, and how much of that is left. */
 
 static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 
-/* The inputs of the user limit of one leaf on one label. */
+/* Inputs of the user limit of one leaf on one label. */
 typedef struct Computation
 {
 	const YqQueue *queue;
 	const YqCalculator *calculator;
-	const YqQueueLabel *configured; /* NULL when the queue has nothing for the label */
-	const int64 *total;			/* of the partition */
+	const YqQueueLabel *configured; /* NULL when the queue configures nothing for the label */
+	const int64 *total;			/* resources of the partition */
 	const int64 *step;			/* minimum allocation */
 	const int64 *guarantee;
-	const int64 *capacity;		/* the guarantee, but a step at least */
+	const int64 *capacity;		/* the guarantee, at least one step */
 	YqUserLimit *result;
 } Computation;
 
@@ -469,7 +466,7 @@ used_on(const YqLeafUser *user, int label)
 
 /* -- the limit ------------------------------------------------------------- */
 
-/* The guarantee as long as it is not consumed; then there is always one step more. */
+/* Set the current capacity: the guarantee until it is consumed, then the consumption plus one step. */
 static void
 set_current_capacity(const Computation *computation)
 {
@@ -510,7 +507,7 @@ set_most(const Computation *computation, bool ignores_exclusivity)
 
 	if (ignores_exclusivity)
 		copy_to_amounts(calculator, result->most, computation->total);
-	/* the factor is off, or there is nothing to multiply by it */
+	/* the factor is off, or the guarantee it multiplies is empty */
 	else if (queue->user_limit_factor == -1 || yq_amounts_are_none(calculator, computation->guarantee))
 		yq_amounts_round_down(calculator, result->most,
 							  computation->configured == NULL ? nothing : computation->configured->effective_maximum,
@@ -616,7 +613,7 @@ yq_user_may_be_assigned(const YqLeafUsage *leaf, const int64 *used, const int64 
 
 /* -- headroom -------------------------------------------------------------- */
 
-/* a - b, of memory and cores at least nothing. */
+/* Compute a - b, where memory and cores are at least 0. */
 static void
 subtract_within_zero(const YqHierarchy *hierarchy, int64 *result, const int64 *a, const int64 *b)
 {
@@ -626,7 +623,7 @@ subtract_within_zero(const YqHierarchy *hierarchy, int64 *result, const int64 *a
 	result[YQ_VCORES] = Max(result[YQ_VCORES], 0);
 }
 
-/* The limit of the queue; in the default partition, the part that other queues leave. */
+/* Return the limit of the queue; in the default partition, the amount that other queues leave. */
 static int64 *
 queue_limit(const YqLeafUsage *leaf, const YqQueueLabel *configured)
 {

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * leaf_usage.h
- *	  Counts and usage of the applications and users of a leaf queue, its limits, and how
- *	  much a user may use of it.
+ *	  Counts and usage of the applications and users of a leaf queue, its limits, and
+ *	  the limits of its users.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,15 +15,15 @@
 /* -- leaf usage ---------------------------------------------------------------- */
 
 /*
- * Counts come from yquota_internal.application_counter in the newest committed
- * state, with the changes of this transaction, at every isolation level.
- * Changes of the present command count after CommandCounterIncrement().  A
- * caller that decides by the counts holds the lock of the leaf and notes its
- * changes here, so that one reading serves several decisions.
+ * Counts come from yquota_internal.application_counter in the newest committed state,
+ * with the changes of this transaction, at every isolation level.  Changes of the
+ * present command count after CommandCounterIncrement().  A caller that decides by the
+ * counts holds the lock of the leaf.  The caller notes its changes here, so that one
+ * reading serves several decisions.
  *
- * A user of the leaf has a live application in it or, when usage has been read,
- * GUARANTEED containers.  Events about containers name queue and user, and need
- * no application.
+ * A user of the leaf has a live application in it or, once usage has been read,
+ * GUARANTEED containers.  Events about containers name queue and user, and need no
+ * application.
  *
  * Arrays per label are indexed by the number of the label; the last entry is
  * for labels that no longer exist (yq_leaf_slot).
@@ -36,9 +36,9 @@ typedef struct YqLeafUser
 	int			non_runnable;	/* applications, by state */
 	int			accepted;
 	int			active;
-	int			demanding;		/* in any of these states, with outstanding requests */
-	int64	  **am_used;		/* per label: of application masters of active ones; NULL for none */
-	int64	  **used;			/* per label: by GUARANTEED containers and reservations; NULL for none */
+	int			demanding;		/* live applications with outstanding requests */
+	int64	  **am_used;		/* per label: resources of masters of active applications; NULL for none */
+	int64	  **used;			/* per label: resources of GUARANTEED containers and reservations; NULL for none */
 } YqLeafUser;
 
 typedef struct YqLeafUsage
@@ -49,86 +49,88 @@ typedef struct YqLeafUsage
 	YqLeafUser **users;			/* by name */
 	int			user_count;
 	int			user_room;
-	int			non_runnable;	/* of all users */
+	int			non_runnable;	/* applications of all users, by state */
 	int			accepted;
 	int			active;
 	int		   *accepted_on;	/* per label */
-	int64	  **am_used;		/* per label, of all users; never NULL */
-	int			kept_active_users;	/* see yq_leaf_keep_active_users(); else negative */
+	int64	  **am_used;		/* per label, sum over all users; never NULL */
+	int			kept_active_users;	/* see yq_leaf_keep_active_users(); negative when not set */
 	bool		has_usage;
-	const int64 *am_limit;		/* by yq_leaf_am_limit() */
+	const int64 *am_limit;		/* set by yq_leaf_am_limit() */
 } YqLeafUsage;
 
-/* Where arrays have a label, by its number; -1 for one that is gone. */
+/* Return the index of a label in arrays by its number; -1 stands for a removed label. */
 extern int	yq_leaf_slot(const YqLeafUsage *leaf, int label);
 
-/* In the current memory context; goes with it. */
+/* Read a leaf into the current memory context, with which it is freed. */
 extern YqLeafUsage *yq_leaf_read(YqHierarchy *hierarchy, const YqQueue *queue);
 
-/* The user of that name; NULL when the leaf has none. */
+/* Return the user of that name; NULL when the leaf has no such user. */
 extern YqLeafUser *yq_leaf_user(const YqLeafUsage *leaf, const char *username);
 
 /*
- * Count an application that comes (from a state that is not live), goes (to one
- * that is not) or changes its state.  Its has_outstanding_requests does not
+ * Count an application that comes (from a state that is not live), goes (to a state
+ * that is not live) or changes its state.  Its has_outstanding_requests does not
  * change.
  */
 extern void yq_leaf_note(YqLeafUsage *leaf, const YqApplication *application,
 						 YqApplicationState from, YqApplicationState to);
 
 /*
- * How much application masters may use of the default partition, by the usage
- * of containers at the first call.
+ * Return how much application masters may use of the default partition, by the usage of
+ * containers at the first call.
  */
 extern const int64 *yq_leaf_am_limit(YqLeafUsage *leaf);
 
-/* Of the nearest queue above (or itself) that has one for the user; else 1. */
+/* Return the user's weight from the nearest queue upwards, itself included, that sets it; else 1. */
 extern float4 yq_queue_user_weight(const YqQueue *queue, const char *username);
 
 /*
- * Does the user want containers now?  He has an application with outstanding requests,
- * be it active or waiting: one that waits for its application master asks for that.
+ * Does the user want containers now?  The user then has an active or waiting
+ * application with outstanding requests.  An application that waits for its application
+ * master requests that master.
  */
 extern bool yq_leaf_user_is_active(const YqLeafUser *user);
 
 /*
- * May an application that begins to ask make its user an active one?  It does when he has one
- * that is active (UsersManager.activateApplication(), semantics/allocation 3.1).  The user may be NULL.
+ * May an application that begins to request containers make its user active?  It does
+ * when the user has an active application (UsersManager.activateApplication(),
+ * semantics/allocation 3.1).  The user may be NULL.
  */
 extern bool yq_leaf_user_may_be_active(const YqLeafUser *user);
 
 /*
- * The number of active users that a user counts for in the limit of application masters: one if he
- * has demand, and one more if he has applications waiting and none active
- * (UsersManager.getNumActiveUsers()).
+ * Return how many active users a user counts for in the limit of application masters.
+ * A user with demand counts once.  A user with waiting applications and no active one
+ * counts once more (UsersManager.getNumActiveUsers()).
  */
 extern int	yq_leaf_user_counts(const YqLeafUser *user);
 extern int	yq_leaf_active_users(const YqLeafUsage *leaf);
 
 /*
- * Let rounds of activation count the active users of now, not those that are
- * noted later.  The scheduler counts them when it computes the limit of a user,
- * but not while applications come and go (semantics/allocation 3.1).
+ * Make rounds of activation count the present active users, not users noted later.  The
+ * scheduler counts them when it computes the limit of a user, but not while
+ * applications come and go (semantics/allocation 3.1).
  */
 extern void yq_leaf_keep_active_users(YqLeafUsage *leaf);
 
 /*
- * How much application masters may use of a leaf queue (semantics/placement 4.2).  The
- * queue's limit in the default partition, which usage elsewhere lessens, counts
- * for the queue where it is larger than the guarantee.  A user's limit is a part
- * of the guarantee.  Amounts are palloc'd, in native units.
+ * Limits of application masters of a leaf queue (semantics/placement 4.2).  Usage of
+ * other queues lowers the queue's limit in the default partition.  That limit counts
+ * for the queue where it exceeds the guarantee.  A user's limit is a share of the
+ * guarantee.  Amounts are palloc'd, in native units.
  */
 
-/* The limit of a queue on a label by its guarantee alone: never more than the next one. */
+/* Return the limit of a queue on a label by its guarantee alone; never more than yq_queue_am_limit(). */
 extern int64 *yq_queue_guaranteed_am_limit(const YqHierarchy *hierarchy, const YqQueueLabel *label);
 
-/* The limit of a queue on a label by the queue limit that other queues leave (yq_queue_limit()). */
+/* Return the limit of a queue on a label by the queue limit that other queues leave (yq_queue_limit()). */
 extern int64 *yq_queue_am_limit(const YqHierarchy *hierarchy, const YqQueueLabel *label,
 								const int64 *limit);
 
 /*
- * Of a user with a weight, of so many active ones (none are as one), before it is
- * cut down to the queue's, which the next one does.
+ * Return the share of a user with a weight among the active users (0 counts as 1).  The
+ * share is not yet reduced to the queue's limit, which yq_user_am_limit() does.
  */
 extern int64 *yq_user_share_of_am_limit(const YqHierarchy *hierarchy, const YqQueue *queue,
 										const YqQueueLabel *label, float4 weight, int active_users);
@@ -139,59 +141,58 @@ extern int64 *yq_user_am_limit(const YqHierarchy *hierarchy, const YqQueue *queu
 /* -- user limit ---------------------------------------------------------------- */
 
 /*
- * How much a user may use of a leaf queue on a label, and how much of that is
- * left to an application (semantics/allocation 3).
+ * Compute how much a user may use of a leaf queue on a label.  The headroom is what an
+ * application may still get of that amount (semantics/allocation 3).
  *
- * Amounts are in native units; figures are as of the usage that was read last,
- * where a running Hadoop goes on adding differences to the ratio of usage: its
- * float may differ in the last digits until the cluster changes, when it is added
- * up anew as here.  Users are added up in the order of their names.
+ * Amounts are in native units; figures follow the usage that was read last.  A running
+ * Hadoop adds differences to the ratio of usage instead.  Its float may differ in the
+ * last digits until the cluster changes, when Hadoop computes the sum anew, as here.
+ * Users are added up in the order of their names.
  */
 
-/* The users that share the queue. */
+/* Users that share the queue. */
 typedef enum YqSharers
 {
-	YQ_ACTIVE_USERS,			/* those with demand: for scheduling */
-	YQ_ALL_USERS				/* for preemption */
+	YQ_ACTIVE_USERS,			/* users with demand; for scheduling */
+	YQ_ALL_USERS				/* all users; for preemption */
 } YqSharers;
 
-/* The parts of a limit that are the same for all users, palloc'd; none of the amounts is NULL. */
+/* Figures of a limit that are equal for all users, palloc'd; none of the amounts is NULL. */
 typedef struct YqUserLimit
 {
 	YqSharers	sharers;
-	int			users;			/* how many share */
-	float4		weights;		/* sum of theirs */
+	int			users;			/* number of sharers */
+	float4		weights;		/* sum of the sharers' weights */
 	float4		usage_ratio;	/* sum of all users' ratios of the partition */
-	int64	   *consumed;		/* that ratio of the partition */
+	int64	   *consumed;		/* usage_ratio of the partition */
 	int64	   *current_capacity;	/* guarantee, or the consumption plus one step */
 	int64	   *used;			/* the shared amount: usage of the sharers plus one step, or current_capacity */
-	int64	   *share;			/* of one sharer of weight 1 */
-	int64	   *minimum_share;	/* by minimum-user-limit-percent */
-	int64	   *most;			/* the bound of every user */
-	int64	   *limit;			/* for weight 1 */
+	int64	   *share;			/* share of a user with weight 1 */
+	int64	   *minimum_share;	/* share by minimum-user-limit-percent */
+	int64	   *most;			/* upper bound for every user */
+	int64	   *limit;			/* limit for weight 1 */
 } YqUserLimit;
 
-/* One with room for all amounts, and nothing in it. */
+/* Make a limit whose amounts are allocated and zero. */
 extern YqUserLimit *yq_user_limit_create(const YqHierarchy *hierarchy);
 
 /*
- * Set the amounts of a limit of which sharers, users, weights and usage_ratio
- * are set, for a leaf with the given usage of its sharers.  With
- * ignores_exclusivity, for containers on free nodes of a label, only the
- * partition caps the limit.
+ * Set the amounts of a limit for a leaf, given the usage of its sharers.  The caller
+ * has set sharers, users, weights and usage_ratio.  With ignores_exclusivity, for
+ * containers on free nodes of a label, only the partition caps the limit.
  */
 extern void yq_user_limit_derive(const YqHierarchy *hierarchy, const YqQueue *queue, int label,
 								 bool ignores_exclusivity, const int64 *used_by_sharers,
 								 YqUserLimit *limit);
 
-/* Compute it; usage of the leaf is read. */
+/* Compute the limit; usage of the leaf must have been read. */
 extern YqUserLimit *yq_user_limit_compute(YqLeafUsage *leaf, int label, YqSharers sharers,
 										  bool ignores_exclusivity);
 
-/* The limit for a weight, palloc'd. */
+/* Return the limit for a weight, palloc'd. */
 extern int64 *yq_user_limit_for(const YqLeafUsage *leaf, const YqUserLimit *limit, float4 weight);
 
-/* Whether a user with this usage may be assigned more, being below the limit. */
+/* Is a user with this usage below the limit, so that more may be assigned? */
 extern bool yq_user_may_be_assigned(const YqLeafUsage *leaf, const int64 *used, const int64 *limit);
 
 typedef struct YqHeadroom
@@ -200,12 +201,12 @@ typedef struct YqHeadroom
 	const int64 *user_used;
 	int64	   *queue_limit;
 	const int64 *queue_used;
-	const int64 *total;			/* of the partition */
-	int64	   *free;			/* of it; negative when more is used */
+	const int64 *total;			/* resources of the partition */
+	int64	   *free;			/* free resources of the partition; negative when more is used */
 	int64	   *headroom;		/* memory is never negative */
 } YqHeadroom;
 
-/* The headroom of a user of a leaf on a label; reads the usage of all queues. */
+/* Compute the headroom of a user of a leaf on a label; reads the usage of all queues. */
 extern YqHeadroom *yq_headroom_compute(YqLeafUsage *leaf, int label, const char *username);
 
 #endif							/* YQ_LEAF_USAGE_H */

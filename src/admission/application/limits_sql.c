@@ -20,7 +20,7 @@
 PG_FUNCTION_INFO_V1(yq_sql_user_limit);
 PG_FUNCTION_INFO_V1(yq_sql_headroom);
 
-/* Limits of a user show the usage of others, so a role may ask only about itself. */
+/* May the role ask?  Limits of a user show the usage of others, so a role may ask only about itself. */
 static bool
 may_ask_about(const char *username)
 {
@@ -156,7 +156,7 @@ yq_sql_user_limit(PG_FUNCTION_ARGS)
 	return finish_row(fcinfo, &writer);
 }
 
-/* The live application; for a role that may not ask about its owner it does not exist. */
+/* Find the live application; a role that may not ask about its owner does not see it. */
 static const YqApplication *
 find_live_application(const YqHierarchy *hierarchy, const char *application_id)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * parallel.c
- *	  How many applications may run at once.
+ *	  Limits of the number of applications that run at once.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,11 +20,11 @@
 
 typedef struct UserLimit
 {
-	YqBytes		key;			/* name */
+	YqBytes		key;			/* username */
 	int			limit;
 } UserLimit;
 
-/* Kept by each session until a table changes that it is made from. */
+/* Each session keeps the limits until a table that they are made from changes. */
 static MemoryContext limits_context = NULL;
 static HTAB *user_limits = NULL;
 static int	limit_of_others;
@@ -72,8 +72,8 @@ load_user_limits(void)
 }
 
 /*
- * The leader of a parallel plan may read rows that are older than the
- * invalidations that it has received.
+ * Load the limits unless they are current.  The leader of a parallel plan may read rows
+ * that are older than the invalidations that it has received.
  */
 static void
 refresh_user_limits(void)
@@ -82,7 +82,7 @@ refresh_user_limits(void)
 
 	if (!is_watching)
 	{
-		/* statements on either tell of yquota.queue; a replica tells of each table */
+		/* a statement on either table invalidates yquota.queue; a replica invalidates each table */
 		yq_catalog_on_change_of_rows(YQ_QUEUE, &limits_are_current);
 		yq_catalog_on_change_of_rows(YQ_USER_SETTING, &limits_are_current);
 		yq_catalog_on_change_of_rows(YQ_SCHEDULER_SETTING, &limits_are_current);
@@ -92,7 +92,7 @@ refresh_user_limits(void)
 	yq_catalog_accept_changes();
 	if (limits_are_current)
 		return;
-	/* a change that comes while they are read sets it back */
+	/* an invalidation that arrives while the limits are read clears the flag */
 	limits_are_current = !IsInParallelMode();
 	PG_TRY();
 	{
@@ -144,7 +144,7 @@ yq_parallel_limited_queues(const YqQueue *queue)
 
 typedef struct UserRunning
 {
-	YqBytes		key;			/* name */
+	YqBytes		key;			/* username */
 	int64		running;
 } UserRunning;
 
@@ -152,14 +152,14 @@ typedef struct Running
 {
 	const YqHierarchy *hierarchy;
 	Snapshot	snapshot;
-	int64	   *of_queue;		/* by number; -1 where it has not been counted */
+	int64	   *of_queue;		/* by number; -1 until counted */
 	HTAB	   *of_user;
 } Running;
 
 typedef struct Count
 {
 	Running    *running;
-	const YqQueue *top;			/* count no queue above it */
+	const YqQueue *top;			/* topmost queue to count */
 	int64		sum;
 } Count;
 
@@ -235,7 +235,7 @@ forget_counts(Running *running, const YqQueue *queue)
 		forget_counts(running, queue->children[i]);
 }
 
-/* Count a queue and all queues below it. */
+/* Count the running applications of a queue and of all queues below it. */
 static void
 count_queues(Running *running, const YqQueue *top)
 {
@@ -271,7 +271,7 @@ decide_parallel_limit(Running *running, const YqQueue *leaf, const char *usernam
 	if (limited == NIL)
 		return decision;
 	count_queues(running, linitial(limited));
-	/* from the leaf up */
+	/* check from the leaf up */
 	for (int i = list_length(limited) - 1; i >= 0; i--)
 	{
 		decision.queue = list_nth(limited, i);
@@ -298,7 +298,7 @@ yq_parallel_decide(const YqHierarchy *hierarchy, const YqQueue *leaf, const char
 	return decision;
 }
 
-/* Count one more that runs. */
+/* Count another running application. */
 static void
 note_running(Running *running, const YqQueue *leaf, const char *username)
 {
@@ -311,7 +311,7 @@ note_running(Running *running, const YqQueue *leaf, const char *username)
 	}
 }
 
-/* Those that may run, in order, each counted for the next ones. */
+/* Return the applications that may run, in order.  Each one counts as running for the next. */
 static List *
 promote(Running *running, List *held, int64 most)
 {
@@ -334,7 +334,7 @@ promote(Running *running, List *held, int64 most)
 	return result;
 }
 
-/* Those of either list, in order, each once. */
+/* Merge two lists in order, without duplicates. */
 static List *
 merge(List *a, List *b)
 {
@@ -368,14 +368,14 @@ yq_parallel_candidates(const YqHierarchy *hierarchy, const YqQueue *leaf, const 
 	return merge(of_queues, of_user);
 }
 
-/* Is there room for one more in a queue, for its own part? */
+/* Does the queue's own limit let another application run? */
 static bool
 has_room(const Running *running, const YqQueue *queue)
 {
 	return running->of_queue[queue->number] < yq_parallel_queue_limit(queue);
 }
 
-/* Leaves below a queue that have room all the way down. */
+/* Count the leaves below a queue where no limit on the way down is reached. */
 static int64
 leaves_with_room(const Running *running, const YqQueue *queue)
 {
@@ -392,8 +392,8 @@ leaves_with_room(const Running *running, const YqQueue *queue)
 }
 
 /*
- * The topmost queue that was full before one of its applications ended: it has
- * exactly one less than its limit.  NULL when there is none.
+ * Find the topmost queue that was full before one of its applications ended: its count
+ * is one below its limit.  NULL when there is none.
  */
 static const YqQueue *
 find_queue_that_was_full(const Running *running, List *limited)
@@ -419,7 +419,7 @@ yq_parallel_after_end(const YqHierarchy *hierarchy, const YqQueue *leaf, const c
 	List	   *of_queues = NIL;
 	List	   *of_user = NIL;
 	List	   *result;
-	int64		lists = 0;		/* as many may become runnable */
+	int64		lists = 0;		/* upper bound of the applications that become runnable */
 	Running		running;
 
 	if (limited == NIL && user_limit == YQ_UNLIMITED)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * project_credit.c
- *	  Has a project credit for what an application is to get?
+ *	  Credit of a project for an application, its containers or a reservation.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,7 +15,7 @@
 #include "store/saved_plan.h"
 #include "utils/builtins.h"
 
-/* A column of the only row, as text that outlives SPI_finish(). */
+/* Copy a column of the only row as text that outlives SPI_finish(). */
 static char *
 copy_answer(int column)
 {
@@ -33,7 +33,7 @@ answers_yes(void)
 	return !isnull && DatumGetBool(value);
 }
 
-/* May it come to a refusal, by the policies that are not among those of the last parameter? */
+/* Could the project be refused?  A refusal needs a policy that is not in the last parameter. */
 static YqSavedPlan mode = {
 	.command = "SELECT p.quota_mode::text = 'PREPAID' AND (p.on_exhausted::text <> ALL ($2) OR EXISTS ("
 		"SELECT FROM yquota_internal.prepaid_ancestor AS a WHERE a.member = p.name AND a.on_exhausted::text <> ALL ($2))) "
@@ -41,7 +41,7 @@ static YqSavedPlan mode = {
 	.types = {"text", "_text"}
 };
 
-/* Let no other transaction hold credit of the project, nor move it to other ancestors. */
+/* Lock the credit, so that no other transaction holds credit of the project or moves it to other ancestors. */
 static void
 lock_credit(Datum project)
 {
@@ -54,7 +54,7 @@ lock_credit(Datum project)
 	(void) yq_saved_plan_execute(&lock, &project, NULL);
 }
 
-/* For an application, a queue or a reservation, whose own holds are for it, and a cost. */
+/* Find a shortage for an application, a queue or a reservation, whose own holds count as credit, and a cost. */
 static void
 find_shortage(Datum *values, const char *nulls, YqProjectCredit *answer)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * project_credit.h
- *	  Has a project credit for what an application is to get?
+ *	  Credit of a project for an application, its containers or a reservation.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,32 +10,34 @@
 
 #include "base/compat.h"
 
-/* What a project without credit may have all the same, by project.on_exhausted. */
+/* Use of credit; project.on_exhausted decides what a project without credit may still have. */
 typedef enum YqCreditUse
 {
-	YQ_CREDIT_FOR_SUBMISSION,	/* under allow */
-	YQ_CREDIT_FOR_CONTAINERS	/* also under refuse_submission */
+	YQ_CREDIT_FOR_SUBMISSION,	/* permitted by allow */
+	YQ_CREDIT_FOR_CONTAINERS	/* permitted by allow and refuse_submission */
 } YqCreditUse;
 
 typedef struct YqProjectCredit
 {
-	bool		is_known;		/* there is such a project */
+	bool		is_known;		/* the project exists */
 	bool		suffices;
-	const char *limited_by;		/* the project that has none, if it does not suffice; palloc'd */
-	const char *remaining;		/* credits; likewise */
+	const char *limited_by;		/* project without credit, if the credit does not suffice; palloc'd */
+	const char *remaining;		/* remaining credits of that project; palloc'd */
 } YqProjectCredit;
 
 /*
- * A prepaid project without credit has not enough, unless it and all exhausted projects
- * above it may overdraw.  A hold for the application counts as credit, and one for the
- * reservation whose queue it is in; "queue" is its path, or NULL.
+ * Check the credit of a project.  A prepaid project without credit has not enough,
+ * unless it and all exhausted projects above it may overdraw.  A hold for the
+ * application counts as credit.  So does a hold for the reservation whose queue the
+ * application is in; "queue" is the path, or NULL.
  */
 extern YqProjectCredit yq_project_credit(const char *project, const char *application_id, const char *queue, YqCreditUse use);
 
 /*
- * Has a project credit for what a reservation would cost, a decimal number, unless it may
- * overdraw?  What is held for the reservation counts as credit.  "locks": it is to be
- * held; other transactions wait with holds until this one ends.
+ * Check whether a project has credit for the cost of a reservation, a decimal number,
+ * or may overdraw.  Credit held for the reservation counts.  With "locks", the caller
+ * is about to hold the cost, and other transactions wait with holds until this one
+ * ends.
  */
 extern YqProjectCredit yq_project_credit_to_reserve(const char *project, const char *reservation_id, const char *cost, bool locks);
 

@@ -3,8 +3,8 @@
  * queue_lock.c
  *	  Locks for decisions about applications.
  *
- * They are object locks of yquota_internal.application_counter: the kind is the
- * sub-object, the hashed name the object, as pg_locks shows them.
+ * The locks are object locks of yquota_internal.application_counter.  As pg_locks shows
+ * them, the kind is the sub-object and the hashed name the object.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,7 +17,7 @@
 #include "store/catalog.h"
 #include "utils/inval.h"
 
-/* Names of a kind are hashed to so many numbers. */
+/* Names of a kind are hashed to this many numbers. */
 #define HASHED_NAMES 1024
 
 static int
@@ -108,7 +108,7 @@ yq_queue_lock_configuration(LOCKMODE mode)
 {
 	PreventCommandIfReadOnly("changes of applications");
 	LockRelationOid(yq_table_oid(YQ_QUEUE_STATUS), mode);
-	/* not told when the lock was held before */
+	/* LockRelationOid() accepts none when the transaction held the lock before */
 	AcceptInvalidationMessages();
 }
 
@@ -144,7 +144,7 @@ yq_queue_lock_total(void)
 {
 	static int	row = 0;
 
-	/* the last one again, so that there are no more rows than changes at once */
+	/* try the last row first, so that there are no more rows than simultaneous transactions */
 	for (int i = 0; i < HASHED_NAMES; i++)
 	{
 		LOCKTAG		tag;

@@ -3,22 +3,24 @@
  * queue_lock.h
  *	  Locks for decisions about applications.
  *
- * A transaction that submits, changes or ends applications, or allocates
- * containers, holds until it ends:
+ * A transaction that submits, changes or ends applications, or allocates containers,
+ * holds these locks until it ends:
  *
- * - RowExclusiveLock on yquota_internal.queue_status.  A change of the
- *   configuration takes ShareRowExclusiveLock on it when it is checked, so that
- *   either sees all of the other or nothing.
- * - When it lets in one more, the lock of the total, mostly shared.
- * - A lock for every queue and every user that has a limit of parallel
- *   applications and that the applications belong to.
+ * - RowExclusiveLock on yquota_internal.queue_status.  The check of a changed
+ *   configuration takes ShareRowExclusiveLock on the table.  Either transaction
+ *   therefore sees all of the other or nothing.
+ *
+ * - The lock of the total, mostly shared, when it admits an application.
+ *
+ * - A lock for every queue and every user with a limit of parallel applications to
+ *   which the applications belong.
+ *
  * - A lock for the leaf: no other transaction changes its applications or counters.
  *
- * They are taken in one order (kind, then number), so that single statements
- * about one application never wait for each other in a circle.  Names are hashed
- * to few numbers: a transaction about thousands of queues must not fill the
- * server's lock table, and that two queues share a lock now and then does no
- * harm.
+ * The locks are taken in one order (kind, then number), so that single statements
+ * about one application never wait for each other in a circle.  Names are hashed to
+ * few numbers, because a transaction about thousands of queues must not fill the
+ * server's lock table.  It does no harm if two queues occasionally share a lock.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,20 +31,20 @@
 #include "nodes/pg_list.h"
 #include "storage/lock.h"
 
-/* In the order in which they are taken. */
+/* Kinds in the order in which the locks are taken. */
 typedef enum YqQueueLockKind
 {
 	YQ_LOCK_SYSTEM = 1,			/* yquota_internal.live_application_count as a whole */
 	YQ_LOCK_PARALLEL_QUEUE,
 	YQ_LOCK_PARALLEL_USER,
 	YQ_LOCK_LEAF,
-	YQ_LOCK_TOTAL				/* one row of it */
+	YQ_LOCK_TOTAL				/* a row of live_application_count */
 } YqQueueLockKind;
 
 /* A set of locks, by kind and number. */
 typedef struct YqQueueLocks
 {
-	List	   *keys;			/* of integers, sorted, each once */
+	List	   *keys;			/* integers, sorted, without duplicates */
 } YqQueueLocks;
 
 extern void yq_queue_locks_add(YqQueueLocks *locks, YqQueueLockKind kind,
@@ -55,38 +57,40 @@ extern void yq_queue_locks_merge(YqQueueLocks *to, const YqQueueLocks *from);
 extern bool yq_queue_locks_cover(const YqQueueLocks *whole, const YqQueueLocks *part);
 
 /*
- * Take the locks in order.  yq_queue_locks_release() gives back the locks that
- * this call took and the transaction did not hold before.  It is allowed only
- * as long as nothing was changed under them.
+ * Take the locks in order. yq_queue_locks_release() gives back the locks that this call
+ * took and the transaction did not hold before.  A release is allowed only as long as
+ * nothing was changed under the locks.
  */
 extern void yq_queue_locks_take(const YqQueueLocks *locks);
 extern void yq_queue_locks_release(const YqQueueLocks *locks);
 
 /*
- * Lock the configuration; afterwards a change of it by others is seen.
+ * Lock the configuration; afterwards this transaction sees changes by others.
  * ERRCODE_READ_ONLY_SQL_TRANSACTION in a read-only transaction, and on a standby.
  */
 extern void yq_queue_lock_configuration(LOCKMODE mode);
 
 /*
- * Before that, by a transaction that creates or removes queues: wait for those that
- * change the rows of queues and have not been checked.
+ * Wait for transactions that change rows of queues and have not been checked.  A
+ * transaction that creates or removes queues calls this before it locks the
+ * configuration.
  */
 extern void yq_queue_lock_rows(void);
 
-/* Lock one leaf. */
+/* Lock the applications and counters of a leaf. */
 extern void yq_queue_lock_leaf(const char *path);
 
 /*
- * Lock the total: shared by transactions that stay far from the limit.  It is given back
- * only as long as nothing was let in under it.
+ * Lock the total, shared while the transaction stays far from the limit.  The lock may
+ * be given back only as long as no application was admitted under it.
  */
 extern void yq_queue_lock_system(LOCKMODE mode);
 extern void yq_queue_unlock_system(LOCKMODE mode);
 
 /*
- * Lock a row of the total that no other transaction holds, and return its number: the same one for
- * the whole transaction.  Never waits.  Other counts that are kept in parts use the number, too.
+ * Lock a row of the total that no other transaction holds, and return its number: one
+ * number for the whole transaction.  The call never waits.  Other counts that are kept
+ * in several rows use the number, too.
  */
 extern int	yq_queue_lock_total(void);
 

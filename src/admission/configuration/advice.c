@@ -3,10 +3,10 @@
  * advice.c
  *	  Advice about configurations that Hadoop accepts but that are unwise.
  *
- * Some findings need the hierarchy, some the index of queues (lists,
- * priorities, rules).  A commit checks only queues whose rows the transaction
- * has changed, and the index only when a list, priority or rule has changed.
- * So a change among ten thousand queues costs little.
+ * Some findings need the hierarchy, some the index of queues (lists, priorities,
+ * rules).  A commit checks only queues whose rows the transaction has changed, and the
+ * index only when a list, priority or rule has changed.  A change among ten thousand
+ * queues therefore costs little.
  *
  *-------------------------------------------------------------------------
  */
@@ -37,17 +37,17 @@
 PG_FUNCTION_INFO_V1(yq_sql_configuration_advice);
 PG_FUNCTION_INFO_V1(yq_sql_note_advice);
 
-/* Warnings of one transaction; configuration_advice() has the others. */
+/* Most warnings of one transaction; configuration_advice() returns all findings. */
 #define MOST_WARNINGS 20
 
-/* A difference of fractions that is one. */
+/* Smallest difference of fractions that matters. */
 #define PRECISION 0.00005f
 
 typedef struct Advising
 {
 	const YqHierarchy *hierarchy;
 	const YqQueue *queue;		/* NULL: settings of the whole cluster */
-	YqSettingTest is_wanted;	/* of numbers of preemption; NULL: all are */
+	YqSettingTest is_wanted;	/* test for numbers of preemption; NULL: all are wanted */
 	List	   *findings;
 } Advising;
 
@@ -80,7 +80,7 @@ keep_root_labels(const YqRow *row)
 	*labels = OidOutputFunctionCall(F_ARRAY_OUT, value);
 }
 
-/* The configured labels of the root, which the hierarchy does not keep; or NULL. */
+/* Return the configured labels of the root, which the hierarchy does not keep; or NULL. */
 static char *
 root_labels(void)
 {
@@ -105,7 +105,7 @@ advise_root(Advising *advising)
 		advise(advising, "accessible-node-labels", labels, "labels of root are not used: root may always use all of them");
 }
 
-/* Percentages; weights and amounts have been checked. */
+/* Advise about percentages; weights and amounts have been checked already. */
 static void
 advise_capacities(Advising *advising)
 {
@@ -129,7 +129,7 @@ advise_capacities(Advising *advising)
 	}
 }
 
-/* Labels that the queue itself names, and has no share of. */
+/* Advise about labels that the queue itself names without a share of them. */
 static void
 advise_labels(Advising *advising)
 {
@@ -151,7 +151,7 @@ advise_labels(Advising *advising)
 	}
 }
 
-/* A product of floats, rounded as it was meant: 60 for 1.2 times 50. */
+/* Multiply floats and round as the configuration meant: 60 for 1.2 times 50. */
 static char *
 percent_text(double fraction)
 {
@@ -208,7 +208,7 @@ advise_applications(Advising *advising)
 			   "queues below get it only where there is a maximum-application-lifetime");
 }
 
-/* Without rounds no queue loses anything, whether it says so or not. */
+/* Advise about disable_preemption where no rounds run: then no queue loses containers anyway. */
 static void
 advise_preemption(Advising *advising)
 {
@@ -224,8 +224,9 @@ advise_preemption(Advising *advising)
 }
 
 /*
- * Hadoop takes both kinds of children in a first configuration.  Later it refuses to
- * make such a queue of one that has children.
+ * Advise about a managed parent with configured children.  Hadoop accepts both kinds of
+ * children in a first configuration.  Later it refuses to turn a queue with children
+ * into a managed parent.
  */
 static void
 advise_managed_parent(Advising *advising)
@@ -273,14 +274,14 @@ is_open(const YqQueue *queue, YqQueueOperation operation)
 	return acl == NULL ? strcmp(queue->path, "root") == 0 : acl->everybody;
 }
 
-/* Has the queue a list that is not every user? */
+/* Does the queue have a list that does not admit every user? */
 static bool
 is_restricted(const YqQueue *queue, YqQueueOperation operation)
 {
 	return queue->acls[operation] != NULL && !queue->acls[operation]->everybody;
 }
 
-/* The nearest queue above whose list admits every user, or NULL. */
+/* Return the nearest queue above whose list admits every user, or NULL. */
 static const YqQueue *
 open_queue_above(const YqQueue *queue, YqQueueOperation operation)
 {
@@ -332,7 +333,7 @@ property_of_rules(YqRuleKind kind)
 		kind == YQ_RULE_LEGACY ? "queue-mappings" : "queue-placement-rules.app-name";
 }
 
-/* Rules that follow a rule that decides for every user. */
+/* Advise about rules that follow a rule that decides for every user. */
 static void
 advise_rules(Advising *advising)
 {
@@ -401,7 +402,10 @@ advise_cluster(Advising *advising)
 	advising->findings = yq_reservation_advise(advising->findings, advising->is_wanted);
 }
 
-/* It depends on another setting, so that no change of a plan is warned of it. */
+/*
+ * Advise about promises of a plan.  The finding depends on another setting, so a change
+ * of a plan gives no warning.
+ */
 static void
 advise_promises(Advising *advising, const YqQueue *queue)
 {
@@ -437,7 +441,7 @@ typedef struct Changes
 {
 	TransactionId transaction;
 	HTAB	   *queues;			/* YqBytes: paths */
-	bool		lists_too;		/* lists or priorities of one of them */
+	bool		lists_too;		/* lists or priorities of one of the queues */
 	bool		cluster_too;	/* settings of the whole cluster */
 	List	   *settings;		/* columns (char *) of scheduler_setting that have changed */
 } Changes;
@@ -456,7 +460,7 @@ changes_of_transaction(void)
 	return &changes;
 }
 
-/* Has an UPDATE left a column as it was? */
+/* Did an UPDATE leave a column unchanged? */
 static bool
 is_same_column(TriggerData *trigger, const char *name)
 {
@@ -494,7 +498,7 @@ is_changed_setting(const char *column)
 	return false;
 }
 
-/* The columns of a row that is new or goes, or those in which it differs. */
+/* Note the columns of a row that is new or goes, or the columns that an UPDATE changes. */
 static void
 note_settings(TriggerData *trigger)
 {
@@ -514,9 +518,9 @@ note_settings(TriggerData *trigger)
 }
 
 /*
- * Trigger AFTER a change FOR EACH ROW: of tables of queues it names the column with the
- * path, and of scheduler_setting none; or FOR EACH STATEMENT of other tables with
- * settings of the whole cluster.
+ * Trigger AFTER a change.  FOR EACH ROW of tables of queues its argument is the column
+ * with the path; for scheduler_setting it has none.  FOR EACH STATEMENT it serves other
+ * tables with settings of the whole cluster.
  */
 Datum
 yq_sql_note_advice(PG_FUNCTION_ARGS)

@@ -3,10 +3,9 @@
  * advice.h
  *	  Advice about configurations that Hadoop accepts but that are unwise.
  *
- * Findings are YqViolations (validate.h) whose messages are advice; no change
- * is refused.  configuration_advice() returns all of them.  A transaction that
- * changes queues gets a warning for each finding about a row that it has
- * changed.
+ * Findings are YqViolations (validate.h) whose messages are advice; no change is
+ * refused. configuration_advice() returns all findings.  A transaction that changes
+ * queues gets a warning for each finding about a row that it has changed.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,12 +15,12 @@
 #include "queues/validate.h"
 
 /*
- * All findings: of queues in the order of the tree, of settings of the cluster, and of
- * properties that no column stands for.
+ * Return all findings: of queues in the order of the tree, of settings of the cluster,
+ * and of properties that no column represents.
  */
 extern List *yq_configuration_advice(const YqHierarchy *hierarchy);
 
-/* Warn of findings in the changes of this transaction, which are valid. */
+/* Warn of findings in the changes of this transaction, which must be valid. */
 extern void yq_advise_transaction(const YqHierarchy *hierarchy);
 
 #endif							/* YQ_ADVICE_H */

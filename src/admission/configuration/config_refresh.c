@@ -3,8 +3,8 @@
  * config_refresh.c
  *	  States of queues, and the permitted changes of a configuration in force.
  *
- * Hadoop makes a new tree, as if it had just started, compares it with the one
- * in force, and then carries the new configuration into that, from root down.
+ * Hadoop makes a new tree, as if it had just started, and compares it with the tree in
+ * force.  Then it carries the new configuration into the tree in force, from root down.
  *
  *-------------------------------------------------------------------------
  */
@@ -51,7 +51,7 @@ find_kind(YqBytes name)
 	return YQ_QUEUE_LEAF;
 }
 
-/* The target of rows that are read. */
+/* Target of the rows that are read. */
 typedef struct StatusReading
 {
 	const YqHierarchy *hierarchy;
@@ -76,7 +76,7 @@ static const char *const status_columns[STATUS_COLUMN_COUNT] = {
 	[STATUS_MAXIMUM_ALLOCATION] = "maximum_allocation",
 };
 
-/* The text of a column, where the row has it. */
+/* Return the text of a column that is not NULL. */
 static YqBytes
 column_bytes(const YqRow *row, int column)
 {
@@ -130,7 +130,7 @@ typedef struct Refresh
 	YqHierarchy *hierarchy;
 	const YqQueueStatuses *statuses;
 	bool	   *starts_running; /* per queue: in a cluster that starts now */
-	bool	   *is_stopping;	/* per queue: by this change */
+	bool	   *is_stopping;	/* per queue: stopped by this change */
 	List	   *violations;
 } Refresh;
 
@@ -140,7 +140,7 @@ refuse_change(Refresh *refresh, const YqQueue *queue, const char *property, cons
 	refresh->violations = yq_violation_add(refresh->violations, queue->path, property, value, message);
 }
 
-/* The state that a queue has when the cluster starts. */
+/* Set the state that a queue has when the cluster starts. */
 static void
 set_starting_state(Refresh *refresh, YqQueue *queue)
 {
@@ -168,15 +168,15 @@ change_state(Refresh *refresh, YqQueue *queue, const YqQueueStatus *status)
 		return;
 	}
 	queue->is_running = parent == NULL || parent->is_running;
-	/* has been told when it could not have started either */
+	/* a queue that could not have started either was reported already */
 	if (!queue->is_running && (parent == NULL || refresh->starts_running[parent->number]))
 		refuse_change(refresh, queue, "state", "RUNNING",
 					  psprintf("The parent Queue:%s is not running. Please activate the parent queue first", parent->path));
 }
 
 /*
- * Are applications or containers in queues of a plan that is one no more?  Hadoop
- * does not look, and forgets such applications.
+ * Are there applications or containers in the queues of a former plan?  Hadoop does not
+ * check, and forgets such applications.
  */
 static bool
 has_work_of_plan(const YqHierarchy *hierarchy, const char *path)
@@ -190,7 +190,7 @@ is_leaf_kind(YqQueueKind kind)
 	return kind == YQ_QUEUE_LEAF;
 }
 
-/* Compare the kind of a queue with the one in force; returns whether it is another queue now. */
+/* Compare the kind of a queue with the kind in force; returns whether it is another queue now. */
 static bool
 change_kind(Refresh *refresh, YqQueue *queue, const YqQueueStatus *status)
 {
@@ -242,7 +242,7 @@ refresh_queue(Refresh *refresh, YqQueue *queue)
 {
 	const YqQueueStatus *status = refresh->statuses->of_queue[queue->number];
 
-	/* one that was created now joins queues that are in force (semantics/queues 1.5), as those of plans do */
+	/* a queue created now joins queues in force (semantics/queues 1.5), as queues of plans do */
 	if (yq_queue_is_of_plan(queue))
 	{
 		queue->is_running = queue->parent->is_running;
@@ -269,9 +269,9 @@ compare_statuses(const ListCell *a, const ListCell *b)
 }
 
 /*
- * A queue goes when it is stopped and nothing runs or waits in it.  Hadoop also
- * removes a RUNNING queue if a remaining property says STOPPED.  A dynamic
- * queue goes in any state once nothing runs in it: with the queue above it, or
+ * Check that a queue may go: it is stopped, and no application or container is left in
+ * it.  Hadoop also removes a RUNNING queue if a remaining property says STOPPED.  A
+ * dynamic queue goes in any state once nothing runs in it: with the queue above it, or
  * because it is unused.
  */
 static void

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * scheduler_setting.c
- *	  Settings as Hadoop reads them: those of preemption, of OPPORTUNISTIC containers, of
- *	  plans and of the scheduler, with findings about them.
+ *	  Settings as Hadoop reads them: settings of preemption, of OPPORTUNISTIC
+ *	  containers, of plans and of the scheduler, with findings about them.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,7 +24,7 @@
 
 /* -- setting query ------------------------------------------------------------- */
 
-/* Findings about settings that a statement finds. */
+/* Run statements that return findings about settings. */
 
 /* Columns of the statement, in their order, from 1 on. */
 typedef enum FindingColumn
@@ -33,7 +33,7 @@ typedef enum FindingColumn
 	FINDING_PROPERTY,
 	FINDING_VALUE,
 	FINDING_MESSAGE,
-	FINDING_COLUMN				/* of scheduler_setting */
+	FINDING_COLUMN				/* column of scheduler_setting */
 } FindingColumn;
 
 static char *
@@ -43,9 +43,9 @@ finding_text(uint64 row, FindingColumn column)
 }
 
 /*
- * Add what the statement finds as violations or advice (validate.h).  Its columns, all of
- * text, are queue, property, value and message, and with a test the column of
- * scheduler_setting that decides whether the finding is wanted.
+ * Add the findings of the statement as violations or advice (validate.h).  Its text
+ * columns are queue, property, value and message.  With a test, a further column names
+ * the column of scheduler_setting that decides whether the finding is wanted.
  */
 static List *
 setting_findings(List *findings, YqSavedPlan *statement, Datum *values, YqSettingTest is_wanted)
@@ -72,7 +72,7 @@ setting_findings(List *findings, YqSavedPlan *statement, Datum *values, YqSettin
 
 /* -- monitor policy ------------------------------------------------------------ */
 
-/* Which policies the scheduler's monitor runs. */
+/* Find the policies that the scheduler's monitor runs. */
 
 #define YQ_MONITOR_POLICIES "yarn.resourcemanager.scheduler.monitor.policies"
 
@@ -139,17 +139,14 @@ yq_sql_preemption_off_because(PG_FUNCTION_ARGS)
 
 /* -- preemption setting -------------------------------------------------------- */
 
-/*
- * Settings of preemption that Hadoop refuses, or computes with although no
- * round can make sense of them.
- */
+/* Check settings of preemption that Hadoop refuses, or computes with although they make no sense in a round. */
 
 #define PREEMPTION_PREFIX "yarn.resourcemanager.monitor.capacity.preemption."
 #define ORDER_POLICY PREEMPTION_PREFIX "intra-queue-preemption.preemption-order-policy"
 
 #define NO_FRACTION "the value is a fraction, of which 1 is all; a round computes with it as it is"
 
-/* What a number should be. */
+/* Required range of a number. */
 typedef enum NumberKind
 {
 	NUMBER_REAL_FRACTION,		/* real, from 0 to 1 */
@@ -197,7 +194,7 @@ read_order(const YqRow *row)
 	*policy = yq_row_text(row, 0);
 }
 
-/* As Java's valueOf() refuses a name; it does not tell which there are. */
+/* Refuse a name as Java's valueOf() does, and list the valid names, which Java does not. */
 List *
 yq_preemption_validate(List *violations)
 {
@@ -220,7 +217,7 @@ yq_preemption_validate(List *violations)
 
 /* -- numbers ------------------------------------------------------------------------ */
 
-/* What is unwise about a number; NULL: nothing. */
+/* Return the advice about a number; NULL when the number is sensible. */
 static const char *
 advice_about(NumberKind kind, float8 number)
 {
@@ -258,7 +255,7 @@ number_of(NumberKind kind, Datum value, const char **text)
 	return (float8) DatumGetInt64(value);
 }
 
-/* Findings, and of which columns they are wanted. */
+/* Findings, and the test for the columns about which advice is wanted. */
 typedef struct NumberAdvice
 {
 	List	   *findings;
@@ -300,7 +297,7 @@ yq_preemption_advise(List *findings, YqSettingTest is_wanted)
 /* -- opportunistic setting ----------------------------------------------------- */
 
 /*
- * Settings of OPPORTUNISTIC containers that contradict each other, or that Hadoop
+ * Check settings of OPPORTUNISTIC containers that contradict each other, or that Hadoop
  * follows although they are unwise.
  */
 
@@ -320,7 +317,7 @@ check_bounds(List *violations, const char *property, int64 minimum, const char *
 							psprintf("it is above %s, which is " INT64_FORMAT, maximum_property, maximum));
 }
 
-/* Bounds that are set both; the scheduler's own give way to the other. */
+/* Check bounds that are both set; the scheduler's own bound yields to a set one. */
 static List *
 check_sizes(List *violations, const char *property, const char *maximum_property, const YqOpportunisticBounds *bounds)
 {
@@ -344,7 +341,7 @@ yq_opportunistic_validate(List *violations)
 
 /* -- advice -------------------------------------------------------------------------- */
 
-/* Switches that need others. */
+/* Advise about switches that need other switches. */
 static List *
 advise_switches(List *findings, const YqAllocationSettings *settings)
 {
@@ -388,11 +385,11 @@ yq_opportunistic_advise(List *findings)
 
 /* -- reservation setting ------------------------------------------------------- */
 
-/* Settings of plans (reservation 11). */
+/* Read the settings of plans (reservation 11). */
 
 /* -- reading --------------------------------------------------------------------- */
 
-/* Columns of reservation_settings(), in their order, from 1 on. */
+/* Columns of reservation_settings(), in their order, from 1. */
 typedef enum SettingColumn
 {
 	SETTING_IS_ENABLED = 1,
@@ -426,7 +423,7 @@ value_of(int column)
 	return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &isnull);
 }
 
-/* The manual's 1 is the whole plan, Hadoop's one per cent of it (S12). */
+/* Convert a share: 1 is the whole plan in the manual, but one per cent of it in Hadoop (S12). */
 static float4
 share_of(int column)
 {

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * scheduler_setting.h
- *	  Settings as Hadoop reads them: those of preemption, of OPPORTUNISTIC containers, of
- *	  plans and of the scheduler, with findings about them.
+ *	  Settings as Hadoop reads them: settings of preemption, of OPPORTUNISTIC
+ *	  containers, of plans and of the scheduler, with findings about them.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,63 +16,63 @@
 
 /* -- monitor policy ------------------------------------------------------------ */
 
-/* Which policies the scheduler's monitor runs (preemption 1). */
+/* Find the policies that the scheduler's monitor runs (preemption 1). */
 
 #define YQ_MONITOR_ENABLE "yarn.resourcemanager.scheduler.monitor.enable"
 
 /*
- * Which of these two properties has rounds of preemption off; NULL: there are rounds.
- * Policies that are not set are the preemption policy alone, which is found by the last
- * part of its name.  As the setting is now, with the changes of this transaction.
+ * Return which of these two properties turns rounds of preemption off; NULL: there are
+ * rounds.  Unset policies mean the preemption policy alone, which is found by the last
+ * part of its name.  The settings are read as committed and as changed by this
+ * transaction.
  */
 extern const char *yq_preemption_off_because(void);
 
 /* -- preemption setting -------------------------------------------------------- */
 
 /*
- * Settings of preemption that Hadoop refuses, or computes with although no
- * round can make sense of them (ProportionalCapacityPreemptionPolicy).
+ * Check settings of preemption that Hadoop refuses, or computes with although they make
+ * no sense in a round (ProportionalCapacityPreemptionPolicy).
  *
- * NaN and infinity are no values of the columns.
+ * The columns cannot hold NaN or infinity.
  */
 
 /*
- * Is it a policy of intra-queue-preemption.preemption-order-policy, in letters of any
- * case?  Sets whether it is priority_first rather than userlimit_first.
+ * Is the text a policy of intra-queue-preemption.preemption-order-policy, in any case?
+ * Sets whether it is priority_first rather than userlimit_first.
  */
 extern bool yq_preemption_find_order(const char *policy, bool *is_priority_first);
 
-/* Add violations of the settings in force: Hadoop reads them where there are rounds only. */
+/* Add violations of the settings in force; Hadoop reads the settings only where there are rounds. */
 extern List *yq_preemption_validate(List *violations);
 
 /* Is advice about a column of scheduler_setting wanted? */
 typedef bool (*YqSettingTest) (const char *column);
 
-/* Add advice about numbers that rounds compute with as they are; without a test about all. */
+/* Add advice about numbers that rounds compute with unchecked; without a test, about all of them. */
 extern List *yq_preemption_advise(List *findings, YqSettingTest is_wanted);
 
 /* -- opportunistic setting ----------------------------------------------------- */
 
 /*
- * Settings of OPPORTUNISTIC containers that contradict each other, or that Hadoop
+ * Check settings of OPPORTUNISTIC containers that contradict each other, or that Hadoop
  * follows although they are unwise (opportunistic 6, 9, 13).
  *
- * What a column alone may hold is checked by its table.
+ * Checks of the table itself limit the value of a single column.
  */
 
-/* Add violations: a minimum above its maximum.  Hadoop would take the maximum. */
+/* Add a violation where a minimum is above its maximum; Hadoop would take the maximum. */
 extern List *yq_opportunistic_validate(List *violations);
 
-/* Add advice about settings that have no effect, or another one than they seem to. */
+/* Add advice about settings without effect, or with another effect than they seem to have. */
 extern List *yq_opportunistic_advise(List *findings);
 
 /* -- reservation setting ------------------------------------------------------- */
 
 /*
- * Settings of plans, which are queues with the property reservable
- * (reservation 11).
+ * Settings of plans; a plan is a queue with the property reservable (reservation 11).
  *
- * Defaults are those of Hadoop 3.4.1.  Agents and policies are known by the last names of
+ * Defaults are Hadoop 3.4.1's.  Agents and policies are known by the last names of
  * their classes.  Times are in milliseconds.
  */
 
@@ -95,35 +95,35 @@ typedef struct YqReservationSettings
 	float4		instantaneous_share;	/* fraction */
 	float4		average_share;	/* fraction */
 	bool		aligns;			/* AlignedPlannerWithGreedy, not GreedyReservationAgent */
-	int64		enforcement_window; /* that the replanner looks ahead */
-	bool		moves_on_expiry;	/* applications of a reservation that is over go on in the default queue, else they are killed */
+	int64		enforcement_window; /* period that the replanner looks ahead */
+	bool		moves_on_expiry;	/* applications of an ended reservation move to the default queue */
 	bool		limits_users;	/* CapacityOverTimePolicy, not NoOverCommitPolicy */
 } YqReservationSettings;
 
-/* As committed and as changed by this transaction; "queue" is the path of a plan. */
+/* Return the settings as committed and as changed by this transaction; "queue" is the path of a plan. */
 extern YqReservationSettings yq_reservation_settings(const char *queue);
 
 /*
- * Add classes that are not known, of plans and of the scheduler, times that are too long, and a
- * largest period that the recurrence of an accepted reservation does not divide.
+ * Add violations: unknown classes of plans and of the scheduler, and times that are too
+ * long.  The recurrence of an accepted reservation must divide the largest period.
  */
 extern List *yq_reservation_validate(List *violations);
 
-/* Add advice about values of a plan that mean something else than they seem to. */
+/* Add advice about values of a plan that differ in meaning from their appearance. */
 extern List *yq_reservation_advise_plan(List *findings, const char *queue);
 
-/* Add advice about settings of all plans; without a test about all of them. */
+/* Add advice about settings of all plans; without a test, about all settings. */
 extern List *yq_reservation_advise(List *findings, YqSettingTest is_wanted);
 
 /* -- scheduler setting --------------------------------------------------------- */
 
-/* Add advice about settings of the whole scheduler; without a test about all of them. */
+/* Add advice about settings of the whole scheduler; without a test, about all settings. */
 extern List *yq_scheduler_advise(List *findings, YqSettingTest is_wanted);
 
-/* Add advice about a managed parent that names another management-policy than is here. */
+/* Add advice about a managed parent with a management-policy that is not available here. */
 extern List *yq_scheduler_advise_managed_parent(List *findings, const char *queue);
 
-/* Add all properties that no column stands for, with the ones that were probably meant. */
+/* Add all properties that no column represents, with the names that were probably meant. */
 extern List *yq_scheduler_advise_unmapped(List *findings);
 
 #endif							/* YQ_SCHEDULER_SETTING_H */

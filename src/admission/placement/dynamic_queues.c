@@ -3,7 +3,7 @@
  * dynamic_queues.c
  *	  Queues that submissions create, and their removal when they are unused.
  *
- * Checks are those of Hadoop 3.4.1, in its order and words (semantics/queues 3.1, 3.3).
+ * The checks follow Hadoop 3.4.1, in its order and words (semantics/queues 3.1, 3.3).
  *
  *-------------------------------------------------------------------------
  */
@@ -24,7 +24,7 @@
 #include "utils/resowner.h"
 #include "utils/timestamp.h"
 
-/* The limit of the domain queue_path; longer paths would not fit into an index. */
+/* Longest path of the domain queue_path; longer paths would not fit into an index. */
 #define PATH_LENGTH_MAX 2000
 
 /* -- paths ----------------------------------------------------------------- */
@@ -48,7 +48,7 @@ split_path(const char *path)
 	return parts;
 }
 
-/* Is this a name of a queue here?  Hadoop has no rule, and makes paths that it cannot read again. */
+/* Is it a valid name of a queue here?  Hadoop has no rule, and makes paths that it cannot read again. */
 static bool
 is_name(const char *begin, const char *end)
 {
@@ -82,19 +82,19 @@ problem_of_names(const char *path)
 
 /* -- finding ---------------------------------------------------------------- */
 
-/* Is it a short name that several queues have? */
+/* Do several queues have this short name? */
 static bool
 is_ambiguous(const YqHierarchy *hierarchy, const char *name)
 {
 	return yq_hierarchy_find(hierarchy, name) == NULL && yq_hierarchy_name_is_ambiguous(hierarchy, name);
 }
 
-/* Hadoop's nearest queues above a path that is not there: any, and one that no submission created. */
+/* Nearest queues above a missing path, as in Hadoop: any queue, and one that no submission created. */
 typedef struct Ancestors
 {
 	YqQueue    *existing;
 	YqQueue    *first_static;
-	int			distance;		/* of the leaf from the latter; 1 for its parent */
+	int			distance;		/* levels between the leaf and the static queue; 1 for its parent */
 	List	   *missing;		/* paths as given, from the top down */
 } Ancestors;
 
@@ -158,7 +158,7 @@ decide_managed(YqHierarchy *hierarchy, const YqQueue *parent, const PathParts *p
 
 /* -- the second generation -------------------------------------------------- */
 
-/* Do all children of a queue use weights, on all labels?  Those of none do. */
+/* Do all children of a queue use weights, on all labels?  True without children. */
 static bool
 uses_weights(const YqQueue *parent)
 {
@@ -180,7 +180,7 @@ uses_weights(const YqQueue *parent)
 	return weights && !others;
 }
 
-/* Whether a parent that exists takes one more child. */
+/* Return why an existing parent takes no further child; NULL if it takes one. */
 static char *
 refuse_child(const YqHierarchy *hierarchy, const YqQueue *parent, const char *path)
 {
@@ -286,7 +286,7 @@ yq_queue_creation_decide(YqHierarchy *hierarchy, const char *path)
 
 /* -- writing ----------------------------------------------------------------- */
 
-/* Creating and removing dynamic queues is no change of the configuration. */
+/* True while dynamic queues are created or removed, which is no change of the configuration. */
 static bool is_changing = false;
 
 bool
@@ -311,8 +311,8 @@ yq_change_queues(YqSavedPlan *statement, Datum *values)
 }
 
 /*
- * A parent of the second generation stays one while it has no children, which a row
- * says as that of a static queue does.
+ * Write the rows of created queues.  A row marks a parent of the second generation as
+ * the row of a static queue does, because the parent may lose its children.
  */
 static void
 write_rows(const YqQueueCreation *creation)
@@ -337,7 +337,7 @@ write_rows(const YqQueueCreation *creation)
 	{
 		List	   *used = list_copy(creation->paths);
 
-		/* a new child is use of its parent as well */
+		/* a new child counts as a use of its parent */
 		if (creation->dynamic_parent != NULL)
 			used = lappend(used, unconstify(char *, creation->dynamic_parent));
 		yq_created_queues_used(used);
@@ -348,7 +348,7 @@ write_rows(const YqQueueCreation *creation)
 	(void) yq_saved_plan_execute(&insert_labels, values, NULL);
 }
 
-/* The first problem of the queues that were created; palloc'd, or NULL. */
+/* Return the first problem of the created queues; palloc'd, or NULL. */
 static char *
 find_problem(const YqQueueCreation *creation)
 {
@@ -442,12 +442,12 @@ yq_created_queues_used(const List *paths)
 /* Paths of queues, by decision. */
 typedef struct Removals
 {
-	List	   *marked;			/* is marked now */
-	List	   *unmarked;		/* was, and is not any more */
+	List	   *marked;			/* queues marked by this run */
+	List	   *unmarked;		/* queues that were marked and no longer are */
 	List	   *removed;
 } Removals;
 
-/* May it be empty, as far as the hierarchy tells? */
+/* May the queue be empty, judged by the hierarchy? */
 static bool
 is_candidate(const YqQueue *queue)
 {
@@ -474,7 +474,7 @@ has_expired(const YqHierarchy *hierarchy, TimestampTz last_used_at)
 	return (yq_clock_now() - last_used_at) / USECS_PER_SEC > hierarchy->settings.expiration_seconds;
 }
 
-/* Columns of removal_candidates(), in their order, from 1 on. */
+/* Columns of removal_candidates(), in their order, from 1. */
 typedef enum CandidateColumn
 {
 	CANDIDATE_QUEUE = 1,
@@ -502,7 +502,7 @@ decide_removal(const YqHierarchy *hierarchy, HeapTuple row, TupleDesc descriptor
 		removals->unmarked = lappend(removals->unmarked, path);
 }
 
-/* Decide about all candidates, and all that were one in the last run. */
+/* Decide about all candidates of this run and of the last run. */
 static Removals
 decide_all_removals(const YqHierarchy *hierarchy, MemoryContext caller)
 {
@@ -525,7 +525,7 @@ decide_all_removals(const YqHierarchy *hierarchy, MemoryContext caller)
 	return removals;
 }
 
-/* A queue that was created by hand counts as used when it is first seen. */
+/* Note a queue that was created manually as used when it is first seen. */
 static void
 write_marks(const Removals *removals)
 {

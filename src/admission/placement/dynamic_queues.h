@@ -5,26 +5,26 @@
  *	  (semantics/queues 3).
  *
  * The parent decides between two generations.  Leaves of a managed parent
- * (auto-create-child-queue.enabled) get the properties of its
- * leaf-queue-template, and a guarantee while there is room for it
- * (queue_management.h).  Queues of any depth below a parent with
- * auto-queue-creation-v2.enabled share by weight, and are removed when they are
- * unused.
+ * (auto-create-child-queue.enabled) get the properties of its leaf-queue-template, and
+ * a guarantee while the parent has room for it (queue_management.h).  Below a parent
+ * with auto-queue-creation-v2.enabled queues of any depth share by weight, and are
+ * removed when they are unused.
  *
- * Deciding comes first and writes nothing, so that a refusal is a value and not
- * an error: a refused submission is recorded.  A caller that decides in order
- * to write holds ShareRowExclusiveLock on yquota_internal.queue_status, taken
- * before the hierarchy.  So no other transaction creates, removes or submits to
- * queues until the caller commits.
+ * Deciding comes first and writes nothing.  A refusal is therefore a value, not an
+ * error, and a refused submission is recorded.  A caller that decides in order to write
+ * holds ShareRowExclusiveLock on yquota_internal.queue_status, taken before the
+ * hierarchy.  No other transaction then creates, removes or submits to queues until the
+ * caller commits.
  *
- * yquota_internal.created_queue has when such a queue was last submitted to or, for
- * a parent, when a queue was last created below it, by yquota's clock.  Hadoop
- * checks them once per expiration time and removes in two runs: a queue that is
- * found empty is marked; one that is marked and still empty is removed if it has
- * been idle for longer than that time, and else not marked any more.
+ * yquota_internal.created_queue records by yquota's clock when a queue was last
+ * submitted to.  For a parent it records when a queue was last created below it.
+ * Hadoop checks the queues once per expiration time and removes in two runs.  The first
+ * run marks a queue that is empty.  The next run removes a marked queue that is still
+ * empty if it has been idle for longer than that time.  Otherwise the run removes the
+ * mark.
  *
- * Empty is a leaf without applications, or a parent without children; here also
- * one in which no container runs.
+ * A leaf without applications is empty, and so is a parent without children.  Here no
+ * container may run in the queue, either.
  *
  *-------------------------------------------------------------------------
  */
@@ -37,27 +37,27 @@
 
 typedef struct YqQueueCreation
 {
-	const char *leaf;			/* full path of the requested queue; NULL when it is refused */
+	const char *leaf;			/* full path of the requested queue; NULL when refused */
 	List	   *paths;			/* queues to create, full paths from the top down; NIL: the leaf exists */
-	bool		is_managed;		/* the leaf of a managed parent */
+	bool		is_managed;		/* the leaf belongs to a managed parent */
 	List	   *active_labels;	/* names of labels on which a leaf of a managed parent is active */
-	const char *dynamic_parent;	/* of the second generation, below which it is created; NULL for none */
-	const char *problem;		/* why it is refused, in Hadoop's words; NULL when it is not */
+	const char *dynamic_parent;	/* parent of the second generation, below which the queue is created; NULL for none */
+	const char *problem;		/* Hadoop's reason for the refusal; NULL when not refused */
 } YqQueueCreation;
 
 /*
- * Decide whether the queue of a path can be created as a leaf, and which parents
- * before it.  The first part may be a short name that only one queue has.  A path
- * that has a queue already, leaf or not, yields its full path and nothing to
- * create.  Figures of the hierarchy are computed anew.  palloc'd.
+ * Decide whether the queue of a path can be created as a leaf, and which parents before
+ * it.  The first part may be a short name that only one queue has.  A path that has a
+ * queue already, leaf or not, yields its full path and nothing to create.  The function
+ * computes the figures of the hierarchy anew.  The result is palloc'd.
  */
 extern YqQueueCreation yq_queue_creation_decide(YqHierarchy *hierarchy, const char *path);
 
 /*
- * Create the decided queues, under the lock above.  The hierarchy of the
- * decision is gone afterwards: yq_hierarchy_get() has a new one with the
- * queues.  Returns NULL, or Hadoop's message if the templates make an invalid
- * queue.  In that case a subtransaction has taken back the queues.
+ * Create the decided queues, under the lock above.  The hierarchy of the decision is
+ * gone afterwards; yq_hierarchy_get() returns a new one with the queues.  Returns NULL,
+ * or Hadoop's message if the templates make an invalid queue.  In that case a
+ * subtransaction has rolled back the queues.
  */
 extern char *yq_queue_creation_execute(const YqQueueCreation *creation);
 
@@ -70,20 +70,20 @@ extern void yq_change_queues(YqSavedPlan *statement, Datum *values);
 extern bool yq_is_changing_queues(void);
 
 /*
- * An application was accepted by a leaf.  Costs a look-up, and a write when the last
- * one is older than a tenth of the expiration time, which is how early a queue may
- * go; nothing for queues that are not removed.  The caller holds RowExclusiveLock
- * on yquota_internal.queue_status and the lock of the leaf.
+ * Note that a leaf accepted an application.  The call costs a look-up, and a write when
+ * the last one is older than a tenth of the expiration time.  A queue may therefore go
+ * that much too early.  Queues that are never removed cost nothing.  The caller holds
+ * RowExclusiveLock on yquota_internal.queue_status and the lock of the leaf.
  */
 extern void yq_auto_created_queue_used(const YqHierarchy *hierarchy, const YqQueue *queue);
 
-/* The queues of these paths are in use now. */
+/* Note that the queues of these paths are in use now. */
 extern void yq_created_queues_used(const List *paths);
 
 /*
- * Check all queues once; returns the paths of those that it has removed.  The
- * caller holds ShareRowExclusiveLock on yquota_internal.queue_status since before he
- * took the hierarchy.
+ * Check all queues once; returns the paths of the removed queues.  The caller holds
+ * ShareRowExclusiveLock on yquota_internal.queue_status since before it took the
+ * hierarchy.
  */
 extern List *yq_unused_queues_remove(YqHierarchy *hierarchy);
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * placement.c
- *	  Which queue an application goes to.
+ *	  The queue that mapping rules choose for an application.
  *
  *-------------------------------------------------------------------------
  */
@@ -11,10 +11,10 @@
 #include "admission/placement/placement.h"
 #include "miscadmin.h"
 
-/* Numbers of rules, ascending. */
+/* Numbers of rules, in ascending order. */
 typedef struct RuleList
 {
-	YqBytes		key;			/* 'u', 'g' or 'a', and the name */
+	YqBytes		key;			/* 'u', 'g' or 'a', followed by the name */
 	int			count;
 	int			room;
 	int		   *numbers;
@@ -22,7 +22,7 @@ typedef struct RuleList
 
 static uint64 compiled_generation = 0;
 static HTAB *rules_by_name;
-static RuleList other_rules;	/* for every user, or comparing variables */
+static RuleList other_rules;	/* rules for every user, and rules that compare variables */
 
 /* -- compiling ------------------------------------------------------------ */
 
@@ -77,7 +77,7 @@ add_rule(const YqMappingRule *rule, int number, StringInfo buffer)
 	append_number(list, number);
 }
 
-/* In the memory of the hierarchy, with which it goes. */
+/* Compile the rules in the memory of the hierarchy, with which they are freed. */
 static void
 compile(const YqHierarchy *hierarchy)
 {
@@ -104,7 +104,7 @@ typedef struct Variables
 	const char *specified;
 	const char *application;
 	const char *default_queue;
-	const char *primary_group;	/* NULL: not known, the word stays */
+	const char *primary_group;	/* NULL: unknown, the variable is not replaced */
 	const char **secondary_groups;	/* dots replaced */
 	int			secondary_count;
 	bool		has_empty_secondary;	/* known to have none */
@@ -159,7 +159,7 @@ make_variables(const YqApplicant *applicant)
 	return variables;
 }
 
-/* The first secondary group that names a queue below the prefix. */
+/* Return the first secondary group that names a queue below the prefix. */
 static const char *
 secondary_group(const YqHierarchy *hierarchy, const Variables *variables, const char *prefix)
 {
@@ -174,7 +174,7 @@ secondary_group(const YqHierarchy *hierarchy, const Variables *variables, const 
 	return "";
 }
 
-/* The value of one part of a path: the part itself unless it is a variable. */
+/* Return the value of a part of a path: the part itself unless it is a variable. */
 static const char *
 replaced_part(const YqHierarchy *hierarchy, const Variables *variables, const char *part, const char *prefix)
 {
@@ -232,7 +232,7 @@ replace_all(const char *text, const char *name, const char *value)
 	return result.data;
 }
 
-/* Everywhere in a text, longer names of variables first. */
+/* Replace variables everywhere in a text, longer names of variables first. */
 static const char *
 replace_in_text(const Variables *variables, const char *text)
 {
@@ -382,7 +382,7 @@ evaluate_rule(const YqHierarchy *hierarchy, const YqMappingRule *rule, Variables
 	return RESULT_PLACE;
 }
 
-/* Decide by the result of a rule; false when it leaves that to others. */
+/* Decide by the result of a rule; false when the rule leaves the decision to others. */
 static bool
 settle(const YqHierarchy *hierarchy, RuleResult result, const Variables *variables, YqPlacement *placement)
 {
@@ -456,7 +456,7 @@ find_placement_candidates(const YqApplicant *applicant)
 	return candidates;
 }
 
-/* The next rule in order, or -1; a list given twice yields its rules once. */
+/* Return the next rule in order, or -1; a list given twice yields its rules once. */
 static int
 next_candidate(Candidates *candidates)
 {
@@ -488,7 +488,7 @@ note_skipped(YqPlacement *placement, int number)
 	placement->skipped = lappend(placement->skipped, skipped);
 }
 
-/* Does a rule decide? */
+/* Evaluate a rule; returns whether it decides. */
 static bool
 ask_rules(const YqHierarchy *hierarchy, const YqApplicant *applicant, YqPlacement *placement)
 {
@@ -517,7 +517,7 @@ ask_rules(const YqHierarchy *hierarchy, const YqApplicant *applicant, YqPlacemen
 	return false;
 }
 
-/* Why rules are not asked; NULL if they are. */
+/* Return why rules are not evaluated; NULL if they are. */
 static char *
 why_not_asked(const YqHierarchy *hierarchy, const YqApplicant *applicant)
 {
@@ -528,7 +528,7 @@ why_not_asked(const YqHierarchy *hierarchy, const YqApplicant *applicant)
 	return NULL;
 }
 
-/* No rule has decided: the queue that was named, if it can take an application. */
+/* Take the named queue if it can accept an application, because no rule has decided. */
 static void
 take_named_queue(const YqHierarchy *hierarchy, const char *name, const char *why, YqPlacement *placement)
 {

@@ -3,15 +3,14 @@
  * placement.h
  *	  Placing applications in queues (semantics/placement).
  *
- * Decided as the mapping engine of Hadoop 3.4.1 does.  Rules are asked in
- * order; the first that matches and whose queue can be used, or whose fallback
- * is not to skip, decides.  Rules are asked when the submission names no queue
- * ("default"; naming root.default counts) or when
- * queue-mappings-override.enable is on.  When no rule decides, the named queue
- * is taken.
+ * Decisions follow the mapping engine of Hadoop 3.4.1.  Rules are evaluated in order.
+ * A rule decides if it matches and its queue can be used, or if its fallback is not to
+ * skip.  Rules are evaluated when the submission names no queue ("default"; naming
+ * root.default counts) or when queue-mappings-override.enable is on.  If no rule
+ * decides, the named queue is taken.
  *
- * Rules are compiled once per change: those that compare a name without variables
- * are found by that name, so that a decision does not look at the others.
+ * Rules are compiled once per change.  A rule that compares a name without variables is
+ * found by that name, so that a decision does not evaluate the others.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,14 +25,14 @@
 
 typedef enum YqPlacementOutcome
 {
-	YQ_PLACED,					/* by a rule */
-	YQ_PLACED_BY_DEFAULT,		/* by a rule's fallback */
+	YQ_PLACED,					/* placed by a rule */
+	YQ_PLACED_BY_DEFAULT,		/* placed by a rule's fallback */
 	YQ_PLACED_AS_NAMED,			/* no rule decided */
-	YQ_PLACEMENT_REJECTED,		/* by a rule */
-	YQ_PLACEMENT_UNKNOWN		/* no rule decided, and the named queue cannot take it */
+	YQ_PLACEMENT_REJECTED,		/* rejected by a rule */
+	YQ_PLACEMENT_UNKNOWN		/* no rule decided, and the named queue cannot accept the application */
 } YqPlacementOutcome;
 
-/* A rule that matched and did not decide; its number is that in the mapping rules of the hierarchy. */
+/* A rule that matched and did not decide, by its number in the mapping rules of the hierarchy. */
 typedef struct YqSkippedRule
 {
 	int			number;
@@ -45,26 +44,26 @@ typedef struct YqPlacement
 	YqPlacementOutcome outcome;
 	const char *queue;			/* full path; NULL when there is none */
 	bool		must_create;
-	int			rule;			/* its number; -1 for none */
+	int			rule;			/* number of the rule that decided; -1 for none */
 	char	   *reason;
 	List	   *skipped;		/* YqSkippedRule, in order */
-	int			rules_asked;	/* how many rules came before the decision */
+	int			rules_asked;	/* number of rules before the decision */
 } YqPlacement;
 
 typedef struct YqApplicant
 {
 	const YqSubject *subject;
-	const char *queue;			/* as submitted */
+	const char *queue;			/* queue as submitted */
 	const char *application_name;
 } YqApplicant;
 
 /*
- * Choose the queue in the hierarchy of yq_hierarchy_get().  The result is
- * palloc'd, or valid as long as the hierarchy.
+ * Choose the queue in the hierarchy of yq_hierarchy_get().  The result is palloc'd, or
+ * valid as long as the hierarchy.
  */
 extern YqPlacement yq_place_application(const YqHierarchy *hierarchy, const YqApplicant *applicant);
 
-/* How one rule is evaluated in the explanation of a decision. */
+/* Evaluation of one rule in the explanation of a decision. */
 typedef struct YqRuleTrace
 {
 	bool		matches;
@@ -74,8 +73,8 @@ typedef struct YqRuleTrace
 } YqRuleTrace;
 
 /*
- * Evaluate all rules one after the other, without looking them up by name.  Calls "report"
- * for each up to and including the one that decides.
+ * Evaluate all rules one after the other, without looking them up by name.  The
+ * function calls "report" for each rule up to and including the one that decides.
  */
 extern void yq_placement_trace(const YqHierarchy *hierarchy, const YqApplicant *applicant,
 							   void (*report) (void *state, const YqMappingRule *rule, const YqRuleTrace *trace),
@@ -96,17 +95,17 @@ typedef enum YqPathVerdict
 	YQ_PATH_IMPOSSIBLE
 } YqPathVerdict;
 
-/* Java's split at dots: no empty parts at the end, but "" is one empty part. */
+/* Split at dots as Java does: no empty parts at the end, but "" is one empty part. */
 extern List *yq_path_split(const char *path);
 extern char *yq_path_join(List *parts);
 
-/* The path with blanks removed around its last dot. */
+/* Return the path without blanks around its last dot. */
 extern char *yq_path_tidy(const char *path);
 
-/* Put the full path for a short name in front; returns the problem, or NULL. */
+/* Replace a short name at the front by its full path; returns the problem, or NULL. */
 extern char *yq_path_normalize_root(const YqHierarchy *hierarchy, const char *path, char **normalized);
 
-/* Is there a queue of that path, or could there be?  *problem if neither. */
+/* Is there a queue of that path, or could it be created?  Sets *problem if neither. */
 extern YqPathVerdict yq_path_verdict(const YqHierarchy *hierarchy, const char *normalized, char **problem);
 
 #endif							/* YQ_PLACEMENT_H */

@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * placement_check.c
- *	  Problems of mapping rules and priority lists, as Hadoop 3.4.1 finds them
- *	  when it starts.
+ *	  Problems of mapping rules and priority lists that Hadoop 3.4.1 finds when it
+ *	  starts.
  *
- * The check of the hierarchy (queue_sql.c) calls this at the end of a
- * transaction that has changed the configuration.  A transaction that has only
- * created dynamic queues does not check rules.  A name that became ambiguous by
- * that fails at the next change of the configuration, as in Hadoop.
+ * The check of the hierarchy (queue_sql.c) calls this at the end of a transaction that
+ * has changed the configuration.  A transaction that has only created dynamic queues
+ * does not check rules.  If a new queue makes a name ambiguous, the next change of the
+ * configuration fails, as in Hadoop.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,7 +27,7 @@ static const char *const known_variables[] = {
 	"%user", "%primary_group", "%secondary_group", "%application", "%specified", "%default",
 };
 
-/* The transaction that has changed rows on which rules depend. */
+/* Transaction that has changed rows on which rules depend. */
 static TransactionId changed_by = InvalidTransactionId;
 
 /* -- targets -------------------------------------------------------------- */
@@ -65,14 +65,14 @@ check_static_path(const YqHierarchy *hierarchy, const char *path)
 	return psprintf("queue \"%s\" is not a leaf", normalized);
 }
 
-/* Whether queues of any name can be created below a queue. */
+/* Can queues of any name be created below a queue? */
 static bool
 creates_any(const YqQueue *queue)
 {
 	return queue != NULL && (queue->kind == YQ_QUEUE_MANAGED_PARENT || (!yq_queue_is_leaf(queue) && queue->creates_v2));
 }
 
-/* Only the part before the first variable can be checked. */
+/* Check the part before the first variable; the rest is unknown. */
 static char *
 check_path_with_variables(const YqHierarchy *hierarchy, List *parts, const char *path)
 {
@@ -340,7 +340,7 @@ yq_path_verdict(const YqHierarchy *hierarchy, const char *normalized, char **pro
 		return YQ_PATH_IMPOSSIBLE;
 	}
 
-	/* A parent may be created as well, below one of the second generation. */
+	/* the parent may be created as well, below a parent of the second generation */
 	grandparent_path = yq_path_above(parent_path);
 	grandparent = grandparent_path == NULL ? NULL : yq_hierarchy_find(hierarchy, grandparent_path);
 	if (grandparent != NULL && !yq_queue_is_leaf(grandparent) && grandparent->creates_v2)

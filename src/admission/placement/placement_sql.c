@@ -21,7 +21,7 @@
 
 PG_FUNCTION_INFO_V1(yq_sql_application_place);
 
-/* YARN's name of an application without a name. */
+/* YARN's name for an application without a name. */
 #define UNNAMED_APPLICATION "N/A"
 
 static const char *const outcome_names[] = {
@@ -32,7 +32,7 @@ static const char *const outcome_names[] = {
 	[YQ_PLACEMENT_UNKNOWN] = "UNKNOWN",
 };
 
-/* Arguments username, groups, queue, application_name. */
+/* Read the arguments username, groups, queue, application_name. */
 static YqApplicant
 applicant_arguments(FunctionCallInfo fcinfo, YqSubject *subject)
 {
@@ -56,7 +56,7 @@ rule_label(const YqMappingRule *rule)
 	return psprintf("%s %d", yq_rule_kind_name(rule->kind), rule->position);
 }
 
-/* Rules from one number up to another one, which were not even looked at. */
+/* Add the rules between two numbers, which were not evaluated. */
 static ArrayBuildState *
 add_mismatches(ArrayBuildState *texts, const YqMappingRule *rules, int from, int until)
 {
@@ -72,7 +72,7 @@ add_mismatches(ArrayBuildState *texts, const YqMappingRule *rules, int from, int
 	return accumArrayResult(texts, CStringGetTextDatum(line), false, TEXTOID, CurrentMemoryContext);
 }
 
-/* Why each rule before the one that decided did not. */
+/* Return why each rule before the deciding rule did not decide. */
 static Datum
 earlier_rules(const YqMappingRule *rules, const YqPlacement *placement)
 {
@@ -101,7 +101,7 @@ kind_datum(YqRuleKind kind)
 	return ObjectIdGetDatum(yq_enum_oid("mapping_rule_kind", yq_rule_kind_name(kind)));
 }
 
-/* A row of place_application() for a rule, up to the one that decides. */
+/* Add a row of place_application() for a rule, up to the deciding rule. */
 static void
 put_rule(void *state, const YqMappingRule *rule, const YqRuleTrace *trace)
 {
@@ -121,7 +121,7 @@ put_rule(void *state, const YqMappingRule *rule, const YqRuleTrace *trace)
 	tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
 }
 
-/* The row of place_application() that answers. */
+/* Add the row of place_application() with the decision. */
 static void
 put_placement(ReturnSetInfo *result, const YqMappingRule *rules, const YqPlacement *placement)
 {

@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * queue_management.c
- *	  The leaves of a managed parent that have a guarantee.
+ *	  Leaves of a managed parent that have a guarantee.
  *
- * Arithmetic is Java's: floats, and a tolerance that Hadoop adds to the
- * remaining share.
+ * Arithmetic follows Java: floats, and a tolerance that Hadoop adds to the remaining
+ * share.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,7 +29,7 @@
 
 /* -- deciding -------------------------------------------------------------- */
 
-/* One label of the template of a parent. */
+/* Room below a managed parent on one label of its template. */
 typedef struct Room
 {
 	const char *label_name;
@@ -91,7 +91,7 @@ add_change(List **changes, const YqQueue *leaf, const Room *room, bool becomes_a
 	*changes = lappend(*changes, change);
 }
 
-/* A leaf that waits for a guarantee, and the application that asks for it. */
+/* A leaf that waits for a guarantee, and the application that requests it. */
 typedef struct Candidate
 {
 	const YqQueue *leaf;
@@ -108,8 +108,9 @@ compare_candidates(const void *a, const void *b)
 }
 
 /*
- * The leaves that get a guarantee next.  Going through all applications in order
- * and taking each leaf once is going through the first applications of leaves.
+ * Find the leaves that get a guarantee next.  Sorting leaves by their first
+ * applications equals going through all applications in order and taking each leaf
+ * once.
  */
 static int
 find_activation_candidates(const Room *room, const YqLeafDemand *demands, bool anew, Candidate *candidates)
@@ -130,8 +131,8 @@ find_activation_candidates(const Room *room, const YqLeafDemand *demands, bool a
 }
 
 /*
- * The changes when leaves become active anew: first the leaves that become
- * active, in order, then the leaves that are not active any more.
+ * Add the changes when leaves become active anew: first the leaves that become active,
+ * in order, then the leaves that are not active any more.
  */
 static void
 add_differences(List **changes, const Room *room, const Candidate *candidates, int count)
@@ -222,7 +223,7 @@ yq_queue_management_validate(YqHierarchy *hierarchy, List *violations)
 
 /* -- applications ---------------------------------------------------------- */
 
-/* Does the policy concern itself with the queue? */
+/* Does the policy manage the queue? */
 static bool
 is_managed(const YqQueue *parent, bool anew)
 {
@@ -242,7 +243,7 @@ may_become_active(const YqQueue *leaf, bool anew)
 	return false;
 }
 
-/* Leaves as an array of text; asks tells for which of them applications are asked for. */
+/* Return the paths of leaves as an array of text; "asks" selects the leaves whose applications must be read. */
 static Datum
 leaf_paths(const YqHierarchy *hierarchy, bool anew, bool which, int *count)
 {
@@ -268,7 +269,7 @@ column_text(uint64 row, int column)
 	return isnull ? NULL : TextDatumGetCString(value);
 }
 
-/* Note one application, or that there is one; those that are held ask for nothing. */
+/* Note an application, or that one exists; a held application requests nothing. */
 static void
 note_demand(const YqHierarchy *hierarchy, YqLeafDemand *demands, uint64 row)
 {
@@ -297,7 +298,7 @@ read_demands_of(const YqHierarchy *hierarchy, YqSavedPlan *statement, bool anew,
 	}
 }
 
-/* Of leaves that are active everywhere, it is enough to know whether there is one. */
+/* Read the demands.  For a leaf that is active everywhere only the existence of an application matters. */
 static void
 read_demands(const YqHierarchy *hierarchy, bool anew, YqLeafDemand *demands)
 {
@@ -342,7 +343,7 @@ write_changes(List *changes)
 	}
 }
 
-/* The changes of the policy for all leaves, in the memory context of the caller. */
+/* Return the changes of the policy for all leaves, in the memory context of the caller. */
 static List *
 decide_all_parents(YqHierarchy *hierarchy, bool anew)
 {

@@ -3,10 +3,9 @@
  * application_change.c
  *	  Ending and changing applications, and the effects on other applications.
  *
- * The needed locks depend on rows that are stable only under them.  So the
- * backend finds the set, takes it, and finds it again.  If the set has grown
- * meanwhile, the backend releases it before any change and takes the new set in
- * order.
+ * The needed locks depend on rows that are stable only under these locks.  The backend
+ * therefore finds the set of locks, takes it, and finds it again.  If the set has grown
+ * meanwhile, the backend releases it before any change and takes the new set in order.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,7 +34,7 @@ typedef struct Locked
 {
 	YqHierarchy *hierarchy;
 	YqApplication *application;
-	const YqQueue *queue;		/* NULL when it is gone */
+	const YqQueue *queue;		/* NULL when the queue is gone */
 } Locked;
 
 static void
@@ -57,8 +56,8 @@ is_running(const YqApplication *application)
 }
 
 /*
- * The locks for a change of an application: its leaf and, when it leaves the
- * leaf, the target and all held applications that could continue.
+ * Find the locks for a change of an application: its leaf.  When it leaves the leaf,
+ * add the target and all held applications that could continue.
  */
 static YqQueueLocks
 find_locks(const Locked *locked, bool leaves, const YqQueue *target)
@@ -121,7 +120,7 @@ check_caller(const Locked *locked, const YqSubject *caller)
 						yq_application_operation_name(YQ_MODIFY_APP), application->application_id)));
 }
 
-/* A plan stands for its default queue (CapacityScheduler.handleMoveToPlanQueue()). */
+/* Return the target; a plan stands for its default queue (CapacityScheduler.handleMoveToPlanQueue()). */
 static const YqQueue *
 find_target(const Locked *locked, const char *name)
 {
@@ -131,8 +130,8 @@ find_target(const Locked *locked, const char *name)
 }
 
 /*
- * Lock an application before it is changed; an ended one is not locked.
- * target_name is the queue to which it shall move, else NULL.
+ * Lock an application before it is changed; an ended application is not locked.
+ * target_name is the queue to which the application moves, else NULL.
  */
 static Locked
 lock_application(const char *application_id, const YqSubject *caller, bool leaves,
@@ -163,7 +162,7 @@ lock_application(const char *application_id, const YqSubject *caller, bool leave
 	return locked;
 }
 
-/* The locks for moving applications to a target, or ending them. */
+/* Find the locks for moving applications to a target, or ending them. */
 static YqQueueLocks
 find_all_locks(const List *application_ids, const char *target_name, const List *leaves)
 {
@@ -205,7 +204,7 @@ yq_applications_lock(const List *application_ids, const char *target_name, const
 /* -- applications that continue -------------------------------------------- */
 
 /*
- * Leaves that a change concerns, with the active users that they had before it.
+ * Leaves affected by a change, with the active users that they had before it.
  * Applications that come and go are noted in them.
  */
 typedef struct Leaves
@@ -232,7 +231,10 @@ find_loaded_leaf(Leaves *leaves, const YqQueue *queue)
 	return leaf;
 }
 
-/* A round of activation in one leaf, for a held application that may run now; returns those that became active. */
+/*
+ * Run a round of activation in a leaf for a held application that may run now; returns
+ * the applications that became active.
+ */
 static List *
 activate_in(YqLeafUsage *leaf, YqApplication *newcomer)
 {
@@ -278,7 +280,7 @@ let_run(Leaves *leaves, List *applications)
 	return changed;
 }
 
-/* An application with its former state has left its leaf. */
+/* Note that an application with its former state has left its leaf. */
 static void
 go_on(Leaves *leaves, const Locked *locked)
 {
@@ -326,7 +328,7 @@ yq_application_end(const char *application_id, YqApplicationState state, const c
 
 /* -- moving ------------------------------------------------------------------- */
 
-/* Set the groups; in the context. */
+/* Set the groups in the given memory context. */
 static void
 set_groups(YqSubject *subject, Datum array, MemoryContext context)
 {
@@ -343,7 +345,7 @@ set_groups(YqSubject *subject, Datum array, MemoryContext context)
 	}
 }
 
-/* The owner of the application, with the owner's groups. */
+/* Return the owner of the application, with the owner's groups. */
 static YqSubject
 owner_of(const YqApplication *application)
 {
@@ -372,7 +374,7 @@ owner_of(const YqApplication *application)
 	return subject;
 }
 
-/* May the application's master be where its label says, in the target? */
+/* May the application's master use its label in the target? */
 static bool
 has_label(const Locked *locked, const YqQueue *target, YqVerdict *verdict)
 {
@@ -380,7 +382,7 @@ has_label(const Locked *locked, const YqQueue *target, YqVerdict *verdict)
 		yq_am_label_check(locked->hierarchy, target, locked->application->label_name, verdict);
 }
 
-/* Do the state of the target and its limits let one more in? */
+/* Do the state and the limits of the target admit another application? */
 static bool
 has_place(const Locked *locked, const YqQueue *target, YqVerdict *verdict)
 {
@@ -388,10 +390,7 @@ has_place(const Locked *locked, const YqQueue *target, YqVerdict *verdict)
 							locked->application->username, verdict);
 }
 
-/*
- * May the application move to the target?  The caller or else its owner needs
- * access to the target.
- */
+/* Check whether the application may move to the target.  The caller or else the owner needs access to the target. */
 static void
 check_move_target(const Locked *locked, const YqQueue *target, const char *target_name, const YqSubject *caller)
 {
@@ -433,9 +432,9 @@ check_move_target(const Locked *locked, const YqQueue *target, const char *targe
 }
 
 /*
- * Into another leaf; one that ran waits there until it is let start anew.  One that
- * was held may run there: Hadoop leaves it held until the next refresh, for
- * nothing when the new queue has no limit.
+ * Move an application into another leaf.  A running application waits there until a
+ * round activates it anew.  A held application may run there at once.  Hadoop keeps it
+ * held until the next refresh, even when the new queue has no limit.
  */
 static YqApplicationState
 write_queue(const Locked *locked, const YqQueue *target)
@@ -458,10 +457,9 @@ write_queue(const Locked *locked, const YqQueue *target)
 }
 
 /*
- * The containers of the application move with it, as in Hadoop: each gets an
- * UPDATE at the clock and is charged for the new queue from then on.  The
- * leaves are locked already, so no allocation cycle starts a container
- * meanwhile.
+ * Move the containers of the application with it, as in Hadoop.  Each container gets an
+ * UPDATE at the clock and is charged for the new queue from then on.  The leaves are
+ * locked already, so no allocation cycle starts a container meanwhile.
  */
 static void
 move_containers(const char *application_id, const YqQueue *target)
@@ -478,7 +476,7 @@ move_containers(const char *application_id, const YqQueue *target)
 	};
 	Datum		values[] = {CStringGetTextDatum(application_id), CStringGetTextDatum(target->path)};
 
-	/* no table of charging has the containers and queues of deferred events */
+	/* tables of charging lack the containers and queues of deferred events */
 	if (!yq_table_has_no_pages(YQ_DEFERRED_EVENT))
 		(void) yq_saved_plan_execute(&refuse, NULL, NULL);
 	(void) yq_saved_plan_execute(&update, values, NULL);
@@ -609,7 +607,7 @@ yq_application_change_lifetime(const char *application_id, int64 lifetime, const
 												   locked.queue->maximum_lifetime));
 	values[0] = CStringGetTextDatum(application_id);
 	values[1] = TimestampTzGetDatum(expiry);
-	/* from its submission; a clock that was put back may say less than nothing */
+	/* lifetime since submission, at least 1, because the clock may have been set back */
 	values[2] = Int64GetDatum(TIMESTAMP_NOT_FINITE(expiry) ? lifetime :
 							  Max((expiry - locked.application->submitted_at) / USECS_PER_SEC, 1));
 	(void) yq_saved_plan_execute(&update, values, NULL);
@@ -617,7 +615,7 @@ yq_application_change_lifetime(const char *application_id, int64 lifetime, const
 	return expiry;
 }
 
-/* May the user of an application become active by its requests? */
+/* May requests of an application make its user active? */
 static bool
 may_make_active(const Locked *locked)
 {
@@ -669,7 +667,7 @@ yq_applications_activate(const char *leaf_name)
 	return activate_leaf(hierarchy, queue);
 }
 
-/* Paths of leaves in which something waits. */
+/* Return the paths of leaves with waiting applications. */
 static List *
 find_waiting(void)
 {
@@ -680,10 +678,7 @@ find_waiting(void)
 	return yq_saved_plan_strings(&look_up, NULL);
 }
 
-/*
- * In Hadoop's order: first waiting application masters, then applications held
- * by max-parallel-apps.
- */
+/* Visit leaves in Hadoop's order: first waiting application masters, then applications held by max-parallel-apps. */
 List *
 yq_applications_refresh(void)
 {

@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * submission.c
- *	  Deciding whether an application is let in, and recording it.
+ *	  Decisions about submissions, and the record of a submission.
  *
- * A decision is a row of steps, each of which may refuse.  The words of refusals
+ * A decision runs a table of steps, each of which may refuse.  The words of refusals
  * are close to Hadoop's.
  *
  *-------------------------------------------------------------------------
@@ -39,8 +39,8 @@ typedef struct Decision
 	bool		is_to_be_let_in;
 	YqHierarchy *hierarchy;
 	YqPlacement placement;
-	const char *queue_name;		/* path where it was placed, or as named */
-	const YqQueue *queue;		/* NULL when there is none yet */
+	const char *queue_name;		/* path after placement, or the submitted name */
+	const YqQueue *queue;		/* NULL before the queue exists */
 	YqLeafUsage *leaf;
 	YqAdmission *admission;
 } Decision;
@@ -80,8 +80,8 @@ ask_for_place(Decision *decision)
 }
 
 /*
- * Lock the configuration and choose the queue.  While a queue must be created,
- * no other transaction may submit; the placement tells whether that is so.
+ * Lock the configuration and choose the queue.  While a queue must be created, no other
+ * transaction may submit; the placement decides whether that is necessary.
  */
 static bool
 place(Decision *decision)
@@ -129,7 +129,7 @@ decide_am_request(Decision *decision)
 								&decision->admission->application, &decision->admission->verdict);
 }
 
-/* The workflow is mapped later, when the queue is there. */
+/* Decide the priority; the workflow is mapped later, when the queue exists. */
 static bool
 decide_priority(Decision *decision)
 {
@@ -162,9 +162,9 @@ check_access(Decision *decision)
 /* -- checks of the scheduler ----------------------------------------------- */
 
 /*
- * The queue of a plan that the application goes to (semantics/reservations 9;
- * CapacityScheduler.resolveReservationQueueName()).  A queue of another plan has
- * the name of a reservation, too.
+ * Find the queue of a plan that the application goes to (semantics/reservations 9;
+ * CapacityScheduler.resolveReservationQueueName()).  A queue of another plan may also
+ * have the name of a reservation.
  */
 static bool
 resolve_reservation(Decision *decision)
@@ -205,7 +205,7 @@ check_system(Decision *decision)
 									  decision->submission->application_id));
 }
 
-/* Have the queue that a rule or its full path asks for. */
+/* Create the queue that a rule or the full path of the submission demands. */
 static bool
 create_queue(Decision *decision)
 {
@@ -263,7 +263,7 @@ have_queue(Decision *decision)
 	return true;
 }
 
-/* A queue that has just been created says which label is meant, and may have other limits. */
+/* Determine the label, which a queue that has just been created may set, and check it. */
 static bool
 decide_for_new_queue(Decision *decision)
 {
@@ -337,7 +337,7 @@ yq_leaf_may_take(const YqLeafUsage *leaf, const char *application_id, const char
 	int64		all = leaf->non_runnable + leaf->accepted + leaf->active;
 	int64		own = user == NULL ? 0 : user->accepted + user->active;
 
-	/* those held by max-parallel-apps count for the queue, and not for the user */
+	/* applications held by max-parallel-apps count for the queue, but not for the user */
 	if (!check_running(queue, application_id, verdict) ||
 		!check_number(queue, "maximum_applications", queue->path, all, queue->most_applications, verdict,
 					  psprintf("Queue %s already has " INT64_FORMAT " applications, cannot accept submission of application: %s",
@@ -354,7 +354,7 @@ yq_leaf_may_take(const YqLeafUsage *leaf, const char *application_id, const char
 	return true;
 }
 
-/* Lock the queues and users with a limit, and the leaf, so that they stay as they are. */
+/* Lock the queues and users with a limit, and the leaf, so that they stay unchanged. */
 static void
 lock_leaf(Decision *decision)
 {
@@ -370,7 +370,7 @@ lock_leaf(Decision *decision)
 	yq_queue_locks_take(&locks);
 }
 
-/* The queue of a reservation may have gone before it was locked. */
+/* Check that the queue of a reservation was not removed before it was locked. */
 static bool
 find_locked_leaf(Decision *decision)
 {
@@ -403,7 +403,7 @@ check_leaf(Decision *decision)
 
 /* -- credit ------------------------------------------------------------------ */
 
-/* The project must exist, and have credit unless it may overdraw. */
+/* Check that the project exists, and that it has credit or may overdraw. */
 static bool
 check_credit(Decision *decision)
 {
@@ -459,10 +459,9 @@ hold_for_activation(Decision *decision, const YqActivation *held)
 }
 
 /*
- * The application master, unless it is unmanaged, is requested after the
- * decision about activation.  A user without an active application does not
- * become active by it, nor when it starts later
- * (UsersManager.activateApplication()).
+ * Note that the application master is requested after the decision about activation,
+ * unless the application is unmanaged.  A user without an active application does not
+ * become active by it, nor when it starts later (UsersManager.activateApplication()).
  */
 static void
 note_outstanding_am_request(Decision *decision)
@@ -473,7 +472,7 @@ note_outstanding_am_request(Decision *decision)
 	application->has_outstanding_requests = !decision->submission->is_unmanaged && yq_leaf_user_may_be_active(user);
 }
 
-/* Hold it, let it wait or let it start: no step refuses here. */
+/* Hold the application, let it wait or let it start; this step does not refuse. */
 static void
 start(Decision *decision)
 {
@@ -485,7 +484,7 @@ start(Decision *decision)
 	ListCell   *cell;
 
 	application->state = YQ_APPLICATION_ACCEPTED;
-	/* a queue that would have to be created, and is not */
+	/* a dry run does not create the queue */
 	if (decision->queue == NULL)
 		return;
 	parallel = yq_parallel_decide(decision->hierarchy, decision->queue, application->username);
@@ -552,7 +551,7 @@ yq_submission_decide(const YqSubmission *submission, bool is_to_be_let_in)
 
 /* -- recording ----------------------------------------------------------------- */
 
-/* The requested resource of a refused application, else the charged one. */
+/* Return the requested resource of a refused application, else the charged resource. */
 static Datum
 am_resource(const YqSubmission *submission, const YqAdmission *admission)
 {
@@ -561,7 +560,7 @@ am_resource(const YqSubmission *submission, const YqAdmission *admission)
 	return PointerGetDatum(submission->am_resource == NULL ? yq_resource_make(NULL, 0) : submission->am_resource);
 }
 
-/* In the order of the table's columns. */
+/* Values in the order of the table's columns. */
 static void
 put_columns(YqRowBuilder *row, const YqSubmission *submission, const YqAdmission *admission)
 {
@@ -599,7 +598,7 @@ put_columns(YqRowBuilder *row, const YqSubmission *submission, const YqAdmission
 	yq_row_put(row, BoolGetDatum(submission->keeps_containers), false);
 }
 
-/* A new submission deletes the refused application of the same id. */
+/* Delete a refused application of the same id. */
 static void
 make_way(const char *application_id)
 {

@@ -3,11 +3,12 @@
  * submission.h
  *	  Admitting or refusing applications (semantics/placement 3).
  *
- * Decided in the order of Hadoop 3.4.1's resource manager: placement, lifetime,
- * application master, priority, access; then the checks of its scheduler: the
- * reservation, where the queue is a plan, the limit of the cluster, the queue (which may have to be created), states and
- * limits of the queue, credit of the project (not in Hadoop), parallel
- * applications, room for the application master.
+ * Decisions follow the order of Hadoop 3.4.1's resource manager: placement, lifetime,
+ * application master, priority, access.  Then come the checks of its scheduler: the
+ * reservation, where the queue is a plan, and the limit of the cluster.  The queue
+ * follows, which may have to be created, with its states and limits.  Last come credit
+ * of the project (not in Hadoop), parallel applications, and resources for the
+ * application master.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,37 +20,37 @@
 #include "base/resource.h"
 #include "queues/acl.h"
 
-/* A submission.  Texts may be NULL where that is said. */
+/* A submission.  Texts may be NULL where a comment says so. */
 typedef struct YqSubmission
 {
 	const char *application_id;
 	YqSubject	subject;
-	const char *queue;			/* as named */
+	const char *queue;			/* queue as named by the submission */
 	const char *application_name;	/* may be NULL */
 	const YqResource *am_resource;	/* native units; NULL: the minimum allocation */
 	const int32 *priority;		/* NULL: the default */
 	const int64 *lifetime;		/* seconds; NULL: the queue's default */
 	int			tag_count;
 	const char **tags;
-	const char *label;			/* of its application master; NULL or "": the next one */
-	const char *node_label_expression;	/* of all its containers; NULL: the queue's default */
+	const char *label;			/* label of its application master; NULL or "": node_label_expression applies */
+	const char *node_label_expression;	/* label of all its containers; NULL: the queue's default */
 	bool		is_unmanaged;
-	bool		keeps_containers;	/* when its application master is lost */
+	bool		keeps_containers;	/* containers survive the loss of the application master */
 	const char *project;		/* may be NULL */
-	const char *reservation_id; /* as stored; NULL: none.  It matters in a plan alone */
-	const char *view_acl;		/* may be NULL, as the next one */
+	const char *reservation_id; /* as stored; NULL: none.  It matters only in a plan */
+	const char *view_acl;		/* may be NULL, like modify_acl */
 	const char *modify_acl;
 } YqSubmission;
 
-/* Which limit or rule decided, when an application waits or is refused. */
+/* The limit or rule that decided, when an application waits or is refused. */
 typedef struct YqVerdict
 {
-	const char *decided_by;		/* NULL: nothing stands in its way */
+	const char *decided_by;		/* NULL: the application neither waits nor is refused */
 	const char *decided_at;		/* path of a queue or name of a user; may be NULL */
 	bool		has_numbers;
 	int64		used;
 	int64		maximum;
-	const int64 *used_amounts;	/* NULL when the limit is none of amounts */
+	const int64 *used_amounts;	/* NULL when the limit is not one of amounts */
 	const int64 *maximum_amounts;
 	char	   *reason;
 } YqVerdict;
@@ -59,20 +60,20 @@ typedef struct YqAdmission
 	YqApplication application;
 	int64		lifetime;		/* seconds; not positive for none */
 	YqVerdict	verdict;
-	List	   *also_activated; /* YqApplication: those that the same round let start */
-	const YqHierarchy *hierarchy;	/* that amounts are of */
+	List	   *also_activated; /* YqApplication: further applications that the same round activated */
+	const YqHierarchy *hierarchy;	/* hierarchy that the amounts belong to */
 } YqAdmission;
 
 /*
- * Decide.  With is_to_be_let_in, locks the rows that the decision depends on
- * (queue_lock.h) and creates the queue where needed; else nothing is locked or
- * changed.
+ * Decide about a submission.  With is_to_be_let_in, the function locks the rows that
+ * the decision depends on (queue_lock.h) and creates the queue where needed.  Otherwise
+ * it locks and changes nothing.
  */
 extern YqAdmission yq_submission_decide(const YqSubmission *submission, bool is_to_be_let_in);
 
 /*
- * Record the application, refused or not, and activate the applications that
- * may start.  An application of that id that was not refused is an error
+ * Record the application, refused or not, and activate the applications that may start.
+ * An application of the same id that was not refused is an error
  * (ERRCODE_DUPLICATE_OBJECT).
  */
 extern void yq_submission_record(const YqSubmission *submission, YqAdmission *admission);
@@ -80,16 +81,17 @@ extern void yq_submission_record(const YqSubmission *submission, YqAdmission *ad
 /* -- parts of it ------------------------------------------------------------ */
 
 /*
- * May a leaf take one more application of a user?  States of the leaf and of
- * those above it, and how many it has; false with the verdict filled.
+ * May a leaf take another application of a user?  The check covers states of the leaf
+ * and of the queues above it, and the number of its applications.  False with the
+ * verdict filled.
  */
 extern bool yq_leaf_may_take(const YqLeafUsage *leaf, const char *application_id, const char *username,
 							 YqVerdict *verdict);
 
 /*
- * The request for the application master, as it is charged: amounts in whole
- * steps of the minimum allocation, at most the maximum one, and the partition.
- * queue is NULL when it is yet to be created; then the label may stay NULL.
+ * Determine the request for the application master, as charged.  Amounts are whole
+ * steps of the minimum allocation, at most the maximum allocation.  The label is set, too.
+ * "queue" is NULL when it is yet to be created; then the label may stay NULL.
  * Returns false and fills the verdict when the request cannot be met.
  */
 extern bool yq_am_request_decide(const YqHierarchy *hierarchy, const YqQueue *queue,
