@@ -192,8 +192,8 @@ BEGIN
 	segment.ledger_table := 'charge_sealed_' || segment.number;
 	segment.log_table := 'container_event_sealed_' || segment.number;
 
-	-- Make an autovacuum give up by waiting for it.  Then give this lock back, because changes of
-	-- prices would wait for it, and sealing may read the ledger meanwhile.
+	-- Make an autovacuum give up by waiting for it.  Then give this lock back: a change of prices
+	-- would wait for it, and may read the ledger meanwhile, so that both would wait for each other.
 	BEGIN
 		LOCK TABLE ONLY yquota.container_event, ONLY yquota.charge IN SHARE UPDATE EXCLUSIVE MODE;
 		RAISE transaction_rollback;
@@ -469,7 +469,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.digest_kind(regclass) IS
 	'ledger or log, by the columns of an archive; an error when it is none';
 
--- Reads the table with the rights of the caller, who has no rights on the catalog of its form.
+-- Reads the table with the rights of the caller, who may not read the tables that describe its form.
 CREATE FUNCTION yquota_internal.archive_digest_as_owner(target regclass)
 	RETURNS TABLE (project text, archived bigint, charged numeric, last_at timestamptz, digest numeric)
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE SECURITY DEFINER

@@ -733,7 +733,7 @@ BEGIN
 	-- serialize imports and changes of queues
 	LOCK TABLE yquota.queue IN SHARE ROW EXCLUSIVE MODE;
 	SELECT array_agg(p) INTO plan FROM yquota_internal.plan_hadoop_import(documents, mode) AS p;
-	-- as Hadoop refuses refreshQueues; a new store takes its first configuration from the file
+	-- refuse, as Hadoop refuses refreshQueues; a new store begins with the configuration of the file
 	IF even_if_mutable IS NOT TRUE AND store_class <> 'file' AND EXISTS (SELECT FROM yquota.queue)
 		AND EXISTS (SELECT FROM unnest(plan) AS p WHERE p.ordinal IS NOT NULL AND p.property LIKE 'yarn.scheduler.capacity.%')
 	THEN
