@@ -35,7 +35,7 @@
 
 /* -- work that is due since the last cycle --------------------------------- */
 
-/* Reservations of nodes that went, or have another label now (semantics/allocation 5). */
+/* Give up reservations of nodes that are gone or have another label now (semantics/allocation 5). */
 static void
 drop_void_reservations(const YqHierarchy *hierarchy)
 {
@@ -57,7 +57,7 @@ drop_void_reservations(const YqHierarchy *hierarchy)
 	yq_scheduler_journal_end_own();
 }
 
-/* Ids of ACTIVE applications without the container of their application master. */
+/* Return the ids of ACTIVE applications whose application master has no running container. */
 static List *
 find_lost_masters(void)
 {
@@ -69,7 +69,7 @@ find_lost_masters(void)
 	return yq_saved_plan_strings(&look_up, NULL);
 }
 
-/* With the master, its containers end. */
+/* Begin a new attempt; the containers of the former attempt end with its master. */
 static void
 restart(void *argument, int first, int count)
 {
@@ -111,7 +111,7 @@ restart_lost_masters(const YqHierarchy *hierarchy)
 
 /* -- the cycle ------------------------------------------------------------------- */
 
-/* All or nothing: a name that no node has is more likely a mistake than a node that went. */
+/* Check that all names exist.  A name that no node has is more likely a mistake than a removed node. */
 static void
 check_nodes(const char **nodes, int count)
 {
@@ -129,7 +129,7 @@ check_nodes(const char **nodes, int count)
 				 errmsg("node \"%s\" does not exist", (char *) linitial(unknown))));
 }
 
-/* Nodes of the cluster exist; of others it is not known. */
+/* Check that the given nodes exist; the cluster does not contain other nodes. */
 static void
 check_unknown_nodes(const YqAllocationCycle *cycle, const YqCluster *cluster)
 {
@@ -148,10 +148,10 @@ check_unknown_nodes(const YqAllocationCycle *cycle, const YqCluster *cluster)
 		check_nodes(unknown, count);
 }
 
-/* Promotions by rule in a cycle. */
+/* Most promotions by rule in a cycle. */
 #define MOST_PROMOTIONS 100
 
-/* What requests have left room for, of at most so many more containers (-1: any number). */
+/* Promote containers into the resources that requests have left, at most so many (-1: any number). */
 static void
 promote_by_rule(const YqAllocationCycle *cycle, YqLoadedCluster *loaded, int left)
 {
@@ -224,9 +224,10 @@ write_down(void *argument)
 }
 
 /*
- * A container that cannot be written is not given: false when decisions are to be made anew, without it.  For the first
- * time nothing is left out: what others have committed meanwhile may be in the way, and is known by then.
- * Errors that no decision is the cause of are thrown.
+ * Record the decisions; false when the cycle must decide anew without the containers
+ * that cannot be written.  After the first failure nothing is left out: commits of
+ * other transactions may be the cause, and the next load sees them.  Errors that no
+ * decision causes are thrown.
  */
 static bool
 try_to_write_down(YqLoadedCluster *loaded, bool is_first)
@@ -246,7 +247,7 @@ try_to_write_down(YqLoadedCluster *loaded, bool is_first)
 
 /* -- all ------------------------------------------------------------------------- */
 
-/* For this cycle alone. */
+/* Load a cluster for this cycle only. */
 static YqLoadedCluster *
 load(const YqAllocationCycle *cycle, YqHierarchy *hierarchy)
 {
@@ -270,7 +271,7 @@ run_dry(const YqAllocationCycle *cycle)
 	return loaded;
 }
 
-/* True when the session knew the present nodes and their state. */
+/* Bring the cached cluster up to date; true when the session knew the present nodes and their state. */
 static bool
 prepare(const YqAllocationCycle *cycle)
 {
@@ -283,9 +284,10 @@ prepare(const YqAllocationCycle *cycle)
 }
 
 /*
- * Take the scheduler's lock after the work that needs none.  That work holds the hierarchy
- * no longer than it lasts: in one that is held, queues of plans cannot come and go, and
- * after a round of the plan follower the session would make all anew under the lock.
+ * Take the scheduler's lock after the work that needs none.  That work holds the
+ * hierarchy no longer than it lasts.  Queues of plans cannot come and go in a held
+ * hierarchy.  After a round of the plan follower the session would otherwise make the
+ * whole hierarchy anew under the lock.
  */
 static bool
 prepare_and_lock(const YqAllocationCycle *cycle)
@@ -297,7 +299,7 @@ prepare_and_lock(const YqAllocationCycle *cycle)
 	MemoryContextReset(scratch);
 	if (!yq_scheduler_try_lock(ExclusiveLock))
 	{
-		/* while another cycle decides, earlier decisions can be read */
+		/* earlier decisions can be read while another cycle decides */
 		if (!cycle->explains)
 			yq_cluster_cache_catch_up(yq_hierarchy_in_force());
 		MemoryContextReset(scratch);
@@ -314,7 +316,7 @@ find_cluster(const YqAllocationCycle *cycle, bool knew_nodes)
 	YqHierarchy *hierarchy = yq_hierarchy_in_force();
 	YqLoadedCluster *loaded = NULL;
 
-	/* nodes of one that is kept are as they were */
+	/* the nodes of a cached cluster are unchanged */
 	if (!knew_nodes || !yq_cluster_cache_is_of(hierarchy))
 		drop_void_reservations(hierarchy);
 	if (!cycle->explains)
@@ -345,7 +347,7 @@ yq_allocation_cycle_run(const YqAllocationCycle *cycle)
 		assign(cycle, loaded);
 		if (try_to_write_down(loaded, is_first))
 			return loaded;
-		/* it is half written */
+		/* the cluster is half recorded */
 		loaded->is_overtaken = true;
 		yq_allocation_cycle_end(loaded);
 	}

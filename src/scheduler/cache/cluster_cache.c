@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * cluster_cache.c
- *	  The cluster that a session keeps from one allocation cycle to the next, and whether
- *	  transactions number their rows about usage for it.
+ *	  The cluster that a session keeps between allocation cycles, and the numbering of
+ *	  usage rows by transactions, on which it depends.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,10 +29,11 @@
 /* -- usage numbering ----------------------------------------------------------- */
 
 /*
- * Whether transactions number their rows about usage.
+ * Decide whether transactions number their rows about usage.
  *
- * The lock, kept to the end of the transaction, tells that the transaction of the
- * first row has not only committed, but sent its signal: it gives its locks back after that.
+ * The transaction of the first row holds the lock until its end.  When the lock is
+ * free, the transaction has not only committed but also sent its signal, because a
+ * transaction releases its locks after that.
  */
 
 /* Columns of usage_numbering, in table order. */
@@ -48,8 +49,8 @@ static const char *const columns[] = {"asked_by", "complete_from"};
 typedef struct Numbering
 {
 	bool		is_asked_for;
-	bool		is_own;			/* by this transaction */
-	FullTransactionId complete_from;	/* invalid: not known yet */
+	bool		is_own;			/* asked for by this transaction */
+	FullTransactionId complete_from;	/* invalid: unknown so far */
 } Numbering;
 
 static void
@@ -66,7 +67,7 @@ read_row(const YqRow *row)
 		numbering->complete_from = DatumGetFullTransactionId(value);
 }
 
-/* Without a snapshot: as it is now. */
+/* Read the numbering by a snapshot; NULL: as it is now. */
 static Numbering
 read_numbering(Snapshot snapshot)
 {
@@ -76,7 +77,7 @@ read_numbering(Snapshot snapshot)
 	return numbering;
 }
 
-/* Does a row lack that this transaction can append? */
+/* Is a row missing that this transaction can append? */
 static bool
 lacks_row(Numbering *numbering)
 {
@@ -98,7 +99,7 @@ append_row(FullTransactionId complete_from)
 	CommandCounterIncrement();
 }
 
-/* Take the next one of the first two steps, unless another transaction is taking it. */
+/* Take the next of the two steps, unless another transaction is taking it. */
 static void
 usage_numbering_ask(void)
 {
@@ -123,33 +124,34 @@ usage_numbering_is_complete(Snapshot snapshot)
 /* -- cluster cache ------------------------------------------------------------- */
 
 /*
- * The cluster contains what one snapshot shows of two journals, those of usage and of the
- * scheduler's changes, and besides what the session's last cycle has decided.  Transaction
- * numbers tell which rows of others it has not read.  Own rows, which bear the number of the
- * session's transaction, are told by counting instead: the cycle's decisions are in the cluster
- * before they are rows, and become rows that no snapshot before showed.  note_own() counts own
- * rows when a cycle ends.  Where a later reading finds another number of them, the transaction
- * has written more than its cycle did: of usage, and the cluster is given up (update_usage());
- * of applications, and those that own rows name are read again (update()).
+ * The cluster contains the rows that one snapshot shows of two journals: usage, and the
+ * scheduler's changes.  It also contains the decisions of the session's last cycle.
+ * Transaction numbers identify the rows of others that the session has not read.  The
+ * session counts rows with its own transaction number instead.  Its decisions are in
+ * the cluster before their rows exist, so a snapshot does not tell whether a row is
+ * new. note_own() counts own rows when a cycle ends.  A different count at a later
+ * reading means that the transaction has written more than its cycle did.  For usage,
+ * update_usage() then gives up the cluster.  For applications, update() reads the
+ * applications that own rows name again.
  */
 
-/* More than a cluster of ten thousand nodes and applications needs; names only grow. */
+/* Limit of the memory, more than ten thousand nodes and applications need; names are only added. */
 #define MOST_BYTES ((Size) 400 * 1024 * 1024)
 
 typedef struct ClusterCache
 {
-	YqLoadedCluster *loaded;	/* NULL: nothing is kept */
-	uint64		generation;		/* of the hierarchy */
-	uint64		plan_version;	/* likewise: queues of plans are followed up to it */
+	YqLoadedCluster *loaded;	/* NULL: no cluster is kept */
+	uint64		generation;		/* generation of the hierarchy */
+	uint64		plan_version;	/* version up to which the cluster follows queues of plans */
 	bool		auto_creates_projects;
 	YqUsageVersion usage_version;
 	YqSeen		seen;
-	Oid			usage_file;		/* of the two journals */
+	Oid			usage_file;		/* file of the usage journal; change_file likewise */
 	Oid			change_file;
 	int64		own_deltas;		/* own rows of usage that the cluster contains */
-	int64		own_changes;	/* own rows of changes that say nothing new */
-	bool		is_of_transaction;	/* contains changes of this transaction */
-	bool		is_in_use;		/* half changed, if an error occurs now */
+	int64		own_changes;	/* own rows of changes that are already known */
+	bool		is_of_transaction;	/* contains uncommitted changes of this transaction */
+	bool		is_in_use;		/* the cluster is half changed if an error occurs now */
 } ClusterCache;
 
 static ClusterCache cache;
@@ -196,17 +198,17 @@ static const YqJournal change_journal = {YQ_SCHEDULER_CHANGE, "scheduler_change_
 typedef struct Changes
 {
 	bool		is_everything;
-	bool		is_killable;	/* containers may be killable now, or no longer */
-	List	   *ids;			/* of applications to be read again, char * */
-	List	   *own_ids;		/* those of own rows */
+	bool		is_killable;	/* containers may have become killable, or ceased to be */
+	List	   *ids;			/* ids of applications to be read again, char * */
+	List	   *own_ids;		/* ids that own rows name */
 	List	   *cycles;			/* YqCycleChange */
-	List	   *own_cycles;		/* those of own rows */
-	int64		own_rows;		/* how many there are now */
-	List	   *queues;			/* in which counters of a user have changed, char * */
-	List	   *usernames;		/* those users, in pairs */
+	List	   *own_cycles;		/* cycle changes in own rows */
+	int64		own_rows;		/* present number of own rows */
+	List	   *queues;			/* queues with changed counters of a user, char * */
+	List	   *usernames;		/* users of these counters, parallel to queues */
 } Changes;
 
-/* Columns in the order in which they are asked for. */
+/* Columns in the order of the query. */
 typedef enum ChangeColumn
 {
 	CHANGE_KIND,
@@ -301,7 +303,7 @@ read_journal_horizon(const YqRow *row)
 	*(FullTransactionId *) row->argument = DatumGetFullTransactionId(yq_row_value(row, 0, &isnull));
 }
 
-/* Are all rows still there that have not been seen? */
+/* Do the journals still contain all unseen rows? */
 static bool
 journals_are_whole(Snapshot snapshot)
 {
@@ -315,7 +317,7 @@ journals_are_whole(Snapshot snapshot)
 
 /* -- catching up ----------------------------------------------------------------- */
 
-/* False when the cluster has to be given up. */
+/* Update usage; false when the cluster has to be given up. */
 static bool
 update_usage(Snapshot snapshot)
 {
@@ -332,7 +334,7 @@ update_usage(Snapshot snapshot)
 	return yq_cluster_read_new_usage(cache.loaded, &cache.seen, snapshot) == cache.own_deltas;
 }
 
-/* False when the cluster has to be given up. */
+/* Follow queues of plans; false when the cluster has to be given up. */
 static bool
 follow_plans(YqLoadedCluster *loaded)
 {
@@ -368,14 +370,14 @@ update(Snapshot snapshot)
 	yq_journal_scan(&change_journal, &cache.seen, snapshot, change_columns, CHANGE_COLUMNS, read_change, &changes);
 	if (changes.is_everything || !update_usage(snapshot))
 		return false;
-	/* the cluster contains the changes of the cycle, but not other changes of its transaction */
+	/* the cluster contains the cycle's changes, but not other changes of its transaction */
 	if (changes.own_rows != cache.own_changes)
 	{
 		changes.ids = list_concat(changes.ids, changes.own_ids);
 		changes.cycles = list_concat(changes.cycles, changes.own_cycles);
 		changes.is_killable = true;
 	}
-	/* applications that are read again are newer than what cycles have left of them */
+	/* applications that are read again supersede the changes of cycles */
 	changes.ids = list_concat(changes.ids, yq_cluster_follow_cycles(loaded, changes.cycles));
 	if (!yq_cluster_reload_applications(loaded, changes.ids))
 		return false;
@@ -415,7 +417,7 @@ is_usable(const YqHierarchy *hierarchy)
 		MemoryContextMemAllocated(cache.loaded->cluster->context, true) < MOST_BYTES;
 }
 
-/* An abort of a savepoint that is open would take back rows that the cluster counts. */
+/* Could an open savepoint roll back rows that the cluster counts? */
 static bool
 can_keep(void)
 {
@@ -433,7 +435,7 @@ yq_cluster_cache_get(YqHierarchy *hierarchy)
 		return NULL;
 	is_current = is_usable(hierarchy);
 	knows_projects = true;
-	/* rows that this command has written count, too */
+	/* rows that this command has written also count */
 	CommandCounterIncrement();
 	snapshot = yq_latest_snapshot();
 	if (!usage_numbering_is_complete(snapshot))
@@ -455,7 +457,7 @@ yq_cluster_cache_get(YqHierarchy *hierarchy)
 	return cache.loaded;
 }
 
-/* The cluster counts the rows that the transaction has written until now, and no later ones. */
+/* Remember the number of own rows that the transaction has written until now; later rows do not count. */
 static void
 note_own(void)
 {
@@ -472,7 +474,7 @@ note_own(void)
 	UnregisterSnapshot(snapshot);
 }
 
-/* Are the changes since then few rows? */
+/* Are there few changed rows since then? */
 static bool
 is_recent(const YqHierarchy *hierarchy)
 {
@@ -515,9 +517,9 @@ yq_cluster_cache_read(YqHierarchy *hierarchy)
 }
 
 /*
- * Does the cluster differ from the tables?  Decisions for ended applications
- * are dropped, and charging counts containers that have become larger.  A promotion by
- * rule leaves no key behind, and is counted as charging counts it.
+ * Does the cluster differ from the tables?  Decisions for ended applications are
+ * dropped, and charging counts containers that have become larger.  A promotion by rule
+ * leaves no key behind, and is counted as charging counts it.
  */
 static bool
 differs(const YqLoadedCluster *loaded)

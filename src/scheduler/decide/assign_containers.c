@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * assign_containers.c
- *	  Giving the free resources of a node to applications.
+ *	  Assignment of a node's free resources to applications.
  *
- * Queues are searched from the root down, the one that has least of its guarantee
- * first; each time one container is assigned, or reserved, and the search begins
- * again.
+ * Queues are searched from the root down; the queue that uses the least of its
+ * guarantee comes first.  A search assigns or reserves one container, then the next
+ * search begins.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,18 +21,18 @@
 static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 
 /*
- * Proposals that are refused count as containers in Hadoop, which tries again;
- * without a limit of containers it would not stop.
+ * Most refused proposals of a heartbeat.  Hadoop counts a refused proposal as a
+ * container and tries again; without a limit of containers it would not stop.
  */
 #define MOST_REFUSALS 100
 
-/* One search through the queues. */
+/* A search through the queues. */
 typedef struct Search
 {
 	YqCluster  *cluster;
 	YqClusterNode *node;
 	YqSchedulingMode mode;
-	YqSchedulerKey *update;		/* the only key that is to be served; NULL: any */
+	YqSchedulerKey *update;		/* the only key to be served; NULL: any key */
 	YqProposal	proposal;
 } Search;
 
@@ -88,7 +88,7 @@ may_assign(const Search *search, YqClusterQueue *queue, const int64 *unreservabl
 
 /* -- leaves ---------------------------------------------------------------- */
 
-/* Has the user of the application passed his limit? */
+/* May the application get more by its user's limit? */
 static bool
 user_may_assign(const Search *search, YqClusterApplication *application, YqLimits *limits)
 {
@@ -112,10 +112,10 @@ offer(Search *search, YqClusterApplication *application, YqLimits *limits)
 }
 
 /*
- * The limit of the queue is checked for each application until there is one
- * that has reserved nothing: other reservations might be given up.
- * With no reservations at all the first one decides, whether it wants anything or
- * not, and only those that do need to be checked.
+ * Try the applications of a leaf in order.  The limit of the queue is checked for each
+ * application up to the first without reservations, because other reservations might be
+ * given up.  If the queue has no reservations, the first application decides, whether
+ * it has demand or not.  Then only applications with demand need to be tried.
  */
 static YqOutcome
 assign_in_order(Search *search, YqClusterQueue *leaf, YqLimits *limits, bool is_checked)
@@ -150,7 +150,10 @@ assign_in_order(Search *search, YqClusterQueue *leaf, YqLimits *limits, bool is_
 	return YQ_OUTCOME_NOTHING;
 }
 
-/* The leaf has room without giving up a reservation, and the label of the node is asked for. */
+/*
+ * Assign in a leaf that is below its limit without giving up a reservation, to
+ * applications that request the node's label.
+ */
 static YqOutcome
 assign_below_limit(Search *search, YqClusterQueue *leaf, YqLimits *limits)
 {
@@ -165,7 +168,10 @@ assign_below_limit(Search *search, YqClusterQueue *leaf, YqLimits *limits)
 	return outcome;
 }
 
-/* An explaining cycle tells of all users at their limits, also of users whose applications ask for nothing. */
+/*
+ * Search a leaf.  An explaining cycle reports all users at their limits, even users
+ * whose applications request nothing.
+ */
 static YqOutcome
 assign_to_leaf(Search *search, YqClusterQueue *leaf, YqLimits *limits)
 {
@@ -227,7 +233,7 @@ parent_may_assign(const Search *search, YqClusterQueue *parent, YqLimits *limits
 	const int64 *reserved = yq_at(search->cluster, parent->reserved, 0);
 	int64		unreservable[YQ_MAX_RESOURCE_TYPES] = {0};
 
-	/* Hadoop takes it from figures that know memory and cores of the default partition */
+	/* Hadoop computes this from figures that contain only memory and cores of the default partition */
 	unreservable[YQ_MEMORY] = reserved[YQ_MEMORY];
 	unreservable[YQ_VCORES] = reserved[YQ_VCORES];
 	return may_assign(search, parent, unreservable, limits);
@@ -249,7 +255,7 @@ assign_to_queue(Search *search, YqClusterQueue *queue, YqLimits *limits)
 
 /* -- the node -------------------------------------------------------------- */
 
-/* Parents check whether there is room for anything, leaves do not. */
+/* Is there room for an assignment?  Parents check this, leaves do not. */
 static bool
 is_full(const Search *search, const YqClusterQueue *root)
 {
@@ -277,7 +283,7 @@ assign_new(Search *search, YqSchedulingMode mode)
 	return assign_to_queue(search, root, &limits);
 }
 
-/* One container: first for applications that ask for the node's label. */
+/* Assign one container, first to applications that request the node's label. */
 static YqOutcome
 assign_one(Search *search)
 {
@@ -298,7 +304,7 @@ assign_one(Search *search)
 	return outcome;
 }
 
-/* Nothing else is assigned on a reserved node. */
+/* Serve a reserved node; other containers are not assigned on it. */
 static int
 fulfil_reservation(Search *search)
 {
@@ -317,7 +323,7 @@ fulfil_reservation(Search *search)
 	return yq_commit(cluster, outcome, &search->proposal) && outcome == YQ_OUTCOME_ALLOCATED;
 }
 
-/* Counts of a heartbeat so far; refused proposals count as assigned. */
+/* Counts of a heartbeat so far; a refused proposal counts as assigned. */
 typedef struct Heartbeat
 {
 	int			started;
@@ -369,7 +375,7 @@ yq_assign_node(YqCluster *cluster, YqClusterNode *node, int most)
 
 /* -- an update that no application has asked for ----------------------------- */
 
-/* The limits of a leaf, as a search sets them that goes straight to it; false when a queue on the way has no room. */
+/* Set the limits of a leaf as a search that goes straight to it does; false when a queue on the way has no room. */
 static bool
 set_limits_on_way(const Search *search, YqClusterQueue *queue, YqLimits *limits)
 {
@@ -392,7 +398,7 @@ set_limits_on_way(const Search *search, YqClusterQueue *queue, YqLimits *limits)
 	return queue->is_leaf ? may_assign(search, queue, nothing, limits) : parent_may_assign(search, queue, limits);
 }
 
-/* It is asked for while it is served, as if its application did. */
+/* Commit an update, whose demand counts while it is served, as if its application requested it. */
 static bool
 commit_update(Search *search)
 {

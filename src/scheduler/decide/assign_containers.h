@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * assign_containers.h
- *	  Assigning the free resources of a node (semantics/allocation).
+ *	  Assignment of the free resources of a node (semantics/allocation).
  *
  *-------------------------------------------------------------------------
  */
@@ -11,18 +11,19 @@
 #include "scheduler/state/cluster.h"
 
 /*
- * Handle a heartbeat of a node: fulfil its reservation, or assign containers
- * until a limit per heartbeat or "most" of them is reached (-1: only the
- * former).  Decisions are appended to the cluster's, whose state follows them.
+ * Handle a heartbeat of a node: fulfil its reservation, or assign containers.
+ * Assignment stops at a limit per heartbeat, or after "most" containers (-1: no such
+ * limit).  The function appends decisions to the cluster, whose state follows them.
  * Returns how many containers start.
  */
 extern int	yq_assign_node(YqCluster *cluster, YqClusterNode *node, int most);
 
 /*
- * Serve a key that is an update and not among those of its application, if all limits of the
- * node, of the queues and of the user have room for it now.  It reserves nothing, gives
- * up no reservation, and no killable container dies for it.  Called after searches of the node.  True
- * when it was served: the decision is the cluster's last one.
+ * Serve an update key that is not among the keys of its application.  All limits of the
+ * node, of the queues and of the user must have room for it now.  The update reserves
+ * nothing, gives up no reservation, and kills no killable container.  Called after
+ * searches of the node.  True when the key was served: the decision is the cluster's
+ * last one.
  */
 extern bool yq_assign_update(YqCluster *cluster, YqClusterNode *node, YqSchedulerKey *key);
 

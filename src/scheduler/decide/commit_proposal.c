@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * commit_proposal.c
- *	  Accepting or refusing a proposal of the allocator.
+ *	  Acceptance or refusal of a proposal of the allocator.
  *
  *-------------------------------------------------------------------------
  */
@@ -27,7 +27,7 @@ refuse(YqCluster *cluster, const YqProposal *proposal, YqClusterQueue *queue,
 	return false;
 }
 
-/* Add the amounts of the killable containers that die for it. */
+/* Add the amounts of the killable containers that die for the proposal. */
 static void
 add_killed(const YqCluster *cluster, const YqProposal *proposal, int64 *to)
 {
@@ -37,7 +37,7 @@ add_killed(const YqCluster *cluster, const YqProposal *proposal, int64 *to)
 		yq_amounts_add(cluster->calculator, to, container->amounts);
 }
 
-/* What is given up for it, of whatever queue and user, as Hadoop has it. */
+/* Set the amounts that are given up for the proposal, of any queue and user, as Hadoop does. */
 static void
 set_released(const YqCluster *cluster, const YqProposal *proposal, int64 *released)
 {
@@ -46,7 +46,7 @@ set_released(const YqCluster *cluster, const YqProposal *proposal, int64 *releas
 	add_killed(cluster, proposal, released);
 }
 
-/* The user may have passed his limit only by the reservation that is given up. */
+/* Does the user's limit admit the proposal?  The reservation to be given up does not count. */
 static bool
 user_accepts(YqCluster *cluster, const YqProposal *proposal, const int64 *released)
 {
@@ -94,7 +94,7 @@ node_accepts(YqCluster *cluster, const YqProposal *proposal)
 		refuse(cluster, proposal, NULL, NULL, room);
 }
 
-/* A reservation has passed the limits of its queues and user already. */
+/* May the proposal be committed?  A reservation has passed the limits of its queues and user already. */
 static bool
 is_acceptable(YqCluster *cluster, YqOutcome outcome, const YqProposal *proposal)
 {
@@ -144,7 +144,7 @@ add(const YqCluster *cluster, int64 *to, const int64 *amounts, int sign)
 		to[i] += sign * amounts[i];
 }
 
-/* Queues and the user use more, or less. */
+/* Change the usage of the queues and the user. */
 static void
 change_usage(YqCluster *cluster, YqClusterUser *user, int label, const int64 *amounts, int sign)
 {
@@ -158,7 +158,10 @@ change_usage(YqCluster *cluster, YqClusterUser *user, int label, const int64 *am
 
 /* -- killing --------------------------------------------------------------- */
 
-/* The application of a killable container in a fair leaf, whose order depends on containers; NULL for none. */
+/*
+ * Return the application of a killable container in a fair leaf, whose order depends on
+ * containers; NULL if there is none.
+ */
 static YqClusterApplication *
 ordered_application(const YqKillableContainer *container)
 {
@@ -172,7 +175,7 @@ ordered_application(const YqKillableContainer *container)
 	return NULL;
 }
 
-/* It gives back what it uses. */
+/* Give back the resources of a killed container. */
 static void
 release_killed(YqCluster *cluster, const YqKillableContainer *container)
 {
@@ -196,7 +199,7 @@ release_killed(YqCluster *cluster, const YqKillableContainer *container)
 		add(cluster, container->node->unallocated, container->amounts, 1);
 }
 
-/* Kill it for a decision: it goes from the list of its node to the end of the decision's. */
+/* Kill a container for a decision: move it from the list of its node to the end of the decision's list. */
 static void
 kill_container(YqCluster *cluster, YqDecision *decision, YqKillableContainer *container)
 {
@@ -225,8 +228,8 @@ is_inside(const YqClusterQueue *queue, const YqClusterQueue *parent)
 }
 
 /*
- * What was left out of a parent's usage when it was searched may have taken it past its
- * maximum: as many of its killable containers die, on whatever nodes
+ * Kill as many killable containers of a parent as it exceeds its maximum by, on any
+ * node.  The search left their usage out, so the new container may exceed the maximum
  * (AbstractParentQueue.killContainersToEnforceMaxQueueCapacity).
  */
 static void
@@ -253,7 +256,7 @@ enforce_maxima(YqCluster *cluster, YqDecision *decision)
 
 /* -- reservations and requests ----------------------------------------------- */
 
-/* The reservation is no more; its resources are used as before. */
+/* End a reservation that becomes a container; its resources stay used. */
 static void
 detach_reservation(YqCluster *cluster, YqReservation *reservation)
 {
@@ -288,7 +291,7 @@ serve(YqSchedulerKey *key, YqResourceRequest *request)
 	if (request == NULL || request->count == 0)
 		return;
 	request->is_changed = true;
-	/* a name that nothing more is asked of is not asked for */
+	/* a name with count 0 is no longer requested */
 	if (--request->count == 0)
 		key->unique_requests--;
 }
@@ -299,7 +302,7 @@ is_satisfied(YqClusterApplication *application)
 	return yq_cluster_wanted_key(application, 0) == application->key_count;
 }
 
-/* One container less is asked for: where it is, and everywhere that includes it. */
+/* Reduce the counts of a request by one container: for its node, its rack and anywhere. */
 static void
 serve_requests(YqCluster *cluster, const YqProposal *proposal)
 {
@@ -375,7 +378,7 @@ reserve(YqCluster *cluster, const YqProposal *proposal)
 	enforce_maxima(cluster, decide(cluster, YQ_RESERVED, proposal, reservation->container, reservation));
 }
 
-/* The count of re-reservations decides only whether another reservation is due. */
+/* Count a re-reservation; the count decides only whether another reservation is due. */
 static bool
 is_reserved_again(const YqCluster *cluster, YqOutcome outcome, const YqProposal *proposal)
 {

@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * commit_proposal.h
- *	  Accepting or refusing proposals of the allocator (semantics/allocation 5.3).
+ *	  Acceptance or refusal of proposals of the allocator (semantics/allocation 5.3).
  *
- * Limits are checked again here, and more strictly than while searching down
- * the hierarchy: of several resource types, every one has to fit.  An accepted
- * proposal changes the cluster at once and becomes a decision.
+ * Limits are checked again here, and more strictly than in the search down the
+ * hierarchy: every resource type has to fit.  An accepted proposal changes the cluster
+ * at once and becomes a decision.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,10 +14,7 @@
 
 #include "scheduler/decide/container_allocator.h"
 
-/*
- * Commit a proposal with one of the first three outcomes; false when it is
- * refused, and nothing has changed.
- */
+/* Commit a proposal with one of the first three outcomes; false when it is refused and the cluster is unchanged. */
 extern bool yq_commit(YqCluster *cluster, YqOutcome outcome, const YqProposal *proposal);
 
 #endif							/* YQ_COMMIT_PROPOSAL_H */

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * container_allocator.c
- *	  Allocating a container of a node to an application, and noting what was skipped.
+ *	  Allocation of a container of a node to an application, and notes of skipped
+ *	  applications.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,7 +15,7 @@
 
 /* -- explain ------------------------------------------------------------------- */
 
-/* Noting skipped queues and applications, with the limit. */
+/* Note skipped queues and applications, with the limit. */
 
 static const char *const reason_names[YQ_SKIP_REASONS] = {
 	[YQ_SKIP_NODE_FULL] = "node_full",
@@ -72,18 +73,18 @@ yq_explain(YqCluster *cluster, const YqSkip *skip)
 
 /* -- container allocator ------------------------------------------------------- */
 
-/* The outcome of one scheduler key on the node. */
+/* Outcome of a scheduler key on the node. */
 typedef enum KeyOutcome
 {
 	KEY_ALLOCATED,
 	KEY_RESERVED,
-	KEY_PRIORITY_SKIPPED,		/* the next key may get something */
-	KEY_LOCALITY_SKIPPED,		/* a wider locality may */
+	KEY_PRIORITY_SKIPPED,		/* the next key may get a container */
+	KEY_LOCALITY_SKIPPED,		/* a wider locality may be served */
 	KEY_APPLICATION_SKIPPED,
 	KEY_QUEUE_SKIPPED
 } KeyOutcome;
 
-/* One attempt to serve a key. */
+/* An attempt to serve a key. */
 typedef struct Attempt
 {
 	YqCluster  *cluster;
@@ -92,7 +93,7 @@ typedef struct Attempt
 	YqClusterNode *node;
 	YqSchedulingMode mode;
 	const YqLimits *limits;
-	YqReservation *reservation; /* that is to be fulfilled; NULL for none */
+	YqReservation *reservation; /* reservation to be fulfilled; NULL for none */
 	YqProposal *proposal;
 } Attempt;
 
@@ -110,7 +111,7 @@ explain_skip(const Attempt *attempt, KeyOutcome outcome, YqSkip why)
 	return outcome;
 }
 
-/* The reason (a YqSkip) is put together only in a cycle that explains: most keys are skipped. */
+/* Make the reason (a YqSkip) only in a cycle that explains, because most keys are skipped. */
 #define skip(attempt, outcome, ...) \
 	((attempt)->cluster->explains ? explain_skip(attempt, outcome, __VA_ARGS__) : (outcome))
 
@@ -122,7 +123,7 @@ is_outstanding(const YqResourceRequest *request)
 	return request != NULL && request->count > 0;
 }
 
-/* For an application master that is blacklisted which is not for it to say. */
+/* Is the node blacklisted?  The blacklist does not apply to the application master itself. */
 static bool
 is_blacklisted(const Attempt *attempt)
 {
@@ -141,7 +142,7 @@ is_blacklisted(const Attempt *attempt)
 
 /* -- delays ---------------------------------------------------------------- */
 
-/* Opportunities to be missed before a container may be anywhere. */
+/* Return the number of opportunities to miss before a container may be anywhere. */
 static float4
 off_switch_delay(const Attempt *attempt)
 {
@@ -177,7 +178,7 @@ may_be(const Attempt *attempt, YqLocality locality)
 			return true;
 		if (attempt->cluster->node_count == 0)
 			return false;
-		/* a request without a place need not wait for one */
+		/* a request without a place need not wait */
 		return attempt->key->unique_requests == 1 || has_missed(attempt, off_switch_delay(attempt));
 	}
 	if (!is_outstanding(yq_scheduler_key_request(attempt->key, attempt->node->rack_number)))
@@ -190,8 +191,8 @@ may_be(const Attempt *attempt, YqLocality locality)
 /* -- reservations ---------------------------------------------------------- */
 
 /*
- * Is another container or reservation due for the key?  One that has been
- * re-reserved often gets more reservations than it asks for, unless it is large.
+ * Is another container or reservation due for the key?  A key that was re-reserved
+ * often gets more reservations than it requests, unless the container is large.
  */
 static bool
 is_due(const Attempt *attempt, const int64 *amounts)
@@ -210,7 +211,7 @@ is_due(const Attempt *attempt, const int64 *amounts)
 	return starvation + key->anywhere.count - key->reservation_count > 0;
 }
 
-/* The first reservation of the key that frees as much. */
+/* Return the first reservation of the key that frees enough. */
 static YqReservation *
 find_to_unreserve(const Attempt *attempt, const int64 *needed)
 {
@@ -224,7 +225,7 @@ find_to_unreserve(const Attempt *attempt, const int64 *needed)
 	return NULL;
 }
 
-/* -- one container --------------------------------------------------------- */
+/* -- a container --------------------------------------------------------- */
 
 static KeyOutcome
 propose(const Attempt *attempt, const int64 *amounts, YqLocality locality, YqReservation *swapped,
@@ -253,7 +254,7 @@ skip_killable(const Attempt *attempt, const int64 *amounts)
 		.used = yq_at(attempt->cluster, leaf->used, label),.limit = yq_queue_guarantee(leaf, label)});
 }
 
-/* Is there room on the node, if need be that of the first killable containers that make up for what is missing? */
+/* Has the node room, if necessary with that of the first killable containers that cover the missing amount? */
 static bool
 find_room(const Attempt *attempt, const int64 *amounts)
 {
@@ -283,7 +284,7 @@ find_room(const Attempt *attempt, const int64 *amounts)
 	return true;
 }
 
-/* Is it for a container that may die at any time, or has died in this cycle, and so does not get more? */
+/* Is it an update of a killable or killed container, which gets no more resources? */
 static bool
 is_for_killable(const Attempt *attempt)
 {
@@ -297,7 +298,10 @@ is_for_killable(const Attempt *attempt)
 	return false;
 }
 
-/* There is room on the node, but for a limit, or because no container is due, a reservation has to be given up first. */
+/*
+ * Skip although the node has room: because of a limit, or because no container is due,
+ * a reservation has to be given up first.
+ */
 static KeyOutcome
 skip_without_exchange(const Attempt *attempt, const int64 *amounts, bool must_unreserve, const int64 *to_unreserve)
 {
@@ -323,7 +327,7 @@ skip_without_exchange(const Attempt *attempt, const int64 *amounts, bool must_un
 	return skip(attempt, KEY_LOCALITY_SKIPPED, why);
 }
 
-/* There is, or will be, room on the node. */
+/* Propose a container; the node has the room, or will have it. */
 static KeyOutcome
 allocate(const Attempt *attempt, const int64 *amounts, YqLocality locality, bool due, const int64 *to_unreserve)
 {
@@ -339,7 +343,7 @@ allocate(const Attempt *attempt, const int64 *amounts, YqLocality locality, bool
 	return propose(attempt, amounts, locality, swapped, KEY_ALLOCATED);
 }
 
-/* Is the node to be kept for the request, which it has no room for now? */
+/* May the node be reserved for the request, for which it has no room now? */
 static bool
 may_reserve(const Attempt *attempt, bool due, const int64 *to_unreserve)
 {
@@ -359,10 +363,7 @@ reserve(const Attempt *attempt, const int64 *amounts, YqLocality locality, bool 
 	return propose(attempt, amounts, locality, NULL, KEY_RESERVED);
 }
 
-/*
- * Allocate or reserve one container of the request.  A reservation keeps its
- * resources when the request changes.
- */
+/* Allocate or reserve one container of the request.  A reservation keeps its resources when the request changes. */
 static KeyOutcome
 assign_container(const Attempt *attempt, const YqResourceRequest *request, YqLocality locality)
 {
@@ -386,7 +387,7 @@ assign_container(const Attempt *attempt, const YqResourceRequest *request, YqLoc
 	return reserve(attempt, amounts, locality, due, to_unreserve);
 }
 
-/* -- one key --------------------------------------------------------------- */
+/* -- a key --------------------------------------------------------------- */
 
 static bool
 has_assigned(KeyOutcome outcome)
@@ -394,10 +395,7 @@ has_assigned(KeyOutcome outcome)
 	return outcome == KEY_ALLOCATED || outcome == KEY_RESERVED;
 }
 
-/*
- * The closest locality first.  Without a relaxed wider locality a key takes only
- * the closer one.
- */
+/* Try the closest locality first.  Without a relaxed wider locality a key accepts only the closer one. */
 static KeyOutcome
 assign_on_node(const Attempt *attempt)
 {
@@ -429,7 +427,7 @@ assign_on_node(const Attempt *attempt)
 	return KEY_PRIORITY_SKIPPED;
 }
 
-/* Do reservations that the application may give up make room for the key? */
+/* Do reservations that the application may give up free enough for the key? */
 static bool
 has_headroom(const Attempt *attempt, int64 *headroom)
 {
@@ -444,8 +442,9 @@ has_headroom(const Attempt *attempt, int64 *headroom)
 }
 
 /*
- * Requests of the default partition are served from its own nodes first: each
- * node that is offered counts, until there were as many as the cluster has.
+ * Does the request wait for nodes of the default partition?  Its own nodes serve it
+ * first: each offered node counts, until the count reaches the number of nodes of the
+ * cluster.
  */
 static bool
 is_for_default_first(const Attempt *attempt)
@@ -460,7 +459,7 @@ is_for_default_first(const Attempt *attempt)
 	return attempt->mode == YQ_IGNORE_EXCLUSIVITY && key->missed_non_partitioned < attempt->cluster->node_count;
 }
 
-/* The checks that do not depend on places; KEY_ALLOCATED: go on. */
+/* Make the checks that do not depend on places; KEY_ALLOCATED: go on. */
 static KeyOutcome
 check(const Attempt *attempt)
 {
@@ -487,7 +486,7 @@ check(const Attempt *attempt)
 	return KEY_ALLOCATED;
 }
 
-/* Something is assigned for the first time: the key waits for places anew. */
+/* Reset the delays after an assignment: the key waits for places anew. */
 static void
 reset_opportunities(const Attempt *attempt)
 {

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * container_allocator.h
- *	  Allocating a container of a node to an application, and noting what was skipped.
+ *	  Allocation of a container of a node to an application, and notes of skipped
+ *	  applications.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,33 +15,33 @@
 /* -- explain ------------------------------------------------------------------- */
 
 /*
- * Noting skipped queues and applications, with the limit.
+ * Note skipped queues and applications, with the limit.
  *
- * Nothing is noted unless the cluster explains.  Amounts are copied.
+ * Only an explaining cluster keeps notes.  Amounts are copied.
  */
 
 /* Note a skip. */
 extern void yq_explain(YqCluster *cluster, const YqSkip *skip);
 
-/* The name of a reason, in lower case with underscores. */
+/* Return the name of a reason, in lower case with underscores. */
 extern const char *yq_skip_reason_name(YqSkipReason reason);
 
 /* -- container allocator ------------------------------------------------------- */
 
 /*
- * Nothing is allocated here: the result is a proposal, which commit_proposal.h
- * accepts or not.  Only counters of the scheduler keys change, as in Hadoop, for
+ * The result of an allocation is a proposal, which commit_proposal.h accepts or
+ * refuses.  Only counters of the scheduler keys change.  As in Hadoop, they change for
  * refused proposals, too.
  */
 
 typedef enum YqOutcome
 {
 	YQ_OUTCOME_ALLOCATED,
-	YQ_OUTCOME_RESERVED,		/* or reserved again, when there was a reservation */
-	YQ_OUTCOME_RELEASED,		/* the reservation is not wanted any more */
-	YQ_OUTCOME_APPLICATION_SKIPPED, /* the next application may get something */
-	YQ_OUTCOME_QUEUE_LIMIT,		/* the queue may not use as much: its headroom is kept for it */
-	YQ_OUTCOME_NOTHING			/* the queue gets nothing, lest others overtake */
+	YQ_OUTCOME_RESERVED,		/* reserved, or reserved again when there was a reservation */
+	YQ_OUTCOME_RELEASED,		/* the reservation is no longer wanted */
+	YQ_OUTCOME_APPLICATION_SKIPPED, /* the next application may get a container */
+	YQ_OUTCOME_QUEUE_LIMIT,		/* the queue may not use as much; its headroom is kept for it */
+	YQ_OUTCOME_NOTHING			/* the queue gets nothing, so that others cannot overtake */
 } YqOutcome;
 
 typedef struct YqProposal
@@ -53,20 +54,20 @@ typedef struct YqProposal
 	YqLocality	request_locality;
 	YqReservation *from;		/* reservation to be fulfilled, kept or released; NULL for none */
 	YqReservation *swapped;		/* reservation on another node to be given up; NULL for none */
-	int			kills;			/* so many killable containers of the node die for it, the first ones */
+	int			kills;			/* number of killable containers of the node, the first ones, that die for it */
 } YqProposal;
 
 /*
- * Try to assign something to an application with demand, below limits that its leaf has set.
- * The proposal is set for the first three outcomes.
+ * Try to assign a container to an application with demand, below limits that its leaf
+ * has set.  The proposal is set for the first three outcomes.
  */
 extern YqOutcome yq_allocator_assign(YqCluster *cluster, YqClusterApplication *application,
 									 YqClusterNode *node, YqSchedulingMode mode,
 									 const YqLimits *limits, YqProposal *proposal);
 
 /*
- * Try to serve a key that is an update, apart from the keys of its application: true when
- * there is room for it now.  The proposal is set then, and reserves nothing.
+ * Try to serve an update key apart from the keys of its application: true when there is
+ * room for it now.  The proposal is then set, and reserves nothing.
  */
 extern bool yq_allocator_update(YqCluster *cluster, YqSchedulerKey *key, YqClusterNode *node,
 								YqSchedulingMode mode, const YqLimits *limits, YqProposal *proposal);

@@ -10,14 +10,14 @@
 #include "scheduler/decide/fruitless_search.h"
 #include "utils/memutils.h"
 
-/* A search that names more places is made again for each node. */
+/* Most places of a search; a search that names more places is repeated for each node. */
 #define MOST_PLACES 64
 
 typedef enum SearchState
 {
-	SEARCH_SUCCEEDED,			/* or there was none */
-	SEARCH_FAILED,				/* and it is not known whether another would */
-	SEARCH_GOES_ON,				/* and would repeat, so far */
+	SEARCH_SUCCEEDED,			/* the search found something, or there was none */
+	SEARCH_FAILED,				/* the search failed; another may end otherwise */
+	SEARCH_GOES_ON,				/* the search is going on, and would repeat so far */
 	SEARCH_REPEATS
 } SearchState;
 
@@ -25,17 +25,17 @@ typedef struct YqFruitlessSearch
 {
 	SearchState state;
 	YqOutcome	outcome;
-	const YqClusterNode *node;	/* the search was for it */
-	int64		headroom[YQ_MAX_RESOURCE_TYPES];	/* of the leaf */
-	int64		largest[YQ_MAX_RESOURCE_TYPES]; /* the most of each type that a visited key asks for */
-	YqSchedulerKey **visited;	/* keys that passed all limits, as often as they did */
+	const YqClusterNode *node;	/* node of the search */
+	int64		headroom[YQ_MAX_RESOURCE_TYPES];	/* headroom of the leaf */
+	int64		largest[YQ_MAX_RESOURCE_TYPES]; /* per type, the most that a visited key requests */
+	YqSchedulerKey **visited;	/* keys that passed all limits, each as often as it did */
 	int			visited_count;
 	int			visited_room;
 	YqName		places[MOST_PLACES];	/* nodes and racks where the search may end otherwise */
 	int			place_count;
-	int64		repetitions;	/* not yet added to the counters of the keys */
+	int64		repetitions;	/* repetitions not yet added to the counters of the keys */
 	YqClusterQueue *leaf;		/* NULL: not searched in this cycle */
-	struct YqFruitlessSearch *next; /* of another leaf that this cycle has searched */
+	struct YqFruitlessSearch *next; /* search of another leaf in this cycle */
 } YqFruitlessSearch;
 
 static bool
@@ -49,7 +49,10 @@ names_place(const YqFruitlessSearch *search, const YqClusterNode *node)
 	return false;
 }
 
-/* With less headroom the keys that lacked it lack it still, and the others must not. */
+/*
+ * Would each key meet the same limit with less headroom?  Keys that lacked headroom
+ * lack it still; the other keys must still fit.
+ */
 static bool
 has_like_headroom(const YqCalculator *calculator, const YqFruitlessSearch *search, const int64 *headroom)
 {
@@ -57,7 +60,7 @@ has_like_headroom(const YqCalculator *calculator, const YqFruitlessSearch *searc
 		(search->visited_count == 0 || yq_amounts_fit_in_by(calculator, search->largest, headroom));
 }
 
-/* An amount that is too large for a node is too large for a smaller one. */
+/* Is the node no larger?  An amount that is too large for a node is too large for a smaller one. */
 static bool
 is_like_node(const YqCalculator *calculator, const YqFruitlessSearch *search, const YqClusterNode *node)
 {
@@ -94,7 +97,7 @@ yq_fruitless_search_begin(YqCluster *cluster, YqClusterQueue *leaf, const YqClus
 		cluster->fruitless_searches = search;
 	}
 	yq_fruitless_search_count(leaf);
-	/* where searches succeed it does not pay to note their visits */
+	/* noting visits does not pay while searches succeed */
 	if (search->state == SEARCH_SUCCEEDED)
 		return;
 	search->state = SEARCH_GOES_ON;
@@ -108,7 +111,7 @@ yq_fruitless_search_begin(YqCluster *cluster, YqClusterQueue *leaf, const YqClus
 	search->place_count = 0;
 }
 
-/* False: the search is for that place itself, or the places are too many. */
+/* Add a place; false: the search is for that place itself, or the places are too many. */
 static bool
 except_place(YqFruitlessSearch *search, YqName place)
 {
@@ -120,7 +123,7 @@ except_place(YqFruitlessSearch *search, YqName place)
 }
 
 /*
- * A container for the rack has to wait.  The wait of a key that takes no other places
+ * Must a container for the rack wait?  The wait of a key that accepts no other places
  * ends only when a reservation of the key counts opportunities.
  */
 static bool
@@ -131,9 +134,10 @@ is_rack_that_waits(const YqCluster *cluster, const YqSchedulerKey *key, YqName p
 }
 
 /*
- * Would the visit end likewise on other nodes?  It does when the key asks for more than
- * the node has, or names other places and takes no others.  Places where it may end
- * otherwise are excepted.  So no visit that repeats looks for room, free or killable.
+ * Would the visit end in the same way on other nodes?  It does when the key requests
+ * more than the node has, or names other places and accepts no others.  Places where it
+ * may end otherwise are excepted.  A visit that repeats therefore never looks for room,
+ * free or killable.
  */
 static bool
 repeats_visit(const YqCluster *cluster, YqFruitlessSearch *search, const YqSchedulerKey *key)
@@ -195,7 +199,7 @@ yq_fruitless_search_end(YqClusterQueue *leaf, YqOutcome outcome)
 	search->outcome = outcome;
 }
 
-/* A key that takes no other places has had no opportunity to be anywhere. */
+/* Add the repetitions to the counters; a key that accepts no other places has had no opportunity to be anywhere. */
 void
 yq_fruitless_search_count(YqClusterQueue *leaf)
 {

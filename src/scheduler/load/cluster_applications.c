@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * cluster_applications.c
- *	  Applications of a cluster from the tables: their requests and
- *	  reservations.
+ *	  Applications of a cluster from the tables, with their requests and reservations.
  *
  *-------------------------------------------------------------------------
  */
@@ -42,7 +41,7 @@ enum
 	APPLICATION_AM_CONTAINER_ID,
 	APPLICATION_PROJECT,
 	APPLICATION_HAS_PROJECT,
-	APPLICATION_COUNTERS,		/* the first of three */
+	APPLICATION_COUNTERS,		/* first of three columns */
 	APPLICATION_IS_HELD = APPLICATION_COUNTERS + 3
 };
 
@@ -55,7 +54,7 @@ set_counters(const YqLoaderRow *row, YqSchedulerKey *key, int first)
 	key->written = (YqRequestCounters) {key->opportunities, key->missed_non_partitioned, key->re_reservations};
 }
 
-/* The container of its application master is asked for by itself, anywhere. */
+/* Request the container of the application master, which has a key of its own and may be anywhere. */
 static void
 request_am_container(const YqLoaderRow *row, YqClusterApplication *application)
 {
@@ -109,7 +108,7 @@ read_application(const YqLoaderRow *row)
 	if (leaf == NULL || !leaf->is_leaf)
 		return;
 	id = yq_loader_text(row, APPLICATION_ID);
-	/* charging would refuse a container without a payer */
+	/* charging would refuse a container without a paying project */
 	if (!DatumGetBool(yq_loader_value(row, APPLICATION_HAS_PROJECT)) && !yq_auto_create_project)
 	{
 		note_left_out(loader, &loader->loaded->unpaid, id, leaf);
@@ -147,7 +146,7 @@ read_application(const YqLoaderRow *row)
 	"a.opportunities, a.missed_non_partitioned, a.re_reservations, " YQ_IS_HELD(YQ_ROUND_SCHEDULE, "a.application_id") " " \
 	"FROM yquota_internal.application_attempt_state AS a WHERE a.state = 'ACTIVE' AND a.finished_at IS NULL " condition
 
-/* Of some ids, or (NULL) all. */
+/* Read applications of some ids, or (NULL) all. */
 static void
 read_applications(YqClusterLoader *loader, Datum *ids)
 {
@@ -163,13 +162,13 @@ read_applications(YqClusterLoader *loader, Datum *ids)
 
 /* -- requests -------------------------------------------------------------- */
 
-/* Columns of statements about requests, updates and reservations, from 1 on; further ones follow. */
+/* Columns of statements about requests, updates and reservations, from 1; further columns follow. */
 enum
 {
 	KEY_APPLICATION_ID = 1,
 	KEY_PRIORITY,
 	KEY_ALLOCATION_REQUEST_ID,
-	KEY_COUNTERS,				/* the first of three */
+	KEY_COUNTERS,				/* first of three columns */
 	KEY_FURTHER = KEY_COUNTERS + 3
 };
 
@@ -217,8 +216,9 @@ is_key_of(const YqSchedulerKey *key, int32 priority, int64 allocation_request_id
 }
 
 /*
- * Rows come application by application, and key by key: it is the last one, one of those that
- * were there before the first row of the application came, or none.
+ * Find the key of a row.  Rows come application by application, and key by key.  The
+ * key is the last one, one that existed before the first row of the application, or
+ * none.
  */
 static YqSchedulerKey *
 find_key(YqClusterLoader *loader, YqClusterApplication *application, int32 priority, int64 allocation_request_id,
@@ -409,7 +409,7 @@ read_blacklists(YqClusterLoader *loader, Datum *ids)
 
 /* -- reservations ----------------------------------------------------------------- */
 
-/* The number that a container id ends with. */
+/* Return the number that ends a container id. */
 static int64
 container_number(const char *container_id)
 {
@@ -441,7 +441,7 @@ read_reservation(const YqLoaderRow *row)
 	"FROM yquota_internal.counted_reservation AS r " condition \
 	"ORDER BY r.application_id, r.priority, r.allocation_request_id, r.container_to_update, r.node"
 
-/* Void ones are dropped before a cycle that is not dry: see allocation_cycle.c. */
+/* Read a reservation.  A cycle that is not dry drops void reservations first: see allocation_cycle.c. */
 static void
 read_reservations(YqClusterLoader *loader, Datum *ids)
 {
@@ -512,7 +512,7 @@ forget_sources(const YqClusterApplication *application)
 	pfree(source);
 }
 
-/* It is as if it had never been read. */
+/* Remove an application, as if it had never been read. */
 static void
 remove_application(YqLoadedCluster *loaded, const char *id)
 {
@@ -560,7 +560,7 @@ yq_cluster_reload_applications(YqLoadedCluster *loaded, const List *ids)
 
 /* -- after a cycle --------------------------------------------------------------- */
 
-/* The row has been deleted with the last container that it asked for. */
+/* Remove a request whose row was deleted with its last container. */
 static bool
 is_served(const YqResourceRequest *request)
 {

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * cluster_load.c
- *	  Loading the cluster from the tables, for an allocation cycle, and bringing it up to date
- *	  with what cycles of other sessions have left.
+ *	  Loading the cluster from the tables for an allocation cycle, and applying the
+ *	  changes of other sessions' cycles.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,18 +26,16 @@
 /* -- cycle change -------------------------------------------------------------- */
 
 /*
- * Applying what cycles of other sessions have left of requests and
- * reservations.
+ * Apply the changes of requests and reservations by cycles of other sessions.
  *
- * A cluster that has followed equals one that is loaded anew: what becomes of
- * an application is what its own cycle makes of it when it ends
- * (yq_cluster_settle_application()).
+ * A cluster that has followed equals a cluster that is loaded anew.  An application
+ * changes as its own cycle changes it at the end (yq_cluster_settle_application()).
  */
 
 typedef struct Following
 {
 	YqLoadedCluster *loaded;
-	List	   *followed;		/* YqClusterApplication that have changed */
+	List	   *followed;		/* changed applications: YqClusterApplication */
 } Following;
 
 static void
@@ -51,7 +49,7 @@ note_followed(Following *following, YqClusterApplication *application)
 
 /* -- requests ----------------------------------------------------------------- */
 
-/* The request of a key by the name of its row; NULL when no row asks. */
+/* Find the request of a key by the name of its row; NULL when no row requests the name. */
 static YqResourceRequest *
 find_request(YqCluster *cluster, YqSchedulerKey *key, const char *resource_name)
 {
@@ -61,7 +59,7 @@ find_request(YqCluster *cluster, YqSchedulerKey *key, const char *resource_name)
 	return request == NULL || request->source == NULL ? NULL : request;
 }
 
-/* As serve_requests() of decide/commit_proposal.c changes it. */
+/* Change the count as serve_requests() of decide/commit_proposal.c does. */
 static void
 set_count(YqCluster *cluster, YqSchedulerKey *key, YqResourceRequest *request, int64 count)
 {
@@ -73,7 +71,7 @@ set_count(YqCluster *cluster, YqSchedulerKey *key, YqResourceRequest *request, i
 	request->is_changed = true;
 }
 
-/* False when the cluster has no such request. */
+/* Apply a change to a request; false when the cluster has no such request. */
 static bool
 apply_to_request(YqCluster *cluster, YqSchedulerKey *key, const YqCycleChange *change)
 {
@@ -104,14 +102,14 @@ remove_present_reservation(Following *following, const YqClusterNode *node)
 	yq_cluster_remove_reservation(following->loaded->cluster, reservation);
 }
 
-/* NULL: no key has a reservation there, or none that is known. */
+/* Set the reservation of a node; NULL: no key has a reservation there, or no known key. */
 static void
 apply_to_node(Following *following, YqSchedulerKey *key, const YqCycleChange *change)
 {
 	YqCluster  *cluster = following->loaded->cluster;
 	YqClusterNode *node = yq_cluster_node(cluster, change->node);
 
-	/* a node that one of two sessions alone knows is a change of the hierarchy */
+	/* a node that only one of two sessions knows is a change of the hierarchy */
 	if (node == NULL)
 		return;
 	remove_present_reservation(following, node);
@@ -133,7 +131,7 @@ find_changed_key(Following *following, const YqCycleChange *change)
 	return yq_cluster_find_key(application, application->key_count, change->priority, change->allocation_request_id, NULL);
 }
 
-/* False when the cluster does not have what the change is about. */
+/* Apply a change; false when the cluster lacks its subject. */
 static bool
 apply_change(Following *following, const YqCycleChange *change)
 {
@@ -147,7 +145,10 @@ apply_change(Following *following, const YqCycleChange *change)
 	return change->node != NULL || apply_to_request(following->loaded->cluster, key, change);
 }
 
-/* Without demand it activates its user no more, as end_demand() of record_decisions.c writes it. */
+/*
+ * Settle an application; without demand it no longer activates its user, as
+ * end_demand() of record_decisions.c writes it.
+ */
 static void
 settle(YqLoadedCluster *loaded, YqClusterApplication *application)
 {
@@ -192,13 +193,13 @@ yq_cluster_follow_cycles(YqLoadedCluster *loaded, List *changes)
 
 /*
  * Usage is read with one snapshot, because compaction moves rows from one table to
- * another.  The rest is read afterwards, statement by statement.  Concurrent
- * changes are logged (scheduler_journal.h), and read again if the cluster is kept.
+ * another.  The rest is read afterwards, statement by statement.  Concurrent changes
+ * are logged (scheduler_journal.h), and read again if the cluster is kept.
  */
 
 /* -- settings -------------------------------------------------------------- */
 
-/* Columns of the statement, from 1 on. */
+/* Columns of the statement, from 1. */
 enum
 {
 	SETTING_NODE_LOCALITY_DELAY = 1,

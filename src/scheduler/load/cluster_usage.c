@@ -3,8 +3,8 @@
  * cluster_usage.c
  *	  Resources of queues, users and nodes that GUARANTEED containers use.
  *
- * Only GUARANTEED containers take a node's resources from the scheduler, as
- * SchedulerNode has it.
+ * Only GUARANTEED containers take a node's resources from the scheduler, as in
+ * SchedulerNode.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,15 +36,15 @@ begin_reading(YqLoadedCluster *loaded, bool notes_stale)
 		.row_context = AllocSetContextCreate(CurrentMemoryContext, "yquota usage", ALLOCSET_SMALL_SIZES)};
 }
 
-/* Columns that both kinds of counters begin with. */
+/* Leading columns of both kinds of counters. */
 typedef enum UsageColumn
 {
 	USAGE_EXECUTION_TYPE,
 	USAGE_ALLOCATION,
-	USAGE_QUEUE,				/* of nodes: their name */
+	USAGE_QUEUE,				/* queue; name of the node in counters of nodes */
 	USAGE_LABEL,
 	USAGE_USERNAME,
-	USAGE_NODE,					/* this and the next ones of deltas alone */
+	USAGE_NODE,					/* only deltas have this column and the next ones */
 	USAGE_SCOPE,
 	USAGE_PACKED,
 	USAGE_COLUMNS
@@ -53,7 +53,7 @@ typedef enum UsageColumn
 static const char *const usage_columns[] = {"execution_type", "allocation", "queue", "label", "username", "node", "scope", "packed"};
 static const char *const node_columns[] = {"execution_type", "allocation", "node"};
 
-/* The amounts of GUARANTEED containers in a row; NULL for rows about other containers. */
+/* Return the amounts of GUARANTEED containers in a row; NULL for rows about other containers. */
 static const int64 *
 guaranteed_amounts(const Reading *reading, const YqRow *row)
 {
@@ -74,7 +74,7 @@ find_label(const YqHierarchy *hierarchy, YqBytes label)
 	return yq_hierarchy_label(hierarchy, pnstrdup(label.data, label.length));
 }
 
-/* By its path, as nearly all are called, or its short name. */
+/* Find a queue by its path, which nearly all rows have, or by its short name. */
 static YqQueue *
 queue_of(const Reading *reading, YqBytes path)
 {
@@ -86,7 +86,7 @@ queue_of(const Reading *reading, YqBytes path)
 	queue = yq_hierarchy_find_bytes(hierarchy, path);
 	if (queue == NULL)
 		queue = yq_hierarchy_find_by_name(hierarchy, pnstrdup(path.data, path.length));
-	/* what leaves a queue that has gone */
+	/* containers may still leave a queue that is gone */
 	return queue != NULL || !reading->loaded->is_kept ? queue : yq_hierarchy_find_gone(hierarchy, path);
 }
 
@@ -166,7 +166,7 @@ read_node_counter(const YqRow *row)
 	MemoryContextReset(reading->row_context);
 }
 
-/* Usage of a queue does not tell on which nodes. */
+/* Add usage of a queue, which names no nodes. */
 static void
 note_unknown_node(const Reading *reading)
 {
@@ -174,7 +174,7 @@ note_unknown_node(const Reading *reading)
 		reading->loaded->has_stale_killable = true;
 }
 
-/* Entries about queues, or about nodes, of which the other names are NULL. */
+/* Add packed entries about queues, or about nodes, which have NULL for the other names. */
 static void
 add_entries(const Reading *reading, const bytea *packed)
 {

@@ -19,33 +19,30 @@
 /* counter_delta. */
 extern const YqJournal yq_usage_journal;
 
-/* Add all that the snapshot sees to a cluster without usage. */
+/* Add all usage that the snapshot sees to a cluster without usage. */
 extern void yq_cluster_read_usage(YqLoadedCluster *loaded, Snapshot snapshot);
 
-/*
- * Add the deltas that have not been seen.  The cluster counts the deltas of seen->own
- * already: returns how many there are.
- */
+/* Add the unseen deltas.  The cluster counts the deltas of seen->own already; the function returns their number. */
 extern int64 yq_cluster_read_new_usage(YqLoadedCluster *loaded, const YqSeen *seen, Snapshot snapshot);
 
-/* Read everything again, after a compaction. */
+/* Read all usage again after a compaction. */
 extern void yq_cluster_read_usage_again(YqLoadedCluster *loaded, Snapshot snapshot);
 
-/* The version of the compacted counters. */
+/* Version of the compacted counters. */
 typedef struct YqUsageVersion
 {
 	pg_uuid_t	version;
-	pg_uuid_t	content;		/* the same as long as deltas of other transactions are compacted, and nothing else changes */
-	FullTransactionId compacted_before;	/* of transactions from there on nothing has been compacted ... */
-	FullTransactionId *compacted_but; /* ... nor of these (palloc'd); both are of the last compaction */
+	pg_uuid_t	content;		/* changes unless only deltas of other transactions are compacted */
+	FullTransactionId compacted_before;	/* the last compaction skipped transactions from here on ... */
+	FullTransactionId *compacted_but; /* ... and these (palloc'd) */
 	int			compacted_but_count;
 } YqUsageVersion;
 
 extern YqUsageVersion yq_usage_version(Snapshot snapshot);
 
 /*
- * Does the state differ from another, known one in nothing but that deltas were compacted
- * that have all been seen?  Deltas of seen->own have not.
+ * Does the state differ from a known one only by the compaction of deltas that have all
+ * been seen?  Deltas of seen->own have not been seen.
  */
 extern bool yq_usage_is_known(const YqUsageVersion *now, const YqUsageVersion *known, const YqSeen *seen);
 

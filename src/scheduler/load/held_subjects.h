@@ -1,15 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * held_subjects.h
- *	  Subjects that rounds of the scheduler hold back for a while, because they could not be written
- *	  (scheduler/record/refusal.h).
+ *	  Subjects that rounds of the scheduler hold back for a while, because their rows
+ *	  could not be written (scheduler/record/refusal.h).
  *
  *-------------------------------------------------------------------------
  */
 #ifndef YQ_HELD_SUBJECTS_H
 #define YQ_HELD_SUBJECTS_H
 
-/* Rounds, by the functions that run them. */
+/* Names of rounds: the functions that run them. */
 #define YQ_ROUND_SCHEDULE "schedule"
 #define YQ_ROUND_PREEMPTION "preempt_containers"
 #define YQ_ROUND_PLANS "follow_plans"
@@ -18,7 +18,7 @@
 #define YQ_ROUND_EXPIRY "expiry"
 #define YQ_ROUND_LIFETIME "end_expired_applications"
 
-/* SQL: is the subject, an expression of type text, held back in the round? */
+/* SQL: does the round hold back the subject, an expression of type text? */
 #define YQ_IS_HELD(round, subject) \
 	"EXISTS (SELECT FROM yquota.scheduler_refusal AS f WHERE f.round = '" round "' AND f.subject = " subject \
 	" AND f.held_until > yquota.clock())"

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * loaded_cluster.c
- *	  The cluster that the loader has filled from the tables: rows of statements on their way
- *	  into it, names of containers, and the containers that lazy preemption made killable.
+ *	  The cluster that the loader fills from the tables: reading of rows, names of
+ *	  containers, and the containers that lazy preemption has made killable.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,7 +21,7 @@
 
 /* -- container id -------------------------------------------------------------- */
 
-/* Names of containers, as YARN makes them. */
+/* Make names of containers as YARN does. */
 
 /* The bits of a number below its epoch. */
 #define YQ_EPOCH_BITS 40
@@ -34,8 +34,9 @@ append(char *end, const char *text, Size length)
 }
 
 /*
- * ContainerId.toString(): container_<cluster timestamp>_<application>_<attempt>_<number>,
- * with e<epoch>_ behind the first part where the number is beyond the first epoch.
+ * Return ContainerId.toString(): container_<cluster
+ * timestamp>_<application>_<attempt>_<number>, with e<epoch>_ after the first part
+ * where the number is beyond the first epoch.
  */
 text *
 yq_container_id(const char *application_id, int32 attempt, int64 number)
@@ -72,7 +73,7 @@ yq_container_id(const char *application_id, int32 attempt, int64 number)
 
 /* -- loader -------------------------------------------------------------------- */
 
-/* Rows of statements on their way into a cluster. */
+/* Read rows of statements into a cluster. */
 
 bool
 yq_loader_is_null(const YqLoaderRow *row, int column)
@@ -80,14 +81,14 @@ yq_loader_is_null(const YqLoaderRow *row, int column)
 	return row->nulls[column - 1];
 }
 
-/* Null is 0, or false. */
+/* Return the value of a column; NULL becomes 0, or false. */
 Datum
 yq_loader_value(const YqLoaderRow *row, int column)
 {
 	return row->nulls[column - 1] ? (Datum) 0 : row->values[column - 1];
 }
 
-/* A string that lives as long as the cluster, or NULL. */
+/* Return a string that lives as long as the cluster, or NULL. */
 char *
 yq_loader_text(const YqLoaderRow *row, int column)
 {
@@ -108,7 +109,7 @@ yq_loader_amounts(const YqLoaderRow *row, int column)
 	return yq_hierarchy_read_amounts(row->loader->hierarchy, yq_loader_value(row, column));
 }
 
-/* The number of a label; -1 when it is gone.  Without labels there is one partition. */
+/* Return the number of a label; -1 when it is gone.  Without labels there is one partition. */
 int
 yq_loader_label(const YqLoaderRow *row, int column)
 {
@@ -147,7 +148,7 @@ yq_loader_read(YqClusterLoader *loader, YqSavedPlan *statement, Datum *values, Y
 	SPI_finish();
 }
 
-/* To a list that lives as long as the cluster. */
+/* Append to a list that lives as long as the cluster. */
 List *
 yq_loader_append(const YqClusterLoader *loader, List *list, void *element)
 {
@@ -302,13 +303,13 @@ yq_loaded_container_id(const YqClusterApplication *application, int64 number)
 
 /* -- killable containers ------------------------------------------------------- */
 
-/* Loading the containers that lazy preemption has made killable. */
+/* Load the containers that lazy preemption has made killable. */
 
 typedef struct Reading
 {
 	YqLoadedCluster *loaded;
 	Oid			guaranteed;
-	YqKillableContainer *containers;	/* that run */
+	YqKillableContainer *containers;	/* containers that run */
 	int			count;
 } Reading;
 

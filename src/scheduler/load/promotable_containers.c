@@ -47,7 +47,7 @@ text_of(const Promotable *row, int column)
 	return row->nulls[column] ? NULL : TextDatumGetCString(row->values[column]);
 }
 
-/* As update_container() asks for a promotion: the partition, as far as the queue may ask for it. */
+/* Return the partition that update_container() would request for a promotion, if the queue may request it. */
 static int
 label_of(const YqHierarchy *hierarchy, const YqQueue *queue, const char *label)
 {
@@ -59,7 +59,7 @@ label_of(const YqHierarchy *hierarchy, const YqQueue *queue, const char *label)
 	return yq_hierarchy_label(hierarchy, label);
 }
 
-/* For one container on the node, in the order of yq_cluster_prepare(). */
+/* Request one container on the node, in the order of yq_cluster_prepare(). */
 static void
 request(YqPromotableContainer *container, const int64 *amounts)
 {
@@ -75,7 +75,10 @@ request(YqPromotableContainer *container, const int64 *amounts)
 	container->key.unique_requests = 3;
 }
 
-/* NULL: its queue has no such rule, it has not run long enough for it, or the cluster does not contain its application or node. */
+/*
+ * Make a promotable container.  NULL: its queue has no such rule, it has not run long
+ * enough, or the cluster lacks its application or node.
+ */
 static YqPromotableContainer *
 make_promotable(const YqLoadedCluster *loaded, const Promotable *row)
 {
@@ -104,7 +107,7 @@ make_promotable(const YqLoadedCluster *loaded, const Promotable *row)
 	container->key.priority = DatumGetInt32(row->values[PROMOTABLE_PRIORITY]);
 	container->key.allocation_request_id = DatumGetInt64(row->values[PROMOTABLE_ALLOCATION_REQUEST_ID]);
 	container->key.label = label_of(cluster->hierarchy, leaf, text_of(row, PROMOTABLE_LABEL));
-	/* it is where it is: no other node has to be offered first */
+	/* the container stays on its node, so no other node has to be offered first */
 	container->key.missed_non_partitioned = cluster->node_count;
 	request(container, amounts);
 	return container;
@@ -112,7 +115,7 @@ make_promotable(const YqLoadedCluster *loaded, const Promotable *row)
 
 /* -- whether any is due at all ---------------------------------------------------- */
 
-/* Of the queue of a node: is there a container that has run for so long? */
+/* Search the queue of a node for a container that has run long enough. */
 typedef struct DueSearch
 {
 	TimestampTz now;
@@ -138,7 +141,7 @@ look_at_queued(const YqRow *row)
 		 state.length == strlen("RUNNING") && memcmp(state.data, "RUNNING", state.length) == 0);
 }
 
-/* Most heartbeats end here, without a statement. */
+/* Is any container due?  Most heartbeats end here, without a statement. */
 static bool
 is_any_due(int64 after, const char **nodes, int node_count)
 {

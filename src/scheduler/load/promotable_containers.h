@@ -2,12 +2,12 @@
  *
  * promotable_containers.h
  *	  OPPORTUNISTIC containers that a cycle may promote by a rule: their queue has
- *	  auto_promote_after, and they have run so long.
+ *	  auto_promote_after, and they have run that long.
  *
- * How long a container has run is known of those at the queue of a node
- * (yquota.node_queue): the time since it arrived there, without the time that it waited or
- * was paused.  A container that is not RUNNING there now is not promoted, nor is one
- * with an update of its own that waits.
+ * The running time is known for containers in the queue of a node (yquota.node_queue).
+ * It is the time since the arrival there, without the time that the container waited or
+ * was paused.  A container that is not RUNNING there now is not promoted, nor is a
+ * container with a waiting update of its own.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,7 +18,7 @@
 
 typedef struct YqPromotableContainer
 {
-	YqSchedulerKey key;			/* not among those of its application */
+	YqSchedulerKey key;			/* not among the keys of its application */
 	YqContainerUpdate update;
 	YqResourceRequest requests[2];
 	YqClusterNode *node;
@@ -26,13 +26,14 @@ typedef struct YqPromotableContainer
 } YqPromotableContainer;
 
 /*
- * Those on some nodes, or (NULL) all, that have run long enough by the clock: the one
- * that has run longest first, then by id.  A list of YqPromotableContainer in the current
- * memory context; applications and nodes that are not in the cluster have none.
+ * Return the containers on some nodes, or (NULL) all, that have run long enough by the
+ * clock.  The container that has run longest comes first, then order is by id.  The
+ * list of YqPromotableContainer is in the current memory context; applications and
+ * nodes outside the cluster have none.
  */
 extern List *yq_promotable_containers_read(const YqLoadedCluster *loaded, const char **nodes, int node_count);
 
-/* In words, for the decision: palloc'd. */
+/* Return the diagnostics of the decision, palloc'd. */
 extern char *yq_promotion_diagnostics(const YqSchedulerKey *key);
 
 #endif							/* YQ_PROMOTABLE_CONTAINERS_H */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * user_containers.c
- *	  The containers of users in leaves with fair order.
+ *	  Containers of users in leaves with fair order.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,10 +15,10 @@
 #include "utils/builtins.h"
 #include "utils/snapmgr.h"
 
-/* The most containers of one application that are read by number; beyond, a statement reads all. */
+/* Most containers of an application that are read by number; beyond, a statement reads all. */
 #define MOST_NUMBERS 1000
 
-/* Ids that it takes longer to compare one by one than to plan a statement. */
+/* Number of ids above which planning a statement is faster than comparing them one by one. */
 #define MANY 50
 
 /* A GUARANTEED container that is counted in the leaf of its user. */
@@ -33,8 +33,8 @@ typedef struct Held
 /* The containers that an application held before it is read again. */
 typedef struct BeforeEntry
 {
-	YqBytes		key;			/* its id */
-	const YqClusterUser *user;	/* its user at that time */
+	YqBytes		key;			/* id of the application */
+	const YqClusterUser *user;	/* user of the application at that time */
 	int			attempt;
 	int64		read_below;
 	int64	   *used;			/* per label */
@@ -241,7 +241,7 @@ typedef struct UserSearch
 	Snapshot	snapshot;
 	YqClusterUser *user;
 	Oid			guaranteed;
-	Held		found;			/* the container that was read; its id is NULL when another user has it */
+	Held		found;			/* container that was read; its id is NULL when another user has it */
 } UserSearch;
 
 static const char *const container_columns[] = {
@@ -381,7 +381,7 @@ set_used_of_applications(const UserSearch *search)
 	}
 }
 
-/* Returns false when the user has containers that are not known. */
+/* Update the containers of a user; false when the user has unknown containers. */
 static bool
 refresh_user(UserSearch *search)
 {
@@ -399,7 +399,7 @@ refresh_user(UserSearch *search)
 	return true;
 }
 
-/* Returns the applications of users with unknown containers. */
+/* Return the applications of users with unknown containers. */
 static List *
 refresh_users(UserSearch *search, const YqClusterQueue *leaf)
 {

@@ -1,14 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * user_containers.h
- *	  The containers of users in leaves with fair order, for the loader alone.
+ *	  Containers of users in leaves with fair order, for the loader only.
  *
  * Only the fair policies order applications by their used resources, which only
- * containers tell.  The cluster knows the containers of every user of such a
- * leaf.  After a change of the user's counter they are read one by one, with
- * the containers that cycles have started since.  If they add up to the
- * counter, there are no others.  If not, a statement reads all containers of
- * the user's applications.
+ * containers show.  The cluster knows the containers of every user of such a leaf.
+ * After a change of the user's counter they are read one by one, with the containers
+ * that cycles have started since.  If the sum equals the counter, there are no others.
+ * If not, a statement reads all containers of the user's applications.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,8 +17,8 @@
 #include "scheduler/load/loaded_cluster.h"
 
 /*
- * Set the used resources of applications that the loader has added: as before
- * the reload, if they were remembered; else from their containers.
+ * Set the used resources of applications that the loader has added: from before the
+ * reload, if they were remembered; else from their containers.
  */
 extern void yq_user_containers_read(YqClusterLoader *loader);
 
