@@ -192,8 +192,8 @@ BEGIN
 	segment.ledger_table := 'charge_sealed_' || segment.number;
 	segment.log_table := 'container_event_sealed_' || segment.number;
 
-	-- Make an autovacuum give up by waiting for it.  Then give this lock back: a change of prices
-	-- would wait for it, and may read the ledger meanwhile, so that both would wait for each other.
+	-- Make an autovacuum give up by waiting for it, and then give this lock back.  Otherwise a change
+	-- of prices that has read the ledger would wait for it, and sealing for the change.
 	BEGIN
 		LOCK TABLE ONLY yquota.container_event, ONLY yquota.charge IN SHARE UPDATE EXCLUSIVE MODE;
 		RAISE transaction_rollback;
