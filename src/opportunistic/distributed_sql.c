@@ -280,7 +280,7 @@ read_bound(FunctionCallInfo fcinfo, int argument, Types *types, int64 otherwise)
 	return amounts;
 }
 
-/* Add the requests for opportunistic containers; the scheduler handles those for GUARANTEED ones. */
+/* Add the requests for opportunistic containers; the scheduler handles requests for GUARANTEED ones. */
 static void
 add_requests(Datum array, const char *name, Types *types, YqOutstandingRequests *requests)
 {

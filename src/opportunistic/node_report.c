@@ -35,8 +35,7 @@ typedef struct YqExpectedWork
 {
 	bool		waits;			/* queued or paused; otherwise it runs */
 	int64		duration;		/* expected duration; 0: not known */
-	int64		ran;			/* time since it began to run; a negative one, from a clock that was set back, counts
-								 * as 0 */
+	int64		ran;			/* time of its run; a negative one, from a clock that was set back, counts as 0 */
 } YqExpectedWork;
 
 static int64

@@ -28,10 +28,8 @@ typedef struct YqNodeReport
 	TimestampTz reported_at;
 	Datum		allocated;		/* allocated to the containers, a yquota.resource; 0: as in the books */
 	Datum		measured;		/* measured use, a yquota.resource; 0: not reported */
-	const char *refusal;		/* set by yq_node_reports_store(): reason of the refusal; NULL when the report was
-								 * stored */
-	const char *left_out;		/* likewise: reason why the node is not listed though the report was stored; NULL: it
-								 * is */
+	const char *refusal;		/* set by yq_node_reports_store(): reason of the refusal; NULL: stored */
+	const char *left_out;		/* likewise: reason why the node of a stored report is not listed; NULL: listed */
 	bool		changes_capacity;	/* likewise: the queue capacity differs from the last report, or none is stored */
 } YqNodeReport;
 

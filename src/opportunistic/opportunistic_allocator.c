@@ -247,7 +247,7 @@ typedef struct NodeList
 {
 	const YqListedNode *nodes;
 	int			count;
-	bool	   *is_used;		/* it has received a container in this call */
+	bool	   *is_used;		/* the node has received a container in this call */
 } NodeList;
 
 static bool

@@ -55,8 +55,9 @@ typedef struct YqCentralAllocation
 	const YqOutstandingRequests *requests;
 	const char **blacklist;		/* names of nodes, in order of strcmp() */
 	int			blacklist_count;
-	int			most;			/* most containers in this heartbeat, never more than YQ_MOST_CONTAINERS_IN_CALL; not
-								 * above 0: that number */
+
+	/* Most containers in this heartbeat, never more than YQ_MOST_CONTAINERS_IN_CALL; not above 0: that number. */
+	int			most;
 	bool		ignores_places; /* looks for any node at once, regardless of places */
 	const YqSharingLimits *limits;	/* limits of the application; not Hadoop's */
 	int64	  **sizes;			/* size of a container of each request; set where there are limits */

@@ -26,7 +26,7 @@ typedef struct YqWantedPlace
 
 typedef struct YqWantedPlaces
 {
-	YqWantedPlace *places;		/* by name; places without wanted containers are absent */
+	YqWantedPlace *places;		/* sorted by name; places without wanted containers are absent */
 	int			count;
 } YqWantedPlaces;
 

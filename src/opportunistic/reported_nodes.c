@@ -416,7 +416,7 @@ typedef struct KnownNode
 {
 	YqBytes		key;			/* its name */
 	YqNodeLoad	load;
-	bool		is_listed;		/* it is in service, and has reported */
+	bool		is_listed;		/* the node is in service, and has reported */
 	bool		is_passed;		/* another transaction takes slots there: not read yet */
 	int32		reported_length;
 	int64	   *reported_allocated; /* native units, per type; NULL: not needed */

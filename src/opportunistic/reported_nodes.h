@@ -36,7 +36,7 @@ typedef struct YqSlotLocks
 {
 	int			taken[YQ_SLOT_LOCKS];	/* number of times taken, by number of the lock */
 	bool		has_missed;
-	int			missed;			/* the lock that could not be waited for */
+	int			missed;			/* the lock for which the call must not wait */
 } YqSlotLocks;
 
 /* Lock the position at which the next search for any node begins, before any node. */

@@ -39,7 +39,7 @@ typedef struct YqPreemptionMark
 	YqBytes		container_id;
 	TimestampTz marked_at;
 	bool		is_killable;	/* in lazy preemption */
-	bool		is_advised;		/* the resource manager was told to end it */
+	bool		is_advised;		/* the resource manager was told to end the container */
 } YqPreemptionMark;
 
 /* A state with the loader's data. */
@@ -53,9 +53,9 @@ typedef struct YqLoadedPreemption
 	YqPreemptionRoundRow last;	/* the round to which the marks belong */
 	int64		gap;			/* microseconds until now in which no round could run: marks move by it */
 	HTAB	   *marks;			/* YqPreemptionMark entries that count; NULL for none */
-	bool		has_told;		/* some are killable or advised */
+	bool		has_told;		/* some marks are killable or advised */
 	List	   *forgotten;		/* ids (char *) of containers whose marks go with this round */
-	List	   *ignored;		/* the forgotten ones that the resource manager has not ended in time */
+	List	   *ignored;		/* forgotten containers that the resource manager has not ended in time */
 	TimestampTz recorded_at;	/* clock time of the ends of containers; DT_NOBEGIN: not recorded */
 	struct YqPreemptionLoader *loader;
 } YqLoadedPreemption;

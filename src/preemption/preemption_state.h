@@ -91,8 +91,7 @@ typedef struct YqPreemptionSettings
 typedef struct YqPreemptionQueueLabel
 {
 	int64	   *guaranteed;		/* effective minimum, or absolute_capacity of the partition */
-	int64	   *maximum;		/* effective maximum, or the absolute one; on a shared label 1 instead of the
-								 * absolute one */
+	int64	   *maximum;		/* effective maximum, or the absolute one, which is 1 on a shared label */
 	int64	   *used;			/* by containers and reservations */
 	int64	   *reserved;
 	int64	   *killable;		/* by killable containers: in lazy preemption */
@@ -108,7 +107,7 @@ typedef struct YqPreemptionQueueLabel
 	int64	   *to_be_preempted;
 	int64	   *obtain;			/* leaves: amount to select, less the amounts that others have selected */
 	float8		satisfaction;	/* ideal allocation per guarantee, for the order of need */
-	bool		is_underserved; /* it is in the label's list of underserved queues */
+	bool		is_underserved; /* the queue is in the label's list of underserved queues */
 	struct YqPreemptionFigures *decided_by; /* figures of the selector at work; NULL: none yet */
 } YqPreemptionQueueLabel;
 
@@ -155,7 +154,7 @@ typedef struct YqPreemptionUserLabel
 	int64	   *ideal;
 	int64	   *selected;
 	int64	   *remaining;		/* used, less the containers that the selector has taken */
-	bool		has_given_surplus;	/* its surplus above the limit has been promised */
+	bool		has_given_surplus;	/* the user's surplus above the limit has been promised */
 } YqPreemptionUserLabel;
 
 typedef struct YqPreemptionUser
@@ -169,16 +168,15 @@ typedef struct YqPreemptionUser
 typedef struct YqPreemptionApplicationLabel
 {
 	int64	   *used;			/* by containers, without reservations */
-	int64	   *master_used;	/* size of its master's request on the label, also while the application waits for
-								 * the master */
+	int64	   *master_used;	/* size of its master's request on the label, also before the master runs */
 	int64	   *pending;		/* count times amounts of its requests, not limited */
 
 	/* figures (preemption 7) */
 	bool		is_computed;
 	int64	   *ideal;
 	int64	   *wants;			/* amount to take from others, less the amount found */
-	int64	   *gives;			/* most that it may lose */
-	int64	   *taken;			/* amount that it must lose */
+	int64	   *gives;			/* most that the application may lose */
+	int64	   *taken;			/* amount that the application must lose */
 	int64	   *selected;		/* amount that other selectors selected */
 } YqPreemptionApplicationLabel;
 
@@ -189,7 +187,7 @@ typedef struct YqPreemptionApplication
 	YqPreemptionUser *user;
 	int32		priority;		/* the larger number comes first */
 	bool		is_active;		/* not waiting for activation */
-	bool		waits_for_master;	/* its application master has no container */
+	bool		waits_for_master;	/* the application master has no container */
 	YqPreemptionApplicationLabel *labels;	/* by number */
 	int			order;			/* place among the applications of its leaf */
 	struct YqPreemptionContainer **containers;	/* running containers, and reserved ones */
@@ -205,17 +203,17 @@ typedef struct YqPreemptionContainer
 	const char *container_id;
 	int64		number;			/* in its application */
 	YqPreemptionApplication *application;
-	struct YqPreemptionNode *node;	/* its label decides the partition */
-	int			label;			/* label asked for; -1 when it no longer exists */
+	struct YqPreemptionNode *node;	/* the node's label decides the partition */
+	int			label;			/* requested label; -1 when the label no longer exists */
 	const int64 *amounts;		/* allocated, or reserved */
 	int32		priority;		/* priority of the request: the smaller number is more urgent */
 	int64		allocation_request_id;
 	TimestampTz started_at;		/* or the time of the reservation */
 	bool		is_master;
-	bool		is_reserved;	/* it is a reservation, which has no room on its node */
+	bool		is_reserved;	/* the container is a reservation, which has no room on its node */
 	bool		is_update;		/* reserved: for an update of a container */
 	bool		relaxes_locality;	/* reserved: any node will do */
-	bool		is_moved;		/* reserved: an earlier round moved it, and it stays */
+	bool		is_moved;		/* reserved: an earlier round moved the reservation, which stays on its node */
 	bool		is_killable;	/* in lazy preemption */
 	int64		paid_rank;		/* place in its application by credits since its start; set by price_candidates */
 	TimestampTz marked_at;		/* time of the first mark; DT_NOBEGIN for none */
@@ -262,10 +260,10 @@ typedef struct YqPreemptionSelection
 
 typedef enum YqPreemptionOutcomeKind
 {
-	YQ_PREEMPTION_MARKED,		/* marked for the first time: its application is told */
-	YQ_PREEMPTION_OBSERVED,		/* selected without effect: it waits since marked_at, or the round only observes */
-	YQ_PREEMPTION_KILLED,		/* its wait is over; the mark is forgotten */
-	YQ_PREEMPTION_KILLABLE,		/* in lazy preemption its wait is over: it runs until its room is needed */
+	YQ_PREEMPTION_MARKED,		/* marked for the first time: the application is told */
+	YQ_PREEMPTION_OBSERVED,		/* no effect: the container waits since marked_at, or the round only observes */
+	YQ_PREEMPTION_KILLED,		/* the wait is over; the mark is forgotten */
+	YQ_PREEMPTION_KILLABLE,		/* in lazy preemption the wait is over: the container runs until its room is needed */
 	YQ_PREEMPTION_UNRESERVED,	/* the reservation is given up */
 	YQ_PREEMPTION_MOVED			/* the reservation goes to another node */
 } YqPreemptionOutcomeKind;
@@ -277,7 +275,7 @@ typedef struct YqPreemptionOutcome
 	YqPreemptionContainer *container;
 	TimestampTz marked_at;		/* time of the first mark; DT_NOBEGIN for none */
 	TimestampTz kill_at;		/* earliest time of the kill; DT_NOBEGIN without a mark */
-	YqPreemptionNode *node;		/* new node, or the one that it would get if the round did more than observe; or NULL */
+	YqPreemptionNode *node;		/* new node of the reservation, also when the round only observes; or NULL */
 	const YqPreemptionFigures *figures; /* NULL when the reservation is, or would be, moved */
 } YqPreemptionOutcome;
 

@@ -41,8 +41,7 @@ typedef struct Change
 	YqReservationVerdict access;	/* the user's access to the operation */
 	YqRecordedReservation next; /* version, queue, user and project of the new reservation */
 	const YqPlanReservation *placed;	/* NULL: nothing to write */
-	bool		is_due;			/* its queue is made at once: the reservation may begin before the next round of the
-								 * follower */
+	bool		is_due;			/* the queue is made at once, because the next round may come too late */
 } Change;
 
 /* -- the plan and its reservation ---------------------------------------------------- */

@@ -36,13 +36,11 @@ typedef struct YqReservationAnswer
 {
 	YqReservationVerdict verdict;
 	const YqHierarchy *hierarchy;	/* hierarchy of the verdict's amounts */
-	TimestampTz at;				/* time when it was accepted, or ended; unset when it is refused */
+	TimestampTz at;				/* time of the acceptance or of the end; unset after a refusal */
 	TimestampTz start;			/* the first start and the last end of an accepted reservation */
 	TimestampTz end;
-	const char *quoted_cost;	/* quoted cost, a decimal number; NULL when it was not placed, or the cost is not
-								 * known */
-	HeapTupleHeader with_later_deadline;	/* for a refused dry run: definitions that would be accepted; NULL for
-											 * none */
+	const char *quoted_cost;	/* quoted cost, a decimal number; NULL: no place found, or not known */
+	HeapTupleHeader with_later_deadline;	/* for a refused dry run: acceptable definitions, or NULL */
 	HeapTupleHeader with_fewer_containers;
 } YqReservationAnswer;
 

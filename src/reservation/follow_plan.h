@@ -18,9 +18,9 @@
 typedef struct YqFollowedApplication
 {
 	const char *application_id;
-	int			queue;			/* place of the queue that it leaves */
-	bool		is_killed;		/* it is killed; otherwise it continues in the default queue */
-	bool		is_refused;		/* neither could be written, and it stays in its queue (refusal.h) */
+	int			queue;			/* place of the queue that the application leaves */
+	bool		is_killed;		/* the application is killed; otherwise it continues in the default queue */
+	bool		is_refused;		/* neither could be written, and the application stays in its queue (refusal.h) */
 	const char *reason;			/* reason of a refusal by the database or the default queue; NULL: no refusal */
 } YqFollowedApplication;
 

@@ -30,8 +30,7 @@ typedef enum YqPlanFailure
 	YQ_PLAN_INSTANTANEOUS,		/* more than a user may have at a time */
 	YQ_PLAN_AVERAGE,			/* more than a user may have on average over the window */
 	YQ_PLAN_SEARCH,				/* the search would be too long */
-	YQ_PLAN_REPEATS				/* periodic ones have too many steps (YQ_MOST_REPEATED_STEPS) in the time of the
-								 * reservation */
+	YQ_PLAN_REPEATS				/* too many repeated steps (YQ_MOST_REPEATED_STEPS) in the reservation's time */
 } YqPlanFailure;
 
 typedef enum YqSharingPolicy
@@ -83,14 +82,11 @@ typedef struct YqPlan
 	int64		window;			/* reservation-window */
 	float4		instantaneous_share;	/* fraction of the capacity that a user may have at a time, */
 	float4		average_share;	/* and on average over a window */
-	bool		wraps;			/* periodic reservations keep their rest beyond a multiple of the period; Hadoop
-								 * loses it */
-	bool		repeats;		/* periodic reservations have their allocation in each period; in Hadoop in the first
-								 * one (S15) */
+	bool		wraps;			/* periodic ones keep the rest beyond a multiple of the period; Hadoop loses it */
+	bool		repeats;		/* periodic ones have their allocation in each period; Hadoop: in the first (S15) */
 	bool		plans_around;	/* where more is promised than the plan has, nothing is left; Hadoop fails (S4) */
 	bool		ends_averages;	/* a user's load ends a window after the deadline; in Hadoop it never ends */
-	int64		most_windows;	/* most windows that a search examines for all requests together; more is
-								 * YQ_PLAN_SEARCH */
+	int64		most_windows;	/* most windows of a search for all requests together; more is YQ_PLAN_SEARCH */
 	YqPlanReservation **reservations;
 	int			count;
 	int			room;

@@ -56,10 +56,9 @@ typedef struct YqPlanQueue
 {
 	bool		is_default;
 	YqReservationId id;			/* unset for the default queue */
-	bool		exists;			/* it existed before the round; unset for the default queue */
-	bool		is_active;		/* set by the round: its reservation occurs; otherwise it has expired */
-	bool		is_kept;		/* it has expired, and goes in a later round: applications were killed there, or
-								 * remain */
+	bool		exists;			/* the queue existed before the round; unset for the default queue */
+	bool		is_active;		/* set by the round: the queue's reservation occurs; otherwise the queue has expired */
+	bool		is_kept;		/* the expired queue goes in a later round: applications were killed there, or remain */
 	bool		is_postponed;	/* applications remain for a later round */
 	YqShare		before;			/* share of an existing queue, and of the default queue */
 	YqShare		share;

@@ -22,14 +22,14 @@ typedef struct YqRecordedReservation
 	const char *queue;
 	const char *username;
 	const char *project;
-	bool		is_same;		/* its definition is the given one */
+	bool		is_same;		/* the definition is the given one */
 	bool		has_ended;
 	bool		is_periodic;
 	TimestampTz deadline;
 	TimestampTz accepted_at;
-	TimestampTz ended_at;		/* time of its end, if it has ended */
-	TimestampTz start;			/* start of its first interval */
-	TimestampTz end;			/* end of its last interval */
+	TimestampTz ended_at;		/* time of the end of an ended reservation */
+	TimestampTz start;			/* start of the first interval */
+	TimestampTz end;			/* end of the last interval */
 	const char *quoted_cost;	/* credits, a decimal number; NULL when it is not known */
 } YqRecordedReservation;
 

@@ -15,8 +15,8 @@ typedef enum YqReservationInterpreter
 {
 	YQ_RESERVE_ANY,				/* the first request that fits */
 	YQ_RESERVE_ALL,				/* every request, in any relation */
-	YQ_RESERVE_ORDER,			/* each request after the end of the one before */
-	YQ_RESERVE_ORDER_NO_GAP		/* each request directly after the one before, without a gap */
+	YQ_RESERVE_ORDER,			/* each request after the end of its predecessor */
+	YQ_RESERVE_ORDER_NO_GAP		/* each request directly after its predecessor, without a gap */
 } YqReservationInterpreter;
 
 typedef struct YqReservationRequest

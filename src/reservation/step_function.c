@@ -251,7 +251,7 @@ unroll(const YqStepFunction *function, int64 start, int64 end)
 		CHECK_FOR_INTERRUPTS();
 		for (int j = 0; j < function->count; j++)
 		{
-			/* the step that closes all time wraps around: it stays, once */
+			/* the step that closes all time wraps around, and stays once */
 			int64		time = function->times[j] + i * function->period;
 
 			if (time >= previous && start - relative_start + time <= end)

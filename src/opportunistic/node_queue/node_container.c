@@ -205,8 +205,7 @@ typedef struct Search
 	const Amounts *containers;
 	int			count;
 	const int  *larger_before;	/* per container: the last one before it that is at least as large, or -1 */
-	Amounts    *largest_sums;	/* per container and number: largest sums of so many containers from it on, each
-								 * amount by itself */
+	Amounts    *largest_sums;	/* per container and number: largest sums of that many from it on, per amount */
 	int			most;			/* numbers in largest_sums are 0 to this */
 	bool	   *is_chosen;
 	int			steps;

@@ -34,7 +34,7 @@ typedef struct YqMeasuredAmount
 	YqOverAllocation thresholds;
 	int64		total;			/* size of the node */
 	int64		measured;		/* 0: not measured */
-	int64		freed;			/* by containers that have ended or paused since the report, while there is an excess */
+	int64		freed;			/* amount of containers ended or paused since the report, while there is an excess */
 } YqMeasuredAmount;
 
 typedef struct YqMeasuredUse
@@ -95,12 +95,10 @@ typedef struct YqNodeContainer
 	YqContainerState state;
 	int64		memory;			/* MiB */
 	int64		vcores;
-	bool		is_since_report;	/* it began to run after the measured use was told */
-	bool		is_ranked;		/* the next two members are known; without an order of its own the queue needs
-								 * neither */
+	bool		is_since_report;	/* the container began to run after the report of the measured use */
+	bool		is_ranked;		/* the next two members are known; only an order of its own needs them */
 	int64		start_rank;		/* the smallest starts first */
-	int			user;			/* number of its user, at least 0 and below the queue's user_count; set if the order
-								 * is fair */
+	int			user;			/* number of its user, from 0 on, below user_count; set if the order is fair */
 	int64		kill_rank;		/* the smallest is killed first; set by the queue's callback */
 	int			kill_place;		/* place among those that may be killed; the last started has 0 */
 } YqNodeContainer;
@@ -112,7 +110,7 @@ typedef struct YqContainerQueueSettings
 	float		vmem_ratio;		/* virtual memory for each unit of memory */
 	bool		checks_vmem;
 	int			capacity;		/* OPPORTUNISTIC containers that may wait; 0 or less: none */
-	bool		is_by_resources;	/* as many may wait as the node's free room holds, whatever the capacity */
+	bool		is_by_resources;	/* waiting containers must fit into the free room, regardless of the capacity */
 	bool		uses_pause;		/* pauses containers instead of killing them */
 	YqStartOrder start_order;
 	YqKillOrder kill_order;
@@ -132,8 +130,9 @@ typedef struct YqQueueDecision
 {
 	YqQueueDecisionKind kind;
 	YqNodeContainer *container;
-	const YqNodeContainer *made_room_for;	/* GUARANTEED container for which it is paused or killed; NULL: the
-											 * measured use is too high, or neither applies */
+
+	/* GUARANTEED container for which it is paused or killed; NULL: the measured use is too high, or neither applies */
+	const YqNodeContainer *made_room_for;
 } YqQueueDecision;
 
 typedef struct YqContainerQueue
@@ -141,8 +140,8 @@ typedef struct YqContainerQueue
 	YqContainerQueueSettings settings;
 	YqMeasuredUse measured;		/* set by the caller before containers are added */
 	YqNodeAmounts total;
-	YqNodeAmounts used;			/* by running containers, including those that are being killed or paused */
-	YqNodeAmounts being_freed;	/* by containers that are being killed or paused */
+	YqNodeAmounts used;			/* amounts of running containers, including those that are being killed or paused */
+	YqNodeAmounts being_freed;	/* amounts of containers that are being killed or paused */
 	dlist_head	guaranteed;
 	dlist_head	opportunistic;
 	dlist_head	running;		/* in the order of their starts */

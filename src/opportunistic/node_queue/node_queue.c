@@ -487,7 +487,7 @@ yq_node_queue_recover(YqNodeQueue *queue, YqNodeQueueRow *row)
 	{
 		note_start(queue, row);
 		row->container.state = YQ_CONTAINER_RUNNING;
-		/* it now comes after the containers that ran before */
+		/* the container now comes after those that ran before */
 		queue->rows = lappend(list_delete_ptr(queue->rows, row), row);
 	}
 	row->is_acknowledged = true;

@@ -28,7 +28,7 @@ typedef struct YqNodeQueueRow
 	bool		is_guaranteed_in_books;
 	bool		runs_in_books;	/* is_running in the books */
 	TimestampTz changed_at;		/* time of its last event in the books */
-	TimestampTz next_instant;	/* earliest time of its next event */
+	TimestampTz next_instant;	/* earliest time of the container's next event */
 
 	/* columns of node_queue */
 	YqContainerState state;
@@ -38,7 +38,7 @@ typedef struct YqNodeQueueRow
 	TimestampTz started_at;		/* time of its start, if it has started */
 	int64		expected_duration;	/* microseconds; 0: not known */
 	const char *kill_figure;	/* figure behind its kill_rank, for people; NULL: none */
-	TimestampTz left_at;		/* time at which it left, if it is GONE */
+	TimestampTz left_at;		/* time at which the container left, if it is GONE */
 	int64		waited;			/* microseconds to add */
 	int			pauses;			/* number to add */
 	const char *made_room_for;	/* container id, or NULL */
@@ -50,10 +50,10 @@ typedef struct YqNodeQueueRow
 	int			queue_limit;
 	bool		is_acknowledged;	/* the agent has carried out the last action about it */
 
-	bool		was_paused;		/* it was paused before this call */
-	bool		has_joined;		/* its row is made in this call, or made anew */
-	bool		is_changed;		/* it has changed since it was written */
-	bool		is_written;		/* it was written in this call, and not compared with the books since */
+	bool		was_paused;		/* the container was paused before this call */
+	bool		has_joined;		/* the row is made in this call, or made anew */
+	bool		is_changed;		/* the row has changed since its last write */
+	bool		is_written;		/* the row was written in this call, and not compared with the books since */
 } YqNodeQueueRow;
 
 /* An event to append: a FINISH, or an UPDATE of is_running. */
@@ -79,8 +79,7 @@ typedef struct YqNodeQueue
 	List	   *users;			/* names (char *) of users that the fair order numbers */
 	int64		last_place;
 	int			shed_limit;		/* limit of a shed in this call */
-	bool		has_freed;		/* containers have given back amounts of the excess of the measured use: to be
-								 * written */
+	bool		has_freed;		/* amounts of the measured excess were given back: to be written */
 	int			preempted;		/* number of containers to be killed or paused for the measured use: likewise */
 	int			noted;			/* number of decisions of the queue that are in the rows */
 	int			told;			/* number of decisions of the queue that are in yquota.decision */

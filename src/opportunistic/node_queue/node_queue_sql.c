@@ -88,7 +88,7 @@ return_decisions(FunctionCallInfo fcinfo, const YqNodeQueue *queue)
 		const YqNodeQueueRow *row = yq_node_queue_row(decision->container);
 		bool		drops = decision->kind == YQ_QUEUE_REJECT || decision->kind == YQ_QUEUE_SHED;
 
-		/* it has ended since the decision */
+		/* the container has ended since the decision */
 		if (row->state == YQ_CONTAINER_GONE && !drops)
 			return_action(fcinfo, "stop", row, NULL);
 		else
@@ -154,8 +154,7 @@ typedef struct Call
 	const char *container_id;	/* container of the call; NULL: the call is about the node */
 	YqNodeQueue *queue;			/* NULL: not opened yet */
 	List	   *refused;		/* ids (char *) of containers whose events cannot be written */
-	bool		is_refused;		/* the event of its own container is refused, or that of a container already held
-								 * back */
+	bool		is_refused;		/* refused is its own event, or that of a container already held back */
 } Call;
 
 static void
@@ -399,7 +398,7 @@ note_end(Call *call)
 
 	yq_require_value(PG_ARGISNULL(3), "exit_status");
 	exit_status = PG_GETARG_INT32(3);
-	/* a clock that was set back does not end it before its last known event */
+	/* a clock that was set back does not end the container before its last known event */
 	if (row != NULL)
 		yq_node_queue_end(queue, row, is_by_clock ? Max(at, row->next_instant) : at, exit_status, true);
 	else
