@@ -350,7 +350,7 @@ yq_allocate_opportunistic(const YqOpportunisticCall *call)
 	if (answer.is_repeated)
 		return answer;
 	note_requests(call);
-	/* another transaction may have changed the configuration before the lock was granted */
+	/* the configuration may have been read anew since the first look-up */
 	answer.requester = yq_requester_lock_leaf(call->application_id);
 	allocate(call, &answer);
 	return answer;

@@ -285,7 +285,7 @@ copy_applications(Contest *contest)
 
 /* -- ideal allocations ----------------------------------------------------------- */
 
-/* Set the amounts that other selectors took from an application; the label that its request asks for counts here. */
+/* Set the amounts that other selectors took from an application; a container counts on its requested label. */
 static void
 set_selected(const Contest *contest, const YqPreemptionApplication *application)
 {

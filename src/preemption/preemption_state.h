@@ -348,7 +348,7 @@ extern YqPreemptionNode *yq_preemption_add_node(YqPreemption *state, const char 
 /* Add a user of a leaf; each name is added once. */
 extern YqPreemptionUser *yq_preemption_add_user(YqPreemption *state, YqPreemptionQueue *leaf, const char *username);
 
-/* Add an application of a user; it follows the user's applications added before in the order of assignment. */
+/* Add an application of a user; the leaf's earlier applications come before it in the order of assignment. */
 extern YqPreemptionApplication *yq_preemption_add_application(YqPreemption *state, YqPreemptionUser *user,
 															  const char *application_id, int32 priority);
 

@@ -189,7 +189,7 @@ yq_start_order_first(YqContainerQueue *queue)
 /* Most containers that a search examines, which takes some milliseconds. */
 #define YQ_FEWEST_MOST_STEPS 200000
 
-/* Limit on the number of containers, times the number chosen one by one, above which there is no search. */
+/* Product of all containers and those chosen one by one, from which on there is no search. */
 #define YQ_FEWEST_MOST_SUMS 1000000
 
 /* Memory, virtual memory and cores. */

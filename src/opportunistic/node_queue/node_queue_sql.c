@@ -154,7 +154,7 @@ typedef struct Call
 	const char *container_id;	/* container of the call; NULL: the call is about the node */
 	YqNodeQueue *queue;			/* NULL: not opened yet */
 	List	   *refused;		/* ids (char *) of containers whose events cannot be written */
-	bool		is_refused;		/* refused is its own event, or that of a container already held back */
+	bool		is_refused;		/* the call's own event is refused, or that of a container held back already */
 } Call;
 
 static void
