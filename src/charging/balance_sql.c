@@ -32,19 +32,19 @@
 /*
  * Numbers of rate classes in running totals.
  *
- * A number means the same for ever once it is committed, so cached numbers are
- * never checked again.  A transaction's own numbers may be given to other classes
- * after it is rolled back: the next refresh forgets them.
+ * yquota_internal.running_class gives every class a number that is never given to another class.  Each
+ * backend remembers the classes that it has met.
  *
- * yquota_internal.running_class gives every class a number that is never given
- * to another one.  Each backend remembers the classes that it has met.
+ * A number never changes its meaning once it is committed, so cached numbers are never checked again.
+ * After a rollback, a transaction's own numbers may be given to other classes: the next refresh forgets
+ * them.
  */
 
-/* Numbers come one after the other, so they are places in an array. */
+/* Classes by number.  Numbers are consecutive, so they serve as places in an array. */
 static YqRateClass **known = NULL;
 static uint32 known_room = 0;
-static uint64 known_generation = 0; /* of rate classes */
-static Oid	known_from = InvalidOid;	/* the table they were read from */
+static uint64 known_generation = 0; /* generation of rate classes */
+static Oid	known_from = InvalidOid;	/* OID of the table from which they were read */
 static bool has_own_numbers = false;
 
 static void
@@ -55,7 +55,7 @@ forget_all(void)
 	has_own_numbers = false;
 }
 
-/* Called at the start of every function that reads running totals. */
+/* Bring cached numbers up to date; called at the start of every function that reads running totals. */
 static void
 running_class_refresh(void)
 {
@@ -94,7 +94,7 @@ remember_row(const YqRow *row)
 	remember(class_id, yq_rate_class_require(shape, factor_names, &weight));
 }
 
-/* Read the class of a number and all that came later. */
+/* Read the class of a number and all later ones. */
 static void
 load_from(uint32 class_id)
 {
@@ -107,8 +107,8 @@ load_from(uint32 class_id)
 }
 
 /*
- * The class of that number, as the active snapshot sees it; prices must have
- * been refreshed.  ERRCODE_DATA_CORRUPTED when there is none.
+ * Return the class of that number, as the active snapshot sees it; prices must have been refreshed.  Raises
+ * ERRCODE_DATA_CORRUPTED when there is none.
  */
 static YqRateClass *
 running_class(uint32 class_id)
@@ -134,13 +134,12 @@ running_class(uint32 class_id)
  * A balance adds up hundreds or thousands of rate classes.  Both sums share one
  * state, which PostgreSQL computes once when both are asked for:
  *
- * 	  accrued	sum of weight x cost of the class from reference_at to "at"
- * 	  rate		sum of weight x credits per second of the class at "at"
+ *     accrued   sum of weight x cost of the class from reference_at to "at"
+ *     rate      sum of weight x credits per second of the class at "at"
  *
- * A row is one class with its weight, or a packed list of them, with hours of
- * their own where the row has none.  These aggregates ignore accruals before
- * reference_at and later starts: the reader subtracts accrual bases, and adds
- * rows of settled_ahead() for starts after "at".
+ * A row has a class with its weight, or a packed list of classes, with their own hours where the row has
+ * none.  These aggregates ignore accruals before reference_at and later starts: the reader subtracts
+ * accrual bases, and adds rows of settled_ahead() for starts after "at".
  */
 
 PG_FUNCTION_INFO_V1(yq_sql_add_rate_class);
@@ -177,7 +176,7 @@ running_sum(FunctionCallInfo fcinfo)
 	return MemoryContextAllocZero(context, sizeof(RunningSum));
 }
 
-/* sum += unit x weight, either of which may be negative */
+/* Compute sum += unit x weight, either of which may be negative. */
 static void
 add_weighted(YqWide *sum, const YqWide *unit, int128 weight)
 {
@@ -206,7 +205,7 @@ add_class(RunningSum *sum, YqRateClass *rate_class, int128 weight,
 	add_weighted(&sum->rate, rate, weight);
 }
 
-/* The rate classes of a row of counter_delta, each from its own hour. */
+/* Add the rate classes of a row of counter_delta, each from its own hour. */
 static void
 add_changes(RunningSum *sum, const bytea *packed, TimestampTz at)
 {
@@ -224,8 +223,8 @@ add_changes(RunningSum *sum, const bytea *packed, TimestampTz at)
 }
 
 /*
- * add_rate_class(state, shape, factors, weight, weights, reference_at, at): a
- * row with neither a weight nor a list of them adds nothing.
+ * add_rate_class(state, shape, factors, weight, weights, reference_at, at): a row with neither a weight nor
+ * a list adds nothing.
  */
 Datum
 yq_sql_add_rate_class(PG_FUNCTION_ARGS)
@@ -273,7 +272,7 @@ yq_sql_add_rate_class(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(sum);
 }
 
-/* Final function: accrued credits, NULL when no row was aggregated. */
+/* Return accrued credits, NULL when no row was aggregated; a final function. */
 Datum
 yq_sql_accrued_sum(PG_FUNCTION_ARGS)
 {
@@ -282,7 +281,7 @@ yq_sql_accrued_sum(PG_FUNCTION_ARGS)
 	PG_RETURN_NUMERIC(yq_wide_to_numeric(&running_sum(fcinfo)->accrued));
 }
 
-/* Final function: credits per second, NULL when no row was aggregated. */
+/* Return credits per second, NULL when no row was aggregated; a final function. */
 Datum
 yq_sql_rate_sum(PG_FUNCTION_ARGS)
 {
@@ -311,7 +310,7 @@ typedef struct AheadScan
 {
 	ReturnSetInfo *result;
 	TimestampTz now_at;
-	TimestampTz latest;			/* settled_at that was found, or the mark */
+	TimestampTz latest;			/* the latest settled_at that was found, or the mark */
 } AheadScan;
 
 static void
@@ -331,12 +330,12 @@ return_ahead(const YqRow *row)
 }
 
 /*
- * settled_ahead(now_at, mark): found by the index at every size of the table, of which the
- * planner knows little while it has not been analyzed.
+ * settled_ahead(now_at, mark) reads the index at every size of the table.  The planner would choose badly,
+ * because it knows little of the table before the first ANALYZE.
  *
- * The index has no container that was settled a day or more before its row was written.
- * When the clock has gone back by so much, one of them may lie ahead as well.  What runs
- * tells that, or the charged-through mark (NULL for none); then the table is read.
+ * The index has no container that was settled a day or more before its row was written.  When the clock has
+ * gone back by that much, such a container may lie ahead as well.  Running containers show that, or the
+ * charged-through mark (NULL for none); the table itself is then read.
  */
 Datum
 yq_sql_settled_ahead(PG_FUNCTION_ARGS)

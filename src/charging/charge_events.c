@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * charge_events.c
- *	  The trigger of yquota.container_event: every lifecycle event is charged
- *	  within its own transaction, or kept to be charged later.
+ *	  The trigger of yquota.container_event: each lifecycle event is charged within its own transaction,
+ *	  or kept to be charged later.
  *
  *-------------------------------------------------------------------------
  */
@@ -35,26 +35,24 @@
 /*
  * Events that are in the log but have not been charged yet.
  *
- * With yquota.charging = deferred the trigger copies the rows of a statement to
- * yquota_internal.deferred_event, in the transaction that puts them into the
- * log, and does nothing else.  That must succeed also when charging fails: it
- * reads no timeline, counter or row of the ledger, nor the content of the rows.
- * The log could not tell later which of its rows are left: it has neither keys
- * nor indexes, and may be sealed.
+ * With yquota.charging = deferred the trigger only copies the rows of a statement to
+ * yquota_internal.deferred_event.  It does so in the transaction that puts them into the log.  This must
+ * succeed also when charging fails.  The trigger therefore reads no timeline, counter or row of the ledger,
+ * nor the content of the rows.  The log could not tell later which of its rows are left: it has neither
+ * keys nor indexes, and may be sealed.
  *
- * Each statement takes a number from a sequence, and so its rows can be
- * charged later in the order in which they came.
+ * Each statement takes a number from a sequence, so that its rows can be charged later in the order in
+ * which they came.
  *
- * A row of deferred_event goes when it is charged, in the same transaction.  A
- * transaction that charges deferred events holds a lock on the table that no
- * other one shares (ShareUpdateExclusiveLock, which statements that add rows do
- * not wait for); see yquota.charge_deferred().
+ * The transaction that charges a row of deferred_event also deletes it.  Such a transaction holds a lock on
+ * the table that it shares with no other one (ShareUpdateExclusiveLock).  Statements that add rows do not
+ * wait for that lock; see yquota.charge_deferred().
  */
 
 /* Columns of deferred_event: those of the event, the statement's number, and the sender. */
 #define DEFERRED_COLUMNS (YQ_EVENT_COLUMNS + 2)
 
-/* Rows written at a time. */
+/* The number of rows written at a time. */
 #define DEFERRED_BATCH 1000
 
 /* Keep the rows of a statement that was not charged. */
@@ -88,7 +86,7 @@ deferred_keep(Tuplestorestate *rows, TupleDesc descriptor)
 	yq_bulk_insert_close(writer);
 }
 
-/* Whether an event of a container has been kept, and committed. */
+/* Tell whether an event of a container has been kept, and committed. */
 static bool
 deferred_has(const text *container_id)
 {
@@ -102,17 +100,16 @@ deferred_has(const text *container_id)
 /* -- charge events ------------------------------------------------------------- */
 
 /*
- * AFTER INSERT, once per statement, over its transition table.  The rows are
- * put in the order of container id, instant and kind (by a sort that spills to
- * disk, unless they come that way) and settled container by container; see
- * settler.h.  A bad event is raised, or set aside with its reason, as
- * yquota.on_bad_event says.
+ * The trigger runs AFTER INSERT, once per statement, over its transition table.  It puts the rows in the
+ * order of container id, instant and kind, and settles container by container; see settler.h.  The sort
+ * spills to disk; rows that come in order need none.  A bad event is raised, or set aside with its reason,
+ * as yquota.on_bad_event says.
  *
- * With yquota.charging = deferred the rows are kept instead, and charged later
- * the same way, those of many statements at once.
+ * With yquota.charging = deferred the rows are kept instead.  They are charged later in the same way, those
+ * of many statements at once.
  *
- * The trigger runs as the inserting role, and writes tables on which that role
- * has no privileges; it therefore refuses to serve any table but its own.
+ * The trigger runs as the inserting role.  It writes tables on which that role has no privileges, so it
+ * refuses to serve any table except its own.
  */
 
 PG_FUNCTION_INFO_V1(yq_sql_charge_inserted_events);
@@ -132,9 +129,9 @@ typedef struct EventSource
 	AttrNumber	arrival;		/* column with the statement's number, or 0 */
 	Tuplestorestate *store;
 	Tuplesortstate *sort;		/* NULL when the store is in order */
-	TupleTableSlot *slots[2];	/* taking turns: one row of look-ahead */
-	MemoryContext contexts[2];	/* values read from their rows, detoasted ones
-								 * for instance; reset with the next row */
+	TupleTableSlot *slots[2];	/* used in turn: a row of look-ahead */
+	MemoryContext contexts[2];	/* values read from their rows, such as detoasted ones; reset with the next
+								 * row */
 	int			next_slot;
 } EventSource;
 
@@ -145,9 +142,9 @@ typedef struct EventCharger
 	EventSource source;
 	YqChargeEventsResult result;
 	MemoryContext result_context;
-	text	   *sender;			/* of the statement's events, once one is set aside */
+	text	   *sender;			/* sender of the statement's events, once one is set aside */
 	bool		has_mark;
-	TimestampTz mark_at;		/* of the QUOTA_COMPUTE that reaches furthest */
+	TimestampTz mark_at;		/* instant of the QUOTA_COMPUTE that reaches furthest */
 	text	   *mark_source;
 } EventCharger;
 
@@ -174,7 +171,7 @@ check_protocol(FunctionCallInfo fcinfo)
 
 /* -- order --------------------------------------------------------------- */
 
-/* Whether "a" comes before "b" or is equal to it, in the order of settling. */
+/* Tell whether "a" comes before "b" or is equal to it, in the order of settling. */
 static bool
 is_before(const YqEvent *a, const YqEvent *b)
 {
@@ -214,8 +211,8 @@ read_row(EventCharger *charger, YqEvent *event, int slot,
 }
 
 /*
- * Read through the transition table and tell whether its rows are in order
- * already, as those of a sorted file are.
+ * Read through the transition table and tell whether its rows are in order already, as the rows of a sorted
+ * file are.
  */
 static bool
 is_in_order(EventCharger *charger)
@@ -301,7 +298,7 @@ close_source(EventSource *source)
 		tuplesort_end(source->sort);
 }
 
-/* Read the next event into the slot that is next in turn; false at the end. */
+/* Read the next event into the slot whose turn it is; false at the end. */
 static bool
 next_event(EventCharger *charger, YqEvent *event)
 {
@@ -322,7 +319,7 @@ next_event(EventCharger *charger, YqEvent *event)
 
 /* -- settling ------------------------------------------------------------ */
 
-/* An event without its START may have overtaken it. */
+/* Raise the problem of an event.  An event without its START may have overtaken it. */
 static void
 raise_bad_event(const YqEvent *event, const YqProblem *problem)
 {
@@ -389,8 +386,8 @@ note_mark(EventCharger *charger, const YqEvent *event)
 }
 
 /*
- * Append the charged-through mark.  Rows are never updated, so that no
- * transaction waits for an earlier mark.
+ * Append the charged-through mark.  Marks are never updated, so that no transaction waits for an earlier
+ * mark.
  */
 static void
 post_mark(EventCharger *charger)
@@ -411,9 +408,9 @@ post_mark(EventCharger *charger)
 }
 
 /*
- * When the clock has stepped back, the records of a running container may lie
- * ahead of it.  There, or at the next instant, the container can still change
- * and end; otherwise it could not end until the clock has caught up.
+ * Return the instant up to which time is known to have gone on.  When the clock has stepped back, the
+ * records of a running container may lie ahead of it.  The container can still change and end there, or at
+ * the next instant. Otherwise it could not end until the clock has caught up.
  */
 static TimestampTz
 latest_instant(EventCharger *charger, const YqEvent *event)
@@ -431,10 +428,7 @@ latest_instant(EventCharger *charger, const YqEvent *event)
 	return container.settled_at + 1;
 }
 
-/*
- * Look at an event by itself, in the context of its slot; true when it is to
- * be settled.
- */
+/* Check an event by itself, in the context of its slot; true when it is to be settled. */
 static bool
 receive_event(EventCharger *charger, const YqEvent *event)
 {
@@ -443,7 +437,7 @@ receive_event(EventCharger *charger, const YqEvent *event)
 	YqProblem  *problem = yq_event_check(event, now, yq_event_is_ahead(event, now) ? latest_instant(charger, event) : now);
 	bool		has_feed = event->source != NULL && VARSIZE_ANY_EXHDR(event->source) <= YQ_NAME_MAX_LENGTH;
 
-	/* a longer name, of an event that is refused for it, does not fit into the index of feeds */
+	/* a longer source, for which the event is refused, does not fit into the index of feeds */
 	yq_counters_feed(charger->ledger->counters, has_feed ? event->source : NULL,
 					 event->has_occurred_at && problem == NULL, event->occurred_at,
 					 event->recorded_at);
@@ -461,8 +455,8 @@ receive_event(EventCharger *charger, const YqEvent *event)
 }
 
 /*
- * The next event worth settling; false at the end.  It points into a slot that
- * stays valid until the call after the next.
+ * Return the next event worth settling; false at the end.  The event points into a slot that stays valid
+ * until the call after the next.
  */
 static bool
 next_good_event(EventCharger *charger, YqEvent *event)
@@ -479,7 +473,7 @@ next_good_event(EventCharger *charger, YqEvent *event)
 	return false;
 }
 
-/* By instant and kind. */
+/* Compare events by instant and kind. */
 static int
 compare_instants(const void *a, const void *b)
 {
@@ -499,9 +493,9 @@ is_known(EventCharger *charger, const text *container_id)
 }
 
 /*
- * Whether events of one container, in this order, have the same result in every
- * order of arrival.  Each must occur once.  So must the START: when it did not
- * come first, it must not be known already.
+ * Tell whether events of a container, in this order, have the same result in every order of arrival.  No
+ * event may compete with another: there is at most one START, one FINISH, and one UPDATE at an instant.  A
+ * START that did not come first must not be known already.
  */
 static bool
 is_plain_life(EventCharger *charger, const YqEvent *const *events, int count, int64 first_arrival)
@@ -523,9 +517,8 @@ is_plain_life(EventCharger *charger, const YqEvent *const *events, int count, in
 }
 
 /*
- * Settle the events of one container, ordered by statement.  Where the order
- * of arrival could make a difference it is kept: one statement is settled and
- * written before the next.
+ * Settle the events of a container, ordered by statement.  The order of arrival is kept where it could make
+ * a difference: a statement is settled and written before the next one.
  */
 static void
 settle_in_order(EventCharger *charger, const YqEvent **events, int count)
@@ -561,8 +554,8 @@ settle_in_order(EventCharger *charger, const YqEvent **events, int count)
 }
 
 /*
- * Settle the events of one container: "event" and those that follow it.  On
- * return "event" is the first of the next container, if there is one.
+ * Settle the events of a container: "event" and those that follow it.  On return "event" is the first event
+ * of the next container, if there is one.
  */
 static bool
 settle_group(EventCharger *charger, YqEvent *event, MemoryContext group_context)
@@ -594,7 +587,7 @@ settle_group(EventCharger *charger, YqEvent *event, MemoryContext group_context)
 			room *= 2;
 			events = repalloc(events, sizeof(YqEvent *) * room);
 		}
-		/* only the copy: values in the slots must outlive the group */
+		/* switch only for the copy: values in the slots must outlive the group */
 		MemoryContextSwitchTo(group_context);
 		events[count++] = yq_event_copy(&next);
 		MemoryContextSwitchTo(old_context);
@@ -608,10 +601,9 @@ settle_group(EventCharger *charger, YqEvent *event, MemoryContext group_context)
 }
 
 /*
- * Whether the rows come from a dump, which brings the ledger along with the
- * events.  A session that has restored one keeps the settings by which that is
- * known; but new events leave recorded_at to the clock, and restored ones have
- * their own.
+ * Tell whether the rows come from a dump, which brings the ledger along with the events.  A session that
+ * has restored a dump keeps the settings that reveal it.  But new events leave recorded_at to the clock,
+ * and restored events have their own.
  */
 static bool
 is_restored(TriggerData *trigger)
@@ -661,8 +653,8 @@ yq_charge_events(Tuplestorestate *rows, TupleDesc descriptor, AttrNumber arrival
 }
 
 /*
- * One warning for a statement, so that a feed sees it however its rows come.  The
- * rows are the sender's: it may read them in my_rejects.
+ * Warn once per statement, so that a feed sees the warning however its rows come.  The sender may read its
+ * rows in my_rejects.
  */
 static void
 warn_of_rejects(const YqChargeEventsResult *charged)

@@ -47,7 +47,7 @@ enum
 	VOIDED_COLUMNS
 };
 
-/* There are no events here that could be bad. */
+/* Serve as the handler where no event can be bad. */
 static void
 no_bad_events(void *argument, const YqEvent *event, const YqProblem *problem)
 {
@@ -55,9 +55,9 @@ no_bad_events(void *argument, const YqEvent *event, const YqProblem *problem)
 }
 
 /*
- * settle_again(container_ids text[]) returns bigint: bring the records of these
- * containers, in ascending order of id, in line with the present timelines;
- * returns how many had to be corrected.
+ * settle_again(container_ids text[]) returns bigint.  It brings the records of these containers, in
+ * ascending order of id, in line with the present timelines.  It returns the number of containers that had
+ * to be corrected.
  */
 Datum
 yq_sql_settle_again(PG_FUNCTION_ARGS)
@@ -99,9 +99,8 @@ return_voided(ReturnSetInfo *result, Datum container_id, const YqVoided *voided)
 }
 
 /*
- * void_containers(container_ids text[]): take back all that is recorded of
- * these containers, in ascending order of id; a row for each of which they
- * said anything.
+ * void_containers(container_ids text[]) takes back all records of these containers, in ascending order of
+ * id.  It returns a row for each container that had records.
  */
 Datum
 yq_sql_void_containers(PG_FUNCTION_ARGS)
@@ -132,8 +131,8 @@ yq_sql_void_containers(PG_FUNCTION_ARGS)
 }
 
 /*
- * Take the rows of containers up to an id, or all (NULL), out of the table.
- * Rows that the index leaves out are taken with the last call.
+ * Take the rows of containers up to an id, or all (NULL), out of the table.  The last call also takes rows
+ * that the index leaves out.
  */
 static void
 take_rows(text *last_id, Tuplestorestate *rows)
@@ -144,10 +143,10 @@ take_rows(text *last_id, Tuplestorestate *rows)
 	DestReceiver *receiver = CreateTuplestoreDestReceiver();
 	int			result;
 
-	/* values kept out of line go with their rows */
+	/* the store keeps values that are out of line together with their rows */
 	SetTuplestoreDestReceiverParams(receiver, rows, CurrentMemoryContext, true, NULL, NULL);
 	options.dest = receiver;
-	/* a constant to the planner, which makes one condition of both */
+	/* a constant to the planner, which makes a single condition of both */
 	options.params->params[0] = (ParamExternData) {PointerGetDatum(last_id), last_id == NULL, PARAM_FLAG_CONST, TEXTOID};
 	result = SPI_execute_extended(command, &options);
 	if (result != SPI_OK_DELETE_RETURNING)
@@ -156,8 +155,8 @@ take_rows(text *last_id, Tuplestorestate *rows)
 }
 
 /*
- * charge_deferred_through(last_id text) returns (charged bigint, set_aside
- * bigint): charge deferred events of containers up to an id, or all (NULL).
+ * charge_deferred_through(last_id text) returns (charged bigint, set_aside bigint).  It charges deferred
+ * events of containers up to an id, or all (NULL).
  */
 Datum
 yq_sql_charge_deferred_through(PG_FUNCTION_ARGS)
@@ -186,7 +185,7 @@ yq_sql_charge_deferred_through(PG_FUNCTION_ARGS)
 
 /* -- parts of charges, for reports ----------------------------------------- */
 
-/* How many of ascending instants are not after one. */
+/* Return the number of ascending instants that are not after an instant. */
 static int
 count_until(const TimestampTz *cuts, int count, TimestampTz at)
 {
@@ -206,9 +205,8 @@ count_until(const TimestampTz *cuts, int count, TimestampTz at)
 }
 
 /*
- * part_within(cuts, from, to): number of the part, from one cut to the next, that
- * a segment lies in; NULL when a cut lies within it.  An empty segment is its
- * instant.
+ * part_within(cuts, from, to) returns the number of the part, from one cut to the next, in which a segment
+ * lies.  It is NULL when a cut lies within the segment.  An empty segment counts as its instant.
  */
 Datum
 yq_sql_part_within(PG_FUNCTION_ARGS)
@@ -231,8 +229,8 @@ yq_sql_part_within(PG_FUNCTION_ARGS)
 }
 
 /*
- * accept_any_age(): in force until the function ends that calls this one.  The SET clauses
- * of that function have opened a level of settings.
+ * accept_any_age() is in force until the calling function ends.  The SET clauses of that function have
+ * opened a level of settings.
  */
 Datum
 yq_sql_accept_any_age(PG_FUNCTION_ARGS)

@@ -42,7 +42,7 @@ yq_state_apply(YqState *state, const YqState *set)
 		state->is_running = set->is_running;
 }
 
-/* Whether a container is the first of its application attempt by its id: YARN numbers it 000001. */
+/* Tell by its id whether a container is the first of its application attempt: YARN numbers it 000001. */
 static bool
 is_first_container(const text *container_id)
 {
@@ -80,7 +80,7 @@ yq_state_role_equal(const YqState *a, const YqState *b)
 		a->role.is_am == b->role.is_am && a->is_running == b->is_running;
 }
 
-/* Whether two events say the same; of the role only is_running is content. */
+/* Tell whether two events say the same; is_running is the only column of the role that counts. */
 static bool
 state_equal(const YqState *a, const YqState *b)
 {
@@ -122,8 +122,8 @@ yq_container_life_last_state(const YqContainerLife *life)
 }
 
 /*
- * When the wait began of a container that is in a state since an instant; "before"
- * is that of the state before.  A wait goes on through changes that do not end it.
+ * Return the start of the wait of a container that has been in a state since an instant; "before" is the
+ * result for the state before.  A wait goes on through changes that do not end it.
  */
 static TimestampTz
 waits_since(const YqContainerLife *life, const YqState *state, TimestampTz since, TimestampTz before)
@@ -189,7 +189,7 @@ yq_container_life_copy(const YqContainerLife *life)
 	return copy;
 }
 
-/* Put a change behind those before the free room. */
+/* Put a change after those before the free room. */
 static void
 put_change(YqContainerLife *life, const YqChange *change)
 {
@@ -233,14 +233,14 @@ yq_container_life_complete(YqContainerLife *life)
 		qsort(life->changes, life->change_count, sizeof(YqChange), compare_changes);
 }
 
-/* How many changes there are until an instant, and at it. */
+/* Return the number of changes at or before an instant. */
 static int
 changes_until(const YqContainerLife *life, TimestampTz at)
 {
 	int			low = 0;
 	int			high = life->change_count;
 
-	/* most often all */
+	/* most often all changes are */
 	if (high > 0 && yq_container_life_change(life, high - 1)->occurred_at <= at)
 		return high;
 	while (low < high)
@@ -348,7 +348,7 @@ enter_repeated(YqContainerLife *life, const YqResource *allocation)
 	(void) yq_bytes_table_enter_kept(life->repeated, yq_bytes_of_varlena(allocation), &found);
 }
 
-/* Whether a START with this allocation became an UPDATE before. */
+/* Tell whether a START with this allocation became an UPDATE before. */
 static bool
 was_repeated_with(YqContainerLife *life, const YqResource *allocation)
 {
@@ -368,7 +368,7 @@ was_repeated_with(YqContainerLife *life, const YqResource *allocation)
 	return yq_bytes_table_find(life->repeated, yq_bytes_of_varlena(allocation)) != NULL;
 }
 
-/* The allocation after the last change. */
+/* Return the allocation after the last change. */
 static const YqResource *
 last_allocation(YqContainerLife *life)
 {
@@ -389,9 +389,9 @@ last_allocation(YqContainerLife *life)
 }
 
 /*
- * When a START that comes with a new allocation changes it: as it arrives, but
- * after every known event, so that it never moves a charge (docs/design.md 3).  The clock may have gone back, or an UPDATE lie ahead of it.
- * One that arrived earlier and was set aside keeps its place.
+ * Return the instant at which a START with a new allocation changes the container.  It is the arrival, but
+ * after every known event, so that it never moves a charge (docs/design.md 3).  The clock may have gone
+ * back, or an UPDATE may lie ahead of it.  A START that arrived earlier and was set aside keeps its place.
  */
 static TimestampTz
 instant_of_repeated_start(const YqContainerLife *life, const YqEvent *event)
@@ -404,8 +404,8 @@ instant_of_repeated_start(const YqContainerLife *life, const YqEvent *event)
 }
 
 /*
- * A START of a container that is known: a recovering resource manager sends it
- * with its first or its present allocation, or with a new one (docs/design.md 3).
+ * Merge a START of a container that is known.  A recovering resource manager sends it with the first or the
+ * present allocation, or with a new one (docs/design.md 3).
  */
 static YqMerge
 merge_repeated_start(YqContainerLife *life, const YqEvent *event, const text *project,
@@ -479,7 +479,7 @@ merge_update(YqContainerLife *life, const YqEvent *event, YqProblem **problem)
 	return YQ_MERGE_ACCEPTED;
 }
 
-/* Of several FINISHes at one instant the smallest exit status counts, none last. */
+/* Compare FINISHes at the same instant: the smallest exit status counts, and none sorts last. */
 static bool
 is_smaller_status(const YqEvent *event, const YqContainerLife *life)
 {
@@ -488,8 +488,8 @@ is_smaller_status(const YqEvent *event, const YqContainerLife *life)
 }
 
 /*
- * The earliest FINISH ends a container, from any source and in any order
- * (docs/design.md 3).  Later UPDATEs are no part of the life any more.
+ * Merge a FINISH: the earliest one ends a container, from any source and in any order (docs/design.md 3).
+ * Later UPDATEs are then no part of the life.
  */
 static YqMerge
 merge_finish(YqContainerLife *life, const YqEvent *event)
@@ -528,7 +528,7 @@ yq_container_life_merge(YqContainerLife *life, const YqEvent *event, YqProblem *
 /* The list of segments, and the instants that no segment crosses. */
 typedef struct SegmentList
 {
-	const TimestampTz *period_ends; /* those that are left, ascending */
+	const TimestampTz *period_ends; /* period ends that remain, ascending */
 	int			period_count;
 	TimestampTz free_from;
 	YqSegment  *segments;
@@ -553,7 +553,7 @@ add_segment(SegmentList *list, const YqSegment *segment)
 	list->segments[list->count++] = part;
 }
 
-/* Put down the parts of a segment that end with a period; the rest is left. */
+/* Put down the parts of a segment that end with a period; the rest stays in *segment. */
 static void
 add_until_period_ends(SegmentList *list, YqSegment *segment)
 {

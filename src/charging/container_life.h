@@ -3,8 +3,8 @@
  * container_life.h
  *	  The life of one container: its known facts, and the segments that follow.
  *
- * Facts are merged one by one, in any order; whatever the order, the same
- * facts make the same life and so the same segments (docs/design.md 3).  Nothing here reads tables or prices.
+ * Facts are merged one by one, in any order.  In every order, the same facts make the same life and
+ * therefore the same segments (docs/design.md 3).  Nothing here reads tables or prices.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,32 +14,32 @@
 #include "charging/event.h"
 #include "utils/hsearch.h"
 
-/* The resources of a container and their place, between two events. */
+/* The resources of a container and its place, between two events. */
 typedef struct YqState
 {
 	YqResource *allocation;
 	Oid			execution_type;
 	text	   *queue;
 	text	   *node;
-	YqContainerRole role;		/* no price depends on it */
-	YqAnswer	is_running;		/* NO while it waits at its node or is paused */
+	YqContainerRole role;		/* no price depends on the role */
+	YqAnswer	is_running;		/* NO while the container waits at its node or is paused */
 } YqState;
 
-/* Whether a container in that state waits: GUARANTEED ones never do. */
+/* Tell whether a container in that state waits: GUARANTEED containers never do. */
 static inline bool
 yq_state_waits(const YqState *state, Oid opportunistic)
 {
 	return state->is_running == YQ_ANSWER_NO && state->execution_type == opportunistic;
 }
 
-/* The state in an event; columns that it leaves out are NULL or InvalidOid. */
+/* Return the state in an event; columns that the event leaves out are NULL or InvalidOid. */
 extern YqState yq_state_of_event(const YqEvent *event);
 extern bool yq_state_is_empty(const YqState *state);
 
 /* Fill in the columns that a START has left out. */
 extern void yq_state_complete(YqState *state, const text *container_id, Oid guaranteed);
 
-/* Whether two states of a container have the same role in every column. */
+/* Tell whether two states of a container have the same role in every column. */
 extern bool yq_state_role_equal(const YqState *a, const YqState *b);
 
 /* Change the columns that "set" does not leave out. */
@@ -50,8 +50,8 @@ typedef struct YqChange
 {
 	TimestampTz occurred_at;
 	YqState		set;
-	bool		repeated_start; /* came as a START with a new allocation */
-	int64		event_id;		/* of its event; 0 when that has no number */
+	bool		repeated_start; /* it came as a START with a new allocation */
+	int64		event_id;		/* number of its event; 0 when the event has no number */
 	bool		is_new;			/* not recorded yet */
 } YqChange;
 
@@ -61,33 +61,31 @@ typedef struct YqContainerLife
 	TimestampTz now;			/* the statement's clock */
 	Oid			opportunistic;	/* the execution type of containers that may wait */
 	bool		started;
-	text	   *project;		/* resolved, as username */
+	text	   *project;		/* resolved, as is username */
 	text	   *application_id;
 	text	   *username;
-	bool		is_given;		/* of a running container: yquota's scheduler gave it */
+	bool		is_given;		/* yquota's scheduler gave the running container */
 	TimestampTz started_at;
 	YqState		initial;
 	int			change_count;
 	int			change_room;
 	int			change_gap;		/* the free room lies before the change with this number */
 	YqChange   *changes;		/* in time order; see yq_container_life_change() */
-	const YqResource *last_allocation;	/* that of the last change with one; NULL until
-										 * it is asked for */
-	HTAB	   *repeated;		/* allocations of repeated STARTs; NULL until one is
-								 * asked for */
+	const YqResource *last_allocation;	/* allocation of the last change that has one; NULL until it is
+										 * asked for */
+	HTAB	   *repeated;		/* allocations of repeated STARTs; NULL until one is asked for */
 	bool		finished;
 	TimestampTz finished_at;
 	bool		has_exit_status;
 	int32		exit_status;
-	bool		own_preemption; /* yquota sent one of its FINISHes, with the status of
-								 * a preempted container; known where a rule asks */
-	TimestampTz free_from;		/* the container is free from then on, because it was
-								 * preempted; DT_NOEND for never */
+	bool		own_preemption; /* yquota sent a FINISH of it with the status of a preempted container;
+								 * known where a rule asks */
+	TimestampTz free_from;		/* the preempted container is free from then on; DT_NOEND for never */
 } YqContainerLife;
 
 /*
- * The change with a number, in time order.  The free room lies where the last one came in:
- * changes that come in time order move each of the others once at most.
+ * Return the change with a number, in time order.  The free room lies where the last change came in.
+ * Changes that come in time order therefore move each other change at most once.
  */
 static inline YqChange *
 yq_container_life_change(const YqContainerLife *life, int number)
@@ -104,7 +102,7 @@ typedef struct YqSegment
 	YqState		state;
 	YqEventKind settled_by;
 	bool		is_free;		/* lies in the free window of a preempted container */
-	TimestampTz waits_since;	/* DT_NOEND when it does not wait */
+	TimestampTz waits_since;	/* DT_NOEND when the container does not wait */
 } YqSegment;
 
 typedef enum YqMerge
@@ -115,35 +113,37 @@ typedef enum YqMerge
 } YqMerge;
 
 /*
- * Add an event, already checked by itself.  The life keeps pointers into it.  An
- * event after the end is known and changes nothing.  A START of a container that
- * has started is judged by its allocation and may become an UPDATE at
- * event->recorded_at.
+ * Add an event, already checked by itself.  The life keeps pointers into the event.  An event after the end
+ * counts as known and changes nothing.  A START of a container that has started is judged by its
+ * allocation.  It may become an UPDATE at event->recorded_at.
  */
 extern YqMerge yq_container_life_merge(YqContainerLife *life, const YqEvent *event,
 									   YqProblem **problem);
 
-/* A copy that can be added to; both share the values that they point to. */
+/* Return a copy that can be added to; both lives share the values that they point to. */
 extern YqContainerLife yq_container_life_copy(const YqContainerLife *life);
 
-/* Add a recorded change, in any order; the life is used after yq_container_life_complete(). */
+/* Add a recorded change, in any order.  Callers use the life only after yq_container_life_complete(). */
 extern void yq_container_life_add_change(YqContainerLife *life, const YqChange *change);
 extern void yq_container_life_complete(YqContainerLife *life);
 
-/* The state after the last change. */
+/* Return the state after the last change. */
 extern YqState yq_container_life_last_state(const YqContainerLife *life);
 
-/* When it began: the last change, or the start. */
+/* Return the instant at which that state began: the last change, or the start. */
 extern TimestampTz yq_container_life_last_settled_at(const YqContainerLife *life);
 
-/* When the wait began in which it is after the last change; DT_NOEND when it is in none. */
+/*
+ * Return the start of the wait that goes on after the last change; DT_NOEND when the container does not
+ * wait.
+ */
 extern TimestampTz yq_container_life_waits_since(const YqContainerLife *life);
 
 /*
- * The segments that are settled: up to each change that took time, and up to
- * the finish; none crosses the beginning of the free window or the end of a period,
- * in ascending order, of which the last settles a running container as well.  Returns
- * their number; *segments is palloc'd.
+ * Return the settled segments in ascending order: up to each change that took time, and up to the finish.
+ * No segment crosses the beginning of the free window or the end of a period.  "period_ends" are in
+ * ascending order; the last one settles a running container as well.  Returns the number of segments;
+ * *segments is palloc'd.
  */
 extern int	yq_container_life_segments(const YqContainerLife *life,
 									   const TimestampTz *period_ends, int period_count,

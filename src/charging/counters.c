@@ -22,10 +22,10 @@
 #include "utils/timestamp.h"
 #include "utils/xid8.h"
 
-/* Tables begin with this many entries: a statement about one container. */
+/* The number of entries with which tables begin: a statement about a single container needs few. */
 #define FEW_SUMS 4
 
-/* Memory grows by so much: sums are posted by what has been allocated. */
+/* The step by which memory grows: sums are posted by the amount of allocated memory. */
 #define BLOCK_BYTES (256 * 1024)
 
 /* Columns of counter_delta, in table order. */
@@ -68,8 +68,8 @@ enum
 /* -- sums ---------------------------------------------------------------- */
 
 /*
- * What a sum is about.  A sum has copies of the names.  Fields that do not matter for
- * a kind of sum are NULL or zero.
+ * The key of a sum, with copies of the names.  Fields that do not matter for a kind of sum are NULL or
+ * zero.
  */
 typedef struct SumKey
 {
@@ -78,13 +78,13 @@ typedef struct SumKey
 	int64		number;
 } SumKey;
 
-/* Places of the names in the keys of the kinds. */
+/* Places of the names in the keys of each kind. */
 enum
 {
 	PROJECT_NAME = 0,
-	CLASS_SHAPE = 0,			/* of what class sums share */
+	CLASS_SHAPE = 0,			/* key of the values that class sums share */
 	CLASS_FACTORS = 1,
-	USAGE_QUEUE = 0,			/* number: the execution type, as for nodes */
+	USAGE_QUEUE = 0,			/* "number" is the execution type, as for nodes */
 	USAGE_LABEL = 1,
 	USAGE_USERNAME = 2,
 	NODE_NAME = 3,
@@ -101,7 +101,7 @@ typedef struct ProjectSum
 	struct sum_table_hash *classes;
 } ProjectSum;
 
-typedef struct ClassSum			/* number: the hour */
+typedef struct ClassSum			/* "number" is the hour */
 {
 	SumKey		key;
 	const SumKey *shape;		/* with the factors */
@@ -125,7 +125,7 @@ typedef struct FeedSum
 
 typedef struct SumEntry
 {
-	const SumKey *key;			/* that of the sum, which begins with it */
+	const SumKey *key;			/* key of the sum, which begins with it */
 	uint32		status;
 	uint32		hash;
 } SumEntry;
@@ -175,9 +175,9 @@ struct YqCounters
 	int64		pricing_version;
 	TimestampTz recorded_at;
 	TimestampTz priced_through; /* DT_NOBEGIN when nothing was priced */
-	uint64		generation;		/* of rate classes, whose addresses are in keys */
-	sum_table_hash *projects;	/* NULL when empty, as the next ones */
-	sum_table_hash *shapes;		/* of rate classes, with their factors: no sums */
+	uint64		generation;		/* generation of rate classes, whose addresses are in keys */
+	sum_table_hash *projects;	/* NULL when empty, as the next fields */
+	sum_table_hash *shapes;		/* keys of rate classes with their factors; these have no sums */
 	sum_table_hash *usages;
 	sum_table_hash *nodes;
 	sum_table_hash *feeds;
@@ -222,8 +222,8 @@ make_sum(YqCounters *counters, const SumKey *key, Size size)
 }
 
 /*
- * The sum of a key, of "size" bytes; zero but for the key when it is new.  A table
- * remembers the last one: events of a container, and of an application, follow one another.
+ * Return the sum of a key, of "size" bytes; a new sum is zero except for the key.  A table remembers its
+ * last sum, because events of a container, and of an application, follow one another.
  */
 static void *
 enter_sum(YqCounters *counters, sum_table_hash **table, const SumKey *key, Size size, bool *found)
@@ -243,7 +243,7 @@ enter_sum(YqCounters *counters, sum_table_hash **table, const SumKey *key, Size 
 	return (*table)->private_data;
 }
 
-/* To be called before a sum of a rate class is entered. */
+/* Post the sums when they take much memory, before a sum of a rate class is entered. */
 static void
 post_when_large(YqCounters *counters)
 {
@@ -340,14 +340,14 @@ yq_counters_use(YqCounters *counters, const text *queue, const text *label,
 		add_usage(counters, &counters->nodes, &on_node, allocation, sign);
 }
 
-/* -- what is wanted now and then ------------------------------------------ */
+/* -- records wanted at times ------------------------------------------------ */
 
-/* A table that has a row as long as something is wanted of statements that bring events. */
+/* A table that has a row while some feature needs an extra record from statements that bring events. */
 typedef struct Wanted
 {
 	YqTable		table;
 	bool		is_watched;
-	bool		is_known;		/* taken back by a change of the table */
+	bool		is_known;		/* a change of the table resets it */
 	bool		has_row;
 } Wanted;
 
@@ -357,7 +357,7 @@ note_row(const YqRow *row)
 	*(bool *) row->argument = true;
 }
 
-/* Whatever the snapshot of the statement is, the newest state tells. */
+/* Tell whether the table has a row in the newest state, not in the statement's snapshot. */
 static bool
 is_wanted(Wanted *wanted)
 {
@@ -419,16 +419,16 @@ typedef struct Posting
 	YqCounters *counters;
 	YqBulkInsert *writer;
 	Oid			guaranteed;		/* execution type */
-	FullTransactionId number;	/* of the transaction; invalid when rows about usage do not tell it */
+	FullTransactionId number;	/* number of the transaction; invalid when rows about usage do not record it */
 	bool		tells_prices;	/* a row has version and instant of the prices */
 
-	/* the row that is made */
+	/* the row being made */
 	char		scope;
 	Datum		values[DELTA_COLUMNS];
 	bool		nulls[DELTA_COLUMNS];
 	YqEntryWriter entries;
 	YqWide		accrual_base;	/* sum of the entries */
-	TimestampTz reference_at;	/* latest of the entries; DT_NOBEGIN without */
+	TimestampTz reference_at;	/* latest of the entries; DT_NOBEGIN without entries */
 	int64		containers;		/* sum of the entries */
 } Posting;
 
@@ -451,7 +451,7 @@ begin_delta(Posting *posting, char scope)
 		PUT(DELTA_RECORDED_AT, TimestampTzGetDatum(posting->counters->recorded_at));
 }
 
-/* The prices used are those of all rows of a posting: the first one tells them. */
+/* Write the prices used into the first row of a posting: they belong to all of its rows. */
 static void
 end_delta(Posting *posting)
 {
@@ -520,7 +520,7 @@ count_sums(const sum_table_hash *table)
 	return table == NULL ? 0 : table->members;
 }
 
-/* The first sum of a table; NULL when it is empty. */
+/* Return the first sum of a table, or NULL when it is empty. */
 static const void *
 first_sum(sum_table_hash *table)
 {
@@ -535,8 +535,8 @@ first_sum(sum_table_hash *table)
 }
 
 /*
- * Whether one row can say it all: one sum of each kind at most, and those that
- * share columns saying the same.
+ * Tell whether a single row can hold all sums: at most one of each kind, with the same values in shared
+ * columns.
  */
 static bool
 fits_one_row(const YqCounters *counters)
@@ -586,7 +586,7 @@ usage_changed(const UsageSum *sum)
 
 /* -- many sums --------------------------------------------------------------- */
 
-/* A row is full with so many bytes of entries: none is stored out of line. */
+/* The number of bytes of entries that fills a row: nothing is then stored out of line. */
 #define FULL_ROW 1500
 
 static void
@@ -641,7 +641,7 @@ post_usage(Posting *posting, const void *entered)
 {
 	const UsageSum *sum = entered;
 
-	/* that containers of a queue came and went is told even where they held the same */
+	/* a row of a queue records that containers came and went, even where they held the same */
 	if (posting->scope == SCOPE_NODE && !usage_changed(sum))
 		return;
 	if (posting->entries.packed.len >= FULL_ROW)
@@ -718,7 +718,10 @@ post_share(Posting *posting, const void *entered)
 void
 yq_counters_post(YqCounters *counters)
 {
-	/* the transaction has its number before it looks, so that a later number has seen the table */
+	/*
+	 * the transaction takes its number before it looks, so that a transaction with a later number has seen
+	 * the table
+	 */
 	static Wanted numbering = {.table = YQ_USAGE_NUMBERING};
 	FullTransactionId number = GetTopFullTransactionId();
 	MemoryContext old_context = MemoryContextSwitchTo(counters->context);

@@ -30,15 +30,14 @@
 /* -- credit sql ---------------------------------------------------------------- */
 
 /*
- * Decisions about the credit of one project wait for each other to the end of
- * the transaction, and read the newest committed state, at every isolation
- * level: of two transactions that want the last credit one gets it.  The lock
- * is an object lock of yquota.hold, the object a hash of the project's name, as
- * pg_locks shows it.  Charging does not know of it.
+ * Decisions about the credit of a project wait for each other until the end of the transaction.  They read
+ * the newest committed state at every isolation level, so only one of two transactions gets the last
+ * credit.  The lock is an object lock of yquota.hold.  The object is a hash of the project's name, as
+ * pg_locks shows it.  Charging does not use the lock.
  *
- * A sub-project spends the credit of its ancestors as well, so that they are
- * locked before it, the root first: the transaction with the lock of the root
- * is the only one in the whole family, so no transactions wait in a circle.
+ * A sub-project spends the credit of its ancestors as well, so they are locked before it, the root first.
+ * The transaction with the lock of the root is the only one in the whole family, so no transactions wait in
+ * a circle.
  */
 
 PG_FUNCTION_INFO_V1(yq_sql_lock_credit);
@@ -71,8 +70,8 @@ lock_ancestors(Datum project)
 }
 
 /*
- * The row of project_credit of one project, of the caller's memory; 0 when there is
- * none.  It has the columns of credit_of(), in their order.
+ * Return the row of project_credit of a project, in the caller's memory; 0 when there is none.  It has the
+ * columns of credit_of(), in their order.
  */
 static Datum
 read_credit(Datum project, Snapshot snapshot)
@@ -119,7 +118,7 @@ yq_sql_lock_credit(PG_FUNCTION_ARGS)
 
 /* -- readers --------------------------------------------------------------- */
 
-/* So many projects are asked for one by one; then all are read at once. */
+/* The number of projects that are read one by one before all are read at once. */
 #define SINGLE_PROJECTS 2
 
 typedef struct ProjectCredit
@@ -128,11 +127,11 @@ typedef struct ProjectCredit
 	Datum		credit;
 } ProjectCredit;
 
-/* What a query has asked credit_of() for. */
+/* State of the calls of credit_of() by a query. */
 typedef struct CreditReader
 {
 	int			asked;
-	HTAB	   *credits;		/* of all projects; NULL until then */
+	HTAB	   *credits;		/* credit of all projects; NULL until all are read */
 } CreditReader;
 
 static HTAB *
@@ -161,9 +160,8 @@ read_all(MemoryContext context)
 }
 
 /*
- * credit_of(project): see sql/charging/280_reports.sql.  A plan that is kept answers
- * for one project sooner than the view is planned; for many projects counters are
- * read once.
+ * credit_of(project): see sql/charging/280_reports.sql.  A kept plan answers for a single project sooner
+ * than the view is planned.  For many projects the counters are read once.
  */
 Datum
 yq_sql_credit_of(PG_FUNCTION_ARGS)
@@ -191,12 +189,12 @@ yq_sql_credit_of(PG_FUNCTION_ARGS)
 /* -- verify sql ---------------------------------------------------------------- */
 
 /*
- * The C functions of verify(): one call per ledger row, one per remembered
- * value (docs/design.md 1.9; the queries are in sql/charging/430_verify.sql).
+ * The C functions of verify(), called once per ledger row and once per remembered value (docs/design.md
+ * 1.9).  The queries are in sql/charging/430_verify.sql.
  *
- * They share no code with charging, only the evaluator of costs, which
- * pricing_sql.c gives to SQL as well.  SQL needs three calls to check a row of
- * the ledger; since the ledger is long, here it takes one.
+ * They share no code with charging, only the evaluator of costs, which pricing_sql.c gives to SQL as well.
+ * SQL needs three calls to check a row of the ledger.  Because the ledger is long, a single call does it
+ * here.
  */
 
 PG_FUNCTION_INFO_V1(yq_sql_is_due);
@@ -217,7 +215,7 @@ enum
 	DUE_DOMINANT
 };
 
-/* The factors and outages that apply; NULL when there are none at all. */
+/* Return the factors and outages that apply; NULL when there are none at all. */
 static ArrayType *
 factors_of_arguments(FunctionCallInfo fcinfo)
 {
@@ -235,10 +233,11 @@ factors_of_arguments(FunctionCallInfo fcinfo)
 }
 
 /*
- * is_due(project, application_id, username, queue, execution_type, allocation,
- * from_at, to_at, amount, dominant): whether the amount is the cost of that time,
- * which the container did not wait.
- * False when there is nothing to compare.
+ * is_due(project, application_id, username, queue, execution_type, allocation, from_at, to_at, amount,
+ * dominant)
+ *
+ * It tells whether the amount is the cost of a time in which the container did not wait.  It is false when
+ * there is nothing to compare.
  */
 Datum
 yq_sql_is_due(PG_FUNCTION_ARGS)
@@ -271,8 +270,8 @@ yq_sql_is_due(PG_FUNCTION_ARGS)
 }
 
 /*
- * Step of the aggregate last_known: strict, so that it is called for values
- * that are not NULL only and each of them replaces the last value.
+ * Take a step of the aggregate last_known.  The step is strict: it is called only for values that are not
+ * NULL, and each of them replaces the last value.
  */
 Datum
 yq_sql_last_known_step(PG_FUNCTION_ARGS)

@@ -43,13 +43,13 @@ yq_problem_raise(const YqProblem *problem, const char *detail)
 /* -- event --------------------------------------------------------------------- */
 
 /*
- * No event is older: a program's empty date, of the year 1, 1601 or 1970, is none at which
- * anything ran.  The epoch of the server, 2000-01-01 00:00 UTC.
+ * The earliest instant of an event: 2000-01-01 00:00 UTC, the epoch of the server.  A program's empty date
+ * is of the year 1, 1601 or 1970, and no container ran then.
  */
 #define EARLIEST_INSTANT INT64CONST(0)
 
 /*
- * Bytes of a container id and of a queue.  An entry of an index holds any such id,
+ * The largest number of bytes of a container id and of a queue.  An entry of an index holds any such id,
  * and such a queue beside two names.
  */
 #define MAX_ID_LENGTH 2600
@@ -66,10 +66,10 @@ const YqEventLayout yq_event_logged = {1, 1 + YQ_EVENT_SECOND_RUN, 0};
 const YqEventLayout yq_event_rejected = {2, 2 + YQ_EVENT_SECOND_RUN + 4, 2 + YQ_EVENT_COLUMNS + 4};
 const YqEventLayout yq_event_deferred = {1, 1 + YQ_EVENT_SECOND_RUN + 1, 1 + YQ_EVENT_COLUMNS + 1};
 
-/* Labels stay the same as long as the table that has them does. */
+/* Labels that stay valid until the table that has them changes. */
 static YqEventLabels cached_labels;
 static bool labels_loaded = false;
-static bool labels_unchanged = false;	/* taken back by a change of the table */
+static bool labels_unchanged = false;	/* a change of the table resets it */
 static bool labels_watched = false;
 
 void
@@ -409,7 +409,7 @@ yq_event_sender(void)
 }
 
 /* Sources of the events that yquota's own functions insert. */
-/* Decisions of yquota's scheduler. */
+/* The source of decisions of yquota's scheduler. */
 static const char scheduler_source[] = "scheduler";
 
 static const char *const own_sources[] = {scheduler_source, "reconcile", "node_lost"};

@@ -23,10 +23,9 @@
 /*
  * Errors that are values before they are raised.
  *
- * A bad event either fails its statement or is set aside with its reason, while
- * the rest of the statement is charged (docs/design.md 1.7).  A YqProblem therefore
- * describes the error, palloc'd in the current context, which the caller raises
- * or records.
+ * A bad event either fails its statement or is set aside with its reason.  The rest of the statement is
+ * then charged (docs/design.md 1.7).  A YqProblem therefore describes the error, palloc'd in the current
+ * context, which the caller raises or records.
  */
 
 typedef struct YqProblem
@@ -34,7 +33,7 @@ typedef struct YqProblem
 	int			sqlstate;
 	char	   *message;		/* primary text, in the server's style */
 	char	   *hint;			/* NULL for none */
-	bool		may_wait;		/* goes away when the container's START comes */
+	bool		may_wait;		/* true when the container's START resolves it */
 } YqProblem;
 
 extern YqProblem *yq_problem(int sqlstate, char *message, const char *hint);
@@ -79,7 +78,7 @@ typedef enum YqEventColumn
 /* YARN's ContainerExitStatus.PREEMPTED. */
 #define YQ_EXIT_PREEMPTED (-102)
 
-/* In the order in which events of one instant happen. */
+/* Kinds in the order in which events of the same instant happen. */
 typedef enum YqEventKind
 {
 	YQ_CONTAINER_START,
@@ -90,8 +89,8 @@ typedef enum YqEventKind
 } YqEventKind;
 
 /*
- * Attribute numbers at which the two runs of event columns begin in a table, and
- * that of sent_by; 0 where it has none.
+ * Attribute numbers at which the two runs of event columns begin in a table, and that of sent_by.  The
+ * number of sent_by is 0 where the table has no such column.
  */
 typedef struct YqEventLayout
 {
@@ -116,7 +115,7 @@ typedef enum YqAnswer
 	YQ_ANSWER_YES
 } YqAnswer;
 
-/* The role of a container among those of its application, as the scheduler knows it. */
+/* The role of a container among the containers of its application, as the scheduler knows it. */
 typedef struct YqContainerRole
 {
 	bool		has_priority;
@@ -124,7 +123,7 @@ typedef struct YqContainerRole
 	YqAnswer	is_am;
 	int32		priority;
 	int64		allocation_request_id;
-	text	   *asked_label;	/* node label that was asked for, not the node's */
+	text	   *asked_label;	/* node label that was asked for, not the node's label */
 } YqContainerRole;
 
 typedef struct YqEvent
@@ -139,18 +138,16 @@ typedef struct YqEvent
 	text	   *queue;
 	text	   *node;
 	YqResource *allocation;
-	Oid			execution_type; /* of yquota.execution_type */
+	Oid			execution_type; /* a value of yquota.execution_type */
 	bool		has_exit_status;
 	int32		exit_status;
 	text	   *source;
 	TimestampTz recorded_at;
 	YqContainerRole role;
 	YqAnswer	is_running;
-	int64		event_id;		/* 0 for none: the log row is older than its numbers */
-	int64		arrival;		/* number of the statement that brought it, for
-								 * a deferred event; else 0 */
-	text	   *sent_by;		/* role that sent an event that was deferred or
-								 * waited; NULL where that is not known */
+	int64		event_id;		/* 0 when the log row is older than its numbers */
+	int64		arrival;		/* number of the statement that brought it, for a deferred event; else 0 */
+	text	   *sent_by;		/* role that sent a deferred or waiting event; NULL where it is not known */
 
 	/* set for an event that waited in event_reject */
 	bool		waited;
@@ -167,63 +164,62 @@ typedef struct YqEventLabels
 
 extern void yq_event_labels_load(YqEventLabels *labels);
 
-/* Label of a kind, such as CONTAINER_START. */
+/* Return the label of a kind, such as CONTAINER_START. */
 extern const char *yq_event_kind_name(YqEventKind kind);
 
 /* Read the row in a slot. */
 extern void yq_event_read(YqEvent *event, TupleTableSlot *slot, const YqEventLayout *layout,
 						  const YqEventLabels *labels);
 
-/* Read only the columns that decide its place: kind, container and instant. */
+/* Read only the columns that decide the place of an event: kind, container and instant. */
 extern void yq_event_read_place(YqEvent *event, TupleTableSlot *slot,
 								const YqEventLayout *layout, const YqEventLabels *labels);
 
-/* Nullable columns of a row in a slot, and of one to be written, by attribute number. */
+/* Read or write the nullable columns of a row, by attribute number. */
 extern void yq_event_read_role(YqContainerRole *role, YqAnswer *is_running,
 							   TupleTableSlot *slot, AttrNumber first);
 extern void yq_event_write_role(const YqContainerRole *role, YqAnswer is_running,
 								Datum *values, bool *nulls, AttrNumber first);
 
-/* A copy in the current memory context, in one piece. */
+/* Return a copy in the current memory context, in a single piece. */
 extern YqEvent *yq_event_copy(const YqEvent *event);
 
 /* Fill the event's columns of a row to be written; values[0] is its first column. */
 extern void yq_event_write(const YqEvent *event, Datum *values, bool *nulls,
 						   const YqEventLayout *layout, const YqEventLabels *labels);
 
-/* Name of the role that sends the events of the running statement; palloc'd. */
+/* Return the name of the role that sends the events of the running statement, palloc'd. */
 extern text *yq_event_sender(void);
 
-/* Whether yquota sent it itself: its source is one that yquota's functions use. */
+/* Tell whether yquota itself sent an event: its source is one that yquota's functions use. */
 extern bool yq_event_is_own(const YqEvent *event);
 
-/* Whether it is the START of a container that yquota's scheduler gives. */
+/* Tell whether an event is the START of a container that yquota's scheduler gives. */
 extern bool yq_event_is_given(const YqEvent *event);
 
-/* Whether it is a FINISH with YARN's exit status of a preempted container. */
+/* Tell whether an event is a FINISH with YARN's exit status of a preempted container. */
 extern bool yq_event_tells_preemption(const YqEvent *event);
 
-/* Does it lie further ahead of the clock than yquota.max_clock_skew? */
+/* Tell whether an event lies further ahead of the clock than yquota.max_clock_skew. */
 extern bool yq_event_is_ahead(const YqEvent *event, TimestampTz now);
 
 /*
- * The error of an event taken by itself, or NULL.  "now" is the
- * statement's clock; up to "latest" time is known to have gone on even if the
- * clock does not say so.  Resource types and projects are looked at elsewhere.
+ * Return the error of an event taken by itself, or NULL.  "now" is the statement's clock.  Time is known to
+ * have gone on up to "latest", even if the clock does not say so.  Other functions check resource types and
+ * projects.
  */
 extern YqProblem *yq_event_check(const YqEvent *event, TimestampTz now, TimestampTz latest);
 
-/* The row in words, for the detail of an error; palloc'd. */
+/* Describe the row in words, for the detail of an error; palloc'd. */
 extern char *yq_event_describe(const YqEvent *event);
 
-/* Whether two allocations are equal, or both NULL. */
+/* Tell whether two allocations are equal, or both NULL. */
 extern bool yq_allocation_equal(const YqResource *a, const YqResource *b);
 
 /*
- * The payer: the project and user of an event.  Without a project, username is
- * read as project__user, split at the first double underscore; a name without
- * one is both (semantics/charging 4.2).  Results are in the current context or the
- * event's own; NULL where nothing is known.
+ * Find the payer: the project and user of an event.  Without a project, username is read as project__user,
+ * split at the first double underscore.  A name without one is both (semantics/charging 4.2).  Results are
+ * in the current context or belong to the event; NULL where nothing is known.
  */
 extern void yq_event_payer(const YqEvent *event, text **project, text **username);
 

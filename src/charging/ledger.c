@@ -26,7 +26,7 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
-/* Rows collected before they are written. */
+/* The number of rows collected before they are written. */
 #define ROWS_PER_FLUSH 1000
 
 /* Columns of container, in table order. */

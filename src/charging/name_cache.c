@@ -18,13 +18,13 @@
 
 PG_FUNCTION_INFO_V1(yq_sql_signal_change);
 
-/* So many names are remembered of a table before all are forgotten. */
+/* The number of names of a table that are remembered before all are forgotten. */
 #define MAX_NAMES 100000
 
 typedef struct NameEntry
 {
 	YqBytes		key;
-	text	   *label;			/* of a node; NULL when there is no such node */
+	text	   *label;			/* label of a node; NULL when there is no such node */
 } NameEntry;
 
 /* The names of one table. */
@@ -32,7 +32,7 @@ typedef struct NameCache
 {
 	YqTable		table;
 	bool		is_watched;
-	bool		is_current;		/* taken back by a change of the table */
+	bool		is_current;		/* a change of the table resets it */
 	MemoryContext context;
 	HTAB	   *names;
 } NameCache;
@@ -80,7 +80,7 @@ note(NameCache *cache, const text *name, const text *label)
 	if (!cache->is_current)
 		return;
 	old_context = MemoryContextSwitchTo(cache->context);
-	/* first, because an entry must not be left without it */
+	/* copy first, because an entry must not be left without its label */
 	kept_label = yq_varlena_copy(label);
 	entry = yq_bytes_table_enter(cache->names, yq_bytes_of_varlena(name), cache->context, &found);
 	entry->label = kept_label;
@@ -135,8 +135,8 @@ yq_name_cache_note_nothing_waits(void)
 }
 
 /*
- * Trigger of the tables above, for each row that matters: have all sessions
- * drop their cached names of the table.
+ * Make all sessions drop their cached names of a table; a trigger of the tables above, for each row that
+ * matters.
  */
 Datum
 yq_sql_signal_change(PG_FUNCTION_ARGS)

@@ -1,14 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * name_cache.h
- *	  Names of projects, nodes and waiting events that a session has cached, so
- *	  that a statement need not read the tables again.
+ *	  Names of projects, nodes and waiting events that a session has cached, so that statements need not
+ *	  read the tables again.
  *
- * Triggers on the tables send a message with every change that matters; it
- * arrives when the change is committed (at once in the session that makes it)
- * and empties the cache, as a rollback or PREPARE of a transaction or
- * subtransaction does.  The cache is therefore the state of the tables at the
- * start of the statement.
+ * Triggers on the tables send an invalidation with every change that matters, which empties the cache.  It
+ * arrives when the change is committed, or at once in the session that makes the change.  A rollback or
+ * PREPARE of a transaction or subtransaction empties the cache as well.  The cache is therefore the state
+ * of the tables at the start of the statement.
  *
  * A caller that does not find a name reads the table and adds the result; the
  * cache ignores it when the table has changed meanwhile.
@@ -20,18 +19,18 @@
 
 #include "postgres.h"
 
-/* Whether a project is known to exist. */
+/* Tell whether a project is known to exist. */
 extern bool yq_name_cache_has_project(const text *project);
 extern void yq_name_cache_note_project(const text *project);
 
 /*
- * Whether the label of a node is known; then *label is a copy in the current
- * memory context, or NULL when there is no such node.
+ * Tell whether the label of a node is known.  *label is then a copy in the current memory context, or NULL
+ * when there is no such node.
  */
 extern bool yq_name_cache_has_node(const text *node, text **label);
 extern void yq_name_cache_note_node(const text *node, const text *label);
 
-/* Whether no event is known to wait for its START. */
+/* Tell whether no event is known to wait for its START. */
 extern bool yq_name_cache_nothing_waits(void);
 extern void yq_name_cache_note_nothing_waits(void);
 

@@ -18,12 +18,12 @@ PG_FUNCTION_INFO_V1(yq_sql_add_weight);
 PG_FUNCTION_INFO_V1(yq_sql_pack_weights);
 PG_FUNCTION_INFO_V1(yq_sql_merge_weights);
 
-/* Most bytes of a number: 32 bits of a difference, 128 of a weight. */
+/* The largest number of bytes: 32 bits of a difference, 128 bits of a weight. */
 #define MAX_DIFFERENCE_BYTES 5
 #define MAX_WEIGHT_BYTES 19
 #define MAX_ENTRY_BYTES (MAX_DIFFERENCE_BYTES + MAX_WEIGHT_BYTES)
 
-/* The largest last byte of a weight of that length: two of 128 bits. */
+/* The largest last byte of a weight of that length, which holds two of its 128 bits. */
 #define MAX_LAST_BYTE 3
 
 /* -- reading ------------------------------------------------------------- */
@@ -44,7 +44,7 @@ report_corruption(void)
 			 errmsg("packed weights of rate classes are corrupted")));
 }
 
-/* Nearly all numbers have one or two bytes.  None is longer than needed. */
+/* Read a number.  Nearly all have one or two bytes, and none is longer than needed. */
 static inline uint128
 read_number(YqWeightReader *reader, int max_bytes)
 {
@@ -98,7 +98,7 @@ yq_weights_next(YqWeightReader *reader, uint32 *class_id, int128 *weight)
 	return true;
 }
 
-/* The smallest 128-bit number has no positive counterpart: no weight is that. */
+/* Add a weight.  The smallest 128-bit number is never a weight, because it has no positive counterpart. */
 static inline void
 add_weight(int128 *sum, int128 weight)
 {
@@ -113,7 +113,7 @@ add_weight(int128 *sum, int128 weight)
 typedef struct Writer
 {
 	uint8	   *next;
-	uint32		class_id;		/* of the last one written */
+	uint32		class_id;		/* number that was last written */
 } Writer;
 
 static void
@@ -248,7 +248,7 @@ yq_sql_merge_weights(PG_FUNCTION_ARGS)
 	for (int i = 0; i < 2; i++)
 		more[i] = yq_weights_next(&readers[i], &class_ids[i], &weights[i]);
 
-	/* two bytes at least are an entry */
+	/* an entry has at least two bytes */
 	packed = begin_packed(&writer,
 						  (VARSIZE_ANY_EXHDR(a) + VARSIZE_ANY_EXHDR(b)) / 2 * MAX_ENTRY_BYTES);
 	while (more[0] || more[1])

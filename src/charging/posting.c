@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * posting.c
- *	  What a START, a change or an end of a container posts: whether the records admit it,
- *	  and prices, counters and the row of the container, for all ways of settling.
+ *	  Records that a START, a change or an end of a container posts, for all ways of settling.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,7 +17,7 @@
 /* -- admit --------------------------------------------------------------------- */
 
 /*
- * Whether the records of charging admit a container or an allocation.
+ * Checks whether the records of charging admit a container or an allocation.
  *
  * The checks ask the configuration: projects, resource types, prices and the
  * archive horizon.  event.c checks an event by itself.
@@ -68,7 +67,7 @@ yq_admit_check_age(const YqEvent *event)
 					  "Look for the container in the archive; so old an event is accepted only when its container is still in the books.");
 }
 
-/* A START that arrives so late that its instant may be a mistake. */
+/* Refuse a START that arrives so late that its instant may be a mistake. */
 static YqProblem *
 check_start_age(const YqEvent *event)
 {
@@ -128,7 +127,7 @@ yq_admit_start(YqLedger *ledger, const YqEvent *event, YqContainer *container)
 
 /* -- posting ------------------------------------------------------------------- */
 
-/* settle.c, settler.c and settler.c decide; these functions carry a part out. */
+/* The decisions are in settle.c and settler.c; these functions carry out a part of them. */
 
 bool
 yq_posting_price(YqLedger *ledger, YqCharge *charge)
@@ -265,7 +264,7 @@ yq_posting_count(YqLedger *ledger, const YqContainer *container, int sign)
 
 typedef struct Claim
 {
-	YqIndexScan *scan;			/* NULL: no other transaction can have the container */
+	YqIndexScan *scan;			/* NULL when no other transaction can have the container */
 	const text *container_id;
 	bool		is_taken;
 } Claim;

@@ -1,15 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * reservation_books_sql.c
- *	  The ledger of reservations, brought in line with what is due.
+ *	  The ledger of reservations, brought in line with the due amounts.
  *
- * What is due follows from the definitions (sql/charging/107_reservation_charge.sql): segments,
- * each with an amount.  A row in effect that is no such segment is taken back, a segment
- * without a row is posted.  Both are read at the newest committed state, at every isolation
- * level.
+ * Due amounts follow from the definitions (sql/charging/107_reservation_charge.sql): segments, each with an
+ * amount.  A row in effect that is no such segment is taken back, and a segment without a row is posted.
+ * Both are read at the newest committed state, at every isolation level.
  *
- * The caller has locked the rows of the reservations' last versions, or is the transaction
- * that ends them.
+ * The caller has locked the rows of the reservations' last versions, or is the transaction that ends the
+ * reservations.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,7 +37,7 @@ typedef enum PostedColumn
 	POSTED_AMOUNT,
 	POSTED_FROM,
 	POSTED_TO,
-	POSTED_CHANGES				/* spending, where else an accrual becomes a charge */
+	POSTED_CHANGES				/* true where spending changes; elsewhere an accrual becomes a charge */
 } PostedColumn;
 
 static Datum
@@ -62,7 +61,7 @@ count_posted(YqCounters *counters, uint64 row)
 		yq_counters_changed_from(counters, project, DatumGetTimestampTz(posted(row, POSTED_FROM)));
 }
 
-/* Take rows back, and post others; returns how many. */
+/* Take rows back and post others; returns the number of rows. */
 static uint64
 post(YqCounters *counters, Datum *values)
 {
@@ -86,7 +85,7 @@ post(YqCounters *counters, Datum *values)
 	return count;
 }
 
-/* Note from where on their cost has not been posted. */
+/* Note the instant from which the cost of reservations has not been posted. */
 static void
 note_rest(Datum *values)
 {
@@ -108,7 +107,7 @@ Datum
 yq_sql_settle_reservations(PG_FUNCTION_ARGS)
 {
 	TimestampTz now = yq_clock_statement();
-	/* before anything is read: a transaction that closes a period holds it against this */
+	/* lock before reading: a transaction that closes a period conflicts with this lock */
 	Relation	ledger = yq_table_open(YQ_RESERVATION_CHARGE, RowExclusiveLock);
 	YqCounters *counters = yq_counters_create(yq_rate_class_refresh(), now);
 	Datum		values[] = {PG_GETARG_DATUM(0), PG_GETARG_DATUM(1), TimestampTzGetDatum(now),

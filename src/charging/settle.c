@@ -3,11 +3,11 @@
  * settle.c
  *	  From accepted events to the ledger: the rule.
  *
- * A container's records are loaded, its life is put together, events are
- * merged into it, and a plan of the right records is made.  A plan that equals the
- * present records ends here.  Else the transaction claims the container: it deletes
- * its row, or inserts one for a moment when the container is not running.  Then it
- * carries out the plan.  When another transaction was faster, all begins anew.
+ * The records of a container are loaded and its life is assembled.  Events are merged into the life, and a
+ * plan of the right records is made.  If the plan equals the present records, settling ends here.
+ * Otherwise the transaction claims the container: it deletes the container's row, or inserts a row for a
+ * moment when the container is not running.  It then carries out the plan.  When another transaction was
+ * faster, settling begins anew.
  *
  * Loading is in settle_load.c.
  *
@@ -30,18 +30,18 @@ typedef struct RecordsPlan
 {
 	int			charge_count;
 	YqCharge   *charges;		/* charges that the ledger should have in effect */
-	bool	   *is_posted;		/* per charge: the ledger has it already */
-	bool	   *stays;			/* per loaded row: it should */
+	bool	   *is_posted;		/* per charge: whether the ledger has it already */
+	bool	   *stays;			/* per loaded row: whether it stays in effect */
 	bool		runs;
-	YqContainer container;		/* when it runs */
+	YqContainer container;		/* valid when it runs */
 	bool		container_changes;
 } RecordsPlan;
 
-/* The state that one attempt leaves to the next. */
+/* The state that an attempt leaves to the next one. */
 typedef struct Attempt
 {
-	bool		claimed;		/* the container, which does not run, is ours */
-	bool		has_taken;		/* waiting events are those that we have taken back */
+	bool		claimed;		/* this transaction has claimed the container, which does not run */
+	bool		has_taken;		/* the waiting events are those that this transaction has taken back */
 	int			waiting_count;
 	YqEvent   **waiting;
 } Attempt;
@@ -84,7 +84,7 @@ compare_in_merge(const void *a, const void *b)
 	return 0;
 }
 
-/* The problem of an event by the configuration, or NULL. */
+/* Return the problem of an event by the configuration, or NULL. */
 static YqProblem *
 check_in_context(YqLedger *ledger, const YqContainerLife *life, const YqEvent *event)
 {
@@ -150,7 +150,7 @@ merge_events(YqLedger *ledger, YqContainerLife *life, const YqEvent *const *even
 
 /* -- planning ------------------------------------------------------------ */
 
-/* The names and the START of a container, which its rows have. */
+/* Fill in the names and the START of a container, which its rows have. */
 static void
 name_container(YqContainer *container, const YqContainerLife *life)
 {
@@ -214,7 +214,7 @@ charge_equal(const YqCharge *a, const YqCharge *b)
 		yq_varlena_equal(a->username, b->username);
 }
 
-/* The order of time; padding comes last. */
+/* Compare in the order of time; padding comes last. */
 static int
 compare_in_time(const YqCharge *a, const YqCharge *b)
 {
@@ -225,7 +225,10 @@ compare_in_time(const YqCharge *a, const YqCharge *b)
 	return a->padding == b->padding ? 0 : a->padding < b->padding ? -1 : 1;
 }
 
-/* Order pointers to rows likewise; of rows of one time the one loaded first comes first. */
+/*
+ * Compare pointers to rows in the order of time; for rows of the same time the row loaded first comes
+ * first.
+ */
 static int
 compare_present(const void *a, const void *b)
 {
@@ -271,7 +274,7 @@ compare_ledger(const YqContainerRecords *loaded, RecordsPlan *plan)
 	return paired == present_count && paired == plan->charge_count;
 }
 
-/* How many ledger rows the container will have. */
+/* Return the number of ledger rows that the container will have. */
 static int32
 planned_charges(const YqContainerRecords *loaded, const RecordsPlan *plan)
 {
@@ -336,7 +339,7 @@ make_plan(YqLedger *ledger, const YqContainerRecords *loaded, YqContainerLife *l
 		plan_container(ledger, loaded, life, plan);
 }
 
-/* Whether all amounts fit once events have been merged. */
+/* Tell whether all amounts fit once events have been merged. */
 static bool
 would_fit(YqLedger *ledger, const YqContainerRecords *loaded, const YqContainerLife *life,
 		  const YqEvent *const *events, int count)
@@ -350,9 +353,9 @@ would_fit(YqLedger *ledger, const YqContainerRecords *loaded, const YqContainerL
 }
 
 /*
- * Merge events, and leave out those with which an amount would not fit: a START
- * whose cost does not fit, or the end of a segment like that.  Half as many are
- * tried together when they do not fit, and twice as many when they do.
+ * Merge events, and leave out those with which an amount would not fit.  Such an event is a START whose
+ * cost does not fit, or the end of a segment whose cost does not fit.  Half as many are tried together when
+ * they do not fit, and twice as many when they do.
  */
 static void
 merge_what_fits(YqLedger *ledger, const YqContainerRecords *loaded, YqContainerLife *life,
@@ -397,9 +400,9 @@ merge_what_fits(YqLedger *ledger, const YqContainerRecords *loaded, YqContainerL
 /* -- carrying out -------------------------------------------------------- */
 
 /*
- * Claim the container, so that no other transaction changes its records until the
- * end of this one.  False when they have changed since they were loaded, or
- * have to be loaded again now that it is claimed.
+ * Claim the container, so that no other transaction changes its records until the end of this one.  Returns
+ * false when the records have changed since they were loaded, or have to be loaded again now that the
+ * container is claimed.
  */
 static bool
 claim_container(YqSettler *settler, const YqContainerRecords *loaded, const RecordsPlan *plan,
@@ -452,7 +455,7 @@ post_changes(YqLedger *ledger, const YqContainerRecords *loaded, const YqContain
 	YqChange	start = {.occurred_at = life->started_at,.set = life->initial};
 	bool		has_changes = loaded->has_changes;
 
-	/* the ledger does not tell of a container that it never ran */
+	/* the ledger does not tell that a container never ran */
 	if (!has_changes && life->finished && life->initial.is_running == YQ_ANSWER_NO)
 	{
 		yq_change_put(ledger, life->container_id, YQ_CONTAINER_START, &start);
@@ -472,7 +475,10 @@ post_changes(YqLedger *ledger, const YqContainerRecords *loaded, const YqContain
 	}
 }
 
-/* A change is recorded even when it changes nothing: it is known from now on. */
+/*
+ * Tell whether a change is new.  A change is recorded even when it changes nothing, because it is known
+ * from now on.
+ */
 static bool
 has_new_changes(const YqContainerLife *life)
 {
@@ -486,8 +492,8 @@ has_new_changes(const YqContainerLife *life)
 }
 
 /*
- * Whether yquota's own preemption is news.  A transaction that notes it claims the
- * container, so that one that ends the container earlier meets it.
+ * Tell whether yquota's own preemption is news.  A transaction that notes it claims the container.  A
+ * transaction that ends the container earlier therefore meets that claim.
  */
 static bool
 has_new_preemption(const YqContainerLife *before, const YqContainerLife *after)
@@ -499,9 +505,9 @@ has_new_preemption(const YqContainerLife *before, const YqContainerLife *after)
 }
 
 /*
- * The instant before which two lives of a container cost the same, DT_NOEND
- * when they tell the same.  Other prices are no other life: they are noted
- * with the instant that they count from (pricing_change).
+ * Return the instant before which two lives of a container cost the same; DT_NOEND when the lives are
+ * equal.  Other prices make no other life: pricing_change notes them with the instant from which they
+ * count.
  */
 static TimestampTz
 changed_from(const YqContainerLife *before, const YqContainerLife *after)
@@ -527,10 +533,7 @@ changed_from(const YqContainerLife *before, const YqContainerLife *after)
 	return from;
 }
 
-/*
- * Carry a plan out.  False, with nothing done, when another transaction was
- * faster.
- */
+/* Carry out a plan.  Returns false, with nothing done, when another transaction was faster. */
 static bool
 carry_out(YqSettler *settler, const YqContainerRecords *loaded, const YqContainerLife *life,
 		  RecordsPlan *plan, bool *claimed)
@@ -556,8 +559,9 @@ carry_out(YqSettler *settler, const YqContainerRecords *loaded, const YqContaine
 /* -- the rule ------------------------------------------------------------ */
 
 /*
- * Take back the row of an event that waited; false when another transaction has, or holds it:
- * one that moves it into container_event waits for the container that this one may have claimed.
+ * Take back the row of an event that waited.  Returns false when another transaction has taken it back or
+ * holds it.  A transaction that moves the row into container_event waits for the container that this one
+ * may have claimed.
  */
 static bool
 take_back_waiting(YqLedger *ledger, const YqEvent *event)
@@ -565,10 +569,7 @@ take_back_waiting(YqLedger *ledger, const YqEvent *event)
 	bool		is_taken;
 	bool		is_locked;
 
-	/*
-	 * a session that caches now that no event waits must drop this when this
-	 * transaction rolls back
-	 */
+	/* a session that now caches that no event waits must drop that entry when this transaction rolls back */
 	yq_catalog_signal_change(YQ_EVENT_REJECT);
 	is_taken = yq_claim_delete_unlocked(yq_index_scan_relation(yq_ledger_waiting(ledger)),
 										(ItemPointer) &event->reject_tid, &is_locked);
@@ -577,7 +578,7 @@ take_back_waiting(YqLedger *ledger, const YqEvent *event)
 	return is_taken;
 }
 
-/* Events that wait for a refused START go on waiting. */
+/* Report bad events.  Events that wait for a refused START go on waiting. */
 static void
 report_bad_events(YqSettler *settler, const LeftOut *left_out, bool started, bool has_taken)
 {
@@ -594,7 +595,7 @@ report_bad_events(YqSettler *settler, const LeftOut *left_out, bool started, boo
 	}
 }
 
-/* Note the ends that the events report; those that are bad are in the same order. */
+/* Note the ends that the events report; the bad events are in the same order. */
 static void
 note_ends(YqLedger *ledger, const YqContainerLife *known, const YqEvent **events, int count,
 		  const BadEvent *bad_events, int bad_count)
@@ -614,8 +615,8 @@ note_ends(YqLedger *ledger, const YqContainerLife *known, const YqEvent **events
 }
 
 /*
- * Write down the events that change nothing; another transaction may be handling one that waits.
- * A FINISH that brings the news of yquota's own preemption has an effect.
+ * Record the events that change nothing; another transaction may be handling an event that waits.  A FINISH
+ * that brings the news of yquota's own preemption has an effect.
  */
 static void
 note_known_events(YqLedger *ledger, const LeftOut *left_out, bool has_taken, bool preemption_is_news)
@@ -633,9 +634,9 @@ note_known_events(YqLedger *ledger, const LeftOut *left_out, bool has_taken, boo
 }
 
 /*
- * Take the waiting events before the records include them: another transaction
- * may be discarding one.  The container is claimed first, as for a void.  False
- * when all has to begin anew, with the events taken then.
+ * Take the waiting events before the records include them, because another transaction may be discarding
+ * one.  The container is claimed first, as for a void.  Returns false when settling has to begin anew, with
+ * the events taken then.
  */
 static bool
 take_waiting(YqSettler *settler, const YqContainerRecords *loaded, Attempt *attempt)
@@ -671,8 +672,8 @@ take_waiting(YqSettler *settler, const YqContainerRecords *loaded, Attempt *atte
 }
 
 /*
- * One attempt; false when another transaction has changed the container
- * meanwhile.  "corrected" tells whether the records were changed.
+ * Make an attempt to settle; false when another transaction has changed the container meanwhile.
+ * *corrected tells whether the records were changed.
  */
 static bool
 try_to_settle(YqSettler *settler, text *container_id,
@@ -706,7 +707,7 @@ try_to_settle(YqSettler *settler, text *container_id,
 	(void) merge_events(ledger, &life, all, all_count, &left_out);
 	if (life.started && !make_plan(ledger, &loaded, &life, &plan))
 	{
-		/* without an event it is the timelines that are out of range */
+		/* without an event, the timelines are out of range */
 		if (all_count == 0)
 			yq_amount_out_of_range();
 		merge_what_fits(ledger, &loaded, &life, &plan, all, all_count, &left_out);
@@ -780,8 +781,8 @@ forget_changes(YqLedger *ledger, const text *container_id)
 }
 
 /*
- * One attempt; false when another transaction has changed the container
- * meanwhile.  The plan has no records.
+ * Make an attempt to void, with a plan without records; false when another transaction has changed the
+ * container meanwhile.
  */
 static bool
 try_to_void(YqSettler *settler, text *container_id, YqVoided *voided, bool *claimed)

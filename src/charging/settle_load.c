@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * settle_load.c
- *	  Loading the rows of one container into its life, and the ends that were reported of it.
+ *	  Loading the rows of a container into its life, and the ends that were reported of it.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,10 +15,7 @@
 
 /* -- reported end -------------------------------------------------------------- */
 
-/*
- * Ends that were reported of a container, where there is more to tell than
- * the ledger does.
- */
+/* Ends that were reported of a container, where the ledger does not hold all of them. */
 
 /* Columns of reported_end, in table order. */
 enum
@@ -34,7 +31,7 @@ enum
 	END_COLUMNS
 };
 
-/* Later ends than the first so many tell nothing new, but for a preemption. */
+/* The number of ends that are noted: later ends tell nothing new, except for a preemption. */
 #define MAX_ENDS 16
 
 typedef struct End
@@ -44,8 +41,8 @@ typedef struct End
 	int32		exit_status;
 	bool		is_own;
 	const text *source;
-	bool		is_booked;		/* the ledger has it, and not its source */
-	bool		is_noted;		/* there is a row of it */
+	bool		is_booked;		/* the ledger has it, but not its source */
+	bool		is_noted;		/* it has a row */
 } End;
 
 static bool
@@ -98,8 +95,8 @@ is_own_preemption(const End *end)
 }
 
 /*
- * Add an end that is not among them yet, as long as there is room.  The first that
- * tells of a preemption by yquota takes the last place if need be.
+ * Add an end that is not among the ends yet, as long as there is room.  The first end that reports a
+ * preemption by yquota takes the last place if need be.
  */
 static void
 add_end(End *ends, int *count, const End *end)
@@ -131,7 +128,7 @@ read_end(TupleTableSlot *slot)
 	return end;
 }
 
-/* Whether a FINISH of the container is noted by which yquota preempted it. */
+/* Tell whether a FINISH by which yquota preempted the container is noted. */
 static bool
 reported_end_has_own_preemption(YqLedger *ledger, const text *container_id)
 {
@@ -151,8 +148,8 @@ reported_end_has_own_preemption(YqLedger *ledger, const text *container_id)
 }
 
 /*
- * Mark those of which there is a row, and "known" when there is one of it, from any
- * source.  Returns whether there is any row of the container.
+ * Mark the ends that have a row, and "known" when it has one, from any source.  Returns whether the
+ * container has any row.
  */
 static bool
 find_noted(YqLedger *ledger, const text *container_id, End *known, End *ends, int count)
@@ -175,7 +172,7 @@ find_noted(YqLedger *ledger, const text *container_id, End *known, End *ends, in
 	return found;
 }
 
-/* Whether a feed, or several that agree, reported all of them. */
+/* Tell whether a single feed, or several that agree, reported all of the ends. */
 static bool
 is_one_end(const End *ends, int count)
 {
@@ -212,7 +209,7 @@ yq_reported_end_note(YqLedger *ledger, const YqContainerLife *life,
 	if (life->finished)
 	{
 		found = find_noted(ledger, life->container_id, &known, ends, end_count);
-		/* an end without a row is a feed's */
+		/* an end without a row comes from a feed */
 		if (!known.is_noted)
 			add_end(ends, &end_count, &known);
 	}
@@ -227,7 +224,7 @@ yq_reported_end_note(YqLedger *ledger, const YqContainerLife *life,
 
 /* -- settle load --------------------------------------------------------------- */
 
-/* Everything is copied out of slots into the current memory context. */
+/* Copy everything out of slots into the current memory context. */
 
 /* -- copying out of slots ------------------------------------------------ */
 
@@ -265,7 +262,7 @@ keep_charge(YqCharge *charge)
 
 /* -- loading ------------------------------------------------------------- */
 
-/* A row is in effect when it neither takes another back nor is taken back. */
+/* Find the rows in effect: those that neither take another row back nor are taken back. */
 static void
 find_charges_in_effect(YqContainerRecords *loaded)
 {
@@ -341,7 +338,7 @@ load_changes(YqLedger *ledger, YqContainerRecords *loaded, const text *container
 	yq_container_life_complete(&loaded->life);
 }
 
-/* The row in effect that settled the container's finish, or NULL. */
+/* Return the row in effect that settled the container's finish, or NULL. */
 static const YqCharge *
 finishing_charge(const YqContainerRecords *loaded)
 {
@@ -384,7 +381,7 @@ begin_life_of_finished(YqContainerLife *life, const YqCharge *charge)
 	life->exit_status = charge->exit_status;
 }
 
-/* Only a rule that gives time back needs the source of the preemption. */
+/* Load the source of the preemption only for a rule that gives time back. */
 static void
 load_free_window(YqLedger *ledger, YqContainerLife *life)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * settle_load.h
- *	  Loading the rows of one container into its life, and the ends that were reported of it.
+ *	  Loading the rows of a container into its life, and the ends that were reported of it.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,20 +14,18 @@
 /* -- reported end -------------------------------------------------------------- */
 
 /*
- * Ends that were reported of a container, where there is more to tell than
- * the ledger does.
+ * Ends that were reported of a container, where the ledger does not hold all of them.
  *
- * The ledger has the end that counts, and not its source.  A row of
- * yquota_internal.reported_end notes each FINISH that yquota sent itself, and
- * each of those that differ from one another.
+ * The ledger has the end that counts, and not its source.  A row of yquota_internal.reported_end notes each
+ * FINISH that yquota sent itself, and each end that differs from the others.
  */
 
 /* Note the FINISH that has ended a running container, if yquota sent it itself. */
 extern void yq_reported_end_note_own(YqLedger *ledger, const YqEvent *finish);
 
 /*
- * Note the end of a container that accepted events, in the order of time,
- * report; "life" is the state before them.
+ * Note the ends of a container that accepted events report, in the order of time.  "life" is the state
+ * before the events.
  */
 extern void yq_reported_end_note(YqLedger *ledger, const YqContainerLife *life,
 								 const YqEvent *const *events, int count);
@@ -38,22 +36,22 @@ extern void yq_reported_end_note(YqLedger *ledger, const YqContainerLife *life,
 typedef struct YqContainerRecords
 {
 	bool		running;
-	YqContainer container;		/* when it is */
+	YqContainer container;		/* valid when it is running */
 	int			charge_count;
 	YqCharge   *charges;		/* all rows, in any order */
-	bool	   *in_effect;		/* per row: neither taken back nor taking back */
+	bool	   *in_effect;		/* per row: true unless it is taken back or takes another row back */
 	int32		last_number;
-	bool		has_changes;	/* there are rows in container_change */
+	bool		has_changes;	/* true when container_change has rows of it */
 	YqContainerLife life;
 } YqContainerRecords;
 
 /*
- * Load them, in the current memory context; waits for a transaction that is
- * about to start the container.
+ * Load the records, in the current memory context; waits for a transaction that is about to start the
+ * container.
  */
 extern void yq_settle_load_records(YqLedger *ledger, YqContainerRecords *loaded, text *container_id);
 
-/* Copies of the events that wait for the container's START; returns their number. */
+/* Return copies of the events that wait for the container's START, and their number. */
 extern int	yq_settle_load_waiting(YqLedger *ledger, const text *container_id,
 								   YqEvent ***waiting);
 

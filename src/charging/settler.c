@@ -1,15 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * settler.c
- *	  The entry of settling: every event of a statement, a FINISH as well as a START, goes
- *	  to the ledger through yq_settler_settle().
+ *	  The entry of settling: each event of a statement, a FINISH as well as a START, goes to the ledger
+ *	  through yq_settler_settle().
  *
- * Three ways lead on from here, and all come to what the rule says (settle.c):
+ * Three ways lead on from here, and all come to the result of the rule (settle.c).
  *
- * - new STARTs wait for each other and are claimed many at a time;
- * - an UPDATE or a FINISH behind all that is known of a running container is
- *   appended;
- * - everything else, and whatever a shorter way declines, is settled by the rule.
+ * - New STARTs wait for each other and are claimed many at a time.
+ * - An UPDATE or a FINISH behind all that is known of a running container is appended.
+ * - The rule settles everything else, and all events that a shorter way declines.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,21 +28,21 @@
 /*
  * Events behind all that is known of a running container.
  *
- * Each event posts one segment, however many there were before.  The container's row
- * is deleted with the first of them; after the last one a row takes its place, unless
- * that is a FINISH.  The rule (settle.h) would come to the same; it decides all other cases.
+ * Each event posts a single segment, however many there were before.  The row of the container is deleted
+ * with the first event.  After the last event a new row takes its place, unless that event is a FINISH.
+ * The rule (settle.h) would come to the same result; it decides all other cases.
  */
 
 /* A container to which events are appended. */
 typedef struct Appending
 {
-	YqContainer container;		/* after the events so far */
+	YqContainer container;		/* state after the events so far */
 	bool		is_claimed;		/* an event has been appended, and the row deleted */
 	bool		start_recorded; /* container_change has its START */
 	bool		finished;
 } Appending;
 
-/* Whether an event waits for this container's START. */
+/* Tell whether an event waits for this container's START. */
 static bool
 append_is_awaited(YqSettler *settler, const text *container_id)
 {
@@ -52,8 +51,8 @@ append_is_awaited(YqSettler *settler, const text *container_id)
 }
 
 /*
- * Read the row of a container, unless it is known; it stays valid until the next look
- * for a container.  False when the rule has to decide.
+ * Read the row of a container, unless it is known.  It stays valid until the next look for a container.
+ * Returns false when the rule has to decide.
  */
 static bool
 find_running(YqSettler *settler, const YqContainer *known, const text *container_id, YqContainer *container)
@@ -89,7 +88,7 @@ claim(YqLedger *ledger, Appending *appending)
 	return true;
 }
 
-/* The segment of a container from its last settling to an event. */
+/* Return the segment of a container from its last settling to an event. */
 static YqCharge
 charge_of_event(const YqContainer *container, const YqEvent *event)
 {
@@ -102,7 +101,7 @@ charge_of_event(const YqContainer *container, const YqEvent *event)
 	return charge;
 }
 
-/* The wait of a container after an UPDATE: a new one, that before it, or none. */
+/* Return the wait of a container after an UPDATE: a new wait, the wait before the UPDATE, or none. */
 static YqWait
 wait_after(const YqLedger *ledger, const YqContainer *before, const YqContainer *after)
 {
@@ -112,7 +111,7 @@ wait_after(const YqLedger *ledger, const YqContainer *before, const YqContainer 
 		yq_ledger_wait(waits ? after->settled_at : DT_NOEND);
 }
 
-/* Record the START of a container of which no change is recorded: its state is that of the START. */
+/* Record the START of a container without a recorded change: the START has its state. */
 static void
 record_start(YqLedger *ledger, Appending *appending)
 {
@@ -136,8 +135,8 @@ record_change(YqLedger *ledger, Appending *appending, const YqEvent *event, cons
 }
 
 /*
- * Append an UPDATE behind all that is known.  What outlives the event is made in
- * "context".  False, with nothing done, when the rule has to decide.
+ * Append an UPDATE behind all that is known.  Values that outlive the event are allocated in "context".
+ * Returns false, with nothing done, when the rule has to decide.
  */
 static bool
 append_update(YqLedger *ledger, Appending *appending, const YqEvent *event, MemoryContext context)
@@ -174,7 +173,7 @@ append_update(YqLedger *ledger, Appending *appending, const YqEvent *event, Memo
 	return true;
 }
 
-/* Append a FINISH behind all that is known.  False, with nothing done, when the rule has to decide. */
+/* Append a FINISH behind all that is known.  Returns false, with nothing done, when the rule has to decide. */
 static bool
 append_finish(YqLedger *ledger, Appending *appending, const YqEvent *event)
 {
@@ -199,8 +198,8 @@ append_finish(YqLedger *ledger, Appending *appending, const YqEvent *event)
 		return false;
 
 	/*
-	 * the ledger does not tell of a container that it never ran, which a late
-	 * UPDATE needs to know: its START is recorded, like that of an updated one
+	 * the ledger does not tell that a container never ran, which a late UPDATE needs to know: record its
+	 * START, as for an updated container
 	 */
 	if (container->state.is_running == YQ_ANSWER_NO)
 		record_start(ledger, appending);
@@ -260,9 +259,9 @@ append_events(YqSettler *settler, const YqContainer *known, const YqEvent *const
 }
 
 /*
- * Settle events of one container, in the order of settling: those behind all that is known
- * of it while it runs here, the others by the rule.  "known" is the row that this statement
- * has inserted of it; NULL to look for one.
+ * Settle events of a container, in the order of settling.  While it runs, events behind all that is known
+ * of it are settled here, the others by the rule.  "known" is the row that this statement has inserted for
+ * it; NULL to look for a row.
  */
 static void
 append_or_settle(YqSettler *settler, const YqContainer *known, const YqEvent *const *events, int count)
@@ -271,7 +270,7 @@ append_or_settle(YqSettler *settler, const YqContainer *known, const YqEvent *co
 
 	if (done == count)
 		return;
-	/* the rule reads what has been appended */
+	/* the rule reads the rows that have been appended */
 	if (done > 0)
 		yq_ledger_flush(settler->ledger);
 	(void) yq_settle_events(settler, events[0]->container_id, events + done, count - done);
@@ -282,44 +281,41 @@ append_or_settle(YqSettler *settler, const YqContainer *known, const YqEvent *co
 /*
  * STARTs of new containers, many at a time; and the entry of settling.
  *
- * STARTs are claimed many at a time by inserting their rows.  When the unique
- * index knows the id, or the ledger shows that the container has finished, the
- * row is taken back and the rule decides.  Events that come in one statement
- * with their START wait for its claim.
+ * STARTs are claimed many at a time by inserting their rows.  When the unique index knows the id, or the
+ * ledger shows that the container has finished, the row is taken back and the rule decides.  Events that
+ * come in the same statement as their START wait for its claim.
  *
- * Pending STARTs are claimed before anything is locked for a later container,
- * and one that is contended is settled before the next is claimed; a FINISH
- * that comes while STARTs are pending takes its turn among them.  Statements
- * wait for each other in the order of container ids only.
+ * Pending STARTs are claimed before anything is locked for a later container.  A contended START is settled
+ * before the next is claimed.  A FINISH that comes while STARTs are pending takes its turn among them.
+ * Statements therefore wait for each other only in the order of container ids.
  */
 
-/* Starts collected before they are claimed, and FINISHes that wait for that. */
+/* The number of STARTs collected before they are claimed, and of FINISHes that wait for that. */
 #define PENDING_STARTS 1000
 #define PENDING_FINISHES 1000
 
 /*
- * Events of one statement that may come with a START: the UPDATEs and FINISH of
- * a short life.  The rule decides when there are more.
+ * The number of events of a statement that may come with a START: the UPDATEs and FINISH of a short life.
+ * The rule decides when there are more.
  */
 #define EVENTS_WITH_START 8
 
 /*
- * A START of a container that seems to be new, about to be claimed.  The
- * container is counted in already, and out again when it turns out to be known.
+ * A START of a container that seems to be new, about to be claimed.  The container is counted in already,
+ * and out again if it turns out to be known.
  */
 typedef struct PendingStart
 {
 	const YqEvent **events;		/* the START and the events after it */
 	int			event_count;
 	YqContainer container;
-	bool		contended;		/* another transaction has, or had, a row:
-								 * settled by the rule */
-	bool		withdrawn;		/* has finished already: the rule is to decide */
+	bool		contended;		/* another transaction has, or had, a row: the rule settles it */
+	bool		withdrawn;		/* has finished already: the rule decides */
 } PendingStart;
 
 typedef struct YqStartBatch
 {
-	MemoryContext context;		/* of all that is pending; reset when it is done */
+	MemoryContext context;		/* context of all pending events; reset when they are done */
 	bool		is_replay;		/* starts of finished containers were seen */
 	int			start_count;
 	PendingStart *starts;
@@ -347,10 +343,9 @@ settle_finishes(YqSettler *settler, const text *before)
 }
 
 /*
- * Another transaction had a row with the id of this start, was about to, or had
- * withdrawn one.  The rule waits for that transaction.  Our own row is withdrawn
- * already: otherwise two transactions that have met a third one would wait for
- * each other when it has ended.
+ * Settle a contended START.  Another transaction had a row with its id, was about to have one, or had
+ * withdrawn one.  The rule waits for that transaction.  This transaction's own row is withdrawn already.
+ * Otherwise two transactions that have met a third one would wait for each other when it has ended.
  */
 static void
 settle_contended(YqSettler *settler, const PendingStart *start)
@@ -386,8 +381,8 @@ is_start_taken(void *argument, int row, ItemPointer tid, bool may_be_taken)
 }
 
 /*
- * The ledger is read after the row has claimed the id: no other transaction can
- * have finished the container since.
+ * Withdraw STARTs of finished containers.  The ledger is read after the row has claimed the id: no other
+ * transaction can have finished the container since.
  */
 static void
 withdraw_finished_starts(YqSettler *settler)
@@ -430,7 +425,7 @@ yq_settler_claim_pending(YqSettler *settler)
 
 	if (batch->start_count == 0)
 	{
-		/* events that were not admitted may be there still */
+		/* events that were not admitted may still be there */
 		forget_pending(batch);
 		return;
 	}
@@ -463,7 +458,7 @@ yq_settler_claim_pending(YqSettler *settler)
 	forget_pending(batch);
 }
 
-/* False, with nothing done, when the rule has to decide. */
+/* Add a START with its events.  Returns false, with nothing done, when the rule has to decide. */
 static bool
 add_start(YqSettler *settler, const YqEvent *const *events, int count)
 {

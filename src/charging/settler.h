@@ -14,25 +14,25 @@ extern YqSettler *yq_settler_create(YqLedger *ledger, YqBadEventHandler bad_even
 									void *argument);
 
 /*
- * Settle all events of one container in a statement, sorted by instant and
- * kind, each checked by itself.  Containers must come in the order of their
- * ids.  Events may point into slots: they are copied as needed.
+ * Settle all events of one container in a statement, sorted by instant and kind, where each event has been
+ * checked by itself.  Containers must come in the order of their ids.  Events may point into slots: they
+ * are copied as needed.
  */
 extern void yq_settler_settle(YqSettler *settler, const YqEvent *const *events, int count);
 
 /*
- * Bring the records of a container in line with the present timelines.  True
- * when something had to be corrected.
+ * Bring the records of a container in line with the present timelines.  Returns true when something had to
+ * be corrected.
  */
 extern bool yq_settler_settle_again(YqSettler *settler, const text *container_id);
 
 /*
- * The next events are of another statement, which finds the results of those
- * before.  The next container may be the one before once more.
+ * Begin another statement, which finds the results of the events before.  Its first container may be the
+ * same as the last one before.
  */
 extern void yq_settler_next_statement(YqSettler *settler);
 
-/* Claim the containers of pending STARTs, and settle what waits for that; to be called at the end, too. */
+/* Claim the containers of pending STARTs, and settle the events that wait for that; also called at the end. */
 extern void yq_settler_claim_pending(YqSettler *settler);
 
 #endif							/* YQ_SETTLER_H */

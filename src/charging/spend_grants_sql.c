@@ -1,17 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * spend_grants_sql.c
- *	  Rests of the grants of a project, and losses of those that expired.
+ *	  Remaining amounts of the grants of a project, and losses of expired grants.
  *
- * The grants that can be spent lie in a heap, the one that expires first on
- * top: it pays first, and it is the next one to expire.  A grant leaves the heap
- * when it is used up, expires or goes to another project, and comes back when
- * credit returns to it, so the time is that of sorting grants and returns.
+ * A heap holds the grants that can be spent.  The grant that expires first is on top: it pays first, and it
+ * is the next one to expire.  A grant leaves the heap when it is used up, expires or goes to another
+ * project.  It comes back when credit returns to it.  The run time is therefore that of sorting grants and
+ * returns.
  *
- * Negative rows take from grants like spending, which is paid before them.  What
- * a row took from which grant is kept, for the row may go to another project:
- * then the credit returns to where it came from, and is lost where that has
- * expired.
+ * Negative rows take from grants as spending does, which is paid before them.  The amount that a row took
+ * from each grant is kept, because the row may go to another project.  The credit then returns to its
+ * grants, and is lost where a grant has expired.
  *
  *-------------------------------------------------------------------------
  */
@@ -57,17 +56,17 @@ typedef struct Grant
 	Numeric		amount;			/* negative: credit that is taken back */
 	TimestampTz begins_at;
 	TimestampTz expires_at;
-	TimestampTz leaves_at;		/* when it goes to the credit of another project */
+	TimestampTz leaves_at;		/* time at which it goes to the credit of another project */
 	bool		has_begun;
 	bool		has_left;
 	bool		in_heap;
-	Numeric		rest;			/* of a negative row: what it has not taken yet */
-	Numeric		unspent;		/* negative rows: what spending that had gone below zero paid */
-	Numeric		returned;		/* after it had expired; of a negative row, to grants that had */
-	struct Taking *takings;		/* by the negative row, or from the grant */
+	Numeric		rest;			/* remaining amount; for a negative row the amount that it has not taken yet */
+	Numeric		unspent;		/* amount that spending below zero paid to a negative row */
+	Numeric		returned;		/* credit returned to it after it expired; by a negative row: to expired grants */
+	struct Taking *takings;		/* takings by the negative row, or from the grant */
 } Grant;
 
-/* The part that a negative row has of a grant, in the lists of both. */
+/* The part of a grant that a negative row has taken, in the lists of both. */
 typedef struct Taking
 {
 	Grant	   *row;
@@ -81,14 +80,14 @@ typedef struct Credit
 {
 	int			count;
 	Grant	   *grants;
-	Grant	  **by_begin;		/* the same in the order of begins_at */
-	Grant	  **by_leave;		/* the same in the order of leaves_at */
-	int			begun;			/* so many of by_begin */
-	int			left;			/* so many of by_leave */
-	binaryheap *valid;			/* grants that can be spent, and those that could until they left */
-	binaryheap *unpaid;			/* negative rows that have not taken all, and those that left before they had */
+	Grant	  **by_begin;		/* all grants in the order of begins_at */
+	Grant	  **by_leave;		/* all grants in the order of leaves_at */
+	int			begun;			/* number of grants of by_begin that have begun */
+	int			left;			/* number of grants of by_leave that have left */
+	binaryheap *valid;			/* grants that can be spent, and some that have left since */
+	binaryheap *unpaid;			/* negative rows that have not taken all, and some that have left since */
 	Numeric		zero;
-	Numeric		owed;			/* spending that no grant has paid yet; negative when it has gone below zero */
+	Numeric		owed;			/* spending that no grant has paid yet; negative when spending is below zero */
 } Credit;
 
 static Numeric
@@ -109,7 +108,7 @@ compare(Numeric a, Numeric b)
 	return DatumGetInt32(DirectFunctionCall2(numeric_cmp, NumericGetDatum(a), NumericGetDatum(b)));
 }
 
-/* The grant that is spent first is the greatest. */
+/* Compare grants: the grant that is spent first is the greatest. */
 static int
 compare_grants(Datum a, Datum b, void *arg)
 {
@@ -123,7 +122,7 @@ compare_grants(Datum a, Datum b, void *arg)
 	return 0;
 }
 
-/* The negative row that is paid first is the greatest. */
+/* Compare negative rows: the row that is paid first is the greatest. */
 static int
 compare_rows(Datum a, Datum b, void *arg)
 {
@@ -137,7 +136,7 @@ compare_rows(Datum a, Datum b, void *arg)
 	return 0;
 }
 
-/* By the instant that is at an offset in both grants. */
+/* Compare grants by the instant at an offset in both. */
 static int
 compare_instants(const void *a, const void *b, void *offset)
 {
@@ -147,7 +146,7 @@ compare_instants(const void *a, const void *b, void *offset)
 	return (left > right) - (left < right);
 }
 
-/* The elements of an array argument without nulls, of the length of the first of its kind. */
+/* Return the elements of an array argument without nulls, as many as the first array of its kind has. */
 static Datum *
 elements(FunctionCallInfo fcinfo, int argument, Oid type, int16 length, bool by_value, int *count)
 {
@@ -220,7 +219,7 @@ remove_first(binaryheap *heap)
 	((Grant *) DatumGetPointer(binaryheap_remove_first(heap)))->in_heap = false;
 }
 
-/* The first grant of a heap that has not left; NULL when there is none. */
+/* Return the first grant of a heap that has not left; NULL when there is none. */
 static Grant *
 first_present(binaryheap *heap)
 {
@@ -248,7 +247,10 @@ note_taking(Grant *row, Grant *grant, Numeric amount)
 	row->takings = grant->takings = taking;
 }
 
-/* Take a debt, of a negative row or of spending (NULL), from the grants that can be spent; returns what is left of it. */
+/*
+ * Take a debt from the grants that can be spent, for a negative row or, with NULL, for spending.  Returns
+ * the remaining debt.
+ */
 static Numeric
 take(Credit *credit, Numeric debt, Grant *row)
 {
@@ -269,7 +271,7 @@ take(Credit *credit, Numeric debt, Grant *row)
 	return debt;
 }
 
-/* Pay spending, then negative rows, the one that began first first. */
+/* Pay spending, then negative rows in the order in which they began. */
 static void
 pay(Credit *credit)
 {
@@ -307,7 +309,7 @@ expire_grants(Credit *credit, TimestampTz instant)
 	}
 }
 
-/* Credit that a leaving negative row took returns to the grants, to be spent or lost. */
+/* Give the credit that a leaving negative row took back to its grants, where it can be spent or is lost. */
 static void
 return_takings(Credit *credit, Grant *row, TimestampTz instant)
 {
@@ -331,7 +333,7 @@ return_takings(Credit *credit, Grant *row, TimestampTz instant)
 	}
 }
 
-/* Credit that a leaving grant had paid is owed again, by negative rows or as spending. */
+/* Make the credit that a leaving grant had paid owed again, by negative rows or as spending. */
 static void
 reclaim_payments(Credit *credit, Grant *grant)
 {
@@ -395,7 +397,7 @@ put_outcome(ReturnSetInfo *result, const Credit *credit, const Grant *grant, Tim
 	bool		is_negative = compare(grant->amount, credit->zero) < 0;
 	int			other = is_negative || grant->expires_at <= until ? OUTCOME_REST : OUTCOME_LOST;
 
-	/* a grant counts until it leaves; only then a negative row has lost something */
+	/* a grant counts until it leaves; a negative row has lost something only after it has left */
 	if (!grant->has_begun || grant->has_left != is_negative || compare(grant->amount, credit->zero) == 0)
 		return;
 	values[OUTCOME_GRANT_ID] = Int64GetDatum(grant->grant_id);
@@ -406,9 +408,8 @@ put_outcome(ReturnSetInfo *result, const Credit *credit, const Grant *grant, Tim
 }
 
 /*
- * spend_grants(grant_ids, amounts, begins, expires, leaves, instants, spent):
- * spending until each instant, in ascending order, is paid by the grants that
- * could be spent before it.
+ * spend_grants(grant_ids, amounts, begins, expires, leaves, instants, spent): spending until each instant,
+ * in ascending order, is paid by the grants that could be spent before it.
  */
 Datum
 yq_sql_spend_grants(PG_FUNCTION_ARGS)
@@ -435,7 +436,7 @@ yq_sql_spend_grants(PG_FUNCTION_ARGS)
 		leave_grants(&credit, instant);
 		begin_grants(&credit, instant);
 	}
-	/* grants that have begun last pay owed spending */
+	/* pay the spending that is still owed from grants that have begun last */
 	pay(&credit);
 	for (int i = 0; i < credit.count; i++)
 		put_outcome((ReturnSetInfo *) fcinfo->resultinfo, &credit, &credit.grants[i],
