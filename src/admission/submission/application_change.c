@@ -25,6 +25,7 @@
 #include "store/catalog.h"
 #include "store/clock.h"
 #include "store/saved_plan.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
