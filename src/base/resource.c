@@ -31,7 +31,7 @@
 /* Bytes of the longest coded amount: 64 bits in groups of seven. */
 #define MAX_AMOUNT_BYTES 10
 
-/* Tag of a name that is spelled out. */
+/* The tag of a name that is spelled out. */
 #define SPELLED_NAME 0
 
 typedef struct ResourceName

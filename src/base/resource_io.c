@@ -50,7 +50,7 @@
  */
 #define MAX_DECIMALS 24
 
-/* State of reading one value, from text or from JSON. */
+/* The state while a value is read from text or JSON. */
 typedef struct ResourceParser
 {
 	const char *input;			/* the whole text, NULL for type jsonb */

@@ -125,7 +125,7 @@ yq_settings_define(void)
 					"Time between two QUOTA_COMPUTE events of the worker.",
 					&yq_compute_interval, 10, check_compute_interval);
 
-	/* Only the launcher reads it, and that needs preloading. */
+	/* Only the launcher reads this parameter, and the launcher needs preloading. */
 	if (process_shared_preload_libraries_in_progress)
 		DefineCustomStringVariable("yquota.databases",
 								   "Databases that a worker is started for, separated by commas.",

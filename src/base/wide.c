@@ -14,7 +14,7 @@
 
 /* -- wide ---------------------------------------------------------------------- */
 
-/* Most decimals of a YqDecimal. */
+/* The largest number of decimals of a YqDecimal. */
 #define YQ_DECIMAL_MAX_SCALE 24
 
 static inline bool
@@ -199,7 +199,10 @@ yq_price_form(YqDecimal multiplier, YqDecimal base_price, int64 unit)
 		yq_wide_multiply(&numerator, yq_power_of_ten(YQ_PRICE_DECIMALS - decimals));
 	else
 	{
-		/* Both have at most 18 decimals, so this is at most 2^60 * 2^63. */
+		/*
+		 * The multiplier and the base price have at most 18 decimals each: the denominator is at most 2^60
+		 * * 2^63.
+		 */
 		if (decimals > 2 * YQ_PRICE_DECIMALS)
 			yq_amount_out_of_range();
 		denominator *= yq_power_of_ten(decimals - YQ_PRICE_DECIMALS);

@@ -104,7 +104,7 @@ typedef struct ProjectSum
 typedef struct ClassSum			/* "number" is the hour */
 {
 	SumKey		key;
-	const SumKey *shape;		/* with the factors */
+	const SumKey *shape;		/* shape, with the factors */
 	int128		weight;
 	YqWide		accrual_base;
 } ClassSum;

@@ -127,7 +127,7 @@ typedef struct ProjectCredit
 	Datum		credit;
 } ProjectCredit;
 
-/* State of the calls of credit_of() by a query. */
+/* The progress of a query that calls credit_of(). */
 typedef struct CreditReader
 {
 	int			asked;

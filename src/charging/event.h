@@ -72,13 +72,13 @@ typedef enum YqEventColumn
 	YQ_EVENT_COLUMNS
 } YqEventColumn;
 
-/* Bytes of a project, user, application, node or feed that an event names. */
+/* The largest number of bytes of a project, user, application, node or feed that an event names. */
 #define YQ_NAME_MAX_LENGTH 255
 
 /* YARN's ContainerExitStatus.PREEMPTED. */
 #define YQ_EXIT_PREEMPTED (-102)
 
-/* Kinds in the order in which events of the same instant happen. */
+/* Kinds, in the order in which events of the same instant happen. */
 typedef enum YqEventKind
 {
 	YQ_CONTAINER_START,

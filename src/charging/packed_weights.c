@@ -205,7 +205,7 @@ yq_sql_add_weight(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(list);
 }
 
-/* Final function: the packed list, each class once. */
+/* Return the packed list, with each class once; a final function. */
 Datum
 yq_sql_pack_weights(PG_FUNCTION_ARGS)
 {

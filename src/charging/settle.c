@@ -57,7 +57,7 @@ typedef struct LeftOut
 {
 	BadEvent   *bad_events;
 	int			bad_count;
-	const YqEvent **known;		/* these change nothing */
+	const YqEvent **known;		/* events that change nothing */
 	int			known_count;
 } LeftOut;
 

@@ -4,11 +4,9 @@
  *	  The entry of settling: each event of a statement, a FINISH as well as a START, goes to the ledger
  *	  through yq_settler_settle().
  *
- * Three ways lead on from here, and all come to the result of the rule (settle.c).
- *
- * - New STARTs wait for each other and are claimed many at a time.
- * - An UPDATE or a FINISH behind all that is known of a running container is appended.
- * - The rule settles everything else, and all events that a shorter way declines.
+ * Three ways lead on from here, and all come to the result of the rule (settle.c).  New STARTs wait for each
+ * other and are claimed many at a time.  An UPDATE or a FINISH behind all that is known of a running container
+ * is appended.  The rule settles everything else, and all events that a shorter way declines.
  *
  *-------------------------------------------------------------------------
  */

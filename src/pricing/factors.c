@@ -122,7 +122,7 @@ yq_sql_multiplier(PG_FUNCTION_ARGS)
 
 #define PROJECT_KEY "project"
 
-/* Names in a list: a wait, one per dimension, and the project of outages. */
+/* The largest number of names in a list: a wait, one per dimension, and the project of outages. */
 #define MAX_NAMES (YQ_FACTOR_KINDS + 1)
 
 /* Tell whether a queue is "ancestor" or lies below it. */

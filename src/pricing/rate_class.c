@@ -78,7 +78,7 @@ static HTAB *allocations = NULL;
 static AllocationEntry *last_found = NULL;	/* callers ask for it again and again */
 static HTAB *classes = NULL;
 static uint64 class_generation = 0; /* grows when all classes are forgotten */
-static StringInfoData key_buffer;	/* for the key looked up last */
+static StringInfoData key_buffer;	/* buffer of the key that was looked up last */
 
 /* -- the table of classes ------------------------------------------------ */
 

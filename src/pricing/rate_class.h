@@ -93,7 +93,7 @@ typedef struct YqPricesInForce
 	YqWide		factor;			/* product of the factors, in units of an amount */
 	int			factor_count;
 	const YqFactor *factors[YQ_FACTOR_KINDS];	/* factors in force; they live until prices are refreshed */
-	uint64		factor_values[YQ_FACTOR_KINDS]; /* in units of 10^-6 */
+	uint64		factor_values[YQ_FACTOR_KINDS]; /* units of 10^-6 */
 } YqPricesInForce;
 
 extern void yq_rate_class_prices_at(YqRateClass *rate_class, TimestampTz at,

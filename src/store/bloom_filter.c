@@ -50,7 +50,7 @@ PG_FUNCTION_INFO_V1(yq_sql_is_bloom_filter_complete);
 
 StaticAssertDecl(LINE_BITS == 1 << 9, "a probe takes nine bits of the hash");
 
-/* Pages that are made in memory at a time. */
+/* The number of pages that are made in memory at a time. */
 #define PAGES_PER_PASS 8192
 
 /* A table from which the filter was made, with its end at that time. */

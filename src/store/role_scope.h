@@ -5,7 +5,7 @@
  *
  * Reports show a role the projects that yquota.role_grant gives it.  The acting role is the current user.
  * Inside a function that yq_sql_run_as_owner() runs with the rights of yquota's owner, it is the current
- * user who made that call.
+ * user at the time of that call.
  *
  *-------------------------------------------------------------------------
  */

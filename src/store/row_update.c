@@ -116,7 +116,7 @@ struct YqRowUpdate
 	TupleTableSlot *found;
 	bool		is_found;
 	TupleTableSlot *changed;	/* the new row */
-	bool		has_done[CMD_DELETE + 1];	/* by CmdType: rows changed in this way */
+	bool		has_done[CMD_DELETE + 1];	/* by CmdType: the statement triggers of that kind have fired */
 };
 
 static TupleTableSlot *
