@@ -54,9 +54,9 @@ typedef enum ResultColumn
 typedef struct ResultRow
 {
 	const YqHierarchy *hierarchy;
-	MemoryContext context;		/* of values that are for this row alone */
-	Datum	   *paths;			/* of queues, by number; 0: not made yet */
-	const YqClusterNode *node;	/* that node_name is of; NULL for none */
+	MemoryContext context;		/* values of this row only */
+	Datum	   *paths;			/* paths of queues, by number; 0: not made yet */
+	const YqClusterNode *node;	/* node of node_name; NULL for none */
 	Datum		node_name;
 	Datum		values[RESULT_COLUMNS];
 	bool		nulls[RESULT_COLUMNS];
@@ -83,7 +83,7 @@ set_result_text(ResultRow *row, ResultColumn column, const char *text)
 		set_result(row, column, CStringGetTextDatum(text));
 }
 
-/* Queues and nodes come again and again. */
+/* Set the path of a queue, which is cached because queues recur. */
 static void
 set_result_queue(ResultRow *row, const YqClusterQueue *queue)
 {
@@ -153,7 +153,7 @@ fill_result_decision(ResultRow *row, const YqDecision *decision)
 		set_result_text(row, RESULT_UNRESERVED_NODE, decision->reservation->node->name);
 }
 
-/* Its request does not matter any more. */
+/* Fill a row for a killed container; its request no longer matters. */
 static void
 fill_killed(ResultRow *row, const YqKillableContainer *killed)
 {
@@ -192,7 +192,7 @@ return_cluster(ReturnSetInfo *result, const YqLoadedCluster *loaded)
 {
 	const YqCluster *cluster = loaded->cluster;
 	ResultRow	row = {.hierarchy = cluster->hierarchy};
-	/* not of the cluster, which may be kept */
+	/* not the memory of the cluster, which may be kept */
 	MemoryContext all = AllocSetContextCreate(CurrentMemoryContext, "yquota decisions", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller;
 

@@ -129,10 +129,10 @@ usage_numbering_is_complete(Snapshot snapshot)
  * Transaction numbers identify the rows of others that the session has not read.  The
  * session counts rows with its own transaction number instead.  Its decisions are in
  * the cluster before their rows exist, so a snapshot does not tell whether a row is
- * new. note_own() counts own rows when a cycle ends.  A different count at a later
- * reading means that the transaction has written more than its cycle did.  For usage,
- * update_usage() then gives up the cluster.  For applications, update() reads the
- * applications that own rows name again.
+ * new.  At the end of a cycle, note_own() counts own rows.  A different count at a
+ * later reading means that the transaction has written more than its cycle did.  For
+ * usage, update_usage() then gives up the cluster.  For applications, update() reads
+ * the applications that own rows name again.
  */
 
 /* Limit of the memory, more than ten thousand nodes and applications need; names are only added. */

@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * container_number.c
- *	  Numbers of containers that are not used yet.
+ *	  Free numbers of new containers.
  *
- * There are hundreds of thousands of names at once, nearly all of them free,
- * nearly all in ascending order: indexes are scanned forward as charging does.
+ * A cycle checks hundreds of thousands of names at once, nearly all free and in
+ * ascending order.  Indexes are therefore scanned forward, as in charging.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,13 +20,13 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-/* Where names of containers are known. */
+/* Indexes in which names of containers are known. */
 typedef struct Names
 {
-	YqIndexScan *scans[3];			/* running before finished: a container that ends meanwhile is in either */
+	YqIndexScan *scans[3];			/* running before finished, so that a container that ends is found */
 	int			scan_count;
-	MemoryContext contexts[2];	/* of the name at hand and the one before */
-	text	   *last;			/* NULL: none yet */
+	MemoryContext contexts[2];	/* memory of the present name and the previous one */
+	text	   *last;			/* NULL before the first name */
 	int			turn;
 } Names;
 
@@ -53,7 +53,7 @@ close_names(Names *names)
 		MemoryContextDelete(names->contexts[i]);
 }
 
-/* The attempt of an application that numbers are of. */
+/* Attempt of an application to which numbers belong. */
 typedef struct Attempt
 {
 	const char *application_id;
@@ -66,7 +66,7 @@ attempt_of(const YqClusterApplication *application)
 	return (Attempt) {application->application_id, yq_loaded(application)->attempt};
 }
 
-/* The name of a container, good until the call after the next. */
+/* Return the name of a container, valid until the call after the next. */
 static text *
 make_name(Names *names, Attempt attempt, int64 number)
 {
@@ -99,7 +99,7 @@ is_known_number(Names *names, Attempt attempt, int64 number)
 	return false;
 }
 
-/* The used numbers that were skipped for an application. */
+/* Used numbers that were skipped for an application. */
 typedef struct Known
 {
 	int			count;
@@ -156,8 +156,9 @@ yq_container_numbers_take(const char *application_id, int32 attempt_number, int6
 /* -- numbers that were given out while the cycle decided -------------------------- */
 
 /*
- * The first number that is not: allocate_opportunistic() gives numbers under the lock of the
- * leaf alone, which the cycle holds now.
+ * Return the first number that was not given out while the cycle decided.  The function
+ * allocate_opportunistic() gives out numbers under the lock of the leaf only, which the
+ * cycle holds now.
  */
 static int64
 first_left(YqIndexScan *attempts, AttrNumber column, const YqClusterApplication *application)
@@ -184,7 +185,7 @@ is_any_known(Names *names, const YqClusterApplication *application)
 	return false;
 }
 
-/* Those that the cycle has given, moved on to "next" and where one is known; of reservations, too. */
+/* Renumber the cycle's new containers and reservations from "next" on, and skip used numbers. */
 static void
 renumber(Names *names, YqClusterApplication *application, int64 next)
 {
@@ -232,7 +233,7 @@ renumber_older(Names *names, YqDecision *decision)
 	warn_of_taken_number(attempt_of(application), &known);
 }
 
-/* Move the new numbers of applications on where it is necessary. */
+/* Renumber the new containers of applications where necessary. */
 static void
 renumber_new(Names *names, const List *applications)
 {

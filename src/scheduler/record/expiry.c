@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * expiry.c
- *	  Releasing containers whose decisions were not acknowledged, and OPPORTUNISTIC ones
- *	  that do not come to their nodes.
+ *	  Release of containers whose decisions were not acknowledged, and of OPPORTUNISTIC
+ *	  containers that do not arrive at their nodes.
  *
  * Cycles run many times a second, and an index scan passes the dead entries of
- * acknowledged decisions.  So a session remembers the age of the oldest
+ * acknowledged decisions.  A session therefore remembers the age of the oldest
  * decision, and does not scan again before that decision expires.
  *
  *-------------------------------------------------------------------------
@@ -25,10 +25,10 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
-/* The result of the last scan, by execution type, since each has a time of its own. */
-static bool is_current = false; /* taken back by a change of the table, and aborts */
+/* Result of the last scan, by execution type, because each type has its own expiry. */
+static bool is_current = false; /* cleared by a change of the table and by aborts */
 static TimestampTz checked_at;
-static TimestampTz guaranteed_oldest_at;	/* when there was none: checked_at */
+static TimestampTz guaranteed_oldest_at;	/* without any decision: the time of the scan */
 static TimestampTz opportunistic_oldest_at;
 
 static void
@@ -43,7 +43,7 @@ watch_decisions(void)
 	is_watching = true;
 }
 
-/* Numbers are given in the order of time, to one transaction after the other. */
+/* Find the oldest decision; numbers follow the order of time, because one transaction after the other takes them. */
 static TimestampTz
 find_oldest(const char *execution_type, TimestampTz otherwise)
 {
@@ -90,7 +90,7 @@ read_oldest_decisions(TimestampTz now)
 	is_current = true;
 	checked_at = now;
 	guaranteed_oldest_at = find_oldest("GUARANTEED", now);
-	/* a container is awaited since the time of its decision, which was found before it */
+	/* a container is awaited from the time of its decision, which the scan before found first */
 	opportunistic_oldest_at = Min(find_oldest("OPPORTUNISTIC", now), find_oldest_awaited(now));
 }
 
@@ -102,8 +102,9 @@ is_any_due(const YqAllocationSettings *settings, TimestampTz now)
 }
 
 /*
- * Of a container "c": it is OPPORTUNISTIC, has not run, and is in no queue of a node.  The
- * START of a container that did not run at once is in container_change, as its updates are.
+ * Condition on a container "c": it is OPPORTUNISTIC, has not run, and is in no queue of
+ * a node.  If a container did not run at once, its START is in container_change, as its
+ * updates are.
  */
 #define HAS_NOT_COME \
 	"c.waiting_factor IS NOT NULL " \
@@ -111,10 +112,11 @@ is_any_due(const YqAllocationSettings *settings, TimestampTz now)
 	"AND NOT EXISTS (SELECT FROM yquota.container_change AS u WHERE u.container_id = c.container_id AND u.is_running) "
 
 /*
- * Continues a list of WITH that has the rows "running" and, with ends_at, "due".  A container ends
- * when its time is over, however late a transaction finds that.  A decision tells the application
- * of an OPPORTUNISTIC container, which it may have had from the reply of a call.  The words are
- * those of SchedulerUtils.EXPIRED_CONTAINER.
+ * Continuation of a WITH list that has the rows "running" and, with ends_at, "due".  A
+ * container ends at its expiry, however late a transaction notices that.  A decision
+ * informs the application about an OPPORTUNISTIC container, which the application may
+ * have got from the reply of a call.  The words are those of
+ * SchedulerUtils.EXPIRED_CONTAINER.
  */
 #define END_RUNNING \
 	"told AS (INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, " \
@@ -126,18 +128,21 @@ is_any_due(const YqAllocationSettings *settings, TimestampTz now)
 	"SELECT 'CONTAINER_FINISH', r.container_id, greatest((SELECT max(d.ends_at) FROM due AS d " \
 	"WHERE d.container_id = r.container_id), r.settled_at), -100, 'scheduler' FROM running AS r) "
 
-/* Containers of which something is due, and what has been done about them. */
+/* Containers with expired decisions, and the progress of their release. */
 typedef struct Due
 {
 	YqSavedPlan *statement;
-	const char *execution_type; /* of decisions; NULL: of containers that are awaited */
+	const char *execution_type; /* execution type of decisions; NULL: awaited containers */
 	TimestampTz now;
 	int64		expiry;			/* microseconds */
 	const char **container_ids;
-	int64		done;			/* decisions, or awaited containers */
+	int64		done;			/* number of decisions, or of awaited containers */
 } Due;
 
-/* The remaining increases are those of containers that another transaction is ending or changing. */
+/*
+ * Expire decisions.  An increase that remains belongs to a container that another
+ * transaction is ending or changing.
+ */
 static YqSavedPlan expire_decisions = {
 	.command = "WITH due AS MATERIALIZED ("
 	"SELECT d.decision_id, d.container_id, d.decided_at + $3 * interval '1 microsecond' AS ends_at, "
@@ -157,7 +162,7 @@ static YqSavedPlan expire_decisions = {
 	.types = {"timestamptz", "_text", "int8", "text"}
 };
 
-/* Those stay awaited that another transaction is ending or changing. */
+/* Expire awaited containers; a container that another transaction is ending or changing stays awaited. */
 static YqSavedPlan expire_awaited = {
 	.command = "WITH due AS MATERIALIZED (SELECT w.container_id, w.allocated_at + $3 * interval '1 microsecond' AS ends_at "
 	"FROM yquota_internal.awaited_container AS w WHERE w.container_id = ANY ($2) AND w.allocated_at <= $1 FOR UPDATE SKIP LOCKED), "
@@ -174,7 +179,7 @@ static YqSavedPlan expire_awaited = {
 	.types = {"timestamptz", "_text", "int8"}
 };
 
-/* Ids of containers, those whose time was over first in front. */
+/* Return the ids of expired containers, earliest expiry first. */
 static List *
 find_due(const Due *due)
 {
@@ -221,7 +226,7 @@ refuse(void *argument, int subject, const ErrorData *error)
 	(void) yq_refusal_note(YQ_ROUND_EXPIRY, due->container_ids[subject], error);
 }
 
-/* Returns how many decisions or awaited containers are dealt with. */
+/* Release a batch; returns the number of decisions or awaited containers. */
 static int
 release(Due due)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * preempted_containers.c
- *	  Running containers that are preempted, also before their applications have had them.
+ *	  Preempted containers, even before their applications have got them.
  *
  *-------------------------------------------------------------------------
  */
@@ -42,7 +42,7 @@ enum
 	ROW_IS_ADVISED,
 	ROW_MARKED_AT,
 	ROW_SELECTOR,
-	ROW_USED,					/* the figures of a reason, in their order */
+	ROW_USED,					/* figures of a reason, in their order */
 	ROW_GUARANTEED,
 	ROW_IDEAL,
 	ROW_TO_BE_PREEMPTED,
@@ -64,9 +64,10 @@ yq_preempted_containers_make(int room)
 /* -- statements ------------------------------------------------------------------------ */
 
 /*
- * The beginning of a statement about containers ($1 to $5) that are still as the caller
- * knows them.  "running" has them, locked, each with its place among the columns; further
- * columns come from further arrays.  Both lists begin with a comma.
+ * Beginning of a statement about containers ($1 to $5) that are unchanged since the
+ * caller read them. "running" contains the locked containers, each with its place among
+ * the columns.  Further columns come from further arrays.  Both lists begin with a
+ * comma.
  */
 #define RUNNING_WITH(arrays, columns) \
 	"WITH wanted AS MATERIALIZED (SELECT w.* FROM unnest($1, $2, $3, $4, $5" arrays ") WITH ORDINALITY " \
@@ -81,21 +82,18 @@ yq_preempted_containers_make(int room)
 
 #define TYPES "_text", "_text", "_text", "_text", "yquota._resource", "timestamptz"
 
-/*
- * The end of a statement: places, and the first columns of rows of preempted_container,
- * which take the place of others.
- */
+/* End of a statement: places, and the first columns of rows of preempted_container, which replace earlier rows. */
 #define RETURN_ROWS(advised, noted) \
 	", replaced AS (DELETE FROM yquota.preempted_container AS p USING running AS r WHERE p.container_id = r.container_id) " \
 	"SELECT r.place, r.container_id, r.project, r.application_id, r.username, r.queue, r.node, r.label, r.allocation, " \
 	"$6, " advised noted " FROM running AS r"
 
-/* Further columns of RETURN_ROWS(): the reasons that are noted with the marks. */
+/* Further columns of RETURN_ROWS(): the reasons noted with the marks. */
 #define NOTED_REASONS \
 	", m.marked_at, m.told_selector, m.used, m.guaranteed, m.ideal, m.to_be_preempted, m.actually_to_be_preempted"
 #define WITH_MARKS " LEFT JOIN yquota_internal.preemption_mark AS m ON m.container_id = r.container_id"
 
-/* The beginning of a statement that ends them: ContainerExitStatus.PREEMPTED. */
+/* Beginning of a statement that ends the containers: ContainerExitStatus.PREEMPTED. */
 #define END_RUNNING \
 	RUNNING \
 	", ended AS (INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source) " \
@@ -109,7 +107,7 @@ array_of_resources(Datum *resources, int count)
 	return PointerGetDatum(construct_array(resources, count, yq_type_oid("resource"), -1, false, TYPALIGN_INT));
 }
 
-/* The values of a statement with that beginning. */
+/* Set the values of a statement that begins with RUNNING. */
 static void
 set_values(const YqPreemptedContainers *containers, Datum now, Datum *values)
 {
@@ -121,7 +119,7 @@ set_values(const YqPreemptedContainers *containers, Datum now, Datum *values)
 	values[5] = now;
 }
 
-/* Returns the number of rows, of which SPI has places first. */
+/* Run a statement; returns the number of rows, whose first column in SPI is the place. */
 static uint64
 connect_and_run(YqSavedPlan *statement, Datum *values)
 {
@@ -130,7 +128,7 @@ connect_and_run(YqSavedPlan *statement, Datum *values)
 	return yq_saved_plan_run(statement, values, NULL);
 }
 
-/* The place of a row, from 0. */
+/* Return the place of a row, from 0. */
 static int64
 place_of(uint64 row)
 {
@@ -179,7 +177,7 @@ set_reason(Datum *values, bool *nulls, const YqPreemptionReason *reason, Timesta
 	}
 }
 
-/* Write the row of a result. */
+/* Write a row of the result. */
 static void
 write_row(YqBulkInsert *writer, const YqPreemptedContainers *containers, uint64 row)
 {
@@ -201,7 +199,7 @@ write_row(YqBulkInsert *writer, const YqPreemptedContainers *containers, uint64 
 	yq_bulk_insert_put(writer, values, nulls);
 }
 
-/* A statement about containers, and which ones were there. */
+/* A statement about containers, and the containers that it found. */
 typedef struct Running
 {
 	const YqPreemptedContainers *containers;
@@ -210,7 +208,7 @@ typedef struct Running
 	bool	   *result;
 } Running;
 
-/* Some of the containers, that follow each other. */
+/* Return a part of the containers that follow each other. */
 static YqPreemptedContainers
 part_of(const YqPreemptedContainers *containers, int first, int count)
 {
@@ -283,7 +281,7 @@ run_and_write(const YqPreemptedContainers *containers, YqSavedPlan *statement, D
 	return running.result;
 }
 
-/* -- what is done with them ---------------------------------------------------------------- */
+/* -- actions on containers ---------------------------------------------------------------- */
 
 bool *
 yq_preempted_containers_claim(const YqPreemptedContainers *containers)
@@ -367,7 +365,7 @@ yq_preempted_containers_make_killable(const YqPreemptedContainers *containers, D
 
 /* -- unfetched containers ------------------------------------------------------ */
 
-/* Containers that are preempted before their applications have had them. */
+/* Put back the requests of containers that are preempted before their applications have got them. */
 
 YqUnfetchedContainer *
 yq_unfetched_containers_find(const YqPreemptedContainers *containers)
@@ -405,7 +403,7 @@ yq_unfetched_containers_find(const YqPreemptedContainers *containers)
 	return count == 0 ? NULL : unfetched;
 }
 
-/* A decision that is just being acknowledged has been fetched. */
+/* Request the containers again.  A decision that is just being acknowledged has been fetched. */
 static List *
 ask_again(Datum ids, Datum asked, Datum labels)
 {

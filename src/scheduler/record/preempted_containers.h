@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * preempted_containers.h
- *	  Running containers that are preempted, also before their applications have had them.
+ *	  Preempted containers, even before their applications have got them.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,14 +15,14 @@
 
 #define YQ_PREEMPTION_REASON_FIGURES 5
 
-/* What a round found when a container's wait was over. */
+/* Figures of a round when a container's wait ended. */
 typedef struct YqPreemptionReason
 {
 	const char *selector;
 	Datum		figures[YQ_PREEMPTION_REASON_FIGURES];	/* resource: used, guaranteed, ideal, to_be_preempted, actually_to_be_preempted */
 } YqPreemptionReason;
 
-/* Containers as the caller knows them, in columns of the same length. */
+/* Containers as the caller read them, in columns of equal length. */
 typedef struct YqPreemptedContainers
 {
 	int			count;
@@ -31,17 +31,17 @@ typedef struct YqPreemptedContainers
 	const char **queues;		/* full paths */
 	const char **queue_names;
 	Datum	   *allocations;
-	const YqPreemptionReason **reasons; /* of a round; NULL: no column */
-	TimestampTz *marked_at;		/* with them */
-	const char **needed_by_applications;	/* that get the room in an allocation cycle; NULL: no column */
-	const char **needed_by_queues;	/* of these: full paths; with them */
-	const char *round;			/* that leaves out what cannot be written (refusal.h); NULL: that is an error */
+	const YqPreemptionReason **reasons; /* reasons from a round; NULL: no column */
+	TimestampTz *marked_at;		/* column exists with reasons */
+	const char **needed_by_applications;	/* applications that get the room in an allocation cycle; NULL: no column */
+	const char **needed_by_queues;	/* full paths of these applications' queues */
+	const char *round;			/* round that leaves out failing containers (refusal.h); NULL: a failure is an error */
 } YqPreemptedContainers;
 
-/* Room for so many, in the columns that all have. */
+/* Make columns with room for so many containers; optional columns are NULL. */
 extern YqPreemptedContainers yq_preempted_containers_make(int room);
 
-/* One row for a container and decision: a lost reply, or a mark that was forgotten, makes no second one. */
+/* Write one row for a container and decision, even after a lost reply or a forgotten mark. */
 #define YQ_PREEMPTED_TELL(decision, advised) \
 	", told AS (INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, " \
 	"allocation_request_id, decided_at, advised) " \
@@ -49,58 +49,61 @@ extern YqPreemptedContainers yq_preempted_containers_make(int room);
 	"r.allocation_request_id, $6, " advised " FROM running AS r WHERE NOT EXISTS (SELECT FROM yquota.decision AS d " \
 	"WHERE d.container_id = r.container_id AND d.decision = '" decision "') ORDER BY r.container_id) "
 
-/* Run a statement that returns places (bigint, from 1) of some of so many containers: which are they? */
+/* Run a statement that returns places (bigint, from 1) of "count" containers; the result marks the returned ones. */
 extern bool *yq_preempted_containers_run(int count, YqSavedPlan *statement, Datum *values);
 
 /*
- * All that follow are about containers that are still as the caller knows them: of the
- * same application and queue, and no larger.  Others are left out, and so are those that
- * another transaction is just changing.  They return which ones were there.
+ * The functions below treat containers that are unchanged since the caller read them:
+ * same application and queue, and no larger.  Other containers are left out, and so are
+ * containers that another transaction is just changing.  The functions return which
+ * containers were found.
  */
 
-/* Lock those that are exactly as the caller knows them, no smaller either. */
+/* Lock the containers that are exactly as the caller read them, not smaller either. */
 extern bool *yq_preempted_containers_claim(const YqPreemptedContainers *containers);
 
 /*
- * End them: a CONTAINER_FINISH of the exit status PREEMPTED, a decision "killed", and a row
- * of yquota.preempted_container, which replaces one of an advice, or of a life that was
- * voided; their marks go.  Without reasons the row has those noted with the marks.
+ * End the containers.  Each gets a CONTAINER_FINISH with the exit status PREEMPTED, a
+ * decision "killed", and a row of yquota.preempted_container.  The row replaces that of
+ * an advice, or of a life that was voided; marks are deleted.  Without reasons the row
+ * has the reasons noted with the marks.
  */
 extern bool *yq_preempted_containers_end(const YqPreemptedContainers *containers, Datum now);
 
-/* Have the resource manager end them: the same decision and row, as advised; with reasons. */
+/* Advise the resource manager to end the containers: the same decision and row, marked as advised; with reasons. */
 extern bool *yq_preempted_containers_advise(const YqPreemptedContainers *containers, Datum now);
 
-/* Have them end when their room is needed: a decision "killable"; the marks keep the reasons. */
+/* Make the containers end when their room is needed: a decision "killable"; the marks keep the reasons. */
 extern bool *yq_preempted_containers_make_killable(const YqPreemptedContainers *containers, Datum now);
 
 /* -- unfetched containers ------------------------------------------------------ */
 
 /*
- * Containers that are preempted before their applications have had them.
+ * Put back the requests of containers that are preempted before their applications have
+ * got them.
  *
- * A container that is allocated takes one off the counts of its request: for its node, its
- * rack and anywhere, as far as it is local.  When it is killed before its start is
- * acknowledged, they get it back (semantics/preemption 8; RMContainerImpl's
- * ContainerRescheduledTransition, AppSchedulingInfo).  Containers of application masters,
- * and of applications that are not ACTIVE, are not asked for again.
+ * An allocated container reduces the counts of its request by one: for its node, its
+ * rack and anywhere, as far as it is local.  If it is killed before its start is
+ * acknowledged, the counts are restored (semantics/preemption 8; RMContainerImpl's
+ * ContainerRescheduledTransition, AppSchedulingInfo).  Containers of application
+ * masters, and of applications that are not ACTIVE, are not requested again.
  */
 
-/* What is known of a container before it ends. */
+/* State of a container before it ends. */
 typedef struct YqUnfetchedContainer
 {
-	bool		is_unfetched;	/* its start is not acknowledged; the rest is of such only */
-	const char *asked_label;	/* NULL: not to be asked for again */
+	bool		is_unfetched;	/* its start is not acknowledged; else the next field is unset */
+	const char *asked_label;	/* NULL: not to be requested again */
 } YqUnfetchedContainer;
 
-/* Before they end: which ones are unfetched, by container; NULL when none is. */
+/* Find the unfetched containers before they end, by container; NULL when there is none. */
 extern YqUnfetchedContainer *yq_unfetched_containers_find(const YqPreemptedContainers *containers);
 
 /*
- * Once they have ended, ask for the unfetched ones among those that did once more, and
- * forget the decisions that gave them out.  The caller holds the locks of their leaves, and
- * has told the journal that its statements are the scheduler's own (scheduler_journal.h);
- * this notes the applications.  Returns whether there are any.
+ * Request the unfetched containers again after they have ended, and delete the
+ * decisions that allocated them.  The caller holds the locks of their leaves, and has
+ * told the journal that its statements are the scheduler's own (scheduler_journal.h).
+ * This function notes the applications.  Returns whether there are any.
  */
 extern bool yq_unfetched_containers_put_back(const YqPreemptedContainers *containers,
 											 const YqUnfetchedContainer *unfetched, const bool *is_ended);

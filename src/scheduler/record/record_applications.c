@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * record_applications.c
- *	  What sessions that keep a cluster, tables and containers learn of applications that a
- *	  cycle has changed or that are over.
+ *	  Records of applications that a cycle has changed or that have ended, for tables,
+ *	  containers, and sessions that keep a cluster.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,7 +21,7 @@
 
 /* -- application demand -------------------------------------------------------- */
 
-/* Whether an application waits for anything, as its requests have it. */
+/* Record whether an application waits for containers, from its requests. */
 
 int64
 yq_application_demand_note(const char *application_id)
@@ -50,17 +50,17 @@ yq_application_demand_note(const char *application_id)
 
 /* -- completed application ----------------------------------------------------- */
 
-/* Containers of an application that is over, or of an attempt of it. */
+/* End containers of an application that has ended, or of an ended attempt. */
 
-/* As SchedulerUtils.COMPLETED_APPLICATION says it. */
+/* The words of SchedulerUtils.COMPLETED_APPLICATION. */
 #define COMPLETED "'Container of a completed application'"
 
-/* Whether a container "c" outlives its attempt: the application keeps its containers, and has got this one. */
+/* Does a container "c" outlive its attempt?  The application keeps its containers, and has fetched this one. */
 #define IS_KEPT \
 	"(SELECT a.keeps_containers FROM yquota.application AS a WHERE a.application_id = $1) AND NOT EXISTS (" \
 	"SELECT FROM yquota.decision AS d WHERE d.container_id = c.container_id AND d.decision IN ('allocated', 'swapped'))"
 
-/* Returns the ids of the containers. */
+/* End containers; returns their ids. */
 static List *
 end_containers(const char *application_id, YqContainersOf which)
 {
@@ -84,9 +84,10 @@ end_containers(const char *application_id, YqContainersOf which)
 }
 
 /*
- * What gave them something is void.  Of those that another transaction had ended, while their events
- * waited for it, nothing is told.  Rows are locked in the order in which all sessions lock them.
- * Returns how many decisions it drops of the latter.
+ * Delete the decisions that allocated the containers.  If another transaction had ended
+ * a container while the event waited for it, the decision "killed" is deleted, too.
+ * Rows are locked in the order in which all sessions lock them.  Returns the number of
+ * deleted decisions "killed".
  */
 static int64
 drop_decisions(const List *container_ids)
@@ -138,26 +139,25 @@ yq_completed_application_note(const char *application_id)
 /* -- changed applications ------------------------------------------------------ */
 
 /*
- * What sessions that keep a cluster learn of the applications that a cycle
- * has changed.
+ * Note the applications that a cycle has changed, for sessions that keep a cluster.
  *
- * Most cycles count missed opportunities, start containers that were asked for,
- * and reserve nodes.  What they leave of requests, counters and reservations is
- * noted row by row, which costs other sessions less than reading the
- * application from its tables.
+ * Most cycles count missed opportunities, start requested containers, and reserve
+ * nodes.  They note their changes of requests, counters and reservations row by row.
+ * Other sessions apply such a row more cheaply than they read the application from its
+ * tables.
  *
- * The order of cycles decides about what a request is now.  Numbers of
- * transactions do not tell it: a transaction may have its number long before its
- * cycle has the scheduler's lock.  Places in the write-ahead log do.  A cycle takes
- * one under the lock, which it holds until its transaction has ended, and
- * writes its rows behind it.  Sessions that have lived since compare the rows, so
- * no other log comes between.
+ * The order of cycles decides about the present state of a request.  Numbers of
+ * transactions do not show it: a transaction may have its number long before its cycle
+ * has the scheduler's lock.  Positions in the write-ahead log do.  A cycle takes one
+ * under the lock, which it holds until its transaction has ended, and writes its rows
+ * behind it.  The sessions that compare the rows have existed since then, so no other
+ * log intervenes.
  */
 
-/* When a cycle has changed more applications, other sessions load the cluster anew. */
+/* If a cycle has changed more applications, other sessions load the cluster anew. */
 #define MOST_APPLICATIONS 2000
 
-/* An application of which more requests have changed is read again. */
+/* An application with more changed requests is read again. */
 #define MOST_REQUESTS 20
 
 /* -- applications of which more has changed than requests and reservations ----------- */
@@ -168,7 +168,7 @@ changes_more(const YqDecision *decision)
 	return decision->killed != NULL || decision->key->update != NULL || decision->is_master;
 }
 
-/* What an update counts is written to the update. */
+/* Has an update changed?  Its counters are written to the row of the update. */
 static bool
 has_other_changes(const YqClusterApplication *application)
 {
@@ -236,7 +236,10 @@ list_changes_of_key(const YqCluster *cluster, const YqSchedulerKey *key, XLogRec
 	return changes;
 }
 
-/* Of a key without any, a reservation tells all. */
+/*
+ * List the changes of an application.  A key with a reservation but without changes of
+ * its own is noted with the reservation.
+ */
 static List *
 list_changes_of_application(const YqCluster *cluster, const YqClusterApplication *application, XLogRecPtr log_position)
 {
@@ -252,7 +255,7 @@ list_changes_of_application(const YqCluster *cluster, const YqClusterApplication
 
 /* -- reservations ---------------------------------------------------------------------- */
 
-/* Those of applications that are read again come with them. */
+/* Is the reservation noted?  An application that is read again brings its reservations with it. */
 static bool
 is_noted(const YqReservation *reservation)
 {
@@ -279,7 +282,7 @@ make_change_of_node(const YqClusterNode *node, XLogRecPtr log_position)
 	return change;
 }
 
-/* Nodes of which a reservation was made, fulfilled or given up. */
+/* List the nodes where a reservation was made, fulfilled or given up. */
 static List *
 list_changes_of_nodes(const YqCluster *cluster, XLogRecPtr log_position)
 {

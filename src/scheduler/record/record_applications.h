@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * record_applications.h
- *	  What sessions that keep a cluster, tables and containers learn of applications that a
- *	  cycle has changed or that are over.
+ *	  Records of applications that a cycle has changed or that have ended, for tables,
+ *	  containers, and sessions that keep a cluster.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,50 +15,47 @@
 
 /* -- application demand -------------------------------------------------------- */
 
-/* Whether an application waits for anything, as its requests have it. */
+/* Record whether an application waits for containers, from its requests. */
 
 /*
- * Have the user of an application count as active if it waits for anything of the
- * scheduler's, new GUARANTEED containers or more for running ones.  Returns how many new
- * containers it waits for, OPPORTUNISTIC ones included.  The caller holds the scheduler's
- * lock, and that of the application's leaf.
+ * Make the user of an application active if the application waits for new GUARANTEED
+ * containers or for more resources of running ones.  Returns how many new containers it
+ * waits for, OPPORTUNISTIC ones included.  The caller holds the scheduler's lock, and
+ * that of the application's leaf.
  */
 extern int64 yq_application_demand_note(const char *application_id);
 
 /* -- completed application ----------------------------------------------------- */
 
-/* Containers of an application that is over, or of an attempt of it. */
+/* End containers of an application that has ended, or of an ended attempt. */
 
-/* Which containers of an application end. */
+/* Containers of an application that end. */
 typedef enum YqContainersOf
 {
-	YQ_GIVEN_CONTAINERS,		/* that the scheduler gave: others are their sources' to end */
-	YQ_FORMER_CONTAINERS,		/* of these, those that do not outlive their attempt */
-	YQ_ALL_CONTAINERS			/* of an application that yquota has killed */
+	YQ_GIVEN_CONTAINERS,		/* containers from the scheduler; other sources end their own */
+	YQ_FORMER_CONTAINERS,		/* containers from the scheduler that do not outlive their attempt */
+	YQ_ALL_CONTAINERS			/* all containers, of an application that yquota has killed */
 } YqContainersOf;
 
 /*
- * End containers of an application, as YARN ends those of an attempt that is done: a
- * CONTAINER_FINISH of the exit status ABORTED at the clock, and a decision "killed" in place of
- * decisions that gave something.  Called under the lock of the application's leaf.  Returns how
- * many ended.
+ * End containers of an application, as YARN does when an attempt ends.  Each gets a
+ * CONTAINER_FINISH with the exit status ABORTED at the clock.  A decision "killed"
+ * replaces decisions that allocated the container.  The caller holds the lock of the
+ * application's leaf.  Returns how many containers ended.
  */
 extern int64 yq_completed_application_end_containers(const char *application_id, YqContainersOf which);
 
-/* Note that an application has ended: watch_ended_applications() looks for what outlives it. */
+/* Note that an application has ended: watch_ended_applications() looks for containers that outlive it. */
 extern void yq_completed_application_note(const char *application_id);
 
 /* -- changed applications ------------------------------------------------------ */
 
-/*
- * What sessions that keep a cluster learn of the applications that a cycle
- * has changed.
- */
+/* Note the applications that a cycle has changed, for sessions that keep a cluster. */
 
 /*
- * Note all that the cycle has changed (loaded->changed) in the journal.  Called under the
+ * Note all changes of the cycle (loaded->changed) in the journal.  Called under the
  * scheduler's lock when numbers of containers are final, and before counters are
- * written down.
+ * written.
  */
 extern void yq_changed_applications_note(const YqLoadedCluster *loaded);
 

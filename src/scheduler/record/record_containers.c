@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * record_containers.c
- *	  Recording containers: events of those that are given out or updated, their rows, and
- *	  their counts for metrics.
+ *	  Records of allocated and updated containers: events, rows, and counts for metrics.
  *
  *-------------------------------------------------------------------------
  */
@@ -30,12 +29,9 @@
 
 /* -- update event -------------------------------------------------------------- */
 
-/* Updates of running containers that take effect. */
+/* Write updates of running containers that take effect. */
 
-/*
- * Events of a container are told apart by their instants, which the clock alone
- * may not do.
- */
+/* Make the instant later than the last event, because events of a container differ only by their instants. */
 void
 yq_update_event_write(const char *container_id, Datum allocation, const char *execution_type, bool is_revertible)
 {
@@ -68,7 +64,7 @@ yq_update_event_write(const char *container_id, Datum allocation, const char *ex
 	(void) yq_saved_plan_execute(&update, values, nulls);
 }
 
-/* As the resource manager does when the token of an increase is not used in time. */
+/* Take back increases, as the resource manager does when the token of an increase is not used in time. */
 void
 yq_update_events_take_back(Datum container_ids, TimestampTz now, int64 expiry)
 {
@@ -179,11 +175,11 @@ yq_update_events_record(const YqCluster *cluster, const List *applications)
 
 /* -- opportunistic count ------------------------------------------------------- */
 
-/* How many OPPORTUNISTIC containers have been given out, for metrics. */
+/* Count allocated OPPORTUNISTIC containers, for metrics. */
 
 #define MILLISECONDS(n) (INT64CONST(n) * 1000)
 
-/* From a call that is served at once to requests that wait for many reports of nodes. */
+/* The bounds reach from a call that is served at once to requests that wait for many reports of nodes. */
 const int64 yq_latency_bounds[YQ_LATENCY_BOUND_COUNT] = {
 	MILLISECONDS(10), MILLISECONDS(50), MILLISECONDS(100), MILLISECONDS(250), MILLISECONDS(500),
 	MILLISECONDS(1000), MILLISECONDS(2500), MILLISECONDS(5000), MILLISECONDS(10000),
@@ -275,7 +271,7 @@ yq_opportunistic_count_write(const YqOpportunisticCount *count)
 
 /* -- record containers --------------------------------------------------------- */
 
-/* There may be hundreds of thousands at once: rows go into the tables directly. */
+/* Rows go into the tables directly, because there may be hundreds of thousands at once. */
 
 /* Rows collected before they are written. */
 #define ROWS_PER_FLUSH 1000
@@ -345,7 +341,7 @@ yq_decision_locality(const YqDecision *decision)
 	return yq_decision_starts(decision) ? locality_names[decision->locality] : NULL;
 }
 
-/* How far from the request the container may be; where anywhere will do, no other request matters. */
+/* Return the widest locality that the key permits; where anywhere is permitted, no other request matters. */
 static const char *
 farthest_name(const YqDecision *decision)
 {
@@ -418,13 +414,13 @@ enum
 
 #define MOST_COLUMNS Max((int) EVENT_COLUMNS, (int) DECISION_COLUMNS)
 
-/* Where rows of a table go, and the next one. */
+/* Target of the rows of a table, and the next row. */
 typedef struct Rows
 {
 	YqBulkInsert   *writer;
 	const YqHierarchy *hierarchy;
-	Oid			sequence;		/* of the numbers of events */
-	MemoryContext context;		/* of the values of a row; reset with the next */
+	Oid			sequence;		/* sequence of the numbers of events */
+	MemoryContext context;		/* values of a row; reset with the next row */
 	Datum		values[MOST_COLUMNS];
 	bool		nulls[MOST_COLUMNS];
 } Rows;
@@ -475,11 +471,11 @@ close_rows(Rows *rows)
 
 /* -- order ---------------------------------------------------------------------- */
 
-/* A decision among those that are written. */
+/* Position of a decision among the decisions to be written. */
 typedef struct Place
 {
 	const YqDecision *decision;
-	int			application;	/* place of its application among all, by id */
+	int			application;	/* position of its application among all, by id */
 } Place;
 
 static int
@@ -496,9 +492,9 @@ compare_places(const void *a, const void *b)
 }
 
 /*
- * Decisions in the order of container ids, unless numbers of containers have come to
- * seven digits.  In that order events are settled, and the indexes on their
- * ids, the widest there are, are written page after page.
+ * Sort decisions by container id, unless numbers of containers have reached seven
+ * digits.  Events are settled in that order.  The indexes on their ids, which are the
+ * widest, are then written page after page.
  */
 static Place *
 in_order(const YqLoadedCluster *loaded)

@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * record_containers.h
- *	  Recording containers: events of those that are given out or updated, their rows, and
- *	  their counts for metrics.
+ *	  Records of allocated and updated containers: events, rows, and counts for metrics.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,8 +17,8 @@
 /* -- update event -------------------------------------------------------------- */
 
 /*
- * Updates of running containers that take effect: their events and
- * versions (semantics/allocation 8).
+ * Write updates of running containers that take effect: their events and versions
+ * (semantics/allocation 8).
  *
  * Each update that takes effect is a CONTAINER_UPDATE event, and raises the version
  * of its container by one.
@@ -27,9 +26,9 @@
 
 /*
  * Append the event of a container that the caller has locked, and raise its version.
- * Nothing is pending for it any more.  A zero allocation and a NULL execution type
- * stay as they are.  A revertible update remembers the allocation before it, until
- * the application master acknowledges the decision.
+ * No update of the container is pending afterwards.  A zero allocation and a NULL
+ * execution type mean no change.  A revertible update remembers the allocation before
+ * it, until the application master acknowledges the decision.
  */
 extern void yq_update_event_write(const char *container_id, Datum allocation, const char *execution_type,
 								  bool is_revertible);
@@ -37,99 +36,101 @@ extern void yq_update_event_write(const char *container_id, Datum allocation, co
 /* -- for cycles, under their lock ------------------------------------------------ */
 
 /*
- * Take back the increases of some containers (text[]) that were not acknowledged for the expiry
- * (microseconds), when it was over.  Their decisions are deleted.  The cycle skips containers that
- * another transaction has locked.
+ * Take back the increases of some containers (text[]) that were not acknowledged within
+ * the expiry (microseconds), as of its end.  Their decisions are deleted.  The cycle
+ * skips containers that another transaction has locked.
  */
 extern void yq_update_events_take_back(Datum container_ids, TimestampTz now, int64 expiry);
 
 /*
  * Lock the container that a cycle wants to update, until the transaction ends.  False
- * when it has ended, has another size than the cycle took it for, or another
- * transaction has locked it: the cycle does not wait.  For a promotion by rule it must be
- * OPPORTUNISTIC still, and running.
+ * when the container has ended, differs in size from the cycle's view, or is locked by
+ * another transaction: the cycle does not wait.  For a promotion by rule the container
+ * must still be OPPORTUNISTIC, and running.
  */
 extern bool yq_update_event_claim(const YqHierarchy *hierarchy, const YqContainerUpdate *update);
 
-/* Write the update that a decision makes. */
+/* Write the update of a decision. */
 extern void yq_update_event_record(const YqCluster *cluster, const YqDecision *decision);
 
-/* Write the updates that a cycle has decided, and its counters of updates that go on to wait. */
+/* Write the updates of a cycle, and the counters of updates that continue to wait. */
 extern void yq_update_events_record(const YqCluster *cluster, const List *applications);
 
 /* -- opportunistic count ------------------------------------------------------- */
 
 /*
- * How many OPPORTUNISTIC containers have been given out, for metrics: Hadoop's
+ * Count allocated OPPORTUNISTIC containers, for metrics: Hadoop's
  * OpportunisticSchedulerMetrics.
  *
- * Counts are in yquota_internal.opportunistic_count, in parts to be added up: transactions
- * that are at work at once change different ones, and none waits.
+ * The counts in yquota_internal.opportunistic_count are split into rows that are added
+ * up.  Simultaneous transactions change different rows, and none waits.
  */
 
-/* Bounds of latencies in microseconds, growing; below each the containers are counted. */
+/*
+ * Number of latency bounds, in microseconds and ascending; containers with at most that
+ * latency are counted for each.
+ */
 #define YQ_LATENCY_BOUND_COUNT 12
 extern const int64 yq_latency_bounds[YQ_LATENCY_BOUND_COUNT];
 
-/* Begin with one that is all zero. */
+/* Counts of containers, initially all zero. */
 typedef struct YqOpportunisticCount
 {
-	int64		central;		/* containers, like all but the sum */
+	int64		central;		/* containers, like all fields except latency */
 	int64		node_local;
 	int64		rack_local;
 	int64		off_switch;
 	int64		demoted;
 	int64		promoted_by_rule;
-	int64		timed;			/* those whose latency is known */
-	int64		latency;		/* sum of these, microseconds */
-	int64		within[YQ_LATENCY_BOUND_COUNT]; /* of these, those whose latency is the bound or less */
+	int64		timed;			/* containers with a known latency */
+	int64		latency;		/* sum of their latencies, microseconds */
+	int64		within[YQ_LATENCY_BOUND_COUNT]; /* containers whose latency is at most the bound */
 } YqOpportunisticCount;
 
-/* Add some containers with a latency from the first request to the container; a negative one is none. */
+/* Add containers with a latency from the first request to the container; a negative latency is unknown. */
 extern void yq_opportunistic_count_latency(YqOpportunisticCount *count, int64 latency, int64 containers);
 
-/* Add to what has been counted.  The part is locked until the transaction ends. */
+/* Add to the stored counts.  The row is locked until the transaction ends. */
 extern void yq_opportunistic_count_write(const YqOpportunisticCount *count);
 
 /* -- record containers --------------------------------------------------------- */
 
 /*
- * The names of decisions that are deleted when they are not acknowledged in time, for
- * statements.  Others tell of containers that end, or of none, and stay.
+ * Names of decisions that are deleted when they are not acknowledged in time, for
+ * statements.  Other decisions report containers that end, or no container, and stay.
  */
 #define YQ_EXPIRING_DECISIONS "('allocated', 'swapped', 'reserved', 'increased', 'promoted')"
 
-/* Does a container start? */
+/* Does the decision start a container? */
 extern bool yq_decision_starts(const YqDecision *decision);
 
-/* Does a running container become larger, or GUARANTEED? */
+/* Does the decision increase a running container, or make it GUARANTEED? */
 extern bool yq_decision_updates(const YqDecision *decision);
 
-/* Is it promoted because it has run so long? */
+/* Does the decision promote a container because it has run long enough? */
 extern bool yq_decision_is_by_rule(const YqDecision *decision);
 
-/* The allocation of the decision's container, or of its reservation. */
+/* Return the allocation of the decision's container, or of its reservation. */
 extern const int64 *yq_decision_allocation(const YqDecision *decision);
 
-/* The name of the decision in yquota.decision; the locality is NULL when no container starts. */
+/* Return the name of the decision in yquota.decision; the locality is NULL when no container starts. */
 extern const char *yq_decision_name(const YqDecision *decision);
 extern const char *yq_decision_locality(const YqDecision *decision);
 
-/* NODE_LOCAL, RACK_LOCAL or OFF_SWITCH. */
+/* Return NODE_LOCAL, RACK_LOCAL or OFF_SWITCH. */
 extern const char *yq_locality_name(YqLocality locality);
 
-/* The name of the container that is decided about, which runs already if it is updated.  palloc'd. */
+/* Return the name of the decision's container, which runs already if it is updated. palloc'd. */
 extern text *yq_decision_container_id(const YqDecision *decision);
 
 /*
- * Record decisions: their containers start by events in container_event, and
- * the decisions wait for acknowledge_decisions(), numbered in the order in which
- * they were made.  Called under the scheduler's lock, so no other transaction
- * takes numbers.
+ * Record decisions.  Their containers start by events in container_event, and the
+ * decisions wait for acknowledge_decisions(), numbered in the order in which they were
+ * made.  The caller holds the scheduler's lock, so no other transaction takes numbers.
  */
 extern void yq_record_containers(const YqLoadedCluster *loaded);
 
-/* Only the events, of some decisions that follow each other. */
+/* Record only the events of some decisions that follow each other. */
 extern void yq_record_starts(const YqCluster *cluster, int first, int count);
 
 #endif							/* YQ_RECORD_CONTAINERS_H */

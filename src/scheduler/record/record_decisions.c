@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * record_decisions.c
- *	  Recording the decisions of an allocation cycle.
+ *	  The record of the decisions of an allocation cycle.
  *
- * Containers and decisions are written by record_containers.c.  All else are a few rows
- * of a few tables, each changed by its key.  Every other transaction that
- * changes them holds the scheduler's lock, too, or the lock of their leaf.
+ * record_containers.c writes containers and decisions.  All other changes are a few
+ * rows of a few tables, each changed by its key.  Every other transaction that changes
+ * these rows also holds the scheduler's lock, or the lock of their leaf.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,7 +31,7 @@
 
 /* -- applications that still exist ----------------------------------------- */
 
-/* Requests are served by decisions only. */
+/* Has the cycle changed the application?  Only decisions serve requests; other changes are updates and counters. */
 static bool
 is_touched(const YqCluster *cluster, const YqClusterApplication *application)
 {
@@ -81,9 +81,10 @@ add_leaves_of_applications(const List *applications, YqQueueLocks *locks)
 }
 
 /*
- * A container that was to be updated may have ended or changed: then its application
- * gets nothing in this cycle, and is read again by the next one; of a promotion by
- * rule nothing else depends, and it alone is left out.  Returns those that are left.
+ * Leave out applications with an update of a container that has ended or changed.  Such
+ * an application gets no container in this cycle, and the next cycle reads it again.
+ * No other decision depends on a promotion by rule, so only the promotion itself is
+ * left out.  Returns the remaining applications.
  */
 static List *
 leave_out_changed(YqLoadedCluster *loaded, List *applications)
@@ -101,7 +102,7 @@ leave_out_changed(YqLoadedCluster *loaded, List *applications)
 			continue;
 		if (decision->key->update->is_by_rule)
 		{
-			/* the cluster counts it, and the tables do not */
+			/* the cluster counts the promotion, and the tables do not */
 			decision->is_void = loaded->is_overtaken = true;
 			continue;
 		}
@@ -111,7 +112,7 @@ leave_out_changed(YqLoadedCluster *loaded, List *applications)
 	return applications;
 }
 
-/* The containers that die for some decisions, in the order of the decisions. */
+/* Collect the containers that die for some decisions, in the order of the decisions. */
 static YqPreemptedContainers
 collect_killed_for(const YqCluster *cluster, int first, int count)
 {
@@ -165,7 +166,10 @@ mark_deprived(const YqCluster *cluster, const bool *is_claimed)
 	}
 }
 
-/* Containers for marked applications do not die: mark what may have got the rest of their room, and so on. */
+/*
+ * Mark further applications.  No container dies for a marked application, so other
+ * applications that may have got the rest of the room are marked, too, and so on.
+ */
 static void
 mark_without_room(const YqCluster *cluster)
 {
@@ -197,8 +201,8 @@ mark_without_room(const YqCluster *cluster)
 }
 
 /*
- * Lock the containers that are to die.  Applications that cannot have them all get
- * nothing in this cycle.  Returns those that are left.
+ * Lock the containers that are to die.  Applications that cannot have all their
+ * containers get none in this cycle.  Returns the remaining applications.
  */
 static List *
 leave_out_deprived(const YqCluster *cluster, List *applications)
@@ -224,7 +228,7 @@ leave_out_deprived(const YqCluster *cluster, List *applications)
 	return left;
 }
 
-/* Of containers whose requests are put back when they die. */
+/* Add the leaves of containers whose requests are put back when they die. */
 static void
 add_leaves_of_unfetched(const YqCluster *cluster, YqQueueLocks *locks)
 {
@@ -250,7 +254,7 @@ typedef struct Killed
 	const bool *is_ended;
 } Killed;
 
-/* They are locked, and as the cycle knows them. */
+/* End the killed containers, which are locked and as the cycle read them. */
 static Killed
 end_killed(const YqCluster *cluster)
 {
@@ -264,14 +268,14 @@ end_killed(const YqCluster *cluster)
 	return killed;
 }
 
-/* Once what the cycle knows of requests is written: it does not know of these. */
+/* Put requests back after the cycle has written its own requests, because the cluster does not contain these. */
 static void
 put_requests_back(YqLoadedCluster *loaded, const Killed *killed)
 {
 	loaded->is_overtaken |= yq_unfetched_containers_put_back(&killed->containers, killed->unfetched, killed->is_ended);
 }
 
-/* Drop the decisions for applications that no longer exist, and those that are void. */
+/* Drop decisions for applications that no longer exist, and void decisions. */
 static void
 drop_void_decisions(YqCluster *cluster)
 {
@@ -285,7 +289,7 @@ drop_void_decisions(YqCluster *cluster)
 	cluster->decision_count = count;
 }
 
-/* The state of the check whether applications are unchanged. */
+/* State of the check whether applications are unchanged. */
 typedef struct Presence
 {
 	YqIndexScan *applications;
@@ -294,7 +298,7 @@ typedef struct Presence
 	Oid			active;
 } Presence;
 
-/* Is it ACTIVE, and in its leaf? */
+/* Is the application ACTIVE, and in its leaf? */
 static bool
 is_present(const Presence *presence, const YqClusterApplication *application)
 {
@@ -314,7 +318,7 @@ is_present(const Presence *presence, const YqClusterApplication *application)
 	return yq_varlena_is(queue, path);
 }
 
-/* Those that are there; others are marked. */
+/* Return the unchanged applications; mark the others. */
 static List *
 find_present(const List *applications)
 {
@@ -342,9 +346,10 @@ find_present(const List *applications)
 }
 
 /*
- * Lock the applications of which something is to be written, and return them.  Left out,
- * and marked, are applications that have ended or moved since they were read, and those of
- * which containers are not to be updated or killed now; decisions for them are dropped.
+ * Lock the applications to be written, and return them.  The function leaves out and
+ * marks applications that have ended or moved since they were read.  It does the same
+ * with applications whose containers cannot be updated or killed now.  Decisions for
+ * these applications are dropped.
  */
 static List *
 find_touched(YqLoadedCluster *loaded)
@@ -365,7 +370,7 @@ find_touched(YqLoadedCluster *loaded)
 	return present;
 }
 
-/* -- what cannot be written ------------------------------------------------------ */
+/* -- refused decisions ------------------------------------------------------ */
 
 /* Write the events of some decisions. */
 static void
@@ -384,7 +389,7 @@ write_events(void *argument, int first, int count)
 	}
 }
 
-/* An update is held back by itself, a new container with all that its application asks for. */
+/* Hold back the container of an update, or the application of a new container with all its requests. */
 static void
 refuse(void *argument, int subject, const ErrorData *error)
 {
@@ -410,7 +415,7 @@ yq_record_refusals(YqLoadedCluster *loaded)
 
 /* -- changing rows ------------------------------------------------------------ */
 
-/* A table that is opened when there is something to be changed. */
+/* A table that is opened at the first change. */
 typedef struct Rows
 {
 	YqTable		table;
@@ -485,7 +490,7 @@ write_reservation(Rows *rows, const YqCluster *cluster, const YqReservation *res
 	yq_row_update_write(update);
 }
 
-/* One of an application that is not ACTIVE any more is replaced. */
+/* Write reservations; a reservation of an application that is no longer ACTIVE is replaced. */
 static void
 write_reservations(const YqCluster *cluster)
 {
@@ -508,16 +513,16 @@ static const char *const request_columns[] = {"application_id", "priority", "all
 static const char *const counter_columns[] = {"application_id", "priority", "allocation_request_id", "execution_type",
 	"opportunities", "missed_non_partitioned", "re_reservations"};
 
-/* Rows that an application has of both. */
+/* Rows of an application in both tables. */
 typedef struct RequestRows
 {
 	Rows		requests;
 	Rows		counters;
 	Datum		application_id;
-	Datum		execution_type; /* of all that a cycle serves: GUARANTEED */
+	Datum		execution_type; /* execution type of all requests of a cycle: GUARANTEED */
 } RequestRows;
 
-/* A request that has been served has no row. */
+/* Write a request; a served request has no row. */
 static void
 write_resource_request(RequestRows *rows, const YqSchedulerKey *key, const YqResourceRequest *request)
 {
@@ -555,8 +560,8 @@ write_request_counters(RequestRows *rows, YqSchedulerKey *key)
 }
 
 /*
- * Write the counts of open requests.  Other requests of a key stay when its
- * count for * is 0, and count when it is requested again; counters stay, too
+ * Write the counts of open requests.  Other requests of a key stay when its count for *
+ * is 0, and count when it is requested again.  Counters stay, too
  * (LocalityAppPlacementAllocator, SchedulerApplicationAttempt).
  */
 static void
@@ -625,7 +630,7 @@ write_attempt(Rows *rows, YqClusterApplication *application)
 	source->master = NULL;
 }
 
-/* Numbers of the next containers, and containers of application masters. */
+/* Write the numbers of the next containers, and the containers of application masters. */
 static void
 write_attempts(const YqCluster *cluster, const List *applications)
 {
@@ -644,7 +649,7 @@ write_attempts(const YqCluster *cluster, const List *applications)
 	yq_row_update_close(rows.update);
 }
 
-/* An application without open requests has no outstanding requests any more. */
+/* Write the end of demand: an application without open requests has no outstanding requests any more. */
 static void
 end_demand(const List *applications)
 {
@@ -665,7 +670,7 @@ end_demand(const List *applications)
 	yq_row_update_close(rows.update);
 }
 
-/* For metrics. */
+/* Count the decisions for metrics. */
 static void
 count_promoted(const YqCluster *cluster)
 {
@@ -678,21 +683,27 @@ count_promoted(const YqCluster *cluster)
 }
 
 /*
- * The order matters:
+ * Record the decisions.  The order matters:
  *
- * 1. Leaves are locked before anything is written, and decisions for applications that have
- *	  ended or moved meanwhile are dropped: all that follows writes what is left.
- * 2. Numbers that containers have got from elsewhere are skipped before any id is written.
- * 3. Containers that give way end before those that take their place start; events of updates
- *	  follow those of STARTs.
- * 4. A node has one row of reserved_container: the reservation that was there is deleted before
- *	  the new one is inserted.
- * 5. Other sessions are told what requests have become while the cluster still knows what the
- *	  tables have: write_requests() forgets the difference (YqSchedulerKey.written).
- * 6. The end of demand is the last change of an application's row.  Its trigger need not tell of
- *	  the application again, which step 5 has done.
- * 7. Requests of containers that were killed before they were fetched come back last: the
- *	  cluster does not know of them, and a write of its own requests would undo them.
+ * 1. Leaves are locked before any row is written.  Decisions for applications that have ended
+ *	  or moved meanwhile are dropped; later steps write the remaining decisions.
+ *
+ * 2. Numbers that other containers use already are skipped before any id is written.
+ *
+ * 3. Killed containers end before the containers that replace them start.  Events of updates
+ *	  follow the events of starts.
+ *
+ * 4. A node has one row of reserved_container.  The former reservation is therefore deleted
+ *	  before the new one is inserted.
+ *
+ * 5. Changes of requests are noted for other sessions while the cluster still knows the state of
+ *	  the tables: write_requests() forgets the difference (YqSchedulerKey.written).
+ *
+ * 6. The end of demand is the last change of an application's row.  Its trigger need not note
+ *	  the application again, because step 5 has done so.
+ *
+ * 7. Requests of containers that were killed before they were fetched are put back last.  The
+ *	  cluster does not contain these requests, and writing its own would undo them.
  */
 void
 yq_record_decisions(YqLoadedCluster *loaded)

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * refusal.c
- *	  Subjects that rounds of the scheduler have left out because they could not be written,
- *	  and counts for metrics.
+ *	  Subjects that rounds of the scheduler leave out because their rows cannot be
+ *	  written, and counts for metrics.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,9 +17,9 @@
 
 /* -- scheduler count ----------------------------------------------------------- */
 
-/* Counts of the scheduler for metrics. */
+/* Count events of the scheduler for metrics. */
 
-/* What rounds have left out because it could not be written. */
+/* Name of the count of subjects that rounds have left out because they could not be written. */
 #define YQ_COUNT_REFUSED "refused"
 
 void
@@ -81,13 +81,13 @@ yq_refusal_note(const char *round, const char *subject, const ErrorData *error)
 
 /* -- a round ------------------------------------------------------------------- */
 
-/* Subjects of a round that follow each other. */
+/* A part of a round: consecutive subjects. */
 typedef struct Part
 {
 	const YqRound *round;
 	int			first;
 	int			count;
-	int		   *subjects;		/* all that are refused, with their errors */
+	int		   *subjects;		/* all refused subjects, with their errors */
 	ErrorData **errors;
 	int		   *refused;
 } Part;
@@ -100,7 +100,7 @@ do_part(void *argument)
 	part->round->work(part->round->argument, part->first, part->count);
 }
 
-/* After what comes before has been done: subjects may fail by what they are together. */
+/* Do the work of a part, after the earlier parts, because subjects may fail only in combination. */
 static void
 do_what_can_be(void *argument)
 {

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * refusal.h
- *	  Subjects that rounds of the scheduler have left out because they could not be written,
- *	  and counts for metrics.
+ *	  Subjects that rounds of the scheduler leave out because their rows cannot be
+ *	  written, and counts for metrics.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,34 +17,38 @@
 /* -- scheduler count ----------------------------------------------------------- */
 
 /*
- * Counts of the scheduler for metrics.
+ * Count events of the scheduler for metrics.
  *
- * Counts are in yquota_internal.scheduler_count, in parts to be added up: transactions
- * that are at work at once change different ones, and none waits.
+ * The counts in yquota_internal.scheduler_count are split into rows that are added up.
+ * Simultaneous transactions change different rows, and none waits.
  */
 
-/* Containers that ended because their application, or its attempt, was over. */
+/* Containers that ended because their application, or its attempt, had ended. */
 #define YQ_COUNT_COMPLETED "containers_completed"
 
-/* Add a number, or nothing if it is 0.  The part is locked until the transaction ends. */
+/* Add a number unless it is 0.  The row is locked until the transaction ends. */
 extern void yq_scheduler_count_add(const char *name, int64 number);
 
 /* -- refusal ------------------------------------------------------------------- */
 
 /*
- * A round is written in one subtransaction.  Where that fails because of rows, the round finds
- * the rows, each in a subtransaction of its own, leaves their subjects out, and goes on.  A row
- * of yquota.scheduler_refusal says why.  A subject is held back for a while, so that it does not fail
- * every round.
+ * A round is written in one subtransaction.  Where that fails because of rows, the
+ * round finds the rows, each in a subtransaction of its own.  It leaves their subjects
+ * out, and goes on.  A row of yquota.scheduler_refusal has the reason.  A subject is
+ * held back for a while, so that it does not fail every round.
  */
 
-/* Note that a container, an application or a plan is left out, why, and hold it back.  False if it is held back already. */
+/*
+ * Note that a container, an application or a plan is left out, with the reason, and
+ * hold it back.  False if it is held back already.
+ */
 extern bool yq_refusal_note(const char *round, const char *subject, const ErrorData *error);
 
 /*
- * Do the work of a round for "count" subjects that are numbered from 0: all in one subtransaction, or, if
- * that fails, as many of them as can be done.  "work" does it for some that follow each other, and "refuse" is
- * told of each that cannot be done, outside of any subtransaction that is undone.
+ * Do the work of a round for "count" subjects, numbered from 0: all in one
+ * subtransaction or, if that fails, as many as possible. "work" does the work for
+ * consecutive subjects. "refuse" is called for each subject that fails, outside of any
+ * subtransaction that is rolled back.
  */
 typedef struct YqRound
 {
@@ -56,7 +60,7 @@ typedef struct YqRound
 
 extern void yq_round_run(const YqRound *round);
 
-/* Find those that cannot be done, and do nothing. */
+/* Find the subjects that fail, and keep no changes. */
 extern void yq_round_try(const YqRound *round);
 
 #endif							/* YQ_REFUSAL_H */

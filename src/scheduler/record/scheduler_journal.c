@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * scheduler_journal.c
- *	  The scheduler's lock, one allocation cycle at a time; and the changes that sessions with
- *	  a cached cluster must read again.
+ *	  The scheduler's lock for one allocation cycle at a time, and the journal of
+ *	  changes that sessions with a cached cluster must read again.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,10 +29,10 @@
 /* -- scheduler lock ------------------------------------------------------------ */
 
 /*
- * The scheduler's lock: one allocation cycle at a time.
+ * The scheduler's lock admits one allocation cycle at a time.
  *
- * It is an object lock of yquota.application, as pg_locks shows it: a lock of
- * the table itself would keep autovacuum away.
+ * It is an object lock of yquota.application, as pg_locks shows it, because a lock of
+ * the table itself would block autovacuum.
  */
 
 static LockAcquireResult
@@ -287,7 +287,7 @@ is_same(const Change *a, const Change *b)
 	return true;
 }
 
-/* Has nothing changed but that an application has no outstanding requests any more? */
+/* Is the only change that an application has no outstanding requests any more? */
 static bool
 ends_demand(Relation relation, HeapTuple before, HeapTuple after)
 {
@@ -311,7 +311,7 @@ ends_demand(Relation relation, HeapTuple before, HeapTuple after)
 	return true;
 }
 
-/* AFTER INSERT OR UPDATE OR DELETE ON yquota.application FOR EACH ROW, AFTER TRUNCATE */
+/* Trigger AFTER INSERT OR UPDATE OR DELETE ON yquota.application FOR EACH ROW, AFTER TRUNCATE. */
 Datum
 yq_sql_note_application(PG_FUNCTION_ARGS)
 {
@@ -340,8 +340,8 @@ yq_sql_note_application(PG_FUNCTION_ARGS)
 }
 
 /*
- * AFTER any change of a table of the scheduler's FOR EACH STATEMENT.  An argument is the
- * kind that is noted of the scheduler's own statements, too.
+ * Trigger AFTER any change of a table of the scheduler FOR EACH STATEMENT.  An argument
+ * is the kind that is noted even for the scheduler's own statements.
  */
 Datum
 yq_sql_note_scheduler_change(PG_FUNCTION_ARGS)

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * scheduler_journal.h
- *	  The scheduler's lock, one allocation cycle at a time; and the changes that sessions with
- *	  a cached cluster must read again.
+ *	  The scheduler's lock for one allocation cycle at a time, and the journal of
+ *	  changes that sessions with a cached cluster must read again.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,13 +18,13 @@
 /* -- scheduler lock ------------------------------------------------------------ */
 
 /*
- * The scheduler's lock: one allocation cycle at a time.
+ * The scheduler's lock admits one allocation cycle at a time.
  *
- * A cycle holds the lock alone until its transaction ends, so that the next one
- * sees all its decisions.  Transactions that change requests share it, but
- * never with a cycle.  A transaction that changes or removes a node holds it
- * alone, too.  The lock is taken before the locks of queue_lock.h; containers
- * start and finish without it.
+ * A cycle holds the lock exclusively until its transaction ends, so that the next cycle
+ * sees all its decisions.  Transactions that change requests share the lock, but never
+ * with a cycle.  A transaction that changes or removes a node also holds it
+ * exclusively.  The lock is taken before the locks of queue_lock.h; containers start
+ * and finish without it.
  */
 
 /* ExclusiveLock for a cycle or a change of nodes, ShareLock for changes of requests. */
@@ -34,16 +34,17 @@ extern void yq_scheduler_lock(LOCKMODE mode);
 extern bool yq_scheduler_try_lock(LOCKMODE mode);
 
 /*
- * Lock every leaf, for a cycle that changes applications before it knows which
- * others it will serve.  Leaves are locked in one order
- * (admission/application/queue_lock.h), and a transaction that moves an application locks
- * two.
+ * Lock every leaf, for a cycle that changes applications before it knows which others
+ * it will serve.  All transactions lock leaves in one order
+ * (admission/application/queue_lock.h), and a transaction that moves an application
+ * locks two.
  */
 extern void yq_scheduler_lock_leaves(const YqHierarchy *hierarchy);
 
 /*
- * Lock the log as a statement that sends events does, after the leaves and before any
- * container: a transaction that holds up all events may wait for a container.
+ * Lock the log as a statement that sends events does.  The lock comes after the leaves
+ * and before any container, because a transaction that blocks all events may wait for a
+ * container.
  */
 extern void yq_scheduler_lock_events(void);
 
@@ -51,13 +52,13 @@ extern void yq_scheduler_lock_events(void);
 
 /*
  * A transaction that changes scheduler data of an application appends a row to
- * yquota_internal.scheduler_change.  The functions that change requests,
- * blacklists, reservations and counters append it themselves, and cycles note what
- * they have left of requests and reservations where nothing else has changed.  A trigger does
- * so for applications and, coarsely, for changes of those tables by hand.  Another
- * one notes changes of killable containers.
- * yquota_internal.counter_delta has changes of usage; an invalidation of the
- * hierarchy signals changes of the configuration.
+ * yquota_internal.scheduler_change.  The functions that change requests, blacklists,
+ * reservations and counters append it themselves.  Cycles note the changed requests and
+ * reservations of an application that has no other changes.  A trigger appends rows for
+ * applications and, less precisely, for direct changes of these tables.  Another
+ * trigger notes changes of killable containers. yquota_internal.counter_delta has
+ * changes of usage; an invalidation of the hierarchy signals changes of the
+ * configuration.
  */
 
 /* Values of the column kind. */
@@ -69,25 +70,22 @@ extern void yq_scheduler_lock_events(void);
 /* Note applications, by their ids (char *). */
 extern void yq_scheduler_journal_applications(const List *ids);
 
-/*
- * Note what a cycle has left of requests and reservations (YqCycleChange), of applications
- * of which nothing else has changed.
- */
+/* Note a cycle's changes of requests and reservations (YqCycleChange), of applications without other changes. */
 extern void yq_scheduler_journal_cycle(const YqHierarchy *hierarchy, const List *changes);
 
-/* Note that nothing that was read holds any more. */
+/* Note that all data read so far are void. */
 extern void yq_scheduler_journal_everything(void);
 
 /*
- * Between the two, statements of this session on the scheduler's tables need not be
- * noted: the caller does it.  After an error they have to be again.
+ * Suspend notes between the two calls: the caller notes the changes of its statements
+ * on the scheduler's tables.  An error ends the suspension.
  */
 extern void yq_scheduler_journal_begin_own(void);
 extern void yq_scheduler_journal_end_own(void);
 
 /*
- * From here until yq_scheduler_journal_end_own(), an application that has no demand any
- * more is noted already, and the trigger tells of its user's counters alone.
+ * Expect the end of demand until yq_scheduler_journal_end_own().  An application that
+ * loses its demand is noted already, so the trigger notes only its user's counters.
  */
 extern void yq_scheduler_journal_expect_end_of_demand(void);
 

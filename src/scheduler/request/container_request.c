@@ -29,7 +29,7 @@
 
 /* -- expected duration --------------------------------------------------------- */
 
-/* How long an application master expects OPPORTUNISTIC containers to run. */
+/* Read how long an application master expects OPPORTUNISTIC containers to run. */
 
 #define MAX_DURATION (INT64CONST(36500) * USECS_PER_DAY)
 
@@ -60,7 +60,7 @@ yq_expected_duration_interval(int64 duration)
 
 /* -- opportunistic request ----------------------------------------------------- */
 
-/* Requests for OPPORTUNISTIC containers. */
+/* Merge requests for OPPORTUNISTIC containers. */
 
 #define KEY_OF_ENTRY(alias) \
 	alias ".application_id = $1 AND " alias ".priority = $2 AND " alias ".allocation_request_id = $3 " \
@@ -96,7 +96,7 @@ is_unmanaged(const char *application_id)
 	return yq_saved_plan_execute(&look_up, values, NULL) > 0;
 }
 
-/* As the proxy of an application master's node forces it. */
+/* Check that no local scheduler decides, which the proxy of an application master's node would enforce. */
 static void
 check_is_central(const char *application_id)
 {
@@ -109,8 +109,9 @@ check_is_central(const char *application_id)
 }
 
 /*
- * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, which names the property, while there are no
- * OPPORTUNISTIC containers to be had, or local schedulers of nodes give them out.
+ * Check that OPPORTUNISTIC containers can be requested here.  Otherwise
+ * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE names the property that disables them or
+ * lets local schedulers of nodes allocate them.
  */
 static void
 opportunistic_request_check_enabled(const char *application_id)
@@ -126,7 +127,7 @@ opportunistic_request_check_enabled(const char *application_id)
 
 /* -- the entry ----------------------------------------------------------------------- */
 
-/* What is not wanted any more gives way to another size.  False: it is wanted. */
+/* Delete an entry of another size that is no longer wanted.  False: the entry is wanted. */
 static bool
 drop_other_size(Datum *values)
 {
@@ -140,7 +141,7 @@ drop_other_size(Datum *values)
 	return yq_saved_plan_execute(&drop, values, NULL) > 0;
 }
 
-/* An entry that is there keeps its count unless the request is for *.  False: it has another size. */
+/* Write an entry.  An existing entry keeps its count unless the request is for *.  False: it has another size. */
 static bool
 write_entry(Datum *values)
 {
@@ -220,14 +221,15 @@ asked_allocation(const YqRequester *requester, const YqContainerRequest *request
 }
 
 /*
- * Merge a request, which has a valid name and count.  For * it sets the count.  For a node
- * or a rack it sets the count of that, of which 0 is none; the first request of an entry
- * supplies the entry's count, whatever it is for.  The label is kept, and not checked: no
- * allocation looks at it.
+ * Merge a request, which has a valid name and count.  A request for * sets the count.
+ * A request for a node or a rack sets the count of that place, where 0 removes it.  The
+ * first request of an entry supplies the entry's count, whatever its name.  The label
+ * is kept but not checked, because no allocation uses it.
  *
- * ERRCODE_INVALID_PARAMETER_VALUE: an unknown resource type, an amount below 0, or another
- * size than that of an entry that is still wanted; an entry with count 0 gives way to it.
- * The caller holds the lock of the application's leaf, and may hold that of cycles.
+ * ERRCODE_INVALID_PARAMETER_VALUE: an unknown resource type, an amount below 0, or a
+ * size that differs from that of an entry that is still wanted.  An entry with count 0
+ * is replaced.  The caller holds the lock of the application's leaf, and may hold that
+ * of cycles.
  */
 static void
 opportunistic_request_merge(const YqRequester *requester, const YqContainerRequest *request)
@@ -257,12 +259,15 @@ opportunistic_request_merge(const YqRequester *requester, const YqContainerReque
 
 /* -- container request --------------------------------------------------------- */
 
-/* As the columns of yquota.resource_request allow. */
+/* Longest name that the columns of yquota.resource_request allow. */
 #define NAME_MAX_BYTES 255
 
 /* -- the requesting application -------------------------------------------- */
 
-/* One that runs in the cluster asks for nothing before it has got its own container. */
+/*
+ * Has the application its master?  A managed application requests nothing before it has
+ * got the master's container.
+ */
 static bool
 has_master(const char *application_id)
 {
@@ -279,8 +284,10 @@ has_master(const char *application_id)
 }
 
 /*
- * In a queue into which it has moved, an application may wait for room of its master, which runs on
- * and asks (CapacityScheduler.allocate()); what it asks for is served once it is ACTIVE again.
+ * May the application request containers?  After a move, an application may wait in its
+ * new queue for room of its master.  The master goes on running and requesting
+ * (CapacityScheduler.allocate()).  The requests are served once the application is
+ * ACTIVE again.
  */
 bool
 yq_requester_may_ask(const YqApplication *application)
@@ -389,7 +396,7 @@ check_container_request(const YqRequester *requester, const YqContainerRequest *
 		opportunistic_request_check_enabled(requester->application->application_id);
 		return;
 	}
-	/* blanks alone are no label: SchedulerUtils.validateResourceRequest() */
+	/* a label of blanks counts as none: SchedulerUtils.validateResourceRequest() */
 	if (!is_anywhere(request) && request->label != NULL && strspn(request->label, " \t\r\n") < strlen(request->label))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -451,7 +458,7 @@ write_request(const YqRequester *requester, const YqContainerRequest *request)
 	(void) yq_saved_plan_execute(&upsert, values, nulls);
 }
 
-/* GUARANTEED requests of a key are void when its count for * is 0. */
+/* Delete the GUARANTEED requests of keys whose count for * is 0. */
 static void
 drop_void_requests(const char *application_id)
 {
@@ -467,7 +474,7 @@ drop_void_requests(const char *application_id)
 	(void) yq_saved_plan_execute(&drop, values, NULL);
 }
 
-/* Cycles are not concerned by OPPORTUNISTIC ones. */
+/* Is there a GUARANTEED request?  OPPORTUNISTIC requests do not concern cycles. */
 static bool
 has_guaranteed_request(const YqContainerRequest *requests, int count)
 {
@@ -588,7 +595,7 @@ yq_containers_release(Datum container_ids)
 
 /* -- request row --------------------------------------------------------------- */
 
-/* Rows of the type yquota.container_request as requests. */
+/* Read rows of the type yquota.container_request as requests. */
 
 /* Attributes of yquota.container_request, in order. */
 typedef enum RequestAttribute
@@ -605,7 +612,7 @@ typedef enum RequestAttribute
 	REQUEST_ATTRIBUTES
 } RequestAttribute;
 
-/* Defaults of a request, as of YARN's ResourceRequest. */
+/* Defaults of a request, as in YARN's ResourceRequest. */
 static const YqContainerRequest defaults = {
 	.resource_name = YQ_ANYWHERE_NAME,
 	.priority = 1,

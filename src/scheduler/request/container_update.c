@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * container_update.c
- *	  Running containers that are to have more or less, or another execution
- *	  type.
+ *	  Updates of running containers: another size, or another execution type.
  *
  *-------------------------------------------------------------------------
  */
@@ -41,7 +40,7 @@ yq_update_refusal_name(YqUpdateRefusal refusal)
 
 /* -- the running container ------------------------------------------------- */
 
-/* A container as charging has it, with its pending update. */
+/* A container as charging knows it, with its pending update. */
 typedef struct Running
 {
 	bool		is_found;
@@ -52,8 +51,8 @@ typedef struct Running
 	int64	   *amounts;
 	bool		is_guaranteed;
 	int32		version;
-	bool		is_pending;		/* an update is outstanding */
-	bool		is_promotion;	/* and it is one */
+	bool		is_pending;		/* an update is pending */
+	bool		is_promotion;	/* the pending update is a promotion */
 } Running;
 
 /* Columns of the statement, in its order. */
@@ -106,8 +105,8 @@ look_up(const YqRequester *requester, const char *container_id)
 
 /*
  * Lock containers of an application until the transaction ends, in the order of
- * charging.  A change by another transaction replaces the row: then the lock is
- * taken once more.
+ * charging.  A change by another transaction replaces the row, so the lock is taken
+ * once more.
  */
 static void
 lock_containers(const YqRequester *requester, const YqUpdateRequest *requests, int count)
@@ -142,7 +141,7 @@ typedef struct UpdatePlan
 {
 	const YqUpdateRequest *request;
 	Running		running;
-	int64	   *target;			/* rounded as YARN does; NULL for another execution type */
+	int64	   *target;			/* rounded as in YARN; NULL for another execution type */
 	YqUpdateOutcome *outcome;
 } UpdatePlan;
 
@@ -156,7 +155,7 @@ check_update_request(const YqUpdateRequest *request)
 						request->container_id)));
 }
 
-/* Of memory and cores alone, as RMServerUtils does; other types are cut to the maximum. */
+/* Check memory and cores only, as RMServerUtils does; other types are cut to the maximum. */
 static bool
 is_in_range(const int64 *amounts, const int64 *maximum)
 {
@@ -168,7 +167,7 @@ is_in_range(const int64 *amounts, const int64 *maximum)
 	return true;
 }
 
-/* Types that the calculator compares: the default one at memory alone. */
+/* Return the number of types that the calculator compares; the default calculator compares memory only. */
 static int
 types_compared(const YqHierarchy *hierarchy)
 {
@@ -176,8 +175,8 @@ types_compared(const YqHierarchy *hierarchy)
 }
 
 /*
- * A request for more of one type and less of another gets more of the former,
- * and keeps the latter.
+ * Plan an increase.  A request for more of one type and less of another increases the
+ * former, and keeps the latter.
  */
 static YqUpdateAction
 compare_sizes(const YqHierarchy *hierarchy, const int64 *target, const int64 *present)
@@ -195,8 +194,8 @@ compare_sizes(const YqHierarchy *hierarchy, const int64 *target, const int64 *pr
 }
 
 /*
- * A smaller request that is rounded up to the present allocation is a decrease
- * to it:  Hadoop goes by the type of the request, and counts a version.
+ * Plan a decrease.  A smaller request that is rounded up to the present allocation is a
+ * decrease to it.  Hadoop goes by the type of the request, and counts a version.
  */
 static YqUpdateAction
 action_of_size(const YqHierarchy *hierarchy, const int64 *asked, const int64 *target, const int64 *present)
@@ -237,20 +236,20 @@ plan_type(UpdatePlan *plan)
 	if (plan->request->is_guaranteed == plan->running.is_guaranteed)
 		return YQ_UPDATE_ACCEPTED;
 	plan->outcome->action = plan->request->is_guaranteed ? YQ_UPDATE_PROMOTE : YQ_UPDATE_DEMOTE;
-	/* an outstanding increase is replaced by the next one; a promotion is not */
+	/* the next increase replaces a pending one; it does not replace a promotion */
 	if (plan->request->is_guaranteed && plan->running.is_pending)
 		return YQ_UPDATE_OUTSTANDING;
 	return YQ_UPDATE_ACCEPTED;
 }
 
-/* The checks of RMServerUtils.validateAndSplitUpdateResourceRequests(), in its order. */
+/* Make the checks of RMServerUtils.validateAndSplitUpdateResourceRequests(), in its order. */
 static YqUpdateRefusal
 make_update_plan(const YqRequester *requester, UpdatePlan *plans, int number)
 {
 	UpdatePlan *plan = &plans[number];
 
 	plan->running = look_up(requester, plan->request->container_id);
-	/* without a node there is no place where it could get more */
+	/* without a node there is no place where the container could grow */
 	if (!plan->running.is_found || plan->running.node == NULL)
 		return YQ_UPDATE_INVALID_CONTAINER;
 	if (plan->request->version != plan->running.version)
@@ -267,7 +266,7 @@ make_update_plan(const YqRequester *requester, UpdatePlan *plans, int number)
 
 /* -- doing it ---------------------------------------------------------------- */
 
-/* Hadoop makes a container of nothing, with a name of its own, for each that gets less. */
+/* Use up a container number, as Hadoop does: each decrease makes an empty container with a name of its own. */
 static void
 use_up_number(const char *application_id)
 {
@@ -293,7 +292,7 @@ cancel_pending(const char *container_id)
 	(void) yq_saved_plan_execute(&cancel, values, NULL);
 }
 
-/* A new update acknowledges the earlier decisions about the container. */
+/* Delete the earlier decisions about the containers, which a new update acknowledges. */
 static void
 forget_decisions(const UpdatePlan *plans, int count)
 {
@@ -314,7 +313,7 @@ forget_decisions(const UpdatePlan *plans, int count)
 	(void) yq_saved_plan_execute(&forget, values, NULL);
 }
 
-/* The partition that its container was asked for, as far as the queue may ask for it. */
+/* Return the partition that was requested for the container, if the queue may still request it. */
 static const char *
 update_label(const YqRequester *requester, const Running *running)
 {
@@ -327,8 +326,8 @@ update_label(const YqRequester *requester, const Running *running)
 }
 
 /*
- * Wait for as much on the node of the container.  A reservation of another size
- * that was made for it is given up.
+ * Wait for the missing amount on the node of the container.  A reservation of another
+ * size that was made for it is given up.
  */
 static void
 make_pending(const YqRequester *requester, const UpdatePlan *plan, const char *update_type, const int64 *missing)
@@ -407,7 +406,7 @@ do_plan(const YqRequester *requester, const UpdatePlan *plan)
 	}
 }
 
-/* For metrics. */
+/* Count the updates for metrics. */
 static void
 count_demoted(const YqUpdateOutcome *outcomes, int count)
 {
@@ -450,7 +449,7 @@ yq_containers_update(const char *application_id, const YqUpdateRequest *requests
 		outcomes[i].refusal = make_update_plan(&requester, plans, i);
 	}
 	yq_scheduler_journal_begin_own();
-	/* promotions, increases, demotions, decreases: as AbstractYarnScheduler does */
+	/* order of AbstractYarnScheduler: promotions, increases, demotions, decreases */
 	for (YqUpdateAction action = YQ_UPDATE_NOTHING; action <= YQ_UPDATE_DECREASE; action++)
 	{
 		for (int i = 0; i < count; i++)
@@ -483,7 +482,7 @@ are_void(void)
 	return yq_saved_plan_execute(&look_up, NULL, NULL) > 0;
 }
 
-/* Ids of applications that waited for more for containers that run no more. */
+/* Return the ids of applications with pending updates of containers that have ended. */
 static List *
 drop_void(void)
 {

@@ -1,15 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * container_update.h
- *	  Running containers that are to have more or less, or another execution
- *	  type (semantics/allocation 8; where Hadoop 3.4.1 differs, it is as in 3.4.1).
+ *	  Updates of running containers: another size, or another execution type
+ *	  (semantics/allocation 8; where Hadoop 3.4.1 differs, it is as in 3.4.1).
  *
  * A decrease and a demotion to OPPORTUNISTIC happen at once.  An increase and a
- * promotion to GUARANTEED wait in yquota.container_update for an allocation
- * cycle.  There each is a scheduler key of its own, for one container of the
- * missing amount, on the container's node only.  Each becomes a
- * CONTAINER_UPDATE event in container_event, and raises the version of the
- * container by one when it takes effect.
+ * promotion to GUARANTEED wait in yquota.container_update for an allocation cycle.
+ * There each is a scheduler key of its own, for one container of the missing amount, on
+ * the container's node only.  When it takes effect, the update becomes a
+ * CONTAINER_UPDATE event in container_event.  It raises the version of the container by
+ * one.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,19 +19,19 @@
 #include "base/resource.h"
 #include "queues/hierarchy.h"
 
-/* The requested update of one container: either allocation or execution type. */
+/* The requested update of a container: either allocation or execution type. */
 typedef struct YqUpdateRequest
 {
 	const char *container_id;
 	int32		version;
-	const YqResource *allocation;	/* all that it is to have, native units; NULL: no change */
+	const YqResource *allocation;	/* the complete new allocation, native units; NULL: no change */
 	bool		has_execution_type;
-	bool		is_guaranteed;	/* the execution type that it is to have */
-	int32		priority;		/* of the container */
-	int64		allocation_request_id;	/* of the container */
+	bool		is_guaranteed;	/* the new execution type */
+	int32		priority;		/* priority of the container */
+	int64		allocation_request_id;	/* allocation request id of the container */
 } YqUpdateRequest;
 
-/* Why a request is refused, in Hadoop's words but for the last one. */
+/* Reason of a refusal, in Hadoop's words except for the last one. */
 typedef enum YqUpdateRefusal
 {
 	YQ_UPDATE_ACCEPTED,
@@ -55,26 +55,26 @@ typedef struct YqUpdateOutcome
 {
 	YqUpdateRefusal refusal;
 	YqUpdateAction action;		/* when accepted */
-	int32		version;		/* that the container has now; -1 when it does not run */
-	Datum		allocation;		/* that it has now, a yquota.resource; 0 when it does not run */
+	int32		version;		/* present version of the container; -1 when it does not run */
+	Datum		allocation;		/* present allocation, a yquota.resource; 0 when the container does not run */
 } YqUpdateOutcome;
 
-/* Hadoop's word for a refusal; NULL when there is none. */
+/* Return Hadoop's word for a refusal; NULL for YQ_UPDATE_ACCEPTED. */
 extern const char *yq_update_refusal_name(YqUpdateRefusal refusal);
 
 /*
- * Apply update requests to containers of an application; returns the outcome of
- * each.  Locks like yq_container_request(), with the same errors for the
- * application, and locks the containers, too: it waits for transactions that
- * end or change one.  An unknown resource type, and a request for both or
- * neither change, is ERRCODE_INVALID_PARAMETER_VALUE.
+ * Apply update requests to containers of an application; returns the outcome of each.
+ * The function locks like yq_container_request(), with the same errors for the
+ * application.  It also locks the containers, so it waits for transactions that end or
+ * change one.  An unknown resource type, and a request for both changes or neither, is
+ * ERRCODE_INVALID_PARAMETER_VALUE.
  */
 extern YqUpdateOutcome *yq_containers_update(const char *application_id, const YqUpdateRequest *requests,
 											 int count);
 
 /*
- * Drop pending updates of containers that no longer run.  Locks every leaf if
- * there is one.  For allocation cycles, under their lock.
+ * Drop pending updates of containers that no longer run.  Locks every leaf if there is
+ * such an update.  For allocation cycles, under their lock.
  */
 extern void yq_container_updates_tidy(const YqHierarchy *hierarchy);
 

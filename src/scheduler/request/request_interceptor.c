@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * request_interceptor.c
- *	  Functions that see what application masters ask for before it is decided,
- *	  and what they are told before it is returned.
+ *	  Functions of the site that check requests of application masters before the
+ *	  decision, and responses before they are returned.
  *
- * The list is that of the newest committed rows.  A function is looked up by its name at
- * each call, with the rights of the caller, so that one that was replaced since is the new
- * one.
+ * The list comes from the newest committed rows.  Each call looks a function up by its
+ * name, with the rights of the caller, so that a replaced function takes effect at
+ * once.
  *
  *-------------------------------------------------------------------------
  */
@@ -48,12 +48,12 @@ typedef enum Kind
 typedef struct Registered
 {
 	int32		position;
-	char	   *function;		/* qualified name, quoted where it needs to be */
+	char	   *function;		/* qualified name, quoted where necessary */
 	Kind		kind;
 } Registered;
 
 static MemoryContext list_context = NULL;
-static List *registered = NIL;	/* of Registered, in order */
+static List *registered = NIL;	/* registered functions in order: Registered */
 static bool is_current = false;
 
 static int
@@ -90,9 +90,9 @@ read_list(void)
 	registered = NIL;
 
 	/*
-	 * A change that comes while the table is read sets it back, an error as well.  A
-	 * parallel plan may read rows that are older than an invalidation that has been
-	 * received already.
+	 * An invalidation that arrives while the table is read clears the flag, and so does
+	 * an error.  A parallel plan may read rows that are older than an invalidation that
+	 * has been received already.
 	 */
 	is_current = !IsInParallelMode();
 	snapshot = yq_latest_snapshot();
@@ -123,7 +123,7 @@ yq_request_interceptors_exist(void)
 	return registered != NIL;
 }
 
-/* Names of the functions of a kind, in order; they may change the list. */
+/* Return the names of the functions of a kind, in order, as a copy: a function may change the list. */
 static List *
 registered_functions(Kind kind)
 {
@@ -142,15 +142,15 @@ registered_functions(Kind kind)
 	return names;
 }
 
-/* -- one call ------------------------------------------------------------------------ */
+/* -- a call ------------------------------------------------------------------------ */
 
 typedef struct Call
 {
-	const char *name;			/* of the function */
+	const char *name;			/* name of the function */
 	Kind		kind;
 	int			argument_count;
 	Datum		arguments[2];
-	bool		isnull;			/* of the result */
+	bool		isnull;			/* the result is NULL */
 	Datum		result;
 } Call;
 
@@ -172,7 +172,10 @@ name_interceptor(void *argument)
 	errcontext("%s interceptor %s", call->kind == INTERCEPTS_REQUESTS ? "request" : "response", call->name);
 }
 
-/* The function runs with the rights of the caller, and its owner may have changed since it was registered. */
+/*
+ * Check the owner at each call.  The function runs with the rights of the caller, and
+ * its owner may have changed since it was registered.
+ */
 static void
 check_owner(Oid function, const Call *call)
 {
@@ -191,7 +194,7 @@ check_owner(Oid function, const Call *call)
 				 errhint("Have a superuser look at it and own it, or delete its row of yquota.request_interceptor.")));
 }
 
-/* The function of a call; its owner is trusted, and the acting role may call it. */
+/* Find the function of a call; its owner must be trusted, and the acting role must have the right to call it. */
 static Oid
 find_function(const Call *call)
 {
@@ -228,7 +231,10 @@ call_function(Call *call)
 	call->isnull = arguments->isnull;
 }
 
-/* An error ends the transaction or subtransaction, which puts the role back. */
+/*
+ * Call the function with the caller's role.  An error ends the transaction or
+ * subtransaction, which restores the role.
+ */
 static void
 call_as_caller(Call *call)
 {
@@ -329,7 +335,7 @@ replace_part(YqAllocateRequest *request, YqRequestPart part, const char *name, D
 	request->parts[part] = value;
 }
 
-/* What a function returned; a result that is NULL has no attribute. */
+/* Take the result of a function; a NULL result has no attributes. */
 static void
 take_request(YqAllocateRequest *request, const Call *call)
 {
@@ -398,7 +404,7 @@ static const char *const response_columns[RESPONSE_ATTRIBUTES] = {
 typedef struct Rows
 {
 	TupleDesc	descriptor;
-	int			columns[RESPONSE_ATTRIBUTES];	/* of the descriptor, by attribute; -1: there is none */
+	int			columns[RESPONSE_ATTRIBUTES];	/* column of the descriptor, by attribute; -1: none */
 	HeapTuple  *tuples;
 	int			count;
 } Rows;
@@ -414,7 +420,7 @@ find_column(TupleDesc descriptor, const char *name)
 	return -1;
 }
 
-/* A decision is an outcome; one column alone has ids. */
+/* Find the columns of the result.  A column "decision" is an outcome; a single column contains ids. */
 static void
 find_columns(Rows *rows)
 {
@@ -460,7 +466,7 @@ response_row(const Rows *rows, int number)
 
 	for (int i = 0; i < RESPONSE_ATTRIBUTES; i++)
 		values[i] = row_value(rows, number, i, &nulls[i]);
-	/* ids without an outcome are of containers that have been released */
+	/* ids without an outcome belong to released containers */
 	if (rows->columns[RESPONSE_OUTCOME] < 0)
 	{
 		values[RESPONSE_OUTCOME] = CStringGetTextDatum("released");
@@ -482,7 +488,7 @@ response_array(const Rows *rows)
 	return PointerGetDatum(construct_array(elements, rows->count, yq_type_oid("allocate_response"), -1, false, TYPALIGN_DOUBLE));
 }
 
-/* Take rows out, by their numbers from 1 on, and add the ids of their containers. */
+/* Remove rows by their numbers, from 1, and add the ids of their containers. */
 static List *
 leave_out(Rows *rows, const Call *call, List *ids)
 {

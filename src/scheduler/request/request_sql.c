@@ -77,9 +77,9 @@ yq_sql_update_blacklist(PG_FUNCTION_ARGS)
 }
 
 /*
- * Trigger on yquota.application, for rows that end or are deleted: the
- * scheduler's rows for the application are deleted, as committed now, and the containers end
- * that it has given to the application.  The last container number stays: an id may be
+ * Trigger on yquota.application, for rows that end or are deleted.  It deletes the
+ * scheduler's rows for the application, as committed now, and ends the containers that
+ * the scheduler has given to it.  The last container number stays: an id may be
  * submitted again, and charging accepts no container twice.
  */
 Datum
@@ -102,7 +102,7 @@ yq_sql_forget_application(PG_FUNCTION_ARGS)
 	values[0] = heap_getattr(trigger->tg_trigtuple, yq_column(trigger->tg_relation, "application_id"),
 							 RelationGetDescr(trigger->tg_relation), &isnull);
 	application_id = TextDatumGetCString(values[0]);
-	/* that the application itself has changed is noted by another trigger */
+	/* another trigger notes the change of the application itself */
 	yq_scheduler_journal_begin_own();
 	(void) yq_saved_plan_execute(&drop, values, NULL);
 	yq_application_begin_attempt(application_id);
@@ -208,7 +208,7 @@ static const char *const action_names[] = {
 static YqUpdateRequest
 read_update_request(HeapTupleHeader row)
 {
-	/* as YARN's ResourceRequest has them */
+	/* defaults of YARN's ResourceRequest */
 	YqUpdateRequest request = {.priority = 1,.allocation_request_id = -1};
 	Datum		values[UPDATE_ATTRIBUTES];
 	bool		nulls[UPDATE_ATTRIBUTES];
@@ -275,9 +275,9 @@ yq_sql_update_containers(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* -- one container ----------------------------------------------------------- */
+/* -- a container ----------------------------------------------------------- */
 
-/* The application of a running container. */
+/* Return the application of a running container. */
 static char *
 application_of(const char *container_id)
 {
@@ -335,7 +335,10 @@ error_code(YqUpdateRefusal refusal)
 	}
 }
 
-/* The arguments of update_container() as interceptors leave them; the update is theirs to change, and not to take away. */
+/*
+ * Return the arguments of update_container() as interceptors leave them.  Interceptors
+ * may change the update, but not remove it.
+ */
 static YqUpdateRequest
 intercepted_update(FunctionCallInfo fcinfo, const char *application_id)
 {
@@ -388,7 +391,7 @@ yq_sql_update_container(PG_FUNCTION_ARGS)
 
 /* -- releases ------------------------------------------------------------------ */
 
-/* The application of running containers, or NULL where they are of several. */
+/* Return the application of running containers, or NULL if they belong to several. */
 static const char *
 application_of_all(Datum container_ids)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * cluster.c
- *	  The state of an allocation cycle: making it, and putting it in order.
+ *	  State of an allocation cycle: making the cluster, and putting it in order.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,7 +22,7 @@ typedef struct NameEntry
 	YqName		number;
 } NameEntry;
 
-/* Room for one more in an array of the cluster's; "room" follows. */
+/* Make room for another element in an array of the cluster; "room" follows. */
 static void *
 grow_array(const YqCluster *cluster, void *array, int count, int *room, Size size)
 {
@@ -48,7 +48,7 @@ yq_cluster_amounts_size(const YqCluster *cluster)
 	return cluster->hierarchy->label_count * cluster->calculator->types * sizeof(int64);
 }
 
-/* Nothing of anything, for every label. */
+/* Return zero amounts for every label. */
 static int64 *
 make_amounts_of_labels(const YqCluster *cluster)
 {
@@ -312,7 +312,7 @@ yq_cluster_add_request(YqCluster *cluster, YqSchedulerKey *key, YqName name, int
 	return request;
 }
 
-/* Of one key they are in the order of their nodes' names. */
+/* Insert a reservation; those of a key are in the order of their nodes' names. */
 static void
 insert_reservation(const YqCluster *cluster, YqSchedulerKey *key, YqReservation *reservation)
 {
@@ -394,7 +394,7 @@ compare_users(const void *a, const void *b)
 	return strcmp((*(YqClusterUser *const *) a)->username, (*(YqClusterUser *const *) b)->username);
 }
 
-/* The container that comes first: of one application, by attempt and number. */
+/* Compare containers by application, attempt and number. */
 static int
 compare_container_ids(const char *left, const char *right)
 {
@@ -407,9 +407,9 @@ compare_container_ids(const char *left, const char *right)
 }
 
 /*
- * The smaller number of priority first, then of the request id (semantics/allocation 4).
- * Updates come after all others, as SchedulerRequestKey.compareTo() has it, though
- * its comment says otherwise.
+ * Compare keys: the smaller number of priority first, then of the request id
+ * (semantics/allocation 4).  Updates come after all others, as
+ * SchedulerRequestKey.compareTo() does, although its comment says otherwise.
  */
 static int
 compare_keys(const void *a, const void *b)
@@ -471,7 +471,7 @@ yq_cluster_wanted_key(YqClusterApplication *application, int from)
 
 	while (at < application->key_count && application->keys[at]->anywhere.count <= 0)
 		at = application->keys[at]->wanted_from;
-	/* the next search goes there at once: each key is passed by a few times in all */
+	/* the next search skips these keys at once, so that each key is passed a few times in all */
 	while (from < at)
 	{
 		int			next = application->keys[from]->wanted_from;
@@ -506,7 +506,7 @@ yq_cluster_prepare_application(YqCluster *cluster, YqClusterApplication *applica
 		prepare_key(cluster, application->keys[i]);
 }
 
-/* Its applications are prepared. */
+/* Prepare a leaf whose applications are prepared. */
 static void
 prepare_leaf(YqCluster *cluster, YqClusterQueue *leaf)
 {
@@ -763,7 +763,7 @@ yq_cluster_touch(YqCluster *cluster, YqSchedulerKey *key)
 	cluster->touched[cluster->touched_count++] = application;
 }
 
-/* Are there nodes with a label that serve the default partition, too? */
+/* Do any nodes with a label also serve the default partition? */
 static bool
 has_shared_nodes(const YqCluster *cluster)
 {

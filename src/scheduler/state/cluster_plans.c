@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * cluster_plans.c
- *	  The state of an allocation cycle follows queues of plans.
+ *	  Following queues of plans in the state of an allocation cycle.
  *
  *-------------------------------------------------------------------------
  */
@@ -42,7 +42,7 @@ follow_plan(YqCluster *cluster, YqClusterQueue *plan, List **changed, List **cam
 		*changed = lappend(*changed, queue);
 		changes++;
 	}
-	/* several have another rank at once: they cannot be moved one by one */
+	/* several queues change their rank at once, so they cannot be moved one by one */
 	if (changes > 0)
 		yq_order_children(cluster, plan);
 }

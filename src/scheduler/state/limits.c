@@ -15,7 +15,7 @@ static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 static void
 assign_amounts(const YqCluster *cluster, int64 *result, const int64 *a)
 {
-	/* they are few: a loop is faster than a call of memcpy() */
+	/* for few types a loop is faster than a call of memcpy() */
 	for (int i = 0; i < cluster->calculator->types; i++)
 		result[i] = a[i];
 }
@@ -52,7 +52,7 @@ yq_limits_set(const YqCluster *cluster, YqLimits *limits, const int64 *limit)
 	limits->uses_killable = false;
 }
 
-/* The lesser of two whole resources; result may be one of them. */
+/* Set the lesser of two whole resources; result may be one of them. */
 static void
 set_least(const YqCluster *cluster, int64 *result, const int64 *a, const int64 *b)
 {
@@ -117,7 +117,7 @@ yq_queue_may_use_killable(const YqCluster *cluster, const YqClusterQueue *leaf, 
 
 	if (!yq_amounts_are_none(cluster->calculator, guarantee))
 		return compare_resources(cluster, used, guarantee) < 0;
-	/* one that is rounded to nothing */
+	/* the guarantee is rounded to zero */
 	return leaf->ranks[label].has_capacity &&
 		yq_amounts_divide(cluster->calculator, total, used, total) < leaf->ranks[label].configured->absolute_capacity;
 }
@@ -147,7 +147,7 @@ yq_queue_may_assign(const YqCluster *cluster, const YqClusterQueue *queue, int l
 
 /* -- demand ---------------------------------------------------------------- */
 
-/* Demand beyond 64 bits wraps, as Hadoop's does, and is whole again when it is taken back. */
+/* Add demand.  Beyond 64 bits it wraps, as in Hadoop, and is correct again once the demand is removed. */
 static void
 add_pending(const YqCluster *cluster, int64 *pending, const int64 *amounts, int64 count)
 {
@@ -238,7 +238,7 @@ yq_user_change_usage(const YqCluster *cluster, YqClusterUser *user, int label,
 		if (user->is_active)
 			shares->used_by_active[i] += sign * amounts[i];
 	}
-	/* the difference of floats is added, as Hadoop does */
+	/* the difference of floats is added, as in Hadoop */
 	ratio = yq_amounts_ratio(cluster->calculator, used, cluster->hierarchy->totals[label]);
 	shares->usage_ratio += ratio - user->usage_ratio[label];
 	user->usage_ratio[label] = ratio;
@@ -260,7 +260,7 @@ yq_user_note_satisfied(const YqCluster *cluster, YqClusterUser *user)
 	forget_limits(cluster, leaf);
 }
 
-/* For a user with weight 1. */
+/* Return the limit of a user with weight 1. */
 static const int64 *
 limit_of_leaf(const YqCluster *cluster, const YqClusterQueue *leaf, int label, YqSchedulingMode mode)
 {
@@ -293,7 +293,7 @@ yq_user_limit(const YqCluster *cluster, YqClusterUser *user, int label, YqSchedu
 	return limit;
 }
 
-/* He uses no more than he may; found once for all applications of his, until something changes. */
+/* Is the user below the limit?  The result holds for all applications of the user until a figure changes. */
 static bool
 is_below_limit(const YqCluster *cluster, YqClusterUser *user, int label, YqSchedulingMode mode)
 {
@@ -310,8 +310,9 @@ is_below_limit(const YqCluster *cluster, YqClusterUser *user, int label, YqSched
 }
 
 /*
- * Reserved amounts, and usage without them, are those of the default partition
- * for every label, as in Hadoop.
+ * Would the user be below the limit without the application's reservations?  Reserved
+ * amounts, and usage without them, are those of the default partition for every label,
+ * as in Hadoop.
  */
 static bool
 is_below_without(const YqCluster *cluster, YqClusterUser *user, int label, YqSchedulingMode mode, const int64 *reserved)

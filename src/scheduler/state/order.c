@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * order.c
- *	  Which queue, and which application of a leaf, comes first.
+ *	  Order of queues, and of the applications of a leaf.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,7 +34,7 @@ yq_order_set_used(const YqCluster *cluster, YqClusterQueue *queue)
 		set_used_on(cluster, queue, label);
 }
 
-/* Priorities count when both are below their guarantee, or both are not. */
+/* Compare priorities, which count when both queues are below their guarantee, or neither is. */
 static int
 compare_used(const YqClusterQueue *a, float4 a_used, const YqClusterQueue *b, float4 b_used)
 {
@@ -80,14 +80,14 @@ compare_cluster_queues(const YqCluster *cluster, const YqClusterQueue *a, const 
 	return result != 0 ? result : a->position - b->position;
 }
 
-/* Nodes of the label may serve requests for the label, or for none. */
+/* May nodes of the label serve requests for the label, or requests without a label? */
 static bool
 is_demanding_of(const YqCluster *cluster, const YqClusterQueue *queue, int label)
 {
 	return queue->is_demanding[label] || (cluster->shares[label] && queue->is_demanding[0]);
 }
 
-/* The first position in [low, high) with a queue that does not come before this one. */
+/* Return the first position in [low, high) with a queue that does not come before this one. */
 static int
 place_of_queue(const YqCluster *cluster, const YqClusterQueue *queue, int label, int low, int high)
 {
@@ -105,7 +105,7 @@ place_of_queue(const YqCluster *cluster, const YqClusterQueue *queue, int label,
 	return low;
 }
 
-/* Put a queue into the order, in which it is not; there is room. */
+/* Insert a queue into the order, which has room and does not contain it. */
 static void
 insert_queue(const YqCluster *cluster, YqClusterQueue *queue, int label)
 {
@@ -117,7 +117,7 @@ insert_queue(const YqCluster *cluster, YqClusterQueue *queue, int label)
 	order[at] = queue;
 }
 
-/* Where a queue is in the order, or -1. */
+/* Return the position of a queue in the order, or -1. */
 static int
 find_queue_in_order(const YqClusterQueue *queue, int label)
 {
@@ -143,7 +143,7 @@ remove_queue(YqClusterQueue *queue, int label)
 	memmove(order + at, order + at + 1, (queue->parent->ordered[label] - at) * sizeof(YqClusterQueue *));
 }
 
-/* A queue has a new rank, and the others are in order: move it, if need be. */
+/* Move a queue with a new rank if necessary; the others are in order. */
 static void
 move_queue(const YqCluster *cluster, YqClusterQueue *queue, int label)
 {
@@ -230,10 +230,7 @@ memory_of_all_labels(const YqCluster *cluster, const int64 *amounts)
 	return memory;
 }
 
-/*
- * Memory that an application uses; with sizes, divided by the logarithm of used
- * and pending memory.
- */
+/* Return the memory that an application uses; with sizes, divided by the logarithm of used and pending memory. */
 static double
 magnitude(const YqCluster *cluster, const YqClusterApplication *application)
 {
@@ -245,7 +242,7 @@ magnitude(const YqCluster *cluster, const YqClusterApplication *application)
 	return used / (log1p((double) wanted) / log(2.0));
 }
 
-/* An attempt has its start time, in milliseconds, from when it comes to the scheduler, which is at submission. */
+/* Compare start times, in milliseconds; an attempt starts when it reaches the scheduler, which is at submission. */
 static int
 compare_starts(const YqClusterApplication *a, const YqClusterApplication *b)
 {
@@ -314,7 +311,7 @@ yq_order_applications(const YqCluster *cluster, YqClusterQueue *leaf)
 	}
 }
 
-/* The first position with an application that does not come before this one. */
+/* Return the first position with an application that does not come before this one. */
 static int
 place_in_order(const YqCluster *cluster, YqClusterApplication *const *order, int count,
 			   const YqClusterApplication *application)
@@ -375,7 +372,7 @@ yq_order_take_out(const YqCluster *cluster, YqClusterApplication *application)
 	}
 }
 
-/* Of an application that keeps its place. */
+/* Remove an application without demand, which otherwise keeps its place. */
 static void
 drop_without_demand(const YqCluster *cluster, YqClusterApplication *application, int label)
 {
