@@ -410,7 +410,7 @@ post_mark(EventCharger *charger)
 /*
  * Return the instant up to which time is known to have gone on.  When the clock has stepped back, the
  * records of a running container may lie ahead of it.  The container can still change and end there, or at
- * the next instant. Otherwise it could not end until the clock has caught up.
+ * the next instant.  Otherwise it could not end until the clock has caught up.
  */
 static TimestampTz
 latest_instant(EventCharger *charger, const YqEvent *event)

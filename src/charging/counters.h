@@ -49,7 +49,7 @@ extern void yq_counters_use(YqCounters *counters, const text *queue, const text 
 /*
  * Count an OPPORTUNISTIC container that came or went, whether it runs or waits.  The change is appended to
  * yquota_internal.opportunistic_change while limits of sharing need such containers counted
- * (opportunistic_counting). Otherwise it is dropped.
+ * (opportunistic_counting).  Otherwise it is dropped.
  */
 extern void yq_counters_share(YqCounters *counters, const text *queue, const text *username,
 							  const text *application_id, const YqResource *allocation, int sign);

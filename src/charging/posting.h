@@ -52,7 +52,7 @@ extern TimestampTz yq_posting_free_from(const YqContainerLife *life);
 
 /*
  * Return the ledger row of a segment, still without its number and its amount.  All ways of settling use
- * this function. The container has its names and its START.  "wait" is the wait of the segment.  The exit
+ * this function.  The container has its names and its START.  "wait" is the wait of the segment.  The exit
  * status counts where a FINISH ends the segment.
  */
 extern YqCharge yq_posting_charge(const YqContainer *container, const YqSegment *segment, YqWait wait,

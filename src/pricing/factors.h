@@ -82,7 +82,7 @@ extern bool yq_factor_set_in_outage(const YqFactorSet *set, TimestampTz at);
 /*
  * Return the names of the factors and outages that apply: an array of dimension, name, dimension, name ...,
  * palloc'd.  Returns NULL when none applies.  Each dimension contributes the most specific name that has a
- * factor. For a container that waits the first dimension is "waiting".
+ * factor.  For a container that waits the first dimension is "waiting".
  */
 extern ArrayType *yq_factor_names(const YqPayer *payer);
 

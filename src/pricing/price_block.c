@@ -263,7 +263,7 @@ prepare_block(const YqTimeline *timeline, int level_number, int block)
 
 /*
  * Return the part that is the dearer one of two throughout a block, or the first one where they cost the
- * same. Returns -1 when that changes within the block, or a product does not fit.
+ * same.  Returns -1 when that changes within the block, or a product does not fit.
  */
 static int
 dearer_part(const YqTimeline *timeline, const Extremes *all, int first, int second,

@@ -8,7 +8,7 @@
  * cost of the shape (docs/design.md 3).
  *
  * At every instant the dearest resource is charged.  The contribution of each resource has a sum of its
- * own, which gives the dominant resource of an interval. A class is never reduced to one resource.
+ * own, which gives the dominant resource of an interval.  A class is never reduced to one resource.
  *
  *-------------------------------------------------------------------------
  */

@@ -163,7 +163,7 @@ extern void yq_timeline_load_multipliers(YqTimelineLoader *loader, TimestampTz f
 
 /*
  * Read the changes after "known_version".  Sets the newest version and whether any change is the
- * transaction's own. Returns the earliest instant that they affect, which is not computed while no version
+ * transaction's own.  Returns the earliest instant that they affect, which is not computed while no version
  * is known.
  */
 #define YQ_NO_VERSION (-1)

@@ -26,7 +26,7 @@ extern YqBulkInsert *yq_bulk_insert_open(YqTable table, int column_count, int ca
 /*
  * Open a writer whose rows count as one INSERT for the triggers of the table, as the rows of a COPY do.
  * Statement triggers fire before the first row and when the writer is closed; row triggers fire with each
- * row. CHECK constraints are checked.  A BEFORE trigger may change a row or drop it; it does not see all
+ * row.  CHECK constraints are checked.  A BEFORE trigger may change a row or drop it; it does not see all
  * rows that came before.  Statements that run meanwhile are not part of that INSERT.
  */
 extern YqBulkInsert *yq_bulk_insert_open_statement(YqTable table, int column_count, int capacity);
@@ -43,7 +43,7 @@ extern void yq_bulk_insert_flush(YqBulkInsert *writer);
  * Insert the collected rows without waiting for, or failing on, a row with the same unique key.  The writer
  * calls "before" (may be NULL) with the number of each row before it makes the entries of the row.  Then
  * "is_taken" tells, without waiting, whether another row has the key.  No other row has it unless
- * "may_be_taken" is set. A row whose key is taken is withdrawn (row_update.h).  Statements that sort alike
+ * "may_be_taken" is set.  A row whose key is taken is withdrawn (row_update.h).  Statements that sort alike
  * wait in the order of rows, and so cannot deadlock.
  */
 typedef void (*YqBeforeClaim) (void *argument, int row);

@@ -65,14 +65,14 @@ extern Snapshot yq_latest_snapshot(void);
 
 /*
  * Have "flag" set to false whenever the relation cache entry of the table changes, or the whole cache is
- * reset. Callers register a flag once per backend.
+ * reset.  Callers register a flag once per backend.
  */
 extern void yq_catalog_on_change(YqTable table, bool *flag);
 
 /*
  * Have "flag" set to false only when rows of the table have changed, as triggers signal, or when another
  * table has taken its place.  VACUUM and ANALYZE do not clear the flag, so it suits caches that are costly
- * to read again. The caller calls yq_catalog_accept_changes() before it looks at the flag.
+ * to read again.  The caller calls yq_catalog_accept_changes() before it looks at the flag.
  */
 extern void yq_catalog_on_change_of_rows(YqTable table, bool *flag);
 extern void yq_catalog_accept_changes(void);

@@ -4,11 +4,11 @@
  *	  The acting role, and the projects that it may see.
  *
  * Row-level security rests on three SQL functions: policies and views compare a row's project with the
- * results of reads_all() and readable_projects(). Uncorrelated subqueries call these functions, so that the
+ * results of reads_all() and readable_projects().  Uncorrelated subqueries call these functions, so that the
  * server evaluates them once per query.  In a parallel query the leader evaluates them, because parallel
  * workers do not know the acting role.
  *
- * A report that reads tables closed to its caller runs as yquota's owner. SECURITY DEFINER alone would hide
+ * A report that reads tables closed to its caller runs as yquota's owner.  SECURITY DEFINER alone would hide
  * the calling role from it.  The public function is therefore a shell in C.  It notes the calling role, and
  * calls the function of the same name and arguments with the suffix _as_owner.  That is a SECURITY DEFINER
  * function that only the owner may call.  Triggers that record the role behind a change work the same way.
@@ -318,7 +318,7 @@ is_set_by_session(const char *name)
 
 /*
  * Look for the SET statements with which a dump begins; row_security is off, or on with
- * --enable-row-security. CREATE EXTENSION in a session that restores a dump inserts rows of its own.  So
+ * --enable-row-security.  CREATE EXTENSION in a session that restores a dump inserts rows of its own.  So
  * may the function of an index that the session builds.  Neither are rows of the dump.
  */
 bool

@@ -56,7 +56,7 @@ extern void yq_role_scope_check_attributable(const char *table_name);
  * Tell whether this session restores a dump.  Such a session has set the parameters that pg_dump and
  * pg_restore set first.  Here check_function_bodies is off, client_min_messages is warning, and
  * row_security has either value.  Both the login role and yq_role_scope_role() must have the rights of
- * yquota's owner. Restored rows come back as they were, and triggers derive nothing from them.
+ * yquota's owner.  Restored rows come back as they were, and triggers derive nothing from them.
  */
 extern bool yq_role_scope_is_restoring(void);
 

@@ -22,7 +22,7 @@
  * with heap_abort_speculative() when another row has the key.  Where WAL is decoded, the writer of
  * bulk_insert.h does the same, because a subscriber must not get such a row.  Rows appended many at a time
  * cannot be speculative.  A transaction whose row comes second withdraws it instead: it deletes the row and
- * marks it. Other transactions skip a row with that mark, where they would otherwise wait for the end of
+ * marks it.  Other transactions skip a row with that mark, where they would otherwise wait for the end of
  * its transaction.
  *
  * A withdrawn row bears the mark of a row that has moved to another partition.  Tables with claims have no
@@ -34,7 +34,7 @@
 
 /*
  * Delete a row.  Waits for a transaction that changes it; false when that transaction has changed or
- * deleted it. For a row of the present transaction, the command counter must have been incremented since
+ * deleted it.  For a row of the present transaction, the command counter must have been incremented since
  * its insertion.
  */
 extern bool yq_claim_delete(Relation relation, ItemPointer tid);

@@ -4,7 +4,7 @@
  *	  Exchange of the storage of two tables with the same columns.
  *
  * History is sealed by this exchange: the table to which sessions append hands its rows to a new, empty
- * child. The time does not depend on the number of rows, because no row is copied.  The rows of pg_class
+ * child.  The time does not depend on the number of rows, because no row is copied.  The rows of pg_class
  * exchange the files of the tables and of each index.  They also exchange the state of these files: how far
  * they are frozen, and how large they are.  TOAST tables go with the rows that point into them, by their
  * OIDs.  The exchange is an ordinary change of catalogs.  It takes effect when the transaction commits, on

@@ -76,7 +76,7 @@ extern void yq_worker_connect(Oid database, NameData *database_name);
 
 /*
  * task.c: run a step in a transaction of its own, connected to SPI.  The extension cannot be dropped
- * meanwhile. Returns false when the extension is not installed.  The caller handles an error by aborting
+ * meanwhile.  Returns false when the extension is not installed.  The caller handles an error by aborting
  * the transaction.  A lock timeout of 0 means no timeout.
  */
 typedef void (*YqWorkerStep) (void *argument);
@@ -88,7 +88,7 @@ extern void yq_worker_execute(const char *command, int count, Oid *types, Datum 
 
 /*
  * job.c: start a process that performs a row of yquota_internal.job.  A worker has only one such process at
- * a time. The server sets the worker's latch when the process has ended.  Raises an error when no
+ * a time.  The server sets the worker's latch when the process has ended.  Raises an error when no
  * background worker slot is free.
  */
 extern void yq_job_start(const char *job, const char *database_name);
