@@ -502,7 +502,7 @@ read_policy(const YqRow *tuple)
 
 static const char *const unmapped_columns[] = {"property", "value"};
 
-/* Keep properties of queues that no file lists; they apply once the queues are created. */
+/* Keep a property of a queue that no file lists; it applies once the queue is created. */
 static void
 keep_property(YqHierarchyLoader *loader, const char *property, const char *value)
 {

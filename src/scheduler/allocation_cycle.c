@@ -129,7 +129,7 @@ check_nodes(const char **nodes, int count)
 				 errmsg("node \"%s\" does not exist", (char *) linitial(unknown))));
 }
 
-/* Check that the given nodes exist; the cluster does not contain other nodes. */
+/* Look up the given nodes that the cluster does not contain; a node of the cluster exists. */
 static void
 check_unknown_nodes(const YqAllocationCycle *cycle, const YqCluster *cluster)
 {

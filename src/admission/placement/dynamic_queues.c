@@ -525,7 +525,7 @@ decide_all_removals(const YqHierarchy *hierarchy, MemoryContext caller)
 	return removals;
 }
 
-/* Note a queue that was created manually as used when it is first seen. */
+/* Write the marks.  A queue that was created manually counts as used when it is first seen. */
 static void
 write_marks(const Removals *removals)
 {

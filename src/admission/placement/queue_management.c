@@ -243,7 +243,7 @@ may_become_active(const YqQueue *leaf, bool anew)
 	return false;
 }
 
-/* Return the paths of leaves as an array of text; "asks" selects the leaves whose applications must be read. */
+/* Return the paths of leaves as an array of text: of leaves that could become active on a label, or of the others. */
 static Datum
 leaf_paths(const YqHierarchy *hierarchy, bool anew, bool which, int *count)
 {

@@ -417,7 +417,7 @@ is_usable(const YqHierarchy *hierarchy)
 		MemoryContextMemAllocated(cache.loaded->cluster->context, true) < MOST_BYTES;
 }
 
-/* Could an open savepoint roll back rows that the cluster counts? */
+/* Can a cluster be kept?  The rollback of an open savepoint would take back rows that the cluster counts. */
 static bool
 can_keep(void)
 {
@@ -474,7 +474,7 @@ note_own(void)
 	UnregisterSnapshot(snapshot);
 }
 
-/* Are there few changed rows since then? */
+/* Can the cluster catch up by reading a few rows? */
 static bool
 is_recent(const YqHierarchy *hierarchy)
 {

@@ -378,7 +378,7 @@ reserve(YqCluster *cluster, const YqProposal *proposal)
 	enforce_maxima(cluster, decide(cluster, YQ_RESERVED, proposal, reservation->container, reservation));
 }
 
-/* Count a re-reservation; the count decides only whether another reservation is due. */
+/* Is it a re-reservation?  It only raises a count, which decides whether another reservation is due. */
 static bool
 is_reserved_again(const YqCluster *cluster, YqOutcome outcome, const YqProposal *proposal)
 {

@@ -560,7 +560,7 @@ yq_cluster_reload_applications(YqLoadedCluster *loaded, const List *ids)
 
 /* -- after a cycle --------------------------------------------------------------- */
 
-/* Remove a request whose row was deleted with its last container. */
+/* Has the request been served?  Its row was deleted with its last container. */
 static bool
 is_served(const YqResourceRequest *request)
 {

@@ -90,7 +90,7 @@ read_oldest_decisions(TimestampTz now)
 	is_current = true;
 	checked_at = now;
 	guaranteed_oldest_at = find_oldest("GUARANTEED", now);
-	/* a container is awaited from the time of its decision, which the scan before found first */
+	/* a container is awaited from the time of its decision, which is found before the container */
 	opportunistic_oldest_at = Min(find_oldest("OPPORTUNISTIC", now), find_oldest_awaited(now));
 }
 

@@ -175,7 +175,7 @@ types_compared(const YqHierarchy *hierarchy)
 }
 
 /*
- * Plan an increase.  A request for more of one type and less of another increases the
+ * Compare sizes.  A request for more of one type and less of another increases the
  * former, and keeps the latter.
  */
 static YqUpdateAction
@@ -194,7 +194,7 @@ compare_sizes(const YqHierarchy *hierarchy, const int64 *target, const int64 *pr
 }
 
 /*
- * Plan a decrease.  A smaller request that is rounded up to the present allocation is a
+ * Choose the action of a change of size.  A smaller request that is rounded up to the present allocation is a
  * decrease to it.  Hadoop goes by the type of the request, and counts a version.
  */
 static YqUpdateAction

@@ -394,7 +394,7 @@ compare_users(const void *a, const void *b)
 	return strcmp((*(YqClusterUser *const *) a)->username, (*(YqClusterUser *const *) b)->username);
 }
 
-/* Compare containers by application, attempt and number. */
+/* Compare ids of containers; within an application, by attempt and number. */
 static int
 compare_container_ids(const char *left, const char *right)
 {
