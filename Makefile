@@ -1,13 +1,11 @@
 # Makefile of yquota.
 #
-# For packagers: a plain PGXS makefile.  "make", "make install" and "make
-# installcheck" (against a running server) take PG_CONFIG, DESTDIR and VPATH as
-# usual and never call anything but the compiler and the server's own tools.
-# "make clean" removes the private servers, too.
+# For packagers: this is a plain PGXS makefile. "make", "make install" and "make installcheck" (against a running
+# server) take PG_CONFIG, DESTDIR and VPATH as usual. They call only the compiler and the server's own tools. "make
+# clean" also removes the private servers.
 #
-# For everybody else: "make check", "make soak", "make demo" and "make bench"
-# bring what is missing and work in private servers of their own under build/
-# (see test/scripts/).
+# For developers: "make check", "make soak", "make demo" and "make bench" install the missing packages and work in
+# private servers of their own under build/ (see test/scripts/).
 #
 # STRICT=1 asks for more warnings and turns them into errors.  Unused parameters
 # are no mistake here: the server prescribes the signatures of its callbacks.
@@ -20,8 +18,8 @@ OWN_GOALS := bench check check-shape citus demo demo-stop help oracle oracle-ben
 
 ifneq ($(filter $(OWN_GOALS),$(MAKECMDGOALS)),)
 
-# These goals run before the server's headers are installed, so they must not
-# read PGXS; other goals of the same command line go to a make that does.
+# These goals run before the server's headers are installed, so they must not read PGXS. A second make runs the other
+# goals of the same command line.
 .PHONY: $(MAKECMDGOALS)
 .NOTPARALLEL:
 

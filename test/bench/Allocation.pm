@@ -1,5 +1,5 @@
-# Allocation.pm: which container goes where: a cycle over the whole cluster, dry or
-# recorded, how its time grows with the cluster, and heartbeats of single nodes.
+# Allocation.pm: the placement of containers: a cycle over the whole cluster, dry or recorded, the growth of its time
+# with the cluster, and heartbeats of single nodes.
 package Allocation;
 
 use strict;
@@ -15,7 +15,7 @@ use Time::HiRes qw(sleep);
 use constant EVENTS_PER_SECOND => 400;
 use constant HEARTBEATS_PER_SECOND => 400;
 
-# What the worker does meanwhile, and how often in seconds.
+# The work of the worker meanwhile, and its interval in seconds.
 use constant COMPACT_INTERVAL => 3;
 # Nodes that are reported for at once.
 use constant BATCH => 100;
@@ -69,8 +69,8 @@ sub ask
 
 sub described { my ($size) = @_; return "$size->{nodes} nodes, $size->{leaves} leaves, $size->{applications} applications"; }
 
-# check_cluster(FINISHED): what was measured is right: nothing is on a node that has
-# no room for it, and of the books it is known that so many containers ended.
+# check_cluster(FINISHED): the measured cluster is right. No node holds more than it has room for, and the books know
+# that so many containers ended.
 sub check_cluster
 {
 	my ($finished) = @_;
@@ -104,8 +104,7 @@ SQL
 	return ($milliseconds, $containers, $decisions);
 }
 
-# What a cycle over everything takes: decided only, and recorded.  The session has
-# made a dry run before.
+# The time of a cycle over everything: decided only, and recorded. The session has made a dry run before.
 sub schedule_case
 {
 	my (@decided, @recorded, @full, $peak, $size);
@@ -252,7 +251,7 @@ sub regime_rows
 sub regimes_case { return regime_rows('nodes, leaves and applications', @regimes); }
 sub leaf_case { return regime_rows('nodes and applications', @leaf); }
 
-# One application that wants containers with so many request ids, of which half find a place.
+# An application that asks for containers with so many request ids, half of which find a place.
 sub keys_case
 {
 	my %times;
@@ -304,8 +303,7 @@ SELECT 'CONTAINER_FINISH', e.container_id, clock_timestamp(), 0, 'bench' FROM en
 SQL
 );
 
-# full_cluster(OPTION...): a cluster that is full, in which everybody waits for more.
-# Options are those of cluster().
+# full_cluster(OPTION...): a full cluster in which every application waits for more. Options are those of cluster().
 sub full_cluster
 {
 	my $size = cluster(@_);
@@ -378,7 +376,7 @@ sub ended
 	return sort { $a->{ended_at} <=> $b->{ended_at} } @transactions;
 }
 
-# What each client waited for its first transaction, and all for those after the first seconds, ascending.
+# The wait of each client for its first transaction, and all waits after the first seconds, ascending.
 sub first_and_others
 {
 	my @transactions = @_;
@@ -391,12 +389,11 @@ sub first_and_others
 	return ([ values %first ], \@others);
 }
 
-# What another session does beside heartbeats: "sql" again and again, "seconds" apart, in a
-# database that "prepare" has made ready; "tell" is called with each answer, and "note"
-# says at last what came of it.
+# Work of another session beside heartbeats: it runs "sql" again and again, "seconds" apart, in a database that
+# "prepare" has made ready. "tell" is called with each answer, and "note" reports the result at the end.
 #
-# Leaves that have more of the cluster than their share give it back, a two-hundredth of
-# the cluster, ten containers at least, in every other round.  Containers end in the others.
+# Leaves with more of the cluster than their share give some back in every other round: a two-hundredth of the
+# cluster, ten containers at least. Containers end in the other rounds.
 sub preemption
 {
 	my ($marked, $killed) = (0, 0);
@@ -509,7 +506,7 @@ sub heartbeat_rows
 	return;
 }
 
-# One session that reports for many nodes at once.
+# One session reports for many nodes at once.
 sub batch_row
 {
 	my ($size, $full) = @_;

@@ -76,7 +76,7 @@ sub milliseconds
 
 sub backend { my ($self) = @_; return $self->{backend} //= $self->run('SELECT pg_backend_pid()'); }
 
-# What the backend has used at most, in KiB, without the server's shared memory.
+# The most memory that the backend has used, in KiB, without the server's shared memory.
 sub peak_memory
 {
 	my ($self) = @_;
@@ -100,7 +100,7 @@ sub processor_milliseconds
 	return $nanoseconds / 1e6;
 }
 
-# The same of statements.
+# The most memory that statements use, likewise.
 sub used_by
 {
 	my ($self, $sql) = @_;

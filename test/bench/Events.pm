@@ -177,7 +177,7 @@ sub batch_case
 	my $found = interleave(map { my $variant = $_; $variant => sub { lifecycles($variant, $containers, $send) } } qw(yquota B S));
 
 	pair_rows($case, $found, [ B => at_most => 1.1 ]);
-	# what S takes is told, for it has no target here
+	# report the time of S here, because S has no target
 	Report::add("$case, times faster than S",
 		figure => $found->{yquota}{time}, figure_unit => 'us/pair', baseline => $found->{S}{time}, baseline_name => 'S',
 		value => ratio($found->{S}{time}, $found->{yquota}{time}), unit => 'x');
@@ -279,11 +279,11 @@ sub many_projects_case
 }
 
 #
-# One project that everybody sends events of
+# All clients send events of one project
 #
 
-# Samples of who waits for a lock, taken by a session that runs beside pgbench.
-# Extending a table is no wait for a balance.
+# Samples of sessions that wait for a lock, taken by a session that runs beside pgbench. Extending a table is not a
+# wait for a balance.
 sub sampler
 {
 	my ($database) = @_;
@@ -372,7 +372,7 @@ sub memory_case
 			my $session = Cluster->new($database);
 
 			$session->run("SET work_mem = '${work_mem_mb}MB'");
-			# what a backend needs to charge anything at all
+			# load the data that a backend needs to charge anything
 			$session->run("INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'first', '2023-11-14 23:00+00', 'p1000', '[vcores=1]')");
 			$session->run("INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'first', '2023-11-14 23:30+00')");
 			my $before = $session->peak_memory;

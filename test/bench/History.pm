@@ -1,10 +1,9 @@
 # History.pm: whether a long history slows the present, what reports and proof
 # cost when there is one, and how much room it takes.
 #
-# The books are of a year.  They grow in stages, each a database of its own: the
-# first three within the last month, then the eleven months before it, at first
-# with a tenth of their containers.  Half of the containers have YARN's ids, half
-# random ones, which touch all of an index.  Prices change every hour.
+# The books cover a year. They grow in stages, each a database of its own. The first three stages lie within the last
+# month; the others cover the eleven months before it, at first with a tenth of their containers. Half of the
+# containers have YARN's ids; the others have random ids, which touch all of an index. Prices change every hour.
 package History;
 
 use strict;
@@ -17,7 +16,7 @@ use Report;
 use Running;
 use Workload;
 
-# What counts as flat: as much as figures of equal work differ here.
+# A growth within this factor counts as flat: figures of equal work differ as much here.
 use constant FLAT => 1.2;
 
 use constant MONTH_S => 30 * 86400;
@@ -232,7 +231,7 @@ sub month_cost_case
 	  Workload::ORIGIN, Workload::ORIGIN + MONTH_S;
 	my (@run, @sessions);
 
-	# the larger books are a copy of the others, which nobody may be using then
+	# the larger books are a copy of the smaller ones, which no session may use during the copy
 	books('books_all');
 	foreach my $stage (qw(books_thin books_all))
 	{
@@ -252,7 +251,7 @@ sub month_cost_case
 	return;
 }
 
-# An application of its own in the great books, half of whose containers run.
+# An application of its own in the largest books, half of whose containers run.
 sub container_cost_case
 {
 	my $database = books('books_all');
@@ -321,8 +320,7 @@ sub dense_books
 	return $database;
 }
 
-# What is asked about a month, with the bound that it has to keep to, if any, in
-# milliseconds.
+# Questions about a month, each with its bound in milliseconds, if it has one.
 sub questions_of_month
 {
 	my ($database) = @_;
@@ -415,7 +413,7 @@ sub roll_up_case
 	return;
 }
 
-# What a table and its children take, indexes included.
+# The size of a table and its children, indexes included.
 sub megabytes
 {
 	my ($session, $table) = @_;
@@ -467,7 +465,7 @@ sub verify_case
 	return;
 }
 
-# The last one to use the third stage, whose history it takes away.
+# This case must be the last one that uses the third stage, because it removes its history.
 sub archive_case
 {
 	my $database = books('books_third');

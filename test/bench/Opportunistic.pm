@@ -1,5 +1,5 @@
-# Opportunistic.pm: opportunistic containers in a cluster of Allocation.pm: what reports of
-# nodes and the list by load take, and how fast containers are given out by it.
+# Opportunistic.pm: opportunistic containers in a cluster of Allocation.pm: the time of node reports and of the list
+# by load, and the rate at which containers are allocated by the list.
 package Opportunistic;
 
 use strict;
@@ -14,7 +14,7 @@ use Report;
 
 # Nodes that report at once, containers that are wanted in a call, and room of a node for them.
 use constant { BATCH => 100, CALL => 1000, PLACES => 100 };
-# Of the rule that few nodes have.
+# Constants of the rule for a cluster with few nodes.
 use constant { FEW_NODES => 10, FEW_PLACES => 15 };
 use constant EVENTS_PER_SECOND => 400;
 use constant CALLS_PER_SECOND => 400;
@@ -96,7 +96,7 @@ sub report_case
 	return;
 }
 
-# One application asks for many containers, call by call.
+# An application asks for many containers, call by call.
 sub calls
 {
 	my ($session, $count) = @_;
@@ -133,7 +133,7 @@ sub allocate_case
 	return;
 }
 
-# The ten least loaded nodes have room for 150 containers, whoever asks and how often.
+# The ten least loaded nodes have room for 150 containers, for any number of applications and calls.
 sub rule_case
 {
 	my $size = cluster(sprintf "opportunistic_queue_capacity = %d, opportunistic_nodes_used = %d, node_sorting_interval = '1 hour'", FEW_PLACES, FEW_NODES);
@@ -262,7 +262,7 @@ SELECT 'CONTAINER_START', r.container_id, clock_timestamp(), a.project, a.applic
 FROM arriving AS r, (SELECT * FROM yquota.application ORDER BY application_id LIMIT 1) AS a;
 SQL
 
-# What agents of nodes call, each call a transaction; and the end of a container without a queue.
+# Calls of the agents of nodes, each a transaction, and the end of a container without a queue.
 my @queue_calls = (
 	[ 'enqueue_container()', 'SELECT * FROM arriving AS r, yquota.enqueue_container(r.node, r.container_id) WHERE r.number = $1', 'true' ],
 	[ 'node_work(), two containers to be killed', 'SELECT * FROM arriving AS r, yquota.node_work(r.node) WHERE r.number = $1', 'r.number <= (SELECT count(DISTINCT node) FROM arriving)' ],
@@ -283,7 +283,7 @@ sub arriving
 	Cluster::once($database, $_) foreach sprintf($arriving, $nodes), @statements, 'VACUUM ANALYZE';
 	Cluster::checkpoint();
 	my $session = Cluster->new($database);
-	# what a session reads once
+	# load the data that a session reads once
 	$session->run(q(BEGIN; SELECT * FROM yquota.enqueue_container('node000000', 'container_0_1'); ROLLBACK));
 	return $session;
 }
@@ -318,7 +318,7 @@ sub queue_case
 	return;
 }
 
-# What it costs that nodes are over-allocated by a report that leaves no more than the allocations do.
+# The cost of an over-allocated node, whose report leaves no more room than the allocations do.
 sub over_allocation_case
 {
 	my $nodes = size('queue_nodes');
@@ -356,7 +356,7 @@ sub over_allocation_case
 	return;
 }
 
-# What other orders of nodes' queues take longer: when containers arrive, and when one ends while two wait.
+# The extra time of other orders of nodes' queues: when containers arrive, and when one ends while two wait.
 my @ranked = (
 	q(INSERT INTO yquota_internal.expected_duration (container_id, expected_duration) SELECT container_id, (13 - number % 12) * interval '1 minute' FROM arriving WHERE NOT is_guaranteed),
 	q(INSERT INTO yquota_internal.reported_progress (container_id, progress, reported_at) SELECT container_id, number % 100 / 100.0, now() FROM arriving WHERE NOT is_guaranteed),
@@ -397,7 +397,7 @@ sub times_by_turns
 	return @times;
 }
 
-# One of the two that waited at each node has started.
+# At each node one of the two waiting containers has started.
 sub check_orders
 {
 	my ($session, $nodes) = @_;
@@ -440,7 +440,7 @@ sub order_case
 	return;
 }
 
-# What heartbeats take longer where a queue promotes by a rule, and nothing is due.
+# The extra time of heartbeats where a queue promotes by a rule and no promotion is due.
 sub promotion_case
 {
 	my ($size, $full) = Allocation::full_copies();
@@ -473,7 +473,7 @@ sub promotion_case
 	return;
 }
 
-# What allocations take longer under limits of sharing that have room.
+# The extra time of allocations under limits of sharing that have room.
 sub limits_case
 {
 	my @limits = (q(UPDATE yquota.queue SET opportunistic_maximum_containers = 10000000 WHERE path = 'root'),
@@ -514,7 +514,7 @@ sub limits_case
 	return;
 }
 
-# Milliseconds of a statement, whose parameter is the number of an arrival that WHICH chooses.
+# The milliseconds of a statement, whose parameter is the number of an arrival that WHICH chooses.
 sub processor_time
 {
 	my ($session, $sql, $which) = @_;

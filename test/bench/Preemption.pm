@@ -1,5 +1,5 @@
-# Preemption.pm: rounds of preemption in the full cluster of Allocation.pm: what they
-# take when nothing has to go, when containers are killed, and what their marks take.
+# Preemption.pm: rounds of preemption in the full cluster of Allocation.pm: the time of a round with nothing to
+# preempt, of a round that kills containers, and of its marks.
 package Preemption;
 
 use strict;
@@ -116,7 +116,7 @@ sub nothing_case
 # A round that kills what an earlier one has marked
 #
 
-# What a session has used that has the cluster, and has made a round without containers.
+# The memory of a session that holds the cluster and has made a round without containers.
 sub memory_without_containers
 {
 	my $session = full();

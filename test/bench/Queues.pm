@@ -85,7 +85,7 @@ sub changed
 	return median(map { $session->milliseconds(@statements) } 1 .. 3 * repetitions());
 }
 
-# The first answer after a change by somebody else, who is there for that.
+# The first answer after a change by another session, which exists for this purpose.
 sub first_answer
 {
 	my ($session, $database, $query) = @_;

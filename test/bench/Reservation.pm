@@ -1,5 +1,5 @@
-# Reservation.pm: a plan that has promised much: what a submission to it takes, by both
-# agents and with windows of any length, what the plan of a week does, and following it.
+# Reservation.pm: a plan with many reservations: the time of a submission, by both agents and with windows of any
+# length, of the plan of a week, and of following the plan.
 package Reservation;
 
 use strict;
@@ -19,7 +19,7 @@ use constant SUBMISSIONS => 21;
 use constant CALLS => 5;
 # Windows of a search by the agent that aligns, and how many times as many it is to take linear time for.
 use constant { WINDOWS => 10_000, MORE => 10 };
-# What should be the same, or grow with the number of windows, may take so many times more.
+# Figures that should be equal, or grow with the number of windows, may be this many times larger.
 use constant TOLERANCE => 1.2;
 # Changes of shares after which a heartbeat is measured.
 use constant AFTER => 30;
@@ -32,8 +32,8 @@ my $number = 100_000;
 # The instant so many seconds after the first one of the plan.
 sub at { return sprintf q('2026-03-02 00:00+00'::timestamptz + %d * interval '1 s'), $_[0]; }
 
-# plan(seconds => N): a session with a plan that has promised reservations of an hour or two in so many
-# seconds, each of up to a twenty-fifth of it.
+# plan(seconds => N): a session with a plan that has accepted reservations of an hour or two in so many seconds, each
+# of up to a twenty-fifth of the plan.
 sub plan
 {
 	my (%option) = @_;
@@ -106,7 +106,7 @@ sub of_processor { return sprintf '%s ms of a processor', Bench::shown($_[0]); }
 # By the first place that fits
 #
 
-# The same number of segments in as long a plan as it has, and in one ten times as long.
+# Compare a plan with as many segments in its usual length and in ten times the length.
 sub greedy_case
 {
 	my $found = interleave(map {
@@ -184,7 +184,7 @@ sub cancelled
 }
 
 #
-# What people read
+# Views and reports that people read
 #
 
 sub week_case
@@ -277,7 +277,7 @@ sub follow_case
 	}
 	Report::add("follow_plans(): a round that sizes $active queues", figure => median(@resizing), figure_unit => 'ms', value => median(@resizing), unit => 'ms', at_most => 100);
 	Report::add('the same when nothing changes', figure => median(@empty), figure_unit => 'ms', value => median(@empty), unit => 'ms', at_most => 10);
-	# what the server writes by itself now and then is no part of it
+	# exclude the WAL that the server writes by itself now and then
 	Report::add('its WAL', figure => min(@wal), figure_unit => 'bytes', value => min(@wal), unit => 'bytes', at_most => 0);
 	Cluster::drop_database($database);
 	return;
@@ -316,7 +316,8 @@ SELECT count(reserve(n, -3600, 86400)) FROM leaf;
 SELECT count(*) FROM yquota.follow_plans();
 SQL
 
-# What a round a second finds changed, from when the SQL ran on, for two minutes: its name, SQL, and rows of a round at least.
+# Each case has a name, its SQL and the least number of rows of a round. For two minutes after the SQL, a round each
+# second finds changes.
 sub changes
 {
 	my $active = size('active_reservations');
@@ -400,7 +401,7 @@ sub after_row
 }
 
 #
-# What reservations pay
+# Charges of reservations
 #
 
 sub money_case

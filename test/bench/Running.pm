@@ -49,9 +49,9 @@ my %changes = (
 );
 my $changed = 0;
 
-# Several changes, of which each writes its WAL.  One is made between the
-# checkpoint and the measured ones, so that full pages of what it touches are in
-# none; those of a page that only one of them touches are not in the median.
+# Several changes, each of which writes its WAL. One change between the checkpoint and the measured ones keeps the
+# full pages of the tables that every change touches out of the measurement. The median excludes full pages that only
+# one of the changes touches.
 sub change
 {
 	my ($what, $session) = @_;
@@ -68,7 +68,7 @@ sub change
 	return (time => median(@milliseconds), wal => median(@wal));
 }
 
-# What it would cost to write to each running container.
+# The cost of writing to each running container.
 sub update_all
 {
 	my ($session) = @_;

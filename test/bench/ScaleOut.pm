@@ -98,7 +98,7 @@ use constant LEDGER => <<~'SQL';
 	 given_back numeric, waiting_factor numeric, cluster text NOT NULL, stretch integer NOT NULL)
 	SQL
 
-# What functions of the call take, in percent of it
+# The shares of functions in the time of the call, in percent
 sub profile_of
 {
 	my ($session) = @_;

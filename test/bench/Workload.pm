@@ -1,12 +1,11 @@
 # Workload.pm: the cluster that is charged.  Everything follows from the number
 # of a container by hashes, so each run and each baseline gets the same rows.
 #
-# Containers are started evenly over an interval of time, live between a minute
-# and four hours, hold one of 1,200 allocations of three resource types, and
-# belong to applications of a hundred containers each.  The default is the hard
-# case: any project may use any allocation.  Prices change every minute, those
-# of GENERAL and GPU at different instants, the base price of vcores each half
-# hour, so that most containers are charged by several resource types in turn.
+# Containers start evenly over an interval of time, live between a minute and four hours, and hold one of 1,200
+# allocations of three resource types. They belong to applications of a hundred containers each. The default is the
+# hard case: any project may use any allocation. Prices change every minute: the prices of GENERAL and GPU at
+# different instants, the base price of vcores each half hour. Thus most containers are charged by several resource
+# types in turn.
 package Workload;
 
 use strict;
@@ -51,11 +50,10 @@ my %id_of = (
 	random => q('pod-' || md5(n::text)::uuid),
 );
 
-# stream(OPTION...): queries of the START and of the FINISH events of containers
-# from .. to (exclusively).
+# stream(OPTION...): queries of the START and of the FINISH events of containers from .. to (exclusively).
 #   ids       see above
 #   shuffled  in the order of arrival of a stream that was not quite in order
-#   projects  how many
+#   projects  the number of projects
 #   kinds     allocations that each project uses; all of them if left out
 #   scattered  containers of one application have projects, users and queues at random
 #   origin, seconds  when the first container begins, and the last one after it
@@ -165,8 +163,8 @@ sub started
 	return "INSERT INTO $table.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation, execution_type, source)";
 }
 
-# What the first transactions of a run of that script finish: started by nobody
-# in the run itself.
+# The containers that the first transactions of a run of that script finish; no transaction of the run itself starts
+# them.
 sub backlog
 {
 	my %option = (ids => 'yarn', projects => PROJECTS, @_);

@@ -37,7 +37,7 @@ while (my ($name, $code) = splice @cases, 0, 2)
 	next unless $name =~ /$only/;
 	my $started = time;
 	print STDERR "$name\n";
-	# What cannot be measured stays in the table, and the others are measured.
+	# A case that cannot be measured stays in the table, and the others are measured.
 	unless (eval { $code->($name); 1 })
 	{
 		my ($reason) = $@ =~ /^(.*)/;

@@ -1,11 +1,10 @@
 #!/bin/bash
 # analyze.sh [deep]
 #
-# Read the sources with clang's static analyser and print what it finds, with
-# the path that leads there; status 1 if it finds anything, 77 if there is no
-# clang.  "deep" follows more paths and takes minutes.
+# Read the sources with clang's static analyser and print its findings, with the path that leads to each. Status 1
+# means that it finds something, 77 that clang is not installed. "deep" follows more paths and takes minutes.
 #
-# What is not a mistake is rewritten so that the analyser sees it, too.
+# A false finding is removed by rewriting the code so that the analyser understands it.
 
 . "$(dirname "$0")/common.sh"
 server_paths

@@ -1,10 +1,9 @@
 #!/bin/bash
 # bench.sh
 #
-# "make bench": install what is missing, build, measure yquota against its
-# baselines in a private cluster (test/bench), print one table of figures,
-# targets and verdicts, and write it to build/bench.md and build/bench.json.
-# A missed target is no failure of the command; a wrong book is.
+# "make bench": install the missing packages, build yquota and measure it against its baselines in a private cluster
+# (test/bench). The command prints one table of figures, targets and verdicts, and writes it to build/bench.md and
+# build/bench.json. A missed target does not fail the command; a wrong book does.
 #
 # Environment, all optional:
 #   BENCH_SCALE        full, small (minutes) or toy (seconds: only that it works)

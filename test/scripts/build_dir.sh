@@ -1,16 +1,14 @@
 #!/bin/bash
 # build_dir.sh
 #
-# Make the directory that holds private servers and clusters and print its
-# name.  It is build/ in the checkout, owned by the server's account.  Where
-# that cannot work, it is a directory of its own in /var/tmp and build/ is a
-# link to it: the account cannot enter the checkout (below /root, say), the
-# name is too long for the path of a unix socket (107 bytes), or has
-# characters that makefiles or the server's settings would have to quote.
+# Create the directory that holds private servers and clusters, and print its name. The directory is build/ in the
+# checkout and belongs to the server's account. Sometimes the account cannot enter the checkout (below /root, say). Or
+# the name is too long for the path of a unix socket (107 bytes). Or it has characters that makefiles or the server's
+# settings would have to quote. In these cases the directory lies in /var/tmp, and build/ is a link to it.
 
 . "$(dirname "$0")/common.sh"
 
-# What the scripts add to the name until the end of a socket's path.
+# The bytes that the scripts append to the name in the path of a socket.
 socket_room=50
 
 cd /

@@ -1,11 +1,10 @@
 #!/bin/bash
 # check.sh
 #
-# "make check": install what is missing, build strictly, run every test of the
-# tree, several programs at a time, and end with the line "N passed, N failed, N
-# skipped".  One unit is a TAP assertion; a regression test or an isolation spec
-# is one.  A runner that breaks down is one failure more.  The exit status is
-# zero only if something passed and nothing failed.
+# "make check": install the missing packages, build strictly, and run every test of the tree, several programs at a
+# time. The output ends with the line "N passed, N failed, N skipped". The unit is a TAP assertion; a regression test
+# or an isolation spec is one. A runner that breaks down adds one failure. The exit status is zero only if a test
+# passed and none failed.
 
 . "$(dirname "$0")/common.sh"
 . "$top/test/scripts/testing.sh"
@@ -17,7 +16,7 @@ begin_testing check
 private_cluster
 { in_database postgres 'CREATE DATABASE yquota_pgtap' && in_database yquota_pgtap 'CREATE EXTENSION pgtap'; } || broken 'no database for pgTAP'
 
-# What takes long comes first, so that none of it is left alone in the end.
+# Long programs come first, so that no processor idles at the end while one of them still runs.
 list=("test/scripts/installcheck.sh REGRESS")
 mapfile -t own < <(files 'test/t/*.pl')
 if ! own_servers; then

@@ -1,9 +1,8 @@
 #!/bin/bash
 # check_shape.sh [LIBRARY]
 #
-# The rules about the sources that neither compiler nor tests enforce, told as
-# TAP.  LIBRARY is the built yquota.so whose exported symbols are looked at, by
-# default the one in the checkout.
+# Check the rules about the sources that neither compiler nor tests enforce, and report them as TAP. LIBRARY is the
+# built yquota.so whose exported symbols are checked, by default the library in the checkout.
 
 . "$(dirname "$0")/common.sh"
 cd "$top"
@@ -198,8 +197,8 @@ result 'no file of the sources has 900 lines' "$(wc -l $sources </dev/null | awk
 result 'the install script and the library are plain ASCII' \
 	"$(LC_ALL=C grep -nH '[^[:print:][:space:]]' $sources yquota.control $(find sql -name '*.sql' | sort) || true)"
 
-# What a backslash in a plain literal means depends on standard_conforming_strings,
-# and what a keyword becomes in upper or lower case on the collation.
+# The meaning of a backslash in a plain literal depends on standard_conforming_strings; upper and lower case of a
+# keyword depend on the collation.
 result 'no literal of the install script depends on settings' "$(perl -0777 -ne '
 	while (/\G(?:--[^\n]*|(?<![A-Za-z0-9_])[Ee]\x27(?:[^\x27\\]|\\.|\x27\x27)*\x27|(\x27(?:[^\x27]|\x27\x27)*\x27)|"[^"]*"|.)/gs)
 	{

@@ -1,12 +1,11 @@
 # common.sh - sourced by the scripts beside it (bash).
 #
-# Gives: top (the checkout), server_user (the account the private servers run
-# under), say/die for people (standard error: standard output carries results),
-# as_server to run a command as that account, server_paths for the server that
-# PG_CONFIG names.
+# The file sets top (the checkout) and server_user (the account of the private servers). say and die write messages
+# for people to standard error, because standard output carries results. as_server runs a command as that account;
+# server_paths gives the paths of the server that PG_CONFIG names.
 #
-# Whatever the caller's shell says about a PostgreSQL server is forgotten here,
-# so that no script can reach a cluster that was there before.
+# Unset every variable of the caller's shell that names a PostgreSQL server, so that no script can reach a cluster
+# that existed before.
 
 set -euo pipefail
 

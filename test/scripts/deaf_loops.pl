@@ -1,13 +1,13 @@
 # deaf_loops.pl FILE...
 #
-# Print the loops over rows of C sources in which a cancel is not heard: those that
-# read a row in each round, or an event, a change or a charge of a container, and have
-# neither CHECK_FOR_INTERRUPTS() nor a call of a function that has it.
+# Print the loops over rows of C sources that do not react to a cancel. In each round such a loop reads a row, or an
+# event, a change or a charge of a container. It has neither CHECK_FOR_INTERRUPTS() nor a call of a function that has
+# it.
 
 use strict;
 use warnings;
 
-# What reads the next row: of a table, an index, a sort, a query or a packed row.
+# Calls that read the next row: of a table, an index, a sort, a query or a packed row.
 my $reads = qr/\b(?:yq_\w+_(?:next|advance)\w*|\w*getnext\w*|(?:tuplestore|tuplesort)_gettupleslot|SPI_cursor_fetch)\b|\bSPI_tuptable->vals\b|\bSPI_processed\b/;
 
 # Arrays of charging that are as long as the history of a container or a statement.
@@ -94,7 +94,7 @@ for my $file (@ARGV)
 		my @own = loops_of($text);
 
 		$hears{$name} ||= $text =~ /\bCHECK_FOR_INTERRUPTS\b/;
-		# of a function that reads one row, its loops are the callers'
+		# a function that reads one row runs in the loops of its callers
 		$reader{$name} = 1 if !@own && $text =~ $reads && $file !~ m{^src/charging/};
 		push @loops, map { { file => $file, function => $function, text => $_->[1], line => $line + substr($text, 0, $_->[0]) =~ tr/\n// } } @own;
 	}

@@ -1,15 +1,13 @@
 #!/bin/bash
 # fuzz.sh DIRECTORY RUNS [TARGET...]
 #
-# Build yquota and the fuzz targets of test/fuzz with clang's coverage, address
-# and undefined behaviour instrumentation into DIRECTORY, and run each target
-# RUNS times, beginning with test/fuzz/corpus/TARGET, in a server in
-# single-user mode.  Prints a line for each target:
+# Build yquota and the fuzz targets of test/fuzz with clang's coverage, address and undefined behaviour
+# instrumentation into DIRECTORY. Run each target RUNS times in a server in single-user mode, beginning with
+# test/fuzz/corpus/TARGET. The script prints a line for each target:
 #   TARGET ok|FAILED, RUNS runs, N inputs that cover something, seed S
-# The seed is FUZZ_SEED or made up.  What the fuzzer found worth keeping is in
-# DIRECTORY/corpus, and what made a target fail in DIRECTORY/found; the
-# former is used again the next time.  Status 77: clang's fuzzer is not installed.
-# In a soak (SOAK_SECONDS) runs are quick, otherwise the build is.
+# The seed is FUZZ_SEED or random. DIRECTORY/corpus holds the inputs that the fuzzer kept, and the next run uses them
+# again. DIRECTORY/found holds the inputs that made a target fail. Status 77 means that clang's fuzzer is not
+# installed. In a soak (SOAK_SECONDS) runs are quick; otherwise the build is.
 
 . "$(dirname "$0")/common.sh"
 
@@ -60,7 +58,7 @@ export ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0:abort_on_erro
 export UBSAN_OPTIONS=print_stacktrace=1
 data=$directory/data
 
-# single COMMAND: in a server of its own, whose messages go to standard error.
+# single COMMAND: run the command in a server of its own, whose messages go to standard error.
 single()
 {
 	tr '\n\t' '  ' <<<"$1" |

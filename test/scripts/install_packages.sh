@@ -1,19 +1,18 @@
 #!/bin/bash
 # install_packages.sh build|citus|check|short_soak|soak|list
 #
-# Tell what is needed and not found, and install it with apt:
+# Print the needed packages that are missing, and install them with apt:
 #   build  to build yquota and to run it in a private server ("make demo", "make
 #          bench"): the server without its automatic main cluster, its headers, a
 #          compiler
-#   citus  git, and what Citus is built with, besides what "build" installs
-#   check  pgTAP, pg_cron and the Perl modules of the tests, besides
-#   short_soak  the compiler's sanitizers and fuzzer, sqlsmith, Prometheus' rule
-#          checker and exporter, PgBouncer, and drivers for Java and Python, besides
-#   soak   valgrind and a browser, besides
-#   list   nothing: print what the others would install
-# No service is started.  Finds things by looking for them, not in the package
-# database, so a server built by hand is fine, and when nothing is missing apt is
-# not called at all.
+#   citus  besides "build": git and the packages that the build of Citus needs
+#   check  besides: pgTAP, pg_cron and the Perl modules of the tests
+#   short_soak  besides: the compiler's sanitizers and fuzzer, sqlsmith, Prometheus' rule
+#          checker and exporter, PgBouncer, and drivers for Java and Python
+#   soak   besides: valgrind and a browser
+#   list   nothing: print the packages that the others would install
+# No service is started. The script looks for the files themselves, not in the package database, so a server built by
+# hand is fine. When nothing is missing, apt is not called at all.
 
 . "$(dirname "$0")/common.sh"
 
@@ -27,11 +26,11 @@ cd /
 cluster_dropin=/etc/postgresql-common/createcluster.d/yquota-no-main-cluster.conf
 service_policy=/usr/sbin/policy-rc.d
 
-# What is written for the time of this script.
+# Temporary files exist only while this script runs.
 temporary=()
 trap '[ ${#temporary[@]} -eq 0 ] || as_root rm -f "${temporary[@]}"' EXIT
 
-# as_root COMMAND...: without a question where nobody could answer it.
+# as_root COMMAND...: run the command as root, without a question when no terminal can answer it.
 as_root()
 {
 	if [ "$(id -u)" -eq 0 ]; then

@@ -1,10 +1,9 @@
 #!/bin/bash
 # installcheck.sh REGRESS|ISOLATION
 #
-# The packagers' "make installcheck" told as TAP: the regression tests or the
-# isolation specs of the checkout, each an assertion, in a cluster of their own
-# below TESTDIR with the server that PATH names, which must not crash.  What
-# differs goes to standard error.
+# Run the packagers' "make installcheck" and report it as TAP. Each regression test or isolation spec of the checkout
+# is an assertion. The tests run in a cluster of their own below TESTDIR with the server that PATH names, which must
+# not crash. Differences go to standard error.
 
 . "$(dirname "$0")/common.sh"
 

@@ -1,9 +1,8 @@
 #!/usr/bin/env perl
 # links.pl FILE...
 #
-# Print the references to pages that lead nowhere, one a line: in pages (*.md) the
-# relative links, in all files the names of pages below docs/, each with its anchor if
-# it has one.  Anchors are those that GitHub makes of headings.
+# Print the broken references to pages, one a line. Pages (*.md) are searched for relative links, all files for the
+# names of pages below docs/, each with its anchor if it has one. Anchors follow GitHub's rule for headings.
 
 use strict;
 use warnings;

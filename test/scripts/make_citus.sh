@@ -1,11 +1,10 @@
 #!/bin/bash
 # make_citus.sh
 #
-# Bring Citus for the tests and the bench that use it; Debian has no package.  Its
-# source is fetched from CITUS_SOURCE, its own repository or a copy of that, at the
-# newest release for the server of PG_CONFIG, and built into build/citus, from where
-# make_private_server.sh takes it.  Nothing is installed into the system's server.
-# Citus' licence is not yquota's: nothing here is linked with it or copied from it.
+# Build Citus for the tests and the bench that use it, because Debian has no package. The source comes from
+# CITUS_SOURCE, which is the repository of Citus or a copy, at the newest release for the server of PG_CONFIG. The
+# script builds it into build/citus, where make_private_server.sh finds it. Nothing is installed into the system's
+# server. The licence of Citus differs from yquota's: nothing here is linked with it or copied from it.
 
 . "$(dirname "$0")/common.sh"
 
@@ -37,8 +36,8 @@ if [ ! -d "$source" ]; then
 fi
 say "building Citus $release for $version"
 cd "$source"
-# What it reports to its makers needs libcurl, which is not asked for.  It goes by a
-# macro that headers of PostgreSQL 18 may define.
+# The reports of Citus to its makers need libcurl, which the packages do not include. Citus guards them with a macro
+# that headers of PostgreSQL 18 may define.
 {
 	grep -rlZ HAVE_LIBCURL src/backend | as_server xargs -0r sed -i s/HAVE_LIBCURL/CITUS_HAS_LIBCURL/
 	# or it would be made anew: the times of a clone are those of its making

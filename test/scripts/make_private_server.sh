@@ -4,9 +4,9 @@
 # Build yquota and install it into a private copy of the server of PG_CONFIG:
 #   DIRECTORY/tree    a copy of the checkout, in which everything is built
 #   DIRECTORY/server  the relocated server with yquota in it
-# Prints the directory of the private server's programs.  DIRECTORY lies below
-# what build_dir.sh prints and belongs to the server's account, like all that
-# is made in it; neither the checkout nor the system's server is written to.
+# The script prints the directory of the private server's programs. DIRECTORY lies below the directory that
+# build_dir.sh prints. DIRECTORY and all files in it belong to the server's account. The script writes neither to the
+# checkout nor to the system's server.
 
 . "$(dirname "$0")/common.sh"
 

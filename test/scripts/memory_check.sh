@@ -5,9 +5,9 @@
 #   valgrind    the server that PATH names, with yquota installed, under valgrind
 #   sanitizers  a server of its own with yquota built by clang with
 #               -fsanitize=address,undefined
-# Prints what pg_regress says of each test and then "N tests, N reports"; reports
-# and differences go to standard error.  Status 77: the tools are not installed.
-# In a soak (SOAK_SECONDS) the sanitizers' tests are quick, otherwise the build is.
+# The script prints pg_regress's line for each test and then "N tests, N reports"; reports and differences go to
+# standard error. Status 77 means that the tools are not installed. In a soak (SOAK_SECONDS) the tests under the
+# sanitizers are quick; otherwise the build is.
 
 . "$(dirname "$0")/common.sh"
 

@@ -1,11 +1,10 @@
 #!/bin/bash
 # replay_decisions.sh [FILE...]
 #
-# "make oracle-replay": play records of the oracle's area "allocation" in yquota, as
-# test/t/allocation_decisions.pl does with those of the tree, and tell of each workload
-# whether yquota decides as Hadoop did, or the first step that differs.  By default
-# the file is what "make oracle" has recorded.  Yquota is built, and a private cluster
-# runs, below build/replay.  The status is 0 if no workload differs.
+# "make oracle-replay": replay records of the oracle's area "allocation" in yquota, as test/t/allocation_decisions.pl
+# does with the records of the tree. For each workload the output says whether yquota decides as Hadoop did, or names
+# the first step that differs. The default file is the record of "make oracle". Yquota is built below build/replay,
+# and a private cluster runs there. The status is 0 if no workload differs.
 
 . "$(dirname "$0")/common.sh"
 

@@ -1,14 +1,12 @@
 #!/usr/bin/perl
 # run_tap.pl COUNTS [--jobs N] FILE...
 #
-# Run test programs that speak TAP (.sql through pgTAP's psql, .pl with perl,
-# others as programs), one line each, and add "passed failed skipped" of their
-# assertions to the file COUNTS.  What was skipped is told with its reason,
-# what failed with the test's own diagnostics.  A program that dies, is killed,
-# or runs other tests than it planned counts at least one failure.  Arguments of a
-# program follow its name after blanks, in the same FILE.  What tests
-# note of their counts and seeds is told as well; in a soak, all that they note.
-# With --jobs, so many run at a time, and what each tells comes when it has ended.
+# Run test programs that speak TAP (.sql through pgTAP's psql, .pl with perl, others as programs), one line each. Add
+# "passed failed skipped" of their assertions to the file COUNTS. The output gives the reason of each skipped test and
+# the diagnostics of each failed one. A program that dies, is killed, or deviates from its plan counts at least one
+# failure. Arguments of a program follow its name after blanks, in the same FILE. The output repeats the tests' notes
+# of counts and seeds; in a soak, it repeats all notes. With --jobs, that many programs run at a time, and the output
+# of each appears when the program has ended.
 use strict;
 use warnings;
 

@@ -1,17 +1,15 @@
 #!/bin/bash
 # sanitizer_preload.sh DIRECTORY
 #
-# Print what LD_PRELOAD has to be for a server whose extension is built by
-# clang with the address sanitizer; a helper library is built in DIRECTORY.
-# Status 77: clang or its sanitizers are not installed, or do not get along with
-# the kernel: those of older releases often find their addresses in use where
-# the kernel spreads mappings widely (vm.mmap_rnd_bits over 28).
+# Print the value of LD_PRELOAD for a server whose extension is built by clang with the address sanitizer. A helper
+# library is built in DIRECTORY. Status 77 means that clang or its sanitizers are not installed or do not work with
+# the kernel. Sanitizers of older releases often find their addresses in use where the kernel spreads mappings widely
+# (vm.mmap_rnd_bits over 28).
 #
-# The sanitizer sets itself up when memory is first allocated, and asks the
-# dynamic linker for symbols then.  One of the server's libraries allocates in
-# its constructor while it holds the lock of message translation, which the
-# linker's errors take as well: the server would never start.  So the helper
-# comes before all constructors and allocates something.
+# The sanitizer initializes itself at the first allocation of memory, and then asks the dynamic linker for symbols.
+# One of the server's libraries allocates in its constructor while it holds the lock of message translation. The
+# linker's errors take this lock as well, so the server would never start. Therefore the helper library comes before
+# all constructors and allocates some memory.
 
 . "$(dirname "$0")/common.sh"
 

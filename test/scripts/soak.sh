@@ -1,12 +1,10 @@
 #!/bin/bash
 # soak.sh
 #
-# "make soak": install what is missing, build strictly, and run the tests that
-# find more the longer they run, each for its share of the time or until it has
-# done the least that it promises, whatever takes longer.  Those of test/soak run
-# here only; "make check" has the others, too, for a short time.  Brings Citus for
-# the tests that use it, where it can be had.  Tells what each test counted and ends
-# like "make check".
+# "make soak": install the missing packages, build strictly, and run the tests that find more the longer they run.
+# Each test runs for its share of the time, or longer until it has done its promised minimum. The tests of test/soak
+# run only here; "make check" also runs the others for a short time. The script builds Citus, where it is available,
+# for the tests that use it. The output names the counts of each test and ends like the output of "make check".
 #
 # Environment, all optional:
 #   SOAK_MINUTES  time for all of them together, 20 by default; shared evenly,
@@ -21,8 +19,7 @@
 . "$(dirname "$0")/common.sh"
 . "$top/test/scripts/testing.sh"
 
-# Those in test/property share the private cluster, the others start servers of
-# their own.
+# The tests in test/property share the private cluster; the others start servers of their own.
 short=(
 	test/soak/analyze.pl
 	test/soak/bench.pl

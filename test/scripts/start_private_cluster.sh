@@ -1,11 +1,10 @@
 #!/bin/bash
 # start_private_cluster.sh BINDIR DATADIR [--preload LIBRARIES] [--conf LINE]...
 #
-# Start a cluster of one's own, made first if DATADIR does not exist.  It
-# listens on a unix socket only, in DATADIR.socket, which nobody but the
-# server's account (and root) can enter; its superuser is postgres, its port
-# 5432, its log DATADIR.log.  --conf appends a line to postgresql.conf.
-# Prints the directory of the socket, to be used as PGHOST.
+# Start a private cluster; create it first if DATADIR does not exist. The cluster listens only on a unix socket in
+# DATADIR.socket, which only the server's account (and root) can enter. Its superuser is postgres, its port 5432, its
+# log DATADIR.log. --conf appends a line to postgresql.conf. The script prints the directory of the socket, to be used
+# as PGHOST.
 
 . "$(dirname "$0")/common.sh"
 

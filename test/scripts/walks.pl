@@ -1,10 +1,9 @@
 #!/usr/bin/env perl
 # walks.pl PAGE
 #
-# Print what is wrong with the walks in a page of docs, one a line.  A walk is a table below
-# "## Three walks" with rows "| `function()` | `file` | what it does |" in the order of calls.
-# The function must be defined in the file, and named in a file of an earlier row: otherwise
-# no reader who goes from row to row comes to it.
+# Print the errors of the walks in a page of docs, one a line. A walk is a table below "## Three walks" with rows "|
+# `function()` | `file` | purpose |" in the order of calls. The function must be defined in the file and named in a
+# file of an earlier row: otherwise a reader who follows the rows does not reach the function.
 
 use strict;
 use warnings;

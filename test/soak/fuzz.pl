@@ -23,7 +23,7 @@ my $directory = "$ENV{YQUOTA_STAGE}/fuzz";
 my $runs = is_soak() ? SOAK_RUNS : SHORT_RUNS;
 my ($total, $rounds) = (0, 0);
 
-# One round: each target that many times.
+# Run each target that many times.
 sub fuzz
 {
 	my $messages = "$directory.messages";

@@ -1,6 +1,6 @@
-# The regression suite in a server whose memory is watched: by clang's sanitizers
-# in the extension and by valgrind in all of the server.  A short run has a few
-# tests with the sanitizers, a long run the whole suite with both.
+# The regression suite runs in a server whose memory is watched: by clang's sanitizers in the extension and by
+# valgrind in all of the server. A short run has a few tests with the sanitizers; a long run has the whole suite with
+# both.
 
 use strict;
 use warnings;

@@ -1,6 +1,5 @@
-# The simulation of what uses idle capacity (docs/examples/opportunistic_simulation) is
-# repeatable, agrees with what yquota says of each container, and shows what
-# idle-capacity.md says, here on a few hours of a generated history.
+# The simulation of idle capacity (docs/examples/opportunistic_simulation) is repeatable and agrees with yquota's bill
+# of each container. On a few hours of a generated history it shows the results that idle-capacity.md states.
 
 use strict;
 use warnings;
@@ -57,7 +56,7 @@ is($pause->{useful}, $pause->{cores}, 'and nothing is lost');
 is($pause->{guaranteed_most}, $hadoop->{guaranteed_most}, 'GUARANTEED containers wait no longer');
 
 #
-# The same again, and its bill by a sum of its own
+# Run the simulation again, and sum its bill independently
 #
 my $again = play('repeated', @window, '-v', 'only=as in Hadoop');
 is_deeply($again, { 'as in Hadoop' => $hadoop }, 'the same window has the same outcome');

@@ -1,8 +1,7 @@
-# What docs/prometheus has for Prometheus: postgres_exporter runs the queries
-# against a real server, and the alerting rules fire on what it exports when
-# something is wrong, and only then.  The rules are evaluated by promtool, on
-# half an hour of samples taken before and more of those taken after.  A real
-# Prometheus answers every query of the dashboard, which Grafana's own types read.
+# docs/prometheus works: postgres_exporter runs its queries against a real server. The alerting rules fire on the
+# exporter's output when something is wrong, and only then. promtool evaluates the rules on half an hour of samples
+# taken before the faults and more samples taken after them. A real Prometheus answers every query of the dashboard,
+# which Grafana's own types read.
 
 use strict;
 use warnings;
@@ -177,7 +176,7 @@ my $measure = q(SELECT accepted FROM yquota.report_nodes(ARRAY[ROW('n1', 20, 0, 
 sql(q(INSERT INTO yquota.over_allocation (resource_type, threshold, preemption_threshold) VALUES ('memory-mb', 0.5, 0.7)));
 sql($measure);
 
-# What the exporter shows is what the view says.
+# The exporter shows the values of the view.
 my $healthy = scrape();
 my %shown = map { ($_ =~ s/datname="work",?//r =~ s/,\}/}/r) => $healthy->{$_} } keys %$healthy;
 my %said = map { split /\t/ } split /\n/, sql(<<~'SQL');

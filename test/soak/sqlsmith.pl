@@ -1,8 +1,7 @@
-# Random queries by sqlsmith against a database with a little of everything, by
-# a role that may do whatever its owner may, by one with every grant that yquota
-# knows, and by a stranger.  No query may crash the server or meet an internal
-# error (SQLSTATE XX000), "cache lookup failed" being the usual one, or corrupt
-# data; and the books are as they were, because sqlsmith takes back what it did.
+# sqlsmith runs random queries against a sample database in three roles: a role with all rights of its owner, a role
+# with every grant that yquota knows, and a stranger. No query may crash the server, corrupt data or meet an internal
+# error (SQLSTATE XX000), usually "cache lookup failed". The books stay unchanged, because sqlsmith rolls back its
+# statements.
 #
 # SQLSMITH_SEED repeats a run.
 
@@ -24,8 +23,8 @@ use constant {
 	QUERIES_AT_A_TIME => 1_000,
 };
 
-# Internal errors of the server, whoever calls it; and the functions that it gives
-# to everybody, some of which are not careful about what they are called with.
+# Internal errors of the server itself, which any caller can cause. Some functions that the server grants to PUBLIC do
+# not check their arguments.
 my %known = (
 	'argument declared any(multi)?range is not a (multi)?range type but type any(multi)?range' => 'pseudo-types are no arguments',
 );

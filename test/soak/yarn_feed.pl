@@ -1,9 +1,9 @@
-# The feed of docs/examples/yarn-feed in a real cluster: a pair of ResourceManagers, each in a
-# process of its own, with one state store, and the nodes of Hadoop's MiniYARNCluster.  The active one is killed while
-# PostgreSQL is away, comes back on standby, takes over again, and is killed and restarted; a node is lost and comes
-# back.  Every container is charged as an account has it that is kept beside the feed, from
-# the ResourceManagers' own objects, in milliseconds.  Before that, the feed by itself: a
-# spool that is full, calls that are refused, and applications that yquota is asked about.
+# The feed of docs/examples/yarn-feed runs in a real cluster: a pair of ResourceManagers, each in a process of its
+# own, with one state store, and the nodes of Hadoop's MiniYARNCluster. The active ResourceManager is killed while
+# PostgreSQL is down, comes back on standby, takes over again, and is killed and restarted. A node is lost and comes
+# back. An account beside the feed reads the ResourceManagers' own objects, in milliseconds; every container is
+# charged as this account says. Before that, the feed is tested alone: a full spool, refused calls, and applications
+# whose admission yquota decides.
 
 use strict;
 use warnings;
@@ -209,7 +209,8 @@ is($node->safe_psql('ask', "SELECT lifetime, priority FROM yquota.application WH
 	'one that is asked about twice comes in once');
 ends('AskRun');
 
-# What the server refuses for good does not stop what follows, and what an administrator can mend is waited for.
+# An event that the server refuses for good does not stop later events. The feed waits for an error that an
+# administrator can correct.
 $node->safe_psql('postgres', 'CREATE DATABASE refusing');
 $node->safe_psql('refusing', <<'SQL');
 CREATE EXTENSION IF NOT EXISTS yquota;
@@ -307,7 +308,7 @@ go_on('ClusterRun');
 reach('ClusterRun', 'a restart without the feed');
 compare('rm1');
 kill_program('rm1');
-# What happens to applications now is not told: the feed has the other database again.
+# Changes of applications are not sent now: the feed has the other database again.
 begin_manager('rm1', 'nowhere', 'spool.before');
 command('rm1', 'active');
 go_on('ClusterRun');
@@ -459,7 +460,7 @@ OUT
 is(application('all kinds of lives', "queue, priority, expires_at - submitted_at > interval '110 min'"), 'root.batch|7|t',
 	'moves, priorities and lifetimes are told');
 
-# Nobody pays for the time from the last sign of life to the recovery.
+# No project pays for the time from the last sign of life to the recovery.
 is(scalar @outages, 3, 'each recovery but the first ends an outage');
 is(sql(<<'SQL'), 'f', 'that begins with the last event before it, of whichever ResourceManager');
 SELECT EXISTS (
@@ -474,8 +475,8 @@ cmp_ok(scalar(grep {
 		(grep { $_->{is_running} eq 'f' && $_->{at} < $outages[0][0] } @$_) && (grep { $_->{is_running} eq 't' && $_->{at} > $outages[0][1] } @$_)
 	} values %told), '>=', 1, 'a container that waited through the failover is told to run');
 
-# What each container costs, in 1 / 1024000 credits, from its events: 1 credit a second for a vcore or for 1024 MB,
-# whichever is more.
+# The cost of each container, in 1 / 1024000 credits, follows from its events: 1 credit a second for a vcore or for
+# 1024 MB, whichever is more.
 sub cost
 {
 	my ($id) = @_;
