@@ -354,7 +354,7 @@ typedef struct InheritedMemo
 	MemoryContext context;
 } InheritedMemo;
 
-/* Does the property have a value to report? */
+/* Is the value of the property inherited, so that it is reported? */
 static bool
 is_inherited(const YqQueue *queue, int property)
 {

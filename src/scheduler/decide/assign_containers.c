@@ -255,7 +255,7 @@ assign_to_queue(Search *search, YqClusterQueue *queue, YqLimits *limits)
 
 /* -- the node -------------------------------------------------------------- */
 
-/* Is there room for an assignment?  Parents check this, leaves do not. */
+/* Is the node too full for any container?  Parents check this, leaves do not. */
 static bool
 is_full(const Search *search, const YqClusterQueue *root)
 {

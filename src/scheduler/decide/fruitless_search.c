@@ -60,7 +60,7 @@ has_like_headroom(const YqCalculator *calculator, const YqFruitlessSearch *searc
 		(search->visited_count == 0 || yq_amounts_fit_in_by(calculator, search->largest, headroom));
 }
 
-/* Is the node no larger, and named by no key?  An amount that is too large for a node is too large for a smaller one. */
+/* Is the node no larger, and named by no key?  An amount too large for a node is too large for a smaller one. */
 static bool
 is_like_node(const YqCalculator *calculator, const YqFruitlessSearch *search, const YqClusterNode *node)
 {

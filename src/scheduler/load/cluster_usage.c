@@ -166,7 +166,7 @@ read_node_counter(const YqRow *row)
 	MemoryContextReset(reading->row_context);
 }
 
-/* Add usage of a queue, which names no nodes. */
+/* Note that killable containers may have changed; usage of a queue does not name their nodes. */
 static void
 note_unknown_node(const Reading *reading)
 {
