@@ -59,7 +59,7 @@ sub fill_books
 	set_clock($node, $database, '2026-03-02 12:00+00');
 	$node->safe_psql($database, q(SELECT settled FROM yquota.close_period('2026-03-02 00:00+00')));
 	more_history($node, $database, 'b', '2026-03-02 12:00+00');
-	# what corrects a closed period
+	# corrections of a closed period
 	$node->safe_psql($database, <<~'SQL');
 		SELECT count(*) FROM yquota.forgive('2026-03-01 13:01+00', '2026-03-01 13:14:14+00', 'switch replaced');
 		SELECT count(*) FROM yquota.void_events('a3', 'never ran');
@@ -91,7 +91,7 @@ sub more_history
 	return;
 }
 
-# What a role is told of the past and of the present.
+# The past and the present as a role sees them.
 sub told_by_role
 {
 	my ($node, $database, $role) = @_;

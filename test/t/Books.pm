@@ -1,10 +1,8 @@
-# What the books of a database must say after whatever happened to its server:
-# amounts worked out by the model of the property tests (test/property/Model.pm,
-# exact integers) from the events that were acknowledged and from the timelines.
+# The expected books of a database after any fault of its server. The model of the property tests
+# (test/property/Model.pm, exact integers) computes the amounts from the acknowledged events and from the timelines.
 #
-# Points of the timelines that a test has set are the test's own; those that the
-# worker computed, and the outages that it made, are read from the database, and
-# must stay once they have been seen.
+# Points of the timelines that a test has set are the test's own. Points that the worker computed, and outages that it
+# made, are read from the database, and must stay once they have been seen.
 #
 # Amounts are compared at the clock of the very statement that shows them, so the
 # system's clock will do.
@@ -39,7 +37,7 @@ UNION ALL
 SELECT 'outage', project, ${\ us('started_at') }, ${\ us('ended_at') }, 1, false FROM yquota.outage WHERE forgiven
 SQL
 
-# What is paid now, and what now is.
+# The prices in force, and the instant of the clock.
 sub current_prices
 {
 	return <<~"SQL";
@@ -103,8 +101,8 @@ sub take_point
 
 sub decimal { return Model::text(Model::scaled($_[0], 18) * Math::BigInt->new(10)->bpow(Model::DECIMALS - 18)); }
 
-# Forgets points of the timelines that have gone with the server where they were
-# set or computed; returns those that the test had set, which may be set again.
+# Forget points of the timelines that have gone with the server where they were set or computed. Return the points
+# that the test had set, which may be set again.
 sub lose
 {
 	my ($self, $client) = @_;
@@ -174,7 +172,7 @@ sub learn
 	return @lines;
 }
 
-# What finished containers owe stays, unless something changed before they did.
+# The charges of finished containers stay, unless an earlier change affects them.
 sub forget_finals
 {
 	my ($self, $known) = @_;

@@ -185,8 +185,7 @@ sub in_select_list
 	return "SELECT $function->{name}(" . join(', ', @arguments) . ')';
 }
 
-# The same arguments where a query rarely calls the function: the executor
-# prepares such a call otherwise.
+# Repeat the arguments where a query rarely calls the function: the executor prepares such a call otherwise.
 sub calls_elsewhere
 {
 	my ($function, @arguments) = @_;

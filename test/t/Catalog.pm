@@ -1,10 +1,9 @@
-# What the catalog says of the extension, as text that does not depend on OIDs
-# and on the order in which things were made: to compare two databases.
+# The catalog's facts about the extension, as text that does not depend on OIDs and on the order of creation, for a
+# comparison of two databases.
 #
-# catalog_query() is one statement with the columns object and facts: a row per
-# member of the extension and per part of one (column, constraint, index,
-# trigger, policy, ...), with all that can be said of it.  differences() tells
-# two such results apart.
+# catalog_query() is one statement with the columns object and facts: a row per member of the extension and per part
+# of one (column, constraint, index, trigger, policy, ...), with all its facts. differences() compares two such
+# results.
 
 package Catalog;
 
@@ -15,8 +14,7 @@ use Exporter 'import';
 
 our @EXPORT = qw(catalog_query differences);
 
-# Rights: initial ones are what pg_dump leaves out.  Without the names of
-# owners, which are those of whoever ran CREATE EXTENSION.
+# Rights: pg_dump leaves out the initial ones. The names of owners, the role that ran CREATE EXTENSION, are left out.
 sub rights
 {
 	my ($acl, $default) = @_;

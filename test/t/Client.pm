@@ -1,14 +1,13 @@
-# A session of a client that does not wait: one psql, fed and read through
-# pipes, for tests in which many sessions are at work when the server dies.
+# A session of a client that does not wait: one psql, fed and read through pipes. It serves tests in which many
+# sessions are at work when the server dies.
 #
 #	$client->send(SQL)	hands over statements, if it is not busy
 #	$client->read		once its handle can be read: the outcome, or undef if
 #						there is none yet
 #
-# An outcome is a hash: answer (what psql printed), sqlstate (of the first error,
-# or undef), lost (whether the connection ended before the answer was complete:
-# nobody knows then what became of the statements; psql may go on for a moment
-# as if nothing had happened).
+# An outcome is a hash: answer (the output of psql), sqlstate (of the first error, or undef), and lost (whether the
+# connection ended before the answer was complete). After a loss the outcome of the statements is unknown; psql may
+# continue for a moment as if nothing had happened.
 
 package Client;
 

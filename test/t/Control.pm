@@ -1,9 +1,8 @@
 # Books that faults happened to, and books that none did.
 #
-# A script of events with fixed contents is sent to one database in any order,
-# in any pieces, as often as one likes; and once, in order, to another database
-# of the same server.  Whatever happened on the way, in the end both must say
-# the same to the last digit.
+# A test sends a script of events with fixed contents to one database in any order, in any pieces, any number of
+# times. It sends the script once, in order, to another database of the same server. In the end both must agree to the
+# last digit, no matter what happened on the way.
 
 package Control;
 
@@ -20,9 +19,8 @@ our @EXPORT = qw(make_books make_script deliver settle_rest is_same_as_control i
 # When everything is over
 use constant THE_END => '2026-03-03 00:00+00';
 
-# make_books(NODE, DATABASE...): databases with the same configuration, whose
-# clocks stand at the end of the day that the scripts are about.  Those of the
-# same name are dropped.
+# make_books(NODE, DATABASE...): create databases with the same configuration, whose clocks stand at the end of the
+# day of the scripts. Existing databases of these names are dropped.
 sub make_books
 {
 	my ($node, @databases) = @_;
@@ -47,9 +45,9 @@ sub make_books
 	return;
 }
 
-# make_script(NODE, DATABASE, PREFIX, CONTAINERS): put the events of as many
-# lives, each with a START, three UPDATEs and a FINISH (but every fifth runs
-# on), into the table script of a database; returns how many there are.
+# make_script(NODE, DATABASE, PREFIX, CONTAINERS): put the events of so many lives into the table script of a
+# database. Each life has a START, three UPDATEs and a FINISH (but every fifth runs on). The function returns the
+# number of events.
 sub make_script
 {
 	my ($node, $database, $prefix, $containers) = @_;
@@ -102,7 +100,7 @@ sub settle_rest
 	return;
 }
 
-# What can be said of the books, one line per fact.
+# The facts of the books, one a line.
 sub books
 {
 	my ($node, $database) = @_;

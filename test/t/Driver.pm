@@ -1,11 +1,10 @@
 # Load on a database from several clients at once, with a journal of what became
 # of every statement: for tests that kill servers.
 #
-# Clients send events of containers of the same few projects: single rows,
-# batches, COPY, transactions, rolled back ones, repetitions; late, early and in
-# any order, so that a FINISH may come long before its START, by another client.
-# In between they set multipliers and base prices, read balances and seal
-# history; where the clock is the test's they move it.
+# Clients send events of containers of the same few projects: single rows, batches, COPY, transactions, rolled back
+# ones, and repetitions. Events come late, early and in any order, so that a FINISH may come long before its START, by
+# another client. In between the clients set multipliers and base prices, read balances and seal history; where the
+# clock is the test's, they move it.
 #
 # The journal is written before a statement is sent and when its outcome is
 # known: "acknowledged"; "failed" with the SQLSTATE; or "unknown", because the
@@ -31,11 +30,11 @@ use Time::HiRes qw(time sleep);
 
 use constant { PATIENCE_S => 180, DUE => 150 };
 
-# What clients do, and how often in comparison.
+# The actions of clients and their relative frequencies.
 my %weights = (single => 40, few => 15, batch => 8, copy => 6, transaction => 6, rolled_back => 3,
 	repeat => 6, multiplier => 3, base_price => 2, balance => 3, seal => 0.3);
 
-# What may fail without harm: a price in the past, two at once, a table in use.
+# Actions that may fail without harm: a price in the past, two at once, a table in use.
 my %may_fail = (multiplier => qr/^(?:55000|40001)$/, base_price => qr/^(?:55000|40001)$/, seal => qr/^55/);
 
 my @shapes = (
@@ -187,7 +186,7 @@ sub new_container
 	return @events;
 }
 
-# What happens now to a container that runs.
+# The next event of a running container.
 sub next_event
 {
 	my ($self) = @_;
@@ -280,7 +279,7 @@ sub statement
 	return $self->clock_move;
 }
 
-# One at a time, lest it go back.
+# Only one client moves the clock at a time, lest it go back.
 sub clock_move
 {
 	my ($self) = @_;
@@ -417,8 +416,8 @@ sub acknowledged
 
 sub key { return "$_[0]{id} $_[0]{event} $_[0]{at}"; }
 
-# What an idle client does next: what must be sent again first, then anything if
-# the driver is to make load.
+# The next statement of an idle client: first the statements that must be sent again, then any statement if the driver
+# is to make load.
 sub next_statement
 {
 	my ($self, $client, $makes_load) = @_;
@@ -482,7 +481,7 @@ sub drain
 # Afterwards
 #
 
-# What the log has, with a new connection: key -> 1, and per source its rows.
+# The keys in the log, read by a new connection: key -> 1, and per source its rows.
 sub read_log
 {
 	my ($self, $client) = @_;
@@ -499,9 +498,8 @@ sub read_log
 	return (\%log, \%rows);
 }
 
-# After the server is back, before anything is sent again: tells what was
-# acknowledged and is not there, and statements of which only a part is.  What
-# is unknown will be sent again, or is known from here on.
+# After the server is back, and before any statement is sent again, report acknowledged statements that are missing,
+# and statements of which only a part is there. Statements of unknown outcome are sent again, or become known here.
 sub recover
 {
 	my ($self) = @_;
@@ -646,8 +644,8 @@ sub replay
 	return;
 }
 
-# Rows of the log per source: at least those that were acknowledged (what waited
-# for its START may be there twice), and as many as feed_status tells.
+# The rows of the log per source: at least the acknowledged ones (an event that waited for its START may be there
+# twice), and as many as feed_status reports.
 sub wrong_rows
 {
 	my ($self, $client) = @_;
@@ -674,14 +672,13 @@ sub wrong_rows
 	return @lines;
 }
 
-# Everything that a check of the books finds wrong, in lines; nobody else but the
-# worker may be at work.
+# All faults that a check of the books finds, in lines; besides the check only the worker may run.
 sub wrong
 {
 	my ($self) = @_;
 	my $client = Client->new($self->{node}, $self->{database});
 
-	# what the worker does sooner or later
+	# the worker does this sooner or later
 	$client->run('SELECT yquota_internal.apply_waiting()');
 	$client->run('SELECT yquota.quota_compute()');
 	my @lines = ($self->{books}->differences($client), wrong_outages($client));

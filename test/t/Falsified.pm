@@ -10,9 +10,10 @@
 #	maps	a pattern for the paths of objects that other names may be added to
 #	name	a name that is added to such an object
 #
-# A kind is a place and what is done there.  In a place a number stands for any row and "*" for any name.  A number is changed
-# in its last digit, a fraction by a ten-thousandth, a word by a letter; of a text, that is each of its words, and a text with "; " is a list, too.  Of a
-# list two rows change places, one is repeated, one is missing, or one is added.
+# A kind is a place and the change made there. In a place a number stands for any row and "*" for any name. A number
+# is changed in its last digit, a fraction by a ten-thousandth, a word by a letter. A text is changed in each of its
+# words, and a text with "; " is a list, too. In a list two rows change places, one is repeated, one is missing, or
+# one is added.
 package Falsified;
 
 use strict;
@@ -56,7 +57,7 @@ sub changed_row
 	return changed_value($row);
 }
 
-# What may be done to a list, by the name of it.
+# The changes of a list, by name.
 sub list_falsifications
 {
 	my ($list, $template) = @_;

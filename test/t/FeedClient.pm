@@ -1,8 +1,7 @@
-# What each program of docs/examples/clients goes through: it sends a file of
-# events as a role that may do nothing else, while a privilege is missing, its transactions are rolled back,
-# its connections terminated, its commits not answered and the server killed; once
-# connected to the server itself, once through PgBouncer in transaction mode.  Every
-# container is charged to the last digit, and the file sent again changes nothing.
+# The common test of each program of docs/examples/clients: it sends a file of events as a role with no other rights.
+# Meanwhile a privilege is missing, transactions are rolled back, connections are terminated, commits are not answered
+# and the server is killed. The program connects once to the server itself, once through PgBouncer in transaction
+# mode. Every container is charged to the last digit, and sending the file again changes nothing.
 
 package FeedClient;
 
@@ -56,9 +55,8 @@ sub copy_of_example
 
 sub at { return strftime('%Y-%m-%dT%H:%M:%S', gmtime(BEGINNING + int($_[0] / 1_000_000))) . sprintf '.%06dZ', $_[0] % 1_000_000; }
 
-# events(PREFIX): the lines of a feed in the order of time, and what each container
-# costs, in 1 / 4096000000 credits: 1 credit a second for a vcore or for 1024 MB, whichever
-# is more, then 1.25 credits.
+# events(PREFIX): the lines of a feed in the order of time, and the cost of each container in 1 / 4096000000 credits.
+# A container costs 1 credit a second for a vcore or for 1024 MB, whichever is more, then 1.25 credits.
 sub events
 {
 	my ($prefix) = @_;
@@ -102,8 +100,7 @@ sub write_lines
 	return "$directory/$name";
 }
 
-# A database with a feed's role, whose statements are rolled back at first, and
-# then wait to be terminated.
+# Create a database with a feed's role, whose statements are rolled back at first and then wait to be terminated.
 sub make_database
 {
 	my ($node, $database) = @_;

@@ -1,6 +1,6 @@
-# A database with a little of everything that yquota keeps, for tests that call
-# whatever there is: something runs, ended, was corrected, set aside, forgiven,
-# granted, priced and sealed.  The clock stands still.
+# A sample database with a little of everything that yquota keeps, for tests that call every function. It has
+# containers that run and have ended, and events that were corrected, set aside and forgiven; it has grants, prices
+# and sealed history. The clock stands still.
 
 package Sample;
 

@@ -1,9 +1,8 @@
 # Many clients of a scheduler, with a journal of what they were told.
 #
-# They report nodes, the same ones too, while others ask for containers, give them
-# back, acknowledge them and send what ended, and counters are compacted.  What a client
-# was told and what it asked for is known; of a statement whose answer got lost nobody
-# knows what became of it.  differences() and exceeded() tell what must not be.
+# Clients report nodes, the same ones too, while others ask for containers, give them back, acknowledge them and send
+# the ends of containers, and counters are compacted. The answers and requests of a client are known; the outcome of a
+# statement whose answer got lost is unknown. differences() and exceeded() report the violations.
 #
 # All randomness comes from rand(), which the caller seeds.
 
@@ -62,7 +61,7 @@ sub submitted
 }
 
 #
-# What clients do
+# Actions of clients
 #
 
 my $heartbeat = q(SELECT 'told', container_id, decision FROM yquota.node_heartbeat(ARRAY[%s]) WHERE decision IN ('allocated', 'swapped'));
@@ -73,7 +72,7 @@ sub node_names { return join ', ', map { "'n" . (1 + int rand NODES) . "'" } 1 .
 
 sub reporting { return { sql => sprintf($heartbeat, $_[0]), tells => 1 }; }
 
-# Containers that nobody else ends: which ones are whose follows from their names.
+# Containers that no other client ends: their names tell the owner.
 sub own_containers
 {
 	my ($slot, $most) = @_;
@@ -221,12 +220,12 @@ sub work
 sub drain { my ($self) = @_; 1 while $self->take_answers; return; }
 
 #
-# What must hold
+# Checks
 #
 
 sub rows_of { my ($self, $query) = @_; return split /\n/, $self->{node}->safe_psql($self->{database}, $query); }
 
-# What is beyond its limits, in MiB and computed from the containers that run.
+# The amounts beyond their limits, in MiB and computed from the running containers.
 sub exceeded
 {
 	my ($self) = @_;
@@ -247,8 +246,8 @@ GROUP BY username, q.path, q.part HAVING sum(mb) > ceil(q.part * 16 * ${\ NODES}
 SQL
 }
 
-# What started is what was decided, and of what was asked for it is what no longer
-# waits; what was reserved is, unless it was fulfilled or given up.
+# The containers that started are the decided ones, and the requested containers are those that no longer wait. A
+# reservation is there unless it was fulfilled or given up.
 sub differences
 {
 	my ($self) = @_;

@@ -1,6 +1,6 @@
-# One call or more of every statement that changes state: the public functions that
-# are VOLATILE, each command that administrators and operators may use on a
-# public table, and what the worker does.  What there is to be called is asked of the catalog.
+# One call or more of every statement that changes state: the public functions that are VOLATILE, each command that
+# administrators and operators may use on a public table, and the worker's statements. The catalog lists the
+# statements that need a call.
 #
 #	load_books(NODE, DATABASE)	a database, made where it is not there, in which all of them do something
 #	missing_statements(NODE, DATABASE)	what of the catalog has no call here
@@ -23,7 +23,7 @@ use Exporter 'import';
 
 our @EXPORT = qw(load_books missing_statements statements sql_of reading_of call_of locks_of);
 
-# Functions that take no locks that anybody waits for, with the reason.
+# Functions that take no locks that any session waits for, with the reason.
 my %not_called = (
 	'yquota.clock()' => 'reads',
 	'yquota.sequence_commands()' => 'reads',

@@ -21,10 +21,9 @@ our @EXPORT = qw(new_node set_clock start_at mark is_soon worker_pid server_pids
 # A worker sleeps a minute at most, so what happens sooner was told to it.
 use constant AT_ONCE_S => 40;
 
-# new_node(NAME, CONFIGURATION...): a running server with the given lines in
-# its configuration.  The buffers that init() gives to servers with replication
-# do not hold the catalog that one session reads, and the locks that it gives to
-# ten connections are too few for DROP EXTENSION beside a worker.
+# new_node(NAME, CONFIGURATION...): a running server with the given lines in its configuration. The buffers that
+# init() gives to servers with replication do not hold the catalog that one session reads. The locks that init() gives
+# to ten connections are too few for DROP EXTENSION beside a worker.
 sub new_node
 {
 	my ($name, @configuration) = @_;
@@ -58,8 +57,8 @@ sub start_at
 # The charged-through mark as a query.
 sub mark { return '(SELECT max(at) FROM yquota_internal.charged_through)'; }
 
-# is_soon(NODE, DATABASE, CONDITION, NAME): the condition becomes true, sooner
-# than a worker that nobody woke would make it.
+# is_soon(NODE, DATABASE, CONDITION, NAME): the condition becomes true, sooner than a worker without a wake-up would
+# make it true.
 sub is_soon
 {
 	my ($node, $database, $condition, $name) = @_;

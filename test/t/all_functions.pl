@@ -1,13 +1,12 @@
-# Whatever can be called with SQL is called with arguments that nobody expects:
-# every function, aggregate, operator, cast and input function of both schemas,
-# found in the catalog, with NULL, extreme, empty, huge and wrong-typed
-# arguments; in FROM and in the select list; functions by the owner, by a stranger
-# and by a role with every grant that yquota knows.  A function that a role may not
-# call is called by it once: the server refuses the call before it sees an argument.
+# The test calls everything that SQL can call with unexpected arguments: every function, aggregate, operator, cast and
+# input function of both schemas, found in the catalog. Arguments are NULL, extreme, empty, huge and wrong-typed;
+# calls stand in FROM and in the select list. The owner, a stranger and a role with every grant that yquota knows call
+# the functions. A role calls a function without a privilege for it once: the server refuses the call before it sees
+# an argument.
 #
-# Calls may fail, with an error that says why.  Not one may crash the server,
-# fail with an internal error (SQLSTATE XX000), divide by zero or take longer
-# than a statement may; and the session goes on.  Every call is taken back.
+# Calls may fail, with an error that gives the reason. No call may crash the server, fail with an internal error
+# (SQLSTATE XX000), divide by zero or take longer than a statement may; and the session continues. Every call is
+# rolled back.
 #
 # In "make soak" random combinations of arguments follow, by either role that may
 # call the functions; FUNCTIONS_SEED repeats those of one run.
@@ -170,7 +169,7 @@ sub calls_of_types
 	return @calls;
 }
 
-# What a caller would have to forge cannot be made.
+# A caller cannot forge a state of type internal.
 sub calls_with_forged_state
 {
 	return map {
@@ -216,7 +215,7 @@ sub run_calls
 
 			$failed++;
 			$sqlstates{$sqlstate}++;
-			# who is there to divide may say so
+			# a function that exists to divide may report it
 			next if $sqlstate eq '22012' && $number ne 'end' && $calls[$number] =~ /\bdivide_half_even\(/;
 			$wrong{$number} = "$sqlstate $message" if $sqlstate =~ /^(?:XX000|22012|57014|57P|08|P0004|25P)/ || $number eq 'end';
 		}
@@ -252,8 +251,7 @@ my %groups = (
 my @forged = calls_with_forged_state();
 my $total = 0;
 
-# What a single value does to a function, and what aggregates, operators and types
-# do, depends on no role.
+# The effect of a single value on a function, and the behaviour of aggregates, operators and types, depend on no role.
 foreach my $role (qw(postgres stranger everything))
 {
 	my @names = $role eq 'postgres' ? ('functions', sort keys %groups) : 'functions';

@@ -1,36 +1,31 @@
-# Who gets the next container is whom Hadoop 3.4.1 gives it: random clusters, queues,
-# requests and heartbeats, with what its resource manager decided.
+# The next container goes where Hadoop 3.4.1 gives it. The records are random clusters, queues, requests and
+# heartbeats, with the decisions of Hadoop's resource manager.
 #
-# Each line of test/scheduler/decisions.jsonl is a configuration in Hadoop's
-# properties, labels, nodes (node nI is in rack /rackJ, J the remainder of I by 3, and
-# node mI likewise by 10, unless a rack is told), and steps.
-# A step has the operation, what was decided in its course and in which order
-# (containers killed, allocated, reserved, unreserved, or updated, with node, memory, cores
-# and locality), containers that ended, applications that failed, what is reserved
-# after it (by node: application, memory, cores), and the state after it unless it is
-# that of the last step: what applications hold, have reserved and wait for, by label,
-# and what is left of nodes.  A ResourceManager (MockRM of
-# hadoop-yarn-server-resourcemanager 3.4.1) did the steps one after the other, each
-# after all events of the last one; requests went to its CapacityScheduler directly,
-# and application masters fetched what they got after each step.  Where an application
-# has reservations for the same request on several nodes, the first by name was made
-# to come first, instead of by the order of a hash table; and so were the killable containers
-# of a node by their ids, which a step "killable" has.  A step "refresh" has the
-# whole configuration that was then in force.  Before a step "figures" the scheduler was made to
-# compute everything anew that it keeps from one heartbeat to the next; it has
-# what queues use and have reserved, what users use and may use, while others wait and
-# of all users, and the headroom of applications, the sum of the labels that they have asked for.
+# Each line of test/scheduler/decisions.jsonl is a configuration in Hadoop's properties, labels, nodes, and steps.
+# Node nI is in rack /rackJ, J the remainder of I by 3, and node mI likewise by 10, unless the line names a rack. A
+# step has the operation and its decisions in their order: containers killed, allocated, reserved, unreserved, or
+# updated, with node, memory, cores and locality. It has the containers that ended, the applications that failed, and
+# the reservations after it (by node: application, memory, cores). Unless it is that of the last step, it has the
+# state after it: the amounts that applications hold, have reserved and wait for, by label, and the free amounts of
+# nodes. A ResourceManager (MockRM of hadoop-yarn-server-resourcemanager 3.4.1) did the steps one after the other,
+# each after all events of the last one. Requests went to its CapacityScheduler directly, and application masters
+# fetched their containers after each step. An application may have reservations for the same request on several
+# nodes. The recorder made the first of them by name come first, instead of by the order of a hash table. It likewise
+# ordered the killable containers of a node by their ids; a step "killable" has them. A step "refresh" has the whole
+# configuration that was then in force. Before a step "figures" the scheduler was made to compute anew everything that
+# it keeps from one heartbeat to the next. The step has the used and reserved amounts of queues. It has the usage of
+# users and their limits, while others wait and of all users. It has the headroom of applications, the sum of the
+# labels that they have asked for.
 #
-# Left out is what docs/internals.md says is otherwise here on purpose.  Two orders of
-# Hadoop are accidents of its Java objects, and yquota has neither.  Siblings get the order of a
-# hash table when their parent is refreshed: replay.refresh() configures that order, and all is
-# compared on.  In fair order Hadoop leaves an application in an older place until another container
-# of it starts or ends: replay.is_older_place() finds from the recorded decisions whether the first
-# decision that differs follows from that.  Hadoop also limits application masters by what other
-# queues left when a leaf was last visited, and yquota by what they leave now:
-# replay.is_older_limit() finds whether an application waits or not for this reason alone.  What the
-# rest of such a workload decides cannot be compared; the test says of which workloads, from which
-# steps on.
+# The comparison leaves out the differences that docs/internals.md lists as intended. Two orders of Hadoop are
+# accidents of its Java objects, and yquota has neither. First, siblings get the order of a hash table when their
+# parent is refreshed: replay.refresh() configures that order, and the comparison goes on. Second, in fair order
+# Hadoop leaves an application in an older place until another container of it starts or ends. replay.is_older_place()
+# finds from the recorded decisions whether the first decision that differs follows from that. Hadoop also limits
+# application masters by the amounts that other queues left when a leaf was last visited; yquota uses the amounts that
+# they leave now. replay.is_older_limit() finds whether an application waits or not for this reason alone. The
+# remaining decisions of such a workload cannot be compared; the test names these workloads and the steps from which
+# they differ.
 
 use strict;
 use warnings;
@@ -90,7 +85,7 @@ cmp_ok($figures, '>', 100, 'figures of limits');
 note("$steps steps, $decisions decisions, $reserved reserved, $figures figures");
 note(scalar(@partings) . ' of ' . scalar(@scenarios) . " workloads part from Hadoop by older places or limits, $uncompared steps are not compared; $refreshes refreshes with Hadoop's order of siblings");
 
-# What Hadoop has not decided so.  A figure that is missing is one that Hadoop does not have.
+# Results that Hadoop has not decided so. A missing figure is one that Hadoop does not have.
 my @falsified = falsify([ map { decode_json($_) } @scenarios ], figure => sub { $_[0] =~ m{^steps/\d+/(?:decided|reserved|state|figures|errors)\b} && $_[0] !~ m{/figures$} },
 	maps => qr{^steps/\d+/(?:reserved|figures)$}, name => 'queue root.added <>');
 is(unnoticed(\@falsified, map { (split /\|/, $_, 6)[5] } play(map { encode_json($_->[1]) } @falsified)), '', 'every falsified decision and figure is found');

@@ -1,9 +1,9 @@
-# Many clients report nodes, the same ones too, while others ask for containers,
-# give them back and send what ended, counters are compacted, and clients are killed.
+# Many clients report nodes, the same ones too, while others ask for containers, give them back and send the ends of
+# containers. Meanwhile counters are compacted and clients are killed.
 #
-# At no moment has a node, a queue or a user more than it may have.  In the end each
-# container that was decided started once; of what was asked for, nothing is lost or
-# given twice; what nobody was told is still to be heard; and the books are proven.
+# At no moment has a node, a queue or a user more than its limit. In the end each decided container started once. No
+# requested container is lost or given twice, containers that no client was told of can still be fetched, and the
+# books are proven.
 #
 # ALLOCATION_SEED repeats what clients do, though not when.
 
@@ -44,7 +44,7 @@ sub kill_client
 	return;
 }
 
-# A node becomes empty, and everybody reports it at the same time.
+# A node becomes empty, and all clients report it at the same time.
 sub report_together
 {
 	my $name = 'n' . (1 + int rand SchedulerLoad::NODES);

@@ -39,8 +39,8 @@ sub is_right
 	return;
 }
 
-# start(NODE, NAME, COUNT): containers whose rows have a queue so long that it is stored out of line;
-# finish(NODE, NAME, CONDITION) ends those whose number meets a condition.
+# start(NODE, NAME, COUNT): start containers whose rows have a queue so long that it is stored out of line.
+# finish(NODE, NAME, CONDITION): end the containers whose number meets a condition.
 sub start
 {
 	my ($node, $name, $count) = @_;
@@ -86,7 +86,7 @@ my $filter_state = <<~'SQL';
 	SQL
 
 #
-# While others insert.  Nobody fails, nothing is lost.
+# Archive while other sessions insert. No statement fails, no event is lost.
 #
 start_at($primary, 'postgres', '2026-03-02 10:00+00');
 $primary->safe_psql('postgres', <<~'SQL');
@@ -133,7 +133,7 @@ is( $primary->safe_psql('postgres', 'SELECT count(*), sum(amount), count(DISTINC
 	'1001|1001|1001', 'nothing is lost, nothing is there twice');
 is_right($primary, 'sealed while clients insert');
 
-# Whoever uses the history is not waited for long, and nothing has happened.
+# Archiving does not wait long for a session that uses the history, and then changes nothing.
 my $reader = $primary->background_psql('postgres');
 
 $reader->query('BEGIN; SELECT count(*) FROM yquota.charge');
@@ -220,7 +220,7 @@ $primary->start;
 is(told($primary), $before_end, 'a crash in the middle of a seal leaves nothing of it');
 $primary->safe_psql('postgres', 'SELECT yquota.seal_history()');
 my $after_seal = told($primary);
-# what archiving and sealing empty is filled again
+# fill the filter again that archiving and sealing have emptied
 is($primary->safe_psql('postgres', $filter_state), '0|f', 'the filter of sealed history is empty');
 $primary->safe_psql('postgres', 'SELECT yquota_internal.fill_bloom_filter()');
 is($primary->safe_psql('postgres', $filter_state), '2|t', 'the filter is filled');
@@ -286,7 +286,7 @@ foreach my $database (qw(plain custom))
 $primary->stop;
 
 #
-# The worker seals when it is time, and waits for nobody.
+# The worker seals when it is time, and waits for no session.
 #
 my $worked = new_node('worked');
 

@@ -133,7 +133,7 @@ $books->safe_psql('postgres', <<~'SQL');
 is(archive_until_done($books, 'postgres', 'log'), 'archived', 'the log is archived into columns');
 is($books->safe_psql('postgres', 'SELECT count(*), count(DISTINCT event_id) FROM log'), "$events|$events", 'each event once');
 
-# What one machine does: partitions, which become columnar
+# Setup on a single machine: partitions, which become columnar
 my @one_machine = blocks_of('1. One machine');
 
 $books->safe_psql('postgres', $_) foreach @one_machine;
@@ -152,7 +152,7 @@ $books->safe_psql('postgres', <<~'SQL');
 is_right('moved from the partitions');
 
 #
-# What may not be
+# Forbidden combinations
 #
 $books->safe_psql('postgres', q(CREATE TABLE plain (LIKE yquota.charge); SELECT create_distributed_table('plain', 'project', colocate_with => 'none')));
 next_segment();
@@ -166,7 +166,7 @@ $books->safe_psql('postgres', q(INSERT INTO public.ledger (container_id, project
 like($refusal, qr/table "public.ledger" has other rows of segment 3 of cluster "north"/, 'nor are the rows of another cluster of this name added to');
 $books->safe_psql('postgres', q(DELETE FROM public.ledger WHERE container_id = 'theirs'));
 
-# What the transaction has read, Citus would not commit in two phases.
+# Citus does not commit in two phases when the transaction has read the table.
 ($code, $ignored, $refusal) = $books->psql('postgres', q(BEGIN; SELECT count(*) FROM public.ledger; SELECT yquota.archive('public.ledger', 'infinity'); COMMIT));
 like($refusal, qr/cannot archive into a distributed table after other work with distributed tables/, 'nor is it archived after the ledger was read');
 
@@ -253,7 +253,7 @@ sub archivist
 	return $session;
 }
 
-# one worker stands still, so the other one alone has promised to commit
+# one worker stands still, so only the other one has prepared its commit
 my $session = archivist();
 $session->query("BEGIN; $call");
 my @still = split /\n/, $workers[1]->safe_psql('postgres', q(SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'citus_internal%' AND state LIKE 'idle in%'));

@@ -1,7 +1,6 @@
-# History that is archived into a table of another server, to which postgres_fdw
-# writes without two-phase commit: whatever is killed when, each row ends there
-# once, and everything that is told of the past stays the same.  Also into a table
-# of the same database, in partitions, for the same reports.
+# History is archived into a table of another server, to which postgres_fdw writes without two-phase commit. Processes
+# are killed at any time: each row ends there once, and all reports of the past stay the same. For the same reports,
+# history is also archived into a table of the same database, in partitions.
 
 use strict;
 use warnings;
@@ -16,7 +15,7 @@ use Time::HiRes qw(sleep);
 use WorkerNode;
 
 my $books = new_node('books', 'restart_after_crash = on', 'autovacuum = off', 'log_statement = none');
-# what a client that is gone has begun ends, also while it waits
+# a statement of a client that is gone ends, also while it waits
 my $ledger = new_node('ledger', 'autovacuum = off', 'log_statement = none', "client_connection_check_interval = '100ms'");
 
 if ($books->psql('postgres', 'CREATE EXTENSION postgres_fdw') != 0)

@@ -21,7 +21,7 @@ $node->safe_psql('postgres', "SELECT yquota.set_clock('2030-01-01 00:00 UTC')");
 like($other->query_safe("SELECT yquota.clock() = '2030-01-01 00:00 UTC'"),
 	qr/t/, 'another session sees it set');
 
-# What is not committed, and what is rolled back, stays with the session.
+# A setting that is not committed, or is rolled back, stays with the session.
 $other->query_safe("BEGIN; SELECT yquota.set_clock('2031-01-01 00:00 UTC')");
 like($other->query_safe("SELECT yquota.clock() = '2031-01-01 00:00 UTC'"),
 	qr/t/, 'the session itself sees it before it commits');

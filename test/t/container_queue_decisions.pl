@@ -1,14 +1,13 @@
-# What starts, waits, is paused and is killed at a node is what Hadoop 3.4.1 does: random
-# containers that arrive, end, and are promoted and demoted, with what its node manager decided.
+# Containers start, wait, are paused and are killed at a node as in Hadoop 3.4.1: random containers that arrive, end,
+# and are promoted and demoted are compared with the decisions of its node manager.
 #
-# Each line of test/scheduler/container_queue.jsonl is a node (node: memory and cores), its settings
-# (vmem_ratio, vmem_check, max_queue_length, queue_policy, use_pause) and steps: arrive (c: the
-# container's number, type G or O, res: memory and cores), done (it ends, whether it runs or
-# waits), done_all_killed and paused_all (the agent has ended, or paused, all that it was told
-# to), limit (n: containers that may wait), promote and demote.  A step has what the containers
-# were told (events), what runs (utilization: memory, virtual memory, cores) and how many wait and
-# run.  The ContainerScheduler of hadoop-yarn-server-nodemanager 3.4.1 decided them
-# (test/oracle, area container-queue).
+# Each line of test/scheduler/container_queue.jsonl is a node (node: memory and cores), its settings (vmem_ratio,
+# vmem_check, max_queue_length, queue_policy, use_pause) and steps. The steps are arrive (c: the container's number,
+# type G or O, res: memory and cores), done (it ends, whether it runs or waits), done_all_killed and paused_all (the
+# agent has ended, or paused, all containers as told), limit (n: containers that may wait), promote and demote. A step
+# has the events that the containers were told (events), the running usage (utilization: memory, virtual memory,
+# cores) and the numbers of waiting and running containers. The ContainerScheduler of hadoop-yarn-server-nodemanager
+# 3.4.1 decided them (test/oracle, area container-queue).
 #
 # Each is played through SQL: events of containers, enqueue_container(), container_ended(),
 # container_paused(), shed_containers() and advance_node_queue().

@@ -1,9 +1,8 @@
-# Many clients, the same containers, any order: nobody waits in a circle, and at
-# no isolation level does anybody fail because of what is added up (docs/design.md 1.5).
+# Many clients send events of the same containers in any order. No statements deadlock, and at no isolation level does
+# a statement fail because of the counters (docs/design.md 1.5).
 #
-# Every statement takes events of a script in random order.  A transaction is
-# one statement, because who sends several takes containers in an order of his
-# own.
+# Every statement takes events of a script in random order. A transaction is one statement, because a client that
+# sends several takes containers in an order of its own.
 
 use strict;
 use warnings;
@@ -73,8 +72,8 @@ $node->safe_psql('books', <<~SQL);
 	CREATE SEQUENCE own;
 	SQL
 
-# The same containers, in statements of up to 40 of 180 events, which are open
-# for a moment so that others come in between
+# Clients share the containers. Statements take up to 40 of 180 events and stay open for a moment so that others run
+# in between
 for (my $round = 0; soak_goes_on($round, 3, 15, 80); $round++)
 {
 	my $level = ('read committed', 'repeatable read', 'serializable')[ $round % 3 ];
@@ -93,7 +92,7 @@ for (my $round = 0; soak_goes_on($round, 3, 15, 80); $round++)
 	note("round $round: $level, $events events, $count->{done} statements");
 }
 
-# One project, containers of their own, while others read what is added up
+# Clients use one project and containers of their own, while others read the counters
 for (my $round = 0; soak_goes_on($round, 1, 5, 90); $round++)
 {
 	my $count = run_clients('serializable', 1, 40,
@@ -105,8 +104,8 @@ for (my $round = 0; soak_goes_on($round, 1, 5, 90); $round++)
 		"SERIALIZABLE: who writes events of one project does not fail because of those who read its balance, nor do they");
 }
 
-# Who reads a balance and then sends an event has read what others change: that
-# conflict is real, and goes away when the transaction is repeated
+# A client that reads a balance and then sends an event has read rows that others change. That conflict is real, and
+# it goes away when the transaction is repeated
 for (my $round = 0; soak_goes_on($round, 1, 5); $round++)
 {
 	my $count = run_clients('serializable', 1000, 10,

@@ -1,12 +1,10 @@
-# The server is killed under load, again and again: its postmaster, a backend
-# inside of a statement, a worker in the middle of anything; each time it
-# recovers from its WAL.  Eight clients and two workers are at work then, in a
-# database that lives by the system's clock and in one whose clock is moved.
+# The server is killed under load, again and again. The kill hits its postmaster, a backend inside of a statement, or
+# a worker in the middle of anything; each time the server recovers from its WAL. Eight clients and two workers run
+# then, in a database that lives by the system's clock and in one whose clock is moved.
 #
-# After each recovery everything that was acknowledged is there, statements
-# whole or not at all, and the books prove themselves; once what is unknown was
-# sent again, every container and every project owes what the driver's own
-# arithmetic says, to the last digit (Books.pm), and every event is counted once.
+# After each recovery every acknowledged statement is there, statements are whole or absent, and the books prove
+# themselves. Then the statements of unknown outcome are sent again. Every container and every project owes the amount
+# of the driver's own arithmetic, to the last digit (Books.pm), and every event is counted once.
 #
 # CRASH_SEED repeats the order of kills and the load, though not their timing.
 

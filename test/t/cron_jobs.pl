@@ -1,5 +1,4 @@
-# What is due by the clock: pg_cron does it where it is asked to, the worker
-# everywhere else, never both.
+# Scheduled jobs: pg_cron runs them where it is asked to, the worker everywhere else, never both.
 
 use strict;
 use warnings;
@@ -22,7 +21,7 @@ sub error
 	return $error;
 }
 
-# Everything that is due has been done by somebody, at the clock's time.
+# All due jobs have run, by the clock's time.
 sub done_by { return qq((SELECT count(*) = @{[ $_[0] eq 'pg_cron' ? 6 : 5 ]} FROM yquota_internal.job_run WHERE performed_by = '$_[0]' AND started_at = yquota.clock())); }
 
 # Jobs run at full minutes, or when the server starts.
@@ -91,7 +90,7 @@ is_soon($node, 'work', done_by('pg_cron'), 'pg_cron has done all of it');
 is_soon($node, 'work', q((SELECT count(*) = 6 FROM yquota.cron_jobs WHERE last_result LIKE 'succeeded%')), 'with success');
 is_soon($node, 'work', q((SELECT last_result = 'succeeded: 0 problems' FROM yquota.cron_jobs WHERE job = 'yquota verify')), 'and the result is kept');
 
-# What is wrong with the books is found, and what is wrong with a job is shown.
+# verify() finds the fault in the books, and the status shows the failure of a job.
 sql(q(UPDATE yquota_internal.project_counter SET charged = charged + 1; ALTER TABLE yquota_internal.rollup_state ADD CONSTRAINT refused CHECK (rolled_up_at < '2030-01-04') NOT VALID));
 set_clock($node, 'work', '2030-01-04 12:00 UTC');
 restart_and_run();

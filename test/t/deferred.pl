@@ -1,8 +1,7 @@
-# What is deferred survives: a crash with statements and catching up under way,
-# and dumps, also into a database that defers itself.  Wherever it
-# comes to be charged, it is charged once, with the same totals.  The worker
-# defers its own QUOTA_COMPUTEs, says that there is something to catch up with,
-# and makes no outage of it.  Nobody defers who may not.
+# Deferred events survive a crash with statements and catching up under way. They also survive dumps, even into a
+# database that defers itself. Wherever they come to be charged, they are charged once, with the same totals. The
+# worker defers its own QUOTA_COMPUTEs, reports that there are events to catch up with, and records no outage for
+# them. Only a permitted role can defer.
 
 use strict;
 use warnings;
@@ -111,7 +110,7 @@ foreach my $name (sort keys %options)
 	is(shown($name), $before, "$name: shows what the original showed");
 	check_books($name, $name);
 
-	# of a statement that comes now the number is larger
+	# a statement that comes now has a larger number
 	$node->safe_psql($name, lives('deferred', 'FINISH', 41, 41));
 	is($node->safe_psql($name, <<~'SQL'), 't', "$name: statements are numbered on");
 		SELECT max(arrival) FILTER (WHERE container_id = 'c41' AND event = 'CONTAINER_FINISH')
@@ -169,7 +168,7 @@ check_books('original', 'with a worker');
 $node->safe_psql('original', 'SELECT yquota.stop_worker()');
 
 #
-# Who may not decide cannot do it before the library is loaded either.
+# A role that may not decide cannot do it before the library is loaded either.
 #
 $node->safe_psql('original', <<~'SQL');
 	CREATE ROLE feed LOGIN;

@@ -1,8 +1,7 @@
 # demo.pl
 #
-# The demonstration works, at small scale: a generated history and a trace of a
-# few pods are replayed, what is printed fits its promises, the cluster stays
-# until it is stopped.
+# The demonstration works, at small scale: it replays a generated history and a trace of a few pods, its output fits
+# its promises, and the cluster stays until it is stopped.
 use strict;
 use warnings;
 
@@ -58,8 +57,7 @@ sub query
 
 sub widest { my $most = 0; foreach (split /\n/, $_[0]) { $most = length if length > $most; } return $most; }
 
-# What the demonstration printed, apart from the seconds it took and what the
-# worker has got round to.
+# The output of the demonstration, without the seconds and the progress of the worker.
 sub steady { my ($output) = @_; $output =~ s/in \d+ seconds|^The worker .*//mg; return $output; }
 
 #

@@ -1,5 +1,5 @@
-# The documentation is true: what its examples print is what the server prints,
-# and the reference names everything there is, with nothing that there is not.
+# The documentation is true: its examples print the output of the server, and the reference names every object and no
+# object that does not exist.
 
 use strict;
 use warnings;
@@ -9,9 +9,8 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-# Pages whose examples are run, each in a database of its own.  A block of sql
-# is run as it stands; what it prints is the block of text that follows it, if
-# one does.  Blocks of other kinds are not run.
+# Each of these pages runs its examples in a database of its own. A block of sql is run as it stands; the block of
+# text that follows it, if there is one, is its output. Blocks of other kinds are not run.
 my @pages = qw(README.md docs/cheat-sheet.md docs/charging.md docs/balances.md docs/reports.md docs/queues.md docs/scheduling.md
 	docs/preemption.md docs/opportunistic.md docs/reservations.md docs/privileges.md docs/install.md docs/monitoring.md docs/tuning.md
 	docs/memory-seconds.md docs/month-end.md docs/scale-out.md docs/internals.md);
@@ -31,8 +30,8 @@ sub trimmed
 	return $text;
 }
 
-# Run a block in a session of its own: what it prints, errors last, and what it
-# leaves in the session, which is nothing, a role, settings or a transaction.
+# Run a block in a session of its own. Return its output, errors last, and the state that it leaves in the session,
+# which is nothing, a role, settings or a transaction.
 sub printed
 {
 	my ($database, $sql) = @_;
@@ -214,7 +213,7 @@ my %default = map { split /\|/, $_, 2 } list(q{LOAD 'yquota'; SELECT name || '|'
 is(join(' ', grep { $reference !~ /^\| `\Q$_\E` \|[^|\n]*\| `\Q$default{$_}\E` \|/m } sort keys %default),
 	'', 'defaults of settings are as they are shown');
 
-# What the pages call yquota.something exists.
+# Every yquota.something that the pages name exists.
 my %known = map { $_ => 1 } @relations, @functions, @types, (map { s/^yquota\.//r } @settings),
   'control', 'so', 'sql', 'out', 'h', 'c';
 my %unknown;
@@ -256,8 +255,8 @@ foreach my $name (sort keys %condition)
 }
 
 #
-# The page about preemption: administrators turn it on and ask what if, operators
-# look, and "Why was my container killed?" is asked by an operator and by members.
+# The page about preemption: administrators turn it on and ask what-if questions, and operators look at it. An
+# operator and members ask "Why was my container killed?".
 #
 my $chapter = slurp_file('docs/preemption.md') =~ s/^```.*?^```$//msgr;
 my ($what_if) = $chapter =~ /^ +(BEGIN;\n.*?ROLLBACK;)$/ms;

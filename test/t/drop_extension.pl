@@ -1,8 +1,6 @@
-# DROP EXTENSION leaves nothing of yquota behind and is refused while anything
-# of the user's own hangs on it; CASCADE drops that, too.  A worker that runs
-# meanwhile leaves, whether a launcher or somebody's call started it, without an
-# error, and comes back for a new installation, which begins like the first one.
-# The comparison of the two notices when anything is different.
+# DROP EXTENSION leaves nothing of yquota behind and is refused while a user's object depends on it; CASCADE also
+# drops that object. A running worker leaves without an error, whether a launcher or a call started it. It comes back
+# for a new installation, which begins like the first one. The comparison of the two notices any difference.
 
 use strict;
 use warnings;
@@ -17,7 +15,7 @@ use WorkerNode;
 my $node = new_node('drop_extension', "shared_preload_libraries = 'yquota'", "yquota.databases = 'listed'", 'max_worker_processes = 16');
 my @databases = qw(listed by_hand);
 
-# What of yquota is in a database, wherever the catalogs keep it.
+# The objects of yquota in a database, in all catalogs.
 my $leftovers = <<~'SQL';
 	SELECT 'schema', nspname FROM pg_namespace WHERE nspname ~ 'yquota'
 	UNION ALL SELECT 'extension', extname FROM pg_extension WHERE extname = 'yquota'
@@ -93,7 +91,7 @@ sub catalog_of
 	return { map { split /\x1f/, $_, 2 } split /\x1e/, $rows };
 }
 
-# What the comparison must notice, and in what
+# The changes that the comparison must notice, and the places of their differences
 my @changes = (
 	[ 'a column', 'ALTER TABLE yquota.project ADD COLUMN extra text', 'column yquota.project.extra' ],
 	[ 'a type of a column', 'ALTER TABLE yquota_internal.discarded_event ALTER COLUMN source TYPE varchar', 'column yquota_internal.discarded_event.source' ],
@@ -138,7 +136,7 @@ foreach my $database (@databases)
 	$catalog{$database} = catalog_of($database);
 	work($database, 0);
 
-	# Of the user's own: a view, a column of a type, a function that uses one
+	# A user's own objects: a view, a column of a type, a function that uses one
 	$node->safe_psql($database, <<~'SQL');
 		CREATE VIEW public.dear AS SELECT project, remaining FROM yquota.project_balance WHERE remaining < 0;
 		CREATE TABLE public.wish (name text, allocation yquota.resource);

@@ -1,11 +1,9 @@
-# The books survive pg_dump and restore exactly: the log, running and finished
-# containers, updates, the ledger with its corrections, what was set aside,
-# counters compacted and not, grants and the numbers that go on from them.  The
-# restored books prove themselves, charging goes on, also in the session that
-# restored them, and the worker takes over without making an outage of it.  So
-# does what has been sealed and archived, and what an owner without the rights of
-# a superuser dumps and restores; and a restore into a database that a worker
-# waits for.
+# The books survive pg_dump and restore exactly: the log, running and finished containers, updates, and the ledger
+# with its corrections. So do events set aside, compacted and uncompacted counters, grants and the numbers that
+# continue from them. The restored books prove themselves, and charging continues, also in the session that restored
+# them. The worker takes over without recording an outage. The test repeats this with sealed and archived history,
+# with a dump and restore by an owner without superuser rights, and with a restore into a database that a worker waits
+# for.
 
 use strict;
 use warnings;
@@ -40,7 +38,7 @@ sub contents
 		map { $_ => $_ eq 'yquota_internal.counter_delta' ? "SELECT to_jsonb(d) - 'changed_by' FROM $_ AS d" : "SELECT * FROM $_" } @tables, @_);
 }
 
-# What people see of the books at one instant.
+# The books that people see at one instant.
 sub shown
 {
 	my ($database) = @_;
@@ -209,7 +207,7 @@ foreach my $database (qw(plain inserted archived directory filled))
 		ROLLBACK;
 		SQL
 
-	# What waited finds its START, what runs finishes, numbers go on, all is compacted.
+	# An event that waited finds its START, running containers finish, numbers continue, all is compacted.
 	is( $node->safe_psql($database, <<~'SQL'),
 		INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
 		VALUES ('CONTAINER_START', 'c13', '2021-03-02 11:00+00', 'ops', '[vcores=2]');
@@ -385,7 +383,7 @@ foreach my $aged ([ 'aged', ['-Fc'] ], [ 'two_steps', ['--schema-only'], ['--dat
 		SQL
 }
 
-# Who owns the extension may have been a superuser only when it was created.
+# The owner of the extension may have been a superuser only when the extension was created.
 $node->safe_psql('postgres', 'CREATE ROLE owner LOGIN SUPERUSER');
 $node->safe_psql('postgres', "CREATE DATABASE $_ TEMPLATE template0 OWNER owner") foreach qw(owned owned_too refused);
 $node->safe_psql($_, 'CREATE EXTENSION yquota', extra_params => [ '-U', 'owner' ]) foreach qw(owned owned_too);

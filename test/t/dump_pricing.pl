@@ -1,7 +1,6 @@
-# Prices survive pg_dump and restore exactly: the shipped rows as users edited
-# or deleted them, both timelines, pins, factors, rules, outages, the log of
-# changes, alerts and what is remembered of the cluster; and life goes on after.
-# And what people build on our views does not swell a dump.
+# Prices survive pg_dump and restore exactly. The test covers shipped rows that users edited or deleted, both
+# timelines, pins, factors, rules, outages, the log of changes, alerts and the remembered state of the cluster. Work
+# continues after the restore. The views that people build on ours do not swell a dump.
 
 use strict;
 use warnings;
@@ -102,7 +101,7 @@ foreach my $database (qw(plain inserted archived))
 }
 $node->safe_psql('original', 'DROP TABLE wanted CASCADE');
 
-# Only data, into an installation that nobody has touched.
+# Restore only data, into an installation that no user has changed.
 $node->command_ok([ 'pg_dump', '--data-only', '-f', "$PostgreSQL::Test::Utils::tmp_check/data", '-d', $node->connstr('original') ],
 	'data only: pg_dump');
 $node->safe_psql('postgres', 'CREATE DATABASE filled');
@@ -130,9 +129,8 @@ foreach my $database (qw(plain inserted archived filled))
 		"$database: life goes on");
 }
 
-# A dump holds for each view of a user every path through pg_depend that leads to the
-# extension, and pg_dump has them all in memory: each column that one of our views
-# takes from another is a path of its own.
+# For each view of a user, a dump holds every path through pg_depend that leads to the extension. pg_dump has them all
+# in memory: each column that one of our views takes from another is a path of its own.
 use constant PATHS => 10_000;
 
 $node->safe_psql('postgres', 'CREATE DATABASE viewed');

@@ -1,12 +1,10 @@
-# The primary is killed under load and its standby takes over, as often as the
-# test goes on; each time the new primary gets a standby and is killed itself.
+# The primary is killed under load and its standby takes over, in as many rounds as the test runs. Each time the new
+# primary gets a standby and is killed itself.
 #
-# Synchronous: nothing that was acknowledged is lost.  Asynchronous, with a
-# standby that had been cut off: what was lost is what feed_status does not show,
-# and sending the driver's journal again, in any order, closes it.  Both times the
-# prices of the last primary are in force at once, the worker starts, makes one
-# outage of the time in between, and every amount is that of the driver's own
-# arithmetic (Driver.pm, Books.pm).
+# In synchronous replication no acknowledged event is lost. In asynchronous replication the standby has been cut off:
+# the lost events are those that feed_status does not show. Sending the driver's journal again, in any order, closes
+# the gap. Both times the prices of the last primary are in force at once, and the worker starts and makes one outage
+# of the time in between. Every amount is that of the driver's own arithmetic (Driver.pm, Books.pm).
 #
 # FAILOVER_SEED repeats the load, though not its timing.
 
@@ -71,7 +69,7 @@ sub new_standby
 	return $standby;
 }
 
-# What became of the load so far is known, and some is under way again.
+# The outcome of the load so far is known, and new load is under way.
 sub make_load
 {
 	$_->{most} += 120 foreach @drivers;
@@ -155,7 +153,7 @@ sub synchronous
 	return;
 }
 
-# What was acknowledged last is not.
+# The standby lacks the events that were acknowledged last.
 sub asynchronous
 {
 	my ($name) = @_;

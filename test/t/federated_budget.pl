@@ -1,8 +1,7 @@
-# A budget over three clusters: shares of it are leased to them as grants that expire.
-# One cluster is cut off for an hour; machines are killed between the steps of a lease
-# and in the middle of a commit; two renewals run at once; credit is spent beyond a
-# share, and told late.  Never do the shares add up to more than the budget, and when
-# all are back both sides agree.
+# A budget over three clusters leases its shares to them as grants that expire. One cluster is cut off for an hour,
+# and machines are killed between the steps of a lease and in the middle of a commit. Two renewals run at once; credit
+# is spent beyond a share, and reported late. The shares never add up to more than the budget, and when all clusters
+# are back both sides agree.
 
 use strict;
 use warnings;
@@ -113,7 +112,7 @@ is(sql('east', q(SELECT granted, remaining FROM yquota.project_balance WHERE pro
 is(renew(), '0|0|0|', 'nothing is due');
 adds_up('at first');
 
-# What a lease may be
+# The limits of a lease
 my $identity = sql('east', 'SELECT identity FROM yquota.cluster_lease');
 my $history = sql('east', 'SELECT history FROM yquota.lending_federation');
 my $terms = qq('federation', '$identity', '$history', 1, 'lab', 'month', '2026-03-01', 20000, '2026-03-02 09:00+00', '2026-03-02 10:00+00');
@@ -223,7 +222,7 @@ sub dies_in_commit
 	eval { $gate->quit };
 	eval { $renewal->quit };
 	$node{$killed}->start;
-	# what the dead server was waiting for goes on without it
+	# the transaction that the dead server waited for continues without it
 	$node{near}->poll_query_until('east', q(SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE query ~ '^COMMIT' AND state = 'active')));
 	return;
 }
@@ -279,7 +278,7 @@ set_clocks('2026-03-03 06:45+00');
 is(sql('federation', q(SET ROLE admin; BEGIN; UPDATE yquota.federated_cluster SET weight = 0 WHERE cluster <> 'east'; SELECT string_agg(cluster, ' '), min(share) = trunc(min(free) / 2, 6) FROM yquota.planned_leases(); ROLLBACK)), 'east|t', 'what if east alone had a weight?');
 is(sql('federation', q(SELECT count(*) FROM yquota.planned_leases())), '3', 'it has not');
 
-# A cluster that nobody may lease to is reported on, and does not hold up the others.
+# A cluster to which no lease is allowed is reported, and does not hold up the others.
 sql('federation', q(SELECT yquota.renew_leases()));
 sql('west', q(REVOKE INSERT ON yquota.lending_federation FROM lender; DELETE FROM yquota_internal.lender));
 sql('federation', q(DELETE FROM yquota_internal.cluster_contact WHERE cluster = 'west'));

@@ -1,6 +1,6 @@
-# The federation's server dies, and a standby that lacks its last commits takes over.
-# Leases of the lost commits are in clusters, one of which is away, and one is just being
-# the old one, when it comes back, leases nothing any more.
+# The federation's server dies, and a standby that lacks its last commits takes over. Clusters hold leases of the lost
+# commits: one of these clusters is offline, and another lease is just being taken. The old server, when it comes
+# back, leases nothing any more.
 
 use strict;
 use warnings;
@@ -82,7 +82,7 @@ $node{new}->stop('fast');
 set_clocks('2026-03-02 10:31+00', 'federation', @clusters);
 renew() foreach 1 .. 2;
 is(sql($_, 'SELECT count(*) FROM yquota.cluster_lease'), '2', "$_ has a lease that the standby does not know") foreach @clusters;
-# and the third one is being taken in the east, whose commit waits
+# and the east is taking the third lease, whose commit waits
 sql('east', <<~'SQL');
 	CREATE FUNCTION public.wait_at_gate() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(7); RETURN NULL; END $$;
 	CREATE CONSTRAINT TRIGGER gate AFTER INSERT ON yquota.quota_grant DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.wait_at_gate();
@@ -125,7 +125,7 @@ is(sql('federation', q(SELECT kind, subject FROM yquota.alert WHERE kind = 'leas
 is(sql('federation', 'SELECT * FROM yquota.planned_leases()'), '', 'nothing is planned');
 adds_up('with the north away', 'east');
 
-# The old server comes back, and leases on: nobody takes it.
+# The old server comes back and continues to lease: no cluster accepts its leases.
 $node{old}->start;
 $node_of{federation} = 'old';
 my $before = grants('east');
@@ -136,7 +136,7 @@ is(grants('east'), $before, 'and has no lease of it');
 $node{old}->stop('fast');
 $node_of{federation} = 'new';
 
-# The north comes back with a lease that nobody knows.
+# The north comes back with a lease that the federation does not know.
 $node{far}->start;
 set_clocks('2026-03-02 15:00+00', 'federation', @clusters);
 like(renew(), qr/^0\|0\|\d+\|\{\}$/, 'it is told who leases now');

@@ -1,6 +1,6 @@
-# Reports over clusters, some of which are read from the ledger into which they archive:
-# a table of the federation, and a foreign one of another database.  What a cluster has
-# written there and not let go yet is not told twice, however the cluster is read.
+# Reports cover several clusters. Some clusters are read from the ledger into which they archive: a table of the
+# federation, or a foreign table of another database. Rows that a cluster has written there and not yet deleted are
+# not counted twice, however the cluster is read.
 
 use strict;
 use warnings;
@@ -118,7 +118,7 @@ is(sql('federation', q(SET ROLE member; SELECT cluster, server, ledger, is_reach
 	'the status says until when each is known');
 
 #
-# What is told is what the clusters tell of themselves
+# The federation reports the figures that the clusters report themselves
 #
 sub told
 {

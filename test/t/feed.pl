@@ -1,7 +1,6 @@
 #
-# The example client carries a stream to a server that is killed under it, is
-# killed itself, and resends to a standby that lacks the last commits.  Each
-# time the books must hold, container by container, what they hold after one
+# The example client carries a stream to a server that is killed under it. The client is killed itself, and resends to
+# a standby that lacks the last commits. Each time the books must hold, container by container, the amounts of one
 # undisturbed statement: docs/design.md 1.1 and 1.7.
 #
 use strict;
@@ -163,7 +162,7 @@ my @stream    = make_stream();
 my $half      = int(@stream / 2);
 
 #
-# What is right: one statement, in the order of time
+# The right result: one statement, in the order of time
 #
 make_database($primary, 'undisturbed');
 {
@@ -214,8 +213,8 @@ cmp_ok($primary->safe_psql('disturbed', 'SELECT count(*) FROM yquota.container_e
 books_are($primary, 'disturbed', $expected, 'sent twice');
 
 #
-# What is bad: a line that is no JSON, one that has no time, one that the server
-# cannot read, one that only has to wait for its project
+# Bad lines: a line that is no JSON, a line without a time, a line that the server cannot read, and a line that only
+# has to wait for its project
 #
 my @bad = (
 	"CONTAINER_START container_9\n",
@@ -251,7 +250,7 @@ is(scalar @kept, 3, 'the lines are kept in the file');
 like($kept[$_], (qr/a value has a NUL/, qr/a value has a NUL/, qr/unknown: sou/)[$_], 'with the reason') foreach 0 .. 2;
 
 #
-# What only an administrator can mend: reported, and waited for
+# Errors that only an administrator can correct: the client reports them and waits
 #
 $primary->safe_psql('disturbed', 'REVOKE INSERT ON yquota.container_event FROM feeder');
 spool($spool, qq({"event": "CONTAINER_START", "container_id": "later", "occurred_at": "2026-03-02T01:00:00Z", "project": "lab", "allocation": "[vcores=1]", "source": "rm\xc3\xa9'\\\\"}\n));

@@ -1,10 +1,9 @@
-# A disk that is full: while events, ledger and counters are written, while a
-# statement is sorted, and while WAL is written, which makes the server panic.
-# Nothing is half charged, and the feed goes on when there is space again.
+# The disk becomes full in three cases: while events, ledger and counters are written, while a statement is sorted,
+# and while WAL is written, which makes the server panic. No event is half charged, and the feed continues when there
+# is space again.
 #
-# The disks are small file systems in memory, mounted in a namespace of this
-# test's own: nobody else sees them, and they end with it.  Where that is not
-# allowed the test is skipped.
+# The disks are small file systems in memory, mounted in a namespace of this test, which no other process sees and
+# which ends with the test. Where namespaces are not allowed, the test is skipped.
 
 use strict;
 use warnings;
@@ -12,9 +11,8 @@ use warnings;
 # Megabytes of the file systems
 use constant DISKS => (tables => 64, sort => 6, wal => 24);
 
-# As root of a namespace: mount the disks.  As who we are, in another one below
-# it, because servers do not run as root: run the test.  Before anything is
-# loaded that takes the output elsewhere.
+# Mount the disks as root of a namespace. Run the test in another namespace below it under the original account,
+# because servers do not run as root. Do this before any module is loaded that redirects the output.
 BEGIN
 {
 	if (!$ENV{YQUOTA_DISKS})
@@ -121,8 +119,8 @@ for (my $round = 0; soak_goes_on($round, 4, 12, 50); $round++)
 	make_script($node, 'books', "t$round", 1500);
 	my $before = $node->safe_psql('books', $numbers);
 
-	# What an attempt takes is not given back before VACUUM: each has its own
-	# amount, from next to nothing to nearly enough.
+	# VACUUM alone gives back the space that an attempt takes. Therefore each attempt has its own amount, from next to
+	# nothing to nearly enough.
 	fill('tables', ($round + 1) % 4 * 1024 * 1024 * rand(1));
 	my $error = send_script("t$round");
 	if ($error eq '')

@@ -1,6 +1,5 @@
-# Hadoop's configuration files: random configurations come back as they were
-# meant, however they were spelled; the page of properties is what the extension
-# says; large files are read soon, or refused before they cost anything.
+# Hadoop's configuration files work: random configurations keep their meaning in any spelling, and the page of
+# properties agrees with the extension. Large files are read soon, or refused before they cost time or memory.
 
 use strict;
 use warnings;
@@ -156,7 +155,7 @@ sub random_configuration
 		my ($exported, $spelled) = $value_of{$notation}->($property);
 		$configuration{$property} = [ $file, $exported, $spelled ];
 	}
-	# of queues that are not listed, and of nothing
+	# properties of queues that are not listed, and of nothing
 	$configuration{"yarn.scheduler.capacity.root.nowhere$_.capacity"} = [ 'capacity-scheduler.xml', " $_ ", " $_ " ] foreach 1 .. rand(3);
 	$configuration{'yarn.scheduler.capacity.unheard.of'} = [ 'capacity-scheduler.xml', '<&>', '<&>' ] if rand() < 0.5;
 	$configuration{'yarn.acl.enable'} = [ 'yarn-site.xml', 'true', 'True' ];

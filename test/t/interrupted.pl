@@ -1,7 +1,6 @@
-# Statements that do not get to their end: cancelled, timed out, out of memory,
-# their session terminated, at random moments.  Each is charged as a whole or
-# not at all, the session goes on where there is one left, and the statement
-# succeeds when it is sent again.
+# Statements do not get to their end: they are cancelled, timed out, out of memory, or their session is terminated, at
+# random moments. Each is charged as a whole or not at all. The session continues where it still exists, and the
+# statement succeeds when it is sent again.
 
 use strict;
 use warnings;
@@ -60,7 +59,7 @@ sub query
 	return $error;
 }
 
-# What is in the books and the log, in numbers.
+# The contents of the books and the log, in numbers.
 sub numbers
 {
 	return $node->safe_psql('books', <<~'SQL');
@@ -170,8 +169,8 @@ for (my $round = 0; soak_goes_on($round, 2, 12, 50); $round++)
 use constant MANY => 40_000;
 my $longest;
 
-# many_rows(PREFIX, COUNT): a statement of so many rows, a START and a FINISH of
-# every container, far from each other and from the order of ids
+# many_rows(PREFIX, COUNT): a statement of so many rows, a START and a FINISH of every container, far from each other
+# and from the order of ids
 sub many_rows
 {
 	my ($prefix, $rows) = @_;
@@ -271,7 +270,7 @@ for (1 .. 3)
 }
 is(query($updates->('0.5 s')), '', 'many late updates of a container are charged');
 
-# Who holds a container while his session idles loses it, and with it his claim
+# A session that idles in its transaction loses its container, and with it the claim of its project
 my $idle = $node->background_psql('books', on_error_stop => 0);
 $idle->query("SET idle_in_transaction_session_timeout = '300ms'");
 $idle->query("BEGIN; INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'idle', '2026-03-02 10:00+00', 'p0', '[vcores=1]')");

@@ -1,6 +1,6 @@
-# A cluster that is kept from one cycle to the next decides as Hadoop does: some of the
-# scenarios of allocation_decisions.pl, where every step is a transaction of its own,
-# heartbeats come to one session, and all that happens in between to another.
+# A cluster that is kept from one cycle to the next decides as Hadoop does. The test plays some of the scenarios of
+# allocation_decisions.pl with every step in a transaction of its own. Heartbeats go to one session, and all changes
+# between them to another.
 
 use strict;
 use warnings;

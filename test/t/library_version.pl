@@ -1,11 +1,9 @@
 # A library works with SQL objects of its own version only.
 #
-# The library is built once more under another version, and objects are installed
-# under that version.  Where the two differ, each session that the server starts
-# is refused with the versions and a hint: it charges nothing, decides nothing and
-# shows no balance.  Tables can be read, and so dumped.  Sessions that loaded the
-# library of the objects go on.  Once both are of one version again, the books are
-# those of the events that were accepted.
+# The library is built once more under another version, and objects are installed under that version. Where the two
+# differ, the server refuses each new session with the versions and a hint. Such a session charges nothing, decides
+# nothing and shows no balance. Tables can be read, and so dumped. Sessions that loaded the library of the objects
+# continue. Once both are of one version again, the books are those of the accepted events.
 
 use strict;
 use warnings;
@@ -40,9 +38,8 @@ sub build_other_library
 	return "$copy/yquota.so";
 }
 
-# Make a server whose library and scripts are files of this test: its programs,
-# and links for everything else, because a server finds its files by the place of
-# its program.
+# Make a server whose library and scripts are files of this test. Two programs are copies and all other files are
+# links, because a server finds its files by the place of its program.
 sub make_server
 {
 	my $copy = PostgreSQL::Test::Utils::tempdir . '/server';

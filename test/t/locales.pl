@@ -1,6 +1,6 @@
-# The extension is the same in every encoding that a server can have: it can be
-# created, its texts can be sent to any client, and names of users and projects
-# come back as they were written.  "make check" takes two encodings, "make soak" all.
+# The extension is the same in every encoding that a server can have. It can be created, its texts can be sent to any
+# client, and names of users and projects come back as they were written. "make check" takes two encodings, "make
+# soak" all.
 
 use strict;
 use warnings;
@@ -19,7 +19,7 @@ use Time::Local qw(timegm);
 my $node = PostgreSQL::Test::Cluster->new('locales');
 
 $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
-# What transactions of others leave for later would differ from database to database.
+# Work that other transactions leave for later would differ from database to database.
 $node->append_conf('postgresql.conf', 'autovacuum = off');
 $node->start;
 
@@ -49,7 +49,7 @@ foreach my $encoding (is_soak() ? sort keys %names : qw(EUC_JP KOI8R))
 	like(asked($database, q(SELECT yquota.report_html('2029-12-31', '2030-01-01'))), qr/<td>\Q$name\E<\/td>/, 'and its report has the name');
 }
 
-# What pg_dump reads of the catalog goes through the encoding of the dump.
+# The catalog texts that pg_dump reads go through the encoding of the dump.
 $node->safe_psql('postgres', 'CREATE DATABASE utf8');
 asked('utf8', q(CREATE EXTENSION IF NOT EXISTS yquota; INSERT INTO yquota.project (name) VALUES ('Orléans')));
 like((run_command([ 'pg_dump', '-E', 'LATIN1', '-d', $node->connstr('utf8') ]))[0], qr/^Orl\xe9ans\t/m, 'a dump in another encoding');
@@ -83,7 +83,7 @@ is($node->safe_psql('turkish', <<~'SQL'), "finish\n1|1|0\n1|1|0\nyquota budget: 
 
 my $today = $node->safe_psql('postgres', 'SELECT CURRENT_DATE');
 
-# What a session may have set, all of which changes how SQL is read or written.
+# Settings that a session may have, all of which change how SQL is read or written.
 my %odd = (
 	standard_conforming_strings => 'off', escape_string_warning => 'off', backslash_quote => 'off', array_nulls => 'off',
 	transform_null_equals => 'on', quote_all_identifiers => 'on', datestyle => 'Postgres, DMY', intervalstyle => 'iso_8601',
@@ -146,12 +146,12 @@ sub in_utc
 	return strftime("%Y-%m-%d${separator}%H:%M:%S", gmtime $time) . ($fraction // '') . ($separator eq 'T' ? '+00:00' : '+00');
 }
 
-# One row, or rows whose order docs/reference.md promises.
+# A single row, or rows whose order docs/reference.md promises.
 my $is_ordered = qr/^SELECT yquota|yquota[.](?:(?:top_costs|federated_top_costs|preemption_cost|schedule|allocate_distributed|place_application)[(]|(?:scheduler_queue|preemption_state|configuration_mutation)$)/;
 
-# canonical(NAME, ANSWER): lines in an order of their own where none is promised, because parallel plans have none; instants in texts for
-# people, and in JSON, in UTC, except in what was written, which sessions with other settings read; without what
-# differs from database to database and from run to run.
+# canonical(NAME, ANSWER): the lines in an order of their own where none is promised, because parallel plans have
+# none. Instants in texts for people and in JSON are in UTC, except in the written text, which sessions with other
+# settings read. Values that differ from database to database and from run to run are left out.
 sub canonical
 {
 	my ($name, $answer) = @_;

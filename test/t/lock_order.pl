@@ -1,10 +1,9 @@
 # Locks are taken in one order: that of the table in docs/internals.md.
 #
-# Every statement that changes state is called once, as Statements.pm has it.  What it
-# holds at its end, of locks that keep others away, must have a place in the table.
-# Then another session takes one of these, and the statement is called again: when it
-# waits, all that it holds, rows included, must come before what it waits for.  No
-# statement may ask for a stronger mode of a lock that it holds.  Nothing depends on time.
+# The test calls every statement that changes state once, as Statements.pm has it. Each exclusive lock that the
+# statement holds at its end must have a place in the table. Then another session takes one of these locks, and the
+# statement is called again. When the statement waits, all locks that it holds, rows included, must come before the
+# lock that it waits for. No statement may ask for a stronger mode of a lock that it holds. Nothing depends on time.
 #
 # LOCK_ORDER_ONLY, a pattern of names, chooses statements.
 
@@ -28,7 +27,7 @@ use constant PATIENCE_S => 60;
 my %place = map { /^\| (\d+) \| (rows of |objects of |)`([\w.]+)` \|/ ? ("$2$3" => $1) : () } split /\n/, slurp_file('docs/internals.md');
 cmp_ok(scalar keys %place, '>', 20, 'the table of locks was found');
 
-# What keeps a mode away and lets all weaker ones pass.
+# A mode that conflicts with the given mode and with no weaker one.
 my %opposite = (
 	RowExclusiveLock => 'SHARE', ShareUpdateExclusiveLock => 'SHARE UPDATE EXCLUSIVE', ShareLock => 'ROW EXCLUSIVE',
 	ShareRowExclusiveLock => 'ROW EXCLUSIVE', ExclusiveLock => 'ROW EXCLUSIVE', AccessExclusiveLock => 'ROW EXCLUSIVE');
@@ -56,8 +55,8 @@ my ($session, $blocker, $watcher) = map { Client->new($node, 'books') } 1 .. 3;
 $watcher->run(q(SET lock_timeout = '100ms'));
 my $pid = $session->run('SELECT pg_backend_pid()') + 0;
 
-# Rows that a session has locked are found by their xmax; not in tables that foreign
-# keys refer to, where the weakest locks look like others.
+# Locked rows are found by their xmax. This does not work in tables that foreign keys refer to, where the weakest
+# locks look like others.
 my @row_tables = grep { exists $place{"rows of $_"} } split /\n/, $watcher->run(<<~'SQL');
 	SELECT c.oid::regclass FROM pg_class AS c
 	WHERE c.relkind = 'r' AND c.relnamespace IN ('yquota'::regnamespace, 'yquota_internal'::regnamespace)
@@ -84,13 +83,13 @@ sub reads_ledger
 	return grep { $_->[0] eq 'yquota.charge' && $_->[1] eq 'AccessShareLock' } @held;
 }
 
-# What a session says of the books.
+# The state of the books that a session reports.
 my $told = q(SELECT (SELECT json_agg(v) FROM yquota.verify() AS v) AS problems, (SELECT json_agg(c) FROM yquota.cost_between('-infinity', 'infinity', '{project,queue}') AS c),
 	(SELECT json_agg(b) FROM yquota.project AS p, yquota.balance_at(p.name, yquota.clock()) AS b), (SELECT count(*) FROM yquota.container_event), (SELECT count(*) FROM yquota.charge));
 my $told_before;
 my $replanned = 0;
 
-# What it holds at its end; undef when it failed.  Plans that are made while tables have
+# Return the locks that the statement holds at its end; undef when it failed. Plans that are made while tables have
 # come or gone are made anew when that is rolled back.
 sub call_alone
 {
@@ -111,8 +110,8 @@ sub call_alone
 	return undef;
 }
 
-# call_blocked(NAME): waits until it has ended or waits for a lock; returns what it waits
-# for and what it holds then, or nothing when it has ended.
+# call_blocked(NAME): wait until the statement has ended or waits for a lock. Return the lock that it waits for and
+# the locks that it holds then, or nothing when it has ended.
 sub call_blocked
 {
 	my ($name) = @_;

@@ -1,10 +1,10 @@
 # Statements that wait for each other, at the same time: no single statement becomes
 # part of a circle.
 #
-# Each of some sessions calls one statement in a transaction of its own, keeps what it has
-# locked for a moment, and takes all back.  The server looks for circles soon.  In "make
-# check" these are groups of statements that are known to share locks; in "make soak" they are
-# followed by random ones, of all statements that change state, each of which shares a lock with another one.
+# Each of several sessions calls one statement in a transaction of its own, keeps its locks for a moment, and rolls
+# back. The server looks for deadlocks soon. In "make check" the statements are groups that are known to share locks.
+# In "make soak" random groups follow, of all statements that change state, each of which shares a lock with another
+# one.
 
 use strict;
 use warnings;
@@ -63,7 +63,7 @@ sub wait_for_all
 	return @outcomes;
 }
 
-# One round of statements; returns the circles, as text.
+# Run one round of statements; return the deadlocks, as text.
 sub play
 {
 	my @names = @_;

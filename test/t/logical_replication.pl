@@ -1,11 +1,9 @@
-# A copy by logical replication.  The ledger and all that belongs to it are
-# replicated as data; nothing is charged where they are applied, statement
-# triggers do not fire there.  The copy begins with a dump of the slot's
-# snapshot, history included, while events go on; then it shows what the
-# publisher shows whatever happens there: prices, in sessions that know older
-# ones, corrections, voids, what is set aside or deferred, compaction, sealing,
-# archiving.  Nor does a publication of all tables keep the publisher from
-# anything.  After a switch-over the copy goes on where the publisher stopped.
+# A copy by logical replication. The ledger and all that belongs to it are replicated as data; the subscriber charges
+# nothing, because statement triggers do not fire there. The copy begins with a dump of the slot's snapshot, history
+# included, while events continue. Then it shows the rows of the publisher after each of these changes: prices, in
+# sessions that know older ones, corrections, voids, events set aside or deferred, compaction, sealing, archiving. A
+# publication of all tables does not keep the publisher from any operation. After a switch-over the copy continues
+# where the publisher stopped.
 
 use strict;
 use warnings;
@@ -41,7 +39,7 @@ sub set_clocks
 
 sub run { return $publisher->safe_psql('postgres', $_[0]); }
 
-# What both have to show alike; of the log what is an event of a container.
+# The queries that both have to answer alike; of the log only the events of containers.
 my @shown = ('SELECT project, granted, charged, accrued, remaining, burn_rate FROM yquota.project_balance',
 	'SELECT * FROM yquota.container_cost', 'SELECT * FROM yquota.daily_cost', 'SELECT * FROM yquota.queue_usage',
 	'SELECT * FROM yquota.node_usage', 'SELECT * FROM yquota.current_price', 'SELECT * FROM yquota.price_history',
@@ -181,7 +179,7 @@ run(<<~'SQL');
 isnt(run('SELECT (SELECT count(*) FROM yquota.reserved_container) * (SELECT count(*) FROM yquota.decision) * (SELECT count(*) FROM yquota.container_update)'), 0, 'there are reservations, decisions and updates');
 is_alike('what the scheduler decided');
 
-# Compaction, with all tables published to somebody else, too
+# Compact while all tables are published to another subscriber, too
 run('CREATE PUBLICATION everything FOR ALL TABLES');
 run('SELECT yquota.start_worker()');
 live_through($publisher, 'postgres', 3, '1 min');

@@ -1,10 +1,10 @@
 # The server is killed while many agents of nodes ask what starts, its backends too, and it
 # fails over to a synchronous standby.
 #
-# Each time everything that an agent was told is there afterwards: what was said to start
-# runs, or did, and nothing was said to start twice; what runs and nobody heard of is work of
-# its node; queues are as long as their nodes told; no node runs more than it has room for; and the books agree.  In the end
-# everything that arrived has run or was dropped, and is gone.
+# After each crash every answer that an agent received is still true. Containers that were said to start run, or did,
+# and no container was said to start twice. Running containers of which no agent heard are work of their node. Queues
+# are as long as their nodes were told; no node runs more than it has room for; and the books agree. In the end every
+# container that arrived has run or was dropped, and is gone.
 #
 # NODE_QUEUE_SEED repeats what clients do and which kill comes when, though not to the moment.
 
@@ -46,7 +46,7 @@ sub any { return $_[ rand @_ ]; }
 sub node_name { return 'n' . (1 + int rand NODES); }
 sub rows_of { return split /\n/, $server->safe_psql('cluster', $_[0]); }
 
-# -- what clients do --------------------------------------------------------------------
+# -- clients ----------------------------------------------------------------------------
 
 my $told = q('told', a.action, a.container_id);
 
@@ -83,7 +83,7 @@ sub next_statement
 	return { sql => sprintf "SELECT $told FROM yquota.advance_node_queue('%s') AS a", node_name() } if $draw < 0.84;
 	return { sql => sprintf "SELECT $told FROM yquota.shed_containers('%s', %d) AS a", node_name(), any(0, 2, 4) } if $draw < 0.88;
 	return { sql => sprintf q(BEGIN; SELECT a.action FROM yquota.advance_node_queue('%s') AS a; ROLLBACK), node_name() } if $draw < 0.92;
-	# of what was heard: the rest is still work
+	# some of the answers that the agent heard: the rest is still work
 	my @ids = splice @heard, 0, 10;
 	return { sql => join '; ', map { my $node = "n$_";
 		sprintf q(SELECT yquota.acknowledge_node_work('%s', ARRAY(SELECT w FROM yquota.node_work('%s') AS w WHERE w.container_id = ANY ('{%s}') AND w.action IN ('start', 'resume')))), $node, $node, join ',', @ids } 1 .. NODES };
@@ -190,7 +190,7 @@ sub failover
 	return;
 }
 
-# -- what must hold -----------------------------------------------------------------------
+# -- checks -----------------------------------------------------------------------------
 
 sub differences
 {
@@ -231,7 +231,7 @@ cmp_ok($lost, '>', 0, 'there were statements of which nobody knew what had becom
 cmp_ok(scalar(keys %started), '>', 30, 'containers were started');
 cmp_ok(scalar(keys %resumed), '>', 0, 'and resumed');
 
-# One agent ends all that is left.
+# An agent ends all that is left.
 my $rounds = 0;
 while ($rounds++ < 1000 && $server->safe_psql('cluster', q(SELECT EXISTS (SELECT FROM yquota.node_queue WHERE left_at IS NULL))) eq 't')
 {

@@ -1,10 +1,10 @@
 # Opportunistic containers are given out as Hadoop 3.4.1 does it.
 #
-# Each line of test/scheduler/opportunistic.jsonl is a workload with what Hadoop's
-# NodeQueueLoadMonitor, QueueLimitCalculator, CentralizedOpportunisticContainerAllocator and
-# DistributedOpportunisticContainerAllocator made of it: nodes that join, report and leave, sorts,
-# selections of a node, and heartbeats of applications, each with its result.  Where Hadoop draws the node at which a search for any node
-# begins, the record has the draw, and yquota is given it.
+# Each line of test/scheduler/opportunistic.jsonl is a workload with the results of Hadoop's NodeQueueLoadMonitor,
+# QueueLimitCalculator, CentralizedOpportunisticContainerAllocator and DistributedOpportunisticContainerAllocator. A
+# workload has nodes that join, report and leave, sorts, selections of a node, and heartbeats of applications, each
+# with its result. Hadoop draws the node at which a search for any node begins; the record has the draw, and the test
+# gives it to yquota.
 #
 # Each is played through SQL: rows of yquota.node, report_nodes(), the views of the load list,
 # allocate_opportunistic() and allocate_distributed().  More records are played if OPPORTUNISTIC_RECORDS names a file
@@ -139,7 +139,7 @@ is(scalar keys %kinds, 7, 'of all families under every comparator');
 note("$_: $compared{$_}") foreach sort keys %compared;
 cmp_ok($compared{containers}, '>', 100, 'containers were given out');
 
-# What Hadoop has not decided so; draws are given.
+# Results that Hadoop has not decided so; draws are given.
 my @falsified = falsify(\@workloads, figure => sub { $_[0] =~ m{^steps/\d+/result/(?!any_starts)} },
 	maps => qr{^steps/\d+/result/(?:outstanding|nodes_after|outstanding/[^/]+/locations)$}, name => 'added');
 is(unnoticed(\@falsified, map { (split /\|/, $_, 3)[2] } play(map { $_->[1] } @falsified)), '', 'every falsified decision and figure is found');

@@ -1,10 +1,10 @@
 # Eight clients give out opportunistic containers at the same time, repeat calls, and roll
 # some back; then the server is killed, and fails over.
 #
-# While a node reports nothing new, the containers on it are never more than its report left
-# room for, and in the end exactly as many: counted in the books, not in what yquota notes
-# of slots.  A repeated call gives the same containers.  After a crash, and on a server
-# that was a standby, no node is known until it reports; on a standby the views are empty.
+# While a node sends no new report, its containers never exceed the room in its last report, and in the end they fill
+# it exactly. The test counts containers in the books, not in yquota's notes of slots. A repeated call gives the same
+# containers. After a crash, and on a server that was a standby, no node is known until it reports. On a standby the
+# views are empty.
 
 use strict;
 use warnings;
@@ -39,7 +39,7 @@ $node->safe_psql('postgres', <<~SQL);
 		LATERAL yquota.submit_application('application_1_' || n, 'ann', NULL, CASE n % 2 WHEN 0 THEN 'a' ELSE 'b' END, project => 'p', unmanaged => true);
 	SQL
 
-# What the last report of each node leaves, by the test's own account.
+# The room that the last report of each node leaves, by the test's own account.
 my %room;
 
 # Nodes report some queues; containers that are there have ended or run by then.
@@ -79,7 +79,7 @@ sub overfull
 
 my %response = map { ($_ => 0) } 1 .. CLIENTS;
 
-# What a client does next: a call, in a transaction of some kind, that is taken back now and then.
+# The next step of a client: a call, in a transaction of some kind, that is rolled back now and then.
 sub statement
 {
 	my ($client) = @_;

@@ -1,9 +1,7 @@
-# pg_upgrade moves the books as they are: the log, ledger and sealed history, what
-# runs, what waits, what has not been compacted, prices, and the numbers that go on.
-# No worker starts meanwhile, although both servers' configurations ask for one;
-# afterwards it does.  From this version of the server to itself, which does all
-# that an upgrade does; and from every older version that has yquota, if there is
-# one.
+# pg_upgrade moves the books as they are: the log, ledger and sealed history, running containers, waiting and
+# uncompacted events, prices, and the numbers that continue. No worker starts meanwhile, although both servers'
+# configurations ask for one; it starts afterwards. The test upgrades from this version of the server to itself, which
+# takes all steps of an upgrade. It also upgrades from every older version that has yquota, if there is one.
 
 use strict;
 use warnings;

@@ -1,10 +1,8 @@
-# Physical backups and recovery to a point in time.  One session keeps a journal
-# of statements while the server is backed up; minute by minute a container
-# starts and the one of seven minutes before finishes, and the price doubles in
-# between.  Whatever is recovered holds the statements before its point, all of
-# them and no other, charged to the last digit by this file's own arithmetic;
-# it proves itself, has the last price, and the worker goes on with it; where time
-# has passed until then, it is an outage.
+# Physical backups and recovery to a point in time. One session keeps a journal of statements while the server is
+# backed up. Each minute a container starts, the container of seven minutes before finishes, and the price doubles in
+# between. Every recovered server holds the statements before its point, all of them and no other, charged to the last
+# digit by this file's own arithmetic. It proves itself, has the last price, and the worker continues with it. Time
+# that has passed until then is an outage.
 
 use strict;
 use warnings;
@@ -161,7 +159,7 @@ write_some(9);
 my $xid = write_next();
 $target{xid} = $written - 1;
 write_some(9);
-# what was charged after the mark would be forgiven, too
+# charges after the mark would be forgiven, too
 is_soon($primary, 'postgres', mark() . ' = yquota.clock()', 'the worker of the primary has kept up with the time to be recovered');
 my $time = $primary->safe_psql('postgres', 'SELECT clock_timestamp()');
 $target{time} = $written;
@@ -214,8 +212,8 @@ for (my $done = 0; soak_goes_on($done, 2, 20); $done++)
 	push @recovered, $number;
 }
 
-# Half an hour passes before the recovered server is there for its worker: an
-# outage from the mark that was recovered to then, which nobody pays for.
+# Half an hour passes before the recovered server is there for its worker. The time from the mark of the recovery to
+# then is an outage, for which no project pays.
 my ($doubled_from, @settings) = @{ $recovered_to{time} };
 my $node = recovered('to_time', @settings, "yquota.databases = ''", "yquota.outage_policy = 'forgive'");
 

@@ -1,24 +1,23 @@
-# What preemption takes is what Hadoop 3.4.1 takes: random clusters in which some queues,
-# users or applications have taken what others then ask for, with what its policy decided.
+# Preemption takes the same containers as Hadoop 3.4.1. In random clusters some queues, users or applications have
+# taken resources that others then ask for; the records hold the decisions of Hadoop's policy.
 #
-# Each line of test/scheduler/preemption.jsonl is a configuration in Hadoop's properties,
-# labels, nodes, the applications and containers at the first round, and rounds.  A round has
-# what changed since the last one (gone, set, apps), the inputs that the policy computed for each
-# queue and label, and of each selector, in their order, the containers that it chose and the
-# figures of queues that it computed; then the events that were sent, and the marks that
-# were remembered.  Vectors are memory, cores and, where it is known, gpu; those of zeros are
-# left out.  Times are in milliseconds.  The ProportionalCapacityPreemptionPolicy of
-# hadoop-yarn-server-resourcemanager 3.4.1 decided them on a real CapacityScheduler whose
-# state was built by submissions, requests and heartbeats.  Only such workloads are here as had
-# the same outcome with other names of queues and nodes and other identities of Java's objects.
+# Each line of test/scheduler/preemption.jsonl is a configuration in Hadoop's properties, labels, nodes, the
+# applications and containers at the first round, and rounds. A round has the changes since the last one (gone, set,
+# apps) and the inputs that the policy computed for each queue and label. For each selector, in their order, it has
+# the chosen containers and the computed figures of queues. Then it has the events that were sent, and the marks that
+# were remembered. Vectors are memory, cores and, where it is known, gpu; vectors of zeros are left out. Times are in
+# milliseconds. The decisions come from the ProportionalCapacityPreemptionPolicy of hadoop-yarn-server-resourcemanager
+# 3.4.1. It ran on a real CapacityScheduler whose state was built by submissions, requests and heartbeats. The file
+# has only workloads whose outcome stays the same with other names of queues and nodes and other identities of Java's
+# objects.
 #
-# Each is played through SQL: import_hadoop_configuration(), submit_application(), events of
-# containers, request_containers(), preempt_containers() and the view preemption_state.  Rows are written directly
-# where the recorded state has no function: reservations, masters' containers, the state of
-# applications, and requests of those whose masters have no container yet.
+# The test plays each line through SQL: import_hadoop_configuration(), submit_application(), events of containers,
+# request_containers(), preempt_containers() and the view preemption_state. It writes rows directly where the recorded
+# state has no function. These rows are reservations, masters' containers, the state of applications, and requests of
+# applications whose masters have no container yet.
 #
-# Left out is what yquota does not tell: what was left of the round's budget, the figures of
-# applications within a queue, and whether a reserved container that is cancelled was also chosen.
+# The comparison leaves out the figures that yquota does not report: the rest of the round's budget, the figures of
+# applications within a queue, and whether a cancelled reserved container was also chosen.
 
 use strict;
 use warnings;
@@ -67,7 +66,8 @@ cmp_ok($compared{marks}, '>', 500, 'marks');
 cmp_ok($compared{reasons}, '>', 500, 'figures by which containers were chosen');
 note("$_: $compared{$_}") foreach @kinds;
 
-# What Hadoop has not decided so.  The view has figures of before the first selector; the default calculator computes them with memory alone.
+# Figures that Hadoop has not decided so. The view has figures of before the first selector; the default calculator
+# computes them with memory alone.
 sub is_figure
 {
 	my ($path, $record) = @_;

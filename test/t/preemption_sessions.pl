@@ -1,6 +1,5 @@
-# Rounds of preemption by two sessions beside heartbeats, requests, ends of containers and
-# changes of settings: no session fails, each container that is killed ends once, and the
-# books are right.
+# Two sessions run rounds of preemption beside heartbeats, requests, ends of containers and changes of settings. No
+# session fails, each container that is killed ends once, and the books are right.
 
 use strict;
 use warnings;

@@ -1,6 +1,5 @@
-# Privileges of whole databases: the table in docs/privileges.md is what the
-# catalog says; roles and audit survive dump and restore, where the audit is data
-# and roles are those of the new server.
+# Privileges of whole databases: the table in docs/privileges.md agrees with the catalog. Roles and audit survive dump
+# and restore, where the audit is data and roles are those of the new server.
 
 use strict;
 use warnings;
@@ -67,7 +66,7 @@ is(as('viewer', 'original', 'SELECT string_agg(project, chr(32) ORDER BY project
 is(as('head', 'original', q(UPDATE yquota.project SET description = 'ours' WHERE name = 'lab'; SELECT session_role, acting_role, client_address IS NULL, application_name
 	FROM yquota.audit ORDER BY audit_id DESC LIMIT 1)), 'head|head|t|' . ($ENV{PGAPPNAME} // 'psql'), 'the audit names who logged in, and from where');
 
-# Applications, and queues of somebody else's: the member is the user of his name.
+# Applications, and queues of another user: the member is the user of that name.
 $node->safe_psql('original', <<~'SQL');
 	INSERT INTO yquota.queue (path, capacity, acl_administer_queue) VALUES ('root', NULL, ' '), ('root.a', '50', 'member'), ('root.b', '50', NULL);
 	INSERT INTO yquota.scheduler_setting (configuration_mutation_acl_policy_class) VALUES ('QueueAdminConfigurationMutationACLPolicy');
@@ -105,7 +104,7 @@ is(as('viewer', 'original', $parallel . 'SELECT count(*) FROM yquota.application
 is(as('member', 'original', $parallel . 'SELECT count(*) FROM yquota.application'), '3000', 'and a member his');
 
 #
-# What can be registered: docs/privileges.md lists it, and each of it is refused when a role owns it that is not trusted, and
+# Objects that can be registered: docs/privileges.md lists them. Each is refused when an untrusted role owns it, and
 # when such a role has come to own it later.
 #
 sub refused
@@ -225,7 +224,7 @@ sub part_is_refused
 	return;
 }
 
-# What becomes of clusters that this database reads
+# The state of clusters that this database reads
 sub problem { return sql("SELECT concat_ws(' ', is_reachable, problem) FROM yquota.federation_status() WHERE cluster = '$_[0]'"); }
 sub executed { return sql('SELECT count(*) FROM public.executed WHERE role <> $$boss$$'); }
 sub logins { return $node->safe_psql('trap', 'SELECT count(*) FROM yquota.login'); }
@@ -329,8 +328,9 @@ my @listed = map { [/`([^`]+)`/g] } map { (split /\|/)[1] } $section =~ /^(\| `.
 is(join(' ', sort map { $_->[0] } @listed), join(' ', sort keys %walk), 'the list has all that is walked, and nothing else');
 $walk{ $_->[0] }->() foreach grep { exists $walk{ $_->[0] } } @listed;
 
-# Columns and arguments that may name an object: of a type for it, or text that is called after one.  Each is in the list, or here
-# with what keeps it from running or being read with the rights of another role.  Columns *_by tell who did something.
+# Columns and arguments that may name an object: they have a type for it, or are text that is named after an object.
+# Each is in the list, or here with the reason why it does not run and is not read with the rights of another role.
+# Columns *_by name the role that did something.
 my %names_nothing = (
 	'allow_role(role)' => 'gets privileges', 'disallow_role(role)' => 'loses privileges', 'role_grant.role' => 'written by these', 'role_grant.role_oid' => 'written by these',
 	'archive_digest(target)' => 'read with the rights of the caller', 'archive_digest_query(source)' => 'text for the caller to run',

@@ -28,7 +28,7 @@ sub literal
 
 sub groups { my ($list) = @_; return sprintf 'ARRAY[%s]::text[]', join ', ', map { literal($_) } split /,/, $list; }
 
-# What to ask, by the kind of a line; answers are one word.
+# The question for each kind of line; answers are one word.
 my %question = (
 	Q => sub {
 		my ($user, $groups, $queue, $application) = @_;
@@ -106,7 +106,7 @@ foreach my $case (@cases)
 note(sprintf '%d configurations, of which %d are refused; %d answers', scalar @cases, scalar(grep { !$_->{starts} } @cases), $asked);
 cmp_ok($asked, '>', 300, 'questions were asked');
 
-# What Hadoop has not answered so.
+# Answers that Hadoop has not given so.
 my @falsified = falsify(\@cases, figure => sub { $_[0] eq 'starts' || ($_[0] =~ m{^answers\b} && $_[1]{starts}) }, optional => qr{^starts$});
 is(unnoticed(\@falsified, map { differences($_->[1], $found{ $_->[1]{name} }) } @falsified), '', 'every falsified answer is found');
 cmp_ok(scalar @falsified, '>', 10, 'kinds of falsifications');

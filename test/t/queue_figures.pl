@@ -1,11 +1,9 @@
-# What queues may use is what the scheduler of Hadoop 3.4.1 computes, to the last
-# digit: random configurations, in both modes and with both calculators, with
-# what it made of them.
+# The figures of queues are those of the scheduler of Hadoop 3.4.1, to the last digit. The records are random
+# configurations, in both modes and with both calculators, with Hadoop's figures.
 #
-# Each line of test/queues/figures.jsonl is a configuration as rows, the nodes,
-# and the figures of a CapacityScheduler (hadoop-yarn-server-resourcemanager 3.4.1)
-# that was started with it and then given the nodes; or the words in which it
-# refused to start.
+# Each line of test/queues/figures.jsonl is a configuration as rows, the nodes, and the figures of a CapacityScheduler
+# (hadoop-yarn-server-resourcemanager 3.4.1). The scheduler was started with the configuration and then given the
+# nodes. If it refused to start, the line has the words of the refusal.
 
 use strict;
 use warnings;
@@ -96,7 +94,7 @@ cmp_ok(scalar(@cases) - $refused, '>=', 20, 'configurations that it accepts');
 cmp_ok($refused, '>=', 5, 'configurations that it refuses');
 note(scalar(@cases) . " configurations, $refused of them refused");
 
-# What Hadoop has not computed so.
+# Figures that Hadoop has not computed so.
 my @falsified = falsify([ map { decode_json($_) } @cases ], figure => sub { $_[0] =~ m{^(?:figures|refused)\b} });
 is(unnoticed(\@falsified, map { differences(encode_json($_->[1])) } @falsified), '', 'every falsified figure is found');
 cmp_ok(scalar @falsified, '>', 30, 'kinds of falsifications');

@@ -67,7 +67,7 @@ my $said = $node->safe_psql('postgres', <<~'SQL');
 like($alone, qr/\Q$said\E/, 'the balance and its forecast in words');
 like($alone, qr/<path class="line c1"[^>]*><path class="band c2"[^>]*><path class="line c2"/, 'and as lines and a band');
 
-# What the sections of a page say, by their heading: rows of cells without markup.
+# The sections of a page by their heading: rows of cells without markup.
 sub rows
 {
 	my ($html) = @_;
@@ -160,7 +160,7 @@ is(() = $future =~ /viewBox="0 0 640 240"/g, 0, 'which there is none of');
 like(section($future, 'Money'), qr/<dt>Spent in this window<\/dt><dd>0<\/dd>.*<p>Nothing was spent in this window\.<\/p>/s, 'and nothing was spent');
 is(section($future, $_), undef, "nor is there a section: $_") foreach 'Dearest applications', 'Running now', 'Waiting now', 'Reserved', 'Opportunistic containers', 'Preempted', 'Events set aside', 'Outages';
 
-# Titles say whose report it is.
+# Titles name the owner of the report.
 like($page, qr/<title>Spending of all projects, 2030-01-01 00:00 to 2030-01-12 00:00<\/title>.*<p>Written at 2030-01-11 00:00 for \w+, time zone UTC\./s, 'a title says whose report it is, and of when');
 is($node->safe_psql('postgres', <<~'SQL'), '12|0', 'the balance at each instant of it is that of the books, running containers, grants and expiry included');
 	INSERT INTO yquota.project (name) VALUES ('mixed');
@@ -193,7 +193,8 @@ foreach my $window (q('2020-01-01 00:00+00', '2030-12-14 00:00:00.000001+00'), q
 }
 like($node->safe_psql('postgres', q(SELECT yquota.report_html('2020-01-01', '2020-01-02'))), qr/Nothing was spent in this window\./, 'of nothing there is a report, too');
 
-# What runs, waits, is reserved and was preempted has a section where there is any; a member of a sub-project sees what is available to it, and who limits it.
+# Running, waiting, reserved and preempted containers each have a section if there are any. A member of a sub-project
+# sees the available amount, and the project that limits it.
 is($node->safe_psql('postgres', <<~'SQL'), "t\nACTIVE\n1", 'a project with a part that runs, waits and reserves');
 	CREATE ROLE tenant;
 	INSERT INTO yquota.project (name) VALUES ('site');
@@ -233,7 +234,7 @@ is(section($tenant, 'Preempted'), undef, 'and nothing of the project above');
 # 173,160 have been spent in ten days of eleven.
 is((rows(section($site, 'Balances')))[1]->[9], $node->safe_psql('postgres', q(SELECT to_char('2030-01-11'::timestamptz + 1826840 / 17316.0 * interval '1 day', 'YYYY-MM-DD HH24:MI'))), 'the rate of a window is that of the days that have passed');
 
-# Of many projects fifteen are told apart, and nineteen have lines of their own.
+# Among many projects the legend distinguishes fifteen, and nineteen have lines of their own.
 $node->safe_psql('postgres', <<~'SQL');
 	INSERT INTO yquota.project (name) SELECT 'team ' || n FROM generate_series(1, 30) AS n;
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)

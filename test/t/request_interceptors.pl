@@ -1,6 +1,6 @@
-# The examples of interceptors work.  docs/examples/request_throttle.sql throttles an application master that asks
-# too often, from two sessions at once, for a role with no more rights than an operator's; a dump and a crash keep what is
-# registered.  docs/examples/node_quarantine.sql keeps containers away from nodes.
+# The examples of interceptors work. docs/examples/request_throttle.sql throttles an application master that asks too
+# often, from two sessions at once, for a role with no more rights than an operator's. A dump and a crash keep the
+# registered interceptors. docs/examples/node_quarantine.sql keeps containers away from nodes.
 
 use strict;
 use warnings;
@@ -67,7 +67,7 @@ is(ask($two, 3), $refusal, 'and its call is the third');
 $one->query_safe('BEGIN');
 $one->query_safe('ROLLBACK');
 
-# Kept by a dump, whose functions come first, and over a crash
+# A dump, whose functions come first, and a crash keep the interceptors
 $node->command_ok([ 'pg_dump', '-Fc', '-f', "$PostgreSQL::Test::Utils::tmp_check/interceptors.dump", '-d', $node->connstr('postgres') ], 'pg_dump');
 $node->safe_psql('postgres', 'CREATE DATABASE restored TEMPLATE template0');
 $node->command_ok([ 'pg_restore', '-d', $node->connstr('restored'), "$PostgreSQL::Test::Utils::tmp_check/interceptors.dump" ], 'pg_restore');

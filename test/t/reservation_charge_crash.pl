@@ -1,8 +1,9 @@
-# What reservations pay, with a server that is killed at every step: between two rounds of the plan follower, in
-# a round, when an interval has been posted and its caller has not heard of it, and while a reservation is accepted,
-# updated and deleted.  In the middle a standby takes over, and in the end a worker goes on.
+# Charges of reservations survive a server that is killed at every step. Kills come between two rounds of the plan
+# follower, in a round, and when an interval has been posted and its caller does not know it yet. They also come while
+# a reservation is accepted, updated and deleted. In the middle a standby takes over, and in the end a worker
+# continues.
 #
-# The same steps are made without any kill before.  After each of them the ledger, bills, holds, balances, bills of
+# The test first makes these steps without any kill. After each of them the ledger, bills, holds, balances, bills of
 # periods and shares of the plan are the same to the last digit, and verify() finds nothing.
 
 use strict;
@@ -88,7 +89,7 @@ foreach my $step (@steps)
 $server->safe_psql('calm', "SELECT yquota.set_clock('$last'); $follow; $compute");
 my $expected_last = $server->safe_psql('calm', $told);
 
-# What must have happened for the test to be one.
+# Preconditions without which the test would prove nothing.
 is($server->safe_psql('calm', q(SELECT string_agg(DISTINCT ended_by, ',' ORDER BY ended_by) FROM yquota.reservation_definition)), 'archived,deleted,updated', 'reservations end in every way');
 is($server->safe_psql('calm', 'SELECT count(DISTINCT reservation_id), count(*) > 8, count(corrects) > 0 FROM yquota.reservation_charge'), '3|t|t', 'they pay, and are corrected');
 like($expected[4], qr/^hold\|.*"state": "held"/m, 'credit is held');
@@ -132,7 +133,7 @@ foreach my $number (0 .. $#steps)
 		kill_server($session);
 		$server->start;
 	}
-	# all of it is, and nobody heard of it
+	# the whole step is committed, and its client does not know it
 	$server->safe_psql('work', $step);
 	kill_server();
 	$server->start;

@@ -1,24 +1,23 @@
-# What a plan promises is what Hadoop 3.4.1's plan promises: random plans and reservations that
-# come, change and go, with what its agents and sharing policies decided.
+# A plan accepts the reservations that Hadoop 3.4.1's plan accepts: random plans and reservations that come, change
+# and go are compared with the decisions of Hadoop's agents and sharing policies.
 #
-# Each line of test/scheduler/reservation.jsonl is a configuration in Hadoop's properties, nodes,
-# the classes of the plan, and steps with their results: submissions, updates and deletions with
-# the allocation or the reason of the refusal, ready allocations that meet the sharing policy
-# alone (add), and what the plan and a user have over time (load), which reservations
-# touch an interval (search), or which queues the plan has after a round of its follower, and what
-# it still promises (follow), on a cluster that shrinks and grows (cluster).  Vectors are memory and cores,
-# times milliseconds, shares of queues floats of 32 bits.  The InMemoryPlan and the CapacitySchedulerPlanFollower of
-# hadoop-yarn-server-resourcemanager 3.4.1 decided them.  YQUOTA_RESERVATION_RECORDS may name
-# another file of such records, which is played besides.
+# Each line of test/scheduler/reservation.jsonl is a configuration in Hadoop's properties, nodes, the classes of the
+# plan, and steps with their results. Submissions, updates and deletions have the allocation or the reason of the
+# refusal. Ready allocations meet the sharing policy alone (add). Queries give the amounts of the plan and of a user
+# over time (load), or the reservations that touch an interval (search). A round of the plan follower gives the queues
+# and the remaining reservations of the plan (follow), on a cluster that shrinks and grows (cluster). Vectors are
+# memory and cores, times milliseconds, shares of queues floats of 32 bits. The InMemoryPlan and the
+# CapacitySchedulerPlanFollower of hadoop-yarn-server-resourcemanager 3.4.1 decided them. YQUOTA_RESERVATION_RECORDS
+# may name another file of such records, which is played besides.
 #
 # Each is played through SQL: import_hadoop_configuration(), submit_reservation(),
 # update_reservation(), delete_reservation(), follow_plans(), plan_allocation() and list_reservations().
 #
-# Left out is what a user could get (available), which no function tells, and
-# steps after the first one of which yquota says otherwise on purpose: what has been over for a
-# window is in no plan, with a round of the follower or without one, and an update does not bring
-# back what was deleted.  A submission that is due makes a round at once, as Hadoop's resource manager
-# does; the records are of the plan alone, so the queues of before are put back.
+# The comparison leaves out the amount that a user could get (available), which no function returns. It leaves out the
+# steps after the first intended difference of yquota. A reservation that has been over for a window is in no plan,
+# with a round of the follower or without one. An update does not bring back a deleted reservation. A submission that
+# is due makes a round at once, as Hadoop's resource manager does. The records are of the plan alone, so the test
+# restores the earlier queues.
 
 use strict;
 use warnings;
@@ -63,8 +62,8 @@ my %least = (submit => 150, update => 20, delete => 30, add => 80, load => 30, s
 cmp_ok($compared{$_} // 0, '>', $least{$_}, "steps with $_") foreach sort keys %least;
 note("$_: $compared{$_}") foreach sort keys %compared;
 
-# What Hadoop has not decided so, in steps that are compared.  Of a refusal the class is compared, not the words; that of an allocation
-# that no request gets is not.
+# Results that Hadoop has not decided so, in steps that are compared. For a refusal the class is compared, not the
+# words; the allocation of a request that gets none is not compared.
 sub is_figure
 {
 	my ($path, $record) = @_;

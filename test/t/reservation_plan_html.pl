@@ -1,5 +1,5 @@
-# The page about a plan shows what plan_allocation() says, whatever people have called
-# their reservations and themselves, and is as it should be in a browser ("make soak").
+# The page about a plan shows the figures of plan_allocation(), whatever the names of reservations and users are. It
+# displays correctly in a browser ("make soak").
 
 use strict;
 use warnings;
@@ -23,7 +23,8 @@ sub page
 	return $node->safe_psql('postgres', "SELECT yquota.reservation_plan_html('root.plan', '2030-01-$from+00', '2030-01-$to+00')");
 }
 
-# What is drawn of a resource: the ends of the steps of a place, from left to right, with what lies between its edges, in units of the resource.
+# The drawing of a resource: the ends of the steps of a place, from left to right, with the height between its edges,
+# in units of the resource.
 sub heights
 {
 	my ($page, $resource, $place, $top) = @_;
@@ -110,7 +111,7 @@ $node->safe_psql('postgres', q(UPDATE yquota.node SET state = 'LOST'));
 like(page('02 00:00', '03 00:00'), qr/The plan has nothing now: no node is RUNNING, or its queue has no share of the cluster\.<.*at most 100,000: 100,000/s, 'without nodes the promises are there all the same');
 $node->safe_psql('postgres', q(UPDATE yquota.node SET state = 'RUNNING', total = '[memory-mb=200000,vcores=200]'));
 
-# Of many the largest have a place of their own.
+# Among many reservations the largest have a place of their own.
 is($node->safe_psql('postgres', q(SELECT bool_and(reserve(20000 + i, 'dan', '2030-01-04 00:00+00', 1 + i, 2)) FROM generate_series(1, 20) AS i)), 't', 'many are accepted');
 my $many = page('04 00:00', '05 00:00');
 is(join(' ', $many =~ /<\/svg>(\d) (?:often, )?(reservation_\d+_\d+|\d+ others)/g), join(' ', 1, 'reservation_1_10003', (map { ($_, 'reservation_1_' . (20022 - $_)) } 2 .. 7), 8, '14 others'), 'the largest by name, the rest together');
@@ -144,7 +145,7 @@ foreach my $case ([ q('root.plan', '2030-01-02+00', '2030-01-01+00'), qr/"to" is
 	like($error, $case->[1], "of ($case->[0]) there is none");
 }
 
-# Those who see the plan see all of it; members do not.
+# Roles that may see the plan see all of it; members do not.
 like($node->safe_psql('postgres', "SET ROLE $_; SELECT yquota.reservation_plan_html('root.plan', '2030-01-04 00:00+00', '2030-01-05 00:00+00')"), qr/14 others/, "$_ sees it") foreach qw(viewer operator);
 my (undef, undef, $denied) = $node->psql('postgres', q(SET ROLE member; SELECT yquota.reservation_plan_html('root.plan')));
 like($denied, qr/permission denied for function reservation_plan_html/, 'a member does not');

@@ -1,10 +1,9 @@
 # The server is killed while many clients schedule, its backends too, and it fails over
 # to a synchronous standby.
 #
-# Each time everything that a client was told is there afterwards, with its
-# CONTAINER_START, once; what was asked for waits or started; what was acknowledged is
-# not told again, and what nobody heard of can be; what was reserved is reserved; no
-# limit is exceeded, books and scheduler agree, and scheduling goes on.
+# After each crash every container that a client was told of is there, with its CONTAINER_START, once. Requested
+# containers wait or started. Acknowledged containers are not told again, and containers that no client heard of can
+# be fetched. Reservations stay. No limit is exceeded, books and scheduler agree, and scheduling continues.
 #
 # SCHEDULER_SEED repeats what clients do and which kill comes when, though not to the
 # moment.

@@ -2,9 +2,8 @@
 # terminated, cancelled and timed out where they wait.  And many that do, which need no
 # more memory than few.
 #
-# Whatever became of one, every session decides afterwards what a dry run of a new session
-# says, which reads everything anew: also those that keep the cluster, and the one that
-# was interrupted.
+# After any outcome of a session, every session decides as a dry run of a new session does, which reads everything
+# anew. This includes the sessions that keep the cluster, and the session that was interrupted.
 
 use strict;
 use warnings;
@@ -115,8 +114,8 @@ foreach my $end (qw(COMMIT ROLLBACK))
 # Interrupted
 #
 
-# An allocation cycle in session one that waits in its INSERT, for a transaction that uses the name of the
-# container that comes next, and one in session two that waits for it.
+# An allocation cycle in session one waits in its INSERT for a transaction that uses the name of the next container.
+# An allocation cycle in session two waits for session one.
 sub begin_waiting
 {
 	my ($settings) = @_;
@@ -130,7 +129,7 @@ sub begin_waiting
 	return;
 }
 
-# What session one comes to, and that session two goes on once it has; the third gives up the name.
+# The outcome of session one; session two continues once it has ended; the third session gives up the name.
 sub ends_with
 {
 	my ($name, $sqlstate, $interrupt) = @_;
@@ -163,7 +162,7 @@ ends_with('timed out', '57014', sub { });
 begin_waiting("SET lock_timeout = '1s';\n");
 ends_with('timed out, waiting', '55P03', sub { });
 
-# One that has decided and is idle
+# A session that has decided and is idle
 $session{one}->run("BEGIN;\n$cycle)");
 $session{two}->send("$cycle)");
 wait_until_waiting(1);

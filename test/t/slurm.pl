@@ -1,5 +1,5 @@
-# The example for Slurm (docs/examples/slurm): listings of sacct become events, and
-# what they cost is what the listing says of each run, to the last digit.
+# The example for Slurm (docs/examples/slurm) works: listings of sacct become events, and their cost follows from the
+# listing of each run, to the last digit.
 #
 # The listings are those of a cluster of Slurm 22.05 with two nodes, one taken while
 # jobs ran and one after.  Jobs that this cluster did not have follow them, written
@@ -146,7 +146,7 @@ ROWS
 like(feed('unknown', 'cluster|40|40|root|chemistry|batch|COMPLETED|0:0|2026-11-26T08:00:00|2026-11-26T08:00:10|10|n1|cpu=1,mem=1M'),
 	qr/WARNING: +01000: +2 events were set aside\nDETAIL: +The first: project "chemistry" does not exist\./, 'the client tells what was set aside');
 
-# The same listings again, in another order, in one spool
+# Send the same listings again, in another order, in one spool
 my $before = sql("SELECT * FROM yquota.charge ORDER BY container_id, number");
 is(feed('again', reverse(@written), reverse(@after), @during), '', 'nothing is said of listings that come again');
 is(sql("SELECT * FROM yquota.charge ORDER BY container_id, number"), $before, 'they change nothing');

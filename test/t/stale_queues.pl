@@ -1,11 +1,9 @@
-# What is configured for queues is kept in memory by every session.  Nobody
-# answers from what it was: after each change, by whatever means, every session
-# says what a new one says, in its next statement.
+# Every session keeps the configuration of queues in memory. No session answers from an old one: after each change, by
+# any means, every session gives in its next statement the answer of a new session.
 #
-# One session changes a table at random; the others are in the midst of
-# different things: statements of their own, prepared ones with generic plans,
-# transactions of both isolation levels that began before, parallel plans,
-# statements that failed, changes of their own that were taken back.
+# One session changes a table at random; the others are in the midst of different things. They run statements of their
+# own, prepared ones with generic plans, parallel plans, and transactions of both isolation levels that began before.
+# Some have a failed statement or changes of their own that were rolled back.
 
 use strict;
 use warnings;
@@ -152,7 +150,7 @@ sub outcome_of
 	return $outcome;
 }
 
-# What a new session says.
+# The answers of a new session.
 sub truth
 {
 	my $client = Client->new($node, $database);
@@ -162,8 +160,8 @@ sub truth
 	return @answers;
 }
 
-# By each way that a change can come: a statement, a transaction with something
-# taken back on the way and looked at, one that another session commits.
+# Each way that a change can come: a statement, a transaction with a change rolled back on the way and looked at, and
+# a transaction that another session commits.
 my $ways = 0;
 sub change
 {
@@ -174,7 +172,7 @@ sub change
 	return outcome_of($writer, $statement) if $way == 0;
 	return outcome_of($writer, join ";\n", 'BEGIN', 'SAVEPOINT s', $changes[0][1]->(), $ask, 'ROLLBACK TO s', $statement, $ask, 'COMMIT') if $way == 1;
 	my $outcome = outcome_of($writer, join ";\n", 'BEGIN', $statement, q(PREPARE TRANSACTION 'change'));
-	# nobody sees it yet
+	# no other session sees the change yet
 	outcome_of($clients{plain}, $ask);
 	$node->safe_psql($database, q(COMMIT PREPARED 'change')) if !defined $outcome->{sqlstate};
 	return $outcome;
@@ -188,7 +186,7 @@ foreach my $name (sort keys %readers)
 }
 my (%changed_by, %changed, %stale);
 my %seen_by_answers = map { $_->[0] => 1 } @changes;
-# who asks nothing that depends on them
+# no session asks anything that depends on them
 delete @seen_by_answers{qw(user_setting multi_node_sorting_policy node_label unmapped_property)};
 my $refused = 0;
 my @before = truth();
@@ -248,7 +246,7 @@ sub difference
 	return join '', map { '  is ' . ($right[$_] // 'nothing') . "\n  not " . ($found[$_] // 'nothing') . "\n" } @differing;
 }
 
-# What waits for open transactions to end.
+# Changes that wait for open transactions to end.
 foreach my $name (grep { $readers{$_}{begin} =~ /BEGIN/ } sort keys %readers)
 {
 	outcome_of($clients{$name}, 'COMMIT');

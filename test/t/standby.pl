@@ -20,7 +20,7 @@ my @views = qw(project_balance container_cost daily_cost exhausted_work queue_us
 	resource_request reserved_container decision scheduler_node scheduler_application scheduler_queue);
 my $all = join(' UNION ALL ', map { "SELECT '$_' AS view, t::text AS row FROM yquota.$_ AS t" } @views);
 
-# The same rows on both, once the standby has what the primary has.
+# Both servers show the same rows, once the standby has replayed the primary's WAL.
 sub is_shown_alike
 {
 	my ($name) = @_;
@@ -96,8 +96,8 @@ foreach my $statement (
 }
 
 #
-# Every public function that may write: what the primary would do the standby
-# refuses with 25006, and what the primary refuses the standby may refuse alike.
+# Every public function that may write: the standby refuses with 25006 each call that the primary would run. A call
+# that the primary refuses may fail on the standby in the same way.
 #
 
 # Arguments that a function of this name can do something with.

@@ -1,10 +1,11 @@
-# What plans compute with is what Hadoop 3.4.1's plans compute with: step functions of time
-# (RLESparseResourceAllocation), by the names of the vectors (L) that its own tests assert, and merges of random ones
-# in test/scheduler/step_function.jsonl; and what its agents make of them: the cost of a window, and gaps.
+# Plans compute with the same step functions of time as Hadoop 3.4.1's plans (RLESparseResourceAllocation). The test
+# plays the vectors that Hadoop's own tests assert, by their names (L), and random merges in
+# test/scheduler/step_function.jsonl. It also covers the use of these functions by the agents: the cost of a window,
+# and gaps.
 #
-# Each line of the file is two functions, an operator, a range, the calculator and the cluster, with
-# the merge that Hadoop made of them or the class of its error.  Steps are [time, memory, cores], of an undefined one
-# [time, null, null].  YQUOTA_STEP_RECORDS may name another file of such records, which is compared besides.
+# Each line of the file is two functions, an operator, a range, the calculator and the cluster, with Hadoop's merge of
+# them or the class of its error. Steps are [time, memory, cores], or [time, null, null] for an undefined one.
+# YQUOTA_STEP_RECORDS may name another file of such records, which is compared besides.
 #
 # No function of yquota shows step functions: test/scheduler/step_function.c makes functions of them for this test.
 # Where Hadoop breaks down at a null, yquota goes on: these records are left out.
@@ -97,7 +98,8 @@ add_values('L12, removed', "change_steps($overlapping, '-9-13:100,100')", 9 => -
 add_case('L13', "change_steps('', '+0-9223372036854775807:0,0')", '');
 add_case('L14', q(intervals_of_steps(change_steps('', '+101-102:5,5 +102-103:10,10 +103-104:10,10 +104-105:5,5 +106-107:5,5'))),
 	full('[101,102)=5 [102,104)=10 [104,105)=5 [105,106)=0 [106,107)=5'));
-# The greatest value at a time and each period after it, up to the last step, and the least one in a range: no plan needs them.
+# The test computes two more values, which no plan needs: the greatest value at a time and each period after it, up to
+# the last step, and the least value in a range.
 sub add_greatest
 {
 	my ($name, $steps, $last, $tick, $period, $expected) = @_;
@@ -119,7 +121,7 @@ my @eight = map { "$_->[0]:$_->[1]" } ([ 0, 2 ], [ 1, 5 ], [ 2, 7 ], [ 3, 10 ], 
 my @seventh_is_0 = (@eight[ 0 .. 5 ], '6:0', '7:8');
 add_greatest('L15', steps(0, @eight), 7, @$_) foreach [ 0, 1, 10 ], [ 0, 2, 7 ], [ 0, 3, 10 ], [ 0, 4, 3 ], [ 0, 5, 4 ], [ 7, 5, 8 ], [ 10, 3, 0 ];
 add_least('L16', steps(0, @seventh_is_0), @$_) foreach [ 1, 3, 5 ], [ 2, 5, 3 ], [ 1, 7, 0 ];
-# of a periodic one within the period that it begins in
+# the greatest value of a periodic function within the period that it begins in
 add_greatest('L18', steps(8, @eight), 8 * int($_->[0] / 8) + 7, @$_) foreach [ 0, 1, 10 ], [ 8, 2, 7 ], [ 16, 3, 10 ], [ 17, 4, 5 ], [ 32, 5, 4 ];
 add_values('L17', q(') . steps(20, qw(0:10 5:7 10:5 15:2 19:0)) . q('), 10 => 5, 20 => 10, 27 => 7, 50 => 5);
 my $repeated = sprintf q(merge_steps('%s', '%s', 'add', 2, 25, false, 102400, 100)), steps(10, qw(1:2 2:5 3:0)), steps(0, qw(12:10 13:10 14:0));
@@ -168,7 +170,7 @@ sub written
 	return join ' ', map { my ($time, @amounts) = @$_; "$time:" . (@amounts == 2 && !defined $amounts[0] && !defined $amounts[1] ? '-' : join ',', map { $_ // 'null' } @amounts) } @$steps;
 }
 
-# What an answer is to be.
+# The expected answer.
 sub outcome
 {
 	my ($result) = @_;
@@ -189,7 +191,7 @@ my @answers = split /\n/, $node->safe_psql('postgres', join '', map { "SELECT co
 is($answers[$_], $cases[$_][2], $cases[$_][0]) foreach 0 .. $#cases;
 cmp_ok(scalar @records, '>', 50, 'records were compared');
 
-# What Hadoop has not computed so.
+# Results that Hadoop has not computed so.
 my %answer = map { $cases[$_][0] => $answers[$_] } 0 .. $#cases;
 my @falsified = falsify(\@records, figure => sub { $_[0] =~ m{^result/} });
 is(unnoticed(\@falsified, map { $answer{ $_->[1]{id} } ne outcome($_->[1]{result}) } @falsified), '', 'every falsified result is found');

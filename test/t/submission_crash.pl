@@ -1,11 +1,9 @@
 # Many clients submit, end, move and start the same applications in the same
 # queues, and the server is killed meanwhile.
 #
-# Single statements never wait for each other in a circle and need not be
-# repeated, at any isolation level; transactions that take queues in opposite
-# orders may, and get through when they are repeated.  After each recovery
-# everything that was acknowledged is there, what was rolled back is not, no limit
-# is exceeded and the counters are what the applications come to.
+# Single statements never deadlock and need not be repeated, at any isolation level. Transactions that take queues in
+# opposite orders may deadlock, and succeed when they are repeated. After each recovery every acknowledged change is
+# there and no change that was rolled back. No limit is exceeded, and the counters agree with the applications.
 #
 # SUBMISSION_SEED repeats what clients do, though not when.
 
@@ -144,7 +142,7 @@ for (my $round = 0; soak_goes_on($round, 2, 10, 40); $round++)
 	is($node->safe_psql($database, $wrong), '', "$level: no limit is exceeded, counters are right");
 }
 
-# Who takes queues one after the other may meet somebody who does it the other way.
+# Transactions that take queues one after the other may meet a transaction with the opposite order.
 for (my $round = 0; soak_goes_on($round, 1, 5, 50); $round++)
 {
 	my $count = run_clients('read committed', 1000, 4, two => "BEGIN;\n$submit\\sleep 1 ms\n${submit}COMMIT;\n");
@@ -161,8 +159,8 @@ for (my $round = 0; soak_goes_on($round, 1, 5, 50); $round++)
 $node->safe_psql($database, 'SELECT yquota.finish_application(application_id) FROM yquota.application WHERE finished_at IS NULL');
 $node->safe_psql($database, 'UPDATE yquota.scheduler_setting SET maximum_applications = ' . SYSTEM_LIMIT);
 
-# What is known of applications: there or not (rolled back), or whatever, while
-# the outcome of a statement is unknown; and over or not.
+# The known state of applications: there or not (rolled back), or unknown, while the outcome of a statement is
+# unknown; and over or not.
 my (%is_there, %is_over);
 my $number = 0;
 my @clients;
@@ -181,8 +179,8 @@ sub submission
 	return sprintf q(SELECT state FROM yquota.submit_application('%s', 'u%d', NULL, '%s', am_resource => '[memory-mb=1024,vcores=1]')), $id, 1 + int rand 6, $queue;
 }
 
-# A statement of a client, and what it makes true: applications that are there
-# and that are over.  Ids are submitted once, and ended by whoever submitted them.
+# A statement of a client, and its effect: applications that are there and that are over. An id is submitted once, and
+# any client may end its application.
 sub next_statement
 {
 	my ($own) = @_;
@@ -260,8 +258,7 @@ sub work
 	}
 }
 
-# What the database says, compared with what is known.  What was refused is over
-# without having been ended.
+# Compare the database with the known state. A refused application is over although no client has ended it.
 sub differences
 {
 	my %state = map { split /\|/ } split /\n/, $node->safe_psql($database,

@@ -93,7 +93,7 @@ sub finish_sql
 make_books($node, 'books', 'control');
 is_soon($node, 'books', "(SELECT state = 'running' FROM yquota.worker_status WHERE database = 'books')", 'a worker runs');
 
-# One that is committed after a crash
+# A prepared transaction is committed after a crash
 make_script($node, 'books', 'a', 60);
 my $before = balance();
 prepare('a', "container_id LIKE 'a-%'");
@@ -114,7 +114,7 @@ $node->safe_psql('control', start_sql('free', 'p0') . ';' . finish_sql('free'));
 sql("SELECT * FROM yquota.retry_rejects()");
 is_same_as_control($node, 'books', 'control', 'a', 'committed by another session');
 
-# What one session remembers of projects while another's fate is open
+# A session's memory of projects while the outcome of another transaction is open
 my $session = $node->background_psql('books', on_error_stop => 0);
 $session->query("BEGIN; INSERT INTO yquota.project (name) VALUES ('ghost'); " . start_sql('g1', 'ghost') . "; PREPARE TRANSACTION 'ghost'");
 $session->query(start_sql('g2', 'ghost'));

@@ -18,7 +18,7 @@ sub status
 	return "(SELECT $condition FROM yquota.worker_status WHERE database = 'work')";
 }
 
-# What is notified of project web
+# The notifications for project web
 sub figures
 {
 	my ($threshold, $hard, $spent, $remaining) = @_;
@@ -166,8 +166,8 @@ live_through($node, 'work', 1, '1 day');
 $node->safe_psql('work', 'SELECT yquota.stop_worker()');
 is_soon($node, 'work', status("state = 'stopped'"), 'stop_worker() stops it');
 
-# A DROP EXTENSION that is rolled back changes nothing; while it is open the
-# worker waits for it, but not for ever; when it commits the worker leaves.
+# A DROP EXTENSION that is rolled back changes nothing. While it is open the worker waits for it, but not for ever;
+# when it commits the worker leaves.
 my $waits = "EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'yquota worker' AND wait_event_type = 'Lock')";
 $administrator = $node->background_psql('work');
 $node->safe_psql('work', 'SELECT yquota.start_worker()');

@@ -1,6 +1,6 @@
-# The follower of plans by the worker: a round every time step of the clock, and what it tells;
-# clocks that step, a server that is killed between two rounds, a standby that is promoted, many
-# reservations that end at once, and rounds of two sessions at the same time.
+# The worker follows plans: it makes a round every time step of the clock and reports the result. The test covers
+# clocks that step, a server that is killed between two rounds, a standby that is promoted, many reservations that end
+# at once, and rounds of two sessions at the same time.
 
 use strict;
 use warnings;
@@ -51,7 +51,7 @@ set_clock($node, 'work', '2030-01-01 00:00:10 UTC');
 is_soon($node, 'work', queues() . " = '=70 0001=10 0002=20'", 'the next one follows');
 unlike($listener->query('SELECT 1'), qr/00:00:05\.9/, 'a round that changes nothing tells nothing');
 
-# What is called by hand, by an operator.
+# Calls by hand, by an operator.
 $node->safe_psql('work', q(SELECT yquota.stop_worker()));
 is_soon($node, 'work', 'NOT EXISTS (SELECT FROM yquota_internal.worker_state WHERE pid IS NOT NULL)', 'the worker leaves');
 my $before = $node->safe_psql('work', 'SELECT pg_current_wal_insert_lsn()');

@@ -62,7 +62,7 @@ is_soon($node, 'work', verified_at('2030-01-01 02:30 UTC'), 'it ends');
 is_soon($node, 'work', rolled_up_at('2030-01-01 02:50 UTC'), 'and the next one is done');
 is(sql('SELECT ' . status('failures')), 0, 'without trouble');
 
-# One that is ended from outside is done again.
+# A job that is ended from outside is run again.
 sql('INSERT INTO public.gate VALUES (true)');
 set_clock($node, 'work', '2030-01-02 02:30 UTC');
 is_soon($node, 'work', $process, 'the next night');

@@ -70,7 +70,7 @@ my $pid = worker_pid($node, 'first');
 $node->safe_psql('postgres', "SELECT pg_terminate_backend($pid, 20000)");
 is_soon($node, 'postgres', has_worker('first', $pid), 'a terminated worker is replaced');
 
-# One that is cancelled in its sleep does not mind.
+# A worker that is cancelled in its sleep continues.
 is_soon($node, 'first', "(SELECT state = 'running' FROM yquota.worker_status WHERE database = 'first')", 'by one in office');
 $pid = worker_pid($node, 'first');
 $node->safe_psql('postgres', "SELECT pg_cancel_backend($pid)");
@@ -103,7 +103,7 @@ $node->reload;
 is_soon($node, 'postgres', has_worker('third'), 'a database added to the list gets a worker');
 is_soon($node, 'postgres', 'NOT ' . has_worker('Second One'), 'one taken off it loses its worker');
 
-# Somebody else's attempt to drop the database does not touch the worker.
+# Another session's attempt to drop the database does not touch the worker.
 is_soon($node, 'first', "(SELECT state = 'running' FROM yquota.worker_status WHERE database = 'first')", 'there is a worker in office');
 $pid = worker_pid($node, 'first');
 $node->safe_psql('postgres', 'CREATE ROLE stranger LOGIN CREATEDB');

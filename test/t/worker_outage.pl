@@ -25,7 +25,7 @@ sub outages
 		SQL
 }
 
-# The time that a worker is away: nobody is there while the clock moves.
+# Move the clock while no worker runs.
 sub be_away
 {
 	my ($hours, $leave) = @_;

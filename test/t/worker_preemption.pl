@@ -1,6 +1,6 @@
-# Preemption by the worker: rounds at their interval of the clock, none too many, and what
-# they told; time in which the server did not run, or was a standby, is no waiting.  And
-# applications past their lifetime.
+# The worker preempts: it makes rounds at their interval of the clock, none too many, and reports them. Time in which
+# the server did not run, or was a standby, does not count as waiting. The worker also ends applications past their
+# lifetime.
 
 use strict;
 use warnings;

@@ -1,5 +1,5 @@
-# A standby has no worker until it is promoted; then its worker goes on where
-# the old primary's ended, at the price that was in force.
+# A standby has no worker until it is promoted. Then its worker continues from the point where the old primary's
+# ended, at the price that was in force.
 
 use strict;
 use warnings;

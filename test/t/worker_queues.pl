@@ -1,6 +1,5 @@
-# What the worker does for queues: the policies that scheduler_monitor_policies
-# names, each at its own interval of the clock, and no others; and for the
-# scheduler.
+# The worker's jobs for queues: it runs the policies that scheduler_monitor_policies names, each at its own interval
+# of the clock, and no others. It also works for the scheduler.
 
 use strict;
 use warnings;
@@ -79,7 +78,7 @@ is_soon($node, 'work', marked() . ' = 1', 'the parent comes next');
 set_clock($node, 'work', '2030-01-01 02:15 UTC');
 is_soon($node, 'work', paths() . ' IS NULL', 'until nothing is left');
 
-# Somebody who is changing queues is not waited for.
+# The worker does not wait for a session that is changing queues.
 $node->safe_psql('work', q(INSERT INTO yquota.application (application_id, username, queue, am_resource, priority, state, submitted_at)
 	VALUES ('application_1_5', 'u', 'root.m.idle', '[memory-mb=1024]', 0, 'ACTIVE', yquota.clock());
 	UPDATE yquota.application SET state = 'FINISHED', finished_at = yquota.clock() WHERE application_id = 'application_1_4'));
@@ -93,7 +92,7 @@ $administrator->quit;
 is_soon($node, 'work', active() . " = 'root.m.idle'", 'and made up for');
 is_soon($node, 'work', q((SELECT postponed = '{}' FROM yquota.worker_status WHERE database = 'work')), 'which is the end of it');
 
-# What the scheduler decided and nobody acknowledges is released, whether or not there is another cycle.
+# A decided container that no client acknowledges is released, whether or not there is another cycle.
 $node->safe_psql('work', q(INSERT INTO yquota.project (name) VALUES ('u')));
 is($node->safe_psql('work', 'SELECT count(*) FROM yquota.schedule()'), '1', 'an application master starts');
 run_to('2030-01-01 02:25:01 UTC');
@@ -103,7 +102,7 @@ set_clock($node, 'work', '2030-01-01 02:25:12 UTC');
 is_soon($node, 'work', q((SELECT count(*) = 0 FROM yquota.container) AND (SELECT count(*) = 0 FROM yquota.decision)), 'and does so no longer');
 is($node->safe_psql('work', 'SELECT exit_status FROM yquota.charge'), '-100', 'with the exit status of those that nobody launched');
 
-# Who has a guarantee outlives the server, without which nothing is done either.
+# Guarantees outlive the server and the worker; after the restart nothing is left to change.
 my $pid = worker_pid($node, 'work');
 $node->safe_psql('work', 'SELECT yquota.stop_worker()');
 wait_until_gone($pid);
