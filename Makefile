@@ -96,7 +96,7 @@ OBJS := $(patsubst %.c,%.o,$(call files,src/*.c src/*/*.c src/*/*/*.c))
 DATA_built := $(install_script)
 
 PG_CPPFLAGS = -I$(source_dir)/src -DYQ_VERSION='"$(EXTVERSION)"'
-PG_CFLAGS = -MMD -MP
+PG_CFLAGS = -MMD -MP -Werror=implicit-function-declaration
 ifdef STRICT
 PG_CFLAGS += -Wall -Wextra -Wno-unused-parameter -Werror $(if $(findstring clang,$(CC)),-Wno-unknown-warning-option -Wno-ignored-attributes -Wno-ignored-optimization-argument)
 endif

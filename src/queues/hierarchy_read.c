@@ -9,6 +9,7 @@
 
 #include "base/resource.h"
 #include "catalog/pg_type_d.h"
+#include "common/int.h"
 #include "miscadmin.h"
 #include "queues/hierarchy_read.h"
 #include "store/catalog.h"
