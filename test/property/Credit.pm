@@ -1,7 +1,7 @@
 #
-# Credit.pm: what projects have, hold and may spend, computed from the rules of
-# quota_grant, hold and project in docs/reference.md in the most naive way, with
-# what Model.pm says that containers cost.  Amounts are those of Model.pm.
+# Credit.pm: the credit, holds and available amounts of projects, computed from the rules of quota_grant, hold and
+# project in docs/reference.md in the most naive way, with Model.pm's cost of containers. Amounts are those of
+# Model.pm.
 #
 package Credit;
 
@@ -52,8 +52,7 @@ sub family
 	return grep { my $member = $_; grep { $_ eq $name } $self->line($member) } sort keys %{ $self->{project} };
 }
 
-# What some containers cost from an instant up to another one, padding of that
-# instant included or not.
+# The cost of some containers from an instant up to another one, padding of that instant included or not.
 sub cost_of
 {
 	my ($pieces, $from, $to, $with_last_padding) = @_;
@@ -87,7 +86,7 @@ sub spent
 	return cost_of($pieces, -Model::FOREVER, $at, 1);
 }
 
-# What is known by now is no longer so.
+# Forget the known results, which a change makes wrong.
 sub changed
 {
 	my ($self) = @_;
@@ -109,9 +108,8 @@ sub own_since
 	return min(Model::FOREVER, map { $_->{begins} } grep { $_->{project} eq $name && is_own($_) } @{ $self->{grant} });
 }
 
-# The grants that are credit of a project, each with the instant at which it
-# leaves: refunds and corrections of sub-projects without own credit are that of
-# the nearest ancestor that has some, or of the root.
+# The grants that are credit of a project, each with the instant at which it leaves. Refunds and corrections of
+# sub-projects without own credit are that of the nearest ancestor that has some, or of the root.
 sub terms
 {
 	my ($self, $name) = @_;
@@ -135,17 +133,16 @@ sub terms
 		}
 		next if !defined $from || $from >= $until || $grant->{begins} >= $until;
 		next if $from > $grant->{begins} && !$grant->{amount}->is_neg && $grant->{expires} <= $from;
-		# what has expired stays where it was
+		# expired credit stays where it was
 		$until = Model::FOREVER if !$grant->{amount}->is_neg && $grant->{expires} <= $until;
 		push @terms, { %$grant, begins => max($from, $grant->{begins}), leaves => $until };
 	}
 	return @terms;
 }
 
-# What became of the grants of a project by an instant: a hash of granted (less
-# what was lost), and by grant_id of what is left of it and what it lost.  A row
-# that takes credit back is kept in %debt until it leaves: what is still to take, and
-# what it has of which grant; of '' it has what had been given back of spending.
+# The state of the grants of a project by an instant: a hash of granted (less the lost amount), and by grant_id of the
+# rest and the loss of each grant. A row that takes credit back is kept in %debt until it leaves, with the amount
+# still to take, and the amount taken from each grant. The key '' has the spending that was given back.
 sub grants_at
 {
 	my ($self, $name, $now, $at) = @_;
@@ -162,7 +159,7 @@ sub grants_at
 		$owed = pay(\%left, \%debt, $owed + $spent - $spent_before, @valid);
 		$spent_before = $spent;
 		$lost{ $_->{id} } = delete $left{ $_->{id} } foreach grep { $_->{expires} <= $instant } @valid;
-		# what a row had taken goes back to where it came from; what has expired there is lost
+		# the amount that a row had taken goes back to its origin; the part that has expired there is lost
 		foreach my $debt (map { delete $debt{ $_->{id} } // () } grep { $_->{leaves} == $instant } @terms)
 		{
 			$owed -= delete $debt->{of}{''} // zero();
@@ -172,7 +169,7 @@ sub grants_at
 				else { $lost{$id} = $lost{$id} + $debt->{of}{$id}; }
 			}
 		}
-		# what leaves had paid for something: that is owed again, or to be taken again
+		# a leaving row had paid for something: that amount is owed again, or to be taken again
 		foreach my $term (grep { $_->{leaves} == $instant && exists $left{ $_->{id} } } @terms)
 		{
 			$owed += $term->{amount} - delete $left{ $term->{id} };
@@ -295,8 +292,8 @@ sub balance
 	return \%balance;
 }
 
-# What a project may still spend: the least that remains of the budgets that
-# limit it; undef when nothing does.
+# The amount that a project may still spend: the least rest of the budgets that limit it; undef when nothing limits
+# it.
 sub available
 {
 	my ($self, $name, $now) = @_;

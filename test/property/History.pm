@@ -1,10 +1,9 @@
 #
 # History.pm: random histories and their rendering in SQL.
 #
-# A history is a window of time with the timelines that change inside it and
-# the valid stream of lifecycle events of a few containers.  Instants are drawn
-# from a pool that grows with every draw, so that they often coincide or miss
-# each other by a microsecond, and often lie on full hours and midnights.
+# A history is a window of time with the timelines that change inside it and the valid stream of lifecycle events of a
+# few containers. Instants are drawn from a pool that grows with every draw. Thus they often coincide or miss each
+# other by a microsecond, and often lie on full hours and midnights.
 #
 # Prices are global, so histories of one database follow each other in time;
 # names of projects, queues, users and applications are their own.  All
@@ -205,10 +204,9 @@ sub random_outage
 		pick(qw(report report forgive charge)) ];
 }
 
-# The events of one container in order of time: valid, and never two updates at
-# one instant.  Some end several times: at other instants, after which updates
-# go on, or at the same one with another status; yquota itself may have sent one.
-# Many are preempted.
+# The events of one container in order of time: valid, and never two updates at one instant. Some containers end
+# several times: at other instants, after which updates go on, or at the same one with another status. yquota itself
+# may have sent an end. Many are preempted.
 sub random_container
 {
 	my ($self, $number) = @_;
@@ -278,7 +276,7 @@ sub copy_statement
 	  . join('', map { join("\t", map { defined $_ ? $_ : '\N' } fields($_)) . "\n" } @_) . "\\.\n";
 }
 
-# One statement that brings the events, in one of several forms.
+# A statement that brings the events, in one of several forms.
 sub statement
 {
 	my @events = @_;
@@ -314,7 +312,7 @@ sub change_statement
 	  . "waiting_factor = EXCLUDED.waiting_factor";
 }
 
-# The same change in the model.
+# Make the same change in the model.
 sub change_model
 {
 	my ($model, $change) = @_;
@@ -340,7 +338,7 @@ sub outage_statement
 	return "$note;\n$report";
 }
 
-# The same outage in the model.
+# Add the same outage to the model.
 sub outage_model
 {
 	my ($model, $outage) = @_;

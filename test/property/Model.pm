@@ -1,15 +1,11 @@
 #
-# Model.pm: what containers owe, computed from docs/design.md 2, 3 in the most
-# naive way: cut the life of a container at every instant at which anything
-# changes, price each piece, add up.  Shares no code and no data structure with
-# the extension: no rate classes, no cumulative sums, no ledger, no order of
-# arrival.
+# Model.pm: the charges of containers, computed from docs/design.md 2, 3 in the most naive way. The model cuts the
+# life of a container at every instant at which anything changes, prices each piece, and adds up. It shares no code
+# and no data structure with the extension: no rate classes, no cumulative sums, no ledger, no order of arrival.
 #
-# Units: instants and durations are integers of microseconds (instants since
-# 1970 UTC); amounts of money are Math::BigInt in 10^-54 credits, which every
-# exact amount fits: 18 decimals of a price, 6 of each of 4 factors and of that of
-# a wait, 6 of time.
-# Decimal numbers come in as text and are never floats.
+# Units: instants and durations are integers of microseconds (instants since 1970 UTC). Amounts of money are
+# Math::BigInt in 10^-54 credits, which every exact amount fits: 18 decimals of a price, 6 of each of 4 factors and of
+# that of a wait, 6 of time. Decimal numbers come in as text and are never floats.
 #
 package Model;
 
@@ -165,12 +161,10 @@ sub add_outage
 	return;
 }
 
-# Takes one lifecycle event: a hash of event (START, UPDATE or FINISH), id, at,
-# and what the event says of project, application, username, queue, allocation
-# (hash of amounts), execution_type and is_running (1 or 0).  The order of calls decides nothing,
-# and an event that was taken before changes nothing.  Of several FINISHes the
-# earliest counts, of those at one instant that with the smallest exit status;
-# whether one of them is a preemption by yquota is remembered.
+# Take one lifecycle event: a hash of event (START, UPDATE or FINISH), id, at, and the event's project, application,
+# username, queue, allocation (hash of amounts), execution_type and is_running (1 or 0). The order of calls decides
+# nothing, and a repeated event changes nothing. The earliest of several FINISHes counts; at one instant, the FINISH
+# with the smallest exit status. The model remembers whether one of them is a preemption by yquota.
 sub take
 {
 	my ($self, $event) = @_;
@@ -255,8 +249,8 @@ sub factor_names
 	return @names;
 }
 
-# The part of its price that a container pays, 6 decimals: while it waits, what the
-# rule in force at the beginning of the wait says.
+# The part of its price that a container pays, 6 decimals: while it waits, the part follows from the rule in force at
+# the beginning of the wait.
 sub waiting_factor
 {
 	my ($self, $held) = @_;
@@ -300,8 +294,8 @@ sub in_outage
 	} @{ $self->{outage} };
 }
 
-# What is paid per second at an instant for what is held then, 48 decimals, and
-# the resource type that it is paid for; among equals the first by name.
+# The price per second at an instant for the resources held then, 48 decimals, and the resource type that it is paid
+# for; among equals the first by name.
 sub rate
 {
 	my ($self, $held, $at) = @_;
@@ -339,7 +333,7 @@ sub all_cuts
 	return [ sort { $a <=> $b } keys %seen ];
 }
 
-# Those strictly between two others.
+# The instants strictly between two others.
 sub cuts
 {
 	my ($self, $from, $to) = @_;
@@ -365,8 +359,8 @@ sub note_wait
 	return;
 }
 
-# What a container held when: [[from, to, held] ...] up to "now" at most.  A
-# container that has not been started (as far as is known) held nothing.
+# The resources that a container held over time: [[from, to, held] ...] up to "now" at most. A container without a
+# known start held nothing.
 sub segments
 {
 	my ($container, $now) = @_;
@@ -388,9 +382,9 @@ sub segments
 	{
 		my $update = $container->{update}{$at};
 
-		# what lies after the end changes nothing
+		# an update after the end changes nothing
 		last if $container->{FINISH} && $at > $end;
-		# one that says nothing settles nothing
+		# an update without values settles nothing
 		next unless grep { defined $update->{$_} } qw(allocation execution_type queue node is_running);
 		push @segments, [ $from, $at, {%held} ] if $from < $at;
 		foreach my $field (qw(allocation execution_type queue is_running))
@@ -427,9 +421,8 @@ sub cut_at
 	return ([ $from, $at, $held ], [ $at, $to, {%$held} ]);
 }
 
-# What a container owes up to "now", piece by piece: [[from, to, rate, held,
-# amount of padding, dominant resource type, rate that is given back] ...].
-# Padding is a piece with from = to; pieces of one segment share "held".
+# The charge of a container up to "now", piece by piece: [[from, to, rate, held, amount of padding, dominant resource
+# type, rate that is given back] ...]. Padding is a piece with from = to; pieces of one segment share "held".
 sub pieces
 {
 	my ($self, $id, $now) = @_;
@@ -496,8 +489,8 @@ sub cost
 	return $sum;
 }
 
-# What preemption lost of a container: what its life cost but for padding, had
-# nothing been free, and what was; nothing of one that was not preempted.
+# The loss of a container by preemption: the cost of its life without padding, had nothing been free, and the free
+# part. A container that was not preempted lost nothing.
 sub lost
 {
 	my ($self, $id, $now) = @_;
@@ -516,9 +509,8 @@ sub lost
 	return ($gross, $given_back);
 }
 
-# What the ledger says about a container when everything is settled: a row per
-# segment that has ended, [from, to, amount, dominant resource type], and a row
-# of padding, [finish, finish, amount, undef].
+# The ledger's rows for a container when everything is settled. There is a row per segment that has ended, [from, to,
+# amount, dominant resource type], and a row of padding, [finish, finish, amount, undef].
 sub settled
 {
 	my ($self, $id, $now) = @_;

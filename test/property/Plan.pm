@@ -1,7 +1,7 @@
 #
-# Plan.pm: what a plan of reservations may promise, from the sentences of Hadoop's
-# documents and in the most naive way: lists of intervals, values at every instant at which
-# anything changes, sums of these.  Shares no code and no data structure with the extension.
+# Plan.pm: the rules of a plan of reservations, from the sentences of Hadoop's documents and in the most naive way.
+# The model has lists of intervals, values at every instant at which anything changes, and sums of these. It shares no
+# code and no data structure with the extension.
 #
 # Times are integers of milliseconds since 1970 UTC, amounts [memory, cores].  An
 # interval is [start, end, memory, cores].
@@ -13,10 +13,10 @@ use warnings;
 use List::Util qw(all max min sum0);
 use POSIX ();
 
-# new(OPTION...): capacity; max_periodicity, step; policy (NoOverCommitPolicy or
-# CapacityOverTimePolicy) with window, instantaneous and average (fractions of the capacity), and
-# ends_averages: at a window after the deadline; is_dominant: of the calculator; wraps: periodic
-# ones keep what is beyond a multiple of their period.
+# new(OPTION...): capacity, max_periodicity and step are figures of the plan. policy is NoOverCommitPolicy or
+# CapacityOverTimePolicy, with window, instantaneous and average (fractions of the capacity). ends_averages: averages
+# end at a window after the deadline. is_dominant describes the calculator. wraps: periodic reservations keep the part
+# beyond a multiple of their period.
 sub new
 {
 	my ($class, %option) = @_;
@@ -73,7 +73,7 @@ sub sums
 	return map { my $at = $_; $now[$_] += $change{$at}[$_] foreach 0, 1; [ $at, @now ] } sort { $a <=> $b } keys %change;
 }
 
-# Those that the plan has at a time, but for the one called "without"; of a user, if one is named.
+# The reservations that the plan has at a time, except the reservation "without"; of a user, if one is named.
 sub promised
 {
 	my ($self, $now, %option) = @_;
@@ -85,7 +85,7 @@ sub promised
 	} map { $self->{reservations}{$_} } sort keys %{ $self->{reservations} };
 }
 
-# What they have over time, and each user.
+# The amounts of all reservations and of each user over time.
 sub committed
 {
 	my ($self, $now, $from, $to, %option) = @_;
@@ -109,7 +109,7 @@ sub value_at
 
 sub fits { my ($small, $large) = @_; return $small->[0] <= $large->[0] && $small->[1] <= $large->[1]; }
 
-# -- what a definition asks for ----------------------------------------------------------
+# -- requests of a definition -------------------------------------------------------------
 
 sub rounded_up { my ($self, $time) = @_; return POSIX::ceil($time / $self->{step}) * $self->{step}; }
 
@@ -165,7 +165,7 @@ sub gangs
 	return \@gangs;
 }
 
-# What is wrong with an allocation for a definition; nothing: it satisfies it.
+# The fault of an allocation for a definition; nothing if the allocation satisfies it.
 sub violation
 {
 	my ($self, $definition, $base, @intervals) = @_;
@@ -233,7 +233,7 @@ sub lesser
 # Java's product of an amount with a float of 32 bits.
 sub share { my ($self, $fraction) = @_; my $share = unpack 'f', pack 'f', $fraction; return [ map { int($_ * $share) } @{ $self->{capacity} } ]; }
 
-# What is left to a user at an instant; undef: more is promised than there is.
+# The amount left to a user at an instant; undef if the reservations exceed the plan.
 sub left_at
 {
 	my ($self, $at, $all, $own, $old) = @_;
@@ -249,7 +249,7 @@ sub left_at
 	return $self->lesser(\@net, [ map { $quota->[$_] - $used[$_] + $kept[$_] } 0, 1 ]);
 }
 
-# What the plan and the user have while an instance is, and what the old version has, as if it was the first one.
+# The amounts of the plan and the user during an instance, and of the old version, as if it was the first one.
 sub around_instance
 {
 	my ($self, $now, $reservation, $old, $shift) = @_;
@@ -260,8 +260,8 @@ sub around_instance
 	  [ defined $old ? sums($from, $to, occurrences($old, $from, $to)) : () ];
 }
 
-# What is wrong with a reservation that was accepted at a time: the plan is as it was before, with
-# the version that it replaces, if there is one.
+# The fault of a reservation that was accepted at a time. The plan is as it was before, with the version that the
+# reservation replaces, if there is one.
 sub overcommitment
 {
 	my ($self, $now, $reservation) = @_;
@@ -276,7 +276,7 @@ sub overcommitment
 	{
 		my $least;
 
-		# of all instances until the largest period is over, as a whole
+		# consider all instances until the largest period is over, as a whole
 		foreach my $instance (@instances)
 		{
 			my $left = $self->left_at($at, @$instance);
@@ -284,15 +284,16 @@ sub overcommitment
 			return "more was promised than there is at $at" unless defined $left;
 			$least = defined $least ? $self->lesser($least, $left) : $left;
 		}
-		# Before its first interval it asks for nothing, which a user may also have with too much (4.1: one
-		# side is undefined); behind it, it asks for 0.
+		# Before its first interval the reservation asks for nothing, which fits even a user with too much (4.1: one
+		# side is undefined); after the interval it asks for 0.
 		return "more than is left at $at" unless $at < $first || fits([ value_at($at, \@asked) ], $least);
 	}
 	return $self->{policy} eq 'CapacityOverTimePolicy' ? $self->beyond_average($now, $reservation, $old) : undef;
 }
 
-# Of each instant at which the user's load changes, and once per window between them: what has been used until then,
-# less the same of the last such instant that is a window ago.  The old version counts besides (Hadoop adds it twice).  Two are for rounding.
+# Check each instant at which the user's load changes, and one instant per window between them. The figure is the
+# usage until then, less the usage of the last such instant that is a window ago. The old version counts besides
+# (Hadoop adds it twice). A tolerance of two absorbs rounding.
 sub beyond_average
 {
 	my ($self, $now, $reservation, $old) = @_;

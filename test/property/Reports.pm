@@ -1,11 +1,10 @@
 #
-# Reports.pm: every report of money that a database answers, asked in one go:
-# what each says is compared with what it said before, and with models.
+# Reports.pm: every report of money that a database answers, asked in one go. Each answer is compared with its earlier
+# answer, and with models.
 #
-# A report is a hash: its name, the SQL with columns key and value (the key
-# begins with a project, where there is one), and whether history that has been
-# archived makes it refuse.  Answers are hashes of the values by key, or the text
-# "refused" with the SQLSTATE.
+# A report is a hash: its name, the SQL with columns key and value, and whether archived history makes it refuse. The
+# key begins with a project, where there is one. Answers are hashes of the values by key, or the text "refused" with
+# the SQLSTATE.
 #
 package Reports;
 
@@ -102,7 +101,7 @@ sub all
 
 	foreach my $at (@$instants)
 	{
-		# of some projects: each answer takes a while
+		# ask for some projects only: each answer takes a while
 		my $names = join(', ', map { History::quoted($_) } $asked->{some}->($at));
 
 		push @reports, { name => "balance_at $at",
@@ -137,7 +136,7 @@ sub all
 	return @reports;
 }
 
-# What a session answers.
+# The answers of a session.
 sub answers
 {
 	my ($session, @reports) = @_;

@@ -2,9 +2,8 @@
 # Session.pm: one long-lived psql per session, fed through pipes, so that the
 # property tests need nothing but core Perl and the server's own client.
 #
-# send() hands over statements without waiting, receive() returns everything
-# that psql printed for them, errors included; run() does both and dies at the
-# first error, attempt() does both and returns (output, error or undef).
+# send() hands over statements without waiting. receive() returns everything that psql printed for them, errors
+# included. run() does both and dies at the first error; attempt() does both and returns (output, error or undef).
 # Several sessions that were sent statements work at the same time.
 #
 package Session;
@@ -17,7 +16,7 @@ my $patience_seconds = 120;
 
 $SIG{PIPE} = 'IGNORE';
 
-# One-off command in the maintenance database, as for CREATE DATABASE.
+# Run a single command in the maintenance database, as for CREATE DATABASE.
 sub administer
 {
 	my ($sql) = @_;

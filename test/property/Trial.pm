@@ -2,11 +2,10 @@
 # Trial.pm: plays histories into a database of its own and into the model, and
 # compares what both say.
 #
-# The seed is printed; YQUOTA_SEED repeats a run and YQUOTA_HISTORIES changes
-# its size; a soak (Soak.pm) goes on for its time, and has five times as many
-# histories at least.  When a comparison fails, the diagnostics hold the
-# statements that rebuild it: every change of a timeline and the events of the
-# containers concerned, in the order in which they were sent.
+# The seed is printed. YQUOTA_SEED repeats a run and YQUOTA_HISTORIES changes its size. A soak (Soak.pm) runs for its
+# time, and has five times as many histories at least. When a comparison fails, the diagnostics hold the statements
+# that rebuild it: every change of a timeline and the events of the containers concerned, in the order in which they
+# were sent.
 #
 package Trial;
 
@@ -283,7 +282,7 @@ sub taken
 	return;
 }
 
-# What the model says of containers, keyed like the rows of the database.
+# The model's figures of containers, keyed like the rows of the database.
 sub expected_balances
 {
 	my ($self, @ids) = @_;
@@ -293,7 +292,7 @@ sub expected_balances
 	foreach my $id (@ids)
 	{
 		my $start = $self->{model}{container}{$id}{START} or next;
-		# what is settled ahead of the clock has been charged
+		# the server has charged the cost that is settled ahead of the clock
 		my $cost = Model::cost($self->{model}->pieces($id, $now), -Model::FOREVER, Model::FOREVER);
 
 		add(\%expected, $cost, 'project', $start->{project});
@@ -345,7 +344,7 @@ sub expected_costs
 	return \%expected;
 }
 
-# What preemption lost of a container.
+# Add the cost of a container that preemption lost.
 sub add_lost
 {
 	my ($sums, $model, $id, $now) = @_;
@@ -362,7 +361,7 @@ sub add_lost
 	return;
 }
 
-# The same by UTC days.
+# Add it by UTC days.
 sub add_days
 {
 	my ($sums, $pieces, $project) = @_;

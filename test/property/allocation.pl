@@ -1,11 +1,10 @@
 #!/usr/bin/env perl
 #
-# Random clusters, requests, updates and ends of containers, and cycles: no node and no queue
-# beyond what it has, the same answer to the same state, nothing left waiting that
-# could be served, and books that agree with the scheduler.
+# Random clusters, requests, updates and ends of containers, and cycles. No node and no queue exceeds its limit, the
+# same state gives the same answer, no request that could be served is left waiting, and the books agree with the
+# scheduler.
 #
-# Nobody waits for places, so what is left once a cycle assigns nothing any more is
-# what does not fit.
+# No application waits for places, so requests that are left when a cycle assigns nothing any more do not fit.
 #
 use strict;
 use warnings;
@@ -110,7 +109,7 @@ SQL
 	return;
 }
 
-# -- what must hold ---------------------------------------------------------------
+# -- checks -----------------------------------------------------------------------
 
 # A cycle, which must decide what two dry runs said, and one that visited every
 # application for each container in order to explain.
@@ -143,9 +142,8 @@ sub exceeded
 	return $session->run(join "\nUNION ALL ", @queries);
 }
 
-# The first request of an application without reservations, where it fits on a node
-# and below the limits of its queues, as do all others: who wants more than that has
-# what is left kept for it, be it for a running container.
+# The first request of an application without reservations that fits on a node and below the limits of its queues, as
+# all other requests do. An application that wants more has the rest kept for it, also for a running container.
 sub left_waiting
 {
 	my ($session, $is_dominant) = @_;
@@ -167,9 +165,9 @@ WHERE (SELECT bool_and(fits) FROM above) AND NOT EXISTS (SELECT FROM yquota.cont
 SQL
 }
 
-# One container after the other, until something goes to a user who was beyond his limit before; rolled
-# back.  What comes first in a cycle counts: a container or a reservation that is no exchange for a reservation.
-# Then cycles until nothing is left to give, which must agree with user_limit() on users at their limits.
+# Allocate one container after the other, until a user gets one who was beyond the limit before; roll back. The first
+# result of a cycle counts: a container or a reservation that is no exchange for a reservation. Then run cycles until
+# nothing is left to give, which must agree with user_limit() on users at their limits.
 sub check_user_limits
 {
 	my ($session) = @_;
@@ -206,7 +204,7 @@ SQL
 	return ($beyond ne '' ? "beyond his limit: $beyond" : (), $said ne '' ? "said otherwise by user_limit(): $said" : ());
 }
 
-# What a cycle that gives nothing more says of users at their limits, and user_limit() does not.
+# Users at their limits according to a cycle that gives nothing more, but not according to user_limit().
 sub said_otherwise
 {
 	my ($session) = @_;

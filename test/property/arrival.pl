@@ -15,8 +15,7 @@ use Trial;
 
 my ($seed, $histories) = Trial::plan_run(50);
 
-# What has been archived is not told by reports any more; the books still prove
-# themselves, and balances stay.
+# Reports no longer include archived history; the books still prove themselves, and balances stay.
 sub archive
 {
 	my ($trial) = @_;

@@ -9,13 +9,13 @@
 #
 # After each of these steps verify() finds nothing, and every report
 #
-#   says what it said before if the step changes nothing, or refuses what lies
+#   says the same as before if the step changes nothing, or refuses instants
 #   before the archive horizon as docs/reference.md tells, and says nothing else;
-#   says what the models say: Model.pm of what is charged, Credit.pm of the rest;
-#   says of a bill what the bill said when it was issued.
+#   agrees with the models: Model.pm for charges, Credit.pm for the rest;
+#   says of a bill the same as when the bill was issued.
 #
-# A history that fails is played again without some of its steps, as long as it
-# fails in the same way, and what is left of it is shown as SQL.
+# A history that fails is played again without some of its steps, as long as it fails in the same way. The rest of it
+# is shown as SQL.
 #
 use strict;
 use warnings;
@@ -252,7 +252,7 @@ sub add_placed
 	return;
 }
 
-# What the agents of nodes say, and are told: which container or node it is about depends on what is there then.
+# The calls of the agents of nodes: their containers and nodes depend on the state at the time of the call.
 sub add_node_calls
 {
 	foreach (1 .. between(2, 12))
@@ -266,7 +266,7 @@ sub add_node_calls
 	return;
 }
 
-# What may happen at any time.
+# Steps that may happen at any time.
 sub add_anything
 {
 	pick(
@@ -299,7 +299,7 @@ sub add_quiet_night
 	return;
 }
 
-# What ends a month, some of it.
+# Some of the steps that end a month.
 sub add_ending
 {
 	add_quiet_night() if chance(0.3);
@@ -366,7 +366,7 @@ sub run
 	return $session->run($sql);
 }
 
-# What a statement returns, or the SQLSTATE that it fails with.
+# The result of a statement, or the SQLSTATE with which it fails.
 sub attempt
 {
 	my ($sql) = @_;
@@ -378,7 +378,7 @@ sub attempt
 
 sub ids { return grep { $model->{container}{$_}{START} } sort keys %{ $model->{container} }; }
 
-# What each project's own containers cost in a window, by all that is known.
+# The cost of each project's own containers in a window, by all known events.
 sub own_costs
 {
 	my ($from, $to, $with) = @_;
@@ -401,7 +401,7 @@ sub no_zeros
 	return { map { ($_ => Model::text($amounts->{$_})) } grep { !$amounts->{$_}->is_zero } keys %$amounts };
 }
 
-# What remains of a difference of amounts by key.
+# The remaining differences of amounts by key.
 sub less
 {
 	my ($these, $those) = @_;
@@ -466,7 +466,7 @@ sub asked
 		periods => $now{periods}, horizon => $now{horizon}, now => $now{clock}, from => $now{from}, terms => $terms{cheap}[0], some => \&some_projects };
 }
 
-# What the models say, by report and key.
+# The models' figures, by report and key.
 sub expected
 {
 	my ($asked) = @_;
@@ -536,7 +536,7 @@ sub add_windows
 	return;
 }
 
-# What preemption lost, of containers that ended in the windows.
+# The losses by preemption, of containers that ended in the windows.
 sub add_lost
 {
 	my ($expected, $asked, $id) = @_;
@@ -960,7 +960,7 @@ my %play = (
 		compare_member($_) foreach some_projects($now{clock});
 	});
 
-# What rerate() has posted so far, by project.
+# The amounts that rerate() has posted so far, by project.
 sub posted
 {
 	return { map { ($_->[0] => Model::amount($_->[1])) } rows("SELECT project, trim_scale(sum(amount)) FROM yquota.quota_grant WHERE kind = 'correction' AND external_id IS NOT NULL GROUP BY project") };
@@ -970,7 +970,7 @@ sub posted
 # Queues of nodes
 #
 
-# What a container, or a row of node_queue, of some rank is; nothing when there are none.
+# The row of a container, or of node_queue, at some rank; nothing when there are no rows.
 sub ranked
 {
 	my ($rank, $sql) = @_;
@@ -979,7 +979,7 @@ sub ranked
 	return @{ $rows[ $rank % @rows ] };
 }
 
-# Calls a function of a node's queue, whose events the models take from the log.
+# Call a function of a node's queue, whose events the models take from the log.
 sub node_call
 {
 	my ($call) = @_;
@@ -1097,7 +1097,7 @@ sub play
 	return @{ $now{mismatches} };
 }
 
-# What a mismatch is about: whether it is the same one with fewer steps.
+# The subject of a mismatch, which tells whether the same mismatch appears with fewer steps.
 sub subject { my ($text) = @_; return ($text =~ /^([^:]*: [^:|,\d]*(?:: [^:|,\d]*)?)/)[0] // ''; }
 
 # The steps without those that a failure does not need.

@@ -1,14 +1,11 @@
 #!/usr/bin/env perl
 #
-# Two feeds send halves of the stream at the same time, partly the same events
-# and events of the same containers, while a third session publishes prices,
-# factors and outages that take effect at the clock or shortly after it: also
-# before instants that the feeds are just settling.  A fourth does what the
-# worker does.
+# Two feeds send halves of the stream at the same time, partly the same events and events of the same containers.
+# Meanwhile a third session publishes prices, factors and outages that take effect at the clock or shortly after it.
+# Some take effect before instants that the feeds are just settling. A fourth session does the work of the worker.
 #
-# Events may run ahead of the clock by less than yquota.max_clock_skew, and so
-# do the published points; whether a point is refused depends on who is first,
-# but the amounts must be those of the points that were accepted.
+# Events may run ahead of the clock by less than yquota.max_clock_skew, and so may the published points. The order of
+# the sessions decides whether a point is refused, but the amounts must be those of the accepted points.
 #
 use strict;
 use warnings;
@@ -50,7 +47,7 @@ sub feed
 	return $sql . "SELECT 1;\n";
 }
 
-# One round: everybody at once.  Returns false when it went wrong.
+# Run one round with all sessions at once. Return false when it went wrong.
 sub round
 {
 	my ($trial, $changes, $outages, @events) = @_;
@@ -134,7 +131,7 @@ sub play
 		}
 	}
 	$trial->set_clock($history->{to} + AHEAD);
-	# what the worker does
+	# do the work of the worker
 	$trial->log_sql($trial->{session}, 'SELECT yquota_internal.apply_waiting()');
 	$trial->log_sql($trial->{session}, 'SELECT yquota.quota_compute()');
 	$trial->check('after everything');

@@ -1,11 +1,9 @@
 #!/usr/bin/env perl
 #
-# The same stream of events goes into two databases with the same timelines.  In
-# one of them events are charged as they come; in the other charging is deferred
-# for random intervals of it, charge_deferred() is called at any time, for any
-# number of events, rolled back now and then, and what comes while charging is
-# on may overtake what is deferred.  In the end both say what the model says,
-# and hold the same books.
+# The same stream of events goes into two databases with the same timelines. In one of them events are charged as they
+# come. In the other charging is deferred for random intervals. charge_deferred() is called at any time, for any
+# number of events, and rolled back now and then. Events that come while charging is on may overtake deferred events.
+# In the end both agree with the model, and hold the same books.
 #
 use strict;
 use warnings;
@@ -21,8 +19,7 @@ my %count = (deferred => 0, calls => 0, overtaking => 0);
 my $twin;		# session of the database that defers
 my $last_trial = '';
 
-# What both databases must agree on; whether rows of the ledger were corrected
-# on the way is left out.
+# The books that both databases must agree on; they leave out whether rows of the ledger were corrected on the way.
 my %books = (
 	'charges in effect' => 'SELECT container_id, project, application_id, username, queue, node, execution_type, '
 	  . 'allocation, started_at, "from", "to", settled_by, exit_status, padding, dominant, trim_scale(amount), waiting_factor '

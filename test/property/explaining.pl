@@ -95,7 +95,7 @@ sub make_tight_queues
 	return @sql, map { make_parent($cluster, "root.q.p$_", 3) } 1 .. one_of(1, 1, 2);
 }
 
-# One leaf or two, of which others may have most, so that limits of users rise with what is used.
+# Make one leaf or two, of which others may have most, so that limits of users rise with the usage.
 sub make_large_leaves
 {
 	my ($cluster) = @_;
@@ -131,7 +131,7 @@ sub begin_history
 	return $cluster;
 }
 
-# -- what is asked for ----------------------------------------------------------------
+# -- requests -------------------------------------------------------------------------
 
 sub ask
 {
@@ -224,7 +224,7 @@ sub shrink
 	return;
 }
 
-# -- what has to be just so -------------------------------------------------------
+# -- prepared situations ---------------------------------------------------------
 
 # So many GiB and a half of the cluster that begin_exactly() makes.
 sub part_of_cluster { return sprintf '%.4f', 100 * ($_[0] + 0.5) / 164; }
@@ -271,11 +271,10 @@ sub fixed
 	return (ask('*', $resource, $count, 'false'), ask('/r', $resource, $count, 'false'), map { ask($_, $resource, 1, 'true') } @nodes);
 }
 
-# A node has room for 4 GiB more, and a queue has 4 left.  A leaf below it, which has
-# reserved something, could reserve 8 when what another has reserved, beyond half of the
-# nodes, is not asked for any more.  Or the queue may by now use less than it does, so
-# that its leaf is looked at only after that.  Or the leaf has nothing reserved, and may
-# have nothing until then, but others below the same parent have.
+# A node has room for 4 GiB more, and a queue has 4 left. A leaf below the queue, which has a reservation, could
+# reserve 8. It could do so when another reservation, beyond half of the nodes, is no longer requested. Or the queue
+# may by now use less than it does, so that its leaf is visited only after that. Or the leaf has no reservation, and
+# may have none until then, but others below the same parent have.
 sub begin_release
 {
 	my ($session, $leaf, $reserves, $shrinks, $calculator) = @_;
@@ -298,9 +297,8 @@ sub begin_release
 	return;
 }
 
-# Two leaves of a parent, one held by a maximum of its own, of which the remainder is kept, and
-# one that waits for a node and needs 4 GiB more than that.  What comes after the parent
-# may have what is left beyond both.
+# A parent has two leaves: a maximum of its own holds one, whose remainder is kept. The other waits for a node and
+# needs 4 GiB more than that. Leaves after the parent may have the rest beyond both.
 sub begin_kept
 {
 	my ($session) = @_;
@@ -313,9 +311,8 @@ sub begin_kept
 	return;
 }
 
-# A leaf that has more than its share, so that each container has its user pass his limit,
-# and brings others below theirs.  Most of the applications wait for a node, and for
-# so many others to go by.
+# A leaf has more than its share, so that each container has its user exceed the limit, and brings others below
+# theirs. Most of the applications wait for a node, and until so many other nodes have been offered.
 sub begin_passing
 {
 	my ($session, $policy) = @_;
@@ -331,8 +328,8 @@ sub begin_passing
 	return;
 }
 
-# Few users of a label want more of it than a user may have, and nodes of the label keep room: on a label
-# they may pass their limits in exchange for reservations, which they have or have not.
+# Few users of a label want more of it than a user may have, and nodes of the label keep room. On a label they may
+# exceed their limits in exchange for reservations, which they have or have not.
 sub begin_labelled
 {
 	my ($session) = @_;
@@ -350,9 +347,9 @@ sub begin_labelled
 	return;
 }
 
-# -- what must hold ---------------------------------------------------------------
+# -- checks -----------------------------------------------------------------------
 
-# What a cycle decides, and what there is afterwards.
+# The decisions of a cycle, and the state afterwards.
 sub outcome
 {
 	my ($session, $how) = @_;
@@ -373,7 +370,8 @@ sub decide
 	return join "--\n", map { outcome($session, $how) } 1 .. 2;
 }
 
-# What an explaining cycle says that cannot be: that less than nothing was wanted, or that who is within a limit has passed it.
+# Impossible statements of an explaining cycle: a negative wanted amount, or a user within a limit who is said to
+# exceed it.
 sub odd_explanations
 {
 	my ($session) = @_;

@@ -1,13 +1,11 @@
 #!/usr/bin/env perl
 #
-# Projects are parts of others: random families, into which projects are put and
-# among which they are moved while containers run, are told of late and end,
-# credit is granted for good and for a time, refunded, corrected, held and given
-# back, containers are voided, time is forgiven and rated again.  What every
-# project has, has spent, holds and may spend, now and at instants that have been,
-# is compared with what a model makes of the containers, grants and holds in whole
-# microcredits, of which a vcore costs one per microsecond: the model walks from
-# instant to instant and keeps nothing.  So is who may hold and who may move.
+# Projects are parts of others in random families. Projects enter families and move within them while containers run,
+# report late and end. Credit is granted permanently and for a time, refunded, corrected, held and given back.
+# Containers are voided, time is forgiven and rated again. The test compares the credit, spending, holds and available
+# amount of every project, now and at past instants, with a model. It also compares the rights to hold and to move.
+# The model computes from the containers, grants and holds in whole microcredits, of which a vcore costs one per
+# microsecond. It walks from instant to instant and keeps nothing.
 #
 use strict;
 use warnings;
@@ -52,7 +50,7 @@ sub family
 	return grep { my $member = $_; grep { $_ eq $name } line($member) } keys %$project;
 }
 
-# What a container has cost between two instants; nobody pays for time that is forgiven.
+# The cost of a container between two instants; forgiven time costs nothing.
 sub cost
 {
 	my ($one, $from, $to) = @_;
@@ -111,7 +109,7 @@ sub has_own
 	return defined $since && $since <= $at;
 }
 
-# Whose credit a row is at an instant: what has expired stays where it was.
+# The project that has the credit of a row at an instant: expired credit stays where it was.
 sub holder
 {
 	my ($one, $at) = @_;
@@ -147,8 +145,8 @@ sub pay_from
 	return $due;
 }
 
-# What is left of its credit, without what it holds, and what expired grants lost: rows pay what
-# is spent, then what other rows take back.  Those return it where it came from when they leave.
+# The rest of the project's credit, without its holds, and the loss of expired grants. Rows pay the spending, then the
+# credit that other rows take back. When such rows leave, they return the credit to its origin.
 sub credit
 {
 	my ($name, $until) = @_;

@@ -19,7 +19,7 @@ my ($seed, $histories) = Trial::plan_run(3);
 my $steps = 60;
 my $nodes = 7;
 my @configured = qw(root.a.x root.a.y root.b.x root.b.y);
-# of a plan, which are there or are not
+# the leaves of a plan may exist or not
 my @leaves = (@configured, qw(root.plan.plan-default root.plan.reservation_1_0001 root.plan.reservation_1_0002 root.plan.reservation_1_0003));
 my $submitted = 0;
 my $started = 0;
@@ -27,12 +27,12 @@ my $killed = 0;
 
 sub one_of { return $_[ rand @_ ]; }
 sub a_node { return 'n' . int rand $nodes; }
-# of those that ask, mostly
+# mostly an application that asks
 sub an_application { return sprintf q((SELECT application_id FROM yquota.application WHERE state %s ORDER BY random() LIMIT 1)), one_of(q(= 'ACTIVE'), q(= 'ACTIVE'), q(IN ('ACTIVE', 'ACCEPTED'))); }
 sub a_reservation { return sprintf 'reservation_1_%04d', 1 + int rand 3; }
 sub an_allocation { return sprintf '[memory-mb=%d,vcores=%d]', 1024 * one_of(1, 1, 2, 3, 8), one_of(1, 1, 2, 4); }
 
-# -- what changes ------------------------------------------------------------------
+# -- changes ---------------------------------------------------------------------
 
 # Statements, which may fail: of an application that there is none of, say.
 my %change = (
@@ -44,7 +44,7 @@ my %change = (
 		return sprintf q(SELECT yquota.submit_application('application_1_%d', '%s', '{}', 'root.plan', am_resource => '[memory-mb=1024,vcores=1]', unmanaged => true, project => 'p', reservation => %s)),
 			++$submitted, one_of('u', 'v', 'w'), one_of('NULL', q(') . a_reservation() . q('));
 	},
-	# what the follower of plans does, and what it takes care not to do
+	# changes that the follower of plans makes, and changes that it avoids
 	share => sub { return sprintf q(UPDATE yquota.reservation_queue SET capacity = %s, maximum_capacity = %s WHERE random() < 0.7), one_of('random() / 2', '0', '0.3'), one_of(1, 1, 'random()'); },
 	come => sub {
 		my $id = a_reservation();
@@ -89,7 +89,7 @@ my %change = (
 	change => sub {
 		return sprintf q(INSERT INTO yquota.container_event (event, container_id, allocation) SELECT 'CONTAINER_UPDATE', container_id, '%s' FROM yquota.container ORDER BY random() LIMIT 2), an_allocation();
 	},
-	# what waits leaves the usage, and comes back
+	# a waiting container leaves the usage, and comes back
 	pause => sub {
 		return sprintf q(INSERT INTO yquota.container_event (event, container_id, execution_type, is_running) SELECT 'CONTAINER_UPDATE', container_id, '%s', %s FROM yquota.container ORDER BY random() LIMIT 2),
 			one_of('OPPORTUNISTIC', 'OPPORTUNISTIC', 'GUARANTEED'), one_of('true', 'false', 'false');
@@ -126,7 +126,7 @@ my %change = (
 	},
 	delay => sub { return q(UPDATE yquota_internal.request_counter SET opportunities = opportunities + 3); },
 );
-# What happens often enough not to have everything read again each time.
+# Changes that happen so often that sessions must not read everything again each time.
 my @usual = qw(submit submit_to_plan share share come go finish move prefer want want want want_there want_there want_opportunistic avoid release release start start stray change pause exchange exchange acknowledge by_hand compact preempt preempt spare_none spare_none);
 
 sub some_change
@@ -136,7 +136,7 @@ sub some_change
 	return $change{$name}->();
 }
 
-# One or several changes, of which some or all may be taken back.
+# One or several changes, some or all of which may be rolled back.
 sub change
 {
 	my ($session) = @_;
@@ -163,7 +163,7 @@ sub heartbeat
 	return attempt($session, sprintf q(SELECT * FROM yquota.node_heartbeat('{%s}')), join ',', @nodes ? @nodes : a_node());
 }
 
-# What locks nothing that cycles wait for, in a transaction that ends when others have read.
+# Statements that lock nothing that cycles wait for, in a transaction that ends when others have read.
 my $is_lingering = 0;
 
 sub begin_lingering
@@ -207,7 +207,7 @@ sub attempt
 	return;
 }
 
-# -- what must hold ----------------------------------------------------------------
+# -- checks ----------------------------------------------------------------------
 
 sub decide
 {
@@ -215,9 +215,9 @@ sub decide
 	my $cycle = rand() < 0.15 ? 'yquota.schedule(%s)' : sprintf q(yquota.node_heartbeat(ARRAY['%s','%s'])), a_node(), a_node();
 	my $dry = $cycle;
 
-	# one that goes back reads the hierarchy anew
+	# a session that rolls back to a savepoint reads the hierarchy anew
 	$fresh->run('BEGIN; SAVEPOINT s; ROLLBACK TO s; COMMIT');
-	# what cycles do before they decide
+	# make the preparations that cycles make before they decide
 	$fresh->run('SELECT yquota.schedule(max_containers => 0)');
 	$cycle =~ s/%s//;
 	$dry =~ s/node_heartbeat\((.*)\)/schedule($1, dry_run => true)/;
@@ -277,11 +277,11 @@ sub play
 		return (0, $containers);
 	}
 	end_lingering($slow) if $is_lingering;
-	# what was noted by hand for an application that has ended meanwhile
+	# delete rows that were noted by hand for an application that has ended meanwhile
 	$fresh->run('DELETE FROM yquota.blacklist AS b USING yquota.application AS a WHERE a.application_id = b.application_id AND a.finished_at IS NOT NULL');
 	my $problems = $fresh->run('SELECT * FROM yquota.verify()');
 	diag($problems) if $problems ne '';
-	# what cycles have started moves with its application, whoever moved it when
+	# a container that a cycle has started moves with its application, whenever any session moved the application
 	my $left_behind = $fresh->run(q(SELECT c.container_id, c.queue, a.queue FROM yquota.container AS c JOIN yquota.application AS a USING (application_id)
 		WHERE c.container_id LIKE 'container%' AND a.finished_at IS NULL AND c.queue <> a.queue));
 	diag("left in another queue: $left_behind") if $left_behind ne '';

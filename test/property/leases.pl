@@ -2,20 +2,18 @@
 #
 # Leases of a budget over three clusters: no credit is ever in two of them.
 #
-# A history starts and finishes containers in clusters whose clocks differ, some of them
-# told late; cuts clusters off and lets them come back; and renews leases, in transactions
-# that commit, that end before they commit, that end when a cluster has committed already,
-# that two sessions run at once, and whose commits are lost by a failover, while clusters
-# are cut off or not.  After each step:
+# A history starts and finishes containers in clusters whose clocks differ, and sends some of the events late. It cuts
+# clusters off and lets them come back, and it renews leases. Renewals commit, end before they commit, or end when a
+# cluster has committed already. Two sessions run renewals at once, and a failover loses their commits, while clusters
+# are cut off or not. After each step:
 #
-# - the shares of the leases of a period, less what was returned, are the budget at most,
+# - the shares of the leases of a period, less the returned amount, are the budget at most,
 #   and federated_budget_status says where each credit is;
 # - each grant in a cluster is a lease here, of the same terms, and there once, unless
 #   the cluster has not been reached since a failover;
-# - what clusters can spend and have spent of their grants is the budget at most, beyond it
-#   only what was told late.  A model that shares nothing with the server but its rule (the
-#   grant that expires first is spent first; what no grant covers is paid by the next one)
-#   says what was spent.
+# - clusters can spend and have spent the budget of their grants at most; only late events
+#   go beyond it.  A model gives the spending.  It shares only a rule with the server (the
+#   grant that expires first is spent first; cost that no grant covers is paid by the next one).
 #
 # At the end every cluster comes back, and both sides agree about each lease, to the last digit.
 #
@@ -143,7 +141,7 @@ sub spent_before
 
 # -- the model of grants -------------------------------------------------------------------
 
-# What has been spent of each grant by the clock of a cluster, in millionths of a credit.
+# The spending of each grant by the clock of a cluster, in millionths of a credit.
 sub spend
 {
 	my ($history, $name, @grants) = @_;
@@ -168,7 +166,7 @@ sub spend
 		$_->{over} = 1 foreach grep { defined $_->{rest} && $_->{expires} <= $at } @grants;
 		foreach my $grant (sort { $a->{expires} <=> $b->{expires} || $a->{id} <=> $b->{id} } grep { !defined $_->{rest} && $_->{begins} <= $at } @grants)
 		{
-			# one that comes after its end gives nothing
+			# a grant that comes after its end gives nothing
 			my $part = $grant->{expires} <= $at ? 0 : $owed < $grant->{amount} ? $owed : $grant->{amount};
 			$grant->{rest} = $grant->{amount} - $part;
 			$owed -= $part;
@@ -193,7 +191,7 @@ sub grants
 	return @grants;
 }
 
-# -- what must hold ------------------------------------------------------------------------
+# -- checks -------------------------------------------------------------------------------
 
 sub leases
 {
@@ -368,7 +366,7 @@ sub step
 			. "WHERE project = '$history->{project}' AND returned > 0 AND taken_at IS NOT NULL ORDER BY lease DESC LIMIT 1");
 		my ($from, $to) = (clock_of($name) - between(2, 3 * HOUR), clock_of($name));
 
-		# best of all while a lease ran whose rest has been returned
+		# preferably start it while a lease ran whose rest has been returned
 		($name, $from, $to) = @$over if $over && chance(0.7);
 		start($history, $name, $from, between($from + 1, min($to, clock_of($name))));
 		$happened{'late start'}++;

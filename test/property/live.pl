@@ -1,9 +1,8 @@
 #!/usr/bin/env perl
 #
-# The clock goes forward while everything happens: prices, factors and rules
-# are published at or before their instant, outages are reported before,
-# during and after, events arrive late, at once or ahead of the clock, which goes
-# back at times, and what is shown on the way must be right for what has arrived so far.
+# The clock goes forward while everything happens. Prices, factors and rules are published at or before their instant.
+# Outages are reported before, during and after. Events arrive late, at once or ahead of the clock, which goes back at
+# times. The figures on the way must be right for the events that have arrived so far.
 #
 use strict;
 use warnings;
@@ -83,7 +82,7 @@ sub repeat_start
 	my $text = canonical($allocation);
 
 	$trial->log_sql($trial->{session}, History::insert_statement({ %$start, allocation => $allocation }));
-	# one that became an UPDATE is known when it is sent again
+	# a START that became an UPDATE is known when it is sent again
 	return if $text eq canonical($start->{allocation}) || $text eq canonical($held->{allocation})
 	  || $trial->{repeated}{$id}{$text}++;
 	$model->take({ event => 'UPDATE', id => $id, at => $now, allocation => $allocation });

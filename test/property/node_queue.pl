@@ -3,13 +3,13 @@
 # GUARANTEED containers start at a node as if OPPORTUNISTIC ones were not there, once those
 # that are killed or paused for them have ended.
 #
-# Random containers arrive at two nodes of one size, end, and are promoted and demoted while they
-# wait; limits drop what waits; events are voided, and books tended.  Half of the nodes are over-allocated by random
-# measures.  OPPORTUNISTIC ones start and are killed in any order.  One node gets all of them, the other the GUARANTEED ones alone.
-# After each step the agent does all that it was told to, and then the same GUARANTEED containers
-# run and wait at both, in the same order.  On the way no node runs more than it has room
-# for, or no more GUARANTEED ones when it is over-allocated, each container is started once and resumed as often as it was paused, a call that is repeated changes nothing, and at the end the
-# books agree.
+# Random containers arrive at two nodes of one size, end, and are promoted and demoted while they wait. Limits drop
+# waiting containers; events are voided, and books maintained. Half of the nodes are over-allocated by random
+# measures. OPPORTUNISTIC containers start and are killed in any order. One node gets all of them, the other the
+# GUARANTEED ones alone. After each step the agent carries out all its orders, and then the same GUARANTEED containers
+# run and wait at both, in the same order. On the way no node runs more than it has room for, or no more GUARANTEED
+# ones when it is over-allocated. Each container is started once and resumed as often as it was paused. A repeated
+# call changes nothing, and at the end the books agree.
 #
 use strict;
 use warnings;
@@ -63,7 +63,7 @@ sub call
 	return;
 }
 
-# The same again: what waits and runs does not change.
+# Repeat the call: the waiting and running containers do not change.
 sub call_again
 {
 	my ($sql) = @_;
@@ -147,7 +147,7 @@ sub void
 	return ();
 }
 
-# What others do to the books changes nothing at nodes.
+# Changes of the books by other sessions change nothing at nodes.
 sub tend_books
 {
 	my $sql = one_of('SELECT yquota_internal.compact_counters()', q(SELECT count(*) FROM yquota.forgive(yquota.clock() - interval '9 s', yquota.clock() - interval '5 s', 'it was down')),
@@ -213,7 +213,7 @@ sub obey
 	return;
 }
 
-# -- what must be ----------------------------------------------------------------------
+# -- checks ----------------------------------------------------------------------------
 
 my $guaranteed = q(SELECT string_agg(split_part(substr(q.container_id, 2), '-', 1) || CASE WHEN q.state IN ('QUEUED', 'PAUSED') THEN ' waits' ELSE ' runs' END, ', '
 		ORDER BY q.state IN ('QUEUED', 'PAUSED'), q.place)

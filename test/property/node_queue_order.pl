@@ -3,11 +3,10 @@
 # The queue of a node decides as a model of it does, under all orders in which OPPORTUNISTIC
 # containers start and are killed.
 #
-# Random containers arrive at a node, end, are promoted and dropped, and tell their progress; the
-# agent pauses and kills what it was told to sooner or later; orders change on the way.  After each
-# call the model has decided the same, in the same order, and before each GUARANTEED
-# container comes explain_reclaim() tells what the model would choose for it.  The model tries all
-# sets of containers for the fewest, and counts credits by itself.
+# Random containers arrive at a node, end, are promoted and dropped, and report their progress. The agent pauses and
+# kills them as told, sooner or later; orders change on the way. After each call the model has made the same
+# decisions, in the same order. Before each GUARANTEED container comes, explain_reclaim() returns the model's choice
+# for it. The model tries all sets of containers for the fewest, and counts credits by itself.
 #
 use strict;
 use warnings;
@@ -31,9 +30,9 @@ sub one_of { return $_[ rand @_ ]; }
 
 # -- the model ------------------------------------------------------------------------
 #
-# A node: its size, what waits of both types and what runs, in order of time.  A container: its
-# size, type, state, what orders go by, and what it has cost: microseconds times its dearest
-# resource, a core or 1024 MiB for a credit a second.  Two events of a container have different instants.
+# A node has its size, the waiting containers of both types and the running ones, in order of time. A container has
+# its size, type, state, the figures of orders, and its cost: microseconds times its dearest resource, a core or 1024
+# MiB for a credit a second. Two events of a container have different instants.
 
 sub float4 { return unpack 'f', pack 'f', $_[0]; }
 
@@ -71,7 +70,7 @@ sub has_room
 	return !grep { $_ < 0 } @$left;
 }
 
-# Of the first that has the least figure.
+# The first container with the least figure.
 sub least
 {
 	my ($figure, @containers) = @_;
@@ -183,7 +182,7 @@ sub fewest
 	return @containers;
 }
 
-# Those that go for an amount, in order.
+# The containers that are stopped for an amount, in order.
 sub victims
 {
 	my ($node, $lacking) = @_;
@@ -351,7 +350,7 @@ sub begin_history
 	return $node;
 }
 
-# What a call tells, as the model writes it.
+# The answers of a call, as the model writes them.
 sub told
 {
 	my ($call) = @_;
@@ -371,7 +370,7 @@ sub difference
 	return "@$expected" eq "@$found" ? () : "$what: model: @{[join ', ', @$expected]}; found: @{[join ', ', @$found]}";
 }
 
-# Those that are passed over, too, and none twice.
+# All explained containers, including those that are passed over, and none twice.
 sub explained
 {
 	my ($node, $container) = @_;
@@ -430,7 +429,7 @@ sub promote
 
 	$total{promoted}++;
 	$session->run("INSERT INTO yquota.container_event (event, container_id, occurred_at, execution_type) VALUES ('CONTAINER_UPDATE', '$container->{id}', yquota.clock(), 'GUARANTEED')");
-	# what the call itself starts after that
+	# the call itself starts these containers after that
 	my @expected = model_promote($node, $container);
 	start_what_can($node, \@expected);
 	return difference("promotion of $container->{id}", \@expected, [ told(q(advance_node_queue('n'))) ]);

@@ -2,12 +2,11 @@
 #
 # A price that follows the load of node queues, beside a model in fractions.
 #
-# Nodes report queues of all lengths, and stop reporting; administrators change the bounds,
-# turn the price off and on, and set factors by hand, at the clock and ahead of it, that they
-# withdraw; prices are computed at any time.  After each step the points of the timeline are
-# those of the model, and so is the explanation before prices are computed.  At the end of a
-# history each container has paid the integral of the model's timeline, in a session that has
-# followed every change and in a new one.
+# Nodes report queues of all lengths, and stop reporting. Administrators change the bounds and turn the price off and
+# on. They set factors by hand, at the clock and ahead of it, and withdraw them; prices are computed at any time.
+# After each step the points of the timeline are those of the model, and so is the explanation before prices are
+# computed. At the end of a history each container has paid the integral of the model's timeline, in a session that
+# has followed every change and in a new one.
 #
 use strict;
 use warnings;
@@ -101,7 +100,7 @@ sub cost
 
 sub decimal { return defined $_[0] ? $_[0]->numify : ''; }
 
-# -- what happens -----------------------------------------------------------------------
+# -- events -----------------------------------------------------------------------------
 
 sub advance
 {
@@ -150,7 +149,7 @@ sub compute
 	$total{ $history->{is_on} ? $outcome : 'off' }++;
 	return $found eq '' ? () : "explained $found" if !$history->{is_on};
 	$history->{points}{ $history->{clock} + LEAD } = { factor => $wanted, by_hand => 0 } if $outcome eq 'computed';
-	# one that lies ahead is dismissed by a factor before it
+	# a factor before a point that lies ahead removes that point
 	set_by_hand($history, LEAD) if $outcome eq 'computed' && rand() < 0.4;
 	return $found eq $expected ? () : "explained $found, expected $expected";
 }

@@ -2,11 +2,11 @@
 #
 # The queue of a node that is over-allocated by its measured use does what a model in Perl says.
 #
-# Random containers arrive at a node, end by themselves, for its agent or for another source, and are killed or
-# paused as the agent was told; the node reports random measures, now and then late or never, under random
-# thresholds, which change.  The model knows containers, the last report, and the rule of docs/reference.md
-# (over_allocation).  After each call it and yquota must have told the same, in the same order, and must
-# agree on the figures of node_room.
+# Random containers arrive at a node, end by themselves, for its agent or for another source, and are killed or paused
+# as the agent was told. The node reports random measures, now and then late or never, under random thresholds, which
+# change. The model knows containers, the last report, and the rule of docs/reference.md (over_allocation). After each
+# call the model and yquota must have given the same answers, in the same order, and must agree on the figures of
+# node_room.
 #
 use strict;
 use warnings;
@@ -174,7 +174,7 @@ sub give_back
 	return $ran;
 }
 
-# What others have ended is learned first by each call.
+# Each call first learns the ends of containers from other sources.
 sub learn
 {
 	my ($node) = @_;
@@ -217,7 +217,7 @@ sub model_arrive
 sub model_end
 {
 	my ($node, $container) = @_;
-	# one that this call has started before it ends is to be stopped
+	# a container that this call has started before it ends is to be stopped
 	my @told = map { s/^\w+ (?=$container->{id}$)/stop /r } learn($node);
 
 	push @told, start_waiting($node) if give_back($node, $container, $node->{now});

@@ -1,15 +1,15 @@
 #!/usr/bin/env perl
 #
-# Random clusters in which some queues have taken what others then ask for, and rounds of preemption:
-# what a round may take, from which queues and containers, and that rounds end.
+# Random clusters in which some queues have taken resources that others then ask for, and rounds of preemption. The
+# test checks the limits of a round, its queues and containers, and that rounds end.
 #
-# Whatever the settings are, but for the queue priority selector, which is off here:
-# a round selects no more than its budget; a leaf from which one selector takes keeps its guarantee but for less than one
-# container, in a resource that the calculator looks at; and the master of an application is selected only when the leaf
-# has no other container left there that is no larger.  With a fixed demand,
-# a dead zone of 0, a termination factor of 1, equal containers and guarantees of whole ones, rounds and allocation
-# come to a state in which nothing is selected: where a queue lacks a part of a container, one that is killed for it
-# may be given to its former queue again and again, in Hadoop too.  verify() finds nothing after any round.
+# Some rules hold for all settings, except the queue priority selector, which is off here. A round selects no more
+# than its budget. A leaf from which one selector takes keeps its guarantee but for less than one container, in a
+# resource that the calculator considers. The master of an application is selected only when the leaf has no other
+# container left there that is no larger. Other rules hold with a fixed demand, a dead zone of 0, a termination factor
+# of 1, equal containers and guarantees of whole containers. Then rounds and allocation come to a state in which
+# nothing is selected. Where a queue lacks a part of a container, a container that is killed for it may be given to
+# its former queue again and again, in Hadoop too. verify() finds nothing after any round.
 #
 use strict;
 use warnings;
@@ -91,7 +91,7 @@ SQL
 	return;
 }
 
-# Of a calm history 40 containers fit in each partition, so that guarantees are whole containers.
+# In a calm history 40 containers fit in each partition, so that guarantees are whole containers.
 sub add_nodes
 {
 	my ($session, $settings) = @_;
@@ -121,7 +121,7 @@ sub submit
 	return $id;
 }
 
-# What it wants, once its master runs.
+# The requests of an application, once its master runs.
 sub request
 {
 	my ($session, $settings, $id) = @_;
@@ -162,7 +162,7 @@ sub tick
 	return;
 }
 
-# -- what must hold ---------------------------------------------------------------
+# -- checks -----------------------------------------------------------------------
 
 # A round, with what was there before it.
 my $round = <<'SQL';
@@ -189,8 +189,9 @@ WHERE @{[ amount('s.taken', $_) ]} > trunc(@{[ amount('n.total', $_) ]} * $setti
 SQL
 }
 
-# The containers that are not for others in the same leaf.  A selector deducts those before it only while they are
-# smaller than what it is still to take, by the calculator, and may so take two containers of the largest share more.
+# The containers that are not taken for others in the same leaf. A selector deducts the containers before it only
+# while they are smaller than the amount that it is still to take, by the calculator. So it may take two containers of
+# the largest share more.
 sub below_guarantee
 {
 	my ($session, $settings) = @_;
@@ -275,7 +276,7 @@ sub play
 			tick($session);
 		}
 	}
-	# what leaves keep for masters
+	# leaves keep resources for masters
 	$session->run('UPDATE yquota.scheduler_setting SET maximum_am_resource_percent = ' . ($settings->{takes_all} ? 0 : one_of(1, 0))) if !$settings->{is_calm};
 	my $selected = 1;
 	foreach (1 .. ($settings->{is_calm} ? $most_rounds : 5))

@@ -1,8 +1,7 @@
 #!/usr/bin/env perl
 #
-# The price evaluator by itself: what random allocations cost over random
-# intervals of time and per second, and for which resource type, in sessions
-# that have followed every change and in new ones.
+# The price evaluator by itself: the cost of random allocations over random intervals of time and per second, and its
+# resource type. Sessions that have followed every change and new sessions evaluate it.
 #
 use strict;
 use warnings;

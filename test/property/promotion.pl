@@ -3,12 +3,11 @@
 # Promotion by rule, compared with a model: which OPPORTUNISTIC containers become GUARANTEED in
 # a cycle, and in which order.
 #
-# Containers come to the queues of nodes, wait, are paused, go on and end; queues get other rules
-# and other limits; time passes.  The model follows what agents are told, and adds up how long
-# each container has run.  At a heartbeat of some nodes, or of all, it goes through those that
-# have run long enough, the longest run first, and promotes what fits in the node and in
-# each queue above.  Two sessions, which keep a cluster each, take turns, and a cycle that
-# only looks says the same before.
+# Containers come to the queues of nodes, wait, are paused, resume and end; queues get other rules and other limits;
+# time passes. The model follows the answers to agents, and adds up how long each container has run. At a heartbeat of
+# some nodes, or of all, it goes through the containers that have run long enough, the longest run first. It promotes
+# each that fits in the node and in each queue above. Two sessions, which keep a cluster each, take turns, and a dry
+# cycle gives the same answer before.
 #
 use strict;
 use warnings;
@@ -60,7 +59,7 @@ sub ran { my ($model, $container) = @_; return $container->{ran} + (defined $con
 
 sub rule { my ($model, $queue) = @_; foreach (way($queue)) { return $model->{rule}{$_} if $model->{rule}{$_}; } return; }
 
-# What a heartbeat promotes, of at most so many.
+# The containers that a heartbeat promotes, of at most so many.
 sub promoted
 {
 	my ($model, $nodes, $most) = @_;
@@ -77,11 +76,11 @@ sub promoted
 	return @promoted;
 }
 
-# -- what happens -------------------------------------------------------------------------
+# -- events -------------------------------------------------------------------------------
 
 sub stop_running { my ($model, $container) = @_; $container->{ran} = ran($model, $container); delete $container->{since}; return; }
 
-# What an agent is told, which it does at once.
+# The orders to an agent, which carries them out at once.
 sub obey
 {
 	my ($model, $node, $call) = @_;

@@ -1,11 +1,9 @@
 #!/usr/bin/env perl
 #
-# Any part of what has been sent is sent again: in any order, cut into any
-# statements, some of it several times, while the stream is under way and after
-# it, before and after history was sealed or archived.  Nothing but the log may
-# say afterwards that anything happened: not a row of ledger and containers, not
-# a digit of a balance.  Where order matters to the feed, nothing is refused
-# either.
+# Any part of the sent events is sent again: in any order, cut into any statements, some of it several times. This
+# happens while the stream is under way and after it, before and after history was sealed or archived. Only the log
+# may show afterwards that anything happened: no row of ledger and containers changes, and no digit of a balance.
+# Where order matters to the feed, no event is refused either.
 #
 use strict;
 use warnings;
@@ -28,7 +26,7 @@ sub state_of
 	return $trial->{session}->run("SELECT name, row FROM ($state) AS s ORDER BY 1, 2");
 }
 
-# What somebody may do in between, which moves nothing either.
+# Maintenance that may happen in between, which changes no figure either.
 sub keep_house
 {
 	my ($trial) = @_;
@@ -87,8 +85,7 @@ sub changed
 	return join("\n", (map { "- $_" } grep { !$is_after{$_} } sort keys %is_before), map { "+ $_" } grep { !$is_before{$_} } sort keys %is_after);
 }
 
-# What happened to containers that have left is refused, because nobody can tell
-# whether it is new.
+# Events of archived containers are refused, because the server cannot tell whether they are new.
 sub replay_archived
 {
 	my ($trial, @events) = @_;

@@ -1,14 +1,15 @@
 #!/usr/bin/env perl
 #
-# Random plans, and reservations that come, change and go, judged by Plan.pm:
-# a plan never promises more than it has, unless it has become smaller; what is accepted satisfies its definition
-# (every container of a request, in gangs, as long as it was asked for, in order, without gaps, between arrival and
-# deadline), and was what the sharing policy left at each instant; what is refused, and what is tried without
-# effect, changes nothing; and what is deleted gives back exactly what it had.
+# Random plans, and reservations that come, change and go, are judged by Plan.pm. The reservations of a plan never
+# exceed its capacity, unless the plan has become smaller. An accepted reservation satisfies its definition: every
+# container of a request, in gangs, for the requested time, in order, without gaps, between arrival and deadline. It
+# fits in the amount that the sharing policy left at each instant. A refused call, and a dry run, change nothing, and
+# a deleted reservation gives back exactly its amount.
 #
-# All interpreters, both agents from both sides, both policies, both calculators, once and with periods.
-# Hadoop takes the lesser of two resources as a whole, by one of them: only where all resources have the ratio of the plan's, or no
-# limit of users and no period is there, the plan is never overcommitted in each of them.
+# The test covers all interpreters, both agents from both sides, both policies, both calculators, once and with
+# periods. Hadoop takes the lesser of two resources as a whole, by one of them. Therefore a plan may be overcommitted
+# in one resource. It is never overcommitted in any resource if all resources have the ratio of the plan's, or if
+# there is no limit of users and no period.
 #
 use strict;
 use warnings;
@@ -136,7 +137,7 @@ sub definition_sql
 		join(', ', @requests), @$definition{qw(interpreter recurrence)};
 }
 
-# -- what must hold --------------------------------------------------------------------------
+# -- checks ---------------------------------------------------------------------------------
 
 my ($from, $to) = (BEGIN_MS - 2 * HOUR, BEGIN_MS + DAY + 2 * HOUR);
 
@@ -199,7 +200,8 @@ sub overcommitted
 	return;
 }
 
-# What a plan without its setting loses is not there to be looked at.
+# A definition is whole if the plan keeps all of it. Without "wraps" a plan loses the part beyond a multiple of the
+# period.
 sub is_whole
 {
 	my ($plan, $definition) = @_;
@@ -274,7 +276,7 @@ sub end
 	return;
 }
 
-# One that comes and goes leaves the plan as it was.
+# A reservation that comes and goes leaves the plan as it was.
 sub come_and_go
 {
 	my ($session, $plan, $now) = @_;

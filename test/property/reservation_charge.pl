@@ -1,11 +1,12 @@
 #!/usr/bin/env perl
 #
-# What reservations pay, by a model of their own: second by second, from what the calls have
-# accepted, the prices, the factors, the rules and what was forgiven, all of them random.
-# Rows are posted at random, periods closed, prices published ahead, time forgiven afterwards, reservations updated,
-# used by containers, deleted and forgotten, credit granted, history archived.  At every look the ledger with what accrues is the model's sum
-# for each reservation and container, balances, reports and bills add up to the same, and verify() finds nothing.  When history is archived,
-# every report of money says the same before and after, balances at random instants with what was held then included.
+# Reservations pay the charges of an independent model. It works second by second, from the accepted calls, the
+# prices, the factors, the rules and the forgiven time, all of them random. Rows are posted at random, periods closed,
+# prices published ahead, and time forgiven afterwards. Reservations are updated, used by containers, deleted and
+# forgotten; credit is granted, and history archived. At every check the ledger with the accruing amounts is the
+# model's sum for each reservation and container. Balances, reports and bills add up to the same amount, and verify()
+# finds nothing. When history is archived, every report of money says the same before and after. Balances at random
+# instants, with the holds of that time, stay the same, too.
 #
 use strict;
 use warnings;
@@ -54,7 +55,7 @@ sub is_forgiven
 	return grep { $_->{from} <= $second && $second < $_->{to} && (!defined $_->{project} || $_->{project} eq $project) } @{ $model->{forgiven} };
 }
 
-# What a reservation has cost until a second, in units.
+# The cost of a reservation until a second, in units.
 sub cost
 {
 	my ($model, $reservation, $until) = @_;

@@ -3,12 +3,11 @@
 # Limits of sharing, compared with a model: how many OPPORTUNISTIC containers an application gets,
 # and which limit refuses the rest.
 #
-# Applications of several users in a tree of queues ask for containers of several sizes; containers
-# end, are promoted and demoted, become smaller, and come from other sources; limits come, change
-# and go.  The model keeps the containers, and goes through what an application has asked for
-# request by request: it gives as many as each limit has room for.  Nodes have room for all.
-# Afterwards the view has what the model has.  Then sessions ask at once, in transactions that are
-# taken back now and then, and no limit that was kept before has been passed.
+# Applications of several users in a tree of queues ask for containers of several sizes. Containers end, are promoted
+# and demoted, become smaller, and come from other sources; limits come, change and go. The model keeps the
+# containers, and goes through the requests of an application one by one: it gives as many containers as each limit
+# has room for. Nodes have room for all. Afterwards the view agrees with the model. Then sessions ask at once, in
+# transactions that are rolled back now and then, and no limit that was kept before is exceeded.
 #
 use strict;
 use warnings;
@@ -72,7 +71,7 @@ sub room
 	return min(map { $_ < 0 ? 0 : $_ } @rooms);
 }
 
-# What a call gives for each request, the largest priority first, and what refuses.
+# The containers that a call gives for each request, the largest priority first, and the limit that refuses.
 sub expected
 {
 	my ($model, $application) = @_;
@@ -98,7 +97,7 @@ sub expected
 	return (\@given, \@refused);
 }
 
-# -- what happens -------------------------------------------------------------------------
+# -- events -------------------------------------------------------------------------------
 
 sub ask
 {
@@ -108,7 +107,7 @@ sub ask
 
 	foreach my $priority (grep { chance(0.4) } 1 .. 3)
 	{
-		# one size under one priority
+		# a priority has a single size
 		my $request = $model->{asked}{$application}{$priority} //= { memory => 1024 * $priority };
 
 		$request->{count} = between(1, 4);
@@ -210,7 +209,7 @@ sub change_limits
 	return;
 }
 
-# -- what must be -------------------------------------------------------------------------
+# -- checks -------------------------------------------------------------------------------
 
 sub all_limits { my ($model) = @_; my %found; $found{"$_->{scope} $_->{name}"} = $_ foreach map { limits_of($model, $_) } 1 .. APPLICATIONS; return values %found; }
 

@@ -3,12 +3,11 @@
 # Slots in the queues of nodes: what the last report of a node leaves is given out once, whatever
 # sessions ask at the same time.
 #
-# In each round some nodes report, and sessions then call allocate_opportunistic() at once: for hosts,
-# racks and any node, in transactions of several calls and of every isolation level, which are
-# taken back now and then.  After a round no node has more containers, by the books, than its reports left
-# room for, and yquota has noted as many slots as the books have containers.  A call that
-# is taken back and made again with the same seed gives the same containers.  At the end one
-# call gets all that is left.
+# In each round some nodes report, and sessions then call allocate_opportunistic() at once: for hosts, racks and any
+# node. Their transactions have several calls and every isolation level, and are rolled back now and then. After a
+# round no node has more containers, by the books, than its reports left room for. yquota has noted as many slots as
+# the books have containers. A call that is rolled back and made again with the same seed gives the same containers.
+# At the end one call gets all that is left.
 #
 use strict;
 use warnings;
@@ -53,10 +52,10 @@ sub begin_history
 	return $history;
 }
 
-# Names of which some share a lock, and whose order is not that of their locks.
+# Some of these names share a lock, and their order is not that of their locks.
 sub node { my ($number) = @_; return "node$number"; }
 
-# What nodes say of their queues, from now on.
+# The queues that nodes report from now on.
 sub report
 {
 	my ($history) = @_;
@@ -118,7 +117,7 @@ sub call
 	return sprintf "SELECT count(*) FROM yquota.allocate_opportunistic('application_1_%d', %s%s%s)", $application, asks($history), $blacklist, $more // '';
 }
 
-# One of several calls may come into a circle, or fail to be serialized.
+# Any of several calls may run into a deadlock, or fail to be serialized.
 sub transaction
 {
 	my ($history, $application) = @_;
@@ -155,7 +154,7 @@ sub work
 	return @wrong;
 }
 
-# -- what must be -------------------------------------------------------------------------
+# -- checks -------------------------------------------------------------------------------
 
 sub check_nodes
 {

@@ -1,9 +1,9 @@
 #!/usr/bin/env perl
 #
-# Random submissions, ends, moves and changes of limits against a model of what
-# is counted and which limit decides (semantics/placement 3, and semantics/allocation 3.1 for active users): one
-# after the other, comparing every answer, all states and the active users; then by several sessions
-# at once, where no limit may be exceeded and what is counted must be what there is.
+# Random submissions, ends, moves and changes of limits run against a model of the counters and of the limit that
+# decides (semantics/placement 3, and semantics/allocation 3.1 for active users). First they run one after the other,
+# comparing every answer, all states and the active users. Then they run in several sessions at once, where no limit
+# may be exceeded and the counters must agree with the applications.
 #
 # The cluster is large, so that whatever may run is active: room for application
 # masters is not the matter here.
@@ -59,7 +59,7 @@ sub running_of
 	return live(sub { $_[2] && $_[0] eq $user });
 }
 
-# What keeps one more application from running: nothing, or whose limit.
+# The limit that keeps one more application from running, or nothing.
 sub held_by
 {
 	my ($user, $leaf) = @_;
@@ -72,7 +72,7 @@ sub held_by
 	return undef;
 }
 
-# What refuses one more application.
+# The limit that refuses one more application.
 sub refused_by
 {
 	my ($user, $leaf, $counts_for_cluster) = @_;

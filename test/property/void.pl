@@ -1,11 +1,9 @@
 #!/usr/bin/env perl
 #
-# Containers are told of wrongly, as a whole or in part, voided, and told of
-# again: wrongly once more, or truly.  What is voided, what is taken back, and
-# what everything costs in between must be right, and in the end the totals are
-# those of the true stream.  The clock stands still, goes on, or is set back;
-# voids come in a transaction with what is delivered again, are rolled back, are
-# repeated, or collide with each other and with what two feeds send.
+# Events about containers are wrong, as a whole or in part, voided, and sent again, wrongly once more or correctly.
+# The voided events, the reversed charges, and the cost in between must be right, and in the end the totals are those
+# of the true stream. The clock stands still, goes on, or is set back. Voids come in a transaction with the repeated
+# events, are rolled back, are repeated, or collide with each other and with the events of two feeds.
 #
 use strict;
 use warnings;
@@ -73,7 +71,7 @@ sub choose
 		})->();
 }
 
-# What void_events() is to return, as it returns it.
+# The rows that void_events() should return, in its format.
 sub expected_rows
 {
 	my ($trial, @ids) = @_;
@@ -153,7 +151,7 @@ sub deliver
 	return;
 }
 
-# What may happen at any time.
+# Changes that may happen at any time.
 sub disturb
 {
 	my ($trial, $goes_on, $outages) = @_;
@@ -189,9 +187,8 @@ sub in_transaction
 	return History::pick("$sql;\n", "BEGIN;\n$sql;\nSELECT pg_sleep(0.002);\nCOMMIT;\n");
 }
 
-# Two feeds and two administrators at once.  What comes of it depends on who is
-# first, but nobody may fail and the books must be right.  Then everything is
-# voided.
+# Two feeds and two administrators work at once. The result depends on their order, but no statement may fail and the
+# books must be right. Then everything is voided.
 sub collide
 {
 	my ($trial, $true) = @_;
