@@ -1,5 +1,5 @@
-# Allocation.pm: the placement of containers: a cycle over the whole cluster, dry or recorded, the growth of its time
-# with the cluster, and heartbeats of single nodes.
+# Allocation.pm: the placement of containers. The cases measure a cycle over the whole cluster, dry or recorded, the
+# growth of its time with the cluster, and heartbeats of single nodes.
 package Allocation;
 
 use strict;
@@ -506,7 +506,7 @@ sub heartbeat_rows
 	return;
 }
 
-# One session reports for many nodes at once.
+# A session reports for many nodes at once.
 sub batch_row
 {
 	my ($size, $full) = @_;

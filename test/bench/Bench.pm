@@ -53,7 +53,8 @@ my %sizes = (
 	scale_out_rows => [   10_000_000,   200_000,  5_000 ],
 	reservations => [        10_000,     2_000,    100 ],
 	active_reservations => [  1_000,       200,     20 ],
-	# how long heartbeats go on, after some seconds in which sessions get to know the cluster; or, if that is 0, how many there are
+	# how long heartbeats go on, after some seconds in which sessions get to know the cluster; or, if that is 0, how
+	# many there are
 	heartbeat_seconds => [        15,         3,      0 ],
 	heartbeat_first_seconds => [   5,         1,      0 ],
 	heartbeats => [                0,         0,     80 ],

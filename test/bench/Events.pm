@@ -351,9 +351,8 @@ sub hot_case
 # Memory
 #
 
-# memory_case: what a backend has used at most after one statement of many rows,
-# and after one of fewer.  kinds: of STARTs only, or of all events of
-# half as many containers.
+# memory_case: the peak memory of a backend after one statement of many rows, and after one of fewer.  Kinds are
+# STARTs only, or all events of half as many containers.
 sub memory_case
 {
 	my ($name, $case, $work_mem_mb, $whole) = @_;

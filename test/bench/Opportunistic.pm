@@ -1,5 +1,5 @@
-# Opportunistic.pm: opportunistic containers in a cluster of Allocation.pm: the time of node reports and of the list
-# by load, and the rate at which containers are allocated by the list.
+# Opportunistic.pm: opportunistic containers in a cluster of Allocation.pm. The cases measure the time of node reports
+# and of the list by load, and the rate at which containers are allocated by the list.
 package Opportunistic;
 
 use strict;
@@ -250,7 +250,8 @@ sub interceptor_case
 	return;
 }
 
-# At each node so many containers arrive that two of ten OPPORTUNISTIC ones wait, and two are killed for GUARANTEED ones.
+# At each node so many containers arrive that two of ten OPPORTUNISTIC ones wait, and two are killed for GUARANTEED
+# ones.
 my $arriving = <<'SQL';
 CREATE TABLE arriving AS
 SELECT row_number() OVER (ORDER BY c, n) AS number, 'node' || lpad(n::text, 6, '0') AS node, 'container_' || n || '_' || c AS container_id, c > 10 AS is_guaranteed

@@ -1,5 +1,5 @@
-# Preemption.pm: rounds of preemption in the full cluster of Allocation.pm: the time of a round with nothing to
-# preempt, of a round that kills containers, and of its marks.
+# Preemption.pm: rounds of preemption in the full cluster of Allocation.pm. The cases measure a round with nothing to
+# preempt, a round that kills containers, and its marks.
 package Preemption;
 
 use strict;

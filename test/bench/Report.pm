@@ -1,8 +1,8 @@
 # Report.pm: the table of figures.
 #
-# A row has a case and a figure, or the reason for its absence. It has the figure that it is compared with, and the
-# value that is judged, which is the ratio of the two or the figure itself. The target is the bound of the value.
-# Targets come from the specification. A row without a target informs.
+# A row has a case and a figure, or the reason for its absence. It has the figure that it is compared with. The judged
+# value is the ratio of the two or the figure itself. The target is the bound of the value. Targets come from the
+# specification. A row without a target informs.
 package Report;
 
 use strict;

@@ -1,5 +1,5 @@
-# Reservation.pm: a plan with many reservations: the time of a submission, by both agents and with windows of any
-# length, of the plan of a week, and of following the plan.
+# Reservation.pm: a plan with many reservations. The cases measure a submission, by both agents and with windows of
+# any length, the plan of a week, and following the plan.
 package Reservation;
 
 use strict;
@@ -32,8 +32,8 @@ my $number = 100_000;
 # The instant so many seconds after the first one of the plan.
 sub at { return sprintf q('2026-03-02 00:00+00'::timestamptz + %d * interval '1 s'), $_[0]; }
 
-# plan(seconds => N): a session with a plan that has accepted reservations of an hour or two in so many seconds, each
-# of up to a twenty-fifth of the plan.
+# plan(seconds => N): a session with a plan that has accepted reservations of an hour or two in so many seconds. Each
+# has up to a twenty-fifth of the plan.
 sub plan
 {
 	my (%option) = @_;

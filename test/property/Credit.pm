@@ -1,7 +1,7 @@
 #
-# Credit.pm: the credit, holds and available amounts of projects, computed from the rules of quota_grant, hold and
-# project in docs/reference.md in the most naive way, with Model.pm's cost of containers. Amounts are those of
-# Model.pm.
+# Credit.pm: the credit, holds and available amounts of projects. The model computes them from the rules of
+# quota_grant, hold and project in docs/reference.md in the most naive way, with Model.pm's cost of containers.
+# Amounts are those of Model.pm.
 #
 package Credit;
 
@@ -140,9 +140,9 @@ sub terms
 	return @terms;
 }
 
-# The state of the grants of a project by an instant: a hash of granted (less the lost amount), and by grant_id of the
-# rest and the loss of each grant. A row that takes credit back is kept in %debt until it leaves, with the amount
-# still to take, and the amount taken from each grant. The key '' has the spending that was given back.
+# The state of the grants of a project by an instant. It is a hash of granted (less the lost amount), and by grant_id
+# of the rest and the loss of each grant. A row that takes credit back is kept in %debt until it leaves. The entry has
+# the amount still to take, and the amount taken from each grant. The key '' has the spending that was given back.
 sub grants_at
 {
 	my ($self, $name, $now, $at) = @_;

@@ -205,8 +205,8 @@ sub random_outage
 }
 
 # The events of one container in order of time: valid, and never two updates at one instant. Some containers end
-# several times: at other instants, after which updates go on, or at the same one with another status. yquota itself
-# may have sent an end. Many are preempted.
+# several times, at other instants, after which updates go on, or at the same one with another status. Some of these
+# ends come from yquota itself. Many are preempted.
 sub random_container
 {
 	my ($self, $number) = @_;

@@ -4,8 +4,8 @@
 # and no data structure with the extension: no rate classes, no cumulative sums, no ledger, no order of arrival.
 #
 # Units: instants and durations are integers of microseconds (instants since 1970 UTC). Amounts of money are
-# Math::BigInt in 10^-54 credits, which every exact amount fits: 18 decimals of a price, 6 of each of 4 factors and of
-# that of a wait, 6 of time. Decimal numbers come in as text and are never floats.
+# Math::BigInt in 10^-54 credits, which every exact amount fits. A price has 18 decimals, each of 4 factors 6, the
+# factor of a wait 6, and time 6. Decimal numbers come in as text and are never floats.
 #
 package Model;
 
@@ -161,10 +161,11 @@ sub add_outage
 	return;
 }
 
-# Take one lifecycle event: a hash of event (START, UPDATE or FINISH), id, at, and the event's project, application,
-# username, queue, allocation (hash of amounts), execution_type and is_running (1 or 0). The order of calls decides
-# nothing, and a repeated event changes nothing. The earliest of several FINISHes counts; at one instant, the FINISH
-# with the smallest exit status. The model remembers whether one of them is a preemption by yquota.
+# Take one lifecycle event, a hash of event (START, UPDATE or FINISH), id and at. The hash also has the event's
+# project, application, username, queue, allocation (hash of amounts), execution_type and is_running (1 or 0). The
+# order of calls decides nothing, and a repeated event changes nothing. The earliest of several FINISHes counts; at
+# one instant, the FINISH with the smallest exit status. The model remembers whether one of them is a preemption by
+# yquota.
 sub take
 {
 	my ($self, $event) = @_;
@@ -249,8 +250,8 @@ sub factor_names
 	return @names;
 }
 
-# The part of its price that a container pays, 6 decimals: while it waits, the part follows from the rule in force at
-# the beginning of the wait.
+# The part of its price that a container pays, 6 decimals. While the container waits, the part follows from the rule
+# in force at the beginning of the wait.
 sub waiting_factor
 {
 	my ($self, $held) = @_;
@@ -295,7 +296,7 @@ sub in_outage
 }
 
 # The price per second at an instant for the resources held then, 48 decimals, and the resource type that it is paid
-# for; among equals the first by name.
+# for. Among equals the type is the first by name.
 sub rate
 {
 	my ($self, $held, $at) = @_;
@@ -421,8 +422,8 @@ sub cut_at
 	return ([ $from, $at, $held ], [ $at, $to, {%$held} ]);
 }
 
-# The charge of a container up to "now", piece by piece: [[from, to, rate, held, amount of padding, dominant resource
-# type, rate that is given back] ...]. Padding is a piece with from = to; pieces of one segment share "held".
+# The charge of a container up to "now", piece by piece. A piece is [from, to, rate, held, amount of padding, dominant
+# resource type, rate that is given back]. Padding is a piece with from = to; pieces of one segment share "held".
 sub pieces
 {
 	my ($self, $id, $now) = @_;

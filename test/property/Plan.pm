@@ -13,10 +13,10 @@ use warnings;
 use List::Util qw(all max min sum0);
 use POSIX ();
 
-# new(OPTION...): capacity, max_periodicity and step are figures of the plan. policy is NoOverCommitPolicy or
-# CapacityOverTimePolicy, with window, instantaneous and average (fractions of the capacity). ends_averages: averages
-# end at a window after the deadline. is_dominant describes the calculator. wraps: periodic reservations keep the part
-# beyond a multiple of their period.
+# new(OPTION...): options capacity, max_periodicity and step are figures of the plan. Option policy is
+# NoOverCommitPolicy or CapacityOverTimePolicy, with window, instantaneous and average (fractions of the capacity).
+# With ends_averages, averages end at a window after the deadline. Option is_dominant describes the calculator. With
+# wraps, periodic reservations keep the part beyond a multiple of their period.
 sub new
 {
 	my ($class, %option) = @_;
@@ -285,7 +285,7 @@ sub overcommitment
 			$least = defined $least ? $self->lesser($least, $left) : $left;
 		}
 		# Before its first interval the reservation asks for nothing, which fits even a user with too much (4.1: one
-		# side is undefined); after the interval it asks for 0.
+		# side is undefined). After the interval it asks for 0.
 		return "more than is left at $at" unless $at < $first || fits([ value_at($at, \@asked) ], $least);
 	}
 	return $self->{policy} eq 'CapacityOverTimePolicy' ? $self->beyond_average($now, $reservation, $old) : undef;

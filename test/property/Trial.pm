@@ -4,8 +4,8 @@
 #
 # The seed is printed. YQUOTA_SEED repeats a run and YQUOTA_HISTORIES changes its size. A soak (Soak.pm) runs for its
 # time, and has five times as many histories at least. When a comparison fails, the diagnostics hold the statements
-# that rebuild it: every change of a timeline and the events of the containers concerned, in the order in which they
-# were sent.
+# that rebuild it. These are every change of a timeline and the events of the containers concerned, in the order in
+# which they were sent.
 #
 package Trial;
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
 #
-# Random clusters, requests, updates and ends of containers, and cycles. No node and no queue exceeds its limit, the
-# same state gives the same answer, no request that could be served is left waiting, and the books agree with the
+# Random clusters, requests, updates and ends of containers, and cycles. No node and no queue exceeds its limit, and
+# the same state gives the same answer. No request that could be served is left waiting, and the books agree with the
 # scheduler.
 #
 # No application waits for places, so requests that are left when a cycle assigns nothing any more do not fit.

@@ -1,9 +1,9 @@
 #!/usr/bin/env perl
 #
-# The same stream of events goes into two databases with the same timelines. In one of them events are charged as they
-# come. In the other charging is deferred for random intervals. charge_deferred() is called at any time, for any
-# number of events, and rolled back now and then. Events that come while charging is on may overtake deferred events.
-# In the end both agree with the model, and hold the same books.
+# A stream of events goes into two databases with the same timelines. In one of them events are charged as they come.
+# In the other charging is deferred for random intervals. The test calls charge_deferred() at any time, for any number
+# of events, and rolls it back now and then. Events that come while charging is on may overtake deferred events. In
+# the end both agree with the model, and hold the same books.
 #
 use strict;
 use warnings;

@@ -136,7 +136,7 @@ sub some_change
 	return $change{$name}->();
 }
 
-# One or several changes, some or all of which may be rolled back.
+# Make a change or several, some or all of which may be rolled back.
 sub change
 {
 	my ($session) = @_;

@@ -31,8 +31,8 @@ sub one_of { return $_[ rand @_ ]; }
 # -- the model ------------------------------------------------------------------------
 #
 # A node has its size, the waiting containers of both types and the running ones, in order of time. A container has
-# its size, type, state, the figures of orders, and its cost: microseconds times its dearest resource, a core or 1024
-# MiB for a credit a second. Two events of a container have different instants.
+# its size, type, state, the figures of orders, and its cost. The cost is microseconds times the dearest resource, a
+# core or 1024 MiB for a credit a second. Two events of a container have different instants.
 
 sub float4 { return unpack 'f', pack 'f', $_[0]; }
 

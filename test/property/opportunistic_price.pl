@@ -5,8 +5,8 @@
 # Nodes report queues of all lengths, and stop reporting. Administrators change the bounds and turn the price off and
 # on. They set factors by hand, at the clock and ahead of it, and withdraw them; prices are computed at any time.
 # After each step the points of the timeline are those of the model, and so is the explanation before prices are
-# computed. At the end of a history each container has paid the integral of the model's timeline, in a session that
-# has followed every change and in a new one.
+# computed. At the end of a history each container has paid the integral of the model's timeline. This holds in a
+# session that has followed every change and in a new one.
 #
 use strict;
 use warnings;

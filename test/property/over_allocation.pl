@@ -2,11 +2,11 @@
 #
 # The queue of a node that is over-allocated by its measured use does what a model in Perl says.
 #
-# Random containers arrive at a node, end by themselves, for its agent or for another source, and are killed or paused
-# as the agent was told. The node reports random measures, now and then late or never, under random thresholds, which
-# change. The model knows containers, the last report, and the rule of docs/reference.md (over_allocation). After each
-# call the model and yquota must have given the same answers, in the same order, and must agree on the figures of
-# node_room.
+# Random containers arrive at a node and end by themselves, for its agent or for another source. They are killed or
+# paused as the agent was told. The node reports random measures, now and then late or never, under random thresholds,
+# which change. The model knows containers, the last report, and the rule of docs/reference.md (over_allocation).
+# After each call the model and yquota must have given the same answers, in the same order, and must agree on the
+# figures of node_room.
 #
 use strict;
 use warnings;
@@ -27,7 +27,7 @@ my %name = (m => 'memory-mb', v => 'vcores');
 sub one_of { return $_[ rand @_ ]; }
 sub chance { return rand() < $_[0]; }
 
-# -- the model: a node {total, capacity, pauses, thresholds, report, freed, now, guaranteed, opportunistic, running} ---------
+# -- the model: a node {total, capacity, pauses, thresholds, report, freed, now, guaranteed, opportunistic, running} --
 
 # Hadoop's virtual memory of so many MiB, a product of 32 bits.
 sub float { return unpack 'f', pack 'f', $_[0]; }

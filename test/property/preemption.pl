@@ -8,8 +8,8 @@
 # resource that the calculator considers. The master of an application is selected only when the leaf has no other
 # container left there that is no larger. Other rules hold with a fixed demand, a dead zone of 0, a termination factor
 # of 1, equal containers and guarantees of whole containers. Then rounds and allocation come to a state in which
-# nothing is selected. Where a queue lacks a part of a container, a container that is killed for it may be given to
-# its former queue again and again, in Hadoop too. verify() finds nothing after any round.
+# nothing is selected. Where a queue lacks a part of a container, a container may be killed for it and given to its
+# former queue again and again, in Hadoop too. After any round verify() finds nothing.
 #
 use strict;
 use warnings;

@@ -8,8 +8,8 @@
 #
 # The test covers all interpreters, both agents from both sides, both policies, both calculators, once and with
 # periods. Hadoop takes the lesser of two resources as a whole, by one of them. Therefore a plan may be overcommitted
-# in one resource. It is never overcommitted in any resource if all resources have the ratio of the plan's, or if
-# there is no limit of users and no period.
+# in one resource. It is never overcommitted in any resource if all resources have the ratio of the plan's. Nor is it
+# without a limit of users and without periods.
 #
 use strict;
 use warnings;
@@ -182,7 +182,8 @@ sub wrong_sums
 	return;
 }
 
-# Where nothing that repeats has been looked at by its plan, it may be overcommitted: before it arrives, or after its last instance.
+# Where nothing that repeats has been looked at by its plan, it may be overcommitted: before it arrives, or after its
+# last instance.
 sub overcommitted
 {
 	my ($plan, $now) = @_;

@@ -5,7 +5,7 @@
 #
 # Applications of several users in a tree of queues ask for containers of several sizes. Containers end, are promoted
 # and demoted, become smaller, and come from other sources; limits come, change and go. The model keeps the
-# containers, and goes through the requests of an application one by one: it gives as many containers as each limit
+# containers, and goes through the requests of an application one by one. It gives as many containers as each limit
 # has room for. Nodes have room for all. Afterwards the view agrees with the model. Then sessions ask at once, in
 # transactions that are rolled back now and then, and no limit that was kept before is exceeded.
 #

@@ -5,9 +5,9 @@
 #
 # In each round some nodes report, and sessions then call allocate_opportunistic() at once: for hosts, racks and any
 # node. Their transactions have several calls and every isolation level, and are rolled back now and then. After a
-# round no node has more containers, by the books, than its reports left room for. yquota has noted as many slots as
-# the books have containers. A call that is rolled back and made again with the same seed gives the same containers.
-# At the end one call gets all that is left.
+# round no node has more containers, by the books, than its reports left room for. The slots that yquota has noted are
+# as many as the containers in the books. A call that is rolled back and made again with the same seed gives the same
+# containers. At the end one call gets all that is left.
 #
 use strict;
 use warnings;

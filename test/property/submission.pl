@@ -1,6 +1,6 @@
 #!/usr/bin/env perl
 #
-# Random submissions, ends, moves and changes of limits run against a model of the counters and of the limit that
+# Random submissions, ends, moves and changes of limits run against a model. It models the counters and the limit that
 # decides (semantics/placement 3, and semantics/allocation 3.1 for active users). First they run one after the other,
 # comparing every answer, all states and the active users. Then they run in several sessions at once, where no limit
 # may be exceeded and the counters must agree with the applications.

@@ -1,9 +1,9 @@
 #!/usr/bin/env perl
 #
 # Events about containers are wrong, as a whole or in part, voided, and sent again, wrongly once more or correctly.
-# The voided events, the reversed charges, and the cost in between must be right, and in the end the totals are those
-# of the true stream. The clock stands still, goes on, or is set back. Voids come in a transaction with the repeated
-# events, are rolled back, are repeated, or collide with each other and with the events of two feeds.
+# The voided events, the reversed charges, and the cost in between must be right. In the end the totals are those of
+# the true stream. The clock stands still, goes on, or is set back. Voids come in a transaction with the repeated
+# events, are rolled back, or are repeated. They also collide with each other and with the events of two feeds.
 #
 use strict;
 use warnings;

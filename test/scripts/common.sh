@@ -1,8 +1,8 @@
 # common.sh - sourced by the scripts beside it (bash).
 #
-# The file sets top (the checkout) and server_user (the account of the private servers). say and die write messages
-# for people to standard error, because standard output carries results. as_server runs a command as that account;
-# server_paths gives the paths of the server that PG_CONFIG names.
+# The file sets top (the checkout) and server_user (the account of the private servers). The functions say and die
+# write messages for people to standard error, because standard output carries results. The function as_server runs a
+# command as that account. The function server_paths gives the paths of the server that PG_CONFIG names.
 #
 # Unset every variable of the caller's shell that names a PostgreSQL server, so that no script can reach a cluster
 # that existed before.

@@ -1,10 +1,10 @@
 #!/usr/bin/env perl
 # long_sql.pl FILE...
 #
-# Print the SQL statements in C sources that belong into views or functions of yquota_internal: statements of more
-# than five lines and statements that join tables. A macro that is used once counts as the lines of its own text, any
-# other macro as none: the text itself is checked, too. A statement may join a table to a list of parameters,
-# unnest($1, ...), which no view can have.
+# Print the SQL statements in C sources that belong into views or functions of yquota_internal. These are statements
+# of more than five lines and statements that join tables. A macro that is used once counts as the lines of its own
+# text, any other macro as none: the text itself is checked, too. A statement may join a table to a list of
+# parameters, unnest($1, ...), which no view can have.
 
 use strict;
 use warnings;

@@ -1,14 +1,14 @@
 # testing.sh - sourced after common.sh by what runs tests (check.sh, soak.sh).
 #
 # begin_testing NAME [PURPOSE] installs the packages that "make NAME" (check or soak), or the purpose of
-# install_packages.sh, needs. Then it builds yquota strictly into build/NAME, one run at a time. private_cluster, tap
-# and others run tests there. finish prints the sums, "N passed, N failed, N skipped", and ends the script. The status
-# is zero only if a test passed and none failed. The unit of the sums is a TAP assertion; a runner that breaks down
-# adds one failure.
+# install_packages.sh, needs. Then it builds yquota strictly into build/NAME, one run at a time. The functions
+# private_cluster, tap and others run tests there. The function finish prints the sums, "N passed, N failed, N
+# skipped", and ends the script. The status is zero only if a test passed and none failed. The unit of the sums is a
+# TAP assertion; a runner that breaks down adds one failure.
 #
-# The file sets: stage (build/NAME), tree (the copy of the checkout in it), counts (the file of sums), programs (the
-# private server's), run (the directory of the clusters), data (the private cluster's), environment (of the tests; a
-# list of VARIABLE=VALUE).
+# The file sets stage (build/NAME), tree (the copy of the checkout in it), counts (the file of sums) and programs (the
+# private server's). It also sets run (the directory of the clusters), data (the private cluster's) and environment
+# (of the tests; a list of VARIABLE=VALUE).
 
 cannot_start()
 {

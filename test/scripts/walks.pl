@@ -3,7 +3,7 @@
 #
 # Print the errors of the walks in a page of docs, one a line. A walk is a table below "## Three walks" with rows "|
 # `function()` | `file` | purpose |" in the order of calls. The function must be defined in the file and named in a
-# file of an earlier row: otherwise a reader who follows the rows does not reach the function.
+# file of an earlier row. Otherwise a reader who follows the rows does not reach the function.
 
 use strict;
 use warnings;

@@ -1,6 +1,6 @@
 # docs/prometheus works: postgres_exporter runs its queries against a real server. The alerting rules fire on the
-# exporter's output when something is wrong, and only then. promtool evaluates the rules on half an hour of samples
-# taken before the faults and more samples taken after them. A real Prometheus answers every query of the dashboard,
+# exporter's output when something is wrong, and only then. The program promtool evaluates them on half an hour of
+# samples before the faults and on more samples after them. A real Prometheus answers every query of the dashboard,
 # which Grafana's own types read.
 
 use strict;

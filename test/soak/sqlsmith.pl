@@ -1,6 +1,6 @@
-# sqlsmith runs random queries against a sample database in three roles: a role with all rights of its owner, a role
-# with every grant that yquota knows, and a stranger. No query may crash the server, corrupt data or meet an internal
-# error (SQLSTATE XX000), usually "cache lookup failed". The books stay unchanged, because sqlsmith rolls back its
+# sqlsmith runs random queries against a sample database in three roles. The roles have all rights of the owner, every
+# grant that yquota knows, and no grants. No query may crash the server, corrupt data or meet an internal error
+# (SQLSTATE XX000), usually "cache lookup failed". The books stay unchanged, because sqlsmith rolls back its
 # statements.
 #
 # SQLSMITH_SEED repeats a run.

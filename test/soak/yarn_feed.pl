@@ -1,5 +1,5 @@
-# The feed of docs/examples/yarn-feed runs in a real cluster: a pair of ResourceManagers, each in a process of its
-# own, with one state store, and the nodes of Hadoop's MiniYARNCluster. The active ResourceManager is killed while
+# The feed of docs/examples/yarn-feed runs in a real cluster. It has a pair of ResourceManagers, each in a process of
+# its own, with one state store, and the nodes of Hadoop's MiniYARNCluster. The active ResourceManager is killed while
 # PostgreSQL is down, comes back on standby, takes over again, and is killed and restarted. A node is lost and comes
 # back. An account beside the feed reads the ResourceManagers' own objects, in milliseconds; every container is
 # charged as this account says. Before that, the feed is tested alone: a full spool, refused calls, and applications
@@ -475,8 +475,8 @@ cmp_ok(scalar(grep {
 		(grep { $_->{is_running} eq 'f' && $_->{at} < $outages[0][0] } @$_) && (grep { $_->{is_running} eq 't' && $_->{at} > $outages[0][1] } @$_)
 	} values %told), '>=', 1, 'a container that waited through the failover is told to run');
 
-# The cost of each container, in 1 / 1024000 credits, follows from its events: 1 credit a second for a vcore or for
-# 1024 MB, whichever is more.
+# The cost of each container, in 1 / 1024000 credits, follows from its events. It is 1 credit a second for a vcore or
+# for 1024 MB, whichever is more.
 sub cost
 {
 	my ($id) = @_;

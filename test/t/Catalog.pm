@@ -1,9 +1,9 @@
-# The catalog's facts about the extension, as text that does not depend on OIDs and on the order of creation, for a
-# comparison of two databases.
+# The catalog's facts about the extension, for a comparison of two databases. The text does not depend on OIDs and on
+# the order of creation.
 #
-# catalog_query() is one statement with the columns object and facts: a row per member of the extension and per part
-# of one (column, constraint, index, trigger, policy, ...), with all its facts. differences() compares two such
-# results.
+# The query catalog_query() is one statement with the columns object and facts. It has a row per member of the
+# extension and per part of one (column, constraint, index, trigger, policy, ...), with all its facts. The function
+# differences() compares two such results.
 
 package Catalog;
 

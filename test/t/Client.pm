@@ -5,9 +5,9 @@
 #	$client->read		once its handle can be read: the outcome, or undef if
 #						there is none yet
 #
-# An outcome is a hash: answer (the output of psql), sqlstate (of the first error, or undef), and lost (whether the
-# connection ended before the answer was complete). After a loss the outcome of the statements is unknown; psql may
-# continue for a moment as if nothing had happened.
+# An outcome is a hash of answer (the output of psql), sqlstate (of the first error, or undef), and lost. The flag
+# lost says whether the connection ended before the answer was complete. After a loss the outcome of the statements is
+# unknown; psql may continue for a moment as if nothing had happened.
 
 package Client;
 

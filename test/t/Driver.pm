@@ -498,8 +498,9 @@ sub read_log
 	return (\%log, \%rows);
 }
 
-# After the server is back, and before any statement is sent again, report acknowledged statements that are missing,
-# and statements of which only a part is there. Statements of unknown outcome are sent again, or become known here.
+# After the server is back, and before any statement is sent again, report the missing acknowledged statements. Also
+# report the statements of which only a part is there. Statements of unknown outcome are sent again, or become known
+# here.
 sub recover
 {
 	my ($self) = @_;
@@ -644,8 +645,8 @@ sub replay
 	return;
 }
 
-# The rows of the log per source: at least the acknowledged ones (an event that waited for its START may be there
-# twice), and as many as feed_status reports.
+# The rows of the log per source. There are as many as feed_status reports, and at least the acknowledged ones (an
+# event that waited for its START may be there twice).
 sub wrong_rows
 {
 	my ($self, $client) = @_;

@@ -1,8 +1,9 @@
 # Many clients of a scheduler, with a journal of what they were told.
 #
-# Clients report nodes, the same ones too, while others ask for containers, give them back, acknowledge them and send
-# the ends of containers, and counters are compacted. The answers and requests of a client are known; the outcome of a
-# statement whose answer got lost is unknown. differences() and exceeded() report the violations.
+# Clients report nodes, the same ones too, while others ask for containers, give them back and acknowledge them.
+# Others send the ends of containers, and counters are compacted. The answers and requests of a client are known; the
+# outcome of a statement whose answer got lost is unknown. The functions differences() and exceeded() report the
+# violations.
 #
 # All randomness comes from rand(), which the caller seeds.
 

@@ -1,6 +1,6 @@
 # The length of a test. In "make check" it is a fixed number of rounds. In "make soak" it is the seconds that
-# test/scripts/soak.sh gives in SOAK_SECONDS, counted from the start of the program, and in any case the least number
-# of rounds.
+# test/scripts/soak.sh gives in SOAK_SECONDS, counted from the start of the program. In any case the test runs the
+# least number of rounds.
 #
 #	for (my $done = 0; soak_goes_on($done, 5, 100); $done++) { ... }
 #

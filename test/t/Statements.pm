@@ -1,4 +1,4 @@
-# One call or more of every statement that changes state: the public functions that are VOLATILE, each command that
+# Calls of every statement that changes state. These are the public functions that are VOLATILE, each command that
 # administrators and operators may use on a public table, and the worker's statements. The catalog lists the
 # statements that need a call.
 #

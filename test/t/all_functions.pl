@@ -1,12 +1,12 @@
-# The test calls everything that SQL can call with unexpected arguments: every function, aggregate, operator, cast and
-# input function of both schemas, found in the catalog. Arguments are NULL, extreme, empty, huge and wrong-typed;
+# The test calls everything that SQL can call with unexpected arguments. It finds every function, aggregate, operator,
+# cast and input function of both schemas in the catalog. Arguments are NULL, extreme, empty, huge and wrong-typed;
 # calls stand in FROM and in the select list. The owner, a stranger and a role with every grant that yquota knows call
 # the functions. A role calls a function without a privilege for it once: the server refuses the call before it sees
 # an argument.
 #
 # Calls may fail, with an error that gives the reason. No call may crash the server, fail with an internal error
-# (SQLSTATE XX000), divide by zero or take longer than a statement may; and the session continues. Every call is
-# rolled back.
+# (SQLSTATE XX000), divide by zero or take longer than a statement may. The session continues. Every call is rolled
+# back.
 #
 # In "make soak" random combinations of arguments follow, by either role that may
 # call the functions; FUNCTIONS_SEED repeats those of one run.

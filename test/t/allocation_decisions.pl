@@ -6,26 +6,26 @@
 # step has the operation and its decisions in their order: containers killed, allocated, reserved, unreserved, or
 # updated, with node, memory, cores and locality. It has the containers that ended, the applications that failed, and
 # the reservations after it (by node: application, memory, cores). Unless it is that of the last step, it has the
-# state after it: the amounts that applications hold, have reserved and wait for, by label, and the free amounts of
-# nodes. A ResourceManager (MockRM of hadoop-yarn-server-resourcemanager 3.4.1) did the steps one after the other,
-# each after all events of the last one. Requests went to its CapacityScheduler directly, and application masters
-# fetched their containers after each step. An application may have reservations for the same request on several
-# nodes. The recorder made the first of them by name come first, instead of by the order of a hash table. It likewise
-# ordered the killable containers of a node by their ids; a step "killable" has them. A step "refresh" has the whole
-# configuration that was then in force. Before a step "figures" the scheduler was made to compute anew everything that
-# it keeps from one heartbeat to the next. The step has the used and reserved amounts of queues. It has the usage of
-# users and their limits, while others wait and of all users. It has the headroom of applications, the sum of the
-# labels that they have asked for.
+# state after it. The state is the amounts that applications hold, have reserved and wait for, by label, and the free
+# amounts of nodes. A ResourceManager (MockRM of hadoop-yarn-server-resourcemanager 3.4.1) did the steps one after the
+# other, each after all events of the last one. Requests went to its CapacityScheduler directly, and application
+# masters fetched their containers after each step. An application may have reservations for the same request on
+# several nodes. The recorder made the first of them by name come first, instead of by the order of a hash table. It
+# likewise ordered the killable containers of a node by their ids; a step "killable" has them. A step "refresh" has
+# the whole configuration that was then in force. Before a step "figures" the scheduler was made to compute anew
+# everything that it keeps from one heartbeat to the next. The step has the used and reserved amounts of queues. It
+# has the usage of users and their limits, while others wait and of all users. It has the headroom of applications,
+# the sum of the labels that they have asked for.
 #
 # The comparison leaves out the differences that docs/internals.md lists as intended. Two orders of Hadoop are
 # accidents of its Java objects, and yquota has neither. First, siblings get the order of a hash table when their
 # parent is refreshed: replay.refresh() configures that order, and the comparison goes on. Second, in fair order
-# Hadoop leaves an application in an older place until another container of it starts or ends. replay.is_older_place()
-# finds from the recorded decisions whether the first decision that differs follows from that. Hadoop also limits
-# application masters by the amounts that other queues left when a leaf was last visited; yquota uses the amounts that
-# they leave now. replay.is_older_limit() finds whether an application waits or not for this reason alone. The
-# remaining decisions of such a workload cannot be compared; the test names these workloads and the steps from which
-# they differ.
+# Hadoop leaves an application in an older place until another container of it starts or ends. The function
+# replay.is_older_place() finds from the recorded decisions whether the first decision that differs follows from that.
+# Hadoop also limits application masters by the amounts that other queues left when a leaf was last visited. In
+# contrast, yquota uses the amounts that they leave now. The function replay.is_older_limit() finds whether an
+# application waits or not for this reason alone. The remaining decisions of such a workload cannot be compared; the
+# test names these workloads and the steps from which they differ.
 
 use strict;
 use warnings;

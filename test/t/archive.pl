@@ -39,8 +39,8 @@ sub is_right
 	return;
 }
 
-# start(NODE, NAME, COUNT): start containers whose rows have a queue so long that it is stored out of line.
-# finish(NODE, NAME, CONDITION): end the containers whose number meets a condition.
+# The function start(NODE, NAME, COUNT) starts containers whose rows have a queue so long that it is stored out of
+# line. The function finish(NODE, NAME, CONDITION) ends the containers whose number meets a condition.
 sub start
 {
 	my ($node, $name, $count) = @_;

@@ -253,7 +253,7 @@ sub archivist
 	return $session;
 }
 
-# one worker stands still, so only the other one has prepared its commit
+# a stopped worker leaves only the other one with a prepared commit
 my $session = archivist();
 $session->query("BEGIN; $call");
 my @still = split /\n/, $workers[1]->safe_psql('postgres', q(SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'citus_internal%' AND state LIKE 'idle in%'));

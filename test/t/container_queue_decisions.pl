@@ -1,13 +1,14 @@
-# Containers start, wait, are paused and are killed at a node as in Hadoop 3.4.1: random containers that arrive, end,
-# and are promoted and demoted are compared with the decisions of its node manager.
+# Containers start, wait, are paused and are killed at a node as in Hadoop 3.4.1. The test compares random containers
+# that arrive, end, and are promoted and demoted with the decisions of its node manager.
 #
 # Each line of test/scheduler/container_queue.jsonl is a node (node: memory and cores), its settings (vmem_ratio,
-# vmem_check, max_queue_length, queue_policy, use_pause) and steps. The steps are arrive (c: the container's number,
-# type G or O, res: memory and cores), done (it ends, whether it runs or waits), done_all_killed and paused_all (the
-# agent has ended, or paused, all containers as told), limit (n: containers that may wait), promote and demote. A step
-# has the events that the containers were told (events), the running usage (utilization: memory, virtual memory,
-# cores) and the numbers of waiting and running containers. The ContainerScheduler of hadoop-yarn-server-nodemanager
-# 3.4.1 decided them (test/oracle, area container-queue).
+# vmem_check, max_queue_length, queue_policy, use_pause) and steps. Step arrive brings a container (c: the container's
+# number, type G or O, res: memory and cores). Step done ends a container, whether it runs or waits. In steps
+# done_all_killed and paused_all the agent has ended, or paused, all containers as told. Step limit sets the number of
+# containers that may wait (n). The other steps are promote and demote. A step has the events that the containers were
+# told (events) and the running usage (utilization: memory, virtual memory, cores). It also has the numbers of waiting
+# and running containers. The ContainerScheduler of hadoop-yarn-server-nodemanager 3.4.1 decided them (test/oracle,
+# area container-queue).
 #
 # Each is played through SQL: events of containers, enqueue_container(), container_ended(),
 # container_paused(), shed_containers() and advance_node_queue().

@@ -1,5 +1,5 @@
 # The server is killed under load, again and again. The kill hits its postmaster, a backend inside of a statement, or
-# a worker in the middle of anything; each time the server recovers from its WAL. Eight clients and two workers run
+# a worker in the middle of anything. Each time the server recovers from its WAL. Eight clients and two workers run
 # then, in a database that lives by the system's clock and in one whose clock is moved.
 #
 # After each recovery every acknowledged statement is there, statements are whole or absent, and the books prove

@@ -1,6 +1,6 @@
 # demo.pl
 #
-# The demonstration works, at small scale: it replays a generated history and a trace of a few pods, its output fits
+# The demonstration works, at small scale. It replays a generated history and a trace of a few pods, its output fits
 # its promises, and the cluster stays until it is stopped.
 use strict;
 use warnings;

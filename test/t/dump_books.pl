@@ -1,8 +1,8 @@
 # The books survive pg_dump and restore exactly: the log, running and finished containers, updates, and the ledger
 # with its corrections. So do events set aside, compacted and uncompacted counters, grants and the numbers that
 # continue from them. The restored books prove themselves, and charging continues, also in the session that restored
-# them. The worker takes over without recording an outage. The test repeats this with sealed and archived history,
-# with a dump and restore by an owner without superuser rights, and with a restore into a database that a worker waits
+# them. The worker takes over without recording an outage. The test repeats this with sealed and archived history, and
+# with a dump and restore by an owner without superuser rights. It also restores into a database that a worker waits
 # for.
 
 use strict;

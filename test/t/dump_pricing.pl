@@ -1,6 +1,6 @@
 # Prices survive pg_dump and restore exactly. The test covers shipped rows that users edited or deleted, both
-# timelines, pins, factors, rules, outages, the log of changes, alerts and the remembered state of the cluster. Work
-# continues after the restore. The views that people build on ours do not swell a dump.
+# timelines, pins, factors, rules and outages. It also covers the log of changes, alerts and the remembered state of
+# the cluster. Work continues after the restore. The views that people build on ours do not swell a dump.
 
 use strict;
 use warnings;
@@ -129,8 +129,8 @@ foreach my $database (qw(plain inserted archived filled))
 		"$database: life goes on");
 }
 
-# For each view of a user, a dump holds every path through pg_depend that leads to the extension. pg_dump has them all
-# in memory: each column that one of our views takes from another is a path of its own.
+# For each view of a user, a dump holds every path through pg_depend that leads to the extension. The program pg_dump
+# has all paths in memory. Each column that one of our views takes from another is a path of its own.
 use constant PATHS => 10_000;
 
 $node->safe_psql('postgres', 'CREATE DATABASE viewed');

@@ -3,8 +3,8 @@
 #
 # In synchronous replication no acknowledged event is lost. In asynchronous replication the standby has been cut off:
 # the lost events are those that feed_status does not show. Sending the driver's journal again, in any order, closes
-# the gap. Both times the prices of the last primary are in force at once, and the worker starts and makes one outage
-# of the time in between. Every amount is that of the driver's own arithmetic (Driver.pm, Books.pm).
+# the gap. Both times the prices of the last primary are in force at once. The worker starts and makes one outage of
+# the time in between. Every amount is that of the driver's own arithmetic (Driver.pm, Books.pm).
 #
 # FAILOVER_SEED repeats the load, though not its timing.
 

@@ -1,6 +1,6 @@
-# One database reads several clusters by postgres_fdw: their costs, top lists and bills, in sum and each, for the
-# roles that may see them. Each cluster adds up its own days. A cluster that cannot be read is never left out
-# silently.
+# A single database reads several clusters by postgres_fdw. It reads their costs, top lists and bills, in sum and
+# each, for the roles that may see them. Each cluster adds up its own days. A cluster that cannot be read is never
+# left out silently.
 
 use strict;
 use warnings;

@@ -213,8 +213,8 @@ cmp_ok($primary->safe_psql('disturbed', 'SELECT count(*) FROM yquota.container_e
 books_are($primary, 'disturbed', $expected, 'sent twice');
 
 #
-# Bad lines: a line that is no JSON, a line without a time, a line that the server cannot read, and a line that only
-# has to wait for its project
+# Bad lines are a line that is no JSON, a line without a time, and a line that the server cannot read. Another line
+# only has to wait for its project
 #
 my @bad = (
 	"CONTAINER_START container_9\n",

@@ -1,9 +1,9 @@
-# The disk becomes full in three cases: while events, ledger and counters are written, while a statement is sorted,
-# and while WAL is written, which makes the server panic. No event is half charged, and the feed continues when there
-# is space again.
+# The disk becomes full while events, ledger and counters are written, and while a statement is sorted. It also
+# becomes full while WAL is written, which makes the server panic. No event is half charged, and the feed continues
+# when there is space again.
 #
-# The disks are small file systems in memory, mounted in a namespace of this test, which no other process sees and
-# which ends with the test. Where namespaces are not allowed, the test is skipped.
+# The disks are small file systems in memory, mounted in a namespace of this test. No other process sees the
+# namespace, which ends with the test. Where namespaces are not allowed, the test is skipped.
 
 use strict;
 use warnings;

@@ -169,7 +169,7 @@ for (my $round = 0; soak_goes_on($round, 2, 12, 50); $round++)
 use constant MANY => 40_000;
 my $longest;
 
-# many_rows(PREFIX, COUNT): a statement of so many rows, a START and a FINISH of every container, far from each other
+# many_rows(PREFIX, COUNT): a statement of so many rows. Each container has a START and a FINISH, far from each other
 # and from the order of ids
 sub many_rows
 {

@@ -99,8 +99,8 @@ my %plain = map { split /\|/, $_, 2 } split /\n/, $node->safe_psql('postgres', s
 $plain{search_path} =~ s/^'(.*)'$/$1/;
 $_ = "'$_'" foreach values %odd;
 
-# script(NAMES, SETTINGS): each statement with its answer and what it has written, both as a plain session shows them, whatever the
-# database sets.
+# script(NAMES, SETTINGS): each statement with its answer and what it has written, both as a plain session shows them,
+# whatever the database sets.
 sub script
 {
 	my ($names, @settings) = @_;
@@ -116,7 +116,8 @@ sub script
 	} @$names;
 }
 
-# The tables that the transaction has changed: how many rows there are, and those that it has written, without columns that number transactions.
+# The tables that the transaction has changed: how many rows there are, and those that it has written, without columns
+# that number transactions.
 append_to_file("$ENV{TESTDATADIR}/digests.sql", <<~'SQL');
 	SELECT format('SELECT ''%1$s'', (SELECT count(*) FROM ONLY %1$s), (SELECT string_agg(r::text, chr(10) ORDER BY r::text COLLATE "C") FROM (SELECT %2$s FROM ONLY %1$s WHERE xmin::text::bigint >= pg_current_xact_id()::xid::text::bigint) AS r)', s.relid::regclass, c.names)
 	FROM pg_stat_xact_user_tables AS s
@@ -166,7 +167,8 @@ sub canonical
 	# the clock of the machine, and how long something took
 	$answer =~ s/\b$today[ T]\d\d:\d\d:\d\d(?:\.\d+)?\+00(?::00)?/now/g;
 	$answer =~ s/\b\d\d:\d\d:\d\d\.\d{4,6}\b/took/g;
-	# names of databases, numbers of processes, roles and transactions, snapshots, names of histories, random identifiers
+	# names of databases, numbers of processes, roles and transactions, snapshots, names of histories, random
+	# identifiers
 	$answer =~ s/^\w+\|/database|/mg if $name eq 'TABLE yquota.worker_status';
 	$answer =~ s/\bworker_state\|1\|\(t,\K\d+/process/g;
 	$answer =~ s/\blocales\.pl,\d+\)/locales.pl)/g;

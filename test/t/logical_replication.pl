@@ -1,9 +1,9 @@
 # A copy by logical replication. The ledger and all that belongs to it are replicated as data; the subscriber charges
 # nothing, because statement triggers do not fire there. The copy begins with a dump of the slot's snapshot, history
-# included, while events continue. Then it shows the rows of the publisher after each of these changes: prices, in
-# sessions that know older ones, corrections, voids, events set aside or deferred, compaction, sealing, archiving. A
-# publication of all tables does not keep the publisher from any operation. After a switch-over the copy continues
-# where the publisher stopped.
+# included, while events continue. Then it shows the rows of the publisher after changes of prices, in sessions that
+# know older ones, and after corrections and voids. Further changes are events set aside or deferred, compaction,
+# sealing and archiving. A publication of all tables does not keep the publisher from any operation. After a
+# switch-over the copy continues where the publisher stopped.
 
 use strict;
 use warnings;

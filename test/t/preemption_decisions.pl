@@ -16,8 +16,8 @@
 # state has no function. These rows are reservations, masters' containers, the state of applications, and requests of
 # applications whose masters have no container yet.
 #
-# The comparison leaves out the figures that yquota does not report: the rest of the round's budget, the figures of
-# applications within a queue, and whether a cancelled reserved container was also chosen.
+# The comparison leaves out the figures that yquota does not report. These are the rest of the round's budget, the
+# figures of applications within a queue, and whether a cancelled reserved container was also chosen.
 
 use strict;
 use warnings;

@@ -154,7 +154,8 @@ sql(<<~"SQL");
 	CREATE FUNCTION boss.note(what text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS \$\$BEGIN RETURN boss.write(what); END\$\$;
 	SQL
 
-# A table like the ledger, with all that another role may own of it: the owners are postgres until a case gives one away.
+# A table like the ledger, with all that another role may own of it: the owners are postgres until a case gives one
+# away.
 my $archive_like = '(LIKE yquota.charge, cluster text, stretch integer)';
 my $columns = sql(q(SELECT string_agg(format('%I %s', attname, format_type(atttypid, atttypmod)), ', ' ORDER BY attnum)
 	FROM pg_attribute WHERE attrelid = 'yquota.charge'::regclass AND attnum > 0 AND NOT attisdropped));
@@ -360,8 +361,8 @@ my $candidates = sql(<<~'SQL');
 is($candidates, join("\n", sort keys %names_nothing, grep { !/\(\)$/ } map { @$_ } @listed), 'nothing else can be registered');
 
 #
-# Each kind of role calls each function of the list once, and gets an answer or the refusal that is documented.  The member
-# is the user of its name.  What a call is made of, the owner looks up.
+# Each kind of role calls each function of the list once, and gets an answer or the refusal that is documented.  The
+# member is the user of its name.  What a call is made of, the owner looks up.
 #
 my %refusal = (
 	'admin yquota.install_cron_jobs()' => qr/^55000: pg_cron is not loaded/,
@@ -455,7 +456,7 @@ $node->command_checks_all([ 'pg_restore', '-d', $node->connstr('restored'), $dum
 is($node->safe_psql('restored', $audit), $before, 'the audit is what it was, without rows of the restore');
 is($node->safe_psql('restored', q(SELECT role, kind, project, role_oid = coalesce((SELECT oid FROM pg_roles WHERE rolname = role), 0) FROM yquota.role_grant ORDER BY role)),
 	"feeder|operator||t\nhead|admin||t\nleaver|member|secret|t\nmember|member|lab|t\nviewer|viewer||t", 'roles are what they were');
-# one statement of the dump grants to all roles, or to none
+# a statement of the dump grants to all roles, or to none
 like(as('member', 'restored', 'SELECT FROM yquota.project_balance'), qr/permission denied/, 'a missing role keeps others from what they were granted on the same object');
 is(as('head', 'restored', q(SELECT yquota.renew_role_grants())), '4', 'until they are renewed');
 is(as('member', 'restored', 'SELECT string_agg(project, chr(32)) FROM yquota.project_balance'), 'lab', 'the member reads his project');

@@ -1,6 +1,7 @@
-# The examples of interceptors work. docs/examples/request_throttle.sql throttles an application master that asks too
-# often, from two sessions at once, for a role with no more rights than an operator's. A dump and a crash keep the
-# registered interceptors. docs/examples/node_quarantine.sql keeps containers away from nodes.
+# The examples of interceptors work. The interceptor of docs/examples/request_throttle.sql throttles an application
+# master that asks too often. It does so from two sessions at once, for a role with no more rights than an operator's.
+# A dump and a crash keep the registered interceptors. docs/examples/node_quarantine.sql keeps containers away from
+# nodes.
 
 use strict;
 use warnings;

@@ -1,10 +1,10 @@
 # Charges of reservations survive a server that is killed at every step. Kills come between two rounds of the plan
-# follower, in a round, and when an interval has been posted and its caller does not know it yet. They also come while
-# a reservation is accepted, updated and deleted. In the middle a standby takes over, and in the end a worker
-# continues.
+# follower and in a round. Another kill comes when an interval has been posted and its caller does not know it yet.
+# They also come while a reservation is accepted, updated and deleted. In the middle a standby takes over, and in the
+# end a worker continues.
 #
-# The test first makes these steps without any kill. After each of them the ledger, bills, holds, balances, bills of
-# periods and shares of the plan are the same to the last digit, and verify() finds nothing.
+# The test first makes these steps without any kill. After each of them verify() finds nothing. The ledger, bills,
+# holds, balances, bills of periods and shares of the plan are the same to the last digit.
 
 use strict;
 use warnings;

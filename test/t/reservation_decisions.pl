@@ -1,4 +1,4 @@
-# A plan accepts the reservations that Hadoop 3.4.1's plan accepts: random plans and reservations that come, change
+# A plan accepts the reservations that Hadoop 3.4.1's plan accepts. Random plans and reservations that come, change
 # and go are compared with the decisions of Hadoop's agents and sharing policies.
 #
 # Each line of test/scheduler/reservation.jsonl is a configuration in Hadoop's properties, nodes, the classes of the

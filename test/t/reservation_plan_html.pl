@@ -23,8 +23,8 @@ sub page
 	return $node->safe_psql('postgres', "SELECT yquota.reservation_plan_html('root.plan', '2030-01-$from+00', '2030-01-$to+00')");
 }
 
-# The drawing of a resource: the ends of the steps of a place, from left to right, with the height between its edges,
-# in units of the resource.
+# The drawing of a resource has the ends of the steps of a place, from left to right. It has the height between the
+# edges, in units of the resource.
 sub heights
 {
 	my ($page, $resource, $place, $top) = @_;

@@ -1,7 +1,7 @@
-# Every session keeps the configuration of queues in memory. No session answers from an old one: after each change, by
+# Every session keeps the configuration of queues in memory. No session answers from an old one. After each change, by
 # any means, every session gives in its next statement the answer of a new session.
 #
-# One session changes a table at random; the others are in the midst of different things. They run statements of their
+# A session changes a table at random; the others are in the midst of different things. They run statements of their
 # own, prepared ones with generic plans, parallel plans, and transactions of both isolation levels that began before.
 # Some have a failed statement or changes of their own that were rolled back.
 
@@ -160,8 +160,8 @@ sub truth
 	return @answers;
 }
 
-# Each way that a change can come: a statement, a transaction with a change rolled back on the way and looked at, and
-# a transaction that another session commits.
+# A change can come by a statement, or by a transaction with a change rolled back on the way and looked at. It can
+# also come by a transaction that another session commits.
 my $ways = 0;
 sub change
 {

@@ -3,9 +3,9 @@
 # test/scheduler/step_function.jsonl. It also covers the use of these functions by the agents: the cost of a window,
 # and gaps.
 #
-# Each line of the file is two functions, an operator, a range, the calculator and the cluster, with Hadoop's merge of
-# them or the class of its error. Steps are [time, memory, cores], or [time, null, null] for an undefined one.
-# YQUOTA_STEP_RECORDS may name another file of such records, which is compared besides.
+# Each line of the file has two functions, an operator, a range, the calculator and the cluster. It ends with Hadoop's
+# merge of the functions or the class of its error. Steps are [time, memory, cores], or [time, null, null] for an
+# undefined one. YQUOTA_STEP_RECORDS may name another file of such records, which is compared besides.
 #
 # No function of yquota shows step functions: test/scheduler/step_function.c makes functions of them for this test.
 # Where Hadoop breaks down at a null, yquota goes on: these records are left out.
@@ -98,8 +98,8 @@ add_values('L12, removed', "change_steps($overlapping, '-9-13:100,100')", 9 => -
 add_case('L13', "change_steps('', '+0-9223372036854775807:0,0')", '');
 add_case('L14', q(intervals_of_steps(change_steps('', '+101-102:5,5 +102-103:10,10 +103-104:10,10 +104-105:5,5 +106-107:5,5'))),
 	full('[101,102)=5 [102,104)=10 [104,105)=5 [105,106)=0 [106,107)=5'));
-# The test computes two more values, which no plan needs: the greatest value at a time and each period after it, up to
-# the last step, and the least value in a range.
+# The test computes two more values, which no plan needs. They are the greatest value at a time and each period after
+# it, up to the last step, and the least value in a range.
 sub add_greatest
 {
 	my ($name, $steps, $last, $tick, $period, $expected) = @_;

@@ -1,6 +1,6 @@
 # The worker follows plans: it makes a round every time step of the clock and reports the result. The test covers
-# clocks that step, a server that is killed between two rounds, a standby that is promoted, many reservations that end
-# at once, and rounds of two sessions at the same time.
+# clocks that step, a server that is killed between two rounds, and a standby that is promoted. It also covers many
+# reservations that end at once, and rounds of two sessions at the same time.
 
 use strict;
 use warnings;
