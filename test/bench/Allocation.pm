@@ -186,7 +186,7 @@ my @leaf = (
 	[ 'one leaf beyond its share, each application of a user of its own', leaves => 1, change => "$elastic; $users" ],
 );
 
-# growth_rows(CALLED, TIMES): rows of what was measured with one, two and four times as many.
+# growth_rows(CALLED, TIMES): rows of the measurements with one, two and four times as many.
 sub growth_rows
 {
 	my ($called, $times) = @_;
@@ -203,7 +203,7 @@ sub growth_rows
 	return;
 }
 
-# Three sizes of what grows, from a quarter to everything: linear is four times.
+# Three sizes of the growing thing, from a quarter to all of it: linear is four times.
 # The product of nodes and applications would be sixteen times where both grow.
 sub growth_case
 {
@@ -460,7 +460,7 @@ sub heartbeats
 	return first_and_others(@heartbeats);
 }
 
-# runs(SIZE, FULL, CLIENTS, RATE, BATCH, BESIDE): what heartbeats() says, each time in a copy of the full cluster.
+# runs(SIZE, FULL, CLIENTS, RATE, BATCH, BESIDE): results of heartbeats(), each time in a copy of the full cluster.
 sub runs
 {
 	my ($size, $full, @how) = @_;

@@ -169,7 +169,7 @@ sub fresh
 	return $name;
 }
 
-# events_file(NAME, QUERY): what it selects, in a file that COPY reads.
+# events_file(NAME, QUERY): the rows of the query, in a file that COPY reads.
 sub events_file
 {
 	my ($name, $query) = @_;
@@ -205,7 +205,7 @@ sub load
 	return;
 }
 
-# compact(DATABASE): what the worker does every ten seconds.
+# compact(DATABASE): compact as the worker does every ten seconds.
 sub compact
 {
 	my ($database) = @_;

@@ -383,7 +383,7 @@ sub scattered_books
 	return $database;
 }
 
-# The ledger rolled up once, what that is good for, and what the sums weigh.
+# The ledger rolled up once, the gain, and the size of the sums.
 sub roll_up_case
 {
 	my ($name) = @_;

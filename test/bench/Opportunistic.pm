@@ -213,7 +213,7 @@ sub price_case
 	return;
 }
 
-# Calls for one container, by turns without an interceptor and with one that passes on what it gets.
+# Calls for one container, by turns without an interceptor and with one that passes on its input.
 use constant { TURNS => 10, CALLS_OF_TURN => 100 };
 
 sub interceptor_case

@@ -113,7 +113,7 @@ sub nothing_case
 }
 
 #
-# A round that kills what an earlier one has marked
+# A round that kills the containers that an earlier one has marked
 #
 
 # The memory of a session that holds the cluster and has made a round without containers.

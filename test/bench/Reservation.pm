@@ -15,7 +15,7 @@ use constant { HOUR => 3600, DAY => 86_400 };
 use constant { DAYS => 30, USERS => 100 };
 # Submissions of each kind that are measured.
 use constant SUBMISSIONS => 21;
-# Calls for what people read.
+# Calls that people read.
 use constant CALLS => 5;
 # Windows of a search by the agent that aligns, and how many times as many it is to take linear time for.
 use constant { WINDOWS => 10_000, MORE => 10 };
@@ -337,7 +337,7 @@ FROM yquota.reservation_allocation, generate_series(0, 119) AS s;
 SQL
 }
 
-# rounds(NAME, SQL, ROWS): what happens beside Allocation::heartbeats().
+# rounds(NAME, SQL, ROWS): the rounds beside Allocation::heartbeats().
 sub rounds
 {
 	my ($name, $sql, $rows) = @_;

@@ -1,4 +1,4 @@
-# Running.pm: what prices and balances cost while many containers run.
+# Running.pm: the cost of prices and balances while many containers run.
 package Running;
 
 use strict;

@@ -20,7 +20,7 @@ my $is_started = 0;
 
 sub directory_of { return Bench::directory() . "/$_[0]"; }
 
-# On NODE, CODE: what it says to the cluster it says to that node.
+# Run CODE on NODE: its statements for the cluster go to that node.
 sub on
 {
 	my ($node, $code) = @_;

@@ -195,7 +195,7 @@ sub grants_at
 	return { granted => $granted, left => \%left, lost => \%lost };
 }
 
-# Takes what is owed from grants, then what rows take back; returns what is still owed.
+# Takes the owed amount from grants, then the amounts that rows take back; returns the rest that is owed.
 sub pay
 {
 	my ($left, $debts, $owed, @grants) = @_;

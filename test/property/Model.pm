@@ -19,7 +19,7 @@ use constant DECIMALS => 54;
 
 use constant PREEMPTED => -102;
 
-# Sources of what yquota sends itself.
+# Sources of the events that yquota sends itself.
 my %is_own = map { $_ => 1 } qw(scheduler reconcile node_lost);
 
 my @dimensions = qw(queue application username execution_type);
@@ -43,7 +43,7 @@ sub amount
 	return scaled($_[0], DECIMALS);
 }
 
-# Text of an amount, without trailing zeros: what numeric's trim_scale() shows.
+# Text of an amount, without trailing zeros, as numeric's trim_scale() shows it.
 sub text
 {
 	my ($amount) = @_;

@@ -157,7 +157,7 @@ sub answers
 	return \%answers;
 }
 
-# Lines that tell what two answers to a report do not have in common.
+# Lines that name the differences of two answers to a report.
 sub differences
 {
 	my ($name, $before, $after) = @_;

@@ -65,7 +65,7 @@ sub cut
 	return @statements;
 }
 
-# Transactions around statements: what is rolled back is sent again.
+# Transactions around statements: rolled back statements are sent again.
 sub in_transactions
 {
 	my @statements = map { [ History::statement(@$_), @$_ ] } @_;

@@ -482,7 +482,7 @@ sub compare
 	return;
 }
 
-# Notes a difference and what rebuilds it.
+# Notes a difference and the statements that rebuild it.
 sub mismatch
 {
 	my ($self, $text, $subject) = @_;

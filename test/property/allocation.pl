@@ -165,7 +165,7 @@ WHERE (SELECT bool_and(fits) FROM above) AND NOT EXISTS (SELECT FROM yquota.cont
 SQL
 }
 
-# Allocate one container after the other, until a user gets one who was beyond the limit before; roll back. The first
+# Allocate one container after the other, until a user beyond the limit gets one; roll back. The first
 # result of a cycle counts: a container or a reservation that is no exchange for a reservation. Then run cycles until
 # nothing is left to give, which must agree with user_limit() on users at their limits.
 sub check_user_limits

@@ -1,18 +1,18 @@
 #!/usr/bin/env perl
 #
 # Months in the life of the books.  Projects get credit that begins, expires, is
-# held and taken back.  Containers are told of late, changed, ended again, moved
+# held and taken back.  Events of containers come late; containers are changed, ended again, moved
 # and voided, while prices, factors, rules and outages change.  Agents of nodes have
-# containers start, wait, and make room for others.  Over and over
-# comes what ends a month, in open and in closed periods: close_period(),
+# containers start, wait, and make room for others.  Steps that end
+# a month follow over and over, in open and in closed periods: close_period(),
 # forgive(), rerate(), seal_history(), archive().
 #
-# After each of these steps verify() finds nothing, and every report
+# After each of these steps verify() finds nothing.  Every report
 #
 #   says the same as before if the step changes nothing, or refuses instants
-#   before the archive horizon as docs/reference.md tells, and says nothing else;
-#   agrees with the models: Model.pm for charges, Credit.pm for the rest;
-#   says of a bill the same as when the bill was issued.
+#   before the archive horizon as docs/reference.md tells.
+#   It agrees with the models: Model.pm for charges, Credit.pm for the rest.
+#   For a bill it says the same as when the bill was issued.
 #
 # A history that fails is played again without some of its steps, as long as it fails in the same way. The rest of it
 # is shown as SQL.
@@ -43,7 +43,7 @@ sub between { return History::between(@_); }
 sub at { return Reports::instant($_[0]); }
 
 #
-# Histories: lists of steps [kind, ...], which do not depend on what happens.
+# Histories: lists of steps [kind, ...], which do not depend on earlier results.
 # A step that is not possible when it comes, because another one was left out, is
 # passed over.
 #
@@ -429,7 +429,7 @@ sub read_grants
 	return;
 }
 
-# Whether an event may come, given what is known.
+# Whether an event may come in the known state.
 sub is_possible
 {
 	my ($event) = @_;
@@ -574,7 +574,7 @@ sub add_days
 	return;
 }
 
-# Leaves out of an answer what is no longer told once history has been archived.
+# Leaves out of an answer the values that are not reported once history has been archived.
 sub told_still
 {
 	my ($report, $answer) = @_;
@@ -646,7 +646,7 @@ sub compare_with_model
 	return;
 }
 
-# A bill says for ever what it said when it was issued.
+# A bill never changes after it was issued.
 sub compare_bills
 {
 	my ($what, $answers) = @_;
@@ -1019,7 +1019,7 @@ my %node_call = (
 		$at = max($at, $start->{at}, $now{horizon}) if defined $at;
 		node_call("container_ended('$node', '$id', " . (defined $at ? at(min($at, $now{clock})) : 'NULL') . ", $exit_status)");
 	},
-	# the agents do what they were told
+	# the agents carry out their orders
 	done => sub {
 		foreach my $row (rows("$at_nodes AND q.state IN ('KILLING', 'PAUSING') ORDER BY 1"))
 		{
@@ -1062,7 +1062,7 @@ $play{nodes} = sub {
 };
 $play{'node call'} = sub { my ($kind, @arguments) = @_; $node_call{$kind}->(@arguments); };
 
-# Plays steps in a new database; returns what is wrong.
+# Plays steps in a new database; returns the faults.
 sub play
 {
 	my @steps = @_;

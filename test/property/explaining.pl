@@ -202,7 +202,7 @@ sub submit
 	return @sql;
 }
 
-# Some ask for something else, so that what was reserved for them is given up by a cycle.
+# Some change their requests, so that a cycle gives up their reservations.
 sub ask_anew
 {
 	my ($session, $cluster) = @_;
@@ -370,7 +370,7 @@ sub decide
 	return join "--\n", map { outcome($session, $how) } 1 .. 2;
 }
 
-# Impossible statements of an explaining cycle: a negative wanted amount, or a user within a limit who is said to
+# Impossible statements of an explaining cycle: a negative wanted amount, or a user within a limit that is said to
 # exceed it.
 sub odd_explanations
 {

@@ -294,7 +294,7 @@ sub move
 	my ($session) = @_;
 	my ($name, $to) = (pick(sort keys %$project), pick(undef, sort keys %$project));
 	my %member = map { $_ => 1 } family($name);
-	# whether the books know it still depends on what was compacted before
+	# whether the books know it still depends on earlier compaction
 	return if grep { $_->{void} && $member{ $_->{project} } } values %$container;
 	my $has_spent = grep { $member{ $_->{project} } } values %$container, values %$hold;
 	my $is_circle = defined $to && $member{$to};

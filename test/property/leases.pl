@@ -7,13 +7,13 @@
 # cluster has committed already. Two sessions run renewals at once, and a failover loses their commits, while clusters
 # are cut off or not. After each step:
 #
-# - the shares of the leases of a period, less the returned amount, are the budget at most,
-#   and federated_budget_status says where each credit is;
-# - each grant in a cluster is a lease here, of the same terms, and there once, unless
-#   the cluster has not been reached since a failover;
-# - clusters can spend and have spent the budget of their grants at most; only late events
-#   go beyond it.  A model gives the spending.  It shares only a rule with the server (the
-#   grant that expires first is spent first; cost that no grant covers is paid by the next one).
+# - The shares of the leases of a period, less the returned amount, are the budget at most.
+#   The view federated_budget_status says where each credit is.
+# - Each grant in a cluster is a lease here, of the same terms, and there once, unless
+#   the cluster has not been reached since a failover.
+# - Clusters can spend and have spent at most the budget of their grants.  Only late events
+#   go beyond it.  A model gives the spending.  It shares only a rule with the server.  The
+#   grant that expires first is spent first.  The next grant pays the cost that no grant covers.
 #
 # At the end every cluster comes back, and both sides agree about each lease, to the last digit.
 #
@@ -256,7 +256,7 @@ sub check
 
 sub renew { return federation('SELECT * FROM yquota.renew_leases()'); }
 
-# A cluster commits what it was told, and the transaction here does not.
+# A cluster commits its lease, and the transaction here does not.
 sub renew_and_lose_commit
 {
 	my ($history) = @_;

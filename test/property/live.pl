@@ -35,7 +35,7 @@ sub arrival
 	return History::between(List::Util::max($history->{from}, $at - AHEAD), $at);
 }
 
-# Whether some of what has arrived lies ahead of the clock.
+# Whether some of the arrived events lie ahead of the clock.
 sub is_settled_ahead
 {
 	my ($trial) = @_;

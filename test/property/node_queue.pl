@@ -47,7 +47,7 @@ sub begin_history
 # Rows of a query, as arrays.
 sub rows { return map { [ split /\|/ ] } split /\n/, $session->run($_[0]); }
 
-# Call a function of a node's queue, and note what the agent is told.
+# Call a function of a node's queue, and note its orders to the agent.
 sub call
 {
 	my ($history, $sql) = @_;
@@ -186,7 +186,7 @@ sub shed
 	return call_again($call);
 }
 
-# The node of all reports what is in use there.
+# The node of all reports its usage.
 sub report
 {
 	my ($history) = @_;
@@ -197,7 +197,7 @@ sub report
 	return ();
 }
 
-# The agent does what it was told to.
+# The agent carries out its orders.
 sub obey
 {
 	my ($history) = @_;

@@ -62,7 +62,7 @@ sub half_even
 	return ($whole + ($up ? 1 : 0)) / 1_000_000;
 }
 
-# Nodes, factor, and what becomes of it.
+# Nodes, factor, and its outcome.
 sub expected_outcome
 {
 	my ($history) = @_;

@@ -1,6 +1,6 @@
 #!/usr/bin/env perl
 #
-# The queue of a node that is over-allocated by its measured use does what a model in Perl says.
+# The queue of a node that is over-allocated by its measured use agrees with a model in Perl.
 #
 # Random containers arrive at a node and end by themselves, for its agent or for another source. They are killed or
 # paused as the agent was told. The node reports random measures, now and then late or never, under random thresholds,

@@ -8,8 +8,8 @@
 # resource that the calculator considers. The master of an application is selected only when the leaf has no other
 # container left there that is no larger. Other rules hold with a fixed demand, a dead zone of 0, a termination factor
 # of 1, equal containers and guarantees of whole containers. Then rounds and allocation come to a state in which
-# nothing is selected. Where a queue lacks a part of a container, a container may be killed for it and given to its
-# former queue again and again, in Hadoop too. After any round verify() finds nothing.
+# nothing is selected. Where a queue lacks a part of a container, a container may be killed for it. Its former queue
+# may get the container back again and again, in Hadoop too. After any round verify() finds nothing.
 #
 use strict;
 use warnings;
@@ -164,7 +164,7 @@ sub tick
 
 # -- checks -----------------------------------------------------------------------
 
-# A round, with what was there before it.
+# A round, with the state before it.
 my $round = <<'SQL';
 TRUNCATE before_queue, before_container, selected;
 INSERT INTO before_queue SELECT s.queue, s.label, s.used, s.guaranteed FROM yquota.preemption_state AS s;
@@ -261,7 +261,7 @@ sub play
 	my (@problems, @applications);
 
 	begin_history($session, $settings);
-	# some leaves take what there is, then others ask, and few of those wait for their masters
+	# some leaves take all resources, then others ask, and few of these wait for their masters
 	my @takers = @leaves[0 .. ($settings->{takes_all} ? 1 : int rand @leaves)];
 	foreach my $phase ($settings->{takes_all} ? ([ 0, @takers ], [ 1, @leaves ]) : ([ 0.3, @takers ], [ 0.8, @leaves ]))
 	{

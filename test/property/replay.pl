@@ -56,7 +56,7 @@ sub replay_statements
 	return $sql;
 }
 
-# Sends a part of the events again and compares what was before and after.
+# Sends a part of the events again and compares the states before and after.
 sub replay
 {
 	my ($trial, @events) = @_;

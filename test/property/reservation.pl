@@ -154,7 +154,7 @@ FROM yquota.plan_allocation('root.plan', @{[ time_sql($from) ]}, @{[ time_sql($t
 SQL
 }
 
-# Is what plan_allocation() says what the reservations have together, and each user's?
+# Does plan_allocation() agree with the sums of all reservations, and of each user's?
 sub wrong_sums
 {
 	my ($plan, $now, $said) = @_;
@@ -225,7 +225,7 @@ SQL
 
 my $ids = 0;
 
-# A submission, or an update; what is wrong with its answer.
+# A submission, or an update; returns the fault of its answer.
 sub change
 {
 	my ($session, $plan, $now, $id, $user) = @_;

@@ -229,7 +229,7 @@ sub check_usage
 	return $found eq $right ? () : "the view has $found, not $right";
 }
 
-# Sessions ask at once: what was within its limit stays there.
+# Sessions ask at once: amounts within their limits stay there.
 sub crowd
 {
 	my ($model) = @_;

@@ -21,7 +21,7 @@ my %exceptions = (
 # Functions by name, those of one file by its name, too.
 my (%hears, %reader, @loops);
 
-# The end of what the bracket at a place opens.
+# The end of the text that the bracket at a place opens.
 sub end_of_bracket
 {
 	my ($text, $at) = @_;

@@ -33,7 +33,7 @@ flags=(-g ${SOAK_SECONDS:+-O1} -fPIC -fno-omit-frame-pointer -fno-strict-aliasin
 	-Wall -Wextra -Wno-unused-parameter -Werror -D_GNU_SOURCE
 	-isystem "$("$PG_CONFIG" --includedir-server)" -I. -I"$top/src" -DYQ_VERSION='"fuzz"')
 
-# Compile what is newer than its object, or all when a header has changed.
+# Compile the sources that are newer than their objects, or all when a header has changed.
 compile()
 {
 	local source object changed objects=()

@@ -202,7 +202,7 @@ fi
 [ -n "$major" ] || die "no PostgreSQL server found and no apt-get to install one; set PG_CONFIG"
 [ "$major" -ge 15 ] || die "yquota needs PostgreSQL 15 or later, \"$PG_CONFIG\" belongs to $major"
 
-# install_missing: what look() found out.
+# install_missing: install the packages that look() found missing.
 install_missing()
 {
 	local package

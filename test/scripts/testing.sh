@@ -1,4 +1,4 @@
-# testing.sh - sourced after common.sh by what runs tests (check.sh, soak.sh).
+# testing.sh - sourced after common.sh by the scripts that run tests (check.sh, soak.sh).
 #
 # begin_testing NAME [PURPOSE] installs the packages that "make NAME" (check or soak), or the purpose of
 # install_packages.sh, needs. Then it builds yquota strictly into build/NAME, one run at a time. The functions
@@ -90,7 +90,7 @@ finish()
 	"$top/test/scripts/stop_private_cluster.sh" "$programs" "$data" || broken 'the private cluster did not stop'
 	summary=$(awk '{ p += $1; f += $2; s += $3 } END { printf "%d passed, %d failed, %d skipped", p, f, s }' "$counts")
 	echo "$summary" | as_server tee "$stage/summary"
-	# the logs of what failed stay
+	# the logs of failed tests stay
 	[[ $summary != *" 0 failed,"* ]] || remove_run
 	[[ $summary != "0 passed"* && $summary == *" 0 failed,"* ]]
 	exit

@@ -111,7 +111,7 @@ sub alerts
 		  defined $values[0] ? "$values[0]+0x30" : '_x31', defined $values[1] ? "$values[1]+0x45" : '_x46';
 	}
 	$text .= "    promql_expr_test:\n";
-	# promtool tells what it found when it expected something else
+	# promtool prints the found value when it expected another one
 	$text .= qq(      - {expr: 'group by (alertname) (max_over_time(ALERTS{alertstate="firing"}[$_->[1]]))', eval_time: $_->[0], exp_samples: [{labels: 'unexpected', value: 0}]}\n)
 	  foreach [ '30m', '30m' ], [ '76m', '45m' ];
 	open my $out, '>', $file or die;
@@ -192,7 +192,7 @@ is($said{'yquota_containers_running{execution_type="GUARANTEED"}'}, 20, 'contain
 is($said{'yquota_project_exhausted{project="free"}'}, undef, 'a project without limit is never exhausted');
 is($node->safe_psql('work', q(SELECT count(*) FROM yquota.metrics WHERE family = 'project'), extra_params => [ '-U', 'exporter' ]), '20', 'whoever may read the view sees all projects');
 
-# Each alarm by what it is for
+# Each alarm, by its purpose
 sql(q(SET yquota.on_bad_event = set_aside; INSERT INTO yquota.container_event (event, container_id, occurred_at, source) VALUES ('CONTAINER_START', 'bad', '2030-01-01', 'rm')));
 fires('rejects', $healthy, scrape(), 'YquotaRejectsGrow');
 sql('DELETE FROM yquota.event_reject');
@@ -252,7 +252,7 @@ my @rules = slurp_file($rules) =~ /- alert: (\w+)/g;
 is_deeply([ sort keys %fired ], [ sort @rules ], 'every alarm has fired');
 unlike(slurp_file("$directory/exporter.log"), qr/level=(error|warn)/, 'the exporter has no trouble');
 
-# The dashboard: first what it is made of.
+# The dashboard: first its parts.
 my $shown = decode_json(slurp_file($dashboard));
 my @panels = grep { $_->{type} ne 'row' } @{ $shown->{panels} };
 my (%ids, %taken);
@@ -322,7 +322,7 @@ append_to_file("$directory/prometheus.yaml", <<~"YAML");
 $prometheus = start('prometheus.log', 'prometheus', "--config.file=$directory/prometheus.yaml", "--storage.tsdb.path=$directory/prometheus",
 	"--web.listen-address=127.0.0.1:$port");
 
-# prometheus(PATH, NAME => VALUE...): what the API answers.
+# prometheus(PATH, NAME => VALUE...): the answer of the API.
 sub prometheus
 {
 	my ($path, %parameters) = @_;

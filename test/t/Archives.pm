@@ -129,7 +129,7 @@ sub told_by_role
 		SQL
 }
 
-# is_told(NODE, DATABASE, TOLD, NAME): each role is told what it was told before.
+# is_told(NODE, DATABASE, TOLD, NAME): each role gets the same answers as before.
 sub is_told
 {
 	my ($node, $database, $told, $name) = @_;
@@ -146,7 +146,7 @@ sub is_told
 	return;
 }
 
-# The sums of a project's rows in an archive, against what the books say of them.
+# The sums of a project's rows in an archive, compared with the books.
 sub totals
 {
 	my ($node, $database, $target) = @_;
@@ -160,7 +160,7 @@ sub totals
 		SQL
 }
 
-# archive_until_done(NODE, DATABASE, TARGET): what each call said until nothing was left.
+# archive_until_done(NODE, DATABASE, TARGET): the answer of each call until nothing was left.
 sub archive_until_done
 {
 	my ($node, $database, $target) = @_;

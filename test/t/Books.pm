@@ -116,7 +116,7 @@ sub lose
 
 sub rows { return map { [ split /\|/, $_, -1 ] } split /\n/, $_[0]; }
 
-# differences(CLIENT): lines that tell what the database says and should not.
+# differences(CLIENT): lines that name the wrong figures of the database.
 sub differences
 {
 	my ($self, $client) = @_;
@@ -247,7 +247,7 @@ sub model
 	return $model;
 }
 
-# Compares what is owed at an instant with rows of projects and containers.
+# Compares the amounts owed at an instant with rows of projects and containers.
 sub compare
 {
 	my ($self, $now, @rows) = @_;

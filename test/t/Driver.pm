@@ -317,7 +317,7 @@ sub price
 }
 
 #
-# Sending, and what became of it
+# Sending, and its outcome
 #
 sub note_outcome
 {
@@ -572,7 +572,7 @@ sub resolve
 }
 
 #
-# When what was acknowledged is lost
+# When acknowledged events are lost
 #
 
 # Every source has something to say that happened last.

@@ -3,12 +3,12 @@
 # falsify($records, %options) returns one falsification of every kind that the records allow, as [kind, record]; the
 # records are decoded JSON, and so are the copies.
 #
-#	figure	does a path ("steps/3/events/0/1") lead to what was decided?  It is called with the path and the record.  In names
-#			a path has backslashes for slashes.
-#	steps	name of the list of steps.  A copy ends with the step that is falsified.
-#	optional	a pattern for the paths of what may be missing
-#	maps	a pattern for the paths of objects that other names may be added to
-#	name	a name that is added to such an object
+#	figure	tells whether a path ("steps/3/events/0/1") leads to a decision.  Its arguments are the path and the
+#			record.  In names a path has backslashes for slashes.
+#	steps	name of the list of steps.  A copy ends with the falsified step.
+#	optional	a pattern for the paths of optional values.
+#	maps	a pattern for the paths of objects that accept other names.
+#	name	a name that is added to such an object.
 #
 # A kind is a place and the change made there. In a place a number stands for any row and "*" for any name. A number
 # is changed in its last digit, a fraction by a ten-thousandth, a word by a letter. A text is changed in each of its

@@ -34,7 +34,7 @@ my $pgbouncer;
 
 END { kill 'KILL', $pgbouncer if $pgbouncer }
 
-# skip_without(PROGRAM...): what the test needs and does not install.
+# skip_without(PROGRAM...): programs that the test needs and does not install.
 sub skip_without
 {
 	foreach my $program (@_)

@@ -1,4 +1,4 @@
-# Many clients of a scheduler, with a journal of what they were told.
+# Many clients of a scheduler, with a journal of their answers.
 #
 # Clients report nodes, the same ones too, while others ask for containers, give them back and acknowledge them.
 # Others send the ends of containers, and counters are compacted. The answers and requests of a client are known; the

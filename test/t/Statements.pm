@@ -2,12 +2,12 @@
 # administrators and operators may use on a public table, and the worker's statements. The catalog lists the
 # statements that need a call.
 #
-#	load_books(NODE, DATABASE)	a database, made where it is not there, in which all of them do something
-#	missing_statements(NODE, DATABASE)	what of the catalog has no call here
-#	statements()	names of calls, in order
-#	sql_of(NAME)	its text: one statement, or several that belong together
-#	reading_of(SIGNATURE)	a call of a public function that takes no such locks: of those in the list of privileges
-#	call_of(NAME)	the same as sql_of() in a transaction that is left open, with what is deferred to its end
+#	load_books(NODE, DATABASE)	a database, created if it is missing, in which every statement has an effect.
+#	missing_statements(NODE, DATABASE)	the statements of the catalog without a call here.
+#	statements()	names of calls, in order.
+#	sql_of(NAME)	its text: one statement, or several that belong together.
+#	reading_of(SIGNATURE)	a call of a public function in the list of privileges that takes no such locks.
+#	call_of(NAME)	the text of sql_of() in a transaction that is left open, with deferred work done at its end.
 #	locks_of(CLIENT, PID, GRANTED)	locks of tables and objects of the extension that a process
 #		has ('true') or waits for ('false'), as seen by a client: [name, mode, kind]
 #

@@ -172,7 +172,7 @@ is(archive($primary), "6|1000\n6|2999", 'all but that one leave');
 is_right($primary, 'archived');
 
 #
-# A standby shows what the primary shows, and is promoted.
+# A standby shows the rows of the primary, and is promoted.
 #
 $primary->backup('backup');
 $standby->init_from_backup($primary, 'backup', has_streaming => 1);

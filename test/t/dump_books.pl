@@ -242,7 +242,7 @@ is( $node->safe_psql('going_on', "SELECT finished_at FROM yquota.container_cost 
 	'2021-03-02 12:00:00+00', 'what follows a dump in its session is charged');
 is(rows('going_on', 'SELECT * FROM yquota.verify()'), '', 'going_on: the books prove themselves');
 
-# Without data it is a new installation, with what ships.
+# Without data the database is a new installation, with the shipped rows.
 dump_of('empty', '--schema-only');
 restore('empty', @psql);
 is( $node->safe_psql('empty', 'SELECT resource_type, price, effective_at FROM yquota.price_history ORDER BY 1'),

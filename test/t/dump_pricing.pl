@@ -21,7 +21,7 @@ my @tables = map { "yquota.$_" }
 	pricing_change utilization utilization_history pending_demand alert node);
 push @tables, 'yquota_internal.cluster_total';
 
-# Every row of every table, and what is shown of them.
+# Every row of every table, and the rows of the views.
 sub contents
 {
 	my ($database) = @_;

@@ -173,7 +173,7 @@ is(renew() =~ /^0\|\d/, 1, 'and it gets a share again');
 adds_up('when it is back');
 is(sql('north', q(SELECT amount, spent FROM yquota.cluster_lease ORDER BY lease DESC LIMIT 1)) =~ /^([\d.]+)\|([\d.]+)$/ && ($2 == 8000 || $2 == $1), 1, 'what is owed comes off it');
 
-# Told late: what turns out to have been spent of a lease that has been settled.
+# Events come late that belong to the spending of a settled lease.
 start('west', 'w2', 4, '2026-03-02 09:10+00', '2026-03-02 09:20+00');
 renew();
 is(leases(q(cluster = 'west' AND state = 'settled')), 'west|settled|20000|0|6000|16400|2400', '2,400 credits are found late');

@@ -101,7 +101,7 @@ is(sql('federation', q(SELECT string_agg(format('%s %s %s', operation, new->>'cl
 is(sql('federation', q(SET ROLE chief; SELECT cluster, is_reachable, clock, ahead, timezone FROM yquota.federation_status())),
 	"east|t|2026-03-05 12:00:00+00|00:00:00|UTC\nnorth|t|2026-03-05 12:01:00+00|00:01:00|UTC\nwest|t|2026-03-05 11:30:00+00|-00:30:00|UTC", 'each has its clock');
 
-# wanted(FIRST, LAST, COLUMNS): what the clusters themselves tell, added up.
+# wanted(FIRST, LAST, COLUMNS): the figures of the clusters themselves, added up.
 sub wanted
 {
 	my ($first, $last, @by) = @_;

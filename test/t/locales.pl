@@ -23,7 +23,7 @@ $node->init(extra => [ '--encoding=UTF8', '--locale=C' ]);
 $node->append_conf('postgresql.conf', 'autovacuum = off');
 $node->start;
 
-# asked(DATABASE, SQL): what a client that speaks UTF-8 gets.
+# asked(DATABASE, SQL): the answer to a client that uses UTF-8.
 sub asked
 {
 	my ($database, $sql) = @_;

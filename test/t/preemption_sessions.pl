@@ -12,7 +12,7 @@ use WorkerNode;
 
 my $node = new_node('preemption_sessions', 'fsync = off', 'deadlock_timeout = 100ms');
 
-# Without a wait, a round kills what an earlier one has marked.
+# Without a wait, a round kills the containers that an earlier one has marked.
 $node->safe_psql('postgres', 'CREATE DATABASE books');
 $node->safe_psql('books', <<~'SQL');
 	CREATE EXTENSION IF NOT EXISTS yquota;

@@ -399,7 +399,7 @@ my @rights = map { [ split /\|/, $_, -1 ] } split /\n/, $node->safe_psql('books'
 	SQL
 my %statement_of = map { $_ => 1 } statements();
 
-# [function, what comes before its call, the call]
+# [function, the statements before its call, the call]
 my @calls_of = map {
 	my $sql = reading_of($_->[0]) // ($statement_of{ $_->[0] } ? sql_of($_->[0]) : '');
 	my ($before, $call) = $sql =~ /^(?:(.*); )?(.*)$/s;

@@ -82,7 +82,7 @@ sub ask
 	return { starts => $status == 0, answers => [ split /\n/, $output, -1 ], errors => $errors };
 }
 
-# How what was found differs from a case, a line each.
+# The differences between the answers and a case, a line each.
 sub differences
 {
 	my ($case, $found) = @_;

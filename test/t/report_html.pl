@@ -56,7 +56,7 @@ foreach my $text (@markup)
 }
 unlike($page, qr/<(?:script|img|link|iframe|object)\b|url\([^#]|<[^>]*\b(?:src|href)=|https?:/, 'nothing comes from elsewhere');
 
-# The chart of balances says what balance_at() and forecast() say.
+# The chart of balances agrees with balance_at() and forecast().
 my $alone = $node->safe_psql('postgres', q(SELECT yquota.report_html('2030-01-01', '2030-01-12', '<svg onload=alert(1)>&amp;')));
 my $said = $node->safe_psql('postgres', <<~'SQL');
 	SELECT format('On 2030-01-11 00:00 there were %s credits. If days to come are like the last %s, they last until %s, in nine cases of ten between %s and %s.',

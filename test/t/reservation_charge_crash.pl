@@ -38,7 +38,7 @@ my $plan = <<~'SQL';
 
 my $follow = 'SELECT count(*) FROM yquota.follow_plans()';
 my $compute = 'SELECT yquota.quota_compute()';
-# [time, what is done then]: every call may be repeated.
+# [time, the call made then]: every call may be repeated.
 my @steps = (
 	[ '10:00:01', q(SELECT yquota.submit_reservation('reservation_1_0001', 'root.plan', 'ann', '{}', 'laser', public.contract('2030-01-01 10:05 UTC', 100, '20 min'))) ],
 	[ '10:00:02', q(SELECT yquota.submit_reservation('reservation_1_0002', 'root.plan', 'bob', '{}', 'lab', public.contract('2030-01-01 10:10 UTC', 60, '30 min'))) ],

@@ -90,7 +90,7 @@ sub feed
 	return slurp_file("$listing.told");
 }
 
-# Runs in the books: those that go on, and what those that ended cost.
+# Runs in the books: running ones, and the cost of ended ones.
 my $running = q(SELECT container_id, project, queue, allocation, started_at AT TIME ZONE 'UTC' FROM yquota.container ORDER BY 1);
 my $costs = <<'SQL';
 SELECT container_id, sum(amount), max("to") AT TIME ZONE 'UTC', (array_agg(exit_status ORDER BY "to" DESC, number DESC))[1]

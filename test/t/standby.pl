@@ -49,7 +49,7 @@ $primary->safe_psql('postgres', <<~'SQL');
 	SQL
 is_shown_alike('events');
 
-# The scheduler: what it would decide can be asked of a standby
+# A standby answers dry runs of the scheduler
 $primary->safe_psql('postgres', <<~'SQL');
 	INSERT INTO yquota.project (name) VALUES ('batch');
 	INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.a', '100');

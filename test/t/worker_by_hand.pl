@@ -56,7 +56,7 @@ is($node->safe_psql('work', 'SET ROLE reader; SELECT ' . status("state || ' ' ||
 	"running $pid", 'also where the owner of yquota is no superuser');
 $node->safe_psql('work', 'ALTER FUNCTION yquota_internal.worker_processes() OWNER TO CURRENT_USER');
 
-# Settings are read again at once, and are what the worker goes by.
+# The worker reads changed settings at once, and obeys them.
 $node->append_conf('postgresql.conf', "yquota.compute_interval = '1d'");
 $node->reload;
 live_through($node, 'work', 1, '1 day');
@@ -99,7 +99,7 @@ is_soon($node, 'work', status(q(postponed = '{}' AND last_price_at = '2030-01-04
 is($node->safe_psql('work', q(SELECT count(*) FROM yquota.alert WHERE kind = 'worker_postponed' AND cleared_at IS NULL)),
 	'0', 'the alert is over');
 
-# Budgets are granted a day ahead, and what expires is noted.
+# Budgets are granted a day ahead, and expired grants are noted.
 $node->safe_psql('work', <<~'SQL');
 	INSERT INTO yquota.project (name) VALUES ('lab');
 	INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES ('lab', 5, 'a day', '2030-01-05 00:00 UTC');
@@ -149,7 +149,7 @@ is_deeply([ map { decode_json($_) } split /\n/, $node->safe_psql('work', 'SET RO
 is($node->safe_psql('work', 'SET ROLE librarian; SELECT count(*) FROM yquota.readable_alert'), 0, 'and others do not');
 $listener->quit;
 
-# Settings of the database do not change what the worker does.
+# Settings of the database do not change the worker's behaviour.
 $node->safe_psql('postgres', "ALTER DATABASE work SET $_")
   for "default_transaction_read_only = on", "search_path = nowhere", "session_replication_role = replica", "default_transaction_isolation = serializable";
 $node->safe_psql('postgres', "SELECT pg_terminate_backend($pid, 20000)");

@@ -22,7 +22,7 @@ my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($primary, 'copy', has_streaming => 1);
 $standby->start;
 
-# The standby follows what the primary's worker does, clock included.
+# The standby follows the work of the primary's worker, clock included.
 live_through($primary, 'work', 3, '1 hour');
 $primary->safe_psql('work', "SELECT yquota.set_multiplier('GENERAL', 3, yquota.clock() + '1 hour')");
 live_through($primary, 'work', 2, '1 hour');
