@@ -1,0 +1,117 @@
+#!/usr/bin/env perl
+# prose.pl FILE...
+#
+# Print the places where prose breaks its rules, one a line: a comment that begins
+# with a pronoun in place of its noun, a sentence of more than 25 words, and a line of
+# prose beyond column 120.  Prose is the comments of sources and the paragraphs and
+# list items of pages.  Tables, indented lines and blocks of code are no prose, and a
+# text in backquotes counts as one word.
+
+use strict;
+use warnings;
+
+my $most_words = 25;
+my $most_columns = 120;
+my $pronoun = qr/(?:those|such|of|what|one|whatever|whoever|whichever|the same)\b/i;
+
+# Blocks of prose of a source: [line, text].
+sub blocks_of_source
+{
+	my ($name, $text) = @_;
+	my @blocks;
+	my $line_of = sub { 1 + (substr($text, 0, $_[0]) =~ tr/\n//) };
+	my $add = sub {
+		my ($line, $comment) = @_;
+
+		# an empty line ends a paragraph; indented lines are a drawing or an example
+		foreach my $paragraph (split /\n[ \t]*\n/, $comment)
+		{
+			my $prose = join "\n", grep { !/^(?:\t| {3,})\S/ && !/\S {3,}\S/ } split /\n/, $paragraph;
+			push @blocks, [ $line, $prose ] if $prose =~ /\w/;
+			$line += 2 + ($paragraph =~ tr/\n//);
+		}
+	};
+
+	if ($name =~ /\.[ch]$/)
+	{
+		while ($text =~ m{"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)+'|/\*(.*?)\*/}gs)
+		{
+			my $comment = $1;
+
+			next if !defined $comment;
+			my $at = $-[0];
+			$comment =~ s/^[ \t]*\*(?: |$)?//gm;
+			$add->($line_of->($at), $comment);
+		}
+	}
+	else
+	{
+		while ($text =~ /^(?:[ \t]*--[^\n]*\n?)+/gm)
+		{
+			my ($at, $comment) = ($-[0], $&);
+			$comment =~ s/^[ \t]*--[ \t]?//gm;
+			$add->($line_of->($at), $comment);
+		}
+	}
+	return @blocks;
+}
+
+sub blocks_of_page
+{
+	my ($text) = @_;
+	my (@blocks, $code, $line, $start);
+	my $paragraph = '';
+	my $end = sub { push @blocks, [ $start, $paragraph ] if $paragraph =~ /\w/; $paragraph = ''; };
+
+	foreach (split /\n/, $text)
+	{
+		$line++;
+		if (/^\s*```/) { $code = !$code; $end->(); next; }
+		if ($code || /^\s*$/ || /^(?:    |\t)/ || /^#/ || /^\s*\|/ || /^<|^\[/) { $end->(); next; }
+		if (s/^\s*(?:[-*]|\d+\.)\s+//) { $end->(); }
+		$start = $line if $paragraph eq '';
+		$paragraph .= "$_\n";
+	}
+	$end->();
+	return @blocks;
+}
+
+foreach my $name (@ARGV)
+{
+	open my $file, '<', $name or die "could not open \"$name\": $!\n";
+	my $text = join '', <$file>;
+	my $is_page = $name =~ /\.md$/;
+	my $comment = $name =~ /\.[ch]$/ ? qr{^\s*/?\*} : qr{^\s*--};
+
+	foreach my $block ($is_page ? blocks_of_page($text) : blocks_of_source($name, $text))
+	{
+		my ($line, $prose) = @$block;
+
+		print qq($name:$line: begins with "$1"\n) if !$is_page && $prose =~ /^\W*($pronoun)/;
+		$prose =~ s/`[^`]*`/code/g;
+		$prose =~ s/\[([^]]*)\]\([^)]*\)/$1/g;
+		$prose =~ s/\b(e\.g|i\.e|etc|vs|cf|No)\./$1/g;
+		foreach my $sentence (split /(?<=[.!?:;])["')*]*\s+(?=["'(*A-Z]|code)/, $prose)
+		{
+			my @words = grep { /\w/ } split /\s+/, $sentence;
+
+			print "$name:$line: ", scalar(@words), " words: @words[0 .. 6]\n" if @words > $most_words;
+		}
+	}
+	my $code = 0;
+	my $number = 0;
+	foreach (split /\n/, $text)
+	{
+		$number++;
+		my $columns = length(s/\t/    /gr);
+		if ($is_page)
+		{
+			$code = !$code if /^\s*```/;
+			print "$name:$number: $columns columns\n" if $columns > $most_columns && !$code && !/^(?:    |\s*\|)/ && !/https?:/;
+		}
+		elsif ($columns > $most_columns && /$comment/ && !/https?:/)
+		{
+			print "$name:$number: $columns columns\n";
+		}
+	}
+}
