@@ -336,6 +336,7 @@ yq_launcher_main(Datum main_arg)
 	uint32		wait_event = WaitEventExtensionNew("YquotaLauncherMain");
 
 	pqsignal(SIGTERM, die);
+	pqsignal(SIGINT, SIG_IGN);
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGUSR2, on_retry_signal);
 	BackgroundWorkerUnblockSignals();

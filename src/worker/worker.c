@@ -644,6 +644,19 @@ leave_if_told(void)
 		leave("yquota.databases does not list the database");
 }
 
+/*
+ * Leave if the server asks for it.  A cancel request that comes between two tasks finds
+ * nothing to cancel: without the hold it would end the worker.
+ */
+static void
+check_for_shutdown(void)
+{
+	HOLD_CANCEL_INTERRUPTS();
+	CHECK_FOR_INTERRUPTS();
+	QueryCancelPending = false;
+	RESUME_CANCEL_INTERRUPTS();
+}
+
 /* Run the periodic tasks that are due; returns true when there was one. */
 static bool
 run_periodic_tasks(void)
@@ -652,7 +665,7 @@ run_periodic_tasks(void)
 
 	for (int i = 0; i < PERIODIC_COUNT && !yq_task_report.extension_is_gone; i++)
 	{
-		CHECK_FOR_INTERRUPTS();
+		check_for_shutdown();
 		if (milliseconds_until_due(&periodic[i]) != 0)
 			continue;
 		(void) yq_task_attempt(&periodic[i]);
@@ -722,7 +735,7 @@ lock_office(uint32 wait_event)
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
 						 100, wait_event);
 		ResetLatch(MyLatch);
-		CHECK_FOR_INTERRUPTS();
+		check_for_shutdown();
 	}
 	return false;
 }
@@ -763,8 +776,7 @@ yq_worker_main(Datum main_arg)
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
 						 timeout, wait_event);
 		ResetLatch(MyLatch);
-		QueryCancelPending = false;
-		CHECK_FOR_INTERRUPTS();
+		check_for_shutdown();
 		if (ConfigReloadPending)
 		{
 			ConfigReloadPending = false;

@@ -5,6 +5,7 @@ use strict;
 use warnings;
 
 use Test::More;
+use Time::HiRes qw(usleep);
 use WorkerNode;
 
 my $node = new_node(
@@ -70,10 +71,18 @@ my $pid = worker_pid($node, 'first');
 $node->safe_psql('postgres', "SELECT pg_terminate_backend($pid, 20000)");
 is_soon($node, 'postgres', has_worker('first', $pid), 'a terminated worker is replaced');
 
-# A worker that is cancelled in its sleep continues.
+# A worker that is cancelled continues, be it asleep, in a task or between two tasks.
 is_soon($node, 'first', "(SELECT state = 'running' FROM yquota.worker_status WHERE database = 'first')", 'by one in office');
 $pid = worker_pid($node, 'first');
-$node->safe_psql('postgres', "SELECT pg_cancel_backend($pid)");
+$node->safe_psql(
+	'first', qq(
+	DO \$\$BEGIN
+		FOR i IN 1 .. 300 LOOP
+			PERFORM yquota.set_clock('2030-01-01'::timestamptz + i * interval '1 minute');
+			COMMIT;
+			PERFORM pg_sleep(random() * 0.02), pg_cancel_backend($pid);
+		END LOOP;
+	END\$\$));
 set_clock($node, 'first', '2030-01-02 00:00 UTC');
 is_soon($node, 'first', mark() . " = '2030-01-02 00:00 UTC'", 'a cancelled worker goes on');
 is(worker_pid($node, 'first'), $pid, 'it is the same one');
@@ -82,8 +91,15 @@ is(worker_pid($node, 'first'), $pid, 'it is the same one');
 $node->safe_psql('first', 'SELECT yquota.stop_worker()');
 is_soon($node, 'postgres', 'NOT ' . has_worker('first'), 'stop_worker() stops it');
 my $log_end = -s $node->logfile;
-$node->reload;
-$node->wait_for_log(qr/worker of database "first" leaves: yquota.stop_worker\(\) was called/, $log_end);
+my $leaves = qr/worker of database "first" leaves: yquota.stop_worker\(\) was called/;
+# The launcher starts nothing at a reload before it knows that the worker has gone.
+for (1 .. 1800)
+{
+	$node->reload;
+	last if PostgreSQL::Test::Utils::slurp_file($node->logfile, $log_end) =~ $leaves;
+	usleep(100_000);
+}
+like(PostgreSQL::Test::Utils::slurp_file($node->logfile, $log_end), $leaves, 'the launcher starts another one');
 is_soon($node, 'postgres', 'NOT ' . has_worker('first'), 'the one that the launcher starts leaves at once');
 is($node->safe_psql('first', q(SELECT state FROM yquota.worker_status WHERE database = 'first')),
 	'stopped', 'it stays switched off');
