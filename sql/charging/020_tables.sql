@@ -35,7 +35,7 @@ COMMENT ON TYPE yquota.exhaustion_policy IS
 	'Action of decisions for a PREPAID project without credit; charging never refuses';
 
 CREATE TYPE yquota.factor_dimension AS ENUM
-	('queue', 'application', 'username', 'execution_type');
+	('queue', 'application', 'username', 'project', 'execution_type');
 COMMENT ON TYPE yquota.factor_dimension IS 'Dimensions of price factors';
 
 --
@@ -132,7 +132,7 @@ CREATE TABLE yquota.price_factor (
 COMMENT ON TABLE yquota.price_factor IS
 	'Timeline of factors on the price of matching containers: per dimension the most specific name wins, across dimensions they multiply';
 COMMENT ON COLUMN yquota.price_factor.dimension IS 'key';
-COMMENT ON COLUMN yquota.price_factor.name IS 'key: a queue path (also matches the queues below: root.a matches root.a.b, not root.ab), application id, user name or execution type. Where queues are configured, a NOTICE tells of a queue that is not there';
+COMMENT ON COLUMN yquota.price_factor.name IS 'key: a queue path (also matches the queues below: root.a matches root.a.b, not root.ab), application id, user name, project or execution type. A project must exist. Where queues are configured, a NOTICE tells of a queue that is not there';
 COMMENT ON COLUMN yquota.price_factor.effective_at IS 'key; default the clock';
 COMMENT ON COLUMN yquota.price_factor.factor IS '0 to 10^6, at most 6 decimals; 0 makes matching containers free, NULL ends the factor: a less specific one holds again';
 COMMENT ON COLUMN yquota.price_factor.load IS 'fraction that compute_prices() formed the factor of (opportunistic_price); NULL when it was set by hand. Only the owner''s functions fill it (42501)';
@@ -310,7 +310,7 @@ CREATE TABLE yquota.quota_grant (
 	grant_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
 	project text COLLATE "C" NOT NULL REFERENCES yquota.project,
 	amount numeric NOT NULL
-		CHECK (abs(amount) <= 1e30 AND scale(amount) <= 54),
+		CHECK (abs(amount) <= 1e30 AND scale(amount) <= 60),
 	reason text NOT NULL,
 	granted_by name NOT NULL DEFAULT session_user,
 	granted_at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -327,7 +327,7 @@ COMMENT ON TABLE yquota.quota_grant IS
 	'Credit given to projects, and taken back (negative); insert with ON CONFLICT (external_id) DO NOTHING to repeat safely';
 COMMENT ON COLUMN yquota.quota_grant.grant_id IS 'primary key';
 COMMENT ON COLUMN yquota.quota_grant.project IS 'references project';
-COMMENT ON COLUMN yquota.quota_grant.amount IS 'credits, at most 10^30 and at least -10^30, at most 54 decimals';
+COMMENT ON COLUMN yquota.quota_grant.amount IS 'credits, at most 10^30 and at least -10^30, at most 60 decimals';
 COMMENT ON COLUMN yquota.quota_grant.reason IS 'not null';
 COMMENT ON COLUMN yquota.quota_grant.granted_by IS 'filled in by the server: the session''s user';
 COMMENT ON COLUMN yquota.quota_grant.granted_at IS 'filled in by the server: the system''s clock';

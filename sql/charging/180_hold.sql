@@ -13,7 +13,7 @@ CREATE TABLE yquota.hold (
 	project text COLLATE "C" NOT NULL REFERENCES yquota.project,
 	application_id text COLLATE "C" CHECK (application_id <> ''),
 	amount numeric NOT NULL
-		CHECK (amount > 0 AND amount <= 1e30 AND scale(amount) <= 54),
+		CHECK (amount > 0 AND amount <= 1e30 AND scale(amount) <= 60),
 	reason text,
 	held_by name NOT NULL,
 	held_at timestamptz NOT NULL,
@@ -36,7 +36,7 @@ COMMENT ON COLUMN yquota.hold.project IS 'references project';
 COMMENT ON COLUMN yquota.hold.application_id IS 'not empty; NULL for a reservation''s';
 COMMENT ON COLUMN yquota.hold.reservation_id IS 'reservation that it was set aside for when that was accepted; NULL for an application''s';
 COMMENT ON COLUMN yquota.hold.queue IS 'full path of the reservation''s queue, whose applications use it up as the reservation does';
-COMMENT ON COLUMN yquota.hold.amount IS 'credits, above 0, at most 10^30, at most 54 decimals';
+COMMENT ON COLUMN yquota.hold.amount IS 'credits, above 0, at most 10^30, at most 60 decimals';
 COMMENT ON COLUMN yquota.hold.held_by IS 'role that called hold(), or had the reservation accepted';
 COMMENT ON COLUMN yquota.hold.held_at IS 'clock when it was held: the cost of the application from then on uses it up';
 COMMENT ON COLUMN yquota.hold.expires_at IS 'from then on it holds nothing; infinity for a reservation''s';
@@ -263,10 +263,10 @@ BEGIN
 	ELSIF application_id = '' THEN
 		RAISE EXCEPTION 'a hold needs the id of an application'
 			USING ERRCODE = 'invalid_parameter_value';
-	ELSIF amount <= 0 OR amount > 1e30 OR scale(amount) > 54 THEN
+	ELSIF amount <= 0 OR amount > 1e30 OR scale(amount) > 60 THEN
 		RAISE EXCEPTION 'cannot hold % credits', amount
 			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = 'The amount must be positive and at most 10^30, and have at most 54 decimals.';
+				DETAIL = 'The amount must be positive and at most 10^30, and have at most 60 decimals.';
 	ELSIF ttl <= interval '0' OR ttl > interval '10 years' THEN
 		RAISE EXCEPTION 'a hold cannot live for %', ttl
 			USING ERRCODE = 'invalid_parameter_value',

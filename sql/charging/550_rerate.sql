@@ -177,6 +177,9 @@ BEGIN
 		THEN
 			PERFORM yquota_internal.refuse_terms('Not a "dimension", a "name", a "factor" in range and perhaps an "effective_at": ' || left(element::text, 200));
 		END IF;
+		IF factor.dimension = 'project' AND NOT EXISTS (SELECT FROM yquota.project AS p WHERE p.name = factor.name) THEN
+			PERFORM yquota_internal.refuse_terms(format('Project "%s" does not exist.', factor.name));
+		END IF;
 		IF EXISTS (SELECT FROM unnest(rows) AS r
 				   WHERE r.dimension = factor.dimension AND r.name = factor.name AND r.effective_at = factor.effective_at)
 		THEN

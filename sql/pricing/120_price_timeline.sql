@@ -105,6 +105,11 @@ BEGIN
 			-- reject a name that is no execution type, because it would never match
 			PERFORM NEW.name::yquota.execution_type WHERE NEW.dimension = 'execution_type';
 			PERFORM yquota_internal.notice_factor_without_queue(NEW.name) WHERE NEW.dimension = 'queue';
+			IF NEW.dimension = 'project' AND NOT EXISTS (SELECT FROM yquota.project AS p WHERE p.name = NEW.name) THEN
+				RAISE EXCEPTION 'project "%" does not exist', NEW.name
+					USING ERRCODE = 'foreign_key_violation',
+						HINT = 'Insert it into yquota.project.';
+			END IF;
 		END IF;
 	END IF;
 

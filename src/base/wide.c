@@ -24,7 +24,7 @@ yq_wide_is_negative(const YqWide *a)
 }
 
 /* Valid amounts are below 2 to this power. */
-#define YQ_AMOUNT_BITS 326
+#define YQ_AMOUNT_BITS 338
 
 /* Compute a = a * b for b of one limb; returns the carry. */
 static inline uint64
@@ -306,7 +306,7 @@ yq_divide_half_even(Numeric numerator, Numeric denominator, int decimals)
 /*
  * Amounts and prices from and to numerics, as the server stores them.
  *
- * Numerics are taken apart and put together as they are stored: their base-10000 digits line up with the 56
+ * Numerics are taken apart and put together as they are stored: their base-10000 digits line up with the 60
  * decimals of an amount.  The server does not publish the format (numeric.c), and pg_upgrade keeps it.
  * Nothing else in yquota knows it, and loading the library fails on a server with another format.
  */
@@ -584,7 +584,7 @@ is_understood(const char *text)
 		numeric_to_wide(&again, ours, YQ_AMOUNT_DECIMALS) && yq_wide_compare(&again, &amount) == 0;
 }
 
-/* Tell whether a numeric is read as that many units of 10^-56, with its sign. */
+/* Tell whether a numeric is read as that many units of 10^-60, with its sign. */
 static bool
 is_read_as(const char *text, uint64 low, uint64 high)
 {
@@ -602,8 +602,8 @@ yq_wide_numeric_check(void)
 {
 	static const char *const amounts[] = {"0", "1", "-1", "9999", "10000", "-10000.0001", "0.5", "-0.00001",
 		"123456789012345678901234567890.098765432109876543210987654321",
-		"-0.00000000000000000000000000000000000000000000000000000001",
-	"9000000000000000000000000000000000000000000000000000000.12345678901234567890123456789012345678901234567890123456"};
+		"-0.000000000000000000000000000000000000000000000000000000000001",
+	"900000000000000000000000000000000000000000000000000.123456789012345678901234567890123456789012345678901234567891"};
 	YqDecimal	decimal;
 	bool		is_known = true;
 
@@ -611,10 +611,10 @@ yq_wide_numeric_check(void)
 		is_known = is_known && is_understood(amounts[i]);
 	/* the header of these has two words, because they show more decimals than a short header can state */
 	is_known = is_known &&
-		is_read_as("0.0000000000000000000000000000000000000000000000000000000700000000000000000000", 7, 0) &&
-		is_read_as("-0.0000000000000000000000000000000000000000000000000000000700000000000000000000", 7, 0) &&
-		is_read_as("0.0000000000000000000000000000000000001", UINT64CONST(10000000000000000000), 0) &&
-		is_read_as("0.000000000000000000000000000000000001", UINT64CONST(7766279631452241920), 5);
+		is_read_as("0.00000000000000000000000000000000000000000000000000000000000700000000000000000000", 7, 0) &&
+		is_read_as("-0.00000000000000000000000000000000000000000000000000000000000700000000000000000000", 7, 0) &&
+		is_read_as("0.0000000000000000000000000000000000001", UINT64CONST(200376420520689664), 5421) &&
+		is_read_as("0.000000000000000000000000000000000001", UINT64CONST(2003764205206896640), 54210);
 	if (is_known)
 	{
 		decimal = yq_decimal_from_numeric(numeric_of_text("1024.0625"));

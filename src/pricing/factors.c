@@ -120,11 +120,6 @@ yq_sql_multiplier(PG_FUNCTION_ARGS)
 /* A factor that changes nothing, in units of 10^-6. */
 #define FACTOR_ONE UINT64CONST(1000000)
 
-#define PROJECT_KEY "project"
-
-/* The largest number of names in a list: a wait, one per dimension, and the project of outages. */
-#define MAX_NAMES (YQ_FACTOR_KINDS + 1)
-
 /* Tell whether a queue is "ancestor" or lies below it. */
 static bool
 queue_is_within(const char *queue, const char *ancestor)
@@ -234,7 +229,7 @@ yq_factor_names(const YqPayer *payer)
 {
 	const YqTimeline *timeline = yq_timeline_cached();
 	const char *wanted[YQ_FACTOR_DIMENSIONS];
-	Datum		elements[2 * MAX_NAMES];
+	Datum		elements[2 * YQ_FACTOR_KINDS];
 	int			count = 0;
 	int			dims[1];
 	int			lower_bounds[1] = {1};
@@ -247,16 +242,18 @@ yq_factor_names(const YqPayer *payer)
 	wanted[YQ_FACTOR_QUEUE] = payer->queue;
 	wanted[YQ_FACTOR_APPLICATION] = payer->application_id;
 	wanted[YQ_FACTOR_USERNAME] = payer->username;
+	wanted[YQ_FACTOR_PROJECT] = payer->project;
 	wanted[YQ_FACTOR_EXECUTION_TYPE] = payer->execution_type;
 	for (int dimension = 0; dimension < YQ_FACTOR_DIMENSIONS; dimension++)
 	{
 		const char *name = most_specific_name(timeline, dimension, wanted[dimension]);
 
+		/* the outages of a project come with its name */
+		if (name == NULL && dimension == YQ_FACTOR_PROJECT && project_has_outages(timeline, payer->project))
+			name = payer->project;
 		if (name != NULL)
 			add_name(elements, &count, yq_timeline_dimension_name(dimension), name);
 	}
-	if (project_has_outages(timeline, payer->project))
-		add_name(elements, &count, PROJECT_KEY, payer->project);
 	if (count == 0)
 		return NULL;
 	dims[0] = count;
@@ -361,20 +358,15 @@ yq_factor_set_resolve(const YqTimeline *timeline, ArrayType *names)
 
 	for (int i = 0; i < count; i += 2)
 	{
-		char	   *dimension = TextDatumGetCString(elements[i]);
+		int			number = dimension_of_name(TextDatumGetCString(elements[i]));
 		char	   *name = TextDatumGetCString(elements[i + 1]);
-		int			number;
 
-		if (strcmp(dimension, PROJECT_KEY) == 0)
-		{
-			resolve_outages(set, timeline, name);
-			continue;
-		}
-		number = dimension_of_name(dimension);
 		if (number == YQ_FACTOR_WAITING)
 			resolve_wait(set, name);
 		else
 			resolve_chain(set, timeline, number, name);
+		if (number == YQ_FACTOR_PROJECT)
+			resolve_outages(set, timeline, name);
 	}
 	return set;
 }

@@ -27,6 +27,7 @@ static const char *const dimension_names[YQ_FACTOR_KINDS] = {
 	[YQ_FACTOR_QUEUE] = "queue",
 	[YQ_FACTOR_APPLICATION] = "application",
 	[YQ_FACTOR_USERNAME] = "username",
+	[YQ_FACTOR_PROJECT] = "project",
 	[YQ_FACTOR_EXECUTION_TYPE] = "execution_type",
 	[YQ_FACTOR_WAITING] = "waiting",
 };

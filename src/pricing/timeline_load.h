@@ -41,6 +41,7 @@ typedef enum YqFactorDimension
 	YQ_FACTOR_QUEUE,
 	YQ_FACTOR_APPLICATION,
 	YQ_FACTOR_USERNAME,
+	YQ_FACTOR_PROJECT,
 	YQ_FACTOR_EXECUTION_TYPE,
 	YQ_FACTOR_DIMENSIONS,		/* number of dimensions of price_factor */
 	YQ_FACTOR_WAITING = YQ_FACTOR_DIMENSIONS,	/* dimension of a factor in charging_rule */

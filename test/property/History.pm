@@ -181,11 +181,12 @@ sub random_change
 			[ 'base_price', $at, $name, random_multiplier(), pick($unit, $unit, between(1, 5000)) ];
 		},
 		sub {
-			my $dimension = pick(qw(queue queue application username execution_type));
+			my $dimension = pick(qw(queue queue application username project execution_type));
 			my $name =
 			    $dimension eq 'queue' ? pick('root', grep { defined } @{ $self->{queues} })
 			  : $dimension eq 'application' ? pick(grep { defined } @{ $self->{applications} })
 			  : $dimension eq 'username' ? pick(@{ $self->{users} })
+			  : $dimension eq 'project' ? pick(@{ $self->{projects} })
 			  : pick('GUARANTEED', 'OPPORTUNISTIC');
 
 			[ 'factor', $at, $dimension, $name, random_factor() ];

@@ -4,7 +4,7 @@
 # and no data structure with the extension: no rate classes, no cumulative sums, no ledger, no order of arrival.
 #
 # Units: instants and durations are integers of microseconds (instants since 1970 UTC). Amounts of money are
-# Math::BigInt in 10^-54 credits, which every exact amount fits. A price has 18 decimals, each of 4 factors 6, the
+# Math::BigInt in 10^-60 credits, which every exact amount fits. A price has 18 decimals, each of 5 factors 6, the
 # factor of a wait 6, and time 6. Decimal numbers come in as text and are never floats.
 #
 package Model;
@@ -15,14 +15,14 @@ use Math::BigInt try => 'GMP';
 
 use constant FOREVER => 9_000_000_000_000_000_000;
 
-use constant DECIMALS => 54;
+use constant DECIMALS => 60;
 
 use constant PREEMPTED => -102;
 
 # Sources of the events that yquota sends itself.
 my %is_own = map { $_ => 1 } qw(scheduler reconcile node_lost);
 
-my @dimensions = qw(queue application username execution_type);
+my @dimensions = qw(queue application username project execution_type);
 
 # Text of a decimal number as an integer of the given number of decimals.
 sub scaled
@@ -262,7 +262,7 @@ sub waiting_factor
 	return $rule ? $rule->[4]->copy : Math::BigInt->new(0);
 }
 
-# Product of the factors in force, 30 decimals.
+# Product of the factors in force, 36 decimals.
 sub factor_product
 {
 	my ($self, $held, $at) = @_;
@@ -295,7 +295,7 @@ sub in_outage
 	} @{ $self->{outage} };
 }
 
-# The price per second at an instant for the resources held then, 48 decimals, and the resource type that it is paid
+# The price per second at an instant for the resources held then, 54 decimals, and the resource type that it is paid
 # for. Among equals the type is the first by name.
 sub rate
 {
