@@ -22,6 +22,9 @@ CREATE TABLE yquota.hold (
 	released_at timestamptz,
 	reservation_id text COLLATE "C",
 	queue text COLLATE "C",
+	external_id text COLLATE "C" CHECK (external_id <> '' AND octet_length(external_id) <= 255),
+	replaced_amounts numeric[],
+	replaced_at timestamptz[],
 	CHECK (held_at < expires_at),
 	CHECK ((released_by IS NULL) = (released_at IS NULL)),
 	CHECK ((application_id IS NULL) = (reservation_id IS NOT NULL)),
@@ -29,6 +32,7 @@ CREATE TABLE yquota.hold (
 );
 CREATE INDEX hold_project_idx ON yquota.hold (project) WHERE released_at IS NULL;
 CREATE INDEX hold_reservation_idx ON yquota.hold (reservation_id) WHERE released_at IS NULL;
+CREATE UNIQUE INDEX hold_external_id_idx ON yquota.hold (project, external_id) WHERE external_id IS NOT NULL;
 COMMENT ON TABLE yquota.hold IS
 	'Credit set aside for applications by hold(), until release_hold() or expires_at, and for reservations until they end';
 COMMENT ON COLUMN yquota.hold.hold_id IS 'primary key';
@@ -36,7 +40,10 @@ COMMENT ON COLUMN yquota.hold.project IS 'references project';
 COMMENT ON COLUMN yquota.hold.application_id IS 'not empty; NULL for a reservation''s';
 COMMENT ON COLUMN yquota.hold.reservation_id IS 'reservation that it was set aside for when that was accepted; NULL for an application''s';
 COMMENT ON COLUMN yquota.hold.queue IS 'full path of the reservation''s queue, whose applications use it up as the reservation does';
-COMMENT ON COLUMN yquota.hold.amount IS 'credits, above 0, at most 10^30, at most 60 decimals';
+COMMENT ON COLUMN yquota.hold.amount IS 'credits, above 0, at most 10^30, at most 60 decimals; as last changed';
+COMMENT ON COLUMN yquota.hold.external_id IS 'id of the caller for the hold, unique in the project, at most 255 bytes; NULL: none';
+COMMENT ON COLUMN yquota.hold.replaced_amounts IS 'amounts before each change by hold(replace => true), the oldest first; NULL: never changed';
+COMMENT ON COLUMN yquota.hold.replaced_at IS 'clock of each of these changes';
 COMMENT ON COLUMN yquota.hold.held_by IS 'role that called hold(), or had the reservation accepted';
 COMMENT ON COLUMN yquota.hold.held_at IS 'clock when it was held: the cost of the application from then on uses it up';
 COMMENT ON COLUMN yquota.hold.expires_at IS 'from then on it holds nothing; infinity for a reservation''s';
@@ -119,6 +126,17 @@ $$;
 COMMENT ON FUNCTION yquota_internal.reservation_spending(text, bigint[], text[], text[], timestamptz[], timestamptz, boolean, yquota_internal.ledger_segment[]) IS
 	'What reservations, and applications of the project in their queues, have cost the project from an instant of each to another one; the arrays go together';
 
+CREATE FUNCTION yquota_internal.amount_held(amount numeric, replaced_amounts numeric[], replaced_at timestamptz[], at timestamptz) RETURNS numeric
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN coalesce(
+		(SELECT earlier.amount
+		 FROM unnest(replaced_amounts, replaced_at) WITH ORDINALITY AS earlier (amount, until, number)
+		 WHERE earlier.until > at
+		 ORDER BY earlier.number LIMIT 1), amount);
+COMMENT ON FUNCTION yquota_internal.amount_held(numeric, numeric[], timestamptz[], timestamptz) IS
+	'Amount that a hold had at an instant, from columns of its row';
+
 -- Computes all holds of a project at once, so that the ledger is read once, from the time of
 -- the oldest hold on.
 --
@@ -131,7 +149,9 @@ CREATE FUNCTION yquota_internal.holds_by(project text, at timestamptz, archived 
 	BEGIN ATOMIC
 		WITH held AS MATERIALIZED (
 			SELECT hold.hold_id, coalesce(hold.application_id, hold.reservation_id) AS holder, hold.application_id,
-				   hold.reservation_id, hold.queue, hold.amount, hold.held_at, at < yquota.statement_clock() AS is_past
+				   hold.reservation_id, hold.queue, hold.held_at, at < yquota.statement_clock() AS is_past,
+				   CASE WHEN hold.replaced_at IS NULL THEN hold.amount
+						ELSE yquota_internal.amount_held(hold.amount, hold.replaced_amounts, hold.replaced_at, at) END AS amount
 			FROM yquota.hold
 			WHERE hold.project = holds_by.project AND at < hold.expires_at
 			  AND CASE WHEN at < yquota.statement_clock()
@@ -252,7 +272,13 @@ CREATE FUNCTION yquota_internal.may_hold(project text) RETURNS boolean
 COMMENT ON FUNCTION yquota_internal.may_hold(text) IS
 	'Whether the caller may hold and release credit of a project: operators, administrators and members of it may';
 
-CREATE FUNCTION yquota_internal.check_hold(application_id text, amount numeric, ttl interval) RETURNS void
+CREATE FUNCTION yquota_internal.find_hold(project text, external_id text) RETURNS yquota.hold
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'yq_sql_find_hold';
+COMMENT ON FUNCTION yquota_internal.find_hold(text, text) IS
+	'The committed hold of a project with an external id, at every isolation level; NULL when there is none';
+
+CREATE FUNCTION yquota_internal.check_hold(application_id text, amount numeric, ttl interval, external_id text) RETURNS void
 	LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -271,21 +297,78 @@ BEGIN
 		RAISE EXCEPTION 'a hold cannot live for %', ttl
 			USING ERRCODE = 'invalid_parameter_value',
 				DETAIL = 'The time to live must be positive and at most 10 years.';
+	ELSIF external_id = '' OR octet_length(external_id) > 255 THEN
+		RAISE EXCEPTION 'external id of a hold is empty or longer than 255 bytes'
+			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.check_hold(text, numeric, interval) IS
+COMMENT ON FUNCTION yquota_internal.check_hold(text, numeric, interval, text) IS
 	'Whether that can be held; an error when not';
 
+CREATE FUNCTION yquota_internal.refuse_hold(project text, amount numeric, available numeric, fitting numeric) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	limited_by text;
+BEGIN
+	SELECT credit.limited_by INTO limited_by FROM yquota_internal.project_credit AS credit
+	WHERE credit.project = refuse_hold.project;
+	RAISE EXCEPTION 'project "%" has not enough credit to hold %', project, amount
+		USING ERRCODE = 'YQ001',
+			DETAIL = CASE WHEN limited_by <> project
+						  THEN format('It descends from project "%s", to which %s remains.', limited_by, available)
+						  ELSE format('%s credits remain.', available) END
+				|| CASE WHEN fitting IS NULL THEN '' ELSE format(' The hold may have %s.', fitting) END,
+			HINT = 'Hold less, release holds that are no longer needed, or wait until credit is granted.';
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.refuse_hold(text, numeric, numeric, numeric) IS
+	'Fail because a project has no more than that credit; the last argument is the largest amount that a hold with another amount may get, else NULL';
+
+-- Raising an amount by one credit holds at most one more, and nothing while costs exceed the hold.
+CREATE FUNCTION yquota_internal.replace_hold(held yquota.hold, amount numeric, available numeric) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	left_over numeric;
+BEGIN
+	IF held.released_at IS NOT NULL OR held.expires_at <= yquota.statement_clock() THEN
+		RAISE EXCEPTION 'hold % has ended', held.hold_id
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				HINT = 'Hold credit under another external id.';
+	END IF;
+	UPDATE yquota.hold AS h
+	SET amount = replace_hold.amount, replaced_amounts = array_append(h.replaced_amounts, h.amount),
+		replaced_at = array_append(h.replaced_at, yquota.statement_clock())
+	WHERE h.hold_id = held.hold_id AND h.released_at IS NULL;
+	IF NOT FOUND THEN
+		RAISE EXCEPTION 'could not change the hold with external id "%" because of a concurrent transaction', held.external_id
+			USING ERRCODE = 'serialization_failure';
+	END IF;
+	IF amount > held.amount AND available IS NOT NULL THEN
+		left_over := yquota_internal.lock_credit(held.project);
+		IF left_over < least(available, 0) THEN
+			PERFORM yquota_internal.refuse_hold(held.project, amount, available,
+				trim_scale(amount + left_over - least(available, 0)));
+		END IF;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.replace_hold(yquota.hold, numeric, numeric) IS
+	'Change the amount of a hold, whose project has been locked and has that credit; NULL: it needs none';
+
 CREATE FUNCTION yquota_internal.hold_as_owner(
-	project text, application_id text, amount numeric, ttl interval, reason text) RETURNS bigint
+	project text, application_id text, amount numeric, ttl interval, reason text, external_id text, replace boolean) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
 	mode yquota.quota_mode;
 	available numeric;
-	limited_by text;
+	held yquota.hold;
 	new_hold_id bigint;
 BEGIN
 	IF project IS NULL THEN
@@ -297,7 +380,7 @@ BEGIN
 			USING ERRCODE = 'insufficient_privilege',
 				HINT = 'Only operators, administrators and members of the project may.';
 	END IF;
-	PERFORM yquota_internal.check_hold(application_id, amount, ttl);
+	PERFORM yquota_internal.check_hold(application_id, amount, ttl, external_id);
 	SELECT p.quota_mode INTO mode FROM yquota.project AS p WHERE p.name = hold_as_owner.project;
 	IF NOT FOUND THEN
 		RAISE EXCEPTION 'project "%" does not exist', project
@@ -306,35 +389,44 @@ BEGIN
 	END IF;
 	-- keeps the project in its family: a transaction that moves a project waits, and is waited for
 	LOCK TABLE yquota_internal.project_family IN ROW EXCLUSIVE MODE;
-	IF mode = 'PREPAID' THEN
+	IF mode = 'PREPAID' OR external_id IS NOT NULL THEN
 		available := yquota_internal.lock_credit(project);
 	END IF;
-	IF available < amount THEN
-		SELECT credit.limited_by INTO limited_by FROM yquota_internal.project_credit AS credit
-		WHERE credit.project = hold_as_owner.project;
-		RAISE EXCEPTION 'project "%" has not enough credit to hold %', project, amount
-			USING ERRCODE = 'YQ001',
-				DETAIL = CASE WHEN limited_by <> project
-							  THEN format('It descends from project "%s", to which %s remains.', limited_by, available)
-							  ELSE format('%s credits remain.', available) END,
-				HINT = 'Hold less, release holds that are no longer needed, or wait until credit is granted.';
+	IF mode <> 'PREPAID' THEN
+		available := NULL;
 	END IF;
-	INSERT INTO yquota.hold (project, application_id, amount, reason, held_by, held_at, expires_at)
+	held := yquota_internal.find_hold(project, external_id);
+	IF held.hold_id IS NOT NULL THEN
+		IF held.application_id <> application_id OR held.amount <> amount AND replace IS NOT TRUE THEN
+			RAISE EXCEPTION 'project "%" has another hold with external id "%"', project, external_id
+				USING ERRCODE = 'duplicate_object',
+					DETAIL = format('Hold %s has %s credits for application "%s".', held.hold_id, held.amount, held.application_id),
+					HINT = 'Use another id, or change the amount with replace => true.';
+		ELSIF held.amount <> amount THEN
+			PERFORM yquota_internal.replace_hold(held, amount, available);
+		END IF;
+		RETURN held.hold_id;
+	END IF;
+	IF available < amount THEN
+		PERFORM yquota_internal.refuse_hold(project, amount, available, NULL);
+	END IF;
+	INSERT INTO yquota.hold (project, application_id, amount, reason, held_by, held_at, expires_at, external_id)
 	VALUES (project, application_id, amount, reason, yquota_internal.acting_role(),
-			yquota.statement_clock(), yquota.statement_clock() + ttl)
+			yquota.statement_clock(), yquota.statement_clock() + ttl, external_id)
 	RETURNING hold_id INTO new_hold_id;
 	RETURN new_hold_id;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.hold_as_owner(text, text, numeric, interval, text) IS
+COMMENT ON FUNCTION yquota_internal.hold_as_owner(text, text, numeric, interval, text, text, boolean) IS
 	'hold() for the calling role';
 
 CREATE FUNCTION yquota.hold(
-	project text, application_id text, amount numeric, ttl interval, reason text DEFAULT NULL) RETURNS bigint
+	project text, application_id text, amount numeric, ttl interval, reason text DEFAULT NULL,
+	external_id text DEFAULT NULL, replace boolean DEFAULT false) RETURNS bigint
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
-COMMENT ON FUNCTION yquota.hold(text, text, numeric, interval, text) IS
-	'Set credit of a project aside for an application, for at most ttl; returns the hold_id for release_hold().  YQ001 when that much is not available (project_balance), which is never the case in a NOLIMIT project';
+COMMENT ON FUNCTION yquota.hold(text, text, numeric, interval, text, text, boolean) IS
+	'Set credit of a project aside for an application, for at most ttl; returns the hold_id for release_hold().  YQ001 when that much is not available (project_balance), which is never the case in a NOLIMIT project.  Called again with an external_id of the project, it returns the same hold_id and holds nothing more, also after the hold has ended; replace changes the amount';
 
 CREATE FUNCTION yquota_internal.release_hold_as_owner(hold_id bigint) RETURNS boolean
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -379,7 +471,8 @@ CREATE VIEW yquota.hold_status WITH (security_barrier) AS
 		   END AS state,
 		   left_over.spent,
 		   coalesce(left_over.outstanding, 0) AS outstanding,
-		   hold.reason, hold.held_by, hold.held_at, hold.expires_at, hold.released_by, hold.released_at, hold.reservation_id
+		   hold.reason, hold.held_by, hold.held_at, hold.expires_at, hold.released_by, hold.released_at, hold.reservation_id,
+		   hold.external_id
 	FROM yquota.hold
 	LEFT JOIN yquota_internal.hold_outstanding AS left_over ON left_over.hold_id = hold.hold_id
 	WHERE (SELECT yquota_internal.reads_all())
@@ -388,11 +481,12 @@ COMMENT ON VIEW yquota.hold_status IS
 	'Credit set aside for applications and reservations, live at the clock; holds that ended are kept for 30 days';
 COMMENT ON COLUMN yquota.hold_status.application_id IS 'NULL for a reservation''s';
 COMMENT ON COLUMN yquota.hold_status.state IS 'held, spent (nothing of it is left), released or expired; by the clock, with or without a worker';
-COMMENT ON COLUMN yquota.hold_status.amount IS 'credits held at first';
+COMMENT ON COLUMN yquota.hold_status.amount IS 'credits held at first, or as last changed';
 COMMENT ON COLUMN yquota.hold_status.spent IS
 	'credits that the application, or the reservation with what runs in its queue, has cost since held_at, also those that an earlier hold covered; NULL for a hold that is released or has expired';
 COMMENT ON COLUMN yquota.hold_status.outstanding IS 'credits still held, which project_balance.held adds up';
 COMMENT ON COLUMN yquota.hold_status.reservation_id IS 'NULL for an application''s';
+COMMENT ON COLUMN yquota.hold_status.external_id IS 'id of the caller for the hold; NULL: none';
 
 CREATE FUNCTION yquota_internal.remove_ended_holds(now_at timestamptz) RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE

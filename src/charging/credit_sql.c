@@ -42,6 +42,7 @@
 
 PG_FUNCTION_INFO_V1(yq_sql_lock_credit);
 PG_FUNCTION_INFO_V1(yq_sql_credit_of);
+PG_FUNCTION_INFO_V1(yq_sql_find_hold);
 
 static void
 lock_project(const text *project)
@@ -69,10 +70,22 @@ lock_ancestors(Datum project)
 		lock_project(cstring_to_text(lfirst(cell)));
 }
 
-/*
- * Return the row of project_credit of a project, in the caller's memory; 0 when there is none.  It has the
- * columns of credit_of(), in their order.
- */
+/* Return the only row that a statement finds, in the caller's memory; 0 when there is none. */
+static Datum
+read_row(YqSavedPlan *look_up, Datum *values, Snapshot snapshot)
+{
+	bool		isnull;
+	Datum		row = (Datum) 0;
+
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	if (yq_saved_plan_read(look_up, values, snapshot) == 1)
+		row = SPI_datumTransfer(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull), false, -1);
+	SPI_finish();
+	return row;
+}
+
+/* Return the row of project_credit of a project, which has the columns of credit_of(), in their order. */
 static Datum
 read_credit(Datum project, Snapshot snapshot)
 {
@@ -82,15 +95,8 @@ read_credit(Datum project, Snapshot snapshot)
 		.plans_once = true,
 		.skips_empty = true
 	};
-	bool		isnull;
-	Datum		row = (Datum) 0;
 
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
-	if (yq_saved_plan_read(&look_up, &project, snapshot) == 1)
-		row = SPI_datumTransfer(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull), false, -1);
-	SPI_finish();
-	return row;
+	return read_row(&look_up, &project, snapshot);
 }
 
 /* lock_credit(project): see sql/charging/180_hold.sql */
@@ -114,6 +120,24 @@ yq_sql_lock_credit(PG_FUNCTION_ARGS)
 	if (isnull)
 		PG_RETURN_NULL();
 	PG_RETURN_DATUM(available);
+}
+
+/* find_hold(project, external_id): see sql/charging/180_hold.sql */
+Datum
+yq_sql_find_hold(PG_FUNCTION_ARGS)
+{
+	static YqSavedPlan look_up = {
+		.command = "SELECT h FROM yquota.hold AS h WHERE h.project = $1 AND h.external_id = $2",
+		.types = {"text", "text"}
+	};
+	Datum		values[] = {PG_GETARG_DATUM(0), PG_GETARG_DATUM(1)};
+	Snapshot	snapshot = yq_latest_snapshot();
+	Datum		hold = read_row(&look_up, values, snapshot);
+
+	UnregisterSnapshot(snapshot);
+	if (hold == (Datum) 0)
+		PG_RETURN_NULL();
+	PG_RETURN_DATUM(hold);
 }
 
 /* -- readers --------------------------------------------------------------- */

@@ -167,6 +167,62 @@ INSERT INTO yquota.hold (project, application_id, amount, held_by, held_at, expi
 RESET SESSION AUTHORIZATION;
 
 --
+-- The same external id: the first answer, whatever has become of the hold
+--
+INSERT INTO yquota.project (name, quota_mode) VALUES ('twice', 'PREPAID'), ('twin', 'PREPAID');
+INSERT INTO yquota.project (name, quota_mode, parent) VALUES ('small', 'PREPAID', 'twin');
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('twice', 100, 'budget'), ('twin', 50, 'budget');
+CREATE VIEW kept AS
+	SELECT project, amount, state, spent, outstanding, external_id, reason, expires_at - held_at AS ttl FROM yquota.hold_status
+	WHERE external_id IS NOT NULL ORDER BY hold_id;
+SELECT yquota.hold('twice', 'app_1', 60, '1 hour', 'first', external_id => 'x') AS first \gset
+SELECT yquota.hold('twice', 'app_1', 60.0, '2 hours', 'second', 'x') = :first AS same;
+SELECT * FROM kept;
+-- of another project
+SELECT yquota.hold('small', 'app_1', 50, '1 hour', external_id => 'x') > :first AS held;
+-- with another amount, or for another application
+SELECT yquota.hold('twice', 'app_1', 61, '1 hour', external_id => 'x');
+SELECT yquota.hold('twice', 'app_2', 60, '1 hour', external_id => 'x');
+SELECT yquota.hold('twice', 'app_2', 60, '1 hour', external_id => 'x', replace => true);
+-- another amount on demand, as far as credit goes
+SELECT yquota.hold('twice', 'app_1', 100, '1 hour', external_id => 'x', replace => true) = :first AS same;
+SELECT yquota.hold('twice', 'app_1', 100.000001, '1 hour', external_id => 'x', replace => true);
+SELECT yquota.hold('small', 'app_1', 51, '1 hour', external_id => 'x', replace => true);
+SELECT held, remaining FROM yquota.project_balance WHERE project = 'twice';
+SELECT yquota.set_clock('2026-03-02 10:30+00');
+SELECT yquota.hold('twice', 'app_1', 30, '1 hour', external_id => 'x', replace => true) = :first AS same;
+SELECT yquota.hold('twice', 'app_1', 30, '1 hour', external_id => 'x', replace => true) = :first AS same;
+-- what was held before stays in the past
+SELECT yquota.set_clock('2026-03-02 10:31+00');
+SELECT at::time, held, remaining FROM unnest('{2026-03-02 10:29+00,2026-03-02 10:30+00}'::timestamptz[]) AS at,
+	yquota.balance_at('twice', at) ORDER BY at;
+SELECT amount, replaced_amounts, replaced_at FROM yquota.hold WHERE hold_id = :first;
+-- an amount up to what was spent holds nothing more; beyond it, every credit counts
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
+	('CONTAINER_START', 'x1', '2026-03-02 10:30:20+00', 'twice', 'app_1', '[vcores=1]'),
+	('CONTAINER_START', 'x2', '2026-03-02 10:30:30+00', 'twice', 'app_2', '[vcores=1]');
+SELECT held, remaining FROM yquota.project_balance WHERE project = 'twice';
+SELECT yquota.hold('twice', 'app_1', 71, '1 hour', external_id => 'x', replace => true);
+SELECT yquota.hold('twice', 'app_1', 70, '1 hour', external_id => 'x', replace => true) = :first AS same;
+SELECT held, remaining FROM yquota.project_balance WHERE project = 'twice';
+SELECT yquota.set_clock('2026-03-02 10:31:30+00');
+SELECT yquota.hold('twice', 'app_1', 80, '1 hour', external_id => 'x', replace => true);
+SELECT yquota.hold('twice', 'app_1', 69, '1 hour', external_id => 'x', replace => true) = :first AS same;
+SELECT held, remaining FROM yquota.project_balance WHERE project = 'twice';
+-- released, and expired
+SELECT yquota.release_hold(:first);
+SELECT yquota.hold('twice', 'app_1', 69, '1 hour', external_id => 'x') = :first AS same;
+SELECT yquota.hold('twice', 'app_1', 69, '1 hour', external_id => 'x', replace => true) = :first AS same;
+SELECT yquota.hold('twice', 'app_1', 68, '1 hour', external_id => 'x', replace => true);
+SELECT yquota.hold('ops', 'app_1', 1, '1 min', external_id => 'y', replace => true) AS expired \gset
+SELECT yquota.set_clock('2026-03-02 10:33+00');
+SELECT yquota.hold('ops', 'app_1', 1, '1 min', external_id => 'y') = :expired AS same;
+SELECT yquota.hold('ops', 'app_1', 2, '1 min', external_id => 'y', replace => true);
+SELECT * FROM kept;
+SELECT yquota.hold('ops', 'app_1', 1, '1 min', external_id => '');
+SELECT yquota.hold('ops', 'app_1', 1, '1 min', external_id => repeat('x', 256));
+
+--
 -- What ended long ago is forgotten
 --
 SELECT yquota_internal.remove_ended_holds('2026-04-01 10:10+00');

@@ -118,7 +118,8 @@ sub load_books
 		INSERT INTO yquota.event_reject (event, container_id, occurred_at, queue, source, recorded_at, waiting, sqlstate, reason)
 		VALUES ('CONTAINER_UPDATE', 'c28', '2026-03-02 02:00+00', 'root.feed', 'rm', '2026-03-02 12:00+00', true, '23503', 'waits');
 		INSERT INTO yquota.project (name, quota_mode) VALUES ('newcomer', 'NOLIMIT');
-		SELECT yquota.hold('p', 'application_9', 10, '1 day'), yquota.hold('s', 'application_9', 10, '1 day');
+		SELECT yquota.hold('p', 'application_9', 1, '1 day', external_id => 'erp-1'),
+			   yquota.hold('p', 'application_9', 10, '1 day'), yquota.hold('s', 'application_9', 10, '1 day');
 		INSERT INTO yquota.outage (started_at, ended_at, forgiven, reason) VALUES ('2026-03-02 02:00+00', '2026-03-02 02:30+00', false, 'to be decided');
 
 		-- what the scheduler does
@@ -216,8 +217,9 @@ my @calls = (
 	'yquota.finish_application(text,yquota.application_state,text,text,text[]) lets go on' => q(SELECT yquota.finish_application('application_1_3')),
 	'yquota.forgive(timestamp with time zone,timestamp with time zone,text,text)' => q(SELECT * FROM yquota.forgive('2026-03-01 21:00+00', '2026-03-01 22:00+00', 'it was down')),
 	'yquota.forgive(timestamp with time zone,timestamp with time zone,text,text) project' => q(SELECT * FROM yquota.forgive('2026-03-01 21:00+00', '2026-03-01 22:00+00', 'it was down', 'p')),
-	'yquota.hold(text,text,numeric,interval,text)' => q(SELECT yquota.hold('p', 'application_1_1', 1, '1 hour')),
-	'yquota.hold(text,text,numeric,interval,text) family' => q(SELECT yquota.hold('s', 'application_1_1', 1, '1 hour')),
+	'yquota.hold(text,text,numeric,interval,text,text,boolean)' => q(SELECT yquota.hold('p', 'application_1_1', 1, '1 hour')),
+	'yquota.hold(text,text,numeric,interval,text,text,boolean) replace' => q(SELECT yquota.hold('p', 'application_9', 2, '1 day', external_id => 'erp-1', replace => true)),
+	'yquota.hold(text,text,numeric,interval,text,text,boolean) family' => q(SELECT yquota.hold('s', 'application_1_1', 1, '1 hour')),
 	'yquota.import_cluster_metrics(jsonb,timestamp with time zone,text)' => q(SELECT * FROM yquota.import_cluster_metrics('{"clusterMetrics": {"totalMB": 100, "totalVirtualCores": 10, "allocatedMB": 10, "allocatedVirtualCores": 1}}')),
 	'yquota.import_hadoop_configuration(jsonb,text,boolean)' => qq(SELECT * FROM yquota.import_hadoop_configuration('$configuration'::jsonb, 'merge')),
 	'yquota.import_hadoop_configuration(text,text,boolean)' => q(SELECT * FROM yquota.import_hadoop_configuration('<configuration><property><name>yarn.scheduler.capacity.root.a.maximum-applications</name><value>77</value></property></configuration>'::text, 'merge')),
