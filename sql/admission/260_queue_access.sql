@@ -15,7 +15,7 @@ CREATE FUNCTION yquota.check_queue_access(
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_check_queue_access';
 COMMENT ON FUNCTION yquota.check_queue_access(text, text[], text, text, text) IS
-	'May a user do something in a queue (path or short name)?  Operations: SUBMIT (as a submission is checked), ADMIN (yarn.admin.acl), or Hadoop''s SUBMIT_APPLICATIONS, ADMINISTER_QUEUE, ADMINISTER_RESERVATIONS, LIST_RESERVATIONS, SUBMIT_RESERVATIONS.  real_username is the real user that acts for the user.  Returns the path of the queue with the deciding list, and the reason';
+	'Tell whether a user may do an operation in a queue (path or short name).  Operations are SUBMIT (checked as for a submission), ADMIN (yarn.admin.acl), and Hadoop''s SUBMIT_APPLICATIONS, ADMINISTER_QUEUE, ADMINISTER_RESERVATIONS, LIST_RESERVATIONS and SUBMIT_RESERVATIONS.  real_username is the real user that acts for the user.  Returns the path of the queue whose list decides, and the reason';
 
 CREATE FUNCTION yquota.application_priority(
 	username text, groups text[], queue text, requested integer DEFAULT NULL,
@@ -24,7 +24,7 @@ CREATE FUNCTION yquota.application_priority(
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_application_priority';
 COMMENT ON FUNCTION yquota.application_priority(text, text[], text, integer, text[], text) IS
-	'Priority that an application of a user would get in a queue (path or short name): the requested one or the default of the user or of the queue, at most the cluster''s maximum, or the priority of its workflow (from its tags); allowed says whether the queue''s priority list allows it';
+	'Return the priority that an application of a user would get in a queue (path or short name).  It is the requested one or the default of the user or queue, at most the cluster''s maximum.  Or it is the priority of its workflow (from its tags).  allowed tells whether the queue''s priority list allows it';
 
 --
 -- Placement
@@ -39,7 +39,7 @@ CREATE FUNCTION yquota.place_application(
 	LANGUAGE c STABLE PARALLEL UNSAFE ROWS 1
 	AS 'MODULE_PATHNAME', 'yq_sql_application_place';
 COMMENT ON FUNCTION yquota.place_application(text, text[], text, text, boolean) IS
-	'Which queue an application would go to, without submitting it; groups in order, the primary one first.  Outcome: PLACED (by a rule), PLACED_BY_DEFAULT (by a rule''s fallback), PLACED_AS_NAMED (no rule decided), REJECTED (by a rule), UNKNOWN (no rule decided and the queue named cannot take it).  earlier_rules says of the rules before why they did not decide.  With explain each rule up to the deciding one comes first, without outcome: whether it matches, the path that it makes (target), and whether it decides';
+	'Return the queue that an application would go to, without submitting it.  groups are in order, the primary one first.  outcome is PLACED (by a rule), PLACED_BY_DEFAULT (by a rule''s fallback), PLACED_AS_NAMED (no rule decided), REJECTED (by a rule) or UNKNOWN.  UNKNOWN means that no rule decided and the named queue cannot take the application.  earlier_rules tells why the rules before did not decide.  With explain, each rule up to the deciding one comes first, without an outcome.  Its row tells whether it matches, the path that it makes (target), and whether it decides';
 
 --
 -- The check of the hierarchy refuses rules and priority lists with which Hadoop would not
@@ -50,7 +50,7 @@ CREATE FUNCTION yquota_internal.note_rule_change() RETURNS trigger
 	LANGUAGE c
 	AS 'MODULE_PATHNAME', 'yq_sql_note_rule_change';
 COMMENT ON FUNCTION yquota_internal.note_rule_change() IS
-	'Has the check at commit look at mapping rules and priority lists as well';
+	'Make the check at commit cover mapping rules and priority lists, too';
 
 CREATE TRIGGER note_rule_change AFTER INSERT OR UPDATE ON yquota.mapping_rule
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_rule_change();

@@ -12,8 +12,8 @@ CREATE TABLE yquota_internal.active_leaf (
 	PRIMARY KEY (queue, label)
 );
 COMMENT ON TABLE yquota_internal.active_leaf IS
-	'Leaves of managed parents that have the capacity of their template, per label; all others have none guaranteed';
-COMMENT ON COLUMN yquota_internal.active_leaf.label IS 'partition of the nodes; empty for the default one';
+	'Leaves of managed parents that have the capacity of their template, per label; other leaves have no guarantee';
+COMMENT ON COLUMN yquota_internal.active_leaf.label IS 'partition of the nodes; empty for the default partition';
 
 -- Limits of queues depend on active_leaf, although its rows are not configuration.
 CREATE TRIGGER signal_change AFTER INSERT OR UPDATE OR DELETE ON yquota_internal.active_leaf
@@ -28,31 +28,31 @@ CREATE TABLE yquota_internal.created_queue (
 ) WITH (fillfactor = 50);
 CREATE INDEX created_queue_marked_idx ON yquota_internal.created_queue (queue) WHERE is_marked;
 COMMENT ON TABLE yquota_internal.created_queue IS
-	'Queues that were created below parents with auto-queue-creation-v2.enabled, with their last use';
+	'Queues created below parents with auto-queue-creation-v2.enabled, with the time of their last use';
 COMMENT ON COLUMN yquota_internal.created_queue.last_used_at IS
-	'yquota''s clock when an application was submitted, or a queue created below it; up to a tenth of the expiration time too early';
-COMMENT ON COLUMN yquota_internal.created_queue.is_marked IS 'whether the last run of remove_unused_queues() found it empty';
+	'yquota''s clock when an application was submitted or a queue was created below it; up to a tenth of the expiration time too early';
+COMMENT ON COLUMN yquota_internal.created_queue.is_marked IS 'true if the last run of remove_unused_queues() found it empty';
 
 CREATE FUNCTION yquota.create_queue(path text) RETURNS SETOF text
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_create_queue';
 COMMENT ON FUNCTION yquota.create_queue(text) IS
-	'Creates a leaf, and parents that it lacks, as a submission to it would; returns the paths of the created queues, none if the queue exists';
+	'Create a leaf, and the parents that it lacks, as a submission to it would.  Returns the paths of the created queues, none if the queue exists';
 
 CREATE FUNCTION yquota.manage_queues() RETURNS TABLE (queue text, label text, active boolean)
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_manage_queues';
 COMMENT ON FUNCTION yquota.manage_queues() IS
-	'Takes the guarantee of leaves of managed parents that have no applications, and gives it to those that have some; returns the changes.  The worker does it when QueueManagementDynamicEditPolicy is in force';
+	'Take the guarantee from leaves of managed parents without applications and give it to leaves that have some.  Returns the changes.  The worker calls it when QueueManagementDynamicEditPolicy is in force';
 
 CREATE FUNCTION yquota.remove_unused_queues() RETURNS SETOF text
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_remove_unused_queues';
 COMMENT ON FUNCTION yquota.remove_unused_queues() IS
-	'Marks automatically created queues of the second generation that are empty, and removes those that were marked and have been idle for longer than the expiration time; returns the paths of these.  The worker does it when AutoCreatedQueueDeletionPolicy is in force';
+	'Mark empty queues that were created automatically (second generation), and remove marked ones that have been idle for longer than the expiration time.  Returns the paths of the removed queues.  The worker calls it when AutoCreatedQueueDeletionPolicy is in force';
 
 -- Intervals at which the worker runs the two policies; NULL means never.
 CREATE FUNCTION yquota_internal.queue_policy_intervals(OUT manage_interval_ms bigint, OUT removal_interval_ms bigint)
@@ -68,7 +68,7 @@ CREATE FUNCTION yquota_internal.queue_policy_intervals(OUT manage_interval_ms bi
 		WHERE s.scheduler_monitor_enable;
 $$;
 COMMENT ON FUNCTION yquota_internal.queue_policy_intervals() IS
-	'Milliseconds between two runs of manage_queues() and of remove_unused_queues() that the configuration asks for';
+	'Return the milliseconds between two runs of manage_queues() and of remove_unused_queues(), as configured';
 
 SELECT pg_extension_config_dump('yquota_internal.active_leaf', '');
 SELECT pg_extension_config_dump('yquota_internal.created_queue', '');

@@ -9,7 +9,7 @@
 CREATE TYPE yquota.application_state AS ENUM
 	('NON_RUNNABLE', 'ACCEPTED', 'ACTIVE', 'FINISHED', 'FAILED', 'KILLED', 'REJECTED');
 COMMENT ON TYPE yquota.application_state IS
-	'Where an application stands: held by max-parallel-apps (NON_RUNNABLE), waiting for its application master to fit in (ACCEPTED), allowed to start (ACTIVE), over (FINISHED, FAILED, KILLED), never let in (REJECTED)';
+	'State of an application: NON_RUNNABLE (held by max-parallel-apps), ACCEPTED (waiting for room for its application master), ACTIVE (allowed to start), FINISHED, FAILED or KILLED (over), REJECTED (refused)';
 
 CREATE TABLE yquota.application (
 	application_id text COLLATE "C" PRIMARY KEY CHECK (application_id <> '' AND octet_length(application_id) <= 255),
@@ -54,29 +54,29 @@ CREATE INDEX application_waiting_vcores_idx ON yquota.application (queue, label,
 CREATE INDEX application_expires_at_idx ON yquota.application (expires_at) WHERE finished_at IS NULL;
 CREATE INDEX application_finished_at_idx ON yquota.application (finished_at) WHERE finished_at IS NOT NULL;
 COMMENT ON TABLE yquota.application IS
-	'Submitted applications and their states; written by submit_application() and its kin';
+	'Submitted applications and their states, written by submit_application() and related functions';
 COMMENT ON COLUMN yquota.application.application_id IS 'at most 255 bytes';
 COMMENT ON COLUMN yquota.application.username IS 'at most 255 bytes';
-COMMENT ON COLUMN yquota.application.groups IS 'of the user, the primary one first; NULL when they are not known';
+COMMENT ON COLUMN yquota.application.groups IS 'groups of the user, the primary one first; NULL when they are not known';
 COMMENT ON COLUMN yquota.application.real_username IS 'real user that acts for the user; NULL: none';
 COMMENT ON COLUMN yquota.application.submitted_queue IS 'as named in the submission';
 COMMENT ON COLUMN yquota.application.queue IS 'full path of the leaf; NULL when none was found';
-COMMENT ON COLUMN yquota.application.label IS 'partition of the nodes that the application master asks for; empty for the default one';
-COMMENT ON COLUMN yquota.application.node_label_expression IS 'label that the submission names for all its containers: of those for which none is asked for, and of the application in the order fifo-with-partitions; NULL: none';
+COMMENT ON COLUMN yquota.application.label IS 'partition of the nodes that the application master asks for; empty for the default partition';
+COMMENT ON COLUMN yquota.application.node_label_expression IS 'label named in the submission for all containers of the application, where a request names none, and for the application in the order fifo-with-partitions; NULL: none';
 COMMENT ON COLUMN yquota.application.project IS 'project that pays; NULL: none was named';
-COMMENT ON COLUMN yquota.application.reservation_id IS 'as named in the submission; NULL: none.  Only a plan heeds it';
-COMMENT ON COLUMN yquota.application.keeps_containers IS 'whether its containers outlive the loss of its application master';
-COMMENT ON COLUMN yquota.application.am_resource IS 'of the application master, native units, in whole steps of the minimum allocation; as asked for when it was refused';
-COMMENT ON COLUMN yquota.application.unmanaged IS 'whether its application master runs outside of the cluster';
+COMMENT ON COLUMN yquota.application.reservation_id IS 'reservation named in the submission; NULL: none. Only a plan heeds it';
+COMMENT ON COLUMN yquota.application.keeps_containers IS 'true if its containers outlive the loss of its application master';
+COMMENT ON COLUMN yquota.application.am_resource IS 'size of the application master, native units, in whole steps of the minimum allocation; the requested size if the application was refused';
+COMMENT ON COLUMN yquota.application.unmanaged IS 'true if its application master runs outside of the cluster';
 COMMENT ON COLUMN yquota.application.priority IS 'larger comes first';
 COMMENT ON COLUMN yquota.application.lifetime IS 'seconds from its submission; NULL: no limit';
-COMMENT ON COLUMN yquota.application.has_outstanding_requests IS 'whether it waits for containers, and so makes its user an active one of the queue; a user without an active application at the submission becomes one at the next request';
-COMMENT ON COLUMN yquota.application.view_acl IS 'others that may see it: users, a blank, groups';
-COMMENT ON COLUMN yquota.application.modify_acl IS 'others that may change or end it, written likewise';
-COMMENT ON COLUMN yquota.application.activated_at IS 'when it was let start; NULL: not yet';
-COMMENT ON COLUMN yquota.application.expires_at IS 'submitted_at and its lifetime; NULL: never';
-COMMENT ON COLUMN yquota.application.finished_at IS 'when it ended or was refused; NULL while it is live';
-COMMENT ON COLUMN yquota.application.diagnostics IS 'reason of waiting, refusal or end, in words';
+COMMENT ON COLUMN yquota.application.has_outstanding_requests IS 'true if it waits for containers, which makes its user an active one of the queue. A user without an active application at the submission becomes active at the next request';
+COMMENT ON COLUMN yquota.application.view_acl IS 'users and groups that may see it besides the owner: users, a blank, groups';
+COMMENT ON COLUMN yquota.application.modify_acl IS 'users and groups that may change or end it, in the same form';
+COMMENT ON COLUMN yquota.application.activated_at IS 'time at which it was allowed to start; NULL: not yet';
+COMMENT ON COLUMN yquota.application.expires_at IS 'submitted_at plus its lifetime; NULL: never';
+COMMENT ON COLUMN yquota.application.finished_at IS 'time at which it ended or was refused; NULL while it is live';
+COMMENT ON COLUMN yquota.application.diagnostics IS 'reason why it waits, was refused or ended, in words';
 
 CREATE TABLE yquota_internal.application_counter (
 	queue text COLLATE "C" NOT NULL,
@@ -91,32 +91,32 @@ CREATE TABLE yquota_internal.application_counter (
 ) WITH (fillfactor = 50);
 CREATE INDEX application_counter_username_idx ON yquota_internal.application_counter (username);
 COMMENT ON TABLE yquota_internal.application_counter IS
-	'How many applications of a user a leaf queue has, per partition of their application masters; follows from application';
+	'Number of applications of each user in a leaf queue, per partition of their application masters; follows from application';
 COMMENT ON COLUMN yquota_internal.application_counter.label IS 'partition of the application masters';
-COMMENT ON COLUMN yquota_internal.application_counter.demanding IS 'those of all three that have outstanding requests';
-COMMENT ON COLUMN yquota_internal.application_counter.am_used IS 'of the application masters of active ones, native units';
+COMMENT ON COLUMN yquota_internal.application_counter.demanding IS 'applications in any of these three states that have outstanding requests';
+COMMENT ON COLUMN yquota_internal.application_counter.am_used IS 'resources of the application masters of active applications, native units';
 
 CREATE TABLE yquota_internal.live_application_count (
 	part integer PRIMARY KEY,
 	live bigint NOT NULL
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.live_application_count IS
-	'How many live applications there are, in parts to be added up: transactions at work at the same time change different ones; follows from application';
+	'Number of live applications, in segments to be added up, so that concurrent transactions change different rows; follows from application';
 COMMENT ON COLUMN yquota_internal.live_application_count.live IS
-	'those that came less those that went, by transactions that took this part; may be negative';
+	'applications that came minus applications that went, by transactions that used this segment; may be negative';
 
 CREATE FUNCTION yquota_internal.count_applications() RETURNS trigger
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_count_applications';
 COMMENT ON FUNCTION yquota_internal.count_applications() IS
-	'Keeps application_counter and live_application_count';
+	'Keep application_counter and live_application_count up to date';
 
 CREATE FUNCTION yquota_internal.unwritten_applications() RETURNS bigint
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_unwritten_applications';
 COMMENT ON FUNCTION yquota_internal.unwritten_applications() IS
-	'Number that this transaction will add to live_application_count when it commits';
+	'Return the number that this transaction will add to live_application_count when it commits';
 
 CREATE TRIGGER count_applications AFTER INSERT OR UPDATE OR DELETE ON yquota.application
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.count_applications();

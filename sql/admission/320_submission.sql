@@ -20,7 +20,7 @@ CREATE FUNCTION yquota.submit_application(
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_application_submit';
 COMMENT ON FUNCTION yquota.submit_application(text, text, text[], text, text, yquota.resource, integer, bigint, text[], text, boolean, text, text, text, text, text, boolean, text, boolean) IS
-	'Submit an application: where it goes, with which priority and lifetime (seconds), whether it is let in, has to wait or may start (activated), and which limit or rule decided otherwise, with its figures.  It is recorded in application, also when it is refused; an id that was refused may be submitted again.  Into a plan it goes with the id of an active reservation, to run in the reservation''s queue, else to the plan''s default queue; other queues ignore reservation.  With keep_containers its containers outlive the loss of its application master.  With dry_run nothing is recorded or locked';
+	'Submit an application.  Returns its queue, priority and lifetime (seconds), and whether it is refused, has to wait, or may start (activated).  The row names the limit or rule that decided otherwise, with its figures.  The submission is recorded in application, also when it is refused; a refused id may be submitted again.  In a plan, an application with the id of an active reservation runs in the reservation''s queue, any other in the plan''s default queue.  Other queues ignore reservation.  With keep_containers, containers outlive the loss of the application master.  With dry_run, nothing is recorded or locked';
 
 CREATE FUNCTION yquota.finish_application(
 	application_id text, state yquota.application_state DEFAULT 'FINISHED', diagnostics text DEFAULT NULL,
@@ -31,7 +31,7 @@ CREATE FUNCTION yquota.finish_application(
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_finish_application';
 COMMENT ON FUNCTION yquota.finish_application(text, yquota.application_state, text, text, text[]) IS
-	'End an application: FINISHED, FAILED or KILLED; one that is over stays as it is.  Containers that the scheduler has given to it end with it (exit status -100).  Applications that waited for its place go on.  caller, if given, must be allowed to.  Returns the state it has';
+	'End an application as FINISHED, FAILED or KILLED; an application that is over stays as it is.  Containers that the scheduler gave it end with it (exit status -100).  Applications that waited for its place may start.  caller, if given, needs permission.  Returns the state of the application';
 
 CREATE FUNCTION yquota.move_application(
 	application_id text, queue text, caller text DEFAULT NULL, caller_groups text[] DEFAULT NULL)
@@ -41,7 +41,7 @@ CREATE FUNCTION yquota.move_application(
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_move_application';
 COMMENT ON FUNCTION yquota.move_application(text, text, text, text[]) IS
-	'Move an application to another leaf queue, whose limits and lists have to allow it; its application master needs room there anew.  Returns its new state.  Its running containers go along, each by a CONTAINER_UPDATE at the clock';
+	'Move an application to another leaf queue.  The limits and lists of the target must allow it, and its application master must fit in there.  Running containers move with it, each by a CONTAINER_UPDATE at the clock.  Returns the new state';
 
 CREATE FUNCTION yquota.update_application_priority(
 	application_id text, priority integer, caller text DEFAULT NULL, caller_groups text[] DEFAULT NULL)
@@ -50,7 +50,7 @@ CREATE FUNCTION yquota.update_application_priority(
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_update_application_priority';
 COMMENT ON FUNCTION yquota.update_application_priority(text, integer, text, text[]) IS
-	'Change the priority of an application, if the queue''s list allows it to the caller (or the owner); returns the new one, at most the cluster''s maximum';
+	'Change the priority of an application, if the queue''s list allows it to the caller (or the owner).  Returns the new priority, at most the cluster''s maximum';
 
 CREATE FUNCTION yquota.update_application_lifetime(
 	application_id text, lifetime bigint, caller text DEFAULT NULL, caller_groups text[] DEFAULT NULL)
@@ -59,7 +59,7 @@ CREATE FUNCTION yquota.update_application_lifetime(
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_update_application_lifetime';
 COMMENT ON FUNCTION yquota.update_application_lifetime(text, bigint, text, text[]) IS
-	'Let an application live so many seconds from now, though not beyond the queue''s maximum, which counts from its submission; returns when it expires';
+	'Set the seconds that an application may live from now on, at most up to the queue''s maximum, which counts from its submission.  Returns when it expires';
 
 CREATE FUNCTION yquota.set_outstanding_requests(application_id text, has_outstanding_requests boolean)
 	RETURNS boolean
@@ -67,7 +67,7 @@ CREATE FUNCTION yquota.set_outstanding_requests(application_id text, has_outstan
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_set_outstanding_requests';
 COMMENT ON FUNCTION yquota.set_outstanding_requests(text, boolean) IS
-	'Say whether an application waits for containers, which makes its user an active one of the queue; returns whether that is news';
+	'Record whether an application waits for containers, which makes its user an active one of the queue.  Returns true if this changed anything';
 
 CREATE FUNCTION yquota.activate_applications(queue text DEFAULT NULL)
 	RETURNS TABLE (application_id text, queue text, state yquota.application_state)
@@ -75,7 +75,7 @@ CREATE FUNCTION yquota.activate_applications(queue text DEFAULT NULL)
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_activate_applications';
 COMMENT ON FUNCTION yquota.activate_applications(text) IS
-	'Decide again whether waiting applications of a leaf queue may start, as after a change of the cluster; without an argument in all queues, and for applications that max-parallel-apps holds, too.  Returns those that may';
+	'Decide again whether waiting applications of a leaf queue may start, for example after a change of the cluster.  Without an argument, decide for all queues, and for applications held by max-parallel-apps, too.  Returns the applications that may start';
 
 CREATE FUNCTION yquota.expired_applications()
 	RETURNS TABLE (application_id text, username text, queue text, expires_at timestamptz)
@@ -88,7 +88,7 @@ CREATE FUNCTION yquota.expired_applications()
 		ORDER BY a.expires_at, a.application_id;
 $$;
 COMMENT ON FUNCTION yquota.expired_applications() IS
-	'Applications that have lived as long as they may: the resource manager kills them';
+	'Return the applications whose lifetime is over, for the resource manager to kill';
 
 CREATE FUNCTION yquota.remove_finished_applications(before timestamptz) RETURNS bigint
 	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
@@ -111,7 +111,7 @@ CREATE FUNCTION yquota.remove_finished_applications(before timestamptz) RETURNS 
 		SELECT count(*) FROM removed;
 $$;
 COMMENT ON FUNCTION yquota.remove_finished_applications(timestamptz) IS
-	'Forget applications that ended, or were refused, before an instant; returns how many.  Containers that have outlived them stay suspect';
+	'Remove applications that ended or were refused before an instant.  Returns their number.  Containers that outlived them stay suspect';
 
 CREATE FUNCTION yquota.check_application_access(
 	application_id text, caller text, caller_groups text[], operation text,
@@ -120,7 +120,7 @@ CREATE FUNCTION yquota.check_application_access(
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_check_application_access';
 COMMENT ON FUNCTION yquota.check_application_access(text, text, text[], text) IS
-	'May a user see (VIEW_APP) or change and end (MODIFY_APP) an application?  Allowed are its owner, users on its list, yarn.admin.acl, and administrators of its queue, whose path is returned when that decided';
+	'Tell whether a user may see (VIEW_APP) or change and end (MODIFY_APP) an application.  The owner, users on its list, yarn.admin.acl and administrators of its queue may.  Returns the path of the queue if its list decided';
 
 CREATE FUNCTION yquota_internal.removal_candidates(paths text[])
 	RETURNS TABLE (queue text, is_empty boolean, is_marked boolean, last_used_at timestamptz)
@@ -138,4 +138,4 @@ CREATE FUNCTION yquota_internal.removal_candidates(paths text[])
 	LEFT JOIN yquota_internal.created_queue AS c ON c.queue = q.path;
 $$;
 COMMENT ON FUNCTION yquota_internal.removal_candidates(text[]) IS
-	'Queues that remove_unused_queues() may remove, and all that its last run marked: is_empty says that one may be removed and has no application';
+	'Queues that remove_unused_queues() may remove, and all queues that its last run marked; is_empty tells that a queue may be removed and has no application';

@@ -51,19 +51,19 @@ CREATE FUNCTION yquota.resource(
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_from_amounts';
 COMMENT ON FUNCTION yquota.resource(bigint, bigint, bigint, bigint, bigint, bigint) IS
-	'Resource vector of amounts in native units; gpu and fpga are yarn.io/gpu and yarn.io/fpga';
+	'Make a resource vector from amounts in native units; gpu and fpga become yarn.io/gpu and yarn.io/fpga';
 
 CREATE FUNCTION yquota.resource(jsonb) RETURNS yquota.resource
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_from_jsonb';
 COMMENT ON FUNCTION yquota.resource(jsonb) IS
-	'Resource vector of a JSON object; amounts are numbers in native units or strings, which may have a suffix';
+	'Make a resource vector from a JSON object; amounts are numbers in native units or strings, which may have a suffix';
 
 CREATE FUNCTION yquota.resource_to_jsonb(yquota.resource) RETURNS jsonb
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_to_jsonb';
 COMMENT ON FUNCTION yquota.resource_to_jsonb(yquota.resource) IS
-	'JSON object of the names and amounts of a resource vector';
+	'Make a JSON object of the names and amounts of a resource vector';
 
 CREATE CAST (jsonb AS yquota.resource) WITH FUNCTION yquota.resource(jsonb);
 COMMENT ON CAST (jsonb AS yquota.resource) IS 'object of names and amounts to resource vector';
@@ -74,7 +74,7 @@ CREATE FUNCTION yquota.amount(resource yquota.resource, name text) RETURNS bigin
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_amount';
 COMMENT ON FUNCTION yquota.amount(yquota.resource, text) IS
-	'Amount of one name in native units, 0 when absent; the aliases memory and vCores are understood';
+	'Return the amount of one name in native units, 0 when absent; the aliases memory and vCores are understood';
 
 CREATE FUNCTION yquota.resource_entries(
 	resource yquota.resource, OUT name text, OUT amount bigint)
@@ -82,13 +82,13 @@ CREATE FUNCTION yquota.resource_entries(
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE ROWS 3
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_entries';
 COMMENT ON FUNCTION yquota.resource_entries(yquota.resource) IS
-	'Names and amounts (native units) of a resource vector, in name order';
+	'Return the names and amounts (native units) of a resource vector, in name order';
 
 CREATE FUNCTION yquota.dominant_share(resource yquota.resource, total yquota.resource) RETURNS numeric
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_dominant_share';
 COMMENT ON FUNCTION yquota.dominant_share(yquota.resource, yquota.resource) IS
-	'Largest amount/total over the names with a positive amount, 0 when there is none, Infinity when the total has nothing of one';
+	'Return the largest amount/total over the names with a positive amount: 0 when there is none, Infinity when the total has nothing of one';
 
 --
 -- Arithmetic
@@ -160,13 +160,13 @@ CREATE FUNCTION yquota.fits_in(resource yquota.resource, room yquota.resource) R
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_fits_in';
 COMMENT ON FUNCTION yquota.fits_in(yquota.resource, yquota.resource) IS
-	'Is every amount of the first vector at most that of the second?';
+	'Tell whether every amount of the first vector is at most that of the second';
 
 CREATE FUNCTION yquota.has_room_for(room yquota.resource, resource yquota.resource) RETURNS boolean
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_has_room_for';
 COMMENT ON FUNCTION yquota.has_room_for(yquota.resource, yquota.resource) IS
-	'Is every amount of the first vector at least that of the second?';
+	'Tell whether every amount of the first vector is at least that of the second';
 
 CREATE OPERATOR yquota.<@ (
 	FUNCTION = yquota.fits_in, LEFTARG = yquota.resource, RIGHTARG = yquota.resource,
@@ -265,7 +265,7 @@ CREATE FUNCTION yquota_internal.resource_cmp(yquota.resource, yquota.resource) R
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_cmp';
 COMMENT ON FUNCTION yquota_internal.resource_cmp(yquota.resource, yquota.resource) IS
-	'Order of two vectors, -1, 0 or 1: by the amounts of the first name in which they differ';
+	'Compare two vectors by the amounts of the first name in which they differ: -1, 0 or 1';
 
 CREATE FUNCTION yquota_internal.resource_sortsupport(internal) RETURNS void
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
@@ -309,13 +309,13 @@ CREATE TYPE yquota_internal.resource_range AS RANGE (
 	multirange_type_name = yquota_internal.resource_multirange
 );
 COMMENT ON TYPE yquota_internal.resource_range IS
-	'Has pg_upgrade make the order of resource vectors before the views that need it; nothing else uses it';
-COMMENT ON TYPE yquota_internal.resource_multirange IS 'Comes with resource_range';
-COMMENT ON FUNCTION yquota_internal.resource_range(yquota.resource, yquota.resource) IS 'Comes with resource_range';
-COMMENT ON FUNCTION yquota_internal.resource_range(yquota.resource, yquota.resource, text) IS 'Comes with resource_range';
-COMMENT ON FUNCTION yquota_internal.resource_multirange() IS 'Comes with resource_range';
-COMMENT ON FUNCTION yquota_internal.resource_multirange(yquota_internal.resource_range) IS 'Comes with resource_range';
-COMMENT ON FUNCTION yquota_internal.resource_multirange(yquota_internal.resource_range[]) IS 'Comes with resource_range';
+	'Make pg_upgrade create the order of resource vectors before the views that need it; nothing else uses the type';
+COMMENT ON TYPE yquota_internal.resource_multirange IS 'Part of resource_range';
+COMMENT ON FUNCTION yquota_internal.resource_range(yquota.resource, yquota.resource) IS 'Part of resource_range';
+COMMENT ON FUNCTION yquota_internal.resource_range(yquota.resource, yquota.resource, text) IS 'Part of resource_range';
+COMMENT ON FUNCTION yquota_internal.resource_multirange() IS 'Part of resource_range';
+COMMENT ON FUNCTION yquota_internal.resource_multirange(yquota_internal.resource_range) IS 'Part of resource_range';
+COMMENT ON FUNCTION yquota_internal.resource_multirange(yquota_internal.resource_range[]) IS 'Part of resource_range';
 
 CREATE OPERATOR FAMILY yquota.resource_hash_ops USING hash;
 COMMENT ON OPERATOR FAMILY yquota.resource_hash_ops USING hash IS 'equality of resource vectors';
@@ -335,37 +335,37 @@ CREATE FUNCTION yquota_internal.resource_sum_accum(internal, yquota.resource) RE
 	LANGUAGE c IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_sum_accum';
 COMMENT ON FUNCTION yquota_internal.resource_sum_accum(internal, yquota.resource) IS
-	'sum of resource vectors: adds a vector';
+	'sum of resource vectors: add a vector';
 
 CREATE FUNCTION yquota_internal.resource_sum_remove(internal, yquota.resource) RETURNS internal
 	LANGUAGE c IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_sum_remove';
 COMMENT ON FUNCTION yquota_internal.resource_sum_remove(internal, yquota.resource) IS
-	'sum of resource vectors: takes out a vector that left the window frame';
+	'sum of resource vectors: remove a vector that left the window frame';
 
 CREATE FUNCTION yquota_internal.resource_sum_combine(internal, internal) RETURNS internal
 	LANGUAGE c IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_sum_combine';
 COMMENT ON FUNCTION yquota_internal.resource_sum_combine(internal, internal) IS
-	'sum of resource vectors: joins two partial sums';
+	'sum of resource vectors: join two partial sums';
 
 CREATE FUNCTION yquota_internal.resource_sum_serialize(internal) RETURNS bytea
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_sum_serialize';
 COMMENT ON FUNCTION yquota_internal.resource_sum_serialize(internal) IS
-	'sum of resource vectors: partial sum to bytes';
+	'sum of resource vectors: write a partial sum as bytes';
 
 CREATE FUNCTION yquota_internal.resource_sum_deserialize(bytea, internal) RETURNS internal
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_sum_deserialize';
 COMMENT ON FUNCTION yquota_internal.resource_sum_deserialize(bytea, internal) IS
-	'sum of resource vectors: partial sum from bytes';
+	'sum of resource vectors: read a partial sum from bytes';
 
 CREATE FUNCTION yquota_internal.resource_sum_final(internal) RETURNS yquota.resource
 	LANGUAGE c IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_resource_sum_final';
 COMMENT ON FUNCTION yquota_internal.resource_sum_final(internal) IS
-	'sum of resource vectors: result of the sum';
+	'sum of resource vectors: return the sum';
 
 CREATE AGGREGATE yquota.sum(yquota.resource) (
 	STYPE = internal,

@@ -11,7 +11,7 @@ CREATE FUNCTION yquota_internal.html(content text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN coalesce(replace(replace(replace(replace(replace(content,
 		'&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;'), '&ndash;');
-COMMENT ON FUNCTION yquota_internal.html(text) IS 'Text that stands for itself in HTML, a dash for none';
+COMMENT ON FUNCTION yquota_internal.html(text) IS 'Escape a text for HTML, a dash for NULL';
 
 -- Rounds to two decimals, or to two significant digits below a hundredth.
 CREATE FUNCTION yquota_internal.number_text(number numeric) RETURNS text
@@ -21,24 +21,24 @@ CREATE FUNCTION yquota_internal.number_text(number numeric) RETURNS text
 				WHEN abs(number) >= 1000 OR number = round(number) THEN to_char(number, 'FM999,999,999,999,990')
 				WHEN abs(number) >= 0.01 THEN to_char(number, 'FM990.00')
 				ELSE trim_scale(round(number, 1 - floor(log(abs(number)))::integer))::text END;
-COMMENT ON FUNCTION yquota_internal.number_text(numeric) IS 'A number as people read it, in HTML: a dash for none';
+COMMENT ON FUNCTION yquota_internal.number_text(numeric) IS 'Format a number for readers, in HTML, a dash for NULL';
 
 CREATE FUNCTION yquota_internal.html_number(number numeric) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN CASE WHEN number < 0 THEN '<span class="negative">' || yquota_internal.number_text(number) || '</span>'
 				ELSE yquota_internal.number_text(number) END;
-COMMENT ON FUNCTION yquota_internal.html_number(numeric) IS 'A number as people read it, marked when it is negative';
+COMMENT ON FUNCTION yquota_internal.html_number(numeric) IS 'Format a number for readers, marked when it is negative';
 
 CREATE FUNCTION yquota_internal.html_time(at timestamptz, zone text) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	RETURN CASE WHEN isfinite(at) THEN to_char(at AT TIME ZONE zone, 'YYYY-MM-DD HH24:MI') ELSE '&ndash;' END;
-COMMENT ON FUNCTION yquota_internal.html_time(timestamptz, text) IS 'An instant to the minute, a dash for none';
+COMMENT ON FUNCTION yquota_internal.html_time(timestamptz, text) IS 'Format an instant to the minute, a dash for NULL';
 
 CREATE FUNCTION yquota_internal.html_row(VARIADIC cells text[]) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN concat('<tr><td>', array_to_string(cells, '</td><td>', ''), '</td></tr>');
-COMMENT ON FUNCTION yquota_internal.html_row(text[]) IS 'A row of a table, of cells that are HTML already';
+COMMENT ON FUNCTION yquota_internal.html_row(text[]) IS 'Make a table row from cells that are HTML already';
 
 CREATE FUNCTION yquota_internal.html_table(heads text[], body text, figures integer DEFAULT 0) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -46,7 +46,7 @@ CREATE FUNCTION yquota_internal.html_table(heads text[], body text, figures inte
 				ELSE concat('<div class="wide" tabindex="0"><table', CASE WHEN figures > 0 THEN concat(' class="f', figures, '"') END,
 					'><thead><tr><th>', array_to_string(heads, '</th><th>'), '</th></tr></thead><tbody>', body, '</tbody></table></div>') END;
 COMMENT ON FUNCTION yquota_internal.html_table(text[], text, integer) IS
-	'A table of rows that are HTML already, of which the last columns, at most twelve, are figures; NULL for no rows';
+	'Make a table from rows that are HTML already.  The last columns, at most twelve, are figures; NULL without rows';
 
 --
 -- Charts as SVG, 640 wide and 240 high.  Amounts are drawn between 10 and 210 from the top and
@@ -63,8 +63,8 @@ CREATE TYPE yquota_internal.chart_frame AS (
 	step numeric
 );
 COMMENT ON TYPE yquota_internal.chart_frame IS
-	'What a chart shows: a time, in a time zone, and amounts between two multiples of a round step';
-COMMENT ON COLUMN yquota_internal.chart_frame.now IS 'marked where it lies within the time';
+	'Frame of a chart: a range of time in a time zone, and amounts between two multiples of a round step';
+COMMENT ON COLUMN yquota_internal.chart_frame.now IS 'instant marked in the chart if it lies within the range of time';
 
 CREATE TYPE yquota_internal.chart_area AS (
 	place integer,
@@ -72,7 +72,7 @@ CREATE TYPE yquota_internal.chart_area AS (
 	amounts double precision[]
 );
 COMMENT ON TYPE yquota_internal.chart_area IS
-	'Amounts of one of several that are stacked, in columns from left to right; place 1 is the lowest one, 16 the last colour';
+	'Amounts of one of several stacked areas, in columns from left to right; place 1 is the lowest area, 16 the last colour';
 
 CREATE FUNCTION yquota_internal.chart_step(at_least numeric) RETURNS numeric
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -84,7 +84,7 @@ CREATE FUNCTION yquota_internal.chart_step(at_least numeric) RETURNS numeric
 		WHERE digit.value * scale.power >= at_least;
 	END;
 COMMENT ON FUNCTION yquota_internal.chart_step(numeric) IS
-	'The smallest of 1, 2, 2.5 and 5 times a power of ten that is not less than a positive number';
+	'Return the smallest of 1, 2, 2.5 and 5 times a power of ten that is not less than a positive number';
 
 CREATE FUNCTION yquota_internal.chart_frame(
 	"from" timestamptz, "to" timestamptz, now timestamptz, zone text, lowest numeric, highest numeric)
@@ -98,19 +98,19 @@ CREATE FUNCTION yquota_internal.chart_frame(
 		CROSS JOIN LATERAL (SELECT yquota_internal.chart_step((above.highest - lowest) / 4) AS size) AS step;
 	END;
 COMMENT ON FUNCTION yquota_internal.chart_frame(timestamptz, timestamptz, timestamptz, text, numeric, numeric) IS
-	'The frame of a chart that has room for a lowest and a highest amount';
+	'Return a chart frame that has room for a lowest and a highest amount';
 
 CREATE FUNCTION yquota_internal.chart_x(at timestamptz, frame yquota_internal.chart_frame) RETURNS numeric
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN round(64 + 568 * (extract(epoch FROM at) - extract(epoch FROM (frame)."from"))
 				 / nullif(extract(epoch FROM (frame)."to") - extract(epoch FROM (frame)."from"), 0), 1);
 COMMENT ON FUNCTION yquota_internal.chart_x(timestamptz, yquota_internal.chart_frame) IS
-	'How far right an instant is in a chart; NULL in one without width';
+	'Return the horizontal position of an instant in a chart; NULL in a chart without width';
 
 CREATE FUNCTION yquota_internal.chart_y(amount numeric, frame yquota_internal.chart_frame) RETURNS numeric
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN round(210 - 200 * (amount - (frame).bottom) / nullif((frame).top - (frame).bottom, 0), 1);
-COMMENT ON FUNCTION yquota_internal.chart_y(numeric, yquota_internal.chart_frame) IS 'How far down an amount is in a chart; NULL in one without height';
+COMMENT ON FUNCTION yquota_internal.chart_y(numeric, yquota_internal.chart_frame) IS 'Return the vertical position of an amount in a chart; NULL in a chart without height';
 
 CREATE FUNCTION yquota_internal.chart_amount_text(amount numeric, highest numeric) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -122,7 +122,7 @@ CREATE FUNCTION yquota_internal.chart_amount_text(amount numeric, highest numeri
 				WHEN highest >= 1e4 THEN trim_scale(amount / 1e3) || 'k'
 				ELSE trim_scale(amount)::text END;
 COMMENT ON FUNCTION yquota_internal.chart_amount_text(numeric, numeric) IS
-	'A round amount in the margin of a chart, in the unit of the one that is furthest from zero';
+	'Format a round amount for the margin of a chart, in the unit of the amount that is furthest from zero';
 
 -- Chooses at most seven labelled times in the time zone of the frame.  They are midnights, even
 -- divisions of a day, Mondays, and first days of months and years.
@@ -158,7 +158,7 @@ CREATE FUNCTION yquota_internal.chart_times(frame yquota_internal.chart_frame)
 		WHERE tick.at BETWEEN tick.starts_at AND tick.ends_at
 		ORDER BY tick.at;
 	END;
-COMMENT ON FUNCTION yquota_internal.chart_times(yquota_internal.chart_frame) IS 'Round instants of a chart, and how they are written below it';
+COMMENT ON FUNCTION yquota_internal.chart_times(yquota_internal.chart_frame) IS 'Return round instants of a chart and their texts below it';
 
 CREATE FUNCTION yquota_internal.chart_grid(frame yquota_internal.chart_frame, unit text) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -173,7 +173,7 @@ CREATE FUNCTION yquota_internal.chart_grid(frame yquota_internal.chart_frame, un
 									  tick.x, least(tick.x, 616), tick.label), '' ORDER BY tick.x)
 			 FROM (SELECT t.label, yquota_internal.chart_x(t.at, frame) AS x FROM yquota_internal.chart_times(frame) AS t) AS tick));
 	END;
-COMMENT ON FUNCTION yquota_internal.chart_grid(yquota_internal.chart_frame, text) IS 'Lines and texts at round amounts, and marks at round instants';
+COMMENT ON FUNCTION yquota_internal.chart_grid(yquota_internal.chart_frame, text) IS 'Draw lines and texts at round amounts, and marks at round instants';
 
 CREATE FUNCTION yquota_internal.chart_now(frame yquota_internal.chart_frame) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -183,7 +183,7 @@ CREATE FUNCTION yquota_internal.chart_now(frame yquota_internal.chart_frame) RET
 		FROM (SELECT yquota_internal.chart_x((frame).now, frame) AS x) AS line
 		WHERE (frame).now > (frame)."from" AND (frame).now < (frame)."to";
 	END;
-COMMENT ON FUNCTION yquota_internal.chart_now(yquota_internal.chart_frame) IS 'A dotted line at the present, with its name in the chart also where the line is at an edge; NULL elsewhere';
+COMMENT ON FUNCTION yquota_internal.chart_now(yquota_internal.chart_frame) IS 'Draw a dotted line at the present, with its name within the chart even if the line is at an edge; NULL if the present is outside';
 
 CREATE FUNCTION yquota_internal.chart(title text, frame yquota_internal.chart_frame, unit text, body text, legend text)
 	RETURNS text
@@ -193,12 +193,12 @@ CREATE FUNCTION yquota_internal.chart(title text, frame yquota_internal.chart_fr
 		'<svg viewBox="0 0 640 240" role="img" aria-label="', yquota_internal.html(title), '">',
 		yquota_internal.chart_grid(frame, unit), body, yquota_internal.chart_now(frame), '</svg></figure>');
 COMMENT ON FUNCTION yquota_internal.chart(text, yquota_internal.chart_frame, text, text, text) IS
-	'A chart around shapes that are SVG already; the unit follows each amount';
+	'Draw a chart around shapes that are SVG already; the unit follows each amount';
 
 CREATE FUNCTION yquota_internal.chart_in_words(title text, words text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN concat('<figure><figcaption>', yquota_internal.html(title), '</figcaption><p>', yquota_internal.html(words), '</p></figure>');
-COMMENT ON FUNCTION yquota_internal.chart_in_words(text, text) IS 'What is said in place of a chart that would be empty';
+COMMENT ON FUNCTION yquota_internal.chart_in_words(text, text) IS 'Return the text shown in place of an empty chart';
 
 CREATE FUNCTION yquota_internal.chart_legend(names text[], is_stacked boolean) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -212,7 +212,7 @@ CREATE FUNCTION yquota_internal.chart_legend(names text[], is_stacked boolean) R
 		FROM unnest(names) WITH ORDINALITY AS name (text, place);
 	END;
 COMMENT ON FUNCTION yquota_internal.chart_legend(text[], boolean) IS
-	'Which area or line of a chart belongs to which name: areas by number, too; NULL without names';
+	'Draw the legend of a chart, with the name of each area or line, areas also by number; NULL without names';
 
 -- An area shows its number where it has room for one: 14 wide and 12 high.
 CREATE FUNCTION yquota_internal.chart_areas(areas yquota_internal.chart_area[], edges double precision[], top double precision) RETURNS text
@@ -250,14 +250,14 @@ CREATE FUNCTION yquota_internal.chart_areas(areas yquota_internal.chart_area[], 
 		FROM area AS a;
 	END;
 COMMENT ON FUNCTION yquota_internal.chart_areas(yquota_internal.chart_area[], double precision[], double precision) IS
-	'Areas one on top of the other, above zero, in columns between edges that ascend; NULL when nothing is to be seen';
+	'Draw areas one on top of the other, above zero, in columns between ascending edges; NULL when nothing is visible';
 
 CREATE TYPE yquota_internal.chart_point AS (
 	name text,
 	at timestamptz,
 	amount numeric
 );
-COMMENT ON TYPE yquota_internal.chart_point IS 'An amount that holds until the next point of that name; NULL: it is not known';
+COMMENT ON TYPE yquota_internal.chart_point IS 'Amount that holds until the next point of the same name; NULL: unknown';
 
 CREATE FUNCTION yquota_internal.chart_steps(points yquota_internal.chart_point[], until timestamptz, frame yquota_internal.chart_frame) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -283,7 +283,7 @@ CREATE FUNCTION yquota_internal.chart_steps(points yquota_internal.chart_point[]
 			GROUP BY place.number) AS line;
 	END;
 COMMENT ON FUNCTION yquota_internal.chart_steps(yquota_internal.chart_point[], timestamptz, yquota_internal.chart_frame) IS
-	'A line of steps for each name, in their order, up to an instant';
+	'Draw a stepped line for each name, in the order of the names, up to an instant';
 
 -- Areas differ by hatching as well as by colour; lines differ by dashes.
 CREATE FUNCTION yquota_internal.chart_patterns() RETURNS text
@@ -296,7 +296,7 @@ CREATE FUNCTION yquota_internal.chart_patterns() RETURNS text
 						 (11, 'M2 0V8M5 0V8'), (12, 'M0 1H8M0 5H8M4 1V5M0 5V9M8 5V9M0-3V1M8-3V1'), (13, 'M4 1V7M1 4H7'), (14, 'M2 2H6V6H2Z'), (15, 'M6 0L2 4L6 8'),
 						 (16, 'M0 0L8 8')) AS hatch (number, lines))
 		|| '</defs></svg>';
-COMMENT ON FUNCTION yquota_internal.chart_patterns() IS 'Hatching of the areas of all charts of a page';
+COMMENT ON FUNCTION yquota_internal.chart_patterns() IS 'Return the hatching for the areas of all charts of a page';
 
 CREATE FUNCTION yquota_internal.chart_style() RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -309,7 +309,7 @@ CREATE FUNCTION yquota_internal.chart_style() RETURNS text
 		'.legend{margin:.2rem 0;font-size:.85rem;overflow-wrap:anywhere}.legend span{display:inline-block;margin-right:.8rem}.legend svg{display:inline-block;width:1.1em;height:1.1em;margin-right:.3em;vertical-align:-.15em}.legend .sample{width:2.2em}'
 		|| (SELECT string_agg(format('.c%1$s{--c:%2$s}.c%1$s.area{fill:url(#h%1$s)}', colour.number, colour.code), '' ORDER BY colour.number)
 			FROM unnest('{#3b7dd8,#e08a2c,#3fa66b,#c8504f,#8a67c9,#2aa3a8,#c65f9e,#a3892a,#2a5597,#9c5a12,#2b6f49,#8c3433,#5d4391,#1b6d70,#8a3d6c,#8a9099}'::text[]) WITH ORDINALITY AS colour (code, number));
-COMMENT ON FUNCTION yquota_internal.chart_style() IS 'Style of charts, their colours and legends';
+COMMENT ON FUNCTION yquota_internal.chart_style() IS 'Return the style of charts, their colours and legends';
 
 --
 -- HTML pages load no script, font or image, because they are mailed, printed and kept.
@@ -335,7 +335,7 @@ CREATE FUNCTION yquota_internal.page_style() RETURNS text
 		|| '.negative{color:var(--bad);white-space:nowrap}'
 		'@page{size:A4;margin:12mm}@media print{html{font-size:11px}body{max-width:none;padding:0;font-size:11px}table{font-size:9px}th,td{padding-left:.3rem;padding-right:.3rem}td{overflow-wrap:anywhere}'
 		'.wide{overflow:visible;background:none}figure,tr,.sums{break-inside:avoid}h2,h3,figcaption{break-after:avoid}*{-webkit-print-color-adjust:exact;print-color-adjust:exact}}';
-COMMENT ON FUNCTION yquota_internal.page_style() IS 'Style of texts and tables, for light and dark screens, narrow ones and paper';
+COMMENT ON FUNCTION yquota_internal.page_style() IS 'Return the style of texts and tables, for light and dark screens, narrow screens and paper';
 
 CREATE FUNCTION yquota_internal.html_page(title text, explanation text, body text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -344,4 +344,4 @@ CREATE FUNCTION yquota_internal.html_page(title text, explanation text, body tex
 		|| yquota_internal.html(title) || '</title><style>' || yquota_internal.page_style() || yquota_internal.chart_style()
 		|| '</style></head><body><h1>' || yquota_internal.html(title) || '</h1><p>' || yquota_internal.html(explanation) || '</p>' || body || '</body></html>';
 COMMENT ON FUNCTION yquota_internal.html_page(text, text, text) IS
-	'A page around a body that is HTML already';
+	'Make a page around a body that is HTML already';

@@ -27,7 +27,7 @@ COMMENT ON TYPE yquota.node_state IS
 
 CREATE TYPE yquota.quota_mode AS ENUM ('PREPAID', 'NOLIMIT');
 COMMENT ON TYPE yquota.quota_mode IS
-	'PREPAID projects need credit for new work, NOLIMIT ones do not; both are charged alike';
+	'Whether a project needs credit for new work: PREPAID does, NOLIMIT does not; both are charged alike';
 
 CREATE TYPE yquota.exhaustion_policy AS ENUM
 	('allow', 'refuse_submission', 'drain', 'stop');
@@ -51,12 +51,12 @@ CREATE TABLE yquota.price_group (
 	count_pending boolean NOT NULL DEFAULT false
 );
 COMMENT ON TABLE yquota.price_group IS
-	'Resource types priced together by their most used one; GENERAL is also the floor of every other group';
+	'Groups of resource types that are priced together by their most used type; GENERAL is also the floor of every other group';
 COMMENT ON COLUMN yquota.price_group.name IS 'primary key';
 COMMENT ON COLUMN yquota.price_group.tipping_point IS 'utilization above which the multiplier rises: 0 to 1, default 0.2';
 COMMENT ON COLUMN yquota.price_group.increment_factor IS 'rise of the multiplier per 1 of utilization above the tipping point: 0 to 10^6, default 1';
 COMMENT ON COLUMN yquota.price_group.max_multiplier IS 'cap of the group''s own multiplier, 1 to 10^12; NULL (default) for none';
-COMMENT ON COLUMN yquota.price_group.count_pending IS 'whether what is asked for and not allocated counts as utilization, too: resource_request, application masters that wait for their containers, and pending_demand; default false';
+COMMENT ON COLUMN yquota.price_group.count_pending IS 'true if demand that is not allocated counts as utilization, too: resource_request, application masters that wait for their containers, and pending_demand; default false';
 
 CREATE TABLE yquota.resource_type (
 	name text COLLATE "C" PRIMARY KEY CHECK (name <> ''),
@@ -66,7 +66,7 @@ CREATE TABLE yquota.resource_type (
 	unit bigint NOT NULL DEFAULT 1 CHECK (unit > 0)
 );
 COMMENT ON TABLE yquota.resource_type IS
-	'Resource types that containers may hold, and their newest base price; changes become points of yquota.base_price';
+	'Resource types that containers may hold, with their newest base price; changes become points of yquota.base_price';
 COMMENT ON COLUMN yquota.resource_type.name IS 'primary key; a name of resource, no alias';
 COMMENT ON COLUMN yquota.resource_type.price_group IS 'references price_group';
 COMMENT ON COLUMN yquota.resource_type.base_price IS 'credits per unit and second now: 0 to 10^12, at most 18 decimals, default 1. An UPDATE becomes a point of base_price at the clock';
@@ -83,7 +83,7 @@ CREATE TABLE yquota.base_price (
 	PRIMARY KEY (resource_type, effective_at)
 );
 COMMENT ON TABLE yquota.base_price IS
-	'Timeline of base prices; each type begins at -infinity and each row holds until the next one';
+	'Timeline of base prices; each type begins at -infinity, and each row holds until the next one';
 COMMENT ON COLUMN yquota.base_price.resource_type IS 'key; references resource_type';
 COMMENT ON COLUMN yquota.base_price.effective_at IS 'key; each type begins at -infinity';
 COMMENT ON COLUMN yquota.base_price.base_price IS 'credits per unit native units and second at multiplier 1';
@@ -101,12 +101,12 @@ CREATE TABLE yquota.price (
 	PRIMARY KEY (price_group, effective_at)
 );
 COMMENT ON TABLE yquota.price IS
-	'Timeline of multipliers; each group begins at -infinity with 1 and each row holds until the next one';
+	'Timeline of multipliers; each group begins at -infinity with 1, and each row holds until the next one';
 COMMENT ON COLUMN yquota.price.price_group IS 'key; references price_group';
 COMMENT ON COLUMN yquota.price.effective_at IS 'key; each group begins at -infinity with 1';
 COMMENT ON COLUMN yquota.price.multiplier IS 'factor on base prices, 0 to 10^12, rounded half-even to 18 decimals when it was formed';
 COMMENT ON COLUMN yquota.price.utilization IS 'utilization, as a fraction, that it was computed from; NULL when it was set by hand';
-COMMENT ON COLUMN yquota.price.pinned IS 'whether set_multiplier() set it';
+COMMENT ON COLUMN yquota.price.pinned IS 'true if set_multiplier() set it';
 
 CREATE TABLE yquota.price_pin (
 	price_group text COLLATE "C" PRIMARY KEY REFERENCES yquota.price_group ON DELETE CASCADE,
@@ -117,7 +117,7 @@ CREATE TABLE yquota.price_pin (
 COMMENT ON TABLE yquota.price_pin IS
 	'Groups whose multiplier was set by hand: compute_prices() leaves them alone until then';
 COMMENT ON COLUMN yquota.price_pin.price_group IS 'primary key';
-COMMENT ON COLUMN yquota.price_pin.until IS 'infinity: until clear_multiplier()';
+COMMENT ON COLUMN yquota.price_pin.until IS 'end of the pin; infinity: until clear_multiplier()';
 
 CREATE TABLE yquota.price_factor (
 	dimension yquota.factor_dimension NOT NULL,
@@ -130,12 +130,12 @@ CREATE TABLE yquota.price_factor (
 	PRIMARY KEY (dimension, name, effective_at)
 );
 COMMENT ON TABLE yquota.price_factor IS
-	'Timeline of factors on the price of matching containers: per dimension the most specific name wins, across dimensions they multiply';
+	'Timeline of factors on the price of matching containers.  Per dimension the most specific name wins; factors of several dimensions are multiplied';
 COMMENT ON COLUMN yquota.price_factor.dimension IS 'key';
-COMMENT ON COLUMN yquota.price_factor.name IS 'key: a queue path (also matches the queues below: root.a matches root.a.b, not root.ab), application id, user name, project or execution type. A project must exist. Where queues are configured, a NOTICE tells of a queue that is not there';
+COMMENT ON COLUMN yquota.price_factor.name IS 'key: a queue path (also matches the queues below: root.a matches root.a.b, not root.ab), application id, user name, project or execution type. A project must exist. Where queues are configured, a NOTICE warns of an unknown queue';
 COMMENT ON COLUMN yquota.price_factor.effective_at IS 'key; default the clock';
-COMMENT ON COLUMN yquota.price_factor.factor IS '0 to 10^6, at most 6 decimals; 0 makes matching containers free, NULL ends the factor: a less specific one holds again';
-COMMENT ON COLUMN yquota.price_factor.load IS 'fraction that compute_prices() formed the factor of (opportunistic_price); NULL when it was set by hand. Only the owner''s functions fill it (42501)';
+COMMENT ON COLUMN yquota.price_factor.factor IS '0 to 10^6, at most 6 decimals; 0 makes matching containers free. NULL ends the factor, so that a less specific one holds again';
+COMMENT ON COLUMN yquota.price_factor.load IS 'fraction from which compute_prices() computed the factor (opportunistic_price); NULL when it was set by hand. Only the owner''s functions fill it (42501)';
 
 CREATE TABLE yquota.charging_rule (
 	effective_at timestamptz PRIMARY KEY,
@@ -152,14 +152,14 @@ CREATE TABLE yquota.charging_rule (
 		CHECK (reserved_factor >= 0 AND reserved_factor <= 1 AND scale(reserved_factor) <= 6)
 );
 COMMENT ON TABLE yquota.charging_rule IS
-	'Timeline of charging rules; a container is charged by the rule in force at its start, a wait by that in force when it began, and a reservation by that in force when it was accepted';
+	'Timeline of charging rules.  A container is charged by the rule in force at its start, a wait by the rule in force when it began.  A reservation is charged by the rule in force when it was accepted';
 COMMENT ON COLUMN yquota.charging_rule.effective_at IS 'primary key; default the clock';
 COMMENT ON COLUMN yquota.charging_rule.minimum_run_time IS 'shortest life that a container is charged for, 0 (default) to 365 days; a shorter one is padded at its end';
-COMMENT ON COLUMN yquota.charging_rule.free_before_preemption IS 'time before the end that is free when the container is preempted, 0 (default) to 1 hour';
-COMMENT ON COLUMN yquota.charging_rule.any_preemption_source IS 'whether any feed may tell of a preemption; default false: one of the FINISHes must be yquota''s';
+COMMENT ON COLUMN yquota.charging_rule.free_before_preemption IS 'time before the end of a preempted container that is free, 0 (default) to 1 hour';
+COMMENT ON COLUMN yquota.charging_rule.any_preemption_source IS 'true if any feed may report a preemption; default false: one of the FINISHes must come from yquota';
 
 COMMENT ON COLUMN yquota.charging_rule.waiting_factor IS 'part of its price that a container pays while it waits: 0 (default) to 1, at most 6 decimals';
-COMMENT ON COLUMN yquota.charging_rule.reserved_factor IS 'part of the price of a container with all that a reservation has which the reservation pays, used or not: 0 (default: reservations cost nothing) to 1, at most 6 decimals';
+COMMENT ON COLUMN yquota.charging_rule.reserved_factor IS 'part of the price of a full-size container that its reservation pays, used or not: 0 (default, free) to 1, at most 6 decimals';
 
 CREATE TABLE yquota.outage (
 	outage_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -175,10 +175,10 @@ CREATE TABLE yquota.outage (
 COMMENT ON TABLE yquota.outage IS
 	'Intervals of time that are forgiven; overlaps count once';
 COMMENT ON COLUMN yquota.outage.outage_id IS 'primary key';
-COMMENT ON COLUMN yquota.outage.project IS 'the only project it is for; NULL for all';
+COMMENT ON COLUMN yquota.outage.project IS 'project to which the outage is limited; NULL: all projects';
 COMMENT ON COLUMN yquota.outage.started_at IS 'finite';
 COMMENT ON COLUMN yquota.outage.ended_at IS 'finite, later';
-COMMENT ON COLUMN yquota.outage.forgiven IS 'default true; false: charged, until an administrator decides otherwise';
+COMMENT ON COLUMN yquota.outage.forgiven IS 'default true. false: charged, until an administrator decides otherwise';
 COMMENT ON COLUMN yquota.outage.reason IS 'not null';
 COMMENT ON COLUMN yquota.outage.reported_by IS 'filled in by the server';
 COMMENT ON COLUMN yquota.outage.reported_at IS 'filled in by the server';
@@ -192,8 +192,8 @@ CREATE TABLE yquota_internal.feed_sign (
 );
 COMMENT ON TABLE yquota_internal.feed_sign IS
 	'Instants at which the resource manager behind a feed is known to have run: see report_recovery()';
-COMMENT ON COLUMN yquota_internal.feed_sign.is_recovery IS 'whether it became active then';
-COMMENT ON COLUMN yquota_internal.feed_sign.outage_id IS 'the outage that ended then; NULL for none';
+COMMENT ON COLUMN yquota_internal.feed_sign.is_recovery IS 'true if it became active then';
+COMMENT ON COLUMN yquota_internal.feed_sign.outage_id IS 'outage that ended then; NULL: none';
 
 CREATE TABLE yquota.pricing_change (
 	version bigint PRIMARY KEY,
@@ -202,12 +202,12 @@ CREATE TABLE yquota.pricing_change (
 	description text NOT NULL
 );
 COMMENT ON TABLE yquota.pricing_change IS
-	'Every change of a timeline, factor, rule or outage in commit order: from which instant on amounts may differ';
+	'Changes of timelines, factors, rules and outages in commit order, each with the instant from which amounts may differ';
 COMMENT ON COLUMN yquota.pricing_change.version IS
-	'consecutive, because changes wait for each other; a priced event records the version it saw';
-COMMENT ON COLUMN yquota.pricing_change.effective_from IS 'from which instant on amounts may differ';
+	'consecutive, because changes wait for each other; a priced event records the version that it saw';
+COMMENT ON COLUMN yquota.pricing_change.effective_from IS 'instant from which amounts may differ';
 COMMENT ON COLUMN yquota.pricing_change.changed_at IS 'system''s clock';
-COMMENT ON COLUMN yquota.pricing_change.description IS 'what was changed';
+COMMENT ON COLUMN yquota.pricing_change.description IS 'description of the change';
 
 CREATE TABLE yquota.utilization (
 	resource_type text COLLATE "C" PRIMARY KEY REFERENCES yquota.resource_type ON DELETE CASCADE,
@@ -230,12 +230,12 @@ CREATE TABLE yquota.utilization_history (
 	PRIMARY KEY (price_group, quarter_hour)
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota.utilization_history IS
-	'Utilization as compute_prices() has measured it, whether a price changed or not; a row per quarter-hour, until retention_setting.keep_months are over';
+	'Utilization as measured by compute_prices(), whether a price changed or not; a row per quarter-hour, kept for retention_setting.keep_months';
 COMMENT ON COLUMN yquota.utilization_history.price_group IS 'references price_group';
-COMMENT ON COLUMN yquota.utilization_history.quarter_hour IS 'its first instant';
+COMMENT ON COLUMN yquota.utilization_history.quarter_hour IS 'first instant of the quarter-hour';
 COMMENT ON COLUMN yquota.utilization_history.measurements IS 'at least 1';
-COMMENT ON COLUMN yquota.utilization_history.average IS 'of the measurements, a fraction, which may exceed 1; rounded to 18 decimals';
-COMMENT ON COLUMN yquota.utilization_history.highest IS 'of the measurements, a fraction';
+COMMENT ON COLUMN yquota.utilization_history.average IS 'average of the measurements, a fraction, which may exceed 1; rounded to 18 decimals';
+COMMENT ON COLUMN yquota.utilization_history.highest IS 'highest measurement, a fraction';
 
 CREATE TABLE yquota.pending_demand (
 	source text PRIMARY KEY,
@@ -243,7 +243,7 @@ CREATE TABLE yquota.pending_demand (
 	reported_at timestamptz NOT NULL
 );
 COMMENT ON TABLE yquota.pending_demand IS
-	'Demand not yet allocated, as reported by a resource manager; counts for price groups with count_pending while younger than yquota.utilization_max_age';
+	'Demand not yet allocated, as reported by a resource manager.  It counts for price groups with count_pending while younger than yquota.utilization_max_age';
 COMMENT ON COLUMN yquota.pending_demand.source IS 'primary key';
 COMMENT ON COLUMN yquota.pending_demand.demand IS 'native units, none negative';
 COMMENT ON COLUMN yquota.pending_demand.reported_at IS 'not null';
@@ -261,11 +261,11 @@ CREATE UNIQUE INDEX alert_open_key ON yquota.alert (kind, subject) WHERE cleared
 COMMENT ON TABLE yquota.alert IS
 	'Problems that an administrator should check; one open row per kind and subject';
 COMMENT ON COLUMN yquota.alert.alert_id IS 'primary key';
-COMMENT ON COLUMN yquota.alert.kind IS 'see below';
+COMMENT ON COLUMN yquota.alert.kind IS 'kind of problem, listed below';
 COMMENT ON COLUMN yquota.alert.subject IS 'price group, task, outage_id, project and threshold, or a function to call';
-COMMENT ON COLUMN yquota.alert.detail IS 'a sentence';
+COMMENT ON COLUMN yquota.alert.detail IS 'description in one sentence';
 COMMENT ON COLUMN yquota.alert.cleared_at IS 'NULL while open';
-COMMENT ON COLUMN yquota.alert.figures IS 'of spending_threshold, else NULL: project, its name; threshold, the fraction; hard, true when on_exhausted acts there: the fraction is 1 or more, the project PREPAID, and on_exhausted not allow; spent, granted, remaining, credits, exact, when it was found: charged + accrued, granted and remaining of project_balance, the first two without what expired grants paid for';
+COMMENT ON COLUMN yquota.alert.figures IS 'figures of a spending_threshold when it was crossed, else NULL. project: its name. threshold: the fraction. hard: true when on_exhausted acts there, because the fraction is 1 or more, the project PREPAID, and on_exhausted not allow. spent, granted, remaining: exact credits, which are charged + accrued, granted and remaining of project_balance. The first two leave out what expired grants paid';
 
 --
 -- The cluster
@@ -283,7 +283,7 @@ COMMENT ON TABLE yquota.node IS 'Nodes of the cluster and their resources';
 COMMENT ON COLUMN yquota.node.name IS 'primary key; at most 255 bytes';
 COMMENT ON COLUMN yquota.node.rack IS 'default /default-rack';
 COMMENT ON COLUMN yquota.node.label IS 'partition; empty (default) for the default one; at most 255 bytes';
-COMMENT ON COLUMN yquota.node.total IS 'what it offers to containers, native units, none negative';
+COMMENT ON COLUMN yquota.node.total IS 'resources offered to containers, native units, none negative';
 COMMENT ON COLUMN yquota.node.state IS 'default RUNNING';
 
 --
@@ -301,10 +301,10 @@ CREATE TABLE yquota.project (
 COMMENT ON TABLE yquota.project IS 'Projects, which pay for containers';
 COMMENT ON COLUMN yquota.project.name IS 'primary key, not empty, at most 255 bytes';
 COMMENT ON COLUMN yquota.project.quota_mode IS 'default PREPAID';
-COMMENT ON COLUMN yquota.project.on_exhausted IS 'action of decisions when a PREPAID project, or a sub-project on its credit, has none left; default allow';
+COMMENT ON COLUMN yquota.project.on_exhausted IS 'action of decisions when a PREPAID project, or a sub-project on its credit, has no credit left; default allow';
 COMMENT ON COLUMN yquota.project.created_at IS 'system''s clock';
 COMMENT ON COLUMN yquota.project.parent IS
-	'project that pays for this one as well; stays once this one or one below it has been charged or has held credit';
+	'project that also pays for this one; fixed once this project or one below it has been charged or has held credit';
 
 CREATE TABLE yquota.quota_grant (
 	grant_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -324,19 +324,19 @@ CREATE TABLE yquota.quota_grant (
 CREATE INDEX quota_grant_project_idx ON yquota.quota_grant (project);
 CREATE INDEX quota_grant_refund_idx ON yquota.quota_grant (project) WHERE kind IN ('refund', 'correction');
 COMMENT ON TABLE yquota.quota_grant IS
-	'Credit given to projects, and taken back (negative); insert with ON CONFLICT (external_id) DO NOTHING to repeat safely';
+	'Credit given to projects, and taken back (negative).  Insert with ON CONFLICT (external_id) DO NOTHING to repeat safely';
 COMMENT ON COLUMN yquota.quota_grant.grant_id IS 'primary key';
 COMMENT ON COLUMN yquota.quota_grant.project IS 'references project';
 COMMENT ON COLUMN yquota.quota_grant.amount IS 'credits, at most 10^30 and at least -10^30, at most 60 decimals';
 COMMENT ON COLUMN yquota.quota_grant.reason IS 'not null';
 COMMENT ON COLUMN yquota.quota_grant.granted_by IS 'filled in by the server: the session''s user';
 COMMENT ON COLUMN yquota.quota_grant.granted_at IS 'filled in by the server: the system''s clock';
-COMMENT ON COLUMN yquota.quota_grant.valid_from IS 'when it begins to count; default -infinity';
-COMMENT ON COLUMN yquota.quota_grant.expires_at IS 'instant at which its rest is lost, default infinity; the grant of a project that expires first is spent first. Without meaning in a negative row. A NOTICE tells that it is past already';
-COMMENT ON COLUMN yquota.quota_grant.kind IS 'grant (default), budget (a recurring one), refund of spending, or correction of other rows; the first two make a sub-project limited by its own credit';
+COMMENT ON COLUMN yquota.quota_grant.valid_from IS 'start of validity; default -infinity';
+COMMENT ON COLUMN yquota.quota_grant.expires_at IS 'instant at which the remaining credit is lost, default infinity. The grant of a project that expires first is spent first. A negative row ignores it. A NOTICE tells that it has passed already';
+COMMENT ON COLUMN yquota.quota_grant.kind IS 'grant (default), budget (a recurring grant), refund of spending, or correction of other rows. A grant or budget limits a sub-project by its own credit';
 COMMENT ON COLUMN yquota.quota_grant.booked_at IS
-	'clock when it was given: nothing spent before was spent from it';
-COMMENT ON COLUMN yquota.quota_grant.external_id IS 'unique; the granting system''s own id, which makes repeating harmless';
+	'clock when it was given: spending before that does not use it';
+COMMENT ON COLUMN yquota.quota_grant.external_id IS 'unique id in the granting system, which makes repeating harmless';
 
 --
 -- The log of events and the books
@@ -364,26 +364,26 @@ CREATE TABLE yquota.container_event (
 	event_id bigint GENERATED ALWAYS AS IDENTITY (CACHE 64)
 );
 COMMENT ON TABLE yquota.container_event IS
-	'The log of lifecycle events, by INSERT or COPY: each is charged when it is inserted.  Append-only; keeps everything that arrived, in order of arrival';
+	'Log of lifecycle events, filled by INSERT or COPY; each event is charged when it is inserted.  Append-only; keeps everything that arrived, in order of arrival';
 COMMENT ON COLUMN yquota.container_event.event IS 'not null';
 COMMENT ON COLUMN yquota.container_event.container_id IS 'unique in the cluster, at most 2600 bytes; required unless QUOTA_COMPUTE';
-COMMENT ON COLUMN yquota.container_event.occurred_at IS 'when it happened; decides the charge; default the clock. At most yquota.max_clock_skew ahead of it, or of a running container one microsecond after the last that the books have of it; never before 2000-01-01 00:00 UTC. A START of a container that the books do not know is at most yquota.max_event_age old';
-COMMENT ON COLUMN yquota.container_event.project IS 'the payer. START without it reads username as project__user. In other events it may be left out, and must agree if given';
-COMMENT ON COLUMN yquota.container_event.application_id IS 'START';
-COMMENT ON COLUMN yquota.container_event.username IS 'START; of project__user the part after __ is kept if project was left out';
+COMMENT ON COLUMN yquota.container_event.occurred_at IS 'time of the event; decides the charge; default the clock. At most yquota.max_clock_skew ahead of the clock, or one microsecond after the last event that the books have of a running container. Never before 2000-01-01 00:00 UTC. The START of a container that the books do not know is at most yquota.max_event_age old';
+COMMENT ON COLUMN yquota.container_event.project IS 'project that pays. A START without it reads username as project__user. Other events may leave it out, and must agree if they name it';
+COMMENT ON COLUMN yquota.container_event.application_id IS 'application of the container; START';
+COMMENT ON COLUMN yquota.container_event.username IS 'user of the container; START. If project was left out, only the part of project__user after __ is kept';
 COMMENT ON COLUMN yquota.container_event.queue IS 'START, UPDATE: queue path, such as root.prod';
 COMMENT ON COLUMN yquota.container_event.node IS 'START, UPDATE: name of the node; it need not be in yquota.node';
 COMMENT ON COLUMN yquota.container_event.allocation IS 'START: required, [] is legal and costs nothing. UPDATE: NULL means unchanged';
 COMMENT ON COLUMN yquota.container_event.execution_type IS 'START: NULL means GUARANTEED. UPDATE: NULL means unchanged';
 COMMENT ON COLUMN yquota.container_event.exit_status IS 'FINISH: YARN''s container exit status';
-COMMENT ON COLUMN yquota.container_event.source IS 'name of the feed; scheduler, reconcile and node_lost are the names of yquota''s own; node_queue: ends that agents report by container_ended';
-COMMENT ON COLUMN yquota.container_event.recorded_at IS 'the statement''s clock when it arrived; decides nothing about amounts except for a START repeated with a new allocation';
+COMMENT ON COLUMN yquota.container_event.source IS 'name of the feed. yquota itself uses scheduler, reconcile and node_lost, and node_queue for ends that agents report by container_ended';
+COMMENT ON COLUMN yquota.container_event.recorded_at IS 'the statement''s clock when the event arrived; decides nothing about amounts except for a START repeated with a new allocation';
 COMMENT ON COLUMN yquota.container_event.priority IS 'priority of the request that the container answers. START: NULL means 0. UPDATE: NULL means unchanged';
 COMMENT ON COLUMN yquota.container_event.allocation_request_id IS 'id of that request. START: NULL means -1. UPDATE: NULL means unchanged';
 COMMENT ON COLUMN yquota.container_event.asked_label IS 'node label that was asked for. START: NULL means the empty string. UPDATE: NULL means unchanged';
-COMMENT ON COLUMN yquota.container_event.is_am IS 'the container is its application''s master. START: NULL means whether its id ends with _000001, YARN''s number 1 of an attempt. UPDATE: NULL means unchanged';
-COMMENT ON COLUMN yquota.container_event.is_running IS 'false: given out and waiting at its node, or paused; an OPPORTUNISTIC container pays by waiting_factor then, a GUARANTEED one as if it ran. START: NULL means true. UPDATE: NULL means unchanged';
-COMMENT ON COLUMN yquota.container_event.event_id IS 'number of the row; generated, leave it out. Numbers have gaps, and their order is not the order of acceptance';
+COMMENT ON COLUMN yquota.container_event.is_am IS 'true if the container is its application''s master. START: NULL means true if its id ends with _000001, YARN''s number 1 of an attempt. UPDATE: NULL means unchanged';
+COMMENT ON COLUMN yquota.container_event.is_running IS 'false while the container is allocated but waits at its node or is paused. Then an OPPORTUNISTIC container pays by waiting_factor, a GUARANTEED one as if it ran. START: NULL means true. UPDATE: NULL means unchanged';
+COMMENT ON COLUMN yquota.container_event.event_id IS 'number of the row, generated: leave it out. Numbers have gaps, and their order is not the order of acceptance';
 
 CREATE TABLE yquota.container (
 	container_id text COLLATE "C" PRIMARY KEY,
@@ -418,24 +418,24 @@ CREATE INDEX container_application_id_idx ON yquota.container
 -- Serves settled_ahead(); loaded history gets no entries.
 CREATE INDEX container_settled_at_idx ON yquota.container (settled_at) WHERE settled_lately IS NOT NULL;
 COMMENT ON TABLE yquota.container IS
-	'Containers that have started and not finished, those that wait at their nodes included.  Written by the trigger of container_event only';
+	'Containers that have started and not finished, including those that wait at their nodes.  Written only by the trigger of container_event';
 COMMENT ON COLUMN yquota.container.container_id IS 'primary key';
-COMMENT ON COLUMN yquota.container.project IS 'the payer';
-COMMENT ON COLUMN yquota.container.label IS 'label of the node, or the last one known when the node is deleted';
+COMMENT ON COLUMN yquota.container.project IS 'project that pays';
+COMMENT ON COLUMN yquota.container.label IS 'label of the node, or the last known one if the node was deleted';
 COMMENT ON COLUMN yquota.container.allocation IS 'native units';
 COMMENT ON COLUMN yquota.container.started_at IS 'creation of the container';
 COMMENT ON COLUMN yquota.container.settled_at IS 'start of the segment that is not yet in charge: the start or the last UPDATE';
-COMMENT ON COLUMN yquota.container.charges IS 'rows of charge that this container has so far';
-COMMENT ON COLUMN yquota.container.factors IS 'what applies to it: dimension, name, dimension, name ...; NULL for nothing. Of one that waits waiting and waiting_factor come first';
+COMMENT ON COLUMN yquota.container.charges IS 'number of rows in charge that this container has so far';
+COMMENT ON COLUMN yquota.container.factors IS 'factors that apply to it: dimension, name, dimension, name ...; NULL: none. For a waiting container waiting and waiting_factor come first';
 COMMENT ON COLUMN yquota.container.accrual_base IS 'credits from the full hour before settled_at to settled_at at this allocation, as counted for it';
 COMMENT ON COLUMN yquota.container.priority IS 'priority of the request that it answers';
 COMMENT ON COLUMN yquota.container.allocation_request_id IS 'id of that request; -1 without one';
 COMMENT ON COLUMN yquota.container.asked_label IS 'node label that was asked for; empty for none';
-COMMENT ON COLUMN yquota.container.is_am IS 'whether it is its application''s master';
+COMMENT ON COLUMN yquota.container.is_am IS 'true if it is its application''s master';
 COMMENT ON COLUMN yquota.container.is_running IS 'false while it waits at its node or is paused';
-COMMENT ON COLUMN yquota.container.waiting_factor IS 'part of its price that it pays because it waits: it is OPPORTUNISTIC and does not run; NULL when it does not wait';
-COMMENT ON COLUMN yquota.container.settled_lately IS 'true where settled_at was less than a day before the clock of the statement that wrote the row, or after it; otherwise NULL. For an index';
-COMMENT ON COLUMN yquota.container.is_given IS 'whether yquota''s scheduler gave it (the source of its START is scheduler): it ends with its application';
+COMMENT ON COLUMN yquota.container.waiting_factor IS 'part of its price that it pays while it waits, that is, while it is OPPORTUNISTIC and does not run; NULL when it does not wait';
+COMMENT ON COLUMN yquota.container.settled_lately IS 'true where settled_at was less than a day before the clock of the statement that wrote the row, or after it; otherwise NULL. Serves an index';
+COMMENT ON COLUMN yquota.container.is_given IS 'true if yquota''s scheduler allocated it (the source of its START is scheduler): it ends with its application';
 
 CREATE TABLE yquota.container_change (
 	container_id text COLLATE "C" NOT NULL,
@@ -455,13 +455,13 @@ CREATE TABLE yquota.container_change (
 );
 CREATE INDEX container_change_container_id_idx ON yquota.container_change (container_id);
 COMMENT ON TABLE yquota.container_change IS
-	'Accepted START and UPDATE events of containers that were ever updated, and START of those that never ran: for the order of late events.  UPDATEs behind an end that was reported later stay, and do not count';
+	'Accepted START and UPDATE events of containers that were ever updated, and STARTs of containers that never ran, to put late events in order.  UPDATEs after an end that was reported later stay, and do not count';
 COMMENT ON COLUMN yquota.container_change.allocation IS 'NULL: unchanged';
 COMMENT ON COLUMN yquota.container_change.execution_type IS 'NULL: unchanged';
 COMMENT ON COLUMN yquota.container_change.queue IS 'NULL: unchanged';
 COMMENT ON COLUMN yquota.container_change.node IS 'NULL: unchanged';
 COMMENT ON COLUMN yquota.container_change.event_id IS 'number of the event in container_event; NULL for the START';
-COMMENT ON COLUMN yquota.container_change.repeated_start IS 'whether the UPDATE came as a START repeated with a new allocation; sent again it is known';
+COMMENT ON COLUMN yquota.container_change.repeated_start IS 'true if the UPDATE came as a START repeated with a new allocation, so that the same START is recognized';
 COMMENT ON COLUMN yquota.container_change.priority IS 'NULL: unchanged';
 COMMENT ON COLUMN yquota.container_change.allocation_request_id IS 'NULL: unchanged';
 COMMENT ON COLUMN yquota.container_change.asked_label IS 'NULL: unchanged';
@@ -508,18 +508,18 @@ COMMENT ON COLUMN yquota.charge.allocation IS 'native units held in the segment'
 COMMENT ON COLUMN yquota.charge.started_at IS 'start of the container';
 COMMENT ON COLUMN yquota.charge."from" IS 'start of the segment';
 COMMENT ON COLUMN yquota.charge."to" IS 'end of the segment';
-COMMENT ON COLUMN yquota.charge.booked_at IS 'when the row was posted';
+COMMENT ON COLUMN yquota.charge.booked_at IS 'time at which the row was posted';
 COMMENT ON COLUMN yquota.charge.number IS 'rank of the row among those of its container, from 1';
 COMMENT ON COLUMN yquota.charge.corrects IS 'number of the row of the same container that this row takes back; NULL when it takes none back';
 COMMENT ON COLUMN yquota.charge.settled_by IS 'event that ended the segment: CONTAINER_UPDATE or CONTAINER_FINISH; QUOTA_COMPUTE where a closed period ended or the free window of a preempted container begins';
-COMMENT ON COLUMN yquota.charge.exit_status IS 'at FINISH, if the feed told';
+COMMENT ON COLUMN yquota.charge.exit_status IS 'exit status of the container, on the row of the FINISH, if the feed reported one';
 COMMENT ON COLUMN yquota.charge.padding IS 'time added to reach the minimum run time; then from = to = the finish. NULL on real time';
 COMMENT ON COLUMN yquota.charge.dominant IS 'resource type with the largest part of the amount; NULL when it is 0';
 COMMENT ON COLUMN yquota.charge.amount IS 'credits, exact; negative in a row that takes another back';
 COMMENT ON COLUMN yquota.charge.given_back IS
-	'credits that a segment would cost that is free because the container was preempted (charging_rule.free_before_preemption), negative in a row that takes another back; NULL in all other rows';
+	'credits that a free segment of a preempted container would cost (charging_rule.free_before_preemption); negative in a row that takes another back; NULL in all other rows';
 COMMENT ON COLUMN yquota.charge.waiting_factor IS
-	'part of the price that the segment pays, because the container waited: it was OPPORTUNISTIC and did not run (charging_rule.waiting_factor); NULL when it did not wait';
+	'part of the price that the segment pays because the container waited: it was OPPORTUNISTIC and did not run (charging_rule.waiting_factor); NULL when it did not wait';
 
 CREATE VIEW yquota_internal.charge_in_effect AS
 	SELECT charge.*
@@ -529,7 +529,7 @@ CREATE VIEW yquota_internal.charge_in_effect AS
 					  WHERE taken_back.container_id = charge.container_id
 						AND taken_back.corrects = charge.number);
 COMMENT ON VIEW yquota_internal.charge_in_effect IS
-	'Rows of the ledger that neither take back another one nor have been taken back';
+	'Rows of the ledger that neither take another row back nor have been taken back';
 
 CREATE TABLE yquota.event_reject (
 	reject_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -560,14 +560,14 @@ CREATE TABLE yquota.event_reject (
 );
 CREATE INDEX event_reject_waiting_idx ON yquota.event_reject (container_id) WHERE waiting;
 COMMENT ON TABLE yquota.event_reject IS
-	'Events set aside (yquota.on_bad_event = set_aside) with the reason; retry_rejects() inserts them again';
+	'Events set aside (yquota.on_bad_event = set_aside), with the reason; retry_rejects() inserts them again';
 COMMENT ON COLUMN yquota.event_reject.reject_id IS 'primary key';
-COMMENT ON COLUMN yquota.event_reject.event IS 'this and the next columns as in container_event';
+COMMENT ON COLUMN yquota.event_reject.event IS 'kind of event; this and the next columns are as in container_event';
 COMMENT ON COLUMN yquota.event_reject.waiting IS 'true for an UPDATE or FINISH that waits for its START and is applied when that arrives';
-COMMENT ON COLUMN yquota.event_reject.sqlstate IS 'the error that it would have raised';
-COMMENT ON COLUMN yquota.event_reject.reason IS 'primary message';
+COMMENT ON COLUMN yquota.event_reject.sqlstate IS 'SQLSTATE of the error that the event would have raised';
+COMMENT ON COLUMN yquota.event_reject.reason IS 'primary message of the error';
 COMMENT ON COLUMN yquota.event_reject.event_id IS 'number of the event in container_event';
-COMMENT ON COLUMN yquota.event_reject.sent_by IS 'role that sent it, by the name that it had then: the current user of the INSERT; in functions of yquota the role that called them';
+COMMENT ON COLUMN yquota.event_reject.sent_by IS 'role that sent it, by its name at that time: the current user of the INSERT, or the caller of a function of yquota';
 
 -- A dump contains neither waiting_look nor skipped_waiting: after a restore, the worker looks
 -- at all rows.
@@ -578,17 +578,17 @@ CREATE TABLE yquota_internal.waiting_look (
 	settled_before xid8 NOT NULL,
 	all_looked_at timestamptz NOT NULL
 );
-COMMENT ON TABLE yquota_internal.waiting_look IS 'The looks of the worker at events that wait for their START: see apply_waiting()';
-COMMENT ON COLUMN yquota_internal.waiting_look.looked_by IS 'transaction of the look by which rows become settled next';
-COMMENT ON COLUMN yquota_internal.waiting_look.seen_before IS 'it saw rows of earlier transactions';
-COMMENT ON COLUMN yquota_internal.waiting_look.settled_before IS 'rows of earlier transactions are settled';
-COMMENT ON COLUMN yquota_internal.waiting_look.all_looked_at IS 'clock when all rows were looked at';
+COMMENT ON TABLE yquota_internal.waiting_look IS 'Looks of the worker at events that wait for their START: see apply_waiting()';
+COMMENT ON COLUMN yquota_internal.waiting_look.looked_by IS 'transaction of the look that makes rows settled next';
+COMMENT ON COLUMN yquota_internal.waiting_look.seen_before IS 'transaction id before which the look saw all rows';
+COMMENT ON COLUMN yquota_internal.waiting_look.settled_before IS 'transaction id before which all rows are settled';
+COMMENT ON COLUMN yquota_internal.waiting_look.all_looked_at IS 'clock when the worker last looked at all rows';
 
 CREATE TABLE yquota_internal.skipped_waiting (
 	container_id text COLLATE "C" NOT NULL
 );
 COMMENT ON TABLE yquota_internal.skipped_waiting IS
-	'Containers in the books of which an event goes on waiting, because another transaction held its row: the worker looks at them in every round';
+	'Containers in the books with an event that still waits because another transaction held its row; the worker looks at them in every round';
 
 CREATE TABLE yquota_internal.reported_end (
 	container_id text COLLATE "C" NOT NULL,
@@ -602,12 +602,12 @@ CREATE TABLE yquota_internal.reported_end (
 );
 CREATE INDEX reported_end_container_id_idx ON yquota_internal.reported_end (container_id);
 COMMENT ON TABLE yquota_internal.reported_end IS
-	'Ends of containers that differ from one another, and those that yquota reported itself; the earliest counts';
-COMMENT ON COLUMN yquota_internal.reported_end.is_own IS 'whether yquota sent the FINISH itself: expiry, release_containers(), reconcile(), node_lost()';
-COMMENT ON COLUMN yquota_internal.reported_end.is_assumed IS 'whether nothing tells of the end but that the application was over then: see import_rm_audit()';
+	'Ends of containers that were reported differently, and ends that yquota reported itself; the earliest counts';
+COMMENT ON COLUMN yquota_internal.reported_end.is_own IS 'true if yquota sent the FINISH itself: expiry, release_containers(), reconcile(), node_lost()';
+COMMENT ON COLUMN yquota_internal.reported_end.is_assumed IS 'true if the only sign of the end is that the application was over then: see import_rm_audit()';
 COMMENT ON COLUMN yquota_internal.reported_end.recorded_at IS 'the statement''s clock when it was noted';
-COMMENT ON COLUMN yquota_internal.reported_end.source IS 'feed that reported it; of several the first';
-COMMENT ON COLUMN yquota_internal.reported_end.is_booked IS 'whether it is the end that the books had when another one came: its source is not known';
+COMMENT ON COLUMN yquota_internal.reported_end.source IS 'feed that reported the end; the first one of several';
+COMMENT ON COLUMN yquota_internal.reported_end.is_booked IS 'true if it is the end in the books when another one came, whose source is not known';
 
 CREATE TABLE yquota_internal.discarded_event (
 	reject_id bigint NOT NULL,
@@ -634,13 +634,13 @@ CREATE TABLE yquota_internal.discarded_event (
 );
 COMMENT ON TABLE yquota_internal.discarded_event IS
 	'Events set aside, as the log has them, whose row in event_reject an administrator has removed or changed';
-COMMENT ON COLUMN yquota_internal.discarded_event.removed IS 'false when the row was changed and may be tried again';
+COMMENT ON COLUMN yquota_internal.discarded_event.removed IS 'true if the row was removed; false if it was changed and may be tried again';
 
 CREATE TABLE yquota_internal.event_without_effect (
 	event_id bigint NOT NULL
 );
 COMMENT ON TABLE yquota_internal.event_without_effect IS
-	'Events of the log that changed nothing when they came: the books knew them, they said nothing, or the container had ended before.  And those set aside that have been sent again: their later row of the log counts';
+	'Events of the log that changed nothing when they came: the books knew them, they said nothing, or the container had ended before.  Events set aside that were sent again are listed, too, because their later row in the log counts';
 
 CREATE TABLE yquota_internal.charged_through (
 	at timestamptz NOT NULL,
@@ -649,7 +649,7 @@ CREATE TABLE yquota_internal.charged_through (
 );
 CREATE INDEX charged_through_at_idx ON yquota_internal.charged_through (at);
 COMMENT ON TABLE yquota_internal.charged_through IS
-	'The charged-through mark is the greatest "at"; each QUOTA_COMPUTE appends a row, the worker removes all but the greatest';
+	'Charged-through marks, of which the greatest "at" counts; each QUOTA_COMPUTE appends a row, and the worker removes all others';
 
 --
 -- Counters.  Statements append to counter_delta and never wait.  The worker compacts the
@@ -684,24 +684,24 @@ CREATE TABLE yquota_internal.counter_delta (
 -- Serves sessions with a cached cluster.
 CREATE INDEX counter_delta_changed_by_idx ON yquota_internal.counter_delta (changed_by) WHERE changed_by IS NOT NULL;
 COMMENT ON TABLE yquota_internal.counter_delta IS
-	'Changes of counters, one or more rows per statement, not yet compacted; counter_change tells what they say';
+	'Changes of counters, one or more rows per statement, that have not been compacted; counter_change shows them one by one';
 COMMENT ON COLUMN yquota_internal.counter_delta.scope IS
-	'counters that the row is for: p a project and its rate classes, u queues and users, n nodes, f a feed; a statement about one container needs one row: a for all';
+	'counters that the row is for: p a project and its rate classes, u queues and users, n nodes, f a feed.  A statement about one container needs one row: a for all';
 COMMENT ON COLUMN yquota_internal.counter_delta.shape IS 'allocation divided by the greatest common divisor of its amounts';
 COMMENT ON COLUMN yquota_internal.counter_delta.reference_at IS 'full hour (UTC) that accrual_base counts from; of several rate classes the latest';
 COMMENT ON COLUMN yquota_internal.counter_delta.weight IS 'sum of those divisors';
 COMMENT ON COLUMN yquota_internal.counter_delta.accrual_base IS 'credits from reference_at to the containers'' settled_at; of several rate classes their sum';
-COMMENT ON COLUMN yquota_internal.counter_delta.containers IS 'containers that came less those that went; of several queues or nodes their sum';
+COMMENT ON COLUMN yquota_internal.counter_delta.containers IS 'containers that came minus containers that went; of several queues or nodes their sum';
 COMMENT ON COLUMN yquota_internal.counter_delta.charged IS 'credits posted to charge';
-COMMENT ON COLUMN yquota_internal.counter_delta.pricing_version IS 'newest pricing_change that the statement saw; in the first of its rows, as priced_through';
+COMMENT ON COLUMN yquota_internal.counter_delta.pricing_version IS 'newest pricing_change that the statement saw, in the first of its rows, as in priced_through';
 COMMENT ON COLUMN yquota_internal.counter_delta.priced_through IS 'latest instant whose price the statement used';
 COMMENT ON COLUMN yquota_internal.counter_delta.recorded_at IS 'clock of the statement, or the latest recorded_at of its events; in rows about feeds';
 COMMENT ON COLUMN yquota_internal.counter_delta.changed_from IS
-	'the statement has not changed the spending of the project before this instant; NULL: nor at any instant';
+	'instant before which the statement has not changed the spending of the project; NULL: it has not changed it at all';
 COMMENT ON COLUMN yquota_internal.counter_delta.changed_by IS
-	'of rows about usage: the transaction of this database that appended the row; NULL until a session has asked for it (usage_numbering)';
+	'transaction of this database that appended the row, in rows about usage; NULL until a session has asked for it (usage_numbering)';
 COMMENT ON COLUMN yquota_internal.counter_delta.packed IS
-	'several rate classes of the project, queues or nodes, as unpack_delta() reads them';
+	'several rate classes of the project, or several queues or nodes, as unpack_delta() reads them';
 
 CREATE FUNCTION yquota_internal.unpack_delta(
 	scope "char", packed bytea,
@@ -711,7 +711,7 @@ CREATE FUNCTION yquota_internal.unpack_delta(
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE ROWS 50
 	AS 'MODULE_PATHNAME', 'yq_sql_unpack_delta';
 COMMENT ON FUNCTION yquota_internal.unpack_delta("char", bytea) IS
-	'The rate classes of a row of counter_delta with scope p, or the usage of one with scope u or n';
+	'Return the rate classes of a row of counter_delta with scope p, or the usage of one with scope u or n';
 
 CREATE VIEW yquota_internal.packed_change AS
 	SELECT delta.scope, delta.project, entry.shape, entry.factors COLLATE "C" AS factors,
@@ -737,7 +737,7 @@ CREATE VIEW yquota_internal.counter_change AS
 	UNION ALL
 	SELECT * FROM yquota_internal.packed_change;
 COMMENT ON VIEW yquota_internal.counter_change IS
-	'Changes of rate classes (with a weight), of queues (scope a and u) and of nodes (a and n), one by one, that are not yet compacted';
+	'Changes that are not yet compacted, one by one: of rate classes (with a weight), queues (scopes a and u) and nodes (a and n)';
 
 -- Replaces the transaction number of rows from a dump, a publication or by hand, which is
 -- meaningless here.
@@ -751,7 +751,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.set_changed_by() IS
-	'Writes the number of the transaction into a row about usage that comes from a dump, a publication or by hand';
+	'Write the number of the transaction into a row about usage that comes from a dump, from a publication or by hand';
 CREATE TRIGGER set_changed_by BEFORE INSERT ON yquota_internal.counter_delta
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.set_changed_by();
 ALTER TABLE yquota_internal.counter_delta ENABLE ALWAYS TRIGGER set_changed_by;
@@ -766,10 +766,10 @@ CREATE TABLE yquota_internal.usage_numbering (
 	complete_from xid8
 );
 COMMENT ON TABLE yquota_internal.usage_numbering IS
-	'Empty until an allocation cycle has run; from then on rows of counter_delta about usage tell their transactions';
+	'Empty until an allocation cycle has run.  From then on, rows of counter_delta about usage name their transactions';
 COMMENT ON COLUMN yquota_internal.usage_numbering.asked_by IS 'transaction that appended the row';
 COMMENT ON COLUMN yquota_internal.usage_numbering.complete_from IS
-	'this transaction and all later ones number their rows; NULL in the first row, which is what tells them to';
+	'first transaction that numbers its rows, as do all later ones; NULL in the first row, which makes them do so';
 CREATE FUNCTION yquota_internal.leave_out() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -779,7 +779,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.leave_out() IS
-	'Leaves a row out that tells of transactions of another database, and says nothing here';
+	'Leave out a row that tells of transactions of another database and means nothing here';
 CREATE TRIGGER leave_out BEFORE INSERT ON yquota_internal.usage_numbering
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.leave_out();
 ALTER TABLE yquota_internal.usage_numbering ENABLE REPLICA TRIGGER leave_out;
@@ -791,7 +791,7 @@ CREATE TABLE yquota_internal.project_counter (
 );
 COMMENT ON TABLE yquota_internal.project_counter IS 'Compacted: credits posted to charge, and the base of running_total, per project';
 COMMENT ON COLUMN yquota_internal.project_counter.accrual_base IS
-	'credits to subtract from the cost of the project''s running_total since running_reference; below zero for the debt of running containers by then';
+	'credits to subtract from the cost of the project''s running_total since running_reference; negative for credits that running containers owed by then';
 
 CREATE TABLE yquota_internal.rate_class_counter (
 	project text COLLATE "C" NOT NULL,
@@ -819,7 +819,7 @@ CREATE TABLE yquota_internal.running_class (
 	UNIQUE NULLS NOT DISTINCT (shape, factors)
 );
 COMMENT ON TABLE yquota_internal.running_class IS
-	'Numbers of rate classes in running_total; compaction gives them, and none is given twice';
+	'Numbers of rate classes in running_total.  Compaction assigns them, and never assigns a number twice';
 
 CREATE TABLE yquota_internal.running_total (
 	project text COLLATE "C" PRIMARY KEY,
@@ -839,12 +839,12 @@ CREATE TABLE yquota_internal.running_reference (
 	priced_through timestamptz NOT NULL CHECK (priced_through >= reference_at)
 );
 COMMENT ON TABLE yquota_internal.running_reference IS
-	'The instant that accrual bases of project_counter count from; without a row they and running_total say nothing';
+	'Instant from which the accrual bases of project_counter count.  Without a row, they and running_total have no meaning';
 COMMENT ON COLUMN yquota_internal.running_reference.priced_through IS
 	'latest instant whose price the accrual bases contain: reference_at, or the hour of containers that were settled ahead of the clock';
 COMMENT ON COLUMN yquota_internal.running_reference.pricing_version IS
 	'newest pricing_change seen; when a later one changes prices before priced_through, the references are invalid';
-COMMENT ON COLUMN yquota_internal.running_reference.classes IS 'the highest number given to a rate class so far';
+COMMENT ON COLUMN yquota_internal.running_reference.classes IS 'highest number given to a rate class so far';
 
 CREATE TABLE yquota_internal.usage_counter (
 	queue text COLLATE "C",
@@ -890,7 +890,7 @@ CREATE TABLE yquota_internal.clock_setting (
 	at timestamptz NOT NULL
 );
 COMMENT ON TABLE yquota_internal.clock_setting IS
-	'Holds a row while the clock is set by hand (tests and demonstrations)';
+	'Clock set by hand (tests and demonstrations); without a row the system''s clock holds';
 
 CREATE TABLE yquota_internal.cluster_total (
 	resource_type text COLLATE "C" PRIMARY KEY,
@@ -899,7 +899,7 @@ CREATE TABLE yquota_internal.cluster_total (
 	shrunk_since timestamptz
 );
 COMMENT ON TABLE yquota_internal.cluster_total IS
-	'Totals that prices were last computed from: a suddenly halved cluster keeps its price';
+	'Totals from which prices were last computed: a suddenly halved cluster keeps its price';
 
 CREATE TABLE yquota_internal.worker_state (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),

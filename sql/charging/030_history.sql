@@ -16,15 +16,15 @@ CREATE TABLE yquota.history_segment (
 );
 COMMENT ON TABLE yquota.history_segment IS
 	'Sealed segments of the ledger and the log: tables below yquota.charge and yquota.container_event until they are archived';
-COMMENT ON COLUMN yquota.history_segment.number IS 'primary key; from 1 in order of time. 0 is what has been carried over, because its containers go on';
-COMMENT ON COLUMN yquota.history_segment.sealed_from IS 'when the segment before was sealed; -infinity for the first one';
-COMMENT ON COLUMN yquota.history_segment.sealed_at IS 'clock when it was sealed; everything in it was recorded before';
+COMMENT ON COLUMN yquota.history_segment.number IS 'primary key; from 1 in order of time. Segment 0 has the rows that were carried over because their containers still run';
+COMMENT ON COLUMN yquota.history_segment.sealed_from IS 'time at which the segment before was sealed; -infinity for the first one';
+COMMENT ON COLUMN yquota.history_segment.sealed_at IS 'clock when it was sealed; all its rows were recorded before';
 COMMENT ON COLUMN yquota.history_segment.ledger_table IS 'table of yquota_internal with its rows of the ledger; NULL when there is none any more';
 COMMENT ON COLUMN yquota.history_segment.log_table IS 'table of schema yquota_internal with its rows of the log; NULL when there is none any more';
-COMMENT ON COLUMN yquota.history_segment.ledger_archived_at IS 'when its ledger rows left the database; its log rows are no longer part of the log from then on, but wait for archive()';
-COMMENT ON COLUMN yquota.history_segment.log_archived_at IS 'when its log rows left the database';
-COMMENT ON COLUMN yquota.history_segment.charges IS 'rows of its ledger archived; charges of reservations are in no segment';
-COMMENT ON COLUMN yquota.history_segment.events IS 'log rows archived';
+COMMENT ON COLUMN yquota.history_segment.ledger_archived_at IS 'time at which its ledger rows left the database. From then on its log rows are no longer part of the log, but wait for archive()';
+COMMENT ON COLUMN yquota.history_segment.log_archived_at IS 'time at which its log rows left the database';
+COMMENT ON COLUMN yquota.history_segment.charges IS 'archived rows of its ledger; charges of reservations are in no segment';
+COMMENT ON COLUMN yquota.history_segment.events IS 'archived rows of its log';
 COMMENT ON COLUMN yquota.history_segment.horizon IS 'set when it was archived: an event before it is refused unless its container is known, and no price before it changes. The greatest one is the archive horizon';
 
 CREATE TABLE yquota.opening_balance (
@@ -51,7 +51,7 @@ CREATE TABLE yquota_internal.carried_container (
 	PRIMARY KEY (archived_through, container_id)
 );
 COMMENT ON TABLE yquota_internal.carried_container IS
-	'Containers whose rows an archive carried over because they still run: their rows in log tables that still wait for archive() are copies';
+	'Running containers whose rows an archive carried over: their rows in log tables that still wait for archive() are copies';
 
 CREATE TABLE yquota_internal.released_log (
 	log_table text COLLATE "C" PRIMARY KEY,
@@ -67,4 +67,4 @@ CREATE FUNCTION yquota_internal.archive_horizon() RETURNS timestamptz
 	SET search_path = pg_catalog, pg_temp
 	RETURN (SELECT coalesce(max(s.horizon), '-infinity') FROM yquota.history_segment AS s);
 COMMENT ON FUNCTION yquota_internal.archive_horizon() IS
-	'Instant before which charges have been archived; -infinity when none have';
+	'Return the instant before which charges have been archived; -infinity when none have';

@@ -15,7 +15,7 @@ CREATE TABLE yquota_internal.project_family (
 );
 CREATE INDEX project_family_ancestor_idx ON yquota_internal.project_family (ancestor);
 COMMENT ON TABLE yquota_internal.project_family IS
-	'Projects and all that descend from them, as project.parent says.  Written by the triggers of project only';
+	'Projects and all their descendants, as project.parent tells.  Written only by the triggers of project';
 COMMENT ON COLUMN yquota_internal.project_family.depth IS 'steps from the member to the ancestor: 1 for its parent';
 
 CREATE FUNCTION yquota_internal.project_line(members text[])
@@ -36,7 +36,7 @@ CREATE FUNCTION yquota_internal.project_line(members text[])
 		SELECT line.ancestor, line.member, line.depth FROM line;
 	END;
 COMMENT ON FUNCTION yquota_internal.project_line(text[]) IS
-	'Ancestors of projects, or of all (NULL), found by project.parent; with a depth of 16 where there are too many';
+	'Return the ancestors of projects, or of all (NULL), by project.parent; with a depth of 16 where there are too many';
 
 CREATE FUNCTION yquota_internal.check_move(moved text[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -84,7 +84,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_line(text[]) IS
-	'Fail when the parents of projects go round in a circle, or are too many';
+	'Fail when the parents of projects form a circle, or are too many';
 
 CREATE FUNCTION yquota_internal.keep_families() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -135,7 +135,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_families() IS
-	'Have project_family follow the parents of projects, and refuse those that cannot be';
+	'Make project_family follow the parents of projects, and refuse parents that are not allowed';
 
 CREATE TRIGGER insert_family AFTER INSERT ON yquota.project
 	REFERENCING NEW TABLE AS new_projects

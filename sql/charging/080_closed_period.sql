@@ -15,8 +15,8 @@ COMMENT ON TABLE yquota.closed_period IS
 	'Ends of billing periods that close_period() has closed, or is closing.  Append-only';
 COMMENT ON COLUMN yquota.closed_period.until IS 'primary key: where the period ends and the next one begins; the first one begins at -infinity';
 COMMENT ON COLUMN yquota.closed_period.begun_at IS 'clock since when no charge crosses the end';
-COMMENT ON COLUMN yquota.closed_period.closed_at IS 'what has a later booked_at is not on the bill; NULL until all is settled';
-COMMENT ON COLUMN yquota.closed_period.amount IS 'credits for containers in the period, all projects, as booked by then; verify() looks whether the ledger still says so';
+COMMENT ON COLUMN yquota.closed_period.closed_at IS 'booked_at after which a row is not on the bill; NULL until all containers are settled';
+COMMENT ON COLUMN yquota.closed_period.amount IS 'credits for containers in the period, all projects, as booked by then; verify() compares it with the ledger';
 COMMENT ON COLUMN yquota.closed_period.closed_by IS 'the session''s user';
 
 CREATE TRIGGER keep BEFORE DELETE OR TRUNCATE ON yquota.closed_period
@@ -50,11 +50,11 @@ CREATE TABLE yquota_internal.billed_credit (
 	PRIMARY KEY (project, until, grant_id)
 );
 COMMENT ON TABLE yquota_internal.billed_credit IS
-	'Changes of the credit of projects that stand on the bill of a period.  Append-only: all until the end of a period add up to its grants';
+	'Changes of the credit of projects that appear on the bill of a period.  Append-only: all changes until the end of a period add up to its grants';
 COMMENT ON COLUMN yquota_internal.billed_credit.until IS 'end of the period';
 COMMENT ON COLUMN yquota_internal.billed_credit.project IS 'owner of the credit';
-COMMENT ON COLUMN yquota_internal.billed_credit.granted IS 'credits that the grant adds to what earlier bills have of it; negative for what is taken back, or belongs to another project now';
-COMMENT ON COLUMN yquota_internal.billed_credit.lost IS 'credits that were left of the grant when it expired, less what earlier bills have of them';
+COMMENT ON COLUMN yquota_internal.billed_credit.granted IS 'credits that the grant adds to the amount on earlier bills; negative for credit that is taken back or now belongs to another project';
+COMMENT ON COLUMN yquota_internal.billed_credit.lost IS 'credits left of the grant when it expired, minus those on earlier bills';
 COMMENT ON COLUMN yquota_internal.billed_credit.reason IS 'reason of the grant; NULL when the owner has deleted it';
 
 CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota_internal.billed_credit

@@ -29,9 +29,9 @@ CREATE INDEX archived_cost_project_idx ON yquota_internal.archived_cost (project
 COMMENT ON TABLE yquota_internal.archived_cost IS
 	'Parts of archived ledger rows added up per quarter-hour (UTC), for reports about closed days';
 COMMENT ON COLUMN yquota_internal.archived_cost.archived_through IS 'as in opening_balance';
-COMMENT ON COLUMN yquota_internal.archived_cost.quarter_hour IS 'its start';
-COMMENT ON COLUMN yquota_internal.archived_cost.period_from IS 'start of the billing period, as far as periods had been closed; -infinity in the first, infinity for a row on no bill: it crosses the end of a period, and was taken back before that was closed';
-COMMENT ON COLUMN yquota_internal.archived_cost.booked_after IS 'latest closed_at of a period before it was booked: it is on bills with a later one; -infinity for none';
+COMMENT ON COLUMN yquota_internal.archived_cost.quarter_hour IS 'start of the quarter-hour';
+COMMENT ON COLUMN yquota_internal.archived_cost.period_from IS 'start of the billing period, as far as periods had been closed; -infinity in the first. Infinity for a row on no bill: it crosses the end of a period, and was taken back before that period was closed';
+COMMENT ON COLUMN yquota_internal.archived_cost.booked_after IS 'latest closed_at of a period before the row was booked: the row is on later bills; -infinity: none';
 COMMENT ON COLUMN yquota_internal.archived_cost.amount IS 'credits';
 COMMENT ON COLUMN yquota_internal.archived_cost.reservation_id IS 'reservation that was charged, if a hold for it was known; NULL for containers';
 
@@ -45,10 +45,10 @@ CREATE TABLE yquota.archived_history (
 	PRIMARY KEY (segment, history)
 );
 COMMENT ON TABLE yquota.archived_history IS
-	'Where segments of history went that have been archived';
+	'Targets to which segments of history were archived';
 COMMENT ON COLUMN yquota.archived_history.segment IS 'number in history_segment';
 COMMENT ON COLUMN yquota.archived_history.history IS 'ledger or log';
-COMMENT ON COLUMN yquota.archived_history.target IS 'the table that its rows were put into, as it was called then';
+COMMENT ON COLUMN yquota.archived_history.target IS 'table that received its rows, by its name at that time';
 COMMENT ON COLUMN yquota.archived_history.archived_at IS 'clock';
 COMMENT ON COLUMN yquota.archived_history.archived_by IS 'the session''s user';
 COMMENT ON COLUMN yquota.archived_history.cluster IS 'name of this cluster in rows of the target; NULL when the target has no such column';
@@ -64,14 +64,14 @@ CREATE TABLE yquota.written_history (
 	PRIMARY KEY (segment, history)
 );
 COMMENT ON TABLE yquota.written_history IS
-	'Segments of history whose rows have been written into a foreign table and are still in the books: the next call of archive() compares both';
+	'Segments of history whose rows were written into a foreign table and are still in the books.  The next call of archive() compares both';
 COMMENT ON COLUMN yquota.written_history.segment IS 'number in history_segment';
 COMMENT ON COLUMN yquota.written_history.history IS 'ledger or log';
-COMMENT ON COLUMN yquota.written_history.target IS 'the table that its rows were put into, as it was called then';
+COMMENT ON COLUMN yquota.written_history.target IS 'table that received its rows, by its name at that time';
 COMMENT ON COLUMN yquota.written_history.cluster IS 'name of this cluster in rows of the target';
 COMMENT ON COLUMN yquota.written_history.written_at IS 'clock';
 COMMENT ON COLUMN yquota.written_history.written_by IS 'the session''s user';
-COMMENT ON COLUMN yquota.written_history.written_in IS 'transaction that wrote them, which cannot let them go';
+COMMENT ON COLUMN yquota.written_history.written_in IS 'transaction that wrote them and cannot remove them itself';
 
 CREATE VIEW yquota_internal.readable_archived_cost WITH (security_barrier) AS
 	SELECT archived.*
@@ -94,8 +94,8 @@ CREATE TABLE yquota_internal.archived_cost_since (
 	PRIMARY KEY (project, application_id, since)
 );
 COMMENT ON TABLE yquota_internal.archived_cost_since IS
-	'Cost of archived rows of a project since instants before the archive horizon: of grants of the project and its ancestors, and of holds';
-COMMENT ON COLUMN yquota_internal.archived_cost_since.application_id IS 'empty for all of the project; for a reservation its id, and its queue counts, too';
+	'Cost of archived rows of a project since instants before the archive horizon: instants of grants of the project and its ancestors, and of holds';
+COMMENT ON COLUMN yquota_internal.archived_cost_since.application_id IS 'empty for the whole project; for a reservation its id, which includes its queue';
 COMMENT ON COLUMN yquota_internal.archived_cost_since.amount IS 'credits, without those of sub-projects';
 
 CREATE FUNCTION yquota_internal.archived_since(project text, application_id text, since timestamptz) RETURNS numeric
@@ -111,7 +111,7 @@ CREATE FUNCTION yquota_internal.archived_since(project text, application_id text
 		   AND cost.quarter_hour >= yquota_internal.quarter_hour(archived_since.since)), 0)
 		ELSE 0 END;
 COMMENT ON FUNCTION yquota_internal.archived_since(text, text, timestamptz) IS
-	'Credits of archived rows of a project, or of one of its applications, from an instant on: exact for instants that are kept and for quarter-hours';
+	'Return the credits of archived rows of a project, or of one of its applications, from an instant on.  Exact for instants that are kept and for quarter-hours';
 
 --
 -- Work lost to preemption, for archived containers: preemption_cost().
@@ -130,10 +130,10 @@ CREATE INDEX archived_preemption_quarter_hour_idx ON yquota_internal.archived_pr
 COMMENT ON TABLE yquota_internal.archived_preemption IS
 	'Archived containers that were preempted, added up per quarter-hour (UTC) of their ends';
 COMMENT ON COLUMN yquota_internal.archived_preemption.archived_through IS 'as in opening_balance';
-COMMENT ON COLUMN yquota_internal.archived_preemption.quarter_hour IS 'its start';
-COMMENT ON COLUMN yquota_internal.archived_preemption.queue IS 'the last one of the containers';
-COMMENT ON COLUMN yquota_internal.archived_preemption.gross IS 'credits that the lives of the containers cost, without padding, had nothing been free before their preemption';
-COMMENT ON COLUMN yquota_internal.archived_preemption.given_back IS 'credits of that which were free';
+COMMENT ON COLUMN yquota_internal.archived_preemption.quarter_hour IS 'start of the quarter-hour';
+COMMENT ON COLUMN yquota_internal.archived_preemption.queue IS 'last queue of the containers';
+COMMENT ON COLUMN yquota_internal.archived_preemption.gross IS 'credits for the lives of the containers, without padding, if nothing had been free before their preemption';
+COMMENT ON COLUMN yquota_internal.archived_preemption.given_back IS 'part of these credits that was free';
 
 SELECT pg_extension_config_dump('yquota_internal.archived_cost', '');
 SELECT pg_extension_config_dump('yquota_internal.archived_preemption', '');

@@ -31,17 +31,17 @@ CREATE TABLE yquota.reservation_charge (
 );
 CREATE INDEX reservation_charge_to_idx ON yquota.reservation_charge ("to");
 COMMENT ON TABLE yquota.reservation_charge IS
-	'The ledger of reservations: one row per interval of what is promised, not beyond the end of a closed period.  Append-only; corrections are further rows';
-COMMENT ON COLUMN yquota.reservation_charge.reservation_id IS 'of reservation_definition';
+	'Ledger of reservations: one row per interval of a promise, not beyond the end of a closed period.  Append-only; corrections are further rows';
+COMMENT ON COLUMN yquota.reservation_charge.reservation_id IS 'as in reservation_definition';
 COMMENT ON COLUMN yquota.reservation_charge.number IS 'rank of the row among those of its reservation, from 1';
-COMMENT ON COLUMN yquota.reservation_charge.version IS 'of reservation_definition';
+COMMENT ON COLUMN yquota.reservation_charge.version IS 'as in reservation_definition';
 COMMENT ON COLUMN yquota.reservation_charge.queue IS 'full path of the plan';
 COMMENT ON COLUMN yquota.reservation_charge.allocation IS 'native units, all containers together';
 COMMENT ON COLUMN yquota.reservation_charge.reserved_factor IS 'part of the price that the reservation pays';
 COMMENT ON COLUMN yquota.reservation_charge."from" IS 'start of the interval';
-COMMENT ON COLUMN yquota.reservation_charge."to" IS 'its end';
+COMMENT ON COLUMN yquota.reservation_charge."to" IS 'end of the interval';
 COMMENT ON COLUMN yquota.reservation_charge.amount IS 'credits, exact; negative in a row that takes another back';
-COMMENT ON COLUMN yquota.reservation_charge.booked_at IS 'when the row was posted';
+COMMENT ON COLUMN yquota.reservation_charge.booked_at IS 'time at which the row was posted';
 COMMENT ON COLUMN yquota.reservation_charge.corrects IS
 	'number of the row of the same reservation that this row takes back; NULL when it takes none back';
 
@@ -53,7 +53,7 @@ CREATE VIEW yquota_internal.reservation_charge_in_effect AS
 					  WHERE taken_back.reservation_id = charge.reservation_id
 						AND taken_back.corrects = charge.number);
 COMMENT ON VIEW yquota_internal.reservation_charge_in_effect IS
-	'Rows of the ledger of reservations that neither take back another one nor have been taken back';
+	'Rows of the ledger of reservations that neither take another row back nor have been taken back';
 
 CREATE TABLE yquota_internal.accruing_reservation (
 	reservation_id text COLLATE "C" NOT NULL,
@@ -65,7 +65,7 @@ CREATE TABLE yquota_internal.accruing_reservation (
 );
 CREATE INDEX accruing_reservation_project_idx ON yquota_internal.accruing_reservation (project);
 COMMENT ON TABLE yquota_internal.accruing_reservation IS
-	'Versions of reservations with a price of which not all cost has been posted';
+	'Versions of reservations with a price whose cost has not been posted completely';
 COMMENT ON COLUMN yquota_internal.accruing_reservation.settled_until IS
 	'start of the first interval of the allocation, or of its rest, that is not in reservation_charge';
 
@@ -80,21 +80,21 @@ CREATE FUNCTION yquota_internal.first_period(repeats boolean, "to" timestamptz, 
 	RETURN CASE WHEN repeats AND since > "to"
 				THEN yquota_internal.microseconds(since - "to") / yquota_internal.microseconds(recurrence) ELSE 0 END;
 COMMENT ON FUNCTION yquota_internal.first_period(boolean, timestamptz, interval, timestamptz) IS
-	'A period of a reservation, by number, before which all repetitions of an interval end before an instant';
+	'Return a period of a reservation, by number, before which all repetitions of an interval end before an instant';
 
 CREATE FUNCTION yquota_internal.last_period(repeats boolean, "from" timestamptz, recurrence interval, until timestamptz) RETURNS bigint
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN CASE WHEN repeats AND until > "from"
 				THEN yquota_internal.microseconds(until - "from") / yquota_internal.microseconds(recurrence) ELSE 0 END;
 COMMENT ON FUNCTION yquota_internal.last_period(boolean, timestamptz, interval, timestamptz) IS
-	'The last period of a reservation, by number, in which the repetition of an interval has begun at an instant';
+	'Return the last period of a reservation, by number, in which the repetition of an interval has begun at an instant';
 
 -- ROWS 1 is right for nearly all reservations, which have one such period.
 CREATE FUNCTION yquota_internal.period_numbers(first bigint, last bigint) RETURNS SETOF bigint
 	LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE ROWS 1
 	AS 'generate_series_int8';
 COMMENT ON FUNCTION yquota_internal.period_numbers(bigint, bigint) IS
-	'generate_series()';
+	'Return a series of numbers, as generate_series() does';
 
 -- The view repeats expressions instead of calling a function, which would read tables with the
 -- rights of the view's readers.
@@ -117,7 +117,7 @@ CREATE VIEW yquota_internal.accruing_term AS
 	  AND accruing.settled_until <= yquota.statement_clock()
 	  AND term."from" < term."to" AND term."from" <= yquota.statement_clock();
 COMMENT ON VIEW yquota_internal.accruing_term IS
-	'Intervals of allocations of reservations that have begun by the clock and are not in reservation_charge, or their rests';
+	'Intervals, or their rests, of allocations of reservations that have begun by the clock and are not in reservation_charge';
 
 CREATE VIEW yquota_internal.accruing_segment AS
 	SELECT term.reservation_id, term.project, term.username, term.queue, term.allocation, term.reserved_factor,
@@ -134,7 +134,7 @@ CREATE FUNCTION yquota_internal.reservation_amount(
 	RETURN trim_scale(yquota_internal.accrued(allocation,
 		yquota_internal.factor_names(project, NULL, username, queue, 'GUARANTEED', reserved_factor), from_at, to_at));
 COMMENT ON FUNCTION yquota_internal.reservation_amount(text, text, text, yquota.resource, numeric, timestamptz, timestamptz) IS
-	'Credits that a reservation in a plan pays for an allocation from one instant to another: the named part of the price of a GUARANTEED container';
+	'Return the credits that a reservation in a plan pays for an allocation between two instants: the given part of the price of GUARANTEED containers';
 
 -- Reads the ledger rows of a version that has been forgotten.
 CREATE FUNCTION yquota_internal.reservation_segments(ids text[], since timestamptz[], until timestamptz)
@@ -191,7 +191,7 @@ CREATE FUNCTION yquota_internal.reservation_segments(ids text[], since timestamp
 		WHERE life."from" < life."to" AND segment."to" >= life.since;
 $$;
 COMMENT ON FUNCTION yquota_internal.reservation_segments(text[], timestamptz[], timestamptz) IS
-	'Intervals that reservations pay for, cut at the ends of periods, that end at an instant of each or later; is_due: they are over at an instant, or have been posted.  The arrays are pairs';
+	'Return the intervals that reservations pay for and that end at an instant of each or later, split at the ends of periods.  is_due tells that an interval is over at an instant, or has been posted.  The arrays are pairs';
 
 -- An SQL function, like the next ones, is planned with the calling statement for the arrays at
 -- hand.
@@ -207,7 +207,7 @@ CREATE FUNCTION yquota_internal.unposted_since(ids text[], since timestamptz[])
 	) AS accruing;
 $$;
 COMMENT ON FUNCTION yquota_internal.unposted_since(text[], timestamptz[]) IS
-	'Reservations with an instant of each, or from where its cost has not been posted if that is earlier.  The arrays are pairs';
+	'Return reservations with an instant of each, or with the start of its unposted cost if that is earlier.  The arrays are pairs';
 
 CREATE FUNCTION yquota_internal.reservation_postings(ids text[], since timestamptz[], until timestamptz)
 	RETURNS TABLE (reservation_id text, number bigint, version integer, project text, username text, queue text,
@@ -247,7 +247,7 @@ CREATE FUNCTION yquota_internal.reservation_postings(ids text[], since timestamp
 	FROM posting AS p;
 $$;
 COMMENT ON FUNCTION yquota_internal.reservation_postings(text[], timestamptz[], timestamptz) IS
-	'Rows that the ledger of reservations lacks, from an instant of each on or earlier up to another: those that take back what is not due, and what is due and has no row.  The arrays are pairs';
+	'Return the rows that the ledger of reservations lacks, from an instant of each on or earlier, up to another instant.  They take back rows that are not due, and post intervals that are due.  The arrays are pairs';
 
 CREATE FUNCTION yquota_internal.unposted_reservations(ids text[], since timestamptz[], until timestamptz)
 	RETURNS TABLE (reservation_id text, version integer, "from" timestamptz)
@@ -260,7 +260,7 @@ CREATE FUNCTION yquota_internal.unposted_reservations(ids text[], since timestam
 	GROUP BY 1, 2;
 $$;
 COMMENT ON FUNCTION yquota_internal.unposted_reservations(text[], timestamptz[], timestamptz) IS
-	'Versions of reservations that pay for more than is due, and from where on.  The arrays are pairs';
+	'Return versions of reservations that paid for more than is due, and the instant from which they did.  The arrays are pairs';
 
 CREATE FUNCTION yquota_internal.quote_reservation(
 	reservation_id text, project text, username text, queue text,
@@ -276,7 +276,7 @@ CREATE FUNCTION yquota_internal.quote_reservation(
 			CROSS JOIN unnest(starts, ends, allocations) AS a ("from", "to", allocation)
 			WHERE rule.factor > 0 AND a."to" > at);
 COMMENT ON FUNCTION yquota_internal.quote_reservation(text, text, text, text, timestamptz[], timestamptz[], yquota.resource[], timestamptz) IS
-	'Credits that a reservation would cost from an instant on, by its rule or the present one and the prices that are known; the arrays are the intervals of its allocation';
+	'Return the credits that a reservation would cost from an instant on, by its rule or the present one and the known prices.  The arrays are the intervals of its allocation';
 
 --
 -- Posting
@@ -287,7 +287,7 @@ CREATE FUNCTION yquota_internal.settle_reservations(ids text[], since timestampt
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_settle_reservations';
 COMMENT ON FUNCTION yquota_internal.settle_reservations(text[], timestamptz[]) IS
-	'Bring the ledger of reservations, from an instant of each on or earlier, in line with their allocations and the present timelines, up to the clock; returns how many rows were posted.  The caller has locked the rows of their last versions.  The arrays are pairs';
+	'Bring the ledger of reservations in line with their allocations and the present timelines.  Starts from an instant of each on or earlier, and goes up to the clock.  Returns the number of posted rows.  The caller has locked the rows of their last versions.  The arrays are pairs';
 
 CREATE FUNCTION yquota_internal.book_reservations() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -318,7 +318,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.book_reservations() IS
-	'Post what reservations pay for intervals that are over; returns how many rows were posted.  The worker calls it';
+	'Post the cost of reservations for intervals that are over.  Returns the number of posted rows.  The worker calls it';
 
 CREATE FUNCTION yquota_internal.correct_reservations(changed_from timestamptz) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -341,7 +341,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.correct_reservations(timestamptz) IS
-	'Settle what reservations were charged at or after an instant again, posting correcting rows where amounts differ now; returns how many rows were posted';
+	'Settle charges of reservations at or after an instant again, and post correcting rows where amounts differ now.  Returns the number of posted rows';
 
 -- Runs in the transaction that keeps all others from posting.
 CREATE FUNCTION yquota_internal.settle_reservations_at(period_end timestamptz) RETURNS bigint
@@ -359,7 +359,7 @@ CREATE FUNCTION yquota_internal.settle_reservations_at(period_end timestamptz) R
 			  GROUP BY 1) AS crossing;
 $$;
 COMMENT ON FUNCTION yquota_internal.settle_reservations_at(timestamptz) IS
-	'Post what reservations pay up to the end of a period, which no row crosses from then on; returns how many rows were posted';
+	'Post the cost of reservations up to the end of a period, which no row crosses from then on.  Returns the number of posted rows';
 
 --
 -- The acceptance and the end of a version.  No rule changes until a transaction that has
@@ -385,7 +385,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.price_reservation() IS
-	'Write down by which rule a reservation pays: that in force when its first version was accepted';
+	'Record the rule by which a reservation pays: the one in force when its first version was accepted';
 CREATE TRIGGER price BEFORE INSERT ON yquota.reservation_definition
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.price_reservation();
 
@@ -417,7 +417,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_reserved_factor() IS
-	'Refuse a charging rule by which another part would have been in force when a reservation was accepted';
+	'Refuse a charging rule that would change the factor in force when a reservation was accepted';
 CREATE TRIGGER keep_reserved_factor AFTER INSERT OR UPDATE OR DELETE ON yquota.charging_rule
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.keep_reserved_factor();
 
@@ -464,7 +464,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.begin_accrual() IS
-	'Have the allocation of a reservation with a price accrue, and hold what it is going to cost';
+	'Make the allocation of a reservation with a price accrue, and hold its future cost';
 CREATE TRIGGER begin_accrual AFTER INSERT ON yquota.reservation_allocation
 	REFERENCING NEW TABLE AS new_rows
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.begin_accrual();
@@ -495,7 +495,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.end_accrual() IS
-	'Post what reservations pay until they end, and release their holds';
+	'Post the cost of reservations until they end, and release their holds';
 CREATE TRIGGER end_accrual AFTER UPDATE ON yquota.reservation_definition
 	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.end_accrual();

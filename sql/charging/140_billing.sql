@@ -8,7 +8,7 @@ CREATE TABLE yquota.billing_setting (
 	timezone text NOT NULL
 );
 COMMENT ON TABLE yquota.billing_setting IS
-	'At most one row: how bills are cut.  Fixed once something has been charged or granted for a period, or a period closed';
+	'Settings of bills, at most one row.  Fixed once something has been charged or granted for a period, or a period closed';
 COMMENT ON COLUMN yquota.billing_setting.only_row IS 'primary key; true';
 COMMENT ON COLUMN yquota.billing_setting.timezone IS
 	'time zone with the midnights that separate the days of reports and the periods of budgets; a name of pg_timezone_names.  UTC without a row';
@@ -20,7 +20,7 @@ COMMENT ON VIEW yquota_internal.billing_zone IS 'Time zone of bills';
 CREATE FUNCTION yquota_internal.billing_timezone() RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	RETURN (SELECT zone.name FROM yquota_internal.billing_zone AS zone);
-COMMENT ON FUNCTION yquota_internal.billing_timezone() IS 'Time zone of bills';
+COMMENT ON FUNCTION yquota_internal.billing_timezone() IS 'Return the time zone of bills';
 
 CREATE FUNCTION yquota_internal.keep_billing_setting() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -53,7 +53,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_billing_setting() IS
-	'The time zone of bills stays once there is something to be told by day';
+	'Keep the time zone of bills fixed once there are figures by day';
 
 CREATE TRIGGER keep BEFORE INSERT OR UPDATE OR DELETE ON yquota.billing_setting
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_billing_setting();

@@ -7,14 +7,14 @@
 CREATE FUNCTION yquota_internal.default_cluster_name() RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN 'yarn_cluster';
-COMMENT ON FUNCTION yquota_internal.default_cluster_name() IS 'Name of a cluster that has been given none';
+COMMENT ON FUNCTION yquota_internal.default_cluster_name() IS 'Return the name of a cluster without a configured name';
 
 CREATE TABLE yquota.cluster_setting (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
 	cluster_name text NOT NULL DEFAULT yquota_internal.default_cluster_name() CHECK (cluster_name <> '' AND cluster_name !~ '[[:cntrl:]]')
 );
 COMMENT ON TABLE yquota.cluster_setting IS
-	'At most one row: how this cluster is called in tables that several clusters share.  Fixed once history has been archived under it';
+	'Name of this cluster in tables that several clusters share, at most one row.  Fixed once history has been archived under it';
 COMMENT ON COLUMN yquota.cluster_setting.only_row IS 'primary key, always true';
 COMMENT ON COLUMN yquota.cluster_setting.cluster_name IS 'not empty, no control characters; yarn_cluster without a row, as yarn.resourcemanager.cluster-id';
 
@@ -22,7 +22,7 @@ CREATE FUNCTION yquota.cluster_name() RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	RETURN coalesce((SELECT setting.cluster_name FROM yquota.cluster_setting AS setting), yquota_internal.default_cluster_name());
 COMMENT ON FUNCTION yquota.cluster_name() IS
-	'Name of this cluster in tables that several clusters share: that of cluster_setting, yarn_cluster without a row';
+	'Return the name of this cluster in tables that several clusters share: that of cluster_setting, yarn_cluster without a row';
 
 CREATE FUNCTION yquota_internal.keep_cluster_name() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -48,7 +48,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_cluster_name() IS
-	'The name of the cluster stays once history has been archived under it';
+	'Keep the name of the cluster fixed once history has been archived under it';
 
 CREATE TRIGGER keep BEFORE INSERT OR UPDATE OR DELETE ON yquota.cluster_setting
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_cluster_name();

@@ -7,7 +7,7 @@ CREATE FUNCTION yquota_internal.charge_events() RETURNS trigger
 	LANGUAGE c
 	AS 'MODULE_PATHNAME', 'yq_sql_charge_inserted_events';
 COMMENT ON FUNCTION yquota_internal.charge_events() IS
-	'Settles the events that a statement inserts into yquota.container_event; serves no other table';
+	'Settle the events that a statement inserts into yquota.container_event; serves no other table';
 
 CREATE TRIGGER charge_events AFTER INSERT ON yquota.container_event
 	REFERENCING NEW TABLE AS new_events
@@ -21,7 +21,7 @@ CREATE FUNCTION yquota_internal.settle_again(container_ids text[]) RETURNS bigin
 	LANGUAGE c STRICT VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_settle_again';
 COMMENT ON FUNCTION yquota_internal.settle_again(text[]) IS
-	'Bring the books of containers, in ascending order of id, in line with the present timelines; returns how many were corrected';
+	'Bring the books of containers, in ascending order of id, in line with the present timelines.  Returns how many were corrected';
 
 CREATE FUNCTION yquota_internal.correct_prices_since(changed_from timestamptz) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -54,7 +54,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.correct_prices_since(timestamptz) IS
-	'Settle charges at or after an instant again, posting correcting rows where amounts differ now; returns how many containers were corrected';
+	'Settle charges at or after an instant again, and post correcting rows where amounts differ now.  Returns how many containers were corrected';
 
 CREATE FUNCTION yquota_internal.rebase_running() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -69,7 +69,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.rebase_running() IS
-	'Move running containers to the rate classes that match the factors and outages there are now; returns how many moved';
+	'Move running containers to the rate classes that match the present factors and outages.  Returns how many moved';
 
 --
 -- Counters
@@ -79,7 +79,7 @@ CREATE FUNCTION yquota_internal.prices_changed_from(version bigint) RETURNS time
 	LANGUAGE c STRICT STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_prices_changed_from';
 COMMENT ON FUNCTION yquota_internal.prices_changed_from(bigint) IS
-	'Earliest instant that a change of prices after a version bears on; infinity when there is none';
+	'Return the earliest instant affected by changes of prices after a version; infinity when there are none';
 
 CREATE FUNCTION yquota_internal.add_rate_class(
 	state internal, shape yquota.resource, factors text[], weight numeric, weights bytea,
@@ -108,7 +108,7 @@ CREATE AGGREGATE yquota_internal.accrued_sum(
 	parallel = restricted
 );
 COMMENT ON AGGREGATE yquota_internal.accrued_sum(yquota.resource, text[], numeric, bytea, timestamptz, timestamptz) IS
-	'Sum of weight x credits of the class from reference_at to an instant; a row is a class (shape, factors), a packed list of them, or without reference_at one of unpack_delta(), or nothing';
+	'Sum of weight x credits of the class from reference_at to an instant.  A row is a class (shape, factors), a packed list of classes, a list of unpack_delta() if it has no reference_at, or nothing';
 
 CREATE AGGREGATE yquota_internal.rate_sum(
 	shape yquota.resource, factors text[], weight numeric, weights bytea,
@@ -119,14 +119,14 @@ CREATE AGGREGATE yquota_internal.rate_sum(
 	parallel = restricted
 );
 COMMENT ON AGGREGATE yquota_internal.rate_sum(yquota.resource, text[], numeric, bytea, timestamptz, timestamptz) IS
-	'Sum of weight x credits per second of the class at an instant; a row is a class (shape, factors), a packed list of them, or without reference_at one of unpack_delta(), or nothing';
+	'Sum of weight x credits per second of the class at an instant.  A row is a class (shape, factors), a packed list of classes, a list of unpack_delta() if it has no reference_at, or nothing';
 
 CREATE FUNCTION yquota_internal.settled_ahead(now_at timestamptz, mark timestamptz)
 	RETURNS TABLE (project text, allocation yquota.resource, factors text[], settled_at timestamptz)
 	LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 1
 	AS 'MODULE_PATHNAME', 'yq_sql_settled_ahead';
 COMMENT ON FUNCTION yquota_internal.settled_ahead(timestamptz, timestamptz) IS
-	'Running containers whose last settlement lies after an instant: they owe nothing yet, and the counters do not know';
+	'Return running containers whose last settlement lies after an instant: they owe nothing yet, which the counters do not know';
 
 -- LIMIT 1 tells the planner that the table has one row.
 CREATE VIEW yquota_internal.valid_reference AS
@@ -157,13 +157,13 @@ CREATE AGGREGATE yquota_internal.pack_weights(class_id integer, weight numeric) 
 	parallel = safe
 );
 COMMENT ON AGGREGATE yquota_internal.pack_weights(integer, numeric) IS
-	'Packed list of the weights of rate classes, added up per class; those of zero are left out';
+	'Packed list of the weights of rate classes, added up per class, without zero weights';
 
 CREATE FUNCTION yquota_internal.merge_weights(a bytea, b bytea) RETURNS bytea
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_merge_weights';
 COMMENT ON FUNCTION yquota_internal.merge_weights(bytea, bytea) IS
-	'Sum of two packed lists of weights';
+	'Return the sum of two packed lists of weights';
 
 --
 -- The running totals.  They count from the last full hour in which any container was settled.
@@ -195,7 +195,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.move_running_totals(timestamptz, timestamptz) IS
-	'Have the running totals, which hold, count from another instant, and be ready for deltas of hours up to a last one (NULL for none)';
+	'Make valid running totals count from another instant, and prepare them for deltas of hours up to a last one (NULL: none)';
 
 CREATE FUNCTION yquota_internal.make_running_totals(full_hour timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -244,7 +244,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.make_running_totals(timestamptz) IS
-	'Make the running totals anew from rate_class_counter';
+	'Rebuild the running totals from rate_class_counter';
 
 CREATE FUNCTION yquota_internal.compact_counters() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -451,7 +451,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.compact_counters() IS
-	'Add the appended deltas up into the counters; returns how many there were.  While containers are allocated, the newest wait for the next time.  Does nothing while a change of prices is open, or in a transaction whose snapshot could miss one.  The worker calls it';
+	'Add the appended deltas to the counters.  Returns how many there were.  While containers are allocated, the newest deltas wait for the next call.  Does nothing while a change of prices is open, or in a transaction whose snapshot could miss one.  The worker calls it';
 
 CREATE FUNCTION yquota_internal.correct_late_prices() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -476,7 +476,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.correct_late_prices() IS
-	'Correct settlements from before a change of prices became visible; returns how many containers were corrected.  The worker calls it';
+	'Correct settlements from before a change of prices became visible.  Returns how many containers were corrected.  The worker calls it';
 
 CREATE FUNCTION yquota_internal.uncorrected_since() RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -492,7 +492,7 @@ CREATE FUNCTION yquota_internal.uncorrected_since() RETURNS timestamptz
 				  JOIN yquota.pricing_change AS change
 					ON change.version > priced.pricing_version AND change.effective_from <= priced.priced_through) AS late);
 COMMENT ON FUNCTION yquota_internal.uncorrected_since() IS
-	'First instant after which a charge misses a price that became visible late, until correct_late_prices() is through; NULL when none does';
+	'Return the first instant after which a charge misses a price that became visible late, until correct_late_prices() is through; NULL when none does';
 
 CREATE FUNCTION yquota.quota_compute() RETURNS timestamptz
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -516,12 +516,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.quota_compute() IS
-	'Does the worker''s tasks of a compute interval: advances the charged-through mark to the clock, posts what reservations pay, compacts counters, corrects late prices, applies events whose START has come, looks after credit, reports thresholds that spending has crossed, decisions that no application master acknowledges, reports of nodes that are late or differ from the books, and plans that are too small or not followed; returns the mark';
+	'Run the worker''s tasks of a compute interval, and return the charged-through mark.  Advances the mark to the clock, posts the cost of reservations, compacts counters and corrects late prices.  Applies events whose START has come, looks after credit, and reports thresholds that spending has crossed.  Reports decisions that no application master acknowledges, and reports of nodes that are late or differ from the books.  Reports plans that are too small or not followed';
 
 CREATE VIEW yquota.charged_through AS
 	SELECT max(at) AS at FROM yquota_internal.charged_through;
 COMMENT ON VIEW yquota.charged_through IS
-	'The charged-through mark: the latest QUOTA_COMPUTE; the cost of running containers until then has been shown';
+	'Charged-through mark: the latest QUOTA_COMPUTE; the cost of running containers until then has been shown';
 COMMENT ON COLUMN yquota.charged_through.at IS 'occurred_at of the latest QUOTA_COMPUTE; NULL before the first';
 
 --
@@ -543,7 +543,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.is_in_books(text) IS
-	'Whether containers of a project are in the books, or are going to be';
+	'Tell whether containers of a project are in the books, or are going to be';
 
 CREATE FUNCTION yquota_internal.keep_project() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -565,7 +565,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_project() IS
-	'A project that containers were charged to keeps its name and stays';
+	'Keep the name and row of a project to which containers were charged';
 
 -- Takes its lock before any project is locked, because other transactions lock a project while
 -- they hold one of these locks.
@@ -587,7 +587,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.lock_projects() IS
-	'Projects that go, or get another name or parent, wait for events and for decisions about credit';
+	'Make projects that are deleted, renamed or moved wait for events and for decisions about credit';
 
 CREATE TRIGGER lock_projects BEFORE UPDATE OF name, parent OR DELETE ON yquota.project
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_projects();
@@ -602,7 +602,7 @@ CREATE FUNCTION yquota_internal.signal_change() RETURNS trigger
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_signal_change';
 COMMENT ON FUNCTION yquota_internal.signal_change() IS
-	'Have all sessions drop cached rows of the table';
+	'Make all sessions drop cached rows of the table';
 
 CREATE TRIGGER signal_change AFTER INSERT OR UPDATE OF name OR DELETE ON yquota.project
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
@@ -640,7 +640,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.move_usage() IS
-	'Move the usage of containers of nodes to the new labels of the nodes, by one statement';
+	'Move the usage of containers of nodes to the new labels of the nodes, in one statement';
 
 CREATE TRIGGER usage_moves AFTER UPDATE ON yquota.node
 	REFERENCING OLD TABLE AS old_nodes NEW TABLE AS new_nodes

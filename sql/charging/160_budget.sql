@@ -14,12 +14,12 @@ CREATE TABLE yquota.budget (
 	PRIMARY KEY (project, period)
 );
 COMMENT ON TABLE yquota.budget IS
-	'Credit that projects get every period of the time zone of bills; a change counts from the first period that has not been granted';
+	'Recurring credit of projects, for each period in the time zone of bills; a change applies from the first period that has not been granted';
 COMMENT ON COLUMN yquota.budget.project IS 'primary key with period; references project';
 COMMENT ON COLUMN yquota.budget.period IS 'day, week (from Monday on), month, quarter or year';
 COMMENT ON COLUMN yquota.budget.amount IS 'credits per period, above 0, at most 10^30';
-COMMENT ON COLUMN yquota.budget.rollover IS 'default false: what is left at the end of a period is lost. true: it stays';
-COMMENT ON COLUMN yquota.budget.starts_on IS 'first day, default today, at most 4000 days ago (22023); the period it lies in is granted whole, from that day on';
+COMMENT ON COLUMN yquota.budget.rollover IS 'default false: credit left at the end of a period is lost. true: it stays';
+COMMENT ON COLUMN yquota.budget.starts_on IS 'first day, default today, at most 4000 days ago (22023); the period that it lies in is granted whole, from that day on';
 
 CREATE TABLE yquota_internal.budget_grant (
 	project text COLLATE "C" NOT NULL,
@@ -29,19 +29,19 @@ CREATE TABLE yquota_internal.budget_grant (
 	PRIMARY KEY (project, period, starts_on)
 );
 COMMENT ON TABLE yquota_internal.budget_grant IS
-	'Periods of budgets that have been granted: none is granted twice, even if the budget changes';
+	'Periods of budgets that have been granted; no period is granted twice, even if the budget changes';
 COMMENT ON COLUMN yquota_internal.budget_grant.starts_on IS 'first day of the period';
-COMMENT ON COLUMN yquota_internal.budget_grant.grant_id IS 'its row of quota_grant; NULL when the owner has deleted that';
+COMMENT ON COLUMN yquota_internal.budget_grant.grant_id IS 'row of quota_grant; NULL when the owner has deleted it';
 
 CREATE FUNCTION yquota_internal.period_start(period text, day date) RETURNS date
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 	RETURN date_trunc(period, day::timestamp)::date;
-COMMENT ON FUNCTION yquota_internal.period_start(text, date) IS 'First day of the period that a day lies in';
+COMMENT ON FUNCTION yquota_internal.period_start(text, date) IS 'Return the first day of the period that a day lies in';
 
 CREATE FUNCTION yquota_internal.next_period_start(period text, first_day date) RETURNS date
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 	RETURN (first_day + CASE period WHEN 'quarter' THEN interval '3 months' ELSE concat('1 ', period)::interval END)::date;
-COMMENT ON FUNCTION yquota_internal.next_period_start(text, date) IS 'First day of the period after the one that begins on a day';
+COMMENT ON FUNCTION yquota_internal.next_period_start(text, date) IS 'Return the first day of the period after the one that begins on a day';
 
 CREATE FUNCTION yquota_internal.grant_budgets(now_at timestamptz) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -98,7 +98,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.grant_budgets(timestamptz) IS
-	'Grant the periods of budgets that have begun by an instant, or will within a day, and have not been granted; returns how many';
+	'Grant the periods of budgets that begin by an instant, or within a day after it, and have not been granted.  Returns their number';
 
 CREATE FUNCTION yquota_internal.keep_budget() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -118,7 +118,7 @@ BEGIN
 	RETURN NEW;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.keep_budget() IS 'Have a budget begin today unless it says when, and not so long ago that it must be a mistake';
+COMMENT ON FUNCTION yquota_internal.keep_budget() IS 'Set the first day of a budget to today unless it is given.  Refuse a day so long ago that it must be a mistake';
 CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON yquota.budget
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_budget();
 

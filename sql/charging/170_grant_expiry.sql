@@ -27,8 +27,8 @@ CREATE TABLE yquota_internal.spending_mark (
 );
 COMMENT ON TABLE yquota_internal.spending_mark IS
 	'Spending of projects until instants at which their grants begin and expire';
-COMMENT ON COLUMN yquota_internal.spending_mark.spent IS 'credits for all that ran before';
-COMMENT ON COLUMN yquota_internal.spending_mark.taken_at IS 'clock when that was read from the books';
+COMMENT ON COLUMN yquota_internal.spending_mark.spent IS 'credits for everything that ran before';
+COMMENT ON COLUMN yquota_internal.spending_mark.taken_at IS 'clock when the spending was read from the books';
 
 CREATE VIEW yquota_internal.uncompacted_change AS
 	SELECT part.project, min(part.changed_from) AS changed_from
@@ -44,7 +44,7 @@ CREATE VIEW yquota_internal.uncompacted_change AS
 	) AS part
 	GROUP BY part.project;
 COMMENT ON VIEW yquota_internal.uncompacted_change IS
-	'Instants from which on deltas that have not been compacted change the spending of projects and their descendants';
+	'Instants from which deltas that have not been compacted change the spending of projects and their descendants';
 
 -- Compaction removes the marks that deltas and changes of prices have invalidated.  This view
 -- ignores marks that deltas not yet compacted invalidate.
@@ -58,7 +58,7 @@ CREATE VIEW yquota_internal.kept_spending AS
 					  WHERE change.version > (SELECT reference.pricing_version
 											  FROM yquota_internal.running_reference AS reference))) IS NOT TRUE;
 COMMENT ON VIEW yquota_internal.kept_spending IS
-	'The rows of spending_mark that agree with the books';
+	'Rows of spending_mark that agree with the books';
 
 CREATE TABLE yquota.expired_grant (
 	grant_id bigint NOT NULL REFERENCES yquota.quota_grant ON DELETE CASCADE,
@@ -70,19 +70,19 @@ CREATE TABLE yquota.expired_grant (
 );
 CREATE INDEX expired_grant_project_idx ON yquota.expired_grant (project);
 COMMENT ON TABLE yquota.expired_grant IS
-	'Rests of grants at their expiry, and what returned to them later.  Written by the worker, again when the books change; a balance does not wait for that';
+	'Remaining credit of grants at their expiry, and credit that returned to them later.  Written by the worker, again when the books change; balances do not depend on it';
 COMMENT ON COLUMN yquota.expired_grant.grant_id IS 'primary key with project';
 COMMENT ON COLUMN yquota.expired_grant.project IS 'project whose credit it was: that of the grant, or an ancestor';
-COMMENT ON COLUMN yquota.expired_grant.lost IS 'credits, 0 or more: 0 says that all was spent, so that no balance computes it again; of a negative row that went to a sub-project, what it had taken from grants that had expired by then';
-COMMENT ON COLUMN yquota.expired_grant.expired_at IS 'expires_at of the grant, or booked_at if that was later; of a negative row, when it went to the sub-project';
-COMMENT ON COLUMN yquota.expired_grant.decided_at IS 'clock when the worker found that in the books';
+COMMENT ON COLUMN yquota.expired_grant.lost IS 'credits, 0 or more. A row of 0 saves balances from computing it again. For a negative row that went to a sub-project: credits that it had taken from grants which had expired by then';
+COMMENT ON COLUMN yquota.expired_grant.expired_at IS 'expires_at of the grant, or booked_at if that was later; for a negative row the time at which it went to the sub-project';
+COMMENT ON COLUMN yquota.expired_grant.decided_at IS 'clock when the worker found it in the books';
 
 CREATE VIEW yquota_internal.kept_loss AS
 	SELECT expired.grant_id, expired.project, expired.lost, expired.expired_at
 	FROM yquota.expired_grant AS expired
 	JOIN yquota_internal.kept_spending AS mark ON mark.project = expired.project AND mark.at = expired.expired_at;
 COMMENT ON VIEW yquota_internal.kept_loss IS
-	'The rows of expired_grant that agree with the books';
+	'Rows of expired_grant that agree with the books';
 
 -- Functions take rows of this view instead of the table, so that columns of the table can
 -- still be changed.
@@ -96,7 +96,7 @@ CREATE VIEW yquota_internal.ledger_segment AS
 		   reserved."from", reserved."to", reserved.corrects, reserved.amount, NULL, reserved.reserved_factor, reserved.reservation_id
 	FROM yquota.reservation_charge AS reserved;
 COMMENT ON VIEW yquota_internal.ledger_segment IS
-	'Rows of the ledgers, of all projects, for charge_since(); the part of the price that a reservation pays is in waiting_factor, its id in container_id';
+	'Rows of the ledgers of all projects, for charge_since().  Of a reservation, waiting_factor has the part of the price that it pays, and container_id its id';
 
 CREATE FUNCTION yquota_internal.charge_since(segment yquota_internal.ledger_segment, since timestamptz) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -109,7 +109,7 @@ CREATE FUNCTION yquota_internal.charge_since(segment yquota_internal.ledger_segm
 				since, (segment)."to")
 	END;
 COMMENT ON FUNCTION yquota_internal.charge_since(yquota_internal.ledger_segment, timestamptz) IS
-	'Credits of the part of a ledger row from an instant on, which is not after its end';
+	'Return the credits of a ledger row from an instant on that is not after its end';
 
 -- Archived rows are added up per quarter-hour (charging/090_archived_cost.sql).  An instant
 -- within a quarter-hour needs the rows themselves: archived_segments_around() that instant.
@@ -127,7 +127,7 @@ CREATE FUNCTION yquota_internal.archived_within_quarter_hour(
 			  AND (archived_within_quarter_hour.queue IS NULL OR segment.queue = archived_within_quarter_hour.queue
 				   OR segment.container_id = archived_within_quarter_hour.reservation_id));
 COMMENT ON FUNCTION yquota_internal.archived_within_quarter_hour(text, text, text, text, timestamptz, yquota_internal.ledger_segment[]) IS
-	'Credits after an instant of the archived rows around it, less what the sums of the quarter-hours from then on have of them: of a project, and of one of its applications, or of a reservation and its queue.  Padding that was booked at the instant is not after it';
+	'Return the credits after an instant of the archived rows around it, less the part in sums of later quarter-hours.  The rows are of a project, of one of its applications, or of a reservation and its queue.  Padding that was booked at the instant is not after it';
 
 -- Adds up rows after several instants of a project once, and divides rows at each instant that
 -- they cross.
@@ -203,7 +203,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.cost_since(text[], timestamptz[]) IS
-	'Cost of projects and their descendants from instants on, up to the clock and of what is settled ahead of it; the arrays are pairs';
+	'Return the cost of projects and their descendants from instants on, up to the clock, including what is settled ahead of it.  The arrays are pairs';
 
 CREATE FUNCTION yquota_internal.spent_by_now(projects text[]) RETURNS TABLE (project text, spent numeric)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -216,7 +216,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.spent_by_now(text[]) IS
-	'Credits that projects and their descendants have spent by the clock; no row for one when none is in any book';
+	'Return the credits that projects and their descendants have spent by the clock; no row when no book has any';
 
 CREATE FUNCTION yquota_internal.spent_now(project text) RETURNS numeric
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -230,7 +230,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.spent_now(text) IS
-	'Row of spent_by_now() for one project: credits; NULL for none';
+	'Return the row of spent_by_now() for one project: credits; NULL for none';
 
 CREATE VIEW yquota_internal.grant_term AS
 	SELECT quota_grant.grant_id, quota_grant.project, quota_grant.kind, quota_grant.amount, quota_grant.valid_from,
@@ -244,7 +244,7 @@ CREATE VIEW yquota_internal.grant_term AS
 		SELECT CASE WHEN budget_grant.grant_id IS NULL THEN quota_grant.booked_at END AS at
 	) AS booking;
 COMMENT ON VIEW yquota_internal.grant_term IS
-	'From when to when grants can be spent, or credit is taken back';
+	'Begin and end of the time in which grants can be spent, or credit is taken back';
 
 --
 -- The project's own credit limits it from the start of its first row of kind grant or budget.
@@ -288,7 +288,7 @@ CREATE VIEW yquota_internal.own_life AS
 	WHERE term.kind IN ('grant', 'budget')
 	   OR NOT EXISTS (SELECT FROM yquota_internal.project_family AS family WHERE family.member = term.project);
 COMMENT ON VIEW yquota_internal.own_life IS
-	'From when to when grants are credit of the project of which they are';
+	'Begin and end of the time in which grants are credit of the project to which they were given';
 
 CREATE VIEW yquota_internal.refund_life AS
 	SELECT term.grant_id, line.holder AS project, term.amount, greatest(term.begins_at, line.holds_from) AS begins_at, term.expires_at,
@@ -307,14 +307,14 @@ CREATE VIEW yquota_internal.refund_life AS
 	  AND term.begins_at < line.holds_until
 	  AND (line.holds_from <= term.begins_at OR term.amount <= 0 OR line.holds_from < term.expires_at);
 COMMENT ON VIEW yquota_internal.refund_life IS
-	'From when to when refunds and corrections of sub-projects are credit of these and of their ancestors';
+	'Begin and end of the time in which refunds and corrections of sub-projects are credit of these and of their ancestors';
 
 CREATE VIEW yquota_internal.grant_life AS
 	SELECT own.* FROM yquota_internal.own_life AS own
 	UNION ALL
 	SELECT refund.* FROM yquota_internal.refund_life AS refund;
 COMMENT ON VIEW yquota_internal.grant_life IS
-	'From when to when grants are credit of a project: that of which they are, or an ancestor for refunds and corrections; and when credit may be lost by their end';
+	'Begin and end of the time in which grants are credit of a project, and the time at which their end may lose credit.  The project is the one to which they were given, or an ancestor for refunds and corrections';
 
 CREATE FUNCTION yquota_internal.credit_instant(project text, until timestamptz) RETURNS SETOF timestamptz
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -331,7 +331,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.credit_instant(text, timestamptz) IS
-	'Instants up to a last one at which a grant of a project begins, expires, or counts for another project from then on';
+	'Return the instants up to a last one at which a grant of a project begins, expires, or counts for another project from then on';
 
 CREATE FUNCTION yquota_internal.spent_until(project text, until timestamptz)
 	RETURNS TABLE (at timestamptz, spent numeric)
@@ -365,7 +365,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.spent_until(text, timestamptz) IS
-	'Cost of a project before each of its credit_instant() and a last one, in order, as kept or else from the books';
+	'Return the cost of a project before each of its credit_instant() and a last one, in order, as kept or else from the books';
 
 CREATE FUNCTION yquota_internal.spend_grants(
 	grant_ids bigint[], amounts numeric[], begins timestamptz[], expires timestamptz[], leaves timestamptz[],
@@ -374,7 +374,7 @@ CREATE FUNCTION yquota_internal.spend_grants(
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_spend_grants';
 COMMENT ON FUNCTION yquota_internal.spend_grants(bigint[], numeric[], timestamptz[], timestamptz[], timestamptz[], timestamptz[], numeric[]) IS
-	'Rests of grants at the last of some instants, or at their expiry, by the spending until each; a grant that leaves counts no longer.  What a negative row that leaves had taken from grants which have expired is lost by it, and returned to them';
+	'Return the remaining credit of grants at the last of some instants, or at their expiry, by the spending until each.  A grant that leaves counts no longer.  Credit that a leaving negative row had taken from expired grants is lost by that row and returned to them';
 
 CREATE FUNCTION yquota_internal.grant_outcome(project text, until timestamptz, leaves_before timestamptz DEFAULT 'infinity')
 	RETURNS TABLE (grant_id bigint, rest numeric, lost numeric, returned numeric)
@@ -402,7 +402,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.grant_outcome(text, timestamptz, timestamptz) IS
-	'Rests at an instant of the grants of a project that have begun, or at their expiry, and losses by negative rows that have left; those that leave at a last instant or later are taken as if they stayed';
+	'Return the remaining credit at an instant of the grants of a project that have begun, or at their expiry.  Losses by negative rows that have left count.  Rows that leave at a last instant or later are treated as if they stayed';
 
 CREATE FUNCTION yquota_internal.notice_expired_grant() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -417,7 +417,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.notice_expired_grant() IS
-	'Tells who gives credit that it has been lost';
+	'Notify those who give credit that it has been lost';
 -- Leaves out budgets, whose earlier periods are granted only for the books.
 CREATE TRIGGER notice_expired AFTER INSERT ON yquota.quota_grant
 	FOR EACH ROW WHEN (NEW.amount > 0 AND NEW.expires_at < 'infinity' AND NEW.kind <> 'budget')
@@ -430,7 +430,7 @@ CREATE VIEW yquota_internal.noted_loss AS
 	  AND expired.expired_at <= yquota.statement_clock()
 	GROUP BY expired.project;
 COMMENT ON VIEW yquota_internal.noted_loss IS
-	'Noted losses of grants that have expired by the clock';
+	'Recorded losses of grants that have expired by the clock';
 
 -- Groups before the join, so that the planner knows that each project has one row.
 CREATE VIEW yquota_internal.begun_credit AS
@@ -453,7 +453,7 @@ CREATE VIEW yquota_internal.begun_credit AS
 	) AS part
 	GROUP BY part.project;
 COMMENT ON VIEW yquota_internal.begun_credit IS
-	'Credits of the grants that have begun by the clock, expired ones included; whether these limit the project; how many may have lost something by having expired or left, and when the last one did';
+	'Credits of the grants that have begun by the clock, including expired ones, and whether they limit the project.  Also the number of those that may have lost something by having expired or left, and the last such time';
 
 CREATE VIEW yquota_internal.expiry_due AS
 	SELECT credit.project, credit.expired_until AS until, credit.expired - coalesce(noted.grants, 0) AS grants
@@ -461,7 +461,7 @@ CREATE VIEW yquota_internal.expiry_due AS
 	LEFT JOIN yquota_internal.noted_loss AS noted ON noted.project = credit.project
 	WHERE credit.expired > coalesce(noted.grants, 0);
 COMMENT ON VIEW yquota_internal.expiry_due IS
-	'Projects with grants that have expired, and to which the worker has not come yet, or not since the books changed';
+	'Projects with expired grants that the worker has not handled yet, or not since the books changed';
 
 CREATE FUNCTION yquota_internal.expired_loss(project text, until timestamptz) RETURNS numeric
 	-- reads tables behind a view that the view's readers may not read
@@ -473,7 +473,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.expired_loss(text, timestamptz) IS
-	'Losses of grants of a project that had expired by an instant.  Reads the books: for rows of expiry_due';
+	'Return the losses of grants of a project that had expired by an instant.  Reads the books, for rows of expiry_due';
 
 CREATE VIEW yquota_internal.lost_credit AS
 	SELECT expired.project, expired.grant_id, expired.lost
@@ -487,7 +487,7 @@ CREATE VIEW yquota_internal.lost_credit AS
 	CROSS JOIN LATERAL yquota_internal.grant_outcome(due.project, due.until) AS found
 	WHERE found.lost IS NOT NULL;
 COMMENT ON VIEW yquota_internal.lost_credit IS
-	'Losses of grants that have expired by the clock, noted by the worker or not';
+	'Losses of grants that have expired by the clock, whether the worker recorded them or not';
 
 -- Returns all grants of a project in one call: computing the outcome covers all of them and
 -- must not be repeated for each.
@@ -512,7 +512,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.grants_in_force(text) IS
-	'Grants to a project at the clock, those to come included, with their rests and losses where they count for the project itself';
+	'Return the grants to a project at the clock, including future ones, with the remaining and lost credit where they count for the project itself';
 
 CREATE VIEW yquota.grant_status WITH (security_barrier) AS
 	SELECT given.grant_id, project.name AS project, given.kind COLLATE "C" AS kind, given.amount,
@@ -536,12 +536,12 @@ COMMENT ON VIEW yquota.grant_status IS
 	'State of every grant, live at the clock; reads the ledger, so query it with a project';
 COMMENT ON COLUMN yquota.grant_status.amount IS 'credits';
 COMMENT ON COLUMN yquota.grant_status.state IS 'pending (not begun), valid, spent (nothing is left), expired, taken back (a negative row)';
-COMMENT ON COLUMN yquota.grant_status.counts_for IS 'whose credit it is: the project, or an ancestor for refunds and corrections of a sub-project without own credit; spent, remaining and lost are NULL then';
-COMMENT ON COLUMN yquota.grant_status.spent IS 'credits spent of it; NULL in a negative row';
+COMMENT ON COLUMN yquota.grant_status.counts_for IS 'project whose credit it is: its own, or an ancestor for refunds and corrections of a sub-project without own credit. Then spent, remaining and lost are NULL';
+COMMENT ON COLUMN yquota.grant_status.spent IS 'credits spent from it; NULL in a negative row';
 COMMENT ON COLUMN yquota.grant_status.remaining IS 'credits left of it; NULL when it is not valid';
-COMMENT ON COLUMN yquota.grant_status.lost IS 'credits left of it when it expired, and those that returned to it later; NULL before';
+COMMENT ON COLUMN yquota.grant_status.lost IS 'credits left of it when it expired, and credits that returned to it later; NULL before';
 COMMENT ON COLUMN yquota.grant_status.begins_at IS
-	'when it could first be spent: valid_from, or when it was booked if that was later';
+	'first time at which it could be spent: valid_from, or the time of booking if that was later';
 COMMENT ON COLUMN yquota.grant_status.expires_at IS 'expires_at, or booked_at if that was later';
 
 CREATE FUNCTION yquota_internal.mark_spending(projects text[], now_at timestamptz) RETURNS void
@@ -588,7 +588,7 @@ CREATE FUNCTION yquota_internal.note_losses(projects text[], now_at timestamptz)
 			WHERE expired.lost <> excluded.lost OR expired.expired_at <> excluded.expired_at;
 $$;
 COMMENT ON FUNCTION yquota_internal.note_losses(text[], timestamptz) IS
-	'Note the losses of expired grants of projects, where they are not noted';
+	'Record the losses of expired grants of projects, where they are not recorded';
 
 CREATE FUNCTION yquota_internal.expire_grants(now_at timestamptz, max_projects integer DEFAULT NULL) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -640,7 +640,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.expire_grants(timestamptz, integer) IS
-	'Note the losses of expired grants, again when the books have changed since; returns the number of grants, of so many projects at most';
+	'Record the losses of expired grants, again when the books have changed since.  Returns the number of grants, of at most so many projects';
 
 SELECT pg_extension_config_dump('yquota_internal.spending_mark', '');
 SELECT pg_extension_config_dump('yquota.expired_grant', '');

@@ -37,16 +37,16 @@ COMMENT ON TABLE yquota.hold IS
 	'Credit set aside for applications by hold(), until release_hold() or expires_at, and for reservations until they end';
 COMMENT ON COLUMN yquota.hold.hold_id IS 'primary key';
 COMMENT ON COLUMN yquota.hold.project IS 'references project';
-COMMENT ON COLUMN yquota.hold.application_id IS 'not empty; NULL for a reservation''s';
-COMMENT ON COLUMN yquota.hold.reservation_id IS 'reservation that it was set aside for when that was accepted; NULL for an application''s';
-COMMENT ON COLUMN yquota.hold.queue IS 'full path of the reservation''s queue, whose applications use it up as the reservation does';
+COMMENT ON COLUMN yquota.hold.application_id IS 'not empty; NULL for the hold of a reservation';
+COMMENT ON COLUMN yquota.hold.reservation_id IS 'accepted reservation for which the credit is set aside; NULL for the hold of an application';
+COMMENT ON COLUMN yquota.hold.queue IS 'full path of the reservation''s queue; its applications use the hold up as the reservation does';
 COMMENT ON COLUMN yquota.hold.amount IS 'credits, above 0, at most 10^30, at most 60 decimals; as last changed';
 COMMENT ON COLUMN yquota.hold.external_id IS 'id of the caller for the hold, unique in the project, at most 255 bytes; NULL: none';
 COMMENT ON COLUMN yquota.hold.replaced_amounts IS 'amounts before each change by hold(replace => true), the oldest first; NULL: never changed';
 COMMENT ON COLUMN yquota.hold.replaced_at IS 'clock of each of these changes';
 COMMENT ON COLUMN yquota.hold.held_by IS 'role that called hold(), or had the reservation accepted';
 COMMENT ON COLUMN yquota.hold.held_at IS 'clock when it was held: the cost of the application from then on uses it up';
-COMMENT ON COLUMN yquota.hold.expires_at IS 'from then on it holds nothing; infinity for a reservation''s';
+COMMENT ON COLUMN yquota.hold.expires_at IS 'end of the hold; infinity for the hold of a reservation';
 COMMENT ON COLUMN yquota.hold.released_by IS 'role that called release_hold(), or ended the reservation; NULL for a hold that is not released';
 COMMENT ON COLUMN yquota.hold.released_at IS 'clock of that call, or when the reservation ended';
 
@@ -68,7 +68,7 @@ CREATE FUNCTION yquota_internal.archived_reservation_since(project text, reserva
 		   AND cost.quarter_hour >= yquota_internal.quarter_hour(archived_reservation_since.since)), 0)
 		ELSE 0 END;
 COMMENT ON FUNCTION yquota_internal.archived_reservation_since(text, text, text, timestamptz) IS
-	'Credits of archived rows of a reservation of a project and of containers in its queue, from an instant on: exact for instants that are kept and for quarter-hours';
+	'Return the credits of archived rows of a reservation of a project and of containers in its queue, from an instant on.  Exact for instants that are kept and for quarter-hours';
 
 -- Computes all holds for reservations of a project together.
 CREATE FUNCTION yquota_internal.reservation_spending(
@@ -124,7 +124,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.reservation_spending(text, bigint[], text[], text[], timestamptz[], timestamptz, boolean, yquota_internal.ledger_segment[]) IS
-	'What reservations, and applications of the project in their queues, have cost the project from an instant of each to another one; the arrays go together';
+	'Return the cost to the project of reservations, and of its applications in their queues, from an instant of each to another.  The arrays go together';
 
 CREATE FUNCTION yquota_internal.amount_held(amount numeric, replaced_amounts numeric[], replaced_at timestamptz[], at timestamptz) RETURNS numeric
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -135,7 +135,7 @@ CREATE FUNCTION yquota_internal.amount_held(amount numeric, replaced_amounts num
 		 WHERE earlier.until > at
 		 ORDER BY earlier.number LIMIT 1), amount);
 COMMENT ON FUNCTION yquota_internal.amount_held(numeric, numeric[], timestamptz[], timestamptz) IS
-	'Amount that a hold had at an instant, from columns of its row';
+	'Return the amount that a hold had at an instant, from columns of its row';
 
 -- Computes all holds of a project at once, so that the ledger is read once, from the time of
 -- the oldest hold on.
@@ -212,7 +212,7 @@ CREATE FUNCTION yquota_internal.holds_by(project text, at timestamptz, archived 
 		WINDOW earlier AS (PARTITION BY covering.holder ORDER BY covering.held_at, covering.hold_id);
 	END;
 COMMENT ON FUNCTION yquota_internal.holds_by(text, timestamptz, yquota_internal.ledger_segment[]) IS
-	'The result of holds_at(); before the archive horizon it needs archived_segments_around() the instant, and from then on nothing: NULL';
+	'Return the result of holds_at().  Before the archive horizon it needs archived_segments_around() the instant, afterwards nothing: NULL';
 
 CREATE FUNCTION yquota_internal.holds_at(project text, at timestamptz)
 	RETURNS TABLE (hold_id bigint, application_id text, spent numeric, outstanding numeric)
@@ -231,7 +231,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.holds_at(text, timestamptz) IS
-	'Outstanding credits of the holds of a project that were in force at an instant up to the clock, and spending of their applications or reservations since they were held';
+	'Return the outstanding credits of holds of a project that were in force at an instant up to the clock.  Return the spending of their applications or reservations since they were held, too';
 
 CREATE VIEW yquota_internal.hold_outstanding AS
 	SELECT found.hold_id, holder.project, found.application_id, found.spent, found.outstanding, hold.reservation_id, hold.queue
@@ -256,13 +256,13 @@ CREATE VIEW yquota_internal.held_credit AS
 	WHERE yquota_internal.may_have_rows('yquota.hold')
 	GROUP BY held.project;
 COMMENT ON VIEW yquota_internal.held_credit IS
-	'Outstanding holds of projects and all that descend from them; no row for a project without';
+	'Outstanding holds of projects and all their descendants; no row for a project without';
 
 CREATE FUNCTION yquota_internal.lock_credit(project text) RETURNS numeric
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_lock_credit';
 COMMENT ON FUNCTION yquota_internal.lock_credit(text) IS
-	'Lock the credit of a project and its ancestors against other holds until the transaction ends, and return the committed amount that is available then (project_credit); charging does not wait';
+	'Lock the credit of a project and its ancestors against other holds until the transaction ends.  Returns the committed amount that is available then (project_credit).  Charging does not wait';
 
 CREATE FUNCTION yquota_internal.may_hold(project text) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL UNSAFE
@@ -270,13 +270,13 @@ CREATE FUNCTION yquota_internal.may_hold(project text) RETURNS boolean
 	RETURN yquota_internal.acts_as('operator') OR yquota_internal.acts_as('admin')
 		OR coalesce(project = ANY (yquota_internal.readable_projects()), false);
 COMMENT ON FUNCTION yquota_internal.may_hold(text) IS
-	'Whether the caller may hold and release credit of a project: operators, administrators and members of it may';
+	'Tell whether the caller may hold and release credit of a project: operators, administrators and members of it may';
 
 CREATE FUNCTION yquota_internal.find_hold(project text, external_id text) RETURNS yquota.hold
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_find_hold';
 COMMENT ON FUNCTION yquota_internal.find_hold(text, text) IS
-	'The committed hold of a project with an external id, at every isolation level; NULL when there is none';
+	'Return the committed hold of a project with an external id, at every isolation level; NULL when there is none';
 
 CREATE FUNCTION yquota_internal.check_hold(application_id text, amount numeric, ttl interval, external_id text) RETURNS void
 	LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -304,7 +304,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_hold(text, numeric, interval, text) IS
-	'Whether that can be held; an error when not';
+	'Raise an error unless the arguments describe a hold';
 
 CREATE FUNCTION yquota_internal.refuse_hold(project text, amount numeric, available numeric, fitting numeric) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -325,7 +325,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_hold(text, numeric, numeric, numeric) IS
-	'Fail because a project has no more than that credit; the last argument is the largest amount that a hold with another amount may get, else NULL';
+	'Fail because a project has no more than the given credit.  The last argument is the largest amount that a hold with another amount may get, else NULL';
 
 -- Raising an amount by one credit holds at most one more, and nothing while costs exceed the hold.
 CREATE FUNCTION yquota_internal.replace_hold(held yquota.hold, amount numeric, available numeric) RETURNS void
@@ -358,7 +358,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.replace_hold(yquota.hold, numeric, numeric) IS
-	'Change the amount of a hold, whose project has been locked and has that credit; NULL: it needs none';
+	'Change the amount of a hold, whose project has been locked and has the given credit; NULL: it needs none';
 
 CREATE FUNCTION yquota_internal.hold_as_owner(
 	project text, application_id text, amount numeric, ttl interval, reason text, external_id text, replace boolean) RETURNS bigint
@@ -418,7 +418,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.hold_as_owner(text, text, numeric, interval, text, text, boolean) IS
-	'hold() for the calling role';
+	'Run hold() for the calling role';
 
 CREATE FUNCTION yquota.hold(
 	project text, application_id text, amount numeric, ttl interval, reason text DEFAULT NULL,
@@ -426,7 +426,7 @@ CREATE FUNCTION yquota.hold(
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.hold(text, text, numeric, interval, text, text, boolean) IS
-	'Set credit of a project aside for an application, for at most ttl; returns the hold_id for release_hold().  YQ001 when that much is not available (project_balance), which is never the case in a NOLIMIT project.  Called again with an external_id of the project, it returns the same hold_id and holds nothing more, also after the hold has ended; replace changes the amount';
+	'Set credit of a project aside for an application, for at most ttl.  Returns the hold_id for release_hold().  Raises YQ001 when less is available (project_balance), which never happens in a NOLIMIT project.  A repeated call with an external_id returns the same hold_id and holds nothing more, also after the hold has ended.  With replace it changes the amount';
 
 CREATE FUNCTION yquota_internal.release_hold_as_owner(hold_id bigint) RETURNS boolean
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -454,13 +454,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.release_hold_as_owner(bigint) IS
-	'release_hold() for the calling role';
+	'Run release_hold() for the calling role';
 
 CREATE FUNCTION yquota.release_hold(hold_id bigint) RETURNS boolean
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.release_hold(bigint) IS
-	'End a hold; returns false when it was released or had expired before';
+	'End a hold.  Returns false when it was released or had expired before';
 
 CREATE VIEW yquota.hold_status WITH (security_barrier) AS
 	SELECT hold.hold_id, hold.project, hold.application_id, hold.amount,
@@ -478,14 +478,14 @@ CREATE VIEW yquota.hold_status WITH (security_barrier) AS
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR hold.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.hold_status IS
-	'Credit set aside for applications and reservations, live at the clock; holds that ended are kept for 30 days';
-COMMENT ON COLUMN yquota.hold_status.application_id IS 'NULL for a reservation''s';
+	'Credit set aside for applications and reservations, live at the clock; ended holds are kept for 30 days';
+COMMENT ON COLUMN yquota.hold_status.application_id IS 'NULL for the hold of a reservation';
 COMMENT ON COLUMN yquota.hold_status.state IS 'held, spent (nothing of it is left), released or expired; by the clock, with or without a worker';
 COMMENT ON COLUMN yquota.hold_status.amount IS 'credits held at first, or as last changed';
 COMMENT ON COLUMN yquota.hold_status.spent IS
-	'credits that the application, or the reservation with what runs in its queue, has cost since held_at, also those that an earlier hold covered; NULL for a hold that is released or has expired';
+	'credits that the application, or the reservation with the containers in its queue, has cost since held_at, including those that an earlier hold covered; NULL for a hold that is released or has expired';
 COMMENT ON COLUMN yquota.hold_status.outstanding IS 'credits still held, which project_balance.held adds up';
-COMMENT ON COLUMN yquota.hold_status.reservation_id IS 'NULL for an application''s';
+COMMENT ON COLUMN yquota.hold_status.reservation_id IS 'NULL for the hold of an application';
 COMMENT ON COLUMN yquota.hold_status.external_id IS 'id of the caller for the hold; NULL: none';
 
 CREATE FUNCTION yquota_internal.remove_ended_holds(now_at timestamptz) RETURNS bigint
@@ -499,7 +499,7 @@ CREATE FUNCTION yquota_internal.remove_ended_holds(now_at timestamptz) RETURNS b
 		SELECT count(*) FROM removed;
 $$;
 COMMENT ON FUNCTION yquota_internal.remove_ended_holds(timestamptz) IS
-	'Forget holds that were released or expired 30 days before an instant; returns how many';
+	'Remove holds that were released or expired 30 days before an instant.  Returns their number';
 
 SELECT pg_extension_config_dump('yquota.hold', '');
 SELECT pg_extension_config_dump('yquota.hold_hold_id_seq', '');

@@ -35,17 +35,17 @@ CREATE TABLE yquota_internal.deferred_event (
 CREATE INDEX deferred_event_container_idx ON yquota_internal.deferred_event (container_id)
 	WHERE octet_length(container_id) <= 2600;
 COMMENT ON TABLE yquota_internal.deferred_event IS
-	'Rows of the log that came while yquota.charging was deferred and have not been charged yet; charge_deferred() takes them out';
+	'Rows of the log that came while yquota.charging was deferred and have not been charged yet; charge_deferred() removes them';
 COMMENT ON COLUMN yquota_internal.deferred_event.arrival IS
-	'number of the statement that brought the row, the same for all of its rows; statements are charged in this order';
-COMMENT ON COLUMN yquota_internal.deferred_event.sent_by IS 'role that sent it, by the name that it had then';
+	'number of the statement that inserted the row, the same for all of its rows; statements are charged in this order';
+COMMENT ON COLUMN yquota_internal.deferred_event.sent_by IS 'role that sent it, by its name at that time';
 
 CREATE FUNCTION yquota_internal.charge_deferred_through(last_id text, OUT charged bigint, OUT set_aside bigint)
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_charge_deferred_through';
 COMMENT ON FUNCTION yquota_internal.charge_deferred_through(text) IS
-	'Charge the deferred events of containers up to an id, all of them for NULL, and forget that they were deferred; the caller holds the locks of charge_deferred()';
+	'Charge the deferred events of containers up to an id, all of them for NULL, and remove the marks that they were deferred.  The caller holds the locks of charge_deferred()';
 
 -- Charges whole containers, because charging the events of one together is cheaper.
 -- Only one call runs at a time.  Like a statement that sends events, it keeps archive() and
@@ -78,7 +78,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.charge_deferred(bigint) IS
-	'Charge events that came while yquota.charging was deferred, as an INSERT would have: all, or those of so many containers that there are at least max_events; bad ones are raised or set aside as yquota.on_bad_event says.  Returns how many were charged, set aside, and remain';
+	'Charge events that came while yquota.charging was deferred, as an INSERT would have done.  Charges all, or the events of enough containers for at least max_events.  Bad events are raised or set aside, as yquota.on_bad_event tells.  Returns how many were charged, were set aside, and remain';
 
 CREATE FUNCTION yquota_internal.refuse_while_deferred(what text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -105,7 +105,7 @@ CREATE VIEW yquota_internal.compute_mark AS
 		  WHERE deferred.event = 'QUOTA_COMPUTE' AND isfinite(deferred.occurred_at)
 			AND deferred.occurred_at <= deferred.recorded_at + yquota_internal.duration('yquota.max_clock_skew')) AS mark;
 COMMENT ON VIEW yquota_internal.compute_mark IS
-	'The charged-through mark as it will be when deferred events have been charged';
+	'Charged-through mark as it will be when deferred events have been charged';
 
 SELECT pg_extension_config_dump('yquota_internal.deferred_event', '');
 SELECT pg_extension_config_dump('yquota_internal.deferred_event_arrival_seq', '');

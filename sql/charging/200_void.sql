@@ -28,12 +28,12 @@ COMMENT ON COLUMN yquota.event_void.void_id IS 'primary key';
 COMMENT ON COLUMN yquota.event_void.project IS 'project that had paid until then';
 COMMENT ON COLUMN yquota.event_void.application_id IS 'application that the container had until then';
 COMMENT ON COLUMN yquota.event_void.amount IS 'credits taken back: the sum of the container''s charges that were in effect';
-COMMENT ON COLUMN yquota.event_void.was_running IS 'whether the container was running according to its events';
-COMMENT ON COLUMN yquota.event_void.charges IS 'rows of charge that the container had after the void: none of them is in effect, those of later events have larger numbers';
+COMMENT ON COLUMN yquota.event_void.was_running IS 'true if the container was running according to its events';
+COMMENT ON COLUMN yquota.event_void.charges IS 'rows of charge that the container had after the void; none of them is in effect, and later rows have larger numbers';
 COMMENT ON COLUMN yquota.event_void.reason IS 'not empty';
 COMMENT ON COLUMN yquota.event_void.chosen IS 'the arguments of void_events() that chose the container';
 COMMENT ON COLUMN yquota.event_void.voided_by IS 'the session''s user';
-COMMENT ON COLUMN yquota.event_void.voided_at IS 'the clock when no other transaction could change the container''s books any more';
+COMMENT ON COLUMN yquota.event_void.voided_at IS 'clock from which no other transaction could change the container''s books';
 
 CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.event_void
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_change('It tells which events of the log do not count.');
@@ -55,14 +55,14 @@ CREATE VIEW yquota_internal.set_aside_event AS
 	SELECT deferred.event_id, deferred.container_id, deferred.occurred_at
 	FROM yquota_internal.deferred_event AS deferred;
 COMMENT ON VIEW yquota_internal.set_aside_event IS
-	'Events of the log that were set aside, whatever has become of their rows in event_reject; and those deferred.  An administrator may have changed their containers';
+	'Events of the log that were set aside, whatever happened to their rows in event_reject, and deferred events.  An administrator may have changed their containers';
 
 CREATE VIEW yquota_internal.last_void AS
 	SELECT event_void.container_id, max(event_void.charges) AS charges
 	FROM yquota.event_void
 	GROUP BY event_void.container_id;
 COMMENT ON VIEW yquota_internal.last_void IS
-	'Containers that were ever voided, and up to which number their charges are taken back';
+	'Containers that were ever voided, and the number up to which their charges are taken back';
 
 --
 -- Voiding
@@ -75,7 +75,7 @@ CREATE FUNCTION yquota_internal.void_containers(
 	LANGUAGE c STRICT VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_void_containers';
 COMMENT ON FUNCTION yquota_internal.void_containers(text[]) IS
-	'Take back all that the books say of containers, in ascending order of id; a row for each of which they said anything';
+	'Take back everything in the books about containers, in ascending order of id.  Returns a row for each with entries in the books';
 
 CREATE VIEW yquota_internal.voidable_segment AS
 	SELECT charge.container_id, charge.project, charge.application_id, charge."from", charge."to",
@@ -86,7 +86,7 @@ CREATE VIEW yquota_internal.voidable_segment AS
 		   container.settled_at, NULL, container.settled_at = container.started_at, false
 	FROM yquota.container;
 COMMENT ON VIEW yquota_internal.voidable_segment IS
-	'Segments of all containers: each accepted event is at an end of one that is_start or is_end, others are ends of closed periods';
+	'Segments of all containers: each accepted event is at an end that is_start or is_end marks; other ends are those of closed periods';
 
 CREATE FUNCTION yquota_internal.check_void(
 	container_id text, application_id text, "from" timestamptz, "to" timestamptz, reason text) RETURNS void
@@ -120,7 +120,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_void(text, text, timestamptz, timestamptz, text) IS
-	'Check that the arguments choose containers and give a reason; an error when not';
+	'Raise an error unless the arguments choose containers and give a reason';
 
 -- An unknown container may have been archived.  The caller must learn that it was not voided.
 CREATE FUNCTION yquota_internal.check_not_archived(container_id text, application_id text) RETURNS void
@@ -192,7 +192,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.void_batch(text[], text, jsonb) IS
-	'Void containers, in ascending order of id, and note it in event_void';
+	'Void containers, in ascending order of id, and record it in event_void';
 
 -- Finds the events in the log.  The containers are claimed, so no further event can be
 -- accepted for them before this transaction ends.
@@ -211,7 +211,7 @@ CREATE FUNCTION yquota_internal.note_voided_events(void_ids bigint[]) RETURNS vo
 					  WHERE earlier.event_id = log.event_id);
 $$;
 COMMENT ON FUNCTION yquota_internal.note_voided_events(bigint[]) IS
-	'Write down the numbers of the events that voids take back; the caller has claimed their containers';
+	'Record the numbers of the events that voids take back; the caller has claimed their containers';
 
 -- Finds rows of one container, and their corrections, by its id.  Without statistics, the
 -- planner expects few rows and would compare each row with each other one.
@@ -251,7 +251,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.voidable_batches(text, text, text, timestamptz, timestamptz, text) IS
-	'Containers that void_events() chooses, at most 1000 in a row, in ascending order of id';
+	'Return the containers that void_events() chooses, at most 1000 in a row, in ascending order of id';
 
 CREATE FUNCTION yquota.void_events(
 	container_id text DEFAULT NULL, reason text DEFAULT NULL, application_id text DEFAULT NULL,

@@ -19,7 +19,7 @@ CREATE FUNCTION yquota_internal.billing_day(at timestamptz, timezone text) RETUR
 	LANGUAGE sql STABLE STRICT PARALLEL SAFE
 	RETURN (at AT TIME ZONE timezone)::date;
 COMMENT ON FUNCTION yquota_internal.billing_day(timestamptz, text) IS
-	'Date that an instant falls on in a time zone';
+	'Return the date of an instant in a time zone';
 
 -- Where clocks go back over midnight, midnight occurs twice; the server takes the second one.
 CREATE FUNCTION yquota_internal.billing_day_start(day date, timezone text) RETURNS timestamptz
@@ -30,7 +30,7 @@ CREATE FUNCTION yquota_internal.billing_day_start(day date, timezone text) RETUR
 		ELSE day::timestamp AT TIME ZONE timezone
 	END;
 COMMENT ON FUNCTION yquota_internal.billing_day_start(date, text) IS
-	'First instant of a date in a time zone';
+	'Return the first instant of a date in a time zone';
 
 --
 -- Balances
@@ -92,7 +92,7 @@ CREATE VIEW yquota_internal.balance_part AS
 	FROM yquota_internal.settled_ahead(yquota.statement_clock(),
 									   (SELECT max(mark.at) FROM yquota_internal.charged_through AS mark)) AS ahead;
 COMMENT ON VIEW yquota_internal.balance_part IS
-	'The parts of project_balance: charges, and cost of running containers and reservations from reference_at on, less accrual_base and what containers settled ahead of the clock seem to cost';
+	'Parts of project_balance: charges, and the cost of running containers and reservations from reference_at on.  accrual_base and the apparent cost of containers settled ahead of the clock are subtracted';
 
 -- Not STRICT, so that it is inlined into the query, which is planned once.
 CREATE FUNCTION yquota_internal.used_up_at(now timestamptz, credits numeric, rate numeric)
@@ -108,7 +108,7 @@ CREATE FUNCTION yquota_internal.used_up_at(now timestamptz, credits numeric, rat
 					|| ' microseconds')::interval
 	END;
 COMMENT ON FUNCTION yquota_internal.used_up_at(timestamptz, numeric, numeric) IS
-	'First microsecond at which credits are used up at a rate in credits per second; NULL when that is never, or after the last timestamp there is';
+	'Return the first microsecond at which credits are used up at a rate in credits per second; NULL when that is never, or after the last possible timestamp';
 
 CREATE VIEW yquota_internal.family_part AS
 	SELECT part.* FROM yquota_internal.balance_part part
@@ -119,7 +119,7 @@ CREATE VIEW yquota_internal.family_part AS
 	JOIN yquota_internal.balance_part part ON part.project = family.member
 	WHERE yquota_internal.may_have_rows('yquota_internal.project_family');
 COMMENT ON VIEW yquota_internal.family_part IS
-	'balance_part of projects and of all that descend from them';
+	'Sum of balance_part over projects and all their descendants';
 
 -- Groups and joins instead of looking up each project.  Counters are read once for one project
 -- or for all, and a condition on the project is pushed down into each part.
@@ -207,7 +207,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.balance_of(text) IS
-	'The row of balance for one project';
+	'Return the row of balance for one project';
 
 -- Groups by member, so that a condition on one project is pushed down.  For all projects, an
 -- ancestor of many is read at once.
@@ -228,7 +228,7 @@ CREATE VIEW yquota_internal.ancestor_balance AS
 	WHERE yquota_internal.may_have_rows('yquota_internal.project_family')
 	GROUP BY family.member;
 COMMENT ON VIEW yquota_internal.ancestor_balance IS
-	'balance of the ancestors of sub-projects, as arrays in one order';
+	'Rows of balance of the ancestors of sub-projects, as arrays in one order';
 
 -- A budget limits a project and all its descendants.  It is the budget of a PREPAID project
 -- that has a begun row of kind grant or budget.  Where no project up to the root has a budget,
@@ -285,13 +285,13 @@ CREATE VIEW yquota_internal.project_credit AS
 		  AND yquota_internal.may_have_rows('yquota_internal.project_family')
 	) AS line;
 COMMENT ON VIEW yquota_internal.project_credit IS
-	'balance, with the credit of every project by its own budget and those of its ancestors: project_balance without the check of visible projects';
+	'Rows of balance, with the credit of every project by its own budget and those of its ancestors: project_balance without the check of visible projects';
 COMMENT ON COLUMN yquota_internal.project_credit.available IS
 	'credits that may still be spent: the least that remains of any budget that limits the project; NULL without limit';
-COMMENT ON COLUMN yquota_internal.project_credit.unspent IS 'the same if nothing were held';
+COMMENT ON COLUMN yquota_internal.project_credit.unspent IS 'available credits if nothing were held';
 COMMENT ON COLUMN yquota_internal.project_credit.action IS
 	'action of decisions when no credit is left; NULL when there is some';
-COMMENT ON COLUMN yquota_internal.project_credit.limits IS 'credits: rest of each budget that limits the project';
+COMMENT ON COLUMN yquota_internal.project_credit.limits IS 'credits: remaining amount of each budget that limits the project';
 COMMENT ON COLUMN yquota_internal.project_credit.policies IS 'actions of decisions when these budgets are used up';
 
 -- Planning a query about one project would take several times as long as running it.  The
@@ -307,7 +307,7 @@ CREATE FUNCTION yquota_internal.credit_of(of_project text,
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_credit_of';
 COMMENT ON FUNCTION yquota_internal.credit_of(text) IS
-	'The row of project_credit for one project, by a plan that the session keeps; a query that goes through many projects reads all at once';
+	'Return the row of project_credit for one project, by a plan that the session keeps.  A query that reads many projects should read all at once';
 
 CREATE VIEW yquota_internal.prepaid_ancestor AS
 	SELECT f.member, a.on_exhausted
@@ -338,7 +338,7 @@ CREATE FUNCTION yquota_internal.credit_shortage(
 					AND l.policy::text <> ALL (credit_shortage.policies));
 $$;
 COMMENT ON FUNCTION yquota_internal.credit_shortage(text, text, text, text, numeric, text[]) IS
-	'Credit that remains for an application in a queue, or a reservation, and the project that limits it, when a budget is used up or less than a cost: no row when there is credit, or only budgets with one of the policies lack it';
+	'Return the remaining credit for an application in a queue, or a reservation, and the project that limits it.  Returns a row only when a budget is used up or less than a cost, and its policy is not among those given';
 
 CREATE VIEW yquota.project_balance WITH (security_barrier) AS
 	SELECT project.name AS project,
@@ -360,18 +360,18 @@ CREATE VIEW yquota.project_balance WITH (security_barrier) AS
 	   OR project.name = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.project_balance IS
 	'Credit of every project, with accruals and spending of it and its sub-projects, live and exact at the clock; NOLIMIT projects are charged alike';
-COMMENT ON COLUMN yquota.project_balance.granted IS 'credits of the grants that have begun, less the rests of those that expired; its own grants, and the refunds and corrections of sub-projects without own credit';
+COMMENT ON COLUMN yquota.project_balance.granted IS 'credits of the grants that have begun, less the remaining credit of those that expired. Its own grants count, and the refunds and corrections of sub-projects without own credit';
 COMMENT ON COLUMN yquota.project_balance.charged IS 'credits posted to the ledgers (charge, reservation_charge)';
 COMMENT ON COLUMN yquota.project_balance.accrued IS
 	'credits that running containers and reservations owe since their last settlement; nothing while that lies ahead of the clock';
-COMMENT ON COLUMN yquota.project_balance.held IS 'credits set aside for applications and not yet spent by them: what is outstanding in hold_status';
-COMMENT ON COLUMN yquota.project_balance.remaining IS 'credits: granted - charged - accrued - held; may be negative, and is in a sub-project that lives on what its ancestors have';
+COMMENT ON COLUMN yquota.project_balance.held IS 'credits set aside for applications and not yet spent by them: the sum of outstanding in hold_status';
+COMMENT ON COLUMN yquota.project_balance.remaining IS 'credits: granted - charged - accrued - held; may be negative, and is negative in a sub-project that lives on its ancestors'' credit';
 COMMENT ON COLUMN yquota.project_balance.burn_rate IS
-	'credits per second that accrue at this instant for running containers and reservations; 0 during an outage, and for containers that are settled ahead of the clock';
+	'credits per second that accrue now for running containers and reservations; 0 during an outage, and for containers that are settled ahead of the clock';
 COMMENT ON COLUMN yquota.project_balance.exhausted_at IS
-	'first microsecond at which all that is granted, to it or an ancestor whose budget limits it, has been spent, held or not, if burn_rate stays as it is; the clock when that has happened already, NULL when that instant never comes and for NOLIMIT projects';
-COMMENT ON COLUMN yquota.project_balance.available IS 'credits that the project may still spend: the least that remains of its own budget and those of its ancestors; remaining in a project without parent; NULL when nothing limits it';
-COMMENT ON COLUMN yquota.project_balance.limited_by IS 'the project, itself or an ancestor, to which that remains';
+	'first microsecond at which all granted credit is spent, held or not, if burn_rate stays as it is. The credit is its own, or that of an ancestor whose budget limits it. The clock if that has happened already; NULL if it never happens, and for NOLIMIT projects';
+COMMENT ON COLUMN yquota.project_balance.available IS 'credits that the project may still spend: the least that remains of its own budget and those of its ancestors. remaining in a project without parent; NULL when nothing limits it';
+COMMENT ON COLUMN yquota.project_balance.limited_by IS 'project, itself or an ancestor, that has the least remaining credit';
 COMMENT ON COLUMN yquota.project_balance.parent IS 'project whose credit pays for it as well';
 
 CREATE VIEW yquota.exhausted_work WITH (security_barrier) AS
@@ -394,9 +394,9 @@ CREATE VIEW yquota.exhausted_work WITH (security_barrier) AS
 	  AND ((SELECT yquota_internal.reads_balances())
 		   OR project.name = ANY ((SELECT yquota_internal.readable_projects())::text[]));
 COMMENT ON VIEW yquota.exhausted_work IS
-	'Containers, running or waiting at their nodes, of PREPAID projects without credit whose on_exhausted, or that of an ancestor without credit, is drain or stop; charging goes on until their FINISH arrives';
+	'Containers, running or waiting at their nodes, of PREPAID projects without credit.  on_exhausted of the project, or of an ancestor without credit, is drain or stop.  Charging goes on until their FINISH arrives';
 COMMENT ON COLUMN yquota.exhausted_work.action IS
-	'stop: kill the container; drain: let it end by itself and start no other of its project';
+	'stop: kill the container. drain: let it end by itself and start no other container of its project';
 COMMENT ON COLUMN yquota.exhausted_work.remaining IS 'credits of the project, or of the ancestor that limits it, that are not spent, held or not: 0 or less';
 COMMENT ON COLUMN yquota.exhausted_work.allocation IS 'native units';
 
@@ -471,12 +471,12 @@ CREATE VIEW yquota.container_cost WITH (security_barrier) AS
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR cost.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.container_cost IS
-	'Cost of every container, running ones up to the clock; queue, node, execution type and allocation are the last ones.  Ask with a container_id or an application_id: other conditions read the whole ledger';
-COMMENT ON COLUMN yquota.container_cost.queue IS 'the last one, as the next three';
+	'Cost of every container, running ones up to the clock; queue, node, execution type and allocation are the last ones.  Query it with a container_id or an application_id, because other conditions read the whole ledger';
+COMMENT ON COLUMN yquota.container_cost.queue IS 'last queue of the container; the next three columns are also the last values';
 COMMENT ON COLUMN yquota.container_cost.allocation IS 'native units';
 COMMENT ON COLUMN yquota.container_cost.started_at IS 'creation of the container';
 COMMENT ON COLUMN yquota.container_cost.finished_at IS 'NULL while the container runs';
-COMMENT ON COLUMN yquota.container_cost.exit_status IS 'YARN''s container exit status; NULL while running and when the feed did not tell';
+COMMENT ON COLUMN yquota.container_cost.exit_status IS 'YARN''s container exit status; NULL while running and when the feed reported none';
 COMMENT ON COLUMN yquota.container_cost.charged IS 'credits posted to the ledger (charge)';
 COMMENT ON COLUMN yquota.container_cost.accrued IS 'credits since the last settlement up to the clock; 0 when finished';
 COMMENT ON COLUMN yquota.container_cost.cost IS 'credits: charged + accrued';
@@ -497,7 +497,7 @@ CREATE VIEW yquota_internal.settled_segment AS
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR reserved.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota_internal.settled_segment IS
-	'Rows of the ledgers that the calling role may see, for settled_cost().  A padding row has "from" = "to"; a reservation has no container, its part of the price is in waiting_factor';
+	'Rows of the ledgers that the calling role may see, for settled_cost().  A padding row has "from" = "to".  A reservation has no container, and its part of the price is in waiting_factor';
 
 -- A function instead of a view, because pg_dump would follow the columns of the view to all
 -- its sources.
@@ -516,7 +516,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.accruing_segments() IS
-	'Rows of accruing_segment, which are few';
+	'Return the rows of accruing_segment, which are few';
 
 CREATE VIEW yquota_internal.running_segment AS
 	SELECT container.container_id, container.project, container.application_id,
@@ -550,7 +550,7 @@ CREATE FUNCTION yquota_internal.segment_cost(
 			yquota_internal.factor_names(project, application_id, username, queue, execution_type, waiting_factor), from_at, to_at) END;
 COMMENT ON FUNCTION yquota_internal.segment_cost(
 	yquota.resource, text, text, text, text, yquota.execution_type, numeric, integer, numeric, timestamptz, timestamptz) IS
-	'Credits of a settled segment, of the ledger''s columns, in a window that lies within it';
+	'Return the credits of a settled segment, given the ledger''s columns, in a window that lies within it';
 
 CREATE FUNCTION yquota_internal.settled_cost(segment yquota_internal.settled_segment,
 											 from_at timestamptz, to_at timestamptz) RETURNS numeric
@@ -559,7 +559,7 @@ CREATE FUNCTION yquota_internal.settled_cost(segment yquota_internal.settled_seg
 		(segment).execution_type, (segment).waiting_factor, (segment).corrects, (segment).given_back,
 		greatest((segment)."from", from_at), least((segment)."to", to_at));
 COMMENT ON FUNCTION yquota_internal.settled_cost(yquota_internal.settled_segment, timestamptz, timestamptz) IS
-	'Credits of the part of a settled segment that lies in a window';
+	'Return the credits of the part of a settled segment that lies in a window';
 
 CREATE FUNCTION yquota_internal.running_cost(segment yquota_internal.running_segment,
 											 from_at timestamptz, to_at timestamptz) RETURNS numeric
@@ -567,7 +567,7 @@ CREATE FUNCTION yquota_internal.running_cost(segment yquota_internal.running_seg
 	RETURN yquota_internal.accrued((segment).allocation, (segment).factors,
 		greatest((segment)."from", from_at), least((segment)."to", to_at));
 COMMENT ON FUNCTION yquota_internal.running_cost(yquota_internal.running_segment, timestamptz, timestamptz) IS
-	'Credits of the part of an accrual that lies in a window';
+	'Return the credits of the part of an accrual that lies in a window';
 
 CREATE VIEW yquota_internal.billed_day AS
 	SELECT day.day, ends.starts_at, ends.ends_at
@@ -592,7 +592,7 @@ CREATE VIEW yquota_internal.billed_day AS
 		OFFSET 0
 	) ends;
 COMMENT ON VIEW yquota_internal.billed_day IS
-	'Every date from the first to the last charge, archived or not, with its ends in the time zone of bills';
+	'Dates from the first to the last charge, archived or not, with their ends in the time zone of bills';
 
 -- Selects rows day by day, so that a query for one date finds its rows by their times.  Rows
 -- within a day are added up as they are; rows that cross midnight are computed.
@@ -638,7 +638,7 @@ CREATE VIEW yquota.daily_cost WITH (security_barrier) AS
 	GROUP BY part.day, part.project, part.username, part.queue,
 			 part.application_id, part.execution_type;
 COMMENT ON VIEW yquota.daily_cost IS
-	'Costs per day of the time zone of bills, split exactly at its midnights, running containers up to the clock, archived days included.  Ask with a day: otherwise it reads the whole ledger.  cost_between() answers for one day faster';
+	'Costs per day of the time zone of bills, split exactly at its midnights, running containers up to the clock, archived days included.  Query it with a day, otherwise it reads the whole ledger.  cost_between() answers for one day faster';
 COMMENT ON COLUMN yquota.daily_cost.day IS 'date in the time zone of bills; 23 or 25 hours long when clocks change';
 COMMENT ON COLUMN yquota.daily_cost.amount IS 'credits';
 
@@ -669,7 +669,7 @@ CREATE VIEW yquota.queue_usage AS
 	HAVING sum(part.containers) <> 0;
 COMMENT ON VIEW yquota.queue_usage IS
 	'Usage of running containers, per queue, node label, user and execution type';
-COMMENT ON COLUMN yquota.queue_usage.label IS 'partition of the nodes; empty for the default one';
+COMMENT ON COLUMN yquota.queue_usage.label IS 'partition of the nodes; empty for the default partition';
 COMMENT ON COLUMN yquota.queue_usage.containers IS 'running containers';
 COMMENT ON COLUMN yquota.queue_usage.allocation IS 'sum of their allocations, native units';
 
@@ -712,9 +712,9 @@ COMMENT ON COLUMN yquota.node_usage.total IS 'resources of the node, native unit
 COMMENT ON COLUMN yquota.node_usage.guaranteed IS 'held by GUARANTEED containers, native units';
 COMMENT ON COLUMN yquota.node_usage.opportunistic IS 'held by OPPORTUNISTIC containers, native units';
 COMMENT ON COLUMN yquota.node_usage.available IS
-	'what GUARANTEED containers may still have: total less guaranteed, native units; negative amounts where they use more';
+	'resources that GUARANTEED containers may still have: total less guaranteed, native units; negative amounts where they use more';
 COMMENT ON COLUMN yquota.node_usage.containers IS 'running containers';
-COMMENT ON COLUMN yquota.node_usage.running_containers_o IS 'OPPORTUNISTIC ones among them';
+COMMENT ON COLUMN yquota.node_usage.running_containers_o IS 'OPPORTUNISTIC containers among them';
 
 CREATE VIEW yquota.project_usage WITH (security_barrier) AS
 	SELECT part.project,

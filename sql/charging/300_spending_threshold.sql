@@ -18,7 +18,7 @@ CREATE TABLE yquota.spending_threshold (
 	UNIQUE NULLS NOT DISTINCT (project, fraction)
 );
 COMMENT ON TABLE yquota.spending_threshold IS
-	'Fractions of the granted credit at which an alert is raised and channel yquota notified; without a row 0.5, 0.8 and 1 for every project';
+	'Fractions of the granted credit at which an alert is raised and channel yquota notified.  Without a row they are 0.5, 0.8 and 1 for every project';
 COMMENT ON COLUMN yquota.spending_threshold.project IS 'references project; NULL: all projects without rows of their own';
 COMMENT ON COLUMN yquota.spending_threshold.fraction IS 'above 0, at most 10, at most 6 decimals; unique with project. 80 is refused with the hint to write 0.8';
 
@@ -36,7 +36,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_percent() IS
-	'Refuses a row in which a fraction, the argument of the trigger, is meant as a percentage';
+	'Refuse a row in which a fraction, the argument of the trigger, looks like a percentage';
 CREATE TRIGGER refuse_percent BEFORE INSERT OR UPDATE ON yquota.spending_threshold
 	FOR EACH ROW WHEN (NEW.fraction > 10 AND NEW.fraction <> 'NaN') EXECUTE FUNCTION yquota_internal.refuse_percent('fraction');
 
@@ -55,7 +55,7 @@ CREATE VIEW yquota_internal.project_threshold AS
 	) AS common
 	WHERE NOT EXISTS (SELECT FROM yquota.spending_threshold AS own WHERE own.project = project.name);
 COMMENT ON VIEW yquota_internal.project_threshold IS
-	'The thresholds in force for each project';
+	'Thresholds in force for each project';
 
 -- Sums the spent credit of past months, which is no part of this month's credit.
 CREATE VIEW yquota_internal.spent_of_expired_grants AS
@@ -64,7 +64,7 @@ CREATE VIEW yquota_internal.spent_of_expired_grants AS
 	JOIN yquota.quota_grant AS given ON given.grant_id = expired.grant_id
 	GROUP BY expired.project;
 COMMENT ON VIEW yquota_internal.spent_of_expired_grants IS
-	'Credits that projects spent of grants which have expired by the clock';
+	'Credits that projects spent from grants that have expired by the clock';
 
 CREATE VIEW yquota_internal.crossed_threshold AS
 	SELECT project.name AS project,
@@ -87,7 +87,7 @@ CREATE VIEW yquota_internal.crossed_threshold AS
 	JOIN yquota_internal.project_threshold AS threshold
 		ON threshold.project = project.name AND balance.spent >= threshold.fraction * balance.granted;
 COMMENT ON VIEW yquota_internal.crossed_threshold IS
-	'Thresholds that spending has reached by the clock; of projects with granted credit.  The part that expired grants paid is left out of both, spent and granted';
+	'Thresholds that spending has reached by the clock, of projects with granted credit.  Spending paid by expired grants is left out of both spent and granted';
 
 CREATE TABLE yquota_internal.told_crossing (
 	alert_id bigint PRIMARY KEY,
@@ -96,9 +96,9 @@ CREATE TABLE yquota_internal.told_crossing (
 	causes text COLLATE "C" NOT NULL
 );
 COMMENT ON TABLE yquota_internal.told_crossing IS
-	'Thresholds that open alerts are about.  No foreign key: administrators truncate yquota.alert';
+	'Thresholds with open alerts.  No foreign key, because administrators truncate yquota.alert';
 COMMENT ON COLUMN yquota_internal.told_crossing.causes IS
-	'result of crossing_causes() when spending was last seen at or above the threshold: while it stays the same, the alert is not cleared';
+	'result of crossing_causes() when spending was last seen at or above the threshold; while it stays the same, the alert is not cleared';
 
 CREATE FUNCTION yquota_internal.crossing_causes(projects text[]) RETURNS TABLE (project text, causes text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -135,7 +135,7 @@ CREATE FUNCTION yquota_internal.crossing_causes(projects text[]) RETURNS TABLE (
 					FROM yquota.outage WHERE outage.project IS NULL AND outage.forgiven) AS of_all;
 $$;
 COMMENT ON FUNCTION yquota_internal.crossing_causes(text[]) IS
-	'Grants of projects that have begun and expired, voided containers and forgiven time, as text that changes with each addition';
+	'Return grants of projects that have begun and expired, voided containers and forgiven time, as text that changes with each addition';
 
 -- Sets ROWS, because the planner overestimates the number of crossings by far.
 CREATE FUNCTION yquota_internal.crossed_thresholds() RETURNS SETOF yquota_internal.crossed_threshold
@@ -147,7 +147,7 @@ BEGIN
 	RETURN QUERY EXECUTE 'SELECT crossed.* FROM yquota_internal.crossed_threshold AS crossed';
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.crossed_thresholds() IS 'The rows of crossed_threshold';
+COMMENT ON FUNCTION yquota_internal.crossed_thresholds() IS 'Return the rows of crossed_threshold';
 
 CREATE FUNCTION yquota_internal.note_crossings(now_at timestamptz) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -229,7 +229,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_crossings(timestamptz) IS
-	'Raise an alert and notify channel yquota for every threshold crossed since it was last looked at; clear alerts of those that spending is below after a grant, another threshold, a void or a forgiveness.  Returns how many were crossed';
+	'Raise an alert and notify channel yquota for every threshold crossed since the last look.  Clear alerts whose spending is lower again after a grant, another threshold, a void or a forgiveness.  Returns how many were crossed';
 
 SELECT pg_extension_config_dump('yquota.spending_threshold', '');
 SELECT pg_extension_config_dump('yquota_internal.told_crossing', '');

@@ -19,7 +19,7 @@ CREATE VIEW yquota_internal.outliving_container AS
 	WHERE ended.at IS NOT NULL;
 COMMENT ON VIEW yquota_internal.outliving_container IS
 	'Running containers of applications that have ended, forgotten ones included';
-COMMENT ON COLUMN yquota_internal.outliving_container.ended_at IS 'when the application ended';
+COMMENT ON COLUMN yquota_internal.outliving_container.ended_at IS 'time at which the application ended';
 
 -- Ghosts are containers whose FINISH was lost.  The first container of an application attempt
 -- is mostly its master, which rightly outlives all others.
@@ -36,7 +36,7 @@ CREATE FUNCTION yquota_internal.outliving_containers()
 	WHERE outlived.ended_at < yquota.statement_clock() - COALESCE((SELECT setting.allocation_expiry FROM yquota.scheduler_setting AS setting), '10 minutes')
 $$;
 COMMENT ON FUNCTION yquota_internal.outliving_containers() IS
-	'Rows of outliving_container, which are few, whose application ended longer ago than allocation_expiry';
+	'Return the rows of outliving_container, which are few, whose application ended longer ago than allocation_expiry';
 
 CREATE VIEW yquota_internal.suspect_container AS
 	SELECT container.container_id, container.project, container.application_id,
@@ -76,7 +76,7 @@ CREATE VIEW yquota_internal.last_seal AS
 	FROM yquota.history_segment AS segment
 	WHERE segment.number > 0;
 COMMENT ON VIEW yquota_internal.last_seal IS
-	'When history was sealed last: one row';
+	'Time at which history was sealed last: one row';
 
 CREATE VIEW yquota_internal.differing_end AS
 	SELECT charge.container_id, charge.project, charge.application_id, charge.username,
@@ -113,7 +113,7 @@ CREATE VIEW yquota_internal.assumed_end AS
 	  AND reported_end.recorded_at > (SELECT last_seal.at FROM yquota_internal.last_seal)
 	  AND charge.settled_by = 'CONTAINER_FINISH' AND charge.padding IS NULL;
 COMMENT ON VIEW yquota_internal.assumed_end IS
-	'Containers of all projects that ended with their application for want of another end, since history was sealed last';
+	'Containers of all projects that ended with their application, because no other end was reported, since history was sealed last';
 
 CREATE VIEW yquota_internal.contradicted_end AS
 	SELECT charge.container_id, charge.project, charge.application_id, charge.username,
@@ -132,7 +132,7 @@ CREATE VIEW yquota_internal.contradicted_end AS
 		ON charge.container_id = reported.container_id AND charge."to" = reported.occurred_at
 	WHERE charge.settled_by = 'CONTAINER_FINISH' AND charge.padding IS NULL;
 COMMENT ON VIEW yquota_internal.contradicted_end IS
-	'Containers of all projects that reconcile() ended before a feed says that they did, since history was sealed last';
+	'Containers of all projects that reconcile() ended earlier than a feed reports, since history was sealed last';
 
 CREATE FUNCTION yquota_internal.doubted_ends()
 	RETURNS TABLE (container_id text, project text, application_id text, username text, queue text, node text,
@@ -148,7 +148,7 @@ CREATE FUNCTION yquota_internal.doubted_ends()
 	SELECT assumed.*, false FROM yquota_internal.assumed_end AS assumed
 $$;
 COMMENT ON FUNCTION yquota_internal.doubted_ends() IS
-	'Rows of differing_end, contradicted_end and assumed_end, which are few';
+	'Return the rows of differing_end, contradicted_end and assumed_end, which are few';
 
 CREATE VIEW yquota.suspect_container WITH (security_barrier) AS
 	SELECT suspect.*
@@ -162,8 +162,8 @@ CREATE VIEW yquota.suspect_container WITH (security_barrier) AS
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR suspect.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.suspect_container IS
-	'Running containers that probably ended unheard: those on nodes that are gone, those whose application ended longer ago than scheduler_setting.allocation_expiry, and those at least ten times and a day older than the next oldest of their application (its first container, the master, excepted).  Finish them with reconcile(), node_lost() or a CONTAINER_FINISH.  And containers of which feeds report ends that differ (the earliest counts), one that is later than that of reconcile() (until it is called again), or none, so that they ended with their application, until history is sealed';
-COMMENT ON COLUMN yquota.suspect_container.reason IS 'why; a container may be listed for several reasons';
+	'Running containers that probably ended unheard.  Their node is gone, or their application ended longer ago than scheduler_setting.allocation_expiry.  Or they are at least ten times and a day older than the next oldest container of their application, except its first container, the master.  Finish them with reconcile(), node_lost() or a CONTAINER_FINISH.  Until history is sealed, the view also lists containers whose end is in doubt.  Feeds report different ends (the earliest counts), or an end later than that of reconcile() (until it is called again).  Or no feed reports an end, so that they ended with their application';
+COMMENT ON COLUMN yquota.suspect_container.reason IS 'reason for the suspicion; a container may be listed for several reasons';
 COMMENT ON COLUMN yquota.suspect_container.allocation IS 'native units';
 
 --
@@ -182,13 +182,13 @@ CREATE TABLE yquota.feed_reject (
 );
 CREATE INDEX feed_reject_call_idx ON yquota.feed_reject USING hash (call);
 COMMENT ON TABLE yquota.feed_reject IS
-	'Calls and rows that the server refused to a feed and that the feed has set aside: see reject_call().  Delete what has been looked at';
+	'Calls and rows that the server refused to a feed and that the feed set aside: see reject_call().  Delete rows that have been handled';
 COMMENT ON COLUMN yquota.feed_reject.reject_id IS 'primary key';
-COMMENT ON COLUMN yquota.feed_reject.source IS 'the feed; NULL for one without a name';
-COMMENT ON COLUMN yquota.feed_reject.call IS 'what was refused, as the feed tells it: the function and its arguments, or the table and its row';
-COMMENT ON COLUMN yquota.feed_reject.message IS 'what the server said';
-COMMENT ON COLUMN yquota.feed_reject.at IS 'when it was set aside, the last time if it was refused again';
-COMMENT ON COLUMN yquota.feed_reject.sent_by IS 'role that sent it, by the name that it had then';
+COMMENT ON COLUMN yquota.feed_reject.source IS 'name of the feed; NULL for a feed without a name';
+COMMENT ON COLUMN yquota.feed_reject.call IS 'refused call or row, as the feed reports it: the function and its arguments, or the table and its row';
+COMMENT ON COLUMN yquota.feed_reject.message IS 'message of the server';
+COMMENT ON COLUMN yquota.feed_reject.at IS 'time at which it was set aside, the last time if it was refused again';
+COMMENT ON COLUMN yquota.feed_reject.sent_by IS 'role that sent it, by its name at that time';
 
 CREATE TABLE yquota_internal.feed_problem (
 	source text COLLATE "C",
@@ -235,14 +235,14 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.reject_call_as_owner(text, jsonb, text, text, text) IS
-	'reject_call() for the calling role';
+	'Run reject_call() for the calling role';
 
 CREATE FUNCTION yquota.reject_call(source text, call jsonb, sqlstate text, message text, detail text DEFAULT NULL)
 	RETURNS bigint
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.reject_call(text, jsonb, text, text, text) IS
-	'Set aside a call or row of a feed that the server has refused, so that the feed can go on; returns the reject_id of its row in feed_reject.  A call that is there already gets the present reason';
+	'Set aside a call or row of a feed that the server has refused, so that the feed can go on.  Returns the reject_id of its row in feed_reject.  A call that is there already gets the present reason';
 
 CREATE FUNCTION yquota.report_feed_problem(source text, sqlstate text, message text DEFAULT NULL) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -258,7 +258,7 @@ CREATE FUNCTION yquota.report_feed_problem(source text, sqlstate text, message t
 			WHERE known.problem <> excluded.problem;
 $$;
 COMMENT ON FUNCTION yquota.report_feed_problem(text, text, text) IS
-	'Tell what a feed waits for that only an administrator can mend; feed_status shows it and an alert is raised.  A NULL SQLSTATE tells that the feed goes on';
+	'Report that a feed waits for something that only an administrator can mend.  feed_status shows it, and an alert is raised.  A NULL SQLSTATE tells that the feed goes on';
 
 -- Deletes a bounded number of rows per call, because the worker has other work in between.
 CREATE FUNCTION yquota_internal.forget_rejected_calls(before timestamptz, most integer) RETURNS bigint
@@ -273,7 +273,7 @@ CREATE FUNCTION yquota_internal.forget_rejected_calls(before timestamptz, most i
 		SELECT count(*) FROM forgotten;
 $$;
 COMMENT ON FUNCTION yquota_internal.forget_rejected_calls(timestamptz, integer) IS
-	'Delete rows of feed_reject about calls set aside before an instant, so many at most; returns how many';
+	'Delete rows of feed_reject about calls set aside before an instant, at most so many.  Returns their number';
 
 CREATE VIEW yquota.feed_status AS
 	SELECT part.source,
@@ -329,19 +329,19 @@ CREATE VIEW yquota.feed_status AS
 	) part
 	GROUP BY part.source;
 COMMENT ON VIEW yquota.feed_status IS
-	'How far every feed is, by the source that its events name; NULL is the feed that names none';
+	'Progress of every feed, by the source that its events name; NULL is the feed without a name';
 COMMENT ON COLUMN yquota.feed_status.source IS 'NULL: rows without a source';
 COMMENT ON COLUMN yquota.feed_status.events IS 'rows received, repeated and set-aside ones included';
 COMMENT ON COLUMN yquota.feed_status.last_event_at IS 'latest occurred_at received';
-COMMENT ON COLUMN yquota.feed_status.last_recorded_at IS 'when something last arrived';
-COMMENT ON COLUMN yquota.feed_status.lag IS 'from last_event_at to the clock; also grows while the cluster is quiet';
+COMMENT ON COLUMN yquota.feed_status.last_recorded_at IS 'time at which something last arrived';
+COMMENT ON COLUMN yquota.feed_status.lag IS 'time from last_event_at to the clock; also grows while the cluster is quiet';
 COMMENT ON COLUMN yquota.feed_status.waiting IS 'events set aside until the START of their container arrives';
 COMMENT ON COLUMN yquota.feed_status.rejected IS 'events set aside for another reason: see event_reject, then retry_rejects()';
-COMMENT ON COLUMN yquota.feed_status.deferred IS 'kept while yquota.charging was deferred and not charged yet; counted by events, too';
-COMMENT ON COLUMN yquota.feed_status.differing_ends IS 'containers of which this feed reported another end (time or exit status) than was known, since history was sealed last; they are in suspect_container';
+COMMENT ON COLUMN yquota.feed_status.deferred IS 'events kept while yquota.charging was deferred and not charged yet; events counts them, too';
+COMMENT ON COLUMN yquota.feed_status.differing_ends IS 'containers for which this feed reported another end (time or exit status) than the known one, since history was sealed last; they are in suspect_container';
 COMMENT ON COLUMN yquota.feed_status.rejected_calls IS 'calls and rows that the feed has set aside: see feed_reject';
-COMMENT ON COLUMN yquota.feed_status.problem IS 'SQLSTATE and message of what the feed waits for, and only an administrator can mend; NULL when it goes on';
-COMMENT ON COLUMN yquota.feed_status.problem_since IS 'when the feed began to wait';
+COMMENT ON COLUMN yquota.feed_status.problem IS 'SQLSTATE and message of the problem that the feed waits for and only an administrator can mend; NULL when it goes on';
+COMMENT ON COLUMN yquota.feed_status.problem_since IS 'time at which the feed began to wait';
 
 CREATE VIEW yquota.my_rejects WITH (security_barrier) AS
 	SELECT reject.*
@@ -361,12 +361,12 @@ CREATE VIEW yquota.my_rejects WITH (security_barrier) AS
 	WHERE reject.sent_by = ANY (
 		(SELECT array_agg(role.rolname::text) FROM pg_roles role WHERE pg_has_role(role.oid, 'USAGE'))::text[]);
 COMMENT ON VIEW yquota.my_rejects IS
-	'Events set aside (event_reject) and calls that the feed has set aside (feed_reject) that the reader sent, or a role whose privileges it has';
-COMMENT ON COLUMN yquota.my_rejects.reject_id IS 'number in event_reject; in feed_reject where there is a call';
-COMMENT ON COLUMN yquota.my_rejects.call IS 'what a feed has set aside: the function and its arguments, or the table and its row; NULL for an event';
+	'Events set aside (event_reject) and calls that a feed set aside (feed_reject), which the reader sent, or a role whose privileges it has';
+COMMENT ON COLUMN yquota.my_rejects.reject_id IS 'number in event_reject, or in feed_reject if there is a call';
+COMMENT ON COLUMN yquota.my_rejects.call IS 'call or row that a feed set aside: the function and its arguments, or the table and its row; NULL for an event';
 COMMENT ON COLUMN yquota.my_rejects.waiting IS 'true for an UPDATE or FINISH that waits for its START and is applied when that arrives';
 COMMENT ON COLUMN yquota.my_rejects.allocation IS 'native units';
-COMMENT ON COLUMN yquota.my_rejects.sent_by IS 'role that sent it, by the name that it had then';
+COMMENT ON COLUMN yquota.my_rejects.sent_by IS 'role that sent it, by its name at that time';
 
 --
 -- Events set aside
@@ -435,7 +435,7 @@ CREATE FUNCTION yquota_internal.accept_any_age() RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_accept_any_age';
 COMMENT ON FUNCTION yquota_internal.accept_any_age() IS
-	'Have the calling function, which has settings of its own, run without yquota.max_event_age: its SET clause could not, where the owner is no superuser';
+	'Make the calling function, which has settings of its own, run without yquota.max_event_age.  Its SET clause could not do so where the owner is no superuser';
 
 CREATE FUNCTION yquota_internal.send_rejects(reject_ids bigint[])
 	RETURNS TABLE (reject_id bigint, waiting boolean, sqlstate text, reason text, detail text)
@@ -507,7 +507,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.send_rejects(bigint[]) IS
-	'Insert the events of event_reject again; returns those that were set aside again, with today''s reason';
+	'Insert the events of event_reject again.  Returns those that were set aside again, with the present reason';
 
 -- The log keeps each event once, however often it is refused.  When rows are refused, the
 -- function rolls back and sends the others without them.
@@ -543,7 +543,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.resend_rejects(bigint[]) IS
-	'Insert the events of event_reject again; set_aside of them stay, with today''s reason';
+	'Insert the events of event_reject again.  Set-aside events among them stay, with the present reason';
 
 -- Takes its locks before any row is locked, as every statement that sends events does.  While
 -- rows are moved, no transaction can void their containers.
@@ -609,7 +609,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota.retry_rejects(text, text) IS
-	'Send events set aside again, of one source or container or all; events that are still bad are set aside again with the present reason';
+	'Send events set aside again, of one source or container or all.  Events that are still bad are set aside again with the present reason';
 
 CREATE VIEW yquota_internal.startable_reject AS
 	SELECT reject.reject_id, reject.container_id, age(reject.xmin) AS age
@@ -636,7 +636,7 @@ CREATE FUNCTION yquota_internal.note_waiting_look(snapshot pg_snapshot, looked_a
 		WHERE pg_snapshot_xmin(snapshot) > look.looked_by;
 $$;
 COMMENT ON FUNCTION yquota_internal.note_waiting_look(pg_snapshot, timestamptz, boolean) IS
-	'Note a look at the rows that are not settled: those that the noted look has seen become settled once all transactions have ended that were under way then';
+	'Record a look at the rows that are not settled.  Rows seen by the recorded look become settled once all transactions have ended that were in progress then';
 
 -- A START applies the events that wait for it, except two kinds of rows.  It cannot see a row
 -- of a transaction that is under way, and it leaves a row that another transaction holds.  For
@@ -695,7 +695,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.apply_waiting(boolean) IS
-	'Apply waiting events whose START is known by now, at most 10000 at a time, and return how many were sent.  The worker looks only at those of which a START may have come since its last look';
+	'Apply waiting events whose START is known by now, at most 10000 at a time.  Returns how many were sent.  The worker looks only at events whose START may have come since its last look';
 
 --
 -- Restarts of the resource manager
@@ -714,7 +714,7 @@ CREATE FUNCTION yquota_internal.last_event_of(feed text) RETURNS timestamptz
 				  SELECT occurred_at FROM yquota_internal.deferred_event
 				  WHERE source = feed AND occurred_at <= recorded_at) AS f);
 COMMENT ON FUNCTION yquota_internal.last_event_of(text) IS
-	'Latest instant of any event received from a feed; NULL before the first one';
+	'Return the latest instant of any event received from a feed; NULL before the first one';
 
 -- Two alternating resource managers deliver records in any order: the spool of one may arrive
 -- long after the other has taken over.  Signs of life are therefore kept.  A late sign of life
@@ -791,7 +791,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.report_recovery(text, timestamptz, timestamptz) IS
-	'A resource manager, named by its feed, has become active again: forgive the time since it was last heard of, by the latest of alive, any event of the feed, and what this function was told before; returns the outage_id, NULL when there is none.  Without recovered only alive is told: an outage that was thought to have begun before begins then.  Repeating is harmless';
+	'Record that a resource manager, named by its feed, has become active again, and forgive the time since its last sign of life.  The last sign is the latest of alive, any event of the feed, and earlier calls of this function.  Returns the outage_id, NULL when there is none.  Without recovered, only record alive; an outage that seemed to begin earlier then begins at alive.  Repeating is harmless';
 
 --
 -- Reconciliation
@@ -870,7 +870,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.reconcile_list(jsonb) IS
-	'The resource manager''s list of running containers as rows, checked; times without a zone are UTC';
+	'Return the resource manager''s list of running containers as rows, checked; times without a zone are UTC';
 
 CREATE FUNCTION yquota_internal.reconcile_plan(running jsonb, as_of timestamptz, lost_at timestamptz)
 	RETURNS TABLE (action text, container_id text, project text, application_id text,
@@ -956,7 +956,7 @@ BEGIN ATOMIC
 	  AND theirs.is_running IS NULL;
 END;
 COMMENT ON FUNCTION yquota_internal.reconcile_plan(jsonb, timestamptz, timestamptz) IS
-	'Findings of reconcile(): events to insert, the finishes at lost_at of containers of which nothing is known since, containers that are still to end, containers in the list that wait, and conflicts that no event can mend';
+	'Return the findings of reconcile(): events to insert, and finishes at lost_at of containers without later news.  Also containers that are still to end, waiting containers in the list, and conflicts that no event can mend';
 
 -- An SQL function of its own: the context of an error quotes statements of PL/pgSQL, but not
 -- this one.
@@ -984,7 +984,7 @@ AS $$
 	ORDER BY plan.container_id, plan.action;
 $$;
 COMMENT ON FUNCTION yquota_internal.send_reconcile_plan(jsonb, timestamptz, timestamptz, text[], text[]) IS
-	'Insert the events of reconcile_plan() that are of some actions, and return all its findings; none about containers that are skipped';
+	'Insert the events of reconcile_plan() with some actions, and return all its findings, none about skipped containers';
 
 -- Finds ends that reconcile() wrongly concluded.  Such an end is no fact.  A later end from a
 -- feed, or a list that still has the container, proves it wrong.
@@ -1008,7 +1008,7 @@ AS $$
 	ORDER BY charge.container_id;
 $$;
 COMMENT ON FUNCTION yquota_internal.wrong_ends(jsonb, timestamptz) IS
-	'Ends by reconcile() that later events of feeds, or the list of what runs at as_of, contradict';
+	'Return ends by reconcile() that contradict later events of feeds, or the list of running containers at as_of';
 
 -- An SQL function of its own, so that the context of an error does not quote its statement.
 CREATE FUNCTION yquota_internal.deliver_without_conclusions(void_ids bigint[]) RETURNS void
@@ -1029,7 +1029,7 @@ CREATE FUNCTION yquota_internal.deliver_without_conclusions(void_ids bigint[]) R
 	ORDER BY log.event_id;
 $$;
 COMMENT ON FUNCTION yquota_internal.deliver_without_conclusions(bigint[]) IS
-	'Insert the events that voids have taken back again, without the ends by reconcile()';
+	'Insert events again that voids have taken back, without the ends by reconcile()';
 
 CREATE FUNCTION yquota_internal.withdraw_ends(container_ids text[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -1099,7 +1099,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota.reconcile(jsonb, timestamptz, boolean, text) IS
-	'Compare the resource manager''s list of containers running at as_of with ours: finish containers that it lacks at as_of, start the missing ones, update differences.  A container that waits at its node is neither started nor finished by a list that does not say whether it runs.  Ends that it concluded itself are withdrawn where a feed has reported a later one, or the list has the container.  Returns the differences; inserts events only when dry_run is false.  Containers changed here after as_of stay as they are.  With the source of a feed, those of which nothing is known since its resource manager last became active are finished where that outage began';
+	'Compare the resource manager''s list of containers running at as_of with the books.  Finishes containers that the list lacks, starts missing ones, and updates differences.  A container that waits at its node is neither started nor finished by a list that does not tell whether it runs.  Ends by earlier calls are withdrawn where a feed reported a later one, or the list has the container.  Returns the differences; inserts events only when dry_run is false.  Containers changed after as_of stay as they are.  With the source of a feed, containers without news since its resource manager last became active are finished where that outage began';
 
 CREATE FUNCTION yquota.recover_containers(source text, containers jsonb, as_of timestamptz) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
@@ -1127,7 +1127,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota.recover_containers(text, jsonb, timestamptz) IS
-	'Containers, as reconcile() takes them, that a resource manager has found on a node when it became active: where that is the first that is heard of its feed, those that the books lack are started at their started_at.  Returns how many';
+	'Report containers, as reconcile() takes them, that a resource manager has found on a node when it became active.  If that is the first news of its feed, containers that the books lack are started at their started_at.  Returns how many';
 
 CREATE FUNCTION yquota.node_lost(node text, at timestamptz DEFAULT yquota.clock(),
 								 exit_status integer DEFAULT -100)
@@ -1165,7 +1165,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota.node_lost(text, timestamptz, integer) IS
-	'A node is gone since "at": finish its containers then, also those with later events (containers started later belong to its next life), and mark it LOST; returns them.  Repeating is harmless.  The exit status defaults to YARN''s ABORTED';
+	'Record that a node is gone since "at": finish its containers then, and mark it LOST.  Containers with later events are finished, too; containers started later belong to its next life.  Returns the finished containers.  Repeating is harmless.  The exit status defaults to YARN''s ABORTED';
 
 CREATE FUNCTION yquota.register_node(
 	node text, total yquota.resource, rack text DEFAULT '/default-rack', label text DEFAULT '', at timestamptz DEFAULT yquota.clock())
@@ -1185,7 +1185,7 @@ CREATE FUNCTION yquota.register_node(
 		SELECT EXISTS (SELECT FROM written);
 $$;
 COMMENT ON FUNCTION yquota.register_node(text, yquota.resource, text, text, timestamptz) IS
-	'A node has joined the cluster, or its resources or label have changed: it is RUNNING.  Returns whether that changed anything; older news than the node''s do not';
+	'Record that a node has joined the cluster, or that its resources or label have changed; it is RUNNING.  Returns whether that changed anything, which older news than the node''s never do';
 
 --
 -- Rows that pg_dump keeps.  It leaves out clock_setting and worker_state: a restored database

@@ -29,7 +29,7 @@ CREATE FUNCTION yquota_internal.rm_audit_fields(line text) RETURNS text[]
 					ELSE regexp_split_to_array(message.text, ' +(?=[A-Z]+=)') END
 		FROM (SELECT rtrim(substr(line, strpos(line, 'USER=')), E'\r\n ') AS text) AS message);
 COMMENT ON FUNCTION yquota_internal.rm_audit_fields(text) IS
-	'The fields of a line of the audit log, each KEY=value';
+	'Return the fields of a line of the audit log, each KEY=value';
 
 CREATE FUNCTION yquota_internal.rm_audit_field(fields text[], key text) RETURNS text
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -41,7 +41,7 @@ CREATE FUNCTION yquota_internal.rm_audit_field(fields text[], key text) RETURNS 
 			ORDER BY number
 			LIMIT 1);
 COMMENT ON FUNCTION yquota_internal.rm_audit_field(text[], text) IS
-	'The value of a key; NULL when it is not there';
+	'Return the value of a key; NULL when it is not there';
 
 --
 -- Reads the time of a line.  The year has two or four digits, or is missing.  The offset from
@@ -80,7 +80,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.log_line_time(text) IS
-	'The time at the beginning of a line of a log; month is NULL when there is none, year where the layout has none';
+	'Return the time at the beginning of a line of a log; month is NULL when there is none, year where the layout has none';
 
 --
 -- A local time that occurs twice, when clocks are set back, is the first one until the log
@@ -141,7 +141,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.log_line_instant(text, text, integer, timestamptz) IS
-	'When a line of a log was written, given when the line before was; NULL when it does not begin with a time';
+	'Return the time at which a line of a log was written, given the time of the line before; NULL when the line does not begin with a time';
 
 CREATE TYPE yquota_internal.rm_audit_event AS (
 	event yquota.container_event_type,
@@ -153,7 +153,7 @@ CREATE TYPE yquota_internal.rm_audit_event AS (
 	queue text,
 	allocation yquota.resource
 );
-COMMENT ON TYPE yquota_internal.rm_audit_event IS 'The event of a container in a line of the audit log';
+COMMENT ON TYPE yquota_internal.rm_audit_event IS 'Event of a container in a line of the audit log';
 
 CREATE FUNCTION yquota_internal.rm_audit_event(
 	line text, occurred_at timestamptz, project text, project_from text)
@@ -193,7 +193,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.rm_audit_event(text, timestamptz, text, text) IS
-	'The event that a line of the audit log tells of; NULL when it tells of none';
+	'Return the event that a line of the audit log reports; NULL when it reports none';
 
 CREATE FUNCTION yquota_internal.is_known_event(of_event yquota_internal.rm_audit_event, source text) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -223,7 +223,7 @@ CREATE FUNCTION yquota_internal.is_known_event(of_event yquota_internal.rm_audit
 					 AND (of_event.event = 'CONTAINER_FINISH'
 						  OR reject.allocation::text IS NOT DISTINCT FROM of_event.allocation::text));
 COMMENT ON FUNCTION yquota_internal.is_known_event(yquota_internal.rm_audit_event, text) IS
-	'Is it in the books, or set aside, already?';
+	'Tell whether an event is in the books, or set aside, already';
 
 CREATE FUNCTION yquota_internal.knows_start(container_id text) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -233,7 +233,7 @@ CREATE FUNCTION yquota_internal.knows_start(container_id text) RETURNS boolean
 		OR EXISTS (SELECT FROM yquota.event_reject AS reject
 				   WHERE reject.container_id = knows_start.container_id AND reject.event = 'CONTAINER_START');
 COMMENT ON FUNCTION yquota_internal.knows_start(text) IS
-	'Has the container started according to the books, or its START been set aside?';
+	'Tell whether the container has started according to the books, or its START was set aside';
 
 -- An attempt's first container is its master.  A log that has its START has the START of every
 -- container that was allocated to the attempt after it.
@@ -258,7 +258,7 @@ CREATE FUNCTION yquota_internal.temporary_parts(events yquota_internal.rm_audit_
 				   OR yquota_internal.knows_start(line.master_id)));
 $$;
 COMMENT ON FUNCTION yquota_internal.temporary_parts(yquota_internal.rm_audit_event[]) IS
-	'Ids that the log gives to temporary parts of container updates, as far as that can be told';
+	'Return the ids that the log gives to temporary parts of container updates, as far as they can be recognized';
 
 -- Voids temporary parts that the import of an earlier piece of the log has read as containers.
 CREATE FUNCTION yquota_internal.void_temporary_parts(container_ids text[]) RETURNS void
@@ -335,7 +335,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.send_rm_audit_events(yquota_internal.rm_audit_event[], text) IS
-	'Insert new events in container_event; counts accepted events, events set aside, and lines of temporary parts';
+	'Insert new events in container_event.  Returns the numbers of accepted events, events set aside, and lines of temporary parts';
 
 CREATE FUNCTION yquota_internal.end_with_applications(
 	application_ids text[], ended_at timestamptz[], source text) RETURNS bigint
@@ -366,7 +366,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.end_with_applications(text[], timestamptz[], text) IS
-	'Finish containers that still run in the books of ended applications; returns how many';
+	'Finish containers that still run in the books of ended applications.  Returns how many';
 
 CREATE FUNCTION yquota_internal.check_rm_audit(log text, timezone text, year integer, project_from text)
 	RETURNS void
@@ -390,7 +390,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_rm_audit(text, text, integer, text) IS
-	'Refuse arguments of import_rm_audit() that make no sense';
+	'Refuse invalid arguments of import_rm_audit()';
 
 CREATE FUNCTION yquota.import_rm_audit(
 	log text, timezone text DEFAULT NULL, year integer DEFAULT NULL,
@@ -438,7 +438,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.import_rm_audit(text, text, integer, text, text, text, timestamptz) IS
-	'Lines of a ResourceManager''s audit log become events: AM Allocated Container a CONTAINER_START, AM Released Container a CONTAINER_FINISH; remaining containers of an application end with it.  Lines that were imported before are known, temporary parts of container updates are left out.  Returns counts, and the time of the last of these lines';
+	'Turn lines of a ResourceManager''s audit log into events.  AM Allocated Container becomes a CONTAINER_START, AM Released Container a CONTAINER_FINISH; the remaining containers of an application end with it.  Lines that were imported before are known, and temporary parts of container updates are left out.  Returns counts, and the time of the last of these lines';
 
 --
 -- Reads a file with the privileges of the calling role, one megabyte at a time.  Bytes that
@@ -510,4 +510,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.import_rm_audit_file(text, text, integer, text, text, text, timestamptz) IS
-	'import_rm_audit() of a file on the server, read a megabyte at a time; needs the privileges of pg_read_binary_file().  A last line without its end is left for the next time';
+	'Run import_rm_audit() for a file on the server, read a megabyte at a time; needs the privileges of pg_read_binary_file().  An incomplete last line is left for the next call';

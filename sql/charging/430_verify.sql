@@ -18,14 +18,14 @@ CREATE FUNCTION yquota_internal.payer_project(project text, username text) RETUR
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN COALESCE(project, split_part(username, '__', 1));
 COMMENT ON FUNCTION yquota_internal.payer_project(text, text) IS
-	'Project that a CONTAINER_START names, or that its username says as project__user';
+	'Return the project that a CONTAINER_START names, or that its username names as project__user';
 
 CREATE FUNCTION yquota_internal.payer_username(project text, username text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN CASE WHEN project IS NULL AND strpos(username, '__') > 0
 		   THEN split_part(username, '__', 2) ELSE username END;
 COMMENT ON FUNCTION yquota_internal.payer_username(text, text) IS
-	'User that a CONTAINER_START names, without the project';
+	'Return the user that a CONTAINER_START names, without the project';
 
 CREATE FUNCTION yquota_internal.is_due(
 	project text, application_id text, username text, queue text,
@@ -35,13 +35,13 @@ RETURNS boolean
 LANGUAGE c STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'yq_sql_is_due';
 COMMENT ON FUNCTION yquota_internal.is_due(text, text, text, text, yquota.execution_type, yquota.resource, timestamptz, timestamptz, numeric, text) IS
-	'Whether an interval of time costs that amount and has that dominant resource; factor_names(), accrued() and dominant() in one call';
+	'Tell whether an interval of time costs a given amount and has a given dominant resource; factor_names(), accrued() and dominant() in one call';
 
 CREATE FUNCTION yquota_internal.pin_prices() RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_pin_prices';
 COMMENT ON FUNCTION yquota_internal.pin_prices() IS
-	'Until unpin_prices(), price by what the snapshot of the statement sees, not by the newest committed prices and outages';
+	'Price by the snapshot of the statement, not by the newest committed prices and outages, until unpin_prices()';
 
 CREATE FUNCTION yquota_internal.unpin_prices() RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
@@ -52,7 +52,7 @@ COMMENT ON FUNCTION yquota_internal.unpin_prices() IS
 CREATE FUNCTION yquota_internal.last_known_step(known anyelement, value anyelement) RETURNS anyelement
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_last_known_step';
-COMMENT ON FUNCTION yquota_internal.last_known_step(anyelement, anyelement) IS 'Step of last_known()';
+COMMENT ON FUNCTION yquota_internal.last_known_step(anyelement, anyelement) IS 'Transition function of last_known()';
 
 CREATE AGGREGATE yquota_internal.last_known(anyelement) (
 	SFUNC = yquota_internal.last_known_step,
@@ -60,7 +60,7 @@ CREATE AGGREGATE yquota_internal.last_known(anyelement) (
 	PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE yquota_internal.last_known(anyelement) IS
-	'The last value that is not NULL; as a window function it fills gaps';
+	'Last value that is not NULL; as a window function it fills gaps';
 
 --
 -- First pass
@@ -89,7 +89,7 @@ CREATE VIEW yquota_internal.logged_life AS
 		ON finish.container_id = start.container_id AND finish.event = 'CONTAINER_FINISH'
 	WHERE start.event IN ('CONTAINER_START', 'CONTAINER_UPDATE') AND start.container_id IS NOT NULL;
 COMMENT ON VIEW yquota_internal.logged_life IS
-	'START and FINISH of each container as they arrived: a row per pair, accepted or not; is_start is false for an UPDATE in place of the START';
+	'START and FINISH of each container as they arrived: a row per pair, accepted or not.  is_start is false for an UPDATE in place of the START';
 
 CREATE VIEW yquota_internal.booked_life AS
 	SELECT charge.tableoid AS book, charge.ctid AS place,
@@ -113,7 +113,7 @@ CREATE VIEW yquota_internal.booked_life AS
 		   container.is_am, container.is_running, container.is_given
 	FROM yquota.container;
 COMMENT ON VIEW yquota_internal.booked_life IS
-	'Rows of the books about each container: its rows of the ledger and, while it runs, that of container; is_whole when the row alone should be all of it';
+	'Rows of the books about each container: its rows of the ledger and, while it runs, its row of container.  is_whole tells that the row alone should be everything';
 
 CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TABLE (container_id text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -181,7 +181,7 @@ CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TA
 			OR min(life.place) <> max(life.place) OR min(life.book) <> max(life.book));
 	END;
 COMMENT ON FUNCTION yquota_internal.unproven_container(timestamptz) IS
-	'Containers of which it takes more than a look to tell whether the books are right; with an instant, of those only that run or ended since or were heard of since';
+	'Return the containers that need more than a look to tell whether the books are right.  With an instant, return only containers that run, or ended or had an event since';
 
 --
 -- Second pass
@@ -239,7 +239,7 @@ CREATE FUNCTION yquota_internal.accepted_event(since timestamptz)
 	FROM unproven;
 	END;
 COMMENT ON FUNCTION yquota_internal.accepted_event(timestamptz) IS
-	'Events of unproven containers that have an effect: the log without events that were set aside, changed nothing or were voided.  A further row of each container, with nothing but its id, stands for those of which nothing was accepted';
+	'Return the events of unproven containers that have an effect: the log without events that were set aside, changed nothing or were voided.  A further row of each container, with nothing but its id, represents a container without accepted events';
 
 -- A FINISH that arrived after the end is no part of the life.  It still shows that yquota
 -- preempted the container.  The log is read only when a rule asks.
@@ -378,7 +378,7 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 	LEFT JOIN (life JOIN segment USING (container_id)) USING (container_id);
 	END;
 COMMENT ON FUNCTION yquota_internal.expected_segment(timestamptz) IS
-	'Allocation of each unproven container, from when to when, according to the log, whether that is free because it was preempted, and since when it waits; "to" is NULL while it runs, everything but the id when the log has no start of it';
+	'Return the allocation of each unproven container over time, according to the log.  The rows tell whether it is free because of a preemption, and since when it waits.  "to" is NULL while it runs; everything but the id is NULL when the log has no start';
 
 CREATE FUNCTION yquota_internal.expected_charge(since timestamptz)
 	RETURNS TABLE (container_id text, project text, application_id text, username text,
@@ -435,7 +435,7 @@ CREATE FUNCTION yquota_internal.expected_charge(since timestamptz)
 	WHERE s.is_last AND short.missing > interval '0';
 	END;
 COMMENT ON FUNCTION yquota_internal.expected_charge(timestamptz) IS
-	'Rows that the ledger should have in effect for unproven containers; "to" and amount are NULL for a container that still runs, "from" when there is no start';
+	'Return the rows that the ledger should have in effect for unproven containers.  "to" and amount are NULL for a container that still runs, "from" is NULL when there is no start';
 
 CREATE FUNCTION yquota_internal.verify_lives(since timestamptz)
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -525,7 +525,7 @@ CREATE FUNCTION yquota_internal.verify_lives(since timestamptz)
 	   OR log."from" IS DISTINCT FROM running.settled_at;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_lives(timestamptz) IS
-	'Differences between the log and the books of containers that are not proven';
+	'Return differences between the log and the books of containers that are not proven';
 
 --
 -- Running containers and counters.  They describe the present state without its history.  The
@@ -569,7 +569,7 @@ CREATE FUNCTION yquota_internal.verify_accruals()
 	   OR running.accrual_base IS DISTINCT FROM class.accrual_base;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_accruals() IS
-	'Differences between running containers, the timelines and the counters of rate classes';
+	'Return differences between running containers, the timelines and the counters of rate classes';
 
 CREATE FUNCTION yquota_internal.verify_running_totals()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -600,7 +600,7 @@ CREATE FUNCTION yquota_internal.verify_running_totals()
 	   OR COALESCE(due.accrual_base, 0) <> COALESCE(total.accrual_base, 0);
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_running_totals() IS
-	'Differences between the counters of rate classes and the totals that balances are read from';
+	'Return differences between the counters of rate classes and the totals that balances are read from';
 
 CREATE FUNCTION yquota_internal.verify_usage()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -641,7 +641,7 @@ CREATE FUNCTION yquota_internal.verify_usage()
 	   OR running.allocation::text IS DISTINCT FROM usage.allocation::text;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_usage() IS
-	'Differences between running containers and the counters of queues and nodes';
+	'Return differences between running containers and the counters of queues and nodes';
 
 CREATE VIEW yquota_internal.ledger_total AS
 	SELECT part.project, sum(part.charged) AS charged
@@ -686,7 +686,7 @@ CREATE FUNCTION yquota_internal.verify_totals()
 	WHERE NOT EXISTS (SELECT FROM yquota.project WHERE project.name = books.project);
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_totals() IS
-	'Differences between the ledger, the counters of projects and the projects';
+	'Return differences between the ledger, the counters of projects and the projects';
 
 CREATE FUNCTION yquota_internal.verify_applications()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -717,7 +717,7 @@ CREATE FUNCTION yquota_internal.verify_applications()
 	WHERE due.live <> total.live;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_applications() IS
-	'Differences between applications and their counters';
+	'Return differences between applications and their counters';
 
 CREATE FUNCTION yquota_internal.verify_scheduler()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -762,7 +762,7 @@ CREATE FUNCTION yquota_internal.verify_scheduler()
 	WHERE substring(c.container_id FROM '[0-9]+$')::numeric >= t.next_container;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_scheduler() IS
-	'Differences between the scheduler''s rows for applications, the applications and the books';
+	'Return differences between the scheduler''s rows for applications, the applications and the books';
 
 -- An end may be committed after a round that began later.  An hour is longer than any
 -- transaction of a feed takes.
@@ -793,7 +793,7 @@ CREATE FUNCTION yquota_internal.verify_preemption()
 	  AND NOT EXISTS (SELECT FROM yquota.event_void AS v WHERE v.container_id = p.container_id AND v.voided_at >= p.killed_at);
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_preemption() IS
-	'Marks of preemption that no round has made or should have left, and killed containers that run';
+	'Return marks of preemption that no round made or that should be gone, and killed containers that run';
 
 CREATE FUNCTION yquota_internal.verify_node_queues()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -828,7 +828,7 @@ CREATE FUNCTION yquota_internal.verify_node_queues()
 	HAVING count(*) > 1;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_node_queues() IS
-	'Differences between the queues of nodes and the books';
+	'Return differences between the queues of nodes and the books';
 
 CREATE FUNCTION yquota_internal.verify_sharing()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -847,7 +847,7 @@ CREATE FUNCTION yquota_internal.verify_sharing()
 	   OR coalesce(books.allocation, '[]') OPERATOR(yquota.<>) coalesce(counted.allocation, '[]');
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_sharing() IS
-	'Differences between the containers that limits of sharing count and the books';
+	'Return differences between the books and the containers that limits of sharing count';
 
 -- A voided container keeps no data that could explain an earlier event.
 CREATE FUNCTION yquota_internal.verify_events(since timestamptz)
@@ -908,7 +908,7 @@ CREATE FUNCTION yquota_internal.verify_events(since timestamptz)
 							(idle.allocation::text, idle.execution_type, idle.queue, idle.node, idle.is_running));
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_events(timestamptz) IS
-	'Deferred events that the log does not have, events that are void without a void, and events of which it was written down that they changed nothing although nothing explains that';
+	'Return deferred events that the log does not have, and void events without a void.  Also return events that are recorded without effect although nothing explains that';
 
 CREATE FUNCTION yquota_internal.verify_ends()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -939,7 +939,7 @@ CREATE FUNCTION yquota_internal.verify_ends()
 	HAVING count(log.container_id) = 0;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_ends() IS
-	'Differences between noted ends of containers, the books and the log';
+	'Return differences between recorded ends of containers, the books and the log';
 
 -- Verifies all projects at once, so that the ledger is read once.  Stored sums are trusted for
 -- the spending before the instant from which the books are proven.
@@ -1004,7 +1004,7 @@ CREATE FUNCTION yquota_internal.verify_grants(since timestamptz)
 	WHERE computed.lost IS DISTINCT FROM lost.lost;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_grants(timestamptz) IS
-	'Differences between kept spending at begin and expiry of grants, their losses, and the books since an instant';
+	'Return differences since an instant between kept spending at begin and expiry of grants, their losses, and the books';
 
 CREATE FUNCTION yquota_internal.verify_families()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -1017,7 +1017,7 @@ CREATE FUNCTION yquota_internal.verify_families()
 	WHERE line.depth IS DISTINCT FROM family.depth;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_families() IS
-	'Differences between kept descendants and the parents of projects';
+	'Return differences between kept descendants and the parents of projects';
 
 CREATE FUNCTION yquota.verify(since timestamptz DEFAULT NULL)
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -1064,4 +1064,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.verify(timestamptz) IS
-	'Recompute the books from the log and the timelines and return the differences: no rows when all is well.  With an instant, only lives that run, or ended or were heard of since then, and all counters';
+	'Recompute the books from the log and the timelines and return the differences: no rows when all is well.  With an instant, checks only containers that run, or ended or had an event since then, and all counters';

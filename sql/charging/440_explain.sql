@@ -12,7 +12,7 @@ CREATE VIEW yquota_internal.explained_segment AS
 	FROM yquota.container AS c
 	WHERE c.settled_at < yquota.statement_clock();
 COMMENT ON VIEW yquota_internal.explained_segment IS
-	'What explain_charge() explains: segments in the ledger, and those that running containers owe';
+	'Segments that explain_charge() explains: those in the ledger, and those that running containers owe';
 
 -- Leaves out reservations, which are archived in the same way but have no finish.
 CREATE FUNCTION yquota_internal.archived_explained_segments(container_id text) RETURNS yquota_internal.explained_segment[]
@@ -29,7 +29,7 @@ CREATE FUNCTION yquota_internal.archived_explained_segments(container_id text) R
 		  AND EXISTS (SELECT FROM archived AS ended WHERE ended.settled_by = 'CONTAINER_FINISH')
 	$$;
 COMMENT ON FUNCTION yquota_internal.archived_explained_segments(text) IS
-	'The segments of a container that is not in the books, from the archives';
+	'Return the segments of a container that is not in the books, from the archives';
 
 CREATE FUNCTION yquota_internal.explain_charge_as_owner(container_id text)
 	RETURNS TABLE (
@@ -75,7 +75,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.explain_charge_as_owner(text) IS
-	'The result of explain_charge() for the calling role';
+	'Return the result of explain_charge() for the calling role';
 
 CREATE FUNCTION yquota.explain_charge(container_id text)
 	RETURNS TABLE (
@@ -87,4 +87,4 @@ CREATE FUNCTION yquota.explain_charge(container_id text)
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.explain_charge(text) IS
-	'The bill of one container: a row per interval of constant price and allocation, and one for padding; sums up to its cost in container_cost, to the last digit.  In an interval that is free because of a preemption given_back has its cost.  When it has been archived, by the rows in the archive';
+	'Return the bill of one container: a row per interval of constant price and allocation, and one for padding.  The rows add up to its cost in container_cost, to the last digit.  In an interval that is free because of a preemption, given_back has its cost.  For an archived container the rows of the archive are used';

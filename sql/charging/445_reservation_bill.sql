@@ -48,7 +48,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.explain_reservation_as_owner(text) IS
-	'The result of explain_reservation() for the calling role';
+	'Return the result of explain_reservation() for the calling role';
 
 CREATE FUNCTION yquota.explain_reservation(reservation_id text)
 	RETURNS TABLE (
@@ -59,7 +59,7 @@ CREATE FUNCTION yquota.explain_reservation(reservation_id text)
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.explain_reservation(text) IS
-	'The bill of a reservation: a row per interval of constant price and allocation up to the clock, without those that are free of a promise; sums up to what it has cost, to the last digit.  No rows for one that costs nothing; an error says where it is when it has been archived';
+	'Return the bill of a reservation: a row per interval of constant price and allocation up to the clock, without intervals without a promise.  The rows add up to its cost, to the last digit.  A free reservation has no rows.  For an archived reservation an error tells where it is';
 
 --
 -- Verification divides the promised allocations and computes their amounts from the timelines.
@@ -149,4 +149,4 @@ CREATE FUNCTION yquota_internal.verify_reservations(since timestamptz)
 	WHERE v.settled_until IS NOT NULL AND v.reserved_factor = 0;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_reservations(timestamptz) IS
-	'Differences between the ledger of reservations, what was promised to them, the rule of each and the timelines; amounts from an instant on';
+	'Return differences between the ledger of reservations, their promises, their rules and the timelines; amounts are checked from an instant on';

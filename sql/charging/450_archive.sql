@@ -13,7 +13,7 @@ CREATE FUNCTION yquota_internal.exchange_storage(parent regclass, child regclass
 	LANGUAGE c STRICT VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_exchange_storage';
 COMMENT ON FUNCTION yquota_internal.exchange_storage(regclass, regclass) IS
-	'Let two tables of the same make exchange their rows, indexes included, without touching them';
+	'Exchange the rows, indexes included, of two tables of the same make, without touching them';
 
 --
 -- A BRIN index begins with a summary of its first range of blocks, and every new row must
@@ -29,7 +29,7 @@ CREATE FUNCTION yquota_internal.leave_first_range(tablename regclass) RETURNS vo
 				JOIN pg_am AS a ON a.oid = c.relam
 			WHERE i.indrelid = tablename AND a.amname = 'brin');
 COMMENT ON FUNCTION yquota_internal.leave_first_range(regclass) IS
-	'Leave the first range of blocks of a table''s BRIN indexes unsummarized until it is full, as all others are';
+	'Leave the first range of blocks of a table''s BRIN indexes unsummarized until it is full, as all other ranges are';
 
 -- Summarizes the last range of a sealed table, which never fills up.  Reading one range is
 -- quick.
@@ -75,7 +75,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.make_child(regclass, text, boolean) IS
-	'Make an empty table of schema yquota_internal like another one, and have it inherit from it';
+	'Create an empty table in schema yquota_internal like another table, and make it inherit from that';
 
 --
 -- A transaction that waits for a strong lock makes all later ones wait, too.  The function
@@ -107,7 +107,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.lock_briefly(text, integer, numeric, text) IS
-	'Run LOCK TABLE without making others wait long: so many attempts of 50 ms, with pauses; lock_not_available after the last';
+	'Run LOCK TABLE without making others wait long: up to so many attempts of 50 ms, with pauses; raises lock_not_available after the last';
 
 --
 -- A START must be new in every segment of history.  A Bloom filter of the container ids of all
@@ -120,19 +120,19 @@ CREATE TABLE yquota_internal.charge_filter (
 ALTER TABLE yquota_internal.charge_filter ALTER COLUMN bits SET STORAGE PLAIN;
 COMMENT ON TABLE yquota_internal.charge_filter IS
 	'Bloom filter of the container ids of all sealed ledger tables (src/store/bloom_filter.c), or empty; the worker fills it';
-COMMENT ON COLUMN yquota_internal.charge_filter.bits IS 'of a page; the last row says what the filter is of';
+COMMENT ON COLUMN yquota_internal.charge_filter.bits IS 'bits of a page; the last row tells which tables the filter covers';
 
 CREATE FUNCTION yquota_internal.fill_bloom_filter() RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_fill_bloom_filter';
 COMMENT ON FUNCTION yquota_internal.fill_bloom_filter() IS
-	'Make the filter of all sealed ledger tables in charge_filter, which is empty';
+	'Fill the empty charge_filter with the filter of all sealed ledger tables';
 
 CREATE FUNCTION yquota_internal.is_bloom_filter_complete() RETURNS boolean
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_is_bloom_filter_complete';
 COMMENT ON FUNCTION yquota_internal.is_bloom_filter_complete() IS
-	'Whether charge_filter answers for all sealed ledger tables as they are: not before a restore, a rewrite or an upgrade';
+	'Tell whether charge_filter answers for all sealed ledger tables as they are, which is not so after a restore, a rewrite or an upgrade';
 
 CREATE FUNCTION yquota_internal.empty_bloom_filter() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -146,7 +146,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.empty_bloom_filter() IS
-	'Empty charge_filter when rows come to a sealed ledger table, as a restore brings them';
+	'Empty charge_filter when rows are added to a sealed ledger table, as a restore does';
 
 -- The caller's lock of the ledger excludes sessions that could probe the filter.
 CREATE FUNCTION yquota_internal.note_sealed_ledger(ledger regclass) RETURNS void
@@ -161,7 +161,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_sealed_ledger(regclass) IS
-	'Have charge_filter filled anew because a ledger table has been sealed, and emptied when rows come to it';
+	'Mark charge_filter to be rebuilt because a ledger table has been sealed, and to be emptied when rows are added to that';
 
 --
 -- Sealing
@@ -214,7 +214,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.seal(integer) IS
-	'Seal the ledger and the log; so many attempts to get the locks';
+	'Seal the ledger and the log, with so many attempts to get the locks';
 
 CREATE FUNCTION yquota.seal_history() RETURNS integer
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -223,7 +223,7 @@ CREATE FUNCTION yquota.seal_history() RETURNS integer
 	SELECT yquota_internal.seal(120)
 	$$;
 COMMENT ON FUNCTION yquota.seal_history() IS
-	'Begin a new segment of history: the rows of ledger and log so far become ready to be archived, in a moment at any size; returns the number of the segment, NULL when there was nothing to seal';
+	'Begin a new segment of history: rows of ledger and log so far become ready to be archived, in a moment at any size.  Returns the number of the segment, NULL when there was nothing to seal';
 
 -- Looks at the first row of the log, which is one of the oldest because rows are appended.
 CREATE FUNCTION yquota_internal.seal_is_due(now_at timestamptz) RETURNS boolean
@@ -239,7 +239,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.seal_is_due(timestamptz) IS
-	'Whether unsealed history is older than retention_setting.seal_interval';
+	'Tell whether unsealed history is older than retention_setting.seal_interval';
 
 CREATE FUNCTION yquota_internal.worker_seal(now_at timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -254,7 +254,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_seal(timestamptz) IS
-	'Seals history every retention_setting.seal_interval, and tends sealed history when nothing is due; lock_not_available while other transactions use it';
+	'Seal history every retention_setting.seal_interval, and maintain sealed history when nothing is due.  Raises lock_not_available while other transactions use it';
 
 -- Block ranges order history by time only.  A btree index of applications is affordable there,
 -- because no rows are added any more.
@@ -268,7 +268,7 @@ CREATE FUNCTION yquota_internal.has_index_of_applications(source regclass) RETUR
 		JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
 		WHERE i.indrelid = source AND i.indisvalid AND a.attname = 'application_id');
 COMMENT ON FUNCTION yquota_internal.has_index_of_applications(regclass) IS
-	'Whether a table has a btree index that begins with application_id';
+	'Tell whether a table has a btree index that begins with application_id';
 
 -- Concurrently, archive() may drop a table after its name was read here.  Then to_regclass() is
 -- NULL.  The caller, tend_history(), looks again when archive() can no longer do so.
@@ -284,7 +284,7 @@ CREATE FUNCTION yquota_internal.untended_ledger() RETURNS text
 		ORDER BY s.number LIMIT 1;
 $$;
 COMMENT ON FUNCTION yquota_internal.untended_ledger() IS
-	'A sealed ledger table that lacks an index of its applications; NULL when none does';
+	'Return a sealed ledger table without an index of its applications; NULL when all have one';
 
 CREATE FUNCTION yquota_internal.history_wants_tending(now_at timestamptz) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL UNSAFE
@@ -292,7 +292,7 @@ CREATE FUNCTION yquota_internal.history_wants_tending(now_at timestamptz) RETURN
 	RETURN yquota_internal.seal_is_due(now_at) OR yquota_internal.untended_ledger() IS NOT NULL
 		OR NOT yquota_internal.is_bloom_filter_complete();
 COMMENT ON FUNCTION yquota_internal.history_wants_tending(timestamptz) IS
-	'Whether worker_seal() has something to do';
+	'Tell whether worker_seal() has something to do';
 
 CREATE FUNCTION yquota_internal.tend_history() RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -326,7 +326,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.tend_history() IS
-	'Make the filter of container ids, or the missing index of applications of one sealed ledger table; returns the name of the table, NULL when nothing is missing.  The worker calls it';
+	'Make the filter of container ids, or the missing index of applications of one sealed ledger table.  Returns the name of the table, NULL when nothing is missing.  The worker calls it';
 
 --
 -- Digests.  Plain SQL recomputes them from an archive in any database: the query uses no
@@ -364,7 +364,7 @@ FROM (SELECT %3$s, sha256(convert_to(ROW(%4$s)::text, 'UTF8')) AS hash
 		CASE history WHEN 'ledger' THEN E'\nGROUP BY h.project' ELSE '' END)
 	$$;
 COMMENT ON FUNCTION yquota.archive_digest_query(text, text) IS
-	'The SQL that computes the digests of archived rows; source is a table or a query in parentheses, history is ledger or log.  It runs on any server';
+	'Return the SQL that computes the digests of archived rows.  source is a table or a query in parentheses, history is ledger or log.  The SQL runs on any server';
 
 CREATE FUNCTION yquota_internal.missing_columns(target regclass, source regclass) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -376,7 +376,7 @@ CREATE FUNCTION yquota_internal.missing_columns(target regclass, source regclass
 							  WHERE b.attrelid = target AND b.attname = a.attname
 								AND b.attnum > 0 AND NOT b.attisdropped));
 COMMENT ON FUNCTION yquota_internal.missing_columns(regclass, regclass) IS
-	'Columns of the second table that the first one must have and has not; NULL when it has all';
+	'Return the columns of the second table that the first one must have and lacks; NULL when it has all';
 
 CREATE FUNCTION yquota_internal.is_shared_target(target regclass) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -385,7 +385,7 @@ CREATE FUNCTION yquota_internal.is_shared_target(target regclass) RETURNS boolea
 			WHERE a.attrelid = target AND NOT a.attisdropped
 			  AND (a.attname, a.atttypid) IN (('cluster', 'text'::regtype), ('stretch', 'integer'::regtype)));
 COMMENT ON FUNCTION yquota_internal.is_shared_target(regclass) IS
-	'Whether a table has the columns cluster and stretch, by which rows of several clusters and segments are told apart';
+	'Tell whether a table has the columns cluster and stretch, which tell rows of several clusters and segments apart';
 
 --
 -- Archiving
@@ -405,19 +405,19 @@ CREATE FUNCTION yquota_internal.copy_out(query text, target regclass, columns te
 	LANGUAGE c STRICT VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_copy_out';
 COMMENT ON FUNCTION yquota_internal.copy_out(text, regclass, text, boolean) IS
-	'Insert the rows of a query into a table with the rights of the caller of archive(), by way of a temporary table where is_staged; returns the number of rows';
+	'Insert the rows of a query into a table with the rights of the caller of archive().  Uses a temporary table where is_staged.  Returns the number of rows';
 
 CREATE FUNCTION yquota_internal.run_as(role name, command text, only_reads boolean) RETURNS text
 	LANGUAGE c STRICT VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as';
 COMMENT ON FUNCTION yquota_internal.run_as(name, text, boolean) IS
-	'Run a command with the rights of a role; returns the first column of the first row, if there is one.  A command that only reads sees what the calling statement sees';
+	'Run a command with the rights of a role.  Returns the first column of the first row, if there is one.  A command that only reads sees what the calling statement sees';
 
 CREATE FUNCTION yquota_internal.run_as_caller(command text) RETURNS text
 	LANGUAGE sql STRICT VOLATILE PARALLEL UNSAFE
 	RETURN yquota_internal.run_as(yquota_internal.acting_role(), command, false);
 COMMENT ON FUNCTION yquota_internal.run_as_caller(text) IS
-	'Run a command with the rights of the caller of archive(); returns the first column of the first row, if there is one';
+	'Run a command with the rights of the caller of archive().  Returns the first column of the first row, if there is one';
 
 -- Digests leave out columns that later versions added.  Columns with arithmetic must have
 -- their type.
@@ -436,7 +436,7 @@ CREATE FUNCTION yquota_internal.missing_for_digest(target regclass, history text
 							  WHERE b.attrelid = target AND b.attname = a.attname AND b.attnum > 0 AND NOT b.attisdropped
 								AND (b.atttypid = a.atttypid OR a.atttypid <> ALL ('{timestamptz,interval,numeric}'::regtype[]))));
 COMMENT ON FUNCTION yquota_internal.missing_for_digest(regclass, text) IS
-	'Columns that the digests of a ledger or log are of, which a table has not or not with the type to compute with; NULL when it has all';
+	'Return the columns for the digests of a ledger or log that a table lacks or has with an unsuitable type; NULL when it has all';
 
 CREATE FUNCTION yquota_internal.digest_kind(target regclass) RETURNS text
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
@@ -467,7 +467,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.digest_kind(regclass) IS
-	'ledger or log, by the columns of an archive; an error when it is none';
+	'Return ledger or log, by the columns of an archive; raises an error when it is neither';
 
 -- Reads the table with the rights of the caller, who may not read the tables that describe its form.
 CREATE FUNCTION yquota_internal.archive_digest_as_owner(target regclass)
@@ -498,14 +498,14 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.archive_digest_as_owner(regclass) IS
-	'The result of archive_digest() for the calling role, with its rights to read the table';
+	'Return the result of archive_digest() for the calling role, with its rights to read the table';
 
 CREATE FUNCTION yquota.archive_digest(target regclass)
 	RETURNS TABLE (project text, archived bigint, charged numeric, last_at timestamptz, digest numeric)
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.archive_digest(regclass) IS
-	'Digests of the rows of an archive, of this cluster''s if it has the columns cluster and stretch: one row per project for a ledger, to be compared with opening_balance, and one row for a log.  The caller needs SELECT on the table';
+	'Return digests of the rows of an archive, limited to this cluster if it has the columns cluster and stretch.  A ledger gives one row per project, to be compared with opening_balance, a log one row.  The caller needs SELECT on the table';
 
 -- Returns the kind of a target: ledger or log.
 CREATE FUNCTION yquota_internal.archive_kind(target regclass) RETURNS text
@@ -548,7 +548,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.archive_kind(regclass) IS
-	'ledger or log, by the columns of a target table; an error when neither';
+	'Return ledger or log, by the columns of a target table; raises an error when it is neither';
 
 -- Checks owners, because reports of other roles later read the target with the rights of its
 -- owner.
@@ -569,14 +569,14 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_archive_owners(regclass) IS
-	'Fail unless an archive, and all that is read with it, belongs to one role, the owner of yquota or superusers';
+	'Fail unless an archive, and every relation that is read with it, belongs to one role, the owner of yquota or superusers';
 
 CREATE FUNCTION yquota_internal.column_list(source regclass) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	RETURN (SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum)
 			FROM pg_attribute WHERE attrelid = source AND attnum > 0 AND NOT attisdropped);
-COMMENT ON FUNCTION yquota_internal.column_list(regclass) IS 'The columns of a table, for a command';
+COMMENT ON FUNCTION yquota_internal.column_list(regclass) IS 'Return the columns of a table, for a command';
 
 -- Tells where the rows of a target are: local, foreign, or distributed by Citus.  The place
 -- decides how they get there exactly once.
@@ -613,7 +613,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.archive_place(regclass) IS
-	'local, foreign or distributed: where the rows of a target are; an error when it needs the columns cluster and stretch and has them not';
+	'Return where the rows of a target are: local, foreign or distributed; raises an error when it lacks required columns cluster and stretch';
 
 CREATE FUNCTION yquota_internal.shared_columns(source regclass, target regclass) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -623,7 +623,7 @@ CREATE FUNCTION yquota_internal.shared_columns(source regclass, target regclass)
 			WHERE a.attrelid = source AND a.attnum > 0 AND NOT a.attisdropped
 			  AND b.attrelid = target AND b.attnum > 0 AND NOT b.attisdropped);
 COMMENT ON FUNCTION yquota_internal.shared_columns(regclass, regclass) IS
-	'The columns of a table that another one has as well, for a command';
+	'Return the columns that two tables share, for a command';
 
 -- Makes one query over several tables of yquota_internal.
 CREATE FUNCTION yquota_internal.rows_of(tables text[], condition text, columns text DEFAULT '*')
@@ -634,7 +634,7 @@ CREATE FUNCTION yquota_internal.rows_of(tables text[], condition text, columns t
 							  E'\nUNION ALL ')
 			FROM unnest(tables) AS t);
 COMMENT ON FUNCTION yquota_internal.rows_of(text[], text, text) IS
-	'The query for the rows of tables of history that meet a condition on c';
+	'Return the query for the rows of tables of history that meet a condition on c';
 
 CREATE FUNCTION yquota_internal.is_carried(archived_through integer, negated boolean) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -642,7 +642,7 @@ CREATE FUNCTION yquota_internal.is_carried(archived_through integer, negated boo
 	RETURN format('%sEXISTS (SELECT FROM yquota_internal.carried_container AS k WHERE k.archived_through = %s AND k.container_id = c.container_id)',
 				  CASE WHEN negated THEN 'NOT ' ELSE '' END, archived_through);
 COMMENT ON FUNCTION yquota_internal.is_carried(integer, boolean) IS
-	'The condition that the container of c is (not) carried over by an archive';
+	'Return the condition that the container of c is (not) carried over by an archive';
 
 -- Finds containers that continue, among those with rows in the segments to be archived.  Such
 -- a container runs, waits for its START, or has rows elsewhere.
@@ -675,7 +675,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.find_carried(integer, text[], text[]) IS
-	'Note the containers of segments that must be carried over when these are archived';
+	'Record the containers of segments that must be carried over when these are archived';
 
 -- Checks that no leaving container has changed since the snapshot by which its rows were found
 -- complete.  New rows are in the parents, because children do not change.  New rows are few,
@@ -709,7 +709,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_unchanged(integer, text[], xid8) IS
-	'Fail when a container that is about to leave has got new rows';
+	'Fail when a container that is about to leave has new rows';
 
 CREATE FUNCTION yquota_internal.check_corrected(horizon timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -791,7 +791,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.copy_leaving_reservations(integer, timestamptz) IS
-	'Copy the rows of forgotten reservations that were booked before an instant into a new table like yquota.charge; returns its name for rows_of(), or no name when there are none';
+	'Copy the rows of forgotten reservations that were booked before an instant into a new table like yquota.charge.  Returns its name for rows_of(), or no name when there are none';
 
 CREATE FUNCTION yquota_internal.remove_copied_reservations(copied text) RETURNS void
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
@@ -820,7 +820,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.remove_copied_reservations(text) IS
-	'Remove the reservations that copy_leaving_reservations() copied into a table from their ledger; an error when one has got new rows';
+	'Remove the reservations that copy_leaving_reservations() copied into a table from their ledger; raises an error when one has new rows';
 
 -- Makes a child with the carried rows, which is not attached yet; NULL without carried rows.
 CREATE FUNCTION yquota_internal.make_carried(
@@ -843,7 +843,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.make_carried(regclass, text[], integer) IS
-	'Copy the rows of carried containers into a new table; returns its name';
+	'Copy the rows of carried containers into a new table.  Returns its name';
 
 -- The following steps are quick.  These locks keep transactions from looking for a container
 -- in the books and relying on the result meanwhile.  The other locks are requested without
@@ -861,13 +861,13 @@ CREATE FUNCTION yquota_internal.lock_for_detaching(ledgers text[], logs text[]) 
 	FROM unnest(logs || ledgers) AS t
 	$$;
 COMMENT ON FUNCTION yquota_internal.lock_for_detaching(text[], text[]) IS
-	'Wait until no session reads the tables of history that are to go, and hold up events, charges of reservations and prices';
+	'Wait until no session reads the tables of history that are to be detached, and hold up events, charges of reservations and prices';
 
 CREATE FUNCTION yquota_internal.replan(relation regclass) RETURNS void
 	LANGUAGE c STRICT VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_replan';
 COMMENT ON FUNCTION yquota_internal.replan(regclass) IS
-	'Have plans that read a table made anew: when the transaction commits in every session, and in this one when it is rolled back';
+	'Make sessions replan queries that read a rebuilt table: every session when the transaction commits, this one when it is rolled back';
 
 CREATE FUNCTION yquota_internal.detach(
 	through integer, numbers integer[], horizon timestamptz, carried_ledger text, carried_log text) RETURNS void
@@ -909,7 +909,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.detach(integer, integer[], timestamptz, text, text) IS
-	'Take archived segments off the ledger and the log, put carried rows in their place, and move the horizon';
+	'Detach archived segments from the ledger and the log, put carried rows in their place, and move the horizon';
 
 -- Deletes notes of dropped targets, because the segment is written again elsewhere.
 CREATE FUNCTION yquota_internal.check_written(of_history text, target regclass) RETURNS void
@@ -943,7 +943,7 @@ CREATE FUNCTION yquota_internal.is_written_next(of_history text, number integer)
 	RETURN NOT EXISTS (SELECT FROM yquota.written_history AS w WHERE w.history = of_history)
 		OR EXISTS (SELECT FROM yquota.written_history AS w WHERE w.history = of_history AND w.segment = number);
 COMMENT ON FUNCTION yquota_internal.is_written_next(text, integer) IS
-	'Whether a segment is among those that archive() looks at: the written ones, if there are any';
+	'Tell whether archive() looks at a segment: at the written ones, if there are any';
 
 -- Selects the rows of a target that belong to these segments of this cluster.
 CREATE FUNCTION yquota_internal.own_rows(stretches integer[]) RETURNS text
@@ -951,7 +951,7 @@ CREATE FUNCTION yquota_internal.own_rows(stretches integer[]) RETURNS text
 	SET search_path = pg_catalog, pg_temp
 	RETURN format('r.cluster = %L AND r.stretch IN (%s)', yquota.cluster_name(), array_to_string(stretches, ', '));
 COMMENT ON FUNCTION yquota_internal.own_rows(integer[]) IS
-	'The condition on rows r of a target that they are of segments of this cluster';
+	'Return the condition that rows r of a target are of segments of this cluster';
 
 -- postgres_fdw pushes down every expression here, if the table there has the types to which
 -- text, numbers and times are cast.  Hence the query has a digest of each column, salted by
@@ -981,7 +981,7 @@ CREATE FUNCTION yquota_internal.comparison_query(rows_query text, condition text
 		  AND EXISTS (SELECT FROM pg_attribute AS b
 					  WHERE b.attrelid = target AND b.attname = a.attname AND b.attnum > 0 AND NOT b.attisdropped));
 COMMENT ON FUNCTION yquota_internal.comparison_query(text, text, regclass, regclass) IS
-	'The query for the number of rows that meet a condition, and for digests of those columns of the ledger or the log that a target has; another server can compute it';
+	'Return the query for the number of rows that meet a condition, with digests of the columns that a target has.  Another server can compute it';
 
 CREATE FUNCTION yquota_internal.is_written_whole(
 	of_history text, target regclass, stretches integer[], sources text[]) RETURNS boolean
@@ -1014,7 +1014,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.is_written_whole(text, regclass, integer[], text[]) IS
-	'Whether a transaction that has committed wrote segments into a target, and the target has just the rows that leave now';
+	'Tell whether a committed transaction wrote segments into a target, and the target has exactly the rows that leave now';
 
 CREATE FUNCTION yquota_internal.refuse_foreign_rows(target regclass, stretches integer[]) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
@@ -1029,7 +1029,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_foreign_rows(regclass, integer[]) IS
-	'Fail because a target has rows under the name of this cluster that are not of this database';
+	'Fail because a target has rows under the name of this cluster that are not from this database';
 
 -- Clears rows that an archive left when its transaction failed here.
 CREATE FUNCTION yquota_internal.clear_foreign_table(target regclass, stretches integer[], sources text[]) RETURNS void
@@ -1058,7 +1058,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.clear_foreign_table(regclass, integer[], text[]) IS
-	'Remove rows of segments from a foreign table, left there by an archive that failed; fail when they are not of this database';
+	'Remove rows of segments from a foreign table, left there by a failed archive; fail when they are not from this database';
 
 -- Citus copies rows to shards over the connections by which the transaction has read them, and
 -- takes these for read-only connections.  It then commits them in one phase, after this
@@ -1094,7 +1094,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_distributed_rows(regclass, integer[], numeric) IS
-	'Fail when a distributed table has not just so many rows of segments of this cluster as were written';
+	'Fail unless a distributed table has exactly as many rows of segments of this cluster as were written';
 
 -- postgres_fdw has no two-phase commit: the other server may have committed when this one
 -- fails.  Rows therefore leave only when a later transaction finds them there.
@@ -1145,7 +1145,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.write_history(text, regclass, text, integer[], text[]) IS
-	'Put the rows of queries, each of a segment, into a target: archived, or written if a later transaction must look whether they are there; numbers of rows';
+	'Put the rows of queries, each of a segment, into a target.  They are archived, or only written if a later transaction must check them.  Returns numbers of rows';
 
 CREATE FUNCTION yquota_internal.leave_history(through integer, copied_reservations text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -1159,7 +1159,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.leave_history(integer, text) IS
-	'Forget what archive() found out about segments that stay for now';
+	'Discard the findings of archive() about segments that stay for now';
 
 CREATE FUNCTION yquota_internal.archive_ledger(
 	target regclass, before timestamptz, OUT status text,
@@ -1260,7 +1260,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.archive_ledger(regclass, timestamptz) IS
-	'Archive the ledger rows of segments sealed until an instant, and those of reservations that have been forgotten, or write them into a foreign table first';
+	'Archive the ledger rows of segments sealed until an instant, and of forgotten reservations, or write them into a foreign table first';
 
 CREATE FUNCTION yquota_internal.forget_events(leaving text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -1274,7 +1274,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.forget_events(text) IS
-	'Remove the notes about the acceptance of events that a query returns by event_id: they leave the log';
+	'Remove the records about the acceptance of events that leave the log; a query returns their event_id';
 
 CREATE FUNCTION yquota_internal.archive_log(
 	target regclass, before timestamptz, OUT status text,
@@ -1378,7 +1378,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.archive_as_owner(regclass, timestamptz) IS
-	'archive() for the calling role, with its rights to insert rows';
+	'Run archive() for the calling role, with its rights to insert rows';
 
 CREATE FUNCTION yquota.archive(target regclass, before timestamptz)
 	RETURNS TABLE (history text, segments integer, archived bigint, archived_before timestamptz,
@@ -1386,7 +1386,7 @@ CREATE FUNCTION yquota.archive(target regclass, before timestamptz)
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.archive(regclass, timestamptz) IS
-	'Move the segments of history sealed until an instant, and charges of forgotten reservations, into a table like yquota.charge, then into one like yquota.container_event; rows of running containers are carried over.  A foreign table takes two calls, in transactions of their own.  Returns one row: the segments that were archived or written';
+	'Move the segments of history sealed until an instant out of the database.  Ledger rows go into a table like yquota.charge, log rows into one like yquota.container_event.  Charges of forgotten reservations go with the ledger; rows of running containers are carried over.  A foreign table takes two calls, in transactions of their own.  Returns one row: the segments that were archived or written';
 
 SELECT pg_extension_config_dump('yquota.history_segment', '');
 SELECT pg_extension_config_dump('yquota.opening_balance', '');

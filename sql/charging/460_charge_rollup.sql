@@ -27,7 +27,7 @@ CREATE FUNCTION yquota_internal.last_instant("from" timestamptz, "to" timestampt
 	LANGUAGE sql STABLE PARALLEL SAFE
 	RETURN CASE WHEN "to" > "from" THEN "to" - interval '1 microsecond' ELSE "from" END;
 COMMENT ON FUNCTION yquota_internal.last_instant(timestamptz, timestamptz) IS
-	'Last microsecond of a segment; a padding row has one instant';
+	'Return the last microsecond of a segment; a padding row has one instant';
 
 CREATE TABLE yquota_internal.charge_rollup (
 	quarter_hour timestamptz NOT NULL,
@@ -40,8 +40,8 @@ CREATE TABLE yquota_internal.charge_rollup (
 );
 CREATE INDEX charge_rollup_quarter_hour_idx ON yquota_internal.charge_rollup (quarter_hour);
 COMMENT ON TABLE yquota_internal.charge_rollup IS
-	'Parts of ledger rows added up per quarter-hour; each roll-up adds its own rows';
-COMMENT ON COLUMN yquota_internal.charge_rollup.quarter_hour IS 'its start';
+	'Ledger rows split and added up per quarter-hour; each roll-up adds its own rows';
+COMMENT ON COLUMN yquota_internal.charge_rollup.quarter_hour IS 'start of the quarter-hour';
 COMMENT ON COLUMN yquota_internal.charge_rollup.amount IS 'credits';
 
 -- Not STRICT, because the planner would not inline it.
@@ -49,7 +49,7 @@ CREATE FUNCTION yquota_internal.utc_day(at timestamptz) RETURNS timestamptz
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN CASE WHEN isfinite(at) THEN date_bin('24 hours', at, '2000-01-01 00:00+00') ELSE at END;
 COMMENT ON FUNCTION yquota_internal.utc_day(timestamptz) IS
-	'Start of the day (UTC) of an instant';
+	'Return the start of the day (UTC) of an instant';
 
 CREATE TABLE yquota_internal.rollup_day (
 	day timestamptz PRIMARY KEY,
@@ -58,11 +58,11 @@ CREATE TABLE yquota_internal.rollup_day (
 	is_rolled_up boolean NOT NULL
 );
 COMMENT ON TABLE yquota_internal.rollup_day IS
-	'Days in which ledger rows lie that have been considered for charge_rollup, with what decides whether it has them';
-COMMENT ON COLUMN yquota_internal.rollup_day.day IS 'its start (UTC)';
-COMMENT ON COLUMN yquota_internal.rollup_day.charges IS 'ledger rows considered that begin in it';
-COMMENT ON COLUMN yquota_internal.rollup_day.sums IS 'rows that charge_rollup has of it, or would have had when the day was left to the ledger';
-COMMENT ON COLUMN yquota_internal.rollup_day.is_rolled_up IS 'whether charge_rollup has it; reports read the others from the ledger';
+	'Days of ledger rows that have been considered for charge_rollup, with the figures that decide whether it has them';
+COMMENT ON COLUMN yquota_internal.rollup_day.day IS 'start of the day (UTC)';
+COMMENT ON COLUMN yquota_internal.rollup_day.charges IS 'number of considered ledger rows that begin in the day';
+COMMENT ON COLUMN yquota_internal.rollup_day.sums IS 'rows of the day in charge_rollup, or those it would have had when the day was left to the ledger';
+COMMENT ON COLUMN yquota_internal.rollup_day.is_rolled_up IS 'true if charge_rollup has the day; reports read other days from the ledger';
 
 CREATE TABLE yquota_internal.rollup_state (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
@@ -75,10 +75,10 @@ CREATE TABLE yquota_internal.rollup_state (
 );
 INSERT INTO yquota_internal.rollup_state DEFAULT VALUES;
 COMMENT ON TABLE yquota_internal.rollup_state IS 'State of charge_rollup';
-COMMENT ON COLUMN yquota_internal.rollup_state.horizon IS 'rows of the ledger posted by earlier transactions are contained; NULL for none';
+COMMENT ON COLUMN yquota_internal.rollup_state.horizon IS 'transaction before which all rows of the ledger are contained; NULL: none';
 COMMENT ON COLUMN yquota_internal.rollup_state.booked_from IS 'rows that are not contained have this booked_at or a later one';
-COMMENT ON COLUMN yquota_internal.rollup_state.next_xid IS 'first transaction id that had not been given out when it was last rolled up';
-COMMENT ON COLUMN yquota_internal.rollup_state.rolled_up_at IS 'clock when it was last rolled up, or the earliest one that has been set since';
+COMMENT ON COLUMN yquota_internal.rollup_state.next_xid IS 'first transaction id that had not been assigned at the last roll-up';
+COMMENT ON COLUMN yquota_internal.rollup_state.rolled_up_at IS 'clock of the last roll-up, or the earliest clock that has been set since';
 COMMENT ON COLUMN yquota_internal.rollup_state.pricing_version IS 'newest pricing_change that all of it takes into account';
 COMMENT ON COLUMN yquota_internal.rollup_state.charges_per_sum IS 'a day is rolled up where at least so many ledger rows begin in it for each of its sums';
 
@@ -96,7 +96,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_clock_for_rollup() IS
-	'Rows may be booked from a clock on that has been set';
+	'Record that rows may be booked from a clock on that has been set';
 CREATE TRIGGER note_for_rollup AFTER INSERT OR UPDATE OR DELETE ON yquota_internal.clock_setting
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_clock_for_rollup();
 
@@ -106,7 +106,7 @@ CREATE VIEW yquota_internal.valid_rollup AS
 	FROM yquota_internal.rollup_state AS state
 	WHERE pg_snapshot_xmax(pg_current_snapshot())::text::numeric - state.horizon::text::numeric < 1000000000;
 COMMENT ON VIEW yquota_internal.valid_rollup IS
-	'Until when prices are still those that charge_rollup was cut by; no row while it is of no use';
+	'Instant until which prices have not changed since charge_rollup was made; no row while it is of no use';
 
 CREATE VIEW yquota_internal.readable_rollup AS
 	SELECT rollup.*
@@ -128,8 +128,8 @@ CREATE TYPE yquota_internal.quarter_hour_sum AS (
 	charges bigint
 );
 COMMENT ON TYPE yquota_internal.quarter_hour_sum IS
-	'What ledger rows cost in a quarter-hour';
-COMMENT ON COLUMN yquota_internal.quarter_hour_sum.charges IS 'rows that begin in it, of those that count';
+	'Cost of ledger rows in a quarter-hour';
+COMMENT ON COLUMN yquota_internal.quarter_hour_sum.charges IS 'number of counted rows that begin in it';
 
 CREATE FUNCTION yquota_internal.add_quarter_hours(
 	state internal, allocation yquota.resource, factors text[], "from" timestamptz, "to" timestamptz,
@@ -155,7 +155,7 @@ CREATE AGGREGATE yquota_internal.quarter_hour_sums(
 	parallel = restricted
 );
 COMMENT ON AGGREGATE yquota_internal.quarter_hour_sums(yquota.resource, text[], timestamptz, timestamptz, timestamptz, numeric, integer, boolean, boolean) IS
-	'Ledger rows added up per quarter-hour, in order: of each the part after part_from, at the timelines, times sign (-1: it takes another row back, 0: it is free); or as booked the whole, with the rest of its amount in the first part';
+	'Ledger rows added up per quarter-hour, in order.  Of each row, the part after part_from counts at the timelines, times sign (-1: it takes another row back, 0: it is free).  Or the whole row counts as booked, with the rest of its amount in the first part';
 
 -- Lists the columns of a ledger row for the aggregate.
 CREATE FUNCTION yquota_internal.quarter_hour_sums_call(part_from text, as_booked boolean, counts text) RETURNS text
@@ -169,7 +169,7 @@ CREATE FUNCTION yquota_internal.quarter_hour_sums_call(part_from text, as_booked
 			CASE WHEN entering.given_back IS NOT NULL THEN 0 WHEN entering.corrects IS NULL THEN 1 ELSE -1 END, %2$L, %3$s)
 		$query$, part_from, as_booked, counts);
 COMMENT ON FUNCTION yquota_internal.quarter_hour_sums_call(text, boolean, text) IS
-	'SQL that adds up the ledger rows "entering" per quarter-hour';
+	'Return the SQL that adds up the ledger rows "entering" per quarter-hour';
 
 CREATE VIEW yquota_internal.ledger_row AS
 	SELECT charge.project, charge.application_id, charge.username, charge.queue, charge.execution_type, charge.allocation,
@@ -228,7 +228,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.roll_up_rows(text, timestamptz, xid, xid, timestamptz, timestamptz[]) IS
-	'Add ledger rows that a query returns to charge_rollup, in days that it has, and in new ones where sums are few: in certain days, or NULL for all; returns the number of rows added';
+	'Add ledger rows that a query returns to charge_rollup, in days that it has, and in new days with few sums.  The days are given, NULL for all.  Returns the number of rows added';
 
 CREATE FUNCTION yquota_internal.void_rollup("from" timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -243,7 +243,7 @@ CREATE FUNCTION yquota_internal.void_rollup("from" timestamptz) RETURNS void
 		WHERE gone.day = known.day;
 $$;
 COMMENT ON FUNCTION yquota_internal.void_rollup(timestamptz) IS
-	'Remove the quarter-hours from an instant on from charge_rollup: their rows must be cut anew';
+	'Remove the quarter-hours from an instant on from charge_rollup: their rows must be split anew';
 
 -- A day that was left to the ledger may have enough rows by now.  A day that is rolled up has
 -- as many sums for a key as there were roll-ups.
@@ -276,7 +276,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.reconsider_rollup_days(timestamptz, xid) IS
-	'Decide again, by all their ledger rows, for days that were left to the ledger and may have few sums by now, and for days whose sums have become many; returns the number of rows added to charge_rollup';
+	'Decide again, by all their ledger rows, about days that were left to the ledger and may have few sums by now.  Decide again about days with many sums, too.  Returns the number of rows added to charge_rollup';
 
 CREATE FUNCTION yquota.roll_up_charges() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -335,4 +335,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.roll_up_charges() IS
-	'Add the rows posted to the ledger since the last time to the sums that reports read, on days where sums are few beside the rows; returns the number of sums added.  Reports say the same before and after';
+	'Add rows posted to the ledger since the last call to the sums that reports read, on days with few sums for their rows.  Returns the number of sums added.  Reports do not change';

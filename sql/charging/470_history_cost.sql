@@ -8,7 +8,7 @@ CREATE FUNCTION yquota_internal.table_name(relation regclass) RETURNS text
 	SET search_path = pg_catalog, pg_temp
 	SET quote_all_identifiers = off
 	RETURN (SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = relation);
-COMMENT ON FUNCTION yquota_internal.table_name(regclass) IS 'Name of a table with its schema, for every search_path';
+COMMENT ON FUNCTION yquota_internal.table_name(regclass) IS 'Return the name of a table with its schema, for every search_path';
 
 CREATE FUNCTION yquota_internal.note_archived(segments integer[], of_history text, target regclass) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -21,7 +21,7 @@ CREATE FUNCTION yquota_internal.note_archived(segments integer[], of_history tex
 		WHERE number > 0;
 $$;
 COMMENT ON FUNCTION yquota_internal.note_archived(integer[], text, regclass) IS
-	'Keep where segments of the ledger or the log went';
+	'Record the targets of archived segments of the ledger or the log';
 
 CREATE FUNCTION yquota_internal.post_archived_cost(through integer, rows_query text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -116,7 +116,7 @@ CREATE VIEW yquota_internal.instant_of_credit AS
 	SELECT hold.project, coalesce(hold.application_id, hold.reservation_id), hold.held_at, hold.queue
 	FROM yquota.hold;
 COMMENT ON VIEW yquota_internal.instant_of_credit IS
-	'Instants from which the books must know the cost of projects for grants, and of applications and of reservations with their queues for holds';
+	'Instants from which the books must know the cost: of projects for grants, and of applications and of reservations with their queues for holds';
 
 -- Must be called before post_archived_cost(), which adds rows that must not be counted.
 CREATE FUNCTION yquota_internal.post_archived_cost_since(horizon timestamptz, rows_query text) RETURNS void
@@ -215,7 +215,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.take_from_rollup(text) IS
-	'Take the days in which ledger rows that a query returns lie out of the roll-ups, and all days before them';
+	'Remove the days of ledger rows that a query returns, and all days before them, from the roll-ups';
 
 --
 -- Reports
@@ -226,7 +226,7 @@ CREATE FUNCTION yquota_internal.ledger_archives() RETURNS text
 	SET search_path = pg_catalog, pg_temp
 	RETURN (SELECT string_agg(DISTINCT archived.target, ', ' ORDER BY archived.target)
 			FROM yquota.archived_history AS archived WHERE archived.history = 'ledger');
-COMMENT ON FUNCTION yquota_internal.ledger_archives() IS 'Names of the tables that the ledger was archived into';
+COMMENT ON FUNCTION yquota_internal.ledger_archives() IS 'Return the names of the tables that the ledger was archived into';
 
 CREATE FUNCTION yquota_internal.is_reported_from(at timestamptz, by text[]) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -234,7 +234,7 @@ CREATE FUNCTION yquota_internal.is_reported_from(at timestamptz, by text[]) RETU
 	RETURN at >= yquota_internal.archive_horizon()
 		OR by <@ '{project,username,queue,application_id,execution_type}' AND at = yquota_internal.quarter_hour(at);
 COMMENT ON FUNCTION yquota_internal.is_reported_from(timestamptz, text[]) IS
-	'Whether costs from an instant on can be told by certain columns, archived ones included';
+	'Tell whether costs from an instant on can be reported by certain columns, archived ones included';
 
 CREATE FUNCTION yquota_internal.check_archived_report(cuts timestamptz[], by text[]) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -294,8 +294,8 @@ CREATE TYPE yquota_internal.archived_charge AS (
 	waiting_factor numeric
 );
 COMMENT ON TYPE yquota_internal.archived_charge IS
-	'A row of the ledger in an archive: the columns that prices depend on';
-COMMENT ON COLUMN yquota_internal.archived_charge.archive IS 'the table, as archived_history calls it';
+	'Row of the ledger in an archive: the columns that prices depend on';
+COMMENT ON COLUMN yquota_internal.archived_charge.archive IS 'name of the table in archived_history';
 
 CREATE FUNCTION yquota_internal.archived_charges_query(archive text, segments integer[], condition text) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -308,7 +308,7 @@ CREATE FUNCTION yquota_internal.archived_charges_query(archive text, segments in
 		to_regclass(archive)::text,
 		concat_ws(' AND ', condition, CASE WHEN yquota_internal.is_shared_target(to_regclass(archive)) THEN yquota_internal.own_rows(segments) END));
 COMMENT ON FUNCTION yquota_internal.archived_charges_query(text, integer[], text) IS
-	'The query for the rows r of an archive that meet a condition, as one JSON array of archived_charge: those of this cluster, and of certain segments, where the table is shared';
+	'Return the query for the rows r of an archive that meet a condition, as one JSON array of archived_charge.  In a shared table, only rows of this cluster and of certain segments count';
 
 CREATE FUNCTION yquota_internal.refuse_missing_archive(archive text, sqlstate_of text, reason text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -347,7 +347,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.read_archive(text, integer[], text) IS
-	'The rows r of an archive that meet a condition';
+	'Return the rows r of an archive that meet a condition';
 
 CREATE FUNCTION yquota_internal.archived_ledger_segment(charge yquota_internal.archived_charge) RETURNS yquota_internal.ledger_segment
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -355,7 +355,7 @@ CREATE FUNCTION yquota_internal.archived_ledger_segment(charge yquota_internal.a
 			   (charge)."from", (charge)."to", (charge).corrects, (charge).amount, (charge).given_back, (charge).waiting_factor,
 			   (charge).container_id)::yquota_internal.ledger_segment;
 COMMENT ON FUNCTION yquota_internal.archived_ledger_segment(yquota_internal.archived_charge) IS
-	'A row of an archive as one of the ledger, for charge_since()';
+	'Turn a row of an archive into a row of the ledger, for charge_since()';
 
 -- A row and its correction add up to 0, although earlier timelines may have formed them.
 CREATE FUNCTION yquota_internal.check_archived_charges(charges yquota_internal.archived_charge[]) RETURNS void
@@ -385,7 +385,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_archived_charges(yquota_internal.archived_charge[]) IS
-	'Fail when the price timelines say anything else of rows of an archive than the rows do';
+	'Fail when the price timelines contradict rows of an archive';
 
 -- A container leaves as a whole, so its rows are in one archive.  The search continues after
 -- an unreadable archive, and reports that archive if it finds nothing.
@@ -422,7 +422,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.archived_charges_of(text) IS
-	'The archived rows of a container or a reservation that is not in the books, if the calling role may read its project; an error when there are none and an archive cannot be read';
+	'Return the archived rows of a container or a reservation that is not in the books, if the calling role may read its project.  Raises an error when there are none and an archive cannot be read';
 
 -- Counts each row once, because a table and its child may both be archives.
 CREATE FUNCTION yquota_internal.archived_segments_around(projects text[], at timestamptz) RETURNS yquota_internal.ledger_segment[]
@@ -448,7 +448,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.archived_segments_around(text[], timestamptz) IS
-	'The archived rows of projects that end at an instant or later, and begin until then or in the same quarter-hour';
+	'Return the archived rows of projects that end at an instant or later, and begin until then or in the same quarter-hour';
 
 --
 -- Single containers and reservations
@@ -460,7 +460,7 @@ CREATE FUNCTION yquota_internal.knows_container(container_id text) RETURNS boole
 	RETURN EXISTS (SELECT FROM yquota.charge WHERE charge.container_id = knows_container.container_id)
 		OR EXISTS (SELECT FROM yquota.container WHERE container.container_id = knows_container.container_id);
 COMMENT ON FUNCTION yquota_internal.knows_container(text) IS
-	'Whether a container runs, or has rows in the ledger';
+	'Tell whether a container runs, or has rows in the ledger';
 
 CREATE FUNCTION yquota_internal.refuse_archived_reservation(reservation_id text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
@@ -484,4 +484,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_archived_reservation(text) IS
-	'Say where an archived reservation is, if the calling role may read its project';
+	'Raise an error that tells where an archived reservation is, if the calling role may read its project';

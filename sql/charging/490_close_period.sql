@@ -63,7 +63,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.begin_closing(timestamptz) IS
-	'Note the end of a period, which no charge will cross from then on';
+	'Record the end of a period, which no charge will cross from then on';
 
 CREATE FUNCTION yquota_internal.more_remain_at_period_end(period_end timestamptz, max_containers bigint) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -74,7 +74,7 @@ CREATE FUNCTION yquota_internal.more_remain_at_period_end(period_end timestamptz
 				  WHERE unsettled.until = period_end
 				  LIMIT max_containers) AS due);
 COMMENT ON FUNCTION yquota_internal.more_remain_at_period_end(timestamptz, bigint) IS
-	'Whether so many containers that ran when a period ended have not been settled';
+	'Tell whether so many containers that ran when a period ended have not been settled';
 
 CREATE FUNCTION yquota_internal.settle_period_end(period_end timestamptz, max_containers bigint) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -93,7 +93,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.settle_period_end(timestamptz, bigint) IS
-	'Have some of the containers settled that ran when a period ended; returns how many';
+	'Settle some of the containers that ran when a period ended.  Returns how many';
 
 CREATE FUNCTION yquota_internal.booked_cost(
 	"from" timestamptz, "to" timestamptz, by text[], as_booked timestamptz,
@@ -139,7 +139,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.booked_cost(timestamptz, timestamptz, text[], timestamptz, timestamptz, text[]) IS
-	'Cost between ends of periods, by rows booked until an instant, and after the closing of a period or ever: of the projects that the calling role may see, or of some of them';
+	'Return the cost between ends of periods, by rows booked until an instant, and after the closing of a period or ever.  Counts the projects that the calling role may see, or some of them';
 
 CREATE FUNCTION yquota_internal.check_archived_bill(by text[], as_booked timestamptz) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -157,7 +157,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_archived_bill(text[], timestamptz) IS
-	'Refuse a bill of archived periods that archived_cost does not tell of';
+	'Refuse a bill of archived periods that archived_cost does not cover';
 
 CREATE FUNCTION yquota_internal.check_booked_window("from" timestamptz, "to" timestamptz, as_booked timestamptz)
 	RETURNS void
@@ -178,7 +178,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_booked_window(timestamptz, timestamptz, timestamptz) IS
-	'Refuse a window that the ledger does not tell of as it was booked';
+	'Refuse a window whose costs as booked the ledger cannot tell';
 
 CREATE VIEW yquota_internal.period AS
 	SELECT lag(period.until, 1, '-infinity') OVER (ORDER BY period.until) AS starts_at,
@@ -206,7 +206,7 @@ CREATE FUNCTION yquota_internal.period_amount(starts_at timestamptz, period_end 
 				  WHERE archived.period_from >= starts_at AND archived.period_from < period_end
 					AND archived.booked_after < booked_until) AS booked);
 COMMENT ON FUNCTION yquota_internal.period_amount(timestamptz, timestamptz, timestamptz) IS
-	'Cost in a period, all projects, by rows booked until an instant';
+	'Return the cost in a period, all projects, by rows booked until an instant';
 
 CREATE FUNCTION yquota_internal.finish_closing(period_end timestamptz) RETURNS timestamptz
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -234,7 +234,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.finish_closing(timestamptz) IS
-	'Close a period, when wait_for_postings() has been called; returns when its last charge was booked at the latest';
+	'Close a period after wait_for_postings().  Returns the time at which its last charge was booked at the latest';
 
 -- A grant that begins or moves to another project with the next period does so on the next
 -- bill.  A grant that expires with this period has lost its rest.
@@ -269,7 +269,7 @@ CREATE FUNCTION yquota_internal.bill_credit(period_end timestamptz) RETURNS void
 		HAVING sum(change.granted) <> 0 OR sum(change.lost) <> 0;
 $$;
 COMMENT ON FUNCTION yquota_internal.bill_credit(timestamptz) IS
-	'Note for bills of a period how the credit of projects has changed since the bills before, by the present books';
+	'Record for bills of a period how the credit of projects has changed since the bills before, by the present books';
 
 -- Corrects late prices first, so that no bill has an amount that the next calls would change.
 -- Transactions that posted before the sealing call could wait for them may have missed a
@@ -293,7 +293,7 @@ EXCEPTION WHEN serialization_failure THEN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.seal_period(timestamptz, integer) IS
-	'Close a period of which so many containers at most are to be settled; closed_at is NULL, and nothing done, when late prices are to be corrected first';
+	'Close a period of which at most so many containers are still to be settled.  closed_at is NULL, and nothing is done, when late prices must be corrected first';
 
 CREATE FUNCTION yquota_internal.close_period_at(period_end timestamptz, max_containers integer, OUT settled bigint, OUT closed_at timestamptz)
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -329,7 +329,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.close_period_at(timestamptz, integer) IS
-	'The result of close_period(), for any end';
+	'Return the result of close_period(), for any end';
 
 CREATE FUNCTION yquota_internal.check_period_end(period_end timestamptz) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
@@ -354,7 +354,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_period_end(timestamptz) IS
-	'Refuse the end of a period where no day of the time zone of bills begins, and name the nearest';
+	'Refuse the end of a period where no day of the time zone of bills begins, and name the nearest day';
 
 CREATE FUNCTION yquota.close_period(
 	until timestamptz, max_containers integer DEFAULT 10000,
@@ -382,7 +382,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.close_period(timestamptz, integer) IS
-	'Close the billing period that ends where a day of the time zone of bills begins: settle so many of the containers that ran then, and seal the period when none is left.  To be called again while closed_at is NULL; later postings are booked in the next period';
+	'Close the billing period that ends at an instant where a day of the time zone of bills begins.  Settles so many of the containers that ran then, and seals the period when none is left.  Call it again while closed_at is NULL; later postings are booked in the next period';
 
 CREATE FUNCTION yquota.close_period(until date, max_containers integer DEFAULT 10000, OUT settled bigint, OUT closed_at timestamptz)
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -442,7 +442,7 @@ CREATE FUNCTION yquota_internal.verify_periods()
 	WHERE archived.amount IS DISTINCT FROM opening.charged;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_periods() IS
-	'Differences between closed periods, the ledger, and the sums of the archived ledger';
+	'Return differences between closed periods, the ledger, and the sums of the archived ledger';
 
 -- The check is exact for an instant on a full quarter-hour.
 CREATE FUNCTION yquota_internal.verify_archived_cost_since()
@@ -494,13 +494,13 @@ CREATE FUNCTION yquota_internal.verify_archived_cost_since()
 	WHERE bound.kept NOT BETWEEN bound.least AND bound.most;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_archived_cost_since() IS
-	'Differences between the cost of archived history since instants and per quarter-hour';
+	'Return differences between the cost of archived history since instants and per quarter-hour';
 
 CREATE VIEW yquota.billing_period WITH (security_barrier) AS
 	SELECT period.starts_at, period.until AS ends_at, period.closed_at
 	FROM yquota_internal.period AS period;
 COMMENT ON VIEW yquota.billing_period IS
-	'Billing periods that have been closed, or are being closed, visible to every role that gets bills';
-COMMENT ON COLUMN yquota.billing_period.starts_at IS 'where the one before ends; -infinity for the first';
+	'Billing periods that have been closed or are being closed, visible to every role that gets bills';
+COMMENT ON COLUMN yquota.billing_period.starts_at IS 'end of the period before; -infinity for the first';
 COMMENT ON COLUMN yquota.billing_period.closed_at IS
 	'as_booked of cost_between() for the bill of the period; NULL while it is being closed';

@@ -23,7 +23,7 @@ CREATE FUNCTION yquota_internal.rolled_up_intervals(first timestamptz, last time
 		WHERE found.starts_at < found.ends_at;
 $$;
 COMMENT ON FUNCTION yquota_internal.rolled_up_intervals(timestamptz, timestamptz) IS
-	'Intervals between two quarter-hours without a day that is left to the ledger';
+	'Return the intervals between two quarter-hours without days that are left to the ledger';
 
 -- Finds the range in which roll-ups can replace the ledger between the first and the last
 -- instant.  There is none unless each instant between is the start of a quarter-hour.  The
@@ -64,14 +64,14 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.rolled_up_range(timestamptz[], text[]) IS
-	'Part of a report that is read from charge_rollup; NULL for none';
+	'Return the range of a report that is read from charge_rollup; NULL: none';
 
 CREATE FUNCTION yquota_internal.part_within(cuts timestamptz[], "from" timestamptz, "to" timestamptz)
 	RETURNS integer
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_part_within';
 COMMENT ON FUNCTION yquota_internal.part_within(timestamptz[], timestamptz, timestamptz) IS
-	'Number of the part, from one of ascending instants to the next, that a segment lies in; NULL when one of them lies within it';
+	'Return the number of the interval, between ascending instants, that a segment lies in; NULL when one of the instants lies within the segment';
 
 --
 -- A correction that is posted after the corrected row has been rolled up must cancel that row.
@@ -88,7 +88,7 @@ CREATE FUNCTION yquota_internal.amount_beside_rollup(segment yquota_internal.set
 		ELSE yquota_internal.settled_cost(segment, (segment)."from", (segment)."to")
 	END;
 COMMENT ON FUNCTION yquota_internal.amount_beside_rollup(yquota_internal.settled_segment) IS
-	'Credits of a settled segment, formed as charge_rollup forms them';
+	'Return the credits of a settled segment, formed as charge_rollup forms them';
 
 --
 -- The query of a report. $1 has the instants; part n lies between the nth and the next one.
@@ -136,7 +136,7 @@ CREATE FUNCTION yquota_internal.ledger_cost_query(
 		$query$, keys, starts_at, ends_at, condition, amount)
 	END;
 COMMENT ON FUNCTION yquota_internal.ledger_cost_query(text, text, text, boolean, text, text) IS
-	'SQL that adds up rows of the ledger, or parts of them, between two instants, with an expression for the amount of a row that is not cut; amounts of no part are to be dropped';
+	'Return the SQL that adds up rows of the ledger, or parts of them, between two instants.  An expression gives the amount of a row that is not split; amounts without a part are dropped';
 
 CREATE FUNCTION yquota_internal.cost_query(
 	by text[], is_one_part boolean, is_rolled_up boolean, is_archived boolean) RETURNS text
@@ -198,7 +198,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.cost_query(text[], boolean, boolean, boolean) IS
-	'SQL of a report: parameters are its instants, the range to read from charge_rollup, a project or NULL for all, and the mark of rows that are not rolled up yet';
+	'Return the SQL of a report.  Parameters are its instants, the range to read from charge_rollup, a project (NULL: all), and the mark of rows that are not rolled up';
 
 CREATE FUNCTION yquota_internal.cost_in_parts(
 	cuts timestamptz[], by text[], of_project text DEFAULT NULL)
@@ -225,7 +225,7 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.cost_in_parts(timestamptz[], text[], text) IS
-	'Cost between each of some ascending instants and the next, running containers up to the clock: of the projects that the calling role may see, or of one of them';
+	'Return the cost between each of some ascending instants and the next, running containers up to the clock.  Counts the projects that the calling role may see, or one of them';
 
 CREATE FUNCTION yquota_internal.check_report(of_report text, by text[], "from" timestamptz, "to" timestamptz)
 	RETURNS void
@@ -258,7 +258,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_report(text, text[], timestamptz, timestamptz) IS
-	'Refuse arguments that no report can answer';
+	'Refuse arguments for which no report exists';
 
 CREATE FUNCTION yquota_internal.refuse_archived_window("from" timestamptz) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -274,7 +274,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_archived_window(timestamptz) IS
-	'Refuse a window of which single charges are to be told that have been archived';
+	'Refuse a window whose single charges have been archived';
 
 --
 -- Any window
@@ -315,7 +315,7 @@ CREATE FUNCTION yquota.cost_between("from" timestamptz, "to" timestamptz,
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.cost_between(timestamptz, timestamptz, text[], timestamptz) IS
-	'Cost in a window, its start included and its end not, running containers up to the clock; exact for any window; before the archive horizon for full quarter-hours, and not by node or container.  "by" lists the columns to group by, the others are NULL.  Padding up to the minimum run time counts at the finish.  With as_booked a window of closed periods, as the ledger was then: a bill that has been issued, to the last digit';
+	'Return the cost in a window, its start included and its end not, running containers up to the clock.  Exact for any window; before the archive horizon for full quarter-hours, and not by node or container.  "by" lists the columns to group by, the others are NULL.  Padding up to the minimum run time counts at the finish.  With as_booked, a window of closed periods is reported as the ledger was then: an issued bill, to the last digit';
 
 --
 -- Days
@@ -347,7 +347,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.day_cuts(date, date, text) IS
-	'The midnights of a time zone from the start of one day to the end of another';
+	'Return the midnights of a time zone from the start of one day to the end of another';
 
 CREATE FUNCTION yquota_internal.cost_by_day_as_owner(
 	first_day date, last_day date, by text[], timezone text)
@@ -379,7 +379,7 @@ CREATE FUNCTION yquota.cost_by_day(first_day date, last_day date,
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.cost_by_day(date, date, text[], text) IS
-	'Cost on each of some days, cut exactly at the midnights of a time zone, by default the time zone of bills; otherwise as cost_between()';
+	'Return the cost on each of some days, split exactly at the midnights of a time zone, by default that of bills; otherwise as cost_between()';
 
 --
 -- The most expensive groups, and their growth
@@ -449,7 +449,7 @@ CREATE FUNCTION yquota.top_costs("from" timestamptz, "to" timestamptz,
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.top_costs(timestamptz, timestamptz, text[], integer) IS
-	'The dearest groups in a window, as of cost_between(), with their share of the whole and their cost in the window of the same length before';
+	'Return the most expensive groups in a window, as of cost_between().  Shows their share of the whole and their cost in the window of the same length before';
 
 --
 -- Roll-ups and the ledger must agree.  Archived rows stay in the roll-ups, so the comparison
@@ -472,7 +472,7 @@ CREATE VIEW yquota_internal.correction_of_ledger AS
 	JOIN yquota.reservation_charge AS corrected
 		ON corrected.reservation_id = correction.reservation_id AND corrected.number = correction.corrects;
 COMMENT ON VIEW yquota_internal.correction_of_ledger IS
-	'Rows that take others back, and when these were posted';
+	'Rows that take other rows back, and the time at which those were posted';
 
 CREATE FUNCTION yquota_internal.verify_rollup()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -526,4 +526,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.verify_rollup() IS
-	'Projects for which charge_rollup says otherwise than the ledger rows that it contains';
+	'Return projects for which charge_rollup differs from the ledger rows that it contains';

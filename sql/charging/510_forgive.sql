@@ -35,11 +35,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.forgive_as_owner(timestamptz, timestamptz, text, text) IS
-	'forgive() for the calling role';
+	'Run forgive() for the calling role';
 
 CREATE FUNCTION yquota.forgive("from" timestamptz, "to" timestamptz, reason text, project text DEFAULT NULL)
 	RETURNS TABLE (outage_id bigint, project text, amount numeric)
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.forgive(timestamptz, timestamptz, text, text) IS
-	'Forgive an interval of time, to all projects or to one, running containers included; returns the amount for each project that the caller may see, and no rows when there is none, as in a repeated call';
+	'Forgive an interval of time, for all projects or for one, running containers included.  Returns the amount for each project that the caller may see.  Returns no rows when nothing was forgiven, as in a repeated call';

@@ -10,7 +10,7 @@ CREATE FUNCTION yquota_internal.family_of(project text) RETURNS text[]
 								WHERE family.ancestor = family_of.project ORDER BY family.member);
 $$;
 COMMENT ON FUNCTION yquota_internal.family_of(text) IS
-	'A project and all that descend from it';
+	'Return a project and all its descendants';
 
 -- Archived history is kept per quarter-hour.  An instant before the horizon divides its
 -- quarter-hour here, in the books and in the archived rows around the instant.
@@ -32,7 +32,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.cost_after(text, timestamptz, yquota_internal.ledger_segment[]) IS
-	'Cost of a project from an instant on, up to the clock, by the books and archived_segments_around() it';
+	'Return the cost of a project from an instant on, up to the clock, by the books and archived_segments_around() it';
 
 CREATE FUNCTION yquota_internal.spent_at(project text, at timestamptz, archived yquota_internal.ledger_segment[]) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -48,7 +48,7 @@ CREATE FUNCTION yquota_internal.spent_at(project text, at timestamptz, archived 
 						  AND charge."to" = at AND charge."from" = at), 0));
 $$;
 COMMENT ON FUNCTION yquota_internal.spent_at(text, timestamptz, yquota_internal.ledger_segment[]) IS
-	'Cost of a project and its descendants until an instant: their present spending less the cost since';
+	'Return the cost of a project and its descendants until an instant: their present spending less the cost since';
 
 CREATE FUNCTION yquota_internal.burn_rate_at(project text, at timestamptz, archived yquota_internal.ledger_segment[]) RETURNS numeric
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -90,7 +90,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.burn_rate_at(text, timestamptz, yquota_internal.ledger_segment[]) IS
-	'Credits per second that the containers and reservations of a project and its descendants cost at an instant';
+	'Return the credits per second that the containers and reservations of a project and its descendants cost at an instant';
 
 CREATE FUNCTION yquota_internal.held_at(project text, at timestamptz, archived yquota_internal.ledger_segment[]) RETURNS numeric
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -104,7 +104,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.held_at(text, timestamptz, yquota_internal.ledger_segment[]) IS
-	'Credits that holds of a project and its descendants left outstanding at an instant';
+	'Return the credits that holds of a project and its descendants left outstanding at an instant';
 
 CREATE FUNCTION yquota_internal.granted_at(project text, at timestamptz) RETURNS numeric
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -124,7 +124,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.granted_at(text, timestamptz) IS
-	'Credits of the grants of a project that had begun by an instant, less the rests of those that had expired';
+	'Return the credits of the grants of a project that had begun by an instant, less the remaining credit of those that had expired';
 
 CREATE FUNCTION yquota_internal.check_visible_project(project text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -141,7 +141,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_visible_project(text) IS
-	'Fail without a project; one that the reader may not see does not exist for him';
+	'Fail without a project; a project that the reader may not see does not exist for the reader';
 
 CREATE FUNCTION yquota_internal.check_past_balance(project text, at timestamptz) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -163,7 +163,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_past_balance(text, timestamptz) IS
-	'Refuse a balance that cannot be told';
+	'Refuse a balance that cannot be computed';
 
 CREATE FUNCTION yquota_internal.balance_at_as_owner(project text, at timestamptz)
 	RETURNS TABLE (granted numeric, spent numeric, held numeric, remaining numeric, burn_rate numeric,
@@ -205,4 +205,4 @@ CREATE FUNCTION yquota.balance_at(project text, at timestamptz)
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.balance_at(text, timestamptz) IS
-	'Credit, spending, holds and burn rate of a project and its sub-projects at a past instant, exactly, by the present books';
+	'Return the credit, spending, holds and burn rate of a project and its sub-projects at a past instant, exactly, by the present books';

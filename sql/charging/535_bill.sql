@@ -16,7 +16,7 @@ CREATE FUNCTION yquota_internal.billed_balance(projects text[], ends_at timestam
 		- coalesce((SELECT sum(cost.amount)
 					FROM yquota_internal.booked_cost('-infinity', ends_at, '{}', closed_at, of_projects => projects) AS cost), 0));
 COMMENT ON FUNCTION yquota_internal.billed_balance(text[], timestamptz, timestamptz) IS
-	'Credits that were left of the first of some projects, less the cost of all of them, at the end of a period, by its bill';
+	'Return the credits left of the first of some projects at the end of a period, less the cost of all, by its bill';
 
 CREATE FUNCTION yquota_internal.billed_period(ends_at timestamptz, OUT starts_at timestamptz, OUT closed_at timestamptz, OUT closed_before timestamptz)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -38,7 +38,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.billed_period(timestamptz) IS
-	'Beginning and closing of the period of a bill, and the closing of the one before, which is -infinity for the first; fail without one';
+	'Return the beginning and closing of the period of a bill, and the closing of the period before, -infinity for the first; fail without one';
 
 CREATE FUNCTION yquota_internal.check_bill(project text, ends_at timestamptz) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -54,7 +54,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_bill(text, timestamptz) IS
-	'Refuse a bill that there is not';
+	'Refuse a bill that does not exist';
 
 CREATE FUNCTION yquota_internal.bill_as_owner(project text, ends_at timestamptz)
 	RETURNS TABLE (line integer, item text, subject text, queue text, username text, application_id text,
@@ -114,7 +114,7 @@ CREATE FUNCTION yquota.bill(project text, ends_at timestamptz)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.bill(text, timestamptz) IS
-	'The bill of a project and its sub-projects for the closed period that ends at an instant, the same for ever: opening balance, grants and what expired of them, charges, corrections of earlier bills, and their sum, the closing balance';
+	'Return the bill of a project and its sub-projects for the closed period that ends at an instant; it never changes.  It has the opening balance, grants and what expired of them, charges, corrections of earlier bills, and the closing balance, their sum';
 
 CREATE FUNCTION yquota_internal.bill_as_owner(project text, ends_at date)
 	RETURNS TABLE (line integer, item text, subject text, queue text, username text, application_id text,
@@ -133,4 +133,4 @@ CREATE FUNCTION yquota.bill(project text, ends_at date)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.bill(text, date) IS
-	'The bill of a project and its sub-projects for the closed period that ends where a date begins in the time zone of bills';
+	'Return the bill of a project and its sub-projects for the closed period that ends where a date begins in the time zone of bills';

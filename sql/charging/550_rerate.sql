@@ -17,7 +17,7 @@ CREATE FUNCTION yquota_internal.cost_under_terms(
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_cost_under_terms';
 COMMENT ON FUNCTION yquota_internal.cost_under_terms(text, yquota.base_price[], yquota.price[], yquota.price_factor[], timestamptz, timestamptz, text) IS
-	'Runs a query as if the tables had other rows, where these are given';
+	'Run a query as if the tables had other rows, where these are given';
 
 --
 -- Terms as rows
@@ -34,7 +34,7 @@ BEGIN
 			HINT = 'Terms are an object with any of "base_prices", "price_groups" and "factors".';
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.refuse_terms(text) IS 'The error for terms that are none';
+COMMENT ON FUNCTION yquota_internal.refuse_terms(text) IS 'Raise the error for invalid terms';
 
 CREATE FUNCTION yquota_internal.terms_base_prices(terms jsonb) RETURNS yquota.base_price[]
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -71,7 +71,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.terms_base_prices(jsonb) IS
-	'Rows of base_price under terms; NULL when they change none';
+	'Return the rows of base_price under terms; NULL when they change none';
 
 CREATE FUNCTION yquota_internal.terms_price_groups(terms jsonb) RETURNS SETOF yquota.price_group
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -107,7 +107,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.terms_price_groups(jsonb) IS
-	'Price groups under terms';
+	'Return the price groups under terms';
 
 --
 -- Computes multipliers as compute_prices() would have formed them from the recorded
@@ -149,7 +149,7 @@ CREATE FUNCTION yquota_internal.terms_multipliers(terms jsonb, from_at timestamp
 				   NULL, false, '', f.effective_at)::yquota.price
 		FROM filled AS f) END;
 COMMENT ON FUNCTION yquota_internal.terms_multipliers(jsonb, timestamptz, timestamptz) IS
-	'Rows of price that hold between two instants under terms; NULL when they change no group';
+	'Return the rows of price that hold between two instants under terms; NULL when they change no group';
 
 CREATE FUNCTION yquota_internal.terms_factors(terms jsonb) RETURNS yquota.price_factor[]
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -191,7 +191,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.terms_factors(jsonb) IS
-	'Rows of price_factor under terms; NULL when they change none';
+	'Return the rows of price_factor under terms; NULL when they change none';
 
 CREATE FUNCTION yquota_internal.check_terms(terms jsonb) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
@@ -215,7 +215,7 @@ EXCEPTION WHEN invalid_text_representation OR numeric_value_out_of_range OR inva
 	PERFORM yquota_internal.refuse_terms(SQLERRM || '.');
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.check_terms(jsonb) IS 'Refuse terms that are none';
+COMMENT ON FUNCTION yquota_internal.check_terms(jsonb) IS 'Refuse invalid terms';
 
 --
 -- Costs of the same intervals under both prices
@@ -246,7 +246,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_rerate(timestamptz, timestamptz, jsonb, boolean, text) IS
-	'Refuse arguments of rerate() that make no sense';
+	'Refuse invalid arguments of rerate()';
 
 --
 -- The effect of terms between two instants: the base prices, multipliers and factors that
@@ -308,7 +308,7 @@ CREATE FUNCTION yquota_internal.terms_meaning(terms jsonb, from_at timestamptz, 
 							AND present.points = other.points);
 $$;
 COMMENT ON FUNCTION yquota_internal.terms_meaning(jsonb, timestamptz, timestamptz) IS
-	'Differences between terms and the prices in force between two instants, as text that is the same for every notation';
+	'Return the differences between terms and the prices in force between two instants, as text that is the same for every notation';
 
 CREATE VIEW yquota_internal.priced_segment AS
 	SELECT c.project, c.application_id, c.username, c.queue, c.execution_type, c.allocation,
@@ -329,7 +329,7 @@ CREATE VIEW yquota_internal.priced_segment AS
 	FROM yquota_internal.accruing_segment AS r
 	WHERE r."from" < r."to";
 COMMENT ON VIEW yquota_internal.priced_segment IS
-	'The parts of amounts: rows of the ledgers, those that take back others included, and running containers and reservations up to the clock';
+	'Parts of amounts: rows of the ledgers, including those that take others back, and running containers and reservations up to the clock';
 
 CREATE FUNCTION yquota_internal.cost_by_terms(terms jsonb, from_at timestamptz, to_at timestamptz, of_project text)
 	RETURNS TABLE (project text, amount numeric)
@@ -359,7 +359,7 @@ CREATE FUNCTION yquota_internal.cost_by_terms(terms jsonb, from_at timestamptz, 
 			yquota_internal.terms_factors(terms), from_at, to_at, of_project) AS cost;
 $$;
 COMMENT ON FUNCTION yquota_internal.cost_by_terms(jsonb, timestamptz, timestamptz, text) IS
-	'Cost of projects, or of one of them, under terms between two instants; under {}: the present cost';
+	'Return the cost of projects, or of one of them, under terms between two instants; under {}: the present cost';
 
 CREATE FUNCTION yquota_internal.correct_by(differences jsonb, reason text, external_id text) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -373,7 +373,7 @@ CREATE FUNCTION yquota_internal.correct_by(differences jsonb, reason text, exter
 		ON CONFLICT (external_id) DO NOTHING;
 $$;
 COMMENT ON FUNCTION yquota_internal.correct_by(jsonb, text, text) IS
-	'Give back or take differences of payments of projects; once for each external_id';
+	'Give back or take differences of payments of projects, once for each external_id';
 
 CREATE FUNCTION yquota.rerate(
 	"from" timestamptz, "to" timestamptz, terms jsonb, of_project text DEFAULT NULL,
@@ -412,7 +412,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.rerate(timestamptz, timestamptz, jsonb, text, boolean, text) IS
-	'Cost of each project in a window, and the cost under other terms; posts the difference as corrections of credit only when asked, once';
+	'Return the cost of each project in a window, and the cost under other terms.  Posts the difference as corrections of credit only when asked, once';
 
 --
 -- Tariffs that are not in force, for comparison with the tariff in force
@@ -424,9 +424,9 @@ CREATE TABLE yquota.shadow_tariff (
 	description text
 );
 COMMENT ON TABLE yquota.shadow_tariff IS
-	'Other terms of prices that are not in force: shadow_costs() compares them with those in force';
+	'Terms of prices that are not in force: shadow_costs() compares them with those in force';
 COMMENT ON COLUMN yquota.shadow_tariff.name IS 'primary key';
-COMMENT ON COLUMN yquota.shadow_tariff.terms IS 'as rerate() takes them';
+COMMENT ON COLUMN yquota.shadow_tariff.terms IS 'terms, as rerate() takes them';
 
 CREATE FUNCTION yquota_internal.keep_shadow_tariff() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -454,6 +454,6 @@ CREATE FUNCTION yquota.shadow_costs("from" timestamptz, "to" timestamptz, of_pro
 		ORDER BY 1, 2;
 $$;
 COMMENT ON FUNCTION yquota.shadow_costs(timestamptz, timestamptz, text) IS
-	'Cost of each project in a window, and the cost under each shadow tariff';
+	'Return the cost of each project in a window, and the cost under each shadow tariff';
 
 SELECT pg_extension_config_dump('yquota.shadow_tariff', '');

@@ -19,7 +19,7 @@ CREATE FUNCTION yquota_internal.days_later(since timestamptz, days numeric) RETU
 	RETURN CASE WHEN days > 36500 THEN 'infinity'::timestamptz
 		   ELSE since + (round(days * 86400) || ' seconds')::interval END;
 COMMENT ON FUNCTION yquota_internal.days_later(timestamptz, numeric) IS
-	'An instant some times 24 hours later; beyond a hundred years there is none';
+	'Return an instant some times 24 hours later; NULL beyond a hundred years';
 
 CREATE FUNCTION yquota_internal.days_until_spent(
 	credit numeric, mean numeric, deviation numeric, days bigint,
@@ -48,7 +48,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.days_until_spent(numeric, numeric, numeric, bigint) IS
-	'In how many days credit is used up that is spent with a mean and a standard deviation per day, observed for some days; no range from one day';
+	'Return the days until credit is used up, given the mean and standard deviation of spending per day, observed for some days.  One day gives no range';
 
 -- Days end at full quarter-hours, because archived history has only these.  A project that has
 -- just begun has no earlier spending, which says nothing about its pattern.
@@ -62,7 +62,7 @@ CREATE FUNCTION yquota_internal.days_before(until timestamptz, days integer) RET
 		WHERE yquota_internal.is_reported_from(cut.at, '{project}')
 		ORDER BY cut.at);
 COMMENT ON FUNCTION yquota_internal.days_before(timestamptz, integer) IS
-	'Every 24 hours up to the next full quarter-hour after an instant, as far back as costs are known';
+	'Return every 24 hours up to the next full quarter-hour after an instant, as far back as costs are known';
 
 CREATE FUNCTION yquota_internal.spending_per_day(cuts timestamptz[], of_project text, together text[])
 	RETURNS TABLE (project text, days bigint, mean numeric, deviation numeric)
@@ -92,7 +92,7 @@ CREATE FUNCTION yquota_internal.spending_per_day(cuts timestamptz[], of_project 
 		FROM summed AS s;
 $$;
 COMMENT ON FUNCTION yquota_internal.spending_per_day(timestamptz[], text, text[]) IS
-	'Mean and standard deviation of what projects and their descendants spent between each of some instants and the next, or what some projects spent together, since they began to spend';
+	'Return the mean and standard deviation of spending of projects between each of some instants and the next, since they began to spend.  Counts each project with its descendants, or some projects together';
 
 CREATE FUNCTION yquota_internal.forecast_as_owner(of_project text, days integer)
 	RETURNS TABLE (project text, remaining numeric, observed_days bigint, spent_per_day numeric,
@@ -123,7 +123,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.forecast_as_owner(text, integer) IS
-	'The result of forecast() for the calling role';
+	'Return the result of forecast() for the calling role';
 
 CREATE FUNCTION yquota.forecast(of_project text DEFAULT NULL, days integer DEFAULT 14)
 	RETURNS TABLE (project text, remaining numeric, observed_days bigint, spent_per_day numeric,
@@ -131,4 +131,4 @@ CREATE FUNCTION yquota.forecast(of_project text DEFAULT NULL, days integer DEFAU
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.forecast(text, integer) IS
-	'When the credit of a project, or of each, will be used up if the days to come are like the last ones: the expected instant, and a range that holds in nine cases of ten';
+	'Forecast when the credit of a project, or of each, will be used up if the coming days are like the last ones.  Returns the expected instant and a 90 % range';

@@ -54,11 +54,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.preemption_cost_as_owner(timestamptz, timestamptz) IS
-	'The result of preemption_cost() for the calling role';
+	'Return the result of preemption_cost() for the calling role';
 
 CREATE FUNCTION yquota.preemption_cost("from" timestamptz, "to" timestamptz)
 	RETURNS TABLE (queue text, project text, username text, containers bigint, gross numeric, given_back numeric)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.preemption_cost(timestamptz, timestamptz) IS
-	'Containers that ended in a window with exit status -102, by last queue, project and user: the cost of their lives without padding, as if no time were free, and the part of it that was free before their preemption.  Archived containers are included, before the archive horizon for full quarter-hours';
+	'Return the cost of containers that ended in a window with exit status -102, by last queue, project and user.  The gross cost of their lives is without padding, as if no time were free; given_back is the part that was free before their preemption.  Archived containers are included, before the archive horizon for full quarter-hours';

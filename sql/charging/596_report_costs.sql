@@ -18,11 +18,11 @@ CREATE TYPE yquota_internal.report_window AS (
 	projects text[]
 );
 COMMENT ON TYPE yquota_internal.report_window IS
-	'What a report is about';
-COMMENT ON COLUMN yquota_internal.report_window.now IS 'the clock: nothing is known beyond it';
+	'Window and projects of a report';
+COMMENT ON COLUMN yquota_internal.report_window.now IS 'clock: nothing is known after it';
 COMMENT ON COLUMN yquota_internal.report_window.zone IS 'time zone of bills';
 COMMENT ON COLUMN yquota_internal.report_window.projects IS
-	'a project and its descendants, or all that the calling role may see; NULL: everything';
+	'a project and its descendants, or all that the calling role may see; NULL: every project';
 
 CREATE FUNCTION yquota_internal.report_projects(of_project text) RETURNS text[]
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -30,7 +30,7 @@ CREATE FUNCTION yquota_internal.report_projects(of_project text) RETURNS text[]
 	RETURN CASE WHEN of_project IS NOT NULL THEN yquota_internal.family_of(of_project)
 				WHEN NOT yquota_internal.reads_all() THEN coalesce(yquota_internal.readable_projects(), '{}') END;
 COMMENT ON FUNCTION yquota_internal.report_projects(text) IS
-	'The projects that a report is about: one and its descendants, or all that the calling role may see; NULL for a role that may see everything';
+	'Return the projects of a report: one and its descendants, or all that the calling role may see; NULL for a role that may see everything';
 
 CREATE FUNCTION yquota_internal.report_cuts("from" timestamptz, "to" timestamptz, zone text) RETURNS timestamptz[]
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -47,7 +47,7 @@ CREATE FUNCTION yquota_internal.report_cuts("from" timestamptz, "to" timestamptz
 		SELECT "to"
 		ORDER BY 1);
 COMMENT ON FUNCTION yquota_internal.report_cuts(timestamptz, timestamptz, text) IS
-	'Where the bars of a report begin and end: hours up to three days, days up to a hundred, weeks beyond';
+	'Return the edges of the bars of a report: hours up to three days, days up to a hundred, weeks beyond';
 
 CREATE TYPE yquota_internal.report_cost AS (
 	part integer,
@@ -67,7 +67,7 @@ CREATE FUNCTION yquota_internal.report_costs(cuts timestamptz[], projects text[]
 		FROM yquota_internal.cost_in_parts(cuts, '{project,queue}', CASE WHEN cardinality(projects) = 1 THEN projects[1] END) AS cost
 		WHERE projects IS NULL OR cost.project = ANY (projects));
 COMMENT ON FUNCTION yquota_internal.report_costs(timestamptz[], text[]) IS
-	'Costs of projects between each of some instants and the next';
+	'Return the costs of projects between each of some instants and the next';
 
 CREATE TYPE yquota_internal.report_total AS (
 	kind text,
@@ -101,7 +101,7 @@ CREATE FUNCTION yquota_internal.report_totals(report yquota_internal.report_wind
 		WHERE t.kind <> 'application' OR t.place <= 15;
 $$;
 COMMENT ON FUNCTION yquota_internal.report_totals(yquota_internal.report_window) IS
-	'Costs in a window by user, of the fifteen dearest applications, and of OPPORTUNISTIC containers by project';
+	'Return the costs in a window by user, of the fifteen most expensive applications, and of OPPORTUNISTIC containers by project';
 
 CREATE FUNCTION yquota_internal.report_credits(projects text[])
 	RETURNS yquota_internal.project_credit[]
@@ -113,7 +113,7 @@ CREATE FUNCTION yquota_internal.report_credits(projects text[])
 				 SELECT credit FROM yquota_internal.project_credit AS credit
 				 WHERE projects IS NULL OR cardinality(projects) > 1 AND credit.project = ANY (projects));
 COMMENT ON FUNCTION yquota_internal.report_credits(text[]) IS
-	'Credit of projects at the clock';
+	'Return the credit of projects at the clock';
 
 -- The budget of a sub-project is contained in the budget of its ancestor, and counts once.
 CREATE FUNCTION yquota_internal.report_budgets(credits yquota_internal.project_credit[])
@@ -129,7 +129,7 @@ CREATE FUNCTION yquota_internal.report_budgets(credits yquota_internal.project_c
 						  WHERE family.member = b.project AND family.ancestor IN (SELECT above.project FROM budget AS above));
 $$;
 COMMENT ON FUNCTION yquota_internal.report_budgets(yquota_internal.project_credit[]) IS
-	'Budgets of projects that are no part of another one among them';
+	'Return the budgets of projects that are no part of another budget among them';
 
 --
 -- The numbers of a report: spending by project, queue and user, and remaining credit.
@@ -138,7 +138,7 @@ COMMENT ON FUNCTION yquota_internal.report_budgets(yquota_internal.project_credi
 CREATE FUNCTION yquota_internal.report_figure(name text, figure text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN concat('<div><dt>', yquota_internal.html(name), '</dt><dd>', figure, '</dd></div>');
-COMMENT ON FUNCTION yquota_internal.report_figure(text, text) IS 'A name and a figure below it that is HTML already';
+COMMENT ON FUNCTION yquota_internal.report_figure(text, text) IS 'Make a heading with a figure below it that is HTML already';
 
 CREATE FUNCTION yquota_internal.report_sums(
 	report yquota_internal.report_window, costs yquota_internal.report_cost[], parts integer, credits yquota_internal.project_credit[])
@@ -169,7 +169,7 @@ CREATE FUNCTION yquota_internal.report_sums(
 		FROM yquota_internal.report_budgets(credits) AS b;
 $$;
 COMMENT ON FUNCTION yquota_internal.report_sums(yquota_internal.report_window, yquota_internal.report_cost[], integer, yquota_internal.project_credit[]) IS
-	'What was spent in a window, before an instant of the report, and what budgets have at the clock: granted less spent less held is what remains';
+	'Make the figures of a report: spending in a window, before an instant of the report, and budgets at the clock.  Granted less spent less held is what remains';
 
 CREATE FUNCTION yquota_internal.report_shares(head text, names text[], amounts numeric[]) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -196,7 +196,7 @@ CREATE FUNCTION yquota_internal.report_shares(head text, names text[], amounts n
 		HAVING count(*) > 0;
 	END;
 COMMENT ON FUNCTION yquota_internal.report_shares(text, text[], numeric[]) IS
-	'Table of what names have spent, and of their shares: the nineteen with most, the others together when they are more than one; NULL when there is none';
+	'Make a table of spending by name, with shares: the nineteen largest, and all others together if they are more than one; NULL when there is none';
 
 CREATE FUNCTION yquota_internal.report_spent(
 	costs yquota_internal.report_cost[], parts integer, totals yquota_internal.report_total[]) RETURNS text
@@ -212,7 +212,7 @@ CREATE FUNCTION yquota_internal.report_spent(
 			|| '</div>', '<p>Nothing was spent in this window.</p>');
 	END;
 COMMENT ON FUNCTION yquota_internal.report_spent(yquota_internal.report_cost[], integer, yquota_internal.report_total[]) IS
-	'Tables of what was spent by project, queue and user, before an instant of the report';
+	'Make tables of spending by project, queue and user, before an instant of the report';
 
 -- A sub-project lasts as long as the budget that limits it.
 CREATE FUNCTION yquota_internal.report_balances(
@@ -254,4 +254,4 @@ CREATE FUNCTION yquota_internal.report_balances(
 		FROM balance AS b;
 $$;
 COMMENT ON FUNCTION yquota_internal.report_balances(yquota_internal.report_window, yquota_internal.report_cost[], integer, yquota_internal.project_credit[]) IS
-	'Table of the credit of projects, and of how long it lasts at the present rate and at that of the part of a window that has passed; the hundred with most spending';
+	'Make a table of the credit of the hundred projects with the most spending.  It shows how long credit lasts at the present rate, and at the rate of the past part of a window';

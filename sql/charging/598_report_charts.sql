@@ -5,7 +5,7 @@
 CREATE FUNCTION yquota_internal.report_nothing(report yquota_internal.report_window, otherwise text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN CASE WHEN (report)."from" >= (report).now THEN 'This window has not begun.' ELSE otherwise END;
-COMMENT ON FUNCTION yquota_internal.report_nothing(yquota_internal.report_window, text) IS 'Why a chart is empty';
+COMMENT ON FUNCTION yquota_internal.report_nothing(yquota_internal.report_window, text) IS 'Return the reason why a chart is empty';
 
 CREATE FUNCTION yquota_internal.report_spending(
 	title text, names text[], parts integer[], amounts numeric[], cuts timestamptz[], report yquota_internal.report_window) RETURNS text
@@ -48,7 +48,7 @@ CREATE FUNCTION yquota_internal.report_spending(
 			yquota_internal.chart_in_words(title, yquota_internal.report_nothing(report, 'Nothing was spent in this window.')));
 	END;
 COMMENT ON FUNCTION yquota_internal.report_spending(text, text[], integer[], numeric[], timestamptz[], yquota_internal.report_window) IS
-	'Chart of spending between each of some instants and the next, stacked by name: the fifteen with most, the others together';
+	'Draw spending between each of some instants and the next, stacked by name: the fifteen largest, the others together';
 
 CREATE FUNCTION yquota_internal.report_lines(
 	title text, unit text, bottom numeric, points yquota_internal.chart_point[], report yquota_internal.report_window, otherwise text) RETURNS text
@@ -68,7 +68,7 @@ CREATE FUNCTION yquota_internal.report_lines(
 			yquota_internal.chart_in_words(title, yquota_internal.report_nothing(report, otherwise)));
 	END;
 COMMENT ON FUNCTION yquota_internal.report_lines(text, text, numeric, yquota_internal.chart_point[], yquota_internal.report_window, text) IS
-	'Chart of lines that begin at a bottom, or at the lowest amount below it, and what is said when there is none';
+	'Draw lines that begin at a bottom, or at the lowest amount below it, or return a text when there are none';
 
 -- Draws 285 columns, and shows the last point within each.
 CREATE FUNCTION yquota_internal.report_prices(report yquota_internal.report_window) RETURNS yquota_internal.chart_point[]
@@ -101,7 +101,7 @@ CREATE FUNCTION yquota_internal.report_prices(report yquota_internal.report_wind
 		WHERE place.at < least((report)."to", (report).now);
 $$;
 COMMENT ON FUNCTION yquota_internal.report_prices(yquota_internal.report_window) IS
-	'Multipliers over a window, and the factor of OPPORTUNISTIC containers if it follows the load of node queues';
+	'Draw multipliers over a window, and the factor of OPPORTUNISTIC containers if it follows the load of node queues';
 
 -- Averages so many whole quarter-hours that 285 columns suffice.  A measurement is valid until
 -- the next one, unless that one is later than the next computation of prices.
@@ -129,7 +129,7 @@ CREATE FUNCTION yquota_internal.report_utilization(report yquota_internal.report
 			  SELECT until.price_group, until.last_at + interval '15 minutes', NULL FROM until WHERE until.ends_at < until.next_at) AS point;
 $$;
 COMMENT ON FUNCTION yquota_internal.report_utilization(yquota_internal.report_window) IS
-	'Measured utilization over a window, in percent';
+	'Draw measured utilization over a window, in percent';
 
 --
 -- The balance over the time of a report, and its forecast, before holds.  Projects without a
@@ -174,7 +174,7 @@ CREATE FUNCTION yquota_internal.past_balances(
 		ORDER BY point.at;
 $$;
 COMMENT ON FUNCTION yquota_internal.past_balances(yquota_internal.report_cost[], timestamptz[], timestamptz, yquota_internal.project_credit[]) IS
-	'Credit that budgets together had left at instants up to a last one; costs reach to the clock';
+	'Return the credit that budgets together had left at instants up to a last one; costs reach to the clock';
 
 -- Computes the band of charging/570_forecast.sql.  Credit does not come back, so the band ends
 -- at 0.
@@ -193,7 +193,7 @@ CREATE FUNCTION yquota_internal.report_forecast(
 									ELSE 1.645 * deviation * sqrt(later.days + later.days ^ 2 / report_forecast.days) END) AS spread (amount);
 $$;
 COMMENT ON FUNCTION yquota_internal.report_forecast(timestamptz, timestamptz, numeric, bigint, numeric, numeric) IS
-	'Rest of credit that is spent with a mean and a standard deviation per day, and its range';
+	'Return the remaining credit, and its range, for spending with a mean and a standard deviation per day';
 
 -- A window that reaches the clock is extended by half of the elapsed time.
 CREATE FUNCTION yquota_internal.balance_chart(
@@ -228,7 +228,7 @@ CREATE FUNCTION yquota_internal.balance_chart(
 		FROM scale, past_line;
 $$;
 COMMENT ON FUNCTION yquota_internal.balance_chart(yquota_internal.report_window, timestamptz[], numeric[], bigint, numeric, numeric) IS
-	'Chart of balances at ascending instants, and of how the last one may go on; days NULL: without a forecast';
+	'Draw balances at ascending instants, and how the last one may go on; days NULL: without a forecast';
 
 CREATE FUNCTION yquota_internal.forecast_in_words(
 	days bigint, ends_at timestamptz, earliest_at timestamptz, latest_at timestamptz, zone text) RETURNS text
@@ -242,7 +242,7 @@ CREATE FUNCTION yquota_internal.forecast_in_words(
 						 WHEN isfinite(earliest_at) THEN
 							concat(', in nineteen cases of twenty beyond ', yquota_internal.html_time(earliest_at, zone)) END, '.') END;
 COMMENT ON FUNCTION yquota_internal.forecast_in_words(bigint, timestamptz, timestamptz, timestamptz, text) IS
-	'A sentence about when credit will be used up';
+	'Return a sentence about when credit will be used up';
 
 CREATE FUNCTION yquota_internal.report_balance_chart(
 	report yquota_internal.report_window, costs yquota_internal.report_cost[], cuts timestamptz[], credits yquota_internal.project_credit[]) RETURNS text
@@ -281,4 +281,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.report_balance_chart(yquota_internal.report_window, yquota_internal.report_cost[], timestamptz[], yquota_internal.project_credit[]) IS
-	'Chart of the balance of budgets together and, where the window reaches the clock, how long it lasts; costs reach to the clock';
+	'Draw the balance of budgets together and, where the window reaches the clock, how long it lasts; costs reach to the clock';

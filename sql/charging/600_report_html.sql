@@ -21,7 +21,7 @@ CREATE FUNCTION yquota_internal.report_applications(totals yquota_internal.repor
 		WHERE dear.kind = 'application'
 		HAVING count(*) > 0;
 	END;
-COMMENT ON FUNCTION yquota_internal.report_applications(yquota_internal.report_total[]) IS 'Table of the dearest applications';
+COMMENT ON FUNCTION yquota_internal.report_applications(yquota_internal.report_total[]) IS 'Make a table of the most expensive applications';
 
 CREATE FUNCTION yquota_internal.resource_in_words(amounts yquota.resource) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -30,7 +30,7 @@ CREATE FUNCTION yquota_internal.resource_in_words(amounts yquota.resource) RETUR
 		SELECT string_agg(format('%s %s', yquota_internal.number_text(e.amount), CASE e.name WHEN 'memory-mb' THEN 'MiB' ELSE e.name END), ', ' ORDER BY e.name)
 		FROM yquota.resource_entries(amounts) AS e;
 	END;
-COMMENT ON FUNCTION yquota_internal.resource_in_words(yquota.resource) IS 'Amounts of resources as people read them';
+COMMENT ON FUNCTION yquota_internal.resource_in_words(yquota.resource) IS 'Format amounts of resources for readers';
 
 CREATE FUNCTION yquota_internal.report_running(report yquota_internal.report_window) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -51,7 +51,7 @@ CREATE FUNCTION yquota_internal.report_running(report yquota_internal.report_win
 		HAVING count(*) > 0;
 $$;
 COMMENT ON FUNCTION yquota_internal.report_running(yquota_internal.report_window) IS
-	'Table of GUARANTEED containers that run, by project and queue: the twenty with most';
+	'Make a table of running GUARANTEED containers by project and queue: the twenty largest';
 
 CREATE FUNCTION yquota_internal.report_waiting(report yquota_internal.report_window) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -85,7 +85,7 @@ CREATE FUNCTION yquota_internal.report_waiting(report yquota_internal.report_win
 		HAVING count(*) > 0;
 $$;
 COMMENT ON FUNCTION yquota_internal.report_waiting(yquota_internal.report_window) IS
-	'Table of applications that wait to start, or for containers: the twenty that want most';
+	'Make a table of applications that wait to start, or for containers: the twenty with the largest demand';
 
 CREATE FUNCTION yquota_internal.report_reservations(report yquota_internal.report_window) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -109,7 +109,7 @@ CREATE FUNCTION yquota_internal.report_reservations(report yquota_internal.repor
 		HAVING count(*) > 0;
 $$;
 COMMENT ON FUNCTION yquota_internal.report_reservations(yquota_internal.report_window) IS
-	'Table of reservations that have something in a window: the twenty first ones';
+	'Make a table of reservations with an allocation in a window: the first twenty';
 
 CREATE FUNCTION yquota_internal.report_opportunistic(report yquota_internal.report_window, totals yquota_internal.report_total[]) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -149,7 +149,7 @@ CREATE FUNCTION yquota_internal.report_opportunistic(report yquota_internal.repo
 		HAVING count(*) > 0;
 $$;
 COMMENT ON FUNCTION yquota_internal.report_opportunistic(yquota_internal.report_window, yquota_internal.report_total[]) IS
-	'Table of opportunistic containers by project: what they cost in a window, run and wait now, and how many nodes did without; the fifty with most spending';
+	'Make a table of opportunistic containers by project: the fifty with the most spending.  It shows their cost in a window, running and waiting containers now, and the number of nodes without any';
 
 CREATE FUNCTION yquota_internal.report_preempted(report yquota_internal.report_window) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -167,7 +167,7 @@ CREATE FUNCTION yquota_internal.report_preempted(report yquota_internal.report_w
 		HAVING count(*) > 0;
 $$;
 COMMENT ON FUNCTION yquota_internal.report_preempted(yquota_internal.report_window) IS
-	'Table of preempted containers: the twenty dearest by project, queue and user';
+	'Make a table of preempted containers: the twenty most expensive by project, queue and user';
 
 -- Shows events without a project only to roles that may see all projects.
 CREATE FUNCTION yquota_internal.report_trouble(report yquota_internal.report_window) RETURNS text
@@ -194,7 +194,7 @@ CREATE FUNCTION yquota_internal.report_trouble(report yquota_internal.report_win
 			   AND ((report).projects IS NULL OR outage.project IS NULL OR outage.project = ANY ((report).projects))
 			 HAVING count(*) > 0)), '');
 $$;
-COMMENT ON FUNCTION yquota_internal.report_trouble(yquota_internal.report_window) IS 'Tables of events set aside and of outages';
+COMMENT ON FUNCTION yquota_internal.report_trouble(yquota_internal.report_window) IS 'Make tables of events set aside and of outages';
 
 --
 -- The page
@@ -211,7 +211,7 @@ CREATE FUNCTION yquota_internal.report_subject(of_project text, projects text[])
 				WHEN cardinality(projects) BETWEEN 2 AND 4 THEN 'projects ' || array_to_string(projects, ', ')
 				ELSE format('%s projects', cardinality(projects)) END;
 COMMENT ON FUNCTION yquota_internal.report_subject(text, text[]) IS
-	'Whose report it is, in words';
+	'Return the subject of a report, in words';
 
 CREATE FUNCTION yquota_internal.check_report_window("from" timestamptz, "to" timestamptz, of_project text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -235,7 +235,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_report_window(timestamptz, timestamptz, text) IS
-	'Refuse windows and projects that report_html() has no report of';
+	'Refuse windows and projects without a report by report_html()';
 
 CREATE FUNCTION yquota_internal.report_html_as_owner("from" timestamptz, "to" timestamptz, project text)
 	RETURNS text
@@ -294,11 +294,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.report_html_as_owner(timestamptz, timestamptz, text) IS
-	'The result of report_html() for the calling role';
+	'Return the result of report_html() for the calling role';
 
 CREATE FUNCTION yquota.report_html("from" timestamptz, "to" timestamptz, project text DEFAULT NULL)
 	RETURNS text
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.report_html(timestamptz, timestamptz, text) IS
-	'A window as one HTML page with charts, of one project and its sub-projects or of all that the calling role may see';
+	'Return a report about a window as one HTML page with charts.  It covers one project and its sub-projects, or all that the calling role may see';

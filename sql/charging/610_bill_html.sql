@@ -6,7 +6,7 @@ CREATE FUNCTION yquota_internal.html_cents(amount numeric) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN format(CASE WHEN amount < 0 THEN '<span class="negative">%s</span>' ELSE '%s' END,
 				  to_char(amount, 'FM999,999,999,999,999,999,999,990.00'));
-COMMENT ON FUNCTION yquota_internal.html_cents(numeric) IS 'A number with two decimals, marked when it is negative';
+COMMENT ON FUNCTION yquota_internal.html_cents(numeric) IS 'Format a number with two decimals, marked when it is negative';
 
 CREATE FUNCTION yquota_internal.bill_html_as_owner(project text, ends_at timestamptz) RETURNS text
 	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
@@ -51,23 +51,23 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.bill_html_as_owner(text, timestamptz) IS
-	'The result of bill_html() for the calling role';
+	'Return the result of bill_html() for the calling role';
 
 CREATE FUNCTION yquota.bill_html(project text, ends_at timestamptz) RETURNS text
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.bill_html(text, timestamptz) IS
-	'The bill of a project and its sub-projects for the closed period that ends at an instant, as one HTML page, the same for ever';
+	'Return the bill of a project and its sub-projects for the closed period that ends at an instant, as one HTML page; it never changes';
 
 CREATE FUNCTION yquota_internal.bill_html_as_owner(project text, ends_at date) RETURNS text
 	LANGUAGE sql STABLE SECURITY DEFINER PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	RETURN yquota_internal.bill_html_as_owner(project, yquota_internal.billing_day_start(ends_at, yquota_internal.billing_timezone()));
 COMMENT ON FUNCTION yquota_internal.bill_html_as_owner(text, date) IS
-	'The result of bill_html() for the calling role';
+	'Return the result of bill_html() for the calling role';
 
 CREATE FUNCTION yquota.bill_html(project text, ends_at date) RETURNS text
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.bill_html(text, date) IS
-	'The bill of a project and its sub-projects for the closed period that ends where a date begins in the time zone of bills, as one HTML page';
+	'Return the bill of a project and its sub-projects as one HTML page.  The closed period ends where a date begins in the time zone of bills';

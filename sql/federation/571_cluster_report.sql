@@ -28,14 +28,14 @@ CREATE VIEW yquota_internal.charged_day AS
 	-- include the next day, because an event may lie ahead of the clock
 	CROSS JOIN LATERAL generate_series(0, days.last + 1 - days.first) AS number (n);
 COMMENT ON VIEW yquota_internal.charged_day IS
-	'Days in the time zone of bills, from one that is not after the first charge to the one after today';
+	'Days in the time zone of bills, from a day not after the first charge to the day after today';
 
 CREATE VIEW yquota.charge_by_project_day WITH (security_barrier) AS
 	SELECT yquota.cluster_name() AS cluster, charged.day, cost.project COLLATE "C" AS project, cost.amount
 	FROM yquota_internal.charged_day AS charged
 	CROSS JOIN LATERAL yquota.cost_by_day(charged.day, charged.day, '{project}') AS cost;
 COMMENT ON VIEW yquota.charge_by_project_day IS
-	'Cost of each day by project, archived days and running containers included; a condition on the day is what makes it fast';
+	'Cost of each day by project, including archived days and running containers; a condition on the day makes it fast';
 COMMENT ON COLUMN yquota.charge_by_project_day.cluster IS 'cluster_name()';
 COMMENT ON COLUMN yquota.charge_by_project_day.day IS 'in the time zone of billing_setting';
 COMMENT ON COLUMN yquota.charge_by_project_day.amount IS 'credits';
@@ -87,7 +87,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.period_bills(timestamptz) IS
-	'Charges of a closed period, and corrections of earlier ones, that are on its bills, by project';
+	'Return charges of a closed period, and corrections of earlier ones, that are on its bills, by project';
 
 CREATE VIEW yquota.bill_by_project WITH (security_barrier) AS
 	SELECT yquota.cluster_name() AS cluster,
@@ -101,14 +101,14 @@ CREATE VIEW yquota.bill_by_project WITH (security_barrier) AS
 	  AND ((SELECT yquota_internal.reads_all())
 		   OR bill.project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
 COMMENT ON VIEW yquota.bill_by_project IS
-	'What bills of closed periods charge each project for itself, without its sub-projects: the lines charge and correction of bill(), with the opposite sign';
+	'Charges on bills of closed periods for each project itself, without its sub-projects: the lines charge and correction of bill(), with the opposite sign';
 COMMENT ON COLUMN yquota.bill_by_project.cluster IS 'cluster_name()';
 COMMENT ON COLUMN yquota.bill_by_project.month IS 'first day of the month in which the period ends, in the time zone of billing_setting';
 COMMENT ON COLUMN yquota.bill_by_project.starts_at IS 'start of the period; -infinity for the first one';
-COMMENT ON COLUMN yquota.bill_by_project.ends_at IS 'its end';
+COMMENT ON COLUMN yquota.bill_by_project.ends_at IS 'end of the period';
 COMMENT ON COLUMN yquota.bill_by_project.closed_at IS 'as in closed_period';
 COMMENT ON COLUMN yquota.bill_by_project.charged IS 'credits for the period';
-COMMENT ON COLUMN yquota.bill_by_project.corrected IS 'credits that the bill adds to earlier ones; negative for what it takes back';
+COMMENT ON COLUMN yquota.bill_by_project.corrected IS 'credits that the bill adds to earlier bills; negative if it takes credits back';
 
 CREATE VIEW yquota.cluster_status AS
 	SELECT yquota.cluster_name() AS cluster, yquota.statement_clock() AS clock, mark.at AS charged_through,
@@ -117,8 +117,8 @@ CREATE VIEW yquota.cluster_status AS
 	FROM yquota.charged_through AS mark
 	CROSS JOIN yquota_internal.billing_zone AS zone;
 COMMENT ON VIEW yquota.cluster_status IS
-	'One row: name and clock of this cluster, and how far its reports go';
+	'Status of this cluster, one row: its name and clock, and how far its reports go';
 COMMENT ON COLUMN yquota.cluster_status.cluster IS 'cluster_name()';
 COMMENT ON COLUMN yquota.cluster_status.charged_through IS 'the charged-through mark; NULL before the first QUOTA_COMPUTE';
-COMMENT ON COLUMN yquota.cluster_status.closed_until IS 'end of the last period that has been closed; NULL for none';
+COMMENT ON COLUMN yquota.cluster_status.closed_until IS 'end of the last closed period; NULL: none';
 COMMENT ON COLUMN yquota.cluster_status.timezone IS 'time zone of bills, whose midnights separate its days';

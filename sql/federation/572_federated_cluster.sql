@@ -29,13 +29,13 @@ CREATE TABLE yquota.federated_cluster (
 	CHECK (num_nonnulls(server, ledger) = 1)
 );
 COMMENT ON TABLE yquota.federated_cluster IS
-	'Clusters that this database reads: written by federate_cluster() and remove_federated_cluster()';
+	'Clusters that this database reads, written by federate_cluster() and remove_federated_cluster()';
 COMMENT ON COLUMN yquota.federated_cluster.cluster IS 'primary key: cluster_name() of the other database';
-COMMENT ON COLUMN yquota.federated_cluster.number IS 'end of the names of its foreign tables';
+COMMENT ON COLUMN yquota.federated_cluster.number IS 'suffix of the names of its foreign tables';
 COMMENT ON COLUMN yquota.federated_cluster.server IS 'foreign server of postgres_fdw by which the cluster is read; NULL for a ledger';
-COMMENT ON COLUMN yquota.federated_cluster.ledger IS 'table into which the cluster archives, and which is read instead of the cluster; NULL for a server';
-COMMENT ON COLUMN yquota.federated_cluster.weight IS 'default 1, at least 0, at most 6 decimals: weight of its shares of federated budgets; without meaning for a ledger';
-COMMENT ON COLUMN yquota.federated_cluster.federated_at IS 'time of the system';
+COMMENT ON COLUMN yquota.federated_cluster.ledger IS 'table into which the cluster archives, which is read in place of the cluster; NULL for a server';
+COMMENT ON COLUMN yquota.federated_cluster.weight IS 'default 1, at least 0, at most 6 decimals: weight of its shares of federated budgets; ignored for a ledger';
+COMMENT ON COLUMN yquota.federated_cluster.federated_at IS 'clock of the system';
 COMMENT ON COLUMN yquota.federated_cluster.federated_by IS 'the session''s user';
 
 CREATE TRIGGER keep BEFORE UPDATE OF cluster, number, server, ledger ON yquota.federated_cluster
@@ -98,7 +98,7 @@ CREATE TABLE yquota_internal.federated_lender (
 	federation text COLLATE "C",
 	history text COLLATE "C"
 ) PARTITION BY LIST (cluster);
-COMMENT ON TABLE yquota_internal.federated_lender IS 'lending_federation of the federated clusters, by which they are told of this database';
+COMMENT ON TABLE yquota_internal.federated_lender IS 'lending_federation of the federated clusters, through which this database makes itself known to them';
 
 CREATE TABLE yquota_internal.federated_lease (
 	cluster text COLLATE "C" NOT NULL,
@@ -116,7 +116,7 @@ CREATE TABLE yquota_internal.federated_lease (
 	spent numeric,
 	is_final boolean
 ) PARTITION BY LIST (cluster);
-COMMENT ON TABLE yquota_internal.federated_lease IS 'cluster_lease of the federated clusters, which are told of leases by it';
+COMMENT ON TABLE yquota_internal.federated_lease IS 'cluster_lease of the federated clusters, which receive leases through it';
 COMMENT ON COLUMN yquota_internal.federated_lease.amount IS 'credits';
 COMMENT ON COLUMN yquota_internal.federated_lease.spent IS 'credits';
 
@@ -132,7 +132,7 @@ CREATE VIEW yquota_internal.federated_report AS
 		('federated_lease', 'cluster_lease')
 	) AS report (parent, remote_name);
 COMMENT ON VIEW yquota_internal.federated_report IS
-	'Reports that are read of each cluster: the partitioned table here, and the name of the view there';
+	'Reports that are read from each cluster: the partitioned table here, and the name of the view there';
 
 --
 -- Adding and removing clusters
@@ -169,7 +169,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_foreign_server(name) IS
-	'Fail unless there is such a server of postgres_fdw, the calling role may use it, and its owner is trusted';
+	'Fail unless such a server of postgres_fdw exists, the calling role may use it, and its owner is trusted';
 
 CREATE FUNCTION yquota_internal.check_trusted(of_table regclass) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -187,7 +187,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_trusted(regclass) IS
-	'Fail unless a table, and all that is read with it, belongs to the owner of yquota or to superusers';
+	'Fail unless a table, and every relation that is read with it, belongs to the owner of yquota or to superusers';
 
 CREATE FUNCTION yquota_internal.check_ledger(ledger regclass) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -218,7 +218,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_ledger(regclass) IS
-	'Fail unless a table has the columns that reports over clusters read of a ledger, and may be read with the rights of the owner of yquota';
+	'Fail unless a table has the columns that reports over clusters read from a ledger, and the owner of yquota may read it';
 
 CREATE FUNCTION yquota_internal.ledger_reach(ledger text, cluster text) RETURNS timestamptz
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
@@ -240,7 +240,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.ledger_reach(text, text) IS
-	'End of the last charge that a ledger has of a cluster; an error when it has none';
+	'Return the end of the last charge that a ledger has of a cluster; raises an error when it has none';
 
 -- Reports and leases read these tables in any order.  The function locks all of them at once,
 -- before the transaction changes any row.  So no transaction that reads one of them is waited
@@ -255,7 +255,7 @@ CREATE FUNCTION yquota_internal.lock_foreign_reports() RETURNS void
 	FROM yquota_internal.federated_report AS report;
 $$;
 COMMENT ON FUNCTION yquota_internal.lock_foreign_reports() IS
-	'Keep the foreign tables of all clusters, which no transaction reads then, to the end of the transaction';
+	'Lock the foreign tables of all clusters, so that no transaction reads them, to the end of the transaction';
 
 CREATE FUNCTION yquota_internal.make_foreign_reports(cluster text, number integer, server name) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -332,13 +332,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.federate_cluster_as_owner(text, name, regclass) IS
-	'The work of federate_cluster(), with the rights of the owner';
+	'Do the work of federate_cluster(), with the rights of the owner';
 
 CREATE FUNCTION yquota.federate_cluster(cluster text, server name DEFAULT NULL, ledger regclass DEFAULT NULL) RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.federate_cluster(text, name, regclass) IS
-	'Have reports over all clusters read a cluster: by a foreign server of postgres_fdw, which the caller may use, and for which the owner of yquota has a user mapping; or from a ledger into which it archives, which the caller may read.  Server and ledger belong to the owner of yquota or to a superuser.  Fail unless the database there has that cluster_name(), or the ledger has rows of it.  Repeating it does nothing';
+	'Make reports over all clusters read a cluster, through a server of postgres_fdw or from a ledger.  The caller may use the server, for which the owner of yquota has a user mapping.  Or the caller may read the ledger, into which the cluster archives.  Server and ledger belong to the owner of yquota or to a superuser.  Fails unless the database there has that cluster_name(), or the ledger has rows of it.  Repeating it does nothing';
 
 CREATE FUNCTION yquota.remove_federated_cluster(cluster text, leave_leases boolean DEFAULT false) RETURNS boolean
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -374,7 +374,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.remove_federated_cluster(text, boolean) IS
-	'Undo federate_cluster(); returns whether there was anything to undo.  Works without the cluster, whose leases count as spent if they may be left behind';
+	'Undo federate_cluster().  Returns whether there was anything to undo.  Works without the cluster, whose leases count as spent if they may be left behind';
 
 --
 -- Asks each cluster whether it can be reached, before a report that must not silently leave
@@ -405,7 +405,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.read_status(yquota.federated_cluster) IS
-	'Status of a federated cluster, read now; of one that is read from a ledger, the end of its last charge there';
+	'Return the present status of a federated cluster; for a cluster that is read from a ledger, the end of its last charge there';
 
 CREATE FUNCTION yquota_internal.contact_clusters()
 	RETURNS TABLE (cluster text, clock timestamptz, charged_through timestamptz, closed_until timestamptz,
@@ -439,7 +439,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.contact_clusters() IS
-	'Status of each federated cluster, or the problem of reading it; NULL for none';
+	'Return the status of each federated cluster, or the problem of reading it; NULL: none';
 
 CREATE FUNCTION yquota.federation_status()
 	RETURNS TABLE (cluster text, server name, is_reachable boolean, clock timestamptz, charged_through timestamptz,
@@ -454,7 +454,7 @@ CREATE FUNCTION yquota.federation_status()
 		ORDER BY known.cluster;
 $$;
 COMMENT ON FUNCTION yquota.federation_status() IS
-	'Each federated cluster, asked now: whether it can be read, its clock and how far that is ahead of the clock here, and how far its reports go; of one that is read from a ledger, the end of its last charge there';
+	'Return the present status of each federated cluster.  The row tells whether it can be read, its clock, how far that is ahead of the clock here, and how far its reports go.  For a cluster that is read from a ledger, the reports go to the end of its last charge there';
 
 CREATE FUNCTION yquota_internal.clusters_of_report(
 	skip_unreachable boolean, OUT clusters text[], OUT clocks timestamptz[], OUT unclosed text[], OUT missing text[],
@@ -490,6 +490,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.clusters_of_report(boolean, date) IS
-	'Clusters that a report reads, with the instants until which it does; those that have not closed a month; those that cannot be read, which is an error unless they may be left out';
+	'Return the clusters that a report reads, with the instants until which it does.  Also return those that have not closed a month, and those that cannot be read.  An unreadable cluster is an error unless it may be left out';
 
 SELECT pg_extension_config_dump('yquota.federated_cluster', '');

@@ -36,7 +36,7 @@ CREATE FUNCTION yquota_internal.ledger_cost_query(ledger text, by text[]) RETURN
 			AS part (until)
 		GROUP BY part.until);
 COMMENT ON FUNCTION yquota_internal.ledger_cost_query(text, text[]) IS
-	'SQL of what clusters have in a ledger: parameters are two instants, the clusters, whether to read all projects, those to read otherwise, and the day to write into the rows';
+	'Return the SQL of the costs of clusters in a ledger.  Parameters are two instants, the clusters, whether to read all projects, those to read otherwise, and the day to write into the rows';
 
 CREATE FUNCTION yquota_internal.ledger_cost(
 	first_day date, last_day date, by text[], clusters text[], all_projects boolean, projects text[])
@@ -65,7 +65,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.ledger_cost(date, date, text[], text[], boolean, text[]) IS
-	'Cost on some days of the clusters among those given that are read from ledgers, by cluster and other columns; days are those of the time zone of bills here';
+	'Return the cost on some days of those given clusters that are read from ledgers, by cluster and other columns.  Days are those of the time zone of bills here';
 
 CREATE FUNCTION yquota_internal.federated_cost_query(by text[]) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -95,7 +95,7 @@ CREATE FUNCTION yquota_internal.federated_cost_query(by text[]) RETURNS text
 		FROM (VALUES (1, 'cluster', 'text'), (2, 'day', 'date'), (3, 'project', 'text'), (4, 'queue', 'text'), (5, 'username', 'text'))
 			AS key (place, name, type));
 COMMENT ON FUNCTION yquota_internal.federated_cost_query(text[]) IS
-	'SQL of a report over clusters: parameters are the first and last day, the clusters and the instants until which they are read, whether to read all projects, and those to read otherwise';
+	'Return the SQL of a report over clusters.  Parameters are the first and last day, and the clusters with the instants until which they are read.  Two more tell whether to read all projects, and those to read otherwise';
 
 CREATE FUNCTION yquota_internal.check_federated_report(first_day date, last_day date, by text[]) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -125,7 +125,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_federated_report(date, date, text[]) IS
-	'Refuse arguments that no report over clusters can answer';
+	'Refuse arguments for which no report over clusters exists';
 
 CREATE FUNCTION yquota_internal.federated_cost_as_owner(
 	first_day date, last_day date, by text[], skip_unreachable boolean)
@@ -157,7 +157,7 @@ CREATE FUNCTION yquota.federated_cost(
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.federated_cost(date, date, text[], boolean) IS
-	'Cost on some days in all federated clusters, both days included, of the projects that the caller may see; "by" lists the columns to group by, the others are NULL.  reported_until is the clock of the cluster, or the end of its last charge in a ledger, or the earliest of those added up.  A cluster that cannot be read is an error, or with skip_unreachable in "missing" of each row';
+	'Return the cost on some days in all federated clusters, both days included, of the projects that the caller may see.  "by" lists the columns to group by, the others are NULL.  reported_until is the clock of the cluster or the end of its last charge in a ledger, the earliest if several are added up.  A cluster that cannot be read is an error; with skip_unreachable it is named in "missing" of each row';
 
 CREATE FUNCTION yquota_internal.federated_top_costs_as_owner(
 	first_day date, last_day date, by text[], top integer, skip_unreachable boolean)
@@ -193,7 +193,7 @@ CREATE FUNCTION yquota.federated_top_costs(
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.federated_top_costs(date, date, text[], integer, boolean) IS
-	'The dearest groups of federated_cost(), with their share of the whole';
+	'Return the most expensive groups of federated_cost(), with their share of the whole';
 
 --
 -- The bills of a month
@@ -251,4 +251,4 @@ CREATE FUNCTION yquota.federated_bill(month date, skip_unreachable boolean DEFAU
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.federated_bill(date, boolean) IS
-	'The bills of all federated clusters for periods that end in a month: per project and cluster, and in sum (cluster NULL).  Of a cluster that is read from a ledger it is what that has of the month.  unclosed names clusters that are not known to have closed the whole month, missing those that could not be read';
+	'Return the bills of all federated clusters for periods that end in a month, per project and cluster, and in total (cluster NULL).  For a cluster that is read from a ledger, its charges of the month there are returned.  unclosed names clusters that are not known to have closed the whole month, missing names clusters that could not be read';

@@ -20,26 +20,26 @@ CREATE FUNCTION yquota_internal.max_clock_skew() RETURNS interval
 	SET search_path = pg_catalog, pg_temp
 	-- the clock loads the library, which defines the setting
 	RETURN CASE WHEN yquota.statement_clock() IS NOT NULL THEN current_setting('yquota.max_clock_skew', true)::interval END;
-COMMENT ON FUNCTION yquota_internal.max_clock_skew() IS 'The setting yquota.max_clock_skew of this server';
+COMMENT ON FUNCTION yquota_internal.max_clock_skew() IS 'Return the setting yquota.max_clock_skew of this server';
 
 CREATE TABLE yquota_internal.lender (
 	federation text COLLATE "C" PRIMARY KEY,
 	history text COLLATE "C" NOT NULL CHECK (history ~ '^[0-9]+/[0-9]+/[0-9]+$'),
 	known_since timestamptz NOT NULL
 );
-COMMENT ON TABLE yquota_internal.lender IS 'The database of each federation from which this cluster takes leases';
+COMMENT ON TABLE yquota_internal.lender IS 'Database of each federation from which this cluster takes leases';
 COMMENT ON COLUMN yquota_internal.lender.federation IS 'cluster_name() of that database';
-COMMENT ON COLUMN yquota_internal.lender.history IS 'its lease_history()';
+COMMENT ON COLUMN yquota_internal.lender.history IS 'lease_history() of that database';
 COMMENT ON COLUMN yquota_internal.lender.known_since IS 'clock when it made itself known';
 
 CREATE VIEW yquota.lending_federation WITH (security_barrier) AS
 	SELECT yquota.cluster_name() AS cluster, lender.federation, lender.history, lender.known_since
 	FROM yquota_internal.lender;
 COMMENT ON VIEW yquota.lending_federation IS
-	'The database of each federation from which this cluster takes leases; it makes itself known by inserting its row, which takes the place of one before';
+	'Database of each federation from which this cluster takes leases.  The database makes itself known by inserting its row, which replaces an earlier row';
 COMMENT ON COLUMN yquota.lending_federation.cluster IS 'cluster_name()';
 COMMENT ON COLUMN yquota.lending_federation.federation IS 'cluster_name() of the database that leases; one row each';
-COMMENT ON COLUMN yquota.lending_federation.history IS 'system identifier and timeline of its server, and oid of the database: others after a failover or a restore';
+COMMENT ON COLUMN yquota.lending_federation.history IS 'system identifier and timeline of its server, and oid of the database; they change with a failover or a restore';
 COMMENT ON COLUMN yquota.lending_federation.known_since IS 'clock when it made itself known';
 
 CREATE FUNCTION yquota_internal.note_lender() RETURNS trigger
@@ -72,7 +72,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_lender() IS
-	'Note the database of a federation that is inserted into lending_federation, unless it is one whose place another has taken';
+	'Record the database of a federation that is inserted into lending_federation, unless another database has already replaced it';
 
 CREATE TRIGGER note INSTEAD OF INSERT ON yquota.lending_federation
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_lender();
@@ -88,14 +88,14 @@ CREATE TABLE yquota_internal.taken_lease (
 	PRIMARY KEY (federation, identity)
 );
 COMMENT ON TABLE yquota_internal.taken_lease IS
-	'Leases of budgets over several clusters that this cluster has taken: none is taken twice';
+	'Leases of budgets over several clusters that this cluster has taken; no lease is taken twice';
 COMMENT ON COLUMN yquota_internal.taken_lease.federation IS 'cluster_name() of the database that leases';
-COMMENT ON COLUMN yquota_internal.taken_lease.identity IS 'by which both sides know it';
-COMMENT ON COLUMN yquota_internal.taken_lease.history IS 'of the lender from which it was taken';
-COMMENT ON COLUMN yquota_internal.taken_lease.lease IS 'its number there; a server that has lost its last commits may give that again';
-COMMENT ON COLUMN yquota_internal.taken_lease.period IS 'of the budget, as its starts_on';
+COMMENT ON COLUMN yquota_internal.taken_lease.identity IS 'identity by which both sides know the lease';
+COMMENT ON COLUMN yquota_internal.taken_lease.history IS 'lease_history() of the lender when it was taken';
+COMMENT ON COLUMN yquota_internal.taken_lease.lease IS 'number of the lease at the lender; a server that has lost its last commits may give a number again';
+COMMENT ON COLUMN yquota_internal.taken_lease.period IS 'period of the budget, identified by its starts_on';
 COMMENT ON COLUMN yquota_internal.taken_lease.starts_on IS 'first day of the period of the budget';
-COMMENT ON COLUMN yquota_internal.taken_lease.grant_id IS 'its row of quota_grant; NULL when the owner has deleted that';
+COMMENT ON COLUMN yquota_internal.taken_lease.grant_id IS 'row of quota_grant; NULL when the owner has deleted it';
 
 CREATE VIEW yquota.cluster_lease WITH (security_barrier) AS
 	SELECT yquota.cluster_name() AS cluster, taken.federation, taken.identity, taken.history, taken.lease, given.project, taken.period, taken.starts_on,
@@ -117,15 +117,15 @@ COMMENT ON VIEW yquota.cluster_lease IS
 	'Leases of budgets over several clusters that this cluster has taken, each a row of quota_grant; the federation inserts them here';
 COMMENT ON COLUMN yquota.cluster_lease.cluster IS 'cluster_name()';
 COMMENT ON COLUMN yquota.cluster_lease.federation IS 'cluster_name() of the database that leases';
-COMMENT ON COLUMN yquota.cluster_lease.identity IS 'by which both sides know it';
-COMMENT ON COLUMN yquota.cluster_lease.history IS 'that of lending_federation, when it was taken';
-COMMENT ON COLUMN yquota.cluster_lease.lease IS 'its number there';
-COMMENT ON COLUMN yquota.cluster_lease.period IS 'of the budget, as starts_on';
+COMMENT ON COLUMN yquota.cluster_lease.identity IS 'identity by which both sides know the lease';
+COMMENT ON COLUMN yquota.cluster_lease.history IS 'history in lending_federation when the lease was taken';
+COMMENT ON COLUMN yquota.cluster_lease.lease IS 'number of the lease at the lender';
+COMMENT ON COLUMN yquota.cluster_lease.period IS 'period of the budget, identified by its starts_on';
 COMMENT ON COLUMN yquota.cluster_lease.starts_on IS 'first day of the period of the budget';
 COMMENT ON COLUMN yquota.cluster_lease.amount IS 'credits';
 COMMENT ON COLUMN yquota.cluster_lease.taken_at IS 'clock when it was taken';
-COMMENT ON COLUMN yquota.cluster_lease.spent IS 'credits spent of it, by the clock or until it expired; NULL when its grant has been deleted';
-COMMENT ON COLUMN yquota.cluster_lease.is_final IS 'whether it expired yquota.max_clock_skew ago, so that no event in time is under way';
+COMMENT ON COLUMN yquota.cluster_lease.spent IS 'credits spent from it, by the clock or until it expired; NULL when its grant has been deleted';
+COMMENT ON COLUMN yquota.cluster_lease.is_final IS 'true if it expired at least yquota.max_clock_skew ago, so that no timely event can still arrive';
 
 CREATE FUNCTION yquota_internal.take_lease() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -175,7 +175,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.take_lease() IS
-	'Take a lease that is inserted into cluster_lease as a grant; once, however often it comes';
+	'Take a lease that is inserted into cluster_lease as a grant, once even if it is inserted again';
 
 CREATE TRIGGER take INSTEAD OF INSERT ON yquota.cluster_lease
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.take_lease();

@@ -25,15 +25,15 @@ CREATE TABLE yquota.federated_budget (
 	PRIMARY KEY (project, period)
 );
 COMMENT ON TABLE yquota.federated_budget IS
-	'Credit that projects get every period in all federated clusters together, leased to them in shares; a change counts at once';
+	'Recurring credit of projects in all federated clusters together, leased to them in shares; a change counts at once';
 COMMENT ON COLUMN yquota.federated_budget.project IS 'primary key with period; here and, by the same name, in the clusters';
 COMMENT ON COLUMN yquota.federated_budget.period IS 'day, week (from Monday on), month, quarter or year, of the time zone of bills here';
 COMMENT ON COLUMN yquota.federated_budget.amount IS 'credits per period, above 0, at most 10^30';
 COMMENT ON COLUMN yquota.federated_budget.starts_on IS 'default today; the period that it lies in counts whole, from that day on';
 COMMENT ON COLUMN yquota.federated_budget.clusters IS 'clusters that have the project; NULL (default) for all';
-COMMENT ON COLUMN yquota.federated_budget.lease_duration IS 'default 6 hours, 1 minute to 31 days: how long a lease is valid';
-COMMENT ON COLUMN yquota.federated_budget.lease_fraction IS 'default 0.5, above 0, at most 1: part of the free credit that is leased at a time';
-COMMENT ON COLUMN yquota.federated_budget.floor_fraction IS 'default 0.2, 0 to 1: part of that which is divided by weight alone; the rest follows spending';
+COMMENT ON COLUMN yquota.federated_budget.lease_duration IS 'validity of a lease: default 6 hours, 1 minute to 31 days';
+COMMENT ON COLUMN yquota.federated_budget.lease_fraction IS 'part of the free credit that is leased at a time: default 0.5, above 0, at most 1';
+COMMENT ON COLUMN yquota.federated_budget.floor_fraction IS 'part of the leased credit that is divided by weight alone, while the rest follows spending: default 0.2, 0 to 1';
 
 CREATE FUNCTION yquota_internal.keep_federated_budget() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -45,7 +45,7 @@ BEGIN
 	RETURN NEW;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.keep_federated_budget() IS 'Have a budget over all clusters begin today unless it says when';
+COMMENT ON FUNCTION yquota_internal.keep_federated_budget() IS 'Set the first day of a budget over all clusters to today unless it is given';
 CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON yquota.federated_budget
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_federated_budget();
 
@@ -76,21 +76,21 @@ CREATE INDEX budget_lease_cluster_idx ON yquota.budget_lease (cluster, expires_a
 COMMENT ON TABLE yquota.budget_lease IS
 	'Shares of federated budgets that have been leased to clusters.  Written by renew_leases() and kept';
 COMMENT ON COLUMN yquota.budget_lease.lease IS 'primary key; a server that has lost its last commits may give a number again';
-COMMENT ON COLUMN yquota.budget_lease.identity IS 'random, unique: by it both sides know the lease';
+COMMENT ON COLUMN yquota.budget_lease.identity IS 'random and unique; identifies the lease on both sides';
 COMMENT ON COLUMN yquota.budget_lease.federation IS 'cluster_name() of this database when it was offered';
-COMMENT ON COLUMN yquota.budget_lease.period IS 'of the budget, as starts_on';
+COMMENT ON COLUMN yquota.budget_lease.period IS 'period of the budget, identified by its starts_on';
 COMMENT ON COLUMN yquota.budget_lease.starts_on IS 'first day of the period of the budget';
-COMMENT ON COLUMN yquota.budget_lease.share IS 'credits of the budget that it has';
-COMMENT ON COLUMN yquota.budget_lease.taken_off IS 'credits of the share that pay for what earlier leases of the cluster were found to have spent after their rest had been returned; the cluster is granted the others';
-COMMENT ON COLUMN yquota.budget_lease.expires_at IS 'at the end of the period at the latest';
+COMMENT ON COLUMN yquota.budget_lease.share IS 'credits of the budget in the lease';
+COMMENT ON COLUMN yquota.budget_lease.taken_off IS 'credits of the share that pay for late spending: what earlier leases of the cluster had spent was found after their rest had been returned. The cluster is granted the other credits';
+COMMENT ON COLUMN yquota.budget_lease.expires_at IS 'end of the lease, not after the end of the period';
 COMMENT ON COLUMN yquota.budget_lease.offered_at IS 'clock here';
-COMMENT ON COLUMN yquota.budget_lease.offered_by IS 'transaction that offered it; a later one has the cluster take it';
-COMMENT ON COLUMN yquota.budget_lease.taken_at IS 'clock of the cluster; NULL while it is not known to have taken it';
-COMMENT ON COLUMN yquota.budget_lease.spent IS 'credits that the cluster has spent of it, as reported last';
-COMMENT ON COLUMN yquota.budget_lease.reported_at IS 'clock of the cluster then';
-COMMENT ON COLUMN yquota.budget_lease.returned IS 'credits that the budget got back after the end';
-COMMENT ON COLUMN yquota.budget_lease.settled_at IS 'clock here when the cluster had told what it spent until the end; NULL: all of the share counts';
-COMMENT ON COLUMN yquota.budget_lease.problem IS 'why the cluster did not take it, by the last attempt';
+COMMENT ON COLUMN yquota.budget_lease.offered_by IS 'transaction that offered it; a later transaction makes the cluster take it';
+COMMENT ON COLUMN yquota.budget_lease.taken_at IS 'clock of the cluster; NULL while the cluster is not known to have taken it';
+COMMENT ON COLUMN yquota.budget_lease.spent IS 'credits that the cluster has spent from it, by its last report';
+COMMENT ON COLUMN yquota.budget_lease.reported_at IS 'clock of the cluster at that report';
+COMMENT ON COLUMN yquota.budget_lease.returned IS 'credits returned to the budget after the end';
+COMMENT ON COLUMN yquota.budget_lease.settled_at IS 'clock here when the cluster had reported its spending until the end; NULL: the whole share counts';
+COMMENT ON COLUMN yquota.budget_lease.problem IS 'reason why the last attempt failed to make the cluster take it';
 
 CREATE TABLE yquota_internal.cluster_contact (
 	cluster text COLLATE "C" PRIMARY KEY,
@@ -100,12 +100,12 @@ CREATE TABLE yquota_internal.cluster_contact (
 	history text COLLATE "C",
 	problem text
 );
-COMMENT ON TABLE yquota_internal.cluster_contact IS 'What came of the last attempts of renew_leases() to reach each cluster';
+COMMENT ON TABLE yquota_internal.cluster_contact IS 'Results of the last attempts of renew_leases() to reach each cluster';
 COMMENT ON COLUMN yquota_internal.cluster_contact.tried_at IS 'clock here';
 COMMENT ON COLUMN yquota_internal.cluster_contact.reached_at IS 'clock here when it last answered';
-COMMENT ON COLUMN yquota_internal.cluster_contact.ahead IS 'its clock less the clock here, then';
-COMMENT ON COLUMN yquota_internal.cluster_contact.history IS 'lease_history() to which it has told of all leases that it has; NULL for none';
-COMMENT ON COLUMN yquota_internal.cluster_contact.problem IS 'why it gets no leases; NULL when it does';
+COMMENT ON COLUMN yquota_internal.cluster_contact.ahead IS 'its clock less the clock here at that time';
+COMMENT ON COLUMN yquota_internal.cluster_contact.history IS 'lease_history() to which it has reported all its leases; NULL: none';
+COMMENT ON COLUMN yquota_internal.cluster_contact.problem IS 'reason why it gets no leases; NULL when it does';
 
 -- Commits may be lost when another server replaces this one.  A server that is promoted, or
 -- recovers to an earlier time, begins a new timeline.
@@ -119,7 +119,7 @@ CREATE FUNCTION yquota_internal.lease_history() RETURNS text
 			 ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint END,
 		(SELECT own.oid FROM pg_database AS own WHERE own.datname = current_database()));
 COMMENT ON FUNCTION yquota_internal.lease_history() IS
-	'System identifier and timeline of this server, and oid of this database: what a failover or a restore changes';
+	'Return the system identifier and timeline of this server, and the oid of this database, which a failover or a restore changes';
 
 CREATE VIEW yquota_internal.unheard_cluster AS
 	SELECT known.cluster
@@ -127,7 +127,7 @@ CREATE VIEW yquota_internal.unheard_cluster AS
 	LEFT JOIN yquota_internal.cluster_contact AS contact ON contact.cluster = known.cluster
 	WHERE known.server IS NOT NULL AND contact.history IS DISTINCT FROM (SELECT yquota_internal.lease_history());
 COMMENT ON VIEW yquota_internal.unheard_cluster IS
-	'Clusters that may have leases which this database does not know: nothing is leased until they have told';
+	'Clusters that may have leases unknown to this database: nothing is leased until they have reported';
 
 CREATE VIEW yquota_internal.lease_state AS
 	SELECT lease.*, lease.share - coalesce(lease.returned, 0) AS kept,
@@ -140,7 +140,7 @@ CREATE VIEW yquota_internal.lease_state AS
 				greatest(lease.spent - (lease.share - lease.taken_off - lease.returned), 0) ELSE 0 END AS late
 	FROM yquota.budget_lease AS lease;
 COMMENT ON VIEW yquota_internal.lease_state IS
-	'Leases with their states, the credits that each takes from its budget, and those that were found to be spent too late';
+	'Leases with their states, the credits that each takes from its budget, and the credits found too late to be spent';
 
 CREATE VIEW yquota.budget_lease_status WITH (security_barrier) AS
 	SELECT lease.lease, lease.project, lease.period, lease.starts_on, lease.cluster, lease.state, lease.share, lease.taken_off,
@@ -157,13 +157,13 @@ COMMENT ON COLUMN yquota.budget_lease_status.period IS 'as there';
 COMMENT ON COLUMN yquota.budget_lease_status.starts_on IS 'as there';
 COMMENT ON COLUMN yquota.budget_lease_status.cluster IS 'as there';
 COMMENT ON COLUMN yquota.budget_lease_status.state IS
-	'offered (the cluster is not known to have taken it), taken, unreported (its end is yquota.max_clock_skew ago, and the cluster has not told what it spent until then), or settled';
+	'offered (the cluster is not known to have taken it), taken, unreported, or settled. Unreported: it ended at least yquota.max_clock_skew ago, and the cluster has not reported its spending until then';
 COMMENT ON COLUMN yquota.budget_lease_status.share IS 'as there';
 COMMENT ON COLUMN yquota.budget_lease_status.taken_off IS 'as there';
 COMMENT ON COLUMN yquota.budget_lease_status.spent IS 'as there';
 COMMENT ON COLUMN yquota.budget_lease_status.returned IS 'as there';
 COMMENT ON COLUMN yquota.budget_lease_status.late IS
-	'credits that were found to be spent of it after its rest had been returned; the next leases of the cluster pay for them';
+	'credits spent from it, but found after its rest had been returned; the next leases of the cluster pay for them';
 COMMENT ON COLUMN yquota.budget_lease_status.valid_from IS 'as there';
 COMMENT ON COLUMN yquota.budget_lease_status.expires_at IS 'as there';
 COMMENT ON COLUMN yquota.budget_lease_status.offered_at IS 'as there';
@@ -189,7 +189,7 @@ CREATE VIEW yquota_internal.budget_term AS
 		SELECT yquota_internal.next_period_start(budget.period, this.first_day)
 	) AS term;
 COMMENT ON VIEW yquota_internal.budget_term IS
-	'Periods of federated budgets: the one of today, or the first one to come, and the one after it';
+	'Periods of federated budgets: that of today, or the first one to come, and the period after it';
 
 CREATE VIEW yquota.federated_budget_status WITH (security_barrier) AS
 	SELECT term.project, term.period, term.starts_on, term.starts_at, term.ends_at, term.amount,
@@ -208,11 +208,11 @@ CREATE VIEW yquota.federated_budget_status WITH (security_barrier) AS
 	  AND ((SELECT yquota_internal.reads_all())
 		   OR term.project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
 COMMENT ON VIEW yquota.federated_budget_status IS
-	'Where each credit of the present period of a federated budget is: spent + in_force + unreported + free = amount';
+	'Credit of the present period of each federated budget, by use: spent + in_force + unreported + free = amount';
 COMMENT ON COLUMN yquota.federated_budget_status.starts_on IS 'first day of the period';
 COMMENT ON COLUMN yquota.federated_budget_status.amount IS 'credits';
 COMMENT ON COLUMN yquota.federated_budget_status.spent IS 'credits that clusters have reported as spent until the ends of leases';
-COMMENT ON COLUMN yquota.federated_budget_status.in_force IS 'credits of leases that are valid, or will be, or ended less than yquota.max_clock_skew ago';
+COMMENT ON COLUMN yquota.federated_budget_status.in_force IS 'credits of leases that are valid now or later, or ended less than yquota.max_clock_skew ago';
 COMMENT ON COLUMN yquota.federated_budget_status.unreported IS 'credits of leases that ended earlier, and count as spent until their clusters have reported';
 COMMENT ON COLUMN yquota.federated_budget_status.free IS 'credits that can be leased; negative when the budget was made smaller';
 

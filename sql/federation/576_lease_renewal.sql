@@ -81,7 +81,7 @@ CREATE FUNCTION yquota_internal.lease_plan(now_at timestamptz)
 		WHERE due.part > 0 AND due.begins_at < due.ends_at;
 $$;
 COMMENT ON FUNCTION yquota_internal.lease_plan(timestamptz) IS
-	'Leases that are due at an instant, by the last reports of the clusters';
+	'Return the leases that are due at an instant, by the last reports of the clusters';
 
 CREATE FUNCTION yquota.planned_leases()
 	RETURNS TABLE (project text, period text, starts_on date, cluster text, free numeric, need numeric, share numeric,
@@ -93,7 +93,7 @@ CREATE FUNCTION yquota.planned_leases()
 		ORDER BY plan.project, plan.period, plan.starts_on, plan.cluster;
 $$;
 COMMENT ON FUNCTION yquota.planned_leases() IS
-	'The leases that renew_leases() would offer now if the clusters reported nothing new: change weights and budgets in a transaction, look, and roll back';
+	'Return the leases that renew_leases() would offer now if the clusters reported nothing new.  To plan, change weights and budgets in a transaction, call it, and roll back';
 
 --
 -- Steps for one cluster
@@ -119,7 +119,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.lease_report(text, timestamptz) IS
-	'What a cluster reports of its leases of the last 32 days, known here or not, and of older ones that are not settled';
+	'Return a cluster''s report of its leases of the last 32 days, known here or not, and of older ones that are not settled';
 
 -- Adopts leases that are in no row here.  A server whose last commits a failover or a restore
 -- lost has offered them.  They count from now on.  Other clusters may have further leases that
@@ -141,7 +141,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.adopt_leases(yquota_internal.federated_lease[]) IS
-	'Count leases that a cluster has of this database, and that this database does not know';
+	'Count leases of this database that a cluster has and this database does not know';
 
 CREATE FUNCTION yquota_internal.note_lease_report(
 	cluster text, report yquota_internal.federated_lease[], clock_there timestamptz, now_at timestamptz) RETURNS bigint
@@ -173,7 +173,7 @@ CREATE FUNCTION yquota_internal.note_lease_report(
 		SELECT count(*) FILTER (WHERE changed.is_settled_now) FROM changed;
 $$;
 COMMENT ON FUNCTION yquota_internal.note_lease_report(text, yquota_internal.federated_lease[], timestamptz, timestamptz) IS
-	'Note what a cluster reports of its leases, and have those that it has reported until their ends give back their rests; returns how many';
+	'Record the report of a cluster about its leases, and return the rest of leases that it has reported until their ends.  Returns how many';
 
 CREATE FUNCTION yquota_internal.deliver_leases(cluster text, clock_there timestamptz, now_at timestamptz) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -207,7 +207,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.deliver_leases(text, timestamptz, timestamptz) IS
-	'Have a cluster take the leases that earlier transactions have offered; returns how many';
+	'Make a cluster take the leases that earlier transactions have offered.  Returns how many';
 
 -- A cluster that knows no lender has no leases, and may be federated only for reports.
 CREATE FUNCTION yquota_internal.make_known(cluster text, OUT is_known boolean, OUT problem text)
@@ -231,7 +231,7 @@ EXCEPTION WHEN insufficient_privilege THEN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.make_known(text) IS
-	'Tell a cluster that this database leases now; returns whether it knew before the transaction, so that its report has all leases of another server, or why it cannot be told';
+	'Tell a cluster that this database leases now.  Returns true if the cluster knew before the transaction, so that its report has all leases of another server.  Otherwise returns why it cannot be told';
 
 CREATE FUNCTION yquota_internal.tend_leases(
 	cluster text, now_at timestamptz, OUT taken bigint, OUT settled bigint, OUT ahead interval, OUT history text, OUT problem text)
@@ -276,7 +276,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.tend_leases(text, timestamptz) IS
-	'Read the reports of a cluster about its leases, and have it take those that it has not; returns how many of each, the lease_history() to which it has told of all, and what is in the way';
+	'Read the reports of a cluster about its leases, and make it take those that it lacks.  Returns how many of each, the lease_history() to which the cluster has reported all leases, and the problem if there is one';
 
 --
 -- Leasing to all clusters
@@ -307,7 +307,7 @@ CREATE FUNCTION yquota_internal.watch_leases(now_at timestamptz) RETURNS void
 		ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO UPDATE SET detail = excluded.detail;
 $$;
 COMMENT ON FUNCTION yquota_internal.watch_leases(timestamptz) IS
-	'Raise an alert for each cluster with leases that count as spent because it has not reported, and for each because of which nothing is leased';
+	'Raise an alert for each cluster whose leases count as spent because it has not reported.  Raise an alert for each cluster that stops all leases';
 
 CREATE FUNCTION yquota.renew_leases(OUT offered bigint, OUT taken bigint, OUT settled bigint, OUT problems text[])
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -360,7 +360,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.renew_leases() IS
-	'Read what the clusters report of their leases, have them take what was offered by earlier transactions, and offer what is due; returns how many of each, and the problems of clusters.  The job yquota leases calls it every minute';
+	'Read the reports of clusters about their leases, make them take leases that earlier transactions offered, and offer due leases.  Returns how many of each, and the problems of clusters.  The job yquota leases calls it every minute';
 
 CREATE FUNCTION yquota_internal.has_leases() RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -369,4 +369,4 @@ CREATE FUNCTION yquota_internal.has_leases() RETURNS boolean
 		AND (EXISTS (SELECT FROM yquota.federated_budget)
 			 OR EXISTS (SELECT FROM yquota.budget_lease AS lease WHERE lease.settled_at IS NULL));
 COMMENT ON FUNCTION yquota_internal.has_leases() IS
-	'Whether there is anything for renew_leases() to do';
+	'Tell whether renew_leases() has anything to do';

@@ -12,7 +12,7 @@ CREATE TABLE yquota_internal.opportunistic_counting (
 	since timestamptz NOT NULL
 );
 COMMENT ON TABLE yquota_internal.opportunistic_counting IS
-	'One row while there is a limit of sharing: OPPORTUNISTIC containers are counted';
+	'Switch of counting OPPORTUNISTIC containers: one row while there is a limit of sharing';
 SELECT pg_extension_config_dump('yquota_internal.opportunistic_counting', '');
 CREATE TRIGGER signal_change AFTER INSERT OR DELETE ON yquota_internal.opportunistic_counting
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
@@ -26,10 +26,10 @@ CREATE TABLE yquota_internal.opportunistic_change (
 	allocation yquota.resource NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 COMMENT ON TABLE yquota_internal.opportunistic_change IS
-	'OPPORTUNISTIC containers that came and went, as statements have appended them, and that are not in opportunistic_counter yet';
-COMMENT ON COLUMN yquota_internal.opportunistic_change.queue IS 'as the events name it';
-COMMENT ON COLUMN yquota_internal.opportunistic_change.containers IS 'less those that went';
-COMMENT ON COLUMN yquota_internal.opportunistic_change.allocation IS 'likewise, native units';
+	'OPPORTUNISTIC containers that came and went, as appended by statements, not in opportunistic_counter yet';
+COMMENT ON COLUMN yquota_internal.opportunistic_change.queue IS 'queue named by the events';
+COMMENT ON COLUMN yquota_internal.opportunistic_change.containers IS 'containers that came minus containers that went';
+COMMENT ON COLUMN yquota_internal.opportunistic_change.allocation IS 'their allocations that came minus those that went, native units';
 SELECT pg_extension_config_dump('yquota_internal.opportunistic_change', '');
 
 CREATE TABLE yquota_internal.opportunistic_counter (
@@ -40,9 +40,9 @@ CREATE TABLE yquota_internal.opportunistic_counter (
 	PRIMARY KEY (name, scope)
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.opportunistic_counter IS
-	'OPPORTUNISTIC containers of queues with those below them, of users and of applications, but for opportunistic_change';
+	'OPPORTUNISTIC containers of queues with those below them, of users and of applications, without opportunistic_change';
 COMMENT ON COLUMN yquota_internal.opportunistic_counter.name IS 'path, username, or id';
-COMMENT ON COLUMN yquota_internal.opportunistic_counter.allocation IS 'of all of them, native units';
+COMMENT ON COLUMN yquota_internal.opportunistic_counter.allocation IS 'sum of their allocations, native units';
 SELECT pg_extension_config_dump('yquota_internal.opportunistic_counter', '');
 
 CREATE FUNCTION yquota_internal.lock_sharing() RETURNS void
@@ -50,7 +50,7 @@ CREATE FUNCTION yquota_internal.lock_sharing() RETURNS void
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_lock_sharing';
 COMMENT ON FUNCTION yquota_internal.lock_sharing() IS
-	'Lock the limits of sharing until the transaction ends: one transaction at a time gives out containers under a limit, or changes limits';
+	'Lock the limits of sharing until the transaction ends, so that one transaction at a time allocates containers under a limit, or changes limits';
 
 CREATE VIEW yquota_internal.opportunistic_limit AS
 	SELECT 'queue' AS scope, q.path::text AS name, q.opportunistic_maximum_containers AS maximum_containers,
@@ -68,14 +68,14 @@ CREATE VIEW yquota_internal.opportunistic_limit AS
 COMMENT ON VIEW yquota_internal.opportunistic_limit IS
 	'Limits of sharing, as configured; name is that of a queue, or NULL: each user, each application';
 COMMENT ON COLUMN yquota_internal.opportunistic_limit.maximum_containers IS 'NULL: no limit';
-COMMENT ON COLUMN yquota_internal.opportunistic_limit.maximum_resource IS 'native units; what is not in it has no limit; NULL: nothing has';
+COMMENT ON COLUMN yquota_internal.opportunistic_limit.maximum_resource IS 'native units; a resource type that is not in it has no limit; NULL: no limit at all';
 
 CREATE FUNCTION yquota_internal.queues_above(path text) RETURNS text[]
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 	RETURN (SELECT array_agg(array_to_string((string_to_array(path, '.'))[:n], '.') ORDER BY n)
 			FROM generate_series(1, cardinality(string_to_array(path, '.'))) AS n);
 COMMENT ON FUNCTION yquota_internal.queues_above(text) IS
-	'The queue of a path and those above it, root first';
+	'Return the queue of a path and the queues above it, root first';
 
 CREATE FUNCTION yquota_internal.scopes_of_sharing(application_id text, username text, queue text)
 	RETURNS TABLE (scope text, name text)
@@ -88,7 +88,7 @@ CREATE FUNCTION yquota_internal.scopes_of_sharing(application_id text, username 
 		SELECT 'queue', q.path FROM unnest(yquota_internal.queues_above(scopes_of_sharing.queue)) AS q (path);
 	END;
 COMMENT ON FUNCTION yquota_internal.scopes_of_sharing(text, text, text) IS
-	'The application, the user and the queues for which a container counts';
+	'Return the application, the user and the queues for which a container counts';
 
 --
 -- A queue counts the containers whose events name its path or the path of a queue below it.
@@ -115,7 +115,7 @@ CREATE FUNCTION yquota_internal.limits_of_sharing(application_id text, username 
 		ORDER BY l.scope = 'application', l.scope = 'user', n.name;
 	END;
 COMMENT ON FUNCTION yquota_internal.limits_of_sharing(text, text, text) IS
-	'Limits of sharing that an application of a user in a leaf has, queues first, and what counts for each';
+	'Return the limits of sharing for an application of a user in a leaf, queues first, with the present count of each';
 
 CREATE FUNCTION yquota_internal.fold_opportunistic_changes() RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -178,7 +178,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.tend_opportunistic_counting() IS
-	'Begins to count OPPORTUNISTIC containers with the first limit of sharing, and stops with the last one';
+	'Begin to count OPPORTUNISTIC containers with the first limit of sharing, and stop with the last one';
 
 CREATE TRIGGER tend_counting AFTER INSERT ON yquota.queue FOR EACH ROW
 	WHEN (num_nonnulls(NEW.opportunistic_maximum_containers, NEW.opportunistic_maximum_resource) > 0)
@@ -217,7 +217,7 @@ CREATE FUNCTION yquota_internal.exceeds(total yquota.resource, maximum yquota.re
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN EXISTS (SELECT FROM yquota.resource_entries(maximum) AS m WHERE yquota.amount(total, m.name) > m.amount);
 COMMENT ON FUNCTION yquota_internal.exceeds(yquota.resource, yquota.resource) IS
-	'Is there more of a resource type of maximum?  What is not in it has no limit';
+	'Tell whether an amount exceeds maximum in a resource type; a type that is not in maximum has no limit';
 
 CREATE FUNCTION yquota_internal.refuse_beyond_limits(
 	application_ids text[], usernames text[], queues text[], allocations yquota.resource[])
@@ -247,7 +247,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_beyond_limits(text[], text[], text[], yquota.resource[]) IS
-	'For each container, in the order in which they were given out: the limit of sharing that it is beyond, or NULL; under lock_sharing()';
+	'Return for each container, in the order of allocation, the limit of sharing that it exceeds, or NULL; under lock_sharing()';
 
 --
 -- Views for people
@@ -276,10 +276,10 @@ CREATE VIEW yquota.opportunistic_limit_usage WITH (security_barrier) AS
 			WHERE a.application_id = h.name
 			  AND coalesce(a.project, split_part(a.username, '__', 1)) = ANY ((SELECT yquota_internal.readable_projects())::text[])));
 COMMENT ON VIEW yquota.opportunistic_limit_usage IS
-	'Limits of sharing and how full they are: queues that have one, with those below them, and users and applications that have OPPORTUNISTIC containers; a member sees the applications of its projects';
+	'Limits of sharing and their use, for queues with a limit, including queues below them, and for users and applications with OPPORTUNISTIC containers.  A member sees the applications of its projects';
 COMMENT ON COLUMN yquota.opportunistic_limit_usage.scope IS 'queue, user or application';
 COMMENT ON COLUMN yquota.opportunistic_limit_usage.name IS 'path, username, or id';
 COMMENT ON COLUMN yquota.opportunistic_limit_usage.maximum_containers IS 'NULL: no limit';
-COMMENT ON COLUMN yquota.opportunistic_limit_usage.maximum_resource IS 'native units; what is not in it has no limit; NULL: nothing has';
+COMMENT ON COLUMN yquota.opportunistic_limit_usage.maximum_resource IS 'native units; a resource type that is not in it has no limit; NULL: no limit at all';
 COMMENT ON COLUMN yquota.opportunistic_limit_usage.containers IS 'OPPORTUNISTIC containers that run or wait';
-COMMENT ON COLUMN yquota.opportunistic_limit_usage.allocation IS 'of all of them, native units';
+COMMENT ON COLUMN yquota.opportunistic_limit_usage.allocation IS 'sum of their allocations, native units';

@@ -12,10 +12,10 @@ CREATE TABLE yquota.over_allocation (
 	CHECK (preemption_threshold >= threshold)
 );
 COMMENT ON TABLE yquota.over_allocation IS
-	'Up to which measured use OPPORTUNISTIC containers start at nodes, and from which on they are killed or paused, by resource type; a type without a row is not over-allocated';
-COMMENT ON COLUMN yquota.over_allocation.resource_type IS 'primary key; memory-mb or vcores: the queue of a node counts no others, as in Hadoop, so thresholds of others are refused';
-COMMENT ON COLUMN yquota.over_allocation.threshold IS 'above 0, at most 10, at most 6 decimals: part of the node''s total up to which OPPORTUNISTIC containers start by the measured use; NULL: they start by allocations alone';
-COMMENT ON COLUMN yquota.over_allocation.preemption_threshold IS 'likewise, not below threshold: part of the total above which OPPORTUNISTIC containers are killed or paused; NULL: none is';
+	'Thresholds of measured use by resource type: up to the first, OPPORTUNISTIC containers start at nodes, above the second they are killed or paused.  A type without a row is not over-allocated';
+COMMENT ON COLUMN yquota.over_allocation.resource_type IS 'primary key; memory-mb or vcores. The queue of a node counts no other types, as in Hadoop, so thresholds of others are refused';
+COMMENT ON COLUMN yquota.over_allocation.threshold IS 'part of the node''s total up to which OPPORTUNISTIC containers start by the measured use: above 0, at most 10, at most 6 decimals; NULL: they start by allocations alone';
+COMMENT ON COLUMN yquota.over_allocation.preemption_threshold IS 'part of the total above which OPPORTUNISTIC containers are killed or paused: same range, not below threshold; NULL: none is';
 CREATE TRIGGER refuse_percent BEFORE INSERT OR UPDATE ON yquota.over_allocation
 	FOR EACH ROW WHEN (NEW.threshold > 10 AND NEW.threshold <> 'NaN') EXECUTE FUNCTION yquota_internal.refuse_percent('threshold');
 CREATE TRIGGER refuse_percent_of_preemption BEFORE INSERT OR UPDATE ON yquota.over_allocation
@@ -34,7 +34,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_uncounted_type() IS
-	'Refuses thresholds of resource types that queues of nodes do not count';
+	'Refuse thresholds of resource types that queues of nodes do not count';
 CREATE TRIGGER refuse_uncounted_type BEFORE INSERT OR UPDATE ON yquota.over_allocation
 	FOR EACH ROW WHEN (NEW.resource_type NOT IN ('memory-mb', 'vcores'))
 	EXECUTE FUNCTION yquota_internal.refuse_uncounted_type();
@@ -49,11 +49,11 @@ CREATE UNLOGGED TABLE yquota_internal.node_preemption (
 	containers bigint NOT NULL
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.node_preemption IS
-	'What has come free at nodes since reports whose measured use was above a preemption threshold; written by enqueue_container() and its like';
-COMMENT ON COLUMN yquota_internal.node_preemption.reported_at IS 'of the report since which it counts; when there is a newer one, nothing has come free';
+	'Resources freed at nodes since reports whose measured use was above a preemption threshold; written by enqueue_container() and related functions';
+COMMENT ON COLUMN yquota_internal.node_preemption.reported_at IS 'time of the report since which it counts; when there is a newer one, nothing has been freed';
 COMMENT ON COLUMN yquota_internal.node_preemption.freed_memory_mb IS 'MiB of containers that have ended or paused since';
-COMMENT ON COLUMN yquota_internal.node_preemption.freed_vcores IS 'likewise, cores';
-COMMENT ON COLUMN yquota_internal.node_preemption.containers IS 'that were to be killed or paused for measured use, of all reports';
+COMMENT ON COLUMN yquota_internal.node_preemption.freed_vcores IS 'cores of containers that have ended or paused since';
+COMMENT ON COLUMN yquota_internal.node_preemption.containers IS 'containers that were to be killed or paused for measured use, over all reports';
 
 CREATE FUNCTION yquota_internal.node_room(node text)
 	RETURNS TABLE (
@@ -63,7 +63,7 @@ CREATE FUNCTION yquota_internal.node_room(node text)
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_node_room';
 COMMENT ON FUNCTION yquota_internal.node_room(text) IS
-	'What OPPORTUNISTIC containers find at a node, one row for memory-mb and one for vcores: see view node_room';
+	'Return the room for OPPORTUNISTIC containers at a node, one row for memory-mb and one for vcores: see view node_room';
 
 CREATE VIEW yquota.node_room WITH (security_barrier) AS
 	SELECT n.name AS node, r.resource_type, r.total, r.allocated, r.guaranteed, r.free, o.threshold, r.reported_at, r.measured,
@@ -72,23 +72,23 @@ CREATE VIEW yquota.node_room WITH (security_barrier) AS
 	CROSS JOIN LATERAL yquota_internal.node_room(n.name) AS r
 	LEFT JOIN yquota.over_allocation AS o ON o.resource_type = r.resource_type;
 COMMENT ON VIEW yquota.node_room IS
-	'How much OPPORTUNISTIC containers find at each node, by allocations and by the measured use: native units of memory-mb and vcores.  Ask for a node: a node takes as long as a call about its queue.  Without measures on a standby';
+	'Room for OPPORTUNISTIC containers at each node, by allocations and by the measured use, in native units of memory-mb and vcores.  Query it with a node: a node takes as long as a call about its queue.  Without measures on a standby';
 COMMENT ON COLUMN yquota.node_room.node IS 'name of a node';
 COMMENT ON COLUMN yquota.node_room.resource_type IS 'memory-mb or vcores';
-COMMENT ON COLUMN yquota.node_room.total IS 'of the node; 0: it is not in service';
-COMMENT ON COLUMN yquota.node_room.allocated IS 'to containers that run there, or are being killed or paused';
-COMMENT ON COLUMN yquota.node_room.guaranteed IS 'of these, to GUARANTEED ones';
-COMMENT ON COLUMN yquota.node_room.free IS 'total less allocated, the room in Hadoop: GUARANTEED containers start by it.  Below 0 where more is allocated than the node has';
-COMMENT ON COLUMN yquota.node_room.threshold IS 'of over_allocation; NULL: none';
-COMMENT ON COLUMN yquota.node_room.reported_at IS 'of the report that tells the measured use; NULL: there is none, or it is older than scheduler_setting.report_max_age';
-COMMENT ON COLUMN yquota.node_room.measured IS 'what is in use by that report; NULL: it does not tell';
-COMMENT ON COLUMN yquota.node_room.guaranteed_since IS 'of GUARANTEED containers that have begun to run since the report';
-COMMENT ON COLUMN yquota.node_room.opportunistic_since IS 'of OPPORTUNISTIC containers, likewise';
+COMMENT ON COLUMN yquota.node_room.total IS 'total of the node; 0: it is not in service';
+COMMENT ON COLUMN yquota.node_room.allocated IS 'allocated to containers that run there, or are being killed or paused';
+COMMENT ON COLUMN yquota.node_room.guaranteed IS 'part of allocated that GUARANTEED containers hold';
+COMMENT ON COLUMN yquota.node_room.free IS 'total less allocated, the room in Hadoop, by which GUARANTEED containers start. Below 0 where more is allocated than the node has';
+COMMENT ON COLUMN yquota.node_room.threshold IS 'as in over_allocation; NULL: none';
+COMMENT ON COLUMN yquota.node_room.reported_at IS 'time of the report with the measured use; NULL: there is none, or it is older than scheduler_setting.report_max_age';
+COMMENT ON COLUMN yquota.node_room.measured IS 'use in that report; NULL: not reported';
+COMMENT ON COLUMN yquota.node_room.guaranteed_since IS 'allocated to GUARANTEED containers that have begun to run since the report';
+COMMENT ON COLUMN yquota.node_room.opportunistic_since IS 'allocated to OPPORTUNISTIC containers that have begun to run since the report';
 COMMENT ON COLUMN yquota.node_room.room IS
-	'the larger one of free and total x threshold - greatest(measured + guaranteed_since, guaranteed) - opportunistic_since: an OPPORTUNISTIC container of that size starts, unless there is an excess of any type';
-COMMENT ON COLUMN yquota.node_room.preemption_threshold IS 'of over_allocation; NULL: none';
-COMMENT ON COLUMN yquota.node_room.excess IS 'measured less total x preemption_threshold; 0: it is not above it';
-COMMENT ON COLUMN yquota.node_room.freed IS 'what containers have given back since the report, which counts against the excess; NULL: there is none';
+	'larger one of free and total x threshold - greatest(measured + guaranteed_since, guaranteed) - opportunistic_since. An OPPORTUNISTIC container of that size starts, unless there is an excess of any type';
+COMMENT ON COLUMN yquota.node_room.preemption_threshold IS 'as in over_allocation; NULL: none';
+COMMENT ON COLUMN yquota.node_room.excess IS 'measured less total x preemption_threshold; 0: not above it';
+COMMENT ON COLUMN yquota.node_room.freed IS 'amount that containers have given back since the report, which counts against the excess; NULL: there is none';
 
 CREATE FUNCTION yquota_internal.over_allocation_figures()
 	RETURNS TABLE (family text, metric text, labels jsonb, value numeric)
@@ -124,4 +124,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.over_allocation_figures() IS
-	'Figures of the measured use of nodes for metrics; none where nothing is over-allocated, and on a standby';
+	'Return figures of the measured use of nodes for metrics; none where nothing is over-allocated, and on a standby';

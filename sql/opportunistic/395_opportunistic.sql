@@ -22,16 +22,16 @@ CREATE TYPE yquota.node_report AS (
 	measured yquota.resource
 );
 COMMENT ON TYPE yquota.node_report IS
-	'What a node says of its containers, for report_nodes()';
-COMMENT ON COLUMN yquota.node_report.running_guaranteed IS 'containers, like the three that follow';
-COMMENT ON COLUMN yquota.node_report.queued_guaranteed IS 'that wait for room';
-COMMENT ON COLUMN yquota.node_report.queued_opportunistic IS 'likewise';
-COMMENT ON COLUMN yquota.node_report.estimated_wait IS 'of a container that comes now; NULL: not known, as of Hadoop''s nodes: estimated by expected durations where nodes are compared by it';
+	'Report of a node about its containers, for report_nodes()';
+COMMENT ON COLUMN yquota.node_report.running_guaranteed IS 'number of containers, as in the next three columns';
+COMMENT ON COLUMN yquota.node_report.queued_guaranteed IS 'containers that wait for room';
+COMMENT ON COLUMN yquota.node_report.queued_opportunistic IS 'containers that wait for room';
+COMMENT ON COLUMN yquota.node_report.estimated_wait IS 'wait of a container that arrives now; NULL: not known, as for Hadoop''s nodes, and estimated by expected durations where nodes are compared by it';
 COMMENT ON COLUMN yquota.node_report.queue_capacity IS
-	'OPPORTUNISTIC containers that may wait; counts when the node is not in the list yet; NULL: scheduler_setting.opportunistic_queue_capacity';
+	'OPPORTUNISTIC containers that may wait; read when the node is not in the list yet; NULL: scheduler_setting.opportunistic_queue_capacity';
 COMMENT ON COLUMN yquota.node_report.reported_at IS 'NULL: the clock';
-COMMENT ON COLUMN yquota.node_report.allocated IS 'to its containers, native units; NULL: what the books hold there';
-COMMENT ON COLUMN yquota.node_report.measured IS 'resources in use on the node, native units; NULL: not told';
+COMMENT ON COLUMN yquota.node_report.allocated IS 'allocated to its containers, native units; NULL: the allocations in the books';
+COMMENT ON COLUMN yquota.node_report.measured IS 'resources in use on the node, native units; NULL: not reported';
 
 CREATE UNLOGGED TABLE yquota_internal.node_queue_report (
 	node text COLLATE "C" PRIMARY KEY,
@@ -49,23 +49,23 @@ CREATE UNLOGGED TABLE yquota_internal.node_queue_report (
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.node_queue_report IS
 	'The last report of each node; written by report_nodes()';
-COMMENT ON COLUMN yquota_internal.node_queue_report.running_guaranteed IS 'containers, like the three that follow';
-COMMENT ON COLUMN yquota_internal.node_queue_report.estimated_wait IS 'as the node told it, or under QUEUE_WAIT_TIME by expected durations; NULL: not known';
+COMMENT ON COLUMN yquota_internal.node_queue_report.running_guaranteed IS 'number of containers, as in the next three columns';
+COMMENT ON COLUMN yquota_internal.node_queue_report.estimated_wait IS 'wait reported by the node, or under QUEUE_WAIT_TIME estimated by expected durations; NULL: not known';
 COMMENT ON COLUMN yquota_internal.node_queue_report.queue_capacity IS
-	'as the node said when it came into the list; NULL: scheduler_setting.opportunistic_queue_capacity';
+	'capacity reported when the node came into the list; NULL: scheduler_setting.opportunistic_queue_capacity';
 COMMENT ON COLUMN yquota_internal.node_queue_report.allocated IS 'native units; NULL: nothing';
 COMMENT ON COLUMN yquota_internal.node_queue_report.is_listed IS
-	'false of a node that may not be in the list, as it is being decommissioned or tells no wait where nodes are compared by it';
+	'false if the node may not be in the list, because it is being decommissioned, or reports no wait where nodes are compared by it';
 
-COMMENT ON COLUMN yquota_internal.node_queue_report.told_queue_capacity IS 'as the node said in its last report; -1: none';
-COMMENT ON COLUMN yquota_internal.node_queue_report.measured IS 'resources in use on the node, native units; NULL: the node did not tell';
+COMMENT ON COLUMN yquota_internal.node_queue_report.told_queue_capacity IS 'capacity in the last report; -1: none';
+COMMENT ON COLUMN yquota_internal.node_queue_report.measured IS 'resources in use on the node, native units; NULL: not reported';
 
 CREATE TABLE yquota_internal.node_queue_capacity (
 	node text COLLATE "C" PRIMARY KEY,
 	queue_capacity integer NOT NULL CHECK (queue_capacity >= 0)
 );
 COMMENT ON TABLE yquota_internal.node_queue_capacity IS
-	'How many OPPORTUNISTIC containers may wait at nodes that said so in their last reports: for their queues, which outlive the reports.  Written by report_nodes() when a node says something else than before';
+	'Number of OPPORTUNISTIC containers that may wait at nodes, by their last reports, for their queues, which outlive the reports.  Written by report_nodes() when a node reports a change';
 SELECT pg_extension_config_dump('yquota_internal.node_queue_capacity', '');
 
 CREATE UNLOGGED TABLE yquota_internal.opportunistic_slot (
@@ -75,10 +75,10 @@ CREATE UNLOGGED TABLE yquota_internal.opportunistic_slot (
 	allocated yquota.resource
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.opportunistic_slot IS
-	'What allocate_opportunistic() has taken of nodes since their last reports';
-COMMENT ON COLUMN yquota_internal.opportunistic_slot.reported_at IS 'of the report since which it counts; when there is a newer one, nothing has been taken';
-COMMENT ON COLUMN yquota_internal.opportunistic_slot.slots IS 'in the queue';
-COMMENT ON COLUMN yquota_internal.opportunistic_slot.allocated IS 'of free resources, native units; NULL: they do not matter to the comparator';
+	'Slots and resources that allocate_opportunistic() has taken from nodes since their last reports';
+COMMENT ON COLUMN yquota_internal.opportunistic_slot.reported_at IS 'time of the report since which it counts; when there is a newer one, nothing has been taken';
+COMMENT ON COLUMN yquota_internal.opportunistic_slot.slots IS 'slots taken in the queue';
+COMMENT ON COLUMN yquota_internal.opportunistic_slot.allocated IS 'free resources taken, native units; NULL: the comparator ignores them';
 
 CREATE UNLOGGED TABLE yquota_internal.load_list (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
@@ -95,14 +95,14 @@ CREATE UNLOGGED TABLE yquota_internal.load_list (
 -- Stores names of thousands of nodes uncompressed: compressing takes longer than writing them.
 ALTER TABLE yquota_internal.load_list ALTER COLUMN candidates SET STORAGE EXTERNAL, ALTER COLUMN others SET STORAGE EXTERNAL;
 COMMENT ON TABLE yquota_internal.load_list IS
-	'One row, or none before the first sort: the list of nodes by load that is in force';
-COMMENT ON COLUMN yquota_internal.load_list.sort_number IS 'how many lists there have been since the server last came up after a crash';
-COMMENT ON COLUMN yquota_internal.load_list.comparator IS 'that it was sorted by';
-COMMENT ON COLUMN yquota_internal.load_list.mean IS 'of queue lengths, or of waits in milliseconds, like the next one';
+	'List of nodes by load that is in force: one row, or none before the first sort';
+COMMENT ON COLUMN yquota_internal.load_list.sort_number IS 'number of lists since the server last started after a crash';
+COMMENT ON COLUMN yquota_internal.load_list.comparator IS 'comparator of the sort';
+COMMENT ON COLUMN yquota_internal.load_list.mean IS 'mean of queue lengths, or of waits in milliseconds, as the next column';
 COMMENT ON COLUMN yquota_internal.load_list.deviation IS 'standard deviation';
-COMMENT ON COLUMN yquota_internal.load_list.max_queue_length IS 'limit that nodes are told; NULL: none';
-COMMENT ON COLUMN yquota_internal.load_list.max_wait_ms IS 'likewise, milliseconds';
-COMMENT ON COLUMN yquota_internal.load_list.candidates IS 'nodes for anywhere: the first scheduler_setting.opportunistic_nodes_used ones';
+COMMENT ON COLUMN yquota_internal.load_list.max_queue_length IS 'limit sent to nodes; NULL: none';
+COMMENT ON COLUMN yquota_internal.load_list.max_wait_ms IS 'limit sent to nodes, milliseconds; NULL: none';
+COMMENT ON COLUMN yquota_internal.load_list.candidates IS 'nodes for requests without a location: the first scheduler_setting.opportunistic_nodes_used ones';
 COMMENT ON COLUMN yquota_internal.load_list.others IS 'the rest of the list';
 
 CREATE UNLOGGED TABLE yquota_internal.anywhere_turn (
@@ -111,9 +111,9 @@ CREATE UNLOGGED TABLE yquota_internal.anywhere_turn (
 	place integer NOT NULL CHECK (place >= 0)
 ) WITH (fillfactor = 10);
 COMMENT ON TABLE yquota_internal.anywhere_turn IS
-	'One row, or none: where the search for any node begins next if nodes take turns';
-COMMENT ON COLUMN yquota_internal.anywhere_turn.sort_number IS 'of the list; another one begins with its first node';
-COMMENT ON COLUMN yquota_internal.anywhere_turn.place IS 'in the list, from 0 on';
+	'Place where the search for any node begins next if nodes take turns: one row, or none';
+COMMENT ON COLUMN yquota_internal.anywhere_turn.sort_number IS 'number of the list; in another list the search begins with the first node';
+COMMENT ON COLUMN yquota_internal.anywhere_turn.place IS 'place in the list, from 0 on';
 
 CREATE TABLE yquota_internal.opportunistic_response (
 	application_id text COLLATE "C" PRIMARY KEY,
@@ -125,8 +125,8 @@ CREATE TABLE yquota_internal.opportunistic_response (
 COMMENT ON TABLE yquota_internal.opportunistic_response IS
 	'The last call of allocate_opportunistic() with a response id, by application: a repeated one gets the same answer';
 COMMENT ON COLUMN yquota_internal.opportunistic_response.attempt IS 'number of the application master';
-COMMENT ON COLUMN yquota_internal.opportunistic_response.first_container IS 'number of the first container that it gave out';
-COMMENT ON COLUMN yquota_internal.opportunistic_response.end_container IS 'number of the one after the last';
+COMMENT ON COLUMN yquota_internal.opportunistic_response.first_container IS 'number of the first container that the call allocated';
+COMMENT ON COLUMN yquota_internal.opportunistic_response.end_container IS 'number after that of the last container';
 SELECT pg_extension_config_dump('yquota_internal.opportunistic_response', '');
 
 CREATE TABLE yquota_internal.opportunistic_count (
@@ -142,15 +142,15 @@ CREATE TABLE yquota_internal.opportunistic_count (
 	within bigint[] NOT NULL
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.opportunistic_count IS
-	'OPPORTUNISTIC containers that have been given out, GUARANTEED ones that were demoted, and promotions by rule, for metrics, in parts to be added up: transactions at work at the same time change different ones';
-COMMENT ON COLUMN yquota_internal.opportunistic_count.central IS 'containers that allocate_opportunistic() has given out';
-COMMENT ON COLUMN yquota_internal.opportunistic_count.node_local IS 'containers, of local schedulers that tell it, too, like the two that follow';
-COMMENT ON COLUMN yquota_internal.opportunistic_count.demoted IS 'by update_containers()';
-COMMENT ON COLUMN yquota_internal.opportunistic_count.promoted_by_rule IS 'containers that cycles have promoted for queue.auto_promote_after';
+	'OPPORTUNISTIC containers that have been allocated, GUARANTEED containers that were demoted, and promotions by rule, for metrics.  The rows are segments to be added up, so that concurrent transactions change different ones';
+COMMENT ON COLUMN yquota_internal.opportunistic_count.central IS 'containers that allocate_opportunistic() has allocated';
+COMMENT ON COLUMN yquota_internal.opportunistic_count.node_local IS 'containers on a requested node, also those of local schedulers that report it, as in the next two columns';
+COMMENT ON COLUMN yquota_internal.opportunistic_count.demoted IS 'containers demoted by update_containers()';
+COMMENT ON COLUMN yquota_internal.opportunistic_count.promoted_by_rule IS 'containers promoted by cycles for queue.auto_promote_after';
 COMMENT ON COLUMN yquota_internal.opportunistic_count.timed IS 'containers whose latency is known';
 COMMENT ON COLUMN yquota_internal.opportunistic_count.latency IS
-	'sum over these containers of the time from when they were first asked for to when they were given out, microseconds';
-COMMENT ON COLUMN yquota_internal.opportunistic_count.within IS 'of these containers, how many had each of latency_bounds() or less';
+	'sum over these containers of the time from the first request to the allocation, microseconds';
+COMMENT ON COLUMN yquota_internal.opportunistic_count.within IS 'numbers of these containers with each of latency_bounds() or less';
 SELECT pg_extension_config_dump('yquota_internal.opportunistic_count', '');
 
 CREATE FUNCTION yquota_internal.latency_bounds() RETURNS bigint[]
@@ -158,7 +158,7 @@ CREATE FUNCTION yquota_internal.latency_bounds() RETURNS bigint[]
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_latency_bounds';
 COMMENT ON FUNCTION yquota_internal.latency_bounds() IS
-	'Latencies of allocations that opportunistic_count counts containers by, microseconds';
+	'Return the latencies of allocations by which opportunistic_count counts containers, microseconds';
 
 CREATE UNLOGGED TABLE yquota_internal.node_difference (
 	node text COLLATE "C" PRIMARY KEY,
@@ -166,7 +166,7 @@ CREATE UNLOGGED TABLE yquota_internal.node_difference (
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.node_difference IS
 	'Nodes whose reports and the books have different numbers of running containers; written by watch_node_reports()';
-COMMENT ON COLUMN yquota_internal.node_difference.since IS 'when that was seen first';
+COMMENT ON COLUMN yquota_internal.node_difference.since IS 'time at which the difference was seen first';
 
 -- Finds the nodes of a rack for requests that name the rack.
 CREATE INDEX node_rack_idx ON yquota.node (rack, name);
@@ -177,7 +177,7 @@ CREATE FUNCTION yquota.report_nodes(reports yquota.node_report[])
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_report_nodes';
 COMMENT ON FUNCTION yquota.report_nodes(yquota.node_report[]) IS
-	'Take note of what nodes say of their queues, and return what they are told, as YARN''s node heartbeat does: one row for each report, with the reason why it was not accepted, or why the node is not in the list; and the limit of its queue, max_queue_length containers or max_wait.  A report that is not newer than the stored one changes nothing';
+	'Record reports of nodes about their queues, and return the answers, as YARN''s node heartbeat does.  One row for each report has the reason why it was not accepted, or why the node is not in the list.  It also has the limit of the node''s queue, max_queue_length containers or max_wait.  A report that is not newer than the stored one changes nothing';
 
 CREATE FUNCTION yquota.allocate_opportunistic(
 	application_id text, requests yquota.container_request[] DEFAULT '{}',
@@ -192,7 +192,7 @@ CREATE FUNCTION yquota.allocate_opportunistic(
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_allocate_opportunistic';
 COMMENT ON FUNCTION yquota.allocate_opportunistic(text, yquota.container_request[], text[], text[], bigint, integer) IS
-	'Note what an application asks for now, of both execution types, and give out OPPORTUNISTIC containers for all that it waits for, as YARN''s central allocator does: on the hosts and racks that were asked for, then on one of the least loaded nodes; GUARANTEED ones are the scheduler''s.  One row for each container, or one that says what stops the application, which may be a request interceptor (stopped_at) and its reason (stopped_by).  The same seed makes the same choice of nodes (NULL: a random one); the same response_id as in the last call is a repetition: it returns what was decided then and is not acknowledged, and changes nothing';
+	'Record the present requests of an application, of both execution types, and allocate all outstanding OPPORTUNISTIC containers, as YARN''s central allocator does.  Containers go to the requested hosts and racks, then to one of the least loaded nodes.  GUARANTEED containers are left to the scheduler.  Returns one row for each container, or one row that tells what stops the application.  A request interceptor may stop it (stopped_at), with its reason (stopped_by).  The same seed makes the same choice of nodes (NULL: a random one).  A repeated response_id returns the decisions of the last call that are not acknowledged, and changes nothing';
 
 CREATE FUNCTION yquota_internal.allocate_opportunistic(
 	application_id text, requests yquota.container_request[], blacklist_additions text[], blacklist_removals text[],
@@ -206,7 +206,7 @@ CREATE FUNCTION yquota_internal.allocate_opportunistic(
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_allocate_opportunistic';
 COMMENT ON FUNCTION yquota_internal.allocate_opportunistic(text, yquota.container_request[], text[], text[], bigint, integer, integer[]) IS
-	'yquota.allocate_opportunistic() with recorded draws instead of random ones: where in the list each search for any node begins, from 0 on';
+	'Run yquota.allocate_opportunistic() with recorded draws instead of random ones.  Each draw is the place in the list, from 0 on, where the search for any node begins';
 
 --
 -- A node that leaves service or disappears is unknown until it reports again, perhaps with
@@ -227,7 +227,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.forget_node_report() IS
-	'Forgets what a node has reported, slots that were taken there, and what has come free for its measured use; the capacity of its queue when the node is removed';
+	'Remove the reports of a node, slots that were taken there, and resources that were freed for its measured use.  Remove the capacity of its queue when the node is removed';
 
 CREATE TRIGGER forget_report AFTER UPDATE ON yquota.node
 	FOR EACH ROW WHEN (OLD.name <> NEW.name OR OLD.state <> NEW.state AND NEW.state NOT IN ('RUNNING', 'DECOMMISSIONING'))
@@ -266,7 +266,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.reported_nodes() IS
-	'Nodes that have reported, with slots that were taken since and their place in the load list (NULL: they are not in it); none on a standby';
+	'Return the nodes that have reported, with the slots taken since and their place in the load list (NULL: not in it).  None on a standby';
 
 CREATE VIEW yquota.opportunistic_node WITH (security_barrier) AS
 	SELECT r.place, r.node, n.rack, n.label, r.queue_length, r.slots, r.queue_capacity, r.estimated_wait, r.reported_at,
@@ -276,17 +276,17 @@ CREATE VIEW yquota.opportunistic_node WITH (security_barrier) AS
 	WHERE r.place IS NOT NULL
 	ORDER BY r.place;
 COMMENT ON VIEW yquota.opportunistic_node IS
-	'The list of nodes by load that is in force, least loaded first, without nodes whose queues were full; made by the first call of report_nodes() or allocate_opportunistic() after each node_sorting_interval.  Empty on a standby';
-COMMENT ON COLUMN yquota.opportunistic_node.place IS 'from 1 on; containers for anywhere go to the first scheduler_setting.opportunistic_nodes_used ones';
-COMMENT ON COLUMN yquota.opportunistic_node.label IS 'partition';
+	'List of nodes by load that is in force, least loaded first, without nodes whose queues were full.  The first call of report_nodes() or allocate_opportunistic() after each node_sorting_interval makes a new list.  Empty on a standby';
+COMMENT ON COLUMN yquota.opportunistic_node.place IS 'from 1 on; containers without a requested location go to the first scheduler_setting.opportunistic_nodes_used nodes';
+COMMENT ON COLUMN yquota.opportunistic_node.label IS 'partition of the node';
 COMMENT ON COLUMN yquota.opportunistic_node.queue_length IS 'queued containers of both execution types in its last report';
-COMMENT ON COLUMN yquota.opportunistic_node.slots IS 'given out in its queue since that report';
+COMMENT ON COLUMN yquota.opportunistic_node.slots IS 'slots taken in its queue since that report';
 COMMENT ON COLUMN yquota.opportunistic_node.queue_capacity IS 'OPPORTUNISTIC containers that may wait there; 0: none';
-COMMENT ON COLUMN yquota.opportunistic_node.estimated_wait IS 'as the node told it, or estimated by expected durations; NULL: not known';
-COMMENT ON COLUMN yquota.opportunistic_node.sorted_at IS 'when the list was made';
-COMMENT ON COLUMN yquota.opportunistic_node.comparator IS 'what it is sorted by: QUEUE_LENGTH, QUEUE_WAIT_TIME or QUEUE_LENGTH_THEN_RESOURCES';
-COMMENT ON COLUMN yquota.opportunistic_node.max_queue_length IS 'limit of its queue that every node is told: mean and queue_limit_stdev deviations of the listed ones, within min_queue_length and max_queue_length; NULL under QUEUE_WAIT_TIME';
-COMMENT ON COLUMN yquota.opportunistic_node.max_wait IS 'likewise of waits, under QUEUE_WAIT_TIME';
+COMMENT ON COLUMN yquota.opportunistic_node.estimated_wait IS 'wait reported by the node, or estimated by expected durations; NULL: not known';
+COMMENT ON COLUMN yquota.opportunistic_node.sorted_at IS 'time at which the list was made';
+COMMENT ON COLUMN yquota.opportunistic_node.comparator IS 'comparator of the list: QUEUE_LENGTH, QUEUE_WAIT_TIME or QUEUE_LENGTH_THEN_RESOURCES';
+COMMENT ON COLUMN yquota.opportunistic_node.max_queue_length IS 'limit of its queue sent to every node: mean and queue_limit_stdev deviations of the listed nodes, within min_queue_length and max_queue_length; NULL under QUEUE_WAIT_TIME';
+COMMENT ON COLUMN yquota.opportunistic_node.max_wait IS 'limit of waits sent to every node, computed in the same way, under QUEUE_WAIT_TIME';
 
 CREATE VIEW yquota.node_queue_report WITH (security_barrier) AS
 	WITH held AS (
@@ -307,14 +307,14 @@ CREATE VIEW yquota.node_queue_report WITH (security_barrier) AS
 	FROM yquota_internal.reported_nodes() AS r
 	LEFT JOIN held AS h ON h.node = r.node;
 COMMENT ON VIEW yquota.node_queue_report IS
-	'What nodes said last of their containers, beside what the books hold there.  Containers on their way to a node, and ends that have not been told, make a difference for a while.  Empty on a standby';
-COMMENT ON COLUMN yquota.node_queue_report.running_guaranteed IS 'containers, as the node has them';
-COMMENT ON COLUMN yquota.node_queue_report.running_opportunistic IS 'containers, as the node has them';
-COMMENT ON COLUMN yquota.node_queue_report.queued_guaranteed IS 'containers, as the node has them';
-COMMENT ON COLUMN yquota.node_queue_report.queued_opportunistic IS 'containers, as the node has them';
-COMMENT ON COLUMN yquota.node_queue_report.estimated_wait IS 'as the node told it, or estimated by expected durations; NULL: not known';
-COMMENT ON COLUMN yquota.node_queue_report.queue_capacity IS 'OPPORTUNISTIC containers that may wait there, as the load list takes it';
-COMMENT ON COLUMN yquota.node_queue_report.is_listed IS 'false: the node cannot be in the load list, as it is being decommissioned or tells no wait where nodes are compared by it';
+	'Last reports of nodes about their containers, beside the numbers in the books.  Containers on their way to a node, and ends that have not been reported, make a difference for a while.  Empty on a standby';
+COMMENT ON COLUMN yquota.node_queue_report.running_guaranteed IS 'number of containers, as reported by the node';
+COMMENT ON COLUMN yquota.node_queue_report.running_opportunistic IS 'number of containers, as reported by the node';
+COMMENT ON COLUMN yquota.node_queue_report.queued_guaranteed IS 'number of containers, as reported by the node';
+COMMENT ON COLUMN yquota.node_queue_report.queued_opportunistic IS 'number of containers, as reported by the node';
+COMMENT ON COLUMN yquota.node_queue_report.estimated_wait IS 'wait reported by the node, or estimated by expected durations; NULL: not known';
+COMMENT ON COLUMN yquota.node_queue_report.queue_capacity IS 'OPPORTUNISTIC containers that may wait there, as used by the load list';
+COMMENT ON COLUMN yquota.node_queue_report.is_listed IS 'false: the node cannot be in the load list, because it is being decommissioned, or reports no wait where nodes are compared by it';
 COMMENT ON COLUMN yquota.node_queue_report.books_guaranteed IS 'GUARANTEED containers, running and queued';
 COMMENT ON COLUMN yquota.node_queue_report.books_waiting_opportunistic IS 'OPPORTUNISTIC containers that do not run: on their way, queued, or paused';
-COMMENT ON COLUMN yquota.node_queue_report.differs IS 'whether the two have different numbers of containers';
+COMMENT ON COLUMN yquota.node_queue_report.differs IS 'true if the report and the books have different numbers of containers';

@@ -37,29 +37,29 @@ CREATE INDEX node_queue_node_idx ON yquota.node_queue (node) WHERE left_at IS NU
 CREATE INDEX node_queue_untold_idx ON yquota.node_queue (node) WHERE left_at IS NOT NULL AND NOT is_acknowledged;
 CREATE INDEX node_queue_left_at_idx ON yquota.node_queue USING brin (left_at) WITH (autosummarize = on);
 COMMENT ON TABLE yquota.node_queue IS
-	'Containers that arrived at their nodes: those that wait, those that run, and those that have left; written by enqueue_container() and its like.  An end that another source reports is seen by the next call for the node';
-COMMENT ON COLUMN yquota.node_queue.queue IS 'leaf, as the container''s events name it';
-COMMENT ON COLUMN yquota.node_queue.execution_type IS 'as the node''s queue knows it';
-COMMENT ON COLUMN yquota.node_queue.allocation IS 'native units, when the row was written last; what counts is container';
+	'Containers that arrived at their nodes: waiting, running, and gone ones; written by enqueue_container() and related functions.  The next call for the node sees an end that another source reports';
+COMMENT ON COLUMN yquota.node_queue.queue IS 'leaf queue named by the container''s events';
+COMMENT ON COLUMN yquota.node_queue.execution_type IS 'execution type known to the node''s queue';
+COMMENT ON COLUMN yquota.node_queue.allocation IS 'allocation when the row was written last, native units; container has the one that counts';
 COMMENT ON COLUMN yquota.node_queue.state IS
 	'QUEUED: waits; RUNNING; PAUSING, KILLING: holds its room until container_paused() or container_ended(); PAUSED: waits to go on; GONE: has left';
-COMMENT ON COLUMN yquota.node_queue.place IS 'order among those that wait at the node, and among those that run, which is that of their starts';
-COMMENT ON COLUMN yquota.node_queue.enqueued_at IS 'when it arrived';
-COMMENT ON COLUMN yquota.node_queue.state_at IS 'when it came into its state';
-COMMENT ON COLUMN yquota.node_queue.started_at IS 'when it first left the queue to run; NULL: it never did';
-COMMENT ON COLUMN yquota.node_queue.waited IS 'time that it was QUEUED and PAUSED, without the present state';
-COMMENT ON COLUMN yquota.node_queue.pauses IS 'how often it was PAUSED';
-COMMENT ON COLUMN yquota.node_queue.made_room_for IS 'GUARANTEED container that it was last paused or killed for; NULL: none, as for measured use, or it has gone on since';
-COMMENT ON COLUMN yquota.node_queue.left_at IS 'when it ended; NULL: it is at the node';
+COMMENT ON COLUMN yquota.node_queue.place IS 'order among containers that wait at the node, and among running ones, which is the order of their starts';
+COMMENT ON COLUMN yquota.node_queue.enqueued_at IS 'time at which it arrived';
+COMMENT ON COLUMN yquota.node_queue.state_at IS 'time at which it came into its state';
+COMMENT ON COLUMN yquota.node_queue.started_at IS 'time at which it first left the queue to run; NULL: never';
+COMMENT ON COLUMN yquota.node_queue.waited IS 'time spent QUEUED and PAUSED, without the present state';
+COMMENT ON COLUMN yquota.node_queue.pauses IS 'number of times that it was PAUSED';
+COMMENT ON COLUMN yquota.node_queue.made_room_for IS 'GUARANTEED container for which it was last paused or killed; NULL: none, as for measured use, or it has been resumed since';
+COMMENT ON COLUMN yquota.node_queue.left_at IS 'time at which it ended; NULL: it is at the node';
 COMMENT ON COLUMN yquota.node_queue.left_reason IS
-	'ended: by itself, or another source ended it; killed: for a GUARANTEED container, or as the measured use of the node was too high; rejected: the queue was full when it arrived; shed: the queue was longer than its limit; lost: with its node';
+	'ended: by itself, or through another source. killed: for a GUARANTEED container, or because the measured use of the node was too high. rejected: the queue was full when it arrived. shed: the queue was longer than its limit. lost: with its node';
 COMMENT ON COLUMN yquota.node_queue.exit_status IS 'YARN''s container exit status; NULL: another source reported the end, and the agent has not';
-COMMENT ON COLUMN yquota.node_queue.diagnostics IS 'Hadoop''s words for what was decided last, or the measured use, threshold and time of the report that it follows';
-COMMENT ON COLUMN yquota.node_queue.queue_limit IS 'containers that were allowed to wait when it was rejected or shed; else NULL';
-COMMENT ON COLUMN yquota.node_queue.is_acknowledged IS 'whether the node''s agent knows that it is to run, or that it has left';
-COMMENT ON COLUMN yquota.node_queue.told_execution_type IS 'execution type that the agent knows of';
-COMMENT ON COLUMN yquota.node_queue.told_allocation IS 'allocation that the agent knows of, native units';
-COMMENT ON COLUMN yquota.node_queue.expected_duration IS 'how long its request expected it to run; NULL: not known';
+COMMENT ON COLUMN yquota.node_queue.diagnostics IS 'Hadoop''s words for the last decision, or the measured use, threshold and time of the report that led to it';
+COMMENT ON COLUMN yquota.node_queue.queue_limit IS 'number of containers that were allowed to wait when it was rejected or shed; else NULL';
+COMMENT ON COLUMN yquota.node_queue.is_acknowledged IS 'true if the node''s agent knows that it is to run, or that it has left';
+COMMENT ON COLUMN yquota.node_queue.told_execution_type IS 'execution type known to the agent';
+COMMENT ON COLUMN yquota.node_queue.told_allocation IS 'allocation known to the agent, native units';
+COMMENT ON COLUMN yquota.node_queue.expected_duration IS 'run time that its request expected; NULL: not known';
 
 -- Lets operators read, because the resource manager and the agents of nodes are operators.
 ALTER TABLE yquota.node_queue ENABLE ROW LEVEL SECURITY;
@@ -78,9 +78,9 @@ CREATE VIEW yquota.readable_node_queue WITH (security_barrier) AS
 COMMENT ON VIEW yquota.readable_node_queue IS
 	'Containers at the queues of nodes (node_queue), of the projects that the reader may see';
 COMMENT ON COLUMN yquota.readable_node_queue.allocation IS 'native units';
-COMMENT ON COLUMN yquota.readable_node_queue.waited IS 'time that it was QUEUED and PAUSED, without the present state';
-COMMENT ON COLUMN yquota.readable_node_queue.queue_limit IS 'containers that were allowed to wait when it was rejected or shed; NULL: it was not';
-COMMENT ON COLUMN yquota.readable_node_queue.expected_duration IS 'how long its request expected it to run; NULL: not known';
+COMMENT ON COLUMN yquota.readable_node_queue.waited IS 'time spent QUEUED and PAUSED, without the present state';
+COMMENT ON COLUMN yquota.readable_node_queue.queue_limit IS 'number of containers that were allowed to wait when it was rejected or shed; NULL: it was not';
+COMMENT ON COLUMN yquota.readable_node_queue.expected_duration IS 'run time that its request expected; NULL: not known';
 
 CREATE TYPE yquota.node_action AS (
 	action text,
@@ -92,13 +92,13 @@ CREATE TYPE yquota.node_action AS (
 	made_room_for text
 );
 COMMENT ON TYPE yquota.node_action IS
-	'What a node''s agent is to do with a container, or is told of it.  start, resume, pause, kill: do so; queued: it waits; rejected, shed: it has been dropped, and has ended; refused: nothing was done, and diagnostics says why; stop: it has ended by other means; increase, decrease, promote, demote: it has this allocation or execution type now';
-COMMENT ON COLUMN yquota.node_action.action IS 'see below';
+	'Action on a container for a node''s agent, or news about it.  The agent executes start, resume, pause and kill.  queued means that it waits.  rejected and shed mean that it has been dropped, and has ended.  refused means that nothing was done, and diagnostics has the reason.  stop means that it has ended by other means.  increase, decrease, promote and demote mean that it has this allocation or execution type now';
+COMMENT ON COLUMN yquota.node_action.action IS 'action or news, described below';
 COMMENT ON COLUMN yquota.node_action.execution_type IS 'NULL: the node does not have the container';
-COMMENT ON COLUMN yquota.node_action.allocation IS 'native units; likewise';
-COMMENT ON COLUMN yquota.node_action.exit_status IS 'YARN''s: -108 of what is killed or dropped; NULL: none';
-COMMENT ON COLUMN yquota.node_action.diagnostics IS 'Hadoop''s words for it, the measured use that it follows, or why it is refused';
-COMMENT ON COLUMN yquota.node_action.made_room_for IS 'GUARANTEED container that it is paused or killed for; NULL: none, as for measured use';
+COMMENT ON COLUMN yquota.node_action.allocation IS 'native units; NULL: the node does not have the container';
+COMMENT ON COLUMN yquota.node_action.exit_status IS 'YARN''s exit status: -108 for a killed or dropped container; NULL: none';
+COMMENT ON COLUMN yquota.node_action.diagnostics IS 'Hadoop''s words for the action, the measured use that led to it, or the reason of a refusal';
+COMMENT ON COLUMN yquota.node_action.made_room_for IS 'GUARANTEED container for which it is paused or killed; NULL: none, as for measured use';
 
 CREATE FUNCTION yquota.enqueue_container(node text, container_id text)
 	RETURNS SETOF yquota.node_action
@@ -107,7 +107,7 @@ CREATE FUNCTION yquota.enqueue_container(node text, container_id text)
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_enqueue_container';
 COMMENT ON FUNCTION yquota.enqueue_container(text, text) IS
-	'A container has arrived at its node, and its localisation is done: it starts, waits, or is rejected; for a GUARANTEED one that has no room OPPORTUNISTIC ones are killed or paused.  Returns all of that in Hadoop''s order, and whatever else starts.  A repeated call changes nothing: it returns what is to be done with the container by now, and what makes room for it, or how it left';
+	'Add a container that has arrived at its node, with its localisation done, to the node''s queue: it starts, waits, or is rejected.  If a GUARANTEED container has no room, OPPORTUNISTIC ones are killed or paused.  Returns all these actions in Hadoop''s order, and other containers that start.  A repeated call changes nothing: it returns the present action for the container, and the containers that make room for it, or how it left';
 
 CREATE FUNCTION yquota.container_ended(
 	node text, container_id text, at timestamptz DEFAULT NULL, exit_status integer DEFAULT 0)
@@ -117,7 +117,7 @@ CREATE FUNCTION yquota.container_ended(
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_container_ended';
 COMMENT ON FUNCTION yquota.container_ended(text, text, timestamptz, integer) IS
-	'A container of a node has ended at an instant (NULL: the clock), whether it ran or waited: sends its CONTAINER_FINISH unless an end at that instant is known (the earliest counts), and returns what starts in its room';
+	'Record that a container of a node has ended at an instant (NULL: the clock), whether it ran or waited.  Sends its CONTAINER_FINISH unless an end at that instant is known (the earliest counts).  Returns the containers that start in its room';
 
 CREATE FUNCTION yquota.container_paused(node text, container_id text, at timestamptz DEFAULT NULL)
 	RETURNS SETOF yquota.node_action
@@ -126,7 +126,7 @@ CREATE FUNCTION yquota.container_paused(node text, container_id text, at timesta
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_container_paused';
 COMMENT ON FUNCTION yquota.container_paused(text, text, timestamptz) IS
-	'A container that was to be paused is paused since an instant (NULL: the clock): it gives its room back, goes to the end of its queue, and is resumed when there is room.  Returns what starts in its room';
+	'Record that a container that was to be paused is paused since an instant (NULL: the clock).  The container gives its room back, goes to the end of its queue, and is resumed when there is room.  Returns the containers that start in its room';
 
 CREATE FUNCTION yquota.advance_node_queue(node text)
 	RETURNS SETOF yquota.node_action
@@ -135,7 +135,7 @@ CREATE FUNCTION yquota.advance_node_queue(node text)
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_advance_node_queue';
 COMMENT ON FUNCTION yquota.advance_node_queue(text) IS
-	'Have the queue of a node learn what has ended, was promoted or demoted since the last call, start what has room, and kill or pause while the measured use is above a preemption threshold of over_allocation: returns what is started, killed and paused';
+	'Update the queue of a node with ends, promotions and demotions since the last call, and start containers that have room.  Kill or pause containers while the measured use is above a preemption threshold of over_allocation.  Returns the started, killed and paused containers';
 
 CREATE FUNCTION yquota.shed_containers(node text, max_queue_length integer)
 	RETURNS SETOF yquota.node_action
@@ -144,7 +144,7 @@ CREATE FUNCTION yquota.shed_containers(node text, max_queue_length integer)
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_shed_containers';
 COMMENT ON FUNCTION yquota.shed_containers(text, integer) IS
-	'Drop the OPPORTUNISTIC containers that wait at a node beyond the limit which report_nodes() returns for it, the newest ones; paused ones stay, and do not count.  A negative limit is none.  Returns those that it drops';
+	'Drop the newest OPPORTUNISTIC containers that wait at a node beyond the limit that report_nodes() returns for it.  Paused containers stay, and do not count.  A negative limit is none.  Returns the dropped containers';
 
 CREATE FUNCTION yquota.recover_node_queue(node text, running text[])
 	RETURNS SETOF yquota.node_action
@@ -153,7 +153,7 @@ CREATE FUNCTION yquota.recover_node_queue(node text, running text[])
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_recover_node_queue';
 COMMENT ON FUNCTION yquota.recover_node_queue(text, text[]) IS
-	'A node''s agent was started anew, or begins to use the queue, and these containers run there or are paused.  They run in its queue from now on; what waits goes on to wait; other containers that the agent was told of have ended (exit status -100, or -108 those that were to be killed).  Returns what starts, and what is to be killed because the books do not have it there';
+	'Record that a node''s agent was restarted, or begins to use the queue, and that these containers run there or are paused.  They run in its queue from now on, and waiting containers go on to wait.  Other containers known to the agent have ended, with exit status -100, or -108 if they were to be killed.  Returns the containers that start, and those to be killed because the books do not have them there';
 
 CREATE FUNCTION yquota_internal.lock_node_queue(node text) RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
@@ -195,7 +195,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.node_work(text) IS
-	'What a node''s agent has yet to do, or has yet to know: starts, resumptions and ends until it acknowledges them; kills and pauses until it reports that they are done; running containers that were decreased or demoted, and while auto_update_containers is set those that were increased or promoted, until it acknowledges that';
+	'Return the open work of a node''s agent.  Starts, resumptions and ends are open until it acknowledges them; kills and pauses until it reports that they are done.  Decreased and demoted running containers are open until it acknowledges them, and increased and promoted ones, too, while auto_update_containers is set';
 
 CREATE FUNCTION yquota.acknowledge_node_work(node text, actions yquota.node_action[]) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -232,7 +232,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.acknowledge_node_work(text, yquota.node_action[]) IS
-	'The agent of a node has done, or knows, what node_work() or another of these functions returned; kill and pause are left to container_ended() and container_paused().  Returns how many containers were acknowledged, so that it may be repeated';
+	'Acknowledge that the agent of a node has done, or knows, the actions that node_work() or another of these functions returned.  container_ended() and container_paused() acknowledge kill and pause.  Returns how many containers were acknowledged, so that it may be repeated';
 
 -- SchedulerUtils.LOST_CONTAINER has these words.
 CREATE FUNCTION yquota_internal.empty_node_queue(node text, at timestamptz, exit_status integer, lost text[]) RETURNS void
@@ -260,7 +260,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.empty_node_queue(text, timestamptz, integer, text[]) IS
-	'These containers were lost with their node: they leave its queue, and the end of those that waited is told in decision';
+	'Remove containers that were lost with their node from its queue, and report the end of waiting ones in decision';
 
 -- Raises an alert when an agent does not carry out its actions, because it then holds up
 -- GUARANTEED containers.
@@ -288,7 +288,7 @@ CREATE FUNCTION yquota_internal.watch_node_queues(now_at timestamptz) RETURNS vo
 		ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING;
 $$;
 COMMENT ON FUNCTION yquota_internal.watch_node_queues(timestamptz) IS
-	'Alert while containers are to be killed or paused, and have not been for allocation_expiry';
+	'Raise an alert while containers that are to be killed or paused have not been for allocation_expiry';
 
 -- Deletes a bounded number of rows per call, because the worker has other work in between.
 CREATE FUNCTION yquota_internal.forget_left_containers(before timestamptz, most integer) RETURNS bigint
@@ -303,7 +303,7 @@ CREATE FUNCTION yquota_internal.forget_left_containers(before timestamptz, most 
 		SELECT count(*) FROM forgotten;
 $$;
 COMMENT ON FUNCTION yquota_internal.forget_left_containers(timestamptz, integer) IS
-	'Delete rows of node_queue about containers that left their nodes before an instant, so many at most; returns how many';
+	'Delete rows of node_queue about containers that left their nodes before an instant, at most so many.  Returns how many';
 
 -- Deletes a bounded number of rows per call, because the worker has other work in between.
 CREATE FUNCTION yquota_internal.forget_expected_durations(most integer) RETURNS bigint
@@ -319,7 +319,7 @@ CREATE FUNCTION yquota_internal.forget_expected_durations(most integer) RETURNS 
 		SELECT count(*) FROM forgotten;
 $$;
 COMMENT ON FUNCTION yquota_internal.forget_expected_durations(integer) IS
-	'Delete rows of expected_duration about containers that run no longer, so many at most; returns how many';
+	'Delete rows of expected_duration about containers that no longer run, at most so many.  Returns how many';
 
 SELECT pg_extension_config_dump('yquota.node_queue', '');
 
@@ -333,8 +333,8 @@ CREATE VIEW yquota_internal.container_in_books AS
 				THEN c.settled_at + interval '1 microsecond' ELSE c.started_at END AS next_instant
 	FROM yquota.container AS c;
 COMMENT ON VIEW yquota_internal.container_in_books IS
-	'Running containers as the queues of nodes compare them with theirs';
-COMMENT ON COLUMN yquota_internal.container_in_books.next_instant IS 'the earliest at which its next event may be';
+	'Running containers, as the queues of nodes compare them with their own';
+COMMENT ON COLUMN yquota_internal.container_in_books.next_instant IS 'earliest possible time of its next event';
 
 CREATE VIEW yquota_internal.node_queue_row AS
 	SELECT q.container_id, q.node, q.state, q.place, q.execution_type, q.allocation, q.state_at, q.started_at, q.made_room_for,
@@ -343,7 +343,7 @@ CREATE VIEW yquota_internal.node_queue_row AS
 	FROM yquota.node_queue AS q
 	LEFT JOIN yquota_internal.container_in_books AS b ON b.container_id = q.container_id AND b.node = q.node;
 COMMENT ON VIEW yquota_internal.node_queue_row IS
-	'Containers in queues of nodes (node_queue), with what the books know of them on these nodes';
+	'Containers in queues of nodes (node_queue), with the data of the books about them on these nodes';
 
 CREATE VIEW yquota_internal.joining_container AS
 	SELECT b.container_id, b.node, q.node AS queue_node, q.left_at, q.expected_duration,
@@ -351,7 +351,7 @@ CREATE VIEW yquota_internal.joining_container AS
 	FROM yquota_internal.container_in_books AS b
 	LEFT JOIN yquota.node_queue AS q ON q.container_id = b.container_id;
 COMMENT ON VIEW yquota_internal.joining_container IS
-	'Running containers, with the queues of nodes in which they are or were';
+	'Running containers, with the queues of nodes that have or had them';
 COMMENT ON COLUMN yquota_internal.joining_container.queue_node IS 'node in whose queue it is, or was until left_at';
 
 CREATE VIEW yquota_internal.node_of_queue AS
@@ -360,7 +360,7 @@ CREATE VIEW yquota_internal.node_of_queue AS
 	LEFT JOIN yquota_internal.node_queue_capacity AS r ON r.node = n.name;
 COMMENT ON VIEW yquota_internal.node_of_queue IS
 	'Nodes, with the capacity of their queues';
-COMMENT ON COLUMN yquota_internal.node_of_queue.queue_capacity IS 'containers that may wait there; -1 when the node has told none';
+COMMENT ON COLUMN yquota_internal.node_of_queue.queue_capacity IS 'containers that may wait there; -1 when the node has reported none';
 
 -- Setting a clock back makes no end earlier.  The end of a container that the queue had and the
 -- books no longer have is final, because the container has been archived or voided.
@@ -381,7 +381,7 @@ CREATE FUNCTION yquota_internal.known_of_end(container_id text, node text, at ti
 	LEFT JOIN yquota.container AS c ON c.container_id = known_of_end.container_id;
 $$;
 COMMENT ON FUNCTION yquota_internal.known_of_end(text, text, timestamptz, boolean) IS
-	'End of a container that the queue of a node does not have, as it is known: the container runs there (runs) or on another node (elsewhere), ended at the instant (known) or at another one (ended), or was never there (unknown).  An end by the clock is known when a later one is';
+	'Return what is known about the end of a container that the queue of a node does not have.  The container runs there (runs) or on another node (elsewhere), ended at the instant (known) or at another one (ended), or was never there (unknown).  An end by the clock is known when a later one is';
 
 CREATE VIEW yquota_internal.promotable_container AS
 	SELECT q.container_id, c.application_id, q.node, c.queue, c.username, c.label, c.allocation, c.priority, c.allocation_request_id,
@@ -392,4 +392,4 @@ CREATE VIEW yquota_internal.promotable_container AS
 	  AND c.node = q.node AND c.application_id IS NOT NULL
 	  AND NOT EXISTS (SELECT FROM yquota.container_update AS u WHERE u.container_id = q.container_id);
 COMMENT ON VIEW yquota_internal.promotable_container IS
-	'OPPORTUNISTIC containers that run at their nodes and wait for no update: what a cycle may promote by a rule';
+	'OPPORTUNISTIC containers that run at their nodes and wait for no update, which a cycle may promote by a rule';

@@ -14,13 +14,13 @@ CREATE TABLE yquota.node_lease (
 	containers bigint NOT NULL
 );
 COMMENT ON TABLE yquota.node_lease IS
-	'What lease_nodes() has given local schedulers.  Leases that have expired are removed when others are given';
+	'Leases that lease_nodes() has given to local schedulers.  Expired leases are removed when others are given';
 COMMENT ON COLUMN yquota.node_lease.epoch IS
-	'given once; numbers of containers count down from the epoch times 2^40, for each application';
-COMMENT ON COLUMN yquota.node_lease.local_scheduler IS 'as it calls itself: the name of its node, if it has one';
-COMMENT ON COLUMN yquota.node_lease.renewed_at IS 'when it was last given a list of nodes';
-COMMENT ON COLUMN yquota.node_lease.expires_at IS 'containers that are reported later are refused';
-COMMENT ON COLUMN yquota.node_lease.containers IS 'that have been recorded of it';
+	'unique number; container numbers count down from the epoch times 2^40, for each application';
+COMMENT ON COLUMN yquota.node_lease.local_scheduler IS 'name that the scheduler gives itself: the name of its node, if it has one';
+COMMENT ON COLUMN yquota.node_lease.renewed_at IS 'time at which it last received a list of nodes';
+COMMENT ON COLUMN yquota.node_lease.expires_at IS 'end of the lease; containers that are reported later are refused';
+COMMENT ON COLUMN yquota.node_lease.containers IS 'number of containers recorded for the lease';
 
 CREATE TABLE yquota_internal.lease_epoch (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
@@ -28,9 +28,9 @@ CREATE TABLE yquota_internal.lease_epoch (
 	containers bigint NOT NULL
 ) WITH (fillfactor = 10);
 COMMENT ON TABLE yquota_internal.lease_epoch IS
-	'One row, or none before the first lease: the last epoch that lease_nodes() has given';
-COMMENT ON COLUMN yquota_internal.lease_epoch.last_epoch IS 'the first one is 2, as the scheduler''s own numbers begin with 1';
-COMMENT ON COLUMN yquota_internal.lease_epoch.containers IS 'that were recorded of leases that have been removed';
+	'Last epoch that lease_nodes() has given: one row, or none before the first lease';
+COMMENT ON COLUMN yquota_internal.lease_epoch.last_epoch IS 'last epoch given. The first is 2, because the scheduler''s own numbers begin with 1';
+COMMENT ON COLUMN yquota_internal.lease_epoch.containers IS 'number of containers recorded for leases that have been removed';
 
 SELECT pg_extension_config_dump('yquota.node_lease', '');
 SELECT pg_extension_config_dump('yquota_internal.lease_epoch', '');
@@ -40,14 +40,14 @@ CREATE FUNCTION yquota_internal.container_id(application_id text, attempt intege
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_container_id';
 COMMENT ON FUNCTION yquota_internal.container_id(text, integer, bigint) IS
-	'The name of a container as YARN makes it';
+	'Return the name of a container as YARN makes it';
 
 CREATE FUNCTION yquota_internal.is_distributed() RETURNS boolean
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_is_distributed';
 COMMENT ON FUNCTION yquota_internal.is_distributed() IS
-	'Whether OPPORTUNISTIC containers are given out, and both switches of distributed scheduling are on';
+	'Tell whether OPPORTUNISTIC containers are allocated and both switches of distributed scheduling are on';
 
 CREATE FUNCTION yquota_internal.refresh_load_list() RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
@@ -61,14 +61,14 @@ CREATE FUNCTION yquota_internal.opportunistic_bounds(OUT minimum yquota.resource
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_opportunistic_bounds';
 COMMENT ON FUNCTION yquota_internal.opportunistic_bounds() IS
-	'Bounds of the size of OPPORTUNISTIC containers, native units';
+	'Return the bounds of the size of OPPORTUNISTIC containers, native units';
 
 CREATE FUNCTION yquota_internal.count_distributed(localities text[], latencies bigint[]) RETURNS void
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_count_distributed';
 COMMENT ON FUNCTION yquota_internal.count_distributed(text[], bigint[]) IS
-	'Count containers of local schedulers by locality (empty: not told) and latency (microseconds; negative: not known)';
+	'Count containers of local schedulers by locality (empty: not reported) and latency (microseconds; negative: not known)';
 
 CREATE FUNCTION yquota_internal.lock_for_containers(application_ids text[], payers text[])
 	RETURNS TABLE (application_id text, stopped_by text)
@@ -76,7 +76,7 @@ CREATE FUNCTION yquota_internal.lock_for_containers(application_ids text[], paye
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_lock_for_containers';
 COMMENT ON FUNCTION yquota_internal.lock_for_containers(text[], text[]) IS
-	'Lock the leaves of applications with some payers; returns those that are ACTIVE, with the rule that lets them have no OPPORTUNISTIC container, or NULL';
+	'Lock the leaves of applications with some payers.  Returns the ACTIVE applications, with the rule that lets them have no OPPORTUNISTIC container, or NULL';
 
 --
 -- An epoch is a number of 23 bits.  A local scheduler that starts anew gets a new epoch; one
@@ -142,7 +142,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.lease_nodes(text, integer, bigint) IS
-	'Give a local scheduler the least loaded nodes (count; NULL: scheduler_setting.opportunistic_nodes_used) and an epoch for numbers of containers, until expires_at; with its epoch (held_epoch) a new list and more time.  One row for each node, or one without a node if there is none; containers are at least minimum, in steps of increment, and at most maximum (native units)';
+	'Give a local scheduler the least loaded nodes (count; NULL: scheduler_setting.opportunistic_nodes_used) and an epoch for numbers of containers, until expires_at.  With its epoch (held_epoch), renew the list and the lease.  Returns one row for each node, or one without a node if there is none.  Containers are at least minimum, in steps of increment, and at most maximum (native units)';
 
 CREATE TYPE yquota.distributed_container AS (
 	application_id text,
@@ -157,11 +157,11 @@ CREATE TYPE yquota.distributed_container AS (
 	expected_duration interval
 );
 COMMENT ON TYPE yquota.distributed_container IS
-	'A container that a local scheduler has given out, for report_distributed_containers(); NULL: priority 1, allocation request id -1, decided at the clock, how close and since when it was asked for is not known';
-COMMENT ON COLUMN yquota.distributed_container.locality IS 'how close to the request: NODE_LOCAL, RACK_LOCAL or OFF_SWITCH';
-COMMENT ON COLUMN yquota.distributed_container.requested_at IS 'when it was first asked for, for the latency in metrics';
-COMMENT ON COLUMN yquota.distributed_container.expected_duration IS 'how long it is expected to run, more than 0; NULL: not known';
-COMMENT ON COLUMN yquota.distributed_container.container_number IS 'within the application; below the epoch of the lease times 2^40, and above that of the epoch before';
+	'Container that a local scheduler has allocated, for report_distributed_containers().  NULL means priority 1, allocation request id -1, decided at the clock, and unknown locality and request time';
+COMMENT ON COLUMN yquota.distributed_container.locality IS 'distance from the request: NODE_LOCAL, RACK_LOCAL or OFF_SWITCH';
+COMMENT ON COLUMN yquota.distributed_container.requested_at IS 'time at which it was first requested, for the latency in metrics';
+COMMENT ON COLUMN yquota.distributed_container.expected_duration IS 'expected run time, more than 0; NULL: not known';
+COMMENT ON COLUMN yquota.distributed_container.container_number IS 'number within the application; below the epoch of the lease times 2^40, and above the previous epoch times 2^40';
 COMMENT ON COLUMN yquota.distributed_container.allocation IS 'native units';
 
 CREATE FUNCTION yquota_internal.judge_distributed_containers(
@@ -211,7 +211,7 @@ CREATE FUNCTION yquota_internal.judge_distributed_containers(
 		CROSS JOIN LATERAL (SELECT EXISTS (SELECT FROM yquota.charge AS charge WHERE charge.container_id = i.container_id) AS is_known) AS ended;
 $$;
 COMMENT ON FUNCTION yquota_internal.judge_distributed_containers(text, yquota.distributed_container[], timestamptz, text[], text[]) IS
-	'report_distributed_containers(): which containers are to be recorded, which were, and why others are not; with the applications that may have some, and the rules that stop them';
+	'Decide for report_distributed_containers() which containers are to be recorded, which were, and why others are not.  The rows name the applications that may have some, and the rules that stop them';
 
 CREATE FUNCTION yquota.report_distributed_containers(local_scheduler text, containers yquota.distributed_container[])
 	RETURNS TABLE (container_id text, accepted boolean, reason text)
@@ -313,7 +313,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.report_distributed_containers(text, yquota.distributed_container[]) IS
-	'Record OPPORTUNISTIC containers that a local scheduler has given out by a lease of its own that has not expired: one row for each, with the reason why it was refused.  A repeated report does no harm';
+	'Record OPPORTUNISTIC containers that a local scheduler has allocated by a lease of its own that has not expired.  Returns one row for each, with the reason if it was refused.  A repeated report does no harm';
 
 --
 -- The computation of a local scheduler, for local schedulers written in SQL and for tests
@@ -324,8 +324,8 @@ CREATE TYPE yquota.leased_node AS (
 	label text
 );
 COMMENT ON TYPE yquota.leased_node IS
-	'A node of the list that lease_nodes() has given, for allocate_distributed()';
-COMMENT ON COLUMN yquota.leased_node.label IS 'partition that the node belongs to; NULL and empty for the default one';
+	'Node in the list that lease_nodes() has given, for allocate_distributed()';
+COMMENT ON COLUMN yquota.leased_node.label IS 'partition of the node; NULL and empty for the default partition';
 
 CREATE FUNCTION yquota.allocate_distributed(
 	nodes yquota.leased_node[], requests yquota.container_request[], outstanding yquota.container_request[] DEFAULT '{}',
@@ -338,4 +338,4 @@ CREATE FUNCTION yquota.allocate_distributed(
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_allocate_distributed';
 COMMENT ON FUNCTION yquota.allocate_distributed(yquota.leased_node[], yquota.container_request[], yquota.container_request[], text[], integer, yquota.resource, yquota.resource, yquota.resource) IS
-	'What YARN''s local scheduler does in a heartbeat of an application: add its requests for OPPORTUNISTIC containers to the outstanding ones and give out containers on the nodes, in their order.  Rows allocated: node, size, and the host, rack or * that it was asked for; rows outstanding: what is to be passed to the next call.  A row refused: a request interceptor (stopped_at) refuses the requests, for the reason stopped_by, and no container is given out.  Reads no table and changes nothing itself';
+	'Do the work of YARN''s local scheduler in a heartbeat of an application.  Adds its requests for OPPORTUNISTIC containers to the outstanding ones and allocates containers on the nodes, in their order.  Rows allocated have the node, the size, and the requested host, rack or *.  Rows outstanding are for the next call.  A row refused tells that a request interceptor (stopped_at) refuses the requests, for the reason stopped_by; then no container is allocated.  Reads no table and changes nothing itself';

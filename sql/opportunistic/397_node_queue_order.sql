@@ -8,9 +8,9 @@ CREATE TYPE yquota.container_progress AS (
 	progress numeric
 );
 COMMENT ON TYPE yquota.container_progress IS
-	'How far a container is, for report_progress()';
-COMMENT ON COLUMN yquota.container_progress.container_id IS 'of a container that runs; others are left out';
-COMMENT ON COLUMN yquota.container_progress.progress IS 'of its work that is done, a fraction: 0 to 1';
+	'Progress of a container, for report_progress()';
+COMMENT ON COLUMN yquota.container_progress.container_id IS 'id of a running container; others are left out';
+COMMENT ON COLUMN yquota.container_progress.progress IS 'part of its work that is done, a fraction: 0 to 1';
 
 CREATE TABLE yquota_internal.reported_progress (
 	container_id text COLLATE "C" PRIMARY KEY,
@@ -18,7 +18,7 @@ CREATE TABLE yquota_internal.reported_progress (
 	reported_at timestamptz NOT NULL
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.reported_progress IS
-	'How far containers are; written by report_progress().  Rows of containers that have ended are removed by the job that cleans node_queue';
+	'Progress of containers, written by report_progress().  The job that cleans node_queue removes rows of ended containers';
 COMMENT ON COLUMN yquota_internal.reported_progress.progress IS 'fraction';
 COMMENT ON COLUMN yquota_internal.reported_progress.reported_at IS 'by the clock';
 SELECT pg_extension_config_dump('yquota_internal.reported_progress', '');
@@ -49,7 +49,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.report_progress(yquota.container_progress[]) IS
-	'Take note of how far containers are, for the kill order furthest_from_end: of several reports of one the last counts, and containers that do not run are left out.  Returns how many were noted, so that it may be repeated';
+	'Record the progress of containers, for the kill order furthest_from_end.  The last of several reports about a container counts, and containers that do not run are left out.  Returns how many were recorded, so that it may be repeated';
 
 CREATE TABLE yquota_internal.reported_application_progress (
 	application_id text COLLATE "C" PRIMARY KEY,
@@ -57,7 +57,7 @@ CREATE TABLE yquota_internal.reported_application_progress (
 	reported_at timestamptz NOT NULL
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.reported_application_progress IS
-	'How far applications are; written by report_application_progress().  A row goes when its application ends or gets another application master, and one that came at that moment with the job that cleans node_queue';
+	'Progress of applications, written by report_application_progress().  A row is removed when its application ends or gets another application master.  The job that cleans node_queue removes a row that came at that moment';
 COMMENT ON COLUMN yquota_internal.reported_application_progress.progress IS 'fraction';
 COMMENT ON COLUMN yquota_internal.reported_application_progress.reported_at IS 'by the clock';
 SELECT pg_extension_config_dump('yquota_internal.reported_application_progress', '');
@@ -88,7 +88,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.report_application_progress(text, numeric) IS
-	'Take note of how far an application is, a fraction from 0 to 1, as its master tells it in YARN''s allocate(): for the order of node queues closest_to_end.  The last report counts, kept with 18 decimals.  Returns false where the application has ended, and nothing is noted';
+	'Record the progress of an application, a fraction from 0 to 1, as its master reports it in YARN''s allocate().  The order of node queues closest_to_end uses it.  The last report counts, kept with 18 decimals.  Returns false where the application has ended, and records nothing';
 
 CREATE FUNCTION yquota.explain_reclaim(node text, container_id text DEFAULT NULL, amount yquota.resource DEFAULT NULL)
 	RETURNS TABLE (
@@ -98,7 +98,7 @@ CREATE FUNCTION yquota.explain_reclaim(node text, container_id text DEFAULT NULL
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_explain_reclaim';
 COMMENT ON FUNCTION yquota.explain_reclaim(text, text, yquota.resource) IS
-	'Which OPPORTUNISTIC containers of a node would be killed or paused now: for a container that arrives there as GUARANTEED or is promoted (container_id), or for an amount that lacks (native units, memory-mb and vcores alone).  One row for each that may be, in the order of opportunistic_kill_order, with the figure that it goes by and whether it is chosen.  Reads and locks nothing that others wait for';
+	'Show which OPPORTUNISTIC containers of a node would be killed or paused now.  The room is for a container that arrives there as GUARANTEED or is promoted (container_id).  Or it is a missing amount (native units, memory-mb and vcores alone).  Returns one row for each candidate, in the order of opportunistic_kill_order, with the figure that decides and whether it is chosen.  Reads and locks nothing that others wait for';
 
 -- Deletes a bounded number of rows per call, because the worker has other work in between.
 CREATE FUNCTION yquota_internal.forget_reported_progress(most integer) RETURNS bigint
@@ -119,7 +119,7 @@ CREATE FUNCTION yquota_internal.forget_reported_progress(most integer) RETURNS b
 		SELECT (SELECT count(*) FROM forgotten) + (SELECT count(*) FROM forgotten_application);
 $$;
 COMMENT ON FUNCTION yquota_internal.forget_reported_progress(integer) IS
-	'Delete reports of progress of containers that run no longer, and of applications that have ended, so many of each at most; returns how many';
+	'Delete progress reports of containers that no longer run, and of ended applications, at most so many of each.  Returns how many';
 
 -- Each statement reads the columns that it needs; the planner leaves out the tables of the
 -- others.
@@ -133,10 +133,10 @@ CREATE VIEW yquota_internal.ranked_container AS
 	LEFT JOIN yquota.application AS a ON a.application_id = c.application_id
 	LEFT JOIN yquota_internal.reported_application_progress AS p ON p.application_id = c.application_id;
 COMMENT ON VIEW yquota_internal.ranked_container IS
-	'Running containers with what the queues of nodes and preemption rank them by';
-COMMENT ON COLUMN yquota_internal.ranked_container.priority IS 'of the application; 0 without one';
+	'Running containers with the figures by which the queues of nodes and preemption rank them';
+COMMENT ON COLUMN yquota_internal.ranked_container.priority IS 'priority of the application; 0 without one';
 COMMENT ON COLUMN yquota_internal.ranked_container.application_progress IS 'from 0 to 1; 0 when none is reported';
-COMMENT ON COLUMN yquota_internal.ranked_container.paid IS 'credits that it has cost so far, charged and accrued';
+COMMENT ON COLUMN yquota_internal.ranked_container.paid IS 'credits that the container has cost so far, charged and accrued';
 
 CREATE VIEW yquota_internal.node_holding AS
 	SELECT part.node, yquota.sum(part.allocation) AS allocation
@@ -147,4 +147,4 @@ CREATE VIEW yquota_internal.node_holding AS
 	) AS part
 	GROUP BY part.node;
 COMMENT ON VIEW yquota_internal.node_holding IS
-	'Allocations that the books hold on each node, native units';
+	'Allocations on each node in the books, native units';

@@ -45,4 +45,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.map_reduce_request(text, bigint, integer, boolean) IS
-	'Execution type and priority that a MapReduce job asks for a task with: a map task by its number among those that are not repeated, from 0 on, and the percentage of them that are to be OPPORTUNISTIC (NULL: scheduler_setting.opportunistic_maps_percent); repeated map tasks and reduce tasks are GUARANTEED.  The first tasks of each hundred are OPPORTUNISTIC, as in Hadoop, or with opportunistic_maps_by_share every so many of them';
+	'Return the execution type and priority that a MapReduce job requests for a task.  number counts map tasks that are not repeated, from 0 on.  percent is the part of them to be OPPORTUNISTIC (NULL: scheduler_setting.opportunistic_maps_percent).  Repeated map tasks and reduce tasks are GUARANTEED.  The first tasks of each hundred are OPPORTUNISTIC, as in Hadoop, or with opportunistic_maps_by_share evenly spread ones';

@@ -21,26 +21,26 @@ CREATE TABLE yquota_internal.preemption_mark (
 	actually_to_be_preempted yquota.resource
 );
 COMMENT ON TABLE yquota_internal.preemption_mark IS
-	'The rows of yquota.preemption_mark, and those whose containers have ended or were demoted since the last round: events do not look for marks, and the next round drops them';
+	'Rows of yquota.preemption_mark, and marks of containers that have ended or were demoted since the last round.  Events do not look for marks, and the next round drops them';
 COMMENT ON COLUMN yquota_internal.preemption_mark.told_selector IS
-	'of a killable one: which selected it when its wait was over; the figures that follow are of that time, for preempted_container';
+	'selector of a killable container when its wait was over; the following figures are of that time, for preempted_container';
 
 CREATE VIEW yquota.preemption_mark AS
 	SELECT m.container_id, m.marked_at, m.application_id, m.queue, m.selector, m.is_killable, m.is_advised, m.told_at
 	FROM yquota_internal.preemption_mark AS m
 	WHERE EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = m.container_id AND c.execution_type = 'GUARANTEED');
 COMMENT ON VIEW yquota.preemption_mark IS
-	'Running containers that preempt_containers() has selected, until it forgets them; written by it only';
-COMMENT ON COLUMN yquota.preemption_mark.marked_at IS 'when it was selected first; later by the time in which the server did not run';
+	'Running containers that preempt_containers() has selected, until it forgets them; written only by it';
+COMMENT ON COLUMN yquota.preemption_mark.marked_at IS 'time at which it was selected first, later by the time in which the server did not run';
 COMMENT ON COLUMN yquota.preemption_mark.queue IS 'full path of the leaf when it was selected first';
 COMMENT ON COLUMN yquota.preemption_mark.selector IS
-	'which selected it first: queue_priority, reserved, fifo, fifo_balance or intra_queue';
+	'first selector: queue_priority, reserved, fifo, fifo_balance or intra_queue';
 COMMENT ON COLUMN yquota.preemption_mark.is_killable IS
-	'its wait is over, and it ends when another container needs its room (lazy_preemption_enabled)';
+	'true if its wait is over, and it ends when another container needs its room (lazy_preemption_enabled)';
 COMMENT ON COLUMN yquota.preemption_mark.is_advised IS
-	'its wait is over, and the resource manager is to end it (preemption_mode)';
+	'true if its wait is over, and the resource manager is to end it (preemption_mode)';
 COMMENT ON COLUMN yquota.preemption_mark.told_at IS
-	'when its wait was over, of an advised one later by the time in which the server did not run; NULL: it waits';
+	'time at which its wait was over, for an advised container later by the time in which the server did not run; NULL: it waits';
 
 CREATE TABLE yquota.preempted_container (
 	container_id text COLLATE "C" PRIMARY KEY,
@@ -71,26 +71,26 @@ CREATE POLICY reader ON yquota.preempted_container FOR SELECT
 		   OR (SELECT yquota_internal.acts_as('operator'))
 		   OR project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
 COMMENT ON TABLE yquota.preempted_container IS
-	'Why containers were preempted, one row each, until retention_setting.keep_months are over.  Written by preempt_containers(), and by schedule() when it needs the room of killable containers';
+	'Preempted containers with the reason, one row each, kept for retention_setting.keep_months.  Written by preempt_containers(), and by schedule() when it needs the room of killable containers';
 COMMENT ON COLUMN yquota.preempted_container.container_id IS 'primary key';
-COMMENT ON COLUMN yquota.preempted_container.project IS 'of the container';
-COMMENT ON COLUMN yquota.preempted_container.application_id IS 'of the container';
-COMMENT ON COLUMN yquota.preempted_container.username IS 'of the container';
+COMMENT ON COLUMN yquota.preempted_container.project IS 'project of the container';
+COMMENT ON COLUMN yquota.preempted_container.application_id IS 'application of the container';
+COMMENT ON COLUMN yquota.preempted_container.username IS 'user of the container';
 COMMENT ON COLUMN yquota.preempted_container.queue IS 'full path of the leaf';
 COMMENT ON COLUMN yquota.preempted_container.label IS 'partition that its node was in; empty for the default one';
 COMMENT ON COLUMN yquota.preempted_container.allocation IS 'native units, as all figures';
-COMMENT ON COLUMN yquota.preempted_container.killed_at IS 'when it ended or, if advised, when the resource manager was last told to end it';
-COMMENT ON COLUMN yquota.preempted_container.is_advised IS 'the resource manager ends it (preemption_mode): the ledger tells when it did';
-COMMENT ON COLUMN yquota.preempted_container.marked_at IS 'when it was selected first; later by the time in which the server did not run';
+COMMENT ON COLUMN yquota.preempted_container.killed_at IS 'time at which it ended or, if advised, at which the resource manager was last told to end it';
+COMMENT ON COLUMN yquota.preempted_container.is_advised IS 'true if the resource manager ends it (preemption_mode): the ledger tells when it did';
+COMMENT ON COLUMN yquota.preempted_container.marked_at IS 'time at which it was selected first, later by the time in which the server did not run';
 COMMENT ON COLUMN yquota.preempted_container.selector IS
-	'which selected it when its wait was over: queue_priority, reserved, fifo, fifo_balance or intra_queue';
-COMMENT ON COLUMN yquota.preempted_container.used IS 'by the queue on the label when the wait was over, with reservations';
-COMMENT ON COLUMN yquota.preempted_container.guaranteed IS 'to the queue then';
-COMMENT ON COLUMN yquota.preempted_container.ideal IS 'what the queue would have had if all had been given out anew';
-COMMENT ON COLUMN yquota.preempted_container.to_be_preempted IS 'beyond the ideal amount, as far as others wanted it';
-COMMENT ON COLUMN yquota.preempted_container.actually_to_be_preempted IS 'what the selector asked from the leaf';
+	'selector when its wait was over: queue_priority, reserved, fifo, fifo_balance or intra_queue';
+COMMENT ON COLUMN yquota.preempted_container.used IS 'used by the queue on the label when the wait was over, with reservations';
+COMMENT ON COLUMN yquota.preempted_container.guaranteed IS 'guaranteed to the queue at that time';
+COMMENT ON COLUMN yquota.preempted_container.ideal IS 'amount of the queue if all resources had been allocated anew';
+COMMENT ON COLUMN yquota.preempted_container.to_be_preempted IS 'amount beyond the ideal one, as far as others wanted it';
+COMMENT ON COLUMN yquota.preempted_container.actually_to_be_preempted IS 'amount that the selector asked from the leaf';
 COMMENT ON COLUMN yquota.preempted_container.needed_by_application IS
-	'application that got its room in lazy preemption; NULL: a round ended it, or had it ended';
+	'application that got its room in lazy preemption; NULL: a round ended it, or advised the resource manager to';
 COMMENT ON COLUMN yquota.preempted_container.needed_by_queue IS 'full path of the leaf of that application';
 
 CREATE TABLE yquota_internal.preemption_round (
@@ -103,22 +103,22 @@ CREATE TABLE yquota_internal.preemption_round (
 	unreserved bigint NOT NULL
 ) WITH (fillfactor = 10);
 COMMENT ON TABLE yquota_internal.preemption_round IS
-	'One row, or none before the first round: the last round of preempt_containers()';
-COMMENT ON COLUMN yquota_internal.preemption_round.round_at IS 'its as_of';
+	'Last round of preempt_containers(): one row, or none before the first round';
+COMMENT ON COLUMN yquota_internal.preemption_round.round_at IS 'as_of of the round';
 COMMENT ON COLUMN yquota_internal.preemption_round.server_started_at IS
-	'start of the server that recorded it, by the system''s clock: the time until the first round of another server, or of this one after a new start, is no waiting';
+	'start of the server that recorded it, by the system''s clock.  The time until the first round of another server, or of this one after a restart, is not a wait';
 
-COMMENT ON COLUMN yquota_internal.preemption_round.rounds IS 'how many there were; like all that follow since the first one';
-COMMENT ON COLUMN yquota_internal.preemption_round.marked IS 'containers; one that is marked anew counts again';
-COMMENT ON COLUMN yquota_internal.preemption_round.killed IS 'containers, those included that became killable or that the resource manager was told to end';
-COMMENT ON COLUMN yquota_internal.preemption_round.unreserved IS 'reservations that were given up';
+COMMENT ON COLUMN yquota_internal.preemption_round.rounds IS 'number of rounds; this and the following columns count since the first round';
+COMMENT ON COLUMN yquota_internal.preemption_round.marked IS 'number of marked containers; a container that is marked anew counts again';
+COMMENT ON COLUMN yquota_internal.preemption_round.killed IS 'number of killed containers, including those that became killable or that the resource manager was told to end';
+COMMENT ON COLUMN yquota_internal.preemption_round.unreserved IS 'number of reservations given up';
 
 CREATE FUNCTION yquota_internal.preemption_off_because() RETURNS text
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_preemption_off_because';
 COMMENT ON FUNCTION yquota_internal.preemption_off_because() IS
-	'Hadoop''s property that has rounds of preemption off; NULL: there are rounds';
+	'Return Hadoop''s property that turns rounds of preemption off; NULL: there are rounds';
 
 CREATE FUNCTION yquota.preempt_containers(
 	as_of timestamptz DEFAULT NULL, dry_run boolean DEFAULT false, explain boolean DEFAULT false)
@@ -132,7 +132,7 @@ CREATE FUNCTION yquota.preempt_containers(
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_preempt_containers';
 COMMENT ON FUNCTION yquota.preempt_containers(timestamptz, boolean, boolean) IS
-	'Run one round of preemption at as_of (NULL: the clock): mark containers of queues above their guarantee, and end those that were marked long enough before.  One row for each container or cancelled reservation, with the figures of its queue (native units); with explain also one for each leaf that loses nothing.  Nothing happens, and the only row says so, while the configuration has preemption off.  A dry run changes nothing';
+	'Run one round of preemption at as_of (NULL: the clock).  Marks containers of queues above their guarantee, and ends those that were marked long enough before.  Returns one row for each container or cancelled reservation, with the figures of its queue (native units).  With explain, also returns one row for each leaf that loses nothing.  While the configuration has preemption off, nothing happens, and the only row tells so.  A dry run changes nothing';
 
 CREATE FUNCTION yquota_internal.preemption_figures()
 	RETURNS TABLE (
@@ -145,7 +145,7 @@ CREATE FUNCTION yquota_internal.preemption_figures()
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_preemption_figures';
 COMMENT ON FUNCTION yquota_internal.preemption_figures() IS
-	'The figures that a round of preemption would compute now, by queue and label';
+	'Return the figures that a round of preemption would compute now, by queue and label';
 
 CREATE VIEW yquota.preemption_state WITH (security_barrier) AS
 	SELECT f.queue, f.label, f.guaranteed, f.maximum, f.used, f.pending, f.ideal, f.to_be_preempted,
@@ -153,19 +153,19 @@ CREATE VIEW yquota.preemption_state WITH (security_barrier) AS
 	FROM yquota_internal.preemption_figures() AS f
 	ORDER BY f.ordinal, f.label;
 COMMENT ON VIEW yquota.preemption_state IS
-	'What preemption would take from each queue now, and the figures that lead to it, per label; native units';
+	'Amounts that preemption would take from each queue now, and the figures that lead to them, per label; native units';
 COMMENT ON COLUMN yquota.preemption_state.queue IS 'full path';
-COMMENT ON COLUMN yquota.preemption_state.label IS 'partition of the nodes; empty for the default one';
-COMMENT ON COLUMN yquota.preemption_state.used IS 'by GUARANTEED containers and reserved containers';
+COMMENT ON COLUMN yquota.preemption_state.label IS 'partition of the nodes; empty for the default partition';
+COMMENT ON COLUMN yquota.preemption_state.used IS 'used by GUARANTEED containers and reserved containers';
 COMMENT ON COLUMN yquota.preemption_state.pending IS 'demand of running applications within the limits of their users';
-COMMENT ON COLUMN yquota.preemption_state.ideal IS 'what the queue would have if all resources were given out anew';
-COMMENT ON COLUMN yquota.preemption_state.to_be_preempted IS 'beyond the ideal amount, as far as others want it';
+COMMENT ON COLUMN yquota.preemption_state.ideal IS 'amount of the queue if all resources were allocated anew';
+COMMENT ON COLUMN yquota.preemption_state.to_be_preempted IS 'amount beyond the ideal one, as far as others want it';
 COMMENT ON COLUMN yquota.preemption_state.actually_to_be_preempted IS
-	'asked from the leaf in this round, by natural_termination_factor and max_ignored_over_capacity; NULL for parents';
+	'amount asked from the leaf in this round, by natural_termination_factor and max_ignored_over_capacity; NULL for parents';
 COMMENT ON COLUMN yquota.preemption_state.dead_zone_limit IS
 	'a leaf that uses no more than this loses nothing (max_ignored_over_capacity); NULL for parents';
-COMMENT ON COLUMN yquota.preemption_state.untouchable IS 'above the guarantee, and kept all the same, since preemption is disabled there';
-COMMENT ON COLUMN yquota.preemption_state.disabled_by IS 'the queue whose disable_preemption it is, or Hadoop''s property; NULL when it is not disabled';
+COMMENT ON COLUMN yquota.preemption_state.untouchable IS 'amount above the guarantee that is kept because preemption is disabled there';
+COMMENT ON COLUMN yquota.preemption_state.disabled_by IS 'queue with the disable_preemption in force, or Hadoop''s property; NULL when it is not disabled';
 
 --
 -- Notices to applications, and views for people
@@ -175,7 +175,7 @@ CREATE FUNCTION yquota_internal.minimum_containers(total yquota.resource, OUT al
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_minimum_containers';
 COMMENT ON FUNCTION yquota_internal.minimum_containers(yquota.resource) IS
-	'The minimum allocation, and how many containers of it make up a total by the calculator, rounded up';
+	'Return the minimum allocation, and how many containers of it make up a total by the calculator, rounded up';
 
 CREATE FUNCTION yquota.preemption_message(application_id text)
 	RETURNS TABLE (strict_containers text[], containers text[], allocation yquota.resource, count bigint)
@@ -191,7 +191,7 @@ CREATE FUNCTION yquota.preemption_message(application_id text)
 		WHERE m.containers IS NOT NULL;
 $$;
 COMMENT ON FUNCTION yquota.preemption_message(text) IS
-	'What YARN tells an application master of preemption, until the containers have ended; no row when there is nothing.  strict_containers: always empty; containers: those that will be taken unless as much is given back otherwise, which is as much as count containers of allocation (native units, the minimum allocation)';
+	'Return YARN''s message to an application master about preemption, until the containers have ended; no row when there is none.  strict_containers is always empty.  containers are those that will be taken unless the application gives back as much otherwise.  That is the size of count containers of allocation (native units, the minimum allocation)';
 
 CREATE VIEW yquota.readable_preemption_mark WITH (security_barrier) AS
 	SELECT m.container_id, c.project, m.application_id, c.username, m.queue, c.node, c.label, c.allocation,
@@ -201,7 +201,7 @@ CREATE VIEW yquota.readable_preemption_mark WITH (security_barrier) AS
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR c.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.readable_preemption_mark IS
-	'Running containers of the projects that the reader may see that are selected for preemption (preemption_mark)';
+	'Marked containers (preemption_mark) of the projects that the reader may see';
 COMMENT ON COLUMN yquota.readable_preemption_mark.allocation IS 'native units';
 
 --
@@ -214,7 +214,7 @@ CREATE FUNCTION yquota_internal.kill_expired(application_ids text[], diagnostics
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_kill_expired';
 COMMENT ON FUNCTION yquota_internal.kill_expired(text[], text) IS
-	'End applications and all their containers, as KILLED; returns those of which that could be written';
+	'End applications and all their containers, as KILLED.  Returns those for which it could be recorded';
 
 CREATE FUNCTION yquota.end_expired_applications(most integer DEFAULT 100)
 	RETURNS TABLE (application_id text, username text, queue text, expires_at timestamptz, containers bigint)
@@ -251,7 +251,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.end_expired_applications(integer) IS
-	'End applications that have lived as long as they may, at most so many, with their containers (exit status -100); returns them, and how many containers ended.  To be called again while it returns any';
+	'End applications whose lifetime is over, at most so many, with their containers (exit status -100).  Returns them, and how many containers ended.  Call it again while it returns any';
 
 --
 -- Functions that the worker calls
@@ -265,7 +265,7 @@ CREATE FUNCTION yquota_internal.preemption_interval() RETURNS bigint
 		WHERE i.milliseconds > 0 AND yquota_internal.preemption_off_because() IS NULL;
 $$;
 COMMENT ON FUNCTION yquota_internal.preemption_interval() IS
-	'Milliseconds between two rounds of preemption of the worker that the configuration asks for; NULL: there are none';
+	'Return the configured milliseconds between two rounds of preemption of the worker; NULL: there are none';
 
 CREATE FUNCTION yquota_internal.worker_preempt(now_at timestamptz) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -291,7 +291,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_preempt(timestamptz) IS
-	'A round of preemption at the clock''s time, unless there was one within the interval before now_at; notifies channel yquota of one that did something.  Returns how many containers were marked, killed and so on';
+	'Run a round of preemption at the clock''s time, unless there was one within the interval before now_at.  Notifies channel yquota of a round that changed something.  Returns how many containers were marked, killed and so on';
 
 CREATE FUNCTION yquota_internal.worker_end_expired() RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -301,7 +301,7 @@ CREATE FUNCTION yquota_internal.worker_end_expired() RETURNS bigint
 		WHERE (SELECT s.end_expired_applications FROM yquota.scheduler_setting AS s) IS NOT FALSE;
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_end_expired() IS
-	'End one application past its lifetime, unless a setting leaves that to the resource manager; returns how many ended';
+	'End one application past its lifetime, unless a setting leaves that to the resource manager.  Returns how many ended';
 
 -- Deletes a bounded number of rows per call, because the worker has other work in between.
 CREATE FUNCTION yquota_internal.forget_preempted_containers(before timestamptz, most integer) RETURNS bigint
@@ -316,7 +316,7 @@ CREATE FUNCTION yquota_internal.forget_preempted_containers(before timestamptz, 
 		SELECT count(*) FROM forgotten;
 $$;
 COMMENT ON FUNCTION yquota_internal.forget_preempted_containers(timestamptz, integer) IS
-	'Delete rows of preempted_container about kills before an instant, so many at most; returns how many';
+	'Delete rows of preempted_container about kills before an instant, at most so many.  Returns how many';
 
 SELECT pg_extension_config_dump('yquota.preempted_container', '');
 SELECT pg_extension_config_dump('yquota_internal.preemption_mark', '');

@@ -9,7 +9,7 @@ RETURNS numeric
 LANGUAGE c STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'yq_sql_accrued';
 COMMENT ON FUNCTION yquota_internal.accrued(yquota.resource, text[], timestamptz, timestamptz) IS
-	'Credits for holding an allocation over an interval of time, exactly; 0 when to_at comes first, because nothing accrues before its start';
+	'Return the credits for holding an allocation over an interval of time, exactly; 0 when to_at comes first, because nothing accrues before its start';
 
 CREATE FUNCTION yquota_internal.dominant(
 	allocation yquota.resource, factors text[], from_at timestamptz, to_at timestamptz)
@@ -17,7 +17,7 @@ RETURNS text
 LANGUAGE c STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'yq_sql_dominant';
 COMMENT ON FUNCTION yquota_internal.dominant(yquota.resource, text[], timestamptz, timestamptz) IS
-	'Resource type with the largest part of accrued(); NULL when that is zero';
+	'Return the resource type with the largest part of accrued(); NULL when that is zero';
 
 CREATE FUNCTION yquota_internal.rate(
 	allocation yquota.resource, factors text[], at timestamptz)
@@ -25,7 +25,7 @@ RETURNS numeric
 LANGUAGE c STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'yq_sql_rate';
 COMMENT ON FUNCTION yquota_internal.rate(yquota.resource, text[], timestamptz) IS
-	'Credits per second for holding an allocation, at the prices in force at an instant';
+	'Return the credits per second for holding an allocation, at the prices in force at an instant';
 
 CREATE FUNCTION yquota_internal.price_intervals(
 	allocation yquota.resource, factors text[], from_at timestamptz, to_at timestamptz,
@@ -36,7 +36,7 @@ RETURNS SETOF record
 LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 10
 AS 'MODULE_PATHNAME', 'yq_sql_price_intervals';
 COMMENT ON FUNCTION yquota_internal.price_intervals(yquota.resource, text[], timestamptz, timestamptz) IS
-	'The parts of accrued(): a row per interval in which no price of the allocation and no factor changes, one row for an empty interval';
+	'Return the parts of accrued(): a row per interval in which no price of the allocation and no factor changes.  An empty interval has one row';
 
 CREATE FUNCTION yquota_internal.multiplier_in_force(resource_type text, at timestamptz)
 RETURNS numeric
@@ -49,28 +49,28 @@ RETURN (SELECT trim_scale(p.multiplier)
 		ORDER BY p.effective_at DESC
 		LIMIT 1);
 COMMENT ON FUNCTION yquota_internal.multiplier_in_force(text, timestamptz) IS
-	'Multiplier of a resource type''s price group at an instant, such as the start of a row of price_intervals(); NULL for a type that is none';
+	'Return the multiplier of a resource type''s price group at an instant, such as the start of a row of price_intervals(); NULL for an unknown type';
 
 CREATE FUNCTION yquota_internal.set_columns(of_row record)
 RETURNS jsonb
 LANGUAGE c STABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'yq_sql_set_columns';
 COMMENT ON FUNCTION yquota_internal.set_columns(record) IS
-	'A row as an object of its columns that are not NULL: as to_jsonb() without those, in a fraction of the time';
+	'Return a row as an object of its columns that are not NULL, as to_jsonb() without NULLs, in a fraction of the time';
 
 CREATE FUNCTION yquota_internal.shape(allocation yquota.resource)
 RETURNS yquota.resource
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'yq_sql_shape';
 COMMENT ON FUNCTION yquota_internal.shape(yquota.resource) IS
-	'Allocation divided by the greatest common divisor of its amounts';
+	'Return an allocation divided by the greatest common divisor of its amounts';
 
 CREATE FUNCTION yquota_internal.weight(allocation yquota.resource)
 RETURNS bigint
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'yq_sql_weight';
 COMMENT ON FUNCTION yquota_internal.weight(yquota.resource) IS
-	'Greatest common divisor of an allocation''s amounts; 0 for the empty allocation';
+	'Return the greatest common divisor of an allocation''s amounts; 0 for the empty allocation';
 
 CREATE FUNCTION yquota_internal.factor_names(
 	project text, application_id text, username text, queue text,
@@ -79,14 +79,14 @@ RETURNS text[]
 LANGUAGE c STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'yq_sql_factor_names';
 COMMENT ON FUNCTION yquota_internal.factor_names(text, text, text, text, yquota.execution_type, numeric) IS
-	'Names of the price factors and outages that apply to a container: dimension, name, dimension, name ...; with a waiting_factor, that of a container that waits, first "waiting" and the factor';
+	'Return the names of the price factors and outages that apply to a container: dimension, name, dimension, name ...  With the waiting_factor of a waiting container, "waiting" and the factor come first';
 
 CREATE FUNCTION yquota_internal.reserved_factor(accepted_at timestamptz)
 RETURNS numeric
 LANGUAGE c STABLE STRICT PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'yq_sql_reserved_factor';
 COMMENT ON FUNCTION yquota_internal.reserved_factor(timestamptz) IS
-	'Part of its price that a reservation pays that is accepted at an instant, by the newest committed charging rules; 0 without one';
+	'Return the part of its price that a reservation pays if it is accepted at an instant, by the newest committed charging rules.  0 without one';
 
 CREATE FUNCTION yquota_internal.microseconds(duration interval) RETURNS bigint
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -96,7 +96,7 @@ CREATE FUNCTION yquota_internal.microseconds(duration interval) RETURNS bigint
 			+ extract(minute FROM duration) * 60000000
 			+ extract(microseconds FROM duration))::bigint;
 COMMENT ON FUNCTION yquota_internal.microseconds(interval) IS
-	'Length of an interval; a month counts as 30 days, as when intervals are compared';
+	'Return the length of an interval; a month counts as 30 days, as when intervals are compared';
 
 CREATE FUNCTION yquota_internal.divide_half_even(
 	numerator numeric, denominator numeric, decimals integer)
@@ -104,14 +104,14 @@ RETURNS numeric
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'yq_sql_divide_half_even';
 COMMENT ON FUNCTION yquota_internal.divide_half_even(numeric, numeric, integer) IS
-	'Quotient rounded once, half to even, to a number of decimals';
+	'Return a quotient rounded once, half to even, to a number of decimals';
 
 CREATE FUNCTION yquota_internal.invalidate_prices()
 RETURNS trigger
 LANGUAGE c
 AS 'MODULE_PATHNAME', 'yq_sql_invalidate_prices';
 COMMENT ON FUNCTION yquota_internal.invalidate_prices() IS
-	'Makes every session read prices anew after this transaction commits';
+	'Make every session read prices anew after this transaction commits';
 
 CREATE TRIGGER pricing_change_invalidate
 	AFTER INSERT OR UPDATE OR DELETE ON yquota.pricing_change
@@ -128,4 +128,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_change() IS
-	'Trigger of tables that are only added to; its argument says why';
+	'Refuse changes of an append-only table; the argument of the trigger gives the reason';

@@ -14,7 +14,7 @@ CREATE FUNCTION yquota_internal.restoring() RETURNS boolean
 	LANGUAGE c STABLE PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_restoring';
 COMMENT ON FUNCTION yquota_internal.restoring() IS
-	'Is this session restoring a dump?  Recognized by the settings that pg_dump and pg_restore begin with, for members of the owning role only';
+	'Tell whether this session restores a dump, by the settings that pg_dump and pg_restore begin with, for members of the owning role only';
 
 CREATE FUNCTION yquota_internal.duration(setting_name text) RETURNS interval
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -24,7 +24,7 @@ CREATE FUNCTION yquota_internal.duration(setting_name text) RETURNS interval
 		((extract(epoch FROM current_setting(setting_name)::interval) * 1000)::bigint
 		 || ' milliseconds')::interval END;
 COMMENT ON FUNCTION yquota_internal.duration(text) IS
-	'A duration of the configuration as an interval of hours and less: a day of a setting is 24 hours in every time zone';
+	'Turn a duration of the configuration into an interval of hours and less: a day of a setting is 24 hours in every time zone';
 
 CREATE FUNCTION yquota_internal.lock_pricing() RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -46,7 +46,7 @@ CREATE FUNCTION yquota_internal.last_event_at() RETURNS timestamptz
 				  SELECT last_event_at FROM yquota_internal.counter_delta
 				  WHERE scope IN ('a', 'f')) AS f);
 COMMENT ON FUNCTION yquota_internal.last_event_at() IS
-	'Latest instant of any event received; NULL before the first one';
+	'Return the latest instant of any event received; NULL before the first one';
 
 -- Settlement can pass the latest event: a START repeated with a new allocation settles at its
 -- recorded_at.  The end of a period settles running containers without any event.
@@ -65,7 +65,7 @@ CREATE FUNCTION yquota_internal.settled_at_most() RETURNS timestamptz
 				  UNION ALL
 				  SELECT max(reserved."to") FROM yquota.reservation_charge AS reserved) AS settled);
 COMMENT ON FUNCTION yquota_internal.settled_at_most() IS
-	'An instant that nothing was settled after; NULL before the first event and the first end of a period';
+	'Return an instant after which nothing was settled; NULL before the first event and the first end of a period';
 
 --
 -- The rule for points in the past
@@ -89,7 +89,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.reserved_after(timestamptz, timestamptz) IS
-	'A sentence about one amount of a reservation, posted or shown, that depends on prices from an instant on; NULL when there is none';
+	'Return a sentence about one amount of a reservation, posted or shown, that depends on prices from an instant on; NULL when there is none';
 
 CREATE FUNCTION yquota_internal.settled_after(instant timestamptz) RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -119,7 +119,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.settled_after(timestamptz) IS
-	'A sentence about one amount, settled or shown, that depends on prices from an instant on; NULL when there is none';
+	'Return a sentence about one amount, settled or shown, that depends on prices from an instant on; NULL when there is none';
 
 CREATE FUNCTION yquota_internal.refuse_past_change(
 	what text, instant timestamptz, found_detail text) RETURNS void
@@ -137,7 +137,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_past_change(text, timestamptz, text) IS
-	'Refuse a change in the past that a sentence about one amount has been found against';
+	'Refuse a change in the past because of an amount that a sentence describes';
 
 CREATE FUNCTION yquota_internal.check_past_point(effective_at timestamptz, what text)
 	RETURNS void
@@ -179,7 +179,7 @@ CREATE FUNCTION yquota_internal.waited_between(since timestamptz, until timestam
 		LIMIT 1;
 $$;
 COMMENT ON FUNCTION yquota_internal.waited_between(timestamptz, timestamptz) IS
-	'A sentence about one wait, charged or shown, that began between two instants, the second of which may be NULL; NULL when there is none';
+	'Return a sentence about one wait, charged or shown, that began between two instants, the second of which may be NULL; NULL when there is none';
 
 CREATE FUNCTION yquota_internal.check_past_rule(
 	rule_effective_at timestamptz, what text) RETURNS void
@@ -264,7 +264,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_pricing_change(timestamptz, text, boolean) IS
-	'Record that amounts may differ from an instant on, and correct later settlements; rebase when factors or outages of projects come or go';
+	'Record that amounts may differ from an instant on, and correct later settlements.  Rebase when factors or outages of projects come or go';
 
 --
 -- Triggers shared by the tables of pricing.  They run as the owner of the
@@ -283,7 +283,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.lock_pricing_trigger() IS
-	'Changes of prices wait for each other before they look at anything';
+	'Make changes of prices wait for each other before they read anything';
 
 CREATE FUNCTION yquota_internal.record_who() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -324,7 +324,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_truncate() IS
-	'Tables that amounts are computed from cannot be truncated';
+	'Refuse to truncate tables that amounts are computed from';
 
 --
 -- Price groups and resource types
@@ -406,7 +406,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.make_room_for_restore() IS
-	'The dump has the shipped rows as users left them: before it brings price groups, the first table of all by its foreign keys, the untouched shipped rows go';
+	'Remove untouched shipped rows before a restore brings price groups, the first table by its foreign keys.  The dump has the shipped rows as users left them';
 
 CREATE TRIGGER make_room_for_restore BEFORE INSERT ON yquota.price_group
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.make_room_for_restore();
@@ -424,7 +424,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.resource_type_reservation(text) IS
-	'A sentence about one use of a resource type by a reservation; NULL when there is none';
+	'Return a sentence about one use of a resource type by a reservation; NULL when there is none';
 
 CREATE FUNCTION yquota_internal.resource_type_use(type_name text) RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -443,7 +443,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.resource_type_use(text) IS
-	'A sentence about one use of a resource type by a container, running or not; NULL when there is none';
+	'Return a sentence about one use of a resource type by a container, running or not; NULL when there is none';
 
 CREATE FUNCTION yquota_internal.keep_price_group() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -466,7 +466,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_price_group() IS
-	'GENERAL stays, and no price group changes its name';
+	'Keep price group GENERAL and the names of all price groups';
 
 CREATE FUNCTION yquota_internal.note_price_group() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -481,7 +481,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_price_group() IS
-	'Note that a price group, which can have no resource types by then, has gone';
+	'Record that a price group, which can have no resource types by then, has been deleted';
 
 CREATE FUNCTION yquota_internal.keep_resource_type() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -534,7 +534,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_resource_type() IS
-	'A resource type that containers have used stays, and so does the group by whose prices it has been charged';
+	'Keep a resource type that containers have used, and the group by whose prices it has been charged';
 
 CREATE FUNCTION yquota_internal.resource_type_charge(type_name text) RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -555,7 +555,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.resource_type_charge(text) IS
-	'A sentence about one amount, settled or shown, of a container with a resource type; NULL when there is none';
+	'Return a sentence about one amount, settled or shown, of a container with a resource type; NULL when there is none';
 
 CREATE FUNCTION yquota_internal.base_price_at(
 	type_name text, instant timestamptz, OUT base_price numeric, OUT unit bigint)
@@ -569,7 +569,7 @@ CREATE FUNCTION yquota_internal.base_price_at(
 		LIMIT 1;
 $$;
 COMMENT ON FUNCTION yquota_internal.base_price_at(text, timestamptz) IS
-	'Base price and unit of a resource type in force at an instant';
+	'Return the base price and unit of a resource type in force at an instant';
 
 CREATE FUNCTION yquota_internal.note_resource_type() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -605,7 +605,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_resource_type() IS
-	'A changed base price becomes a point of yquota.base_price at the clock; other changes are noted';
+	'Turn a changed base price into a point of yquota.base_price at the clock, and record other changes';
 
 CREATE TRIGGER lock_pricing BEFORE INSERT OR DELETE ON yquota.price_group
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_pricing_trigger();

@@ -11,7 +11,7 @@ CREATE FUNCTION yquota_internal.price_ratio(base_price numeric, unit bigint) RET
 	RETURN (SELECT concat(div(atto, divisor), '/', div(unit, divisor))
 			FROM (SELECT base_price * 1000000000000000000 AS atto, nullif(gcd(base_price * 1000000000000000000, unit::numeric), 0) AS divisor) AS term);
 COMMENT ON FUNCTION yquota_internal.price_ratio(numeric, bigint) IS
-	'A base price per native unit, as text that is the same for all ways to write it';
+	'Return a base price per native unit, as text that is the same for all ways to write it';
 
 --
 -- A point that repeats the value in force changes no amount.
@@ -24,7 +24,7 @@ CREATE FUNCTION yquota_internal.timeline_value(table_name text, point jsonb) RET
 		ELSE jsonb_strip_nulls(point - '{dimension,name,effective_at,set_by,set_at,load}'::text[])
 	END;
 COMMENT ON FUNCTION yquota_internal.timeline_value(text, jsonb) IS
-	'The part of a timeline''s row that amounts depend on';
+	'Return the part of a timeline''s row that amounts depend on';
 
 CREATE FUNCTION yquota_internal.timeline_points(
 	table_name text, old_row jsonb, new_row jsonb, OUT at timestamptz, OUT value jsonb, OUT was_there boolean) RETURNS SETOF record
@@ -62,7 +62,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.timeline_points(text, jsonb, jsonb) IS
-	'Points of a timeline around those that a change of one row is about, and its new one';
+	'Return the points of a timeline around those that a change of one row affects, and its new point';
 
 CREATE FUNCTION yquota_internal.timeline_changed_from(table_name text, old_row jsonb, new_row jsonb) RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -81,7 +81,7 @@ CREATE FUNCTION yquota_internal.timeline_changed_from(table_name text, old_row j
 			  <> coalesce((SELECT point.value FROM point WHERE point.is_there AND point.at <= i.at ORDER BY point.at DESC LIMIT 1), '{}');
 $$;
 COMMENT ON FUNCTION yquota_internal.timeline_changed_from(text, jsonb, jsonb) IS
-	'Earliest instant at which something else is in force after a row was inserted, updated or deleted; NULL when there is none';
+	'Return the earliest instant at which another value is in force after a row was inserted, updated or deleted; NULL when there is none';
 
 CREATE FUNCTION yquota_internal.keep_timeline() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -160,7 +160,7 @@ CREATE FUNCTION yquota_internal.has_timeline(table_name text, point jsonb) RETUR
 					 WHERE resource_type = point ->> 'resource_type')
 	END;
 COMMENT ON FUNCTION yquota_internal.has_timeline(text, jsonb) IS
-	'Does the price group or resource type of a point have any points yet?';
+	'Tell whether the price group or resource type of a point has any points yet';
 
 CREATE FUNCTION yquota_internal.has_owner(table_name text, point jsonb) RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -172,7 +172,7 @@ CREATE FUNCTION yquota_internal.has_owner(table_name text, point jsonb) RETURNS 
 					 WHERE name = point ->> 'resource_type')
 	END;
 COMMENT ON FUNCTION yquota_internal.has_owner(text, jsonb) IS
-	'Does the price group or resource type of a point exist?  Not while deleting it deletes its points';
+	'Tell whether the price group or resource type of a point exists, which is not so while deleting it deletes its points';
 
 --
 -- A statement is one change: new_rows and old_rows are its transition tables.  A first point,
@@ -249,7 +249,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_timeline() IS
-	'Note a change of a timeline from its earliest point on; arguments: the kind, and the column with the name of its owner';
+	'Record a change of a timeline from its earliest point on; arguments: the kind, and the column with the name of its owner';
 
 CREATE TRIGGER lock_pricing BEFORE INSERT OR UPDATE OR DELETE ON yquota.price
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_pricing_trigger();
@@ -337,7 +337,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.fill_in_base_price() IS
-	'Shows the base price in force in yquota.resource_type';
+	'Show the base price in force in yquota.resource_type';
 
 CREATE TRIGGER show_in_force BEFORE UPDATE OF name ON yquota.resource_type
 	FOR EACH ROW WHEN ((NEW.base_price, NEW.unit) IS NOT DISTINCT FROM (OLD.base_price, OLD.unit))
@@ -360,7 +360,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.show_base_prices() IS
-	'Bring the base prices that yquota.resource_type shows up to date';
+	'Update the base prices that yquota.resource_type shows';
 
 CREATE FUNCTION yquota_internal.show_base_prices_trigger() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -374,7 +374,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.show_base_prices_trigger() IS
-	'After a change of base prices';
+	'Run show_base_prices() after a change of base prices';
 
 CREATE TRIGGER show_base_prices AFTER INSERT OR UPDATE OR DELETE ON yquota.base_price
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.show_base_prices_trigger();
@@ -428,7 +428,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.set_multiplier(text, numeric, timestamptz, timestamptz) IS
-	'Set the multiplier of a price group by hand from an instant (the clock) on and have compute_prices() leave it alone until another; returns when it takes effect';
+	'Set the multiplier of a price group by hand from an instant (the clock) on, and make compute_prices() leave it alone until another instant.  Returns when it takes effect';
 
 CREATE FUNCTION yquota.clear_multiplier(price_group text) RETURNS boolean
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -453,7 +453,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.clear_multiplier(text) IS
-	'Let compute_prices() set the multiplier of a price group again: it holds until the next computed one, and later ones set by hand are dropped; returns whether it was pinned';
+	'Let compute_prices() set the multiplier of a price group again.  The multiplier holds until the next computed one, and later ones set by hand are dropped.  Returns whether it was pinned';
 
 CREATE FUNCTION yquota.set_base_price(
 	resource_type text, base_price numeric, unit bigint DEFAULT NULL,
@@ -485,7 +485,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.set_base_price(text, numeric, bigint, timestamptz) IS
-	'Set the base price of a resource type, in credits per unit and second, from an instant (the clock) on; without a unit the one in force stays; returns when it takes effect';
+	'Set the base price of a resource type, in credits per unit and second, from an instant (the clock) on.  Without a unit, the unit in force stays.  Returns when it takes effect';
 
 --
 -- Outages.  A forgiven time may lie in the past; the ledger is then corrected.  It stays
@@ -574,7 +574,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_outage() IS
-	'Note a change of forgiven time from its beginning on; the outages of one project are part of its running containers';
+	'Record a change of forgiven time from its beginning on; the outages of one project are part of its running containers';
 
 CREATE TRIGGER lock_pricing BEFORE INSERT OR UPDATE OR DELETE ON yquota.outage
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_pricing_trigger();
@@ -637,4 +637,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.report_outage(timestamptz, timestamptz, text, text) IS
-	'Forgive an interval of time, to one project or to all, whether or not it has been charged; repeating it does nothing and returns the same outage_id';
+	'Forgive an interval of time, for one project or for all, whether or not it has been charged.  Repeating it does nothing and returns the same outage_id';

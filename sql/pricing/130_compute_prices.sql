@@ -9,7 +9,7 @@ CREATE FUNCTION yquota_internal.multiplier(
 	LANGUAGE c IMMUTABLE CALLED ON NULL INPUT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_multiplier';
 COMMENT ON FUNCTION yquota_internal.multiplier(numeric, numeric, numeric, numeric, numeric) IS
-	'1 + max(used / total - tipping point, 0) * increment factor, at most max_multiplier (NULL for no cap), rounded once, half to even, to 18 decimals';
+	'Return 1 + max(used / total - tipping point, 0) * increment factor, at most max_multiplier (NULL: no cap), rounded once, half to even, to 18 decimals';
 
 --
 -- The usage of GUARANTEED containers.  The counters have the present usage.  For an instant
@@ -52,7 +52,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.guaranteed_usage(timestamptz) IS
-	'Usage of GUARANTEED containers running at an instant, in native units';
+	'Return the usage of GUARANTEED containers running at an instant, in native units';
 
 --
 -- A resource type that the cluster has never offered is absent and leaves its price group
@@ -114,7 +114,7 @@ CREATE FUNCTION yquota_internal.measure_cluster(as_of timestamptz)
 		FROM measured AS m;
 $$;
 COMMENT ON FUNCTION yquota_internal.measure_cluster(timestamptz) IS
-	'Per resource type: usage, demand and total in native units, the utilization reported from outside while it is young enough, and whether the cluster is known: measured, absent, empty, lost or shrunk';
+	'Return per resource type the usage, demand and total in native units, and the utilization reported from outside while it is young enough.  Also return the state of the cluster: measured, absent, empty, lost or shrunk';
 
 CREATE FUNCTION yquota_internal.measure_price_groups(as_of timestamptz)
 	RETURNS TABLE (price_group text, utilization numeric, multiplier numeric, unknown text)
@@ -145,7 +145,7 @@ CREATE FUNCTION yquota_internal.measure_price_groups(as_of timestamptz)
 		GROUP BY g.name;
 $$;
 COMMENT ON FUNCTION yquota_internal.measure_price_groups(timestamptz) IS
-	'Per price group: the utilization of its most used resource type, its own multiplier, and why they are not known, if so';
+	'Return per price group the utilization of its most used resource type and its own multiplier, or the reason why they are not known';
 
 CREATE FUNCTION yquota_internal.remember_cluster(as_of timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -174,7 +174,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.remember_cluster(timestamptz) IS
-	'Remember the totals that are believed, and since when the others have been seen';
+	'Record the totals that are believed, and since when other totals have been seen';
 
 CREATE FUNCTION yquota_internal.keep_cluster_alert(
 	group_name text, unknown text, as_of timestamptz) RETURNS void
@@ -215,7 +215,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_cluster_alert(text, text, timestamptz) IS
-	'Raise the alert of a price group whose utilization is unknown, once; clear it when the reason has gone (unknown is NULL)';
+	'Raise the alert of a price group whose utilization is unknown, once; clear it when the reason is gone (unknown is NULL)';
 
 --
 -- A pin holds from its first point on.  Before that point, prices are computed.
@@ -236,7 +236,7 @@ CREATE FUNCTION yquota_internal.pinned_until(group_name text, instant timestampt
 								  WHERE p.price_group = group_name AND p.pinned
 									AND p.effective_at > instant)));
 COMMENT ON FUNCTION yquota_internal.pinned_until(text, timestamptz) IS
-	'Until when the multiplier in force at an instant was set by hand; NULL when it was not';
+	'Return until when the multiplier in force at an instant was set by hand; NULL when it was not';
 
 CREATE FUNCTION yquota_internal.refusal_to_publish(group_name text, publish_at timestamptz)
 	RETURNS text
@@ -261,7 +261,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refusal_to_publish(text, timestamptz) IS
-	'Why a computed price cannot be published for an instant; NULL when it can';
+	'Return the reason why a computed price cannot be published for an instant; NULL when it can';
 
 CREATE FUNCTION yquota_internal.note_utilization(as_of timestamptz, groups text[], utilizations numeric[]) RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -287,7 +287,7 @@ CREATE FUNCTION yquota_internal.forget_utilization(before timestamptz) RETURNS b
 		SELECT count(*) FROM forgotten;
 $$;
 COMMENT ON FUNCTION yquota_internal.forget_utilization(timestamptz) IS
-	'Delete rows of utilization_history about quarter-hours that began before an instant; returns how many';
+	'Delete rows of utilization_history about quarter-hours that began before an instant.  Returns how many';
 
 CREATE FUNCTION yquota_internal.try_lock_pricing() RETURNS boolean
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -301,7 +301,7 @@ EXCEPTION WHEN lock_not_available THEN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.try_lock_pricing() IS
-	'Like lock_pricing(), but does not wait: returns whether it got the lock';
+	'Take the lock of lock_pricing() without waiting.  Returns whether it got the lock';
 
 --
 -- GENERAL is decided first, because it is the floor of the other groups.  One statement
@@ -412,7 +412,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.compute_prices(timestamptz) IS
-	'Compute the multiplier of every price group from the utilization at an instant (the clock) and publish those that changed, yquota.price_lead ahead, and likewise the factor of OPPORTUNISTIC containers where it follows the load of node queues (explain_opportunistic_price()); never waits for another change of prices';
+	'Compute the multiplier of every price group from the utilization at an instant (the clock) and publish those that changed, yquota.price_lead ahead.  Compute the factor of OPPORTUNISTIC containers, too, where it follows the load of node queues (explain_opportunistic_price()).  Never waits for another change of prices';
 
 --
 -- Views.  A price is credits per native unit and second.  It is rounded where charging rounds
@@ -481,12 +481,12 @@ COMMENT ON COLUMN yquota.current_price.multiplier IS 'in force now';
 COMMENT ON COLUMN yquota.current_price.base_price IS 'credits per unit and second, in force now';
 COMMENT ON COLUMN yquota.current_price.unit IS 'native units';
 COMMENT ON COLUMN yquota.current_price.price IS 'credits per native unit and second';
-COMMENT ON COLUMN yquota.current_price.effective_at IS 'since when; -infinity when it never changed';
-COMMENT ON COLUMN yquota.current_price.pinned_until IS 'until when compute_prices() leaves the multiplier alone; NULL when it does not';
-COMMENT ON COLUMN yquota.current_price.next_multiplier IS 'published ahead; NULL for none';
+COMMENT ON COLUMN yquota.current_price.effective_at IS 'start of the present multiplier; -infinity when it never changed';
+COMMENT ON COLUMN yquota.current_price.pinned_until IS 'end of the time in which compute_prices() leaves the multiplier alone; NULL when it does not';
+COMMENT ON COLUMN yquota.current_price.next_multiplier IS 'published ahead; NULL: none';
 COMMENT ON COLUMN yquota.current_price.unit_hour_price IS 'credits for holding one unit (unit native units) for an hour';
-COMMENT ON COLUMN yquota.current_price.opportunistic_factor IS 'that OPPORTUNISTIC containers pay this price times now; 1 when none is in force. Factors of queues, applications and users come on top';
-COMMENT ON COLUMN yquota.current_price.next_opportunistic_factor IS 'published ahead; NULL for none';
+COMMENT ON COLUMN yquota.current_price.opportunistic_factor IS 'factor on this price for OPPORTUNISTIC containers now; 1 when none is in force. Factors of queues, applications and users are multiplied with it';
+COMMENT ON COLUMN yquota.current_price.next_opportunistic_factor IS 'published ahead; NULL: none';
 
 --
 -- A dump contains all rows of these tables.

@@ -17,8 +17,8 @@ CREATE TABLE yquota.opportunistic_price (
 COMMENT ON TABLE yquota.opportunistic_price IS
 	'Factors between which the price of OPPORTUNISTIC containers follows the load of node queues: one row, or none when it does not';
 COMMENT ON COLUMN yquota.opportunistic_price.only_row IS 'primary key, always true';
-COMMENT ON COLUMN yquota.opportunistic_price.min_factor IS 'while all queues are empty: 0 or more, at most 6 decimals';
-COMMENT ON COLUMN yquota.opportunistic_price.max_factor IS 'while all are full: min_factor to 10^6, at most 6 decimals';
+COMMENT ON COLUMN yquota.opportunistic_price.min_factor IS 'factor while all queues are empty: 0 or more, at most 6 decimals';
+COMMENT ON COLUMN yquota.opportunistic_price.max_factor IS 'factor while all queues are full: min_factor to 10^6, at most 6 decimals';
 SELECT pg_extension_config_dump('yquota.opportunistic_price', '');
 
 --
@@ -53,7 +53,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.node_queue_load(timestamptz) IS
-	'The mean, over nodes with a young report and room in their queues for OPPORTUNISTIC containers, of the part that is taken, as an exact fraction; 0 / 0 when there are no such nodes';
+	'Return the mean load of node queues, an exact fraction.  It is the mean of the used part of queues over nodes with a recent report and room for OPPORTUNISTIC containers in their queues.  0 / 0 when there are no such nodes';
 
 CREATE FUNCTION yquota_internal.opportunistic_price_refusal(measured_factor numeric, factor_in_force numeric, publish_at timestamptz)
 	RETURNS text
@@ -82,7 +82,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.opportunistic_price_refusal(numeric, numeric, timestamptz) IS
-	'Why a computed factor for OPPORTUNISTIC containers is not published for an instant; NULL when it is';
+	'Return the reason why a computed factor for OPPORTUNISTIC containers is not published for an instant; NULL when it is';
 
 CREATE FUNCTION yquota_internal.measure_opportunistic_price(measured_at timestamptz, publish_at timestamptz)
 	RETURNS TABLE (
@@ -125,7 +125,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.measure_opportunistic_price(timestamptz, timestamptz) IS
-	'The load of node queues at an instant, the factor that follows from it, the one in force at another instant, and whether the former is to be published then; no row while the price does not follow the load';
+	'Return the load of node queues at an instant, the factor that follows from it, and the factor in force at another instant.  Also return whether the new factor is to be published then.  No row while the price does not follow the load';
 
 CREATE FUNCTION yquota.explain_opportunistic_price(as_of timestamptz DEFAULT NULL)
 	RETURNS TABLE (
@@ -140,7 +140,7 @@ CREATE FUNCTION yquota.explain_opportunistic_price(as_of timestamptz DEFAULT NUL
 			clock.at, clock.at + yquota_internal.duration('yquota.price_lead')) AS measured;
 $$;
 COMMENT ON FUNCTION yquota.explain_opportunistic_price(timestamptz) IS
-	'What compute_prices() makes of the load of node queues at an instant (the clock): nodes counted, their load (a fraction), the factor that follows from it, the one that is in force yquota.price_lead later, and whether the former would be published; no row while the price does not follow the load';
+	'Show how compute_prices() uses the load of node queues at an instant (the clock).  Returns the number of nodes, their load (a fraction), the factor that follows from it, and the factor in force yquota.price_lead later.  Also returns whether the new factor would be published.  No row while the price does not follow the load';
 
 CREATE FUNCTION yquota_internal.opportunistic_price_figures() RETURNS TABLE (name text, value numeric)
 	LANGUAGE sql STABLE PARALLEL UNSAFE SECURITY DEFINER ROWS 5
@@ -158,7 +158,7 @@ CREATE FUNCTION yquota_internal.opportunistic_price_figures() RETURNS TABLE (nam
 		WHERE sample.value IS NOT NULL;
 $$;
 COMMENT ON FUNCTION yquota_internal.opportunistic_price_figures() IS
-	'Figures of explain_opportunistic_price() for metrics, whose readers need no right to call it';
+	'Return figures of explain_opportunistic_price() for metrics, whose readers need no right to call it';
 
 --
 -- Points that an administrator sets
@@ -183,7 +183,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.dismiss_computed_factors() IS
-	'A factor that is set by hand holds until the next one that is: computed ones between them go';
+	'Remove computed factors between a factor set by hand and the next one set by hand';
 
 CREATE TRIGGER dismiss_computed BEFORE INSERT ON yquota.price_factor
 	FOR EACH ROW WHEN (NEW.load IS NULL AND NEW.dimension = 'execution_type')
@@ -208,7 +208,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.begin_opportunistic_price() IS
-	'Begins the timeline of factors for OPPORTUNISTIC with a point that is no factor, unless it has begun';
+	'Begin the timeline of factors for OPPORTUNISTIC with a point without a factor, unless it has begun';
 
 CREATE FUNCTION yquota_internal.end_opportunistic_price() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -234,7 +234,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.end_opportunistic_price() IS
-	'Ends the computed factor that is in force, from the clock on, and takes away those that lie ahead';
+	'End the computed factor that is in force, from the clock on, and remove those that lie ahead';
 
 CREATE TRIGGER begin_factor AFTER INSERT ON yquota.opportunistic_price
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.begin_opportunistic_price();

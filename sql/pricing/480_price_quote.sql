@@ -25,7 +25,7 @@ CREATE FUNCTION yquota_internal.describe_dominant(
 			) AS part)
 	END;
 COMMENT ON FUNCTION yquota_internal.describe_dominant(yquota.resource, jsonb, text, boolean, numeric) IS
-	'Why a resource type is the one that is charged, in credits per second before factors';
+	'Explain why a resource type is the one that is charged, in credits per second before factors';
 
 CREATE FUNCTION yquota_internal.check_price_quote(
 	allocation yquota.resource, duration interval, project text) RETURNS void
@@ -87,7 +87,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_quoted_names(text, text) IS
-	'Refuse a quote for another user than the calling role; an application that the role may not see does not exist for it.  Operators and roles that read everything ask about all';
+	'Refuse a quote for another user than the calling role; an application that the role may not see does not exist for it.  Operators and roles that read everything may ask about all';
 
 CREATE FUNCTION yquota_internal.quoted_payer(project text, username text) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -99,7 +99,7 @@ CREATE FUNCTION yquota_internal.quoted_payer(project text, username text) RETURN
 		   OR EXISTS (SELECT FROM yquota.project_balance AS balance WHERE balance.project = payer.name);
 $$;
 COMMENT ON FUNCTION yquota_internal.quoted_payer(text, text) IS
-	'Project that pays; NULL where only the username names it, and the calling role may not see it';
+	'Return the project that pays; NULL where only the username names it, and the calling role may not see it';
 
 -- A function in SQL, so that the context of an error names the function instead of quoting its
 -- query.
@@ -146,7 +146,7 @@ CREATE FUNCTION yquota_internal.quoted_price(
 		LEFT JOIN yquota.project_balance AS balance ON balance.project = quoted_price.payer;
 	END;
 COMMENT ON FUNCTION yquota_internal.quoted_price(yquota.resource, interval, text, yquota.execution_type, text, text, text, timestamptz) IS
-	'What a container would cost from an instant on, at the prices that are in force then; arguments as check_price_quote() leaves them';
+	'Return the cost of a container from an instant on, at the prices in force then; arguments as check_price_quote() leaves them';
 
 CREATE FUNCTION yquota_internal.price_quote_as_owner(
 	allocation yquota.resource, duration interval, queue text,
@@ -176,7 +176,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.price_quote_as_owner(yquota.resource, interval, text, yquota.execution_type, text, text, text) IS
-	'The result of price_quote() for the calling role';
+	'Return the result of price_quote() for the calling role';
 
 CREATE FUNCTION yquota.price_quote(
 	allocation yquota.resource, duration interval, queue text DEFAULT NULL,
@@ -189,7 +189,7 @@ CREATE FUNCTION yquota.price_quote(
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.price_quote(yquota.resource, interval, text, yquota.execution_type, text, text, text) IS
-	'Cost of a container that starts now, runs that long and keeps the present price: the charge to the last digit, the reason, the cost of each resource alone, and whether its project can afford it';
+	'Return the cost of a container that starts now, runs that long and keeps the present price.  The row has the charge to the last digit, the reason, the cost of each resource alone, and whether its project can afford it';
 
 --
 -- Places the reservation as in a dry run, at the known prices.  All arguments are required, so
@@ -223,7 +223,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.price_quote_as_owner(yquota.reservation_contract, text, text, text[], text) IS
-	'The result of price_quote() of a reservation for the calling role';
+	'Return the result of price_quote() of a reservation for the calling role';
 
 CREATE FUNCTION yquota.price_quote(
 	definition yquota.reservation_contract, queue text, username text, groups text[], project text)
@@ -233,4 +233,4 @@ CREATE FUNCTION yquota.price_quote(
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.price_quote(yquota.reservation_contract, text, text, text[], text) IS
-	'Cost of a reservation that is accepted now, placed as in a dry run, at the rule in force and the prices known: the credits that acceptance would hold, and whether its project can afford them';
+	'Return the cost of a reservation that is accepted now, placed as in a dry run, by the rule in force and the known prices.  The row has the credits that acceptance would hold, and whether its project can afford them';

@@ -36,4 +36,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.open_books(timestamptz) IS
-	'Charge nothing that ran before an instant, once and for all, while containers keep their creation times; returns the row of outage that says so.  Repeating it does nothing';
+	'Charge nothing that ran before an instant, once and for all, while containers keep their creation times.  Returns the row of outage that records it.  Repeating it does nothing';

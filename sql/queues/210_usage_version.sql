@@ -12,15 +12,15 @@ CREATE TABLE yquota_internal.usage_version (
 	noted pg_snapshot
 );
 COMMENT ON TABLE yquota_internal.usage_version IS
-	'One row, which changes with usage_counter: sessions that have read the one compare the other';
+	'Version of usage_counter, one row that changes with it: sessions that have read usage_counter compare the version';
 COMMENT ON COLUMN yquota_internal.usage_version.content IS
-	'Changes with version, unless deltas of other transactions were compacted and nothing else has changed';
+	'changes with version, unless deltas of other transactions were compacted and nothing else has changed';
 COMMENT ON COLUMN yquota_internal.usage_version.is_compacting IS
-	'The transaction at hand compacts; true for no other';
+	'true only for the present transaction, which compacts';
 COMMENT ON COLUMN yquota_internal.usage_version.compacted_before IS
-	'With compacted_but: the last compaction took rows of these transactions, and of none that was running then';
+	'used with compacted_but: the last compaction took rows of these transactions, and of none that was running then';
 COMMENT ON COLUMN yquota_internal.usage_version.noted IS
-	'Snapshot of the last compaction of counters';
+	'snapshot of the last compaction of counters';
 INSERT INTO yquota_internal.usage_version DEFAULT VALUES;
 
 CREATE FUNCTION yquota_internal.change_usage_version() RETURNS trigger
@@ -36,7 +36,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.change_usage_version() IS
-	'Tell that usage_counter has changed';
+	'Record that usage_counter has changed';
 
 CREATE TRIGGER change_version AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota_internal.usage_counter
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.change_usage_version();

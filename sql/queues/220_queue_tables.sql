@@ -24,13 +24,13 @@ CREATE DOMAIN yquota.queue_path AS text COLLATE "C"
 	CONSTRAINT queue_path_form CHECK (VALUE ~ E'^root(\\.[^.,\\s]+( +[^.,\\s]+)*)*$')
 	CONSTRAINT queue_path_length CHECK (octet_length(VALUE) <= 2000);
 COMMENT ON DOMAIN yquota.queue_path IS
-	'Full path of a queue: root, or names below it parted by dots, such as root.sales.etl';
+	'Full path of a queue: root, or names below it separated by dots, such as root.sales.etl';
 
 CREATE FUNCTION yquota_internal.is_hadoop_capacity(capacity text) RETURNS boolean
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 	RETURN capacity ~ E'^([+-]?(\\d+\\.?\\d*|\\.\\d+)([eE][+-]?\\d+)?[fFdD]?w?|\\[[\\w.,\\-=%/ ]+\\])$';
 COMMENT ON FUNCTION yquota_internal.is_hadoop_capacity(text) IS
-	'Is this written like a capacity: 12.5 (percent), 2w (weight), or [memory=10240,vcores=12] with numbers, percents or weights?';
+	'Tell whether a text is a capacity: 12.5 (percent), 2w (weight), or [memory=10240,vcores=12] with numbers, percents or weights';
 
 CREATE TABLE yquota.queue (
 	path yquota.queue_path PRIMARY KEY,
@@ -101,51 +101,51 @@ COMMENT ON TABLE yquota.queue IS
 	'Queues and their configuration: Hadoop''s yarn.scheduler.capacity.<path>.<property>.  NULL: not set';
 COMMENT ON COLUMN yquota.queue.parent IS 'path of the queue above; NULL for root';
 COMMENT ON COLUMN yquota.queue.name IS 'last part of the path; several queues may share it';
-COMMENT ON COLUMN yquota.queue.position IS 'place among the children of its parent, which is the order of Hadoop''s property queues; created ones come after them as they were created; those without a position come last, by path';
+COMMENT ON COLUMN yquota.queue.position IS 'place among the children of its parent, which is the order of Hadoop''s property queues; created queues follow in order of creation. Queues without a position come last, by path';
 COMMENT ON COLUMN yquota.queue.auto_created IS
-	'whether a submission has created it; such queues are in no file, and importing one leaves them';
-COMMENT ON COLUMN yquota.queue.capacity IS 'as Hadoop writes it: 12.5 (percent of the parent), 2w (weight), [memory=10240,vcores=12] (MiB, cores), or mixed';
-COMMENT ON COLUMN yquota.queue.maximum_capacity IS 'as capacity, but for weights; -1 is 100';
+	'true if a submission has created it; such queues are in no file, and importing one leaves them';
+COMMENT ON COLUMN yquota.queue.capacity IS 'in Hadoop''s notation: 12.5 (percent of the parent), 2w (weight), [memory=10240,vcores=12] (MiB, cores), or mixed';
+COMMENT ON COLUMN yquota.queue.maximum_capacity IS 'as capacity, but without weights; -1 is 100';
 COMMENT ON COLUMN yquota.queue.minimum_user_limit_percent IS 'percent of the queue';
 COMMENT ON COLUMN yquota.queue.user_limit_factor IS 'factor on the queue''s capacity; -1: no limit';
 COMMENT ON COLUMN yquota.queue.maximum_allocation IS 'largest container, in native units; wins over the next two';
 COMMENT ON COLUMN yquota.queue.maximum_allocation_mb IS 'MiB; -1: not set';
 COMMENT ON COLUMN yquota.queue.maximum_allocation_vcores IS 'cores; -1: not set';
 COMMENT ON COLUMN yquota.queue.maximum_am_resource_percent IS 'fraction (0.1 is ten percent) of the queue for application masters';
-COMMENT ON COLUMN yquota.queue.state IS 'as configured, RUNNING or STOPPED; a queue drains by itself';
+COMMENT ON COLUMN yquota.queue.state IS 'configured state, RUNNING or STOPPED; a queue drains by itself';
 COMMENT ON COLUMN yquota.queue.acl_submit_applications IS 'users, a blank, groups; * admits every user and one blank none';
 COMMENT ON COLUMN yquota.queue.acl_administer_queue IS 'written as acl_submit_applications';
 COMMENT ON COLUMN yquota.queue.acl_application_max_priority IS 'groups such as [user=u1 group=g1 max_priority=7 default_priority=4]';
 COMMENT ON COLUMN yquota.queue.acl_administer_reservations IS 'written as acl_submit_applications';
 COMMENT ON COLUMN yquota.queue.acl_list_reservations IS 'written as acl_submit_applications';
 COMMENT ON COLUMN yquota.queue.acl_submit_reservations IS 'written as acl_submit_applications';
-COMMENT ON COLUMN yquota.queue.priority IS 'of the queue among its siblings; larger comes first';
-COMMENT ON COLUMN yquota.queue.ordering_policy IS 'of applications in a leaf, of children in a parent';
+COMMENT ON COLUMN yquota.queue.priority IS 'priority of the queue among its siblings; larger comes first';
+COMMENT ON COLUMN yquota.queue.ordering_policy IS 'ordering policy of applications in a leaf, of children in a parent';
 COMMENT ON COLUMN yquota.queue.ordering_policy_options IS
 	'object of options whose names follow ordering-policy. in Hadoop''s names, such as {"fair.enable-size-based-weight": "true"}';
 COMMENT ON COLUMN yquota.queue.accessible_node_labels IS '{*} is every label, {} none but the default partition';
-COMMENT ON COLUMN yquota.queue.maximum_application_lifetime IS 'seconds; 0: none, negative: the parent''s';
+COMMENT ON COLUMN yquota.queue.maximum_application_lifetime IS 'seconds; 0: none, negative: that of the parent';
 COMMENT ON COLUMN yquota.queue.default_application_lifetime IS 'seconds';
-COMMENT ON COLUMN yquota.queue.reservable IS 'whether the queue is a plan of reservations, whose applications run in queues below it. A leaf must be stopped to become one; a plan stays one while applications or containers are in its queues';
+COMMENT ON COLUMN yquota.queue.reservable IS 'true if the queue is a plan of reservations, whose applications run in queues below it. A leaf must be stopped to become one; a plan stays one while applications or containers are in its queues';
 COMMENT ON COLUMN yquota.queue.reservation_window IS 'milliseconds over which average_capacity holds, at most 36500 days; 0 or less, or NULL: a day';
-COMMENT ON COLUMN yquota.queue.instantaneous_max_capacity IS 'percent of the plan''s queue that a user may reserve at an instant; NULL: 100. Of 1 or less, a fraction where scheduler_setting.reservation_reads_fractions is true';
+COMMENT ON COLUMN yquota.queue.instantaneous_max_capacity IS 'percent of the plan''s queue that a user may reserve at an instant; NULL: 100. A value up to 1 is a fraction where scheduler_setting.reservation_reads_fractions is true';
 COMMENT ON COLUMN yquota.queue.average_capacity IS
-	'percent of the plan''s queue that a user may reserve on average over the window; 1 or less: as instantaneous_max_capacity';
-COMMENT ON COLUMN yquota.queue.reservation_policy IS 'class: CapacityOverTimePolicy (also if NULL) or NoOverCommitPolicy, in any package; another is refused at commit';
-COMMENT ON COLUMN yquota.queue.reservation_agent IS 'class: AlignedPlannerWithGreedy (also if NULL) or GreedyReservationAgent, likewise';
-COMMENT ON COLUMN yquota.queue.reservation_planner IS 'class: SimpleCapacityReplanner, likewise';
+	'percent of the plan''s queue that a user may reserve on average over the window; a value up to 1 as in instantaneous_max_capacity';
+COMMENT ON COLUMN yquota.queue.reservation_policy IS 'class: CapacityOverTimePolicy (also if NULL) or NoOverCommitPolicy, in any package; any other is refused at commit';
+COMMENT ON COLUMN yquota.queue.reservation_agent IS 'class: AlignedPlannerWithGreedy (also if NULL) or GreedyReservationAgent, in any package; any other is refused at commit';
+COMMENT ON COLUMN yquota.queue.reservation_planner IS 'class: SimpleCapacityReplanner, in any package; any other is refused at commit';
 COMMENT ON COLUMN yquota.queue.reservation_enforcement_window IS 'milliseconds ahead within which reservations end when the plan has become smaller; NULL: an hour';
-COMMENT ON COLUMN yquota.queue.reservation_move_on_expiry IS 'whether applications go on in the default queue when their reservation is over (also if NULL), or are killed';
-COMMENT ON COLUMN yquota.queue.show_reservations_as_queues IS 'whether effective_queue and scheduler_queue show the queues of a plan; if not, they count in the plan''s figures alone';
+COMMENT ON COLUMN yquota.queue.reservation_move_on_expiry IS 'true (also if NULL) if applications go on in the default queue when their reservation is over; false if they are killed';
+COMMENT ON COLUMN yquota.queue.show_reservations_as_queues IS 'true if effective_queue and scheduler_queue show the queues of a plan; otherwise they count only in the plan''s figures';
 COMMENT ON COLUMN yquota.queue.leaf_queue_template IS
-	'object of properties whose names follow leaf-queue-template. in Hadoop''s names, such as {"capacity": "5"}: of leaves created by the first generation of auto-creation';
+	'object of properties whose names follow leaf-queue-template. in Hadoop''s names, such as {"capacity": "5"}, for leaves created by the first generation of auto-creation';
 COMMENT ON COLUMN yquota.queue.auto_queue_creation_v2_template IS
 	'object of Hadoop''s properties for all queues that are created below by the second generation';
-COMMENT ON COLUMN yquota.queue.auto_queue_creation_v2_leaf_template IS 'the same for leaves only; wins over the one for all';
-COMMENT ON COLUMN yquota.queue.auto_queue_creation_v2_parent_template IS 'the same for parents only; wins over the one for all';
-COMMENT ON COLUMN yquota.queue.auto_promote_after IS 'no property of Hadoop''s, so imports leave it as it is: above 0 and up to 36,500 days, of which a month has 30. An OPPORTUNISTIC container that has run so long is promoted when there is room. It holds for the queues below that have none of their own. NULL there and above: none is promoted';
-COMMENT ON COLUMN yquota.queue.opportunistic_maximum_containers IS 'no property of Hadoop''s, like the next one: OPPORTUNISTIC containers that the queue and those below it may have at once (limits of sharing), 0 or more; NULL: no limit';
-COMMENT ON COLUMN yquota.queue.opportunistic_maximum_resource IS 'likewise their allocations together, native units; a resource type that is not in it has no limit';
+COMMENT ON COLUMN yquota.queue.auto_queue_creation_v2_leaf_template IS 'object of Hadoop''s properties for created leaves only; wins over the one for all';
+COMMENT ON COLUMN yquota.queue.auto_queue_creation_v2_parent_template IS 'object of Hadoop''s properties for created parents only; wins over the one for all';
+COMMENT ON COLUMN yquota.queue.auto_promote_after IS 'run time after which an OPPORTUNISTIC container is promoted when there is room: above 0 and up to 36,500 days; a month has 30 days. It holds for the queues below that have none of their own. NULL there and above: none is promoted. No property of Hadoop''s, so imports leave it as it is';
+COMMENT ON COLUMN yquota.queue.opportunistic_maximum_containers IS 'number of OPPORTUNISTIC containers that the queue and those below it may have at once (limits of sharing), 0 or more; NULL: no limit. No property of Hadoop''s, like the next column';
+COMMENT ON COLUMN yquota.queue.opportunistic_maximum_resource IS 'sum of the allocations of OPPORTUNISTIC containers that the queue and those below it may have, native units. A resource type that is not in it has no limit';
 
 CREATE TABLE yquota.queue_label (
 	queue yquota.queue_path NOT NULL REFERENCES yquota.queue ON UPDATE CASCADE ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
@@ -186,7 +186,7 @@ COMMENT ON COLUMN yquota.wildcard_template.auto_queue_creation_v2_parent_templat
 
 CREATE TYPE yquota.mapping_rule_kind AS ENUM ('legacy', 'application', 'json');
 COMMENT ON TYPE yquota.mapping_rule_kind IS
-	'Where Hadoop has a mapping rule: queue-mappings, queue-placement-rules.app-name (looked at after those), or mapping-rule-json';
+	'Place of a mapping rule in Hadoop: queue-mappings, queue-placement-rules.app-name (read after those), or mapping-rule-json';
 
 CREATE TABLE yquota.mapping_rule (
 	kind yquota.mapping_rule_kind NOT NULL,
@@ -208,12 +208,12 @@ CREATE TABLE yquota.mapping_rule (
 	CONSTRAINT mapping_rule_type_of_kind CHECK (CASE kind WHEN 'application' THEN type = 'application' WHEN 'legacy' THEN type <> 'application' ELSE true END)
 );
 COMMENT ON TABLE yquota.mapping_rule IS
-	'Rules that choose the queue of an application, in their order.  Those of scheduler_setting.mapping_rule_format are in force: legacy (if NULL), with application after it, or json';
+	'Rules that choose the queue of an application, in their order.  scheduler_setting.mapping_rule_format tells which are in force: legacy (also if NULL), with application after it, or json';
 COMMENT ON COLUMN yquota.mapping_rule.position IS 'rules of a kind are looked at in this order';
 COMMENT ON COLUMN yquota.mapping_rule.type IS 'the compared property: user, group or application';
 COMMENT ON COLUMN yquota.mapping_rule.matches IS 'the name or variable to compare with, such as %user; in json * for every user';
 COMMENT ON COLUMN yquota.mapping_rule.queue IS 'target of a legacy rule: a path or short name, which may contain variables; NULL in json';
-COMMENT ON COLUMN yquota.mapping_rule.policy IS 'what a json rule does';
+COMMENT ON COLUMN yquota.mapping_rule.policy IS 'action of a json rule';
 COMMENT ON COLUMN yquota.mapping_rule.parent_queue IS 'json: parentQueue, put before the generated path';
 COMMENT ON COLUMN yquota.mapping_rule.custom_placement IS 'json: customPlacement, the path that policy custom generates';
 COMMENT ON COLUMN yquota.mapping_rule.value IS 'json: the queue of policy setDefaultQueue';
@@ -227,9 +227,9 @@ CREATE TABLE yquota.workflow_priority_mapping (
 	priority integer NOT NULL
 );
 COMMENT ON TABLE yquota.workflow_priority_mapping IS
-	'Priorities of workflows: Hadoop''s workflow-priority-mappings.  Of two rows for the same workflow and queue the later one counts';
+	'Priorities of workflows: Hadoop''s workflow-priority-mappings.  The later of two rows for the same workflow and queue counts';
 COMMENT ON COLUMN yquota.workflow_priority_mapping.workflow_id IS 'compared in lower case';
-COMMENT ON COLUMN yquota.workflow_priority_mapping.queue IS 'full path; anything else never matches';
+COMMENT ON COLUMN yquota.workflow_priority_mapping.queue IS 'full path; any other text never matches';
 
 CREATE TABLE yquota.user_setting (
 	username text COLLATE "C" PRIMARY KEY CHECK (username <> '' AND octet_length(username) <= 255),
@@ -262,8 +262,8 @@ CREATE TABLE yquota.unmapped_property (
 	value text NOT NULL
 );
 COMMENT ON TABLE yquota.unmapped_property IS
-	'Properties of an imported capacity-scheduler.xml that no column stands for, also those of queues that are not listed: kept for export, and for queues created later';
-COMMENT ON COLUMN yquota.unmapped_property.property IS 'Hadoop''s full name of it';
+	'Properties of an imported capacity-scheduler.xml without a column, also those of queues that are not listed; kept for export, and for queues created later';
+COMMENT ON COLUMN yquota.unmapped_property.property IS 'full name of the property in Hadoop';
 
 CREATE FUNCTION yquota_internal.check_word(setting text, word text, VARIADIC words text[]) RETURNS boolean
 	LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -279,7 +279,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_word(text, text, text[]) IS
-	'Checks the value of a setting that is one of some words, or not set; an error names them';
+	'Check that the value of a setting is one of some words, or not set; an error names the words';
 
 CREATE TABLE yquota.scheduler_setting (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
@@ -426,13 +426,13 @@ CREATE TABLE yquota.scheduler_setting (
 	opportunistic_application_maximum_resource yquota.resource CHECK (opportunistic_application_maximum_resource OPERATOR(yquota.@>) '[]' AND opportunistic_application_maximum_resource OPERATOR(yquota.<>) '[]')
 );
 COMMENT ON TABLE yquota.scheduler_setting IS
-	'Settings of the whole scheduler, of capacity-scheduler.xml, yarn-site.xml and mapred-site.xml: one row, or none while nothing is set.  NULL: not set';
+	'Settings of the whole scheduler, from capacity-scheduler.xml, yarn-site.xml and mapred-site.xml: one row, or none while nothing is set.  NULL: not set';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_user_maximum_containers IS 'OPPORTUNISTIC containers that each user may have at once, in all queues together (limits of sharing), 0 or more; NULL: no limit';
-COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_user_maximum_resource IS 'likewise their allocations together, native units; a resource type that is not in it has no limit';
+COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_user_maximum_resource IS 'sum of the allocations of OPPORTUNISTIC containers that each user may have at once, native units. A resource type that is not in it has no limit';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_application_maximum_containers IS
 	'OPPORTUNISTIC containers that each application may have at once, running and waiting ones; NULL: no limit';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_application_maximum_resource IS
-	'likewise their allocations, native units; a resource type that is not in it has no limit';
+	'sum of the allocations of OPPORTUNISTIC containers that each application may have at once, native units. A resource type that is not in it has no limit';
 COMMENT ON COLUMN yquota.scheduler_setting.only_row IS 'always true, so that there is no second row';
 COMMENT ON COLUMN yquota.scheduler_setting.global_queue_max_application IS 'applications; the maximum of a queue that has none; -1: derived from its capacity';
 COMMENT ON COLUMN yquota.scheduler_setting.maximum_am_resource_percent IS 'fraction';
@@ -442,9 +442,9 @@ COMMENT ON COLUMN yquota.scheduler_setting.resource_calculator IS 'class: a Defa
 COMMENT ON COLUMN yquota.scheduler_setting.node_locality_delay IS 'missed opportunities';
 COMMENT ON COLUMN yquota.scheduler_setting.rack_locality_additional_delay IS 'missed opportunities; -1: computed';
 COMMENT ON COLUMN yquota.scheduler_setting.mapping_rule_format IS 'legacy or json: which rows of mapping_rule are in force';
-COMMENT ON COLUMN yquota.scheduler_setting.mapping_rule_json_file IS 'of the resource manager; its content is imported as mapping-rule-json';
+COMMENT ON COLUMN yquota.scheduler_setting.mapping_rule_json_file IS 'file on the resource manager''s machine; its content is imported as mapping-rule-json';
 COMMENT ON COLUMN yquota.scheduler_setting.schedule_asynchronously_scheduling_interval_ms IS 'milliseconds';
-COMMENT ON COLUMN yquota.scheduler_setting.multi_node_placement_enabled IS 'decides nothing here, as what follows: advice says so';
+COMMENT ON COLUMN yquota.scheduler_setting.multi_node_placement_enabled IS 'without effect here, as the next two columns: advice tells so';
 COMMENT ON COLUMN yquota.scheduler_setting.multi_node_sorting_policy_names IS 'names of multi_node_sorting_policy';
 COMMENT ON COLUMN yquota.scheduler_setting.multi_node_sorting_policy IS 'name of multi_node_sorting_policy for queues that have none';
 COMMENT ON COLUMN yquota.scheduler_setting.auto_queue_creation_v2_queue_expiration_time IS 'seconds';
@@ -452,7 +452,7 @@ COMMENT ON COLUMN yquota.scheduler_setting.underutilized_preemption_reserved_con
 COMMENT ON COLUMN yquota.scheduler_setting.scheduler_class IS 'class';
 COMMENT ON COLUMN yquota.scheduler_setting.queue_auto_refresh_monitoring_interval IS 'milliseconds';
 COMMENT ON COLUMN yquota.scheduler_setting.resourcemanager_queue_auto_refresh_monitoring_interval IS
-	'milliseconds; the name that Hadoop''s documentation has, which Hadoop does not read';
+	'milliseconds; the name in Hadoop''s documentation, which Hadoop does not read';
 COMMENT ON COLUMN yquota.scheduler_setting.minimum_allocation_mb IS 'MiB';
 COMMENT ON COLUMN yquota.scheduler_setting.minimum_allocation_vcores IS 'cores';
 COMMENT ON COLUMN yquota.scheduler_setting.maximum_allocation_mb IS 'MiB';
@@ -465,7 +465,7 @@ COMMENT ON COLUMN yquota.scheduler_setting.activities_manager_cleanup_interval_m
 COMMENT ON COLUMN yquota.scheduler_setting.scheduler_activities_ttl_ms IS 'milliseconds';
 COMMENT ON COLUMN yquota.scheduler_setting.app_activities_ttl_ms IS 'milliseconds';
 COMMENT ON COLUMN yquota.scheduler_setting.scheduler_monitor_policies IS 'classes';
-COMMENT ON COLUMN yquota.scheduler_setting.preemption_monitoring_interval IS 'milliseconds; 0 or less: the worker makes no rounds';
+COMMENT ON COLUMN yquota.scheduler_setting.preemption_monitoring_interval IS 'milliseconds; 0 or less: the worker runs no rounds';
 COMMENT ON COLUMN yquota.scheduler_setting.preemption_max_wait_before_kill IS 'milliseconds';
 COMMENT ON COLUMN yquota.scheduler_setting.preemption_total_preemption_per_round IS 'fraction of the cluster';
 COMMENT ON COLUMN yquota.scheduler_setting.preemption_max_ignored_over_capacity IS 'fraction of a queue''s guarantee';
@@ -473,101 +473,101 @@ COMMENT ON COLUMN yquota.scheduler_setting.preemption_natural_termination_factor
 COMMENT ON COLUMN yquota.scheduler_setting.preemption_balance_after_satisfied_max_wait_before_kill IS 'milliseconds';
 COMMENT ON COLUMN yquota.scheduler_setting.intra_queue_preemption_minimum_threshold IS 'fraction of a queue''s capacity';
 COMMENT ON COLUMN yquota.scheduler_setting.intra_queue_preemption_max_allowable_limit IS 'fraction of a queue''s capacity';
-COMMENT ON COLUMN yquota.scheduler_setting.intra_queue_preemption_preemption_order_policy IS 'userlimit_first or priority_first, in letters of any case; another is refused at commit where there are rounds';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_enable IS 'whether reservations are submitted, updated and deleted; NULL: false';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_class IS 'class: CapacityReservationSystem, in any package; another is refused at commit';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_plan_follower IS 'class: CapacitySchedulerPlanFollower, likewise';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_planfollower_time_step IS 'milliseconds: the step of plans, in whole ones of which containers are reserved, at most 36500 days; 0 or less, or NULL: 1000';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_max_periodicity IS 'milliseconds, at most 36500 days; recurrences of reservations divide it, and a value that one of an accepted reservation does not divide is refused; 0 or less, or NULL: a day';
+COMMENT ON COLUMN yquota.scheduler_setting.intra_queue_preemption_preemption_order_policy IS 'userlimit_first or priority_first, in letters of any case; any other is refused at commit where there are rounds';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_enable IS 'true if reservations may be submitted, updated and deleted; NULL: false';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_class IS 'class: CapacityReservationSystem, in any package; any other is refused at commit';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_plan_follower IS 'class: CapacitySchedulerPlanFollower, in any package; any other is refused at commit';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_planfollower_time_step IS 'milliseconds, the step of plans: containers are reserved for whole steps. At most 36500 days; 0 or less, or NULL: 1000';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_max_periodicity IS 'milliseconds, at most 36500 days; 0 or less, or NULL: a day. Recurrences of reservations divide it, and a value that the recurrence of an accepted reservation does not divide is refused';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_smoothness_factor IS 'AlignedPlannerWithGreedy places an even share of the gangs divided by it at once; NULL: 10';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_favor_early_allocation IS
-	'whether reservations are placed as early as they can be (also if NULL), or as late';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_acl_enable IS 'whether lists of plans decide about reservations; acl_enable must be true, too; NULL: false';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_wraps_periods IS 'whether a reservation that repeats keeps what lies beyond a multiple of its recurrence since 1970; if not (also if NULL), it loses that, as in Hadoop';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_windows IS 'windows that a search for a place looks at, for all requests of a reservation together; NULL: 1,000,000';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_copies IS 'periods of a reservation in the largest one, and times that this is in the time of a reservation; NULL: 86,400';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_requests IS 'requests of a reservation; NULL: 1,000';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_repeats_allocation IS 'whether a reservation that repeats has its allocation in each of its periods, and stays in the plan until it is deleted; if not (also if NULL), the plan counts it in each period, its queue gets it in the first one alone, and it leaves the plan a window after its first deadline, as in Hadoop';
+	'true (also if NULL) if reservations are placed as early as possible; false if as late as possible';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_acl_enable IS 'true if lists of plans decide about reservations; acl_enable must be true, too; NULL: false';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_wraps_periods IS 'true if a repeating reservation keeps its allocation beyond a multiple of its recurrence since 1970. If not (also if NULL), it loses that, as in Hadoop';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_windows IS 'windows that a search for a place examines, for all requests of a reservation together; NULL: 1,000,000';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_copies IS 'periods of a reservation in the longest recurrence, and repetitions of that in the time of a reservation; NULL: 86,400';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_requests IS 'number of requests of a reservation; NULL: 1,000';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_repeats_allocation IS 'true if a repeating reservation has its allocation in each of its periods, and stays in the plan until it is deleted. If not (also if NULL), the plan counts it in each period, but its queue gets it only in the first. It leaves the plan a window after its first deadline, as in Hadoop';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_plans_around_overcommitment IS
-	'whether a plan that has become smaller than what it has promised has nothing left there, so that reservations are placed at other times, and an update keeps what it has; if not (also if NULL), it refuses all whose time touches that, as in Hadoop';
+	'true if an overcommitted plan has nothing left at those times. Reservations are placed at other times, and an update keeps its allocation. If not (also if NULL), the plan refuses every reservation that touches those times, as in Hadoop';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_reads_fractions IS
-	'whether an instantaneous_max_capacity or average_capacity of 1 or less is a fraction of the plan, as Hadoop''s manual has it; if not (also if NULL), it is a percentage, as in Hadoop';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_ends_averages IS 'whether the average of a user ends a window after the deadline; if not (also if NULL), what the user has been promised at that very time counts as if it went on for ever, and its sum overflows: chance decides, as in Hadoop';
-COMMENT ON COLUMN yquota.scheduler_setting.report_max_age IS 'age beyond which the report of a node counts as none for over_allocation, and from which it does for the price of OPPORTUNISTIC containers; whole milliseconds; NULL: 10 s';
-COMMENT ON COLUMN yquota.scheduler_setting.preemption_candidate_order IS 'of an application''s containers with equal request priority the newest goes first (newest, as in Hadoop; also if NULL), or that with the least credits since its start (least_paid)';
+	'true if an instantaneous_max_capacity or average_capacity up to 1 is a fraction of the plan, as in Hadoop''s manual. If not (also if NULL), it is a percentage, as in Hadoop';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_ends_averages IS 'true if the average of a user ends a window after the deadline. If not (also if NULL), the promises to the user at that very time count without an end. Their sum overflows, so that chance decides, as in Hadoop';
+COMMENT ON COLUMN yquota.scheduler_setting.report_max_age IS 'age above which a node''s report is ignored for over_allocation; for the price of OPPORTUNISTIC containers it is ignored from this age on. Whole milliseconds; NULL: 10 s';
+COMMENT ON COLUMN yquota.scheduler_setting.preemption_candidate_order IS 'container of an application that goes first among equal request priorities. The newest (newest, as in Hadoop; also if NULL), or the one with the fewest credits since its start (least_paid)';
 COMMENT ON COLUMN yquota.scheduler_setting.preemption_mode IS
 	'kill (also if NULL): preempt_containers() ends containers; advise: it tells the resource manager to end them';
 COMMENT ON COLUMN yquota.scheduler_setting.preemption_balance_keeps_marks IS
-	'whether marks of the balancing pass are kept for twice its own wait; if not (also if NULL), they are forgotten after twice max_wait_before_kill as in Hadoop, mostly before it kills';
+	'true if marks of the balancing pass are kept for twice its own wait. If not (also if NULL), they are forgotten after twice max_wait_before_kill, mostly before it kills, as in Hadoop';
 COMMENT ON COLUMN yquota.scheduler_setting.end_expired_applications IS
-	'whether the worker ends applications past their lifetime (also if NULL); false: the resource manager does';
+	'true (also if NULL) if the worker ends applications past their lifetime; false: the resource manager does';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_allocation_enabled IS
-	'whether applications may ask for OPPORTUNISTIC containers; NULL: false';
+	'true if applications may ask for OPPORTUNISTIC containers; NULL: false';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_nodes_used IS
-	'nodes at the head of the load list that containers for anywhere go to, and that a lease lists; NULL: 10';
+	'number of nodes at the head of the load list that take containers without a requested location, and that a lease lists; NULL: 10';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_max_per_heartbeat IS
-	'OPPORTUNISTIC containers that one call allocates; 0 or less, or NULL: no limit';
+	'OPPORTUNISTIC containers that one call allocates at most; 0 or less, or NULL: no limit';
 COMMENT ON COLUMN yquota.scheduler_setting.node_sorting_interval IS
-	'time that a load list stays in force; whole milliseconds; NULL: 1 s';
+	'time for which a load list stays in force; whole milliseconds; NULL: 1 s';
 COMMENT ON COLUMN yquota.scheduler_setting.node_load_comparator IS
-	'QUEUE_LENGTH (also if NULL), QUEUE_WAIT_TIME or QUEUE_LENGTH_THEN_RESOURCES: what the load list is sorted by';
+	'order of the load list: QUEUE_LENGTH (also if NULL), QUEUE_WAIT_TIME or QUEUE_LENGTH_THEN_RESOURCES';
 COMMENT ON COLUMN yquota.scheduler_setting.queue_limit_stdev IS
-	'standard deviations above the mean that queues may have; NULL: 1';
+	'standard deviations above the mean that queues may reach; NULL: 1';
 COMMENT ON COLUMN yquota.scheduler_setting.min_queue_length IS
-	'containers; the least limit that nodes are told; NULL: 5';
+	'containers; the least limit sent to nodes; NULL: 5';
 COMMENT ON COLUMN yquota.scheduler_setting.max_queue_length IS
-	'containers; the largest limit that nodes are told; NULL: 15';
+	'containers; the largest limit sent to nodes; NULL: 15';
 COMMENT ON COLUMN yquota.scheduler_setting.min_queue_wait_time IS
-	'the least limit of waiting times that nodes are told under QUEUE_WAIT_TIME; whole milliseconds; NULL: 10 ms';
+	'the least limit of waiting times sent to nodes under QUEUE_WAIT_TIME; whole milliseconds; NULL: 10 ms';
 COMMENT ON COLUMN yquota.scheduler_setting.max_queue_wait_time IS
-	'the largest one; whole milliseconds; NULL: 100 ms';
+	'the largest limit of waiting times sent to nodes under QUEUE_WAIT_TIME; whole milliseconds; NULL: 100 ms';
 COMMENT ON COLUMN yquota.scheduler_setting.allocation_expiry IS
-	'time after which a container ends whose decision was not acknowledged; whole milliseconds; NULL: 10 minutes';
+	'time after which a container ends if its decision was not acknowledged; whole milliseconds; NULL: 10 minutes';
 COMMENT ON COLUMN yquota.scheduler_setting.scheduler_address IS
-	'host and port that application masters speak to: kept for export, a database has none';
+	'host and port for application masters, kept for export: a database has none';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_queue_capacity IS
-	'OPPORTUNISTIC containers that may wait on a node whose report tells no capacity of its own; 0 or less, or NULL: none';
+	'OPPORTUNISTIC containers that may wait on a node whose report has no capacity; 0 or less, or NULL: none';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_queue_policy IS
-	'BY_QUEUE_LEN (also if NULL) or BY_RESOURCES: whether a node queues as many containers as its capacity says, or as its room can hold';
+	'limit of a node''s queue: its capacity (BY_QUEUE_LEN, also if NULL), or the containers that its room can hold (BY_RESOURCES)';
 COMMENT ON COLUMN yquota.scheduler_setting.uses_pause_for_preemption IS
-	'whether OPPORTUNISTIC containers are paused for GUARANTEED ones, and not killed; NULL: false';
+	'true if OPPORTUNISTIC containers are paused for GUARANTEED ones, not killed; NULL: false';
 COMMENT ON COLUMN yquota.scheduler_setting.distributed_scheduling_enabled IS
-	'whether node managers allocate OPPORTUNISTIC containers themselves, which needs amrmproxy_enabled, too; NULL: false';
+	'true if node managers allocate OPPORTUNISTIC containers themselves, which also needs amrmproxy_enabled; NULL: false';
 COMMENT ON COLUMN yquota.scheduler_setting.amrmproxy_enabled IS
-	'whether application masters speak to the proxy of their node; NULL: false';
+	'true if application masters use the proxy of their node; NULL: false';
 COMMENT ON COLUMN yquota.scheduler_setting.amrmproxy_address IS
-	'host and port of the proxy: kept for export, a database has none';
+	'host and port of the proxy, kept for export: a database has none';
 COMMENT ON COLUMN yquota.scheduler_setting.amrmproxy_client_thread_count IS
-	'threads of the proxy: kept for export, a database has none';
+	'threads of the proxy, kept for export: a database has none';
 COMMENT ON COLUMN yquota.scheduler_setting.vmem_pmem_ratio IS
 	'virtual memory for each byte of memory; NULL: 2.1';
 COMMENT ON COLUMN yquota.scheduler_setting.vmem_check_enabled IS
-	'whether virtual memory limits what runs on a node; NULL: true';
+	'true if virtual memory limits the containers that run on a node; NULL: true';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_minimum_allocation_mb IS
 	'MiB; the least size of an OPPORTUNISTIC container (512 before Hadoop 3.0); NULL: minimum_allocation_mb';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_minimum_allocation_vcores IS
-	'cores; likewise (1); NULL: minimum_allocation_vcores';
+	'cores; the least size of an OPPORTUNISTIC container (1 before Hadoop 3.0); NULL: minimum_allocation_vcores';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_maximum_allocation_mb IS
 	'MiB; the largest size of an OPPORTUNISTIC container (2048 before Hadoop 3.0); NULL: maximum_allocation_mb';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_maximum_allocation_vcores IS
-	'cores; likewise (4); NULL: maximum_allocation_vcores';
+	'cores; the largest size of an OPPORTUNISTIC container (4 before Hadoop 3.0); NULL: maximum_allocation_vcores';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_increment_allocation_mb IS
-	'MiB that sizes of OPPORTUNISTIC containers are multiples of (512 before Hadoop 3.0); NULL: minimum_allocation_mb';
+	'MiB; sizes of OPPORTUNISTIC containers are multiples of it (512 before Hadoop 3.0); NULL: minimum_allocation_mb';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_increment_allocation_vcores IS
-	'cores; likewise (1); NULL: minimum_allocation_vcores';
+	'cores; sizes of OPPORTUNISTIC containers are multiples of it (1 before Hadoop 3.0); NULL: minimum_allocation_vcores';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_token_expiry IS
-	'time since its decision after which an OPPORTUNISTIC container ends that has not come to its node, acknowledged or not; whole milliseconds; NULL: allocation_expiry';
+	'time since its decision after which an OPPORTUNISTIC container ends if it has not come to its node, acknowledged or not; whole milliseconds; NULL: allocation_expiry';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_maps_percent IS
-	'of the map tasks of a job that asks for no share of its own; NULL: 0';
+	'percent of the map tasks of a job that asks for no share of its own; NULL: 0';
 COMMENT ON COLUMN yquota.scheduler_setting.former_names IS
-	'columns that were imported under former names of their properties, and are exported under them';
-COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_anywhere_order IS 'a container for anywhere goes to a random one (random, as in Hadoop; also if NULL) of the nodes used, or to the next in turn (round_robin)';
+	'columns that were imported under former names of their properties, and are exported under these';
+COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_anywhere_order IS 'choice among the nodes used for a container without a requested location. A random one (random, as in Hadoop; also if NULL), or the next in turn (round_robin)';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_ignores_places IS
-	'whether hosts and racks of OPPORTUNISTIC requests are not looked at; NULL: false, as in Hadoop';
+	'true if hosts and racks of OPPORTUNISTIC requests are ignored; NULL: false, as in Hadoop';
 COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_maps_by_share IS
-	'whether opportunistic_maps_percent is the share of all map tasks; if not (also if NULL), the first tasks of each hundred are OPPORTUNISTIC, as in Hadoop';
-COMMENT ON COLUMN yquota.scheduler_setting.node_queue_order IS 'which OPPORTUNISTIC container that waits at a node starts next: arrival (as in Hadoop; also if NULL), shortest_first, application_priority, fair_by_user or closest_to_end';
-COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_kill_order IS 'which ones that run there go first when room is taken back: last_started (as in Hadoop; also if NULL), least_paid, lowest_priority, furthest_from_end or fewest';
+	'true if opportunistic_maps_percent is the share of all map tasks. If not (also if NULL), the first tasks of each hundred are OPPORTUNISTIC, as in Hadoop';
+COMMENT ON COLUMN yquota.scheduler_setting.node_queue_order IS 'order in which OPPORTUNISTIC containers that wait at a node start: arrival (as in Hadoop; also if NULL), shortest_first, application_priority, fair_by_user or closest_to_end';
+COMMENT ON COLUMN yquota.scheduler_setting.opportunistic_kill_order IS 'order in which running OPPORTUNISTIC containers are killed when room is taken back: last_started (as in Hadoop; also if NULL), least_paid, lowest_priority, furthest_from_end or fewest';
 
 SELECT pg_extension_config_dump('yquota.queue', '');
 SELECT pg_extension_config_dump('yquota.queue_label', '');

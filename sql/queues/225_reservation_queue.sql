@@ -15,10 +15,10 @@ CREATE TABLE yquota.reservation_queue (
 	CHECK (name = coalesce(reservation_id, regexp_replace(plan::text, E'^.*\\.', '') || '-default'))
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota.reservation_queue IS
-	'Queues of active reservations below their plans, and the default queues of plans, with their shares.  Written by the follower of plans alone.  A default queue without a row has the whole plan';
+	'Queues of active reservations below their plans, and the default queues of plans, with their shares.  Written only by the follower of plans.  A default queue without a row has the whole plan';
 COMMENT ON COLUMN yquota.reservation_queue.plan IS 'path of the queue that is reservable';
 COMMENT ON COLUMN yquota.reservation_queue.name IS 'last part of the queue''s path: reservation_id, or the plan''s name with -default';
-COMMENT ON COLUMN yquota.reservation_queue.reservation_id IS 'NULL: the default queue, which has what is left';
+COMMENT ON COLUMN yquota.reservation_queue.reservation_id IS 'NULL: the default queue, which has the rest';
 COMMENT ON COLUMN yquota.reservation_queue.capacity IS 'fraction of the plan, 0 to 1';
 COMMENT ON COLUMN yquota.reservation_queue.maximum_capacity IS 'fraction of the plan''s maximum, 0 to 1';
 

@@ -22,9 +22,9 @@ CREATE VIEW yquota_internal.hadoop_former_name AS
 		('mapreduce.job.num-opportunistic-maps-per-100', 'mapreduce.job.num-opportunistic-maps-percent', '0')
 	) AS l (property, present_name, default_value);
 COMMENT ON VIEW yquota_internal.hadoop_former_name IS
-	'Names that properties of Hadoop had before, which are imported and exported, too';
+	'Former names of Hadoop''s properties, which are imported and exported, too';
 COMMENT ON COLUMN yquota_internal.hadoop_former_name.property IS 'the former name';
-COMMENT ON COLUMN yquota_internal.hadoop_former_name.default_value IS 'that Hadoop had then; the present one holds';
+COMMENT ON COLUMN yquota_internal.hadoop_former_name.default_value IS 'default of Hadoop at that time; the present one holds';
 
 CREATE VIEW yquota_internal.hadoop_property AS
 	WITH list (property, file, table_name, column_name, notation, default_value, queue_kind, inherited_from, inherited_column) AS (VALUES
@@ -222,14 +222,14 @@ COMMENT ON VIEW yquota_internal.hadoop_property IS
 	'Every property of Hadoop that the configuration knows, and where it is kept';
 COMMENT ON COLUMN yquota_internal.hadoop_property.property IS
 	'full name; <queue> and <parent> are paths, <label>, <user>, <policy> names without a dot, <option> is the rest of the name';
-COMMENT ON COLUMN yquota_internal.hadoop_property.file IS 'where Hadoop''s documentation has it; it is read from any file';
+COMMENT ON COLUMN yquota_internal.hadoop_property.file IS 'file in Hadoop''s documentation; the property is read from any file';
 COMMENT ON COLUMN yquota_internal.hadoop_property.table_name IS 'table in schema yquota';
 COMMENT ON COLUMN yquota_internal.hadoop_property.column_name IS 'NULL when the property is whole rows';
-COMMENT ON COLUMN yquota_internal.hadoop_property.notation IS 'how its value is written: see yquota_internal.hadoop_value()';
+COMMENT ON COLUMN yquota_internal.hadoop_property.notation IS 'notation of the value: see yquota_internal.hadoop_value()';
 COMMENT ON COLUMN yquota_internal.hadoop_property.default_value IS
-	'Hadoop''s, of a queue below root, when nothing is set anywhere; NULL for none or one that is computed';
-COMMENT ON COLUMN yquota_internal.hadoop_property.queue_kind IS 'leaf, parent or both: which queues it is for; NULL when not for queues';
+	'default in Hadoop, for a queue below root, when nothing is set anywhere; NULL: none, or a computed one';
+COMMENT ON COLUMN yquota_internal.hadoop_property.queue_kind IS 'queues that the property is for: leaf, parent or both; NULL when not for queues';
 COMMENT ON COLUMN yquota_internal.hadoop_property.inherited_from IS
 	'origin of the value when none is set: the parent''s effective value, scheduler_setting, the queue itself without label, or wildcard_template; NULL: nothing';
 COMMENT ON COLUMN yquota_internal.hadoop_property.inherited_column IS 'column there';
-COMMENT ON COLUMN yquota_internal.hadoop_property.present_name IS 'that the property has now, if this is the former name of it; default_value is the former default then';
+COMMENT ON COLUMN yquota_internal.hadoop_property.present_name IS 'present name of the property, if this is a former name; default_value is the former default then';

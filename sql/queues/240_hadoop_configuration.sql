@@ -10,14 +10,14 @@ CREATE FUNCTION yquota_internal.java_trim(value text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN btrim(value, E' \t\n\r\f\x0B');
 COMMENT ON FUNCTION yquota_internal.java_trim(text) IS
-	'Without white space at the ends';
+	'Remove white space from the ends';
 
 CREATE FUNCTION yquota_internal.hadoop_hexadecimal(value text) RETURNS bigint
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN CASE WHEN value ~ '^-' THEN -1 ELSE 1 END
 		* ('x' || lpad(right(regexp_replace(value, '^-?0[xX]', ''), 15), 16, '0'))::bit(64)::bigint;
 COMMENT ON FUNCTION yquota_internal.hadoop_hexadecimal(text) IS
-	'Value of a hexadecimal number such as -0x1F, of its last 15 digits';
+	'Return the value of a hexadecimal number such as -0x1F, of its last 15 digits';
 
 CREATE FUNCTION yquota_internal.hadoop_integer(value text, lowest numeric, highest numeric) RETURNS bigint
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -29,13 +29,13 @@ CREATE FUNCTION yquota_internal.hadoop_integer(value text, lowest numeric, highe
 				THEN yquota_internal.hadoop_hexadecimal(value) END
 		END;
 COMMENT ON FUNCTION yquota_internal.hadoop_integer(text, numeric, numeric) IS
-	'A whole number as Hadoop reads it, decimal or hexadecimal; NULL when it is none or outside of the range';
+	'Return a whole number as Hadoop reads it, decimal or hexadecimal; NULL when it is none or outside of the range';
 
 CREATE FUNCTION yquota_internal.hadoop_list(value text) RETURNS text[]
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN array_remove(regexp_split_to_array(yquota_internal.java_trim(value), E'\\s*[,\\n]\\s*'), '');
 COMMENT ON FUNCTION yquota_internal.hadoop_list(text) IS
-	'Elements of a list, parted by commas or line ends';
+	'Return the elements of a list, separated by commas or line ends';
 
 CREATE FUNCTION yquota_internal.hadoop_labels(value text) RETURNS text[]
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -48,7 +48,7 @@ CREATE FUNCTION yquota_internal.hadoop_labels(value text) RETURNS text[]
 			  WHERE s.label <> '') AS l;
 	END;
 COMMENT ON FUNCTION yquota_internal.hadoop_labels(text) IS
-	'Labels of a list, each once; * swallows the others';
+	'Return the labels of a list, each once; * replaces all others';
 
 CREATE FUNCTION yquota_internal.hadoop_resource(value text) RETURNS yquota.resource
 	LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -85,7 +85,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.hadoop_resource(text) IS
-	'Resources such as memory-mb=4096,vcores=2; units are converted to the native ones and rounded down, as Hadoop does.  NULL when it is not written like that';
+	'Return resources such as memory-mb=4096,vcores=2.  Units are converted to the native ones and rounded down, as Hadoop does.  NULL when the text has another form';
 
 --
 -- The column value of a text, by its notation:
@@ -110,7 +110,7 @@ CREATE FUNCTION yquota_internal.hadoop_milliseconds(value text, lowest bigint, h
 	LANGUAGE sql STABLE PARALLEL SAFE
 	RETURN to_jsonb(yquota_internal.hadoop_integer(yquota_internal.java_trim(value), lowest, highest) * interval '1 ms');
 COMMENT ON FUNCTION yquota_internal.hadoop_milliseconds(text, bigint, bigint) IS
-	'The interval of a whole number of milliseconds; NULL when it is none or outside of the range';
+	'Return the interval of a whole number of milliseconds; NULL when it is none or outside of the range';
 
 CREATE FUNCTION yquota_internal.hadoop_real(value text) RETURNS real
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -118,7 +118,7 @@ CREATE FUNCTION yquota_internal.hadoop_real(value text) RETURNS real
 		CASE WHEN abs(rtrim(yquota_internal.java_trim(value), 'fFdD')::numeric) < 3.4028235e38
 			THEN round(rtrim(yquota_internal.java_trim(value), 'fFdD')::numeric, 45)::real END END;
 COMMENT ON FUNCTION yquota_internal.hadoop_real(text) IS
-	'A number of 32 bits as Hadoop reads it; NULL when it is none, too large, NaN or infinite';
+	'Return a number of 32 bits as Hadoop reads it; NULL when it is none, too large, NaN or infinite';
 
 CREATE FUNCTION yquota_internal.hadoop_value(notation text, value text) RETURNS jsonb
 	-- STABLE like to_jsonb(): an IMMUTABLE function could not be inlined
@@ -155,7 +155,7 @@ CREATE FUNCTION yquota_internal.hadoop_value(notation text, value text) RETURNS 
 		WHEN 'resource' THEN to_jsonb(yquota_internal.hadoop_resource(value)::text)
 		END;
 COMMENT ON FUNCTION yquota_internal.hadoop_value(text, text) IS
-	'Column value for a text of a file; NULL when the text is not in the notation';
+	'Return the column value for a text of a file; NULL when the text is not in the notation';
 
 CREATE FUNCTION yquota_internal.hadoop_expectation(notation text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -185,13 +185,13 @@ CREATE FUNCTION yquota_internal.hadoop_expectation(notation text) RETURNS text
 		WHEN 'children' THEN 'a list of names'
 		ELSE 'text' END;
 COMMENT ON FUNCTION yquota_internal.hadoop_expectation(text) IS
-	'A notation in words, for errors and documentation';
+	'Describe a notation in words, for errors and documentation';
 
 CREATE FUNCTION yquota_internal.hadoop_list_text(list jsonb) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN coalesce(nullif((SELECT string_agg(e, ',') FROM jsonb_array_elements_text(list) AS e), ''), ' ');
 COMMENT ON FUNCTION yquota_internal.hadoop_list_text(jsonb) IS
-	'A list as the value of a file; one blank when it is empty, because an empty value is none';
+	'Return a list as the value of a file; one blank when it is empty, because an empty value is none';
 
 CREATE FUNCTION yquota_internal.hadoop_text(notation text, value jsonb) RETURNS text
 	-- STABLE like the text of an interval
@@ -204,7 +204,7 @@ CREATE FUNCTION yquota_internal.hadoop_text(notation text, value jsonb) RETURNS 
 		WHEN notation = 'acl' THEN coalesce(nullif(value #>> '{}', ''), ' ')
 		ELSE value #>> '{}' END;
 COMMENT ON FUNCTION yquota_internal.hadoop_text(text, jsonb) IS
-	'Text of a column value in a file: the reverse of hadoop_value()';
+	'Return the text of a column value in a file: the reverse of hadoop_value()';
 
 CREATE FUNCTION yquota_internal.hadoop_rows_text(notation text, rows jsonb) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -223,7 +223,7 @@ CREATE FUNCTION yquota_internal.hadoop_rows_text(notation text, rows jsonb) RETU
 								FROM jsonb_array_elements(rows) WITH ORDINALITY AS r (value, number))
 		END;
 COMMENT ON FUNCTION yquota_internal.hadoop_rows_text(text, jsonb) IS
-	'Rows that a property is the whole of, in their order, as the value of a file';
+	'Return the rows that make up a property, in their order, as the value of a file';
 
 --
 -- The names of the properties taken apart:
@@ -247,11 +247,11 @@ CREATE VIEW yquota_internal.hadoop_pattern AS
 	FROM yquota_internal.hadoop_property AS f
 	CROSS JOIN LATERAL (SELECT regexp_split_to_array(f.property, E'<parent>\\.\\*|<[a-z]+>') AS pieces) AS p;
 COMMENT ON VIEW yquota_internal.hadoop_pattern IS
-	'hadoop_property with the names of properties taken apart';
-COMMENT ON COLUMN yquota_internal.hadoop_pattern.is_wildcard IS 'whether the path ends in *';
-COMMENT ON COLUMN yquota_internal.hadoop_pattern.is_plain_name IS 'whether the name has no dots';
+	'Rows of hadoop_property with the names of properties split into parts';
+COMMENT ON COLUMN yquota_internal.hadoop_pattern.is_wildcard IS 'true if the path ends in *';
+COMMENT ON COLUMN yquota_internal.hadoop_pattern.is_plain_name IS 'true if the name has no dots';
 COMMENT ON COLUMN yquota_internal.hadoop_pattern.is_former IS
-	'whether it is the former name of a property that is in the list twice; NULL: the property has one name';
+	'true if it is the former name of a property that is in the list twice; NULL: the property has one name';
 
 --
 -- A setting that was imported under the former name of its property is exported under that
@@ -261,7 +261,7 @@ CREATE FUNCTION yquota_internal.is_name_of_setting(is_former boolean, column_nam
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN is_former IS NULL OR is_former = coalesce(former_names ? column_name, false);
 COMMENT ON FUNCTION yquota_internal.is_name_of_setting(boolean, text, jsonb) IS
-	'Whether a setting is exported under this one of the names that its property has; is_former as in hadoop_pattern';
+	'Tell whether a setting is exported under this one of the names of its property; is_former as in hadoop_pattern';
 
 CREATE VIEW yquota_internal.hadoop_setting AS
 	WITH pattern AS MATERIALIZED (
@@ -318,7 +318,7 @@ CREATE VIEW yquota_internal.hadoop_setting AS
 	SELECT s.property COLLATE "C" AS property, s.value, s.file, s.owner COLLATE "C" AS owner
 	FROM setting AS s WHERE s.value <> '';
 COMMENT ON VIEW yquota_internal.hadoop_setting IS
-	'Everything that is configured as Hadoop''s properties; queues that were created automatically are left out';
+	'Configuration as Hadoop''s properties, without queues that were created automatically';
 COMMENT ON COLUMN yquota_internal.hadoop_setting.owner IS 'path of the queue; NULL for properties of no queue';
 
 CREATE FUNCTION yquota.hadoop_configuration(file text DEFAULT NULL)
@@ -333,7 +333,7 @@ CREATE FUNCTION yquota.hadoop_configuration(file text DEFAULT NULL)
 		ORDER BY s.owner NULLS FIRST, s.property;
 $$;
 COMMENT ON FUNCTION yquota.hadoop_configuration(text) IS
-	'The configuration as Hadoop''s properties: all of them, or those of capacity-scheduler.xml, yarn-site.xml or mapred-site.xml';
+	'Return the configuration as Hadoop''s properties: all of them, or those of capacity-scheduler.xml, yarn-site.xml or mapred-site.xml';
 
 CREATE FUNCTION yquota.export_hadoop_configuration(file text DEFAULT 'capacity-scheduler.xml')
 	RETURNS xml
@@ -360,4 +360,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.export_hadoop_configuration(text) IS
-	'The configuration as a configuration file of Hadoop: capacity-scheduler.xml, yarn-site.xml, mapred-site.xml, or all in one (NULL)';
+	'Return the configuration as a configuration file of Hadoop: capacity-scheduler.xml, yarn-site.xml, mapred-site.xml, or all in one (NULL)';

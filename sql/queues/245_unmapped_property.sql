@@ -7,7 +7,7 @@ CREATE FUNCTION yquota_internal.nearest_name(name text, names text[]) RETURNS te
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_nearest_name';
 COMMENT ON FUNCTION yquota_internal.nearest_name(text, text[]) IS
-	'The name that a misspelt one was probably meant to be, the first of several; NULL when none is near';
+	'Return the name that a misspelt one was probably meant to be, the first of several; NULL when none is near';
 
 CREATE FUNCTION yquota_internal.explain_unmapped_properties(
 	properties text[], OUT property text, OUT owner text, OUT reason text, OUT suggestion text)
@@ -94,7 +94,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.explain_unmapped_properties(text[]) IS
-	'Why no column stands for properties of the scheduler: the queue that their names begin with (NULL: none), the reason, and the property that was probably meant (NULL: none is near)';
+	'Explain why properties of the scheduler have no column.  Returns the queue that their names begin with (NULL: none), the reason, and the property that was probably meant (NULL: none is near)';
 
 CREATE FUNCTION yquota_internal.warn_of_unmapped_properties() RETURNS trigger
 	LANGUAGE plpgsql SECURITY DEFINER
@@ -118,7 +118,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.warn_of_unmapped_properties() IS
-	'Warns of new rows of unmapped_property that are probably misspelt, of at most twenty';
+	'Warn of new rows of unmapped_property that are probably misspelt, at most twenty';
 
 CREATE TRIGGER warn_of_unmapped_properties AFTER INSERT ON yquota.unmapped_property
 	REFERENCING NEW TABLE AS new_properties

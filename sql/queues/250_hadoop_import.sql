@@ -14,7 +14,7 @@ CREATE FUNCTION yquota_internal.hadoop_xml_properties(
 	LANGUAGE c STABLE STRICT PARALLEL SAFE ROWS 10000
 	AS 'MODULE_PATHNAME', 'yq_sql_hadoop_xml_properties';
 COMMENT ON FUNCTION yquota_internal.hadoop_xml_properties(text) IS
-	'Properties of a configuration file of Hadoop; without name for an include, which is not followed, without value where none is given';
+	'Return the properties of a configuration file of Hadoop; without name for an include, which is not followed, without value where none is given';
 
 CREATE FUNCTION yquota_internal.hadoop_json_properties(
 	document jsonb, OUT ordinal bigint, OUT property text, OUT value text, OUT final boolean)
@@ -56,7 +56,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.hadoop_json_properties(jsonb) IS
-	'Properties of a configuration in JSON: an object of names and values, or a list of objects as the resource manager''s /conf and /ws/v1/cluster/scheduler-conf have it';
+	'Return the properties of a configuration in JSON.  It is an object of names and values, or a list of objects like the resource manager''s /conf and /ws/v1/cluster/scheduler-conf';
 
 CREATE FUNCTION yquota_internal.hadoop_document_properties(
 	document text, OUT ordinal bigint, OUT property text, OUT value text, OUT final boolean)
@@ -85,7 +85,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.hadoop_document_properties(text) IS
-	'Properties of a document in XML or JSON';
+	'Return the properties of a document in XML or JSON';
 
 CREATE FUNCTION yquota_internal.substitute_hadoop_variables(value text, properties jsonb) RETURNS text
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -116,7 +116,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.substitute_hadoop_variables(text, jsonb) IS
-	'A value with ${names} replaced by the properties of that name, as Hadoop does; unknown ones, and those that contain themselves, stay';
+	'Return a value with ${names} replaced by the properties of that name, as Hadoop does; unknown ones, and those that contain themselves, stay';
 
 -- The context of an error quotes a statement of PL/pgSQL, but only names a function in SQL.
 -- Long queries that may fail are therefore SQL functions.
@@ -143,7 +143,7 @@ CREATE FUNCTION yquota_internal.judged_hadoop_properties(documents text[])
 		ORDER BY r.ordinal;
 	END;
 COMMENT ON FUNCTION yquota_internal.judged_hadoop_properties(text[]) IS
-	'Properties as documents have them, with a reason for those that do not count';
+	'Return the properties of documents, with a reason for those that do not count';
 
 CREATE FUNCTION yquota_internal.hadoop_documents(
 	documents text[], OUT ordinal bigint, OUT document bigint, OUT property text, OUT value text, OUT reason text)
@@ -175,7 +175,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.hadoop_documents(text[]) IS
-	'Properties of several documents read one after the other, as Hadoop does: the last one wins unless one is final.  With a reason for those that do not count';
+	'Return the properties of several documents read one after the other, as Hadoop does: the last one wins unless one is final.  A reason is given for those that do not count';
 
 --
 -- Properties that stand for whole rows
@@ -191,7 +191,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_hadoop_value(text, text, text, text) IS
-	'The error for a value that cannot be read';
+	'Raise the error for a value that cannot be read';
 
 CREATE FUNCTION yquota_internal.parse_hadoop_list(property text, value text, notation text) RETURNS jsonb
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -229,7 +229,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.parse_hadoop_list(text, text, text) IS
-	'Rows that a list such as queue-mappings stands for; an element that stands twice counts once, as in Hadoop';
+	'Return the rows for a list such as queue-mappings; a repeated element counts once, as in Hadoop';
 
 CREATE FUNCTION yquota_internal.parse_hadoop_json_rules(property text, value text) RETURNS jsonb
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
@@ -278,7 +278,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.parse_hadoop_json_rules(text, text) IS
-	'Rows that mapping-rule-json stands for';
+	'Return the rows for mapping-rule-json';
 
 --
 -- The row and column of a property
@@ -327,7 +327,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.hadoop_queue_tree(text[], text[]) IS
-	'Paths of the queues that the properties named queues list, from root down, and places among siblings';
+	'Return the paths of the queues that the properties named queues list, from root down, and places among siblings';
 
 CREATE TYPE yquota_internal.hadoop_resolution AS (
 	ordinal bigint,
@@ -341,7 +341,7 @@ CREATE TYPE yquota_internal.hadoop_resolution AS (
 	typed jsonb
 );
 COMMENT ON TYPE yquota_internal.hadoop_resolution IS
-	'Where a property belongs: table, column (NULL for whole rows), path of the queue, other part of the key or name of the option, and value of the column';
+	'Target of a property: table, column (NULL for whole rows), path of the queue, other key or option, and value of the column';
 
 CREATE FUNCTION yquota_internal.match_hadoop_properties(
 	properties text[], paths text[], heads text[], middles text[], tails text[], bits integer[],
@@ -350,7 +350,7 @@ CREATE FUNCTION yquota_internal.match_hadoop_properties(
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE ROWS 10000
 	AS 'MODULE_PATHNAME', 'yq_sql_match_hadoop_properties';
 COMMENT ON FUNCTION yquota_internal.match_hadoop_properties(text[], text[], text[], text[], text[], integer[]) IS
-	'Which pattern names of properties follow, given the paths of queues; bits: 1 of a queue, 2 has a name, 4 wildcard, 8 name without dots, 16 option';
+	'Match names of properties with patterns, given the paths of queues.  The bits are 1 of a queue, 2 has a name, 4 wildcard, 8 name without dots, 16 option';
 
 CREATE FUNCTION yquota_internal.resolve_hadoop_properties(properties text[], property_values text[], paths text[])
 	RETURNS SETOF yquota_internal.hadoop_resolution
@@ -381,7 +381,7 @@ CREATE FUNCTION yquota_internal.resolve_hadoop_properties(properties text[], pro
 		LEFT JOIN found AS f ON f.ordinal = g.ordinal;
 	END;
 COMMENT ON FUNCTION yquota_internal.resolve_hadoop_properties(text[], text[], text[]) IS
-	'Where properties belong, given the paths of the queues there are; without table for those that no column stands for';
+	'Return the targets of properties, given the paths of the existing queues; without table for properties without a column';
 
 CREATE FUNCTION yquota_internal.resolve_hadoop_configuration(wanted text[], wanted_values text[], paths text[])
 	RETURNS SETOF yquota_internal.hadoop_resolution
@@ -413,7 +413,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.resolve_hadoop_configuration(text[], text[], text[]) IS
-	'resolve_hadoop_properties(), but refuses unreadable properties, and former names of properties whose present names are set, too, belong nowhere';
+	'Run resolve_hadoop_properties(), but refuse unreadable properties.  Former names of properties whose present names are set, too, have no target';
 
 CREATE FUNCTION yquota_internal.hadoop_resolution_text(resolution yquota_internal.hadoop_resolution) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -422,7 +422,7 @@ CREATE FUNCTION yquota_internal.hadoop_resolution_text(resolution yquota_interna
 				WHEN (resolution).notation = 'children' THEN nullif(array_to_string(ARRAY(SELECT yquota_internal.java_trim(c) FROM string_to_table((resolution).value, ',') AS c WHERE c <> ''), ','), '')
 				ELSE yquota_internal.hadoop_text((resolution).notation, (resolution).typed) END;
 COMMENT ON FUNCTION yquota_internal.hadoop_resolution_text(yquota_internal.hadoop_resolution) IS
-	'The value that a property will have when it is exported; NULL when it is not kept';
+	'Return the value that a property will have when it is exported; NULL when it is not kept';
 
 CREATE FUNCTION yquota_internal.reason_for_no_property(property text) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -430,7 +430,7 @@ CREATE FUNCTION yquota_internal.reason_for_no_property(property text) RETURNS te
 					 FROM yquota_internal.hadoop_former_name AS f WHERE f.property = reason_for_no_property.property),
 					'it is no property of the scheduler');
 COMMENT ON FUNCTION yquota_internal.reason_for_no_property(text) IS
-	'Why a property belongs nowhere and is not kept';
+	'Return the reason why a property has no target and is not kept';
 
 CREATE FUNCTION yquota_internal.other_hadoop_names(properties text[]) RETURNS text[]
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -440,7 +440,7 @@ CREATE FUNCTION yquota_internal.other_hadoop_names(properties text[]) RETURNS te
 				 SELECT f.property FROM unnest(properties) AS p (property)
 				 JOIN yquota_internal.hadoop_former_name AS f ON f.present_name = p.property);
 COMMENT ON FUNCTION yquota_internal.other_hadoop_names(text[]) IS
-	'The other names that these properties have, former or present ones';
+	'Return the other names of these properties, former or present ones';
 
 CREATE FUNCTION yquota_internal.former_names(names jsonb, resolutions yquota_internal.hadoop_resolution[]) RETURNS jsonb
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -450,7 +450,7 @@ CREATE FUNCTION yquota_internal.former_names(names jsonb, resolutions yquota_int
 			LEFT JOIN yquota_internal.hadoop_former_name AS f ON f.property = r.property
 			WHERE r.table_name = 'scheduler_setting');
 COMMENT ON FUNCTION yquota_internal.former_names(jsonb, yquota_internal.hadoop_resolution[]) IS
-	'scheduler_setting.former_names after these properties are set or removed';
+	'Return scheduler_setting.former_names after these properties are set or removed';
 
 --
 -- The configuration after an import
@@ -465,7 +465,7 @@ CREATE TYPE yquota_internal.hadoop_plan AS (
 	resolution yquota_internal.hadoop_resolution
 );
 COMMENT ON TYPE yquota_internal.hadoop_plan IS
-	'A property before and after an import.  ordinal: place in the documents, NULL when not there; reason: why it is ignored; resolution: NULL when there will be none';
+	'Property before and after an import.  ordinal: place in the documents, NULL when it is in none; reason: why it is ignored; resolution: NULL when there will be none';
 
 CREATE FUNCTION yquota_internal.read_hadoop_import(documents text[], mode text)
 	RETURNS TABLE (ordinals bigint[], names text[], texts text[], reasons text[], replaced text[])
@@ -489,7 +489,7 @@ CREATE FUNCTION yquota_internal.read_hadoop_import(documents text[], mode text)
 		FROM read AS r;
 	END;
 COMMENT ON FUNCTION yquota_internal.read_hadoop_import(text[], text) IS
-	'Properties of documents, and the files that they replace: none in mode merge, NULL when the queues below root are missing';
+	'Return the properties of documents, and the files that they replace: none in mode merge, NULL when the queues below root are missing';
 
 CREATE FUNCTION yquota_internal.plan_hadoop_import(documents text[], mode text)
 	RETURNS SETOF yquota_internal.hadoop_plan
@@ -560,7 +560,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.plan_hadoop_import(text[], text) IS
-	'The configuration after an import; refuses unreadable properties';
+	'Return the configuration after an import; refuse unreadable properties';
 
 --
 -- Applying an import
@@ -613,7 +613,7 @@ CREATE FUNCTION yquota_internal.configuration_key(table_name text, owner text, n
 		WHEN 'multi_node_sorting_policy' THEN jsonb_build_object('name', name)
 		ELSE '{"only_row": true}' END;
 COMMENT ON FUNCTION yquota_internal.configuration_key(text, text, text) IS
-	'Key of the row that a property is in, by the path of its queue and the other name in it';
+	'Return the key of the row that a property is in, by the path of its queue and the other name in it';
 
 --
 -- An import leaves these settings unchanged, because Hadoop has no properties for them.
@@ -629,7 +629,7 @@ CREATE FUNCTION yquota_internal.own_scheduler_settings() RETURNS jsonb
 						  WHERE f.table_name = 'scheduler_setting' AND f.column_name = c.key);
 $$;
 COMMENT ON FUNCTION yquota_internal.own_scheduler_settings() IS
-	'Columns of scheduler_setting that are set and are no properties of Hadoop; NULL: none';
+	'Return the columns of scheduler_setting that are set and are no properties of Hadoop; NULL: none';
 
 CREATE FUNCTION yquota_internal.own_queue_settings(queue yquota.queue) RETURNS jsonb
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -637,7 +637,7 @@ CREATE FUNCTION yquota_internal.own_queue_settings(queue yquota.queue) RETURNS j
 		'opportunistic_maximum_containers', queue.opportunistic_maximum_containers,
 		'opportunistic_maximum_resource', queue.opportunistic_maximum_resource));
 COMMENT ON FUNCTION yquota_internal.own_queue_settings(yquota.queue) IS
-	'Columns of a queue that are set and are no properties of Hadoop';
+	'Return the columns of a queue that are set and are no properties of Hadoop';
 
 CREATE FUNCTION yquota_internal.hadoop_rows(resolutions yquota_internal.hadoop_resolution[])
 	RETURNS TABLE (table_name text, wanted jsonb)
@@ -694,7 +694,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.hadoop_rows(yquota_internal.hadoop_resolution[]) IS
-	'All rows of the tables of configuration that properties stand for';
+	'Return all rows of the tables of configuration that have properties';
 
 CREATE FUNCTION yquota_internal.apply_hadoop_configuration(resolutions yquota_internal.hadoop_resolution[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -768,7 +768,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.import_hadoop_configuration(text[], text, boolean) IS
-	'Configure queues from the contents of capacity-scheduler.xml and yarn-site.xml (XML or JSON), read one after the other as Hadoop reads them.  replace: properties missing in the files are removed; merge: they stay.  With another yarn.scheduler.configuration.store.class than file, properties of the scheduler are refused unless even_if_mutable.  Returns the outcome of each property';
+	'Configure queues from the contents of capacity-scheduler.xml and yarn-site.xml (XML or JSON), read one after the other as Hadoop reads them.  replace removes properties that are missing in the files, merge keeps them.  With another yarn.scheduler.configuration.store.class than file, properties of the scheduler are refused unless even_if_mutable.  Returns the outcome of each property';
 
 CREATE FUNCTION yquota.import_hadoop_configuration(document text, mode text DEFAULT 'replace', even_if_mutable boolean DEFAULT false)
 	RETURNS TABLE (property text, value text, outcome text, reason text, table_name text, column_name text)
@@ -778,7 +778,7 @@ CREATE FUNCTION yquota.import_hadoop_configuration(document text, mode text DEFA
 		SELECT * FROM yquota.import_hadoop_configuration(ARRAY[document], mode, even_if_mutable);
 $$;
 COMMENT ON FUNCTION yquota.import_hadoop_configuration(text, text, boolean) IS
-	'import_hadoop_configuration() of one document';
+	'Run import_hadoop_configuration() for one document';
 
 CREATE FUNCTION yquota.import_hadoop_configuration(document xml, mode text DEFAULT 'replace', even_if_mutable boolean DEFAULT false)
 	RETURNS TABLE (property text, value text, outcome text, reason text, table_name text, column_name text)
@@ -788,7 +788,7 @@ CREATE FUNCTION yquota.import_hadoop_configuration(document xml, mode text DEFAU
 		SELECT * FROM yquota.import_hadoop_configuration(ARRAY[document::text], mode, even_if_mutable);
 $$;
 COMMENT ON FUNCTION yquota.import_hadoop_configuration(xml, text, boolean) IS
-	'import_hadoop_configuration() of one document';
+	'Run import_hadoop_configuration() for one document';
 
 CREATE FUNCTION yquota.import_hadoop_configuration(document jsonb, mode text DEFAULT 'replace', even_if_mutable boolean DEFAULT false)
 	RETURNS TABLE (property text, value text, outcome text, reason text, table_name text, column_name text)
@@ -798,7 +798,7 @@ CREATE FUNCTION yquota.import_hadoop_configuration(document jsonb, mode text DEF
 		SELECT * FROM yquota.import_hadoop_configuration(ARRAY[document::text], mode, even_if_mutable);
 $$;
 COMMENT ON FUNCTION yquota.import_hadoop_configuration(jsonb, text, boolean) IS
-	'import_hadoop_configuration() of one document';
+	'Run import_hadoop_configuration() for one document';
 
 CREATE FUNCTION yquota.diff_hadoop_configuration(documents text[], mode text DEFAULT 'replace')
 	RETURNS TABLE (property text, old text, new text)
@@ -810,7 +810,7 @@ CREATE FUNCTION yquota.diff_hadoop_configuration(documents text[], mode text DEF
 		ORDER BY p.ordinal NULLS LAST, p.property COLLATE "C";
 $$;
 COMMENT ON FUNCTION yquota.diff_hadoop_configuration(text[], text) IS
-	'Changes that import_hadoop_configuration() would make, without making them; NULL is not set';
+	'Return the changes that import_hadoop_configuration() would make, without making them; NULL is not set';
 
 CREATE FUNCTION yquota.diff_hadoop_configuration(document text, mode text DEFAULT 'replace')
 	RETURNS TABLE (property text, old text, new text)
@@ -820,7 +820,7 @@ CREATE FUNCTION yquota.diff_hadoop_configuration(document text, mode text DEFAUL
 		SELECT * FROM yquota.diff_hadoop_configuration(ARRAY[document], mode);
 $$;
 COMMENT ON FUNCTION yquota.diff_hadoop_configuration(text, text) IS
-	'diff_hadoop_configuration() of one document';
+	'Run diff_hadoop_configuration() for one document';
 
 CREATE FUNCTION yquota.diff_hadoop_configuration(document xml, mode text DEFAULT 'replace')
 	RETURNS TABLE (property text, old text, new text)
@@ -830,7 +830,7 @@ CREATE FUNCTION yquota.diff_hadoop_configuration(document xml, mode text DEFAULT
 		SELECT * FROM yquota.diff_hadoop_configuration(ARRAY[document::text], mode);
 $$;
 COMMENT ON FUNCTION yquota.diff_hadoop_configuration(xml, text) IS
-	'diff_hadoop_configuration() of one document';
+	'Run diff_hadoop_configuration() for one document';
 
 CREATE FUNCTION yquota.diff_hadoop_configuration(document jsonb, mode text DEFAULT 'replace')
 	RETURNS TABLE (property text, old text, new text)
@@ -840,4 +840,4 @@ CREATE FUNCTION yquota.diff_hadoop_configuration(document jsonb, mode text DEFAU
 		SELECT * FROM yquota.diff_hadoop_configuration(ARRAY[document::text], mode);
 $$;
 COMMENT ON FUNCTION yquota.diff_hadoop_configuration(jsonb, text) IS
-	'diff_hadoop_configuration() of one document';
+	'Run diff_hadoop_configuration() for one document';

@@ -11,9 +11,9 @@ CREATE TABLE yquota_internal.queue_status (
 	maximum_allocation yquota.resource NOT NULL
 );
 COMMENT ON TABLE yquota_internal.queue_status IS
-	'Queues in force since the configuration was last changed: the state that a change is compared with.  Written by the check alone';
+	'Queues in force since the configuration was last changed: the state with which a change is compared.  Written only by the check';
 COMMENT ON COLUMN yquota_internal.queue_status.running IS
-	'whether the queue takes applications; if not, it is DRAINING while containers run or applications live in it, else STOPPED';
+	'true if the queue takes applications; otherwise it is DRAINING while containers run or applications live in it, else STOPPED';
 COMMENT ON COLUMN yquota_internal.queue_status.maximum_allocation IS
 	'largest container, in native units, that applications of the queue have been promised';
 
@@ -21,23 +21,23 @@ CREATE TABLE yquota_internal.queue_check (
 	is_last boolean NOT NULL
 );
 COMMENT ON TABLE yquota_internal.queue_check IS
-	'Checks that transactions have asked for: their rows are gone when they commit';
+	'Requests of transactions for a check; their rows are gone when the transactions commit';
 COMMENT ON COLUMN yquota_internal.queue_check.is_last IS
-	'false for the row that asks, true for the one that it inserts in the end, which checks';
+	'false for the row of a request, true for the row that it inserts at the end, which runs the check';
 
 CREATE FUNCTION yquota_internal.note_queue_change() RETURNS trigger
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_note_queue_change';
 COMMENT ON FUNCTION yquota_internal.note_queue_change() IS
-	'Has sessions forget the hierarchy of queues, and asks for a check at commit';
+	'Make sessions drop their cached hierarchy of queues, and request a check at commit';
 
 CREATE FUNCTION yquota_internal.check_queues() RETURNS trigger
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_check_queues';
 COMMENT ON FUNCTION yquota_internal.check_queues() IS
-	'Checks the hierarchy of queues and brings queue_status up to date; an error tells of all that is wrong';
+	'Check the hierarchy of queues and update queue_status; an error tells everything that is wrong';
 
 CREATE CONSTRAINT TRIGGER check_queues AFTER INSERT ON yquota_internal.queue_check
 	DEFERRABLE INITIALLY DEFERRED
@@ -55,7 +55,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.lock_queues() IS
-	'Locks yquota.queue as a change of its rows does';
+	'Lock yquota.queue as a change of its rows does';
 CREATE TRIGGER lock_queues BEFORE INSERT OR UPDATE OR DELETE ON yquota.queue_label
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_queues();
 CREATE TRIGGER lock_queues BEFORE INSERT OR UPDATE OR DELETE ON yquota.queue_user
@@ -93,7 +93,7 @@ CREATE FUNCTION yquota_internal.find_queue(name text, OUT path text, OUT is_ambi
 	LANGUAGE c STABLE STRICT PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_find_queue';
 COMMENT ON FUNCTION yquota_internal.find_queue(text) IS
-	'Path of the queue with a path, or with a short name that no other one has; NULL when there is none, or when several have the short name';
+	'Return the path of the queue with a path, or with a unique short name; NULL when there is none, or when several have the short name';
 
 -- Containers may name queues that are not configured.
 CREATE FUNCTION yquota_internal.queue_of_containers(name text) RETURNS text
@@ -113,7 +113,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.queue_of_containers(text) IS
-	'The queue that a container in a queue with a path or short name has in its row: the full path where a queue is configured';
+	'Return the queue that containers have in their rows for a path or short name: the full path where a queue is configured';
 
 CREATE FUNCTION yquota_internal.notice_factor_without_queue(name text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -134,7 +134,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.notice_factor_without_queue(text) IS
-	'Tell who sets a price factor of a queue that is not there; where none is configured, queues are what containers say';
+	'Notify a user who sets a price factor for an unknown queue; where none is configured, queues are known by containers';
 
 CREATE FUNCTION yquota_internal.effective_queues()
 	RETURNS TABLE (queue text, label text, ordinal integer, drawn text, kind text, auto_created boolean,
@@ -153,7 +153,7 @@ CREATE FUNCTION yquota_internal.effective_queues()
 	LANGUAGE c STABLE PARALLEL UNSAFE ROWS 100
 	AS 'MODULE_PATHNAME', 'yq_sql_effective_queues';
 COMMENT ON FUNCTION yquota_internal.effective_queues() IS
-	'The hierarchy of queues as this transaction has it, in the order of the tree';
+	'Return the hierarchy of queues as this transaction sees it, in the order of the tree';
 
 CREATE FUNCTION yquota_internal.usage_bar(used numeric, guaranteed numeric, most numeric) RETURNS text
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -165,7 +165,7 @@ CREATE FUNCTION yquota_internal.usage_bar(used numeric, guaranteed numeric, most
 							   ELSE ' ' END, '' ORDER BY cell)
 		FROM generate_series(1, 20) AS cell) || ']';
 COMMENT ON FUNCTION yquota_internal.usage_bar(numeric, numeric, numeric) IS
-	'Twenty cells that stand for a partition: # used, = guaranteed, . possible; arguments are fractions of it';
+	'Return twenty cells that represent a partition: # used, = guaranteed, . possible; arguments are fractions of it';
 
 CREATE VIEW yquota.effective_queue WITH (security_barrier) AS
 	SELECT q.queue, q.label, q.ordinal, q.kind, q.auto_created, q.state, q.configured_capacity,
@@ -181,12 +181,12 @@ CREATE VIEW yquota.effective_queue WITH (security_barrier) AS
 									 q.absolute_maximum_capacity::numeric) AS usage_bar
 	FROM yquota_internal.effective_queues() AS q;
 COMMENT ON VIEW yquota.effective_queue IS
-	'Queues with their effective properties, per label: one row for the default partition (empty label) and one for each label that is configured';
+	'Queues with their effective properties, per label: one row for the default partition (empty label) and one for each configured label';
 COMMENT ON COLUMN yquota.effective_queue.queue IS 'path';
-COMMENT ON COLUMN yquota.effective_queue.label IS 'partition of the nodes; empty for the default one';
+COMMENT ON COLUMN yquota.effective_queue.label IS 'partition of the nodes; empty for the default partition';
 COMMENT ON COLUMN yquota.effective_queue.ordinal IS 'place in the tree, from 1: parents before children, children in their order';
 COMMENT ON COLUMN yquota.effective_queue.kind IS 'leaf, parent, managed parent (leaves are created in it from a template), or plan (reservable)';
-COMMENT ON COLUMN yquota.effective_queue.state IS 'DRAINING: stopped, but containers still run or applications live in it or below';
+COMMENT ON COLUMN yquota.effective_queue.state IS 'state; DRAINING: stopped, but containers still run or applications live in it or below';
 COMMENT ON COLUMN yquota.effective_queue.capacity IS 'fraction of the parent; 0 for a weight';
 COMMENT ON COLUMN yquota.effective_queue.maximum_capacity IS 'fraction of the parent''s';
 COMMENT ON COLUMN yquota.effective_queue.normalized_weight IS 'fraction of the parent that the weight comes to';
@@ -194,11 +194,11 @@ COMMENT ON COLUMN yquota.effective_queue.absolute_capacity IS 'fraction of the p
 COMMENT ON COLUMN yquota.effective_queue.absolute_maximum_capacity IS 'fraction of the partition';
 COMMENT ON COLUMN yquota.effective_queue.effective_capacity IS 'guaranteed amounts, native units';
 COMMENT ON COLUMN yquota.effective_queue.effective_maximum_capacity IS 'the most that the queue may use, native units';
-COMMENT ON COLUMN yquota.effective_queue.used IS 'usage of GUARANTEED containers here and below, reserved containers included, native units';
+COMMENT ON COLUMN yquota.effective_queue.used IS 'resources used by GUARANTEED containers here and below, reserved containers included, native units';
 COMMENT ON COLUMN yquota.effective_queue.used_capacity IS 'fraction of the guarantee; may exceed 1';
 COMMENT ON COLUMN yquota.effective_queue.absolute_used_capacity IS 'fraction of the partition';
-COMMENT ON COLUMN yquota.effective_queue.containers IS 'running here and below, on all labels and of both execution types';
-COMMENT ON COLUMN yquota.effective_queue.minimum_user_limit_percent IS 'of a leaf, like the following ones up to am_limit';
+COMMENT ON COLUMN yquota.effective_queue.containers IS 'containers running here and below, on all labels and of both execution types';
+COMMENT ON COLUMN yquota.effective_queue.minimum_user_limit_percent IS 'percent for a leaf, as the following columns up to am_limit';
 COMMENT ON COLUMN yquota.effective_queue.maximum_am_resource_percent IS 'fraction of the queue for application masters';
 COMMENT ON COLUMN yquota.effective_queue.am_limit IS 'limit of application masters, native units; in the default partition by the present usage of other queues, where killable containers count as gone from parents';
 COMMENT ON COLUMN yquota.effective_queue.maximum_allocation IS 'largest container, native units';
@@ -206,7 +206,7 @@ COMMENT ON COLUMN yquota.effective_queue.maximum_application_lifetime IS 'second
 COMMENT ON COLUMN yquota.effective_queue.default_application_lifetime IS 'seconds; NULL for no limit';
 COMMENT ON COLUMN yquota.effective_queue.inherited IS
 	'properties that the queue does not set: value, and the queue it comes from, or scheduler_setting, template or default';
-COMMENT ON COLUMN yquota.effective_queue.applications IS 'live ones here and below, on all labels, like the next three';
+COMMENT ON COLUMN yquota.effective_queue.applications IS 'live applications here and below, on all labels, as the next three columns';
 COMMENT ON COLUMN yquota.effective_queue.non_runnable_applications IS 'held by max-parallel-apps';
 COMMENT ON COLUMN yquota.effective_queue.accepted_applications IS 'waiting for room for their application master';
 COMMENT ON COLUMN yquota.effective_queue.am_used IS 'charged amounts of application masters of active applications here and below, native units';

@@ -14,7 +14,7 @@ CREATE FUNCTION yquota_internal.advice_about_unmapped_properties()
 		ORDER BY e.property COLLATE "C";
 $$;
 COMMENT ON FUNCTION yquota_internal.advice_about_unmapped_properties() IS
-	'The properties that no column stands for, as configuration_advice() has them';
+	'Return the properties without a column, as configuration_advice() has them';
 
 CREATE FUNCTION yquota_internal.reservation_settings(queue text)
 	RETURNS TABLE (is_enabled boolean, checks_access boolean, step bigint, largest_period bigint, smoothness integer,
@@ -44,7 +44,7 @@ CREATE FUNCTION yquota_internal.reservation_settings(queue text)
 	LEFT JOIN yquota.queue AS q ON q.path = reservation_settings.queue;
 $$;
 COMMENT ON FUNCTION yquota_internal.reservation_settings(text) IS
-	'Settings of a plan, and of all plans, that are in force: times in milliseconds, shares in per cent, or of 1 when reads_fractions is true';
+	'Return the settings in force of a plan, and of all plans: times in milliseconds, shares in percent, or as fractions when reads_fractions is true';
 
 -- Compares classes by their names without packages.  Adding 36500 days to any time does not
 -- overflow.
@@ -97,7 +97,7 @@ CREATE FUNCTION yquota_internal.refused_settings()
 	 ORDER BY d.reservation_id LIMIT 1);
 $$;
 COMMENT ON FUNCTION yquota_internal.refused_settings() IS
-	'Settings of plans that the check at commit refuses: classes that are not known (kind 1), times that are too long (2), and a largest period that a reservation does not divide (3).  queue is NULL for settings of the whole scheduler';
+	'Return the settings of plans that the check at commit refuses.  They are unknown classes (kind 1), times that are too long (2), and a largest period that a reservation does not divide (3).  queue is NULL for settings of the whole scheduler';
 
 -- A request that names places waits for other racks by both delays together
 -- (RegularContainerAllocator.canAssign).  A negative additional delay is not set.
@@ -163,7 +163,7 @@ CREATE FUNCTION yquota_internal.unwise_settings(kind text, path text)
 	WHERE unwise_settings.kind = 'scheduler' AND p.advice IS NOT NULL;
 $$;
 COMMENT ON FUNCTION yquota_internal.unwise_settings(text, text) IS
-	'Settings that name what is not here, or do less than they seem to, for configuration_advice(), by place: of a queue that is a plan or a managed parent (kind), or of the reservation system or the scheduler (path NULL).  setting is the column of scheduler_setting; NULL for those of queues';
+	'Return settings that name unknown objects, or do less than they seem to, for configuration_advice().  The place is a plan or a managed parent (kind), the reservation system, or the scheduler (path NULL).  setting is the column of scheduler_setting; NULL for settings of queues';
 
 CREATE FUNCTION yquota_internal.configuration_advice_as_owner()
 	RETURNS TABLE (queue text, property text, value text, advice text)
@@ -171,7 +171,7 @@ CREATE FUNCTION yquota_internal.configuration_advice_as_owner()
 	LANGUAGE c STABLE PARALLEL UNSAFE ROWS 100
 	AS 'MODULE_PATHNAME', 'yq_sql_configuration_advice';
 COMMENT ON FUNCTION yquota_internal.configuration_advice_as_owner() IS
-	'configuration_advice(), which reads what only the owner may';
+	'Run configuration_advice(), which reads tables that only the owner may read';
 
 CREATE FUNCTION yquota.configuration_advice()
 	RETURNS TABLE (queue text, property text, value text, advice text)
@@ -181,13 +181,13 @@ CREATE FUNCTION yquota.configuration_advice()
 		SELECT * FROM yquota_internal.configuration_advice_as_owner();
 $$;
 COMMENT ON FUNCTION yquota.configuration_advice() IS
-	'Advice about the configuration of queues that Hadoop accepts, and properties that it does not know: queue (NULL for settings of the whole scheduler), Hadoop''s property, its value and the reason';
+	'Return advice about the configuration of queues that Hadoop accepts, and about unknown properties.  The row has the queue (NULL for settings of the whole scheduler), Hadoop''s property, its value and the reason';
 
 CREATE FUNCTION yquota_internal.note_advice() RETURNS trigger
 	LANGUAGE c
 	AS 'MODULE_PATHNAME', 'yq_sql_note_advice';
 COMMENT ON FUNCTION yquota_internal.note_advice() IS
-	'Has the check at commit warn of unwise settings in rows that the transaction has changed; argument: the column with the path of the queue, none for settings of the whole scheduler';
+	'Make the check at commit warn of unwise settings in rows that the transaction has changed.  The argument is the column with the path of the queue, none for settings of the whole scheduler';
 
 CREATE TRIGGER note_advice AFTER INSERT OR UPDATE ON yquota.queue
 	FOR EACH ROW WHEN (NOT NEW.auto_created) EXECUTE FUNCTION yquota_internal.note_advice('path');

@@ -15,7 +15,7 @@ CREATE FUNCTION yquota_internal.administers(
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_administers';
 COMMENT ON FUNCTION yquota_internal.administers(text, text[], text, boolean) IS
-	'Whether a user may administer a queue, also one that is yet to be created, or by yarn.admin.acl everything (NULL); ACLs need not be on.  unset_is_everybody: as in Hadoop; otherwise a list that is not set admits no user';
+	'Tell whether a user may administer a queue, even one that does not exist yet, or by yarn.admin.acl everything (NULL).  ACLs need not be on.  With unset_is_everybody, as in Hadoop, a list that is not set admits every user, otherwise no user';
 
 --
 -- Reading a request
@@ -32,7 +32,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_mutation(text) IS
-	'The error for a request that cannot be read';
+	'Raise the error for a request that cannot be read';
 
 CREATE FUNCTION yquota_internal.json_list(value jsonb) RETURNS SETOF jsonb
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -44,7 +44,7 @@ CREATE FUNCTION yquota_internal.json_list(value jsonb) RETURNS SETOF jsonb
 		ORDER BY e.number;
 	END;
 COMMENT ON FUNCTION yquota_internal.json_list(jsonb) IS
-	'Elements of an array, or the one value that stands where there might be several';
+	'Return the elements of an array, or a single value in place of one';
 
 CREATE FUNCTION yquota_internal.mutation_parameters(parameters jsonb, place text) RETURNS jsonb
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -79,7 +79,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.mutation_parameters(jsonb, text) IS
-	'Names and values of a request as one object: null removes.  place: their place in the request, for errors';
+	'Return the names and values of a request as one object: null removes.  place is their place in the request, for errors';
 
 CREATE FUNCTION yquota_internal.mutation_steps(changes jsonb)
 	RETURNS TABLE (operation text, queue text, parameters jsonb)
@@ -127,7 +127,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.mutation_steps(jsonb) IS
-	'Steps of a request, in Hadoop''s order';
+	'Return the steps of a request, in Hadoop''s order';
 
 --
 -- Access
@@ -164,7 +164,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_mutation(text[], boolean, text, text[], boolean) IS
-	'Refuses users that the policy of changes does not allow: it allows yarn.admin.acl, or for queues their administrators; a queue that does not exist belongs to the administrators of the nearest queue above it';
+	'Refuse users that the policy of changes does not allow.  It allows yarn.admin.acl, or for queues their administrators.  A queue that does not exist belongs to the administrators of the nearest queue above it';
 
 --
 -- Outcome of the properties
@@ -174,7 +174,7 @@ CREATE TYPE yquota_internal.hadoop_edit AS (
 	edits jsonb
 );
 COMMENT ON TYPE yquota_internal.hadoop_edit IS
-	'A change of Hadoop''s properties.  removed: beginnings of names of those that go; edits: names and values of those that are set, null for those that go; edits win';
+	'Change of Hadoop''s properties.  removed has prefixes of names to be removed.  edits has names and values to be set, null for names to be removed, and wins';
 
 CREATE FUNCTION yquota_internal.edited_children(edit yquota_internal.hadoop_edit, parent text) RETURNS text[]
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -187,7 +187,7 @@ CREATE FUNCTION yquota_internal.edited_children(edit yquota_internal.hadoop_edit
 					  (SELECT k.value FROM yquota.unmapped_property AS k
 					   WHERE k.property = format('yarn.scheduler.capacity.%s.queues', parent)), '') END);
 COMMENT ON FUNCTION yquota_internal.edited_children(yquota_internal.hadoop_edit, text) IS
-	'Names of the queues below one as a change has them so far';
+	'Return the names of the queues below a queue as changed so far';
 
 CREATE FUNCTION yquota_internal.edit_children(edit yquota_internal.hadoop_edit, parent text, children text[]) RETURNS jsonb
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -198,7 +198,7 @@ CREATE FUNCTION yquota_internal.edit_children(edit yquota_internal.hadoop_edit, 
 		|| CASE WHEN cardinality(children) = 0 OR cardinality(yquota_internal.edited_children(edit, parent)) = 0
 			THEN jsonb_build_object(format('yarn.scheduler.capacity.%s.ordering-policy', parent), NULL) ELSE '{}' END;
 COMMENT ON FUNCTION yquota_internal.edit_children(yquota_internal.hadoop_edit, text, text[]) IS
-	'The edits of a change that gives a queue other children';
+	'Return the edits of a change that gives a queue other children';
 
 CREATE FUNCTION yquota_internal.assemble_mutation(changes jsonb) RETURNS yquota_internal.hadoop_edit
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -256,7 +256,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.assemble_mutation(jsonb) IS
-	'The change of properties that a request comes to';
+	'Return the change of properties that a request describes';
 
 CREATE TYPE yquota_internal.hadoop_change AS (
 	property text,
@@ -265,7 +265,7 @@ CREATE TYPE yquota_internal.hadoop_change AS (
 	resolution yquota_internal.hadoop_resolution
 );
 COMMENT ON TYPE yquota_internal.hadoop_change IS
-	'A property that a change names or removes.  value: as asked for, NULL when it goes; old: as it was; resolution: NULL when it goes';
+	'Property that a change names or removes.  value: as requested, NULL when it is removed; old: the value before; resolution: NULL when it is removed';
 
 CREATE FUNCTION yquota_internal.describe_changes(changes yquota_internal.hadoop_change[])
 	RETURNS TABLE (property text, old text, new text, outcome text, reason text)
@@ -288,7 +288,7 @@ CREATE FUNCTION yquota_internal.describe_changes(changes yquota_internal.hadoop_
 		ORDER BY c.property COLLATE "C";
 	END;
 COMMENT ON FUNCTION yquota_internal.describe_changes(yquota_internal.hadoop_change[]) IS
-	'Outcome of each property of a change';
+	'Describe the outcome of each property of a change';
 
 -- Queues are added or removed: all properties are read again.
 CREATE FUNCTION yquota_internal.apply_to_tree(edit yquota_internal.hadoop_edit) RETURNS yquota_internal.hadoop_change[]
@@ -466,11 +466,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.mutate_configuration_as_owner(jsonb, text, text[]) IS
-	'mutate_configuration(), which knows the calling role';
+	'Run mutate_configuration() for a known calling role';
 
 CREATE FUNCTION yquota.mutate_configuration(changes jsonb, caller text DEFAULT NULL, caller_groups text[] DEFAULT NULL)
 	RETURNS TABLE (property text, old text, new text, outcome text, reason text)
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.mutate_configuration(jsonb, text, text[]) IS
-	'Change the configuration by a request as YARN''s scheduler-conf takes it: remove-queue, add-queue, update-queue and global-updates, in this order; null or an empty value removes a property.  caller: the user on whose behalf an operator or administrator makes the change, as scheduler_setting.configuration_mutation_acl_policy_class allows; NULL: the calling role itself, which needs no permission when it is an administrator.  Returns the outcome of each property';
+	'Change the configuration by a request of YARN''s scheduler-conf: remove-queue, add-queue, update-queue and global-updates, in this order.  Null or an empty value removes a property.  caller is the user on whose behalf an operator or administrator makes the change, as scheduler_setting.configuration_mutation_acl_policy_class allows.  NULL is the calling role itself, which needs no permission when it is an administrator.  Returns the outcome of each property';

@@ -22,7 +22,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.rest_resource(jsonb, numeric, numeric) IS
-	'Resources as the REST interface has them, or else memory in MiB and vcores';
+	'Return the resources of the REST interface, or else memory in MiB and vcores';
 
 CREATE FUNCTION yquota_internal.refuse_rest_answer(what text, detail text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -36,7 +36,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_rest_answer(text, text) IS
-	'The error for a text that is not an answer of that kind';
+	'Raise the error for a text that is not an answer of that kind';
 
 --
 -- Nodes
@@ -73,7 +73,7 @@ EXCEPTION WHEN invalid_text_representation OR numeric_value_out_of_range OR prog
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.rest_node(jsonb, text) IS
-	'A node of the REST interface as a row';
+	'Turn a node of the REST interface into a row';
 
 CREATE FUNCTION yquota_internal.rest_nodes(answer jsonb, name_from text) RETURNS yquota.node[]
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
@@ -107,7 +107,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.rest_nodes(jsonb, text) IS
-	'The nodes of an answer, one row for each name';
+	'Return the nodes of an answer, one row for each name';
 
 CREATE FUNCTION yquota.import_nodes(
 	answer jsonb, name_from text DEFAULT 'host', missing_are_lost boolean DEFAULT false)
@@ -173,7 +173,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.import_nodes(jsonb, text, boolean) IS
-	'Bring node in line with an answer of the ResourceManager''s /ws/v1/cluster/nodes.  Returns the changed nodes, and the nodes that the answer does not name; these become LOST only when missing_are_lost.  An answer without nodes changes nothing';
+	'Bring node in line with an answer of the ResourceManager''s /ws/v1/cluster/nodes.  Returns the changed nodes, and the nodes that the answer does not name; these become LOST only with missing_are_lost.  An answer without nodes changes nothing';
 
 --
 -- Utilization
@@ -199,7 +199,7 @@ CREATE FUNCTION yquota_internal.rest_utilization(metrics jsonb)
 		WHERE total.amount > 0;
 $$;
 COMMENT ON FUNCTION yquota_internal.rest_utilization(jsonb) IS
-	'Usage, demand and total by the metrics of the REST interface, in native units, of types with any amount';
+	'Return usage, demand and total by the metrics of the REST interface, in native units, for types with any amount';
 
 CREATE FUNCTION yquota.import_cluster_metrics(
 	answer jsonb, reported_at timestamptz DEFAULT NULL, source text DEFAULT 'ResourceManager')
@@ -246,4 +246,4 @@ EXCEPTION WHEN invalid_text_representation OR numeric_value_out_of_range OR chec
 END
 $$;
 COMMENT ON FUNCTION yquota.import_cluster_metrics(jsonb, timestamptz, text) IS
-	'Report the utilization that an answer of the ResourceManager''s /ws/v1/cluster/metrics tells.  Returns the reported rows: none for types that the cluster lacks, as while it starts, nor for an outdated answer';
+	'Report the utilization in an answer of the ResourceManager''s /ws/v1/cluster/metrics.  Returns the reported rows.  Types that the cluster lacks, as during its start, and outdated answers give none';

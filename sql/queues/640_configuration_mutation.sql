@@ -63,15 +63,15 @@ CREATE VIEW yquota.configuration_mutation WITH (security_barrier) AS
 	FROM kept AS k JOIN change AS c ON c.audit_id = k.audit_id
 	ORDER BY k.audit_id DESC, c.property COLLATE "C";
 COMMENT ON VIEW yquota.configuration_mutation IS
-	'Changes of the configuration in the terms of Hadoop''s properties, the newest first: those of the last transactions that changed it, as many as yarn.scheduler.configuration.store.max-logs (1000).  Older ones are in audit';
+	'Changes of the configuration in the terms of Hadoop''s properties, the newest first.  Covers the last transactions that changed it, as many as yarn.scheduler.configuration.store.max-logs (1000).  Older changes are in audit';
 COMMENT ON COLUMN yquota.configuration_mutation.audit_id IS 'row of the audit';
 COMMENT ON COLUMN yquota.configuration_mutation.changed_at IS 'system''s clock';
-COMMENT ON COLUMN yquota.configuration_mutation.transaction_id IS 'the same for all that was changed together';
-COMMENT ON COLUMN yquota.configuration_mutation.session_role IS 'as in the audit: the role that logged in, and the role whose rights it used';
-COMMENT ON COLUMN yquota.configuration_mutation.acting_role IS 'as in the audit: the role that logged in, and the role whose rights it used';
+COMMENT ON COLUMN yquota.configuration_mutation.transaction_id IS 'number that all changes of one transaction share';
+COMMENT ON COLUMN yquota.configuration_mutation.session_role IS 'role that logged in';
+COMMENT ON COLUMN yquota.configuration_mutation.acting_role IS 'role with whose rights the statement ran';
 COMMENT ON COLUMN yquota.configuration_mutation.caller IS 'user on whose behalf the change was made; NULL: none was named';
 COMMENT ON COLUMN yquota.configuration_mutation.table_name IS 'without its schema';
 COMMENT ON COLUMN yquota.configuration_mutation.operation IS 'INSERT, UPDATE, DELETE or TRUNCATE of a row';
-COMMENT ON COLUMN yquota.configuration_mutation.property IS 'Hadoop''s full name; of lists of queues, rules and workflows a row for each element that came or went; NULL for TRUNCATE';
-COMMENT ON COLUMN yquota.configuration_mutation.old IS 'as Hadoop''s files have it; NULL: not set';
-COMMENT ON COLUMN yquota.configuration_mutation.new IS 'likewise';
+COMMENT ON COLUMN yquota.configuration_mutation.property IS 'full name of the property in Hadoop; for lists of queues, rules and workflows a row for each added or removed element; NULL for TRUNCATE';
+COMMENT ON COLUMN yquota.configuration_mutation.old IS 'value in the notation of Hadoop''s files; NULL: not set';
+COMMENT ON COLUMN yquota.configuration_mutation.new IS 'value after the change, in the same notation; NULL: not set';

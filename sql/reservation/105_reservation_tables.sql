@@ -7,7 +7,7 @@
 
 CREATE TYPE yquota.reservation_interpreter AS ENUM ('ANY', 'ALL', 'ORDER', 'ORDER_NO_GAP');
 COMMENT ON TYPE yquota.reservation_interpreter IS
-	'Which requests of a reservation are satisfied: the first that can be (ANY), all in any order (ALL), each after the end of the one before (ORDER), and without a gap between them (ORDER_NO_GAP)';
+	'Rule for the requests of a reservation.  ANY: the first possible one is satisfied.  ALL: all are, in any order.  ORDER: each is after the end of the one before.  ORDER_NO_GAP: each follows without a gap';
 
 CREATE TYPE yquota.reservation_request AS (
 	capability yquota.resource,
@@ -17,9 +17,9 @@ CREATE TYPE yquota.reservation_request AS (
 );
 COMMENT ON TYPE yquota.reservation_request IS
 	'Containers of one size that a reservation asks for';
-COMMENT ON COLUMN yquota.reservation_request.capability IS 'of one container, native units';
+COMMENT ON COLUMN yquota.reservation_request.capability IS 'size of one container, native units';
 COMMENT ON COLUMN yquota.reservation_request.num_containers IS 'containers in all, a multiple of concurrency';
-COMMENT ON COLUMN yquota.reservation_request.duration IS 'that each container is there, in whole milliseconds; a day is 24 hours, and a month is refused';
+COMMENT ON COLUMN yquota.reservation_request.duration IS 'time for which each container is there, in whole milliseconds; a day is 24 hours, and a month is refused';
 COMMENT ON COLUMN yquota.reservation_request.concurrency IS 'containers of a gang, which start and end together; several gangs may be there at the same time';
 
 CREATE TYPE yquota.reservation_contract AS (
@@ -32,12 +32,12 @@ CREATE TYPE yquota.reservation_contract AS (
 	reservation_name text
 );
 COMMENT ON TYPE yquota.reservation_contract IS
-	'What a user reserves: Hadoop''s ReservationDefinition, which its agents call the contract';
-COMMENT ON COLUMN yquota.reservation_contract.arrival IS 'earliest start, not before 1970; in whole milliseconds, which now() is not: date_trunc(''milliseconds'', now())';
+	'Definition of a reservation by a user: Hadoop''s ReservationDefinition, which its agents call the contract';
+COMMENT ON COLUMN yquota.reservation_contract.arrival IS 'earliest start, not before 1970, in whole milliseconds. now() is more exact: use date_trunc(''milliseconds'', now())';
 COMMENT ON COLUMN yquota.reservation_contract.deadline IS 'latest end, in whole milliseconds';
 COMMENT ON COLUMN yquota.reservation_contract.requests IS 'in the order of ORDER';
 COMMENT ON COLUMN yquota.reservation_contract.recurrence IS 'period after which it repeats, in whole milliseconds; it divides scheduler_setting.reservation_system_max_periodicity. NULL or 0: it does not repeat';
-COMMENT ON COLUMN yquota.reservation_contract.priority IS 'kept; it decides nothing, as in Hadoop';
+COMMENT ON COLUMN yquota.reservation_contract.priority IS 'stored without effect, as in Hadoop';
 
 CREATE TABLE yquota.reservation_definition (
 	reservation_id text COLLATE "C" NOT NULL CHECK (reservation_id ~ '^reservation_(0|[1-9][0-9]*)_([0-9]{4}|[1-9][0-9]{4,})$'),
@@ -71,25 +71,25 @@ CREATE INDEX reservation_definition_recurrence_idx ON yquota.reservation_definit
 CREATE INDEX reservation_definition_project_idx ON yquota.reservation_definition (project);
 CREATE UNIQUE INDEX reservation_definition_current_idx ON yquota.reservation_definition (reservation_id) WHERE ended_at IS NULL;
 COMMENT ON TABLE yquota.reservation_definition IS
-	'Reservations that plans have accepted, with what they were before; written by submit_reservation(), update_reservation(), delete_reservation() and follow_plans() only';
-COMMENT ON COLUMN yquota.reservation_definition.reservation_id IS 'reservation_, a time in milliseconds and a number of four digits at least';
+	'Reservations that plans have accepted, with their earlier versions; written only by submit_reservation(), update_reservation(), delete_reservation() and follow_plans()';
+COMMENT ON COLUMN yquota.reservation_definition.reservation_id IS 'reservation_, a time in milliseconds and a number of at least four digits';
 COMMENT ON COLUMN yquota.reservation_definition.version IS '1, and one more with each update; the last one counts';
 COMMENT ON COLUMN yquota.reservation_definition.queue IS 'full path of the plan';
 COMMENT ON COLUMN yquota.reservation_definition.username IS 'the owner: the user that submitted it, or updated it last';
-COMMENT ON COLUMN yquota.reservation_definition.project IS 'keeps its name, and cannot be deleted, while it has rows here';
+COMMENT ON COLUMN yquota.reservation_definition.project IS 'project that pays; it keeps its name, and cannot be deleted, while it has rows here';
 COMMENT ON COLUMN yquota.reservation_definition.arrival IS 'earliest start';
 COMMENT ON COLUMN yquota.reservation_definition.deadline IS 'latest end';
 COMMENT ON COLUMN yquota.reservation_definition.interpreter IS 'as in reservation_contract';
 COMMENT ON COLUMN yquota.reservation_definition.requests IS 'as in reservation_contract';
 COMMENT ON COLUMN yquota.reservation_definition.recurrence IS 'period after which it repeats; NULL: it does not';
-COMMENT ON COLUMN yquota.reservation_definition.priority IS 'kept; it decides nothing, as in Hadoop';
+COMMENT ON COLUMN yquota.reservation_definition.priority IS 'stored without effect, as in Hadoop';
 COMMENT ON COLUMN yquota.reservation_definition.reservation_name IS 'as in reservation_contract';
 COMMENT ON COLUMN yquota.reservation_definition.accepted_at IS 'by the clock';
-COMMENT ON COLUMN yquota.reservation_definition.ended_at IS 'when it stopped to count; NULL: it counts until queue.reservation_window after its deadline, or until its deadline under NoOverCommitPolicy; one that repeats goes on where scheduler_setting.reservation_repeats_allocation is true';
-COMMENT ON COLUMN yquota.reservation_definition.ended_by IS 'updated: a later version is in its place; deleted; replanned: the plan has become too small for it; archived: queue.reservation_window after its deadline, by follow_plans()';
-COMMENT ON COLUMN yquota.reservation_definition.reserved_factor IS 'part of the price that it pays, by the rule in force when its first version was accepted; 0: it costs nothing';
-COMMENT ON COLUMN yquota.reservation_definition.quoted_cost IS 'credits that it would cost at the prices that were known when this version was accepted, of one that repeats in its first period; held while it is there';
-COMMENT ON COLUMN yquota.reservation_definition.repeats_allocation IS 'whether it pays for its allocation in each period: scheduler_setting.reservation_repeats_allocation when this version was accepted; false for one that does not repeat';
+COMMENT ON COLUMN yquota.reservation_definition.ended_at IS 'time at which it stopped to count. NULL: it counts until queue.reservation_window after its deadline, or until its deadline under NoOverCommitPolicy. A repeating reservation goes on where scheduler_setting.reservation_repeats_allocation is true';
+COMMENT ON COLUMN yquota.reservation_definition.ended_by IS 'updated: a later version has replaced it. deleted: by delete_reservation(). replanned: the plan has become too small for it. archived: queue.reservation_window after its deadline, by follow_plans()';
+COMMENT ON COLUMN yquota.reservation_definition.reserved_factor IS 'part of the price that it pays, by the rule in force when its first version was accepted; 0: free';
+COMMENT ON COLUMN yquota.reservation_definition.quoted_cost IS 'credits that it would cost at the known prices when this version was accepted, for a repeating reservation in its first period. They are held while it is there';
+COMMENT ON COLUMN yquota.reservation_definition.repeats_allocation IS 'true if it pays for its allocation in each period: scheduler_setting.reservation_repeats_allocation when this version was accepted; false for one that does not repeat';
 
 CREATE TABLE yquota.reservation_allocation (
 	reservation_id text COLLATE "C" NOT NULL,
@@ -113,12 +113,12 @@ CREATE INDEX reservation_allocation_time_idx ON yquota.reservation_allocation US
 CREATE INDEX reservation_allocation_recurrence_idx ON yquota.reservation_allocation (queue, deadline)
 	WHERE ended_at IS NULL AND recurrence IS NOT NULL;
 COMMENT ON TABLE yquota.reservation_allocation IS
-	'What a plan has promised to a reservation over time: intervals that do not overlap.  Of one that repeats the first period.  Rows stand for themselves: what they have of their reservation never changes but the end';
-COMMENT ON COLUMN yquota.reservation_allocation.queue IS 'of the reservation: full path of the plan';
-COMMENT ON COLUMN yquota.reservation_allocation.username IS 'of the reservation: the owner';
-COMMENT ON COLUMN yquota.reservation_allocation.deadline IS 'of the reservation';
-COMMENT ON COLUMN yquota.reservation_allocation.recurrence IS 'of the reservation: period after which the interval comes again; NULL: it does not';
-COMMENT ON COLUMN yquota.reservation_allocation.ended_at IS 'of the reservation: when it stopped to count';
+	'Promises of a plan to a reservation over time, as intervals that do not overlap; the first period of a repeating reservation.  Each row repeats columns of its reservation, of which only the end ever changes';
+COMMENT ON COLUMN yquota.reservation_allocation.queue IS 'plan of the reservation: full path';
+COMMENT ON COLUMN yquota.reservation_allocation.username IS 'owner of the reservation';
+COMMENT ON COLUMN yquota.reservation_allocation.deadline IS 'deadline of the reservation';
+COMMENT ON COLUMN yquota.reservation_allocation.recurrence IS 'recurrence of the reservation: period after which the interval is repeated; NULL: never';
+COMMENT ON COLUMN yquota.reservation_allocation.ended_at IS 'time at which the reservation stopped to count';
 COMMENT ON COLUMN yquota.reservation_allocation."from" IS 'start of the interval';
-COMMENT ON COLUMN yquota.reservation_allocation."to" IS 'its end, which is not part of it';
+COMMENT ON COLUMN yquota.reservation_allocation."to" IS 'end of the interval, which is not part of it';
 COMMENT ON COLUMN yquota.reservation_allocation.allocation IS 'native units, all containers together';

@@ -11,7 +11,7 @@ CREATE FUNCTION yquota.reservation_request(
 	SET search_path = pg_catalog, pg_temp
 	RETURN ROW(capability, num_containers, duration, concurrency)::yquota.reservation_request;
 COMMENT ON FUNCTION yquota.reservation_request(yquota.resource, integer, interval, integer) IS
-	'A request of a reservation: so many containers of that size, each for so long, in gangs of concurrency';
+	'Make a request of a reservation: so many containers of that size, each for so long, in gangs of concurrency';
 
 CREATE FUNCTION yquota.reservation_contract(
 	arrival timestamptz, deadline timestamptz, requests yquota.reservation_request[],
@@ -22,7 +22,7 @@ CREATE FUNCTION yquota.reservation_contract(
 	SET search_path = pg_catalog, pg_temp
 	RETURN ROW(arrival, deadline, interpreter, requests, recurrence, priority, reservation_name)::yquota.reservation_contract;
 COMMENT ON FUNCTION yquota.reservation_contract(timestamptz, timestamptz, yquota.reservation_request[], yquota.reservation_interpreter, interval, integer, text) IS
-	'A definition for submit_reservation(): requests to be satisfied between arrival and deadline';
+	'Make a definition for submit_reservation(): requests to be satisfied between arrival and deadline';
 
 CREATE VIEW yquota_internal.allocated_reservation AS
 	SELECT reservation_id, d.queue, d.username, d.arrival, d.deadline, d.recurrence, d.accepted_at, d.ended_at,
@@ -65,7 +65,7 @@ CREATE FUNCTION yquota_internal.active_reservations(plan text, at timestamptz)
 	WHERE r.queue = plan AND r.ended_at IS NULL AND r.recurrence IS NOT NULL AND r.arrival <= active_reservations.at;
 $$;
 COMMENT ON FUNCTION yquota_internal.active_reservations(text, timestamptz) IS
-	'Reservations of a plan in whose time an instant is, with the interval of the allocation that it is in, if any; of those that repeat all that have begun, with all intervals';
+	'Return reservations of a plan in whose time an instant lies, with the interval of the allocation around it, if any.  Repeating reservations are returned once they have begun, with all intervals';
 
 -- Transactions write this table under the lock of the plan.
 CREATE TABLE yquota_internal.reservation_refusal (
@@ -76,9 +76,9 @@ CREATE TABLE yquota_internal.reservation_refusal (
 	PRIMARY KEY (plan, decided_by)
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.reservation_refusal IS
-	'How many submissions and updates of reservations a plan has refused, by the rule that said no; nothing else is kept of them.  Dry runs do not count';
+	'Numbers of submissions and updates of reservations that a plan has refused, by the rule that refused them; nothing else about them is stored.  Dry runs do not count';
 COMMENT ON COLUMN yquota_internal.reservation_refusal.plan IS 'full path of the queue';
-COMMENT ON COLUMN yquota_internal.reservation_refusal.last_at IS 'of the last one, by the clock';
+COMMENT ON COLUMN yquota_internal.reservation_refusal.last_at IS 'time of the last refusal, by the clock';
 
 CREATE SEQUENCE yquota_internal.reservation_number;
 COMMENT ON SEQUENCE yquota_internal.reservation_number IS 'last part of the ids that new_reservation_id() makes';
@@ -92,7 +92,7 @@ CREATE FUNCTION yquota.new_reservation_id() RETURNS text
 		FROM (SELECT nextval('yquota_internal.reservation_number')::text AS number) AS n;
 $$;
 COMMENT ON FUNCTION yquota.new_reservation_id() IS
-	'An id for submit_reservation(): the clock in milliseconds and a number that is given once.  Nothing is stored';
+	'Return an id for submit_reservation(): the clock in milliseconds and a unique number.  Nothing is stored';
 
 CREATE FUNCTION yquota.submit_reservation(
 	reservation_id text, queue text, username text, groups text[], project text, definition yquota.reservation_contract,
@@ -106,7 +106,7 @@ CREATE FUNCTION yquota.submit_reservation(
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_submit_reservation';
 COMMENT ON FUNCTION yquota.submit_reservation(text, text, text, text[], text, yquota.reservation_contract, boolean) IS
-	'Ask a plan for a reservation: whether it is accepted, else the rule that says no, with its figures (native units).  An accepted one is stored with its place in time, whose first start and last end are returned; of a refused one nothing is.  The same submission of the same user again returns the answer that it had.  With dry_run nothing is stored or locked, and where more time or fewer containers would help, definitions that would be accepted are returned.  quoted_cost: credits that it would cost its project at the prices known, which are held while it is there';
+	'Ask a plan for a reservation.  Returns whether it is accepted, or the rule that refuses it, with its figures (native units).  An accepted reservation is stored with its place in time, and its first start and last end are returned.  Nothing is stored about a refused one.  A repeated submission of the same user returns the first answer.  With dry_run nothing is stored or locked, and acceptable definitions are returned where more time or fewer containers would help.  quoted_cost is its cost for the project at the known prices, in credits, which are held while it is there';
 
 CREATE FUNCTION yquota_internal.place_reservation(
 	queue text, username text, groups text[], project text, definition yquota.reservation_contract,
@@ -119,7 +119,7 @@ CREATE FUNCTION yquota_internal.place_reservation(
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_place_reservation';
 COMMENT ON FUNCTION yquota_internal.place_reservation(text, text, text[], text, yquota.reservation_contract) IS
-	'What submit_reservation() would answer for a definition without an id, in a dry run; the project may be NULL';
+	'Return the answer of submit_reservation() for a definition without an id, in a dry run; the project may be NULL';
 
 CREATE FUNCTION yquota.update_reservation(
 	reservation_id text, username text, groups text[], definition yquota.reservation_contract, dry_run boolean DEFAULT false,
@@ -132,7 +132,7 @@ CREATE FUNCTION yquota.update_reservation(
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_update_reservation';
 COMMENT ON FUNCTION yquota.update_reservation(text, text, text[], yquota.reservation_contract, boolean) IS
-	'Put another definition in the place of a reservation, which becomes the user''s; returns what submit_reservation() does.  When it is refused the reservation stays as it is';
+	'Replace the definition of a reservation, which then belongs to the user.  Returns the columns of submit_reservation().  When the update is refused, the reservation stays as it is';
 
 CREATE FUNCTION yquota.delete_reservation(
 	reservation_id text, username text, groups text[],
@@ -141,7 +141,7 @@ CREATE FUNCTION yquota.delete_reservation(
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_delete_reservation';
 COMMENT ON FUNCTION yquota.delete_reservation(text, text, text[]) IS
-	'End a reservation, which gives back to its plan what it had; its rows stay.  Deleted again, it returns when it ended';
+	'End a reservation, and return its allocation to the plan; its rows stay.  Deleting it again returns when it ended';
 
 CREATE FUNCTION yquota_internal.reservation_listing(
 	queue text, username text, groups text[], reservation_id text, "from" timestamptz, "to" timestamptz,
@@ -150,7 +150,7 @@ CREATE FUNCTION yquota_internal.reservation_listing(
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_reservation_listing';
 COMMENT ON FUNCTION yquota_internal.reservation_listing(text, text, text[], text, timestamptz, timestamptz) IS
-	'Check the arguments of list_reservations(); the path of the plan, the id as it is stored, whether its lists let the user see the reservations of others, the deadline up to which reservations are in the plan no more, and whether those that repeat stay in it';
+	'Check the arguments of list_reservations().  Returns the path of the plan, the stored form of the id, and whether its lists let the user see the reservations of others.  Also returns the deadline up to which reservations are in the plan no more, and whether repeating ones stay in it';
 
 CREATE FUNCTION yquota_internal.reservation_occurs(
 	arrival timestamptz, deadline timestamptz, recurrence interval, "from" timestamptz, "to" timestamptz) RETURNS boolean
@@ -158,7 +158,7 @@ CREATE FUNCTION yquota_internal.reservation_occurs(
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_reservation_occurs';
 COMMENT ON FUNCTION yquota_internal.reservation_occurs(timestamptz, timestamptz, interval, timestamptz, timestamptz) IS
-	'Whether an instance of a reservation that repeats touches an interval; NULL: from the beginning of the year 1970, and without an end';
+	'Tell whether an instance of a repeating reservation touches an interval; NULL: from the beginning of the year 1970, and without an end';
 
 CREATE FUNCTION yquota.list_reservations(
 	queue text, username text, groups text[], reservation_id text DEFAULT NULL,
@@ -191,7 +191,7 @@ CREATE FUNCTION yquota.list_reservations(
 		ORDER BY d.arrival, d.reservation_id;
 $$;
 COMMENT ON FUNCTION yquota.list_reservations(text, text, text[], text, timestamptz, timestamptz, boolean) IS
-	'Reservations of a plan that touch an interval, or the one with an id whenever it is; a user whom the plan''s lists do not let see all of them sees the own ones.  allocations, when asked for: what was promised, NULL otherwise';
+	'Return the reservations of a plan that touch an interval, or the one with an id at any time.  A user to whom the plan''s lists do not show all of them sees only their own.  allocations has the promises when asked for, NULL otherwise';
 
 CREATE FUNCTION yquota.plan_allocation(queue text, "from" timestamptz, "to" timestamptz)
 	RETURNS TABLE (
@@ -201,7 +201,7 @@ CREATE FUNCTION yquota.plan_allocation(queue text, "from" timestamptz, "to" time
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_plan_allocation';
 COMMENT ON FUNCTION yquota.plan_allocation(text, timestamptz, timestamptz) IS
-	'What a plan has promised over time: intervals in which nothing changes, with the plan''s capacity now, what is committed and what is left (negative where the plan has become smaller), native units; by_user has an entry for each user, a resource as text';
+	'Return the promises of a plan over time, as intervals in which nothing changes.  The rows have the plan''s present capacity, the committed amount and the rest (negative where the plan has become smaller), native units.  by_user has an entry for each user, a resource as text';
 
 CREATE FUNCTION yquota_internal.forget_ended_reservations(before timestamptz, most integer) RETURNS bigint
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -233,14 +233,14 @@ CREATE FUNCTION yquota_internal.forget_ended_reservations(before timestamptz, mo
 		SELECT count(*) FROM removed;
 $$;
 COMMENT ON FUNCTION yquota_internal.forget_ended_reservations(timestamptz, integer) IS
-	'remove_ended_reservations(), so many rows at most; NULL: all';
+	'Run remove_ended_reservations() for at most so many rows; NULL: all';
 
 CREATE FUNCTION yquota.remove_ended_reservations(before timestamptz) RETURNS bigint
 	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	RETURN yquota_internal.forget_ended_reservations(before, NULL);
 COMMENT ON FUNCTION yquota.remove_ended_reservations(timestamptz) IS
-	'Forget versions of reservations that ended before an instant, and reservations whose deadline was the plan''s reservation_window before it; returns how many rows of reservation_definition went';
+	'Remove versions of reservations that ended before an instant, and reservations whose deadline was the plan''s reservation_window before it.  Returns how many rows of reservation_definition were removed';
 
 -- Members see the reservations of their projects; any role sees its own reservations.
 ALTER TABLE yquota.reservation_definition ENABLE ROW LEVEL SECURITY;

@@ -12,7 +12,7 @@ CREATE FUNCTION yquota.follow_plans(queue text DEFAULT NULL, replan boolean DEFA
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_follow_plans';
 COMMENT ON FUNCTION yquota.follow_plans(text, boolean, boolean) IS
-	'Run a round of the plan follower at the clock, for one plan or (NULL) for all: queues of reservations that are active are made and sized, those of others go, and applications in these move to the default queue of the plan or are killed.  When a plan has become too small, reservations end that were accepted last; without replan all get less.  Returns what it has changed, shares as fractions of the plan.  A dry run changes nothing, and leaves applications out';
+	'Run a round of the plan follower at the clock, for one plan or (NULL) for all.  Makes and sizes queues of active reservations, and removes queues of others.  Applications in these move to the default queue of the plan or are killed.  When a plan has become too small, reservations that were accepted last end; without replan all get less.  Returns the changes, shares as fractions of the plan.  A dry run changes nothing, and leaves applications out';
 
 --
 -- Functions and state of the worker
@@ -26,7 +26,7 @@ CREATE FUNCTION yquota_internal.plan_follower_interval() RETURNS bigint
 		WHERE s.reservation_system_enable;
 $$;
 COMMENT ON FUNCTION yquota_internal.plan_follower_interval() IS
-	'Milliseconds between two rounds of the plan follower of the worker; NULL: there are none';
+	'Return the milliseconds between two rounds of the plan follower of the worker; NULL: there are none';
 
 -- Keeps the worker's last round that changed something, for metrics.  Other rounds do not write
 -- here.
@@ -38,11 +38,11 @@ CREATE TABLE yquota_internal.plan_follower_round (
 	changes bigint NOT NULL
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.plan_follower_round IS
-	'The last round of the plan follower of the worker that has changed something, and how many there were';
+	'Last round of the plan follower of the worker that has changed something, and the number of such rounds';
 COMMENT ON COLUMN yquota_internal.plan_follower_round.round_at IS 'by the clock';
-COMMENT ON COLUMN yquota_internal.plan_follower_round.duration IS 'of that round';
-COMMENT ON COLUMN yquota_internal.plan_follower_round.rounds IS 'that have changed something; like changes since the first one';
-COMMENT ON COLUMN yquota_internal.plan_follower_round.changes IS 'of queues, reservations and applications';
+COMMENT ON COLUMN yquota_internal.plan_follower_round.duration IS 'duration of that round';
+COMMENT ON COLUMN yquota_internal.plan_follower_round.rounds IS 'number of rounds that have changed something, since the first one';
+COMMENT ON COLUMN yquota_internal.plan_follower_round.changes IS 'number of changes of queues, reservations and applications, since the first round';
 SELECT pg_extension_config_dump('yquota_internal.plan_follower_round', '');
 
 CREATE FUNCTION yquota_internal.worker_follow_plans() RETURNS bigint
@@ -70,4 +70,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_follow_plans() IS
-	'A round of the plan follower for all plans; notifies channel yquota of one that changed something.  Returns how many queues are to be emptied in the next round, which is due at once';
+	'Run a round of the plan follower for all plans.  Notifies channel yquota of a round that changed something.  Returns how many queues are to be emptied in the next round, which is due at once';

@@ -14,12 +14,12 @@ CREATE TYPE yquota_internal.plan_place AS (
 	highest bigint[]
 );
 COMMENT ON TYPE yquota_internal.plan_place IS
-	'What a reservation, or all that have no place of their own, have of a resource over time, in columns of equal width; place 0 is the whole plan';
+	'Resource over time of one reservation, or of all reservations without a place of their own, in columns of equal width.  Place 0 is the whole plan';
 COMMENT ON COLUMN yquota_internal.plan_place.reservation_id IS 'NULL: several';
 COMMENT ON COLUMN yquota_internal.plan_place.share IS 'fraction of the plan over the whole time, by the calculator; NULL when the plan has no capacity';
-COMMENT ON COLUMN yquota_internal.plan_place.capacity IS 'of the plan, now; native units';
+COMMENT ON COLUMN yquota_internal.plan_place.capacity IS 'capacity of the plan now, native units';
 COMMENT ON COLUMN yquota_internal.plan_place.amounts IS 'averages of the columns, native units';
-COMMENT ON COLUMN yquota_internal.plan_place.highest IS 'the most at an instant of each column, native units; of the whole plan only';
+COMMENT ON COLUMN yquota_internal.plan_place.highest IS 'largest amount at an instant of each column, native units; only for the whole plan';
 
 CREATE FUNCTION yquota_internal.plan_columns(queue text, "from" timestamptz, "to" timestamptz, columns integer, places integer)
 	RETURNS SETOF yquota_internal.plan_place
@@ -27,7 +27,7 @@ CREATE FUNCTION yquota_internal.plan_columns(queue text, "from" timestamptz, "to
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_plan_columns';
 COMMENT ON FUNCTION yquota_internal.plan_columns(text, timestamptz, timestamptz, integer, integer) IS
-	'A plan over time: the reservations with the largest share have a place each, the others the last one together';
+	'Return a plan over time: the reservations with the largest share have a place each, the others share the last place';
 
 CREATE FUNCTION yquota_internal.plan_window("from" timestamptz, "to" timestamptz, OUT "from" timestamptz, OUT "to" timestamptz)
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -37,7 +37,7 @@ CREATE FUNCTION yquota_internal.plan_window("from" timestamptz, "to" timestamptz
 		FROM (SELECT coalesce(plan_window."from", date_trunc('hour', yquota.statement_clock())) AS at) AS start;
 $$;
 COMMENT ON FUNCTION yquota_internal.plan_window(timestamptz, timestamptz) IS
-	'The time that a picture of a plan shows, in whole milliseconds; NULL: from the hour of the clock on, for a day';
+	'Return the time that a picture of a plan shows, in whole milliseconds; NULL: from the hour of the clock on, for a day';
 
 CREATE FUNCTION yquota_internal.plan_place_name(reservation_id text, reservations integer) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -48,7 +48,7 @@ CREATE FUNCTION yquota_internal.plan_place_name(reservation_id text, reservation
 						  FROM yquota.reservation_definition AS d
 						  WHERE d.reservation_id = plan_place_name.reservation_id AND d.ended_at IS NULL) END;
 $$;
-COMMENT ON FUNCTION yquota_internal.plan_place_name(text, integer) IS 'What a place of a plan is called in a picture';
+COMMENT ON FUNCTION yquota_internal.plan_place_name(text, integer) IS 'Return the name of a place of a plan in a picture';
 
 --
 -- The HTML page
@@ -58,7 +58,7 @@ COMMENT ON FUNCTION yquota_internal.plan_place_name(text, integer) IS 'What a pl
 CREATE FUNCTION yquota_internal.plan_percent(amount numeric, capacity bigint) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN coalesce(trim_scale(round(100 * amount / nullif(capacity, 0), 1)) || ' %', yquota_internal.number_text(round(amount)));
-COMMENT ON FUNCTION yquota_internal.plan_percent(numeric, bigint) IS 'An amount in percent of a plan, or as it is when there is nothing of the plan';
+COMMENT ON FUNCTION yquota_internal.plan_percent(numeric, bigint) IS 'Format an amount in percent of a plan, or unchanged when the plan has nothing of it';
 
 CREATE FUNCTION yquota_internal.plan_chart(
 	places yquota_internal.plan_place[], resource_name text, "from" timestamptz, "to" timestamptz, zone text) RETURNS text
@@ -102,7 +102,7 @@ CREATE FUNCTION yquota_internal.plan_chart(
 		FROM plan CROSS JOIN line CROSS JOIN areas CROSS JOIN edges;
 $$;
 COMMENT ON FUNCTION yquota_internal.plan_chart(yquota_internal.plan_place[], text, timestamptz, timestamptz, text) IS
-	'Chart of a resource of a plan, and a sentence that says the same';
+	'Draw a resource of a plan, with a sentence that tells the same';
 
 CREATE FUNCTION yquota_internal.plan_legend(places yquota_internal.plan_place[]) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -112,7 +112,7 @@ CREATE FUNCTION yquota_internal.plan_legend(places yquota_internal.plan_place[])
 			|| '<p>The solid line is the most that is promised at an instant, the dashed one what the plan has.</p>'
 		FROM (SELECT DISTINCT ON (p.place) p.* FROM unnest(places) AS p WHERE p.place > 0 ORDER BY p.place) AS p;
 $$;
-COMMENT ON FUNCTION yquota_internal.plan_legend(yquota_internal.plan_place[]) IS 'Which area belongs to which reservation';
+COMMENT ON FUNCTION yquota_internal.plan_legend(yquota_internal.plan_place[]) IS 'Draw the legend of areas and reservations';
 
 CREATE FUNCTION yquota_internal.plan_table(places yquota_internal.plan_place[], zone text) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -133,7 +133,7 @@ CREATE FUNCTION yquota_internal.plan_table(places yquota_internal.plan_place[], 
 		FROM (SELECT DISTINCT ON (p.place) p.* FROM unnest(places) AS p WHERE p.place > 0 ORDER BY p.place) AS p
 		LEFT JOIN yquota.reservation_definition AS d ON d.reservation_id = p.reservation_id AND d.ended_at IS NULL;
 $$;
-COMMENT ON FUNCTION yquota_internal.plan_table(yquota_internal.plan_place[], text) IS 'Table of the reservations that are drawn, with their share of the plan';
+COMMENT ON FUNCTION yquota_internal.plan_table(yquota_internal.plan_place[], text) IS 'Make a table of the reservations that are drawn, with their share of the plan';
 
 CREATE FUNCTION yquota.reservation_plan_html(queue text, "from" timestamptz DEFAULT NULL, "to" timestamptz DEFAULT NULL) RETURNS text
 	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL UNSAFE
@@ -163,7 +163,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.reservation_plan_html(text, timestamptz, timestamptz) IS
-	'A plan over time as one HTML page: what is promised of each resource, by reservation, with what the plan has; NULL: from the hour of the clock on, for a day';
+	'Return a plan over time as one HTML page: the promised amount of each resource, by reservation, with the capacity of the plan.  NULL: from the hour of the clock on, for a day';
 
 --
 -- Lines of text
@@ -221,7 +221,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.plan_lines(text, timestamptz, timestamptz, integer, integer, text) IS
-	'The result of reservation_plan_text()';
+	'Return the result of reservation_plan_text()';
 
 CREATE FUNCTION yquota.reservation_plan_text(
 	queue text, "from" timestamptz DEFAULT NULL, "to" timestamptz DEFAULT NULL, lines integer DEFAULT 24, width integer DEFAULT 40, resource_name text DEFAULT NULL)
@@ -232,4 +232,4 @@ CREATE FUNCTION yquota.reservation_plan_text(
 		SELECT * FROM yquota_internal.plan_lines(queue, reservation_plan_text."from", reservation_plan_text."to", lines, width, resource_name);
 $$;
 COMMENT ON FUNCTION yquota.reservation_plan_text(text, timestamptz, timestamptz, integer, integer, text) IS
-	'A plan over time in lines for psql: percent of the plan''s capacity that is promised on average and at most, of the resource that is promised most or of one that is named, and a bar in which each reservation has a letter, up to | which is the capacity';
+	'Return a plan over time in lines for psql.  Each line has the promised percent of the plan''s capacity on average and at most, for the most promised resource or a named one.  Its bar has a letter for each reservation, up to |, which is the capacity';

@@ -22,17 +22,17 @@ CREATE TABLE yquota.resource_request (
 	PRIMARY KEY (application_id, priority, allocation_request_id, execution_type, resource_name)
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota.resource_request IS
-	'Open requests of applications; written by request_containers(), the scheduler and allocations of OPPORTUNISTIC containers.  The scheduler looks at GUARANTEED ones alone';
+	'Open requests of applications, written by request_containers(), the scheduler and allocations of OPPORTUNISTIC containers.  The scheduler reads only GUARANTEED ones';
 COMMENT ON COLUMN yquota.resource_request.priority IS 'the smaller number comes first';
-COMMENT ON COLUMN yquota.resource_request.allocation_request_id IS 'tells requests of the same priority apart; -1: the application master gave none';
-COMMENT ON COLUMN yquota.resource_request.resource_name IS 'a node, a rack, or * for anywhere: its count is how many containers are wanted in all';
-COMMENT ON COLUMN yquota.resource_request.count IS 'containers';
-COMMENT ON COLUMN yquota.resource_request.allocation IS 'of one container, native units: of a GUARANTEED one in whole steps of the minimum allocation, of an OPPORTUNISTIC one as it was asked for';
-COMMENT ON COLUMN yquota.resource_request.relax_locality IS 'whether a container for a closer request may be placed here';
-COMMENT ON COLUMN yquota.resource_request.label IS 'of *: partition of the nodes, of all that is asked for with this priority and id; empty for the default one';
-COMMENT ON COLUMN yquota.resource_request.execution_type IS 'the scheduler looks at GUARANTEED ones alone';
-COMMENT ON COLUMN yquota.resource_request.first_seen_at IS 'of an OPPORTUNISTIC request: since when it is open; NULL for GUARANTEED ones';
-COMMENT ON COLUMN yquota.resource_request.expected_duration IS 'of an OPPORTUNISTIC request: how long a container is expected to run; NULL: not known';
+COMMENT ON COLUMN yquota.resource_request.allocation_request_id IS 'distinguishes requests of the same priority; -1: the application master gave none';
+COMMENT ON COLUMN yquota.resource_request.resource_name IS 'a node, a rack, or * for any place: its count is the total number of containers';
+COMMENT ON COLUMN yquota.resource_request.count IS 'number of containers';
+COMMENT ON COLUMN yquota.resource_request.allocation IS 'size of one container, native units: for a GUARANTEED one in whole steps of the minimum allocation, for an OPPORTUNISTIC one as requested';
+COMMENT ON COLUMN yquota.resource_request.relax_locality IS 'true if a container for a closer request may be placed here';
+COMMENT ON COLUMN yquota.resource_request.label IS 'for *, the partition of the nodes for all requests with this priority and id; empty for the default partition';
+COMMENT ON COLUMN yquota.resource_request.execution_type IS 'execution type; the scheduler reads only GUARANTEED requests';
+COMMENT ON COLUMN yquota.resource_request.first_seen_at IS 'time since which an OPPORTUNISTIC request is open; NULL for GUARANTEED ones';
+COMMENT ON COLUMN yquota.resource_request.expected_duration IS 'expected run time of a container, for an OPPORTUNISTIC request; NULL: not known';
 
 CREATE TABLE yquota.blacklist (
 	application_id text COLLATE "C" NOT NULL,
@@ -40,7 +40,7 @@ CREATE TABLE yquota.blacklist (
 	PRIMARY KEY (application_id, resource_name)
 );
 COMMENT ON TABLE yquota.blacklist IS
-	'Nodes and racks that applications want no containers on; written by update_blacklist()';
+	'Nodes and racks on which applications want no containers; written by update_blacklist()';
 COMMENT ON COLUMN yquota.blacklist.resource_name IS 'a node or rack';
 
 CREATE TABLE yquota.reserved_container (
@@ -57,14 +57,14 @@ CREATE TABLE yquota.reserved_container (
 );
 CREATE INDEX reserved_container_application_id_idx ON yquota.reserved_container (application_id);
 COMMENT ON TABLE yquota.reserved_container IS
-	'Nodes that are kept for an application until they have room for its container; counts as used by its queue';
-COMMENT ON COLUMN yquota.reserved_container.priority IS 'of the request that it is for';
-COMMENT ON COLUMN yquota.reserved_container.allocation_request_id IS 'likewise';
-COMMENT ON COLUMN yquota.reserved_container.container_id IS 'of the container that is to be there';
+	'Nodes that are kept for an application until they have room for its container; the container counts as used by its queue';
+COMMENT ON COLUMN yquota.reserved_container.priority IS 'priority of its request';
+COMMENT ON COLUMN yquota.reserved_container.allocation_request_id IS 'allocation request id of its request';
+COMMENT ON COLUMN yquota.reserved_container.container_id IS 'id of the container that is to start there';
 COMMENT ON COLUMN yquota.reserved_container.label IS 'partition of the node when it was reserved';
 COMMENT ON COLUMN yquota.reserved_container.allocation IS 'native units';
-COMMENT ON COLUMN yquota.reserved_container.container_to_update IS 'the running container that it is to be added to; NULL: it is for a new one';
-COMMENT ON COLUMN yquota.reserved_container.moved_at IS 'when preemption moved it here from another node; NULL: it has not';
+COMMENT ON COLUMN yquota.reserved_container.container_to_update IS 'running container to which it is to be added; NULL: it is for a new one';
+COMMENT ON COLUMN yquota.reserved_container.moved_at IS 'time at which preemption moved it here from another node; NULL: never';
 
 CREATE TABLE yquota.container_update (
 	container_id text COLLATE "C" PRIMARY KEY,
@@ -82,16 +82,16 @@ CREATE TABLE yquota.container_update (
 ) WITH (fillfactor = 50);
 CREATE INDEX container_update_application_id_idx ON yquota.container_update (application_id);
 COMMENT ON TABLE yquota.container_update IS
-	'Running containers that are to have more, or to become GUARANTEED, when their nodes have room; written by update_container() and the scheduler';
+	'Running containers that are to grow, or to become GUARANTEED, when their nodes have room; written by update_container() and the scheduler';
 COMMENT ON COLUMN yquota.container_update.update_type IS 'INCREASE_RESOURCE or PROMOTE_EXECUTION_TYPE';
-COMMENT ON COLUMN yquota.container_update.node IS 'where the container runs: it can be served nowhere else';
-COMMENT ON COLUMN yquota.container_update.label IS 'partition that is asked for; empty for the default one';
+COMMENT ON COLUMN yquota.container_update.node IS 'node where the container runs; no other can serve it';
+COMMENT ON COLUMN yquota.container_update.label IS 'requested partition; empty for the default partition';
 COMMENT ON COLUMN yquota.container_update.allocation IS 'amounts that it needs beyond the present charge of its queue, native units';
-COMMENT ON COLUMN yquota.container_update.priority IS 'of the container, among updates; the smaller number comes first';
-COMMENT ON COLUMN yquota.container_update.allocation_request_id IS 'of the container, likewise';
-COMMENT ON COLUMN yquota.container_update.opportunities IS 'times that its node was offered';
-COMMENT ON COLUMN yquota.container_update.missed_non_partitioned IS 'chances missed, of nodes that the default partition shares';
-COMMENT ON COLUMN yquota.container_update.re_reservations IS 'times that its node was reserved and still had no room';
+COMMENT ON COLUMN yquota.container_update.priority IS 'priority of the container, among updates; the smaller number comes first';
+COMMENT ON COLUMN yquota.container_update.allocation_request_id IS 'allocation request id of the container, among updates';
+COMMENT ON COLUMN yquota.container_update.opportunities IS 'number of times that its node was offered';
+COMMENT ON COLUMN yquota.container_update.missed_non_partitioned IS 'missed chances on nodes that the default partition shares';
+COMMENT ON COLUMN yquota.container_update.re_reservations IS 'number of times that its node was reserved and still had no room';
 
 CREATE TABLE yquota_internal.container_version (
 	container_id text COLLATE "C" PRIMARY KEY,
@@ -101,7 +101,7 @@ CREATE TABLE yquota_internal.container_version (
 ) WITH (fillfactor = 50);
 CREATE INDEX container_version_application_id_idx ON yquota_internal.container_version (application_id);
 COMMENT ON TABLE yquota_internal.container_version IS
-	'How often containers were updated by update_container() and the scheduler: their versions; those that are not here have version 0';
+	'Versions of containers: the number of updates by update_container() and the scheduler; a container without a row has version 0';
 COMMENT ON COLUMN yquota_internal.container_version.previous_allocation IS
 	'allocation to restore when its last increase is not acknowledged, native units; NULL: none';
 
@@ -126,18 +126,18 @@ CREATE TABLE yquota.decision (
 );
 CREATE INDEX decision_container_id_idx ON yquota.decision (container_id);
 COMMENT ON TABLE yquota.decision IS
-	'Decisions of the scheduler that are not acknowledged yet.  Containers that it has given out or made larger are released after scheduler_setting.allocation_expiry, and their decisions go; unreserved, marked, killed, killable, rejected, shed, paused, resumed and expired stay until they are acknowledged';
-COMMENT ON COLUMN yquota.decision.decision IS 'allocated: a container starts; swapped: likewise, and the reserved container of another node is given up for it; reserved, unreserved: a node is kept for it, or no longer; increased, promoted: a running container has more now, or is GUARANTEED; marked, killed: a running container is selected for preemption, or ended by it; with the diagnostics Container of a completed application it has ended with its application, or with an attempt of it (exit status -100); killable: it ends when another one needs its room. Of the queue of a node, with diagnostics: killed: a container that ran there gives its room to a GUARANTEED one, and runs until its node tells of the end; rejected, shed: one has been dropped there, and has ended; paused, resumed: one waits for room, or goes on. expired, with diagnostics: an OPPORTUNISTIC container that did not come to its node in time has ended (exit status -100)';
+	'Decisions of the scheduler that are not acknowledged yet.  Allocated and enlarged containers are released after scheduler_setting.allocation_expiry, and their decisions are removed.  Decisions unreserved, marked, killed, killable, rejected, shed, paused, resumed and expired stay until they are acknowledged';
+COMMENT ON COLUMN yquota.decision.decision IS 'allocated: a container starts. swapped: likewise, and the reserved container of another node is given up for it. reserved, unreserved: a node is kept for it, or no longer. increased, promoted: a running container has more now, or is GUARANTEED. marked, killed: a running container is selected for preemption, or ended by it. With the diagnostics Container of a completed application it has ended with its application, or with an attempt of it (exit status -100). killable: it ends when another one needs its room. Decisions of the queue of a node have diagnostics. killed: a container that ran there gives its room to a GUARANTEED one, and runs until its node reports the end. rejected, shed: a container has been dropped there, and has ended. paused, resumed: a container waits for room, or goes on. expired, with diagnostics: an OPPORTUNISTIC container that did not come to its node in time has ended (exit status -100)';
 COMMENT ON COLUMN yquota.decision.queue IS 'full path of the leaf';
-COMMENT ON COLUMN yquota.decision.allocation IS 'of the container, native units; of a reserved container for a running container the amount to add';
+COMMENT ON COLUMN yquota.decision.allocation IS 'size of the container, native units; for a reserved container of a running container the amount to add';
 COMMENT ON COLUMN yquota.decision.locality IS 'NODE_LOCAL, RACK_LOCAL or OFF_SWITCH; NULL when nothing starts';
-COMMENT ON COLUMN yquota.decision.priority IS 'of the request that it is for';
-COMMENT ON COLUMN yquota.decision.allocation_request_id IS 'likewise';
-COMMENT ON COLUMN yquota.decision.unreserved_node IS 'node whose reserved container was given up';
-COMMENT ON COLUMN yquota.decision.advised IS 'the container runs until the resource manager ends it: scheduler_setting.preemption_mode is advise';
-COMMENT ON COLUMN yquota.decision.execution_type IS 'of the container, after the decision';
-COMMENT ON COLUMN yquota.decision.farthest IS 'how close to the request it had to be at least, by relax_locality: NODE_LOCAL, RACK_LOCAL or OFF_SWITCH; NULL when nothing starts';
-COMMENT ON COLUMN yquota.decision.diagnostics IS 'Hadoop''s words for what the queue of a node has decided, or why the container expired; of a promotion by rule how long the container has run, and the rule; NULL for other decisions of the scheduler';
+COMMENT ON COLUMN yquota.decision.priority IS 'priority of its request';
+COMMENT ON COLUMN yquota.decision.allocation_request_id IS 'allocation request id of its request';
+COMMENT ON COLUMN yquota.decision.unreserved_node IS 'node whose reservation was given up';
+COMMENT ON COLUMN yquota.decision.advised IS 'true if the container runs until the resource manager ends it: scheduler_setting.preemption_mode is advise';
+COMMENT ON COLUMN yquota.decision.execution_type IS 'execution type of the container after the decision';
+COMMENT ON COLUMN yquota.decision.farthest IS 'farthest allowed distance from the request, by relax_locality: NODE_LOCAL, RACK_LOCAL or OFF_SWITCH; NULL when nothing starts';
+COMMENT ON COLUMN yquota.decision.diagnostics IS 'Hadoop''s words for a decision of the queue of a node, or the reason why the container expired. For a promotion by rule the run time of the container, and the rule. NULL for other decisions of the scheduler';
 
 CREATE TABLE yquota_internal.awaited_container (
 	container_id text COLLATE "C" PRIMARY KEY,
@@ -145,7 +145,7 @@ CREATE TABLE yquota_internal.awaited_container (
 );
 CREATE INDEX awaited_container_allocated_at_idx ON yquota_internal.awaited_container (allocated_at);
 COMMENT ON TABLE yquota_internal.awaited_container IS
-	'OPPORTUNISTIC containers whose allocation has been acknowledged, and that have not come to their nodes: those that do not come before they expire end.  One that runs without a call of enqueue_container() stays until then';
+	'OPPORTUNISTIC containers whose allocation has been acknowledged, and that have not come to their nodes.  They end if they do not come before they expire.  The row of a container that runs without a call of enqueue_container() stays until then';
 COMMENT ON COLUMN yquota_internal.awaited_container.allocated_at IS 'time of the acknowledged decision';
 
 CREATE TABLE yquota_internal.expected_duration (
@@ -153,7 +153,7 @@ CREATE TABLE yquota_internal.expected_duration (
 	expected_duration interval NOT NULL CHECK (expected_duration > '0' AND expected_duration <= '36500 days')
 );
 COMMENT ON TABLE yquota_internal.expected_duration IS
-	'How long OPPORTUNISTIC containers are expected to run that have been given out and have not come to their nodes: enqueue_container() puts it into node_queue.  Rows of containers that end without coming there are removed by the job that cleans node_queue';
+	'Expected run time of OPPORTUNISTIC containers that have been allocated and have not come to their nodes; enqueue_container() copies it to node_queue.  The job that cleans node_queue removes rows of containers that end earlier';
 
 CREATE TABLE yquota_internal.request_counter (
 	application_id text COLLATE "C" NOT NULL,
@@ -168,8 +168,8 @@ CREATE TABLE yquota_internal.request_counter (
 COMMENT ON TABLE yquota_internal.request_counter IS
 	'Counters of requests with one priority, id and execution type, for delays; they stay when the requests are served';
 COMMENT ON COLUMN yquota_internal.request_counter.opportunities IS 'nodes offered since the last container that was close enough';
-COMMENT ON COLUMN yquota_internal.request_counter.missed_non_partitioned IS 'chances missed since the last container in the default partition';
-COMMENT ON COLUMN yquota_internal.request_counter.re_reservations IS 'times that a reserved node still had no room';
+COMMENT ON COLUMN yquota_internal.request_counter.missed_non_partitioned IS 'missed chances since the last container in the default partition';
+COMMENT ON COLUMN yquota_internal.request_counter.re_reservations IS 'number of times that a reserved node still had no room';
 
 CREATE TABLE yquota_internal.application_attempt (
 	application_id text COLLATE "C" PRIMARY KEY,
@@ -178,24 +178,24 @@ CREATE TABLE yquota_internal.application_attempt (
 	am_container_id text COLLATE "C"
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.application_attempt IS
-	'How far applications that the scheduler has served have got with their containers; stays when they end, since their ids may be submitted again';
+	'Attempts and container numbers of applications that the scheduler has served; rows stay when applications end, because ids may be submitted again';
 COMMENT ON COLUMN yquota_internal.application_attempt.attempt IS 'number of the application master, from 1 on; part of the names of containers';
-COMMENT ON COLUMN yquota_internal.application_attempt.next_container IS 'number of the container that comes next';
-COMMENT ON COLUMN yquota_internal.application_attempt.am_container_id IS 'container of the application master; NULL: it has none';
+COMMENT ON COLUMN yquota_internal.application_attempt.next_container IS 'number of the next container';
+COMMENT ON COLUMN yquota_internal.application_attempt.am_container_id IS 'container of the application master; NULL: none';
 
 CREATE FUNCTION yquota_internal.demand_accum(internal, yquota.resource, bigint) RETURNS internal
 	LANGUAGE c IMMUTABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_demand_accum';
 COMMENT ON FUNCTION yquota_internal.demand_accum(internal, yquota.resource, bigint) IS
-	'demand(): adds a vector so many times';
+	'demand(): add a vector so many times';
 
 CREATE FUNCTION yquota_internal.demand_final(internal) RETURNS yquota.resource
 	LANGUAGE c IMMUTABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_demand_final';
 COMMENT ON FUNCTION yquota_internal.demand_final(internal) IS
-	'demand(): result of the sum';
+	'demand(): return the sum';
 
 CREATE AGGREGATE yquota_internal.demand(yquota.resource, bigint) (
 	SFUNC = yquota_internal.demand_accum,
@@ -218,14 +218,14 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.requested_resources() IS
-	'Sum of open requests of applications, including increases of running containers and requests for AM containers; native units';
+	'Return the sum of open requests of applications, including increases of running containers and requests for AM containers; native units';
 
 CREATE TABLE yquota_internal.ended_application (
 	application_id text COLLATE "C" PRIMARY KEY,
 	ended_at timestamptz NOT NULL
 );
 COMMENT ON TABLE yquota_internal.ended_application IS
-	'Applications that have ended, while some containers run on or may still: remove_finished_applications() leaves those here whose containers run';
+	'Applications that have ended while some containers run on or may still do so; remove_finished_applications() keeps rows of applications whose containers run';
 
 CREATE TABLE yquota.scheduler_refusal (
 	round text NOT NULL CHECK (round IN ('schedule', 'preempt_containers', 'follow_plans', 'allocate_opportunistic', 'node_queue', 'expiry', 'end_expired_applications')),
@@ -241,17 +241,17 @@ CREATE TABLE yquota.scheduler_refusal (
 	PRIMARY KEY (round, subject)
 );
 COMMENT ON TABLE yquota.scheduler_refusal IS
-	'What the scheduler has left out because it could not be written, and why: rows are removed a day after the last time';
-COMMENT ON COLUMN yquota.scheduler_refusal.round IS 'schedule (node_heartbeat is one, too), preempt_containers, follow_plans, allocate_opportunistic, end_expired_applications; node_queue: a call about the queue of a node; expiry: the end of what was not acknowledged';
-COMMENT ON COLUMN yquota.scheduler_refusal.subject IS 'id of the container to be updated or ended, or of the application that was to get one; or path of a plan';
-COMMENT ON COLUMN yquota.scheduler_refusal.sqlstate IS 'of the error, as what follows';
-COMMENT ON COLUMN yquota.scheduler_refusal.message IS 'of the error, as what follows';
-COMMENT ON COLUMN yquota.scheduler_refusal.detail IS 'of the error, as what follows';
-COMMENT ON COLUMN yquota.scheduler_refusal.hint IS 'of the error, as what follows';
-COMMENT ON COLUMN yquota.scheduler_refusal.refusals IS 'how often';
-COMMENT ON COLUMN yquota.scheduler_refusal.first_refused_at IS 'the first and the last time';
-COMMENT ON COLUMN yquota.scheduler_refusal.refused_at IS 'the first and the last time';
-COMMENT ON COLUMN yquota.scheduler_refusal.held_until IS 'not tried again before: a minute after refused_at';
+	'Changes that the scheduler has left out because they could not be written, with the reason; rows are removed a day after the last refusal';
+COMMENT ON COLUMN yquota.scheduler_refusal.round IS 'schedule (also for node_heartbeat), preempt_containers, follow_plans, allocate_opportunistic, end_expired_applications, node_queue or expiry. node_queue is a call about the queue of a node, expiry the end of a container that was not acknowledged';
+COMMENT ON COLUMN yquota.scheduler_refusal.subject IS 'id of the container to be updated or ended, or of the application that was to receive one; or path of a plan';
+COMMENT ON COLUMN yquota.scheduler_refusal.sqlstate IS 'SQLSTATE of the error';
+COMMENT ON COLUMN yquota.scheduler_refusal.message IS 'message of the error';
+COMMENT ON COLUMN yquota.scheduler_refusal.detail IS 'detail of the error';
+COMMENT ON COLUMN yquota.scheduler_refusal.hint IS 'hint of the error';
+COMMENT ON COLUMN yquota.scheduler_refusal.refusals IS 'number of refusals';
+COMMENT ON COLUMN yquota.scheduler_refusal.first_refused_at IS 'time of the first refusal';
+COMMENT ON COLUMN yquota.scheduler_refusal.refused_at IS 'time of the last refusal';
+COMMENT ON COLUMN yquota.scheduler_refusal.held_until IS 'time before which it is not tried again: a minute after refused_at';
 SELECT pg_extension_config_dump('yquota.scheduler_refusal', '');
 
 CREATE TABLE yquota_internal.scheduler_count (
@@ -261,8 +261,8 @@ CREATE TABLE yquota_internal.scheduler_count (
 	PRIMARY KEY (name, part)
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.scheduler_count IS
-	'What the scheduler counts for metrics, in parts to be added up: transactions at work at the same time change different ones';
-COMMENT ON COLUMN yquota_internal.scheduler_count.name IS 'the middle of the metric''s name; containers_completed: those that ended because their application, or its attempt, was over; refused: what scheduler_refusal tells of, each time';
+	'Counts of the scheduler for metrics.  The rows are segments to be added up, so that concurrent transactions change different ones';
+COMMENT ON COLUMN yquota_internal.scheduler_count.name IS 'middle of the metric''s name; containers_completed: containers that ended because their application, or its attempt, was over; refused: each refusal in scheduler_refusal';
 
 SELECT pg_extension_config_dump('yquota.resource_request', '');
 SELECT pg_extension_config_dump('yquota.blacklist', '');

@@ -18,11 +18,11 @@ CREATE TYPE yquota.container_request AS (
 	expected_duration interval
 );
 COMMENT ON TYPE yquota.container_request IS
-	'A request of request_containers(); NULL: anywhere (*), priority 1, allocation request id -1, relaxed locality, the queue''s default label, GUARANTEED';
-COMMENT ON COLUMN yquota.container_request.resource_name IS 'a node, a rack, or * for anywhere';
-COMMENT ON COLUMN yquota.container_request.allocation IS 'of one container, native units';
+	'Request of request_containers().  NULL means any place (*), priority 1, allocation request id -1, relaxed locality, the queue''s default label, GUARANTEED';
+COMMENT ON COLUMN yquota.container_request.resource_name IS 'a node, a rack, or * for any place';
+COMMENT ON COLUMN yquota.container_request.allocation IS 'size of one container, native units';
 COMMENT ON COLUMN yquota.container_request.priority IS 'the smaller number comes first';
-COMMENT ON COLUMN yquota.container_request.expected_duration IS 'how long a container is expected to run, more than 0; NULL: not known; not looked at for GUARANTEED ones';
+COMMENT ON COLUMN yquota.container_request.expected_duration IS 'expected run time of a container, more than 0; NULL: not known; ignored for GUARANTEED ones';
 
 CREATE FUNCTION yquota.request_containers(application_id text, requests yquota.container_request[])
 	RETURNS bigint
@@ -30,7 +30,7 @@ CREATE FUNCTION yquota.request_containers(application_id text, requests yquota.c
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_request_containers';
 COMMENT ON FUNCTION yquota.request_containers(text, yquota.container_request[]) IS
-	'Set the requests of an application: each row replaces the earlier request with the same priority, id, execution type and name.  GUARANTEED: count 0 for * ends all with that priority and id, and allocations are rounded up as YARN does.  OPPORTUNISTIC: the first row for an allocation supplies the count of *, count 0 for a node or rack removes it, and one priority and id have one allocation.  Returns how many containers the application waits for then; YQ002 when a request interceptor refuses them';
+	'Set the requests of an application: each row replaces the earlier request with the same priority, id, execution type and name.  GUARANTEED: count 0 for * ends all with that priority and id, and allocations are rounded up as YARN does.  OPPORTUNISTIC: the first row for an allocation supplies the count of *.  Count 0 for a node or rack removes it, and one priority and id have one allocation.  Returns the number of outstanding containers.  Raises YQ002 when a request interceptor refuses the requests';
 
 CREATE FUNCTION yquota.request_containers(
 	application_id text, allocation yquota.resource, count bigint,
@@ -46,7 +46,7 @@ CREATE FUNCTION yquota.request_containers(
 					  execution_type, expected_duration)::yquota.container_request]);
 $$;
 COMMENT ON FUNCTION yquota.request_containers(text, yquota.resource, bigint, text, integer, bigint, boolean, text, yquota.execution_type, interval) IS
-	'request_containers() for one request';
+	'Run request_containers() for one request';
 
 CREATE FUNCTION yquota.update_blacklist(
 	application_id text, additions text[] DEFAULT '{}', removals text[] DEFAULT '{}')
@@ -55,7 +55,7 @@ CREATE FUNCTION yquota.update_blacklist(
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_update_blacklist';
 COMMENT ON FUNCTION yquota.update_blacklist(text, text[], text[]) IS
-	'Have an application get no containers on some nodes and racks (additions), and again on others (removals)';
+	'Exclude nodes and racks from allocations for an application (additions), and include others again (removals)';
 
 --
 -- Another session may be ending a container, or changing it, which replaces its row.  The
@@ -94,7 +94,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.release_containers(text[]) IS
-	'Ends running containers (exit status -100), whether acknowledged or not; returns those that ran';
+	'End running containers (exit status -100), whether acknowledged or not.  Returns those that ran';
 
 CREATE FUNCTION yquota.release_containers(container_ids text[]) RETURNS SETOF text
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -102,7 +102,7 @@ CREATE FUNCTION yquota.release_containers(container_ids text[]) RETURNS SETOF te
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_release_containers';
 COMMENT ON FUNCTION yquota.release_containers(text[]) IS
-	'End running containers that are not wanted (exit status -100), whether acknowledged or not; returns those that ran, so that it may be repeated';
+	'End running containers that are not wanted (exit status -100), whether acknowledged or not.  Returns those that ran, so that it may be repeated';
 
 CREATE TYPE yquota.container_update_request AS (
 	container_id text,
@@ -113,9 +113,9 @@ CREATE TYPE yquota.container_update_request AS (
 	allocation_request_id bigint
 );
 COMMENT ON TYPE yquota.container_update_request IS
-	'A request of update_containers(): a container and its new allocation or execution_type; priority (NULL: 1) and allocation_request_id (NULL: -1) are those of the container''s request';
-COMMENT ON COLUMN yquota.container_update_request.version IS 'that the container has: 0 at first, one more after each update';
-COMMENT ON COLUMN yquota.container_update_request.allocation IS 'all that it is to have, native units';
+	'Request of update_containers(): a container and its new allocation or execution_type; priority (NULL: 1) and allocation_request_id (NULL: -1) are those of the container''s request';
+COMMENT ON COLUMN yquota.container_update_request.version IS 'version of the container: 0 at first, one more after each update';
+COMMENT ON COLUMN yquota.container_update_request.allocation IS 'new allocation in total, native units';
 
 CREATE FUNCTION yquota.update_containers(application_id text, updates yquota.container_update_request[])
 	RETURNS TABLE (container_id text, outcome text, reason text, version integer, allocation yquota.resource)
@@ -124,7 +124,7 @@ CREATE FUNCTION yquota.update_containers(application_id text, updates yquota.con
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_update_containers';
 COMMENT ON FUNCTION yquota.update_containers(text, yquota.container_update_request[]) IS
-	'Give running containers of an application more or less, or another execution type, as YARN does.  Less, and OPPORTUNISTIC, is at once; more, and GUARANTEED, is pending until the scheduler finds room on the node.  One row for each: decreased, demoted, pending, unchanged, or refused with YARN''s reason; the others go ahead.  version is the current one, allocation (native units) the one that the container has now';
+	'Give running containers of an application more or less, or another execution type, as YARN does.  A decrease or demotion happens at once.  An increase or promotion is pending until the scheduler finds room on the node.  Returns one row for each: decreased, demoted, pending, unchanged, or refused with YARN''s reason; a refusal does not stop the others.  version is the current one, allocation the present one (native units)';
 
 CREATE FUNCTION yquota.update_container(
 	container_id text, version integer, allocation yquota.resource DEFAULT NULL,
@@ -135,14 +135,14 @@ CREATE FUNCTION yquota.update_container(
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_update_container';
 COMMENT ON FUNCTION yquota.update_container(text, integer, yquota.resource, yquota.execution_type, integer, bigint) IS
-	'update_containers() for one container; a refusal is an error.  Returns the outcome';
+	'Run update_containers() for one container; a refusal is an error.  Returns the outcome';
 
 CREATE FUNCTION yquota_internal.forget_application() RETURNS trigger
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_forget_application';
 COMMENT ON FUNCTION yquota_internal.forget_application() IS
-	'Deletes the scheduler''s rows for an application that has ended, except its last container number, and ends the containers that the scheduler has given to it';
+	'Delete the scheduler''s rows for an application that has ended, except its last container number, and end the containers that the scheduler allocated to it';
 
 CREATE TRIGGER forget_ended AFTER UPDATE ON yquota.application
 	FOR EACH ROW WHEN (OLD.finished_at IS NULL AND NEW.finished_at IS NOT NULL)
@@ -157,7 +157,7 @@ CREATE FUNCTION yquota_internal.end_containers_of(application_id text) RETURNS b
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_end_containers_of';
 COMMENT ON FUNCTION yquota_internal.end_containers_of(text) IS
-	'End the containers that the scheduler has given to an application (exit status -100), and tell so in decision; returns how many';
+	'End the containers that the scheduler allocated to an application (exit status -100), and report it in decision.  Returns how many';
 
 CREATE FUNCTION yquota_internal.forget_applications() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -181,7 +181,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.forget_applications() IS
-	'The same for all applications at once';
+	'Run forget_application() for all ended applications at once';
 
 CREATE TRIGGER forget_all AFTER TRUNCATE ON yquota.application
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.forget_applications();

@@ -20,15 +20,15 @@ CREATE TYPE yquota.allocate_request AS (
 	refused_because text
 );
 COMMENT ON TYPE yquota.allocate_request IS
-	'A call for an application master, as a request interceptor gets it and returns it; NULL: the function has no such argument';
-COMMENT ON COLUMN yquota.allocate_request.function IS 'name of the function that is called';
-COMMENT ON COLUMN yquota.allocate_request.application_id IS 'NULL: the call tells none, or concerns several';
-COMMENT ON COLUMN yquota.allocate_request.requests IS 'of request_containers(), allocate_opportunistic() and allocate_distributed()';
-COMMENT ON COLUMN yquota.allocate_request.updates IS 'of update_containers(), and the one of update_container()';
-COMMENT ON COLUMN yquota.allocate_request.blacklist_additions IS 'of update_blacklist() and allocate_opportunistic()';
-COMMENT ON COLUMN yquota.allocate_request.blacklist_removals IS 'of update_blacklist() and allocate_opportunistic()';
-COMMENT ON COLUMN yquota.allocate_request.releases IS 'of release_containers(): ids of containers';
-COMMENT ON COLUMN yquota.allocate_request.refused_because IS 'NULL; a reason refuses the call, and what else is returned is not looked at';
+	'Call for an application master, as a request interceptor receives and returns it; NULL: the function has no such argument';
+COMMENT ON COLUMN yquota.allocate_request.function IS 'name of the called function';
+COMMENT ON COLUMN yquota.allocate_request.application_id IS 'NULL: the call names none, or concerns several';
+COMMENT ON COLUMN yquota.allocate_request.requests IS 'requests of request_containers(), allocate_opportunistic() and allocate_distributed()';
+COMMENT ON COLUMN yquota.allocate_request.updates IS 'updates of update_containers(), and the one of update_container()';
+COMMENT ON COLUMN yquota.allocate_request.blacklist_additions IS 'argument of update_blacklist() and allocate_opportunistic()';
+COMMENT ON COLUMN yquota.allocate_request.blacklist_removals IS 'argument of update_blacklist() and allocate_opportunistic()';
+COMMENT ON COLUMN yquota.allocate_request.releases IS 'ids of containers in release_containers()';
+COMMENT ON COLUMN yquota.allocate_request.refused_because IS 'NULL; a reason refuses the call, and other returned columns are ignored';
 
 CREATE TYPE yquota.allocate_response AS (
 	outcome text,
@@ -40,9 +40,9 @@ CREATE TYPE yquota.allocate_response AS (
 	execution_type yquota.execution_type
 );
 COMMENT ON TYPE yquota.allocate_response IS
-	'A row that a call for an application master is about to return, as a response interceptor gets it; NULL: the result has no such column';
-COMMENT ON COLUMN yquota.allocate_response.outcome IS 'column outcome or decision of the result; released of release_containers()';
-COMMENT ON COLUMN yquota.allocate_response.allocation IS 'of one container, native units';
+	'Row that a call for an application master is about to return, as a response interceptor receives it; NULL: the result has no such column';
+COMMENT ON COLUMN yquota.allocate_response.outcome IS 'column outcome or decision of the result; released for release_containers()';
+COMMENT ON COLUMN yquota.allocate_response.allocation IS 'size of one container, native units';
 
 CREATE TABLE yquota.request_interceptor (
 	position integer PRIMARY KEY,
@@ -50,9 +50,9 @@ CREATE TABLE yquota.request_interceptor (
 	intercepts text NOT NULL DEFAULT 'request' CHECK (intercepts IN ('request', 'response'))
 );
 COMMENT ON TABLE yquota.request_interceptor IS
-	'Functions that see what an application asks for before it is decided, in order, each with what the one before returned; and functions that see what it is told before it is returned, in the opposite order.  They run with the rights of the role that asks';
-COMMENT ON COLUMN yquota.request_interceptor.position IS 'primary key; the smaller number comes first, for responses last';
-COMMENT ON COLUMN yquota.request_interceptor.function IS 'unique: name with its schema of a function that belongs to the owner of yquota or to a superuser. 42883 when there is no such function, 42501 when its owner is another role; else the name is written as the server does';
+	'Interceptors of calls for application masters.  Functions for requests see each request before it is decided, in order, each with the result of the one before.  Functions for responses see the answer before it is returned, in the opposite order.  They run with the rights of the calling role';
+COMMENT ON COLUMN yquota.request_interceptor.position IS 'primary key; the smaller number comes first for requests, last for responses';
+COMMENT ON COLUMN yquota.request_interceptor.function IS 'unique name, with its schema, of a function that belongs to the owner of yquota or to a superuser. 42883 when there is no such function, 42501 when its owner is another role. The name is stored as the server writes it';
 COMMENT ON COLUMN yquota.request_interceptor.intercepts IS 'request, the default: a function (yquota.allocate_request) that returns yquota.allocate_request. response: a function (yquota.allocate_request, yquota.allocate_response[]) that returns integer[]';
 SELECT pg_extension_config_dump('yquota.request_interceptor', '');
 
@@ -87,7 +87,7 @@ EXCEPTION WHEN invalid_parameter_value THEN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.request_interceptor_problem(text, text) IS
-	'Why a function of that name cannot be called as an interceptor of requests or responses, and the name of the error; NULL when it can';
+	'Return the reason why a function of that name cannot be called as an interceptor of requests or responses, and the name of the error; NULL when it can';
 
 CREATE FUNCTION yquota_internal.check_request_interceptor() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -117,7 +117,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_request_interceptor() IS
-	'An interceptor exists, has the arguments and the result of one and a trusted owner when it is registered; a dump may bring it later, and its owner is looked at when it is called';
+	'Check that an interceptor exists, and has the right arguments and result and a trusted owner, when it is registered.  A dump may bring the function later; then its owner is checked when it is called';
 
 CREATE TRIGGER check_function BEFORE INSERT OR UPDATE OF function, intercepts ON yquota.request_interceptor
 	FOR EACH ROW WHEN (NEW.function IS NOT NULL) EXECUTE FUNCTION yquota_internal.check_request_interceptor();

@@ -22,7 +22,7 @@ CREATE FUNCTION yquota.schedule(
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_schedule';
 COMMENT ON FUNCTION yquota.schedule(text[], integer, boolean, boolean) IS
-	'Assign containers to nodes, as if each had reported once in this order (NULL: all RUNNING ones by name), and return the decisions; with explain also the skipped applications, with the limit and its figures.  A dry run changes nothing';
+	'Assign containers to nodes, as if each had reported once in this order (NULL: all RUNNING ones by name), and return the decisions.  With explain, also returns the skipped applications, with the limit and its figures.  A dry run changes nothing';
 
 CREATE FUNCTION yquota.node_heartbeat(nodes text[], explain boolean DEFAULT false)
 	RETURNS TABLE (
@@ -35,7 +35,7 @@ CREATE FUNCTION yquota.node_heartbeat(nodes text[], explain boolean DEFAULT fals
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_node_heartbeat';
 COMMENT ON FUNCTION yquota.node_heartbeat(text[], boolean) IS
-	'schedule() for nodes that have just reported';
+	'Run schedule() for nodes that have just reported';
 
 CREATE FUNCTION yquota.acknowledge_decisions(decision_ids bigint[]) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -71,7 +71,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.acknowledge_decisions(bigint[]) IS
-	'Remove decisions that the resource manager has received: the scheduler does not release their containers any more, but OPPORTUNISTIC ones that do not come to their nodes in time; returns the number of decisions removed';
+	'Remove decisions that the resource manager has received.  The scheduler no longer releases their containers, except OPPORTUNISTIC ones that do not come to their nodes in time.  Returns the number of decisions removed';
 
 -- PL/pgSQL keeps the plan; a function in SQL would plan the query at each call.
 CREATE FUNCTION yquota_internal.acknowledge_containers(container_ids text[]) RETURNS bigint
@@ -111,7 +111,7 @@ CREATE FUNCTION yquota_internal.watch_refusals(now_at timestamptz) RETURNS void
 		ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING;
 $$;
 COMMENT ON FUNCTION yquota_internal.watch_refusals(timestamptz) IS
-	'Alert while rounds of the scheduler have left out something in the last ten minutes, and forget what they last left out a day ago';
+	'Raise an alert while rounds of the scheduler have left out something in the last ten minutes, and remove refusals older than a day';
 
 -- Looks at most ended applications only once, by the index of containers, after
 -- allocation_expiry has passed since their end.
@@ -157,7 +157,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.watch_ended_applications(timestamptz) IS
-	'Alert while containers run of applications that ended longer ago than allocation_expiry, and forget that those ended which nothing has outlived';
+	'Raise an alert while containers run of applications that ended longer ago than allocation_expiry.  Remove ended applications without running containers';
 
 -- Keeps decisions for an hour.  A resource manager that restarts or takes over reads them
 -- within minutes, and allocations expire within allocation_expiry.
@@ -190,21 +190,21 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.watch_decisions(timestamptz) IS
-	'Alert while decisions that stay until they are acknowledged have waited for more than an hour, while containers are to be killed or paused that their nodes do not kill or pause, while containers outlive their applications, and while rounds leave out what cannot be written';
+	'Raise an alert while decisions that stay until they are acknowledged have waited for more than an hour.  Also alert while nodes do not kill or pause containers, while containers outlive their applications, and while rounds leave out changes that cannot be written';
 
 CREATE FUNCTION yquota_internal.lock_passes() RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_lock_passes';
 COMMENT ON FUNCTION yquota_internal.lock_passes() IS
-	'Wait for the allocation cycle that is under way and for a change of the configuration, and let none begin until the transaction ends';
+	'Wait for the running allocation cycle and for a change of the configuration, and let none begin until the transaction ends';
 
 CREATE FUNCTION yquota_internal.lock_leaves() RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_lock_leaves';
 COMMENT ON FUNCTION yquota_internal.lock_leaves() IS
-	'Wait for transactions that change applications, and let none begin until the transaction ends; after lock_passes()';
+	'Wait for transactions that change applications, and let none begin until the transaction ends; called after lock_passes()';
 
 -- Takes its lock before any node is locked, because a transaction that holds this lock may
 -- change nodes, too.
@@ -220,7 +220,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.lock_nodes() IS
-	'Changes of nodes wait for the allocation cycle that is under way before they look at any node';
+	'Make changes of nodes wait for the running allocation cycle before they read any node';
 
 CREATE TRIGGER lock_passes BEFORE INSERT OR UPDATE OF name, label, total, state OR DELETE ON yquota.node
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_nodes();
@@ -250,7 +250,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.change_node() IS
-	'Drop the reserved container of a node that changes, and have application masters be of the partition of their nodes';
+	'Drop the reserved container of a node that changes, and move application masters to the partition of their nodes';
 
 CREATE TRIGGER scheduler_change AFTER UPDATE ON yquota.node
 	FOR EACH ROW WHEN (OLD.name <> NEW.name OR OLD.label <> NEW.label OR OLD.state <> NEW.state
@@ -274,9 +274,9 @@ CREATE VIEW yquota_internal.waiting_request AS
 	WHERE a.state = 'ACTIVE' AND a.has_outstanding_requests AND NOT a.unmanaged AND t.am_container_id IS NULL;
 COMMENT ON VIEW yquota_internal.waiting_request IS
 	'Demand of applications: new GUARANTEED containers, increases of running ones, and AM containers';
-COMMENT ON COLUMN yquota_internal.waiting_request.containers IS 'new ones';
-COMMENT ON COLUMN yquota_internal.waiting_request.times IS 'how often allocation is wanted';
-COMMENT ON COLUMN yquota_internal.waiting_request.allocation IS 'of each, native units';
+COMMENT ON COLUMN yquota_internal.waiting_request.containers IS 'number of new containers';
+COMMENT ON COLUMN yquota_internal.waiting_request.times IS 'number of times that allocation is wanted';
+COMMENT ON COLUMN yquota_internal.waiting_request.allocation IS 'size of each, native units';
 
 CREATE FUNCTION yquota_internal.queue_and_parents(path text) RETURNS SETOF text
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -286,7 +286,7 @@ CREATE FUNCTION yquota_internal.queue_and_parents(path text) RETURNS SETOF text
 		FROM generate_series(1, cardinality(string_to_array(path, '.'))) AS depth;
 	END;
 COMMENT ON FUNCTION yquota_internal.queue_and_parents(text) IS
-	'The paths of a queue and of all queues above it';
+	'Return the paths of a queue and of all queues above it';
 
 CREATE VIEW yquota_internal.reserved_container_in_force AS
 	SELECT r.node, r.application_id, r.priority, r.allocation_request_id, r.container_id, r.label, r.allocation,
@@ -297,7 +297,7 @@ CREATE VIEW yquota_internal.reserved_container_in_force AS
 	WHERE r.container_to_update IS NULL
 	   OR EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = r.container_to_update);
 COMMENT ON VIEW yquota_internal.reserved_container_in_force IS
-	'Reservations that count as used: their nodes run and have the label that they had, and containers that are to have more still run';
+	'Reservations that count as used: their nodes run and have the same label as before, and containers that are to grow still run';
 
 -- Each statement reads the columns that it needs; the planner leaves out the tables of the
 -- others.  The payer is the project that charging finds for an event without a project.
@@ -313,7 +313,7 @@ CREATE VIEW yquota_internal.application_attempt_state AS
 	CROSS JOIN LATERAL (SELECT coalesce(a.project, split_part(a.username, '__', 1)) AS name) AS p;
 COMMENT ON VIEW yquota_internal.application_attempt_state IS
 	'Applications with their present attempts, the projects that pay, and the counters of the request for the AM container';
-COMMENT ON COLUMN yquota_internal.application_attempt_state.has_project IS 'whether there is a project of that name';
+COMMENT ON COLUMN yquota_internal.application_attempt_state.has_project IS 'true if there is a project of that name';
 
 CREATE VIEW yquota_internal.counted_request AS
 	SELECT application_id, priority, allocation_request_id, r.resource_name, r.count, r.allocation, r.relax_locality, r.label,
@@ -354,7 +354,7 @@ CREATE VIEW yquota_internal.versioned_container AS
 	LEFT JOIN yquota.container_update AS u ON u.container_id = c.container_id;
 COMMENT ON VIEW yquota_internal.versioned_container IS
 	'Running containers, with their versions and the updates that they wait for';
-COMMENT ON COLUMN yquota_internal.versioned_container.is_promotion IS 'whether it waits for a promotion; NULL when it waits for nothing';
+COMMENT ON COLUMN yquota_internal.versioned_container.is_promotion IS 'true if it waits for a promotion; NULL when it waits for nothing';
 
 CREATE VIEW yquota_internal.lost_master AS
 	SELECT t.application_id

@@ -27,21 +27,21 @@ CREATE INDEX scheduler_change_changed_by_idx ON yquota_internal.scheduler_change
 COMMENT ON TABLE yquota_internal.scheduler_change IS
 	'Changes of rows that the scheduler reads, except usage and configuration; old rows are deleted';
 COMMENT ON COLUMN yquota_internal.scheduler_change.kind IS
-	'a: an application or its requests; c: what a cycle has left of a request, or of the reservation of a node; u: counters of a user alone; k: killable containers; e: perhaps everything';
+	'a: an application or its requests. c: the state of a request, or of the reservation of a node, after a cycle. u: counters of a user alone. k: killable containers. e: perhaps everything';
 COMMENT ON COLUMN yquota_internal.scheduler_change.queue IS 'with username: applications of the user in this leaf are counted anew';
 COMMENT ON COLUMN yquota_internal.scheduler_change.changed_by IS 'transaction that appended the row';
 COMMENT ON COLUMN yquota_internal.scheduler_change.log_position IS
-	'of kind c, as all columns that follow: a place in the write-ahead log, which tells the order of cycles';
+	'place in the write-ahead log, which tells the order of cycles; for kind c, as all following columns';
 COMMENT ON COLUMN yquota_internal.scheduler_change.next_container IS 'number of the next container of the application';
-COMMENT ON COLUMN yquota_internal.scheduler_change.priority IS 'of the request''s key, with allocation_request_id';
+COMMENT ON COLUMN yquota_internal.scheduler_change.priority IS 'priority of the request''s key, with allocation_request_id';
 COMMENT ON COLUMN yquota_internal.scheduler_change.resource_name IS
-	'the request; NULL without a node: no request of the key has changed, only its counters';
-COMMENT ON COLUMN yquota_internal.scheduler_change.count IS 'containers that the request still asks for; 0: the request is served, and its row deleted';
+	'name of the request; NULL without a node: no request of the key has changed, only its counters';
+COMMENT ON COLUMN yquota_internal.scheduler_change.count IS 'outstanding containers of the request; 0: the request is served, and its row deleted';
 COMMENT ON COLUMN yquota_internal.scheduler_change.opportunities IS 'counters of the key, as in request_counter';
 COMMENT ON COLUMN yquota_internal.scheduler_change.node IS
-	'the row is about the reservation of the node: by the application for the key, or (NULL) by none any more';
+	'node whose reservation has changed: it is by the application for the key, or (NULL) by none any more';
 COMMENT ON COLUMN yquota_internal.scheduler_change.container IS 'number of the container that the node is reserved for, as the end of its id';
-COMMENT ON COLUMN yquota_internal.scheduler_change.allocation IS 'of that container';
+COMMENT ON COLUMN yquota_internal.scheduler_change.allocation IS 'allocation of that container';
 
 CREATE TABLE yquota_internal.scheduler_change_horizon (
 	only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
@@ -50,11 +50,11 @@ CREATE TABLE yquota_internal.scheduler_change_horizon (
 	noted_at timestamptz NOT NULL DEFAULT '-infinity'
 );
 COMMENT ON TABLE yquota_internal.scheduler_change_horizon IS
-	'One row: how far scheduler_change has been trimmed';
+	'Progress of trimming scheduler_change: one row';
 COMMENT ON COLUMN yquota_internal.scheduler_change_horizon.trimmed_before IS
-	'changes of earlier transactions are gone: sessions that have not seen them read everything';
-COMMENT ON COLUMN yquota_internal.scheduler_change_horizon.next_before IS 'how far it will be trimmed next time';
-COMMENT ON COLUMN yquota_internal.scheduler_change_horizon.noted_at IS 'when next_before was noted: all earlier transactions had ended';
+	'transaction before which all changes are deleted; sessions that have not seen them read everything';
+COMMENT ON COLUMN yquota_internal.scheduler_change_horizon.next_before IS 'transaction up to which it will be trimmed next time';
+COMMENT ON COLUMN yquota_internal.scheduler_change_horizon.noted_at IS 'time at which next_before was recorded: all earlier transactions had ended';
 INSERT INTO yquota_internal.scheduler_change_horizon DEFAULT VALUES;
 
 CREATE FUNCTION yquota_internal.trim_scheduler_changes() RETURNS bigint
@@ -78,14 +78,14 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.trim_scheduler_changes() IS
-	'Remove rows of scheduler_change that are older than some minutes, every few minutes; returns how many.  The worker calls it';
+	'Remove rows of scheduler_change that are older than some minutes, every few minutes.  Returns how many.  The worker calls it';
 
 CREATE FUNCTION yquota_internal.note_application() RETURNS trigger
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_note_application';
 COMMENT ON FUNCTION yquota_internal.note_application() IS
-	'Notes in scheduler_change that an application has changed';
+	'Record in scheduler_change that an application has changed';
 
 CREATE TRIGGER note_change AFTER INSERT OR DELETE ON yquota.application
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_application();
@@ -105,7 +105,7 @@ CREATE FUNCTION yquota_internal.note_scheduler_change() RETURNS trigger
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_note_scheduler_change';
 COMMENT ON FUNCTION yquota_internal.note_scheduler_change() IS
-	'Notes in scheduler_change that a table of the scheduler was changed by hand';
+	'Record in scheduler_change that a table of the scheduler was changed by hand';
 
 CREATE TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.resource_request
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_scheduler_change();

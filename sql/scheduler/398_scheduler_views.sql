@@ -16,7 +16,7 @@ CREATE VIEW yquota_internal.queued_container AS
 	JOIN yquota.container AS c ON c.container_id = q.container_id AND c.node = q.node
 	WHERE q.left_at IS NULL AND q.state = 'QUEUED' AND c.waiting_factor IS NULL AND q.execution_type = 'GUARANTEED';
 COMMENT ON VIEW yquota_internal.queued_container IS
-	'Containers that have been given out and do not run: OPPORTUNISTIC ones on their way, queued or paused, and GUARANTEED ones that wait for room at their nodes';
+	'Allocated containers that do not run: OPPORTUNISTIC ones on their way, queued or paused, and GUARANTEED ones that wait for room at their nodes';
 
 CREATE VIEW yquota.scheduler_queue WITH (security_barrier) AS
 	WITH effective AS MATERIALIZED (
@@ -79,22 +79,22 @@ CREATE VIEW yquota.scheduler_queue WITH (security_barrier) AS
 COMMENT ON VIEW yquota.scheduler_queue IS
 	'Guarantee, usage and demand of queues, with the queues below them, per label; in the order of the tree';
 COMMENT ON COLUMN yquota.scheduler_queue.queue IS 'path';
-COMMENT ON COLUMN yquota.scheduler_queue.label IS 'partition of the nodes; empty for the default one';
+COMMENT ON COLUMN yquota.scheduler_queue.label IS 'partition of the nodes; empty for the default partition';
 COMMENT ON COLUMN yquota.scheduler_queue.used_capacity IS 'usage of containers and reserved containers, percent of the guarantee; may exceed 100';
-COMMENT ON COLUMN yquota.scheduler_queue.active_applications IS 'on all labels, like the next one';
+COMMENT ON COLUMN yquota.scheduler_queue.active_applications IS 'on all labels, as the next column';
 COMMENT ON COLUMN yquota.scheduler_queue.pending_applications IS 'waiting for room for their application master';
-COMMENT ON COLUMN yquota.scheduler_queue.pending_containers IS 'that applications wait for, those of application masters included';
-COMMENT ON COLUMN yquota.scheduler_queue.reserved_containers IS 'nodes that are kept';
-COMMENT ON COLUMN yquota.scheduler_queue.guaranteed IS 'native units, like all that follow';
+COMMENT ON COLUMN yquota.scheduler_queue.pending_containers IS 'containers that applications wait for, including those of application masters';
+COMMENT ON COLUMN yquota.scheduler_queue.reserved_containers IS 'number of nodes that are kept';
+COMMENT ON COLUMN yquota.scheduler_queue.guaranteed IS 'native units, as all following columns';
 COMMENT ON COLUMN yquota.scheduler_queue.maximum IS 'the most that the queue may use';
 COMMENT ON COLUMN yquota.scheduler_queue.used IS 'by GUARANTEED containers and reserved containers, as limits count it';
-COMMENT ON COLUMN yquota.scheduler_queue.reserved IS 'part of it';
+COMMENT ON COLUMN yquota.scheduler_queue.reserved IS 'reserved part of used';
 COMMENT ON COLUMN yquota.scheduler_queue.pending IS 'allocations of the demand, including increases of running containers';
-COMMENT ON COLUMN yquota.scheduler_queue.running_containers_o IS 'OPPORTUNISTIC containers that run, like the two that follow';
+COMMENT ON COLUMN yquota.scheduler_queue.running_containers_o IS 'running OPPORTUNISTIC containers, as in the next two columns';
 COMMENT ON COLUMN yquota.scheduler_queue.mem_used_o IS 'their memory, MiB';
 COMMENT ON COLUMN yquota.scheduler_queue.vcores_used_o IS 'their virtual cores';
 COMMENT ON COLUMN yquota.scheduler_queue.queued_containers IS
-	'containers that have been given out and do not run: OPPORTUNISTIC ones on their way, queued or paused, and GUARANTEED ones that wait for room at their nodes (node_queue)';
+	'allocated containers that do not run: OPPORTUNISTIC ones on their way, queued or paused, and GUARANTEED ones that wait for room at their nodes (node_queue)';
 
 CREATE VIEW yquota.scheduler_node AS
 	SELECT u.node, u.rack, u.label, u.state, u.total, u.guaranteed, u.total OPERATOR(yquota.-) u.guaranteed AS available,
@@ -111,20 +111,20 @@ CREATE VIEW yquota.scheduler_node AS
 		GROUP BY v.node) AS w ON w.node = u.node;
 COMMENT ON VIEW yquota.scheduler_node IS
 	'Resources of nodes, the part that containers use, and reserved containers';
-COMMENT ON COLUMN yquota.scheduler_node.label IS 'partition';
+COMMENT ON COLUMN yquota.scheduler_node.label IS 'partition of the node';
 COMMENT ON COLUMN yquota.scheduler_node.state IS 'containers are assigned to RUNNING ones';
 COMMENT ON COLUMN yquota.scheduler_node.total IS 'native units';
 COMMENT ON COLUMN yquota.scheduler_node.guaranteed IS 'held by GUARANTEED containers, native units';
 COMMENT ON COLUMN yquota.scheduler_node.available IS
-	'what GUARANTEED containers may still have: total less guaranteed, native units; OPPORTUNISTIC ones make way';
+	'resources that GUARANTEED containers may still have: total less guaranteed, native units; OPPORTUNISTIC ones make way';
 COMMENT ON COLUMN yquota.scheduler_node.reserved_for IS 'application; NULL: nothing is reserved';
-COMMENT ON COLUMN yquota.scheduler_node.reserved_container_id IS 'of the container that is to be there';
+COMMENT ON COLUMN yquota.scheduler_node.reserved_container_id IS 'id of the container that is to start there';
 COMMENT ON COLUMN yquota.scheduler_node.reserved IS 'allocation of the reserved container, native units; NULL: none';
-COMMENT ON COLUMN yquota.scheduler_node.running_containers_o IS 'OPPORTUNISTIC containers that run, like the two that follow';
+COMMENT ON COLUMN yquota.scheduler_node.running_containers_o IS 'running OPPORTUNISTIC containers, as in the next two columns';
 COMMENT ON COLUMN yquota.scheduler_node.mem_used_o IS 'their memory, MiB';
 COMMENT ON COLUMN yquota.scheduler_node.vcores_used_o IS 'their virtual cores';
 COMMENT ON COLUMN yquota.scheduler_node.queued_containers IS
-	'containers that have been given out and do not run: OPPORTUNISTIC ones on their way, queued or paused, and GUARANTEED ones that wait for room at their nodes (node_queue)';
+	'allocated containers that do not run: OPPORTUNISTIC ones on their way, queued or paused, and GUARANTEED ones that wait for room at their nodes (node_queue)';
 
 CREATE FUNCTION yquota_internal.full_queues()
 	RETURNS TABLE (queue text, label text)
@@ -137,7 +137,7 @@ CREATE FUNCTION yquota_internal.full_queues()
 	WHERE yquota.amount(q.used, 'memory-mb') >= yquota.amount(q.maximum, 'memory-mb')
 $$;
 COMMENT ON FUNCTION yquota_internal.full_queues() IS
-	'Queues that have all the memory of a label that they may use';
+	'Return the queues that have all the memory of a label that they may use';
 
 -- Shows the applications that a role sees in yquota.application (360_application_readers.sql).
 CREATE VIEW yquota.scheduler_application WITH (security_barrier) AS
@@ -204,22 +204,22 @@ CREATE VIEW yquota.scheduler_application WITH (security_barrier) AS
 		   OR yquota_internal.shows_application(a.username, a.queue, a.view_acl,
 				(SELECT yquota_internal.acting_role())::text, (SELECT yquota_internal.acting_groups())::text[]));
 COMMENT ON VIEW yquota.scheduler_application IS
-	'Live applications that the reader may see, their demand, and why it waits';
+	'Live applications that the reader may see, with their demand, and why they wait';
 COMMENT ON COLUMN yquota.scheduler_application.queue IS 'full path of the leaf';
 COMMENT ON COLUMN yquota.scheduler_application.state IS 'NON_RUNNABLE, ACCEPTED or ACTIVE';
-COMMENT ON COLUMN yquota.scheduler_application.priority IS 'of the application; the larger number comes first';
+COMMENT ON COLUMN yquota.scheduler_application.priority IS 'priority of the application; the larger number comes first';
 COMMENT ON COLUMN yquota.scheduler_application.attempt IS 'number of its application master, part of the names of containers; NULL: it has not had a container yet';
 COMMENT ON COLUMN yquota.scheduler_application.am_container_id IS 'container of its application master';
-COMMENT ON COLUMN yquota.scheduler_application.waits_for_master IS 'whether that is what it waits for: it is asked for by itself';
-COMMENT ON COLUMN yquota.scheduler_application.pending_containers IS 'that it asked for and has not got, without that of its application master';
+COMMENT ON COLUMN yquota.scheduler_application.waits_for_master IS 'true if it waits for its application master, which is requested alone';
+COMMENT ON COLUMN yquota.scheduler_application.pending_containers IS 'requested containers that it has not received, without that of its application master';
 COMMENT ON COLUMN yquota.scheduler_application.pending IS 'allocations of the demand, including increases of running containers, native units';
 COMMENT ON COLUMN yquota.scheduler_application.reserved_containers IS 'nodes that are kept for it';
 COMMENT ON COLUMN yquota.scheduler_application.reserved IS 'their allocations, native units';
-COMMENT ON COLUMN yquota.scheduler_application.diagnostics IS 'why it is not ACTIVE, in words';
-COMMENT ON COLUMN yquota.scheduler_application.waits_for IS 'activation: see diagnostics; requests: it asks for nothing; project: no project pays; label: no node of a label that it asks for runs; queue limit: its queue, or one above, has all the memory it may have; reserved container: until a node that is kept for it has room; nodes: until one has room, is close enough, and limits of users allow it; schedule(explain => true) tells more';
-COMMENT ON COLUMN yquota.scheduler_application.running_containers_o IS 'OPPORTUNISTIC containers that run, like the two that follow';
+COMMENT ON COLUMN yquota.scheduler_application.diagnostics IS 'reason why it is not ACTIVE, in words';
+COMMENT ON COLUMN yquota.scheduler_application.waits_for IS 'activation: see diagnostics. requests: it asks for nothing. project: no project pays. label: no node of a requested label runs. queue limit: its queue, or one above, has all the memory it may have. reserved container: until a node that is kept for it has room. nodes: until a node has room, is close enough, and limits of users allow it; schedule(explain => true) tells more';
+COMMENT ON COLUMN yquota.scheduler_application.running_containers_o IS 'running OPPORTUNISTIC containers, as in the next two columns';
 COMMENT ON COLUMN yquota.scheduler_application.mem_used_o IS 'their memory, MiB';
 COMMENT ON COLUMN yquota.scheduler_application.vcores_used_o IS 'their virtual cores';
 COMMENT ON COLUMN yquota.scheduler_application.queued_containers IS
-	'containers that have been given out and do not run: OPPORTUNISTIC ones on their way, queued or paused, and GUARANTEED ones that wait for room at their nodes (node_queue)';
+	'allocated containers that do not run: OPPORTUNISTIC ones on their way, queued or paused, and GUARANTEED ones that wait for room at their nodes (node_queue)';
 COMMENT ON COLUMN yquota.scheduler_application.project IS 'project that it was submitted for; NULL: the user''s';

@@ -6,13 +6,13 @@ CREATE FUNCTION yquota.clock() RETURNS timestamptz
 LANGUAGE C VOLATILE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'yq_sql_clock';
 COMMENT ON FUNCTION yquota.clock() IS
-	'The clock of yquota now: the system''s, or where set_clock() put it';
+	'Return the present time of yquota: the system''s clock, or the instant of set_clock()';
 
 CREATE FUNCTION yquota.statement_clock() RETURNS timestamptz
 LANGUAGE C STABLE PARALLEL SAFE
 AS 'MODULE_PATHNAME', 'yq_sql_statement_clock';
 COMMENT ON FUNCTION yquota.statement_clock() IS
-	'The clock of yquota at the start of the statement';
+	'Return the clock of yquota at the start of the statement';
 
 -- Signals every backend and wakes the worker when a transaction commits a change of the
 -- setting, even one made by hand.
@@ -20,7 +20,7 @@ CREATE FUNCTION yquota_internal.note_clock_setting() RETURNS trigger
 LANGUAGE C VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'yq_sql_note_clock_setting';
 COMMENT ON FUNCTION yquota_internal.note_clock_setting() IS
-	'Makes a changed clock known at commit';
+	'Announce a changed clock at commit';
 
 CREATE TRIGGER note_clock_setting
 	AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota_internal.clock_setting
@@ -48,7 +48,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.set_clock(timestamptz) IS
-	'Stops the clock at that instant for all sessions in this database, for tests and demonstrations';
+	'Stop the clock at an instant for all sessions in this database, for tests and demonstrations';
 
 CREATE FUNCTION yquota.reset_clock() RETURNS void
 LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -56,7 +56,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	DELETE FROM yquota_internal.clock_setting;
 $$;
-COMMENT ON FUNCTION yquota.reset_clock() IS 'Goes back to the system''s clock';
+COMMENT ON FUNCTION yquota.reset_clock() IS 'Return to the system''s clock';
 
 ALTER TABLE yquota.container_event
 	ALTER COLUMN occurred_at SET DEFAULT yquota.clock(),
@@ -70,7 +70,7 @@ CREATE FUNCTION yquota_internal.instant_text(at timestamptz) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	RETURN CASE WHEN isfinite(at) THEN to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') || '+00' ELSE at::text END;
 COMMENT ON FUNCTION yquota_internal.instant_text(timestamptz) IS
-	'An instant to the second, in UTC, whatever DateStyle and TimeZone are';
+	'Format an instant to the second, in UTC, whatever DateStyle and TimeZone are';
 
 --
 -- Quarter-hours in UTC: midnight of every time zone is the start of one.
@@ -81,11 +81,11 @@ CREATE FUNCTION yquota_internal.quarter_hour(at timestamptz) RETURNS timestamptz
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN CASE WHEN isfinite(at) THEN date_bin('15 minutes', at, '2000-01-01 00:00+00') ELSE at END;
 COMMENT ON FUNCTION yquota_internal.quarter_hour(timestamptz) IS
-	'Start of the quarter-hour (UTC) of an instant';
+	'Return the start of the quarter-hour (UTC) of an instant';
 
 CREATE FUNCTION yquota_internal.next_quarter_hour(at timestamptz) RETURNS timestamptz
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN CASE WHEN yquota_internal.quarter_hour(at) = at THEN at
 				ELSE yquota_internal.quarter_hour(at) + interval '15 minutes' END;
 COMMENT ON FUNCTION yquota_internal.next_quarter_hour(timestamptz) IS
-	'First quarter-hour (UTC) that does not begin before an instant';
+	'Return the first quarter-hour (UTC) that does not begin before an instant';

@@ -26,9 +26,9 @@ CREATE TABLE yquota.role_grant (
 COMMENT ON TABLE yquota.role_grant IS
 	'Kinds of roles, and projects of members: written by allow_role() and disallow_role()';
 COMMENT ON COLUMN yquota.role_grant.role IS 'name of the role; a role that is renamed loses its kinds';
-COMMENT ON COLUMN yquota.role_grant.role_oid IS 'OID of the role, which a role made anew under the same name does not have; after a restore that of the new server, 0 when the role did not exist';
-COMMENT ON COLUMN yquota.role_grant.kind IS 'operator inserts events and asks for decisions, viewer reads reports of all projects, member those of one project, admin configures and reads all';
-COMMENT ON COLUMN yquota.role_grant.project IS 'of a member; references project, and follows its name. NULL for the other kinds';
+COMMENT ON COLUMN yquota.role_grant.role_oid IS 'OID of the role, which tells it apart from a new role of the same name. After a restore it is the OID on the new server, 0 when the role did not exist';
+COMMENT ON COLUMN yquota.role_grant.kind IS 'operator inserts events and asks for decisions, viewer reads reports of all projects, member those of one project, admin configures and reads everything';
+COMMENT ON COLUMN yquota.role_grant.project IS 'project of a member; references project, and follows its name. NULL for the other kinds';
 COMMENT ON COLUMN yquota.role_grant.granted_by IS 'filled in by the server: the session''s user';
 COMMENT ON COLUMN yquota.role_grant.granted_at IS 'system''s clock';
 
@@ -36,25 +36,25 @@ CREATE FUNCTION yquota_internal.reads_all() RETURNS boolean
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_reads_all';
 COMMENT ON FUNCTION yquota_internal.reads_all() IS
-	'Whether the calling role may see every project';
+	'Tell whether the calling role may see every project';
 
 CREATE FUNCTION yquota_internal.readable_projects() RETURNS text[]
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_readable_projects';
 COMMENT ON FUNCTION yquota_internal.readable_projects() IS
-	'The projects of which the calling role is a member, and their descendants; a role with reads_all() sees all';
+	'Return the projects of which the calling role is a member, and their descendants; a role with reads_all() sees all';
 
 CREATE FUNCTION yquota_internal.acting_role() RETURNS name
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_acting_role';
 COMMENT ON FUNCTION yquota_internal.acting_role() IS
-	'The current user; in a function that runs as the owner, the role that called it';
+	'Return the current user; in a function that runs as the owner, the role that called it';
 
 CREATE FUNCTION yquota_internal.acts_as(kind text) RETURNS boolean
 	LANGUAGE c STABLE STRICT PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_acts_as';
 COMMENT ON FUNCTION yquota_internal.acts_as(text) IS
-	'Whether the calling role is of that kind (role_grant), is a member of such a role, or has the rights of the owner';
+	'Tell whether the calling role is of a kind (role_grant), is a member of such a role, or has the rights of the owner';
 
 CREATE FUNCTION yquota_internal.reads_balances() RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -63,7 +63,7 @@ CREATE FUNCTION yquota_internal.reads_balances() RETURNS boolean
 		SELECT yquota_internal.reads_all() OR yquota_internal.acts_as('operator');
 	END;
 COMMENT ON FUNCTION yquota_internal.reads_balances() IS
-	'Whether the calling role may see the credit of every project: operators may, for decisions';
+	'Tell whether the calling role may see the credit of every project: operators may, for decisions';
 
 CREATE FUNCTION yquota_internal.acting_groups() RETURNS text[]
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -74,7 +74,7 @@ CREATE FUNCTION yquota_internal.acting_groups() RETURNS text[]
 		  AND pg_has_role(yquota_internal.acting_role(), r.oid, 'USAGE');
 	END;
 COMMENT ON FUNCTION yquota_internal.acting_groups() IS
-	'The roles of which the calling role is a member, with their privileges: its groups where lists of Hadoop name users and groups';
+	'Return the roles of which the calling role is a member, with their privileges: its groups where lists of Hadoop name users and groups';
 
 SELECT pg_extension_config_dump('yquota.role_grant', '');
 
@@ -87,7 +87,7 @@ CREATE FUNCTION yquota_internal.may_have_rows(of_table regclass) RETURNS boolean
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_may_have_rows';
 COMMENT ON FUNCTION yquota_internal.may_have_rows(regclass) IS
-	'True, except while credit_of() plans its query: then false for a table without pages, and the plan is used as long as the table has none';
+	'Return true, except while credit_of() plans its query.  Then return false for a table without pages; the plan is used as long as the table has none';
 
 --
 -- Transactions that see the commits of other transactions while they run
@@ -97,7 +97,7 @@ CREATE FUNCTION yquota_internal.sees_commits() RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
 	RETURN current_setting('transaction_isolation') IN ('read committed', 'read uncommitted');
 COMMENT ON FUNCTION yquota_internal.sees_commits() IS
-	'Whether each statement of the transaction sees changes that other transactions have committed before it: at READ COMMITTED, and at READ UNCOMMITTED, which the server takes for the same';
+	'Tell whether each statement of the transaction sees earlier commits of other transactions.  It does so at READ COMMITTED, and at READ UNCOMMITTED, which the server treats alike';
 
 CREATE FUNCTION yquota_internal.require_read_committed(action text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL SAFE

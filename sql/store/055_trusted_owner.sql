@@ -9,7 +9,7 @@ CREATE FUNCTION yquota_internal.is_trusted(role oid) RETURNS boolean
 	LANGUAGE c STABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_is_trusted';
 COMMENT ON FUNCTION yquota_internal.is_trusted(oid) IS
-	'Whether objects of a role may run with the rights of other roles: it is the owner of yquota, or a superuser';
+	'Tell whether objects of a role may run with the rights of other roles: it is the owner of yquota, or a superuser';
 
 CREATE FUNCTION yquota_internal.owner_of_schema(schema oid) RETURNS oid
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -19,7 +19,7 @@ CREATE FUNCTION yquota_internal.owner_of_schema(schema oid) RETURNS oid
 				   ELSE n.nspowner END
 			FROM pg_namespace AS n WHERE n.oid = schema);
 COMMENT ON FUNCTION yquota_internal.owner_of_schema(oid) IS
-	'Owner of a schema; of one that belongs to pg_database_owner, that of the database';
+	'Return the owner of a schema; if it belongs to pg_database_owner, that of the database';
 
 -- Finds a part of a table whose owner is not trusted, because other roles can act through
 -- these parts.  The planner may call functions in constraints and indexes of tables that
@@ -68,4 +68,4 @@ CREATE FUNCTION yquota_internal.untrusted_part(of_table regclass, reader oid DEF
 		ORDER BY object.rank, object.description LIMIT 1;
 $$;
 COMMENT ON FUNCTION yquota_internal.untrusted_part(regclass, oid) IS
-	'What a table consists of, or reads, that belongs neither to a certain reader nor to the owner of yquota nor to a superuser; NULL for nothing';
+	'Return a part of a table, or a relation read by it, owned by none of a given reader, the owner of yquota and superusers';

@@ -66,4 +66,4 @@ BEGIN ATOMIC
 	ORDER BY 1, 2, 3;
 END;
 COMMENT ON FUNCTION yquota.help(text) IS
-	'Topics, or of a topic the tables, views and functions that the calling role may use: how to call them, and what they do.  A word that is no topic is looked for in names and descriptions';
+	'List the topics, or the tables, views and functions of a topic that the calling role may use, with their calls and descriptions.  A word that is no topic is searched in names and descriptions';

@@ -64,7 +64,7 @@ BEGIN
 END
 $do$;
 COMMENT ON VIEW yquota.readable_charge IS
-	'The ledger (charge) of the projects that the reader may see';
+	'Ledger (charge) of the projects that the reader may see';
 COMMENT ON VIEW yquota.readable_container IS
 	'Containers that have started and not finished (container) of the projects that the reader may see';
 COMMENT ON COLUMN yquota.readable_container.allocation IS 'native units';
@@ -75,8 +75,8 @@ COMMENT ON VIEW yquota.readable_grant IS
 	'Credit given (quota_grant) to the projects that the reader may see';
 COMMENT ON COLUMN yquota.readable_grant.amount IS 'credits; negative for a correction';
 COMMENT ON VIEW yquota.readable_outage IS
-	'Intervals of time that are forgiven (outage) to all projects and to those that the reader may see';
-COMMENT ON COLUMN yquota.readable_outage.project IS 'the only project it is for; NULL for all';
+	'Forgiven intervals of time (outage), for all projects and for those that the reader may see';
+COMMENT ON COLUMN yquota.readable_outage.project IS 'project to which the outage is limited; NULL: all projects';
 COMMENT ON COLUMN yquota.readable_outage.forgiven IS 'false while an administrator has not decided';
 COMMENT ON VIEW yquota.readable_alert IS
 	'Open alerts (alert) about the spending of the projects that the reader may see';
@@ -103,7 +103,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_rewriting() IS
-	'Refuses a statement of a role without the rights of the owner; arguments: detail and hint of the error';
+	'Refuse a statement of a role without the rights of the owner; arguments: detail and hint of the error';
 
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.container_event
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
@@ -194,7 +194,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.withdraw_point(regclass, timestamptz, text, text) IS
-	'Take a point that lies ahead of the clock off the timeline of base prices, factors (name and dimension) or charging rules; returns whether there was one';
+	'Remove a point that lies ahead of the clock from the timeline of base prices, factors (name and dimension) or charging rules.  Returns whether there was one';
 
 --
 -- Granting.  The functions grant privileges to the roles themselves, so that pg_dump, psql and
@@ -227,7 +227,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.apply_role_grants(regrole, text) IS
-	'Give a role the privileges of its kinds, and take those of kinds that it has lost';
+	'Give a role the privileges of its kinds, and revoke those of kinds that it has lost';
 
 CREATE FUNCTION yquota_internal.keep_role_grant() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -243,7 +243,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_role_grant() IS
-	'Record grantor and time, and which role has the name, on the server of a restore as well';
+	'Record the grantor, the time and the OID of the role, also on the server of a restore';
 
 CREATE TRIGGER keep BEFORE INSERT OR UPDATE OF role, role_oid, granted_by, granted_at ON yquota.role_grant
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_role_grant();
@@ -277,7 +277,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_role_kind(text, text) IS
-	'Refuse kinds that do not exist, a project where none belongs, and administrators to a caller without the rights of the owner';
+	'Refuse unknown kinds, a project where none belongs, and administrators to a caller without the rights of the owner';
 
 CREATE FUNCTION yquota_internal.allow_role_as_owner(role regrole, kind text, project text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -304,13 +304,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.allow_role_as_owner(regrole, text, text) IS
-	'The work of allow_role(), with the rights of the owner';
+	'Do the work of allow_role(), with the rights of the owner';
 
 CREATE FUNCTION yquota.allow_role(role regrole, kind text, project text DEFAULT NULL) RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.allow_role(regrole, text, text) IS
-	'Let a role be of a kind: operator inserts events and asks for decisions, viewer reads the reports of all projects, member those of one project, admin configures yquota and reads everything.  Only the owner allows administrators.  Repeating it does nothing';
+	'Let a role be of a kind.  An operator inserts events and asks for decisions, a viewer reads the reports of all projects, a member those of one project.  An admin configures yquota and reads everything.  Only the owner allows administrators.  Repeating it does nothing';
 
 CREATE FUNCTION yquota_internal.disallow_role_as_owner(role regrole, kind text, project text) RETURNS boolean
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -342,13 +342,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.disallow_role_as_owner(regrole, text, text) IS
-	'The work of disallow_role(), with the rights of the owner';
+	'Do the work of disallow_role(), with the rights of the owner';
 
 CREATE FUNCTION yquota.disallow_role(role regrole, kind text, project text DEFAULT NULL) RETURNS boolean
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.disallow_role(regrole, text, text) IS
-	'Undo allow_role(); returns whether there was anything to undo';
+	'Undo allow_role().  Returns whether there was anything to undo';
 
 CREATE FUNCTION yquota.renew_role_grants() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -370,4 +370,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.renew_role_grants() IS
-	'Give all roles of role_grant the privileges of their kinds in this version, after an update of the extension; returns how many roles';
+	'Give all roles of role_grant the privileges of their kinds in this version, after an update of the extension.  Returns how many roles';

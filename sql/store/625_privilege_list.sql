@@ -153,4 +153,4 @@ CREATE VIEW yquota_internal.privilege AS
 COMMENT ON VIEW yquota_internal.privilege IS
 	'Privileges on objects of yquota: those of kinds of roles, which allow_role() grants, and those of every role';
 COMMENT ON COLUMN yquota_internal.privilege.kinds IS
-	'kinds of role_grant that have the privilege; {public} every role';
+	'kinds of role_grant that have the privilege; {public}: every role';

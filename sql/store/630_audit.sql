@@ -33,12 +33,12 @@ COMMENT ON COLUMN yquota.audit.operation IS 'INSERT, UPDATE, DELETE or TRUNCATE'
 COMMENT ON COLUMN yquota.audit.old IS 'the row as it was; NULL for INSERT and TRUNCATE';
 COMMENT ON COLUMN yquota.audit.new IS 'the row as it is; NULL for DELETE and TRUNCATE';
 COMMENT ON COLUMN yquota.audit.session_role IS 'role that logged in';
-COMMENT ON COLUMN yquota.audit.acting_role IS 'role with whose rights the statement ran: the owner when a function of yquota made the change';
+COMMENT ON COLUMN yquota.audit.acting_role IS 'role with whose rights the statement ran: the owner if a function of yquota made the change';
 COMMENT ON COLUMN yquota.audit.caller IS 'user of the cluster for whom mutate_configuration() made the change; NULL: none was named';
-COMMENT ON COLUMN yquota.audit.client_address IS 'NULL for a connection on the same machine by a socket, and for the worker';
-COMMENT ON COLUMN yquota.audit.application_name IS 'as the session calls itself';
-COMMENT ON COLUMN yquota.audit.pid IS 'the server process';
-COMMENT ON COLUMN yquota.audit.transaction_id IS 'the same in all rows that one transaction left';
+COMMENT ON COLUMN yquota.audit.client_address IS 'NULL for a connection by a socket of the same machine, and for the worker';
+COMMENT ON COLUMN yquota.audit.application_name IS 'name that the session gives itself';
+COMMENT ON COLUMN yquota.audit.pid IS 'process id of the server process';
+COMMENT ON COLUMN yquota.audit.transaction_id IS 'number that all rows of one transaction share';
 
 ALTER TABLE yquota.audit ENABLE ROW LEVEL SECURITY;
 CREATE POLICY reader ON yquota.audit FOR SELECT
@@ -78,13 +78,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_audit_as_owner() IS
-	'Leaves a row in the audit for each row changed; multipliers and factors that compute_prices() publishes leave none';
+	'Leave a row in the audit for each changed row; multipliers and factors that compute_prices() publishes leave none';
 
 CREATE FUNCTION yquota_internal.note_audit() RETURNS trigger
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota_internal.note_audit() IS
-	'Trigger of audited tables: note_audit_as_owner(), which knows the role that made the change';
+	'Run note_audit_as_owner(), which knows the role that made the change, as the trigger of audited tables';
 
 -- Audits only switching the worker on or off, and no other change of its state.
 CREATE TRIGGER audit_insert AFTER INSERT ON yquota_internal.worker_state
@@ -124,13 +124,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_audit_of_statement_as_owner() IS
-	'Leaves a row in the audit for each row that a statement changed, without its columns that are NULL; an UPDATE of the key is told as DELETE and INSERT';
+	'Leave a row in the audit for each row that a statement changed, without its columns that are NULL.  An UPDATE of the key is recorded as DELETE and INSERT';
 
 CREATE FUNCTION yquota_internal.note_audit_of_statement() RETURNS trigger
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota_internal.note_audit_of_statement() IS
-	'Trigger of audited tables: note_audit_of_statement_as_owner(), which knows the role that made the change';
+	'Run note_audit_of_statement_as_owner(), which knows the role that made the change, as the trigger of audited tables';
 
 -- Audits the tables that administrators may insert into, except reports of the cluster.  It
 -- also audits tables that functions write for administrators.

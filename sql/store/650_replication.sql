@@ -98,7 +98,7 @@ BEGIN ATOMIC
 	ORDER BY published.only_inserted DESC;
 END;
 COMMENT ON FUNCTION yquota.publication_commands(text) IS
-	'The commands that publish the books for a copy by logical replication: name_books and name_state, to subscribe to together';
+	'Return the commands that publish the books for a copy by logical replication: name_books and name_state, to subscribe to together';
 
 CREATE FUNCTION yquota.sequence_commands() RETURNS SETOF text
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -117,4 +117,4 @@ AS $$
 	ORDER BY sequence.relation::text;
 $$;
 COMMENT ON FUNCTION yquota.sequence_commands() IS
-	'The commands that have a copy by logical replication go on with the numbers of this database, for a switch-over: sequences are not replicated';
+	'Return the commands that make a copy by logical replication continue the numbers of this database, for a switch-over: sequences are not replicated';

@@ -24,9 +24,9 @@ COMMENT ON CAST (text AS yquota.quota_mode) IS 'mode of a project''s quota, as a
 CREATE CAST (varchar AS yquota.quota_mode) WITH INOUT AS ASSIGNMENT;
 COMMENT ON CAST (varchar AS yquota.quota_mode) IS 'mode of a project''s quota, as a client writes it';
 CREATE CAST (text AS yquota.exhaustion_policy) WITH INOUT AS ASSIGNMENT;
-COMMENT ON CAST (text AS yquota.exhaustion_policy) IS 'what happens to projects without credit, as a client writes it';
+COMMENT ON CAST (text AS yquota.exhaustion_policy) IS 'action for projects without credit, as a client writes it';
 CREATE CAST (varchar AS yquota.exhaustion_policy) WITH INOUT AS ASSIGNMENT;
-COMMENT ON CAST (varchar AS yquota.exhaustion_policy) IS 'what happens to projects without credit, as a client writes it';
+COMMENT ON CAST (varchar AS yquota.exhaustion_policy) IS 'action for projects without credit, as a client writes it';
 CREATE CAST (text AS yquota.factor_dimension) WITH INOUT AS ASSIGNMENT;
 COMMENT ON CAST (text AS yquota.factor_dimension) IS 'dimension of a price factor, as a client writes it';
 CREATE CAST (varchar AS yquota.factor_dimension) WITH INOUT AS ASSIGNMENT;

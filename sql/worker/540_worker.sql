@@ -9,25 +9,25 @@ CREATE FUNCTION yquota_internal.wake_worker() RETURNS void
 LANGUAGE C VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'yq_sql_wake_worker';
 COMMENT ON FUNCTION yquota_internal.wake_worker() IS
-	'Makes the worker look at its state when the transaction commits';
+	'Make the worker look at its state when the transaction commits';
 
 CREATE FUNCTION yquota_internal.request_worker() RETURNS void
 LANGUAGE C VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'yq_sql_request_worker';
 COMMENT ON FUNCTION yquota_internal.request_worker() IS
-	'Starts a worker of this database when the transaction commits';
+	'Start a worker of this database when the transaction commits';
 
 CREATE FUNCTION yquota_internal.wake_worker_on_drop() RETURNS event_trigger
 LANGUAGE C VOLATILE PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'yq_sql_wake_worker_on_drop';
 COMMENT ON FUNCTION yquota_internal.wake_worker_on_drop() IS
-	'Makes the worker notice a DROP EXTENSION when it commits';
+	'Make the worker notice a DROP EXTENSION when it commits';
 
 CREATE EVENT TRIGGER yquota_wake_worker_on_drop ON ddl_command_start
 	WHEN TAG IN ('DROP EXTENSION', 'DROP OWNED')
 	EXECUTE FUNCTION yquota_internal.wake_worker_on_drop();
 COMMENT ON EVENT TRIGGER yquota_wake_worker_on_drop IS
-	'Lets the worker of yquota leave as soon as the extension is dropped';
+	'Make the worker of yquota leave as soon as the extension is dropped';
 
 --
 -- Functions that the worker calls
@@ -63,7 +63,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_gap(timestamptz, timestamptz) IS
-	'Makes an outage of the time that no worker ran, if it is one';
+	'Record the time in which no worker ran as an outage, if it is one';
 
 CREATE FUNCTION yquota_internal.worker_start(own_pid integer, now_at timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -97,7 +97,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_start(integer, timestamptz) IS
-	'Makes the calling process the worker of record and closes the gap that the last one left';
+	'Make the calling process the worker of record, and close the gap since the last one left';
 
 CREATE FUNCTION yquota_internal.worker_leave(own_pid integer, now_at timestamptz) RETURNS void
 LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -107,7 +107,7 @@ AS $$
 	WHERE pid = own_pid;
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_leave(integer, timestamptz) IS
-	'Records that the worker left on purpose';
+	'Record that the worker left on purpose';
 
 -- Fails instead of waiting while another transaction changes prices; the worker reports a
 -- change that stays open for long.
@@ -123,7 +123,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_price(timestamptz) IS
-	'Computes and publishes prices; lock_not_available while another transaction changes them';
+	'Compute and publish prices; raises lock_not_available while another transaction changes them';
 
 CREATE FUNCTION yquota_internal.worker_credit(now_at timestamptz, max_projects integer DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -138,7 +138,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_credit(timestamptz, integer) IS
-	'Does the due work about credit: grants budgets, deletes holds that ended long ago, notes the losses of expired grants, of so many projects at most; returns how many grants were noted';
+	'Do the due work about credit.  Grants budgets, deletes holds that ended long ago, and records the losses of expired grants, of at most so many projects.  Returns how many grants were recorded';
 
 CREATE FUNCTION yquota_internal.worker_record(
 	failures_now integer, now_at timestamptz, price_at timestamptz, compute_at timestamptz,
@@ -189,7 +189,7 @@ AS $$
 				WHERE outage_id::text = subject AND NOT forgiven));
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_record(integer, timestamptz, timestamptz, timestamptz, timestamptz, text, timestamptz, text[]) IS
-	'Brings worker_state and the worker''s alerts up to date; null times and errors leave the columns as they are';
+	'Update worker_state and the worker''s alerts; null times and errors leave the columns as they are';
 
 --
 -- Functions for administrators
@@ -204,7 +204,7 @@ AS $$
 	SELECT yquota_internal.request_worker();
 $$;
 COMMENT ON FUNCTION yquota.start_worker() IS
-	'Starts the worker of this database when the transaction commits, unless one runs; also undoes stop_worker()';
+	'Start the worker of this database when the transaction commits, unless one runs; also undoes stop_worker()';
 
 CREATE FUNCTION yquota.stop_worker() RETURNS void
 LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -217,7 +217,7 @@ AS $$
 	SELECT yquota_internal.wake_worker();
 $$;
 COMMENT ON FUNCTION yquota.stop_worker() IS
-	'Switches the worker of this database off until start_worker(); the time between is no outage';
+	'Switch the worker of this database off until start_worker(); the time between is no outage';
 
 CREATE FUNCTION yquota.decide_outage(outage_id bigint, forgive boolean) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -244,13 +244,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.decide_outage(bigint, boolean) IS
-	'Decides whether an outage is forgiven, such as one longer than yquota.outage_max that waits for it';
+	'Decide whether an outage is forgiven, such as one longer than yquota.outage_max that waits for a decision';
 
 CREATE FUNCTION yquota_internal.is_worker(pid integer) RETURNS boolean
 	LANGUAGE c STABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_is_worker';
 COMMENT ON FUNCTION yquota_internal.is_worker(integer) IS
-	'Whether a process is a worker of yquota';
+	'Tell whether a process is a worker of yquota';
 
 -- pg_stat_activity shows backend_type only to members of pg_read_all_stats; the owner of
 -- yquota may not be one.
@@ -264,7 +264,7 @@ AS $$
 	WHERE yquota_internal.is_worker(activity.pid);
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_processes() IS
-	'Processes of the workers of all databases';
+	'Return the processes of the workers of all databases';
 
 CREATE VIEW yquota.worker_status AS
 SELECT current_database() AS database,
@@ -321,7 +321,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.wake_worker_for_queues() IS
-	'Makes the worker read anew how often policies of the scheduler run';
+	'Make the worker read anew how often policies of the scheduler run';
 CREATE TRIGGER wake_worker AFTER INSERT OR DELETE OR UPDATE OF scheduler_monitor_enable, scheduler_monitor_policies,
 		queue_management_monitoring_interval, auto_queue_creation_v2_queue_expiration_time, preemption_monitoring_interval,
 		reservation_system_enable, reservation_system_planfollower_time_step ON yquota.scheduler_setting

@@ -20,10 +20,10 @@ CREATE VIEW yquota_internal.job AS
 		 'Prove the books, and keep the result')
 	) AS job (name, schedule, every, begins_at, description);
 COMMENT ON VIEW yquota_internal.job IS 'Jobs that are due by the clock';
-COMMENT ON COLUMN yquota_internal.job.cron_name IS 'its name in pg_cron';
-COMMENT ON COLUMN yquota_internal.job.schedule IS 'when pg_cron does it, in its own words (UTC)';
-COMMENT ON COLUMN yquota_internal.job.every IS 'how often the worker does it; 0 for every yquota.compute_interval';
-COMMENT ON COLUMN yquota_internal.job.begins_at IS 'one instant at which the worker does it';
+COMMENT ON COLUMN yquota_internal.job.cron_name IS 'name in pg_cron';
+COMMENT ON COLUMN yquota_internal.job.schedule IS 'schedule in pg_cron''s notation (UTC)';
+COMMENT ON COLUMN yquota_internal.job.every IS 'interval at which the worker runs it; 0 for every yquota.compute_interval';
+COMMENT ON COLUMN yquota_internal.job.begins_at IS 'instant, for example, at which the worker runs it';
 
 CREATE TABLE yquota_internal.job_run (
 	job text COLLATE "C" PRIMARY KEY,
@@ -31,9 +31,9 @@ CREATE TABLE yquota_internal.job_run (
 	performed_by text COLLATE "C" NOT NULL,
 	result text
 );
-COMMENT ON TABLE yquota_internal.job_run IS 'When each job was last done with success';
+COMMENT ON TABLE yquota_internal.job_run IS 'Time at which each job last succeeded';
 COMMENT ON COLUMN yquota_internal.job_run.started_at IS 'clock';
-COMMENT ON COLUMN yquota_internal.job_run.performed_by IS 'pg_cron or worker; nobody: the worker waits since started_at for the first run';
+COMMENT ON COLUMN yquota_internal.job_run.performed_by IS 'pg_cron or worker; nobody: the worker has waited since started_at for the first run';
 
 CREATE TABLE yquota.verification (
 	verified_at timestamptz PRIMARY KEY,
@@ -42,11 +42,11 @@ CREATE TABLE yquota.verification (
 	found jsonb NOT NULL
 );
 COMMENT ON TABLE yquota.verification IS
-	'Findings of the nightly verify(), for 400 days';
-COMMENT ON COLUMN yquota.verification.verified_at IS 'clock when it began';
-COMMENT ON COLUMN yquota.verification.duration IS 'how long it took';
+	'Findings of the nightly verify(), kept for 400 days';
+COMMENT ON COLUMN yquota.verification.verified_at IS 'clock when the check began';
+COMMENT ON COLUMN yquota.verification.duration IS 'duration of the check';
 COMMENT ON COLUMN yquota.verification.problems IS 'rows that verify() returned; 0 when all is well';
-COMMENT ON COLUMN yquota.verification.found IS 'the first hundred of them';
+COMMENT ON COLUMN yquota.verification.found IS 'first hundred of these rows';
 
 CREATE FUNCTION yquota_internal.keep_verification(now_at timestamptz) RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -78,7 +78,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_verification(timestamptz) IS
-	'Prove the books and keep the findings; returns how many problems there are';
+	'Prove the books and keep the findings.  Returns the number of problems';
 
 CREATE FUNCTION yquota_internal.run_job(
 	job text, performed_by text, now_at timestamptz DEFAULT yquota.clock())
@@ -126,14 +126,14 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.run_job(text, text, timestamptz) IS
-	'Run a job, whether it is due or not, and note the run; returns its result, NULL for none';
+	'Run a job, whether it is due or not, and record the run.  Returns its result, NULL for none';
 
 CREATE FUNCTION yquota_internal.cron_is_loaded() RETURNS boolean
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	RETURN EXISTS (SELECT FROM pg_settings WHERE name = 'cron.database_name');
 COMMENT ON FUNCTION yquota_internal.cron_is_loaded() IS
-	'Whether the server has pg_cron among its libraries';
+	'Tell whether the server has pg_cron among its libraries';
 
 -- Checks for the extension instead of a table cron.job.  Any role that may create schemas
 -- could make such a table, whose functions would run with the rights of the owner of yquota.
@@ -142,7 +142,7 @@ CREATE FUNCTION yquota_internal.cron_is_installed() RETURNS boolean
 	SET search_path = pg_catalog, pg_temp
 	RETURN EXISTS (SELECT FROM pg_extension AS e WHERE e.extname = 'pg_cron');
 COMMENT ON FUNCTION yquota_internal.cron_is_installed() IS
-	'Whether pg_cron, which only superusers create, is in this database';
+	'Tell whether pg_cron, which only superusers create, is in this database';
 
 CREATE FUNCTION yquota_internal.cron_has(job text) RETURNS boolean
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
@@ -159,7 +159,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.cron_has(text) IS
-	'Whether pg_cron is there and runs a job';
+	'Tell whether pg_cron is there and runs a job';
 
 -- A job is due when its interval began after its last run, by the clock.  A job that has never
 -- run waits for its begin.  Sealing history that needs tending does not wait.
@@ -189,7 +189,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.job_is_due(text, timestamptz) IS
-	'Whether the worker is to run a job: it is time, and pg_cron does not run it';
+	'Tell whether the worker is to run a job: it is time, and pg_cron does not run it';
 
 CREATE FUNCTION yquota_internal.worker_job(job text, now_at timestamptz) RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -203,7 +203,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.worker_job(text, timestamptz) IS
-	'Run a job if it is due and pg_cron does not run it; returns its result, NULL for none';
+	'Run a job if it is due and pg_cron does not run it.  Returns its result, NULL for none';
 
 --
 -- Functions for administrators
@@ -258,7 +258,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.install_cron_jobs() IS
-	'Have pg_cron run the jobs that are due by the clock, in place of the worker; returns the jobs.  A repeated call resets their schedules';
+	'Make pg_cron run the jobs that are due by the clock, in place of the worker.  Returns the jobs.  A repeated call resets their schedules';
 
 CREATE FUNCTION yquota.remove_cron_jobs() RETURNS bigint
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -277,7 +277,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.remove_cron_jobs() IS
-	'Have the worker run the jobs that are due by the clock again; returns how many jobs were removed';
+	'Make the worker run the jobs that are due by the clock again.  Returns how many jobs were removed';
 
 -- Runs with the owner's rights, because pg_cron hides jobs from other roles.
 CREATE FUNCTION yquota_internal.cron_runs()
@@ -299,7 +299,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.cron_runs() IS
-	'Jobs of pg_cron in this database, with their last run';
+	'Return the jobs of pg_cron in this database, with their last run';
 
 CREATE VIEW yquota.cron_jobs AS
 	SELECT job.cron_name AS job,
@@ -315,7 +315,7 @@ CREATE VIEW yquota.cron_jobs AS
 COMMENT ON VIEW yquota.cron_jobs IS
 	'Jobs that are due by the clock, with their performer and last result';
 COMMENT ON COLUMN yquota.cron_jobs.job IS 'name of the job in pg_cron';
-COMMENT ON COLUMN yquota.cron_jobs.schedule IS 'as pg_cron writes it, in UTC';
+COMMENT ON COLUMN yquota.cron_jobs.schedule IS 'schedule in pg_cron''s notation, in UTC';
 COMMENT ON COLUMN yquota.cron_jobs.performed_by IS 'pg_cron or worker';
-COMMENT ON COLUMN yquota.cron_jobs.last_run_at IS 'clock when it was last done; NULL when it never was';
-COMMENT ON COLUMN yquota.cron_jobs.last_result IS 'succeeded or failed, and what was done; errors of the worker are in worker_status';
+COMMENT ON COLUMN yquota.cron_jobs.last_run_at IS 'clock of the last run; NULL: never';
+COMMENT ON COLUMN yquota.cron_jobs.last_result IS 'succeeded or failed, and the work done; errors of the worker are in worker_status';

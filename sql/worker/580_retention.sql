@@ -12,11 +12,11 @@ CREATE TABLE yquota.retention_setting (
 	seal_interval interval NOT NULL DEFAULT '30 days' CHECK (seal_interval >= '0')
 );
 COMMENT ON TABLE yquota.retention_setting IS
-	'At most one row: when history is sealed, and how long it stays in the books before it is archived.  Without a row every 30 days, and for ever';
+	'Schedule for sealing and archiving history, at most one row.  Without a row, history is sealed every 30 days and stays in the books for ever';
 COMMENT ON COLUMN yquota.retention_setting.only_row IS 'primary key, always true';
-COMMENT ON COLUMN yquota.retention_setting.keep_months IS '2 to 1200: a segment is archived so many months after it was sealed, and not before the billing periods in which it lies are closed, if periods are closed at all. Rows of preempted_container go so many months after killed_at, rows of utilization_history after their quarter-hour, reservations so many months after they ended, as by remove_ended_reservations(), while no segment is to be archived. NULL: history is not archived, and they stay';
-COMMENT ON COLUMN yquota.retention_setting.archive_schema IS 'schema of the tables charge and container_event from which those of the segments inherit; default yquota_archive, made when it is not there; one that is there belongs to the owner of yquota or to a superuser (42501)';
-COMMENT ON COLUMN yquota.retention_setting.seal_interval IS 'default 30 days: age of the oldest unsealed event at which the worker seals ledger and log; 0 leaves that to seal_history()';
+COMMENT ON COLUMN yquota.retention_setting.keep_months IS '2 to 1200: a segment is archived so many months after it was sealed. If periods are closed at all, the billing periods in which it lies must be closed first. Rows of preempted_container are removed so many months after killed_at, rows of utilization_history after their quarter-hour. Reservations are removed so many months after they ended, as by remove_ended_reservations(), while no segment is to be archived. NULL: history is not archived, and they stay';
+COMMENT ON COLUMN yquota.retention_setting.archive_schema IS 'schema of the tables charge and container_event from which those of the segments inherit; default yquota_archive, created when it does not exist. An existing schema belongs to the owner of yquota or to a superuser (42501)';
+COMMENT ON COLUMN yquota.retention_setting.seal_interval IS 'age of the oldest unsealed event at which the worker seals ledger and log, default 30 days; 0 leaves that to seal_history()';
 
 CREATE FUNCTION yquota_internal.check_archive_schema(archive_schema name) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
@@ -34,7 +34,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_archive_schema(name) IS
-	'Fail when a schema of archives is there and its owner is not trusted';
+	'Fail when a schema of archives exists and its owner is not trusted';
 
 CREATE FUNCTION yquota_internal.check_retention() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -49,7 +49,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_retention() IS
-	'The schema of archives is one whose owner is trusted, or is not there yet';
+	'Check that the schema of archives has a trusted owner, or does not exist yet';
 
 CREATE TRIGGER check_schema AFTER INSERT OR UPDATE OF archive_schema ON yquota.retention_setting
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.check_retention();
@@ -60,7 +60,7 @@ CREATE FUNCTION yquota_internal.retention_limit(now_at timestamptz) RETURNS time
 	RETURN (SELECT now_at AT TIME ZONE 'UTC' - make_interval(months => setting.keep_months)
 			FROM yquota.retention_setting AS setting) AT TIME ZONE 'UTC';
 COMMENT ON FUNCTION yquota_internal.retention_limit(timestamptz) IS
-	'Instant until which sealed history is to be archived; NULL for none';
+	'Return the instant until which sealed history is to be archived; NULL: none';
 
 -- Archives the log of a segment after its ledger, in a transaction of its own.
 CREATE FUNCTION yquota_internal.next_to_archive(
@@ -96,7 +96,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.next_to_archive(timestamptz) IS
-	'The oldest segment whose ledger or log retention_setting wants archived; NULL for none';
+	'Return the oldest segment whose ledger or log is to be archived by retention_setting; NULL: none';
 
 CREATE FUNCTION yquota_internal.make_archive_table(parent regclass, archive_schema name, segment integer) RETURNS regclass
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -171,6 +171,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.retain_history(timestamptz) IS
-	'Archive the ledger or the log of the oldest segment that retention_setting wants archived, and delete rows of node_queue, preempted_container and utilization_history, and when nothing is to be archived of reservation_definition and feed_reject, that are as old; returns the work done';
+	'Archive the ledger or the log of the oldest segment that is due by retention_setting, and delete old rows of node_queue, preempted_container and utilization_history.  When nothing is to be archived, also delete old rows of reservation_definition and feed_reject.  Returns the work done';
 
 SELECT pg_extension_config_dump('yquota.retention_setting', '');

@@ -80,7 +80,7 @@ CREATE FUNCTION yquota_internal.opportunistic_figures()
 	WHERE l.scope = 'queue' AND figure.value IS NOT NULL;
 $$;
 COMMENT ON FUNCTION yquota_internal.opportunistic_figures() IS
-	'Figures of opportunistic containers for metrics, latencies as a histogram; none where there are no such containers and none are given out';
+	'Return figures of opportunistic containers for metrics, latencies as a histogram; none where no such containers exist and none are allocated';
 
 CREATE FUNCTION yquota_internal.tell_of_nodes(of_kind text, nodes text[], since timestamptz, words text, now_at timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -101,7 +101,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.tell_of_nodes(text, text[], timestamptz, text, timestamptz) IS
-	'Raise an alert about some nodes, or clear it when there are none; words with places for their number, an instant and some of their names';
+	'Raise an alert about some nodes, or clear it when there are none.  The words have places for the number, an instant and some names of nodes';
 
 --
 -- Compares counters rather than containers, because this runs every few seconds.  Counters
@@ -126,7 +126,7 @@ CREATE FUNCTION yquota_internal.note_node_differences(now_at timestamptz) RETURN
 		ON CONFLICT (node) DO NOTHING;
 $$;
 COMMENT ON FUNCTION yquota_internal.note_node_differences(timestamptz) IS
-	'Keep since when the reports of nodes and the books have different numbers of running containers';
+	'Keep the time since when the reports of nodes and the books have different numbers of running containers';
 
 CREATE FUNCTION yquota_internal.watch_node_reports(now_at timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -159,4 +159,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.watch_node_reports(timestamptz) IS
-	'Alert while opportunistic allocation is on and RUNNING nodes that have reported do so no more, for ten sorting intervals and a minute at least, or report other numbers of containers than the books have for more than five minutes';
+	'Raise an alert while opportunistic allocation is on and RUNNING nodes have stopped to report, for ten sorting intervals and a minute at least.  Also raise one while nodes report other numbers of containers than the books have for more than five minutes';

@@ -9,7 +9,7 @@ CREATE FUNCTION yquota_internal.plans_now(OUT plan text, OUT resource_name text,
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_plans_now';
 COMMENT ON FUNCTION yquota_internal.plans_now() IS
-	'What each plan has, and has promised, at the clock; native units';
+	'Return the capacity and the promises of each plan at the clock; native units';
 
 -- Returns an instant: queues of reservations that were active before it should exist by now.
 CREATE FUNCTION yquota_internal.plan_follower_due() RETURNS timestamptz
@@ -20,7 +20,7 @@ CREATE FUNCTION yquota_internal.plan_follower_due() RETURNS timestamptz
 			   - greatest(10 * interval '1 ms' * coalesce((SELECT s.reservation_system_planfollower_time_step FROM yquota.scheduler_setting AS s), 1000), interval '1 minute');
 $$;
 COMMENT ON FUNCTION yquota_internal.plan_follower_due() IS
-	'Ten steps before the clock, and a minute at least: the plan follower has dealt with what began before';
+	'Return ten steps before the clock, and a minute at least: the plan follower has handled everything that began before';
 
 CREATE FUNCTION yquota_internal.reservation_figures()
 	RETURNS TABLE (plan text, accepted bigint, active bigint, replanned bigint, queues_missing bigint)
@@ -50,7 +50,7 @@ CREATE FUNCTION yquota_internal.reservation_figures()
 		GROUP BY q.path;
 $$;
 COMMENT ON FUNCTION yquota_internal.reservation_figures() IS
-	'Reservations of each plan for metrics: accepted ones that are not over, those of them that are active, those that were ended because the plan became too small and whose rows are kept, and active ones that the plan follower should have made a queue for and has not';
+	'Return numbers of reservations of each plan for metrics: accepted ones that are not over, and active ones among them.  Also returns those that ended because the plan became too small, and active ones that still lack a queue from the plan follower';
 
 -- Maintains alerts of a kind, one for each plan: raises those with a detail and clears the
 -- others.
@@ -94,4 +94,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.watch_plans(timestamptz) IS
-	'Alert while a plan has promised more than it has, for an hour after reservations were ended for that, and while active reservations have no queue though they should';
+	'Raise an alert while a plan has promised more than it has, for an hour after reservations were ended for that.  Also raise one while active reservations lack a due queue';

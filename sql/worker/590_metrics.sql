@@ -41,13 +41,13 @@ CREATE FUNCTION yquota_internal.price_check()
 		FROM priced;
 $$;
 COMMENT ON FUNCTION yquota_internal.price_check() IS
-	'The multiplier of every price group in force, and the one that its utilization asks for; NULL while the cluster is not known';
+	'Return the multiplier of every price group in force, and the one that follows from its utilization; NULL while the cluster is not known';
 
 CREATE FUNCTION yquota_internal.seconds_since(at timestamptz) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	RETURN CASE WHEN isfinite(at) THEN extract(epoch FROM yquota.statement_clock()) - extract(epoch FROM at) END;
 COMMENT ON FUNCTION yquota_internal.seconds_since(timestamptz) IS
-	'Seconds from an instant to the clock; NULL when it never was';
+	'Return the seconds from an instant to the clock; NULL when it never was';
 
 CREATE FUNCTION yquota_internal.usable_interceptors() RETURNS TABLE ("position" integer, function text, usable numeric)
 	LANGUAGE sql STABLE PARALLEL UNSAFE SECURITY DEFINER
@@ -58,7 +58,7 @@ CREATE FUNCTION yquota_internal.usable_interceptors() RETURNS TABLE ("position" 
 		FROM yquota.request_interceptor AS interceptor;
 $$;
 COMMENT ON FUNCTION yquota_internal.usable_interceptors() IS
-	'Request interceptors, and 1 for those that can be called, else 0: each call of an application is refused then';
+	'Return request interceptors, with 1 for those that can be called, else 0: then each call of an application is refused';
 
 CREATE FUNCTION yquota_internal.federation_figures() RETURNS TABLE (family text, metric text, labels jsonb, value numeric)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER
@@ -97,7 +97,7 @@ CREATE FUNCTION yquota_internal.federation_figures() RETURNS TABLE (family text,
 	WHERE sample.value IS NOT NULL;
 $$;
 COMMENT ON FUNCTION yquota_internal.federation_figures() IS
-	'Where the credit of federated budgets is, and how the clusters stand that get shares of it';
+	'Return the credit of federated budgets by use, and the state of the clusters that get shares of it';
 
 CREATE VIEW yquota.metrics AS
 	SELECT 'price' AS family, 'yquota_price_' || sample.name AS metric,
@@ -259,4 +259,4 @@ COMMENT ON VIEW yquota.metrics IS
 COMMENT ON COLUMN yquota.metrics.family IS 'price, opportunistic_price, request_interceptor, resource, containers, nodes, project, project_limit, feed, worker, mark, suspect, verify, preemption, opportunistic, over_allocation, node_preemption, federated_budget, federated_cluster, reservation, reservation_refused, plan, plan_follower or alert';
 COMMENT ON COLUMN yquota.metrics.metric IS 'name as in Prometheus; its last part is the unit';
 COMMENT ON COLUMN yquota.metrics.labels IS 'labels as in Prometheus';
-COMMENT ON COLUMN yquota.metrics.value IS 'the unit is the last part of the name; credits per second in those of a rate or price';
+COMMENT ON COLUMN yquota.metrics.value IS 'value of the sample, in the unit that is the last part of the name; credits per second for a rate or price';
