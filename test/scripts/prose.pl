@@ -1,11 +1,13 @@
 #!/usr/bin/env perl
 # prose.pl FILE...
 #
-# Print the places where prose breaks its rules, one a line: a comment that begins
-# with a pronoun in place of its noun, a sentence of more than 25 words, and a line of
-# prose beyond column 120.  Prose is the comments of sources and the paragraphs and
-# list items of pages.  Tables, indented lines and blocks of code are no prose, and a
-# text in backquotes counts as one word.
+# Print the places where prose breaks its rules, one a line: a comment or description that
+# begins with a pronoun in place of its noun, a sentence of more than 25 words, and a line of
+# prose beyond column 120.  Prose is the comments of sources, the texts of COMMENT ON, and the
+# paragraphs, list items and descriptions of pages.  A description is a cell in the last column
+# of a table if the heading of the column is empty or begins with "what"; it may end beyond
+# column 120, like a COMMENT.  Indented lines and blocks of code are no prose, and a text in
+# backquotes counts as one word.
 
 use strict;
 use warnings;
@@ -14,7 +16,7 @@ my $most_words = 25;
 my $most_columns = 120;
 my $pronoun = qr/(?:those|such|of|what|one|whatever|whoever|whichever|the same)\b/i;
 
-# Blocks of prose of a source: [line, text].
+# Blocks of prose of a source: [line, text, whether its first word is checked].
 sub blocks_of_source
 {
 	my ($name, $text) = @_;
@@ -27,7 +29,7 @@ sub blocks_of_source
 		foreach my $paragraph (split /\n[ \t]*\n/, $comment)
 		{
 			my $prose = join "\n", grep { !/^(?:\t| {3,})\S/ && !/\S {3,}\S/ } split /\n/, $paragraph;
-			push @blocks, [ $line, $prose ] if $prose =~ /\w/;
+			push @blocks, [ $line, $prose, 1 ] if $prose =~ /\w/;
 			$line += 2 + ($paragraph =~ tr/\n//);
 		}
 	};
@@ -52,22 +54,33 @@ sub blocks_of_source
 			$comment =~ s/^[ \t]*--[ \t]?//gm;
 			$add->($line_of->($at), $comment);
 		}
+		while ($text =~ /^COMMENT ON [^;']*?\sIS\s+'((?:[^']|'')*)';/gm)
+		{
+			push @blocks, [ $line_of->($-[1]), $1 =~ s/''/'/gr, 1 ];
+		}
 	}
 	return @blocks;
 }
 
+# The same for a page.
 sub blocks_of_page
 {
 	my ($text) = @_;
-	my (@blocks, $code, $line, $start);
+	my (@blocks, $code, $line, $start, $described);
+	my $heading;
 	my $paragraph = '';
-	my $end = sub { push @blocks, [ $start, $paragraph ] if $paragraph =~ /\w/; $paragraph = ''; };
+	my $end = sub { push @blocks, [ $start, $paragraph, 0 ] if $paragraph =~ /\w/; $paragraph = ''; };
 
 	foreach (split /\n/, $text)
 	{
 		$line++;
 		if (/^\s*```/) { $code = !$code; $end->(); next; }
-		if ($code || /^\s*$/ || /^(?:    |\t)/ || /^#/ || /^\s*\|/ || /^<|^\[/) { $end->(); next; }
+		my ($cell) = $code ? () : /^\|.*\| *(.*?) *\|$/;
+		push @blocks, [ $line, $cell, 1 ] if defined $cell && $described && $cell =~ /\w/;
+		$described = $heading =~ /^(?:what\b.*)?\z/ if defined $cell && $cell =~ /^-+\z/;
+		$described = 0 if !defined $cell;
+		$heading = $cell;
+		if ($code || /^\s*$/ || /^(?:    |\t)/ || /^#/ || /^\s*\|/ || /^<|^\[[^]]*\]:/) { $end->(); next; }
 		if (s/^\s*(?:[-*]|\d+\.)\s+//) { $end->(); }
 		$start = $line if $paragraph eq '';
 		$paragraph .= "$_\n";
@@ -85,13 +98,13 @@ foreach my $name (@ARGV)
 
 	foreach my $block ($is_page ? blocks_of_page($text) : blocks_of_source($name, $text))
 	{
-		my ($line, $prose) = @$block;
+		my ($line, $prose, $has_noun) = @$block;
 
-		print qq($name:$line: begins with "$1"\n) if !$is_page && $prose =~ /^\W*($pronoun)/;
+		print qq($name:$line: begins with "$1"\n) if $has_noun && $prose =~ /^[^\w`]*($pronoun)/;
 		$prose =~ s/`[^`]*`/code/g;
 		$prose =~ s/\[([^]]*)\]\([^)]*\)/$1/g;
 		$prose =~ s/\b(e\.g|i\.e|etc|vs|cf|No)\./$1/g;
-		foreach my $sentence (split /(?<=[.!?:;])["')*]*\s+(?=["'(*A-Z]|code)/, $prose)
+		foreach my $sentence (split /(?<=[.!?])["')*]*\s+|(?<=[:;])["')*]*\s+(?=["'(*A-Z]|code)/, $prose)
 		{
 			my @words = grep { /\w/ } split /\s+/, $sentence;
 
