@@ -408,9 +408,9 @@ BEGIN
 		 ORDER BY rule.effective_at DESC LIMIT 1), 0)
 	LIMIT 1;
 	IF FOUND THEN
-		RAISE EXCEPTION 'cannot change what reservations pay that have been accepted'
+		RAISE EXCEPTION 'cannot change the charging rule of accepted reservations'
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('Reservation "%s" is one.', found_id),
+				DETAIL = format('Reservation "%s" has been accepted.', found_id),
 				HINT = 'Change it from now on.';
 	END IF;
 	RETURN NULL;

@@ -46,7 +46,7 @@ BEGIN
 	THEN
 		RAISE EXCEPTION 'time zone of bills cannot be changed from % to % any more', zone_before, zone_after
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = 'Something has been charged, a budget granted, or a period closed, and the days of reported costs would move.',
+				DETAIL = 'The days of reported costs would move, because there are charges, budget grants or closed periods.',
 				HINT = 'Ask for days of another time zone with cost_by_day(..., timezone => ...).';
 	END IF;
 	RETURN coalesce(NEW, OLD);

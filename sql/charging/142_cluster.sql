@@ -42,7 +42,7 @@ BEGIN
 	THEN
 		RAISE EXCEPTION 'name of the cluster cannot be changed from "%" to "%" any more', name_before, name_after
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = 'History has been archived under it.';
+				DETAIL = 'History has been archived under the old name.';
 	END IF;
 	RETURN coalesce(NEW, OLD);
 END

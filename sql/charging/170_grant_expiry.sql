@@ -411,7 +411,7 @@ CREATE FUNCTION yquota_internal.notice_expired_grant() RETURNS trigger
 BEGIN
 	IF NEW.expires_at <= yquota.statement_clock() AND NOT yquota_internal.restoring() THEN
 		RAISE NOTICE 'grant of % credits to project "%" has expired already', NEW.amount, NEW.project
-			USING DETAIL = format('It expired at %s, and nothing can be spent of it.', NEW.expires_at);
+			USING DETAIL = format('The grant expired at %s and cannot be spent.', NEW.expires_at);
 	END IF;
 	RETURN NULL;
 END

@@ -315,10 +315,10 @@ DECLARE
 BEGIN
 	SELECT credit.limited_by INTO limited_by FROM yquota_internal.project_credit AS credit
 	WHERE credit.project = refuse_hold.project;
-	RAISE EXCEPTION 'project "%" has not enough credit to hold %', project, amount
+	RAISE EXCEPTION 'project "%" does not have enough credit to hold %', project, amount
 		USING ERRCODE = 'YQ001',
 			DETAIL = CASE WHEN limited_by <> project
-						  THEN format('It descends from project "%s", to which %s remains.', limited_by, available)
+						  THEN format('Its ancestor "%s" has %s credits left.', limited_by, available)
 						  ELSE format('%s credits remain.', available) END
 				|| CASE WHEN fitting IS NULL THEN '' ELSE format(' The hold may have %s.', fitting) END,
 			HINT = 'Hold less, release holds that are no longer needed, or wait until credit is granted.';
@@ -378,7 +378,7 @@ BEGIN
 	IF NOT yquota_internal.may_hold(project) THEN
 		RAISE EXCEPTION 'permission denied to hold credit of project "%"', project
 			USING ERRCODE = 'insufficient_privilege',
-				HINT = 'Only operators, administrators and members of the project may.';
+				HINT = 'Only operators, administrators and members of the project may hold its credit.';
 	END IF;
 	PERFORM yquota_internal.check_hold(application_id, amount, ttl, external_id);
 	SELECT p.quota_mode INTO mode FROM yquota.project AS p WHERE p.name = hold_as_owner.project;
@@ -442,9 +442,9 @@ BEGIN
 			USING ERRCODE = 'no_data_found',
 				HINT = 'Holds are removed 30 days after they ended; members see those of their projects.';
 	ELSIF held.reservation_id IS NOT NULL THEN
-		RAISE EXCEPTION 'hold % is that of reservation "%"', hold_id, held.reservation_id
+		RAISE EXCEPTION 'hold % belongs to reservation "%"', hold_id, held.reservation_id
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-				HINT = 'It ends with the reservation: see yquota.delete_reservation().';
+				HINT = 'The hold ends with the reservation: see yquota.delete_reservation().';
 	END IF;
 	UPDATE yquota.hold AS h
 	SET released_by = yquota_internal.acting_role(), released_at = yquota.statement_clock()

@@ -88,7 +88,7 @@ BEGIN
 	IF EXISTS (SELECT FROM yquota_internal.deferred_event) THEN
 		RAISE EXCEPTION 'cannot % while events are deferred', what
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = 'The books lack the events that came while yquota.charging was deferred.',
+				DETAIL = 'The books lack the events that arrived while yquota.charging was deferred.',
 				HINT = 'Call yquota.charge_deferred() until nothing remains.';
 	END IF;
 END

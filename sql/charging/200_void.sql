@@ -36,7 +36,7 @@ COMMENT ON COLUMN yquota.event_void.voided_by IS 'the session''s user';
 COMMENT ON COLUMN yquota.event_void.voided_at IS 'clock from which no other transaction could change the container''s books';
 
 CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.event_void
-	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_change('It tells which events of the log do not count.');
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_change('Voids tell which events of the log do not count.');
 
 CREATE TABLE yquota_internal.voided_event (
 	void_id bigint NOT NULL,
@@ -98,9 +98,9 @@ BEGIN
 	IF reason IS NULL OR reason !~ '[^[:space:]]' THEN
 		RAISE EXCEPTION 'voiding events needs a reason'
 			USING ERRCODE = 'invalid_parameter_value',
-				HINT = 'Say in "reason" why they are wrong.';
+				HINT = 'Say in "reason" why the events are wrong.';
 	ELSIF container_id IS NULL AND application_id IS NULL AND "from" IS NULL AND "to" IS NULL THEN
-		RAISE EXCEPTION 'nothing says which events to void'
+		RAISE EXCEPTION 'no events to void are specified'
 			USING ERRCODE = 'null_value_not_allowed',
 				HINT = 'Name a container_id, an application_id, or a window with "from" and "to".';
 	ELSIF ("from" IS NULL) <> ("to" IS NULL) THEN
@@ -110,7 +110,7 @@ BEGIN
 	ELSIF "from" > "to" THEN
 		RAISE EXCEPTION 'window ends before it begins'
 			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = format('It goes from %s to %s.', "from", "to");
+				DETAIL = format('The window goes from %s to %s.', "from", "to");
 	ELSIF "from" < yquota_internal.archive_horizon() THEN
 		RAISE EXCEPTION 'window begins before the archive horizon at %', yquota_internal.archive_horizon()
 			USING ERRCODE = 'invalid_parameter_value',

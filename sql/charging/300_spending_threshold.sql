@@ -32,7 +32,7 @@ DECLARE
 BEGIN
 	RAISE EXCEPTION '% of % in "%" is above 10', TG_ARGV[0], value, TG_TABLE_NAME
 		USING ERRCODE = 'check_violation',
-			HINT = format('It is a fraction: write %s for %s percent.', trim_scale(value / 100), value);
+			HINT = format('The value is a fraction: write %s for %s percent.', trim_scale(value / 100), value);
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_percent() IS

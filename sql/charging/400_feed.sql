@@ -105,7 +105,7 @@ COMMENT ON VIEW yquota_internal.differing_end IS
 CREATE VIEW yquota_internal.assumed_end AS
 	SELECT charge.container_id, charge.project, charge.application_id, charge.username,
 		   charge.queue, charge.node, charge.execution_type, charge.allocation, charge.started_at,
-		   format('nothing tells of its end, which is that of its application at %s', charge."to") AS reason
+		   format('no event reports its end, and its application ended at %s', charge."to") AS reason
 	FROM yquota_internal.reported_end
 	JOIN yquota_internal.charge_in_effect charge
 		ON charge.container_id = reported_end.container_id AND charge."to" = reported_end.occurred_at
@@ -210,12 +210,12 @@ BEGIN
 	IF jsonb_typeof(reject_call_as_owner.call) IS DISTINCT FROM 'object' THEN
 		RAISE EXCEPTION 'call that is set aside must be a JSON object'
 			USING ERRCODE = 'invalid_parameter_value',
-				HINT = 'Tell the function and its arguments, or the table and its row.';
+				HINT = 'Pass the function and its arguments, or the table and its row.';
 	ELSIF reject_call_as_owner.sqlstate IS NULL THEN
 		RAISE EXCEPTION 'SQLSTATE of a call that is set aside must not be null'
 			USING ERRCODE = 'null_value_not_allowed';
 	ELSIF reject_call_as_owner.sqlstate !~ '^[0-9A-Z]{5}$' THEN
-		RAISE EXCEPTION '"%" is no SQLSTATE', reject_call_as_owner.sqlstate
+		RAISE EXCEPTION '"%" is not an SQLSTATE', reject_call_as_owner.sqlstate
 			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
 	-- two senders that report the same call leave one row
@@ -820,7 +820,7 @@ BEGIN
 	FOR element, position IN
 		SELECT list.value, list.ordinality FROM jsonb_array_elements(running) WITH ORDINALITY list
 	LOOP
-		place := format('It is element %s of the list: %s', position, left(element::text, 200));
+		place := format('Element %s of the list is: %s', position, left(element::text, 200));
 		IF jsonb_typeof(element) <> 'object' THEN
 			RAISE EXCEPTION 'element of the list of running containers is not an object'
 				USING ERRCODE = 'invalid_parameter_value', DETAIL = place;
@@ -832,7 +832,7 @@ BEGIN
 		IF FOUND THEN
 			RAISE EXCEPTION 'key "%" is not known in the list of running containers', wrong
 				USING ERRCODE = 'invalid_parameter_value', DETAIL = place,
-					  HINT = format('Known are %s.', array_to_string(keys, ', '));
+					  HINT = format('Known keys are %s.', array_to_string(keys, ', '));
 		END IF;
 		container_id := element ->> 'container_id';
 		IF coalesce(container_id, '') = '' THEN
@@ -864,7 +864,7 @@ BEGIN
 	HAVING count(*) > 1
 	LIMIT 1;
 	IF FOUND THEN
-		RAISE EXCEPTION 'container "%" is more than once in the list of running containers', wrong
+		RAISE EXCEPTION 'container "%" is listed more than once among running containers', wrong
 			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
 END;

@@ -723,7 +723,7 @@ CREATE FUNCTION yquota_internal.verify_scheduler()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	BEGIN ATOMIC
-	SELECT 'application that the scheduler keeps something for is not live', kept.application_id, 'a live application', kept.what
+	SELECT 'application with state in the scheduler is not live', kept.application_id, 'a live application', kept.what
 	FROM (SELECT r.application_id, 'resource_request' AS what FROM yquota.resource_request AS r
 		  UNION SELECT b.application_id, 'blacklist' FROM yquota.blacklist AS b
 		  UNION SELECT r.application_id, 'reserved container' FROM yquota.reserved_container AS r
@@ -731,7 +731,7 @@ CREATE FUNCTION yquota_internal.verify_scheduler()
 	WHERE NOT EXISTS (
 		SELECT FROM yquota.application AS a WHERE a.application_id = kept.application_id AND a.finished_at IS NULL)
 	UNION ALL
-	SELECT 'application asks for containers and is not said to', a.application_id, 'has_outstanding_requests',
+	SELECT 'application asks for containers but is not marked as asking', a.application_id, 'has_outstanding_requests',
 		   format('%s containers', sum(r.count))
 	FROM yquota.application AS a
 	JOIN yquota.resource_request AS r ON r.application_id = a.application_id AND r.resource_name = '*'
@@ -756,7 +756,7 @@ CREATE FUNCTION yquota_internal.verify_scheduler()
 	  AND NOT EXISTS (SELECT FROM yquota.event_void AS v WHERE v.container_id = c.container_id)
 	  AND NOT EXISTS (SELECT FROM yquota_internal.deferred_event AS d WHERE d.container_id = c.container_id)
 	UNION ALL
-	SELECT 'container of an application has a number that is yet to be given', c.container_id, format('below %s', t.next_container), NULL
+	SELECT 'container of an application has a number that has not been assigned yet', c.container_id, format('below %s', t.next_container), NULL
 	FROM yquota_internal.application_attempt AS t
 	JOIN yquota.container AS c ON c.container_id = t.am_container_id
 	WHERE substring(c.container_id FROM '[0-9]+$')::numeric >= t.next_container;
@@ -820,7 +820,7 @@ CREATE FUNCTION yquota_internal.verify_node_queues()
 	WHERE q.left_reason IN ('rejected', 'shed', 'lost')
 	  AND NOT EXISTS (SELECT FROM yquota.event_void AS v WHERE v.container_id = q.container_id AND v.voided_at >= q.state_at)
 	UNION ALL
-	SELECT 'containers have one place at the queue of a node', string_agg(q.container_id, ' ' ORDER BY q.container_id),
+	SELECT 'containers share a place at the queue of a node', string_agg(q.container_id, ' ' ORDER BY q.container_id),
 		   NULL, format('%s on %s', q.place, q.node)
 	FROM yquota.node_queue AS q
 	WHERE q.left_at IS NULL

@@ -106,7 +106,7 @@ CREATE FUNCTION yquota_internal.verify_reservations(since timestamptz)
 		FROM due
 		FULL JOIN posted USING (reservation_id, version, "from")
 	)
-	SELECT 'charge of a reservation differs from what was promised', format('%s version %s from %s', c.reservation_id, c.version, c."from"),
+	SELECT 'charge of a reservation differs from its promise', format('%s version %s from %s', c.reservation_id, c.version, c."from"),
 		   CASE WHEN c.is_due THEN c.due_content::text END, CASE WHEN c.is_posted THEN c.posted_content::text END
 	FROM compared AS c
 	WHERE c.due_content::text <> c.posted_content::text
@@ -119,14 +119,14 @@ CREATE FUNCTION yquota_internal.verify_reservations(since timestamptz)
 						OFFSET 0) AS due
 	WHERE c.is_posted AND (verify_reservations.since IS NULL OR c."to" >= verify_reservations.since) AND due.amount <> c.amount
 	UNION ALL
-	SELECT 'row of the ledger of reservations takes back another one wrongly', format('%s number %s', c.reservation_id, c.number),
+	SELECT 'reversal in the ledger of reservations differs from its charge', format('%s number %s', c.reservation_id, c.number),
 		   trim_scale(-other.amount)::text, trim_scale(c.amount)::text
 	FROM yquota.reservation_charge AS c
 	LEFT JOIN yquota.reservation_charge AS other ON other.reservation_id = c.reservation_id AND other.number = c.corrects
 	WHERE c.corrects IS NOT NULL
 	  AND (other.amount, other."from", other."to") IS DISTINCT FROM (-c.amount, c."from", c."to")
 	UNION ALL
-	SELECT 'reservation pays another part than its rule says', format('%s version %s', v.reservation_id, v.version),
+	SELECT 'reservation pays a share other than that of its rule', format('%s version %s', v.reservation_id, v.version),
 		   rule.part::text, v.reserved_factor::text
 	FROM version AS v
 	CROSS JOIN LATERAL (

@@ -459,7 +459,7 @@ BEGIN
 	ELSIF yquota_internal.missing_for_digest(target, 'log') IS NULL THEN
 		RETURN 'log';
 	END IF;
-	RAISE EXCEPTION 'table "%" is like neither the ledger nor the log', target
+	RAISE EXCEPTION 'table "%" has the columns of neither the ledger nor the log', target
 		USING ERRCODE = 'datatype_mismatch',
 			DETAIL = format('For the ledger these columns are missing or of another type: %s; for the log: %s.', missing,
 							yquota_internal.missing_for_digest(target, 'log')),
@@ -540,7 +540,7 @@ BEGIN
 	ELSIF yquota_internal.missing_columns(target, 'yquota.container_event') IS NULL THEN
 		RETURN 'log';
 	END IF;
-	RAISE EXCEPTION 'table "%" is like neither the ledger nor the log', target
+	RAISE EXCEPTION 'table "%" has the columns of neither the ledger nor the log', target
 		USING ERRCODE = 'datatype_mismatch',
 			DETAIL = format('For the ledger these columns are missing: %s; for the log: %s.', missing,
 							yquota_internal.missing_columns(target, 'yquota.container_event')),
@@ -563,8 +563,8 @@ BEGIN
 	IF untrusted IS NOT NULL THEN
 		RAISE EXCEPTION '% belongs neither to the owner of table "%" nor to the owner of yquota nor to a superuser', untrusted, target
 			USING ERRCODE = 'insufficient_privilege',
-				DETAIL = format('Archives are read with the rights of their owner, here %I, which the owner of any part of them could use.', pg_get_userbyid(owner)),
-				HINT = 'Have one role own all of it.';
+				DETAIL = format('Archives are read with the rights of their owner, %I, and the owner of any part of them could use these rights.', pg_get_userbyid(owner)),
+				HINT = 'Let one role own the whole archive.';
 	END IF;
 END
 $$;
@@ -603,7 +603,7 @@ BEGIN
 	IF place <> 'local' AND NOT yquota_internal.is_shared_target(target) THEN
 		RAISE EXCEPTION '% table "%" has no columns "cluster" of type text and "stretch" of type integer', place, target
 			USING ERRCODE = 'datatype_mismatch',
-				DETAIL = 'By them archive() knows which rows of the table are of this cluster, and of which segment of its history.',
+				DETAIL = 'archive() finds the rows of this cluster and of each segment of its history by these columns.',
 				HINT = format('ALTER %sTABLE %s ADD COLUMN cluster text, ADD COLUMN stretch integer%s',
 							  CASE WHEN (SELECT c.relkind FROM pg_class AS c WHERE c.oid = target) = 'f' THEN 'FOREIGN ' ELSE '' END,
 							  yquota_internal.table_name(target),
@@ -926,7 +926,7 @@ BEGIN
 				USING ERRCODE = 'object_not_in_prerequisite_state',
 					HINT = 'Archive into that table, or drop it first.';
 		ELSIF note.written_in = pg_current_xact_id() THEN
-			RAISE EXCEPTION 'cannot write history into a foreign table and let it go in one transaction'
+			RAISE EXCEPTION 'cannot write history into a foreign table and remove it from its own tables in one transaction'
 				USING ERRCODE = 'object_not_in_prerequisite_state',
 					DETAIL = 'The other server commits before this one, and may do so alone.',
 					HINT = 'Commit, and call archive() again.';
@@ -1024,7 +1024,7 @@ BEGIN
 	RAISE EXCEPTION 'table "%" has other rows of segment % of cluster "%"', target,
 			(SELECT string_agg(DISTINCT s.stretch::text, ', ') FROM unnest(stretches) AS s (stretch)), yquota.cluster_name()
 		USING ERRCODE = 'object_not_in_prerequisite_state',
-			DETAIL = 'They were written by another database with this cluster_name, or by this one before it was restored.',
+			DETAIL = 'The rows were written by another database with this cluster_name, or by this one before it was restored.',
 			HINT = 'Give each cluster a name of its own in yquota.cluster_setting, or remove the rows.';
 END
 $$;
@@ -1351,7 +1351,7 @@ BEGIN
 	IF target IS NULL OR before IS NULL THEN
 		RAISE EXCEPTION 'arguments of archive must not be null'
 			USING ERRCODE = 'null_value_not_allowed',
-				HINT = 'Use infinity for all that is sealed.';
+				HINT = 'Use infinity for all sealed history.';
 	END IF;
 	PERFORM yquota_internal.require_read_committed('archive');
 	history := yquota_internal.archive_kind(target);

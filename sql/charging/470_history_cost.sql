@@ -317,7 +317,7 @@ CREATE FUNCTION yquota_internal.refuse_missing_archive(archive text, sqlstate_of
 BEGIN
 	RAISE EXCEPTION 'could not read table %, into which history has been archived', archive
 		USING ERRCODE = sqlstate_of, DETAIL = reason,
-			HINT = 'It must exist by this name, and its owner must be able to read it.';
+			HINT = 'The table must exist by this name, and its owner must be able to read it.';
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_missing_archive(text, text, text) IS
@@ -334,7 +334,7 @@ DECLARE
 BEGIN
 	SELECT c.* INTO relation FROM pg_class AS c WHERE c.oid = to_regclass(archive) AND c.relkind IN ('r', 'p', 'f');
 	IF NOT FOUND THEN
-		PERFORM yquota_internal.refuse_missing_archive(archive, 'object_not_in_prerequisite_state', 'There is no such table any more.');
+		PERFORM yquota_internal.refuse_missing_archive(archive, 'object_not_in_prerequisite_state', 'The table no longer exists.');
 	END IF;
 	BEGIN
 		PERFORM yquota_internal.check_archive_owners(relation.oid);
@@ -379,7 +379,7 @@ BEGIN
 	IF FOUND THEN
 		RAISE EXCEPTION 'archived charges of "%" in table % differ from their prices', wrong.container_id, wrong.archive
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('They add up to %s credits, and by the price timelines to %s.', wrong.charged, wrong.due),
+				DETAIL = format('The archived charges add up to %s credits, and the price timelines give %s.', wrong.charged, wrong.due),
 				HINT = 'archive_digest() tells whether the table has been changed.';
 	END IF;
 END
@@ -479,7 +479,7 @@ BEGIN
 	IF archived.found_in IS NOT NULL THEN
 		RAISE EXCEPTION 'charges of reservation "%" have been archived', reservation_id
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('They are in table %s and add up to %s credits.', archived.found_in, archived.charged);
+				DETAIL = format('The charges are in table %s and add up to %s credits.', archived.found_in, archived.charged);
 	END IF;
 END
 $$;

@@ -170,9 +170,9 @@ BEGIN
 		OR NOT EXISTS (SELECT FROM yquota.closed_period AS period
 					   WHERE period.until = check_booked_window."to" AND period.closed_at <= as_booked)
 	THEN
-		RAISE EXCEPTION 'window from % to % is not of periods closed by %', "from", "to", as_booked
+		RAISE EXCEPTION 'window from % to % does not consist of periods closed by %', "from", "to", as_booked
 			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = 'The bookings by an instant are known for whole periods closed by then.',
+				DETAIL = 'Bookings by an instant are known only for whole periods that were closed by then.',
 				HINT = 'Periods end at the rows of yquota.closed_period; a bill is booked at its closed_at, and the first one begins at ''-infinity''.';
 	END IF;
 END
@@ -283,7 +283,7 @@ BEGIN
 	PERFORM yquota_internal.bill_credit(period_end);
 	PERFORM yquota_internal.wait_for_postings();
 	IF yquota_internal.uncorrected_since() < period_end THEN
-		RAISE EXCEPTION 'late prices are to be corrected' USING ERRCODE = 'serialization_failure';
+		RAISE EXCEPTION 'late prices must be corrected first' USING ERRCODE = 'serialization_failure';
 	END IF;
 	settled := yquota_internal.settle_period_end(period_end, max_containers);
 	closed_at := yquota_internal.finish_closing(period_end);
@@ -345,11 +345,11 @@ BEGIN
 	ORDER BY abs(extract(epoch FROM start.at - period_end)), start.at
 	LIMIT 1;
 	IF nearest.at <> period_end THEN
-		RAISE EXCEPTION 'cannot close a period that ends at %, within a day', period_end
+		RAISE EXCEPTION 'cannot close a period that ends at %, in the middle of a day', period_end
 			USING ERRCODE = 'invalid_parameter_value',
 				DETAIL = format('In %s, the time zone of bills, this is %s.', zone, period_end AT TIME ZONE zone),
-				HINT = format('The nearest day begins at %s, for which pass date %L.  Call close_month() for a month.',
-							  nearest.at, nearest.first_day);
+				HINT = format('Pass date %L for the nearest day, which begins at %s, or call close_month() for a month.',
+							  nearest.first_day, nearest.at);
 	END IF;
 END
 $$;

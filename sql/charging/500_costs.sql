@@ -244,7 +244,7 @@ BEGIN
 	IF "from" > "to" THEN
 		RAISE EXCEPTION 'window ends before it begins'
 			USING ERRCODE = 'invalid_parameter_value',
-				  DETAIL = format('It goes from %s to %s.', "from", "to");
+				  DETAIL = format('The window goes from %s to %s.', "from", "to");
 	END IF;
 	SELECT name INTO unknown
 	FROM unnest(by) name
@@ -402,7 +402,7 @@ DECLARE
 BEGIN
 	PERFORM yquota_internal.check_report('top_costs', by, "from", "to");
 	IF top IS NULL OR top < 1 THEN
-		RAISE EXCEPTION 'number of rows must be 1 at least'
+		RAISE EXCEPTION 'number of rows must be at least 1'
 			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
 	IF isfinite("from") AND isfinite("to") AND "from" < "to"

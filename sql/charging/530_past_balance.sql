@@ -155,9 +155,9 @@ BEGIN
 		RAISE EXCEPTION 'instant of a balance must be finite'
 			USING ERRCODE = 'datetime_field_overflow';
 	ELSIF at > yquota.statement_clock() THEN
-		RAISE EXCEPTION 'cannot tell the balance at %, which is yet to come', at
+		RAISE EXCEPTION 'cannot tell the balance at %, which is in the future', at
 			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = format('The clock is at %s.', yquota.statement_clock());
+				DETAIL = format('The clock shows %s.', yquota.statement_clock());
 	END IF;
 	PERFORM yquota_internal.check_visible_project(project);
 END

@@ -175,7 +175,7 @@ BEGIN
 			OR element - '{dimension,name,factor,effective_at}'::text[] <> '{}'
 			OR NOT (factor.factor >= 0 AND factor.factor <= 1000000 AND scale(factor.factor) <= 6)
 		THEN
-			PERFORM yquota_internal.refuse_terms('Not a "dimension", a "name", a "factor" in range and perhaps an "effective_at": ' || left(element::text, 200));
+			PERFORM yquota_internal.refuse_terms('A factor needs a "dimension", a "name" and a "factor" in range, and may have an "effective_at": ' || left(element::text, 200));
 		END IF;
 		IF factor.dimension = 'project' AND NOT EXISTS (SELECT FROM yquota.project AS p WHERE p.name = factor.name) THEN
 			PERFORM yquota_internal.refuse_terms(format('Project "%s" does not exist.', factor.name));
@@ -183,7 +183,7 @@ BEGIN
 		IF EXISTS (SELECT FROM unnest(rows) AS r
 				   WHERE r.dimension = factor.dimension AND r.name = factor.name AND r.effective_at = factor.effective_at)
 		THEN
-			PERFORM yquota_internal.refuse_terms('A factor is there twice: ' || left(element::text, 200));
+			PERFORM yquota_internal.refuse_terms('A factor is listed twice: ' || left(element::text, 200));
 		END IF;
 		rows := rows || factor;
 	END LOOP;
@@ -199,9 +199,9 @@ CREATE FUNCTION yquota_internal.check_terms(terms jsonb) RETURNS void
 	AS $$
 BEGIN
 	IF jsonb_typeof(terms) <> 'object' THEN
-		PERFORM yquota_internal.refuse_terms('They are not an object.');
+		PERFORM yquota_internal.refuse_terms('The terms are not an object.');
 	ELSIF terms - '{base_prices,price_groups,factors}'::text[] <> '{}' THEN
-		PERFORM yquota_internal.refuse_terms(format('They have a key "%s".', (SELECT key FROM jsonb_object_keys(terms - '{base_prices,price_groups,factors}'::text[]) AS key LIMIT 1)));
+		PERFORM yquota_internal.refuse_terms(format('The terms have an unknown key "%s".', (SELECT key FROM jsonb_object_keys(terms - '{base_prices,price_groups,factors}'::text[]) AS key LIMIT 1)));
 	ELSIF coalesce(jsonb_typeof(terms -> 'base_prices'), 'object') <> 'object' OR coalesce(jsonb_typeof(terms -> 'price_groups'), 'object') <> 'object'
 		OR coalesce(jsonb_typeof(terms -> 'factors'), 'array') <> 'array'
 	THEN
@@ -237,9 +237,9 @@ BEGIN
 	IF post AND (reason IS NULL OR reason !~ E'\\S') THEN
 		RAISE EXCEPTION 'corrections need a reason'
 			USING ERRCODE = 'invalid_parameter_value',
-				HINT = 'Say in "reason" why prices were wrong.';
+				HINT = 'Say in "reason" why the prices were wrong.';
 	ELSIF post AND (NOT isfinite("from") OR "to" > yquota.clock()) THEN
-		RAISE EXCEPTION 'cannot post corrections for time that is not over'
+		RAISE EXCEPTION 'cannot post corrections for a window that has not ended'
 			USING ERRCODE = 'invalid_parameter_value',
 				DETAIL = format('The window goes from %s to %s, the clock shows %s.', "from", "to", yquota.clock());
 	END IF;

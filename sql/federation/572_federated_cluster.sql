@@ -163,8 +163,8 @@ BEGIN
 	ELSIF NOT yquota_internal.is_trusted(owner) THEN
 		RAISE EXCEPTION 'foreign server "%" belongs neither to the owner of yquota nor to a superuser', server
 			USING ERRCODE = 'insufficient_privilege',
-				DETAIL = 'Its owner can have the owner of yquota log in elsewhere.',
-				HINT = 'Have a superuser look at its options and user mappings, and own it.';
+				DETAIL = 'The owner of the server can make the owner of yquota log in elsewhere.',
+				HINT = 'Have a superuser review its options and user mappings, and own it.';
 	END IF;
 END
 $$;
@@ -181,8 +181,8 @@ BEGIN
 	IF untrusted IS NOT NULL THEN
 		RAISE EXCEPTION '% belongs neither to the owner of yquota nor to a superuser', untrusted
 			USING ERRCODE = 'insufficient_privilege',
-				DETAIL = format('Table "%s" is read with the rights of the owner of yquota, which the owner of any part of it could use.', of_table),
-				HINT = 'Have a superuser look at it and own it.';
+				DETAIL = format('Table "%s" is read with the rights of the owner of yquota, and the owner of any part of it could use these rights.', of_table),
+				HINT = 'Have a superuser review and own it.';
 	END IF;
 END
 $$;
@@ -212,7 +212,7 @@ BEGIN
 	IF missing IS NOT NULL THEN
 		RAISE EXCEPTION 'table "%" is not a ledger of several clusters', ledger
 			USING ERRCODE = 'datatype_mismatch',
-				DETAIL = format('It has not these columns: %s.', missing),
+				DETAIL = format('The table lacks these columns: %s.', missing),
 				HINT = 'Use a table like yquota.charge with a column "cluster" of type text, into which clusters archive.';
 	END IF;
 END
@@ -234,7 +234,7 @@ BEGIN
 	IF reach IS NULL THEN
 		RAISE EXCEPTION 'table % has no rows of cluster "%"', ledger, cluster
 			USING ERRCODE = 'invalid_parameter_value',
-				HINT = 'Its name is in yquota.cluster_setting of the database that archives into the table.';
+				HINT = 'The name of a cluster is in yquota.cluster_setting of the database that archives into the table.';
 	END IF;
 	RETURN reach;
 END
@@ -276,7 +276,7 @@ BEGIN
 	IF found_name IS DISTINCT FROM cluster THEN
 		RAISE EXCEPTION 'database of server "%" is cluster "%", not "%"', server, found_name, cluster
 			USING ERRCODE = 'invalid_parameter_value',
-				HINT = 'Its name is in yquota.cluster_setting of that database.';
+				HINT = 'The name of the cluster is in yquota.cluster_setting of that database.';
 	END IF;
 END
 $$;
@@ -315,7 +315,7 @@ BEGIN
 		RAISE EXCEPTION 'cluster "%" is federated by %', known.cluster,
 				CASE WHEN known.ledger IS NULL THEN format('server "%s"', known.server) ELSE format('ledger %s', known.ledger) END
 			USING ERRCODE = 'duplicate_object',
-				DETAIL = 'It would be read twice.',
+				DETAIL = 'The cluster would be read twice.',
 				HINT = 'Call yquota.remove_federated_cluster() first.';
 	END IF;
 	IF new_one.server IS NOT NULL THEN
@@ -482,9 +482,9 @@ BEGIN
 		RAISE EXCEPTION 'cannot read all clusters: missing %', array_to_string(missing, ', ')
 			USING ERRCODE = 'connection_failure',
 				DETAIL = problems,
-				HINT = 'For a report without them, which names them in each row, call the function with skip_unreachable => true.';
+				HINT = 'Call the function with skip_unreachable => true for a report that leaves these clusters out and names them in each row.';
 	ELSIF missing <> '{}' THEN
-		RAISE WARNING 'report is without clusters %', array_to_string(missing, ', ')
+		RAISE WARNING 'report leaves out clusters %', array_to_string(missing, ', ')
 			USING ERRCODE = 'connection_failure', DETAIL = problems;
 	END IF;
 END

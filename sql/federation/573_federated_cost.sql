@@ -120,7 +120,7 @@ BEGIN
 	ELSIF by @> '{queue,username}' THEN
 		RAISE EXCEPTION 'cannot group costs of clusters by both queue and username'
 			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = 'Clusters add up their days by either of them.';
+				DETAIL = 'Clusters add up their days by queue or by username, not by both.';
 	END IF;
 END
 $$;
@@ -169,7 +169,7 @@ CREATE FUNCTION yquota_internal.federated_top_costs_as_owner(
 #variable_conflict use_column
 BEGIN
 	IF federated_top_costs_as_owner.top IS NULL OR federated_top_costs_as_owner.top < 1 THEN
-		RAISE EXCEPTION 'number of rows must be 1 at least'
+		RAISE EXCEPTION 'number of rows must be at least 1'
 			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
 	-- check before the query, because the context of an error would quote the query

@@ -50,7 +50,7 @@ DECLARE
 	known yquota_internal.lender;
 BEGIN
 	IF NEW.cluster IS DISTINCT FROM yquota.cluster_name() THEN
-		RAISE EXCEPTION 'federation takes this cluster for "%", not for "%"', NEW.cluster, yquota.cluster_name()
+		RAISE EXCEPTION 'federation calls this cluster "%", but its name is "%"', NEW.cluster, yquota.cluster_name()
 			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
 	SELECT * INTO known FROM yquota_internal.lender AS l WHERE l.federation = NEW.federation;
@@ -61,7 +61,7 @@ BEGIN
 	THEN
 		RAISE EXCEPTION 'another server has taken the place of this one in federation "%"', NEW.federation
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('It is on timeline %s, and this one on timeline %s.',
+				DETAIL = format('The other server is on timeline %s, and this server is on timeline %s.',
 								split_part(known.history, '/', 2), split_part(NEW.history, '/', 2)),
 				HINT = 'If that server is gone for good, delete the row of yquota_internal.lender in the cluster, as the owner of yquota.';
 	END IF;
@@ -142,15 +142,15 @@ BEGIN
 		RAISE EXCEPTION 'terms of a lease must not be null'
 			USING ERRCODE = 'null_value_not_allowed';
 	ELSIF NEW.amount <= 0 THEN
-		RAISE EXCEPTION 'lease must be of credit'
+		RAISE EXCEPTION 'amount of a lease must be positive'
 			USING ERRCODE = 'invalid_parameter_value';
 	END IF;
 	-- keep other servers from becoming the lender until this transaction commits
 	PERFORM FROM yquota_internal.lender AS l WHERE l.federation = NEW.federation AND l.history = NEW.history FOR SHARE;
 	IF NOT FOUND THEN
-		RAISE EXCEPTION 'lease % is not of the database that leases for "%" now', NEW.lease, NEW.federation
+		RAISE EXCEPTION 'lease % does not come from the database that leases for "%" now', NEW.lease, NEW.federation
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('It comes from %s; yquota.lending_federation has %s.', NEW.history,
+				DETAIL = format('The lease comes from %s, but yquota.lending_federation has %s.', NEW.history,
 								coalesce((SELECT l.history FROM yquota_internal.lender AS l WHERE l.federation = NEW.federation), 'none'));
 	END IF;
 	INSERT INTO yquota.quota_grant (project, amount, reason, kind, external_id, valid_from, expires_at)

@@ -260,7 +260,7 @@ BEGIN
 			history := yquota_internal.lease_history();
 		END IF;
 		IF greatest(ahead, - ahead) > yquota_internal.max_clock_skew() THEN
-			problem := format('Its clock shows %s, more than yquota.max_clock_skew from %s.', yquota_internal.instant_text(clock_there),
+			problem := format('The clock of the cluster shows %s, more than yquota.max_clock_skew from %s.', yquota_internal.instant_text(clock_there),
 							  yquota_internal.instant_text(now_at));
 		ELSIF is_known AND problem IS NULL THEN
 			taken := yquota_internal.deliver_leases(cluster, clock_there, now_at);
@@ -301,7 +301,7 @@ CREATE FUNCTION yquota_internal.watch_leases(now_at timestamptz) RETURNS void
 		GROUP BY lease.cluster
 		UNION ALL
 		SELECT 'leases_withheld', unheard.cluster,
-			   'Nothing is leased to any cluster: this server may lack the last commits of the one before, and the cluster has not told it of its leases.', now_at
+			   'Nothing is leased to any cluster until the cluster reports its leases. This server may lack the last commits of its predecessor.', now_at
 		FROM yquota_internal.unheard_cluster AS unheard
 		JOIN yquota_internal.cluster_contact AS contact ON contact.cluster = unheard.cluster AND contact.problem IS NOT NULL
 		ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO UPDATE SET detail = excluded.detail;
@@ -343,7 +343,7 @@ BEGIN
 			problem = excluded.problem;
 	END LOOP;
 	problems := problems || ARRAY(
-		SELECT format('%s: Nothing is leased until it has told this server of its leases.', unheard.cluster)
+		SELECT format('%s: Nothing is leased until the cluster has reported its leases to this server.', unheard.cluster)
 		FROM yquota_internal.unheard_cluster AS unheard
 		JOIN yquota_internal.cluster_contact AS contact ON contact.cluster = unheard.cluster AND contact.problem IS NOT NULL
 		ORDER BY unheard.cluster);

@@ -29,7 +29,7 @@ CREATE FUNCTION yquota_internal.refuse_uncounted_type() RETURNS trigger
 BEGIN
 	RAISE EXCEPTION 'the queue of a node does not count resource type "%"', NEW.resource_type
 		USING ERRCODE = 'check_violation',
-			  DETAIL = 'Containers start at a node by memory-mb and vcores alone, as in Hadoop, so that there is always room of other types.',
+			  DETAIL = 'As in Hadoop, only memory-mb and vcores decide whether a container starts at a node.',
 			  HINT = 'Set thresholds of memory-mb and vcores.';
 END
 $$;

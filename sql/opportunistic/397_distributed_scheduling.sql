@@ -181,8 +181,8 @@ CREATE FUNCTION yquota_internal.judge_distributed_containers(
 					WHEN l.expires_at <= now_at THEN 'the lease has expired'
 					WHEN k.container_id IS NOT NULL THEN 'the number is taken'
 					WHEN s.stopped_by IS NOT NULL THEN s.stopped_by
-					WHEN n.name IS NULL THEN 'there is no such node'
-					WHEN c.decided_at > now_at OR c.decided_at < l.leased_at THEN 'it was decided out of the lease''s time'
+					WHEN n.name IS NULL THEN 'the node does not exist'
+					WHEN c.decided_at > now_at OR c.decided_at < l.leased_at THEN 'it was decided outside the time of the lease'
 					-- an earlier application master's containers have other names
 					WHEN c.decided_at < m.started_at THEN 'it was decided before the application master started'
 					WHEN m.node <> local_scheduler AND EXISTS (SELECT FROM yquota.node AS own WHERE own.name = local_scheduler)

@@ -128,7 +128,7 @@ CREATE FUNCTION yquota_internal.refuse_past_change(
 	AS $$
 BEGIN
 	IF found_detail IS NOT NULL THEN
-		RAISE EXCEPTION 'cannot change % at % because that would change what has been charged',
+		RAISE EXCEPTION 'cannot change % at % because that would change past charges',
 				what, instant
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 				DETAIL = found_detail,
@@ -417,9 +417,9 @@ CREATE FUNCTION yquota_internal.resource_type_reservation(type_name text) RETURN
 	AS $$
 BEGIN
 	RETURN coalesce(
-		(SELECT format('Reservation "%s" has it.', reservation_id)
+		(SELECT format('Reservation "%s" has the resource type.', reservation_id)
 		 FROM yquota.reservation_allocation WHERE yquota.amount(allocation, type_name) <> 0 LIMIT 1),
-		(SELECT format('Reservation "%s" has been charged for it from %s to %s.', reservation_id, "from", "to")
+		(SELECT format('Reservation "%s" has been charged for the resource type from %s to %s.', reservation_id, "from", "to")
 		 FROM yquota.reservation_charge WHERE yquota.amount(allocation, type_name) <> 0 LIMIT 1));
 END
 $$;
@@ -432,12 +432,12 @@ CREATE FUNCTION yquota_internal.resource_type_use(type_name text) RETURNS text
 	AS $$
 BEGIN
 	RETURN COALESCE(
-		(SELECT format('Container "%s" holds it.', container_id)
+		(SELECT format('Container "%s" holds the resource type.', container_id)
 		 FROM yquota.container WHERE yquota.amount(allocation, type_name) <> 0 LIMIT 1),
-		(SELECT format('Container "%s" has been charged for it from %s to %s.',
+		(SELECT format('Container "%s" has been charged for the resource type from %s to %s.',
 					   container_id, "from", "to")
 		 FROM yquota.charge WHERE yquota.amount(allocation, type_name) <> 0 LIMIT 1),
-		(SELECT format('Event %s of container "%s" names it.', event, container_id)
+		(SELECT format('Event %s of container "%s" names the resource type.', event, container_id)
 		 FROM yquota.container_event WHERE yquota.amount(allocation, type_name) <> 0 LIMIT 1),
 		yquota_internal.resource_type_reservation(type_name));
 END
@@ -456,7 +456,7 @@ BEGIN
 	IF TG_OP = 'DELETE' AND OLD.name = 'GENERAL' THEN
 		RAISE EXCEPTION 'cannot delete price group "GENERAL"'
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = 'It is the floor of every other price group.';
+				DETAIL = 'GENERAL is the floor of every other price group.';
 	ELSIF TG_OP = 'UPDATE' AND NEW.name <> OLD.name THEN
 		RAISE EXCEPTION 'cannot rename price group "%"', OLD.name
 			USING ERRCODE = 'feature_not_supported',
@@ -523,7 +523,7 @@ BEGIN
 	IF NEW.price_group <> OLD.price_group THEN
 		found_use := yquota_internal.resource_type_charge(OLD.name);
 		IF found_use IS NOT NULL THEN
-			RAISE EXCEPTION 'cannot move resource type "%" to price group "%" because that would change what has been charged',
+			RAISE EXCEPTION 'cannot move resource type "%" to price group "%" because that would change past charges',
 					OLD.name, NEW.price_group
 				USING ERRCODE = 'object_not_in_prerequisite_state',
 					DETAIL = found_use,
@@ -542,7 +542,7 @@ CREATE FUNCTION yquota_internal.resource_type_charge(type_name text) RETURNS tex
 	AS $$
 BEGIN
 	RETURN COALESCE(
-		(SELECT format('Container "%s" has been charged for it from %s to %s.',
+		(SELECT format('Container "%s" has been charged for the resource type from %s to %s.',
 					   container_id, "from", "to")
 		 FROM yquota.charge WHERE yquota.amount(allocation, type_name) <> 0 LIMIT 1),
 		(SELECT format('Container "%s" has been running since %s, and its cost until %s has been shown.',

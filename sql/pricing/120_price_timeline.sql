@@ -403,7 +403,7 @@ BEGIN
 			USING ERRCODE = 'numeric_value_out_of_range',
 				DETAIL = 'A multiplier is at least 0 and at most 1000000000000.';
 	ELSIF until_at <= from_at THEN
-		RAISE EXCEPTION 'multiplier cannot be set until %, which is not after % when it takes effect', until_at, from_at
+		RAISE EXCEPTION 'multiplier cannot be set until %, which is not after its start at %', until_at, from_at
 			USING ERRCODE = 'invalid_parameter_value';
 	ELSIF NOT EXISTS (SELECT FROM yquota.price_group AS g WHERE g.name = group_name) THEN
 		RAISE EXCEPTION 'price group "%" does not exist', group_name
@@ -608,7 +608,7 @@ BEGIN
 		RAISE EXCEPTION 'beginning and end of an outage must be finite'
 			USING ERRCODE = 'datetime_field_overflow';
 	ELSIF "from" >= "to" THEN
-		RAISE EXCEPTION 'outage cannot end at %, which is not after % when it began', "to", "from"
+		RAISE EXCEPTION 'outage cannot end at %, which is not after its beginning at %', "to", "from"
 			USING ERRCODE = 'invalid_parameter_value';
 	ELSIF report_outage.project IS NOT NULL
 		AND NOT EXISTS (SELECT FROM yquota.project AS p WHERE p.name = report_outage.project)

@@ -9,8 +9,8 @@ CREATE FUNCTION yquota_internal.describe_dominant(
 	SET search_path = pg_catalog, pg_temp
 	RETURN CASE
 		WHEN forgiven THEN 'no project pays during the outage that is in force'
-		WHEN factor = 0 THEN 'a factor in force makes it free'
-		WHEN dominant IS NULL THEN 'nothing that is held has a price'
+		WHEN factor = 0 THEN 'a factor in force makes the allocation free'
+		WHEN dominant IS NULL THEN 'no allocated resource has a price'
 		ELSE (
 			SELECT string_agg(format('%s costs %s (%s x %s)', part.name, part.rate, part.amount, part.price),
 							  CASE WHEN part.is_as_dear THEN ', as much as ' ELSE ', more than ' END
@@ -37,13 +37,13 @@ BEGIN
 		RAISE EXCEPTION 'allocation and duration of a price quote must not be null'
 			USING ERRCODE = 'null_value_not_allowed';
 	ELSIF duration < '0' THEN
-		RAISE EXCEPTION 'duration of a price quote is negative'
+		RAISE EXCEPTION 'duration of a price quote must not be negative'
 			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = format('It is %s.', duration);
+				DETAIL = format('The duration is %s.', duration);
 	ELSIF duration > '100000 days' THEN
 		RAISE EXCEPTION 'duration of a price quote is more than 100000 days'
 			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = format('It is %s.', duration);
+				DETAIL = format('The duration is %s.', duration);
 	ELSIF project IS NOT NULL
 		AND NOT EXISTS (SELECT FROM yquota.project_balance AS balance
 						WHERE balance.project = check_price_quote.project)
@@ -70,7 +70,7 @@ BEGIN
 	ELSIF username <> yquota_internal.acting_role() THEN
 		RAISE EXCEPTION 'permission denied for prices of user "%"', username
 			USING ERRCODE = 'insufficient_privilege',
-				DETAIL = 'Administrators, viewers and operators may ask about every user, others about the user of their name.';
+				DETAIL = 'Administrators, viewers and operators may ask about any user, other roles only about the user of the same name.';
 	ELSIF application_id IS NOT NULL
 		AND NOT EXISTS (SELECT FROM yquota.readable_container AS c WHERE c.application_id = check_quoted_names.application_id)
 		AND NOT EXISTS (

@@ -28,7 +28,7 @@ BEGIN
 	WHERE outage.started_at = first_instant AND outage.project IS NULL AND outage.ended_at <> open_books.at
 	LIMIT 1;
 	IF FOUND THEN
-		RAISE EXCEPTION 'books have been opened at %', opened_at
+		RAISE EXCEPTION 'books have already been opened at %', opened_at
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 				HINT = 'Later charges can be forgiven with yquota.forgive().';
 	END IF;

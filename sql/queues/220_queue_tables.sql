@@ -275,7 +275,7 @@ BEGIN
 	END IF;
 	RAISE EXCEPTION 'invalid value of %: "%"', setting, word
 		USING ERRCODE = 'check_violation',
-			HINT = format('It is %s.', array_to_string(words, ' or '));
+			HINT = format('Valid values are %s.', array_to_string(words, ' or '));
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.check_word(text, text, text[]) IS

@@ -346,9 +346,9 @@ DECLARE
 	document text;
 BEGIN
 	IF file IS NOT NULL AND file NOT IN (SELECT f.file FROM yquota_internal.hadoop_property AS f) THEN
-		RAISE EXCEPTION 'there is no file "%"', file
+		RAISE EXCEPTION 'unrecognized file "%"', file
 			USING ERRCODE = 'invalid_parameter_value',
-				HINT = 'Files are capacity-scheduler.xml, yarn-site.xml and mapred-site.xml; NULL is all in one.';
+				HINT = 'Files are capacity-scheduler.xml, yarn-site.xml and mapred-site.xml. NULL returns all of them in one.';
 	END IF;
 	SELECT string_agg(E'  <property>\n    <name>' || replace(replace(replace(s.property, '&', '&amp;'), '<', '&lt;'), '>', '&gt;')
 					  || E'</name>\n    <value>' || replace(replace(replace(replace(s.value, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), E'\r', '&#13;')

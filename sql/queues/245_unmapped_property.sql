@@ -78,9 +78,9 @@ BEGIN
 		GROUP BY a.property, a.length, a.path, a.words
 	)
 	SELECT u.property, coalesce(o.owner, p.path),
-		   CASE WHEN p.path = o.owner THEN 'it was kept until there was such a queue, and is in force once it is set again'
-				WHEN o.owner IS NOT NULL THEN format('%s is no queue of the configuration; it is kept', o.owner)
-				WHEN u.words[1] = 'root' THEN 'no queue has this property; it is kept'
+		   CASE WHEN p.path = o.owner THEN 'it was kept until the queue existed, and takes effect once it is set again'
+				WHEN o.owner IS NOT NULL THEN format('%s is not a queue of the configuration; the property is kept', o.owner)
+				WHEN u.words[1] = 'root' THEN 'no queue has this property; the property is kept'
 				ELSE 'there is no such property; it is kept' END
 		   || coalesce('; did you mean ' || s.suggestion || '?', ''),
 		   s.suggestion

@@ -245,7 +245,7 @@ BEGIN
 	BEGIN
 		rules := value::jsonb -> 'rules';
 	EXCEPTION WHEN invalid_text_representation OR untranslatable_character THEN
-		PERFORM yquota_internal.refuse_hadoop_value(property, value, 'json rules', 'It is not JSON: ' || SQLERRM || '.');
+		PERFORM yquota_internal.refuse_hadoop_value(property, value, 'json rules', 'The value is not JSON: ' || SQLERRM || '.');
 	END;
 	IF jsonb_typeof(rules) IS DISTINCT FROM 'array' THEN
 		PERFORM yquota_internal.refuse_hadoop_value(property, value, 'json rules');
@@ -257,14 +257,14 @@ BEGIN
 			WHEN coalesce(jsonb_typeof(rule -> 'matches'), '') <> 'string' OR rule ->> 'matches' = '' THEN 'it has no "matches"'
 			WHEN rule ->> 'type' = 'group' AND rule ->> 'matches' = '*' THEN 'a group cannot match *'
 			WHEN coalesce(rule ->> 'policy', '') NOT IN ('specified', 'reject', 'defaultQueue', 'user', 'primaryGroup', 'secondaryGroup',
-				'primaryGroupUser', 'secondaryGroupUser', 'applicationName', 'custom', 'setDefaultQueue') THEN 'its "policy" is not one that Hadoop has'
+				'primaryGroupUser', 'secondaryGroupUser', 'applicationName', 'custom', 'setDefaultQueue') THEN 'its "policy" is unknown to Hadoop'
 			WHEN rule ->> 'policy' = 'custom' AND rule ->> 'customPlacement' IS NULL THEN 'policy custom needs "customPlacement"'
 			WHEN rule ->> 'policy' = 'setDefaultQueue' AND rule ->> 'value' IS NULL THEN 'policy setDefaultQueue needs "value"'
 			WHEN coalesce(jsonb_typeof(rule -> 'create'), 'null') NOT IN ('boolean', 'null') THEN 'its "create" is not true or false'
 			WHEN rule ->> 'fallbackResult' NOT IN ('skip', 'placeDefault', 'reject') THEN 'its "fallbackResult" is not skip, placeDefault or reject'
 			WHEN EXISTS (SELECT FROM unnest('{parentQueue,customPlacement,value}'::text[]) AS k WHERE jsonb_typeof(rule -> k) NOT IN ('string', 'null'))
 				THEN 'one of "parentQueue", "customPlacement" and "value" is not a text'
-			ELSE (SELECT format('it has a field "%s"', k) FROM jsonb_object_keys(rule) AS k
+			ELSE (SELECT format('it has an unknown field "%s"', k) FROM jsonb_object_keys(rule) AS k
 				  WHERE k NOT IN ('type', 'matches', 'policy', 'parentQueue', 'customPlacement', 'value', 'create', 'fallbackResult') LIMIT 1)
 			END;
 		IF wrong IS NOT NULL THEN
@@ -311,8 +311,8 @@ BEGIN
 	SELECT array_agg(t.path), array_agg(t.position), array_agg(t.times) INTO paths, positions, times FROM tree AS t;
 
 	SELECT p.path, regexp_replace(p.path, E'\\.[^.]*$', '') AS parent,
-		   CASE WHEN p.times > 1 THEN 'It is listed twice.'
-				WHEN octet_length(p.path) > 2000 THEN 'Its path has more than 2000 bytes.'
+		   CASE WHEN p.times > 1 THEN 'The queue is listed twice.'
+				WHEN octet_length(p.path) > 2000 THEN 'The path of the queue has more than 2000 bytes.'
 				ELSE 'A name is not empty, has no dots, and has blanks only between words.' END AS detail
 	INTO wrong
 	FROM unnest(paths, times) AS p (path, times)
@@ -524,7 +524,7 @@ BEGIN
 	IF replaced IS NULL THEN
 		RAISE EXCEPTION 'configuration of Hadoop does not list the queues below root'
 			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = 'To replace the configuration by it would delete all queues.',
+				DETAIL = 'Replacing the configuration by this document would delete all queues.',
 				HINT = 'Property yarn.scheduler.capacity.root.queues is missing.  Import part of a configuration with mode merge.';
 	END IF;
 
@@ -739,8 +739,8 @@ BEGIN
 	THEN
 		RAISE EXCEPTION 'scheduler configuration is mutable'
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('Property yarn.scheduler.configuration.store.class is "%s": what is in force is in the store, and not in capacity-scheduler.xml.', store_class),
-				HINT = 'Change it with mutate_configuration(), or import the file all the same with even_if_mutable => true.';
+				DETAIL = format('Property yarn.scheduler.configuration.store.class is "%s": the configuration in force is in the store, not in capacity-scheduler.xml.', store_class),
+				HINT = 'Change the configuration with mutate_configuration(), or import the file nevertheless with even_if_mutable => true.';
 	END IF;
 	PERFORM yquota_internal.apply_hadoop_configuration(ARRAY(SELECT p.resolution FROM unnest(plan) AS p WHERE (p.resolution).property IS NOT NULL));
 	RETURN QUERY
@@ -754,7 +754,7 @@ BEGIN
 		   CASE WHEN p.reason IS NOT NULL THEN p.reason
 				WHEN p.ordinal IS NULL THEN NULL
 				WHEN (p.resolution).table_name IS NULL THEN coalesce(e.reason, yquota_internal.reason_for_no_property(p.property))
-				WHEN (p.resolution).typed IS NULL THEN 'it is neither true nor false, which is as good as not set'
+				WHEN (p.resolution).typed IS NULL THEN 'it is neither true nor false, and counts as not set'
 				WHEN p.new IS NULL THEN 'it is empty'
 				WHEN p.value LIKE '%${%' THEN 'it has a variable that was not replaced' END,
 		   CASE WHEN (p.resolution).table_name IS NOT NULL THEN (p.resolution).table_name WHEN p.new IS NOT NULL THEN 'unmapped_property' END,

@@ -117,12 +117,12 @@ CREATE FUNCTION yquota_internal.unwise_settings(kind text, path text)
 			   CASE WHEN v.milliseconds <= 0 THEN 'the window is a day all the same'
 					WHEN v.share <= 0 THEN 'no user may reserve anything'
 					WHEN v.share <= 1 AND s.reservation_reads_fractions IS NOT TRUE THEN
-						'the value is a percentage, though Hadoop''s manual calls 1 the whole plan; reservation_reads_fractions has it read so' END
+						'the value is a percentage, although Hadoop''s manual calls 1 the whole plan; reservation_reads_fractions makes it a fraction' END
 	) AS p (place, property, value, advice)
 	WHERE unwise_settings.kind = 'plan' AND q.path = unwise_settings.path AND p.advice IS NOT NULL
 	UNION ALL
 	SELECT q.path::text, 1, NULL, 'auto-create-child-queue.management-policy', q.auto_create_child_queue_management_policy,
-		   'leaves have capacity by GuaranteedOrZeroCapacityOverTimePolicy, the only policy that is here'
+		   'leaves have capacity by GuaranteedOrZeroCapacityOverTimePolicy, the only policy that is implemented'
 	FROM yquota.queue AS q
 	WHERE unwise_settings.kind = 'managed parent' AND q.path = unwise_settings.path
 	  AND substring(q.auto_create_child_queue_management_policy FROM '[^.]*$') <> 'GuaranteedOrZeroCapacityOverTimePolicy'
@@ -135,14 +135,14 @@ CREATE FUNCTION yquota_internal.unwise_settings(kind text, path text)
 		 s.reservation_system_planfollower_time_step::text,
 		 CASE WHEN s.reservation_system_planfollower_time_step <= 0 THEN 'the step is 1000 milliseconds all the same'
 			  WHEN e.largest_period % e.step <> 0 THEN
-				'yarn.resourcemanager.reservation-system.max-periodicity is no multiple of it: reservations that repeat begin between two rounds of the plan follower' END),
+				'yarn.resourcemanager.reservation-system.max-periodicity is not a multiple of it: reservations that repeat begin between two rounds of the plan follower' END),
 		(2, 'reservation_system_max_periodicity', 'yarn.resourcemanager.reservation-system.max-periodicity',
 		 s.reservation_system_max_periodicity::text,
 		 CASE WHEN s.reservation_system_max_periodicity <= 0 THEN 'the largest period is a day all the same'
 			  WHEN e.largest_period % e.step <> 0 THEN
-				'it is no multiple of yarn.resourcemanager.reservation-system.planfollower.time-step: reservations that repeat begin between two rounds of the plan follower' END),
+				'it is not a multiple of yarn.resourcemanager.reservation-system.planfollower.time-step: reservations that repeat begin between two rounds of the plan follower' END),
 		(3, 'reservation_acl_enable', 'yarn.acl.reservation-enable', s.reservation_acl_enable::text,
-		 CASE WHEN s.reservation_acl_enable AND s.acl_enable IS NOT TRUE THEN 'lists of plans are not looked at: yarn.acl.enable is false' END)
+		 CASE WHEN s.reservation_acl_enable AND s.acl_enable IS NOT TRUE THEN 'lists of plans are ignored: yarn.acl.enable is false' END)
 	) AS p (place, setting, property, value, advice)
 	WHERE unwise_settings.kind = 'reservation system' AND p.value IS NOT NULL AND p.advice IS NOT NULL
 	UNION ALL
@@ -151,7 +151,7 @@ CREATE FUNCTION yquota_internal.unwise_settings(kind text, path text)
 	CROSS JOIN LATERAL (VALUES
 		(1, 'scheduler_class', 'yarn.resourcemanager.scheduler.class', s.scheduler_class,
 		 CASE WHEN substring(s.scheduler_class FROM '[^.]*$') <> 'CapacityScheduler' THEN
-			'decisions are those of the CapacityScheduler, the only scheduler that is here' END),
+			'decisions are those of the CapacityScheduler, the only scheduler that is implemented' END),
 		(2, 'node_locality_delay', 'node-locality-delay', s.node_locality_delay::text,
 		 CASE WHEN s.node_locality_delay < 0 AND (coalesce(s.rack_locality_additional_delay, -1) < 0
 												  OR s.node_locality_delay::bigint + s.rack_locality_additional_delay >= 0) THEN

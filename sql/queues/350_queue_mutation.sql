@@ -99,12 +99,12 @@ BEGIN
 			USING ERRCODE = 'program_limit_exceeded',
 				DETAIL = format('It has %s bytes; at most 67108864 are read.', pg_column_size(changes));
 	ELSIF jsonb_typeof(request) <> 'object' THEN
-		PERFORM yquota_internal.refuse_mutation('It is not an object.');
+		PERFORM yquota_internal.refuse_mutation('The change is not an object.');
 	END IF;
 	SELECT min(k) INTO wrong FROM jsonb_object_keys(request) AS k
 	WHERE k NOT IN ('remove-queue', 'add-queue', 'update-queue', 'global-updates');
 	IF wrong IS NOT NULL THEN
-		PERFORM yquota_internal.refuse_mutation(format('It has a field "%s".', wrong));
+		PERFORM yquota_internal.refuse_mutation(format('The change has an unknown field "%s".', wrong));
 	END IF;
 	FOREACH operation IN ARRAY '{remove-queue,add-queue,update-queue}'::text[] LOOP
 		FOR element IN SELECT yquota_internal.json_list(request -> operation) LOOP
@@ -147,9 +147,9 @@ BEGIN
 	IF (NOT by_queue OR has_global_updates)
 		AND NOT yquota_internal.administers(username, groups, NULL, unset_is_everybody)
 	THEN
-		refused := format('yarn.admin.acl has neither user "%s" nor a group of his.', username);
+		refused := format('yarn.admin.acl lists neither user "%s" nor a group of the user.', username);
 	ELSIF by_queue THEN
-		SELECT format('acl_administer_queue of %s and of the queues above it has neither user "%s" nor a group of his.', min(q), username)
+		SELECT format('acl_administer_queue of %s and of the queues above it lists neither user "%s" nor a group of the user.', min(q), username)
 		INTO refused
 		FROM unnest(queues) AS q
 		WHERE NOT yquota_internal.administers(username, groups, q, unset_is_everybody)
@@ -158,7 +158,7 @@ BEGIN
 	IF refused IS NOT NULL THEN
 		RAISE EXCEPTION 'User % is not admin of all modified queues.', username
 			USING ERRCODE = 'insufficient_privilege', DETAIL = refused,
-				HINT = CASE WHEN by_queue THEN 'To change the global settings takes yarn.admin.acl, to change a queue its list or that of one above it.'
+				HINT = CASE WHEN by_queue THEN 'Changes of global settings need yarn.admin.acl, changes of a queue need the list of the queue or of a queue above it.'
 					ELSE 'Administrators of queues may change them if yarn.scheduler.configuration.mutation.acl-policy.class is QueueAdminConfigurationMutationACLPolicy.' END;
 	END IF;
 END
@@ -235,7 +235,7 @@ BEGIN
 				RAISE EXCEPTION 'Queue % not found', step.queue
 					USING ERRCODE = 'undefined_object',
 						DETAIL = CASE WHEN EXISTS (SELECT FROM yquota.queue AS q WHERE q.path = step.queue AND q.auto_created)
-									 THEN 'It was created automatically, and is in no configuration.'
+									 THEN 'The queue was created automatically and is in no configuration.'
 									 ELSE format('Property yarn.scheduler.capacity.%s.queues does not list it.', parent) END;
 			END IF;
 			edit.edits := yquota_internal.edit_children(edit, parent, array_remove(children, name));
@@ -279,7 +279,7 @@ CREATE FUNCTION yquota_internal.describe_changes(changes yquota_internal.hadoop_
 					ELSE 'set' END,
 			   CASE WHEN c.value IS NULL THEN NULL
 					WHEN (c.resolution).table_name IS NULL THEN coalesce(e.reason, yquota_internal.reason_for_no_property(c.property))
-					WHEN (c.resolution).typed IS NULL THEN 'it is neither true nor false, which is as good as not set'
+					WHEN (c.resolution).typed IS NULL THEN 'it is neither true nor false, and counts as not set'
 					WHEN n.new IS NULL THEN 'it is empty' END
 		FROM unnest(changes) AS c
 		CROSS JOIN LATERAL (SELECT CASE WHEN c.value IS NOT NULL THEN yquota_internal.hadoop_resolution_text(c.resolution) END AS new) AS n
@@ -442,7 +442,7 @@ BEGIN
 	IF NOT is_on_behalf AND (caller <> yquota_internal.acting_role() OR caller_groups IS NOT NULL) THEN
 		RAISE EXCEPTION 'permission denied to change the configuration for another user'
 			USING ERRCODE = 'insufficient_privilege',
-				DETAIL = 'Only operators and administrators name the caller; other roles act as the user of their name, in the groups of the roles that they are members of.';
+				DETAIL = 'Only operators and administrators may name the caller. Other roles act as the user of the same name, whose groups are the roles of which it is a member.';
 	END IF;
 	-- serialize changes of the configuration
 	LOCK TABLE yquota.queue IN SHARE ROW EXCLUSIVE MODE;
@@ -461,7 +461,7 @@ BEGIN
 		  AND NOT EXISTS (SELECT FROM yquota.queue AS q WHERE q.path = s.queue) ORDER BY 1
 	LOOP
 		RAISE WARNING 'queue "%" does not exist', nowhere
-			USING DETAIL = 'Its settings are kept, and in force when there is a queue of that path.';
+			USING DETAIL = 'The settings of the queue are kept and take effect when the queue exists.';
 	END LOOP;
 END
 $$;

@@ -87,7 +87,7 @@ BEGIN
 	IF jsonb_typeof(answer) <> 'object' OR NOT answer ? 'nodes' THEN
 		PERFORM yquota_internal.refuse_rest_answer('nodes', 'There is no key "nodes".');
 	ELSIF jsonb_typeof(answer -> 'nodes') NOT IN ('null', 'object') OR jsonb_typeof(list) NOT IN ('null', 'array', 'object') THEN
-		PERFORM yquota_internal.refuse_rest_answer('nodes', 'Its key "nodes" has no list of nodes.');
+		PERFORM yquota_internal.refuse_rest_answer('nodes', 'The key "nodes" has no list of nodes.');
 	END IF;
 	-- a single node comes without a list, and no nodes come as null
 	list := CASE jsonb_typeof(list) WHEN 'array' THEN list WHEN 'object' THEN jsonb_build_array(list) ELSE '[]' END;
@@ -98,7 +98,7 @@ BEGIN
 	GROUP BY n.name HAVING count(*) > 1
 	LIMIT 1;
 	IF FOUND THEN
-		PERFORM yquota_internal.refuse_rest_answer('nodes', format('Node "%s" is there twice; where a host has several, name_from => ''id'' tells them apart.', twice));
+		PERFORM yquota_internal.refuse_rest_answer('nodes', format('Node "%s" is listed twice. If a host has several nodes, use name_from => ''id''.', twice));
 	END IF;
 	-- prefer a RUNNING entry where a host has several
 	RETURN ARRAY(SELECT DISTINCT ON (n.name) n
@@ -125,7 +125,7 @@ BEGIN
 	ELSIF name_from NOT IN ('host', 'id') THEN
 		RAISE EXCEPTION 'nodes cannot be named by "%"', name_from
 			USING ERRCODE = 'invalid_parameter_value',
-				HINT = 'Name them by their host, or by their id, which has the port.';
+				HINT = 'Name nodes by their host, or by their id, which includes the port.';
 	END IF;
 	nodes := yquota_internal.rest_nodes(answer, name_from);
 	-- a ResourceManager that has just started answers with no nodes while everything runs

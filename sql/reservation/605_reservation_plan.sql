@@ -190,7 +190,7 @@ BEGIN
 	WHERE p.place = 0 AND (p.resource_name = of_resource OR of_resource IS NULL)
 	ORDER BY h.most::numeric / nullif(p.capacity, 0) DESC, p.resource_name LIMIT 1;
 	IF wanted IS NULL AND of_resource IS NOT NULL THEN
-		RAISE EXCEPTION 'plan has nothing of resource "%"', of_resource
+		RAISE EXCEPTION 'plan does not have resource "%"', of_resource
 			USING ERRCODE = 'undefined_object';
 	END IF;
 	RETURN QUERY

@@ -104,7 +104,7 @@ BEGIN
 		RAISE EXCEPTION '%', problem
 			USING ERRCODE = error_code,
 				HINT = CASE WHEN error_code = 'insufficient_privilege'
-					THEN 'An interceptor runs with the rights of each role that asks for containers: have a superuser look at it and own it.'
+					THEN 'An interceptor runs with the rights of each role that asks for containers: have a superuser review and own it.'
 					WHEN NEW.intercepts = 'response'
 					THEN 'A response interceptor is a function (yquota.allocate_request, yquota.allocate_response[]) RETURNS integer[].'
 					ELSE 'A request interceptor is a function (yquota.allocate_request) RETURNS yquota.allocate_request.' END;

@@ -47,7 +47,7 @@ BEGIN
 	IF decision_ids IS NULL THEN
 		RAISE EXCEPTION 'decision_ids must not be null'
 			USING ERRCODE = 'null_value_not_allowed',
-				HINT = 'ARRAY(SELECT ...) is an empty array where array_agg() is null.';
+				HINT = 'Use ARRAY(SELECT ...), which returns an empty array instead of null.';
 	END IF;
 	-- All sessions lock rows in the order of their numbers.
 	WITH told AS MATERIALIZED (
@@ -103,7 +103,7 @@ CREATE FUNCTION yquota_internal.watch_refusals(now_at timestamptz) RETURNS void
 		)
 		INSERT INTO yquota.alert (kind, subject, detail, raised_at)
 		SELECT 'scheduler_refuses', r.round,
-			   format('%s leaves out %s of which something cannot be written, %s among them, the first since %s: yquota.scheduler_refusal says why',
+			   format('%s leaves out %s that cannot be written, such as %s, the first since %s: yquota.scheduler_refusal says why',
 					  r.round, r.subjects, r.subject, yquota_internal.instant_text(r.since)),
 			   now_at
 		FROM recent AS r
@@ -145,7 +145,7 @@ BEGIN
 	IF cardinality(outlived) > 0 THEN
 		INSERT INTO yquota.alert (kind, subject, detail, raised_at)
 		VALUES ('containers_outlive_application', 'application',
-				format('%s applications have ended and containers of them run on, the first since %s: %s; look at yquota.suspect_container, and end them with reconcile() or a CONTAINER_FINISH',
+				format('%s applications have ended but still have running containers, the first since %s: %s; look at yquota.suspect_container, and end them with reconcile() or a CONTAINER_FINISH',
 					   cardinality(outlived), yquota_internal.instant_text(since),
 					   array_to_string(outlived[:5], ', ') || CASE WHEN cardinality(outlived) > 5 THEN ', ...' ELSE '' END),
 				now_at)

@@ -39,7 +39,7 @@ BEGIN
 		-- reject 2100 and later, because roll-ups keep the quarter-hours of a charge in memory
 		RAISE datetime_field_overflow
 			USING MESSAGE = format('the clock cannot be set to %s', at),
-				  DETAIL = 'The clock stands before 2100-01-01, so that no container lives longer than roll-ups can add up.';
+				  DETAIL = 'The clock must be before 2100-01-01, so that no container lives longer than roll-ups can add up.';
 	END IF;
 	INSERT INTO yquota_internal.clock_setting AS setting (at)
 	VALUES (set_clock.at)

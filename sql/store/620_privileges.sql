@@ -107,7 +107,7 @@ COMMENT ON FUNCTION yquota_internal.refuse_rewriting() IS
 
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.container_event
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
-		'Events are facts and stay.', 'Void wrong ones with yquota.void_events().');
+		'Events are facts and stay.', 'Void wrong events with yquota.void_events().');
 CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.charge
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
 		'The ledger follows from the events.', 'Void wrong events with yquota.void_events(), or give credit back with yquota.quota_grant.');
@@ -131,7 +131,7 @@ CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquo
 		'Segments are written by the functions that seal and archive.', 'Call yquota.seal_history() or yquota.archive().');
 CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.archived_history
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
-		'Where history went is written by the function that archives it.', 'Call yquota.archive().');
+		'Only the function that archives history records its place.', 'Call yquota.archive().');
 CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.pricing_change
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
 		'Changes of prices are noted when they are made.', 'Change the timelines themselves.');
@@ -146,22 +146,22 @@ CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquo
 		'The loss of a grant follows from the books.', 'Give credit back with yquota.quota_grant.');
 CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.hold
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
-		'Credit is held when enough of it remains.', 'Call yquota.hold() or yquota.release_hold().');
+		'Credit is held only if enough of it remains.', 'Call yquota.hold() or yquota.release_hold().');
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.price
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
-		'Timelines are append-only.', 'Set another multiplier with yquota.set_multiplier(), or drop those that lie ahead with yquota.clear_multiplier().');
+		'Timelines are append-only.', 'Set another multiplier with yquota.set_multiplier(), or drop future multipliers with yquota.clear_multiplier().');
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.base_price
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
-		'Timelines are append-only.', 'Set another base price with yquota.set_base_price(), or withdraw one that lies ahead with yquota.withdraw_point().');
+		'Timelines are append-only.', 'Set another base price with yquota.set_base_price(), or withdraw a future point with yquota.withdraw_point().');
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.price_factor
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
-		'Timelines are append-only.', 'Insert a point from now on, or withdraw one that lies ahead with yquota.withdraw_point().');
+		'Timelines are append-only.', 'Insert a point from now on, or withdraw a future point with yquota.withdraw_point().');
 CREATE TRIGGER computed_by_owner AFTER INSERT OR UPDATE ON yquota.price_factor
 	FOR EACH ROW WHEN (NEW.load IS NOT NULL) EXECUTE FUNCTION yquota_internal.refuse_rewriting(
-		'The load of node queues is what a computed factor was formed of.', 'Leave load out for a factor that is set by hand.');
+		'Only computed factors have the load of node queues.', 'Leave load out to set a factor by hand.');
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.charging_rule
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
-		'Timelines are append-only.', 'Insert a point from now on, or withdraw one that lies ahead with yquota.withdraw_point().');
+		'Timelines are append-only.', 'Insert a point from now on, or withdraw a future point with yquota.withdraw_point().');
 
 CREATE FUNCTION yquota.withdraw_point(
 	timeline regclass, effective_at timestamptz, name text DEFAULT NULL, dimension text DEFAULT NULL)
@@ -171,7 +171,7 @@ CREATE FUNCTION yquota.withdraw_point(
 	AS $$
 BEGIN
 	IF withdraw_point.effective_at IS NULL OR withdraw_point.effective_at <= yquota.statement_clock() THEN
-		RAISE EXCEPTION 'cannot withdraw a point that is not ahead'
+		RAISE EXCEPTION 'cannot withdraw a point that is not in the future'
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 				DETAIL = format('The clock shows %s.', yquota.statement_clock()),
 				HINT = 'Add a point from now on.';
@@ -188,7 +188,7 @@ BEGIN
 	ELSE
 		RAISE EXCEPTION 'points of "%" cannot be withdrawn', timeline
 			USING ERRCODE = 'invalid_parameter_value',
-				HINT = 'Withdraw points of yquota.base_price, yquota.price_factor or yquota.charging_rule; yquota.clear_multiplier() drops multipliers that lie ahead.';
+				HINT = 'Withdraw points of yquota.base_price, yquota.price_factor or yquota.charging_rule; yquota.clear_multiplier() drops future multipliers.';
 	END IF;
 	RETURN FOUND;
 END

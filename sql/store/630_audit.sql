@@ -45,7 +45,7 @@ CREATE POLICY reader ON yquota.audit FOR SELECT
 	USING ((SELECT yquota_internal.reads_all()));
 CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.audit
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
-		'The audit is written by the triggers of the tables that it tells of.', 'Read it.');
+		'Only triggers of the audited tables write the audit.', 'Read it.');
 
 CREATE FUNCTION yquota_internal.note_audit_as_owner() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER

@@ -159,14 +159,14 @@ AS $$
 
 	INSERT INTO yquota.alert (kind, subject, detail, raised_at)
 	SELECT 'worker_postponed', task,
-		   'Another transaction holds a lock that the worker needs for this; it tries again every second.',
+		   'Another transaction holds a lock that the worker needs. The worker tries again every second.',
 		   now_at
 	FROM unnest(postponed) AS task
 	ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING;
 
 	INSERT INTO yquota.alert (kind, subject, detail, raised_at)
 	SELECT 'events_deferred', 'charge_deferred',
-		   'Events came while yquota.charging was deferred and have not been charged: call yquota.charge_deferred() until nothing remains.',
+		   'Events that arrived while yquota.charging was deferred have not been charged. Call yquota.charge_deferred() until nothing remains.',
 		   now_at
 	WHERE EXISTS (SELECT FROM yquota_internal.deferred_event)
 	ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO NOTHING;
@@ -232,7 +232,7 @@ BEGIN
 	IF NOT FOUND THEN
 		RAISE no_data_found
 			USING MESSAGE = format('outage %s does not exist', outage_id),
-				  HINT = 'See yquota.outage for those that wait for a decision.';
+				  HINT = 'Outages that wait for a decision are in yquota.outage.';
 	END IF;
 
 	UPDATE yquota.outage SET forgiven = forgive

@@ -225,7 +225,7 @@ BEGIN
 		END IF;
 		RAISE EXCEPTION 'pg_cron is not loaded for database "%"', current_database()
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-				HINT = format(E'Have these lines in postgresql.conf and restart the server:\nshared_preload_libraries = %L\ncron.database_name = %L',
+				HINT = format(E'Put these lines into postgresql.conf and restart the server:\nshared_preload_libraries = %L\ncron.database_name = %L',
 							  libraries, current_database());
 	ELSIF NOT yquota_internal.cron_is_installed() THEN
 		RAISE EXCEPTION 'extension "pg_cron" is not installed'

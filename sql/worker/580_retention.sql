@@ -29,7 +29,7 @@ BEGIN
 		RAISE EXCEPTION 'schema "%" belongs neither to the owner of yquota nor to a superuser', archive_schema
 			USING ERRCODE = 'insufficient_privilege',
 				DETAIL = 'The owner of a schema can drop or replace the tables in it.',
-				HINT = 'Name one that does not exist, which is made when it is needed, or have a superuser own this one.';
+				HINT = 'Name a schema that does not exist, which is created when needed, or have a superuser own this schema.';
 	END IF;
 END
 $$;
@@ -120,7 +120,7 @@ BEGIN
 		-- constraints of the table would run with the owner's rights
 		RAISE EXCEPTION 'cannot archive below table %, which belongs to another role', whole
 			USING ERRCODE = 'insufficient_privilege',
-				HINT = format('Name another schema in yquota.retention_setting, or have the table belong to %I.', owner);
+				HINT = format('Name another schema in yquota.retention_setting, or give the table to role %I.', owner);
 	END IF;
 	EXECUTE format('CREATE TABLE %s () INHERITS (%s)', own, whole);
 	EXECUTE format('ALTER TABLE %s OWNER TO %I', own, owner);

@@ -153,9 +153,9 @@ BEGIN
 		DELETE FROM yquota_internal.node_difference;
 	END IF;
 	PERFORM yquota_internal.tell_of_nodes('node_reports_late', late.nodes, late.since,
-		'%s nodes run and do not report their queues, the first since %s: %s; look at their agents and at report_nodes()', now_at);
+		'%s nodes are running but do not report their queues, the first since %s: %s; look at their agents and at report_nodes()', now_at);
 	PERFORM yquota_internal.tell_of_nodes('node_reports_differ', differing.nodes, differing.since,
-		'%s nodes report other numbers of running containers than the books have, the first since %s: %s; look at yquota.node_queue_report and at what feeds miss', now_at);
+		'%s nodes report other numbers of running containers than the books have, the first since %s: %s; look at yquota.node_queue_report and at missing events of feeds', now_at);
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.watch_node_reports(timestamptz) IS

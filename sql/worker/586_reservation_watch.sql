@@ -87,7 +87,7 @@ BEGIN
 		  FROM yquota.reservation_definition AS d
 		  WHERE d.ended_by = 'replanned' AND d.ended_at > now_at - interval '1 hour' GROUP BY d.queue) AS o;
 	PERFORM yquota_internal.tell_of_plans('reservations_replanned', plans, details, now_at);
-	SELECT array_agg(f.plan), array_agg(format('%s active reservations have no queue; look at worker_status and at what holds the locks of the plan', f.queues_missing)) INTO plans, details
+	SELECT array_agg(f.plan), array_agg(format('%s active reservations have no queue; look at worker_status and at the locks of the plan', f.queues_missing)) INTO plans, details
 	FROM yquota_internal.reservation_figures() AS f
 	WHERE f.queues_missing > 0 AND (SELECT s.reservation_system_enable FROM yquota.scheduler_setting AS s);
 	PERFORM yquota_internal.tell_of_plans('plan_not_followed', plans, details, now_at);

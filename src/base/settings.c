@@ -66,7 +66,7 @@ warn_of_missing_unit(const char *name, int value, int least, const char *unit, c
 		return;
 	ereport(WARNING,
 			(errmsg("\"%s\" is no more than %d %s", name, value, unit),
-			 errhint("A value without a unit is in %s: write \"%s\", say.",
+			 errhint("A value without a unit is in %s: write \"%s\", for example.",
 					 strcmp(unit, "ms") == 0 ? "milliseconds" : "seconds", example)));
 }
 

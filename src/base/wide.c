@@ -624,6 +624,6 @@ yq_wide_numeric_check(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("this server stores values of type numeric in a format that yquota does not know"),
-				 errdetail("Amounts would be read and written wrong."),
+				 errdetail("Amounts would be read and written incorrectly."),
 				 errhint("Use a version of yquota that supports this version of PostgreSQL.")));
 }

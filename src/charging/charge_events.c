@@ -165,7 +165,7 @@ check_protocol(FunctionCallInfo fcinfo)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("charge_events() serves table \"yquota.container_event\" only"),
-				 errdetail("It was called for table \"%s\".",
+				 errdetail("The function was called for table \"%s\".",
 						   RelationGetRelationName(trigger->tg_relation))));
 }
 
@@ -326,7 +326,7 @@ raise_bad_event(const YqEvent *event, const YqProblem *problem)
 	YqProblem	raised = *problem;
 
 	if (problem->may_wait && deferred_has(event->container_id))
-		raised.hint = "Events of it are deferred: call yquota.charge_deferred(), or set yquota.on_bad_event to set_aside to let this one wait for them.";
+		raised.hint = "Earlier events of the container are deferred. Call yquota.charge_deferred(), or set yquota.on_bad_event to set_aside.";
 	yq_problem_raise(&raised, yq_event_describe(event));
 }
 
@@ -350,7 +350,7 @@ count_reject(EventCharger *charger, const YqEvent *event, const YqProblem *probl
 
 	if (result->first_reason == NULL || (result->set_aside == result->waiting && !problem->may_wait))
 		result->first_reason = MemoryContextStrdup(charger->result_context,
-												   psprintf("The first: %s. %s", problem->message, yq_event_describe(event)));
+												   psprintf("The first problem is: %s. %s", problem->message, yq_event_describe(event)));
 	result->set_aside++;
 	if (problem->may_wait)
 		result->waiting++;
@@ -664,7 +664,7 @@ warn_of_rejects(const YqChargeEventsResult *charged)
 	if (charged->set_aside == 0 || yq_on_bad_event != YQ_ON_BAD_EVENT_SET_ASIDE)
 		return;
 	waiting = charged->waiting == 0 ? "" :
-		psprintf(" Waiting for their CONTAINER_START: %lld.", (long long) charged->waiting);
+		psprintf(" Events that wait for their CONTAINER_START: %lld.", (long long) charged->waiting);
 	ereport(WARNING,
 			(errmsg_plural("%lld event was set aside", "%lld events were set aside",
 						   charged->set_aside, (long long) charged->set_aside),

@@ -309,7 +309,7 @@ static YqMerge
 bad_other_content(YqProblem **problem, const YqContainerLife *life, const YqEvent *event)
 {
 	return bad(problem, ERRCODE_UNIQUE_VIOLATION,
-			   psprintf("%s of container \"%s\" at %s is known with other content",
+			   psprintf("%s of container \"%s\" at %s is already recorded with other content",
 						yq_event_kind_name(event->kind),
 						text_to_cstring(life->container_id),
 						timestamptz_to_str(event->occurred_at)),
@@ -417,7 +417,7 @@ merge_repeated_start(YqContainerLife *life, const YqEvent *event, const text *pr
 		return bad_project(problem, life, project);
 	if (event->occurred_at != life->started_at)
 		return bad(problem, ERRCODE_UNIQUE_VIOLATION,
-				   psprintf("container \"%s\" started at %s already",
+				   psprintf("container \"%s\" has already started at %s",
 							text_to_cstring(life->container_id),
 							timestamptz_to_str(life->started_at)),
 				   "A container id is used once; a recovered container keeps its creation time.");

@@ -301,12 +301,12 @@ check_instant(const YqEvent *event, TimestampTz now, TimestampTz latest)
 	if (TIMESTAMP_NOT_FINITE(event->occurred_at))
 		return yq_problem(ERRCODE_DATETIME_FIELD_OVERFLOW,
 						  pstrdup("occurred_at must be finite"),
-						  "Send the instant at which it happened, or leave the column out to use the clock.");
+						  "Send the instant of the event, or leave the column out to use the clock.");
 	if (event->occurred_at < EARLIEST_INSTANT)
 		return yq_problem(ERRCODE_DATETIME_FIELD_OVERFLOW,
 						  psprintf("occurred_at %s lies before the year 2000",
 								   timestamptz_to_str(event->occurred_at)),
-						  "It may be the empty date of a program: send the instant at which it happened.");
+						  "A program may have sent an empty date. Send the instant of the event.");
 	if (is_ahead(event->occurred_at, now) && event->occurred_at > latest)
 		return yq_problem(ERRCODE_DATETIME_FIELD_OVERFLOW,
 						  psprintf("occurred_at %s is in the future",
@@ -317,12 +317,12 @@ check_instant(const YqEvent *event, TimestampTz now, TimestampTz latest)
 		return yq_problem(ERRCODE_DATETIME_FIELD_OVERFLOW,
 						  psprintf("recorded_at %s is in the future or not finite",
 								   timestamptz_to_str(event->recorded_at)),
-						  "Leave the column out: it is the clock's.");
+						  "Leave the column out. It is set by the clock.");
 	if (event->recorded_at < EARLIEST_INSTANT)
 		return yq_problem(ERRCODE_DATETIME_FIELD_OVERFLOW,
 						  psprintf("recorded_at %s lies before the year 2000",
 								   timestamptz_to_str(event->recorded_at)),
-						  "Leave the column out: it is the clock's.");
+						  "Leave the column out. It is set by the clock.");
 	return NULL;
 }
 
@@ -394,7 +394,7 @@ yq_event_check(const YqEvent *event, TimestampTz now, TimestampTz latest)
 		return yq_problem(ERRCODE_NOT_NULL_VIOLATION,
 						  psprintf("container_id of a %s must not be null",
 								   kind_names[event->kind]),
-						  "Only a QUOTA_COMPUTE goes without a container.");
+						  "Only a QUOTA_COMPUTE has no container.");
 	if (VARSIZE_ANY_EXHDR(event->container_id) == 0)
 		return yq_problem(ERRCODE_INVALID_PARAMETER_VALUE,
 						  pstrdup("container_id must not be empty"),

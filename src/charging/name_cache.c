@@ -24,7 +24,7 @@ PG_FUNCTION_INFO_V1(yq_sql_signal_change);
 typedef struct NameEntry
 {
 	YqBytes		key;
-	text	   *label;			/* label of a node; NULL when there is no such node */
+	text	   *label;			/* label of a node; NULL when the node does not exist */
 } NameEntry;
 
 /* The names of one table. */

@@ -25,7 +25,7 @@ extern void yq_name_cache_note_project(const text *project);
 
 /*
  * Tell whether the label of a node is known.  *label is then a copy in the current memory context, or NULL
- * when there is no such node.
+ * when the node does not exist.
  */
 extern bool yq_name_cache_has_node(const text *node, text **label);
 extern void yq_name_cache_note_node(const text *node, const text *label);

@@ -64,7 +64,7 @@ yq_admit_check_age(const YqEvent *event)
 							   yq_event_kind_name(event->kind),
 							   text_to_cstring(event->container_id),
 							   timestamptz_to_str(horizon)),
-					  "Look for the container in the archive; so old an event is accepted only when its container is still in the books.");
+					  "Look for the container in the archive. An event before the horizon is accepted only if its container is still in the books.");
 }
 
 /* Refuse a START that arrives so late that its instant may be a mistake. */
@@ -78,7 +78,7 @@ check_start_age(const YqEvent *event)
 					  psprintf("CONTAINER_START of container \"%s\" at %s is older than yquota.max_event_age",
 							   text_to_cstring(event->container_id),
 							   timestamptz_to_str(event->occurred_at)),
-					  "Send the instant at which it happened. One that is as old as that is accepted by yquota.retry_rejects() when it has been set aside.");
+					  "Send the instant of the event. To accept an event that old, have it set aside and call yquota.retry_rejects().");
 }
 
 static YqProblem *

@@ -760,7 +760,7 @@ check_voidable(const YqContainerLife *life)
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("cannot void container \"%s\", which started before the archive horizon at %s",
 					text_to_cstring(life->container_id), timestamptz_to_str(horizon)),
-			 errdetail("It started at %s; a START that old is accepted only while its container is in the books.",
+			 errdetail("The container started at %s. A START before the horizon is accepted only while its container is in the books.",
 					   timestamptz_to_str(life->started_at)),
 			 errhint("Give credit back with yquota.quota_grant.")));
 }

@@ -163,7 +163,7 @@ elements(FunctionCallInfo fcinfo, int argument, Oid type, int16 length, bool by_
 	if (*count >= 0 && found != *count)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("arrays of grants must be of one length")));
+				 errmsg("arrays of grants must have the same length")));
 	*count = found;
 	return values;
 }

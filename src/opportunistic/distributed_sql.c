@@ -191,7 +191,7 @@ yq_sql_lock_for_containers(PG_FUNCTION_ARGS)
 	PreventCommandIfReadOnly("reports of containers");
 	if (yq_text_array(fcinfo, 1, "payers", &payers) != count)
 		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("application_ids and payers differ in length")));
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("application_ids and payers must have the same length")));
 	InitMaterializedSRF(fcinfo, 0);
 	yq_cluster_check_charging();
 	yq_queue_lock_configuration(RowExclusiveLock);

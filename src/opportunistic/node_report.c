@@ -193,7 +193,7 @@ judge(const YqAllocationSettings *settings, YqNodeReport *report, YqIndexScan *n
 	slot = yq_index_scan_find(nodes, cstring_to_text(report->node));
 	if (slot == NULL)
 	{
-		report->refusal = "there is no such node";
+		report->refusal = "the node does not exist";
 		return;
 	}
 	found = DatumGetObjectId(slot_getattr(slot, state, &isnull));
@@ -202,7 +202,7 @@ judge(const YqAllocationSettings *settings, YqNodeReport *report, YqIndexScan *n
 	else if (found != yq_enum_oid("node_state", "RUNNING"))
 		report->refusal = psprintf("the node is %s", DatumGetCString(DirectFunctionCall1(enum_out, ObjectIdGetDatum(found))));
 	else if (report->estimated_wait == 0 && !yq_node_load_is_comparable(settings->load_comparator, YQ_WAIT_UNKNOWN))
-		report->left_out = "the node tells no estimated wait, by which nodes are compared";
+		report->left_out = "the node reports no estimated wait, which the comparison of nodes needs";
 	if (report->reported_at > now && report->refusal == NULL)
 		report->refusal = "reported_at lies after the clock";
 }
@@ -462,7 +462,7 @@ store(YqRowUpdate *row, YqNodeReport *report)
 	if (report->reported_at > stored_at)
 		write_report(row, report);
 	else
-		report->refusal = psprintf("it is not newer than that of %s", timestamptz_to_str(stored_at));
+		report->refusal = psprintf("the report is not newer than the report of %s", timestamptz_to_str(stored_at));
 }
 
 /* Refuse older reports.  A row changes once in a command, so the newest report of a node is the last one. */
@@ -474,7 +474,7 @@ refuse_older(YqNodeReport **reports, int count)
 		const YqNodeReport *next = reports[i + 1];
 
 		if (next->refusal == NULL && reports[i]->refusal == NULL && strcmp(reports[i]->node, next->node) == 0)
-			reports[i]->refusal = psprintf("it is not newer than that of %s", timestamptz_to_str(next->reported_at));
+			reports[i]->refusal = psprintf("the report is not newer than the report of %s", timestamptz_to_str(next->reported_at));
 	}
 }
 

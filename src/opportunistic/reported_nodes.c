@@ -622,8 +622,8 @@ choose_recorded_start(YqReportedNodes *nodes)
 	if (start < 0 || start >= nodes->choice.candidate_count)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("there is no recorded draw for the search for any node"),
-				 errdetail("Draw number %d of %d would have to be from 0 to %d.",
+				 errmsg("the search for any node has no recorded draw"),
+				 errdetail("Draw number %d of %d must be between 0 and %d.",
 						   nodes->drawn, nodes->order->start_count, nodes->choice.candidate_count - 1)));
 	return start;
 }

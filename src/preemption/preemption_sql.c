@@ -209,7 +209,7 @@ reason_to_spare(const YqPreemption *state, const YqPreemptionQueue *leaf, int la
 	if (leaf->is_disabled)
 		return "preemption is disabled";
 	if (!yq_amounts_any_above_none(state->calculator, entry->to_be_preempted))
-		return "queues below their guarantees get what they want without it";
+		return "the demand of queues below their guarantees is met without it";
 	if (!yq_amounts_any_above_none(state->calculator, entry->obtain))
 		return "the excess is within max_ignored_over_capacity, or too small for natural_termination_factor";
 	return NULL;

@@ -130,7 +130,7 @@ yq_acl_match_text(YqAclMatch match, const char *name)
 	switch (match)
 	{
 		case YQ_ACL_EVERYBODY:
-			return pstrdup("everybody");
+			return pstrdup("every user");
 		case YQ_ACL_USER:
 			return psprintf("user \"%s\"", name);
 		case YQ_ACL_REAL_USER:
@@ -140,5 +140,5 @@ yq_acl_match_text(YqAclMatch match, const char *name)
 		case YQ_ACL_NOBODY:
 			break;
 	}
-	return pstrdup("nobody");
+	return pstrdup("no user");
 }

@@ -286,7 +286,7 @@ yq_sql_match_hadoop_properties(PG_FUNCTION_ARGS)
 	if (nmiddles != nheads || ntails != nheads || nbits != nheads)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("arrays of patterns differ in length")));
+				 errmsg("arrays of patterns must have the same length")));
 	matcher.npatterns = nheads;
 	matcher.patterns = palloc(sizeof(Pattern) * Max(nheads, 1));
 	for (int i = 0; i < nheads; i++)

@@ -222,10 +222,10 @@ verdict_of(const Change *change, const YqPlan *plan, YqPlanFailure failure)
 		case YQ_PLAN_OVERCOMMITTED:
 			return yq_reservation_refuse("overcommitted", "the plan has promised more than it has between arrival and deadline");
 		case YQ_PLAN_CAPACITY:
-			return yq_reservation_refuse("capacity", "at the place found the plan has too little left");
+			return yq_reservation_refuse("capacity", "the plan has too little left at the place found");
 		case YQ_PLAN_INSTANTANEOUS:
 			/* CapacityOverTimePolicy does not distinguish these two reasons */
-			return refuse_by_share(change, plan, "instantaneous_max_capacity", "at the place found the plan has too little left, or ",
+			return refuse_by_share(change, plan, "instantaneous_max_capacity", "the plan has too little left at the place found, or ",
 								   "at an instant", plan->instantaneous_share);
 		case YQ_PLAN_AVERAGE:
 			return refuse_by_share(change, plan, "average_capacity", "", "on average over the window", plan->average_share);
@@ -233,7 +233,7 @@ verdict_of(const Change *change, const YqPlan *plan, YqPlanFailure failure)
 			return yq_reservation_refuse("too_large", psprintf("the search for a place looks at more windows than the %d that reservation_most_windows allows",
 															   change->settings.most_windows));
 		case YQ_PLAN_REPEATS:
-			return yq_reservation_refuse("too_large", psprintf("what repeats in the plan has more than %d steps in the time that is looked at",
+			return yq_reservation_refuse("too_large", psprintf("repeating reservations of the plan have more than %d steps in the time of the search",
 															   YQ_MOST_REPEATED_STEPS));
 		case YQ_PLAN_EXISTS:
 		case YQ_PLAN_UNKNOWN:
@@ -515,7 +515,7 @@ refuse_id(const char *id)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_DUPLICATE_OBJECT),
-			 errmsg("reservation \"%s\" exists already", id),
+			 errmsg("reservation \"%s\" already exists", id),
 			 errhint("yquota.new_reservation_id() makes another id.")));
 }
 

@@ -199,7 +199,7 @@ expire_application(const YqPlanRound *round, YqFollowedApplication *application)
 		return;
 	if (application->reason != NULL)
 		ereport(LOG,
-				(errmsg("application \"%s\" cannot move to queue \"%s\", and is killed", application->application_id, default_queue),
+				(errmsg("application \"%s\" is killed because it could not move to queue \"%s\"", application->application_id, default_queue),
 				 errdetail_internal("%s", application->reason)));
 	kill_application(application, yq_plan_queue_name(round, queue));
 	application->is_killed = true;

@@ -82,7 +82,7 @@ yq_plan_queue(const YqHierarchy *hierarchy, const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_FOREIGN_KEY_VIOLATION),
 				 errmsg("queue \"%s\" is not a plan", queue->path),
-				 errhint("A leaf queue with the property reservable is one.")));
+				 errhint("A plan is a leaf queue with the property reservable.")));
 	return queue;
 }
 
@@ -116,7 +116,7 @@ yq_plan_window_arguments(FunctionCallInfo fcinfo, int from, int to, const YqRese
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("the time from \"from\" to \"to\" is too long"),
-				 errdetail("It may have reservation_most_copies, %d, times the largest periodicity.", settings->most_copies)));
+				 errdetail("The limit is reservation_most_copies, %d, times the largest periodicity.", settings->most_copies)));
 }
 
 void
@@ -130,7 +130,7 @@ yq_plan_check_length(const YqPlan *plan, int64 start, int64 end)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("the time from \"from\" to \"to\" is too long"),
-				 errdetail("What repeats in the plan has more than %d steps in it.", YQ_MOST_REPEATED_STEPS)));
+				 errdetail("Repeating reservations have more than %d steps in this time.", YQ_MOST_REPEATED_STEPS)));
 }
 
 YqPlan *

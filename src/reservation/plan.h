@@ -20,7 +20,7 @@ typedef enum YqPlanFailure
 	YQ_PLAN_UNKNOWN,			/* no reservation has the id */
 	YQ_PLAN_CONCURRENCY,		/* concurrency is less than 1 */
 	YQ_PLAN_CONTAINERS,			/* no containers are requested */
-	YQ_PLAN_GANGS,				/* the number of containers is no multiple of the concurrency */
+	YQ_PLAN_GANGS,				/* the number of containers is not a multiple of the concurrency */
 	YQ_PLAN_TOO_LARGE_CONTAINER,	/* a container is beyond the maximum allocation */
 	YQ_PLAN_NO_ROOM,			/* no placement satisfies the definition */
 	YQ_PLAN_GAP,				/* the placement found violates R_ORDER_NO_GAP */

@@ -140,7 +140,7 @@ char *
 yq_plan_queue_refusal_text(const YqPlanQueue *queue)
 {
 	return psprintf(queue->refusal == YQ_SHARE_OUT_OF_RANGE ? "a share of %g is not between 0 and 1" :
-					"with a share of %g the queues of the plan would have more than all of it", queue->refused_capacity);
+					"with a share of %g the queues of the plan would have more than the whole plan", queue->refused_capacity);
 }
 
 /* -- a single share -------------------------------------------------------------- */

@@ -49,7 +49,7 @@ subject_argument(FunctionCallInfo fcinfo, int username, int groups)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s is too long", "username"),
-				 errdetail("It may have %d bytes.", NAME_MAX_BYTES)));
+				 errdetail("The limit is %d bytes.", NAME_MAX_BYTES)));
 	return subject;
 }
 

@@ -412,7 +412,7 @@ yq_sql_fill_bloom_filter(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("cannot fill the Bloom filter of the ledger"),
-				 errdetail("It must be empty, and of no more than %d tables.", MAX_TABLES)));
+				 errdetail("The filter must be empty and cover at most %d tables.", MAX_TABLES)));
 	pass.bytes = palloc((Size) Min(PAGES_PER_PASS, pass.total_pages) * PAGE_BYTES);
 	for (uint32 page = 0; page < pass.total_pages; page++)
 	{

@@ -382,7 +382,7 @@ prepare_columns(YqBulkInsert *writer, int column_count)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("table \"%s\" has other columns than the library expects",
 						RelationGetRelationName(writer->relation)),
-				 errdetail("It is written directly, with the %d columns that it was created with.",
+				 errdetail("The library writes the table directly and expects its original %d columns.",
 						   column_count),
 				 errhint("Keep columns of your own in another table; after an update of the library run ALTER EXTENSION yquota UPDATE.")));
 	writer->column_count = column_count;

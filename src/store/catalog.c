@@ -234,10 +234,10 @@ check_version(void)
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("SQL objects of extension \"yquota\" are of another version than its library"),
-			 errdetail("The objects are of version %s, the library is of version %s.",
+			 errmsg("SQL objects of extension \"yquota\" do not match its library"),
+			 errdetail("The objects have version %s, the library has version %s.",
 					   version, YQ_VERSION),
-			 errhint("Run ALTER EXTENSION yquota UPDATE. Sessions that loaded an older library have to be started again.")));
+			 errhint("Run ALTER EXTENSION yquota UPDATE, and reconnect sessions that loaded an older library.")));
 }
 
 Oid

@@ -189,7 +189,7 @@ yq_sql_copy_out(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION),
 				 errmsg("table \"%s\" did not take every row", get_rel_name(target)),
-				 errdetail("It was given " UINT64_FORMAT " rows and took " UINT64_FORMAT ".",
+				 errdetail("The table was given " UINT64_FORMAT " rows and stored " UINT64_FORMAT " rows.",
 						   read, inserted),
 				 errhint("Remove the triggers and rules of the table that leave rows out.")));
 	tuplestore_end(rows);

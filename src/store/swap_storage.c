@@ -70,17 +70,17 @@ check_table(Relation relation)
 		relation->rd_rel->relam != HEAP_TABLE_AM_OID ||
 		relation->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT ||
 		IsSystemRelation(relation))
-		refuse_table(relation, "It is not an ordinary table.",
+		refuse_table(relation, "The table is not an ordinary table.",
 					 "Undo its change of persistence or access method.");
 	for (int i = 0; i < descriptor->natts; i++)
 	{
 		Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
 
 		if (attribute->attisdropped)
-			refuse_table(relation, "A column of it has been dropped.",
+			refuse_table(relation, "A column of the table has been dropped.",
 						 "Make the table anew, without that column.");
 		if (attribute->atthasmissing)
-			refuse_table(relation, "A column was added to it after its rows had been written.",
+			refuse_table(relation, "A column was added to the table after its rows had been written.",
 						 "Run VACUUM FULL on the table once.");
 	}
 }
@@ -103,7 +103,7 @@ check_alike(Relation parent, Relation child)
 			a->attcollation == b->attcollation && a->attnotnull == b->attnotnull;
 	}
 	if (!alike)
-		refuse_table(child, "It differs from the table whose rows it is to take over.",
+		refuse_table(child, "The table differs from the table whose rows it would take over.",
 					 "Create it with LIKE and in the same tablespace.");
 }
 
@@ -283,7 +283,7 @@ exchange_tables(Relation parent, Relation child)
 	foreach(ours, our_indexes)
 		partners = lappend_oid(partners, take_alike(parent, lfirst_oid(ours), &their_indexes));
 	if (their_indexes != NIL)
-		refuse_table(child, "It has an index that the other table has not.",
+		refuse_table(child, "The table has an index that the other table lacks.",
 					 "Create it with LIKE, INCLUDING ALL.");
 
 	exchange_files(catalog, indexes, parent_oid, child_oid);

@@ -133,7 +133,7 @@ yq_job_state(char **error)
 	*error = NULL;
 	if (!outcome->is_known)
 	{
-		*error = pstrdup("its process was ended before it was done");
+		*error = pstrdup("the process ended before the job was done");
 		state = YQ_JOB_FAILED;
 	}
 	else if (outcome->sqlerrcode == 0)

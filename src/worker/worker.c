@@ -135,7 +135,7 @@ static YqTask periodic[PERIODIC_COUNT] = {
 	},
 	[BOOK] = {
 		.name = "book",
-		.activity = "yquota: posting what reservations pay",
+		.activity = "yquota: posting charges of reservations",
 		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 		.step = run_command,
 		.command = "SELECT yquota_internal.book_reservations()",
@@ -143,7 +143,7 @@ static YqTask periodic[PERIODIC_COUNT] = {
 	},
 	[APPLY_WAITING] = {
 		.name = "apply waiting",
-		.activity = "yquota: applying events that waited",
+		.activity = "yquota: applying waiting events",
 		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 		.step = run_command,
 		.command = "SELECT yquota_internal.apply_waiting(false)",
@@ -161,7 +161,7 @@ static YqTask periodic[PERIODIC_COUNT] = {
 	/* no job: crossings are found within yquota.compute_interval; this task runs after credit was granted */
 	[THRESHOLDS] = {
 		.name = "thresholds",
-		.activity = "yquota: telling of thresholds that spending crossed",
+		.activity = "yquota: raising alerts of crossed thresholds",
 		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 		.step = run_command,
 		.command = "SELECT yquota_internal.note_crossings($1)",
@@ -627,7 +627,7 @@ static void
 leave(const char *reason)
 {
 	ereport(order.repeated && !was_started ? DEBUG1 : LOG,
-			(errmsg("yquota worker of database \"%s\" leaves: %s",
+			(errmsg("yquota worker of database \"%s\" exits: %s",
 					NameStr(database_name), reason)));
 	proc_exit(0);
 }

@@ -123,7 +123,7 @@ fails('east', "$into ('east', " . $terms =~ s/20000/20001/r . ')', qr/ERROR:  23
 fails('east', "$into ('west', $terms)", qr/ERROR:  22023: lease is for cluster "west", not for "east"/, 'one for another cluster is refused', 'lender');
 fails('east', "$into ('east', " . $terms =~ s/20000/-5/r . ')', qr/ERROR:  22023/, 'and one that takes credit away', 'lender');
 fails('east', "$into ('east', $terms)", qr/ERROR:  42501/, 'and a role that may not', 'member');
-fails('east', "$into ('east', " . $terms =~ s/$history/1\/1\/1/r . ')', qr/ERROR:  55000: lease 1 is not of the database that leases for "federation" now/, 'nor is one taken of another database', 'lender');
+fails('east', "$into ('east', " . $terms =~ s/$history/1\/1\/1/r . ')', qr/ERROR:  55000: lease 1 does not come from the database that leases for "federation" now/, 'nor is one taken of another database', 'lender');
 fails('east', "INSERT INTO yquota.lending_federation (cluster, federation, history) VALUES ('east', 'federation', '" . $history =~ s/\/1\//\/0\//r . "')",
 	qr/ERROR:  55000: another server has taken the place of this one in federation "federation"/, 'a timeline that has been left does not come back', 'lender');
 fails('east', q(INSERT INTO yquota.lending_federation (cluster, federation, history) VALUES ('east', 'federation', 'new')), qr/ERROR:  23514/, 'one of another form is none', 'lender');
@@ -256,7 +256,7 @@ is(sql('east', 'SELECT max(lease) FROM yquota.cluster_lease'), $before, 'a lease
 renew() foreach 1 .. 2;
 sql('west', q(SELECT yquota.set_clock('2026-03-02 18:40+00')));
 sql('federation', q(SELECT yquota.set_clock('2026-03-02 18:36+00')));
-like(sql('federation', q(SELECT problems FROM yquota.renew_leases())), qr/west: Its clock shows 2026-03-02 18:40:00\+00, more than yquota.max_clock_skew from 2026-03-02 18:36/, 'a clock that is too far off gets no leases');
+like(sql('federation', q(SELECT problems FROM yquota.renew_leases())), qr/west: The clock of the cluster shows 2026-03-02 18:40:00\+00, more than yquota.max_clock_skew from 2026-03-02 18:36/, 'a clock that is too far off gets no leases');
 set_clocks('2026-03-02 19:00+00');
 sql('federation', q(SET ROLE admin; INSERT INTO yquota.project (name) VALUES ('only here'); INSERT INTO yquota.federated_budget (project, period, amount, clusters) VALUES ('only here', 'month', 9, '{west}')));
 renew() foreach 1 .. 2;

@@ -119,7 +119,7 @@ is(sql('east', 'SELECT count(*) FROM yquota.cluster_lease'), '3', 'which has bee
 is(sql('federation', q(SELECT count(*) FROM yquota.budget_lease WHERE offered_at >= '2026-03-02 13:31+00')), '0', 'nothing is leased');
 
 my $said = renew();
-like($said, qr/^0\|0\|\d\|.*north: Nothing is leased until it has told this server of its leases/s, 'nor is it when the east has told, while the north is away');
+like($said, qr/^0\|0\|\d\|.*north: Nothing is leased until the cluster has reported its leases to this server/s, 'nor is it when the east has told, while the north is away');
 is(known('east'), grants('east'), 'all leases of the east are known');
 is(sql('federation', q(SELECT kind, subject FROM yquota.alert WHERE kind = 'leases_withheld' AND cleared_at IS NULL)), 'leases_withheld|north', 'an alert names the north');
 is(sql('federation', 'SELECT * FROM yquota.planned_leases()'), '', 'nothing is planned');
@@ -131,7 +131,7 @@ $node_of{federation} = 'old';
 my $before = grants('east');
 sql('federation', q(SELECT yquota.set_clock('2026-03-02 15:00+00')));
 sql('east', q(SELECT yquota.set_clock('2026-03-02 15:00+00')));
-like(renew(), qr/east: another server has taken the place of this one in federation \\"federation\\": It is on timeline 2, and this one on timeline 1/, 'the cluster refuses the server before') foreach 1 .. 3;
+like(renew(), qr/east: another server has taken the place of this one in federation \\"federation\\": The other server is on timeline 2, and this server is on timeline 1/, 'the cluster refuses the server before') foreach 1 .. 3;
 is(grants('east'), $before, 'and has no lease of it');
 $node{old}->stop('fast');
 $node_of{federation} = 'new';

@@ -102,7 +102,7 @@ like(refused($north, 'chief'), qr/^42501: permission denied for table public.led
 sql('federation', 'GRANT SELECT ON ledger TO chief; GRANT USAGE ON FOREIGN SERVER west TO chief');
 like(refused($north, 'clerk'), qr/^42501/, 'operators federate nothing');
 like(refused($north =~ s/ledger'/seen'/r, 'chief'), qr/^42809: "public.seen" is not a table/, 'a view is no ledger');
-like(refused($north =~ s/ledger'/other'/r, 'chief'), qr/^42804: table "public.other" is not a ledger of several clusters\nDETAIL:  It has not these columns: cluster text.\n/, 'nor is a table without clusters');
+like(refused($north =~ s/ledger'/other'/r, 'chief'), qr/^42804: table "public.other" is not a ledger of several clusters\nDETAIL:  The table lacks these columns: cluster text.\n/, 'nor is a table without clusters');
 sql('federation', 'CREATE TABLE theirs (LIKE ledger); ALTER TABLE theirs OWNER TO chief');
 like(refused($north =~ s/ledger'/theirs'/r, 'chief'), qr/^42501: table "public.theirs" belongs neither to the owner of yquota nor to a superuser/, 'nor the table of an administrator');
 like(refused($north =~ s/north/nowhere/r, 'chief'), qr/^22023: table public.ledger has no rows of cluster "nowhere"/, 'the cluster must be there');
@@ -110,7 +110,7 @@ like(refused($north =~ s/ledger =>/'west', /r, 'chief'), qr/^22004: cluster, and
 like(refused(q(SELECT yquota.federate_cluster('north')), 'chief'), qr/^22004/, 'nor none');
 sql('federation', "SET ROLE chief; $north; $north");
 sql('federation', q(SET ROLE chief; SET search_path = public; SELECT yquota.federate_cluster('south', ledger => 'ledger'), yquota.federate_cluster('west', 'west')));
-like(refused(q(SELECT yquota.federate_cluster('west', ledger => 'public.ledger')), 'chief'), qr/^42710: cluster "west" is federated by server "west"\nDETAIL:  It would be read twice./, 'none is read in two ways');
+like(refused(q(SELECT yquota.federate_cluster('west', ledger => 'public.ledger')), 'chief'), qr/^42710: cluster "west" is federated by server "west"\nDETAIL:  The cluster would be read twice./, 'none is read in two ways');
 like(refused(q(SELECT yquota.federate_cluster('north', 'west')), 'chief'), qr/^42710: cluster "north" is federated by ledger public.ledger/, 'nor this way round');
 sql('west', 'SELECT yquota.quota_compute()');
 is(sql('federation', q(SET ROLE member; SELECT cluster, server, ledger, is_reachable, clock, charged_through, timezone, ahead, problem FROM yquota.federation_status())),

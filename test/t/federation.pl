@@ -235,7 +235,7 @@ like(refused(q(SELECT * FROM yquota.federated_bill('2026-03-01'))), qr/^08006: c
 like(refused(q(SELECT * FROM yquota.federated_top_costs('2026-03-01', '2026-03-01'))), qr/^08006/, 'and top lists');
 my ($code, $out, $error) = $node{near}->psql('federation', q(SELECT DISTINCT missing FROM yquota.federated_cost('2026-03-01', '2026-03-01', skip_unreachable => true)));
 is($out, '{north}', 'unless it may go on without: each row names it');
-like($error, qr/WARNING:  report is without clusters north/, 'and a warning');
+like($error, qr/WARNING:  report leaves out clusters north/, 'and a warning');
 is(sql('federation', q(SELECT cluster FROM yquota.federated_cost('2026-03-01', '2026-03-01', '{cluster}', true) ORDER BY 1)), "east\nwest", 'the others are there');
 like(sql('federation', q(SELECT is_reachable, clock IS NULL, problem FROM yquota.federation_status() WHERE cluster = 'north')), qr/^f\|t\|could not connect to server "north"$/, 'the status says what is wrong, and no address');
 $node{far}->start;

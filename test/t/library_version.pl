@@ -107,7 +107,7 @@ sub are_refused
 		my ($status, $output, $errors) = $node->psql($database, "\\set VERBOSITY verbose\n$refused{$what}");
 
 		like($errors,
-			qr/ERROR:  55000: SQL objects of extension "yquota" are of another version than its library\nDETAIL:  The objects are of version \Q$objects\E, the library is of version \Q$loaded\E\.\nHINT:  Run ALTER EXTENSION yquota UPDATE\. /,
+			qr/ERROR:  55000: SQL objects of extension "yquota" do not match its library\nDETAIL:  The objects have version \Q$objects\E, the library has version \Q$loaded\E\.\nHINT:  Run ALTER EXTENSION yquota UPDATE, and reconnect sessions that loaded an older library\./,
 			"objects $objects, library $loaded: $what is refused");
 	}
 	is($node->safe_psql($database, $count), $events, "objects $objects, library $loaded: no event has come");

@@ -144,7 +144,7 @@ ROWS
 
 # An account that is no project
 like(feed('unknown', 'cluster|40|40|root|chemistry|batch|COMPLETED|0:0|2026-11-26T08:00:00|2026-11-26T08:00:10|10|n1|cpu=1,mem=1M'),
-	qr/WARNING: +01000: +2 events were set aside\nDETAIL: +The first: project "chemistry" does not exist\./, 'the client tells what was set aside');
+	qr/WARNING: +01000: +2 events were set aside\nDETAIL: +The first problem is: project "chemistry" does not exist\./, 'the client tells what was set aside');
 
 # Send the same listings again, in another order, in one spool
 my $before = sql("SELECT * FROM yquota.charge ORDER BY container_id, number");

@@ -67,7 +67,7 @@ sql('INSERT INTO public.gate VALUES (true)');
 set_clock($node, 'work', '2030-01-02 02:30 UTC');
 is_soon($node, 'work', $process, 'the next night');
 sql(q(SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'yquota job'));
-is_soon($node, 'work', status(q(failures = 1 AND last_error = 'verify: its process was ended before it was done')), 'that its process was ended is told');
+is_soon($node, 'work', status(q(failures = 1 AND last_error = 'verify: the process ended before the job was done')), 'that its process was ended is told');
 sql('DELETE FROM public.gate');
 is_soon($node, 'work', verified_at('2030-01-02 02:30 UTC'), 'it is tried again');
 is_soon($node, 'work', status('failures = 0'), 'and all is well');

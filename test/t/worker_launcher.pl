@@ -50,7 +50,7 @@ is( $node->safe_psql('first', q(SELECT count(*) FROM pg_stat_activity WHERE back
 	'0', 'nor a snapshot');
 
 # A value that seems to lack its unit: the session that sets it is warned, and the log, once, of what the file says.
-my $warned = qr/WARNING:  "yquota\.price_interval" is no more than 30 ms\nHINT:  A value without a unit is in milliseconds: write "10s", say\./;
+my $warned = qr/WARNING:  "yquota\.price_interval" is no more than 30 ms\nHINT:  A value without a unit is in milliseconds: write "10s", for example\./;
 my $before = -s $node->logfile;
 my (undef, undef, $told) = $node->psql('postgres', 'ALTER SYSTEM SET yquota.price_interval = 30');
 like($told, $warned, 'a duration without a unit is told of');
@@ -91,7 +91,7 @@ is(worker_pid($node, 'first'), $pid, 'it is the same one');
 $node->safe_psql('first', 'SELECT yquota.stop_worker()');
 is_soon($node, 'postgres', 'NOT ' . has_worker('first'), 'stop_worker() stops it');
 my $log_end = -s $node->logfile;
-my $leaves = qr/worker of database "first" leaves: yquota.stop_worker\(\) was called/;
+my $leaves = qr/worker of database "first" exits: yquota.stop_worker\(\) was called/;
 # The launcher starts nothing at a reload before it knows that the worker has gone.
 for (1 .. 1800)
 {

@@ -65,7 +65,7 @@ queue_above(const YqHierarchy *hierarchy, const YqQueue *queue)
 static char *
 match_reason(YqQueueOperation operation, const char *where, YqAclMatch match, const char *name)
 {
-	return psprintf("%s of %s has %s", yq_acl_columns[operation], where,
+	return psprintf("%s of %s allows %s", yq_acl_columns[operation], where,
 					yq_acl_match_text(match, name));
 }
 
@@ -80,7 +80,7 @@ yq_access_search(const YqHierarchy *hierarchy, const char *path, YqQueueOperatio
 
 		if (acl == NULL && strcmp(queue->path, "root") == 0)
 			return decision(true, queue->path,
-							psprintf("%s of root is not set, which is every user",
+							psprintf("%s of root is not set, which allows every user",
 									 yq_acl_columns[operation]));
 		if (acl == NULL)
 			continue;
@@ -90,7 +90,7 @@ yq_access_search(const YqHierarchy *hierarchy, const char *path, YqQueueOperatio
 							match_reason(operation, queue->path, match, name));
 	}
 	return decision(false, NULL,
-					psprintf("%s of %s and of the queues above it have neither user \"%s\" nor a group of his",
+					psprintf("%s of %s and of the queues above it list neither user \"%s\" nor a group of the user",
 							 yq_acl_columns[operation], path, subject->username));
 }
 
@@ -105,13 +105,13 @@ check_reservation(const YqHierarchy *hierarchy, const YqQueue *queue, YqQueueOpe
 
 	if (acl == NULL)
 		return decision(true, queue->path,
-						psprintf("%s of %s is not set, which is every user",
+						psprintf("%s of %s is not set, which allows every user",
 								 yq_acl_columns[operation], queue->path));
 	match = yq_acl_match(acl, subject, &name);
 	if (match != YQ_ACL_NOBODY)
 		return decision(true, queue->path, match_reason(operation, queue->path, match, name));
 	return decision(false, queue->path,
-					psprintf("%s of %s has neither user \"%s\" nor a group of his",
+					psprintf("%s of %s lists neither user \"%s\" nor a group of the user",
 							 yq_acl_columns[operation], queue->path, subject->username));
 }
 
@@ -143,9 +143,9 @@ yq_access_check_administrator(const YqHierarchy *hierarchy, const YqSubject *sub
 
 	if (match != YQ_ACL_NOBODY)
 		return decision(true, NULL,
-						psprintf("yarn.admin.acl has %s", yq_acl_match_text(match, name)));
+						psprintf("yarn.admin.acl allows %s", yq_acl_match_text(match, name)));
 	return decision(false, NULL,
-					psprintf("yarn.admin.acl has neither user \"%s\" nor a group of his",
+					psprintf("yarn.admin.acl lists neither user \"%s\" nor a group of the user",
 							 subject->username));
 }
 
@@ -275,7 +275,7 @@ check_new_queue(const YqHierarchy *hierarchy, const char *path, const YqSubject 
 			return result;
 	}
 	return decision(false, NULL,
-					psprintf("neither the queues above %s nor the templates it would be created from have user \"%s\" or a group of his",
+					psprintf("neither the queues above %s nor the templates for it list user \"%s\" or a group of the user",
 							 path, subject->username));
 }
 
@@ -294,7 +294,7 @@ yq_access_check_submission(const YqHierarchy *hierarchy, const char *queue, cons
 	if (!result.allowed)
 		result = yq_access_search(hierarchy, found->path, YQ_ADMINISTER_QUEUE, subject);
 	if (!result.allowed)
-		result.reason = psprintf("neither acl_submit_applications nor acl_administer_queue of %s and of the queues above it have user \"%s\" or a group of his",
+		result.reason = psprintf("neither acl_submit_applications nor acl_administer_queue of %s and of the queues above it list user \"%s\" or a group of the user",
 								 found->path, subject->username);
 	return result;
 }
@@ -536,7 +536,7 @@ clamp_and_check(const YqHierarchy *hierarchy, YqQueue *queue, const YqSubject *s
 			return result;
 	}
 	result.allowed = false;
-	result.reason = psprintf("user \"%s\" does not have permission to submit or update an application with priority %d: no group of acl_application_max_priority of %s gives him that",
+	result.reason = psprintf("user \"%s\" does not have permission to submit or update an application with priority %d: no group of acl_application_max_priority of %s allows it",
 							 subject->username, result.priority, queue->path);
 	return result;
 }

@@ -467,7 +467,7 @@ yq_application_access(const YqHierarchy *hierarchy, const YqApplicationOwner *ap
 		YqAclMatch	match = yq_acl_match(yq_acl_parse(list), subject, &name);
 
 		if (match != YQ_ACL_NOBODY)
-			return allowed(NULL, psprintf("its %s has %s",
+			return allowed(NULL, psprintf("its %s allows %s",
 										  operation == YQ_VIEW_APP ? "view_acl" : "modify_acl",
 										  yq_acl_match_text(match, name)));
 	}

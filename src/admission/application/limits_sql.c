@@ -37,7 +37,7 @@ check_role(const char *username)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("permission denied for limits of user \"%s\"", username),
-				 errdetail("Administrators, viewers and operators may ask about every user, others about the user of their name.")));
+				 errdetail("Administrators, viewers and operators may ask about any user, other roles only about the user of the same name.")));
 }
 
 static const YqQueue *
@@ -49,12 +49,12 @@ find_named_leaf(const YqHierarchy *hierarchy, const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("queue \"%s\" does not exist", name),
-				 errhint("Name it by its path, or by its own name when no other queue has that.")));
+				 errhint("Use the path of the queue, or its short name if that is unique.")));
 	if (queue->kind != YQ_QUEUE_LEAF)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("queue \"%s\" is not a leaf queue", queue->path),
-				 errdetail("Limits of users are limits of leaf queues.")));
+				 errdetail("Only leaf queues have limits of users.")));
 	return queue;
 }
 

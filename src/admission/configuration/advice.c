@@ -167,7 +167,7 @@ advise_user_limits(Advising *advising)
 
 	if (sets(queue, YQ_INHERITED_MINIMUM_USER_LIMIT_PERCENT) && (queue->user_limit > 100 || queue->user_limit <= 0))
 		advise(advising, "minimum-user-limit-percent", yq_float_text(queue->user_limit),
-			   queue->user_limit > 100 ? "more than 100 is as much as 100: the first user is promised everything" :
+			   queue->user_limit > 100 ? "a value above 100 counts as 100: the first user is promised everything" :
 			   "no user is guaranteed anything");
 	if (sets(queue, YQ_INHERITED_USER_LIMIT_FACTOR))
 	{
@@ -198,14 +198,14 @@ advise_applications(Advising *advising)
 	if (queue->kind == YQ_QUEUE_LEAF && queue->maximum_applications == 0)
 		advise(advising, "maximum-applications", "0", "no user can submit to the queue; to stop it, set state");
 	if (sets(queue, YQ_INHERITED_MAX_PARALLEL_APPS) && pg_strtoint32(parallel->value) <= 0)
-		advise(advising, "max-parallel-apps", parallel->value, "applications are let in and never start");
+		advise(advising, "max-parallel-apps", parallel->value, "applications are accepted and never start");
 	if (sets(queue, YQ_INHERITED_MAXIMUM_AM_RESOURCE_PERCENT) && (queue->am_percent > 1 || queue->am_percent < 0))
 		advise(advising, "maximum-am-resource-percent", yq_float_text(queue->am_percent),
-			   "the value is a fraction, of which 1 is the whole queue, and no percentage");
+			   "the value is a fraction, of which 1 is the whole queue, not a percentage");
 	if (queue->child_count > 0 && sets(queue, YQ_INHERITED_DEFAULT_APPLICATION_LIFETIME) &&
 		queue->default_lifetime > 0 && queue->maximum_lifetime <= 0)
 		advise(advising, "default-application-lifetime", psprintf(INT64_FORMAT, queue->default_lifetime),
-			   "queues below get it only where there is a maximum-application-lifetime");
+			   "queues below inherit it only with a maximum-application-lifetime");
 }
 
 /* Advise about disable_preemption where no rounds run: then no queue loses containers anyway. */
@@ -220,7 +220,7 @@ advise_preemption(Advising *advising)
 	off_because = yq_preemption_off_because();
 	if (off_because != NULL)
 		advise(advising, "disable_preemption", "true",
-			   psprintf("there is no preemption that the queue could be kept out of: %s has it off", off_because));
+			   psprintf("the setting has no effect: preemption is off because of %s", off_because));
 }
 
 /*
@@ -306,7 +306,7 @@ advise_lists(Advising *advising, const YqQueue *queue)
 							operation == YQ_SUBMIT_APPLICATIONS ? "submit to" : "administer"));
 		else if (is_restricted(queue, operation) && open != NULL)
 			advise(advising, yq_acl_columns[operation], NULL,
-				   psprintf("the list has no effect: that of %s is every user, and lists add up from the queue to root", open->path));
+				   psprintf("the list has no effect: the list of %s allows every user, and lists add up from the queue to root", open->path));
 	}
 }
 
@@ -342,7 +342,7 @@ advise_rules(Advising *advising)
 
 	if (count > 0 && !advising->hierarchy->access.rules_in_force)
 		advise(advising, property_of_rules(rules[0].kind), NULL,
-			   "no rule is looked at: yarn.scheduler.queue-placement-rules has neither user-group nor app-name");
+			   "no rule is used: yarn.scheduler.queue-placement-rules has neither user-group nor app-name");
 	for (int i = 0; i < count - 1; i++)
 	{
 		const YqMappingRule *rule = &rules[i];
@@ -390,11 +390,11 @@ advise_cluster(Advising *advising)
 
 	advising->queue = NULL;
 	if (!settings->acl_enable && is_restricted_anywhere(advising->hierarchy))
-		advise(advising, "yarn.acl.enable", "false", "lists of queues name users and groups, but are not looked at");
+		advise(advising, "yarn.acl.enable", "false", "lists of queues name users and groups, but are ignored");
 	if (settings->acl_enable && settings->admin_acl->everybody)
 		advise(advising, "yarn.admin.acl", settings->has_admin_acl ? "*" : NULL, "every user is an administrator of the cluster");
 	if (!advising->hierarchy->settings.has_node_labels && has_labels(advising->hierarchy))
-		advise(advising, "yarn.node-labels.enabled", "false", "queues have capacities on labels, which are not used");
+		advise(advising, "yarn.node-labels.enabled", "false", "queues have capacities on labels, but labels are not used");
 	advise_rules(advising);
 	advising->findings = yq_scheduler_advise(advising->findings, advising->is_wanted);
 	advising->findings = yq_preemption_advise(advising->findings, advising->is_wanted);
@@ -413,7 +413,7 @@ advise_promises(Advising *advising, const YqQueue *queue)
 
 	if (off_because != NULL)
 		advise(advising, "reservable", "true",
-			   psprintf("what the plan has promised waits until containers of other queues end: %s has preemption off", off_because));
+			   psprintf("reservations wait until containers of other queues end: preemption is off because of %s", off_because));
 }
 
 List *
@@ -582,7 +582,7 @@ warn_of_findings(List *findings)
 	if (list_length(findings) > MOST_WARNINGS)
 		ereport(WARNING,
 				(errmsg("unwise configuration of queues: %d more findings", list_length(findings) - MOST_WARNINGS),
-				 errhint("yquota.configuration_advice() tells all of them.")));
+				 errhint("All findings are in yquota.configuration_advice().")));
 }
 
 void

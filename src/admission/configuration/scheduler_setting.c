@@ -227,7 +227,7 @@ advice_about(NumberKind kind, float8 number)
 		case NUMBER_FRACTION:
 			return number < 0 || number > 1 ? NO_FRACTION : NULL;
 		case NUMBER_SHARE:
-			return number < 0 ? "queues that use no more than their guarantee are looked at, too" : NULL;
+			return number < 0 ? "queues that use no more than their guarantee are considered, too" : NULL;
 		case NUMBER_INTERVAL:
 			return number <= 0 ? "the worker makes no rounds at such an interval, and a resource manager of Hadoop does not start" : NULL;
 		case NUMBER_WAIT:
@@ -362,7 +362,7 @@ advise_allocation(List *findings, const YqAllocationSettings *settings)
 	if (settings->queue_capacity <= 0 && !settings->queues_by_resources)
 		findings = yq_violation_add(findings, NULL, NODE_MANAGER "opportunistic-containers-max-queue-length",
 									psprintf("%d", settings->queue_capacity),
-									"nodes that tell no capacity of their own reject every OPPORTUNISTIC container, also while they are idle");
+									"nodes that report no capacity of their own reject every OPPORTUNISTIC container, even while they are idle");
 	if (settings->nodes_used == 0)
 		findings = yq_violation_add(findings, NULL, ALLOCATION "nodes-used", "0",
 									"containers for anywhere are allocated on no node");

@@ -72,7 +72,7 @@ problem_of_names(const char *path)
 		const char *end = begin + strcspn(begin, ".");
 
 		if (!is_name(begin, end))
-			return psprintf("Could not auto-create queue %s: \"%s\" is no name of a queue",
+			return psprintf("Could not auto-create queue %s: \"%s\" is not the name of a queue",
 							path, pnstrdup(begin, end - begin));
 		if (*end == '\0')
 			return NULL;

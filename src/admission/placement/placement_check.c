@@ -101,7 +101,7 @@ check_path_with_variables(const YqHierarchy *hierarchy, List *parts, const char 
 	if (prefix != NIL && yq_path_normalize_root(hierarchy, yq_path_join(prefix), &normalized) == NULL &&
 		creates_any(yq_hierarchy_find(hierarchy, normalized)))
 		return NULL;
-	return psprintf("no queue on path \"%s\" could have it created", path);
+	return psprintf("no queue on path \"%s\" can create it", path);
 }
 
 static char *

@@ -614,8 +614,8 @@ make_way(const char *application_id)
 	if (is_taken && yq_saved_plan_execute(&forget, &id, NULL) == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_DUPLICATE_OBJECT),
-				 errmsg("application \"%s\" has been submitted already", application_id),
-				 errhint("Only an id that was refused may be submitted again.")));
+				 errmsg("application \"%s\" has already been submitted", application_id),
+				 errhint("An id may be submitted again only if it was refused.")));
 }
 
 static void

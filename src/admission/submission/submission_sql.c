@@ -44,7 +44,7 @@ name_argument(FunctionCallInfo fcinfo, int argument, const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s is too long", name),
-				 errdetail("It may have %d bytes.", NAME_MAX_BYTES)));
+				 errdetail("The limit is %d bytes.", NAME_MAX_BYTES)));
 	return value;
 }
 
@@ -192,8 +192,8 @@ yq_sql_finish_application(PG_FUNCTION_ARGS)
 	if (yq_application_is_live(state) || state == YQ_APPLICATION_REJECTED)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("an application does not end as %s", yq_application_state_name(state)),
-				 errhint("States in which it ends are FINISHED, FAILED and KILLED.")));
+				 errmsg("an application cannot end as %s", yq_application_state_name(state)),
+				 errhint("Final states are FINISHED, FAILED and KILLED.")));
 	state = yq_application_end(application_id, state, optional_text(fcinfo, 2), caller_arguments(fcinfo, 3, 4));
 	PG_RETURN_OID(yq_application_state_oid(state));
 }

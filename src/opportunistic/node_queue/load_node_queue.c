@@ -349,7 +349,7 @@ is_gone(const char *state)
 	return strcmp(state, "LOST") == 0 || strcmp(state, "DECOMMISSIONED") == 0 || strcmp(state, "SHUTDOWN") == 0;
 }
 
-/* Read the node.  Its own capacity is that of its last report, or -1; a NULL state means that there is no such node. */
+/* Read the node.  Its own capacity is that of its last report, or -1; a NULL state stands for a missing node. */
 static void
 read_node(YqNodeQueue *queue, Datum total, const char *state, int capacity)
 {

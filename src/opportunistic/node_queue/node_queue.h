@@ -110,7 +110,7 @@ typedef struct YqNodeQueue
 extern void yq_node_queue_lock(const char *node);
 
 /*
- * Lock a node's queue and read it.  Raises ERRCODE_UNDEFINED_OBJECT when there is no such node and
+ * Lock a node's queue and read it.  Raises ERRCODE_UNDEFINED_OBJECT when the node does not exist and
  * no container is left at it, and ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE while charging is
  * deferred.  Until yq_node_queue_settle() the caller may recover containers, and do nothing else.
  */

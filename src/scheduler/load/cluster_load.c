@@ -451,7 +451,7 @@ yq_cluster_check_charging(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("the scheduler cannot decide about containers while charging is deferred"),
-				 errdetail("Charging keeps the counters that the scheduler decides by."),
+				 errdetail("Charging maintains the counters that the scheduler uses."),
 				 errhint("Set yquota.charging to on.")));
 	if (!yq_table_has_no_pages(YQ_DEFERRED_EVENT))
 		(void) yq_saved_plan_execute(&refuse, NULL, NULL);

@@ -125,8 +125,8 @@ warn_of_taken_number(Attempt attempt, const Known *known)
 		return;
 	ereport(WARNING,
 			(errcode(ERRCODE_DUPLICATE_OBJECT),
-			 errmsg_plural("%d container id of application \"%s\" is in use already",
-						   "%d container ids of application \"%s\" are in use already",
+			 errmsg_plural("%d container id of application \"%s\" is already in use",
+						   "%d container ids of application \"%s\" are already in use",
 						   known->count, known->count, attempt.application_id),
 			 errdetail("The scheduler did not give \"%s\", and goes on with other numbers.",
 					   text_to_cstring(yq_container_id(attempt.application_id, attempt.number, known->first))),

@@ -105,7 +105,7 @@ check_is_central(const char *application_id)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("application \"%s\" cannot ask for OPPORTUNISTIC containers here", application_id),
 				 errdetail("Properties yarn.nodemanager.distributed-scheduling.enabled and yarn.nodemanager.amrmproxy.enabled are true."),
-				 errhint("The local scheduler of the application master's node decides, by lease_nodes() and report_distributed_containers().")));
+				 errhint("The local scheduler of the application master's node must call lease_nodes() and report_distributed_containers().")));
 }
 
 /*
@@ -121,7 +121,7 @@ opportunistic_request_check_enabled(const char *application_id)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("application \"%s\" cannot ask for OPPORTUNISTIC containers", application_id),
 				 errdetail("Property yarn.resourcemanager.opportunistic-container-allocation.enabled is false."),
-				 errhint("It is opportunistic_allocation_enabled of yquota.scheduler_setting.")));
+				 errhint("Set opportunistic_allocation_enabled in yquota.scheduler_setting.")));
 	check_is_central(application_id);
 }
 
@@ -166,7 +166,7 @@ refuse_size(const YqRequester *requester, const YqContainerRequest *request)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("OPPORTUNISTIC containers with one priority and allocation_request_id have one size"),
+			 errmsg("OPPORTUNISTIC containers with one priority and allocation_request_id must have one size"),
 			 errdetail("Application \"%s\" waits for containers of another size with priority %d and allocation_request_id " INT64_FORMAT ".",
 					   requester->application->application_id, request->priority, request->allocation_request_id),
 			 errhint("Ask for them with another allocation_request_id.")));
@@ -309,7 +309,7 @@ find_requester(const YqHierarchy *hierarchy, const char *application_id)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("application \"%s\" cannot ask for containers", application_id),
-				 errdetail("It is %s; only ACTIVE ones can, and ACCEPTED ones whose application master runs.",
+				 errdetail("The application is %s. It must be ACTIVE, or ACCEPTED with a running application master.",
 						   yq_application_state_name(application->state))));
 	return application;
 }
@@ -340,7 +340,7 @@ yq_requester_lock_leaf(const char *application_id)
 	if (requester.queue == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("queue \"%s\" of application \"%s\" does not exist any more",
+				 errmsg("queue \"%s\" of application \"%s\" no longer exists",
 						requester.application->queue, application_id)));
 	return requester;
 }
@@ -360,7 +360,7 @@ check_master(const char *application_id)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("application \"%s\" cannot ask for containers", application_id),
-				 errdetail("Its application master has no container yet.")));
+				 errdetail("The application master has no container yet.")));
 }
 
 /* -- requests -------------------------------------------------------------- */
@@ -378,7 +378,7 @@ check_name(const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("resource_name \"%s\" is not valid", name),
-				 errdetail("It is the name of a node or a rack of 1 to %d bytes, or * for anywhere.", NAME_MAX_BYTES)));
+				 errdetail("Pass the name of a node or a rack of 1 to %d bytes, or * for any node.", NAME_MAX_BYTES)));
 }
 
 static void

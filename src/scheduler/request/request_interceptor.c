@@ -190,8 +190,8 @@ check_owner(Oid function, const Call *call)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("function %s(%s) belongs neither to the owner of yquota nor to a superuser", call->name, signatures[call->kind]),
-				 errdetail("It would run with the rights of each role that asks for containers."),
-				 errhint("Have a superuser look at it and own it, or delete its row of yquota.request_interceptor.")));
+				 errdetail("The function would run with the rights of each role that asks for containers."),
+				 errhint("Have a superuser review and own it, or delete its row of yquota.request_interceptor.")));
 }
 
 /* Find the function of a call; its owner must be trusted, and the acting role must have the right to call it. */
@@ -249,7 +249,7 @@ call_as_caller(Call *call)
 	if (InSecurityRestrictedOperation())
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("cannot call a request interceptor within security-restricted operation")));
+				 errmsg("cannot call a request interceptor within a security-restricted operation")));
 	GetUserIdAndSecContext(&own, &context);
 	SetUserIdAndSecContext(caller, context | SECURITY_LOCAL_USERID_CHANGE);
 	forgotten = yq_role_scope_forget();
@@ -510,7 +510,7 @@ leave_out(Rows *rows, const Call *call, List *ids)
 		if (number < 1 || number > rows->count)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("function %s leaves out row %d, and there are %d", call->name, number, rows->count)));
+					 errmsg("function %s returned number %d, but there are %d rows", call->name, number, rows->count)));
 		is_out[number - 1] = true;
 	}
 	for (int i = 0; i < rows->count; i++)

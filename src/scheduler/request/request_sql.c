@@ -98,7 +98,7 @@ yq_sql_forget_application(PG_FUNCTION_ARGS)
 		RelationGetRelid(trigger->tg_relation) != yq_table_oid(YQ_APPLICATION))
 		ereport(ERROR,
 				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-				 errmsg("function \"%s\" serves no trigger but that of yquota.application", "forget_application")));
+				 errmsg("function \"%s\" must be called by a row trigger on table \"yquota.application\"", "forget_application")));
 	values[0] = heap_getattr(trigger->tg_trigtuple, yq_column(trigger->tg_relation, "application_id"),
 							 RelationGetDescr(trigger->tg_relation), &isnull);
 	application_id = TextDatumGetCString(values[0]);
@@ -304,15 +304,15 @@ describe_refusal(const YqUpdateRequest *request, const YqUpdateOutcome *outcome)
 	switch (outcome->refusal)
 	{
 		case YQ_UPDATE_INVALID_CONTAINER:
-			return "It does not run on a node.";
+			return "The container does not run on a node.";
 		case YQ_UPDATE_INCORRECT_VERSION:
-			return psprintf("Its version is %d, and version %d was to be updated.", outcome->version, request->version);
+			return psprintf("The container has version %d, but version %d was to be updated.", outcome->version, request->version);
 		case YQ_UPDATE_OUTSTANDING:
-			return "Another update of it is pending.";
+			return "Another update of the container is pending.";
 		case YQ_UPDATE_OUTSIDE_RANGE:
-			return "The allocation is negative, or exceeds the maximum of its queue.";
+			return "The allocation is negative or exceeds the maximum of the queue.";
 		case YQ_UPDATE_OPPORTUNISTIC:
-			return "It is OPPORTUNISTIC, and would have to be promoted first.";
+			return "The container is OPPORTUNISTIC and must be promoted first.";
 		case YQ_UPDATE_ACCEPTED:
 			break;
 	}
@@ -361,7 +361,7 @@ intercepted_update(FunctionCallInfo fcinfo, const char *application_id)
 	if (yq_rows_of_array(call.parts[YQ_PART_UPDATES], "updates", &rows) != 1)
 		ereport(ERROR,
 				(errcode(YQ_ERRCODE_REQUESTS_REFUSED),
-				 errmsg("requests of application \"%s\" are refused: request interceptors do not leave one update", application_id)));
+				 errmsg("requests of application \"%s\" are refused: request interceptors did not return exactly one update", application_id)));
 	return read_update_request(rows[0]);
 }
 
