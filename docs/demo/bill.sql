@@ -1,8 +1,8 @@
 --
--- One finished container's bill, taken apart with public tables: every interval
--- between two changes of a price or of its allocation, the dearest resource of
--- each, and their sum against the ledger.  Picked is a container of 2 to 8 hours
--- with a GPU, resized if there is one, with the largest change of price.
+-- The bill of a finished container, taken apart with public tables. The query shows every interval
+-- between two changes of a price or of its allocation. It shows the dearest resource of each
+-- interval, and their sum against the ledger. The container has a GPU, ran for 2 to 8 hours, was
+-- resized if possible, and has the largest change of price.
 --
 
 SELECT coalesce((
@@ -38,8 +38,8 @@ FROM yquota.charge WHERE container_id = :'container' AND corrects IS NULL ORDER 
 \pset tuples_only off
 \pset format aligned
 
--- Each interval between two changes of a price or of the allocation, and what it
--- cost: the dearest resource's price x amount, x the factor, x the seconds.
+-- Each interval between two changes of a price or of the allocation, with its cost. The cost is the
+-- dearest resource's price x amount, x the factor, x the seconds.
 CREATE OR REPLACE VIEW demo.bill AS
 WITH segment AS (
 	SELECT * FROM yquota.charge AS entry

@@ -1,9 +1,9 @@
 --
--- Stages a generated history of the shape of a real one: few long services and
--- many short jobs (Pareto lifetimes), more work by day than by night and at
--- weekends, shared GPUs, a third of the pods best effort, some resized as they run.
--- The dice are md5 sums of the pod's number, so that it is the same every time
--- and everywhere.  psql variable "days": its length.
+-- Stage a generated history of the shape of a real one. It has few long services and many short
+-- jobs (Pareto lifetimes), and more work by day than by night and at weekends. GPUs are shared, a
+-- third of the pods is best effort, and some are resized as they run. The dice are md5 sums of the
+-- pod's number, so that the history is the same every time and everywhere. The psql variable "days"
+-- is its length.
 --
 
 CREATE FUNCTION demo.dice(number integer, purpose text) RETURNS numeric

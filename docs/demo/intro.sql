@@ -1,5 +1,5 @@
 --
--- What is about to be replayed, in words.
+-- Describe the replay in words.
 --
 
 \pset format unaligned

@@ -1,10 +1,10 @@
 --
 -- From a staged history to a configured cluster and a list of lifecycle events.
 --
--- What the history lacks is derived from the pods' numbers: eight pods in a row
--- are one application, applications go round 24 projects of three users each,
--- pods go round the GPUs of the nodes, or round their cores in steps of 16.  The
--- queue is root. and the pod's qos.  Best-effort pods (BE) run as OPPORTUNISTIC.
+-- Derive the data that the history lacks from the numbers of the pods. Eight pods in a row are one
+-- application. Applications go round 24 projects of three users each. Pods go round the GPUs of the
+-- nodes, or round their cores in steps of 16. The queue is root. and the pod's qos. Best-effort
+-- pods (BE) run as OPPORTUNISTIC.
 --
 
 DO $$ BEGIN PERFORM yquota.set_clock(origin) FROM demo.history; END $$;

@@ -1,9 +1,9 @@
 #!/bin/bash
 # run.sh
 #
-# "make demo": build yquota, start a private cluster with the worker on a clock
-# set by hand, replay a cluster's history and print what came of it.  The cluster
-# stays for psql until "make demo-stop" or the next "make demo".
+# "make demo": build yquota, start a private cluster with the worker on a clock set by hand, replay
+# a cluster's history and print the results. The cluster stays for psql until "make demo-stop" or
+# the next "make demo".
 #
 # Environment, all optional:
 #   TRACE           directory with openb_pods.csv and openb_nodes.csv; without it the

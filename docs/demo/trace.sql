@@ -2,10 +2,10 @@
 -- Stages the "openb" trace of cluster-trace-gpu-v2023.  psql variable "trace":
 -- the directory with openb_pods.csv and openb_nodes.csv, read by the client.
 --
--- Its 1,523 nodes would never be busy: the trace keeps only a sample of the pods.
--- Every 200th node in order of "sn" makes a cluster of 8 nodes, 656 cores, 2,944
--- GiB and 32 GPUs, of all kinds, that these pods fill to 105 % of its cores and
--- 180 % of its GPUs at the peak.
+-- The 1,523 nodes of the trace would never be busy, because the trace keeps only a sample of the
+-- pods. Every 200th node in order of "sn" is in the cluster. The 8 nodes of all kinds have 656
+-- cores, 2,944 GiB and 32 GPUs. At the peak the pods fill the cluster to 105 % of its cores and 180
+-- % of its GPUs.
 --
 
 \cd :trace

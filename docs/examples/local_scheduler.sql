@@ -9,14 +9,13 @@
 -- yquota's settings opportunistic_allocation_enabled, distributed_scheduling_enabled and
 -- amrmproxy_enabled are on.
 --
--- One call of local_scheduler.heartbeat() is a heartbeat of an application master on the
--- node of_scheduler: the list of nodes is renewed when it is older than list_age,
--- requests for GUARANTEED containers are passed on to the scheduler, OPPORTUNISTIC
--- containers are given out by the list, and yquota is told of them.  A container that
--- yquota refuses comes with its reason, and is not started; the application may ask again.  An
--- agent that is a program keeps what the three tables keep in its memory, and sends the
--- reports of some heartbeats together.  If its report gets no answer, it sends the same
--- again: that does no harm.
+-- A call of local_scheduler.heartbeat() is a heartbeat of an application master on the node
+-- of_scheduler. The call renews the list of nodes when the list is older than list_age. It passes
+-- requests for GUARANTEED containers on to the scheduler, gives out OPPORTUNISTIC containers by the
+-- list, and reports them to yquota. A container that yquota refuses comes with the reason and is
+-- not started. The application may ask again. An agent that is a program keeps the contents of the
+-- three tables in its memory, and sends the reports of some heartbeats together. If a report gets
+-- no answer, the agent sends the report again, which does no harm.
 --
 
 CREATE SCHEMA local_scheduler;
@@ -130,7 +129,7 @@ BEGIN
 		CROSS JOIN LATERAL yquota.report_distributed_containers(of_scheduler, coalesce(all_given.containers, '{}'))
 			WITH ORDINALITY AS r (container_id, accepted, reason, place)
 	)
-	-- what is refused, because its project has no credit, say, is not started
+	-- a refused container, whose project has no credit, for example, is not started
 	(SELECT r.container_id, g.node, g.allocation, g.locality, r.reason
 	 FROM (SELECT g.*, row_number() OVER (ORDER BY g.place) AS reported_as FROM given AS g) AS g
 	 JOIN reported AS r ON r.place = g.reported_as

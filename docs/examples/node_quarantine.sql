@@ -2,9 +2,10 @@
 -- there, though the node goes on and reports.  What allocate_opportunistic() and
 -- allocate_distributed() gave out there is left out of what they return, and has ended by then.
 --
--- Run it once, as a superuser, in a database with yquota.  It makes the schema node_quarantine
--- and registers its function.  Every role that asks for containers needs what the last
--- statements give to members of node_quarantine_user, because the function runs with the rights of the role that asks:
+-- Run the script once, as a superuser, in a database with yquota. The script makes the schema
+-- node_quarantine and registers its function. The function runs with the rights of the role that
+-- asks for containers. So every such role needs the privileges that the last statements give to
+-- members of node_quarantine_user:
 --
 --     GRANT node_quarantine_user TO resource_manager;
 --     INSERT INTO node_quarantine.node (name, reason) VALUES ('node17', 'loses packets');

@@ -1,9 +1,10 @@
 -- A request interceptor that throttles application masters: of each application it lets so many
 -- calls through in any second, and refuses those that are more.
 --
--- Run it once, as a superuser, in a database with yquota.  It makes the schema request_throttle
--- and registers its function.  Every role that asks for containers needs what the last
--- statements give to members of request_throttle_user, because the function runs with the rights of the role that asks:
+-- Run the script once, as a superuser, in a database with yquota. The script makes the schema
+-- request_throttle and registers its function. The function runs with the rights of the role that
+-- asks for containers. So every such role needs the privileges that the last statements give to
+-- members of request_throttle_user:
 --
 --     GRANT request_throttle_user TO resource_manager;
 --     UPDATE request_throttle.setting SET most_per_second = 20;

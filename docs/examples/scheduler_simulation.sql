@@ -3,11 +3,11 @@
 --
 --   createdb simulation && psql -d simulation -f docs/examples/scheduler_simulation.sql
 --
--- in a database for it alone.  Every second a tenth of the local schedulers hears from an
--- application master that wants three containers, and decides by the list of nodes of
--- that second.  None of them knows of the others, so all take the head of the list: the
--- queues there overflow, and nodes reject.  Central allocation gives a slot only once,
--- and spreads over opportunistic_nodes_used nodes.  -v schedulers=100 is a smaller one.
+-- in a database for it alone. Every second a tenth of the local schedulers hears from an
+-- application master that wants three containers. Each of them decides by the list of nodes of that
+-- second. No local scheduler knows of the others, so all take the head of the list. The queues
+-- there overflow, and nodes reject. Central allocation gives a slot only once, and spreads over
+-- opportunistic_nodes_used nodes. -v schedulers=100 is a smaller simulation.
 --
 \if :{?schedulers}
 \else
@@ -36,7 +36,7 @@ CREATE FUNCTION report_all() RETURNS void LANGUAGE sql AS $$
 		GROUP BY n.name))
 $$;
 
--- One second of either mode: decide, let the containers arrive, and have the nodes report.
+-- Simulate a second of either mode: decide, let the containers arrive, and have the nodes report.
 CREATE FUNCTION second(mode text, schedulers text[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
 	ask CONSTANT yquota.container_request := ROW('*', '[memory-mb=1024,vcores=1]', 3, 1, 1, true, NULL, 'OPPORTUNISTIC', NULL);

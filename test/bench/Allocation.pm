@@ -354,7 +354,7 @@ sub running_pgbench
 sub is_running { my ($pgbench) = @_; return -d "/proc/$pgbench->{pid}" && `cat /proc/$pgbench->{pid}/stat` !~ /\) Z /; }
 
 # ended(PGBENCH): its transactions, each with client, second of the end and
-# milliseconds, without what a client waited for its turn.
+# milliseconds, without the time that a client waited for its turn.
 sub ended
 {
 	my ($pgbench) = @_;
@@ -426,7 +426,7 @@ SQL
 	};
 }
 
-# heartbeats(SIZE, CLIENTS, RATE, BATCH, BESIDE): what first_and_others() says of them,
+# heartbeats(SIZE, CLIENTS, RATE, BATCH, BESIDE): the figures of first_and_others() for them,
 # while containers end beside, counters are compacted and what was decided is
 # acknowledged.
 sub heartbeats
@@ -479,7 +479,7 @@ sub runs
 }
 
 # heartbeat_rows(SIZE, FULL, CLIENTS, RATE, LATEST, BESIDE): what is said about
-# heartbeats of so many clients.  LATEST is what 99 % may take at most, in milliseconds.
+# heartbeats of so many clients.  LATEST is the limit for 99 %, in milliseconds.
 sub heartbeat_rows
 {
 	my ($size, $full, $clients, $rate, $latest, $beside) = @_;

@@ -1,4 +1,4 @@
-# Events.pm: what it costs to send events: COPY, batches, single rows, one hot
+# Events.pm: the cost of sending events: COPY, batches, single rows, one hot
 # project; WAL and memory.
 package Events;
 

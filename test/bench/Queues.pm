@@ -255,7 +255,7 @@ sub submission_case
 }
 
 # Everything that was submitted is there, some of it waits, and nothing was
-# refused; counters are what it comes to.
+# refused; counters are the result.
 sub check_applications
 {
 	my ($session) = @_;

@@ -15,7 +15,7 @@ my @rows;
 
 # add(CASE, OPTION...)
 #   figure, baseline   numbers, with figure_unit and baseline_name
-#   value              what is judged, with unit; x for a ratio
+#   value              the judged figure, with unit; x for a ratio
 #   at_most, at_least  the target
 #   target             its text, made from these if left out
 #   note               anything worth knowing

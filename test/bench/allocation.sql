@@ -1,8 +1,7 @@
 --
--- A cluster for allocation: so many :nodes in racks of 40, :leaves in four :levels, or
--- two, the root among them, and active :applications of five users each leaf, one leaf of
--- ten in fair order.  Nodes are as large as it takes for :room times :containers of
--- each application, just about.
+-- A cluster for allocation, with so many :nodes in racks of 40. It has :leaves in four :levels, or
+-- two, the root among them, and active :applications of five users each leaf. A tenth of the leaves
+-- is in fair order. Nodes have just room for :room times :containers of each application.
 --
 BEGIN;
 INSERT INTO yquota.scheduler_setting (resource_calculator, maximum_am_resource_percent, maximum_applications,

@@ -1,8 +1,8 @@
 --
--- What the applications of allocation.sql ask for: :containers each.  Of sixteen of
--- them eight want them anywhere, four in two racks, and four on two nodes; one of
--- four that name places takes no others.  Every fourth sixteen have theirs in two
--- priorities.  What is asked for in another :wave has other priorities.
+-- Requests of the applications of allocation.sql: :containers each. Of sixteen applications eight
+-- want them anywhere, four in two racks, and four on two nodes. A quarter of those that name places
+-- takes no others. Every fourth sixteen have theirs in two priorities. Requests of another :wave
+-- have other priorities.
 --
 SELECT sum(yquota.request_containers(application_id, requests)) AS asked
 FROM (

@@ -1,9 +1,8 @@
 --
--- Baseline N: the naive row trigger, with one row per project for its balance
--- and for what it runs.  Like S it charges at the prices of the finish.  The
--- sessions that use it force index plans (enable_seqscan = off): a table of few
--- pages would be scanned, and in a long statement every scan would read all dead
--- versions of its rows.
+-- Baseline N: the naive row trigger, with one row per project for its balance and for its running
+-- containers. Like S it charges at the prices of the finish. The sessions that use it force index
+-- plans (enable_seqscan = off). Otherwise a table of few pages would be scanned, and every scan of
+-- a long statement would read all dead versions of its rows.
 --
 CREATE SCHEMA n;
 CREATE TABLE n.container_event (LIKE yquota.container_event);

@@ -12,7 +12,7 @@ BEGIN;
 SET LOCAL search_path = public, pg_catalog;
 SELECT no_plan();
 
--- What belongs to the extension
+-- Objects that belong to the extension
 CREATE TEMPORARY VIEW member AS
 	SELECT d.classid, d.objid
 	FROM pg_depend AS d
@@ -91,7 +91,7 @@ SELECT is((SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute WHE
 SELECT is((SELECT array_agg(tgname::text ORDER BY tgname) FROM pg_trigger WHERE tgrelid = 'yquota.container_event'::regclass AND NOT tgisinternal),
 		  '{append_only,charge_events}'::text[], 'container_event has one trigger that charges');
 SELECT is((SELECT tgtype & 4 FROM pg_trigger WHERE tgrelid = 'yquota.container_event'::regclass AND tgname = 'append_only'),
-		  0, 'and the other one does not know of INSERT');
+		  0, 'the other trigger does not know of INSERT');
 SELECT ok(NOT relrowsecurity, 'container_event has no row-level security') FROM pg_class WHERE oid = 'yquota.container_event'::regclass;
 SELECT is((SELECT is_nullable::boolean FROM information_schema.columns WHERE table_schema = schema AND table_name = name AND column_name = 'project'),
 		  false, format('project is NOT NULL in %s.%s, which carries money', schema, name))
@@ -113,7 +113,8 @@ SELECT is_empty($$
 	LEFT JOIN pg_class AS c ON m.classid = 'pg_class'::regclass AND c.oid = m.objid
 	LEFT JOIN pg_type AS t ON m.classid = 'pg_type'::regclass AND t.oid = m.objid
 	WHERE obj_description(m.objid, (SELECT relname FROM pg_class WHERE oid = m.classid)) IS NULL
-	  -- those that come with another one: row and array types, sequences of identity columns, indexes
+	  -- objects that come with another one: row and array types, sequences of identity columns,
+	  -- indexes
 	  AND (t.oid IS NULL OR (t.typtype <> 'c' AND t.typcategory <> 'A'))
 	  AND (c.oid IS NULL OR c.relkind IN ('r', 'v', 'm', 'p', 'f'))
 	  -- operator families and classes say what they are by their names
@@ -154,14 +155,14 @@ SELECT is_empty($$SELECT c.oid::regclass FROM own_relation AS c WHERE c.relrowse
 				'every policy asks who reads');
 SELECT is_empty($$SELECT c.oid::regclass FROM own_relation AS c WHERE c.relrowsecurity
 				  AND EXISTS (SELECT FROM pg_policy AS p WHERE p.polrelid = c.oid AND regexp_replace(pg_get_expr(p.polqual, p.polrelid), 'SELECT yquota_internal.(reads_all|readable_projects)\(\)', '', 'g') ~ '(reads_all|readable_projects)\(\)')$$,
-				'and asks once per query');
+				'every policy asks once per query');
 SELECT is_empty($$SELECT oid::regclass FROM of_projects WHERE relkind = 'v' AND NOT coalesce(reloptions @> '{security_barrier=true}', false)$$, 'every view that carries a project is a security barrier');
 SELECT is_empty($$SELECT c.oid::regclass FROM of_projects AS c WHERE relkind = 'v' AND c.oid NOT IN ('yquota.daily_cost'::regclass, 'yquota.my_rejects'::regclass,
 					'yquota.charge_by_project_day'::regclass, 'yquota.charge_by_queue_day'::regclass, 'yquota.charge_by_user_day'::regclass)
 				  AND pg_get_viewdef(c.oid) !~ '(reads_all|reads_balances).*readable_projects'$$,
-				'and asks who reads, itself or in the view that it is made of');
+				'every view asks for the reader, itself or in the view that it is made of');
 SELECT matches(pg_get_viewdef(format('yquota.charge_by_%s_day', name)::regclass), 'CROSS JOIN LATERAL yquota.cost_by_day', format('or has cost_by_day() ask: by %s', name)) FROM unnest('{project,queue,user}'::text[]) AS name;
-SELECT matches(pg_get_viewdef('yquota.my_rejects'::regclass), 'sent_by.*pg_has_role', 'or whether the reader sent it');
+SELECT matches(pg_get_viewdef('yquota.my_rejects'::regclass), 'sent_by.*pg_has_role', 'a view may ask whether the reader sent the row');
 SELECT is_empty($$SELECT oid::regclass FROM of_projects WHERE relkind = 'v' AND pg_get_viewdef(oid) ~ '(?n)^UNION'$$,
 				'no view is a bare union, which the planner takes apart with its barrier');
 SELECT ok(pg_get_viewdef(made_of::regclass) ~ 'reads_all.*readable_projects' AND pg_get_viewdef(name::regclass) ~ split_part(made_of, '.', 2), format('%s is made of %s', name, made_of))
@@ -193,7 +194,7 @@ SELECT is_empty($$SELECT object FROM yquota_internal.privilege WHERE 'viewer' = 
 				'an administrator may what a viewer may, and he what a member may');
 SELECT is_empty($$SELECT object, privilege, kinds FROM yquota_internal.privilege WHERE privilege NOT IN ('SELECT', 'EXECUTE') AND kinds && '{viewer,member}'
 				  OR privilege <> 'SELECT' AND 'operator' = ANY (kinds) AND NOT (object = 'yquota.container_event' AND privilege = 'INSERT')
-				  -- whoever a policy of the scheduler's lets changes queues, whatever kind of role he is
+				  -- roles of any kind that a policy of the scheduler lets change queues
 				  AND object <> 'yquota.mutate_configuration(jsonb,text,text[])'
 				  -- the functions themselves ask whose credit it is
 				  AND object !~ '^yquota\.(hold|release|release_hold)\('
@@ -211,12 +212,12 @@ SELECT bag_eq($$SELECT c.oid::regclass::text, a.privilege_type, replace(coalesce
 				FROM own_relation AS c, aclexplode(c.relacl) AS a
 				WHERE a.grantee NOT IN (c.relowner, 'pg_monitor'::regrole)$$,
 			  $$SELECT d.objid::regclass::text, d.privilege, kind FROM decided AS d, unnest(d.kinds) AS kind WHERE d.object_kind = 'TABLE'$$,
-			  'what the catalog gives on tables and views is what was decided');
+			  'the privileges of the catalog on tables and views are those of the list');
 SELECT bag_eq($$SELECT f.signature::text, replace(coalesce(nullif(a.grantee, 0)::regrole::text, 'public'), 'regress_', '')
 				FROM own_function AS f, aclexplode(coalesce(f.proacl, acldefault('f', f.proowner))) AS a
 				WHERE a.grantee <> f.proowner$$,
 			  $$SELECT d.objid::regprocedure::text, kind FROM decided AS d, unnest(d.kinds) AS kind WHERE d.object_kind = 'FUNCTION'$$,
-			  'and on functions');
+			  'the privileges of the catalog on functions are those of the list');
 
 --
 -- Append-only, and the audit
@@ -228,8 +229,8 @@ SELECT is((SELECT array_agg(c.relname::text ORDER BY c.relname) FROM own_relatio
 SELECT is_empty($$SELECT DISTINCT t.tgrelid::regclass FROM pg_trigger AS t WHERE t.tgname = 'append_only'
 				  AND (SELECT bit_or(a.tgtype::integer) FROM pg_trigger AS a WHERE a.tgrelid = t.tgrelid AND a.tgname IN ('append_only', 'keep') AND a.tgtype & 3 = 2) & 56 <> 56$$,
 				'for UPDATE, DELETE and TRUNCATE');
--- Whatever else there is comes by itself: events and what follows from them,
--- reports of the cluster, and the state of the running server.
+-- All other tables are filled by the system: events and their results, reports of the cluster, and
+-- the state of the running server.
 SELECT is((SELECT array_agg(c.relname::text ORDER BY c.relname) FROM own_relation AS c
 		   WHERE c.relkind = 'r' AND NOT (
 			SELECT coalesce(bit_or(t.tgtype::integer) FILTER (WHERE t.tgtype & 1 = 1 OR t.tgnewtable IS NOT NULL OR t.tgoldtable IS NOT NULL), 0) & 28 = 28
@@ -245,8 +246,8 @@ SELECT is_empty($$SELECT signature FROM own_function
 				  WHERE (prosecdef OR lanname = 'plpgsql')
 					AND NOT EXISTS (SELECT FROM unnest(proconfig) AS c WHERE c ~ '^search_path=("?pg_catalog"?)(, "?yquota"?)?, "?pg_temp"?$') ORDER BY 1$$,
 				'every plpgsql and SECURITY DEFINER function pins its search_path');
--- The parsed form of a query takes many times the pages of its text, and serves what is inlined, or runs as a role
--- that may not use the schema of the names in it.
+-- The parsed form of a query takes many times the pages of its text. It serves inlined functions,
+-- and functions that run as a role that may not use the schema of the names in them.
 SELECT is_empty($$SELECT signature FROM own_function
 				  WHERE prosqlbody::text ~ '^\(' AND proconfig::text ~ 'search_path'
 					AND (prosecdef OR NOT EXISTS (SELECT FROM aclexplode(coalesce(proacl, acldefault('f', proowner))) WHERE grantee <> proowner)) ORDER BY 1$$,
@@ -293,8 +294,9 @@ SELECT is_empty($$SELECT signature FROM own_function WHERE proname ~ '^resource_
 				'functions of type resource are immutable and parallel safe');
 
 --
--- Dumps: every table but what belongs to the running server, the looks of the worker, and the running totals, roll-ups
--- and the filter of history, which compaction, roll_up_charges() and the worker make anew
+-- Dumps have every table, with a few exceptions. They are tables of the running server, notes of
+-- the worker, and the running totals, roll-ups and the filter of history. Compaction,
+-- roll_up_charges() and the worker make the last three anew.
 --
 SELECT is((SELECT array_agg(c.oid::regclass::text ORDER BY c.relname) FROM own_relation AS c, pg_extension AS e
 		   WHERE e.extname = 'yquota' AND c.relkind = 'r' AND c.oid <> ALL (coalesce(e.extconfig, '{}'))),
@@ -321,7 +323,7 @@ CREATE TEMPORARY VIEW sealed AS
 SELECT is((SELECT array_agg(child::text ORDER BY child::text) FROM sealed),
 		  '{yquota_internal.charge_sealed_1,yquota_internal.container_event_sealed_1}'::text[], 'into a table for each');
 SELECT is((SELECT count(*) FROM yquota_internal.container_event_sealed_1), 1::bigint, 'with the rows');
-SELECT is_empty('SELECT 1 FROM ONLY yquota.container_event', 'which are no longer where they were');
+SELECT is_empty('SELECT 1 FROM ONLY yquota.container_event', 'the archived rows are no longer where they were');
 SELECT is((SELECT relowner FROM pg_class WHERE oid = child), (SELECT relowner FROM pg_class WHERE oid = parent), format('%s has the owner of its parent', child)) FROM sealed;
 SELECT is_empty(format('SELECT * FROM aclexplode((SELECT relacl FROM pg_class WHERE oid = %L::regclass)) AS a
 						WHERE a.grantee <> (SELECT relowner FROM pg_class WHERE oid = %L::regclass)', child, child),

@@ -231,7 +231,7 @@ sub pay
 #
 
 # The holds of a project in force at an instant: by id what the application has
-# cost since and what is still held.  The oldest of an application is used up first.
+# cost since and the amount still held.  The oldest of an application is used up first.
 sub holds_at
 {
 	my ($self, $name, $now, $at) = @_;
@@ -254,7 +254,7 @@ sub holds_at
 			my $most = zero();
 			my $sum = zero();
 
-			# holds 1 to k: what j to k held less what was spent since j
+			# holds 1 to k: the amount that j to k held less the spending since j
 			foreach my $j (reverse 0 .. $k)
 			{
 				$sum = $sum + $holds->{ $chain[$j] }{amount};

@@ -1,6 +1,6 @@
 #
 # Trial.pm: plays histories into a database of its own and into the model, and
-# compares what both say.
+# compares their answers.
 #
 # The seed is printed. YQUOTA_SEED repeats a run and YQUOTA_HISTORIES changes its size. A soak (Soak.pm) runs for its
 # time, and has five times as many histories at least. When a comparison fails, the diagnostics hold the statements

@@ -111,7 +111,7 @@ SQL
 
 # -- checks -----------------------------------------------------------------------
 
-# A cycle, which must decide what two dry runs said, and one that visited every
+# A cycle, which must decide as two dry runs did, and one that visited every
 # application for each container in order to explain.
 sub decide
 {
@@ -267,7 +267,7 @@ is($failures, 0, 'nothing is exceeded, left waiting, or said in two ways, and th
 cmp_ok($containers, '>', 10 * $histories, 'containers ran');
 cmp_ok($single_containers, '>', $histories, 'containers were allocated to users below their limits');
 cmp_ok($explained_limits, '>', $histories, 'users at their limits were passed over');
-cmp_ok($among_reservations, '>', $histories, 'and some while nodes were reserved');
+cmp_ok($among_reservations, '>', $histories, 'containers were given while nodes were reserved');
 $session->close;
 Session::administer("DROP DATABASE $database WITH (FORCE)");
 done_testing();

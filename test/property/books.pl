@@ -284,7 +284,7 @@ sub add_anything
 	return;
 }
 
-# A period ends while nothing is heard of what runs, and time before its end is forgiven.
+# A period ends while no event of running containers comes, and time before its end is forgiven.
 sub add_quiet_night
 {
 	my $evening = $life->{to} - 1;
@@ -412,7 +412,7 @@ sub less
 sub value { my ($sql) = @_; my $answer = $session->run($sql); chomp $answer; return $answer; }
 sub rows { my ($sql) = @_; return map { [ split /\|/, $_, -1 ] } split /\n/, $session->run($sql); }
 
-# Grants are facts; what became of them is not.
+# Grants are facts; their remainders are not.
 sub read_grants
 {
 	my $us = '(extract(epoch FROM %s) * 1000000)::bigint';

@@ -2,7 +2,7 @@
 #
 # Explaining cycles decide the same as other cycles, and count the same of requests.  An
 # explaining cycle searches the whole hierarchy for each container, so it is the model for
-# cycles that leave out what cannot be served.  Its explanations are possible.
+# cycles that leave out requests that cannot be served.  Its explanations are possible.
 #
 # Random clusters with racks, labels, delays, limits and blacklists, and with requests
 # that many nodes may not serve.  In some clusters heartbeats assign little below a tight
@@ -156,7 +156,7 @@ sub requests
 	return join ', ', map { $asks{$_} } sort keys %asks;
 }
 
-# Much that is small, or something large that may stop a queue, or what only waits: for one node, or for long.
+# Many small requests, or a large one that may stop a queue, or one that only waits: for one node, or for long.
 sub crossing_requests
 {
 	my ($cluster) = @_;
@@ -382,7 +382,7 @@ WHERE allocation::text LIKE '%=-%' OR stopped_by IN ('user_limit', 'reserved_con
 SQL
 }
 
-# Do both cycles decide the same, and explain what is left?  Also how many containers they allocate.
+# Do both cycles decide the same, and explain the remaining requests?  Also how many containers they allocate.
 sub compare
 {
 	my ($session, $called) = @_;
@@ -436,7 +436,7 @@ cmp_ok($containers, '>', 10 * $histories, 'containers were allocated');
 
 begin_kept($session);
 my ($is_kept, $kept_from) = compare($session, 'kept for both leaves');
-ok($is_kept && $kept_from == 6, 'what is kept for both leaves of a parent is not used by others') or diag("$kept_from containers");
+ok($is_kept && $kept_from == 6, 'an answer kept for both leaves of a parent is not used by others') or diag("$kept_from containers");
 $session->run('ROLLBACK');
 foreach my $policy ('fifo', 'fair')
 {

@@ -129,7 +129,7 @@ sub leaves
 	return min(grep { defined && $_ > $one->{from} && holder($one, $_) ne $name && holder($one, $_ - 1) eq $name } map { own_since($_) } line($one->{project}));
 }
 
-# Takes from rows of credit, the one that expires first first; returns what they do not cover.
+# Takes from rows of credit, the one that expires first first; returns the amount that they do not cover.
 sub pay_from
 {
 	my ($due, $takings, @valid) = @_;
@@ -349,7 +349,7 @@ sub forgive
 	return;
 }
 
-# Twice what an interval cost, posted, in words that differ: each project once.
+# Twice the cost of an interval, posted, in words that differ: each project once.
 sub rate_again
 {
 	my ($session) = @_;

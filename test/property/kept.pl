@@ -306,7 +306,7 @@ for (my $goes_on = 1; $goes_on && !$failures;)
 }
 is($failures, 0, 'sessions that keep the cluster decide as one that reads it anew');
 cmp_ok($containers, '>', 10 * $histories, 'containers ran');
-cmp_ok($killed, '>', 0, 'and killable ones gave way');
+cmp_ok($killed, '>', 0, 'killable containers gave way');
 $_->close foreach $fresh, @sessions;
 Session::administer("DROP DATABASE $database WITH (FORCE)");
 done_testing();

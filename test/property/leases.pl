@@ -237,7 +237,7 @@ sub check
 			die "$step: lease $grant->{lease} of $name is there twice\n" if $seen{ $grant->{lease} }++;
 			die "$step: lease $grant->{lease} of $name has terms $grant->{terms}, not $lease->{terms}\n" if $lease && $grant->{terms} ne $lease->{terms};
 			$happened{'lost lease in force'}++ if !$lease && !$grant->{over};
-			# all that may be spent of a grant in force, and what was of one that is over
+			# the whole amount of a grant in force, and the spent amount of one that is over
 			$spendable{ $grant->{starts_on} } += $grant->{over} ? $grant->{spent} : $grant->{amount};
 		}
 	}
@@ -301,7 +301,7 @@ sub fail_over
 	federation(q(UPDATE yquota_internal.cluster_contact SET history = regexp_replace(history, '/[0-9]+/', '/0/')));
 	$session{$_}->run(q(UPDATE yquota_internal.lender SET history = regexp_replace(history, '/[0-9]+/', '/0/'))) foreach @clusters;
 	$happened{ %cut_off ? 'failover while a cluster is away' : 'failover' }++;
-	# the next leases are due, of what the clusters have already
+	# the next leases are due, of the leases that the clusters have already
 	$now = $half if chance(0.7) && $half > $now;
 	set_clocks();
 	renew() foreach 1 .. between(1, 4);
@@ -356,7 +356,7 @@ sub step
 		my $container = one_of(@running);
 		my $at = chance(0.3) ? between($container->{from}, clock_of($name)) : clock_of($name);
 
-		# an end that is told late makes what has been spent less
+		# an end that is told late lowers the past spending
 		finish($name, $container, $at);
 		return "a finish in $name";
 	}
@@ -481,7 +481,7 @@ for (my $number = 1; $number <= $histories || $number <= 8 * $histories && grep 
 }
 is($failed, 0, 'no credit is in two leases, and in the end both sides agree');
 note(join ', ', map { "$_ $happened{$_}" } sort keys %happened);
-ok($failed || $happened{$_}, "it happened: $_") foreach @wanted;
+ok($failed || $happened{$_}, "the history has: $_") foreach @wanted;
 $_->close foreach values %session;
 Session::administer("DROP DATABASE $_ WITH (FORCE)") foreach values %database;
 done_testing();

@@ -158,13 +158,13 @@ foreach my $vector (
 	$model->take({ event => 'UPDATE', id => $id, at => 9 * SECOND, queue => 'root.a' });
 	is(owes($model, $id, 10 * SECOND), '30', 'an update without an allocation keeps it');
 	$model->take({ event => 'UPDATE', id => $id, at => 9 * SECOND + 1 });
-	is(ledger($model, $id), '0-8: 30 memory-mb, 8-9: 0', 'what the ledger says while it runs');
-	is(ledger($model, $id, 9 * SECOND), '0-8: 30 memory-mb, 8-9: 0', 'and when it has just been updated');
+	is(ledger($model, $id), '0-8: 30 memory-mb, 8-9: 0', 'the ledger of a running container');
+	is(ledger($model, $id, 9 * SECOND), '0-8: 30 memory-mb, 8-9: 0', 'the ledger of a container that has just been updated');
 	$model->take({ event => 'FINISH', id => $id, at => 12 * SECOND });
 	$model->set_rule(0, 15 * SECOND);
 	$model->take({ event => 'UPDATE', id => $id, at => 11 * SECOND, allocation => { 'yarn.io/gpu' => 2 } });
 	is(ledger($model, $id), '0-8: 30 memory-mb, 8-9: 0, 9-11: 0, 11-12: 10 yarn.io/gpu, 12-12: 30',
-		'and when it has finished');
+		'the ledger after the finish');
 }
 
 # Factors
@@ -177,7 +177,7 @@ foreach my $vector (
 
 	$model->set_factor('queue', 'root.a', 0, '2');
 	is(owes($model, $queue{'root.a.b'}, 0), '20', 'a factor matches the queues below');
-	is(owes($model, $queue{'root.ab'}, 0), '10', 'but not another queue of which it is a prefix');
+	is(owes($model, $queue{'root.ab'}, 0), '10', 'a factor does not match another queue of which it is a prefix');
 	$model->set_factor('queue', 'root.a.b', 5 * SECOND, '0.5');
 	is(owes($model, $queue{'root.a.b'}, 0), '12.5', 'the most specific wins, once it has begun');
 	$model->set_factor('queue', 'root.a.b', 7 * SECOND, 'NULL');
@@ -187,7 +187,7 @@ foreach my $vector (
 	is(owes($model, $spot, 0), '1', 'across dimensions they multiply: 2, 0.1, 0.5');
 	is(owes($model, $queue{'root.a'}, 0), '10', 'no execution type is GUARANTEED');
 	$model->set_factor('username', 'ann', 9 * SECOND, '0');
-	is(owes($model, $queue{'root.a'}, 0), '9', 'and 0 is free');
+	is(owes($model, $queue{'root.a'}, 0), '9', 'a factor of 0 is free');
 }
 
 # Outages
@@ -212,13 +212,13 @@ foreach my $vector (
 		[ [ 12 * SECOND, { allocation => { vcores => 3 } } ] ], 15 * SECOND);
 	is(owes($model, $id, 0), '56', '2 s at 1, 3 s at 3, 15 s of padding at 3');
 	is(owes($model, $id, 0, 15 * SECOND, 15 * SECOND + 1), '45', 'booked at the finish');
-	is(owes($model, $id, 0, 0, 15 * SECOND), '11', 'and not before');
+	is(owes($model, $id, 0, 0, 15 * SECOND), '11', 'no padding is booked before the finish');
 	$model->set_multiplier('GENERAL', 15 * SECOND, '2');
 	is(owes($model, $id, 0), '101', 'at the price of the finish');
 	$model->add_outage(undef, 15 * SECOND, 16 * SECOND);
 	is(owes($model, $id, 0), '11', 'nothing when the finish lies in an outage');
 	is(owes($model, run($model, 20 * SECOND, one_resource(1), [], 40 * SECOND), 0), '40', 'long enough');
-	is(owes($model, run($model, 20 * SECOND, one_resource(1), [], undef), 21 * SECOND), '2', 'none while it runs');
+	is(owes($model, run($model, 20 * SECOND, one_resource(1), [], undef), 21 * SECOND), '2', 'a running container has no padding');
 }
 
 # Free before a preemption
@@ -234,11 +234,11 @@ foreach my $vector (
 
 	$model->set_rule(0, 0, 10 * SECOND);
 	is(owes($model, run($model, 0, one_resource(1), [], 60 * SECOND), 0), '60', 'all is charged of what ends by itself');
-	is(owes($model, $preempted->(0, 60 * SECOND, 'rm'), 0), '60', 'and of what a feed says is preempted');
+	is(owes($model, $preempted->(0, 60 * SECOND, 'rm'), 0), '60', 'a container that a feed reports as preempted is charged to its end');
 	my $id = $preempted->(0, 60 * SECOND, 'scheduler', [ [ 55 * SECOND, { allocation => { vcores => 3 } } ] ]);
 	is(owes($model, $id, 0), '50', 'the last 10 s of what yquota preempts are free');
 	is(owes($model, $id, 0, 45 * SECOND, 52 * SECOND), '5', 'a window over the beginning of that');
-	is(ledger($model, $id), '0-50: 50 vcores, 50-55: 0, 55-60: 0', 'what the ledger says');
+	is(ledger($model, $id), '0-50: 50 vcores, 50-55: 0, 55-60: 0', 'the ledger of a preempted container');
 	is(join(' ', map { Model::text($_) } $model->lost($id, 0)), '70 20', 'gross, and what is given back');
 	is(owes($model, $preempted->(50 * SECOND, 55 * SECOND, 'scheduler'), 0), '0', 'all of a short life');
 
@@ -247,12 +247,12 @@ foreach my $vector (
 	is(owes($model, $id, 0), '50', 'a later FINISH of yquota tells whose preemption it was');
 	$model->take({ event => 'FINISH', id => $id, at => 58 * SECOND, exit_status => 0, source => 'rm' });
 	is(owes($model, $id, 0), '58', 'an earlier end with another status is none');
-	is(join(' ', $model->lost($id, 0)), '', 'and nothing is lost');
+	is(join(' ', $model->lost($id, 0)), '', 'no cost is lost by an ordinary end');
 
 	$id = $preempted->(0, 60 * SECOND, 'scheduler');
 	$model->add_outage(undef, 45 * SECOND, 52 * SECOND);
-	is(owes($model, $id, 0), '45', 'what an outage has forgiven is free once');
-	is(join(' ', map { Model::text($_) } $model->lost($id, 0)), '53 8', 'and not lost');
+	is(owes($model, $id, 0), '45', 'time that an outage has forgiven is free once');
+	is(join(' ', map { Model::text($_) } $model->lost($id, 0)), '53 8', 'time that an outage has forgiven is not lost');
 
 	$model->set_rule(100 * SECOND, 20 * SECOND, 10 * SECOND, 1);
 	is(owes($model, $preempted->(100 * SECOND, 112 * SECOND, 'rm'), 0), '10', '2 s, and 8 s of padding, by any source');

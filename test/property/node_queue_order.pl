@@ -164,7 +164,7 @@ sub sets
 	} $from .. $below - $size;
 }
 
-# The newest is the first of the containers, so the sets come in the order of what is newest in them.
+# The newest is the first of the containers, so the sets come in the order of their newest containers.
 sub fewest
 {
 	my ($lacking, @containers) = @_;

@@ -117,7 +117,7 @@ sub start_waiting
 	return @told;
 }
 
-# Victims, the last one started first, while something of what is asked for is left.
+# Victims, the last one started first, while a part of the request is left.
 sub take
 {
 	my ($node, %lacking) = @_;
@@ -279,7 +279,7 @@ sub begin_history
 	return $node;
 }
 
-# -- steps: what yquota told, and the model ----------------------------------------------
+# -- steps: answers of yquota, and the model ----------------------------------------------
 
 sub any { my ($node, $condition) = @_; my @found = grep { $condition->($_) } map { @$_ } @{$node}{qw(running guaranteed opportunistic)}; return one_of(@found); }
 

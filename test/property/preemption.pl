@@ -292,7 +292,7 @@ sub play
 	return !@problems;
 }
 
-# -- how fast a queue gets back what is its own ----------------------------------------
+# -- time until a queue gets back its guarantee ----------------------------------------
 
 # Half of the cluster is root.b's, and root.a has taken all of it.  Rounds come every 3 s, and nothing ends by itself.
 sub given_back
@@ -362,7 +362,7 @@ note("$_: $count{$_}") foreach sort keys %count;
 cmp_ok($count{rounds}, '>=', 2 * $histories, 'rounds');
 cmp_ok($count{selected}, '>', 10 * $histories, 'containers and reservations were selected');
 cmp_ok($count{killed}, '>', 2 * $histories, 'containers were killed');
-cmp_ok($count{masters}, '>', 0, 'and masters');
+cmp_ok($count{masters}, '>', 0, 'containers of application masters were killed');
 cmp_ok($count{ended}, '>', 0, 'rounds came to their end');
 
 tick($session);

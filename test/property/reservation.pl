@@ -374,7 +374,7 @@ for (my $goes_on = 1; $goes_on && !$failures;)
 is($failures, 0, 'plans promise what they have, and what was asked for');
 note("$_: $count{$_}") foreach sort keys %count;
 cmp_ok($count{accepted}, '>', 4 * $histories, 'reservations were accepted');
-cmp_ok($count{refused}, '>', 2 * $histories, 'and refused');
+cmp_ok($count{refused}, '>', 2 * $histories, 'reservations were refused');
 cmp_ok($count{judged}, '>', 0.6 * $count{accepted}, 'most were compared with their definitions');
 cmp_ok($count{$_}, '>', 0, $_) foreach qw(ANY ALL ORDER ORDER_NO_GAP periodic updated deleted shrunk);
 $session->close;

@@ -132,7 +132,7 @@ sub promote_after_end
 	return;
 }
 
-# -- operations: statement, and what the model says it returns -------------------
+# -- operations: statement, and the answer of the model -------------------
 
 my $last_id;
 
@@ -284,7 +284,7 @@ sub statements
 	} 1 .. 40) . "\nSELECT 1;\n";
 }
 
-# Moves may exceed limits of what runs, submissions may not: so nothing is moved
+# Moves may exceed limits of running applications, submissions may not: so nothing is moved
 # when those are looked at.
 sub play_together
 {

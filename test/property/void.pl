@@ -89,7 +89,7 @@ sub expected_rows
 	return join('', map { "$_\n" } @rows);
 }
 
-# Voids what the arguments choose, in one of several ways; "again" are events
+# Voids the events that the arguments choose, in one of several ways; "again" are events
 # that follow in the same transaction.
 sub void
 {

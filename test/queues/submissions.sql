@@ -1,10 +1,10 @@
 -- Replays what an operation of a scenario in submissions.jsonl does, and finds
 -- where yquota decides otherwise than the scheduler of Hadoop did.
 --
--- What is seen of both is facts, a key and a value each: of an application, its
--- state, queue, priority, lifetime and master; of a queue, its state and how many
--- applications it has.  Figures are facts that depend on what containers use: what
--- queues and users may use, and headroom.
+-- The output about both is facts, a key and a value each. Facts of an application are its state,
+-- queue, priority, lifetime and master. Facts of a queue are its state and its number of
+-- applications. Figures are facts that depend on the use of containers: the limits of queues and
+-- users, and headroom.
 
 CREATE SCHEMA replay;
 -- Hadoop knows memory and cores unless it is told of more
@@ -56,7 +56,7 @@ CREATE FUNCTION replay.add_node(n jsonb) RETURNS void LANGUAGE sql AS $$
 	INSERT INTO yquota.node (name, label, total) VALUES (n ->> 'name', coalesce(n ->> 'label', ''), replay.resource(n));
 $$;
 
--- What the scheduler did with containers.
+-- Actions of the scheduler on containers.
 CREATE FUNCTION replay.tell(containers jsonb) RETURNS void LANGUAGE sql AS $$
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation)
 	SELECT CASE WHEN c ? 'start' THEN 'CONTAINER_START' WHEN c ? 'change' THEN 'CONTAINER_UPDATE' ELSE 'CONTAINER_FINISH' END::yquota.container_event_type,

@@ -1,5 +1,5 @@
--- Replays a record of container_queue.jsonl through the SQL functions of a node's queue,
--- and finds the first step at which yquota decides otherwise than Hadoop did.
+-- Replay a record of container_queue.jsonl through the SQL functions of a node's queue. Find the
+-- first step at which yquota decides otherwise than Hadoop did.
 
 CREATE SCHEMA replay;
 INSERT INTO yquota.project (name) VALUES ('p');
@@ -28,7 +28,8 @@ CREATE FUNCTION replay.state(container text, ended text[]) RETURNS text LANGUAGE
 		SELECT CASE WHEN q.state = 'GONE' THEN 'KILLING' ELSE q.state END
 		FROM yquota.node_queue AS q WHERE q.container_id = container) END;
 
--- One step: what the agent and the resource manager do, and what the agent is told, in the words of a record.
+-- Play a step: the actions of the agent and of the resource manager, and the orders to the agent,
+-- in the words of a record.
 CREATE FUNCTION replay.play_step(step jsonb, INOUT ended text[], OUT decided jsonb) LANGUAGE plpgsql AS $$
 DECLARE
 	container text := replay.id((step ->> 'c')::integer);
@@ -89,7 +90,7 @@ BEGIN
 		WHERE t.action <> 'queued'), '[]'));
 END $$;
 
--- What runs and waits by the rows of the node and the books, in the words of a record.
+-- Running and waiting containers by the rows of the node and the books, in the words of a record.
 CREATE FUNCTION replay.figures() RETURNS jsonb LANGUAGE sql
 	RETURN (SELECT jsonb_build_object(
 		'utilization', jsonb_build_array(

@@ -33,8 +33,9 @@ BEGIN
 	RETURN hash # (hash >> 16);
 END $$;
 
--- When Hadoop refreshes a parent its children go through a HashMap by path, and stay in the order in which that
--- returns them.  yquota keeps siblings in the order of the configuration, so the configuration gets Hadoop's order.
+-- When Hadoop refreshes a parent, its children go through a HashMap by path. They stay in the order
+-- in which the map returns them. The server keeps siblings in the order of the configuration, so
+-- the configuration gets Hadoop's order.
 CREATE PROCEDURE replay.refresh(properties jsonb) LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM yquota.import_hadoop_configuration(properties - 'yarn.resource-types');
@@ -66,7 +67,7 @@ BEGIN
 	FROM jsonb_array_elements(s -> 'nodes') AS n;
 END $$;
 
--- Of what follows, each returns what it is to be compared by.
+-- Each of the following functions returns the values to be compared.
 
 CREATE FUNCTION replay.submit(o jsonb) RETURNS text LANGUAGE sql AS $$
 	SELECT CASE WHEN (s.state = 'REJECTED') <> (o ? 'refused' OR o ->> 'is' = 'FAILED') THEN s.reason END
@@ -175,8 +176,8 @@ CREATE FUNCTION replay.reserved() RETURNS text LANGUAGE sql AS $$
 	FROM yquota.reserved_container AS r
 $$;
 
--- Of live applications what they hold, have reserved and wait for, by label; of nodes
--- what GUARANTEED containers leave.
+-- Live applications with the resources that they hold, have reserved and wait for, by label; nodes
+-- with the resources that GUARANTEED containers leave.
 CREATE FUNCTION replay.state() RETURNS text LANGUAGE sql AS $$
 	WITH part AS (
 		SELECT c.application_id, n.label, c.allocation AS used, '[]'::yquota.resource AS reserved, '[]'::yquota.resource AS pending
@@ -201,7 +202,7 @@ CREATE FUNCTION replay.state() RETURNS text LANGUAGE sql AS $$
 	SELECT string_agg(l.text, '; ' ORDER BY l.kind, l.name COLLATE "C") FROM line AS l
 $$;
 
--- What queues use, what users may use, and headroom: with the keys that Hadoop's have.
+-- The use of queues, the limits of users, and headroom, with the keys of Hadoop's records.
 CREATE FUNCTION replay.figure(key text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	of text[] := regexp_match(key, '^(queue|user|headroom) (\S+) ?(\S*) <(.*)>$');
@@ -219,7 +220,8 @@ BEGIN
 	END;
 END $$;
 
--- The keys that there are: queues in use, users with applications, and active applications with the labels that they asked for.
+-- Keys of a record: queues in use, users with applications, and active applications with the labels
+-- that they asked for.
 CREATE FUNCTION replay.figure_keys() RETURNS SETOF text LANGUAGE sql AS $$
 	SELECT format('queue %s <%s>', q.queue, q.label) FROM yquota.scheduler_queue AS q WHERE replay.amounts(q.used) || replay.amounts(q.reserved) ~ '[1-9]'
 	UNION ALL
@@ -266,12 +268,14 @@ END $$;
 CREATE FUNCTION replay.application(decision text) RETURNS text LANGUAGE sql
 	RETURN 'application' || substring(decision FROM ' container(_[0-9]+_[0-9]+)_[0-9]+_[0-9]+');
 
--- Is Hadoop's decision at this place of this step about applications whose order is an accident there?  Its FairOrderingPolicy keeps
--- applications in a sorted set, by what they held when they were last put into it.  A container that starts from a
--- reservation does not put its application anew (AbstractLeafQueue.apply()), and a changed priority forgets that the
--- application was to be put anew (AbstractComparatorOrderingPolicy.removeSchedulableEntity()).  Such an application
--- stays in its place until another container of it starts, is reserved, given up or ends.  yquota orders by what
--- applications hold.  So one of the two decisions is about such an application, and both are about one fair leaf.
+-- Tell whether Hadoop's decision at this place of this step is about applications whose order is an
+-- accident there. Hadoop's FairOrderingPolicy keeps applications in a sorted set, by the resources
+-- that they held when they were last put into it. A container that starts from a reservation does
+-- not put its application anew (AbstractLeafQueue.apply()). A changed priority forgets that the
+-- application was to be put anew (AbstractComparatorOrderingPolicy.removeSchedulableEntity()). The
+-- application then stays in its place until another container of it starts, is reserved, given up
+-- or ends. The server orders applications by the resources that they hold. So one of the two
+-- decisions is about an application of this kind, and both are about one fair leaf.
 CREATE FUNCTION replay.is_in_older_place(s jsonb, step bigint, place bigint, ours text, hadoops text) RETURNS boolean LANGUAGE sql AS $$
 	WITH event AS (
 		SELECT t.n, d.i, split_part(d.decision, ' ', 1) AS kind, replay.application(d.decision) AS application_id, split_part(d.decision, ' ', 2) AS container_id
@@ -301,7 +305,7 @@ CREATE FUNCTION replay.is_older_place(s jsonb, step bigint, decided text) RETURN
 		FROM ROWS FROM (string_to_table(decided, '; '), jsonb_array_elements_text(s #> ARRAY['steps', (step - 1)::text, 'decided'])) WITH ORDINALITY AS d(ours, hadoops, i)
 		WHERE d.ours IS DISTINCT FROM d.hadoops ORDER BY d.i LIMIT 1), false);
 
--- What application masters might use of leaves in the default partition after each step.
+-- Resources that application masters might use of leaves in the default partition after each step.
 CREATE TABLE replay.am_limit (step bigint, queue text, am_limit yquota.resource);
 
 CREATE FUNCTION replay.note_am_limits(step bigint) RETURNS void LANGUAGE sql AS $$
@@ -315,10 +319,12 @@ CREATE FUNCTION replay.fits(needed yquota.resource, am_limit yquota.resource) RE
 		THEN needed OPERATOR(yquota.<@) am_limit
 		ELSE yquota.amount(needed, 'memory-mb') <= yquota.amount(am_limit, 'memory-mb') END;
 
--- Where a step differs: does Hadoop go by an older limit for application masters?  It takes what other queues left for a leaf as that
--- was when an application of the leaf was last visited for containers; yquota takes what they leave now.  So everything
--- is as in Hadoop but that one application waits to be activated here and not there, or there and not here: its application
--- master and those of its leaf fit in the limit of now or in that of an earlier step, and not in both.
+-- Tell whether Hadoop goes by an older limit for application masters at a step that differs. Hadoop
+-- takes the resources that other queues left for a leaf when an application of the leaf was last
+-- visited for containers. The server takes the resources that they leave now. So everything is as
+-- in Hadoop, but one application waits to be activated in one of the two only. Its application
+-- master and those of its leaf fit in the present limit or in the limit of an earlier step, and not
+-- in both.
 CREATE FUNCTION replay.is_older_limit(o jsonb, step bigint, decided text) RETURNS boolean LANGUAGE sql AS $$
 	WITH line AS (
 		SELECT l.ours, l.hadoops, rtrim(l.ours, '-') AS app

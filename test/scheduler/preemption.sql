@@ -65,7 +65,7 @@ BEGIN
 	UPDATE yquota.application AS known
 	SET am_resource = r.am_resource, priority = r.priority, state = r.state, has_outstanding_requests = coalesce(r.has_outstanding_requests, known.has_outstanding_requests)
 	FROM (SELECT replay.application(o ->> 'app') AS application_id,
-				 -- what was asked for is in whole steps of the minimum allocation
+				 -- requests are in whole steps of the minimum allocation
 				 replay.resource(coalesce((SELECT p -> 'res' FROM jsonb_array_elements(o -> 'pending') AS p WHERE o ? 'waiting_for_am' AND p ->> 'prio' = '0'),
 										  o -> 'am')) AS am_resource,
 				 (o ->> 'priority')::integer AS priority,
@@ -73,7 +73,8 @@ BEGIN
 				 CASE WHEN NOT o ? 'pending' THEN false
 					  -- nothing was asked since the submission
 					  WHEN NOT EXISTS (SELECT FROM jsonb_array_elements(o -> 'pending') AS p WHERE p ->> 'prio' <> '0') THEN NULL
-					  -- a user without an active application does not become an active one by asking (UsersManager.activateApplication())
+					  -- a user without an active application does not become active by a request
+					  -- (UsersManager.activateApplication())
 					  ELSE (o ->> 'active')::boolean OR EXISTS (
 						  SELECT FROM jsonb_array_elements(apps) AS other
 						  WHERE (other ->> 'active')::boolean AND other ->> 'queue' = o ->> 'queue' AND other ->> 'user' = o ->> 'user') END AS has_outstanding_requests
@@ -117,8 +118,9 @@ BEGIN
 	FROM yquota.container AS c WHERE c.container_id IN (SELECT replay.container(g) FROM jsonb_array_elements_text(ids) AS g);
 END $$;
 
--- What applications wait for.  The container of an application master is asked for by itself.  In a record an
--- application may have asked for more before its master runs, which request_containers() refuses.
+-- Requests of applications. The container of an application master is requested by itself. In a
+-- record an application may have asked for more before its master runs, which request_containers()
+-- refuses.
 CREATE PROCEDURE replay.request(apps jsonb) LANGUAGE plpgsql AS $$
 DECLARE
 	a jsonb;
@@ -126,7 +128,7 @@ DECLARE
 BEGIN
 	FOR a IN SELECT o FROM jsonb_array_elements(apps) AS o WHERE (o ->> 'active')::boolean AND NOT o ? 'waiting_for_am' LOOP
 		SELECT array_agg(CASE
-				-- what is not asked for any more
+				-- requests that are no longer made
 				WHEN p.ask IS NULL THEN ROW('*', r.allocation, 0, r.priority, -1, true, r.label, 'GUARANTEED', NULL)::yquota.container_request
 				ELSE ROW('*', replay.resource(p.ask -> 'res'), (p.ask ->> 'n')::integer, (p.ask ->> 'prio')::integer, -1, true,
 					coalesce(p.ask ->> 'label', ''), 'GUARANTEED', NULL)::yquota.container_request END)
@@ -155,7 +157,8 @@ BEGIN
 	CALL replay.request(apps);
 END $$;
 
--- Of what follows, each returns how many things it has compared, and what is different.
+-- Each of the following functions returns the number of things that it has compared, and the
+-- differences.
 CREATE TYPE replay.comparison AS (compared bigint, difference text);
 
 CREATE FUNCTION replay.compare(kind text, key text[], ours text[], hadoops text[]) RETURNS replay.comparison LANGUAGE sql AS $$
@@ -218,8 +221,8 @@ CREATE FUNCTION replay.chosen(r jsonb, reserved text[]) RETURNS replay.compariso
 	FROM (SELECT o.selector FROM replay.outcome AS o WHERE o.selector IS NOT NULL UNION SELECT x ->> 'selector' FROM jsonb_array_elements(r -> 'selectors') AS x) AS n
 $$;
 
--- Events in the order of a record: by kind, then by container.  Hadoop sends no event when it moves a reservation, and moves none
--- in these records.
+-- Events in the order of a record: by kind, then by container. Hadoop sends no event when it moves
+-- a reservation, and moves no reservation in these records.
 CREATE FUNCTION replay.events(r jsonb, reserved text[]) RETURNS replay.comparison LANGUAGE sql AS $$
 	SELECT jsonb_array_length(r -> 'events'), (replay.compare('events', '{all}',
 		ARRAY[(SELECT string_agg(n.event || ' ' || o.id, ', ' ORDER BY n.place, replay.place(o.id))
@@ -276,7 +279,8 @@ BEGIN
 	UNION ALL SELECT 'marks', * FROM replay.marks(r) UNION ALL SELECT 'reasons', * FROM replay.reasons(r, computed);
 END $$;
 
--- How much was compared in the rounds, until the first one that differs, and how it does.  What it did is to be rolled back.
+-- Return how much was compared in the rounds until the first difference, and the difference. The
+-- caller has to roll back the changes.
 CREATE FUNCTION replay.play(s jsonb, OUT rounds bigint, OUT figures bigint, OUT chosen bigint, OUT events bigint, OUT marks bigint,
 	OUT reasons bigint, OUT difference text) LANGUAGE plpgsql AS $$
 DECLARE

@@ -38,8 +38,8 @@ CREATE FUNCTION replay.definition(d jsonb) RETURNS yquota.reservation_contract L
 		 FROM jsonb_array_elements(d -> 'requests') WITH ORDINALITY AS o (q, place)),
 		(d ->> 'interpreter')::yquota.reservation_interpreter, (d ->> 'recurrence')::bigint * interval '1 ms');
 
--- What a reservation has, as a record writes it: one that repeats within its period.  Neighbours
--- with the same amounts are one.
+-- Allocation of a reservation, as a record writes it: a periodic reservation within its period.
+-- Neighbours with the same amounts are joined.
 CREATE FUNCTION replay.merged(intervals jsonb) RETURNS jsonb LANGUAGE sql
 	RETURN (
 		WITH parts AS (
@@ -65,7 +65,7 @@ CREATE FUNCTION replay.load(username text, "from" bigint, "to" bigint) RETURNS j
 		SELECT jsonb_agg(jsonb_build_array(replay.ms(p."from"), replay.ms(p."to"), coalesce(yquota.amount(r, 'memory-mb'), 0), coalesce(yquota.amount(r, 'vcores'), 0)) ORDER BY p."from")
 		FROM yquota.plan_allocation('root.plan', replay.time("from"), replay.time("to")) AS p
 		CROSS JOIN LATERAL (SELECT CASE WHEN username IS NULL THEN p.committed ELSE coalesce((p.by_user ->> username)::yquota.resource, '[]') END AS r) AS u));
--- The same of steps, cut off at both ends.
+-- Allocation in steps, cut off at both ends.
 CREATE FUNCTION replay.steps(steps jsonb, "from" bigint, "to" bigint) RETURNS jsonb LANGUAGE sql
 	RETURN replay.merged((
 		SELECT jsonb_agg(jsonb_build_array(greatest(s.start, "from"), least(s.stop, "to"), s.memory, s.vcores) ORDER BY s.place)
@@ -119,8 +119,9 @@ EXCEPTION
 	WHEN invalid_parameter_value THEN accepted := false; rule := 'malformed';
 END $$;
 
--- A ready allocation, which only Hadoop's own classes can put into a plan.  One interval is what a request
--- whose containers all run at once gets; what has several, or too large containers, is written directly, if the record has it.
+-- Put a ready allocation into a plan, which only Hadoop's own classes can do. A request whose
+-- containers all run at once gets one interval. An allocation with several intervals, or with too
+-- large containers, is written directly, if the record has it.
 CREATE FUNCTION replay.add(o jsonb, OUT accepted boolean, OUT rule text) LANGUAGE plpgsql AS $$
 DECLARE
 	id CONSTANT text := replay.id((o ->> 'r')::bigint);
@@ -205,7 +206,7 @@ CREATE FUNCTION replay.malformed_row(o jsonb) RETURNS jsonb LANGUAGE sql AS $$
 	LIMIT 1
 $$;
 
--- What differs at a step; NULL: nothing.
+-- Return the differences at a step, or NULL.
 CREATE FUNCTION replay.difference(o jsonb) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	expected jsonb := o -> 'result';

@@ -1,9 +1,8 @@
 -- hadoop_properties.sql
 --
--- Print the tables of docs/hadoop-properties.md: which of Hadoop's properties is
--- in which column, how it is written and what holds when it is not set, as the
--- extension says.  Run it with psql -XAtq in a database that has yquota, as a
--- superuser.
+-- Print the tables of docs/hadoop-properties.md: the column of each of Hadoop's properties, its
+-- notation and its default, according to the extension. Run it with psql -XAtq in a database that
+-- has yquota, as a superuser.
 --
 \set ON_ERROR_STOP on
 CREATE TEMPORARY VIEW printed AS

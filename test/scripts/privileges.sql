@@ -1,9 +1,9 @@
 -- privileges.sql
 --
--- Print the table of docs/privileges.md: what an operator, a viewer, a member
--- and an administrator may do with each public object, as the server's catalog
--- says after they have been granted it.  Run it with psql -XAtq in a database
--- that has yquota, as a superuser; nothing of it stays.
+-- Print the table of docs/privileges.md: the rights of an operator, a viewer, a member and an
+-- administrator on each public object. The rights are those in the server's catalog after the roles
+-- have been granted. Run it with psql -XAtq in a database that has yquota, as a superuser. The
+-- script leaves nothing behind.
 --
 \set ON_ERROR_STOP on
 SET client_min_messages = warning;
@@ -49,7 +49,8 @@ ORDER BY c.relkind <> 'r', c.relname COLLATE "C";
 -- Functions of type resource compute, and are alike.
 CREATE TEMPORARY VIEW own_function AS
 	SELECT f.oid, f.proname,
-		   -- the function is run as the owner, and shows what its caller may see, or calls such a function as its caller
+		   -- the function runs as the owner and shows the objects that its caller may see, or calls
+		   -- another function as its caller
 		   f.prosrc = 'yq_sql_run_as_owner' AND NOT has_function_privilege('yquota_printed_nobody', f.oid, 'EXECUTE')
 		   OR NOT f.prosecdef AND EXISTS (
 			   SELECT FROM pg_depend AS d JOIN pg_proc AS called ON called.oid = d.refobjid

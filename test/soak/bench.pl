@@ -91,22 +91,22 @@ foreach my $case (
 	my @found = grep { index($_->{case}, $case) == 0 } @rows;
 	my @without = grep { !defined $_->{figure} && $_->{verdict} ne 'not there' } @found;
 
-	ok(@found > 0 && !@without, "it has a figure: $case") or diag(map { "$_->{case}: $_->{verdict}\n" } @without);
+	ok(@found > 0 && !@without, "the case has a figure: $case") or diag(map { "$_->{case}: $_->{verdict}\n" } @without);
 }
 is_deeply([ map { $_->{case} } grep { $_->{target} ne '' && $_->{verdict} !~ /^(?:met|missed|not there)$/ } @rows ], [],
-	'what has a target has a verdict');
+	'a case that has a target has a verdict');
 is_deeply([ map { $_->{case} } grep { $_->{verdict} =~ /^(?:met|missed)$/ && !defined $_->{value} } @rows ], [],
 	'a verdict is about a value');
 like($table, qr/^\| \Q$_->{case}\E /m, "the table has it: $_->{case}") foreach @rows[ 0, $#rows ];
-is(() = $table =~ /^\|/mg, @rows + 2, 'one line of it for each row');
-like(contents('bench.md'), qr/\Q$table\E\z/, 'and it is written to a file');
+is(() = $table =~ /^\|/mg, @rows + 2, 'the table has one line for each row');
+like(contents('bench.md'), qr/\Q$table\E\z/, 'the table is written to a file');
 
 ($table, $told, $status) = run(BENCH_SCALE => 'toy', BENCH_ONLY => 'copy-naive');
-is($status, 0, 'one case can be run');
-like($table, qr/^\| COPY, few rows[^\n]*\n\z/m, 'and nothing else is in the table');
+is($status, 0, 'a single case can be run');
+like($table, qr/^\| COPY, few rows[^\n]*\n\z/m, 'the table of a single case has nothing else');
 
 isnt((run(BENCH_SCALE => 'toy', BENCH_ONLY => 'none'))[2], 0, 'a case that does not exist is an error');
-isnt((run(BENCH_SCALE => 'huge'))[2], 0, 'so is another scale');
+isnt((run(BENCH_SCALE => 'huge'))[2], 0, 'an unknown scale is an error');
 ok(!-e "$directory/bench/data", 'the cluster is gone');
 
 done_testing();

@@ -49,22 +49,22 @@ foreach my $scenario (sort keys %$outcome)
 is($node->safe_psql('simulation', 'SELECT count(*) FROM simulation.scenario'), scalar keys %$outcome, 'every scenario has an outcome');
 
 cmp_ok($hadoop->{kills}, '>', 0, 'Hadoop kills OPPORTUNISTIC containers');
-cmp_ok($hadoop->{useful}, '<', $hadoop->{cores}, 'and loses their work');
+cmp_ok($hadoop->{useful}, '<', $hadoop->{cores}, 'Hadoop loses the work of killed containers');
 my $pause = $outcome->{'pause, not kill'};
 is("$pause->{kills} $pause->{lost}", '0 0', 'nothing is killed that is paused');
-is($pause->{useful}, $pause->{cores}, 'and nothing is lost');
+is($pause->{useful}, $pause->{cores}, 'no work of paused containers is lost');
 is($pause->{guaranteed_most}, $hadoop->{guaranteed_most}, 'GUARANTEED containers wait no longer');
 
 #
 # Run the simulation again, and sum its bill independently
 #
 my $again = play('repeated', @window, '-v', 'only=as in Hadoop');
-is_deeply($again, { 'as in Hadoop' => $hadoop }, 'the same window has the same outcome');
+is_deeply($again, { 'as in Hadoop' => $hadoop }, 'the window has an equal outcome in a second run');
 is( $node->safe_psql('repeated_played', q{
 		SELECT sum(greatest(vcores, memory_mb / 4096.0) * seconds * CASE WHEN is_opportunistic THEN 0.5 ELSE 1 END)
 			   = (SELECT sum(amount) FROM yquota.cost_between('-infinity', 'infinity'))
 		FROM simulation.run}),
-	't', 'what is charged is what ran');
+	't', 'the charge is for the time that containers ran');
 is($node->safe_psql('repeated_played', q{SELECT count(*) FROM simulation.told WHERE decision = 'killed'}), $hadoop->{kills}, 'each kill was told as a decision');
 is( $node->safe_psql('repeated_played', 'SELECT count(*) > 0 FROM simulation.pod WHERE is_opportunistic AND asks_at > (SELECT to_at FROM simulation.plan)'),
 	'f', 'all pods ask in the window');

@@ -187,10 +187,10 @@ delete @shown{ grep { $shown{$_} eq 'NaN' && !defined $said{$_} } keys %shown };
 is_deeply([ sort keys %shown ], [ sort keys %said ], 'the exporter shows every sample of the view, and no other');
 is_deeply([ grep { $shown{$_} != $said{$_} && !/silence|lag/ } grep { defined $said{$_} } keys %shown ], [], 'with its value');
 cmp_ok($said{'yquota_price_multiplier{price_group="GENERAL"}'}, '>', 1, 'the price moves with the utilization');
-is($said{'yquota_price_computed_multiplier{price_group="GENERAL"}'}, $said{'yquota_price_multiplier{price_group="GENERAL"}'}, 'as it should');
+is($said{'yquota_price_computed_multiplier{price_group="GENERAL"}'}, $said{'yquota_price_multiplier{price_group="GENERAL"}'}, 'the price moves in the right direction');
 is($said{'yquota_containers_running{execution_type="GUARANTEED"}'}, 20, 'containers are counted');
 is($said{'yquota_project_exhausted{project="free"}'}, undef, 'a project without limit is never exhausted');
-is($node->safe_psql('work', q(SELECT count(*) FROM yquota.metrics WHERE family = 'project'), extra_params => [ '-U', 'exporter' ]), '20', 'whoever may read the view sees all projects');
+is($node->safe_psql('work', q(SELECT count(*) FROM yquota.metrics WHERE family = 'project'), extra_params => [ '-U', 'exporter' ]), '20', 'a role that may read the view sees all projects');
 
 # Each alarm, by its purpose
 sql(q(SET yquota.on_bad_event = set_aside; INSERT INTO yquota.container_event (event, container_id, occurred_at, source) VALUES ('CONTAINER_START', 'bad', '2030-01-01', 'rm')));
@@ -229,7 +229,7 @@ is_soon($node, 'work', q((SELECT 'price' = ANY (postponed) FROM yquota.worker_st
 fires('a stuck price', $healthy, scrape(), 'YquotaPriceStuck', 'YquotaAlertOpen');
 $administrator->query_safe('COMMIT');
 $administrator->quit;
-is_soon($node, 'work', q((SELECT postponed = '{}' FROM yquota.worker_status)), 'it ends');
+is_soon($node, 'work', q((SELECT postponed = '{}' FROM yquota.worker_status)), 'the open transaction ends');
 
 sql(q(ALTER TABLE yquota.container_event ADD CONSTRAINT refused CHECK (source <> 'yquota worker') NOT VALID));
 set_clock($node, 'work', '2030-01-01 01:10:10 UTC');
@@ -270,7 +270,7 @@ foreach my $panel (@{ $shown->{panels} })
 is_deeply([ grep { $taken{$_} > 1 || /(\d+)$/ && $1 >= 24 } keys %taken ], [], 'no panel covers another or leaves the 24 columns');
 is_deeply([ grep { !/^(timeseries|stat|bargauge)$/ } map { $_->{type} } @panels ], [], 'the schema below has the types of all panels');
 is_deeply([ map { $_->{title} } grep { !$_->{title} || !$_->{fieldConfig}{defaults}{unit} || !@{ $_->{targets} } } @panels ], [], 'each has a title, a unit and queries');
-is_deeply([ map { $_->{title} } grep { my $words = () = $_->{description} =~ /\S+/g; $words == 0 || $words > 25 } @panels ], [], 'and a short description');
+is_deeply([ map { $_->{title} } grep { my $words = () = $_->{description} =~ /\S+/g; $words == 0 || $words > 25 } @panels ], [], 'each panel has a short description');
 
 # Metrics by the queries of the exporter: a histogram has three of them.
 my (%exported, $query);
@@ -283,7 +283,7 @@ foreach my $line (split /\n/, slurp_file($queries))
 my %asked = map { $_ => 1 } map { $_->{expr} =~ /\b(yquota_\w+)\{/g } map { @{ $_->{targets} } } @panels;
 is_deeply([ sort keys %asked ], [ sort keys %exported ], 'the dashboard asks for every metric of the exporter, and for no other');
 
-# Then what a real Prometheus says to it, when there is something of everything.
+# Then a real Prometheus reads it, when there is something of everything.
 sql(<<~'SQL');
 	INSERT INTO yquota.queue (path, capacity, reservable) VALUES ('root', NULL, NULL), ('root.plan', '50', true), ('root.default', '50', NULL);
 	UPDATE yquota.queue SET opportunistic_maximum_containers = 10 WHERE path = 'root.default';
@@ -369,13 +369,13 @@ foreach my $panel (@panels)
 		my $answer = prometheus('query', query => filled($expression));
 
 		is($answer->{error}, undef, "$panel->{title}: Prometheus understands $expression");
-		cmp_ok(scalar @{ $answer->{data}{result} // [] }, '>', 0, 'and has series of it');
+		cmp_ok(scalar @{ $answer->{data}{result} // [] }, '>', 0, 'Prometheus has series of the expression');
 		$results{ $panel->{title} }{ $_->{metric}{project} // $_->{metric}{execution_type} // '' } = $_->{value}[1] foreach @{ $answer->{data}{result} };
 	}
 }
 is($results{'Running containers'}{GUARANTEED}, sql(q(SELECT value FROM yquota.metrics WHERE metric = 'yquota_containers_running' AND labels ->> 'execution_type' = 'GUARANTEED')),
 	'a panel shows the running containers of the view');
-is_deeply([ sort keys %{ $results{'Cost of running containers'} } ], [ 'free', 'lab "1" {x}', 'poor' ], 'and the money of every project');
+is_deeply([ sort keys %{ $results{'Cost of running containers'} } ], [ 'free', 'lab "1" {x}', 'poor' ], 'a panel shows the money of every project');
 stop($prometheus);
 stop($exporter);
 
@@ -390,7 +390,7 @@ SKIP:
 	system_or_bail('go', "-C=$directory/grafana", 'build', '-o', "$directory/read_dashboard");
 	is(system("$directory/read_dashboard", $dashboard), 0, 'the types of Grafana read the dashboard');
 	append_to_file("$directory/misspelt.json", slurp_file($dashboard) =~ s/"expr"/"expression"/r);
-	isnt(system("$directory/read_dashboard $directory/misspelt.json 2>/dev/null"), 0, 'and refuse one with a field that they do not have');
+	isnt(system("$directory/read_dashboard $directory/misspelt.json 2>/dev/null"), 0, 'the types of Grafana refuse a dashboard with an unknown field');
 }
 
 $node->stop;

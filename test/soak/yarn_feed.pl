@@ -150,7 +150,7 @@ begin('FullSpoolRun', 'FullSpoolRun', "$directory/full", url('outgrown'));
 reach('FullSpoolRun', 'a full spool');
 my $size = sum(map { -s } glob "$directory/full/records-*");
 cmp_ok($size, '>=', 1 << 20, 'the spool is as large as it may be');
-cmp_ok($size, '<', 3 << 20, 'and not much larger');
+cmp_ok($size, '<', 3 << 20, 'the spool is not much larger than its limit');
 like(slurp_file("$directory/FullSpoolRun.log"), qr/The spool .* has 1 MB; records are lost/, 'the log says that records are lost');
 $node->safe_psql('postgres', 'CREATE DATABASE outgrown');
 $node->safe_psql('outgrown', <<'SQL');
@@ -167,9 +167,9 @@ is($last, $kept - 1, 'the oldest records are kept, without a gap');
 cmp_ok($kept, '<', 59999, 'newer ones are lost');
 my ($lost) = slurp_file("$directory/FullSpoolRun.log") =~ /(\d+) records are lost; the containers that run are compared/;
 cmp_ok($lost, '>=', 60000 - $kept, 'the log says how many');
-cmp_ok($lost, '<', 60000 - $kept + 1000, 'and besides the containers only signs of life');
+cmp_ok($lost, '<', 60000 - $kept + 1000, 'besides the containers the spool has only signs of life');
 is($node->safe_psql('outgrown', "SELECT string_agg(container_id, ' ' ORDER BY container_id) FROM yquota.container"), 'container_0 container_59999',
-	'what runs is what the ResourceManager says');
+	'running containers are those of the ResourceManager');
 is($node->safe_psql('outgrown', "SELECT source FROM yquota.container_event WHERE container_id = 'container_59999'"), 'reconcile', 'a lost start is made up for');
 is(-s "$directory/full/refused", undef, 'nothing is refused');
 go_on('FullSpoolRun');
@@ -193,12 +193,12 @@ $node->safe_psql('ask', "INSERT INTO yquota.quota_grant (project, amount, reason
 go_on('AskRun');
 reach('AskRun', 'a submission');
 go_on('AskRun');
-like(next_place('AskRun'), qr/^ACCEPTED: /, 'one that it lets in is accepted');
+like(next_place('AskRun'), qr/^ACCEPTED: /, 'an accepted submission is accepted by the ResourceManager');
 $node->stop;
 go_on('AskRun');
 reach('AskRun', 'a submission');
 go_on('AskRun');
-like(next_place('AskRun'), qr/^FAILED: .*yquota does not answer/, 'one of which it says nothing is refused, as the setting wants');
+like(next_place('AskRun'), qr/^FAILED: .*yquota does not answer/, 'a submission without an answer is refused, as the setting wants');
 $node->start;
 foreach my $try (1 .. 2)
 {
@@ -206,7 +206,7 @@ foreach my $try (1 .. 2)
 	reach('AskRun', 'answer null true');
 }
 is($node->safe_psql('ask', "SELECT lifetime, priority FROM yquota.application WHERE application_id = 'application_1_0001'"), '3600|1',
-	'one that is asked about twice comes in once');
+	'a submission that is asked about twice comes in once');
 ends('AskRun');
 
 # An event that the server refuses for good does not stop later events. The feed waits for an error that an
@@ -222,19 +222,19 @@ begin('RefusedRun', 'RefusedRun', "$directory/refusing", url('refusing'));
 reach('RefusedRun', 'the end');
 ok($node->poll_query_until('refusing', "SELECT EXISTS (SELECT FROM yquota.feed_status WHERE source = 'refused' AND problem ~ '^42501: .*register_node')"),
 	'a missing privilege is reported');
-is($node->safe_psql('refusing', "SELECT count(*) FROM yquota.container_event WHERE container_id = 'after'"), 0, 'and waited for: nothing that comes later is sent');
+is($node->safe_psql('refusing', "SELECT count(*) FROM yquota.container_event WHERE container_id = 'after'"), 0, 'the feed waits for the privilege: nothing that comes later is sent');
 $node->safe_psql('refusing', 'GRANT EXECUTE ON FUNCTION yquota.register_node(text, yquota.resource, text, text, timestamptz) TO feeder');
 ok($node->poll_query_until('refusing', "SELECT EXISTS (SELECT FROM yquota.container WHERE container_id = 'after')"), 'all that comes later arrives once it is there');
-ok($node->poll_query_until('refusing', "SELECT problem IS NULL FROM yquota.feed_status WHERE source = 'refused'"), 'and the feed tells that it goes on');
-is($node->safe_psql('refusing', 'SELECT sqlstate, call FROM yquota.feed_reject ORDER BY reject_id'), <<'OUT' =~ s/\n\z//r, 'what is refused is set aside, and nothing else');
+ok($node->poll_query_until('refusing', "SELECT problem IS NULL FROM yquota.feed_status WHERE source = 'refused'"), 'the feed tells that it goes on');
+is($node->safe_psql('refusing', 'SELECT sqlstate, call FROM yquota.feed_reject ORDER BY reject_id'), <<'OUT' =~ s/\n\z//r, 'a refused event is set aside, and nothing else');
 42704|{"function": "yquota.finish_application", "arguments": ["application_1_0001", "FINISHED", "never\theard of"]}
 42704|{"function": "yquota.move_application", "arguments": ["application_1_0001", "root.batch"]}
 22P02|{"row": {"event": "CONTAINER_END", "source": "refused", "occurred_at": "2026-03-02T10:00:00Z", "container_id": "unreadable"}, "table": "yquota.container_event"}
 22023|{"function": "novelty", "arguments": ["1"]}
 OUT
 is($node->safe_psql('refusing', "SELECT container_id, sqlstate FROM yquota.event_reject"), 'unpaid|23503', 'a bad container of a list is set aside by itself');
-is($node->safe_psql('refusing', "SELECT count(*) FROM yquota.container WHERE container_id = 'listed'"), 1, 'and the others are started');
-is($node->safe_psql('refusing', "SELECT rejected_calls FROM yquota.feed_status WHERE source = 'refused'"), 4, 'and counted');
+is($node->safe_psql('refusing', "SELECT count(*) FROM yquota.container WHERE container_id = 'listed'"), 1, 'the other containers of the list are started');
+is($node->safe_psql('refusing', "SELECT rejected_calls FROM yquota.feed_status WHERE source = 'refused'"), 4, 'the other containers of the list are counted');
 is(-s "$directory/refusing/refused", undef, 'no file tells of it');
 ends('RefusedRun');
 
@@ -255,7 +255,7 @@ sub application
 	return sql("SELECT $columns FROM yquota.application WHERE application_name = '$name'");
 }
 
-# Have the active ResourceManager compare what runs; what it tells then comes after that.
+# Have the active ResourceManager compare running containers; its reports then come after that.
 sub compare
 {
 	my ($id) = @_;
@@ -295,7 +295,7 @@ ok($node->poll_query_until('work', "SELECT count(*) = 1 FROM yquota.outage"), 't
 my $too_early = sql("SELECT started_at FROM yquota.outage");
 begin_manager('rm1');
 ok($node->poll_query_until('work', "SELECT started_at > '$too_early' FROM yquota.outage"),
-	'what the other one has in its spool arrives while it is on standby, and shortens the outage');
+	'the spool of the other ResourceManager arrives while that is on standby, and shortens the outage');
 compare('rm2');
 go_on('ClusterRun');
 my ($victim) = next_place('ClusterRun') =~ /^lose (.*)/ or BAIL_OUT('no node to lose');
@@ -315,7 +315,7 @@ go_on('ClusterRun');
 my ($expiry) = next_place('ClusterRun') =~ /^a restart, expiry ([0-9]+)/ or BAIL_OUT('no expiry was told');
 kill_program('rm1');
 is(application('changes unheard', 'queue, priority'), 'root.batch|7', 'changes from before the feed are known, and no later ones yet');
-is(application('ends unheard', 'state'), 'ACTIVE', 'nor an end');
+is(application('ends unheard', 'state'), 'ACTIVE', 'an end from before the feed is not known yet');
 begin_manager('rm1');
 command('rm1', 'active');
 go_on('ClusterRun');
@@ -323,11 +323,11 @@ reach('ClusterRun', 'containers that run');
 compare('rm1');
 is(application('changes unheard', "queue, priority, abs(extract(epoch FROM expires_at) - $expiry / 1000.0) < 1"), 'root.default|3|t',
 	'a move, a priority and a lifetime that were not told are told by the next ResourceManager');
-is(application('ends unheard', 'state'), 'KILLED', 'and an end when what runs is compared');
+is(application('ends unheard', 'state'), 'KILLED', 'an end is known when running containers are compared');
 go_on('ClusterRun');
 reach('ClusterRun', 'the end');
 
-# No feed hears of what was not at its node yet when the feed was installed.
+# No feed hears of a container that was not at its node yet when the feed was installed.
 my @account = map { split /\n/, slurp_file($_) } glob "$directory/account.rm*";
 my %is_heard_of = map { (split / /)[2] => 1 } @account;
 push @account, grep { $is_heard_of{ (split / /)[2] } } split /\n/, slurp_file("$directory/before");
@@ -385,9 +385,9 @@ SQL
 	@event{qw(event id at memory vcores type is_master is_running exit_status queue source)} = @$_;
 	push @{ $told{ $event{id} } }, \%event;
 }
-is_deeply([ sort keys %told ], [ sort keys %container ], 'the same containers are told: none is missing, no part of an update is one');
+is_deeply([ sort keys %told ], [ sort keys %container ], 'the reported containers are equal: none is missing, no part of an update is one');
 my @early = grep { $told{$_}[0]{source} eq 'reconcile' } sort keys %told;
-is_deeply(\@early, [ sort grep { $container{$_} } keys %made ], 'those that ran before the feed are started when it finds them');
+is_deeply(\@early, [ sort grep { $container{$_} } keys %made ], 'containers that ran before the feed are started when it finds them');
 cmp_ok(scalar @early, '>=', 4, 'among them those that do not wait');
 my %early_runs = map { $_ => 1 } map { $told{$_}[0]{is_running} } grep { $told{$_}[0]{type} eq 'OPPORTUNISTIC' } @early;
 is_deeply([ sort keys %early_runs ], [qw(f t)], 'opportunistic ones that wait do so from then on, and others run');
@@ -395,7 +395,7 @@ is(scalar(grep { $_->[0]{event} ne 'CONTAINER_START' || $_->[0]{source} !~ /^(mi
 
 # A container that a restart has lost ends where the outage began.
 my %end = map { $_ => (grep { $_->{event} eq 'CONTAINER_FINISH' } @{ $told{$_} })[0] } keys %told;
-is_deeply([ grep { $end{$_}{source} ne 'mini' } sort keys %end ], \@unfinished, 'what a restart has lost, and nothing else, ends by reconcile()');
+is_deeply([ grep { $end{$_}{source} ne 'mini' } sort keys %end ], \@unfinished, 'containers that a restart has lost, and no others, end by reconcile()');
 my @outages = lines("SELECT trim_scale(${\ $ms->('started_at') }), trim_scale(${\ $ms->('ended_at') }) FROM yquota.outage WHERE forgiven ORDER BY started_at");
 foreach my $id (@unfinished)
 {
@@ -445,7 +445,7 @@ foreach my $id (keys %updates)
 		($memory, $type) = @$update{qw(memory type)};
 	}
 }
-is_deeply([ sort keys %kinds ], [qw(decreased demoted increased promoted)], 'of all kinds');
+is_deeply([ sort keys %kinds ], [qw(decreased demoted increased promoted)], 'updates of all kinds are told');
 cmp_ok(sql("SELECT count(*) FROM yquota.container_event WHERE event = 'CONTAINER_UPDATE' AND queue = 'root.batch'"), '>=', 10, 'containers move with their application');
 cmp_ok(sql("SELECT count(*) FROM yquota.container_event WHERE is_running"), '>', 0, 'nodes began to run opportunistic containers');
 is(sql("SELECT count(*) FROM yquota.node"), 4, 'the nodes are known');
@@ -462,7 +462,7 @@ is(application('all kinds of lives', "queue, priority, expires_at - submitted_at
 
 # No project pays for the time from the last sign of life to the recovery.
 is(scalar @outages, 3, 'each recovery but the first ends an outage');
-is(sql(<<'SQL'), 'f', 'that begins with the last event before it, of whichever ResourceManager');
+is(sql(<<'SQL'), 'f', 'each outage begins with the last event before it, of any ResourceManager');
 SELECT EXISTS (
 	SELECT FROM yquota.outage AS o
 	WHERE o.started_at IS DISTINCT FROM (
@@ -518,7 +518,7 @@ while (my @cut = splice @stream, 0, 1 + int rand 90)
 	$node->safe_psql('work', "COPY yquota.container_event ($columns) FROM STDIN;\n" . join("\n", @cut) . "\n\\.\n", extra_params => [ '-U', 'feeder' ]);
 }
 is(sql($books), $before, 'the stream sent again changes nothing');
-is(sql('SELECT count(*) FROM yquota.verify()'), 0, 'and the books are right');
+is(sql('SELECT count(*) FROM yquota.verify()'), 0, 'the books are right after the second stream');
 
 ends($_) foreach qw(ClusterRun rm1 rm2);
 $node->stop;

@@ -1,6 +1,6 @@
--- Which waiting applications of a leaf queue may start their application masters,
--- and how many applications may run at once: the CapacityScheduler's own tests,
--- and what is surprising about it.
+-- Waiting applications of a leaf queue that may start their application masters, and the number of
+-- applications that may run at once. The tests are the CapacityScheduler's own, and show its
+-- surprises.
 
 SET client_min_messages = warning;
 CREATE DATABASE yquota_activation;
@@ -10,8 +10,8 @@ CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 SELECT yquota.set_clock('2026-03-02 10:00+00');
 
--- The configuration is replaced: lines "path capacity maximum", with @label behind
--- the path for a label and - for what is not set; then a command for the rest.
+-- Replace the configuration by lines "path capacity maximum", with @label behind the path for a
+-- label and - for an unset value. Then a command sets the rest.
 CREATE FUNCTION pg_temp.configure(queues text, command text DEFAULT '') RETURNS void
 	LANGUAGE plpgsql AS $$
 DECLARE
@@ -46,7 +46,7 @@ BEGIN
 	FROM unnest(totals) WITH ORDINALITY AS u (t, n);
 END
 $$;
--- Submit with an application master of so many MB; what it waits for.
+-- Submit with an application master of so many MB, and return its reason to wait.
 CREATE FUNCTION pg_temp.submit(number integer, username text, leaf text, memory bigint, priority integer DEFAULT 0, label text DEFAULT NULL,
 							   OUT state yquota.application_state, OUT decided_by text, OUT decided_at text,
 							   OUT used text, OUT maximum text)
@@ -71,7 +71,7 @@ SELECT pg_temp.configure('root - -
 	root.a 10 -
 	root.b 90 -', $$UPDATE yquota.queue SET minimum_user_limit_percent = 50, user_limit_factor = 5 WHERE path = 'root.a'$$);
 SELECT pg_temp.nodes('[memory-mb=81920,vcores=40]');
--- one active user may have 4 GB for his application masters ...
+-- an active user may have 4 GB for application masters ...
 SELECT * FROM pg_temp.submit(1, 'user_0', 'a', 2048);
 SELECT * FROM pg_temp.submit(2, 'user_0', 'a', 2048);
 SELECT * FROM pg_temp.submit(3, 'user_1', 'a', 2048);
@@ -167,9 +167,9 @@ SELECT pg_temp.configure('root - -
 	INSERT INTO yquota.queue_user (queue, username, weight) VALUES ('root.a', 'heavy', 2), ('root.a', 'light', 0.5)$$);
 SELECT pg_temp.nodes('[memory-mb=8192,vcores=8]');
 SELECT (pg_temp.submit(1, 'one', 'a', 1024)).state, (pg_temp.submit(2, 'two', 'a', 1024)).state;
--- half of 8 GB, as he is not yet counted, and of that by his weight the half
+-- half of 8 GB, as the user is not yet counted, and half of that by the user's weight
 SELECT * FROM pg_temp.submit(3, 'light', 'a', 3072);
--- by his own weight it would be 6 GB
+-- by the user's own weight it would be 6 GB
 SELECT * FROM pg_temp.submit(4, 'heavy', 'a', 3072);
 SELECT pg_temp.finish(2);
 SELECT * FROM pg_temp.applications;
@@ -186,7 +186,7 @@ SELECT pg_temp.configure('root - -
 	root.b@x 50 -', $$UPDATE yquota.queue SET accessible_node_labels = '{x}' WHERE path <> 'root'$$);
 SELECT pg_temp.nodes('[memory-mb=10240,vcores=10]', '[memory-mb=40960,vcores=40]@x');
 SELECT (pg_temp.submit(1, 'u', 'a', 1024)).state, (pg_temp.submit(2, 'u', 'a', 1024)).decided_by;
--- on a label 10 % of what is guaranteed there
+-- on a label 10 % of the guarantee there
 SELECT (pg_temp.submit(3, 'u', 'a', 1024, 0, 'x')).state;
 SELECT (pg_temp.submit(4, 'u', 'a', 1024, 0, 'x')).state;
 SELECT * FROM pg_temp.submit(5, 'u', 'a', 1024, 0, 'x');

@@ -1,10 +1,9 @@
 -- Who gets the next container: the figures of the CapacityScheduler's own tests,
 -- by the names that they have among the project's vectors.
 --
--- V112 and V113 are in container_update.sql.  V49 is about a resource manager that
--- starts again and has to learn what there was; here nothing is forgotten.  Cases 14
--- to 16 and 19 of V43 are about queues that use labels without access to them, or
--- have no capacity at all, as no configuration has it.
+-- V112 and V113 are in container_update.sql. V49 is about a resource manager that starts again and
+-- has to learn the old state; yquota forgets nothing. Cases 14 to 16 and 19 of V43 are about queues
+-- that use labels without access to them. Some have no capacity at all, as no configuration has it.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_allocation_vectors WITH (FORCE);
@@ -19,9 +18,9 @@ INSERT INTO yquota.project (name) VALUES ('p');
 -- Ids are those of a new cluster with each configuration: containers do not come twice.
 CREATE SEQUENCE pg_temp.cluster;
 CREATE FUNCTION pg_temp.id(number text) RETURNS text LANGUAGE sql AS $$ SELECT format('application_%s_%s', currval('pg_temp.cluster'), number) $$;
--- Everything is replaced.  Queues: lines "path capacity maximum user-limit-factor",
--- with @label behind the path for a label and - for what is not set; nodes: "name
--- rack GB label"; then a command for the rest.
+-- Replace everything. Queues are lines "path capacity maximum user-limit-factor", with @label
+-- behind the path for a label and - for an unset value. Nodes are "name rack GB label". Then a
+-- command sets the rest.
 CREATE FUNCTION pg_temp.configure(queues text, nodes text[], command text DEFAULT '') RETURNS void
 	LANGUAGE plpgsql AS $$
 DECLARE
@@ -67,7 +66,7 @@ CREATE FUNCTION pg_temp.ask(id text, gb integer, count bigint, name text DEFAULT
 	RETURNS bigint LANGUAGE sql AS $$
 	SELECT yquota.request_containers(pg_temp.id(id), format('[memory-mb=%s,vcores=1]', gb * 1024)::yquota.resource, count, name, priority, label => label)
 $$;
--- One assignment to a node, as a leaf queue's test calls it; or a whole heartbeat.
+-- Assign once to a node, as a leaf queue's test does it; or run a whole heartbeat.
 CREATE FUNCTION pg_temp.assign(node text, most integer DEFAULT 1) RETURNS text LANGUAGE sql AS $$
 	SELECT coalesce(string_agg(format('%s %s %sGB%s', split_part(s.container_id, '_', 3), s.decision,
 									  yquota.amount(s.allocation, 'memory-mb') / 1024, ' ' || s.locality), ', '), 'nothing')
@@ -107,7 +106,7 @@ CREATE FUNCTION pg_temp.used(leaf text, OUT held bigint, OUT reserved bigint) LA
 		   (SELECT sum(yquota.amount(r.allocation, 'memory-mb')) / 1024 FROM yquota.reserved_container AS r
 			JOIN yquota.application AS a USING (application_id) WHERE a.queue = leaf)
 $$;
--- What delays for locality go by.
+-- Counters of the delays for locality.
 CREATE FUNCTION pg_temp.delay(OUT opportunities bigint, OUT outstanding bigint) LANGUAGE sql AS $$
 	SELECT (SELECT max(c.opportunities) FROM yquota_internal.request_counter AS c),
 		   (SELECT coalesce(max(r.count), 0) FROM yquota.resource_request AS r WHERE r.resource_name = '*')
@@ -241,7 +240,7 @@ SELECT pg_temp.configure('root - - -
 SELECT pg_temp.submit('0001', 'user', 'b');
 SELECT count(pg_temp.ask('0001', 1, CASE name WHEN '*' THEN 3 ELSE 1 END, name)) FROM unnest('{host0,/rack0,host1,/rack1,*}'::text[]) AS name;
 SELECT node, pg_temp.assign(node), (pg_temp.delay()).* FROM unnest('{host2,host2,host2,host2,host0,host1}'::text[]) AS node;
--- one node of the rack
+-- only the node of the rack
 UPDATE yquota.scheduler_setting SET node_locality_delay = 1;
 INSERT INTO yquota.node (name, rack, total) VALUES ('host1_1', '/rack1', '[memory-mb=8192,vcores=8]');
 SELECT pg_temp.ask('0001', 1, 1, 'host1'), pg_temp.ask('0001', 1, 3, '/rack1'), pg_temp.ask('0001', 1, 4);
@@ -454,7 +453,8 @@ SELECT pg_temp.ask('0001', 1, 1), pg_temp.ask('0003', 2, 1), pg_temp.ask('0004',
 SELECT pg_temp.assign('h2'), pg_temp.assign('h2'), pg_temp.assign('h2');
 
 \echo V43: priorities of queues, and what they use of what is guaranteed
--- Queues "name priority used/guaranteed guaranteed", of 100 GB; in whose order containers of 1 GB are given to those named.
+-- Queues "name priority used/guaranteed guaranteed", of 100 GB. Containers of 1 GB are given to the
+-- named queues in the resulting order.
 CREATE FUNCTION pg_temp.order(VARIADIC queues text[]) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	rest integer := 100 - (SELECT sum(split_part(q, ' ', 4)::integer) FROM unnest(queues) AS q);

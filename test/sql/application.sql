@@ -1,6 +1,6 @@
 --
--- What happens to applications after their submission: ends and what goes on
--- then, moves, priorities, lifetimes, and who may.
+-- Applications after their submission: ends and their effects, moves, priorities, lifetimes, and
+-- rights.
 --
 SET client_min_messages = warning;
 CREATE DATABASE yquota_application;
@@ -32,7 +32,7 @@ SELECT * FROM states();
 SELECT yquota.finish_application('application_1_1', 'FAILED');
 SELECT * FROM states();
 SELECT yquota.finish_application('application_1_3');
--- what is over stays as it is
+-- an ended application stays as it is
 SELECT yquota.finish_application('application_1_2', 'FINISHED', 'again');
 SELECT application_id, state, activated_at, finished_at, diagnostics FROM yquota.application ORDER BY 1;
 SELECT yquota.finish_application('application_1_9');
@@ -66,11 +66,11 @@ SELECT yquota.finish_application('application_1_1');
 SELECT * FROM states();
 SELECT yquota.finish_application('application_1_5');
 SELECT * FROM states();
--- one that is held ends: nobody gets its place
+-- a held application ends: no other one gets its place
 SELECT submit(7, 'u', 'a');
 SELECT yquota.finish_application('application_1_7');
 SELECT * FROM states();
--- raised limits count when the change commits; lowered ones stop nobody
+-- raised limits count when the change commits; lowered ones stop no application
 SELECT submit(8, 'one', 'b'), submit(9, 'u', 'a');
 UPDATE yquota.queue SET max_parallel_apps = 1 WHERE path = 'root';
 SELECT * FROM states();
@@ -106,7 +106,7 @@ SELECT application_id, state, activated_at FROM yquota.application WHERE queue =
 SELECT yquota.move_application('application_1_5', 'a');
 SELECT * FROM states();
 SELECT * FROM yquota.verify();
--- what its containers hold, and what they are charged for, goes along from then on; what ran before stays
+-- allocations and charges of its containers go along from then on, and earlier charges stay
 BEGIN;
 TRUNCATE yquota.application;
 INSERT INTO yquota.project (name) VALUES ('mover');
@@ -195,7 +195,8 @@ SELECT submit(1, 'u', 'a');
 SELECT yquota.set_outstanding_requests('application_1_1', false), yquota.set_outstanding_requests('application_1_1', false);
 SELECT queue, username, active, demanding FROM yquota_internal.application_counter ORDER BY 1, 2;
 SELECT yquota.set_outstanding_requests('application_1_1', true), yquota.set_outstanding_requests('application_1_77', true);
--- of an application that is held, or waits, only while another one of its user is active in the queue
+-- an application that is held, or waits, counts only while another one of its user is active in the
+-- queue
 TRUNCATE yquota.application;
 UPDATE yquota.queue SET max_parallel_apps = 1 WHERE path = 'root.a';
 SELECT submit(1, 'u', 'a'), submit(2, 'v', 'a'), submit(3, 'u', 'a');
@@ -208,7 +209,8 @@ UPDATE yquota.queue SET max_parallel_apps = NULL WHERE path = 'root.a';
 SELECT * FROM states();
 SELECT yquota.set_outstanding_requests('application_1_2', true);
 
--- Who may: everybody while lists are off; then the owner, whom modify_acl has, administrators of the queue and of the cluster
+-- Rights on applications: every user while lists are off; then the owner, users in modify_acl, and
+-- administrators of the queue and of the cluster
 SELECT yquota.update_application_priority('application_1_1', 1, 'eve');
 UPDATE yquota.scheduler_setting SET acl_enable = true, admin_acl = 'boss';
 UPDATE yquota.queue SET acl_administer_queue = ' ', acl_submit_applications = ' ' WHERE path = 'root';
@@ -256,7 +258,8 @@ SELECT state FROM unnest('{application_2_1,application_1_9,application_1_10,appl
 SELECT yquota.finish_application(application_id) FROM yquota.application WHERE state = 'ACTIVE';
 SELECT application_id, state FROM yquota.application WHERE state = 'ACTIVE';
 
--- What is rolled back has not been counted, in the total as little as in the counters of queues
+-- A change that is rolled back has not been counted, in the total as little as in the counters of
+-- queues
 TRUNCATE yquota.application;
 CREATE FUNCTION total() RETURNS text LANGUAGE sql AS
 	$$SELECT concat_ws(' ', sum(live), '+', yquota_internal.unwritten_applications(), 'differences:', (SELECT count(*) FROM yquota.verify())) FROM yquota_internal.live_application_count$$;

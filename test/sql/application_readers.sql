@@ -1,7 +1,7 @@
 --
--- Who sees which applications: operators and whoever reads everything all, a
--- role its own, those whose view_acl has it, those in queues that it
--- administers, those of its projects; and no way around that.
+-- Roles see applications by rules. Operators, and roles that read everything, see all of them.
+-- Other roles see their own, applications whose view_acl has the role, those in queues that the
+-- role administers, and those of its projects. There is no way around the rules.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_application_readers WITH (FORCE);
@@ -43,10 +43,10 @@ END
 $$;
 
 SELECT * FROM pg_temp.seen_by();
--- nobody becomes an administrator of queues by what is not set, nor by ACLs being off
+-- a role does not become an administrator of queues by an unset list, nor by ACLs being off
 INSERT INTO yquota.scheduler_setting (acl_enable) VALUES (true);
 SELECT * FROM pg_temp.seen_by() WHERE role ~ 'bob';
--- by what is set he does, here and below, himself or by a role that he is in
+-- a set list makes the role an administrator, here and below, itself or by a role that it is in
 UPDATE yquota.queue SET acl_administer_queue = 'yquota_test_bob' WHERE path = 'root.sales';
 UPDATE yquota.queue SET acl_administer_queue = 'x yquota_test_etl' WHERE path = 'root.dev';
 SELECT * FROM pg_temp.seen_by();
@@ -59,7 +59,7 @@ UPDATE yquota.queue SET acl_administer_queue = '*' WHERE path = 'root';
 SELECT * FROM pg_temp.seen_by() WHERE role ~ 'bob';
 UPDATE yquota.queue SET acl_administer_queue = NULL;
 SELECT * FROM pg_temp.seen_by() WHERE role ~ 'bob';
--- while somebody reads, also from a plan that is kept
+-- while another session reads, also from a plan that is kept
 PREPARE seen AS SELECT pg_temp.seen();
 SET ROLE yquota_test_alice;
 EXECUTE seen;
@@ -84,8 +84,8 @@ SELECT count(*) FROM yquota.application;
 SELECT yquota_internal.shows_application('yquota_test_stranger', NULL, NULL, 'yquota_test_stranger', '{}');
 
 --
--- Hostile members.  Functions that tell what they are given are not called with
--- rows of others, whatever they cost; and nothing is written.
+-- Hostile members. Functions that tell their arguments are not called with rows of others, whatever
+-- they cost; and nothing is written.
 --
 SET ROLE yquota_test_bob;
 CREATE FUNCTION pg_temp.tell(value text) RETURNS boolean LANGUAGE plpgsql COST 0.0000001 AS $$
@@ -112,15 +112,15 @@ SET ROLE yquota_test_alice;
 SET row_security = off;
 SELECT count(*) FROM yquota.application;
 RESET row_security;
--- names that only the server's settings would make his
+-- names that only the server's settings would make the role's own
 SET application_name = 'yquota_test_viewer';
 SET search_path = pg_temp, yquota;
 CREATE FUNCTION pg_temp.acting_role() RETURNS name LANGUAGE sql AS $$SELECT 'yquota_test_viewer'::name$$;
 CREATE FUNCTION pg_temp.reads_all() RETURNS boolean LANGUAGE sql AS $$SELECT true$$;
 SELECT pg_temp.seen();
 RESET search_path;
--- a function of somebody who sees more shows more, because he lends it; one that
--- runs as its caller does not
+-- a function of a role that sees more shows more, because the role lends it; a function that runs
+-- as its caller does not
 RESET ROLE;
 CREATE SCHEMA lent;
 GRANT USAGE, CREATE ON SCHEMA lent TO PUBLIC;

@@ -1,7 +1,7 @@
 --
--- Sealing and archiving: what the books say stays as it is, and what has left
--- them can be proved.  A vcore costs one credit per second here.  Works in a
--- database of its own: prices and the clock are global.
+-- Sealing and archiving: the books stay as they are, and archived rows can be proved. A vcore costs
+-- one credit per second here. The test works in a database of its own: prices and the clock are
+-- global.
 --
 CREATE DATABASE yquota_archive;
 \c yquota_archive
@@ -41,7 +41,7 @@ CREATE VIEW told AS
 	UNION ALL
 	SELECT format('%s %s %s', event, container_id, md5(application_id)) FROM yquota.container_event;
 CREATE TABLE told_before AS SELECT line FROM told;
--- the same lines, whatever their order
+-- equal lines, in any order
 CREATE FUNCTION difference() RETURNS TABLE (line text)
 	LANGUAGE sql
 	AS '(SELECT line FROM told EXCEPT ALL SELECT line FROM told_before)
@@ -78,7 +78,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_FINISH', 'done', '2026-03-02 09:10', NULL, NULL);
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'done', '2026-03-02 09:00', 'lab', '[vcores=2]');
--- and what was charged is corrected by rows of the present
+-- charges are corrected by rows of the present
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES
 	('CONTAINER_UPDATE', 'updated', '2026-03-02 09:20', '[vcores=2]');
 SELECT container_id, number, corrects, amount, tableoid = 'yquota.charge'::regclass AS is_new
@@ -94,7 +94,7 @@ SELECT yquota.seal_history();
 SELECT number, sealed_from, sealed_at FROM yquota.history_segment ORDER BY number;
 
 --
--- Archiving: what cannot be
+-- Archiving: impossible calls
 --
 CREATE SCHEMA archive;
 CREATE TABLE archive.ledger (LIKE yquota.charge) PARTITION BY RANGE ("to");
@@ -126,7 +126,7 @@ SET client_min_messages = notice;
 SELECT * FROM yquota.archive('archive.log', 'infinity');
 SET client_min_messages = warning;
 
--- The target is the caller's: his rights, and his triggers with them
+-- The target is the caller's: the caller's rights, and the caller's triggers with them
 CREATE ROLE yquota_test_archivist;
 GRANT USAGE ON SCHEMA archive TO yquota_test_archivist;
 GRANT EXECUTE ON FUNCTION yquota.archive TO yquota_test_archivist;
@@ -149,7 +149,7 @@ SELECT * FROM yquota.archive('archive.ledger', 'infinity');
 DROP TRIGGER refuse ON archive.ledger_2026;
 SELECT * FROM yquota.verify();
 
--- What a late price may still correct stays
+-- Segments that a late price may still correct stay
 BEGIN;
 INSERT INTO yquota_internal.correction_due (changed_from) VALUES ('2026-03-02 09:55');
 SELECT * FROM yquota.archive('archive.ledger', 'infinity');
@@ -199,7 +199,7 @@ SELECT * FROM difference();
 SELECT * FROM yquota.verify();
 
 --
--- What the archive proves
+-- The archive proves history
 --
 SELECT project, archived_through, archived_before, charged, charges FROM yquota.opening_balance ORDER BY 1, 2;
 SELECT project, a.archived = b.charges AND a.charged = b.charged AND a.digest = b.digest AS is_right
@@ -277,7 +277,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
 SELECT event, 'old' || i, '2026-03-02 09:00', 'lab', '[vcores=1]'
 FROM generate_series(1, 100) AS i, unnest('{CONTAINER_START,CONTAINER_FINISH}'::yquota.container_event_type[]) AS event;
--- also at the very end of what was charged
+-- also at the very end of the charged time
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'new', '2026-03-02 10:59:59.999999', 'lab', '[vcores=1]');
 SET yquota.on_bad_event = set_aside;
@@ -299,27 +299,27 @@ SELECT yquota.report_outage('2026-03-02 10:59', '2026-03-02 11:01', 'late');
 INSERT INTO yquota.price_factor (dimension, name, factor, effective_at) VALUES ('queue', 'q', 2, '2026-03-02 10:59');
 INSERT INTO yquota.charging_rule (minimum_run_time, effective_at) VALUES ('1 minute', '2026-03-02 10:59');
 SELECT yquota.report_outage('2026-03-02 11:00', '2026-03-02 11:01', 'in time');
--- reports know what was before it, per quarter-hour
+-- reports know the time before it, per quarter-hour
 SELECT * FROM yquota.cost_between('2026-03-02 09:00', 'infinity');
 SELECT * FROM yquota.cost_between('2026-03-02 11:00', 'infinity');
 SELECT yquota.set_clock('2026-03-03 12:00');
 SELECT day, project, amount FROM yquota.daily_cost ORDER BY 1, 2, 3;
 
 --
--- What was carried leaves when it ends
+-- A running container from before the segment leaves when it ends
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES
 	('CONTAINER_FINISH', 'updated', '2026-03-03 09:00'),
 	('CONTAINER_FINISH', 'new', '2026-03-03 09:00');
 SELECT * FROM yquota.explain_charge('updated');
 SELECT yquota.seal_history();
--- what was priced before the outage was known has not been compacted yet
+-- charges from before the outage was known have not been compacted yet
 SELECT history, segments, archived, archived_before, charged FROM yquota.archive('archive.ledger', 'infinity');
 SELECT yquota.quota_compute();
 SELECT history, segments, archived, archived_before, charged FROM yquota.archive('archive.ledger', 'infinity');
 SELECT history, segments, archived, archived_before FROM yquota.archive('archive.log', 'infinity');
 SELECT count(*) FROM yquota.charge;
--- what waits for its START waits on
+-- events that wait for their START wait on
 SELECT event, container_id FROM yquota.container_event;
 SELECT count(*) FROM yquota.container_change;
 SELECT * FROM yquota.verify();

@@ -17,7 +17,7 @@ CREATE TABLE container_event (
 	node text, allocation text, execution_type text, exit_status integer, source text, recorded_at timestamptz,
 	priority integer, allocation_request_id bigint, asked_label text, is_am boolean, is_running boolean,
 	event_id bigint, cluster text, stretch integer, PRIMARY KEY (cluster, event_id));
--- what another cluster has archived
+-- rows that another cluster has archived
 INSERT INTO charge (container_id, project, amount, number, cluster, stretch) VALUES ('theirs', 'lab', 77, 1, 'south', 1);
 \c yquota_archive_targets
 SET client_min_messages = warning;
@@ -75,7 +75,7 @@ SELECT * FROM difference();
 CREATE TABLE elsewhere (LIKE yquota.charge);
 SELECT * FROM yquota.archive('elsewhere', 'infinity');
 DELETE FROM yquota.cluster_setting;
--- the other server computes what is compared
+-- the other server computes the compared sums
 CREATE FUNCTION plan_of_comparison() RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -87,12 +87,12 @@ BEGIN
 END $$;
 SELECT * FROM plan_of_comparison();
 
--- what is not there whole is written anew
+-- rows that are not complete are written anew
 DELETE FROM shared.charge WHERE cluster = 'north' AND container_id = 'b';
 SELECT archived, status FROM yquota.archive('shared.charge', 'infinity');
 UPDATE shared.charge SET amount = amount + 1 WHERE container_id = 'a';
 SELECT archived, status FROM yquota.archive('shared.charge', 'infinity');
--- as is what has changed here: its container stays for now
+-- and so has a change here: its container stays for now
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'late', '2026-03-02 09:25');
 SELECT archived, status FROM yquota.archive('shared.charge', 'infinity');
 SELECT container_id FROM shared.charge WHERE cluster = 'north' ORDER BY 1;
@@ -142,7 +142,7 @@ SELECT spent, burn_rate FROM yquota.balance_at('lab', '2026-03-02 09:07:00.00000
 SELECT * FROM yquota.balance_at('ops', '2026-03-02 09:07');
 SELECT count(*) FROM shared.charge;
 RESET SESSION AUTHORIZATION;
--- what was changed there is noticed
+-- a change in the archive is noticed
 UPDATE shared.charge SET amount = amount - 1 WHERE container_id = 'a';
 SELECT * FROM yquota.explain_charge('a');
 SELECT * FROM yquota.balance_at('lab', '2026-03-02 09:07');

@@ -1,7 +1,6 @@
 --
--- What is told of balances, holds, grants, costs and bills is the same before and
--- after archiving, and goes on alike.  A vcore costs one credit per second, but
--- for what is said here.
+-- Reports of balances, holds, grants, costs and bills are the same before and after archiving, and
+-- go on alike. A vcore costs one credit per second, except where a comment says otherwise.
 --
 CREATE DATABASE yquota_archived_reports;
 \c yquota_archived_reports
@@ -35,7 +34,7 @@ INSERT INTO yquota.container_event (event, container_id, project, application_id
 SELECT yquota.set_clock('2026-03-01 10:40:40');
 INSERT INTO yquota.container_event (event, container_id) VALUES ('CONTAINER_FINISH', 'a2'), ('CONTAINER_FINISH', 'b1'), ('CONTAINER_FINISH', 'f1');
 SELECT yquota.release_hold(2);
--- periods end in between; what they charged is forgiven, comes late, and was never
+-- periods end in between; their charges are forgiven, come late, and were never
 SELECT yquota_internal.close_period_at('2026-03-01 09:10', 100);
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, queue, allocation) VALUES
 	('CONTAINER_START', 'late', '2026-03-01 08:20:20', 'web', 'app_2', 'root.b', '[vcores=2]'), ('CONTAINER_FINISH', 'late', '2026-03-01 09:20:20', NULL, NULL, NULL, NULL);
@@ -53,7 +52,8 @@ CREATE VIEW told AS
 	SELECT 'balance' AS what, b::text AS line FROM yquota.project_balance AS b
 	UNION ALL SELECT 'balance at', concat(at, p.name, b) FROM unnest(ARRAY['2026-03-01 12:12:12', '2026-03-01 13:00', yquota.statement_clock()]) AS at, yquota.project AS p,
 		LATERAL yquota.balance_at(p.name, at) AS b WHERE at <= yquota.statement_clock()
-	-- before all, amid containers, at padding, on a quarter of an hour, when a hold begins, when one ends, and when a grant expires
+	-- the beginning, instants amid containers, at padding, on a quarter of an hour, when a hold
+	-- begins or ends, and when a grant expires
 	UNION ALL SELECT 'balance before', concat(at, p.name, b) FROM unnest('{2026-03-01 07:00,2026-03-01 08:45:00.000001,2026-03-01 09:03:03,2026-03-01 09:15,2026-03-01 09:20:20,2026-03-01 09:31:31,2026-03-01 10:07:07.123456,2026-03-01 10:40:40}'::timestamptz[]) AS at,
 		yquota.project AS p, LATERAL yquota.balance_at(p.name, at) AS b
 	UNION ALL SELECT 'explained', concat(name, e) FROM unnest('{a1,a2,b1,b2,f1,late,runs,nobody}'::text[]) AS name, LATERAL yquota.explain_charge(name) AS e
@@ -72,7 +72,7 @@ CREATE VIEW told AS
 	UNION ALL SELECT 'bill by now', concat(p.ends_at, c) FROM yquota.billing_period AS p, LATERAL yquota.cost_between('-infinity', p.ends_at, '{project,queue}', 'infinity') AS c
 	UNION ALL SELECT 'report', yquota.report_html("from", '2026-03-02 00:00', project) FROM (VALUES ('2026-03-01 08:00'::timestamptz, NULL), ('2026-03-01 12:15', 'site')) AS w ("from", project)
 	UNION ALL SELECT 'problem', v::text FROM yquota.verify() AS v;
--- what would be told if something happened; a command may be that
+-- Return the reports after some changes; a command may be a change.
 CREATE FUNCTION told_if(commands text[]) RETURNS SETOF told LANGUAGE plpgsql AS $$
 DECLARE
 	lines told[];
@@ -90,11 +90,11 @@ BEGIN
 END $$;
 CREATE TABLE future AS SELECT number, commands FROM (VALUES
 	(1, '{}'::text[]),
-	-- what was carried ends, late, and the day goes on
+	-- a container from before the segment ends, late, and the day goes on
 	(2, ARRAY['SELECT yquota.set_clock(''2026-03-02 07:00'')', 'INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES (''CONTAINER_FINISH'', ''runs'', ''2026-03-01 09:05:05'')',
 			  'INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES (''CONTAINER_START'', ''new'', ''2026-03-01 11:50'', ''lab'', ''app_1'', ''[vcores=1]'')',
 			  'SELECT yquota.quota_compute()', 'SELECT yquota_internal.close_period_at(''2026-03-01 12:22'', 100)']),
-	-- a budget that begins in what has been
+	-- a budget that begins in the past
 	(3, ARRAY['INSERT INTO yquota.budget (project, period, amount, starts_on) VALUES (''web'', ''day'', 12345, ''2026-03-01'')', 'SELECT yquota.set_clock(''2026-03-02 07:00'')'])
 ) AS f (number, commands);
 CREATE TABLE told_before AS SELECT number, t.* FROM future, told_if(commands) AS t;
@@ -106,13 +106,13 @@ SELECT what, count(*) FROM told_before GROUP BY what ORDER BY what;
 SELECT project, granted, charged, accrued, held, remaining FROM yquota.project_balance ORDER BY project;
 SELECT hold_id, application_id, state, spent, outstanding FROM yquota.hold_status ORDER BY hold_id;
 SELECT grant_id, state, spent, remaining, lost FROM yquota.grant_status ORDER BY grant_id;
--- the bill as it was issued, and with what has been corrected since
+-- the bill as it was issued, and with later corrections
 SELECT p.ends_at, b.closed_at, c.project, c.amount FROM yquota.billing_period AS p, yquota.billing_period AS b,
 	LATERAL yquota.cost_between(p.starts_at, p.ends_at, as_booked => b.closed_at) AS c WHERE b.closed_at >= p.closed_at ORDER BY 1, 3, 2;
 
--- what has ended leaves
+-- ended containers leave
 SELECT yquota.seal_history();
--- what quota_compute() does before history may leave, without a look at credit
+-- quota_compute() does the following before history may leave, without a look at credit
 SELECT yquota_internal.compact_counters() > 0 AS compacted, yquota_internal.correct_late_prices() AS corrected;
 CREATE SCHEMA archive;
 CREATE TABLE archive.charge (LIKE yquota.charge);
@@ -122,7 +122,7 @@ SELECT archived FROM yquota.archive('archive.container_event', 'infinity');
 SELECT project, application_id, since, amount FROM yquota_internal.archived_cost_since WHERE amount <> 0 ORDER BY project, application_id, since;
 SELECT * FROM difference();
 
--- and what was carried, in the second archive
+-- and the rows from before the segment, in the second archive
 SELECT yquota.set_clock('2026-03-01 12:12:12');
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'runs', '2026-03-01 12:05:05');
 SELECT yquota.hold('site', 'app_1', 11, '2 days');
@@ -135,14 +135,14 @@ SELECT archived, archived_before, charged FROM yquota.archive('archive.charge', 
 SELECT archived FROM yquota.archive('archive.container_event', 'infinity');
 SELECT * FROM difference();
 SELECT count(*) FROM yquota.charge;
--- what could only be told wrongly is refused
+-- a report that would be wrong is refused
 SELECT yquota.compute_prices('2026-03-01 10:00');
--- what is kept can be proved by what is known per quarter-hour
+-- kept sums can be proved by the sums per quarter-hour
 BEGIN;
 UPDATE yquota_internal.archived_cost_since SET amount = amount + 10000 WHERE project = 'lab' AND application_id = '' AND since = '2026-03-01 09:20:20';
 SELECT * FROM yquota.verify();
 ROLLBACK;
--- what nothing asks for any more is not kept
+-- sums that no report needs any more are not kept
 SELECT yquota_internal.remove_ended_holds('2026-05-01');
 SELECT yquota_internal.post_archived_cost_since('2026-03-01 12:12:12', 'SELECT * FROM yquota.charge');
 SELECT count(*) FROM yquota_internal.archived_cost_since WHERE application_id <> '';

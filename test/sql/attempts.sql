@@ -1,7 +1,7 @@
 --
--- Attempts to get what privileges do not give by having somebody else run one's
--- code: functions of indexes, which maintenance runs in sessions of superusers,
--- autovacuum among them, and which may call functions of yquota there.
+-- Attempts to get more than the privileges give by having another role run one's code. Functions of
+-- indexes run in sessions of superusers during maintenance, autovacuum among them, and may call
+-- functions of yquota there.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_attempts WITH (FORCE);
@@ -28,8 +28,8 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 CREATE SCHEMA bait;
 GRANT USAGE, CREATE ON SCHEMA bait TO PUBLIC;
 
--- What an index calls may be volatile all the same.  It does nothing in the
--- session of its owner, and says in that of another what came of it.
+-- A function that an index calls may be volatile all the same. It does nothing in the session of
+-- its owner, and reports the outcome in another session.
 CREATE FUNCTION bait.lay(name text, command text) RETURNS void LANGUAGE plpgsql AS
 $lay$
 BEGIN
@@ -42,7 +42,7 @@ $lay$;
 SET bait.is_laid = on;
 
 --
--- An administrator has the archive written, and his trigger called
+-- An administrator has the archive written, and the administrator's trigger is called
 --
 SET ROLE yquota_test_admin;
 SELECT yquota.seal_history();
@@ -61,7 +61,7 @@ SET bait.is_laid = off;
 BEGIN;
 REINDEX INDEX bait.archiving_index;
 ROLLBACK;
--- likewise by a function that he lends
+-- likewise by a function that the role lends
 SET bait.is_laid = on;
 SET ROLE yquota_test_admin;
 CREATE FUNCTION bait.archive_for_all() RETURNS bigint LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
@@ -72,7 +72,7 @@ SELECT bait.archive_for_all();
 ROLLBACK;
 
 --
--- He changes what is recorded with who changed it
+-- The role changes the record of who made a change
 --
 SET ROLE yquota_test_admin;
 SELECT bait.lay('pinning', $$PERFORM yquota.set_multiplier('GPU', 9)$$);
@@ -96,7 +96,7 @@ SELECT (SELECT count(*) FROM yquota.quota_grant) AS grants, (SELECT count(*) FRO
 	   (SELECT count(*) FROM yquota.event_void) AS voids, (SELECT count(*) FROM yquota.price_factor) AS factors;
 
 --
--- He takes from the owner what the owner has anyway
+-- The role takes from the owner only rights that the owner has anyway
 --
 SET ROLE yquota_test_admin;
 SELECT yquota.allow_role(pg_get_userbyid(relowner)::regrole, 'viewer'), yquota.disallow_role(pg_get_userbyid(relowner)::regrole, 'viewer')

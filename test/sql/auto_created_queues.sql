@@ -1,5 +1,5 @@
--- Queues that submissions create: when they may be created, what they get, which
--- of them have a guarantee, and when they go again.
+-- Queues that submissions create: the conditions, their settings, their guarantees, and their
+-- removal.
 
 SET client_min_messages = warning;
 CREATE DATABASE yquota_auto_created_queues;
@@ -126,7 +126,7 @@ SELECT yquota.create_queue('root.a.a2-auto');
 SELECT pg_temp.set('legacy-queue-mode.enabled=false');
 SELECT yquota.create_queue('root.a.a2-auto');
 SELECT queue, effective FROM pg_temp.figures WHERE queue ~ 'root.a';
--- nothing of what was refused is left
+-- a refused submission leaves nothing
 SELECT path FROM yquota.queue ORDER BY path;
 
 \echo V61: a created leaf has no limit of users, and room for application masters
@@ -145,7 +145,7 @@ SELECT queue, configured, weight FROM pg_temp.figures WHERE queue ~ 'a-auto';
 SELECT * FROM pg_temp.leaves WHERE queue ~ 'a2';
 SELECT pg_temp.set('root.a.*.auto-queue-creation-v2.template.user-limit-factor=10', 'root.a.*.auto-queue-creation-v2.template.maximum-am-resource-percent=0.8');
 SELECT * FROM pg_temp.leaves WHERE queue ~ 'a2';
--- what is said of the queue itself, in a file that does not list it or in its row
+-- settings of the queue itself, in a file that does not list it or in its row
 SELECT pg_temp.set('root.a.a-auto.a2.capacity=4w');
 SELECT queue, configured, weight FROM pg_temp.figures WHERE queue ~ 'a-auto.a';
 UPDATE yquota.queue SET capacity = '3w' WHERE path = 'root.a.a-auto.a2';
@@ -198,7 +198,7 @@ SELECT yquota.create_queue('root.empty.x');
 SELECT pg_temp.set('root.empty.state=STOPPED');
 SELECT pg_temp.set('root.empty.auto-queue-creation-v2.enabled=true');
 SELECT queue, kind, state FROM yquota.effective_queue WHERE queue = 'root.empty';
--- what is created joins it in its state
+-- a created queue joins it in its state
 SELECT yquota.create_queue('root.empty.x');
 SELECT queue, state FROM yquota.effective_queue WHERE queue = 'root.empty.x';
 SELECT pg_temp.set('root.empty.state=RUNNING');
@@ -219,7 +219,7 @@ SELECT yquota.create_queue('root.d.user_9');
 SELECT queue, absolute, maximum, effective, effective_maximum FROM pg_temp.figures WHERE queue ~ 'user';
 SELECT queue, factor, applications, per_user FROM pg_temp.leaves WHERE queue ~ 'user';
 SELECT queue, inherited -> 'ordering_policy' AS ordering_policy FROM yquota.effective_queue WHERE queue = 'root.c.user_0' AND label = '';
--- one level, and no children of children
+-- a level of children, and no children of children
 SELECT yquota.create_queue('root.c.p.q');
 SELECT yquota.create_queue('root.c.user_0.x');
 
@@ -244,7 +244,7 @@ SELECT queue, absolute FROM pg_temp.figures WHERE queue ~ 'root.c.user';
 SELECT yquota.create_queue('root.c.user4'), yquota.create_queue('root.c.user5');
 SELECT pg_temp.application(10, 'root.c.user4', 'ACTIVE'), pg_temp.application(9, 'root.c.user5', 'ACTIVE'), pg_temp.finish(1) \g /dev/null
 SELECT * FROM yquota.manage_queues() ORDER BY label COLLATE "C", active, queue;
--- it is measured by what it waits for
+-- the queue is measured by its waiting applications
 SELECT queue, used_capacity, absolute_capacity FROM yquota.effective_queue WHERE queue = 'root.c.user4' AND label = '';
 
 \echo V98b: a change of the configuration
@@ -314,7 +314,7 @@ SELECT queue, kind, state FROM yquota.effective_queue ORDER BY ordinal;
 SELECT pg_temp.set('queue-mappings=u:%user:root.c.%user');
 SELECT * FROM pg_temp.submit('application_1_4', 'a1', 'default');
 SELECT path, auto_created FROM yquota.queue WHERE name = 'a1' ORDER BY path;
--- it takes nobody whom no rule has sent, but those in any number
+-- it takes only applications that a rule has sent, but those in any number
 SELECT * FROM pg_temp.submit('application_1_5', 'a1', 'root.c.a1');
 SELECT pg_temp.set('global-queue-max-application=1');
 SELECT maximum_applications FROM yquota.effective_queue WHERE queue = 'root.c.a1' AND label = '';
@@ -354,7 +354,7 @@ SELECT yquota.create_queue('root.a.running');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, node, allocation) VALUES
 	('CONTAINER_START', 'c1', '2026-01-01 00:00', 'p', 'root.a.running', 'n1', '[memory-mb=1024]');
 SELECT * FROM yquota_internal.created_queue ORDER BY queue;
--- the first pass marks, the second removes what has been idle for longer than 300 seconds
+-- the first pass marks, the second removes queues that have been idle for longer than 300 seconds
 SELECT yquota.set_clock('2026-01-01 00:05') \g /dev/null
 SELECT yquota.remove_unused_queues();
 SELECT * FROM yquota_internal.created_queue ORDER BY queue;
@@ -392,7 +392,7 @@ SELECT property FROM yquota.export_hadoop_configuration() AS property;
 SELECT count(*) FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capacity.root.queues": "a,b", "yarn.scheduler.capacity.root.a.capacity": "1w",
 	"yarn.scheduler.capacity.root.a.auto-queue-creation-v2.enabled": "true", "yarn.scheduler.capacity.root.b.capacity": "1w"}'::jsonb);
 SELECT path, auto_created FROM yquota.queue ORDER BY path;
--- what runs in one holds its parent
+-- an application in a child holds its parent
 SELECT pg_temp.application(30, 'root.a.x') \g /dev/null
 UPDATE yquota.queue SET state = 'STOPPED' WHERE path = 'root.a';
 SELECT queue, state FROM yquota.effective_queue WHERE queue ~ 'root.a';

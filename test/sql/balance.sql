@@ -1,7 +1,7 @@
 --
--- Grants, balances and what to do about projects without credit: docs/design.md 3 and
--- 4.  A vcore costs one credit per second here, so every figure can be checked
--- by hand.  Works in a database of its own: prices and the clock are global.
+-- Grants, balances and projects without credit: docs/design.md 3 and 4. A vcore costs one credit
+-- per second here, so every figure can be checked by hand. The test works in a database of its own:
+-- prices and the clock are global.
 --
 CREATE DATABASE yquota_balance;
 \c yquota_balance
@@ -22,7 +22,7 @@ INSERT INTO yquota.quota_grant (project, amount, reason, external_id) VALUES
 	('lab', 993, 'budget', 'erp-1') ON CONFLICT (external_id) DO NOTHING;
 INSERT INTO yquota.quota_grant (project, amount, reason, external_id) VALUES
 	('lab', 993, 'budget', 'erp-1') ON CONFLICT (external_id) DO NOTHING;
--- taken from what expires first
+-- taken from the grant that expires first
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', -200, 'entered twice');
 INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES
 	('lab', 50, 'ended at this very instant', '2026-03-02 10:00:00+00'),
@@ -73,13 +73,13 @@ SELECT burn_rate FROM yquota.project_balance WHERE project = 'lab';
 SELECT yquota.set_clock('2026-03-02 10:30:00+00');
 SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'lab';
 
--- what containers cost adds up to what projects owe
+-- costs of containers add up to the debts of projects
 SELECT balance.project, charged + accrued AS owed, cost, charged + accrued = cost AS equal
 FROM yquota.project_balance balance
 JOIN (SELECT project, sum(cost) AS cost FROM yquota.container_cost GROUP BY project) c USING (project)
 ORDER BY project;
 
--- the same after compaction, and when all is over
+-- equal sums after compaction, and after all ends
 SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT project, charged, accrued, burn_rate FROM yquota.project_balance ORDER BY project;
 INSERT INTO yquota.container_event (event, container_id, occurred_at)
@@ -97,7 +97,7 @@ FROM (VALUES (10, 3), (9, 3), (0.000001, 1), (0.0000011, 1), (1, 3000000), (0, 1
 			 (9000000000000000, 1000), (9000000000000000, 1), (1e40, 1e-18)) AS v (credits, rate);
 
 --
--- What to stop
+-- Containers to stop
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, application_id, queue, allocation)
 VALUES
@@ -162,7 +162,7 @@ SELECT yquota_internal.compact_counters() AS compacted;
 SELECT reference_at, accrual_base FROM yquota_internal.valid_reference, yquota_internal.project_counter WHERE project = 'hours';
 SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
 
--- one that ends, one that is only heard of now, and one that moves the totals
+-- a container that ends, a container reported only now, and a container that moves the totals
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_FINISH', 'h0', '2026-03-02 15:30:00+00', NULL, NULL),
 	('CONTAINER_START', 'h4', '2026-03-02 12:30:00+00', 'hours', '[vcores=2]'),
@@ -189,7 +189,7 @@ SELECT project, weights FROM yquota_internal.running_total WHERE project = 'hour
 SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
 
 --
--- Weights of any size, packed: what adds up to nothing is left out
+-- Weights of any size, packed: classes that add up to nothing are left out
 --
 SELECT yquota_internal.pack_weights(n, w) FROM (VALUES (5, 1), (1, 63), (2, -64), (5, 2), (3, 1e30), (4, 7), (4, -7)) AS v (n, w);
 SELECT a.list = b.list AS equal, yquota_internal.merge_weights(a.list, c.list) AS nothing
@@ -201,8 +201,8 @@ FROM (SELECT yquota_internal.pack_weights(n, n * 1e9 - 2e10) AS list FROM genera
 	 (SELECT yquota_internal.pack_weights(n, 2e10 - n * 1e9) AS list FROM generate_series(1, 300) AS n) AS c;
 
 --
--- Many classes over many prices take another path than one class: both say the
--- same.  Prices flip what is dearest, and are zero at times.
+-- Many classes over many prices take another path than one class: both give equal amounts. Prices
+-- change the dominant resource, and are zero at times.
 --
 INSERT INTO yquota.price (price_group, effective_at, multiplier)
 SELECT price_group, '2026-03-02 17:00:00+00'::timestamptz + n * interval '7.000001 seconds',
@@ -228,9 +228,8 @@ GROUP BY part.until_at, many.accrued
 ORDER BY part.until_at;
 
 --
--- Settled ahead of the clock, in an hour that has not begun: a later change of
--- prices may bear on the time between the reference and that hour, and then the
--- totals must not be used
+-- Settled ahead of the clock, in an hour that has not begun. A later change of prices may bear on
+-- the time between the reference and that hour. Then the totals must not be used.
 --
 SELECT yquota.set_multiplier('GENERAL', 1, effective_at => '2026-03-02 18:00:00+00');
 SELECT yquota.set_multiplier('GPU', 1, effective_at => '2026-03-02 18:00:00+00');
@@ -259,8 +258,8 @@ SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT reference_at, priced_through FROM yquota_internal.running_reference;
 SELECT accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
 
--- a session that has met so many allocations that it forgets them all does not
--- take for a class what was one: 3600 s at 2 x 2 and 2 x 3 credits per second
+-- A session that has met too many allocations forgets them all, and does not take an old class for
+-- another one. The cost is 3600 s at 2 x 2 and 2 x 3 credits per second.
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'h8', '2026-03-02 20:00:00+00', 'hours', '[memory-mb=2048]'),
 	('CONTAINER_START', 'h9', '2026-03-02 20:00:00+00', 'hours', '[memory-mb=3072,vcores=1]');

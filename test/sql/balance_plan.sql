@@ -1,7 +1,7 @@
 --
--- The plan that a session keeps for the balance of a project leaves out tables
--- that are empty, and is made anew when one has got rows.  What it says is what
--- the view says by a plan of its own.
+-- The plan that a session keeps for the balance of a project leaves out tables that are empty. The
+-- session makes the plan anew when such a table has got rows. The kept plan gives the rows that the
+-- view gives by a plan of its own.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_balance_plan WITH (FORCE);
@@ -44,8 +44,8 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_START', 'c1', '2026-03-02 09:59+00', 'laser', '[memory-mb=1024,vcores=1]');
 TABLE kept;
 SELECT project, remaining, available FROM yquota.project_balance WHERE project = 'laser';
--- queries of functions that a kept plan calls are planned under its settings: starting workers for a subquery
--- of few rows would take longer than all else
+-- queries of functions that a kept plan calls are planned under the plan's settings. Starting
+-- workers for a subquery of few rows would take longer than all else.
 BEGIN;
 SET LOCAL max_parallel_workers_per_gather = 8;
 CREATE OR REPLACE FUNCTION yquota_internal.balance_of(of_project text)

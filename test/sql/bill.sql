@@ -47,8 +47,8 @@ SELECT * FROM yquota.bill('lab.ml', '2026-04-01');
 SELECT * FROM yquota.bill('web', '2026-04-01');
 CREATE TABLE issued AS SELECT project.name, period.ends_at, bill.* FROM yquota.project AS project, yquota.billing_period AS period, LATERAL yquota.bill(project.name, period.ends_at) AS bill;
 
--- found out later: a late container, which would have spent of the prize; one that never
--- ran; another queue from half past eight on; a grant; and what runs in April
+-- late facts: a late container, which would have spent of the prize, and a container that never
+-- ran. Another queue from half past eight on, a grant, and a container in April
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation) VALUES
 	('CONTAINER_START', 'late', '2026-03-04 23:58+00', 'lab', 'app_4', 'ann', 'root.b', '[vcores=1]'), ('CONTAINER_FINISH', 'late', '2026-03-04 23:59+00', NULL, NULL, NULL, NULL, NULL),
 	('CONTAINER_UPDATE', 'c1', '2026-03-10 08:30+00', NULL, NULL, NULL, 'root.b', NULL);
@@ -80,7 +80,7 @@ SELECT * FROM yquota.bill('lab', '2026-06-01');
 SELECT * FROM yquota.bill('web', '2026-06-01');
 SELECT * FROM yquota.verify();
 
--- bills add up, follow each other, and end with what the balance was when it is known of nothing later
+-- bills add up, follow each other, and end with the balance of their time
 CREATE VIEW bills AS SELECT project.name, period.ends_at, bill.* FROM yquota.project AS project, yquota.billing_period AS period, LATERAL yquota.bill(project.name, period.ends_at) AS bill;
 CREATE TABLE before AS TABLE bills;
 SELECT count(*) AS bills, count(*) FILTER (WHERE total = closing) AS that_add_up, count(*) FILTER (WHERE opening = coalesce(closed_with, 0)) AS that_follow

@@ -1,6 +1,6 @@
 --
--- The filter of the container ids of sealed history: with it, without it and
--- where it is out of date an INSERT of events finds the same containers.
+-- The filter of the container ids of sealed history. An INSERT of events finds the same containers
+-- with it, without it, and where it is out of date.
 --
 CREATE DATABASE yquota_bloom_filter;
 \c yquota_bloom_filter
@@ -40,7 +40,7 @@ SELECT yquota_internal.is_bloom_filter_complete();
 SELECT indrelid::regclass, pg_get_indexdef(indexrelid) FROM pg_index
 WHERE indrelid = 'yquota_internal.charge_sealed_1'::regclass ORDER BY 2;
 
--- All is known that was, in batches and one by one; what is new is charged
+-- All old ids are known, in batches and one by one; new ids are charged
 CREATE VIEW books AS
 	SELECT count(*) AS charges, count(DISTINCT container_id) AS containers, trim_scale(sum(amount)) AS amount
 	FROM yquota.charge;
@@ -158,7 +158,7 @@ ROLLBACK;
 SELECT send_lives(3001, 3500);
 SELECT * FROM books;
 
--- Rows that were never committed may have lost what was kept out of line.
+-- Rows that were never committed may have lost their values kept out of line.
 INSERT INTO container
 SELECT 20000, string_agg(encode(sha256(i::text::bytea), 'hex'), '') FROM generate_series(1, 40) AS i;
 BEGIN;
@@ -170,7 +170,7 @@ VACUUM :toast;
 SELECT yquota.seal_history();
 SELECT yquota_internal.tend_history() FROM generate_series(1, 2);
 
--- What a transaction has written that fails is whole all the same.
+-- The filter keeps the writes of a transaction that fails, and is complete.
 TRUNCATE yquota_internal.charge_filter;
 BEGIN;
 SELECT yquota_internal.tend_history();

@@ -1,6 +1,6 @@
 --
--- Recurring budgets: each period is granted once, however often and late
--- somebody looks, and pays for its own time.
+-- Recurring budgets: each period is granted once, however often and late the worker looks, and pays
+-- for its own time.
 --
 CREATE DATABASE yquota_budget;
 \c yquota_budget
@@ -27,10 +27,10 @@ SELECT yquota_internal.grant_budgets(yquota.clock()), yquota_internal.grant_budg
 SELECT reason, valid_from, expires_at FROM given WHERE reason ~ 'day|week' AND valid_from > '2026-03-26';
 SELECT count(*), count(DISTINCT valid_from) FROM given WHERE reason ~ 'day';
 
--- what is left of a day is lost, what is left of a week is not
+-- the rest of a day is lost, the rest of a week is not
 SELECT granted, remaining FROM yquota.project_balance WHERE project = 'web';
 
--- nobody was there for two months: the periods of that time pay for it
+-- the server did not run for two months: the periods of that time pay for it
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
 	('CONTAINER_START', 'c1', '2026-03-20 00:00+00', 'lab', 'a', '[vcores=1]'), ('CONTAINER_FINISH', 'c1', '2026-03-20 00:05+00', NULL, NULL, NULL);
 SELECT yquota.set_clock('2026-06-01 12:00+00');
@@ -43,7 +43,8 @@ SELECT amount, state, spent, remaining, lost, begins_at, expires_at FROM yquota.
 SELECT granted, charged, remaining FROM yquota.project_balance WHERE project = 'web';
 SELECT * FROM yquota.verify();
 
--- a change counts from the next period on; what is taken away and given back is not granted twice
+-- a change counts from the next period on; an amount that is taken away and given back is not
+-- granted twice
 UPDATE yquota.budget SET amount = 1, rollover = true WHERE project = 'lab';
 DELETE FROM yquota.budget WHERE project = 'web';
 SELECT yquota.set_clock('2026-06-30 12:00+00');
@@ -79,8 +80,8 @@ INSERT INTO yquota.budget (project, period, amount, starts_on) VALUES ('lab', 'd
 INSERT INTO yquota.budget (project, period, amount) VALUES ('lab', 'month', 3);
 
 
--- Amounts are at most 10^30 credits, so that no sum of them overflows: balances, reports and
--- rounds of the worker say what grants of that come to, in a sub-project as well
+-- Amounts are at most 10^30 credits, so that no sum of them overflows. Balances, reports and rounds
+-- of the worker show sums of such grants, in a sub-project as well.
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 9e131071, 'x');
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 1e30 + 1e-54, 'x');
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', -1e30 - 1, 'x');

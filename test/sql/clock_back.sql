@@ -1,8 +1,7 @@
 --
--- The clock steps back: nothing is lost and nothing charged twice.  What
--- arrives meanwhile is recorded before what arrived first; compaction, prices, the
--- mark, sealing and the search for outages go on.  1 credit per vcore and
--- second, until a price says otherwise.
+-- The clock steps back: nothing is lost and nothing charged twice. Later arrivals are recorded
+-- before earlier ones. Compaction, prices, the mark, sealing and the search for outages go on. 1
+-- credit per vcore and second, until a price says otherwise.
 --
 CREATE DATABASE yquota_clock_back;
 \c yquota_clock_back
@@ -54,8 +53,8 @@ SELECT :'back_costs' AS costs;
 SELECT source, events, last_event_at, last_recorded_at FROM yquota.feed_status WHERE source IS NULL;
 SELECT * FROM yquota.verify();
 
--- A START that comes again with another allocation: it changes nothing that has
--- been charged, and the container holds what it says from then on
+-- A START that comes again with another allocation changes no charge, and the container holds its
+-- allocation from then on
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, allocation) VALUES
 	('CONTAINER_START', 'r1', '2026-03-02 09:00', 'lab', 'root.a', '[vcores=1]'),
 	('CONTAINER_START', 'r2', '2026-03-02 09:00', 'lab', 'root.a', '[vcores=1]'),
@@ -98,9 +97,9 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 SELECT container_id, number, "to", amount FROM yquota.charge WHERE container_id = 'q';
 SELECT * FROM yquota.verify();
 
--- Prices: the worker waits until the clock has come round to the last one.  One
--- that is set by hand holds from now on, and what lies ahead is corrected: a
--- finished at 12:50, so 600 s of 3 vcores cost 1.5 times as much.
+-- Prices: the worker waits until the clock has come round to the last one. A price that is set by
+-- hand holds from now on, and later charges are corrected. Container a finished at 12:50, so 600 s
+-- of 3 vcores cost 1.5 times as much.
 SELECT yquota.clear_multiplier('GENERAL');
 SELECT published, reason FROM yquota.compute_prices() WHERE price_group = 'GENERAL';
 SELECT yquota.set_clock('2026-03-02 12:40');
@@ -136,7 +135,7 @@ SELECT yquota_internal.worker_start(4, '2026-03-02 13:05');
 SELECT started_at, ended_at FROM yquota.outage;
 SELECT * FROM yquota.verify();
 
--- What runs since a time that is ahead now can still change and end, right then, and
+-- A container that runs since a time that is ahead now can still change and end, right then, and
 -- nothing else may be ahead
 SELECT yquota.set_clock('2026-03-02 15:00');
 INSERT INTO yquota.container_event (event, container_id, project, node, allocation)
@@ -178,8 +177,8 @@ SELECT count(*) FROM yquota.decision;
 SELECT container_id, started_at, allocation FROM yquota.container WHERE application_id IS NOT NULL ORDER BY 1;
 SELECT * FROM yquota.verify();
 
--- What lies ahead of the clock owes nothing yet, and lends no credit: neither a START ahead
--- nor a clock that has gone back, in a project, its parent, and one that owes already
+-- A container ahead of the clock owes nothing yet, and lends no credit. The cases are a START ahead
+-- and a clock that has gone back, in a project, its parent, and a project that owes already.
 SELECT yquota.set_clock('2026-03-03 10:00');
 INSERT INTO yquota.project (name, parent, on_exhausted) VALUES
 	('alone', NULL, 'refuse_submission'), ('debtor', NULL, 'stop'), ('above', NULL, 'stop'), ('below', 'above', 'allow');
@@ -228,7 +227,8 @@ SELECT yquota.set_clock('2026-03-03 09:00');
 TABLE ahead;
 SELECT * FROM decisions();
 SELECT * FROM yquota.verify();
--- an UPDATE, a FINISH and an UPDATE of a container that waits, ahead: charged until then, and what runs on costs nothing more until then
+-- an UPDATE, a FINISH and an UPDATE of a waiting container lie ahead. The container is charged
+-- until then, and the rest of its life costs nothing more until then.
 SELECT yquota.set_clock('2026-03-03 10:05');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, execution_type, is_running)
 VALUES ('CONTAINER_START', 'debtor2', '2026-03-03 10:00', 'debtor', '[vcores=1000]', 'OPPORTUNISTIC', false);
@@ -239,7 +239,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation
 TABLE ahead;
 SELECT yquota.quota_compute();
 TABLE ahead;
--- late events before it are corrections of what has been charged
+-- late events before it are corrections of posted charges
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES
 	('CONTAINER_UPDATE', 'alone1', '2026-03-03 10:04:30', '[vcores=1]'), ('CONTAINER_FINISH', 'below1', '2026-03-03 10:07', NULL);
 TABLE ahead;
@@ -258,7 +258,8 @@ SELECT state, spent, outstanding FROM yquota.hold_status;
 SELECT held, accrued, remaining FROM yquota.project_balance WHERE project = 'alone';
 SELECT * FROM yquota.verify();
 
--- The clock goes back by days: what had run for days when it was loaded lies ahead as well
+-- The clock goes back by days: a container that had run for days when it was loaded lies ahead as
+-- well
 SELECT yquota.set_clock('2026-03-20 12:00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'alone4', '2026-03-18 12:00', 'alone', '[vcores=1]'), ('CONTAINER_START', 'alone5', '2026-03-20 12:00', 'alone', '[vcores=1]');

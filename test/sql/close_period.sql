@@ -1,7 +1,6 @@
 --
--- Closing billing periods: a bill that has been issued stays to the last digit,
--- and what changes afterwards stands in the next one.  A vcore costs one credit
--- per second, until the price changes.
+-- Closing billing periods: a bill that has been issued stays to the last digit, and later changes
+-- stand in the next one. A vcore costs one credit per second, until the price changes.
 --
 CREATE DATABASE yquota_close_period;
 \c yquota_close_period
@@ -64,7 +63,7 @@ SELECT yquota.roll_up_charges() >= 0 AS rolled_up;
 CREATE TABLE before AS SELECT project, charged + accrued AS spent FROM yquota.project_balance;
 CREATE TABLE april AS SELECT * FROM yquota.cost_between('-infinity', '2026-05-01', '{project,queue,container_id}');
 
--- in batches; balances and costs stay what they are
+-- in batches; balances and costs stay as they are
 SELECT settled, closed_at FROM yquota.close_period('2026-05-01', 1);
 SELECT until, closed_at FROM yquota.closed_period;
 SELECT * FROM yquota.close_period('2026-05-02', 1);
@@ -87,7 +86,7 @@ SELECT * FROM yquota.verify();
 -- settled again, nothing changes
 SELECT yquota_internal.settle_again('{across,april,at_end,may,runs}') AS corrected;
 
--- what comes late, is forgiven, or turns out to be wrong: as before to the last digit
+-- late events, forgiven time and wrong events: as before to the last digit
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, queue, allocation) VALUES
 	('CONTAINER_START', 'late', '2026-04-30 23:30+00', 'lab', 'a', 'root.x', '[vcores=1]'), ('CONTAINER_FINISH', 'late', '2026-05-01 00:30+00', NULL, NULL, NULL, NULL),
 	('CONTAINER_START', 'late_runs', '2026-04-30 23:30+00', 'lab', 'a', 'root.x', '[vcores=1]'),
@@ -115,12 +114,12 @@ SELECT project, april.amount AS issued, later.amount AS by_now, may.amount AS ma
 FROM (SELECT project, sum(amount) AS amount FROM issued GROUP BY project) AS april
 JOIN yquota.cost_between('-infinity', '2026-05-01', as_booked => '2026-06-01 10:00+00') AS later USING (project)
 JOIN yquota.cost_between('2026-05-01', '2026-06-01', as_booked => '2026-06-01 10:00+00') AS may USING (project) ORDER BY project;
--- what was issued, the difference and May are all that was ever spent by then
+-- the issued bill, the difference and May are the whole spending until then
 SELECT bool_and(whole.amount = (SELECT sum(amount) FROM yquota.cost_between('-infinity', '2026-06-01', as_booked => '2026-06-01 10:00+00') AS c WHERE c.project = whole.project)) AS adds_up
 FROM yquota.cost_between('-infinity', '2026-06-01') AS whole;
 SELECT * FROM yquota.verify();
 
--- a member knows the periods and gets the bills of his project, not what all spent
+-- a member knows the periods and gets the bills of the member's project, not the spending of all
 SET client_min_messages = error;
 CREATE ROLE yquota_close_member;
 SELECT yquota.allow_role('yquota_close_member', 'member', 'lab');
@@ -134,7 +133,8 @@ SELECT yquota.disallow_role('yquota_close_member', 'member', 'lab');
 DROP ROLE yquota_close_member;
 RESET client_min_messages;
 
--- a container ends with a period, and is told of when that is closed: its last charge is what the end of the period had settled
+-- a container ends with a period, and its FINISH comes after the period is closed. Its last charge
+-- is the charge that the end of the period had settled.
 SELECT yquota.set_clock('2026-06-02 10:00+00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'to_the_end', '2026-06-01 23:30+00', 'web', '[vcores=1]');
 SELECT settled, closed_at FROM yquota.close_period('2026-06-02');

@@ -1,6 +1,6 @@
 --
--- What a cluster reports to a database that reads several: days and bills with
--- the name of the cluster, for the roles that may see them
+-- Reports of a cluster to a database that reads several: days and bills with the name of the
+-- cluster, for roles that may see them
 --
 CREATE DATABASE yquota_cluster_report;
 \c yquota_cluster_report

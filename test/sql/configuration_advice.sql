@@ -1,6 +1,6 @@
 --
--- What Hadoop accepts of a configuration and is unwise all the same: a warning
--- for each row that a transaction has changed, and all of it for whoever asks.
+-- Advice about settings that Hadoop accepts and that are unwise. A transaction gets a warning for
+-- each row that it has changed, and a function returns all of the advice.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_configuration_advice WITH (FORCE);
@@ -13,7 +13,7 @@ CREATE EXTENSION IF NOT EXISTS yquota;
 \pset format unaligned
 
 --
--- What Hadoop comes with is not unwise
+-- The defaults of Hadoop are not unwise
 --
 SELECT count(*) FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capacity.maximum-applications": 10000, "yarn.scheduler.capacity.maximum-am-resource-percent": 0.1, "yarn.scheduler.capacity.resource-calculator": "org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator",
 	"yarn.scheduler.capacity.root.queues": "default", "yarn.scheduler.capacity.root.default.capacity": 100, "yarn.scheduler.capacity.root.default.user-limit-factor": 1, "yarn.scheduler.capacity.root.default.maximum-capacity": 100, "yarn.scheduler.capacity.root.default.state": "RUNNING",
@@ -45,7 +45,7 @@ BEGIN;
 DELETE FROM yquota.queue_label;
 UPDATE yquota.queue SET user_limit_factor = 0.5, minimum_user_limit_percent = 150 WHERE path = 'root.default';
 COMMIT;
--- percentages as they are meant, whatever the floats that they are computed with
+-- percentages as they are written, whatever the floats that they are computed with
 UPDATE yquota.queue SET user_limit_factor = 0.6, maximum_capacity = '100', minimum_user_limit_percent = 100 WHERE path = 'root.default';
 UPDATE yquota.queue SET user_limit_factor = 0.333333 WHERE path = 'root.default';
 UPDATE yquota.queue SET maximum_capacity = NULL WHERE path = 'root.default';
@@ -73,8 +73,8 @@ TRUNCATE yquota.mapping_rule;
 SELECT * FROM yquota.configuration_advice();
 
 --
--- Not of rows that were not changed, nor of those that are not there after all,
--- nor of what did not commit; no more than twenty
+-- No warning is about unchanged rows, rows that do not exist after all, or changes that did not
+-- commit. There are at most twenty.
 --
 UPDATE yquota.queue SET maximum_applications = 0 WHERE path = 'root.default';
 UPDATE yquota.scheduler_setting SET node_locality_delay = 7;
@@ -90,7 +90,7 @@ UPDATE yquota.queue SET priority = 1 WHERE path = 'root';
 COMMIT;
 INSERT INTO yquota.queue (path, capacity, max_parallel_apps) SELECT 'root.q' || i, '0', 0 FROM generate_series(10, 32) AS i;
 SELECT count(*) FROM yquota.configuration_advice();
--- before it commits, too, and of what is in progress
+-- before it commits, too, and with its uncommitted changes
 BEGIN;
 UPDATE yquota.queue SET max_parallel_apps = 1 WHERE path LIKE 'root.q__';
 SELECT * FROM yquota.configuration_advice();
@@ -100,7 +100,7 @@ BEGIN;
 UPDATE yquota.queue SET max_parallel_apps = 0 WHERE path = 'root.q10';
 SET CONSTRAINTS ALL IMMEDIATE;
 COMMIT;
--- queues that a submission has created are what their templates are
+-- queues that a submission has created are like their templates
 BEGIN;
 UPDATE yquota.queue SET state = 'STOPPED' WHERE path = 'root.q10';
 UPDATE yquota.queue SET auto_queue_creation_v2_enabled = true, max_parallel_apps = NULL WHERE path = 'root.q10';
@@ -140,7 +140,7 @@ UPDATE yquota.scheduler_setting SET reservation_system_max_periodicity = NULL;
 SELECT * FROM yquota.configuration_advice() WHERE queue = 'root.plan' OR property LIKE '%reservation%';
 ROLLBACK;
 
--- what is not here, or does less than it seems to
+-- settings that yquota lacks, or that do less than they seem to
 BEGIN;
 INSERT INTO yquota.scheduler_setting (scheduler_class, node_locality_delay) VALUES ('org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler', -1)
 	ON CONFLICT (only_row) DO UPDATE SET scheduler_class = excluded.scheduler_class, node_locality_delay = excluded.node_locality_delay;

@@ -1,5 +1,4 @@
--- What application masters ask for: how it is rounded, what replaces what, and
--- everything that is refused.
+-- Requests of application masters: rounding, replacement, and all refusals.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_container_requests WITH (FORCE);

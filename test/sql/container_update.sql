@@ -20,7 +20,7 @@ INSERT INTO yquota.node (name, total) VALUES ('h1', '[memory-mb=8192,vcores=8]')
 CREATE FUNCTION pg_temp.gb(gb integer) RETURNS yquota.resource LANGUAGE sql IMMUTABLE AS $$
 	SELECT format('[memory-mb=%s,vcores=1]', gb * 1024)::yquota.resource
 $$;
--- What a cycle over a node decides.
+-- Return the decisions of a cycle over a node.
 CREATE FUNCTION pg_temp.heartbeat(node text) RETURNS text LANGUAGE sql AS $$
 	SELECT coalesce(string_agg(format('%s %s %s', s.decision, right(s.container_id, 9), s.allocation), ', '), 'nothing')
 	FROM yquota.node_heartbeat(ARRAY[node]) AS s

@@ -1,7 +1,6 @@
 --
--- What was spent by day and who spent most, with and without roll-ups.  A vcore
--- costs one credit per second.  Works in a database of its own: prices and the
--- clock are global.
+-- Spending by day and the largest spenders, with and without roll-ups. A vcore costs one credit per
+-- second. The test works in a database of its own: prices and the clock are global.
 --
 CREATE DATABASE yquota_costs;
 \c yquota_costs
@@ -41,7 +40,7 @@ UPDATE yquota.billing_setting SET timezone = 'Europe/Stockholm';
 SELECT day, project, queue, node, application_id, amount / 3600 AS hours
 FROM yquota.cost_by_day('2026-11-03', '2026-11-06', '{project,queue,node,application_id}') ORDER BY day;
 
--- what is told in other words: nothing differs
+-- reports by other functions: nothing differs
 CREATE FUNCTION differences() RETURNS TABLE (zone text, by text[], days bigint, wrong bigint)
 	LANGUAGE sql AS $$
 	SELECT zone, by.columns, count(*), count(*) FILTER (WHERE by_day IS DISTINCT FROM by_window)
@@ -70,15 +69,15 @@ SELECT rank, username, amount, share, previous, growth FROM yquota.top_costs('-i
 SELECT rank, project, amount, share, previous, growth FROM yquota.top_costs('2026-10-25', '2026-10-28');
 SELECT rank, project, amount, share, previous, growth FROM yquota.top_costs('2026-10-27', '2026-10-29');
 SELECT rank, application_id, amount FROM yquota.top_costs('2026-03-01', 'infinity', '{application_id}', 2);
--- what has ended shows what it cost before
+-- an ended container shows its earlier cost
 SELECT rank, container_id, amount, share, previous, growth FROM yquota.top_costs('2026-10-24 10:09+00', '2026-10-24 10:17+00', '{container_id}');
 SELECT count(*) FROM yquota.top_costs('2026-10-25', '2026-10-25');
 
 --
--- Roll-ups: nobody notices but the clock
+-- Roll-ups: only the clock shows them
 --
 CREATE TEMPORARY TABLE said AS SELECT c::text FROM yquota.cost_between('2026-03-01', '2026-12-01', '{project,username,queue,application_id,execution_type}') AS c;
--- a transaction of somebody else, such as autovacuum's, may keep rows out for a moment
+-- a transaction of another session, such as autovacuum's, may keep rows out for a moment
 CREATE FUNCTION roll_up_all() RETURNS bigint
 	LANGUAGE plpgsql AS $$
 DECLARE
@@ -102,7 +101,7 @@ SELECT quarter_hour, amount FROM yquota_internal.charge_rollup WHERE username = 
 SELECT * FROM differences() ORDER BY zone, by;
 SELECT c::text FROM yquota.cost_between('2026-03-01', '2026-12-01', '{project,username,queue,application_id,execution_type}') AS c
 EXCEPT TABLE said;
--- they are what is read
+-- reports read them
 BEGIN;
 UPDATE yquota_internal.charge_rollup SET amount = 0;
 SELECT project, amount FROM yquota.cost_between('2026-10-01', '2026-11-01') ORDER BY project;
@@ -110,7 +109,7 @@ SELECT node, amount FROM yquota.cost_between('2026-10-01', '2026-11-01', '{node}
 -- and verify() says so
 SELECT * FROM yquota.verify() ORDER BY subject;
 ROLLBACK;
--- what is settled later is added, what is forgiven later is cut anew
+-- later charges are added, and time that is forgiven later is cut anew
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'running', '2026-11-04 12:00+00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'autumn', '2026-10-26 00:00+00', '[vcores=4]');
 SELECT * FROM differences() WHERE wrong > 0;
@@ -147,7 +146,7 @@ SELECT sum(share), count(previous), count(growth) FROM yquota.top_costs('0001-01
 SELECT sum(share), count(previous), count(growth) FROM yquota.top_costs('4713-01-01 BC', '294276-01-01');
 
 --
--- A member is told of his projects, and does not roll up
+-- A member is told of the member's projects, and does not roll up
 --
 CREATE ROLE yquota_costs_member;
 SELECT yquota.allow_role('yquota_costs_member', 'member', 'ops');

@@ -35,7 +35,7 @@ SELECT * FROM yquota.charge_deferred();
 RESET ROLE;
 RESET yquota.charging;
 
--- What runs before
+-- Containers that run before
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source) VALUES
 	('CONTAINER_START', 'before', '2026-03-02 09:00', 'lab', '[vcores=2]', 'rm'),
 	('QUOTA_COMPUTE', NULL, '2026-03-02 09:10', NULL, NULL, 'rm');
@@ -59,7 +59,7 @@ COPY yquota.container_event (event, container_id, occurred_at, project, allocati
 CONTAINER_START	c	2026-03-02 09:20	lab	[vcores=1]
 CONTAINER_FINISH	c	2026-03-02 09:21	\N	\N
 \.
--- nothing is refused, whatever it says
+-- nothing is refused, whatever its contents
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source) VALUES
 	('CONTAINER_START', NULL, '2026-03-02 09:20', 'lab', '[vcores=1]', 'broken'),
 	('CONTAINER_START', '', NULL, 'lab', '[vcores=1]', 'broken'),
@@ -89,7 +89,7 @@ SELECT * FROM yquota.verify('2026-03-02 09:45');
 SELECT array_agg(DISTINCT container_id ORDER BY container_id) FROM yquota_internal.deferred_event
 WHERE source IS DISTINCT FROM 'broken' GROUP BY arrival ORDER BY arrival;
 
--- What would rely on complete books does not
+-- Calls that would rely on complete books are refused
 SELECT yquota.reconcile('[]', '2026-03-02 09:55');
 SELECT yquota.node_lost('n1');
 SELECT yquota.void_events(container_id => 'before', reason => 'test');
@@ -119,7 +119,7 @@ SELECT problem, subject, found FROM yquota.verify();
 ROLLBACK;
 
 --
--- A session that charges does not overtake what is deferred
+-- A session that charges does not overtake deferred events
 --
 RESET yquota.charging;
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'a', '2026-03-02 09:25');
@@ -133,7 +133,7 @@ SELECT container_id, "from", "to", amount FROM yquota.charge ORDER BY number;
 SELECT * FROM yquota.verify();
 
 --
--- Catching up, as somebody who is no superuser
+-- Catching up, as a role that is no superuser
 --
 SET ROLE yquota_test_deferred_administrator;
 SET yquota.on_bad_event = error;
@@ -144,12 +144,12 @@ SELECT * FROM yquota.charge_deferred(1);
 SET yquota.on_bad_event = set_aside;
 -- whole containers, two rows of c among them
 SELECT * FROM yquota.charge_deferred(3);
--- what is rolled back is kept
+-- a call that is rolled back keeps the events
 BEGIN;
 SELECT * FROM yquota.charge_deferred();
 ROLLBACK;
 SELECT * FROM yquota.charge_deferred(2);
--- and what names no container, or none that can be, comes with the last
+-- and an event that names no container, or an impossible one, comes with the last
 SELECT * FROM yquota.charge_deferred(1000);
 SELECT * FROM yquota.charge_deferred();
 RESET ROLE;
@@ -164,10 +164,9 @@ SELECT * FROM yquota.verify();
 RESET yquota.on_bad_event;
 
 --
--- Statements are charged in the order in which they came, where that makes a
--- difference: a START repeated with the allocation of the moment, two FINISHes,
--- two updates of one instant, a finish before an update, an update that came
--- before its START
+-- Statements are charged in the order in which they came, where that makes a difference. The cases
+-- are a START repeated with the allocation of the moment, two FINISHes, and two updates of one
+-- instant. Others are a finish before an update, and an update that came before its START.
 --
 SET yquota.on_bad_event = set_aside;
 CREATE FUNCTION pg_temp.send(id text, kind text, at time, vcores integer) RETURNS void
@@ -226,8 +225,8 @@ SELECT id, what, row FROM pg_temp.outcome WHERE mode IN ('on', 'deferred') GROUP
 SELECT * FROM yquota.verify();
 
 --
--- Within one transaction; values kept out of line, also those of other rows;
--- what was set aside and is sent again
+-- Within one transaction: values kept out of line, also those of other rows, and an event that was
+-- set aside and is sent again
 --
 BEGIN;
 SET LOCAL yquota.charging = deferred;
@@ -257,8 +256,7 @@ FROM yquota.container WHERE container_id IN ('large', 'as large', 'n2') ORDER BY
 SELECT * FROM yquota.verify();
 
 --
--- What was deferred is charged from sealed history as from anywhere, and may
--- be archived then
+-- Deferred events are charged from sealed history as from anywhere, and may be archived then
 --
 SELECT yquota.seal_history() IS NOT NULL AS sealed;
 SELECT segments, archived > 0 AS moved FROM yquota.archive('ledger', 'infinity');

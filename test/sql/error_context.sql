@@ -1,6 +1,6 @@
 --
--- What psql shows of an error is the error: the context names functions and short
--- statements, not the queries in them.
+-- psql shows a short context of an error: it names functions and short statements, not the queries
+-- in them.
 --
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS yquota;
@@ -25,7 +25,7 @@ DECLARE
 BEGIN
 	BEGIN
 		EXECUTE statement;
-		-- takes back what it has done
+		-- takes back its work
 		RAISE EXCEPTION SQLSTATE 'ZZZZZ';
 	EXCEPTION
 		WHEN SQLSTATE 'ZZZZZ' THEN NULL;

@@ -1,6 +1,5 @@
 --
--- Numbers of events, and the columns that tell what the scheduler knows of a
--- container
+-- Numbers of events, and the columns for the scheduler's knowledge of a container
 --
 CREATE DATABASE yquota_event_columns;
 \c yquota_event_columns
@@ -41,14 +40,15 @@ SELECT * FROM roles WHERE container_id IN ('plain', 'master');
 -- waiting is charged like running
 SELECT "from", "to", dominant FROM yquota.charge WHERE container_id = 'plain' ORDER BY number;
 
--- of these columns is_running alone is content
+-- is_running alone of these columns is content
 INSERT INTO yquota.container_event (event, container_id, occurred_at, priority, is_running) VALUES ('CONTAINER_UPDATE', 'plain', '2026-03-02 10:20', 6, false);
 INSERT INTO yquota.container_event (event, container_id, occurred_at, priority, is_running) VALUES ('CONTAINER_UPDATE', 'plain', '2026-03-02 10:20', 5, true);
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, priority, is_running) VALUES ('CONTAINER_START', 'plain', '2026-03-02 10:00', 'lab', '[vcores=1]', 8, false);
 SELECT * FROM roles WHERE container_id = 'plain';
 SELECT * FROM yquota.verify();
 
--- what changes nothing is written down, once for each event: what is known, says nothing, or comes after the end
+-- an event that changes nothing is written down, once for each event: a known event, an empty one,
+-- and an event after the end
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'twice', '2026-03-02 10:00', 'lab', '[vcores=1]'),
 	('CONTAINER_START', 'twice', '2026-03-02 10:00', 'lab', '[vcores=1]'),
@@ -121,7 +121,7 @@ UPDATE yquota.container SET is_running = false WHERE container_id = 'container_1
 SELECT problem, subject FROM yquota.verify();
 ROLLBACK;
 
--- a voided container starts anew, with what its new START says
+-- a voided container starts anew, with the columns of its new START
 SELECT container_id, was_running FROM yquota.void_events('plain', 'wrong');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, priority) VALUES ('CONTAINER_START', 'plain', '2026-03-02 10:00', 'lab', '[vcores=1]', 1);
 SELECT * FROM roles WHERE container_id = 'plain';

@@ -1,6 +1,6 @@
 --
--- Counters (docs/design.md 3): what statements append, what compaction
--- makes of it, and that readers see the same before and after.
+-- Counters (docs/design.md 3): statements append them, compaction joins them, and readers see equal
+-- sums before and after.
 --
 CREATE DATABASE yquota_event_counters;
 \c yquota_event_counters
@@ -20,7 +20,8 @@ CREATE VIEW seen AS
 		   (SELECT jsonb_agg(f ORDER BY f.source) FROM yquota.feed_status AS f) AS feeds,
 		   (SELECT jsonb_agg(c ORDER BY c.project, c.shape, c.factors, c.reference_at) FROM yquota_internal.rate_class AS c) AS classes;
 
--- One container per statement: one delta; several: one per project, and one each for queues and for nodes
+-- A statement about one container gives one delta. A statement about several gives one per project,
+-- and one each for queues and for nodes.
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, queue, node, allocation, source)
 VALUES ('CONTAINER_START', 'a', '2026-03-02 09:10', 'lab', 'ann', 'root.a', 'n1', '[memory-mb=2048,vcores=2]', 'rm');
 SELECT scope, project, shape, weight, reference_at, accrual_base, queue, label, node, allocation, containers, events FROM yquota_internal.counter_delta;
@@ -33,7 +34,7 @@ FROM yquota_internal.counter_delta ORDER BY scope, project, source;
 SELECT scope, project, shape, weight, reference_at, accrual_base, queue, label, username, node, execution_type, allocation, containers
 FROM yquota_internal.counter_change WHERE scope <> 'f' ORDER BY scope, project, reference_at, queue, label, username, node;
 
--- Compaction moves nothing that anybody sees
+-- Compaction changes nothing that a reader sees
 CREATE TABLE before AS SELECT * FROM seen;
 SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT count(*) AS deltas FROM yquota_internal.counter_delta;
@@ -94,7 +95,7 @@ ROLLBACK;
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT yquota_internal.compact_counters();
 ROLLBACK;
--- one's own is seen
+-- a transaction sees its own changes
 BEGIN;
 SELECT yquota.set_multiplier('GENERAL', 2, '2026-03-02 10:00:10');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES

@@ -1,6 +1,6 @@
 --
--- Bad input in error mode (docs/design.md 1.7): a precise error that names the row and
--- says what to do, and nothing half done.
+-- Bad input in error mode (docs/design.md 1.7): a precise error that names the row and the remedy,
+-- and nothing half done.
 --
 CREATE DATABASE yquota_event_errors;
 \c yquota_event_errors
@@ -13,8 +13,8 @@ SET intervalstyle = 'postgres';
 SELECT yquota.set_clock('2026-03-02 10:00');
 INSERT INTO yquota.project (name) VALUES ('lab'), ('ops');
 
--- What an INSERT of one row says.  Its subtransaction also shows that a failed
--- statement leaves nothing behind in the session.
+-- Errors of an INSERT of one row. Its subtransaction also shows that a failed statement leaves
+-- nothing behind in the session.
 CREATE FUNCTION attempt(event yquota.container_event_type, container_id text, occurred_at timestamptz,
 						project text DEFAULT NULL, allocation yquota.resource DEFAULT NULL,
 						username text DEFAULT NULL, exit_status integer DEFAULT NULL,
@@ -68,7 +68,7 @@ SELECT * FROM attempt('CONTAINER_START', 'd', '2026-03-02 09:30', '', '[vcores=1
 SELECT * FROM attempt('CONTAINER_START', 'd', '2026-03-02 09:30', NULL, '[vcores=1]');
 SELECT * FROM attempt('CONTAINER_START', 'd', '2026-03-02 09:30', NULL, '[vcores=1]', 'nobody__ann');
 --
--- In the light of what is known of the container
+-- Errors that depend on the known events of the container
 --
 SELECT * FROM attempt('CONTAINER_UPDATE', 'd', '2026-03-02 09:30', NULL, '[vcores=1]');
 SELECT * FROM attempt('CONTAINER_FINISH', 'd', '2026-03-02 09:30');
@@ -84,7 +84,7 @@ SELECT * FROM attempt('CONTAINER_UPDATE', 'ended', '2026-03-02 09:00:10', NULL, 
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'runs', '2026-03-02 09:10', '[vcores=2]');
 \x
 --
--- Other than the trigger: what a row cannot be at all
+-- Errors of others than the trigger: rows that cannot be at all
 --
 INSERT INTO yquota.container_event (event, container_id) VALUES ('CONTAINER_PAUSE', 'runs');
 \set VERBOSITY terse
@@ -133,7 +133,7 @@ DELETE FROM yquota.resource_type WHERE name = 'passing';
 SELECT state, message FROM attempt('CONTAINER_START', 'passing', '2026-03-02 09:00', 'lab', '[passing=1]');
 
 --
--- One bad row among many: nothing of the statement stays, whatever its place
+-- A bad row among many: nothing of the statement stays, whatever its place
 --
 SELECT count(*) AS events FROM yquota.container_event;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES

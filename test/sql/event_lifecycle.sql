@@ -1,7 +1,7 @@
 --
--- Charging of events (docs/design.md 1.6, 3): the four lifecycle events, by INSERT and COPY, one
--- or many per statement, and what the books say afterwards.
--- Prices: one credit per vcore, per 1024 memory-mb and per GPU, and second.
+-- Charging of events (docs/design.md 1.6, 3): the four lifecycle events, by INSERT and COPY, one or
+-- many per statement, and the books afterwards. Prices: one credit per vcore, per 1024 memory-mb
+-- and per GPU, and second.
 --
 CREATE DATABASE yquota_event_lifecycle;
 \c yquota_event_lifecycle
@@ -17,14 +17,14 @@ INSERT INTO yquota.node (name, label, total) VALUES
 	('n1', '', '[memory-mb=8192,vcores=8]'), ('g1', 'gpu', '[memory-mb=8192,vcores=8,yarn.io/gpu=4]');
 
 --
--- One life
+-- A whole life
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation, source)
 VALUES ('CONTAINER_START', 'one', '2026-03-02 09:10', 'lab', 'app_1', 'ann', 'root.a', 'g1', '[memory-mb=2048,vcores=1]', 'rm');
 SELECT container_id, project, application_id, username, queue, node, label, allocation, execution_type, started_at, settled_at, charges, factors, accrual_base FROM yquota.container;
 SELECT scope, project, shape, weight, accrual_base, charged, queue, label, username, node, execution_type, allocation, containers, source, events, last_event_at
 FROM yquota_internal.counter_delta;
--- nothing but what is given changes; at the old values until then
+-- only given columns change; at the old values until then
 INSERT INTO yquota.container_event (event, container_id, occurred_at, queue, node, execution_type)
 VALUES ('CONTAINER_UPDATE', 'one', '2026-03-02 09:10:01.5', 'root.b', 'n1', 'OPPORTUNISTIC');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation)
@@ -60,7 +60,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES
 SELECT container_id, amount, dominant FROM yquota.charge WHERE queue = 'root.z' ORDER BY 1;
 SELECT queue, containers, allocation FROM yquota.queue_usage WHERE queue = 'root.z';
 
--- Who pays: the project, else what the user name says
+-- The paying project: the project column, else the project of the user name
 INSERT INTO yquota.project (name) VALUES ('solo');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, allocation) VALUES
 	('CONTAINER_START', 'payer 1', '2026-03-02 09:20', 'lab', 'ops__bob', '[vcores=1]'),
@@ -68,7 +68,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, u
 	('CONTAINER_START', 'payer 3', '2026-03-02 09:20', NULL, 'ops__bob__x', '[vcores=1]'),
 	('CONTAINER_START', 'payer 4', '2026-03-02 09:20', NULL, 'solo', '[vcores=1]');
 SELECT container_id, project, username FROM yquota.container ORDER BY 1;
--- no other event needs to say it; who says it must be right
+-- no other event needs to name the project; an event that does must be right
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project) VALUES
 	('CONTAINER_FINISH', 'payer 1', '2026-03-02 09:20:01', 'lab'), ('CONTAINER_FINISH', 'payer 2', '2026-03-02 09:20:01', NULL),
 	('CONTAINER_FINISH', 'payer 3', '2026-03-02 09:20:01', 'ops'), ('CONTAINER_FINISH', 'payer 4', '2026-03-02 09:20:01', NULL);
@@ -91,7 +91,7 @@ INSERT INTO yquota.container_event (event, occurred_at) VALUES ('QUOTA_COMPUTE',
 SELECT * FROM yquota.charged_through;
 INSERT INTO yquota.container_event (event) VALUES ('QUOTA_COMPUTE');
 SELECT * FROM yquota.charged_through;
--- what it says of a container is ignored, wherever it stands
+-- container columns of the event are ignored, in every place
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source) VALUES
 	('CONTAINER_START', 'k1', '2026-03-02 09:20', 'lab', '[vcores=1]', NULL),
 	('CONTAINER_UPDATE', 'k1', '2026-03-02 09:20:01', NULL, '[vcores=2]', NULL),
@@ -231,7 +231,7 @@ SELECT yquota_internal.charge_events();
 SELECT count(*) FROM yquota.container WHERE container_id = 'x';
 
 --
--- The same session after the extension was made anew: prices, too, are new
+-- A session after the extension was made anew: prices, too, are new
 --
 SELECT yquota.set_multiplier('GENERAL', 5, '2026-03-02 10:00:10');
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 't3', '2026-03-02 10:00:20');

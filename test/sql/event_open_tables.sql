@@ -1,6 +1,6 @@
 --
--- What a session remembers of the tables that it charges to gives way to every
--- change of them between two statements about single containers.
+-- The notes of a session about the tables that it charges to give way to every change of the
+-- tables. The changes come between two statements about single containers.
 --
 CREATE DATABASE yquota_event_open_tables;
 \c yquota_event_open_tables
@@ -137,7 +137,7 @@ ROLLBACK;
 CALL run('d3');
 
 --
--- Nodes are read together; what becomes of them later counts
+-- Nodes are read together; later changes of them count
 --
 CREATE FUNCTION start(id text, node text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE

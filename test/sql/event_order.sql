@@ -29,7 +29,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation, queue) VALUES ('CONTAINER_UPDATE', 'a', '2026-03-02 09:00:10', '[vcores=2]', 'root.b');
 SELECT number, corrects, "from", "to", queue, allocation, amount FROM yquota.charge WHERE container_id = 'a' ORDER BY number;
 SELECT queue, allocation, settled_at, charges FROM yquota.container WHERE container_id = 'a';
--- one later than nothing and earlier than nothing: at the same instant, other content
+-- an event later than nothing and earlier than nothing: at the same instant, with other content
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'a', '2026-03-02 09:00:10', '[vcores=2]');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation, queue) VALUES ('CONTAINER_UPDATE', 'a', '2026-03-02 09:00:10', '[vcores=2]', 'root.b');
 SELECT count(*) FROM yquota.charge WHERE container_id = 'a';
@@ -68,8 +68,8 @@ SELECT sum(amount) FROM yquota.charge WHERE container_id = 'r';
 SELECT * FROM yquota.verify();
 
 --
--- Every order of five events, an event or the whole stream at a time, each sent
--- again in the end: what waits is kept, what is late is corrected
+-- Every order of five events, an event or the whole stream at a time, each sent again in the end.
+-- Waiting events are kept, and late ones are corrected.
 --
 SET yquota.on_bad_event = set_aside_quietly;
 CREATE TABLE life (number integer, event yquota.container_event_type, occurred_at timestamptz, project text, queue text, allocation yquota.resource, exit_status integer);
@@ -115,8 +115,8 @@ SELECT charged FROM yquota.project_balance WHERE project = 'ops';
 SELECT * FROM yquota.verify();
 
 --
--- The earliest FINISH ends a container, of several at one instant that with the
--- smallest exit status; what lies after the end is accepted and changes nothing
+-- The earliest FINISH ends a container. Among several at one instant it is that with the smallest
+-- exit status. Events after the end are accepted and change nothing.
 --
 TRUNCATE life;
 INSERT INTO life VALUES
@@ -146,7 +146,8 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation
 SELECT "from", "to", allocation, padding, amount FROM yquota_internal.charge_in_effect WHERE container_id = 'short' ORDER BY "from", padding NULLS FIRST;
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'short', '2026-03-02 09:50:20');
 SELECT "from", "to", allocation, padding, amount FROM yquota_internal.charge_in_effect WHERE container_id = 'short' ORDER BY "from", padding NULLS FIRST;
--- a START repeated after the end, with the same allocation or another one, and an UPDATE of what did not count
+-- a START repeated after the end, with the same allocation or another one, and an UPDATE of an
+-- event that did not count
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'short', '2026-03-02 09:50', 'lab', '[vcores=7]'), ('CONTAINER_START', 'short', '2026-03-02 09:50', 'lab', '[vcores=1]'),
 	('CONTAINER_UPDATE', 'short', '2026-03-02 09:50:30', NULL, '[vcores=5]'), ('CONTAINER_FINISH', 'short', '2026-03-02 09:50:21', NULL, NULL);
@@ -165,8 +166,8 @@ SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT * FROM yquota.verify();
 SET yquota.on_bad_event = set_aside_quietly;
 
--- As many containers as there are in one statement: none takes a lock of its
--- own.  Whole lives, STARTs among FINISHes, late UPDATEs of what has finished.
+-- As many containers as possible in one statement: none takes a lock of its own. Whole lives,
+-- STARTs among FINISHes, late UPDATEs of finished containers.
 INSERT INTO yquota.project (name) VALUES ('many');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
 SELECT e, md5('l' || n), '2026-03-02 09:00+00'::timestamptz + n * interval '1 ms' + CASE e WHEN 'CONTAINER_FINISH' THEN interval '10 s' ELSE '0' END,

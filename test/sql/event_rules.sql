@@ -53,7 +53,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, q
 SELECT queue, amount FROM yquota.charge WHERE container_id = 'f6' ORDER BY number;
 SELECT factors FROM yquota.container WHERE container_id = 'f6';
 SELECT * FROM yquota.verify();
--- taken back before it was in force, with the counters of who runs
+-- taken back before it was in force, with the counters of running containers
 DELETE FROM yquota.price_factor WHERE name = 'root.a.b';
 SELECT factors FROM yquota.container WHERE container_id = 'f6';
 SELECT yquota_internal.compact_counters() > 0 AS compacted;
@@ -70,7 +70,7 @@ SELECT count(*) FROM yquota.price_factor WHERE name IN ('root.x', 'root.a');
 SELECT * FROM yquota.verify();
 
 --
--- Outages: nobody pays, overlaps count once; of one project, only it
+-- Outages: no project pays, overlaps count once; of one project, only it
 --
 SELECT yquota.set_clock('2026-03-02 11:00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
@@ -84,7 +84,7 @@ SELECT number, corrects, amount FROM yquota.charge WHERE container_id = 'o2' ORD
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'o1', '2026-03-02 10:50');
 SELECT container_id, sum(amount) FROM yquota.charge WHERE container_id IN ('o1', 'o2') GROUP BY 1 ORDER BY 1;
 SELECT live('o3', '2026-03-02 10:36', '2026-03-02 10:37', 'lab') AS within, live('o4', '2026-03-02 10:39', '2026-03-02 10:46', 'ops') AS both_of_ops;
--- one that waits for a decision counts when it has been made
+-- an outage that waits for a decision counts when the decision has been made
 INSERT INTO yquota.outage (started_at, ended_at, reason, forgiven) VALUES ('2026-03-02 10:30', '2026-03-02 10:31', 'long', false);
 SELECT sum(amount) FROM yquota.charge WHERE container_id = 'o1';
 UPDATE yquota.outage SET forgiven = true WHERE reason = 'long';

@@ -1,7 +1,7 @@
 --
--- yquota.on_bad_event = set_aside (docs/design.md 1.7): the bad row goes to
--- event_reject with its reason, the rest of the statement is charged; an UPDATE
--- or FINISH of a container not yet started waits for its START.
+-- yquota.on_bad_event = set_aside (docs/design.md 1.7): the bad row goes to event_reject with its
+-- reason, and the rest of the statement is charged. An UPDATE or FINISH of a container not yet
+-- started waits for its START.
 --
 CREATE DATABASE yquota_event_set_aside;
 \c yquota_event_set_aside
@@ -15,7 +15,7 @@ SELECT yquota.set_clock('2026-03-02 10:00');
 INSERT INTO yquota.project (name) VALUES ('lab'), ('ops');
 SET yquota.on_bad_event = set_aside;
 
--- Everything that can be wrong, in one statement, between what is right
+-- Every possible error, in one statement, between good rows
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, exit_status, source) VALUES
 	('CONTAINER_START', 'b', '2026-03-02 09:00', 'lab', '[vcores=1]', NULL, 'rm'),
 	('CONTAINER_START', NULL, '2026-03-02 09:00', 'lab', '[vcores=1]', NULL, 'rm'),
@@ -32,7 +32,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_START', 'c10', '2026-03-02 09:00', NULL, '[vcores=1]', NULL, 'rm'),
 	('QUOTA_COMPUTE', NULL, '2026-03-02 11:00', NULL, NULL, NULL, 'rm'),
 	('QUOTA_COMPUTE', NULL, '2026-03-02 09:59', NULL, NULL, NULL, 'rm'),
-	-- what follows a good START in the same statement
+	-- events after a good START in the same statement
 	('CONTAINER_START', 'd01', '2026-03-02 09:00', 'lab', '[vcores=1]', NULL, 'rm'),
 	('CONTAINER_UPDATE', 'd01', '2026-03-02 08:59', NULL, '[vcores=2]', NULL, 'rm'),
 	('CONTAINER_UPDATE', 'd01', '2026-03-02 09:01', 'ops', '[vcores=2]', NULL, 'rm'),
@@ -68,11 +68,11 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, q
 SELECT number, "from", "to", queue, allocation, exit_status, amount FROM yquota.charge WHERE container_id = 'w01' ORDER BY 1;
 SELECT count(*) FROM yquota.event_reject WHERE container_id = 'w01';
 SELECT * FROM yquota.verify();
--- what waited and turns out bad is set aside for good, even in error mode
+-- a waiting event that turns out bad is set aside for good, even in error mode
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'w02', '2026-03-02 09:00:30', 'lab', '[vcores=1]');
 SELECT event, occurred_at, waiting, sqlstate, reason FROM yquota.event_reject WHERE container_id = 'w02';
 SELECT container_id, started_at FROM yquota.container WHERE container_id = 'w02';
--- a refused START does not wake what waits
+-- a refused START does not wake waiting events
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'w03', '2026-03-02 09:00:20');
 SET yquota.on_bad_event = set_aside;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
@@ -121,9 +121,8 @@ SELECT count(*), sum(amount) FROM yquota.charge WHERE project = 'ops';
 SELECT * FROM yquota.verify();
 
 --
--- A START that is refused leaves what waits for it waiting; what is still bad
--- when it is tried again is set aside again, once, and the books still agree
--- with the log.
+-- A START that is refused leaves the events that wait for it waiting. An event that is still bad
+-- when it is tried again is set aside again, once. The books still agree with the log.
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'r1', '2026-03-02 09:30');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
@@ -159,7 +158,7 @@ SELECT count(*) FROM yquota.event_reject WHERE container_id = 'r1';
 SELECT * FROM yquota.verify();
 
 --
--- The log keeps what an administrator repairs or deletes, and it stays refused
+-- The log keeps rows that an administrator repairs or deletes, and they stay refused
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'r2', '2026-03-02 09:00', 'misspelt', '[vcores=1]'),
@@ -174,7 +173,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_START', 'r3', '2026-03-02 09:30', 'newcomers', '[vcores=2]');
 SELECT container_id, started_at, allocation FROM yquota.container WHERE container_id IN ('r2', 'r3') ORDER BY 1;
 SELECT * FROM yquota.verify();
--- the same for all of them at once, with one that waits
+-- all of them at once, with an event that waits
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'r4', '2026-03-02 09:00', 'unheard-of', '[vcores=-1]'), ('CONTAINER_FINISH', 'r5', '2026-03-02 09:30', NULL, NULL);
 SELECT container_id, waiting FROM yquota.event_reject WHERE container_id IN ('r4', 'r5') ORDER BY 1;
@@ -186,8 +185,8 @@ SELECT container_id, started_at FROM yquota.container WHERE container_id IN ('r4
 SELECT * FROM yquota.verify();
 
 --
--- What costs more than fits is set aside, whatever event it is that would have
--- to be paid; the rest of the statement is charged
+-- An event whose cost is out of range is set aside, whatever its kind; the rest of the statement is
+-- charged
 --
 INSERT INTO yquota.price_group (name) VALUES ('DEAR');
 INSERT INTO yquota.resource_type (name, price_group, base_price) VALUES ('dear', 'DEAR', 1000000000000);
@@ -204,11 +203,11 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_UPDATE', 's4', '2026-03-02 10:35', NULL, '[vcores=1]', 'dear'),
 	('CONTAINER_START', 's5', '2026-03-02 09:50', 'lab', '[dear=4,vcores=1]', 'dear'),
 	('CONTAINER_FINISH', 's5', '2026-03-02 10:35', NULL, NULL, 'dear'),
-	-- what ended before is paid, and so is what lies within the hours around
+	-- a container that ended before is paid, and so is a container within the hours around
 	('CONTAINER_START', 's6', '2026-03-02 10:10', 'lab', '[dear=4,vcores=1]', 'dear'),
 	('CONTAINER_UPDATE', 's6', '2026-03-02 10:11', NULL, '[dear=5,vcores=1]', 'dear'),
 	('CONTAINER_FINISH', 's6', '2026-03-02 10:12', NULL, NULL, 'dear');
--- one event by itself; a START of which all the rest is late; the START after the rest
+-- a single event; a START whose other events are all late; the START after the others
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation, source) VALUES ('CONTAINER_UPDATE', 's5', '2026-03-02 11:00', '[vcores=2]', 'dear');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, source) VALUES ('CONTAINER_FINISH', 's5', '2026-03-02 11:00', 'dear');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, source) VALUES ('CONTAINER_FINISH', 's7', '2026-03-02 11:20', 'dear'), ('CONTAINER_FINISH', 's8', '2026-03-02 11:20', 'dear');
@@ -224,7 +223,7 @@ SELECT container_id, event, occurred_at, waiting, sqlstate, reason FROM yquota.e
 SELECT container_id, started_at, settled_at, charges FROM yquota.container WHERE container_id ~ '^[st][0-9]' ORDER BY 1;
 SELECT container_id, number, "from", "to", amount FROM yquota.charge WHERE container_id ~ '^[st][0-9]' ORDER BY 1, 2;
 SELECT * FROM yquota.verify();
--- nobody pays for those ten minutes after all
+-- no project pays for those ten minutes after all
 SELECT yquota.report_outage('2026-03-02 10:20', '2026-03-02 10:30', 'price out of range');
 SELECT * FROM yquota.retry_rejects(source => 'dear');
 SELECT container_id, number, "from", "to", amount FROM yquota.charge WHERE container_id ~ '^[st][0-9]' ORDER BY 1, 2;
@@ -233,8 +232,8 @@ SELECT * FROM yquota.verify();
 SELECT container_id, reason FROM yquota.suspect_container;
 
 --
--- An event that is sent again counts by its last row of the log: one that says
--- nothing, a START that is known by then, one that becomes an UPDATE, and others
+-- An event that is sent again counts by its last row of the log. The cases are an empty event, a
+-- START that is known by then, an event that becomes an UPDATE, and others.
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'v1', '2026-03-02 11:00', 'lab', '[vcores=1]'),
@@ -265,12 +264,12 @@ WHERE log.container_id ~ '^v[0-9]' OR log.source = 'mark'
 GROUP BY 1, 2, 3, 4 ORDER BY 1, 3, 2, 4;
 SELECT * FROM yquota.verify();
 
--- What is no row at all fails its statement in this mode, too
+-- A line that is not a row fails its statement in this mode, too
 INSERT INTO yquota.container_event (event, container_id) VALUES ('CONTAINER_PAUSE', 'z');
 
 --
--- Instants that nobody meant: the empty date of a program is refused whatever the event,
--- an old START only by a setting, and only of a container that the books do not know
+-- Unintended instants. The empty date of a program is refused whatever the event. An old START is
+-- refused only by a setting, and only of a container that the books do not know.
 --
 SELECT yquota.set_clock('2026-03-04 10:00');
 SET yquota.on_bad_event = error;
@@ -303,11 +302,12 @@ SHOW yquota.max_event_age;
 SELECT id, at, attempt_at('CONTAINER_START', id, at)
 FROM (VALUES ('f1', '2026-03-04 09:00'::timestamptz), ('f2', '2026-03-04 08:59:59.999999'), ('f3', '2025-03-02 08:00'),
 			 ('e3', '2000-01-01 00:00+00')) AS start (id, at);
--- by when it is recorded; other events of what the books know are of any age, and those that wait
+-- by its time of recording; other events of known containers are of any age, and so are waiting
+-- ones
 SELECT attempt_at('CONTAINER_START', 'f4', '2026-03-03 09:00', '2026-03-03 10:00');
 SELECT attempt_at('CONTAINER_UPDATE', 'e3', '2001-01-01 00:00+00'), attempt_at('CONTAINER_FINISH', 'e3', '2001-01-01 00:00:01+00');
 SELECT attempt_at('CONTAINER_START', 'e3', '2000-01-01 00:00+00'), attempt_at('CONTAINER_FINISH', 'f5', '2026-03-03 09:00');
--- set aside, several at once and with what follows, until an administrator has looked
+-- set aside, several at once and with their successors, until an administrator has looked
 SET yquota.on_bad_event = set_aside;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'f6', '2026-03-03 09:00', 'lab', '[vcores=1]'), ('CONTAINER_FINISH', 'f6', '2026-03-03 09:01', NULL, NULL),

@@ -1,7 +1,6 @@
 --
--- The feed side: a role that may only feed, what is set aside and tried again,
--- and how the books follow what really runs.  Works in a database of its own:
--- the clock is global.
+-- The feed side: a role that may only feed, events that are set aside and tried again, and books
+-- that follow the running containers. The test works in a database of its own: the clock is global.
 --
 CREATE DATABASE yquota_feed;
 \c yquota_feed
@@ -21,7 +20,7 @@ CREATE ROLE yquota_feeder;
 GRANT INSERT ON yquota.container_event TO yquota_feeder;
 SET ROLE yquota_feeder;
 SET yquota.on_bad_event = set_aside;
--- what is no row at all fails the statement, whatever the setting
+-- a line that is not a row fails the statement, whatever the setting
 COPY yquota.container_event (event, container_id, occurred_at, project, allocation) FROM STDIN;
 CONTAINER_START	container_1_000001	2026-03-02 09:00:00+00	lab	[vcores=1]
 CONTAINER_START	container_1_000002	yesterday morning	lab	[vcores=1]
@@ -50,10 +49,10 @@ RESET yquota.on_bad_event;
 --
 SELECT source, event, container_id, waiting, sqlstate FROM yquota.event_reject ORDER BY container_id, reject_id;
 SELECT * FROM yquota.feed_status ORDER BY source;
--- nothing has changed, so it comes back; what waits for its START is not even tried
+-- nothing has changed, so it comes back; events that wait for a START are not even tried
 SELECT * FROM yquota.retry_rejects();
 SELECT container_id, waiting, sqlstate FROM yquota.event_reject ORDER BY container_id, reject_id;
--- of another source, of another container
+-- events of another source, of another container
 SELECT * FROM yquota.retry_rejects(source => 'rm-2');
 SELECT * FROM yquota.retry_rejects(container_id => 'container_1_000001');
 INSERT INTO yquota.project (name) VALUES ('new');
@@ -61,7 +60,7 @@ SELECT * FROM yquota.retry_rejects(source => 'rm-1', container_id => 'container_
 SELECT container_id, project, started_at FROM yquota.container ORDER BY container_id;
 SELECT container_id, waiting, sqlstate FROM yquota.event_reject ORDER BY container_id, reject_id;
 SELECT * FROM yquota.retry_rejects();
--- a START takes what waits for it along
+-- a START takes the events that wait for it along
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source)
 VALUES ('CONTAINER_START', 'container_3_000001', '2026-03-02 09:40:00+00', 'lab', '[vcores=1]', 'rm-2');
 SELECT container_id, finished_at, cost FROM yquota.container_cost WHERE container_id = 'container_3_000001';
@@ -75,7 +74,7 @@ SELECT yquota_internal.apply_waiting();
 SELECT container_id, finished_at, exit_status, cost FROM yquota.container_cost WHERE container_id = 'container_2_000001';
 SELECT container_id, waiting FROM yquota.event_reject;
 SELECT * FROM yquota.feed_status ORDER BY source;
--- what is corrected is no event of a feed without a name
+-- a correction is no event of a feed without a name
 BEGIN;
 SELECT yquota.report_outage('2026-03-02 09:30:00+00', '2026-03-02 09:50:00+00', 'test');
 SELECT count(corrects) AS corrections FROM yquota.charge;
@@ -102,7 +101,7 @@ SELECT container_id, queue, allocation, finished_at, cost FROM yquota.container_
 -- once is enough
 SELECT * FROM yquota.reconcile(:'list', '2026-03-02 09:55:00+00', dry_run => false);
 SELECT count(*) AS sent FROM yquota.container_event WHERE source = 'reconcile';
--- what an event cannot change
+-- columns that an event cannot change
 SELECT action, container_id, detail FROM yquota.reconcile(
 	'[{"container_id": "container_1_000001", "project": "ops", "username": "eve", "started_at": "2026-03-02 08:00", "queue": "root.c"},
 	  {"container_id": "container_1_000002"}, {"container_id": "container_1_000004"}, {"container_id": "container_1_000005"},
@@ -129,13 +128,13 @@ SELECT * FROM yquota.reconcile('[{"container_id": "c1", "allocation": 7}]', '202
 SELECT * FROM yquota.reconcile('[{"container_id": "c1", "execution_type": "BEST_EFFORT"}]', '2026-03-02 10:00:00+00');
 SELECT * FROM yquota.reconcile('[{"container_id": "c1", "started_at": "yesterday morning"}]', '2026-03-02 10:00:00+00');
 SELECT * FROM yquota.reconcile('[{"container_id": "c1"}, {"container_id": "c2"}, {"container_id": "c1"}]', '2026-03-02 10:00:00+00');
--- what an INSERT of events refuses
+-- values that an INSERT of events refuses
 SELECT * FROM yquota.reconcile('[{"container_id": "c1", "project": "nobody", "allocation": {"vcores": 1}, "started_at": "2026-03-02 09:00"}]',
 							   '2026-03-02 09:05:00+00', dry_run => false);
 SELECT count(*) AS sent FROM yquota.container_event WHERE source = 'reconcile';
 
 --
--- A node is gone: what started after it was lost belongs to its next life
+-- A node is gone: a container that started after the loss belongs to the node's next life
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, node, allocation)
 VALUES ('CONTAINER_START', 'container_6_000001', '2026-03-02 09:00:00+00', 'lab', 'n2', '[vcores=1]'),
@@ -162,8 +161,8 @@ SELECT yquota.register_node(NULL, '[vcores=1]');
 SELECT yquota.register_node('n6', '[vcores=-1]');
 
 --
--- Ends that differ: the earliest counts.  Those that yquota sent itself differ
--- from none; what it has ended and still runs is ending.
+-- Ends that differ: the earliest counts. Ends that yquota sent itself differ from none; a container
+-- that it has ended and that still runs is ending.
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source)
 SELECT 'CONTAINER_START', 'container_8_00000' || number, '2026-03-02 09:00:00+00', 'lab', '[vcores=1]', 'rm-1' FROM generate_series(1, 6) AS number;
@@ -202,8 +201,9 @@ SELECT container_id, count(*) FROM yquota_internal.reported_end WHERE container_
 SELECT * FROM yquota.verify();
 
 --
--- An end by reconcile() is taken back where a feed reports a later one, with what the container did until then,
--- and where a list has the container; an earlier end of a feed counts anyway, and that of the scheduler is a decision
+-- An end by reconcile() is taken back where a feed reports a later one, with the events of the
+-- container until then. It is taken back as well where a list has the container. An earlier end of
+-- a feed counts anyway, and that of the scheduler is a decision.
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source)
 SELECT 'CONTAINER_START', 'concluded_' || number, '2026-03-02 09:00:00+00', 'lab', '[vcores=1]', 'rm-1' FROM generate_series(1, 5) AS number;
@@ -227,7 +227,7 @@ SELECT reconciled.* FROM list_with_concluded, yquota.reconcile(list, '2026-03-02
 SELECT container_id, finished_at, exit_status, cost FROM yquota.container_cost WHERE container_id ~ '^concluded' ORDER BY 1;
 SELECT container_id, reason FROM yquota.suspect_container WHERE container_id ~ '^concluded' ORDER BY 1;
 SELECT * FROM yquota.verify();
--- one that waits is started so, and a list that says that it runs, or waits, counts
+-- a waiting container is started so, and a list that says that it runs, or waits, counts
 SELECT action, container_id, occurred_at, detail FROM list_with_concluded, yquota.reconcile(list || '[{"container_id": "concluded_6", "project": "lab", "allocation": {"vcores": 1},
 	"execution_type": "OPPORTUNISTIC", "started_at": "2026-03-02T09:00:00", "is_running": false}]', '2026-03-02 09:30:00+00', false) WHERE container_id ~ '^concluded';
 SELECT action, container_id, occurred_at, detail FROM list_with_concluded, yquota.reconcile((SELECT jsonb_agg(CASE element ->> 'container_id' WHEN 'concluded_6' THEN element || '{"is_running": true}' ELSE element END)
@@ -251,7 +251,7 @@ INSERT INTO yquota.project (name, quota_mode) VALUES ('lab', 'NOLIMIT');
 CREATE ROLE yquota_pair;
 SELECT yquota.allow_role('yquota_pair', 'operator');
 SET ROLE yquota_pair;
--- the first that is heard of a feed: nothing is forgiven, and what its nodes run is started
+-- the first report of a feed: nothing is forgiven, and containers of its nodes are started
 SELECT yquota.report_recovery('pair', NULL, '2026-03-02 08:00');
 -- a bad one is set aside, and not counted
 BEGIN;
@@ -265,7 +265,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_START', 'p1', '2026-03-02 08:10', 'lab', '[vcores=1]', 'pair'),
 	('QUOTA_COMPUTE', NULL, '2026-03-02 08:20', NULL, NULL, 'pair'),
 	('CONTAINER_START', 'p2', '2026-03-02 08:21', 'lab', '[vcores=1]', 'pair');
--- the second was active before a week: what the first has told counts
+-- the second was active before a week: reports of the first count
 SELECT yquota.report_recovery('pair', '2026-02-23 08:00', '2026-03-02 08:30') IS NOT NULL AS is_forgiven;
 SELECT yquota.recover_containers('pair', '[{"container_id": "p9", "project": "lab", "allocation": {"vcores": 1}, "started_at": "2026-03-02T08:00:00Z"}]', '2026-03-02 08:30:05');
 INSERT INTO yquota.container_event (event, occurred_at, source) VALUES ('QUOTA_COMPUTE', '2026-03-02 08:40', 'pair');
@@ -275,7 +275,8 @@ RESET ROLE;
 SELECT started_at, ended_at, reason, reported_by = session_user AS is_reported FROM yquota.outage ORDER BY 1;
 SELECT container_id, cost FROM yquota.container_cost ORDER BY 1;
 SET ROLE yquota_pair;
--- the first had more in its spool: containers, a sign of life, and a take-over of its own that nobody has heard of
+-- the first had more in its spool: containers, a sign of life, and an unreported take-over of its
+-- own
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source) VALUES
 	('CONTAINER_START', 'p3', '2026-03-02 08:25', 'lab', '[vcores=1]', 'pair'),
 	('QUOTA_COMPUTE', NULL, '2026-03-02 08:26', NULL, NULL, 'pair');
@@ -294,7 +295,8 @@ SELECT started_at, ended_at FROM yquota.outage ORDER BY 1;
 -- an administrator takes nothing back
 UPDATE yquota.outage SET started_at = '2026-03-02 08:49' WHERE ended_at = '2026-03-02 08:50';
 SET ROLE yquota_pair;
--- what did not survive ends where the last outage began; what has been heard of since, or came later, when the list was made
+-- containers that did not survive end where the last outage began. Containers that were reported
+-- since, or came later, end when the list was made.
 INSERT INTO yquota.container_event (event, container_id, occurred_at, queue, source) VALUES ('CONTAINER_UPDATE', 'p2', '2026-03-02 08:55', 'root.other', 'pair');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source) VALUES ('CONTAINER_START', 'p4', '2026-03-02 08:52', 'lab', '[vcores=1]', 'pair');
 SELECT action, container_id, occurred_at FROM yquota.reconcile('[{"container_id": "p3"}]', '2026-03-02 09:05', false, 'pair');
@@ -311,16 +313,18 @@ RESET ROLE;
 SELECT started_at, ended_at FROM yquota.outage ORDER BY 1;
 SELECT container_id, cost FROM yquota.container_cost ORDER BY 1;
 SELECT * FROM yquota.verify();
--- a clock far ahead forgives no time to come, and an empty date not all that has been; a sign of life after the recovery does not count
+-- a clock far ahead forgives no time to come, and an empty date does not forgive the whole past. A
+-- sign of life after the recovery does not count.
 SELECT yquota.report_recovery('pair', '2026-03-02 09:50', '2026-03-02 10:05:00.000001');
 SELECT yquota.report_recovery('pair', '2026-03-02 10:05:00.000001');
 SELECT yquota.report_recovery('other', '1970-01-01', '2026-03-02 09:50');
 SELECT yquota.report_recovery('pair', '2030-01-01', '2026-03-02 09:50') IS NOT NULL AS is_forgiven;
 SELECT started_at, ended_at FROM yquota.outage WHERE ended_at > '2026-03-02 09:30' ORDER BY 1;
--- an administrator takes that back: what the list lacks ends with the list, not where an earlier outage began
+-- an administrator takes that back: containers that the list lacks end with the list, not where an
+-- earlier outage began
 DELETE FROM yquota.outage WHERE ended_at = '2026-03-02 09:50';
 SELECT action, container_id, occurred_at FROM yquota.reconcile('[]', '2026-03-02 09:55', false, 'pair');
--- two feeds that were away at the same time: what is heard of one is not of the other
+-- two feeds that were away at the same time: reports of one do not count for the other
 SELECT yquota.report_recovery('other', '2026-03-02 09:56', '2026-03-02 09:58') <> yquota.report_recovery('third', '2026-03-02 09:56', '2026-03-02 09:58') AS is_own;
 SELECT yquota.report_recovery('other', '2026-03-02 09:57');
 SELECT started_at, ended_at FROM yquota.outage WHERE ended_at = '2026-03-02 09:58' ORDER BY 1;

@@ -27,7 +27,7 @@ SELECT e::yquota.container_event_type, 'wild', '2026-03-01 12:00+00'::timestampt
 	   '[vcores=14]' FROM unnest('{CONTAINER_START,CONTAINER_FINISH}'::text[]) AS e;
 -- 240 hours are left to steady and uneven: ten days
 SELECT * FROM yquota.forecast();
--- at both ends of the range an edge of the band reaches what remains, ten steady days
+-- at both ends of the range an edge of the band reaches the remaining credit, ten steady days
 SELECT project, extract(epoch FROM earliest_at - '2026-03-15 12:00+00') / 86400 AS days, cost.early, cost.late
 FROM yquota.forecast('uneven')
 CROSS JOIN LATERAL (SELECT extract(epoch FROM earliest_at - '2026-03-15 12:00+00') / 86400 AS e, extract(epoch FROM latest_at - '2026-03-15 12:00+00') / 86400 AS l) AS h

@@ -1,6 +1,6 @@
 --
--- Time before a preemption that is free (charging_rule.free_before_preemption), and
--- what preemption lost.  One vcore costs one credit per second; hand-computed amounts.
+-- Time before a preemption that is free (charging_rule.free_before_preemption), and the loss by
+-- preemption. One vcore costs one credit per second; hand-computed amounts.
 --
 CREATE DATABASE yquota_free_before_preemption;
 \c yquota_free_before_preemption
@@ -42,7 +42,7 @@ INSERT INTO yquota.charging_rule (effective_at, minimum_run_time, free_before_pr
 SELECT effective_at, minimum_run_time, free_before_preemption, any_preemption_source FROM yquota.charging_rule ORDER BY 1;
 
 --
--- What yquota preempts is free from 10 minutes before: 50 of 60 minutes are charged
+-- A container that yquota preempts is free from 10 minutes before: 50 of 60 minutes are charged
 --
 SELECT start('p1', '2026-03-02 10:00'), finish('p1', '2026-03-02 11:00', 'scheduler');
 SELECT * FROM ledger WHERE container_id = 'p1' ORDER BY number;
@@ -62,7 +62,7 @@ SELECT start('p5', '2026-03-02 10:00'), finish('p5', '2026-03-02 11:00', 'rm', 0
 -- a life that is shorter than that is free
 SELECT start('p6', '2026-03-02 10:00'), finish('p6', '2026-03-02 10:05', 'scheduler');
 SELECT * FROM ledger WHERE container_id = 'p6';
--- of more ends than are noted, yquota's preemption is
+-- yquota's preemption is the end if a container has more ends than are noted
 SELECT start('p7', '2026-03-02 10:00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, source, exit_status)
 SELECT 'CONTAINER_FINISH', 'p7', '2026-03-02 10:40'::timestamptz + number * interval '1 min',
@@ -72,7 +72,7 @@ SELECT finish('p7', '2026-03-02 10:30', 'rm');
 SELECT * FROM yquota.verify();
 
 --
--- What has been settled in the free time is corrected: 5 minutes at 1, 5 at 3
+-- A charge in the free time is corrected: 5 minutes at 1, 5 at 3
 --
 SELECT start('u1', '2026-03-02 10:00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES
@@ -164,7 +164,7 @@ ROLLBACK;
 SELECT * FROM yquota.verify();
 
 --
--- What preemption lost
+-- Losses of preemption
 --
 SELECT * FROM yquota.preemption_cost('2026-03-02 09:00', '2026-03-02 12:00');
 SELECT * FROM yquota.preemption_cost('2026-03-02 11:00', '2026-03-02 11:00:00.000001');
@@ -176,7 +176,7 @@ SELECT yquota.allow_role('yquota_preempted_member', 'member', 'ops');
 SET ROLE yquota_preempted_member;
 SELECT * FROM yquota.preemption_cost('-infinity', 'infinity');
 RESET ROLE;
--- the same when it has been archived
+-- unchanged answers after the container has been archived
 CREATE TABLE old_ledger (LIKE yquota.charge);
 CREATE TABLE old_log (LIKE yquota.container_event);
 SELECT yquota.seal_history();

@@ -1,7 +1,6 @@
 --
--- Grants that begin later and expire: the soonest expiring one is spent first,
--- and what is left of it is lost.  A vcore costs one credit per second here, so
--- every figure can be checked by hand.
+-- Grants that begin later and expire: the soonest expiring one is spent first, and its rest is
+-- lost. A vcore costs one credit per second here, so every figure can be checked by hand.
 --
 CREATE DATABASE yquota_grant_expiry;
 \c yquota_grant_expiry
@@ -20,7 +19,7 @@ INSERT INTO yquota.quota_grant (project, amount, reason, kind, valid_from, expir
 	('lab', 500, 'April', 'budget', '2026-04-01 00:00+00', '2026-05-01 00:00+00');
 CREATE VIEW status AS SELECT grant_id, kind, amount, state, spent, remaining, lost FROM yquota.grant_status WHERE project = 'lab' ORDER BY grant_id;
 CREATE VIEW balance AS SELECT granted, charged, accrued, remaining, exhausted_at FROM yquota.project_balance WHERE project = 'lab';
--- sum of what is left = what remains
+-- sum of the rests = remaining credit
 CREATE VIEW consistent AS
 	SELECT (SELECT sum(remaining) FROM status) - (SELECT remaining FROM balance) AS owed,
 		   (SELECT sum(lost) FROM yquota_internal.lost_credit WHERE project = 'lab') AS lost;
@@ -38,7 +37,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES
 SELECT * FROM status;
 SELECT * FROM balance;
 
--- a container runs over an expiry: what is spent before and after is split there
+-- a container runs over an expiry: its cost before and after is split there
 INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES ('lab', 50, 'until Monday', '2026-03-02 00:00+00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
 	('CONTAINER_START', 'c2', '2026-03-01 00:10+00', 'lab', 'app_1', '[]');
@@ -48,7 +47,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation
 SELECT * FROM status;
 SELECT * FROM balance;
 SELECT * FROM consistent;
--- the worker notes what was found; nothing changes by that
+-- the worker notes the found losses; nothing changes by that
 SELECT yquota_internal.expire_grants(yquota.clock());
 SELECT yquota_internal.expire_grants(yquota.clock());
 SELECT * FROM yquota.expired_grant;
@@ -57,7 +56,7 @@ SELECT * FROM balance;
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'c2', '2026-03-02 00:00:10+00');
 SELECT * FROM balance;
 
--- what becomes known late is paid by what was valid then, at once
+-- a late event is paid at once by the grants that were valid then
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
 	('CONTAINER_START', 'c3', '2026-03-01 12:00+00', 'lab', 'app_1', '[vcores=1]');
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'c3', '2026-03-01 12:00:15+00');
@@ -75,7 +74,7 @@ SELECT * FROM status;
 SELECT * FROM balance;
 SELECT * FROM consistent;
 
--- what is granted for a time that is over is lost
+-- a grant for a past time is lost
 INSERT INTO yquota.quota_grant (project, amount, reason, valid_from, expires_at) VALUES ('lab', 77, 'too late', '2026-02-01', '2026-03-01');
 SELECT * FROM status WHERE grant_id > 7;
 SELECT granted, remaining FROM balance;
@@ -89,7 +88,7 @@ SELECT yquota_internal.expire_grants(yquota.clock());
 SELECT * FROM balance;
 SELECT * FROM consistent;
 
--- what is overdrawn is paid by the next grant, whatever its time
+-- overdrawn credit is paid by the next grant, whatever its time
 INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES ('web', 100, 'May', '2026-05-02 00:00+00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
 	('CONTAINER_START', 'w1', '2026-05-01 00:00+00', 'web', 'app_2', '[vcores=1]');
@@ -103,7 +102,7 @@ SELECT yquota.set_clock('2026-05-03 00:00+00');
 SELECT granted, charged, remaining FROM yquota.project_balance WHERE project = 'web';
 SELECT yquota_internal.expire_grants(yquota.clock());
 SELECT granted, charged, remaining FROM yquota.project_balance WHERE project = 'web';
--- the same however late it comes
+-- payment does not depend on how late the event comes
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('web', 1000, 'for good');
 SELECT yquota.set_clock('2026-06-08 00:00+00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
@@ -126,7 +125,7 @@ BEGIN;
 UPDATE yquota_internal.spending_mark SET spent = spent - 1 WHERE project = 'web' AND at = '2026-05-02';
 SELECT * FROM yquota.verify();
 ROLLBACK;
--- a member sees what becomes of his own
+-- a member sees the outcome of the member's own grants
 CREATE ROLE yquota_test_member;
 SELECT yquota.allow_role('yquota_test_member', 'member', 'web');
 INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES ('web', 5, 'a day', '2026-06-09 00:00+00');
@@ -138,7 +137,7 @@ SELECT project, granted, held, remaining FROM yquota.project_balance;
 SELECT project, spent, outstanding FROM yquota.hold_status;
 RESET SESSION AUTHORIZATION;
 SELECT yquota.disallow_role('yquota_test_member', 'member', 'web');
--- whoever may give credit does not say when he did
+-- a role that may give credit does not choose the time of booking
 INSERT INTO yquota.quota_grant (project, amount, reason, booked_at) VALUES ('lab', 1, 'x', '2020-01-01') RETURNING booked_at;
 UPDATE yquota.quota_grant SET booked_at = '2020-01-01' WHERE reason = 'x' RETURNING booked_at;
 -- many that expire at once are noted some at a time; balances say the same meanwhile
@@ -164,7 +163,7 @@ SELECT calls FROM pg_stat_xact_user_functions WHERE funcname = 'grant_outcome';
 SELECT count(*) > 200 AS are_all FROM yquota.grant_status;
 SELECT calls - 1 = (SELECT count(DISTINCT project) FROM yquota.quota_grant) AS once_for_each FROM pg_stat_xact_user_functions WHERE funcname = 'grant_outcome';
 ROLLBACK;
--- one that was spent is noted with nothing lost: none is due then
+-- a spent grant is noted with nothing lost: no loss is due then
 UPDATE yquota.quota_grant SET amount = 4 WHERE project = 'many1';
 SELECT yquota_internal.expire_grants(yquota.clock(), 2);
 SELECT project, lost FROM yquota.expired_grant WHERE project ~ '^many' ORDER BY project;
@@ -175,7 +174,7 @@ SELECT * FROM many;
 SELECT yquota_internal.run_job('credit', 'worker') IS NULL AS is_done;
 SELECT * FROM yquota.verify();
 
--- what expired stays expired, whatever is corrected later: nothing of it can be held
+-- an expired grant stays expired, whatever is corrected later: its credit cannot be held
 INSERT INTO yquota.project (name) VALUES ('gone');
 INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES ('gone', 10000, 'an hour', '2026-07-01 01:00+00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
@@ -203,12 +202,12 @@ SELECT * FROM gone;
 SELECT yquota.hold('gone', 'app_4', 1, '1 day');
 SELECT yquota.quota_compute();
 SELECT * FROM gone;
--- one that was thought to run has ended before
+-- a container that was thought to run has ended before
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'late', '2026-07-01 00:20+00');
 SELECT * FROM gone;
 SELECT yquota.quota_compute();
 SELECT * FROM gone;
--- one that nobody had heard of
+-- an unreported container
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
 	VALUES ('CONTAINER_START', 'unheard', '2026-07-01 00:50+00', 'gone', '[vcores=1]');
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'unheard', '2026-07-01 00:55+00');

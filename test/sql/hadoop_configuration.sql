@@ -1,6 +1,6 @@
 --
--- Hadoop's configuration files: read as Hadoop reads them, told what became of
--- each property, written back the same, and what is wrong refused as a whole.
+-- Hadoop's configuration files. They are read as Hadoop reads them, with a report about each
+-- property, and written back the same. A wrong file is refused as a whole.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_hadoop_configuration WITH (FORCE);
@@ -12,7 +12,7 @@ CREATE EXTENSION IF NOT EXISTS yquota;
 \pset null '(null)'
 
 --
--- One file with something of everything
+-- A file with something of everything
 --
 CREATE TABLE file AS SELECT
 '<?xml version="1.0" encoding="UTF-8"?>
@@ -126,12 +126,12 @@ SELECT * FROM yquota.diff_hadoop_configuration('{"yarn.scheduler.capacity.root.s
 SAVEPOINT s;
 SELECT property, value, outcome FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capacity.root.queues": "dev,sales"}', 'merge');
 SELECT path, position FROM yquota.queue ORDER BY path;
--- what was set for the queue that is gone is kept, and there again with it
+-- settings for the removed queue are kept, and return with it
 SELECT property, value FROM yquota.unmapped_property WHERE property LIKE '%root.research%';
 SELECT property, outcome FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capacity.root.queues": "sales,research,dev"}', 'merge');
 (TABLE before EXCEPT SELECT * FROM yquota.hadoop_configuration()) UNION ALL (SELECT * FROM yquota.hadoop_configuration() EXCEPT TABLE before);
 ROLLBACK TO s;
--- one file does not remove what belongs to the other
+-- a file does not remove settings of the other file
 SELECT outcome, count(*) FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capacity.root.queues": "sales", "yarn.scheduler.capacity.root.sales.capacity": "100"}') GROUP BY 1 ORDER BY 1;
 SELECT property, value FROM yquota.hadoop_configuration();
 ROLLBACK TO s;
@@ -178,7 +178,7 @@ SELECT * FROM yquota.diff_hadoop_configuration('{"yarn.scheduler.capacity.root.q
 SELECT * FROM yquota.diff_hadoop_configuration('{"yarn.scheduler.capacity.root.queues": "${a}", "a": "${b}", "b": "${a}"}');
 
 --
--- Bad input: refused with what is wrong, and nothing changes
+-- Bad input: refused with its error, and nothing changes
 --
 BEGIN;
 INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.x', '100');
@@ -221,7 +221,7 @@ SELECT count(*) FROM (SELECT * FROM yquota.hadoop_configuration() EXCEPT TABLE b
 ROLLBACK;
 
 --
--- With another store than the file, capacity-scheduler.xml is what the store began with
+-- With another store than the file, capacity-scheduler.xml is the initial content of the store
 --
 BEGIN;
 \set with_store '{"yarn.scheduler.capacity.root.queues": "a", "yarn.scheduler.capacity.root.a.capacity": "100", "yarn.scheduler.configuration.store.class": "zk"}'

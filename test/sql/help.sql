@@ -1,5 +1,5 @@
 --
--- help(): topics, and what of them the calling role may use.
+-- help(): topics, and the objects that the calling role may use.
 --
 \set VERBOSITY terse
 SET client_min_messages = warning;
@@ -18,7 +18,7 @@ WHERE p.object LIKE 'yquota.%' AND p.object <> 'yquota.help(text)'
 UNION ALL
 SELECT topic FROM known GROUP BY 1 HAVING count(name) < 3;
 
--- What is for other databases is in one topic, and in no other.
+-- Objects for other databases are in one topic, and in no other.
 SELECT DISTINCT split_part(translate(call, ' ', '('), '(', 1) AS for_other_databases FROM yquota.help('cluster') ORDER BY 1;
 SELECT t.topic, h.call
 FROM yquota.help() AS t, yquota.help(t.topic) AS h, yquota.help('cluster') AS other
@@ -29,7 +29,7 @@ SELECT kind, call FROM yquota.help('outage');
 SELECT topic, kind, call FROM yquota.help('MIDNIGHT');
 SELECT count(*) FROM yquota.help('no such word');
 
--- A member sees what a member may call.
+-- A member sees the calls of a member.
 INSERT INTO yquota.project (name) VALUES ('p');
 CREATE ROLE regress_help_member;
 SELECT yquota.allow_role('regress_help_member', 'member', 'p');

@@ -21,7 +21,7 @@ CREATE VIEW status AS
 	SELECT hold_id, application_id, amount, state, spent, outstanding FROM yquota.hold_status ORDER BY hold_id;
 
 --
--- What is held does not remain; what does not remain cannot be held
+-- Held credit does not remain, and credit that does not remain cannot be held
 --
 SELECT yquota.hold('lab', 'app_1', 600, '1 hour', 'nightly');
 SELECT yquota.hold('lab', 'app_2', 400.000000000000000000000000000000000000000000000001, '1 hour');
@@ -37,13 +37,13 @@ EXCEPTION WHEN SQLSTATE 'YQ001' THEN
 	RAISE WARNING 'no credit';
 END
 $$;
--- whoever needs no credit may always hold some
+-- a project that needs no credit may always hold some
 SELECT yquota.hold('ops', 'app_9', 1e9, '1 hour');
 SELECT project, held, remaining FROM yquota.project_balance WHERE project = 'ops';
 SELECT yquota.hold('poor', 'app_9', 1, '1 hour');
 
 --
--- What an application spends uses its hold up, and only its own
+-- The spending of an application uses its hold up, and only its own
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
 	('CONTAINER_START', 'c1', '2026-03-02 10:00+00', 'lab', 'app_1', '[vcores=2]'),
@@ -80,7 +80,7 @@ SELECT * FROM status;
 SELECT * FROM balance;
 
 --
--- What it cost before it was held counts for nothing, split to the microsecond
+-- Costs from before the hold count for nothing, split to the microsecond
 --
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 2000, 'more');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
@@ -160,14 +160,14 @@ SELECT yquota.release_hold(8);
 SELECT yquota.hold('ops', 'app_6', 1, '1 hour');
 RESET SESSION AUTHORIZATION;
 SELECT hold_id, project, held_by, released_by, state FROM yquota.hold_status WHERE application_id = 'app_6';
--- whom somebody has granted more than the functions do
+-- a role that was granted more than the functions do
 GRANT INSERT ON yquota.hold TO yquota_test_holder;
 SET SESSION AUTHORIZATION yquota_test_holder;
 INSERT INTO yquota.hold (project, application_id, amount, held_by, held_at, expires_at) VALUES ('ops', 'app', 1, 'me', now(), 'infinity');
 RESET SESSION AUTHORIZATION;
 
 --
--- The same external id: the first answer, whatever has become of the hold
+-- A repeated external id: the first answer, whatever has become of the hold
 --
 INSERT INTO yquota.project (name, quota_mode) VALUES ('twice', 'PREPAID'), ('twin', 'PREPAID');
 INSERT INTO yquota.project (name, quota_mode, parent) VALUES ('small', 'PREPAID', 'twin');
@@ -178,7 +178,7 @@ CREATE VIEW kept AS
 SELECT yquota.hold('twice', 'app_1', 60, '1 hour', 'first', external_id => 'x') AS first \gset
 SELECT yquota.hold('twice', 'app_1', 60.0, '2 hours', 'second', 'x') = :first AS same;
 SELECT * FROM kept;
--- of another project
+-- a hold of another project
 SELECT yquota.hold('small', 'app_1', 50, '1 hour', external_id => 'x') > :first AS held;
 -- with another amount, or for another application
 SELECT yquota.hold('twice', 'app_1', 61, '1 hour', external_id => 'x');
@@ -192,7 +192,7 @@ SELECT held, remaining FROM yquota.project_balance WHERE project = 'twice';
 SELECT yquota.set_clock('2026-03-02 10:30+00');
 SELECT yquota.hold('twice', 'app_1', 30, '1 hour', external_id => 'x', replace => true) = :first AS same;
 SELECT yquota.hold('twice', 'app_1', 30, '1 hour', external_id => 'x', replace => true) = :first AS same;
--- what was held before stays in the past
+-- the former amount stays in the past
 SELECT yquota.set_clock('2026-03-02 10:31+00');
 SELECT at::time, held, remaining FROM unnest('{2026-03-02 10:29+00,2026-03-02 10:30+00}'::timestamptz[]) AS at,
 	yquota.balance_at('twice', at) ORDER BY at;
@@ -223,7 +223,7 @@ SELECT yquota.hold('ops', 'app_1', 1, '1 min', external_id => '');
 SELECT yquota.hold('ops', 'app_1', 1, '1 min', external_id => repeat('x', 256));
 
 --
--- What ended long ago is forgotten
+-- Holds that ended long ago are forgotten
 --
 SELECT yquota_internal.remove_ended_holds('2026-04-01 10:10+00');
 SELECT yquota_internal.remove_ended_holds('2026-04-01 10:10:00.000001+00');

@@ -1,5 +1,6 @@
--- Lazy preemption: containers that a round has made killable run until an allocation needs
--- their room; which allocations may take it, and what dies for them.
+-- Lazy preemption: containers that a round has made killable run until an allocation needs their
+-- room. The tests show the allocations that may take the room, and the containers that die for
+-- them.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_lazy_preemption WITH (FORCE);
@@ -126,7 +127,8 @@ SELECT yquota.request_containers('application_1_0002', '[memory-mb=1024,vcores=1
 SELECT count(*) FROM pg_temp.cycle();
 SELECT yquota.request_containers('application_1_0003', '[memory-mb=2048,vcores=1]', 1);
 SELECT * FROM pg_temp.cycle(dry => true, explain => true);
--- what is killable in a parent counts as left for its children, in headroom and in limits of application masters
+-- killable containers of a parent count as free for its children, in headroom and in limits of
+-- application masters
 CREATE TEMPORARY VIEW left_to_y AS
 	SELECT yquota.amount(h.queue_limit, 'memory-mb') AS queue_limit, yquota.amount(h.free, 'memory-mb') AS free, yquota.amount(h.headroom, 'memory-mb') AS headroom,
 		   (SELECT yquota.amount(q.am_limit, 'memory-mb') FROM yquota.effective_queue AS q WHERE q.queue = 'root.b.y' AND q.label = '') AS am_limit

@@ -1,6 +1,6 @@
 --
--- What a feed sees of its rows: one warning for a statement, its own rejects, and
--- ends that differ.  Works in a database of its own: the clock is global.
+-- Rows that a feed sees: one warning for a statement, its own rejects, and ends that differ. The
+-- test works in a database of its own: the clock is global.
 --
 CREATE DATABASE yquota_my_rejects;
 \c yquota_my_rejects
@@ -21,7 +21,7 @@ SELECT yquota.allow_role('yquota_feed_reader', 'viewer');
 SELECT yquota.allow_role('yquota_feed_member', 'member', 'lab');
 
 --
--- One warning for a statement, whatever its form
+-- A single warning for a statement, whatever its form
 --
 SET ROLE yquota_feed_a;
 SET yquota.on_bad_event = set_aside;
@@ -57,13 +57,13 @@ EXECUTE start('p5');
 SET yquota.on_bad_event = set_aside;
 
 --
--- Each role sees what it sent itself, and a member of it the same
+-- Each role sees the rows that it sent itself, and a member of it the same
 --
 SET ROLE yquota_feed_b;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source) VALUES
 	('CONTAINER_START', 'b1', '2026-03-02 09:00', 'secret', '[vcores=1]', 'rm-a');
 SELECT source, waiting, sqlstate, reason, event, container_id, project, allocation, sent_by FROM yquota.my_rejects;
--- also a function that is cheap, and tells what it is called with
+-- also a function that is cheap, and tells its arguments
 CREATE FUNCTION pg_temp.tell(text) RETURNS boolean LANGUAGE plpgsql COST 0.0000001
 	AS $$ BEGIN RAISE WARNING 'seen: %', $1; RETURN true; END $$;
 SELECT container_id FROM yquota.my_rejects WHERE pg_temp.tell(container_id);
@@ -79,7 +79,7 @@ SELECT count(*) FROM yquota.my_rejects;
 SET ROLE yquota_feed_member;
 SELECT count(*) FROM yquota.my_rejects;
 RESET ROLE;
--- one with the rights of all sees all
+-- a role with the rights of all sees all
 SELECT sent_by, count(*) FROM yquota.my_rejects GROUP BY sent_by ORDER BY sent_by;
 
 --
@@ -94,7 +94,7 @@ CREATE FUNCTION public.send_start(id text) RETURNS void LANGUAGE sql SECURITY DE
 	SET search_path = pg_catalog
 	AS $$ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
 		VALUES ('CONTAINER_START', id, '2026-03-02 09:00', 'nobody', '[vcores=1]') $$;
--- one of another role sends them for that role
+-- a function of another role sends them for that role
 ALTER FUNCTION public.send_start(text) OWNER TO yquota_feed_b;
 SET ROLE yquota_feed_a;
 SELECT public.send_start('f1');
@@ -126,7 +126,7 @@ SELECT container_id, sent_by FROM yquota_internal.deferred_event ORDER BY 1;
 -- the result tells how many
 SELECT * FROM yquota.charge_deferred();
 SELECT container_id, sent_by FROM yquota.event_reject WHERE container_id ~ '^d';
--- what is accepted is seen no more
+-- accepted events are no longer seen
 INSERT INTO yquota.project (name) VALUES ('secret');
 SELECT * FROM yquota.retry_rejects(container_id => 'b1');
 SET ROLE yquota_feed_b;
@@ -162,7 +162,7 @@ SELECT source, call FROM yquota.my_rejects WHERE call IS NOT NULL ORDER BY sourc
 SELECT source, events, rejected_calls, problem FROM yquota.feed_status WHERE rejected_calls > 0 ORDER BY source;
 
 --
--- What a feed waits for
+-- Events that wait for a feed
 --
 SELECT yquota.report_feed_problem('rm-a', '42501', 'permission denied for function node_lost');
 SELECT yquota.report_feed_problem('rm-new', '42P01', 'relation does not exist');
@@ -185,7 +185,7 @@ RESET ROLE;
 SELECT yquota_internal.worker_record(0, '2026-03-02 10:07+00', NULL, NULL, NULL, NULL, NULL, '{}');
 SELECT subject FROM yquota.alert WHERE kind = 'feed_problem' AND cleared_at IS NULL;
 SELECT source, problem FROM yquota.feed_status WHERE problem IS NOT NULL;
--- an administrator deletes what has been looked at, and the worker what is old
+-- an administrator deletes rows that are done, and the worker old ones
 SELECT yquota_internal.forget_rejected_calls('2026-03-02 10:00+00', 10);
 SELECT yquota_internal.forget_rejected_calls('2026-03-02 10:01+00', 2);
 DELETE FROM yquota.feed_reject;
@@ -203,7 +203,7 @@ SET ROLE yquota_feed_a;
 SELECT source, rejected, waiting, differing_ends FROM yquota.feed_status WHERE source LIKE 'rm-%' ORDER BY source;
 RESET ROLE;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source) VALUES
-	-- the same again, by the same feed or another one; another time; another status, twice
+	-- repeated ends, by this feed or another one; another time; another status, twice
 	('CONTAINER_FINISH', 'e1', '2026-03-02 11:10', 0, 'rm-b'),
 	('CONTAINER_FINISH', 'e2', '2026-03-02 11:11', 0, 'rm-b'),
 	('CONTAINER_FINISH', 'e3', '2026-03-02 11:10', 1, 'rm-b'),
@@ -226,7 +226,7 @@ RESET ROLE;
 SELECT container_id, reason FROM yquota.suspect_container WHERE container_id ~ '^e' ORDER BY 1;
 SELECT container_id, source, is_booked, is_own FROM yquota_internal.reported_end WHERE container_id ~ '^e' ORDER BY container_id, occurred_at, exit_status;
 SELECT * FROM yquota.verify();
--- what nodes repeat to a resource manager that has started anew is no difference
+-- repeated reports of nodes to a resource manager that has started anew are no difference
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source)
 SELECT 'CONTAINER_START', 'r' || i, '2026-03-02 11:00', 'lab', '[vcores=1]', 'rm-a' FROM generate_series(1, 2) AS i;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source)

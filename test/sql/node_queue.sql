@@ -1,5 +1,5 @@
--- What starts, waits, is paused and is killed at a node: vectors E1 to E16 and U1 to U6,
--- calls that are repeated, recovery, work of a node's agent, lost nodes, and bad input.
+-- Containers that start, wait, are paused and are killed at a node: vectors E1 to E16 and U1 to U6.
+-- The test also has repeated calls, recovery, work of a node's agent, lost nodes, and bad input.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_node_queue WITH (FORCE);
@@ -21,7 +21,7 @@ $$;
 CREATE FUNCTION pg_temp.n(container_id text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
 	SELECT ltrim(split_part(container_id, '_', 5), '0')
 $$;
--- What an agent is told, in one line.
+-- Return the orders to an agent in one line.
 CREATE FUNCTION pg_temp.told(actions yquota.node_action[]) RETURNS text LANGUAGE sql AS $$
 	SELECT coalesce(string_agg(concat_ws(' ', a.action, pg_temp.n(a.container_id), 'for ' || pg_temp.n(a.made_room_for)), ', ' ORDER BY a.number), 'nothing')
 	FROM unnest(actions) WITH ORDINALITY AS a (action, container_id, execution_type, allocation, exit_status, diagnostics, made_room_for, number)
@@ -50,8 +50,8 @@ CREATE FUNCTION pg_temp.shed(n integer) RETURNS text LANGUAGE sql AS $$
 	SELECT pg_temp.told(ARRAY(SELECT a FROM yquota.shed_containers('n', shed.n) AS a))
 $$;
 
--- A vector: steps such as "O 1024" (a container arrives), "O 512 x 3", "end 2", "pause 1",
--- "limit 2", "promote 2", "demote 1", and what the agent was told after each.
+-- Play a vector: steps such as "O 1024" (a container arrives), "O 512 x 3", "end 2", "pause 1",
+-- "limit 2", "promote 2", "demote 1". Return the orders to the agent after each step.
 CREATE FUNCTION pg_temp.play_step(step text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	words text[] := string_to_array(step, ' ');
@@ -188,7 +188,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('C
 SELECT yquota.set_clock(yquota.clock() + interval '1 h');
 SELECT pg_temp.advance();
 SELECT waited, left_at - enqueued_at AS there FROM yquota.node_queue WHERE container_id = pg_temp.c(2);
--- of several ends the earliest counts, here too
+-- the earliest of several ends counts, here too
 SELECT container_id FROM yquota.container_ended('n', pg_temp.c(2), yquota.clock() - interval '3600.5 s', 143);
 SELECT waited, left_at - enqueued_at AS there, exit_status FROM yquota.node_queue WHERE container_id = pg_temp.c(2);
 ROLLBACK;

@@ -23,7 +23,8 @@ CREATE FUNCTION pg_temp.told(actions yquota.node_action[]) RETURNS text LANGUAGE
 	SELECT coalesce(string_agg(concat_ws(' ', a.action, a.container_id, 'for ' || a.made_room_for), ', ' ORDER BY a.number), 'nothing')
 	FROM unnest(actions) WITH ORDINALITY AS a (action, container_id, execution_type, allocation, exit_status, diagnostics, made_room_for, number)
 $$;
--- A container of application and user 1 to 3 comes to the node; the agent kills at once what it is told to.
+-- A container of application and user 1 to 3 comes to the node; the agent obeys orders to kill at
+-- once.
 CREATE FUNCTION pg_temp.come(id text, app integer, mb integer, duration interval DEFAULT NULL, vcores integer DEFAULT 1, type text DEFAULT 'OPPORTUNISTIC') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	told text;
@@ -41,7 +42,7 @@ CREATE FUNCTION pg_temp.ends(id text, exit_status integer DEFAULT 0) RETURNS tex
 $$;
 CREATE FUNCTION pg_temp.later(by interval) RETURNS void LANGUAGE sql AS $$SELECT yquota.set_clock(yquota.clock() + by)$$;
 
--- One runs that fills the node, and five wait.
+-- A running container fills the node, and five wait.
 CREATE FUNCTION pg_temp.queue_up(wanted text) RETURNS text LANGUAGE sql AS $$
 	UPDATE yquota.scheduler_setting SET node_queue_order = wanted;
 	SELECT pg_temp.come('r', 1, 4096);

@@ -1,6 +1,6 @@
 --
--- Opportunistic containers: what nodes report, what applications get, repeated calls, rules
--- that say no, expiry, and local schedulers.
+-- Opportunistic containers: reports of nodes, allocations of applications, repeated calls, refusing
+-- rules, expiry, and local schedulers.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_opportunistic WITH (FORCE);
@@ -49,7 +49,7 @@ SELECT * FROM yquota.report_nodes(ARRAY[ROW('n1', 2147483647, 0, 0, 1, NULL, 1, 
 SELECT * FROM yquota.report_nodes(ARRAY[ROW('n1', 0, 0, 0, 0, NULL, 1, NULL, '[vcores=-1]', NULL)::yquota.node_report]);
 SELECT * FROM yquota.report_nodes(ARRAY[ROW('n1', 0, 0, 0, 0, NULL, 1, NULL, NULL, '[memory-mb=-1]')::yquota.node_report]);
 SELECT * FROM yquota.report_nodes(NULL);
--- nodes that say nothing of what is allocated, and have nothing, are compared by it as others are
+-- nodes that do not report their allocation, and have nothing, are compared by it as others are
 BEGIN;
 UPDATE yquota.scheduler_setting SET node_load_comparator = 'QUEUE_LENGTH_THEN_RESOURCES';
 SELECT yquota.set_clock('2026-03-02 10:00:02+00');
@@ -146,7 +146,7 @@ SELECT container_id FROM yquota.schedule() WHERE decision = 'allocated';
 \echo expiry
 UPDATE yquota.scheduler_setting SET opportunistic_token_expiry = '1 minute';
 SELECT execution_type, count(*) FROM yquota.container GROUP BY 1 ORDER BY 1;
--- one that waits on its node, as one that runs, does not expire
+-- a container that waits on its node does not expire, like a running one
 UPDATE yquota.node SET total = '[memory-mb=512,vcores=1]' WHERE name = 'n1';
 SELECT action FROM yquota.enqueue_container('n1', 'container_1_0001_01_000002');
 UPDATE yquota.node SET total = '[memory-mb=8192,vcores=8]' WHERE name = 'n1';
@@ -173,7 +173,7 @@ SELECT * FROM yquota.lease_nodes(NULL);
 CREATE FUNCTION given(number bigint, node text DEFAULT 'n2', app text DEFAULT '0004', decided_at timestamptz DEFAULT NULL) RETURNS yquota.distributed_container LANGUAGE sql
 	RETURN ROW('application_1_' || app, number, node, '[memory-mb=1024,vcores=1]', 1, 1, decided_at, NULL, NULL, NULL)::yquota.distributed_container;
 SELECT * FROM yquota.report_distributed_containers('n1', ARRAY[given((2::bigint << 40) - 1), given((2::bigint << 40) - 2, 'n3'),
-	-- of another epoch, of none, taken, nowhere, of no application, and at another time
+	-- containers of another epoch, of none, taken, nowhere, of no application, and at another time
 	given((3::bigint << 40) - 1), given(5), given((2::bigint << 40) - 1, 'n3'), given((2::bigint << 40) - 3, 'n9'), given((2::bigint << 40) - 3, 'n5'), given((2::bigint << 40) - 3, app => '0009'),
 	given((2::bigint << 40) - 4, decided_at => '2026-03-02 10:01+00'), given((2::bigint << 40) - 4, decided_at => '2026-03-02 10:06+00')]);
 SELECT * FROM yquota.report_distributed_containers('n1', ARRAY[given((2::bigint << 40) - 1), given((2::bigint << 40) - 2, 'n3')]);
@@ -181,11 +181,12 @@ SELECT * FROM yquota.report_distributed_containers('n2', ARRAY[given((3::bigint 
 SELECT * FROM yquota.report_distributed_containers('n1', NULL);
 SELECT container_id, node, execution_type, is_running FROM yquota.container WHERE container_id ~ '_e' ORDER BY 1;
 SELECT yquota.set_clock('2026-03-02 10:20+00');
--- what was recorded is accepted again, of its own scheduler alone, though the lease has expired
+-- recorded containers are accepted again, from their own scheduler alone, though the lease has
+-- expired
 SELECT * FROM yquota.report_distributed_containers('n1', ARRAY[given((2::bigint << 40) - 5), given((2::bigint << 40) - 1)]);
 SELECT * FROM yquota.report_distributed_containers('n2', ARRAY[given((2::bigint << 40) - 1)]);
 SELECT * FROM yquota.lease_nodes('n1', 1, 2);
--- what is switched off for all is off for local schedulers
+-- an allocation that is off for all is off for local schedulers
 BEGIN;
 SELECT epoch FROM yquota.lease_nodes('n1', 1);
 UPDATE yquota.scheduler_setting SET opportunistic_allocation_enabled = false;

@@ -1,6 +1,6 @@
 --
--- Opportunistic containers that do not come to their nodes: acknowledged or not, given out
--- centrally or by a local scheduler, they end; those that ran or were queued stay.
+-- Opportunistic containers that do not come to their nodes end, acknowledged or not, given out
+-- centrally or by a local scheduler. Containers that ran or were queued stay.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_opportunistic_expiry WITH (FORCE);

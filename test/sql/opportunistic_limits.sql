@@ -19,7 +19,7 @@ SELECT count(*) FROM (VALUES (1, 'ann', 'x', 'p'), (2, 'bob', 'y', 'p'), (3, 'an
 	LATERAL yquota.submit_application('application_1_000' || n, username, NULL, queue, project => v.project, unmanaged => true);
 SELECT count(*) FROM yquota.report_nodes(ARRAY(SELECT ROW(n.name, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL)::yquota.node_report FROM yquota.node AS n));
 
--- What an application gets, in one line, and what is refused.
+-- Return the allocation of an application in one line, with the refusals.
 CREATE FUNCTION pg_temp.ask(application integer, count integer, size text DEFAULT '[memory-mb=1024,vcores=1]', priority integer DEFAULT 1)
 	RETURNS TABLE (given bigint, refused text) LANGUAGE sql AS $$
 	SELECT count(*) FILTER (WHERE g.decision = 'allocated'),
@@ -36,7 +36,7 @@ CREATE FUNCTION pg_temp.end_some(application integer, count integer) RETURNS big
 	SELECT count(*) FROM ended
 $$;
 CREATE TEMPORARY VIEW usage AS SELECT scope, name, maximum_containers AS most, maximum_resource, containers, allocation FROM yquota.opportunistic_limit_usage ORDER BY 1, 2;
--- What the view must say, from the containers themselves.
+-- Compute the contents of the view from the containers themselves.
 CREATE TEMPORARY VIEW differing AS
 	SELECT u.scope, u.name, u.containers, u.allocation FROM yquota.opportunistic_limit_usage AS u
 	CROSS JOIN LATERAL (
@@ -56,7 +56,7 @@ SELECT * FROM pg_temp.ask(2, 4);
 SELECT * FROM pg_temp.ask(3, 4);
 TABLE usage;
 SELECT application_id, priority, count FROM yquota.resource_request ORDER BY 1;
--- one of each ends, and what is still wanted is given out
+-- a container of each ends, and the outstanding requests are served
 SELECT pg_temp.end_some(1, 1), pg_temp.end_some(2, 1);
 SELECT * FROM pg_temp.ask(1, 0);
 SELECT * FROM pg_temp.ask(2, 0);

@@ -1,6 +1,7 @@
 --
--- A price that follows the load of node queues: the factor, when a point of it is
--- published, points that are set by hand, who may set what, and what members pay.
+-- A price that follows the load of node queues: the factor, the publication of its points, and
+-- points that are set by hand. The test also has the rights to set them, and the amounts that
+-- members pay.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_opportunistic_price WITH (FORCE);
@@ -146,7 +147,7 @@ SELECT report('n1', 0, 3), report('n2', 1, 3), report('n3', 1, 3);
 SELECT computed_factor, factor, set_by_hand, outcome FROM explained;
 SELECT count(*) FROM yquota.compute_prices();
 SELECT * FROM points;
--- one that lies ahead wins when it comes, and until it is withdrawn
+-- a factor that lies ahead wins when its time comes, and until it is withdrawn
 INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('execution_type', 'OPPORTUNISTIC', '2026-03-02 10:01:10+00', 3);
 SELECT yquota.set_clock('2026-03-02 10:01+00');
 SELECT report('n1', 3, 3), report('n2', 3, 3), report('n3', 3, 3);
@@ -156,7 +157,8 @@ SELECT yquota.set_clock('2026-03-02 10:01:09+00');
 SELECT set_by_hand, outcome FROM explained;
 SELECT yquota.withdraw_point('yquota.price_factor', '2026-03-02 10:01:10+00', 'OPPORTUNISTIC', 'execution_type');
 SELECT set_by_hand, outcome FROM explained;
--- one at the very instant of a computed point, and one in the past, where amounts have been shown
+-- a factor at the very instant of a computed point, and a factor in the past, where amounts have
+-- been shown
 SELECT report('n1', 0, 3), report('n2', 0, 3), report('n3', 0, 3);
 SELECT count(*) FROM yquota.compute_prices('2026-03-02 10:01:11+00');
 INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('execution_type', 'OPPORTUNISTIC', '2026-03-02 10:01:12+00', 0.3);
@@ -195,7 +197,7 @@ SELECT * FROM points OFFSET 10;
 \echo the bill
 INSERT INTO yquota.container_event (event, container_id) VALUES ('CONTAINER_FINISH', 'o'), ('CONTAINER_FINISH', 'g');
 SELECT "from", "to", factors, trim_scale(amount) AS amount FROM yquota.explain_charge('o') ORDER BY 1;
--- the same of the timeline, by hand
+-- a factor of the same instant in the timeline, by hand
 SELECT sum(seconds * factor) FROM (
 	SELECT extract(epoch FROM least(lead(effective_at, 1, 'infinity') OVER (ORDER BY effective_at), '2026-03-02 10:02+00') - greatest(effective_at, '2026-03-02 10:00+00')) AS seconds,
 		   coalesce(factor, 1) AS factor

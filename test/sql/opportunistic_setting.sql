@@ -1,6 +1,6 @@
 --
--- Settings of allocated and of OPPORTUNISTIC containers: under the names that their
--- properties have now, under those that they had, what is refused, and advice.
+-- Settings of allocated and of OPPORTUNISTIC containers: under the present names of their
+-- properties, under the old ones, refusals, and advice.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_opportunistic_setting WITH (FORCE);
@@ -68,7 +68,7 @@ SELECT * FROM yquota.hadoop_configuration();
 COMMIT;
 
 --
--- Under the names of before: exported under them, whatever is set later
+-- Under the old names: exported under them, whatever is set later
 --
 SELECT * FROM pg_temp.import('{
 	"yarn.opportunistic-container-allocation.enabled": "true",
@@ -92,8 +92,8 @@ SELECT * FROM yquota.hadoop_configuration() WHERE property LIKE '%max-queue-leng
 SELECT property, old, new FROM yquota.configuration_mutation WHERE audit_id = (SELECT max(audit_id) FROM yquota.audit) ORDER BY property;
 
 --
--- Both names in one file: the present one counts.  A file that is merged, or a request,
--- replaces what is configured under either name.
+-- Both names in one file: the present one counts. A file that is merged, or a request, replaces the
+-- setting under either name.
 --
 SELECT * FROM pg_temp.import('{"yarn.nm-container-queuing.max-queue-length": "11", "yarn.resourcemanager.nm-container-queuing.max-queue-length": "20"}', 'merge') WHERE property LIKE '%max-queue-length';
 SELECT former_names ? 'max_queue_length' AS is_former, former_names ? 'min_queue_length' AS is_other_former, max_queue_length FROM yquota.scheduler_setting;
@@ -101,7 +101,7 @@ SELECT * FROM pg_temp.import('{"yarn.nm-container-queuing.max-queue-length": "11
 SELECT * FROM yquota.hadoop_configuration() WHERE property LIKE '%max-queue-length';
 -- an empty value is none
 SELECT * FROM pg_temp.import('{"yarn.nm-container-queuing.max-queue-length": "13", "yarn.resourcemanager.nm-container-queuing.max-queue-length": ""}', 'merge') WHERE property LIKE '%max-queue-length';
--- what does not count need not be readable
+-- ignored settings need not be readable
 SELECT * FROM pg_temp.import('{"yarn.nm-container-queuing.max-queue-length": "many", "yarn.resourcemanager.nm-container-queuing.max-queue-length": "14"}', 'merge') WHERE property LIKE '%max-queue-length';
 SELECT * FROM yquota.mutate_configuration('{"global-updates": {"yarn.nm-container-queuing.max-queue-length": "16"}}');
 SELECT * FROM yquota.hadoop_configuration() WHERE property LIKE '%max-queue-length';
@@ -117,7 +117,7 @@ UPDATE yquota.scheduler_setting SET former_names = '[]';
 DELETE FROM yquota.scheduler_setting;
 
 --
--- What cannot be is refused, with its property
+-- Impossible values are refused, with their property
 --
 CREATE FUNCTION pg_temp.try(property text, value text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -171,7 +171,7 @@ UPDATE yquota.scheduler_setting SET allocation_expiry = '0.5 ms';
 UPDATE yquota.scheduler_setting SET node_sorting_interval = '0';
 UPDATE yquota.scheduler_setting SET node_load_comparator = 'QUEUE_SIZE';
 UPDATE yquota.scheduler_setting SET opportunistic_anywhere_order = 'first';
--- whatever style intervals have in the session
+-- any style of intervals in the session
 UPDATE yquota.scheduler_setting SET allocation_expiry = '1 day 1 ms', min_queue_wait_time = '0';
 SET intervalstyle = 'sql_standard';
 SELECT * FROM yquota.hadoop_configuration();

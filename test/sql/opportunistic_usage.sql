@@ -1,6 +1,6 @@
 --
--- Opportunistic containers beside the rest: what people see of them by node, queue and
--- application; scheduling, preemption, credit and reconcile(); tasks of MapReduce jobs.
+-- Opportunistic containers beside the rest: views of them by node, queue and application;
+-- scheduling, preemption, credit and reconcile(); tasks of MapReduce jobs.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_opportunistic_usage WITH (FORCE);

@@ -1,5 +1,5 @@
--- Vectors of the node load monitor (M, K), the queue limit (L), selection (S), the central (C)
--- and the distributed allocator (D), by name: what Hadoop's tests assert.
+-- Vectors by name, as Hadoop's tests assert them. They are about the node load monitor (M, K), the
+-- queue limit (L), selection (S), the central (C) and the distributed allocator (D).
 CREATE EXTENSION IF NOT EXISTS yquota;
 SET client_min_messages = warning;
 BEGIN;
@@ -7,7 +7,7 @@ SELECT yquota.set_clock('2026-03-02 10:00+00');
 CREATE SCHEMA vec;
 CREATE SEQUENCE vec.tick;
 
--- A vector by name: what came out, and whether that is right.
+-- A vector by name: the result, and whether that is right.
 CREATE FUNCTION vec.is(vector text, found text, expected text) RETURNS text LANGUAGE sql
 	RETURN format('%s: %s%s', vector, found, CASE WHEN found IS DISTINCT FROM expected THEN ' instead of ' || expected END);
 
@@ -198,7 +198,7 @@ CREATE FUNCTION vec.any(blacklist text[]) RETURNS text LANGUAGE sql
 		ARRAY[ROW('*', '[memory-mb=128,vcores=1]', 1, 1, 1, true, NULL, 'OPPORTUNISTIC', NULL)::yquota.container_request], blacklist) AS r), 'null');
 SELECT vec.is('S10', (vec.any('{}') IN ('h1', 'h3'))::text, 'true');
 SELECT vec.is('S10', vec.any('{h1}'), 'h3'), vec.is('S10', vec.any('{h1,h3}'), 'null');
--- a node of the third comparator: in what is free, then in the queue, then not at all
+-- a node of the third comparator: in its free room, then in the queue, then not at all
 CALL vec.configure('QUEUE_LENGTH_THEN_RESOURCES');
 CALL vec.clear();
 SELECT count(vec.report('h1', 0, '[]')), vec.sorted();

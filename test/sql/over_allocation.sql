@@ -1,5 +1,6 @@
--- OPPORTUNISTIC containers beyond what a node has, by its measured use: the worked example of
--- docs/opportunistic.md, types and ages of reports, containers that make way, and bad input.
+-- OPPORTUNISTIC containers beyond a node's resources, by its measured use. The test has the worked
+-- example of docs/opportunistic.md, types and ages of reports, containers that make way, and bad
+-- input.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_over_allocation WITH (FORCE);
@@ -41,7 +42,7 @@ $$;
 CREATE FUNCTION pg_temp.advance() RETURNS text LANGUAGE sql AS $$
 	SELECT pg_temp.told(ARRAY(SELECT a FROM yquota.advance_node_queue('n') AS a))
 $$;
--- The node reports; a second later its agent asks what is to be done.
+-- The node reports; a second later its agent asks for work.
 CREATE FUNCTION pg_temp.report(measured text, reported_at timestamptz DEFAULT NULL) RETURNS text LANGUAGE sql AS $$
 	SELECT yquota.set_clock(yquota.clock() + interval '1 s');
 	SELECT yquota.report_nodes(ARRAY[ROW('n', 0, 0, 0, 0, NULL, NULL, report.reported_at, NULL, report.measured::yquota.resource)::yquota.node_report]);

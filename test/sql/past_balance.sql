@@ -1,7 +1,7 @@
 --
--- The balance of the past is what was shown then: projects live for two days, and
--- what project_balance says is noted every half an hour.  Works in a database of
--- its own: prices and the clock are global.
+-- The balance of the past is the balance shown then: projects live for two days, and
+-- project_balance is noted every half an hour. The test works in a database of its own: prices and
+-- the clock are global.
 --
 CREATE DATABASE yquota_past_balance;
 \c yquota_past_balance
@@ -55,11 +55,11 @@ SELECT shown.*, balance.*
 FROM shown, yquota.balance_at(shown.project, shown.at) AS balance
 WHERE (shown.granted, shown.spent, shown.held, shown.remaining, shown.burn_rate, shown.exhausted_at)
 	  IS DISTINCT FROM (balance.granted, balance.spent, balance.held, balance.remaining, balance.burn_rate, balance.exhausted_at);
--- between two instants nothing jumps but what was booked: a microsecond costs a microsecond
+-- between two instants only bookings make the balance jump: a microsecond costs a microsecond
 SELECT bool_and(later.spent - balance.spent = balance.burn_rate * 0.000001) AS exact
 FROM yquota.balance_at('lab', '2026-03-02 18:01:01+00') AS balance, yquota.balance_at('lab', '2026-03-02 18:01:01.000001+00') AS later;
 
--- what comes late changes the past as it is known
+-- late events change the past as it is known
 SELECT spent FROM yquota.balance_at('ops', '2026-03-01 12:00+00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
 VALUES ('CONTAINER_START', 'late', '2026-03-01 11:00+00', 'ops', '[vcores=1]'), ('CONTAINER_FINISH', 'late', '2026-03-01 13:00+00', NULL, NULL);
@@ -78,7 +78,7 @@ SELECT spent > 0 AS told FROM yquota.balance_at('ops', '2026-03-02 12:00+00');
 SELECT * FROM yquota.balance_at('lab', '2026-03-02 12:00+00');
 RESET ROLE;
 
--- what is settled ahead of the clock is spent when it runs
+-- a charge ahead of the clock is spent when its container runs
 SELECT yquota.set_clock('2026-04-10 11:00+00');
 INSERT INTO yquota.project (name) VALUES ('ahead');
 INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES ('ahead', 1000, 'test', '2026-04-10 11:00:30+00');

@@ -1,5 +1,5 @@
--- The follower of plans: queues of reservations as time passes, a plan that shrinks, and what
--- Hadoop's own tests assert of replanner and follower.
+-- The follower of plans: queues of reservations as time passes, a plan that shrinks, and Hadoop's
+-- own tests of replanner and follower.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_plan_follower WITH (FORCE);
@@ -15,7 +15,7 @@ DELETE FROM yquota.resource_type WHERE name NOT IN ('memory-mb', 'vcores');
 
 CREATE FUNCTION pg_temp.at(ms bigint) RETURNS timestamptz LANGUAGE sql RETURN '2000-01-01 00:00+00'::timestamptz + ms * interval '1 ms';
 
--- A reservation that a plan has accepted, with what it has: {from,to,GB} for each interval.
+-- Make a reservation that a plan has accepted, with its allocation: {from,to,GB} for each interval.
 CREATE PROCEDURE pg_temp.promise(number integer, username text, arrival bigint, deadline bigint, intervals bigint[], accepted bigint DEFAULT 0, period bigint DEFAULT NULL)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -29,7 +29,7 @@ BEGIN
 	FROM generate_series(1, cardinality(intervals), 3) AS i;
 END $$;
 
--- A round at a time: what it changes.
+-- Make a round, and return its changes.
 CREATE FUNCTION pg_temp.round_at(ms bigint) RETURNS TABLE (outcome text, queue text, capacity real, maximum real, reason text) LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM yquota.set_clock(pg_temp.at(ms));
@@ -93,11 +93,11 @@ SELECT outcome, coalesce(queue, reservation_id) AS name, capacity, reason FROM y
 SELECT pg_temp.queues();
 SELECT outcome, coalesce(queue, reservation_id) AS name, capacity, reason FROM yquota.follow_plans();
 SELECT reservation_id, ended_by FROM yquota.reservation_definition ORDER BY 1;
--- those that have ended go in the next round, and what is left is shared out
+-- ended reservations go in the next round, and their share goes to the others
 SELECT * FROM pg_temp.round_at(1);
 ROLLBACK;
 
--- What repeats has something in its first instance alone (S15), or in each by a setting.
+-- A periodic reservation has resources in its first instance alone (S15), or in each by a setting.
 BEGIN;
 CALL pg_temp.promise(1, 'u', 2, 6, '{2,4,10}', 0, 10);
 SELECT * FROM pg_temp.round_at(3);
@@ -145,7 +145,7 @@ SELECT * FROM pg_temp.round_at(6003);
 -- the clock steps back
 SELECT * FROM pg_temp.round_at(2000);
 SELECT * FROM pg_temp.round_at(6004);
--- the whole cluster goes: there is nothing to share out, and what was promised ends
+-- the whole cluster goes: there is nothing to share out, and the promises end
 UPDATE yquota.queue SET reservation_enforcement_window = NULL WHERE path = 'root.dedicated';
 DELETE FROM yquota.node;
 SELECT outcome, coalesce(queue, reservation_id) AS name, capacity FROM yquota.follow_plans();
@@ -201,7 +201,7 @@ SELECT decision, queue, count(*) FROM yquota.decision GROUP BY 1, 2;
 SELECT * FROM pg_temp.round_at(7);
 SELECT * FROM yquota.verify();
 ROLLBACK;
--- what the default queue does not take is killed
+-- applications that the default queue does not take are killed
 BEGIN;
 UPDATE yquota.queue SET maximum_applications = 1 WHERE path = 'root.dedicated';
 SELECT state, queue FROM yquota.submit_application('application_1_0002', 'bob', '{}', 'root.dedicated', project => 'p', unmanaged => true);
@@ -221,7 +221,7 @@ SELECT * FROM pg_temp.round_at(4);
 SELECT pg_temp.applications();
 SELECT application_id, activated_at = pg_temp.at(4) AS now FROM yquota.application WHERE application_id LIKE 'application_3%' ORDER BY 1;
 ROLLBACK;
--- a plan that is stopped lets nobody in, so what is in the queue is killed
+-- a plan that is stopped accepts no application, so the applications in its queue are killed
 BEGIN;
 UPDATE yquota.queue SET state = 'STOPPED' WHERE path = 'root.dedicated';
 COMMIT;

@@ -1,5 +1,5 @@
--- Preemption on the tables: what a round reads and writes, what becomes of its marks and
--- decisions, and everything that is refused.
+-- Preemption on the tables: the rows that a round reads and writes, its marks and decisions, and
+-- everything that is refused.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_preemption WITH (FORCE);

@@ -1,5 +1,5 @@
--- Vectors of preemption by name: what Hadoop's own tests assert of reservations, of queues with priorities, of the
--- dead zone, and of the time between mark and kill.
+-- Vectors of preemption by name, as Hadoop's own tests assert them: reservations, queues with
+-- priorities, the dead zone, and the time between mark and kill.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_preemption_vectors WITH (FORCE);
@@ -58,7 +58,8 @@ CREATE PROCEDURE pg_temp.reserve(queue text, node text, mb bigint) LANGUAGE sql 
 		   yquota.resource(jsonb_build_object('memory-mb', mb, 'vcores', 1)), yquota.clock();
 $$;
 
--- What a round does, by selector and node, with the numbers of the containers in their applications.
+-- Return the actions of a round, by selector and node, with the numbers of the containers in their
+-- applications.
 CREATE FUNCTION pg_temp.round() RETURNS TABLE (outcome text, selector text, queue text, node text, containers bigint, numbers text) LANGUAGE sql AS $$
 	SELECT p.outcome, p.selector, p.queue, p.node, count(*),
 		   string_agg(right(p.container_id, 6)::integer::text, ' ' ORDER BY p.container_id DESC)

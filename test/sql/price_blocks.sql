@@ -1,7 +1,7 @@
 --
--- What allocations cost over thousands of intervals of time: as adding up every
--- interval by itself, however often and in whatever order they are asked for.
--- Works in a database of its own: prices and the clock are global.
+-- Costs of allocations over thousands of intervals of time. They equal the sum of every interval by
+-- itself, however often and in any order of calls. The test works in a database of its own: prices
+-- and the clock are global.
 --
 CREATE DATABASE yquota_price_blocks;
 \c yquota_price_blocks
@@ -65,11 +65,11 @@ FROM generate_series(1, 4) AS round (number)
 CROSS JOIN LATERAL (SELECT * FROM question ORDER BY question.n * round.number % 91) AS q
 JOIN expected USING (n)
 GROUP BY round.number ORDER BY round.number;
--- of what costs the same, the first one is paid for
+-- the first one of equally expensive resources is paid for
 SELECT yquota_internal.dominant('[memory-mb=1024,vcores=1]', NULL, '2026-03-01 00:10+00', '2026-03-01 07:00+00') AS before,
 	   yquota_internal.dominant('[memory-mb=1024,vcores=1]', NULL, '2026-03-01 09:00+00', '2026-03-01 18:00+00') AS between,
 	   yquota_internal.dominant('[memory-mb=1024,vcores=1]', NULL, '2026-03-01 21:00+00', '2026-03-02 06:00+00') AS after;
--- what changes leaves alone what lies before
+-- a change does not alter earlier prices
 INSERT INTO yquota.price (price_group, effective_at, multiplier)
 SELECT 'GENERAL', '2026-03-01 15:00:03+00'::timestamptz + n * interval '10 s', 9 FROM generate_series(0, 3000) AS n;
 SELECT count(*) FILTER (WHERE q.until <= '2026-03-01 15:00:03+00' AND now.amount <> expected.amount) AS wrong,

@@ -1,6 +1,6 @@
 --
--- What a run would cost, and what it is charged in fact: the same, to the last
--- digit.  Works in a database of its own: prices and the clock are global.
+-- The quoted and the charged cost of a run are equal to the last digit. The test works in a
+-- database of its own: prices and the clock are global.
 --
 CREATE DATABASE yquota_price_quote;
 \c yquota_price_quote
@@ -18,11 +18,12 @@ SELECT price_per_second, cost, charged_time, dominant, reason, affordable
 FROM yquota.price_quote('[memory-mb=8192,vcores=4]', '1 hour');
 SELECT dominant, reason FROM yquota.price_quote('[memory-mb=2048,vcores=4,yarn.io/gpu=4]', '1 hour');
 SELECT * FROM yquota.price_quote('[memory-mb=8192,vcores=4]', '30 min', project => 'lab') \gx
--- exactly what is left is enough, a microsecond more is not, and NOLIMIT projects need nothing
+-- exactly the remaining credit is enough, a microsecond more is not, and NOLIMIT projects need
+-- nothing
 SELECT cost, remaining, affordable FROM yquota.price_quote('[vcores=8]', '2500 s', username => 'lab__ann');
 SELECT cost, remaining, affordable FROM yquota.price_quote('[vcores=8]', '2500.000001 s', username => 'lab__ann');
 SELECT cost, remaining, affordable FROM yquota.price_quote('[vcores=8]', '100 days', project => 'ops');
--- a user of whom no project is known, and things that cost nothing
+-- a user without a known project, and allocations that cost nothing
 SELECT paying_project, remaining, affordable FROM yquota.price_quote('[vcores=8]', '1 s', username => 'eve');
 SELECT cost, dominant, reason, prices, alone FROM yquota.price_quote('[]', '1 h');
 SELECT cost, reason FROM yquota.price_quote('[vcores=1]', '0');
@@ -44,7 +45,7 @@ SELECT yquota.set_clock('2026-03-02 11:00+00');
 SELECT factor, factors_in_force FROM yquota.price_quote('[vcores=1]', '1 s', 'root.premium');
 
 --
--- What is quoted is what is charged
+-- The quoted cost is the charged cost
 --
 SELECT yquota.set_multiplier('GENERAL', 1.123456789012345678);
 SELECT yquota.set_multiplier('GPU', 3.7);
@@ -73,7 +74,7 @@ SELECT count(*) AS runs, count(DISTINCT quoted.cost) > 50 AS differ,
 FROM quoted JOIN yquota.container_cost AS charged USING (container_id);
 
 --
--- The bill: what has changed cuts it, what has not does not
+-- The bill: changes cut it, unchanged values do not
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, queue, allocation)
 VALUES ('CONTAINER_START', 'b1', '2026-03-02 12:00+00', 'lab', 'ann', 'root.premium', '[memory-mb=1000,vcores=1]');
@@ -87,7 +88,7 @@ SELECT "from"::time, "to"::time, queue, dominant, factor, forgiven, settled, rat
 SELECT prices, factors_in_force FROM yquota.explain_charge('b1');
 SELECT sum(amount) = (SELECT cost FROM yquota.container_cost WHERE container_id = 'b1') AS adds_up FROM yquota.explain_charge('b1');
 SELECT sum(amount) FILTER (WHERE settled) = (SELECT sum(amount) FROM yquota.charge WHERE container_id = 'b1') AS is_ledger FROM yquota.explain_charge('b1');
--- a short life: what the minimum run time adds is a row of its own
+-- a short life: the padding of the minimum run time is a row of its own
 SELECT count(*), count(padding), sum(amount) = (SELECT cost FROM quoted WHERE container_id = 'c2') AS as_quoted FROM yquota.explain_charge('c2');
 SELECT * FROM yquota.verify();
 
@@ -124,7 +125,8 @@ SELECT * FROM yquota.price_quote('[vcores=-1]', '1 s');
 SELECT * FROM yquota.price_quote('[vcores=1]', '1 s', project => 'nobody');
 
 --
--- A member is quoted prices, the balance of his own projects only, and the factors of no other user or application
+-- A member is quoted prices, the balance of the member's own projects only, and the factors of no
+-- other user or application
 --
 CREATE ROLE yquota_quote_member;
 CREATE ROLE yquota_quote_feed;
@@ -143,7 +145,8 @@ INSERT INTO yquota.container_event (event, container_id, project, application_id
 SET ROLE yquota_quote_member;
 SELECT cost, paying_project, remaining IS NOT NULL AS has_balance, factors_in_force FROM yquota.price_quote('[vcores=1]', '1 s', project => 'lab');
 SELECT cost FROM yquota.price_quote('[vcores=1]', '1 s', project => 'ops');
--- the user of his name, with and without a project before it, which need not be one that he may see
+-- the user of the role's name, with and without a project before it, which need not be one that the
+-- role may see
 SELECT paying_project, factors_in_force FROM yquota.price_quote('[vcores=1]', '1 s', username => 'yquota_quote_member');
 SELECT paying_project, factors_in_force FROM yquota.price_quote('[vcores=1]', '1 s', username => 'lab__yquota_quote_member');
 SELECT paying_project, factors_in_force FROM yquota.price_quote('[vcores=1]', '1 s', username => 'ops__yquota_quote_member');
@@ -153,7 +156,7 @@ SELECT factor FROM yquota.price_quote('[vcores=1]', '1 s', username => 'mallory'
 SELECT factor FROM yquota.price_quote('[vcores=1]', '1 s', username => 'lab__mallory');
 SELECT factor FROM yquota.price_quote('[vcores=1]', '1 s', username => 'mallory', project => 'lab');
 SELECT factor FROM yquota.price_quote('[vcores=1]', '1 s', username => 'ops');
--- applications that he sees, or that run in his projects; others do not exist for him
+-- applications that the role sees, or that run in its projects; others do not exist for it
 SELECT app, factor FROM unnest('{app_lab,app_free,app_running}'::text[]) AS app, yquota.price_quote('[vcores=1]', '1 s', application_id => app);
 SELECT factor FROM yquota.price_quote('[vcores=1]', '1 s', application_id => 'app_secret');
 SELECT factor FROM yquota.price_quote('[vcores=1]', '1 s', application_id => 'app_ahead');

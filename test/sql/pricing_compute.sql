@@ -1,7 +1,7 @@
 --
--- Multipliers computed from utilization (docs/design.md 2): vectors
--- worked out by hand, the cap, the floor by GENERAL, what is published and
--- what is not, and a cluster that is not known.
+-- Multipliers computed from utilization (docs/design.md 2). The test has vectors worked out by
+-- hand, the cap, the floor by GENERAL, published and unpublished multipliers, and an unknown
+-- cluster.
 --
 CREATE DATABASE yquota_pricing_compute;
 \c yquota_pricing_compute
@@ -17,7 +17,7 @@ FROM unnest(ARRAY[0, 0.2, 0.21, 0.35, 0.5, 0.75, 0.9, 1, 1.5, 2]) AS utilization
 SELECT yquota_internal.multiplier(7, 14, 0.2, 10, NULL) AS general_2019,
 	   yquota_internal.multiplier(1, 1, 0.2, 20, NULL) AS gpu_2019,
 	   yquota_internal.multiplier(15, 15, 0.2, 10, NULL) AS variable_2016;
--- one third, two thirds; then ties: ...0.5 units of the 18th decimal go to the even one
+-- a third, two thirds; then ties: ...0.5 units of the 18th decimal go to the even one
 SELECT used, total, yquota_internal.multiplier(used, total, 0, increment, NULL)
 FROM (VALUES (1, 3, 1::numeric), (2, 3, 1), (1, 1, 0.0000000000000000005),
 			 (1, 1, 0.0000000000000000015), (1, 1, 0.0000000000000000025),
@@ -101,8 +101,8 @@ SELECT yquota.set_clock('2026-03-02 08:00:40');
 SELECT * FROM yquota.compute_prices();
 
 --
--- Utilization in the past is what ran then, from the ledger; nothing is
--- published where it has been charged.
+-- Utilization in the past is that of the containers of the time, from the ledger; no price is
+-- published for charged time.
 --
 SELECT as_of, p.*
 FROM unnest(ARRAY['2026-03-02 07:59:59', '2026-03-02 08:00:00', '2026-03-02 08:00:24.9',
@@ -172,7 +172,7 @@ SELECT yquota.set_clock('2026-03-02 08:16:00');
 SELECT * FROM yquota.compute_prices();
 SELECT yquota.set_clock('2026-03-02 09:16:00');
 SELECT price_group, multiplier, published, reason FROM yquota.compute_prices();
--- what comes back first is not the cluster: a tenth of it waits for the grace
+-- the first nodes that come back are not the cluster: a tenth of it waits for the grace
 INSERT INTO yquota.node (name, total) VALUES ('n5', '[memory-mb=400,vcores=1]');
 SELECT yquota.set_clock('2026-03-02 09:17:00');
 SELECT price_group, multiplier, published, reason FROM yquota.compute_prices();
@@ -224,7 +224,7 @@ SELECT price_group, multiplier, published, reason FROM yquota.compute_prices();
 
 SELECT * FROM yquota.compute_prices('infinity');
 
--- what was measured, whether it was published or not, by quarter-hours; of an unknown cluster nothing
+-- measured utilization, published or not, by quarter-hours; an unknown cluster has no rows
 SELECT price_group, quarter_hour, measurements, round(average, 6) AS average, round(highest, 6) AS highest
 FROM yquota.utilization_history ORDER BY price_group, quarter_hour;
 SELECT yquota_internal.note_utilization('2026-03-02 12:14:59.999999', '{GENERAL,GPU}', '{0.1,3}'),

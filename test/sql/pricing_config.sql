@@ -1,6 +1,6 @@
 --
--- Price groups and resource types are rows (docs/design.md 2): what may be inserted,
--- changed and deleted, and by whom prices may be set.
+-- Price groups and resource types are rows (docs/design.md 2): allowed inserts, changes and
+-- deletions, and the roles that may set prices.
 --
 CREATE DATABASE yquota_pricing_config;
 \c yquota_pricing_config
@@ -10,7 +10,7 @@ SET timezone = 'UTC';
 \set SHOW_CONTEXT never
 SELECT yquota.set_clock('2026-03-02 08:00');
 
--- what ships
+-- the shipped configuration
 SELECT * FROM yquota.price_group ORDER BY name;
 SELECT * FROM yquota.resource_type ORDER BY name;
 SELECT price_group, effective_at, multiplier FROM yquota.price ORDER BY 1, 2;
@@ -30,7 +30,7 @@ INSERT INTO yquota.resource_type (name, price_group) VALUES ('yarn.io/fpga', 'FP
 SELECT resource_type, multiplier, base_price, unit, price, effective_at, unit_hour_price FROM yquota.current_price ORDER BY resource_type;
 SELECT effective_from, description FROM yquota.pricing_change ORDER BY version;
 
--- what the columns refuse
+-- values that the columns refuse
 INSERT INTO yquota.resource_type VALUES ('vcores', 'GENERAL', 1, 1);
 INSERT INTO yquota.resource_type VALUES ('x', 'NONE', 1, 1);
 INSERT INTO yquota.resource_type VALUES ('x', 'GENERAL', 1, 0);
@@ -74,8 +74,8 @@ INSERT INTO yquota.container_event (event, occurred_at) VALUES ('QUOTA_COMPUTE',
 UPDATE yquota.resource_type SET price_group = 'FPGA' WHERE name = 'yarn.io/fpga';
 
 --
--- Who may: reading needs SELECT only, setting a price a GRANT of its function,
--- changing rows a GRANT on the table; the session's user is recorded.
+-- Rights: reading needs SELECT only, setting a price needs a GRANT of its function, and changing
+-- rows a GRANT on the table. The session's user is recorded.
 --
 CREATE ROLE regress_yquota_reader;
 CREATE ROLE regress_yquota_pricer;
@@ -108,7 +108,7 @@ UPDATE yquota.price SET multiplier = 4 WHERE effective_at = '2026-03-02 10:00';
 DELETE FROM yquota.price WHERE effective_at = '2026-03-02 09:00';
 UPDATE yquota.price SET multiplier = 4 WHERE effective_at = '-infinity';
 INSERT INTO yquota.base_price VALUES ('vcores', '2026-03-02 11:00', 1, 1);
--- what stands down for a restore does so for the owner only
+-- triggers stand down for a restore by the owner only
 SET check_function_bodies = off;
 SET row_security = off;
 INSERT INTO yquota.price (price_group, effective_at, multiplier) VALUES ('GENERAL', '2026-03-02 07:10', 4);

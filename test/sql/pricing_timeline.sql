@@ -23,11 +23,11 @@ SELECT yquota.set_multiplier('GENERAL', 2.5);
 SELECT * FROM yquota.compute_prices();
 SELECT * FROM points;
 SELECT resource_type, multiplier, pinned_until FROM yquota.current_price ORDER BY 1;
--- what was computed for later does not end a pin
+-- a multiplier that was computed for later does not end a pin
 SELECT yquota.set_multiplier('GPU', 7, until => '2026-03-02 08:10');
 SELECT * FROM points;
 SELECT resource_type, multiplier, pinned_until FROM yquota.current_price ORDER BY 1;
--- the same instant again: replaced
+-- an instant that comes again: replaced
 SELECT yquota.set_multiplier('GPU', 8, until => '2026-03-02 08:10');
 SELECT * FROM points WHERE price_group = 'GPU';
 -- "until" passes: GPU goes back to the floor, the pinned GENERAL
@@ -145,7 +145,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, q
 	('CONTAINER_FINISH', 'c1', '2026-03-02 09:10', 'p', NULL, NULL);
 SELECT yquota.set_multiplier('GPU', 2, '2026-03-02 09:09:59.999999');
 \echo :LAST_ERROR_SQLSTATE
--- what is in force anyway changes no amount, wherever it is said
+-- a point that repeats the value in force changes no amount, wherever it lies
 BEGIN;
 SELECT yquota.set_multiplier('GENERAL', 1.0, '2026-03-02 09:05');
 SELECT yquota.set_multiplier('GENERAL', 1.00, '2026-03-02 09:05');
@@ -199,7 +199,7 @@ INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES ('2026-
 SELECT effective_at, minimum_run_time FROM yquota.charging_rule ORDER BY 1;
 
 --
--- Factors: what the columns refuse
+-- Factors: values that the columns refuse
 --
 INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('execution_type', 'OPPORTUNISTIC', '2026-03-02 11:00', 0.5);
 INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('execution_type', 'BEST_EFFORT', '2026-03-02 11:00', 0.5);
@@ -209,7 +209,7 @@ INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES (
 \set VERBOSITY default
 
 --
--- Outages: the past is what they are for
+-- Outages are for the past
 --
 CREATE TEMPORARY TABLE reported AS
 	SELECT yquota.report_outage('2026-03-02 09:02', '2026-03-02 09:03', 'failover') AS id;
@@ -222,7 +222,7 @@ SELECT trim_scale(sum(amount)) AS charged FROM yquota.charge;
 SELECT yquota.report_outage('2026-03-02 07:00', '2026-03-02 09:04', 'long gap') > id AS later FROM reported;
 SELECT project, started_at, ended_at, forgiven FROM yquota.outage ORDER BY outage_id;
 SELECT trim_scale(sum(amount)) AS charged FROM yquota.charge;
--- what has been forgiven stays, except where nothing depends on it
+-- forgiven time stays, except where nothing depends on it
 DELETE FROM yquota.outage WHERE project IS NULL;
 UPDATE yquota.outage SET forgiven = false WHERE project IS NULL;
 UPDATE yquota.outage SET ended_at = '2026-03-02 09:01' WHERE started_at = '2026-03-02 07:00';

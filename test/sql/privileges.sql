@@ -1,7 +1,6 @@
 --
--- Operators, viewers, members and administrators: what each can do, what none
--- can get round, and what the audit tells.  security.sql is about what the
--- privileges of tables and functions allow.
+-- Operators, viewers, members and administrators: their rights, the limits that they cannot get
+-- round, and the audit. The privileges of tables and functions are in security.sql.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_privileges WITH (FORCE);
@@ -53,7 +52,8 @@ FROM unnest('{lab,secret}'::text[]) AS p, generate_series(1, 3) AS i;
 INSERT INTO yquota.container_event (event, container_id, occurred_at)
 SELECT 'CONTAINER_FINISH', p || '_1', '2026-03-02 09:30' FROM unnest('{lab,secret}'::text[]) AS p;
 SELECT events, rejected FROM yquota.feed_status;
--- what a scheduler needs: balances, quotes, prices, what has to stop, what really runs, lost nodes and outages
+-- calls that a scheduler needs: balances, quotes, prices, containers to stop, running containers,
+-- lost nodes and outages
 SELECT project, remaining, available FROM yquota.project_balance ORDER BY project;
 SELECT paying_project, remaining, affordable FROM yquota.price_quote('[vcores=1]', '1 hour', project => 'secret');
 SELECT resource_type FROM yquota.current_price ORDER BY resource_type;
@@ -73,7 +73,7 @@ SELECT yquota.report_outage('2026-03-02 08:10', '2026-03-02 08:11', 'slow disks'
 SELECT yquota_internal.note_crossings(yquota.clock());
 
 --
--- A member reads of his project, all of it, and nothing of others
+-- A member reads all rows of the member's project, and nothing of others
 --
 SET ROLE yquota_test_member;
 SELECT project, granted, charged, accrued, remaining < 0 AS is_exhausted FROM yquota.project_balance;
@@ -103,8 +103,8 @@ SELECT yquota_internal.reads_all();
 SELECT * FROM yquota_internal.cost_between_as_owner('-infinity', 'infinity', '{project}');
 
 --
--- Attempts to see more: functions and operators that tell what they are given,
--- errors that do, statistics, plans, plans of others, and what others run
+-- Attempts to see more: functions and operators that tell their arguments, errors that do,
+-- statistics, plans, plans of others, and code that others run
 --
 RESET ROLE;
 GRANT CREATE ON SCHEMA public TO yquota_test_member;
@@ -147,7 +147,7 @@ SET ROLE yquota_test_member;
 SELECT count(*) FROM pg_stats WHERE schemaname ~ '^yquota';
 SELECT count(*) FROM pg_stats_ext WHERE schemaname ~ '^yquota';
 SELECT count(*) FROM pg_statistic;
--- plans tell how many rows there are, and nothing of what they say
+-- plans tell the number of rows, and nothing of their contents
 CREATE FUNCTION pg_temp.plan_of(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -162,11 +162,11 @@ FROM unnest('{readable_charge,readable_container,readable_grant,container_cost,d
 	 pg_temp.plan_of('SELECT * FROM yquota.' || relation) AS line
 GROUP BY relation ORDER BY relation;
 RESET ROLE;
--- a plan made for somebody else, and a cursor that he opened
+-- a plan made for another role, and a cursor that it opened
 SET ROLE yquota_test_viewer;
 PREPARE projects AS SELECT project FROM yquota.project_balance ORDER BY 1;
 EXECUTE projects;
--- servers name what the filter asks first in two ways
+-- servers name the first condition of the filter in two ways
 DO $$
 DECLARE
 	line text;
@@ -181,7 +181,7 @@ EXECUTE projects;
 SET plan_cache_mode = force_generic_plan;
 EXECUTE projects;
 RESET plan_cache_mode;
--- what somebody else runs for him
+-- code that another role runs for the role
 CREATE TABLE mine (id integer);
 INSERT INTO mine VALUES (1);
 CREATE FUNCTION seen(integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS
@@ -194,7 +194,7 @@ CREATE INDEX mine_seen_idx ON mine (seen(id));
 RESET ROLE;
 REINDEX INDEX mine_seen_idx;
 ANALYZE mine;
--- views of those who see more, and tables that were granted by hand
+-- views of roles that see more, and tables that were granted by hand
 SET ROLE yquota_test_viewer;
 CREATE TEMPORARY VIEW of_viewer AS SELECT project FROM yquota.readable_grant;
 GRANT SELECT ON of_viewer TO yquota_test_member, yquota_test_other;
@@ -219,7 +219,7 @@ RESET ROLE;
 REVOKE SELECT ON ALL TABLES IN SCHEMA yquota FROM yquota_test_member, yquota_test_other;
 DROP VIEW of_viewer;
 SELECT yquota.renew_role_grants();
--- a failed report leaves nobody's rights behind
+-- a failed report leaves no rights of its owner behind
 SET ROLE yquota_test_member;
 SELECT * FROM yquota.cost_between('infinity', '-infinity');
 BEGIN;
@@ -234,7 +234,7 @@ SELECT project, amount FROM yquota.cost_between('-infinity', 'infinity') ORDER B
 RESET ROLE;
 
 --
--- What makes a member
+-- The rights of a member
 --
 SELECT yquota.allow_role('yquota_test_member', 'member', 'lab');
 SELECT yquota.allow_role('yquota_test_member', 'member', 'secret');
@@ -282,7 +282,7 @@ UPDATE yquota.project SET name = 'short' WHERE name = 'brief';
 SELECT project FROM yquota.role_grant WHERE role = 'yquota_test_member' ORDER BY 1;
 DELETE FROM yquota.project WHERE name = 'short';
 SELECT project FROM yquota.role_grant WHERE role = 'yquota_test_member' ORDER BY 1;
--- several kinds: what one gives the end of another leaves
+-- several kinds: the end of one leaves the rights of another
 SELECT yquota.allow_role('yquota_test_member', 'viewer');
 SELECT yquota.allow_role('yquota_test_member', 'operator');
 SELECT yquota.disallow_role('yquota_test_member', 'viewer');
@@ -295,7 +295,7 @@ SELECT has_table_privilege('yquota_test_member', 'yquota.charged_through', 'SELE
 	   has_table_privilege('yquota_test_member', 'yquota.feed_status', 'SELECT') AS feeds,
 	   has_table_privilege('yquota_test_member', 'yquota.container_event', 'INSERT') AS events;
 SELECT yquota.renew_role_grants();
--- whatever it is called
+-- a role of any name
 CREATE ROLE "yquota_test ""; DROP";
 SELECT yquota.allow_role('"yquota_test ""; DROP"', 'member', 'lab');
 SET ROLE "yquota_test ""; DROP";
@@ -303,7 +303,7 @@ SELECT project FROM yquota.project_balance;
 RESET ROLE;
 SELECT yquota.disallow_role('"yquota_test ""; DROP"', 'member', 'lab');
 DROP ROLE "yquota_test ""; DROP";
--- who may grant
+-- the right to grant
 SELECT yquota.allow_role('yquota_test_member', 'member', 'no such project');
 SELECT yquota.allow_role('no such role', 'viewer');
 SELECT yquota.allow_role('public', 'viewer');
@@ -322,7 +322,7 @@ SELECT yquota.disallow_role('yquota_test_other', 'member', 'lab');
 DROP ROLE yquota_test_other;
 
 --
--- Append-only: nobody but the owner rewrites, even with all privileges
+-- Append-only: only the owner rewrites, even with all privileges
 --
 GRANT ALL ON ALL TABLES IN SCHEMA yquota TO yquota_test_admin;
 CREATE TABLE tried (relation text, command text, sqlstate text, message text);
@@ -367,7 +367,7 @@ INSERT INTO yquota.quota_grant (project, amount, reason, external_id) VALUES ('l
 RESET ROLE;
 REVOKE ALL ON ALL TABLES IN SCHEMA yquota FROM yquota_test_admin;
 SELECT yquota.renew_role_grants();
--- what lies ahead is withdrawn by function
+-- future points are withdrawn by function
 SET ROLE yquota_test_admin;
 INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.lab', '2026-03-02 10:00', 2), ('queue', 'root.lab', '2026-03-03', 3);
 INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES ('2026-03-03', '1 min');
@@ -428,7 +428,7 @@ SELECT count(DISTINCT transaction_id) AS transactions, bool_and(session_role = s
 	   bool_and(pid = pg_backend_pid()) AS pid, bool_and(client_address IS NOT DISTINCT FROM inet_client_addr()) AS client_address,
 	   bool_and(changed_at > now() - interval '1 hour') AS changed_at
 FROM yquota.audit WHERE audit_id > :before;
--- the session's user, when somebody logs in as an administrator
+-- the session's user, when a user logs in as an administrator
 SET SESSION AUTHORIZATION yquota_test_admin;
 UPDATE yquota.project SET description = 'x' WHERE name = 'lab';
 SELECT yquota.set_multiplier('GENERAL', 3);

@@ -1,7 +1,6 @@
 --
--- Who may do what in a queue, and with which priority.  What is said of list
--- forms and of priority lists was compared with Hadoop 3.4.1's own classes
--- (AccessControlList, AppPriorityACLConfigurationParser, AppPriorityACLsManager).
+-- Rights and priorities in a queue. List forms and priority lists were compared with Hadoop 3.4.1's
+-- own classes (AccessControlList, AppPriorityACLConfigurationParser, AppPriorityACLsManager).
 --
 SET client_min_messages = warning;
 CREATE DATABASE yquota_queue_access;
@@ -32,8 +31,8 @@ SELECT queue, operation, (yquota.check_queue_access('user_0', NULL, queue, opera
 FROM (VALUES ('c1', 'SUBMIT'), ('c1', 'submit_applications'), ('root', 'submit'), ('c111', 'acl_submit_applications'),
 			 ('root.c.new.newer', 'submit_applications'), ('root.c.new', 'administer_queue')) AS v (queue, operation);
 
--- How lists are read: for alice in g1 and p, bob in b, eve in e, alice by way of
--- real, zed in zz by way of real
+-- Lists that are read for alice in g1 and p, bob in b, and eve in e. The session also asks for
+-- alice by way of real, and zed in zz by way of real.
 CREATE FUNCTION pg_temp.who(list text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	names text := '';
@@ -83,7 +82,7 @@ UPDATE yquota.queue SET acl_list_reservations = 'alice' WHERE path = 'root.c';
 SELECT username, queue, (yquota.check_queue_access(username, '{}', queue, 'LIST_RESERVATIONS')).*
 FROM unnest('{alice,eve}'::text[]) AS username, unnest('{root.c,root.c.c1,root.c.x}'::text[]) AS queue;
 
--- Queues that are yet to be created: what they would get from templates
+-- Queues that are yet to be created: the settings that they would get from templates
 INSERT INTO yquota.queue (path, acl_submit_applications, auto_create_child_queue_enabled, leaf_queue_template, auto_queue_creation_v2_enabled,
 						  auto_queue_creation_v2_template, auto_queue_creation_v2_leaf_template, auto_queue_creation_v2_parent_template) VALUES
 	('root.m', 'boss', true, '{"capacity": "5", "acl_submit_applications": "mona"}', NULL, NULL, NULL, NULL),
@@ -114,7 +113,7 @@ INSERT INTO yquota.queue (path, acl_submit_applications) VALUES ('root.c.Müller
 SELECT username, groups, (yquota.check_queue_access(username, groups, 'Müller & Söhne', 'SUBMIT_APPLICATIONS')).*
 FROM (VALUES ('Åsa', '{}'::text[]), ('ÅSA', '{}'), ('x', '{o''brien}')) AS v (username, groups);
 
--- What is changed is seen by the next statement, also after a rollback
+-- The next statement sees a change, also after a rollback
 BEGIN;
 UPDATE yquota.queue SET acl_submit_applications = 'u' WHERE path = 'root.m2';
 SELECT (yquota.check_queue_access('u', '{}', 'm2', 'SUBMIT_APPLICATIONS')).allowed;
@@ -137,8 +136,8 @@ UPDATE yquota.scheduler_setting SET admin_acl = NULL;
 RESET session_replication_role;
 
 --
--- Priorities.  Default and what of -1, 0, 3, 5, 10 is allowed, for alice in g1 and
--- p and for bob in b
+-- Priorities. The default and the allowed ones of -1, 0, 3, 5, 10, for alice in g1 and p and for
+-- bob in b
 --
 UPDATE yquota.scheduler_setting SET cluster_max_application_priority = 10;
 INSERT INTO yquota.queue (path) VALUES ('root.p');

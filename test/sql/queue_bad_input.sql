@@ -1,6 +1,6 @@
 --
--- Bad input, as mistakes and hostile hands bring it: each is refused with
--- what is wrong, and nothing of it stays; what Hadoop accepts is accepted.
+-- Bad input, as mistakes and hostile hands bring it. Each statement is refused with its error, and
+-- leaves nothing behind. Input that Hadoop accepts is accepted.
 --
 -- Files that cannot be read are in hadoop_configuration.sql, values that no
 -- column takes in queue_tables.sql, requests in queue_mutation.sql.
@@ -31,7 +31,7 @@ CREATE VIEW everything AS
 	UNION ALL SELECT 'audit', count(*)::text FROM yquota.audit;
 CREATE TABLE before AS TABLE everything;
 
--- What a statement comes to when it is committed; what is accepted is undone.
+-- Return the error of a statement at commit, and undo it if it is accepted.
 CREATE FUNCTION pg_temp.try(command text) RETURNS TABLE (error text, detail text) LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE command;
@@ -96,7 +96,7 @@ SELECT c.command, t.error FROM unnest(ARRAY[
 	]) WITH ORDINALITY AS c (command, number) CROSS JOIN LATERAL pg_temp.try(c.command) AS t ORDER BY c.number;
 
 --
--- Names: what may be one is kept as it is, and read back
+-- Names: a possible name is kept as it is, and read back
 --
 SELECT c.name, t.error FROM unnest(ARRAY['a.b', 'a b', ' a', 'a ', 'a' || chr(9) || 'b', 'a' || chr(160) || 'b', 'a,b', '"', '''', 'a"b''c', 'über', 'очередь', '队列', 'a' || chr(768), chr(127), '<a>&', '${a}', '%user', '*', '..', '.', '', 'NULL', 'null']) WITH ORDINALITY AS c (name, number)
 CROSS JOIN LATERAL pg_temp.try(pg_temp.insert_queue('root.' || c.name)) AS t ORDER BY c.number;
@@ -112,7 +112,7 @@ SELECT t.* FROM pg_temp.try('INSERT INTO yquota.queue (path, capacity) SELECT ''
 SELECT t.* FROM pg_temp.try('INSERT INTO yquota.queue (path, capacity) SELECT ''root'' || repeat(''.d'', i), ''0'' FROM generate_series(1, 999) AS i') AS t;
 
 --
--- Short names that several queues have, names that none has, nobody, NULLs
+-- Short names that several queues have, names that none has, no user, NULLs
 --
 SELECT c.call, t.error FROM unnest(ARRAY[
 	$$yquota.check_queue_access('u', '{}', 'x', 'SUBMIT')$$, $$yquota.check_queue_access('u', NULL, NULL, 'SUBMIT')$$, $$yquota.check_queue_access(NULL, '{}', 'root.a', 'SUBMIT')$$, $$yquota.check_queue_access('', '{}', 'root.a', 'SUBMIT')$$, $$yquota.check_queue_access('u', '{NULL}', 'root.a', 'SUBMIT')$$,
@@ -153,7 +153,7 @@ SELECT left(c.document, 70) AS document, t.* FROM unnest(ARRAY[
 	'<!DOCTYPE x SYSTEM "http://127.0.0.1:1/x.dtd"><configuration/>', '<configuration><!DOCTYPE x></configuration>', '<configuration><property><name>a</name><value>&xxe;</value></property></configuration>',
 	'<configuration><property><name>yarn.scheduler.capacity.root.queues</name><value>&#0;</value></property></configuration>']) AS c (document)
 CROSS JOIN LATERAL pg_temp.try(format('SELECT * FROM yquota.import_hadoop_configuration(%L, ''merge'')', c.document)) AS t;
--- what a document would include is told, and not read
+-- an include of a document is reported, and not read
 SELECT property, outcome, reason FROM yquota.import_hadoop_configuration('<configuration xmlns:xi="http://www.w3.org/2001/XInclude"><xi:include href="file:///etc/passwd" parse="text"/></configuration>', 'merge') WHERE outcome <> 'unchanged';
 SELECT t.* FROM pg_temp.try($$SELECT * FROM yquota.import_hadoop_configuration(NULL::text[])$$) AS t;
 SELECT t.* FROM pg_temp.try($$SELECT * FROM yquota.import_hadoop_configuration(ARRAY['{}', NULL])$$) AS t;

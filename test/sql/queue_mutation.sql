@@ -1,7 +1,6 @@
 --
--- Changing the configuration by requests as YARN's scheduler-conf takes them: in
--- Hadoop's order, with its refusals, by whom its policies let; and what the audit
--- and the log of mutations tell.
+-- Changes of the configuration by requests as YARN's scheduler-conf takes them. They are in
+-- Hadoop's order, with its refusals and policies. The audit and the log of mutations record them.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_queue_mutation WITH (FORCE);
@@ -20,7 +19,7 @@ SELECT count(*) FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capaci
 CREATE VIEW in_force AS SELECT property, value FROM yquota.hadoop_configuration();
 
 --
--- What it can do, in the ways in which requests are written
+-- Possible changes, in the notations of requests
 --
 BEGIN;
 SELECT * FROM yquota.mutate_configuration('{"update-queue": {"queue-name": "root.b", "params": {"entry": [{"key": "maximum-applications", "value": "7"}, {"key": "ordering-policy", "value": null}]}}}');
@@ -41,22 +40,24 @@ BEGIN;
 SELECT * FROM yquota.mutate_configuration('{"update-queue": {"queue-name": "root.a.a2", "params": {"priority": "3"}}, "add-queue": {"queue-name": "root.a.a2", "params": {"capacity": "0"}}, "remove-queue": "root.a.a2"}');
 SELECT property, value FROM in_force WHERE property LIKE '%a2%' OR value LIKE '%a2%';
 COMMIT;
--- added at the end of its siblings; a leaf that becomes a parent loses its ordering policy, which parents have another one of
+-- added at the end of its siblings; a leaf that becomes a parent loses its ordering policy, because
+-- parents have another one
 BEGIN;
 SELECT * FROM yquota.mutate_configuration('{"update-queue": {"queue-name": "root.b", "params": {"ordering-policy": "fair", "state": "STOPPED"}}}');
 COMMIT;
 SELECT * FROM yquota.mutate_configuration('{"add-queue": [{"queue-name": "root.b.b1", "params": {"capacity": "100"}}, {"queue-name": "root.b.b2", "params": {"capacity": ""}}]}');
 -- the last child goes: a leaf again
 SELECT * FROM yquota.mutate_configuration('{"remove-queue": ["root.b.b2", "root.b.b1"]}');
--- with all below; what was set for it does not stay
+-- with all below; its settings do not stay
 SELECT * FROM yquota.mutate_configuration('{"remove-queue": "root.a"}');
 SELECT property, outcome FROM yquota.mutate_configuration('{"update-queue": [{"queue-name": "root.a", "params": {"state": "STOPPED"}}, {"queue-name": "root.b", "params": {"state": "RUNNING"}}], "global-updates": {"yarn.scheduler.capacity.queue-mappings": ""}}');
 SELECT * FROM yquota.mutate_configuration('{"remove-queue": "root.a", "update-queue": {"queue-name": "root.b", "params": {"capacity": "100"}}}');
 SELECT * FROM in_force;
--- what was kept for a queue that is added is in force with it, and one that lists its children itself
+-- settings kept for a queue that is added are in force with it, and a queue that lists its children
+-- itself
 SELECT * FROM yquota.mutate_configuration('{"add-queue": [{"queue-name": "root.a2", "params": {"capacity": "0"}}, {"queue-name": "root.c", "params": {"capacity": "0", "queues": "c1"}}, {"queue-name": "root.c.c2"}]}');
 SELECT path, position, priority FROM yquota.queue ORDER BY path;
--- Hadoop accepts what comes to nothing
+-- Hadoop accepts a change without effect
 SELECT * FROM yquota.mutate_configuration('{"add-queue": {"queue-name": "root.no.where", "params": {"capacity": "5"}}, "update-queue": {"queue-name": "root.nobody", "params": {"capacity": "5"}}}');
 SELECT * FROM yquota.mutate_configuration('{"remove-queue": "root.no.where", "update-queue": {"queue-name": "root.nobody", "params": {"capacity": ""}}}');
 
@@ -159,11 +160,12 @@ INSERT INTO request VALUES (1, '{"update-queue": {"queue-name": "root.c", "param
 	(4, '{"add-queue": {"queue-name": "root.c.new", "params": {"capacity": "0"}}}'), (5, '{"add-queue": {"queue-name": "root.new", "params": {"capacity": "0"}}}'), (6, '{"remove-queue": "root.c.c2"}'), (7, '{"remove-queue": "root.a2"}'),
 	(8, '{"global-updates": {"yarn.scheduler.capacity.maximum-applications": "5"}}'), (9, '{"update-queue": [{"queue-name": "root.c", "params": {"priority": "5"}}, {"queue-name": "root.b", "params": {"priority": "5"}}]}'),
 	(10, '{"update-queue": {"queue-name": "root.c..", "params": {"priority": "5"}}}'), (11, '{"update-queue": {"queue-name": "root.cc", "params": {"priority": "5"}}}'), (12, '{}');
--- the policy when none is set: yarn.admin.acl alone, which is everybody where it is not set; but a role gets nothing by what is not set
+-- the policy when none is set: yarn.admin.acl alone, which allows every user where it is not set. A
+-- role gets no right from an unset list.
 SELECT number, pg_temp.may('yquota_test_operator', changes, 'carol') AS operator_for_carol, pg_temp.may('yquota_test_head', changes) AS head, pg_temp.may('yquota_test_admin', changes) AS admin FROM request ORDER BY number;
 SELECT property, outcome FROM yquota.mutate_configuration('{"global-updates": {"yarn.admin.acl": "root admins"}}');
 SELECT number, pg_temp.may('yquota_test_operator', changes, 'carol') AS operator_for_carol, pg_temp.may('yquota_test_operator', changes, 'dave', '{x,admins}') AS operator_for_admin FROM request WHERE number IN (1, 8) ORDER BY number;
--- that of queue administrators; yarn.admin.acl is for what is set once, and for nothing else
+-- the policy of queue administrators; yarn.admin.acl is for global settings, and for nothing else
 SELECT property, outcome FROM yquota.mutate_configuration('{"global-updates": {"yarn.scheduler.configuration.mutation.acl-policy.class": "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.conf.QueueAdminConfigurationMutationACLPolicy"},
 	"update-queue": {"queue-name": "root", "params": {"acl_administer_queue": " "}}}');
 SELECT number, pg_temp.may('yquota_test_operator', changes, 'carol') AS operator_for_carol, pg_temp.may('yquota_test_operator', changes, 'dave', '{x,admins}') AS operator_for_admin,
@@ -172,12 +174,12 @@ SELECT number, pg_temp.may('yquota_test_operator', changes, 'carol') AS operator
 -- a list of root that is not set: everybody of the cluster, no role
 SELECT outcome FROM yquota.mutate_configuration('{"update-queue": {"queue-name": "root", "params": {"acl_administer_queue": null}}}');
 SELECT number, pg_temp.may('yquota_test_operator', changes, 'eve') AS operator_for_eve, pg_temp.may('yquota_test_head', changes) AS head FROM request WHERE number IN (1, 3) ORDER BY number;
--- an unknown class lets nobody but yarn.admin.acl
+-- an unknown class allows only users of yarn.admin.acl
 BEGIN;
 SELECT property, outcome FROM yquota.mutate_configuration('{"global-updates": {"yarn.scheduler.configuration.mutation.acl-policy.class": "com.example.NotAQueueAdminConfigurationMutationACLPolicy"}}');
 SELECT number, pg_temp.may('yquota_test_operator', changes, 'carol') AS operator_for_carol, pg_temp.may('yquota_test_operator', changes, 'root') AS operator_for_admin FROM request WHERE number IN (1, 8) ORDER BY number;
 ROLLBACK;
--- nobody is somebody else by saying so
+-- a role cannot name another user as itself
 SELECT pg_temp.may('yquota_test_head', changes, 'root') AS named, pg_temp.may('yquota_test_head', changes, 'yquota_test_head') AS himself, pg_temp.may('yquota_test_head', changes, 'yquota_test_head', '{admins}') AS in_groups,
 	   pg_temp.may('yquota_test_head', changes, NULL, '{admins}') AS groups_alone, pg_temp.may('yquota_test_operator', changes) AS operator_himself, pg_temp.may('yquota_test_stranger', changes) AS stranger,
 	   pg_temp.may('yquota_test_operator', changes, '') AS nobody, pg_temp.may('yquota_test_operator', changes, 'carol', '{NULL}') AS null_group FROM request WHERE number = 1

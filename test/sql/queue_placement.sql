@@ -165,7 +165,8 @@ FROM unnest('{b}'::text[]) AS username, yquota.place_application(username, '{}')
 ROLLBACK;
 
 --
--- V35: what Hadoop would not start with is not committed: one error, every violation
+-- V35: a configuration that Hadoop would not start with is not committed: one error, every
+-- violation
 --
 \set VERBOSITY default
 SELECT pg_temp.legacy('{u:a:sales}');
@@ -175,7 +176,7 @@ SELECT pg_temp.legacy('{u:a:ambi,u:b:bob.%user,u:c:root.user.x,u:d:sales,g:e:roo
 SELECT pg_temp.json('[{"type": "group", "matches": "*", "policy": "reject"}, {"matches": "x", "policy": "custom"}, {"matches": "x", "policy": "setDefaultQueue"}, {"matches": "x", "policy": "user", "parentQueue": ""},
 	{"matches": "x", "policy": "user", "parentQueue": "sales"}, {"matches": "x", "policy": "secondaryGroupUser", "parentQueue": "root.none"}]');
 \set VERBOSITY terse
--- accepted: what might lead to a queue
+-- accepted: rules that might lead to a queue
 SELECT pg_temp.legacy('{u:a:%specified,u:b:%primary_group.%user,u:c:root.man.x,u:d:root.dynamic.x.y,u:e:dynamic.x.%user.y,u:f:man.%user,u:g:root.%user.x,u:h:root.user.bob.}');
 -- a queue that a rule needs cannot go; nor can it become a parent
 SELECT pg_temp.legacy('{u:a:root.sales}');

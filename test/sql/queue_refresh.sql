@@ -1,5 +1,5 @@
--- What a change of the configuration may do to queues in force: states,
--- deletion, conversion; and that all that is wrong is told at once, at commit.
+-- Changes of the configuration that queues in force allow: states, deletion, conversion. All errors
+-- are reported at once, at commit.
 
 SET client_min_messages = warning;
 SET timezone = 'UTC';
@@ -73,7 +73,7 @@ INSERT INTO yquota.queue (path, capacity) VALUES ('root.q1.newer', '0');
 SELECT * FROM pg_temp.states;
 UPDATE yquota.queue SET state = 'RUNNING' WHERE path = 'root.q1.newer';
 UPDATE yquota.queue SET state = 'RUNNING' WHERE path = 'root.q1';
--- which does not start those that nobody has told to
+-- the start does not run queues that were not told to run
 SELECT * FROM pg_temp.states;
 BEGIN;
 UPDATE yquota.queue SET state = 'STOPPED' WHERE path = 'root.q1.new';

@@ -1,6 +1,6 @@
 --
--- Tables of queues: what a row may hold, what comes with a queue and goes with
--- it, who may change them, and what the audit tells.
+-- Tables of queues: values of a row, rows that come with a queue and go with it, rights to change
+-- them, and the audit.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_queue_tables WITH (FORCE);
@@ -12,9 +12,8 @@ CREATE EXTENSION IF NOT EXISTS yquota;
 \set VERBOSITY terse
 
 --
--- The list of properties and the tables say the same: every column but keys and
--- settings of yquota's own is in the list, and what is in the list exists, in a
--- type that can hold it.
+-- The list of properties and the tables agree. Every column but keys and settings of yquota's own
+-- is in the list. Every property of the list has a column of a type that can hold it.
 --
 SELECT c.relname, a.attname AS missing_in_list
 FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
@@ -69,7 +68,7 @@ INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.a', '100
 INSERT INTO yquota.queue (path) VALUES ('root.a');
 
 --
--- Values: what no version of Hadoop reads is refused
+-- Values: values that no version of Hadoop reads are refused
 --
 SELECT c AS capacity, yquota_internal.is_hadoop_capacity(c) AS is_one
 FROM unnest('{0,12.5,.5,5.,+1,-1,1e1,100f,2w,0.5w,-1w,w,NaN,"",5%," 5","[memory=1024,vcores=2]","[memory=50%,vcores=2w]","[memory = 1Gi]",[],"[a=1] ",[a=1,"[a=1];"}'::text[]) AS c;
@@ -92,8 +91,8 @@ INSERT INTO yquota.node_label (name) VALUES ('a b');
 INSERT INTO yquota.unmapped_property (property, value) VALUES ('yarn.acl.enable', 'true');
 
 --
--- What belongs to a queue may come before it within a transaction, follows its
--- path and goes with it; a parent need not be there for the tables
+-- Rows of a queue may come before it within a transaction, follow its path and go with it. The
+-- tables need no parent.
 --
 INSERT INTO yquota.queue_label (queue, label, capacity) VALUES ('root.none', 'x', '0');
 BEGIN;

@@ -1,12 +1,11 @@
--- Configurations whose figures are known from the CapacityScheduler's own tests:
--- what is accepted, what is refused with which words, and what comes out.
+-- Configurations whose figures are known from the CapacityScheduler's own tests: acceptance,
+-- refusals with their words, and results.
 
 SET client_min_messages = warning;
 
--- The configuration is replaced by that of a cluster that starts: lines
--- "path capacity maximum", with @label behind the path for a label, - for what is
--- not set and + behind for an automatically created queue.  Then a command for
--- the rest.
+-- Replace the configuration by that of a cluster that starts. Lines are "path capacity maximum",
+-- with @label behind the path for a label. A - stands for an unset value and + for an automatically
+-- created queue. Then a command sets the rest.
 CREATE FUNCTION pg_temp.configure(queues text, command text DEFAULT NULL) RETURNS text
 	LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,8 +1,7 @@
 --
--- What things cost, by container, window and day, and what runs where: docs/design.md
--- 3 and 4.  A vcore costs one credit per second here, so every figure can be
--- checked by hand.  Works in a database of its own: prices, rules and the clock
--- are global.
+-- Costs by container, window and day, and the running containers: docs/design.md 3 and 4. A vcore
+-- costs one credit per second here, so every figure can be checked by hand. The test works in a
+-- database of its own: prices, rules and the clock are global.
 --
 CREATE DATABASE yquota_reports;
 \c yquota_reports
@@ -118,7 +117,7 @@ SELECT yquota.set_clock('2026-10-27 00:00:00+00');
 SELECT day, username, amount / 4 / 3600 AS hours FROM yquota.daily_cost
 WHERE application_id = 'app_3' AND day BETWEEN '2026-10-24' AND '2026-10-27' ORDER BY day;
 SELECT (SELECT sum(amount) FROM yquota.daily_cost) = (SELECT sum(cost) FROM yquota.container_cost) AS adds_up;
--- a day is what cost_between() says about it
+-- a day equals cost_between() about it
 SELECT day, sum(daily.amount) AS amount,
 	   (SELECT amount FROM yquota.cost_between(day::timestamp AT TIME ZONE 'Europe/Stockholm',
 											   (day + 1)::timestamp AT TIME ZONE 'Europe/Stockholm', '{}'))

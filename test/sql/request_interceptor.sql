@@ -1,6 +1,6 @@
 --
--- Interceptors of requests and responses: what is registered, what they see, change, refuse
--- and leave out, with whose rights they run, errors, and calls that are repeated.
+-- Interceptors of requests and responses. The test has their registration, the rows that they see,
+-- change, refuse and leave out, their rights, errors, and repeated calls.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_request_interceptor WITH (FORCE);
@@ -30,7 +30,7 @@ END
 $$;
 CREATE VIEW asked AS SELECT allocation_request_id AS id, execution_type, count, priority FROM yquota.resource_request ORDER BY 1;
 
--- halves what is asked for
+-- halves the request
 CREATE FUNCTION halve(request yquota.allocate_request) RETURNS yquota.allocate_request
 	LANGUAGE plpgsql AS $$
 BEGIN
@@ -78,7 +78,7 @@ SELECT decision, application_id, stopped_by, stopped_at FROM yquota.allocate_opp
 SELECT * FROM asked;
 SELECT decision, priority, allocation_request_id FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ask(3, id => 2), ask(5, id => 3)], seed => 1);
 SELECT outcome, count, priority, stopped_by, stopped_at FROM yquota.allocate_distributed(ARRAY[ROW('n1', '/r1', NULL)]::yquota.leased_node[], ARRAY[ask(4)]);
--- those that were outstanding stay so
+-- outstanding requests stay so
 SELECT outcome, count, priority, stopped_by, stopped_at FROM yquota.allocate_distributed(ARRAY[ROW('n1', '/r1', NULL)]::yquota.leased_node[], ARRAY[ask(12)], ARRAY[ask(2, id => 9)]);
 -- the other way round
 UPDATE yquota.request_interceptor SET position = 5 WHERE position = 20;
@@ -105,7 +105,7 @@ SELECT decision, allocation_request_id FROM yquota.allocate_opportunistic('appli
 UPDATE yquota.request_interceptor SET position = -1 WHERE position = 10;
 SELECT decision, allocation_request_id FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ask(20, id => 5)], response_id => 1, seed => 1);
 SELECT decision, stopped_by FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ask(20, id => 5)], response_id => 2, seed => 1);
--- one that was refused is judged again
+-- a refused request is judged again
 SELECT decision, allocation_request_id FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ask(2, id => 5)], response_id => 2, seed => 1);
 
 \echo errors name the interceptor
@@ -241,7 +241,7 @@ INSERT INTO yquota.request_interceptor VALUES (1, 'site.rises');
 ALTER FUNCTION site.rises SECURITY DEFINER;
 INSERT INTO yquota.request_interceptor VALUES (1, 'site.rises');
 RESET ROLE;
--- it matters not who registers it
+-- the role that registers it does not matter
 INSERT INTO yquota.request_interceptor VALUES (1, 'site.rises');
 SELECT try('who');
 UPDATE yquota.request_interceptor SET function = 'site.rises';
@@ -273,7 +273,7 @@ DROP ROLE yquota_test_interceptor_super;
 GRANT EXECUTE ON FUNCTION who TO PUBLIC;
 SELECT try('who');
 \set VERBOSITY terse
--- what owns an index does not speak for the role that builds it
+-- the owner of an index does not speak for the role that builds it
 CREATE FUNCTION asks(integer) RETURNS integer LANGUAGE sql IMMUTABLE AS $$ SELECT count(*)::integer FROM yquota.allocate_distributed('{}', '{}') $$;
 CREATE INDEX ON salary (asks(amount));
 
@@ -309,7 +309,7 @@ SELECT n, (request).function, (request).application_id AS application, cardinali
 	(request).blacklist_additions AS additions, (request).blacklist_removals AS removals, (request).releases, (request).refused_because AS refused, cardinality(rows) AS rows
 FROM seen ORDER BY n;
 SELECT n, (request).function, r.* FROM seen CROSS JOIN unnest(rows) AS r ORDER BY n, r.container_id;
--- what an application asks for is shown, what cycles decide is not
+-- requests of an application are shown, decisions of cycles are not
 TRUNCATE seen RESTART IDENTITY;
 SELECT decision, application_id FROM yquota.schedule();
 SELECT count(*) FROM seen;
@@ -321,7 +321,7 @@ BEGIN
 	request.updates := ARRAY(SELECT u FROM unnest(request.updates) AS u WHERE u.container_id <> 'container_1_0002_01_000001');
 	request.blacklist_additions := array_remove(request.blacklist_additions, 'n1');
 	request.releases := array_remove(request.releases, 'container_1_0002_01_000001');
-	-- of another application, which changes nothing
+	-- a request of another application, which changes nothing
 	request.application_id := 'application_1_0001';
 	request.function := 'x';
 	RETURN request;
@@ -367,7 +367,7 @@ INSERT INTO yquota.request_interceptor VALUES (1, 'public.sees_rows', 'response'
 TRUNCATE seen RESTART IDENTITY;
 SELECT container_id FROM yquota.allocate_opportunistic('application_1_0002', ARRAY[ask(4, id => 20)], seed => 1, response_id => 2);
 SELECT r.container_id FROM seen CROSS JOIN unnest(rows) AS r ORDER BY 1;
--- those that are left out have ended, and nothing tells of them
+-- containers that are left out have ended, and no decision is about them
 SELECT container_id FROM yquota.container WHERE application_id = 'application_1_0002' ORDER BY 1;
 SELECT container_id, decision FROM yquota.decision WHERE application_id = 'application_1_0002' AND execution_type = 'OPPORTUNISTIC' ORDER BY 1;
 SELECT container_id, exit_status FROM yquota.container_event WHERE event = 'CONTAINER_FINISH' ORDER BY 1;
@@ -381,7 +381,7 @@ BEGIN;
 SELECT count(*) FROM yquota.allocate_opportunistic('application_1_0002', ARRAY[ask(4, id => 21)], seed => 1);
 ROLLBACK;
 SELECT count(*) FROM yquota.verify();
--- what is returned is numbers of rows that there are
+-- returned values are numbers of existing rows
 CREATE FUNCTION hides_more(request yquota.allocate_request, rows yquota.allocate_response[]) RETURNS integer[]
 	LANGUAGE sql RETURN ARRAY[cardinality(rows) + 1];
 CREATE FUNCTION hides_none(request yquota.allocate_request, rows yquota.allocate_response[]) RETURNS integer[]
@@ -396,7 +396,7 @@ SELECT yquota.release_containers('{}');
 DROP FUNCTION hides_none;
 SELECT yquota.release_containers('{}');
 SELECT metric, labels, value FROM yquota.metrics WHERE family = 'request_interceptor';
--- what it may do is what the role may do, and its owner is trusted
+-- its rights are those of the role, and its owner is trusted
 CREATE FUNCTION judges(request yquota.allocate_request, rows yquota.allocate_response[]) RETURNS integer[]
 	LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'rows seen as %', current_user; RETURN NULL; END $$;
 DELETE FROM yquota.request_interceptor;

@@ -1,6 +1,6 @@
 --
--- What everybody would have paid under other prices: the same story is told in
--- a database with the real terms, and in one where the others were in force.
+-- Costs of all projects under other prices. A database with the real terms and a database where the
+-- others were in force give equal results.
 --
 SET client_min_messages = warning;
 CREATE DATABASE yquota_rerate;
@@ -76,7 +76,7 @@ SELECT project, posted FROM yquota.rerate('2026-03-01 10:10+00', '2026-03-01 11:
 SELECT project, posted FROM yquota.rerate('2026-03-01 10:10+00', '2026-03-01 11:30+00', :'terms', 'lab', true, 'wrong prices again');
 SELECT project, amount, reason, kind FROM yquota.quota_grant ORDER BY 1;
 SELECT * FROM yquota.verify();
--- the same terms, however they are written: in other words, with what is in force anyway, or beyond the window
+-- equal terms in other notations: in other words, with values in force anyway, or beyond the window
 CREATE VIEW corrections AS SELECT project, count(*), sum(amount) FROM yquota.quota_grant WHERE reason = 'half price' GROUP BY project ORDER BY project;
 SELECT project, posted FROM yquota.rerate('2026-03-01 10:10+00', '2026-03-01 11:00+00', '{"base_prices": {"vcores": 0.5}}', NULL, true, 'half price');
 TABLE corrections;

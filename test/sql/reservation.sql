@@ -43,12 +43,12 @@ SELECT * FROM yquota.submit_reservation('reservation_1_0001', 'root.plan', 'alic
 TABLE yquota.reservation_definition;
 TABLE yquota.reservation_allocation;
 
--- One number has one id, as Hadoop writes it.
+-- A number has one id, as Hadoop writes it.
 SELECT reservation_id, accepted_at FROM yquota.submit_reservation('reservation_1_1', 'root.plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(10, 10)));
 SELECT reservation_id FROM yquota.submit_reservation('reservation_1_00012345', 'root.plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(1)), true);
 SELECT reservation_id FROM yquota.list_reservations('root.plan', 'alice', '{}', 'reservation_1_1');
 
--- What cannot be read is an error.
+-- Input that cannot be read is an error.
 SELECT yquota.submit_reservation(NULL, 'root.plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(1)));
 SELECT yquota.submit_reservation('reservation_1', 'root.plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(1)));
 SELECT yquota.submit_reservation('reservation_1_2x', 'root.plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(1)));
@@ -123,7 +123,7 @@ SELECT pg_temp.try(yquota.reservation_contract('1969-12-31 23:59+00', '2026-03-0
 SELECT pg_temp.try(yquota.reservation_contract('2026-03-02 12:00+00', 'infinity', ARRAY[pg_temp.gang(1)]));
 SELECT pg_temp.try(yquota.reservation_contract('2026-03-02 12:00+00', '294276-12-31 00:00+00', ARRAY[pg_temp.gang(1)]));
 SELECT pg_temp.try(yquota.reservation_contract('2026-03-02 12:00+00', '2226-03-02 12:00+00', ARRAY[pg_temp.gang(100000000, 1, '1 s')]));
--- Fields that are null, negative, zero or huge, and times and amounts at both ends of what there is.
+-- Fields that are null, negative, zero or huge, and times and amounts at both ends of their ranges.
 SELECT v.field, pg_temp.try(yquota.reservation_contract(coalesce(v.arrival, '2026-03-02 12:00+00'), coalesce(v.deadline, '2026-03-02 13:00+00'), ARRAY[v.request], 'ALL',
 	v.recurrence, v.priority, v.reservation_name)) FROM (VALUES
 	('arrival', '-infinity'::timestamptz, NULL::timestamptz, pg_temp.gang(1), NULL::interval, NULL::integer, NULL::text),
@@ -162,7 +162,8 @@ SELECT yquota.submit_reservation('reservation_1_0002', 'root.plan', 'alice', '{}
 SELECT yquota.submit_reservation('reservation_1_0002', 'root.plan', 'alice', '{}', 'p', pg_temp.noon(pg_temp.gang(1)), dry_run => NULL);
 SELECT yquota.update_reservation('reservation_1_0001', 'alice', '{}', pg_temp.noon(pg_temp.gang(1)), dry_run => NULL);
 
--- Of several errors the first is that of Hadoop: the id, the queue, the plan, the definition, and its rules one after the other.
+-- The first of several errors is that of Hadoop: the id, the queue, the plan, the definition, and
+-- its rules one after the other.
 SELECT yquota.submit_reservation(NULL, NULL, NULL, NULL, NULL, NULL);
 SELECT yquota.submit_reservation('reservation_1_0002', NULL, NULL, NULL, NULL, NULL);
 SELECT yquota.submit_reservation('reservation_1_0002', 'root.none', 'alice', '{}', 'none', NULL);
@@ -171,7 +172,7 @@ SELECT yquota.update_reservation(NULL, 'alice', '{}', NULL);
 SELECT yquota.update_reservation('reservation_1_0002', 'alice', '{}', NULL);
 SELECT yquota.delete_reservation(NULL, NULL, NULL);
 SELECT yquota.list_reservations('root.none', 'alice', '{}', "from" => '2026-03-02 13:00+00', "to" => '2026-03-02 12:00+00');
--- each line without what the one before it is refused by
+-- each line without the fault of the one before it
 SELECT try.* FROM (VALUES
 	('13:00', '09:00', '{}', '-1 hour'),
 	('13:00', '12:00', '{}', '-1 hour'),
@@ -212,7 +213,7 @@ SELECT pg_temp.try(pg_temp.noon(pg_temp.gang(1), pg_temp.gang(1))), pg_temp.try(
 UPDATE yquota.queue SET reservation_agent = NULL WHERE path = 'root.plan';
 UPDATE yquota.scheduler_setting SET reservation_most_windows = NULL;
 
--- What repeats is not written out for years: 17,280 steps a day.
+-- A periodic reservation is not written out for years: 17,280 steps a day.
 BEGIN;
 SELECT accepted FROM yquota.submit_reservation('reservation_1_0005', 'root.plan', 'carol', '{}', 'q',
 	yquota.reservation_contract('2026-03-02 12:00+00', '2026-03-02 12:00:05+00', ARRAY[pg_temp.gang(1, 1, '5 s')], recurrence => '10 s'));
@@ -238,7 +239,7 @@ SELECT pg_temp.try(pg_temp.noon(pg_temp.gang(90, 90, '50 min')));
 UPDATE yquota.node SET total = '[memory-mb=1000,vcores=12]';
 SELECT pg_temp.try(pg_temp.noon(pg_temp.gang(1)));
 SELECT "from", "to", capacity, committed, available, by_user FROM yquota.plan_allocation('root.plan', '2026-03-02 12:00+00', '2026-03-02 13:00+00');
--- others are placed beside that by a setting, and an update keeps what it has
+-- others are placed beside that by a setting, and an update keeps its allocation
 CREATE FUNCTION pg_temp.place(username text, containers integer, duration interval DEFAULT '10 min', recurrence interval DEFAULT NULL)
 	RETURNS text LANGUAGE sql
 	RETURN (SELECT concat_ws('; ', a.accepted, a.decided_by, to_char(a."from", 'HH24:MI'), to_char(a."to", 'HH24:MI'))
@@ -264,7 +265,7 @@ UPDATE yquota.scheduler_setting SET reservation_plans_around_overcommitment = NU
 \x off
 UPDATE yquota.node SET total = '[memory-mb=12500,vcores=12]';
 
--- Hadoop's manual calls 1 the whole plan; that is what it is by a setting.
+-- Hadoop's manual calls 1 the whole plan, and a setting makes it so.
 UPDATE yquota.queue SET instantaneous_max_capacity = 1, average_capacity = 0.02 WHERE path = 'root.plan';
 SELECT pg_temp.place('bob', 1), pg_temp.place('bob', 2);
 UPDATE yquota.scheduler_setting SET reservation_reads_fractions = true;
@@ -274,7 +275,7 @@ SELECT pg_temp.place('bob', 48, '1 hour'), pg_temp.place('bob', 51, '1 hour');
 UPDATE yquota.scheduler_setting SET reservation_reads_fractions = NULL;
 UPDATE yquota.queue SET instantaneous_max_capacity = NULL WHERE path = 'root.plan';
 
--- A dry run offers what would be accepted instead: more time, or fewer containers.
+-- A dry run offers acceptable alternatives: more time, or fewer containers.
 CREATE FUNCTION pg_temp.offer(requests yquota.reservation_request[], interpreter yquota.reservation_interpreter DEFAULT 'ALL', recurrence interval DEFAULT NULL, until timestamptz DEFAULT '2026-03-02 13:00+00',
 	username text DEFAULT 'bob', OUT decided_by text, OUT later timestamptz, OUT fewer text, OUT both_accepted text) LANGUAGE plpgsql AS $$
 DECLARE
@@ -293,11 +294,12 @@ END $$;
 CREATE FUNCTION pg_temp.offers(OUT number integer, OUT decided_by text, OUT later timestamptz, OUT fewer text, OUT both_accepted text) RETURNS SETOF record LANGUAGE sql
 BEGIN ATOMIC
 	SELECT t.number, o.* FROM (VALUES
-		-- accepted; longer than the time; more than there is at a time; beside alice's ten; more than the plan in any time
+		-- accepted; longer than the time; more than the plan at a time; beside alice's ten; more
+		-- than the plan in any time
 		(1, ARRAY[pg_temp.gang(1)], 'ALL', NULL, '13:00'), (2, ARRAY[pg_temp.gang(1), pg_temp.gang(2, 2, '50 min')], 'ORDER', NULL, '12:30'),
 		(3, ARRAY[pg_temp.gang(200, 10, '40 min')], 'ALL', NULL, '13:00'), (4, ARRAY[pg_temp.gang(90, 90, '55 min')], 'ALL', NULL, '13:00'),
 		(5, ARRAY[pg_temp.gang(194, 97)], 'ALL', NULL, '13:00'), (6, ARRAY[pg_temp.gang(97, 97), pg_temp.gang(10, 2)], 'ANY', NULL, '12:05'),
-		-- requests in proportion; what repeats has no more time than its period
+		-- requests in proportion; a periodic reservation has no more time than its period
 		(7, ARRAY[pg_temp.gang(300, 2, '20 min'), pg_temp.gang(100, 10, '20 min'), pg_temp.gang(3, 3, '20 min')], 'ALL', NULL, '13:00'),
 		(8, ARRAY[pg_temp.gang(96, 96, '55 min')], 'ALL', '2 hours', '13:00'), (9, ARRAY[pg_temp.gang(960, 1, '25 min')], 'ALL', '2 hours', '13:00'),
 		-- rules that neither helps
@@ -312,7 +314,7 @@ SELECT * FROM pg_temp.offers();
 UPDATE yquota.queue SET average_capacity = 50 WHERE path = 'root.plan';
 SELECT * FROM pg_temp.offer(ARRAY[pg_temp.gang(60, 60, '1 hour')]);
 UPDATE yquota.queue SET average_capacity = NULL, reservation_agent = NULL WHERE path = 'root.plan';
--- of an update, in which the old version counts as free
+-- updates, for which the old version counts as free
 SELECT accepted, decided_by, (with_later_deadline).deadline, (with_fewer_containers).requests FROM yquota.update_reservation('reservation_1_0001', 'alice', '{}', pg_temp.noon(pg_temp.gang(97, 97)), true);
 SELECT accepted, decided_by, (with_later_deadline).deadline, (with_fewer_containers).requests FROM yquota.update_reservation('reservation_1_0001', 'alice', '{}', pg_temp.noon(pg_temp.gang(20, 20, '61 min')), true);
 -- not when it is no dry run
@@ -364,12 +366,12 @@ SELECT reservation_id, version, username, (requests[1]).num_containers, accepted
 SELECT yquota.update_reservation('reservation_1_0007', 'alice', '{}', pg_temp.noon(pg_temp.gang(1)));
 SELECT yquota.update_reservation('reservation_1_0001', 'alice', '{}', NULL);
 
--- One that repeats: rows of its first period, and what they come to over two days.
+-- A periodic reservation: rows of its first period, and its allocation over two days.
 SELECT * FROM yquota.submit_reservation('reservation_1_0003', 'root.plan', 'bob', '{}', 'q',
 	yquota.reservation_contract('2026-03-02 22:30+00', '2026-03-03 02:30+00', ARRAY[pg_temp.gang(4, 4, '4 hours')], recurrence => '12 hours', priority => 7, reservation_name => 'nightly'));
 SELECT "from", "to", allocation FROM yquota.reservation_allocation WHERE reservation_id = 'reservation_1_0003' ORDER BY "from";
 SELECT "from", "to", committed, by_user FROM yquota.plan_allocation('root.plan', '2026-03-02 12:00+00', '2026-03-04 12:00+00');
--- what lies beyond midnight, a multiple of 12 hours, is lost, unless the plan is to keep it
+-- an allocation beyond midnight, a multiple of 12 hours, is lost, unless the plan is to keep it
 UPDATE yquota.scheduler_setting SET reservation_wraps_periods = true;
 SELECT accepted, "from", "to" FROM yquota.update_reservation('reservation_1_0003', 'bob', '{}',
 	yquota.reservation_contract('2026-03-02 22:30+00', '2026-03-03 02:30+00', ARRAY[pg_temp.gang(4, 4, '4 hours')], recurrence => '12 hours', priority => 7, reservation_name => 'nightly'));
@@ -426,7 +428,7 @@ SELECT yquota.update_reservation('reservation_1_0003', 'bob', '{}', NULL);
 SELECT "from", "to", committed, by_user FROM yquota.plan_allocation('root.plan', '2026-03-02 12:00+00', '2026-03-03 12:00+00');
 UPDATE yquota.scheduler_setting SET acl_enable = false;
 
--- What is over counts for a window more, and then is in the plan no more; its rows stay.
+-- An ended reservation counts for a window more, and then is no longer in the plan. Its rows stay.
 SELECT yquota.set_clock('2026-03-02 13:59:59.999+00');
 SELECT reservation_id FROM yquota.list_reservations('root.plan', 'carol', '{}');
 SELECT yquota.set_clock('2026-03-02 14:00+00');
@@ -493,7 +495,7 @@ SELECT accepted FROM yquota.submit_reservation('reservation_1_0008', 'root.plan'
 SELECT yquota.submit_reservation('reservation_1_0008', 'root.plan', 'dave', '{}', 'q', pg_temp.noon(pg_temp.gang(1)));
 ROLLBACK;
 
--- Rows go when they are of no use: what has ended, and what has been over for a window.
+-- Useless rows go: ended reservations, and those that have been over for a window.
 SELECT yquota.remove_ended_reservations('2026-03-02 10:00:02.5+00'), count(*) FROM yquota.reservation_definition;
 SELECT yquota.set_clock('2026-03-02 13:30+00');
 SELECT yquota.remove_ended_reservations('infinity');
@@ -504,7 +506,7 @@ SELECT count(*) FROM yquota.reservation_allocation;
 SELECT yquota.set_clock('2026-03-02 10:00+00');
 SELECT accepted FROM yquota.submit_reservation('reservation_1_0001', 'root.plan', 'boss', '{}', 'p', pg_temp.noon(pg_temp.gang(1)));
 
--- Rows of allocations say what their reservations do, and end with them.
+-- Rows of allocations equal their reservations, and end with them.
 SELECT count(*), count(a.ended_at), count(*) FILTER (WHERE (a.queue, a.username, a.deadline, a.recurrence, a.ended_at) IS DISTINCT FROM (d.queue, d.username, d.deadline, d.recurrence, d.ended_at)) AS differ
 FROM yquota.reservation_allocation AS a JOIN yquota.reservation_definition AS d USING (reservation_id, version);
 SELECT yquota.set_clock('2026-03-02 10:00:05+00');
@@ -525,7 +527,7 @@ UPDATE yquota.queue SET state = 'STOPPED' WHERE path = 'root.plan';
 UPDATE yquota.queue SET reservable = true, state = NULL WHERE path = 'root.plan';
 UPDATE yquota.scheduler_setting SET reservation_system_max_periodicity = NULL;
 
--- What is imported is exported.
+-- Imported settings are exported.
 SELECT yquota.import_hadoop_configuration('{"yarn.resourcemanager.reservation-system.max-periodicity": "43200000", "yarn.resourcemanager.reservation-system.smoothness-factor": "5",
 	"yarn.resourcemanager.reservation-system.favor-early-allocation": "false", "yarn.acl.reservation-enable": "true"}'::jsonb);
 SELECT (xpath('/property/name/text()', p))[1] AS name, (xpath('/property/value/text()', p))[1] AS value

@@ -1,7 +1,7 @@
 --
--- Charges of reservations leave with the ledger: what is told of balances, holds,
--- grants, costs and bills is the same before and after, and what has left can be
--- proved.  A vcore costs one credit per second at multiplier 1.
+-- Charges of reservations leave with the ledger. Reports of balances, holds, grants, costs and
+-- bills are the same before and after, and archived charges can be proved. A vcore costs one credit
+-- per second at multiplier 1.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_reservation_archive WITH (FORCE);
@@ -30,7 +30,8 @@ CREATE FUNCTION pg_temp.reserve(number integer, project text, arrival time, dead
 	RETURN (SELECT format('%s %s', accepted, decided_by) FROM yquota.submit_reservation(format('reservation_1_000%s', number), 'root.plan', 'ann', '{}', project,
 		yquota.reservation_contract('2026-03-02'::date + arrival, '2026-03-02'::date + deadline,
 			ARRAY[yquota.reservation_request(yquota.resource(vcores => vcores), 1, deadline - arrival, 1)], 'ALL', recurrence)));
--- two that are going to be forgotten, of which one is updated; one that is remembered; one that repeats; one that is corrected late
+-- two reservations that are going to be forgotten, one of them updated; a remembered one; a
+-- periodic one; and a reservation that is corrected late
 SELECT pg_temp.reserve(1, 'lab', '11:03:03', '11:33:33', 2), pg_temp.reserve(2, 'laser', '11:02', '11:52', 4), pg_temp.reserve(3, 'web', '11:05:05.5', '11:35:05.5', 1),
 	   pg_temp.reserve(4, 'web', '11:04', '11:09', 3, '30 min'), pg_temp.reserve(5, 'web', '11:00:01', '11:10:01', 8);
 SELECT yquota.set_clock('2026-03-02 11:10');
@@ -40,7 +41,7 @@ SELECT yquota.set_clock('2026-03-02 11:21:21');
 SELECT accepted FROM yquota.update_reservation('reservation_1_0002', 'ann', '{}',
 	yquota.reservation_contract('2026-03-02 11:23', '2026-03-02 11:33', ARRAY[yquota.reservation_request('[vcores=3]', 1, '10 min', 1)], 'ALL'));
 INSERT INTO yquota.container_event (event, container_id) VALUES ('CONTAINER_FINISH', 'c1');
--- a period ends while all but one go on, and what was in it is corrected in the next one
+-- a period ends while all but one go on, and its charges are corrected in the next one
 SELECT yquota.set_clock('2026-03-02 11:40');
 SELECT closed_at FROM yquota_internal.close_period_at('2026-03-02 11:20', 100);
 SELECT * FROM yquota.forgive('2026-03-02 11:16', '2026-03-02 11:18:18', 'switch');
@@ -84,10 +85,10 @@ SELECT project, granted, charged, accrued, held, remaining FROM yquota.project_b
 SELECT grant_id, state, spent, remaining, lost FROM yquota.grant_status ORDER BY grant_id;
 SELECT reservation_id, number, version, project, "from", "to", amount, booked_at, corrects FROM yquota.reservation_charge WHERE reservation_id <> 'reservation_1_0004' ORDER BY 1, 2;
 
--- what has been forgotten leaves, with all its rows
+-- a forgotten reservation leaves, with all its rows
 SELECT yquota.seal_history();
 SELECT yquota_internal.compact_counters() > 0 AS compacted, yquota_internal.correct_late_prices() AS corrected;
--- what is booked when the segment has been sealed keeps its reservation
+-- a charge that is booked after the segment has been sealed keeps its reservation
 SELECT yquota.set_clock('2026-03-03 12:07');
 SELECT * FROM yquota.forgive('2026-03-02 11:04:04', '2026-03-02 11:04:05', 'late', 'web');
 TRUNCATE told_before;
@@ -115,7 +116,7 @@ SELECT yquota.roll_up_charges() > 0 AS rolled_up;
 SELECT * FROM difference();
 SELECT count(*) FROM pg_class WHERE relname LIKE 'reservation\_charge\_leaving%';
 
--- what has left says where it is
+-- an archived reservation names its table
 SELECT * FROM yquota.explain_reservation('reservation_1_0001');
 SELECT * FROM yquota.explain_reservation('reservation_1_0099');
 SELECT * FROM yquota.explain_reservation('c2');
@@ -148,7 +149,7 @@ SELECT project, charged, accrued FROM yquota.project_balance ORDER BY 1;
 SELECT project, archive.digest = opening.digest AS is_right, archive.charged = opening.charged AS adds_up
 FROM yquota.archive_digest('archive.charge') AS archive
 FULL JOIN (SELECT DISTINCT ON (project) * FROM yquota.opening_balance ORDER BY project, archived_through DESC) AS opening USING (project) ORDER BY project;
--- the proof finds what is wrong
+-- the proof finds every error
 BEGIN;
 UPDATE yquota_internal.archived_cost SET amount = amount + 1 WHERE project = 'laser';
 SELECT problem, subject FROM yquota.verify();

@@ -1,4 +1,4 @@
--- What reservations cost: exact amounts, ends, corrections, periods, reports, roles, proof.
+-- Costs of reservations: exact amounts, ends, corrections, periods, reports, roles, proof.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_reservation_charge WITH (FORCE);
@@ -32,7 +32,7 @@ CREATE VIEW balance AS SELECT project, charged, accrued, burn_rate FROM yquota.p
 -- Without a rule a reservation costs nothing, and neither does one that was accepted before there was one.
 SELECT pg_temp.reserve(1, 'lab', pg_temp.contract('12:00', '12:10', 10, '[memory-mb=1024,vcores=1]'));
 INSERT INTO yquota.charging_rule (effective_at, reserved_factor) VALUES (pg_temp.at('11:00'), 0.5);
--- not for what has been accepted
+-- not for accepted reservations
 INSERT INTO yquota.charging_rule (effective_at, reserved_factor) VALUES (pg_temp.at('09:00'), 0.5);
 \set VERBOSITY terse
 INSERT INTO yquota.charging_rule (effective_at, reserved_factor) VALUES (pg_temp.at('11:30'), 1.1);
@@ -49,12 +49,12 @@ TABLE balance;
 SELECT yquota.set_multiplier('GENERAL', 1.5, pg_temp.at('12:05'));
 SELECT yquota.set_clock(pg_temp.at('12:05'));
 TABLE balance;
--- one and a half seconds and a microsecond: 7.5 * 1.500001
+-- 1.5 seconds and a microsecond: 7.5 * 1.500001
 SELECT yquota.set_clock(pg_temp.at('12:05:01.500001'));
 TABLE balance;
 SELECT * FROM yquota.cost_between(pg_temp.at('12:04:59'), 'infinity', '{project,username,queue,application_id,execution_type,node,container_id}');
 SELECT * FROM yquota.balance_at('lab', pg_temp.at('12:05:01'));
--- what is over is still owed until it is posted: 300 * 5 + 300 * 7.5 = 3750
+-- an ended reservation still owes its cost until it is posted: 300 * 5 + 300 * 7.5 = 3750
 SELECT yquota.set_clock(pg_temp.at('12:20'));
 TABLE balance;
 SELECT * FROM yquota.verify();
@@ -64,7 +64,8 @@ TABLE ledger;
 TABLE yquota_internal.accruing_reservation;
 SELECT * FROM yquota.verify();
 
--- A discount for containers in the queues below is one factor of the plan's queue, by which the reservation pays its part.
+-- A discount for containers in the queues below is one factor of the plan's queue. The reservation
+-- pays its share by that factor.
 INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.plan', pg_temp.at('13:00'), 0.8), ('queue', 'root.plan', pg_temp.at('14:00'), 1);
 SELECT yquota.set_clock(pg_temp.at('13:10'));
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, allocation)
@@ -93,7 +94,8 @@ SELECT yquota.set_clock(pg_temp.at('13:36'));
 TABLE balance;
 SELECT * FROM yquota.verify();
 
--- A period ends while one goes on; what is posted later is on the next bill.  25 min * 60 * 2.4 = 3600, and 3750 + 1440 + 2880 = 8070, and 3 * 720 + 2 * 900 = 3960.
+-- A period ends while a reservation goes on. Later postings are on the next bill. 25 min * 60 * 2.4
+-- = 3600, and 3750 + 1440 + 2880 = 8070, and 3 * 720 + 2 * 900 = 3960.
 SELECT yquota.set_clock(pg_temp.at('13:50'));
 SELECT closed_at FROM yquota_internal.close_period_at(pg_temp.at('13:40'), 100);
 SELECT amount FROM yquota.closed_period;
@@ -168,7 +170,7 @@ SELECT deleted FROM yquota.delete_reservation('reservation_1_7', 'ann', '{}');
 SELECT * FROM ledger WHERE r = '7';
 SELECT * FROM yquota.verify();
 
--- Prices of what has been charged stay, and so do the resource types.
+-- Prices of posted charges stay, and so do the resource types.
 SELECT yquota.set_multiplier('GENERAL', 3, pg_temp.at('15:46'));
 DELETE FROM yquota.resource_type WHERE name = 'vcores';
 INSERT INTO yquota.resource_type (name, price_group) VALUES ('yarn.io/fpga', 'GPU');
@@ -179,7 +181,7 @@ SELECT reservation_id FROM yquota.reservation_definition;
 SELECT * FROM yquota.forgive(pg_temp.at('15:46'), pg_temp.at('15:46:30'), 'forgotten', 'web');
 SELECT * FROM ledger WHERE r = '7';
 SELECT * FROM yquota.verify();
--- What accrues is not forgotten.
+-- An accruing reservation is not forgotten.
 SELECT pg_temp.reserve(8, 'web', pg_temp.contract('16:00', '16:10', 1, '[memory-mb=1024,vcores=1]'));
 SELECT yquota.set_clock('2026-03-04 10:00+00');
 SELECT yquota.remove_ended_reservations('infinity');
@@ -191,7 +193,7 @@ SELECT * FROM yquota.verify();
 SELECT count(*) FROM yquota.reservation_definition WHERE reservation_id = 'reservation_1_0008';
 SELECT pg_temp.reserve(8, 'web', yquota.reservation_contract('2026-03-04 11:00+00', '2026-03-04 11:10+00', ARRAY[yquota.reservation_request('[memory-mb=1024,vcores=1]', 1, '10 min', 1)], 'ALL'));
 
--- The proof finds what is wrong.
+-- The proof finds every error.
 BEGIN;
 UPDATE yquota.reservation_charge SET amount = amount + 1 WHERE reservation_id = 'reservation_1_0008';
 SELECT * FROM yquota.verify();
@@ -216,7 +218,7 @@ UPDATE yquota.reservation_charge SET corrects = 1 WHERE reservation_id = 'reserv
 SELECT problem, subject FROM yquota.verify();
 ROLLBACK;
 
--- Members see the rows of their projects; nobody writes them.
+-- Members see the rows of their projects; no role writes them.
 CREATE ROLE yquota_test_reserving;
 SELECT yquota.allow_role('yquota_test_reserving', 'member', 'web');
 SET SESSION AUTHORIZATION yquota_test_reserving;

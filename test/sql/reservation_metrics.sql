@@ -26,7 +26,7 @@ INSERT INTO yquota.scheduler_setting (reservation_system_enable) VALUES (true);
 SELECT * FROM figures;
 INSERT INTO yquota.node (name, total) VALUES ('n', '[memory-mb=200000,vcores=400]');
 
--- What is accepted, active and refused.
+-- Accepted, active and refused reservations.
 SELECT reserve(10001, 'ann', '2026-03-02 10:00+00', 40), reserve(10002, 'bob', '2026-03-02 12:00+00', 60), reserve(10003, 'cid', '2026-03-02 10:00+00', 20, '12 hours');
 -- the plan follower has made their queues
 SELECT count(*) FROM yquota.reservation_queue WHERE reservation_id IS NOT NULL;
@@ -38,7 +38,7 @@ SELECT accepted FROM yquota.update_reservation('reservation_1_10001', 'ann', '{}
 SELECT * FROM figures;
 SELECT yquota.set_clock('2026-03-02 11:00+00');
 SELECT * FROM figures WHERE labels @> '{"plan": "root.plan"}' AND NOT labels ? 'decided_by';
--- those that repeat are over with their first period, unless they have each
+-- periodic reservations are over with their first period, unless they have each
 SELECT yquota.set_clock('2026-03-02 22:30+00');
 SELECT * FROM figures WHERE metric = 'yquota_reservation_accepted' AND labels @> '{"plan": "root.plan"}';
 UPDATE yquota.scheduler_setting SET reservation_repeats_allocation = true;
@@ -70,7 +70,7 @@ UPDATE yquota.node SET total = '[memory-mb=200000,vcores=400]';
 SELECT yquota_internal.watch_plans(yquota.clock());
 SELECT kind, cleared_at FROM alerts;
 
--- The worker's round: what it has done, and nothing when there is nothing to do.
+-- The worker's round: its work, and nothing when there is nothing to do.
 SELECT yquota_internal.worker_follow_plans() AS postponed;
 SELECT yquota_internal.worker_follow_plans() AS postponed;
 SELECT metric, CASE WHEN metric LIKE '%duration%' THEN (value > 0)::text ELSE (value)::text END AS value FROM yquota.metrics WHERE family = 'plan_follower' ORDER BY metric;

@@ -30,7 +30,7 @@ SELECT pg_temp.reserve(10001, 'ann', '2026-03-02 00:00+00', 12, 50, 'night'), pg
 SELECT * FROM yquota.reservation_plan_text('root.plan', '2026-03-02 00:00+00', '2026-03-03 00:00+00', lines => 8, width => 20);
 SELECT "from", "to", promised, highest, plan FROM yquota.reservation_plan_text('plan', '2026-03-02 08:30+00', '2026-03-02 10:30+00', 2);
 SELECT promised, highest, plan FROM yquota.reservation_plan_text('root.plan', '2026-03-02 06:00+00', '2026-03-02 09:00+00', 1, 20, 'vcores');
--- what plan_allocation() says comes to the same
+-- plan_allocation() gives equal amounts
 SELECT l.promised, round(100 * sum(yquota.amount(a.committed, 'memory-mb') * extract(epoch FROM a."to" - a."from")) / 7200 / 100000, 1) AS by_plan_allocation
 FROM yquota.reservation_plan_text('root.plan', '2026-03-02 05:30+00', '2026-03-03 05:30+00', 12) AS l
 CROSS JOIN LATERAL yquota.plan_allocation('root.plan', l."from", l."to") AS a
@@ -51,7 +51,7 @@ SELECT "from", promised, plan, length(reservations) FROM yquota.reservation_plan
 SELECT right(reservations, 40) FROM yquota.reservation_plan_text('root.plan', '2026-03-04 00:00+00', '2026-03-04 16:00+00', 1, 50);
 SELECT count(*) FROM yquota.reservation_plan_text('root.plan', '2026-03-04 00:00+00', '2026-03-04 00:00:00.003+00', 24);
 
--- What cannot be shown.
+-- Plans that cannot be shown.
 SELECT yquota.reservation_plan_text('root.plan', lines => 0);
 SELECT yquota.reservation_plan_text('root.plan', lines => NULL);
 SELECT yquota.reservation_plan_text('root.plan', lines => 1001);

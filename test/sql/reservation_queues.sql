@@ -1,5 +1,5 @@
--- Queues of reservations below their plans: how they come into the hierarchy, what they
--- have of the plan, and the applications, containers and preemption in them.
+-- Queues of reservations below their plans: their place in the hierarchy, their share of the plan,
+-- and the applications, containers and preemption in them.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_reservation_queues WITH (FORCE);

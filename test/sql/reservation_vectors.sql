@@ -1,6 +1,7 @@
--- Vectors of reservations by name: what Hadoop's own tests assert of the input (V), of plans (N), of agents (G, A) and
--- of sharing policies (C), as far as they go through SQL.  A result is what the reservation has, [from,to)=GB, in steps of
--- the plan, or the rule that refuses it.
+-- Vectors of reservations by name, as Hadoop's own tests assert them, as far as they go through
+-- SQL. They are about the input (V), plans (N), agents (G, A) and sharing policies (C). A result is
+-- the allocation of the reservation, [from,to)=GB, in steps of the plan, or the rule that refuses
+-- it.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_reservation_vectors WITH (FORCE);
@@ -35,7 +36,8 @@ BEGIN
 	WHERE path = 'root.plan';
 END $$;
 
--- What a plan says: the error, the rule that refuses, or the place found, in units of so many milliseconds.
+-- Return the answer of a plan: the error, the rule that refuses, or the place found, in units of so
+-- many milliseconds.
 CREATE FUNCTION pg_temp.place(id text, unit bigint) RETURNS text LANGUAGE sql
 	RETURN (SELECT string_agg(format('[%s,%s)=%s', (extract(epoch FROM a."from") * 1000 / unit)::numeric(20, 0), (extract(epoch FROM a."to") * 1000 / unit)::numeric(20, 0),
 				yquota.amount(a.allocation, 'memory-mb') / 1024), ' ' ORDER BY a."from")
@@ -167,7 +169,8 @@ FROM (VALUES
 	(10, 60, 35857, '09:58:37', '10:08:37', true)) AS v (number, period, arrival, "from", "to", is_found);
 UPDATE yquota.scheduler_setting SET reservation_system_max_periodicity = NULL;
 
--- C: sharing policies, on 1000 containers of 1 GB: so many reservations of a user one after the other, and which answers they get.
+-- C: sharing policies, on 1000 containers of 1 GB: so many reservations of a user one after the
+-- other, with their answers.
 CREATE FUNCTION pg_temp.share(duration interval, percent integer, reservations integer, period interval) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	answer record;
@@ -192,7 +195,8 @@ CROSS JOIN LATERAL unnest(c.periods) AS p (period);
 CALL pg_temp.plan(1024000, 1000, policy => 'NoOverCommitPolicy');
 SELECT 'no over-commit' AS id, c.percent, c.reservations, p.period, pg_temp.share('1 h', c.percent, c.reservations, p.period::interval)
 FROM (VALUES (25, 1), (100, 1), (110, 1), (25, 4), (25, 5)) AS c (percent, reservations) CROSS JOIN unnest('{NULL,2 h}'::text[]) AS p (period);
--- an update counts the old version twice: 30 % for half a window once, and not as an update of itself; 15 to 20 %, and not to 21 %
+-- An update counts the old version twice: 30 % for half a window once, and not as an update of
+-- itself. An update from 15 to 20 % is accepted, from 15 to 21 % it is not.
 CREATE FUNCTION pg_temp.update(hours integer, percent integer) RETURNS text LANGUAGE sql AS $$
 	SELECT CASE WHEN u.accepted THEN 'ok' ELSE u.decided_by END
 	FROM yquota.update_reservation('reservation_1_0001', 'u', '{}', yquota.reservation_contract('1970-01-02 UTC', '1970-01-02 UTC'::timestamptz + hours * interval '1 h',
@@ -203,8 +207,8 @@ SELECT 'S1' AS id, pg_temp.share('12 h', 30, 1, NULL), pg_temp.update(12, 30);
 SELECT 'S1' AS id, pg_temp.share('12 h', 15, 1, NULL), pg_temp.update(12, 21), pg_temp.update(12, 20);
 SELECT 'S1' AS id, pg_temp.share('24 h', 25, 1, NULL), pg_temp.update(24, 10);
 
--- what a user has a window after the deadline goes on for ever, and overflows: a user with 1 container is refused another
--- one, and one with 2 is not; by a setting it ends there
+-- the use of a user a window after the deadline goes on for ever, and overflows. So a user with 1
+-- container is refused another one, and a user with 2 is not. A setting ends it there.
 CREATE FUNCTION pg_temp.later(containers integer) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	TRUNCATE yquota.reservation_definition CASCADE;
@@ -264,7 +268,7 @@ SELECT 'A9' AS id, pg_temp.ask(1, 'u', pg_temp.contract('ALL', 10, 11, '1x100 g1
 SELECT 'A9' AS id, deleted FROM yquota.delete_reservation('reservation_1_0001', 'u', '{}');
 SELECT 'A9' AS id, accepted FROM yquota.update_reservation('reservation_1_0002', 'u', '{}', pg_temp.contract('ALL', 10, 14, '1x100 g1 d2', 60000));
 SELECT 'A9' AS id, pg_temp.place('reservation_1_0002', 60000);
--- 7 GB and a core, and 6 GB and 6 cores, have one minute; who comes third gets the other one
+-- 7 GB and a core, and 6 GB and 6 cores, have one minute; the third reservation gets the other one
 CREATE FUNCTION pg_temp.single(number integer, deadline bigint, gb bigint, vcores bigint) RETURNS text LANGUAGE sql
 	RETURN pg_temp.ask(number, 'u' || number, yquota.reservation_contract(pg_temp.time(600000), pg_temp.time(deadline * 60000), ARRAY[yquota.reservation_request(pg_temp.size(gb * 1024, vcores), 1, '1 min')], 'ALL'), 60000);
 CALL pg_temp.plan(102400, 100, step => 60, agent => 'AlignedPlannerWithGreedy', is_early => true, hold_over => 1000000);

@@ -3,7 +3,7 @@
 --
 SET search_path = yquota, yquota_internal, pg_catalog;
 
--- What an expression gives: its text, or SQLSTATE, message, detail and hint.
+-- Return the result of an expression: its text, or SQLSTATE, message, detail and hint.
 CREATE FUNCTION pg_temp.attempt(expression text) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -23,7 +23,7 @@ EXCEPTION WHEN OTHERS THEN
 					 'HINT: ' || nullif(hint, ''));
 END $$;
 
--- The same for the text form.
+-- Return the result for an input of the text form.
 CREATE FUNCTION pg_temp.read(input text) RETURNS text
 LANGUAGE sql AS $$ SELECT pg_temp.attempt(format('%L::yquota.resource', input)) $$;
 
@@ -177,7 +177,7 @@ SELECT name, pg_column_size(r) FROM stored ORDER BY name COLLATE "C";
 SELECT typlen, typbyval, typalign, typstorage FROM pg_type
 WHERE oid = 'resource'::regtype;
 
--- What is on disk, byte for byte: this must never change
+-- Bytes on disk, which must never change
 CREATE CAST (resource AS bytea) WITHOUT FUNCTION;
 SELECT r, r::bytea AS stored
 FROM unnest('{"[]","[amd.com/gpu=1,cpu-milli=1,ephemeral-storage=1,gpu-milli=1,memory-mb=1]",
@@ -185,7 +185,7 @@ FROM unnest('{"[]","[amd.com/gpu=1,cpu-milli=1,ephemeral-storage=1,gpu-milli=1,m
 	"[a=-1,memory-mb=4096,vcore=63,vcores=64,vcores2=-64,z=-65]",
 	"[x=9223372036854775807,y=-9223372036854775808]"}'::resource[]) r;
 
--- What is not canonical is corrupt
+-- Bytes that are not canonical are corrupt
 CREATE CAST (bytea AS resource) WITHOUT FUNCTION;
 SELECT stored, pg_temp.attempt(format('%L::bytea::yquota.resource', stored)) AS read
 FROM (VALUES
@@ -410,7 +410,7 @@ FROM vector a JOIN vector b ON b.id IN ((a.id * 7) % 3000 + 1, (a.id * 13) % 300
 SELECT count(*) AS pairs, count(*) FILTER (WHERE a = b) > 100 AS some_equal,
 	count(*) FILTER (WHERE a <@ b) > 100 AS some_fit FROM pair;
 
--- the same sum, comparison and order with relations
+-- equal sum, comparison and order with relations
 WITH compared AS (
 	SELECT a, b, o.*
 	FROM pair, LATERAL (

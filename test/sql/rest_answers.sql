@@ -19,7 +19,7 @@ SELECT name, rack, label, total, state, updated_at FROM yquota.node ORDER BY nam
 SELECT yquota.set_clock('2026-03-02 10:00:10+00');
 SELECT * FROM yquota.import_nodes(:'three');
 SELECT name, updated_at FROM yquota.node ORDER BY name;
--- one that is gone keeps what it offered; another one is new, and alone
+-- a lost node keeps its offered resources; another one is new, and alone
 SELECT * FROM yquota.import_nodes(jsonb_set(jsonb_set(:'three', '{nodes,node,0,state}', '"LOST"'), '{nodes,node,0,totalResource}', '{"memory": 0, "vCores": 0}'));
 SELECT name, total, state FROM yquota.node ORDER BY name;
 SELECT * FROM yquota.import_nodes('{"nodes": {"node": {"state": "RUNNING", "id": "n3:1", "nodeHostName": "n3", "usedMemoryMB": 1024, "availMemoryMB": 1024, "usedVirtualCores": 1, "availableVirtualCores": 0}}}');
@@ -31,10 +31,10 @@ SELECT * FROM yquota.import_nodes('{"nodes": {}}', missing_are_lost => true);
 SELECT * FROM yquota.import_nodes('{"nodes": {"node": []}}', missing_are_lost => true);
 SET client_min_messages = warning;
 SELECT name, state FROM yquota.node ORDER BY name;
--- what an answer with nodes does not have is lost
+-- a node that is missing from an answer with nodes is lost
 SELECT * FROM yquota.import_nodes('{"nodes": {"node": {"state": "LOST", "id": "n1:1", "nodeHostName": "n1.example.org"}}}', missing_are_lost => true);
 SELECT name, state FROM yquota.node ORDER BY name;
--- a host that runs again beside what it was before, and several on one host
+-- a host that runs again beside its former node, and several on one host
 SELECT * FROM yquota.import_nodes('{"nodes": {"node": [{"state": "RUNNING", "id": "n3:2", "nodeHostName": "n3", "totalResource": {"memory": 2048, "vCores": 1}}, {"state": "LOST", "id": "n3:1", "nodeHostName": "n3"}]}}');
 \set two '{"nodes": {"node": [{"state": "RUNNING", "id": "n4:1", "nodeHostName": "n4", "totalResource": {"memory": 2048, "vCores": 1}}, {"state": "RUNNING", "id": "n4:2", "nodeHostName": "n4", "totalResource": {"memory": 1024, "vCores": 1}}]}}'
 SELECT * FROM yquota.import_nodes(:'two');
@@ -71,7 +71,7 @@ SELECT * FROM yquota.utilization ORDER BY resource_type;
 SELECT * FROM yquota.import_cluster_metrics(:'metrics', '2026-03-02 09:59');
 SELECT * FROM yquota.import_cluster_metrics('{"clusterMetrics": {"allocatedMB": 0, "totalMB": 0, "allocatedVirtualCores": 0, "totalVirtualCores": 0}}');
 SELECT * FROM yquota.import_cluster_metrics('{"clusterMetrics": {}}');
--- a group that counts what is wanted, too
+-- a group that counts requests, too
 UPDATE yquota.price_group SET count_pending = true WHERE name = 'GENERAL';
 SELECT * FROM yquota.import_cluster_metrics(:'metrics');
 -- errors
@@ -82,7 +82,7 @@ SELECT * FROM yquota.import_cluster_metrics(:'metrics', 'infinity');
 SELECT * FROM yquota.import_cluster_metrics('{"clusterMetrics": {"allocatedMB": "much", "totalMB": 8192}}');
 SELECT * FROM yquota.import_cluster_metrics('{"clusterMetrics": {"allocatedMB": -1, "totalMB": 8192}}');
 
--- whoever speaks for the resource manager may do both
+-- a role that speaks for the resource manager may do both
 CREATE ROLE yquota_rest_operator;
 SELECT yquota.allow_role('yquota_rest_operator', 'operator');
 SET ROLE yquota_rest_operator;

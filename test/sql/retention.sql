@@ -1,6 +1,6 @@
 --
--- Retention: what is older than so many months is archived segment by segment, and
--- what the books tell of it stays.  A vcore costs one credit per second.
+-- Retention: history older than so many months is archived segment by segment, and the books stay.
+-- A vcore costs one credit per second.
 --
 CREATE DATABASE yquota_retention;
 \c yquota_retention
@@ -13,7 +13,7 @@ SET jit = off;
 SELECT yquota.set_clock('2026-01-01 00:00');
 SELECT yquota.set_multiplier('GENERAL', 1.000000000000000003, '2026-01-10 12:07');
 INSERT INTO yquota.project (name) VALUES ('lab'), ('web');
--- January: what ends in it, and what goes on
+-- January: containers that end in it, and containers that go on
 SELECT yquota.set_clock('2026-01-31 00:00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation) VALUES
 	('CONTAINER_START', 'c1', '2026-01-10 12:00', 'lab', 'a1', 'ann', 'root.x', '[vcores=1]'), ('CONTAINER_FINISH', 'c1', '2026-01-10 12:20', NULL, NULL, NULL, NULL, NULL),
@@ -41,7 +41,7 @@ SELECT yquota.roll_up_charges() > 0 AS rolled_up;
 SELECT yquota.seal_history();
 SELECT yquota.quota_compute();
 
--- what is told
+-- reports to compare
 CREATE VIEW bills AS SELECT period.ends_at, booking.closed_at, bill.* FROM yquota.billing_period AS period, yquota.billing_period AS booking,
 	LATERAL yquota.cost_between(period.starts_at, period.ends_at, '{project,username,queue,application_id,execution_type}', booking.closed_at) AS bill
 	WHERE booking.closed_at >= period.closed_at;
@@ -65,7 +65,7 @@ INSERT INTO yquota.retention_setting (keep_months) VALUES (1);
 INSERT INTO yquota.retention_setting (seal_interval) VALUES ('-1 day');
 INSERT INTO yquota.retention_setting (keep_months) VALUES (2);
 SELECT yquota_internal.run_job('retention', 'worker');
--- the clock of what is told stands still
+-- the clock of the reports stands still
 CREATE FUNCTION retain(at timestamptz) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	outcome text;
@@ -100,7 +100,7 @@ SELECT * FROM difference();
 SELECT yquota.roll_up_charges() > 0 AS rolled_up;
 SELECT * FROM difference();
 
--- what has left is told from the archive, and what cannot be told any more says why
+-- an archived container is told from the archive, and reports that cannot be given any more say why
 SELECT * FROM yquota.explain_charge('c2');
 SELECT sum(amount) FROM yquota.explain_charge('c5');
 SELECT * FROM yquota.explain_charge('nobody');
@@ -156,7 +156,7 @@ SELECT * FROM yquota.verify();
 SELECT project, charged - amount AS difference FROM yquota.project_balance JOIN yquota.cost_between('-infinity', 'infinity') USING (project) ORDER BY project;
 SELECT * FROM bills EXCEPT SELECT (told_before.line::bills).* FROM told_before WHERE what = 'bill' ORDER BY 1, 2, 3, 4;
 
--- who could run code there does not get it run
+-- code of a role that could run it there does not run
 UPDATE yquota.retention_setting SET archive_schema = 'public';
 CREATE ROLE yquota_retention_other;
 CREATE TABLE public.charge (LIKE yquota.charge);

@@ -1,6 +1,6 @@
 --
--- The ResourceManager's audit log as events: layouts of lines, clocks that are
--- set back, years that are not said, what is imported twice, and files.
+-- The ResourceManager's audit log as events: layouts of lines, clocks that are set back, unnamed
+-- years, repeated imports, and files.
 --
 CREATE DATABASE yquota_rm_audit;
 \c yquota_rm_audit
@@ -65,14 +65,14 @@ SELECT last_at FROM yquota.import_rm_audit(line('12-31 23:50:00,000', 'AM Alloca
 SELECT last_at FROM yquota.import_rm_audit(line('02-28 23:50:00,000', 'AM Allocated Container', 'd5'));
 SELECT last_at FROM yquota.import_rm_audit(line('01-01 00:10:00,000', 'AM Released Container', 'd4'), after => '2025-12-31 23:50+00');
 
--- who pays
+-- the paying project
 SELECT * FROM yquota.import_rm_audit(line('2026-03-01 11:00:00,000', 'AM Allocated Container', 'e1', username => 'ann'), project => 'lab');
 SELECT * FROM yquota.import_rm_audit(line('2026-03-01 11:00:00,000', 'AM Allocated Container', 'e2', username => 'ann'), project_from => 'username');
 SELECT * FROM yquota.import_rm_audit(line('2026-03-01 11:00:00,000', 'AM Allocated Container', 'e3', username => 'ann'), project_from => 'queue');
 SELECT right(container_id, 2) AS container, project, username FROM yquota.container WHERE container_id ~ '_e' ORDER BY container_id;
 
--- what is refused is set aside and known from then on: no such project, no
--- allocation (Hadoop 2), one that is none, and an end without a beginning
+-- a refused line is set aside and known from then on. The lines have an unknown project, no
+-- allocation (Hadoop 2), a bad allocation, and an end without a beginning.
 SELECT * FROM yquota.import_rm_audit(concat_ws(E'\n', line('2026-03-01 11:00:00,000', 'AM Allocated Container', 'f1', username => 'x__ann'),
 	line('2026-03-01 11:00:00,000', 'AM Allocated Container', 'f2', ''), line('2026-03-01 11:00:00,000', 'AM Allocated Container', 'f3', E'\tRESOURCE=<many>'),
 	line('2026-03-01 11:30:00,000', 'AM Released Container', 'f4'), line('2026-03-01 11:00:00,000', 'AM Allocated Container', 'f5')), source => 'rm-1');
@@ -86,9 +86,9 @@ SELECT * FROM yquota.import_rm_audit(line('2026-03-01 11:00:00,000', 'AM Allocat
 SELECT "from", "to" FROM yquota.charge WHERE container_id ~ '_f4';
 
 --
--- What has no end in the log, and what is no container: temporary parts of an
--- increase (2 gets more by 3), of a decrease or a demotion (4), and a container that was
--- demoted, or ended while the ResourceManager was down (5), of an application that ends
+-- Containers without an end in the log, and rows that are no containers. They are temporary parts
+-- of an increase (2 gets more by 3), and of a decrease or a demotion (4). Container 5, of an
+-- application that ends, was demoted, or ended while the ResourceManager was down.
 --
 CREATE FUNCTION life(from_at text, to_at text) RETURNS text LANGUAGE sql RETURN (
 	SELECT replace(string_agg(line(at, operation, container, coalesce(format(E'\tRESOURCE=%s\tQUEUENAME=root.ops', resource), '')), E'\n' ORDER BY at), '000_0001', '000_0002')
@@ -120,7 +120,7 @@ SELECT * FROM outcome ORDER BY 1;
 SELECT right(container_id, 6) AS container, reason FROM yquota.suspect_container;
 SELECT * FROM yquota.verify();
 ROLLBACK;
--- in pieces: what was taken for a container is voided, and known then
+-- in pieces: a row that was taken for a container is voided, and known then
 SELECT * FROM yquota.import_rm_audit(life('2026', '2026-03-01 08:10:00,500'));
 SELECT * FROM outcome ORDER BY 1;
 SELECT * FROM yquota.import_rm_audit(life('2026-03-01 08:10:00,500', '2026-03-01 08:30'));
@@ -141,8 +141,8 @@ SELECT * FROM yquota.import_rm_audit_file(NULL);
 SELECT * FROM yquota.import_rm_audit_file('no such file');
 
 --
--- Files: longer than what is read at once, bytes that are no characters, and a
--- last line that is being written
+-- Files: longer than a single read, bytes that are no characters, and a last line that is being
+-- written
 --
 SELECT lo_from_bytea(4711, convert_to((
 	SELECT string_agg(line(to_char(timestamp '2026-01-05' + i * interval '1 s', 'YYYY-MM-DD HH24:MI:SS,MS'),
@@ -170,7 +170,7 @@ RESET ROLE;
 COPY (SELECT) TO PROGRAM 'cat && rm yquota_rm_audit.log';
 SELECT * FROM yquota.verify();
 
--- while charging is deferred the books do not know what is known
+-- while charging is deferred the books do not have the deferred events
 SET yquota.charging = deferred;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'kept', '2026-03-02 11:00', 'lab', '[vcores=1]');
 SELECT * FROM yquota.import_rm_audit(:'log');

@@ -1,7 +1,6 @@
 --
--- What is rolled back leaves nothing behind: neither in the tables nor in what
--- the session remembers of projects, nodes, waiting events, prices and claims.
--- Amounts: 1 credit per vcore and second.
+-- A change that is rolled back leaves nothing behind, in the tables and in the session's notes of
+-- projects, nodes, waiting events, prices and claims. Amounts: 1 credit per vcore and second.
 --
 CREATE DATABASE yquota_rollback;
 \c yquota_rollback
@@ -47,7 +46,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, n
 SELECT pg_temp.start('g1', 'lab', 'n2');
 SELECT container_id, node, label FROM yquota.container;
 
--- The same in subtransactions, released ones included
+-- Rolled back changes in subtransactions, released ones included
 BEGIN;
 SAVEPOINT a;
 INSERT INTO yquota.project (name) VALUES ('ghost');

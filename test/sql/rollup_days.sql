@@ -1,7 +1,7 @@
 --
--- Days are rolled up where their sums are a fifth of the ledger rows that begin in
--- them, or fewer; reports read the others from the ledger.  A vcore costs a credit
--- per second.  Works in a database of its own: prices and the clock are global.
+-- Days are rolled up where their sums are a fifth of the ledger rows that begin in them, or fewer.
+-- Reports read the others from the ledger. A vcore costs a credit per second. The test works in a
+-- database of its own: prices and the clock are global.
 --
 CREATE DATABASE yquota_rollup_days;
 \c yquota_rollup_days
@@ -38,7 +38,7 @@ BEGIN
 	RETURN added;
 END
 $$;
--- what was decided, and what is there
+-- recorded decisions, and the data
 CREATE VIEW day AS
 	SELECT known.day::date, known.is_rolled_up, known.charges, known.sums,
 		   (SELECT count(*) FROM yquota.charge AS c WHERE c."from" >= known.day AND c."from" < known.day + interval '1 day') AS ledger_rows,
@@ -112,7 +112,7 @@ SELECT * FROM day WHERE day = '2026-03-07';
 TABLE difference;
 SELECT * FROM yquota.verify();
 
--- what must be cut anew is counted once
+-- charges that must be cut anew are counted once
 SELECT count(*) > 0 AS forgiven FROM yquota.forgive('2026-03-02 00:07', '2026-03-03 00:09', 'switch');
 CALL note();
 SELECT roll_up() > 0 AS some;
@@ -158,7 +158,7 @@ SELECT yquota.seal_history();
 CALL run_containers('last', '2026-03-19', 80, 1);
 SELECT roll_up();
 CREATE TABLE archived (LIKE yquota.charge);
--- of archived history full quarter-hours are known
+-- archived history is known by full quarter-hours
 CREATE OR REPLACE VIEW report AS
 	SELECT 'days' AS of, c::text AS cost FROM yquota.cost_by_day('2026-03-01', '2026-03-20', '{project,application_id}') AS c;
 CALL note();

@@ -1,5 +1,5 @@
--- Allocation as the tables have it: what a cycle reads and writes, what becomes of
--- its decisions, and everything that is refused.
+-- Allocation on the tables: the rows that a cycle reads and writes, its decisions, and everything
+-- that is refused.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_scheduler WITH (FORCE);
@@ -26,7 +26,7 @@ CREATE FUNCTION pg_temp.submit(id text, username text, queue text, unmanaged boo
 	LANGUAGE sql AS $$
 	SELECT s.state FROM yquota.submit_application(id, username, '{}', queue, project => project, unmanaged => unmanaged) AS s
 $$;
--- what was decided, in few words
+-- Return the decisions in few words.
 CREATE FUNCTION pg_temp.told(nodes text[] DEFAULT NULL, most integer DEFAULT NULL, dry boolean DEFAULT false)
 	RETURNS TABLE (decision text, container text, queue text, node text, mb bigint, locality text, p integer, unreserved text)
 	LANGUAGE sql AS $$

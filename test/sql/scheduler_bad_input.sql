@@ -1,5 +1,5 @@
--- What nobody should do to the scheduler, and what becomes of it: amounts that no
--- container may have, more demand than 64 bits hold, tables emptied under it.
+-- Calls that a scheduler should not get, and their results. There are amounts that no container may
+-- have, more demand than 64 bits hold, and tables emptied under it.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_scheduler_bad_input WITH (FORCE);
@@ -41,7 +41,7 @@ SELECT queue, pending_containers, pending FROM yquota.scheduler_queue;
 \echo names that events have used are not given again: of what runs, has ended, or is waited for
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation) VALUES
 	('CONTAINER_START', 'container_1_0001_01_000003', '2026-03-02 09:00+00', 'p', 'application_1_0001', 'ann', 'root.a', 'n1', '[memory-mb=1024,vcores=1]'),
-	-- the same that a cycle would say
+	-- answers equal to those of a cycle
 	('CONTAINER_START', 'container_1_0001_01_000004', '2026-03-02 10:00+00', 'p', 'application_1_0001', 'ann', 'root.a', 'n1', '[memory-mb=1024,vcores=1]'),
 	('CONTAINER_START', 'container_1_0001_01_000005', '2026-03-02 09:00+00', 'p', 'application_1_0001', 'ann', 'root.a', 'n1', '[memory-mb=1024,vcores=1]'),
 	('CONTAINER_FINISH', 'container_1_0001_01_000005', '2026-03-02 09:30+00', NULL, NULL, NULL, NULL, NULL, NULL);

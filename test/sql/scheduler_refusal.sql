@@ -1,6 +1,6 @@
 --
--- One row that cannot be written stops no round of the scheduler: what it is about is left out, held
--- back for a minute, and told; all else goes on.
+-- A row that cannot be written stops no round of the scheduler. The round leaves the subject of the
+-- row out, holds it back for a minute, and reports it. All else goes on.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_scheduler_refusal WITH (FORCE);

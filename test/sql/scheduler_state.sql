@@ -1,5 +1,5 @@
--- What people see of queues, nodes and applications, and what becomes of the
--- scheduler when something goes, shrinks or changes under it.
+-- Views of queues, nodes and applications, and the behaviour of the scheduler when objects go,
+-- shrink or change under it.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_scheduler_state WITH (FORCE);
@@ -150,7 +150,7 @@ SELECT count(*) > 0 AS wait FROM yquota_internal.counter_delta;
 SELECT count(*) FROM yquota.schedule('{g1}', 1);
 SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT count(*) > 0 AS wait FROM yquota_internal.counter_delta;
--- nobody has decided since
+-- no cycle has decided since
 SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT count(*) AS deltas FROM yquota_internal.counter_delta;
 SELECT * FROM yquota.verify();

@@ -1,6 +1,6 @@
 --
--- Who may do what: a feed that may only insert events, a reader of views, an
--- administrator who is no superuser, and what anybody may try.
+-- Rights of a feed that may only insert events, a reader of views, and an administrator who is no
+-- superuser. The test also has calls that every role may try.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_security WITH (FORCE);
@@ -74,7 +74,7 @@ SELECT * FROM yquota.cost_between('-infinity', 'infinity');
 SELECT * FROM yquota.verify();
 INSERT INTO yquota.project (name) VALUES ('mine');
 SELECT yquota.set_multiplier('GPU', 0);
--- what is planted in the way of a view does not run
+-- an object planted in the way of a view does not run
 CREATE TEMP TABLE counter_delta (note text);
 CREATE FUNCTION pg_temp.accrued(yquota.resource, text[], timestamptz, timestamptz) RETURNS numeric
 	LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'planted'; END$$;
@@ -83,7 +83,7 @@ DROP FUNCTION pg_temp.accrued;
 RESET SESSION AUTHORIZATION;
 
 --
--- An administrator configures and is recorded, whatever he says.
+-- An administrator configures and is recorded, whatever name the row gives.
 --
 SET SESSION AUTHORIZATION yquota_test_administrator;
 INSERT INTO yquota.price_group (name) VALUES ('FPGA');
@@ -120,7 +120,7 @@ SELECT * FROM yquota.retry_rejects();
 SELECT * FROM yquota.reconcile('[{"container_id": "c2"}]', '2026-03-02 10:00');
 SELECT * FROM yquota.node_lost('n1');
 SELECT * FROM yquota.verify();
--- what is planted in the way of a function that runs as the owner does not run
+-- an object planted in the way of a function that runs as the owner does not run
 CREATE TEMP TABLE price_pin (price_group text, until timestamptz);
 CREATE FUNCTION pg_temp.trim_scale(numeric) RETURNS numeric
 	LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'planted'; END$$;
@@ -131,7 +131,7 @@ SET search_path = pg_temp, pg_catalog;
 SELECT yquota.set_multiplier('GPU', 3);
 RESET search_path;
 SELECT count(*) AS temporary_pins FROM pg_temp.price_pin;
--- the books are not his
+-- the books do not belong to the administrator
 UPDATE yquota.charge SET amount = 0;
 DELETE FROM yquota.container;
 INSERT INTO yquota.container_event (event) VALUES ('QUOTA_COMPUTE');
@@ -157,7 +157,7 @@ SELECT * FROM yquota.verify();
 DROP TABLE yquota.charge;
 DROP EXTENSION yquota;
 SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'yquota%';
--- the settings of a dump do not make what ships part of one
+-- the settings of a dump do not make shipped rows part of one
 SET check_function_bodies = off;
 SET row_security = off;
 CREATE EXTENSION yquota;

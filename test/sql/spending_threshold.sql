@@ -13,11 +13,11 @@ SELECT yquota.set_clock('2026-03-02 10:00+00');
 INSERT INTO yquota.project (name, on_exhausted) VALUES ('lab', 'allow'), ('web', 'stop'), ('free', 'allow');
 INSERT INTO yquota.project (name, quota_mode, on_exhausted) VALUES ('ops', 'NOLIMIT', 'stop');
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 1000, 'March'), ('web', 100, 'March'), ('ops', 100, 'March');
--- what is notified is looked at in a test of the worker
+-- notifications are tested in a test of the worker
 CREATE VIEW told AS
 	SELECT subject, detail, raised_at::time, cleared_at::time FROM yquota.alert WHERE kind = 'spending_threshold' ORDER BY alert_id;
 
--- an event tells nothing, whatever it spends
+-- an event raises no alert, whatever it spends
 INSERT INTO yquota.container_event (event, container_id, project, application_id, allocation)
 SELECT 'CONTAINER_START', project || '1', project, project || '_app', '[vcores=1]' FROM unnest('{lab,web,free,ops}'::text[]) AS project;
 SELECT yquota.set_clock('2026-03-02 10:08:20+00');
@@ -32,14 +32,14 @@ SELECT yquota.quota_compute();
 SELECT yquota_internal.note_crossings(yquota.clock());
 SELECT count(*) FROM told;
 
--- one microsecond before, and at the threshold
+-- a microsecond before, and at the threshold
 SELECT yquota.set_clock('2026-03-02 10:13:19.999999+00');
 SELECT yquota_internal.note_crossings(yquota.clock());
 SELECT yquota.set_clock('2026-03-02 10:13:20+00');
 SELECT yquota_internal.note_crossings(yquota.clock());
 SELECT * FROM told WHERE subject LIKE 'lab %';
 
--- nobody looked for long: each once
+-- the worker did not look for long: each once
 SELECT yquota.set_clock('2026-03-02 10:15:00+00');
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('web', 900, 'more');
 SELECT yquota.quota_compute();
@@ -48,7 +48,7 @@ SELECT yquota.set_clock('2026-03-02 12:00:00+00');
 SELECT yquota.quota_compute();
 SELECT * FROM told WHERE raised_at = '12:00' OR subject LIKE 'web %';
 
--- a grant that expired leaves what was spent of it
+-- a grant that expired leaves its spent part
 INSERT INTO yquota.project (name) VALUES ('brief');
 INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES ('brief', 1000, 'a day', '2026-03-03 12:00+00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
@@ -124,7 +124,8 @@ CALL late('2026-04-01 14:04+00', 'l4', 100);
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'ln', '2026-04-01 12:00:01+00');
 SELECT yquota.quota_compute();
 SELECT * FROM told WHERE subject LIKE 'late %';
--- a void does, where spending is below then, and so do what is forgiven, corrections and grants; the next crossing is told again
+-- a void clears the alert where spending is below then, and so do forgiven time, corrections and
+-- grants. The next crossing is reported again.
 SELECT count(*) FROM yquota.void_events('l4', 'a test');
 SELECT yquota.quota_compute();
 SELECT * FROM told WHERE subject LIKE 'late %';

@@ -1,6 +1,6 @@
 --
--- Sub-projects: what they spend counts for their ancestors as well.  A vcore
--- costs one credit per second here, so every figure can be checked by hand.
+-- Sub-projects: their spending counts for their ancestors as well. A vcore costs one credit per
+-- second here, so every figure can be checked by hand.
 --
 CREATE DATABASE yquota_sub_project;
 \c yquota_sub_project
@@ -20,7 +20,7 @@ TABLE yquota_internal.project_family ORDER BY 1, 2;
 TABLE balance;
 
 --
--- What runs below counts above, to the microsecond
+-- Spending of a sub-project counts above, to the microsecond
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
 	('CONTAINER_START', 'l1', '2026-03-02 09:59:50.000001+00', 'laser', 'app_l', '[vcores=3]'),
@@ -29,7 +29,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_START', 'u1', '2026-03-02 10:00:00+00', 'uni', 'app_u', '[vcores=4]');
 SELECT yquota.set_clock('2026-03-02 10:00:10+00');
 TABLE balance;
--- the same compacted, and partly settled
+-- equal results compacted, and partly settled
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES
 	('CONTAINER_FINISH', 'l1', '2026-03-02 10:00:05+00'), ('CONTAINER_FINISH', 'm1', '2026-03-02 10:00:10+00');
 SELECT project, charged, accrued, remaining, available FROM yquota.project_balance ORDER BY project;
@@ -54,8 +54,8 @@ SELECT remaining, affordable FROM yquota.price_quote('[vcores=1]', '100000 s', p
 SELECT yquota.release_hold(hold_id) FROM yquota.hold WHERE released_at IS NULL;
 
 --
--- Somebody above who has been granted nothing does not limit anybody; where
--- nobody has been granted anything, there is nothing; NOLIMIT is without limit
+-- An ancestor that has been granted nothing limits no project. Where no ancestor has been granted
+-- anything, there is nothing; NOLIMIT is without limit
 --
 INSERT INTO yquota.project (name, parent, quota_mode) VALUES ('a', NULL, 'PREPAID'), ('a.rich', 'a', 'PREPAID'), ('a.poor', 'a', 'PREPAID'),
 	('a.free', 'a', 'NOLIMIT'), ('a.free.rich', 'a.free', 'PREPAID'), ('a.free.poor', 'a.free', 'PREPAID'), ('uni.free', 'uni', 'NOLIMIT'), ('uni.free.x', 'uni.free', 'PREPAID');
@@ -103,13 +103,13 @@ TABLE work;
 SELECT application_id, state, decided_by FROM yquota.submit_application('application_1_0004', 'ann', '{}', 'q', project => 'maths');
 
 --
--- Thresholds of an ancestor are crossed by what its descendants spend
+-- Thresholds of an ancestor are crossed by the spending of its descendants
 --
 SELECT yquota.quota_compute();
 SELECT subject, detail FROM yquota.alert WHERE kind = 'spending_threshold' ORDER BY alert_id;
 
 --
--- Of an ancestor's grants, what its descendants have not spent is lost
+-- The rest of an ancestor's grants that its descendants have not spent is lost
 --
 INSERT INTO yquota.project (name, parent) VALUES ('top', NULL), ('sub', 'top');
 INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES ('top', 100, 'expires', '2026-03-02 11:00+00'), ('top', 50, 'stays', DEFAULT);
@@ -120,13 +120,13 @@ SELECT project, granted, charged, remaining, available FROM yquota.project_balan
 SELECT amount, state, spent, remaining, lost FROM yquota.grant_status WHERE project = 'top' ORDER BY amount;
 SELECT yquota.quota_compute();
 SELECT project, granted, charged, remaining, available FROM yquota.project_balance WHERE project IN ('top', 'sub') ORDER BY project;
--- what lasts is a question about whose credit it is
+-- the end of credit is a question of the project whose credit it is
 SELECT project, remaining, spent_per_day, ends_at FROM yquota.forecast() WHERE project IN ('top', 'sub') ORDER BY project;
 SELECT project, remaining, spent_per_day, ends_at FROM yquota.forecast('top');
 
 --
--- Refunds and corrections limit nobody: while a project has no credit of its own
--- they are credit of the nearest ancestor that has some, and its own from then on
+-- Refunds and corrections limit no project. While a project has no credit of its own they are
+-- credit of the nearest ancestor that has some. From then on they are its own.
 --
 INSERT INTO yquota.project (name, parent) VALUES ('inst', NULL), ('inst.a', 'inst'), ('inst.a.b', 'inst.a'), ('alone', NULL), ('alone.a', 'alone');
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('inst', 100000, 'year');
@@ -159,7 +159,7 @@ TABLE inst;
 SELECT * FROM yquota.verify();
 
 --
--- What cannot be
+-- Impossible changes
 --
 UPDATE yquota.project SET parent = 'other' WHERE name = 'physics';
 UPDATE yquota.project SET parent = NULL WHERE name = 'maths';
@@ -189,7 +189,7 @@ INSERT INTO yquota.project (name, parent) VALUES ('deep 16', 'deep 15');
 INSERT INTO yquota.project (name, parent) SELECT 'ring ' || i, 'ring ' || (i + 1) % 40 FROM generate_series(0, 39) AS i;
 
 --
--- Members of a project see what is below it, and nothing beside or above it
+-- Members of a project see the projects below it, and nothing beside or above it
 --
 CREATE ROLE yquota_test_scholar;
 SELECT yquota.allow_role('yquota_test_scholar', 'member', 'physics');
@@ -208,8 +208,9 @@ SELECT operation, old ->> 'parent' AS was, new ->> 'parent' AS "is" FROM yquota.
 SELECT * FROM yquota.verify();
 
 --
--- What a correction had taken returns to the grants that it came from when it goes to a sub-project: 90 of 130 to one
--- that is spent on and expires, 40 to one that has expired.  That they are lost is on the bill of when it goes.
+-- An amount that a correction had taken returns to its grants when it goes to a sub-project. Of
+-- 130, 90 go to a grant that is spent on and expires, 40 to an expired one. The loss is on the bill
+-- of the time when the amount goes.
 --
 SELECT yquota.set_clock('2027-01-01 00:00+00');
 INSERT INTO yquota.project (name, parent) VALUES ('r', NULL), ('s', 'r');
@@ -244,7 +245,7 @@ SELECT item, reason, amount FROM yquota.bill('r', date '2027-01-04');
 SELECT item, reason, amount FROM yquota.bill('s', date '2027-01-04');
 SELECT granted, remaining FROM yquota.balance_at('r', '2027-01-02 12:00+00');
 SELECT * FROM yquota.verify();
--- found out when somebody has changed what only triggers should
+-- found out when a session has changed rows that only triggers should change
 DELETE FROM yquota_internal.project_family WHERE ancestor = 'uni' AND member = 'laser';
 SELECT * FROM yquota.verify();
 \c postgres

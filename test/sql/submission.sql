@@ -13,7 +13,7 @@ SET client_min_messages = error;
 SET timezone = 'UTC';
 SELECT yquota.set_clock('2026-01-01 00:00:00Z');
 
--- ids in the order of submission; results without what is NULL
+-- ids in the order of submission; results without NULLs
 CREATE SEQUENCE number;
 CREATE FUNCTION next_id() RETURNS text LANGUAGE sql AS $$SELECT format('application_1_%s', lpad(nextval('number')::text, 4, '0'))$$;
 CREATE FUNCTION told(anyelement) RETURNS text LANGUAGE sql AS
@@ -21,7 +21,7 @@ CREATE FUNCTION told(anyelement) RETURNS text LANGUAGE sql AS
 	  FROM json_each_text(row_to_json($1)) WITH ORDINALITY AS e (key, value, number) WHERE value IS NOT NULL AND key <> 'activated'$$;
 CREATE FUNCTION counts() RETURNS TABLE (queue text, username text, label text, held int, waiting int, active int, demanding int, am_used text) LANGUAGE sql AS
 	$$SELECT queue, username, label, non_runnable, accepted, active, demanding, am_used::text FROM yquota_internal.application_counter ORDER BY 1, 2, 3$$;
--- what is charged for an application master, or why it is refused
+-- Return the allocation charged for an application master, or the reason of a refusal.
 CREATE FUNCTION charged(id text, asked text, least_mb int, least_vcores int, calculator text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	submitted record;
@@ -53,7 +53,7 @@ INSERT INTO yquota.mapping_rule (kind, position, type, matches, policy, custom_p
 UPDATE yquota.scheduler_setting SET mapping_rule_format = 'json';
 SELECT told(yquota.submit_application(next_id(), username, '{dev}')) FROM unnest('{mallory,bob}'::text[]) AS username;
 
--- a queue for reservations has applications only in what is made for them
+-- a queue for reservations has applications only in queues that are made for them
 BEGIN;
 UPDATE yquota.queue SET capacity = '0', reservable = true, state = 'STOPPED' WHERE path = 'root.a';
 UPDATE yquota.queue SET capacity = '100' WHERE path = 'root.b';
@@ -83,7 +83,8 @@ UPDATE yquota.queue SET accessible_node_labels = '{x}' WHERE path = 'root.b';
 INSERT INTO yquota.queue_label (queue, label, capacity) VALUES ('root.b', 'x', '100'), ('root.b.b1', 'x', '100');
 SELECT told(yquota.submit_application(next_id(), 'alice', NULL, queue, label => label))
 FROM (VALUES ('a', 'x'), ('b1', 'y'), ('b1', 'x && y'), ('b1', 'z'), ('b1', ' x '), ('b1', NULL), ('b1', '')) AS v (queue, label);
--- of the application master, of all containers, and of the queue, in this order; an empty one is none
+-- an expression of the application master, of all containers, and of the queue, in this order; an
+-- empty expression is none
 BEGIN;
 SELECT yquota.submit_application('l' || number, 'alice', NULL, 'b1', label => label, node_label_expression => expression)
 FROM (VALUES (1, '', ''), (2, ' ', 'x'), (3, '', ' '), (4, NULL, 'y')) AS v (number, label, expression) \g /dev/null
@@ -232,7 +233,7 @@ SELECT told(yquota.submit_application('job-5', 'dave', NULL, 'root.users.fay'));
 SELECT told(yquota.submit_application('job-6', 'dave', NULL, 'root.users.carol'));
 SELECT path, auto_created FROM yquota.queue WHERE path LIKE 'root.users%' ORDER BY 1;
 
--- what counts follows from the rows, whoever writes them
+-- counts follow from the rows, whichever role writes them
 UPDATE yquota.application SET state = 'NON_RUNNABLE' WHERE application_id = (SELECT min(application_id) FROM yquota.application WHERE state = 'ACTIVE');
 UPDATE yquota.application SET username = 'zoe', has_outstanding_requests = false WHERE application_id = (SELECT min(application_id) FROM yquota.application WHERE state = 'ACCEPTED');
 DELETE FROM yquota.application WHERE application_id = (SELECT max(application_id) FROM yquota.application WHERE state = 'ACTIVE' AND queue = 'root.a');

@@ -160,7 +160,7 @@ INSERT INTO yquota.unmapped_property VALUES ('yarn.scheduler.capacity.root.a.max
 UPDATE yquota.unmapped_property SET value = '6' WHERE property = 'yarn.scheduler.capacity.root.a.max-applications';
 INSERT INTO yquota.unmapped_property SELECT 'yarn.scheduler.capacity.root.a.state' || chr(i), 'RUNNING' FROM generate_series(97, 119) AS i;
 DELETE FROM yquota.unmapped_property WHERE value = 'RUNNING';
--- a queue that comes later does not bring what was kept for it into force
+-- a queue that comes later does not bring the settings kept for it into force
 INSERT INTO yquota.unmapped_property VALUES ('yarn.scheduler.capacity.root.b.maximum-applications', '7');
 INSERT INTO yquota.queue (path, capacity) VALUES ('root.b', '[memory=1024,vcores=1]');
 SELECT maximum_applications FROM yquota.queue WHERE path = 'root.b';

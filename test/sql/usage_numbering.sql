@@ -68,7 +68,7 @@ INSERT INTO yquota_internal.counter_delta (scope, queue, label, username, execut
 VALUES ('u', 'root.a', '', 'ann', 'GUARANTEED', '[]', 0, '3');
 SELECT scope, changed_by > '3' AS is_of_this_database FROM yquota_internal.counter_delta ORDER BY scope;
 
--- what another database knows of its transactions says nothing here
+-- notes of another database about its transactions say nothing here
 SET session_replication_role = replica;
 INSERT INTO yquota_internal.usage_numbering (asked_by, complete_from) VALUES ('3', '3');
 RESET session_replication_role;

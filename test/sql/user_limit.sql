@@ -1,5 +1,5 @@
--- How much a user may use of a leaf queue, and how much an application has left:
--- the figures of the CapacityScheduler's own tests, with what leads to them.
+-- The limit of a user of a leaf queue, and the headroom of an application: the figures of the
+-- CapacityScheduler's own tests, with their terms.
 
 SET client_min_messages = warning;
 CREATE DATABASE yquota_user_limit;
@@ -10,8 +10,8 @@ SET timezone = 'UTC';
 SELECT yquota.set_clock('2026-03-02 10:00+00');
 INSERT INTO yquota.project (name) VALUES ('p');
 
--- The configuration is replaced: lines "path capacity maximum", with @label behind
--- the path for a label and - for what is not set; then a command for the rest.
+-- Replace the configuration by lines "path capacity maximum", with @label behind the path for a
+-- label and - for an unset value. Then a command sets the rest.
 CREATE FUNCTION pg_temp.configure(queues text, command text DEFAULT '') RETURNS void
 	LANGUAGE plpgsql AS $$
 DECLARE
@@ -68,7 +68,7 @@ CREATE FUNCTION pg_temp.run(application text, amount yquota.resource, node text 
 $$;
 CREATE FUNCTION pg_temp.mb(amount yquota.resource) RETURNS bigint
 	LANGUAGE sql AS $$ SELECT yquota.amount(amount, 'memory-mb') $$;
--- What a user may use in MB, what leads to it, and whether he may be given more.
+-- Return the limit of a user in MB with its terms, and whether the user may be given more.
 CREATE FUNCTION pg_temp.of_user(leaf text, who text, label text DEFAULT '', ignored boolean DEFAULT false,
 								OUT "limit" bigint, OUT used bigint, OUT more boolean, OUT capacity bigint, OUT active integer,
 								OUT share bigint, OUT minimum bigint, OUT most bigint, OUT of_all bigint)
@@ -109,7 +109,7 @@ SELECT * FROM pg_temp.of_user('root.a', 'user_0');
 SELECT * FROM pg_temp.of_user('root.a', 'user_2');
 SELECT pg_temp.applications('root.a', 'a9 user_0+', 'a0 user_0+', 'a1 user_1+', 'a2 user_2+', 'a3 user_3+');
 SELECT * FROM pg_temp.of_user('root.a', 'user_3');
--- the same, with all that leads to it
+-- the limit with all its terms
 SELECT * FROM yquota.user_limit('root.a', 'user_0') \gx
 
 -- the tree of the following vectors
@@ -160,7 +160,7 @@ SELECT weight, active_weights, all_weights FROM yquota.user_limit('a', 'user_0')
 INSERT INTO yquota.queue_user (queue, username, weight) VALUES ('root', 'user_0', 0.25), ('root', 'user_1', 0.5), ('root.R', 'user_1', 0.75);
 SELECT name, weight FROM unnest('{user_0,user_1}'::text[]) AS name, yquota.user_limit('a', name);
 DELETE FROM yquota.queue_user WHERE queue <> 'root.R.a';
--- who is no user of the queue has no weight of his own
+-- a user who is not active in the queue has no weight
 SELECT weight FROM yquota.user_limit('a', 'firstname.lastname');
 SELECT pg_temp.applications('root.R.a', 'a2 firstname.lastname');
 SELECT weight, is_active, active_users, active_weights, all_users, all_weights FROM yquota.user_limit('a', 'firstname.lastname');
@@ -208,7 +208,7 @@ SELECT pg_temp.tree($$UPDATE yquota.queue SET user_limit_factor = 10, maximum_ca
 SELECT pg_temp.nodes('[memory-mb=102400,vcores=100]');
 SELECT pg_temp.applications('root.R.b', 'a0 user_0+');
 SELECT pg_temp.run('a0', '[memory-mb=92160,vcores=10]');
--- of 99 GB and 99 cores; 10 GB do not fit, though all of these cores would
+-- headroom of 99 GB and 99 cores: 10 GB do not fit, though all of these cores would
 SELECT queue_limit, queue_used, free, headroom, yquota.fits_in('[memory-mb=10240,vcores=10]', headroom) AS fits FROM yquota.headroom('a0');
 
 \echo V61: without a factor nothing but the maximum of the queue caps it
@@ -249,7 +249,7 @@ SELECT partition, user_limit, user_used, queue_limit, queue_used, total, free, h
 SELECT pg_temp.applications('root.b', 'b0 v+');
 SELECT * FROM pg_temp.of_user('b', 'v', 'x');
 SELECT * FROM pg_temp.of_user('b', 'v', 'x', true);
--- containers alone make a user of the queue, who wants nothing
+-- containers alone make a user of the queue, without a request
 SELECT all_users, active_users FROM yquota.user_limit('a', 'u');
 
 \echo what is asked in vain
@@ -262,7 +262,7 @@ SELECT headroom FROM yquota.headroom('none');
 SELECT headroom FROM yquota.headroom('b0', 'y');
 UPDATE yquota.application SET state = 'FINISHED', finished_at = yquota.clock();
 SELECT headroom FROM yquota.headroom('b0');
--- of others only operators, viewers and administrators
+-- other users: only for operators, viewers and administrators
 CREATE ROLE yquota_test_limited;
 GRANT USAGE ON SCHEMA yquota TO yquota_test_limited;
 SELECT yquota.allow_role('yquota_test_limited', 'member', 'p');
@@ -308,7 +308,7 @@ SELECT used FROM yquota.user_limit('a', 'yquota_test_limited');
 SELECT user_used FROM yquota.headroom('application_1_1', 'x');
 RESET ROLE;
 SELECT yquota.disallow_role('yquota_test_limited', 'member', 'p');
--- not what is void: of a node that is gone, or has another label
+-- except void ones: of a node that is gone, or has another label
 UPDATE yquota.node SET state = 'LOST' WHERE name = 'n1';
 UPDATE yquota.node SET label = '' WHERE name = 'n3';
 SELECT label, used FROM unnest('{"",x}'::text[]) AS label, yquota.user_limit('a', 'yquota_test_limited', label);

@@ -24,7 +24,7 @@ CREATE TEMPORARY TABLE attempt_container AS
 	SELECT attempt, format('container_%s_%s', attempt, number) AS container_id
 	FROM generate_series(0, 9) attempt, generate_series(1, attempt) number;
 
--- What containers of some attempts cost beyond what the steps before charged.
+-- Costs of containers of some attempts beyond the charges of the steps before.
 PREPARE added (integer, integer, numeric) AS
 	SELECT count(*) AS containers, trim_scale(cost - $3) AS each,
 		   trim_scale(sum(cost - $3)) AS subtotal
@@ -82,8 +82,8 @@ FROM yquota.daily_cost GROUP BY day, project, username;
 SELECT * FROM yquota.verify();
 
 --
--- 6.6: what is charged does not depend on how a project pays, nor on what it
--- has left; running work may make the balance negative.
+-- 6.6: a charge does not depend on how a project pays, nor on its remaining credit; running work
+-- may make the balance negative.
 --
 SELECT yquota.set_clock('2026-03-02 01:00:00+00');
 INSERT INTO yquota.project (name, quota_mode, on_exhausted) VALUES

@@ -1,6 +1,6 @@
 --
--- verify() (docs/design.md 1.9): the books agree with log and timelines, every way of
--- falsifying them is found, and verify(since) leaves out what ended before.
+-- verify() (docs/design.md 1.9): the books agree with log and timelines, every way of falsifying
+-- them is found, and verify(since) leaves out containers that ended before.
 --
 CREATE DATABASE yquota_verify;
 \c yquota_verify
@@ -12,7 +12,7 @@ SET intervalstyle = 'postgres';
 \set SHOW_CONTEXT never
 \pset null '-'
 
--- Do something to the books, see what verify() says, and undo it.
+-- Change the books, return the rows of verify(), and undo the change.
 CREATE FUNCTION falsify(command text, since timestamptz DEFAULT NULL) RETURNS TABLE (problem text, subject text)
 	LANGUAGE plpgsql AS $$
 DECLARE
@@ -89,7 +89,7 @@ SELECT * FROM falsify($$WITH more AS (UPDATE yquota.charge SET amount = amount +
 						UPDATE yquota_internal.project_counter SET charged = charged + 1 WHERE project = 'lab'$$);
 SELECT * FROM falsify($$UPDATE yquota.charge SET amount = CASE container_id WHEN 'p1' THEN amount + 1 ELSE amount - 1 END
 						WHERE container_id = 'p1' OR container_id = 'p2'$$);
--- what each row says, column by column
+-- every column of every row
 SELECT c.name, f.* FROM (VALUES
 	('project', $$'ops'$$), ('application_id', $$'a2'$$), ('username', $$'eve'$$), ('queue', $$'root.x'$$), ('node', 'NULL'),
 	('execution_type', $$'OPPORTUNISTIC'$$), ('allocation', $$'[vcores=9]'$$), ('started_at', $$started_at - interval '1 s'$$),
@@ -107,7 +107,7 @@ SELECT * FROM falsify($$DELETE FROM yquota.charge WHERE corrects IS NOT NULL$$);
 SELECT * FROM falsify($$DELETE FROM yquota.charge WHERE container_id = 'z1'$$);
 SELECT * FROM falsify($$INSERT INTO yquota.charge SELECT * FROM yquota.charge WHERE container_id = 'p1'$$);
 SELECT * FROM falsify($$INSERT INTO yquota.charge SELECT * FROM yquota.charge WHERE container_id = 'z1'$$);
--- of a container that nobody started
+-- a row of a container that was never started
 SELECT * FROM falsify($$INSERT INTO yquota.charge SELECT 'x1', project, application_id, username, queue, node, execution_type, allocation,
 	started_at, "from", "to", booked_at, number, corrects, settled_by, exit_status, padding, dominant, amount FROM yquota.charge WHERE container_id = 'p1'$$);
 
@@ -171,12 +171,12 @@ SELECT * FROM falsify($$UPDATE yquota.charge SET amount = amount + 1 WHERE conta
 SELECT * FROM falsify($$UPDATE yquota.charge SET amount = amount + 1 WHERE container_id = 'p1'$$, '2026-03-02 08:01');
 SELECT * FROM falsify($$UPDATE yquota.charge SET queue = 'root.x' WHERE container_id IN ('p1', 'c1')$$, '2026-03-02 09:00');
 SELECT * FROM falsify($$UPDATE yquota.charge SET queue = 'root.x' WHERE container_id IN ('p3', 'm1')$$, '2026-03-02 09:00');
--- the first segment of what ended later
+-- the first segment of a container that ended later
 SELECT * FROM falsify($$UPDATE yquota.charge SET queue = 'root.x' WHERE (container_id, number) IN (('u1', 3), ('r2', 1))$$, '2026-03-02 09:00');
 SELECT * FROM falsify($$DELETE FROM yquota.charge WHERE container_id = 'p3'$$, '2026-03-02 10:00');
 SELECT * FROM falsify($$UPDATE yquota.charge SET "to" = '2026-03-02 08:59' WHERE container_id = 'p3'$$, '2026-03-02 09:00');
 SELECT * FROM falsify($$UPDATE yquota.charge SET "to" = '2026-03-02 09:59' WHERE container_id = 'p1'$$, '2026-03-02 09:00');
--- what runs, whenever it started
+-- running containers, whenever they started
 SELECT * FROM falsify($$DELETE FROM yquota.container WHERE container_id IN ('r1', 'r2')$$, '2026-03-02 11:00');
 SELECT * FROM falsify($$UPDATE yquota.container SET node = NULL WHERE container_id IN ('r1', 'r2')$$, 'infinity');
 SELECT * FROM falsify($$UPDATE yquota_internal.project_counter SET charged = charged + 1 WHERE project = 'lab'$$, 'infinity');

@@ -22,7 +22,7 @@ CREATE VIEW ledger AS
 	FROM yquota.charge ORDER BY container_id, charge.number;
 CREATE VIEW running AS
 	SELECT container_id, project, allocation, started_at::time, settled_at::time, charges FROM yquota.container ORDER BY container_id;
--- what depends on counters
+-- reports that depend on counters
 CREATE VIEW totals AS
 	SELECT project, charged, accrued, burn_rate FROM yquota.project_balance ORDER BY project;
 CREATE VIEW held AS
@@ -94,7 +94,7 @@ SELECT * FROM totals;
 SELECT * FROM yquota.verify();
 SELECT * FROM yquota.verify('2026-03-02 11:00');
 
--- again, and what nobody knows: nothing to do
+-- again, and an unknown container: nothing to do
 SELECT * FROM undo('done');
 SELECT * FROM undo('runs');
 SELECT * FROM undo('nobody');
@@ -151,7 +151,7 @@ ROLLBACK;
 SELECT * FROM totals;
 SELECT * FROM yquota.verify();
 
--- ids, projects and starts of their own: what is new is told from what was voided
+-- ids, projects and starts of their own: new events are told from voided ones
 SELECT * FROM undo('done');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, allocation, exit_status) VALUES
 	('CONTAINER_START', 'done', '2026-03-02 11:00', 'lab', 'ann', '[vcores=7]', NULL),
@@ -209,7 +209,7 @@ SELECT chosen("from" => '2026-03-02 12:00', "to" => 'infinity', project => 'lab'
 	   chosen("from" => '2026-03-02 12:00', "to" => 'infinity', source => 'bad'),
 	   chosen("from" => '2026-03-02 12:00', "to" => '2026-03-02 12:15', source => 'bad'),
 	   chosen('b1', "from" => '2026-03-02 12:20', "to" => '2026-03-02 12:35', project => 'lab');
--- what one source sent is voided; sent again by another, it is not chosen any more
+-- an event of one source is voided. When another source sends it again, it is not chosen any more.
 SELECT * FROM undo("from" => '2026-03-02 12:00', "to" => 'infinity', source => 'bad');
 SELECT yquota.set_clock('2026-03-02 13:00:01');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation, source) VALUES
@@ -221,8 +221,8 @@ SELECT * FROM yquota.void_events(reason => 'test', "from" => '2026-03-02 12:00',
 SELECT chosen FROM yquota.event_void WHERE container_id = 'w5';
 
 --
--- Events set aside.  What waits for the START of a voided container is gone;
--- what contradicted the wrong facts may be true.
+-- Events set aside. Events that wait for the START of a voided container are gone; events that
+-- contradicted the wrong facts may be true.
 --
 SET yquota.on_bad_event = set_aside_quietly;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
@@ -247,13 +247,13 @@ SELECT container_id, occurred_at, waiting, reason FROM yquota.event_reject ORDER
 RESET yquota.on_bad_event;
 SELECT * FROM yquota.verify();
 
--- what the resource manager says is running is started again
+-- a container that runs according to the resource manager is started again
 SELECT * FROM undo('w4');
 SELECT send('{updated}');
 SELECT * FROM undo('updated');
 SELECT action, container_id, project, detail FROM yquota.reconcile('[{"container_id": "updated", "project": "lab", "allocation": "[vcores=1]", "started_at": "2026-03-02 10:00"}]', '2026-03-02 12:59') WHERE container_id = 'updated';
 
--- corrections leave alone what was voided
+-- corrections leave voided charges alone
 SELECT yquota.report_outage('2026-03-02 10:00', '2026-03-02 10:01', 'test');
 SELECT container_id, count(*), sum(amount) FROM yquota.charge WHERE container_id IN ('updated', 'short') GROUP BY 1 ORDER BY 1;
 SELECT * FROM undo('short');
@@ -273,7 +273,7 @@ SELECT * FROM yquota.verify();
 SELECT project, charged FROM totals;
 
 --
--- verify() knows what was voided, and nothing else
+-- verify() knows the voided events, and nothing else
 --
 CREATE FUNCTION falsify(command text) RETURNS TABLE (problem text, subject text)
 	LANGUAGE plpgsql AS $$
@@ -306,7 +306,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_START', 'f2', '2026-03-02 13:00', 'ops', '[vcores=1]'), ('CONTAINER_FINISH', 'f2', '2026-03-02 13:05', NULL, NULL);
 SELECT yquota.quota_compute();
 SELECT * FROM yquota.verify();
--- taken back too little, too much, or for somebody else
+-- taken back too little, too much, or for another project
 SELECT * FROM falsify($$DELETE FROM yquota.charge WHERE container_id = 'f1' AND number = 2$$);
 SELECT * FROM falsify($$UPDATE yquota.charge SET amount = amount + 1 WHERE container_id = 'f1' AND number = 2$$);
 SELECT * FROM falsify($$UPDATE yquota.charge SET project = 'ops' WHERE container_id = 'f1' AND number = 2$$);
@@ -314,10 +314,10 @@ SELECT * FROM falsify($$UPDATE yquota.charge SET corrects = NULL WHERE container
 -- with the counter, so that only the container shows it
 SELECT * FROM falsify($$WITH less AS (DELETE FROM yquota.charge WHERE container_id = 'f1' AND number = 2)
 						UPDATE yquota_internal.project_counter SET charged = charged + 600 WHERE project = 'lab'$$);
--- what came after the void is missing, or is not what came
+-- a row from after the void is missing or changed
 SELECT * FROM falsify($$DELETE FROM yquota.charge WHERE container_id = 'f2' AND number = 3$$);
 SELECT * FROM falsify($$UPDATE yquota.charge SET project = 'lab' WHERE container_id = 'f2' AND number = 3$$);
--- neither is it what came before the void
+-- neither does the time before the void
 SELECT * FROM falsify($$UPDATE yquota.charge SET "to" = '2026-03-02 13:10', amount = 600 WHERE container_id = 'f2' AND number = 3$$);
 SELECT * FROM falsify($$WITH other AS (UPDATE yquota.charge SET project = 'lab', "to" = '2026-03-02 13:10', amount = 600 WHERE container_id = 'f2' AND number = 3)
 						UPDATE yquota_internal.project_counter SET charged = charged + CASE project WHEN 'lab' THEN 600 ELSE -300 END$$);
@@ -356,7 +356,7 @@ SELECT yquota.seal_history();
 SELECT segments, archived_before FROM yquota.archive('archived_ledger', 'infinity');
 SELECT segments FROM yquota.archive('archived_log', 'infinity');
 SELECT * FROM yquota.verify();
--- what runs is in the books, but its true START would be refused
+-- a running container is in the books, but its true START would be refused
 SELECT * FROM running WHERE container_id IN ('other', 'f2');
 SELECT * FROM undo('other');
 SELECT * FROM undo('f2');
@@ -371,7 +371,7 @@ SELECT * FROM undo('f1');
 SELECT * FROM yquota.verify();
 
 --
--- A container with many rows: what is in effect is found without reading all of them for each
+-- A container with many rows: the rows in effect are found without reading all of them for each
 --
 BEGIN;
 SELECT yquota.set_clock('2026-03-03 00:00');
@@ -412,7 +412,7 @@ SELECT * FROM yquota.void_events('f1', 'test');
 ROLLBACK;
 
 --
--- Who may: nobody, unless granted; whose session it is gets noted
+-- Rights: no role, unless granted; the role of the session is noted
 --
 CREATE ROLE yquota_void_feed;
 CREATE ROLE yquota_void_admin;

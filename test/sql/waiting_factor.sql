@@ -1,6 +1,6 @@
 --
--- What containers cost that wait (charging_rule.waiting_factor): OPPORTUNISTIC ones that do
--- not run.  One vcore costs one credit per second; hand-computed amounts.
+-- Costs of waiting containers (charging_rule.waiting_factor), which are OPPORTUNISTIC ones that do
+-- not run. One vcore costs one credit per second, and the amounts are hand-computed.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_waiting_factor WITH (FORCE);
@@ -97,7 +97,7 @@ SELECT * FROM ledger WHERE container_id = 'g1' ORDER BY number;
 SELECT start('g2', '2026-03-02 09:00', false, 'GUARANTEED'), finish('g2', '2026-03-02 09:30');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, execution_type) VALUES ('CONTAINER_UPDATE', 'g2', '2026-03-02 09:10', 'OPPORTUNISTIC');
 SELECT * FROM ledger WHERE container_id = 'g2' ORDER BY number;
--- the same in one statement, with others around it
+-- all in one statement, with others around it
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, execution_type, is_running) VALUES
 	('CONTAINER_START', 'g3', '2026-03-02 09:00', 'lab', '[vcores=1]', 'GUARANTEED', false),
 	('CONTAINER_UPDATE', 'g3', '2026-03-02 09:05', NULL, '[vcores=2]', NULL, NULL),
@@ -144,7 +144,7 @@ SELECT yquota.report_outage('2026-03-02 09:00', '2026-03-02 09:20', 'test');
 SELECT sum(amount) FROM yquota.charge WHERE container_id = 'w2';
 
 --
--- Reports, balances and burn rates of what waits
+-- Reports, balances and burn rates of waiting containers
 --
 INSERT INTO yquota.charging_rule (effective_at, waiting_factor) VALUES ('2026-03-02 12:00', 0.5);
 SELECT yquota.set_clock('2026-03-02 12:10');
@@ -157,11 +157,11 @@ SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT * FROM usage ORDER BY 1, 2;
 SELECT burn_rate, accrued FROM yquota.project_balance;
 SELECT burn_rate FROM yquota.balance_at('lab', '2026-03-02 12:05');
--- a rule of the past: what is shown already stays
+-- a rule of the past: amounts that were shown stay
 SELECT yquota.quota_compute();
 INSERT INTO yquota.charging_rule (effective_at, waiting_factor) VALUES ('2026-03-02 12:00', 0)
 ON CONFLICT (effective_at) DO UPDATE SET waiting_factor = 0;
--- and what is not follows
+-- and later amounts follow
 SELECT yquota.set_clock('2026-03-02 12:20');
 SELECT start('r3', '2026-03-02 12:15', false), start('r4', '2026-03-02 12:12', false);
 SELECT run('r4', '2026-03-02 12:14', true), run('r4', '2026-03-02 12:16', false);
@@ -179,14 +179,14 @@ SELECT run('r3', '2026-03-02 12:25', true), finish('r3', '2026-03-02 12:30');
 SELECT * FROM ledger WHERE container_id = 'r3' ORDER BY number;
 
 --
--- reconcile() neither starts nor ends what waits
+-- reconcile() neither starts nor ends waiting containers
 --
 SELECT action, container_id, detail FROM yquota.reconcile('[{"container_id": "r1"}, {"container_id": "r2"}]', '2026-03-02 12:30', false);
 SELECT action, container_id, detail FROM yquota.reconcile('[{"container_id": "r2", "execution_type": "GUARANTEED"}]', '2026-03-02 12:30', false);
 SELECT container_id, execution_type, is_running, waiting_factor FROM yquota.container ORDER BY 1;
 
 --
--- What waits is to be stopped as well
+-- Waiting containers are to be stopped as well
 --
 SELECT start('s1', '2026-03-02 12:25', false);
 UPDATE yquota.project SET on_exhausted = 'stop';

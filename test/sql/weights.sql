@@ -12,8 +12,8 @@ SELECT yquota_internal.merge_weights('\x0104028101', '\x0105'),
 	   yquota_internal.merge_weights('', '\x0104028101'),
 	   yquota_internal.merge_weights('\x0105', '\x0105');
 
--- cut off, longer than needed, weight zero and its negative, the same class
--- again, class numbers past 32 bits, a weight of more than 128 bits
+-- cut off, longer than needed, weight zero and its negative, a class twice, class numbers past 32
+-- bits, a weight of more than 128 bits
 SELECT yquota_internal.merge_weights('\x01', '');
 SELECT yquota_internal.merge_weights('\x0184', '');
 SELECT yquota_internal.merge_weights('\x018400', '');
@@ -32,7 +32,7 @@ SELECT yquota_internal.merge_weights('\x01ffffffffffffffffffffffffffffffffffff03
 SELECT yquota_internal.pack_weights(1, 999999999999999999999999999999999999) FROM generate_series(1, 170);
 SELECT yquota_internal.pack_weights(1, 999999999999999999999999999999999999) FROM generate_series(1, 171);
 
--- what is no weight or no class
+-- values that are neither weight nor class
 SELECT yquota_internal.pack_weights(1, 1.5);
 SELECT yquota_internal.pack_weights(1, 'NaN');
 SELECT yquota_internal.pack_weights(1, '-Infinity');

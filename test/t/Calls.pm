@@ -1,4 +1,4 @@
-# Calls of what can be called with SQL, made from the catalog: the functions of
+# Calls of everything that SQL can call, made from the catalog: the functions of
 # both schemas, and values of every type that they take.
 
 package Calls;
@@ -105,7 +105,7 @@ sub rows_of
 	return map { [ split /\|/, $_, -1 ] } split /\n/, $node->safe_psql($database, $query);
 }
 
-# Enums, rows and what else has a type of yquota's own.
+# Enums, rows and other values of yquota's own types.
 sub learn_types
 {
 	my ($node, $database) = @_;

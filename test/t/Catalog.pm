@@ -146,7 +146,7 @@ sub catalog_query
 		SQL
 }
 
-# differences(WANTED, FOUND): lines that tell what is only in the one, only in
+# differences(WANTED, FOUND): lines that tell the entries only in the one, only in
 # the other, or not alike; none if they are.
 sub differences
 {

@@ -90,7 +90,7 @@ sub deliver
 }
 
 # settle_rest(NODE, DATABASE, PREFIX): send every event of a script again, with
-# what had been set aside; what is known does no harm.
+# the events that had been set aside; a known event does no harm.
 sub settle_rest
 {
 	my ($node, $database, $prefix) = @_;
@@ -115,7 +115,7 @@ sub books
 }
 
 # is_same_as_control(NODE, DATABASE, CONTROL, PREFIX, NAME): a database says
-# what another one does that gets the script now.
+# the calls of another one that gets the script now.
 sub is_same_as_control
 {
 	my ($node, $database, $control, $prefix, $name) = @_;

@@ -117,7 +117,7 @@ sub move
 	return;
 }
 
-# Drops the database, and adds what happened there to counts.
+# Drops the database, and adds its events to counts.
 sub finish
 {
 	my ($self, $total) = @_;

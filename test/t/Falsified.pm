@@ -122,7 +122,7 @@ sub place
 	return join '/', @names;
 }
 
-# Proposes what may be done at the path and below.  In rows the place of a value tells what it is.
+# Proposes changes at the path and below.  In rows the place of a value tells its meaning.
 sub walk
 {
 	my ($value, $path, $in_row, $context) = @_;

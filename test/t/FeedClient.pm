@@ -294,7 +294,7 @@ SQL
 }
 
 # test_feed_client(COMMAND): COMMAND(URL) is the program with its first arguments;
-# URL is what JDBC needs, the others look in libpq's variables.
+# JDBC needs URL, the others look in libpq's variables.
 sub test_feed_client
 {
 	my ($command) = @_;

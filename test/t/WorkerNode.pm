@@ -18,7 +18,7 @@ use Time::HiRes qw(time sleep);
 our @EXPORT = qw(new_node set_clock start_at mark is_soon worker_pid server_pids wait_until_gone
 	make_synchronous new_synchronous_standby promote_alone count_in_log live_through wait_until_up);
 
-# A worker sleeps a minute at most, so what happens sooner was told to it.
+# A worker sleeps a minute at most, so an earlier reaction comes from a signal.
 use constant AT_ONCE_S => 40;
 
 # new_node(NAME, CONFIGURATION...): a running server with the given lines in its configuration. The buffers that

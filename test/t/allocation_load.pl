@@ -5,7 +5,7 @@
 # requested container is lost or given twice, containers that no client was told of can still be fetched, and the
 # books are proven.
 #
-# ALLOCATION_SEED repeats what clients do, though not when.
+# ALLOCATION_SEED repeats the calls of clients, though not when.
 
 use strict;
 use warnings;
@@ -30,7 +30,7 @@ my $database = 'cluster';
 my $load = SchedulerLoad->new($node, $database);
 my $kills = 0;
 
-# It dies with whatever it was about; its server process ends what it has begun.
+# It dies in the middle of a statement; its server process ends the statement.
 sub kill_client
 {
 	my ($slot) = @_;
@@ -91,7 +91,7 @@ $event) SELECT 'CONTAINER_FINISH', container_id, yquota.clock() FROM yquota.cont
 SQL
 $cycle->run('COMMIT');
 $cycle->close;
-is($node->safe_psql($database, 'SELECT * FROM yquota.verify()'), '', 'and both count');
+is($node->safe_psql($database, 'SELECT * FROM yquota.verify()'), '', 'both events count');
 
 note("$load->{statements} statements, $load->{containers} containers, $kills kills of clients");
 $node->stop;

@@ -166,7 +166,7 @@ like($archivist->{stderr}, qr/could not archive container "life1" because an eve
 	'a container with a new event does not leave');
 $archivist->quit;
 $primary->safe_psql('postgres', 'DROP TRIGGER wait_here ON ledger');
-is($primary->safe_psql('postgres', 'SELECT count(*) FROM ledger'), '0', 'nor does anything else');
+is($primary->safe_psql('postgres', 'SELECT count(*) FROM ledger'), '0', 'no other container leaves');
 is_right($primary, 'an archive that gave up');
 is(archive($primary), "6|1000\n6|2999", 'all but that one leave');
 is_right($primary, 'archived');
@@ -200,7 +200,7 @@ my $archived = told($primary);
 
 $primary->wait_for_catchup($standby);
 is(told($standby), $archived, 'archived on the standby, too');
-unlike($archived, qr/wrong/, 'and the books prove themselves');
+unlike($archived, qr/wrong/, 'the books prove themselves after that');
 set_clock($primary, 'postgres', '2026-03-02 14:00+00');
 $primary->safe_psql('postgres', 'CHECKPOINT');
 start($primary, 'c', 10);
@@ -228,12 +228,12 @@ is($primary->safe_psql('postgres', $filter_state), '2|t', 'the filter is filled'
 $primary->stop('immediate');
 $primary->start;
 is(told($primary), $after_seal, 'a crash after a seal leaves all of it');
-is($primary->safe_psql('postgres', $filter_state), '2|t', 'and the filter');
+is($primary->safe_psql('postgres', $filter_state), '2|t', 'the filter is there after a crash, too');
 $primary->wait_for_catchup($standby);
 
 $standby->promote;
 is(told($standby), $after_seal, 'the promoted standby has it');
-is($standby->safe_psql('postgres', $filter_state), '2|t', 'and the filter');
+is($standby->safe_psql('postgres', $filter_state), '2|t', 'the promoted standby has the filter');
 is($standby->safe_psql('postgres', <<~'SQL'), "16\n16", 'a START of sealed history is known by it');
 	SELECT count(*) FROM yquota.container;
 	BEGIN;
@@ -244,7 +244,7 @@ is($standby->safe_psql('postgres', <<~'SQL'), "16\n16", 'a START of sealed histo
 	SQL
 finish($standby, 'c', '> 0');
 $standby->safe_psql('postgres', 'SELECT yquota.seal_history()');
-is(archive($standby), "3|11\n3|21", 'and goes on archiving');
+is(archive($standby), "3|11\n3|21", 'the promoted standby goes on archiving');
 is_right($standby, 'promoted');
 $standby->stop;
 
@@ -302,8 +302,8 @@ $reader->query('BEGIN; SELECT count(*) FROM yquota.container_event');
 set_clock($worked, 'postgres', '2026-03-03 10:01+00');
 is_soon($worked, 'postgres', "(SELECT 'seal' = ANY (postponed) FROM yquota.worker_status)", 'a day later the log is in use');
 $reader->quit;
-is_soon($worked, 'postgres', '(SELECT count(*) = 1 FROM yquota.history_segment)', 'and is sealed when it is not');
-is_soon($worked, 'postgres', "(SELECT postponed = '{}' FROM yquota.worker_status)", 'and nothing is postponed');
+is_soon($worked, 'postgres', '(SELECT count(*) = 1 FROM yquota.history_segment)', 'the log is sealed when it is not in use');
+is_soon($worked, 'postgres', "(SELECT postponed = '{}' FROM yquota.worker_status)", 'nothing is postponed then');
 $worked->stop;
 
 #

@@ -141,9 +141,9 @@ next_segment();
 $told = told();
 is(archive_until_done($books, 'postgres', 'archive.charge'), 'archived', 'archived into partitions, one of them in columns');
 is($books->safe_psql('postgres', q(SELECT count(*), am.amname FROM archive.charge_2026_03, pg_class AS c JOIN pg_am AS am ON am.oid = c.relam
-		WHERE c.oid = 'archive.charge_2026_03'::regclass GROUP BY 2)), '29|columnar', 'and there the rows are');
+		WHERE c.oid = 'archive.charge_2026_03'::regclass GROUP BY 2)), '29|columnar', 'the rows are in the partitions');
 is_told($books, 'postgres', $told, 'columnar');
-# they are to be in the ledger with the others, for what follows
+# the rows are to be in the ledger with the others, for the following tests
 $books->safe_psql('postgres', <<~'SQL');
 	INSERT INTO public.ledger SELECT container_id, project, application_id, username, queue, node, execution_type::text, allocation::text, started_at, "from", "to",
 		booked_at, number, corrects, settled_by::text, exit_status, padding, dominant, amount, given_back, waiting_factor, 'north', 2
@@ -163,12 +163,12 @@ like($refusal, qr/distributed table "public.plain" has no columns "cluster" of t
 # rows of the next segment that this database has not written
 $books->safe_psql('postgres', q(INSERT INTO public.ledger (container_id, project, amount, cluster, stretch) VALUES ('theirs', 'lab', 1, 'north', 3)));
 ($code, $ignored, $refusal) = $books->psql('postgres', q(SELECT yquota.archive('public.ledger', 'infinity')));
-like($refusal, qr/table "public.ledger" has other rows of segment 3 of cluster "north"/, 'nor are the rows of another cluster of this name added to');
+like($refusal, qr/table "public.ledger" has other rows of segment 3 of cluster "north"/, 'a call does not add to the rows of another cluster of this name');
 $books->safe_psql('postgres', q(DELETE FROM public.ledger WHERE container_id = 'theirs'));
 
 # Citus does not commit in two phases when the transaction has read the table.
 ($code, $ignored, $refusal) = $books->psql('postgres', q(BEGIN; SELECT count(*) FROM public.ledger; SELECT yquota.archive('public.ledger', 'infinity'); COMMIT));
-like($refusal, qr/cannot archive into a distributed table after other work with distributed tables/, 'nor is it archived after the ledger was read');
+like($refusal, qr/cannot archive into a distributed table after other work with distributed tables/, 'a call does not archive after the ledger was read');
 
 #
 # Another cluster, in the database of a worker
@@ -187,7 +187,7 @@ is($south->safe_psql('postgres', q(SELECT segments, archived, charged, status FR
 	'a cluster whose database is on a worker archives into the same ledger');
 is($books->safe_psql('postgres', q(SELECT cluster, count(*) FROM public.ledger WHERE container_id = 'a1' GROUP BY 1 ORDER BY 1)), "north|1\nsouth|1",
 	'where containers of the same name are two');
-is($south->safe_psql('postgres', q(SELECT charged FROM yquota.archive_digest('public.ledger'))), '600', 'and a cluster sees its own');
+is($south->safe_psql('postgres', q(SELECT charged FROM yquota.archive_digest('public.ledger'))), '600', 'a cluster sees its own containers');
 
 # A third one, on a server that knows nothing of Citus, has a foreign table.
 my $west = new_node('west', 'autovacuum = off');
@@ -210,7 +210,7 @@ $west->safe_psql('postgres', <<~"SQL");
 is(archive_until_done($west, 'postgres', 'archive.ledger'), 'written archived', 'a cluster elsewhere archives into it by two calls');
 is($west->safe_psql('postgres', q(SELECT count(*), sum(archive.charged), bool_and(archive.digest = opening.digest) FROM yquota.archive_digest('archive.ledger') AS archive
 	JOIN yquota.opening_balance AS opening USING (project))), '9|5400|t', 'each row once');
-is($west->safe_psql('postgres', 'SELECT * FROM yquota.verify()'), '', 'and its books prove themselves');
+is($west->safe_psql('postgres', 'SELECT * FROM yquota.verify()'), '', 'the books of the cluster prove themselves');
 
 # Reports over the three, on the coordinator and through the foreign table
 $books->safe_psql('postgres', "SELECT yquota.federate_cluster('$_', ledger => 'public.ledger')") foreach qw(north south west);
@@ -307,7 +307,7 @@ for (my $round = 1; soak_goes_on($round - 1, 10, 10); $round++)
 	}
 	is_right("round $round");
 }
-like(archive_until_done($books, 'postgres', 'public.ledger'), qr/^(archived)?$/, 'what is left leaves');
+like(archive_until_done($books, 'postgres', 'public.ledger'), qr/^(archived)?$/, 'the rest leaves');
 is_right('killed at any time');
 is($books->safe_psql('postgres', q(SELECT count(*) FROM (SELECT project, container_id, number FROM public.ledger WHERE cluster = 'north' GROUP BY 1, 2, 3 HAVING count(*) > 1) AS twice)),
 	'0', 'no row is there twice');

@@ -121,7 +121,7 @@ foreach my $place (qw(foreign partitioned))
 		"$place: the log as well");
 	is_told($books, $database, $told, "$place: without the log");
 	unlike(totals($books, $database, 'shared.charge'), qr/\|(f?)$/m, "$place: the archive is what the books say");
-	# and another time, when what had gone on is over
+	# and another time, when the earlier attempt is over
 	more_history($books, $database, 'c', '2026-03-03 15:00+00');
 	$books->safe_psql($database, <<~'SQL');
 		INSERT INTO yquota.container_event (event, container_id) VALUES ('CONTAINER_FINISH', 'b30');
@@ -137,7 +137,7 @@ foreach my $place (qw(foreign partitioned))
 
 #
 # Killed while it writes, after the other server has committed and this one has
-# not, and while it compares.  What members see is told above.
+# not, and while it compares.  The views of members are tested above.
 #
 make_books('killed');
 my $told = told('killed', 'archive_admin');
@@ -157,7 +157,7 @@ $holder->query('SELECT pg_advisory_lock(1)');
 kill_when('killed', $call, $waits);
 $holder->query('SELECT pg_advisory_unlock(1)');
 is($ledger->safe_psql('postgres', q(SELECT count(*) FROM charge WHERE cluster = 'killed')), '0', 'killed while it writes: nothing is there');
-is(written('killed'), '', 'nor is it said to be');
+is(written('killed'), '', 'nothing is said to be archived');
 is_told($books, 'killed', $told, 'killed while it writes');
 
 # The server of "other" is the last to commit, or the first: try both.  Where their
@@ -178,9 +178,9 @@ foreach my $last (qw(other ledger))
 is( $ledger->safe_psql('postgres', q(SELECT count(*) FROM charge WHERE cluster = 'killed')),
 	$books->safe_psql('killed', q(SELECT count(*) FROM yquota.charge WHERE container_id !~ '30$')),
 	'killed after the other server has committed: the rows are there');
-is(written('killed'), '', 'and nothing is known of them');
+is(written('killed'), '', 'nothing is known of the rows');
 is_told($books, 'killed', $told, 'killed between two commits');
-is($books->safe_psql('killed', $call), 'written', 'they are written anew');
+is($books->safe_psql('killed', $call), 'written', 'the rows are written anew');
 
 # it waits for the table
 $holder->query('BEGIN; LOCK TABLE charge IN ACCESS EXCLUSIVE MODE');
@@ -190,16 +190,16 @@ is(written('killed'), 'ledger', 'killed while it compares: still written');
 is_told($books, 'killed', $told, 'killed while it compares');
 
 #
-# The other server goes, and loses what it had
+# The other server goes, and loses its rows
 #
 $ledger->stop('immediate');
 my ($code, $ignored, $refusal) = $books->psql('killed', $call);
 
-isnt($code, 0, 'not without the other server');
+isnt($code, 0, 'nothing is archived without the other server');
 is_told($books, 'killed', $told, 'without the other server');
 $ledger->start;
 $ledger->safe_psql('postgres', q(DELETE FROM charge WHERE cluster = 'killed' AND container_id < 'b'));
-is($books->safe_psql('killed', $call), 'written', 'what has been lost is written anew');
+is($books->safe_psql('killed', $call), 'written', 'lost rows are written anew');
 
 # Two at once: one after the other
 $holder = $ledger->background_psql('postgres');
@@ -212,7 +212,7 @@ $holder->query('COMMIT');
 my @said = sort map { my $said = $_->query(q(SELECT 'ended')); $said =~ s/\s*ended//r } @sessions;
 
 $_->quit foreach @sessions, $holder;
-is_deeply(\@said, [ '', 'archived' ], 'of two calls at once one lets the segments go, and one finds nothing');
+is_deeply(\@said, [ '', 'archived' ], 'the first of two calls at once lets the segments go, and the second finds nothing');
 is_told($books, 'killed', $told, 'archived at last');
 unlike(totals($books, 'killed', 'shared.charge'), qr/\|(f?)$/m, 'each row is there once');
 
@@ -239,6 +239,6 @@ archive_until_done($books, 'any_time', 'shared.container_event');
 is_told($books, 'any_time', $told, 'killed at any time');
 unlike(totals($books, 'any_time', 'shared.charge'), qr/\|(f?)$/m, 'killed at any time: each row is there once');
 is( $ledger->safe_psql('postgres', q(SELECT count(*), count(DISTINCT event_id) FROM container_event WHERE cluster = 'any_time' AND container_id <> 'a30')),
-	'116|116', 'and each event');
+	'116|116', 'each event is there once');
 
 done_testing();

@@ -32,7 +32,7 @@ like($other->query_safe("SELECT yquota.clock() = '2031-01-01 00:00 UTC'"),
 	qr/t/, 'a rolled back savepoint takes its setting with it');
 $other->query_safe('ROLLBACK');
 like($other->query_safe("SELECT yquota.clock() = '2030-01-01 00:00 UTC'"),
-	qr/t/, 'so does a rolled back transaction');
+	qr/t/, 'a rolled back transaction takes its setting with it');
 
 is( $node->safe_psql('postgres', <<~SQL),
 	SET default_transaction_isolation = 'repeatable read';
@@ -54,17 +54,17 @@ like($other->query_safe("SELECT yquota.clock() < '2030-01-01 00:00 UTC'"),
 $other->quit;
 
 my ($status, $out, $error) = $node->psql('postgres', "SELECT yquota.set_clock('infinity')");
-like($error, qr/cannot be set to infinity/, 'it cannot be set to infinity');
+like($error, qr/cannot be set to infinity/, 'the clock cannot be set to infinity');
 ($status, $out, $error) = $node->psql('postgres', "SELECT yquota.set_clock('2100-01-01 00:00 UTC')");
-like($error, qr/cannot be set to 2100-01-01.*roll-ups can add up/s, 'nor beyond what roll-ups can add up');
+like($error, qr/cannot be set to 2100-01-01.*roll-ups can add up/s, 'the clock cannot be set beyond the limit of roll-ups');
 ($status, $out, $error) = $node->psql('postgres', 'SELECT yquota.set_clock(NULL)');
-like($error, qr/cannot be set to null/, 'nor to null');
+like($error, qr/cannot be set to null/, 'the clock cannot be set to null');
 $node->safe_psql('postgres', 'CREATE ROLE member LOGIN');
 for my $call ("set_clock('2030-01-01')", 'reset_clock()')
 {
 	($status, $out, $error) = $node->psql('postgres', "SELECT yquota.$call",
 		connstr => $node->connstr('postgres') . ' user=member');
-	like($error, qr/permission denied for function/, "not everybody may call $call");
+	like($error, qr/permission denied for function/, "a member may not call $call");
 }
 is( $node->safe_psql('postgres', 'SELECT yquota.clock() IS NOT NULL AND yquota.statement_clock() IS NOT NULL',
 		connstr => $node->connstr('postgres') . ' user=member'),
@@ -79,7 +79,7 @@ live_through($node, 'months', 180, '1 day');
 is( $node->safe_psql('months',
 		"SELECT count(*), min(occurred_at), max(occurred_at), count(DISTINCT occurred_at) FROM yquota.container_event WHERE event = 'QUOTA_COMPUTE' AND source = 'yquota worker'"),
 	$node->safe_psql('months', "SELECT 181, '2030-01-01 00:00 UTC'::timestamptz, '2030-06-30 00:00 UTC'::timestamptz, 181"),
-	'one QUOTA_COMPUTE for each of 180 days');
+	'each of 180 days has a QUOTA_COMPUTE');
 is_soon($node, 'months',
 	"(SELECT last_price_at = '2030-06-30 00:00 UTC' AND last_compute_at = last_price_at AND last_compact_at = last_price_at AND failures = 0 FROM yquota.worker_status WHERE database = 'months')",
 	'prices, mark and counters are at the last one');

@@ -22,7 +22,7 @@ my $node = new_node('contention', 'max_connections = 40', 'deadlock_timeout = 50
 my %total = (statements => 0, deadlocks => 0, conflicts => 0, retries => 0);
 
 # run_clients(LEVEL, TRIES, TRANSACTIONS, NAME => SCRIPT...): pgbench with a file
-# per script; returns what it counts.
+# per script; returns the count.
 sub run_clients
 {
 	my ($level, $tries, $transactions, %scripts) = @_;

@@ -53,10 +53,10 @@ sql('SELECT yquota.start_worker()');
 is_soon($node, 'work', mark() . q( = '2030-01-01 01:00 UTC'), 'the worker is at work');
 # A job waits for its time from the clock at which the worker first looks at it.
 is_soon($node, 'work', q((SELECT count(*) = 5 FROM yquota_internal.job_run)), 'the worker has looked at every job');
-is(sql(q(SELECT string_agg(job, ',' ORDER BY job) FROM yquota_internal.job_run WHERE performed_by = 'worker')), 'credit', 'what is due now and then waits for its time');
+is(sql(q(SELECT string_agg(job, ',' ORDER BY job) FROM yquota_internal.job_run WHERE performed_by = 'worker')), 'credit', 'a job that is due now waits for its time afterwards');
 set_clock($node, 'work', '2030-01-01 02:29 UTC');
-is_soon($node, 'work', q((SELECT last_run_at = '2030-01-01 02:29 UTC' AND last_result LIKE 'succeeded: _ rows added' FROM yquota.cron_jobs WHERE job = 'yquota roll-up')), 'which may come soon');
-is(sql('SELECT count(*) FROM yquota.verification'), 0, 'or later');
+is_soon($node, 'work', q((SELECT last_run_at = '2030-01-01 02:29 UTC' AND last_result LIKE 'succeeded: _ rows added' FROM yquota.cron_jobs WHERE job = 'yquota roll-up')), 'the time may come soon');
+is(sql('SELECT count(*) FROM yquota.verification'), 0, 'the time may come later');
 set_clock($node, 'work', '2030-01-01 02:31 UTC');
 is_soon($node, 'work', done_by('worker'), 'the worker has done all of it');
 is(sql(q(SELECT verified_at, problems, found FROM yquota.verification)), '2030-01-01 02:31:00+00|0|[]', 'the books are proved');
@@ -72,31 +72,31 @@ $node->append_conf('postgresql.conf', <<~'CONF');
 	yquota.databases = 'work'
 	CONF
 $node->restart;
-like(error('SELECT * FROM yquota.install_cron_jobs()'), qr/extension "pg_cron" is not installed.*CREATE EXTENSION pg_cron/s, 'nor without the extension');
+like(error('SELECT * FROM yquota.install_cron_jobs()'), qr/extension "pg_cron" is not installed.*CREATE EXTENSION pg_cron/s, 'jobs are not installed without the extension');
 sql('CREATE EXTENSION pg_cron');
 is($node->safe_psql('work', q(SELECT string_agg(job, ',' ORDER BY job) FROM yquota.install_cron_jobs()), extra_params => [ '-U', 'administrator' ]),
 	join(',', @jobs), 'an administrator installs the jobs');
 sql(q(SELECT cron.schedule('somebody else''s', '0 0 1 1 *', 'SELECT 1')));
-is(sql('SELECT count(*) FROM yquota.install_cron_jobs()'), 6, 'and again');
+is(sql('SELECT count(*) FROM yquota.install_cron_jobs()'), 6, 'an administrator installs the jobs again');
 is(sql(q(SELECT string_agg(jobname || ' ' || schedule, ',' ORDER BY jobname) FROM cron.job WHERE jobname LIKE 'yquota%')),
-	'yquota credit * * * * *,yquota history */5 * * * *,yquota leases * * * * *,yquota retention */10 * * * *,yquota roll-up */15 * * * *,yquota verify 30 2 * * *', 'which changes nothing');
-is($node->safe_psql('work', q(SELECT DISTINCT performed_by FROM yquota.cron_jobs), extra_params => [ '-U', 'administrator' ]), 'pg_cron', 'he sees whose they are');
+	'yquota credit * * * * *,yquota history */5 * * * *,yquota leases * * * * *,yquota retention */10 * * * *,yquota roll-up */15 * * * *,yquota verify 30 2 * * *', 'a second installation changes nothing');
+is($node->safe_psql('work', q(SELECT DISTINCT performed_by FROM yquota.cron_jobs), extra_params => [ '-U', 'administrator' ]), 'pg_cron', 'the administrator sees the owners of the jobs');
 like(error('SET ROLE member; SELECT * FROM yquota.install_cron_jobs()'), qr/permission denied/, 'a member does not install');
 set_clock($node, 'work', '2030-01-03 12:00 UTC');
 is_soon($node, 'work', mark() . q( = '2030-01-03 12:00 UTC'), 'the worker does what only it does');
-is(sql(q(SELECT count(*) FROM yquota_internal.job_run WHERE performed_by = 'worker' AND started_at > '2030-01-03')), 0, 'and nothing of theirs');
+is(sql(q(SELECT count(*) FROM yquota_internal.job_run WHERE performed_by = 'worker' AND started_at > '2030-01-03')), 0, 'the worker does nothing of the jobs of pg_cron');
 restart_and_run();
 is_soon($node, 'work', done_by('pg_cron'), 'pg_cron has done all of it');
 is_soon($node, 'work', q((SELECT count(*) = 6 FROM yquota.cron_jobs WHERE last_result LIKE 'succeeded%')), 'with success');
-is_soon($node, 'work', q((SELECT last_result = 'succeeded: 0 problems' FROM yquota.cron_jobs WHERE job = 'yquota verify')), 'and the result is kept');
+is_soon($node, 'work', q((SELECT last_result = 'succeeded: 0 problems' FROM yquota.cron_jobs WHERE job = 'yquota verify')), 'the result of the proof is kept');
 
 # verify() finds the fault in the books, and the status shows the failure of a job.
 sql(q(UPDATE yquota_internal.project_counter SET charged = charged + 1; ALTER TABLE yquota_internal.rollup_state ADD CONSTRAINT refused CHECK (rolled_up_at < '2030-01-04') NOT VALID));
 set_clock($node, 'work', '2030-01-04 12:00 UTC');
 restart_and_run();
 is_soon($node, 'work', q((SELECT problems > 0 AND jsonb_array_length(found) = problems FROM yquota.verification WHERE verified_at = '2030-01-04 12:00 UTC')), 'problems are kept');
-is(sql(q(SELECT count(*) FROM yquota.alert WHERE kind = 'books_differ' AND cleared_at IS NULL)), 1, 'and an alert is raised');
-cmp_ok(sql(q(SELECT value FROM yquota.metrics WHERE metric = 'yquota_verify_problems')), '>', 0, 'which is also a sample');
+is(sql(q(SELECT count(*) FROM yquota.alert WHERE kind = 'books_differ' AND cleared_at IS NULL)), 1, 'an alert is raised for problems');
+cmp_ok(sql(q(SELECT value FROM yquota.metrics WHERE metric = 'yquota_verify_problems')), '>', 0, 'the alert is also a sample');
 is_soon($node, 'work', q((SELECT last_result LIKE 'failed: ERROR:%refused%' FROM yquota.cron_jobs WHERE job = 'yquota roll-up')), 'a job that failed says why');
 sql(q(UPDATE yquota_internal.project_counter SET charged = charged - 1; ALTER TABLE yquota_internal.rollup_state DROP CONSTRAINT refused));
 
@@ -105,12 +105,12 @@ sql(q(SELECT cron.alter_job(jobid, active => jobname <> 'yquota roll-up') FROM c
 is(sql(q(SELECT string_agg(job || ' ' || performed_by, ',' ORDER BY job) FROM yquota.cron_jobs)),
 	'yquota credit pg_cron,yquota history pg_cron,yquota leases pg_cron,yquota retention pg_cron,yquota roll-up worker,yquota verify pg_cron', 'one is the worker\'s');
 set_clock($node, 'work', '2030-01-04 18:00 UTC');
-is_soon($node, 'work', q((SELECT string_agg(job, ',') = 'roll-up' FROM yquota_internal.job_run WHERE performed_by = 'worker' AND started_at = yquota.clock())), 'which does that and no other');
+is_soon($node, 'work', q((SELECT string_agg(job, ',') = 'roll-up' FROM yquota_internal.job_run WHERE performed_by = 'worker' AND started_at = yquota.clock())), 'the worker does the inactive job and no other');
 sql(q(SELECT cron.alter_job(jobid, active => true) FROM cron.job WHERE jobname LIKE 'yquota%'));
 set_clock($node, 'work', '2030-01-04 19:00 UTC');
-is_soon($node, 'work', mark() . q( = '2030-01-04 19:00 UTC'), 'and then none');
+is_soon($node, 'work', mark() . q( = '2030-01-04 19:00 UTC'), 'the worker does no job afterwards');
 restart_and_run();
-is_soon($node, 'work', done_by('pg_cron'), 'which pg_cron does');
+is_soon($node, 'work', done_by('pg_cron'), 'pg_cron does the jobs');
 
 # Back to the worker
 is(sql('SELECT yquota.remove_cron_jobs()'), '6', 'the jobs are removed');

@@ -160,7 +160,7 @@ set_charging('on');
 set_clock($node, 'original', '2021-03-02 12:10:30+00');
 $node->safe_psql('original', 'SELECT yquota.start_worker()');
 is_soon($node, 'original', mark() . " = '2021-03-02 12:10:30+00'", 'another worker goes on');
-is($node->safe_psql('original', 'SELECT count(*) FROM yquota.outage'), '0', 'and makes no outage');
+is($node->safe_psql('original', 'SELECT count(*) FROM yquota.outage'), '0', 'another worker makes no outage');
 isnt($node->safe_psql('original', 'SELECT charged, set_aside, remaining FROM yquota.charge_deferred()'), '0|0|0', 'the rest is charged');
 set_clock($node, 'original', '2021-03-02 12:11+00');
 is_soon($node, 'original', "$alert = 0", 'the alert is over');
@@ -181,7 +181,7 @@ my ($status, $output, $errors) = $node->psql('original', <<~'SQL', extra_params 
 	SQL
 like($errors, qr/permission denied to set parameter "yquota.charging"/, 'the setting is refused');
 is( $node->safe_psql('original', "SELECT count(*) FROM yquota.container WHERE container_id = 'of feed'"),
-	'1', 'and the event is charged');
+	'1', 'the event is charged after the setting is refused');
 
 $node->stop;
 done_testing();

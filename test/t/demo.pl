@@ -66,7 +66,7 @@ sub steady { my ($output) = @_; $output =~ s/in \d+ seconds|^The worker .*//mg; 
 $ENV{DEMO_DAYS} = 2;
 my ($succeeded, $output) = run('docs/demo/run.sh');
 ok($succeeded, 'a generated history is replayed');
-like($output, qr/^=== \Q$_\E/m, "it shows: $_")
+like($output, qr/^=== \Q$_\E/m, "the demo shows: $_")
   foreach 'The price over time', 'The dearest projects', 'Cost by queue', 'Cost by day', 'One container\'s bill',
   'Live balances';
 like($output, qr/\x{2588}/, 'the chart has blocks in a UTF-8 locale');
@@ -78,7 +78,7 @@ like($output, qr/\d{4}-\d\d-\d\d \d\d:\d\d\n/, 'a balance has an instant of exha
 is(query('SELECT count(*) FROM yquota.verify()'), '0', 'the books are right');
 is(query('SELECT max(at) = yquota.clock() FROM yquota_internal.charged_through'),
 	't', 'everything is charged through the clock');
-is(query('SELECT count(*) > 0 FROM demo.pod WHERE resized IS NOT NULL'), 't', 'some containers were resized');
+is(query('SELECT count(*) > 0 FROM demo.pod WHERE resized IS NOT NULL'), 't', 'several containers were resized');
 is( query(
 		'SELECT sum(amount) = (SELECT sum(charged + accrued) FROM yquota.project_balance)'
 		  . q( FROM yquota.cost_between('-infinity', 'infinity'))),
@@ -87,8 +87,8 @@ is(query('SELECT state FROM yquota.worker_status'), 'running', 'the worker is ru
 cmp_ok(-s "$ENV{DEMO_DIRECTORY}/report.html", '>', 20000, 'there is a report with charts');
 
 my ($again, $same_output) = run('docs/demo/run.sh');
-ok($again, 'it can be run again while its cluster is running');
-is(steady($same_output), steady($output), 'the same history has the same outcome');
+ok($again, 'the report can be run again while its cluster is running');
+is(steady($same_output), steady($output), 'a repeated history has an equal outcome');
 
 #
 # A trace: two nodes, of which the first takes part, and pods of every kind
@@ -128,9 +128,9 @@ is( query(
 		'pod-0001 GUARANTEED [cpu-milli=2500,gpu-milli=460,memory-mb=8192]',
 		'pod-0002 OPPORTUNISTIC [cpu-milli=8000,memory-mb=4096]',
 		'pod-0004 GUARANTEED [cpu-milli=6000,gpu-milli=2000,memory-mb=16384]'),
-	'what ran in the trace is a container, with thousandths of cores and GPUs');
+	'a pod that ran in the trace is a container, with thousandths of cores and GPUs');
 is( query(q(SELECT string_agg(container_id, ' ') FROM yquota.container)),
-	'pod-0000', 'what ends at the last instant stays running');
+	'pod-0000', 'a pod that ends at the last instant stays running');
 is( query(q(SELECT max(utilization) > 1 FROM yquota.price WHERE price_group = 'GPU')),
 	't', 'utilization above 1 is priced');
 is(query('SELECT count(*) FROM yquota.verify()'), '0', 'its books are right');
@@ -139,7 +139,7 @@ is(query('SELECT count(*) FROM yquota.verify()'), '0', 'its books are right');
 # The end
 #
 ok((run('docs/demo/stop.sh'))[0], 'the cluster is stopped');
-ok(!-e "$ENV{DEMO_DIRECTORY}/data", 'and its data are gone');
+ok(!-e "$ENV{DEMO_DIRECTORY}/data", 'the data of the cluster are gone');
 ok((run('docs/demo/stop.sh'))[0], 'stopping twice is fine');
 
 done_testing();

@@ -104,7 +104,7 @@ my @tasks = map { $_->{text} =~ /^-- (.*\n(?:.*))/mg } grep { $_->{kind} eq 'sql
 cmp_ok(scalar(@tasks), '>=', 60, 'the cheat sheet has 60 tasks');
 is(join("\n", grep { !/\n[A-Z]+ / && !/\nBEGIN;\z/ } @tasks), '', 'a statement follows each task');
 
-# Sums done in the text are right: what stands left and right of an equals sign
+# Sums done in the text are right: the terms left and right of an equals sign
 # is equal, as far as both are numbers.
 my @sums;
 my $prose = slurp_file('docs/internals.md') =~ s/^```.*?^```$//msgr;
@@ -176,7 +176,7 @@ is(join(' ', grep { my ($relation, $column) = split /\./; ($section{$relation} /
 my ($for_others) = $reference =~ /^## For other databases\n(.*?)^## /ms;
 my %for_others = map { $_ => 1 } map { /`(\w+)`/g } $for_others =~ /^#### (.*)$/mg;
 is(join(' ', sort keys %for_others), join(' ', sort(list(q{SELECT DISTINCT substring(call FROM '^yquota\.(\w+)') FROM yquota.help('cluster')}))),
-	'what is for other databases stands under one heading');
+	'objects for other databases stand under one heading');
 
 # A column is described in the words of its COMMENT, without the marks of Markdown: both texts of those that differ.
 my %comment = map { split /\|/, $_, 2 } list(q{SELECT c.relname || '.' || a.attname || '|' || regexp_replace(coalesce(col_description(c.oid, a.attnum), ''), '\s+', ' ', 'g')
@@ -290,22 +290,22 @@ asked_by('admin_of_books', $turn_on);
 is(asked_by('operator_of_books', $round), 'observed|the round only observes: preemption_observe_only is on', 'rounds that were turned on observe at first');
 like(asked_by('operator_of_books', $figures), qr/^root\.a\|\[memory-mb=16384,vcores=16\]\|\[memory-mb=8192,vcores=8\]\|\[\]\|\[memory-mb=15360\]\|/m,
 	'an operator sees the figures of queues');
-like(asked_by('operator_of_books', $of_next), qr/^observed\|container_1_0001_01_000016\|root\.a\|fifo\|/m, 'and what would be taken');
+like(asked_by('operator_of_books', $of_next), qr/^observed\|container_1_0001_01_000016\|root\.a\|fifo\|/m, 'an operator sees the containers that would be taken');
 asked_by('admin_of_books', $kill);
 $node->safe_psql('killed', "SELECT yquota.set_clock('2026-03-02 10:00:01+00')");
-is(asked_by('operator_of_books', $round), 'marked|', 'then rounds mark');
+is(asked_by('operator_of_books', $round), 'marked|', 'rounds mark containers then');
 $node->safe_psql('killed', "SELECT yquota.set_clock('2026-03-02 10:00:16+00')");
-is(asked_by('operator_of_books', $round), 'killed|', 'and kill');
+is(asked_by('operator_of_books', $round), 'killed|', 'rounds kill containers later');
 asked_by('operator_of_books', 'SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision))');
 $node->restart;
 is(asked_by('operator_of_books', $of_operator),
 	'2026-03-02 10:00:16+00|2026-03-02 10:00:01+00|fifo|root.a|n1|[memory-mb=1024,vcores=1]|[memory-mb=16384,vcores=16]|[memory-mb=8192,vcores=8]|[memory-mb=15360]|',
 	'an operator learns why a container was killed, once the decision is acknowledged and the server was restarted');
-is(asked_by('member_of_p', $of_member), '2026-03-02 10:00:16+00|container_1_0001_01_000016|root.a|[memory-mb=16384,vcores=16]|[memory-mb=8192,vcores=8]|f', 'and so does a member of its project');
-is(asked_by('member_of_q', $of_member), '', 'which members of others do not see');
+is(asked_by('member_of_p', $of_member), '2026-03-02 10:00:16+00|container_1_0001_01_000016|root.a|[memory-mb=16384,vcores=16]|[memory-mb=8192,vcores=8]|f', 'a member of the project learns the reason, too');
+is(asked_by('member_of_q', $of_member), '', 'members of other projects do not see the container');
 like(asked_by('admin_of_books', $what_if), qr/^spared\|\|root\.a\|\[memory-mb=15360,vcores=15\]\|\[memory-mb=3276,vcores=3\]\|the demand of queues below their guarantees is met without it$/m,
 	'an administrator asks what would be taken if capacities were others');
-is($node->safe_psql('killed', "SELECT capacity FROM yquota.queue WHERE path = 'root.a'"), '50', 'and they are not');
+is($node->safe_psql('killed', "SELECT capacity FROM yquota.queue WHERE path = 'root.a'"), '50', 'the capacities stay as they are');
 
 # The glossary has words that the other pages use, in the order of the alphabet, each
 # with a link and a sentence that is short.

@@ -154,7 +154,7 @@ foreach my $database (@databases)
 	has_left($database);
 	is($node->safe_psql($database, $leftovers), '', "$database: nothing is left without CASCADE");
 
-	# Sealed history hangs on the extension; CASCADE takes it and what is the user's.
+	# Sealed history hangs on the extension; CASCADE takes it and the user's objects.
 	create($database, '2026-03-03 10:00+00');
 	work($database, 1);
 	$node->safe_psql($database, <<~'SQL');
@@ -199,7 +199,7 @@ $session->{stderr} = '';
 start_at($node, 'by_hand', '2026-03-05 10:00+00');
 $node->safe_psql('by_hand', "INSERT INTO yquota.project (name) VALUES ('lab')");
 $session->query_safe($start);
-is($session->query_safe('SELECT accrued, burn_rate FROM yquota.project_balance'), '0|1', 'and charges in the new one');
+is($session->query_safe('SELECT accrued, burn_rate FROM yquota.project_balance'), '0|1', 'a session charges in the new extension');
 $session->quit;
 is($node->safe_psql('by_hand', 'SELECT * FROM yquota.verify()'), '', 'whose books prove themselves');
 

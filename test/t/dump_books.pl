@@ -157,7 +157,7 @@ my $contents = contents('original');
 my $shown = shown('original');
 
 is(rows('original', 'SELECT * FROM yquota.verify()'), '', 'original: the books prove themselves');
-# 20 s of 90, and 12 times what the step is longer than 7 minutes
+# 20 s of 90, and 12 times the excess of the step over 7 minutes
 like($contents->{'yquota.charge'}, qr/,00:01:10\.00072,/, 'a minimum run time was charged');
 is( $node->safe_psql('original', <<~'SQL'), 't|t|t|t|t|t|t', 'original: something of everything');
 	SELECT (SELECT count(*) > 0 FROM yquota_internal.counter_delta),
@@ -239,7 +239,7 @@ append_to_file(scratch('going_on'), <<~'SQL');
 	SQL
 restore('going_on', @psql);
 is( $node->safe_psql('going_on', "SELECT finished_at FROM yquota.container_cost WHERE container_id = 'c6'"),
-	'2021-03-02 12:00:00+00', 'what follows a dump in its session is charged');
+	'2021-03-02 12:00:00+00', 'a statement after a dump in its session is charged');
 is(rows('going_on', 'SELECT * FROM yquota.verify()'), '', 'going_on: the books prove themselves');
 
 # Without data the database is a new installation, with the shipped rows.
@@ -255,8 +255,8 @@ my $outages = $node->safe_psql('plain', 'SELECT count(*) FROM yquota.outage');
 $node->safe_psql('plain', 'SELECT yquota.start_worker()');
 set_clock($node, 'plain', '2021-03-04 12:00+00');
 is_soon($node, 'plain', mark() . " = '2021-03-04 12:00+00'", 'the worker goes on');
-is($node->safe_psql('plain', 'SELECT count(*) FROM yquota.outage'), $outages, 'and makes no outage');
-is(rows('plain', 'SELECT * FROM yquota.verify()'), '', 'and the books prove themselves');
+is($node->safe_psql('plain', 'SELECT count(*) FROM yquota.outage'), $outages, 'the worker of the copy makes no outage');
+is(rows('plain', 'SELECT * FROM yquota.verify()'), '', 'the books of the copy prove themselves');
 $node->safe_psql('plain', 'SELECT yquota.stop_worker()');
 
 

@@ -102,16 +102,16 @@ like(refused($north, 'chief'), qr/^42501: permission denied for table public.led
 sql('federation', 'GRANT SELECT ON ledger TO chief; GRANT USAGE ON FOREIGN SERVER west TO chief');
 like(refused($north, 'clerk'), qr/^42501/, 'operators federate nothing');
 like(refused($north =~ s/ledger'/seen'/r, 'chief'), qr/^42809: "public.seen" is not a table/, 'a view is no ledger');
-like(refused($north =~ s/ledger'/other'/r, 'chief'), qr/^42804: table "public.other" is not a ledger of several clusters\nDETAIL:  The table lacks these columns: cluster text.\n/, 'nor is a table without clusters');
+like(refused($north =~ s/ledger'/other'/r, 'chief'), qr/^42804: table "public.other" is not a ledger of several clusters\nDETAIL:  The table lacks these columns: cluster text.\n/, 'a table without clusters is no ledger');
 sql('federation', 'CREATE TABLE theirs (LIKE ledger); ALTER TABLE theirs OWNER TO chief');
-like(refused($north =~ s/ledger'/theirs'/r, 'chief'), qr/^42501: table "public.theirs" belongs neither to the owner of yquota nor to a superuser/, 'nor the table of an administrator');
+like(refused($north =~ s/ledger'/theirs'/r, 'chief'), qr/^42501: table "public.theirs" belongs neither to the owner of yquota nor to a superuser/, 'the table of an administrator is no ledger');
 like(refused($north =~ s/north/nowhere/r, 'chief'), qr/^22023: table public.ledger has no rows of cluster "nowhere"/, 'the cluster must be there');
-like(refused($north =~ s/ledger =>/'west', /r, 'chief'), qr/^22004: cluster, and either server or ledger/, 'one way of reading it, not two');
-like(refused(q(SELECT yquota.federate_cluster('north')), 'chief'), qr/^22004/, 'nor none');
+like(refused($north =~ s/ledger =>/'west', /r, 'chief'), qr/^22004: cluster, and either server or ledger/, 'a cluster has one way of reading it, not two');
+like(refused(q(SELECT yquota.federate_cluster('north')), 'chief'), qr/^22004/, 'a cluster without a way of reading it is refused');
 sql('federation', "SET ROLE chief; $north; $north");
 sql('federation', q(SET ROLE chief; SET search_path = public; SELECT yquota.federate_cluster('south', ledger => 'ledger'), yquota.federate_cluster('west', 'west')));
-like(refused(q(SELECT yquota.federate_cluster('west', ledger => 'public.ledger')), 'chief'), qr/^42710: cluster "west" is federated by server "west"\nDETAIL:  The cluster would be read twice./, 'none is read in two ways');
-like(refused(q(SELECT yquota.federate_cluster('north', 'west')), 'chief'), qr/^42710: cluster "north" is federated by ledger public.ledger/, 'nor this way round');
+like(refused(q(SELECT yquota.federate_cluster('west', ledger => 'public.ledger')), 'chief'), qr/^42710: cluster "west" is federated by server "west"\nDETAIL:  The cluster would be read twice./, 'a cluster of a server is not read from a ledger as well');
+like(refused(q(SELECT yquota.federate_cluster('north', 'west')), 'chief'), qr/^42710: cluster "north" is federated by ledger public.ledger/, 'a cluster of a ledger is not read from a server as well');
 sql('west', 'SELECT yquota.quota_compute()');
 is(sql('federation', q(SET ROLE member; SELECT cluster, server, ledger, is_reachable, clock, charged_through, timezone, ahead, problem FROM yquota.federation_status())),
 	"north||public.ledger|t||2026-03-04 03:00:00.000007+00|UTC||\nsouth||public.ledger|t||2026-03-04 03:00:00.000007+00|UTC||\nwest|west||t|2026-03-05 12:00:00+00|2026-03-05 12:00:00+00|UTC|00:00:00|",
@@ -157,19 +157,19 @@ foreach my $by (['day'], [qw(cluster day project)], [qw(day username)])
 {
 	is(told('federation', '2026-02-27', '2026-03-05', @$by), wanted('2026-02-27', '2026-03-05', [qw(north west)], @$by), "by (@$by): each day");
 }
-is(told('federation', '2026-03-02', '2026-03-02', 'project'), wanted('2026-03-02', '2026-03-02', [qw(north west)], 'project'), 'one day');
+is(told('federation', '2026-03-02', '2026-03-02', 'project'), wanted('2026-03-02', '2026-03-02', [qw(north west)], 'project'), 'reports of a single day add up');
 sql('federation', q(SELECT yquota.federate_cluster('south', ledger => 'public.ledger')));
 isnt(told('federation', '2026-02-28', '2026-02-28', 'cluster'), '', 'there is a first day');
 is(sql('federation', q(SELECT trim_scale(sum(amount)) FROM yquota.federated_cost('2026-02-27', '2026-03-05', '{cluster,day}') WHERE cluster = 'south')), wanted('2026-02-27', '2026-03-05', ['south']),
 	'the days of changing prices add up to the whole, to the last digit');
 is(sql('federation', q(SELECT cluster, reported_until FROM yquota.federated_cost('2026-03-02', '2026-03-02', '{cluster}') ORDER BY 1)),
 	"north|2026-03-04 03:00:00.000007+00\nsouth|2026-03-04 03:00:00.000007+00\nwest|2026-03-05 12:00:00+00", 'each row says until when');
-is(sql('federation', q(SELECT rank, cost.amount = top.amount FROM yquota.federated_top_costs('2026-02-27', '2026-03-05', '{project}', 1) AS top JOIN yquota.federated_cost('2026-02-27', '2026-03-05') AS cost USING (project))), '1|t', 'and so the dearest');
+is(sql('federation', q(SELECT rank, cost.amount = top.amount FROM yquota.federated_top_costs('2026-02-27', '2026-03-05', '{project}', 1) AS top JOIN yquota.federated_cost('2026-02-27', '2026-03-05') AS cost USING (project))), '1|t', 'the dearest project has the amount of the report');
 
-# The bill of a month: what the ledger has of it, from clusters that are not known to have closed it
+# The bill of a month: its rows in the ledger, from clusters that are not known to have closed it
 is(sql('federation', q(SELECT project, cluster, amount, closed_at IS NULL, unclosed FROM yquota.federated_bill('2026-03-01') WHERE cluster IS NOT NULL ORDER BY 1, 2)),
 	join("\n", map { "$_|{" . (split /\|/, $_)[1] . '}' } split /\n/, sql('federation', q(SELECT project, cluster, amount, true FROM yquota.federated_cost('2026-03-01', '2026-03-31', '{project,cluster}') WHERE cluster <> 'west' ORDER BY 1, 2))), 'bills');
-is(sql('federation', q(SELECT DISTINCT unclosed FROM yquota.federated_bill('2026-03-01') WHERE cluster IS NULL)), '{north,south,west}', 'which they say');
+is(sql('federation', q(SELECT DISTINCT unclosed FROM yquota.federated_bill('2026-03-01') WHERE cluster IS NULL)), '{north,south,west}', 'the totals name the unclosed clusters');
 
 # Roles
 is(sql('federation', q(SET ROLE member; SELECT DISTINCT project FROM yquota.federated_cost('2026-02-27', '2026-03-05', '{project,queue}'))), 'lab', 'a member sees the own project');
@@ -178,7 +178,7 @@ like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01')),
 is(sql('federation', q(SELECT offered, problems::text ~ 'north|south' FROM yquota.renew_leases())), '0|f', 'leases have nothing to do with ledgers');
 
 #
-# A ledger on another server: what is added up there comes here, and nothing else.
+# A ledger on another server: sums from there come here, and nothing else.
 #
 server_of('reader', 'federation', 'postgres');
 sql('reader', 'IMPORT FOREIGN SCHEMA public LIMIT TO (ledger) FROM SERVER federation INTO public');
@@ -195,19 +195,19 @@ foreach my $by ('', 'day', 'cluster,project', 'day,queue', 'project,username')
 	my @remote = $plan =~ /Remote SQL: (.*)/g;
 
 	is(scalar(@remote), 1, "by ($by): one query there");
-	like($remote[0], qr/^SELECT cluster, .*sum\(.*WHERE .*\("to" >= .*"from" < .*cluster = ANY .*project = ANY .* GROUP BY /, 'which adds up the rows asked for') or diag($plan);
+	like($remote[0], qr/^SELECT cluster, .*sum\(.*WHERE .*\("to" >= .*"from" < .*cluster = ANY .*project = ANY .* GROUP BY /, 'the query adds up the requested rows') or diag($plan);
 }
 
-# The west lets go what it has written, and works on: nothing shows but what is new.
+# The west lets its written rows go, and works on: only new rows show.
 my $before = told('federation', '2026-02-27', '2026-03-05', qw(cluster project));
 is(sql('west', q(SELECT status FROM yquota.archive('public.ledger', 'infinity'))), 'archived', 'the west lets go');
-is(told('federation', '2026-02-27', '2026-03-05', qw(cluster project)), $before, 'which changes nothing');
+is(told('federation', '2026-02-27', '2026-03-05', qw(cluster project)), $before, 'letting go changes nothing');
 sql('north', q(SELECT yquota.set_clock('2026-03-07 12:00+00')));
 work('north', 50, 51);
-is(told('federation', '2026-02-27', '2026-03-07', qw(cluster project)), $before, 'what is not in the ledger is not told');
+is(told('federation', '2026-02-27', '2026-03-07', qw(cluster project)), $before, 'days that are not in the ledger are not told');
 archive_until_done($node, 'north', 'public.ledger');
 is(sql('federation', q(SELECT charged_through FROM yquota.federation_status() WHERE cluster = 'north')), '2026-03-06 18:00:00.000007+00', 'the status goes on with the archive');
-is(told('federation', '2026-02-27', '2026-03-07', 'cluster'), wanted('2026-02-27', '2026-03-07', \@clusters, 'cluster'), 'and so do reports');
+is(told('federation', '2026-02-27', '2026-03-07', 'cluster'), wanted('2026-02-27', '2026-03-07', \@clusters, 'cluster'), 'reports go on with the archive');
 
 # A dump, and a ledger that is gone, or no table any more
 my $dump = PostgreSQL::Test::Utils::tempdir . '/federation.sql';
@@ -219,7 +219,7 @@ sql('federation', 'ALTER TABLE ledger RENAME TO elsewhere');
 like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01'))), qr/^08006: cannot read all clusters: missing north, south, west\nDETAIL:  north: relation "public.ledger" does not exist/, 'without its ledger a cluster is missing');
 sql('federation', 'CREATE VIEW ledger AS SELECT * FROM elsewhere');
 like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01'))), qr/^08006: .*north: "public.ledger" is not a table/s, 'a view is not read in its place');
-is(sql('federation', "SELECT yquota.remove_federated_cluster('south'), yquota.remove_federated_cluster('south')"), 't|f', 'it can be taken out all the same, once');
+is(sql('federation', "SELECT yquota.remove_federated_cluster('south'), yquota.remove_federated_cluster('south')"), 't|f', 'the cluster can be taken out all the same, once');
 
 $node->stop;
 done_testing();

@@ -90,11 +90,11 @@ like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-02')))
 like(refused(q(SELECT yquota.federate_cluster('east', 'east')), 'chief'), qr/^42501: permission denied for foreign server east/, 'an administrator needs USAGE on the server');
 sql('federation', 'GRANT USAGE ON FOREIGN SERVER east, west, north, files TO chief');
 like(refused(q(SELECT yquota.federate_cluster('east', 'nowhere')), 'chief'), qr/^42704: server "nowhere" does not exist/, 'a server there must be');
-like(refused(q(SELECT yquota.federate_cluster('east', 'files')), 'chief'), qr/^42809: server "files" is of foreign-data wrapper "file_fdw"/, 'of postgres_fdw');
+like(refused(q(SELECT yquota.federate_cluster('east', 'files')), 'chief'), qr/^42809: server "files" is of foreign-data wrapper "file_fdw"/, 'the server must be of postgres_fdw');
 like(refused(q(SELECT yquota.federate_cluster('east', 'west')), 'chief'), qr/^22023: database of server "west" is cluster "west", not "east"/, 'with the cluster that is claimed');
 like(refused(q(SELECT yquota.federate_cluster('east', 'east')), 'clerk'), qr/^42501/, 'operators federate nothing');
 sql('federation', "SET ROLE chief; SELECT yquota.federate_cluster('$_', '$_'), yquota.federate_cluster('$_', '$_')") foreach @clusters;
-like(refused(q(SELECT yquota.federate_cluster('east', 'west')), 'chief'), qr/^42710: cluster "east" is federated by server "east"/, 'not by two servers');
+like(refused(q(SELECT yquota.federate_cluster('east', 'west')), 'chief'), qr/^42710: cluster "east" is federated by server "east"/, 'a cluster is not read from two servers');
 like(refused(q(UPDATE yquota.federated_cluster SET server = 'west' WHERE cluster = 'east'), 'chief'), qr/^55000/, 'the server of a cluster stays');
 is(sql('federation', q(SELECT string_agg(format('%s %s %s', operation, new->>'cluster', session_role), ', ' ORDER BY audit_id) FROM yquota.audit WHERE table_name = 'yquota.federated_cluster')),
 	'INSERT east postgres, INSERT west postgres, INSERT north postgres', 'the audit tells');
@@ -142,7 +142,7 @@ is(sql('federation', q(SELECT DISTINCT reported_until, missing FROM yquota.feder
 2026-03-05 12:00:00+00|{}
 2026-03-05 12:01:00+00|{}', 'reported until the earliest clock of those in a sum');
 is(sql('federation', q(SELECT cluster, reported_until FROM yquota.federated_cost('2026-03-05', '2026-03-05', '{cluster}') ORDER BY cluster)),
-	"east|2026-03-05 12:00:00+00\nnorth|2026-03-05 12:01:00+00\nwest|2026-03-05 11:30:00+00", 'or its own clock');
+	"east|2026-03-05 12:00:00+00\nnorth|2026-03-05 12:01:00+00\nwest|2026-03-05 11:30:00+00", 'reported until the reader\'s own clock');
 is(sql('federation', q(SELECT cost.amount = top.amount, top.rank, top.share = round(top.amount / whole.amount, 6)
 	FROM yquota.federated_top_costs('2026-02-28', '2026-03-05', '{cluster,username}', 2) AS top
 	JOIN yquota.federated_cost('2026-02-28', '2026-03-05', '{cluster,username}') AS cost USING (cluster, username)
@@ -184,9 +184,9 @@ sql('east', <<~'SQL');
 	CREATE TABLE public.archived (LIKE yquota.charge);
 	SELECT * FROM yquota.archive('public.archived', 'infinity');
 	SQL
-is(sql('east', 'SELECT count(*) > 20 FROM public.archived'), 't', 'and archived');
+is(sql('east', 'SELECT count(*) > 20 FROM public.archived'), 't', 'history is archived');
 is(told('2026-02-28', '2026-03-05', @$_), $before{"@$_"}, "by (@$_): archived days are in it") foreach @groups;
-is(sql('federation', $bills), $billed, 'and so are their bills');
+is(sql('federation', $bills), $billed, 'bills of archived days are in the report');
 
 # Bad questions
 like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-02', '2026-03-01'))), qr/^22023: last day 2026-03-01 comes before the first one/, 'days the wrong way round');
@@ -221,7 +221,7 @@ foreach my $by ('', 'project', 'cluster,day,project', 'queue', 'project,username
 
 	is(scalar(grep { /^SELECT cluster.*, sum\(amount\) FROM yquota\.charge_by_\w+_day WHERE \(\(day >= '2026-03-01'\)\) AND \(\(day <= '2026-03-03'\)\).* GROUP BY 1/ } @remote), 3,
 		"by ($by): three clusters add up the days asked for") or diag($plan);
-	is(scalar(@remote), 3, 'and nothing else is asked of them');
+	is(scalar(@remote), 3, 'no other query is sent to the clusters');
 	is(scalar(() = $plan =~ /Async Foreign Scan/g), 3, 'all at a time');
 }
 is(scalar(() = plan_of('project', 'west') =~ /Foreign Scan/g), 1, 'a cluster that is not asked for is not read');
@@ -230,12 +230,12 @@ like($remote_plan, qr/Function Scan on cost_by_day cost \(actual rows=\d+ loops=
 
 # A cluster that cannot be read
 $node{far}->stop('immediate');
-like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01'))), qr/^08006: cannot read all clusters: missing north\nDETAIL:  north: could not connect to server "north".*\nHINT:  .*skip_unreachable/s, 'one cluster is missing: an error that names it');
+like(refused(q(SELECT * FROM yquota.federated_cost('2026-03-01', '2026-03-01'))), qr/^08006: cannot read all clusters: missing north\nDETAIL:  north: could not connect to server "north".*\nHINT:  .*skip_unreachable/s, 'a missing cluster is an error that names it');
 like(refused(q(SELECT * FROM yquota.federated_bill('2026-03-01'))), qr/^08006: cannot read all clusters: missing north/, 'for bills');
-like(refused(q(SELECT * FROM yquota.federated_top_costs('2026-03-01', '2026-03-01'))), qr/^08006/, 'and top lists');
+like(refused(q(SELECT * FROM yquota.federated_top_costs('2026-03-01', '2026-03-01'))), qr/^08006/, 'a missing cluster is an error for top lists');
 my ($code, $out, $error) = $node{near}->psql('federation', q(SELECT DISTINCT missing FROM yquota.federated_cost('2026-03-01', '2026-03-01', skip_unreachable => true)));
 is($out, '{north}', 'unless it may go on without: each row names it');
-like($error, qr/WARNING:  report leaves out clusters north/, 'and a warning');
+like($error, qr/WARNING:  report leaves out clusters north/, 'a report without the cluster gives a warning');
 is(sql('federation', q(SELECT cluster FROM yquota.federated_cost('2026-03-01', '2026-03-01', '{cluster}', true) ORDER BY 1)), "east\nwest", 'the others are there');
 like(sql('federation', q(SELECT is_reachable, clock IS NULL, problem FROM yquota.federation_status() WHERE cluster = 'north')), qr/^f\|t\|could not connect to server "north"$/, 'the status says what is wrong, and no address');
 $node{far}->start;
@@ -258,7 +258,7 @@ $node{far}->stop('immediate');
 is(sql('restored', q(SELECT yquota.remove_federated_cluster('north'), yquota.remove_federated_cluster('north'))), 't|f', 'a dead cluster is taken out, once');
 is(sql('restored', q(SELECT cluster FROM yquota.federated_cost('2026-03-01', '2026-03-01', '{cluster}') ORDER BY 1)), "east\nwest", 'reports need it no more');
 sql('restored', q(SELECT yquota.remove_federated_cluster('east'); SELECT yquota.federate_cluster('east', 'east')));
-is(sql('restored', q(SELECT cluster FROM yquota.federated_cost('2026-03-01', '2026-03-01', '{cluster}') ORDER BY 1)), "east\nwest", 'one that was taken out can come back');
+is(sql('restored', q(SELECT cluster FROM yquota.federated_cost('2026-03-01', '2026-03-01', '{cluster}') ORDER BY 1)), "east\nwest", 'a cluster that was taken out can come back');
 is(sql('restored', q(DROP EXTENSION yquota; SELECT count(*) FROM pg_foreign_table)), '0', 'with yquota they all go');
 
 # The commands of the page about scale-out, in the order in which they stand there
@@ -266,7 +266,7 @@ my $page = slurp_file('docs/scale-out.md');
 my %documented = (cluster => [], federation => []);
 push @{ $documented{$1} }, $2 while $page =~ /^```(cluster|federation)\n(.*?)^```$/msg;
 is(scalar @{ $documented{cluster} }, 1, 'the page has commands for a cluster');
-cmp_ok(scalar @{ $documented{federation} }, '>=', 2, 'and for the federation');
+cmp_ok(scalar @{ $documented{federation} }, '>=', 2, 'the page has commands for the federation');
 $node{far}->start;
 foreach my $name (qw(east west federation))
 {
@@ -275,8 +275,8 @@ foreach my $name (qw(east west federation))
 }
 my ($host, $port) = ($node{far}->host, $node{far}->port);
 my $told = join "\n", map { $node{far}->safe_psql('federation', s/'127\.0\.0\.1'/'$host'/gr =~ s/'5432'/'$port'/gr) } @{ $documented{federation} };
-like($told, qr/^1000000\|0\|500000\|0\|500000$/m, 'they do what they say');
-is($node{far}->safe_psql('federation', 'SELECT offered, taken FROM yquota.renew_leases()'), '0|2', 'and the next call leases');
+like($told, qr/^1000000\|0\|500000\|0\|500000$/m, 'the commands do what the page says');
+is($node{far}->safe_psql('federation', 'SELECT offered, taken FROM yquota.renew_leases()'), '0|2', 'the next call leases');
 
 $_->stop foreach values %node;
 done_testing();

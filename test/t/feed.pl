@@ -207,7 +207,7 @@ books_are($primary, 'disturbed', $expected, 'after two kills');
 kill_client($feeder);
 
 ok(run_client($primary, 'disturbed', $spool, 'rewind', 1), 'the client goes back');
-ok(run_client($primary, 'disturbed', $spool, 'send'), 'and sends everything again');
+ok(run_client($primary, 'disturbed', $spool, 'send'), 'the client sends everything again');
 cmp_ok($primary->safe_psql('disturbed', 'SELECT count(*) FROM yquota.container_event'),
 	'>=', 2 * @stream, 'the log keeps what came twice');
 books_are($primary, 'disturbed', $expected, 'sent twice');
@@ -224,12 +224,12 @@ my @bad = (
 	qq({"event": "CONTAINER_FINISH", "container_id": "new_1", "occurred_at": "2026-03-02T02:00:00Z", "source": "rm"}\n));
 spool($spool, $stream[0], @bad, $stream[1]);
 ok(run_client($primary, 'disturbed', $spool, 'send'), 'the client does not stop at bad lines');
-is($primary->safe_psql('disturbed', q(SELECT source, sqlstate, call -> 'row', regexp_replace(message, ',.*', '') FROM yquota.feed_reject ORDER BY reject_id)), <<'OUT' =~ s/\n\z//r, 'what cannot be read is set aside, with the reason');
+is($primary->safe_psql('disturbed', q(SELECT source, sqlstate, call -> 'row', regexp_replace(message, ',.*', '') FROM yquota.feed_reject ORDER BY reject_id)), <<'OUT' =~ s/\n\z//r, 'a line that cannot be read is set aside, with the reason');
 |22P02|"CONTAINER_START container_9"|malformed JSON string
 |22P02|{"event": "CONTAINER_START", "project": "lab", "container_id": "container_9"}|"occurred_at" is missing
 |22007|{"event": "CONTAINER_START", "project": "lab", "occurred_at": "soon", "container_id": "container_9"}|invalid input syntax for type timestamp with time zone: "soon"
 OUT
-ok(!-e "$spool/refused.jsonl", 'and nothing is kept in a file');
+ok(!-e "$spool/refused.jsonl", 'nothing of the bad lines is kept in a file');
 is( $primary->safe_psql('disturbed', 'SELECT container_id, waiting, sqlstate FROM yquota.event_reject ORDER BY reject_id'),
 	"new_1|f|23503\nnew_1|t|23503", 'the unknown project is set aside, its FINISH waits');
 is( $primary->safe_psql('disturbed', q(INSERT INTO yquota.project (name) VALUES ('new'); SELECT * FROM yquota.retry_rejects())),
@@ -244,7 +244,7 @@ my $nul = '"container_id": "nul", "occurred_at": "2026-03-02T01:00:00Z", "projec
 spool($spool, $stream[0], qq({"event": "CONTAINER_START\\u0000", "source": "rm", $nul}\n), $stream[1],
 	qq({"event": "CONTAINER_START", "source": "rm\\u0000", $nul}\n), $stream[2], qq({"event": "CONTAINER_START", "sou\\u0000rce": "rm", $nul}\n), $stream[3]);
 ok(run_client($primary, 'disturbed', $spool, 'send'), 'the client does not stop at a NUL');
-is($primary->safe_psql('disturbed', "SELECT count(*) - $sent, count(*) FILTER (WHERE container_id = 'nul') FROM yquota.container_event"), '4|0', 'and sends what is around it');
+is($primary->safe_psql('disturbed', "SELECT count(*) - $sent, count(*) FILTER (WHERE container_id = 'nul') FROM yquota.container_event"), '4|0', 'the client sends the lines around the NUL');
 my @kept = split /\n/, slurp_file("$spool/refused.jsonl");
 is(scalar @kept, 3, 'the lines are kept in the file');
 like($kept[$_], (qr/a value has a NUL/, qr/a value has a NUL/, qr/unknown: sou/)[$_], 'with the reason') foreach 0 .. 2;
@@ -257,17 +257,17 @@ spool($spool, qq({"event": "CONTAINER_START", "container_id": "later", "occurred
 ok(!run_client($primary, 'disturbed', $spool, 'send'), 'without a privilege the client ends');
 is($? >> 8, 3, 'with a status of its own');
 my $problem = 'SELECT source, problem ~ $$^42501: .*permission denied for table container_event$$ FROM yquota.feed_status WHERE problem IS NOT NULL';
-is($primary->safe_psql('disturbed', $problem), "rm\xc3\xa9'\\|t", 'and has told why');
+is($primary->safe_psql('disturbed', $problem), "rm\xc3\xa9'\\|t", 'the client has reported the reason');
 $feeder = follow($primary, 'disturbed', $spool);
 for (my $tries = 0; $tries < 10 * $patience && (!-s "$spool.log" || slurp_file("$spool.log") !~ /42501.*container_event/); $tries++)
 {
 	select(undef, undef, undef, 0.1);
 }
-like(slurp_file("$spool.log"), qr/trying again in .*42501: permission denied for table container_event/, 'one that follows waits');
+like(slurp_file("$spool.log"), qr/trying again in .*42501: permission denied for table container_event/, 'a client that follows waits');
 $primary->safe_psql('disturbed', 'GRANT INSERT ON yquota.container_event TO feeder');
 ok(wait_until_sent($spool), 'until the privilege is there');
 ok($primary->poll_query_until('disturbed', 'SELECT NOT EXISTS (SELECT FROM yquota.feed_status WHERE problem IS NOT NULL)'), 'tells that it goes on');
-is($primary->safe_psql('disturbed', q(SELECT count(*) FROM yquota.container WHERE container_id = 'later')), 1, 'and has lost nothing');
+is($primary->safe_psql('disturbed', q(SELECT count(*) FROM yquota.container WHERE container_id = 'later')), 1, 'the client has lost nothing');
 kill_client($feeder);
 
 #
@@ -293,8 +293,8 @@ $standby->promote;
 cmp_ok($standby->safe_psql('failover', 'SELECT count(*) FROM yquota.container_event'),
 	'<', scalar(@stream), 'the new primary lacks what was committed');
 ok(run_client($standby, 'failover', $spool, 'send'), 'the client has nothing left to send');
-ok(run_client($standby, 'failover', $spool, 'rewind', 6), 'it goes back');
-ok(run_client($standby, 'failover', $spool, 'send'), 'and sends the last hours again');
+ok(run_client($standby, 'failover', $spool, 'rewind', 6), 'the client goes back to the old file');
+ok(run_client($standby, 'failover', $spool, 'send'), 'the client sends the last hours again');
 books_are($standby, 'failover', $expected, 'after the failover');
 
 $standby->stop;

@@ -29,7 +29,7 @@ $node->safe_psql('postgres', 'CREATE EXTENSION IF NOT EXISTS yquota');
 my ($printed) = run_command([ 'psql', '-X', '-A', '-t', '-q', '-d', $node->connstr('postgres'), '-f', "$FindBin::RealBin/../scripts/hadoop_properties.sql" ]);
 my ($shown) = slurp_file("$FindBin::RealBin/../../docs/hadoop-properties.md") =~ /^(## Queues\n.*?)\n*\z/ms;
 is($shown, $printed, 'docs/hadoop-properties.md shows what test/scripts/hadoop_properties.sql prints');
-cmp_ok(scalar(() = $printed =~ /^\| `yarn/mg), '>', 140, 'of every property');
+cmp_ok(scalar(() = $printed =~ /^\| `yarn/mg), '>', 140, 'docs/hadoop-properties.md has the kinds of every property');
 
 #
 # Random configurations.  A value is made in the one way that export writes it
@@ -199,7 +199,7 @@ sub document
 	return "$text</configuration>\n";
 }
 
-# As SQL: the documents, and a table of what is expected
+# As SQL: the documents, and a table of the expected answers
 sub documents
 {
 	my ($configuration) = @_;
@@ -311,18 +311,18 @@ my $counts = $node->safe_psql('postgres', <<~'SQL');
 my ($read, $queues, $rules) = split(/\n/, $counts);
 note("$read properties, $queues queues, $rules rules");
 cmp_ok($queues, '>=', 10000, 'ten thousand queues');
-is($rules, 5000, 'and five thousand rules');
+is($rules, 5000, 'five thousand rules are imported');
 
 # As large as a client can send: refused before it is read.  Right below the limit
 # time that grows with the square of the size would be days.
 my ($status, $output, $errors) = $node->psql('postgres', q{SELECT yquota.import_hadoop_configuration('<configuration>' || repeat('<property/>', 10000000) || '</configuration>')});
 like($errors, qr/configuration of Hadoop is too large/, 'a file of 100 MB is refused');
 is($node->safe_psql('postgres', q{SET statement_timeout = '10min'; SELECT count(*) FROM yquota.diff_hadoop_configuration('<configuration><!--' || repeat('x', 30000000) || '-->' || repeat('<property><x>y</x></property>', 1000000) || '</configuration>')}),
-	'0', 'one of 60 MB that says nothing is read');
+	'0', 'a file of 60 MB without any property is read');
 ($status, $output, $errors) = $node->psql('postgres', q{SELECT yquota.import_hadoop_configuration('{"yarn.scheduler.capacity.root.queues": "' || repeat('a,', 1000000) || 'b"}')});
 like($errors, qr/invalid queue "root\.a"/, 'a million times the same queue is an error');
 ($status, $output, $errors) = $node->psql('postgres', q{SELECT yquota.import_hadoop_configuration('<configuration>' || repeat('<', 30000000))});
-like($errors, qr/invalid configuration file of Hadoop/, 'so is what is no XML');
+like($errors, qr/invalid configuration file of Hadoop/, 'a file that is no XML is an error');
 
 $node->stop;
 done_testing();

@@ -276,8 +276,8 @@ $idle->query("SET idle_in_transaction_session_timeout = '300ms'");
 $idle->query("BEGIN; INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'idle', '2026-03-02 10:00+00', 'p0', '[vcores=1]')");
 my $waiting = in_background('books', "INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'idle', '2026-03-02 11:00+00', 'p1', '[vcores=2]')");
 $waiting->{handle}->finish;
-is($waiting->{error}, '', 'who waited for a session that idled too long gets the container');
-is($node->safe_psql('books', "SELECT project, started_at = '2026-03-02 11:00+00' FROM yquota.container WHERE container_id = 'idle'"), 'p1|t', 'and it is his');
+is($waiting->{error}, '', 'a session that waited for an idle session past its timeout gets the container');
+is($node->safe_psql('books', "SELECT project, started_at = '2026-03-02 11:00+00' FROM yquota.container WHERE container_id = 'idle'"), 'p1|t', 'the container belongs to the session that waited');
 $idle->{run}->finish;
 
 # A statement that would wait too long for one of its containers
@@ -289,7 +289,7 @@ is($node->safe_psql('books', "SELECT count(*) FROM yquota.container WHERE contai
 $session->query('COMMIT');
 $node->safe_psql('books', $sql);
 is($node->safe_psql('books', "SELECT (SELECT count(*) FROM yquota.container WHERE container_id LIKE '%-lock'), (SELECT count(*) FROM yquota.charge WHERE container_id = 'idle')"),
-	'2|1', 'it succeeds when the lock is gone');
+	'2|1', 'the statement succeeds when the lock is gone');
 is_proven($node, 'books', 'in the end');
 
 $session->quit;

@@ -46,7 +46,7 @@ foreach my $encoding (is_soak() ? sort keys %names : qw(EUC_JP KOI8R))
 		VALUES ('CONTAINER_START', 'c1', '2029-12-31 23:59:50+00', '$name', '$name', '[vcores=1]');
 		SELECT project, username, trim_scale(amount) FROM yquota.cost_between('2029-12-31 00:00+00', '2030-01-01 00:00+00', '{project,username}');
 		SQL
-	like(asked($database, q(SELECT yquota.report_html('2029-12-31', '2030-01-01'))), qr/<td>\Q$name\E<\/td>/, 'and its report has the name');
+	like(asked($database, q(SELECT yquota.report_html('2029-12-31', '2030-01-01'))), qr/<td>\Q$name\E<\/td>/, 'the report has the name');
 }
 
 # The catalog texts that pg_dump reads go through the encoding of the dump.
@@ -259,7 +259,7 @@ if (is_soak())
 	{
 		load_books($node, 'single');
 		set_for('single', $setting);
-		compare('single', "and with $setting", $setting);
+		compare('single', "every call succeeds with $setting", $setting);
 		$node->safe_psql('postgres', 'DROP DATABASE single');
 	}
 }

@@ -123,7 +123,7 @@ sub forgive_beside_sealing
 	}
 	$reader->run('COMMIT');
 	($first, $outcome) = first_of($sealing);
-	is($outcome->{sqlstate}, undef, 'nor does sealing wait for it');
+	is($outcome->{sqlstate}, undef, 'sealing does not wait for the statement');
 	$sealing->run('ROLLBACK');
 	return;
 }

@@ -113,7 +113,7 @@ $publisher->command_ok([ 'pg_dump', '-Fc', '--no-publications', "--snapshot=$sna
 $session->quit;
 finish('b', 1, 2, '10:55');
 $subscriber->command_ok([ 'pg_restore', '-1', '-d', $subscriber->connstr('postgres'), $file ], 'pg_restore');
-is($subscriber->safe_psql('postgres', "SELECT count(*) FROM yquota.container_event WHERE container_id LIKE 'b%'"), 0, 'what came after the slot is not in the dump');
+is($subscriber->safe_psql('postgres', "SELECT count(*) FROM yquota.container_event WHERE container_id LIKE 'b%'"), 0, 'an event after the slot is not in the dump');
 $subscriber->safe_psql('postgres', "CREATE SUBSCRIPTION $slot CONNECTION '" . $publisher->connstr . " dbname=postgres' PUBLICATION yquota_books, yquota_state WITH (copy_data = off, create_slot = off, slot_name = $slot)");
 set_clocks('11:00');
 is_alike('events while the copy was made');
@@ -138,7 +138,7 @@ $publisher->wait_for_catchup($slot);
 is($reader->query_safe($balance), 3 * $rate, 'a session of the copy that knew prices learns of a new one');
 set_clocks('12:00');
 is_alike('a new price');
-isnt($reader->query_safe($balance), '', 'and it goes on');
+isnt($reader->query_safe($balance), '', 'the copy goes on');
 $reader->quit;
 
 # Everything else that happens to books
@@ -191,9 +191,9 @@ is(run("SELECT failures, last_error FROM yquota.worker_status WHERE database = '
 set_clocks('12:03');
 is_alike('compacted there');
 my $deltas = 'SELECT count(*) FROM yquota_internal.counter_delta';
-isnt($subscriber->safe_psql('postgres', $deltas), 0, 'not on the copy');
+isnt($subscriber->safe_psql('postgres', $deltas), 0, 'the worker does not serve the copy');
 $subscriber->safe_psql('postgres', 'SELECT yquota_internal.compact_counters()');
-is($subscriber->safe_psql('postgres', $deltas), 0, 'it compacts by itself');
+is($subscriber->safe_psql('postgres', $deltas), 0, 'the copy compacts by itself');
 is_alike('compacted on the copy');
 
 # History leaves the publisher only.

@@ -1,4 +1,4 @@
-# The server is killed while many agents of nodes ask what starts, its backends too, and it
+# The server is killed while many agents of nodes ask for work, its backends too, and it
 # fails over to a synchronous standby.
 #
 # After each crash every answer that an agent received is still true. Containers that were said to start run, or did,
@@ -6,7 +6,7 @@
 # are as long as their nodes were told; no node runs more than it has room for; and the books agree. In the end every
 # container that arrived has run or was dropped, and is gone.
 #
-# NODE_QUEUE_SEED repeats what clients do and which kill comes when, though not to the moment.
+# NODE_QUEUE_SEED repeats the calls of clients and the order of kills, though not to the moment.
 
 use strict;
 use warnings;
@@ -180,7 +180,7 @@ sub failover
 
 	is($standby->safe_psql('cluster', q(SELECT count(*) >= 0 FROM yquota.node_work('n1'))), 't', 'work of nodes can be read on a standby');
 	like(($standby->psql('cluster', q(SELECT * FROM yquota.advance_node_queue('n1'))))[2], qr/cannot execute changes of a node's queue (?:in a read-only transaction|during recovery)/,
-		'and nothing starts there');
+		'no container starts on a standby');
 	@gone = server_pids($old);
 	kill_after($_[0], sub { $old->kill9; });
 	wait_until_gone(@gone);
@@ -229,7 +229,7 @@ is($server->safe_psql('cluster', q(SELECT DISTINCT queue_limit FROM yquota.node_
 is(join("\n", @unexpected), '', 'no statement failed for another reason');
 cmp_ok($lost, '>', 0, 'there were statements of which nobody knew what had become');
 cmp_ok(scalar(keys %started), '>', 30, 'containers were started');
-cmp_ok(scalar(keys %resumed), '>', 0, 'and resumed');
+cmp_ok(scalar(keys %resumed), '>', 0, 'containers were resumed');
 
 # An agent ends all that is left.
 my $rounds = 0;
@@ -242,7 +242,7 @@ while ($rounds++ < 1000 && $server->safe_psql('cluster', q(SELECT EXISTS (SELECT
 is($server->safe_psql('cluster', q(SELECT container_id, state FROM yquota.node_queue WHERE state <> 'GONE' OR left_reason IN ('ended', 'killed') AND started_at IS NULL
 	AND NOT EXISTS (SELECT FROM yquota_internal.reported_end AS e WHERE e.container_id = node_queue.container_id AND e.is_own))), '',
 	'everything that arrived has run, was dropped or was released');
-is($server->safe_psql('cluster', q(SELECT c.container_id FROM yquota.container AS c JOIN yquota.node_queue AS q USING (container_id))), '', 'and is gone');
+is($server->safe_psql('cluster', q(SELECT c.container_id FROM yquota.container AS c JOIN yquota.node_queue AS q USING (container_id))), '', 'every container that has ended is gone');
 is($server->safe_psql('cluster', 'SELECT * FROM yquota.verify()'), '', 'the books are proven');
 note("$statements statements, $lost of unknown outcome, $containers containers, $cycles kills");
 $server->stop;

@@ -135,7 +135,7 @@ is($compared{steps}, $steps, 'all steps were compared');
 my $recorded = () = join('', @lines) =~ /"op":/g;
 note("steps without an order of names: ", $recorded - $steps);
 my %kinds = map { (join(' ', $_->{family}, $_->{comparator} || ()) => 1) } @workloads;
-is(scalar keys %kinds, 7, 'of all families under every comparator');
+is(scalar keys %kinds, 7, 'steps of all families were compared under every comparator');
 note("$_: $compared{$_}") foreach sort keys %compared;
 cmp_ok($compared{containers}, '>', 100, 'containers were given out');
 

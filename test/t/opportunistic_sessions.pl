@@ -97,7 +97,7 @@ sub statement
 	return $call;
 }
 
-# Let clients work until each has made so many calls, or "until" says so; returns what they were told.
+# Let clients work until each has made so many calls, or "until" says so; returns their answers.
 sub work
 {
 	my ($calls, $until) = @_;

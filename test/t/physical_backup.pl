@@ -58,7 +58,7 @@ sub write_next
 
 sub write_some { write_next() foreach 1 .. $_[0]; return; }
 
-# Seconds of a container's minutes, each at its price; what runs does so until
+# Seconds of a container's minutes, each at its price; a running container does so until
 # the last minute of the journal.
 sub cost
 {
@@ -95,7 +95,7 @@ sub is_journal
 	return;
 }
 
-# goes_on(NODE, NUMBER, DOUBLED_FROM, NAME): what came later is sent again, and
+# goes_on(NODE, NUMBER, DOUBLED_FROM, NAME): later statements are sent again, and
 # more, with the worker at work.
 sub goes_on
 {
@@ -176,7 +176,7 @@ my $copy = recovered('copy');
 my $held = $copy->safe_psql('postgres', "SELECT count(*) FROM yquota.container_event WHERE event = 'CONTAINER_START'");
 
 cmp_ok($held, '>=', $before_backup, 'a backup has what was acknowledged before it began');
-cmp_ok($held, '<=', $after_backup, 'and nothing that came after it ended');
+cmp_ok($held, '<=', $after_backup, 'a backup has nothing from after its end');
 is_journal($copy, $held, undef, 'a backup by itself');
 goes_on($copy, $held, undef, 'a backup by itself');
 $copy->stop;

@@ -55,7 +55,7 @@ foreach my $played (@played)
 }
 is(scalar @played, scalar @workloads, 'all workloads were played');
 my %families = map { /"family":"(\w+)"/ => 1 } @workloads;
-is(scalar keys %families, 22, 'of all families');
+is(scalar keys %families, 22, 'workloads of all families were played');
 my $rounds = () = join('', @workloads) =~ /"now":/g;
 is($compared{rounds}, $rounds, 'all rounds were compared');
 cmp_ok($rounds, '>', 100, 'rounds');

@@ -32,11 +32,11 @@ my ($printed) = run_command([ 'psql', '-X', '-A', '-t', '-q', '-d', $node->conns
 my $page = slurp_file("$FindBin::RealBin/../../docs/privileges.md");
 my ($shown) = $page =~ /^(\| table or view .*?)\n\nNothing in the schema/ms;
 is($shown, $printed, 'docs/privileges.md shows what test/scripts/privileges.sql prints');
-cmp_ok(scalar(() = $printed =~ /^\| `/mg), '>', 60, 'of tables, views and functions');
-is($node->safe_psql('original', q(SELECT count(*) FROM pg_roles WHERE rolname ~ 'printed')), '0', 'and nothing of it stays');
+cmp_ok(scalar(() = $printed =~ /^\| `/mg), '>', 60, 'docs/privileges.md has the rights on tables, views and functions');
+is($node->safe_psql('original', q(SELECT count(*) FROM pg_roles WHERE rolname ~ 'printed')), '0', 'the script leaves nothing behind');
 
 # A new object that the list does not name is for viewers, if it only reads, and administrators.
-is($node->safe_psql('original', <<~'SQL'), "FUNCTION surprise_call() {admin}\nTABLE surprise {admin,viewer}", 'what the list does not name stays closed to others');
+is($node->safe_psql('original', <<~'SQL'), "FUNCTION surprise_call() {admin}\nTABLE surprise {admin,viewer}", 'objects that the list does not name stay closed to others');
 	BEGIN;
 	CREATE TABLE yquota.surprise (project text);
 	CREATE FUNCTION yquota.surprise_call() RETURNS void LANGUAGE sql VOLATILE AS '';
@@ -79,11 +79,11 @@ $node->safe_psql('original', <<~'SQL');
 is(as('member', 'original', 'SELECT count(*), count(*) FILTER (WHERE application_id = $$application_1_3$$) FROM yquota.application'), '3000|0',
 	'a member sees applications that are his, in his queue and of his project');
 is(as('feeder', 'original', 'SELECT count(*) FROM yquota.application'), '4000', 'an operator sees all');
-is(as('member', 'original', q(SELECT outcome FROM yquota.mutate_configuration('{"update-queue": {"queue-name": "root.a", "params": {"priority": 1}}}'))), 'set', 'he changes his queue');
+is(as('member', 'original', q(SELECT outcome FROM yquota.mutate_configuration('{"update-queue": {"queue-name": "root.a", "params": {"priority": 1}}}'))), 'set', 'the owner of a queue changes it');
 like(as('member', 'original', q(SELECT outcome FROM yquota.mutate_configuration('{"update-queue": {"queue-name": "root.b", "params": {"priority": 1}}}'))),
-	qr/User member is not admin of all modified queues/, 'and no other');
+	qr/User member is not admin of all modified queues/, 'the role changes no other queue');
 like(as('member', 'original', q(SELECT outcome FROM yquota.mutate_configuration('{"update-queue": {"queue-name": "root.b", "params": {"priority": 1}}}', 'head'))),
-	qr/permission denied to change the configuration for another user/, 'nor as somebody else');
+	qr/permission denied to change the configuration for another user/, 'the role does not act as another user');
 is(as('head', 'original', q(SELECT session_role, acting_role = session_user, caller, property, new FROM yquota.configuration_mutation LIMIT 1)),
 	'member|f|member|yarn.scheduler.capacity.root.a.priority|1', 'the log of mutations says who did');
 
@@ -101,7 +101,7 @@ foreach my $query ('SELECT count(*) FROM yquota.readable_charge', q(SELECT count
 	is(as('member', 'original', $parallel . $query), '2000', "a member, in parallel: $query");
 }
 is(as('viewer', 'original', $parallel . 'SELECT count(*) FROM yquota.application'), '4000', 'a viewer reads applications in parallel');
-is(as('member', 'original', $parallel . 'SELECT count(*) FROM yquota.application'), '3000', 'and a member his');
+is(as('member', 'original', $parallel . 'SELECT count(*) FROM yquota.application'), '3000', 'a member reads the member\'s own applications in parallel');
 
 #
 # Objects that can be registered: docs/privileges.md lists them. Each is refused when an untrusted role owns it, and
@@ -362,7 +362,7 @@ is($candidates, join("\n", sort keys %names_nothing, grep { !/\(\)$/ } map { @$_
 
 #
 # Each kind of role calls each function of the list once, and gets an answer or the refusal that is documented.  The
-# member is the user of its name.  What a call is made of, the owner looks up.
+# member is the user of its name.  The owner looks up the arguments of a call.
 #
 my %refusal = (
 	'admin yquota.install_cron_jobs()' => qr/^55000: pg_cron is not loaded/,
@@ -447,7 +447,7 @@ $node->command_ok([ 'pg_dump', '-Fc', '-f', $dump, '-d', $node->connstr('origina
 $node->safe_psql('original', 'DROP OWNED BY leaver; DROP ROLE leaver; CREATE ROLE leaver LOGIN');
 is(as('leaver', 'original', 'SELECT count(*) FROM yquota.project_balance'), 'psql:<stdin>:1: ERROR:  permission denied for view project_balance', 'a role made anew has no privileges');
 $node->safe_psql('original', q(INSERT INTO yquota.project (name) VALUES ('other'); SELECT yquota.allow_role('leaver', 'member', 'other')));
-is(as('leaver', 'original', 'SELECT string_agg(project, chr(32)) FROM yquota.project_balance'), 'other', 'and no projects of the one before, when it is granted one');
+is(as('leaver', 'original', 'SELECT string_agg(project, chr(32)) FROM yquota.project_balance'), 'other', 'a role made anew has no old projects when it is granted one');
 $node->safe_psql('original', 'DROP OWNED BY leaver; DROP ROLE leaver');
 
 $node->safe_psql('postgres', 'CREATE DATABASE restored TEMPLATE template0');

@@ -52,7 +52,7 @@ foreach my $text (@markup)
 	my $count = () = $page =~ /\Q$escaped\E/g;
 
 	is(index($page, $text), -1, "$text is not markup");
-	cmp_ok($count, '>=', 8, 'but shown wherever it belongs');
+	cmp_ok($count, '>=', 8, 'the text is shown wherever it belongs');
 }
 unlike($page, qr/<(?:script|img|link|iframe|object)\b|url\([^#]|<[^>]*\b(?:src|href)=|https?:/, 'nothing comes from elsewhere');
 
@@ -65,7 +65,7 @@ my $said = $node->safe_psql('postgres', <<~'SQL');
 	FROM yquota.forecast('<svg onload=alert(1)>&amp;') AS f, yquota.balance_at(f.project, yquota.clock()) AS b
 	SQL
 like($alone, qr/\Q$said\E/, 'the balance and its forecast in words');
-like($alone, qr/<path class="line c1"[^>]*><path class="band c2"[^>]*><path class="line c2"/, 'and as lines and a band');
+like($alone, qr/<path class="line c1"[^>]*><path class="band c2"[^>]*><path class="line c2"/, 'the balance and its forecast as lines and a band');
 
 # The sections of a page by their heading: rows of cells without markup.
 sub rows
@@ -82,7 +82,7 @@ sub section
 	return $html =~ /<h2>\Q$heading\E<\/h2>(.*?)(?=<h2>|<\/body>)/s ? $1 : undef;
 }
 
-# The tables of the first section by what their first column is called: what each name has spent.
+# The tables of the first section by the name of their first column: the spending of each name.
 sub spent
 {
 	my ($html) = @_;
@@ -114,7 +114,7 @@ foreach my $column ([ Project => 'project' ], [ Queue => 'queue' ], [ User => 'u
 }
 is_deeply(spent($page), \%ledger, 'the first tables have the sums of the ledger by project, queue and user, and the total');
 my ($sum) = section($page, 'Money') =~ /<dt>Spent in this window<\/dt><dd>(.*?)<\/dd>/;
-is($sum, $ledger{Project}{Total}, 'which comes first');
+is($sum, $ledger{Project}{Total}, 'the total comes first');
 is(join(' ', section($page, 'Money') =~ /<dd>(.*?)<\/dd>/g), $node->safe_psql('postgres', <<~'SQL'), 'with what was granted and spent since the beginning, held and remains');
 	SELECT concat_ws(' ', yquota_internal.number_text(sum(amount)), yquota_internal.number_text(sum(granted)), yquota_internal.number_text(sum(charged + accrued)),
 		yquota_internal.number_text(sum(held)), yquota_internal.number_text(sum(remaining)))
@@ -148,7 +148,7 @@ foreach my $title (@charts)
 	like(sprintf('%.0e', $step * 4), qr/^(?:4|8|1|2)e/, "$title: an axis of round steps");
 	is(join(' ', map { sprintf '%g', $amounts[0] + $_ * $step } 0 .. $#amounts), "@amounts", 'all alike');
 	is($amounts[0], $title =~ /Multiplier/ ? 1 : 0, 'from the right bottom');
-	is(join(' ', @{ $chart->{times} }), 'Jan 01 Jan 03 Jan 05 Jan 07 Jan 09 Jan 11', 'and round times');
+	is(join(' ', @{ $chart->{times} }), 'Jan 01 Jan 03 Jan 05 Jan 07 Jan 09 Jan 11', 'the axis has round times');
 	cmp_ok(abs($chart->{now} - (64 + 568 * 10 / 11)), '<', 0.1, 'with the present');
 	cmp_ok($chart->{furthest}, '<=', $chart->{now}, 'behind which nothing is drawn');
 }
@@ -156,9 +156,9 @@ like($page, qr/<path class="line c1" d="M218\.9 128\.8H220\.0M578\.2 10\.0H580\.
 my $future = $node->safe_psql('postgres', q(SELECT yquota.report_html('2030-02-01', '2030-03-01')));
 like($future, qr/<p>Written at 2030-01-11 00:00 for \w+, time zone UTC\. Amounts are credits, rounded\. This window has not begun\.<\/p>/, 'a window of the future says so');
 is(() = $future =~ /<\/figcaption><p>This window has not begun\.<\/p>/g, 5, 'in place of each chart');
-is(() = $future =~ /viewBox="0 0 640 240"/g, 0, 'which there is none of');
-like(section($future, 'Money'), qr/<dt>Spent in this window<\/dt><dd>0<\/dd>.*<p>Nothing was spent in this window\.<\/p>/s, 'and nothing was spent');
-is(section($future, $_), undef, "nor is there a section: $_") foreach 'Dearest applications', 'Running now', 'Waiting now', 'Reserved', 'Opportunistic containers', 'Preempted', 'Events set aside', 'Outages';
+is(() = $future =~ /viewBox="0 0 640 240"/g, 0, 'no chart is drawn');
+like(section($future, 'Money'), qr/<dt>Spent in this window<\/dt><dd>0<\/dd>.*<p>Nothing was spent in this window\.<\/p>/s, 'a sentence says that nothing was spent');
+is(section($future, $_), undef, "the page has no section: $_") foreach 'Dearest applications', 'Running now', 'Waiting now', 'Reserved', 'Opportunistic containers', 'Preempted', 'Events set aside', 'Outages';
 
 # Titles name the owner of the report.
 like($page, qr/<title>Spending of all projects, 2030-01-01 00:00 to 2030-01-12 00:00<\/title>.*<p>Written at 2030-01-11 00:00 for \w+, time zone UTC\./s, 'a title says whose report it is, and of when');
@@ -176,22 +176,22 @@ is($node->safe_psql('postgres', <<~'SQL'), '12|0', 'the balance at each instant 
 		yquota_internal.past_balances(yquota_internal.report_costs(cuts.at, '{mixed,part of mixed}'), cuts.at, yquota.clock(), yquota_internal.report_credits('{mixed,part of mixed}')) AS p,
 		yquota.balance_at('mixed', p.at) AS b
 	SQL
-like($node->safe_psql('postgres', q(SELECT yquota.report_html('2030-01-01', '2030-01-12', 'mixed'))), qr/there were <span class="negative">-[0-9,.]+<\/span> credits\. </, 'what is overdrawn has no forecast');
+like($node->safe_psql('postgres', q(SELECT yquota.report_html('2030-01-01', '2030-01-12', 'mixed'))), qr/there were <span class="negative">-[0-9,.]+<\/span> credits\. </, 'an overdrawn project has no forecast');
 $node->safe_psql('postgres', q(UPDATE yquota.project SET quota_mode = 'NOLIMIT' WHERE name = 'mixed'));
-like($node->safe_psql('postgres', q(SELECT yquota.report_html('2030-01-01', '2030-01-12', 'mixed'))), qr/There is no balance to show/, 'what has no limit has no balance');
+like($node->safe_psql('postgres', q(SELECT yquota.report_html('2030-01-01', '2030-01-12', 'mixed'))), qr/There is no balance to show/, 'a project without limit has no balance');
 my $names = $node->safe_psql('postgres', q(SET ROLE member; SELECT yquota.report_html('2030-01-01', '2030-01-11')));
 like($names, qr/&lt;svg onload/, 'a member sees his project');
-unlike($names, qr/onerror|taken/, 'and no other');
+unlike($names, qr/onerror|taken/, 'a member sees no other project');
 my (undef, undef, $error) = $node->psql('postgres', q(SET ROLE member; SELECT yquota.report_html('2030-01-01', '2030-01-11', $$"'><img src=x onerror=alert(1)>$$)));
-like($error, qr/does not exist/, 'nor by asking for it');
+like($error, qr/does not exist/, 'a member cannot ask for another project');
 (undef, undef, $error) = $node->psql('postgres', q(SELECT yquota.report_html('2030-01-01', 'infinity')));
 like($error, qr/must have two ends/, 'a window has two ends');
 foreach my $window (q('2020-01-01 00:00+00', '2030-12-14 00:00:00.000001+00'), q('4713-01-02 BC', '294275-02-01'))
 {
 	(undef, undef, $error) = $node->psql('postgres', qq(SET statement_timeout = '10s'; SELECT yquota.report_html($window)));
-	like($error, qr/cannot report on more than 4000 days at once/, "which are no further apart than that: $window");
+	like($error, qr/cannot report on more than 4000 days at once/, "the ends of the window are no further apart than that: $window");
 }
-like($node->safe_psql('postgres', q(SELECT yquota.report_html('2020-01-01', '2020-01-02'))), qr/Nothing was spent in this window\./, 'of nothing there is a report, too');
+like($node->safe_psql('postgres', q(SELECT yquota.report_html('2020-01-01', '2020-01-02'))), qr/Nothing was spent in this window\./, 'a report of nothing is a page, too');
 
 # Running, waiting, reserved and preempted containers each have a section if there are any. A member of a sub-project
 # sees the available amount, and the project that limits it.
@@ -223,14 +223,14 @@ is_deeply(\%told, {
 is_deeply(spent($site), {
 	Project => { 'site part' => '168,480', site => '4,680', Total => '173,160' }, Queue => { 'root.other' => '173,160', Total => '173,160' },
 	User => { kim => '168,480', eva => '4,680', Total => '173,160' }
-}, 'which have spent it together');
-like($site, qr/<title>Spending of project site and its sub-project, /, 'as the title says');
+}, 'the projects have spent it together');
+like($site, qr/<title>Spending of project site and its sub-project, /, 'the title names the project and its sub-project');
 my $tenant = $node->safe_psql('postgres', q(SET ROLE tenant; SELECT yquota.report_html('2030-01-01', '2030-01-12')));
 like($tenant, qr/<title>Spending of project site part, .*<p>Written at 2030-01-11 00:00 for tenant, /, 'a tenant has a report of its own');
-like(section($tenant, 'Money'), qr/<dt>Spent in this window<\/dt><dd>168,480<\/dd><\/div><\/dl><p>site part: 1,826,840 are available, limited by site\.<\/p>/, 'which says what is available');
-is(join('|', @{ (rows(section($tenant, 'Balances')))[1] }[ 0 .. 7 ]), 'site part|site|&ndash;|168,480|0|&ndash;|1,826,840|14,040', 'and not that less than nothing remains');
+like(section($tenant, 'Money'), qr/<dt>Spent in this window<\/dt><dd>168,480<\/dd><\/div><\/dl><p>site part: 1,826,840 are available, limited by site\.<\/p>/, 'the report of the tenant says the available credit');
+is(join('|', @{ (rows(section($tenant, 'Balances')))[1] }[ 0 .. 7 ]), 'site part|site|&ndash;|168,480|0|&ndash;|1,826,840|14,040', 'the report does not say that less than nothing remains');
 is((rows(section($tenant, 'Balances')))[1]->[8], $node->safe_psql('postgres', q(SELECT to_char(exhausted_at, 'YYYY-MM-DD HH24:MI') FROM yquota.project_balance WHERE project = 'site part')), 'lasting as the budget above does');
-is(section($tenant, 'Preempted'), undef, 'and nothing of the project above');
+is(section($tenant, 'Preempted'), undef, 'the report has nothing of the project above');
 # 173,160 have been spent in ten days of eleven.
 is((rows(section($site, 'Balances')))[1]->[9], $node->safe_psql('postgres', q(SELECT to_char('2030-01-11'::timestamptz + 1826840 / 17316.0 * interval '1 day', 'YYYY-MM-DD HH24:MI'))), 'the rate of a window is that of the days that have passed');
 
@@ -243,7 +243,7 @@ $node->safe_psql('postgres', <<~'SQL');
 	SQL
 my $many = $node->safe_psql('postgres', q(SELECT yquota.report_html('2030-01-08', '2030-01-09')));
 my ($legend) = section($many, 'Spending over time') =~ /<p class="legend">(.*?)<\/p>/;
-is(join(',', $legend =~ /<\/svg>(.*?)<\/span>/g), join(',', (map { "$_ team " . (31 - $_) } 1 .. 15), '16 20 others'), 'of many projects');
+is(join(',', $legend =~ /<\/svg>(.*?)<\/span>/g), join(',', (map { "$_ team " . (31 - $_) } 1 .. 15), '16 20 others'), 'the report has forecasts of many projects');
 is(scalar(keys %{ spent($many)->{Project} }), 21, 'nineteen, the others and the total');
 $node->stop;
 
@@ -256,8 +256,8 @@ if (is_soak())
 	append_to_file("$directory/report.html", $page);
 	my $shown = `timeout 60 @browser --dump-dom file://$directory/report.html 2>/dev/null`;
 	unlike($shown, qr/<(?:script|img)\b| on\w+="/, 'the browser finds no markup in names');
-	like($shown, qr/<title>Spending of all projects, /, 'nor has any of it been run');
-	is(scalar(() = $shown =~ /<svg viewBox="0 0 640 240"/g), 5, 'it shows the charts');
+	like($shown, qr/<title>Spending of all projects, /, 'the browser has run no script of names');
+	is(scalar(() = $shown =~ /<svg viewBox="0 0 640 240"/g), 5, 'the browser shows the charts');
 	cmp_ok(scalar(() = $shown =~ /<path /g), '>=', 4 + 3 + 3 + 3 - 1, 'with their shapes');
 	system("timeout 60 @browser --window-size=390,2000 --screenshot=$directory/phone.png file://$directory/report.html 2>/dev/null");
 	cmp_ok(-s "$directory/phone.png", '>', 20000, 'on a phone, too');

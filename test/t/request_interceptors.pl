@@ -45,16 +45,16 @@ $node->safe_psql('postgres', 'GRANT request_throttle_user TO master');
 my $refusal = 'more than 3 calls a second request_throttle.throttle';
 is(ask($one, 1), '', "call $_ of a second") foreach 1 .. 2;
 is(ask($two, 1), '', 'call 3, of another session');
-is(ask($_, 1), $refusal, 'one more, of each session') foreach $one, $two;
+is(ask($_, 1), $refusal, 'the count grows by one with each session') foreach $one, $two;
 is(ask($one, 2), '', 'another application is not concerned');
 my ($status, undef, $refused) = $node->psql('postgres', q(\set VERBOSITY verbose
 	SELECT yquota.request_containers('application_1_1', '[vcores=1]', 1)), extra_params => [ '-U', 'master' ]);
 like($refused, qr/YQ002: requests of application "application_1_1" are refused: more than 3 calls a second\nDETAIL:  Request interceptor request_throttle\.throttle refuses request_containers\(\)/,
 	'request_containers() refuses with an error of its own');
 $node->safe_psql('postgres', q(SELECT yquota.set_clock('2026-03-02 10:00:00.999999+00')));
-is(ask($one, 1), $refusal, 'nor a moment before the second is over');
+is(ask($one, 1), $refusal, 'a call is refused until the second is over');
 $node->safe_psql('postgres', q(SELECT yquota.set_clock('2026-03-02 10:00:01+00')));
-is(ask($one, 1), '', 'then it is served again');
+is(ask($one, 1), '', 'the application is served again then');
 
 # Two sessions at the same time: the second one waits for the first, and counts its call.
 $node->safe_psql('postgres', q(SELECT yquota.set_clock('2026-03-02 10:01+00')));
@@ -64,7 +64,7 @@ $two->query_until(qr/^begun$/m, "\\echo begun\nSELECT coalesce(stopped_by, 'serv
 ok($node->poll_query_until('postgres', q(SELECT EXISTS (SELECT FROM pg_stat_activity WHERE usename = 'master' AND wait_event_type = 'Lock'))), 'the second one waits');
 $one->query_safe('COMMIT');
 $two->query_safe('SELECT 1');
-is(ask($two, 3), $refusal, 'and its call is the third');
+is(ask($two, 3), $refusal, 'the call of the second session is the third');
 $one->query_safe('BEGIN');
 $one->query_safe('ROLLBACK');
 
@@ -78,11 +78,11 @@ $node->stop('immediate');
 $node->start;
 $node->safe_psql('postgres', q(SELECT yquota.set_clock('2026-03-02 10:02+00')));
 is($node->safe_psql('postgres', q(SELECT coalesce(stopped_by, 'served') FROM generate_series(1, 4) CROSS JOIN LATERAL yquota.allocate_opportunistic('application_1_2', seed => generate_series))),
-	'more than 3 calls a second', 'and so does a crash');
+	'more than 3 calls a second', 'a crash keeps the list');
 $node->safe_psql('postgres', q(SELECT yquota.set_clock('2026-03-02 12:00+00')));
-is($node->safe_psql('postgres', 'SELECT request_throttle.forget()'), '3', 'what has not asked for long is forgotten');
+is($node->safe_psql('postgres', 'SELECT request_throttle.forget()'), '3', 'an application that has not asked for long is forgotten');
 
-# Nodes in quarantine: what is given out there ends at once, and the rest is returned
+# Nodes in quarantine: a container given out there ends at once, and the rest is returned
 $node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-f', 'docs/examples/node_quarantine.sql' ], 'the other example runs');
 $node->safe_psql('postgres', q(GRANT node_quarantine_user TO master;
 	INSERT INTO yquota.node (name, total) VALUES ('n2', '[memory-mb=10240,vcores=10]');
@@ -93,7 +93,7 @@ my $asked = $node->safe_psql('postgres', sprintf(qq(SELECT count(*), min(node), 
 is($asked, '1|n1|n1', 'containers on the node in quarantine are left out');
 is($node->safe_psql('postgres', q(SELECT node, count(*), count(e.container_id) FROM yquota.container_event AS s
 	LEFT JOIN (SELECT f.container_id FROM yquota.container_event AS f WHERE f.event = 'CONTAINER_FINISH' AND f.exit_status = -100) AS e USING (container_id)
-	WHERE s.event = 'CONTAINER_START' AND s.application_id = 'application_1_1' GROUP BY node ORDER BY node)), "n1|1|0\nn2|3|3", 'and have ended');
+	WHERE s.event = 'CONTAINER_START' AND s.application_id = 'application_1_1' GROUP BY node ORDER BY node)), "n1|1|0\nn2|3|3", 'the containers that are left out have ended');
 is($node->safe_psql('postgres', 'SELECT DISTINCT node FROM yquota.decision'), 'n1', 'no decision tells of them');
 $node->safe_psql('postgres', 'DELETE FROM node_quarantine.node');
 is($node->safe_psql('postgres', sprintf(qq(SELECT count(*) FROM yquota.allocate_opportunistic('application_1_1', $four, seed => 1)), 2), extra_params => [ '-U', 'master' ]), '4', 'a node comes out of it');

@@ -91,12 +91,12 @@ my $expected_last = $server->safe_psql('calm', $told);
 
 # Preconditions without which the test would prove nothing.
 is($server->safe_psql('calm', q(SELECT string_agg(DISTINCT ended_by, ',' ORDER BY ended_by) FROM yquota.reservation_definition)), 'archived,deleted,updated', 'reservations end in every way');
-is($server->safe_psql('calm', 'SELECT count(DISTINCT reservation_id), count(*) > 8, count(corrects) > 0 FROM yquota.reservation_charge'), '3|t|t', 'they pay, and are corrected');
+is($server->safe_psql('calm', 'SELECT count(DISTINCT reservation_id), count(*) > 8, count(corrects) > 0 FROM yquota.reservation_charge'), '3|t|t', 'reservations pay, and are corrected');
 like($expected[4], qr/^hold\|.*"state": "held"/m, 'credit is held');
 
 # -- with kills --------------------------------------------------------------------------
 
-# Kills the server, and what it is doing with it.
+# Kills the server in the middle of its work.
 sub kill_server
 {
 	my (@sessions) = @_;
@@ -150,7 +150,7 @@ kill_server();
 $server->start;
 $server->safe_psql('work', 'SELECT yquota.start_worker()');
 set_clock($server, 'work', $last);
-is_soon($server, 'work', q(NOT EXISTS (SELECT FROM yquota_internal.accruing_reservation) AND NOT EXISTS (SELECT FROM yquota.hold WHERE released_at IS NULL)), 'and posts what the last one pays');
+is_soon($server, 'work', q(NOT EXISTS (SELECT FROM yquota_internal.accruing_reservation) AND NOT EXISTS (SELECT FROM yquota.hold WHERE released_at IS NULL)), 'the worker posts the charges of the last reservation');
 is($server->safe_psql('work', $told), $expected_last, 'to the same digit');
 
 done_testing();

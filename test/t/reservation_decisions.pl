@@ -57,7 +57,7 @@ foreach my $number (0 .. $#played)
 }
 is(scalar @played, scalar @records, 'all records were played');
 my %families = map { /"family":"(\w+)"/ => 1 } @records;
-is(join(' ', sort keys %families), 'agent follower periodic policy', 'of all families');
+is(join(' ', sort keys %families), 'agent follower periodic policy', 'records of all families were played');
 my %least = (submit => 150, update => 20, delete => 30, add => 80, load => 30, search => 30, follow => 60, cluster => 20);
 cmp_ok($compared{$_} // 0, '>', $least{$_}, "steps with $_") foreach sort keys %least;
 note("$_: $compared{$_}") foreach sort keys %compared;

@@ -71,27 +71,27 @@ $node->safe_psql('postgres', <<~'SQL');
 # Nothing is words, and so is a plan without nodes.
 my $empty = page('02 00:00', '03 00:00');
 like($empty, qr/<h1>Plan of reservations, queue root\.plan<\/h1><p>From 2030-01-02 00:00 to 2030-01-03 00:00, time zone UTC; written at 2030-01-01 00:00\.<\/p><p>Nothing is promised in this time\.<\/p>/, 'a plan that has promised nothing says so');
-unlike($empty, qr/<figure/, 'and draws nothing');
+unlike($empty, qr/<figure/, 'the page of a plan that has promised nothing draws nothing');
 
-# Areas are what is promised: 568 units are 24 hours, the whole height is the capacity.
+# Areas are promised resources: 568 units are 24 hours, the whole height is the capacity.
 is($node->safe_psql('postgres', <<~'SQL'), 't|t|t', 'reservations are accepted');
 	SELECT reserve(10001, 'ann', '2030-01-02 00:00+00', 12, 50, 'night'), reserve(10002, 'bob', '2030-01-02 06:00+00', 3, 30), reserve(10003, 'cid', '2030-01-02 18:00+00', 3, 20, 'often', '12 hours');
 	SQL
 my $page = page('02 00:00', '03 00:00');
 is(heights($page, 'memory-mb', 1, 100000), '64-348:50000', 'the largest one is drawn first');
-is(heights($page, 'memory-mb', 2, 100000), '206-277:20000 490-561:20000', 'one that repeats is drawn in each of its periods');
+is(heights($page, 'memory-mb', 2, 100000), '206-277:20000 490-561:20000', 'a periodic reservation is drawn in each of its periods');
 is(heights($page, 'memory-mb', 3, 100000), '206-277:30000', 'on top of the others');
 is(heights($page, 'vcores', 3, 100), '206-277:30', 'in each resource');
-is(heights($page, 'memory-mb', 4, 100000), 'no area', 'and no more');
+is(heights($page, 'memory-mb', 4, 100000), 'no area', 'the chart has no more areas');
 like($page, qr/<path class="capacity" d="M64 10\.0H632"\/><g><text [^>]*>capacity 100,000<\/text><\/g>/, 'below the capacity');
 like($page, qr/<p>On average 33\.8 % of 100,000 is promised, at most 100 %: 100,000, about 2030-01-02 06:00\.<\/p>/, 'with a sentence for it');
 like($page, qr/<\/svg>1 night, reservation_1_10001, ann<\/span>.*<\/svg>2 often, reservation_1_10003, cid<\/span>.*<\/svg>3 reservation_1_10002, bob<\/span>/, 'the legend numbers them');
-like($page, qr/<td>2<\/td><td>often, reservation_1_10003<\/td><td>cid<\/td><td>p<\/td><td class="t">2030-01-02 18:00<\/td><td class="t">2030-01-02 21:00<\/td><td class="t">12:00:00<\/td><td>20 &times; \[memory-mb=1000,vcores=1\] for 03:00:00, in gangs of 20<\/td><td>5 %<\/td>/, 'and the table tells more');
+like($page, qr/<td>2<\/td><td>often, reservation_1_10003<\/td><td>cid<\/td><td>p<\/td><td class="t">2030-01-02 18:00<\/td><td class="t">2030-01-02 21:00<\/td><td class="t">12:00:00<\/td><td>20 &times; \[memory-mb=1000,vcores=1\] for 03:00:00, in gangs of 20<\/td><td>5 %<\/td>/, 'the table has more rows than the legend');
 unlike($page, qr/class="now"/, 'the clock is elsewhere');
 like($node->safe_psql('postgres', "SELECT yquota.set_clock('2030-01-02 12:00+00'); SELECT yquota.reservation_plan_html('plan', '2030-01-02 00:00+00', '2030-01-03 00:00+00')"),
-	qr/<path class="now" d="M348\.0 10V210"\/><g><text x="348\.0" y="206" class="n">now</, 'or where it is');
+	qr/<path class="now" d="M348\.0 10V210"\/><g><text x="348\.0" y="206" class="n">now</, 'the resource manager is elsewhere');
 like($node->safe_psql('postgres', "SELECT yquota.set_clock('2030-01-02 00:10+00'); SELECT yquota.reservation_plan_html('plan')"),
-	qr/<p>From 2030-01-02 00:00 to 2030-01-03 00:00,.*<path class="now" d="M67\.9 10V210"\/><g><text x="80" y="206" class="n">now</s, 'and its name is within the chart');
+	qr/<p>From 2030-01-02 00:00 to 2030-01-03 00:00,.*<path class="now" d="M67\.9 10V210"\/><g><text x="80" y="206" class="n">now</s, 'the name of the clock is within the chart');
 unlike(page('02 00:00', '02 00:00:00.001'), qr/NaN|Infinity/, 'a millisecond is a window, too');
 $node->safe_psql('postgres', q(SELECT yquota.set_clock('2030-01-01 00:00+00')));
 
@@ -105,8 +105,8 @@ like(page('06 00:00', '07 00:00'), qr/<td>ORDER: 4 &times; \[memory-mb=1000\] fo
 # A plan that has become smaller, and one that has nothing.
 $node->safe_psql('postgres', q(UPDATE yquota.node SET total = '[memory-mb=100000,vcores=100]'));
 my $small = page('02 00:00', '03 00:00');
-like($small, qr/at most 200 %: 100,000, about 2030-01-02 06:00\. <strong>That is more than there is: the plan has become smaller\.<\/strong>/, 'what is too much is said');
-like($small, qr/<path class="capacity" d="M64 110\.0H632"\/>/, 'and the capacity lies across');
+like($small, qr/at most 200 %: 100,000, about 2030-01-02 06:00\. <strong>That is more than there is: the plan has become smaller\.<\/strong>/, 'a page that leaves out reservations says so');
+like($small, qr/<path class="capacity" d="M64 110\.0H632"\/>/, 'the capacity lies across the chart');
 $node->safe_psql('postgres', q(UPDATE yquota.node SET state = 'LOST'));
 like(page('02 00:00', '03 00:00'), qr/The plan has nothing now: no node is RUNNING, or its queue has no share of the cluster\.<.*at most 100,000: 100,000/s, 'without nodes the promises are there all the same');
 $node->safe_psql('postgres', q(UPDATE yquota.node SET state = 'RUNNING', total = '[memory-mb=200000,vcores=200]'));
@@ -131,7 +131,7 @@ foreach my $text (@markup)
 	my $count = () = $named =~ /\Q$escaped\E/g;
 
 	is(index($named, $text), -1, "$text is not markup");
-	cmp_ok($count, '>=', 2 + 2 + 2 + 3, 'but shown wherever it belongs');
+	cmp_ok($count, '>=', 2 + 2 + 2 + 3, 'the text is shown wherever it belongs');
 }
 unlike($named, qr/<(?:script|img|link|iframe|object)\b|url\([^#]|<[^>]*\b(?:src|href)=|https?:/, 'nothing comes from elsewhere');
 
@@ -142,7 +142,7 @@ foreach my $case ([ q('root.plan', '2030-01-02+00', '2030-01-01+00'), qr/"to" is
 {
 	my (undef, undef, $error) = $node->psql('postgres', "SELECT yquota.reservation_plan_html($case->[0])");
 
-	like($error, $case->[1], "of ($case->[0]) there is none");
+	like($error, $case->[1], "a chart of ($case->[0]) is missing");
 }
 
 # Roles that may see the plan see all of it; members do not.
@@ -160,8 +160,8 @@ if (is_soak())
 	append_to_file("$directory/plan.html", $named);
 	my $shown = `timeout 60 @browser --dump-dom file://$directory/plan.html 2>/dev/null`;
 	unlike($shown, qr/<(?:script|img)\b| on\w+="/, 'the browser finds no markup in names');
-	like($shown, qr/<title>Plan of reservations, queue root\.plan</, 'nor has any of it been run');
-	is(scalar(() = $shown =~ /<path class="area /g), 6, 'it shows the areas');
+	like($shown, qr/<title>Plan of reservations, queue root\.plan</, 'the browser has run no script of names');
+	is(scalar(() = $shown =~ /<path class="area /g), 6, 'the browser shows the areas');
 	foreach my $width (1280, 390)
 	{
 		system("timeout 60 @browser --window-size=$width,2000 --screenshot=$directory/$width.png file://$directory/plan.html 2>/dev/null");

@@ -5,7 +5,7 @@
 # containers wait or started. Acknowledged containers are not told again, and containers that no client heard of can
 # be fetched. Reservations stay. No limit is exceeded, books and scheduler agree, and scheduling continues.
 #
-# SCHEDULER_SEED repeats what clients do and which kill comes when, though not to the
+# SCHEDULER_SEED repeats the calls of clients and the order of kills, though not to the
 # moment.
 
 use strict;
@@ -40,7 +40,7 @@ my $server = new_node(
 my $load = SchedulerLoad->new($server, 'cluster');
 
 # kill_after(STATEMENTS, KILL): let clients work until so many were sent, and then kill while
-# all are at work; what had been answered is noted.
+# all are at work; answers are noted.
 sub kill_after
 {
 	my ($statements, $kill) = @_;

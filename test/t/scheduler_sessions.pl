@@ -103,7 +103,7 @@ foreach my $end (qw(COMMIT ROLLBACK))
 		is(failure($session{two}, "SELECT yquota.acknowledge_decisions('{0}')"), 'none', "$name: but not acknowledgements");
 		is(failure($session{two}, "INSERT INTO yquota.container_event (event, container_id) SELECT 'CONTAINER_FINISH', min(container_id) FROM yquota.container"), 'none', "$name: nor events");
 		$session{two}->run('RESET lock_timeout');
-		# some learn of it by what they find, some had it before
+		# some learn of it by the rows that they find, some had it before
 		$session{$crashes ? 'one' : 'three'}->run("$end PREPARED 'cycle'");
 		are_right($name);
 		is(sql("SELECT count(*) FROM yquota.container_event WHERE container_id = '$id' AND event = 'CONTAINER_START'"), 1, "$name: its first container has started once, now or later");
@@ -169,7 +169,7 @@ wait_until_waiting(1);
 sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'");
 my $outcome;
 1 until $outcome = $session{two}->read;
-is($outcome->{sqlstate}, undef, 'who waits for a session that is idle and is terminated goes on');
+is($outcome->{sqlstate}, undef, 'a session that waits for an idle session goes on when that is terminated');
 $session{one}->close;
 $session{one} = Client->new($node, $database);
 are_right('terminated, idle');
@@ -196,7 +196,7 @@ $session{three}->run("BEGIN;\nINSERT INTO yquota.project (name) VALUES ('lingeri
 my $used_by_few = pass_by(30);
 my $used_by_many = pass_by(150);
 $session{three}->run('ROLLBACK');
-ok($used_by_many < 1.05 * $used_by_few, 'what is kept of the cluster does not grow with cycles') or diag("$used_by_few bytes after 30, $used_by_many after 180");
+ok($used_by_many < 1.05 * $used_by_few, 'the kept notes about the cluster do not grow with cycles') or diag("$used_by_few bytes after 30, $used_by_many after 180");
 are_right('after many cycles');
 
 $_->close foreach values %session;

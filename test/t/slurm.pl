@@ -73,7 +73,7 @@ SQL
 
 sub sql { return $node->safe_psql('work', $_[0]); }
 
-# Bring a listing to the database as README.md says; what the client tells of it.
+# Bring a listing to the database as README.md says; return the client's report.
 sub feed
 {
 	my ($name, @lines) = @_;
@@ -98,7 +98,7 @@ FROM yquota_internal.charge_in_effect GROUP BY container_id ORDER BY min("from")
 SQL
 
 is(feed('during', @during), '', 'nothing is said of a listing that is right');
-is(sql($running), <<'ROWS' =~ s/\n\z//r, 'what runs, or is suspended, runs in the books');
+is(sql($running), <<'ROWS' =~ s/\n\z//r, 'a running or suspended job runs in the books');
 cluster_26_1795679943|physics|root.batch|[memory-mb=3001,vcores=3]|2026-11-26 07:59:03
 cluster_27_1795679946|physics|root.batch|[memory-mb=1024,vcores=1]|2026-11-26 07:59:06
 ROWS
@@ -136,7 +136,7 @@ cluster_27_1795679946|7|2026-11-26 07:59:15|-106
 ROWS
 is(sql($costs) . "\n", $costs_of_runs, 'a run costs its time without suspensions at its dearest resource, a vcore or 1024 MiB or a GPU for a credit a second');
 is(feed('written', @written), '', 'nothing is said of jobs that the cluster did not have');
-is(sql($costs) . "\n", $costs_of_runs . <<'ROWS', 'they cost what they held, in whichever unit that is written');
+is(sql($costs) . "\n", $costs_of_runs . <<'ROWS', 'the jobs cost the resources that they held, in every unit of the listing');
 cluster_28_1795680000|10.25390625|2026-11-26 08:00:07|-104
 cluster_30_1795680000|30|2026-11-26 08:00:10|0
 cluster_32_1795680000|172800|2026-11-27 08:00:00|0
@@ -149,7 +149,7 @@ like(feed('unknown', 'cluster|40|40|root|chemistry|batch|COMPLETED|0:0|2026-11-2
 # Send the same listings again, in another order, in one spool
 my $before = sql("SELECT * FROM yquota.charge ORDER BY container_id, number");
 is(feed('again', reverse(@written), reverse(@after), @during), '', 'nothing is said of listings that come again');
-is(sql("SELECT * FROM yquota.charge ORDER BY container_id, number"), $before, 'they change nothing');
+is(sql("SELECT * FROM yquota.charge ORDER BY container_id, number"), $before, 'repeated listings change nothing');
 is(sql('SELECT * FROM yquota.verify()'), '', 'the books are right');
 
 done_testing();

@@ -112,7 +112,7 @@ my %questions = (
 	figures => q(SELECT string_agg(q::text, E'\n') FROM yquota.effective_queue AS q));
 my $ask = join ";\n", map { $questions{$_} } sort keys %questions;
 
-# Sessions: what they do at first, and before each question.
+# Sessions: their statements at first, and before each question.
 my $parallel = $node->safe_psql('postgres', 'SHOW server_version_num') >= 160000 ? 'debug_parallel_query' : 'force_parallel_mode';
 my %readers = (
 	plain => { begin => 'SELECT 1' },

@@ -1,5 +1,5 @@
 # A hot standby shows what the primary shows, proves the books, learns of new
-# prices in sessions that are open, and refuses whatever would write.
+# prices in sessions that are open, and refuses every write.
 
 use strict;
 use warnings;
@@ -62,7 +62,7 @@ is_shown_alike('containers, requests, reservations and decisions');
 my $would = 'SELECT * FROM yquota.schedule(dry_run => true, explain => true)';
 
 is($standby->safe_psql('postgres', $would), $primary->safe_psql('postgres', $would), 'a dry run decides on a standby what it does on the primary');
-like($standby->safe_psql('postgres', $would), qr/^swapped\|container_1_0001_01_000003\|.*\|n3\|/m, 'and it does decide');
+like($standby->safe_psql('postgres', $would), qr/^swapped\|container_1_0001_01_000003\|.*\|n3\|/m, 'a dry run on a standby does decide');
 
 # A session of the standby that knows prices already
 my $session = $standby->background_psql('postgres');

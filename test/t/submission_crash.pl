@@ -5,7 +5,7 @@
 # opposite orders may deadlock, and succeed when they are repeated. After each recovery every acknowledged change is
 # there and no change that was rolled back. No limit is exceeded, and the counters agree with the applications.
 #
-# SUBMISSION_SEED repeats what clients do, though not when.
+# SUBMISSION_SEED repeats the calls of clients, though not when.
 
 use strict;
 use warnings;

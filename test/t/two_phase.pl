@@ -100,13 +100,13 @@ prepare('a', "container_id LIKE 'a-%'");
 is(balance(), $before, 'prepared: the balance is as before');
 is_proven($node, 'books', 'prepared');
 crash();
-is(prepared(), '1', 'it is there after a crash');
+is(prepared(), '1', 'the prepared transaction is there after a crash');
 is(balance(), $before, 'prepared, after a crash: the balance is as before');
 is_soon($node, 'books', "(SELECT state = 'running' FROM yquota.worker_status WHERE database = 'books')", 'prepared, after a crash: the worker is back');
 like(failure("SET lock_timeout = '100ms'; INSERT INTO yquota.container_event ($columns) SELECT $columns FROM script WHERE container_id = 'a-5' AND event = 'CONTAINER_START'"),
-	qr/55P03:/, 'who sends an event of one of its containers waits');
-is(failure(start_sql('free', 'p0')), '', 'who sends another one does not');
-isnt(sql('SELECT yquota.quota_compute()'), '', 'nor does compaction');
+	qr/55P03:/, 'a session that sends an event of one of its containers waits');
+is(failure(start_sql('free', 'p0')), '', 'a session that sends another event does not wait');
+isnt(sql('SELECT yquota.quota_compute()'), '', 'compaction does not wait');
 is_proven($node, 'books', 'prepared, compacted');
 finish('a', 1);
 sql(finish_sql('free') . ';' . 'SELECT yquota.quota_compute()');
@@ -121,7 +121,7 @@ $session->query(start_sql('g2', 'ghost'));
 is($session->query("SELECT count(*) FROM yquota.container WHERE container_id = 'g2'"), '0', 'a project that is only prepared does not exist for its own session');
 finish('ghost', 0);
 $session->query(start_sql('g2', 'ghost'));
-is($session->query("SELECT count(*) FROM yquota.container WHERE project = 'ghost'"), '0', 'nor when it is rolled back');
+is($session->query("SELECT count(*) FROM yquota.container WHERE project = 'ghost'"), '0', 'a project that was prepared does not exist after the rollback');
 $session->query("BEGIN; INSERT INTO yquota.project (name) VALUES ('late'); " . start_sql('l1', 'late') . "; PREPARE TRANSACTION 'late'");
 crash();
 finish('late', 1);
@@ -137,7 +137,7 @@ finish('waits', 1);
 $session->query(start_sql('w1', 'p0'));
 is(sql("SELECT count(*) FROM yquota.charge WHERE container_id = 'w1'"), '1', 'a FINISH that waited, committed in two steps, is applied by the START');
 
-# A price: compaction waits, and what was charged meanwhile is corrected
+# A price: compaction waits, and charges made meanwhile are corrected
 sql("BEGIN; SELECT yquota.set_multiplier('GENERAL', 9, yquota.clock() + '1 min'); PREPARE TRANSACTION 'price'");
 crash();
 $session = $node->background_psql('books', on_error_stop => 0);
@@ -148,7 +148,7 @@ my $charged = $session->query("SELECT amount FROM yquota.charge WHERE container_
 is(sql('SELECT yquota_internal.compact_counters()'), '0', 'while a price is prepared, nothing is compacted');
 finish('price', 1);
 sql('SELECT yquota.quota_compute()');
-cmp_ok($session->query("SELECT sum(amount) FROM yquota.charge WHERE container_id = 'l1'"), '>', $charged, 'what was charged too early is corrected');
+cmp_ok($session->query("SELECT sum(amount) FROM yquota.charge WHERE container_id = 'l1'"), '>', $charged, 'a charge by the old price is corrected');
 is($session->query("SELECT sum(amount) = yquota_internal.accrued('[vcores=1]', NULL, '2026-03-02 10:00+00', '$at') FROM yquota.charge WHERE container_id = 'l1'"), 't', 'to what it costs');
 $session->quit;
 is_proven($node, 'books', 'after a prepared price');

@@ -1,4 +1,4 @@
-# A worker without preloading, its errors, and what it is told while it sleeps.
+# A worker without preloading, its errors, and its wake-ups.
 
 use strict;
 use warnings;
@@ -35,17 +35,17 @@ is($node->safe_psql('work', 'SELECT ' . status("state || ' ' || failures")),
 $node->safe_psql('work', 'BEGIN; SELECT yquota.start_worker(); ROLLBACK');
 my ($code, $out, $error) = $node->psql('work', "BEGIN;\nSELECT yquota.start_worker();\nPREPARE TRANSACTION 'x';");
 like($error, qr/cannot PREPARE a transaction that starts a yquota worker/, 'a prepared transaction cannot start one');
-is(count_in_log($node, qr/yquota worker of database "work" started/), 0, 'neither does one that is rolled back');
+is(count_in_log($node, qr/yquota worker of database "work" started/), 0, 'a transaction that is rolled back does not start a worker');
 $node->safe_psql('work', 'SELECT yquota.start_worker()');
 is_soon($node, 'work', status("state = 'running'"), 'start_worker() starts one');
-is_soon($node, 'work', mark() . " = '2030-01-01 00:00 UTC'", 'it advances the mark');
+is_soon($node, 'work', mark() . " = '2030-01-01 00:00 UTC'", 'the worker advances the mark');
 my $pid = worker_pid($node, 'work');
 $node->safe_psql('work', 'SELECT yquota.start_worker()');
 ok($node->poll_query_until('work', "SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'yquota worker'"), 'another one does not stay');
 is(worker_pid($node, 'work'), $pid, 'the first one does');
 $node->safe_psql('work', 'CREATE ROLE reader; GRANT SELECT ON yquota.worker_status TO reader');
 is($node->safe_psql('work', 'SET ROLE reader; SELECT ' . status("state || ' ' || pid")),
-	"running $pid", 'whoever may read worker_status sees it');
+	"running $pid", 'a role that may read worker_status sees the worker');
 $node->safe_psql('work', <<~'SQL');
 	CREATE ROLE boss;
 	GRANT USAGE ON SCHEMA yquota_internal TO boss;
@@ -53,7 +53,7 @@ $node->safe_psql('work', <<~'SQL');
 	ALTER FUNCTION yquota_internal.worker_processes() OWNER TO boss;
 	SQL
 is($node->safe_psql('work', 'SET ROLE reader; SELECT ' . status("state || ' ' || pid")),
-	"running $pid", 'also where the owner of yquota is no superuser');
+	"running $pid", 'the role sees the worker where the owner of yquota is no superuser, too');
 $node->safe_psql('work', 'ALTER FUNCTION yquota_internal.worker_processes() OWNER TO CURRENT_USER');
 
 # The worker reads changed settings at once, and obeys them.
@@ -75,7 +75,7 @@ is_soon($node, 'work', status(q(failures > 0 AND last_error LIKE 'compute: %refu
 	'an error is recorded');
 is_soon($node, 'work', status("last_price_at = '2030-01-03 00:00 UTC' AND last_compact_at = last_price_at AND last_compute_at < last_price_at"),
 	'the other tasks go on');
-is_soon($node, 'work', status('failures > 1'), 'it is tried again, by itself');
+is_soon($node, 'work', status('failures > 1'), 'the failed task is tried again, by itself');
 cmp_ok(count_in_log($node, qr/violates check constraint "refused".*?yquota worker of database "work", task "compute"/s),
 	'>', 1, 'each attempt is logged with its context');
 $node->safe_psql('work', 'ALTER TABLE yquota.container_event DROP CONSTRAINT refused');
@@ -95,7 +95,7 @@ is($node->safe_psql('work', q(SELECT count(*) FROM yquota.alert WHERE kind = 'wo
 is_soon($node, 'work', mark() . " = '2030-01-04 00:00 UTC'", 'the mark is not');
 $administrator->query_safe('COMMIT');
 $administrator->quit;
-is_soon($node, 'work', status(q(postponed = '{}' AND last_price_at = '2030-01-04 00:00 UTC')), 'they are computed when it is free');
+is_soon($node, 'work', status(q(postponed = '{}' AND last_price_at = '2030-01-04 00:00 UTC')), 'prices are computed when the lock is free');
 is($node->safe_psql('work', q(SELECT count(*) FROM yquota.alert WHERE kind = 'worker_postponed' AND cleared_at IS NULL)),
 	'0', 'the alert is over');
 
@@ -146,7 +146,7 @@ is_deeply([ $heard =~ /payload "(\{.*\})" received/g ],
 $node->safe_psql('work', q(CREATE ROLE webmaster; CREATE ROLE librarian; SELECT yquota.allow_role('webmaster', 'member', 'web'), yquota.allow_role('librarian', 'member', 'lab')));
 is_deeply([ map { decode_json($_) } split /\n/, $node->safe_psql('work', 'SET ROLE webmaster; SELECT figures FROM yquota.readable_alert ORDER BY alert_id') ],
 	[ figures(0.5, 0, 3600, 3000), figures(0.8, 0, 10800, -4200), figures(1, 1, 10800, -4200) ], 'members read what there is to know');
-is($node->safe_psql('work', 'SET ROLE librarian; SELECT count(*) FROM yquota.readable_alert'), 0, 'and others do not');
+is($node->safe_psql('work', 'SET ROLE librarian; SELECT count(*) FROM yquota.readable_alert'), 0, 'members do not read the other columns');
 $listener->quit;
 
 # Settings of the database do not change the worker's behaviour.
@@ -174,29 +174,29 @@ $node->safe_psql('work', 'SELECT yquota.start_worker()');
 is_soon($node, 'work', status("state = 'running'"), 'started again');
 $administrator->query_safe('BEGIN; DROP EXTENSION yquota');
 $node->reload;
-is_soon($node, 'postgres', $waits, 'it waits for an open DROP EXTENSION');
+is_soon($node, 'postgres', $waits, 'the worker waits for an open DROP EXTENSION');
 $administrator->query_safe('ROLLBACK');
 live_through($node, 'work', 1, '1 day');
-is($node->safe_psql('work', 'SELECT ' . status('failures')), '0', 'and goes on when that is rolled back');
+is($node->safe_psql('work', 'SELECT ' . status('failures')), '0', 'the worker goes on when DROP EXTENSION is rolled back');
 $administrator->query_safe('BEGIN; DROP EXTENSION yquota');
 $node->reload;
-is_soon($node, 'postgres', $waits, 'it waits again');
+is_soon($node, 'postgres', $waits, 'the worker waits for DROP EXTENSION again');
 $pid = worker_pid($node, 'work');
-is($node->safe_psql('postgres', "SELECT pg_terminate_backend($pid, 20000)"), 't', 'it ends when it is told so while it waits');
+is($node->safe_psql('postgres', "SELECT pg_terminate_backend($pid, 20000)"), 't', 'the worker ends when it is told so while it waits');
 $administrator->query_safe('ROLLBACK');
 $node->safe_psql('work', 'SELECT yquota.start_worker()');
 is_soon($node, 'work', status("state = 'running'"), 'another one comes');
 $administrator->query_safe('BEGIN; DROP EXTENSION yquota');
 $node->reload;
-is_soon($node, 'postgres', $waits, 'it waits, too');
+is_soon($node, 'postgres', $waits, 'the next worker waits, too');
 $administrator->query_safe('COMMIT');
 $administrator->quit;
-is_soon($node, 'postgres', "NOT $running", 'it leaves when the extension is dropped');
+is_soon($node, 'postgres', "NOT $running", 'the worker leaves when the extension is dropped');
 start_at($node, 'work', '2030-01-01 00:00 UTC');
 $node->safe_psql('work', 'SELECT yquota.start_worker()');
-is_soon($node, 'work', status("state = 'running'"), 'it starts with the next extension');
+is_soon($node, 'work', status("state = 'running'"), 'the worker starts with the next extension');
 $node->safe_psql('work', 'DROP EXTENSION yquota');
-is_soon($node, 'postgres', "NOT $running", 'and leaves its sleep when that is dropped');
+is_soon($node, 'postgres', "NOT $running", 'the worker leaves its sleep when the extension is dropped');
 is(count_in_log($node, qr/ERROR: .*does not exist/), 0, 'without errors');
 
 # The database goes with WITH (FORCE).

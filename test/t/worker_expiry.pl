@@ -34,9 +34,9 @@ is_soon($node, 'work', mark() . " = '2030-01-01 00:09:59 UTC'", 'the worker is a
 is($node->safe_psql('work', 'SELECT count(*) FROM yquota.container'), '4', 'nothing expires before its time');
 set_clock($node, 'work', '2030-01-01 00:10:10 UTC');
 is_soon($node, 'work', q((SELECT string_agg(right(container_id, 1) || ' ' || is_running, ', ' ORDER BY container_id) = '1 true, 2 false' FROM yquota.container)),
-	'what did not come to its node has ended, what runs or waits there has not');
+	'a container that did not come to its node has ended, a running or waiting one has not');
 is($node->safe_psql('work', q(SELECT decision, right(container_id, 1), diagnostics FROM yquota.decision ORDER BY container_id)),
-	"expired|3|Container expired since it was unused\nexpired|4|Container expired since it was unused", 'and is told');
+	"expired|3|Container expired since it was unused\nexpired|4|Container expired since it was unused", 'the end of the container is reported');
 is($node->safe_psql('work', 'SELECT * FROM yquota.verify()'), '', 'the books are proven');
 $node->stop;
 done_testing();

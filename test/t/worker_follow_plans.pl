@@ -41,10 +41,10 @@ sub queues { return q((SELECT string_agg(format('%s=%s', split_part(name, '_', 3
 
 $node->safe_psql('work', q(UPDATE yquota.scheduler_setting SET reservation_system_enable = true));
 is($node->safe_psql('work', q(SELECT public.reserve(1, '2030-01-01 00:00:05 UTC', 128, '10 s'), public.reserve(2, '2030-01-01 00:00:10 UTC', 256, '20 s'))), 't|t', 'two reservations are accepted');
-is($node->safe_psql('work', 'SELECT ' . queues()), '', 'which have no queues before their time');
+is($node->safe_psql('work', 'SELECT ' . queues()), '', 'the reservations have no queues before their time');
 set_clock($node, 'work', '2030-01-01 00:00:05 UTC');
 is_soon($node, 'work', queues() . " = '=90 0001=10'", 'the worker makes a queue when a reservation begins');
-like($listener->query('SELECT 1'), qr/"yquota" with payload "\{"at": "2030-01-01T00:00:05\+00:00", "kind": "plan_follower"\}"/, 'and notifies');
+like($listener->query('SELECT 1'), qr/"yquota" with payload "\{"at": "2030-01-01T00:00:05\+00:00", "kind": "plan_follower"\}"/, 'the worker notifies about the queue');
 set_clock($node, 'work', '2030-01-01 00:00:05.9 UTC');
 $node->safe_psql('work', 'SELECT pg_sleep(0.3)');
 set_clock($node, 'work', '2030-01-01 00:00:10 UTC');
@@ -70,7 +70,7 @@ $open->query_safe('BEGIN; SELECT count(*) FROM yquota.follow_plans()');
 $node->stop('immediate');
 $open->{run}->kill_kill;
 $node->start;
-is($node->safe_psql('work', 'SELECT ' . queues()), '=50 0003=50', 'what a killed server had not committed is not there');
+is($node->safe_psql('work', 'SELECT ' . queues()), '=50 0003=50', 'an uncommitted queue of a killed server is not there');
 is($node->safe_psql('work', 'SELECT outcome, queue FROM yquota.follow_plans() ORDER BY 1, 2'), "created|reservation_1_0004\nresized|plan-default", 'the round is made again');
 is($node->safe_psql('work', 'SELECT count(*) FROM yquota.follow_plans()'), '0', 'once');
 
@@ -81,20 +81,20 @@ $standby->start;
 set_clock($node, 'work', '2030-01-01 01:00:31 UTC');
 $node->wait_for_catchup($standby);
 is($standby->safe_psql('work', 'SELECT outcome, queue FROM yquota.follow_plans(dry_run => true) ORDER BY 1, 2'), "archived|\nremoved|reservation_1_0003\nresized|plan-default", 'a dry run on a standby');
-like(($standby->psql('work', 'SELECT yquota.follow_plans()'))[2], qr/cannot execute a round of the plan follower in a read-only transaction/, 'which makes no round');
+like(($standby->psql('work', 'SELECT yquota.follow_plans()'))[2], qr/cannot execute a round of the plan follower in a read-only transaction/, 'a standby makes no round');
 $node->stop('immediate');
 $standby->promote;
 $standby->safe_psql('work', 'SELECT yquota.start_worker()');
 is_soon($standby, 'work', queues() . " = '=90 0004=10'", 'a promoted standby makes it');
 
-# The clock steps back, and forth again: queues are those of its time, but what is archived stays so.
+# The clock steps back, and forth again: queues are those of its time, but archived reservations stay so.
 set_clock($standby, 'work', '2030-01-01 00:30 UTC');
 is_soon($standby, 'work', queues() . " = '=90 0004=10'", 'the clock steps back');
 set_clock($standby, 'work', '2030-01-01 00:00:40 UTC');
 is_soon($standby, 'work', queues() . " = '=100'", 'the queue of a reservation goes before which it steps');
-is($standby->safe_psql('work', q(SELECT last_error FROM yquota.worker_status WHERE database = 'work')), '', 'that is no failure');
+is($standby->safe_psql('work', q(SELECT last_error FROM yquota.worker_status WHERE database = 'work')), '', 'the backward step is no failure');
 set_clock($standby, 'work', '2030-01-01 02:00 UTC');
-is_soon($standby, 'work', q((SELECT count(*) = 0 FROM yquota.reservation_definition WHERE ended_at IS NULL)), 'and forth: all are over');
+is_soon($standby, 'work', q((SELECT count(*) = 0 FROM yquota.reservation_definition WHERE ended_at IS NULL)), 'the clock goes forth: all reservations are over');
 
 # A thousand that end at once, with an application each, while another one calls as well.
 $standby->safe_psql('work', q(SELECT count(*) FROM generate_series(1001, 2000) AS i WHERE public.reserve(i, '2030-01-01 02:00:10 UTC', 1, '10 s')));
@@ -110,11 +110,11 @@ my @others = map { $standby->background_psql('work') } 1 .. 2;
 set_clock($standby, 'work', '2030-01-01 02:00:21 UTC');
 $_->query_until(qr/^$/, "DO \$\$ BEGIN FOR i IN 1 .. 12 LOOP PERFORM count(*) FROM yquota.follow_plans(); COMMIT; END LOOP; END \$\$;\n") foreach @others;
 is_soon($standby, 'work', '(SELECT count(*) FROM yquota.reservation_queue) = 1', 'their queues go, in rounds of three sessions');
-is($_->query('SELECT 1'), '1', 'none of which failed') foreach @others;
+is($_->query('SELECT 1'), '1', 'none of the rounds failed') foreach @others;
 $_->quit foreach @others;
 is($standby->safe_psql('work', q(SELECT queue, count(*) FROM yquota.application WHERE state = 'ACTIVE' GROUP BY 1)), 'root.plan.plan-default|1000', 'all applications go on in the default queue');
 is($standby->safe_psql('work', q(SELECT queue, count(*) FROM yquota.container GROUP BY 1)), 'root.plan.plan-default|1000', 'with their containers');
-is($standby->safe_psql('work', q(SELECT split_part(queue, '_', 1), "to", count(*) FROM yquota.charge GROUP BY 1, 2)), 'root.plan.reservation|2030-01-01 02:00:21+00|1000', 'which have paid for the old queue until then');
+is($standby->safe_psql('work', q(SELECT split_part(queue, '_', 1), "to", count(*) FROM yquota.charge GROUP BY 1, 2)), 'root.plan.reservation|2030-01-01 02:00:21+00|1000', 'the applications have paid for the old queue until then');
 is($standby->safe_psql('work', q(SELECT ended_by, count(*) FROM yquota.reservation_definition GROUP BY 1)), 'archived|1004', 'all reservations are archived');
 
 # Killed ones are in the books to that instant.
@@ -124,7 +124,7 @@ $standby->safe_psql('work', q(SELECT yquota.submit_application('application_1_30
 	VALUES ('CONTAINER_START', 'container_1_3001_01_000002', yquota.clock(), 'p', 'ann', 'application_1_3001', 'root.plan.reservation_1_3001', 'n1', '[memory-mb=1024,vcores=1]')));
 set_clock($standby, 'work', '2030-01-01 02:00:31.000345 UTC');
 is_soon($standby, 'work', q((SELECT state = 'KILLED' FROM yquota.application WHERE application_id = 'application_1_3001')), 'without a move an application is killed');
-is($standby->safe_psql('work', q(SELECT "to", exit_status FROM yquota.charge WHERE container_id = 'container_1_3001_01_000002')), '2030-01-01 02:00:31.000345+00|-100', 'and charged to the microsecond');
+is($standby->safe_psql('work', q(SELECT "to", exit_status FROM yquota.charge WHERE container_id = 'container_1_3001_01_000002')), '2030-01-01 02:00:31.000345+00|-100', 'the killed application is charged to the microsecond');
 is($standby->safe_psql('work', q(SELECT decision, container_id FROM yquota.decision)), 'killed|container_1_3001_01_000002', 'the resource manager is told');
 set_clock($standby, 'work', '2030-01-01 02:00:33 UTC');
 is_soon($standby, 'work', '(SELECT count(*) FROM yquota.reservation_queue) = 1', 'the queue goes in the next round');
@@ -137,7 +137,7 @@ $standby->safe_psql('work', q(SELECT yquota.finish_application(application_id) F
 $standby->safe_psql('work', q(UPDATE yquota.queue SET reservable = NULL WHERE path = 'root.plan'));
 set_clock($standby, 'work', '2030-01-01 02:00:35 UTC');
 is($standby->safe_psql('work', 'SELECT count(*) FROM yquota.follow_plans()'), '0', 'is one no more: there is nothing to follow');
-is($standby->safe_psql('work', 'SELECT count(*) FROM yquota.reservation_queue'), '0', 'nor a queue');
+is($standby->safe_psql('work', 'SELECT count(*) FROM yquota.reservation_queue'), '0', 'the plan has no queue of a reservation');
 is($standby->safe_psql('work', q(SELECT last_error FROM yquota.worker_status WHERE database = 'work')), '', 'the worker has no complaints');
 is($standby->safe_psql('work', 'SELECT * FROM yquota.verify()'), '', 'the books are right');
 

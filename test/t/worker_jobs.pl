@@ -1,5 +1,5 @@
 # Jobs that take long have a process of their own: prices are computed and the
-# mark goes on meanwhile, whatever becomes of the job.
+# mark goes on meanwhile, however the job ends.
 
 use strict;
 use warnings;
@@ -26,7 +26,7 @@ sub rolled_up_at { return "(SELECT rolled_up_at >= '$_[0]' FROM yquota_internal.
 $node->safe_psql('postgres', 'CREATE DATABASE work TEMPLATE template0');
 start_at($node, 'work', '2030-01-01 00:00 UTC');
 is_soon($node, 'work', status("state = 'running'"), 'the worker is there');
-is_soon($node, 'work', q(EXISTS (SELECT FROM yquota_internal.job_run WHERE job = 'verify')), 'and knows since when it waits for the night');
+is_soon($node, 'work', q(EXISTS (SELECT FROM yquota_internal.job_run WHERE job = 'verify')), 'worker_status shows since when the job waits for the night');
 # Keeping a verification takes as long as there is a gate.
 sql(<<~'SQL');
 	CREATE TABLE public.gate (closed boolean);
@@ -46,7 +46,7 @@ sql(<<~'SQL');
 # Meanwhile
 set_clock($node, 'work', '2030-01-01 02:30 UTC');
 is_soon($node, 'work', $process, 'a process proves the books');
-is(sql('SELECT ' . verified_at('2030-01-01 02:30 UTC')), 'f', 'it is not done');
+is(sql('SELECT ' . verified_at('2030-01-01 02:30 UTC')), 'f', 'the job is not done');
 sql(q(INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
 	  VALUES ('CONTAINER_START', 'c1', '2030-01-01 02:30 UTC', 'lab', '[vcores=3]')));
 set_clock($node, 'work', '2030-01-01 02:40 UTC');
@@ -58,8 +58,8 @@ is(sql(q(SELECT multiplier FROM yquota.current_price WHERE resource_type = 'vcor
 is(sql("SELECT $process"), 't', 'still it is the one process');
 is(sql('SELECT ' . rolled_up_at('2030-01-01 02:50 UTC')), 'f', 'other jobs wait');
 sql('DELETE FROM public.gate');
-is_soon($node, 'work', verified_at('2030-01-01 02:30 UTC'), 'it ends');
-is_soon($node, 'work', rolled_up_at('2030-01-01 02:50 UTC'), 'and the next one is done');
+is_soon($node, 'work', verified_at('2030-01-01 02:30 UTC'), 'the job ends');
+is_soon($node, 'work', rolled_up_at('2030-01-01 02:50 UTC'), 'the next job is done');
 is(sql('SELECT ' . status('failures')), 0, 'without trouble');
 
 # A job that is ended from outside is run again.
@@ -67,27 +67,27 @@ sql('INSERT INTO public.gate VALUES (true)');
 set_clock($node, 'work', '2030-01-02 02:30 UTC');
 is_soon($node, 'work', $process, 'the next night');
 sql(q(SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'yquota job'));
-is_soon($node, 'work', status(q(failures = 1 AND last_error = 'verify: the process ended before the job was done')), 'that its process was ended is told');
+is_soon($node, 'work', status(q(failures = 1 AND last_error = 'verify: the process ended before the job was done')), 'the status tells that the process ended');
 sql('DELETE FROM public.gate');
-is_soon($node, 'work', verified_at('2030-01-02 02:30 UTC'), 'it is tried again');
-is_soon($node, 'work', status('failures = 0'), 'and all is well');
+is_soon($node, 'work', verified_at('2030-01-02 02:30 UTC'), 'the job is tried again');
+is_soon($node, 'work', status('failures = 0'), 'all jobs succeed afterwards');
 
 # So is one that fails, and one that cannot get a lock.
 sql(q(ALTER TABLE yquota_internal.rollup_state ADD CONSTRAINT refused CHECK (rolled_up_at < '2030-01-02 12:00 UTC') NOT VALID));
 set_clock($node, 'work', '2030-01-02 12:00 UTC');
 is_soon($node, 'work', status(q(failures > 0 AND last_error LIKE 'roll-up: %violates check constraint "refused"')), 'an error is told');
-cmp_ok(count_in_log($node, qr/violates check constraint "refused".*?CONTEXT:  .*?yquota job "roll-up"/s), '>', 0, 'and logged');
+cmp_ok(count_in_log($node, qr/violates check constraint "refused".*?CONTEXT:  .*?yquota job "roll-up"/s), '>', 0, 'an error is logged');
 sql('ALTER TABLE yquota_internal.rollup_state DROP CONSTRAINT refused');
 is_soon($node, 'work', rolled_up_at('2030-01-02 12:00 UTC'), 'without what was in the way it succeeds');
 is_soon($node, 'work', status('failures = 0'), 'all is well again');
 my $holder = $node->background_psql('work');
 $holder->query_safe('BEGIN; SELECT FROM yquota_internal.rollup_state FOR UPDATE');
 set_clock($node, 'work', '2030-01-02 12:15 UTC');
-is_soon($node, 'work', status(q(postponed = '{roll-up}' AND failures = 0)), 'who waits for a lock is postponed');
+is_soon($node, 'work', status(q(postponed = '{roll-up}' AND failures = 0)), 'a job that waits for a lock is postponed');
 $holder->query_safe('COMMIT');
 $holder->quit;
 is_soon($node, 'work', rolled_up_at('2030-01-02 12:15 UTC'), 'until it is free');
-is_soon($node, 'work', status(q(postponed = '{}')), 'and not longer');
+is_soon($node, 'work', status(q(postponed = '{}')), 'the job is not postponed longer');
 
 # A worker that leaves takes it along.
 sql('INSERT INTO public.gate VALUES (true)');
@@ -100,12 +100,12 @@ is_soon($node, 'work', $process, 'the next worker does what was not done');
 
 # Without a slot it waits, and the worker goes on.
 sql('DELETE FROM public.gate');
-is_soon($node, 'work', verified_at('2030-01-03 02:30 UTC'), 'and does it');
+is_soon($node, 'work', verified_at('2030-01-03 02:30 UTC'), 'the next worker does the job');
 $node->append_conf('postgresql.conf', "max_worker_processes = 3\nmax_parallel_workers = 0");
 $node->restart;
 set_clock($node, 'work', '2030-01-04 02:30 UTC');
 is_soon($node, 'work', status(q(last_error LIKE '%: could not start a process for job "%": no background worker slot is free')), 'no slot is an error');
-is_soon($node, 'work', mark() . q( = '2030-01-04 02:30 UTC'), 'that keeps from nothing else');
+is_soon($node, 'work', mark() . q( = '2030-01-04 02:30 UTC'), 'the missing slot keeps the worker from no other task');
 $node->append_conf('postgresql.conf', "max_worker_processes = 8");
 $node->restart;
 is_soon($node, 'work', verified_at('2030-01-04 02:30 UTC'), 'with one it is made up for');
@@ -115,7 +115,7 @@ sql('INSERT INTO public.gate VALUES (true)');
 set_clock($node, 'work', '2030-01-05 02:30 UTC');
 is_soon($node, 'work', $process, 'at work once more');
 my ($code, $out, $error) = $node->psql('postgres', 'DROP DATABASE work');
-is($code, 0, 'it gives way to DROP DATABASE') or diag($error);
+is($code, 0, 'the job gives way to DROP DATABASE') or diag($error);
 
 $node->stop;
 done_testing();

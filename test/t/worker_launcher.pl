@@ -36,8 +36,8 @@ for my $database ('first', 'Second One')
 	$node->reload;
 	is_soon($node, $database, has_worker($database), "database \"$database\" has a worker");
 }
-is_soon($node, 'first', mark() . " = '$at'", 'which advances the mark');
-is_soon($node, 'first', "(SELECT last_compact_at = '$at' FROM yquota.worker_status WHERE database = 'first')", 'and records its pass');
+is_soon($node, 'first', mark() . " = '$at'", 'the worker advances the mark');
+is_soon($node, 'first', "(SELECT last_compact_at = '$at' FROM yquota.worker_status WHERE database = 'first')", 'the worker records its pass');
 is( $node->safe_psql('first',
 		q(SELECT string_agg(database || ' ' || state || ' ' || (last_compute_at IS NOT NULL), ',' ORDER BY database <> 'first') FROM yquota.worker_status)),
 	'first running true,Second One running false',
@@ -45,11 +45,11 @@ is( $node->safe_psql('first',
 is( $node->safe_psql('first', q(SELECT string_agg(state, ',') FROM pg_stat_activity WHERE backend_type LIKE 'yquota%' AND wait_event_type = 'Extension')),
 	'idle,idle,idle', 'all sleep on their latches');
 is( $node->safe_psql('first', q(SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE backend_type LIKE 'yquota%' AND locktype NOT IN ('advisory', 'virtualxid'))),
-	'0', 'and hold no lock but that of their office');
+	'0', 'the workers hold no lock but that of their office');
 is( $node->safe_psql('first', q(SELECT count(*) FROM pg_stat_activity WHERE backend_type LIKE 'yquota%' AND (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL))),
-	'0', 'nor a snapshot');
+	'0', 'the workers hold no snapshot');
 
-# A value that seems to lack its unit: the session that sets it is warned, and the log, once, of what the file says.
+# A value that seems to lack its unit: the session that sets it is warned, and the log, once, of the value in the file.
 my $warned = qr/WARNING:  "yquota\.price_interval" is no more than 30 ms\nHINT:  A value without a unit is in milliseconds: write "10s", for example\./;
 my $before = -s $node->logfile;
 my (undef, undef, $told) = $node->psql('postgres', 'ALTER SYSTEM SET yquota.price_interval = 30');
@@ -58,7 +58,7 @@ $node->reload;
 $node->wait_for_log(qr/parameter "yquota.price_interval" changed to "30"/, $before);
 $node->safe_psql('first', 'SELECT yquota.clock()');
 (undef, undef, $told) = $node->psql('postgres', q(ALTER SYSTEM SET yquota.price_interval = '30s'));
-is($told, '', 'and one with a unit is not');
+is($told, '', 'a value with a unit gives no warning');
 $node->safe_psql('postgres', 'ALTER SYSTEM RESET yquota.price_interval');
 my $reset = -s $node->logfile;
 $node->reload;
@@ -85,7 +85,7 @@ $node->safe_psql(
 	END\$\$));
 set_clock($node, 'first', '2030-01-02 00:00 UTC');
 is_soon($node, 'first', mark() . " = '2030-01-02 00:00 UTC'", 'a cancelled worker goes on');
-is(worker_pid($node, 'first'), $pid, 'it is the same one');
+is(worker_pid($node, 'first'), $pid, 'the worker that was cancelled is still the same process');
 
 # stop_worker() holds although the launcher would start another one.
 $node->safe_psql('first', 'SELECT yquota.stop_worker()');
@@ -102,14 +102,14 @@ for (1 .. 1800)
 like(PostgreSQL::Test::Utils::slurp_file($node->logfile, $log_end), $leaves, 'the launcher starts another one');
 is_soon($node, 'postgres', 'NOT ' . has_worker('first'), 'the one that the launcher starts leaves at once');
 is($node->safe_psql('first', q(SELECT state FROM yquota.worker_status WHERE database = 'first')),
-	'stopped', 'it stays switched off');
+	'stopped', 'the worker stays switched off');
 $node->safe_psql('first', 'SELECT yquota.start_worker()');
 is_soon($node, 'first', "(SELECT state = 'running' FROM yquota.worker_status WHERE database = 'first')",
 	'start_worker() switches it on');
 
 # DROP EXTENSION and CREATE EXTENSION
 $node->safe_psql('first', 'DROP EXTENSION yquota');
-is_soon($node, 'postgres', 'NOT ' . has_worker('first'), 'it leaves when the extension is dropped');
+is_soon($node, 'postgres', 'NOT ' . has_worker('first'), 'the worker leaves when the extension is dropped');
 start_at($node, 'first', $at);
 is_soon($node, 'first', has_worker('first'), 'another one comes when it is created again');
 
@@ -117,7 +117,7 @@ is_soon($node, 'first', has_worker('first'), 'another one comes when it is creat
 $node->append_conf('postgresql.conf', "yquota.databases = 'first, third'");
 $node->reload;
 is_soon($node, 'postgres', has_worker('third'), 'a database added to the list gets a worker');
-is_soon($node, 'postgres', 'NOT ' . has_worker('Second One'), 'one taken off it loses its worker');
+is_soon($node, 'postgres', 'NOT ' . has_worker('Second One'), 'a database taken off the list loses its worker');
 
 # Another session's attempt to drop the database does not touch the worker.
 is_soon($node, 'first', "(SELECT state = 'running' FROM yquota.worker_status WHERE database = 'first')", 'there is a worker in office');
@@ -131,8 +131,8 @@ for my $command ('DROP DATABASE first', 'ALTER DATABASE first RENAME TO mine', '
 	like($error, qr/must be owner|permission denied/, "a stranger is refused: $command");
 }
 my ($status, $out, $error) = $node->psql('postgres', "BEGIN;\nDROP DATABASE first;");
-like($error, qr/cannot run inside a transaction block/, 'so is the owner in a transaction block');
-is(worker_pid($node, 'first'), $pid, 'none of them ended the worker');
+like($error, qr/cannot run inside a transaction block/, 'the owner in a transaction block is refused');
+is(worker_pid($node, 'first'), $pid, 'none of the refused commands ended the worker');
 
 # The owner's commands need the database alone and get it.
 is($node->psql('postgres', 'CREATE DATABASE copy TEMPLATE first'), 0, 'CREATE DATABASE ... TEMPLATE succeeds');
@@ -148,7 +148,7 @@ $node->append_conf('postgresql.conf', "max_worker_processes = 3\nyquota.database
 $node->restart;
 $node->wait_for_log(qr/no background worker slot is free.*?HINT: *You might need to increase max_worker_processes/s);
 my ($served, $waiting) = worker_pid($node, 'third') ? ('third', 'copy') : ('copy', 'third');
-is_soon($node, 'postgres', has_worker($served), 'one database is served');
+is_soon($node, 'postgres', has_worker($served), 'exactly one database is served');
 is(count_in_log($node, qr/no background worker slot is free/), 1, 'the lack of slots is reported once');
 $node->safe_psql($served, 'SELECT yquota.stop_worker()');
 ok($node->poll_query_until('postgres', 'SELECT ' . has_worker($waiting)), 'the other one is when a slot is free');

@@ -80,7 +80,7 @@ is(outages(), '00:00-00:30', 'a database taken off the list is no outage');
 $node->append_conf('postgresql.conf', "yquota.outage_threshold = '15min'");
 be_away(0.25, \&crash);
 come_back();
-is(outages(), '00:00-00:30', 'neither is a gap of the threshold');
+is(outages(), '00:00-00:30', 'a gap of the threshold is no outage');
 be_away(1, \&crash);
 come_back();
 is(outages(), '00:00-00:30, 01:15-02:15', 'a gap of yquota.outage_max is forgiven');
@@ -93,15 +93,15 @@ my $waiting = "(SELECT string_agg(subject, ',') FROM yquota.alert WHERE kind = '
 my $id = $node->safe_psql('work', 'SELECT max(outage_id) FROM yquota.outage');
 is($node->safe_psql('work', "SELECT $waiting"), $id, 'with an alert');
 $node->safe_psql('work', "SELECT yquota.decide_outage($id, true)");
-is(outages(), '00:00-00:30, 01:15-02:15, 02:15-04:15', 'it is forgiven when that is decided');
+is(outages(), '00:00-00:30, 01:15-02:15, 02:15-04:15', 'the outage is forgiven when that is decided');
 is($node->safe_psql('work', "SELECT $waiting IS NULL"), 't', 'the alert is over');
 
 be_away(2, \&crash);
 come_back();
 $id = $node->safe_psql('work', 'SELECT max(outage_id) FROM yquota.outage');
 $node->safe_psql('work', "SELECT yquota.decide_outage($id, false)");
-like(outages(), qr/04:15-06:15 undecided$/, 'one that is to be charged stays as it is');
-is($node->safe_psql('work', "SELECT $waiting IS NULL"), 't', 'but needs no attention');
+like(outages(), qr/04:15-06:15 undecided$/, 'an outage that is to be charged stays as it is');
+is($node->safe_psql('work', "SELECT $waiting IS NULL"), 't', 'an outage that is to be charged needs no attention');
 my ($code, $out, $error) = $node->psql('work', 'SELECT yquota.decide_outage(-1, true)');
 like($error, qr/outage -1 does not exist/, 'only what exists can be decided');
 

@@ -42,8 +42,8 @@ sub containers { return q((SELECT count(*) FROM yquota.container)); }
 is($node->safe_psql('work', 'SELECT ' . round_at()), '', 'no rounds while the monitor is off');
 $node->safe_psql('work', 'UPDATE yquota.scheduler_setting SET scheduler_monitor_enable = true');
 is_soon($node, 'work', round_at() . " = '2030-01-01 00:00 UTC'", 'the worker is told of the monitor, and makes a round at once');
-is($node->safe_psql('work', 'SELECT ' . marks()), '2', 'which marks');
-like($listener->query('SELECT 1'), qr/"yquota" with payload "\{"at": "2030-01-01T00:00:00\+00:00", "kind": "preemption"\}"/, 'and notifies');
+is($node->safe_psql('work', 'SELECT ' . marks()), '2', 'the round marks containers');
+like($listener->query('SELECT 1'), qr/"yquota" with payload "\{"at": "2030-01-01T00:00:00\+00:00", "kind": "preemption"\}"/, 'the round notifies the resource manager');
 
 # The interval counts from any round.
 set_clock($node, 'work', '2030-01-01 00:00:02 UTC');
@@ -57,8 +57,8 @@ set_clock($node, 'work', '2030-01-01 00:00:01 UTC');
 $node->safe_psql('work', 'SELECT pg_sleep(0.3)');
 is($node->safe_psql('work', q(SELECT last_error FROM yquota.worker_status WHERE database = 'work')), '', 'a clock that steps back is no failure');
 set_clock($node, 'work', '2030-01-01 00:00:15 UTC');
-is_soon($node, 'work', containers() . ' = 6', 'what was marked long enough before is killed');
-is($node->safe_psql('work', 'SELECT exit_status, count(*) FROM yquota.charge GROUP BY 1'), '-102|2', 'and charged to that instant');
+is_soon($node, 'work', containers() . ' = 6', 'a container that was marked long enough before is killed');
+is($node->safe_psql('work', 'SELECT exit_status, count(*) FROM yquota.charge GROUP BY 1'), '-102|2', 'the killed container is charged to that instant');
 is($node->safe_psql('work', 'SELECT * FROM yquota.verify()'), '', 'the books are right');
 
 # A standby computes, and writes nothing.
@@ -72,8 +72,8 @@ is_soon($node, 'work', marks() . ' = 1', 'another one is marked');
 $node->wait_for_catchup($standby);
 is($standby->safe_psql('work', q(SELECT outcome, count(*) FROM yquota.preempt_containers(dry_run => true) GROUP BY 1)), 'observed|1',
 	'a dry run on a standby knows the mark');
-is($standby->safe_psql('work', q(SELECT count(*) FROM yquota.preemption_state)), '3', 'and the figures of queues');
-like(($standby->psql('work', 'SELECT yquota.preempt_containers()'))[2], qr/cannot execute a round of preemption in a read-only transaction/, 'it makes no round');
+is($standby->safe_psql('work', q(SELECT count(*) FROM yquota.preemption_state)), '3', 'a dry run on a standby knows the figures of queues');
+like(($standby->psql('work', 'SELECT yquota.preempt_containers()'))[2], qr/cannot execute a round of preemption in a read-only transaction/, 'a dry run on a standby makes no round');
 
 # A server that did not run.
 my $pid = worker_pid($node, 'work');
@@ -88,7 +88,7 @@ $node->safe_psql('work', 'SELECT yquota.start_worker()');
 is_soon($node, 'work', q((SELECT marked_at = '2030-01-01 01:00 UTC' FROM yquota.preemption_mark)), 'marks move by it');
 set_clock($node, 'work', '2030-01-01 01:00:14 UTC');
 is_soon($node, 'work', round_at() . " = '2030-01-01 01:00:14 UTC'", 'from then on time counts');
-is($node->safe_psql('work', 'SELECT ' . marks()), '1', 'not before the rest of the wait is over');
+is($node->safe_psql('work', 'SELECT ' . marks()), '1', 'no container is killed before the rest of the wait is over');
 
 # Nor does a standby's time count.
 $pid = worker_pid($node, 'work');
@@ -102,7 +102,7 @@ $standby->safe_psql('work', 'SELECT yquota.start_worker()');
 is_soon($standby, 'work', q((SELECT marked_at = '2030-01-01 01:59:46 UTC' FROM yquota.preemption_mark)), 'a promoted standby goes on with the waits');
 set_clock($standby, 'work', '2030-01-01 02:00:01 UTC');
 $standby->safe_psql('work', 'SELECT count(*) FROM yquota.preempt_containers()');
-is($standby->safe_psql('work', 'SELECT exit_status, count(*) FROM yquota.charge GROUP BY 1'), '-102|3', 'and kills once');
+is($standby->safe_psql('work', 'SELECT exit_status, count(*) FROM yquota.charge GROUP BY 1'), '-102|3', 'preempt_containers() kills a container once');
 is($standby->safe_psql('work', 'SELECT * FROM yquota.verify()'), '', 'the books are right there, too');
 
 # Applications past their lifetime, one after the other, and not if a setting says so.
@@ -110,10 +110,10 @@ $standby->safe_psql('work', q(UPDATE yquota.scheduler_setting SET end_expired_ap
 	SELECT yquota.update_application_lifetime('application_1_0001', 60), yquota.update_application_lifetime('application_1_0002', 60)));
 set_clock($standby, 'work', '2030-01-01 03:00 UTC');
 is_soon($standby, 'work', mark() . " = '2030-01-01 03:00 UTC'", 'the worker is at the end of two lifetimes');
-is($standby->safe_psql('work', 'SELECT count(*) FROM yquota.expired_applications()'), '2', 'which are left to the resource manager');
+is($standby->safe_psql('work', 'SELECT count(*) FROM yquota.expired_applications()'), '2', 'containers past the lifetime are left to the resource manager');
 $standby->safe_psql('work', 'UPDATE yquota.scheduler_setting SET end_expired_applications = NULL');
 set_clock($standby, 'work', '2030-01-01 03:00:10 UTC');
-is_soon($standby, 'work', q((SELECT count(*) = 2 FROM yquota.application WHERE state = 'KILLED') AND ) . containers() . ' = 0', 'or end with their containers');
-is($standby->safe_psql('work', 'SELECT count(*) FROM yquota.charge WHERE exit_status = -100'), '7', 'which were not preempted');
+is_soon($standby, 'work', q((SELECT count(*) = 2 FROM yquota.application WHERE state = 'KILLED') AND ) . containers() . ' = 0', 'applications end with their containers');
+is($standby->safe_psql('work', 'SELECT count(*) FROM yquota.charge WHERE exit_status = -100'), '7', 'the ended containers were not preempted');
 
 done_testing();

@@ -30,10 +30,10 @@ is_soon($primary, 'work', "(SELECT last_compute_at = '2030-01-01 05:00 UTC' FROM
 $primary->wait_for_catchup($standby);
 is($standby->safe_psql('work', "SELECT yquota.clock() = '2030-01-01 05:00 UTC' AND " . mark() . ' = yquota.clock()'),
 	't', 'the standby shows the clock and the mark');
-is($standby->safe_psql('postgres', $processes), '0', 'it has neither launcher nor worker');
+is($standby->safe_psql('postgres', $processes), '0', 'a standby has neither launcher nor worker');
 is($standby->safe_psql('work', $state), $primary->safe_psql('work', $state) =~ s/running/standby/r, 'worker_status says so');
 my ($code, $out, $error) = $standby->psql('work', 'SELECT yquota.start_worker()');
-like($error, qr/read-only transaction/, 'nor can one be started');
+like($error, qr/read-only transaction/, 'a worker cannot be started on a standby');
 $standby->reload;
 is($standby->safe_psql('postgres', $processes), '0', 'a reload changes nothing');
 
@@ -43,7 +43,7 @@ $standby->promote;
 is_soon($standby, 'work', "(SELECT state = 'running' FROM yquota.worker_status WHERE database = 'work')", 'the promoted standby has a worker');
 is($standby->safe_psql('work', $price), $price_before, 'the price in force stays');
 live_through($standby, 'work', 1, '1 hour');
-is($standby->safe_psql('work', $price), $price_before, 'also when prices were computed again');
+is($standby->safe_psql('work', $price), $price_before, 'the price in force stays after prices were computed again, too');
 is($standby->safe_psql('work', "SELECT count(*), min(occurred_at) = '2030-01-01 00:00 UTC', max(occurred_at) = '2030-01-01 06:00 UTC' FROM yquota.container_event WHERE event = 'QUOTA_COMPUTE'"),
 	'8|t|t', 'every hour was computed, the hour of the promotion twice');
 is($standby->safe_psql('work', 'SELECT count(*) FROM yquota.outage'), '0', 'no time was lost, so there is no outage');

@@ -43,7 +43,7 @@ sub run_to
 
 run_to('2030-01-01 01:00 UTC');
 is($node->safe_psql('work', 'SELECT ' . active()), 'root.m.idle', 'nothing is done that is not asked for');
-is($node->safe_psql('work', 'SELECT ' . paths() . ' || ' . marked()), 'root.f.p root.f.p.q0', 'nor removed');
+is($node->safe_psql('work', 'SELECT ' . paths() . ' || ' . marked()), 'root.f.p root.f.p.q0', 'an unused queue is not removed unless asked for');
 
 # Policies without the monitor are none.
 $node->safe_psql('work', q(INSERT INTO yquota.scheduler_setting (scheduler_monitor_policies)
@@ -67,9 +67,9 @@ $node->safe_psql('work', q(UPDATE yquota.application SET state = 'FINISHED', fin
 	VALUES ('application_1_4', 'u', 'root.m.busy', '[memory-mb=1024]', 0, 'ACTIVE', yquota.clock())));
 set_clock($node, 'work', '2030-01-01 02:00:01.499 UTC');
 $node->safe_psql('work', 'SELECT pg_sleep(0.2)');
-is($node->safe_psql('work', 'SELECT ' . active()), 'root.m.idle', 'not before its interval is over');
+is($node->safe_psql('work', 'SELECT ' . active()), 'root.m.idle', 'the worker does not look before its interval is over');
 set_clock($node, 'work', '2030-01-01 02:00:01.5 UTC');
-is_soon($node, 'work', active() . " = 'root.m.busy'", 'then it looks again');
+is_soon($node, 'work', active() . " = 'root.m.busy'", 'the worker looks again after its interval');
 is($node->safe_psql('work', 'SELECT ' . paths()), 'root.f.p root.f.p.q', 'queues are not removed that often');
 set_clock($node, 'work', '2030-01-01 02:05 UTC');
 is_soon($node, 'work', paths() . " = 'root.f.p'", 'after the expiration time they are');
@@ -89,17 +89,17 @@ is_soon($node, 'work', q((SELECT 'manage queues' = ANY (postponed) AND failures 
 	'the policy is postponed');
 $administrator->query_safe('COMMIT');
 $administrator->quit;
-is_soon($node, 'work', active() . " = 'root.m.idle'", 'and made up for');
-is_soon($node, 'work', q((SELECT postponed = '{}' FROM yquota.worker_status WHERE database = 'work')), 'which is the end of it');
+is_soon($node, 'work', active() . " = 'root.m.idle'", 'the postponed policy runs afterwards');
+is_soon($node, 'work', q((SELECT postponed = '{}' FROM yquota.worker_status WHERE database = 'work')), 'the policy is no longer postponed');
 
 # A decided container that no client acknowledges is released, whether or not there is another cycle.
 $node->safe_psql('work', q(INSERT INTO yquota.project (name) VALUES ('u')));
 is($node->safe_psql('work', 'SELECT count(*) FROM yquota.schedule()'), '1', 'an application master starts');
 run_to('2030-01-01 02:25:01 UTC');
 $node->safe_psql('work', 'SELECT pg_sleep(0.2)');
-is($node->safe_psql('work', 'SELECT count(*) FROM yquota.decision'), '1', 'it waits to be acknowledged');
+is($node->safe_psql('work', 'SELECT count(*) FROM yquota.decision'), '1', 'the container waits to be acknowledged');
 set_clock($node, 'work', '2030-01-01 02:25:12 UTC');
-is_soon($node, 'work', q((SELECT count(*) = 0 FROM yquota.container) AND (SELECT count(*) = 0 FROM yquota.decision)), 'and does so no longer');
+is_soon($node, 'work', q((SELECT count(*) = 0 FROM yquota.container) AND (SELECT count(*) = 0 FROM yquota.decision)), 'the container no longer waits to be acknowledged');
 is($node->safe_psql('work', 'SELECT exit_status FROM yquota.charge'), '-100', 'with the exit status of those that nobody launched');
 
 # Guarantees outlive the server and the worker; after the restart nothing is left to change.

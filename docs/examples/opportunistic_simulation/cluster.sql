@@ -1,6 +1,6 @@
 --
--- Fills what workload.sql made from the staged history, and configures the cluster as
--- Hadoop's defaults have it, with a queue of ten containers at each node.
+-- Fill the tables of workload.sql from the staged history. Configure the cluster by Hadoop's
+-- defaults, with a queue of ten containers at each node.
 --
 INSERT INTO simulation.plan (from_at, to_at, heartbeat)
 SELECT origin + :first_hour * interval '1 hour', origin + (:first_hour + :hours) * interval '1 hour', '10 s' FROM demo.history;

@@ -1,5 +1,5 @@
 --
--- What a scenario has come to, at the end of the window.
+-- Results of a scenario, at the end of the window.
 --
 
 -- Each attempt with what it ran in the window.  What ran for a container that was killed
@@ -10,15 +10,15 @@ CREATE VIEW simulation.run AS
 	FROM simulation.attempt AS a JOIN simulation.pod AS p USING (number), simulation.plan AS w;
 COMMENT ON VIEW simulation.run IS 'What containers ran in the window';
 
--- From a pod's request on, all the time in which it did not run, also after it was killed;
--- up to the end of the window for those that wait then.
+-- The time from a pod's request on in which the pod did not run, also after it was killed. For pods
+-- that wait at the end of the window the time ends there.
 CREATE VIEW simulation.wait AS
 	SELECT p.number, p.is_opportunistic, extract(epoch FROM p.waited + coalesce(w.to_at - p.waiting_since, '0')) AS seconds
 	FROM simulation.pod AS p, simulation.plan AS w;
 COMMENT ON VIEW simulation.wait IS 'How long pods waited';
 
--- What yquota says of each container that was given out, beside what the simulation has
--- noted.  With over-allocation a start follows the report by a microsecond.
+-- The answers of yquota about each container that was given out, beside the notes of the
+-- simulation. With over-allocation a start follows the report by a microsecond.
 CREATE VIEW simulation.difference AS
 	SELECT a.container_id, a.outcome, q.left_reason, a.started_at, q.started_at AS started_by_queue, q.waited
 	FROM simulation.attempt AS a FULL JOIN yquota.node_queue AS q USING (container_id)

@@ -95,8 +95,8 @@ CREATE VIEW simulation.held AS
 	GROUP BY n.name;
 COMMENT ON VIEW simulation.held IS 'What the queue of each node holds';
 
--- A container uses 40 to 80 percent of its memory and its cores, evenly spread, each by the
--- number of its pod and the hour: it uses more and less in turn.
+-- A container uses 40 to 80 percent of its memory and its cores, evenly spread. The number of its
+-- pod and the hour decide the percentage, so the container uses more and less in turn.
 CREATE VIEW simulation.measured AS
 	SELECT n.name AS node, format('[memory-mb=%s,vcores=%s]', floor(coalesce(sum(p.memory_mb * (0.4 + 0.4 * simulation.dice(p.number, 'memory' || h.hour))), 0)),
 			ceil(coalesce(sum(p.vcores * (0.4 + 0.4 * simulation.dice(p.number, 'cores' || h.hour))), 0)))::yquota.resource AS measured

@@ -1,19 +1,19 @@
 --
--- What is asked for, and the nodes that it may run on.
+-- Requests for containers, and the nodes that they may run on.
 --
 -- The trace is that of docs/demo/trace.sql, every 200th node and all pods; without a
 -- trace it is the generated history of docs/demo/generate.sql.  The window that is played
 -- has :hours hours from hour :first_hour of it.
 --
--- A pod whose qos is BE (best effort) is OPPORTUNISTIC, all others are GUARANTEED.
--- GUARANTEED pods ask when they were created, or at the start of the window if they ran
--- then.  There are few BE pods, and idle room for many: the BE pods of the whole history are
--- folded into the window, by the remainder of their time.  A pod that never ran in the
--- history asks like any other, for a container of the time that it existed.
+-- A pod whose qos is BE (best effort) is OPPORTUNISTIC, all others are GUARANTEED. GUARANTEED pods
+-- ask when they were created, or at the start of the window if they ran then. There are few BE
+-- pods, and idle room for many. So the BE pods of the whole history are folded into the window, by
+-- the remainder of their time. A pod that never ran in the history asks for a container of the time
+-- that the pod existed.
 --
--- Users and projects are derived from the pod's number: eight pods in a row are of one
--- user, and there are 24 users, three in each of eight projects.  A user has one application
--- for OPPORTUNISTIC pods and one for others, in a queue for each kind.
+-- Users and projects are derived from the pod's number. Eight pods in a row belong to one user, and
+-- there are 24 users, three in each of eight projects. A user has one application for OPPORTUNISTIC
+-- pods and one for others, in a queue for each kind.
 --
 CREATE SCHEMA simulation;
 COMMENT ON SCHEMA simulation IS 'What the simulation of OPPORTUNISTIC containers asks for, and what became of it';
