@@ -13,7 +13,7 @@ CREATE TABLE demo.history (
 	seconds bigint NOT NULL,
 	allowance numeric NOT NULL
 );
-COMMENT ON TABLE demo.history IS 'One row: what is replayed';
+COMMENT ON TABLE demo.history IS 'The history to replay, in one row';
 COMMENT ON COLUMN demo.history.nodes IS 'how the nodes that take part were chosen';
 COMMENT ON COLUMN demo.history.origin IS 'instant of second 0';
 COMMENT ON COLUMN demo.history.seconds IS 'length; pods without a deletion run on at its end';

@@ -191,6 +191,7 @@ result 'links lead to pages and headings' \
 result 'walks lead from file to file' "$(perl test/scripts/walks.pl docs/internals.md 2>&1)"
 
 result 'comments and pages are plain prose' "$(perl test/scripts/prose.pl $sources $(find sql -name '*.sql' | sort) README.md \
+	$(find test docs -type f \( -name '*.sql' -o -name '*.spec' -o -name '*.p[lm]' -o -name '*.sh' \) | sort) \
 	$(find src docs -name '*.md' | sort) 2>&1)"
 
 result 'no file of the sources has 900 lines' "$(wc -l $sources </dev/null | awk '$2 != "total" && $1 >= 900 { print $2 ": " $1 }')"
@@ -212,7 +213,7 @@ result 'upper and lower case depend on no collation' "$(
 	grep -nE '\<(upper|lower|initcap) ?\(' $(find sql -name '[0-9]*.sql') | grep -vE 'COLLATE "C"' || true
 	grep -nE '\<(str_tolower|str_toupper|str_initcap|tolower|toupper) ?\(' $sources | grep -v '^src/queues/acl.c:' || true)"
 
-# Names that mean something in test/, and what runs them (check.sh).
+# Names with a meaning in test/, and the scripts that run them (check.sh).
 result 'every test has its expected output and every output its test' "$(
 	for file in test/sql/*.sql test/specs/*.spec; do
 		[ -e "$file" ] || continue

@@ -1,13 +1,13 @@
 #!/usr/bin/env perl
 # prose.pl FILE...
 #
-# Print the places where prose breaks its rules, one a line: a comment or description that
-# begins with a pronoun in place of its noun, a sentence of more than 25 words, and a line of
-# prose beyond column 120.  Prose is the comments of sources, the texts of COMMENT ON, and the
-# paragraphs, list items and descriptions of pages.  A description is a cell in the last column
-# of a table if the heading of the column is empty or begins with "what"; it may end beyond
-# column 120, like a COMMENT.  Indented lines and blocks of code are no prose, and a text in
-# backquotes counts as one word.
+# Print the places where prose breaks its rules, one a line. A comment or description must not
+# begin with a pronoun in place of its noun. No sentence has more than 25 words, and no line of
+# prose goes beyond column 120. Prose is the comments of sources, tests and scripts, the texts of
+# COMMENT ON, and the paragraphs, list items and descriptions of pages. A description is a cell in
+# the last column of a table if the heading of the column is empty or begins with "what". It may
+# end beyond column 120, like a COMMENT. Indented lines and blocks of code are no prose, and a
+# text in backquotes counts as one word.
 
 use strict;
 use warnings;
@@ -48,10 +48,16 @@ sub blocks_of_source
 	}
 	else
 	{
-		while ($text =~ /^(?:[ \t]*--[^\n]*\n?)+/gm)
+		my $mark = $name =~ /\.sql$/ ? '--' : '#(?!!)';
+
+		while ($text =~ /^(?:[ \t]*$mark[^\n]*\n?)+/gm)
 		{
 			my ($at, $comment) = ($-[0], $&);
-			$comment =~ s/^[ \t]*--[ \t]?//gm;
+			$comment =~ s/^[ \t]*$mark ?//gm;
+
+			# names of a list begin with a blank more, items of a list end a paragraph
+			$comment =~ s/^  /   /gm if $mark ne '--';
+			$comment =~ s/^- /\n/gm;
 			$add->($line_of->($at), $comment);
 		}
 		while ($text =~ /^COMMENT ON [^;']*?\sIS\s+'((?:[^']|'')*)';/gm)
@@ -62,7 +68,7 @@ sub blocks_of_source
 	return @blocks;
 }
 
-# The same for a page.
+# Return the blocks of prose of a page.
 sub blocks_of_page
 {
 	my ($text) = @_;
@@ -94,7 +100,7 @@ foreach my $name (@ARGV)
 	open my $file, '<', $name or die "could not open \"$name\": $!\n";
 	my $text = join '', <$file>;
 	my $is_page = $name =~ /\.md$/;
-	my $comment = $name =~ /\.[ch]$/ ? qr{^\s*/?\*} : qr{^\s*--};
+	my $comment = $name =~ /\.[ch]$/ ? qr{^\s*/?\*} : $name =~ /\.sql$/ ? qr{^\s*--} : qr{^\s*#};
 
 	foreach my $block ($is_page ? blocks_of_page($text) : blocks_of_source($name, $text))
 	{

@@ -43,7 +43,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at)
 SELECT 'CONTAINER_FINISH', container_id, '2026-03-02 10:01+00' FROM yquota.container;
 SELECT container_id, amount FROM yquota.charge ORDER BY 1;
 
--- the same use at another factor of the project
+-- use at another factor of the project
 SELECT project, was, would_be, difference FROM yquota.rerate('2026-03-02 10:00+00', '2026-03-02 10:01+00',
 	'{"factors": [{"dimension": "project", "name": "labs", "factor": 0.25}, {"dimension": "project", "name": "lab", "factor": 1}]}');
 SELECT * FROM yquota.rerate('2026-03-02 10:00+00', '2026-03-02 10:01+00',

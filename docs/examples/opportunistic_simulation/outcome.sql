@@ -8,7 +8,7 @@ CREATE VIEW simulation.run AS
 	SELECT a.container_id, p.number, p.is_opportunistic, p.vcores, p.memory_mb, a.outcome = 'killed' IS TRUE AS is_lost,
 		   extract(epoch FROM a.ran + coalesce(w.to_at - a.running_since, '0')) AS seconds
 	FROM simulation.attempt AS a JOIN simulation.pod AS p USING (number), simulation.plan AS w;
-COMMENT ON VIEW simulation.run IS 'What containers ran in the window';
+COMMENT ON VIEW simulation.run IS 'Running times of containers in the window';
 
 -- The time from a pod's request on in which the pod did not run, also after it was killed. For pods
 -- that wait at the end of the window the time ends there.
@@ -49,13 +49,13 @@ CREATE TABLE simulation.outcome (
 	differences bigint NOT NULL,
 	problems bigint NOT NULL
 );
-COMMENT ON TABLE simulation.outcome IS 'What each scenario has come to';
+COMMENT ON TABLE simulation.outcome IS 'Results of each scenario';
 COMMENT ON COLUMN simulation.outcome.cores_used IS 'percent of the core-seconds of all nodes that containers held while they ran';
 COMMENT ON COLUMN simulation.outcome.cores_useful IS 'likewise, without what ran in vain';
 COMMENT ON COLUMN simulation.outcome.completed IS 'OPPORTUNISTIC pods that have run for their whole duration';
-COMMENT ON COLUMN simulation.outcome.opportunistic_median IS 'what half of the OPPORTUNISTIC pods waited at most';
-COMMENT ON COLUMN simulation.outcome.opportunistic_most IS 'what 95 percent of them waited at most';
-COMMENT ON COLUMN simulation.outcome.guaranteed_most IS 'what 99 percent of the GUARANTEED pods waited at most';
+COMMENT ON COLUMN simulation.outcome.opportunistic_median IS 'longest wait of half of the OPPORTUNISTIC pods';
+COMMENT ON COLUMN simulation.outcome.opportunistic_most IS 'longest wait of 95 percent of the OPPORTUNISTIC pods';
+COMMENT ON COLUMN simulation.outcome.guaranteed_most IS 'longest wait of 99 percent of the GUARANTEED pods';
 COMMENT ON COLUMN simulation.outcome.differences IS 'rows of simulation.difference; 0';
 COMMENT ON COLUMN simulation.outcome.problems IS 'rows of yquota.verify(); 0';
 
@@ -79,4 +79,4 @@ CREATE VIEW simulation.result AS
 	CROSS JOIN LATERAL (SELECT coalesce(sum(amount) FILTER (WHERE execution_type = 'GUARANTEED'), 0) AS guaranteed_credits,
 			coalesce(sum(amount) FILTER (WHERE execution_type = 'OPPORTUNISTIC'), 0) AS opportunistic_credits
 			FROM yquota.cost_between(w.from_at, w.to_at, '{execution_type}')) AS c;
-COMMENT ON VIEW simulation.result IS 'What the scenario that was played here has come to';
+COMMENT ON VIEW simulation.result IS 'Results of the scenario that was played here';

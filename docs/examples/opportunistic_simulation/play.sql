@@ -93,7 +93,7 @@ CREATE VIEW simulation.held AS
 	LEFT JOIN (SELECT q.node, q.execution_type = 'GUARANTEED' AS is_guaranteed, q.state IN ('QUEUED', 'PAUSED') AS waits
 			   FROM yquota.node_queue AS q WHERE q.left_at IS NULL) AS q ON q.node = n.name
 	GROUP BY n.name;
-COMMENT ON VIEW simulation.held IS 'What the queue of each node holds';
+COMMENT ON VIEW simulation.held IS 'Resources that the queue of each node holds';
 
 -- A container uses 40 to 80 percent of its memory and its cores, evenly spread. The number of its
 -- pod and the hour decide the percentage, so the container uses more and less in turn.

@@ -6,7 +6,7 @@ CREATE TABLE simulation.scenario (
 	name text NOT NULL UNIQUE,
 	settings text[] NOT NULL
 );
-COMMENT ON TABLE simulation.scenario IS 'What is played';
+COMMENT ON TABLE simulation.scenario IS 'Scenarios to play';
 COMMENT ON COLUMN simulation.scenario.settings IS 'statements that are executed before';
 
 INSERT INTO simulation.scenario (name, settings) VALUES

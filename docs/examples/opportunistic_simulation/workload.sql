@@ -16,7 +16,7 @@
 -- pods and one for others, in a queue for each kind.
 --
 CREATE SCHEMA simulation;
-COMMENT ON SCHEMA simulation IS 'What the simulation of OPPORTUNISTIC containers asks for, and what became of it';
+COMMENT ON SCHEMA simulation IS 'Requests of the simulation of OPPORTUNISTIC containers, and their outcome';
 
 -- Evenly spread between 0 and 1, 1 excluded, and the same everywhere.
 CREATE FUNCTION simulation.dice(number bigint, purpose text) RETURNS numeric
@@ -32,7 +32,7 @@ CREATE TABLE simulation.plan (
 	computes_prices boolean NOT NULL DEFAULT false,
 	cycles_every interval
 );
-COMMENT ON TABLE simulation.plan IS 'One row: the window that is played, and how';
+COMMENT ON TABLE simulation.plan IS 'The window to play, and its settings, in one row';
 COMMENT ON COLUMN simulation.plan.heartbeat IS 'time from one heartbeat to the next';
 COMMENT ON COLUMN simulation.plan.is_measured IS 'nodes report the resources that are measured in use';
 COMMENT ON COLUMN simulation.plan.tells_progress IS 'OPPORTUNISTIC containers tell how far they are';
@@ -55,7 +55,7 @@ CREATE TABLE simulation.pod (
 	completed_at timestamptz
 );
 COMMENT ON TABLE simulation.pod IS 'Each asks for one container at a time, until one has run for the whole duration';
-COMMENT ON COLUMN simulation.pod.expected_duration IS 'what its user says: half of it to twice as much, and nothing for one in five';
+COMMENT ON COLUMN simulation.pod.expected_duration IS 'duration told by the user: half of the real one to twice as much, and nothing for a fifth of the pods';
 COMMENT ON COLUMN simulation.pod.is_asked IS 'it is asked for, or has a container';
 COMMENT ON COLUMN simulation.pod.waiting_since IS 'it asks since then, or is given out and does not run; NULL: it has not asked yet, runs, or has completed';
 COMMENT ON COLUMN simulation.pod.waited IS 'time before that in which it waited';
