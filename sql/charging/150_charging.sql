@@ -499,6 +499,8 @@ CREATE FUNCTION yquota.quota_compute() RETURNS timestamptz
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 BEGIN
+	-- take the lock of prices before that of events
+	PERFORM yquota_internal.extend_calendars();
 	INSERT INTO yquota.container_event (event, source) VALUES ('QUOTA_COMPUTE', 'quota_compute');
 	PERFORM yquota_internal.book_reservations();
 	-- Take the locks of apply_waiting() before that of compact_counters().

@@ -37,7 +37,8 @@ CREATE FUNCTION yquota_internal.explain_charge_as_owner(container_id text)
 		dominant text, held bigint, multiplier numeric, price numeric, factors text[],
 		rate numeric, padding interval, amount numeric, node text,
 		execution_type yquota.execution_type, prices jsonb, factors_in_force jsonb,
-		factor numeric, forgiven boolean, settled boolean, given_back numeric)
+		factor numeric, forgiven boolean, settled boolean, given_back numeric,
+		calendar text, calendar_factor numeric)
 	-- PL/pgSQL keeps the plans, which take longer to make than to run
 	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -60,7 +61,9 @@ BEGIN
 			   ELSE price_interval.rate * yquota_internal.microseconds(segment.padding) * 0.000001 END),
 		   segment.node, segment.execution_type, price_interval.prices, price_interval.factors_in_force,
 		   price_interval.factor, price_interval.forgiven, segment.settled,
-		   CASE WHEN segment.is_free THEN trim_scale(price_interval.amount) END
+		   CASE WHEN segment.is_free THEN trim_scale(price_interval.amount) END,
+		   (calendar.point).calendar::text,
+		   CASE WHEN price_interval.dominant IS NOT NULL THEN trim_scale(coalesce((calendar.point).factor, 1)) END
 	FROM unnest(segments) AS segment
 	CROSS JOIN LATERAL (
 		SELECT yquota_internal.factor_names(segment.project, segment.application_id,
@@ -69,6 +72,10 @@ BEGIN
 	) AS applying
 	CROSS JOIN LATERAL yquota_internal.price_intervals(segment.allocation, applying.names,
 													   segment."from", segment."to") AS price_interval
+	CROSS JOIN LATERAL (
+		SELECT yquota_internal.calendar_in_force(price_interval.dominant, price_interval.since) AS point
+		OFFSET 0
+	) AS calendar
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR segment.project = ANY ((SELECT yquota_internal.readable_projects())::text[])
 	ORDER BY price_interval.since, price_interval.until, segment.padding NULLS FIRST;
@@ -83,7 +90,8 @@ CREATE FUNCTION yquota.explain_charge(container_id text)
 		dominant text, held bigint, multiplier numeric, price numeric, factors text[],
 		rate numeric, padding interval, amount numeric, node text,
 		execution_type yquota.execution_type, prices jsonb, factors_in_force jsonb,
-		factor numeric, forgiven boolean, settled boolean, given_back numeric)
+		factor numeric, forgiven boolean, settled boolean, given_back numeric,
+		calendar text, calendar_factor numeric)
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.explain_charge(text) IS

@@ -7,7 +7,7 @@ CREATE FUNCTION yquota_internal.explain_reservation_as_owner(reservation_id text
 		"from" timestamptz, "to" timestamptz, version integer, username text, allocation yquota.resource,
 		dominant text, held bigint, multiplier numeric, price numeric, reserved_factor numeric, factors text[],
 		rate numeric, amount numeric, prices jsonb, factors_in_force jsonb, factor numeric,
-		forgiven boolean, settled boolean)
+		forgiven boolean, settled boolean, calendar text, calendar_factor numeric)
 	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -30,7 +30,8 @@ BEGIN
 		   yquota_internal.multiplier_in_force(price_interval.dominant, price_interval.since), (price_interval.prices ->> price_interval.dominant)::numeric,
 		   segment.reserved_factor, nullif(applying.names[3:], '{}'), price_interval.rate, trim_scale(price_interval.amount),
 		   price_interval.prices, price_interval.factors_in_force - 'waiting', price_interval.factor,
-		   price_interval.forgiven, segment.settled
+		   price_interval.forgiven, segment.settled, (calendar.point).calendar::text,
+		   CASE WHEN price_interval.dominant IS NOT NULL THEN trim_scale(coalesce((calendar.point).factor, 1)) END
 	FROM segment
 	CROSS JOIN LATERAL (
 		-- the first two names are the fraction of the price
@@ -39,6 +40,10 @@ BEGIN
 	) AS applying
 	CROSS JOIN LATERAL yquota_internal.price_intervals(segment.allocation, applying.names,
 													   segment."from", segment."to") AS price_interval
+	CROSS JOIN LATERAL (
+		SELECT yquota_internal.calendar_in_force(price_interval.dominant, price_interval.since) AS point
+		OFFSET 0
+	) AS calendar
 	WHERE (SELECT yquota_internal.reads_all())
 	   OR segment.project = ANY ((SELECT yquota_internal.readable_projects())::text[])
 	ORDER BY price_interval.since, price_interval.until;
@@ -55,7 +60,7 @@ CREATE FUNCTION yquota.explain_reservation(reservation_id text)
 		"from" timestamptz, "to" timestamptz, version integer, username text, allocation yquota.resource,
 		dominant text, held bigint, multiplier numeric, price numeric, reserved_factor numeric, factors text[],
 		rate numeric, amount numeric, prices jsonb, factors_in_force jsonb, factor numeric,
-		forgiven boolean, settled boolean)
+		forgiven boolean, settled boolean, calendar text, calendar_factor numeric)
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.explain_reservation(text) IS

@@ -5,18 +5,21 @@
 --   base_prices   {"vcores": 2, "memory-mb": {"base_price": 1, "unit": 1024}}
 --   price_groups  {"GENERAL": {"tipping_point": 0.3, "increment_factor": 2, "max_multiplier": null}}
 --   factors       [{"dimension": "queue", "name": "root.prod", "factor": 2, "effective_at": ...}]
--- Terms change the named prices for all time.  All other prices stay unchanged.  The terms
+--   calendars     [{"name": "night", "price_group": "GPU", "timezone": "UTC", "from": "22:00", "to": "06:00", ...}]
+-- Terms change the named prices for all time.  All other prices stay unchanged.  Calendars
+-- replace all calendars there are.  The terms
 -- become rows of the tables from which amounts follow.  These rows replace the tables while
 -- the same code adds up the same intervals.
 --
 
 CREATE FUNCTION yquota_internal.cost_under_terms(
-	query text, base_prices yquota.base_price[], multipliers yquota.price[], factors yquota.price_factor[],
+	query text, base_prices yquota.base_price[], multipliers yquota.price[],
+	calendar_factors yquota.calendar_factor[], factors yquota.price_factor[],
 	from_at timestamptz, to_at timestamptz, of_project text)
 	RETURNS TABLE (project text, amount numeric)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_cost_under_terms';
-COMMENT ON FUNCTION yquota_internal.cost_under_terms(text, yquota.base_price[], yquota.price[], yquota.price_factor[], timestamptz, timestamptz, text) IS
+COMMENT ON FUNCTION yquota_internal.cost_under_terms(text, yquota.base_price[], yquota.price[], yquota.calendar_factor[], yquota.price_factor[], timestamptz, timestamptz, text) IS
 	'Run a query as if the tables had other rows, where these are given';
 
 --
@@ -31,7 +34,7 @@ BEGIN
 	RAISE EXCEPTION 'invalid terms of prices'
 		USING ERRCODE = 'invalid_parameter_value',
 			DETAIL = detail,
-			HINT = 'Terms are an object with any of "base_prices", "price_groups" and "factors".';
+			HINT = 'Terms are an object with any of "base_prices", "price_groups", "factors" and "calendars".';
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_terms(text) IS 'Raise the error for invalid terms';
@@ -193,6 +196,65 @@ $$;
 COMMENT ON FUNCTION yquota_internal.terms_factors(jsonb) IS
 	'Return the rows of price_factor under terms; NULL when they change none';
 
+CREATE FUNCTION yquota_internal.terms_calendars(terms jsonb) RETURNS yquota.price_calendar[]
+	LANGUAGE plpgsql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	element jsonb;
+	calendar yquota.price_calendar;
+	rows yquota.price_calendar[] := '{}';
+BEGIN
+	IF terms -> 'calendars' IS NULL THEN
+		RETURN NULL;
+	END IF;
+	FOR element IN SELECT * FROM jsonb_array_elements(terms -> 'calendars') LOOP
+		IF jsonb_typeof(element) <> 'object'
+			OR element - '{name,price_group,timezone,weekdays,from,to,factor,valid_from,valid_until}'::text[] <> '{}'
+		THEN
+			PERFORM yquota_internal.refuse_terms('A calendar must be an object of columns of price_calendar: ' || left(element::text, 200));
+		END IF;
+		calendar := jsonb_populate_record(NULL::yquota.price_calendar, element);
+		calendar.weekdays := coalesce(calendar.weekdays, '{1,2,3,4,5,6,7}');
+		calendar.valid_from := coalesce(calendar.valid_from, '-infinity');
+		calendar.valid_until := coalesce(calendar.valid_until, 'infinity');
+		IF (calendar.name <> '' AND EXISTS (SELECT FROM yquota.price_group AS g WHERE g.name = calendar.price_group)
+			AND EXISTS (SELECT FROM pg_timezone_names AS zone WHERE zone.name = calendar.timezone)
+			AND calendar.weekdays <@ '{1,2,3,4,5,6,7}' AND cardinality(calendar.weekdays) > 0
+			AND calendar."from" < '24:00' AND calendar."to" IS NOT NULL AND calendar.valid_from < calendar.valid_until
+			AND calendar.factor >= 0 AND calendar.factor <= 1000000 AND scale(calendar.factor) <= 6) IS NOT TRUE
+		THEN
+			PERFORM yquota_internal.refuse_terms('A calendar must be a valid row of price_calendar: ' || left(element::text, 200));
+		ELSIF EXISTS (SELECT FROM unnest(rows) AS r WHERE r.name = calendar.name AND r.price_group = calendar.price_group) THEN
+			PERFORM yquota_internal.refuse_terms('A calendar is listed twice: ' || left(element::text, 200));
+		END IF;
+		rows := rows || calendar;
+	END LOOP;
+	RETURN rows;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.terms_calendars(jsonb) IS
+	'Return the rows of price_calendar under terms; NULL when they change none';
+
+CREATE FUNCTION yquota_internal.terms_calendar_factors(terms jsonb, from_at timestamptz, to_at timestamptz) RETURNS yquota.calendar_factor[]
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		WITH given AS MATERIALIZED (
+			SELECT yquota_internal.terms_calendars(terms) AS calendars
+		)
+		SELECT CASE WHEN terms ? 'calendars' THEN ARRAY(
+			SELECT ROW(g.name, '-infinity', 1, NULL)::yquota.calendar_factor FROM yquota.price_group AS g
+			UNION ALL
+			SELECT p
+			FROM given, yquota.price_group AS g
+			CROSS JOIN LATERAL yquota_internal.calendar_points(
+				given.calendars, g.name, from_at, least(to_at, yquota_internal.calendar_reach())) AS p
+		) END;
+$$;
+COMMENT ON FUNCTION yquota_internal.terms_calendar_factors(jsonb, timestamptz, timestamptz) IS
+	'Return the rows of calendar_factor under terms between two instants; NULL when the terms have no calendars';
+
 CREATE FUNCTION yquota_internal.check_terms(terms jsonb) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -200,14 +262,14 @@ CREATE FUNCTION yquota_internal.check_terms(terms jsonb) RETURNS void
 BEGIN
 	IF jsonb_typeof(terms) <> 'object' THEN
 		PERFORM yquota_internal.refuse_terms('The terms are not an object.');
-	ELSIF terms - '{base_prices,price_groups,factors}'::text[] <> '{}' THEN
-		PERFORM yquota_internal.refuse_terms(format('The terms have an unknown key "%s".', (SELECT key FROM jsonb_object_keys(terms - '{base_prices,price_groups,factors}'::text[]) AS key LIMIT 1)));
+	ELSIF terms - '{base_prices,price_groups,factors,calendars}'::text[] <> '{}' THEN
+		PERFORM yquota_internal.refuse_terms(format('The terms have an unknown key "%s".', (SELECT key FROM jsonb_object_keys(terms - '{base_prices,price_groups,factors,calendars}'::text[]) AS key LIMIT 1)));
 	ELSIF coalesce(jsonb_typeof(terms -> 'base_prices'), 'object') <> 'object' OR coalesce(jsonb_typeof(terms -> 'price_groups'), 'object') <> 'object'
-		OR coalesce(jsonb_typeof(terms -> 'factors'), 'array') <> 'array'
+		OR coalesce(jsonb_typeof(terms -> 'factors'), 'array') <> 'array' OR coalesce(jsonb_typeof(terms -> 'calendars'), 'array') <> 'array'
 	THEN
-		PERFORM yquota_internal.refuse_terms('"base_prices" and "price_groups" are objects, "factors" is an array.');
+		PERFORM yquota_internal.refuse_terms('"base_prices" and "price_groups" are objects, "factors" and "calendars" are arrays.');
 	END IF;
-	PERFORM yquota_internal.terms_base_prices(terms), yquota_internal.terms_factors(terms);
+	PERFORM yquota_internal.terms_base_prices(terms), yquota_internal.terms_factors(terms), yquota_internal.terms_calendars(terms);
 	PERFORM yquota_internal.notice_factor_without_queue(factor ->> 'name')
 	FROM jsonb_array_elements(terms -> 'factors') AS factor WHERE factor ->> 'dimension' = 'queue';
 	PERFORM FROM yquota_internal.terms_price_groups(terms);
@@ -234,7 +296,9 @@ BEGIN
 	PERFORM yquota_internal.check_report('rerate', '{project}', "from", "to");
 	PERFORM yquota_internal.refuse_archived_window("from");
 	PERFORM yquota_internal.check_terms(terms);
-	IF post AND (reason IS NULL OR reason !~ E'\\S') THEN
+	IF terms ? 'calendars' AND NOT isfinite("from") THEN
+		PERFORM yquota_internal.refuse_terms('"calendars" need a window with a finite beginning.');
+	ELSIF post AND (reason IS NULL OR reason !~ E'\\S') THEN
 		RAISE EXCEPTION 'corrections need a reason'
 			USING ERRCODE = 'invalid_parameter_value',
 				HINT = 'Say in "reason" why the prices were wrong.';
@@ -276,6 +340,15 @@ CREATE FUNCTION yquota_internal.terms_meaning(terms jsonb, from_at timestamptz, 
 			UNION ALL
 			SELECT 'multiplier', p.price_group, p.effective_at, trim_scale(p.multiplier)::text, true, 1
 			FROM unnest(yquota_internal.terms_multipliers(terms, from_at, to_at)) AS p
+			UNION ALL
+			SELECT 'calendar', c.price_group, c.effective_at, trim_scale(c.factor)::text, false, 1
+			FROM yquota.calendar_factor AS c WHERE terms ? 'calendars' AND c.effective_at < to_at
+			UNION ALL
+			-- a group without points has factor 1
+			SELECT 'calendar', g.name, '-infinity', '1', false, 0 FROM yquota.price_group AS g WHERE terms ? 'calendars'
+			UNION ALL
+			SELECT 'calendar', c.price_group, c.effective_at, trim_scale(c.factor)::text, true, 1
+			FROM unnest(yquota_internal.terms_calendar_factors(terms, from_at, to_at)) AS c
 			UNION ALL
 			SELECT f.dimension::text, f.name, f.effective_at, trim_scale(f.factor)::text, f.is_term, 1 FROM factor AS f
 			UNION ALL
@@ -356,7 +429,7 @@ CREATE FUNCTION yquota_internal.cost_by_terms(terms jsonb, from_at timestamptz, 
 			) AS part
 			GROUP BY part.project
 			$query$, yquota_internal.terms_base_prices(terms), yquota_internal.terms_multipliers(terms, from_at, to_at),
-			yquota_internal.terms_factors(terms), from_at, to_at, of_project) AS cost;
+			yquota_internal.terms_calendar_factors(terms, from_at, to_at), yquota_internal.terms_factors(terms), from_at, to_at, of_project) AS cost;
 $$;
 COMMENT ON FUNCTION yquota_internal.cost_by_terms(jsonb, timestamptz, timestamptz, text) IS
 	'Return the cost of projects, or of one of them, under terms between two instants; under {}: the present cost';

@@ -195,13 +195,13 @@ BEGIN
 		RETURN NULL;
 	END IF;
 	IF TG_OP = 'INSERT' THEN
-		SELECT min(CASE WHEN n.effective_at = '-infinity' AND what IN ('multiplier', 'base price')
+		SELECT min(CASE WHEN n.effective_at = '-infinity' AND what IN ('multiplier', 'base price', 'calendar factor')
 						THEN yquota.statement_clock() ELSE n.effective_at END),
 			   string_agg(DISTINCT to_jsonb(n) ->> key_column, ', ')
 		INTO changed_from, keys
 		FROM new_rows AS n;
 	ELSIF TG_OP = 'DELETE' THEN
-		SELECT CASE WHEN bool_or(o.effective_at = '-infinity') AND what IN ('multiplier', 'base price')
+		SELECT CASE WHEN bool_or(o.effective_at = '-infinity') AND what IN ('multiplier', 'base price', 'calendar factor')
 					THEN yquota.statement_clock() ELSE min(o.effective_at) END,
 			   string_agg(DISTINCT to_jsonb(o) ->> key_column, ', ')
 		INTO changed_from, keys

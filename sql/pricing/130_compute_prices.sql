@@ -396,6 +396,7 @@ BEGIN
 		PERFORM yquota_internal.remember_cluster(measured_at);
 		PERFORM yquota_internal.note_utilization(measured_at, measured_groups, measured_utilizations);
 		PERFORM yquota_internal.show_base_prices();
+		PERFORM yquota_internal.extend_calendars();
 		INSERT INTO yquota.price AS p (price_group, effective_at, multiplier, utilization)
 		SELECT u.price_group, publish_at, u.multiplier, u.utilization
 		FROM unnest(groups, multipliers, utilizations) AS u (price_group, multiplier, utilization)
@@ -412,7 +413,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.compute_prices(timestamptz) IS
-	'Compute the multiplier of every price group from the utilization at an instant (the clock) and publish those that changed, yquota.price_lead ahead.  Compute the factor of OPPORTUNISTIC containers, too, where it follows the load of node queues (explain_opportunistic_price()).  Never waits for another change of prices';
+	'Compute the multiplier of every price group from the utilization at an instant (the clock) and publish those that changed, yquota.price_lead ahead.  Compute the factor of OPPORTUNISTIC containers, too, where it follows the load of node queues (explain_opportunistic_price()).  Make the points of calendars (price_calendar) 14 days ahead.  Never waits for another change of prices';
 
 --
 -- Views.  A price is credits per native unit and second.  It is rounded where charging rounds
@@ -421,12 +422,15 @@ COMMENT ON FUNCTION yquota.compute_prices(timestamptz) IS
 
 CREATE VIEW yquota.price_history AS
 	SELECT t.name AS resource_type, i.effective_at, p.multiplier, b.base_price, b.unit,
-		   trim_scale(yquota_internal.divide_half_even(p.multiplier * b.base_price, b.unit, 18)) AS price
+		   trim_scale(yquota_internal.divide_half_even(p.multiplier * coalesce(c.factor, 1) * b.base_price, b.unit, 18)) AS price,
+		   coalesce(c.factor, 1) AS calendar_factor, c.calendar
 	FROM yquota.resource_type AS t
 		CROSS JOIN LATERAL (
 			SELECT m.effective_at FROM yquota.price AS m WHERE m.price_group = t.price_group
 			UNION
-			SELECT s.effective_at FROM yquota.base_price AS s WHERE s.resource_type = t.name) AS i
+			SELECT s.effective_at FROM yquota.base_price AS s WHERE s.resource_type = t.name
+			UNION
+			SELECT f.effective_at FROM yquota.calendar_factor AS f WHERE f.price_group = t.price_group) AS i
 		CROSS JOIN LATERAL (
 			SELECT m.multiplier FROM yquota.price AS m
 			WHERE m.price_group = t.price_group AND m.effective_at <= i.effective_at
@@ -434,24 +438,32 @@ CREATE VIEW yquota.price_history AS
 		CROSS JOIN LATERAL (
 			SELECT s.base_price, s.unit FROM yquota.base_price AS s
 			WHERE s.resource_type = t.name AND s.effective_at <= i.effective_at
-			ORDER BY s.effective_at DESC LIMIT 1) AS b;
+			ORDER BY s.effective_at DESC LIMIT 1) AS b
+		LEFT JOIN LATERAL (
+			SELECT f.factor, f.calendar FROM yquota.calendar_factor AS f
+			WHERE f.price_group = t.price_group AND f.effective_at <= i.effective_at
+			ORDER BY f.effective_at DESC LIMIT 1) AS c ON true;
 COMMENT ON VIEW yquota.price_history IS
-	'Price of every resource type at each point of either timeline; each row holds until the next one';
+	'Price of every resource type at each point of any of its timelines; each row holds until the next one';
 COMMENT ON COLUMN yquota.price_history.base_price IS 'credits per unit and second';
 COMMENT ON COLUMN yquota.price_history.unit IS 'native units';
 COMMENT ON COLUMN yquota.price_history.price IS 'credits per native unit and second';
+COMMENT ON COLUMN yquota.price_history.calendar_factor IS 'factor that the price contains; 1 while no window of a calendar is open';
+COMMENT ON COLUMN yquota.price_history.calendar IS 'name of the calendar; NULL while no window is open';
 
 CREATE VIEW yquota.current_price AS
 	SELECT t.name AS resource_type, t.price_group, p.multiplier, b.base_price, b.unit,
-		   trim_scale(yquota_internal.divide_half_even(p.multiplier * b.base_price, b.unit, 18)) AS price,
-		   greatest(p.effective_at, b.effective_at) AS effective_at,
+		   trim_scale(yquota_internal.divide_half_even(p.multiplier * coalesce(c.factor, 1) * b.base_price, b.unit, 18)) AS price,
+		   greatest(p.effective_at, b.effective_at, c.effective_at) AS effective_at,
 		   n.until AS pinned_until,
 		   f.multiplier AS next_multiplier, f.effective_at AS next_effective_at,
-		   trim_scale(yquota_internal.divide_half_even(p.multiplier * b.base_price, b.unit, 18) * b.unit * 3600)
+		   trim_scale(yquota_internal.divide_half_even(p.multiplier * coalesce(c.factor, 1) * b.base_price, b.unit, 18) * b.unit * 3600)
 			   AS unit_hour_price,
 		   COALESCE(o.factor, 1) AS opportunistic_factor,
 		   CASE WHEN x.effective_at IS NOT NULL THEN COALESCE(x.factor, 1) END AS next_opportunistic_factor,
-		   x.effective_at AS next_opportunistic_effective_at
+		   x.effective_at AS next_opportunistic_effective_at,
+		   coalesce(c.factor, 1) AS calendar_factor, c.calendar,
+		   d.factor AS next_calendar_factor, d.calendar AS next_calendar, d.effective_at AS next_calendar_effective_at
 	FROM yquota.resource_type AS t
 		CROSS JOIN LATERAL (
 			SELECT m.multiplier, m.effective_at FROM yquota.price AS m
@@ -473,10 +485,18 @@ CREATE VIEW yquota.current_price AS
 			SELECT s.factor, s.effective_at FROM yquota.price_factor AS s
 			WHERE s.dimension = 'execution_type' AND s.name = 'OPPORTUNISTIC' AND s.effective_at > yquota.statement_clock()
 			ORDER BY s.effective_at LIMIT 1) AS x ON true
+		LEFT JOIN LATERAL (
+			SELECT s.factor, s.calendar, s.effective_at FROM yquota.calendar_factor AS s
+			WHERE s.price_group = t.price_group AND s.effective_at <= yquota.statement_clock()
+			ORDER BY s.effective_at DESC LIMIT 1) AS c ON true
+		LEFT JOIN LATERAL (
+			SELECT s.factor, s.calendar, s.effective_at FROM yquota.calendar_factor AS s
+			WHERE s.price_group = t.price_group AND s.effective_at > yquota.statement_clock()
+			ORDER BY s.effective_at LIMIT 1) AS d ON true
 		LEFT JOIN yquota.price_pin AS n
 			ON n.price_group = t.price_group AND n.until > yquota.statement_clock();
 COMMENT ON VIEW yquota.current_price IS
-	'Price of every resource type now, and the next multiplier when one has been published ahead';
+	'Price of every resource type now, the next multiplier when one has been published ahead, and the next change by a calendar';
 COMMENT ON COLUMN yquota.current_price.multiplier IS 'in force now';
 COMMENT ON COLUMN yquota.current_price.base_price IS 'credits per unit and second, in force now';
 COMMENT ON COLUMN yquota.current_price.unit IS 'native units';
@@ -487,6 +507,10 @@ COMMENT ON COLUMN yquota.current_price.next_multiplier IS 'published ahead; NULL
 COMMENT ON COLUMN yquota.current_price.unit_hour_price IS 'credits for holding one unit (unit native units) for an hour';
 COMMENT ON COLUMN yquota.current_price.opportunistic_factor IS 'factor on this price for OPPORTUNISTIC containers now; 1 when none is in force. Factors of queues, applications and users are multiplied with it';
 COMMENT ON COLUMN yquota.current_price.next_opportunistic_factor IS 'published ahead; NULL: none';
+COMMENT ON COLUMN yquota.current_price.calendar_factor IS 'factor that the price contains; 1 while no window of a calendar is open';
+COMMENT ON COLUMN yquota.current_price.calendar IS 'name of the calendar; NULL while no window is open';
+COMMENT ON COLUMN yquota.current_price.next_calendar_factor IS 'calendar_factor from the next point on; NULL: no point within 14 days';
+COMMENT ON COLUMN yquota.current_price.next_calendar IS 'name of that calendar; NULL when a window closes';
 
 --
 -- A dump contains all rows of these tables.

@@ -38,7 +38,8 @@ CREATE VIEW yquota_internal.privilege AS
 				charge_by_queue_day,charge_by_user_day,charged_through,cluster_lease,cluster_setting,cluster_status,
 				container_cost,current_price,daily_cost,exhausted_work,federated_budget_status,grant_status,
 				hold_status,mapping_rule,multi_node_sorting_policy,node_label,opportunistic_limit_usage,
-				opportunistic_price,over_allocation,preempted_container,price_history,project_balance,project_usage,
+				opportunistic_price,over_allocation,preempted_container,price_calendar,price_history,project_balance,
+				project_usage,
 				queue,queue_label,queue_user,readable_alert,readable_charge,readable_container,readable_grant,
 				readable_node_queue,readable_outage,readable_preemption_mark,reservation_allocation,
 				reservation_charge,reservation_definition,scheduler_application,scheduler_setting,suspect_container,
@@ -46,7 +47,7 @@ CREATE VIEW yquota_internal.privilege AS
 			-- configuration, and reports of the cluster
 			('TABLE', '{INSERT,UPDATE,DELETE}', 'admin', '{
 				billing_setting,budget,cluster_setting,federated_budget,mapping_rule,multi_node_sorting_policy,node,
-				node_label,opportunistic_price,outage,over_allocation,pending_demand,price_group,project,queue,
+				node_label,opportunistic_price,outage,over_allocation,pending_demand,price_calendar,price_group,project,queue,
 				queue_label,queue_user,request_interceptor,resource_type,retention_setting,scheduler_setting,
 				shadow_tariff,spending_threshold,unmapped_property,user_setting,utilization,wildcard_template,
 				workflow_priority_mapping}'),

@@ -17,6 +17,9 @@
 /* The largest number of decimals of a YqDecimal. */
 #define YQ_DECIMAL_MAX_SCALE 24
 
+/* The largest number of decimals of a calendar factor. */
+#define YQ_CALENDAR_DECIMALS 6
+
 static inline bool
 yq_wide_is_negative(const YqWide *a)
 {
@@ -146,16 +149,35 @@ divide_half_even(YqPrice numerator, YqPrice denominator)
 	return quotient;
 }
 
+/* Divide a number by a small one in place; returns the remainder. */
+static uint32
+divide_wide_by_small(YqWide *number, uint32 divisor)
+{
+	YqPrice		remainder = 0;
+
+	for (int i = YQ_WIDE_LIMBS - 1; i >= 0; i--)
+	{
+		remainder = (remainder << 64) | number->limb[i];
+		number->limb[i] = (uint64) (remainder / divisor);
+		remainder %= divisor;
+	}
+	return (uint32) remainder;
+}
+
 /*
- * Divide a numerator that needs more than 128 bits likewise, by long division bit by bit.  The denominator
- * stays below 2^127.
+ * Divide a numerator that needs more than 128 bits by denominator * 10^zeros likewise, by long division bit
+ * by bit.  The denominator stays below 2^127.
  */
 static YqPrice
-divide_wide_half_even(const YqWide *numerator, YqPrice denominator)
+divide_wide_half_even(const YqWide *numerator, YqPrice denominator, int zeros)
 {
+	uint32		divisor = (uint32) yq_power_of_ten(zeros);
+	uint32		upper_remainder;
 	YqWide		quotient = {{0}};
 	YqPrice		remainder = 0;
 	YqPrice		low;
+	bool		is_above_half;
+	bool		is_half;
 
 	for (int bit = YQ_WIDE_LIMBS * 64 - 1; bit >= 0; bit--)
 	{
@@ -167,51 +189,61 @@ divide_wide_half_even(const YqWide *numerator, YqPrice denominator)
 			quotient.limb[bit / 64] |= UINT64CONST(1) << (bit % 64);
 		}
 	}
+	upper_remainder = divide_wide_by_small(&quotient, divisor);
 	if ((quotient.limb[1] >> 63) != 0 ||
 		(quotient.limb[2] | quotient.limb[3] | quotient.limb[4] | quotient.limb[5]) != 0)
 		yq_amount_out_of_range();
 	low = ((YqPrice) quotient.limb[1] << 64) | quotient.limb[0];
-	if (remainder > denominator - remainder ||
-		(remainder == denominator - remainder && (low & 1) != 0))
+
+	/* the whole remainder is upper_remainder * denominator + remainder */
+	if (zeros > 0)
+		is_above_half = upper_remainder > divisor / 2 || (upper_remainder == divisor / 2 && remainder > 0);
+	else
+		is_above_half = remainder > denominator - remainder;
+	is_half = zeros > 0 ? upper_remainder == divisor / 2 && remainder == 0 : remainder == denominator - remainder;
+	if (is_above_half || (is_half && (low & 1) != 0))
 		low++;
 	return low;
 }
 
 YqPrice
-yq_price_form(YqDecimal multiplier, YqDecimal base_price, int64 unit)
+yq_price_form(YqDecimal multiplier, YqDecimal calendar_factor, YqDecimal base_price, int64 unit)
 {
-	int			decimals = multiplier.decimals + base_price.decimals;
+	int			decimals = multiplier.decimals + calendar_factor.decimals + base_price.decimals;
 	YqWide		numerator = {{(uint64) multiplier.digits,
 	(uint64) (multiplier.digits >> 64)}};
 	YqPrice		denominator = unit;
-
+	int			zeros = 0;
 	YqPrice		product;
 
 	Assert(unit > 0);
 	/* nearly all prices have few decimals */
 	if (decimals <= YQ_PRICE_DECIMALS &&
 		!__builtin_mul_overflow(multiplier.digits, base_price.digits, &product) &&
+		!__builtin_mul_overflow(product, calendar_factor.digits, &product) &&
 		!__builtin_mul_overflow(product, yq_power_of_ten(YQ_PRICE_DECIMALS - decimals), &product))
 		return divide_half_even(product, denominator);
 
 	yq_wide_multiply(&numerator, base_price.digits);
+	yq_wide_multiply(&numerator, calendar_factor.digits);
 	if (decimals <= YQ_PRICE_DECIMALS)
 		yq_wide_multiply(&numerator, yq_power_of_ten(YQ_PRICE_DECIMALS - decimals));
 	else
 	{
 		/*
-		 * The multiplier and the base price have at most 18 decimals each: the denominator is at most 2^60
-		 * * 2^63.
+		 * The multiplier and the base price have at most 18 decimals each, the calendar factor has 6.  The
+		 * denominator without "zeros" is at most 2^60 * 2^63.
 		 */
-		if (decimals > 2 * YQ_PRICE_DECIMALS)
+		if (decimals > 2 * YQ_PRICE_DECIMALS + YQ_CALENDAR_DECIMALS)
 			yq_amount_out_of_range();
-		denominator *= yq_power_of_ten(decimals - YQ_PRICE_DECIMALS);
+		zeros = Max(decimals - 2 * YQ_PRICE_DECIMALS, 0);
+		denominator *= yq_power_of_ten(decimals - YQ_PRICE_DECIMALS - zeros);
 	}
 
-	if ((numerator.limb[2] | numerator.limb[3] | numerator.limb[4] | numerator.limb[5]) == 0)
+	if (zeros == 0 && (numerator.limb[2] | numerator.limb[3] | numerator.limb[4] | numerator.limb[5]) == 0)
 		return divide_half_even(((YqPrice) numerator.limb[1] << 64) | numerator.limb[0],
 								denominator);
-	return divide_wide_half_even(&numerator, denominator);
+	return divide_wide_half_even(&numerator, denominator, zeros);
 }
 
 /* Compute a x b as a high and a low half. */

@@ -176,10 +176,10 @@ extern bool yq_wide_is_in_range(const YqWide *a);
 extern YqPrice yq_power_of_ten(int exponent);
 
 /*
- * Compute multiplier * base price / unit, rounded half to even to 18 decimals.  Prices are rounded nowhere
- * else (docs/design.md 1.2).
+ * Compute multiplier * calendar factor * base price / unit, rounded half to even to 18 decimals.  Prices are
+ * rounded nowhere else (docs/design.md 1.2).
  */
-extern YqPrice yq_price_form(YqDecimal multiplier, YqDecimal base_price, int64 unit);
+extern YqPrice yq_price_form(YqDecimal multiplier, YqDecimal calendar_factor, YqDecimal base_price, int64 unit);
 
 /* Compare a x b and c x d, of any size: the result is negative, zero or positive. */
 extern int	yq_price_compare_products(YqPrice a, YqPrice b, YqPrice c, YqPrice d);

@@ -429,6 +429,7 @@ enum
 	ARGUMENT_QUERY,
 	ARGUMENT_BASE_PRICES,
 	ARGUMENT_MULTIPLIERS,
+	ARGUMENT_CALENDAR_FACTORS,
 	ARGUMENT_FACTORS,
 	ARGUMENT_FROM,
 	ARGUMENT_TO,
@@ -477,8 +478,9 @@ put_rows(ReturnSetInfo *result)
 }
 
 /*
- * cost_under_terms(query, base_prices, multipliers, factors, from, to, project) returns the rows of a query
- * with two columns, project and amount.  It is not strict: terms that are NULL are read from the tables.
+ * cost_under_terms(query, base_prices, multipliers, calendar_factors, factors, from, to, project) returns the
+ * rows of a query with two columns, project and amount.  It is not strict: terms that are NULL are read from
+ * the tables.
  */
 Datum
 yq_sql_cost_under_terms(PG_FUNCTION_ARGS)
@@ -486,6 +488,7 @@ yq_sql_cost_under_terms(PG_FUNCTION_ARGS)
 	YqTerms		terms = {
 		.base_prices = rows_argument(fcinfo, ARGUMENT_BASE_PRICES),
 		.multipliers = rows_argument(fcinfo, ARGUMENT_MULTIPLIERS),
+		.calendar_factors = rows_argument(fcinfo, ARGUMENT_CALENDAR_FACTORS),
 		.factors = rows_argument(fcinfo, ARGUMENT_FACTORS),
 	};
 

@@ -4,9 +4,9 @@
  *	  The cache of prices in force: intervals, window, refreshing.
  *
  * A memory context holds the intervals, another one the rows of the small tables (resource types, base
- * prices, factors, outages, rules).  Every change reads the small tables again.  Multipliers and the
- * factors of execution types may have many rows.  They are read only from the instant on that the changes
- * since the last refresh affect. timeline_load.c reads the tables.
+ * prices, factors, outages, rules).  Every change reads the small tables again.  Multipliers, calendar
+ * factors and the factors of execution types may have many rows.  They are read only from the instant on
+ * that the changes since the last refresh affect.  timeline_load.c reads the tables.
  *
  * The relation cache callback only clears "is_current"; see store/catalog.h.  The next change drops a cache
  * that holds uncommitted changes of the transaction, because a rollback lets its version number be used again.
@@ -102,7 +102,7 @@ sort_runs(TimestampTz *instants, int count)
 static TimestampTz *
 collect_breakpoints(YqTimelineLoader *loader, TimestampTz from, int *count)
 {
-	Size		room = 1 + loader->multiplier_count + loader->base_count +
+	Size		room = 1 + loader->multipliers.count + loader->calendar_factors.count + loader->base_count +
 		2 * timeline.outage_count;
 	TimestampTz *instants;
 	int			n = 0;
@@ -116,8 +116,10 @@ collect_breakpoints(YqTimelineLoader *loader, TimestampTz from, int *count)
 	do { if ((instant) > from) instants[n++] = (instant); } while (0)
 
 	instants[n++] = from;
-	for (int i = 0; i < loader->multiplier_count; i++)
-		ADD_BREAKPOINT(loader->multipliers[i].effective_at);
+	for (int i = 0; i < loader->multipliers.count; i++)
+		ADD_BREAKPOINT(loader->multipliers.points[i].effective_at);
+	for (int i = 0; i < loader->calendar_factors.count; i++)
+		ADD_BREAKPOINT(loader->calendar_factors.points[i].effective_at);
 	for (int i = 0; i < loader->base_count; i++)
 		ADD_BREAKPOINT(loader->base_points[i].effective_at);
 	for (int i = 0; i < timeline.outage_count; i++)
@@ -166,24 +168,59 @@ make_room_for_intervals(int count)
 	timeline.in_outage = repalloc_huge(timeline.in_outage, interval_room * sizeof(bool));
 }
 
+/* A walk along the points of one price group. */
+typedef struct GroupWalk
+{
+	int			group;
+	const YqGroupPoint *next;
+	const YqGroupPoint *end;	/* the end of all groups' points */
+	YqDecimal	value;			/* 1 before the first point */
+} GroupWalk;
+
+static GroupWalk
+begin_walk(const YqGroupPoints *points, int group)
+{
+	GroupWalk	walk = {
+		.group = group,
+		.next = points->points,
+		.end = points->points + points->count,
+		.value = {1, 0}
+	};
+
+	while (walk.next < walk.end && walk.next->group < group)
+		walk.next++;
+	return walk;
+}
+
+/* Walk to the point in force at an instant; returns whether that is another one than before. */
+static bool
+advance_walk(GroupWalk *walk, TimestampTz instant)
+{
+	bool		changed = false;
+
+	for (; walk->next < walk->end && walk->next->group == walk->group && walk->next->effective_at <= instant; walk->next++)
+	{
+		walk->value = walk->next->value;
+		changed = true;
+	}
+	return changed;
+}
+
 /*
- * Price a resource over the intervals from "first" on: walk its base prices and its group's multipliers
- * side by side.
+ * Price a resource over the intervals from "first" on: walk its base prices, and its group's multipliers and
+ * calendar factors, side by side.
  */
 static void
 form_prices(YqTimelineLoader *loader, int resource, int first)
 {
-	int			group = loader->resource_group[resource];
 	int			base = 0;
-	int			multiplier = 0;
 	const YqBasePricePoint *base_now = NULL;
-	const YqMultiplierPoint *multiplier_now = NULL;
+	GroupWalk	multiplier = begin_walk(&loader->multipliers, loader->resource_group[resource]);
+	GroupWalk	calendar_factor = begin_walk(&loader->calendar_factors, loader->resource_group[resource]);
 	YqPrice		price = 0;
 
 	while (base < loader->base_count && loader->base_points[base].resource < resource)
 		base++;
-	while (multiplier < loader->multiplier_count && loader->multipliers[multiplier].group < group)
-		multiplier++;
 
 	for (int i = first; i < timeline.interval_count; i++)
 	{
@@ -197,21 +234,11 @@ form_prices(YqTimelineLoader *loader, int resource, int first)
 			base_now = &loader->base_points[base];
 			changed = true;
 		}
-		for (; multiplier < loader->multiplier_count &&
-			 loader->multipliers[multiplier].group == group &&
-			 loader->multipliers[multiplier].effective_at <= from; multiplier++)
-		{
-			multiplier_now = &loader->multipliers[multiplier];
-			changed = true;
-		}
+		changed |= advance_walk(&multiplier, from);
+		changed |= advance_walk(&calendar_factor, from);
 		if (changed)
-		{
-			YqDecimal	one = {1, 0};
-
 			price = base_now == NULL ? 0 :
-				yq_price_form(multiplier_now == NULL ? one : multiplier_now->multiplier,
-							  base_now->base_price, base_now->unit);
-		}
+				yq_price_form(multiplier.value, calendar_factor.value, base_now->base_price, base_now->unit);
 		timeline.prices[(Size) i * timeline.resource_count + resource] = price;
 	}
 }
@@ -332,7 +359,7 @@ fill_cache(YqTimelineLoader *loader, int kept, TimestampTz from)
 		kept = 0;
 		from = window_from;
 	}
-	yq_timeline_load_multipliers(loader, from);
+	yq_timeline_load_group_points(loader, from);
 	make_intervals(loader, kept, from);
 	MemoryContextSwitchTo(old_context);
 	MemoryContextDelete(scratch);

@@ -337,46 +337,68 @@ compare_charging_rules(const void *a, const void *b)
 									((const YqChargingRule *) b)->effective_at);
 }
 
-/* -- reading the multipliers --------------------------------------------- */
+/* -- reading the points of price groups ------------------------------------ */
 
-/* Columns of price, looked up once for the many rows that may follow. */
-typedef struct PriceColumns
+/* A table of points of price groups, and what one read needs to know of it. */
+typedef struct GroupPointTable
+{
+	YqTable		table;
+	const char *index_name;
+	const char *value_column;
+} GroupPointTable;
+
+static const GroupPointTable multiplier_table = {YQ_PRICE, "price_pkey", "multiplier"};
+static const GroupPointTable calendar_factor_table = {YQ_CALENDAR_FACTOR, "calendar_factor_pkey", "factor"};
+
+/* Columns of a table of points, looked up once for the many rows that may follow. */
+typedef struct PointColumns
 {
 	AttrNumber	effective_at;
-	AttrNumber	multiplier;
-} PriceColumns;
+	AttrNumber	value;
+} PointColumns;
 
 static void
-add_multiplier(YqTimelineLoader *loader, int group, TupleTableSlot *slot,
-			   const PriceColumns *columns)
+add_group_point(YqGroupPoints *points, int group, TupleTableSlot *slot, const PointColumns *columns)
 {
-	YqMultiplierPoint *point;
+	YqGroupPoint *point;
 	bool		isnull;
 
-	loader->multipliers = enlarge(loader->multipliers, loader->multiplier_count,
-								  sizeof(YqMultiplierPoint));
-	point = &loader->multipliers[loader->multiplier_count++];
+	points->points = enlarge(points->points, points->count, sizeof(YqGroupPoint));
+	point = &points->points[points->count++];
 	point->group = group;
 	point->effective_at = DatumGetTimestampTz(slot_getattr(slot, columns->effective_at, &isnull));
-	point->multiplier = yq_decimal_from_numeric(DatumGetNumeric(slot_getattr(slot, columns->multiplier,
-																			 &isnull)));
+	point->value = yq_decimal_from_numeric(DatumGetNumeric(slot_getattr(slot, columns->value, &isnull)));
+}
+
+/* Read a row that replaces those of a table. */
+static void
+read_group_point(YqTimelineLoader *loader, YqGroupPoints *points, const GroupPointTable *table,
+				 TupleTableSlot *slot, Relation relation)
+{
+	PointColumns columns = {yq_column(relation, "effective_at"), yq_column(relation, table->value_column)};
+	char	   *group = TextDatumGetCString(column_value(slot, relation, "price_group"));
+
+	add_group_point(points, find_or_add_group(loader, group), slot, &columns);
+	pfree(group);
 }
 
 static void
 read_multiplier(YqTimelineLoader *loader, TupleTableSlot *slot, Relation relation)
 {
-	PriceColumns columns = {yq_column(relation, "effective_at"), yq_column(relation, "multiplier")};
-	char	   *group = TextDatumGetCString(column_value(slot, relation, "price_group"));
+	read_group_point(loader, &loader->multipliers, &multiplier_table, slot, relation);
+}
 
-	add_multiplier(loader, find_or_add_group(loader, group), slot, &columns);
-	pfree(group);
+static void
+read_calendar_factor(YqTimelineLoader *loader, TupleTableSlot *slot, Relation relation)
+{
+	read_group_point(loader, &loader->calendar_factors, &calendar_factor_table, slot, relation);
 }
 
 static int
-compare_multipliers(const void *a, const void *b)
+compare_group_points(const void *a, const void *b)
 {
-	const YqMultiplierPoint *left = a;
-	const YqMultiplierPoint *right = b;
+	const YqGroupPoint *left = a;
+	const YqGroupPoint *right = b;
 
 	if (left->group != right->group)
 		return left->group - right->group;
@@ -388,10 +410,9 @@ compare_multipliers(const void *a, const void *b)
  * The primary key (price_group, effective_at) serves both scans.
  */
 static void
-read_multipliers_of_group(YqTimelineLoader *loader, Relation relation, Relation index,
-						  int group, TimestampTz from)
+read_points_of_group(YqTimelineLoader *loader, YqGroupPoints *points, const PointColumns *columns,
+					 Relation relation, Relation index, int group, TimestampTz from)
 {
-	PriceColumns columns = {yq_column(relation, "effective_at"), yq_column(relation, "multiplier")};
 	TupleTableSlot *slot = table_slot_create(relation, NULL);
 	ScanKeyData keys[2];
 	IndexScanDesc scan;
@@ -405,7 +426,7 @@ read_multipliers_of_group(YqTimelineLoader *loader, Relation relation, Relation 
 				TimestampTzGetDatum(from));
 	index_rescan(scan, keys, 2, NULL, 0);
 	if (index_getnext_slot(scan, BackwardScanDirection, slot))
-		add_multiplier(loader, group, slot, &columns);
+		add_group_point(points, group, slot, columns);
 
 	ScanKeyInit(&keys[1], 2, BTGreaterStrategyNumber, F_TIMESTAMPTZ_GT,
 				TimestampTzGetDatum(from));
@@ -413,32 +434,48 @@ read_multipliers_of_group(YqTimelineLoader *loader, Relation relation, Relation 
 	while (index_getnext_slot(scan, ForwardScanDirection, slot))
 	{
 		CHECK_FOR_INTERRUPTS();
-		add_multiplier(loader, group, slot, &columns);
+		add_group_point(points, group, slot, columns);
 	}
 	index_endscan(scan);
 	ExecDropSingleTupleTableSlot(slot);
 }
 
-void
-yq_timeline_load_multipliers(YqTimelineLoader *loader, TimestampTz from)
+static void
+load_points_of_groups(YqTimelineLoader *loader, YqGroupPoints *points, const GroupPointTable *table, TimestampTz from)
 {
-	Relation	relation;
-	Relation	index;
+	Relation	relation = yq_table_open(table->table, AccessShareLock);
+	Relation	index = index_open(yq_index_oid(table->table, table->index_name), AccessShareLock);
+	PointColumns columns = {yq_column(relation, "effective_at"), yq_column(relation, table->value_column)};
 
-	if (loader->terms != NULL && loader->terms->multipliers != NULL)
-	{
-		load_rows(loader, YQ_PRICE, loader->terms->multipliers, read_multiplier);
-		if (loader->multiplier_count > 0)
-			qsort(loader->multipliers, loader->multiplier_count, sizeof(YqMultiplierPoint),
-				  compare_multipliers);
-		return;
-	}
-	relation = yq_table_open(YQ_PRICE, AccessShareLock);
-	index = index_open(yq_index_oid(YQ_PRICE, "price_pkey"), AccessShareLock);
 	for (int group = 0; group < loader->group_count; group++)
-		read_multipliers_of_group(loader, relation, index, group, from);
+		read_points_of_group(loader, points, &columns, relation, index, group, from);
 	index_close(index, AccessShareLock);
 	table_close(relation, AccessShareLock);
+}
+
+static void
+load_assumed_points(YqTimelineLoader *loader, YqGroupPoints *points, YqTable table, ArrayType *rows, RowReader reader)
+{
+	load_rows(loader, table, rows, reader);
+	if (points->count > 0)
+		qsort(points->points, points->count, sizeof(YqGroupPoint), compare_group_points);
+}
+
+void
+yq_timeline_load_group_points(YqTimelineLoader *loader, TimestampTz from)
+{
+	const YqTerms *terms = loader->terms;
+
+	if (terms != NULL && terms->multipliers != NULL)
+		load_assumed_points(loader, &loader->multipliers, YQ_PRICE, terms->multipliers, read_multiplier);
+	else
+		load_points_of_groups(loader, &loader->multipliers, &multiplier_table, from);
+
+	if (terms != NULL && terms->calendar_factors != NULL)
+		load_assumed_points(loader, &loader->calendar_factors, YQ_CALENDAR_FACTOR, terms->calendar_factors,
+							read_calendar_factor);
+	else if (!yq_table_has_no_pages(YQ_CALENDAR_FACTOR))
+		load_points_of_groups(loader, &loader->calendar_factors, &calendar_factor_table, from);
 }
 
 TimestampTz

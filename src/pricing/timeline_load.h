@@ -4,8 +4,8 @@
  *	  Reading the rows that a timeline is made of.
  *
  * All reads of one fill see the same snapshot, the loader's.  Rows of the small tables go into the timeline
- * itself, allocated in the current memory context.  Points of base prices and multipliers go into the
- * loader.
+ * itself, allocated in the current memory context.  Points of base prices, multipliers and calendar factors
+ * go into the loader.
  *
  *-------------------------------------------------------------------------
  */
@@ -116,6 +116,7 @@ typedef struct YqTerms
 	TimestampTz from;
 	ArrayType  *base_prices;
 	ArrayType  *multipliers;
+	ArrayType  *calendar_factors;
 	ArrayType  *factors;
 } YqTerms;
 
@@ -127,12 +128,19 @@ typedef struct YqBasePricePoint
 	int64		unit;
 } YqBasePricePoint;
 
-typedef struct YqMultiplierPoint
+/* A multiplier or a calendar factor. */
+typedef struct YqGroupPoint
 {
 	int			group;
 	TimestampTz effective_at;
-	YqDecimal	multiplier;
-} YqMultiplierPoint;
+	YqDecimal	value;
+} YqGroupPoint;
+
+typedef struct YqGroupPoints
+{
+	int			count;
+	YqGroupPoint *points;		/* by group, time */
+} YqGroupPoints;
 
 /* Rows of tables before intervals are made from them. */
 typedef struct YqTimelineLoader
@@ -149,18 +157,18 @@ typedef struct YqTimelineLoader
 	int		   *resource_group;
 	int			base_count;
 	YqBasePricePoint *base_points;	/* by resource, time */
-	int			multiplier_count;
-	YqMultiplierPoint *multipliers;	/* by group, time */
+	YqGroupPoints multipliers;
+	YqGroupPoints calendar_factors;
 } YqTimelineLoader;
 
 /* Load resource types, base prices, factors, outages and rules, sorted.  See "factors_from". */
 extern void yq_timeline_load_tables(YqTimelineLoader *loader);
 
 /*
- * Load the multipliers of every price group, by group and time: the one in force at "from" and all later
- * ones.
+ * Load the multipliers and the calendar factors of every price group, by group and time: those in force at
+ * "from" and all later ones.
  */
-extern void yq_timeline_load_multipliers(YqTimelineLoader *loader, TimestampTz from);
+extern void yq_timeline_load_group_points(YqTimelineLoader *loader, TimestampTz from);
 
 /*
  * Read the changes after "known_version".  Sets the newest version and whether any change is the

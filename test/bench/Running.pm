@@ -176,6 +176,38 @@ sub base_price_case
 }
 
 #
+# Prices that recur: ten calendars beside none, and a change of all of them
+#
+
+sub price_calendar_case
+{
+	my $database = copy_of(running('running_most'));
+	my $session = Cluster->new($database);
+	my $compute = 'SELECT count(*) FROM yquota.compute_prices()';
+	my (@with, @without, @change);
+
+	$session->run($compute) foreach 1 .. 2;
+	foreach my $repetition (1 .. repetitions())
+	{
+		push @without, $session->used_by($compute);
+		$session->run(q(INSERT INTO yquota.price_calendar (name, price_group, timezone, "from", "to", factor)
+			SELECT 'hour ' || n, 'GENERAL', 'Europe/Madrid', time '00:00' + n * interval '2 hours', time '01:00' + n * interval '2 hours', 0.5
+			FROM generate_series(0, 9) AS n));
+		$session->run($compute);
+		push @with, $session->used_by($compute);
+		push @change, $session->milliseconds(sprintf 'UPDATE yquota.price_calendar SET factor = 0.%d', $repetition);
+		$session->run('DELETE FROM yquota.price_calendar');
+	}
+	$session->close;
+	Cluster::drop_database($database);
+	Report::add('compute_prices() with 10 calendars: of a processor', figure => median(@with), figure_unit => 'ms', baseline => median(@without),
+		baseline_name => 'without', value => median(@with) - median(@without), unit => 'ms', at_most => 20);
+	Report::add("change of 10 calendars, @{[ size('running_most') ]} running", figure => median(@change), figure_unit => 'ms',
+		value => median(@change), unit => 'ms', at_most => 1000);
+	return;
+}
+
+#
 # Balances
 #
 
@@ -341,7 +373,7 @@ sub cases
 {
 	return (
 		'change' => \&change_case,
-		'base-price' => \&base_price_case,
+		'base-price' => \&base_price_case, 'price-calendar' => \&price_calendar_case,
 		'balance-one' => \&balance_one_case,
 		'balance-all' => sub { balance_all_case(@_, Workload::ALLOCATIONS, 'each uses any allocation') },
 		'balance-all-few' => sub { balance_all_case(@_, 20, 'each uses 20 allocations') },

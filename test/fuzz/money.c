@@ -126,22 +126,23 @@ yq_fuzz_amount(YqFuzzInput *input)
 						   calculate(numeric_mul, a, integer_to_numeric(factor))));
 }
 
-/* A price: multiplier, base price, unit. */
+/* A price: multiplier, calendar factor, base price, unit. */
 void
 yq_fuzz_price(YqFuzzInput *input)
 {
 	int64		unit = yq_fuzz_int64(input) & PG_INT64_MAX;
 	Numeric		multiplier = finite_number(input);
+	Numeric		calendar_factor = finite_number(input);
 	Numeric		base_price = finite_number(input);
 	YqPrice		price;
 	Numeric		expected;
 
-	if (multiplier == NULL || base_price == NULL || unit == 0)
+	if (multiplier == NULL || calendar_factor == NULL || base_price == NULL || unit == 0)
 		return;
-	price = yq_price_form(yq_decimal_from_numeric(multiplier),
+	price = yq_price_form(yq_decimal_from_numeric(multiplier), yq_decimal_from_numeric(calendar_factor),
 						  yq_decimal_from_numeric(base_price), unit);
-	expected = yq_divide_half_even(calculate(numeric_mul, multiplier, base_price),
-								   int64_to_numeric(unit), YQ_PRICE_DECIMALS);
+	expected = calculate(numeric_mul, calculate(numeric_mul, multiplier, calendar_factor), base_price);
+	expected = yq_divide_half_even(expected, int64_to_numeric(unit), YQ_PRICE_DECIMALS);
 	YQ_FUZZ_CHECK(is_equal(integer_to_numeric(price),
 						   calculate(numeric_mul, expected, power_of_ten(YQ_PRICE_DECIMALS))));
 }

@@ -11,6 +11,7 @@ package Model;
 
 use strict;
 use warnings;
+use Calendar;
 use Math::BigInt try => 'GMP';
 
 use constant FOREVER => 9_000_000_000_000_000_000;
@@ -74,6 +75,7 @@ sub new
 		group => {},         # resource type -> price group
 		base => {},          # resource type -> [[instant, price, unit] ...]
 		multiplier => {},    # price group -> [[instant, multiplier] ...]
+		calendars => {},     # price group -> [[instant, calendars, until when they count] ...]
 		factor => {},        # dimension -> name -> [[instant, factor or undef] ...]
 		rule => [],          # [[instant, minimum run time, free before preemption, by any source, factor of waits] ...]
 		outage => [],        # [[project or undef, from, to] ...]
@@ -123,6 +125,27 @@ sub set_multiplier
 	put_point($self->{multiplier}{$group}, $at, scaled($multiplier, 18));
 	$self->{known} = {};
 	return;
+}
+
+# The calendars of a price group from an instant on, until others are set.
+sub set_calendars
+{
+	my ($self, $group, $at, $calendars, $until) = @_;
+	my $sets = $self->{calendars}{$group} ||= [];
+
+	$sets->[-1][2] = $at if @$sets;
+	put_point($sets, $at, $calendars, $until);
+	$self->{known} = {};
+	return;
+}
+
+# In 10^-6
+sub calendar_factor
+{
+	my ($self, $group, $at) = @_;
+	my $set = point_at($self->{calendars}{$group} || [], $at);
+
+	return scaled($set ? (Calendar::factor_at($set->[1], $at))[0] : '1', 6);
 }
 
 sub set_base_price
@@ -227,7 +250,7 @@ sub price
 		my (undef, $base, $unit) = @{ point_at($self->{base}{$resource}, $at) };
 		my (undef, $multiplier) = @{ point_at($self->{multiplier}{ $self->{group}{$resource} }, $at) };
 
-		half_even($multiplier * $base, Math::BigInt->new(10)->bpow(18)->bmul($unit));
+		half_even($multiplier * $base * $self->calendar_factor($self->{group}{$resource}, $at), Math::BigInt->new(10)->bpow(24)->bmul($unit));
 	};
 }
 
@@ -325,6 +348,12 @@ sub all_cuts
 		map({ values %$_ } values %{ $self->{factor} }))
 	{
 		$seen{ $_->[0] } = 1 foreach @$timeline;
+	}
+	foreach my $set (map { @$_ } values %{ $self->{calendars} })
+	{
+		my ($from, $calendars, $until) = @$set;
+
+		$seen{ $_->[0] } = 1 foreach Calendar::points($calendars, $from, $until);
 	}
 	foreach my $outage (@{ $self->{outage} })
 	{

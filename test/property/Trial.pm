@@ -188,7 +188,33 @@ sub begin_history
 		  . History::pick('PREPAID', 'NOLIMIT') . "');\n"
 	} @{ $history->{projects} }));
 	$self->set_clock($history->{from});
+	$history->{calendar_sql} = [ $self->change_calendars ];
+	$self->log_sql($self->{session}, $_) foreach @{ $history->{calendar_sql} };
 	return $history;
+}
+
+# At the beginning of a history calendars come, change and go, and the missing points of others are made. Returns the
+# statements.
+sub change_calendars
+{
+	my ($self) = @_;
+	my @sql = 'SELECT yquota_internal.extend_calendars()';
+
+	foreach my $group (qw(GENERAL GPU))
+	{
+		my $name = History::pick('night', 'weekend');
+
+		if (History::chance(0.35))
+		{
+			my $calendar = History::chance(0.25) ? undef : Calendar::random($name, $self->{clock}, $self->{clock} + 2 * History::DAY);
+
+			push @sql, Calendar::statement($group, $name, $calendar);
+			$self->{calendars}{$group}{$name} = $calendar;
+		}
+		$self->{model}->set_calendars($group, $self->{clock}, [ grep { $_ } values %{ $self->{calendars}{$group} } ],
+			$self->{clock} + 14 * History::DAY);
+	}
+	return @sql;
 }
 
 sub set_clock

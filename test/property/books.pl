@@ -192,8 +192,17 @@ sub add_grant
 	return;
 }
 
+sub add_calendar
+{
+	my $name = pick('night', 'day');
+
+	add('calendar', pick('GENERAL', 'GPU'), $name, chance(0.2) ? undef : Calendar::random($name, $life->{to}, $life->{to} + 3 * History::DAY));
+	return;
+}
+
 sub add_change
 {
+	return add_calendar() if chance(0.2);
 	my $at = chance(0.7) ? $life->{to} - 1 : chance(0.5) ? $life->{to} - 1 + between(1, 20 * History::HOUR) : past_instant();
 
 	add('change', pick(
@@ -745,6 +754,16 @@ sub archive
 	return;
 }
 
+# Has the points of calendars made until 14 days ahead.
+sub set_calendars
+{
+	my ($group) = @_;
+
+	run('SELECT yquota_internal.extend_calendars()');
+	$model->set_calendars($group, $now{clock}, [ grep { $_ } values %{ $now{calendars}{$group} } ], $now{clock} + 14 * History::DAY);
+	return;
+}
+
 my %play = (
 	project => sub {
 		my ($name, $parent, $mode) = @_;
@@ -759,6 +778,7 @@ my %play = (
 		run('SELECT yquota.set_clock(' . at($at) . ')');
 		$now{clock} = $at;
 		$now{changed} = 1;
+		set_calendars($_) foreach keys %{ $now{calendars} };
 	},
 	grant => sub {
 		my ($project, $amount, $kind, $from, $until) = @_;
@@ -832,6 +852,14 @@ my %play = (
 
 		mismatch("change: $error") if $state !~ /^(?:55000)?$/ || $state ne '' && $change->[1] >= $now{clock};
 		History::change_model($model, $change) if $state eq '';
+		$now{changed} = 1;
+	},
+	calendar => sub {
+		my ($group, $name, $calendar) = @_;
+
+		run(Calendar::statement($group, $name, $calendar));
+		$now{calendars}{$group}{$name} = $calendar;
+		set_calendars($group);
 		$now{changed} = 1;
 	},
 	'same price' => sub {

@@ -138,6 +138,7 @@ sub begin_history
 
 	begin_twin($trial) if $trial ne $last_trial;
 	to_twin($trial, "INSERT INTO yquota.project (name) VALUES ('$_')") foreach @{ $history->{projects} };
+	to_twin($trial, $_) foreach sprintf('SELECT yquota.set_clock(%s)', History::quoted(History::timestamp($history->{from}))), @{ $history->{calendar_sql} };
 	foreach my $change (@{ $history->{changes} })
 	{
 		$trial->change($change);

@@ -63,6 +63,7 @@ sub load_books
 		INSERT INTO yquota.budget (project, period, amount, starts_on) VALUES ('s', 'month', 1000, '2026-03-01');
 		INSERT INTO yquota.shadow_tariff (name, terms) VALUES ('dear', '{"base_prices": {"vcores": 3}}');
 		INSERT INTO yquota.opportunistic_price (min_factor, max_factor) VALUES (0.2, 1);
+		INSERT INTO yquota.price_calendar (name, price_group, timezone, "from", "to", factor) VALUES ('night', 'GENERAL', 'Europe/Madrid', '22:00', '06:00', 0.5);
 		CREATE FUNCTION public.pass(request yquota.allocate_request) RETURNS yquota.allocate_request LANGUAGE sql RETURN request;
 		CREATE FUNCTION public.pass_too(request yquota.allocate_request) RETURNS yquota.allocate_request LANGUAGE sql RETURN request;
 		INSERT INTO yquota.request_interceptor (position, function) VALUES (1, 'public.pass');
@@ -379,6 +380,9 @@ my @calls = (
 	'INSERT price_factor' => q(INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('username', 'ann', yquota.clock(), 2)),
 	'INSERT price_factor known' => q(INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.feed', yquota.clock(), 3)),
 	'INSERT price_factor OPPORTUNISTIC' => q(INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('execution_type', 'OPPORTUNISTIC', yquota.clock(), 0.5)),
+	'INSERT price_calendar' => q(INSERT INTO yquota.price_calendar (name, price_group, timezone, "from", "to", factor) VALUES ('late', 'GENERAL', 'UTC', '20:00', '24:00', 0.5)),
+	'UPDATE price_calendar' => q(UPDATE yquota.price_calendar SET factor = 0.25),
+	'DELETE price_calendar' => q(DELETE FROM yquota.price_calendar),
 	'INSERT opportunistic_price' => q(DELETE FROM yquota.opportunistic_price; INSERT INTO yquota.opportunistic_price (min_factor, max_factor) VALUES (0.2, 1)),
 	'UPDATE opportunistic_price' => q(UPDATE yquota.opportunistic_price SET max_factor = 2),
 	'DELETE opportunistic_price' => q(DELETE FROM yquota.opportunistic_price),

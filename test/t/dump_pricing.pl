@@ -17,7 +17,7 @@ $node->init;
 $node->start;
 
 my @tables = map { "yquota.$_" }
-	qw(price_group resource_type base_price price price_pin price_factor opportunistic_price charging_rule outage
+	qw(price_group resource_type base_price price price_pin price_calendar calendar_factor price_factor opportunistic_price charging_rule outage
 	pricing_change utilization utilization_history pending_demand alert node);
 push @tables, 'yquota_internal.cluster_total';
 
@@ -67,6 +67,10 @@ $node->safe_psql('original', <<~'SQL');
 	SELECT yquota.set_multiplier('FPGA', 2, '2020-01-01', '2040-01-01');
 	SELECT yquota.set_base_price('vcores', 4, 1, '2039-01-01');
 	INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.a', '2021-01-01', 0.5);
+	-- with a calendar, its points, and one that was deleted again
+	INSERT INTO yquota.price_calendar (name, price_group, timezone, "from", "to", factor) VALUES
+		('night', 'GENERAL', 'Europe/Madrid', '22:00', '06:00', 0.5), ('short', 'FPGA', 'UTC', '00:00', '24:00', 0.25);
+	DELETE FROM yquota.price_calendar WHERE name = 'short';
 	-- with a computed factor
 	INSERT INTO yquota.opportunistic_price (min_factor, max_factor) VALUES (0.2, 1.5);
 	INSERT INTO yquota.price_factor (dimension, name, effective_at, factor, load) VALUES ('execution_type', 'OPPORTUNISTIC', '2039-01-01', 0.633333, 0.333333333333333333);

@@ -146,6 +146,7 @@ run(<<~'SQL');
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'b4', '2026-03-02 11:30+00', '[vcores=9]');
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, queue) VALUES ('CONTAINER_UPDATE', 'b2', '2026-03-02 10:52+00', 'root.b');
 	INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.b', '2026-03-02 12:30+00', 0.5);
+	INSERT INTO yquota.price_calendar (name, price_group, timezone, "from", "to", factor) VALUES ('noon', 'GENERAL', 'UTC', '12:15', '12:45', 0.5);
 	SELECT yquota.report_outage('2026-03-02 11:10+00', '2026-03-02 11:15+00', 'all');
 	SELECT count(*) FROM yquota.void_events('b5', 'wrong');
 	UPDATE yquota.project SET on_exhausted = 'stop' WHERE name = 'lab';

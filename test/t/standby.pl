@@ -76,6 +76,11 @@ $primary->safe_psql('postgres', <<~'SQL');
 	SQL
 is_shown_alike('a new price and a new clock');
 like($session->query($balance), qr/^14400\|3$/m, 'the session has learnt of both');
+$primary->safe_psql('postgres', <<~'SQL');
+	INSERT INTO yquota.price_calendar (name, price_group, timezone, "from", "to", factor) VALUES ('late morning', 'GENERAL', 'UTC', '10:30', '12:00', 0.5);
+	SQL
+is_shown_alike('a calendar');
+like($session->query($balance), qr/^14400\|1.5$/m, 'the session has learnt of it, too');
 $session->quit;
 
 foreach my $statement (

@@ -1,0 +1,312 @@
+--
+-- Recurring prices: calendars such as a night tariff, and the points that follow from them.
+--
+-- The points of calendar_factor are a timeline beside multipliers and base prices.  They are
+-- made 14 days ahead.  A changed calendar replaces the points that are not yet reached.
+-- Points that were not made in time are made late, and the ledger is corrected as for any
+-- price that became visible late (docs/design.md 2).
+--
+
+CREATE TABLE yquota.price_calendar (
+	name text COLLATE "C" NOT NULL CHECK (name <> ''),
+	price_group text COLLATE "C" NOT NULL REFERENCES yquota.price_group ON DELETE CASCADE,
+	timezone text NOT NULL,
+	weekdays integer[] NOT NULL DEFAULT '{1,2,3,4,5,6,7}'
+		CHECK (weekdays <@ '{1,2,3,4,5,6,7}' AND cardinality(weekdays) > 0),
+	"from" time NOT NULL CHECK ("from" < '24:00'),
+	"to" time NOT NULL,
+	factor numeric NOT NULL CHECK (factor >= 0 AND factor <= 1000000 AND scale(factor) <= 6),
+	valid_from timestamptz NOT NULL DEFAULT '-infinity',
+	valid_until timestamptz NOT NULL DEFAULT 'infinity',
+	PRIMARY KEY (name, price_group),
+	CHECK (valid_from < valid_until)
+);
+COMMENT ON TABLE yquota.price_calendar IS
+	'Recurring prices: windows of local time in which the prices of a group are multiplied by a factor';
+COMMENT ON COLUMN yquota.price_calendar.name IS 'key; the name that bills show, such as night';
+COMMENT ON COLUMN yquota.price_calendar.price_group IS 'key; references price_group. The factor is for the resource types of this group only, also when that is GENERAL';
+COMMENT ON COLUMN yquota.price_calendar.timezone IS 'time zone of the times of day and of the days; a name of pg_timezone_names';
+COMMENT ON COLUMN yquota.price_calendar.weekdays IS 'days on which a window opens, 1 Monday to 7 Sunday; default all';
+COMMENT ON COLUMN yquota.price_calendar."from" IS 'time of day at which a window opens';
+COMMENT ON COLUMN yquota.price_calendar."to" IS 'time of day at which it closes, the next day when it is not later than from; equal times are a whole day';
+COMMENT ON COLUMN yquota.price_calendar.factor IS '0 to 10^6, at most 6 decimals. Where windows of a group overlap, the lowest factor holds';
+COMMENT ON COLUMN yquota.price_calendar.valid_from IS 'instant before which there are no windows; default -infinity';
+COMMENT ON COLUMN yquota.price_calendar.valid_until IS 'instant from which on there are none; default infinity';
+
+CREATE TABLE yquota.calendar_factor (
+	price_group text COLLATE "C" NOT NULL REFERENCES yquota.price_group ON DELETE CASCADE,
+	effective_at timestamptz NOT NULL CHECK (effective_at < 'infinity'),
+	factor numeric NOT NULL CHECK (factor >= 0 AND factor <= 1000000 AND scale(factor) <= 6),
+	calendar text COLLATE "C",
+	PRIMARY KEY (price_group, effective_at)
+);
+COMMENT ON TABLE yquota.calendar_factor IS
+	'Timeline of the factors that follow from price_calendar; each row holds until the next one, and a group without rows has factor 1';
+COMMENT ON COLUMN yquota.calendar_factor.price_group IS 'key; references price_group';
+COMMENT ON COLUMN yquota.calendar_factor.effective_at IS 'key; a group that has had a calendar begins at -infinity with 1';
+COMMENT ON COLUMN yquota.calendar_factor.factor IS 'factor on the prices of the group';
+COMMENT ON COLUMN yquota.calendar_factor.calendar IS 'name of the calendar; NULL while no window is open';
+
+-- Inlined into queries with a row per interval, as multiplier_in_force() is.
+CREATE FUNCTION yquota_internal.calendar_in_force(resource_type text, at timestamptz) RETURNS yquota.calendar_factor
+	LANGUAGE sql STABLE PARALLEL SAFE
+	RETURN (SELECT f
+			FROM yquota.calendar_factor AS f
+			WHERE f.price_group = (SELECT t.price_group FROM yquota.resource_type AS t
+								   WHERE t.name = calendar_in_force.resource_type)
+			  AND f.effective_at <= calendar_in_force.at
+			ORDER BY f.effective_at DESC
+			LIMIT 1);
+COMMENT ON FUNCTION yquota_internal.calendar_in_force(text, timestamptz) IS
+	'Return the point of calendars in force at an instant for a resource type; NULL where its price group never had a calendar';
+
+--
+-- Windows are computed from dates and local times alone, whatever the time zone of the session
+-- is.  A local time that a change of clocks skips is read with the offset before the change.  Of
+-- a time that comes twice the second one counts.
+--
+CREATE FUNCTION yquota_internal.calendar_windows(calendars yquota.price_calendar[], from_at timestamptz, to_at timestamptz)
+	RETURNS TABLE (price_group text, name text, factor numeric, opens_at timestamptz, closes_at timestamptz)
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		SELECT c.price_group, c.name, c.factor, valid.opens_at, valid.closes_at
+		FROM unnest(calendars) AS c
+		CROSS JOIN LATERAL generate_series(
+			((from_at AT TIME ZONE 'UTC')::date - '2000-01-01'::date) - 3, ((to_at AT TIME ZONE 'UTC')::date - '2000-01-01'::date) + 2) AS number
+		CROSS JOIN LATERAL (SELECT '2000-01-01'::date + number AS day) AS d
+		CROSS JOIN LATERAL (
+			SELECT greatest((d.day + c."from") AT TIME ZONE c.timezone, c.valid_from) AS opens_at,
+				   least((d.day + CASE WHEN c."to" > c."from" THEN 0 ELSE 1 END + c."to") AT TIME ZONE c.timezone, c.valid_until) AS closes_at
+		) AS valid
+		WHERE extract(isodow FROM d.day) = ANY (c.weekdays)
+		  AND valid.opens_at < valid.closes_at AND valid.closes_at > from_at AND valid.opens_at <= to_at;
+$$;
+COMMENT ON FUNCTION yquota_internal.calendar_windows(yquota.price_calendar[], timestamptz, timestamptz) IS
+	'Return the windows of calendars that are open at some time between two instants';
+
+CREATE FUNCTION yquota_internal.calendar_points(
+	calendars yquota.price_calendar[], price_group text, from_at timestamptz, to_at timestamptz)
+	RETURNS SETOF yquota.calendar_factor
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		WITH opened AS MATERIALIZED (
+			SELECT w.*
+			FROM yquota_internal.calendar_windows(
+				ARRAY(SELECT c FROM unnest(calendars) AS c WHERE c.price_group = $2), from_at, to_at) AS w
+		), cut AS (
+			SELECT from_at AS at
+			UNION SELECT w.opens_at FROM opened AS w WHERE w.opens_at > from_at
+			UNION SELECT w.closes_at FROM opened AS w WHERE w.closes_at <= to_at
+		), point AS (
+			SELECT cut.at, coalesce(lowest.factor, 1) AS factor, lowest.name,
+				   lag(ROW(coalesce(lowest.factor, 1), lowest.name)) OVER (ORDER BY cut.at) AS before
+			FROM cut
+			LEFT JOIN LATERAL (
+				SELECT w.factor, w.name FROM opened AS w
+				WHERE w.opens_at <= cut.at AND w.closes_at > cut.at
+				ORDER BY w.factor, w.name COLLATE "C"
+				LIMIT 1) AS lowest ON true
+		)
+		SELECT $2, point.at, trim_scale(point.factor), point.name
+		FROM point
+		WHERE point.before IS DISTINCT FROM ROW(point.factor, point.name)
+		ORDER BY point.at;
+$$;
+COMMENT ON FUNCTION yquota_internal.calendar_points(yquota.price_calendar[], text, timestamptz, timestamptz) IS
+	'Return the points that follow from calendars of one price group: one at the first instant, and one at each later change until the second';
+
+CREATE FUNCTION yquota_internal.calendar_reach() RETURNS timestamptz
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN yquota.statement_clock() + interval '336 hours';
+COMMENT ON FUNCTION yquota_internal.calendar_reach() IS
+	'Return the instant until which points of calendars are made, 14 days ahead';
+
+--
+-- Making points
+--
+
+CREATE FUNCTION yquota_internal.replace_calendar_points(group_name text, changed_at timestamptz) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	points yquota.calendar_factor[];
+BEGIN
+	-- calendars and points go with their group
+	IF NOT EXISTS (SELECT FROM yquota.price_group AS g WHERE g.name = group_name) THEN
+		RETURN;
+	END IF;
+	points := ARRAY(
+		SELECT ROW(group_name, '-infinity', 1, NULL)::yquota.calendar_factor
+		UNION ALL
+		SELECT p FROM yquota_internal.calendar_points(
+			ARRAY(SELECT c FROM yquota.price_calendar AS c), group_name, changed_at, yquota_internal.calendar_reach()) AS p);
+	DELETE FROM yquota.calendar_factor AS f
+	WHERE f.price_group = group_name AND f.effective_at >= changed_at
+	  AND NOT EXISTS (SELECT FROM unnest(points) AS p WHERE p.effective_at = f.effective_at);
+	INSERT INTO yquota.calendar_factor AS f
+	SELECT * FROM unnest(points)
+	ON CONFLICT ON CONSTRAINT calendar_factor_pkey DO UPDATE
+		SET factor = EXCLUDED.factor, calendar = EXCLUDED.calendar
+		WHERE (f.factor, f.calendar) IS DISTINCT FROM (EXCLUDED.factor, EXCLUDED.calendar);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.replace_calendar_points(text, timestamptz) IS
+	'Replace the points of a price group from an instant on by those that follow from its calendars.  The first one is at that instant, so that no point is made of the new calendars before it';
+
+-- A point may be late, because nothing ran that makes points.  It takes effect when it should
+-- have, and note_pricing_change() corrects the ledger, but never what has been archived.
+CREATE FUNCTION yquota_internal.missing_calendar_points() RETURNS SETOF yquota.calendar_factor
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		WITH last AS MATERIALIZED (
+			SELECT f.*
+			FROM yquota.price_group AS g
+			CROSS JOIN LATERAL (
+				SELECT f.* FROM yquota.calendar_factor AS f
+				WHERE f.price_group = g.name
+				ORDER BY f.effective_at DESC
+				LIMIT 1) AS f
+			WHERE EXISTS (SELECT FROM yquota.price_calendar AS c WHERE c.price_group = g.name)
+		), missing AS MATERIALIZED (
+			SELECT p.*
+			FROM last
+			CROSS JOIN LATERAL yquota_internal.calendar_points(
+				ARRAY(SELECT c FROM yquota.price_calendar AS c), last.price_group,
+				greatest(last.effective_at, yquota_internal.archive_horizon()), yquota_internal.calendar_reach()) AS p
+			WHERE p.effective_at > last.effective_at
+			  AND (p.effective_at > yquota_internal.archive_horizon() OR (p.factor, p.calendar) IS DISTINCT FROM (last.factor, last.calendar))
+		)
+		SELECT * FROM missing
+		UNION ALL
+		-- a point that changes nothing, from which the next search begins, so that none takes long
+		SELECT newest.price_group, yquota_internal.calendar_reach(), newest.factor, newest.calendar
+		FROM (SELECT DISTINCT ON (known.price_group) known.*
+			  FROM (SELECT * FROM last UNION ALL SELECT * FROM missing) AS known
+			  ORDER BY known.price_group, known.effective_at DESC) AS newest
+		WHERE newest.effective_at < yquota.statement_clock();
+$$;
+COMMENT ON FUNCTION yquota_internal.missing_calendar_points() IS
+	'Return the points of calendars behind the last one of each price group, until 14 days ahead.  Where nothing changes until then, one repeats the last one';
+
+CREATE FUNCTION yquota_internal.extend_calendars() RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF EXISTS (SELECT FROM yquota.price_calendar)
+		AND EXISTS (SELECT FROM yquota_internal.missing_calendar_points())
+		AND yquota_internal.try_lock_pricing()
+	THEN
+		-- with an old snapshot, conflict with a point that it does not see, and fail to serialize
+		INSERT INTO yquota.calendar_factor
+		SELECT * FROM yquota_internal.missing_calendar_points()
+		ON CONFLICT DO NOTHING;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.extend_calendars() IS
+	'Make the points of calendars until 14 days ahead, from the last ones on; leaves it to a later call while another transaction changes prices';
+
+--
+-- Triggers
+--
+
+-- Points that are missing are made of the calendars that were there.
+CREATE FUNCTION yquota_internal.begin_calendar_change() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF NOT yquota_internal.restoring() THEN
+		PERFORM yquota_internal.lock_pricing();
+		PERFORM yquota_internal.extend_calendars();
+	END IF;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.begin_calendar_change() IS
+	'Wait for other changes of prices before a change of calendars, and make all points until the clock';
+
+CREATE FUNCTION yquota_internal.keep_price_calendar() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF NOT yquota_internal.restoring()
+		AND NOT EXISTS (SELECT FROM pg_timezone_names AS zone WHERE zone.name = NEW.timezone)
+	THEN
+		RAISE EXCEPTION '"%" is not a time zone', NEW.timezone
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'Use a name of pg_timezone_names, such as UTC or Europe/Stockholm.';
+	END IF;
+	RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.keep_price_calendar() IS
+	'Refuse a calendar of a time zone that is none';
+
+CREATE FUNCTION yquota_internal.apply_price_calendar() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	-- the clock behind the lock, because a change that was waited for may have made a later point
+	changed_at CONSTANT timestamptz := yquota.clock();
+	groups text[];
+BEGIN
+	IF yquota_internal.restoring() THEN
+		RETURN NULL;
+	END IF;
+	IF TG_OP = 'INSERT' THEN
+		groups := ARRAY(SELECT DISTINCT n.price_group FROM new_rows AS n ORDER BY 1);
+	ELSIF TG_OP = 'DELETE' THEN
+		groups := ARRAY(SELECT DISTINCT o.price_group FROM old_rows AS o ORDER BY 1);
+	ELSIF TG_OP = 'UPDATE' THEN
+		groups := ARRAY(SELECT n.price_group FROM new_rows AS n UNION SELECT o.price_group FROM old_rows AS o ORDER BY 1);
+	ELSE
+		groups := ARRAY(SELECT DISTINCT f.price_group FROM yquota.calendar_factor AS f ORDER BY 1);
+	END IF;
+	PERFORM yquota_internal.replace_calendar_points(name, changed_at) FROM unnest(groups) AS name;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.apply_price_calendar() IS
+	'Replace points that are not yet reached after a statement has changed calendars';
+
+CREATE TRIGGER begin_change BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.price_calendar
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.begin_calendar_change();
+CREATE TRIGGER keep BEFORE INSERT OR UPDATE OF timezone ON yquota.price_calendar
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_price_calendar();
+CREATE TRIGGER apply_insert AFTER INSERT ON yquota.price_calendar
+	REFERENCING NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.apply_price_calendar();
+CREATE TRIGGER apply_update AFTER UPDATE ON yquota.price_calendar
+	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.apply_price_calendar();
+CREATE TRIGGER apply_delete AFTER DELETE ON yquota.price_calendar
+	REFERENCING OLD TABLE AS old_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.apply_price_calendar();
+CREATE TRIGGER apply_truncate AFTER TRUNCATE ON yquota.price_calendar
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.apply_price_calendar();
+
+CREATE TRIGGER lock_pricing BEFORE INSERT OR UPDATE OR DELETE ON yquota.calendar_factor
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_pricing_trigger();
+CREATE TRIGGER note_insert AFTER INSERT ON yquota.calendar_factor
+	REFERENCING NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_timeline('calendar factor', 'price_group');
+CREATE TRIGGER note_update AFTER UPDATE ON yquota.calendar_factor
+	REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_timeline('calendar factor', 'price_group');
+CREATE TRIGGER note_delete AFTER DELETE ON yquota.calendar_factor
+	REFERENCING OLD TABLE AS old_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_timeline('calendar factor', 'price_group');
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON yquota.calendar_factor
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_truncate();
+
+SELECT pg_extension_config_dump('yquota.price_calendar', '');
+SELECT pg_extension_config_dump('yquota.calendar_factor', '');
