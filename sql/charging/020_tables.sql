@@ -265,7 +265,7 @@ COMMENT ON COLUMN yquota.alert.kind IS 'kind of problem, listed below';
 COMMENT ON COLUMN yquota.alert.subject IS 'price group, task, outage_id, project and threshold, or a function to call';
 COMMENT ON COLUMN yquota.alert.detail IS 'description in one sentence';
 COMMENT ON COLUMN yquota.alert.cleared_at IS 'NULL while open';
-COMMENT ON COLUMN yquota.alert.figures IS 'figures of a spending_threshold when it was crossed, else NULL. project: its name. threshold: the fraction. hard: true when on_exhausted acts there, because the fraction is 1 or more, the project PREPAID, and on_exhausted not allow. spent, granted, remaining: exact credits, which are charged + accrued, granted and remaining of project_balance. The first two leave out what expired grants paid';
+COMMENT ON COLUMN yquota.alert.figures IS 'figures of a spending_threshold when it was crossed, else NULL. project: its name. threshold: the fraction. hard: true when on_exhausted acts there, because the fraction is 1 or more, the project PREPAID, on_exhausted not allow, and the credit_limit spent as well. spent, granted, remaining: exact credits, which are charged + accrued, granted and remaining of project_balance. The first two leave out what expired grants paid';
 
 --
 -- The cluster
@@ -296,7 +296,11 @@ CREATE TABLE yquota.project (
 	on_exhausted yquota.exhaustion_policy NOT NULL DEFAULT 'allow',
 	created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
 	description text,
-	parent text COLLATE "C" REFERENCES yquota.project
+	parent text COLLATE "C" REFERENCES yquota.project,
+	credit_limit numeric NOT NULL DEFAULT 0
+		CHECK (credit_limit >= 0 AND credit_limit <= 1e30 AND scale(credit_limit) <= 60),
+	exhaustion_grace interval NOT NULL DEFAULT '0'
+		CHECK (exhaustion_grace >= '0' AND exhaustion_grace <= '10 years')
 );
 COMMENT ON TABLE yquota.project IS 'Projects, which pay for containers';
 COMMENT ON COLUMN yquota.project.name IS 'primary key, not empty, at most 255 bytes';

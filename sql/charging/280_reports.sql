@@ -110,6 +110,12 @@ CREATE FUNCTION yquota_internal.used_up_at(now timestamptz, credits numeric, rat
 COMMENT ON FUNCTION yquota_internal.used_up_at(timestamptz, numeric, numeric) IS
 	'Return the first microsecond at which credits are used up at a rate in credits per second; NULL when that is never, or after the last possible timestamp';
 
+CREATE FUNCTION yquota_internal.add_microseconds(at timestamptz, microseconds bigint) RETURNS timestamptz
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN CASE WHEN at < timestamptz '294200-01-01 00:00:00+00' THEN at + (microseconds || ' microseconds')::interval END;
+COMMENT ON FUNCTION yquota_internal.add_microseconds(timestamptz, bigint) IS
+	'Return the instant some microseconds later, or earlier when they are negative; at most 10 years, and NULL near the last timestamp there is';
+
 CREATE VIEW yquota_internal.family_part AS
 	SELECT part.* FROM yquota_internal.balance_part part
 	UNION ALL
@@ -165,7 +171,9 @@ CREATE VIEW yquota_internal.balance AS
 		   balance.burn_rate,
 		   trim_scale(balance.granted - balance.charged - balance.accrued - balance.held) AS remaining,
 		   project.parent,
-		   coalesce(credit.has_own, false) AS has_budget
+		   coalesce(credit.has_own, false) AS has_budget,
+		   project.credit_limit,
+		   project.exhaustion_grace
 	FROM yquota.project project
 	LEFT JOIN yquota_internal.begun_credit credit ON credit.project = project.name
 	LEFT JOIN yquota_internal.noted_loss noted ON noted.project = project.name
@@ -190,7 +198,8 @@ COMMENT ON VIEW yquota_internal.balance IS
 -- Reads few projects: the credit of a sub-project depends only on its ancestors.
 CREATE FUNCTION yquota_internal.balance_of(of_project text)
 	RETURNS TABLE (project text, quota_mode yquota.quota_mode, on_exhausted yquota.exhaustion_policy,
-				   has_budget boolean, remaining numeric, held numeric, burn_rate numeric)
+				   has_budget boolean, remaining numeric, held numeric, burn_rate numeric, credit_limit numeric,
+				   exhaustion_grace interval)
 	-- reads tables behind a view that the view's readers may not read
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 1 COST 10000
 	SET search_path = pg_catalog, pg_temp
@@ -201,7 +210,8 @@ CREATE FUNCTION yquota_internal.balance_of(of_project text)
 #variable_conflict use_column
 BEGIN
 	RETURN QUERY
-	SELECT b.project, b.quota_mode, b.on_exhausted, b.has_budget, b.remaining, b.held, b.burn_rate
+	SELECT b.project, b.quota_mode, b.on_exhausted, b.has_budget, b.remaining, b.held, b.burn_rate, b.credit_limit,
+		   b.exhaustion_grace
 	FROM yquota_internal.balance AS b
 	WHERE b.project = of_project;
 END
@@ -220,7 +230,9 @@ CREATE VIEW yquota_internal.ancestor_balance AS
 		   array_agg(above.has_budget) AS have_budgets,
 		   array_agg(above.remaining) AS remaining,
 		   array_agg(above.held) AS held,
-		   array_agg(above.burn_rate) AS burn_rates
+		   array_agg(above.burn_rate) AS burn_rates,
+		   array_agg(above.credit_limit) AS credit_limits,
+		   array_agg(above.exhaustion_grace) AS graces
 	FROM yquota_internal.project_family AS family
 	-- a subquery lets the planner cache results; it deems a repeated function call free and caching
 	-- dear
@@ -230,6 +242,96 @@ CREATE VIEW yquota_internal.ancestor_balance AS
 COMMENT ON VIEW yquota_internal.ancestor_balance IS
 	'Rows of balance of the ancestors of sub-projects, as arrays in one order';
 
+-- drain and stop wait for exhaustion_grace.  Between two instants of grants a balance only
+-- falls.  So it suffices to look at the beginning of an interval and at each of these instants.
+CREATE FUNCTION yquota_internal.last_credit(project text, credit_limit numeric, grace interval) RETURNS timestamptz
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	since CONSTANT timestamptz := yquota_internal.add_microseconds(yquota.statement_clock(), - yquota_internal.microseconds(grace));
+	instant timestamptz;
+BEGIN
+	FOR instant IN
+		SELECT since AS at
+		UNION
+		SELECT c.at FROM yquota_internal.credit_instant(project, yquota.statement_clock()) AS c (at) WHERE c.at > since
+		ORDER BY at DESC
+	LOOP
+		IF yquota_internal.unspent_at(project, instant) + credit_limit > 0 THEN
+			RETURN instant;
+		END IF;
+	END LOOP;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.last_credit(text, numeric, interval) IS
+	'Return the last instant at which credit was left of a budget with a credit limit; NULL when none was.  Looks at the beginning of a time of grace that ends now, and where grants begin and end in it';
+
+CREATE FUNCTION yquota_internal.grace_ends_at(project text, credit_limit numeric, grace interval) RETURNS timestamptz
+	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	some_left timestamptz := yquota_internal.last_credit(project, credit_limit, grace);
+	none_left timestamptz;
+	middle timestamptz;
+	rest numeric;
+	shortage numeric;
+	amount numeric;
+	gap bigint;
+	guesses integer := 0;
+BEGIN
+	IF some_left IS NULL THEN
+		RETURN yquota.statement_clock();
+	END IF;
+	SELECT coalesce(min(c.at), yquota.statement_clock()) INTO none_left
+	FROM yquota_internal.credit_instant(project, yquota.statement_clock()) AS c (at)
+	WHERE c.at > some_left;
+	rest := yquota_internal.unspent_at(project, some_left) + credit_limit;
+	-- grants that are booked ahead of a clock that was set back count in the balance, and not here
+	shortage := greatest(- yquota_internal.unspent_at(project, none_left) - credit_limit, 0);
+	-- Find the first microsecond without credit.  A balance mostly falls along a line, so guesses take
+	-- the place at which the line is at 0.  Each third guess halves the interval.
+	LOOP
+		gap := yquota_internal.microseconds(none_left - some_left);
+		EXIT WHEN gap <= 1;
+		guesses := guesses + 1;
+		middle := yquota_internal.add_microseconds(some_left,
+			CASE WHEN guesses % 3 = 0 THEN gap / 2 ELSE least(greatest(ceil(gap * rest / (rest + shortage)), 1), gap - 1)::bigint END);
+		amount := yquota_internal.unspent_at(project, middle) + credit_limit;
+		IF amount > 0 THEN
+			some_left := middle;
+			rest := amount;
+		ELSE
+			none_left := middle;
+			shortage := - amount;
+		END IF;
+	END LOOP;
+	RETURN yquota_internal.add_microseconds(none_left, yquota_internal.microseconds(grace));
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.grace_ends_at(text, numeric, interval) IS
+	'Return the end of the time of grace of a budget that is used up with its credit limit.  The clock when it has ended already';
+
+-- Not STRICT, so that these are inlined into the query, which is planned once.
+CREATE FUNCTION yquota_internal.policy_in_force(
+	policy yquota.exhaustion_policy, project text, credit_limit numeric, grace interval, unspent numeric) RETURNS yquota.exhaustion_policy
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	RETURN CASE WHEN grace > interval '0' AND policy > 'refuse_submission'
+				 AND (unspent > 0 OR yquota_internal.last_credit(project, credit_limit, grace) IS NOT NULL)
+				THEN 'refuse_submission' ELSE policy END;
+COMMENT ON FUNCTION yquota_internal.policy_in_force(yquota.exhaustion_policy, text, numeric, interval, numeric) IS
+	'Return the action of decisions when a budget is used up: drain and stop only refuse submissions until the time of grace is over';
+
+CREATE FUNCTION yquota_internal.acts_at(project text, credit_limit numeric, grace interval, unspent numeric, rate numeric) RETURNS timestamptz
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	RETURN CASE WHEN unspent <= 0 AND grace > interval '0' THEN yquota_internal.grace_ends_at(project, credit_limit, grace)
+				ELSE yquota_internal.add_microseconds(yquota_internal.used_up_at(yquota.statement_clock(), unspent, rate),
+													  yquota_internal.microseconds(grace)) END;
+COMMENT ON FUNCTION yquota_internal.acts_at(text, numeric, interval, numeric, numeric) IS
+	'Return the instant at which drain or stop begins if credits are used up at a rate in credits per second; NULL when never';
+
 -- A budget limits a project and all its descendants.  It is the budget of a PREPAID project
 -- that has a begun row of kind grant or budget.  Where no project up to the root has a budget,
 -- and none is NOLIMIT, the root counts as having a budget of 0.
@@ -238,30 +340,39 @@ COMMENT ON VIEW yquota_internal.ancestor_balance IS
 -- one up to the owner of the budget.
 CREATE VIEW yquota_internal.project_credit AS
 	SELECT balance.*,
-		   CASE WHEN balance.parent IS NULL THEN alone.remaining ELSE line.available END AS available,
+		   CASE WHEN balance.parent IS NULL THEN alone.available ELSE line.available END AS available,
 		   CASE WHEN balance.parent IS NULL THEN alone.unspent ELSE line.unspent END AS unspent,
 		   CASE WHEN balance.parent IS NULL THEN alone.project ELSE line.limited_by END AS limited_by,
 		   CASE WHEN balance.parent IS NULL
 				THEN yquota_internal.used_up_at(yquota.statement_clock(), alone.unspent, balance.burn_rate)
 				ELSE line.exhausted_at END AS exhausted_at,
 		   CASE WHEN balance.parent IS NOT NULL THEN line.action
-				WHEN alone.unspent <= 0 THEN balance.on_exhausted END AS action,
-		   CASE WHEN balance.parent IS NULL THEN ARRAY[alone.remaining] ELSE line.limits END AS limits,
-		   CASE WHEN balance.parent IS NULL THEN ARRAY[balance.on_exhausted] ELSE line.policies END AS policies
+				WHEN alone.unspent <= 0 THEN alone.policy END AS action,
+		   CASE WHEN balance.parent IS NULL THEN ARRAY[alone.available] ELSE line.limits END AS limits,
+		   CASE WHEN balance.parent IS NULL THEN ARRAY[alone.policy] ELSE line.policies END AS policies,
+		   CASE WHEN balance.parent IS NULL THEN alone.acts_at ELSE line.acts_at END AS acts_at
 	FROM yquota_internal.balance
 	LEFT JOIN yquota_internal.ancestor_balance AS ancestors ON ancestors.member = balance.project
 	-- most projects have no ancestors, so no aggregates are needed
 	LEFT JOIN LATERAL (
-		SELECT balance.project, balance.remaining, balance.remaining + balance.held AS unspent
+		SELECT credit.*,
+			   yquota_internal.policy_in_force(balance.on_exhausted, credit.project, balance.credit_limit,
+											   balance.exhaustion_grace, credit.unspent) AS policy,
+			   CASE WHEN balance.on_exhausted > 'refuse_submission' THEN
+				   yquota_internal.acts_at(credit.project, balance.credit_limit, balance.exhaustion_grace, credit.unspent, balance.burn_rate) END AS acts_at
+		FROM (SELECT balance.project, trim_scale(balance.remaining + balance.credit_limit) AS available,
+					 trim_scale(balance.remaining + balance.held + balance.credit_limit) AS unspent) AS credit
 	) AS alone ON balance.quota_mode <> 'NOLIMIT'
 	CROSS JOIN LATERAL (
-		SELECT min(l.remaining) AS available,
-			   min(l.remaining + l.held) AS unspent,
-			   (array_agg(l.project ORDER BY l.remaining, l.depth))[1] AS limited_by,
-			   min(yquota_internal.used_up_at(yquota.statement_clock(), l.remaining + l.held, l.burn_rate)) AS exhausted_at,
-			   max(l.policy) FILTER (WHERE l.remaining + l.held <= 0) AS action,
-			   array_agg(l.remaining ORDER BY l.depth) AS limits,
-			   array_agg(l.policy ORDER BY l.depth) AS policies
+		SELECT min(l.available) AS available,
+			   min(l.available + l.held) AS unspent,
+			   (array_agg(l.project ORDER BY l.available, l.depth))[1] AS limited_by,
+			   min(yquota_internal.used_up_at(yquota.statement_clock(), l.available + l.held, l.burn_rate)) AS exhausted_at,
+			   max(rule.in_force) FILTER (WHERE l.available + l.held <= 0) AS action,
+			   array_agg(l.available ORDER BY l.depth) AS limits,
+			   array_agg(rule.in_force ORDER BY l.depth) AS policies,
+			   min(CASE WHEN l.policy > 'refuse_submission' THEN
+					   yquota_internal.acts_at(l.project, l.credit_limit, l.exhaustion_grace, l.available + l.held, l.burn_rate) END) AS acts_at
 		FROM (
 			SELECT up.*,
 				   max(up.on_exhausted) FILTER (WHERE up.quota_mode <> 'NOLIMIT') OVER (ORDER BY up.depth) AS policy,
@@ -269,30 +380,36 @@ CREATE VIEW yquota_internal.project_credit AS
 				   OR NOT bool_or(up.has_limit OR up.quota_mode = 'NOLIMIT') OVER ()
 					  AND up.depth = max(up.depth) OVER () AS is_limit
 			FROM (
-				SELECT m.*, m.has_budget AND m.quota_mode <> 'NOLIMIT' AS has_limit
+				SELECT m.*, trim_scale(m.remaining + m.credit_limit) AS available, m.has_budget AND m.quota_mode <> 'NOLIMIT' AS has_limit
 				FROM (
 					SELECT 0 AS depth, balance.project, balance.quota_mode, balance.on_exhausted, balance.has_budget,
-						   balance.remaining, balance.held, balance.burn_rate
+						   balance.remaining, balance.held, balance.burn_rate, balance.credit_limit,
+						   balance.exhaustion_grace
 					WHERE balance.parent IS NOT NULL
 					UNION ALL
 					SELECT above.*
 					FROM unnest(ancestors.depths, ancestors.projects, ancestors.quota_modes, ancestors.policies,
-								ancestors.have_budgets, ancestors.remaining, ancestors.held, ancestors.burn_rates) AS above
+								ancestors.have_budgets, ancestors.remaining, ancestors.held, ancestors.burn_rates,
+								ancestors.credit_limits, ancestors.graces) AS above
 				) AS m
 			) AS up
 		) AS l
+		CROSS JOIN LATERAL (
+			SELECT yquota_internal.policy_in_force(l.policy, l.project, l.credit_limit, l.exhaustion_grace, l.available + l.held) AS in_force
+		) AS rule
 		WHERE l.is_limit AND balance.quota_mode <> 'NOLIMIT'
 		  AND yquota_internal.may_have_rows('yquota_internal.project_family')
 	) AS line;
 COMMENT ON VIEW yquota_internal.project_credit IS
 	'Rows of balance, with the credit of every project by its own budget and those of its ancestors: project_balance without the check of visible projects';
 COMMENT ON COLUMN yquota_internal.project_credit.available IS
-	'credits that may still be spent: the least that remains of any budget that limits the project; NULL without limit';
+	'credits that may still be spent: the least that remains of any budget that limits the project, with the credit_limit of its project; NULL without limit';
 COMMENT ON COLUMN yquota_internal.project_credit.unspent IS 'available credits if nothing were held';
 COMMENT ON COLUMN yquota_internal.project_credit.action IS
 	'action of decisions when no credit is left; NULL when there is some';
-COMMENT ON COLUMN yquota_internal.project_credit.limits IS 'credits: remaining amount of each budget that limits the project';
-COMMENT ON COLUMN yquota_internal.project_credit.policies IS 'actions of decisions when these budgets are used up';
+COMMENT ON COLUMN yquota_internal.project_credit.limits IS 'credits: remaining amount of each budget that limits the project, with the credit_limit of its project';
+COMMENT ON COLUMN yquota_internal.project_credit.policies IS 'actions of decisions when these budgets are used up; in a time of grace no stricter than refuse_submission';
+COMMENT ON COLUMN yquota_internal.project_credit.acts_at IS 'instant at which drain or stop begins at the present burn rates; NULL when never';
 
 -- Planning a query about one project would take several times as long as running it.  The
 -- columns are spelled out, because pg_dump would follow a row type of a view to all its
@@ -300,8 +417,8 @@ COMMENT ON COLUMN yquota_internal.project_credit.policies IS 'actions of decisio
 CREATE FUNCTION yquota_internal.credit_of(of_project text,
 		OUT project text, OUT quota_mode yquota.quota_mode, OUT on_exhausted yquota.exhaustion_policy, OUT granted numeric, OUT charged numeric,
 		OUT accrued numeric, OUT held numeric, OUT burn_rate numeric, OUT remaining numeric, OUT parent text, OUT has_budget boolean,
-		OUT available numeric, OUT unspent numeric, OUT limited_by text, OUT exhausted_at timestamptz, OUT action yquota.exhaustion_policy,
-		OUT limits numeric[], OUT policies yquota.exhaustion_policy[])
+		OUT credit_limit numeric, OUT exhaustion_grace interval, OUT available numeric, OUT unspent numeric, OUT limited_by text, OUT exhausted_at timestamptz, OUT action yquota.exhaustion_policy,
+		OUT limits numeric[], OUT policies yquota.exhaustion_policy[], OUT acts_at timestamptz)
 	-- reads tables behind a view that the view's readers may not read
 	LANGUAGE c STABLE STRICT PARALLEL RESTRICTED SECURITY DEFINER COST 10000
 	SET search_path = pg_catalog, pg_temp
@@ -353,7 +470,10 @@ CREATE VIEW yquota.project_balance WITH (security_barrier) AS
 		   credit.exhausted_at,
 		   credit.available,
 		   credit.limited_by COLLATE "C" AS limited_by,
-		   project.parent
+		   project.parent,
+		   credit.credit_limit,
+		   credit.exhaustion_grace,
+		   credit.acts_at
 	FROM yquota.project AS project
 	CROSS JOIN LATERAL yquota_internal.credit_of(project.name) AS credit
 	WHERE (SELECT yquota_internal.reads_balances())
@@ -369,10 +489,14 @@ COMMENT ON COLUMN yquota.project_balance.remaining IS 'credits: granted - charge
 COMMENT ON COLUMN yquota.project_balance.burn_rate IS
 	'credits per second that accrue now for running containers and reservations; 0 during an outage, and for containers that are settled ahead of the clock';
 COMMENT ON COLUMN yquota.project_balance.exhausted_at IS
-	'first microsecond at which all granted credit is spent, held or not, if burn_rate stays as it is. The credit is its own, or that of an ancestor whose budget limits it. The clock if that has happened already; NULL if it never happens, and for NOLIMIT projects';
-COMMENT ON COLUMN yquota.project_balance.available IS 'credits that the project may still spend: the least that remains of its own budget and those of its ancestors. remaining in a project without parent; NULL when nothing limits it';
+	'first microsecond at which all granted credit is spent, held or not, if burn_rate stays as it is. The credit is its own, or that of an ancestor whose budget limits it, with the credit_limit. The clock if that has happened already; NULL if it never happens, and for NOLIMIT projects';
+COMMENT ON COLUMN yquota.project_balance.available IS 'credits that the project may still spend: the least that remains of its own budget and those of its ancestors, each with its credit_limit. remaining + credit_limit in a project without parent; NULL when nothing limits it';
 COMMENT ON COLUMN yquota.project_balance.limited_by IS 'project, itself or an ancestor, that has the least remaining credit';
 COMMENT ON COLUMN yquota.project_balance.parent IS 'project whose credit pays for it as well';
+COMMENT ON COLUMN yquota.project_balance.credit_limit IS 'credits by which remaining may go below zero';
+COMMENT ON COLUMN yquota.project_balance.exhaustion_grace IS 'time from when nothing is left until drain or stop';
+COMMENT ON COLUMN yquota.project_balance.acts_at IS
+	'first microsecond at which drain or stop begins, after the exhaustion_grace, if burn_rate stays as it is. The clock if that has happened already; NULL if it never happens, and for other actions';
 
 CREATE VIEW yquota.exhausted_work WITH (security_barrier) AS
 	SELECT container.project,
@@ -394,10 +518,10 @@ CREATE VIEW yquota.exhausted_work WITH (security_barrier) AS
 	  AND ((SELECT yquota_internal.reads_balances())
 		   OR project.name = ANY ((SELECT yquota_internal.readable_projects())::text[]));
 COMMENT ON VIEW yquota.exhausted_work IS
-	'Containers, running or waiting at their nodes, of PREPAID projects without credit.  on_exhausted of the project, or of an ancestor without credit, is drain or stop.  Charging goes on until their FINISH arrives';
+	'Containers, running or waiting at their nodes, of PREPAID projects without credit, after the exhaustion_grace.  on_exhausted of the project, or of an ancestor without credit, is drain or stop.  Charging goes on until their FINISH arrives';
 COMMENT ON COLUMN yquota.exhausted_work.action IS
 	'stop: kill the container. drain: let it end by itself and start no other container of its project';
-COMMENT ON COLUMN yquota.exhausted_work.remaining IS 'credits of the project, or of the ancestor that limits it, that are not spent, held or not: 0 or less';
+COMMENT ON COLUMN yquota.exhausted_work.remaining IS 'credits of the project, or of the ancestor that limits it, that are not spent, held or not, with the credit_limit: 0 or less';
 COMMENT ON COLUMN yquota.exhausted_work.allocation IS 'native units';
 
 --

@@ -69,7 +69,8 @@ COMMENT ON VIEW yquota_internal.spent_of_expired_grants IS
 CREATE VIEW yquota_internal.crossed_threshold AS
 	SELECT project.name AS project,
 		   threshold.fraction,
-		   threshold.fraction >= 1 AND project.quota_mode = 'PREPAID' AND project.on_exhausted <> 'allow' AS hard,
+		   threshold.fraction >= 1 AND project.quota_mode = 'PREPAID' AND project.on_exhausted <> 'allow'
+		   AND (project.credit_limit = 0 OR (threshold.fraction - 1) * balance.granted >= project.credit_limit) AS hard,
 		   -- truncate the name, because an index limits the length of the subject
 		   concat(left(project.name, 600), ' ', trim_scale(threshold.fraction * 100), ' %') AS subject,
 		   balance.granted,

@@ -126,6 +126,18 @@ $$;
 COMMENT ON FUNCTION yquota_internal.granted_at(text, timestamptz) IS
 	'Return the credits of the grants of a project that had begun by an instant, less the remaining credit of those that had expired';
 
+-- Reads no archive: what was spent within an archived quarter-hour counts from its end on.
+CREATE FUNCTION yquota_internal.unspent_at(project text, at timestamptz) RETURNS numeric
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+		SELECT yquota_internal.granted_at(unspent_at.project, at)
+			   - yquota_internal.spent_at(unspent_at.project,
+					CASE WHEN at < yquota_internal.archive_horizon() THEN yquota_internal.quarter_hour(at) ELSE at END, NULL);
+$$;
+COMMENT ON FUNCTION yquota_internal.unspent_at(text, timestamptz) IS
+	'Return the credits of the grants of a project that were left at an instant, held or not';
+
 CREATE FUNCTION yquota_internal.check_visible_project(project text) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
@@ -182,18 +194,19 @@ BEGIN
 	RETURN QUERY
 	SELECT balance.granted, balance.spent, balance.held,
 		   trim_scale(balance.granted - balance.spent - balance.held), balance.burn_rate,
-		   CASE WHEN (SELECT p.quota_mode FROM yquota.project AS p
-					  WHERE p.name = balance_at_as_owner.project) <> 'NOLIMIT' THEN
-			   yquota_internal.used_up_at(balance_at_as_owner.at, balance.granted - balance.spent, balance.burn_rate)
+		   CASE WHEN paying.quota_mode <> 'NOLIMIT' THEN
+			   yquota_internal.used_up_at(balance_at_as_owner.at, balance.granted - balance.spent + paying.credit_limit, balance.burn_rate)
 		   END
-	FROM (
+	FROM yquota.project AS paying
+	CROSS JOIN LATERAL (
 		SELECT yquota_internal.granted_at(balance_at_as_owner.project, balance_at_as_owner.at) AS granted,
 			   yquota_internal.spent_at(balance_at_as_owner.project, balance_at_as_owner.at, archived) AS spent,
 			   yquota_internal.held_at(balance_at_as_owner.project, balance_at_as_owner.at, archived) AS held,
 			   yquota_internal.burn_rate_at(balance_at_as_owner.project, balance_at_as_owner.at, archived) AS burn_rate
 		-- compute these once, although they are used several times
 		OFFSET 0
-	) AS balance;
+	) AS balance
+	WHERE paying.name = balance_at_as_owner.project;
 END;
 $$;
 COMMENT ON FUNCTION yquota_internal.balance_at_as_owner(text, timestamptz) IS

@@ -116,7 +116,7 @@ BEGIN
 		   yquota_internal.days_later(now, until.latest)
 	FROM yquota.project_balance AS balance
 		LEFT JOIN yquota_internal.spending_per_day(cuts, forecast_as_owner.of_project, NULL) AS spent ON spent.project = balance.project
-		LEFT JOIN LATERAL yquota_internal.days_until_spent(balance.remaining, coalesce(spent.mean, 0), coalesce(spent.deviation, 0), coalesce(spent.days, 1)) AS until
+		LEFT JOIN LATERAL yquota_internal.days_until_spent(balance.available, coalesce(spent.mean, 0), coalesce(spent.deviation, 0), coalesce(spent.days, 1)) AS until
 			ON balance.limited_by = balance.project
 	WHERE forecast_as_owner.of_project IS NULL OR balance.project = forecast_as_owner.of_project
 	ORDER BY balance.project;

@@ -234,7 +234,7 @@ CREATE FUNCTION yquota_internal.report_balances(
 		), balance AS (
 			SELECT c.*, c.charged + c.accrued AS spent, c.quota_mode = 'PREPAID' AND (c.parent IS NULL OR c.has_budget) AS is_budget,
 				   CASE WHEN elapsed.seconds > 0 THEN
-					yquota_internal.used_up_at((report).now, above.remaining + above.held, spent.amount / elapsed.seconds) END AS lasts_until,
+					yquota_internal.used_up_at((report).now, above.remaining + above.held + above.credit_limit, spent.amount / elapsed.seconds) END AS lasts_until,
 				   row_number() OVER (ORDER BY c.charged + c.accrued DESC, c.project) AS place
 			FROM unnest(credits) AS c
 			CROSS JOIN elapsed

@@ -254,6 +254,7 @@ DECLARE
 	past timestamptz[];
 	balances numeric[];
 	credit numeric;
+	credit_limit CONSTANT numeric := (SELECT sum(b.credit_limit) FROM yquota_internal.report_budgets(credits) AS b);
 	pattern record;
 	lasts record;
 	forecast text;
@@ -268,13 +269,14 @@ BEGIN
 		SELECT coalesce(max(p.days), 1) AS days, coalesce(max(p.mean), 0) AS mean, coalesce(max(p.deviation), 0) AS deviation INTO pattern
 		FROM yquota_internal.spending_per_day(yquota_internal.days_before(until, 14), NULL,
 			ARRAY(SELECT member.name FROM yquota_internal.report_budgets(credits) AS b CROSS JOIN LATERAL unnest(yquota_internal.family_of(b.project)) AS member (name))) AS p;
-		IF credit > 0 THEN
-			SELECT * INTO lasts FROM yquota_internal.days_until_spent(credit, pattern.mean, pattern.deviation, pattern.days);
+		IF credit + credit_limit > 0 THEN
+			SELECT * INTO lasts FROM yquota_internal.days_until_spent(credit + credit_limit, pattern.mean, pattern.deviation, pattern.days);
 			forecast := yquota_internal.forecast_in_words(pattern.days, yquota_internal.days_later(until, lasts.expected),
 				yquota_internal.days_later(until, lasts.earliest), yquota_internal.days_later(until, lasts.latest), report.zone);
 		END IF;
 		RETURN yquota_internal.balance_chart(report, past, balances, pattern.days, pattern.mean, pattern.deviation)
-			|| format('<p>On %s there were %s credits. %s</p>', yquota_internal.html_time(until, report.zone), yquota_internal.html_number(credit), forecast);
+			|| format('<p>On %s there were %s credits%s. %s</p>', yquota_internal.html_time(until, report.zone), yquota_internal.html_number(credit),
+					  CASE WHEN credit_limit > 0 THEN concat(', and ', yquota_internal.html_number(credit_limit), ' of credit limit') END, forecast);
 	END IF;
 	RETURN yquota_internal.balance_chart(report, past, balances, NULL, NULL, NULL)
 		|| format('<p>On %s there were %s credits.</p>', yquota_internal.html_time(until, report.zone), yquota_internal.html_number(credit));

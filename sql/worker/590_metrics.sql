@@ -147,7 +147,8 @@ CREATE VIEW yquota.metrics AS
 		('burn_rate_credits', balance.burn_rate),
 		('exhausted', (balance.unspent <= 0)::integer::numeric),
 		('seconds_left', CASE WHEN balance.burn_rate > 0 THEN
-							 round(extract(epoch FROM balance.exhausted_at - yquota.statement_clock()), 3) END)
+							 round(extract(epoch FROM balance.exhausted_at - yquota.statement_clock()), 3) END),
+		('action_seconds_left', round(extract(epoch FROM balance.acts_at - yquota.statement_clock()), 3))
 	) AS sample (name, value)
 	WHERE sample.value IS NOT NULL
 	UNION ALL

@@ -45,7 +45,7 @@ SELECT has_view('yquota', name::name, format('view %s', name)) FROM unnest('{clu
 SELECT has_column('yquota', relation::name, name::name, format('column %s.%s', relation, name))
 FROM (VALUES
 	('node', '{name,rack,label,total,state,updated_at}'::text[]),
-	('project', '{name,quota_mode,on_exhausted}'),
+	('project', '{name,quota_mode,on_exhausted,credit_limit,exhaustion_grace}'),
 	('quota_grant', '{project,amount,reason,granted_by,external_id,valid_from,expires_at}'),
 	('resource_type', '{name,price_group,base_price,unit}'),
 	('price_group', '{name,tipping_point,increment_factor,max_multiplier,count_pending}'),

@@ -300,6 +300,7 @@ sql(<<~'SQL');
 	INSERT INTO yquota.alert (kind, subject, detail, raised_at) VALUES ('outage_undecided', 'x', 'x', yquota.clock());
 	INSERT INTO yquota.verification VALUES (yquota.clock(), '1 s', 0, '[]');
 	INSERT INTO yquota_internal.scheduler_count VALUES ('containers_completed', 0, 3), ('refused', 0, 1);
+	UPDATE yquota.project SET on_exhausted = 'drain' WHERE name = 'poor';
 	CREATE EXTENSION postgres_fdw;
 	DO $$ BEGIN
 		EXECUTE format('CREATE SERVER own FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host %L, port %L, dbname %L)', current_setting('unix_socket_directories'), current_setting('port'), current_database());

@@ -50,7 +50,8 @@ BEGIN;
 SET LOCAL max_parallel_workers_per_gather = 8;
 CREATE OR REPLACE FUNCTION yquota_internal.balance_of(of_project text)
 	RETURNS TABLE (project text, quota_mode yquota.quota_mode, on_exhausted yquota.exhaustion_policy,
-				   has_budget boolean, remaining numeric, held numeric, burn_rate numeric)
+				   has_budget boolean, remaining numeric, held numeric, burn_rate numeric, credit_limit numeric,
+				   exhaustion_grace interval)
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED ROWS 1 COST 10000 SET search_path = pg_catalog, pg_temp
 	AS $$BEGIN
 		RAISE WARNING 'balance of % with % workers', of_project, current_setting('max_parallel_workers_per_gather');

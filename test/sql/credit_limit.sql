@@ -1,0 +1,146 @@
+--
+-- project.credit_limit and project.exhaustion_grace.  A vcore costs one credit per second here, so every
+-- figure can be checked by hand.
+--
+CREATE DATABASE yquota_credit_limit;
+\c yquota_credit_limit
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS yquota;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+\set SHOW_CONTEXT never
+SELECT yquota.set_clock('2026-03-02 10:00+00');
+CREATE VIEW balance AS
+	SELECT project, remaining, held, available, limited_by, exhausted_at, credit_limit, exhaustion_grace, acts_at
+	FROM yquota.project_balance ORDER BY project;
+CREATE VIEW work AS SELECT project, action, remaining, container_id FROM yquota.exhausted_work ORDER BY container_id;
+CREATE VIEW gauge AS
+	SELECT labels ->> 'project' AS project, metric, trim_scale(value) AS value FROM yquota.metrics
+	WHERE metric IN ('yquota_project_remaining_credits', 'yquota_project_available_credits', 'yquota_project_exhausted',
+					 'yquota_project_seconds_left', 'yquota_project_action_seconds_left')
+	ORDER BY 1, 2;
+
+--
+-- A limit and a time of grace are at least 0
+--
+\set VERBOSITY terse
+INSERT INTO yquota.project (name, credit_limit) VALUES ('wrong', -1);
+INSERT INTO yquota.project (name, credit_limit) VALUES ('wrong', 'NaN');
+INSERT INTO yquota.project (name, credit_limit) VALUES ('wrong', 'Infinity');
+INSERT INTO yquota.project (name, credit_limit) VALUES ('wrong', 1e-61);
+INSERT INTO yquota.project (name, exhaustion_grace) VALUES ('wrong', '-1 microsecond');
+INSERT INTO yquota.project (name, exhaustion_grace) VALUES ('wrong', '10 years 1 microsecond');
+\set VERBOSITY default
+
+--
+-- The balance may go below zero by the limit, and no microsecond longer
+--
+INSERT INTO yquota.project (name, on_exhausted, credit_limit) VALUES ('lab', 'stop', 30.5), ('web', 'stop', 0);
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 100, 'March'), ('web', 100, 'March');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
+	('CONTAINER_START', 'l1', '2026-03-02 10:00:00+00', 'lab', 'app_l', '[vcores=1]'),
+	('CONTAINER_START', 'w1', '2026-03-02 10:00:00+00', 'web', 'app_w', '[vcores=1]');
+TABLE balance;
+SELECT yquota.set_clock('2026-03-02 10:01:40+00');
+TABLE balance;
+TABLE work;
+TABLE gauge;
+SELECT yquota.hold('lab', 'app_2', 31, '1 hour');
+SELECT yquota.hold('lab', 'app_2', 30.5, '1 hour') AS hold_id \gset
+TABLE balance;
+SELECT yquota.release_hold(:hold_id);
+SELECT yquota.set_clock('2026-03-02 10:02:10.499999+00');
+SELECT * FROM balance WHERE project = 'lab';
+TABLE work;
+SELECT yquota.set_clock('2026-03-02 10:02:10.5+00');
+SELECT * FROM balance WHERE project = 'lab';
+TABLE work;
+SELECT at, b.remaining, b.exhausted_at
+FROM unnest('{2026-03-02 10:01:00+00,2026-03-02 10:02:10.499999+00,2026-03-02 10:02:10.5+00}'::timestamptz[]) AS at, yquota.balance_at('lab', at) AS b;
+SELECT project, remaining, spent_per_day, ends_at FROM yquota.forecast();
+-- a larger limit lets it go on
+UPDATE yquota.project SET credit_limit = 1000 WHERE name = 'lab';
+SELECT * FROM balance WHERE project = 'lab';
+TABLE work;
+SELECT project, ends_at FROM yquota.forecast('lab');
+SELECT operation, old ->> 'credit_limit' AS old, new ->> 'credit_limit' AS new FROM yquota.audit WHERE table_name = 'yquota.project' ORDER BY audit_id DESC LIMIT 1;
+-- thresholds are of what was granted; the limit ends where on_exhausted acts
+SELECT yquota.quota_compute();
+SELECT subject, figures -> 'hard' AS hard, figures -> 'remaining' AS remaining FROM yquota.alert WHERE kind = 'spending_threshold' ORDER BY subject;
+-- NOLIMIT projects have none
+UPDATE yquota.project SET quota_mode = 'NOLIMIT', exhaustion_grace = '1 hour' WHERE name = 'lab';
+SELECT * FROM balance WHERE project = 'lab';
+UPDATE yquota.project SET quota_mode = 'PREPAID', exhaustion_grace = '0' WHERE name = 'lab';
+
+--
+-- Admission: the limit is credit, and in the time of grace no application is accepted
+--
+INSERT INTO yquota.node (name, total) VALUES ('n1', '[memory-mb=65536,vcores=64]');
+INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.a', '100');
+CREATE VIEW admitted AS
+	SELECT project, state, decided_by, reason
+	FROM unnest('{lab,web}'::text[]) AS project, yquota.submit_application('application_' || project, 'ann', NULL, 'root.a', project => project, dry_run => true);
+TABLE admitted;
+UPDATE yquota.project SET credit_limit = 30.5, exhaustion_grace = '1 day' WHERE name = 'lab';
+TABLE admitted;
+TABLE work;
+UPDATE yquota.project SET credit_limit = 1000, exhaustion_grace = '0' WHERE name = 'lab';
+
+--
+-- Families: the limit of each budget, and its own time of grace
+--
+INSERT INTO yquota.project (name, parent, on_exhausted, credit_limit, exhaustion_grace) VALUES
+	('uni', NULL, 'stop', 20, '10 seconds'), ('physics', 'uni', 'drain', 7, '1 hour'), ('maths', 'uni', 'allow', 0, '0'), ('art', 'uni', 'allow', 1000, '1 day');
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('uni', 100, 'year'), ('physics', 10, 'share'), ('maths', 500, 'share');
+SELECT * FROM balance WHERE project IN ('uni', 'physics', 'maths', 'art');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
+	('CONTAINER_START', 'p1', '2026-03-02 10:02:10.5+00', 'physics', 'app_p', '[vcores=1]'),
+	('CONTAINER_START', 'm1', '2026-03-02 10:02:10.5+00', 'maths', 'app_m', '[vcores=3]');
+SELECT * FROM balance WHERE project IN ('uni', 'physics', 'maths', 'art');
+-- the share of physics is used up after 17 s, and in its hour of grace nothing drains
+SELECT yquota.set_clock('2026-03-02 10:02:30+00');
+SELECT * FROM balance WHERE project IN ('uni', 'physics', 'maths', 'art');
+SELECT * FROM work WHERE project NOT IN ('web', 'lab');
+-- that of uni after 30 s, and the last of its 10 seconds is at 10:02:50.499999
+SELECT yquota.set_clock('2026-03-02 10:02:50.499999+00');
+SELECT * FROM balance WHERE project IN ('uni', 'physics', 'maths', 'art');
+SELECT * FROM work WHERE project NOT IN ('web', 'lab');
+SELECT yquota.set_clock('2026-03-02 10:02:50.5+00');
+SELECT * FROM balance WHERE project IN ('uni', 'physics', 'maths', 'art');
+SELECT * FROM work WHERE project NOT IN ('web', 'lab');
+
+--
+-- The time of grace begins anew with credit, and follows what is heard late
+--
+INSERT INTO yquota.project (name, on_exhausted, exhaustion_grace) VALUES ('grace', 'stop', '1 minute');
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('grace', 10, 'March');
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
+	('CONTAINER_START', 'g1', '2026-03-02 10:02:50.5+00', 'grace', 'app_g', '[vcores=3]');
+SELECT * FROM balance WHERE project = 'grace';
+SELECT yquota.set_clock('2026-03-02 10:03:00+00');
+SELECT * FROM balance WHERE project = 'grace';
+SELECT * FROM gauge WHERE project = 'grace';
+-- 10 / 3 s are 3.333334 s in whole microseconds
+SELECT yquota.set_clock('2026-03-02 10:03:53.833333+00');
+SELECT acts_at, (SELECT count(*) FROM work WHERE project = 'grace') AS to_stop FROM balance WHERE project = 'grace';
+SELECT yquota.set_clock('2026-03-02 10:03:53.833334+00');
+SELECT acts_at, (SELECT count(*) FROM work WHERE project = 'grace') AS to_stop FROM balance WHERE project = 'grace';
+-- credit for some seconds, then again a minute
+INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('grace', 200, 'more');
+SELECT remaining, exhausted_at, acts_at, (SELECT count(*) FROM work WHERE project = 'grace') AS to_stop FROM balance WHERE project = 'grace';
+SELECT yquota.set_clock('2026-03-02 10:05:00+00');
+SELECT remaining, exhausted_at, acts_at, (SELECT count(*) FROM work WHERE project = 'grace') AS to_stop FROM balance WHERE project = 'grace';
+-- something had run before: the credit ended earlier
+INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+	('CONTAINER_START', 'g2', '2026-03-02 10:03:00+00', 'grace', '[vcores=1]'), ('CONTAINER_FINISH', 'g2', '2026-03-02 10:03:06+00', 'grace', NULL);
+SELECT remaining, acts_at FROM balance WHERE project = 'grace';
+-- and something had not: it has not ended at all
+SELECT yquota.void_events('g1', 'never ran') \g /dev/null
+SELECT remaining, acts_at, (SELECT count(*) FROM work WHERE project = 'grace') AS to_stop FROM balance WHERE project = 'grace';
+-- a project that never had credit has no grace, and one with on_exhausted allow nothing to wait for
+INSERT INTO yquota.project (name, on_exhausted, exhaustion_grace) VALUES ('never', 'drain', '1 hour'), ('free', 'allow', '1 hour');
+SELECT * FROM balance WHERE project IN ('never', 'free');
+
+SELECT * FROM yquota.verify();
+\c postgres
+DROP DATABASE yquota_credit_limit;
