@@ -309,6 +309,34 @@ COMMENT ON COLUMN yquota.project.on_exhausted IS 'action of decisions when a PRE
 COMMENT ON COLUMN yquota.project.created_at IS 'system''s clock';
 COMMENT ON COLUMN yquota.project.parent IS
 	'project that also pays for this one; fixed once this project or one below it has been charged or has held credit';
+COMMENT ON COLUMN yquota.project.credit_limit IS 'credits by which its balance may go below zero; default 0, at most 10^30, at most 60 decimals';
+COMMENT ON COLUMN yquota.project.exhaustion_grace IS 'time from when nothing is left until drain or stop; default 0, at most 10 years';
+
+CREATE TABLE yquota.credit_transfer (
+	transfer_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	from_project text COLLATE "C" NOT NULL REFERENCES yquota.project,
+	to_project text COLLATE "C" NOT NULL REFERENCES yquota.project,
+	amount numeric NOT NULL
+		CHECK (amount > 0 AND amount <= 1e30 AND scale(amount) <= 60),
+	reason text NOT NULL,
+	external_id text UNIQUE,
+	reverses bigint REFERENCES yquota.credit_transfer,
+	transferred_by name NOT NULL,
+	transferred_at timestamptz NOT NULL,
+	CHECK (from_project <> to_project)
+);
+CREATE INDEX credit_transfer_reverses_idx ON yquota.credit_transfer (reverses) WHERE reverses IS NOT NULL;
+COMMENT ON TABLE yquota.credit_transfer IS
+	'Credit that transfer_credit() and reverse_transfer() have moved between projects; quota_grant has a row for each side of each part';
+COMMENT ON COLUMN yquota.credit_transfer.transfer_id IS 'primary key';
+COMMENT ON COLUMN yquota.credit_transfer.from_project IS 'project whose credit it was; references project';
+COMMENT ON COLUMN yquota.credit_transfer.to_project IS 'project whose credit it is; references project';
+COMMENT ON COLUMN yquota.credit_transfer.amount IS 'credits, above 0, at most 10^30, at most 60 decimals';
+COMMENT ON COLUMN yquota.credit_transfer.reason IS 'not null';
+COMMENT ON COLUMN yquota.credit_transfer.external_id IS 'unique id of the caller, which makes repeating harmless';
+COMMENT ON COLUMN yquota.credit_transfer.reverses IS 'transfer of which it returns unspent credit; NULL for others';
+COMMENT ON COLUMN yquota.credit_transfer.transferred_by IS 'role that called the function';
+COMMENT ON COLUMN yquota.credit_transfer.transferred_at IS 'clock when the credit moved';
 
 CREATE TABLE yquota.quota_grant (
 	grant_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -321,11 +349,17 @@ CREATE TABLE yquota.quota_grant (
 	external_id text UNIQUE,
 	valid_from timestamptz NOT NULL DEFAULT '-infinity',
 	expires_at timestamptz NOT NULL DEFAULT 'infinity',
-	kind text COLLATE "C" NOT NULL DEFAULT 'grant' CHECK (kind IN ('grant', 'refund', 'correction', 'budget')),
+	kind text COLLATE "C" NOT NULL DEFAULT 'grant' CHECK (kind IN ('grant', 'refund', 'correction', 'budget', 'transfer')),
 	booked_at timestamptz NOT NULL DEFAULT '-infinity',
-	CHECK (valid_from < expires_at)
+	transfer_id bigint REFERENCES yquota.credit_transfer,
+	takes_from bigint REFERENCES yquota.quota_grant,
+	CHECK (valid_from < expires_at),
+	CHECK ((kind = 'transfer') = (transfer_id IS NOT NULL)),
+	CHECK (takes_from IS NULL OR kind = 'transfer' AND amount < 0)
 );
 CREATE INDEX quota_grant_project_idx ON yquota.quota_grant (project);
+CREATE INDEX quota_grant_transfer_idx ON yquota.quota_grant (transfer_id) WHERE transfer_id IS NOT NULL;
+CREATE INDEX quota_grant_takes_from_idx ON yquota.quota_grant (takes_from) WHERE takes_from IS NOT NULL;
 CREATE INDEX quota_grant_refund_idx ON yquota.quota_grant (project) WHERE kind IN ('refund', 'correction');
 COMMENT ON TABLE yquota.quota_grant IS
 	'Credit given to projects, and taken back (negative).  Insert with ON CONFLICT (external_id) DO NOTHING to repeat safely';
@@ -337,9 +371,11 @@ COMMENT ON COLUMN yquota.quota_grant.granted_by IS 'filled in by the server: the
 COMMENT ON COLUMN yquota.quota_grant.granted_at IS 'filled in by the server: the system''s clock';
 COMMENT ON COLUMN yquota.quota_grant.valid_from IS 'start of validity; default -infinity';
 COMMENT ON COLUMN yquota.quota_grant.expires_at IS 'instant at which the remaining credit is lost, default infinity. The grant of a project that expires first is spent first. A negative row ignores it. A NOTICE tells that it has passed already';
-COMMENT ON COLUMN yquota.quota_grant.kind IS 'grant (default), budget (a recurring grant), refund of spending, or correction of other rows. A grant or budget limits a sub-project by its own credit';
+COMMENT ON COLUMN yquota.quota_grant.kind IS 'grant (default), budget (a recurring grant), transfer from or to another project, refund of spending, or correction of other rows. The first three limit a sub-project by its own credit';
 COMMENT ON COLUMN yquota.quota_grant.booked_at IS
 	'clock when it was given: spending before that does not use it';
+COMMENT ON COLUMN yquota.quota_grant.transfer_id IS 'transfer that the row is a part of; references credit_transfer; NULL for other kinds';
+COMMENT ON COLUMN yquota.quota_grant.takes_from IS 'grant from which a negative row of a transfer takes credit first; references quota_grant; NULL in all others';
 COMMENT ON COLUMN yquota.quota_grant.external_id IS 'unique id in the granting system, which makes repeating harmless';
 
 --

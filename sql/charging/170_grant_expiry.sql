@@ -233,7 +233,7 @@ COMMENT ON FUNCTION yquota_internal.spent_now(text) IS
 	'Return the row of spent_by_now() for one project: credits; NULL for none';
 
 CREATE VIEW yquota_internal.grant_term AS
-	SELECT quota_grant.grant_id, quota_grant.project, quota_grant.kind, quota_grant.amount, quota_grant.valid_from,
+	SELECT quota_grant.grant_id, quota_grant.project, quota_grant.kind, quota_grant.amount, quota_grant.valid_from, quota_grant.takes_from,
 		   greatest(quota_grant.valid_from, booking.at) AS begins_at,
 		   -- a grant that arrives after its expiry is lost on arrival
 		   greatest(quota_grant.expires_at, booking.at) AS expires_at
@@ -247,7 +247,8 @@ COMMENT ON VIEW yquota_internal.grant_term IS
 	'Begin and end of the time in which grants can be spent, or credit is taken back';
 
 --
--- The project's own credit limits it from the start of its first row of kind grant or budget.
+-- The project's own credit limits it from the start of its first row of kind grant, budget or
+-- transfer.
 -- Refunds and corrections compensate wrong payments of the project.  They count for the
 -- project once it has such a row.  Before that they count for the nearest ancestor that has
 -- one, or else for the root.
@@ -271,7 +272,7 @@ CREATE VIEW yquota_internal.credit_holder AS
 	CROSS JOIN LATERAL (
 		SELECT min(term.begins_at) AS since
 		FROM yquota_internal.grant_term AS term
-		WHERE term.project = up.holder AND term.kind IN ('grant', 'budget')
+		WHERE term.project = up.holder AND term.kind NOT IN ('refund', 'correction')
 	) AS own
 	WHERE EXISTS (SELECT FROM yquota.quota_grant AS refund
 				  WHERE refund.project = step.member AND refund.kind IN ('refund', 'correction'))
@@ -282,10 +283,10 @@ COMMENT ON VIEW yquota_internal.credit_holder IS
 CREATE VIEW yquota_internal.own_life AS
 	SELECT term.grant_id, term.project, term.amount, term.begins_at, term.expires_at,
 		   'infinity'::timestamptz AS leaves_at, term.valid_from, term.begins_at AS first_at,
-		   term.project AS of_project, term.kind IN ('grant', 'budget') AS is_own,
-		   CASE WHEN term.amount > 0 THEN term.expires_at ELSE 'infinity' END AS loses_at
+		   term.project AS of_project, term.kind NOT IN ('refund', 'correction') AS is_own,
+		   CASE WHEN term.amount > 0 THEN term.expires_at ELSE 'infinity' END AS loses_at, coalesce(term.takes_from, 0) AS takes_from
 	FROM yquota_internal.grant_term AS term
-	WHERE term.kind IN ('grant', 'budget')
+	WHERE term.kind NOT IN ('refund', 'correction')
 	   OR NOT EXISTS (SELECT FROM yquota_internal.project_family AS family WHERE family.member = term.project);
 COMMENT ON VIEW yquota_internal.own_life IS
 	'Begin and end of the time in which grants are credit of the project to which they were given';
@@ -299,7 +300,8 @@ CREATE VIEW yquota_internal.refund_life AS
 		   -- the amount of a negative row may return to expired grants
 		   CASE WHEN term.amount < 0 THEN line.holds_until
 				WHEN term.amount > 0 AND term.expires_at <= line.holds_until THEN term.expires_at
-				ELSE 'infinity' END AS loses_at
+				ELSE 'infinity' END AS loses_at,
+		   0::bigint AS takes_from
 	FROM yquota_internal.credit_holder AS line
 	JOIN yquota_internal.grant_term AS term ON term.project = line.member AND term.kind IN ('refund', 'correction')
 	WHERE yquota_internal.may_have_rows('yquota_internal.project_family')
@@ -369,15 +371,15 @@ COMMENT ON FUNCTION yquota_internal.spent_until(text, timestamptz) IS
 
 CREATE FUNCTION yquota_internal.spend_grants(
 	grant_ids bigint[], amounts numeric[], begins timestamptz[], expires timestamptz[], leaves timestamptz[],
-	instants timestamptz[], spent numeric[],
-	OUT grant_id bigint, OUT rest numeric, OUT lost numeric, OUT returned numeric) RETURNS SETOF record
+	takes_from bigint[], instants timestamptz[], spent numeric[],
+	OUT grant_id bigint, OUT rest numeric, OUT lost numeric, OUT returned numeric, OUT moved numeric) RETURNS SETOF record
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_spend_grants';
-COMMENT ON FUNCTION yquota_internal.spend_grants(bigint[], numeric[], timestamptz[], timestamptz[], timestamptz[], timestamptz[], numeric[]) IS
-	'Return the remaining credit of grants at the last of some instants, or at their expiry, by the spending until each.  A grant that leaves counts no longer.  Credit that a leaving negative row had taken from expired grants is lost by that row and returned to them';
+COMMENT ON FUNCTION yquota_internal.spend_grants(bigint[], numeric[], timestamptz[], timestamptz[], timestamptz[], bigint[], timestamptz[], numeric[]) IS
+	'Return the remaining credit of grants at the last of some instants, or at their expiry, by the spending until each.  A grant that leaves counts no longer.  A negative row takes from the grant that it names first; moved is the part of a grant that such rows have taken.  Credit that a leaving negative row had taken from expired grants is lost by that row and returned to them';
 
 CREATE FUNCTION yquota_internal.grant_outcome(project text, until timestamptz, leaves_before timestamptz DEFAULT 'infinity')
-	RETURNS TABLE (grant_id bigint, rest numeric, lost numeric, returned numeric)
+	RETURNS TABLE (grant_id bigint, rest numeric, lost numeric, returned numeric, moved numeric)
 	-- reads tables behind a view that the view's readers may not read
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -387,10 +389,11 @@ CREATE FUNCTION yquota_internal.grant_outcome(project text, until timestamptz, l
 #variable_conflict use_column
 BEGIN
 	RETURN QUERY
-	SELECT outcome.grant_id, outcome.rest, outcome.lost, outcome.returned
+	SELECT outcome.grant_id, outcome.rest, outcome.lost, outcome.returned, outcome.moved
 	FROM (SELECT array_agg(life.grant_id) AS ids, array_agg(life.amount) AS amounts,
 				 array_agg(life.begins_at) AS begins, array_agg(life.expires_at) AS expires,
-				 array_agg(CASE WHEN life.leaves_at < leaves_before THEN life.leaves_at ELSE 'infinity' END) AS leaves
+				 array_agg(CASE WHEN life.leaves_at < leaves_before THEN life.leaves_at ELSE 'infinity' END) AS leaves,
+				 array_agg(life.takes_from) AS takes_from
 		  FROM yquota_internal.grant_life AS life
 		  WHERE life.project = grant_outcome.project AND life.begins_at <= grant_outcome.until) AS given
 	CROSS JOIN LATERAL (
@@ -398,7 +401,7 @@ BEGIN
 		FROM yquota_internal.spent_until(grant_outcome.project, grant_outcome.until) AS u
 		WHERE given.ids IS NOT NULL) AS books
 	CROSS JOIN LATERAL yquota_internal.spend_grants(
-		given.ids, given.amounts, given.begins, given.expires, given.leaves, books.instants, books.spent) AS outcome;
+		given.ids, given.amounts, given.begins, given.expires, given.leaves, given.takes_from, books.instants, books.spent) AS outcome;
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.grant_outcome(text, timestamptz, timestamptz) IS
@@ -493,7 +496,7 @@ COMMENT ON VIEW yquota_internal.lost_credit IS
 -- must not be repeated for each.
 CREATE FUNCTION yquota_internal.grants_in_force(of_project text)
 	RETURNS TABLE (grant_id bigint, kind text, reason text, valid_from timestamptz, amount numeric, first_at timestamptz, expires_at timestamptz,
-				   counts_for text, rest numeric, lost numeric)
+				   counts_for text, rest numeric, lost numeric, moved numeric)
 	-- reads tables behind a view that the view's readers may not read
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -501,7 +504,7 @@ CREATE FUNCTION yquota_internal.grants_in_force(of_project text)
 BEGIN
 	RETURN QUERY
 	SELECT life.grant_id, given.kind, given.reason, given.valid_from, life.amount, life.first_at, life.expires_at,
-		   life.project::text, found.rest, found.lost + found.returned
+		   life.project::text, found.rest, found.lost + found.returned, found.moved
 	FROM yquota_internal.grant_life AS life
 	JOIN yquota.quota_grant AS given ON given.grant_id = life.grant_id
 	LEFT JOIN yquota_internal.grant_outcome(grants_in_force.of_project, yquota.statement_clock()) AS found
@@ -523,10 +526,11 @@ CREATE VIEW yquota.grant_status WITH (security_barrier) AS
 				ELSE 'valid'
 		   END AS state,
 		   CASE WHEN given.amount > 0 AND given.counts_for = project.name THEN
-			   trim_scale(given.amount - coalesce(given.rest, given.lost, given.amount)) END AS spent,
+			   trim_scale(given.amount - coalesce(given.rest + given.moved, given.lost + given.moved, given.amount)) END AS spent,
 		   trim_scale(given.rest) AS remaining,
 		   trim_scale(given.lost) AS lost,
-		   given.reason, given.first_at AS begins_at, given.expires_at, given.counts_for COLLATE "C" AS counts_for
+		   given.reason, given.first_at AS begins_at, given.expires_at, given.counts_for COLLATE "C" AS counts_for,
+		   CASE WHEN given.amount > 0 THEN trim_scale(given.moved) END AS moved
 	FROM yquota.project
 	CROSS JOIN LATERAL yquota_internal.grants_in_force(project.name) AS given
 	WHERE ((SELECT yquota_internal.reads_all())
@@ -540,6 +544,7 @@ COMMENT ON COLUMN yquota.grant_status.counts_for IS 'project whose credit it is:
 COMMENT ON COLUMN yquota.grant_status.spent IS 'credits spent from it; NULL in a negative row';
 COMMENT ON COLUMN yquota.grant_status.remaining IS 'credits left of it; NULL when it is not valid';
 COMMENT ON COLUMN yquota.grant_status.lost IS 'credits left of it when it expired, and credits that returned to it later; NULL before';
+COMMENT ON COLUMN yquota.grant_status.moved IS 'credits of it that transfers have moved to other projects; NULL in a negative row, and before it begins';
 COMMENT ON COLUMN yquota.grant_status.begins_at IS
 	'first time at which it could be spent: valid_from, or the time of booking if that was later';
 COMMENT ON COLUMN yquota.grant_status.expires_at IS 'expires_at, or booked_at if that was later';

@@ -980,7 +980,7 @@ CREATE FUNCTION yquota_internal.verify_grants(since timestamptz)
 		SELECT given.project, outcome.grant_id, outcome.lost
 		FROM (SELECT life.project, array_agg(life.grant_id) AS ids, array_agg(life.amount) AS amounts,
 					 array_agg(life.begins_at) AS begins, array_agg(life.expires_at) AS expires,
-					 array_agg(life.leaves_at) AS leaves
+					 array_agg(life.leaves_at) AS leaves, array_agg(life.takes_from) AS takes_from
 			  FROM life
 			  JOIN ended ON ended.project = life.project AND life.begins_at <= ended.until
 			  GROUP BY life.project) AS given
@@ -988,7 +988,7 @@ CREATE FUNCTION yquota_internal.verify_grants(since timestamptz)
 					 array_agg(had_spent.spent ORDER BY had_spent.at) AS spent
 			  FROM had_spent GROUP BY had_spent.project) AS books ON books.project = given.project
 		CROSS JOIN LATERAL yquota_internal.spend_grants(
-			given.ids, given.amounts, given.begins, given.expires, given.leaves, books.instants, books.spent) AS outcome
+			given.ids, given.amounts, given.begins, given.expires, given.leaves, given.takes_from, books.instants, books.spent) AS outcome
 		WHERE outcome.lost IS NOT NULL
 	)
 	SELECT 'spending when a grant began or expired differs from the books', format('project %s at %s', had_spent.project, had_spent.at),
@@ -1005,6 +1005,30 @@ CREATE FUNCTION yquota_internal.verify_grants(since timestamptz)
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_grants(timestamptz) IS
 	'Return differences since an instant between kept spending at begin and expiry of grants, their losses, and the books';
+
+CREATE FUNCTION yquota_internal.verify_transfers()
+	RETURNS TABLE (problem text, subject text, expected text, found text)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED
+	BEGIN ATOMIC
+	SELECT 'credit moved by a transfer differs from its rows of quota_grant', format('transfer %s of %s', coalesce(moved.transfer_id, parts.transfer_id), coalesce(side.project, parts.project)),
+		   trim_scale(coalesce(side.amount, 0))::text, trim_scale(coalesce(parts.amount, 0))::text
+	FROM yquota.credit_transfer AS moved
+	CROSS JOIN LATERAL (VALUES (moved.from_project, - moved.amount), (moved.to_project, moved.amount)) AS side (project, amount)
+	FULL JOIN (SELECT part.transfer_id, part.project, sum(part.amount) AS amount, min(sign(part.amount)) = max(sign(part.amount)) AS is_one_side
+			   FROM yquota.quota_grant AS part WHERE part.transfer_id IS NOT NULL
+			   GROUP BY part.transfer_id, part.project) AS parts
+		ON parts.transfer_id = moved.transfer_id AND parts.project = side.project
+	WHERE moved.transfer_id IS NULL OR side.amount IS DISTINCT FROM parts.amount OR NOT parts.is_one_side
+	UNION ALL
+	SELECT 'credit returned of a transfer is more than it moved', format('transfer %s', moved.transfer_id),
+		   trim_scale(moved.amount)::text, trim_scale(sum(back.amount))::text
+	FROM yquota.credit_transfer AS moved
+	JOIN yquota.credit_transfer AS back ON back.reverses = moved.transfer_id
+	GROUP BY moved.transfer_id
+	HAVING sum(back.amount) > moved.amount;
+	END;
+COMMENT ON FUNCTION yquota_internal.verify_transfers() IS
+	'Return differences between transfers of credit and their parts';
 
 CREATE FUNCTION yquota_internal.verify_families()
 	RETURNS TABLE (problem text, subject text, expected text, found text)
@@ -1047,6 +1071,7 @@ BEGIN
 	RETURN QUERY SELECT * FROM yquota_internal.verify_periods();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_archived_cost_since();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_grants(since);
+	RETURN QUERY SELECT * FROM yquota_internal.verify_transfers();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_families();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_applications();
 	RETURN QUERY SELECT * FROM yquota_internal.verify_scheduler();

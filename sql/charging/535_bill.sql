@@ -78,15 +78,17 @@ BEGIN
 		UNION ALL
 		SELECT side.place, side.item, credit.project, NULL, NULL, NULL, NULL, credit.reason, credit.grant_id, side.amount
 		FROM yquota_internal.billed_credit AS credit
-		CROSS JOIN LATERAL (VALUES (2, 'grant', credit.granted), (3, 'expired', - credit.lost)) AS side (place, item, amount)
+		LEFT JOIN yquota.quota_grant AS given ON given.grant_id = credit.grant_id AND given.kind = 'transfer'
+		CROSS JOIN LATERAL (VALUES (CASE WHEN given.grant_id IS NULL THEN 2 ELSE 3 END, coalesce(given.kind, 'grant'), credit.granted),
+								   (4, 'expired', - credit.lost)) AS side (place, item, amount)
 		WHERE credit.project = bill_as_owner.project AND credit.until = bill_as_owner.ends_at AND side.amount <> 0
 		UNION ALL
-		SELECT 4, 'charge', cost.project, cost.queue, cost.username, cost.application_id, NULL, NULL, NULL, - cost.amount
+		SELECT 5, 'charge', cost.project, cost.queue, cost.username, cost.application_id, NULL, NULL, NULL, - cost.amount
 		FROM yquota_internal.booked_cost(period.starts_at, bill_as_owner.ends_at, '{project,queue,username,application_id}',
 										 period.closed_at, of_projects => projects) AS cost
 		WHERE cost.amount <> 0
 		UNION ALL
-		SELECT 5, 'correction', cost.project, cost.queue, cost.username, cost.application_id, earlier.until, NULL, NULL, - cost.amount
+		SELECT 6, 'correction', cost.project, cost.queue, cost.username, cost.application_id, earlier.until, NULL, NULL, - cost.amount
 		FROM yquota_internal.period AS earlier
 		CROSS JOIN LATERAL yquota_internal.booked_cost(
 			earlier.starts_at, earlier.until, '{project,queue,username,application_id}',
@@ -95,7 +97,7 @@ BEGIN
 	), page AS (
 		SELECT entry.* FROM entry
 		UNION ALL
-		SELECT 6, 'closing balance', bill_as_owner.project, NULL, NULL, NULL, NULL, NULL, NULL, trim_scale(sum(entry.amount))
+		SELECT 7, 'closing balance', bill_as_owner.project, NULL, NULL, NULL, NULL, NULL, NULL, trim_scale(sum(entry.amount))
 		FROM entry
 	)
 	SELECT row_number() OVER (ORDER BY page.place, page.corrected_period, page.subject COLLATE "C", page.queue COLLATE "C",

@@ -12,7 +12,7 @@ BEGIN ATOMIC
 	WITH topics (topic, description, pattern) AS (VALUES
 		('alert', 'Alerts, spending thresholds and metrics', ' (alert|threshold|metrics|worker status) '),
 		('application', 'Submit, move and end applications; why an application waits', ' (applications?|application access|outstanding|lifetime|priority) '),
-		('balance', 'Projects, grants, budgets, holds and balances', ' (projects?|grants?|balance|budget|hold|exhausted|forecast) '),
+		('balance', 'Projects, grants, transfers, budgets, holds and balances', ' (projects?|grants?|transfer|balance|budget|hold|exhausted|forecast) '),
 		('bill', 'Bills, months and closed periods', ' (bill|billing|period|month|opening) '),
 		('cluster', 'For other databases: budgets and reports over several clusters, copies of the database', ' (cluster (name|lease|setting|status)|federated?|federation|federate|(planned|renew) leases|budget lease|commands) |^ (charge|bill) by '),
 		('cost', 'What containers, applications, queues, users and projects cost, and why', ' (costs?|charge|quote|explain charge|amount|report html) |usage $'),

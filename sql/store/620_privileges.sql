@@ -13,6 +13,11 @@
 ALTER TABLE yquota.role_grant ENABLE ROW LEVEL SECURITY;
 CREATE POLICY reader ON yquota.role_grant FOR SELECT
 	USING ((SELECT yquota_internal.reads_all()));
+ALTER TABLE yquota.credit_transfer ENABLE ROW LEVEL SECURITY;
+CREATE POLICY reader ON yquota.credit_transfer FOR SELECT
+	USING ((SELECT yquota_internal.reads_all())
+		   OR from_project = ANY ((SELECT yquota_internal.readable_projects())::text[])
+		   OR to_project = ANY ((SELECT yquota_internal.readable_projects())::text[]));
 
 DO $do$
 DECLARE
@@ -141,6 +146,12 @@ CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquo
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.quota_grant
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
 		'Grants are append-only.', 'Insert a row with a negative amount to take credit back.');
+CREATE TRIGGER moved_by_owner AFTER INSERT ON yquota.quota_grant
+	FOR EACH ROW WHEN (NEW.kind = 'transfer') EXECUTE FUNCTION yquota_internal.refuse_rewriting(
+		'A transfer has two sides.', 'Call yquota.transfer_credit().');
+CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.credit_transfer
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
+		'Credit is moved when enough of it is left.', 'Call yquota.transfer_credit() or yquota.reverse_transfer().');
 CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquota.expired_grant
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
 		'The loss of a grant follows from the books.', 'Give credit back with yquota.quota_grant.');

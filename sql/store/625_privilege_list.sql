@@ -43,7 +43,7 @@ CREATE VIEW yquota_internal.privilege AS
 				queue,queue_label,queue_user,readable_alert,readable_charge,readable_container,readable_grant,
 				readable_node_queue,readable_outage,readable_preemption_mark,reservation_allocation,
 				reservation_charge,reservation_definition,scheduler_application,scheduler_setting,suspect_container,
-				unmapped_property,user_setting,wildcard_template,workflow_priority_mapping}'),
+				transfer_status,unmapped_property,user_setting,wildcard_template,workflow_priority_mapping}'),
 			-- configuration, and reports of the cluster
 			('TABLE', '{INSERT,UPDATE,DELETE}', 'admin', '{
 				billing_setting,budget,cluster_setting,federated_budget,mapping_rule,multi_node_sorting_policy,node,
@@ -83,7 +83,7 @@ CREATE VIEW yquota_internal.privilege AS
 				place_application,preemption_cost,price_quote,release_hold,report_html,reservation_contract,
 				reservation_request,top_costs,user_limit}'),
 			-- these functions write only rows that the caller may write
-			('FUNCTION', '{EXECUTE}', 'viewer', '{hold,mutate_configuration,price_quote,release_hold}'),
+			('FUNCTION', '{EXECUTE}', 'viewer', '{hold,mutate_configuration,price_quote,release_hold,reverse_transfer,transfer_credit}'),
 			-- these functions set the clock and read all sequences
 			('FUNCTION', '{EXECUTE}', 'owner', '{reset_clock,sequence_commands,set_clock}'),
 			-- these functions compute, and read only the clock and rows that their caller may read

@@ -153,8 +153,8 @@ BEGIN
 		  AND (class.relname <> ALL ('{node,pending_demand,utilization}')
 			   AND class.oid IN (SELECT privilege.objid FROM yquota_internal.privilege AS privilege
 								 WHERE privilege.object_kind = 'TABLE' AND privilege.privilege = 'INSERT' AND 'admin' = ANY (privilege.kinds))
-			   OR class.oid = ANY ('{yquota.base_price, yquota.closed_period, yquota.federated_cluster, yquota.price,
-					yquota.price_pin, yquota.role_grant, yquota_internal.clock_setting}'::regclass[]))
+			   OR class.oid = ANY ('{yquota.base_price, yquota.closed_period, yquota.credit_transfer,
+					yquota.federated_cluster, yquota.price, yquota.price_pin, yquota.role_grant, yquota_internal.clock_setting}'::regclass[]))
 	LOOP
 		IF audited.by_statement THEN
 			EXECUTE format('CREATE TRIGGER audit_insert AFTER INSERT ON %1$s REFERENCING NEW TABLE AS new_rows

@@ -10,7 +10,8 @@
  *
  * Negative rows take from grants as spending does, which is paid before them.  The amount that a row took
  * from each grant is kept, because the row may go to another project.  The credit then returns to its
- * grants, and is lost where a grant has expired.
+ * grants, and is lost where a grant has expired.  A negative row of a transfer names a
+ * grant, and takes from that grant first.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,6 +37,7 @@ enum
 	ARGUMENT_BEGIN,
 	ARGUMENT_EXPIRE,
 	ARGUMENT_LEAVE,
+	ARGUMENT_TAKES_FROM,
 	ARGUMENT_INSTANTS,
 	ARGUMENT_SPENT
 };
@@ -47,6 +49,7 @@ enum
 	OUTCOME_REST,
 	OUTCOME_LOST,
 	OUTCOME_RETURNED,
+	OUTCOME_MOVED,
 	OUTCOME_COLUMNS
 };
 
@@ -64,6 +67,7 @@ typedef struct Grant
 	Numeric		unspent;		/* amount that spending below zero paid to a negative row */
 	Numeric		returned;		/* credit returned to it after it expired; by a negative row: to expired grants */
 	struct Taking *takings;		/* takings by the negative row, or from the grant */
+	int64		takes_from;		/* grant_id of the grant that a negative row takes from first; 0 for none */
 } Grant;
 
 /* The part of a grant that a negative row has taken, in the lists of both. */
@@ -82,6 +86,7 @@ typedef struct Credit
 	Grant	   *grants;
 	Grant	  **by_begin;		/* all grants in the order of begins_at */
 	Grant	  **by_leave;		/* all grants in the order of leaves_at */
+	Grant	  **by_id;			/* all grants in the order of grant_id; NULL until a row takes from one */
 	int			begun;			/* number of grants of by_begin that have begun */
 	int			left;			/* number of grants of by_leave that have left */
 	binaryheap *valid;			/* grants that can be spent, and some that have left since */
@@ -146,6 +151,15 @@ compare_instants(const void *a, const void *b, void *offset)
 	return (left > right) - (left < right);
 }
 
+static int
+compare_ids(const void *a, const void *b)
+{
+	int64		left = (*(const Grant *const *) a)->grant_id;
+	int64		right = (*(const Grant *const *) b)->grant_id;
+
+	return (left > right) - (left < right);
+}
+
 /* Return the elements of an array argument without nulls, as many as the first array of its kind has. */
 static Datum *
 elements(FunctionCallInfo fcinfo, int argument, Oid type, int16 length, bool by_value, int *count)
@@ -179,6 +193,7 @@ read_credit(FunctionCallInfo fcinfo, Credit *credit)
 	Datum	   *begin = elements(fcinfo, ARGUMENT_BEGIN, TIMESTAMPTZOID, sizeof(TimestampTz), FLOAT8PASSBYVAL, &count);
 	Datum	   *expire = elements(fcinfo, ARGUMENT_EXPIRE, TIMESTAMPTZOID, sizeof(TimestampTz), FLOAT8PASSBYVAL, &count);
 	Datum	   *leave = elements(fcinfo, ARGUMENT_LEAVE, TIMESTAMPTZOID, sizeof(TimestampTz), FLOAT8PASSBYVAL, &count);
+	Datum	   *takes_from = elements(fcinfo, ARGUMENT_TAKES_FROM, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, &count);
 
 	memset(credit, 0, sizeof(*credit));
 	credit->count = count;
@@ -197,6 +212,7 @@ read_credit(FunctionCallInfo fcinfo, Credit *credit)
 		grant->begins_at = DatumGetTimestampTz(begin[i]);
 		grant->expires_at = DatumGetTimestampTz(expire[i]);
 		grant->leaves_at = DatumGetTimestampTz(leave[i]);
+		grant->takes_from = DatumGetInt64(takes_from[i]);
 		credit->by_begin[i] = credit->by_leave[i] = grant;
 	}
 	qsort_arg(credit->by_begin, count, sizeof(Grant *), compare_instants, &begins);
@@ -370,9 +386,43 @@ leave_grants(Credit *credit, TimestampTz instant)
 	}
 }
 
+static Grant *
+find_grant(Credit *credit, int64 grant_id)
+{
+	Grant		key = {.grant_id = grant_id};
+	Grant	   *wanted = &key;
+	Grant	  **found;
+
+	if (credit->by_id == NULL)
+	{
+		credit->by_id = palloc(sizeof(Grant *) * credit->count);
+		memcpy(credit->by_id, credit->by_begin, sizeof(Grant *) * credit->count);
+		qsort(credit->by_id, credit->count, sizeof(Grant *), compare_ids);
+	}
+	found = bsearch(&wanted, credit->by_id, credit->count, sizeof(Grant *), compare_ids);
+	return found == NULL ? NULL : *found;
+}
+
+/* Take what a negative row takes back from the grant that it names, as far as that can be spent. */
+static void
+take_named(Credit *credit, Grant *row)
+{
+	Grant	   *grant = find_grant(credit, row->takes_from);
+	Numeric		part;
+
+	if (grant == NULL || !grant->in_heap || grant->has_left || compare(grant->amount, credit->zero) < 0)
+		return;
+	part = compare(grant->rest, row->rest) > 0 ? row->rest : grant->rest;
+	row->rest = subtract(row->rest, part);
+	grant->rest = subtract(grant->rest, part);
+	note_taking(row, grant, part);
+}
+
 static void
 begin_grants(Credit *credit, TimestampTz instant)
 {
+	int			first = credit->begun;
+
 	for (; credit->begun < credit->count && credit->by_begin[credit->begun]->begins_at <= instant; credit->begun++)
 	{
 		Grant	   *grant = credit->by_begin[credit->begun];
@@ -387,6 +437,29 @@ begin_grants(Credit *credit, TimestampTz instant)
 		else if (sign > 0 && grant->expires_at > instant)
 			enter(credit->valid, grant);
 	}
+	/* the named grants may have begun at the same instant */
+	for (int i = first; i < credit->begun; i++)
+	{
+		Grant	   *row = credit->by_begin[i];
+
+		if (row->has_begun && row->takes_from != 0 && compare(row->amount, credit->zero) < 0)
+			take_named(credit, row);
+	}
+}
+
+/* Return the part of a grant that rows of transfers have taken. */
+static Numeric
+moved_part(const Credit *credit, const Grant *grant)
+{
+	Numeric		moved = credit->zero;
+
+	for (Taking *taking = grant->takings; taking != NULL; taking = taking->next_of_grant)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (taking->row->takes_from != 0)
+			moved = add(moved, taking->amount);
+	}
+	return moved;
 }
 
 static void
@@ -403,13 +476,15 @@ put_outcome(ReturnSetInfo *result, const Credit *credit, const Grant *grant, Tim
 	values[OUTCOME_GRANT_ID] = Int64GetDatum(grant->grant_id);
 	values[OUTCOME_REST] = values[OUTCOME_LOST] = NumericGetDatum(is_negative ? grant->returned : grant->rest);
 	values[OUTCOME_RETURNED] = NumericGetDatum(is_negative ? credit->zero : grant->returned);
+	values[OUTCOME_MOVED] = NumericGetDatum(is_negative ? credit->zero : moved_part(credit, grant));
 	nulls[other] = true;
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
 /*
- * spend_grants(grant_ids, amounts, begins, expires, leaves, instants, spent): spending until each instant,
- * in ascending order, is paid by the grants that could be spent before it.
+ * spend_grants(grant_ids, amounts, begins, expires, leaves, takes_from, instants, spent)
+ *
+ * Spending until each instant, in ascending order, is paid by the grants that could be spent before it.
  */
 Datum
 yq_sql_spend_grants(PG_FUNCTION_ARGS)

@@ -251,7 +251,32 @@ sub grants_case
 			baseline => $found->{few}{time}, baseline_name => 'a tenth of them', value => $found->{all}{time} / $found->{few}{time}, unit => 'x', at_most => 15);
 		$_->close foreach values %session;
 	}
+	transfer_case($database{all});
 	Cluster::drop_database($_) foreach values %database;
+	return;
+}
+
+# A transfer of one credit of many grants and its reversal, by turns with reading them.
+sub transfer_case
+{
+	my ($database) = @_;
+	my $session = Cluster->new($database);
+
+	$session->run(q(INSERT INTO yquota.project (name) VALUES ('borrower')));
+	my $found = interleave(
+		transfer => sub {
+			my ($repetition) = @_;
+
+			return (
+				time => scalar Bench::patient_milliseconds($session, "SELECT yquota.transfer_credit('p1000', 'borrower', 1, 'bench', 'bench $repetition')"),
+				back => scalar Bench::patient_milliseconds($session, "SELECT r.* FROM yquota.credit_transfer AS t, yquota.reverse_transfer(t.transfer_id) AS r WHERE t.external_id = 'bench $repetition'"));
+		},
+		read => sub { return (time => scalar Bench::patient_milliseconds($session, q(SELECT count(*) FROM yquota.grant_status WHERE project = 'p1000'))) });
+
+	$session->close;
+	Report::add("transfer of credit of a project with @{[ size('grants') ]} grants", figure => $found->{transfer}{time}, figure_unit => 'ms',
+		baseline => $found->{read}{time}, baseline_name => 'grant_status', value => $found->{transfer}{time} / $found->{read}{time}, unit => 'x', at_most => 3,
+		note => sprintf('its reversal: %.1f ms', $found->{transfer}{back}));
 	return;
 }
 

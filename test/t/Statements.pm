@@ -121,6 +121,7 @@ sub load_books
 		INSERT INTO yquota.project (name, quota_mode) VALUES ('newcomer', 'NOLIMIT');
 		SELECT yquota.hold('p', 'application_9', 1, '1 day', external_id => 'erp-1'),
 			   yquota.hold('p', 'application_9', 10, '1 day'), yquota.hold('s', 'application_9', 10, '1 day');
+		SELECT yquota.transfer_credit('p', 'q', 10, 'lent');
 		INSERT INTO yquota.outage (started_at, ended_at, forgiven, reason) VALUES ('2026-03-02 02:00+00', '2026-03-02 02:30+00', false, 'to be decided');
 
 		-- what the scheduler does
@@ -256,6 +257,8 @@ my @calls = (
 	'yquota.report_feed_problem(text,text,text)' => q(SELECT yquota.report_feed_problem('rm', '42501', 'permission denied')),
 	'yquota.report_recovery(text,timestamp with time zone,timestamp with time zone)' => q(SELECT yquota.report_recovery('rm', '2026-03-01 21:00+00', '2026-03-02 04:00+00')),
 	'yquota.register_node(text,yquota.resource,text,text,timestamp with time zone)' => q(SELECT yquota.register_node('h1', '[memory-mb=8192,vcores=8]')),
+	'yquota.reverse_transfer(bigint,text)' => q(SELECT * FROM yquota.reverse_transfer(1)),
+	'yquota.transfer_credit(text,text,numeric,text,text)' => q(SELECT yquota.transfer_credit('p', 'q', 1, 'lent', 'erp-1')),
 	'yquota.release_hold(bigint)' => q(SELECT yquota.release_hold(max(hold_id)) FROM yquota.hold WHERE reservation_id IS NULL),
 	'yquota.release_containers(text[])' => q(SELECT * FROM yquota.release_containers(ARRAY(SELECT container_id FROM yquota.decision))),
 	'yquota.delete_reservation(text,text,text[])' => q(SELECT * FROM yquota.delete_reservation('reservation_1_0001', 'ann', '{}')),

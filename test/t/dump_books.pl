@@ -46,7 +46,7 @@ sub shown
 	return rows_of_each($node, $database,
 		feed_status => 'SELECT source, events, last_event_at, waiting, rejected FROM yquota.feed_status',
 		map { $_ => "SELECT * FROM yquota.$_" }
-		  qw(project_balance container_cost daily_cost queue_usage node_usage project_usage exhausted_work charged_through hold_status));
+		  qw(project_balance container_cost daily_cost queue_usage node_usage project_usage exhausted_work charged_through hold_status grant_status transfer_status));
 }
 
 my $scratch = PostgreSQL::Test::Utils::tempdir;
@@ -148,6 +148,9 @@ $node->safe_psql('original', <<~'SQL');
 	SELECT yquota_internal.expire_grants('2021-03-02 12:00+00');
 	-- a hold, and one that is over
 	INSERT INTO yquota.project (name, quota_mode) VALUES ('spare', 'NOLIMIT');
+	-- a transfer of credit and its reversal
+	SELECT yquota.transfer_credit('lab', 'spare', 100, 'lent', 'erp-1');
+	SELECT * FROM yquota.reverse_transfer(1);
 	SELECT yquota.hold('spare', 'app', 1000, '1 day', 'nightly'), yquota.release_hold(yquota.hold('spare', 'app', 0.000001, '1 day'));
 	-- and counters that wait to be compacted
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source)
@@ -228,7 +231,7 @@ foreach my $database (qw(plain inserted archived directory filled))
 		SELECT * FROM yquota.verify();
 		SQL
 		# two vcores for half an hour
-		"t\n3600|2021-03-02 11:30:00+00\n7\n3\nt\nt\n0\n0\n0\n0\n0\n0\n0", "$database: life goes on");
+		"t\n3600|2021-03-02 11:30:00+00\n11\n3\nt\nt\n0\n0\n0\n0\n0\n0\n0", "$database: life goes on");
 }
 
 # The session that restores a dump may go on to send events.
