@@ -25,9 +25,9 @@ sub new
 
 sub add_project
 {
-	my ($self, $name, $parent, $mode) = @_;
+	my ($self, $name, $parent, $mode, $policy, $limit, $grace) = @_;
 
-	$self->{project}{$name} = { parent => $parent, mode => $mode };
+	$self->{project}{$name} = { parent => $parent, mode => $mode, policy => $policy, limit => Model::amount($limit // 0), grace => $grace // 0 };
 	return;
 }
 
@@ -96,9 +96,9 @@ sub changed
 }
 
 #
-# Grants: hashes of id, project, amount, kind, begins and expires.
+# Grants: hashes of id, project, amount, kind, begins, expires and takes_from.
 #
-sub is_own { my ($grant) = @_; return $grant->{kind} =~ /^(?:grant|budget)$/; }
+sub is_own { my ($grant) = @_; return $grant->{kind} =~ /^(?:grant|budget|transfer)$/; }
 
 # From when on a project is limited by its own credit.
 sub own_since
@@ -186,6 +186,14 @@ sub grants_at
 			if ($term->{amount}->is_neg) { $debt{ $term->{id} } = { id => $term->{id}, begins => $instant, rest => -$term->{amount}, of => {} }; }
 			elsif ($term->{expires} <= $instant) { $lost{ $term->{id} } = $term->{amount}; }
 			else { $left{ $term->{id} } = $term->{amount}->copy; }
+		}
+		# a transfer takes its part of one grant
+		foreach my $term (grep { $_->{begins} == $instant && defined $_->{takes_from} && exists $left{ $_->{takes_from} } } @terms)
+		{
+			my $taken = least($debt{ $term->{id} }{rest}, $left{ $term->{takes_from} });
+
+			$_ = $_ - $taken foreach $debt{ $term->{id} }{rest}, $left{ $term->{takes_from} };
+			$debt{ $term->{id} }{of}{ $term->{takes_from} } = $taken->copy;
 		}
 		@valid = sort { $a->{expires} <=> $b->{expires} || $a->{id} <=> $b->{id} } grep { exists $left{ $_->{id} } } @terms;
 	}
@@ -292,9 +300,8 @@ sub balance
 	return \%balance;
 }
 
-# The amount that a project may still spend: the least rest of the budgets that limit it; undef when nothing limits
-# it.
-sub available
+# The projects whose budgets limit a project.
+sub limits
 {
 	my ($self, $name, $now) = @_;
 	my @line = $self->line($name);
@@ -303,11 +310,99 @@ sub available
 
 	return if $is_free->($name);
 	@limits = ($line[-1]) if !@limits && !grep { $is_free->($_) } @line;
-	my @rests = map { $self->balance($_, $now, $now)->{remaining} } @limits or return;
+	return @limits;
+}
+
+# The amount that a project may still spend, which is the least rest of the budgets that limit it. A credit limit adds
+# to the rest. Undef when nothing limits the project.
+sub available
+{
+	my ($self, $name, $now) = @_;
+	my @rests = map { $self->balance($_, $now, $now)->{remaining} + $self->{project}{$_}{limit} } $self->limits($name, $now) or return;
 	my ($least, @others) = @rests;
 
 	$least = least($least, $_) foreach @others;
 	return $least;
+}
+
+# The amount that was left of a budget with its credit limit at an instant, held or not.
+sub unspent
+{
+	my ($self, $name, $now, $at) = @_;
+
+	return $self->grants_at($name, $now, $at)->{granted} - $self->spent($name, $now, $at) + $self->{project}{$name}{limit};
+}
+
+# Whether something was left of a budget at any time of its grace. A balance is linear between two events.
+sub is_in_grace
+{
+	my ($self, $name, $now) = @_;
+	my $since = $now - $self->{project}{$name}{grace};
+	my $pieces = $self->pieces($now, [ $self->family($name) ]);
+	my %instants = map { $_ => 1 } $since, grep { $since < $_ && $_ <= $now } map({ @{$_}{qw(begins expires leaves)} } $self->terms($name)), map { @{$_}[ 0, 1 ] } @$pieces;
+
+	return grep { $self->unspent($name, $now, $_) > 0 } sort { $b <=> $a } keys %instants;
+}
+
+# The action that exhausted_work is to tell of a project, with the amount that is left; nothing when there is none.
+sub action
+{
+	my ($self, $name, $now) = @_;
+	my @policies = qw(allow refuse_submission drain stop);
+	my ($strictest, $least) = (0);
+
+	foreach my $limit ($self->limits($name, $now))
+	{
+		my $unspent = $self->unspent($limit, $now, $now);
+		my $policy = 0;
+
+		$least = !defined $least ? $unspent : least($least, $unspent);
+		next if $unspent > 0;
+		foreach my $member ($self->line($name))
+		{
+			my $known = $self->{project}{$member};
+
+			$policy = max($policy, grep { $policies[$_] eq $known->{policy} } 0 .. 3) if $known->{mode} ne 'NOLIMIT';
+			last if $member eq $limit;
+		}
+		$policy = 1 if $policy > 1 && $self->{project}{$limit}{grace} && $self->is_in_grace($limit, $now);
+		$strictest = max($strictest, $policy);
+	}
+	return $strictest > 1 ? ($policies[$strictest], $least) : ();
+}
+
+#
+# Transfers
+#
+
+# The sum of the rests of grants that can move, without held credit. The pairs of grant and rest follow, in the order in
+# which grants are spent.
+sub transferable
+{
+	my ($self, $name, $now, @ids) = @_;
+	my $left = $self->grants_at($name, $now, $now)->{left};
+	my %grants = map { $_->{id} => $_ } @{ $self->{grant} };
+	my @parts = map { [ $grants{$_}, $left->{$_} ] } sort { $grants{$a}{expires} <=> $grants{$b}{expires} || $a <=> $b } grep { $left->{$_} > 0 } @ids ? grep({ exists $left->{$_} } @ids) : keys %$left;
+	my $sum = zero();
+
+	$sum = $sum + $_->[1] foreach @parts;
+	return (positive(least($sum, $self->balance($name, $now, $now)->{remaining})), @parts);
+}
+
+# The parts of an amount, as pairs of grant and amount.
+sub parts_of
+{
+	my ($amount, @parts) = @_;
+	my @moved;
+
+	foreach my $part (@parts)
+	{
+		my $moved = least($amount, $part->[1]);
+
+		push @moved, [ $part->[0], $moved ] if $moved > 0;
+		$amount = $amount - $moved;
+	}
+	return @moved;
 }
 
 1;

@@ -81,7 +81,8 @@ sub all
 	my @reports = (
 		{ name => 'balance', sql => columns($balance, 'project', qw(granted spent held remaining available burn_rate :limited_by :exhausted_at)) },
 		{ name => 'metrics', sql => "SELECT labels->>'project' || '|' || metric, trim_scale(value) FROM yquota.metrics WHERE family = 'project'" },
-		{ name => 'exhausted', sql => q(SELECT project || '|' || container_id, action || ' ' || trim_scale(remaining) FROM yquota.exhausted_work) },
+		{ name => 'acts', graces => 1, sql => q(SELECT project || '|acts_at', (extract(epoch FROM acts_at) * 1000000)::bigint FROM yquota.project_balance WHERE acts_at IS NOT NULL) },
+		{ name => 'exhausted', graces => 1, sql => q(SELECT project || '|' || container_id, action || ' ' || trim_scale(remaining) FROM yquota.exhausted_work) },
 		{ name => 'holds', sql => columns('yquota.hold_status AS r', 'project, hold_id', qw(spent outstanding :state)) },
 		{ name => 'grants', sql => columns('yquota.grant_status AS r', 'project, grant_id', qw(spent remaining lost :state)) },
 		{ name => 'containers', leaves => 1, sql => columns('yquota.container_cost AS r', 'project, container_id',

@@ -64,6 +64,13 @@ sub small_allocation
 
 sub random_price { return pick('1', '0', '0.5', '2', '1.000000000000000001', '0.333333333333333333', sprintf('%.3f', rand 3)); }
 
+# Mode, action without credit, credit limit and time of grace of a project.
+sub random_project
+{
+	return (chance(0.85) ? 'PREPAID' : 'NOLIMIT', pick(qw(allow refuse_submission drain stop stop)), chance(0.5) ? 0 : pick('0.5', '20000.000001', between(1, 100_000)),
+		chance(0.5) ? 0 : pick(1, between(1, 50) * History::MINUTE, between(1, 30 * History::HOUR)));
+}
+
 sub random_life
 {
 	my $from = $first_instant + pick(0, 0, between(0, 23) * History::HOUR, between(0, History::DAY));
@@ -77,7 +84,7 @@ sub random_life
 		applications => [ 'app1', 'app2', 'app3', undef ],
 	}, 'History';
 
-	$new->{steps} = [ [ 'clock', $from ], map { [ 'project', @$_, chance(0.85) ? 'PREPAID' : 'NOLIMIT' ] } @projects ];
+	$new->{steps} = [ [ 'clock', $from ], map { [ 'project', @$_, random_project() ] } @projects ];
 	$new->{horizon} = $from;
 	$new->{known} = {};
 	return $new;
@@ -238,6 +245,17 @@ sub add_rerate
 	return;
 }
 
+sub add_transfer
+{
+	my ($from, $to) = chance(0.85) ? @{ pick([qw(a b)], [qw(b a)], [qw(a.x a.y)], [qw(a.y a.x)]) } : History::shuffle(@{ $life->{projects} });
+
+	# most projects have spent all that they were granted
+	add('grant', $from, between(1, pick(2_000, 10_000_000)), 'grant', undef, chance(0.5) ? undef : $life->{to} - 1 + between(1, 30) * History::HOUR)
+	  foreach 1 .. between(0, 3);
+	add('transfer', $from, $to, chance(0.4) ? undef : between(1, pick(2_000, 100_000)), 'erp-' . ++$life->{transfers}, chance(0.3));
+	return;
+}
+
 sub add_hold
 {
 	my @holder = (pick(@{ $life->{projects} }), pick(qw(app1 app2 app3)));
@@ -280,7 +298,8 @@ sub add_anything
 {
 	pick(
 		\&add_events, \&add_events, \&add_events, \&add_grant, \&add_grant, \&add_change, \&add_change, \&add_outage, \&add_rerate,
-		\&add_hold, \&add_hold, \&add_node_calls, \&add_node_calls,
+		\&add_hold, \&add_hold, \&add_transfer, \&add_transfer, \&add_transfer, \&add_node_calls, \&add_node_calls,
+		sub { add('reverse', between(0, 3)) },
 		sub { add('release', between(0, 3)) },
 		sub { add('void', pick(sort keys %{ $life->{known} })) if %{ $life->{known} } },
 		sub { add('same price', pick(qw(GPU GENERAL)), past_instant()) },
@@ -428,10 +447,11 @@ sub read_grants
 
 	$credit->{grant} = [ map { {
 		id => $_->[0], project => $_->[1], amount => Model::amount($_->[2]), kind => $_->[3],
+		takes_from => $_->[8] eq '' ? undef : $_->[8],
 		begins => $_->[6] eq 't' ? $_->[4] : max($_->[4], $_->[7]), expires => $_->[6] eq 't' ? $_->[5] : max($_->[5], $_->[7]) } }
 		rows(sprintf(q(SELECT g.grant_id, g.project, trim_scale(g.amount), g.kind,
 			CASE WHEN isfinite(g.valid_from) THEN %1$s ELSE -%4$s END, CASE WHEN isfinite(g.expires_at) THEN %2$s ELSE %4$s END,
-			b.grant_id IS NOT NULL, %3$s
+			b.grant_id IS NOT NULL, %3$s, g.takes_from
 			FROM yquota.quota_grant AS g LEFT JOIN yquota_internal.budget_grant AS b USING (grant_id) ORDER BY 1),
 			map({ sprintf $us, "g.$_" } qw(valid_from expires_at booked_at)), Model::FOREVER)) ];
 	$credit->changed;
@@ -583,12 +603,16 @@ sub add_days
 	return;
 }
 
+# Whether a time of grace that ends now reaches into archived history, of which quarter-hours are known.
+sub grace_is_archived { return grep { $now{clock} - $_->{grace} < $now{horizon} } values %{ $credit->{project} }; }
+
 # Leaves out of an answer the values that are not reported once history has been archived.
 sub told_still
 {
 	my ($report, $answer) = @_;
 
 	return $answer if !ref $answer;
+	return {} if $report->{graces} && grace_is_archived();
 	return { map { ($_ => $answer->{$_}) } grep {
 		my (undef, $second) = split /\|/;
 
@@ -636,6 +660,7 @@ sub check
 		compare_with_model($what, $report, $expected->{$name}, $answer);
 	}
 	compare_bills($what, $answers);
+	compare_exhausted($what, $answers) if !grace_is_archived();
 	compare_identities($what, $answers);
 	return $answers;
 }
@@ -668,6 +693,40 @@ sub compare_bills
 	{
 		$now{bills}{$name} //= $answers->{$name};
 	}
+	return;
+}
+
+# Containers are to be drained or stopped when and only when the time of grace is over.
+sub compare_exhausted
+{
+	my ($what, $answers) = @_;
+	my %expected;
+
+	foreach my $name (sort keys %{ $credit->{project} })
+	{
+		my ($action, $left) = $credit->action($name, $now{clock});
+		my $at = $answers->{acts}{"$name|acts_at"};
+
+		if (defined $action)
+		{
+			$expected{$_} = "$action " . Model::text($left) foreach grep { $answers->{containers}{"$_|finished_at"} eq 'none' }
+			  map { /^(\Q$name\E\|[^|]+)\|started_at$/ ? $1 : () } keys %{ $answers->{containers} };
+			mismatch("$what: model: acts: $name: $now{clock}, found " . ($at // 'nothing')) if ($at // '') ne $now{clock};
+			next;
+		}
+		next if !defined $at || $at !~ /^\d+$/;
+		mismatch("$what: model: acts: $name: later than $now{clock}, found $at") if $at <= $now{clock};
+		my @limits = $credit->limits($name, $now{clock});
+
+		# in the time of grace of a project's only budget
+		next if @limits != 1 || $credit->unspent($limits[0], $now{clock}, $now{clock}) > 0;
+		my $ended = $at - $credit->{project}{ $limits[0] }{grace};
+
+		mismatch("$what: model: acts: $name: credit did not end at $ended")
+		  if $credit->unspent($limits[0], $now{clock}, $ended) > 0 || $credit->unspent($limits[0], $now{clock}, $ended - 1) <= 0;
+		$count{graces}++;
+	}
+	mismatch(map { "$what: model: $_" } Reports::differences('exhausted', \%expected, $answers->{exhausted}));
 	return;
 }
 
@@ -764,13 +823,31 @@ sub set_calendars
 	return;
 }
 
+# A transfer has moved the parts that the model expects.
+sub check_parts
+{
+	my ($id, $from, $to, @parts) = @_;
+	my @wanted = map {
+		my ($grant, $amount) = @$_;
+
+		("$from|-" . Model::text($amount) . "|$grant->{id}|0", "$to|" . Model::text($amount) . "||$grant->{expires}")
+	} @parts;
+	my @found = map { join '|', @$_ } rows(sprintf q(SELECT project, trim_scale(amount), takes_from,
+		CASE WHEN amount < 0 THEN 0 WHEN isfinite(expires_at) THEN (extract(epoch FROM expires_at) * 1000000)::bigint ELSE %s END
+		FROM yquota.quota_grant WHERE transfer_id = %s ORDER BY grant_id), Model::FOREVER, $id);
+
+	mismatch("transfer $id: parts @wanted, found @found") if "@wanted" ne "@found";
+	return;
+}
+
 my %play = (
 	project => sub {
-		my ($name, $parent, $mode) = @_;
+		my ($name, $parent, @terms) = @_;
 
 		return if defined $parent && !$credit->{project}{$parent};
-		run(sprintf q(INSERT INTO yquota.project (name, parent, quota_mode) VALUES ('%s', %s, '%s')), $name, History::quoted($parent), $mode);
-		$credit->add_project($name, $parent, $mode);
+		run(sprintf q(INSERT INTO yquota.project (name, parent, quota_mode, on_exhausted, credit_limit, exhaustion_grace)
+			VALUES ('%s', %s, '%s', '%s', %s, %s * interval '1 microsecond')), $name, History::quoted($parent), @terms);
+		$credit->add_project($name, $parent, @terms);
 	},
 	clock => sub {
 		my ($at) = @_;
@@ -807,6 +884,45 @@ my %play = (
 		return if $state ne '';
 		$credit->{hold}{ int $answer } = { project => $project, application => $application, amount => Model::amount($amount), at => $now{clock}, until => $now{clock} + $ttl };
 		$count{holds}++;
+	},
+	transfer => sub {
+		my ($from, $to, $amount, $id, $repeats) = @_;
+
+		return if grep { !$credit->{project}{$_} } $from, $to;
+		read_grants();
+		my ($fits, @rests) = $credit->transferable($from, $now{clock});
+		my $moves = defined $amount ? Model::amount($amount) : $fits;
+
+		return if $moves <= 0;
+		my $call = sprintf q(SELECT yquota.transfer_credit('%s', '%s', %s, 'r', '%s')), $from, $to, Model::text($moves), $id;
+		my ($answer, $state, $error) = attempt($call);
+		my $wanted = ($credit->{project}{$from}{parent} // '') ne ($credit->{project}{$to}{parent} // '') ? '22023' : $moves > $fits ? 'YQ001' : '';
+
+		mismatch("transfer of @{[ Model::text($moves) ]}, @{[ Model::text($fits) ]} could move: $error") if $state ne $wanted;
+		$now{changed} = 1;
+		return if $state ne '';
+		check_parts(int $answer, $from, $to, Credit::parts_of($moves, @rests));
+		push @{ $now{transfers} }, { id => int $answer, from => $from, to => $to, amount => $moves, returned => Credit::zero() };
+		mismatch("$call once more is another one") if $repeats && value($call) != $answer;
+		$count{transfers}++;
+	},
+	reverse => sub {
+		my ($number) = @_;
+		my $transfer = $now{transfers}[$number] // return;
+
+		read_grants();
+		my @ids = map { $_->[0] } rows("SELECT grant_id FROM yquota.quota_grant WHERE transfer_id = $transfer->{id} AND amount > 0");
+		my ($fits, @rests) = $credit->transferable($transfer->{to}, $now{clock}, @ids);
+		my ($answer) = rows("SELECT trim_scale(returned), trim_scale(returned_before), trim_scale(not_returned) FROM yquota.reverse_transfer($transfer->{id})");
+		my @wanted = map { Model::text($_) } $fits, $transfer->{returned}, $transfer->{amount} - $transfer->{returned} - $fits;
+
+		push @{ $now{log} }, "SELECT * FROM yquota.reverse_transfer($transfer->{id})";
+		mismatch("reversal of $transfer->{id}: @wanted, found @$answer") if "@wanted" ne "@$answer";
+		$transfer->{returned} = $transfer->{returned} + $fits;
+		$now{changed} = 1;
+		return if $fits <= 0;
+		check_parts(value('SELECT max(transfer_id) FROM yquota.credit_transfer'), @{$transfer}{qw(to from)}, Credit::parts_of($fits, @rests));
+		$count{reversals}++;
 	},
 	release => sub {
 		my ($number) = @_;
@@ -1105,7 +1221,7 @@ sub play
 		$model->add_resource_type(@$type);
 	}
 	$credit = Credit->new($model);
-	%now = (log => [], mismatches => [], horizon => -Model::FOREVER, archived => {}, periods => [], bills => {}, posted => {}, queue => 'root.s', from => $from, clock => $from);
+	%now = (log => [], mismatches => [], horizon => -Model::FOREVER, archived => {}, periods => [], bills => {}, posted => {}, transfers => [], queue => 'root.s', from => $from, clock => $from);
 	$now{instants} = [ sort { $a <=> $b } map { $_->{at} } map { my ($kind, @events) = @$_; $kind eq 'events' ? @events : () } @steps ];
 	push @{ $now{instants} }, $from if !@{ $now{instants} };
 	eval {
