@@ -38,6 +38,7 @@ CREATE TABLE yquota.application (
 	diagnostics text,
 	reservation_id text COLLATE "C",
 	keeps_containers boolean NOT NULL DEFAULT false,
+	hold_id bigint,
 	CHECK (queue IS NOT NULL OR state = 'REJECTED'),
 	CHECK ((finished_at IS NOT NULL) = (state IN ('FINISHED', 'FAILED', 'KILLED', 'REJECTED')))
 );
@@ -66,6 +67,7 @@ COMMENT ON COLUMN yquota.application.node_label_expression IS 'label named in th
 COMMENT ON COLUMN yquota.application.project IS 'project that pays; NULL: none was named';
 COMMENT ON COLUMN yquota.application.reservation_id IS 'reservation named in the submission; NULL: none. Only a plan heeds it';
 COMMENT ON COLUMN yquota.application.keeps_containers IS 'true if its containers outlive the loss of its application master';
+COMMENT ON COLUMN yquota.application.hold_id IS 'hold of its submission; NULL: none';
 COMMENT ON COLUMN yquota.application.am_resource IS 'size of the application master, native units, in whole steps of the minimum allocation; the requested size if the application was refused';
 COMMENT ON COLUMN yquota.application.unmanaged IS 'true if its application master runs outside of the cluster';
 COMMENT ON COLUMN yquota.application.priority IS 'larger comes first';

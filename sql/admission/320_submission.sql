@@ -11,16 +11,18 @@ CREATE FUNCTION yquota.submit_application(
 	label text DEFAULT NULL, unmanaged boolean DEFAULT false, project text DEFAULT NULL,
 	real_username text DEFAULT NULL, view_acl text DEFAULT NULL, modify_acl text DEFAULT NULL,
 	node_label_expression text DEFAULT NULL, dry_run boolean DEFAULT false, reservation text DEFAULT NULL,
-	keep_containers boolean DEFAULT false,
+	keep_containers boolean DEFAULT false, expected yquota.container_request[] DEFAULT NULL,
+	hold text DEFAULT NULL, hold_amount numeric DEFAULT NULL,
 	OUT application_id text, OUT queue text, OUT priority integer, OUT lifetime bigint,
 	OUT state yquota.application_state, OUT activated boolean, OUT decided_by text, OUT decided_at text,
 	OUT used bigint, OUT maximum bigint, OUT used_resource yquota.resource,
-	OUT maximum_resource yquota.resource, OUT reason text)
+	OUT maximum_resource yquota.resource, OUT reason text,
+	OUT quoted_cost numeric, OUT held numeric, OUT hold_id bigint, OUT available numeric, OUT fitting_lifetime bigint)
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'yq_sql_application_submit';
-COMMENT ON FUNCTION yquota.submit_application(text, text, text[], text, text, yquota.resource, integer, bigint, text[], text, boolean, text, text, text, text, text, boolean, text, boolean) IS
-	'Submit an application.  Returns its queue, priority and lifetime (seconds), and whether it is refused, has to wait, or may start (activated).  The row names the limit or rule that decided otherwise, with its figures.  The submission is recorded in application, also when it is refused; a refused id may be submitted again.  In a plan, an application with the id of an active reservation runs in the reservation''s queue, any other in the plan''s default queue.  Other queues ignore reservation.  With keep_containers, containers outlive the loss of the application master.  With dry_run, nothing is recorded or locked';
+COMMENT ON FUNCTION yquota.submit_application(text, text, text[], text, text, yquota.resource, integer, bigint, text[], text, boolean, text, text, text, text, text, boolean, text, boolean, yquota.container_request[], text, numeric) IS
+	'Submit an application.  Returns its queue, priority and lifetime (seconds), and whether it is refused, has to wait, or may start (activated).  The row names the limit or rule that decided otherwise, with its figures.  The submission is recorded in application, also when it is refused; a refused id may be submitted again.  In a plan, an application with the id of an active reservation runs in the reservation''s queue, any other in the plan''s default queue.  Other queues ignore reservation.  With keep_containers, containers outlive the loss of the application master.  hold => ''quote'', or the hold_policy of the queue, sets the cost of the expected containers aside until the application ends.  hold_amount sets at least that many credits aside.  The submission is refused when they do not remain.  With dry_run, nothing is recorded or locked';
 
 CREATE FUNCTION yquota.finish_application(
 	application_id text, state yquota.application_state DEFAULT 'FINISHED', diagnostics text DEFAULT NULL,

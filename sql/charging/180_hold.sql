@@ -25,6 +25,7 @@ CREATE TABLE yquota.hold (
 	external_id text COLLATE "C" CHECK (external_id <> '' AND octet_length(external_id) <= 255),
 	replaced_amounts numeric[],
 	replaced_at timestamptz[],
+	of_submission boolean NOT NULL DEFAULT false,
 	CHECK (held_at < expires_at),
 	CHECK ((released_by IS NULL) = (released_at IS NULL)),
 	CHECK ((application_id IS NULL) = (reservation_id IS NOT NULL)),
@@ -34,7 +35,7 @@ CREATE INDEX hold_project_idx ON yquota.hold (project) WHERE released_at IS NULL
 CREATE INDEX hold_reservation_idx ON yquota.hold (reservation_id) WHERE released_at IS NULL;
 CREATE UNIQUE INDEX hold_external_id_idx ON yquota.hold (project, external_id) WHERE external_id IS NOT NULL;
 COMMENT ON TABLE yquota.hold IS
-	'Credit set aside for applications by hold(), until release_hold() or expires_at, and for reservations until they end';
+	'Credit set aside for applications by hold(), until release_hold() or expires_at, and by submit_application() and for reservations until they end';
 COMMENT ON COLUMN yquota.hold.hold_id IS 'primary key';
 COMMENT ON COLUMN yquota.hold.project IS 'references project';
 COMMENT ON COLUMN yquota.hold.application_id IS 'not empty; NULL for the hold of a reservation';
@@ -44,11 +45,12 @@ COMMENT ON COLUMN yquota.hold.amount IS 'credits, above 0, at most 10^30, at mos
 COMMENT ON COLUMN yquota.hold.external_id IS 'id of the caller for the hold, unique in the project, at most 255 bytes; NULL: none';
 COMMENT ON COLUMN yquota.hold.replaced_amounts IS 'amounts before each change by hold(replace => true), the oldest first; NULL: never changed';
 COMMENT ON COLUMN yquota.hold.replaced_at IS 'clock of each of these changes';
-COMMENT ON COLUMN yquota.hold.held_by IS 'role that called hold(), or had the reservation accepted';
+COMMENT ON COLUMN yquota.hold.of_submission IS 'true if a submission made it; it ends with the application';
+COMMENT ON COLUMN yquota.hold.held_by IS 'role that called hold(), submitted the application or had the reservation accepted';
 COMMENT ON COLUMN yquota.hold.held_at IS 'clock when it was held: the cost of the application from then on uses it up';
-COMMENT ON COLUMN yquota.hold.expires_at IS 'end of the hold; infinity for the hold of a reservation';
-COMMENT ON COLUMN yquota.hold.released_by IS 'role that called release_hold(), or ended the reservation; NULL for a hold that is not released';
-COMMENT ON COLUMN yquota.hold.released_at IS 'clock of that call, or when the reservation ended';
+COMMENT ON COLUMN yquota.hold.expires_at IS 'end of the hold; infinity for the hold of a reservation. A submission''s ends when the lifetime of the application is over, counted from its activation; infinity before, and without a lifetime';
+COMMENT ON COLUMN yquota.hold.released_by IS 'role that called release_hold(), or ended the application or reservation; NULL for a hold that is not released';
+COMMENT ON COLUMN yquota.hold.released_at IS 'clock of that call, or when the application or reservation ended';
 
 CREATE VIEW yquota_internal.live_hold AS
 	SELECT hold.* FROM yquota.hold
@@ -445,6 +447,10 @@ BEGIN
 		RAISE EXCEPTION 'hold % belongs to reservation "%"', hold_id, held.reservation_id
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 				HINT = 'The hold ends with the reservation: see yquota.delete_reservation().';
+	ELSIF held.of_submission AND held.released_at IS NULL THEN
+		RAISE EXCEPTION 'hold % belongs to the submission of application "%"', hold_id, held.application_id
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				HINT = 'The hold ends with the application: see yquota.finish_application().';
 	END IF;
 	UPDATE yquota.hold AS h
 	SET released_by = yquota_internal.acting_role(), released_at = yquota.statement_clock()

@@ -714,10 +714,21 @@ CREATE FUNCTION yquota_internal.verify_applications()
 	FROM (SELECT count(*) AS live FROM yquota.application AS a WHERE a.finished_at IS NULL) AS due,
 		 (SELECT COALESCE(sum(t.live), 0) + yquota_internal.unwritten_applications() AS live
 		  FROM yquota_internal.live_application_count AS t) AS total
-	WHERE due.live <> total.live;
+	WHERE due.live <> total.live
+	UNION ALL
+	SELECT 'hold of an application has outlived it', hold.application_id, NULL, format('hold %s', hold.hold_id)
+	FROM yquota.hold
+	WHERE hold.of_submission AND hold.released_at IS NULL
+	  AND NOT EXISTS (SELECT FROM yquota.application AS a
+					  WHERE a.application_id = hold.application_id AND a.hold_id = hold.hold_id AND a.finished_at IS NULL)
+	UNION ALL
+	SELECT 'hold of a live application was released', a.application_id, NULL, format('hold %s', a.hold_id)
+	FROM yquota.application AS a
+	JOIN yquota.hold ON hold.hold_id = a.hold_id
+	WHERE a.finished_at IS NULL AND hold.released_at IS NOT NULL;
 	END;
 COMMENT ON FUNCTION yquota_internal.verify_applications() IS
-	'Return differences between applications and their counters';
+	'Return differences between applications, their counters and their holds';
 
 CREATE FUNCTION yquota_internal.verify_scheduler()
 	RETURNS TABLE (problem text, subject text, expected text, found text)

@@ -93,6 +93,7 @@ CREATE TABLE yquota.queue (
 	auto_promote_after interval CHECK (auto_promote_after > '0' AND auto_promote_after <= '36500 days'),
 	opportunistic_maximum_containers integer CHECK (opportunistic_maximum_containers >= 0),
 	opportunistic_maximum_resource yquota.resource CHECK (opportunistic_maximum_resource OPERATOR(yquota.@>) '[]' AND opportunistic_maximum_resource OPERATOR(yquota.<>) '[]'),
+	hold_policy text CHECK (hold_policy IN ('none', 'quote')),
 	CONSTRAINT queue_state_configured CHECK (state <> 'DRAINING')
 );
 CREATE INDEX queue_parent_idx ON yquota.queue (parent);
@@ -146,6 +147,7 @@ COMMENT ON COLUMN yquota.queue.auto_queue_creation_v2_parent_template IS 'object
 COMMENT ON COLUMN yquota.queue.auto_promote_after IS 'run time after which an OPPORTUNISTIC container is promoted when there is room: above 0 and up to 36,500 days; a month has 30 days. It holds for the queues below that have none of their own. NULL there and above: none is promoted. No property of Hadoop''s, so imports leave it as it is';
 COMMENT ON COLUMN yquota.queue.opportunistic_maximum_containers IS 'number of OPPORTUNISTIC containers that the queue and those below it may have at once (limits of sharing), 0 or more; NULL: no limit. No property of Hadoop''s, like the next column';
 COMMENT ON COLUMN yquota.queue.opportunistic_maximum_resource IS 'sum of the allocations of OPPORTUNISTIC containers that the queue and those below it may have, native units. A resource type that is not in it has no limit';
+COMMENT ON COLUMN yquota.queue.hold_policy IS 'hold of submissions: quote has each one hold the cost of its expected containers, none only those that ask for it. It holds for the queues below that have none of their own. NULL there and above: none. No property of Hadoop''s, so imports leave it as it is';
 
 CREATE TABLE yquota.queue_label (
 	queue yquota.queue_path NOT NULL REFERENCES yquota.queue ON UPDATE CASCADE ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,

@@ -635,7 +635,8 @@ CREATE FUNCTION yquota_internal.own_queue_settings(queue yquota.queue) RETURNS j
 	LANGUAGE sql STABLE PARALLEL SAFE
 	RETURN jsonb_strip_nulls(jsonb_build_object('auto_promote_after', queue.auto_promote_after,
 		'opportunistic_maximum_containers', queue.opportunistic_maximum_containers,
-		'opportunistic_maximum_resource', queue.opportunistic_maximum_resource));
+		'opportunistic_maximum_resource', queue.opportunistic_maximum_resource,
+		'hold_policy', queue.hold_policy));
 COMMENT ON FUNCTION yquota_internal.own_queue_settings(yquota.queue) IS
 	'Return the columns of a queue that are set and are no properties of Hadoop';
 

@@ -6,24 +6,6 @@
 -- set aside, so that books and versions agree.
 --
 
-CREATE TYPE yquota.container_request AS (
-	resource_name text,
-	allocation yquota.resource,
-	count integer,
-	priority integer,
-	allocation_request_id bigint,
-	relax_locality boolean,
-	label text,
-	execution_type yquota.execution_type,
-	expected_duration interval
-);
-COMMENT ON TYPE yquota.container_request IS
-	'Request of request_containers().  NULL means any place (*), priority 1, allocation request id -1, relaxed locality, the queue''s default label, GUARANTEED';
-COMMENT ON COLUMN yquota.container_request.resource_name IS 'a node, a rack, or * for any place';
-COMMENT ON COLUMN yquota.container_request.allocation IS 'size of one container, native units';
-COMMENT ON COLUMN yquota.container_request.priority IS 'the smaller number comes first';
-COMMENT ON COLUMN yquota.container_request.expected_duration IS 'expected run time of a container, more than 0; NULL: not known; ignored for GUARANTEED ones';
-
 CREATE FUNCTION yquota.request_containers(application_id text, requests yquota.container_request[])
 	RETURNS bigint
 	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER

@@ -165,6 +165,7 @@ typedef struct YqQueue
 	struct YqQueue *weights_from;	/* nearest queue, itself included, that has weights */
 	int64		auto_promote_after; /* own setting, microseconds; 0: none */
 	struct YqQueue *promotes_as;	/* nearest queue, itself included, with that setting; NULL: none */
+	bool		holds_quotes;	/* hold_policy, inherited: submissions hold what they are expected to cost */
 
 	bool		is_running;		/* by yq_hierarchy_refresh(); else STOPPED or DRAINING */
 	int64		containers;		/* running here and below, by yq_hierarchy_read_usage() */

@@ -62,6 +62,7 @@ static const char *const queue_columns[YQ_QUEUE_COLUMNS] = {
 	[YQ_COL_DEFAULT_APPLICATION_PRIORITY] = "default_application_priority",
 	[YQ_COL_PRIORITY_ACL] = "acl_application_max_priority",
 	[YQ_COL_AUTO_PROMOTE_AFTER] = "auto_promote_after",
+	[YQ_COL_HOLD_POLICY] = "hold_policy",
 };
 
 /* -- tuples ---------------------------------------------------------------- */

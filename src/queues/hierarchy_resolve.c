@@ -442,6 +442,14 @@ resolve_promotion(YqResolving *resolving)
 		hierarchy->shortest_auto_promotion = queue->auto_promote_after;
 }
 
+static bool
+holds_quotes(const YqQueue *queue, const YqQueueRow *row)
+{
+	if (row->nulls[YQ_COL_HOLD_POLICY])
+		return queue->parent != NULL && queue->parent->holds_quotes;
+	return strcmp(TextDatumGetCString(row->values[YQ_COL_HOLD_POLICY]), "quote") == 0;
+}
+
 void
 yq_hierarchy_resolve(YqHierarchyLoader *loader, YqQueue *queue, const bool *configured_anywhere)
 {
@@ -456,6 +464,7 @@ yq_hierarchy_resolve(YqHierarchyLoader *loader, YqQueue *queue, const bool *conf
 	queue->is_dynamic = queue->is_auto_created && queue->parent != NULL &&
 		queue->parent->kind != YQ_QUEUE_MANAGED_PARENT;
 	queue->creates_v2 = row_flag(row, YQ_COL_V2_ENABLED) || (queue->is_auto_created && queue->child_count > 0);
+	queue->holds_quotes = holds_quotes(queue, row);
 	resolving.templates = yq_templates_of(loader, queue);
 	resolve_state(&resolving);
 	resolve_creation(&resolving);

@@ -181,6 +181,8 @@ UPDATE yquota.queue SET acl_submit_applications = acl_submit_applications || ',a
 UPDATE yquota.queue SET acl_submit_applications = '*', maximum_am_resource_percent = 0.0001, maximum_applications = 1000000 WHERE path = 'root.leaf1';
 INSERT INTO yquota.node (name, total) SELECT 'node' || n, '[memory-mb=200000000,vcores=10000000]' FROM generate_series(1, 10) AS n;
 COMMIT;
+INSERT INTO yquota.project (name) SELECT 'p' || n FROM generate_series(0, 49) AS n;
+INSERT INTO yquota.quota_grant (project, amount, reason) SELECT 'p' || n, 1e15, 'bench' FROM generate_series(0, 49) AS n;
 CREATE SEQUENCE submitted;
 CREATE SEQUENCE ended;
 SQL
@@ -196,6 +198,17 @@ my %submission_scripts = (
 \set user random(0, 199)
 SELECT state FROM yquota.submit_application('application_1_' || nextval('submitted'), 'w' || :user, '{all}',
 	'root.a' || :a || '.b' || :b || '.c' || :c || '.d' || :d || '.e' || :e, 'job', '[memory-mb=1024,vcores=1]');
+SQL
+	submit_held => <<'SQL',
+\set a random(1, :branches)
+\set b random(1, 10)
+\set c random(1, 5)
+\set d random(1, 3)
+\set e random(1, 5)
+\set user random(0, 199)
+SELECT state FROM yquota.submit_application('application_1_' || nextval('submitted'), 'w' || :user, '{all}',
+	'root.a' || :a || '.b' || :b || '.c' || :c || '.d' || :d || '.e' || :e, 'job', '[memory-mb=1024,vcores=1]', project => 'p' || :user % 50,
+	lifetime => 1000, hold => 'quote', expected => ARRAY[('*', '[memory-mb=1024,vcores=1]', 10, NULL, NULL, NULL, NULL, NULL, NULL)::yquota.container_request]);
 SQL
 	submit_to_one => <<'SQL',
 \set user random(0, 199)
@@ -237,6 +250,8 @@ sub submission_case
 
 		Report::add($name, figure => $rate, figure_unit => '/s', $clients == 8 ? (value => $rate, unit => '/s', at_least => 3_000) : ());
 	}
+	my $with = median(map { submissions($database, 'submit_held', 1, $applications / 100) } 1 .. repetitions());
+	Report::add("submit_application that holds the quoted cost, 1 client, $size", figure => $with, figure_unit => '/s');
 	my $finishes = submissions($database, 'finish', 8, $applications / 2);
 	Report::add("finish_application, single rows, 8 clients, $size", figure => $finishes, figure_unit => '/s');
 

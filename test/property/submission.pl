@@ -1,9 +1,9 @@
 #!/usr/bin/env perl
 #
-# Random submissions, ends, moves and changes of limits run against a model. It models the counters and the limit that
-# decides (semantics/placement 3, and semantics/allocation 3.1 for active users). First they run one after the other,
-# comparing every answer, all states and the active users. Then they run in several sessions at once, where no limit
-# may be exceeded and the counters must agree with the applications.
+# Random submissions, ends, moves and changes of limits run against a model. It models the counters, the limit that
+# decides and the credit that is held (semantics/placement 3, and semantics/allocation 3.1 for active users). First
+# they run one after the other, comparing every answer, all states, the active users and the holds. Then they run in
+# several sessions at once, where no limit may be exceeded and the counters must agree with the applications.
 #
 # The cluster is large, so that whatever may run is active: room for application
 # masters is not the matter here.
@@ -22,12 +22,16 @@ my @queues = ('root', 'root.a', @leaves);
 my @users = qw(u v w);
 my ($seed, $histories) = Trial::plan_run(6);
 my $operations = 60;
+my $credit = 100;
 
 # -- the model -----------------------------------------------------------------
 
 # limit: by "queue max", "queue parallel", "user NAME" and "cluster"; application:
 # id => [user, leaf, runs, number of its submission, makes its user active]
 my (%limit, %application, $submissions);
+
+# credit that applications hold, and how they have asked for it: by id
+my (%held, %asked);
 
 sub above
 {
@@ -138,17 +142,60 @@ my $last_id;
 
 sub pick { return $_[ rand @_ ] }
 
+# How a submission asks to hold so many credits: a vcore costs one in a second.
+sub ask_to_hold
+{
+	my ($amount) = @_;
+
+	return '' if !$amount;
+	return ", project => 'lab', hold_amount => $amount" if rand() < 0.5;
+	return sprintf ", project => 'lab', hold => 'quote', lifetime => 1000000, expected => ARRAY[('*', '[vcores=%d]', %d, NULL, NULL, NULL, NULL, NULL, '%d s')::yquota.container_request]",
+		$amount % 2 ? (1, 1, $amount) : pick([ 2, 1, $amount / 2 ], [ 1, 2, $amount / 2 ], [ 1, $amount / 2, 2 ])->@*;
+}
+
+sub sum_held
+{
+	my $sum = 0;
+
+	$sum += $_ foreach values %held;
+	return $sum;
+}
+
+sub submission
+{
+	my ($id, $user, $leaf) = @_;
+
+	return "SELECT concat_ws(' ', state, decided_by, CASE WHEN state = 'NON_RUNNABLE' THEN decided_at END, 'holds ' || held) "
+		. "FROM yquota.submit_application('$id', '$user', NULL, '$leaf'$asked{$id})";
+}
+
 sub submit
 {
 	my $id = 'application_1_' . ++$last_id;
 	my ($user, $leaf) = (pick(@users), pick(@leaves));
-	my $refused = refused_by($user, $leaf, 1);
+	my $amount = pick(0, 0, 1 .. 40);
+	my $refused = refused_by($user, $leaf, 1) // ($amount > $credit - sum_held() ? 'hold' : undef);
 	my $held = defined $refused ? undef : held_by($user, $leaf);
 	my $answer = defined $refused ? "REJECTED $refused" : defined $held ? "NON_RUNNABLE max_parallel_apps $held" : 'ACTIVE';
 
+	$answer .= " holds $amount" if $amount && !defined $refused;
+	$asked{$id} = ask_to_hold($amount);
+	$held{$id} = $amount if $amount && !defined $refused;
+
 	$application{$id} = [ $user, $leaf, defined $held ? 0 : 1, ++$submissions, !defined $held || runs_for($user, $leaf) ? 1 : 0 ] if !defined $refused;
-	return ("SELECT concat_ws(' ', state, decided_by, CASE WHEN state = 'NON_RUNNABLE' THEN decided_at END) "
-			. "FROM yquota.submit_application('$id', '$user', NULL, '$leaf')", $answer);
+	return (submission($id, $user, $leaf), $answer);
+}
+
+# The submission of a live application again: an answer for one with a hold, else an error.
+sub submit_again
+{
+	return submit() if !%application;
+	my $id = pick(sort keys %application);
+	my ($user, $leaf, $runs) = @{ $application{$id} };
+	my $statement = submission($id, $user, pick(@leaves));
+
+	return ($statement, undef) if !$held{$id};
+	return ($statement, ($runs ? 'ACTIVE' : 'NON_RUNNABLE') . " holds $held{$id}");
 }
 
 sub finish
@@ -156,6 +203,8 @@ sub finish
 	return submit() if !%application;
 	my $id = pick(sort keys %application);
 	my ($user, $leaf, $runs) = @{ delete $application{$id} };
+
+	delete $held{$id};
 
 	promote_after_end($user, $leaf) if $runs;
 	return ("SELECT yquota.finish_application('$id', 'KILLED')", 'KILLED');
@@ -214,13 +263,20 @@ sub operation
 {
 	my $kind = rand;
 
-	return $kind < 0.45 ? submit() : $kind < 0.65 ? finish() : $kind < 0.8 ? move() : $kind < 0.9 ? ask() : configure();
+	return $kind < 0.4 ? submit() : $kind < 0.45 ? submit_again() : $kind < 0.65 ? finish() : $kind < 0.8 ? move() : $kind < 0.9 ? ask() : configure();
 }
 
 # -- playing ----------------------------------------------------------------------
 
 my $states = "SELECT application_id, queue, state FROM yquota.application WHERE finished_at IS NULL ORDER BY 1";
 my $active_users = "SELECT leaf, active_users FROM unnest('{@{[ join ',', @leaves ]}}'::text[]) AS leaf, yquota.user_limit(leaf, 'u') ORDER BY 1";
+
+my $holds = 'SELECT application_id, trim_scale(amount) FROM yquota.hold WHERE released_at IS NULL AND of_submission AND yquota.clock() < expires_at ORDER BY 1';
+
+sub expected_holds
+{
+	return join('', map { "$_|$held{$_}\n" } sort keys %held);
+}
 
 sub expected_states
 {
@@ -237,7 +293,7 @@ sub begin_history
 	my ($session) = @_;
 	my %most = map { ($_ => pick(4 .. 12)) } @leaves;
 
-	%application = ();
+	%application = %held = %asked = ();
 	%limit = (cluster => pick(12, 15, 10000), map { ("$_ max" => $most{$_}) } @leaves);
 	$submissions = $last_id = 0;
 	$session->run(join(";\n", 'TRUNCATE yquota.application',
@@ -260,8 +316,8 @@ sub play_alone
 
 		push @log, "$statement;";
 		$answer = defined $error ? undef : $answer =~ s/\n\z//r;
-		my $found = $session->run($states) . $session->run($active_users);
-		my $due = expected_states() . expected_active_users();
+		my $found = $session->run($states) . $session->run($active_users) . $session->run($holds);
+		my $due = expected_states() . expected_active_users() . expected_holds();
 		next if ($answer // 'error') eq ($expected // 'error') && $found eq $due;
 		diag(join("\n", @log, "answer:   " . ($answer // $error), "expected: " . ($expected // 'error'),
 				"found:\n$found", "expected:\n$due"));
@@ -279,7 +335,7 @@ sub statements
 	return join("\n", map {
 		my $id = "application_$name" . '_' . (1 + int rand($number || 1));
 
-		rand() < 0.6 ? "SELECT state FROM yquota.submit_application('application_${name}_" . ++$number . "', '" . pick(@users) . "', NULL, '" . pick(@leaves) . "');"
+		rand() < 0.6 ? "SELECT state FROM yquota.submit_application('application_${name}_" . ++$number . "', '" . pick(@users) . "', NULL, '" . pick(@leaves) . "'" . ask_to_hold(pick(0, 1 .. 40)) . ");"
 			: rand() < 0.7 ? "SELECT yquota.finish_application('$id');" : "SELECT yquota.move_application('$id', '" . pick(@leaves) . "');"
 	} 1 .. 40) . "\nSELECT 1;\n";
 }
@@ -308,6 +364,7 @@ sub play_together
 
 		$application{$id} = \@row;
 	}
+	push @problems, 'too much is held' if $session->run('SELECT sum(amount) FROM yquota.hold WHERE released_at IS NULL') > $credit;
 	push @problems, 'too many in the cluster' if keys %application > $limit{cluster};
 	foreach my $leaf (@leaves)
 	{
@@ -334,7 +391,9 @@ INSERT INTO yquota.scheduler_setting (maximum_am_resource_percent) VALUES (1);
 INSERT INTO yquota.queue (path, capacity, user_limit_factor)
 VALUES ('root', NULL, NULL), ('root.a', '1w', NULL), ('root.a.x', '1w', 0.5), ('root.a.y', '1w', 0.5), ('root.b', '1w', 0.5);
 INSERT INTO yquota.user_setting (username) VALUES ('u'), ('v'), ('w');
+INSERT INTO yquota.project (name) VALUES ('lab');
 SQL
+$sessions[0]->run("INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', $credit, 'budget')");
 
 my ($number, $alone, $together) = (0, 0, 0);
 for (my $goes_on = 1; $goes_on && !$alone && !$together;)

@@ -22,7 +22,7 @@ WHERE c.relnamespace = 'yquota'::regnamespace
   AND (c.relname, a.attname) NOT IN (SELECT table_name, column_name FROM yquota_internal.hadoop_property WHERE column_name IS NOT NULL)
   AND NOT EXISTS (SELECT FROM pg_index AS i WHERE i.indrelid = c.oid AND i.indisprimary AND a.attnum = ANY (i.indkey))
   AND a.attgenerated = '' AND (c.relname, a.attname) NOT IN (('queue', 'auto_created'), ('queue', 'auto_promote_after'),
-	('queue', 'opportunistic_maximum_containers'), ('queue', 'opportunistic_maximum_resource'))
+	('queue', 'opportunistic_maximum_containers'), ('queue', 'opportunistic_maximum_resource'), ('queue', 'hold_policy'))
   AND NOT (c.relname = 'scheduler_setting' AND a.attname = ANY (
 	'{preemption_candidate_order,preemption_mode,preemption_balance_keeps_marks,end_expired_applications,
 	  former_names,opportunistic_anywhere_order,opportunistic_ignores_places,opportunistic_maps_by_share,node_queue_order,opportunistic_kill_order,

@@ -296,10 +296,12 @@ my @calls = (
 	'yquota.shadow_costs(timestamp with time zone,timestamp with time zone,text)' => q(SELECT * FROM yquota.shadow_costs('2026-03-01 20:00+00', '2026-03-02 00:00+00')),
 	'yquota.start_worker()' => q(SELECT yquota.start_worker()),
 	'yquota.stop_worker()' => q(SELECT yquota.stop_worker()),
-	'yquota.submit_application(text,text,text[],text,text,yquota.resource,integer,bigint,text[],text,boolean,text,text,text,text,text,boolean,text,boolean)' =>
+	'yquota.submit_application(text,text,text[],text,text,yquota.resource,integer,bigint,text[],text,boolean,text,text,text,text,text,boolean,text,boolean,yquota.container_request[],text,numeric)' =>
 	  q(SELECT * FROM yquota.submit_application('application_1_9', 'ann', '{}', 'root.a', project => 'p')),
-	'yquota.submit_application(text,text,text[],text,text,yquota.resource,integer,bigint,text[],text,boolean,text,text,text,text,text,boolean,text,boolean) new queue' =>
+	'yquota.submit_application(text,text,text[],text,text,yquota.resource,integer,bigint,text[],text,boolean,text,text,text,text,text,boolean,text,boolean,yquota.container_request[],text,numeric) new queue' =>
 	  q(SELECT * FROM yquota.submit_application('application_1_9', 'ann', '{}', 'root.auto', project => 'p')),
+	'yquota.submit_application(text,text,text[],text,text,yquota.resource,integer,bigint,text[],text,boolean,text,text,text,text,text,boolean,text,boolean,yquota.container_request[],text,numeric) hold' =>
+	  q(SELECT * FROM yquota.submit_application('application_1_9', 'ann', '{}', 'root.a', project => 's', hold_amount => 1)),
 	'yquota.update_application_lifetime(text,bigint,text,text[])' => q(SELECT yquota.update_application_lifetime('application_1_1', 1000)),
 	'yquota.update_application_priority(text,integer,text,text[])' => q(SELECT yquota.update_application_priority('application_1_1', 3)),
 	'yquota.update_blacklist(text,text[],text[])' => q(SELECT yquota.update_blacklist('application_1_1', '{h2}', '{h3}')),

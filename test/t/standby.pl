@@ -64,6 +64,13 @@ my $would = 'SELECT * FROM yquota.schedule(dry_run => true, explain => true)';
 is($standby->safe_psql('postgres', $would), $primary->safe_psql('postgres', $would), 'a dry run decides on a standby what it does on the primary');
 like($standby->safe_psql('postgres', $would), qr/^swapped\|container_1_0001_01_000003\|.*\|n3\|/m, 'a dry run on a standby does decide');
 
+# A submission that would hold credit
+my $holding = q(SELECT decided_by, quoted_cost, held, available FROM yquota.submit_application('application_1_0009', 'ann', '{}', 'a', project => 'lab', lifetime => 10,
+	hold => 'quote', expected => ARRAY[('*', '[vcores=1]', 1, NULL, NULL, NULL, NULL, NULL, NULL)::yquota.container_request], dry_run => true));
+
+is($standby->safe_psql('postgres', $holding), $primary->safe_psql('postgres', $holding), 'a dry run of a submission says there what it would hold');
+like($standby->safe_psql('postgres', $holding), qr/^(?:\|10\|10\||hold\|10\|\|[-\d.]+)$/, 'which is the cost of its containers');
+
 # A session of the standby that knows prices already
 my $session = $standby->background_psql('postgres');
 my $balance = q(SELECT accrued, burn_rate FROM yquota.project_balance WHERE project = 'lab');

@@ -20,6 +20,7 @@
 #include "admission/placement/dynamic_queues.h"
 #include "admission/placement/placement.h"
 #include "admission/submission/submission.h"
+#include "admission/submission/submission_hold.h"
 #include "base/arguments.h"
 #include "queues/effective.h"
 #include "queues/hierarchy.h"
@@ -388,14 +389,19 @@ find_locked_leaf(Decision *decision)
 }
 
 static bool
+take_leaf(Decision *decision)
+{
+	if (decision->queue == NULL || !decision->is_to_be_let_in)
+		return true;
+	lock_leaf(decision);
+	return find_locked_leaf(decision);
+}
+
+static bool
 check_leaf(Decision *decision)
 {
 	if (decision->queue == NULL)
 		return true;
-	if (decision->is_to_be_let_in)
-		lock_leaf(decision);
-	if (decision->is_to_be_let_in && !find_locked_leaf(decision))
-		return false;
 	decision->leaf = yq_leaf_read(decision->hierarchy, decision->queue);
 	return yq_leaf_may_take(decision->leaf, decision->submission->application_id,
 							decision->submission->subject.username, &decision->admission->verdict);
@@ -423,6 +429,46 @@ check_credit(Decision *decision)
 	return refuse_submission(decision, "project_quota", credit.limited_by,
 							 psprintf("Project %s has no credit left (%s), cannot accept submission of application: %s",
 									  credit.limited_by, credit.remaining, submission->application_id));
+}
+
+/* Go on, unless the submission repeats one with a hold. */
+static bool
+is_first_call(Decision *decision)
+{
+	return !yq_submission_find_recorded(decision->submission, decision->admission);
+}
+
+/*
+ * Must the application hold what it is expected to cost?  A reservation holds its own
+ * cost.  A queue that is yet to be created inherits the policy of the queue above.
+ */
+static bool
+must_hold_quote(const Decision *decision)
+{
+	const YqQueue *queue = decision->queue;
+	char	   *path = pstrdup(decision->queue_name);
+	char	   *dot;
+
+	if (queue != NULL)
+		return queue->holds_quotes &&
+			(!yq_queue_is_of_plan(queue) || queue == yq_plan_default_queue(queue->parent));
+	while (queue == NULL && (dot = strrchr(path, '.')) != NULL)
+	{
+		*dot = '\0';
+		queue = yq_hierarchy_find(decision->hierarchy, path);
+	}
+	return queue != NULL && queue->holds_quotes;
+}
+
+static bool
+decide_hold(Decision *decision)
+{
+	const YqSubmission *submission = decision->submission;
+	bool		by_quote = submission->holds_quote || must_hold_quote(decision);
+
+	if (!by_quote && !yq_submission_names_hold(submission))
+		return true;
+	return yq_submission_decide_hold(submission, decision->queue_name, by_quote, decision->is_to_be_let_in, decision->admission);
 }
 
 /* -- may it start? ------------------------------------------------------------ */
@@ -513,6 +559,7 @@ start(Decision *decision)
 /* -- the decision -------------------------------------------------------------- */
 
 static bool (*const steps[]) (Decision *decision) = {
+	is_first_call,
 	place,
 	decide_lifetime,
 	decide_am_request,
@@ -523,14 +570,19 @@ static bool (*const steps[]) (Decision *decision) = {
 	have_queue,
 	decide_for_new_queue,
 	map_workflow,
+	take_leaf,
+	/* the first call may have been at work until now */
+	is_first_call,
 	check_leaf,
 	check_credit,
+	decide_hold,
 };
 
 YqAdmission
 yq_submission_decide(const YqSubmission *submission, bool is_to_be_let_in)
 {
-	YqAdmission admission = {.lifetime = -1};
+	static const NullableDatum none = {.isnull = true};
+	YqAdmission admission = {.lifetime = -1, .hold = {NULL, none, none, none, none, none}};
 	Decision	decision = {.submission = submission, .is_to_be_let_in = is_to_be_let_in,
 		.admission = &admission};
 	bool		goes_on = true;
@@ -596,6 +648,7 @@ put_columns(YqRowBuilder *row, const YqSubmission *submission, const YqAdmission
 	yq_row_put_text(row, admission->verdict.reason);
 	yq_row_put_text(row, submission->reservation_id);
 	yq_row_put(row, BoolGetDatum(submission->keeps_containers), false);
+	yq_row_put(row, admission->hold.hold_id.value, admission->hold.hold_id.isnull);
 }
 
 /* Delete a refused application of the same id. */
@@ -635,7 +688,10 @@ yq_submission_record(const YqSubmission *submission, YqAdmission *admission)
 {
 	ListCell   *cell;
 
+	if (admission->is_recorded)
+		return;
 	make_way(submission->application_id);
+	yq_submission_record_hold(submission, admission);
 	insert(submission, admission);
 	foreach(cell, admission->also_activated)
 		yq_application_set_state(lfirst(cell), YQ_APPLICATION_ACTIVE, NULL);

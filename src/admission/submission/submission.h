@@ -7,8 +7,8 @@
  * application master, priority, access.  Then come the checks of its scheduler: the
  * reservation, where the queue is a plan, and the limit of the cluster.  The queue
  * follows, which may have to be created, with its states and limits.  Last come credit
- * of the project (not in Hadoop), parallel applications, and resources for the
- * application master.
+ * of the project and its hold (not in Hadoop), parallel applications, and resources for
+ * the application master.
  *
  *-------------------------------------------------------------------------
  */
@@ -40,6 +40,9 @@ typedef struct YqSubmission
 	const char *reservation_id; /* as stored; NULL: none.  It matters only in a plan */
 	const char *view_acl;		/* may be NULL, like modify_acl */
 	const char *modify_acl;
+	NullableDatum expected;		/* yquota.container_request[] */
+	bool		holds_quote;	/* hold the cost of the expected containers */
+	NullableDatum hold_amount;	/* numeric: hold so much at least */
 } YqSubmission;
 
 /* The limit or rule that decided, when an application waits or is refused. */
@@ -55,6 +58,17 @@ typedef struct YqVerdict
 	char	   *reason;
 } YqVerdict;
 
+/* Credit that an application holds from its submission on (submission_hold.h); the values are numeric. */
+typedef struct YqSubmissionHold
+{
+	const char *project;		/* project that pays */
+	NullableDatum quoted_cost;	/* cost of the expected containers */
+	NullableDatum amount;		/* credits that are held */
+	NullableDatum available;	/* credit that remains, when it is too little */
+	NullableDatum fitting_lifetime; /* int8: seconds for which that credit is enough */
+	NullableDatum hold_id;		/* int8 */
+} YqSubmissionHold;
+
 typedef struct YqAdmission
 {
 	YqApplication application;
@@ -62,6 +76,8 @@ typedef struct YqAdmission
 	YqVerdict	verdict;
 	List	   *also_activated; /* YqApplication: further applications that the same round activated */
 	const YqHierarchy *hierarchy;	/* hierarchy that the amounts belong to */
+	YqSubmissionHold hold;
+	bool		is_recorded;	/* an earlier call has recorded it */
 } YqAdmission;
 
 /*
@@ -73,8 +89,8 @@ extern YqAdmission yq_submission_decide(const YqSubmission *submission, bool is_
 
 /*
  * Record the application, refused or not, and activate the applications that may start.
- * An application of the same id that was not refused is an error
- * (ERRCODE_DUPLICATE_OBJECT).
+ * Nothing is recorded again when the admission is_recorded.  An application of the same
+ * id that was not refused is an error (ERRCODE_DUPLICATE_OBJECT).
  */
 extern void yq_submission_record(const YqSubmission *submission, YqAdmission *admission);
 

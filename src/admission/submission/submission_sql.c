@@ -88,8 +88,26 @@ enum
 	SUBMIT_NODE_LABEL_EXPRESSION,
 	SUBMIT_DRY_RUN,
 	SUBMIT_RESERVATION,
-	SUBMIT_KEEP_CONTAINERS
+	SUBMIT_KEEP_CONTAINERS,
+	SUBMIT_EXPECTED,
+	SUBMIT_HOLD,
+	SUBMIT_HOLD_AMOUNT
 };
+
+static void
+hold_arguments(FunctionCallInfo fcinfo, YqSubmission *submission)
+{
+	char	   *hold = optional_text(fcinfo, SUBMIT_HOLD);
+
+	submission->expected = fcinfo->args[SUBMIT_EXPECTED];
+	submission->hold_amount = fcinfo->args[SUBMIT_HOLD_AMOUNT];
+	submission->holds_quote = hold != NULL && strcmp(hold, "quote") == 0;
+	if (hold != NULL && !submission->holds_quote && strcmp(hold, "none") != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid value of hold: \"%s\"", hold),
+				 errhint("It is quote or none.")));
+}
 
 static void
 submission_arguments(FunctionCallInfo fcinfo, YqSubmission *submission, int32 *priority, int64 *lifetime)
@@ -123,6 +141,7 @@ submission_arguments(FunctionCallInfo fcinfo, YqSubmission *submission, int32 *p
 	if (!PG_ARGISNULL(SUBMIT_RESERVATION))
 		submission->reservation_id =
 			yq_reservation_id_text(yq_reservation_id_parse(text_to_cstring(PG_GETARG_TEXT_PP(SUBMIT_RESERVATION))));
+	hold_arguments(fcinfo, submission);
 }
 
 /* -- results -------------------------------------------------------------------- */
@@ -138,6 +157,7 @@ admission_row(FunctionCallInfo fcinfo, const YqAdmission *admission)
 {
 	const YqApplication *application = &admission->application;
 	const YqVerdict *verdict = &admission->verdict;
+	const YqSubmissionHold *hold = &admission->hold;
 	bool		is_refused = application->state == YQ_APPLICATION_REJECTED;
 	YqRowBuilder row = {.count = 0};
 
@@ -154,12 +174,17 @@ admission_row(FunctionCallInfo fcinfo, const YqAdmission *admission)
 	put_amounts(&row, admission->hierarchy, verdict->used_amounts);
 	put_amounts(&row, admission->hierarchy, verdict->maximum_amounts);
 	yq_row_put_text(&row, verdict->reason);
+	yq_row_put(&row, hold->quoted_cost.value, hold->quoted_cost.isnull);
+	yq_row_put(&row, hold->amount.value, hold->amount.isnull);
+	yq_row_put(&row, hold->hold_id.value, hold->hold_id.isnull);
+	yq_row_put(&row, hold->available.value, hold->available.isnull);
+	yq_row_put(&row, hold->fitting_lifetime.value, hold->fitting_lifetime.isnull);
 	return HeapTupleGetDatum(heap_form_tuple(yq_result_descriptor(fcinfo), row.values, row.nulls));
 }
 
 /* -- submission -------------------------------------------------------------------- */
 
-/* submit_application(application_id, username, groups, queue, ..., dry_run, reservation) */
+/* submit_application(application_id, username, groups, queue, ..., expected, hold, hold_amount) */
 Datum
 yq_sql_application_submit(PG_FUNCTION_ARGS)
 {

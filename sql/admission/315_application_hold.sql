@@ -1,0 +1,182 @@
+--
+-- Credit that an application holds from its submission on (docs/design.md 1.7).
+--
+-- A submission decides what to hold as its last step and records it with the application.
+-- Whatever then changes the row of the application also changes the hold: its end, or the
+-- removal of the row, releases the hold.
+--
+
+CREATE TYPE yquota.container_request AS (
+	resource_name text,
+	allocation yquota.resource,
+	count integer,
+	priority integer,
+	allocation_request_id bigint,
+	relax_locality boolean,
+	label text,
+	execution_type yquota.execution_type,
+	expected_duration interval
+);
+COMMENT ON TYPE yquota.container_request IS
+	'Request of request_containers(), or containers that submit_application() expects.  NULL means any place (*), priority 1, allocation request id -1, relaxed locality, the queue''s default label, GUARANTEED';
+COMMENT ON COLUMN yquota.container_request.resource_name IS 'a node, a rack, or * for any place';
+COMMENT ON COLUMN yquota.container_request.allocation IS 'size of one container, native units';
+COMMENT ON COLUMN yquota.container_request.priority IS 'the smaller number comes first';
+COMMENT ON COLUMN yquota.container_request.expected_duration IS 'expected run time of a container, more than 0; NULL: not known; requests ignore it for GUARANTEED ones';
+
+CREATE FUNCTION yquota_internal.check_expected(expected yquota.container_request[]) RETURNS void
+	LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	request yquota.container_request;
+BEGIN
+	FOREACH request IN ARRAY expected LOOP
+		IF request.allocation IS NULL OR request.count IS NULL THEN
+			RAISE EXCEPTION 'expected containers need an allocation and a count'
+				USING ERRCODE = 'null_value_not_allowed';
+		ELSIF request.count < 0 THEN
+			RAISE EXCEPTION 'number of expected containers is negative'
+				USING ERRCODE = 'invalid_parameter_value',
+					DETAIL = format('It is %s.', request.count);
+		ELSIF request.expected_duration <= '0' OR request.expected_duration > '36500 days' THEN
+			RAISE EXCEPTION 'expected duration of a container is not positive, or more than 36500 days'
+				USING ERRCODE = 'invalid_parameter_value',
+					DETAIL = format('It is %s.', request.expected_duration);
+		END IF;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_expected(yquota.container_request[]) IS
+	'Fail for expected containers whose cost cannot be computed';
+
+CREATE FUNCTION yquota_internal.expected_cost(rates numeric[], durations bigint[], minimum bigint, lifetime bigint) RETURNS numeric
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (
+		SELECT coalesce(trim_scale(sum(e.rate * greatest(least(e.duration, lifetime * 1000000::numeric), minimum) * 0.000001)), 0)
+		FROM unnest(rates, durations) AS e (rate, duration));
+COMMENT ON FUNCTION yquota_internal.expected_cost(numeric[], bigint[], bigint, bigint) IS
+	'Return the cost of containers with these credits per second, which run that many microseconds and no longer than the lifetime in seconds.  The minimum run time is charged in any case';
+
+CREATE FUNCTION yquota_internal.fitting_lifetime(
+	rates numeric[], durations bigint[], minimum bigint, lifetime bigint, available numeric) RETURNS bigint
+	LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	low bigint := 0;
+	high bigint := least(lifetime, (SELECT ceil(max(d) * 0.000001)::bigint FROM unnest(durations) AS d HAVING count(*) = count(d)));
+	middle bigint;
+BEGIN
+	WHILE low < high LOOP
+		middle := low + (high - low) / 2 + (high - low) % 2;
+		IF yquota_internal.expected_cost(rates, durations, minimum, middle) <= available THEN
+			low := middle;
+		ELSE
+			high := middle - 1;
+		END IF;
+	END LOOP;
+	RETURN nullif(low, 0);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.fitting_lifetime(numeric[], bigint[], bigint, bigint, numeric) IS
+	'Return the longest lifetime in seconds for which credit pays such containers, whose expected_cost() is too high; NULL: not even a second';
+
+CREATE FUNCTION yquota_internal.decide_hold(
+	application_id text, username text, project text, queue text, lifetime bigint, expected yquota.container_request[],
+	by_quote boolean, least_amount numeric, locks boolean,
+	OUT paying_project text, OUT quoted_cost numeric, OUT amount numeric, OUT available numeric, OUT fitting_lifetime bigint,
+	OUT decided_at text, OUT reason text)
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+#variable_conflict use_variable
+DECLARE
+	payer_username CONSTANT text := yquota_internal.payer_username(project, username);
+	mode yquota.quota_mode;
+	rates numeric[];
+	durations bigint[];
+	minimum bigint;
+BEGIN
+	PERFORM yquota_internal.check_hold(application_id, coalesce(least_amount, 1), '1 s', NULL);
+	paying_project := yquota_internal.payer_project(project, username);
+	IF expected IS NOT NULL THEN
+		PERFORM yquota_internal.check_expected(expected);
+		SELECT array_agg(e.count * q.price_per_second), array_agg(yquota_internal.microseconds(e.expected_duration)),
+			   min(yquota_internal.microseconds(q.charged_time))
+		INTO rates, durations, minimum
+		FROM unnest(expected) AS e
+		CROSS JOIN LATERAL yquota_internal.quoted_price(e.allocation, '0', queue, coalesce(e.execution_type, 'GUARANTEED'),
+			application_id, paying_project, payer_username, yquota.statement_clock()) AS q
+		WHERE coalesce(e.resource_name, '*') = '*';
+		IF lifetime IS NOT NULL OR array_position(durations, NULL) IS NULL THEN
+			quoted_cost := yquota_internal.expected_cost(rates, durations, minimum, lifetime);
+		END IF;
+	END IF;
+	IF by_quote AND quoted_cost IS NULL THEN
+		decided_at := queue;
+		reason := CASE WHEN expected IS NULL
+			THEN format('Queue %s holds the cost of expected containers, cannot accept submission without them of application: %s', queue, application_id)
+			ELSE format('Application %s has no lifetime, and expects containers without a duration: cannot hold their cost', application_id) END;
+		RETURN;
+	END IF;
+	amount := nullif(greatest(least_amount, CASE WHEN by_quote THEN quoted_cost END), 0);
+	IF amount IS NULL THEN
+		RETURN;
+	END IF;
+	SELECT p.quota_mode INTO mode FROM yquota.project AS p WHERE p.name = paying_project;
+	IF NOT FOUND THEN
+		reason := format('No project pays for application %s, cannot hold credit for it', application_id);
+		RETURN;
+	END IF;
+	-- caps the amount, because no credit exceeds this cap
+	amount := least(amount, 1e30);
+	IF locks THEN
+		-- keeps the project in its family, as hold() does
+		LOCK TABLE yquota_internal.project_family IN ROW EXCLUSIVE MODE;
+	END IF;
+	IF mode <> 'PREPAID' THEN
+		RETURN;
+	ELSIF locks THEN
+		available := yquota_internal.lock_credit(paying_project);
+	ELSE
+		SELECT credit.available INTO available FROM yquota_internal.project_credit AS credit WHERE credit.project = paying_project;
+	END IF;
+	IF available < amount THEN
+		SELECT credit.limited_by INTO decided_at FROM yquota_internal.project_credit AS credit WHERE credit.project = paying_project;
+		IF by_quote AND quoted_cost = amount THEN
+			fitting_lifetime := yquota_internal.fitting_lifetime(rates, durations, minimum, lifetime, available);
+		END IF;
+		reason := format('Project %s has %s credits left, cannot hold %s for application %s', decided_at, available, amount, application_id)
+			|| CASE WHEN NOT by_quote OR quoted_cost < amount THEN ''
+					WHEN fitting_lifetime IS NULL THEN ', nor the cost of one second of it'
+					ELSE format('; the cost of a lifetime of %s seconds would fit', fitting_lifetime) END;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.decide_hold(text, text, text, text, bigint, yquota.container_request[], boolean, numeric, boolean) IS
+	'Return the amount that a submission has to hold: the cost of its expected containers, or the least amount if that is more; NULL: nothing.  The reason says why it cannot be held.  With locks no other transaction holds credit of the project until this one ends';
+
+CREATE VIEW yquota_internal.application_hold AS
+	SELECT application.application_id, application.username, application.queue, application.priority, application.lifetime,
+		   application.state, application.diagnostics, application.hold_id, hold.amount
+	FROM yquota.application
+	LEFT JOIN yquota.hold ON hold.hold_id = application.hold_id
+	WHERE application.hold_id IS NOT NULL;
+COMMENT ON VIEW yquota_internal.application_hold IS
+	'Applications whose submission has held credit; the amount is NULL once the row of the hold has been removed';
+
+CREATE FUNCTION yquota_internal.follow_application() RETURNS trigger
+	LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'yq_sql_follow_application';
+COMMENT ON FUNCTION yquota_internal.follow_application() IS
+	'Releases the hold of an application that ends or is removed, and lets it live for the lifetime from the activation on';
+
+CREATE TRIGGER follow_application AFTER UPDATE OF state, lifetime ON yquota.application
+	FOR EACH ROW WHEN (NEW.hold_id IS NOT NULL) EXECUTE FUNCTION yquota_internal.follow_application();
+CREATE TRIGGER follow_removal AFTER DELETE ON yquota.application
+	FOR EACH ROW WHEN (OLD.hold_id IS NOT NULL) EXECUTE FUNCTION yquota_internal.follow_application();
+CREATE TRIGGER follow_no_applications AFTER TRUNCATE ON yquota.application
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.follow_application();
