@@ -38,6 +38,10 @@ CREATE TYPE yquota.factor_dimension AS ENUM
 	('queue', 'application', 'username', 'project', 'execution_type');
 COMMENT ON TYPE yquota.factor_dimension IS 'Dimensions of price factors';
 
+CREATE TYPE yquota.charging_mode AS ENUM ('dearest', 'sum', 'sum_of_groups');
+COMMENT ON TYPE yquota.charging_mode IS
+	'Resources that a container pays for: the dearest one, all of them, or the dearest one of each price group';
+
 --
 -- Pricing
 --
@@ -138,7 +142,8 @@ COMMENT ON COLUMN yquota.price_factor.factor IS '0 to 10^6, at most 6 decimals; 
 COMMENT ON COLUMN yquota.price_factor.load IS 'fraction from which compute_prices() computed the factor (opportunistic_price); NULL when it was set by hand. Only the owner''s functions fill it (42501)';
 
 CREATE TABLE yquota.charging_rule (
-	effective_at timestamptz PRIMARY KEY,
+	project text COLLATE "C" NOT NULL DEFAULT '',
+	effective_at timestamptz NOT NULL,
 	minimum_run_time interval NOT NULL DEFAULT '0'
 		CHECK (minimum_run_time >= '0' AND minimum_run_time <= '365 days'),
 	set_by name NOT NULL DEFAULT session_user,
@@ -149,17 +154,25 @@ CREATE TABLE yquota.charging_rule (
 	waiting_factor numeric NOT NULL DEFAULT 0
 		CHECK (waiting_factor >= 0 AND waiting_factor <= 1 AND scale(waiting_factor) <= 6),
 	reserved_factor numeric NOT NULL DEFAULT 0
-		CHECK (reserved_factor >= 0 AND reserved_factor <= 1 AND scale(reserved_factor) <= 6)
+		CHECK (reserved_factor >= 0 AND reserved_factor <= 1 AND scale(reserved_factor) <= 6),
+	charging_mode yquota.charging_mode DEFAULT 'dearest',
+	PRIMARY KEY (project, effective_at),
+	CONSTRAINT charging_rule_mode_check CHECK (charging_mode IS NOT NULL OR project <> ''),
+	CONSTRAINT charging_rule_project_check CHECK (project = ''
+		OR minimum_run_time = '0' AND free_before_preemption = '0' AND NOT any_preemption_source
+		   AND waiting_factor = 0 AND reserved_factor = 0)
 );
 COMMENT ON TABLE yquota.charging_rule IS
-	'Timeline of charging rules.  A container is charged by the rule in force at its start, a wait by the rule in force when it began.  A reservation is charged by the rule in force when it was accepted';
-COMMENT ON COLUMN yquota.charging_rule.effective_at IS 'primary key; default the clock';
+	'Timeline of charging rules.  A container is charged by the rule in force at its start, a wait by the rule in force when it began.  A reservation is charged by the rule in force when it was accepted.  The charging mode holds for all of them from its instant on';
+COMMENT ON COLUMN yquota.charging_rule.project IS 'key: empty (default) for a rule for all projects; a rule of one project has only a charging mode';
+COMMENT ON COLUMN yquota.charging_rule.effective_at IS 'key; default the clock';
 COMMENT ON COLUMN yquota.charging_rule.minimum_run_time IS 'shortest life that a container is charged for, 0 (default) to 365 days; a shorter one is padded at its end';
 COMMENT ON COLUMN yquota.charging_rule.free_before_preemption IS 'time before the end of a preempted container that is free, 0 (default) to 1 hour';
 COMMENT ON COLUMN yquota.charging_rule.any_preemption_source IS 'true if any feed may report a preemption; default false: one of the FINISHes must come from yquota';
 
 COMMENT ON COLUMN yquota.charging_rule.waiting_factor IS 'part of its price that a container pays while it waits: 0 (default) to 1, at most 6 decimals';
 COMMENT ON COLUMN yquota.charging_rule.reserved_factor IS 'part of the price of a full-size container that its reservation pays, used or not: 0 (default, free) to 1, at most 6 decimals';
+COMMENT ON COLUMN yquota.charging_rule.charging_mode IS 'dearest (default), sum or sum_of_groups. NULL in a rule of one project: the mode of all projects holds again';
 
 CREATE TABLE yquota.outage (
 	outage_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -404,7 +404,7 @@ BEGIN
 	FROM yquota.reservation_definition AS d
 	WHERE d.version = 1 AND d.reserved_factor <> coalesce(
 		(SELECT rule.reserved_factor FROM yquota.charging_rule AS rule
-		 WHERE rule.effective_at <= d.accepted_at
+		 WHERE rule.project = '' AND rule.effective_at <= d.accepted_at
 		 ORDER BY rule.effective_at DESC LIMIT 1), 0)
 	LIMIT 1;
 	IF FOUND THEN

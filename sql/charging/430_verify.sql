@@ -301,7 +301,7 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 			SELECT r.any_preemption_source,
 				   yquota_internal.microseconds(r.free_before_preemption) * interval '1 microsecond' AS free
 			FROM yquota.charging_rule AS r
-			WHERE finish.exit_status = -102 AND r.effective_at <= start.occurred_at
+			WHERE finish.exit_status = -102 AND r.project = '' AND r.effective_at <= start.occurred_at
 			ORDER BY r.effective_at DESC LIMIT 1
 		) AS rule ON true
 		WHERE start.event = 'CONTAINER_START'
@@ -397,7 +397,7 @@ CREATE FUNCTION yquota_internal.expected_charge(since timestamptz)
 		CROSS JOIN LATERAL (
 			SELECT CASE WHEN s.waits_since IS NOT NULL THEN
 				coalesce((SELECT r.waiting_factor FROM yquota.charging_rule AS r
-						  WHERE r.effective_at <= s.waits_since ORDER BY r.effective_at DESC LIMIT 1), 0) END AS waiting_factor
+						  WHERE r.project = '' AND r.effective_at <= s.waits_since ORDER BY r.effective_at DESC LIMIT 1), 0) END AS waiting_factor
 			OFFSET 0
 		) AS rule
 	)
@@ -429,7 +429,7 @@ CREATE FUNCTION yquota_internal.expected_charge(since timestamptz)
 	CROSS JOIN LATERAL (
 		SELECT rule.minimum_run_time - (s.finished_at - s.started_at) AS missing
 		FROM yquota.charging_rule AS rule
-		WHERE rule.effective_at <= s.started_at
+		WHERE rule.project = '' AND rule.effective_at <= s.started_at
 		ORDER BY rule.effective_at DESC LIMIT 1
 	) AS short
 	WHERE s.is_last AND short.missing > interval '0';

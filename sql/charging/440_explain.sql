@@ -38,7 +38,7 @@ CREATE FUNCTION yquota_internal.explain_charge_as_owner(container_id text)
 		rate numeric, padding interval, amount numeric, node text,
 		execution_type yquota.execution_type, prices jsonb, factors_in_force jsonb,
 		factor numeric, forgiven boolean, settled boolean, given_back numeric,
-		calendar text, calendar_factor numeric)
+		calendar text, calendar_factor numeric, charging_mode yquota.charging_mode, rates jsonb)
 	-- PL/pgSQL keeps the plans, which take longer to make than to run
 	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -63,7 +63,8 @@ BEGIN
 		   price_interval.factor, price_interval.forgiven, segment.settled,
 		   CASE WHEN segment.is_free THEN trim_scale(price_interval.amount) END,
 		   (calendar.point).calendar::text,
-		   CASE WHEN price_interval.dominant IS NOT NULL THEN trim_scale(coalesce((calendar.point).factor, 1)) END
+		   CASE WHEN price_interval.dominant IS NOT NULL THEN trim_scale(coalesce((calendar.point).factor, 1)) END,
+		   price_interval.charging_mode, price_interval.rates
 	FROM unnest(segments) AS segment
 	CROSS JOIN LATERAL (
 		SELECT yquota_internal.factor_names(segment.project, segment.application_id,
@@ -91,8 +92,8 @@ CREATE FUNCTION yquota.explain_charge(container_id text)
 		rate numeric, padding interval, amount numeric, node text,
 		execution_type yquota.execution_type, prices jsonb, factors_in_force jsonb,
 		factor numeric, forgiven boolean, settled boolean, given_back numeric,
-		calendar text, calendar_factor numeric)
+		calendar text, calendar_factor numeric, charging_mode yquota.charging_mode, rates jsonb)
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.explain_charge(text) IS
-	'Return the bill of one container: a row per interval of constant price and allocation, and one for padding.  The rows add up to its cost in container_cost, to the last digit.  In an interval that is free because of a preemption, given_back has its cost.  For an archived container the rows of the archive are used';
+	'Return the bill of one container: a row per interval of constant price, charging mode and allocation, and one for padding.  The rows add up to its cost in container_cost, to the last digit.  In an interval that is free because of a preemption, given_back has its cost.  For an archived container the rows of the archive are used';

@@ -7,7 +7,8 @@ CREATE FUNCTION yquota_internal.explain_reservation_as_owner(reservation_id text
 		"from" timestamptz, "to" timestamptz, version integer, username text, allocation yquota.resource,
 		dominant text, held bigint, multiplier numeric, price numeric, reserved_factor numeric, factors text[],
 		rate numeric, amount numeric, prices jsonb, factors_in_force jsonb, factor numeric,
-		forgiven boolean, settled boolean, calendar text, calendar_factor numeric)
+		forgiven boolean, settled boolean, calendar text, calendar_factor numeric,
+		charging_mode yquota.charging_mode, rates jsonb)
 	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -31,7 +32,8 @@ BEGIN
 		   segment.reserved_factor, nullif(applying.names[3:], '{}'), price_interval.rate, trim_scale(price_interval.amount),
 		   price_interval.prices, price_interval.factors_in_force - 'waiting', price_interval.factor,
 		   price_interval.forgiven, segment.settled, (calendar.point).calendar::text,
-		   CASE WHEN price_interval.dominant IS NOT NULL THEN trim_scale(coalesce((calendar.point).factor, 1)) END
+		   CASE WHEN price_interval.dominant IS NOT NULL THEN trim_scale(coalesce((calendar.point).factor, 1)) END,
+		   price_interval.charging_mode, price_interval.rates
 	FROM segment
 	CROSS JOIN LATERAL (
 		-- the first two names are the fraction of the price
@@ -60,11 +62,12 @@ CREATE FUNCTION yquota.explain_reservation(reservation_id text)
 		"from" timestamptz, "to" timestamptz, version integer, username text, allocation yquota.resource,
 		dominant text, held bigint, multiplier numeric, price numeric, reserved_factor numeric, factors text[],
 		rate numeric, amount numeric, prices jsonb, factors_in_force jsonb, factor numeric,
-		forgiven boolean, settled boolean, calendar text, calendar_factor numeric)
+		forgiven boolean, settled boolean, calendar text, calendar_factor numeric,
+		charging_mode yquota.charging_mode, rates jsonb)
 	LANGUAGE c STABLE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.explain_reservation(text) IS
-	'Return the bill of a reservation: a row per interval of constant price and allocation up to the clock, without intervals without a promise.  The rows add up to its cost, to the last digit.  A free reservation has no rows.  For an archived reservation an error tells where it is';
+	'Return the bill of a reservation: a row per interval of constant price, charging mode and allocation.  Intervals end at the clock, and those without a promise are left out.  The rows add up to its cost, to the last digit.  A free reservation has no rows.  For an archived reservation an error tells where it is';
 
 --
 -- Verification divides the promised allocations and computes their amounts from the timelines.
@@ -140,7 +143,7 @@ CREATE FUNCTION yquota_internal.verify_reservations(since timestamptz)
 			 WHERE earlier.reservation_id = v.reservation_id AND earlier.version < v.version ORDER BY earlier.version DESC LIMIT 1),
 			CASE WHEN v.version > 1 THEN v.reserved_factor
 				 ELSE (SELECT r.reserved_factor FROM yquota.charging_rule AS r
-					   WHERE r.effective_at <= v.accepted_at ORDER BY r.effective_at DESC LIMIT 1) END, 0) AS part
+					   WHERE r.project = '' AND r.effective_at <= v.accepted_at ORDER BY r.effective_at DESC LIMIT 1) END, 0) AS part
 	) AS rule
 	WHERE rule.part <> v.reserved_factor
 	UNION ALL

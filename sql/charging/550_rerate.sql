@@ -6,20 +6,22 @@
 --   price_groups  {"GENERAL": {"tipping_point": 0.3, "increment_factor": 2, "max_multiplier": null}}
 --   factors       [{"dimension": "queue", "name": "root.prod", "factor": 2, "effective_at": ...}]
 --   calendars     [{"name": "night", "price_group": "GPU", "timezone": "UTC", "from": "22:00", "to": "06:00", ...}]
--- Terms change the named prices for all time.  All other prices stay unchanged.  Calendars
--- replace all calendars there are.  The terms
--- become rows of the tables from which amounts follow.  These rows replace the tables while
--- the same code adds up the same intervals.
+--   charging_mode "sum"
+--
+-- Terms change the named prices and the charging mode of all projects for all time.  All other
+-- prices stay unchanged.  Calendars replace all calendars there are.  The terms become rows of
+-- the tables from which amounts follow.  These rows replace the tables while the same code adds
+-- up the same intervals.
 --
 
 CREATE FUNCTION yquota_internal.cost_under_terms(
 	query text, base_prices yquota.base_price[], multipliers yquota.price[],
 	calendar_factors yquota.calendar_factor[], factors yquota.price_factor[],
-	from_at timestamptz, to_at timestamptz, of_project text)
+	from_at timestamptz, to_at timestamptz, of_project text, charging_mode text)
 	RETURNS TABLE (project text, amount numeric)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_cost_under_terms';
-COMMENT ON FUNCTION yquota_internal.cost_under_terms(text, yquota.base_price[], yquota.price[], yquota.calendar_factor[], yquota.price_factor[], timestamptz, timestamptz, text) IS
+COMMENT ON FUNCTION yquota_internal.cost_under_terms(text, yquota.base_price[], yquota.price[], yquota.calendar_factor[], yquota.price_factor[], timestamptz, timestamptz, text, text) IS
 	'Run a query as if the tables had other rows, where these are given';
 
 --
@@ -34,7 +36,7 @@ BEGIN
 	RAISE EXCEPTION 'invalid terms of prices'
 		USING ERRCODE = 'invalid_parameter_value',
 			DETAIL = detail,
-			HINT = 'Terms are an object with any of "base_prices", "price_groups", "factors" and "calendars".';
+			HINT = 'Terms are an object with any of "base_prices", "price_groups", "factors", "calendars" and "charging_mode".';
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_terms(text) IS 'Raise the error for invalid terms';
@@ -262,12 +264,14 @@ CREATE FUNCTION yquota_internal.check_terms(terms jsonb) RETURNS void
 BEGIN
 	IF jsonb_typeof(terms) <> 'object' THEN
 		PERFORM yquota_internal.refuse_terms('The terms are not an object.');
-	ELSIF terms - '{base_prices,price_groups,factors,calendars}'::text[] <> '{}' THEN
-		PERFORM yquota_internal.refuse_terms(format('The terms have an unknown key "%s".', (SELECT key FROM jsonb_object_keys(terms - '{base_prices,price_groups,factors,calendars}'::text[]) AS key LIMIT 1)));
+	ELSIF terms - '{base_prices,price_groups,factors,calendars,charging_mode}'::text[] <> '{}' THEN
+		PERFORM yquota_internal.refuse_terms(format('The terms have an unknown key "%s".', (SELECT key FROM jsonb_object_keys(terms - '{base_prices,price_groups,factors,calendars,charging_mode}'::text[]) AS key LIMIT 1)));
 	ELSIF coalesce(jsonb_typeof(terms -> 'base_prices'), 'object') <> 'object' OR coalesce(jsonb_typeof(terms -> 'price_groups'), 'object') <> 'object'
 		OR coalesce(jsonb_typeof(terms -> 'factors'), 'array') <> 'array' OR coalesce(jsonb_typeof(terms -> 'calendars'), 'array') <> 'array'
 	THEN
 		PERFORM yquota_internal.refuse_terms('"base_prices" and "price_groups" are objects, "factors" and "calendars" are arrays.');
+	ELSIF terms ? 'charging_mode' AND coalesce(terms ->> 'charging_mode', '') <> ALL (enum_range(NULL::yquota.charging_mode)::text[]) THEN
+		PERFORM yquota_internal.refuse_terms('"charging_mode" is "dearest", "sum" or "sum_of_groups".');
 	END IF;
 	PERFORM yquota_internal.terms_base_prices(terms), yquota_internal.terms_factors(terms), yquota_internal.terms_calendars(terms);
 	PERFORM yquota_internal.notice_factor_without_queue(factor ->> 'name')
@@ -313,8 +317,8 @@ COMMENT ON FUNCTION yquota_internal.check_rerate(timestamptz, timestamptz, jsonb
 	'Refuse invalid arguments of rerate()';
 
 --
--- The effect of terms between two instants: the base prices, multipliers and factors that
--- differ from those in force, in one notation.
+-- The effect of terms between two instants, in one notation: the charging mode, and all prices
+-- and factors that differ from those in force.
 --
 CREATE FUNCTION yquota_internal.terms_meaning(terms jsonb, from_at timestamptz, to_at timestamptz) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
@@ -373,7 +377,11 @@ CREATE FUNCTION yquota_internal.terms_meaning(terms jsonb, from_at timestamptz, 
 			FROM cut WHERE cut.value IS DISTINCT FROM cut.before
 			GROUP BY cut.kind, cut.name, cut.is_term
 		)
-		SELECT coalesce(jsonb_object_agg(concat(other.kind, ' ', other.name), other.points), '{}')::text
+		SELECT (coalesce(jsonb_object_agg(concat(other.kind, ' ', other.name), other.points), '{}')
+				-- where all projects always pay for the dearest resource, that mode is none
+				|| CASE WHEN terms ->> 'charging_mode' <> 'dearest'
+						  OR terms ? 'charging_mode' AND EXISTS (SELECT FROM yquota.charging_rule AS rule WHERE rule.charging_mode <> 'dearest')
+						THEN jsonb_build_object('charging mode', terms -> 'charging_mode') ELSE '{}' END)::text
 		FROM timeline AS other
 		WHERE other.is_term
 		  AND NOT EXISTS (SELECT FROM timeline AS present
@@ -429,7 +437,8 @@ CREATE FUNCTION yquota_internal.cost_by_terms(terms jsonb, from_at timestamptz, 
 			) AS part
 			GROUP BY part.project
 			$query$, yquota_internal.terms_base_prices(terms), yquota_internal.terms_multipliers(terms, from_at, to_at),
-			yquota_internal.terms_calendar_factors(terms, from_at, to_at), yquota_internal.terms_factors(terms), from_at, to_at, of_project) AS cost;
+			yquota_internal.terms_calendar_factors(terms, from_at, to_at), yquota_internal.terms_factors(terms), from_at, to_at, of_project,
+			terms ->> 'charging_mode') AS cost;
 $$;
 COMMENT ON FUNCTION yquota_internal.cost_by_terms(jsonb, timestamptz, timestamptz, text) IS
 	'Return the cost of projects, or of one of them, under terms between two instants; under {}: the present cost';

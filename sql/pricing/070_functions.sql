@@ -31,12 +31,12 @@ CREATE FUNCTION yquota_internal.price_intervals(
 	allocation yquota.resource, factors text[], from_at timestamptz, to_at timestamptz,
 	OUT since timestamptz, OUT until timestamptz, OUT prices jsonb, OUT factors_in_force jsonb,
 	OUT factor numeric, OUT forgiven boolean, OUT dominant text, OUT rate numeric,
-	OUT amount numeric)
+	OUT amount numeric, OUT charging_mode yquota.charging_mode, OUT rates jsonb)
 RETURNS SETOF record
 LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 10
 AS 'MODULE_PATHNAME', 'yq_sql_price_intervals';
 COMMENT ON FUNCTION yquota_internal.price_intervals(yquota.resource, text[], timestamptz, timestamptz) IS
-	'Return the parts of accrued(): a row per interval in which no price of the allocation and no factor changes.  An empty interval has one row';
+	'Return the parts of accrued(): a row per interval in which no price of the allocation, no factor and no charging mode changes.  An empty interval has one row';
 
 CREATE FUNCTION yquota_internal.multiplier_in_force(resource_type text, at timestamptz)
 RETURNS numeric
@@ -79,7 +79,7 @@ RETURNS text[]
 LANGUAGE c STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'yq_sql_factor_names';
 COMMENT ON FUNCTION yquota_internal.factor_names(text, text, text, text, yquota.execution_type, numeric) IS
-	'Return the names of the price factors and outages that apply to a container: dimension, name, dimension, name ...  With the waiting_factor of a waiting container, "waiting" and the factor come first';
+	'Return the names of the price factors, outages and charging modes that apply to a container: dimension, name, dimension, name ...  With the waiting_factor of a waiting container, "waiting" and the factor come first';
 
 CREATE FUNCTION yquota_internal.reserved_factor(accepted_at timestamptz)
 RETURNS numeric

@@ -71,7 +71,7 @@ COMMENT ON FUNCTION yquota_internal.settled_at_most() IS
 -- The rule for points in the past
 --
 
-CREATE FUNCTION yquota_internal.reserved_after(instant timestamptz, shown_until timestamptz) RETURNS text
+CREATE FUNCTION yquota_internal.reserved_after(instant timestamptz, shown_until timestamptz, of_project text) RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -79,19 +79,19 @@ BEGIN
 	RETURN coalesce(
 		(SELECT format('Reservation "%s" has been charged from %s to %s.', c.reservation_id, c."from", c."to")
 		 FROM yquota_internal.reservation_charge_in_effect AS c
-		 WHERE c."to" > instant
+		 WHERE c."to" > instant AND (of_project IS NULL OR c.project = of_project)
 		 LIMIT 1),
 		(SELECT format('Reservation "%s" has been paying since %s, and its cost until %s has been shown.',
 					   a.reservation_id, a.settled_until, shown_until)
 		 FROM yquota_internal.accruing_reservation AS a
-		 WHERE shown_until > instant AND a.settled_until < shown_until
+		 WHERE shown_until > instant AND a.settled_until < shown_until AND (of_project IS NULL OR a.project = of_project)
 		 LIMIT 1));
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.reserved_after(timestamptz, timestamptz) IS
-	'Return a sentence about one amount of a reservation, posted or shown, that depends on prices from an instant on; NULL when there is none';
+COMMENT ON FUNCTION yquota_internal.reserved_after(timestamptz, timestamptz, text) IS
+	'Return a sentence about one amount of a reservation, posted or shown, that depends on prices from an instant on.  The reservation is one of a project or, with NULL, of any; NULL when there is none';
 
-CREATE FUNCTION yquota_internal.settled_after(instant timestamptz) RETURNS text
+CREATE FUNCTION yquota_internal.settled_after(instant timestamptz, of_project text DEFAULT NULL) RETURNS text
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -106,20 +106,21 @@ BEGIN
 	WHERE c."to" >= instant
 	  -- padding is charged at the price of the very end
 	  AND (c.padding IS NOT NULL OR (c."to" > instant AND c."to" > c."from"))
+	  AND (of_project IS NULL OR c.project = of_project)
 	LIMIT 1;
 	IF found_detail IS NULL AND mark > instant THEN
 		SELECT format('Container "%s" has been running since %s, and its cost until %s has been shown.',
 					  c.container_id, c.settled_at, mark)
 		INTO found_detail
 		FROM yquota.container AS c
-		WHERE c.settled_at < mark
+		WHERE c.settled_at < mark AND (of_project IS NULL OR c.project = of_project)
 		LIMIT 1;
 	END IF;
-	RETURN coalesce(found_detail, yquota_internal.reserved_after(instant, mark));
+	RETURN coalesce(found_detail, yquota_internal.reserved_after(instant, mark, of_project));
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.settled_after(timestamptz) IS
-	'Return a sentence about one amount, settled or shown, that depends on prices from an instant on; NULL when there is none';
+COMMENT ON FUNCTION yquota_internal.settled_after(timestamptz, text) IS
+	'Return a sentence about one amount, settled or shown, that depends on prices from an instant on.  The amount is one of a project or, with NULL, of any; NULL when there is none';
 
 CREATE FUNCTION yquota_internal.refuse_past_change(
 	what text, instant timestamptz, found_detail text) RETURNS void
@@ -139,7 +140,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.refuse_past_change(text, timestamptz, text) IS
 	'Refuse a change in the past because of an amount that a sentence describes';
 
-CREATE FUNCTION yquota_internal.check_past_point(effective_at timestamptz, what text)
+CREATE FUNCTION yquota_internal.check_past_point(effective_at timestamptz, what text, of_project text DEFAULT NULL)
 	RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -147,11 +148,11 @@ CREATE FUNCTION yquota_internal.check_past_point(effective_at timestamptz, what 
 BEGIN
 	IF effective_at < yquota.statement_clock() THEN
 		PERFORM yquota_internal.refuse_past_change(what, effective_at,
-												   yquota_internal.settled_after(effective_at));
+												   yquota_internal.settled_after(effective_at, of_project));
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.check_past_point(timestamptz, text) IS
+COMMENT ON FUNCTION yquota_internal.check_past_point(timestamptz, text, text) IS
 	'Refuse a point before the clock where it would change an amount already settled or already shown';
 
 -- Reads the first segment of a wait only, because the segments behind it have the same rule.
@@ -188,7 +189,7 @@ CREATE FUNCTION yquota_internal.check_past_rule(
 	AS $$
 DECLARE
 	next_rule_at timestamptz := (SELECT min(r.effective_at) FROM yquota.charging_rule AS r
-								 WHERE r.effective_at > rule_effective_at);
+								 WHERE r.project = '' AND r.effective_at > rule_effective_at);
 	found_detail text;
 BEGIN
 	IF rule_effective_at >= yquota.statement_clock() THEN
@@ -252,7 +253,7 @@ BEGIN
 	END;
 	IF rebase THEN
 		-- a transaction snapshot would miss containers that started after it
-		PERFORM yquota_internal.require_read_committed('add or remove a factor or an outage of projects');
+		PERFORM yquota_internal.require_read_committed('add or remove a factor, or an outage or a charging mode of projects');
 		LOCK TABLE ONLY yquota.container_event IN SHARE ROW EXCLUSIVE MODE;
 		-- lock the ledger of reservations before containers; it is corrected afterwards
 		LOCK TABLE yquota.reservation_charge IN ROW EXCLUSIVE MODE;
@@ -264,7 +265,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_pricing_change(timestamptz, text, boolean) IS
-	'Record that amounts may differ from an instant on, and correct later settlements.  Rebase when factors or outages of projects come or go';
+	'Record that amounts may differ from an instant on, and correct later settlements.  Rebase when factors, or outages or charging modes of projects, come or go';
 
 --
 -- Triggers shared by the tables of pricing.  They run as the owner of the

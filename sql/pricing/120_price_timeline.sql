@@ -16,26 +16,28 @@ COMMENT ON FUNCTION yquota_internal.price_ratio(numeric, bigint) IS
 --
 -- A point that repeats the value in force changes no amount.
 --
-CREATE FUNCTION yquota_internal.timeline_value(table_name text, point jsonb) RETURNS jsonb
+CREATE FUNCTION yquota_internal.timeline_value(table_name text, point jsonb, part text DEFAULT NULL) RETURNS jsonb
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
-	RETURN CASE table_name
-		WHEN 'price' THEN point -> 'multiplier'
-		WHEN 'base_price' THEN to_jsonb(yquota_internal.price_ratio((point ->> 'base_price')::numeric, (point ->> 'unit')::bigint))
+	RETURN CASE
+		-- the mode that holds before any rule is no value
+		WHEN part IS NOT NULL THEN coalesce(nullif(point -> part, CASE point ->> 'project' WHEN '' THEN '"dearest"' ELSE 'null' END::jsonb), '{}')
+		WHEN table_name = 'price' THEN point -> 'multiplier'
+		WHEN table_name = 'base_price' THEN to_jsonb(yquota_internal.price_ratio((point ->> 'base_price')::numeric, (point ->> 'unit')::bigint))
 		ELSE jsonb_strip_nulls(point - '{dimension,name,effective_at,set_by,set_at,load}'::text[])
 	END;
-COMMENT ON FUNCTION yquota_internal.timeline_value(text, jsonb) IS
-	'Return the part of a timeline''s row that amounts depend on';
+COMMENT ON FUNCTION yquota_internal.timeline_value(text, jsonb, text) IS
+	'Return the part of a timeline''s row that amounts depend on, or one column of a charging rule';
 
 CREATE FUNCTION yquota_internal.timeline_points(
-	table_name text, old_row jsonb, new_row jsonb, OUT at timestamptz, OUT value jsonb, OUT was_there boolean) RETURNS SETOF record
+	table_name text, old_row jsonb, new_row jsonb, part text, OUT at timestamptz, OUT value jsonb, OUT was_there boolean) RETURNS SETOF record
 	LANGUAGE plpgsql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
 DECLARE
 	key_column CONSTANT text := CASE table_name
-		WHEN 'price' THEN 'price_group' WHEN 'base_price' THEN 'resource_type' WHEN 'price_factor' THEN 'name' END;
+		WHEN 'price' THEN 'price_group' WHEN 'base_price' THEN 'resource_type' WHEN 'price_factor' THEN 'name' WHEN 'charging_rule' THEN 'project' END;
 	condition CONSTANT text := concat(
-		CASE WHEN key_column IS NULL THEN 'true' ELSE format('t.%1$I = $1 ->> %1$L', key_column) END,
+		format('t.%1$I = $1 ->> %1$L', key_column),
 		CASE WHEN table_name = 'price_factor' THEN ' AND t.dimension::text = $1 ->> ''dimension''' END);
 	first_at CONSTANT timestamptz := least((old_row ->> 'effective_at')::timestamptz, (new_row ->> 'effective_at')::timestamptz);
 	last_at CONSTANT timestamptz := greatest((old_row ->> 'effective_at')::timestamptz, (new_row ->> 'effective_at')::timestamptz);
@@ -49,22 +51,22 @@ BEGIN
 	-- take the points from the one before the change to the one behind it, which hides the points
 	-- between
 	RETURN QUERY EXECUTE format($query$
-		SELECT t.effective_at, yquota_internal.timeline_value($2, to_jsonb(t)), true
+		SELECT t.effective_at, yquota_internal.timeline_value($2, to_jsonb(t), $5), true
 		FROM yquota.%1$I AS t
 		WHERE %2$s
 		  AND t.effective_at >= coalesce((SELECT max(t.effective_at) FROM yquota.%1$I AS t WHERE %2$s AND t.effective_at < $3), '-infinity')
 		  AND t.effective_at <= coalesce((SELECT min(t.effective_at) FROM yquota.%1$I AS t WHERE %2$s AND t.effective_at > $4), 'infinity')
 		$query$, table_name, condition)
-	USING coalesce(old_row, new_row), table_name, first_at, last_at;
+	USING coalesce(old_row, new_row), table_name, first_at, last_at, part;
 	IF new_row IS NOT NULL THEN
-		RETURN QUERY SELECT (new_row ->> 'effective_at')::timestamptz, yquota_internal.timeline_value(table_name, new_row), false;
+		RETURN QUERY SELECT (new_row ->> 'effective_at')::timestamptz, yquota_internal.timeline_value(table_name, new_row, part), false;
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.timeline_points(text, jsonb, jsonb) IS
-	'Return the points of a timeline around those that a change of one row affects, and its new point';
+COMMENT ON FUNCTION yquota_internal.timeline_points(text, jsonb, jsonb, text) IS
+	'Return the points of a timeline around those that a change of one row affects, and its new point.  Their values may be those of one column';
 
-CREATE FUNCTION yquota_internal.timeline_changed_from(table_name text, old_row jsonb, new_row jsonb) RETURNS timestamptz
+CREATE FUNCTION yquota_internal.timeline_changed_from(table_name text, old_row jsonb, new_row jsonb, part text DEFAULT NULL) RETURNS timestamptz
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -73,15 +75,53 @@ CREATE FUNCTION yquota_internal.timeline_changed_from(table_name text, old_row j
 				   NOT p.was_there
 				   OR p.at NOT IN (coalesce((old_row ->> 'effective_at')::timestamptz, 'infinity'),
 								   coalesce((new_row ->> 'effective_at')::timestamptz, 'infinity')) AS is_there
-			FROM yquota_internal.timeline_points(table_name, old_row, new_row) AS p
+			FROM yquota_internal.timeline_points(table_name, old_row, new_row, part) AS p
 		)
 		SELECT min(i.at)
 		FROM (SELECT DISTINCT point.at FROM point) AS i
 		WHERE coalesce((SELECT point.value FROM point WHERE point.was_there AND point.at <= i.at ORDER BY point.at DESC LIMIT 1), '{}')
 			  <> coalesce((SELECT point.value FROM point WHERE point.is_there AND point.at <= i.at ORDER BY point.at DESC LIMIT 1), '{}');
 $$;
-COMMENT ON FUNCTION yquota_internal.timeline_changed_from(text, jsonb, jsonb) IS
-	'Return the earliest instant at which another value is in force after a row was inserted, updated or deleted; NULL when there is none';
+COMMENT ON FUNCTION yquota_internal.timeline_changed_from(text, jsonb, jsonb, text) IS
+	'Return the earliest instant at which another value, or another value of one column, is in force after a row was inserted, updated or deleted; NULL when there is none';
+
+CREATE FUNCTION yquota_internal.check_priced_project(project text) RETURNS void
+	LANGUAGE plpgsql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF NOT EXISTS (SELECT FROM yquota.project AS p WHERE p.name = check_priced_project.project) THEN
+		RAISE EXCEPTION 'project "%" does not exist', project
+			USING ERRCODE = 'foreign_key_violation',
+				HINT = 'Insert it into yquota.project.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_priced_project(text) IS
+	'Refuse a factor or a charging rule of a project that does not exist';
+
+-- A charging mode holds for running containers, as a price does.  The other columns of a rule
+-- hold for containers, waits and reservations that begin under it.
+CREATE FUNCTION yquota_internal.check_rule(old_row jsonb, new_row jsonb, changed_at timestamptz, what text) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	-- a point that moves to another timeline may concern all projects
+	of_project text := CASE WHEN (old_row ->> 'project') <> (new_row ->> 'project') THEN ''
+					   ELSE coalesce(new_row, old_row) ->> 'project' END;
+	mode_changed_at timestamptz := yquota_internal.timeline_changed_from('charging_rule', old_row, new_row, 'charging_mode');
+BEGIN
+	IF mode_changed_at IS NOT NULL THEN
+		PERFORM yquota_internal.check_past_point(mode_changed_at, what, nullif(of_project, ''));
+	END IF;
+	IF of_project = '' THEN
+		PERFORM yquota_internal.check_past_rule(changed_at, what);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_rule(jsonb, jsonb, timestamptz, text) IS
+	'Refuse a change of a charging rule in the past by which anything settled or shown would cost something else';
 
 CREATE FUNCTION yquota_internal.keep_timeline() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -105,11 +145,9 @@ BEGIN
 			-- reject a name that is no execution type, because it would never match
 			PERFORM NEW.name::yquota.execution_type WHERE NEW.dimension = 'execution_type';
 			PERFORM yquota_internal.notice_factor_without_queue(NEW.name) WHERE NEW.dimension = 'queue';
-			IF NEW.dimension = 'project' AND NOT EXISTS (SELECT FROM yquota.project AS p WHERE p.name = NEW.name) THEN
-				RAISE EXCEPTION 'project "%" does not exist', NEW.name
-					USING ERRCODE = 'foreign_key_violation',
-						HINT = 'Insert it into yquota.project.';
-			END IF;
+			PERFORM yquota_internal.check_priced_project(NEW.name) WHERE NEW.dimension = 'project';
+		ELSIF TG_TABLE_NAME = 'charging_rule' THEN
+			PERFORM yquota_internal.check_priced_project(NEW.project) WHERE NEW.project <> '';
 		END IF;
 	END IF;
 
@@ -140,7 +178,8 @@ BEGIN
 		RETURN COALESCE(NEW, OLD);
 	END IF;
 	IF TG_TABLE_NAME = 'charging_rule' THEN
-		PERFORM yquota_internal.check_past_rule(changed_at, what);
+		PERFORM yquota_internal.check_rule(CASE WHEN TG_OP <> 'INSERT' THEN to_jsonb(OLD) END,
+										   CASE WHEN TG_OP <> 'DELETE' THEN to_jsonb(NEW) END, changed_at, what);
 	ELSE
 		PERFORM yquota_internal.check_past_point(changed_at, what);
 	END IF;
@@ -197,17 +236,17 @@ BEGIN
 	IF TG_OP = 'INSERT' THEN
 		SELECT min(CASE WHEN n.effective_at = '-infinity' AND what IN ('multiplier', 'base price', 'calendar factor')
 						THEN yquota.statement_clock() ELSE n.effective_at END),
-			   string_agg(DISTINCT to_jsonb(n) ->> key_column, ', ')
+			   string_agg(DISTINCT coalesce(nullif(to_jsonb(n) ->> 'project', ''), to_jsonb(n) ->> key_column), ', ')
 		INTO changed_from, keys
 		FROM new_rows AS n;
 	ELSIF TG_OP = 'DELETE' THEN
 		SELECT CASE WHEN bool_or(o.effective_at = '-infinity') AND what IN ('multiplier', 'base price', 'calendar factor')
 					THEN yquota.statement_clock() ELSE min(o.effective_at) END,
-			   string_agg(DISTINCT to_jsonb(o) ->> key_column, ', ')
+			   string_agg(DISTINCT coalesce(nullif(to_jsonb(o) ->> 'project', ''), to_jsonb(o) ->> key_column), ', ')
 		INTO changed_from, keys
 		FROM old_rows AS o;
 	ELSE
-		SELECT min(r.effective_at), string_agg(DISTINCT to_jsonb(r) ->> key_column, ', ')
+		SELECT min(r.effective_at), string_agg(DISTINCT coalesce(nullif(to_jsonb(r) ->> 'project', ''), to_jsonb(r) ->> key_column), ', ')
 		INTO changed_from, keys
 		FROM (SELECT * FROM new_rows UNION ALL SELECT * FROM old_rows) AS r;
 	END IF;
@@ -238,6 +277,20 @@ BEGIN
 				(SELECT dimension, name FROM old_rows EXCEPT SELECT dimension, name FROM new_rows)
 				UNION ALL
 				(SELECT dimension, name FROM new_rows EXCEPT SELECT dimension, name FROM old_rows));
+		END IF;
+	ELSIF TG_TABLE_NAME = 'charging_rule' THEN
+		IF TG_OP = 'INSERT' THEN
+			names_changed := EXISTS (
+				SELECT FROM new_rows AS n
+				WHERE n.project <> ''
+				  AND NOT EXISTS (SELECT FROM yquota.charging_rule AS known
+								  WHERE known.project = n.project
+									AND (known.project, known.effective_at) NOT IN (SELECT m.project, m.effective_at FROM new_rows AS m)));
+		ELSE
+			names_changed := EXISTS (SELECT FROM old_rows AS o WHERE o.project <> '');
+		END IF;
+		IF TG_OP = 'UPDATE' THEN
+			names_changed := names_changed OR EXISTS (SELECT FROM new_rows AS n WHERE n.project <> '');
 		END IF;
 	END IF;
 	PERFORM yquota_internal.note_pricing_change(

@@ -3,7 +3,8 @@
 --
 
 CREATE FUNCTION yquota_internal.describe_dominant(
-	allocation yquota.resource, prices jsonb, dominant text, forgiven boolean, factor numeric)
+	allocation yquota.resource, prices jsonb, dominant text, forgiven boolean, factor numeric,
+	charging_mode yquota.charging_mode, rates jsonb)
 	RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 	SET search_path = pg_catalog, pg_temp
@@ -13,7 +14,7 @@ CREATE FUNCTION yquota_internal.describe_dominant(
 		WHEN dominant IS NULL THEN 'no allocated resource has a price'
 		ELSE (
 			SELECT string_agg(format('%s costs %s (%s x %s)', part.name, part.rate, part.amount, part.price),
-							  CASE WHEN part.is_as_dear THEN ', as much as ' ELSE ', more than ' END
+							  CASE WHEN charging_mode <> 'dearest' THEN ' and ' WHEN part.is_as_dear THEN ', as much as ' ELSE ', more than ' END
 							  ORDER BY part.name = dominant DESC, part.rate DESC, part.name)
 			FROM (
 				SELECT entry.name, entry.amount, (prices ->> entry.name)::numeric AS price,
@@ -22,10 +23,12 @@ CREATE FUNCTION yquota_internal.describe_dominant(
 					   AND entry.amount * (prices ->> entry.name)::numeric
 						   = yquota.amount(allocation, dominant) * (prices ->> dominant)::numeric AS is_as_dear
 				FROM yquota.resource_entries(allocation) AS entry
+				WHERE charging_mode = 'dearest' OR rates ? entry.name
 			) AS part)
+			|| CASE charging_mode WHEN 'sum_of_groups' THEN ', the dearest of each price group' ELSE '' END
 	END;
-COMMENT ON FUNCTION yquota_internal.describe_dominant(yquota.resource, jsonb, text, boolean, numeric) IS
-	'Explain why a resource type is the one that is charged, in credits per second before factors';
+COMMENT ON FUNCTION yquota_internal.describe_dominant(yquota.resource, jsonb, text, boolean, numeric, yquota.charging_mode, jsonb) IS
+	'Explain why a resource type is charged, or which ones are, in credits per second before factors';
 
 CREATE FUNCTION yquota_internal.check_price_quote(
 	allocation yquota.resource, duration interval, project text) RETURNS void
@@ -109,7 +112,7 @@ CREATE FUNCTION yquota_internal.quoted_price(
 	RETURNS TABLE (
 		price_per_second numeric, cost numeric, charged_time interval, dominant text, reason text,
 		prices jsonb, alone jsonb, factor numeric, factors_in_force jsonb, paying_project text,
-		remaining numeric, affordable boolean)
+		remaining numeric, affordable boolean, charging_mode yquota.charging_mode, rates jsonb)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	BEGIN ATOMIC
 		SELECT now.rate,
@@ -117,7 +120,7 @@ CREATE FUNCTION yquota_internal.quoted_price(
 			   due.microseconds * interval '1 microsecond',
 			   now.dominant,
 			   yquota_internal.describe_dominant(quoted_price.allocation, now.prices,
-												 now.dominant, now.forgiven, now.factor),
+												 now.dominant, now.forgiven, now.factor, now.charging_mode, now.rates),
 			   now.prices,
 			   (SELECT coalesce(jsonb_object_agg(entry.name, trim_scale(
 							CASE WHEN now.forgiven THEN 0 ELSE now.factor END
@@ -129,7 +132,8 @@ CREATE FUNCTION yquota_internal.quoted_price(
 			   balance.project,
 			   coalesce(balance.available, balance.remaining),
 			   CASE WHEN balance.project IS NOT NULL THEN
-				   coalesce(balance.available >= now.rate * due.microseconds * 0.000001, true) END
+				   coalesce(balance.available >= now.rate * due.microseconds * 0.000001, true) END,
+			   now.charging_mode, now.rates
 		FROM yquota_internal.price_intervals(
 				quoted_price.allocation,
 				yquota_internal.factor_names(coalesce(quoted_price.payer, ''), quoted_price.application_id,
@@ -139,7 +143,7 @@ CREATE FUNCTION yquota_internal.quoted_price(
 			SELECT greatest(yquota_internal.microseconds(quoted_price.duration),
 				coalesce((SELECT yquota_internal.microseconds(rule.minimum_run_time)
 						  FROM yquota.charging_rule AS rule
-						  WHERE rule.effective_at <= quoted_price.at
+						  WHERE rule.project = '' AND rule.effective_at <= quoted_price.at
 						  ORDER BY rule.effective_at DESC
 						  LIMIT 1), 0)) AS microseconds
 		) AS due
@@ -154,7 +158,7 @@ CREATE FUNCTION yquota_internal.price_quote_as_owner(
 	RETURNS TABLE (
 		price_per_second numeric, cost numeric, charged_time interval, dominant text, reason text,
 		prices jsonb, alone jsonb, factor numeric, factors_in_force jsonb, paying_project text,
-		remaining numeric, affordable boolean)
+		remaining numeric, affordable boolean, charging_mode yquota.charging_mode, rates jsonb)
 	LANGUAGE plpgsql STABLE SECURITY DEFINER PARALLEL RESTRICTED
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -185,7 +189,7 @@ CREATE FUNCTION yquota.price_quote(
 	RETURNS TABLE (
 		price_per_second numeric, cost numeric, charged_time interval, dominant text, reason text,
 		prices jsonb, alone jsonb, factor numeric, factors_in_force jsonb, paying_project text,
-		remaining numeric, affordable boolean)
+		remaining numeric, affordable boolean, charging_mode yquota.charging_mode, rates jsonb)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
 COMMENT ON FUNCTION yquota.price_quote(yquota.resource, interval, text, yquota.execution_type, text, text, text) IS

@@ -23,16 +23,16 @@ DO $do$
 DECLARE
 	readable CONSTANT text :=
 		'((SELECT yquota_internal.reads_all()) OR %1$I = ANY ((SELECT yquota_internal.readable_projects())::text[]))';
-	of_all CONSTANT text := ' OR %1$I IS NULL';
+	of_all CONSTANT text := ' OR coalesce(%1$I, '''') = ''''';
 	of_table record;
 	of_view record;
 BEGIN
 	FOR of_table IN
 		SELECT class.oid::regclass AS name, attribute.attname AS project,
-			   class.relname IN ('outage', 'spending_threshold') AS has_rows_of_all,
+			   class.relname IN ('charging_rule', 'outage', 'spending_threshold') AS has_rows_of_all,
 			   -- a role that may write a table by hand must see the rows that it writes
-			   class.relname IN ('budget', 'event_reject', 'federated_budget', 'hold', 'outage', 'project', 'quota_grant',
-								 'spending_threshold') AS is_written
+			   class.relname IN ('budget', 'charging_rule', 'event_reject', 'federated_budget', 'hold', 'outage', 'project',
+								 'quota_grant', 'spending_threshold') AS is_written
 		FROM pg_class AS class
 		JOIN pg_attribute AS attribute ON attribute.attrelid = class.oid
 		 AND attribute.attname = CASE class.relname WHEN 'project' THEN 'name' ELSE 'project' END
@@ -198,7 +198,8 @@ BEGIN
 		WHERE p.effective_at = withdraw_point.effective_at AND p.name = withdraw_point.name
 		  AND p.dimension = withdraw_point.dimension::yquota.factor_dimension;
 	ELSIF timeline = 'yquota.charging_rule'::regclass THEN
-		DELETE FROM yquota.charging_rule AS p WHERE p.effective_at = withdraw_point.effective_at;
+		DELETE FROM yquota.charging_rule AS p
+		WHERE p.effective_at = withdraw_point.effective_at AND p.project = coalesce(withdraw_point.name, '');
 	ELSE
 		RAISE EXCEPTION 'points of "%" cannot be withdrawn', timeline
 			USING ERRCODE = 'invalid_parameter_value',
@@ -208,7 +209,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.withdraw_point(regclass, timestamptz, text, text) IS
-	'Remove a point that lies ahead of the clock from the timeline of base prices, factors (name and dimension) or charging rules.  Returns whether there was one';
+	'Remove a point ahead of the clock from the timeline of base prices, factors (name and dimension) or charging rules (name: the project).  Returns whether there was one';
 
 --
 -- Granting.  The functions grant privileges to the roles themselves, so that pg_dump, psql and

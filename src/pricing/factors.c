@@ -171,7 +171,10 @@ yq_factors_exist(void)
 {
 	const YqTimeline *timeline = yq_timeline_cached();
 
-	return timeline->factor_count > 0 || timeline->outage_count > 0;
+	/* points of projects come last */
+	return timeline->factor_count > 0 || timeline->outage_count > 0 ||
+		(timeline->mode_count > 0 &&
+		 strcmp(timeline->mode_points[timeline->mode_count - 1].project, YQ_ALL_PROJECTS) != 0);
 }
 
 /* -- waits ------------------------------------------------------------------- */
@@ -248,8 +251,9 @@ yq_factor_names(const YqPayer *payer)
 	{
 		const char *name = most_specific_name(timeline, dimension, wanted[dimension]);
 
-		/* the outages of a project come with its name */
-		if (name == NULL && dimension == YQ_FACTOR_PROJECT && project_has_outages(timeline, payer->project))
+		/* the outages and the charging mode of a project come with its name */
+		if (name == NULL && dimension == YQ_FACTOR_PROJECT &&
+			(project_has_outages(timeline, payer->project) || yq_timeline_has_mode(payer->project)))
 			name = payer->project;
 		if (name != NULL)
 			add_name(elements, &count, yq_timeline_dimension_name(dimension), name);
@@ -366,7 +370,10 @@ yq_factor_set_resolve(const YqTimeline *timeline, ArrayType *names)
 		else
 			resolve_chain(set, timeline, number, name);
 		if (number == YQ_FACTOR_PROJECT)
+		{
 			resolve_outages(set, timeline, name);
+			set->project_of_mode = yq_timeline_has_mode(name) ? name : NULL;
+		}
 	}
 	return set;
 }

@@ -57,6 +57,7 @@ typedef struct YqFactorSet
 	YqFactorChain chains[YQ_FACTOR_KINDS];
 	int			outage_count;	/* outages of the class's project alone */
 	const YqOutage **outages;
+	const char *project_of_mode;	/* the class's project when it has a charging mode of its own, or NULL */
 } YqFactorSet;
 
 /*
@@ -80,13 +81,13 @@ extern bool yq_factor_set_changes(const YqFactorSet *set, TimestampTz from, Time
 extern bool yq_factor_set_in_outage(const YqFactorSet *set, TimestampTz at);
 
 /*
- * Return the names of the factors and outages that apply: an array of dimension, name, dimension, name ...,
- * palloc'd.  Returns NULL when none applies.  Each dimension contributes the most specific name that has a
- * factor.  For a container that waits the first dimension is "waiting".
+ * Return the names of the factors, outages and charging modes that apply: an array of dimension, name,
+ * dimension, name ..., palloc'd.  Returns NULL when none applies.  Each dimension contributes the most
+ * specific name that has a factor.  For a container that waits the first dimension is "waiting".
  */
 extern ArrayType *yq_factor_names(const YqPayer *payer);
 
-/* Tell whether any factor or outage could apply to a container that does not wait, as of the last refresh. */
+/* Tell whether a container that does not wait could have any such name, as of the last refresh. */
 extern bool yq_factors_exist(void);
 
 #endif							/* YQ_FACTORS_H */

@@ -229,13 +229,15 @@ enum
 	COLUMN_DOMINANT,
 	COLUMN_RATE,
 	COLUMN_AMOUNT,
+	COLUMN_CHARGING_MODE,
+	COLUMN_RATES,
 	COLUMNS
 };
 
 static bool
 same_prices(const YqPricesInForce *a, const YqPricesInForce *b)
 {
-	if (a->is_forgiven != b->is_forgiven || a->factor_count != b->factor_count ||
+	if (a->is_forgiven != b->is_forgiven || a->mode != b->mode || a->factor_count != b->factor_count ||
 		memcmp(a->prices, b->prices, sizeof(YqPrice) * a->part_count) != 0)
 		return false;
 	for (int i = 0; i < a->factor_count; i++)
@@ -281,6 +283,28 @@ prices_to_jsonb(const YqPricesInForce *in_force)
 	{
 		push_key(&state, in_force->names[i]);
 		push_decimal(&state, in_force->prices[i], YQ_PRICE_DECIMALS);
+	}
+	return JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));
+}
+
+/* Make an object of the charged resource types and their parts of the rate. */
+static Datum
+rates_to_jsonb(YqRateClass *rate_class, uint64 weight, TimestampTz at, const YqPricesInForce *in_force)
+{
+	YqWide		rates[YQ_RESOURCE_MAX_ENTRIES];
+	JsonbParseState *state = NULL;
+
+	yq_rate_class_part_rates(rate_class, weight, at, rates);
+	pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
+	for (int i = 0; i < in_force->part_count; i++)
+	{
+		JsonbValue	number = {.type = jbvNumeric};
+
+		if (yq_wide_is_zero(&rates[i]))
+			continue;
+		push_key(&state, in_force->names[i]);
+		number.val.numeric = yq_wide_to_numeric(&rates[i]);
+		pushJsonbValue(&state, WJB_VALUE, &number);
 	}
 	return JsonbPGetDatum(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));
 }
@@ -332,6 +356,9 @@ put_interval(ReturnSetInfo *rows, YqRateClass *rate_class, uint64 weight,
 		values[COLUMN_DOMINANT] = CStringGetTextDatum(dominant);
 	values[COLUMN_RATE] = NumericGetDatum(yq_wide_to_numeric(&rate));
 	values[COLUMN_AMOUNT] = NumericGetDatum(yq_wide_to_numeric(&amount));
+	values[COLUMN_CHARGING_MODE] =
+		ObjectIdGetDatum(yq_enum_oid("charging_mode", yq_timeline_mode_name(in_force->mode)));
+	values[COLUMN_RATES] = rates_to_jsonb(rate_class, weight, since, in_force);
 	tuplestore_putvalues(rows->setResult, rows->setDesc, values, nulls);
 }
 
@@ -433,7 +460,8 @@ enum
 	ARGUMENT_FACTORS,
 	ARGUMENT_FROM,
 	ARGUMENT_TO,
-	ARGUMENT_PROJECT
+	ARGUMENT_PROJECT,
+	ARGUMENT_CHARGING_MODE
 };
 
 static ArrayType *
@@ -478,9 +506,9 @@ put_rows(ReturnSetInfo *result)
 }
 
 /*
- * cost_under_terms(query, base_prices, multipliers, calendar_factors, factors, from, to, project) returns the
- * rows of a query with two columns, project and amount.  It is not strict: terms that are NULL are read from
- * the tables.
+ * cost_under_terms(query, base_prices, multipliers, calendar_factors, factors, from, to, project,
+ * charging_mode) returns the rows of a query with two columns, project and amount.  It is not strict: terms
+ * that are NULL are read from the tables.
  */
 Datum
 yq_sql_cost_under_terms(PG_FUNCTION_ARGS)
@@ -490,6 +518,8 @@ yq_sql_cost_under_terms(PG_FUNCTION_ARGS)
 		.multipliers = rows_argument(fcinfo, ARGUMENT_MULTIPLIERS),
 		.calendar_factors = rows_argument(fcinfo, ARGUMENT_CALENDAR_FACTORS),
 		.factors = rows_argument(fcinfo, ARGUMENT_FACTORS),
+		.charging_mode = PG_ARGISNULL(ARGUMENT_CHARGING_MODE) ? NULL :
+			text_to_cstring(PG_GETARG_TEXT_PP(ARGUMENT_CHARGING_MODE)),
 	};
 
 	InitMaterializedSRF(fcinfo, 0);

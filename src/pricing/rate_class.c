@@ -344,13 +344,29 @@ make_amount(const YqRateClass *rate_class, uint64 weight, YqWide *sum)
 		yq_wide_is_in_range(sum);
 }
 
+/* Add up the sums of all resources, and find the name of the largest one; "dominant" may be NULL. */
+static void
+add_parts(const YqRateClass *rate_class, const YqWide *sums, YqWide *amount, const char **dominant)
+{
+	YqWide		largest = {{0}};
+
+	for (int i = 0; i < rate_class->cost.part_count; i++)
+	{
+		yq_wide_add(amount, &sums[i]);
+		if (dominant != NULL && yq_wide_compare(&sums[i], &largest) > 0)
+		{
+			largest = sums[i];
+			*dominant = rate_class->names[i];
+		}
+	}
+}
+
 bool
 yq_rate_class_try_cost(YqRateClass *rate_class, uint64 weight,
 				   TimestampTz from, TimestampTz to,
 				   YqWide *amount, const char **dominant)
 {
 	YqWide		sums[YQ_RESOURCE_MAX_ENTRIES];
-	YqWide		largest = {{0}};
 	bool		backwards = to < from;
 
 	memset(amount, 0, sizeof(*amount));
@@ -371,15 +387,7 @@ yq_rate_class_try_cost(YqRateClass *rate_class, uint64 weight,
 	memset(sums, 0, sizeof(YqWide) * rate_class->cost.part_count);
 	rate_class->cost.out_of_range = false;
 	yq_shape_cost_add(&rate_class->cost, from, to, sums, true);
-	for (int i = 0; i < rate_class->cost.part_count; i++)
-	{
-		yq_wide_add(amount, &sums[i]);
-		if (dominant != NULL && yq_wide_compare(&sums[i], &largest) > 0)
-		{
-			largest = sums[i];
-			*dominant = rate_class->names[i];
-		}
-	}
+	add_parts(rate_class, sums, amount, dominant);
 	if (!make_amount(rate_class, weight, amount))
 		return false;
 	if (backwards)
@@ -396,27 +404,30 @@ yq_rate_class_cost(YqRateClass *rate_class, uint64 weight,
 		yq_amount_out_of_range();
 }
 
+/* Compute the sum of each resource for a time at the prices in force at an instant. */
+static void
+sums_at(YqRateClass *rate_class, TimestampTz at, uint64 microseconds, YqWide *sums)
+{
+	memset(sums, 0, sizeof(YqWide) * rate_class->cost.part_count);
+	yq_timeline_reach(at);
+	synchronize_class(rate_class);
+	rate_class->cost.out_of_range = false;
+	yq_shape_cost_add_time(&rate_class->cost, yq_timeline_interval(at), microseconds, sums, true);
+}
+
 bool
 yq_rate_class_try_cost_at(YqRateClass *rate_class, uint64 weight, TimestampTz at,
 						  uint64 microseconds, YqWide *amount, const char **dominant)
 {
-	YqWide		sums[YQ_RESOURCE_MAX_ENTRIES] = {{{0}}};
+	YqWide		sums[YQ_RESOURCE_MAX_ENTRIES];
 
 	memset(amount, 0, sizeof(*amount));
 	*dominant = NULL;
 	if (rate_class->cost.part_count == 0)
 		return true;
 
-	yq_timeline_reach(at);
-	synchronize_class(rate_class);
-	rate_class->cost.out_of_range = false;
-	yq_shape_cost_add_time(&rate_class->cost, yq_timeline_interval(at), microseconds, sums, true);
-	for (int i = 0; i < rate_class->cost.part_count; i++)
-	{
-		yq_wide_add(amount, &sums[i]);
-		if (!yq_wide_is_zero(&sums[i]))
-			*dominant = rate_class->names[i];
-	}
+	sums_at(rate_class, at, microseconds, sums);
+	add_parts(rate_class, sums, amount, dominant);
 	return make_amount(rate_class, weight, amount);
 }
 
@@ -426,6 +437,17 @@ yq_rate_class_cost_at(YqRateClass *rate_class, uint64 weight, TimestampTz at,
 {
 	if (!yq_rate_class_try_cost_at(rate_class, weight, at, microseconds, amount, dominant))
 		yq_amount_out_of_range();
+}
+
+void
+yq_rate_class_part_rates(YqRateClass *rate_class, uint64 weight, TimestampTz at, YqWide *rates)
+{
+	sums_at(rate_class, at, USECS_PER_SEC, rates);
+	for (int i = 0; i < rate_class->cost.part_count; i++)
+	{
+		if (!make_amount(rate_class, weight, &rates[i]))
+			yq_amount_out_of_range();
+	}
 }
 
 static void
@@ -466,6 +488,7 @@ yq_rate_class_prices_at(YqRateClass *rate_class, TimestampTz at, YqPricesInForce
 	in_force->until = interval + 1 < timeline->interval_count ?
 		timeline->interval_from[interval + 1] : DT_NOEND;
 	in_force->is_forgiven = timeline->in_outage[interval];
+	in_force->mode = yq_shape_cost_mode(&rate_class->cost, interval);
 	in_force->part_count = rate_class->cost.part_count;
 	for (int i = 0; i < rate_class->cost.part_count; i++)
 	{

@@ -7,8 +7,9 @@
  * divided by their greatest common divisor; the divisor is the weight.  A container costs weight times the
  * cost of the shape (docs/design.md 3).
  *
- * At every instant the dearest resource is charged.  The contribution of each resource has a sum of its
- * own, which gives the dominant resource of an interval.  A class is never reduced to one resource.
+ * At every instant the dearest resource is charged, or a sum of resources (docs/semantics/charging.md 2.1).
+ * The contribution of each resource has a sum of its own, which gives the dominant resource of an interval.
+ * A class is never reduced to one resource.
  *
  *-------------------------------------------------------------------------
  */
@@ -71,7 +72,7 @@ extern bool yq_rate_class_try_cost(YqRateClass *rate_class, uint64 weight,
 
 /*
  * Compute the credits for that many microseconds at the prices in force at an instant.  *dominant is the
- * resource type charged then, or NULL when nothing is due.
+ * resource type with the largest part, or NULL when nothing is due.
  */
 extern void yq_rate_class_cost_at(YqRateClass *rate_class, uint64 weight,
 								  TimestampTz at, uint64 microseconds,
@@ -87,6 +88,7 @@ typedef struct YqPricesInForce
 {
 	TimestampTz until;			/* start of the next interval of the timeline; DT_NOEND in the last one */
 	bool		is_forgiven;	/* true in an outage, which costs nothing */
+	YqChargingMode mode;
 	int			part_count;		/* resources of the shape */
 	const char *names[YQ_RESOURCE_MAX_ENTRIES]; /* they live as long as the class */
 	YqPrice		prices[YQ_RESOURCE_MAX_ENTRIES];	/* per native unit and second */
@@ -95,6 +97,9 @@ typedef struct YqPricesInForce
 	const YqFactor *factors[YQ_FACTOR_KINDS];	/* factors in force; they live until prices are refreshed */
 	uint64		factor_values[YQ_FACTOR_KINDS]; /* units of 10^-6 */
 } YqPricesInForce;
+
+/* Compute the credits per second that each resource of the shape adds at an instant. */
+extern void yq_rate_class_part_rates(YqRateClass *rate_class, uint64 weight, TimestampTz at, YqWide *rates);
 
 extern void yq_rate_class_prices_at(YqRateClass *rate_class, TimestampTz at,
 									YqPricesInForce *in_force);

@@ -4,7 +4,10 @@
  *	  The cost of one unit of a shape between two instants, interval by interval.
  *
  * Intervals are added one by one, or 64 and more at a time where price_block.c has a block.  While the same
- * resource stays the dearest, a time of any length therefore takes few steps.  Nothing is kept per shape.
+ * resources are charged, a time of any length therefore takes few steps.  Nothing is kept per shape.
+ *
+ * A charging mode divides the resources of the shape into rivals, of which the dearest is charged.  All
+ * resources are rivals, those of one price group, or none (docs/semantics/charging.md 2.1).
  *
  *-------------------------------------------------------------------------
  */
@@ -26,12 +29,57 @@ yq_shape_cost_init(YqShapeCost *cost, const YqTimeline *timeline,
 		cost->amounts[i] = (uint64) entries[i].amount;
 }
 
+/* Return the project whose charging mode holds for the shape. */
+static const char *
+project_of_mode(const YqShapeCost *cost)
+{
+	return cost->factors == NULL || cost->factors->project_of_mode == NULL ? YQ_ALL_PROJECTS :
+		cost->factors->project_of_mode;
+}
+
+YqChargingMode
+yq_shape_cost_mode(const YqShapeCost *cost, int interval)
+{
+	if (cost->factors == NULL || cost->factors->project_of_mode == NULL)
+		return cost->timeline->modes[interval];
+	return yq_timeline_mode(project_of_mode(cost), cost->timeline->interval_from[interval]);
+}
+
+/* Tell whether at most one of two resources of the shape is charged. */
+static inline bool
+are_rivals(const YqShapeCost *cost, YqChargingMode mode, int one, int other)
+{
+	const int  *groups = cost->timeline->resource_groups;
+
+	switch (mode)
+	{
+		case YQ_CHARGE_SUM:
+			return one == other;
+		case YQ_CHARGE_SUM_OF_GROUPS:
+			return groups[cost->resources[one]] == groups[cost->resources[other]];
+		default:
+			return true;
+	}
+}
+
+/* Tell whether a resource is the first one among its rivals. */
+static bool
+is_first_rival(const YqShapeCost *cost, YqChargingMode mode, int part)
+{
+	for (int i = 0; i < part; i++)
+	{
+		if (are_rivals(cost, mode, i, part))
+			return false;
+	}
+	return true;
+}
+
 /*
- * Find the dearest resource of the shape in an interval: its number in the shape, or -1 when nothing is
- * due.
+ * Find the dearest of a resource and its rivals behind it in an interval.  Returns its number in the shape,
+ * or -1 when nothing is due.
  */
-static int
-dearest_resource(YqShapeCost *cost, int interval, YqPrice *rate)
+static pg_attribute_always_inline int
+dearest_resource(YqShapeCost *cost, int interval, YqChargingMode mode, int first, YqPrice *rate)
 {
 	const YqPrice *prices = &cost->timeline->prices[(Size) interval * cost->timeline->resource_count];
 	int			dearest = -1;
@@ -39,10 +87,12 @@ dearest_resource(YqShapeCost *cost, int interval, YqPrice *rate)
 	*rate = 0;
 	if (cost->timeline->in_outage[interval])
 		return -1;
-	for (int i = 0; i < cost->part_count; i++)
+	for (int i = first; i < cost->part_count; i++)
 	{
 		YqPrice		product;
 
+		if (!are_rivals(cost, mode, first, i))
+			continue;
 		if (!yq_price_try_multiply(prices[cost->resources[i]], cost->amounts[i], &product))
 		{
 			cost->out_of_range = true;
@@ -82,19 +132,43 @@ add_cost(const YqShapeCost *cost, TimestampTz at, YqPrice price, uint64 times, Y
 		add_cost_with_factors(cost->factors, at, price, times, sum);
 }
 
+/* Add the time of a resource or of one of its rivals behind it, whichever is the dearest. */
+static pg_attribute_always_inline void
+add_time_of_rivals(YqShapeCost *cost, int interval, YqChargingMode mode, int first, uint64 microseconds,
+				   YqWide *sums, bool by_resource)
+{
+	YqPrice		rate;
+	int			dearest = dearest_resource(cost, interval, mode, first, &rate);
+
+	if (dearest >= 0)
+		add_cost(cost, cost->timeline->interval_from[interval], rate, microseconds,
+				 by_resource ? &sums[dearest] : sums);
+}
+
+static void
+add_time_of_sum(YqShapeCost *cost, int interval, YqChargingMode mode, uint64 microseconds,
+				YqWide *sums, bool by_resource)
+{
+	for (int i = 0; i < cost->part_count; i++)
+	{
+		if (is_first_rival(cost, mode, i))
+			add_time_of_rivals(cost, interval, mode, i, microseconds, sums, by_resource);
+	}
+}
+
 static inline void
 add_time(YqShapeCost *cost, int interval, uint64 microseconds, YqWide *sums, bool by_resource)
 {
-	YqPrice		rate;
-	int			dearest;
+	YqChargingMode mode;
 
 	/* a rate out of range is no error when no time at that rate is paid */
 	if (microseconds == 0)
 		return;
-	dearest = dearest_resource(cost, interval, &rate);
-	if (dearest >= 0)
-		add_cost(cost, cost->timeline->interval_from[interval], rate, microseconds,
-				 by_resource ? &sums[dearest] : sums);
+	mode = cost->timeline->adds_up ? yq_shape_cost_mode(cost, interval) : YQ_CHARGE_DEAREST;
+	if (mode == YQ_CHARGE_DEAREST)
+		add_time_of_rivals(cost, interval, YQ_CHARGE_DEAREST, 0, microseconds, sums, by_resource);
+	else
+		add_time_of_sum(cost, interval, mode, microseconds, sums, by_resource);
 }
 
 void
@@ -104,23 +178,80 @@ yq_shape_cost_add_time(YqShapeCost *cost, int interval, uint64 microseconds,
 	add_time(cost, interval, microseconds, sums, by_resource);
 }
 
+/* Tell whether anything but prices changes within some intervals: factors, outages or the charging mode. */
+static inline bool
+terms_change(const YqShapeCost *cost, int first, int end)
+{
+	TimestampTz from = cost->timeline->interval_from[first];
+	TimestampTz to = cost->timeline->interval_from[end];
+
+	return (cost->factors != NULL && yq_factor_set_changes(cost->factors, from, to)) ||
+		(cost->timeline->adds_up && yq_timeline_mode_changes(project_of_mode(cost), from, to));
+}
+
+/* Find the cost of a resource and its rivals behind it in a block; "dearest" is a number in the shape. */
+static bool
+block_of_rivals(const YqShapeCost *cost, YqChargingMode mode, int part, int first, int end, YqBlockCost *block)
+{
+	int			rivals[YQ_RESOURCE_MAX_ENTRIES];
+	int			resources[YQ_RESOURCE_MAX_ENTRIES];
+	uint64		amounts[YQ_RESOURCE_MAX_ENTRIES];
+	int			count = 0;
+
+	for (int i = part; i < cost->part_count; i++)
+	{
+		if (!are_rivals(cost, mode, part, i))
+			continue;
+		rivals[count] = i;
+		resources[count] = cost->resources[i];
+		amounts[count++] = cost->amounts[i];
+	}
+	if (!yq_price_block_cost(cost->timeline, first, end, count, resources, amounts, block))
+		return false;
+	block->dearest = rivals[block->dearest];
+	return true;
+}
+
+/* Find the costs of all charged resources in one block; returns how many, 0 when there is no block. */
+static int
+find_blocks(const YqShapeCost *cost, YqChargingMode mode, int first, int end, YqBlockCost *blocks)
+{
+	int			count = 0;
+
+	for (int i = 0; i < cost->part_count; i++)
+	{
+		if (!is_first_rival(cost, mode, i))
+			continue;
+		if (!block_of_rivals(cost, mode, i, first, end, &blocks[count]))
+			return 0;
+		/* all of them need a block of the same length */
+		if (blocks[count].intervals < blocks[0].intervals)
+			return find_blocks(cost, mode, first, first + blocks[count].intervals, blocks);
+		end = first + blocks[0].intervals;
+		count++;
+	}
+	return count;
+}
+
 /* Add a block of intervals from "first" on; returns the number of intervals, 0 when there is no block. */
 static int
 add_cost_of_block(const YqShapeCost *cost, int first, int end, YqWide *sums, bool by_resource)
 {
-	YqBlockCost block;
-	TimestampTz from;
+	YqBlockCost blocks[YQ_RESOURCE_MAX_ENTRIES];
+	YqChargingMode mode = cost->timeline->adds_up ? yq_shape_cost_mode(cost, first) : YQ_CHARGE_DEAREST;
+	int			count;
 
-	if (!yq_price_block_cost(cost->timeline, first, end, cost->part_count,
-							 cost->resources, cost->amounts, &block))
+	if (mode == YQ_CHARGE_DEAREST)
+		count = yq_price_block_cost(cost->timeline, first, end, cost->part_count,
+									cost->resources, cost->amounts, &blocks[0]) ? 1 : 0;
+	else
+		count = find_blocks(cost, mode, first, end, blocks);
+	if (count == 0 || terms_change(cost, first, first + blocks[0].intervals))
 		return 0;
-	from = cost->timeline->interval_from[first];
-	if (cost->factors != NULL &&
-		yq_factor_set_changes(cost->factors, from, cost->timeline->interval_from[first + block.intervals]))
-		return 0;
-	add_cost(cost, from, block.price_time, cost->amounts[block.dearest],
-			 by_resource ? &sums[block.dearest] : sums);
-	return block.intervals;
+	for (int i = 0; i < count; i++)
+		add_cost(cost, cost->timeline->interval_from[first], blocks[i].price_time,
+				 cost->amounts[blocks[i].dearest], by_resource ? &sums[blocks[i].dearest] : sums);
+	return blocks[0].intervals;
 }
 
 void

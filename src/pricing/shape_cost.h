@@ -32,9 +32,12 @@ typedef struct YqShapeCost
 extern void yq_shape_cost_init(YqShapeCost *cost, const YqTimeline *timeline,
 							   const YqResourceEntry *entries, int count, MemoryContext context);
 
+/* Return the charging mode of a shape in an interval. */
+extern YqChargingMode yq_shape_cost_mode(const YqShapeCost *cost, int interval);
+
 /*
  * Add the cost of "microseconds" of an interval, or of the whole intervals from "first" to before "end".
- * With "by_resource" it is added to the sum of the charged resource, otherwise to the only sum.
+ * With "by_resource" it is added to the sums of the charged resources, otherwise to the only sum.
  */
 extern void yq_shape_cost_add_time(YqShapeCost *cost, int interval, uint64 microseconds,
 								   YqWide *sums, bool by_resource);

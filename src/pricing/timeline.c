@@ -103,7 +103,7 @@ static TimestampTz *
 collect_breakpoints(YqTimelineLoader *loader, TimestampTz from, int *count)
 {
 	Size		room = 1 + loader->multipliers.count + loader->calendar_factors.count + loader->base_count +
-		2 * timeline.outage_count;
+		2 * timeline.outage_count + timeline.mode_count;
 	TimestampTz *instants;
 	int			n = 0;
 	int			kept = 1;
@@ -132,6 +132,8 @@ collect_breakpoints(YqTimelineLoader *loader, TimestampTz from, int *count)
 		for (int j = 0; j < timeline.factors[i].point_count; j++)
 			ADD_BREAKPOINT(timeline.factors[i].points[j].effective_at);
 	}
+	for (int i = 0; timeline.adds_up && i < timeline.mode_count; i++)
+		ADD_BREAKPOINT(timeline.mode_points[i].effective_at);
 #undef ADD_BREAKPOINT
 
 	instants = sort_runs(instants, n);
@@ -159,6 +161,7 @@ make_room_for_intervals(int count)
 												 (Size) interval_room * Max(timeline.resource_count, 1) * sizeof(YqPrice));
 		timeline.in_outage = MemoryContextAllocHuge(timeline_context,
 													interval_room * sizeof(bool));
+		timeline.modes = MemoryContextAllocHuge(timeline_context, interval_room * sizeof(uint8));
 		return;
 	}
 	timeline.interval_from = repalloc_huge(timeline.interval_from,
@@ -166,6 +169,7 @@ make_room_for_intervals(int count)
 	timeline.prices = repalloc_huge(timeline.prices,
 									(Size) interval_room * Max(timeline.resource_count, 1) * sizeof(YqPrice));
 	timeline.in_outage = repalloc_huge(timeline.in_outage, interval_room * sizeof(bool));
+	timeline.modes = repalloc_huge(timeline.modes, interval_room * sizeof(uint8));
 }
 
 /* A walk along the points of one price group. */
@@ -215,8 +219,8 @@ form_prices(YqTimelineLoader *loader, int resource, int first)
 {
 	int			base = 0;
 	const YqBasePricePoint *base_now = NULL;
-	GroupWalk	multiplier = begin_walk(&loader->multipliers, loader->resource_group[resource]);
-	GroupWalk	calendar_factor = begin_walk(&loader->calendar_factors, loader->resource_group[resource]);
+	GroupWalk	multiplier = begin_walk(&loader->multipliers, timeline.resource_groups[resource]);
+	GroupWalk	calendar_factor = begin_walk(&loader->calendar_factors, timeline.resource_groups[resource]);
 	YqPrice		price = 0;
 
 	while (base < loader->base_count && loader->base_points[base].resource < resource)
@@ -271,6 +275,9 @@ make_intervals(YqTimelineLoader *loader, int first, TimestampTz from)
 	for (int i = first; i < timeline.interval_count; i++)
 		timeline.in_outage[i] = timeline.outage_count > 0 &&
 			is_everybodys_outage(timeline.interval_from[i]);
+	for (int i = first; i < timeline.interval_count; i++)
+		timeline.modes[i] = timeline.adds_up ?
+			yq_timeline_mode(YQ_ALL_PROJECTS, timeline.interval_from[i]) : YQ_CHARGE_DEAREST;
 }
 
 /* -- filling the cache --------------------------------------------------- */
@@ -284,6 +291,7 @@ drop_intervals(void)
 	timeline.interval_from = NULL;
 	timeline.prices = NULL;
 	timeline.in_outage = NULL;
+	timeline.modes = NULL;
 	interval_room = 0;
 }
 
@@ -709,6 +717,60 @@ yq_timeline_reserved_factor(TimestampTz accepted_at)
 	const YqChargingRule *rule = charging_rule(accepted_at);
 
 	return rule == NULL ? 0 : rule->reserved_factor;
+}
+
+/* Return the number of mode points, in their order, up to those of a project at or before an instant. */
+static int
+mode_points_until(const char *project, TimestampTz at)
+{
+	int			low = 0;
+	int			high = timeline.mode_count;
+
+	while (low < high)
+	{
+		int			middle = low + (high - low) / 2;
+		const YqModePoint *point = &timeline.mode_points[middle];
+		int			order = strcmp(point->project, project);
+
+		if (order < 0 || (order == 0 && point->effective_at <= at))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Return the last point of a project at or before an instant, or NULL. */
+static const YqModePoint *
+mode_point(const char *project, TimestampTz at)
+{
+	int			number = mode_points_until(project, at) - 1;
+
+	return number >= 0 && strcmp(timeline.mode_points[number].project, project) == 0 ?
+		&timeline.mode_points[number] : NULL;
+}
+
+bool
+yq_timeline_has_mode(const char *project)
+{
+	return strcmp(project, YQ_ALL_PROJECTS) != 0 && mode_point(project, DT_NOEND) != NULL;
+}
+
+YqChargingMode
+yq_timeline_mode(const char *project, TimestampTz at)
+{
+	const YqModePoint *point = mode_point(project, at);
+
+	if (point == NULL || point->has_ended)
+		point = mode_point(YQ_ALL_PROJECTS, at);
+	return point == NULL ? YQ_CHARGE_DEAREST : point->mode;
+}
+
+bool
+yq_timeline_mode_changes(const char *project, TimestampTz from, TimestampTz to)
+{
+	return mode_points_until(project, from) != mode_points_until(project, to - 1) ||
+		mode_points_until(YQ_ALL_PROJECTS, from) != mode_points_until(YQ_ALL_PROJECTS, to - 1);
 }
 
 TimestampTz

@@ -3,10 +3,10 @@
  * timeline.h
  *	  The prices in force at every instant, as each backend has them cached.
  *
- * Time is cut into intervals at every point of a multiplier, a base price or a factor, and at both ends of
- * every outage.  Within an interval no price, factor or outage changes.  The cache holds a window of
- * intervals that reaches from a full hour into the future.  The window grows backwards on demand, so that a
- * new connection need not read years of prices.
+ * Time is cut into intervals at every point of a multiplier, a base price, a factor or a charging mode.
+ * Both ends of every outage cut it as well.  Within an interval no price, factor, mode or outage changes.
+ * The cache holds a window of intervals that reaches from a full hour into the future.  The window grows
+ * backwards on demand, so that a new connection need not read years of prices.
  *
  * The cache is filled with the newest committed state, not with the transaction's snapshot (docs/design.md
  * 2; but see yq_timeline_pin()).  Only yq_timeline_refresh() brings it up to date, so prices do not move
@@ -90,5 +90,14 @@ extern uint32 yq_timeline_waiting_factor(TimestampTz began_at);
 
 /* Return the part of its price that a reservation pays that was accepted at an instant, in units of 10^-6. */
 extern uint32 yq_timeline_reserved_factor(TimestampTz accepted_at);
+
+/* Tell whether a project has, or had, a charging mode of its own. */
+extern bool yq_timeline_has_mode(const char *project);
+
+/* Return the charging mode of a project, or of YQ_ALL_PROJECTS, at an instant. */
+extern YqChargingMode yq_timeline_mode(const char *project, TimestampTz at);
+
+/* Tell whether the charging mode of a project may change between two instants. */
+extern bool yq_timeline_mode_changes(const char *project, TimestampTz from, TimestampTz to);
 
 #endif							/* YQ_TIMELINE_H */

@@ -32,6 +32,18 @@ static const char *const dimension_names[YQ_FACTOR_KINDS] = {
 	[YQ_FACTOR_WAITING] = "waiting",
 };
 
+static const char *const mode_names[YQ_CHARGING_MODES] = {
+	[YQ_CHARGE_DEAREST] = "dearest",
+	[YQ_CHARGE_SUM] = "sum",
+	[YQ_CHARGE_SUM_OF_GROUPS] = "sum_of_groups",
+};
+
+const char *
+yq_timeline_mode_name(YqChargingMode mode)
+{
+	return mode_names[mode];
+}
+
 const char *
 yq_timeline_dimension_name(int dimension)
 {
@@ -142,14 +154,14 @@ read_resource_type(YqTimelineLoader *loader, TupleTableSlot *slot, Relation rela
 	int			i = timeline->resource_count;
 
 	timeline->resource_names = enlarge(timeline->resource_names, i, sizeof(char *));
-	loader->resource_group = enlarge(loader->resource_group, i, sizeof(int));
+	timeline->resource_groups = enlarge(timeline->resource_groups, i, sizeof(int));
 	for (; i > 0 && strcmp(timeline->resource_names[i - 1], name) > 0; i--)
 	{
 		timeline->resource_names[i] = timeline->resource_names[i - 1];
-		loader->resource_group[i] = loader->resource_group[i - 1];
+		timeline->resource_groups[i] = timeline->resource_groups[i - 1];
 	}
 	timeline->resource_names[i] = name;
-	loader->resource_group[i] = group_index;
+	timeline->resource_groups[i] = group_index;
 	timeline->resource_count++;
 }
 
@@ -281,12 +293,44 @@ microseconds_of(const Interval *interval)
 		((int64) interval->month * DAYS_PER_MONTH + interval->day) * USECS_PER_DAY;
 }
 
+static YqChargingMode
+mode_of_enum(Oid enum_value)
+{
+	for (int i = 0; i < YQ_CHARGING_MODES; i++)
+	{
+		if (yq_enum_oid("charging_mode", mode_names[i]) == enum_value)
+			return i;
+	}
+	elog(ERROR, "unknown charging mode %u", enum_value);
+}
+
+static void
+add_mode_point(YqTimeline *timeline, char *project, TimestampTz effective_at, Datum mode)
+{
+	YqModePoint *point;
+
+	timeline->mode_points = enlarge(timeline->mode_points, timeline->mode_count, sizeof(YqModePoint));
+	point = &timeline->mode_points[timeline->mode_count++];
+	point->project = project;
+	point->effective_at = effective_at;
+	point->has_ended = mode == (Datum) 0;
+	point->mode = point->has_ended ? YQ_CHARGE_DEAREST : mode_of_enum(DatumGetObjectId(mode));
+	timeline->adds_up |= point->mode != YQ_CHARGE_DEAREST;
+}
+
 static void
 read_charging_rule(YqTimelineLoader *loader, TupleTableSlot *slot, Relation relation)
 {
 	YqTimeline *timeline = loader->timeline;
+	char	   *project = TextDatumGetCString(column_value(slot, relation, "project"));
 	YqChargingRule *rule;
 
+	if (loader->terms == NULL || loader->terms->charging_mode == NULL)
+		add_mode_point(timeline, project, DatumGetTimestampTz(column_value(slot, relation, "effective_at")),
+					   column_value(slot, relation, "charging_mode"));
+	/* a rule of a project has nothing but its mode */
+	if (strcmp(project, YQ_ALL_PROJECTS) != 0)
+		return;
 	timeline->rules = enlarge(timeline->rules, timeline->rule_count, sizeof(YqChargingRule));
 	rule = &timeline->rules[timeline->rule_count++];
 	rule->effective_at = DatumGetTimestampTz(column_value(slot, relation, "effective_at"));
@@ -328,6 +372,16 @@ read_closed_period(YqTimelineLoader *loader, TupleTableSlot *slot, Relation rela
 	if (!isnull)
 		timeline->booked_through = Max(timeline->booked_through,
 									   DatumGetTimestampTz(closed_at));
+}
+
+static int
+compare_mode_points(const void *a, const void *b)
+{
+	const YqModePoint *left = a;
+	const YqModePoint *right = b;
+	int			order = strcmp(left->project, right->project);
+
+	return order != 0 ? order : timestamptz_cmp_internal(left->effective_at, right->effective_at);
 }
 
 static int
@@ -604,6 +658,26 @@ load_factors(YqTimelineLoader *loader)
 	table_close(relation, AccessShareLock);
 }
 
+static void
+load_charging_rules(YqTimelineLoader *loader)
+{
+	YqTimeline *timeline = loader->timeline;
+
+	timeline->rule_count = 0;
+	timeline->rules = NULL;
+	timeline->mode_count = 0;
+	timeline->mode_points = NULL;
+	timeline->adds_up = false;
+	load_table(loader, YQ_CHARGING_RULE, read_charging_rule);
+	if (timeline->rule_count > 0)
+		qsort(timeline->rules, timeline->rule_count, sizeof(YqChargingRule), compare_charging_rules);
+	if (loader->terms != NULL && loader->terms->charging_mode != NULL)
+		add_mode_point(timeline, pstrdup(YQ_ALL_PROJECTS), DT_NOBEGIN,
+					   ObjectIdGetDatum(yq_enum_oid("charging_mode", loader->terms->charging_mode)));
+	if (timeline->mode_count > 0)
+		qsort(timeline->mode_points, timeline->mode_count, sizeof(YqModePoint), compare_mode_points);
+}
+
 void
 yq_timeline_load_tables(YqTimelineLoader *loader)
 {
@@ -611,12 +685,11 @@ yq_timeline_load_tables(YqTimelineLoader *loader)
 
 	timeline->resource_count = 0;
 	timeline->resource_names = NULL;
+	timeline->resource_groups = NULL;
 	timeline->factor_count = 0;
 	timeline->factors = NULL;
 	timeline->outage_count = 0;
 	timeline->outages = NULL;
-	timeline->rule_count = 0;
-	timeline->rules = NULL;
 	timeline->horizon = DT_NOBEGIN;
 	timeline->period_count = 0;
 	timeline->period_ends = NULL;
@@ -637,9 +710,7 @@ yq_timeline_load_tables(YqTimelineLoader *loader)
 	if (timeline->factor_count > 0)
 		qsort(timeline->factors, timeline->factor_count, sizeof(YqFactor), compare_factors);
 	load_table(loader, YQ_OUTAGE, read_outage);
-	load_table(loader, YQ_CHARGING_RULE, read_charging_rule);
-	if (timeline->rule_count > 0)
-		qsort(timeline->rules, timeline->rule_count, sizeof(YqChargingRule), compare_charging_rules);
+	load_charging_rules(loader);
 	load_table(loader, YQ_HISTORY_SEGMENT, load_horizon);
 	load_table(loader, YQ_CLOSED_PERIOD, read_closed_period);
 }

@@ -56,6 +56,28 @@ typedef struct YqOutage
 	TimestampTz ended_at;
 } YqOutage;
 
+/* The resources of a container that its rate adds up (docs/semantics/charging.md 2.1). */
+typedef enum YqChargingMode
+{
+	YQ_CHARGE_DEAREST,
+	YQ_CHARGE_SUM,
+	YQ_CHARGE_SUM_OF_GROUPS,
+	YQ_CHARGING_MODES
+} YqChargingMode;
+
+/* The project of a charging mode that holds for all projects without one of their own. */
+#define YQ_ALL_PROJECTS ""
+
+/* The mode of a project, or of all projects, from an instant on. */
+typedef struct YqModePoint
+{
+	char	   *project;
+	TimestampTz effective_at;
+	bool		has_ended;		/* the mode of all projects holds again */
+	YqChargingMode mode;
+} YqModePoint;
+
+/* A rule for all projects. */
 typedef struct YqChargingRule
 {
 	TimestampTz effective_at;
@@ -83,11 +105,13 @@ typedef struct YqTimeline
 
 	int			resource_count;
 	char	  **resource_names; /* sorted bytewise */
+	int		   *resource_groups;	/* numbers of their price groups */
 
 	int			interval_count;
 	TimestampTz *interval_from;	/* [0] is the start of the window */
 	YqPrice    *prices;			/* interval_count x resource_count */
 	bool	   *in_outage;		/* per interval: whether it costs nothing */
+	uint8	   *modes;			/* per interval: YqChargingMode of projects without one of their own */
 
 	int			factor_count;
 	YqFactor   *factors;		/* sorted by dimension, name */
@@ -95,6 +119,9 @@ typedef struct YqTimeline
 	YqOutage   *outages;
 	int			rule_count;
 	YqChargingRule *rules;		/* in time order */
+	int			mode_count;
+	YqModePoint *mode_points;	/* sorted by project, time */
+	bool		adds_up;		/* a mode other than YQ_CHARGE_DEAREST occurs */
 
 	TimestampTz horizon;		/* charges before it have been archived and do not change; DT_NOBEGIN for
 								 * none */
@@ -118,6 +145,7 @@ typedef struct YqTerms
 	ArrayType  *multipliers;
 	ArrayType  *calendar_factors;
 	ArrayType  *factors;
+	const char *charging_mode;	/* name of the mode of all projects; NULL reads charging_rule */
 } YqTerms;
 
 typedef struct YqBasePricePoint
@@ -154,14 +182,13 @@ typedef struct YqTimelineLoader
 								 * as well */
 	int			group_count;
 	char	  **group_names;
-	int		   *resource_group;
 	int			base_count;
 	YqBasePricePoint *base_points;	/* by resource, time */
 	YqGroupPoints multipliers;
 	YqGroupPoints calendar_factors;
 } YqTimelineLoader;
 
-/* Load resource types, base prices, factors, outages and rules, sorted.  See "factors_from". */
+/* Load resource types, base prices, factors, outages, rules and charging modes, sorted.  See "factors_from". */
 extern void yq_timeline_load_tables(YqTimelineLoader *loader);
 
 /*
@@ -182,6 +209,9 @@ extern TimestampTz yq_timeline_load_changes(YqTimelineLoader *loader, int64 know
 /* Return the index of a resource type of a timeline, or -1. */
 extern int	yq_timeline_load_resource(const YqTimeline *timeline, const char *name,
 									  int name_length);
+
+/* Return the name of a charging mode, as in the enum type yquota.charging_mode. */
+extern const char *yq_timeline_mode_name(YqChargingMode mode);
 
 /* Return the name of a dimension, as in the enum type yquota.factor_dimension, or "waiting". */
 extern const char *yq_timeline_dimension_name(int dimension);

@@ -284,8 +284,14 @@ sub transfer_case
 # in one statement: how they came does not matter to the reader.
 sub balance_all_case
 {
-	my ($name, $kinds, $case) = @_;
+	my ($name, $kinds, $case, $charging_mode) = @_;
 	my $database = copy_of(running('running_most', kinds => $kinds));
+
+	# a mode from a day after the last start on, put there as many_prices() puts prices
+	Cluster::once($database, <<~"SQL") if defined $charging_mode;
+		SET session_replication_role = replica;
+		INSERT INTO yquota.charging_rule (effective_at, charging_mode) VALUES (to_timestamp(@{[ Workload::ORIGIN + 86400 ]}), '$charging_mode')
+		SQL
 	my $session = Cluster->new($database);
 	my $query = 'SELECT * FROM yquota.project_balance';
 	my $changes = size('price_changes');
@@ -402,6 +408,7 @@ sub cases
 		'balance-one' => \&balance_one_case,
 		'balance-all' => sub { balance_all_case(@_, Workload::ALLOCATIONS, 'each uses any allocation') },
 		'balance-all-few' => sub { balance_all_case(@_, 20, 'each uses 20 allocations') },
+		'balance-all-sum' => sub { balance_all_case(@_, Workload::ALLOCATIONS, 'each pays the sum of any allocation', 'sum') },
 		'grants' => \&grants_case,
 		'first-event' => \&first_event_case,
 	);

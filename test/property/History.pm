@@ -157,6 +157,17 @@ sub random_waiting_factor
 	return pick('0', '0', '1', '0.5', decimal(0, 6));
 }
 
+# The charging mode of all projects, and one of a project, which may end.
+sub random_mode
+{
+	return pick('dearest', 'sum', 'sum_of_groups');
+}
+
+sub random_project_mode
+{
+	return chance(0.3) ? undef : random_mode();
+}
+
 # The running of a container, as an event tells it or leaves it out: what may wait
 # does so often.
 sub random_running
@@ -191,7 +202,8 @@ sub random_change
 
 			[ 'factor', $at, $dimension, $name, random_factor() ];
 		},
-		sub { [ 'rule', $at, pick(0, 1, 10 * SECOND, between(1, 30 * MINUTE)), random_free_time(), random_waiting_factor() ] })->();
+		sub { [ 'rule', $at, pick(0, 1, 10 * SECOND, between(1, 30 * MINUTE)), random_free_time(), random_waiting_factor(), random_mode() ] },
+		sub { [ 'mode', $at, pick(@{ $self->{projects} }), random_project_mode() ] })->();
 }
 
 # An outage: [project or undef for all, from, to, how it is told].  What is not
@@ -306,11 +318,15 @@ sub change_statement
 	  . "VALUES ('$values[0]', '$values[1]', $instant, $values[2]) "
 	  . "ON CONFLICT (dimension, name, effective_at) DO UPDATE SET factor = EXCLUDED.factor"
 	  if $kind eq 'factor';
-	return "INSERT INTO yquota.charging_rule (effective_at, minimum_run_time, free_before_preemption, any_preemption_source, waiting_factor) "
-	  . "VALUES ($instant, interval '1 microsecond' * $values[0], interval '1 microsecond' * $values[1], $values[2] <> 0, $values[3]) "
-	  . "ON CONFLICT (effective_at) DO UPDATE SET minimum_run_time = EXCLUDED.minimum_run_time, "
+	return "INSERT INTO yquota.charging_rule (project, effective_at, charging_mode) "
+	  . "VALUES ('$values[0]', $instant, ${\ quoted($values[1])}) "
+	  . "ON CONFLICT (project, effective_at) DO UPDATE SET charging_mode = EXCLUDED.charging_mode"
+	  if $kind eq 'mode';
+	return "INSERT INTO yquota.charging_rule (effective_at, minimum_run_time, free_before_preemption, any_preemption_source, waiting_factor, charging_mode) "
+	  . "VALUES ($instant, interval '1 microsecond' * $values[0], interval '1 microsecond' * $values[1], $values[2] <> 0, $values[3], '$values[4]') "
+	  . "ON CONFLICT (project, effective_at) DO UPDATE SET minimum_run_time = EXCLUDED.minimum_run_time, "
 	  . "free_before_preemption = EXCLUDED.free_before_preemption, any_preemption_source = EXCLUDED.any_preemption_source, "
-	  . "waiting_factor = EXCLUDED.waiting_factor";
+	  . "waiting_factor = EXCLUDED.waiting_factor, charging_mode = EXCLUDED.charging_mode";
 }
 
 # Make the same change in the model.
@@ -322,6 +338,7 @@ sub change_model
 	return $model->set_multiplier($values[0], $at, $values[1]) if $kind eq 'multiplier';
 	return $model->set_base_price($values[0], $at, $values[1], $values[2]) if $kind eq 'base_price';
 	return $model->set_factor($values[0], $values[1], $at, $values[2]) if $kind eq 'factor';
+	return $model->set_mode($values[0], $at, $values[1]) if $kind eq 'mode';
 	return $model->set_rule($at, @values);
 }
 

@@ -78,6 +78,7 @@ sub new
 		calendars => {},     # price group -> [[instant, calendars, until when they count] ...]
 		factor => {},        # dimension -> name -> [[instant, factor or undef] ...]
 		rule => [],          # [[instant, minimum run time, free before preemption, by any source, factor of waits] ...]
+		mode => {},          # project, or '' for all -> [[instant, charging mode or undef] ...]
 		outage => [],        # [[project or undef, from, to] ...]
 		container => {},
 		known => {},         # what has been computed since the last change
@@ -168,9 +169,20 @@ sub set_factor
 
 sub set_rule
 {
-	my ($self, $at, $minimum_run_time, $free_before_preemption, $any_source, $waiting_factor) = @_;
+	my ($self, $at, $minimum_run_time, $free_before_preemption, $any_source, $waiting_factor, $mode) = @_;
 
+	$self->set_mode('', $at, $mode || 'dearest');
 	put_point($self->{rule}, $at, $minimum_run_time, $free_before_preemption || 0, $any_source, scaled($waiting_factor || '0', 6));
+	$self->{known} = {};
+	return;
+}
+
+# The charging mode of a project, or of all when its name is empty; undef ends that of a project.
+sub set_mode
+{
+	my ($self, $project, $at, $mode) = @_;
+
+	put_point($self->{mode}{$project} ||= [], $at, $mode);
 	$self->{known} = {};
 	return;
 }
@@ -318,22 +330,45 @@ sub in_outage
 	} @{ $self->{outage} };
 }
 
-# The price per second at an instant for the resources held then, 54 decimals, and the resource type that it is paid
-# for. Among equals the type is the first by name.
+# How resources are charged at an instant: dearest, sum or sum_of_groups.
+sub charging_mode
+{
+	my ($self, $project, $at) = @_;
+
+	foreach my $name ($project, '')
+	{
+		my $point = point_at($self->{mode}{$name} || [], $at);
+
+		return $point->[1] if $point && defined $point->[1];
+	}
+	return 'dearest';
+}
+
+# The price per second at an instant for the resources held then, 54 decimals, and the part of each resource type that
+# is paid for. Resources go into pots, and each pot pays for the dearest of them; among equals it is the first by name.
 sub rate
 {
 	my ($self, $held, $at) = @_;
-	my $dearest = Math::BigInt->new(0);
-	my $dominant;
+	my $mode = $self->charging_mode($held->{project}, $at);
+	my $sum = Math::BigInt->new(0);
+	my (%dearest, %part);
 
-	return ($dearest, undef) if $self->in_outage($held->{project}, $at);
+	return ($sum, {}) if $self->in_outage($held->{project}, $at);
 	foreach my $resource (sort keys %{ $held->{allocation} })
 	{
-		my $part = $self->price($resource, $at) * $held->{allocation}{$resource};
+		my $pot = { dearest => 'all', sum => $resource, sum_of_groups => $self->{group}{$resource} }->{$mode};
+		my $price = $self->price($resource, $at) * $held->{allocation}{$resource};
 
-		($dearest, $dominant) = ($part, $resource) if $part > $dearest;
+		$dearest{$pot} = [ $price, $resource ] if !$dearest{$pot} || $price > $dearest{$pot}[0];
 	}
-	return ($dearest * $self->factor_product($held, $at), $dominant);
+	my $factor = $self->factor_product($held, $at);
+
+	foreach my $paid (values %dearest)
+	{
+		$part{ $paid->[1] } = $paid->[0] * $factor;
+		$sum += $part{ $paid->[1] };
+	}
+	return ($sum, \%part);
 }
 
 # Every instant at which a rate may change, in order.
@@ -345,7 +380,8 @@ sub all_cuts
 	foreach my $timeline (
 		values %{ $self->{base} },
 		values %{ $self->{multiplier} },
-		map({ values %$_ } values %{ $self->{factor} }))
+		map({ values %$_ } values %{ $self->{factor} }),
+		values %{ $self->{mode} })
 	{
 		$seen{ $_->[0] } = 1 foreach @$timeline;
 	}
@@ -451,8 +487,9 @@ sub cut_at
 	return ([ $from, $at, $held ], [ $at, $to, {%$held} ]);
 }
 
-# The charge of a container up to "now", piece by piece. A piece is [from, to, rate, held, amount of padding, dominant
-# resource type, rate that is given back]. Padding is a piece with from = to; pieces of one segment share "held".
+# The charge of a container up to "now", piece by piece. A piece is [from, to, rate, held, amount of padding, parts of
+# the rate by resource type, rate that is given back]. Padding is a piece with from = to; pieces of one segment share
+# "held".
 sub pieces
 {
 	my ($self, $id, $now) = @_;
@@ -476,11 +513,11 @@ sub compute_pieces
 		for my $i (0 .. $#instants - 1)
 		{
 			next if $instants[$i] >= $instants[ $i + 1 ];
-			my ($rate, $dominant) = $self->rate($held, $instants[$i]);
+			my ($rate, $parts) = $self->rate($held, $instants[$i]);
 
 			push @pieces, defined $free_from && $from >= $free_from
 			  ? [ $instants[$i], $instants[ $i + 1 ], Math::BigInt->new(0), $held, undef, undef, $rate ]
-			  : [ $instants[$i], $instants[ $i + 1 ], $rate, $held, undef, $dominant ];
+			  : [ $instants[$i], $instants[ $i + 1 ], $rate, $held, undef, $parts ];
 		}
 	}
 
@@ -552,7 +589,7 @@ sub settled
 
 	foreach my $piece (@$pieces)
 	{
-		my ($from, $to, $rate, $held_then, $padding, $dominant) = @$piece;
+		my ($from, $to, $rate, $held_then, $padding, $part_rates) = @$piece;
 
 		if (defined $padding)
 		{
@@ -572,7 +609,7 @@ sub settled
 		$row->[1] = $to;
 		$row->[2] = $row->[2] + $amount;
 		next if $amount->is_zero;
-		$parts{$dominant} = ($parts{$dominant} || 0) + $amount;
+		$parts{$_} = ($parts{$_} || 0) + $part_rates->{$_} * ($to - $from) foreach keys %$part_rates;
 		($row->[3]) = sort { $parts{$b} <=> $parts{$a} || $a cmp $b } keys %parts;
 	}
 	return @rows;

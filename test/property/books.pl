@@ -49,7 +49,8 @@ sub at { return Reports::instant($_[0]); }
 #
 my %terms = (
 	cheap => [ '{"base_prices": {"vcores": 0.5}}', '{"base_prices": {"vcores": 0.50}}', '{"base_prices": {"vcores": {"base_price": 0.5}}}', '{"base_prices":{"vcores":{"unit":1,"base_price":0.500}}}' ],
-	dear => [ '{"base_prices": {"vcores": 3, "memory-mb": 2}}', '{"base_prices": {"memory-mb": 2.0, "vcores": 3}}' ]);
+	dear => [ '{"base_prices": {"vcores": 3, "memory-mb": 2}}', '{"base_prices": {"memory-mb": 2.0, "vcores": 3}}' ],
+	summed => [ '{"charging_mode": "sum"}', '{"charging_mode":"sum","factors":[]}' ]);
 my %terms_prices = (cheap => { vcores => '0.5' }, dear => { vcores => '3', 'memory-mb' => '2' });
 
 sub small_allocation
@@ -221,7 +222,8 @@ sub add_change
 
 			[ 'factor', $at, $dimension, $name, pick('0', '1', '0.5', '1.25', '0.000001', 'NULL') ];
 		},
-		sub { [ 'rule', $at, pick(0, 10 * History::SECOND, between(1, 30 * History::MINUTE)), History::random_free_time(), History::random_waiting_factor() ] })->());
+		sub { [ 'rule', $at, pick(0, 10 * History::SECOND, between(1, 30 * History::MINUTE)), History::random_free_time(), History::random_waiting_factor(), History::random_mode() ] },
+		sub { [ 'mode', $at, pick(@{ $life->{projects} }), History::random_project_mode() ] })->());
 	return;
 }
 
@@ -366,7 +368,7 @@ sub random_history
 	go_on(between(1, 3) * History::HOUR);
 	add('nodes', between(2, 8), between(0, 3), pick('BY_QUEUE_LEN', 'BY_RESOURCES'), chance(0.5));
 	add_grant() foreach 1 .. between(1, 4);
-	add('change', [ 'rule', $first_instant, pick(0, 10 * History::SECOND), History::random_free_time(), History::random_waiting_factor() ]) if chance(0.6);
+	add('change', [ 'rule', $first_instant, pick(0, 10 * History::SECOND), History::random_free_time(), History::random_waiting_factor(), History::random_mode() ]) if chance(0.6);
 	add_change() foreach 1 .. between(0, 3);
 	foreach (1 .. between(1, 4))
 	{
@@ -1049,6 +1051,7 @@ my %play = (
 		{
 			$other->{base}{$type} = [ [ -Model::FOREVER, Model::scaled($terms_prices{$which}{$type}, 18), $type eq 'memory-mb' ? 1024 : 1 ] ];
 		}
+		$other->{mode} = { '' => [ [ -Model::FOREVER, 'sum' ] ] } if $which eq 'summed';
 		my ($was, $would_be) = (own_costs($from, $to), own_costs($from, $to, $other));
 		my $difference = less($was, $would_be);
 		my $posted_before = posted();

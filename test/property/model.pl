@@ -77,6 +77,24 @@ is(half_even(7, 3), '2', '2.33 rounds to 2');
 is(Model::text(Model::amount('-12.3400')), '-12.34', 'a decimal number and its text');
 is(Model::text(Model::amount('0.000')), '0', 'zero');
 
+# Charging modes: 1 GB and one core, with and without two GPUs at 10; that of a project, and the dominant resource
+{
+	my $model = cluster();
+	my @ids = map { run($model, 0, { project => $_->[0], allocation => { 'memory-mb' => 1024, vcores => 1, 'yarn.io/gpu' => $_->[1] } }, [], 40 * SECOND) }
+	  ([ 'p', 0 ], [ 'p', 2 ], [ 'q', 2 ]);
+
+	$model->set_base_price('yarn.io/gpu', 0, '10', 1);
+	$model->set_mode('', 10 * SECOND, 'sum');
+	$model->set_mode('', 20 * SECOND, 'sum_of_groups');
+	$model->set_mode('', 30 * SECOND, 'dearest');
+	$model->set_mode('q', 5 * SECOND, 'sum');
+	$model->set_mode('q', 25 * SECOND, undef);
+	is(owes($model, $ids[0], 40 * SECOND), '50', 'one resource for 30 s, both for 10 s');
+	is(owes($model, $ids[1], 40 * SECOND), '830', '20 for 20 s, 22 for 10 s, 21 for 10 s');
+	is(owes($model, $ids[2], 40 * SECOND), '845', '20 for 15 s, 22 for 20 s, 21 for 5 s');
+	is(ledger($model, $ids[2], 40 * SECOND), '0-40: 845 yarn.io/gpu', 'the largest part is dominant');
+}
+
 # A minimum run time
 {
 	my $model = cluster();

@@ -55,6 +55,15 @@ sub is_forgiven
 	return grep { $_->{from} <= $second && $second < $_->{to} && (!defined $_->{project} || $_->{project} eq $project) } @{ $model->{forgiven} };
 }
 
+# The charged amount at a second: the dearer one of gigabytes and cores, which are of one price group, or their sum.
+sub charged
+{
+	my ($model, $project, $second, $piece) = @_;
+	my $mode = in_force($model->{modes}{$project} // [ [ -1, undef ] ], $second) // in_force($model->{modes}{''}, $second);
+
+	return $mode eq 'sum' ? $piece->{gigabytes} + $piece->{vcores} : max($piece->{gigabytes}, $piece->{vcores});
+}
+
 # The cost of a reservation until a second, in units.
 sub cost
 {
@@ -70,7 +79,7 @@ sub cost
 			for (my $second = max($piece->{from}, $version->{accepted}); $second < min($piece->{to}, $end); $second++)
 			{
 				next if is_forgiven($model, $reservation->{project}, $second);
-				$sum->badd($piece->{vcores} * in_force($model->{multipliers}, $second) * in_force($model->{factors}, $second) * $reservation->{part});
+				$sum->badd(charged($model, $reservation->{project}, $second, $piece) * in_force($model->{multipliers}, $second) * in_force($model->{factors}, $second) * $reservation->{part});
 			}
 		}
 	}
@@ -90,8 +99,8 @@ sub read_pieces
 {
 	my ($session, $id) = @_;
 
-	return [ map { my ($from, $to, $vcores) = split /\|/; { from => $from, to => $to, vcores => $vcores } } split /\n/, value($session, <<~"SQL") ];
-		SELECT extract(epoch FROM a."from" - @{[at(0)]})::bigint, extract(epoch FROM a."to" - @{[at(0)]})::bigint, yquota.amount(a.allocation, 'vcores')
+	return [ map { my ($from, $to, $vcores, $gigabytes) = split /\|/; { from => $from, to => $to, vcores => $vcores, gigabytes => $gigabytes } } split /\n/, value($session, <<~"SQL") ];
+		SELECT extract(epoch FROM a."from" - @{[at(0)]})::bigint, extract(epoch FROM a."to" - @{[at(0)]})::bigint, yquota.amount(a.allocation, 'vcores'), yquota.amount(a.allocation, 'memory-mb') / 1024
 		FROM yquota.reservation_allocation AS a
 		WHERE a.reservation_id = '$id' AND a.version = (SELECT max(version) FROM yquota.reservation_definition WHERE reservation_id = '$id')
 		SQL
@@ -103,7 +112,7 @@ sub contract
 	my $arrival = $model->{now} + int rand 1500;
 	my $requests = join ', ', map {
 		my $gang = 1 + int rand 5;
-		sprintf q(yquota.reservation_request('[vcores=%d]', %d, interval '%d s', %d)), 1 + rand 3, $gang * (1 + int rand 3), 60 + int rand 600, $gang
+		sprintf q(yquota.reservation_request('[memory-mb=%d,vcores=%d]', %d, interval '%d s', %d)), 1024 * int(1 + rand 3), 1 + rand 3, $gang * (1 + int rand 3), 60 + int rand 600, $gang
 	} 1 .. 1 + rand 3;
 
 	return sprintf q(yquota.reservation_contract(%s, %s, ARRAY[%s], '%s')), at($arrival), at($arrival + 2500 + int rand 3000), $requests, one_of('ALL', 'ORDER', 'ANY');
@@ -149,15 +158,15 @@ my %action = (
 		my $begin = max($model->{horizon}, $reservation->{versions}[0]{accepted}) + 1;
 
 		return if $begin >= $model->{now};
-		my ($from, $vcores) = ($begin + int rand($model->{now} - $begin), 1 + int rand 3);
+		my ($from, $vcores, $gigabytes) = ($begin + int rand($model->{now} - $begin), 1 + int rand 3, int rand 4);
 		my $to = $from + 1 + int rand($model->{now} - $from);
 		my $container = 'container_' . ++$model->{used};
 
 		$session->run(sprintf q(INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation)
-			VALUES ('CONTAINER_START', '%1$s', %2$s, '%4$s', 'app', 'ann', 'root.plan.%5$s', '[vcores=%6$d]'), ('CONTAINER_FINISH', '%1$s', %3$s, NULL, NULL, NULL, NULL, NULL)),
-			$container, at($from), at($to), $reservation->{project}, $id, $vcores);
+			VALUES ('CONTAINER_START', '%1$s', %2$s, '%4$s', 'app', 'ann', 'root.plan.%5$s', '[memory-mb=%7$d,vcores=%6$d]'), ('CONTAINER_FINISH', '%1$s', %3$s, NULL, NULL, NULL, NULL, NULL)),
+			$container, at($from), at($to), $reservation->{project}, $id, $vcores, 1024 * $gigabytes);
 		$model->{reservations}{$container} = { project => $reservation->{project}, part => 100,
-			versions => [ { accepted => $from, ended => $to, pieces => [ { from => $from, to => $to, vcores => $vcores } ] } ] };
+			versions => [ { accepted => $from, ended => $to, pieces => [ { from => $from, to => $to, vcores => $vcores, gigabytes => $gigabytes } ] } ] };
 		$count{used}++;
 	},
 	grant => sub {
@@ -191,10 +200,21 @@ my %action = (
 	rule => sub {
 		my ($session, $model) = @_;
 		my $from = max($model->{now}, $model->{parts}[-1][0]) + 1 + int rand 100;
-		my $part = one_of(0, 25, 50, 100);
+		my ($part, $mode) = (one_of(0, 25, 50, 100), one_of(qw(dearest sum sum_of_groups)));
 
-		$session->run(sprintf q(INSERT INTO yquota.charging_rule (effective_at, reserved_factor) VALUES (%s, round(%d / 100.0, 2))), at($from), $part);
+		$session->run(sprintf q(INSERT INTO yquota.charging_rule (effective_at, reserved_factor, charging_mode) VALUES (%s, round(%d / 100.0, 2), '%s')), at($from), $part, $mode);
 		push @{ $model->{parts} }, [ $from, $part ];
+		push @{ $model->{modes}{''} }, [ $from, $mode ];
+	},
+	mode => sub {
+		my ($session, $model) = @_;
+		my $project = one_of(@projects);
+		my $points = $model->{modes}{$project} //= [ [ -1, undef ] ];
+		my $from = max($model->{now}, $points->[-1][0]) + 1 + int rand 100;
+		my $mode = one_of(undef, qw(dearest sum sum sum_of_groups));
+
+		$session->run(sprintf q(INSERT INTO yquota.charging_rule (project, effective_at, charging_mode) VALUES ('%s', %s, %s)), $project, at($from), defined $mode ? "'$mode'" : 'NULL');
+		push @$points, [ $from, $mode ];
 	},
 	forgive => sub {
 		my ($session, $model) = @_;
@@ -311,20 +331,20 @@ sub play
 	my $session = Session->new($database);
 	my $is_right = 1;
 	my %model = (now => 0, closed => -1, horizon => 0, last => 0, used => 0, periods => [], wrong => [], reservations => {}, forgiven => [],
-		multipliers => [ [ -1, 100 ] ], factors => [ [ -1, 100 ] ], parts => [ [ -1, 0 ], [ 0, 50 ] ]);
+		multipliers => [ [ -1, 100 ] ], factors => [ [ -1, 100 ] ], parts => [ [ -1, 0 ], [ 0, 50 ] ], modes => { '' => [ [ -1, 'dearest' ] ] });
 
 	$session->run($_) foreach 'SET client_min_messages = error', 'CREATE EXTENSION IF NOT EXISTS yquota', 'SELECT yquota.set_clock(' . at(0) . ')',
 	  q(DELETE FROM yquota.resource_type WHERE name NOT IN ('memory-mb', 'vcores')),
 	  q(INSERT INTO yquota.project (name, parent) VALUES ('lab', NULL), ('laser', 'lab'), ('web', NULL)),
 	  q(INSERT INTO yquota.queue (path, capacity, reservable, reservation_policy, reservation_agent, reservation_window) VALUES ('root', NULL, NULL, NULL, NULL, NULL), ('root.plan', '100', true, 'NoOverCommitPolicy', 'GreedyReservationAgent', 500000)),
-	  q(INSERT INTO yquota.node (name, total) VALUES ('n', '[memory-mb=1024,vcores=60]')),
+	  q(INSERT INTO yquota.node (name, total) VALUES ('n', '[memory-mb=61440,vcores=60]')),
 	  'INSERT INTO yquota.scheduler_setting (reservation_system_enable) VALUES (true)',
 	  'INSERT INTO yquota.charging_rule (effective_at, reserved_factor) VALUES (' . at(0) . ', 0.5)',
 	  'CREATE TABLE archived_charge (LIKE yquota.charge)';
 	Reports::install($session);
 	foreach my $step (1 .. $steps)
 	{
-		my $name = one_of(qw(submit submit submit update delete use use grant post post multiplier factor rule forgive close forget archive archive roll_up));
+		my $name = one_of(qw(submit submit submit update delete use use grant post post multiplier factor rule rule mode forgive close forget archive archive roll_up));
 
 		$model{now} += int rand 400;
 		$session->run('SELECT yquota.set_clock(' . at($model{now}) . ')');

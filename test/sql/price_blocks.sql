@@ -65,6 +65,45 @@ FROM generate_series(1, 4) AS round (number)
 CROSS JOIN LATERAL (SELECT * FROM question ORDER BY question.n * round.number % 91) AS q
 JOIN expected USING (n)
 GROUP BY round.number ORDER BY round.number;
+-- all charging modes, some of them of a project
+BEGIN;
+INSERT INTO yquota.charging_rule (effective_at, charging_mode) VALUES
+	('2026-03-01 03:00:01+00', 'sum'), ('2026-03-01 11:00:02+00', 'sum_of_groups'), ('2026-03-01 22:00:04+00', 'dearest');
+INSERT INTO yquota.charging_rule (project, effective_at, charging_mode) VALUES
+	('ops', '2026-03-01 07:00:01+00', 'sum_of_groups'), ('ops', '2026-03-01 12:00+00', NULL), ('ops', '2026-03-01 14:00:00.5+00', 'dearest'), ('ops', '2026-03-01 19:00+00', 'sum');
+CREATE TABLE ruled AS
+SELECT cut.at, lead(cut.at) OVER (PARTITION BY project.name ORDER BY cut.at) AS next_at, project.name AS project, price.memory, price.vcores, price.gpu,
+	   coalesce((SELECT coalesce(r.charging_mode::text, 'ended') FROM yquota.charging_rule AS r WHERE r.project = project.name AND r.effective_at <= cut.at ORDER BY r.effective_at DESC LIMIT 1), 'ended') AS own_mode,
+	   coalesce((SELECT r.charging_mode::text FROM yquota.charging_rule AS r WHERE r.project = '' AND r.effective_at <= cut.at ORDER BY r.effective_at DESC LIMIT 1), 'dearest') AS mode
+FROM (SELECT point.at, max(change.at) OVER (ORDER BY point.at) AS priced_at
+	  FROM (SELECT at FROM change UNION SELECT effective_at FROM yquota.charging_rule) AS point LEFT JOIN change USING (at)) AS cut
+CROSS JOIN yquota.project
+JOIN LATERAL (SELECT max(p.price) FILTER (WHERE p.name = 'memory-mb') AS memory, max(p.price) FILTER (WHERE p.name = 'vcores') AS vcores, max(p.price) FILTER (WHERE p.name = 'yarn.io/gpu') AS gpu
+			  FROM priced AS p WHERE p.at = cut.priced_at) AS price ON true;
+CREATE TABLE expected_by_mode AS
+SELECT q.n, sum(due.rate * extract(epoch FROM least(s.next_at, q.until) - greatest(s.at, q.since))) AS amount
+FROM (SELECT *, yquota.amount(allocation, 'memory-mb') AS memory, yquota.amount(allocation, 'vcores') AS vcores, yquota.amount(allocation, 'yarn.io/gpu') AS gpu FROM question) AS q
+JOIN ruled AS s ON s.project = q.project AND s.at < q.until AND s.next_at > q.since
+CROSS JOIN LATERAL (
+	SELECT CASE WHEN s.at >= '2026-03-01 10:00:02+00' AND s.at < '2026-03-01 10:20:07+00'
+				  OR q.project = 'ops' AND s.at >= '2026-03-01 16:00:02+00' AND s.at < '2026-03-01 17:00:07+00' THEN 0
+			ELSE CASE CASE s.own_mode WHEN 'ended' THEN s.mode ELSE s.own_mode END
+				 WHEN 'sum' THEN s.memory * q.memory + s.vcores * q.vcores + s.gpu * q.gpu
+				 WHEN 'sum_of_groups' THEN greatest(s.memory * q.memory, s.vcores * q.vcores) + s.gpu * q.gpu
+				 ELSE greatest(s.memory * q.memory, s.vcores * q.vcores, s.gpu * q.gpu) END
+				* CASE WHEN q.queue <> 'root.a.x' OR s.at < '2026-03-01 06:00:01+00' THEN 1 WHEN s.at < '2026-03-01 18:30:02+00' THEN 0.5 ELSE 3.333333 END
+				* CASE WHEN q.username = 'ann' AND s.at >= '2026-03-01 12:00+00' THEN 2 ELSE 1 END END AS rate) AS due
+GROUP BY q.n;
+SELECT round.number, count(*) AS questions, count(*) FILTER (WHERE e.amount <> d.amount) AS dearer,
+	   count(*) FILTER (WHERE yquota_internal.accrued(q.allocation,
+			yquota_internal.factor_names(q.project, NULL, q.username, q.queue, 'GUARANTEED', NULL), q.since, q.until) <> e.amount) AS wrong
+FROM generate_series(1, 4) AS round (number)
+CROSS JOIN LATERAL (SELECT * FROM question ORDER BY question.n * round.number % 91) AS q
+JOIN expected_by_mode AS e USING (n)
+JOIN expected AS d USING (n)
+GROUP BY round.number ORDER BY round.number;
+ROLLBACK;
+
 -- the first one of equally expensive resources is paid for
 SELECT yquota_internal.dominant('[memory-mb=1024,vcores=1]', NULL, '2026-03-01 00:10+00', '2026-03-01 07:00+00') AS before,
 	   yquota_internal.dominant('[memory-mb=1024,vcores=1]', NULL, '2026-03-01 09:00+00', '2026-03-01 18:00+00') AS between,

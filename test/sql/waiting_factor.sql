@@ -160,7 +160,7 @@ SELECT burn_rate FROM yquota.balance_at('lab', '2026-03-02 12:05');
 -- a rule of the past: amounts that were shown stay
 SELECT yquota.quota_compute();
 INSERT INTO yquota.charging_rule (effective_at, waiting_factor) VALUES ('2026-03-02 12:00', 0)
-ON CONFLICT (effective_at) DO UPDATE SET waiting_factor = 0;
+ON CONFLICT (project, effective_at) DO UPDATE SET waiting_factor = 0;
 -- and later amounts follow
 SELECT yquota.set_clock('2026-03-02 12:20');
 SELECT start('r3', '2026-03-02 12:15', false), start('r4', '2026-03-02 12:12', false);

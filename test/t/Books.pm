@@ -59,7 +59,7 @@ sub settings
 		map({ "INSERT INTO yquota.resource_type (name, price_group, base_price, unit) VALUES ('$_->[0]', '$_->[1]', $_->[2], $_->[3])" }
 			grep { $_->[0] =~ /^(?:cpu-milli|yarn.io\/fpga)$/ } @History::resource_types),
 		"INSERT INTO yquota.charging_rule (effective_at, minimum_run_time, waiting_factor) VALUES ('-infinity', interval '1 microsecond' * $minimum_run_time, $waiting_factor) "
-		  . 'ON CONFLICT (effective_at) DO UPDATE SET minimum_run_time = EXCLUDED.minimum_run_time, waiting_factor = EXCLUDED.waiting_factor',
+		  . 'ON CONFLICT (project, effective_at) DO UPDATE SET minimum_run_time = EXCLUDED.minimum_run_time, waiting_factor = EXCLUDED.waiting_factor',
 		map({ "INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', '$_', '-infinity', $queue_factor{$_})" }
 			sort keys %queue_factor));
 }

@@ -392,6 +392,7 @@ my @calls = (
 	'UPDATE opportunistic_price' => q(UPDATE yquota.opportunistic_price SET max_factor = 2),
 	'DELETE opportunistic_price' => q(DELETE FROM yquota.opportunistic_price),
 	'INSERT charging_rule' => q(INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES (yquota.clock(), '2 s')),
+	'INSERT charging_rule of a project' => q(INSERT INTO yquota.charging_rule (project, effective_at, charging_mode) VALUES ('p', yquota.clock(), 'sum')),
 	'INSERT outage' => q(INSERT INTO yquota.outage (started_at, ended_at, reason) VALUES ('2026-03-01 23:00+00', '2026-03-01 23:30+00', 'down')),
 	'UPDATE outage' => q(UPDATE yquota.outage SET forgiven = true),
 	'DELETE outage' => q(DELETE FROM yquota.outage),

@@ -75,6 +75,7 @@ $node->safe_psql('original', <<~'SQL');
 	INSERT INTO yquota.opportunistic_price (min_factor, max_factor) VALUES (0.2, 1.5);
 	INSERT INTO yquota.price_factor (dimension, name, effective_at, factor, load) VALUES ('execution_type', 'OPPORTUNISTIC', '2039-01-01', 0.633333, 0.333333333333333333);
 	INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES ('-infinity', '10 s');
+	INSERT INTO yquota.charging_rule (project, effective_at, charging_mode) VALUES ('', '2021-01-01', 'sum'), ('p', '2021-01-01', 'sum_of_groups'), ('p', '2039-01-01', NULL);
 	-- a table and a view of the user's, with the type, its operators and its sum
 	CREATE TABLE wanted (what yquota.resource PRIMARY KEY, CHECK (what OPERATOR(yquota.<@) '[vcores=8]'));
 	INSERT INTO wanted VALUES ('[vcores=1]'), ('[vcores=2]');
