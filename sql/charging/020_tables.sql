@@ -268,7 +268,11 @@ CREATE TABLE yquota.alert (
 	detail text NOT NULL,
 	raised_at timestamptz NOT NULL,
 	cleared_at timestamptz,
-	figures jsonb
+	figures jsonb,
+	severity text GENERATED ALWAYS AS (
+		CASE WHEN kind IN ('books_differ', 'cluster_empty', 'cluster_lost', 'feed_problem', 'leases_withheld')
+				  OR coalesce(figures @> '{"hard": true}', false)
+			 THEN 'critical' ELSE 'warning' END) STORED
 );
 CREATE UNIQUE INDEX alert_open_key ON yquota.alert (kind, subject) WHERE cleared_at IS NULL;
 COMMENT ON TABLE yquota.alert IS
@@ -278,7 +282,8 @@ COMMENT ON COLUMN yquota.alert.kind IS 'kind of problem, listed below';
 COMMENT ON COLUMN yquota.alert.subject IS 'price group, task, outage_id, project and threshold, or a function to call';
 COMMENT ON COLUMN yquota.alert.detail IS 'description in one sentence';
 COMMENT ON COLUMN yquota.alert.cleared_at IS 'NULL while open';
-COMMENT ON COLUMN yquota.alert.figures IS 'figures of a spending_threshold when it was crossed, else NULL. project: its name. threshold: the fraction. hard: true when on_exhausted acts there, because the fraction is 1 or more, the project PREPAID, on_exhausted not allow, and the credit_limit spent as well. spent, granted, remaining: exact credits, which are charged + accrued, granted and remaining of project_balance. The first two leave out what expired grants paid';
+COMMENT ON COLUMN yquota.alert.figures IS 'figures of a spending_threshold when it was crossed, listed below; else NULL';
+COMMENT ON COLUMN yquota.alert.severity IS 'critical or warning. books_differ, cluster_empty, cluster_lost, feed_problem, leases_withheld and hard figures are critical';
 
 --
 -- The cluster

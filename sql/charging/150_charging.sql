@@ -510,6 +510,7 @@ BEGIN
 	PERFORM yquota_internal.apply_waiting();
 	PERFORM yquota_internal.trim_scheduler_changes();
 	PERFORM yquota_internal.worker_credit(yquota.clock());
+	PERFORM yquota_internal.note_forecasts(yquota.clock());
 	PERFORM yquota_internal.note_crossings(yquota.clock());
 	PERFORM yquota_internal.watch_decisions(yquota.clock());
 	PERFORM yquota_internal.watch_node_reports(yquota.clock());

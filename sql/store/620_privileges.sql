@@ -59,7 +59,7 @@ BEGIN
 			 'yquota.container AS container', readable),
 			('grant', 'quota_grant.*', 'yquota.quota_grant AS quota_grant', readable),
 			('outage', 'outage.*', 'yquota.outage AS outage', readable || of_all),
-			('alert', 'alert.alert_id, project, alert.kind, alert.subject, alert.detail, alert.raised_at, alert.figures',
+			('alert', 'alert.alert_id, project, alert.kind, alert.subject, alert.detail, alert.raised_at, alert.figures, alert.severity',
 			 'yquota.alert AS alert JOIN yquota_internal.told_crossing USING (alert_id)',
 			 'alert.cleared_at IS NULL AND ' || readable)) AS v (name, columns, relation, condition)
 	LOOP

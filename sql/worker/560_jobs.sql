@@ -8,6 +8,8 @@ CREATE VIEW yquota_internal.job AS
 	FROM (VALUES
 		('credit', '* * * * *', interval '0', NULL::timestamptz,
 		 'Grant budgets, note the losses of expired grants, forget holds that ended long ago'),
+		('forecast', '*/15 * * * *', interval '15 minutes', timestamptz '2000-01-01 00:00+00',
+		 'Tell of grants that expire soon, and of credit that lasts for little time'),
 		('history', '*/5 * * * *', interval '5 minutes', timestamptz '2000-01-01 00:00+00',
 		 'Seal ledger and log every retention_setting.seal_interval, and tend sealed history'),
 		('retention', '*/10 * * * *', interval '10 minutes', timestamptz '2000-01-01 00:00+00',
@@ -103,6 +105,8 @@ BEGIN
 			IF noted > 0 THEN
 				outcome := format('%s expired grants noted', noted);
 			END IF;
+		WHEN 'forecast' THEN
+			outcome := format('%s alerts raised', yquota_internal.note_forecasts(now_at));
 		WHEN 'history' THEN
 			PERFORM yquota_internal.worker_seal(now_at);
 		WHEN 'retention' THEN
@@ -176,7 +180,8 @@ BEGIN
 		RAISE EXCEPTION 'job "%" does not exist', job_is_due.job
 			USING ERRCODE = 'undefined_object';
 	ELSIF yquota_internal.cron_has(known.name)
-		OR known.name = 'leases' AND NOT yquota_internal.has_leases() THEN
+		OR known.name = 'leases' AND NOT yquota_internal.has_leases()
+		OR known.name = 'forecast' AND NOT yquota_internal.has_forecast_thresholds() THEN
 		RETURN false;
 	ELSIF known.every = '0' OR known.name = 'history' AND yquota_internal.history_wants_tending(now_at)
 		OR known.name = 'retention' AND (SELECT history IS NOT NULL FROM yquota_internal.next_to_archive(now_at)) THEN

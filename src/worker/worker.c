@@ -87,6 +87,7 @@ enum
 	SEAL,
 	RETENTION,
 	LEASES,
+	FORECAST,
 	ROLL_UP,
 	VERIFY,
 	RELEASE,
@@ -190,6 +191,14 @@ static YqTask periodic[PERIODIC_COUNT] = {
 		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
 		.step = start_job_when_due,
 		.job = "leases",
+		.interval_ms = &yq_compute_interval
+	},
+	[FORECAST] = {
+		.name = "forecast",
+		.activity = "yquota: checking whether to look for credit that expires or runs out soon",
+		.lock_timeout_ms = YQ_TASK_LOCK_TIMEOUT_MS,
+		.step = start_job_when_due,
+		.job = "forecast",
 		.interval_ms = &yq_compute_interval
 	},
 	[ROLL_UP] = {

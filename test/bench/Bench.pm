@@ -28,6 +28,7 @@ my %sizes = (
 	running_some => [        100_000,     5_000,    500 ],
 	running_most => [      1_000_000,    50_000,  2_000 ],
 	running_projects => [      1_000,     1_000,    200 ],
+	threshold_projects => [  10_000,     1_000,    100 ],
 	price_changes => [        10_000,    10_000,    200 ],
 	prices => [            1_000_000,   100_000,  1_000 ],
 	books_first => [          10_000,     5_000,    200 ],

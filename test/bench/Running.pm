@@ -280,6 +280,43 @@ sub transfer_case
 	return;
 }
 
+# Each of many projects has a container that runs, and a grant that expires in 20 days. A quarter-hourly check tells of
+# all grants, and then of none.
+sub thresholds_case
+{
+	my $database = Bench::fresh('thresholds');
+	my $projects = size('threshold_projects');
+	my $session = Cluster->new($database);
+	my %found;
+
+	$session->run(qq(SELECT yquota.set_clock('2025-03-03 10:00+00')));
+	$session->run("INSERT INTO yquota.project (name) SELECT 'p' || n FROM generate_series(1, $projects) AS n ON CONFLICT DO NOTHING");
+	$session->run("INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) SELECT 'p' || n, 1000000000, 'bench', '2025-03-23 10:00+00' FROM generate_series(1, $projects) AS n");
+	$session->run("INSERT INTO yquota.container_event (event, container_id, project, allocation) SELECT 'CONTAINER_START', 'threshold ' || n, 'p' || n, '[vcores=1]' FROM generate_series(1, $projects) AS n");
+	$session->run(qq(SELECT yquota.set_clock('2025-03-04 10:00+00')));
+	$session->run('SELECT yquota.quota_compute()');
+	$session->run('ANALYZE');
+	foreach my $check (
+		[ fractions => '' => 'note_crossings' ],
+		[ remaining => "(remaining) VALUES (5)" => 'note_crossings' ],
+		[ raised => "(before_expiry) VALUES ('30 days')" => 'note_forecasts' ],
+		[ expiry => '' => 'note_forecasts' ],
+		[ rate => "(lasts_less_than) VALUES ('3 days')" => 'note_forecasts' ])
+	{
+		my ($name, $rows, $function) = @$check;
+
+		$session->run("INSERT INTO yquota.spending_threshold $rows") if $rows;
+		$found{$name} = Bench::patient_milliseconds($session, "SELECT yquota_internal.$function(yquota.clock())");
+	}
+	$session->close;
+	Cluster::drop_database($database);
+	Report::add("thresholds of $projects projects, fractions and remaining credits", figure => $found{remaining}, figure_unit => 'ms',
+		baseline => $found{fractions}, baseline_name => 'fractions alone', value => $found{remaining} / $found{fractions}, unit => 'x', at_most => 2);
+	Report::add("thresholds of $projects projects, before the expiry of grants", figure => $found{expiry}, figure_unit => 'ms',
+		note => sprintf('with as many alerts: %.0f ms; with rates: %.0f ms', $found{raised}, $found{rate}));
+	return;
+}
+
 # The reader knew the prices of before; another session then made the changes,
 # in one statement: how they came does not matter to the reader.
 sub balance_all_case
@@ -410,6 +447,7 @@ sub cases
 		'balance-all-few' => sub { balance_all_case(@_, 20, 'each uses 20 allocations') },
 		'balance-all-sum' => sub { balance_all_case(@_, Workload::ALLOCATIONS, 'each pays the sum of any allocation', 'sum') },
 		'grants' => \&grants_case,
+		'thresholds' => \&thresholds_case,
 		'first-event' => \&first_event_case,
 	);
 }

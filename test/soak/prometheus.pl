@@ -221,6 +221,9 @@ fires('little credit', $healthy, scrape(), 'YquotaProjectNearlyExhausted');
 sql(q(INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('poor', -3600, '')));
 fires('no credit', $healthy, scrape(), 'YquotaProjectExhausted');
 sql(q(INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('poor', 1e12, '')));
+sql(q(INSERT INTO yquota.spending_threshold (project, remaining) VALUES ('poor', 2e12); SELECT yquota_internal.note_crossings(yquota.clock())));
+fires('a threshold of credit', $healthy, scrape(), 'YquotaCreditLow');
+sql(q(DELETE FROM yquota.spending_threshold; SELECT yquota_internal.note_crossings(yquota.clock())));
 
 my $administrator = $node->background_psql('work');
 $administrator->query_safe('BEGIN; SELECT yquota_internal.try_lock_pricing()');

@@ -59,7 +59,7 @@ sub load_books
 		COMMIT;
 		INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES ('2026-03-01 00:10+00', '1 s');
 		INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.feed', '2026-03-01 00:10+00', 2);
-		INSERT INTO yquota.spending_threshold (project, fraction) VALUES ('p', 0.000001);
+		INSERT INTO yquota.spending_threshold (project, fraction, lasts_less_than) VALUES ('p', 0.000001, NULL), ('p', NULL, '10 years');
 		INSERT INTO yquota.budget (project, period, amount, starts_on) VALUES ('s', 'month', 1000, '2026-03-01');
 		INSERT INTO yquota.shadow_tariff (name, terms) VALUES ('dear', '{"base_prices": {"vcores": 3}}');
 		INSERT INTO yquota.opportunistic_price (min_factor, max_factor) VALUES (0.2, 1);
@@ -336,11 +336,12 @@ my @calls = (
 	'yquota_internal.worker_job(text,timestamp with time zone)' => q(SELECT yquota_internal.worker_job('credit', yquota.clock())),
 	'yquota_internal.worker_record(integer,timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone,text,timestamp with time zone,text[])' =>
 	  q(SELECT yquota_internal.worker_record(0, yquota.clock(), yquota.clock(), yquota.clock(), yquota.clock(), NULL, NULL, '{price}')),
-	(map { ("job $_" => "SELECT yquota_internal.run_job('$_', 'worker')") } qw(credit history leases retention roll-up verify)),
+	(map { ("job $_" => "SELECT yquota_internal.run_job('$_', 'worker')") } qw(credit forecast history leases retention roll-up verify)),
 	'task of the worker: compaction' => q(SELECT yquota_internal.compact_counters()),
 	'task of the worker: reservations' => q(SELECT yquota.set_clock('2026-03-03 06:00+00'); SELECT yquota_internal.book_reservations()),
 	'task of the worker: late prices' => q(SELECT yquota_internal.correct_late_prices()),
 	'task of the worker: what waits' => q(SELECT yquota_internal.apply_waiting()),
+	'task of the worker: forecasts' => q(SELECT yquota_internal.note_forecasts(yquota.clock())),
 	'task of the worker: crossings' => q(SELECT yquota_internal.note_crossings(yquota.clock())),
 
 	'INSERT container_event' => qq($start ('CONTAINER_START', 'n1', yquota.clock(), 'p', '[vcores=1]', 'rm'), ('CONTAINER_FINISH', 'c25', yquota.clock(), NULL, NULL, 'rm')),
@@ -364,7 +365,7 @@ my @calls = (
 	'UPDATE budget' => q(UPDATE yquota.budget SET amount = 6),
 	'DELETE budget' => q(DELETE FROM yquota.budget),
 	'INSERT spending_threshold' => q(INSERT INTO yquota.spending_threshold (project, fraction) VALUES ('q', 0.5)),
-	'UPDATE spending_threshold' => q(UPDATE yquota.spending_threshold SET fraction = 0.25),
+	'UPDATE spending_threshold' => q(UPDATE yquota.spending_threshold SET fraction = 0.25 WHERE fraction IS NOT NULL),
 	'DELETE spending_threshold' => q(DELETE FROM yquota.spending_threshold),
 	'INSERT billing_setting' => q(DELETE FROM yquota.billing_setting; INSERT INTO yquota.billing_setting (timezone) VALUES ('UTC')),
 	'UPDATE billing_setting' => q(UPDATE yquota.billing_setting SET timezone = 'UTC'),

@@ -8,8 +8,9 @@ use Test::More;
 use WorkerNode;
 
 my $node = new_node('cron', q(shared_preload_libraries = 'yquota'));
-# All of them, of which the worker leaves that for leases alone where no cluster is federated
-my @jobs = ('yquota credit', 'yquota history', 'yquota leases', 'yquota retention', 'yquota roll-up', 'yquota verify');
+# All of them. The worker leaves that for leases alone where no cluster is federated, and that for forecasts where no
+# threshold needs one.
+my @jobs = ('yquota credit', 'yquota forecast', 'yquota history', 'yquota leases', 'yquota retention', 'yquota roll-up', 'yquota verify');
 
 sub sql { return $node->safe_psql('work', $_[0]); }
 
@@ -22,7 +23,7 @@ sub error
 }
 
 # All due jobs have run, by the clock's time.
-sub done_by { return qq((SELECT count(*) = @{[ $_[0] eq 'pg_cron' ? 6 : 5 ]} FROM yquota_internal.job_run WHERE performed_by = '$_[0]' AND started_at = yquota.clock())); }
+sub done_by { return qq((SELECT count(*) = @{[ $_[0] eq 'pg_cron' ? 7 : 5 ]} FROM yquota_internal.job_run WHERE performed_by = '$_[0]' AND started_at = yquota.clock())); }
 
 # Jobs run at full minutes, or when the server starts.
 sub restart_and_run
@@ -77,9 +78,9 @@ sql('CREATE EXTENSION pg_cron');
 is($node->safe_psql('work', q(SELECT string_agg(job, ',' ORDER BY job) FROM yquota.install_cron_jobs()), extra_params => [ '-U', 'administrator' ]),
 	join(',', @jobs), 'an administrator installs the jobs');
 sql(q(SELECT cron.schedule('somebody else''s', '0 0 1 1 *', 'SELECT 1')));
-is(sql('SELECT count(*) FROM yquota.install_cron_jobs()'), 6, 'an administrator installs the jobs again');
+is(sql('SELECT count(*) FROM yquota.install_cron_jobs()'), 7, 'an administrator installs the jobs again');
 is(sql(q(SELECT string_agg(jobname || ' ' || schedule, ',' ORDER BY jobname) FROM cron.job WHERE jobname LIKE 'yquota%')),
-	'yquota credit * * * * *,yquota history */5 * * * *,yquota leases * * * * *,yquota retention */10 * * * *,yquota roll-up */15 * * * *,yquota verify 30 2 * * *', 'a second installation changes nothing');
+	'yquota credit * * * * *,yquota forecast */15 * * * *,yquota history */5 * * * *,yquota leases * * * * *,yquota retention */10 * * * *,yquota roll-up */15 * * * *,yquota verify 30 2 * * *', 'a second installation changes nothing');
 is($node->safe_psql('work', q(SELECT DISTINCT performed_by FROM yquota.cron_jobs), extra_params => [ '-U', 'administrator' ]), 'pg_cron', 'the administrator sees the owners of the jobs');
 like(error('SET ROLE member; SELECT * FROM yquota.install_cron_jobs()'), qr/permission denied/, 'a member does not install');
 set_clock($node, 'work', '2030-01-03 12:00 UTC');
@@ -87,7 +88,7 @@ is_soon($node, 'work', mark() . q( = '2030-01-03 12:00 UTC'), 'the worker does w
 is(sql(q(SELECT count(*) FROM yquota_internal.job_run WHERE performed_by = 'worker' AND started_at > '2030-01-03')), 0, 'the worker does nothing of the jobs of pg_cron');
 restart_and_run();
 is_soon($node, 'work', done_by('pg_cron'), 'pg_cron has done all of it');
-is_soon($node, 'work', q((SELECT count(*) = 6 FROM yquota.cron_jobs WHERE last_result LIKE 'succeeded%')), 'with success');
+is_soon($node, 'work', q((SELECT count(*) = 7 FROM yquota.cron_jobs WHERE last_result LIKE 'succeeded%')), 'with success');
 is_soon($node, 'work', q((SELECT last_result = 'succeeded: 0 problems' FROM yquota.cron_jobs WHERE job = 'yquota verify')), 'the result of the proof is kept');
 
 # verify() finds the fault in the books, and the status shows the failure of a job.
@@ -103,7 +104,7 @@ sql(q(UPDATE yquota_internal.project_counter SET charged = charged - 1; ALTER TA
 # A job that is switched off is the worker's, and pg_cron's again when it is on.
 sql(q(SELECT cron.alter_job(jobid, active => jobname <> 'yquota roll-up') FROM cron.job WHERE jobname LIKE 'yquota%'));
 is(sql(q(SELECT string_agg(job || ' ' || performed_by, ',' ORDER BY job) FROM yquota.cron_jobs)),
-	'yquota credit pg_cron,yquota history pg_cron,yquota leases pg_cron,yquota retention pg_cron,yquota roll-up worker,yquota verify pg_cron', 'one is the worker\'s');
+	'yquota credit pg_cron,yquota forecast pg_cron,yquota history pg_cron,yquota leases pg_cron,yquota retention pg_cron,yquota roll-up worker,yquota verify pg_cron', 'one is the worker\'s');
 set_clock($node, 'work', '2030-01-04 18:00 UTC');
 is_soon($node, 'work', q((SELECT string_agg(job, ',') = 'roll-up' FROM yquota_internal.job_run WHERE performed_by = 'worker' AND started_at = yquota.clock())), 'the worker does the inactive job and no other');
 sql(q(SELECT cron.alter_job(jobid, active => true) FROM cron.job WHERE jobname LIKE 'yquota%'));
@@ -113,7 +114,7 @@ restart_and_run();
 is_soon($node, 'work', done_by('pg_cron'), 'pg_cron does the jobs');
 
 # Back to the worker
-is(sql('SELECT yquota.remove_cron_jobs()'), '6', 'the jobs are removed');
+is(sql('SELECT yquota.remove_cron_jobs()'), '7', 'the jobs are removed');
 is(sql('SELECT jobname FROM cron.job'), q(somebody else's), 'nobody else\'s');
 is(sql('SELECT yquota.remove_cron_jobs()'), '0', 'once');
 set_clock($node, 'work', '2030-01-05 12:00 UTC');

@@ -130,6 +130,7 @@ $node->safe_psql('original', <<~'SQL');
 	VALUES ('CONTAINER_START', 'c8', '2021-03-02 09:58+00', 'ops', 'root.a', '[vcores=2]', 'feed');
 	INSERT INTO yquota.budget (project, period, amount) VALUES ('lab', 'month', 7);
 	INSERT INTO yquota.spending_threshold (project, fraction) VALUES (NULL, 0.9), ('lab', 0.000001);
+	INSERT INTO yquota.spending_threshold (remaining, before_expiry, lasts_less_than) VALUES (5, NULL, NULL), (NULL, '7 days', NULL), (NULL, NULL, '3 days');
 	INSERT INTO yquota.retention_setting (keep_months) VALUES (12);
 	INSERT INTO yquota.cluster_setting (cluster_name) VALUES ('north');
 	INSERT INTO yquota.federated_cluster (cluster, number, server, weight) VALUES ('south', 1, 'south', 1.5);

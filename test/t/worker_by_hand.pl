@@ -23,7 +23,7 @@ sub figures
 {
 	my ($threshold, $hard, $spent, $remaining) = @_;
 
-	return { project => 'web', threshold => $threshold, granted => 7200, spent => $spent, remaining => $remaining, hard => $hard ? JSON::PP::true : JSON::PP::false };
+	return { project => 'web', measure => 'fraction', threshold => $threshold, granted => 7200, spent => $spent, remaining => $remaining, hard => $hard ? JSON::PP::true : JSON::PP::false };
 }
 
 $node->safe_psql('postgres', 'CREATE DATABASE work');
