@@ -10,7 +10,7 @@ CREATE FUNCTION yquota.help(about text DEFAULT NULL)
 BEGIN ATOMIC
 	-- Patterns match object names that have blanks around them and in place of underscores.
 	WITH topics (topic, description, pattern) AS (VALUES
-		('alert', 'Alerts, spending thresholds and metrics', ' (alert|threshold|metrics|worker status) '),
+		('alert', 'Alerts, spending thresholds, notifications and metrics', ' (alert|threshold|notifications|metrics|worker status) '),
 		('application', 'Submit, move and end applications; why an application waits', ' (applications?|application access|outstanding|lifetime|priority) '),
 		('balance', 'Projects, grants, transfers, budgets, holds and balances', ' (projects?|grants?|transfer|balance|budget|hold|exhausted|forecast) '),
 		('bill', 'Bills, months and closed periods', ' (bill|billing|period|month|opening) '),

@@ -144,12 +144,14 @@ DECLARE
 	reserved bigint;
 	measured bigint;
 	refused bigint;
+	notified bigint;
 BEGIN
 	-- the job runs every ten minutes
 	forgotten := yquota_internal.forget_left_containers(yquota_internal.retention_limit(now_at), 100000);
 	preempted := yquota_internal.forget_preempted_containers(yquota_internal.retention_limit(now_at), 100000);
 	PERFORM yquota_internal.forget_expected_durations(100000), yquota_internal.forget_reported_progress(100000);
 	measured := yquota_internal.forget_utilization(yquota_internal.retention_limit(now_at));
+	notified := yquota_internal.forget_notifications(now_at - interval '30 days');
 	SELECT * INTO due FROM yquota_internal.next_to_archive(now_at);
 	IF due.history IS NULL THEN
 		-- delete these only when nothing is archived: an archiving transaction and a change of rules
@@ -161,7 +163,8 @@ BEGIN
 			CASE WHEN preempted > 0 THEN format('%s rows of preempted_container deleted', preempted) END,
 			CASE WHEN reserved > 0 THEN format('%s rows of reservation_definition deleted', reserved) END,
 			CASE WHEN measured > 0 THEN format('%s rows of utilization_history deleted', measured) END,
-			CASE WHEN refused > 0 THEN format('%s rows of feed_reject deleted', refused) END), ''), 'nothing to archive');
+			CASE WHEN refused > 0 THEN format('%s rows of feed_reject deleted', refused) END,
+			CASE WHEN notified > 0 THEN format('%s notifications deleted', notified) END), ''), 'nothing to archive');
 	END IF;
 	target := yquota_internal.make_archive_table(
 		CASE due.history WHEN 'ledger' THEN 'yquota.charge'::regclass ELSE 'yquota.container_event' END,
@@ -171,6 +174,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.retain_history(timestamptz) IS
-	'Archive the ledger or the log of the oldest segment that is due by retention_setting, and delete old rows of node_queue, preempted_container and utilization_history.  When nothing is to be archived, also delete old rows of reservation_definition and feed_reject.  Returns the work done';
+	'Archive the ledger or the log of the oldest segment that is due by retention_setting.  Delete notifications, and old rows of node_queue, preempted_container and utilization_history.  When nothing is to be archived, also delete old rows of reservation_definition and feed_reject.  Returns the work done';
 
 SELECT pg_extension_config_dump('yquota.retention_setting', '');

@@ -341,6 +341,7 @@ my @calls = (
 	'task of the worker: reservations' => q(SELECT yquota.set_clock('2026-03-03 06:00+00'); SELECT yquota_internal.book_reservations()),
 	'task of the worker: late prices' => q(SELECT yquota_internal.correct_late_prices()),
 	'task of the worker: what waits' => q(SELECT yquota_internal.apply_waiting()),
+	'yquota.read_notifications(text,integer)' => q(SELECT * FROM yquota.read_notifications()),
 	'task of the worker: forecasts' => q(SELECT yquota_internal.note_forecasts(yquota.clock())),
 	'task of the worker: crossings' => q(SELECT yquota_internal.note_crossings(yquota.clock())),
 

@@ -1,0 +1,114 @@
+# The worker raises alerts of low balances and clears them, each once, also when the server is killed in between and a
+# standby takes over. A reader of notifications who keeps the position misses none and sees none twice: on the primary,
+# on the standby, after the failover. In a database that is restored from a dump the reader begins with its own.
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use WorkerNode;
+
+my $node = new_node('primary', "shared_preload_libraries = 'yquota'", "yquota.databases = 'work'", 'autovacuum = off');
+my $position;
+
+# read_on(NODE, DATABASE, NUMBER, EXPECTED, NAME): so many notifications are there, and they are the expected ones.
+sub read_on
+{
+	my ($server, $database, $number, $expected, $name) = @_;
+	my $after = defined $position ? "'$position'" : 'NULL';
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	is_soon($server, $database, "(SELECT count(*) >= $number FROM yquota.read_notifications($after) AS n WHERE n.kind = 'spending_threshold')", "$name: they come");
+	my @rows = map { [ split /\|/ ] } split /\n/,
+	  $server->safe_psql($database, "SELECT n.position, n.event, n.subject FROM yquota.read_notifications($after) AS n");
+	# others are about the new cluster
+	is_deeply([ map { "$_->[1] $_->[2]" } grep { $_->[2] =~ /^lab / } @rows ], $expected, $name);
+	$position = $rows[-1][0] if @rows;
+	return;
+}
+
+sub spend
+{
+	my ($id, $at, $credits) = @_;
+
+	$node->safe_psql('work', <<~SQL);
+		INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
+			('CONTAINER_START', '$id', timestamptz '$at' - interval '1 second', 'lab', '[vcores=$credits]'),
+			('CONTAINER_FINISH', '$id', '$at', NULL, NULL);
+		SQL
+	return;
+}
+
+$node->safe_psql('postgres', 'CREATE DATABASE work TEMPLATE template0');
+start_at($node, 'work', '2030-01-01 00:00 UTC');
+$node->safe_psql('work', <<~'SQL');
+	INSERT INTO yquota.project (name) VALUES ('lab');
+	INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES ('lab', 1000, 'January', '2030-02-01 00:00 UTC');
+	INSERT INTO yquota.spending_threshold (fraction, remaining, before_expiry, lasts_less_than) VALUES
+		(10, NULL, NULL, NULL), (NULL, 400, NULL, NULL), (NULL, NULL, '7 days', NULL), (NULL, NULL, NULL, '1 day');
+	SQL
+is_soon($node, 'work', mark() . " = '2030-01-01 00:00 UTC'", 'the worker is at work');
+
+# Credits that remain: at the next compute interval
+spend('c1', '2030-01-01 00:00 UTC', 600);
+set_clock($node, 'work', '2030-01-01 00:01 UTC');
+read_on($node, 'work', 1, ['raised lab 400 credits'], 'credit is low');
+
+# A job looks for credit that lasts for little time at the next quarter of an hour. A killed server repeats nothing.
+set_clock($node, 'work', '2030-01-01 00:15 UTC');
+read_on($node, 'work', 1, ['raised lab lasts less than 1 day'], 'credit lasts for little time');
+my @gone = server_pids($node);
+$node->kill9;
+wait_until_gone(@gone);
+$node->start;
+set_clock($node, 'work', '2030-01-01 00:30 UTC');
+is_soon($node, 'work', mark() . " = '2030-01-01 00:30 UTC'", 'after a crash a worker is at work');
+is_soon($node, 'work', q((SELECT started_at = '2030-01-01 00:30 UTC' FROM yquota_internal.job_run WHERE job = 'forecast')), 'and so is the job');
+read_on($node, 'work', 0, [], 'nothing is told again');
+
+# A grant clears both. On a standby the reader goes on.
+$node->backup('copy');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($node, 'copy', has_streaming => 1);
+$standby->start;
+$node->safe_psql('work', q(INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 1000, 'more')));
+set_clock($node, 'work', '2030-01-01 00:45 UTC');
+is_soon($node, 'work', q((SELECT count(*) = 2 FROM yquota.alert WHERE kind = 'spending_threshold' AND cleared_at IS NOT NULL)), 'a grant clears them');
+$node->wait_for_catchup($standby);
+# fast and slow tasks are two processes
+my $after = $position;
+my @cleared = sort split /\n/, $node->safe_psql('work', "SELECT subject FROM yquota.read_notifications('$after') WHERE event = 'cleared' AND subject LIKE 'lab %'");
+is_deeply(\@cleared, [ 'lab 400 credits', 'lab lasts less than 1 day' ], 'clearing is told');
+is_soon($standby, 'work', "(SELECT count(*) = 2 FROM yquota.read_notifications('$after') AS n WHERE n.event = 'cleared' AND n.subject LIKE 'lab %')", 'on the standby, too');
+$position = $standby->safe_psql('work', "SELECT position FROM yquota.read_notifications('$after') AS n OFFSET (SELECT count(*) - 1 FROM yquota.read_notifications('$after'))");
+
+# Before the expiry, told by the standby that takes over; its transactions come after those of the old primary.
+my $dump = $node->backup_dir . '/work.dump';
+system_or_bail('pg_dump', '-Fc', '-f', $dump, '-d', $node->connstr('work'));
+@gone = server_pids($node);
+$node->kill9;
+wait_until_gone(@gone);
+$standby->promote;
+$node = $standby;
+set_clock($node, 'work', '2030-01-25 00:00 UTC');
+read_on($node, 'work', 1, ['raised lab grant 1, 7 days'], 'the new primary tells of the expiry');
+is($node->safe_psql('work', 'SELECT count(*) FROM yquota_internal.notification_epoch'), 2, 'in an epoch of its own');
+spend('c2', '2030-01-25 00:00 UTC', 1000);
+set_clock($node, 'work', '2030-01-25 00:15 UTC');
+# either of the two processes may be the first
+is_soon($node, 'work', q((SELECT string_agg(subject, ', ' ORDER BY subject COLLATE "C") = 'lab 400 credits, lab lasts less than 1 day' FROM yquota.alert WHERE kind = 'spending_threshold' AND cleared_at IS NULL)),
+	'the alerts are raised again, and that of the spent grant is over');
+is($node->safe_psql('work', q(SELECT * FROM yquota.verify())), '', 'the books are right');
+
+# A dump has alerts, and no notifications. The reader's position is of another server there.
+$node->safe_psql('postgres', 'CREATE DATABASE restored TEMPLATE template0');
+system_or_bail('pg_restore', '-d', $node->connstr('restored'), $dump);
+is($node->safe_psql('restored', q(SELECT count(*) FROM yquota.alert WHERE kind = 'spending_threshold')), 2, 'a dump has alerts');
+is($node->safe_psql('restored', q(SELECT count(*) FROM yquota_internal.notification)), 0, 'which are not told again');
+$node->safe_psql('restored', q(UPDATE yquota.alert SET cleared_at = NULL WHERE subject = 'lab 400 credits'));
+read_on($node, 'restored', 1, ['raised lab 400 credits'], 'the reader gets what is new there');
+
+$node->stop;
+done_testing();
