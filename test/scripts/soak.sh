@@ -32,6 +32,7 @@ short=(
 	test/soak/opportunistic_simulation.pl
 	test/soak/prometheus.pl
 	test/soak/sqlsmith.pl
+	test/soak/webhook_relay.pl
 	test/soak/yarn_feed.pl
 )
 tests=(
