@@ -33,9 +33,9 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-/* -- work that is due since the last cycle --------------------------------- */
+/* -- work that became due after the last cycle ----------------------------- */
 
-/* Give up reservations of nodes that are gone or have another label now (semantics/allocation 5). */
+/* Give up reservations of nodes that were removed or have another label now (semantics/allocation 5). */
 static void
 drop_void_reservations(const YqHierarchy *hierarchy)
 {
@@ -69,7 +69,7 @@ find_lost_masters(void)
 	return yq_saved_plan_strings(&look_up, NULL);
 }
 
-/* Begin a new attempt; the containers of the former attempt end with its master. */
+/* Begin a new attempt of each application.  The containers of the former attempt end with its master. */
 static void
 restart(void *argument, int first, int count)
 {
@@ -111,7 +111,7 @@ restart_lost_masters(const YqHierarchy *hierarchy)
 
 /* -- the cycle ------------------------------------------------------------------- */
 
-/* Check that all names exist.  A name that no node has is more likely a mistake than a removed node. */
+/* Check that all given names exist.  A name that no node has is more likely a mistake than a removed node. */
 static void
 check_nodes(const char **nodes, int count)
 {
@@ -129,7 +129,7 @@ check_nodes(const char **nodes, int count)
 				 errmsg("node \"%s\" does not exist", (char *) linitial(unknown))));
 }
 
-/* Look up the given nodes that the cluster does not contain; a node of the cluster exists. */
+/* Look up the given nodes that are missing in the cluster.  A node of the cluster need not be looked up. */
 static void
 check_unknown_nodes(const YqAllocationCycle *cycle, const YqCluster *cluster)
 {
@@ -148,10 +148,10 @@ check_unknown_nodes(const YqAllocationCycle *cycle, const YqCluster *cluster)
 		check_nodes(unknown, count);
 }
 
-/* Most promotions by rule in a cycle. */
+/* Largest number of promotions by rule in a cycle. */
 #define MOST_PROMOTIONS 100
 
-/* Promote containers into the resources that requests have left, at most so many (-1: any number). */
+/* Promote containers into the resources that requests have left, at most "left" containers (-1: no limit). */
 static void
 promote_by_rule(const YqAllocationCycle *cycle, YqLoadedCluster *loaded, int left)
 {
@@ -211,7 +211,7 @@ explain_left_out(const YqLoadedCluster *loaded, const List *applications, YqSkip
 	}
 }
 
-/* -- writing it down ------------------------------------------------------------- */
+/* -- recording the decisions ----------------------------------------------------- */
 
 static void
 write_down(void *argument)
@@ -224,10 +224,10 @@ write_down(void *argument)
 }
 
 /*
- * Record the decisions; false when the cycle must decide anew without the containers
- * that cannot be written.  After the first failure nothing is left out: commits of
- * other transactions may be the cause, and the next load sees them.  Errors that no
- * decision causes are thrown.
+ * Record the decisions.  Returns false when the cycle must decide again without the
+ * containers that cannot be written.  After the first failure no container is left out,
+ * because commits of other transactions may be the cause; the next load sees these
+ * commits.  The function throws errors that no decision causes.
  */
 static bool
 try_to_write_down(YqLoadedCluster *loaded, bool is_first)
@@ -271,7 +271,10 @@ run_dry(const YqAllocationCycle *cycle)
 	return loaded;
 }
 
-/* Bring the cached cluster up to date; true when the session knew the present nodes and their state. */
+/*
+ * Bring the cached cluster up to date.  Returns true if the session knew the present
+ * nodes and their state.
+ */
 static bool
 prepare(const YqAllocationCycle *cycle)
 {
@@ -284,10 +287,11 @@ prepare(const YqAllocationCycle *cycle)
 }
 
 /*
- * Take the scheduler's lock after the work that needs none.  That work holds the
- * hierarchy no longer than it lasts.  Queues of plans cannot come and go in a held
- * hierarchy.  After a round of the plan follower the session would otherwise make the
- * whole hierarchy anew under the lock.
+ * Do the work that needs no lock, then take the scheduler's lock.
+ *
+ * The work holds the hierarchy only while it runs, because queues of plans cannot be
+ * added to or removed from a held hierarchy.  Otherwise, after a round of the plan
+ * follower, the session would have to rebuild the whole hierarchy under the lock.
  */
 static bool
 prepare_and_lock(const YqAllocationCycle *cycle)
@@ -299,7 +303,7 @@ prepare_and_lock(const YqAllocationCycle *cycle)
 	MemoryContextReset(scratch);
 	if (!yq_scheduler_try_lock(ExclusiveLock))
 	{
-		/* earlier decisions can be read while another cycle decides */
+		/* read earlier decisions while another cycle decides */
 		if (!cycle->explains)
 			yq_cluster_cache_catch_up(yq_hierarchy_in_force());
 		MemoryContextReset(scratch);
@@ -316,7 +320,7 @@ find_cluster(const YqAllocationCycle *cycle, bool knew_nodes)
 	YqHierarchy *hierarchy = yq_hierarchy_in_force();
 	YqLoadedCluster *loaded = NULL;
 
-	/* the nodes of a cached cluster are unchanged */
+	/* if the nodes of a cached cluster are unchanged, no reservation is void */
 	if (!knew_nodes || !yq_cluster_cache_is_of(hierarchy))
 		drop_void_reservations(hierarchy);
 	if (!cycle->explains)
@@ -347,7 +351,7 @@ yq_allocation_cycle_run(const YqAllocationCycle *cycle)
 		assign(cycle, loaded);
 		if (try_to_write_down(loaded, is_first))
 			return loaded;
-		/* the cluster is half recorded */
+		/* the cluster contains only some of the recorded changes */
 		loaded->is_overtaken = true;
 		yq_allocation_cycle_end(loaded);
 	}

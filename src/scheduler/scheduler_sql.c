@@ -55,7 +55,7 @@ typedef struct ResultRow
 {
 	const YqHierarchy *hierarchy;
 	MemoryContext context;		/* values of this row only */
-	Datum	   *paths;			/* paths of queues, by number; 0: not made yet */
+	Datum	   *paths;			/* paths of queues, by number; 0: not computed yet */
 	const YqClusterNode *node;	/* node of node_name; NULL for none */
 	Datum		node_name;
 	Datum		values[RESULT_COLUMNS];
@@ -83,7 +83,7 @@ set_result_text(ResultRow *row, ResultColumn column, const char *text)
 		set_result(row, column, CStringGetTextDatum(text));
 }
 
-/* Set the path of a queue, which is cached because queues recur. */
+/* Set the path of a queue.  The path is cached, because many rows have the same queue. */
 static void
 set_result_queue(ResultRow *row, const YqClusterQueue *queue)
 {
@@ -192,7 +192,7 @@ return_cluster(ReturnSetInfo *result, const YqLoadedCluster *loaded)
 {
 	const YqCluster *cluster = loaded->cluster;
 	ResultRow	row = {.hierarchy = cluster->hierarchy};
-	/* not the memory of the cluster, which may be kept */
+	/* do not use the memory of the cluster, because the session may keep the cluster */
 	MemoryContext all = AllocSetContextCreate(CurrentMemoryContext, "yquota decisions", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller;
 

@@ -31,9 +31,9 @@
 /*
  * Decide whether transactions number their rows about usage.
  *
- * The transaction of the first row holds the lock until its end.  When the lock is
- * free, the transaction has not only committed but also sent its signal, because a
- * transaction releases its locks after that.
+ * The transaction that inserts the first row holds the lock until it ends.  When
+ * another transaction gets the lock, the first transaction has committed and has sent
+ * its invalidation, because a transaction releases its locks after both.
  */
 
 /* Columns of usage_numbering, in table order. */
@@ -49,8 +49,8 @@ static const char *const columns[] = {"asked_by", "complete_from"};
 typedef struct Numbering
 {
 	bool		is_asked_for;
-	bool		is_own;			/* asked for by this transaction */
-	FullTransactionId complete_from;	/* invalid: unknown so far */
+	bool		is_own;			/* this transaction has asked for the numbering */
+	FullTransactionId complete_from;	/* invalid if not known yet */
 } Numbering;
 
 static void
@@ -67,7 +67,7 @@ read_row(const YqRow *row)
 		numbering->complete_from = DatumGetFullTransactionId(value);
 }
 
-/* Read the numbering by a snapshot; NULL: as it is now. */
+/* Read the numbering as a snapshot shows it, or (NULL) as it is now. */
 static Numbering
 read_numbering(Snapshot snapshot)
 {
@@ -77,7 +77,7 @@ read_numbering(Snapshot snapshot)
 	return numbering;
 }
 
-/* Is a row missing that this transaction can append? */
+/* Is a row missing that this transaction can insert? */
 static bool
 lacks_row(Numbering *numbering)
 {
@@ -99,7 +99,7 @@ append_row(FullTransactionId complete_from)
 	CommandCounterIncrement();
 }
 
-/* Take the next of the two steps, unless another transaction is taking it. */
+/* Take the next of the two steps, unless another transaction is taking it now. */
 static void
 usage_numbering_ask(void)
 {
@@ -124,40 +124,43 @@ usage_numbering_is_complete(Snapshot snapshot)
 /* -- cluster cache ------------------------------------------------------------- */
 
 /*
- * The cluster contains the rows that one snapshot shows of two journals: usage, and the
- * scheduler's changes.  It also contains the decisions of the session's last cycle.
- * Transaction numbers identify the rows of others that the session has not read.  The
- * session counts rows with its own transaction number instead.  Its decisions are in
- * the cluster before their rows exist, so a snapshot does not tell whether a row is
- * new.  At the end of a cycle, note_own() counts own rows.  A different count at a
- * later reading means that the transaction has written more than its cycle did.  For
- * usage, update_usage() then gives up the cluster.  For applications, update() reads
- * the applications that own rows name again.
+ * The cluster contains the rows of two journals that one snapshot shows: the journal of
+ * usage and the journal of the scheduler's changes.  It also contains the decisions of
+ * the session's last cycle.  By the transaction numbers in the rows, the session finds
+ * the rows of other transactions that it has not read.
+ *
+ * For rows of its own transaction, the session compares counts instead.  The decisions
+ * of the session are in the cluster before their rows exist, so a snapshot does not
+ * show whether a row is new.  At the end of a cycle, note_own() counts the rows of the
+ * transaction.  If the count differs when the journal is read again, the transaction
+ * has written rows outside the cycle.  In the journal of usage, update_usage() then
+ * gives up the cluster.  In the journal of changes, update() reads the applications
+ * again that the transaction's rows name.
  */
 
-/* Limit of the memory, more than ten thousand nodes and applications need; names are only added. */
+/* Limit of the memory.  More than ten thousand nodes and applications fit.  Names are never removed. */
 #define MOST_BYTES ((Size) 400 * 1024 * 1024)
 
 typedef struct ClusterCache
 {
 	YqLoadedCluster *loaded;	/* NULL: no cluster is kept */
 	uint64		generation;		/* generation of the hierarchy */
-	uint64		plan_version;	/* version up to which the cluster follows queues of plans */
+	uint64		plan_version;	/* version of the queues of plans that the cluster has reached */
 	bool		auto_creates_projects;
 	YqUsageVersion usage_version;
 	YqSeen		seen;
-	Oid			usage_file;		/* file of the usage journal; change_file likewise */
+	Oid			usage_file;		/* relfilenumber of the usage journal; change_file is that of the change journal */
 	Oid			change_file;
-	int64		own_deltas;		/* own rows of usage that the cluster contains */
-	int64		own_changes;	/* own rows of changes that are already known */
-	bool		is_of_transaction;	/* contains uncommitted changes of this transaction */
-	bool		is_in_use;		/* the cluster is half changed if an error occurs now */
+	int64		own_deltas;		/* number of this transaction's usage rows that the cluster contains */
+	int64		own_changes;	/* number of this transaction's changes that are already known */
+	bool		is_of_transaction;	/* the cluster contains uncommitted changes of this transaction */
+	bool		is_in_use;		/* an error now would leave the cluster half changed */
 } ClusterCache;
 
 static ClusterCache cache;
 static bool knows_projects = false;
 
-/* -- giving it up -------------------------------------------------------------- */
+/* -- giving up the cluster ----------------------------------------------------- */
 
 static void
 give_up(void)
@@ -198,12 +201,12 @@ static const YqJournal change_journal = {YQ_SCHEDULER_CHANGE, "scheduler_change_
 typedef struct Changes
 {
 	bool		is_everything;
-	bool		is_killable;	/* containers may have become killable, or ceased to be */
+	bool		is_killable;	/* containers may have become killable or stopped being killable */
 	List	   *ids;			/* ids of applications to be read again, char * */
-	List	   *own_ids;		/* ids that own rows name */
+	List	   *own_ids;		/* ids that rows of this transaction name */
 	List	   *cycles;			/* YqCycleChange */
-	List	   *own_cycles;		/* cycle changes in own rows */
-	int64		own_rows;		/* present number of own rows */
+	List	   *own_cycles;		/* changes by cycles in rows of this transaction */
+	int64		own_rows;		/* present number of rows of this transaction */
 	List	   *queues;			/* queues with changed counters of a user, char * */
 	List	   *usernames;		/* users of these counters, parallel to queues */
 } Changes;
@@ -303,7 +306,7 @@ read_journal_horizon(const YqRow *row)
 	*(FullTransactionId *) row->argument = DatumGetFullTransactionId(yq_row_value(row, 0, &isnull));
 }
 
-/* Do the journals still contain all unseen rows? */
+/* Do the journals still contain all rows that the session has not read? */
 static bool
 journals_are_whole(Snapshot snapshot)
 {
@@ -317,7 +320,7 @@ journals_are_whole(Snapshot snapshot)
 
 /* -- catching up ----------------------------------------------------------------- */
 
-/* Update usage; false when the cluster has to be given up. */
+/* Update usage.  Returns false when the cluster has to be given up. */
 static bool
 update_usage(Snapshot snapshot)
 {
@@ -334,7 +337,7 @@ update_usage(Snapshot snapshot)
 	return yq_cluster_read_new_usage(cache.loaded, &cache.seen, snapshot) == cache.own_deltas;
 }
 
-/* Follow queues of plans; false when the cluster has to be given up. */
+/* Apply changes of queues of plans.  Returns false when the cluster has to be given up. */
 static bool
 follow_plans(YqLoadedCluster *loaded)
 {
@@ -377,7 +380,7 @@ update(Snapshot snapshot)
 		changes.cycles = list_concat(changes.cycles, changes.own_cycles);
 		changes.is_killable = true;
 	}
-	/* applications that are read again supersede the changes of cycles */
+	/* reading an application again supersedes the changes that cycles have made to it */
 	changes.ids = list_concat(changes.ids, yq_cluster_follow_cycles(loaded, changes.cycles));
 	if (!yq_cluster_reload_applications(loaded, changes.ids))
 		return false;
@@ -389,7 +392,7 @@ update(Snapshot snapshot)
 	return loaded->cluster->hierarchy->gone == NULL || !yq_cluster_uses_gone_queues(loaded->cluster);
 }
 
-/* -- having one ------------------------------------------------------------------ */
+/* -- keeping a cluster ----------------------------------------------------------- */
 
 static void
 load_cluster(YqHierarchy *hierarchy, Snapshot snapshot)
@@ -417,7 +420,10 @@ is_usable(const YqHierarchy *hierarchy)
 		MemoryContextMemAllocated(cache.loaded->cluster->context, true) < MOST_BYTES;
 }
 
-/* Can a cluster be kept?  The rollback of an open savepoint would take back rows that the cluster counts. */
+/*
+ * Can the session keep a cluster?  No cluster is kept inside a savepoint, whose
+ * rollback would remove rows that the cluster counts.
+ */
 static bool
 can_keep(void)
 {
@@ -435,7 +441,7 @@ yq_cluster_cache_get(YqHierarchy *hierarchy)
 		return NULL;
 	is_current = is_usable(hierarchy);
 	knows_projects = true;
-	/* rows that this command has written also count */
+	/* make rows of the current command visible to the snapshot */
 	CommandCounterIncrement();
 	snapshot = yq_latest_snapshot();
 	if (!usage_numbering_is_complete(snapshot))
@@ -457,7 +463,7 @@ yq_cluster_cache_get(YqHierarchy *hierarchy)
 	return cache.loaded;
 }
 
-/* Remember the number of own rows that the transaction has written until now; later rows do not count. */
+/* Remember the number of rows that the transaction has written so far. */
 static void
 note_own(void)
 {
@@ -519,7 +525,7 @@ yq_cluster_cache_read(YqHierarchy *hierarchy)
 /*
  * Does the cluster differ from the tables?  Decisions for ended applications are
  * dropped, and charging counts containers that have become larger.  A promotion by rule
- * leaves no key behind, and is counted as charging counts it.
+ * leaves no key behind; charging counts the promoted container.
  */
 static bool
 differs(const YqLoadedCluster *loaded)

@@ -14,33 +14,34 @@
 
 /*
  * Return the cluster with all its nodes, as committed now and as changed by this
- * transaction.  NULL when no cluster can be kept: the transaction has savepoints, or
- * its isolation level has its own snapshot.  NULL also while transactions may write
- * usage without their numbers.  The caller holds the lock of cycles exclusively.
+ * transaction.  Returns NULL when the session cannot keep a cluster: the transaction
+ * has savepoints, or its isolation level uses one snapshot for all statements.  Also
+ * returns NULL while transactions may write usage rows without their numbers.  The
+ * caller holds the lock of cycles exclusively.
  */
 extern YqLoadedCluster *yq_cluster_cache_get(YqHierarchy *hierarchy);
 
 /*
- * Load the cluster, or compacted counters, before the scheduler's lock is taken, so
- * that yq_cluster_cache_get() has little to read.
+ * Load the cluster, or read compacted counters, before the caller takes the scheduler's
+ * lock.  yq_cluster_cache_get() then has little to read.
  */
 extern void yq_cluster_cache_prepare(YqHierarchy *hierarchy);
 
-/* Read all committed changes before the lock is taken. */
+/* Read all committed changes before the caller takes the lock. */
 extern void yq_cluster_cache_catch_up(YqHierarchy *hierarchy);
 
 /*
- * Return the cluster with all its nodes for reading, without the lock, as committed now
+ * Return the cluster with all its nodes for reading without the lock, as committed now
  * and as changed by this transaction.  The cluster is valid until the session's next
- * cycle or reading, and the reader decides nothing in it.  NULL when no cluster can be
- * kept, as above, or on a standby.
+ * cycle or reading.  The caller must not change it.  Returns NULL on a standby, and
+ * when yq_cluster_cache_get() would return NULL because no cluster can be kept.
  */
 extern YqLoadedCluster *yq_cluster_cache_read(YqHierarchy *hierarchy);
 
-/* Note that a cycle over the cluster has ended and is recorded. */
+/* Note that a cycle over the cluster has ended and that its decisions are recorded. */
 extern void yq_cluster_cache_end_cycle(YqLoadedCluster *loaded);
 
-/* Does the session keep a cluster of that hierarchy, with the present nodes? */
+/* Does the session keep a cluster of this hierarchy that contains the present nodes? */
 extern bool yq_cluster_cache_is_of(const YqHierarchy *hierarchy);
 
 #endif							/* YQ_CLUSTER_CACHE_H */

@@ -3,9 +3,9 @@
  * assign_containers.c
  *	  Assignment of a node's free resources to applications.
  *
- * Queues are searched from the root down; the queue that uses the least of its
- * guarantee comes first.  A search assigns or reserves one container, then the next
- * search begins.
+ * The scheduler searches queues from the root down, and visits the queue first that
+ * uses the smallest share of its guarantee.  A search assigns or reserves at most one
+ * container; then the next search begins.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,8 +21,9 @@
 static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 
 /*
- * Most refused proposals of a heartbeat.  Hadoop counts a refused proposal as a
- * container and tries again; without a limit of containers it would not stop.
+ * Limit on refused proposals of a heartbeat.  Hadoop counts a refused proposal as a
+ * container and tries again, so a heartbeat without a limit of containers would never
+ * end.
  */
 #define MOST_REFUSALS 100
 
@@ -88,7 +89,7 @@ may_assign(const Search *search, YqClusterQueue *queue, const int64 *unreservabl
 
 /* -- leaves ---------------------------------------------------------------- */
 
-/* May the application get more by its user's limit? */
+/* Does the user's limit allow the application another container? */
 static bool
 user_may_assign(const Search *search, YqClusterApplication *application, YqLimits *limits)
 {
@@ -112,10 +113,11 @@ offer(Search *search, YqClusterApplication *application, YqLimits *limits)
 }
 
 /*
- * Try the applications of a leaf in order.  The limit of the queue is checked for each
- * application up to the first without reservations, because other reservations might be
- * given up.  If the queue has no reservations, the first application decides, whether
- * it has demand or not.  Then only applications with demand need to be tried.
+ * Try the applications of a leaf in order.  The function checks the limit of the queue
+ * for each application until it meets an application without reservations.  An
+ * application with reservations may give up one of them.  If the queue has no
+ * reservations, the check for the first application decides, whether it has demand or
+ * not.  Then only applications with demand need to be tried.
  */
 static YqOutcome
 assign_in_order(Search *search, YqClusterQueue *leaf, YqLimits *limits, bool is_checked)
@@ -151,8 +153,8 @@ assign_in_order(Search *search, YqClusterQueue *leaf, YqLimits *limits, bool is_
 }
 
 /*
- * Assign in a leaf that is below its limit without giving up a reservation, to
- * applications that request the node's label.
+ * Assign a container to applications that request the node's label.  The leaf is below
+ * its limit, so no reservation has to be given up.
  */
 static YqOutcome
 assign_below_limit(Search *search, YqClusterQueue *leaf, YqLimits *limits)
@@ -169,8 +171,8 @@ assign_below_limit(Search *search, YqClusterQueue *leaf, YqLimits *limits)
 }
 
 /*
- * Search a leaf.  An explaining cycle reports all users at their limits, even users
- * whose applications request nothing.
+ * Search a leaf.  An explaining cycle reports all users at their limits, including
+ * users whose applications request nothing.
  */
 static YqOutcome
 assign_to_leaf(Search *search, YqClusterQueue *leaf, YqLimits *limits)
@@ -233,7 +235,10 @@ parent_may_assign(const Search *search, YqClusterQueue *parent, YqLimits *limits
 	const int64 *reserved = yq_at(search->cluster, parent->reserved, 0);
 	int64		unreservable[YQ_MAX_RESOURCE_TYPES] = {0};
 
-	/* Hadoop computes this from figures that contain only memory and cores of the default partition */
+	/*
+	 * Hadoop computes the headroom from amounts that contain only memory and cores of the
+	 * default partition
+	 */
 	unreservable[YQ_MEMORY] = reserved[YQ_MEMORY];
 	unreservable[YQ_VCORES] = reserved[YQ_VCORES];
 	return may_assign(search, parent, unreservable, limits);
@@ -255,7 +260,7 @@ assign_to_queue(Search *search, YqClusterQueue *queue, YqLimits *limits)
 
 /* -- the node -------------------------------------------------------------- */
 
-/* Is the node too full for any container?  Parents check this, leaves do not. */
+/* Is the node too full for any container?  The scheduler checks this for parent queues but not for leaves. */
 static bool
 is_full(const Search *search, const YqClusterQueue *root)
 {
@@ -373,9 +378,12 @@ yq_assign_node(YqCluster *cluster, YqClusterNode *node, int most)
 	return heartbeat.started;
 }
 
-/* -- an update that no application has asked for ----------------------------- */
+/* -- an update that its application has not requested ------------------------ */
 
-/* Set the limits of a leaf as a search that goes straight to it does; false when a queue on the way has no room. */
+/*
+ * Set the limits of a leaf as a search that visits only the leaf's ancestors does.
+ * Returns false when the limit of one of these queues is reached.
+ */
 static bool
 set_limits_on_way(const Search *search, YqClusterQueue *queue, YqLimits *limits)
 {
@@ -398,7 +406,7 @@ set_limits_on_way(const Search *search, YqClusterQueue *queue, YqLimits *limits)
 	return queue->is_leaf ? may_assign(search, queue, nothing, limits) : parent_may_assign(search, queue, limits);
 }
 
-/* Commit an update, whose demand counts while it is served, as if its application requested it. */
+/* Commit an update.  While it is served, its demand counts as if its application had requested it. */
 static bool
 commit_update(Search *search)
 {

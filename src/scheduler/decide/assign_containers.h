@@ -12,18 +12,18 @@
 
 /*
  * Handle a heartbeat of a node: fulfil its reservation, or assign containers.
- * Assignment stops at a limit per heartbeat, or after "most" containers (-1: no such
- * limit).  The function appends decisions to the cluster, whose state follows them.
- * Returns how many containers start.
+ * Assignment stops at the configured limit per heartbeat, and after "most" containers
+ * (-1: no such limit).  The function appends decisions to the cluster and applies them
+ * to its state.  Returns the number of containers that start.
  */
 extern int	yq_assign_node(YqCluster *cluster, YqClusterNode *node, int most);
 
 /*
- * Serve an update key that is not among the keys of its application.  All limits of the
- * node, of the queues and of the user must have room for it now.  The update reserves
- * nothing, gives up no reservation, and kills no killable container.  Called after
- * searches of the node.  True when the key was served: the decision is the cluster's
- * last one.
+ * Serve an update key that is not among the keys of its application.  The limits of the
+ * node, the queues and the user must all have room for it now.  The update makes no
+ * reservation, gives up no reservation, and kills no killable container.  The caller
+ * has finished the searches for the node.  Returns true if the key was served; the last
+ * decision of the cluster is then for this key.
  */
 extern bool yq_assign_update(YqCluster *cluster, YqClusterNode *node, YqSchedulerKey *key);
 

@@ -27,7 +27,7 @@ refuse(YqCluster *cluster, const YqProposal *proposal, YqClusterQueue *queue,
 	return false;
 }
 
-/* Add the amounts of the killable containers that die for the proposal. */
+/* Add the amounts of the killable containers that are killed for the proposal. */
 static void
 add_killed(const YqCluster *cluster, const YqProposal *proposal, int64 *to)
 {
@@ -37,7 +37,10 @@ add_killed(const YqCluster *cluster, const YqProposal *proposal, int64 *to)
 		yq_amounts_add(cluster->calculator, to, container->amounts);
 }
 
-/* Set the amounts that are given up for the proposal, of any queue and user, as Hadoop does. */
+/*
+ * Set the amounts that are released for the proposal.  As in Hadoop, the queue and user
+ * that release them do not matter.
+ */
 static void
 set_released(const YqCluster *cluster, const YqProposal *proposal, int64 *released)
 {
@@ -46,7 +49,7 @@ set_released(const YqCluster *cluster, const YqProposal *proposal, int64 *releas
 	add_killed(cluster, proposal, released);
 }
 
-/* Does the user's limit admit the proposal?  The reservation to be given up does not count. */
+/* Does the user's limit admit the proposal?  The reservation that the proposal gives up does not count. */
 static bool
 user_accepts(YqCluster *cluster, const YqProposal *proposal, const int64 *released)
 {
@@ -94,7 +97,10 @@ node_accepts(YqCluster *cluster, const YqProposal *proposal)
 		refuse(cluster, proposal, NULL, NULL, room);
 }
 
-/* May the proposal be committed?  A reservation has passed the limits of its queues and user already. */
+/*
+ * May the proposal be committed?  A reservation that is fulfilled has already passed
+ * the limits of its queues and user.
+ */
 static bool
 is_acceptable(YqCluster *cluster, YqOutcome outcome, const YqProposal *proposal)
 {
@@ -199,7 +205,7 @@ release_killed(YqCluster *cluster, const YqKillableContainer *container)
 		add(cluster, container->node->unallocated, container->amounts, 1);
 }
 
-/* Kill a container for a decision: move it from the list of its node to the end of the decision's list. */
+/* Kill a container for a decision.  Moves it from the list of its node to the end of the decision's list. */
 static void
 kill_container(YqCluster *cluster, YqDecision *decision, YqKillableContainer *container)
 {
@@ -228,8 +234,9 @@ is_inside(const YqClusterQueue *queue, const YqClusterQueue *parent)
 }
 
 /*
- * Kill as many killable containers of a parent as it exceeds its maximum by, on any
- * node.  The search left their usage out, so the new container may exceed the maximum
+ * Kill killable containers of a parent queue, on any node, until the queue no longer
+ * exceeds its maximum.  The search did not count the usage of killable containers, so
+ * the new container may exceed the maximum
  * (AbstractParentQueue.killContainersToEnforceMaxQueueCapacity).
  */
 static void
@@ -378,7 +385,10 @@ reserve(YqCluster *cluster, const YqProposal *proposal)
 	enforce_maxima(cluster, decide(cluster, YQ_RESERVED, proposal, reservation->container, reservation));
 }
 
-/* Is it a re-reservation?  It only raises a count, which decides whether another reservation is due. */
+/*
+ * Does the proposal reserve a node again?  Such a proposal only raises a count that
+ * decides whether another reservation is due.
+ */
 static bool
 is_reserved_again(const YqCluster *cluster, YqOutcome outcome, const YqProposal *proposal)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * container_allocator.c
- *	  Allocation of a container of a node to an application, and notes of skipped
+ *	  Allocation of a container of a node to an application, and notes about skipped
  *	  applications.
  *
  *-------------------------------------------------------------------------
@@ -15,7 +15,7 @@
 
 /* -- explain ------------------------------------------------------------------- */
 
-/* Note skipped queues and applications, with the limit. */
+/* Note skipped queues and applications, with the limit that they have reached. */
 
 static const char *const reason_names[YQ_SKIP_REASONS] = {
 	[YQ_SKIP_NODE_FULL] = "node_full",
@@ -111,7 +111,7 @@ explain_skip(const Attempt *attempt, KeyOutcome outcome, YqSkip why)
 	return outcome;
 }
 
-/* Make the reason (a YqSkip) only in a cycle that explains, because most keys are skipped. */
+/* Note the reason (a YqSkip) only in a cycle that explains, because most keys are skipped. */
 #define skip(attempt, outcome, ...) \
 	((attempt)->cluster->explains ? explain_skip(attempt, outcome, __VA_ARGS__) : (outcome))
 
@@ -142,7 +142,7 @@ is_blacklisted(const Attempt *attempt)
 
 /* -- delays ---------------------------------------------------------------- */
 
-/* Return the number of opportunities to miss before a container may be anywhere. */
+/* Return the number of opportunities that the key must miss before its container may be on any node. */
 static float4
 off_switch_delay(const Attempt *attempt)
 {
@@ -166,7 +166,7 @@ has_missed(const Attempt *attempt, float4 delay)
 	return false;
 }
 
-/* May a container of that locality be assigned now (delay scheduling)? */
+/* May a container of this locality be assigned now (delay scheduling)? */
 static bool
 may_be(const Attempt *attempt, YqLocality locality)
 {
@@ -178,7 +178,7 @@ may_be(const Attempt *attempt, YqLocality locality)
 			return true;
 		if (attempt->cluster->node_count == 0)
 			return false;
-		/* a request without a place need not wait */
+		/* a request that names no node or rack need not wait */
 		return attempt->key->unique_requests == 1 || has_missed(attempt, off_switch_delay(attempt));
 	}
 	if (!is_outstanding(yq_scheduler_key_request(attempt->key, attempt->node->rack_number)))
@@ -191,8 +191,9 @@ may_be(const Attempt *attempt, YqLocality locality)
 /* -- reservations ---------------------------------------------------------- */
 
 /*
- * Is another container or reservation due for the key?  A key that was re-reserved
- * often gets more reservations than it requests, unless the container is large.
+ * Is another container or reservation due for the key?  A key that has often been
+ * reserved again gets more reservations than it requests, unless its container is
+ * large.
  */
 static bool
 is_due(const Attempt *attempt, const int64 *amounts)
@@ -254,7 +255,10 @@ skip_killable(const Attempt *attempt, const int64 *amounts)
 		.used = yq_at(attempt->cluster, leaf->used, label),.limit = yq_queue_guarantee(leaf, label)});
 }
 
-/* Has the node room, if necessary with that of the first killable containers that cover the missing amount? */
+/*
+ * Does the node have room?  If necessary, count the first killable containers that
+ * cover the missing amount.
+ */
 static bool
 find_room(const Attempt *attempt, const int64 *amounts)
 {
@@ -284,7 +288,7 @@ find_room(const Attempt *attempt, const int64 *amounts)
 	return true;
 }
 
-/* Is it an update of a killable or killed container, which gets no more resources? */
+/* Is this an update of a killable or killed container?  Such a container gets no more resources. */
 static bool
 is_for_killable(const Attempt *attempt)
 {
@@ -299,8 +303,8 @@ is_for_killable(const Attempt *attempt)
 }
 
 /*
- * Skip although the node has room: because of a limit, or because no container is due,
- * a reservation has to be given up first.
+ * Skip the key although the node has room.  The application must first give up a
+ * reservation, because of a limit or because no further container is due.
  */
 static KeyOutcome
 skip_without_exchange(const Attempt *attempt, const int64 *amounts, bool must_unreserve, const int64 *to_unreserve)
@@ -327,7 +331,7 @@ skip_without_exchange(const Attempt *attempt, const int64 *amounts, bool must_un
 	return skip(attempt, KEY_LOCALITY_SKIPPED, why);
 }
 
-/* Propose a container; the node has the room, or will have it. */
+/* Propose a container.  The node has room for it, or will have room after the kills. */
 static KeyOutcome
 allocate(const Attempt *attempt, const int64 *amounts, YqLocality locality, bool due, const int64 *to_unreserve)
 {
@@ -343,7 +347,7 @@ allocate(const Attempt *attempt, const int64 *amounts, YqLocality locality, bool
 	return propose(attempt, amounts, locality, swapped, KEY_ALLOCATED);
 }
 
-/* May the node be reserved for the request, for which it has no room now? */
+/* May the node be reserved for the request?  It has no room for the request now. */
 static bool
 may_reserve(const Attempt *attempt, bool due, const int64 *to_unreserve)
 {
@@ -363,7 +367,10 @@ reserve(const Attempt *attempt, const int64 *amounts, YqLocality locality, bool 
 	return propose(attempt, amounts, locality, NULL, KEY_RESERVED);
 }
 
-/* Allocate or reserve one container of the request.  A reservation keeps its resources when the request changes. */
+/*
+ * Allocate or reserve one container of the request.  A reservation keeps its size when
+ * the request changes.
+ */
 static KeyOutcome
 assign_container(const Attempt *attempt, const YqResourceRequest *request, YqLocality locality)
 {
@@ -395,7 +402,10 @@ has_assigned(KeyOutcome outcome)
 	return outcome == KEY_ALLOCATED || outcome == KEY_RESERVED;
 }
 
-/* Try the closest locality first.  Without a relaxed wider locality a key accepts only the closer one. */
+/*
+ * Try the closest locality first.  A key that does not relax its locality accepts only
+ * the requested places.
+ */
 static KeyOutcome
 assign_on_node(const Attempt *attempt)
 {
@@ -427,7 +437,7 @@ assign_on_node(const Attempt *attempt)
 	return KEY_PRIORITY_SKIPPED;
 }
 
-/* Do reservations that the application may give up free enough for the key? */
+/* Do reservations that the application may give up free enough resources for the key? */
 static bool
 has_headroom(const Attempt *attempt, int64 *headroom)
 {
@@ -442,9 +452,9 @@ has_headroom(const Attempt *attempt, int64 *headroom)
 }
 
 /*
- * Does the request wait for nodes of the default partition?  Its own nodes serve it
- * first: each offered node counts, until the count reaches the number of nodes of the
- * cluster.
+ * Does the request wait for nodes of the default partition?  Nodes of the default
+ * partition serve the request first.  Each offered node counts, until the count reaches
+ * the number of nodes of the cluster.
  */
 static bool
 is_for_default_first(const Attempt *attempt)
@@ -459,7 +469,7 @@ is_for_default_first(const Attempt *attempt)
 	return attempt->mode == YQ_IGNORE_EXCLUSIVITY && key->missed_non_partitioned < attempt->cluster->node_count;
 }
 
-/* Make the checks that do not depend on places; KEY_ALLOCATED: go on. */
+/* Make the checks that do not depend on localities.  KEY_ALLOCATED means that the key passed them. */
 static KeyOutcome
 check(const Attempt *attempt)
 {
@@ -486,7 +496,7 @@ check(const Attempt *attempt)
 	return KEY_ALLOCATED;
 }
 
-/* Reset the delays after an assignment: the key waits for places anew. */
+/* Reset the delays after an assignment; the key then waits again for its localities. */
 static void
 reset_opportunities(const Attempt *attempt)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * container_allocator.h
- *	  Allocation of a container of a node to an application, and notes of skipped
+ *	  Allocation of a container of a node to an application, and notes about skipped
  *	  applications.
  *
  *-------------------------------------------------------------------------
@@ -15,9 +15,9 @@
 /* -- explain ------------------------------------------------------------------- */
 
 /*
- * Note skipped queues and applications, with the limit.
+ * Note skipped queues and applications, with the limit that they have reached.
  *
- * Only an explaining cluster keeps notes.  Amounts are copied.
+ * Only an explaining cluster keeps notes.  The functions copy the amounts.
  */
 
 /* Note a skip. */
@@ -30,18 +30,18 @@ extern const char *yq_skip_reason_name(YqSkipReason reason);
 
 /*
  * The result of an allocation is a proposal, which commit_proposal.h accepts or
- * refuses.  Only counters of the scheduler keys change.  As in Hadoop, they change for
- * refused proposals, too.
+ * refuses.  An allocation changes only the counters of scheduler keys.  As in Hadoop,
+ * these counters also change for proposals that are refused.
  */
 
 typedef enum YqOutcome
 {
 	YQ_OUTCOME_ALLOCATED,
-	YQ_OUTCOME_RESERVED,		/* reserved, or reserved again when there was a reservation */
+	YQ_OUTCOME_RESERVED,		/* the node is reserved, perhaps again */
 	YQ_OUTCOME_RELEASED,		/* the reservation is no longer wanted */
 	YQ_OUTCOME_APPLICATION_SKIPPED, /* the next application may get a container */
-	YQ_OUTCOME_QUEUE_LIMIT,		/* the queue may not use as much; its headroom is kept for it */
-	YQ_OUTCOME_NOTHING			/* the queue gets nothing, so that others cannot overtake */
+	YQ_OUTCOME_QUEUE_LIMIT,		/* the queue may not use that much; its headroom is kept for it */
+	YQ_OUTCOME_NOTHING			/* the queue gets nothing, and later applications must not overtake */
 } YqOutcome;
 
 typedef struct YqProposal
@@ -54,20 +54,20 @@ typedef struct YqProposal
 	YqLocality	request_locality;
 	YqReservation *from;		/* reservation to be fulfilled, kept or released; NULL for none */
 	YqReservation *swapped;		/* reservation on another node to be given up; NULL for none */
-	int			kills;			/* number of killable containers of the node, the first ones, that die for it */
+	int			kills;			/* number of killable containers, the first of the node, that are killed for it */
 } YqProposal;
 
 /*
- * Try to assign a container to an application with demand, below limits that its leaf
- * has set.  The proposal is set for the first three outcomes.
+ * Try to assign a container to an application with demand, within the limits that its
+ * leaf has set.  The function sets the proposal for the first three outcomes.
  */
 extern YqOutcome yq_allocator_assign(YqCluster *cluster, YqClusterApplication *application,
 									 YqClusterNode *node, YqSchedulingMode mode,
 									 const YqLimits *limits, YqProposal *proposal);
 
 /*
- * Try to serve an update key apart from the keys of its application: true when there is
- * room for it now.  The proposal is then set, and reserves nothing.
+ * Try to serve an update key that is not among the keys of its application.  Returns
+ * true when there is room for it now.  The proposal is then set, and reserves nothing.
  */
 extern bool yq_allocator_update(YqCluster *cluster, YqSchedulerKey *key, YqClusterNode *node,
 								YqSchedulingMode mode, const YqLimits *limits, YqProposal *proposal);

@@ -15,9 +15,9 @@
 
 typedef enum SearchState
 {
-	SEARCH_SUCCEEDED,			/* the search found something, or there was none */
-	SEARCH_FAILED,				/* the search failed; another may end otherwise */
-	SEARCH_GOES_ON,				/* the search is going on, and would repeat so far */
+	SEARCH_SUCCEEDED,			/* the search found something, or the leaf was not searched */
+	SEARCH_FAILED,				/* the search failed, and another search may have another outcome */
+	SEARCH_GOES_ON,				/* the search is running; so far, repeating it would give the same result */
 	SEARCH_REPEATS
 } SearchState;
 
@@ -27,14 +27,14 @@ typedef struct YqFruitlessSearch
 	YqOutcome	outcome;
 	const YqClusterNode *node;	/* node of the search */
 	int64		headroom[YQ_MAX_RESOURCE_TYPES];	/* headroom of the leaf */
-	int64		largest[YQ_MAX_RESOURCE_TYPES]; /* per type, the most that a visited key requests */
-	YqSchedulerKey **visited;	/* keys that passed all limits, each as often as it did */
+	int64		largest[YQ_MAX_RESOURCE_TYPES]; /* per type, the largest amount that a visited key requests */
+	YqSchedulerKey **visited;	/* keys that passed all limits; a key appears once per visit */
 	int			visited_count;
 	int			visited_room;
-	YqName		places[MOST_PLACES];	/* nodes and racks where the search may end otherwise */
+	YqName		places[MOST_PLACES];	/* nodes and racks where the search may have another outcome */
 	int			place_count;
 	int64		repetitions;	/* repetitions not yet added to the counters of the keys */
-	YqClusterQueue *leaf;		/* NULL: not searched in this cycle */
+	YqClusterQueue *leaf;		/* NULL: the leaf was not searched in this cycle */
 	struct YqFruitlessSearch *next; /* search of another leaf in this cycle */
 } YqFruitlessSearch;
 
@@ -50,8 +50,8 @@ names_place(const YqFruitlessSearch *search, const YqClusterNode *node)
 }
 
 /*
- * Would each key meet the same limit with less headroom?  Keys that lacked headroom
- * lack it still; the other keys must still fit.
+ * Would each key meet the same limit with this smaller headroom?  Keys that lacked
+ * headroom still lack it; the other keys must still fit.
  */
 static bool
 has_like_headroom(const YqCalculator *calculator, const YqFruitlessSearch *search, const int64 *headroom)
@@ -60,7 +60,10 @@ has_like_headroom(const YqCalculator *calculator, const YqFruitlessSearch *searc
 		(search->visited_count == 0 || yq_amounts_fit_in_by(calculator, search->largest, headroom));
 }
 
-/* Is the node no larger, and named by no key?  An amount too large for a node is too large for a smaller one. */
+/*
+ * Is the node no larger than the searched node, and does no key name it?  An amount
+ * that is too large for a node is too large for a smaller node.
+ */
 static bool
 is_like_node(const YqCalculator *calculator, const YqFruitlessSearch *search, const YqClusterNode *node)
 {
@@ -97,7 +100,7 @@ yq_fruitless_search_begin(YqCluster *cluster, YqClusterQueue *leaf, const YqClus
 		cluster->fruitless_searches = search;
 	}
 	yq_fruitless_search_count(leaf);
-	/* noting visits does not pay while searches succeed */
+	/* do not note visits while searches succeed: the effort would be wasted */
 	if (search->state == SEARCH_SUCCEEDED)
 		return;
 	search->state = SEARCH_GOES_ON;
@@ -111,7 +114,7 @@ yq_fruitless_search_begin(YqCluster *cluster, YqClusterQueue *leaf, const YqClus
 	search->place_count = 0;
 }
 
-/* Add a place; false: the search is for that place itself, or the places are too many. */
+/* Add a node or rack.  Returns false if the search is on that node or rack, or if there are too many. */
 static bool
 except_place(YqFruitlessSearch *search, YqName place)
 {
@@ -123,8 +126,8 @@ except_place(YqFruitlessSearch *search, YqName place)
 }
 
 /*
- * Must a container for the rack wait?  The wait of a key that accepts no other places
- * ends only when a reservation of the key counts opportunities.
+ * Must a container for the rack wait?  If the key accepts only its named places, the
+ * wait ends only when a reservation of the key counts opportunities.
  */
 static bool
 is_rack_that_waits(const YqCluster *cluster, const YqSchedulerKey *key, YqName place)
@@ -134,10 +137,10 @@ is_rack_that_waits(const YqCluster *cluster, const YqSchedulerKey *key, YqName p
 }
 
 /*
- * Would the visit end in the same way on other nodes?  It does when the key requests
- * more than the node has, or names other places and accepts no others.  Places where it
- * may end otherwise are excepted.  A visit that repeats therefore never looks for room,
- * free or killable.
+ * Would the visit have the same outcome on other nodes?  It has if the key requests
+ * more than the whole node, or if the key names other places and accepts only these.
+ * The function excepts places where the outcome may differ.  A visit that repeats
+ * therefore never looks for free or killable resources.
  */
 static bool
 repeats_visit(const YqCluster *cluster, YqFruitlessSearch *search, const YqSchedulerKey *key)
@@ -199,7 +202,10 @@ yq_fruitless_search_end(YqClusterQueue *leaf, YqOutcome outcome)
 	search->outcome = outcome;
 }
 
-/* Add the repetitions to the counters; a key that accepts no other places has had no opportunity to be anywhere. */
+/*
+ * Add the repetitions to the counters.  A key that accepts only its named places has
+ * had no opportunity to run on any other node.
+ */
 void
 yq_fruitless_search_count(YqClusterQueue *leaf)
 {

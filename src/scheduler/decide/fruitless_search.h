@@ -2,18 +2,19 @@
  *
  * fruitless_search.h
  *	  The last search of a leaf queue that found nothing.  The leaf is not searched
- *	  again for a node where a search would find nothing either.
+ *	  again for a node where a search would also find nothing.
  *
- * A search repeats when it met only limits, and scheduler keys that request more than
- * the whole node, or other nodes and racks.  It takes the same course on each node of
- * the partition that is not larger and that no key names.  A commit in the leaf ends
- * this.  Meanwhile the headroom of the leaf may shrink, if the largest request of the
- * search still fits.  A search changes only counters of the keys.  The repetitions are
- * counted, and added before the counters are used.
+ * A search can be repeated when it met only limits, too large scheduler keys, and keys
+ * that name other nodes and racks.  A key is too large if it requests more than the
+ * whole node.  The search has the same result on each node of the partition that is not
+ * larger and that no key names.  A commit in the leaf ends this.  Before that, the
+ * headroom of the leaf may shrink if the largest request of the search still fits.  A
+ * search changes only counters of the keys.  The module counts repetitions, and adds
+ * them before the counters are used.
  *
- * assign_containers.c consults and informs this module for each search that respects
- * exclusivity and is below the limit of the leaf.  Explaining cycles always search.
- * Results are not kept from one cycle to the next.  The memory belongs to the cluster.
+ * assign_containers.c uses this module for each search that respects exclusivity and is
+ * below the limit of the leaf.  Explaining cycles always search.  Results are not kept
+ * from one cycle to the next.  The memory belongs to the cluster.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,7 +23,10 @@
 
 #include "scheduler/decide/container_allocator.h"
 
-/* Return whether a search would have *outcome, as the last one had.  A true result counts as a search. */
+/*
+ * Return whether a search would have the same *outcome as the last search.  If so, this
+ * call counts as a search.
+ */
 extern bool yq_fruitless_search_repeats(YqCluster *cluster, YqClusterQueue *leaf, const YqClusterNode *node,
 										const YqLimits *limits, YqOutcome *outcome);
 
@@ -33,13 +37,13 @@ extern void yq_fruitless_search_begin(YqCluster *cluster, YqClusterQueue *leaf, 
 /* Note that the search has reached a key that passed all limits. */
 extern void yq_fruitless_search_visit(YqCluster *cluster, YqSchedulerKey *key);
 
-/* End the search; a search that assigned a container is forgotten at its commit. */
+/* End the search.  If it assigned a container, the commit forgets the search. */
 extern void yq_fruitless_search_end(YqClusterQueue *leaf, YqOutcome outcome);
 
 /* Add the repetitions, because the counters of the leaf's keys are about to be used. */
 extern void yq_fruitless_search_count(YqClusterQueue *leaf);
 
-/* Add the repetitions and search anew, because a decision is committed in the leaf. */
+/* Add the repetitions and forget the search, because a decision is committed in the leaf. */
 extern void yq_fruitless_search_forget(YqClusterQueue *leaf);
 
 /* Forget the searches of all leaves at the end of the cycle. */

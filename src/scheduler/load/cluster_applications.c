@@ -54,7 +54,10 @@ set_counters(const YqLoaderRow *row, YqSchedulerKey *key, int first)
 	key->written = (YqRequestCounters) {key->opportunities, key->missed_non_partitioned, key->re_reservations};
 }
 
-/* Request the container of the application master, which has a key of its own and may be anywhere. */
+/*
+ * Request the container of the application master, which has its own scheduler key and
+ * may run on any node.
+ */
 static void
 request_am_container(const YqLoaderRow *row, YqClusterApplication *application)
 {
@@ -108,7 +111,7 @@ read_application(const YqLoaderRow *row)
 	if (leaf == NULL || !leaf->is_leaf)
 		return;
 	id = yq_loader_text(row, APPLICATION_ID);
-	/* charging would refuse a container without a paying project */
+	/* without a paying project, charging would refuse the container */
 	if (!DatumGetBool(yq_loader_value(row, APPLICATION_HAS_PROJECT)) && !yq_auto_create_project)
 	{
 		note_left_out(loader, &loader->loaded->unpaid, id, leaf);
@@ -146,7 +149,7 @@ read_application(const YqLoaderRow *row)
 	"a.opportunities, a.missed_non_partitioned, a.re_reservations, " YQ_IS_HELD(YQ_ROUND_SCHEDULE, "a.application_id") " " \
 	"FROM yquota_internal.application_attempt_state AS a WHERE a.state = 'ACTIVE' AND a.finished_at IS NULL " condition
 
-/* Read applications of some ids, or (NULL) all. */
+/* Read the applications with the given ids, or (NULL) all applications. */
 static void
 read_applications(YqClusterLoader *loader, Datum *ids)
 {
@@ -162,7 +165,10 @@ read_applications(YqClusterLoader *loader, Datum *ids)
 
 /* -- requests -------------------------------------------------------------- */
 
-/* Columns of statements about requests, updates and reservations, from 1; further columns follow. */
+/*
+ * Columns of statements about requests, updates and reservations, from 1.  Each
+ * statement adds further columns.
+ */
 enum
 {
 	KEY_APPLICATION_ID = 1,
@@ -216,9 +222,8 @@ is_key_of(const YqSchedulerKey *key, int32 priority, int64 allocation_request_id
 }
 
 /*
- * Find the key of a row.  Rows come application by application, and key by key.  The
- * key is the last one, one that existed before the first row of the application, or
- * none.
+ * Find the key of a row.  Rows are sorted by application and key.  The result is the
+ * last key, or a key that existed before the first row of the application, or NULL.
  */
 static YqSchedulerKey *
 find_key(YqClusterLoader *loader, YqClusterApplication *application, int32 priority, int64 allocation_request_id,
@@ -247,7 +252,10 @@ make_update(const YqLoaderRow *row, const char *container_id)
 	YqContainerUpdate *update = MemoryContextAllocZero(loader->cluster->context, sizeof(YqContainerUpdate));
 
 	update->container_id = container_id;
-	/* the missing amount depends on the container's allocation, whose changes are not logged */
+	/*
+	 * the missing amount depends on the container's allocation, and no journal shows
+	 * changes of the allocation
+	 */
 	loader->loaded->unsettled = yq_loader_append(loader, loader->loaded->unsettled, yq_loader_text(row, KEY_APPLICATION_ID));
 	return update;
 }
@@ -441,7 +449,10 @@ read_reservation(const YqLoaderRow *row)
 	"FROM yquota_internal.counted_reservation AS r " condition \
 	"ORDER BY r.application_id, r.priority, r.allocation_request_id, r.container_to_update, r.node"
 
-/* Read a reservation.  A cycle that is not dry drops void reservations first: see allocation_cycle.c. */
+/*
+ * Read a reservation.  If the cycle is not dry, it has dropped void reservations before
+ * (allocation_cycle.c).
+ */
 static void
 read_reservations(YqClusterLoader *loader, Datum *ids)
 {
@@ -560,7 +571,7 @@ yq_cluster_reload_applications(YqLoadedCluster *loaded, const List *ids)
 
 /* -- after a cycle --------------------------------------------------------------- */
 
-/* Has the request been served?  Its row was deleted with its last container. */
+/* Has the request been served?  Its row was deleted when its last container started. */
 static bool
 is_served(const YqResourceRequest *request)
 {

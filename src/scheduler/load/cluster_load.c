@@ -26,10 +26,11 @@
 /* -- cycle change -------------------------------------------------------------- */
 
 /*
- * Apply the changes of requests and reservations by cycles of other sessions.
+ * Apply the changes that cycles of other sessions have made to requests and
+ * reservations.
  *
- * A cluster that has followed equals a cluster that is loaded anew.  An application
- * changes as its own cycle changes it at the end (yq_cluster_settle_application()).
+ * Afterwards the cluster equals a cluster that is loaded again.  An application changes
+ * as at the end of its own cycle (yq_cluster_settle_application()).
  */
 
 typedef struct Following
@@ -49,7 +50,7 @@ note_followed(Following *following, YqClusterApplication *application)
 
 /* -- requests ----------------------------------------------------------------- */
 
-/* Find the request of a key by the name of its row; NULL when no row requests the name. */
+/* Find the request of a key by the resource name of its row; NULL if there is none. */
 static YqResourceRequest *
 find_request(YqCluster *cluster, YqSchedulerKey *key, const char *resource_name)
 {
@@ -71,7 +72,7 @@ set_count(YqCluster *cluster, YqSchedulerKey *key, YqResourceRequest *request, i
 	request->is_changed = true;
 }
 
-/* Apply a change to a request; false when the cluster has no such request. */
+/* Apply a change to a request.  Returns false when the cluster has no such request. */
 static bool
 apply_to_request(YqCluster *cluster, YqSchedulerKey *key, const YqCycleChange *change)
 {
@@ -102,14 +103,17 @@ remove_present_reservation(Following *following, const YqClusterNode *node)
 	yq_cluster_remove_reservation(following->loaded->cluster, reservation);
 }
 
-/* Set the reservation of a node; NULL: no key has a reservation there, or no known key. */
+/*
+ * Set the reservation of a node to that of a key.  NULL means that no key, or an
+ * unknown key, reserves the node.
+ */
 static void
 apply_to_node(Following *following, YqSchedulerKey *key, const YqCycleChange *change)
 {
 	YqCluster  *cluster = following->loaded->cluster;
 	YqClusterNode *node = yq_cluster_node(cluster, change->node);
 
-	/* a node that only one of two sessions knows is a change of the hierarchy */
+	/* if only one of two sessions knows the node, the hierarchy has changed */
 	if (node == NULL)
 		return;
 	remove_present_reservation(following, node);
@@ -131,7 +135,7 @@ find_changed_key(Following *following, const YqCycleChange *change)
 	return yq_cluster_find_key(application, application->key_count, change->priority, change->allocation_request_id, NULL);
 }
 
-/* Apply a change; false when the cluster lacks its subject. */
+/* Apply a change.  Returns false when the cluster lacks the request or node. */
 static bool
 apply_change(Following *following, const YqCycleChange *change)
 {
@@ -146,8 +150,8 @@ apply_change(Following *following, const YqCycleChange *change)
 }
 
 /*
- * Settle an application; without demand it no longer activates its user, as
- * end_demand() of record_decisions.c writes it.
+ * Settle an application.  An application without demand no longer activates its user,
+ * as end_demand() of record_decisions.c records it.
  */
 static void
 settle(YqLoadedCluster *loaded, YqClusterApplication *application)
@@ -192,9 +196,10 @@ yq_cluster_follow_cycles(YqLoadedCluster *loaded, List *changes)
 /* -- cluster load -------------------------------------------------------------- */
 
 /*
- * Usage is read with one snapshot, because compaction moves rows from one table to
- * another.  The rest is read afterwards, statement by statement.  Concurrent changes
- * are logged (scheduler_journal.h), and read again if the cluster is kept.
+ * Usage is read by a single snapshot, because compaction moves rows from one table to
+ * another.  The rest is read afterwards, statement by statement.  The journal records
+ * concurrent changes (scheduler_journal.h), and the session reads them again if it
+ * keeps the cluster.
  */
 
 /* -- settings -------------------------------------------------------------- */

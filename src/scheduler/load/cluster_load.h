@@ -20,21 +20,21 @@
  * scheduler_change.
  *
  * Sessions that keep a cluster apply these changes instead of reading the application
- * again.  A change contains the state after the cycle.  Only the last change of a
- * request or node therefore counts, and a known change does no harm.
+ * again.  A change contains the state after the cycle.  Therefore only the last change
+ * of a request or node counts, and applying a change twice does no harm.
  */
 
 typedef struct YqCycleChange
 {
 	XLogRecPtr	log_position;	/* orders cycles */
-	const char *application_id; /* NULL: no application reserves the node now; other fields are unset */
+	const char *application_id; /* NULL: no application reserves the node now; other fields are not set */
 	int64		next_container; /* number of the application's next container */
 	int32		priority;		/* priority of the key */
 	int64		allocation_request_id;	/* id of the key */
 
 	/* fields of a change of a request */
 	const char *resource_name;	/* NULL: only counters of the key have changed */
-	int64		count;			/* containers; 0: the request is served, and its row is gone */
+	int64		count;			/* number of containers; 0: the request was served, and its row was deleted */
 	YqRequestCounters counters; /* counters of the key */
 
 	/* fields of a change of a reservation */
@@ -44,9 +44,9 @@ typedef struct YqCycleChange
 } YqCycleChange;
 
 /*
- * Apply changes (YqCycleChange), in any order, to a cluster that has seen all earlier
- * changes.  Returns the ids (char *) of applications that differ from the cycles' view:
- * the caller reads these again.
+ * Apply changes (YqCycleChange), in any order, to a cluster that contains all earlier
+ * changes.  Returns the ids (char *) of applications that differ from the state that
+ * the cycles have recorded.  The caller reads these applications again.
  */
 extern List *yq_cluster_follow_cycles(YqLoadedCluster *loaded, List *changes);
 
@@ -58,30 +58,33 @@ extern List *yq_cluster_follow_cycles(YqLoadedCluster *loaded, List *changes);
  */
 
 /*
- * Load the state that a cycle over some nodes, or all (NULL), needs: usage as the
- * snapshot sees it, the rest no older.  Applications without an existing project are
- * left out, since no project would pay.  The result lives in the cluster's context,
- * below the current one.
+ * Load the state that a cycle over some nodes, or (NULL) all nodes, needs.  Usage is
+ * read by the snapshot, everything else at that time or later.  Applications without an
+ * existing project are left out, because no project would pay.  The result lives in the
+ * cluster's memory context, which is a child of the current context.
  */
 extern YqLoadedCluster *yq_cluster_load(YqHierarchy *hierarchy, const char **nodes, int node_count,
 										Snapshot snapshot);
 
 /*
- * Check that no events wait to be charged, because usage is then unknown:
- * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE.
+ * Check that no events wait for charging, because usage is unknown until they are
+ * charged: ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE.
  */
 extern void yq_cluster_check_charging(void);
 
 /*
- * Read applications again, by their ids (char *).  Returns false when they contradict
- * the rows read of other applications.
+ * Read the applications with the given ids (char *) again.  Returns false when they
+ * contradict the rows of applications that are not read again.
  */
 extern bool yq_cluster_reload_applications(YqLoadedCluster *loaded, const List *ids);
 
-/* Update an application after the cycle has written its changes, as if it were read now. */
+/*
+ * Update an application after the cycle has written its changes.  The result is the
+ * same as reading it again.
+ */
 extern void yq_cluster_settle_application(YqLoadedCluster *loaded, YqClusterApplication *application);
 
-/* Read the numbers of users' applications again: queues and usernames (char *) in pairs. */
+/* Read again how many applications users have.  Queues and usernames (char *) form pairs. */
 extern void yq_cluster_reload_counters(YqLoadedCluster *loaded, const List *queues, const List *usernames);
 
 #endif							/* YQ_CLUSTER_LOAD_H */

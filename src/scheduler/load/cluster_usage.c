@@ -3,8 +3,8 @@
  * cluster_usage.c
  *	  Resources of queues, users and nodes that GUARANTEED containers use.
  *
- * Only GUARANTEED containers take a node's resources from the scheduler, as in
- * SchedulerNode.
+ * As in SchedulerNode, only GUARANTEED containers take resources of a node from the
+ * scheduler.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,7 +24,7 @@ typedef struct Reading
 	YqLoadedCluster *loaded;
 	Oid			guaranteed;
 	MemoryContext row_context;
-	bool		notes_stale;	/* the noted changes are prepared */
+	bool		notes_stale;	/* the caller prepares the queues that change */
 	int64		own_rows;
 } Reading;
 
@@ -36,15 +36,15 @@ begin_reading(YqLoadedCluster *loaded, bool notes_stale)
 		.row_context = AllocSetContextCreate(CurrentMemoryContext, "yquota usage", ALLOCSET_SMALL_SIZES)};
 }
 
-/* Leading columns of both kinds of counters. */
+/* Leading columns of both kinds of counters (queues and nodes). */
 typedef enum UsageColumn
 {
 	USAGE_EXECUTION_TYPE,
 	USAGE_ALLOCATION,
-	USAGE_QUEUE,				/* queue; name of the node in counters of nodes */
+	USAGE_QUEUE,				/* queue, or the name of the node in counters of nodes */
 	USAGE_LABEL,
 	USAGE_USERNAME,
-	USAGE_NODE,					/* only deltas have this column and the next ones */
+	USAGE_NODE,					/* only deltas have this column and the following columns */
 	USAGE_SCOPE,
 	USAGE_PACKED,
 	USAGE_COLUMNS
@@ -74,7 +74,7 @@ find_label(const YqHierarchy *hierarchy, YqBytes label)
 	return yq_hierarchy_label(hierarchy, pnstrdup(label.data, label.length));
 }
 
-/* Find a queue by its path, which nearly all rows have, or by its short name. */
+/* Find a queue by its path, which nearly all rows contain, or by its short name. */
 static YqQueue *
 queue_of(const Reading *reading, YqBytes path)
 {
@@ -86,7 +86,7 @@ queue_of(const Reading *reading, YqBytes path)
 	queue = yq_hierarchy_find_bytes(hierarchy, path);
 	if (queue == NULL)
 		queue = yq_hierarchy_find_by_name(hierarchy, pnstrdup(path.data, path.length));
-	/* containers may still leave a queue that is gone */
+	/* containers may still leave a queue that was removed */
 	return queue != NULL || !reading->loaded->is_kept ? queue : yq_hierarchy_find_gone(hierarchy, path);
 }
 
@@ -166,7 +166,10 @@ read_node_counter(const YqRow *row)
 	MemoryContextReset(reading->row_context);
 }
 
-/* Note that killable containers may have changed; usage of a queue does not name their nodes. */
+/*
+ * Note that killable containers may have changed.  Usage of a queue does not name the
+ * nodes of its containers.
+ */
 static void
 note_unknown_node(const Reading *reading)
 {
@@ -174,7 +177,10 @@ note_unknown_node(const Reading *reading)
 		reading->loaded->has_stale_killable = true;
 }
 
-/* Add packed entries about queues, or about nodes, which have NULL for the other names. */
+/*
+ * Add packed entries about queues, or about nodes.  Entries about nodes have NULL in
+ * place of the other names.
+ */
 static void
 add_entries(const Reading *reading, const bytea *packed)
 {

@@ -19,10 +19,13 @@
 /* counter_delta. */
 extern const YqJournal yq_usage_journal;
 
-/* Add all usage that the snapshot sees to a cluster without usage. */
+/* Add all usage that the snapshot sees to a cluster that contains no usage yet. */
 extern void yq_cluster_read_usage(YqLoadedCluster *loaded, Snapshot snapshot);
 
-/* Add the unseen deltas.  The cluster counts the deltas of seen->own already; the function returns their number. */
+/*
+ * Add the deltas that have not been seen.  The cluster already counts the deltas of the
+ * transaction seen->own. Returns their number.
+ */
 extern int64 yq_cluster_read_new_usage(YqLoadedCluster *loaded, const YqSeen *seen, Snapshot snapshot);
 
 /* Read all usage again after a compaction. */
@@ -32,8 +35,8 @@ extern void yq_cluster_read_usage_again(YqLoadedCluster *loaded, Snapshot snapsh
 typedef struct YqUsageVersion
 {
 	pg_uuid_t	version;
-	pg_uuid_t	content;		/* changes unless only deltas of other transactions are compacted */
-	FullTransactionId compacted_before;	/* the last compaction skipped transactions from here on ... */
+	pg_uuid_t	content;		/* does not change if only deltas of other transactions are compacted */
+	FullTransactionId compacted_before;	/* the last compaction skipped this transaction and later ones ... */
 	FullTransactionId *compacted_but; /* ... and these (palloc'd) */
 	int			compacted_but_count;
 } YqUsageVersion;
@@ -41,8 +44,8 @@ typedef struct YqUsageVersion
 extern YqUsageVersion yq_usage_version(Snapshot snapshot);
 
 /*
- * Does the state differ from a known one only by the compaction of deltas that have all
- * been seen?  Deltas of seen->own have not been seen.
+ * Does the state differ from a known state only by the compaction of deltas that have
+ * all been seen?  Deltas of the transaction seen->own count as not seen.
  */
 extern bool yq_usage_is_known(const YqUsageVersion *now, const YqUsageVersion *known, const YqSeen *seen);
 

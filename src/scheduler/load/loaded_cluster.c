@@ -23,7 +23,7 @@
 
 /* Make names of containers as YARN does. */
 
-/* The bits of a number below its epoch. */
+/* Number of low bits that hold the number within its epoch. */
 #define YQ_EPOCH_BITS 40
 
 static char *
@@ -35,8 +35,8 @@ append(char *end, const char *text, Size length)
 
 /*
  * Return ContainerId.toString(): container_<cluster
- * timestamp>_<application>_<attempt>_<number>, with e<epoch>_ after the first part
- * where the number is beyond the first epoch.
+ * timestamp>_<application>_<attempt>_<number>.  If the number is beyond the first
+ * epoch, e<epoch>_ follows "container_".
  */
 text *
 yq_container_id(const char *application_id, int32 attempt, int64 number)
@@ -109,7 +109,7 @@ yq_loader_amounts(const YqLoaderRow *row, int column)
 	return yq_hierarchy_read_amounts(row->loader->hierarchy, yq_loader_value(row, column));
 }
 
-/* Return the number of a label; -1 when it is gone.  Without labels there is one partition. */
+/* Return the number of a label, or -1 if the label was removed.  Without labels there is one partition. */
 int
 yq_loader_label(const YqLoaderRow *row, int column)
 {

@@ -21,14 +21,17 @@
 
 /* Make names of containers as YARN does. */
 
-/* Return ContainerId.toString() of the container with a number, in an attempt of an application. palloc'd. */
+/*
+ * Return ContainerId.toString() of the container with a number in an attempt of an
+ * application.  The result is palloc'd.
+ */
 extern text *yq_container_id(const char *application_id, int32 attempt, int64 number);
 
 /* -- loaded cluster ------------------------------------------------------------ */
 
 /*
- * The cluster of state/ knows no table.  Its `source` pointers lead to these structs.
- * Everything lives in the memory context of the cluster.
+ * The cluster of state/ knows no table.  Its `source` pointers lead to the structs
+ * below.  Everything lives in the memory context of the cluster.
  */
 
 /* Source of an application of the cluster.  The source of a request is its name. */
@@ -37,14 +40,14 @@ typedef struct YqLoadedApplication
 	const char *project;		/* the paying project */
 	int			attempt;		/* number of its application master */
 	int64		next_container; /* as in application_attempt */
-	bool		is_gone;		/* it ended or moved while the cycle decided */
-	bool		is_decided;		/* the cycle has decisions for it; see record_decisions.c */
-	bool		has_other_changes;	/* besides requests and reservations: see record/record_applications.c */
-	bool		is_followed;	/* it has changed and is not settled: see cluster_load.c */
+	bool		is_gone;		/* the application ended or moved while the cycle decided */
+	bool		is_decided;		/* the cycle has decisions for the application; see record_decisions.c */
+	bool		has_other_changes;	/* not only requests and reservations: see record/record_applications.c */
+	bool		is_followed;	/* the application has changed and is not settled: see cluster_load.c */
 	const YqDecision *master;	/* decision that starts its application master; see record_decisions.c */
-	int64		read_below;	/* containers of the attempt with smaller numbers have been read: see user_containers.h */
+	int64		read_below;	/* containers of the attempt with smaller numbers were read: see user_containers.h */
 	bool		holds_elsewhere;	/* some of its containers count for another leaf or user */
-	int			place;			/* position by id among touched applications; see record_containers.c */
+	int			place;			/* position by id among changed applications; see record_containers.c */
 	int64	   *renumbered;		/* replaces the numbers from next_container on; see container_number.c */
 } YqLoadedApplication;
 
@@ -55,37 +58,37 @@ typedef struct YqLoadedCluster
 	YqCluster  *cluster;		/* prepared */
 	struct YqClusterLoader *loader;
 	List	   *changed;		/* applications that the cycle has changed in the tables: YqClusterApplication */
-	List	   *unpaid;			/* applications left out without a payer: YqClusterApplication with only id and leaf */
-	List	   *refused;		/* likewise, applications whose decisions could not be written */
+	List	   *unpaid;			/* applications without a paying project: YqClusterApplication with only id and leaf */
+	List	   *refused;		/* applications left out because their decisions could not be written, as above */
 	List	   *nodes;			/* names (palloc'd) of the nodes in service, in order */
 	List	   *unsettled;		/* ids (palloc'd) of applications that every cycle has to read again */
 	List	   *stale_queues;	/* YqClusterQueue with changes that are not prepared yet */
-	HTAB	   *strays;			/* names of missing queues with containers or applications; NULL: none yet */
-	MemoryContext killable_context; /* context of the killable containers; NULL: there were none yet */
-	bool		has_stale_killable;	/* killable containers may have ended or changed: read them again */
+	HTAB	   *strays;			/* names of missing queues that have containers or applications; NULL: none so far */
+	MemoryContext killable_context; /* context of the killable containers; NULL: there were none so far */
+	bool		has_stale_killable;	/* killable containers may have ended or changed; they are read again */
 	bool		is_overtaken;	/* the cycle has put back requests that the cluster does not contain */
-	bool		has_refused;	/* set by record_decisions.c: a new subject is held back */
+	bool		has_refused;	/* set by record_decisions.c when a further subject is held back */
 	bool		is_kept;		/* the cluster outlives the cycle: see cache/cluster_cache.h */
 } YqLoadedCluster;
 
-/* Return the user of a leaf; the first function adds a missing user. */
+/* Return the user of a leaf.  The first function adds the user if it is missing. */
 extern YqClusterUser *yq_loaded_user(YqLoadedCluster *loaded, YqClusterQueue *leaf, const char *username);
 extern YqClusterUser *yq_loaded_find_user(YqLoadedCluster *loaded, YqClusterQueue *leaf, YqBytes name);
 
-/* Note that a queue has to be prepared again; note that all queues are prepared. */
+/* Note that a queue has to be prepared again, or that all queues are prepared. */
 extern void yq_loaded_note_stale(YqLoadedCluster *loaded, YqClusterQueue *queue);
 extern void yq_loaded_forget_stale(YqLoadedCluster *loaded);
 
 /*
  * Note the name of a missing queue, whose row does not count.  The second function
- * returns whether a new queue is among these names, by path or short name.
+ * returns whether the path or short name of a new queue is among these names.
  */
 extern void yq_loaded_note_stray(YqLoadedCluster *loaded, YqBytes name);
 extern bool yq_loaded_is_stray(const YqLoadedCluster *loaded, const YqQueue *queue);
 
 /*
  * Return ContainerId.toString() of the container with a number, in the present attempt
- * of an application. palloc'd.
+ * of an application.  The result is palloc'd.
  */
 extern text *yq_loaded_container_id(const YqClusterApplication *application, int64 number);
 
@@ -101,11 +104,11 @@ typedef struct YqClusterLoader
 	YqHierarchy *hierarchy;
 	HTAB	   *applications;	/* by id */
 	HTAB	   *users;			/* by leaf and name */
-	List	   *added;			/* applications added by the present reading: YqClusterApplication */
+	List	   *added;			/* applications that the present reading has added: YqClusterApplication */
 	HTAB	   *held;			/* containers of applications before the reload, by id; NULL for none */
 	bool		is_contradictory;	/* the rows contradict the rows of other applications */
-	YqClusterApplication *sorted;	/* application of the present rows, or NULL */
-	int			sorted_keys;	/* number of its leading keys that are in order: keys from before its rows */
+	YqClusterApplication *sorted;	/* application of the rows that are read now, or NULL */
+	int			sorted_keys;	/* number of its leading sorted keys, which existed before these rows */
 } YqClusterLoader;
 
 /* A row of a statement. */
@@ -132,22 +135,22 @@ extern char *yq_loader_text(const YqLoaderRow *row, int column);
 /* Return amounts per type of the hierarchy. */
 extern int64 *yq_loader_amounts(const YqLoaderRow *row, int column);
 
-/* Return the number of a label; -1 when it is gone.  Without labels there is one partition. */
+/* Return the number of a label, or -1 if the label was removed.  Without labels there is one partition. */
 extern int	yq_loader_label(const YqLoaderRow *row, int column);
 
 /* Append to a list that lives as long as the cluster. */
 extern List *yq_loader_append(const YqClusterLoader *loader, List *list, void *element);
 
-/* Read applications of some ids (an array), or (NULL) all, that are not in the cluster. */
+/* Read applications that are not in the cluster: those with ids in an array, or (NULL) all. */
 extern void yq_loader_read_applications(YqClusterLoader *loader, Datum *ids);
 
-/* Make the application known by its id, which must live as long as the cluster. */
+/* Register the application under its id, which must live as long as the cluster. */
 extern void yq_loader_note_application(const YqClusterLoader *loader, const char *id, YqClusterApplication *application);
 
-/* Return the application of an id that is in the cluster, or NULL. */
+/* Return the application with an id, or NULL if the cluster does not contain it. */
 extern YqClusterApplication *yq_loader_application(const YqClusterLoader *loader, const char *id);
 
-/* Make the tables that find applications by id, and users by leaf and name. */
+/* Build the hash tables that find applications by id, and users by leaf and name. */
 extern HTAB *yq_loader_make_applications(const YqCluster *cluster);
 extern HTAB *yq_loader_make_users(const YqCluster *cluster);
 
@@ -156,8 +159,8 @@ extern HTAB *yq_loader_make_users(const YqCluster *cluster);
 /* Load the containers that lazy preemption has made killable. */
 
 /*
- * Set the killable containers that run in a snapshot, which must be that of the usage.
- * Containers of unknown queues are left out.
+ * Set the killable containers that run according to a snapshot.  It must be the
+ * snapshot by which usage was read.  Containers of unknown queues are left out.
  */
 extern void yq_cluster_read_killable(YqLoadedCluster *loaded, Snapshot snapshot);
 

@@ -47,7 +47,10 @@ text_of(const Promotable *row, int column)
 	return row->nulls[column] ? NULL : TextDatumGetCString(row->values[column]);
 }
 
-/* Return the partition that update_container() would request for a promotion, if the queue may request it. */
+/*
+ * Return the partition that update_container() would request for a promotion.  Returns
+ * -1 if the queue may not request it.
+ */
 static int
 label_of(const YqHierarchy *hierarchy, const YqQueue *queue, const char *label)
 {
@@ -76,8 +79,8 @@ request(YqPromotableContainer *container, const int64 *amounts)
 }
 
 /*
- * Make a promotable container.  NULL: its queue has no such rule, it has not run long
- * enough, or the cluster lacks its application or node.
+ * Make a promotable container.  Returns NULL if its queue has no promotion rule, if it
+ * has not run long enough, or if the cluster lacks its application or node.
  */
 static YqPromotableContainer *
 make_promotable(const YqLoadedCluster *loaded, const Promotable *row)
@@ -107,15 +110,15 @@ make_promotable(const YqLoadedCluster *loaded, const Promotable *row)
 	container->key.priority = DatumGetInt32(row->values[PROMOTABLE_PRIORITY]);
 	container->key.allocation_request_id = DatumGetInt64(row->values[PROMOTABLE_ALLOCATION_REQUEST_ID]);
 	container->key.label = label_of(cluster->hierarchy, leaf, text_of(row, PROMOTABLE_LABEL));
-	/* the container stays on its node, so no other node has to be offered first */
+	/* the container stays on its node, so the cycle need not offer another node first */
 	container->key.missed_non_partitioned = cluster->node_count;
 	request(container, amounts);
 	return container;
 }
 
-/* -- whether any is due at all ---------------------------------------------------- */
+/* -- whether any container is due ------------------------------------------------- */
 
-/* Search the queue of a node for a container that has run long enough. */
+/* Search the queue of a node for a container that has run long enough for promotion. */
 typedef struct DueSearch
 {
 	TimestampTz now;
@@ -141,7 +144,7 @@ look_at_queued(const YqRow *row)
 		 state.length == strlen("RUNNING") && memcmp(state.data, "RUNNING", state.length) == 0);
 }
 
-/* Is any container due?  Most heartbeats end here, without a statement. */
+/* Is any container due?  For most heartbeats the answer is no, and they run no statement. */
 static bool
 is_any_due(int64 after, const char **nodes, int node_count)
 {

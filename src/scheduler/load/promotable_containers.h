@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * promotable_containers.h
- *	  OPPORTUNISTIC containers that a cycle may promote by a rule: their queue has
- *	  auto_promote_after, and they have run that long.
+ *	  OPPORTUNISTIC containers that a cycle may promote by a rule.  Their queue sets
+ *	  auto_promote_after, and they have run for that time.
  *
  * The running time is known for containers in the queue of a node (yquota.node_queue).
- * It is the time since the arrival there, without the time that the container waited or
- * was paused.  A container that is not RUNNING there now is not promoted, nor is a
- * container with a waiting update of its own.
+ * It is the time since the container arrived there, without the time for which it
+ * waited or was paused.  A container is not promoted if it is not RUNNING there now, or
+ * if it has a pending update of its own.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,14 +22,14 @@ typedef struct YqPromotableContainer
 	YqContainerUpdate update;
 	YqResourceRequest requests[2];
 	YqClusterNode *node;
-	bool		is_elsewhere;	/* charging counts it for another queue or user than the cluster does */
+	bool		is_elsewhere;	/* charging counts it for another queue or user than the cluster */
 } YqPromotableContainer;
 
 /*
- * Return the containers on some nodes, or (NULL) all, that have run long enough by the
- * clock.  The container that has run longest comes first, then order is by id.  The
- * list of YqPromotableContainer is in the current memory context; applications and
- * nodes outside the cluster have none.
+ * Return the containers on the given nodes, or (NULL) on all nodes, that have run long
+ * enough by the clock.  They are sorted by descending running time, then by id.  The
+ * list of YqPromotableContainer is in the current memory context.  Containers whose
+ * application or node is not in the cluster are left out.
  */
 extern List *yq_promotable_containers_read(const YqLoadedCluster *loaded, const char **nodes, int node_count);
 

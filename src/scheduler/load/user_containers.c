@@ -15,7 +15,7 @@
 #include "utils/builtins.h"
 #include "utils/snapmgr.h"
 
-/* Most containers of an application that are read by number; beyond, a statement reads all. */
+/* Limit on the containers of an application that are read by number.  Above it, one statement reads all. */
 #define MOST_NUMBERS 1000
 
 /* Number of ids above which planning a statement is faster than comparing them one by one. */
@@ -30,7 +30,7 @@ typedef struct Held
 	int64	   *amounts;
 } Held;
 
-/* The containers that an application held before it is read again. */
+/* The containers that an application held before the application was read again. */
 typedef struct BeforeEntry
 {
 	YqBytes		key;			/* id of the application */
@@ -105,7 +105,10 @@ is_at_home(const YqLoaderRow *row, const YqClusterApplication *application)
 		strcmp(TextDatumGetCString(yq_loader_value(row, CONTAINER_USERNAME)), application->user->username) == 0;
 }
 
-/* Containers in other queues change without a change of the leaf's user, so the application is read each time. */
+/*
+ * Mark that containers count for another leaf or user.  They change without a change of
+ * this leaf's user, so the application is read each time.
+ */
 static void
 mark_holds_elsewhere(YqClusterLoader *loader, YqClusterApplication *application)
 {
@@ -233,7 +236,7 @@ yq_user_containers_read(YqClusterLoader *loader)
 	read_containers(loader, unknown);
 }
 
-/* -- reading containers one by one ------------------------------------------------------------ */
+/* -- reading single containers ---------------------------------------------------------------- */
 
 typedef struct UserSearch
 {
@@ -313,7 +316,7 @@ is_known_container(const YqClusterUser *user, const char *container_id)
 	return false;
 }
 
-/* Read the containers that an application got since its containers were last read. */
+/* Read the containers that an application has started since its containers were last read. */
 static void
 find_started_containers(UserSearch *search, const YqClusterApplication *application)
 {
@@ -332,7 +335,7 @@ find_started_containers(UserSearch *search, const YqClusterApplication *applicat
 	source->read_below = source->next_container;
 }
 
-/* Do the known containers and the reservations add up to the user's counter? */
+/* Is the sum of the known containers and the reservations equal to the user's counter? */
 static bool
 adds_up(const UserSearch *search)
 {
@@ -381,7 +384,7 @@ set_used_of_applications(const UserSearch *search)
 	}
 }
 
-/* Update the containers of a user; false when the user has unknown containers. */
+/* Update the containers of a user.  Returns false when the user has unknown containers. */
 static bool
 refresh_user(UserSearch *search)
 {

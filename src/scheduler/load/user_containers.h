@@ -5,9 +5,10 @@
  *
  * Only the fair policies order applications by their used resources, which only
  * containers show.  The cluster knows the containers of every user of such a leaf.
- * After a change of the user's counter they are read one by one, with the containers
- * that cycles have started since.  If the sum equals the counter, there are no others.
- * If not, a statement reads all containers of the user's applications.
+ * After the user's counter has changed, the loader reads these containers one by one,
+ * and the containers that cycles have started since.  If their sum equals the counter,
+ * the user has no other containers.  Otherwise a statement reads all containers of the
+ * user's applications.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,8 +18,9 @@
 #include "scheduler/load/loaded_cluster.h"
 
 /*
- * Set the used resources of applications that the loader has added: from before the
- * reload, if they were remembered; else from their containers.
+ * Set the used resources of the applications that the loader has added.  If the values
+ * from before the reload were remembered, the function uses these.  Otherwise it adds
+ * up the application's containers.
  */
 extern void yq_user_containers_read(YqClusterLoader *loader);
 
@@ -27,9 +29,9 @@ extern void yq_user_containers_remember(const YqClusterLoader *loader, const YqC
 extern void yq_user_containers_end_again(YqClusterLoader *loader);
 
 /*
- * Set the used resources of applications of stale users of a leaf (a loaded
- * cluster's complete_leaf).  The scheduler calls it when it reaches the leaf,
- * since most cycles reach few leaves.
+ * Set the used resources of the applications of a leaf's stale users (a loaded
+ * cluster's complete_leaf).  The scheduler calls it only when a cycle reaches the leaf,
+ * because most cycles reach few leaves.
  */
 extern void yq_user_containers_refresh(YqCluster *cluster, YqClusterQueue *leaf);
 

@@ -3,8 +3,9 @@
  * container_number.c
  *	  Free numbers of new containers.
  *
- * A cycle checks hundreds of thousands of names at once, nearly all free and in
- * ascending order.  Indexes are therefore scanned forward, as in charging.
+ * A cycle checks hundreds of thousands of names at once.  Nearly all of them are free,
+ * and they are in ascending order.  Indexes are therefore scanned forward, as in
+ * charging.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,10 +21,10 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-/* Indexes in which names of containers are known. */
+/* Indexes that contain the known names of containers. */
 typedef struct Names
 {
-	YqIndexScan *scans[3];			/* running before finished, so that a container that ends is found */
+	YqIndexScan *scans[3];			/* running before finished, to find a container that is about to end */
 	int			scan_count;
 	MemoryContext contexts[2];	/* memory of the present name and the previous one */
 	text	   *last;			/* NULL before the first name */
@@ -53,7 +54,7 @@ close_names(Names *names)
 		MemoryContextDelete(names->contexts[i]);
 }
 
-/* Attempt of an application to which numbers belong. */
+/* Attempt of an application, in which numbers count containers. */
 typedef struct Attempt
 {
 	const char *application_id;
@@ -66,7 +67,7 @@ attempt_of(const YqClusterApplication *application)
 	return (Attempt) {application->application_id, yq_loaded(application)->attempt};
 }
 
-/* Return the name of a container, valid until the call after the next. */
+/* Return the name of a container.  It is valid until the second-next call. */
 static text *
 make_name(Names *names, Attempt attempt, int64 number)
 {
@@ -153,11 +154,11 @@ yq_container_numbers_take(const char *application_id, int32 attempt_number, int6
 	return next;
 }
 
-/* -- numbers that were given out while the cycle decided -------------------------- */
+/* -- numbers that were taken while the cycle decided ------------------------------ */
 
 /*
- * Return the first number that was not given out while the cycle decided.  The function
- * allocate_opportunistic() gives out numbers under the lock of the leaf only, which the
+ * Return the first number that was not taken while the cycle decided.  The function
+ * allocate_opportunistic() takes numbers under the lock of the leaf only, which the
  * cycle holds now.
  */
 static int64
@@ -185,7 +186,7 @@ is_any_known(Names *names, const YqClusterApplication *application)
 	return false;
 }
 
-/* Renumber the cycle's new containers and reservations from "next" on, and skip used numbers. */
+/* Renumber the cycle's new containers and reservations, starting with "next", and skip used numbers. */
 static void
 renumber(Names *names, YqClusterApplication *application, int64 next)
 {

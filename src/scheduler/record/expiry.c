@@ -4,8 +4,8 @@
  *	  Release of containers whose decisions were not acknowledged, and of OPPORTUNISTIC
  *	  containers that do not arrive at their nodes.
  *
- * Cycles run many times a second, and an index scan passes the dead entries of
- * acknowledged decisions.  A session therefore remembers the age of the oldest
+ * Cycles run many times a second, and an index scan has to pass the dead entries of
+ * acknowledged decisions.  A session therefore remembers the time of the oldest
  * decision, and does not scan again before that decision expires.
  *
  *-------------------------------------------------------------------------
@@ -26,9 +26,9 @@
 #include "utils/timestamp.h"
 
 /* Result of the last scan, by execution type, because each type has its own expiry. */
-static bool is_current = false; /* cleared by a change of the table and by aborts */
+static bool is_current = false; /* cleared when the table changes and by aborts */
 static TimestampTz checked_at;
-static TimestampTz guaranteed_oldest_at;	/* without any decision: the time of the scan */
+static TimestampTz guaranteed_oldest_at;	/* the time of the scan if there is no decision */
 static TimestampTz opportunistic_oldest_at;
 
 static void
@@ -43,7 +43,10 @@ watch_decisions(void)
 	is_watching = true;
 }
 
-/* Find the oldest decision; numbers follow the order of time, because one transaction after the other takes them. */
+/*
+ * Find the oldest decision.  Numbers follow the order of time, because transactions
+ * take them one after another.
+ */
 static TimestampTz
 find_oldest(const char *execution_type, TimestampTz otherwise)
 {
@@ -90,7 +93,7 @@ read_oldest_decisions(TimestampTz now)
 	is_current = true;
 	checked_at = now;
 	guaranteed_oldest_at = find_oldest("GUARANTEED", now);
-	/* a container is awaited from the time of its decision, which is found before the container */
+	/* find decisions before awaited containers: a container is awaited from the time of its decision */
 	opportunistic_oldest_at = Min(find_oldest("OPPORTUNISTIC", now), find_oldest_awaited(now));
 }
 
@@ -103,8 +106,8 @@ is_any_due(const YqAllocationSettings *settings, TimestampTz now)
 
 /*
  * Condition on a container "c": it is OPPORTUNISTIC, has not run, and is in no queue of
- * a node.  If a container did not run at once, its START is in container_change, as its
- * updates are.
+ * a node.  If a container did not run at once, container_change contains its START, as
+ * it contains its updates.
  */
 #define HAS_NOT_COME \
 	"c.waiting_factor IS NOT NULL " \
@@ -113,9 +116,9 @@ is_any_due(const YqAllocationSettings *settings, TimestampTz now)
 
 /*
  * Continuation of a WITH list that has the rows "running" and, with ends_at, "due".  A
- * container ends at its expiry, however late a transaction notices that.  A decision
- * informs the application about an OPPORTUNISTIC container, which the application may
- * have got from the reply of a call.  The words are those of
+ * container ends at its expiry, no matter when a transaction notices the expiry.  A
+ * decision informs the application about an OPPORTUNISTIC container, because the
+ * application may have got the container from the reply of a call.  The text is that of
  * SchedulerUtils.EXPIRED_CONTAINER.
  */
 #define END_RUNNING \
@@ -136,13 +139,10 @@ typedef struct Due
 	TimestampTz now;
 	int64		expiry;			/* microseconds */
 	const char **container_ids;
-	int64		done;			/* number of decisions, or of awaited containers */
+	int64		done;			/* number of handled decisions, or of awaited containers */
 } Due;
 
-/*
- * Expire decisions.  An increase that remains belongs to a container that another
- * transaction is ending or changing.
- */
+/* Expire decisions.  If an increase is left over, another transaction is ending or changing its container. */
 static YqSavedPlan expire_decisions = {
 	.command = "WITH due AS MATERIALIZED ("
 	"SELECT d.decision_id, d.container_id, d.decided_at + $3 * interval '1 microsecond' AS ends_at, "
@@ -162,7 +162,7 @@ static YqSavedPlan expire_decisions = {
 	.types = {"timestamptz", "_text", "int8", "text"}
 };
 
-/* Expire awaited containers; a container that another transaction is ending or changing stays awaited. */
+/* Expire awaited containers.  A container that another transaction is ending or changing stays awaited. */
 static YqSavedPlan expire_awaited = {
 	.command = "WITH due AS MATERIALIZED (SELECT w.container_id, w.allocated_at + $3 * interval '1 microsecond' AS ends_at "
 	"FROM yquota_internal.awaited_container AS w WHERE w.container_id = ANY ($2) AND w.allocated_at <= $1 FOR UPDATE SKIP LOCKED), "
@@ -226,7 +226,7 @@ refuse(void *argument, int subject, const ErrorData *error)
 	(void) yq_refusal_note(YQ_ROUND_EXPIRY, due->container_ids[subject], error);
 }
 
-/* Release a batch; returns the number of decisions or awaited containers. */
+/* Release a batch.  Returns the number of its decisions or awaited containers. */
 static int
 release(Due due)
 {

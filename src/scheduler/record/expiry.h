@@ -12,7 +12,7 @@
 #include "base/compat.h"
 #include "queues/hierarchy.h"
 
-/* Most decisions released by one call. */
+/* Limit on the decisions that one call releases. */
 #define YQ_EXPIRY_BATCH 1000
 
 /*
@@ -23,12 +23,15 @@
  * that has arrived at its node does not end: it has run, or waits in a queue there.
  * Increased containers get their former allocation back.  OPPORTUNISTIC containers with
  * an acknowledged decision also end if they do not arrive at their nodes in that time.
- * A decision reports each container that ends.  Decisions that another transaction is
- * acknowledging are skipped, and so are containers that another transaction is ending
- * or changing.  Returns the largest number of decisions of one kind, or of awaited
- * containers, that were handled; YQ_EXPIRY_BATCH when there may be more.  The caller
- * holds the scheduler's lock.  A cycle, which changes applications afterwards, passes
- * the hierarchy, whose leaves are locked before any container; NULL locks none.
+ * A decision reports each container that ends.
+ *
+ * The function skips decisions that another transaction is acknowledging, and
+ * containers that another transaction is ending or changing.  It returns the number of
+ * decisions of one kind, or of awaited containers, that it has handled, whichever is
+ * largest.  If the result is YQ_EXPIRY_BATCH, there may be more.  The caller holds the
+ * scheduler's lock.  A cycle, which changes applications afterwards, passes the
+ * hierarchy; the function then locks its leaves before any container.  With NULL, it
+ * locks no leaf.
  */
 extern int	yq_release_expired(const YqHierarchy *hierarchy);
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * preempted_containers.c
- *	  Preempted containers, even before their applications have got them.
+ *	  Preempted containers, including those that their applications have not fetched.
  *
  *-------------------------------------------------------------------------
  */
@@ -42,7 +42,7 @@ enum
 	ROW_IS_ADVISED,
 	ROW_MARKED_AT,
 	ROW_SELECTOR,
-	ROW_USED,					/* figures of a reason, in their order */
+	ROW_USED,					/* amounts of a reason, in their order */
 	ROW_GUARANTEED,
 	ROW_IDEAL,
 	ROW_TO_BE_PREEMPTED,
@@ -65,8 +65,8 @@ yq_preempted_containers_make(int room)
 
 /*
  * Beginning of a statement about containers ($1 to $5) that are unchanged since the
- * caller read them. "running" contains the locked containers, each with its place among
- * the columns.  Further columns come from further arrays.  Both lists begin with a
+ * caller read them. "running" contains the locked containers, each with its position in
+ * the columns.  "arrays" adds arrays and "columns" their names; both lists begin with a
  * comma.
  */
 #define RUNNING_WITH(arrays, columns) \
@@ -82,18 +82,21 @@ yq_preempted_containers_make(int room)
 
 #define TYPES "_text", "_text", "_text", "_text", "yquota._resource", "timestamptz"
 
-/* End of a statement: places, and the first columns of rows of preempted_container, which replace earlier rows. */
+/*
+ * End of a statement: return positions, and the first columns of new rows of
+ * preempted_container.  They replace earlier rows.
+ */
 #define RETURN_ROWS(advised, noted) \
 	", replaced AS (DELETE FROM yquota.preempted_container AS p USING running AS r WHERE p.container_id = r.container_id) " \
 	"SELECT r.place, r.container_id, r.project, r.application_id, r.username, r.queue, r.node, r.label, r.allocation, " \
 	"$6, " advised noted " FROM running AS r"
 
-/* Further columns of RETURN_ROWS(): the reasons noted with the marks. */
+/* Further columns of RETURN_ROWS(): the reasons that were stored with the marks. */
 #define NOTED_REASONS \
 	", m.marked_at, m.told_selector, m.used, m.guaranteed, m.ideal, m.to_be_preempted, m.actually_to_be_preempted"
 #define WITH_MARKS " LEFT JOIN yquota_internal.preemption_mark AS m ON m.container_id = r.container_id"
 
-/* Beginning of a statement that ends the containers: ContainerExitStatus.PREEMPTED. */
+/* Beginning of a statement that ends the containers with ContainerExitStatus.PREEMPTED. */
 #define END_RUNNING \
 	RUNNING \
 	", ended AS (INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source) " \
@@ -119,7 +122,7 @@ set_values(const YqPreemptedContainers *containers, Datum now, Datum *values)
 	values[5] = now;
 }
 
-/* Run a statement; returns the number of rows, whose first column in SPI is the place. */
+/* Run a statement.  Returns the number of rows in SPI, whose first column is the position. */
 static uint64
 connect_and_run(YqSavedPlan *statement, Datum *values)
 {
@@ -128,7 +131,7 @@ connect_and_run(YqSavedPlan *statement, Datum *values)
 	return yq_saved_plan_run(statement, values, NULL);
 }
 
-/* Return the place of a row, from 0. */
+/* Return the position of the container of a row, from 0. */
 static int64
 place_of(uint64 row)
 {
@@ -181,7 +184,7 @@ set_reason(Datum *values, bool *nulls, const YqPreemptionReason *reason, Timesta
 static void
 write_row(YqBulkInsert *writer, const YqPreemptedContainers *containers, uint64 row)
 {
-	Datum		result[1 + ROW_COLUMNS];	/* with the place */
+	Datum		result[1 + ROW_COLUMNS];	/* includes the position */
 	bool		result_nulls[1 + ROW_COLUMNS];
 	Datum	   *values = result + 1;
 	bool	   *nulls = result_nulls + 1;
@@ -199,7 +202,7 @@ write_row(YqBulkInsert *writer, const YqPreemptedContainers *containers, uint64 
 	yq_bulk_insert_put(writer, values, nulls);
 }
 
-/* A statement about containers, and the containers that it found. */
+/* A statement about containers, and the containers that the statement found. */
 typedef struct Running
 {
 	const YqPreemptedContainers *containers;
@@ -208,7 +211,7 @@ typedef struct Running
 	bool	   *result;
 } Running;
 
-/* Return a part of the containers that follow each other. */
+/* Return a slice of the containers. */
 static YqPreemptedContainers
 part_of(const YqPreemptedContainers *containers, int first, int count)
 {
@@ -365,7 +368,7 @@ yq_preempted_containers_make_killable(const YqPreemptedContainers *containers, D
 
 /* -- unfetched containers ------------------------------------------------------ */
 
-/* Put back the requests of containers that are preempted before their applications have got them. */
+/* Put back the requests of containers that are preempted before their applications have fetched them. */
 
 YqUnfetchedContainer *
 yq_unfetched_containers_find(const YqPreemptedContainers *containers)
@@ -403,7 +406,10 @@ yq_unfetched_containers_find(const YqPreemptedContainers *containers)
 	return count == 0 ? NULL : unfetched;
 }
 
-/* Request the containers again.  A decision that is just being acknowledged has been fetched. */
+/*
+ * Request the containers again.  If another transaction is acknowledging a decision,
+ * its container counts as fetched.
+ */
 static List *
 ask_again(Datum ids, Datum asked, Datum labels)
 {

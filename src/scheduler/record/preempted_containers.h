@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * preempted_containers.h
- *	  Preempted containers, even before their applications have got them.
+ *	  Preempted containers, including those that their applications have not fetched.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,14 +15,14 @@
 
 #define YQ_PREEMPTION_REASON_FIGURES 5
 
-/* Figures of a round when a container's wait ended. */
+/* Amounts of a round at the time when a container's wait ended. */
 typedef struct YqPreemptionReason
 {
 	const char *selector;
 	Datum		figures[YQ_PREEMPTION_REASON_FIGURES];	/* resource: used, guaranteed, ideal, to_be_preempted, actually_to_be_preempted */
 } YqPreemptionReason;
 
-/* Containers as the caller read them, in columns of equal length. */
+/* Containers as the caller has read them, in columns of equal length. */
 typedef struct YqPreemptedContainers
 {
 	int			count;
@@ -31,17 +31,17 @@ typedef struct YqPreemptedContainers
 	const char **queues;		/* full paths */
 	const char **queue_names;
 	Datum	   *allocations;
-	const YqPreemptionReason **reasons; /* reasons from a round; NULL: no column */
-	TimestampTz *marked_at;		/* column exists with reasons */
-	const char **needed_by_applications;	/* applications that get the room in an allocation cycle; NULL: no column */
+	const YqPreemptionReason **reasons; /* reasons from a round; NULL: the column is absent */
+	TimestampTz *marked_at;		/* present together with reasons */
+	const char **needed_by_applications;	/* applications that get the resources; NULL: the column is absent */
 	const char **needed_by_queues;	/* full paths of these applications' queues */
-	const char *round;			/* round that leaves out failing containers (refusal.h); NULL: a failure is an error */
+	const char *round;			/* round that leaves out failing containers (refusal.h); NULL: failures are errors */
 } YqPreemptedContainers;
 
-/* Make columns with room for so many containers; optional columns are NULL. */
+/* Make columns with room for this many containers.  Optional columns are NULL. */
 extern YqPreemptedContainers yq_preempted_containers_make(int room);
 
-/* Write one row for a container and decision, even after a lost reply or a forgotten mark. */
+/* Write one row for a container and decision.  Write no second row after a lost reply or a forgotten mark. */
 #define YQ_PREEMPTED_TELL(decision, advised) \
 	", told AS (INSERT INTO yquota.decision (decision, container_id, application_id, queue, node, allocation, priority, " \
 	"allocation_request_id, decided_at, advised) " \
@@ -49,41 +49,51 @@ extern YqPreemptedContainers yq_preempted_containers_make(int room);
 	"r.allocation_request_id, $6, " advised " FROM running AS r WHERE NOT EXISTS (SELECT FROM yquota.decision AS d " \
 	"WHERE d.container_id = r.container_id AND d.decision = '" decision "') ORDER BY r.container_id) "
 
-/* Run a statement that returns places (bigint, from 1) of "count" containers; the result marks the returned ones. */
+/*
+ * Run a statement that returns positions (bigint, from 1) among "count" containers.
+ * The result marks the returned positions.
+ */
 extern bool *yq_preempted_containers_run(int count, YqSavedPlan *statement, Datum *values);
 
 /*
- * The functions below treat containers that are unchanged since the caller read them:
- * same application and queue, and no larger.  Other containers are left out, and so are
- * containers that another transaction is just changing.  The functions return which
- * containers were found.
+ * The functions below handle containers that are unchanged since the caller read them:
+ * they have the same application and queue, and are no larger.  The functions skip
+ * other containers, and containers that another transaction is changing.  They return
+ * which containers they have found.
  */
 
-/* Lock the containers that are exactly as the caller read them, not smaller either. */
+/* Lock the containers that are exactly as the caller has read them; smaller ones do not count. */
 extern bool *yq_preempted_containers_claim(const YqPreemptedContainers *containers);
 
 /*
  * End the containers.  Each gets a CONTAINER_FINISH with the exit status PREEMPTED, a
- * decision "killed", and a row of yquota.preempted_container.  The row replaces that of
- * an advice, or of a life that was voided; marks are deleted.  Without reasons the row
- * has the reasons noted with the marks.
+ * decision "killed", and a row of yquota.preempted_container.  The row replaces the row
+ * of an advice, or of an earlier container with that id whose events were voided. Marks
+ * are deleted.  If the caller gives no reasons, the row gets the reasons that were
+ * stored with the marks.
  */
 extern bool *yq_preempted_containers_end(const YqPreemptedContainers *containers, Datum now);
 
-/* Advise the resource manager to end the containers: the same decision and row, marked as advised; with reasons. */
+/*
+ * Advise the resource manager to end the containers: write the same decision and row,
+ * marked as advised. The caller gives the reasons.
+ */
 extern bool *yq_preempted_containers_advise(const YqPreemptedContainers *containers, Datum now);
 
-/* Make the containers end when their room is needed: a decision "killable"; the marks keep the reasons. */
+/*
+ * Make the containers killable, so that they end when their resources are needed: write
+ * a decision "killable", and store the reasons with the marks.
+ */
 extern bool *yq_preempted_containers_make_killable(const YqPreemptedContainers *containers, Datum now);
 
 /* -- unfetched containers ------------------------------------------------------ */
 
 /*
  * Put back the requests of containers that are preempted before their applications have
- * got them.
+ * fetched them.
  *
  * An allocated container reduces the counts of its request by one: for its node, its
- * rack and anywhere, as far as it is local.  If it is killed before its start is
+ * rack and anywhere, according to its locality.  If it is killed before its start is
  * acknowledged, the counts are restored (semantics/preemption 8; RMContainerImpl's
  * ContainerRescheduledTransition, AppSchedulingInfo).  Containers of application
  * masters, and of applications that are not ACTIVE, are not requested again.
@@ -92,18 +102,21 @@ extern bool *yq_preempted_containers_make_killable(const YqPreemptedContainers *
 /* State of a container before it ends. */
 typedef struct YqUnfetchedContainer
 {
-	bool		is_unfetched;	/* its start is not acknowledged; else the next field is unset */
-	const char *asked_label;	/* NULL: not to be requested again */
+	bool		is_unfetched;	/* its start is not acknowledged; otherwise the next field is not set */
+	const char *asked_label;	/* NULL: the container is not requested again */
 } YqUnfetchedContainer;
 
-/* Find the unfetched containers before they end, by container; NULL when there is none. */
+/*
+ * Find the unfetched containers before they end.  The result is indexed by container;
+ * NULL when there is none.
+ */
 extern YqUnfetchedContainer *yq_unfetched_containers_find(const YqPreemptedContainers *containers);
 
 /*
  * Request the unfetched containers again after they have ended, and delete the
  * decisions that allocated them.  The caller holds the locks of their leaves, and has
- * told the journal that its statements are the scheduler's own (scheduler_journal.h).
- * This function notes the applications.  Returns whether there are any.
+ * called yq_scheduler_journal_begin_own().  This function itself records the
+ * applications in the journal.  Returns whether there are any.
  */
 extern bool yq_unfetched_containers_put_back(const YqPreemptedContainers *containers,
 											 const YqUnfetchedContainer *unfetched, const bool *is_ended);

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * record_applications.c
- *	  Records of applications that a cycle has changed or that have ended, for tables,
- *	  containers, and sessions that keep a cluster.
+ *	  Records of applications that a cycle has changed or that have ended: in tables,
+ *	  about containers, and for sessions that keep a cluster.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,7 +21,7 @@
 
 /* -- application demand -------------------------------------------------------- */
 
-/* Record whether an application waits for containers, from its requests. */
+/* Record whether an application waits for containers, as its requests show. */
 
 int64
 yq_application_demand_note(const char *application_id)
@@ -50,17 +50,20 @@ yq_application_demand_note(const char *application_id)
 
 /* -- completed application ----------------------------------------------------- */
 
-/* End containers of an application that has ended, or of an ended attempt. */
+/* End containers of an application that has ended, or of an attempt that has ended. */
 
-/* The words of SchedulerUtils.COMPLETED_APPLICATION. */
+/* Text of SchedulerUtils.COMPLETED_APPLICATION. */
 #define COMPLETED "'Container of a completed application'"
 
-/* Does a container "c" outlive its attempt?  The application keeps its containers, and has fetched this one. */
+/*
+ * Does a container "c" outlive its attempt?  It does if its application keeps
+ * containers and has fetched it.
+ */
 #define IS_KEPT \
 	"(SELECT a.keeps_containers FROM yquota.application AS a WHERE a.application_id = $1) AND NOT EXISTS (" \
 	"SELECT FROM yquota.decision AS d WHERE d.container_id = c.container_id AND d.decision IN ('allocated', 'swapped'))"
 
-/* End containers; returns their ids. */
+/* End containers.  Returns their ids. */
 static List *
 end_containers(const char *application_id, YqContainersOf which)
 {
@@ -84,10 +87,10 @@ end_containers(const char *application_id, YqContainersOf which)
 }
 
 /*
- * Delete the decisions that allocated the containers.  If another transaction had ended
- * a container while the event waited for it, the decision "killed" is deleted, too.
- * Rows are locked in the order in which all sessions lock them.  Returns the number of
- * deleted decisions "killed".
+ * Delete the decisions that allocated the containers.  Another transaction may have
+ * ended a container while the event waited for it; then the decision "killed" is
+ * deleted, too.  Rows are locked in the order in which all sessions lock them.  Returns
+ * the number of deleted decisions "killed".
  */
 static int64
 drop_decisions(const List *container_ids)
@@ -139,28 +142,28 @@ yq_completed_application_note(const char *application_id)
 /* -- changed applications ------------------------------------------------------ */
 
 /*
- * Note the applications that a cycle has changed, for sessions that keep a cluster.
+ * Record the applications that a cycle has changed, for sessions that keep a cluster.
  *
  * Most cycles count missed opportunities, start requested containers, and reserve
- * nodes.  They note their changes of requests, counters and reservations row by row.
- * Other sessions apply such a row more cheaply than they read the application from its
+ * nodes.  They record each change of a request, counter or reservation as a row.  For
+ * other sessions, applying such a row is cheaper than reading the application from its
  * tables.
  *
- * The order of cycles decides about the present state of a request.  Numbers of
- * transactions do not show it: a transaction may have its number long before its cycle
- * has the scheduler's lock.  Positions in the write-ahead log do.  A cycle takes one
- * under the lock, which it holds until its transaction has ended, and writes its rows
- * behind it.  The sessions that compare the rows have existed since then, so no other
- * log intervenes.
+ * The present state of a request is its state after the last cycle.  Numbers of
+ * transactions do not show the order of cycles: a transaction may get its number long
+ * before its cycle gets the scheduler's lock.  Positions in the write-ahead log show
+ * the order.  A cycle takes a position under the lock, which it holds until its
+ * transaction has ended, and writes its rows after that position.  The sessions that
+ * compare the rows have existed since then, so all positions belong to the same log.
  */
 
-/* If a cycle has changed more applications, other sessions load the cluster anew. */
+/* If a cycle has changed more applications, other sessions load the whole cluster again. */
 #define MOST_APPLICATIONS 2000
 
 /* An application with more changed requests is read again. */
 #define MOST_REQUESTS 20
 
-/* -- applications of which more has changed than requests and reservations ----------- */
+/* -- applications with changes other than of requests and reservations --------------- */
 
 static bool
 changes_more(const YqDecision *decision)
@@ -168,7 +171,7 @@ changes_more(const YqDecision *decision)
 	return decision->killed != NULL || decision->key->update != NULL || decision->is_master;
 }
 
-/* Has an update changed?  Its counters are written to the row of the update. */
+/* Has an update changed?  The counters of an update are in the row of the update. */
 static bool
 has_other_changes(const YqClusterApplication *application)
 {
@@ -237,8 +240,8 @@ list_changes_of_key(const YqCluster *cluster, const YqSchedulerKey *key, XLogRec
 }
 
 /*
- * List the changes of an application.  A key with a reservation but without changes of
- * its own is noted with the reservation.
+ * List the changes of an application.  A key that has a reservation and is itself
+ * unchanged is recorded with the reservation.
  */
 static List *
 list_changes_of_application(const YqCluster *cluster, const YqClusterApplication *application, XLogRecPtr log_position)
@@ -255,7 +258,10 @@ list_changes_of_application(const YqCluster *cluster, const YqClusterApplication
 
 /* -- reservations ---------------------------------------------------------------------- */
 
-/* Is the reservation noted?  An application that is read again brings its reservations with it. */
+/*
+ * Does a change record the reservation?  If not, the application is read again,
+ * together with its reservations.
+ */
 static bool
 is_noted(const YqReservation *reservation)
 {

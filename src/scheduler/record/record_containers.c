@@ -31,7 +31,10 @@
 
 /* Write updates of running containers that take effect. */
 
-/* Make the instant later than the last event, because events of a container differ only by their instants. */
+/*
+ * Return an instant later than the last event, because events of a container differ
+ * only by their instants.
+ */
 void
 yq_update_event_write(const char *container_id, Datum allocation, const char *execution_type, bool is_revertible)
 {
@@ -64,7 +67,10 @@ yq_update_event_write(const char *container_id, Datum allocation, const char *ex
 	(void) yq_saved_plan_execute(&update, values, nulls);
 }
 
-/* Take back increases, as the resource manager does when the token of an increase is not used in time. */
+/*
+ * Take back increases, as the resource manager does when an application does not use
+ * the token of an increase in time.
+ */
 void
 yq_update_events_take_back(Datum container_ids, TimestampTz now, int64 expiry)
 {
@@ -179,7 +185,10 @@ yq_update_events_record(const YqCluster *cluster, const List *applications)
 
 #define MILLISECONDS(n) (INT64CONST(n) * 1000)
 
-/* The bounds reach from a call that is served at once to requests that wait for many reports of nodes. */
+/*
+ * The lowest bounds suit calls that are served at once, the highest suit requests that
+ * wait for many reports.
+ */
 const int64 yq_latency_bounds[YQ_LATENCY_BOUND_COUNT] = {
 	MILLISECONDS(10), MILLISECONDS(50), MILLISECONDS(100), MILLISECONDS(250), MILLISECONDS(500),
 	MILLISECONDS(1000), MILLISECONDS(2500), MILLISECONDS(5000), MILLISECONDS(10000),
@@ -271,7 +280,7 @@ yq_opportunistic_count_write(const YqOpportunisticCount *count)
 
 /* -- record containers --------------------------------------------------------- */
 
-/* Rows go into the tables directly, because there may be hundreds of thousands at once. */
+/* Append rows directly to the tables, because there may be hundreds of thousands at once. */
 
 /* Rows collected before they are written. */
 #define ROWS_PER_FLUSH 1000
@@ -341,7 +350,10 @@ yq_decision_locality(const YqDecision *decision)
 	return yq_decision_starts(decision) ? locality_names[decision->locality] : NULL;
 }
 
-/* Return the widest locality that the key permits; where anywhere is permitted, no other request matters. */
+/*
+ * Return the widest locality that the key permits.  If the container may run anywhere,
+ * no other request matters.
+ */
 static const char *
 farthest_name(const YqDecision *decision)
 {
@@ -414,13 +426,13 @@ enum
 
 #define MOST_COLUMNS Max((int) EVENT_COLUMNS, (int) DECISION_COLUMNS)
 
-/* Target of the rows of a table, and the next row. */
+/* The table to which rows are appended, and the next row. */
 typedef struct Rows
 {
 	YqBulkInsert   *writer;
 	const YqHierarchy *hierarchy;
-	Oid			sequence;		/* sequence of the numbers of events */
-	MemoryContext context;		/* values of a row; reset with the next row */
+	Oid			sequence;		/* sequence that numbers the events */
+	MemoryContext context;		/* memory for the values of a row; reset before the next row */
 	Datum		values[MOST_COLUMNS];
 	bool		nulls[MOST_COLUMNS];
 } Rows;
@@ -449,7 +461,7 @@ set_text(Rows *rows, int column, const char *value)
 		rows->values[column] = CStringGetTextDatum(value);
 }
 
-/* Write the row that "fill" makes of a decision. */
+/* Write the row that "fill" makes from a decision. */
 static void
 put_decision_row(Rows *rows, const YqDecision *decision, void (*fill) (Rows *, const YqDecision *))
 {
@@ -475,7 +487,7 @@ close_rows(Rows *rows)
 typedef struct Place
 {
 	const YqDecision *decision;
-	int			application;	/* position of its application among all, by id */
+	int			application;	/* position of its application in the list that is sorted by id */
 } Place;
 
 static int
@@ -493,8 +505,8 @@ compare_places(const void *a, const void *b)
 
 /*
  * Sort decisions by container id, unless numbers of containers have reached seven
- * digits.  Events are settled in that order.  The indexes on their ids, which are the
- * widest, are then written page after page.
+ * digits.  Charging settles events in that order.  The indexes on ids, which are the
+ * widest, are then written page by page.
  */
 static Place *
 in_order(const YqLoadedCluster *loaded)
@@ -571,7 +583,7 @@ start_containers(const YqCluster *cluster, const Place *places, int count)
 
 /* -- decisions ------------------------------------------------------------------- */
 
-/* Take consecutive unused numbers; returns the first one. */
+/* Take consecutive unused numbers.  Returns the first one. */
 static int64
 take_numbers(Relation relation, int64 count)
 {

@@ -17,18 +17,17 @@
 /* -- update event -------------------------------------------------------------- */
 
 /*
- * Write updates of running containers that take effect: their events and versions
- * (semantics/allocation 8).
+ * Write the updates of running containers that take effect (semantics/allocation 8).
  *
- * Each update that takes effect is a CONTAINER_UPDATE event, and raises the version
- * of its container by one.
+ * Each of them is a CONTAINER_UPDATE event, and raises the version of its container by
+ * one.
  */
 
 /*
  * Append the event of a container that the caller has locked, and raise its version.
- * No update of the container is pending afterwards.  A zero allocation and a NULL
- * execution type mean no change.  A revertible update remembers the allocation before
- * it, until the application master acknowledges the decision.
+ * Afterwards no update of the container is pending.  A zero allocation and a NULL
+ * execution type mean no change.  A revertible update stores the former allocation
+ * until the application master acknowledges the decision.
  */
 extern void yq_update_event_write(const char *container_id, Datum allocation, const char *execution_type,
 								  bool is_revertible);
@@ -36,21 +35,22 @@ extern void yq_update_event_write(const char *container_id, Datum allocation, co
 /* -- for cycles, under their lock ------------------------------------------------ */
 
 /*
- * Take back the increases of some containers (text[]) that were not acknowledged within
- * the expiry (microseconds), as of its end.  Their decisions are deleted.  The cycle
- * skips containers that another transaction has locked.
+ * Take back increases of the given containers (text[]) that were not acknowledged
+ * within the expiry (microseconds).  The change takes effect at the end of that time.
+ * Deletes their decisions, and skips containers that another transaction has locked.
  */
 extern void yq_update_events_take_back(Datum container_ids, TimestampTz now, int64 expiry);
 
 /*
- * Lock the container that a cycle wants to update, until the transaction ends.  False
- * when the container has ended, differs in size from the cycle's view, or is locked by
- * another transaction: the cycle does not wait.  For a promotion by rule the container
- * must still be OPPORTUNISTIC, and running.
+ * Lock the container that a cycle wants to update, until the transaction ends.  Returns
+ * false when the container has ended, or when its size differs from that in the cycle's
+ * cluster.  Also returns false when another transaction has locked it, because the
+ * cycle does not wait.  For a promotion by rule, the container must also be
+ * OPPORTUNISTIC and running.
  */
 extern bool yq_update_event_claim(const YqHierarchy *hierarchy, const YqContainerUpdate *update);
 
-/* Write the update of a decision. */
+/* Write the update that a decision makes. */
 extern void yq_update_event_record(const YqCluster *cluster, const YqDecision *decision);
 
 /* Write the updates of a cycle, and the counters of updates that continue to wait. */
@@ -59,16 +59,16 @@ extern void yq_update_events_record(const YqCluster *cluster, const List *applic
 /* -- opportunistic count ------------------------------------------------------- */
 
 /*
- * Count allocated OPPORTUNISTIC containers, for metrics: Hadoop's
- * OpportunisticSchedulerMetrics.
+ * Count allocated OPPORTUNISTIC containers for metrics, as Hadoop's
+ * OpportunisticSchedulerMetrics does.
  *
- * The counts in yquota_internal.opportunistic_count are split into rows that are added
- * up.  Simultaneous transactions change different rows, and none waits.
+ * Each count in yquota_internal.opportunistic_count is the sum of several rows.
+ * Simultaneous transactions change different rows, so none waits.
  */
 
 /*
- * Number of latency bounds, in microseconds and ascending; containers with at most that
- * latency are counted for each.
+ * Number of latency bounds.  The bounds are in microseconds and ascend.  For each
+ * bound, the containers whose latency is at most the bound are counted.
  */
 #define YQ_LATENCY_BOUND_COUNT 12
 extern const int64 yq_latency_bounds[YQ_LATENCY_BOUND_COUNT];
@@ -76,18 +76,21 @@ extern const int64 yq_latency_bounds[YQ_LATENCY_BOUND_COUNT];
 /* Counts of containers, initially all zero. */
 typedef struct YqOpportunisticCount
 {
-	int64		central;		/* containers, like all fields except latency */
+	int64		central;		/* number of containers, like all fields except latency */
 	int64		node_local;
 	int64		rack_local;
 	int64		off_switch;
 	int64		demoted;
 	int64		promoted_by_rule;
-	int64		timed;			/* containers with a known latency */
+	int64		timed;			/* containers whose latency is known */
 	int64		latency;		/* sum of their latencies, microseconds */
 	int64		within[YQ_LATENCY_BOUND_COUNT]; /* containers whose latency is at most the bound */
 } YqOpportunisticCount;
 
-/* Add containers with a latency from the first request to the container; a negative latency is unknown. */
+/*
+ * Add containers by their latency, from the first request to the container.  A negative
+ * latency is unknown.
+ */
 extern void yq_opportunistic_count_latency(YqOpportunisticCount *count, int64 latency, int64 containers);
 
 /* Add to the stored counts.  The row is locked until the transaction ends. */
@@ -96,8 +99,9 @@ extern void yq_opportunistic_count_write(const YqOpportunisticCount *count);
 /* -- record containers --------------------------------------------------------- */
 
 /*
- * Names of decisions that are deleted when they are not acknowledged in time, for
- * statements.  Other decisions report containers that end, or no container, and stay.
+ * Names of decisions that are deleted if they are not acknowledged in time, for use in
+ * statements.  All other decisions stay; they report the end of a container, or concern
+ * no container.
  */
 #define YQ_EXPIRING_DECISIONS "('allocated', 'swapped', 'reserved', 'increased', 'promoted')"
 
@@ -120,17 +124,20 @@ extern const char *yq_decision_locality(const YqDecision *decision);
 /* Return NODE_LOCAL, RACK_LOCAL or OFF_SWITCH. */
 extern const char *yq_locality_name(YqLocality locality);
 
-/* Return the name of the decision's container, which runs already if it is updated. palloc'd. */
+/*
+ * Return the name of the decision's container, which is a running container if the
+ * decision updates it.  The result is palloc'd.
+ */
 extern text *yq_decision_container_id(const YqDecision *decision);
 
 /*
- * Record decisions.  Their containers start by events in container_event, and the
- * decisions wait for acknowledge_decisions(), numbered in the order in which they were
- * made.  The caller holds the scheduler's lock, so no other transaction takes numbers.
+ * Record decisions.  Events in container_event start their containers.  The decisions
+ * wait for acknowledge_decisions(), numbered in the order in which they were made.  The
+ * caller holds the scheduler's lock, so no other transaction takes numbers.
  */
 extern void yq_record_containers(const YqLoadedCluster *loaded);
 
-/* Record only the events of some decisions that follow each other. */
+/* Record only the events of "count" consecutive decisions, beginning with "first". */
 extern void yq_record_starts(const YqCluster *cluster, int first, int count);
 
 #endif							/* YQ_RECORD_CONTAINERS_H */

@@ -3,9 +3,9 @@
  * record_decisions.c
  *	  The record of the decisions of an allocation cycle.
  *
- * record_containers.c writes containers and decisions.  All other changes are a few
- * rows of a few tables, each changed by its key.  Every other transaction that changes
- * these rows also holds the scheduler's lock, or the lock of their leaf.
+ * record_containers.c writes containers and decisions.  All other changes concern a few
+ * rows of a few tables, which are found by their keys.  Every other transaction that
+ * changes these rows also holds the scheduler's lock, or the lock of their leaf.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,7 +31,10 @@
 
 /* -- applications that still exist ----------------------------------------- */
 
-/* Has the cycle changed the application?  Only decisions serve requests; other changes are updates and counters. */
+/*
+ * Has the cycle changed the application?  Decisions serve requests; otherwise only
+ * updates and counters change.
+ */
 static bool
 is_touched(const YqCluster *cluster, const YqClusterApplication *application)
 {
@@ -82,9 +85,9 @@ add_leaves_of_applications(const List *applications, YqQueueLocks *locks)
 
 /*
  * Leave out applications with an update of a container that has ended or changed.  Such
- * an application gets no container in this cycle, and the next cycle reads it again.
- * No other decision depends on a promotion by rule, so only the promotion itself is
- * left out.  Returns the remaining applications.
+ * an application gets no container in this cycle, and the next cycle reads it again. No
+ * other decision depends on a promotion by rule, so only the promotion itself is left
+ * out.  Returns the remaining applications.
  */
 static List *
 leave_out_changed(YqLoadedCluster *loaded, List *applications)
@@ -102,7 +105,7 @@ leave_out_changed(YqLoadedCluster *loaded, List *applications)
 			continue;
 		if (decision->key->update->is_by_rule)
 		{
-			/* the cluster counts the promotion, and the tables do not */
+			/* the cluster counts the promotion, but the tables will not contain it */
 			decision->is_void = loaded->is_overtaken = true;
 			continue;
 		}
@@ -112,7 +115,7 @@ leave_out_changed(YqLoadedCluster *loaded, List *applications)
 	return applications;
 }
 
-/* Collect the containers that die for some decisions, in the order of the decisions. */
+/* Collect the containers that "count" decisions kill, in the order of the decisions. */
 static YqPreemptedContainers
 collect_killed_for(const YqCluster *cluster, int first, int count)
 {
@@ -148,7 +151,7 @@ collect_killed(const YqCluster *cluster)
 	return collect_killed_for(cluster, 0, cluster->decision_count);
 }
 
-/* Mark the applications for which a container was to die that has ended or changed. */
+/* Mark the applications of decisions whose killed container has ended or changed in the meantime. */
 static void
 mark_deprived(const YqCluster *cluster, const bool *is_claimed)
 {
@@ -167,8 +170,9 @@ mark_deprived(const YqCluster *cluster, const bool *is_claimed)
 }
 
 /*
- * Mark further applications.  No container dies for a marked application, so other
- * applications that may have got the rest of the room are marked, too, and so on.
+ * Mark further applications.  No container is killed for a marked application.  Other
+ * applications that may have got the rest of the freed resources are therefore marked,
+ * too; this repeats until no more are found.
  */
 static void
 mark_without_room(const YqCluster *cluster)
@@ -201,8 +205,8 @@ mark_without_room(const YqCluster *cluster)
 }
 
 /*
- * Lock the containers that are to die.  Applications that cannot have all their
- * containers get none in this cycle.  Returns the remaining applications.
+ * Lock the containers that the decisions kill.  An application that cannot get all its
+ * containers gets none in this cycle.  Returns the remaining applications.
  */
 static List *
 leave_out_deprived(const YqCluster *cluster, List *applications)
@@ -228,7 +232,7 @@ leave_out_deprived(const YqCluster *cluster, List *applications)
 	return left;
 }
 
-/* Add the leaves of containers whose requests are put back when they die. */
+/* Add the leaves of killed containers whose requests are put back. */
 static void
 add_leaves_of_unfetched(const YqCluster *cluster, YqQueueLocks *locks)
 {
@@ -254,7 +258,7 @@ typedef struct Killed
 	const bool *is_ended;
 } Killed;
 
-/* End the killed containers, which are locked and as the cycle read them. */
+/* End the killed containers.  They are locked, and unchanged since the cycle read them. */
 static Killed
 end_killed(const YqCluster *cluster)
 {
@@ -268,7 +272,10 @@ end_killed(const YqCluster *cluster)
 	return killed;
 }
 
-/* Put requests back after the cycle has written its own requests, because the cluster does not contain these. */
+/*
+ * Put requests back after the cycle has written its own requests, because the cluster
+ * does not contain them.
+ */
 static void
 put_requests_back(YqLoadedCluster *loaded, const Killed *killed)
 {
@@ -318,7 +325,7 @@ is_present(const Presence *presence, const YqClusterApplication *application)
 	return yq_varlena_is(queue, path);
 }
 
-/* Return the unchanged applications; mark the others. */
+/* Return the applications that are unchanged.  Mark all others. */
 static List *
 find_present(const List *applications)
 {
@@ -346,10 +353,10 @@ find_present(const List *applications)
 }
 
 /*
- * Lock the applications to be written, and return them.  The function leaves out and
- * marks applications that have ended or moved since they were read.  It does the same
- * with applications whose containers cannot be updated or killed now.  Decisions for
- * these applications are dropped.
+ * Lock the applications whose rows the cycle writes, and return them.  The function
+ * leaves out and marks applications that have ended or moved since they were read.  It
+ * does the same with applications whose containers cannot be updated or killed now.
+ * Decisions for these applications are dropped.
  */
 static List *
 find_touched(YqLoadedCluster *loaded)
@@ -372,7 +379,7 @@ find_touched(YqLoadedCluster *loaded)
 
 /* -- refused decisions ------------------------------------------------------ */
 
-/* Write the events of some decisions. */
+/* Write the events of "count" decisions. */
 static void
 write_events(void *argument, int first, int count)
 {
@@ -415,7 +422,7 @@ yq_record_refusals(YqLoadedCluster *loaded)
 
 /* -- changing rows ------------------------------------------------------------ */
 
-/* A table that is opened at the first change. */
+/* A table that is opened when its first row changes. */
 typedef struct Rows
 {
 	YqTable		table;
@@ -490,7 +497,7 @@ write_reservation(Rows *rows, const YqCluster *cluster, const YqReservation *res
 	yq_row_update_write(update);
 }
 
-/* Write reservations; a reservation of an application that is no longer ACTIVE is replaced. */
+/* Write reservations.  Replaces the reservation of an application that is no longer ACTIVE. */
 static void
 write_reservations(const YqCluster *cluster)
 {
@@ -522,7 +529,7 @@ typedef struct RequestRows
 	Datum		execution_type; /* execution type of all requests of a cycle: GUARANTEED */
 } RequestRows;
 
-/* Write a request; a served request has no row. */
+/* Write a request.  If the request is served, delete its row. */
 static void
 write_resource_request(RequestRows *rows, const YqSchedulerKey *key, const YqResourceRequest *request)
 {
@@ -560,8 +567,8 @@ write_request_counters(RequestRows *rows, YqSchedulerKey *key)
 }
 
 /*
- * Write the counts of open requests.  Other requests of a key stay when its count for *
- * is 0, and count when it is requested again.  Counters stay, too
+ * Write the counts of open requests.  When the count of a key for * is 0, its other
+ * requests stay, and count if the key is requested again.  Counters also stay
  * (LocalityAppPlacementAllocator, SchedulerApplicationAttempt).
  */
 static void
@@ -649,7 +656,10 @@ write_attempts(const YqCluster *cluster, const List *applications)
 	yq_row_update_close(rows.update);
 }
 
-/* Write the end of demand: an application without open requests has no outstanding requests any more. */
+/*
+ * Write the end of demand for applications without open requests: they no longer have
+ * outstanding requests.
+ */
 static void
 end_demand(const List *applications)
 {
@@ -670,7 +680,7 @@ end_demand(const List *applications)
 	yq_row_update_close(rows.update);
 }
 
-/* Count the decisions for metrics. */
+/* Count the promotions by rule among the decisions for metrics. */
 static void
 count_promoted(const YqCluster *cluster)
 {
@@ -685,25 +695,25 @@ count_promoted(const YqCluster *cluster)
 /*
  * Record the decisions.  The order matters:
  *
- * 1. Leaves are locked before any row is written.  Decisions for applications that have ended
- *	  or moved meanwhile are dropped; later steps write the remaining decisions.
+ *	1. Leaves are locked before any row is written.  Decisions for applications that have ended
+ *	  or moved since they were read are dropped; later steps write the remaining decisions.
  *
- * 2. Numbers that other containers use already are skipped before any id is written.
+ *	2. Numbers that other containers already use are skipped before any id is written.
  *
- * 3. Killed containers end before the containers that replace them start.  Events of updates
+ *	3. Killed containers end before the containers that replace them start.  Events of updates
  *	  follow the events of starts.
  *
- * 4. A node has one row of reserved_container.  The former reservation is therefore deleted
- *	  before the new one is inserted.
+ *	4. A node has only one row of reserved_container.  The former reservation is therefore
+ *	  deleted before the new one is inserted.
  *
- * 5. Changes of requests are noted for other sessions while the cluster still knows the state of
- *	  the tables: write_requests() forgets the difference (YqSchedulerKey.written).
+ *	5. Changes of requests are recorded for other sessions while the cluster still knows the
+ *	  state of the tables: write_requests() forgets the difference (YqSchedulerKey.written).
  *
- * 6. The end of demand is the last change of an application's row.  Its trigger need not note
- *	  the application again, because step 5 has done so.
+ *	6. The end of demand is the last change of an application's row.  Its trigger need not
+ *	  record the application again, because step 5 has done so.
  *
- * 7. Requests of containers that were killed before they were fetched are put back last.  The
- *	  cluster does not contain these requests, and writing its own would undo them.
+ *	7. Requests of containers that were killed before they were fetched are put back last.  The
+ *	  cluster does not contain them, and would overwrite them with its own requests.
  */
 void
 yq_record_decisions(YqLoadedCluster *loaded)

@@ -4,8 +4,8 @@
  *	  The record of the decisions of an allocation cycle.
  *
  * Containers start by events in container_event, so that the ledger and the scheduler
- * cannot disagree.  The functions are called under the scheduler's lock, once per
- * loaded cluster.
+ * cannot disagree.  The caller holds the scheduler's lock, and calls the functions once
+ * per loaded cluster.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,17 +15,17 @@
 #include "scheduler/load/loaded_cluster.h"
 
 /*
- * Write decisions, requests, counters and reservations, and note them for sessions that
- * keep a cluster.  Decisions for an application that has ended or moved meanwhile are
- * dropped.
+ * Write decisions, requests, counters and reservations, and record them for sessions
+ * that keep a cluster.  Drops decisions for applications that have ended or moved since
+ * they were read.
  */
 extern void yq_record_decisions(YqLoadedCluster *loaded);
 
 /*
  * Find the decisions whose events cannot be written, after yq_record_decisions() failed
- * and a subtransaction was rolled back.  Hold back the container to be updated, or the
- * application that was to get one (refusal.h).  False when all are held back already.
- * The cluster has to be read anew.
+ * and its subtransaction was rolled back.  Hold back the containers of failing updates,
+ * and the applications of failing new containers (refusal.h).  Returns false when all
+ * of these are already held back.  Afterwards the cluster has to be read again.
  */
 extern bool yq_record_refusals(YqLoadedCluster *loaded);
 

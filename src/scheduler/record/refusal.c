@@ -81,13 +81,13 @@ yq_refusal_note(const char *round, const char *subject, const ErrorData *error)
 
 /* -- a round ------------------------------------------------------------------- */
 
-/* A part of a round: consecutive subjects. */
+/* Consecutive subjects of a round. */
 typedef struct Part
 {
 	const YqRound *round;
 	int			first;
 	int			count;
-	int		   *subjects;		/* all refused subjects, with their errors */
+	int		   *subjects;		/* numbers of all refused subjects, with their errors */
 	ErrorData **errors;
 	int		   *refused;
 } Part;
@@ -100,7 +100,7 @@ do_part(void *argument)
 	part->round->work(part->round->argument, part->first, part->count);
 }
 
-/* Do the work of a part, after the earlier parts, because subjects may fail only in combination. */
+/* Do the work of these subjects after that of earlier ones, because subjects may fail only in combination. */
 static void
 do_what_can_be(void *argument)
 {

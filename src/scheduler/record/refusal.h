@@ -19,35 +19,36 @@
 /*
  * Count events of the scheduler for metrics.
  *
- * The counts in yquota_internal.scheduler_count are split into rows that are added up.
- * Simultaneous transactions change different rows, and none waits.
+ * Each count in yquota_internal.scheduler_count is the sum of several rows.
+ * Simultaneous transactions change different rows, so none waits.
  */
 
 /* Containers that ended because their application, or its attempt, had ended. */
 #define YQ_COUNT_COMPLETED "containers_completed"
 
-/* Add a number unless it is 0.  The row is locked until the transaction ends. */
+/* Add a number to a count.  If the number is not 0, the row is locked until the transaction ends. */
 extern void yq_scheduler_count_add(const char *name, int64 number);
 
 /* -- refusal ------------------------------------------------------------------- */
 
 /*
- * A round is written in one subtransaction.  Where that fails because of rows, the
- * round finds the rows, each in a subtransaction of its own.  It leaves their subjects
- * out, and goes on.  A row of yquota.scheduler_refusal has the reason.  A subject is
- * held back for a while, so that it does not fail every round.
+ * A round writes its rows in one subtransaction.  If this fails because of some rows,
+ * the round finds these rows by writing each in a subtransaction of its own.  It leaves
+ * out their subjects and writes the others.  A row of yquota.scheduler_refusal contains
+ * the reason.  The subject is held back for a while, so that it does not fail every
+ * round.
  */
 
 /*
- * Note that a container, an application or a plan is left out, with the reason, and
- * hold it back.  False if it is held back already.
+ * Record that a container, an application or a plan is left out, with the reason, and
+ * hold it back.  Returns false if it is already held back.
  */
 extern bool yq_refusal_note(const char *round, const char *subject, const ErrorData *error);
 
 /*
  * Do the work of a round for "count" subjects, numbered from 0: all in one
  * subtransaction or, if that fails, as many as possible. "work" does the work for
- * consecutive subjects. "refuse" is called for each subject that fails, outside of any
+ * consecutive subjects.  For each subject that fails, "refuse" is called outside of the
  * subtransaction that is rolled back.
  */
 typedef struct YqRound
@@ -60,7 +61,7 @@ typedef struct YqRound
 
 extern void yq_round_run(const YqRound *round);
 
-/* Find the subjects that fail, and keep no changes. */
+/* Find the subjects that fail, and undo all changes. */
 extern void yq_round_try(const YqRound *round);
 
 #endif							/* YQ_REFUSAL_H */

@@ -31,7 +31,7 @@
 /*
  * The scheduler's lock admits one allocation cycle at a time.
  *
- * It is an object lock of yquota.application, as pg_locks shows it, because a lock of
+ * It is an object lock on yquota.application, and pg_locks shows it as such.  A lock on
  * the table itself would block autovacuum.
  */
 
@@ -105,7 +105,7 @@ enum
 	CHANGE_COLUMNS
 };
 
-/* Rows that are written at once. */
+/* Number of rows that are written at once. */
 #define ROWS_AT_ONCE 100
 
 typedef struct Change
@@ -228,7 +228,7 @@ yq_scheduler_journal_everything(void)
 /* -- the scheduler's own statements ------------------------------------------ */
 
 static bool is_own = false;
-static bool expects_end_of_demand = false;	/* while is_own */
+static bool expects_end_of_demand = false;	/* set only while is_own is set */
 
 void
 yq_scheduler_journal_begin_own(void)
@@ -257,7 +257,7 @@ yq_scheduler_journal_end_own(void)
 
 /* -- triggers ------------------------------------------------------------------ */
 
-/* An application, with the leaf and user whose counters count it. */
+/* Return the change of an application, with the leaf and the user whose counters include it. */
 static Change
 change_of(Relation relation, HeapTuple tuple)
 {
@@ -287,7 +287,7 @@ is_same(const Change *a, const Change *b)
 	return true;
 }
 
-/* Is the only change that an application has no outstanding requests any more? */
+/* Is the end of outstanding requests the only change of the application? */
 static bool
 ends_demand(Relation relation, HeapTuple before, HeapTuple after)
 {
@@ -341,7 +341,7 @@ yq_sql_note_application(PG_FUNCTION_ARGS)
 
 /*
  * Trigger AFTER any change of a table of the scheduler FOR EACH STATEMENT.  An argument
- * is the kind that is noted even for the scheduler's own statements.
+ * names the kind of change that is recorded even for the scheduler's own statements.
  */
 Datum
 yq_sql_note_scheduler_change(PG_FUNCTION_ARGS)

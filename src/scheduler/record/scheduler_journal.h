@@ -21,30 +21,30 @@
  * The scheduler's lock admits one allocation cycle at a time.
  *
  * A cycle holds the lock exclusively until its transaction ends, so that the next cycle
- * sees all its decisions.  Transactions that change requests share the lock, but never
- * with a cycle.  A transaction that changes or removes a node also holds it
- * exclusively.  The lock is taken before the locks of queue_lock.h; containers start
- * and finish without it.
+ * sees all its decisions.  Transactions that change requests share the lock with each
+ * other, but not with a cycle.  A transaction that changes or removes a node also holds
+ * it exclusively.  The lock is taken before the locks of queue_lock.h.  Containers
+ * start and finish without it.
  */
 
 /* ExclusiveLock for a cycle or a change of nodes, ShareLock for changes of requests. */
 extern void yq_scheduler_lock(LOCKMODE mode);
 
-/* Take the lock without waiting; false when another transaction holds it. */
+/* Take the lock without waiting.  Returns false when another transaction holds it. */
 extern bool yq_scheduler_try_lock(LOCKMODE mode);
 
 /*
- * Lock every leaf, for a cycle that changes applications before it knows which others
- * it will serve.  All transactions lock leaves in one order
- * (admission/application/queue_lock.h), and a transaction that moves an application
- * locks two.
+ * Lock every leaf, for a cycle that changes applications before it knows which other
+ * applications it will serve.  All transactions lock leaves in the same order
+ * (admission/application/queue_lock.h); a transaction that moves an application locks
+ * two leaves.
  */
 extern void yq_scheduler_lock_leaves(const YqHierarchy *hierarchy);
 
 /*
- * Lock the log as a statement that sends events does.  The lock comes after the leaves
- * and before any container, because a transaction that blocks all events may wait for a
- * container.
+ * Take the lock on the log of events that a statement which sends events takes.  The
+ * lock comes after the leaves and before any container, because a transaction that
+ * blocks all events may wait for a container.
  */
 extern void yq_scheduler_lock_events(void);
 
@@ -53,12 +53,12 @@ extern void yq_scheduler_lock_events(void);
 /*
  * A transaction that changes scheduler data of an application appends a row to
  * yquota_internal.scheduler_change.  The functions that change requests, blacklists,
- * reservations and counters append it themselves.  Cycles note the changed requests and
- * reservations of an application that has no other changes.  A trigger appends rows for
- * applications and, less precisely, for direct changes of these tables.  Another
- * trigger notes changes of killable containers. yquota_internal.counter_delta has
- * changes of usage; an invalidation of the hierarchy signals changes of the
- * configuration.
+ * reservations and counters append the row themselves.  If only requests and
+ * reservations of an application change, a cycle records these changes.  A trigger
+ * appends rows for changes of applications and, less precisely, for direct changes of
+ * these tables.  Another trigger records changes of killable containers.
+ * yquota_internal.counter_delta contains changes of usage, and an invalidation of the
+ * hierarchy signals changes of the configuration.
  */
 
 /* Values of the column kind. */
@@ -67,25 +67,30 @@ extern void yq_scheduler_lock_events(void);
 #define YQ_CHANGE_EVERYTHING 'e'
 #define YQ_CHANGE_KILLABLE 'k'
 
-/* Note applications, by their ids (char *). */
+/* Record changes of the applications with these ids (char *). */
 extern void yq_scheduler_journal_applications(const List *ids);
 
-/* Note a cycle's changes of requests and reservations (YqCycleChange), of applications without other changes. */
+/*
+ * Record a cycle's changes of requests and reservations (YqCycleChange).  Their
+ * applications have no other changes.
+ */
 extern void yq_scheduler_journal_cycle(const YqHierarchy *hierarchy, const List *changes);
 
-/* Note that all data read so far are void. */
+/* Record that all data that sessions have read are void. */
 extern void yq_scheduler_journal_everything(void);
 
 /*
- * Suspend notes between the two calls: the caller notes the changes of its statements
- * on the scheduler's tables.  An error ends the suspension.
+ * Suspend the triggers' records between the two calls.  The caller itself records the
+ * changes that its statements make to the scheduler's tables.  An error ends the
+ * suspension.
  */
 extern void yq_scheduler_journal_begin_own(void);
 extern void yq_scheduler_journal_end_own(void);
 
 /*
  * Expect the end of demand until yq_scheduler_journal_end_own().  An application that
- * loses its demand is noted already, so the trigger notes only its user's counters.
+ * loses its demand is already recorded, so the trigger records only its user's
+ * counters.
  */
 extern void yq_scheduler_journal_expect_end_of_demand(void);
 

@@ -96,7 +96,10 @@ is_unmanaged(const char *application_id)
 	return yq_saved_plan_execute(&look_up, values, NULL) > 0;
 }
 
-/* Check that no local scheduler decides, which the proxy of an application master's node would enforce. */
+/*
+ * Check that no local scheduler decides.  In YARN, the proxy on the application
+ * master's node enforces this.
+ */
 static void
 check_is_central(const char *application_id)
 {
@@ -110,8 +113,8 @@ check_is_central(const char *application_id)
 
 /*
  * Check that OPPORTUNISTIC containers can be requested here.  Otherwise
- * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE names the property that disables them or
- * lets local schedulers of nodes allocate them.
+ * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE names the property that disables them, or
+ * that lets local schedulers of nodes allocate them.
  */
 static void
 opportunistic_request_check_enabled(const char *application_id)
@@ -127,7 +130,7 @@ opportunistic_request_check_enabled(const char *application_id)
 
 /* -- the entry ----------------------------------------------------------------------- */
 
-/* Delete an entry of another size that is no longer wanted.  False: the entry is wanted. */
+/* Delete an entry of another size that is no longer wanted.  Returns false if the entry is still wanted. */
 static bool
 drop_other_size(Datum *values)
 {
@@ -141,7 +144,10 @@ drop_other_size(Datum *values)
 	return yq_saved_plan_execute(&drop, values, NULL) > 0;
 }
 
-/* Write an entry.  An existing entry keeps its count unless the request is for *.  False: it has another size. */
+/*
+ * Write an entry.  An existing entry keeps its count unless the request is for *.
+ * Returns false if an entry of another size exists.
+ */
 static bool
 write_entry(Datum *values)
 {
@@ -221,15 +227,15 @@ asked_allocation(const YqRequester *requester, const YqContainerRequest *request
 }
 
 /*
- * Merge a request, which has a valid name and count.  A request for * sets the count.
- * A request for a node or a rack sets the count of that place, where 0 removes it.  The
- * first request of an entry supplies the entry's count, whatever its name.  The label
- * is kept but not checked, because no allocation uses it.
+ * Merge a request, whose name and count are valid.  A request for * sets the count of
+ * the entry.  A request for a node or a rack sets the count of that node or rack; 0
+ * removes it.  The first request of an entry also sets the entry's count, whatever name
+ * it has.  The label is kept but not checked, because no allocation uses it.
  *
- * ERRCODE_INVALID_PARAMETER_VALUE: an unknown resource type, an amount below 0, or a
- * size that differs from that of an entry that is still wanted.  An entry with count 0
- * is replaced.  The caller holds the lock of the application's leaf, and may hold that
- * of cycles.
+ * ERRCODE_INVALID_PARAMETER_VALUE reports an unknown resource type, an amount below 0,
+ * or a size that differs from the size of an entry that is still wanted.  An entry with
+ * count 0 is replaced.  The caller holds the lock of the application's leaf, and may
+ * hold the lock of cycles.
  */
 static void
 opportunistic_request_merge(const YqRequester *requester, const YqContainerRequest *request)
@@ -265,8 +271,8 @@ opportunistic_request_merge(const YqRequester *requester, const YqContainerReque
 /* -- the requesting application -------------------------------------------- */
 
 /*
- * Has the application its master?  A managed application requests nothing before it has
- * got the master's container.
+ * Does the application have its master?  A managed application cannot request
+ * containers before it has received the container of its master.
  */
 static bool
 has_master(const char *application_id)
@@ -285,9 +291,9 @@ has_master(const char *application_id)
 
 /*
  * May the application request containers?  After a move, an application may wait in its
- * new queue for room of its master.  The master goes on running and requesting
- * (CapacityScheduler.allocate()).  The requests are served once the application is
- * ACTIVE again.
+ * new queue until there is room for its master.  In the meantime the master continues
+ * to run and to request containers (CapacityScheduler.allocate()).  The scheduler
+ * serves the requests when the application is ACTIVE again.
  */
 bool
 yq_requester_may_ask(const YqApplication *application)
@@ -396,7 +402,7 @@ check_container_request(const YqRequester *requester, const YqContainerRequest *
 		opportunistic_request_check_enabled(requester->application->application_id);
 		return;
 	}
-	/* a label of blanks counts as none: SchedulerUtils.validateResourceRequest() */
+	/* a label that consists of blanks counts as no label: SchedulerUtils.validateResourceRequest() */
 	if (!is_anywhere(request) && request->label != NULL && strspn(request->label, " \t\r\n") < strlen(request->label))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -458,7 +464,7 @@ write_request(const YqRequester *requester, const YqContainerRequest *request)
 	(void) yq_saved_plan_execute(&upsert, values, nulls);
 }
 
-/* Delete the GUARANTEED requests of keys whose count for * is 0. */
+/* Delete the GUARANTEED requests with a priority and allocation request id whose count for * is 0. */
 static void
 drop_void_requests(const char *application_id)
 {
@@ -474,7 +480,7 @@ drop_void_requests(const char *application_id)
 	(void) yq_saved_plan_execute(&drop, values, NULL);
 }
 
-/* Is there a GUARANTEED request?  OPPORTUNISTIC requests do not concern cycles. */
+/* Is there a GUARANTEED request?  Cycles do not serve OPPORTUNISTIC requests. */
 static bool
 has_guaranteed_request(const YqContainerRequest *requests, int count)
 {
@@ -515,7 +521,7 @@ yq_container_request(const char *application_id, const YqContainerRequest *reque
 	return yq_application_demand_note(application_id);
 }
 
-/* -- where not -------------------------------------------------------------- */
+/* -- excluded nodes and racks ----------------------------------------------- */
 
 void
 yq_blacklist_update(const char *application_id, const char **additions, int addition_count,

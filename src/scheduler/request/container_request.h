@@ -18,30 +18,33 @@
 /*
  * Read how long an application master expects OPPORTUNISTIC containers to run.
  *
- * Durations are in microseconds, 0 when unknown.  A month has 30 days and a day 24
+ * Durations are in microseconds; 0 means unknown.  A month has 30 days and a day 24
  * hours, as in PostgreSQL's comparison of intervals.
  */
 
-/* Read a duration; ERRCODE_INVALID_PARAMETER_VALUE unless it is more than 0 and at most 36500 days. */
+/*
+ * Read a duration.  A duration that is not more than 0 or exceeds 36500 days is
+ * ERRCODE_INVALID_PARAMETER_VALUE.
+ */
 extern int64 yq_expected_duration_read(Datum interval);
 
-/* Return an interval in the current memory context, in days of 24 hours and time. */
+/* Return the duration as an interval of days of 24 hours and time, in the current memory context. */
 extern Datum yq_expected_duration_interval(int64 duration);
 
 /* -- container request --------------------------------------------------------- */
 
 /*
- * As in YARN, a request replaces the earlier request with its priority, its allocation
- * request id, its execution type and its resource name.  Count 0 for * ends all
- * GUARANTEED requests with that priority and id; OPPORTUNISTIC requests have rules of
- * their own.
+ * As in YARN, a request replaces the earlier request with the same priority, allocation
+ * request id, execution type and resource name.  Count 0 for * ends all GUARANTEED
+ * requests with that priority and id.  OPPORTUNISTIC requests follow rules of their
+ * own.
  *
- * Every function locks the rows that it decides by until the transaction ends.  An
- * unknown application is ERRCODE_UNDEFINED_OBJECT.  An application that may not request
- * containers is ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE.
+ * Every function locks the rows on which its decision depends, until the transaction
+ * ends.  An unknown application is ERRCODE_UNDEFINED_OBJECT.  An application that may
+ * not request containers is ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE.
  */
 
-/* Name for any node; its count is the total number of wanted containers. */
+/* Name that stands for any node; its count is the total number of wanted containers. */
 #define YQ_ANYWHERE_NAME "*"
 
 /* A row of a request. */
@@ -59,15 +62,16 @@ typedef struct YqContainerRequest
 } YqContainerRequest;
 
 /*
- * Record requests, all or none; a later request replaces an earlier one for the same
- * count.  Returns how many containers, of both types, the application then waits for.
- * An invalid request is ERRCODE_INVALID_PARAMETER_VALUE.
+ * Record all requests or none.  A later request replaces an earlier request for the
+ * same count.  Returns the number of containers, of both execution types, for which the
+ * application then waits.  An invalid request is ERRCODE_INVALID_PARAMETER_VALUE.
  */
 extern int64 yq_container_request(const char *application_id, const YqContainerRequest *requests, int count);
 
 /*
- * End running containers that are not wanted, from an array of ids, whether they have
- * been acknowledged or not.  Returns the ids of the containers that ran, as C strings.
+ * End the running containers with the ids of an array, whether they have been
+ * acknowledged or not.  Returns the ids of the containers that were running, as C
+ * strings.
  */
 extern List *yq_containers_release(Datum container_ids);
 
@@ -79,22 +83,25 @@ typedef struct YqRequester
 	const YqQueue *queue;
 } YqRequester;
 
-/* Is the application ACTIVE, or ACCEPTED in a queue into which its master has moved? */
+/* Is the application ACTIVE, or is it ACCEPTED in a queue to which its running master was moved? */
 extern bool yq_requester_may_ask(const YqApplication *application);
 
-/* Lock the application: it neither ends nor moves meanwhile, and no cycle decides. */
+/*
+ * Lock the application.  Until the transaction ends, the application neither ends nor
+ * moves, and no cycle decides.
+ */
 extern YqRequester yq_requester_lock(const char *application_id);
 
-/* Lock the application while a cycle may decide: the cycle waits before it writes changes of the leaf. */
+/* Lock the application, but let cycles decide.  A cycle waits before it writes changes of the leaf. */
 extern YqRequester yq_requester_lock_leaf(const char *application_id);
 
-/* Exclude some nodes and racks for the application, and readmit others. */
+/* Exclude the nodes and racks of "additions" for the application, and readmit those of "removals". */
 extern void yq_blacklist_update(const char *application_id, const char **additions, int addition_count,
 								const char **removals, int removal_count);
 
 /*
  * Delete the requests and reservations of the application, and its application master.
- * The next attempt starts without them, and numbers its containers anew.
+ * The next attempt starts without them and numbers its containers from 1 again.
  */
 extern void yq_application_begin_attempt(const char *application_id);
 
@@ -103,12 +110,12 @@ extern void yq_application_begin_attempt(const char *application_id);
 /* Read rows of the type yquota.container_request as requests. */
 
 /*
- * Read a row as a request; a NULL attribute has YARN's default.  A NULL allocation or
- * count is ERRCODE_NULL_VALUE_NOT_ALLOWED.
+ * Read a row as a request.  A NULL attribute gets YARN's default, but a NULL allocation
+ * or count is ERRCODE_NULL_VALUE_NOT_ALLOWED.
  */
 extern YqContainerRequest yq_container_request_of_row(HeapTupleHeader row);
 
-/* Read an array of rows without nulls as requests, palloc'd.  Returns their number. */
+/* Read an array of rows without nulls as requests, which are palloc'd.  Returns their number. */
 extern int	yq_container_requests_of_array(Datum array, const YqContainerRequest **requests);
 
 #endif							/* YQ_CONTAINER_REQUEST_H */

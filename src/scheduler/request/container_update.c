@@ -40,7 +40,7 @@ yq_update_refusal_name(YqUpdateRefusal refusal)
 
 /* -- the running container ------------------------------------------------- */
 
-/* A container as charging knows it, with its pending update. */
+/* A container as charging has recorded it, with its pending update. */
 typedef struct Running
 {
 	bool		is_found;
@@ -104,9 +104,9 @@ look_up(const YqRequester *requester, const char *container_id)
 }
 
 /*
- * Lock containers of an application until the transaction ends, in the order of
- * charging.  A change by another transaction replaces the row, so the lock is taken
- * once more.
+ * Lock containers of an application until the transaction ends, in the order in which
+ * charging locks them.  If another transaction changes a container, it replaces the
+ * row, so the lock has to be taken again.
  */
 static void
 lock_containers(const YqRequester *requester, const YqUpdateRequest *requests, int count)
@@ -141,7 +141,7 @@ typedef struct UpdatePlan
 {
 	const YqUpdateRequest *request;
 	Running		running;
-	int64	   *target;			/* rounded as in YARN; NULL for another execution type */
+	int64	   *target;			/* size after rounding as in YARN; NULL for a change of the execution type */
 	YqUpdateOutcome *outcome;
 } UpdatePlan;
 
@@ -155,7 +155,10 @@ check_update_request(const YqUpdateRequest *request)
 						request->container_id)));
 }
 
-/* Check memory and cores only, as RMServerUtils does; other types are cut to the maximum. */
+/*
+ * Check memory and cores only, as RMServerUtils does.  Larger amounts of other types
+ * are reduced to the maximum.
+ */
 static bool
 is_in_range(const int64 *amounts, const int64 *maximum)
 {
@@ -175,8 +178,8 @@ types_compared(const YqHierarchy *hierarchy)
 }
 
 /*
- * Compare sizes.  A request for more of one type and less of another increases the
- * former, and keeps the latter.
+ * Compare sizes.  A request that increases one type and decreases another changes only
+ * the type that increases.
  */
 static YqUpdateAction
 compare_sizes(const YqHierarchy *hierarchy, const int64 *target, const int64 *present)
@@ -194,8 +197,9 @@ compare_sizes(const YqHierarchy *hierarchy, const int64 *target, const int64 *pr
 }
 
 /*
- * Choose the action of a change of size.  A smaller request that is rounded up to the present allocation is a
- * decrease to it.  Hadoop goes by the type of the request, and counts a version.
+ * Choose the action of a change of size.  If rounding raises a smaller request to the
+ * present allocation, the action is a decrease to the present allocation.  Hadoop goes
+ * by the type of the request, and counts a version.
  */
 static YqUpdateAction
 action_of_size(const YqHierarchy *hierarchy, const int64 *asked, const int64 *target, const int64 *present)
@@ -236,20 +240,20 @@ plan_type(UpdatePlan *plan)
 	if (plan->request->is_guaranteed == plan->running.is_guaranteed)
 		return YQ_UPDATE_ACCEPTED;
 	plan->outcome->action = plan->request->is_guaranteed ? YQ_UPDATE_PROMOTE : YQ_UPDATE_DEMOTE;
-	/* the next increase replaces a pending one; it does not replace a promotion */
+	/* a new increase replaces a pending increase, but not a pending promotion */
 	if (plan->request->is_guaranteed && plan->running.is_pending)
 		return YQ_UPDATE_OUTSTANDING;
 	return YQ_UPDATE_ACCEPTED;
 }
 
-/* Make the checks of RMServerUtils.validateAndSplitUpdateResourceRequests(), in its order. */
+/* Make the checks of RMServerUtils.validateAndSplitUpdateResourceRequests(), in the same order. */
 static YqUpdateRefusal
 make_update_plan(const YqRequester *requester, UpdatePlan *plans, int number)
 {
 	UpdatePlan *plan = &plans[number];
 
 	plan->running = look_up(requester, plan->request->container_id);
-	/* without a node there is no place where the container could grow */
+	/* a container can only grow on a known node */
 	if (!plan->running.is_found || plan->running.node == NULL)
 		return YQ_UPDATE_INVALID_CONTAINER;
 	if (plan->request->version != plan->running.version)
@@ -264,9 +268,12 @@ make_update_plan(const YqRequester *requester, UpdatePlan *plans, int number)
 	return plan->request->allocation != NULL ? plan_size(requester, plan) : plan_type(plan);
 }
 
-/* -- doing it ---------------------------------------------------------------- */
+/* -- application of the plans ------------------------------------------------ */
 
-/* Use up a container number, as Hadoop does: each decrease makes an empty container with a name of its own. */
+/*
+ * Use up a container number.  In Hadoop, each decrease makes an empty container that
+ * has a name of its own.
+ */
 static void
 use_up_number(const char *application_id)
 {
@@ -292,7 +299,7 @@ cancel_pending(const char *container_id)
 	(void) yq_saved_plan_execute(&cancel, values, NULL);
 }
 
-/* Delete the earlier decisions about the containers, which a new update acknowledges. */
+/* Delete the earlier decisions about the containers.  A new update acknowledges these decisions. */
 static void
 forget_decisions(const UpdatePlan *plans, int count)
 {
@@ -326,8 +333,8 @@ update_label(const YqRequester *requester, const Running *running)
 }
 
 /*
- * Wait for the missing amount on the node of the container.  A reservation of another
- * size that was made for it is given up.
+ * Wait for the missing amount on the node of the container.  An existing reservation
+ * for the update is given up if its size differs.
  */
 static void
 make_pending(const YqRequester *requester, const UpdatePlan *plan, const char *update_type, const int64 *missing)

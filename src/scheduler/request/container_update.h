@@ -2,14 +2,14 @@
  *
  * container_update.h
  *	  Updates of running containers: another size, or another execution type
- *	  (semantics/allocation 8; where Hadoop 3.4.1 differs, it is as in 3.4.1).
+ *	  (semantics/allocation 8).  Decisions follow Hadoop 3.4.1.
  *
- * A decrease and a demotion to OPPORTUNISTIC happen at once.  An increase and a
- * promotion to GUARANTEED wait in yquota.container_update for an allocation cycle.
- * There each is a scheduler key of its own, for one container of the missing amount, on
- * the container's node only.  When it takes effect, the update becomes a
- * CONTAINER_UPDATE event in container_event.  It raises the version of the container by
- * one.
+ * A decrease and a demotion to OPPORTUNISTIC take effect at once.  An increase and a
+ * promotion to GUARANTEED wait in yquota.container_update for an allocation cycle. The
+ * cycle treats each of them as a separate scheduler key, which requests one container
+ * of the missing amount on the container's node only.  When an update takes effect, it
+ * becomes a CONTAINER_UPDATE event in container_event, which raises the version of the
+ * container by one.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,7 +19,7 @@
 #include "base/resource.h"
 #include "queues/hierarchy.h"
 
-/* The requested update of a container: either allocation or execution type. */
+/* The requested update of a container: a new allocation or a new execution type. */
 typedef struct YqUpdateRequest
 {
 	const char *container_id;
@@ -44,7 +44,7 @@ typedef enum YqUpdateRefusal
 
 typedef enum YqUpdateAction
 {
-	YQ_UPDATE_NOTHING,			/* the container is like that already; a pending change of its size is dropped */
+	YQ_UPDATE_NOTHING,			/* no change is needed; a pending change of the size is dropped */
 	YQ_UPDATE_PROMOTE,
 	YQ_UPDATE_INCREASE,
 	YQ_UPDATE_DEMOTE,
@@ -54,7 +54,7 @@ typedef enum YqUpdateAction
 typedef struct YqUpdateOutcome
 {
 	YqUpdateRefusal refusal;
-	YqUpdateAction action;		/* when accepted */
+	YqUpdateAction action;		/* action of an accepted update */
 	int32		version;		/* present version of the container; -1 when it does not run */
 	Datum		allocation;		/* present allocation, a yquota.resource; 0 when the container does not run */
 } YqUpdateOutcome;
@@ -63,18 +63,18 @@ typedef struct YqUpdateOutcome
 extern const char *yq_update_refusal_name(YqUpdateRefusal refusal);
 
 /*
- * Apply update requests to containers of an application; returns the outcome of each.
- * The function locks like yq_container_request(), with the same errors for the
- * application.  It also locks the containers, so it waits for transactions that end or
- * change one.  An unknown resource type, and a request for both changes or neither, is
- * ERRCODE_INVALID_PARAMETER_VALUE.
+ * Apply update requests to containers of an application.  Returns the outcome of each
+ * request.  The function takes the locks of yq_container_request(), and raises the same
+ * errors for the application.  It also locks the containers, so it waits for
+ * transactions that end or change one of them.  An unknown resource type is
+ * ERRCODE_INVALID_PARAMETER_VALUE, and so is a request for both changes or for neither.
  */
 extern YqUpdateOutcome *yq_containers_update(const char *application_id, const YqUpdateRequest *requests,
 											 int count);
 
 /*
- * Drop pending updates of containers that no longer run.  Locks every leaf if there is
- * such an update.  For allocation cycles, under their lock.
+ * Drop pending updates of containers that no longer run.  If there is such an update,
+ * the function locks every leaf.  An allocation cycle calls it under its lock.
  */
 extern void yq_container_updates_tidy(const YqHierarchy *hierarchy);
 

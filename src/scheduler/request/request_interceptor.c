@@ -4,8 +4,8 @@
  *	  Functions of the site that check requests of application masters before the
  *	  decision, and responses before they are returned.
  *
- * The list comes from the newest committed rows.  Each call looks a function up by its
- * name, with the rights of the caller, so that a replaced function takes effect at
+ * The list comes from the newest committed rows.  Each call looks up a function by its
+ * name, with the rights of the caller.  A replaced function therefore takes effect at
  * once.
  *
  *-------------------------------------------------------------------------
@@ -90,9 +90,9 @@ read_list(void)
 	registered = NIL;
 
 	/*
-	 * An invalidation that arrives while the table is read clears the flag, and so does
-	 * an error.  A parallel plan may read rows that are older than an invalidation that
-	 * has been received already.
+	 * An invalidation that arrives while the table is read clears the flag, as does an
+	 * error.  A parallel plan may read rows that are older than an invalidation that was
+	 * received before, so it never sets the flag.
 	 */
 	is_current = !IsInParallelMode();
 	snapshot = yq_latest_snapshot();
@@ -123,7 +123,10 @@ yq_request_interceptors_exist(void)
 	return registered != NIL;
 }
 
-/* Return the names of the functions of a kind, in order, as a copy: a function may change the list. */
+/*
+ * Return the names of the functions of a kind, in order.  The list is a copy, because a
+ * called function may change the original.
+ */
 static List *
 registered_functions(Kind kind)
 {
@@ -173,8 +176,8 @@ name_interceptor(void *argument)
 }
 
 /*
- * Check the owner at each call.  The function runs with the rights of the caller, and
- * its owner may have changed since it was registered.
+ * Check the owner of the function at each call, because the function runs with the
+ * rights of the caller.  The owner may have changed since the registration.
  */
 static void
 check_owner(Oid function, const Call *call)
@@ -335,7 +338,7 @@ replace_part(YqAllocateRequest *request, YqRequestPart part, const char *name, D
 	request->parts[part] = value;
 }
 
-/* Take the result of a function; a NULL result has no attributes. */
+/* Take the result of a function.  A NULL result counts as a row of NULL attributes. */
 static void
 take_request(YqAllocateRequest *request, const Call *call)
 {
@@ -420,7 +423,10 @@ find_column(TupleDesc descriptor, const char *name)
 	return -1;
 }
 
-/* Find the columns of the result.  A column "decision" is an outcome; a single column contains ids. */
+/*
+ * Find the columns of the result.  A column "decision" contains outcomes.  If there is
+ * only one column, it contains ids.
+ */
 static void
 find_columns(Rows *rows)
 {
@@ -466,7 +472,7 @@ response_row(const Rows *rows, int number)
 
 	for (int i = 0; i < RESPONSE_ATTRIBUTES; i++)
 		values[i] = row_value(rows, number, i, &nulls[i]);
-	/* ids without an outcome belong to released containers */
+	/* a result without outcomes lists ids of released containers */
 	if (rows->columns[RESPONSE_OUTCOME] < 0)
 	{
 		values[RESPONSE_OUTCOME] = CStringGetTextDatum("released");
@@ -488,7 +494,10 @@ response_array(const Rows *rows)
 	return PointerGetDatum(construct_array(elements, rows->count, yq_type_oid("allocate_response"), -1, false, TYPALIGN_DOUBLE));
 }
 
-/* Remove rows by their numbers, from 1, and add the ids of their containers. */
+/*
+ * Remove the rows with the given numbers, which count from 1, and add the ids of their
+ * containers to the list.
+ */
 static List *
 leave_out(Rows *rows, const Call *call, List *ids)
 {

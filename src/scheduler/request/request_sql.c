@@ -78,9 +78,9 @@ yq_sql_update_blacklist(PG_FUNCTION_ARGS)
 
 /*
  * Trigger on yquota.application, for rows that end or are deleted.  It deletes the
- * scheduler's rows for the application, as committed now, and ends the containers that
- * the scheduler has given to it.  The last container number stays: an id may be
- * submitted again, and charging accepts no container twice.
+ * newest committed rows of the scheduler for the application, and ends the containers
+ * that the scheduler has started for it.  The last container number stays, because the
+ * id may be submitted again and charging never accepts a container id twice.
  */
 Datum
 yq_sql_forget_application(PG_FUNCTION_ARGS)
@@ -102,7 +102,7 @@ yq_sql_forget_application(PG_FUNCTION_ARGS)
 	values[0] = heap_getattr(trigger->tg_trigtuple, yq_column(trigger->tg_relation, "application_id"),
 							 RelationGetDescr(trigger->tg_relation), &isnull);
 	application_id = TextDatumGetCString(values[0]);
-	/* another trigger notes the change of the application itself */
+	/* another trigger records the change of the application itself in the journal */
 	yq_scheduler_journal_begin_own();
 	(void) yq_saved_plan_execute(&drop, values, NULL);
 	yq_application_begin_attempt(application_id);
@@ -336,8 +336,8 @@ error_code(YqUpdateRefusal refusal)
 }
 
 /*
- * Return the arguments of update_container() as interceptors leave them.  Interceptors
- * may change the update, but not remove it.
+ * Return the arguments of update_container() as the interceptors have changed them.
+ * Interceptors may change the update, but may not remove it.
  */
 static YqUpdateRequest
 intercepted_update(FunctionCallInfo fcinfo, const char *application_id)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * cluster.c
- *	  State of an allocation cycle: making the cluster, and putting it in order.
+ *	  State of an allocation cycle: building the cluster, and sorting its contents.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,7 +22,7 @@ typedef struct NameEntry
 	YqName		number;
 } NameEntry;
 
-/* Make room for another element in an array of the cluster; "room" follows. */
+/* Make room for another element in an array of the cluster.  "room" is its capacity. */
 static void *
 grow_array(const YqCluster *cluster, void *array, int count, int *room, Size size)
 {
@@ -312,7 +312,7 @@ yq_cluster_add_request(YqCluster *cluster, YqSchedulerKey *key, YqName name, int
 	return request;
 }
 
-/* Insert a reservation; those of a key are in the order of their nodes' names. */
+/* Insert a reservation.  The reservations of a key are in the order of their nodes' names. */
 static void
 insert_reservation(const YqCluster *cluster, YqSchedulerKey *key, YqReservation *reservation)
 {
@@ -371,7 +371,7 @@ yq_cluster_add_usage(YqCluster *cluster, YqClusterQueue *leaf, YqClusterUser *us
 		yq_amounts_add(cluster->calculator, yq_at(cluster, user->used, label), amounts);
 }
 
-/* -- putting in order ------------------------------------------------------ */
+/* -- sorting --------------------------------------------------------------- */
 
 static int
 compare_interned_names(const void *a, const void *b)
@@ -394,7 +394,7 @@ compare_users(const void *a, const void *b)
 	return strcmp((*(YqClusterUser *const *) a)->username, (*(YqClusterUser *const *) b)->username);
 }
 
-/* Compare ids of containers; within an application, by attempt and number. */
+/* Compare ids of containers.  Containers of the same application compare by attempt and number. */
 static int
 compare_container_ids(const char *left, const char *right)
 {
@@ -407,9 +407,9 @@ compare_container_ids(const char *left, const char *right)
 }
 
 /*
- * Compare keys: the smaller number of priority first, then of the request id
- * (semantics/allocation 4).  Updates come after all others, as
- * SchedulerRequestKey.compareTo() does, although its comment says otherwise.
+ * Compare keys: the smaller priority number comes first, then the smaller request id
+ * (semantics/allocation 4).  Updates come after all other keys.
+ * SchedulerRequestKey.compareTo() does the same, although its comment says otherwise.
  */
 static int
 compare_keys(const void *a, const void *b)
@@ -471,7 +471,10 @@ yq_cluster_wanted_key(YqClusterApplication *application, int from)
 
 	while (at < application->key_count && application->keys[at]->anywhere.count <= 0)
 		at = application->keys[at]->wanted_from;
-	/* the next search skips these keys at once, so that each key is passed a few times in all */
+	/*
+	 * let the next search jump over these keys, so that all searches together pass each key
+	 * only a few times
+	 */
 	while (from < at)
 	{
 		int			next = application->keys[from]->wanted_from;
@@ -506,7 +509,7 @@ yq_cluster_prepare_application(YqCluster *cluster, YqClusterApplication *applica
 		prepare_key(cluster, application->keys[i]);
 }
 
-/* Prepare a leaf whose applications are prepared. */
+/* Prepare a leaf.  Its applications are prepared already. */
 static void
 prepare_leaf(YqCluster *cluster, YqClusterQueue *leaf)
 {
@@ -603,7 +606,7 @@ subtract_amounts(const YqCluster *cluster, int64 *from, const int64 *amounts)
 		from[i] -= amounts[i];
 }
 
-/* Remove a reservation that is no longer used. */
+/* Remove a reservation that is no longer needed. */
 static void
 remove_reservation(YqCluster *cluster, YqReservation *reservation)
 {

@@ -12,15 +12,17 @@
  *
  * All memory is in the cluster's own context and is freed with it.  Amounts are native
  * units per resource type of the hierarchy.  Amounts per label are in one array, label
- * after label: see yq_at().  Strings given by the caller are kept, not copied.
+ * after label: see yq_at().  Strings that the caller passes are kept, not copied.
  *
  * The state need not contain the whole cluster.  A cycle over some nodes needs these
- * nodes and all queues.  It needs every application in state ACTIVE that has demand or
- * a reservation, with all its keys.  It needs the nodes of their reservations.  It also
- * needs all users of the leaves of these applications, with their usage.  An active
- * application without demand matters only in a leaf that is at its limit and where
- * applications have reservations.  There, the first application in order without a
- * reservation ends the search.  Added like the others, without keys, it does so.
+ * nodes and all queues.  It needs every ACTIVE application that has demand or a
+ * reservation, with all its keys, and the nodes of these reservations.  It also needs
+ * all users of the leaves of these applications, with their usage.
+ *
+ * An ACTIVE application without demand matters only in a leaf that is at its limit and
+ * in which applications have reservations.  The search of such a leaf ends at the first
+ * application in order that has no reservation.  The loader therefore adds applications
+ * without demand, too, but without keys.
  *
  *-------------------------------------------------------------------------
  */
@@ -67,7 +69,7 @@ typedef struct YqClusterSettings
 	bool		shares_with_masters;	/* node-labels.am.allow-non-exclusive-allocation */
 } YqClusterSettings;
 
-/* Number of a node's or rack's name in the cluster. */
+/* Number of the name of a node or rack in the cluster. */
 typedef int YqName;
 
 #define YQ_ANYWHERE (-1)
@@ -79,10 +81,10 @@ typedef struct YqClusterNode
 	YqName		rack_number;
 	int			label;			/* number; 0 is the default partition */
 	int64	   *total;
-	int64	   *unallocated;	/* may be negative, when the node has shrunk */
+	int64	   *unallocated;	/* negative if the node has become smaller than its containers */
 	struct YqReservation *reservation;	/* NULL for none */
 	struct YqKillableContainer *killable;	/* first killable container of the node; NULL for none */
-	bool		has_false_room; /* set by record_decisions.c: containers that were to die on it do not */
+	bool		has_false_room; /* set by record_decisions.c: containers that were to be killed on the node are not */
 } YqClusterNode;
 
 typedef struct YqClusterUser
@@ -92,13 +94,13 @@ typedef struct YqClusterUser
 	float4		weight;
 	int64	   *used;			/* per label: resources of containers and reservations */
 	float4	   *usage_ratio;	/* per label: the share of the partition */
-	int64	   *limit[2];		/* per mode and label: see yq_user_limit() */
+	int64	   *limit[2];		/* limit per mode and label: see yq_user_limit() */
 	uint64	   *limit_version[2];	/* per mode and label: version of the shares from which limit was computed */
-	uint64		below_version;	/* version of the shares when the user was found below the limit, */
-	int			below_label;	/* on that label */
-	YqSchedulingMode below_mode;	/* in that mode */
+	uint64		below_version;	/* version of the shares when the user was found below the limit, ... */
+	int			below_label;	/* ... on this label ... */
+	YqSchedulingMode below_mode;	/* ... and in this mode */
 	bool		is_active;		/* the user counts among active users (yq_leaf_user_is_active) */
-	int			demanding;		/* applications with outstanding requests, loaded or not */
+	int			demanding;		/* number of applications with outstanding requests, loaded or not */
 	bool		is_stale;		/* set by the loader: the user's containers have changed, see user_containers.h */
 	List	   *held;			/* for the loader: known containers of the user */
 } YqClusterUser;
@@ -108,9 +110,9 @@ typedef struct YqLeafShares
 {
 	float4		usage_ratio;	/* sum over users, maintained as in Hadoop */
 	int64	   *used_by_active;
-	bool		is_current[2];	/* per mode: limit is computed from the present figures */
+	bool		is_current[2];	/* per mode: limit was computed from the present values */
 	int64	   *limit[2];		/* per mode: limit of a user with weight 1 */
-	uint64		version;		/* changes with each change of the figures; 0: none yet */
+	uint64		version;		/* changes with each change of the values; 0: not computed yet */
 } YqLeafShares;
 
 /* Rank of a queue among its siblings on a label (semantics/allocation 2.4). */
@@ -118,8 +120,8 @@ typedef struct YqQueueRank
 {
 	const YqQueueLabel *configured; /* NULL when nothing is configured */
 	bool		may_use;		/* the queue may use the label */
-	bool		has_capacity;	/* the queue has a part of the label for itself */
-	float4		used;			/* used share of that part, or of the partition if there is none */
+	bool		has_capacity;	/* the queue has a guaranteed capacity on the label */
+	float4		used;			/* used fraction of that capacity, or of the partition if there is none */
 } YqQueueRank;
 
 typedef struct YqClusterQueue
@@ -128,21 +130,21 @@ typedef struct YqClusterQueue
 	struct YqClusterQueue *parent;	/* NULL for root */
 	struct YqClusterQueue **children;	/* in configured order */
 	int			child_count;
-	int			position;		/* among its siblings */
+	int			position;		/* position among its siblings */
 	bool		is_leaf;
 	int32		priority;
 	bool		respects_priority;	/* parents: priority-utilization */
 	int64	   *used;			/* per label: resources of containers and reservations */
 	int64	   *reserved;		/* per label */
-	int64	   *killable;		/* per label: part of "used" by killable containers */
+	int64	   *killable;		/* per label: usage of killable containers, which "used" includes */
 	int64	   *pending;		/* per label: pending resources of loaded applications */
 	struct YqClusterQueue ***order;	/* for parents, per label: children with demand, in order; see order.h */
 	int		   *ordered;		/* for parents, per label: number of children in order */
-	bool	   *is_demanding;	/* per label: any pending resources, by the calculator */
+	bool	   *is_demanding;	/* per label: the queue has pending resources, according to the calculator */
 	const int64 **maximum;		/* per label: largest permitted usage */
 	float4		share;			/* for a queue of a plan: its share of the plan, a fraction */
-	float4		maximum_share;	/* as used in computations; see yq_cluster_follow_plans() */
-	bool		is_vacant;		/* the queue was absent in these computations */
+	float4		maximum_share;	/* its maximum share, as the cluster used it: see yq_cluster_follow_plans() */
+	bool		is_vacant;		/* the queue did not exist when the cluster used these shares */
 	YqQueueRank *ranks;			/* per label */
 
 	/* for leaves */
@@ -155,7 +157,7 @@ typedef struct YqClusterQueue
 	int			user_room;
 	float4		active_weights; /* sum over active users */
 	YqLeafShares *shares;		/* per label */
-	struct YqFruitlessSearch *fruitless_search; /* see decide/fruitless_search.c; NULL: none yet */
+	struct YqFruitlessSearch *fruitless_search; /* see decide/fruitless_search.c; NULL: none so far */
 	struct YqClusterApplication **applications; /* in order, after preparation */
 	int			application_count;
 	int			application_room;
@@ -174,19 +176,19 @@ typedef struct YqResourceRequest
 	YqName		name;			/* name of a node or rack, or YQ_ANYWHERE */
 	int64		count;			/* containers */
 	const int64 *amounts;		/* size of a container */
-	bool		relaxes_locality;	/* a wider request may serve it */
-	bool		is_changed;		/* count differs from the loaded one */
+	bool		relaxes_locality;	/* another locality may serve it */
+	bool		is_changed;		/* the count differs from the loaded count */
 	void	   *source;			/* for the loader */
 } YqResourceRequest;
 
-/* A running container that is to grow, or to become GUARANTEED (semantics/allocation 8). */
+/* Update of a running container that makes it larger or GUARANTEED (semantics/allocation 8). */
 typedef struct YqContainerUpdate
 {
 	const char *container_id;
 	bool		is_promotion;
 	bool		is_by_rule;		/* a promotion that no application has requested: see load/promotable_containers.h */
 	int64		ran;			/* for a promotion by rule: running time, microseconds */
-	const int64 *present;		/* present allocation; NULL together with the next field */
+	const int64 *present;		/* present allocation; NULL if the next field is NULL */
 	const int64 *allocation;	/* allocation afterwards; NULL: the update is no longer wanted */
 } YqContainerUpdate;
 
@@ -199,27 +201,27 @@ typedef struct YqRequestCounters
 } YqRequestCounters;
 
 /*
- * Requests of an application with one priority and allocation request id.  A key may
- * also be an update of a container, which is a request for the missing amount on its
- * node.
+ * Requests of an application that have the same priority and allocation request id.  A
+ * key may also stand for an update of a container, which requests the missing amount on
+ * the container's node.
  */
 typedef struct YqSchedulerKey
 {
 	struct YqClusterApplication *application;
 	const YqContainerUpdate *update;	/* NULL: the key requests new containers */
-	int32		priority;		/* the smaller number comes first */
+	int32		priority;		/* the smaller number is served first */
 	int64		allocation_request_id;
-	int			label;			/* label of the request anywhere; -1 when the label no longer exists */
+	int			label;			/* label of the request for any node; -1: the label no longer exists */
 	YqResourceRequest anywhere;	/* count 0: no container is wanted */
 	YqResourceRequest *requests;	/* requests for nodes and racks, by name after preparation */
 	int			request_count;
 	int			request_room;
-	int64		unique_requests;	/* number of requested names, anywhere included */
+	int64		unique_requests;	/* number of requested names, including "anywhere" */
 	int64		opportunities;	/* scheduling opportunities */
 	int64		missed_non_partitioned; /* opportunities that were not for the default partition */
 	int64		re_reservations;
-	YqRequestCounters written;	/* the last three counters as they were loaded, or written */
-	int			wanted_from;	/* the keys of its application between this key and that position want nothing */
+	YqRequestCounters written;	/* values of the last three counters as loaded or written */
+	int			wanted_from;	/* the keys between this key and the key at that position want no container */
 	struct YqReservation **reservations;	/* by name of the node */
 	int			reservation_count;
 	int			reservation_room;
@@ -241,19 +243,19 @@ typedef struct YqClusterApplication
 	const char *application_id;
 	YqClusterQueue *leaf;
 	YqClusterUser *user;
-	int32		priority;		/* the larger number comes first */
-	int			partition;		/* label of the submission; -1 when it is gone */
+	int32		priority;		/* the larger number is served first */
+	int			partition;		/* label given at submission; -1: the label no longer exists */
 	TimestampTz submitted_at;
 	bool		waits_for_master;	/* managed, and its application master has no container */
 	int64		next_container; /* number of the next container */
 	int64	   *used;			/* per label: resources of containers only */
 	int64	   *reserved;		/* per label */
 	int			reservation_count;	/* reservations of all its keys */
-	int64	   *pending;		/* per label: count times amounts of the requests anywhere */
+	int64	   *pending;		/* per label: sum of count times amounts of the requests for any node */
 	YqSchedulerKey **keys;		/* in order, after preparation */
 	int			key_count;
 	int			key_room;
-	bool		is_demanding;	/* some request is outstanding */
+	bool		is_demanding;	/* the application has an outstanding request */
 	bool		activates_user; /* an outstanding request makes its user active */
 	YqName	   *blacklist;		/* nodes and racks, in order, after preparation */
 	int			blacklist_count;
@@ -264,15 +266,16 @@ typedef struct YqClusterApplication
 } YqClusterApplication;
 
 /*
- * A running container that lazy preemption has made killable: it dies when its room is
- * needed (semantics/preemption 8).  Containers of a node are in the order of their ids,
- * the oldest application first.  In Hadoop their order depends on a hash table.
+ * A running container that lazy preemption has made killable: it is killed when its
+ * resources are needed (semantics/preemption 8).  The killable containers of a node are
+ * in the order of their ids, so the oldest application comes first.  In Hadoop their
+ * order depends on a hash table.
  */
 typedef struct YqKillableContainer
 {
 	const char *container_id;
-	const char *application_id; /* need not be an application of the cluster */
-	YqClusterUser *user;		/* user with the leaf for which the container counts */
+	const char *application_id; /* its application may be missing in the cluster */
+	YqClusterUser *user;		/* user in the leaf for which the container counts */
 	YqClusterNode *node;		/* NULL: not loaded */
 	int			label;			/* label for which the container counts */
 	const int64 *amounts;
@@ -299,29 +302,29 @@ typedef struct YqDecision
 	YqLocality	request_locality;	/* closest locality that was requested there */
 	YqSchedulingMode mode;
 	bool		is_master;		/* the container of an application master */
-	YqReservation *reservation; /* reservation that is fulfilled, made, or given up; NULL for none */
-	YqKillableContainer *killed;	/* first container that dies for the decision; NULL for none */
-	bool		is_void;		/* set by record_decisions.c: not to be written */
+	YqReservation *reservation; /* reservation that is fulfilled, made or given up; NULL for none */
+	YqKillableContainer *killed;	/* first container that is killed for the decision; NULL for none */
+	bool		is_void;		/* set by record_decisions.c: the decision is not written */
 } YqDecision;
 
 /* Reason why an application, or a queue, was skipped on a node. */
 typedef enum YqSkipReason
 {
 	YQ_SKIP_NODE_FULL,			/* less than a minimum allocation is free */
-	YQ_SKIP_QUEUE_LIMIT,		/* the queue, or a queue above it, uses all that it may */
-	YQ_SKIP_HEADROOM,			/* the queue may not use as much as requested */
+	YQ_SKIP_QUEUE_LIMIT,		/* the queue or one of its ancestors uses all that it may */
+	YQ_SKIP_HEADROOM,			/* the request exceeds the headroom of the queue */
 	YQ_SKIP_USER_LIMIT,
-	YQ_SKIP_LABEL,				/* requests another partition */
-	YQ_SKIP_EXCLUSIVITY,		/* an application master on nodes of other labels */
-	YQ_SKIP_DEFAULT_FIRST,		/* waits for nodes of the default partition first */
+	YQ_SKIP_LABEL,				/* the application requests another partition */
+	YQ_SKIP_EXCLUSIVITY,		/* application masters may not run on nodes of other labels */
+	YQ_SKIP_DEFAULT_FIRST,		/* the request waits for nodes of the default partition first */
 	YQ_SKIP_BLACKLIST,
-	YQ_SKIP_LOCALITY,			/* waits for a closer node, or accepts no other */
+	YQ_SKIP_LOCALITY,			/* the request waits for a closer node, or accepts only certain nodes */
 	YQ_SKIP_NODE_TOO_SMALL,		/* the whole node is too small */
-	YQ_SKIP_NODE_SPACE,			/* no room, and no reservation is due */
-	YQ_SKIP_KILLABLE,			/* killable room is not for a leaf at its guarantee, or for a killable container */
-	YQ_SKIP_RESERVATION,		/* has reservations for all its requests, and may give none up */
-	YQ_SKIP_COMMIT,				/* refused at the commit */
-	YQ_SKIP_PROJECT,			/* no project pays: the application was not tried */
+	YQ_SKIP_NODE_SPACE,			/* the node has no room, and no reservation is due */
+	YQ_SKIP_KILLABLE,			/* a leaf at its guarantee, or a killable container, may not use killable resources */
+	YQ_SKIP_RESERVATION,		/* all requests have reservations, and none may be given up */
+	YQ_SKIP_COMMIT,				/* the proposal was refused at the commit */
+	YQ_SKIP_PROJECT,			/* no project pays, so the application was not tried */
 	YQ_SKIP_REFUSED,			/* the decision could not be written, and the application was not tried */
 	YQ_SKIP_REASONS
 } YqSkipReason;
@@ -333,12 +336,12 @@ typedef struct YqSkip
 	YqClusterNode *node;
 	YqClusterQueue *queue;		/* NULL: the node itself is the reason */
 	YqClusterApplication *application;	/* NULL: the queue is the reason */
-	YqSchedulerKey *key;		/* NULL: no single key */
+	YqSchedulerKey *key;		/* NULL: the reason concerns no single key */
 	const int64 *required;		/* the requested amounts; NULL for none */
 	const int64 *used;			/* usage that counts against the limit; NULL for none */
 	const int64 *limit;			/* the limit; NULL for none */
-	int64		opportunities;	/* missed opportunities and needed opportunities, */
-	int64		needed;			/* for delays; 0 otherwise */
+	int64		opportunities;	/* number of missed opportunities, for delays; otherwise 0 */
+	int64		needed;			/* number of needed opportunities, for delays; otherwise 0 */
 } YqSkip;
 
 typedef struct YqCluster
@@ -348,7 +351,7 @@ typedef struct YqCluster
 	const YqCalculator *calculator;
 	YqClusterSettings settings;
 	int64		node_count;		/* nodes of the cluster, loaded or not: for delays */
-	bool	   *shares;			/* per label: not exclusive, idle nodes serve the default partition */
+	bool	   *shares;			/* per label: not exclusive, so idle nodes serve the default partition */
 	HTAB	   *names;			/* names of nodes and racks */
 	YqClusterNode **nodes;		/* by number of the name; NULL: a rack, or not loaded */
 	int			name_count;
@@ -361,7 +364,7 @@ typedef struct YqCluster
 	void	  (*complete_leaf) (struct YqCluster *cluster, YqClusterQueue *leaf);	/* for the loader: called before ordering */
 	void	   *source;			/* for the loader */
 	struct YqFruitlessSearch *fruitless_searches;	/* searches of leaves in this cycle */
-	YqClusterApplication **touched; /* with changed keys */
+	YqClusterApplication **touched; /* applications with changed keys */
 	int			touched_count;
 	int			touched_room;
 	YqDecision *decisions;		/* in the order of the decisions */
@@ -381,27 +384,27 @@ typedef struct YqCluster
 extern Size yq_cluster_amounts_size(const YqCluster *cluster);
 
 /*
- * Make a cluster without nodes and applications, in a context of its own below the
- * current one.  Queues have the data of the hierarchy, and no usage.  The caller sets
- * other data (priority, policy options, shares) afterwards.
+ * Make a cluster without nodes and applications, in its own context below the current
+ * one.  Queues have the data of the hierarchy, and no usage.  The caller sets other
+ * data (priority, policy options, shares) afterwards.
  */
 extern YqCluster *yq_cluster_create(YqHierarchy *hierarchy);
 
-/* Return the queue with that path, or NULL. */
+/* Return the queue with this path, or NULL. */
 extern YqClusterQueue *yq_cluster_queue(const YqCluster *cluster, const char *path);
 
-/* Return the number of a name, which is added if necessary. */
+/* Return the number of a name.  A new name is added. */
 extern YqName yq_cluster_name(YqCluster *cluster, const char *name);
 
 /* Add a node with the capability "total" and no allocated resources. */
 extern YqClusterNode *yq_cluster_add_node(YqCluster *cluster, const char *name, const char *rack,
 										  int label, const int64 *total);
 
-/* Return the node with that name, or NULL. */
+/* Return the node with this name, or NULL. */
 extern YqClusterNode *yq_cluster_node(const YqCluster *cluster, const char *name);
 extern YqClusterNode *yq_cluster_find_node(const YqCluster *cluster, YqBytes name);
 
-/* Add a user of a leaf without usage; each name is added once. */
+/* Add a user of a leaf, without usage.  The caller adds each name only once. */
 extern YqClusterUser *yq_cluster_add_user(YqCluster *cluster, YqClusterQueue *leaf,
 										  const char *username, float4 weight);
 
@@ -416,46 +419,46 @@ extern YqClusterApplication *yq_cluster_add_application(YqCluster *cluster, YqCl
 extern YqSchedulerKey *yq_cluster_add_key(YqCluster *cluster, YqClusterApplication *application,
 										  int32 priority, int64 allocation_request_id, int label);
 
-/* Put the keys of an application in order; preparing the application does so, too. */
+/* Sort the keys of an application.  Preparing the application sorts them, too. */
 extern void yq_cluster_sort_keys(YqClusterApplication *application);
 
 /*
- * Return the key among the first keys, which are in order, or NULL when it is missing.
- * A NULL container id finds no update.
+ * Find a key among the first "sorted_count" keys, which are in order.  Returns NULL
+ * when it is missing.  With a NULL container id, the function finds no update.
  */
 extern YqSchedulerKey *yq_cluster_find_key(const YqClusterApplication *application, int sorted_count, int32 priority,
 										   int64 allocation_request_id, const char *container_to_update);
 
 /*
- * Return the position of the first key at or after "from" with an open count; the
- * number of keys when none is left.  Counts only decrease between calls, or the caller
- * starts anew.
+ * Return the position of the first key that has an open count, searching from the
+ * position "from".  Returns the number of keys if there is none.  Between calls, counts
+ * may only decrease; otherwise the caller has to search from the beginning again.
  */
 extern int	yq_cluster_wanted_key(YqClusterApplication *application, int from);
 extern void yq_cluster_find_wanted_keys(YqClusterApplication *application);
 
 /*
- * Add a request of a key for a node or rack, or anywhere (YQ_ANYWHERE).  A row with
- * count 0 still counts among the requested names, as in Hadoop.  The result is valid
- * until the next request is added.
+ * Add a request of a key for a node, for a rack, or for any node (YQ_ANYWHERE).  A row
+ * with count 0 still counts among the requested names, as in Hadoop.  The result is
+ * valid until the next request is added.
  */
 extern YqResourceRequest *yq_cluster_add_request(YqCluster *cluster, YqSchedulerKey *key, YqName name, int64 count,
 												 const int64 *amounts, bool relaxes_locality);
 
 /*
  * Add a reservation of a node that has none.  It counts for its application, user and
- * queues; the caller does not pass it to yq_cluster_add_usage().
+ * queues, so the caller must not pass it to yq_cluster_add_usage().
  */
 extern YqReservation *yq_cluster_add_reservation(YqCluster *cluster, YqSchedulerKey *key,
 												 YqClusterNode *node, int64 container,
 												 const int64 *amounts);
 
-/* Make a reservation in a cycle, which updates the usage of user and queues itself. */
+/* Make a reservation during a cycle.  The cycle itself updates the usage of user and queues. */
 extern YqReservation *yq_cluster_make_reservation(YqCluster *cluster, YqSchedulerKey *key,
 												  YqClusterNode *node, int64 container,
 												  const int64 *amounts);
 
-/* Remove a reservation that is no longer used, and free it. */
+/* Remove a reservation that is no longer needed, and free it. */
 extern void yq_cluster_remove_reservation(YqCluster *cluster, YqReservation *reservation);
 
 /* Make an application avoid a node or rack. */
@@ -463,52 +466,53 @@ extern void yq_cluster_add_to_blacklist(YqCluster *cluster, YqClusterApplication
 										YqName name);
 
 /*
- * Add the usage of running GUARANTEED containers: "amounts" of the label for the leaf,
- * all queues above it and, if there is one, the user.
+ * Add the usage of running GUARANTEED containers.  Adds "amounts" of the label to the
+ * leaf, to all its ancestors and, if it is not NULL, to the user.
  */
 extern void yq_cluster_add_usage(YqCluster *cluster, YqClusterQueue *leaf, YqClusterUser *user,
 								 int label, const int64 *amounts);
 
-/* Replace the killable containers by an array in any order, which is kept, and put in order. */
+/* Replace the killable containers by an array in any order.  The cluster keeps the array and sorts it. */
 extern void yq_cluster_set_killable(YqCluster *cluster, YqKillableContainer *containers, int count);
 
-/* room := the free amounts of the node plus the amounts of its killable containers. */
+/* Set "room" to the free amounts of the node plus the amounts of its killable containers. */
 extern void yq_cluster_node_room(const YqCluster *cluster, const YqClusterNode *node, int64 *room);
 
 /*
- * Order queues and applications and compute sums after everything is added.
- * Called once, before the first cycle.
+ * Sort queues and applications, and compute sums.  The caller has added everything, and
+ * calls this function once, before the first cycle.
  */
 extern void yq_cluster_prepare(YqCluster *cluster);
 
 /*
- * Remove an application from a cluster that follows its tables: its requests and
- * reservations no longer count, its containers still do.  The application is freed, but
- * not the memory that the caller gave for it.  Keys without requests and reservations
- * can be dropped separately.  A new application is added as before, and then prepared.
- * At the end, the queues (YqClusterQueue) whose applications, users or usage have
- * changed are put in order.  The order inside a leaf waits until the cycle visits the
- * leaf.
+ * Remove an application from a cluster that is kept up to date.  Its requests and
+ * reservations no longer count; its containers still count.  The application is freed,
+ * but not the memory that the caller has given to it.  Keys without requests and
+ * reservations can be removed separately.  A new application is added as before, and
+ * then prepared.
+ *
+ * At the end, the caller prepares the queues (YqClusterQueue) whose applications, users
+ * or usage have changed.  A leaf is sorted only when the cycle visits it.
  */
 extern void yq_cluster_remove_application(YqCluster *cluster, YqClusterApplication *application);
 extern void yq_cluster_prepare_application(YqCluster *cluster, YqClusterApplication *application);
 extern void yq_cluster_drop_empty_keys(YqClusterApplication *application);
 extern void yq_cluster_prepare_again(YqCluster *cluster, const List *queues);
 
-/* Note the share, or absence, of a queue of a plan as used in the cluster's computations. */
+/* Remember the share of a queue of a plan, or its absence, as the cluster uses it in its computations. */
 extern void yq_cluster_note_share(YqClusterQueue *queue);
 
 /*
- * Give queues of plans their present shares in the hierarchy.  Changed queues
- * (YqClusterQueue) are appended, but not prepared again; so are new queues.  A removed
- * queue keeps its contents.
+ * Give queues of plans their present shares in the hierarchy.  The function appends the
+ * changed queues (YqClusterQueue) and the new queues to the lists, but does not prepare
+ * them.  A removed queue keeps its contents.
  */
 extern void yq_cluster_follow_plans(YqCluster *cluster, List **changed, List **came);
 
-/* Do removed queues contain containers or applications, which should not count? */
+/* Do removed queues contain containers or applications?  These should no longer count. */
 extern bool yq_cluster_uses_gone_queues(const YqCluster *cluster);
 
-/* Put a leaf in order, if necessary, because the cycle visits it next. */
+/* Sort a leaf if necessary, because the cycle visits it next. */
 extern void yq_cluster_order_leaf(YqCluster *cluster, YqClusterQueue *leaf);
 
 /* Note that a key differs from the loaded key. */
@@ -525,7 +529,7 @@ extern void yq_cluster_sort_touched(YqCluster *cluster);
  */
 extern bool yq_scheduler_key_counters_differ(const YqCluster *cluster, const YqSchedulerKey *key);
 
-/* End a cycle, whose decisions are of no use any more. */
+/* End a cycle and discard its decisions. */
 extern void yq_cluster_end_cycle(YqCluster *cluster);
 
 /* Does the order of applications depend on their usage? */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * cluster_plans.c
- *	  Following queues of plans in the state of an allocation cycle.
+ *	  Changes of queues of plans in the state of an allocation cycle.
  *
  *-------------------------------------------------------------------------
  */
@@ -42,7 +42,7 @@ follow_plan(YqCluster *cluster, YqClusterQueue *plan, List **changed, List **cam
 		*changed = lappend(*changed, queue);
 		changes++;
 	}
-	/* several queues change their rank at once, so they cannot be moved one by one */
+	/* sort all children: several queues change their rank at once, so moving them one by one would fail */
 	if (changes > 0)
 		yq_order_children(cluster, plan);
 }

@@ -52,7 +52,7 @@ yq_limits_set(const YqCluster *cluster, YqLimits *limits, const int64 *limit)
 	limits->uses_killable = false;
 }
 
-/* Set the lesser of two whole resources; result may be one of them. */
+/* Set the smaller of two resources, compared as a whole.  "result" may be one of them. */
 static void
 set_least(const YqCluster *cluster, int64 *result, const int64 *a, const int64 *b)
 {
@@ -117,7 +117,7 @@ yq_queue_may_use_killable(const YqCluster *cluster, const YqClusterQueue *leaf, 
 
 	if (!yq_amounts_are_none(cluster->calculator, guarantee))
 		return compare_resources(cluster, used, guarantee) < 0;
-	/* the guarantee is rounded to zero */
+	/* the guarantee rounds to zero */
 	return leaf->ranks[label].has_capacity &&
 		yq_amounts_divide(cluster->calculator, total, used, total) < leaf->ranks[label].configured->absolute_capacity;
 }
@@ -147,7 +147,7 @@ yq_queue_may_assign(const YqCluster *cluster, const YqClusterQueue *queue, int l
 
 /* -- demand ---------------------------------------------------------------- */
 
-/* Add demand.  Beyond 64 bits it wraps, as in Hadoop, and is correct again once the demand is removed. */
+/* Add demand.  A sum beyond 64 bits wraps, as in Hadoop, and is correct again when the demand is removed. */
 static void
 add_pending(const YqCluster *cluster, int64 *pending, const int64 *amounts, int64 count)
 {
@@ -171,7 +171,7 @@ yq_pending_change(const YqCluster *cluster, YqClusterApplication *application, i
 
 /* -- users ----------------------------------------------------------------- */
 
-/* Drop all limits that follow from the usage of a leaf's users. */
+/* Discard all limits that were computed from the usage of a leaf's users. */
 static void
 forget_limits(const YqCluster *cluster, YqClusterQueue *leaf)
 {
@@ -293,7 +293,10 @@ yq_user_limit(const YqCluster *cluster, YqClusterUser *user, int label, YqSchedu
 	return limit;
 }
 
-/* Is the user below the limit?  The result holds for all applications of the user until a figure changes. */
+/*
+ * Is the user below the limit?  The result holds for all applications of the user until
+ * one of the values changes.
+ */
 static bool
 is_below_limit(const YqCluster *cluster, YqClusterUser *user, int label, YqSchedulingMode mode)
 {
@@ -310,9 +313,9 @@ is_below_limit(const YqCluster *cluster, YqClusterUser *user, int label, YqSched
 }
 
 /*
- * Would the user be below the limit without the application's reservations?  Reserved
- * amounts, and usage without them, are those of the default partition for every label,
- * as in Hadoop.
+ * Would the user be below the limit without the application's reservations?  As in
+ * Hadoop, the function uses the amounts of the default partition for every label: the
+ * reserved amounts, and the usage without them.
  */
 static bool
 is_below_without(const YqCluster *cluster, YqClusterUser *user, int label, YqSchedulingMode mode, const int64 *reserved)

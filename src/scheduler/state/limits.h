@@ -3,10 +3,10 @@
  * limits.h
  *	  Limits of queues and users in an allocation cycle (semantics/allocation 2, 3).
  *
- * Limits of a queue come from its parent and exist during one allocation attempt, which
- * compares the queue's applications with them.  Limits of users follow from sums that
- * are maintained as containers come and go.  They are computed when one of the sums has
- * changed.
+ * Limits of a queue come from its parent.  They exist during one allocation attempt,
+ * which compares the queue's applications with them.  Limits of users follow from sums,
+ * which are updated whenever a container starts or ends.  A limit is computed again
+ * when one of its sums has changed.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,39 +20,42 @@ typedef struct YqLimits
 {
 	int64		limit[YQ_MAX_RESOURCE_TYPES];	/* limit of the usage, set by the queue's parents */
 	int64		headroom[YQ_MAX_RESOURCE_TYPES];	/* amount left below all limits; may be negative */
-	int64		blocked[YQ_MAX_RESOURCE_TYPES]; /* amount kept for children that want more than they may have yet */
+	int64		blocked[YQ_MAX_RESOURCE_TYPES]; /* amount kept for children that want more than their limit */
 	int64		to_unreserve[YQ_MAX_RESOURCE_TYPES];	/* amount that a user must unreserve first */
 	bool		uses_killable;	/* for leaves: may use the room of killable containers */
 } YqLimits;
 
-/* Set limits without blocked amounts and headroom, where only free room may be used. */
+/* Set limits without blocked amounts and headroom, for a search that may use only free resources. */
 extern void yq_limits_set(const YqCluster *cluster, YqLimits *limits, const int64 *limit);
 
 /*
- * left := the additional amount that the children of a parent may use, including the
- * amount that killable containers use.  The parent's own limit is lowered to the limit
+ * Set "left" to the additional amount that the children of a parent may use, including
+ * the amount that killable containers use.  Lowers the parent's own limit to the limit
  * of its configuration.
  */
 extern void yq_limits_set_left(const YqCluster *cluster, const YqClusterQueue *parent, int label,
 							   YqLimits *limits, int64 *left);
 
-/* Set the limits of a child whose parent has that amount left. */
+/* Set the limits of a child.  Its parent has the amount "left" left. */
 extern void yq_limits_set_of_child(const YqCluster *cluster, const YqClusterQueue *child, int label,
 								   const int64 *left, YqLimits *of_child);
 
-/* Return the amount kept for a queue that may not use as much as it wants, after it was searched; never negative. */
+/*
+ * After the search of a queue, return the amount to keep for it because it may not use
+ * as much as it wants.  The amount is never negative.
+ */
 extern const int64 *yq_limits_kept(const YqCluster *cluster, const YqClusterQueue *queue, const YqLimits *limits);
 
 /*
- * Set the counted usage of a queue.  A parent's usage excludes killable containers,
- * since its children may take their room; a leaf cannot preempt itself
- * (AbstractCSQueue).
+ * Set the counted usage of a queue.  The usage of a parent excludes killable
+ * containers, because its children may take their resources.  The usage of a leaf
+ * includes them, because a leaf cannot preempt its own containers (AbstractCSQueue).
  */
 extern void yq_queue_set_counted(const YqCluster *cluster, const YqClusterQueue *queue, int label, int64 *counted);
 
 /*
- * May a leaf use the room of killable containers, because it uses less than its
- * guarantee of the label (AbstractLeafQueue.setPreemptionAllowed)?
+ * May a leaf use the resources of killable containers?  It may if it uses less than its
+ * guarantee of the label (AbstractLeafQueue.setPreemptionAllowed).
  */
 extern bool yq_queue_may_use_killable(const YqCluster *cluster, const YqClusterQueue *leaf, int label);
 
@@ -60,8 +63,8 @@ extern bool yq_queue_may_use_killable(const YqCluster *cluster, const YqClusterQ
 extern const int64 *yq_queue_guarantee(const YqClusterQueue *queue, int label);
 
 /*
- * May any container be assigned in the queue?  The queue is below its limit, or would
- * be without the reservations of "unreservable".  Sets the headroom.
+ * May any container be assigned in the queue?  It may if the queue is below its limit,
+ * or would be below it without the reservations of "unreservable".  Sets the headroom.
  */
 extern bool yq_queue_may_assign(const YqCluster *cluster, const YqClusterQueue *queue, int label,
 								YqSchedulingMode mode, const int64 *unreservable, YqLimits *limits);
@@ -77,7 +80,7 @@ extern void yq_users_sum_up(const YqCluster *cluster, YqClusterQueue *leaf);
 extern void yq_user_change_usage(const YqCluster *cluster, YqClusterUser *user, int label,
 								 const int64 *amounts, int sign);
 
-/* Note that an application of the user has got all its requests. */
+/* Note that all requests of an application of the user are served. */
 extern void yq_user_note_satisfied(const YqCluster *cluster, YqClusterUser *user);
 
 /*
@@ -89,7 +92,8 @@ extern const int64 *yq_user_limit(const YqCluster *cluster, YqClusterUser *user,
 
 /*
  * Is the user below the limit, so that the application may get a container
- * (semantics/allocation 3.3)?  Sets the amounts that have to be unreserved for it.
+ * (semantics/allocation 3.3)?  Sets the amounts that the application must first
+ * unreserve.
  */
 extern bool yq_user_may_assign(const YqCluster *cluster, const YqClusterApplication *application,
 							   int label, YqSchedulingMode mode, YqLimits *limits);

@@ -34,7 +34,7 @@ yq_order_set_used(const YqCluster *cluster, YqClusterQueue *queue)
 		set_used_on(cluster, queue, label);
 }
 
-/* Compare priorities, which count when both queues are below their guarantee, or neither is. */
+/* Compare usage.  Priorities count only when both queues are below their guarantee, or neither is. */
 static int
 compare_used(const YqClusterQueue *a, float4 a_used, const YqClusterQueue *b, float4 b_used)
 {
@@ -43,7 +43,10 @@ compare_used(const YqClusterQueue *a, float4 a_used, const YqClusterQueue *b, fl
 	return a_used < b_used ? -1 : a_used > b_used;
 }
 
-/* Compare configured capacities, larger first: memory, cores, then other types. */
+/*
+ * Compare configured capacities; the larger capacity comes first.  Memory is compared
+ * first, then cores, then other types.
+ */
 static int
 compare_configured(const YqCluster *cluster, const YqQueueLabel *a, const YqQueueLabel *b)
 {
@@ -80,14 +83,17 @@ compare_cluster_queues(const YqCluster *cluster, const YqClusterQueue *a, const 
 	return result != 0 ? result : a->position - b->position;
 }
 
-/* May nodes of the label serve requests for the label, or requests without a label? */
+/*
+ * Does the queue have demand that nodes of the label may serve?  They may also serve
+ * requests without a label.
+ */
 static bool
 is_demanding_of(const YqCluster *cluster, const YqClusterQueue *queue, int label)
 {
 	return queue->is_demanding[label] || (cluster->shares[label] && queue->is_demanding[0]);
 }
 
-/* Return the first position in [low, high) with a queue that does not come before this one. */
+/* Return the first position in [low, high) whose queue does not come before the given queue. */
 static int
 place_of_queue(const YqCluster *cluster, const YqClusterQueue *queue, int label, int low, int high)
 {
@@ -105,7 +111,7 @@ place_of_queue(const YqCluster *cluster, const YqClusterQueue *queue, int label,
 	return low;
 }
 
-/* Insert a queue into the order, which has room and does not contain it. */
+/* Insert a queue into the order.  The order has room for it, and does not contain it yet. */
 static void
 insert_queue(const YqCluster *cluster, YqClusterQueue *queue, int label)
 {
@@ -143,7 +149,7 @@ remove_queue(YqClusterQueue *queue, int label)
 	memmove(order + at, order + at + 1, (queue->parent->ordered[label] - at) * sizeof(YqClusterQueue *));
 }
 
-/* Move a queue with a new rank if necessary; the others are in order. */
+/* Move a queue whose rank has changed, if necessary.  All other queues are in order. */
 static void
 move_queue(const YqCluster *cluster, YqClusterQueue *queue, int label)
 {
@@ -230,7 +236,10 @@ memory_of_all_labels(const YqCluster *cluster, const int64 *amounts)
 	return memory;
 }
 
-/* Return the memory that an application uses; with sizes, divided by the logarithm of used and pending memory. */
+/*
+ * Return the memory that an application uses.  With size-based weights, divide it by
+ * the logarithm of the used and pending memory.
+ */
 static double
 magnitude(const YqCluster *cluster, const YqClusterApplication *application)
 {
@@ -242,7 +251,7 @@ magnitude(const YqCluster *cluster, const YqClusterApplication *application)
 	return used / (log1p((double) wanted) / log(2.0));
 }
 
-/* Compare start times, in milliseconds; an attempt starts when it reaches the scheduler, which is at submission. */
+/* Compare start times, in milliseconds.  An attempt starts when it reaches the scheduler, at submission. */
 static int
 compare_starts(const YqClusterApplication *a, const YqClusterApplication *b)
 {
@@ -311,7 +320,7 @@ yq_order_applications(const YqCluster *cluster, YqClusterQueue *leaf)
 	}
 }
 
-/* Return the first position with an application that does not come before this one. */
+/* Return the first position whose application does not come before the given application. */
 static int
 place_in_order(const YqCluster *cluster, YqClusterApplication *const *order, int count,
 			   const YqClusterApplication *application)
@@ -372,7 +381,7 @@ yq_order_take_out(const YqCluster *cluster, YqClusterApplication *application)
 	}
 }
 
-/* Remove an application without demand, which otherwise keeps its place. */
+/* Remove an application that has no demand.  If it has demand, it keeps its position. */
 static void
 drop_without_demand(const YqCluster *cluster, YqClusterApplication *application, int label)
 {

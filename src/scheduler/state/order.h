@@ -5,8 +5,8 @@
  *	  2.6).
  *
  * Orders are maintained while a cycle allocates.  A queue or application that gets
- * resources moves to its new place; one without demand is removed.  It therefore costs
- * no time on any node.
+ * resources moves to its new position.  A queue or application without demand is
+ * removed from the order, so that searches spend no time on it.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,29 +18,29 @@
 /* Set the used fractions of a queue's capacity, on all labels. */
 extern void yq_order_set_used(const YqCluster *cluster, YqClusterQueue *queue);
 
-/* Order the children of a parent that have demand; the demand and usage of all must be known. */
+/* Order the children of a parent that have demand.  The demand and usage of all children must be known. */
 extern void yq_order_children(const YqCluster *cluster, YqClusterQueue *parent);
 
 /* Move a queue among its siblings after its usage of a label has changed. */
 extern void yq_order_note_used(const YqCluster *cluster, YqClusterQueue *queue, int label);
 
-/* Remove a queue without demand after its demand for a label has decreased. */
+/* Remove a queue from the order if it has no demand left, after its demand for a label has decreased. */
 extern void yq_order_note_demand(const YqCluster *cluster, YqClusterQueue *queue, int label);
 
 /* Move a queue among its siblings after its usage or demand has changed on any label. */
 extern void yq_order_place(const YqCluster *cluster, YqClusterQueue *queue);
 
-/* Order the applications of a leaf; their usage and demand must be known. */
+/* Order the applications of a leaf.  Their usage and demand must be known. */
 extern void yq_order_applications(const YqCluster *cluster, YqClusterQueue *leaf);
 
-/* Remove an application from the order before its usage or demand changes, and put it back afterwards. */
+/* Remove an application from the order before its usage or demand changes, and insert it again afterwards. */
 extern void yq_order_take_out(const YqCluster *cluster, YqClusterApplication *application);
 extern void yq_order_put_back(const YqCluster *cluster, YqClusterApplication *application);
 
 /* Does the application have demand for the label? */
 extern bool yq_order_wants(const YqCluster *cluster, const YqClusterApplication *application, int label);
 
-/* May the application get nodes of the label, by the policy of its leaf? */
+/* Does the policy of its leaf allow the application to get nodes of the label? */
 extern bool yq_order_is_of_partition(const YqClusterApplication *application, int label);
 
 #endif							/* YQ_ORDER_H */
