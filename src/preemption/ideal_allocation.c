@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * ideal_allocation.c
- *	  Computes how much each queue should have, and how much leaves must give for it.
+ *	  Computes how much each queue should have, and how much leaves must give up for
+ *	  that.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,7 +15,7 @@
 
 /* -- priority heap ------------------------------------------------------------- */
 
-/* A binary heap returns equal elements in the order in which Java's heap returns them. */
+/* A binary heap that returns equal elements in the order in which Java's heap returns them. */
 
 void
 yq_priority_heap_add(void **heap, int count, void *element, YqHeapComparison compare, void *argument)
@@ -59,8 +60,8 @@ yq_priority_heap_remove(void **heap, int count, YqHeapComparison compare, void *
 static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 
 /*
- * Return the fraction of the excess of all children that the budget allows.  "total" is the ideal
- * allocation of their parent.
+ * Return the fraction of the excess of all children that the budget allows to take.
+ * "total" is the ideal allocation of their parent.
  */
 static float4
 scale_of_budget(const YqPreemption *state, const YqPreemptionQueue *parent, int label, const int64 *total)
@@ -84,8 +85,8 @@ scale_of_budget(const YqPreemption *state, const YqPreemptionQueue *parent, int 
 }
 
 /*
- * Let a queue keep its ideal allocation, and its used and pending amounts up to its guarantee.
- * Resource types may come out below zero (preemption 11, S15).
+ * Let a queue keep its ideal allocation, and its used and pending amounts up to its
+ * guarantee. The result may be negative for some resource types (preemption 11, S15).
  */
 static void
 set_to_be_preempted(const YqPreemption *state, YqPreemptionQueueLabel *figured, const int64 *total, float4 scale)
@@ -112,8 +113,9 @@ set_to_be_preempted(const YqPreemption *state, YqPreemptionQueueLabel *figured, 
 }
 
 /*
- * Set the excess of each child of a parent on a label over the child's ideal allocation.  The excess
- * is scaled down so that all children together stay within the budget.
+ * Set the excess of each child of a parent on a label over the child's ideal
+ * allocation.  The excess is scaled down, so that the sum over all children stays
+ * within the budget.
  */
 static void
 obtain_divide_excess(YqPreemption *state, const YqPreemptionQueue *parent, int label)
@@ -147,9 +149,10 @@ set_obtain(const YqPreemption *state, YqPreemptionQueueLabel *figured, bool coun
 }
 
 /*
- * Set the amount that each leaf must give on all labels, unless preemption is disabled for it.  The
- * amount is nothing while the leaf is little above its guarantee.  Otherwise it is a part of the
- * excess or, with counts_reserved, the whole excess.
+ * Set the amount that each leaf must give up on each label, unless preemption is
+ * disabled for it. The amount is zero while the leaf exceeds its guarantee only a
+ * little.  Otherwise it is a fraction of the excess or, with counts_reserved, the whole
+ * excess.
  */
 static void
 obtain_set(YqPreemption *state, bool counts_reserved)
@@ -180,7 +183,7 @@ compare_containers(const void *a, const void *b)
 	return yq_preemption_compare_ids(*(YqPreemptionContainer *const *) a, *(YqPreemptionContainer *const *) b);
 }
 
-/* Return the selected containers, oldest first; palloc'd. */
+/* Return the selected containers, oldest first.  The result is palloc'd. */
 static YqPreemptionContainer **
 selected_by_id(const YqPreemption *state)
 {
@@ -220,27 +223,28 @@ yq_obtain_deduct_selected(YqPreemption *state)
 /* -- ideal allocation ---------------------------------------------------------- */
 
 /*
- * Divide a parent's ideal allocation among its children.  Each child has what it uses, up to its
- * guarantee.  The rest is offered to children that want more, the most underserved first.
+ * Divide a parent's ideal allocation among its children.  Each child keeps its usage up
+ * to its guarantee.  The rest is offered to children that want more, the most
+ * underserved first.
  *
- * The calculator's comparisons are relative to the parent's ideal allocation, here called the
- * total.
+ * The calculator's comparisons are relative to the parent's ideal allocation, which
+ * this file calls the total.
  */
 
-/* Satisfaction of a queue without a guarantee, which comes last (preemption 3.3). */
+/* Satisfaction of a queue without a guarantee, which is served last (preemption 3.3). */
 #define SATISFIED_MOST ((float8) PG_INT32_MAX)
 
-/* Sums over the queues with unmet demand, from which each queue's part of an offer is computed. */
+/* Sums over the queues with unmet demand.  The fraction of an offer that each queue gets depends on them. */
 typedef struct Needs
 {
 	int			count;
-	int			with_capacity;	/* queues that have an absolute capacity */
-	float4		capacities;		/* sum of the absolute capacities, if it decides */
+	int			with_capacity;	/* number of queues that have an absolute capacity */
+	float4		capacities;		/* sum of the absolute capacities, for use when guarantees are rounded to zero */
 	int64		guarantees[YQ_MAX_RESOURCE_TYPES];
-	int			rounded[YQ_MAX_RESOURCE_TYPES]; /* queues whose guarantee is rounded to nothing */
+	int			rounded[YQ_MAX_RESOURCE_TYPES]; /* number of queues whose guarantee is rounded to zero */
 } Needs;
 
-/* Children of a queue on a label, among which an amount is divided. */
+/* Children of a queue among which an amount of a label is divided. */
 typedef struct Pool
 {
 	YqPreemption *state;
@@ -309,7 +313,7 @@ compare_doubles(float8 a, float8 b)
 	return a < b ? -1 : a > b;
 }
 
-/* Compare priorities when both queues are below their guarantee, or neither is. */
+/* Compare needs.  Priorities count only when both queues are below their guarantee, or neither is. */
 static int
 compare_needs(const void *left, const void *right, void *argument)
 {
@@ -325,7 +329,10 @@ compare_needs(const void *left, const void *right, void *argument)
 	return compare_doubles(a_satisfaction, b_satisfaction);
 }
 
-/* Add a queue to the sums over queues with unmet demand, without counting it; a sign of -1 subtracts it. */
+/*
+ * Add a queue to the sums over queues with unmet demand, but not to their number.  A
+ * sign of -1 subtracts it.
+ */
 static void
 count_need(Pool *pool, const YqPreemptionQueueLabel *figured, int sign)
 {
@@ -371,8 +378,8 @@ note_underserved(const Pool *pool, YqPreemptionQueue *queue)
 }
 
 /*
- * Remove the most underserved queues, which are equal in need and served together.  These and the
- * next queue are marked underserved.
+ * Remove the most underserved queues.  Their needs are equal, so they are served
+ * together.  These queues and the next queue are marked as underserved.
  */
 static int
 remove_first_group(Pool *pool, YqPreemptionQueue **group)
@@ -408,8 +415,9 @@ needs_before_offer(const Pool *pool)
 }
 
 /*
- * Return the fraction of the unassigned amount of a type that a queue is offered.  Where guarantees
- * are rounded to nothing, capacities decide (semantics/preemption 3.2).
+ * Return the fraction of the unassigned amount of a type that a queue is offered.  If
+ * guarantees are rounded to zero, the fraction depends on capacities
+ * (semantics/preemption 3.2).
  */
 static float4
 part_of_offer(const Needs *needs, const YqPreemptionQueueLabel *figured, int type, bool evenly)
@@ -443,7 +451,7 @@ limit_to_guarantee(const Pool *pool, const YqPreemptionQueueLabel *figured, cons
 						  yq_amounts_max(pool->calculator, pool->total, limit, nothing));
 }
 
-/* Let a queue accept as much of an offer as it can; the offer then holds the accepted amount. */
+/* Let a queue accept as much of an offer as it can.  Afterwards "offer" contains the accepted amount. */
 static void
 accept_offer(const Pool *pool, YqPreemptionQueue *queue, int64 *offer)
 {
@@ -470,9 +478,9 @@ accept_offer(const Pool *pool, YqPreemptionQueue *queue, int64 *offer)
 }
 
 /*
- * Give the queues in the first group the amounts that they accept.  The first accepted amount is
- * also deducted from *caller, because Hadoop's code changes its caller's variable (preemption 11,
- * S1).
+ * Give the queues in the first group the amounts that they accept.  The first accepted
+ * amount is also deducted from *caller, because Hadoop's code changes a variable of its
+ * caller (preemption 11, S1).
  */
 static void
 serve_first_group(Pool *pool, int64 *unassigned, int64 **caller, bool evenly)
@@ -513,7 +521,7 @@ set_first_ideal(const Pool *pool, YqPreemptionQueueLabel *figured)
 	}
 }
 
-/* Divide the unassigned amounts among the queues until none is left or no queue wants more. */
+/* Divide the unassigned amounts among the queues, until nothing is left or no queue wants more. */
 static void
 divide_unassigned(Pool *pool, YqPreemptionQueue **queues, int count, int64 *unassigned, bool evenly)
 {
@@ -545,7 +553,10 @@ divide_unassigned(Pool *pool, YqPreemptionQueue **queues, int count, int64 *unas
 
 /* -- queues ------------------------------------------------------------------ */
 
-/* Divide the ideal allocation of a parent among its children, first those with guarantees, then those without. */
+/*
+ * Divide the ideal allocation of a parent, first among its children with guarantees,
+ * then among the others.
+ */
 static void
 divide_parent(Pool *pool, const YqPreemptionQueue *parent)
 {

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * ideal_allocation.h
- *	  Computes how much each queue should have, and how much leaves must give for it
- *	  (semantics/preemption 3).
+ *	  Computes how much each queue should have, and how much leaves must give up for
+ *	  that (semantics/preemption 3).
  *
  *-------------------------------------------------------------------------
  */
@@ -14,19 +14,21 @@
 /* -- priority heap ------------------------------------------------------------- */
 
 /*
- * A binary heap returns equal elements in the order in which Java's heap returns them.
+ * A binary heap that returns equal elements in the order in which Java's heap returns
+ * them.
  *
- * Hadoop serves equal siblings in the order of java.util.PriorityQueue.  Each step therefore
- * repeats its offer() and poll(); the server's lib/binaryheap.h takes other steps.
+ * Hadoop serves equal siblings in the order of java.util.PriorityQueue.  The functions
+ * therefore take the same steps as its offer() and poll().  The server's
+ * lib/binaryheap.h takes other steps.
  */
 
-/* Returns a negative number when the first element comes out first. */
+/* Return a negative number when the first element precedes the second. */
 typedef int (*YqHeapComparison) (const void *a, const void *b, void *argument);
 
-/* Add an element to a heap of "count" elements, which has room for it. */
+/* Add an element to a heap of "count" elements.  The heap must have room for it. */
 extern void yq_priority_heap_add(void **heap, int count, void *element, YqHeapComparison compare, void *argument);
 
-/* Remove the first element of a heap of "count" elements, which is not empty. */
+/* Remove the first element of a heap of "count" elements.  The heap must not be empty. */
 extern void *yq_priority_heap_remove(void **heap, int count, YqHeapComparison compare, void *argument);
 
 /* -- amounts to obtain --------------------------------------------------------- */
@@ -36,23 +38,23 @@ extern void *yq_priority_heap_remove(void **heap, int count, YqHeapComparison co
  */
 
 /*
- * Deduct each selected container from the amount that its leaf must give.  Where the losses of the
- * leaf's applications are already computed, the container is also deducted from its application's
- * loss.
+ * Deduct each selected container from the amount that its leaf must give up.  If the
+ * losses of the leaf's applications are already computed, the container is also
+ * deducted from its application's loss.
  *
- * A container that is as large as the amount, or larger, is not deducted, so the order matters: by
- * application and number.
+ * A container that is at least as large as the remaining amount is not deducted.  The
+ * order therefore matters; it is by application and number.
  */
 extern void yq_obtain_deduct_selected(YqPreemption *state);
 
 /* -- ideal allocation ---------------------------------------------------------- */
 
 /*
- * Set the figures of all queues on all labels, and append to the lists of underserved queues.  The
- * amounts that queues must give depend on the rest of the budget.
+ * Set the figures of all queues on all labels, and append to the lists of underserved
+ * queues.  The amounts that queues must give up depend on the rest of the budget.
  *
- * With counts_reserved, reservations count as pending, and the whole excess must be given at once.
- * With balances_satisfied, leaves may have more than their guarantee.
+ * With counts_reserved, reservations count as pending, and the whole excess must be
+ * given up at once. With balances_satisfied, leaves may have more than their guarantee.
  */
 extern void yq_ideal_allocation_compute(YqPreemption *state, bool counts_reserved, bool balances_satisfied);
 

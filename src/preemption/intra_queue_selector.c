@@ -1,12 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * intra_queue_selector.c
- *	  Takes containers from applications of a leaf for other applications of higher priority, or of
- *	  users below their limit.
+ *	  Takes containers from applications of a leaf for other applications of the leaf.
+ *	  These have a higher priority, or belong to users below their limit.
  *
- * On each label the leaf's usage is divided among its applications, the most important one first.
- * The result is their ideal allocation.  Shortfalls are then matched with other applications, the
- * least important one first.
+ * On each label, the selector divides the leaf's usage among its applications,
+ * beginning with the most important one.  The result is their ideal allocation.  The
+ * selector then covers shortfalls by taking from other applications, beginning with the
+ * least important one.
  *
  *-------------------------------------------------------------------------
  */
@@ -26,19 +27,20 @@
 /*
  * Order the applications of a fair leaf for preemption.
  *
- * The comparison contradicts itself in two cases.  First, two users may have equal usage by the
- * calculator but not equal amounts of all types: each user then comes after the other.  Second, the
- * leaf's order of a user's applications may differ from the order of their ids.  Ids decide between
- * users of equal usage.
+ * The comparison contradicts itself in two cases.  First, two users may have equal
+ * usage by the calculator but different amounts of some types: each user then comes
+ * after the other.  Second, the leaf's order of a user's applications may differ from
+ * the order of their ids, and ids decide between users of equal usage.
  *
- * The result therefore depends on the collections that Hadoop uses, and this file uses the same
- * ones.  A heap gives the order in which applications receive their part.  A red-black tree, filled
- * in that order, gives the order in which they give.
+ * The result therefore depends on the collections that Hadoop uses, and this file uses
+ * the same ones.  A heap determines the order in which applications receive their
+ * shares.  A red-black tree, filled in that order, determines the order in which
+ * applications give containers up.
  */
 
 /*
- * Put applications into the order in which they receive their part.  They are given in the leaf's
- * order, with inactive ones first.
+ * Sort applications into the order in which they receive their shares.  They are given
+ * in the leaf's order, inactive applications first.
  */
 static void
 fair_order_parts(YqPreemptionApplication **applications, int count, YqHeapComparison compare, void *argument)
@@ -73,7 +75,7 @@ compare_nodes(const RBTNode *a, const RBTNode *b, void *argument)
 	return tree->compare(((const TreeNode *) b)->application, ((const TreeNode *) a)->application, tree->argument);
 }
 
-/* Two applications never compare as equal. */
+/* Fail: two applications never compare as equal. */
 static void
 combine_nodes(RBTNode *existing, const RBTNode *added, void *argument)
 {
@@ -86,7 +88,10 @@ allocate_node(void *argument)
 	return palloc(sizeof(TreeNode));
 }
 
-/* Put applications, which are in the order of their parts, into the order in which the last one gives first. */
+/*
+ * Sort applications into the order in which they give containers up, the last one
+ * first.  They are given in the order in which they receive their shares.
+ */
 static void
 fair_order_givers(YqPreemptionApplication **applications, int count, YqHeapComparison compare, void *argument)
 {
@@ -110,14 +115,14 @@ fair_order_givers(YqPreemptionApplication **applications, int count, YqHeapCompa
 /* -- intra queue selector ------------------------------------------------------ */
 
 /*
- * Divide the leaf's usage on each label among its applications, the most important one first.  The
- * result is their ideal allocation.  Shortfalls are then matched with other applications, the least
- * important one first.
+ * Divide the leaf's usage on each label among its applications, beginning with the most
+ * important one.  The result is their ideal allocation.  Then cover shortfalls by
+ * taking from other applications, beginning with the least important one.
  */
 
 static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 
-/* A leaf on a label whose applications compete. */
+/* A leaf whose applications compete on a label. */
 typedef struct Contest
 {
 	YqPreemption *state;
@@ -125,7 +130,7 @@ typedef struct Contest
 	YqPreemptionQueue *leaf;
 	int			label;
 	bool		is_userlimit_first;
-	YqPreemptionApplication **applications; /* the most important first */
+	YqPreemptionApplication **applications; /* in order, the most important first */
 	int			count;
 } Contest;
 
@@ -141,7 +146,7 @@ is_some(const Contest *contest, const int64 *amounts)
 	return compare(contest, amounts, nothing) > 0;
 }
 
-/* Return the lesser of two amounts as a whole, by the calculator. */
+/* Return the smaller of two amounts.  The calculator compares all their types together. */
 static const int64 *
 lesser(const Contest *contest, const int64 *a, const int64 *b)
 {
@@ -168,7 +173,7 @@ of_user(const Contest *contest, const YqPreemptionApplication *application)
 
 /* -- users and order ---------------------------------------------------------- */
 
-/* Allocate the figures, all set to nothing. */
+/* Allocate the figures, all set to zero. */
 static void
 make_figures(const Contest *contest)
 {
@@ -199,8 +204,8 @@ make_figures(const Contest *contest)
 }
 
 /*
- * Set aside the masters of active applications, which neither give nor count in limits; deduct them
- * from the amount, too.
+ * Set aside the masters of active applications, which are not given up and do not count
+ * in limits. Deduct them from the divided amount, too.
  */
 static void
 set_aside_masters(const Contest *contest, int64 *divided)
@@ -244,8 +249,9 @@ compare_by_priority(const void *left, const void *right)
 }
 
 /*
- * Compare applications by their user's usage, the lower first; order a user's applications as the
- * leaf does.  The comparison contradicts itself as Hadoop's does: see the fair order above.
+ * Compare applications by the usage of their users; lower usage comes first.
+ * Applications of the same user compare as in the leaf's order.  The comparison
+ * contradicts itself as Hadoop's does: see the comment on the fair order above.
  */
 static int
 compare_fairly(const void *left, const void *right, void *argument)
@@ -285,7 +291,10 @@ copy_applications(Contest *contest)
 
 /* -- ideal allocations ----------------------------------------------------------- */
 
-/* Set the amounts that other selectors took from an application; a container counts on its requested label. */
+/*
+ * Set the amounts that other selectors have taken from an application.  A container
+ * counts on its requested label.
+ */
 static void
 set_selected(const Contest *contest, const YqPreemptionApplication *application)
 {
@@ -300,7 +309,7 @@ set_selected(const Contest *contest, const YqPreemptionApplication *application)
 	}
 }
 
-/* Set the usage of an application that it may give: without its master and without selected containers. */
+/* Set the usage that an application may give up: without its master and without selected containers. */
 static void
 set_held(const Contest *contest, const YqPreemptionApplication *application, int64 *held)
 {
@@ -312,7 +321,7 @@ set_held(const Contest *contest, const YqPreemptionApplication *application, int
 	yq_amounts_subtract(contest->calculator, held, figured->selected);
 }
 
-/* Give an application its part of the divided amount, up to its user's limit. */
+/* Give an application its share of the divided amount, up to its user's limit. */
 static void
 set_ideal(const Contest *contest, const YqPreemptionApplication *application, int64 *divided)
 {
@@ -345,8 +354,8 @@ set_ideal(const Contest *contest, const YqPreemptionApplication *application, in
 }
 
 /*
- * Divide the amount among the applications, and leave them in the order in which the last one gives
- * first.
+ * Divide the amount among the applications.  Afterwards they are in the order in which
+ * they give containers up, the last one first.
  */
 static void
 set_ideals(Contest *contest, int64 *divided)
@@ -363,7 +372,7 @@ set_ideals(Contest *contest, int64 *divided)
 		fair_order_givers(contest->applications, contest->count, compare_fairly, contest);
 }
 
-/* Set the most that applications may give: a part of the guarantee, and of the budget. */
+/* Set the largest amount that applications may give up: a fraction of the guarantee, within the budget. */
 static void
 set_most_given(const Contest *contest, int64 *most)
 {
@@ -378,7 +387,7 @@ set_most_given(const Contest *contest, int64 *most)
 	memmove(most, lesser(contest, most, state->allowed), amounts_size(contest));
 }
 
-/* Set the amount that an application may give: its excess over its ideal allocation. */
+/* Set the amount that an application may give up: its excess over its ideal allocation. */
 static void
 set_gives(const Contest *contest, const YqPreemptionApplication *application, int64 *most)
 {
@@ -413,8 +422,9 @@ is_above_limit(const Contest *contest, const YqPreemptionApplication *applicatio
 }
 
 /*
- * Limit the amount that an application gives to another user's application of the same priority.
- * The limit is the surplus of its user above the user limit; this surplus is given once.
+ * Limit the amount that an application gives up for an application of another user with
+ * the same priority.  The limit is the surplus of its user above the user limit.  A
+ * user gives up this surplus only once.
  */
 static void
 limit_to_surplus(const Contest *contest, const YqPreemptionApplication *giver, int64 *given)
@@ -435,7 +445,7 @@ limit_to_surplus(const Contest *contest, const YqPreemptionApplication *giver, i
 	}
 }
 
-/* Match the amount that one application wants with another that gives it (preemption 7.3). */
+/* Match the amount that the taker wants with the amount that the giver may give up (preemption 7.3). */
 static void
 match(const Contest *contest, const YqPreemptionApplication *taker, const YqPreemptionApplication *giver)
 {
@@ -475,7 +485,10 @@ match_applications(const Contest *contest)
 
 /* -- a contest --------------------------------------------------------------------- */
 
-/* Compute the amounts that the applications of a leaf want and give on a label; NULL when they do not compete. */
+/*
+ * Compute the amounts that the applications of a leaf want and give up on a label.
+ * Returns NULL when they do not compete.
+ */
 static Contest *
 hold_contest(YqPreemption *state, YqPreemptionQueue *leaf, int label)
 {
@@ -505,7 +518,7 @@ hold_contest(YqPreemption *state, YqPreemptionQueue *leaf, int label)
 	return contest;
 }
 
-/* Would the user reach its limit, so that the application gives no more? */
+/* Would the loss of the container bring the user to its limit?  Then the application gives up no more. */
 static bool
 comes_to_limit(const Contest *contest, const YqPreemptionContainer *container)
 {
@@ -539,7 +552,10 @@ take_of_application(const Contest *contest, YqPreemptionApplication *application
 	}
 }
 
-/* Select containers up to the total that must be taken; an application may give more than its own part. */
+/*
+ * Select containers until the total that must be taken is reached.  An application may
+ * give up more than its own share.
+ */
 static void
 take_of_contest(const Contest *contest)
 {

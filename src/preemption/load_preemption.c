@@ -84,7 +84,7 @@ static const char *const setting_columns[] = {
 	[SETTING_BALANCE_KEEPS_MARKS] = "preemption_balance_keeps_marks",
 };
 
-/* Read a column of the only row; returns false when it is not set. */
+/* Read a column of the only row.  Returns false when it is not set. */
 static bool
 find_setting(const YqRow *row, SettingColumn column, Datum *value)
 {
@@ -103,7 +103,7 @@ set_flag(const YqRow *row, bool *flag, SettingColumn column)
 		*flag = DatumGetBool(value);
 }
 
-/* Convert milliseconds to microseconds; the longest wait never ends. */
+/* Convert milliseconds to microseconds.  The longest wait becomes a wait that never ends. */
 static void
 set_wait(const YqRow *row, int64 *wait, SettingColumn column)
 {
@@ -131,7 +131,10 @@ set_float8(const YqRow *row, float8 *number, SettingColumn column)
 		*number = DatumGetFloat8(value);
 }
 
-/* Set the order of the intra-queue selector.  The commit refuses an unknown name, unless no round reads it. */
+/*
+ * Set the order of the intra-queue selector.  A commit refuses an unknown name, unless
+ * no round reads the setting.
+ */
 static void
 set_intra_queue_order(const YqRow *row, YqPreemptionConfiguration *configuration)
 {
@@ -231,7 +234,7 @@ yq_preemption_last_round(void)
 
 /* -- queues ------------------------------------------------------------------------ */
 
-/* Set the effective amount or, where all of its types are zero, a fraction of the partition. */
+/* Set the effective amount.  If all of its types are zero, set a fraction of the partition instead. */
 static void
 set_effective(const YqPreemption *state, int64 *result, const int64 *effective, int label, float4 part)
 {
@@ -323,12 +326,12 @@ add_queue(YqLoadedPreemption *preemption, YqPreemptionQueue *parent, YqClusterQu
 
 /* -- demand within the limits of users ------------------------------------------------ */
 
-/* Amounts of a label that a user of a leaf may still have. */
+/* Amounts of a label that a user of a leaf may still get. */
 typedef struct Headroom
 {
 	YqClusterUser *user;		/* the key, together with the label */
 	int64		label;
-	int64		left[2][YQ_MAX_RESOURCE_TYPES];	/* for all demand, and for demand beyond reservations */
+	int64		left[2][YQ_MAX_RESOURCE_TYPES];	/* for all demand, and for demand without reservations */
 } Headroom;
 
 static Headroom *
@@ -353,7 +356,7 @@ find_headroom(HTAB *headrooms, const YqCluster *cluster, YqClusterUser *user, in
 	return headroom;
 }
 
-/* Add the demand of an application, as far as its user may have it. */
+/* Add the demand of an application, up to the amount that its user may still get. */
 static void
 add_demand(const YqCluster *cluster, int64 *pending, int64 *left, const int64 *wanted, const int64 *reserved)
 {
@@ -437,7 +440,7 @@ selector_of_name(const char *name)
 	return selector;
 }
 
-/* Has the resource manager had its time to end the container? */
+/* Has the resource manager failed to end the container in time? */
 static bool
 is_ignored(const YqLoadedPreemption *preemption, const YqRow *row)
 {
@@ -448,7 +451,7 @@ is_ignored(const YqLoadedPreemption *preemption, const YqRow *row)
 		yq_clock_now() >= DatumGetTimestampTz(told_at) + preemption->gap + yq_allocation_settings()->allocation_expiry;
 }
 
-/* A negative wait ends every mark in the round that makes it. */
+/* Is the mark forgotten in the round that makes it?  It is if the wait is negative. */
 static bool
 is_forgotten_at_once(const YqLoadedPreemption *preemption, const YqRow *row)
 {
@@ -482,7 +485,7 @@ read_mark(const YqRow *row)
 	}
 	mark = yq_bytes_table_enter(preemption->marks, yq_row_bytes(row, MARK_CONTAINER_ID), preemption->state->context, &found);
 	mark->marked_at = DatumGetTimestampTz(yq_row_value(row, MARK_MARKED_AT, &isnull)) + preemption->gap;
-	/* without lazy preemption, a container that was killable ends when it is selected again */
+	/* without lazy preemption, a container that was killable is killed when it is selected again */
 	mark->is_killable = yq_row_bool(row, MARK_IS_KILLABLE) && preemption->state->settings.is_lazy;
 	mark->is_advised = yq_row_bool(row, MARK_IS_ADVISED);
 	if (mark->is_killable || mark->is_advised)
@@ -493,7 +496,10 @@ read_mark(const YqRow *row)
 	MemoryContextSwitchTo(caller);
 }
 
-/* Forget the marks of containers that have ended or were demoted: no round takes an OPPORTUNISTIC container. */
+/*
+ * Forget the marks of containers that have ended or were demoted.  No round takes an
+ * OPPORTUNISTIC container.
+ */
 static void
 forget_other_marks(YqLoadedPreemption *preemption)
 {
@@ -514,7 +520,7 @@ enum
 	TOLD_IS_KILLABLE
 };
 
-/* Add a container that is killable, or counts as ended, to the figures of its queues. */
+/* Add a container to the figures of its queues if it is killable or counts as ended. */
 static void
 count_told(YqLoadedPreemption *preemption, HeapTuple tuple, TupleDesc descriptor)
 {
@@ -582,9 +588,9 @@ read_marks(YqLoadedPreemption *preemption)
 }
 
 /*
- * Return the time since the last round in which no round could run.  A container's wait counts only
- * while its server runs.  The first round after a restart or a failover knows only that no round
- * ran since the last one.
+ * Return the time since the last round during which no round could run.  The wait of a
+ * container counts only while its server runs.  The first round after a restart or a
+ * failover knows only that no round has run since the last one.
  */
 static int64
 gap_since(const YqPreemptionRoundRow *last, TimestampTz as_of)
@@ -596,7 +602,7 @@ gap_since(const YqPreemptionRoundRow *last, TimestampTz as_of)
 
 /* -- all ---------------------------------------------------------------------------------- */
 
-/* Return the session's cluster, or one that is loaded for this round alone. */
+/* Return the session's cluster, or a cluster that is loaded only for this round. */
 static YqLoadedCluster *
 find_preemption_cluster(YqHierarchy *hierarchy)
 {
@@ -656,7 +662,7 @@ yq_preemption_load(YqHierarchy *hierarchy, const YqPreemptionConfiguration *conf
 	return preemption;
 }
 
-/* Unload the state.  A cluster for this round alone lives in the state's context. */
+/* Unload the state.  If the cluster was loaded only for this round, it is in the state's context. */
 void
 yq_preemption_unload(YqLoadedPreemption *preemption)
 {

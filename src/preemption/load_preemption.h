@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * load_preemption.h
- *	  Loads the state of a round of preemption: the configuration, the marks of earlier rounds, and
- *	  the cluster (preemption 1, 2.1).
+ *	  Loads the state of a round of preemption: the configuration, the marks of earlier
+ *	  rounds, and the cluster (preemption 1, 2.1).
  *
- * The cluster is the one that the session keeps for allocation cycles, brought up to date without
- * the scheduler's lock.  Where no cluster can be kept, it is loaded.  Containers of a leaf are read
- * when a selector first needs them.
+ * The cluster is the one that the session keeps for allocation cycles, brought up to
+ * date without the scheduler's lock.  If no cluster can be kept, a cluster is loaded.
+ * Containers of a leaf are read when a selector first needs them.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,19 +15,16 @@
 
 #include "preemption/loaded_preemption.h"
 
-/*
- * Read the configuration.  Raises ERRCODE_INVALID_PARAMETER_VALUE for a name that Hadoop would not
- * know.
- */
+/* Read the configuration.  A name that Hadoop does not know is ERRCODE_INVALID_PARAMETER_VALUE. */
 extern YqPreemptionConfiguration yq_preemption_configuration(void);
 
 /* Read the row of the last round. */
 extern YqPreemptionRoundRow yq_preemption_last_round(void);
 
 /*
- * Load the newest committed state, for a round at a time that is not before the last one.  The
- * state lives in a context of its own below the current one; the caller gives it to
- * yq_preemption_unload().
+ * Load the newest committed state, for a round at a time that is not before the last
+ * round.  The state lives in its own context below the current one.  The caller passes
+ * it to yq_preemption_unload().
  */
 extern YqLoadedPreemption *yq_preemption_load(YqHierarchy *hierarchy, const YqPreemptionConfiguration *configuration,
 											  const YqPreemptionRoundRow *last, TimestampTz as_of);

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * preemption_applications.c
- *	  Loads the users and applications of the leaves that a round of preemption looks at, and keeps
- *	  the loader's nodes and names.
+ *	  Loads the users and applications of the leaves that a round of preemption
+ *	  examines, and keeps the loader's nodes and names.
  *
  *-------------------------------------------------------------------------
  */
@@ -125,7 +125,7 @@ find_preemption_user(YqPreemptionLoader *loader, YqPreemptionQueue *leaf, const 
 	return entry->user;
 }
 
-/* Tell whether a user uses anything: the cluster also remembers users that have left the leaf. */
+/* Does a user use anything?  The cluster also remembers users that have left the leaf. */
 static bool
 uses_anything(const YqCluster *cluster, const YqClusterUser *user)
 {
@@ -228,10 +228,10 @@ find_active_applications(YqPreemptionLoader *loader, YqPreemptionQueue *leaf)
 	}
 }
 
-/* Columns of the statement, from 1 on. */
+/* Columns of the statement, from 1. */
 enum
 {
-	MASTER_LEAF = 1,			/* its place among the leaves */
+	MASTER_LEAF = 1,			/* position of the leaf among the leaves */
 	MASTER_APPLICATION_ID,
 	MASTER_USERNAME,
 	MASTER_PRIORITY,
@@ -240,7 +240,7 @@ enum
 	MASTER_STATE
 };
 
-/* Read an application master.  An application that max-parallel-apps holds back contributes only its user. */
+/* Read an application master.  If max-parallel-apps holds the application back, only its user counts. */
 static void
 read_master(YqPreemptionLoader *loader, YqPreemptionQueue **leaves, HeapTuple tuple, TupleDesc descriptor)
 {
@@ -268,8 +268,9 @@ read_master(YqPreemptionLoader *loader, YqPreemptionQueue **leaves, HeapTuple tu
 }
 
 /*
- * Read the requests for application masters.  The intra-queue selector sets masters aside, also
- * those without a container, and looks at applications that wait for activation.
+ * Read the requests for application masters.  The intra-queue selector sets masters
+ * aside, including masters without a container, and examines applications that wait for
+ * activation.
  */
 static void
 find_masters(YqPreemptionLoader *loader, YqPreemptionQueue **leaves, int count)
@@ -302,7 +303,7 @@ find_masters(YqPreemptionLoader *loader, YqPreemptionQueue **leaves, int count)
 	SPI_finish();
 }
 
-/* Compare by leaf, then by the cluster's order where that is by usage, then by the FIFO order. */
+/* Compare by leaf, then by the cluster's order if that is by usage, then by the FIFO order. */
 static int
 compare_entries(const ListCell *a, const ListCell *b)
 {

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * preemption_candidates.c
- *	  Orders the containers of an application, and tells whether one is worth taking.
+ *	  Orders the containers of an application, and decides whether a container is worth
+ *	  taking.
  *
  *-------------------------------------------------------------------------
  */
@@ -80,7 +81,7 @@ yq_candidates_sort(YqPreemption *state, YqPreemptionApplication *application)
 
 /* -- choice ----------------------------------------------------------------- */
 
-/* Does taking a container reduce the wanted amounts? Types that are not wanted are ignored. */
+/* Does taking a container reduce the wanted amounts?  Types that are not wanted do not count. */
 static bool
 reduces_wanted(const YqPreemption *state, const int64 *wanted, const YqPreemptionContainer *container)
 {

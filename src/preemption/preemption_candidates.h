@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * preemption_candidates.h
- *	  Orders the containers of an application, and tells whether one is worth taking (preemption 4).
+ *	  Orders the containers of an application, and decides whether a container is worth
+ *	  taking (preemption 4).
  *
  *-------------------------------------------------------------------------
  */
@@ -10,15 +11,15 @@
 
 #include "preemption/preemption_state.h"
 
-/* Amounts that a leaf must still give, per label. */
+/* Amounts that a leaf must still give up, per label. */
 typedef struct YqWanted
 {
 	int64	   *amounts;		/* label after label */
-	bool	   *is_wanted;		/* per label; false: enough is selected */
-	int			count;			/* labels that are wanted */
+	bool	   *is_wanted;		/* per label; false: enough containers are selected */
+	int			count;			/* number of labels that are wanted */
 } YqWanted;
 
-/* Create a set of wanted amounts that is empty, palloc'd. */
+/* Create an empty set of wanted amounts, palloc'd. */
 extern YqWanted *yq_wanted_create(const YqPreemption *state);
 
 /* Want amounts on a label on which nothing is wanted yet. */
@@ -26,19 +27,21 @@ extern void yq_wanted_set(const YqPreemption *state, YqWanted *wanted, int label
 extern void yq_wanted_free(YqWanted *wanted);
 
 /*
- * Sort the containers of an application.  Reservations come first, by the name of their node.
- * Running containers follow, the least urgent request first.  Among equal requests the larger
- * request id comes first, then the newest container.
+ * Sort the containers of an application.  Reservations come first, by the name of their
+ * node. Running containers follow, the least urgent request first.  Among equal
+ * requests the larger request id comes first, then the newest container.
  *
- * With YQ_LEAST_PAID the fewest credits come before the newest container, and request ids do not
- * count.  The loader then supplies the ranks.
+ * With YQ_LEAST_PAID, request ids do not count.  Among equal requests, the containers
+ * that have cost the fewest credits come first, then the newest.  The loader supplies
+ * the ranks.
  */
 extern void yq_candidates_sort(YqPreemption *state, YqPreemptionApplication *application);
 
 /*
- * Select a container if it fits in the budget and reduces the wanted amount on its label.  A
- * conservative caller takes none when any type is not wanted.  The container is deducted from the
- * budget and the wanted amount; the last one may take more than is wanted.
+ * Select a container if it fits in the budget and reduces the wanted amount on its
+ * label.  A conservative caller selects no container when one of its types is not
+ * wanted.  The container is deducted from the budget and the wanted amount.  The last
+ * container may exceed the wanted amount.
  */
 extern bool yq_candidate_try(YqPreemption *state, YqWanted *wanted, YqPreemptionContainer *container,
 							 bool is_conservative);

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * preemption_loader.c
- *	  Completes leaves of a round of preemption when a selector first needs them, with their
- *	  containers and reservations.
+ *	  Completes leaves of a round of preemption when a selector first needs them: adds
+ *	  their containers and reservations.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,10 +23,7 @@
 
 /* -- price candidates ---------------------------------------------------------- */
 
-/*
- * Looks up the cost of an application's containers so far, for the order of candidates
- * YQ_LEAST_PAID.
- */
+/* Looks up the cost of an application's containers so far, for the order YQ_LEAST_PAID. */
 
 static YqSavedPlan look_up = {
 	.command = "SELECT q.number, pg_catalog.rank() OVER (ORDER BY r.paid) "
@@ -67,16 +64,17 @@ rank_by_price(YqPreemption *state, YqPreemptionApplication *application)
 /* -- preemption containers ----------------------------------------------------- */
 
 /*
- * Reads the running containers of the leaves that a round of preemption looks at.
+ * Reads the running containers of the leaves that a round of preemption examines.
  *
- * The table of containers has no index by queue.  One scan reads the containers of every leaf that
- * is wanted at that time.  Wanted leaves are those that must give and, for intra-queue preemption,
- * those with unmet demand.
+ * The table of containers has no index by queue, so one scan reads the containers of
+ * all leaves that are wanted at that time.  Wanted leaves are those that must give up
+ * containers and, for intra-queue preemption, those with unmet demand.
  *
- * A container without an application is not selected, because no application can be told.
+ * A container without an application is not selected, because no application can be
+ * informed.
  */
 
-/* Containers that were read and are not added yet. */
+/* Containers that were read and have not been added to the state yet. */
 typedef struct YqPreemptionReading YqPreemptionReading;
 
 /* A container as it was read. */
@@ -100,13 +98,13 @@ struct YqPreemptionReading
 	ReadContainer *containers;
 	int64		count;
 	int64		room;
-	const int64 *last_amounts;	/* amounts of the container before, which often equal those of the next one */
+	const int64 *last_amounts;	/* amounts of the previous container, often equal to those of the next one */
 	MemoryContext row_context;
 };
 
 typedef struct YqPreemptionReading Reading;
 
-/* Columns in the order of the request for them. */
+/* Columns in the order in which the scan requests them. */
 typedef enum ContainerColumn
 {
 	CONTAINER_EXECUTION_TYPE,
@@ -129,8 +127,8 @@ static const char *const container_columns[] = {"execution_type", "queue", "cont
 	"label", "allocation", "started_at", "priority", "allocation_request_id", "asked_label", "is_am"};
 
 /*
- * Order the containers of an application by attempt, then by number: their ids end with both.
- * Returns 0 for an id that ends otherwise.
+ * Return a number that orders the containers of an application by attempt, then by
+ * number: their ids end with both.  Returns 0 for an id with another ending.
  */
 static int64
 preemption_container_number(const char *container_id)
@@ -147,7 +145,7 @@ preemption_container_number(const char *container_id)
 	return ((int64) (strtol(attempt, NULL, 10) & 0x7FFF) << 48) | (result & INT64CONST(0xFFFFFFFFFFFF));
 }
 
-/* Return the number of the label that a column names, or -1.  Without labels there is one partition. */
+/* Return the number of the label in a column, or -1.  Without labels there is one partition. */
 static int
 label_of(const YqHierarchy *hierarchy, const YqRow *row, ContainerColumn column)
 {
@@ -247,7 +245,7 @@ read_container(const YqRow *row)
 	MemoryContextReset(reading->row_context);
 }
 
-/* Read the containers of the wanted leaves, and enter their applications. */
+/* Read the containers of the wanted leaves, and register their applications. */
 static YqPreemptionReading *
 preemption_containers_read(YqPreemptionLoader *loader)
 {
@@ -271,7 +269,7 @@ find_mark(const YqPreemptionLoader *loader, const ReadContainer *read)
 	return marks == NULL ? NULL : yq_bytes_table_find(marks, yq_bytes_of_string(read->container_id));
 }
 
-/* Take a container that counts as ended out of the figures of its user and node. */
+/* Subtract a container that counts as ended from the figures of its user and node. */
 static void
 leave_out(const YqPreemption *state, const ReadContainer *read)
 {
@@ -304,11 +302,11 @@ add_container(YqPreemption *state, const ReadContainer *read, const YqPreemption
 }
 
 /*
- * Add the containers to the state, with the data of their marks, after their applications were
- * added; frees the reading.
+ * Add the containers to the state, with the data of their marks.  Their applications
+ * have been added before.  Frees the reading.
  *
- * An advised kill counts as done until the time of the resource manager to end the container is
- * over.
+ * An advised kill counts as done until the time has passed in which the resource
+ * manager must end the container.
  */
 static void
 preemption_containers_add(Reading *reading)
@@ -334,7 +332,7 @@ preemption_containers_add(Reading *reading)
 
 /* -- preemption reservations --------------------------------------------------- */
 
-/* Reservations of the applications that a round of preemption looks at. */
+/* Reservations of the applications that a round of preemption examines. */
 
 typedef struct ReservedAtEntry
 {
@@ -357,7 +355,7 @@ read_reserved_at(const YqRow *row)
 	entry->is_moved = !isnull;
 }
 
-/* Set the remaining fields from the row of a reservation; without a row, the reservation dates from now. */
+/* Set the remaining fields from the row of a reservation.  Without a row, the reservation was made now. */
 static void
 set_reserved_at(YqPreemptionLoader *loader, YqPreemptionContainer *container)
 {
@@ -396,7 +394,7 @@ add_reservation(YqPreemptionLoader *loader, YqPreemptionApplication *application
 	container->source = unconstify(YqReservation *, reservation);
 }
 
-/* Add the reservations of the found applications, which have been added to the state. */
+/* Add the reservations of the found applications, which the state already contains. */
 static void
 preemption_reservations_add(YqPreemptionLoader *loader)
 {
@@ -436,7 +434,7 @@ is_likely_wanted(const YqPreemption *state, const YqPreemptionQueue *leaf)
 	return false;
 }
 
-/* Complete leaves that are marked as wanted. */
+/* Complete the leaves that are marked as wanted. */
 static void
 complete_wanted(YqPreemptionLoader *loader)
 {

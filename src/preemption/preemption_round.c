@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * preemption_round.c
- *	  Runs one round of preemption: selectors in order, then marks and kills.  The selectors of
- *	  leaves above their guarantee are here, too.
+ *	  Runs one round of preemption: the selectors in order, then marks and kills.  This
+ *	  file also contains the selectors that take from leaves above their guarantee.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,11 +16,11 @@
 
 /* -- fifo selector ------------------------------------------------------------- */
 
-/* Take containers from leaves above their guarantee, the last application first. */
+/* Take containers from leaves above their guarantee, beginning with the last application. */
 
 static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 
-/* Amounts that a leaf must give, and masters that were passed over so far. */
+/* Amounts that a leaf must give up, and the masters that were passed over so far. */
 typedef struct Search
 {
 	YqPreemption *state;
@@ -37,7 +37,7 @@ try_container(Search *search, YqPreemptionContainer *container)
 	return yq_candidate_try(search->state, search->wanted, container, search->state->settings.is_conservative);
 }
 
-/* -- containers on nodes that the leaf has no right to ------------------------ */
+/* -- containers on nodes of labels that the leaf may not use -------------------- */
 
 static bool
 ignores_exclusivity(const YqPreemptionContainer *container)
@@ -51,7 +51,10 @@ compare_newest(const void *a, const void *b)
 	return yq_preemption_compare_ids(*(YqPreemptionContainer *const *) b, *(YqPreemptionContainer *const *) a);
 }
 
-/* Find the containers of a leaf that asked for the default partition and run elsewhere, newest first; palloc'd. */
+/*
+ * Find the containers of a leaf that asked for the default partition and run on other
+ * nodes, newest first.  The result is palloc'd.
+ */
 static YqPreemptionContainer **
 find_ignoring_exclusivity(const YqPreemptionQueue *leaf, int *count)
 {
@@ -90,10 +93,7 @@ take_ignoring_exclusivity(Search *search)
 
 /* -- containers of applications ---------------------------------------------- */
 
-/*
- * Give up a reservation that the selector looks at, whether it was taken or not (preemption 11,
- * S7).
- */
+/* Give up a reservation that the selector examines, whether it was selected or not (preemption 11, S7). */
 static void
 unreserve(YqPreemption *state, YqPreemptionContainer *container)
 {
@@ -130,7 +130,7 @@ take_of_application(Search *search, YqPreemptionApplication *application)
 	}
 }
 
-/* Take masters last, as long as they have more than the share that they may keep. */
+/* Take masters last, while the leaf has more masters than the share that it may keep. */
 static void
 take_masters(Search *search)
 {
@@ -207,24 +207,26 @@ yq_select_fifo(YqPreemption *state)
 /* -- reserved container selector ----------------------------------------------- */
 
 /*
- * Take containers from leaves above their guarantee where that makes room for a reservation.
+ * Take containers from leaves above their guarantee if that makes room for a
+ * reservation.
  *
- * Each node with a reservation is tried without consequences first.  The nodes that can have room
- * are then served in the order of their cost, as long as leaves still have the amounts to give.
+ * The selector first tries each node with a reservation without selecting anything.  It
+ * then serves the nodes that can have room, in the order of their cost, as long as
+ * leaves still have amounts to give up.
  */
 
-/* Amounts that leaves may still lose: per leaf and label, NULL for nothing. */
+/* Amounts that leaves may still lose, per leaf and label; NULL means nothing. */
 typedef struct Quotas
 {
 	int64	  **amounts;
 	int			count;
 } Quotas;
 
-/* A node where a reservation can have room. */
+/* A node on which room can be made for its reservation. */
 typedef struct NodePlan
 {
 	YqPreemptionNode *node;
-	int			place;			/* its place among the nodes */
+	int			place;			/* its position among the nodes */
 	float4		cost;			/* size of the selected containers, relative to the size of the reservation */
 } NodePlan;
 
@@ -262,7 +264,7 @@ compare_newest_leaf(const void *a, const void *b)
 	return yq_preemption_compare_ids(*(YqPreemptionContainer *const *) b, *(YqPreemptionContainer *const *) a);
 }
 
-/* Return the containers of a node, newest first; palloc'd. */
+/* Return the containers of a node, newest first.  The result is palloc'd. */
 static YqPreemptionContainer **
 newest_first(const YqPreemptionNode *node)
 {
@@ -276,7 +278,7 @@ newest_first(const YqPreemptionNode *node)
 	return containers;
 }
 
-/* Set the room of a node that needs no further preemption. */
+/* Set the amount that a node has free without further preemption. */
 static void
 set_room(const YqPreemption *state, const YqPreemptionNode *node, int64 *room)
 {
@@ -289,7 +291,7 @@ set_room(const YqPreemption *state, const YqPreemptionNode *node, int64 *room)
 	}
 }
 
-/* May a container be taken: do its leaf and the budget have enough left? */
+/* May a container be taken?  Its leaf and the budget must have enough left. */
 static bool
 take_quota(YqPreemption *state, const Quotas *quotas, const YqPreemptionContainer *container, bool is_trial)
 {
@@ -307,8 +309,8 @@ take_quota(YqPreemption *state, const Quotas *quotas, const YqPreemptionContaine
 }
 
 /*
- * Choose containers of a node, newest first, until its reservation has room.  Sets the newly
- * selected containers and their size.
+ * Choose containers of a node, newest first, until there is room for its reservation.
+ * Sets the newly selected containers and their size.
  */
 static bool
 choose_containers(YqPreemption *state, const Quotas *quotas, const YqPreemptionNode *node, bool is_trial,
@@ -339,7 +341,7 @@ choose_containers(YqPreemption *state, const Quotas *quotas, const YqPreemptionN
 	return has_room;
 }
 
-/* Can room be made, and at what cost? */
+/* Can room be made on the node?  If so, sets the cost. */
 static bool
 plan_node(YqPreemption *state, const Quotas *quotas, NodePlan *plan)
 {
@@ -358,7 +360,10 @@ plan_node(YqPreemption *state, const Quotas *quotas, NodePlan *plan)
 	return is_possible;
 }
 
-/* Select the containers.  When there is no room in the end, leaves have their amounts back; the budget has not. */
+/*
+ * Select the containers.  If there is no room in the end, the leaves get their amounts
+ * back, but the budget does not.
+ */
 static void
 carry_out(YqPreemption *state, const Quotas *quotas, const YqPreemptionNode *node)
 {
@@ -466,7 +471,7 @@ run(YqPreemption *state, YqPreemptionSelector selector)
 		state->note_selector(state, selector);
 }
 
-/* Return the end of a wait; a wait that is too long for the clock never ends. */
+/* Return the end of a wait.  A wait that is too long for the clock never ends. */
 static TimestampTz
 end_of_wait(TimestampTz marked_at, int64 wait)
 {
@@ -476,8 +481,9 @@ end_of_wait(TimestampTz marked_at, int64 wait)
 }
 
 /*
- * Mark a selected container, or kill it when it has been marked for long enough.  A killable
- * container stays so: Hadoop tells its application and the scheduler once more.
+ * Mark a selected container, or kill it when it has been marked for long enough.  A
+ * killable container stays killable: Hadoop informs its application and the scheduler
+ * once more.
  */
 static void
 decide(YqPreemption *state, const YqPreemptionSelection *selection)

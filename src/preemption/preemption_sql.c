@@ -1,10 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * preemption_sql.c
- *	  Offers rounds of preemption as SQL functions, see sql/preemption/385_preemption.sql.
+ *	  Offers rounds of preemption as SQL functions, see
+ *	  sql/preemption/385_preemption.sql.
  *
- * A round computes without the scheduler's lock, which it takes to write.  When another round, or a
- * change of the configuration, was committed meanwhile, it computes anew under the lock.
+ * A round computes without the scheduler's lock, and takes the lock to write.  If
+ * another round, or a change of the configuration, was committed in the meantime, it
+ * computes again under the lock.
  *
  *-------------------------------------------------------------------------
  */
@@ -196,7 +198,10 @@ fill_outcome(ResultRow *row, const YqLoadedPreemption *preemption, const YqPreem
 		set_result_text(row, RESULT_REASON, "the round only observes: preemption_observe_only is on");
 }
 
-/* Explain why a leaf loses nothing on a label; NULL when it gives something, or has nothing to give. */
+/*
+ * Explain why a leaf gives up nothing on a label.  Returns NULL when it gives something
+ * up, or has no excess.
+ */
 static const char *
 reason_to_spare(const YqPreemption *state, const YqPreemptionQueue *leaf, int label)
 {
@@ -329,9 +334,9 @@ is_same_round(const YqPreemptionRoundRow *a, const YqPreemptionRoundRow *b)
 }
 
 /*
- * Lock, and compute anew when the result has been overtaken.  Returns NULL when the configuration
- * has no rounds any more.  Also returns NULL when another round ran at this time or, for a time
- * from the clock, at a later one.
+ * Take the lock, and compute again if the result is outdated.  Returns NULL when the
+ * configuration no longer has rounds.  Also returns NULL when another round ran at this
+ * time.  If the time comes from the clock, a round at a later time has the same effect.
  */
 static YqLoadedPreemption *
 lock_and_look_again(YqLoadedPreemption *preemption, TimestampTz as_of, bool is_by_clock)
@@ -376,7 +381,7 @@ yq_sql_preempt_containers(PG_FUNCTION_ARGS)
 	yq_cluster_check_charging();
 	configuration = yq_preemption_configuration();
 	last = yq_preemption_last_round();
-	/* read the clock here: a round that has just been committed is no later than the clock now */
+	/* read the clock only now, so that a round that has just been committed is not later */
 	as_of = PG_ARGISNULL(0) ? yq_clock_now() : PG_GETARG_TIMESTAMPTZ(0);
 	check_time(&last, as_of);
 	if (configuration.off_because != NULL)
@@ -399,7 +404,7 @@ yq_sql_preempt_containers(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* -- figures for people ------------------------------------------------------------------ */
+/* -- figures for administrators ---------------------------------------------------------- */
 
 static void
 set_leaf_figures(ResultRow *row, const YqPreemption *state, const YqPreemptionQueueLabel *entry)
@@ -466,7 +471,7 @@ yq_sql_preemption_figures(PG_FUNCTION_ARGS)
 
 /* -- replies to an application -------------------------------------------------------------- */
 
-/* minimum_containers(total): the quotient is Java's float, rounded up (Resources.divide()). */
+/* minimum_containers(total): the quotient is a float in Java, rounded up (Resources.divide()) */
 Datum
 yq_sql_minimum_containers(PG_FUNCTION_ARGS)
 {

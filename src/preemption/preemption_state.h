@@ -4,25 +4,26 @@
  *	  The state of a round of preemption in memory: queues with their figures per label,
  *	  applications, users, containers and nodes (preemption 2).
  *
- * The loader creates a state, sets the settings and the inputs, adds queues and nodes, and prepares
- * it.  Then yq_preemption_round() (preemption_round.h) computes figures, selects containers and
- * appends outcomes.  record_preemption.h writes the outcomes down.  Nothing here reads or writes a
- * table.
+ * The loader creates a state, sets the settings and the inputs, adds queues and nodes,
+ * and prepares it.  Then yq_preemption_round() (preemption_round.h) computes figures,
+ * selects containers and appends outcomes, which record_preemption.h writes.  No
+ * function here reads or writes a table.
  *
- * Only a few leaves need their applications, users and containers.  A selector completes a leaf
- * when it first needs them: yq_preemption_complete_leaf() calls the loader back, which adds them.
- * Selectors that look at nodes complete all leaves.
+ * Only a few leaves need their applications, users and containers.  When a selector
+ * first needs them, yq_preemption_complete_leaf() calls the loader back, which adds
+ * them.  Selectors that examine nodes complete all leaves.
  *
- * Everything is allocated in the state's own context and goes with it.  Amounts are native units
- * per resource type of the calculator.  Amounts that are inputs are arrays of the state, set in
- * place.  Strings given are kept, not copied.  Times are of the policy's clock, waits are
- * microseconds.
+ * Everything is allocated in the state's own context and is freed with it.  Amounts are
+ * native units per resource type of the calculator.  Amounts that are inputs are arrays
+ * of the state, whose elements the loader sets.  Strings that the caller passes are
+ * kept, not copied.  Times are times of the policy's clock; waits are in microseconds.
  *
- * Java's sets leave some orders to chance; here they are fixed.  Leaves and siblings come in the
- * order of the queues, and labels in the order of their numbers.  Siblings in equal need come in
- * the order in which Java's heap has them.  Nodes come by name, and reservations of an application
- * by the name of their node.  Deducted containers come by application and number.  Ids of
- * containers without numbers are compared as text.
+ * In Hadoop, some orders depend on hash sets; here they are fixed.  Leaves and siblings
+ * come in the order of the queues, and labels in the order of their numbers.  Siblings
+ * with equal needs come in the order of Java's heap.  Nodes are ordered by name, and
+ * reservations of an application by the name of their node. Deducted containers are
+ * ordered by application and number.  Ids of containers without numbers are compared as
+ * text.
  *
  *-------------------------------------------------------------------------
  */
@@ -50,11 +51,11 @@ typedef enum YqIntraQueueOrder
 	YQ_PRIORITY_FIRST
 } YqIntraQueueOrder;
 
-/* The last criterion among containers of an application; not Hadoop's. */
+/* The last criterion for ordering the containers of an application; not in Hadoop. */
 typedef enum YqCandidateOrder
 {
 	YQ_NEWEST,					/* Hadoop's order */
-	YQ_LEAST_PAID				/* among equal request priorities: fewest credits since the start */
+	YQ_LEAST_PAID				/* fewest credits since the start, among equal request priorities */
 } YqCandidateOrder;
 
 /* Properties of preemption 1, with Hadoop's types; yq_preemption_create() sets the defaults. */
@@ -84,61 +85,61 @@ typedef struct YqPreemptionSettings
 } YqPreemptionSettings;
 
 /*
- * A queue on the nodes of a label.  The loader sets the upper part; it sets the pending amounts of
- * leaves alone, and yq_preemption_prepare() adds them up.  The lower part is set by the last
- * selector that computes it.
+ * A queue on the nodes of a label.  The loader sets the fields before the figures; it
+ * sets pending amounts only for leaves, and yq_preemption_prepare() adds them up for
+ * parents.  The figures are those of the last selector that computed them.
  */
 typedef struct YqPreemptionQueueLabel
 {
-	int64	   *guaranteed;		/* effective minimum, or absolute_capacity of the partition */
-	int64	   *maximum;		/* effective maximum, or the absolute one, which is 1 on a shared label */
+	int64	   *guaranteed;		/* effective minimum, or absolute_capacity times the partition */
+	int64	   *maximum;		/* effective maximum, or the absolute maximum, which is 1 on a shared label */
 	int64	   *used;			/* by containers and reservations */
 	int64	   *reserved;
-	int64	   *killable;		/* by killable containers: in lazy preemption */
+	int64	   *killable;		/* usage of containers that lazy preemption has made killable */
 	int64	   *pending;		/* limited by user limits (preemption 2.1) */
-	int64	   *pending_without_reserved;	/* pending amounts, with reservations deducted first */
+	int64	   *pending_without_reserved;	/* pending amounts after the deduction of reservations */
 	float4		absolute_capacity;
-	float4		used_capacity;	/* leaves: used part of the guarantee, by yq_queue_used() */
+	float4		used_capacity;	/* leaves: used fraction of the guarantee, by yq_queue_used() */
 
 	/* figures (preemption 3) */
-	int64	   *untouchable;	/* excess over the guarantee, of leaves with preemption disabled */
-	int64	   *preemptable;	/* excess over the guarantee, of other leaves */
+	int64	   *untouchable;	/* for leaves with disabled preemption: excess over the guarantee */
+	int64	   *preemptable;	/* for other leaves: excess over the guarantee */
 	int64	   *ideal;
 	int64	   *to_be_preempted;
-	int64	   *obtain;			/* leaves: amount to select, less the amounts that others have selected */
-	float8		satisfaction;	/* ideal allocation per guarantee, for the order of need */
+	int64	   *obtain;			/* leaves: amount to select, less the amounts that earlier selectors have selected */
+	float8		satisfaction;	/* ideal allocation divided by the guarantee, for the order of need */
 	bool		is_underserved; /* the queue is in the label's list of underserved queues */
-	struct YqPreemptionFigures *decided_by; /* figures of the selector at work; NULL: none yet */
+	struct YqPreemptionFigures *decided_by; /* figures of the current selector; NULL: none yet */
 } YqPreemptionQueueLabel;
 
 typedef struct YqPreemptionQueue
 {
 	const char *path;
-	int			number;			/* in the array of queues */
+	int			number;			/* position in the array of queues */
 	struct YqPreemptionQueue *parent;	/* NULL for root */
 	struct YqPreemptionQueue **children;	/* in the order of the queues; NULL before yq_preemption_prepare() */
 	int			child_count;
 	YqPreemptionQueueLabel *labels; /* by number */
 	int32		relative_priority;	/* 0 unless the parent respects priorities */
 	bool		is_leaf;
-	bool		is_disabled;	/* by disable_preemption, here or above */
-	bool		is_intra_disabled;	/* or by disable_preemption of intra-queue preemption, or for all queues */
-	const char *disabled_by;	/* path of the queue that sets it, or name of the property; NULL: not disabled */
+	bool		is_disabled;	/* disable_preemption of this queue or an ancestor */
+	bool		is_intra_disabled;	/* also by disable_preemption of intra-queue preemption, or for all queues */
+	const char *disabled_by;	/* path of the queue that sets it, or name of a property; NULL: not disabled */
 	const char *intra_disabled_by;	/* likewise */
-	bool		has_priority_over_any;	/* set by queue_priority_selector.c: over some leaf */
+	bool		has_priority_over_any;	/* set by queue_priority_selector.c: it has priority over some leaf */
 
 	/* leaves */
 	int64	   *capacity;		/* effective capacity of the default partition */
-	float4		maximum_am_percent; /* fraction of the capacity that masters keep (preemption 4, 3) */
-	bool		is_fair;		/* orders its applications by usage */
-	bool		is_complete;	/* the loader has added the rest */
-	struct YqPreemptionApplication **applications;	/* all, active or not, in the order of assignment */
+	float4		maximum_am_percent; /* fraction of the capacity for masters that are not taken (preemption 4, 3) */
+	bool		is_fair;		/* the leaf orders its applications by usage */
+	bool		is_complete;	/* the loader has added the fields below */
+	struct YqPreemptionApplication **applications;	/* all applications, active or not, in the order of assignment */
 	int			application_count;
 	int			application_room;
-	struct YqPreemptionUser **users;	/* users of these applications, and of containers without them */
+	struct YqPreemptionUser **users;	/* users of these applications, and of containers without an application */
 	int			user_count;
 	int			user_room;
-	void	   *source;			/* the loader's */
+	void	   *source;			/* data of the loader */
 } YqPreemptionQueue;
 
 /* A user of a leaf on a label: set by the loader, then by intra_queue_selector.c. */
@@ -149,12 +150,12 @@ typedef struct YqPreemptionUserLabel
 
 	/* figures (preemption 7) */
 	bool		is_computed;
-	int64	   *master_used;	/* by masters of its active applications */
+	int64	   *master_used;	/* usage of the masters of its active applications */
 	int64	   *limit_without_masters;
 	int64	   *ideal;
 	int64	   *selected;
-	int64	   *remaining;		/* used, less the containers that the selector has taken */
-	bool		has_given_surplus;	/* the user's surplus above the limit has been promised */
+	int64	   *remaining;		/* usage less the containers that the selector has taken */
+	bool		has_given_surplus;	/* another application already gets the user's surplus above the limit */
 } YqPreemptionUserLabel;
 
 typedef struct YqPreemptionUser
@@ -168,16 +169,16 @@ typedef struct YqPreemptionUser
 typedef struct YqPreemptionApplicationLabel
 {
 	int64	   *used;			/* by containers, without reservations */
-	int64	   *master_used;	/* size of its master's request on the label, also before the master runs */
-	int64	   *pending;		/* count times amounts of its requests, not limited */
+	int64	   *master_used;	/* size of its master's request on the label, even if the master does not run yet */
+	int64	   *pending;		/* sum of count times amounts of its requests, without user limits */
 
 	/* figures (preemption 7) */
 	bool		is_computed;
 	int64	   *ideal;
-	int64	   *wants;			/* amount to take from others, less the amount found */
-	int64	   *gives;			/* most that the application may lose */
+	int64	   *wants;			/* amount to take from other applications, less the amount found */
+	int64	   *gives;			/* largest amount that the application may lose */
 	int64	   *taken;			/* amount that the application must lose */
-	int64	   *selected;		/* amount that other selectors selected */
+	int64	   *selected;		/* amount that other selectors have selected */
 } YqPreemptionApplicationLabel;
 
 typedef struct YqPreemptionApplication
@@ -185,42 +186,42 @@ typedef struct YqPreemptionApplication
 	const char *application_id;
 	YqPreemptionQueue *leaf;
 	YqPreemptionUser *user;
-	int32		priority;		/* the larger number comes first */
-	bool		is_active;		/* not waiting for activation */
+	int32		priority;		/* the larger number is served first */
+	bool		is_active;		/* the application does not wait for activation */
 	bool		waits_for_master;	/* the application master has no container */
 	YqPreemptionApplicationLabel *labels;	/* by number */
-	int			order;			/* place among the applications of its leaf */
-	struct YqPreemptionContainer **containers;	/* running containers, and reserved ones */
+	int			order;			/* position among the applications of its leaf */
+	struct YqPreemptionContainer **containers;	/* running and reserved containers */
 	int			container_count;
 	int			container_room;
 	bool		is_sorted;		/* the containers are in order: preemption_candidates.h */
-	void	   *source;			/* the loader's */
+	void	   *source;			/* data of the loader */
 } YqPreemptionApplication;
 
-/* A running GUARANTEED container, or a reserved one. */
+/* A running GUARANTEED container, or a reserved container. */
 typedef struct YqPreemptionContainer
 {
 	const char *container_id;
-	int64		number;			/* in its application */
+	int64		number;			/* number in its application */
 	YqPreemptionApplication *application;
-	struct YqPreemptionNode *node;	/* the node's label decides the partition */
-	int			label;			/* requested label; -1 when the label no longer exists */
-	const int64 *amounts;		/* allocated, or reserved */
-	int32		priority;		/* priority of the request: the smaller number is more urgent */
+	struct YqPreemptionNode *node;	/* its label determines the partition */
+	int			label;			/* requested label; -1: the label no longer exists */
+	const int64 *amounts;		/* allocated or reserved amounts */
+	int32		priority;		/* priority of the request; a smaller number is more urgent */
 	int64		allocation_request_id;
-	TimestampTz started_at;		/* or the time of the reservation */
+	TimestampTz started_at;		/* time of the start, or of the reservation */
 	bool		is_master;
-	bool		is_reserved;	/* the container is a reservation, which has no room on its node */
-	bool		is_update;		/* reserved: for an update of a container */
-	bool		relaxes_locality;	/* reserved: any node will do */
-	bool		is_moved;		/* reserved: an earlier round moved the reservation, which stays on its node */
-	bool		is_killable;	/* in lazy preemption */
-	int64		paid_rank;		/* place in its application by credits since its start; set by price_candidates */
-	TimestampTz marked_at;		/* time of the first mark; DT_NOBEGIN for none */
+	bool		is_reserved;	/* a reservation, for which its node has no room */
+	bool		is_update;		/* for a reservation: it is for an update of a container */
+	bool		relaxes_locality;	/* for a reservation: any node may serve it */
+	bool		is_moved;		/* for a reservation: an earlier round moved it, but it is still on its node */
+	bool		is_killable;	/* lazy preemption has made it killable */
+	int64		paid_rank;		/* rank in its application by credits since the start; set by price_candidates */
+	TimestampTz marked_at;		/* time of the first mark; DT_NOBEGIN: no mark */
 
-	bool		is_selected;	/* by a selector of this round */
-	bool		is_unreserved;	/* reserved: given up in this round */
-	void	   *source;			/* the loader's */
+	bool		is_selected;	/* selected by a selector of this round */
+	bool		is_unreserved;	/* for a reservation: given up in this round */
+	void	   *source;			/* data of the loader */
 } YqPreemptionContainer;
 
 typedef struct YqPreemptionNode
@@ -228,16 +229,16 @@ typedef struct YqPreemptionNode
 	const char *name;
 	int			label;
 	int64	   *total;
-	int64	   *allocated;		/* by running containers */
+	int64	   *allocated;		/* amounts of its running containers */
 	YqPreemptionContainer *reservation; /* NULL for none */
 	YqPreemptionContainer **containers; /* running containers */
 	int			container_count;
 	int			container_room;
 	bool		is_touched;		/* queue_priority_selector.c has used it */
-	void	   *source;			/* the loader's */
+	void	   *source;			/* data of the loader */
 } YqPreemptionNode;
 
-/* Figures of a leaf on a label for which a selector selected containers. */
+/* Figures of a leaf on a label for which a selector has selected containers. */
 typedef struct YqPreemptionFigures
 {
 	YqPreemptionSelector selector;
@@ -245,8 +246,8 @@ typedef struct YqPreemptionFigures
 	int			label;
 	const int64 *used;
 	const int64 *guaranteed;
-	const int64 *ideal;			/* YQ_SELECTOR_QUEUE_PRIORITY leaves these zero, */
-	const int64 *to_be_preempted;	/* because it computes none of them */
+	const int64 *ideal;			/* zero for YQ_SELECTOR_QUEUE_PRIORITY, ... */
+	const int64 *to_be_preempted;	/* ... which does not compute these two */
 	const int64 *obtain;
 } YqPreemptionFigures;
 
@@ -260,10 +261,10 @@ typedef struct YqPreemptionSelection
 
 typedef enum YqPreemptionOutcomeKind
 {
-	YQ_PREEMPTION_MARKED,		/* marked for the first time: the application is told */
+	YQ_PREEMPTION_MARKED,		/* marked for the first time; a decision informs the application */
 	YQ_PREEMPTION_OBSERVED,		/* no effect: the container waits since marked_at, or the round only observes */
 	YQ_PREEMPTION_KILLED,		/* the wait is over; the mark is forgotten */
-	YQ_PREEMPTION_KILLABLE,		/* in lazy preemption the wait is over: the container runs until its room is needed */
+	YQ_PREEMPTION_KILLABLE,		/* the wait is over: with lazy preemption, it runs until its resources are needed */
 	YQ_PREEMPTION_UNRESERVED,	/* the reservation is given up */
 	YQ_PREEMPTION_MOVED			/* the reservation goes to another node */
 } YqPreemptionOutcomeKind;
@@ -273,10 +274,10 @@ typedef struct YqPreemptionOutcome
 	YqPreemptionOutcomeKind kind;
 	YqPreemptionSelector selector;
 	YqPreemptionContainer *container;
-	TimestampTz marked_at;		/* time of the first mark; DT_NOBEGIN for none */
-	TimestampTz kill_at;		/* earliest time of the kill; DT_NOBEGIN without a mark */
-	YqPreemptionNode *node;		/* new node of the reservation, also when the round only observes; or NULL */
-	const YqPreemptionFigures *figures; /* NULL when the reservation is, or would be, moved */
+	TimestampTz marked_at;		/* time of the first mark; DT_NOBEGIN: no mark */
+	TimestampTz kill_at;		/* earliest time of the kill; DT_NOBEGIN: no mark */
+	YqPreemptionNode *node;		/* new node of the reservation, even if the round only observes; or NULL */
+	const YqPreemptionFigures *figures; /* NULL if the reservation is moved, or would be moved */
 } YqPreemptionOutcome;
 
 typedef struct YqPreemption
@@ -284,34 +285,34 @@ typedef struct YqPreemption
 	MemoryContext context;
 	const YqCalculator *calculator;
 	YqPreemptionSettings settings;
-	int			label_count;	/* 0 is the default partition */
-	int64	  **totals;			/* sums of nodes, per label */
-	int64	   *cluster;		/* sum of the totals */
+	int			label_count;	/* number of labels; label 0 is the default partition */
+	int64	  **totals;			/* per label: sum over its nodes */
+	int64	   *cluster;		/* sum of the totals of all labels */
 	int64	   *minimum_allocation;
 	bool		has_reservations;	/* some node of the cluster is reserved */
 	YqPreemptionQueue **queues; /* parents before children, siblings as configured */
 	int			queue_count;
 	int			queue_room;
-	YqPreemptionNode **nodes;	/* by name; nodes of the added containers, or all nodes once everything is complete */
+	YqPreemptionNode **nodes;	/* by name; all nodes once everything is complete, until then those of added containers */
 	int			node_count;
 	int			node_room;
 	/*
-	 * Callbacks of the loader.  The first two may be NULL when everything has been added already;
-	 * price_candidates may be NULL, too.
+	 * Callbacks of the loader.  The first two may be NULL if everything has been added
+	 * already. price_candidates may also be NULL.
 	 */
 	void	  (*complete_leaf) (struct YqPreemption *state, YqPreemptionQueue *leaf);
 	void	  (*complete_all) (struct YqPreemption *state);
 	void	  (*price_candidates) (struct YqPreemption *state, YqPreemptionApplication *application);
 
-	/* Called after each selector; or NULL. */
+	/* Callback after each selector; may be NULL. */
 	void	  (*note_selector) (struct YqPreemption *state, YqPreemptionSelector selector);
 	bool		is_complete;
-	void	   *source;			/* the loader's */
+	void	   *source;			/* data of the loader */
 
 	/* fields of the round */
 	TimestampTz now;
 	int64	   *allowed;		/* the rest of the budget */
-	YqPreemptionSelector selector;	/* selector at work */
+	YqPreemptionSelector selector;	/* the selector that runs now */
 	YqPreemptionQueue ***underserved;	/* per label: queues with unmet demand, in the order of need */
 	int		   *underserved_count;	/* per label */
 	YqPreemptionSelection *selections;
@@ -322,73 +323,80 @@ typedef struct YqPreemption
 	int			outcome_room;
 } YqPreemption;
 
-/* Return a selector's name for people: queue_priority, reserved, fifo, fifo_balance or intra_queue. */
+/* Return the name of a selector for users: queue_priority, reserved, fifo, fifo_balance or intra_queue. */
 extern const char *yq_preemption_selector_name(YqPreemptionSelector selector);
 
 /* Set Hadoop's defaults (preemption 1). */
 extern void yq_preemption_set_defaults(YqPreemptionSettings *settings);
 
 /*
- * Create a state without queues, in a context of its own below the current one.  The caller sets
- * totals, cluster, minimum_allocation and the settings that differ from Hadoop's defaults.
+ * Create a state without queues, in its own context below the current one.  The caller
+ * sets totals, cluster, minimum_allocation and the settings that differ from Hadoop's
+ * defaults.
  */
 extern YqPreemption *yq_preemption_create(const YqCalculator *calculator, int label_count);
 
-/* Allocate amounts in the state's context: zero amounts, and a copy. */
+/*
+ * Allocate amounts in the state's context.  The first function sets them to zero; the
+ * second copies amounts.
+ */
 extern int64 *yq_preemption_amounts(const YqPreemption *state);
 extern int64 *yq_preemption_copy(const YqPreemption *state, const int64 *amounts);
 
-/* Add a queue below a parent that has been added; the parent is NULL for root, which comes first. */
+/* Add a queue below a parent that was added before.  The parent of root, which comes first, is NULL. */
 extern YqPreemptionQueue *yq_preemption_add_queue(YqPreemption *state, YqPreemptionQueue *parent, const char *path,
 												  bool is_leaf);
 
-/* Add a node; each name is added once. */
+/* Add a node.  The caller adds each name only once. */
 extern YqPreemptionNode *yq_preemption_add_node(YqPreemption *state, const char *name, int label);
 
-/* Add a user of a leaf; each name is added once. */
+/* Add a user of a leaf.  The caller adds each name only once. */
 extern YqPreemptionUser *yq_preemption_add_user(YqPreemption *state, YqPreemptionQueue *leaf, const char *username);
 
-/* Add an application of a user; the leaf's earlier applications come before it in the order of assignment. */
+/* Add an application of a user.  In the order of assignment, it follows the leaf's earlier applications. */
 extern YqPreemptionApplication *yq_preemption_add_application(YqPreemption *state, YqPreemptionUser *user,
 															  const char *application_id, int32 priority);
 
 /*
- * Add a container, or a reservation, of an application on a node.  The amounts are kept, not
- * copied.  The usage of the application, its user, queues and the node is not derived from the
- * container.
+ * Add a container, or a reservation, of an application on a node.  The amounts are
+ * kept, not copied.  The function does not add them to the usage of the application,
+ * user, queues or node.
  */
 extern YqPreemptionContainer *yq_preemption_add_container(YqPreemption *state, YqPreemptionApplication *application,
 														  YqPreemptionNode *node, const char *container_id,
 														  int64 number, const int64 *amounts, bool is_reserved);
 
-/* Add up pending amounts of parents once queues are added and their inputs are set. */
+/* Add up the pending amounts of parents.  All queues have been added and their inputs set. */
 extern void yq_preemption_prepare(YqPreemption *state);
 
-/* Have the loader add missing parts: those of a leaf, or all leaves and all nodes. */
+/* Let the loader add missing data: those of one leaf, or of all leaves and all nodes. */
 extern void yq_preemption_complete_leaf(YqPreemption *state, YqPreemptionQueue *leaf);
 extern void yq_preemption_complete_all(YqPreemption *state);
 
 /*
- * Return the time before which marks of a selector are forgotten after a round.  It is two maximum
- * waits ago, even if the selector waits longer (preemption 11, S4).  With keeps_balance_marks,
- * marks of YQ_SELECTOR_FIFO_BALANCE stay for two of its own waits.  A round that only observes
- * forgets none.
+ * Return the time such that marks of a selector before it are forgotten after a round.
+ * It is two maximum waits ago, even if the selector waits longer (preemption 11, S4).
+ * With keeps_balance_marks, marks of YQ_SELECTOR_FIFO_BALANCE are kept for two waits of
+ * that selector.  A round that only observes forgets no marks.
  */
 extern TimestampTz yq_preemption_forget_before(const YqPreemption *state, YqPreemptionSelector selector);
 
-/* Return the wait from the mark of a selector to the kill. */
+/* Return how long a selector waits from the mark to the kill. */
 extern int64 yq_preemption_wait(const YqPreemption *state, YqPreemptionSelector selector);
 
-/* Compare by application id, then by number, then by id as text; negative when the first container is older. */
+/*
+ * Compare by application id, then by number, then by id as text.  The result is
+ * negative when the first container is older.
+ */
 extern int	yq_preemption_compare_ids(const YqPreemptionContainer *a, const YqPreemptionContainer *b);
 
-/* Return the figures of the container's leaf, on the label of its node, for the selector at work. */
+/* Return the figures of the container's leaf, on the label of its node, for the current selector. */
 extern const YqPreemptionFigures *yq_preemption_figures(YqPreemption *state, const YqPreemptionContainer *container);
 
-/* Select a container that is not selected; the caller deducts its amounts from the budget. */
+/* Select a container that is not selected yet.  The caller deducts its amounts from the budget. */
 extern void yq_preemption_select(YqPreemption *state, YqPreemptionContainer *container);
 
-/* Append an outcome of the selector at work; the caller sets times and figures. */
+/* Append an outcome of the current selector.  The caller sets times and figures. */
 extern YqPreemptionOutcome *yq_preemption_add_outcome(YqPreemption *state, YqPreemptionOutcomeKind kind,
 													  YqPreemptionContainer *container);
 

@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * queue_priority_selector.c
- *	  Takes containers that are in the way of the reservations of a leaf below its guarantee.
+ *	  Takes containers that occupy nodes which a leaf below its guarantee has reserved.
  *
- * Leaves are compared by the priorities of the queues just below their lowest common ancestor.  A
- * less important leaf gives even if it is below its own guarantee, and even if it disables
- * preemption (preemption 11, S6).
+ * Two leaves are compared by the priorities of the ancestors just below their lowest
+ * common ancestor.  A less important leaf gives containers up even if it is below its
+ * own guarantee, and even if it disables preemption (preemption 11, S6).
  *
  *-------------------------------------------------------------------------
  */
@@ -19,13 +19,13 @@ static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 typedef struct Search
 {
 	YqPreemption *state;
-	int64	   *promised;		/* per queue and label: amounts of reservations that will have room */
-	YqPreemptionContainer **chosen; /* containers on the node at hand */
+	int64	   *promised;		/* per queue and label: amounts of reservations for which room will be made */
+	YqPreemptionContainer **chosen; /* containers chosen on the current node */
 	int			chosen_count;
 	int			chosen_room;
 } Search;
 
-/* -- which leaf is more important ------------------------------------------- */
+/* -- importance of leaves ----------------------------------------------------- */
 
 static int
 depth_of(const YqPreemptionQueue *queue)
@@ -68,7 +68,7 @@ has_less_important_sibling(const YqPreemptionQueue *queue, const bool *has_leave
 	return false;
 }
 
-/* Mark the queues that have priority over any leaf; returns whether there are any. */
+/* Mark the queues that have priority over any leaf.  Returns whether there are any. */
 static bool
 set_priorities(YqPreemption *state)
 {
@@ -97,7 +97,7 @@ set_priorities(YqPreemption *state)
 
 /* -- order -------------------------------------------------------------------- */
 
-/* Compare the leaves, the more important one first; otherwise the older container comes first. */
+/* Does container "a" come before "b"?  The more important leaf comes first, otherwise the older container. */
 static bool
 comes_before(const YqPreemptionContainer *a, const YqPreemptionContainer *b)
 {
@@ -109,9 +109,10 @@ comes_before(const YqPreemptionContainer *a, const YqPreemptionContainer *b)
 }
 
 /*
- * Put containers in order.  The order may not be transitive: two leaves without priority over each
- * other may have a third one between them.  Each container is therefore inserted behind those
- * before it, by binary search, as Java sorts few elements.
+ * Sort containers.  The order may not be transitive: between two leaves without
+ * priority over each other, there may be a third leaf.  Each container is therefore
+ * inserted behind the containers before it by binary search, as Java does for a small
+ * number of elements.
  */
 static void
 sort_containers(YqPreemptionContainer **containers, int count)
@@ -136,7 +137,7 @@ sort_containers(YqPreemptionContainer **containers, int count)
 	}
 }
 
-/* Find the reservations of leaves with priority over others, in order; palloc'd. */
+/* Find the reservations of leaves with priority over others, in order.  The result is palloc'd. */
 static YqPreemptionContainer **
 find_reservations(const YqPreemption *state, int *count)
 {
@@ -156,7 +157,7 @@ find_reservations(const YqPreemption *state, int *count)
 
 /* -- room on a node ------------------------------------------------------------ */
 
-/* Set the amount that a reservation lacks on a node, once the selected containers are gone. */
+/* Set the amount that a reservation lacks on a node after the selected containers have ended. */
 static void
 set_lacking(const YqPreemption *state, const YqPreemptionContainer *reservation, const YqPreemptionNode *node,
 			int64 *lacking)
@@ -182,7 +183,7 @@ note_chosen(Search *search, YqPreemptionContainer *container)
 	search->chosen[search->chosen_count++] = container;
 }
 
-/* Can a reservation have room on a node?  Sets the containers that must go for it. */
+/* Can room be made for a reservation on a node?  Sets the containers that must end for it. */
 static bool
 can_have_room(Search *search, const YqPreemptionContainer *reservation, YqPreemptionNode *node)
 {
@@ -243,8 +244,8 @@ move(YqPreemption *state, YqPreemptionContainer *reservation, YqPreemptionNode *
 }
 
 /*
- * Move a reservation to the first node where it can have room.  A later round selects the
- * containers there.
+ * Move a reservation to the first node where room can be made for it.  A later round
+ * selects the containers there.
  */
 static void
 move_to_better_node(Search *search, YqPreemptionContainer *reservation)
@@ -274,7 +275,7 @@ promised_to(const Search *search, const YqPreemptionQueue *leaf, int label)
 	return search->promised + ((size_t) leaf->number * state->label_count + label) * state->calculator->types;
 }
 
-/* Does a leaf have its guarantee, counting promised amounts but not reservations? */
+/* Does a leaf have its guarantee?  Promised amounts count; reservations do not. */
 static bool
 is_satisfied(const Search *search, const YqPreemptionQueue *leaf, int label)
 {
@@ -288,7 +289,7 @@ is_satisfied(const Search *search, const YqPreemptionQueue *leaf, int label)
 	return yq_amounts_compare(state->calculator, state->cluster, used, figured->guaranteed) >= 0;
 }
 
-/* Select all containers in the way if they suffice, and otherwise none. */
+/* Select all containers that occupy the node if they suffice, otherwise none. */
 static void
 serve_reservation(Search *search, YqPreemptionContainer *reservation)
 {

@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * record_preemption.c
- *	  Writes down a round of preemption: kills, marks, reservations, decisions.
+ *	  Writes a round of preemption to the tables: kills, marks, reservations, decisions.
  *
- * Locks are taken in the order of allocation cycles: leaves of reservations that go, the log of
- * events, containers, decisions.
+ * Locks are taken in the order of allocation cycles.  The leaves of reservations that
+ * are given up come first, then the log of events, containers, and decisions.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,11 +28,11 @@
 
 /* -- outcomes as columns -------------------------------------------------------------- */
 
-/* Some of the outcomes, as columns. */
+/* Some of the outcomes of a round, as columns. */
 typedef struct Columns
 {
 	YqPreemptedContainers containers;
-	int		   *outcomes;		/* their numbers in the round */
+	int		   *outcomes;		/* numbers of the outcomes in the round */
 	const char **selectors;
 } Columns;
 
@@ -95,7 +95,7 @@ make_reason(const YqHierarchy *hierarchy, const YqPreemptionOutcome *outcome)
 	return reason;
 }
 
-/* Add reasons.  Consecutive outcomes of the same figures have one reason. */
+/* Add reasons.  Consecutive outcomes with the same figures share one reason. */
 static void
 add_reasons(const YqLoadedPreemption *preemption, Columns *columns)
 {
@@ -134,12 +134,15 @@ add_leaves_of_reservations(const YqPreemption *state, YqQueueLocks *locks)
 	}
 }
 
-/* Find the reservation of a node ($1), container and application; the queue and the time are noted with decisions. */
+/*
+ * Find the reservation of a node ($1), container and application.  Decisions contain
+ * its queue and the time.
+ */
 #define OF_RESERVATION "WHERE r.node = $1 AND r.container_id = $2 AND r.application_id = $3 "
 #define RESERVATION_TYPES {"text", "text", "text", "text", "timestamptz"}
 #define MOVE_TYPES {"text", "text", "text", "text", "timestamptz", "text"}
 
-/* Give up a reservation.  Counters of the request begin anew, as when a cycle gives a reservation up. */
+/* Give up a reservation.  Counters of the request restart from 0, as when a cycle gives a reservation up. */
 static bool
 give_up_reservation(const YqReservation *reservation, const YqPreemptionContainer *container, Datum queue, Datum now)
 {
@@ -169,7 +172,10 @@ give_up_reservation(const YqReservation *reservation, const YqPreemptionContaine
 	return yq_saved_plans_execute(give_up, lengthof(give_up), values) > 0;
 }
 
-/* Move a reservation.  The resource manager learns of the new node first, so that it keeps the reservation. */
+/*
+ * Move a reservation.  The resource manager is informed of the new node first, so that
+ * it keeps the reservation.
+ */
 static bool
 move_reservation(const YqReservation *reservation, const YqPreemptionOutcome *outcome, Datum queue, Datum now)
 {
@@ -247,7 +253,10 @@ note_done(const Columns *columns, const bool *is_recorded, bool *is_done)
 		is_done[columns->outcomes[i]] = is_recorded[i];
 }
 
-/* Add the leaves of containers that their applications have not fetched: requests of these leaves change. */
+/*
+ * Add the leaves of containers that their applications have not fetched, because
+ * requests of these leaves change.
+ */
 static void
 add_leaves_of_unfetched(const Columns *kills, const YqUnfetchedContainer *unfetched, YqQueueLocks *locks)
 {
@@ -259,8 +268,8 @@ add_leaves_of_unfetched(const Columns *kills, const YqUnfetchedContainer *unfetc
 }
 
 /*
- * Record the kills.  Containers that their applications have not fetched are requested again.
- * Where kills are only advised, these containers may still be fetched.
+ * Record the kills.  Containers that their applications have not fetched are requested
+ * again.  If kills are only advised, applications may still fetch these containers.
  */
 static void
 record_kills(const YqLoadedPreemption *preemption, const Columns *kills, const YqUnfetchedContainer *unfetched, bool *is_done,
@@ -343,8 +352,8 @@ move_marks(int64 gap)
 }
 
 /*
- * Forget marks before others are made: a container whose mark is forgotten may be marked anew.
- * Marks that this round makes known stay.
+ * Forget old marks before new ones are made, because a container whose mark is
+ * forgotten may be marked again.  Marks that belong to decisions of this round stay.
  */
 static void
 forget_marks(const YqLoadedPreemption *preemption, Datum now)
@@ -364,8 +373,8 @@ forget_marks(const YqLoadedPreemption *preemption, Datum now)
 }
 
 /*
- * Raise alerts about containers that the resource manager was told to end and has not; clear the
- * alerts of ended ones.
+ * Raise alerts about containers that the resource manager should have ended and has
+ * not.  Clear the alerts of ended containers.
  */
 static void
 raise_alerts(const YqLoadedPreemption *preemption, Datum now)
