@@ -40,7 +40,7 @@
  * them.
  */
 
-/* Classes by number.  Numbers are consecutive, so they serve as places in an array. */
+/* Classes by number.  Numbers are consecutive, so they serve as indexes of an array. */
 static YqRateClass **known = NULL;
 static uint32 known_room = 0;
 static uint64 known_generation = 0; /* generation of rate classes */
@@ -107,7 +107,7 @@ load_from(uint32 class_id)
 }
 
 /*
- * Return the class of that number, as the active snapshot sees it; prices must have been refreshed.  Raises
+ * Return the class with a number, as the active snapshot sees it; prices must have been refreshed.  Raises
  * ERRCODE_DATA_CORRUPTED when there is none.
  */
 static YqRateClass *
@@ -330,12 +330,13 @@ return_ahead(const YqRow *row)
 }
 
 /*
- * settled_ahead(now_at, mark) reads the index at every size of the table.  The planner would choose badly,
- * because it knows little of the table before the first ANALYZE.
+ * settled_ahead(now_at, mark) reads the index, whatever the size of the table.  The planner would choose
+ * badly, because it knows little of the table before the first ANALYZE.
  *
  * The index has no container that was settled a day or more before its row was written.  When the clock has
- * gone back by that much, such a container may lie ahead as well.  Running containers show that, or the
- * charged-through mark (NULL for none); the table itself is then read.
+ * gone back by that much, such a container may lie ahead as well.  Running containers, or the
+ * charged-through mark (NULL for none), show that the clock has gone back.  The function then reads the
+ * table itself.
  */
 Datum
 yq_sql_settled_ahead(PG_FUNCTION_ARGS)

@@ -38,8 +38,8 @@
  * With yquota.charging = deferred the trigger only copies the rows of a statement to
  * yquota_internal.deferred_event.  It does so in the transaction that puts them into the log.  This must
  * succeed also when charging fails.  The trigger therefore reads no timeline, counter or row of the ledger,
- * nor the content of the rows.  The log could not tell later which of its rows are left: it has neither
- * keys nor indexes, and may be sealed.
+ * nor the content of the rows.  The log itself cannot show which of its rows are not charged yet, because
+ * it has neither keys nor indexes and may be sealed.
  *
  * Each statement takes a number from a sequence, so that its rows can be charged later in the order in
  * which they came.
@@ -100,13 +100,13 @@ deferred_has(const text *container_id)
 /* -- charge events ------------------------------------------------------------- */
 
 /*
- * The trigger runs AFTER INSERT, once per statement, over its transition table.  It puts the rows in the
- * order of container id, instant and kind, and settles container by container; see settler.h.  The sort
- * spills to disk; rows that come in order need none.  A bad event is raised, or set aside with its reason,
- * as yquota.on_bad_event says.
+ * The trigger runs AFTER INSERT, once per statement, over its transition table.  It sorts the rows by
+ * container id, instant and kind, and settles one container after another; see settler.h.  A large sort
+ * spills to disk.  Rows that are in this order already are not sorted.  A bad event is raised, or set aside
+ * with its reason, as yquota.on_bad_event says.
  *
- * With yquota.charging = deferred the rows are kept instead.  They are charged later in the same way, those
- * of many statements at once.
+ * With yquota.charging = deferred the rows are kept instead.  They are charged later in the same way, the
+ * rows of many statements at once.
  *
  * The trigger runs as the inserting role.  It writes tables on which that role has no privileges, so it
  * refuses to serve any table except its own.
@@ -129,7 +129,7 @@ typedef struct EventSource
 	AttrNumber	arrival;		/* column with the statement's number, or 0 */
 	Tuplestorestate *store;
 	Tuplesortstate *sort;		/* NULL when the store is in order */
-	TupleTableSlot *slots[2];	/* used in turn: a row of look-ahead */
+	TupleTableSlot *slots[2];	/* used in turn, to read one row ahead */
 	MemoryContext contexts[2];	/* values read from their rows, such as detoasted ones; reset with the next
 								 * row */
 	int			next_slot;
@@ -144,7 +144,7 @@ typedef struct EventCharger
 	MemoryContext result_context;
 	text	   *sender;			/* sender of the statement's events, once one is set aside */
 	bool		has_mark;
-	TimestampTz mark_at;		/* instant of the QUOTA_COMPUTE that reaches furthest */
+	TimestampTz mark_at;		/* latest instant of a QUOTA_COMPUTE */
 	text	   *mark_source;
 } EventCharger;
 
@@ -298,7 +298,7 @@ close_source(EventSource *source)
 		tuplesort_end(source->sort);
 }
 
-/* Read the next event into the slot whose turn it is; false at the end. */
+/* Read the next event into the slot that is next in turn; return false at the end. */
 static bool
 next_event(EventCharger *charger, YqEvent *event)
 {
@@ -319,7 +319,9 @@ next_event(EventCharger *charger, YqEvent *event)
 
 /* -- settling ------------------------------------------------------------ */
 
-/* Raise the problem of an event.  An event without its START may have overtaken it. */
+/*
+ * Raise the problem of an event.  An event may lack its START because the START is deferred: the hint says so.
+ */
 static void
 raise_bad_event(const YqEvent *event, const YqProblem *problem)
 {
@@ -408,9 +410,10 @@ post_mark(EventCharger *charger)
 }
 
 /*
- * Return the instant up to which time is known to have gone on.  When the clock has stepped back, the
- * records of a running container may lie ahead of it.  The container can still change and end there, or at
- * the next instant.  Otherwise it could not end until the clock has caught up.
+ * Return the latest instant that is known to have passed.  When the clock has been set back, the records of
+ * a running container may lie ahead of the clock.  The container can then still change and end at its last
+ * recorded instant or at the next one.  Otherwise the container could not end until the clock has caught
+ * up.
  */
 static TimestampTz
 latest_instant(EventCharger *charger, const YqEvent *event)
@@ -601,9 +604,9 @@ settle_group(EventCharger *charger, YqEvent *event, MemoryContext group_context)
 }
 
 /*
- * Tell whether the rows come from a dump, which brings the ledger along with the events.  A session that
- * has restored a dump keeps the settings that reveal it.  But new events leave recorded_at to the clock,
- * and restored events have their own.
+ * Tell whether the rows come from a dump, which brings the ledger along with the events.  The settings that
+ * reveal a restore stay in force in the session after the restore.  Restored events have their own
+ * recorded_at, while new events get it from the clock.
  */
 static bool
 is_restored(TriggerData *trigger)

@@ -229,8 +229,8 @@ yq_sql_part_within(PG_FUNCTION_ARGS)
 }
 
 /*
- * accept_any_age() is in force until the calling function ends.  The SET clauses of that function have
- * opened a level of settings.
+ * accept_any_age() takes effect until the calling function ends, because the SET clauses of that function
+ * have opened a new level of settings.
  */
 Datum
 yq_sql_accept_any_age(PG_FUNCTION_ARGS)

@@ -80,7 +80,9 @@ yq_state_role_equal(const YqState *a, const YqState *b)
 		a->role.is_am == b->role.is_am && a->is_running == b->is_running;
 }
 
-/* Tell whether two events say the same; is_running is the only column of the role that counts. */
+/*
+ * Tell whether two events have the same content.  The only column of the role that is compared is is_running.
+ */
 static bool
 state_equal(const YqState *a, const YqState *b)
 {
@@ -122,8 +124,8 @@ yq_container_life_last_state(const YqContainerLife *life)
 }
 
 /*
- * Return the start of the wait of a container that has been in a state since an instant; "before" is the
- * result for the state before.  A wait goes on through changes that do not end it.
+ * Return the start of the wait of a container that entered a state at an instant.  "before" is the result
+ * for the previous state, because a wait continues through changes that do not end it.
  */
 static TimestampTz
 waits_since(const YqContainerLife *life, const YqState *state, TimestampTz since, TimestampTz before)
@@ -240,7 +242,7 @@ changes_until(const YqContainerLife *life, TimestampTz at)
 	int			low = 0;
 	int			high = life->change_count;
 
-	/* most often all changes are */
+	/* usually all changes lie at or before it */
 	if (high > 0 && yq_container_life_change(life, high - 1)->occurred_at <= at)
 		return high;
 	while (low < high)
@@ -264,7 +266,7 @@ find_change(const YqContainerLife *life, TimestampTz occurred_at)
 	return last != NULL && last->occurred_at == occurred_at ? last : NULL;
 }
 
-/* Add a change in its place. */
+/* Insert a change in time order. */
 static void
 insert_change(YqContainerLife *life, const YqChange *change)
 {
@@ -348,7 +350,7 @@ enter_repeated(YqContainerLife *life, const YqResource *allocation)
 	(void) yq_bytes_table_enter_kept(life->repeated, yq_bytes_of_varlena(allocation), &found);
 }
 
-/* Tell whether a START with this allocation became an UPDATE before. */
+/* Tell whether an earlier START with this allocation became an UPDATE. */
 static bool
 was_repeated_with(YqContainerLife *life, const YqResource *allocation)
 {
@@ -389,9 +391,10 @@ last_allocation(YqContainerLife *life)
 }
 
 /*
- * Return the instant at which a START with a new allocation changes the container.  It is the arrival, but
- * after every known event, so that it never moves a charge (docs/design.md 3).  The clock may have gone
- * back, or an UPDATE may lie ahead of it.  A START that arrived earlier and was set aside keeps its place.
+ * Return the instant at which a START with a new allocation changes the container.  It is the time of
+ * arrival, or later if a known event does not lie before that, so that no charge moves (docs/design.md 3).
+ * A known event can lie later when the clock was set back, or when an UPDATE lies ahead of the clock.  A
+ * START that arrived earlier and was set aside keeps its time of arrival.
  */
 static TimestampTz
 instant_of_repeated_start(const YqContainerLife *life, const YqEvent *event)
@@ -535,7 +538,7 @@ typedef struct SegmentList
 	int			count;
 } SegmentList;
 
-/* Put a segment down, in two parts if the free window begins within it. */
+/* Add a segment to the list, split where the free window begins within it. */
 static void
 add_segment(SegmentList *list, const YqSegment *segment)
 {
@@ -553,7 +556,7 @@ add_segment(SegmentList *list, const YqSegment *segment)
 	list->segments[list->count++] = part;
 }
 
-/* Put down the parts of a segment that end with a period; the rest stays in *segment. */
+/* Split a segment at the ends of periods, and add the results to the list; the last one stays in *segment. */
 static void
 add_until_period_ends(SegmentList *list, YqSegment *segment)
 {

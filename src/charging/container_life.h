@@ -3,8 +3,8 @@
  * container_life.h
  *	  The life of one container: its known facts, and the segments that follow.
  *
- * Facts are merged one by one, in any order.  In every order, the same facts make the same life and
- * therefore the same segments (docs/design.md 3).  Nothing here reads tables or prices.
+ * Facts are merged one by one, in any order.  The order does not matter: the same facts always make the
+ * same life and therefore the same segments (docs/design.md 3).  Nothing here reads tables or prices.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,7 +14,7 @@
 #include "charging/event.h"
 #include "utils/hsearch.h"
 
-/* The resources of a container and its place, between two events. */
+/* The allocation, queue, node and role of a container between two events. */
 typedef struct YqState
 {
 	YqResource *allocation;
@@ -78,13 +78,13 @@ typedef struct YqContainerLife
 	TimestampTz finished_at;
 	bool		has_exit_status;
 	int32		exit_status;
-	bool		own_preemption; /* yquota sent a FINISH of it with the status of a preempted container;
-								 * known where a rule asks */
-	TimestampTz free_from;		/* the preempted container is free from then on; DT_NOEND for never */
+	bool		own_preemption; /* yquota sent a FINISH with the status of a preempted container;
+								 * set only if a rule needs it */
+	TimestampTz free_from;		/* instant from which the preempted container is free; DT_NOEND for never */
 } YqContainerLife;
 
 /*
- * Return the change with a number, in time order.  The free room lies where the last change came in.
+ * Return the change with a number, in time order.  The free room lies where the last change was inserted.
  * Changes that come in time order therefore move each other change at most once.
  */
 static inline YqChange *
@@ -130,11 +130,11 @@ extern void yq_container_life_complete(YqContainerLife *life);
 /* Return the state after the last change. */
 extern YqState yq_container_life_last_state(const YqContainerLife *life);
 
-/* Return the instant at which that state began: the last change, or the start. */
+/* Return the instant of the last change, or of the start when there is no change. */
 extern TimestampTz yq_container_life_last_settled_at(const YqContainerLife *life);
 
 /*
- * Return the start of the wait that goes on after the last change; DT_NOEND when the container does not
+ * Return the start of the wait that continues after the last change; DT_NOEND when the container does not
  * wait.
  */
 extern TimestampTz yq_container_life_waits_since(const YqContainerLife *life);

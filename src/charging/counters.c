@@ -97,7 +97,7 @@ typedef struct ProjectSum
 	SumKey		key;
 	bool		is_charged;
 	YqWide		charged;
-	TimestampTz changed_from;	/* DT_NOEND when no instant was told */
+	TimestampTz changed_from;	/* DT_NOEND when no instant was given */
 	struct sum_table_hash *classes;
 } ProjectSum;
 
@@ -451,7 +451,9 @@ begin_delta(Posting *posting, char scope)
 		PUT(DELTA_RECORDED_AT, TimestampTzGetDatum(posting->counters->recorded_at));
 }
 
-/* Write the prices used into the first row of a posting: they belong to all of its rows. */
+/*
+ * Write the prices that the statement used into the first row of a posting, where they stand for all its rows.
+ */
 static void
 end_delta(Posting *posting)
 {

@@ -184,8 +184,8 @@ read_all(MemoryContext context)
 }
 
 /*
- * credit_of(project): see sql/charging/280_reports.sql.  A kept plan answers for a single project sooner
- * than the view is planned.  For many projects the counters are read once.
+ * credit_of(project): see sql/charging/280_reports.sql.  For a single project, running a saved plan takes
+ * less time than planning the view.  For many projects, the counters are read once.
  */
 Datum
 yq_sql_credit_of(PG_FUNCTION_ARGS)
@@ -260,8 +260,8 @@ factors_of_arguments(FunctionCallInfo fcinfo)
  * is_due(project, application_id, username, queue, execution_type, allocation, from_at, to_at, amount,
  * dominant)
  *
- * It tells whether the amount is the cost of a time in which the container did not wait.  It is false when
- * there is nothing to compare.
+ * It tells whether the amount is the cost of the interval if the container did not wait in it.  The result
+ * is false when there is nothing to compare.
  */
 Datum
 yq_sql_is_due(PG_FUNCTION_ARGS)

@@ -43,14 +43,14 @@ yq_problem_raise(const YqProblem *problem, const char *detail)
 /* -- event --------------------------------------------------------------------- */
 
 /*
- * The earliest instant of an event: 2000-01-01 00:00 UTC, the epoch of the server.  A program's empty date
- * is of the year 1, 1601 or 1970, and no container ran then.
+ * The earliest instant of an event: 2000-01-01 00:00 UTC, the epoch of the server.  An unset date of a
+ * program lies in the year 1, 1601 or 1970, when no container ran.
  */
 #define EARLIEST_INSTANT INT64CONST(0)
 
 /*
- * The largest number of bytes of a container id and of a queue.  An entry of an index holds any such id,
- * and such a queue beside two names.
+ * The largest number of bytes of a container id and of a queue.  An index entry has room for the longest
+ * id, and for the longest queue with two names.
  */
 #define MAX_ID_LENGTH 2600
 #define MAX_QUEUE_LENGTH 2000

@@ -204,9 +204,9 @@ extern bool yq_event_tells_preemption(const YqEvent *event);
 extern bool yq_event_is_ahead(const YqEvent *event, TimestampTz now);
 
 /*
- * Return the error of an event taken by itself, or NULL.  "now" is the statement's clock.  Time is known to
- * have gone on up to "latest", even if the clock does not say so.  Other functions check resource types and
- * projects.
+ * Return the error of an event that is checked by itself, or NULL.  "now" is the statement's clock.
+ * "latest" is an instant that is known to have passed, even if the clock is behind it.  Other functions
+ * check resource types and projects.
  */
 extern YqProblem *yq_event_check(const YqEvent *event, TimestampTz now, TimestampTz latest);
 
@@ -218,8 +218,9 @@ extern bool yq_allocation_equal(const YqResource *a, const YqResource *b);
 
 /*
  * Find the payer: the project and user of an event.  Without a project, username is read as project__user,
- * split at the first double underscore.  A name without one is both (semantics/charging 4.2).  Results are
- * in the current context or belong to the event; NULL where nothing is known.
+ * split at the first double underscore.  A name without a double underscore is both project and user
+ * (semantics/charging 4.2).  Results are in the current context or belong to the event; NULL where nothing
+ * is known.
  */
 extern void yq_event_payer(const YqEvent *event, text **project, text **username);
 

@@ -4,7 +4,7 @@
  *	  The ledger and the other tables of charging, open for a single statement.
  *
  * The ledger has the rows of running and settled containers, and the handles to read and write them.
- * Everything is allocated in ledger->context and goes with it.  Handles are opened when first needed.
+ * Everything is allocated in ledger->context and freed with it.  Handles are opened when first needed.
  * yq_ledger_close() closes them and posts the statement's counters.
  *
  * Locking: a transaction claims a running container by inserting its row, where the unique index decides.
@@ -28,8 +28,8 @@
 #include "utils/array.h"
 
 /*
- * The limit of late settling: a row of a container tells whether it was settled less than this before the
- * clock, or after it.
+ * The limit of late settling.  A row of a container records whether the container was settled less than
+ * this time before the clock, or ahead of the clock.
  */
 #define YQ_SETTLED_LATELY USECS_PER_DAY
 
@@ -140,8 +140,8 @@ extern void yq_reject_put(YqLedger *ledger, const YqEvent *event,
 extern void yq_ledger_note_without_effect(YqLedger *ledger, const YqEvent *event);
 
 /*
- * Record that an event went on waiting although its container is known, because another transaction holds
- * its row. apply_waiting() looks at the container again.
+ * Record that an event still waits although its container is known, because another transaction holds its
+ * row.  apply_waiting() looks at the container again.
  */
 extern void yq_ledger_note_skipped(YqLedger *ledger, const YqEvent *event);
 
@@ -159,7 +159,7 @@ extern ArrayType *yq_ledger_factor_names(const YqLedger *ledger, const text *pro
 										 const text *application_id, const text *username,
 										 const YqState *state, YqWait wait);
 
-/* Return the wait of a container, as charged, that began at an instant; DT_NOEND for none. */
+/* Return the charged wait of a container that began at an instant; DT_NOEND for none. */
 extern YqWait yq_ledger_wait(TimestampTz waits_since);
 
 #endif							/* YQ_LEDGER_H */

@@ -9,8 +9,8 @@
  * PREPARE of a transaction or subtransaction empties the cache as well.  The cache is therefore the state
  * of the tables at the start of the statement.
  *
- * A caller that does not find a name reads the table and adds the result; the
- * cache ignores it when the table has changed meanwhile.
+ * A caller that does not find a name reads the table and adds the result.  The cache ignores the result
+ * when the table has changed in the meantime.
  *
  *-------------------------------------------------------------------------
  */

@@ -82,7 +82,7 @@ extern bool yq_posting_insert(YqLedger *ledger, const YqContainer *container);
 
 /*
  * Insert the new row of a container whose old row this transaction has deleted.  A conflicting transaction
- * has seen the old row, and is about to withdraw its own.
+ * has seen the old row, and is about to withdraw its own row.
  */
 extern void yq_posting_replace(YqLedger *ledger, const YqContainer *container);
 
@@ -90,9 +90,9 @@ extern void yq_posting_replace(YqLedger *ledger, const YqContainer *container);
 extern void yq_posting_withdraw(YqLedger *ledger, const text *container_id);
 
 /*
- * Claim a container that does not run: a row goes into the unique index and out again.  Until the
+ * Claim a container that does not run: insert a row into the unique index and delete it again.  Until the
  * transaction ends, other transactions wait as if the container were about to start.  Returns false when
- * the container runs by now: its row is then there to be claimed.
+ * the container runs by now; the caller can then claim its row.
  */
 extern bool yq_posting_claim_resting(YqLedger *ledger, text *container_id);
 

@@ -6,8 +6,8 @@
  * The records of a container are loaded and its life is assembled.  Events are merged into the life, and a
  * plan of the right records is made.  If the plan equals the present records, settling ends here.
  * Otherwise the transaction claims the container: it deletes the container's row, or inserts a row for a
- * moment when the container is not running.  It then carries out the plan.  When another transaction was
- * faster, settling begins anew.
+ * moment when the container is not running.  It then carries out the plan.  When another transaction has
+ * changed the records first, settling starts again.
  *
  * Loading is in settle_load.c.
  *
@@ -33,11 +33,11 @@ typedef struct RecordsPlan
 	bool	   *is_posted;		/* per charge: whether the ledger has it already */
 	bool	   *stays;			/* per loaded row: whether it stays in effect */
 	bool		runs;
-	YqContainer container;		/* valid when it runs */
+	YqContainer container;		/* valid when the container runs */
 	bool		container_changes;
 } RecordsPlan;
 
-/* The state that an attempt leaves to the next one. */
+/* The state that one attempt to settle passes to the next attempt. */
 typedef struct Attempt
 {
 	bool		claimed;		/* this transaction has claimed the container, which does not run */
@@ -106,7 +106,7 @@ add_bad_event(LeftOut *left_out, const YqEvent *event, YqProblem *problem)
 	left_out->bad_events[left_out->bad_count++].problem = problem;
 }
 
-/* Merge an event, or list it with those that are left out. */
+/* Merge an event, or add it to the events that are left out. */
 static YqMerge
 merge_event(YqLedger *ledger, YqContainerLife *life, const YqEvent *event, LeftOut *left_out)
 {
@@ -353,9 +353,9 @@ would_fit(YqLedger *ledger, const YqContainerRecords *loaded, const YqContainerL
 }
 
 /*
- * Merge events, and leave out those with which an amount would not fit.  Such an event is a START whose
- * cost does not fit, or the end of a segment whose cost does not fit.  Half as many are tried together when
- * they do not fit, and twice as many when they do.
+ * Merge events, and leave out each event with which an amount would not fit.  Such an event is a START or
+ * the end of a segment.  The number of events that are tried together is halved when they do not fit, and
+ * doubled when they do.
  */
 static void
 merge_what_fits(YqLedger *ledger, const YqContainerRecords *loaded, YqContainerLife *life,
@@ -455,7 +455,7 @@ post_changes(YqLedger *ledger, const YqContainerRecords *loaded, const YqContain
 	YqChange	start = {.occurred_at = life->started_at,.set = life->initial};
 	bool		has_changes = loaded->has_changes;
 
-	/* the ledger does not tell that a container never ran */
+	/* the ledger does not show that a container never ran */
 	if (!has_changes && life->finished && life->initial.is_running == YQ_ANSWER_NO)
 	{
 		yq_change_put(ledger, life->container_id, YQ_CONTAINER_START, &start);
@@ -476,8 +476,8 @@ post_changes(YqLedger *ledger, const YqContainerRecords *loaded, const YqContain
 }
 
 /*
- * Tell whether a change is new.  A change is recorded even when it changes nothing, because it is known
- * from now on.
+ * Tell whether a change is new.  A change without effect is recorded as well, so that it is known when it
+ * arrives again.
  */
 static bool
 has_new_changes(const YqContainerLife *life)
@@ -492,8 +492,8 @@ has_new_changes(const YqContainerLife *life)
 }
 
 /*
- * Tell whether yquota's own preemption is news.  A transaction that notes it claims the container.  A
- * transaction that ends the container earlier therefore meets that claim.
+ * Tell whether yquota's own preemption has not been noted yet.  A transaction that notes the preemption
+ * claims the container.  A transaction that ends the container earlier therefore conflicts with that claim.
  */
 static bool
 has_new_preemption(const YqContainerLife *before, const YqContainerLife *after)
@@ -506,8 +506,8 @@ has_new_preemption(const YqContainerLife *before, const YqContainerLife *after)
 
 /*
  * Return the instant before which two lives of a container cost the same; DT_NOEND when the lives are
- * equal.  Other prices make no other life: pricing_change notes them with the instant from which they
- * count.
+ * equal.  Changed prices do not change a life: pricing_change records them with the instant from which they
+ * apply.
  */
 static TimestampTz
 changed_from(const YqContainerLife *before, const YqContainerLife *after)
@@ -533,7 +533,9 @@ changed_from(const YqContainerLife *before, const YqContainerLife *after)
 	return from;
 }
 
-/* Carry out a plan.  Returns false, with nothing done, when another transaction was faster. */
+/*
+ * Carry out a plan.  Returns false, with nothing done, when another transaction has changed the records first.
+ */
 static bool
 carry_out(YqSettler *settler, const YqContainerRecords *loaded, const YqContainerLife *life,
 		  RecordsPlan *plan, bool *claimed)
@@ -578,7 +580,7 @@ take_back_waiting(YqLedger *ledger, const YqEvent *event)
 	return is_taken;
 }
 
-/* Report bad events.  Events that wait for a refused START go on waiting. */
+/* Report bad events.  Events that wait for a refused START continue to wait. */
 static void
 report_bad_events(YqSettler *settler, const LeftOut *left_out, bool started, bool has_taken)
 {
@@ -595,7 +597,7 @@ report_bad_events(YqSettler *settler, const LeftOut *left_out, bool started, boo
 	}
 }
 
-/* Note the ends that the events report; the bad events are in the same order. */
+/* Note the ends that the events report, without the bad events, which are in the same order. */
 static void
 note_ends(YqLedger *ledger, const YqContainerLife *known, const YqEvent **events, int count,
 		  const BadEvent *bad_events, int bad_count)
@@ -616,7 +618,7 @@ note_ends(YqLedger *ledger, const YqContainerLife *known, const YqEvent **events
 
 /*
  * Record the events that change nothing; another transaction may be handling an event that waits.  A FINISH
- * that brings the news of yquota's own preemption has an effect.
+ * that is the first to report yquota's own preemption has an effect, and is left out.
  */
 static void
 note_known_events(YqLedger *ledger, const LeftOut *left_out, bool has_taken, bool preemption_is_news)
@@ -635,8 +637,8 @@ note_known_events(YqLedger *ledger, const LeftOut *left_out, bool has_taken, boo
 
 /*
  * Take the waiting events before the records include them, because another transaction may be discarding
- * one.  The container is claimed first, as for a void.  Returns false when settling has to begin anew, with
- * the events taken then.
+ * one.  The container is claimed first, as for a void.  Returns false when settling has to start again,
+ * with the waiting events that this transaction could take.
  */
 static bool
 take_waiting(YqSettler *settler, const YqContainerRecords *loaded, Attempt *attempt)
@@ -672,7 +674,7 @@ take_waiting(YqSettler *settler, const YqContainerRecords *loaded, Attempt *atte
 }
 
 /*
- * Make an attempt to settle; false when another transaction has changed the container meanwhile.
+ * Make an attempt to settle; false when another transaction has changed the container in the meantime.
  * *corrected tells whether the records were changed.
  */
 static bool
@@ -781,8 +783,8 @@ forget_changes(YqLedger *ledger, const text *container_id)
 }
 
 /*
- * Make an attempt to void, with a plan without records; false when another transaction has changed the
- * container meanwhile.
+ * Make an attempt to void, with a plan without records.  Returns false when another transaction has changed
+ * the container in the meantime.
  */
 static bool
 try_to_void(YqSettler *settler, text *container_id, YqVoided *voided, bool *claimed)

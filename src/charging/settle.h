@@ -4,9 +4,9 @@
  *	  From accepted events to the ledger: the rule.
  *
  * There is a single rule: the rows of a container in the ledger and among the running containers follow
- * from its life and the timelines.  Settling appends to the ledger and replaces the running row until they
- * do.  A new START and an event after all others take shorter ways with the same result (settler.h).
- * Nearly all events are of these kinds.
+ * from its life and the timelines.  Settling appends rows to the ledger and replaces the running row until
+ * this is true.  A new START and an event after all others take shorter ways with the same result
+ * (settler.h).  Nearly all events are of these kinds.
  *
  *-------------------------------------------------------------------------
  */

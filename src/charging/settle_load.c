@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * settle_load.c
- *	  Loading the rows of a container into its life, and the ends that were reported of it.
+ *	  Loading the rows of a container into its life, and the ends that were reported for it.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,7 +15,7 @@
 
 /* -- reported end -------------------------------------------------------------- */
 
-/* Ends that were reported of a container, where the ledger does not hold all of them. */
+/* Ends that were reported for a container, if the ledger does not have all of them. */
 
 /* Columns of reported_end, in table order. */
 enum
@@ -31,7 +31,10 @@ enum
 	END_COLUMNS
 };
 
-/* The number of ends that are noted: later ends tell nothing new, except for a preemption. */
+/*
+ * The largest number of ends that are noted for a container.  Further ends matter only if they report a
+ * preemption.
+ */
 #define MAX_ENDS 16
 
 typedef struct End
@@ -95,8 +98,8 @@ is_own_preemption(const End *end)
 }
 
 /*
- * Add an end that is not among the ends yet, as long as there is room.  The first end that reports a
- * preemption by yquota takes the last place if need be.
+ * Add an end that is not in the list yet, if there is room.  When the list is full, the first end that
+ * reports a preemption by yquota replaces the last end.
  */
 static void
 add_end(End *ends, int *count, const End *end)
@@ -148,8 +151,8 @@ reported_end_has_own_preemption(YqLedger *ledger, const text *container_id)
 }
 
 /*
- * Mark the ends that have a row, and "known" when it has one, from any source.  Returns whether the
- * container has any row.
+ * Mark the ends that have a row of the same source, and "known" if it has a row of any source.  Returns
+ * whether the container has any row.
  */
 static bool
 find_noted(YqLedger *ledger, const text *container_id, End *known, End *ends, int count)

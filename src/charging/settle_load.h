@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * settle_load.h
- *	  Loading the rows of a container into its life, and the ends that were reported of it.
+ *	  Loading the rows of a container into its life, and the ends that were reported for it.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,10 +14,11 @@
 /* -- reported end -------------------------------------------------------------- */
 
 /*
- * Ends that were reported of a container, where the ledger does not hold all of them.
+ * Ends that were reported for a container, if the ledger does not have all of them.
  *
- * The ledger has the end that counts, and not its source.  A row of yquota_internal.reported_end notes each
- * FINISH that yquota sent itself, and each end that differs from the others.
+ * The ledger has the end that counts, but not the source of that end.  A row of
+ * yquota_internal.reported_end notes each FINISH that yquota sent itself, and each end that differs from
+ * the others.
  */
 
 /* Note the FINISH that has ended a running container, if yquota sent it itself. */

@@ -4,9 +4,9 @@
  *	  The entry of settling: each event of a statement, a FINISH as well as a START, goes to the ledger
  *	  through yq_settler_settle().
  *
- * Three ways lead on from here, and all come to the result of the rule (settle.c).  New STARTs wait for each
- * other and are claimed many at a time.  An UPDATE or a FINISH behind all that is known of a running container
- * is appended.  The rule settles everything else, and all events that a shorter way declines.
+ * There are three ways to settle, and all have the result of the rule (settle.c).  New STARTs are collected
+ * and claimed many at a time.  An UPDATE or a FINISH after all known events of a running container is
+ * appended.  The rule settles everything else, and all events that a shorter way declines.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,10 +21,10 @@
 #include "pricing/timeline.h"
 #include "utils/memutils.h"
 
-/* -- events behind all that is known ------------------------------------------- */
+/* -- events after all known events ------------------------------------------- */
 
 /*
- * Events behind all that is known of a running container.
+ * Events after all known events of a running container.
  *
  * Each event posts a single segment, however many there were before.  The row of the container is deleted
  * with the first event.  After the last event a new row takes its place, unless that event is a FINISH.
@@ -49,7 +49,7 @@ append_is_awaited(YqSettler *settler, const text *container_id)
 }
 
 /*
- * Read the row of a container, unless it is known.  It stays valid until the next look for a container.
+ * Read the row of a container, unless it is known.  It stays valid until the next row is looked up.
  * Returns false when the rule has to decide.
  */
 static bool
@@ -71,7 +71,7 @@ find_running(YqSettler *settler, const YqContainer *known, const text *container
 	return true;
 }
 
-/* Claim the container with the first event; false when another transaction was faster. */
+/* Claim the container with the first event; false when another transaction has claimed it first. */
 static bool
 claim(YqLedger *ledger, Appending *appending)
 {
@@ -133,8 +133,8 @@ record_change(YqLedger *ledger, Appending *appending, const YqEvent *event, cons
 }
 
 /*
- * Append an UPDATE behind all that is known.  Values that outlive the event are allocated in "context".
- * Returns false, with nothing done, when the rule has to decide.
+ * Append an UPDATE that lies after all known events.  Values that outlive the event are allocated in
+ * "context".  Returns false, with nothing done, when the rule has to decide.
  */
 static bool
 append_update(YqLedger *ledger, Appending *appending, const YqEvent *event, MemoryContext context)
@@ -171,7 +171,10 @@ append_update(YqLedger *ledger, Appending *appending, const YqEvent *event, Memo
 	return true;
 }
 
-/* Append a FINISH behind all that is known.  Returns false, with nothing done, when the rule has to decide. */
+/*
+ * Append a FINISH that lies after all known events.  Returns false, with nothing done, when the rule has to
+ * decide.
+ */
 static bool
 append_finish(YqLedger *ledger, Appending *appending, const YqEvent *event)
 {
@@ -196,8 +199,8 @@ append_finish(YqLedger *ledger, Appending *appending, const YqEvent *event)
 		return false;
 
 	/*
-	 * the ledger does not tell that a container never ran, which a late UPDATE needs to know: record its
-	 * START, as for an updated container
+	 * record the START as for an updated container, because the ledger does not show a late UPDATE that the
+	 * container never ran
 	 */
 	if (container->state.is_running == YQ_ANSWER_NO)
 		record_start(ledger, appending);
@@ -223,7 +226,7 @@ append_event(YqLedger *ledger, Appending *appending, const YqEvent *event, Memor
 	return event->kind == YQ_CONTAINER_FINISH && append_finish(ledger, appending, event);
 }
 
-/* Append the leading events that lie behind all that is known; returns their number. */
+/* Append the leading events that lie after all known events; returns their number. */
 static int
 append_events(YqSettler *settler, const YqContainer *known, const YqEvent *const *events, int count)
 {
@@ -257,9 +260,9 @@ append_events(YqSettler *settler, const YqContainer *known, const YqEvent *const
 }
 
 /*
- * Settle events of a container, in the order of settling.  While it runs, events behind all that is known
- * of it are settled here, the others by the rule.  "known" is the row that this statement has inserted for
- * it; NULL to look for a row.
+ * Settle events of a container, in the order of settling.  While the container runs, events after all known
+ * events are appended here, and the rule settles the other events.  "known" is the row that this statement
+ * has inserted for it; NULL to look for a row.
  */
 static void
 append_or_settle(YqSettler *settler, const YqContainer *known, const YqEvent *const *events, int count)
@@ -284,11 +287,11 @@ append_or_settle(YqSettler *settler, const YqContainer *known, const YqEvent *co
  * come in the same statement as their START wait for its claim.
  *
  * Pending STARTs are claimed before anything is locked for a later container.  A contended START is settled
- * before the next is claimed.  A FINISH that comes while STARTs are pending takes its turn among them.
- * Statements therefore wait for each other only in the order of container ids.
+ * before the next START is claimed.  A FINISH that comes while STARTs are pending is settled in its order
+ * among them.  Statements therefore wait for each other only in the order of container ids.
  */
 
-/* The number of STARTs collected before they are claimed, and of FINISHes that wait for that. */
+/* The number of STARTs collected before they are claimed, and of FINISHes that wait for these STARTs. */
 #define PENDING_STARTS 1000
 #define PENDING_FINISHES 1000
 
@@ -299,8 +302,8 @@ append_or_settle(YqSettler *settler, const YqContainer *known, const YqEvent *co
 #define EVENTS_WITH_START 8
 
 /*
- * A START of a container that seems to be new, about to be claimed.  The container is counted in already,
- * and out again if it turns out to be known.
+ * A START of a container that seems to be new, about to be claimed.  The counters include the container
+ * already; it is subtracted again if it turns out to be known.
  */
 typedef struct PendingStart
 {
@@ -342,8 +345,9 @@ settle_finishes(YqSettler *settler, const text *before)
 
 /*
  * Settle a contended START.  Another transaction had a row with its id, was about to have one, or had
- * withdrawn one.  The rule waits for that transaction.  This transaction's own row is withdrawn already.
- * Otherwise two transactions that have met a third one would wait for each other when it has ended.
+ * withdrawn one.  The rule waits for that transaction.  The row of this transaction is withdrawn already.
+ * Otherwise two transactions that have waited for a third one would wait for each other after the third one
+ * has ended.
  */
 static void
 settle_contended(YqSettler *settler, const PendingStart *start)

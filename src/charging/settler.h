@@ -27,12 +27,15 @@ extern void yq_settler_settle(YqSettler *settler, const YqEvent *const *events, 
 extern bool yq_settler_settle_again(YqSettler *settler, const text *container_id);
 
 /*
- * Begin another statement, which finds the results of the events before.  Its first container may be the
- * same as the last one before.
+ * Begin another statement, which sees the results of the events before it.  Its first container may be the
+ * last container of the previous statement.
  */
 extern void yq_settler_next_statement(YqSettler *settler);
 
-/* Claim the containers of pending STARTs, and settle the events that wait for that; also called at the end. */
+/*
+ * Claim the containers of pending STARTs, and settle the events that wait for these STARTs; also called at the
+ * end.
+ */
 extern void yq_settler_claim_pending(YqSettler *settler);
 
 #endif							/* YQ_SETTLER_H */

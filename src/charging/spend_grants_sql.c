@@ -8,10 +8,10 @@
  * project.  It comes back when credit returns to it.  The run time is therefore that of sorting grants and
  * returns.
  *
- * Negative rows take from grants as spending does, which is paid before them.  The amount that a row took
- * from each grant is kept, because the row may go to another project.  The credit then returns to its
- * grants, and is lost where a grant has expired.  A negative row of a transfer names a
- * grant, and takes from that grant first.
+ * Negative rows take from grants as spending does; spending is paid before negative rows.  The amount that
+ * a row took from each grant is kept, because the row may go to another project.  The credit then returns
+ * to its grants, and is lost where a grant has expired.  A negative row of a transfer names a grant, and
+ * takes from that grant first.
  *
  *-------------------------------------------------------------------------
  */
@@ -65,7 +65,7 @@ typedef struct Grant
 	bool		in_heap;
 	Numeric		rest;			/* remaining amount; for a negative row the amount that it has not taken yet */
 	Numeric		unspent;		/* amount that spending below zero paid to a negative row */
-	Numeric		returned;		/* credit returned to it after it expired; by a negative row: to expired grants */
+	Numeric		returned;		/* credit returned after expiry; in a negative row: to expired grants */
 	struct Taking *takings;		/* takings by the negative row, or from the grant */
 	int64		takes_from;		/* grant_id of the grant that a negative row takes from first; 0 for none */
 } Grant;
@@ -349,7 +349,7 @@ return_takings(Credit *credit, Grant *row, TimestampTz instant)
 	}
 }
 
-/* Make the credit that a leaving grant had paid owed again, by negative rows or as spending. */
+/* Turn the credit that a leaving grant had paid into debt again, of negative rows or of spending. */
 static void
 reclaim_payments(Credit *credit, Grant *grant)
 {
@@ -403,7 +403,7 @@ find_grant(Credit *credit, int64 grant_id)
 	return found == NULL ? NULL : *found;
 }
 
-/* Take what a negative row takes back from the grant that it names, as far as that can be spent. */
+/* Take the amount of a negative row from the grant that the row names, as far as that grant can be spent. */
 static void
 take_named(Credit *credit, Grant *row)
 {
@@ -511,7 +511,7 @@ yq_sql_spend_grants(PG_FUNCTION_ARGS)
 		leave_grants(&credit, instant);
 		begin_grants(&credit, instant);
 	}
-	/* pay the spending that is still owed from grants that have begun last */
+	/* pay the rest of the spending from the grants that began at the last instant */
 	pay(&credit);
 	for (int i = 0; i < credit.count; i++)
 		put_outcome((ReturnSetInfo *) fcinfo->resultinfo, &credit, &credit.grants[i],

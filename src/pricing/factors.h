@@ -55,7 +55,7 @@ typedef struct YqFactorSet
 {
 	int			chain_count;
 	YqFactorChain chains[YQ_FACTOR_KINDS];
-	int			outage_count;	/* outages of the class's project alone */
+	int			outage_count;	/* outages limited to the class's project */
 	const YqOutage **outages;
 	const char *project_of_mode;	/* the class's project when it has a charging mode of its own, or NULL */
 } YqFactorSet;
@@ -77,7 +77,7 @@ extern uint64 yq_factor_chain_value(const YqFactorChain *chain, TimestampTz at,
 /* Tell whether factors or outages of the set begin, end or change between two instants. */
 extern bool yq_factor_set_changes(const YqFactorSet *set, TimestampTz from, TimestampTz to);
 
-/* Tell whether an outage of the project alone covers an instant. */
+/* Tell whether an outage that is limited to the project covers an instant. */
 extern bool yq_factor_set_in_outage(const YqFactorSet *set, TimestampTz at);
 
 /*
@@ -87,7 +87,7 @@ extern bool yq_factor_set_in_outage(const YqFactorSet *set, TimestampTz at);
  */
 extern ArrayType *yq_factor_names(const YqPayer *payer);
 
-/* Tell whether a container that does not wait could have any such name, as of the last refresh. */
+/* Tell whether any such name could apply to a container that does not wait, as of the last refresh. */
 extern bool yq_factors_exist(void);
 
 #endif							/* YQ_FACTORS_H */

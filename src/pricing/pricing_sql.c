@@ -197,7 +197,7 @@ yq_sql_reserved_factor(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(yq_wait_to_numeric(part, &isnull));
 }
 
-/* Make every backend read prices anew; a statement trigger of pricing_change. */
+/* Make every backend read prices again; a statement trigger of pricing_change. */
 Datum
 yq_sql_invalidate_prices(PG_FUNCTION_ARGS)
 {

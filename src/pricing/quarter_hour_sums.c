@@ -4,13 +4,14 @@
  *	  Ledger rows added up per quarter-hour: the aggregate quarter_hour_sums().
  *
  * A row within a quarter-hour counts with its own amount.  A row that crosses the end of a quarter-hour is
- * cut there, and its parts are valued at the timelines.  The parts may have to add up to the booked amount,
- * which may rest on earlier timelines.  The first part is then the rest
+ * split there, and each part is valued by the present timelines.  If the parts must add up to the booked
+ * amount, which earlier timelines may have determined, the first part gets the rest
  * (sql/charging/460_charge_rollup.sql).
  *
  * Rows of a group come nearly in order of time, and each covers neighbouring quarter-hours.  The sums are
- * kept in that order, and each search starts from the sum used last.  Only quarter-hours with rows take
- * room, 35,000 a year.  A row of decades gets room for all its quarter-hours at once.
+ * kept in that order, and each search starts from the sum used last.  Memory is allocated only for
+ * quarter-hours with rows; a year has 35,000.  A row that lasts for decades gets memory for all its
+ * quarter-hours at once.
  *
  *-------------------------------------------------------------------------
  */
@@ -115,7 +116,7 @@ find_quarter_hours(QuarterHours *hours, TimestampTz starts_at, int64 count, Memo
 	memmove(&hours->entries[first + count], &hours->entries[first + known],
 			(hours->count - first - known) * sizeof(QuarterHour));
 	hours->count += count - known;
-	/* go from the end: each known sum moves to its own place, which is not before its present one */
+	/* go backwards, because each known sum moves to the same or a later element */
 	for (int64 place = count - 1; place >= known; place--)
 	{
 		TimestampTz place_at = starts_at + place * QUARTER_HOUR;

@@ -6,9 +6,9 @@
  * Each backend keeps a table of the allocations that it has met.  Each entry points to the class of the
  * allocation, and the class computes costs from its shape (shape_cost.c).
  *
- * Balances need another sum, not by resource: the cost of one unit of each of many classes, all from the
- * same instant until now.  For that a class remembers one sum, up to the start of the interval last looked
- * at.
+ * Balances need another sum, which is not kept by resource.  It is the cost of one unit of each of many
+ * classes, from the same instant until now.  Each class therefore remembers one sum, up to the start of the
+ * interval that was used last.
  *
  * Sums become amounts only at the end.
  *

@@ -65,7 +65,7 @@ extern void yq_rate_class_cost(YqRateClass *rate_class, uint64 weight,
 							   TimestampTz from, TimestampTz to,
 							   YqWide *amount, const char **dominant);
 
-/* Compute a cost likewise; false when the amount, or a price on the way, does not fit. */
+/* Compute the cost as yq_rate_class_cost() does; false when the amount, or a price on the way, does not fit. */
 extern bool yq_rate_class_try_cost(YqRateClass *rate_class, uint64 weight,
 								   TimestampTz from, TimestampTz to,
 								   YqWide *amount, const char **dominant);
@@ -78,7 +78,7 @@ extern void yq_rate_class_cost_at(YqRateClass *rate_class, uint64 weight,
 								  TimestampTz at, uint64 microseconds,
 								  YqWide *amount, const char **dominant);
 
-/* Compute such a cost; false when the amount does not fit. */
+/* Compute the cost as yq_rate_class_cost_at() does; false when the amount does not fit. */
 extern bool yq_rate_class_try_cost_at(YqRateClass *rate_class, uint64 weight,
 									  TimestampTz at, uint64 microseconds,
 									  YqWide *amount, const char **dominant);

@@ -10,8 +10,8 @@
  *
  * The cache is filled with the newest committed state, not with the transaction's snapshot (docs/design.md
  * 2; but see yq_timeline_pin()).  Only yq_timeline_refresh() brings it up to date, so prices do not move
- * within a statement.  The returned version is recorded with each amount.  A change that became visible too
- * late for a statement therefore differs from a change that the statement saw.
+ * within a statement.  The returned version is recorded with each amount.  The version shows whether the
+ * statement saw a change of prices, or the change became visible too late.
  *
  * Floor: pricing.  Nothing here knows of containers or of the ledger.
  *
@@ -31,14 +31,14 @@ extern const YqTimeline *yq_timeline_refresh(void);
 /*
  * Price by other terms from the next refresh on, or by the tables again when "terms" is NULL.  The caller
  * keeps the terms, and takes them back also after an error, because everything in this session is priced by
- * them meanwhile.
+ * them until then.
  */
 extern void yq_timeline_assume(const YqTerms *terms);
 
 /*
  * Price by the active snapshot from the next refresh on.  A reader needs this to compare prices with other
  * rows of that snapshot.  Call yq_timeline_unpin() to return to the newest committed state; an abort of the
- * transaction or subtransaction returns to it as well.  Nothing may be charged meanwhile.
+ * transaction or subtransaction returns to it as well.  Nothing may be charged until then.
  */
 extern void yq_timeline_pin(void);
 extern void yq_timeline_unpin(void);

@@ -17,10 +17,10 @@
 #include "utils/array.h"
 #include "utils/snapshot.h"
 
-/* The value of a point from which on there is no factor of that name. */
+/* The value of a point that ends the factor of its name. */
 #define YQ_FACTOR_ENDED UINT64_MAX
 
-/* A factor's timeline point; value counts 10^-6. */
+/* A point in the timeline of a factor; its value is in units of 10^-6. */
 typedef struct YqFactorPoint
 {
 	TimestampTz effective_at;
@@ -88,15 +88,15 @@ typedef struct YqChargingRule
 	uint32		reserved_factor;
 } YqChargingRule;
 
-/* The number of past fills of which the kept intervals are known. */
+/* The number of past fills for which the timeline knows how many intervals they kept. */
 #define YQ_REMEMBERED_FILLS 64
 
 typedef struct YqTimeline
 {
 	/*
-	 * When the generation changes the window has moved, and callers drop their values per interval.  Within
-	 * a generation, fill number n kept the first kept_by_fill[n % YQ_REMEMBERED_FILLS] intervals.  It
-	 * replaced all later intervals, and the factors, outages and rules.
+	 * A changed generation means that the window has moved; callers then drop the values that they keep per
+	 * interval.  Within a generation, fill number n kept the first kept_by_fill[n % YQ_REMEMBERED_FILLS]
+	 * intervals.  It replaced all later intervals, and the factors, outages and rules.
 	 */
 	uint64		generation;
 	uint64		fills;
