@@ -26,7 +26,7 @@
 
 /* -- opportunistic rule -------------------------------------------------------- */
 
-/* May an application have opportunistic containers? */
+/* Decide whether an application may have opportunistic containers. */
 
 YqOpportunisticStop
 yq_opportunistic_stop(const YqRequester *requester, const char *project)
@@ -41,7 +41,7 @@ yq_opportunistic_stop(const YqRequester *requester, const char *project)
 		queue = queue->parent;
 	} while (queue != NULL);
 	credit = yq_project_credit(project, requester->application->application_id, requester->queue->path, YQ_CREDIT_FOR_CONTAINERS);
-	/* charging would refuse a container without a payer */
+	/* without a project that pays, charging would refuse the container */
 	if (!credit.is_known && !yq_auto_create_project)
 		return (YqOpportunisticStop) {"project", project};
 	if (!credit.suffices)
@@ -53,7 +53,7 @@ yq_opportunistic_stop(const YqRequester *requester, const char *project)
 
 /* -- the application ------------------------------------------------------------ */
 
-/* Columns of the statement, from 1 on. */
+/* Columns of the statement, from 1. */
 enum
 {
 	APPLICATION_PROJECT = 1,
@@ -62,7 +62,7 @@ enum
 	APPLICATION_UNMANAGED
 };
 
-/* Read the application without its requests; the strings live in the caller's context. */
+/* Read the application without its requests.  The strings are in the caller's memory context. */
 static YqOpportunisticApplication
 read_opportunistic_application(const YqRequester *requester)
 {
@@ -101,8 +101,8 @@ enum
 };
 
 /*
- * Read the requests.  Among the rows of a key, the one for anywhere comes first; it has the total
- * number of wanted containers.
+ * Read the requests.  Among the rows of a key, the row for any node comes first; it
+ * contains the total number of wanted containers.
  */
 static YqOutstandingRequests
 read_requests(const YqRequester *requester)
@@ -175,7 +175,7 @@ read_blacklist(const YqRequester *requester, const char ***names)
 	return count;
 }
 
-/* -- whether it may have any ------------------------------------------------------ */
+/* -- whether the application may have containers ----------------------------------- */
 
 static YqOpportunisticStop
 find_stop(const YqOpportunisticApplication *application, const YqAllocationSettings *settings)
@@ -209,7 +209,7 @@ yq_opportunistic_bounds(const YqHierarchy *hierarchy, const YqAllocationSettings
 	for (int i = 0; i < hierarchy->calculator.types; i++)
 	{
 		bounds.minimum[i] = bound_of(i, settings->memory.minimum, settings->vcores.minimum, lowest[i]);
-		/* running containers are charged, so amounts have an upper bound */
+		/* running containers are charged, so there is an upper bound for amounts */
 		bounds.maximum[i] = Min(bound_of(i, settings->memory.maximum, settings->vcores.maximum, highest[i]), YQ_ALLOCATION_MAX_AMOUNT);
 		bounds.increment[i] = bound_of(i, settings->memory.increment, settings->vcores.increment, lowest[i]);
 	}
@@ -253,8 +253,8 @@ make_allocations(const YqOpportunisticAnswer *answer)
 /* -- all ---------------------------------------------------------------------------- */
 
 /*
- * Choose containers and take slots on their nodes.  Where the lock of a node cannot be waited for,
- * everything is decided anew.
+ * Choose containers and take slots on their nodes.  If the call must not wait for the
+ * lock of a node, it decides everything again.
  */
 static YqOpportunisticContainers
 choose(const YqOpportunisticCall *call, const YqHierarchy *hierarchy, const YqAllocationSettings *settings,
@@ -313,7 +313,7 @@ allocate(const YqOpportunisticCall *call, YqOpportunisticAnswer *answer)
 		yq_record_opportunistic_response(&application, call->response_id, first);
 }
 
-/* Note requests and the blacklist, which the scheduler uses, too. */
+/* Record requests and the blacklist, which the scheduler uses, too. */
 static void
 note_requests(const YqOpportunisticCall *call)
 {
@@ -350,7 +350,7 @@ yq_allocate_opportunistic(const YqOpportunisticCall *call)
 	if (answer.is_repeated)
 		return answer;
 	note_requests(call);
-	/* the configuration may have been read anew since the first look-up */
+	/* look the application up again, because the configuration may have been read again in between */
 	answer.requester = yq_requester_lock_leaf(call->application_id);
 	allocate(call, &answer);
 	return answer;

@@ -65,7 +65,7 @@ count_locality(YqOpportunisticCount *count, const char *locality)
 		count->off_switch++;
 }
 
-/* count_distributed(localities, latencies): both arrays have the same length */
+/* count_distributed(localities, latencies): both arrays must have the same length */
 Datum
 yq_sql_count_distributed(PG_FUNCTION_ARGS)
 {
@@ -126,7 +126,7 @@ yq_sql_opportunistic_bounds(PG_FUNCTION_ARGS)
 
 /* -- reports of local schedulers -------------------------------------------------- */
 
-/* Find the applications that may ask for containers; NULL for others. */
+/* Find the applications that may request containers.  The others become NULL. */
 static void
 find_applications(const YqHierarchy *hierarchy, const char **ids, int count, YqApplication **applications)
 {
@@ -151,7 +151,7 @@ are_in_same_queues(YqApplication *const *before, YqApplication *const *after, in
 	return true;
 }
 
-/* Lock the leaves in their order; an application may move before its leaf is locked. */
+/* Lock the leaves in their common order.  An application may move before its leaf is locked. */
 static YqApplication **
 lock_applications(const YqHierarchy *hierarchy, const char **ids, int count)
 {
@@ -220,7 +220,7 @@ yq_sql_lock_for_containers(PG_FUNCTION_ARGS)
 
 /* -- the allocator of a local scheduler ---------------------------------------------- */
 
-/* The resource types of a call, by name: the function reads no table. */
+/* The resource types that a call names.  The function reads no table, so it numbers them itself. */
 typedef struct Types
 {
 	YqCalculator calculator;
@@ -243,7 +243,7 @@ find_type(Types *types, const YqResourceEntry *entry)
 	return types->calculator.types++;
 }
 
-/* Read amounts and add new types.  Earlier amounts have nothing of a new type, nor do these amounts of a later one. */
+/* Read amounts and add new types.  Amounts that were read before a type was added count as 0 of that type. */
 static int64 *
 read_amounts(Types *types, const YqResource *resource)
 {
@@ -266,7 +266,7 @@ make_resource(const Types *types, const int64 *amounts)
 	return PointerGetDatum(yq_resource_make(entries, types->calculator.types));
 }
 
-/* Read a bound; an argument that is NULL means no bound. */
+/* Read a bound.  A NULL argument means no bound. */
 static int64 *
 read_bound(FunctionCallInfo fcinfo, int argument, Types *types, int64 otherwise)
 {
@@ -280,7 +280,10 @@ read_bound(FunctionCallInfo fcinfo, int argument, Types *types, int64 otherwise)
 	return amounts;
 }
 
-/* Add the requests for opportunistic containers; the scheduler handles requests for GUARANTEED ones. */
+/*
+ * Add the requests for opportunistic containers.  The scheduler handles requests for
+ * GUARANTEED containers.
+ */
 static void
 add_requests(Datum array, const char *name, Types *types, YqOutstandingRequests *requests)
 {
@@ -355,7 +358,7 @@ read_nodes(FunctionCallInfo fcinfo, const char *const *blacklist, int blacklist_
 	return nodes;
 }
 
-/* Put a row into the result; an allocated container counts as 1. */
+/* Put a row into the result.  An allocated container has count 1. */
 static void
 put_row(ReturnSetInfo *result, const char *outcome, const YqOutstandingRequest *request, const char *node, const char *locality,
 		const char *resource_name, Datum allocation, int32 count)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * node_load.c
- *	  Computes how loaded the queues of nodes are, and the queue limit that nodes are told.
+ *	  Computes the load of the queues of nodes, and the queue limit that nodes receive.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,7 +15,7 @@
 /* -- node load ----------------------------------------------------------------- */
 
 /*
- * Follows Hadoop's NodeQueueLoadMonitor.  Its resources are always compared by all types,
+ * Follows Hadoop's NodeQueueLoadMonitor, which always compares resources by all types,
  * regardless of the scheduler's calculator.
  */
 
@@ -37,7 +37,7 @@ yq_node_load_is_comparable(YqLoadComparator comparator, int32 wait)
 	return comparator != YQ_LOAD_QUEUE_WAIT_TIME || wait != YQ_WAIT_UNKNOWN;
 }
 
-/* Return the figure by which the comparator sorts, and from which the queue limit is computed. */
+/* Return the number by which the comparator sorts, and from which the queue limit is computed. */
 static int32
 node_load_metric(YqLoadComparator comparator, const YqNodeLoad *load)
 {
@@ -69,7 +69,7 @@ least_ratio(const YqCalculator *calculator, const int64 *cluster, const YqNodeLo
 	return least;
 }
 
-/* Compare ratios: a difference of at most Precision.EPSILON is none. */
+/* Compare ratios.  A difference of at most Precision.EPSILON counts as equal. */
 static int
 compare_ratios(double a, double b)
 {
@@ -87,7 +87,7 @@ has_every_type(const YqCalculator *calculator, const int64 *cluster)
 	return true;
 }
 
-/* Compare available amounts; the node with more available comes first. */
+/* Compare available amounts.  The node with the larger amounts comes first. */
 static int
 compare_available(const YqCalculator *calculator, const int64 *cluster, const YqNodeLoad *a, const YqNodeLoad *b)
 {
@@ -102,7 +102,7 @@ compare_available(const YqCalculator *calculator, const int64 *cluster, const Yq
 	return result;
 }
 
-/* Return a negative number, zero or a positive number: a is less, equally or more loaded than b. */
+/* Return a negative number, zero or a positive number if a is less, equally or more loaded than b. */
 static int
 node_load_compare(YqLoadComparator comparator, const YqCalculator *calculator, const int64 *cluster,
 				  const YqNodeLoad *a, const YqNodeLoad *b)
@@ -133,8 +133,9 @@ compare_loads(const void *a, const void *b, void *argument)
 }
 
 /*
- * Is the queue full?  A queue without capacity is not, because the node refuses a container that it
- * cannot queue.  The comparison by resources then leaves a node out as soon as a container waits.
+ * Is the queue full?  A queue without capacity is not full, because its node refuses a
+ * container that it cannot queue.  If resources are compared, a node is left out while
+ * a container waits there.
  */
 static bool
 is_full(YqLoadComparator comparator, const YqNodeLoad *load)
@@ -213,9 +214,12 @@ yq_node_load_take_slot(YqLoadComparator comparator, const YqCalculator *calculat
 
 /* -- queue limit --------------------------------------------------------------- */
 
-/* Computes the limit that nodes are told for their queues. */
+/* Computes the queue limit that nodes receive. */
 
-/* Convert to an integer as Java does: truncate, and take the nearest integer when out of range. */
+/*
+ * Convert to an integer as Java does: truncate, and use the nearest integer when the
+ * value is out of range.
+ */
 static int32
 to_integer(double value)
 {
@@ -237,7 +241,7 @@ round_half_up(double value)
 	return to_integer(value - whole >= 0.5 ? whole + 1 : whole);
 }
 
-/* Compute figures with Java's overflow: a sum of integers wraps around, and a sum with a double does not. */
+/* Compute figures with Java's overflow: a sum of integers wraps around, but a sum with a double does not. */
 void
 yq_queue_limit_note_sort(YqQueueLoadFigures *figures, YqLoadComparator comparator, YqNodeLoad *const *loads, int count)
 {
@@ -261,7 +265,7 @@ yq_queue_limit_note_sort(YqQueueLoadFigures *figures, YqLoadComparator comparato
 int32
 yq_queue_limit_of(const YqQueueLoadFigures *figures, float4 sigma, int32 minimum, int32 maximum)
 {
-	/* round before the addition, also where the machine could do both at once */
+	/* round before the addition, even if the machine could do both in one step */
 	float4		spread = (float4) ((double) sigma * (float4) figures->deviation);
 	int32		limit = to_integer((float4) figures->mean + spread);
 

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * node_report.c
- *	  Stores the reports of nodes about their queues, reads the slots taken since, and estimates how
- *	  long a container would wait at a node.
+ *	  Stores the reports of nodes about their queues, and reads the slots taken after a
+ *	  report. Estimates how long a container would wait at a node.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,17 +25,17 @@
 
 /* -- wait estimate ------------------------------------------------------------- */
 
-/* Estimates how long an OPPORTUNISTIC container that comes to a node now would wait. */
+/* Estimates how long an OPPORTUNISTIC container that arrives at a node now would wait. */
 
-/* The estimate for a node without known durations. */
+/* The estimate for a node whose containers have no known durations. */
 #define YQ_NO_ESTIMATE (-1)
 
-/* An OPPORTUNISTIC container at the node that is not being killed or paused; times in microseconds. */
+/* An OPPORTUNISTIC container at the node that is not being killed or paused.  Times are in microseconds. */
 typedef struct YqExpectedWork
 {
 	bool		waits;			/* queued or paused; otherwise it runs */
 	int64		duration;		/* expected duration; 0: not known */
-	int64		ran;			/* time of its run; a negative one, from a clock that was set back, counts as 0 */
+	int64		ran;			/* running time; a negative time, from a clock that was set back, counts as 0 */
 } YqExpectedWork;
 
 static int64
@@ -62,8 +62,8 @@ mean_duration(const YqExpectedWork *containers, int count)
 }
 
 /*
- * Estimate the wait in microseconds, rounded down, or YQ_NO_ESTIMATE.  Sums saturate at the largest
- * number.
+ * Estimate the wait in microseconds, rounded down, or return YQ_NO_ESTIMATE.  A sum
+ * that is too large becomes the largest number.
  */
 static int64
 wait_estimate(const YqExpectedWork *containers, int count)
@@ -104,7 +104,7 @@ yq_node_report_compares_resources(const YqAllocationSettings *settings)
 
 /* -- reading ------------------------------------------------------------------ */
 
-/* Convert to milliseconds.  The check of the column allows no months, and no more than 32 bits of milliseconds. */
+/* Convert to milliseconds.  A check of the column allows no months, and at most 32 bits of milliseconds. */
 static int32
 milliseconds_of(const Interval *interval)
 {
@@ -170,7 +170,7 @@ compare_reports(const void *a, const void *b)
 	return left->reported_at < right->reported_at ? -1 : left->reported_at > right->reported_at ? 1 : 0;
 }
 
-/* Sort the reports by node: all sessions change rows in the order of the nodes' names. */
+/* Sort the reports by node, because all sessions change rows in the order of the nodes' names. */
 static YqNodeReport **
 in_order(YqNodeReport *reports, int count)
 {
@@ -182,7 +182,10 @@ in_order(YqNodeReport *reports, int count)
 	return ordered;
 }
 
-/* Refuse a report that the state of the node or the clock forbids, or leave the node out of the list. */
+/*
+ * Decide about a report: refuse it because of the clock or the node's state, or leave
+ * the node out of the list.
+ */
 static void
 judge(const YqAllocationSettings *settings, YqNodeReport *report, YqIndexScan *nodes, AttrNumber state, TimestampTz now)
 {
@@ -221,7 +224,7 @@ judge_all(const YqAllocationSettings *settings, YqNodeReport **reports, int coun
 	yq_index_scan_close(nodes);
 }
 
-/* The longest wait that is stored: an int of milliseconds. */
+/* The longest wait that can be stored: an int of milliseconds. */
 #define MAX_WAIT (INT64CONST(2147483647) * 1000 + 999)
 
 static void
@@ -238,7 +241,7 @@ set_estimate(YqNodeReport *report, const YqExpectedWork *containers, int count)
 	report->estimated_wait = IntervalPGetDatum(interval);
 }
 
-/* Columns of the statement, from 1 on. */
+/* Columns of the statement, from 1. */
 enum
 {
 	WORK_PLACE = 1,
@@ -261,7 +264,7 @@ read_expected_work(HeapTuple tuple, TupleDesc columns, TimestampTz now)
 	return work;
 }
 
-/* Estimate the wait of each node; rows of a report's node are adjacent. */
+/* Estimate the wait of each node.  The rows of a node are adjacent. */
 static void
 estimate(YqNodeReport **reports, uint64 found, TimestampTz now)
 {
@@ -284,7 +287,7 @@ estimate(YqNodeReport **reports, uint64 found, TimestampTz now)
 	pfree(work);
 }
 
-/* Estimate waits from expected durations where nodes are compared by waits and the reports have none. */
+/* Estimate waits from expected durations, if nodes are compared by waits and the reports contain none. */
 static void
 estimate_waits(YqNodeReport **reports, int count, TimestampTz now)
 {
@@ -317,7 +320,10 @@ estimate_waits(YqNodeReport **reports, int count, TimestampTz now)
 	SPI_finish();
 }
 
-/* Make missing rows.  The same report may be sent twice at a time; the second sender then waits for the first. */
+/*
+ * Insert missing rows.  If the same report is sent twice at the same time, the second
+ * sender waits for the first.
+ */
 static void
 make_rows(YqNodeReport **reports, int count)
 {
@@ -347,7 +353,7 @@ make_rows(YqNodeReport **reports, int count)
 	(void) yq_saved_plan_execute(&insert, values, NULL);
 }
 
-/* Set the allocated amounts by the books for nodes that do not report them. */
+/* Set the allocated amounts of nodes that do not report them to the amounts in the books. */
 static void
 allocate_by_books(YqNodeReport **reports, int count)
 {
@@ -422,13 +428,13 @@ set_or_null(YqRowUpdate *row, int column, Datum value, bool isnull)
 		yq_row_update_set(row, column, value);
 }
 
-/* Write a report into its row, which has been found. */
+/* Write a report into its row.  The caller has found the row. */
 static void
 write_report(YqRowUpdate *row, YqNodeReport *report)
 {
 	int32		told = report->has_queue_capacity ? report->queue_capacity : NO_CAPACITY;
 
-	/* a node whose report was forgotten has no known capacity */
+	/* a node whose report was forgotten has no known capacity, so any capacity is a change */
 	report->changes_capacity = TIMESTAMP_NOT_FINITE(DatumGetTimestampTz(yq_row_update_value(row, REPORT_REPORTED_AT))) ||
 		DatumGetInt32(yq_row_update_value(row, REPORT_TOLD_QUEUE_CAPACITY)) != told;
 	yq_row_update_set(row, REPORT_TOLD_QUEUE_CAPACITY, Int32GetDatum(told));
@@ -452,7 +458,7 @@ store(YqRowUpdate *row, YqNodeReport *report)
 	Datum		key = CStringGetTextDatum(report->node);
 	TimestampTz stored_at;
 
-	/* a node that has just been forgotten is unknown again */
+	/* if the report of the node has just been forgotten, the node is unknown again */
 	if (!yq_row_update_find(row, &key))
 	{
 		report->refusal = "the node was removed meanwhile";
@@ -465,7 +471,10 @@ store(YqRowUpdate *row, YqNodeReport *report)
 		report->refusal = psprintf("the report is not newer than the report of %s", timestamptz_to_str(stored_at));
 }
 
-/* Refuse older reports.  A row changes once in a command, so the newest report of a node is the last one. */
+/*
+ * Refuse older reports.  A command changes a row only once, so the newest report of a
+ * node is written last.
+ */
 static void
 refuse_older(YqNodeReport **reports, int count)
 {
@@ -478,7 +487,7 @@ refuse_older(YqNodeReport **reports, int count)
 	}
 }
 
-/* Keep the reported capacities, which the queue of a node needs even when reports are lost. */
+/* Keep the reported capacities.  The queue of a node needs them even after reports are lost. */
 static void
 keep_capacities(YqNodeReport **reports, int count)
 {

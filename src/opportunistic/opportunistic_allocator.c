@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * opportunistic_allocator.c
- *	  Allocates opportunistic containers: on all nodes of the cluster, or on a list of nodes.
+ *	  Allocates opportunistic containers: on all nodes of the cluster, or on a list of
+ *	  nodes.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,9 +16,9 @@
 /*
  * Allocates opportunistic containers on all nodes of the cluster.
  *
- * Follows Hadoop's CentralizedOpportunisticContainerAllocator.  A node without a slot for a request
- * has none later in the heartbeat either.  A node is therefore tried again only as long as it gives
- * slots.
+ * Follows Hadoop's CentralizedOpportunisticContainerAllocator.  If a node has no slot
+ * for a request, it has none later in the heartbeat either.  The allocator therefore
+ * stops trying a node as soon as it gives no slot.
  */
 
 /* A request that is being served. */
@@ -28,7 +29,7 @@ typedef struct Serving
 	YqOpportunisticContainers *containers;
 	const YqOutstandingRequest *request;
 	int			number;			/* number of the request */
-	int			left;			/* containers still to allocate */
+	int			left;			/* number of containers still to be allocated */
 } Serving;
 
 static int
@@ -55,7 +56,7 @@ take(Serving *serving, YqNodeLoad *load, YqLocality locality, const char *place)
 	return true;
 }
 
-/* Take at most the wanted number of slots on a node; returns the number of slots taken. */
+/* Take up to the wanted number of slots on a node.  Returns the number of slots taken. */
 static int
 take_several(Serving *serving, const char *name, int wanted, YqLocality locality, const char *place)
 {
@@ -104,11 +105,11 @@ serve_racks(Serving *serving)
 		serve_rack(serving, &racks->places[i]);
 }
 
-/* -- any of the least loaded ----------------------------------------------------- */
+/* -- any of the least loaded nodes ----------------------------------------------- */
 
 /*
- * Return the first open place from "place" on.  Each place that was given up points to a later one.
- * The array has one more element than "count": it stands for the end.
+ * Return the first open position at or after "place".  Each closed position points to a
+ * later position.  The array has one more element than "count", which marks the end.
  */
 static int
 find_open(int *next, int place)
@@ -127,7 +128,7 @@ find_open(int *next, int place)
 	return open;
 }
 
-/* Go through all places once, around the end; returns false when none of them has a slot. */
+/* Visit all positions once, wrapping around at the end.  Returns false when none of the nodes has a slot. */
 static bool
 serve_anywhere_once(Serving *serving, int *next, bool waits)
 {
@@ -174,8 +175,8 @@ serve_candidates(Serving *serving, bool waits)
 }
 
 /*
- * Try nodes that require no wait first.  The search may begin at any place, so nodes with a wait
- * may as well come last.
+ * Try the nodes first for which the call need not wait.  The search may begin at any
+ * position, so the other nodes may as well come last.
  */
 static void
 serve_anywhere(Serving *serving)
@@ -188,7 +189,7 @@ serve_anywhere(Serving *serving)
 
 /* -- limits of sharing ------------------------------------------------------------ */
 
-/* Keep as many containers of the request as the limits have room for. */
+/* Keep as many containers of the request as fit under the limits. */
 static void
 keep_below_limits(Serving *serving, const YqSharingLimits *limits, YqSharingRefusals *refusals)
 {
@@ -239,8 +240,8 @@ yq_central_allocator_run(const YqCentralAllocation *allocation, YqNodeChoice *ch
 /*
  * Allocates opportunistic containers on a list of nodes.
  *
- * Follows Hadoop's DistributedOpportunisticContainerAllocator, which works in rounds.  In each
- * round a request gets at most one container.
+ * Follows Hadoop's DistributedOpportunisticContainerAllocator, which works in rounds.
+ * In each round a request gets at most one container.
  */
 
 typedef struct NodeList
@@ -267,11 +268,11 @@ find_listed(const NodeList *list, const char *name)
 	return -1;
 }
 
-/* Stages of the search; each returns the number of a node, or -1. */
+/* Stages of the search.  Each stage returns the number of a node, or -1. */
 
 /*
- * Find a wanted host.  Hadoop examines as many hosts of the list as containers are wanted,
- * including blacklisted ones.
+ * Find a wanted host.  As Hadoop does, examine as many hosts of the list as containers
+ * are wanted; blacklisted hosts count, too.
  */
 static int
 find_host(const NodeList *list, const YqOutstandingRequest *request)
@@ -312,8 +313,8 @@ is_free_in_wanted_rack(const NodeList *list, const YqOutstandingRequest *request
 }
 
 /*
- * Find a node in a wanted rack.  Hadoop collects as many unused nodes as containers are wanted, and
- * repeats nodes if there are fewer.  It takes the last collected node.
+ * Find a node in a wanted rack.  Hadoop collects as many unused nodes as containers are
+ * wanted, repeating nodes if there are fewer, and takes the last collected node.
  */
 static int
 find_in_rack(const NodeList *list, const YqOutstandingRequest *request)
@@ -345,7 +346,7 @@ find_anywhere(const NodeList *list, const YqOutstandingRequest *request)
 	return -1;
 }
 
-/* Serve a request with one container.  Only a request that also asks for a host searches racks. */
+/* Serve a request with one container.  The function searches racks only if the request also names a host. */
 static bool
 serve_one(const NodeList *list, YqOpportunisticContainers *containers, const YqOutstandingRequests *requests,
 		  int request_number)

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * opportunistic_sql.c
- *	  Offers reports of nodes and central allocation of opportunistic containers as SQL functions,
- *	  see sql/opportunistic/395_opportunistic.sql.
+ *	  Offers reports of nodes and central allocation of opportunistic containers as SQL
+ *	  functions, see sql/opportunistic/395_opportunistic.sql.
  *
  *-------------------------------------------------------------------------
  */
@@ -74,7 +74,7 @@ count_attribute(const char *node, const Datum *values, const bool *nulls, int at
 	return count;
 }
 
-/* Check that a wait fits into 32 bits of milliseconds, as in Hadoop. */
+/* Check that a wait in milliseconds fits into 32 bits, as in Hadoop. */
 static void
 check_wait(const char *node, const Interval *wait)
 {
@@ -182,7 +182,7 @@ yq_sql_report_nodes(PG_FUNCTION_ARGS)
 
 /* -- central allocation ------------------------------------------------------------ */
 
-/* Arguments of allocate_opportunistic(), in order; only an internal variant has the last one. */
+/* Arguments of allocate_opportunistic(), in order.  Only an internal variant has the last argument. */
 typedef enum AllocateArgument
 {
 	ARGUMENT_APPLICATION_ID,
@@ -237,7 +237,7 @@ is_repeated(const YqOpportunisticCall *call)
 	return call->has_response_id && yq_record_opportunistic_is_last(call->application_id, call->response_id);
 }
 
-/* Let interceptors see the call.  A repeated call gets the answer of the first one. */
+/* Let the interceptors check the call.  A repeated call gets the answer of the first call. */
 static YqAllocateRequest
 intercept(FunctionCallInfo fcinfo, const YqOpportunisticCall *call)
 {
@@ -264,7 +264,10 @@ read_request(const YqAllocateRequest *request, YqOpportunisticCall *call)
 	call->removal_count = yq_texts_of_array(request->parts[YQ_PART_BLACKLIST_REMOVALS], "blacklist_removals", &call->blacklist_removals);
 }
 
-/* Release containers that the result leaves out: their application does not know of them. */
+/*
+ * Release the containers that interceptors have removed from the result, because the
+ * application does not learn about them.
+ */
 static void
 release_left_out(const YqAllocateRequest *request, ReturnSetInfo *result)
 {
@@ -302,7 +305,7 @@ return_container(ReturnSetInfo *result, const YqOpportunisticAnswer *answer, int
 	tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
 }
 
-/* Return the rule that stopped the application; the queue is NULL where it is not known. */
+/* Return the rule that refuses the application any container.  The queue is NULL if it is not known. */
 static void
 return_stop(ReturnSetInfo *result, const char *application_id, const char *queue, const char *rule, const char *at)
 {
@@ -320,7 +323,7 @@ return_stop(ReturnSetInfo *result, const char *application_id, const char *queue
 	tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
 }
 
-/* Return the containers of a request that a sharing limit refuses. */
+/* Return the number of containers of a request that a sharing limit refuses. */
 static void
 return_refusal(ReturnSetInfo *result, const YqOpportunisticAnswer *answer, const YqSharingRefusal *refusal)
 {
@@ -342,7 +345,7 @@ return_refusal(ReturnSetInfo *result, const YqOpportunisticAnswer *answer, const
 	tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
 }
 
-/* Return the decisions of the last call that are not acknowledged. */
+/* Return those decisions of the last call that are not acknowledged yet. */
 static void
 return_last(ReturnSetInfo *result, const char *application_id)
 {

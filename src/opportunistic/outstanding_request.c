@@ -1,10 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * outstanding_request.c
- *	  Keeps the opportunistic containers that an application has requested and not received.
+ *	  Keeps the opportunistic containers that an application has requested and not
+ *	  received.
  *
- * Follows Hadoop's OpportunisticContainerContext.  Places are in the order of their names here, and
- * in the order of a hash table there.
+ * Follows Hadoop's OpportunisticContainerContext.  Here places are in the order of
+ * their names; in Hadoop they are in the order of a hash table.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,7 +21,7 @@ yq_outstanding_request_is_rack(const char *name)
 
 /* -- places ------------------------------------------------------------------ */
 
-/* Return the number of the first place that is not before a name. */
+/* Return the number of the first place whose name is not before the given name. */
 static int
 rank_of_place(const YqWantedPlaces *wanted, const char *name)
 {
@@ -39,7 +40,7 @@ rank_of_place(const YqWantedPlaces *wanted, const char *name)
 	return from;
 }
 
-/* Find a wanted place; NULL when it is not wanted. */
+/* Find a wanted place.  Returns NULL when it is not wanted. */
 static YqWantedPlace *
 find_place(const YqWantedPlaces *wanted, const char *name)
 {
@@ -50,7 +51,7 @@ find_place(const YqWantedPlaces *wanted, const char *name)
 	return strcmp(wanted->places[at].name, name) == 0 ? &wanted->places[at] : NULL;
 }
 
-/* Make room for one more element; room grows in powers of two. */
+/* Make room for another element.  The room grows in powers of two. */
 static void *
 make_room(void *array, int count, Size size)
 {
@@ -113,8 +114,8 @@ serve_place(YqOutstandingRequest *request, const char *name)
 /* -- requests ---------------------------------------------------------------- */
 
 /*
- * Compare keys: the largest priority number comes first, then the largest id.  The scheduler uses
- * the reverse order (opportunistic S1).
+ * Compare keys.  The larger priority number comes first, then the larger id.  The
+ * scheduler uses the reverse order (opportunistic S1).
  */
 static int
 compare_keys(const YqOutstandingRequest *a, const YqOutstandingRequest *b)
@@ -126,7 +127,7 @@ compare_keys(const YqOutstandingRequest *a, const YqOutstandingRequest *b)
 	return 0;
 }
 
-/* Return the number of the first request that is not before a key. */
+/* Return the number of the first request whose key is not before the given key. */
 static int
 find_request(const YqOutstandingRequests *requests, const YqOutstandingRequest *key, bool *found)
 {

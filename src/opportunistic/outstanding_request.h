@@ -1,12 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * outstanding_request.h
- *	  Keeps the opportunistic containers that an application has requested and not received
- *	  (opportunistic 2).
+ *	  Keeps the opportunistic containers that an application has requested and not
+ *	  received (opportunistic 2).
  *
- * Requests are kept by priority and allocation request id.  Under one such key an application
- * requests one size: Hadoop fails when there are two (opportunistic S3).  Amounts are native units,
- * one for each type of the calculator.  Nothing here knows a table.
+ * Requests are identified by priority and allocation request id.  Under one such key,
+ * an application may request only one size; Hadoop fails when there are two
+ * (opportunistic S3).  Amounts are native units, one for each type of the calculator.
+ * No function here uses a table.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,7 +18,7 @@
 #include "queues/calculator.h"
 #include "scheduler/state/cluster.h"
 
-/* A host or a rack where containers are wanted, and their number. */
+/* A host or a rack on which containers are wanted, and their number. */
 typedef struct YqWantedPlace
 {
 	const char *name;
@@ -26,7 +27,7 @@ typedef struct YqWantedPlace
 
 typedef struct YqWantedPlaces
 {
-	YqWantedPlace *places;		/* sorted by name; places without wanted containers are absent */
+	YqWantedPlace *places;		/* sorted by name; only places where containers are wanted */
 	int			count;
 } YqWantedPlaces;
 
@@ -35,15 +36,15 @@ typedef struct YqOutstandingRequest
 	int32		priority;
 	int64		allocation_request_id;
 	const int64 *asked;			/* requested amounts of one container */
-	const char *label;			/* label of nodes for the distributed allocator; "" for the default partition */
-	TimestampTz first_seen_at;	/* time since which it is open, where containers are allocated centrally */
+	const char *label;			/* label of nodes, for the distributed allocator; "" for the default partition */
+	TimestampTz first_seen_at;	/* time since which the request is open; only for central allocation */
 	int64		expected_duration;	/* expected duration of a container, microseconds; 0: not known */
-	int32		count;			/* containers; 0: the request is served */
+	int32		count;			/* number of wanted containers; 0: the request is served */
 	YqWantedPlaces hosts;
 	YqWantedPlaces racks;
 } YqOutstandingRequest;
 
-/* All requests of an application; start with a zeroed struct. */
+/* All requests of an application.  The caller zeroes the struct first. */
 typedef struct YqOutstandingRequests
 {
 	YqOutstandingRequest *requests;	/* in the order of service, the largest key first */
@@ -64,7 +65,7 @@ typedef struct YqOpportunisticContainer
 	int			request;		/* number of its request */
 	const char *node;
 	YqLocality	locality;
-	const char *place;			/* requested host or rack; NULL: anywhere */
+	const char *place;			/* requested host or rack; NULL: any node */
 } YqOpportunisticContainer;
 
 /* Allocated containers, in the order of allocation. */
@@ -75,9 +76,9 @@ typedef struct YqOpportunisticContainers
 } YqOpportunisticContainers;
 
 /*
- * A call allocates no more containers than this, so that its memory and time are bounded.  This
- * holds for any number of wanted containers and for queues of any length.  The rest waits for the
- * next call.
+ * Limit on the containers that a call allocates.  It bounds the memory and time of a
+ * call for any number of wanted containers and for queues of any length.  The
+ * application gets the rest in later calls.
  */
 #define YQ_MOST_CONTAINERS_IN_CALL 100000
 
@@ -85,30 +86,33 @@ typedef struct YqOpportunisticContainers
 extern bool yq_outstanding_request_is_rack(const char *name);
 
 /*
- * Add a request of the application; the members of "ask" that are not NULL are kept, not copied.
+ * Add a request of the application.  Members of "ask" that are not NULL are kept, not
+ * copied.
  *
- * For "*" the call sets the number of wanted containers and their expected duration.  For a host or
- * a rack it sets the number there.  The first request of a new key sets the former values, too, for
- * any name.  Returns false when the key is known with another size.
+ * A request for "*" sets the number of wanted containers and their expected duration.
+ * A request for a host or a rack sets the number for that place.  The first request of
+ * a new key also sets the number of wanted containers and the expected duration,
+ * whatever name it has.  Returns false when the key exists with another size.
  */
 extern bool yq_outstanding_request_add(YqOutstandingRequests *requests, const YqCalculator *calculator,
 										 const YqOutstandingRequest *ask, const char *name, int32 count);
 
-/* Note a container for a request; the caller counts it as served afterwards, see below. */
+/* Add a container to the list of a request.  The caller counts it as served later: see the next function. */
 extern void yq_outstanding_request_note(YqOpportunisticContainers *containers, int request, const char *node,
 										  YqLocality locality, const char *place);
 
 /*
- * Count containers, from a number on, as served.  A request with no wanted containers left has a
- * count of 0 and no places; otherwise the place has one less.
+ * Count containers as served, beginning with the number "from".  A request without
+ * wanted containers then has count 0 and no places.  Otherwise the count of the
+ * container's place decreases by one.
  */
 extern void yq_outstanding_request_serve(YqOutstandingRequests *requests,
 										   const YqOpportunisticContainers *containers, int from);
 
 /*
- * Compute the size of the container for requested amounts.  For each type it is at least the
- * minimum, in whole steps of the increment, and at most the maximum.  An increment of 0 is none.
- * "result" may be the array of "asked".
+ * Compute the size of the container for the requested amounts.  For each type it is at
+ * least the minimum, a multiple of the increment, and at most the maximum.  An
+ * increment of 0 does not round. "result" may be the same array as "asked".
  */
 extern void yq_outstanding_request_size(const YqCalculator *calculator, int64 *result, const int64 *asked,
 										  const YqContainerBounds *bounds);

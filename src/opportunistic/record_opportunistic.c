@@ -25,7 +25,7 @@
 
 /* -- arrays of values ----------------------------------------------------------- */
 
-/* Arrays of the same length that are parameters of a statement. */
+/* Arrays of equal length that are parameters of a statement. */
 typedef enum Element
 {
 	ELEMENT_TEXT,
@@ -71,7 +71,7 @@ make_ids(YqOpportunisticApplication *application, int count)
 	return ids;
 }
 
-/* Containers of a call, and the data to be written about them. */
+/* The containers of a call, and the data that are written about them. */
 typedef struct Given
 {
 	const YqOpportunisticApplication *application;
@@ -134,7 +134,7 @@ start(void *argument, int first, int count)
 	(void) yq_saved_plan_execute(&write, values, NULL);
 }
 
-/* Refuse a container, which then has not been served. */
+/* Refuse a container.  Its request then counts as not served. */
 static void
 refuse(void *argument, int subject, const ErrorData *error)
 {
@@ -171,7 +171,7 @@ start_all(Given *given)
 	leave_out_refused(given);
 }
 
-/* Note expected durations, which the queues of the nodes take over. */
+/* Store expected durations.  The queues of the nodes take them over later. */
 static void
 note_durations(const YqOutstandingRequests *requests, const YqOpportunisticContainers *containers, const Datum *ids)
 {
@@ -204,7 +204,7 @@ note_durations(const YqOutstandingRequests *requests, const YqOpportunisticConta
 
 /* -- requests --------------------------------------------------------------------- */
 
-/* Rows of requests, by key and name, with the number of containers served. */
+/* Rows of requests, by key and name, with the number of served containers. */
 typedef struct Served
 {
 	int			count;
@@ -232,8 +232,9 @@ add_served(Served *served, const YqOutstandingRequest *request, const char *name
 }
 
 /*
- * Sum containers up by request and place, run by run.  A request that is fully served ends with all
- * its places.  Each container of another request counts for anywhere, too.
+ * Add up containers by request and place; equal ones are adjacent.  A request that is
+ * fully served ends, with all its places.  For other requests, each container also
+ * counts as served for any node.
  */
 static void
 sum_up(const YqOutstandingRequests *requests, const YqOpportunisticContainers *containers,
@@ -296,7 +297,7 @@ end_requests(Datum application_id, const Served *ended)
 		(void) yq_saved_plan_execute(&drop, values, NULL);
 }
 
-/* Reduce requests; a place where no container is wanted any more is deleted. */
+/* Reduce requests.  Deletes a place where no container is wanted any more. */
 static void
 reduce_requests(Datum application_id, const Served *reduced)
 {
@@ -366,7 +367,7 @@ yq_record_opportunistic(YqOpportunisticApplication *application, YqOutstandingRe
 	reduce_requests(application_id, &reduced);
 	write_attempt(application);
 	yq_scheduler_journal_end_own();
-	/* tell sessions that keep a cluster, which would otherwise use an old next number */
+	/* inform sessions that keep a cluster, because they would otherwise use an old next number */
 	yq_scheduler_journal_applications(list_make1(unconstify(char *, application->requester.application->application_id)));
 	return given.ids;
 }

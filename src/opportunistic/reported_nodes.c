@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * reported_nodes.c
- *	  Provides the nodes that allocators choose from: the list by load, their free slots, and the
- *	  locks of these slots.
+ *	  Provides the nodes from which allocators choose: the list by load, their free
+ *	  slots, and the locks of these slots.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,8 +31,8 @@
 /*
  * Locks slots of nodes.
  *
- * The locks are object locks of yquota_internal.opportunistic_slot, as pg_locks shows them.  Object
- * 0 is the turn; the objects from 1 on are the hashed names of nodes.
+ * The locks are object locks on yquota_internal.opportunistic_slot, and pg_locks shows
+ * them as such. Object 0 is the turn; the objects from 1 are the hashed names of nodes.
  */
 
 static int
@@ -81,14 +81,14 @@ yq_slot_lock_turn(void)
 	(void) acquire(0, true);
 }
 
-/* Lock a node; false when another transaction has the lock. */
+/* Lock a node without waiting.  Returns false when another transaction has the lock. */
 static bool
 slot_locks_try(YqSlotLocks *locks, const char *node)
 {
 	return take(locks, number_of(node), false);
 }
 
-/* Wait for the lock of a node; when the call must not wait, note the lock as missed and return false. */
+/* Wait for the lock of a node.  If the call must not wait, remember the lock as missed and return false. */
 static bool
 slot_locks_wait(YqSlotLocks *locks, const char *node)
 {
@@ -100,7 +100,7 @@ slot_locks_wait(YqSlotLocks *locks, const char *node)
 	return !locks->has_missed && take(locks, number, true);
 }
 
-/* Give back the lock of a node on which no slot was taken. */
+/* Release the lock of a node on which no slot was taken. */
 static void
 slot_locks_give_back(YqSlotLocks *locks, const char *node)
 {
@@ -128,11 +128,11 @@ yq_slot_locks_take_missed(YqSlotLocks *locks)
 
 /* -- load list ----------------------------------------------------------------- */
 
-/* Keeps the list of nodes by load, and the queue limit that goes with it. */
+/* Keeps the list of nodes by load, and the queue limit that belongs to it. */
 
 /* -- the row ------------------------------------------------------------------- */
 
-/* The list in force, with the data from which the next list is made. */
+/* The current list, with the data from which the next list is made. */
 typedef struct Row
 {
 	YqLoadList	list;
@@ -140,7 +140,7 @@ typedef struct Row
 	YqQueueLoadFigures figures;
 } Row;
 
-/* Columns of the statement, from 1 on. */
+/* Columns of the statement, from 1. */
 enum
 {
 	LIST_SORT_NUMBER = 1,
@@ -161,7 +161,7 @@ integer_of(int column, int32 otherwise)
 	return isnull ? otherwise : DatumGetInt32(value);
 }
 
-/* Read the candidates into the memory context in which the caller of SPI was. */
+/* Read the candidates into the memory context that was current before SPI was connected. */
 static void
 read_candidates(YqLoadList *list, MemoryContext context)
 {
@@ -212,7 +212,7 @@ read_row(bool wants_candidates)
 /* A node in service. */
 typedef struct NodeEntry
 {
-	YqBytes		key;			/* its name */
+	YqBytes		key;			/* name of the node */
 	YqNodeLoad	load;
 	bool		has_reported;
 } NodeEntry;
@@ -377,7 +377,7 @@ sort_nodes(Row *row, const YqHierarchy *hierarchy, const YqAllocationSettings *s
 	MemoryContextDelete(own);
 }
 
-/* Is a new list due?  A clock that was set back does not keep a list in force. */
+/* Is a new list due?  If the clock was set back, a new list is due at once. */
 static bool
 is_due(const Row *row, const YqAllocationSettings *settings, TimestampTz now)
 {
@@ -400,7 +400,7 @@ yq_load_list_refresh(const YqHierarchy *hierarchy, const YqAllocationSettings *s
 
 	if (!is_due(&row, settings, now) || !try_lock_list())
 		return row.list;
-	/* another transaction may have sorted meanwhile */
+	/* another transaction may have made the list in the meantime */
 	row = read_row(false);
 	if (is_due(&row, settings, now))
 		sort_nodes(&row, hierarchy, settings, now);
@@ -409,18 +409,18 @@ yq_load_list_refresh(const YqHierarchy *hierarchy, const YqAllocationSettings *s
 
 /* -- reported nodes ------------------------------------------------------------ */
 
-/* Looks each node up by its name: a call looks at few nodes. */
+/* Looks each node up by its name, because a call examines few nodes. */
 
-/* The data of a node for which the allocator has asked. */
+/* The data of a node that the allocator has requested. */
 typedef struct KnownNode
 {
-	YqBytes		key;			/* its name */
+	YqBytes		key;			/* name of the node */
 	YqNodeLoad	load;
 	bool		is_listed;		/* the node is in service, and has reported */
-	bool		is_passed;		/* another transaction takes slots there: not read yet */
+	bool		is_passed;		/* another transaction takes slots on the node, so it was not read yet */
 	int32		reported_length;
 	int64	   *reported_allocated; /* native units, per type; NULL: not needed */
-	YqTakenSlots before;		/* slots that earlier calls took since the report */
+	YqTakenSlots before;		/* slots that earlier calls have taken since the report */
 } KnownNode;
 
 /* A table of the extension in which rows are looked up. */
@@ -432,22 +432,22 @@ typedef struct Lookup
 
 struct YqReportedNodes
 {
-	YqNodeChoice choice;		/* first member: the functions are called with its address */
+	YqNodeChoice choice;		/* must be the first member: the callbacks receive its address */
 	const YqHierarchy *hierarchy;
 	const YqAllocationSettings *settings;
 	const YqLoadList *list;
 	HTAB	   *known;
-	KnownNode **candidates;		/* by place in the list; NULL: not looked up yet */
-	List	   *listed;			/* KnownNode entries that have reported, in the order of the look-ups */
+	KnownNode **candidates;		/* by position in the list; NULL: not looked up yet */
+	List	   *listed;			/* entries (KnownNode) that have reported, in the order of the look-ups */
 	Lookup		nodes;
 	Lookup		reports;
 	Lookup		slots;
 	Oid			running;
 	const YqAnywhereOrder *order;
 	YqSlotLocks *locks;
-	int			drawn;			/* recorded draws used so far */
+	int			drawn;			/* number of recorded draws used so far */
 	pg_prng_state random;
-	int32		turn;			/* where the next search begins, round robin */
+	int32		turn;			/* position at which the next search begins, round robin */
 	int32		turn_before;
 };
 
@@ -481,7 +481,7 @@ copy_amounts(const YqReportedNodes *nodes, const int64 *amounts)
 	return amounts == NULL ? NULL : memcpy(palloc(size), amounts, size);
 }
 
-/* Is the node in service?  Its capability is read if it matters. */
+/* Is the node in service?  Also reads its capability if the comparator needs it. */
 static bool
 read_node(YqReportedNodes *nodes, KnownNode *node, const text *key)
 {
@@ -496,8 +496,9 @@ read_node(YqReportedNodes *nodes, KnownNode *node, const text *key)
 }
 
 /*
- * Read a node from the tables; returns false when it is not listed.  A candidate was in service
- * when the list was made; the report of a node that has left service since has been forgotten.
+ * Read a node from the tables.  Returns false when it is not listed.  A candidate was
+ * in service when the list was made; if it has left service since, its report was
+ * forgotten.
  */
 static bool
 read_known(YqReportedNodes *nodes, KnownNode *node, bool is_candidate)
@@ -520,7 +521,7 @@ read_known(YqReportedNodes *nodes, KnownNode *node, bool is_candidate)
 	return true;
 }
 
-/* Read a node, and tell whether it has slots that one transaction at a time may take. */
+/* Read a node.  Returns whether it has slots that only one transaction at a time may take. */
 static bool
 read_slots(YqReportedNodes *nodes, KnownNode *node, bool is_candidate)
 {
@@ -534,8 +535,9 @@ read_slots(YqReportedNodes *nodes, KnownNode *node, bool is_candidate)
 }
 
 /*
- * Read a node that has slots under its lock.  The call does not wait for a node without slots, nor
- * keep it locked: such a node gets no slots before its next report.
+ * Read a node that has slots under its lock.  If the node has no slots, the call does
+ * not wait for it and does not keep it locked.  Such a node gets no slots before its
+ * next report.
  */
 static void
 read_locked(YqReportedNodes *nodes, KnownNode *node, bool is_candidate, bool waits)
@@ -563,7 +565,7 @@ find_node(YqReportedNodes *nodes, const char *name, bool is_candidate, bool wait
 		return node;
 	node->load.name = pstrdup(name);
 	node->is_listed = node->is_passed = false;
-	/* decisions from here on do not count */
+	/* the call will decide again, so its decisions from now on do not count */
 	if (nodes->locks->has_missed)
 		return node;
 	read_locked(nodes, node, is_candidate, waits);
@@ -648,7 +650,7 @@ note_found(YqNodeChoice *choice, int place)
 
 /* -- turns ------------------------------------------------------------------------ */
 
-/* Read the turn; a new list begins with its first node. */
+/* Read the turn.  For a new list, the turn is its first node. */
 static int32
 read_turn(const YqLoadList *list)
 {

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * sharing_limit.c
- *	  Limits how many OPPORTUNISTIC containers queues, a user and an application may have.
+ *	  Limits the number and size of OPPORTUNISTIC containers of queues, users and
+ *	  applications.
  *
  *-------------------------------------------------------------------------
  */
@@ -36,7 +37,7 @@ yq_sharing_limits_copy(const YqCalculator *calculator, const YqSharingLimits *li
 	return copy;
 }
 
-/* Return how many containers of a size fit under one limit. */
+/* Return how many containers of a size fit under a single limit. */
 static int64
 room_of(const YqCalculator *calculator, const YqSharingLimit *limit, const int64 *size)
 {
@@ -85,12 +86,13 @@ yq_sharing_limits_count(const YqCalculator *calculator, YqSharingLimits *limits,
 /*
  * Loads sharing limits from the tables.
  *
- * The lock is an object lock of yquota_internal.opportunistic_counter, as pg_locks shows it.
+ * The lock is an object lock on yquota_internal.opportunistic_counter, and pg_locks
+ * shows it as such.
  */
 
 PG_FUNCTION_INFO_V1(yq_sql_lock_sharing);
 
-/* Most changes that each call reads one by one before they are moved to the counters. */
+/* Limit on the changes that each call reads one by one, before they are moved to the counters. */
 #define MOST_CHANGES 64
 
 static void
@@ -112,12 +114,12 @@ yq_sql_lock_sharing(PG_FUNCTION_ARGS)
 typedef struct ConfiguredLimit
 {
 	const char *scope;
-	const char *name;			/* name of a queue; NULL: each user, each application */
+	const char *name;			/* name of a queue; NULL: the limit applies to each user or application */
 	int64		maximum_containers; /* PG_INT64_MAX: no limit */
 	int64	   *maximum;		/* PG_INT64_MAX: no limit of the type */
 } ConfiguredLimit;
 
-/* The limits, kept as long as the configuration is in force: usually there is none, and nothing is read. */
+/* The limits, kept until the configuration changes.  Usually there are none, and nothing is read. */
 static struct
 {
 	uint64		generation;		/* generation of the hierarchy; 0: nothing is loaded */
@@ -195,7 +197,7 @@ read_configuration(const YqHierarchy *hierarchy)
 
 /* -- limits of an application ----------------------------------------------------- */
 
-/* Is this the queue of a path, or a queue below it? */
+/* Is this the queue with the path, or a descendant of it? */
 static bool
 is_within(YqBytes path, const char *above)
 {
@@ -229,8 +231,8 @@ typedef struct Counting
 {
 	const YqHierarchy *hierarchy;
 	YqSharingLimits *limits;
-	YqSharingLimit *limit;		/* the limit of the counter that is looked up */
-	int			changes;		/* number of change rows */
+	YqSharingLimit *limit;		/* the limit whose counter is looked up */
+	int			changes;		/* number of rows that contain changes */
 } Counting;
 
 static void

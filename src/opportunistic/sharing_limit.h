@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * sharing_limit.h
- *	  Limits how many OPPORTUNISTIC containers queues, a user and an application may have.
+ *	  Limits the number and size of OPPORTUNISTIC containers of queues, users and
+ *	  applications.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,9 +15,9 @@
 /* -- sharing limit ------------------------------------------------------------- */
 
 /*
- * A sharing limit; Hadoop has none.  A container counts while it is OPPORTUNISTIC, whether it runs
- * or waits.  Nothing here knows a table.  Amounts are native units, one for each type of the
- * calculator.
+ * A sharing limit, which Hadoop does not have.  A container counts while it is
+ * OPPORTUNISTIC, whether it runs or waits.  No function here uses a table.  Amounts are
+ * native units, one for each type of the calculator.
  */
 
 typedef struct YqSharingLimit
@@ -25,23 +26,23 @@ typedef struct YqSharingLimit
 	const char *name;			/* path, username or id */
 	int64		maximum_containers; /* PG_INT64_MAX: no limit */
 	const int64 *maximum;		/* limit for all containers together; PG_INT64_MAX: no limit of the type */
-	int64		containers;		/* containers that count now */
-	int64	   *used;			/* used by all of them */
+	int64		containers;		/* number of containers that count now */
+	int64	   *used;			/* amounts that these containers use */
 } YqSharingLimit;
 
-/* All limits that apply to an application: those of queues first. */
+/* All limits that apply to an application; limits of queues come first. */
 typedef struct YqSharingLimits
 {
 	YqSharingLimit *limits;
 	int			count;
 } YqSharingLimits;
 
-/* Copy limits, palloc'd, so that the counted amounts of the copy change independently. */
+/* Copy limits, palloc'd.  The counted amounts of the copy can change independently. */
 extern YqSharingLimits yq_sharing_limits_copy(const YqCalculator *calculator, const YqSharingLimits *limits);
 
 /*
- * Return how many of the wanted containers of a size fit under all limits.  *refusing is the first
- * limit that has room for only that many, or NULL when all fit.
+ * Return how many of the wanted containers of a size fit under all limits.  Sets
+ * *refusing to the first limit that admits only that many, or to NULL when all fit.
  */
 extern int	yq_sharing_limits_room(const YqCalculator *calculator, const YqSharingLimits *limits, const int64 *size,
 								   int wanted, const YqSharingLimit **refusing);
@@ -56,12 +57,13 @@ extern void yq_sharing_limits_count(const YqCalculator *calculator, YqSharingLim
  */
 
 /*
- * Load the limits that apply to an application.  The counted amounts are those of the newest
- * committed state and this transaction.  Without any limit the result is empty, which costs
- * nothing.
+ * Load the limits that apply to an application.  The counted amounts include the newest
+ * committed state and the changes of this transaction.  Without any limit the result is
+ * empty, and the function reads nothing.
  *
- * Where limits exist, one transaction at a time holds them, to its end.  The caller holds the lock
- * of the application's leaf.
+ * If limits exist, the function locks them until the transaction ends, so that only one
+ * transaction at a time uses them.  The caller holds the lock of the application's
+ * leaf.
  */
 extern YqSharingLimits yq_sharing_limits_load(const YqRequester *requester);
 

@@ -3,8 +3,8 @@
  * container_queue.c
  *	  Decides which containers of a node start, wait, are paused or are killed.
  *
- * The names of Hadoop's methods are those of ContainerScheduler in hadoop-yarn-server-nodemanager
- * 3.4.1.
+ * Names of Hadoop's methods in comments refer to ContainerScheduler in
+ * hadoop-yarn-server-nodemanager 3.4.1.
  *
  *-------------------------------------------------------------------------
  */
@@ -142,9 +142,9 @@ yq_container_queue_room(const YqContainerQueue *queue)
 }
 
 /*
- * Does the node have room for OPPORTUNISTIC containers?  Memory beyond the node's size comes with
- * virtual memory in the same ratio.  The check of virtual memory would cancel that room, so it
- * applies only to free memory.
+ * Does the node have room for OPPORTUNISTIC containers?  Containers that use memory
+ * beyond the node's size need virtual memory in the same ratio.  The check of virtual
+ * memory would deny them that memory, so it applies only to free memory.
  */
 static bool
 has_opportunistic_room(const YqContainerQueue *queue, YqNodeAmounts amounts)
@@ -174,7 +174,10 @@ start(YqContainerQueue *queue, YqNodeContainer *container)
 	decide(queue, was_paused ? YQ_QUEUE_RESUME : YQ_QUEUE_START, container, NULL);
 }
 
-/* Start GUARANTEED containers from the head as long as there is room; returns whether all were started. */
+/*
+ * Start GUARANTEED containers from the head of the queue while there is room.  Returns
+ * whether all were started.
+ */
 static bool
 start_guaranteed(YqContainerQueue *queue, bool is_forced)
 {
@@ -190,7 +193,7 @@ start_guaranteed(YqContainerQueue *queue, bool is_forced)
 	return true;
 }
 
-/* Start OPPORTUNISTIC containers.  A container without room blocks all that come after it in the order. */
+/* Start OPPORTUNISTIC containers.  A container without room blocks all containers after it in the order. */
 static void
 start_opportunistic(YqContainerQueue *queue)
 {
@@ -213,8 +216,8 @@ start_waiting(YqContainerQueue *queue, bool is_forced)
 }
 
 /*
- * Does the node start GUARANTEED containers without a check of its room?  It does if it queues no
- * OPPORTUNISTIC ones.
+ * Does the node start GUARANTEED containers without a check for room?  It does if it
+ * queues no OPPORTUNISTIC containers.
  */
 static bool
 starts_by_force(const YqContainerQueue *queue)
@@ -257,8 +260,8 @@ yq_container_queue_lacking(const YqContainerQueue *queue, const YqNodeContainer 
 }
 
 /*
- * Pause or kill OPPORTUNISTIC containers until nothing lacks, even when all of them are not enough;
- * returns their number.
+ * Pause or kill OPPORTUNISTIC containers until no amount is lacking.  If all of them
+ * are not enough, they are still paused or killed.  Returns their number.
  */
 static int
 free_amounts(YqContainerQueue *queue, YqNodeAmounts lacking, const YqNodeContainer *made_room_for)
@@ -326,7 +329,10 @@ yq_container_queue_add(YqContainerQueue *queue, YqNodeContainer *container)
 		yq_node_amounts_add(&queue->being_freed, yq_node_amounts_of(queue, container), 1);
 }
 
-/* Do all waiting containers, together with one that arrives, fit into the room of OPPORTUNISTIC containers? */
+/*
+ * Do all waiting containers and the arriving container together fit into the room of
+ * OPPORTUNISTIC containers?
+ */
 static bool
 can_queue_by_resources(const YqContainerQueue *queue, const YqNodeContainer *container)
 {

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * load_node_queue.c
- *	  Reads the queue of a node from tables, with its measured use and the ranks for its orders.
+ *	  Reads the queue of a node from tables, with its measured use and the ranks for its
+ *	  orders.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,9 +25,7 @@
 
 /* -- load measured use --------------------------------------------------------- */
 
-/*
- * Loads the measured use of a node from its last report, and the amounts freed there since.
- */
+/* Loads the measured use of a node from its last report, and the amounts freed there since the report. */
 
 /* -- reading ----------------------------------------------------------------- */
 
@@ -76,8 +75,9 @@ read_freed(YqMeasuredUse *use, YqIndexScan *scan, TupleTableSlot *slot)
 }
 
 /*
- * Load the measured use into a queue that has no containers yet.  A report does not count if it is
- * older than scheduler_setting.report_max_age or lies after the clock, nor on a standby.
+ * Load the measured use into a queue that has no containers yet.  The function ignores
+ * a report that is older than scheduler_setting.report_max_age or later than the clock,
+ * and every report on a standby.
  */
 static void
 load_measured_use(YqNodeQueue *queue)
@@ -87,7 +87,7 @@ load_measured_use(YqNodeQueue *queue)
 	YqIndexScan *scan;
 	TupleTableSlot *slot;
 
-	/* unlogged tables are empty on a standby, and cannot be opened */
+	/* on a standby, unlogged tables are empty and cannot be opened */
 	if (RecoveryInProgress())
 		return;
 	scan = yq_index_scan_open(YQ_NODE_QUEUE_REPORT, "node_queue_report_pkey");
@@ -133,10 +133,10 @@ yq_record_node_preemption(YqNodeQueue *queue)
 /*
  * Loads the ranks for the orders of a node's queue from tables.
  *
- * Numbers that are compared exactly, credits and progress, become ranks here.
+ * Credits and progress, which are compared exactly, become ranks here.
  */
 
-/* Rows of some containers, and a statement that ranks them. */
+/* Rows of some containers, and the statement that ranks them. */
 typedef struct Ranking
 {
 	YqNodeQueue *queue;
@@ -144,7 +144,7 @@ typedef struct Ranking
 	int			count;
 } Ranking;
 
-/* Select a container's number from 1 on, its rank, and the figure for people or NULL. */
+/* Select a container's number (from 1), its rank, and the value that is shown to users, or NULL. */
 #define OF_CONTAINERS \
 	"FROM pg_catalog.unnest($1) WITH ORDINALITY AS q (container_id, number) " \
 	"JOIN yquota_internal.ranked_container AS r ON r.container_id = q.container_id"
@@ -199,7 +199,7 @@ take_largest(Ranking *ranking, YqNodeQueueRow *row, int64 rank, char *shown)
 static void
 rank_by_progress(Ranking *ranking)
 {
-	/* kept with 18 decimals, so that the product is an integer */
+	/* progress is stored with 18 decimals, so the product is an integer */
 	static YqSavedPlan by_application_progress = {
 		.command = "SELECT q.number, (r.application_progress * 1000000000000000000)::bigint, NULL::text " OF_CONTAINERS,
 		.types = {"_text"},
@@ -209,7 +209,7 @@ rank_by_progress(Ranking *ranking)
 	rank_rows(ranking, &by_application_progress, take_largest);
 }
 
-/* Set the user, a number: the place of the name among the names of users of the node. */
+/* Set the user, a number: the position of the name among the names of the node's users. */
 static void
 take_user(Ranking *ranking, YqNodeQueueRow *row, int64 rank, char *shown)
 {
@@ -239,7 +239,10 @@ rank_by_user(Ranking *ranking)
 	rank_rows(ranking, &by_user, take_user);
 }
 
-/* Collect the rows without ranks.  Started containers are ranked as well: one may be paused, or its user count. */
+/*
+ * Collect the rows without ranks.  Started containers are ranked, too, because they may
+ * be paused and count for their users.
+ */
 static Ranking
 unranked_rows(YqNodeQueue *queue)
 {
@@ -342,14 +345,17 @@ amount(Datum resource, const char *name)
 	return yq_resource_amount(DatumGetYqResourceP(resource), name, strlen(name));
 }
 
-/* Has the node no agent that could start containers?  This is so in some states. */
+/* Does the node have no agent that could start containers?  This depends on its state. */
 static bool
 is_gone(const char *state)
 {
 	return strcmp(state, "LOST") == 0 || strcmp(state, "DECOMMISSIONED") == 0 || strcmp(state, "SHUTDOWN") == 0;
 }
 
-/* Read the node.  Its own capacity is that of its last report, or -1; a NULL state stands for a missing node. */
+/*
+ * Read the node.  Its own capacity is that of its last report, or -1.  A NULL state
+ * means that the node is missing.
+ */
 static void
 read_node(YqNodeQueue *queue, Datum total, const char *state, int capacity)
 {
@@ -376,7 +382,7 @@ read_node(YqNodeQueue *queue, Datum total, const char *state, int capacity)
 	}
 	else
 	{
-		/* without room and without forced starts, nothing starts there */
+		/* without room and without forced starts, no container starts there */
 		settings.is_by_resources = true;
 	}
 	queue->queue = yq_container_queue_make(&settings);
@@ -413,7 +419,7 @@ yq_load_node(YqNodeQueue *queue)
 
 /* -- containers in the books ---------------------------------------------------- */
 
-/* Columns of views of containers in the books. */
+/* Columns of the views of containers in the books. */
 #define BOOKS_COLUMNS(row) \
 	row ".allocation_in_books, " row ".is_guaranteed_in_books, " row ".runs_in_books, " row ".changed_at, " row ".next_instant "
 
@@ -488,7 +494,7 @@ typedef enum RowColumn
 	ROW_IS_ACKNOWLEDGED,
 	ROW_WAS_PAUSED,
 	ROW_EXPECTED_DURATION,
-	ROW_BOOKS,					/* the first of BooksColumn */
+	ROW_BOOKS,					/* the first column from BooksColumn */
 	ROW_COLUMNS = ROW_BOOKS + BOOKS_COLUMN_COUNT
 } RowColumn;
 
@@ -558,13 +564,13 @@ yq_load_node_rows(YqNodeQueue *queue)
 typedef enum JoiningColumn
 {
 	JOINING_NODE,
-	JOINING_OTHER_NODE,			/* node that has it in its queue */
+	JOINING_OTHER_NODE,			/* another node that has the container in its queue */
 	JOINING_EXPECTED_DURATION,
-	JOINING_BOOKS,				/* the first of BooksColumn */
+	JOINING_BOOKS,				/* the first column from BooksColumn */
 	JOINING_COLUMNS = JOINING_BOOKS + BOOKS_COLUMN_COUNT
 } JoiningColumn;
 
-/* Explain why a container of the books cannot be on the node; NULL: it can. */
+/* Return the reason why a container in the books cannot be on the node, or NULL if it can. */
 static const char *
 reason_of_container(const YqNodeQueue *queue, const char *container_id, const Datum *values, const bool *nulls)
 {
@@ -598,7 +604,10 @@ read_joining(const YqNodeQueue *queue, const char *container_id, const char **re
 	return row;
 }
 
-/* Load the expected duration of the allocation; without one, keep that of an earlier stay at a node. */
+/*
+ * Load the expected duration from the allocation.  If there is none, keep that of an
+ * earlier stay at a node.
+ */
 static void
 load_expected_duration(YqNodeQueueRow *row)
 {

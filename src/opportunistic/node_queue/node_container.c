@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * node_container.c
- *	  Manages the containers of a node: its measured use, and the orders in which containers start
- *	  and are killed.
+ *	  Manages the containers of a node: its measured use, and the orders in which
+ *	  containers start and are killed.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,16 +14,15 @@
 
 /* -- measured use -------------------------------------------------------------- */
 
-/*
- * Computes the measured use of a node by its last report, and compares it with the thresholds.
- */
+/* Computes the measured use of a node from its last report, and compares it with the thresholds. */
 
 #define MILLION INT64CONST(1000000)
 
 /*
- * Return a part of a total, rounded down; PG_INT64_MAX when it is larger.
+ * Return a fraction of a total, rounded down; PG_INT64_MAX if the result is larger.
  *
- * Whole millions and the rest are multiplied apart, so that only the result may be too large.
+ * Whole millions and the remainder are multiplied separately, so that only the result
+ * can overflow.
  */
 static int64
 measured_part(int64 total, int64 millionths)
@@ -52,7 +51,7 @@ yq_measured_room(const YqMeasuredAmount *amount, int64 guaranteed, int64 guarant
 	if (amount->thresholds.threshold == 0 || amount->measured == 0)
 		return PG_INT64_MIN;
 	used = Max(saturating_sum(amount->measured, guaranteed_since), guaranteed);
-	/* both amounts are 0 or more */
+	/* both amounts are at least 0 */
 	return measured_part(amount->total, amount->thresholds.threshold) - saturating_sum(used, opportunistic_since);
 }
 
@@ -86,7 +85,7 @@ yq_measured_fraction(int64 millionths)
 
 /* -- start order --------------------------------------------------------------- */
 
-/* Chooses the OPPORTUNISTIC container that starts next among those that wait at a node. */
+/* Chooses the next OPPORTUNISTIC container to start among the containers that wait at a node. */
 
 /* -- ranks --------------------------------------------------------------------- */
 
@@ -111,7 +110,7 @@ rank_all(YqContainerQueue *queue)
 		queue->rank_waiting(queue->argument);
 }
 
-/* Count, for each user, the OPPORTUNISTIC containers that run and go on running. */
+/* Count, for each user, the OPPORTUNISTIC containers that run and are not being killed or paused. */
 static int *
 count_by_user(const YqContainerQueue *queue)
 {
@@ -128,7 +127,7 @@ count_by_user(const YqContainerQueue *queue)
 	return counts;
 }
 
-/* -- the first ------------------------------------------------------------------- */
+/* -- choice of the first container ----------------------------------------------- */
 
 static YqNodeContainer *
 first_by_rank(YqContainerQueue *queue)
@@ -180,16 +179,16 @@ yq_start_order_first(YqContainerQueue *queue)
 /*
  * Finds the smallest number of containers that free enough of each amount.
  *
- * Sets are tried by increasing size, in an order in which the first sufficient set is the wanted
- * one.  A set is given up when the largest remaining containers would not suffice, for one amount
- * alone.  A container is skipped when one at least as large in all amounts has been tried in its
- * place.
+ * The search tries sets by increasing size, in an order in which the first sufficient
+ * set is the wanted set.  It abandons a set when, for some amount, even the largest
+ * remaining containers would not suffice.  It skips a container when a container that
+ * is at least as large in all amounts has been tried in the same position.
  */
 
-/* Most containers that a search examines, which takes some milliseconds. */
+/* Limit on the containers that a search examines; reaching it takes some milliseconds. */
 #define YQ_FEWEST_MOST_STEPS 200000
 
-/* Product of all containers and those chosen one by one, from which on there is no search. */
+/* Limit on the number of all containers times the number chosen one by one; above it there is no search. */
 #define YQ_FEWEST_MOST_SUMS 1000000
 
 /* Memory, virtual memory and cores. */
@@ -204,9 +203,9 @@ typedef struct Search
 {
 	const Amounts *containers;
 	int			count;
-	const int  *larger_before;	/* per container: the last one before it that is at least as large, or -1 */
-	Amounts    *largest_sums;	/* per container and number: largest sums of that many from it on, per amount */
-	int			most;			/* numbers in largest_sums are 0 to this */
+	const int  *larger_before;	/* per container: the last earlier container that is at least as large, or -1 */
+	Amounts    *largest_sums;	/* per container and number: largest sum of that many, from it to the last */
+	int			most;			/* largest number in largest_sums; the smallest is 0 */
 	bool	   *is_chosen;
 	int			steps;
 } Search;
@@ -225,7 +224,7 @@ less(Amounts left, const Amounts *taken)
 	return left;
 }
 
-/* Does "there" have at least as much of each amount? */
+/* Is each amount of "there" at least as large as that of "wanted"? */
 static bool
 covers(const Amounts *there, const Amounts *wanted)
 {
@@ -264,7 +263,10 @@ largest_left(const Search *search, int amount)
 	return largest;
 }
 
-/* Choose containers one by one; all together are enough.  Returns the number chosen. */
+/*
+ * Choose containers one by one.  All containers together are enough.  Returns the
+ * number of chosen containers.
+ */
 static int
 choose_one_by_one(Search *search, Amounts lacking)
 {
@@ -322,7 +324,7 @@ largest_sums_from(const Search *search, int container)
 	return &search->largest_sums[(Size) container * (search->most + 1)];
 }
 
-/* Sum up the largest amounts from the last container backwards, so that the known sums grow. */
+/* Add up the largest amounts from the last container backwards, so that each sum extends a known sum. */
 static void
 sum_up_largest(Search *search)
 {
@@ -351,7 +353,10 @@ sum_up_largest(Search *search)
 	}
 }
 
-/* Can this number of containers, starting from one, cover the lacking amounts?  If so, they are chosen. */
+/*
+ * Can this number of containers, the first of them at "from" or later, cover the
+ * lacking amounts?  If so, choose them.
+ */
 static bool
 find(Search *search, int from, int number, Amounts lacking)
 {
@@ -373,7 +378,10 @@ find(Search *search, int from, int number, Amounts lacking)
 	return false;
 }
 
-/* Find the fewest containers; the number chosen one by one is enough, if no smaller one is. */
+/*
+ * Find the fewest containers.  The containers chosen one by one stay chosen if no
+ * smaller number is enough.
+ */
 static bool
 find_fewest(Search *search, Amounts lacking)
 {
@@ -388,8 +396,9 @@ find_fewest(Search *search, Amounts lacking)
 }
 
 /*
- * Set is_chosen of each container; the first one is the newest.  All are chosen when they are not
- * enough.  Returns false when the search was ended, so that a smaller number may exist.
+ * Set is_chosen of each container; the first container is the newest.  If all
+ * containers are not enough, all are chosen.  Returns false if the search reached its
+ * limit, so that a smaller number may exist.
  */
 static bool
 fewest_containers_choose(const YqNodeAmounts *amounts, int count, YqNodeAmounts lacking, bool *is_chosen)
@@ -419,9 +428,7 @@ fewest_containers_choose(const YqNodeAmounts *amounts, int count, YqNodeAmounts 
 
 /* -- kill order ---------------------------------------------------------------- */
 
-/*
- * Chooses the running OPPORTUNISTIC containers that are paused or killed to free an amount.
- */
+/* Chooses the running OPPORTUNISTIC containers that are paused or killed to free given amounts. */
 
 static int
 compare_ranks(const ListCell *a, const ListCell *b)

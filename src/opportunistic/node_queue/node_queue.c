@@ -3,8 +3,9 @@
  * node_queue.c
  *	  Applies calls about a node to its queue.
  *
- * The lock of a node is an object lock of yquota.node_queue, as pg_locks shows it; the object is
- * the hashed name.  It is taken after the locks of cycles and leaves, and before any container.
+ * The lock of a node is an object lock on yquota.node_queue, and pg_locks shows it as
+ * such; the object is the hashed name.  It is taken after the locks of cycles and
+ * leaves, and before any container.
  *
  *-------------------------------------------------------------------------
  */
@@ -76,7 +77,7 @@ waits(YqContainerState state)
 	return state == YQ_CONTAINER_QUEUED || state == YQ_CONTAINER_PAUSED;
 }
 
-/* Set a new state; the old state of the container lasts until the given instant. */
+/* Set a new state.  The container was in its old state until the given instant. */
 static void
 set_state_at(YqNodeQueue *queue, YqNodeQueueRow *row, YqContainerState state, TimestampTz until)
 {
@@ -112,9 +113,9 @@ leave(YqNodeQueue *queue, YqNodeQueueRow *row, TimestampTz at, const char *reaso
 }
 
 /*
- * Note the amounts that a container gives back at an instant.  A container that began to run after
- * the report was not measured.  It counts only if it was to be killed or paused for the measured
- * use.
+ * Record the amounts that a container releases at an instant.  If it began to run after
+ * the report, it was not measured.  It then counts only if it was killed or paused for
+ * the measured use.
  */
 static void
 note_freed(YqNodeQueue *queue, const YqNodeQueueRow *row, TimestampTz at)
@@ -146,7 +147,7 @@ append_event(YqNodeQueue *queue, YqNodeQueueEvent event)
 	queue->events = lappend(queue->events, appended);
 }
 
-/* Note that the container runs from now on, or no longer; nothing changes when the books say so already. */
+/* Record that the container runs from an instant, or no longer runs.  If the books agree, nothing changes. */
 static void
 set_running(YqNodeQueue *queue, YqNodeQueueRow *row, TimestampTz at, bool is_running)
 {
@@ -171,8 +172,8 @@ append_finish(YqNodeQueue *queue, const char *container_id, TimestampTz at, int 
 /* -- decisions ------------------------------------------------------------------- */
 
 /*
- * Return the instant of a start.  It is later than the report, because a start at the report's
- * instant counts as measured.
+ * Return the instant of a start.  It is later than the report, because a start at the
+ * report's instant counts as measured.
  */
 static TimestampTz
 instant_of_start(const YqNodeQueue *queue)
@@ -208,7 +209,10 @@ note_reclaim(YqNodeQueue *queue, YqNodeQueueRow *row, const YqQueueDecision *dec
 	row->is_acknowledged = false;
 }
 
-/* Note a drop.  The reply announces a rejected container; a shed one is announced when the agent asks. */
+/*
+ * Record a drop.  The reply announces a rejected container; a dropped waiting container
+ * is announced when the agent asks.
+ */
 static void
 note_drop(YqNodeQueue *queue, YqNodeQueueRow *row, YqQueueDecisionKind kind)
 {
@@ -247,7 +251,7 @@ note_decision(YqNodeQueue *queue, const YqQueueDecision *decision)
 	}
 }
 
-/* Note the decisions that the queue has made since the last time. */
+/* Record the decisions that the queue has made since the last call of this function. */
 static void
 note_decisions(YqNodeQueue *queue)
 {
@@ -327,9 +331,9 @@ yq_node_queue_find(const YqNodeQueue *queue, const char *container_id)
 /* -- changes in the books ------------------------------------------------------------- */
 
 /*
- * Learn the ends of containers that ended elsewhere; the node's agent does not know them yet.
- * Nothing starts before all are known, because a waiting one may be among them.  Returns true if
- * one leaves room.
+ * Process the ends of containers that ended elsewhere, of which the node's agent does
+ * not know yet.  No container starts before all ends are processed, because a waiting
+ * container may have ended.  Returns true if an end leaves room.
  */
 static bool
 learn_ends(YqNodeQueue *queue, const List *ended)
@@ -375,8 +379,9 @@ compare_changes(const ListCell *a, const ListCell *b)
 }
 
 /*
- * Did the container begin to run since the report?  For a container that was paused before, the
- * start is unknown once it is being killed or paused.  It then counts as started since the report.
+ * Did the container begin to run after the report?  If a container was paused before
+ * and is now being killed or paused, its start is unknown; it then counts as started
+ * after the report.
  */
 static bool
 is_since_report(const YqNodeQueue *queue, const YqNodeQueueRow *row)
@@ -487,7 +492,7 @@ yq_node_queue_recover(YqNodeQueue *queue, YqNodeQueueRow *row)
 	{
 		note_start(queue, row);
 		row->container.state = YQ_CONTAINER_RUNNING;
-		/* the container now comes after those that ran before */
+		/* move the container behind those that ran before */
 		queue->rows = lappend(list_delete_ptr(queue->rows, row), row);
 	}
 	row->is_acknowledged = true;
@@ -551,7 +556,10 @@ yq_node_queue_preempt(YqNodeQueue *queue)
 
 /* -- looking ---------------------------------------------------------------------------- */
 
-/* Add a container with its future type; a waiting one goes to the end of the other queue. */
+/*
+ * Add a container with its future type.  A waiting container whose type changes goes to
+ * the end of the other queue.
+ */
 static void
 add_as(YqNodeQueue *queue, YqNodeQueueRow *row, bool is_guaranteed, List **changed)
 {
@@ -564,7 +572,7 @@ add_as(YqNodeQueue *queue, YqNodeQueueRow *row, bool is_guaranteed, List **chang
 		add_row(queue, row);
 }
 
-/* Add the rows as the next call finds them, with one container promoted, or none if NULL. */
+/* Add the rows as the next call finds them, with one container promoted (NULL: none). */
 static void
 add_rows(YqNodeQueue *queue, YqNodeQueueRow *promoted)
 {

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * node_queue_sql.c
- *	  Offers the queue of a node as SQL functions, see sql/opportunistic/396_node_queue.sql and
+ *	  Offers the queue of a node as SQL functions, see
+ *	  sql/opportunistic/396_node_queue.sql and
  *	  sql/opportunistic/397_node_queue_order.sql.
  *
  *-------------------------------------------------------------------------
@@ -47,7 +48,7 @@ static const char *const action_names[] = {
 	[YQ_QUEUE_SHED] = "shed",
 };
 
-/* Return an action about a container; a container that the node does not have has no size. */
+/* Return an action about a container.  The size is NULL if the node does not have the container. */
 static void
 return_action(FunctionCallInfo fcinfo, const char *action, const YqNodeQueueRow *row, const char *diagnostics)
 {
@@ -111,7 +112,7 @@ is_decided_about(const YqNodeQueue *queue, const YqNodeQueueRow *row)
 	return false;
 }
 
-/* Return the action of the agent that follows from a container's state, unless the call's decisions include it. */
+/* Return the agent's action that follows from a container's state, unless the call's decisions include it. */
 static void
 return_state(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const YqNodeQueueRow *row)
 {
@@ -130,7 +131,7 @@ return_state(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const YqNodeQueu
 	return_action(fcinfo, action, row, row->diagnostics);
 }
 
-/* Write everything down, as the last step of a call. */
+/* Write all changes, as the last step of a call. */
 static void
 write_down(YqNodeQueue *queue)
 {
@@ -154,7 +155,7 @@ typedef struct Call
 	const char *container_id;	/* container of the call; NULL: the call is about the node */
 	YqNodeQueue *queue;			/* NULL: not opened yet */
 	List	   *refused;		/* ids (char *) of containers whose events cannot be written */
-	bool		is_refused;		/* the call's own event is refused, or that of a container held back already */
+	bool		is_refused;		/* its own event was refused, or that of a container already held back */
 } Call;
 
 static void
@@ -186,7 +187,7 @@ refuse(void *argument, int subject, const ErrorData *error)
 	call->refused = lappend(call->refused, unconstify(char *, event->container_id));
 }
 
-/* Hold back containers whose events are refused; returns whether the call can be done without them. */
+/* Hold back containers whose events are refused.  Returns whether the call can continue without them. */
 static bool
 refuse_events(Call *call)
 {
@@ -198,7 +199,10 @@ refuse_events(Call *call)
 	return list_length(call->refused) > before && !call->is_refused;
 }
 
-/* Run an operation.  A waiting container whose event cannot be written is left out of the queue for a while. */
+/*
+ * Run an operation.  A waiting container whose event cannot be written is left out of
+ * the queue for a while.
+ */
 static Datum
 run(FunctionCallInfo fcinfo, void (*operation) (Call *call), const char *container_id)
 {
@@ -248,7 +252,7 @@ instant_argument(FunctionCallInfo fcinfo, int argument, const YqNodeQueue *queue
 
 /* -- arrival ------------------------------------------------------------------------- */
 
-/* Return the outcome of a container that has left the node; false when it was never there. */
+/* Return the outcome of a container that has left the node.  Returns false when it was never there. */
 static bool
 return_left(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const char *container_id)
 {
@@ -281,7 +285,10 @@ return_left(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const char *conta
 	return is_found;
 }
 
-/* Return the first answer while it holds: the action for the container, and those that make room for it. */
+/*
+ * Return the first answer if it still holds: the action for the container, and the
+ * actions that make room for it.
+ */
 static void
 return_first_answer(FunctionCallInfo fcinfo, const YqNodeQueue *queue, const YqNodeQueueRow *arrived)
 {
@@ -335,7 +342,7 @@ yq_sql_enqueue_container(PG_FUNCTION_ARGS)
 
 /* -- ends and pauses ------------------------------------------------------------------- */
 
-/* Look up the end of a container that the node's queue does not have, as known_of_end() knows it. */
+/* Look up the end of a container that is not in the node's queue, as known_of_end() does. */
 static const char *
 look_up_end(const YqNodeQueue *queue, const char *container_id, TimestampTz at, bool is_by_clock)
 {
@@ -350,7 +357,7 @@ look_up_end(const YqNodeQueue *queue, const char *container_id, TimestampTz at, 
 	return linitial(yq_saved_plan_strings(&look_up, parameters));
 }
 
-/* Acknowledge an end, which the agent knows now; the earliest end counts. */
+/* Acknowledge an end that the agent knows now.  The earliest end counts. */
 static void
 acknowledge_end(const YqNodeQueue *queue, const char *container_id, TimestampTz at, int exit_status)
 {
@@ -367,7 +374,10 @@ acknowledge_end(const YqNodeQueue *queue, const char *container_id, TimestampTz 
 	(void) yq_saved_plan_execute(&acknowledge, parameters, NULL);
 }
 
-/* End a container elsewhere.  The earliest end counts, so an end that differs from the known one is reported, too. */
+/*
+ * End a container elsewhere.  The earliest end counts, so an end that differs from the
+ * known end is also reported.
+ */
 static void
 end_elsewhere(YqNodeQueue *queue, const char *container_id, TimestampTz at, bool is_by_clock, int exit_status)
 {
@@ -398,7 +408,7 @@ note_end(Call *call)
 
 	yq_require_value(PG_ARGISNULL(3), "exit_status");
 	exit_status = PG_GETARG_INT32(3);
-	/* a clock that was set back does not end the container before its last known event */
+	/* if the clock was set back, do not end the container before its last known event */
 	if (row != NULL)
 		yq_node_queue_end(queue, row, is_by_clock ? Max(at, row->next_instant) : at, exit_status, true);
 	else
@@ -415,7 +425,7 @@ yq_sql_container_ended(PG_FUNCTION_ARGS)
 	return run(fcinfo, note_end, text_to_cstring(yq_required_text(fcinfo, 1, "container_id")));
 }
 
-/* Note a pause.  When the container was not to be paused, or is paused already, the answer is its current action. */
+/* Record a pause.  If the container was not to be paused, or is paused already, return its current action. */
 static void
 note_pause(Call *call)
 {
@@ -501,7 +511,10 @@ is_among(const char *container_id, const char *const *ids, int count)
 	return false;
 }
 
-/* Record that a container runs because the agent says so; the agent must kill one that the books do not have. */
+/*
+ * Record that a container runs because the agent reports it.  If the container is not
+ * in the books, the agent must kill it.
+ */
 static void
 recover_running(const Call *call, const char *container_id)
 {
@@ -524,7 +537,7 @@ recover_running(const Call *call, const char *container_id)
 		return_unknown(call->fcinfo, action_names[YQ_QUEUE_KILL], container_id, reason);
 }
 
-/* Has a container ended with the agent?  It has not if it waits, or if the agent was not told to start it. */
+/* Has a container ended at the agent?  It has not if it waits, or if the agent was not told to start it. */
 static bool
 is_gone(const YqNodeQueueRow *row)
 {
@@ -544,7 +557,7 @@ is_gone(const YqNodeQueueRow *row)
 static void
 end_gone(YqNodeQueue *queue, const char *const *ids, int count)
 {
-	/* the list grows no more, and rows that start meanwhile are not acknowledged */
+	/* the list does not grow any more, and rows that start now are not acknowledged */
 	for (int i = 0; i < list_length(queue->rows); i++)
 	{
 		YqNodeQueueRow *row = list_nth(queue->rows, i);
@@ -589,7 +602,7 @@ yq_sql_recover_node_queue(PG_FUNCTION_ARGS)
 
 /* -- room ---------------------------------------------------------------------------------- */
 
-/* The room of a resource type at the node, apart from the measured use. */
+/* The room of a resource type at the node, without the measured use. */
 typedef struct TypeRoom
 {
 	const char *name;
@@ -650,20 +663,20 @@ yq_sql_node_room(PG_FUNCTION_ARGS)
 /* -- kill order sql ------------------------------------------------------------ */
 
 /*
- * Explains which containers of a node would go, as an SQL function, see
- * sql/opportunistic/397_node_queue_order.sql.
+ * Explains which containers of a node would be killed or paused, as an SQL function,
+ * see sql/opportunistic/397_node_queue_order.sql.
  */
 
 PG_FUNCTION_INFO_V1(yq_sql_explain_reclaim);
 
-/* Return the amounts to free for the container, as if it came, or was promoted, now. */
+/* Return the amounts to free for the container, as if it arrived or were promoted now. */
 static YqNodeAmounts
 lacking_for(const YqNodeQueue *queue, const char *container_id)
 {
 	const YqNodeQueueRow *row = yq_node_queue_find(queue, container_id);
 	bool		waits = row->state == YQ_CONTAINER_QUEUED || row->state == YQ_CONTAINER_PAUSED;
 
-	/* a promoted container makes room as soon as it lacks anything, including amounts that are not checked */
+	/* a promoted container makes room if it lacks any amount, including amounts that are not checked */
 	if (!waits || (row->has_joined && yq_container_queue_starts_at_once(queue->queue, &row->container)))
 		return (YqNodeAmounts) {0, 0, 0};
 	return yq_container_queue_lacking(queue->queue, &row->container);

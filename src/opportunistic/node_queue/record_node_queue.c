@@ -3,8 +3,8 @@
  * record_node_queue.c
  *	  Writes the changes of a call to the queue of a node.
  *
- * Events are one statement, which locks containers in one order.  They come last, because decisions
- * may concern containers that the events end.
+ * A single statement writes all events, so that containers are locked in one order.  It
+ * runs last, because decisions may concern containers that the events end.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,7 +25,7 @@
 
 /* -- rows -------------------------------------------------------------------------- */
 
-/* Lists the parameters of statements that write a row, in order. */
+/* Types of the parameters of statements that write a row, in order. */
 #define ROW_TYPES {"text", "text", "text", "int8", "yquota.execution_type", "yquota.resource", "timestamptz", \
 	"timestamptz", "timestamptz", "int8", "int4", "text", "text", "int4", "text", "int4", "bool", "interval"}
 
@@ -66,7 +66,7 @@ execute(YqSavedPlan *statement, YqRowBuilder *values)
 	(void) yq_saved_plan_execute(statement, values->values, nulls);
 }
 
-/* Insert a row; a container that was at a node in an earlier life already has one. */
+/* Insert a row.  If an earlier container with the same id was at a node, its row is replaced. */
 static void
 insert_row(const YqNodeQueue *queue, const YqNodeQueueRow *row)
 {
@@ -92,7 +92,7 @@ insert_row(const YqNodeQueue *queue, const YqNodeQueueRow *row)
 	execute(&insert, &values);
 }
 
-/* Update a row; the agent learns size and execution type with the order to start. */
+/* Update a row.  The agent is informed of size and execution type by the order to start. */
 static void
 update_row(const YqNodeQueue *queue, const YqNodeQueueRow *row)
 {
@@ -132,7 +132,7 @@ write_rows(YqNodeQueue *queue)
 
 /* -- decisions ----------------------------------------------------------------------- */
 
-/* Names of decisions that are announced to applications; a start is not. */
+/* Names of decisions that are announced to applications.  Starts are not announced. */
 static const char *const decision_names[] = {
 	[YQ_QUEUE_START] = NULL,
 	[YQ_QUEUE_RESUME] = "resumed",
@@ -188,7 +188,10 @@ array_of(Datum *elements, int count, Oid type, int length, bool by_value, char a
 	return PointerGetDatum(construct_array(elements, count, type, length, by_value, alignment));
 }
 
-/* Write events.  Ends that an agent reports are a feed of their own; decisions made here are the scheduler's. */
+/*
+ * Write events.  The source of ends that the agent reports is its feed; that of
+ * decisions made here is the scheduler.
+ */
 void
 yq_node_queue_write_events(const YqNodeQueue *queue, int first, int count)
 {
@@ -229,7 +232,7 @@ yq_node_queue_write_events(const YqNodeQueue *queue, int first, int count)
 	(void) yq_saved_plan_execute(&insert, values, NULL);
 }
 
-/* Run a command about some containers, and empty their list. */
+/* Run a command for the containers of a list, and empty the list. */
 static void
 execute_for(YqSavedPlan *command, List **containers)
 {
@@ -254,7 +257,7 @@ acknowledge_arrived(YqNodeQueue *queue)
 	execute_for(&acknowledge, &queue->arrived);
 }
 
-/* Drop expected durations, which are in the rows of node_queue from now on. */
+/* Delete expected durations, because the rows of node_queue contain them now. */
 static void
 drop_expected_durations(YqNodeQueue *queue)
 {
