@@ -27,7 +27,7 @@
 
 static const YqReservationVerdict accepted = {.accepted = true};
 
-/* The data by which a call is decided. */
+/* The data on which the decision about a call depends. */
 typedef struct Change
 {
 	const YqReservationCall *call;
@@ -41,7 +41,7 @@ typedef struct Change
 	YqReservationVerdict access;	/* the user's access to the operation */
 	YqRecordedReservation next; /* version, queue, user and project of the new reservation */
 	const YqPlanReservation *placed;	/* NULL: nothing to write */
-	bool		is_due;			/* the queue is made at once, because the next round may come too late */
+	bool		is_due;			/* the queue is added at once, because the next round may come too late */
 } Change;
 
 /* -- the plan and its reservation ---------------------------------------------------- */
@@ -54,7 +54,7 @@ begin_change(const YqReservationCall *call)
 	if (!call->is_dry_run)
 		PreventCommandIfReadOnly("changes of reservations");
 	change.hierarchy = yq_hierarchy_in_force();
-	/* Hadoop's clock shows whole milliseconds that have passed */
+	/* Hadoop's clock shows whole milliseconds, rounded down */
 	change.now_in_ms = yq_reservation_time(change.now - change.now % 1000, "now");
 	return change;
 }
@@ -69,7 +69,7 @@ lock_plan(Change *change, const char *queue)
 	change->recorded = yq_reservation_find(change->call->id, change->call->definition);
 }
 
-/* Lock the plan of the reservation.  A reservation stays in its plan, so this lock is the right one. */
+/* Lock the plan of the reservation.  A reservation never moves to another plan, so this lock suffices. */
 static void
 lock_plan_of_reservation(Change *change)
 {
@@ -83,7 +83,7 @@ lock_plan_of_reservation(Change *change)
 				 errmsg("reservation \"%s\" does not exist", change->call->id)));
 }
 
-/* Does the reservation arrive before the next round?  The follower then runs at once (reservation 3). */
+/* Does the reservation arrive before the next round?  Then the follower runs at once (reservation 3). */
 static bool
 is_due(const Change *change)
 {
@@ -95,8 +95,9 @@ is_due(const Change *change)
 }
 
 /*
- * Take the locks for writing a change, as yq_queue_lock_configuration() does.  Returns false when
- * the configuration has changed since the decision, which must then be made anew.
+ * Take the locks for writing a change, as yq_queue_lock_configuration() does.  Returns
+ * false when the configuration has changed since the decision; then the caller decides
+ * again.
  */
 static bool
 lock_to_write(Change *change)
@@ -114,7 +115,10 @@ lock_to_write(Change *change)
 	return false;
 }
 
-/* Is the reservation in its plan?  It is not if it has ended, or was over so long ago that it is archived. */
+/*
+ * Is the reservation in its plan?  It is not if it has ended, or if its end is so long
+ * ago that it is archived.
+ */
 static bool
 is_in_plan(const Change *change)
 {
@@ -160,7 +164,7 @@ check_system(const Change *change)
 
 /* -- reasons of a failure ---------------------------------------------------------------- */
 
-/* Refuse with the figures of the user's share; "besides" names a further possible reason. */
+/* Refuse with the amounts of the user's share.  "besides" names another possible reason. */
 static YqReservationVerdict
 refuse_by_share(const Change *change, const YqPlan *plan, const char *decided_by, const char *besides, const char *when, float4 share)
 {
@@ -245,7 +249,7 @@ verdict_of(const Change *change, const YqPlan *plan, YqPlanFailure failure)
 
 /* -- deciding ------------------------------------------------------------------------------- */
 
-/* Load the plan with the reservations on which a decision depends, up to a deadline. */
+/* Load the plan up to a deadline, with the reservations on which a decision depends. */
 static YqPlan *
 load_plan(const Change *change, int64 deadline)
 {
@@ -259,7 +263,7 @@ load_plan(const Change *change, int64 deadline)
 	return plan;
 }
 
-/* Return the id for the plan; numbers of stored ids are not negative. */
+/* Return the id for use in the plan.  Numbers of stored ids are not negative. */
 static YqReservationId
 id_in_plan(const Change *change)
 {
@@ -289,7 +293,7 @@ check_definition(const Change *change)
 										   yq_plan_capacity(change->hierarchy, change->queue), change->now_in_ms);
 }
 
-/* Return the version to write: the first one, or the successor of the recorded one. */
+/* Return the version to write: 1, or the successor of the recorded version. */
 static YqRecordedReservation
 next_version(const Change *change)
 {
@@ -305,7 +309,7 @@ next_version(const Change *change)
 	return next;
 }
 
-/* Check the project's credit, as the last rule; without credit nothing is written. */
+/* Check the project's credit, as the last rule.  If the credit does not suffice, nothing is written. */
 static void
 check_credit(Change *change, YqReservationAnswer *answer)
 {
@@ -325,16 +329,16 @@ check_credit(Change *change, YqReservationAnswer *answer)
 
 /* -- acceptable alternatives ------------------------------------------------------------------ */
 
-/* A plan in which definitions are tried. */
+/* A plan in which alternative definitions are tried. */
 typedef struct Trial
 {
 	const Change *change;
 	YqPlan	   *plan;
-	int64		windows;		/* windows that the tries may still examine */
-	MemoryContext context;		/* context of one try */
+	int64		windows;		/* number of windows that further tries may examine */
+	MemoryContext context;		/* memory context of a single try */
 } Trial;
 
-/* May more time or fewer containers satisfy the rule, and is this rule the only obstacle? */
+/* May more time or fewer containers satisfy the rule that refuses?  It must be the only rule that refuses. */
 static bool
 may_be_helped(const Change *change, const YqReservationVerdict *verdict)
 {
@@ -353,7 +357,7 @@ may_be_helped(const Change *change, const YqReservationVerdict *verdict)
 	return is_one && change->access.accepted && definition->period >= 0 && definition->arrival < definition->deadline;
 }
 
-/* Count the windows of a try: all tries together examine no more windows than a search may. */
+/* Count the windows of a try.  All tries together examine no more windows than a single search may. */
 static bool
 take_windows(Trial *trial, const YqReservationDefinition *definition)
 {
@@ -398,9 +402,9 @@ would_be_accepted(const YqReservationDefinition *definition, void *argument)
 }
 
 /*
- * Return the deadline beyond which nothing improves.  By then all promises are over, a window has
- * passed, and all gangs had time one after the other.  A periodic reservation ends within its
- * period.
+ * Return the deadline after which nothing improves.  By then all promises are over, a
+ * window has passed, and all gangs could have run one after another.  A periodic
+ * reservation ends within its period.
  */
 static int64
 latest_deadline(const Change *change)
@@ -422,7 +426,7 @@ latest_deadline(const Change *change)
 	return definition->period > 0 ? Min(latest, definition->arrival + definition->period) : latest;
 }
 
-/* Apply the found definition to the user's definition; NULL when none was found. */
+/* Apply the definition that was found to the user's definition.  Returns NULL when none was found. */
 static HeapTupleHeader
 revise(const Change *change, const YqReservationDefinition *found)
 {
@@ -458,7 +462,7 @@ refused(const Change *change, YqReservationVerdict verdict)
 
 /* -- submitting and updating ------------------------------------------------------------------- */
 
-/* Have the agent place the reservation. */
+/* Let the agent place the reservation. */
 static YqReservationAnswer
 place(Change *change)
 {
@@ -475,7 +479,7 @@ place(Change *change)
 	return answer;
 }
 
-/* Decide about a definition: the rules of the input come before access, and the placement comes last. */
+/* Decide about a definition.  The rules of the input come before access; the placement comes last. */
 static YqReservationAnswer
 decide_definition(Change *change)
 {
@@ -497,7 +501,7 @@ recorded_answer(const Change *change)
 		.start = change->recorded->start,.end = change->recorded->end,.quoted_cost = change->recorded->quoted_cost};
 }
 
-/* Does the call repeat the accepted call?  Only a dry run has no project. */
+/* Does the call repeat the accepted call?  Only a dry run may have no project. */
 static bool
 is_repeated(const Change *change)
 {
@@ -551,7 +555,7 @@ decide_update(Change *change)
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("reservation \"%s\" has ended", call->id)));
 	change->definition = yq_reservation_definition_read(change->hierarchy, call->definition);
-	/* the call repeats the last update */
+	/* the call may repeat the last update */
 	if (change->recorded->version > 1 && change->recorded->is_same &&
 		strcmp(change->recorded->username, call->subject.username) == 0)
 		return recorded_answer(change);
@@ -559,7 +563,10 @@ decide_update(Change *change)
 	return decide_definition(change);
 }
 
-/* Lock the tables to be written, before credit is read: locks have an order. */
+/*
+ * Lock the tables that will be written before the credit is read, because locks are
+ * taken in a fixed order.
+ */
 static void
 lock_books(void)
 {

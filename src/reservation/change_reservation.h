@@ -3,13 +3,14 @@
  * change_reservation.h
  *	  Submits, updates and deletes a reservation (reservation 3, 10).
  *
- * A rule that refuses gives a verdict.  Malformed input is an error (reservation_definition.h,
- * load_plan.h).  An unknown id is an error, too (ERRCODE_UNDEFINED_OBJECT), as is an id in use for
- * another user or definition (ERRCODE_DUPLICATE_OBJECT).
+ * A rule that refuses gives a verdict.  Malformed input is an error
+ * (reservation_definition.h, load_plan.h).  An unknown id is ERRCODE_UNDEFINED_OBJECT.
+ * An id that is in use for another user or definition is ERRCODE_DUPLICATE_OBJECT.
  *
- * Each call locks the plan (load_plan.h) and decides by the newest committed state.  It writes
- * under the lock of the configuration (queue_lock.h), by which it has decided.  A dry run locks and
- * writes nothing.
+ * Each call locks the plan (load_plan.h) and decides by the newest committed state.  It
+ * writes under the lock of the configuration (queue_lock.h), after checking that the
+ * configuration has not changed since the decision.  A dry run locks and writes
+ * nothing.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,29 +19,29 @@
 
 #include "reservation/reservation_definition.h"
 
-/* The id, in a dry run, of a definition that is only examined: no reservation has it. */
+/* The id that a dry run uses for a definition that it only examines.  No reservation has this id. */
 #define YQ_UNNAMED_RESERVATION ""
 
-/* A call of a user. */
+/* A call by a user. */
 typedef struct YqReservationCall
 {
 	const char *id;				/* as yq_reservation_id_text() writes it, or YQ_UNNAMED_RESERVATION */
-	const char *queue;			/* submissions only, as project */
-	const char *project;		/* NULL in a dry run: any project */
+	const char *queue;			/* only in submissions, like project */
+	const char *project;		/* NULL in a dry run for any project */
 	YqSubject	subject;
-	HeapTupleHeader definition; /* a value of yquota.reservation_contract, NULL for none; unused in deletions */
+	HeapTupleHeader definition; /* a yquota.reservation_contract; NULL: none; not used in deletions */
 	bool		is_dry_run;
 } YqReservationCall;
 
 typedef struct YqReservationAnswer
 {
 	YqReservationVerdict verdict;
-	const YqHierarchy *hierarchy;	/* hierarchy of the verdict's amounts */
-	TimestampTz at;				/* time of the acceptance or of the end; unset after a refusal */
-	TimestampTz start;			/* the first start and the last end of an accepted reservation */
+	const YqHierarchy *hierarchy;	/* the hierarchy to which the verdict's amounts belong */
+	TimestampTz at;				/* time of the acceptance or the end; not set after a refusal */
+	TimestampTz start;			/* first start of an accepted reservation; the next field is its last end */
 	TimestampTz end;
-	const char *quoted_cost;	/* quoted cost, a decimal number; NULL: no place found, or not known */
-	HeapTupleHeader with_later_deadline;	/* for a refused dry run: acceptable definitions, or NULL */
+	const char *quoted_cost;	/* quoted cost, a decimal number; NULL: no placement found, or not known */
+	HeapTupleHeader with_later_deadline;	/* for a refused dry run: an acceptable definition, or NULL */
 	HeapTupleHeader with_fewer_containers;
 } YqReservationAnswer;
 
@@ -48,7 +49,7 @@ extern YqReservationAnswer yq_reservation_submit(const YqReservationCall *call);
 extern YqReservationAnswer yq_reservation_update(const YqReservationCall *call);
 extern YqReservationAnswer yq_reservation_delete(const YqReservationCall *call);
 
-/* Do the plan's lists allow an operation, or ADMINISTER_RESERVATIONS? */
+/* May the user perform an operation, by the plan's access lists or by ADMINISTER_RESERVATIONS? */
 extern YqReservationVerdict yq_reservation_check_access(const YqHierarchy *hierarchy, const YqReservationSettings *settings,
 														const char *queue, YqQueueOperation operation, const YqSubject *subject);
 

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * follow_plan.c
- *	  Runs rounds of the plan follower: reads their input, decides and writes.
+ *	  Runs rounds of the plan follower: reads their input, decides, and writes the
+ *	  results.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,12 +35,15 @@ static char *plan_queue_path(const YqPlanRound *round, const YqPlanQueue *queue)
 
 /* Reads the queues of plans from their table, and writes the results of a round. */
 
-/* Most applications that a round moves or kills, at 1.3 ms each while allocation waits; the next round continues. */
+/*
+ * Limit on applications that a round moves or kills.  Each takes 1.3 ms, during which
+ * allocation waits.  The next round continues.
+ */
 #define MOST_APPLICATIONS 100
 
 /* -- reading ---------------------------------------------------------------------- */
 
-/* Columns of the statement, in its order, from 1 on. */
+/* Columns of the statement, in order, from 1. */
 typedef enum QueueColumn
 {
 	QUEUE_RESERVATION_ID = 1,
@@ -69,7 +73,7 @@ read_queue(uint64 row)
 	return queue;
 }
 
-/* Load the queues below a plan, and its default queue, palloc'd. */
+/* Load the queues below a plan, including its default queue.  The result is palloc'd. */
 static YqPlanQueues
 plan_queues_load(const char *path)
 {
@@ -88,7 +92,7 @@ plan_queues_load(const char *path)
 		elog(ERROR, "SPI_connect failed");
 	rows = yq_saved_plan_run(&look_up, values, NULL);
 	queues.queues = MemoryContextAllocHuge(caller, sizeof(YqPlanQueue) * (rows + 1));
-	/* without a row the default queue has the whole plan */
+	/* without a row, the default queue has the whole share of the plan */
 	if (rows == 0 || !read_queue(0).is_default)
 		queues.queues[queues.count++] = (YqPlanQueue) {.is_default = true,.before = {1, 1},.share = {1, 1}};
 	for (uint64 row = 0; row < rows; row++)
@@ -122,7 +126,7 @@ has_expired(const YqPlanQueue *queue)
 	return !queue->is_active && !queue->is_default;
 }
 
-/* Add the applications (YqFollowedApplication) of an expired queue; once a round has enough, it skips the queue. */
+/* Add the applications (YqFollowedApplication) of an expired queue, unless the round has enough. */
 static List *
 append_applications(List *applications, const YqPlanRound *round, int place)
 {
@@ -175,7 +179,7 @@ ids_of(const List *applications)
 	return ids;
 }
 
-/* Kill an application, with Hadoop's words. */
+/* Kill an application.  The text is Hadoop's. */
 static void
 kill_application(const YqFollowedApplication *application, const char *queue)
 {
@@ -185,8 +189,8 @@ kill_application(const YqFollowedApplication *application, const char *queue)
 }
 
 /*
- * Move an application, or kill it if the default queue refuses it; its queue then stays until the
- * next round, as in Hadoop.
+ * Move an application, or kill it if the default queue refuses it.  If it is killed,
+ * its queue stays until the next round, as in Hadoop.
  */
 static void
 expire_application(const YqPlanRound *round, YqFollowedApplication *application)
@@ -212,7 +216,7 @@ compare_applications(const YqFollowedApplication *a, const YqFollowedApplication
 	return a->queue != b->queue ? a->queue - b->queue : strcmp(a->application_id, b->application_id);
 }
 
-/* Are all applications among the others?  Both lists are in the order of their search. */
+/* Does "others" contain all applications?  Both lists are in the order in which they were found. */
 static bool
 are_all_among(const List *applications, const List *others)
 {
@@ -243,8 +247,8 @@ expired_leaves(const YqPlanRound *round)
 }
 
 /*
- * Find the applications of expired queues, with all locks taken before the first change.  The locks
- * of the queues keep submissions out while the queue goes.
+ * Find the applications of expired queues, and take all locks before the first change.
+ * The locks of the queues prevent submissions while a queue is being removed.
  */
 static void
 lock_expired(YqPlanRound *round)
@@ -281,7 +285,7 @@ expire(void *argument, int first, int count)
 	}
 }
 
-/* Note an application that could not be written: it stays, and its queue stays until the next round. */
+/* Note an application that could not be written.  It stays in its queue until the next round. */
 static void
 refuse_application(void *argument, int subject, const ErrorData *error)
 {
@@ -363,7 +367,10 @@ insert_rows(const YqPlanRound *round, const Rows *rows)
 		(void) yq_saved_plan_execute(&insert, values, NULL);
 }
 
-/* Update rows: allocation waits meanwhile, and INSERT with ON CONFLICT would take three times as long. */
+/*
+ * Update rows.  Allocation waits in the meantime, and INSERT with ON CONFLICT would
+ * take three times as long.
+ */
 static void
 update_rows(const YqPlanRound *round, const Rows *rows)
 {
@@ -421,7 +428,7 @@ record_queues(const YqPlanRound *round)
 
 /* -- applications that wait in queues with a larger share -------------------------------- */
 
-/* Find the paths of queues in which an application master may fit now. */
+/* Find the paths of queues in which a waiting application master may fit now. */
 static List *
 find_waiting(const YqPlanRound *round)
 {
@@ -444,7 +451,7 @@ find_waiting(const YqPlanRound *round)
 	return paths == NIL ? NIL : yq_saved_plan_strings(&look_up, values);
 }
 
-/* Activate waiting applications; Hadoop examines them when something else comes or goes. */
+/* Activate waiting applications.  Hadoop examines them only when another application starts or ends. */
 static void
 activate_waiting(const YqPlanRound *round)
 {
@@ -480,8 +487,8 @@ log_refusals(const YqPlanRound *round)
 }
 
 /*
- * Write the decisions of a round, and move or kill applications in expired queues, which the round
- * notes.  The caller holds all locks.
+ * Write the decisions of a round, and move or kill applications in expired queues.  The
+ * round lists these applications.  The caller holds all locks.
  */
 static void
 plan_round_record(YqPlanRound *round)
@@ -498,7 +505,7 @@ plan_round_record(YqPlanRound *round)
 
 /* -- follow plan --------------------------------------------------------------- */
 
-/* Suffix of the queue that has the share left by reservations, as CapacityScheduler names it. */
+/* Suffix of the name of the queue that gets the rest of the plan's share, as in CapacityScheduler. */
 #define DEFAULT_QUEUE_SUFFIX "-default"
 
 char *
@@ -561,7 +568,7 @@ has_too_much(const YqPlan *plan, const int64 *cluster, int64 time)
 	return yq_amounts_compare(plan->calculator, cluster, reserved, plan->capacity) > 0;
 }
 
-/* Return the strings that are not among others. */
+/* Return the strings that are not in another list. */
 static List *
 without(const List *strings, const List *others)
 {
@@ -632,7 +639,7 @@ compute_all(const List *paths, bool replans)
 	return rounds;
 }
 
-/* Tell whether the follower is on; the setting applies to all plans. */
+/* Is the follower on?  The setting applies to all plans. */
 bool
 yq_plan_follower_is_on(void)
 {
@@ -704,7 +711,7 @@ record_all(const List *rounds)
 	yq_round_run(&all);
 }
 
-/* Take the locks for writing rounds; compute the rounds anew when the configuration has changed since. */
+/* Take the locks for writing rounds.  If the configuration has changed since, compute the rounds again. */
 static List *
 lock_to_write(List *rounds, const List *paths, bool replans)
 {

@@ -22,7 +22,8 @@
 /*
  * Locks plans.
  *
- * The locks are object locks of yquota.reservation_definition, as pg_locks shows them.
+ * The locks are object locks on yquota.reservation_definition, and pg_locks shows them
+ * as such.
  */
 
 /* Number of objects to which paths are hashed. */
@@ -184,7 +185,7 @@ yq_plan_last_deadline(const char *queue, int64 from)
 
 /* -- reservations --------------------------------------------------------------------- */
 
-/* Columns of the statements, in their order, from 1 on. */
+/* Columns of the statements, in order, from 1. */
 typedef enum ReservationColumn
 {
 	RESERVATION_ID = 1,
@@ -223,7 +224,7 @@ value_of(uint64 row, int column, bool *isnull)
 	return SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column, isnull);
 }
 
-/* Return a time in milliseconds; fractions of a millisecond are cut. */
+/* Return a time in milliseconds; fractions of a millisecond are truncated. */
 static int64
 time_of(uint64 row, int column)
 {
@@ -233,7 +234,7 @@ time_of(uint64 row, int column)
 	return yq_reservation_time(time - time % 1000, "time");
 }
 
-/* Make the reservation after all of its rows have been read. */
+/* Add the reservation after all of its rows have been read. */
 static void
 finish_reservation(Reading *reading)
 {
@@ -263,7 +264,10 @@ begin_reservation(Reading *reading, uint64 row, char *id)
 	reading->accepted_at = time_of(row, RESERVATION_ACCEPTED_AT);
 }
 
-/* Set an interval.  A periodic reservation is stored by its first period, and planned within [0, period]. */
+/*
+ * Set an interval.  A periodic reservation is stored with its first period, and is
+ * planned within [0, period].
+ */
 static void
 set_interval(const YqHierarchy *hierarchy, YqTimeInterval *interval, int64 period, int64 start, int64 end, Datum allocation)
 {
@@ -321,7 +325,7 @@ load_reservations(YqPlan *plan, const YqHierarchy *hierarchy, YqSavedPlan *look_
 	SPI_finish();
 }
 
-/* Number of values of the statements that find reservations which touch an interval, or repeat. */
+/* Number of parameters of the statements that find periodic reservations and those that touch an interval. */
 #define SEARCH_VALUES 5
 
 static void
@@ -378,7 +382,7 @@ read_interval(YqPlan *plan, const YqHierarchy *hierarchy, const Datum *values)
 	yq_plan_add_interval(plan, (YqBytes) {VARDATA_ANY(username), VARSIZE_ANY_EXHDR(username)}, period, &interval);
 }
 
-/* Load the reservation that the new one replaces. */
+/* Load the reservation that the new reservation replaces. */
 static void
 load_reservation(YqPlan *plan, const YqHierarchy *hierarchy, const char *id)
 {
@@ -392,7 +396,7 @@ load_reservation(YqPlan *plan, const YqHierarchy *hierarchy, const char *id)
 	load_reservations(plan, hierarchy, &look_up, values);
 }
 
-/* Load intervals; an interval that ends where the search begins is a step there. */
+/* Load intervals.  An interval that ends where the search begins causes a step there. */
 void
 yq_plan_load_intervals(YqPlan *plan, const YqHierarchy *hierarchy, const char *queue, const char *id,
 					   int64 start, int64 end, int64 archived_until)
@@ -452,7 +456,7 @@ yq_plan_load_active(YqPlan *plan, const YqHierarchy *hierarchy, const char *queu
 	plan->count = count;
 }
 
-/* -- further questions of the follower --------------------------------------------------- */
+/* -- further look-ups for the follower ------------------------------------------------- */
 
 bool
 yq_plan_goes_on(const char *queue, int64 time)

@@ -20,7 +20,7 @@
 
 /* -- at any time ----------------------------------------------------------------- */
 
-/* Cut the user's remaining amounts at zero, and add the amounts of "old". */
+/* Replace negative amounts of the user by zero, and add the amounts of "old". */
 static YqStepFunction *
 keep_old(const YqPlan *plan, YqStepFunction *left, const YqPlanReservation *old, int64 start, int64 end)
 {
@@ -29,8 +29,8 @@ keep_old(const YqPlan *plan, YqStepFunction *left, const YqPlanReservation *old,
 }
 
 /*
- * Return the amounts left to a user out of the plan's available ones, which are freed.  "old" is
- * NULL, or counts as free.
+ * Return the part of the plan's available amounts that a user may have.  Frees the
+ * available amounts. The amounts of "old", which may be NULL, count as free.
  */
 static YqStepFunction *
 sharing_policy_limit(const YqPlan *plan, YqStepFunction *available, const char *username,
@@ -77,8 +77,9 @@ validate_room(const YqPlan *plan, const YqPlanReservation *reservation, const Yq
 /* -- on average --------------------------------------------------------------------- */
 
 /*
- * Compute the user's load with a reservation.  An old reservation counts twice, in addition to the
- * sum that includes it: Hadoop adds it where it means to subtract it (S1).
+ * Compute the user's load with a reservation.  The sum already contains an old
+ * reservation, which is added once more: Hadoop adds it where it means to subtract it
+ * (S1).
  */
 static YqStepFunction *
 user_load_with(const YqPlan *plan, const YqPlanReservation *reservation, const YqPlanReservation *old, int64 start, int64 end)
@@ -94,7 +95,10 @@ user_load_with(const YqPlan *plan, const YqPlanReservation *reservation, const Y
 	return load;
 }
 
-/* List the steps of a load; steps longer than a window give one point per window.  NULL: too many. */
+/*
+ * List the steps of a load.  A step longer than a window gives one point per window.
+ * Returns NULL if there are too many.
+ */
 static YqStepFunction *
 list_points(const YqPlan *plan, const YqStepFunction *load)
 {
@@ -127,11 +131,11 @@ round_quotient(int64 amount, int64 window)
 }
 
 /*
- * Compute the use until each point as an average over a window, less the average of the window
- * before.  Hadoop knows memory and cores alone.
+ * Compute the average use over the window that ends at each point, less the average
+ * over the window before it.  Hadoop uses only memory and cores.
  *
- * A load that never ends overflows there, and so do times beyond it.  Hadoop decides by the
- * overflowed values, unless the plan ends averages.
+ * A load that never ends overflows there, and so do times after it.  Unless the plan
+ * ends averages, the overflowed values decide, as in Hadoop.
  */
 static YqStepFunction *
 moving_average(const YqPlan *plan, const YqStepFunction *points)
@@ -178,7 +182,7 @@ validate_average(const YqPlan *plan, const YqPlanReservation *reservation, const
 		YQ_PLAN_AVERAGE : YQ_PLAN_ACCEPTED;
 }
 
-/* Does the policy accept a reservation, which replaces the one with its id? */
+/* Does the policy accept a reservation?  It replaces the reservation with the same id. */
 static YqPlanFailure
 sharing_policy_validate(const YqPlan *plan, const YqPlanReservation *reservation)
 {
@@ -195,7 +199,7 @@ sharing_policy_validate(const YqPlan *plan, const YqPlanReservation *reservation
 
 /* -- plan ---------------------------------------------------------------------- */
 
-/* The place of a user in the plan. */
+/* The position of a user in the plan. */
 typedef struct UserPlace
 {
 	YqBytes		username;
@@ -273,7 +277,7 @@ find_user(const YqPlan *plan, const char *username)
 	return place == NULL ? NULL : &plan->users[place->user];
 }
 
-/* Enter a user, whom the plan knows by the first interval or question. */
+/* Return the position of a user.  The plan adds a user at the first interval or look-up. */
 static int
 enter_user(YqPlan *plan, YqBytes username)
 {
@@ -319,7 +323,7 @@ yq_plan_add_interval(YqPlan *plan, YqBytes username, int64 period, const YqTimeI
 
 typedef void (*PartVisitor) (void *argument, int64 start, int64 end, const int64 *amounts);
 
-/* Call the visitor for each occurrence of an interval of a periodic reservation in the largest period. */
+/* Call the visitor for each occurrence of an interval of a periodic reservation within the largest period. */
 static void
 visit_instances(const YqPlan *plan, int64 period, int64 start, int64 end, const int64 *amounts, PartVisitor visit, void *argument)
 {
@@ -334,7 +338,7 @@ visit_instances(const YqPlan *plan, int64 period, int64 start, int64 end, const 
 	}
 }
 
-/* Call the visitor for all intervals of a reservation, which may also occur once. */
+/* Call the visitor for all intervals of a reservation, periodic or not. */
 static void
 visit_parts(const YqPlan *plan, const YqPlanReservation *reservation, PartVisitor visit, void *argument)
 {
@@ -371,7 +375,7 @@ add_intervals_to_sum(const YqPlan *plan, int user, bool is_periodic, YqStepSum *
 	}
 }
 
-/* Sum the promises to one user, or (-1) to all. */
+/* Add up the promises to one user, or (-1) to all users. */
 static YqStepFunction *
 sum_promises(const YqPlan *plan, int user, bool is_periodic)
 {
@@ -388,7 +392,7 @@ sum_promises(const YqPlan *plan, int user, bool is_periodic)
 	return yq_steps_end_sum(sum);
 }
 
-/* Find a user, and make the user's sums when they are first needed. */
+/* Find a user.  Computes the user's sums when they are first needed. */
 static const YqPlanUser *
 get_user(YqPlan *plan, const char *username)
 {
@@ -416,7 +420,7 @@ yq_plan_prepare(YqPlan *plan)
 	MemoryContextSwitchTo(caller);
 }
 
-/* A change of a sum: amounts to add or to subtract. */
+/* A change of a sum: amounts that are added or subtracted. */
 typedef struct SumChange
 {
 	YqStepFunction *sum;
@@ -509,7 +513,7 @@ yq_plan_committed_to(const YqPlan *plan, const char *username, int64 start, int6
 
 /* -- available amounts ------------------------------------------------------------- */
 
-/* to := to with other; the merge may fail, and both functions are freed. */
+/* Merge "other" into "to", and return the result.  The merge may fail.  Both functions are freed. */
 static YqStepFunction *
 merge_into(const YqPlan *plan, YqStepFunction *to, const YqStepFunction *other, YqStepOperator operator, int64 start, int64 end)
 {
@@ -542,8 +546,8 @@ available_once(const YqPlan *plan, const char *username, const YqPlanReservation
 }
 
 /*
- * Return the least available amounts of all periods.  "least" is that of the first period, and is
- * freed; memory of each period is freed after it.
+ * Return the smallest available amounts over all periods.  "least" is that of the first
+ * period, and is freed.  The memory of each period is freed before the next.
  */
 static YqStepFunction *
 least_of_periods(const YqPlan *plan, YqStepFunction *least, const char *username, const YqPlanReservation *old,
@@ -620,9 +624,9 @@ yq_plan_remove(YqPlan *plan, YqPlanReservation *reservation)
 }
 
 /*
- * Replace a reservation.  The policy checks twice, as in Hadoop: next to the old reservation (S1),
- * and in its place.  Where more is promised than the plan has, the second check would miss the
- * amounts of the old one.
+ * Replace a reservation.  As in Hadoop, the policy checks twice: in addition to the old
+ * reservation (S1), and in place of it.  If more is promised than the plan has, the
+ * second check would lack the amounts of the old reservation.
  */
 YqPlanFailure
 yq_plan_replace(YqPlan *plan, YqPlanReservation *reservation, int64 now)

@@ -4,9 +4,9 @@
  *	  Shows a plan over time in columns of equal width, for pictures: see
  *	  sql/reservation/605_reservation_plan.sql.
  *
- * A column has the average of the amounts in its time, so that parts of a picture add up, and also
- * the highest amount.  The reservations with the largest part of the plan have a place of their
- * own; the others share one.
+ * A column contains the average of the amounts in its time, so that shares in a picture
+ * add up, and the highest amount.  The reservations with the largest shares of the plan
+ * each have their own place; all other reservations together have one place.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,7 +29,7 @@ PG_FUNCTION_INFO_V1(yq_sql_plan_columns);
 #define MOST_COLUMNS 2000
 #define MOST_PLACES 100
 
-/* A reservation's amounts over time, and its part of the plan: capacity times milliseconds. */
+/* A reservation's amounts over time, and its share of the plan: capacity times milliseconds. */
 typedef struct Share
 {
 	const YqPlanReservation *reservation;
@@ -44,16 +44,16 @@ typedef struct Picture
 	int64		start;
 	int64		end;
 	int			columns;
-	int			places;			/* number of places without place 0 */
-	Share	   *shares;			/* parts of all reservations, the largest first */
+	int			places;			/* number of places besides place 0 */
+	Share	   *shares;			/* shares of all reservations, the largest first */
 	int			count;
-	double	   *amounts;		/* amount times milliseconds, by place, resource type and column */
+	double	   *amounts;		/* sum of amount times milliseconds, by place, resource type and column */
 	int64	   *highest;		/* by resource type and column */
 } Picture;
 
 typedef void (*StepVisitor) (Picture *picture, int place, int64 start, int64 end, const int64 *amounts);
 
-/* Call the visitor for each step with nonzero amounts between the ends of the picture. */
+/* Call the visitor for each step with nonzero amounts within the time of the picture. */
 static void
 visit_steps(Picture *picture, int place, const YqStepFunction *function, StepVisitor visit)
 {
@@ -144,7 +144,7 @@ compare_shares(const void *a, const void *b)
 	return first_id->number < second_id->number ? -1 : first_id->number > second_id->number;
 }
 
-/* Rank the reservations with amounts in the picture by their parts of the plan. */
+/* Rank the reservations with amounts in the picture by their shares of the plan. */
 static void
 rank_reservations(Picture *picture)
 {
@@ -166,7 +166,10 @@ rank_reservations(Picture *picture)
 	qsort(picture->shares, count, sizeof(Share), compare_shares);
 }
 
-/* Fill the places from 1 on; the last one has all other reservations when there are more of them than places. */
+/*
+ * Fill the places from 1.  If there are more reservations than places, the last place
+ * has all remaining ones.
+ */
 static void
 fill_places(Picture *picture)
 {
@@ -227,7 +230,7 @@ has_type(const Picture *picture, int type)
 	return picture->plan->capacity[type] > 0;
 }
 
-/* Count the reservations of a place, and add up their part of the plan. */
+/* Count the reservations of a place, and add up their shares of the plan. */
 static int
 count_place(const Picture *picture, int place, double *part)
 {
@@ -264,7 +267,7 @@ put_place(ReturnSetInfo *result, const Picture *picture, int place)
 	}
 }
 
-/* Read a count that is at least 1, and at most the limit of a picture. */
+/* Read a count that must be at least 1, and at most a limit. */
 static int
 count_argument(FunctionCallInfo fcinfo, int argument, const char *name, int most)
 {

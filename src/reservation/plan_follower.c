@@ -15,7 +15,7 @@
 
 /* Removes reservations because a plan has become smaller. */
 
-/* Compare by acceptance, the last accepted first; then the larger number comes first. */
+/* Compare by acceptance; the last accepted comes first.  Then the larger number comes first. */
 static int
 compare_acceptance(const ListCell *a, const ListCell *b)
 {
@@ -53,7 +53,10 @@ is_excess(const YqPlan *plan, const int64 *amounts)
 	return yq_amounts_compare(plan->calculator, plan->capacity, amounts, none) > 0;
 }
 
-/* Remove reservations at a time.  Each one's own amounts are subtracted, though its sums may have more (S15). */
+/*
+ * Remove reservations at a time.  Each removal subtracts the reservation's own amounts,
+ * although the plan's sums may contain more of it (S15).
+ */
 static List *
 shrink_at(YqPlan *plan, int64 time, List *removed)
 {
@@ -178,11 +181,11 @@ compare_ids(YqReservationId a, YqReservationId b)
 	return a.number < b.number ? -1 : a.number > b.number;
 }
 
-/* A reservation at the time of the round, and its queue. */
+/* A reservation that is active at the time of the round, and its queue. */
 typedef struct Active
 {
 	const YqPlanReservation *reservation;
-	int			queue;			/* place of its queue */
+	int			queue;			/* position of its queue */
 	int64		amounts[YQ_MAX_RESOURCE_TYPES];
 	int64		change[YQ_MAX_RESOURCE_TYPES];	/* change of the queue's share, in amounts */
 } Active;
@@ -195,7 +198,7 @@ typedef struct Round
 	YqPlanQueues *queues;
 	Active	   *active;
 	int			count;
-	float4		given;			/* sum of the intended shares of reservations */
+	float4		given;			/* sum of the shares that reservations should get */
 } Round;
 
 static int
@@ -204,7 +207,7 @@ compare_active_ids(const void *a, const void *b)
 	return compare_ids(((const Active *) a)->reservation->id, ((const Active *) b)->reservation->id);
 }
 
-/* Compare by Resource.compareTo(): the largest decrease comes first, equal ones by their ids. */
+/* Compare by Resource.compareTo().  The largest decrease comes first; equal changes are ordered by id. */
 static int
 compare_changes(const void *a, const void *b, void *argument)
 {
@@ -231,7 +234,7 @@ compare_queue_ids(const void *a, const void *b)
 	return compare_ids(first->id, second->id);
 }
 
-/* Return the place of a reservation's queue among the first ones, or -1. */
+/* Return the position of a reservation's queue among the first "count" queues, or -1. */
 static int
 find_queue(const YqPlanQueues *queues, int count, YqReservationId id)
 {
@@ -241,7 +244,7 @@ find_queue(const YqPlanQueues *queues, int count, YqReservationId id)
 	return found == NULL ? -1 : (int) (found - queues->queues);
 }
 
-/* Set the amounts that the reservation gets beyond the present share of its queue, a part of the cluster. */
+/* Set the difference between the reservation's amounts and the present share of its queue of the cluster. */
 static void
 set_change(const Round *round, Active *active, int64 time)
 {
@@ -257,7 +260,7 @@ set_change(const Round *round, Active *active, int64 time)
 	yq_amounts_subtract(calculator, active->change, present);
 }
 
-/* Find the queues of all reservations, and make the missing ones. */
+/* Find the queues of all active reservations, and add the missing queues. */
 static void
 find_active(Round *round, int64 time)
 {
@@ -287,7 +290,7 @@ find_active(Round *round, int64 time)
 
 /* -- the shares ------------------------------------------------------------------------ */
 
-/* Return the share of a reservation; "reserved" is NULL when nothing is scaled down. */
+/* Return the share of a reservation.  "reserved" is NULL when shares are not scaled down. */
 static float4
 share_of(const Round *round, const Active *active, const int64 *reserved)
 {
@@ -315,7 +318,10 @@ expire_queues(YqPlanQueues *queues)
 	}
 }
 
-/* Share out the plan; decreases come first.  The maximum is the whole plan: no agent marks gangs (S8). */
+/*
+ * Distribute the plan's share; decreases come first.  The maximum is the whole plan,
+ * because no agent marks gangs (S8).
+ */
 static void
 share_out(Round *round, const int64 *reserved)
 {

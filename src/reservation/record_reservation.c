@@ -20,7 +20,7 @@
 
 /* -- reading ---------------------------------------------------------------------- */
 
-/* Columns of the statement, in its order, from 1 on. */
+/* Columns of the statement, in order, from 1. */
 typedef enum FoundColumn
 {
 	FOUND_VERSION = 1,
@@ -137,7 +137,7 @@ typedef struct Rows
 {
 	Datum	   *starts;
 	Datum	   *ends;
-	Datum	   *allocations;	/* NULL: no allocations are wanted */
+	Datum	   *allocations;	/* NULL: the caller needs no allocations */
 	int			count;
 } Rows;
 
@@ -151,7 +151,10 @@ append_row(Rows *rows, const YqHierarchy *hierarchy, int64 start, int64 end, con
 	rows->count++;
 }
 
-/* Append a place.  A place within [0, period] continues at the beginning of the period that begins at the arrival. */
+/*
+ * Append a placement.  A periodic one moves into the period that begins at the arrival;
+ * a part beyond its end moves to its beginning.
+ */
 static void
 append_places(Rows *rows, const YqHierarchy *hierarchy, const YqPlanReservation *reservation, const YqTimeInterval *interval)
 {
@@ -174,7 +177,7 @@ append_places(Rows *rows, const YqHierarchy *hierarchy, const YqPlanReservation 
 	}
 }
 
-/* List the rows; "hierarchy" is NULL when no allocations are wanted. */
+/* List the rows.  "hierarchy" is NULL when the caller needs no allocations. */
 static Rows
 list_rows(const YqHierarchy *hierarchy, const YqPlanReservation *reservation)
 {

@@ -3,7 +3,8 @@
  * record_reservation.h
  *	  Reads reservations from the tables, one at a time, and writes them.
  *
- * The caller holds the lock of the plan (load_plan.h) before it reads the rows that it will change.
+ * The caller takes the lock of the plan (load_plan.h) before it reads rows that it will
+ * change.
  *
  *-------------------------------------------------------------------------
  */
@@ -22,15 +23,15 @@ typedef struct YqRecordedReservation
 	const char *queue;
 	const char *username;
 	const char *project;
-	bool		is_same;		/* the definition is the given one */
+	bool		is_same;		/* its definition equals the given definition */
 	bool		has_ended;
 	bool		is_periodic;
 	TimestampTz deadline;
 	TimestampTz accepted_at;
-	TimestampTz ended_at;		/* time of the end of an ended reservation */
+	TimestampTz ended_at;		/* time at which an ended reservation ended */
 	TimestampTz start;			/* start of the first interval */
 	TimestampTz end;			/* end of the last interval */
-	const char *quoted_cost;	/* credits, a decimal number; NULL when it is not known */
+	const char *quoted_cost;	/* credits, a decimal number; NULL: unknown */
 } YqRecordedReservation;
 
 /*
@@ -39,27 +40,27 @@ typedef struct YqRecordedReservation
  */
 extern YqRecordedReservation *yq_reservation_find(const char *id, const HeapTupleHeader definition);
 
-/* Does a charge exist for a reservation with this id, whose rows may have been deleted? */
+/* Does a charge exist for a reservation with this id?  Its rows may have been deleted. */
 extern bool yq_reservation_has_charges(const char *id);
 
 /* Check that the project exists; else raise ERRCODE_FOREIGN_KEY_VIOLATION. */
 extern void yq_reservation_check_project(const char *project);
 
 /*
- * Return the cost of a reservation with these places to its project from a time on, in credits: a
- * decimal number.  Version, queue, user and project are those of "recorded", whose project may be
- * NULL.
+ * Return the cost of a reservation with these placements to its project from a time, in
+ * credits: a decimal number.  Version, queue, user and project are those of "recorded",
+ * whose project may be NULL.
  */
 extern const char *yq_reservation_quote(const YqHierarchy *hierarchy, const char *id, const YqRecordedReservation *recorded,
 										const YqPlanReservation *reservation, TimestampTz at);
 
 /*
- * Write an accepted reservation under its id; version, queue, user and project are those of
- * "recorded".  An earlier version has ended.  The places of a periodic one become those of its
- * first period, from its arrival on.
+ * Write an accepted reservation under its id.  Version, queue, user and project are
+ * those of "recorded". An earlier version has ended before.  The placements of a
+ * periodic reservation become those of its first period, which begins at its arrival.
  *
- * When another transaction has given the id to a reservation of another plan, the function writes
- * nothing and returns false.
+ * If another transaction has given the id to a reservation of another plan, the
+ * function writes nothing and returns false.
  */
 extern bool yq_reservation_record(const YqHierarchy *hierarchy, const char *id, const YqRecordedReservation *recorded,
 								  const HeapTupleHeader definition, const YqPlanReservation *reservation, TimestampTz now);
@@ -70,7 +71,7 @@ extern void yq_reservations_end(const List *ids, const char *ended_by, Timestamp
 /* Count a refusal by a plan. */
 extern void yq_reservation_count_refusal(const char *queue, const char *decided_by, TimestampTz now);
 
-/* Return the first start and the last end of the places of a reservation, as they are written. */
+/* Return the first start and the last end of the placements of a reservation, as they are written. */
 extern void yq_reservation_span(const YqPlanReservation *reservation, TimestampTz *start, TimestampTz *end);
 
 #endif							/* YQ_RECORD_RESERVATION_H */

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * reservation_agent.c
- *	  Places a reservation in a plan, request after request, and finds acceptable alternatives to a
- *	  refused one.
+ *	  Places a reservation in a plan, request after request, and finds acceptable
+ *	  alternatives to a refused reservation.
  *
  *-------------------------------------------------------------------------
  */
@@ -53,7 +53,10 @@ weight_of(const YqReservationRequest *request)
 	return (double) (request->duration * request->capability[YQ_MEMORY]) * request->containers;
 }
 
-/* Find an interval by weight: a request has its weight's part of the time that is left beyond all durations. */
+/*
+ * Find an interval by weight.  The time that is left besides all durations is divided
+ * by the weights of requests.
+ */
 static void
 find_interval_by_demand(const YqPlacement *placement, int at, int64 *start, int64 *end)
 {
@@ -67,7 +70,7 @@ find_interval_by_demand(const YqPlacement *placement, int at, int64 *start, int6
 	find_interval(placement, start, end);
 	if (!is_ordered(definition))
 		return;
-	/* from the last placed request to this one */
+	/* visit the requests from the last placed request to this request */
 	for (int i = is_left ? definition->count - 1 : 0;; i += is_left ? -1 : 1)
 	{
 		weights += weight_of(&definition->requests[i]);
@@ -98,7 +101,7 @@ check_request(const YqPlan *plan, const YqReservationRequest *request)
 	return YQ_PLAN_ACCEPTED;
 }
 
-/* Do the places form one block?  Then all times but two are ends of an even number of places. */
+/* Do the placements form one block?  Then all times except two are ends of an even number of placements. */
 static bool
 is_one_block(const YqCalculator *calculator, const YqStagePlaces *places)
 {
@@ -144,7 +147,7 @@ has_gap(const YqPlacement *placement, const YqStagePlaces *places)
 	return !is_one_block(placement->plan->calculator, places);
 }
 
-/* Have an allocator place a request. */
+/* Let an allocator place a request. */
 static YqPlanFailure
 allocate(YqPlacement *placement, int at, bool aligns, YqStagePlaces *places)
 {
@@ -161,7 +164,7 @@ allocate(YqPlacement *placement, int at, bool aligns, YqStagePlaces *places)
 	return yq_greedy_allocator_place(placement, request, start, end, places);
 }
 
-/* Place the request, and add its places to the result. */
+/* Place the request, and add its placements to the result. */
 static YqPlanFailure
 place_request(YqPlacement *placement, int at, bool aligns)
 {
@@ -194,7 +197,7 @@ place_requests(YqPlacement *placement, bool aligns)
 
 		failure = place_request(placement, placement->agent->favors_early ? i : definition->count - 1 - i, aligns);
 		MemoryContextSwitchTo(caller);
-		/* memory of the search is freed */
+		/* free the memory of the search */
 		MemoryContextReset(scratch);
 		if (is_any ? failure != YQ_PLAN_NO_ROOM : failure != YQ_PLAN_ACCEPTED)
 			break;
@@ -225,7 +228,7 @@ begin_placement(const YqReservationAgent *agent, const YqPlan *plan, const YqRes
 	return placement;
 }
 
-/* Wrap the intervals into one period, cut where another one begins; the array has room for twice as many. */
+/* Wrap the intervals into one period, split where a period begins.  The array has room for twice as many. */
 static int
 wrap_intervals(int64 period, YqTimeInterval *intervals, int count)
 {
@@ -302,16 +305,16 @@ yq_reservation_agent_place(const YqReservationAgent *agent, YqPlan *plan, YqRese
 
 /* -- nearest definition -------------------------------------------------------- */
 
-/* Finds a reservation that a user could request instead of a refused one. */
+/* Finds a definition that a user could submit instead of a refused definition. */
 
-/* A search among definitions that differ from the refused one by a number. */
+/* A search among definitions that differ from the refused definition in one number. */
 typedef struct Search
 {
 	const YqReservationDefinition *refused;
 	YqReservationDefinition variant;
 	YqReservationRequest *requests; /* requests of the variant */
 	void		(*vary) (struct Search *search, int64 number);
-	int64		unit;			/* milliseconds per step of the number, or the total of which it is a part */
+	int64		unit;			/* milliseconds per step of the number, or the total of which the number is a part */
 	YqDefinitionTest accepts;
 	void	   *argument;
 } Search;
@@ -335,7 +338,10 @@ is_accepted(Search *search, int64 number)
 	return search->accepts(&search->variant, search->argument);
 }
 
-/* Narrow an accepted and a refused number by halves until they are neighbours; returns the accepted definition. */
+/*
+ * Halve the distance between an accepted and a refused number until they are
+ * neighbours.  Returns the accepted definition.
+ */
 static const YqReservationDefinition *
 narrow(Search *search, int64 accepted, int64 refused)
 {
@@ -392,7 +398,7 @@ part_of(int64 count, int64 number, int64 unit)
 	return Max(count * number / unit, 1);
 }
 
-/* Scale the gangs: the largest request has this number of gangs. */
+/* Scale the numbers of gangs.  The largest request gets this number of gangs. */
 static void
 vary_gangs(Search *search, int64 number)
 {
@@ -404,7 +410,7 @@ vary_gangs(Search *search, int64 number)
 	}
 }
 
-/* Scale the gang sizes: the largest gang has this number of containers, and each request has one gang. */
+/* Scale the gang sizes.  The largest gang gets this number of containers, and each request has one gang. */
 static void
 vary_concurrency(Search *search, int64 number)
 {

@@ -20,7 +20,7 @@
 
 #define MILLISECOND INT64CONST(1000)	/* microseconds */
 
-/* Microseconds from PostgreSQL's epoch back to that of milliseconds. */
+/* Microseconds between PostgreSQL's epoch and the Unix epoch. */
 #define EPOCH_DIFFERENCE ((int64) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY)
 
 /* -- times ------------------------------------------------------------------------ */
@@ -28,7 +28,7 @@
 int64
 yq_reservation_time(TimestampTz time, const char *name)
 {
-	/* the latest times do not fit in microseconds since 1970 */
+	/* times near the end of timestamptz do not fit in microseconds since 1970 */
 	if (TIMESTAMP_NOT_FINITE(time) || time < -EPOCH_DIFFERENCE || time > PG_INT64_MAX - EPOCH_DIFFERENCE)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
@@ -107,7 +107,7 @@ read_capability(const YqHierarchy *hierarchy, Datum capability, int64 *amounts)
 				 errmsg_internal("%s", verdict.reason)));
 }
 
-/* Check that no amount is negative, and that the amounts of all containers of a request fit. */
+/* Check that no amount is negative, and that the total of all containers of a request fits. */
 static void
 check_capability(const YqHierarchy *hierarchy, const YqReservationRequest *request)
 {
@@ -294,7 +294,7 @@ shortest_duration(const YqReservationDefinition *definition)
 	return duration;
 }
 
-/* Find the largest gang by the calculator; palloc'd. */
+/* Find the largest gang by the calculator.  The result is palloc'd. */
 static const int64 *
 largest_gang(const YqHierarchy *hierarchy, const YqReservationDefinition *definition, const int64 *capacity)
 {
@@ -352,7 +352,7 @@ check_recurrence(const YqReservationSettings *settings, const YqReservationDefin
 	return (YqReservationVerdict) {.accepted = true};
 }
 
-/* Refuse definitions about which a decision would take too long. */
+/* Refuse definitions for which a decision would take too long. */
 static YqReservationVerdict
 check_limits(const YqReservationSettings *settings, const YqReservationDefinition *definition)
 {

@@ -1,13 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * reservation_definition.h
- *	  Reads a reservation as its user defines it, and applies the rules that precede the plan's
- *	  (reservation 1, 2).
+ *	  Reads a reservation as its user defines it, and applies the rules that precede
+ *	  those of the plan (reservation 1, 2).
  *
- * In SQL times are timestamptz, durations interval; here all are milliseconds, times since the
- * epoch.  Malformed input is an error: ERRCODE_NULL_VALUE_NOT_ALLOWED for missing values, and
- * ERRCODE_DATETIME_FIELD_OVERFLOW for times before 1970 or without an end.  Amounts that do not fit
- * raise ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, and the rest ERRCODE_INVALID_PARAMETER_VALUE.
+ * In SQL, times are timestamptz and durations interval.  Here, both are in
+ * milliseconds, and times count from 1970.  Malformed input is an error:
+ * ERRCODE_NULL_VALUE_NOT_ALLOWED for missing values, and
+ * ERRCODE_DATETIME_FIELD_OVERFLOW for times before 1970 or without an end.  Amounts
+ * that do not fit raise ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, and other faults
+ * ERRCODE_INVALID_PARAMETER_VALUE.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,35 +26,45 @@
 typedef struct YqReservationVerdict
 {
 	bool		accepted;
-	const char *decided_by;		/* NULL when it is accepted */
+	const char *decided_by;		/* NULL when the definition is accepted */
 	const char *reason;
-	const int64 *asked;			/* NULL when the rule concerns no amounts, as in the next member */
+	const int64 *asked;			/* this and the next member are NULL when the rule concerns no amounts */
 	const int64 *maximum;
 } YqReservationVerdict;
 
 extern YqReservationVerdict yq_reservation_refuse(const char *decided_by, const char *reason);
 
-/* The last time that timestamptz can express. */
+/* The last time in milliseconds that timestamptz can express. */
 #define YQ_RESERVATION_TIME_ENDS (PG_INT64_MAX / 1000)
 
-/* Convert a time, which must be finite and in whole milliseconds; errors call it "name". */
+/* Convert a time, which must be finite and in whole milliseconds.  Error messages call it "name". */
 extern int64 yq_reservation_time(TimestampTz time, const char *name);
 
-/* Convert a time back. */
+/* Convert a time to timestamptz. */
 extern TimestampTz yq_reservation_timestamp(int64 time);
 
-/* Return the milliseconds of an interval, which must be whole; a day has 24 hours, and a month no length. */
+/*
+ * Return the milliseconds of an interval, which must be whole.  A day has 24 hours;
+ * months are not allowed.
+ */
 extern int64 yq_reservation_duration(const Interval *interval, const char *name);
 
-/* Read a value of yquota.reservation_contract, palloc'd; NULL is an error, but the list of requests may be empty. */
+/*
+ * Read a value of yquota.reservation_contract, palloc'd.  A NULL attribute is an error,
+ * but the list of requests may be empty.
+ */
 extern YqReservationDefinition *yq_reservation_definition_read(const YqHierarchy *hierarchy, HeapTupleHeader row);
 
-/* Copy a value of yquota.reservation_contract with deadline, containers and concurrencies of a definition. */
+/*
+ * Copy a value of yquota.reservation_contract, with the deadline, containers and
+ * concurrencies of a definition.
+ */
 extern HeapTupleHeader yq_reservation_definition_revise(HeapTupleHeader row, const YqReservationDefinition *definition);
 
 /*
- * Check a definition by the rules of Hadoop's ReservationInputValidator, in its order, and by
- * yquota's own limits after them.  A definition that no plan could ever take is an error.
+ * Check a definition by the rules of Hadoop's ReservationInputValidator, in its order,
+ * and then by yquota's own limits.  A definition that no plan could ever accept is an
+ * error.
  */
 extern YqReservationVerdict yq_reservation_definition_check(const YqHierarchy *hierarchy, const YqReservationSettings *settings,
 															const YqReservationDefinition *definition,

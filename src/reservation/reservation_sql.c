@@ -53,7 +53,7 @@ subject_argument(FunctionCallInfo fcinfo, int username, int groups)
 	return subject;
 }
 
-/* Read an id in its one canonical spelling per number. */
+/* Read an id, which must be in the canonical spelling of its number. */
 static char *
 id_argument(FunctionCallInfo fcinfo, int argument)
 {
@@ -62,7 +62,7 @@ id_argument(FunctionCallInfo fcinfo, int argument)
 	return yq_reservation_id_text(yq_reservation_id_parse(id));
 }
 
-/* Read the definition; NULL is refused later, after the checks of the plan. */
+/* Read the definition.  A NULL definition is refused later, after the checks of the plan. */
 static HeapTupleHeader
 definition_argument(FunctionCallInfo fcinfo, int argument)
 {
@@ -101,7 +101,7 @@ put_cost(YqRowBuilder *row, const char *cost)
 			   DirectFunctionCall3(numeric_in, CStringGetDatum(cost), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)), cost == NULL);
 }
 
-/* id, accepted, decided_by, reason */
+/* Put the columns id, accepted, decided_by and reason. */
 static YqRowBuilder
 begin_answer(const YqReservationCall *call, const YqReservationAnswer *answer)
 {
@@ -197,7 +197,7 @@ yq_sql_delete_reservation(PG_FUNCTION_ARGS)
 
 /* -- lists ------------------------------------------------------------------------- */
 
-/* Read the start; NULL is the beginning of time, as for clients of Hadoop that name no time. */
+/* Read the start.  NULL means the beginning of time, as for clients of Hadoop that give no time. */
 static int64
 from_argument(FunctionCallInfo fcinfo, int argument)
 {
@@ -260,8 +260,8 @@ typedef struct UserPart
 {
 	const char *username;
 	YqStepFunction *committed;
-	int			step;			/* step that holds in the current interval; -1 for none */
-	char	   *text;			/* text of this step; NULL: nothing */
+	int			step;			/* step that holds in the current interval; -1: none */
+	char	   *text;			/* text of this step; NULL: no amounts */
 } UserPart;
 
 /* A plan to report, and the functions from which it is read. */
@@ -276,7 +276,7 @@ typedef struct Report
 	int			time_count;
 } Report;
 
-/* Compare users in the order of the members of an object, which is thus sorted in each interval. */
+/* Compare users in the order of the members of an object, so that the object is sorted in each interval. */
 static int
 compare_users(const ListCell *a, const ListCell *b)
 {
@@ -344,7 +344,10 @@ find_times(Report *report, int64 start, int64 end)
 	}
 }
 
-/* Return the text of the user's amounts at a time, no earlier than in the last call; NULL for nothing. */
+/*
+ * Return the text of the user's amounts at a time, or NULL if there are none.  Times
+ * must ascend from call to call.
+ */
 static char *
 text_at(const Report *report, UserPart *user, int64 time)
 {
@@ -417,7 +420,7 @@ put_interval(ReturnSetInfo *result, const Report *report, int64 start, int64 end
 	tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
 }
 
-/* Put the intervals into the result; memory of an interval is freed after it. */
+/* Put the intervals into the result.  The memory of each interval is freed before the next. */
 static void
 put_intervals(ReturnSetInfo *result, const Report *report)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * stage_allocator.c
- *	  Places the gangs of one request of a reservation, by each of the two allocators.
+ *	  Places the gangs of a request of a reservation, by one of two allocators.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,9 +28,9 @@ find_available(const YqPlacement *placement, int64 start, int64 end, YqPlanFailu
 }
 
 /*
- * Return the amounts that the user could have between two times, by yq_plan_available().  The
- * result is computed once for all requests that may be placed anywhere between arrival and
- * deadline.
+ * Return the amounts that the user could have between two times, by
+ * yq_plan_available().  The result is computed only once for all requests that may be
+ * placed anywhere between arrival and deadline.
  */
 static const YqStepFunction *
 stage_available(YqPlacement *placement, int64 start, int64 end, YqPlanFailure *failure)
@@ -47,7 +47,7 @@ stage_available(YqPlacement *placement, int64 start, int64 end, YqPlanFailure *f
 	return placement->available;
 }
 
-/* amounts := the amounts of this number of gangs of a request. */
+/* Set "amounts" to the amounts of this number of gangs of a request. */
 static void
 stage_gangs(const YqPlacement *placement, const YqReservationRequest *request, int64 gangs, int64 *amounts)
 {
@@ -56,9 +56,9 @@ stage_gangs(const YqPlacement *placement, const YqReservationRequest *request, i
 }
 
 /*
- * Return how many gangs fit in some amounts.
+ * Return how many gangs fit in given amounts.
  *
- * Java's conversion to an int makes NaN 0.
+ * As in Java, NaN becomes 0.
  */
 static int64
 stage_gangs_in(const YqPlacement *placement, const int64 *amounts, const int64 *gang)
@@ -81,8 +81,8 @@ yq_stage_duration(const YqPlacement *placement, const YqReservationRequest *requ
 /* Places gangs where they first fit (reservation 6.3). */
 
 /*
- * A search over the steps of the amounts left in the plan.  It yields each step with its start or,
- * from the right, its end.
+ * A search over the steps of the amounts that the plan has left.  It returns each step
+ * with its start or, in a search from the right, with its end.
  */
 typedef struct GreedySearch
 {
@@ -126,7 +126,7 @@ step_after(const GreedySearch *search, int64 time)
 	return step > search->last ? -1 : step;
 }
 
-/* Find the next step; false at the end of the range.  A step whose amounts are NULL is undefined. */
+/* Find the next step.  Returns false at the end of the range.  A step whose amounts are NULL is undefined. */
 static bool
 next_step(GreedySearch *search, int64 start, int64 *time, const int64 **amounts)
 {
@@ -151,8 +151,9 @@ next_step(GreedySearch *search, int64 start, int64 *time, const int64 **amounts)
 }
 
 /*
- * Return the most gangs, up to "wanted", that fit all the time at one end of the range; *limit is
- * the time that allows no more, -1 for none.
+ * Return the largest number of gangs, up to "wanted", that fit during the whole
+ * duration at one end of the range.  Sets *limit to the time at which no more gangs
+ * fit, or to -1.
  */
 static int64
 gangs_at_end(const YqPlacement *placement, GreedySearch *search, int64 start, int64 end, int64 duration, int64 wanted,
@@ -210,8 +211,8 @@ undo_places(YqPlacement *placement, YqStagePlaces *places)
 }
 
 /*
- * Return the plan's available amounts less the changes of earlier requests; changes of this request
- * are not subtracted.
+ * Return the plan's available amounts less the changes of earlier requests.  The
+ * changes of this request are not subtracted.
  */
 static YqStepFunction *
 find_net(YqPlacement *placement, int64 start, int64 end, YqPlanFailure *failure)
@@ -265,10 +266,12 @@ yq_greedy_allocator_place(YqPlacement *placement, const YqReservationRequest *re
 /* -- aligned allocator --------------------------------------------------------- */
 
 /*
- * Places gangs in windows of their duration in which the plan has little load (reservation 6.4).
+ * Places gangs in windows of their duration in which the plan has little load
+ * (reservation 6.4).
  *
- * Windows do not overlap, so that a gang in one window changes neither cost nor room of another
- * one.  The placed gangs are kept per window, and become a change of the plan at the end.
+ * Windows do not overlap, so a gang in one window changes neither the cost nor the room
+ * of another window.  The placed gangs are kept per window, and change the plan only at
+ * the end.
  */
 
 typedef struct Window
@@ -276,9 +279,9 @@ typedef struct Window
 	int64		start;
 	int64		end;
 	int64		placed;			/* gangs */
-	int64		room;			/* further gangs that fit */
+	int64		room;			/* number of further gangs that fit */
 	double		cost;			/* sum of the load ratio per step */
-	bool		is_left;		/* among equal costs the earlier window comes first; otherwise the later one */
+	bool		is_left;		/* among equal costs, the earlier window comes first; otherwise the later one */
 } Window;
 
 typedef struct AlignedSearch
@@ -289,7 +292,7 @@ typedef struct AlignedSearch
 	int64		gang[YQ_MAX_RESOURCE_TYPES];
 } AlignedSearch;
 
-/* Compare windows, the smallest cost first: binaryheap has the largest element on top. */
+/* Compare windows in reverse order of cost, because a binaryheap has its largest element on top. */
 static int
 compare_windows(Datum a, Datum b, void *argument)
 {
@@ -303,7 +306,7 @@ compare_windows(Datum a, Datum b, void *argument)
 	return first->is_left ? order : -order;
 }
 
-/* Walk two functions over [start, end) at once. */
+/* Walk through two functions over [start, end) at the same time. */
 typedef struct Walk
 {
 	const YqStepFunction *functions[2];
@@ -318,7 +321,7 @@ begin_walk(const YqStepFunction *a, const YqStepFunction *b, int64 start, int64 
 	return (Walk) {{a, b}, {yq_steps_find(a, start), yq_steps_find(b, start)}, start, end};
 }
 
-/* Return the values that hold from *start to *stop; NULL for undefined.  False at the end. */
+/* Return the values that hold from *start to *stop; NULL means undefined.  Returns false at the end. */
 static bool
 next_part(Walk *walk, int64 *start, int64 *stop, const int64 **a, const int64 **b)
 {
@@ -348,7 +351,7 @@ next_part(Walk *walk, int64 *start, int64 *stop, const int64 **a, const int64 **
 	return true;
 }
 
-/* to := to + amounts, if they are known. */
+/* Add amounts to "to", unless they are undefined. */
 static void
 add_known(const YqCalculator *calculator, int64 *to, const int64 *amounts)
 {
@@ -379,7 +382,7 @@ find_cost(const AlignedSearch *search, Window *window)
 		memcpy(amounts, placed, sizeof(amounts));
 		add_known(plan->calculator, amounts, load);
 		add_known(plan->calculator, amounts, changes);
-		/* merge parts with the same load, because sums of floating-point numbers depend on the parts */
+		/* merge intervals with the same load, because a sum of floating-point numbers depends on its terms */
 		if (start > window->start && !yq_amounts_are_equal(plan->calculator, amounts, previous))
 		{
 			window->cost += (double) yq_amounts_ratio(plan->calculator, previous, plan->capacity) * (start - since) / plan->step;
@@ -390,7 +393,7 @@ find_cost(const AlignedSearch *search, Window *window)
 	window->cost += (double) yq_amounts_ratio(plan->calculator, previous, plan->capacity) * (window->end - since) / plan->step;
 }
 
-/* Find the room of a window; false when the plan has less than zero left at some time. */
+/* Find the room of a window.  Returns false when the plan has promised more than it has at some time. */
 static bool
 find_room(const AlignedSearch *search, Window *window)
 {
@@ -435,7 +438,10 @@ make_window(const AlignedSearch *search, int64 start)
 	return window;
 }
 
-/* List all windows of a range that have room, by cost.  NULL when the plan has less than zero left at some time. */
+/*
+ * List all windows of a range that have room, by cost.  Returns NULL when the plan has
+ * promised more than it has at some time.
+ */
 static binaryheap *
 list_windows(const AlignedSearch *search, int64 start, int64 end, int64 count)
 {
@@ -457,7 +463,7 @@ list_windows(const AlignedSearch *search, int64 start, int64 end, int64 count)
 	return heap;
 }
 
-/* Return the most gangs that are placed in a window at once. */
+/* Return how many gangs are placed in a window at once, at most. */
 static int64
 gangs_at_once(const YqReservationAgent *agent, int64 gangs, int64 windows)
 {
@@ -466,7 +472,7 @@ gangs_at_once(const YqReservationAgent *agent, int64 gangs, int64 windows)
 	return Max(even / agent->smoothness, 1);
 }
 
-/* Put gangs into the cheapest windows; windows with gangs are returned in *chosen. */
+/* Put gangs into the cheapest windows.  Returns the windows with gangs in *chosen. */
 static YqPlanFailure
 fill_windows(const AlignedSearch *search, binaryheap *heap, int64 gangs, int64 at_once, List **chosen)
 {
@@ -491,7 +497,7 @@ fill_windows(const AlignedSearch *search, binaryheap *heap, int64 gangs, int64 a
 	return gangs > 0 ? YQ_PLAN_NO_ROOM : YQ_PLAN_ACCEPTED;
 }
 
-/* Make the places; neighbours with the same amounts are one place, as in the sum of them. */
+/* Make the placements.  Neighbours with equal amounts become one placement, as in their sum. */
 static void
 make_places(const AlignedSearch *search, const List *chosen, YqStagePlaces *places)
 {

@@ -21,7 +21,7 @@ yq_times_compare(const void *a, const void *b)
 	return first < second ? -1 : first > second;
 }
 
-/* -- making, and steps one by one -------------------------------------------- */
+/* -- construction and single steps ------------------------------------------- */
 
 YqStepFunction *
 yq_steps_make(const YqCalculator *calculator, int64 period)
@@ -71,7 +71,7 @@ make_room(YqStepFunction *function, int count)
 	function->room = room;
 }
 
-/* Set a step; NULL amounts make it undefined. */
+/* Set a step.  NULL amounts make it undefined. */
 static void
 set_step(YqStepFunction *function, int step, int64 time, const int64 *amounts)
 {
@@ -81,7 +81,7 @@ set_step(YqStepFunction *function, int step, int64 time, const int64 *amounts)
 			sizeof(int64) * function->calculator->types);
 }
 
-/* Append a step; a step at the time of the last one replaces it. */
+/* Append a step.  A step at the time of the last step replaces that step. */
 static void
 append_step(YqStepFunction *function, int64 time, const int64 *amounts)
 {
@@ -206,7 +206,7 @@ yq_steps_intervals(const YqStepFunction *function, YqTimeInterval **intervals)
 	return count;
 }
 
-/* Put a step; closing steps may lie beyond the range, so the step may not be the last one. */
+/* Put a step.  It need not become the last step, because closing steps may lie after the range. */
 void
 yq_steps_put(YqStepFunction *function, int64 time, const int64 *amounts)
 {
@@ -237,7 +237,10 @@ yq_steps_repeat_too_often(const YqStepFunction *function, int64 start, int64 end
 		(end - start) / function->period + 2 > YQ_MOST_REPEATED_STEPS / function->count;
 }
 
-/* Unroll a periodic function.  Hadoop starts with the step that holds at "start", and never closes the range. */
+/*
+ * Expand a periodic function.  As in Hadoop, it starts with the step that holds at
+ * "start", and the range is never closed.
+ */
 static YqStepFunction *
 unroll(const YqStepFunction *function, int64 start, int64 end)
 {
@@ -251,7 +254,7 @@ unroll(const YqStepFunction *function, int64 start, int64 end)
 		CHECK_FOR_INTERRUPTS();
 		for (int j = 0; j < function->count; j++)
 		{
-			/* the step that closes all time wraps around, and stays once */
+			/* at YQ_TIME_ENDS the sum wraps around, so the closing step is put only once */
 			int64		time = function->times[j] + i * function->period;
 
 			if (time >= previous && start - relative_start + time <= end)
@@ -296,7 +299,10 @@ negate(const YqCalculator *calculator, int64 *result, const int64 *a)
 		result[i] = -a[i];
 }
 
-/* Negate the steps, for an empty left side; the failure differs from the other ones (semantics/reservations 4.1). */
+/*
+ * Negate the steps, for an empty left side.  A failure here differs from other failures
+ * (semantics/reservations 4.1).
+ */
 static YqStepFunction *
 negate_steps(YqStepFunction *function, YqStepOperator operator)
 {
@@ -314,7 +320,10 @@ negate_steps(YqStepFunction *function, YqStepOperator operator)
 	return function;
 }
 
-/* Combine two values, NULL for undefined; the result may be in "scratch".  False when it would be less than zero. */
+/*
+ * Combine two values; NULL means undefined.  The result may be in "scratch".  Returns
+ * false when it would be negative.
+ */
 static bool
 combine(const YqCalculator *calculator, const int64 *cluster, YqStepOperator operator,
 		const int64 *a, const int64 *b, int64 *scratch, const int64 **result)
@@ -346,7 +355,7 @@ combine(const YqCalculator *calculator, const int64 *cluster, YqStepOperator ope
 	return true;
 }
 
-/* Append a step if needed: only an undefined step may follow an undefined one. */
+/* Append a step if it is needed: only an undefined step may follow an undefined step. */
 static void
 append_if_needed(YqStepFunction *function, int64 time, const int64 *amounts)
 {
@@ -446,7 +455,7 @@ delete_if_like_previous(YqStepFunction *function, int64 time)
 		delete_step(function, step);
 }
 
-/* Split at a time: a new step there has the value that holds there. */
+/* Split at a time: add a step there with the value that holds there.  Returns its position. */
 static int
 split_at(YqStepFunction *function, int64 time)
 {
@@ -460,7 +469,10 @@ split_at(YqStepFunction *function, int64 time)
 	return step + 1;
 }
 
-/* Change an interval.  All changes but the first addition end with an undefined step, as in Hadoop's merge. */
+/*
+ * Change an interval.  All changes except the first addition end with an undefined
+ * step, as in Hadoop's merge.
+ */
 static void
 change_interval(YqStepFunction *function, int64 start, int64 end, const int64 *amounts, bool adds)
 {
@@ -476,7 +488,7 @@ change_interval(YqStepFunction *function, int64 start, int64 end, const int64 *a
 		else
 			yq_amounts_subtract(function->calculator, yq_step_amounts(function, i), amounts);
 	}
-	/* the former first step may be zero */
+	/* the former first step may now equal the zero before it */
 	delete_if_like_previous(function, end);
 	delete_if_like_previous(function, begin);
 	delete_if_like_previous(function, start);
@@ -542,7 +554,7 @@ struct YqStepSum
 	int			room;
 };
 
-/* Make the comparison part of the code; the server's qsort() would call it for each pair. */
+/* inline the comparison, because the server's qsort() would call a function for each pair */
 #define ST_SORT sort_changes
 #define ST_ELEMENT_TYPE Change
 #define ST_COMPARE(a, b) ((a)->time < (b)->time ? -1 : (a)->time > (b)->time)
@@ -614,9 +626,9 @@ yq_steps_make_sum(const YqCalculator *calculator, int64 period, const YqTimeInte
 /* -- a period ---------------------------------------------------------------------- */
 
 /*
- * Move the steps into the first period.  Steps after its end move to its front.  Each such step
- * takes the value that already holds at its new time; the last value of the function holds before
- * it.
+ * Move the steps into the first period.  Steps after its end move to its front.  Each
+ * moved step takes the value that already holds at its new time; before it, the last
+ * value of the function holds.
  */
 YqStepFunction *
 yq_steps_make_periodic(const YqStepFunction *function, int64 period)

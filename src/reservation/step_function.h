@@ -1,18 +1,19 @@
 /*-------------------------------------------------------------------------
  *
  * step_function.h
- *	  Amounts over time: the promises of a plan, or its available amounts (reservation 4.1).
+ *	  Amounts over time: the promises of a plan, or its available amounts (reservation
+ *	  4.1).
  *
- * A step holds from its time to that of the next one.  Before the first step the function is zero.
- * An undefined step closes the range for which the function was computed.  Times are milliseconds
- * since the epoch, amounts native units per resource type of the calculator.  No two neighbours are
- * equal.
+ * A step holds from its time until the next step.  Before the first step the function
+ * is zero.  An undefined step closes the range for which the function was computed.
+ * Times are milliseconds since the epoch; amounts are native units per resource type of
+ * the calculator.  Two neighbouring steps are never equal.
  *
  * A periodic function repeats its steps, which lie in [0, period].
  *
- * Functions are allocated in the memory context that is current when they are made, and grow there.
- * The rules are those of Hadoop's RLESparseResourceAllocation, down to the last closing step, since
- * planners read those steps.
+ * Functions are allocated in the memory context that is current when they are made, and
+ * grow there. The rules are those of Hadoop's RLESparseResourceAllocation, including
+ * the closing steps, because planners read those steps.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,7 +30,7 @@ typedef struct YqStepFunction
 {
 	const YqCalculator *calculator;
 	MemoryContext context;
-	int64		period;			/* milliseconds; 0: it does not repeat */
+	int64		period;			/* milliseconds; 0: the function does not repeat */
 	int			count;
 	int			room;
 	int64	   *times;			/* ascending */
@@ -49,8 +50,8 @@ typedef enum YqStepOperator
 {
 	YQ_STEPS_ADD,
 	YQ_STEPS_SUBTRACT,
-	YQ_STEPS_SUBTRACT_WITHIN,	/* fails where the right side is more than the left one in any type */
-	YQ_STEPS_MIN,				/* takes the lesser of two whole resources */
+	YQ_STEPS_SUBTRACT_WITHIN,	/* fails if the right side exceeds the left side in any type */
+	YQ_STEPS_MIN,				/* takes the smaller of two resources, compared as a whole */
 	YQ_STEPS_MAX
 } YqStepOperator;
 
@@ -58,26 +59,27 @@ typedef enum YqStepOperator
 #define yq_step_amounts(function, step) \
 	((function)->amounts + (Size) (step) * (function)->calculator->types)
 
-/* Make a function without steps; with a period, a periodic one. */
+/* Make a function without steps.  If the period is not 0, it is a periodic function. */
 extern YqStepFunction *yq_steps_make(const YqCalculator *calculator, int64 period);
 
-/* Make a constant function from a time on. */
+/* Make a function that is constant from a time. */
 extern YqStepFunction *yq_steps_make_constant(const YqCalculator *calculator, int64 start, const int64 *amounts);
 
 /*
- * Make the sum of intervals, in any order.  The result is as if they had been added one by one, but
- * without steps that additions and removals leave behind.
+ * Make the sum of intervals, which may be in any order.  The result is as if they had
+ * been added one by one, but without the steps that additions and removals leave
+ * behind.
  */
 extern YqStepFunction *yq_steps_make_sum(const YqCalculator *calculator, int64 period,
 										 const YqTimeInterval *intervals, int count);
 
-/* Make the sum of intervals that come one by one; their amounts must stay in place until the end. */
+/* Make the sum of intervals that are added one by one.  Their amounts must stay in place until the end. */
 typedef struct YqStepSum YqStepSum;
 extern YqStepSum *yq_steps_begin_sum(const YqCalculator *calculator, int64 period);
 extern void yq_steps_add_to_sum(YqStepSum *sum, int64 start, int64 end, const int64 *amounts);
 extern YqStepFunction *yq_steps_end_sum(YqStepSum *sum);
 
-/* Make a function that repeats another one, which is not empty, with a period (reservation 4.2). */
+/* Make a function that repeats another function, which is not empty, with a period (reservation 4.2). */
 extern YqStepFunction *yq_steps_make_periodic(const YqStepFunction *function, int64 period);
 
 extern void yq_steps_free(YqStepFunction *function);
@@ -88,10 +90,10 @@ extern void yq_steps_free(YqStepFunction *function);
  */
 extern int	yq_steps_find(const YqStepFunction *function, int64 time);
 
-/* amounts := the value at a time; zero where it is undefined. */
+/* Set "amounts" to the value at a time, or to zero where the function is undefined. */
 extern void yq_steps_at(const YqStepFunction *function, int64 time, int64 *amounts);
 
-/* Return the first time, and the last defined one; -1 when there is none. */
+/* Return the time of the first step, and of the last defined step; -1 if there is none. */
 extern int64 yq_steps_earliest(const YqStepFunction *function);
 extern int64 yq_steps_latest(const YqStepFunction *function);
 
@@ -99,30 +101,30 @@ extern int64 yq_steps_latest(const YqStepFunction *function);
 extern bool yq_steps_are_empty(const YqStepFunction *function);
 
 /*
- * Add amounts over an interval, or subtract them; zero amounts change nothing.  When a periodic
- * function does not contain the interval, or has less to subtract, the call changes nothing and
- * returns false.
+ * Add amounts over an interval, or subtract them.  Zero amounts change nothing.  If a
+ * periodic function does not contain the interval, or contains less than the amounts to
+ * subtract, the call changes nothing and returns false.
  */
 extern bool yq_steps_add_interval(YqStepFunction *function, int64 start, int64 end, const int64 *amounts);
 extern bool yq_steps_remove_interval(YqStepFunction *function, int64 start, int64 end, const int64 *amounts);
 
-/* Most steps of a periodic function that are written out; more would take all memory. */
+/* Limit on the repeated steps of a periodic function that is expanded; more would use too much memory. */
 #define YQ_MOST_REPEATED_STEPS (4 * 1024 * 1024)
 
-/* Does a function repeat more steps than this between two times? */
+/* Does a function repeat more steps than this limit between two times? */
 extern bool yq_steps_repeat_too_often(const YqStepFunction *function, int64 start, int64 end);
 
-/* Return the steps that matter between two times, the latter included; a periodic function gives its repetitions. */
+/* Return the steps that matter between two times, the second included.  A periodic function is expanded. */
 extern YqStepFunction *yq_steps_range(const YqStepFunction *function, int64 start, int64 end);
 
 /*
- * Combine two functions between two times.  "cluster" decides which resource is the lesser one.
- * Returns NULL when YQ_STEPS_SUBTRACT_WITHIN fails.
+ * Combine two functions between two times.  "cluster" is needed to decide which
+ * resource is smaller. Returns NULL when YQ_STEPS_SUBTRACT_WITHIN fails.
  */
 extern YqStepFunction *yq_steps_merge(const int64 *cluster, const YqStepFunction *a, const YqStepFunction *b,
 									  YqStepOperator operator, int64 start, int64 end);
 
-/* Set the step of a time; NULL amounts make it undefined.  The caller keeps neighbours different. */
+/* Set the step at a time.  NULL amounts make it undefined.  The caller ensures that neighbours differ. */
 extern void yq_steps_put(YqStepFunction *function, int64 time, const int64 *amounts);
 
 /* Replace negative amounts by zero. */
@@ -135,8 +137,8 @@ extern int	yq_times_compare(const void *a, const void *b);
 extern void yq_steps_shift(YqStepFunction *function, int64 delta);
 
 /*
- * Return the intervals between steps, palloc'd; an interval that ends with an undefined step is
- * left out, zero intervals are not.
+ * Return the intervals between steps, palloc'd.  Intervals that end with an undefined
+ * step are left out; intervals with zero amounts are included.
  */
 extern int	yq_steps_intervals(const YqStepFunction *function, YqTimeInterval **intervals);
 
