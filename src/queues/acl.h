@@ -3,11 +3,12 @@
  * acl.h
  *	  Lists of users and groups as Hadoop writes them: "user1,user2 group1".
  *
- * The reader follows Hadoop 3.4.1, checked by running its AccessControlList: the text
- * before the first blank lists users, the rest groups.  Commas or newlines part the
- * names, which are trimmed.  A part that is "*" opens the list to every user; a "*"
- * among other names is a name.  No list is refused: a name that cannot exist matches no
- * user.  An entry ~name matches every user for whom the real user of that name acts.
+ * The reader follows Hadoop 3.4.1, checked by running its AccessControlList.  The text
+ * before the first blank lists users, the rest groups.  Commas or newlines separate the
+ * names, which are trimmed.  If the whole text of users or groups is "*", the list is
+ * open to every user; a "*" among other names is a name.  The reader refuses no list: a
+ * name that cannot exist matches no user.  An entry ~name matches every user for whom
+ * the real user of that name acts.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,11 +26,11 @@ typedef struct YqAcl
 	const char **groups;		/* sorted */
 } YqAcl;
 
-/* A user, with groups in the given order, the primary one first. */
+/* A user, with groups in the given order; the primary group comes first. */
 typedef struct YqSubject
 {
 	const char *username;
-	const char *real_username;	/* the real user that acts for the user; NULL for none */
+	const char *real_username;	/* the real user that acts for the user; NULL: none */
 	bool		groups_known;
 	int			group_count;
 	const char **groups;
@@ -58,21 +59,21 @@ typedef enum YqAclMatch
 	YQ_ACL_GROUP
 } YqAclMatch;
 
-/* Parse into the current memory context. */
+/* Parse a list into the current memory context. */
 extern YqAcl *yq_acl_parse(const char *text);
 
-/* Return the reason for which a subject is on the list; *name becomes the matching user or group. */
+/* Return why a subject is on the list.  Sets *name to the matching user or group. */
 extern YqAclMatch yq_acl_match(const YqAcl *acl, const YqSubject *subject, const char **name);
 
-/* Return the match in the words of a sentence: user "alice", everybody ... */
+/* Return the match as part of a sentence: user "alice", everybody ... */
 extern char *yq_acl_match_text(YqAclMatch match, const char *name);
 
 /* Trim a string as Java's String.trim() does. */
 extern char *yq_trim(const char *begin, const char *end);
 
 /*
- * Make lower case as Java does for the root locale: ASCII letters follow no collation,
- * other letters the database's.
+ * Convert to lower case as Java does for the root locale.  The conversion of ASCII
+ * letters depends on no collation; other letters follow the database's collation.
  */
 extern char *yq_lower_case(const char *text);
 

@@ -4,7 +4,7 @@
  *	  Settings of yquota.scheduler_setting for allocated containers and for
  *	  OPPORTUNISTIC containers.
  *
- * Calls for nodes and containers read these settings many times a second and need no
+ * Calls about nodes and containers read these settings many times a second, and need no
  * queue.  The settings are therefore kept apart from the hierarchy of queues, which is
  * large.
  *
@@ -66,7 +66,7 @@ static const Setting settings[] = {
 	SETTING("report_max_age", SETTING_INTERVAL, report_max_age),
 };
 
-/* Columns that choose one of several words; they follow the columns of the table above. */
+/* Columns whose value is one of several words.  They follow the columns of the table above. */
 static const char *const words[] = {
 	"node_load_comparator", "opportunistic_queue_policy", "opportunistic_anywhere_order", "node_queue_order", "opportunistic_kill_order"
 };
@@ -146,7 +146,7 @@ is_word(const YqRow *row, int column, const char *word)
 	return found != NULL && strcmp(found, word) == 0;
 }
 
-/* Return the place of a column's word in a list of words; 0 for NULL. */
+/* Return the position of a column's word in a list of words; 0 for NULL. */
 static int
 place_of_word(const YqRow *row, int column, const char *const *among, int count)
 {
@@ -209,11 +209,11 @@ read_over_allocation(const YqRow *row)
 		current.over_allocates = true;
 }
 
-/* -- the settings in force ----------------------------------------------------- */
+/* -- the current settings ------------------------------------------------------- */
 
 /*
- * Register for invalidations: a change of the configuration invalidates yquota.queue, or
- * the changed table where a replica applies the change.
+ * Register for invalidations.  A change of the configuration invalidates yquota.queue;
+ * on a replica that applies the change, the changed table is invalidated instead.
  */
 static void
 watch_settings(void)
@@ -245,9 +245,9 @@ yq_allocation_settings(void)
 	memcpy(&columns[lengthof(settings)], words, sizeof(words));
 
 	/*
-	 * An invalidation that arrives while the table is read clears the flag, and so does
-	 * an error.  A parallel plan may read rows that are older than an invalidation that
-	 * has been received already.
+	 * An invalidation that arrives while the table is read clears the flag, as does an
+	 * error.  A parallel plan may read rows that are older than an invalidation that was
+	 * received before, so it never sets the flag.
 	 */
 	is_current = !IsInParallelMode();
 	current = defaults;

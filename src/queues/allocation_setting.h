@@ -21,30 +21,30 @@ typedef enum YqLoadComparator
 	YQ_LOAD_QUEUE_LENGTH_THEN_RESOURCES
 } YqLoadComparator;
 
-/* Order in which OPPORTUNISTIC containers that wait at a node start; ties are resolved by arrival. */
+/* Order in which OPPORTUNISTIC containers that wait at a node start.  Ties are resolved by arrival. */
 typedef enum YqStartOrder
 {
-	YQ_START_BY_ARRIVAL,		/* Hadoop's */
-	YQ_START_SHORTEST,			/* expected duration; containers without a known duration come last */
-	YQ_START_BY_PRIORITY,		/* priority of the application, the larger number first */
-	YQ_START_FAIR,				/* the user with the fewest OPPORTUNISTIC containers that run at the node */
-	YQ_START_CLOSEST_TO_END		/* reported progress of the application, the larger first */
+	YQ_START_BY_ARRIVAL,		/* Hadoop's order */
+	YQ_START_SHORTEST,			/* by expected duration; containers without a known duration come last */
+	YQ_START_BY_PRIORITY,		/* by priority of the application; the larger number comes first */
+	YQ_START_FAIR,				/* users with the fewest OPPORTUNISTIC containers that run at the node come first */
+	YQ_START_CLOSEST_TO_END		/* by reported progress of the application; the larger comes first */
 } YqStartOrder;
 
 /*
- * Order in which OPPORTUNISTIC containers that run at a node are killed; of equal ones,
- * the last started goes first.
+ * Order in which OPPORTUNISTIC containers that run at a node are killed.  Among equal
+ * containers, the last started is killed first.
  */
 typedef enum YqKillOrder
 {
-	YQ_KILL_LAST_STARTED,		/* Hadoop's */
-	YQ_KILL_LEAST_PAID,			/* credits charged since the container's start */
-	YQ_KILL_LOWEST_PRIORITY,	/* priority of the application, the smaller number first */
-	YQ_KILL_FURTHEST_FROM_END,	/* reported progress of the application, the smaller first */
+	YQ_KILL_LAST_STARTED,		/* Hadoop's order */
+	YQ_KILL_LEAST_PAID,			/* by credits charged since the container's start; the fewest come first */
+	YQ_KILL_LOWEST_PRIORITY,	/* by priority of the application; the smaller number comes first */
+	YQ_KILL_FURTHEST_FROM_END,	/* by reported progress of the application; the smaller comes first */
 	YQ_KILL_FEWEST				/* the smallest number of containers that frees enough */
 } YqKillOrder;
 
-/* Bounds of the size of an OPPORTUNISTIC container; -1: the scheduler's bound applies. */
+/* Bounds of the size of an OPPORTUNISTIC container; -1 means that the scheduler's bound applies. */
 typedef struct YqOpportunisticBounds
 {
 	int32		minimum;
@@ -52,7 +52,7 @@ typedef struct YqOpportunisticBounds
 	int32		increment;
 } YqOpportunisticBounds;
 
-/* Thresholds of the measured use of a resource type, in millionths of a node's capability; 0: none. */
+/* Thresholds of the measured use of a resource type, in millionths of a node's capability; 0 means none. */
 typedef struct YqOverAllocation
 {
 	int64		threshold;
@@ -61,16 +61,16 @@ typedef struct YqOverAllocation
 
 typedef struct YqAllocationSettings
 {
-	int64		allocation_expiry;	/* life of an allocated container without acknowledgement */
-	int64		opportunistic_token_expiry; /* life of an OPPORTUNISTIC container that has not reached its node */
+	int64		allocation_expiry;	/* time in which an allocated container must be acknowledged */
+	int64		opportunistic_token_expiry; /* time in which an OPPORTUNISTIC container must reach its node */
 	bool		opportunistic_allocation_enabled;
 	bool		distributed_scheduling_enabled;
 	bool		amrmproxy_enabled;
-	bool		auto_update_containers; /* nodes learn of updates directly, without the applications */
+	bool		auto_update_containers; /* nodes learn of updates directly, not from the applications */
 	bool		uses_pause_for_preemption;
 	bool		queues_by_resources;	/* opportunistic-containers-queue-policy BY_RESOURCES */
 	bool		vmem_check_enabled;
-	bool		anywhere_by_turns;	/* nodes take turns; false: a random node is chosen */
+	bool		anywhere_by_turns;	/* true: nodes take turns; false: a random node is chosen */
 	bool		ignores_places;
 	int32		nodes_used;
 	int32		most_per_heartbeat; /* 0 or less: no limit */
@@ -87,7 +87,7 @@ typedef struct YqAllocationSettings
 	YqKillOrder kill_order;
 	YqOpportunisticBounds memory;
 	YqOpportunisticBounds vcores;
-	int64		report_max_age; /* age at which a report of measured use is ignored */
+	int64		report_max_age; /* age from which a report of measured use is ignored */
 	bool		over_allocates; /* memory or vcores has a threshold */
 	YqOverAllocation memory_over_allocation;
 	YqOverAllocation vcores_over_allocation;
@@ -95,15 +95,18 @@ typedef struct YqAllocationSettings
 
 /*
  * Return the settings as committed and as changed by this transaction.  The session
- * owns the memory, which is valid until the next call.  In a parallel plan the settings
- * may be as old as its snapshot.
+ * owns the memory, which is valid until the next call.  In a parallel plan, the
+ * settings may be as old as the plan's snapshot.
  */
 extern const YqAllocationSettings *yq_allocation_settings(void);
 
-/* Return the word of opportunistic_kill_order; NULL for Hadoop's order, which has no word. */
+/*
+ * Return the value of opportunistic_kill_order for an order.  Hadoop's order has no
+ * value; the result is NULL.
+ */
 extern const char *yq_kill_order_name(YqKillOrder order);
 
-/* Are OPPORTUNISTIC requests decided by the local schedulers of nodes? */
+/* Do the local schedulers of nodes decide about OPPORTUNISTIC requests? */
 extern bool yq_allocation_is_distributed(const YqAllocationSettings *settings);
 
 #endif							/* YQ_ALLOCATION_SETTING_H */

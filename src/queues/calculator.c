@@ -3,8 +3,8 @@
  * calculator.c
  *	  Arithmetic on resources as the CapacityScheduler does it.
  *
- * Java converts a floating-point number to the nearest integer in range: not a
- * number becomes zero, a number that is too large the largest integer.
+ * Java converts a floating-point number to the nearest integer in range.  NaN becomes
+ * zero, and a number that is too large becomes the largest integer.
  *
  *-------------------------------------------------------------------------
  */
@@ -84,7 +84,7 @@ compare_doubles(double a, double b)
 	return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/* Compare in an empty cluster: a resource is larger if it has more of some types and less of none. */
+/* Compare in an empty cluster.  A resource is larger if it has more of some types and less of no type. */
 static int
 compare_without_cluster(const YqCalculator *calculator, const int64 *a, const int64 *b)
 {
@@ -101,7 +101,7 @@ compare_without_cluster(const YqCalculator *calculator, const int64 *a, const in
 	return more == less ? 0 : more ? 1 : -1;
 }
 
-/* Compare memory and cores only: the larger share decides, then the other one. */
+/* Compare memory and cores only.  The larger share decides, then the smaller share. */
 static int
 compare_two_shares(const int64 *cluster, const int64 *a, const int64 *b)
 {
@@ -142,8 +142,8 @@ sort_shares(double *shares, int count)
 }
 
 /*
- * The largest shares decide, then the second largest, and so on.  Shares of a
- * type that the cluster lacks are infinite on both sides, and skipped.
+ * Compare by the largest shares, then by the second largest shares, and so on.  The
+ * shares of a type that the cluster lacks are infinite on both sides, and are skipped.
  */
 static int
 compare_shares(const YqCalculator *calculator, const int64 *cluster,
@@ -233,7 +233,7 @@ quotient(double a, double b)
 	return a == 0 ? get_float8_nan() : get_float8_infinity();
 }
 
-/* Divide floats; 0 / 0 is 0. */
+/* Divide floats.  The result of 0 / 0 is 0. */
 static float4
 safe_quotient(int64 a, int64 b)
 {
@@ -370,7 +370,7 @@ round_amount_up(int64 amount, int64 step)
 	return divide_by_integer_and_ceil(amount, step) * step;
 }
 
-/* Make the resource that the default calculator derives from an amount of memory. */
+/* Set the resource that the default calculator derives from an amount of memory. */
 static void
 set_memory_alone(const YqCalculator *calculator, int64 *result, int64 memory)
 {

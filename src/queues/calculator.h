@@ -6,10 +6,11 @@
  * A resource is an array of amounts in native units, one for each resource type of the
  * hierarchy.  Memory-mb comes first, vcores second, then the other types by name.
  * Figures must equal Hadoop's to the last digit.  Fractions are therefore 32-bit
- * floats, widened to double where they meet an amount, and products are truncated.
+ * floats, which are widened to double when they meet an amount, and products are
+ * truncated.
  *
- * There are two calculators.  The default calculator decides by memory alone, though
- * all types are added and subtracted.  A resource that it rounds has one core if it has
+ * There are two calculators.  The default calculator compares only memory, although it
+ * adds and subtracts all types.  A resource that it has rounded has one core if it has
  * any memory, and no other type.  The dominant calculator compares shares of the
  * cluster.
  *
@@ -39,73 +40,80 @@ extern bool yq_amounts_are_equal(const YqCalculator *calculator, const int64 *a,
 /* Is every amount of a at most that of b, for both calculators? */
 extern bool yq_amounts_fit_in(const YqCalculator *calculator, const int64 *a, const int64 *b);
 
-/* Return a negative number, zero or a positive number: a is less than, equal to or more than b in the cluster. */
+/*
+ * Return a negative number, zero or a positive number if a is less than, equal to or
+ * more than b in the cluster.
+ */
 extern int	yq_amounts_compare(const YqCalculator *calculator, const int64 *cluster,
 							   const int64 *a, const int64 *b);
 
-/* Return the lesser or the greater of two whole resources; the first if they are equal. */
+/* Return the smaller or the larger of two resources, compared as a whole; the first if they are equal. */
 extern const int64 *yq_amounts_min(const YqCalculator *calculator, const int64 *cluster,
 								   const int64 *a, const int64 *b);
 extern const int64 *yq_amounts_max(const YqCalculator *calculator, const int64 *cluster,
 								   const int64 *a, const int64 *b);
 
-/* Does a fit in b, in the types of the calculator? */
+/* Does a fit in b, in the types that the calculator compares? */
 extern bool yq_amounts_fit_in_by(const YqCalculator *calculator, const int64 *a, const int64 *b);
 
-/* to := to + a */
+/* Add a to "to". */
 extern void yq_amounts_add(const YqCalculator *calculator, int64 *to, const int64 *a);
 
-/* to := to - a; the latter function leaves no amount below 0. */
+/* Subtract a from "to".  The second function leaves no amount negative. */
 extern void yq_amounts_subtract(const YqCalculator *calculator, int64 *to, const int64 *a);
 extern void yq_amounts_subtract_to_none(const YqCalculator *calculator, int64 *to, const int64 *a);
 
-/* to := the lesser, or the greater, of to and a, separately for each type. */
+/* Set each type of "to" to the smaller, or the larger, of "to" and a. */
 extern void yq_amounts_lower_each(const YqCalculator *calculator, int64 *to, const int64 *a);
 extern void yq_amounts_raise_each(const YqCalculator *calculator, int64 *to, const int64 *a);
 
-/* Return how many times b fits in a, by the types of the calculator. */
+/* Return how many times b fits in a, in the types that the calculator compares. */
 extern int64 yq_amounts_available_containers(const YqCalculator *calculator, const int64 *a, const int64 *b);
 
-/* Is any amount of the calculator's types above zero? */
+/* Is any amount above zero, in the types that the calculator compares? */
 extern bool yq_amounts_any_above_none(const YqCalculator *calculator, const int64 *a);
 
-/* Is any amount of the calculator's types zero, or below? */
+/* Is any amount zero or negative, in the types that the calculator compares? */
 extern bool yq_amounts_any_none_or_below(const YqCalculator *calculator, const int64 *a);
 
-/* Return a / b of memory or of the largest shares; may be infinite, the latter function's result not a number. */
+/*
+ * Return a / b, of memory or of the largest shares.  The result may be infinite; that
+ * of the second function may also be NaN.
+ */
 extern float4 yq_amounts_divide(const YqCalculator *calculator, const int64 *cluster,
 								const int64 *a, const int64 *b);
 
 /*
- * Return the share of b that a takes: by memory, or the largest share of all types,
- * where 0 / 0 is 0.  The result may be infinite.
+ * Return the share of b that a takes: by memory, or the largest share of all types.
+ * The share 0 / 0 is 0.  The result may be infinite.
  */
 extern float4 yq_amounts_ratio(const YqCalculator *calculator, const int64 *a, const int64 *b);
 
-/* result := a / by, rounded up; nothing when by is 0; result may be a. */
+/* Set "result" to a / by, rounded up, or to zero when "by" is 0.  "result" may be a. */
 extern void yq_amounts_divide_and_ceil(const YqCalculator *calculator, int64 *result,
 									   const int64 *a, float4 by);
 extern void yq_amounts_divide_by_integer_and_ceil(const YqCalculator *calculator, int64 *result,
 												  const int64 *a, int64 by);
 
-/* result := a * by, truncated; result may be a. */
+/* Set "result" to a * by, truncated.  "result" may be a. */
 extern void yq_amounts_multiply(const YqCalculator *calculator, int64 *result,
 								const int64 *a, double by);
 
-/* result := a * by, rounded up or down to whole steps; result may be a. */
+/* Set "result" to a * by, rounded up or down to whole steps.  "result" may be a. */
 extern void yq_amounts_multiply_and_normalize_up(const YqCalculator *calculator, int64 *result,
 												 const int64 *a, double by, const int64 *step);
 extern void yq_amounts_multiply_and_normalize_down(const YqCalculator *calculator, int64 *result,
 												   const int64 *a, double by, const int64 *step);
 
 /*
- * result := a * by of its type, rounded up to integers; result may be a.  The product
- * does not pass through a 32-bit float, unlike in the function above.
+ * Set each type of "result" to a * by of that type, rounded up to an integer.  "result"
+ * may be a.  Unlike in the function above, the product does not pass through a 32-bit
+ * float.
  */
 extern void yq_amounts_multiply_each_and_normalize_up(const YqCalculator *calculator, int64 *result,
 													  const int64 *a, const float4 *by);
 
-/* result := a rounded up or down to whole steps; result may be a. */
+/* Set "result" to a, rounded up or down to whole steps.  "result" may be a. */
 extern void yq_amounts_round_up(const YqCalculator *calculator, int64 *result,
 								const int64 *a, const int64 *step);
 extern void yq_amounts_round_down(const YqCalculator *calculator, int64 *result,

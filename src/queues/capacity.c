@@ -3,9 +3,9 @@
  * capacity.c
  *	  Notations of capacity and maximum-capacity.
  *
- * Numbers follow Java: a percentage or weight is a 32-bit float, an absolute amount a
- * whole number with an optional unit.  The unit converts to MiB for every type, even
- * for types other than memory.
+ * Numbers follow Java: a percentage or weight is a 32-bit float, and an absolute amount
+ * is a whole number with an optional unit.  The unit always converts to MiB, even for
+ * types other than memory.
  *
  *-------------------------------------------------------------------------
  */
@@ -18,7 +18,7 @@
 #include "queues/calculator.h"
 #include "queues/capacity.h"
 
-/* Units of Hadoop's amounts, as numerator / denominator of one. */
+/* Units of Hadoop's amounts, as a fraction (numerator / denominator) of a MiB. */
 static const struct
 {
 	const char *name;
@@ -54,7 +54,7 @@ find_unit(const char *name)
 	return -1;
 }
 
-/* Convert a number of a unit to MiB.  Returns false when the result does not fit. */
+/* Convert a number with a unit to MiB.  Returns false when the result does not fit. */
 static bool
 convert_to_mebi(int unit, int64 amount, int64 *result)
 {
@@ -80,7 +80,7 @@ find_amount_type(const char *name, const char *const *names, int types)
 	return -1;
 }
 
-/* Read a whole number without any other text, as Long.valueOf() does. */
+/* Read a whole number that is not followed by other text, as Long.valueOf() does. */
 static bool
 read_whole_number(const char *text, int64 *result)
 {
@@ -93,7 +93,7 @@ read_whole_number(const char *text, int64 *result)
 	return *end == '\0' && errno == 0;
 }
 
-/* Read a number without any other text, as Float.parseFloat() does. */
+/* Read a number that is not followed by other text, as Float.parseFloat() does. */
 static bool
 read_float(const char *text, float4 *result)
 {
@@ -121,7 +121,10 @@ trim(char *text)
 
 /* -- the reader of absolute amounts --------------------------------------- */
 
-/* Read a pair of name and amount.  An unknown name is skipped; an amount that is no whole number is an error. */
+/*
+ * Read a pair of name and amount.  An unknown name is skipped.  An amount that is not a
+ * whole number is an error.
+ */
 static void
 read_absolute_amount(YqCapacity *capacity, int64 *amounts, char *name, char *value,
 					 const char *const *names, int types)
@@ -147,7 +150,7 @@ read_absolute_amount(YqCapacity *capacity, int64 *amounts, char *name, char *val
 	amounts[type] = amount;
 }
 
-/* Called for every pair of name and value between brackets. */
+/* Callback for each pair of name and value between brackets. */
 typedef void (*PairReader) (YqCapacity *capacity, int64 *amounts, char *name, char *value,
 							const char *const *names, int types);
 
@@ -174,7 +177,7 @@ read_amounts(YqCapacity *capacity, const char *const *names, int types)
 	int64	   *amounts = palloc0(types * sizeof(int64));
 
 	read_pairs(capacity, amounts, capacity->text, read_absolute_amount, names, types);
-	/* an absolute capacity without memory counts as none */
+	/* an absolute capacity without memory counts as no capacity */
 	if (amounts[YQ_MEMORY] != 0)
 		capacity->amounts = amounts;
 }
@@ -254,7 +257,7 @@ read_vector(YqCapacity *capacity, const char *const *names, int types)
 		capacity->vector = NULL;
 }
 
-/* Set each resource to one number. */
+/* Set all resource types to the same number. */
 static void
 set_uniform_vector(YqCapacity *capacity, YqCapacityUnit unit, float4 value, int types)
 {
@@ -291,7 +294,7 @@ parse_bracketed(YqCapacity *capacity, const char *const *names, int types)
 	if (has_pairs(capacity->text))
 		read_vector(capacity, names, types);
 
-	/* a vector of equal weights means the same as the weight alone */
+	/* a vector of equal weights means the same as a single weight */
 	if (capacity->vector != NULL &&
 		yq_capacity_uniform_unit(capacity, types) == YQ_CAPACITY_WEIGHT)
 	{

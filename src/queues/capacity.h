@@ -14,7 +14,7 @@
 /* The unit of a number in a vector. */
 typedef enum YqCapacityUnit
 {
-	YQ_CAPACITY_NONE,			/* the vector does not have the resource */
+	YQ_CAPACITY_NONE,			/* the vector does not contain the type */
 	YQ_CAPACITY_ABSOLUTE,
 	YQ_CAPACITY_PERCENT,
 	YQ_CAPACITY_WEIGHT
@@ -29,17 +29,17 @@ typedef struct YqCapacityEntry
 typedef struct YqCapacity
 {
 	const char *text;			/* as configured; NULL when not configured */
-	bool		is_absolute;	/* brackets around amounts: the absolute mode */
-	bool		is_percent;		/* a plain number, or nothing */
-	float4		number;			/* percent; 0 when nothing is configured */
-	float4		weight;			/* -1 when the capacity is no weight */
-	int64	   *amounts;		/* absolute amounts; NULL for none */
-	YqCapacityEntry *vector;	/* an entry per resource type; NULL for an empty vector */
-	const char *problem;		/* Hadoop's error; NULL when Hadoop reads the capacity */
+	bool		is_absolute;	/* amounts in brackets: the absolute mode */
+	bool		is_percent;		/* a plain number, or no text */
+	float4		number;			/* percent; 0 when not configured */
+	float4		weight;			/* -1 when the capacity is not a weight */
+	int64	   *amounts;		/* absolute amounts; NULL: none */
+	YqCapacityEntry *vector;	/* an entry per resource type; NULL: an empty vector */
+	const char *problem;		/* Hadoop's error; NULL: Hadoop accepts the capacity */
 } YqCapacity;
 
 /*
- * Read a capacity, which may be NULL, into palloc'd memory.  "names" are the
+ * Read a capacity, which may be NULL, into palloc'd memory.  "names" contains the
  * resource types, "types" their number.
  */
 extern void yq_capacity_parse(YqCapacity *capacity, const char *text,

@@ -89,7 +89,7 @@ normalize_weights(YqQueue *queue)
 	}
 }
 
-/* Divide; an infinite quotient becomes 0, because it is shown. */
+/* Divide.  An infinite quotient becomes 0, because the result is displayed. */
 static float4
 finite_quotient(const YqHierarchy *hierarchy, const int64 *cluster, const int64 *a, const int64 *b)
 {
@@ -99,7 +99,7 @@ finite_quotient(const YqHierarchy *hierarchy, const int64 *cluster, const int64 
 }
 
 /*
- * Set the fractions that follow from amounts; they are only shown, not used in
+ * Set the fractions that follow from amounts.  They are only displayed, not used in
  * computations.  In legacy mode they are shares of the cluster, otherwise shares of the
  * partition.
  */
@@ -114,7 +114,7 @@ derive_fractions(const YqHierarchy *hierarchy, const YqQueue *queue, YqQueueLabe
 	label->maximum_fraction = finite_quotient(hierarchy, cluster, label->effective_maximum,
 											  above == NULL ? nothing : above->effective_maximum);
 	label->absolute_capacity = label->capacity_fraction * (above == NULL ? 0 : above->absolute_capacity);
-	/* with vectors, the configured fractions stay */
+	/* with vectors, the configured fractions remain */
 	if (hierarchy->settings.is_legacy || label->maximum_fraction > 0)
 		label->absolute_maximum = label->maximum_fraction * (above == NULL ? 0 : above->absolute_maximum);
 }
@@ -286,7 +286,7 @@ yq_queue_used(const YqHierarchy *hierarchy, const YqQueueLabel *label, const int
 
 	if (yq_amounts_compare(&hierarchy->calculator, total, total, nothing) <= 0)
 		return 0;
-	/* an inactive leaf is measured by the guarantee of the template (semantics/queues 2.7) */
+	/* the guarantee of an inactive leaf is that of the template (semantics/queues 2.7) */
 	if (label->template != NULL && label->absolute_capacity == 0)
 	{
 		yq_amounts_multiply(&hierarchy->calculator, templated, total, label->template->absolute_capacity);
@@ -321,7 +321,7 @@ set_template_fractions(const YqHierarchy *hierarchy, YqQueue *queue)
 
 /* -- the calculation with vectors ------------------------------------------ */
 
-/* Computation for a resource type on a label below a parent. */
+/* Computation for a resource type on a label, for the children of a parent. */
 typedef struct Share
 {
 	const YqHierarchy *hierarchy;
@@ -329,8 +329,8 @@ typedef struct Share
 	const YqQueueLabel *above;
 	int			type;
 	double		cluster;		/* amount of the label's partition */
-	double		overall;		/* amount not yet given to a child */
-	double		batch;			/* amount left before this kind of capacity */
+	double		overall;		/* amount not yet assigned to a child */
+	double		batch;			/* amount that was left before the present kind of capacity */
 	double		weights;		/* sum of the children's weights */
 	double		ratio;			/* factor for amounts that exceed the available amount */
 } Share;
@@ -373,7 +373,7 @@ ratio_of_amounts(const Share *share)
 
 	if (share->parent->kind == YQ_QUEUE_MANAGED_PARENT)
 		return 1;
-	/* root takes the whole partition, with any configured capacity */
+	/* root gets the whole partition, whatever its configured capacity */
 	if (share->parent->parent != NULL && share->above->capacity.vector == NULL)
 		return 1;
 	for (int i = 0; i < share->parent->child_count; i++)
@@ -434,7 +434,10 @@ to_amount(double value)
 	return isnan(value) ? 0 : (int64) value;
 }
 
-/* Set the amount of a queue of a plan: its share is a percentage of each resource, and it has no other capacity. */
+/*
+ * Set the amount of a queue of a plan.  Its only capacity is its share, which is a
+ * percentage of each resource.
+ */
 static void
 set_vector_of_share(const YqHierarchy *hierarchy, const YqQueue *plan, YqQueueLabel *label)
 {
@@ -447,19 +450,19 @@ set_vector_of_share(const YqHierarchy *hierarchy, const YqQueue *plan, YqQueueLa
 		share.cluster = hierarchy->totals[0][type];
 		share.batch = share.above->effective_minimum[type];
 		label->effective_minimum[type] = to_amount(minimum_of(&share, &least));
-		/* 0 stands for a missing maximum there */
+		/* in a plan, 0 stands for a missing maximum */
 		label->effective_maximum[type] = most.value == 0 ? 0 : to_amount(maximum_of(&share, &most));
 	}
 }
 
-/* Set a child's amount of the resource and return it. */
+/* Set a child's amount of the resource, and return it. */
 static double
 give(Share *share, YqQueueLabel *label)
 {
 	double		least = minimum_of(share, &label->capacity.vector[share->type]);
 	double		most = maximum_of(share, entry_of(&label->maximum, share->type));
 
-	/* an absolute capacity without memory counts as none */
+	/* an absolute capacity without memory counts as no capacity */
 	if (isnan(least) && label->capacity.vector[share->type].unit == YQ_CAPACITY_WEIGHT)
 		least = 0;
 	if (share->type != YQ_MEMORY && label->effective_minimum[YQ_MEMORY] == 0)

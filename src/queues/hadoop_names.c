@@ -24,13 +24,16 @@
  * Find the known name that a misspelt name was probably meant to be.
  *
  * Names are compared as the server compares misspelt columns, by the edits that turn
- * one name into the other.  Abbreviation is the usual mistake in the name of a
- * property.  An omitted character therefore counts once, any other edit twice.
+ * one name into the other.  Most wrong names of properties are abbreviations.  An
+ * omitted character therefore counts once, and any other edit twice.
  */
 
 PG_FUNCTION_INFO_V1(yq_sql_nearest_name);
 
-/* A name that needs more edits, or edits of more than half of its characters, is a different name. */
+/*
+ * Limit on edits.  A name that needs more edits, or edits of more than half of its
+ * characters, is a different name.
+ */
 #define MOST_EDITS 8
 
 /* The server compares only names of at most this many bytes. */
@@ -42,7 +45,8 @@ PG_FUNCTION_INFO_V1(yq_sql_nearest_name);
 
 /*
  * nearest_name(name text, names text[]): return the candidate that the fewest edits
- * turn into the name, the first of equals.  NULL when all are too far away.
+ * turn into the name; among equals, the first.  NULL means that all need too many
+ * edits.
  */
 Datum
 yq_sql_nearest_name(PG_FUNCTION_ARGS)
@@ -80,10 +84,10 @@ yq_sql_nearest_name(PG_FUNCTION_ARGS)
 
 /*
  * A full name is the path of a queue followed by the name of a property.  Both contain
- * dots, so only the list of queues tells where the path ends.  The longest path that a
- * known property follows wins.  All other facts about patterns are data
- * (yquota_internal.hadoop_pattern).  The search is in C because a file has a name for
- * every value, tens of thousands of them.
+ * dots, so the path's end can only be found with the list of queues.  The longest path
+ * that is followed by a known property counts.  All other facts about patterns are data
+ * (yquota_internal.hadoop_pattern).  The search is in C because a file contains a name
+ * for every value, tens of thousands in all.
  */
 
 /* Properties of a pattern, in the bits of the fifth argument. */
@@ -118,7 +122,7 @@ typedef struct Matcher
 	int			npaths;
 } Matcher;
 
-/* Elements of an array of text; NULL is the empty span. */
+/* Return the elements of an array of text.  A NULL element becomes an empty span. */
 static Span *
 spans_of(ArrayType *array, int *length)
 {
@@ -160,7 +164,7 @@ begins_with(Span text, Span beginning)
 		 memcmp(text.start, beginning.start, beginning.length) == 0);
 }
 
-/* Take the text between a beginning and an end as a name, if it is allowed as one. */
+/* Set the name to the text between a beginning and an end.  Returns false if it is not allowed as a name. */
 static bool
 name_between(Span text, Span beginning, Span end, int bits, Span *name)
 {
@@ -183,7 +187,7 @@ name_between(Span text, Span beginning, Span end, int bits, Span *name)
 	return true;
 }
 
-/* Return the pattern of the text that follows the path of a queue, or -1. */
+/* Return the pattern that matches the text after the path of a queue, or -1. */
 static int
 pattern_of_queue(Matcher *matcher, Span suffix, int wildcard, Span *name)
 {
@@ -204,7 +208,7 @@ pattern_of_queue(Matcher *matcher, Span suffix, int wildcard, Span *name)
 	return -1;
 }
 
-/* Return the pattern of a property, or -1, and set the path of the queue and the name. */
+/* Return the pattern that matches a property, or -1, and set the path of the queue and the name. */
 static int
 pattern_of(Matcher *matcher, Span property, Span head, Span *owner, Span *name)
 {
@@ -255,8 +259,8 @@ PG_FUNCTION_INFO_V1(yq_sql_match_hadoop_properties);
 
 /*
  * match_hadoop_properties(properties, paths, heads, middles, tails text[], bits
- * integer[]): return rows (ordinal, pattern, owner, name), counted from 1, for
- * properties that follow a pattern.  All patterns of queues have the same head.
+ * integer[]): return rows (ordinal, pattern, owner, name) for the properties that match
+ * a pattern.  Numbers begin with 1.  All patterns of queues have the same head.
  */
 Datum
 yq_sql_match_hadoop_properties(PG_FUNCTION_ARGS)
@@ -307,7 +311,7 @@ yq_sql_match_hadoop_properties(PG_FUNCTION_ARGS)
 		CHECK_FOR_INTERRUPTS();
 		if (pattern < 0)
 			continue;
-		/* a pattern may have set the name before it failed */
+		/* a pattern may have set the name before it turned out not to match */
 		if ((matcher.patterns[pattern].bits & PATTERN_HAS_NAME) == 0)
 			nulls[3] = true;
 		values[0] = Int64GetDatum(i + 1);

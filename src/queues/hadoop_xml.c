@@ -3,15 +3,15 @@
  * hadoop_xml.c
  *	  The properties in a configuration file of Hadoop (docs/hadoop-properties.md).
  *
- * Reads the XML of these files: an element configuration with elements property that
- * have name, value and final as elements or attributes.  Other content of a property is
- * skipped.  The reader takes milliseconds for a file of ten thousand queues and needs
- * only the memory of the longest value.  The server's xmltable() would build a tree of
- * the whole file.
+ * Reads the XML of these files: an element configuration, whose elements property have
+ * name, value and final as elements or attributes.  Other content of a property is
+ * skipped.  The reader takes milliseconds for a file of ten thousand queues, and needs
+ * only memory for the longest value.  The server's xmltable() would build a tree of the
+ * whole file.
  *
- * Entities and includes are never resolved.  A document type declaration, where
- * entities would be defined, is refused.  So is a reference to an entity, except the
- * five that XML itself defines.  Includes are reported, not followed.
+ * Entities and includes are never resolved.  The reader refuses a document type
+ * declaration, which could define entities, and any reference to an entity except the
+ * five that XML itself defines.  It reports includes, but does not read them.
  *
  *-------------------------------------------------------------------------
  */
@@ -77,7 +77,7 @@ is_xml_space(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Is it a control character that XML cannot express? */
+/* Is it a control character that XML does not allow? */
 static bool
 is_forbidden(unsigned long code)
 {
@@ -104,7 +104,7 @@ at(XmlReader *reader, const char *word)
 	return strncmp(reader->p, word, strlen(word)) == 0;
 }
 
-/* Move behind the next "end", which closes the construct "what". */
+/* Move behind the next "end", which closes the construct named "what". */
 static void
 skip_past(XmlReader *reader, const char *end, const char *what)
 {
@@ -122,7 +122,7 @@ skip_xml_space(XmlReader *reader)
 		reader->p++;
 }
 
-/* Read the name of an element or attribute: all characters before the first that ends it in XML's syntax. */
+/* Read the name of an element or attribute, up to the first character that ends it in XML's syntax. */
 static XmlSpan
 read_xml_name(XmlReader *reader)
 {
@@ -176,7 +176,7 @@ read_reference(XmlReader *reader, StringInfo into)
 	malformed(reader, "entities are not resolved; write & as &amp;");
 }
 
-/* Read a character of text or of an attribute; XML has one kind of line end. */
+/* Read a character of text or of an attribute.  As XML requires, every line end becomes a newline. */
 static void
 read_character(XmlReader *reader, StringInfo into)
 {
@@ -209,7 +209,7 @@ read_attribute_value(XmlReader *reader, StringInfo into)
 			read_reference(reader, into);
 		else if (is_xml_space(*reader->p))
 		{
-			/* XML turns every white space in attributes into a blank */
+			/* XML turns each white-space character in attributes into a blank */
 			reader->p += reader->p[0] == '\r' && reader->p[1] == '\n' ? 2 : 1;
 			appendStringInfoChar(into, ' ');
 		}
@@ -219,7 +219,7 @@ read_attribute_value(XmlReader *reader, StringInfo into)
 	reader->p++;
 }
 
-/* Give a property the text of one of its elements or attributes. */
+/* Set a field of a property to the text of one of its elements or attributes. */
 static void
 set_field(XmlReader *reader, XmlField field, StringInfo text)
 {
@@ -229,7 +229,7 @@ set_field(XmlReader *reader, XmlField field, StringInfo text)
 	switch (field)
 	{
 		case FIELD_NAME:
-			/* Java trims control characters as well */
+			/* Java trims control characters, too */
 			while (start < end && (unsigned char) text->data[start] <= ' ')
 				start++;
 			while (end > start && (unsigned char) text->data[end - 1] <= ' ')
@@ -265,7 +265,7 @@ field_of(XmlSpan element)
 	return FIELD_NONE;
 }
 
-/* Report a property; missing parts are NULL. */
+/* Report a property.  Missing fields are NULL. */
 static void
 put_property(XmlReader *reader, bool has_name, bool has_value)
 {
@@ -397,7 +397,7 @@ read_end_tag(XmlReader *reader)
 	end_element(reader, element);
 }
 
-/* Read text outside of tags; it is collected within name, value and final. */
+/* Read text outside of tags.  It is collected inside name, value and final. */
 static void
 read_text(XmlReader *reader)
 {
@@ -447,7 +447,7 @@ read_cdata(XmlReader *reader)
 static void
 read_document(XmlReader *reader)
 {
-	/* skip the byte order mark with which some editors begin a file */
+	/* skip the byte order mark that some editors write at the beginning */
 	if (at(reader, "\xEF\xBB\xBF"))
 		reader->p += 3;
 	while (*reader->p != '\0')

@@ -3,8 +3,8 @@
  * hadoop_xml.h
  *	  The properties in a configuration file of Hadoop (docs/hadoop-properties.md).
  *
- * The reader follows Hadoop.  Names are trimmed, values are not.  An empty value equals
- * a missing one.  A property is final only if the element holds the word true.
+ * The reader follows Hadoop.  It trims names but not values.  An empty value counts as
+ * missing.  A property is final only if the element contains the word true.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,7 +14,7 @@
 /* A property of the file; valid only during the call of the reader. */
 typedef struct YqHadoopProperty
 {
-	const char *name;			/* NULL for an include, which is not followed */
+	const char *name;			/* NULL for an include, which is not read */
 	int			name_length;	/* bytes */
 	const char *value;			/* NULL when missing */
 	int			value_length;
@@ -24,9 +24,9 @@ typedef struct YqHadoopProperty
 typedef void (*YqHadoopPropertyReader) (const YqHadoopProperty *property, void *argument);
 
 /*
- * Call the reader for each property of a document, in order.  Errors:
- * ERRCODE_INVALID_XML_DOCUMENT, with the line, where the text is no XML or no
- * configuration; ERRCODE_FEATURE_NOT_SUPPORTED for declarations.
+ * Call the reader for each property of a document, in order.  If the text is not XML or
+ * not a configuration, raises ERRCODE_INVALID_XML_DOCUMENT, with the line.  For
+ * declarations, raises ERRCODE_FEATURE_NOT_SUPPORTED.
  */
 extern void yq_hadoop_xml_read(const char *text, YqHadoopPropertyReader put, void *argument);
 

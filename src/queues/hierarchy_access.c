@@ -42,7 +42,7 @@ acl_of_template(Jsonb *template, YqQueueOperation operation)
 	return text == NULL ? NULL : yq_acl_parse(text);
 }
 
-/* The list of a template replaces the list of a created queue, as in Hadoop. */
+/* Replace the list of a created queue by that of its template, as in Hadoop. */
 static void
 take_list_of_template(YqQueue *queue, const YqTemplates *templates, YqQueueOperation operation)
 {
@@ -173,8 +173,8 @@ static const char *const setting_columns[SETTING_COLUMN_COUNT] = {
 };
 
 /*
- * user-group and app-name name the same engine.  Any other name is a class of the
- * resource manager; such a class places no application here.
+ * Read the engines.  user-group and app-name name the same engine.  Any other name is a
+ * class of the resource manager, which places no application here.
  */
 static void
 read_engines(YqAccessSettings *settings, ArrayType *engines)
@@ -254,7 +254,7 @@ workflow_key(StringInfo buffer, const char *queue_path, const char *workflow_id)
 	return key;
 }
 
-/* Later rows replace earlier ones for the same queue and workflow. */
+/* Read a workflow.  A later row for the same queue and workflow replaces an earlier row. */
 static void
 read_workflow(const YqRow *row)
 {

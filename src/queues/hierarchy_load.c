@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * hierarchy_load.c
- *	  The hierarchy of queues in memory: making it from rows and from plans of
- *	  reservations, and keeping it current.
+ *	  The hierarchy of queues in memory: building it from rows and from plans of
+ *	  reservations, and keeping it up to date.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,12 +21,12 @@
 /* -- hierarchy plans ----------------------------------------------------------- */
 
 /*
- * Keep the queues below plans of reservations current in a hierarchy.
+ * Keep the queues below plans of reservations up to date in a hierarchy.
  *
- * The plan follower changes shares every second, and makes and removes queues.
- * Sessions follow it without making the hierarchy anew: a share changes in place, and a
- * new queue takes a vacant place.  A removed queue leaves its place vacant.  The place
- * is not used again, because a caller may still look at the queue.
+ * The plan follower changes shares every second, and adds and removes queues.  Sessions
+ * apply these changes without rebuilding the hierarchy: a share changes in place, and a
+ * new queue gets a vacant place.  A removed queue leaves its place vacant.  The place
+ * is not used again, because a caller may still refer to the queue.
  */
 
 /* The default queue comes first, then the queues of reservations by name. */
@@ -84,9 +84,9 @@ name_queue(YqQueue *queue, char *path)
 	queue->name = strrchr(path, '.') + 1;
 }
 
-/* -- making them ------------------------------------------------------------- */
+/* -- building ----------------------------------------------------------------- */
 
-/* Add the row of a queue of a plan, as if it were read, in the context of the hierarchy. */
+/* Add a row for a queue of a plan, as if it had been read, in the context of the hierarchy. */
 static YqQueueRow *
 add_queue(YqHierarchyLoader *loader, YqQueue *plan, char *path, int position, const YqPlanShare *share)
 {
@@ -104,7 +104,7 @@ add_queue(YqHierarchyLoader *loader, YqQueue *plan, char *path, int position, co
 	return row;
 }
 
-/* Is it the row of a plan?  The rows of the plan's queues follow that of its default queue. */
+/* Is it the row of a plan?  The rows of the plan's queues follow the row of its default queue. */
 static bool
 is_plan_row(const YqQueueRow *row)
 {
@@ -117,7 +117,7 @@ is_plan_row(const YqQueueRow *row)
 		  DatumGetBool(row->values[YQ_COL_AUTO_CREATE_CHILD_QUEUE_ENABLED]));
 }
 
-/* The plans of a hierarchy and the rows of their queues while the hierarchy is made. */
+/* The plans of a hierarchy and the rows of their queues, while the hierarchy is built. */
 typedef struct PlanReading
 {
 	YqHierarchyLoader *loader;
@@ -172,7 +172,7 @@ add_plan(PlanReading *reading, YqQueueRow *row)
 	yq_hierarchy_enter_queue(reading->loader->hierarchy, of_default->row->queue);
 }
 
-/* Add vacant places for the queues that come in a while, so that the hierarchy has to be made anew only rarely. */
+/* Add vacant places for queues that will be added later, so that the hierarchy rarely has to be rebuilt. */
 static void
 add_vacant_places(YqHierarchyLoader *loader, YqQueue *plan)
 {
@@ -209,12 +209,12 @@ yq_hierarchy_add_plan_queues(YqHierarchyLoader *loader)
 	}
 }
 
-/* -- following changes --------------------------------------------------------- */
+/* -- applying changes ---------------------------------------------------------- */
 
 typedef struct Following
 {
 	YqHierarchy *hierarchy;
-	bool	   *is_there;		/* by number of the queue: it still has a row */
+	bool	   *is_there;		/* by number of the queue: the queue still has a row */
 	int			row_count;		/* number of rows of plans */
 	List	   *coming;			/* queues to add: ComingQueue */
 	StringInfoData path;		/* path of the queue of a row */
@@ -286,7 +286,7 @@ find_vacant_place(const YqQueue *plan)
 	return NULL;
 }
 
-/* Does another queue have that path or name, so that look-ups could not tell the two apart? */
+/* Does another queue have this path or name, so that look-ups could not tell the two apart? */
 static bool
 is_known(const YqHierarchy *hierarchy, const char *path)
 {
@@ -310,7 +310,7 @@ let_come(Following *following, const ComingQueue *coming)
 	return true;
 }
 
-/* A returning queue takes a new place, not its former one. */
+/* Record a removed queue.  If the queue returns, it gets another place. */
 static void
 note_gone(YqHierarchy *hierarchy, YqQueue *queue)
 {
@@ -341,7 +341,7 @@ let_go(Following *following, YqQueue *queue)
 	return true;
 }
 
-/* Remove the queues of a plan that have no row any more. */
+/* Remove the queues of a plan that no longer have a row. */
 static bool
 follow_absent(Following *following, const YqQueue *plan)
 {
@@ -357,7 +357,10 @@ follow_absent(Following *following, const YqQueue *plan)
 	return true;
 }
 
-/* Sort siblings as a new hierarchy does, because decisions must not depend on which queue came first. */
+/*
+ * Sort siblings as in a new hierarchy, because decisions must not depend on the order
+ * in which queues were added.
+ */
 static void
 order_queues_of_plans(const YqHierarchy *hierarchy)
 {
@@ -370,7 +373,7 @@ order_queues_of_plans(const YqHierarchy *hierarchy)
 	}
 }
 
-/* Update the set of queues.  Callers that hold the hierarchy go on with the queues that they know. */
+/* Update the set of queues.  Callers that hold the hierarchy continue with the queues that they know. */
 static bool
 follow_coming_and_going(Following *following)
 {
@@ -419,14 +422,13 @@ yq_hierarchy_follow_plans(YqHierarchy *hierarchy, Snapshot snapshot)
 /* -- hierarchy load ------------------------------------------------------------ */
 
 /*
- * Each session keeps a hierarchy and makes it anew after an invalidation of a table
- * that it is made from (see yq_catalog_on_change_of_rows).  The session sees another
- * session's change before its next statement.  It sees its own change at once, and
- * again when the change is rolled back.  The newest committed state is read, at every
- * isolation level.
+ * Each session keeps a hierarchy, and rebuilds it after an invalidation of a table on
+ * which it depends (see yq_catalog_on_change_of_rows).  The session sees a change by
+ * another session before its next statement.  It sees its own change at once, and again
+ * when the change is rolled back.  At every isolation level, it reads the newest
+ * committed state.
  *
- * Parents are resolved before their children, so that a queue inherits by
- * copying.
+ * Parents are resolved before their children, so that a queue inherits by copying.
  */
 
 /* -- the tree -------------------------------------------------------------- */
@@ -563,7 +565,7 @@ order_queues(YqHierarchyLoader *loader)
 	if (hierarchy->root != NULL)
 		append_subtree(hierarchy, hierarchy->root, 0);
 	hierarchy->orphan_count = loader->row_count - hierarchy->queue_count;
-	/* set the depth of orphans and of the queues below them */
+	/* set the depth of orphans and of their descendants */
 	for (int i = 0; i < loader->row_count; i++)
 	{
 		YqQueue    *queue = loader->rows[i]->queue;
@@ -576,9 +578,9 @@ order_queues(YqHierarchyLoader *loader)
 		loader->row_of[loader->rows[i]->queue->number] = loader->rows[i];
 }
 
-/* -- making it --------------------------------------------------------------- */
+/* -- building the hierarchy -------------------------------------------------- */
 
-/* Collect the labels that some queue configures, because root has them all. */
+/* Collect the labels that any queue configures, because root has all of them. */
 static bool *
 find_configured_labels(YqHierarchyLoader *loader)
 {
@@ -631,17 +633,17 @@ yq_hierarchy_load(Snapshot snapshot, MemoryContext parent)
 	return loader.hierarchy;
 }
 
-/* -- keeping it ------------------------------------------------------------ */
+/* -- keeping the hierarchy ------------------------------------------------- */
 
 static YqHierarchy *kept = NULL;
 static uint64 generation = 0;
 static bool is_current = false;
-static bool has_current_plans = false;	/* the queues of plans are current as well */
+static bool has_current_plans = false;	/* the queues of plans are up to date, too */
 
 static void
 watch_tables(void)
 {
-	/* a replica that applies changes receives an invalidation for each table */
+	/* on a replica that applies changes, each table is invalidated separately */
 	static const YqTable tables[] = {
 		YQ_QUEUE, YQ_NODE, YQ_QUEUE_LABEL, YQ_QUEUE_USER, YQ_SCHEDULER_SETTING, YQ_WILDCARD_TEMPLATE,
 		YQ_MULTI_NODE_SORTING_POLICY, YQ_NODE_LABEL, YQ_UNMAPPED_PROPERTY, YQ_ACTIVE_LEAF, YQ_RESOURCE_TYPE,
@@ -669,8 +671,8 @@ end_hold(void *argument)
 }
 
 /*
- * Hold the hierarchy until the caller's memory context ends, because a statement of the
- * caller may make another one.
+ * Hold the hierarchy until the caller's memory context is deleted, because a statement
+ * of the caller may build another hierarchy.
  */
 static YqHierarchy *
 hold(YqHierarchy *hierarchy)
@@ -685,9 +687,9 @@ hold(YqHierarchy *hierarchy)
 }
 
 /*
- * An invalidation that arrives while the tables are read clears a flag.  A parallel
- * plan may read rows that are older than an invalidation that has been received
- * already.
+ * Set the flags before the tables are read.  An invalidation that arrives in the
+ * meantime clears them.  A parallel plan may read rows that are older than an
+ * invalidation that was received before, so it never sets the flags.
  */
 static void
 expect_to_be_current(void)
@@ -695,7 +697,7 @@ expect_to_be_current(void)
 	is_current = has_current_plans = !IsInParallelMode();
 }
 
-/* Follow changes of the queues of plans; false when the hierarchy must be made anew. */
+/* Apply changes of the queues of plans.  Returns false when the hierarchy must be rebuilt. */
 static bool
 follow_plans(void)
 {

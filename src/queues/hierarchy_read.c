@@ -82,7 +82,7 @@ loader_of(const YqRow *tuple)
 
 /* -- queues ---------------------------------------------------------------- */
 
-/* Return the row of the queue that a row of another table refers to, or NULL. */
+/* Return the row of the queue to which a row of another table refers, or NULL. */
 static YqQueueRow *
 row_of_queue(const YqRow *tuple, int column)
 {
@@ -131,7 +131,7 @@ read_queue(const YqRow *tuple)
 static const char *const label_columns[] = {"queue", "label", "capacity", "maximum_capacity",
 "maximum_am_resource_percent"};
 
-/* Read a row of queue_label.  A row that sets nothing stands for no property of Hadoop's. */
+/* Read a row of queue_label.  A row that sets nothing corresponds to no property of Hadoop. */
 static void
 read_label(const YqRow *tuple)
 {
@@ -198,7 +198,7 @@ read_wildcard(const YqRow *tuple)
 
 /* -- names ----------------------------------------------------------------- */
 
-/* A set of names, numbered when all names are known. */
+/* A name in a set.  Names get numbers when all of them are known. */
 typedef struct NameEntry
 {
 	YqBytes		key;
@@ -212,7 +212,7 @@ note_name(HTAB *names, const char *name, MemoryContext context)
 	(void) yq_bytes_table_enter(names, yq_bytes_of_string(name), context, &found);
 }
 
-/* Return the names of a set in order, after the first "first_count" names, which exist already. */
+/* Return the names of a set in order, after the first "first_count" names, which already exist. */
 static void
 sort_names(HTAB *names, const char **result, int *count)
 {
@@ -249,7 +249,7 @@ read_label_name(const YqRow *tuple)
 	note_name(loader_of(tuple)->label_numbers, yq_row_text(tuple, 0), loader_of(tuple)->scratch);
 }
 
-/* Add a resource type or label of a node, which exists even if it is not declared. */
+/* Add a resource type or label of a node.  It exists even if it is not declared. */
 static void
 read_node_names(const YqRow *tuple)
 {
@@ -286,7 +286,7 @@ note_labels_of_array(YqHierarchyLoader *loader, Datum array)
 	}
 }
 
-/* Add the labels that a template configures for the queues made from it. */
+/* Add the labels that a template configures for the queues that are created from it. */
 static void
 note_labels_of_template(YqHierarchyLoader *loader, Jsonb *template)
 {
@@ -430,7 +430,7 @@ read_settings(const YqRow *tuple)
 	old_context = MemoryContextSwitchTo(hierarchy->context);
 	settings->multi_node_policy = yq_row_text(tuple, 8);
 	MemoryContextSwitchTo(old_context);
-	/* a class; its name without the package decides */
+	/* the value is a class, whose name without the package matters */
 	hierarchy->calculator.is_dominant = calculator != NULL &&
 		strstr(calculator, "DominantResourceCalculator") != NULL;
 	settings->memory_bounds[0] = setting_int(tuple, 10, (int) settings->memory_bounds[0], NULL);
@@ -504,7 +504,10 @@ read_policy(const YqRow *tuple)
 
 static const char *const unmapped_columns[] = {"property", "value"};
 
-/* Keep a property of a queue that no file lists; it applies once the queue is created. */
+/*
+ * Keep a property of a queue that was missing in its file.  The property applies when
+ * the queue is created.
+ */
 static void
 keep_property(YqHierarchyLoader *loader, const char *property, const char *value)
 {
@@ -514,7 +517,7 @@ keep_property(YqHierarchyLoader *loader, const char *property, const char *value
 	kept->value = value;
 }
 
-/* Read a property that no row represents.  A removed queue may have left the state STOPPED behind. */
+/* Read a property that no row represents.  A removed queue may have left the state STOPPED. */
 static void
 read_unmapped_property(const YqRow *tuple)
 {
@@ -537,7 +540,7 @@ read_unmapped_property(const YqRow *tuple)
 
 static const char *const active_leaf_columns[] = {"queue", "label"};
 
-/* Make the key of path and label, parted by a line end, which no path contains. */
+/* Make the key of path and label, separated by a newline, which no path contains. */
 static YqBytes
 active_leaf_key(const char *path, const char *label)
 {
@@ -564,8 +567,8 @@ yq_hierarchy_leaf_is_active(const YqHierarchyLoader *loader, const char *path, c
 /* -- nodes ----------------------------------------------------------------- */
 
 /*
- * Add amounts, limited to the largest integer.  A single node with an absurd amount
- * must neither stop a decision nor make a sum negative.
+ * Add amounts, up to the largest integer.  A single node with an absurd amount must
+ * neither prevent a decision nor make a sum negative.
  */
 static int64
 add_up_to_most(int64 a, int64 b)

@@ -3,8 +3,8 @@
  * hierarchy_read.h
  *	  Reading of the rows of the queue tables into a hierarchy.
  *
- * Rows live in a loader's scratch context, which is deleted when the hierarchy
- * is made.
+ * Rows are in a loader's scratch context, which is deleted when the hierarchy has been
+ * built.
  *
  *-------------------------------------------------------------------------
  */
@@ -14,7 +14,7 @@
 #include "queues/hierarchy.h"
 #include "utils/jsonb.h"
 
-/* Columns of yquota.queue that a hierarchy is made from. */
+/* Columns of yquota.queue from which a hierarchy is built. */
 typedef enum YqQueueColumn
 {
 	YQ_COL_PATH,
@@ -63,20 +63,20 @@ typedef enum YqQueueColumn
 	YQ_QUEUE_COLUMNS = YQ_COL_FIRST_ACL + YQ_QUEUE_OPERATION_COUNT
 } YqQueueColumn;
 
-/* A row of yquota.queue, with the rows of other tables for the queue. */
+/* A row of yquota.queue, with the rows of other tables that belong to the queue. */
 typedef struct YqQueueRow
 {
 	YqBytes		key;			/* path */
 	YqQueue    *queue;			/* set when the queue is made */
 	Datum		values[YQ_QUEUE_COLUMNS];
 	bool		nulls[YQ_QUEUE_COLUMNS];
-	struct YqLabelRow *labels;	/* NULL for none */
+	struct YqLabelRow *labels;	/* NULL: none */
 	struct YqWeightRow *weights;
 	bool		is_plan;
-	const struct YqPlanShare *share;	/* for a queue of a plan, which has no other values; NULL for all others */
+	const struct YqPlanShare *share;	/* for a queue of a plan, which has no other values; otherwise NULL */
 } YqQueueRow;
 
-/* Share of the plan that a queue of the plan has, as fractions. */
+/* Share of the plan that a queue of the plan has, in fractions. */
 typedef struct YqPlanShare
 {
 	float4		capacity;
@@ -87,7 +87,7 @@ typedef struct YqLabelRow
 {
 	struct YqLabelRow *next;
 	const char *label;
-	char	   *capacity;		/* NULL when not set, like the next two */
+	char	   *capacity;		/* NULL: not set, as in the next two fields */
 	char	   *maximum;
 	bool		has_am_percent;
 	float4		am_percent;
@@ -100,7 +100,7 @@ typedef struct YqWeightRow
 	float4		weight;
 } YqWeightRow;
 
-/* Templates of a row of yquota.wildcard_template; NULL for none. */
+/* Templates of a row of yquota.wildcard_template; NULL means none. */
 typedef struct YqWildcardRow
 {
 	YqBytes		key;			/* path with wildcards */
@@ -124,9 +124,9 @@ typedef struct YqHierarchyLoader
 	YqQueueRow **rows;
 	int			row_count;
 	YqQueueRow **row_of;		/* by number of the queue */
-	HTAB	   *type_numbers;	/* names, until they are numbered */
+	HTAB	   *type_numbers;	/* names, before they are numbered */
 	HTAB	   *wildcards;		/* YqWildcardRow */
-	HTAB	   *kept;			/* YqUnmappedProperty, of queues */
+	HTAB	   *kept;			/* YqUnmappedProperty entries of queues */
 	HTAB	   *active_leaves;	/* keys are made of path and label */
 	HTAB	   *label_numbers;
 	Oid			running;		/* labels of queue_state */
@@ -136,32 +136,35 @@ typedef struct YqHierarchyLoader
 /* Read yquota.queue. */
 extern void yq_hierarchy_read_queues(YqHierarchyLoader *loader);
 
-/* Append a row; the caller's row must last until the hierarchy is made. */
+/* Append a row.  The caller's row must exist until the hierarchy has been built. */
 extern void yq_hierarchy_append_row(YqHierarchyLoader *loader, YqQueueRow *row);
 
-/* Add the queues of plans, and vacant places; children of configured queues are counted. */
+/* Add the queues of plans, and vacant places.  The children of configured queues have been counted. */
 extern void yq_hierarchy_add_plan_queues(YqHierarchyLoader *loader);
 
 /* Compare siblings for qsort(). */
 extern int	yq_queue_compare_siblings(const void *a, const void *b);
 
-/* Enter a queue into the look-ups by path and name. */
+/* Add a queue to the look-ups by path and by name. */
 extern void yq_hierarchy_enter_queue(YqHierarchy *hierarchy, YqQueue *queue);
 
 /*
  * Bring the queues of plans up to date with yquota.reservation_queue.  Returns false
- * when the hierarchy has to be made anew: no vacant place is left, or the hierarchy is
- * in use.
+ * when the hierarchy has to be rebuilt, because no vacant place is left or the
+ * hierarchy is in use.
  */
 extern bool yq_hierarchy_follow_plans(YqHierarchy *hierarchy, Snapshot snapshot);
 
-/* Read the other tables, after the queues are made; names and settings go into the hierarchy at once. */
+/*
+ * Read the other tables, after the queues have been built.  Names and settings go
+ * directly into the hierarchy.
+ */
 extern void yq_hierarchy_read(YqHierarchyLoader *loader);
 
 /* Read access lists of templates, workflows, mapping rules and the settings of access. */
 extern void yq_hierarchy_read_access(YqHierarchyLoader *loader);
 
-/* Fill the configured and inherited properties of a queue; its parent must be resolved already. */
+/* Fill the configured and inherited properties of a queue.  Its parent must have been resolved. */
 extern void yq_hierarchy_resolve(YqHierarchyLoader *loader, YqQueue *queue,
 								 const bool *configured_anywhere);
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * hierarchy_resolve.c
- *	  The properties in force for a queue: set by the queue, by its template or
+ *	  The effective properties of a queue: set by the queue or its template, or
  *	  inherited (docs/design.md 5).
  *
  * Parents are resolved before their children, so that a queue inherits by copying.
@@ -104,7 +104,7 @@ resolve_float(YqResolving *resolving, YqInheritedProperty property, YqQueueColum
 	else
 	{
 		value = setting;
-		/* all queues share the text that root has made */
+		/* all queues share the text that was made for root */
 		if (queue->parent != NULL && queue->parent->inherited[property].from != queue->parent->path &&
 			queue->parent->inherited[property].value != NULL &&
 			queue->parent->inherited[property].from != yq_from_template)
@@ -139,8 +139,8 @@ resolve_am_percent(YqResolving *resolving)
 }
 
 /*
- * Set the properties of a queue of a plan: the plan's limits for users
- * (ReservationQueue.updateQuotas()), and no others.
+ * Set the properties of a queue of a plan.  It has only the plan's limits for users
+ * (ReservationQueue.updateQuotas()).
  */
 static void
 resolve_limits_of_plan(YqResolving *resolving)
@@ -224,7 +224,7 @@ resolve_lifetimes(YqResolving *resolving)
 					   queue->inherited[YQ_INHERITED_MAXIMUM_APPLICATION_LIFETIME].from);
 }
 
-/* Return maximum-allocation, which a template writes as memory-mb=1024,vcores=1; or NULL. */
+/* Return maximum-allocation, which a template writes as memory-mb=1024,vcores=1, or NULL. */
 static const int64 *
 own_allocation(YqResolving *resolving)
 {
@@ -241,7 +241,7 @@ own_allocation(YqResolving *resolving)
 	return capacity.amounts;
 }
 
-/* Set the largest container from the types that the queue sets and the parent's other types. */
+/* Set the largest container, from the types that the queue sets and the remaining types of its parent. */
 static void
 resolve_maximum_allocation(YqResolving *resolving)
 {
@@ -261,7 +261,7 @@ resolve_maximum_allocation(YqResolving *resolving)
 		for (int i = 0; i < hierarchy->calculator.types; i++)
 		{
 			exceeds = exceeds || own[i] > most[i];
-			/* memory and cores are always set, other types only where they are named */
+			/* memory and cores are always set, other types only if they are named */
 			if (i <= YQ_VCORES || own[i] != 0)
 				queue->maximum_allocation[i] = own[i];
 		}
@@ -308,7 +308,7 @@ resolve_flag(YqResolving *resolving, YqInheritedProperty property, YqQueueColumn
 		yq_resolving_note_parent(resolving->queue, property, "false");
 }
 
-/* Return the option whose name follows ordering-policy. in Hadoop. */
+/* Return the value of an option, whose name follows "ordering-policy." in Hadoop. */
 static char *
 own_option(YqResolving *resolving, const char *option)
 {
@@ -367,7 +367,7 @@ resolve_kind(const YqQueue *queue, const YqQueueRow *row)
 	return queue->child_count > 0 || row_flag(row, YQ_COL_V2_ENABLED) ? YQ_QUEUE_PARENT : YQ_QUEUE_LEAF;
 }
 
-/* Set whether and how queues are created below this queue, and how long the queue itself is kept. */
+/* Set whether and how queues are created below this queue, and how long an unused queue is kept. */
 static void
 resolve_creation(YqResolving *resolving)
 {
@@ -404,7 +404,7 @@ resolve_state(YqResolving *resolving)
 			pg_strcasecmp(text, "RUNNING") == 0 ? 'R' : 0;
 }
 
-/* Set the weights of users from rows, and from templates for users without a row. */
+/* Set the weights of users from rows, or from templates for users without a row. */
 static void
 resolve_weights(YqResolving *resolving)
 {
@@ -423,7 +423,7 @@ resolve_weights(YqResolving *resolving)
 	queue->weights_from = count > 0 ? queue : queue->parent == NULL ? NULL : queue->parent->weights_from;
 }
 
-/* A month counts as 30 days, as in comparisons of intervals. */
+/* Set auto_promote_after.  A month counts as 30 days, as in comparisons of intervals. */
 static void
 resolve_promotion(YqResolving *resolving)
 {

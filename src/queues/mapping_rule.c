@@ -47,7 +47,7 @@ static const char *const kind_names[YQ_RULE_KIND_COUNT] = {
 	[YQ_RULE_JSON] = "json",
 };
 
-/* Policies that place in a path below parentQueue. */
+/* Policies that choose a queue below parentQueue. */
 static const struct
 {
 	const char *policy;
@@ -61,7 +61,7 @@ static const struct
 	{"applicationName", "%application"},
 };
 
-/* Rules while their table is read. */
+/* The rules while their table is read. */
 typedef struct Reading
 {
 	YqMappingRules result;

@@ -3,8 +3,9 @@
  * mapping_rule.h
  *	  Rules that choose the queue of an application, as they are configured.
  *
- * Both of Hadoop's notations become the same structure: the comparison, the
- * policy, and the fallback for a queue that cannot be used (semantics/queues).
+ * Rules in both of Hadoop's notations are converted to the same structure.  It contains
+ * the comparison, the policy, and the fallback for a queue that cannot be used
+ * (semantics/queues).
  *
  *-------------------------------------------------------------------------
  */
@@ -49,9 +50,9 @@ typedef struct YqMappingRule
 	int32		position;		/* position among rules of its kind */
 	YqRuleMatch match;
 	const char *matches;
-	bool		has_variable;	/* in matches */
+	bool		has_variable;	/* "matches" contains a variable */
 	YqRuleAction action;
-	const char *target;			/* path with variables; NULL when missing */
+	const char *target;			/* path with variables; NULL: missing */
 	bool		may_create;
 	YqRuleFallback fallback;
 } YqMappingRule;
@@ -64,8 +65,8 @@ typedef struct YqMappingRules
 } YqMappingRules;
 
 /*
- * Read the rules in force into the current memory context: legacy rules and rules
- * of applications after them, or JSON rules.
+ * Read the current rules into the current memory context: either the legacy rules,
+ * followed by the rules of applications, or the JSON rules.
  */
 extern YqMappingRules yq_mapping_rules_read(Snapshot snapshot, bool json);
 

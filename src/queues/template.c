@@ -211,7 +211,7 @@ yq_templates_of(const YqHierarchyLoader *loader, const YqQueue *queue)
 
 /* -- looking up ------------------------------------------------------------ */
 
-/* Return the value of a property that a configuration file had for a queue that it did not list. */
+/* Return the value of a property from a configuration file that set it for a queue which it did not list. */
 static char *
 kept_text(const YqTemplates *templates, const char *property)
 {

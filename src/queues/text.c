@@ -92,7 +92,7 @@ yq_array_of_strings(const List *strings)
 
 /* Ids of reservations. */
 
-/* Read a number up to "end"; false when there is none. */
+/* Read a number up to "end".  Returns false when there is none. */
 static bool
 parse_number(const char **text, char end, int64 *number)
 {

@@ -15,16 +15,16 @@
 
 /* -- text ---------------------------------------------------------------------- */
 
-/* Write <memory:1024, vCores:1>; other types appear only where their amount is not 0. */
+/* Write <memory:1024, vCores:1>.  Other types appear only if their amount is not 0. */
 extern char *yq_amounts_text(const YqHierarchy *hierarchy, const int64 *amounts);
 
 /* Write labels in the notation of PostgreSQL's arrays: {gpu,ssd}. */
 extern char *yq_labels_text(const YqHierarchy *hierarchy, const bool *labels);
 
-/* Return the shortest decimal that reads back as the same float. */
+/* Return the shortest decimal number that reads back as the same float. */
 extern char *yq_float_text(float4 value);
 
-/* A fraction or percentage as Java writes it: 1.0 instead of 1. */
+/* Return a fraction or percentage as Java writes it: 1.0 instead of 1. */
 extern char *yq_java_float_text(float4 value);
 
 /* Make a PostgreSQL array of strings from a list or from a C array. */
@@ -42,7 +42,7 @@ typedef struct YqReservationId
 	int64		number;
 } YqReservationId;
 
-/* Read an id; ERRCODE_INVALID_PARAMETER_VALUE when the text is no id. */
+/* Read an id.  If the text is not an id, raises ERRCODE_INVALID_PARAMETER_VALUE. */
 extern YqReservationId yq_reservation_id_parse(const char *text);
 
 /* Return the stored form of an id, palloc'd; the number has at least four digits. */

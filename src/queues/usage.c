@@ -4,11 +4,11 @@
  *	  Usage of queues: running containers, from the counters of charging (docs/design.md
  *	  3), and reservations.
  *
- * Only GUARANTEED containers use a queue; containers of both kinds keep it from
- * being empty.  A container names its queue by path or by a name that no other
+ * Only GUARANTEED containers use resources of a queue, but containers of both types
+ * make it nonempty.  A container names its queue by path, or by a name that only one
  * queue has.  A container that names no existing queue counts for no queue.  A
- * reservation on a node counts as if the container ran there
- * (ResourceUsage.incUsed() for a reservation).
+ * reservation on a node counts as if the container ran there (ResourceUsage.incUsed()
+ * for a reservation).
  *
  *-------------------------------------------------------------------------
  */
@@ -78,7 +78,7 @@ typedef enum UsageColumn
 	USAGE_EXECUTION_TYPE,
 	USAGE_ALLOCATION,
 	USAGE_CONTAINERS,
-	USAGE_SCOPE,				/* only deltas have this column and the next */
+	USAGE_SCOPE,				/* only deltas have this column and the next column */
 	USAGE_PACKED,
 	USAGE_COLUMNS
 } UsageColumn;
@@ -99,9 +99,9 @@ static const char *const column_names[USAGE_COLUMNS] = {
 typedef struct UsageScan
 {
 	const YqHierarchy *hierarchy;
-	const YqQueue *queue;		/* NULL for all queues */
+	const YqQueue *queue;		/* NULL: all queues */
 	Oid			guaranteed;
-	MemoryContext row_context;	/* for values of one row */
+	MemoryContext row_context;	/* memory for the values of a row */
 	Snapshot	snapshot;
 	YqUsageReader reader;
 	void	   *argument;
@@ -125,7 +125,7 @@ end_usage_scan(UsageScan *scan)
 	MemoryContextDelete(scan->row_context);
 }
 
-/* Return the label's number; without labels there is one partition. */
+/* Return the number of a label.  Without labels there is one partition. */
 static int
 find_usage_label(const YqHierarchy *hierarchy, const char *label)
 {
@@ -138,7 +138,7 @@ string_of(YqBytes bytes)
 	return bytes.data == NULL ? NULL : pnstrdup(bytes.data, bytes.length);
 }
 
-/* Pass usage to the reader, unless it belongs to another queue than the wanted one. */
+/* Pass usage to the reader, unless it belongs to a queue that is not wanted. */
 static void
 tell_usage(const UsageScan *scan, const YqBytes *names, bool is_guaranteed, Datum allocation, int64 containers)
 {
@@ -185,7 +185,7 @@ read_counted_usage(const YqRow *row)
 	MemoryContextReset(scan->row_context);
 }
 
-/* Read a row, which has either usage of its own or packed usage of several queues. */
+/* Read a row, which contains either a single usage or packed usage of several queues. */
 static void
 read_usage_delta(const YqRow *row)
 {
@@ -265,7 +265,7 @@ read_all_reserved(const UsageScan *scan)
 	SPI_finish();
 }
 
-/* Count as the extension's owner, because the caller needs no right on the tables. */
+/* Count reservations as the extension's owner, because the caller needs no privileges on the tables. */
 static void
 count_reservations(const UsageScan *scan)
 {
@@ -350,17 +350,18 @@ add_counted_usage(const YqUsage *usage, void *argument)
 /* -- kept compacted usage ----------------------------------------------------- */
 
 /*
- * Compacted usage changes every few seconds, at each compaction; uncompacted rows
+ * Compacted usage changes only every few seconds, at each compaction; uncompacted rows
  * change all the time.  The session therefore keeps compacted usage as read, with its
- * version.  Only queues with uncompacted rows are set back to it.
+ * version.  Before uncompacted rows are added again, only queues that have such rows
+ * are reset to compacted usage.
  */
 typedef struct YqCompactedUsage
 {
 	bool		is_valid;
 	pg_uuid_t	version;
-	int64	  **used;			/* by number of the queue: all its labels, one after the other */
+	int64	  **used;			/* by number of the queue: all its labels, one after another */
 	int64	   *containers;		/* by number of the queue */
-	bool	   *has_uncompacted; /* by number of the queue: uncompacted rows were added since */
+	bool	   *has_uncompacted; /* by number of the queue: uncompacted rows were added */
 	int		   *uncompacted;	/* numbers of the queues with uncompacted rows */
 	int			uncompacted_count;
 } YqCompactedUsage;
@@ -415,7 +416,7 @@ copy_elsewhere(const YqHierarchy *hierarchy, bool is_back)
 	}
 }
 
-/* Set the touched queues back to compacted usage. */
+/* Reset the queues with uncompacted rows to compacted usage. */
 static void
 forget_uncompacted(YqHierarchy *hierarchy)
 {
@@ -580,7 +581,7 @@ void
 yq_hierarchy_read_usage(YqHierarchy *hierarchy)
 {
 	UsageScan	scan = begin_usage_scan(hierarchy, NULL, NULL, hierarchy);
-	/* use one snapshot for all reads, because compaction moves rows from one table to the other */
+	/* use one snapshot for all reads, because compaction moves rows from one table to another */
 	Version		version = find_version(scan.snapshot);
 	YqCompactedUsage *compacted;
 
@@ -592,7 +593,7 @@ yq_hierarchy_read_usage(YqHierarchy *hierarchy)
 		forget_uncompacted(hierarchy);
 	else
 		read_compacted(hierarchy, &scan);
-	/* an error below leaves usage half read */
+	/* after an error below, usage would be incomplete */
 	compacted->is_valid = false;
 	scan.reader = add_uncompacted;
 	yq_table_scan(YQ_COUNTER_DELTA, scan.snapshot, column_names, USAGE_COLUMNS, read_usage_delta, &scan);
@@ -612,7 +613,7 @@ yq_usage_of_leaf_read(const YqHierarchy *hierarchy, const YqQueue *leaf,
 	static const char index_name[] = "usage_counter_queue_label_username_execution_type_key";
 	UsageScan	scan = begin_usage_scan(hierarchy, leaf, reader, argument);
 
-	/* events name the queue by its path or, if unique, by its short name; one snapshot as above */
+	/* events name the queue by its path or, if unique, by its short name; use one snapshot, as above */
 	yq_table_scan_index(YQ_USAGE_COUNTER, index_name, scan.snapshot, leaf->path, NULL,
 					   column_names, USAGE_SCOPE, read_counted_usage, &scan);
 	if (leaf->name != leaf->path)

@@ -4,8 +4,9 @@
  *	  Validation of a hierarchy of queues: Hadoop's rules for a configuration, and for a
  *	  change while the cluster runs (docs/design.md 5).
  *
- * A configuration that Hadoop 3.4.1 refuses is refused, with Hadoop's message where one
- * exists.  Every violation is collected, in the order in which Hadoop would find it.
+ * yquota refuses a configuration that Hadoop 3.4.1 refuses, with Hadoop's message if
+ * there is one.  All violations are collected, in the order in which Hadoop would find
+ * them.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,7 +20,7 @@ typedef struct YqViolation
 {
 	const char *queue;			/* path; NULL for settings of the scheduler */
 	const char *property;		/* Hadoop's name of the property, without prefix */
-	const char *value;			/* as configured; NULL when not configured */
+	const char *value;			/* as configured; NULL: not configured */
 	const char *message;
 } YqViolation;
 
@@ -30,7 +31,7 @@ extern List *yq_violation_add(List *violations, const char *queue, const char *p
 /* Return all violations of the rules for a configuration. */
 extern List *yq_hierarchy_validate(const YqHierarchy *hierarchy);
 
-/* Return the violations of one queue alone, without its relations to other queues. */
+/* Return the violations of a single queue, without its relations to other queues. */
 extern List *yq_hierarchy_validate_queue(const YqHierarchy *hierarchy, const YqQueue *queue);
 
 /* Return the name of the property of a queue on a label. */
