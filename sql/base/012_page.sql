@@ -193,7 +193,7 @@ CREATE FUNCTION yquota_internal.chart(title text, frame yquota_internal.chart_fr
 		'<svg viewBox="0 0 640 240" role="img" aria-label="', yquota_internal.html(title), '">',
 		yquota_internal.chart_grid(frame, unit), body, yquota_internal.chart_now(frame), '</svg></figure>');
 COMMENT ON FUNCTION yquota_internal.chart(text, yquota_internal.chart_frame, text, text, text) IS
-	'Draw a chart around shapes that are SVG already; the unit follows each amount';
+	'Draw the frame of a chart around shapes that the caller has drawn as SVG.  The unit stands behind each amount';
 
 CREATE FUNCTION yquota_internal.chart_in_words(title text, words text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE

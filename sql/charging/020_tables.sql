@@ -205,8 +205,8 @@ CREATE TABLE yquota_internal.feed_sign (
 );
 COMMENT ON TABLE yquota_internal.feed_sign IS
 	'Instants at which the resource manager behind a feed is known to have run: see report_recovery()';
-COMMENT ON COLUMN yquota_internal.feed_sign.is_recovery IS 'true if it became active then';
-COMMENT ON COLUMN yquota_internal.feed_sign.outage_id IS 'outage that ended then; NULL: none';
+COMMENT ON COLUMN yquota_internal.feed_sign.is_recovery IS 'true if the resource manager became active at this instant';
+COMMENT ON COLUMN yquota_internal.feed_sign.outage_id IS 'outage that ended at this instant; NULL: none';
 
 CREATE TABLE yquota.pricing_change (
 	version bigint PRIMARY KEY,
@@ -352,7 +352,7 @@ COMMENT ON COLUMN yquota.credit_transfer.to_project IS 'project whose credit it 
 COMMENT ON COLUMN yquota.credit_transfer.amount IS 'credits, above 0, at most 10^30, at most 60 decimals';
 COMMENT ON COLUMN yquota.credit_transfer.reason IS 'not null';
 COMMENT ON COLUMN yquota.credit_transfer.external_id IS 'unique id of the caller, which makes repeating harmless';
-COMMENT ON COLUMN yquota.credit_transfer.reverses IS 'transfer of which it returns unspent credit; NULL for others';
+COMMENT ON COLUMN yquota.credit_transfer.reverses IS 'transfer whose unspent credit this transfer returns; NULL for other transfers';
 COMMENT ON COLUMN yquota.credit_transfer.transferred_by IS 'role that called the function';
 COMMENT ON COLUMN yquota.credit_transfer.transferred_at IS 'clock when the credit moved';
 
@@ -391,9 +391,9 @@ COMMENT ON COLUMN yquota.quota_grant.valid_from IS 'start of validity; default -
 COMMENT ON COLUMN yquota.quota_grant.expires_at IS 'instant at which the remaining credit is lost, default infinity. The grant of a project that expires first is spent first. A negative row ignores it. A NOTICE tells that it has passed already';
 COMMENT ON COLUMN yquota.quota_grant.kind IS 'grant (default), budget (a recurring grant), transfer from or to another project, refund of spending, or correction of other rows. The first three limit a sub-project by its own credit';
 COMMENT ON COLUMN yquota.quota_grant.booked_at IS
-	'clock when it was given: spending before that does not use it';
+	'clock when the credit was given: spending before this time does not use it';
 COMMENT ON COLUMN yquota.quota_grant.transfer_id IS 'transfer that the row is a part of; references credit_transfer; NULL for other kinds';
-COMMENT ON COLUMN yquota.quota_grant.takes_from IS 'grant from which a negative row of a transfer takes credit first; references quota_grant; NULL in all others';
+COMMENT ON COLUMN yquota.quota_grant.takes_from IS 'grant from which a negative row of a transfer takes credit first; references quota_grant; NULL in all other rows';
 COMMENT ON COLUMN yquota.quota_grant.external_id IS 'unique id in the granting system, which makes repeating harmless';
 
 --
@@ -437,7 +437,7 @@ COMMENT ON COLUMN yquota.container_event.exit_status IS 'FINISH: YARN''s contain
 COMMENT ON COLUMN yquota.container_event.source IS 'name of the feed. yquota itself uses scheduler, reconcile and node_lost, and node_queue for ends that agents report by container_ended';
 COMMENT ON COLUMN yquota.container_event.recorded_at IS 'the statement''s clock when the event arrived; decides nothing about amounts except for a START repeated with a new allocation';
 COMMENT ON COLUMN yquota.container_event.priority IS 'priority of the request that the container answers. START: NULL means 0. UPDATE: NULL means unchanged';
-COMMENT ON COLUMN yquota.container_event.allocation_request_id IS 'id of that request. START: NULL means -1. UPDATE: NULL means unchanged';
+COMMENT ON COLUMN yquota.container_event.allocation_request_id IS 'id of the request that the container answers. START: NULL means -1. UPDATE: NULL means unchanged';
 COMMENT ON COLUMN yquota.container_event.asked_label IS 'node label that was asked for. START: NULL means the empty string. UPDATE: NULL means unchanged';
 COMMENT ON COLUMN yquota.container_event.is_am IS 'true if the container is its application''s master. START: NULL means true if its id ends with _000001, YARN''s number 1 of an attempt. UPDATE: NULL means unchanged';
 COMMENT ON COLUMN yquota.container_event.is_running IS 'false while the container is allocated but waits at its node or is paused. Then an OPPORTUNISTIC container pays by waiting_factor, a GUARANTEED one as if it ran. START: NULL means true. UPDATE: NULL means unchanged';
@@ -487,12 +487,12 @@ COMMENT ON COLUMN yquota.container.charges IS 'number of rows in charge that thi
 COMMENT ON COLUMN yquota.container.factors IS 'factors that apply to it: dimension, name, dimension, name ...; NULL: none. For a waiting container waiting and waiting_factor come first';
 COMMENT ON COLUMN yquota.container.accrual_base IS 'credits from the full hour before settled_at to settled_at at this allocation, as counted for it';
 COMMENT ON COLUMN yquota.container.priority IS 'priority of the request that it answers';
-COMMENT ON COLUMN yquota.container.allocation_request_id IS 'id of that request; -1 without one';
+COMMENT ON COLUMN yquota.container.allocation_request_id IS 'id of the request that it answers; -1 without one';
 COMMENT ON COLUMN yquota.container.asked_label IS 'node label that was asked for; empty for none';
 COMMENT ON COLUMN yquota.container.is_am IS 'true if it is its application''s master';
 COMMENT ON COLUMN yquota.container.is_running IS 'false while it waits at its node or is paused';
 COMMENT ON COLUMN yquota.container.waiting_factor IS 'part of its price that it pays while it waits, that is, while it is OPPORTUNISTIC and does not run; NULL when it does not wait';
-COMMENT ON COLUMN yquota.container.settled_lately IS 'true where settled_at was less than a day before the clock of the statement that wrote the row, or after it; otherwise NULL. Serves an index';
+COMMENT ON COLUMN yquota.container.settled_lately IS 'true where settled_at was less than a day before the clock of the statement that wrote the row, or after that clock; otherwise NULL. Serves an index';
 COMMENT ON COLUMN yquota.container.is_given IS 'true if yquota''s scheduler allocated it (the source of its START is scheduler): it ends with its application';
 
 CREATE TABLE yquota.container_change (
@@ -636,9 +636,9 @@ CREATE TABLE yquota_internal.waiting_look (
 	settled_before xid8 NOT NULL,
 	all_looked_at timestamptz NOT NULL
 );
-COMMENT ON TABLE yquota_internal.waiting_look IS 'Looks of the worker at events that wait for their START: see apply_waiting()';
-COMMENT ON COLUMN yquota_internal.waiting_look.looked_by IS 'transaction of the look that makes rows settled next';
-COMMENT ON COLUMN yquota_internal.waiting_look.seen_before IS 'transaction id before which the look saw all rows';
+COMMENT ON TABLE yquota_internal.waiting_look IS 'Searches of the worker for events that wait for a known START: see apply_waiting()';
+COMMENT ON COLUMN yquota_internal.waiting_look.looked_by IS 'transaction of the search that makes rows settled next';
+COMMENT ON COLUMN yquota_internal.waiting_look.seen_before IS 'transaction id before which the search saw all rows';
 COMMENT ON COLUMN yquota_internal.waiting_look.settled_before IS 'transaction id before which all rows are settled';
 COMMENT ON COLUMN yquota_internal.waiting_look.all_looked_at IS 'clock when the worker last looked at all rows';
 
@@ -662,10 +662,10 @@ CREATE INDEX reported_end_container_id_idx ON yquota_internal.reported_end (cont
 COMMENT ON TABLE yquota_internal.reported_end IS
 	'Ends of containers that were reported differently, and ends that yquota reported itself; the earliest counts';
 COMMENT ON COLUMN yquota_internal.reported_end.is_own IS 'true if yquota sent the FINISH itself: expiry, release_containers(), reconcile(), node_lost()';
-COMMENT ON COLUMN yquota_internal.reported_end.is_assumed IS 'true if the only sign of the end is that the application was over then: see import_rm_audit()';
+COMMENT ON COLUMN yquota_internal.reported_end.is_assumed IS 'true if the only sign of the end is that the application had ended: see import_rm_audit()';
 COMMENT ON COLUMN yquota_internal.reported_end.recorded_at IS 'the statement''s clock when it was noted';
 COMMENT ON COLUMN yquota_internal.reported_end.source IS 'feed that reported the end; the first one of several';
-COMMENT ON COLUMN yquota_internal.reported_end.is_booked IS 'true if it is the end in the books when another one came, whose source is not known';
+COMMENT ON COLUMN yquota_internal.reported_end.is_booked IS 'true if the row is the end that the books had when a different end was reported; the source of the row is not known';
 
 CREATE TABLE yquota_internal.discarded_event (
 	reject_id bigint NOT NULL,
@@ -698,7 +698,7 @@ CREATE TABLE yquota_internal.event_without_effect (
 	event_id bigint NOT NULL
 );
 COMMENT ON TABLE yquota_internal.event_without_effect IS
-	'Events of the log that changed nothing when they came: the books knew them, they said nothing, or the container had ended before.  Events set aside that were sent again are listed, too, because their later row in the log counts';
+	'Events of the log that changed nothing when they arrived: the books had them already, they had no content, or the container had ended before.  Events set aside that were sent again are listed, too, because their later row in the log counts';
 
 CREATE TABLE yquota_internal.charged_through (
 	at timestamptz NOT NULL,
@@ -747,12 +747,12 @@ COMMENT ON COLUMN yquota_internal.counter_delta.scope IS
 	'counters that the row is for: p a project and its rate classes, u queues and users, n nodes, f a feed.  A statement about one container needs one row: a for all';
 COMMENT ON COLUMN yquota_internal.counter_delta.shape IS 'allocation divided by the greatest common divisor of its amounts';
 COMMENT ON COLUMN yquota_internal.counter_delta.reference_at IS 'full hour (UTC) that accrual_base counts from; of several rate classes the latest';
-COMMENT ON COLUMN yquota_internal.counter_delta.weight IS 'sum of those divisors';
+COMMENT ON COLUMN yquota_internal.counter_delta.weight IS 'sum of the greatest common divisors of the allocations';
 COMMENT ON COLUMN yquota_internal.counter_delta.accrual_base IS 'credits from reference_at to the containers'' settled_at; of several rate classes their sum';
 COMMENT ON COLUMN yquota_internal.counter_delta.containers IS 'containers that came minus containers that went; of several queues or nodes their sum';
 COMMENT ON COLUMN yquota_internal.counter_delta.charged IS 'credits posted to charge';
-COMMENT ON COLUMN yquota_internal.counter_delta.pricing_version IS 'newest pricing_change that the statement saw, in the first of its rows, as in priced_through';
-COMMENT ON COLUMN yquota_internal.counter_delta.priced_through IS 'latest instant whose price the statement used';
+COMMENT ON COLUMN yquota_internal.counter_delta.pricing_version IS 'newest pricing_change that the statement saw; only the first row of the statement has this column and priced_through';
+COMMENT ON COLUMN yquota_internal.counter_delta.priced_through IS 'latest instant whose price the statement used; only in the first row of the statement';
 COMMENT ON COLUMN yquota_internal.counter_delta.recorded_at IS 'clock of the statement, or the latest recorded_at of its events; in rows about feeds';
 COMMENT ON COLUMN yquota_internal.counter_delta.changed_from IS
 	'instant before which the statement has not changed the spending of the project; NULL: it has not changed it at all';
@@ -827,7 +827,7 @@ COMMENT ON TABLE yquota_internal.usage_numbering IS
 	'Empty until an allocation cycle has run.  From then on, rows of counter_delta about usage name their transactions';
 COMMENT ON COLUMN yquota_internal.usage_numbering.asked_by IS 'transaction that appended the row';
 COMMENT ON COLUMN yquota_internal.usage_numbering.complete_from IS
-	'first transaction that numbers its rows, as do all later ones; NULL in the first row, which makes them do so';
+	'first transaction from which on all transactions number their rows; NULL in the first row, which requests the numbering';
 CREATE FUNCTION yquota_internal.leave_out() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
@@ -837,7 +837,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.leave_out() IS
-	'Leave out a row that tells of transactions of another database and means nothing here';
+	'Leave out a row about transactions of another database, which has no meaning here';
 CREATE TRIGGER leave_out BEFORE INSERT ON yquota_internal.usage_numbering
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.leave_out();
 ALTER TABLE yquota_internal.usage_numbering ENABLE REPLICA TRIGGER leave_out;
@@ -901,7 +901,7 @@ COMMENT ON TABLE yquota_internal.running_reference IS
 COMMENT ON COLUMN yquota_internal.running_reference.priced_through IS
 	'latest instant whose price the accrual bases contain: reference_at, or the hour of containers that were settled ahead of the clock';
 COMMENT ON COLUMN yquota_internal.running_reference.pricing_version IS
-	'newest pricing_change seen; when a later one changes prices before priced_through, the references are invalid';
+	'newest pricing_change seen; when a later pricing_change affects prices before priced_through, the references are invalid';
 COMMENT ON COLUMN yquota_internal.running_reference.classes IS 'highest number given to a rate class so far';
 
 CREATE TABLE yquota_internal.usage_counter (
@@ -938,7 +938,7 @@ CREATE TABLE yquota_internal.correction_due (
 	noted_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 COMMENT ON TABLE yquota_internal.correction_due IS
-	'Instants after which something was settled before a change of price became visible; correct_late_prices() works them off';
+	'Instants of settlements that missed a change of price: correct_late_prices() settles again from them, and removes them';
 
 --
 -- State of the clock and of the worker

@@ -27,7 +27,7 @@ CREATE TABLE yquota_internal.spending_mark (
 );
 COMMENT ON TABLE yquota_internal.spending_mark IS
 	'Spending of projects until instants at which their grants begin and expire';
-COMMENT ON COLUMN yquota_internal.spending_mark.spent IS 'credits for everything that ran before';
+COMMENT ON COLUMN yquota_internal.spending_mark.spent IS 'credits for everything that ran before the instant';
 COMMENT ON COLUMN yquota_internal.spending_mark.taken_at IS 'clock when the spending was read from the books';
 
 CREATE VIEW yquota_internal.uncompacted_change AS
@@ -75,7 +75,7 @@ COMMENT ON COLUMN yquota.expired_grant.grant_id IS 'primary key with project';
 COMMENT ON COLUMN yquota.expired_grant.project IS 'project whose credit it was: that of the grant, or an ancestor';
 COMMENT ON COLUMN yquota.expired_grant.lost IS 'credits, 0 or more. A row of 0 saves balances from computing it again. For a negative row that went to a sub-project: credits that it had taken from grants which had expired by then';
 COMMENT ON COLUMN yquota.expired_grant.expired_at IS 'expires_at of the grant, or booked_at if that was later; for a negative row the time at which it went to the sub-project';
-COMMENT ON COLUMN yquota.expired_grant.decided_at IS 'clock when the worker found it in the books';
+COMMENT ON COLUMN yquota.expired_grant.decided_at IS 'clock when the worker found the loss in the books';
 
 CREATE VIEW yquota_internal.kept_loss AS
 	SELECT expired.grant_id, expired.project, expired.lost, expired.expired_at
@@ -420,7 +420,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.notice_expired_grant() IS
-	'Notify those who give credit that it has been lost';
+	'Raise a NOTICE when a grant is inserted that has expired already';
 -- Leaves out budgets, whose earlier periods are granted only for the books.
 CREATE TRIGGER notice_expired AFTER INSERT ON yquota.quota_grant
 	FOR EACH ROW WHEN (NEW.amount > 0 AND NEW.expires_at < 'infinity' AND NEW.kind <> 'budget')
@@ -543,7 +543,7 @@ COMMENT ON COLUMN yquota.grant_status.state IS 'pending (not begun), valid, spen
 COMMENT ON COLUMN yquota.grant_status.counts_for IS 'project whose credit it is: its own, or an ancestor for refunds and corrections of a sub-project without own credit. Then spent, remaining and lost are NULL';
 COMMENT ON COLUMN yquota.grant_status.spent IS 'credits spent from it; NULL in a negative row';
 COMMENT ON COLUMN yquota.grant_status.remaining IS 'credits left of it; NULL when it is not valid';
-COMMENT ON COLUMN yquota.grant_status.lost IS 'credits left of it when it expired, and credits that returned to it later; NULL before';
+COMMENT ON COLUMN yquota.grant_status.lost IS 'credits left of it when it expired, and credits that returned to it later; NULL before it expires';
 COMMENT ON COLUMN yquota.grant_status.moved IS 'credits of it that transfers have moved to other projects; NULL in a negative row, and before it begins';
 COMMENT ON COLUMN yquota.grant_status.begins_at IS
 	'first time at which it could be spent: valid_from, or the time of booking if that was later';

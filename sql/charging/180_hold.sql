@@ -44,13 +44,13 @@ COMMENT ON COLUMN yquota.hold.queue IS 'full path of the reservation''s queue; i
 COMMENT ON COLUMN yquota.hold.amount IS 'credits, above 0, at most 10^30, at most 60 decimals; as last changed';
 COMMENT ON COLUMN yquota.hold.external_id IS 'id of the caller for the hold, unique in the project, at most 255 bytes; NULL: none';
 COMMENT ON COLUMN yquota.hold.replaced_amounts IS 'amounts before each change by hold(replace => true), the oldest first; NULL: never changed';
-COMMENT ON COLUMN yquota.hold.replaced_at IS 'clock of each of these changes';
+COMMENT ON COLUMN yquota.hold.replaced_at IS 'clock of each change by hold(replace => true)';
 COMMENT ON COLUMN yquota.hold.of_submission IS 'true if a submission made it; it ends with the application';
 COMMENT ON COLUMN yquota.hold.held_by IS 'role that called hold(), submitted the application or had the reservation accepted';
 COMMENT ON COLUMN yquota.hold.held_at IS 'clock when it was held: the cost of the application from then on uses it up';
-COMMENT ON COLUMN yquota.hold.expires_at IS 'end of the hold; infinity for the hold of a reservation. A submission''s ends when the lifetime of the application is over, counted from its activation; infinity before, and without a lifetime';
+COMMENT ON COLUMN yquota.hold.expires_at IS 'end of the hold; infinity for the hold of a reservation. The hold of a submission ends with the lifetime of the application, counted from its activation; infinity before the activation, and without a lifetime';
 COMMENT ON COLUMN yquota.hold.released_by IS 'role that called release_hold(), or ended the application or reservation; NULL for a hold that is not released';
-COMMENT ON COLUMN yquota.hold.released_at IS 'clock of that call, or when the application or reservation ended';
+COMMENT ON COLUMN yquota.hold.released_at IS 'clock of release_hold(), or when the application or reservation ended';
 
 CREATE VIEW yquota_internal.live_hold AS
 	SELECT hold.* FROM yquota.hold
@@ -490,7 +490,7 @@ COMMENT ON COLUMN yquota.hold_status.state IS 'held, spent (nothing of it is lef
 COMMENT ON COLUMN yquota.hold_status.amount IS 'credits held at first, or as last changed';
 COMMENT ON COLUMN yquota.hold_status.spent IS
 	'credits that the application, or the reservation with the containers in its queue, has cost since held_at, including those that an earlier hold covered; NULL for a hold that is released or has expired';
-COMMENT ON COLUMN yquota.hold_status.outstanding IS 'credits still held, which project_balance.held adds up';
+COMMENT ON COLUMN yquota.hold_status.outstanding IS 'credits still held; project_balance.held is their sum';
 COMMENT ON COLUMN yquota.hold_status.reservation_id IS 'NULL for the hold of an application';
 COMMENT ON COLUMN yquota.hold_status.external_id IS 'id of the caller for the hold; NULL: none';
 

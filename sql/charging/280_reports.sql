@@ -114,7 +114,7 @@ CREATE FUNCTION yquota_internal.add_microseconds(at timestamptz, microseconds bi
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN CASE WHEN at < timestamptz '294200-01-01 00:00:00+00' THEN at + (microseconds || ' microseconds')::interval END;
 COMMENT ON FUNCTION yquota_internal.add_microseconds(timestamptz, bigint) IS
-	'Return the instant some microseconds later, or earlier when they are negative; at most 10 years, and NULL near the last timestamp there is';
+	'Return the instant some microseconds later, or earlier if their number is negative: at most 10 years; NULL near the last possible timestamp';
 
 CREATE VIEW yquota_internal.family_part AS
 	SELECT part.* FROM yquota_internal.balance_part part
@@ -494,7 +494,7 @@ COMMENT ON COLUMN yquota.project_balance.available IS 'credits that the project 
 COMMENT ON COLUMN yquota.project_balance.limited_by IS 'project, itself or an ancestor, that has the least remaining credit';
 COMMENT ON COLUMN yquota.project_balance.parent IS 'project whose credit pays for it as well';
 COMMENT ON COLUMN yquota.project_balance.credit_limit IS 'credits by which remaining may go below zero';
-COMMENT ON COLUMN yquota.project_balance.exhaustion_grace IS 'time from when nothing is left until drain or stop';
+COMMENT ON COLUMN yquota.project_balance.exhaustion_grace IS 'time from the exhaustion of the credit until drain or stop';
 COMMENT ON COLUMN yquota.project_balance.acts_at IS
 	'first microsecond at which drain or stop begins, after the exhaustion_grace, if burn_rate stays as it is. The clock if that has happened already; NULL if it never happens, and for other actions';
 
@@ -716,7 +716,7 @@ CREATE VIEW yquota_internal.billed_day AS
 		OFFSET 0
 	) ends;
 COMMENT ON VIEW yquota_internal.billed_day IS
-	'Dates from the first to the last charge, archived or not, with their ends in the time zone of bills';
+	'Dates from the first to the last charge, archived or not, with the instants at which they end in the time zone of bills';
 
 -- Selects rows day by day, so that a query for one date finds its rows by their times.  Rows
 -- within a day are added up as they are; rows that cross midnight are computed.

@@ -21,7 +21,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.require_transfer_right() IS
-	'Raise an error unless the caller may move credit between projects: roles that may give credit may';
+	'Raise an error unless the caller may move credit between projects, which every role that may give credit can do';
 
 -- Moving credit up or down a family would count it twice or not at all, because what a
 -- sub-project spends counts for its ancestors.  So would moving a share of one family's credit
@@ -255,7 +255,7 @@ CREATE VIEW yquota.transfer_status WITH (security_barrier) AS
 COMMENT ON VIEW yquota.transfer_status IS
 	'Transfers of credit from and to the projects that the reader may see, with the returned amounts; readable_grant has their parts';
 COMMENT ON COLUMN yquota.transfer_status.amount IS 'moved credits';
-COMMENT ON COLUMN yquota.transfer_status.reverses IS 'transfer of which it returns unspent credit; NULL for others';
+COMMENT ON COLUMN yquota.transfer_status.reverses IS 'transfer whose unspent credit this transfer returns; NULL for other transfers';
 COMMENT ON COLUMN yquota.transfer_status.returned IS 'credits that reversals have returned; NULL for a reversal';
 
 SELECT pg_extension_config_dump('yquota.credit_transfer', '');

@@ -87,7 +87,7 @@ CREATE VIEW yquota_internal.known_threshold AS
 	FROM (VALUES (0.5), (0.8), (1)) AS shipped (fraction)
 	WHERE NOT EXISTS (SELECT FROM yquota.spending_threshold AS every WHERE every.project IS NULL AND every.fraction IS NOT NULL);
 COMMENT ON VIEW yquota_internal.known_threshold IS
-	'The rows of spending_threshold, or what stands for them, each with the name of the column that it sets';
+	'Rows of spending_threshold, and the shipped fractions while no row sets fraction for all projects, each with the name of the column that it sets';
 
 CREATE VIEW yquota_internal.project_threshold AS
 	SELECT own.* FROM yquota_internal.known_threshold AS own
@@ -132,7 +132,7 @@ CREATE TABLE yquota_internal.told_crossing (
 );
 COMMENT ON TABLE yquota_internal.told_crossing IS
 	'Thresholds that open alerts are about, and those before the expiry of grants until these expire.  No foreign key: administrators truncate yquota.alert';
-COMMENT ON COLUMN yquota_internal.told_crossing.grant_id IS 'grant of which before_expiry tells';
+COMMENT ON COLUMN yquota_internal.told_crossing.grant_id IS 'grant that a threshold before_expiry is about';
 COMMENT ON COLUMN yquota_internal.told_crossing.causes IS
 	'result of crossing_causes() when the threshold was last seen crossed: while it stays the same, the alert is not cleared.  Empty: the alert is cleared as soon as the threshold is not crossed';
 

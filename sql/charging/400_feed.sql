@@ -69,7 +69,7 @@ CREATE VIEW yquota_internal.suspect_container AS
 		   format('its application ended at %s', outlived.ended_at)
 	FROM yquota_internal.outliving_containers() AS outlived;
 COMMENT ON VIEW yquota_internal.suspect_container IS
-	'Running containers of all projects that probably ended unheard';
+	'Running containers of all projects whose end has probably not been reported';
 
 CREATE VIEW yquota_internal.last_seal AS
 	SELECT COALESCE(max(segment.sealed_at), '-infinity') AS at
@@ -100,7 +100,7 @@ CREATE VIEW yquota_internal.differing_end AS
 	JOIN yquota_internal.charge_in_effect charge USING (container_id)
 	WHERE charge.settled_by = 'CONTAINER_FINISH' AND charge.padding IS NULL;
 COMMENT ON VIEW yquota_internal.differing_end IS
-	'Containers of all projects of which feeds have reported more than one end since history was sealed last';
+	'Containers of all projects for which feeds have reported more than one end since history was sealed last';
 
 CREATE VIEW yquota_internal.assumed_end AS
 	SELECT charge.container_id, charge.project, charge.application_id, charge.username,
@@ -132,7 +132,7 @@ CREATE VIEW yquota_internal.contradicted_end AS
 		ON charge.container_id = reported.container_id AND charge."to" = reported.occurred_at
 	WHERE charge.settled_by = 'CONTAINER_FINISH' AND charge.padding IS NULL;
 COMMENT ON VIEW yquota_internal.contradicted_end IS
-	'Containers of all projects that reconcile() ended earlier than a feed reports, since history was sealed last';
+	'Containers of all projects that reconcile() ended earlier than a feed reports.  Only ends since history was sealed last are compared';
 
 CREATE FUNCTION yquota_internal.doubted_ends()
 	RETURNS TABLE (container_id text, project text, application_id text, username text, queue text, node text,
@@ -258,7 +258,7 @@ CREATE FUNCTION yquota.report_feed_problem(source text, sqlstate text, message t
 			WHERE known.problem <> excluded.problem;
 $$;
 COMMENT ON FUNCTION yquota.report_feed_problem(text, text, text) IS
-	'Report that a feed waits for something that only an administrator can mend.  feed_status shows it, and an alert is raised.  A NULL SQLSTATE tells that the feed goes on';
+	'Report that a feed waits for something that only an administrator can mend.  feed_status shows it, and an alert is raised.  A NULL SQLSTATE reports that the feed works again';
 
 -- Deletes a bounded number of rows per call, because the worker has other work in between.
 CREATE FUNCTION yquota_internal.forget_rejected_calls(before timestamptz, most integer) RETURNS bigint
@@ -340,7 +340,7 @@ COMMENT ON COLUMN yquota.feed_status.rejected IS 'events set aside for another r
 COMMENT ON COLUMN yquota.feed_status.deferred IS 'events kept while yquota.charging was deferred and not charged yet; events counts them, too';
 COMMENT ON COLUMN yquota.feed_status.differing_ends IS 'containers for which this feed reported another end (time or exit status) than the known one, since history was sealed last; they are in suspect_container';
 COMMENT ON COLUMN yquota.feed_status.rejected_calls IS 'calls and rows that the feed has set aside: see feed_reject';
-COMMENT ON COLUMN yquota.feed_status.problem IS 'SQLSTATE and message of the problem that the feed waits for and only an administrator can mend; NULL when it goes on';
+COMMENT ON COLUMN yquota.feed_status.problem IS 'SQLSTATE and message of the problem for which the feed waits and that only an administrator can mend; NULL when the feed works';
 COMMENT ON COLUMN yquota.feed_status.problem_since IS 'time at which the feed began to wait';
 
 CREATE VIEW yquota.my_rejects WITH (security_barrier) AS

@@ -1100,4 +1100,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota.verify(timestamptz) IS
-	'Recompute the books from the log and the timelines and return the differences: no rows when all is well.  With an instant, checks only containers that run, or ended or had an event since then, and all counters';
+	'Recompute the books from the log and the timelines and return the differences: no rows when all is well.  With an instant, checks all counters, but only containers that run, or ended or had an event since the instant';

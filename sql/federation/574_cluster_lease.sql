@@ -30,7 +30,7 @@ CREATE TABLE yquota_internal.lender (
 COMMENT ON TABLE yquota_internal.lender IS 'Database of each federation from which this cluster takes leases';
 COMMENT ON COLUMN yquota_internal.lender.federation IS 'cluster_name() of that database';
 COMMENT ON COLUMN yquota_internal.lender.history IS 'lease_history() of that database';
-COMMENT ON COLUMN yquota_internal.lender.known_since IS 'clock when it made itself known';
+COMMENT ON COLUMN yquota_internal.lender.known_since IS 'clock when the database made itself known';
 
 CREATE VIEW yquota.lending_federation WITH (security_barrier) AS
 	SELECT yquota.cluster_name() AS cluster, lender.federation, lender.history, lender.known_since
@@ -72,7 +72,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_lender() IS
-	'Record the database of a federation that is inserted into lending_federation, unless another database has already replaced it';
+	'Record the database in a row that a federation inserts into lending_federation.  Refuse a database that another server has replaced';
 
 CREATE TRIGGER note INSTEAD OF INSERT ON yquota.lending_federation
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.note_lender();

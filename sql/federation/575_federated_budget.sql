@@ -81,16 +81,16 @@ COMMENT ON COLUMN yquota.budget_lease.federation IS 'cluster_name() of this data
 COMMENT ON COLUMN yquota.budget_lease.period IS 'period of the budget, identified by its starts_on';
 COMMENT ON COLUMN yquota.budget_lease.starts_on IS 'first day of the period of the budget';
 COMMENT ON COLUMN yquota.budget_lease.share IS 'credits of the budget in the lease';
-COMMENT ON COLUMN yquota.budget_lease.taken_off IS 'credits of the share that pay for late spending: what earlier leases of the cluster had spent was found after their rest had been returned. The cluster is granted the other credits';
+COMMENT ON COLUMN yquota.budget_lease.taken_off IS 'credits of the share that pay for late spending, which was found after the rest of earlier leases of the cluster had been returned. The cluster is granted the other credits of the share';
 COMMENT ON COLUMN yquota.budget_lease.expires_at IS 'end of the lease, not after the end of the period';
 COMMENT ON COLUMN yquota.budget_lease.offered_at IS 'clock here';
 COMMENT ON COLUMN yquota.budget_lease.offered_by IS 'transaction that offered it; a later transaction makes the cluster take it';
 COMMENT ON COLUMN yquota.budget_lease.taken_at IS 'clock of the cluster; NULL while the cluster is not known to have taken it';
 COMMENT ON COLUMN yquota.budget_lease.spent IS 'credits that the cluster has spent from it, by its last report';
-COMMENT ON COLUMN yquota.budget_lease.reported_at IS 'clock of the cluster at that report';
-COMMENT ON COLUMN yquota.budget_lease.returned IS 'credits returned to the budget after the end';
-COMMENT ON COLUMN yquota.budget_lease.settled_at IS 'clock here when the cluster had reported its spending until the end; NULL: the whole share counts';
-COMMENT ON COLUMN yquota.budget_lease.problem IS 'reason why the last attempt failed to make the cluster take it';
+COMMENT ON COLUMN yquota.budget_lease.reported_at IS 'clock of the cluster at its last report';
+COMMENT ON COLUMN yquota.budget_lease.returned IS 'credits returned to the budget after the end of the lease';
+COMMENT ON COLUMN yquota.budget_lease.settled_at IS 'clock here when the cluster had reported its spending until the end of the lease; NULL: the whole share counts';
+COMMENT ON COLUMN yquota.budget_lease.problem IS 'reason why the last attempt to make the cluster take it failed';
 
 CREATE TABLE yquota_internal.cluster_contact (
 	cluster text COLLATE "C" PRIMARY KEY,
@@ -103,7 +103,7 @@ CREATE TABLE yquota_internal.cluster_contact (
 COMMENT ON TABLE yquota_internal.cluster_contact IS 'Results of the last attempts of renew_leases() to reach each cluster';
 COMMENT ON COLUMN yquota_internal.cluster_contact.tried_at IS 'clock here';
 COMMENT ON COLUMN yquota_internal.cluster_contact.reached_at IS 'clock here when it last answered';
-COMMENT ON COLUMN yquota_internal.cluster_contact.ahead IS 'its clock less the clock here at that time';
+COMMENT ON COLUMN yquota_internal.cluster_contact.ahead IS 'clock of the cluster less the clock here at reached_at';
 COMMENT ON COLUMN yquota_internal.cluster_contact.history IS 'lease_history() to which it has reported all its leases; NULL: none';
 COMMENT ON COLUMN yquota_internal.cluster_contact.problem IS 'reason why it gets no leases; NULL when it does';
 
@@ -151,26 +151,26 @@ CREATE VIEW yquota.budget_lease_status WITH (security_barrier) AS
 	   OR lease.project = ANY ((SELECT yquota_internal.readable_projects())::text[]);
 COMMENT ON VIEW yquota.budget_lease_status IS
 	'Shares of federated budgets that have been leased to clusters, with their states at the clock';
-COMMENT ON COLUMN yquota.budget_lease_status.lease IS 'as there';
-COMMENT ON COLUMN yquota.budget_lease_status.project IS 'as there';
-COMMENT ON COLUMN yquota.budget_lease_status.period IS 'as there';
-COMMENT ON COLUMN yquota.budget_lease_status.starts_on IS 'as there';
-COMMENT ON COLUMN yquota.budget_lease_status.cluster IS 'as there';
+COMMENT ON COLUMN yquota.budget_lease_status.lease IS 'as in budget_lease';
+COMMENT ON COLUMN yquota.budget_lease_status.project IS 'as in budget_lease';
+COMMENT ON COLUMN yquota.budget_lease_status.period IS 'as in budget_lease';
+COMMENT ON COLUMN yquota.budget_lease_status.starts_on IS 'as in budget_lease';
+COMMENT ON COLUMN yquota.budget_lease_status.cluster IS 'as in budget_lease';
 COMMENT ON COLUMN yquota.budget_lease_status.state IS
 	'offered (the cluster is not known to have taken it), taken, unreported, or settled. Unreported: it ended at least yquota.max_clock_skew ago, and the cluster has not reported its spending until then';
-COMMENT ON COLUMN yquota.budget_lease_status.share IS 'as there';
-COMMENT ON COLUMN yquota.budget_lease_status.taken_off IS 'as there';
-COMMENT ON COLUMN yquota.budget_lease_status.spent IS 'as there';
-COMMENT ON COLUMN yquota.budget_lease_status.returned IS 'as there';
+COMMENT ON COLUMN yquota.budget_lease_status.share IS 'as in budget_lease';
+COMMENT ON COLUMN yquota.budget_lease_status.taken_off IS 'as in budget_lease';
+COMMENT ON COLUMN yquota.budget_lease_status.spent IS 'as in budget_lease';
+COMMENT ON COLUMN yquota.budget_lease_status.returned IS 'as in budget_lease';
 COMMENT ON COLUMN yquota.budget_lease_status.late IS
 	'credits spent from it, but found after its rest had been returned; the next leases of the cluster pay for them';
-COMMENT ON COLUMN yquota.budget_lease_status.valid_from IS 'as there';
-COMMENT ON COLUMN yquota.budget_lease_status.expires_at IS 'as there';
-COMMENT ON COLUMN yquota.budget_lease_status.offered_at IS 'as there';
-COMMENT ON COLUMN yquota.budget_lease_status.taken_at IS 'as there';
-COMMENT ON COLUMN yquota.budget_lease_status.reported_at IS 'as there';
-COMMENT ON COLUMN yquota.budget_lease_status.settled_at IS 'as there';
-COMMENT ON COLUMN yquota.budget_lease_status.problem IS 'as there';
+COMMENT ON COLUMN yquota.budget_lease_status.valid_from IS 'as in budget_lease';
+COMMENT ON COLUMN yquota.budget_lease_status.expires_at IS 'as in budget_lease';
+COMMENT ON COLUMN yquota.budget_lease_status.offered_at IS 'as in budget_lease';
+COMMENT ON COLUMN yquota.budget_lease_status.taken_at IS 'as in budget_lease';
+COMMENT ON COLUMN yquota.budget_lease_status.reported_at IS 'as in budget_lease';
+COMMENT ON COLUMN yquota.budget_lease_status.settled_at IS 'as in budget_lease';
+COMMENT ON COLUMN yquota.budget_lease_status.problem IS 'as in budget_lease';
 
 CREATE VIEW yquota_internal.budget_term AS
 	SELECT budget.project, budget.period, budget.amount, budget.clusters, budget.lease_duration, budget.lease_fraction,

@@ -40,7 +40,7 @@ CREATE TABLE yquota_internal.opportunistic_counter (
 	PRIMARY KEY (name, scope)
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE yquota_internal.opportunistic_counter IS
-	'OPPORTUNISTIC containers of queues with those below them, of users and of applications, without opportunistic_change';
+	'Numbers and allocations of the OPPORTUNISTIC containers of each queue with the queues below it, each user and each application.  Changes in opportunistic_change are not included yet';
 COMMENT ON COLUMN yquota_internal.opportunistic_counter.name IS 'path, username, or id';
 COMMENT ON COLUMN yquota_internal.opportunistic_counter.allocation IS 'sum of their allocations, native units';
 SELECT pg_extension_config_dump('yquota_internal.opportunistic_counter', '');

@@ -1,6 +1,6 @@
 --
 -- The price evaluator.  These functions read the newest committed timelines.  A role that can
--- read a view that uses them may call them.
+-- read a view based on these functions may also call them.
 --
 
 CREATE FUNCTION yquota_internal.accrued(
@@ -111,7 +111,7 @@ RETURNS trigger
 LANGUAGE c
 AS 'MODULE_PATHNAME', 'yq_sql_invalidate_prices';
 COMMENT ON FUNCTION yquota_internal.invalidate_prices() IS
-	'Make every session read prices anew after this transaction commits';
+	'Make every session read prices again after this transaction commits';
 
 CREATE TRIGGER pricing_change_invalidate
 	AFTER INSERT OR UPDATE OR DELETE ON yquota.pricing_change

@@ -265,7 +265,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_pricing_change(timestamptz, text, boolean) IS
-	'Record that amounts may differ from an instant on, and correct later settlements.  Rebase when factors, or outages or charging modes of projects, come or go';
+	'Record that amounts may change from effective_from on, and correct settlements after that instant.  rebase is true when a factor, or an outage or charging mode of a project, is added or removed';
 
 --
 -- Triggers shared by the tables of pricing.  They run as the owner of the

@@ -28,10 +28,10 @@ COMMENT ON COLUMN yquota.price_calendar.price_group IS 'key; references price_gr
 COMMENT ON COLUMN yquota.price_calendar.timezone IS 'time zone of the times of day and of the days; a name of pg_timezone_names';
 COMMENT ON COLUMN yquota.price_calendar.weekdays IS 'days on which a window opens, 1 Monday to 7 Sunday; default all';
 COMMENT ON COLUMN yquota.price_calendar."from" IS 'time of day at which a window opens';
-COMMENT ON COLUMN yquota.price_calendar."to" IS 'time of day at which it closes, the next day when it is not later than from; equal times are a whole day';
+COMMENT ON COLUMN yquota.price_calendar."to" IS 'time of day at which the window closes, on the next day when that is not later than from; equal times are a whole day';
 COMMENT ON COLUMN yquota.price_calendar.factor IS '0 to 10^6, at most 6 decimals. Where windows of a group overlap, the lowest factor holds';
 COMMENT ON COLUMN yquota.price_calendar.valid_from IS 'instant before which there are no windows; default -infinity';
-COMMENT ON COLUMN yquota.price_calendar.valid_until IS 'instant from which on there are none; default infinity';
+COMMENT ON COLUMN yquota.price_calendar.valid_until IS 'instant from which on there are no windows; default infinity';
 
 CREATE TABLE yquota.calendar_factor (
 	price_group text COLLATE "C" NOT NULL REFERENCES yquota.price_group ON DELETE CASCADE,

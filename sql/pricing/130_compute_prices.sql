@@ -502,7 +502,7 @@ COMMENT ON COLUMN yquota.current_price.base_price IS 'credits per unit and secon
 COMMENT ON COLUMN yquota.current_price.unit IS 'native units';
 COMMENT ON COLUMN yquota.current_price.price IS 'credits per native unit and second';
 COMMENT ON COLUMN yquota.current_price.effective_at IS 'start of the present multiplier; -infinity when it never changed';
-COMMENT ON COLUMN yquota.current_price.pinned_until IS 'end of the time in which compute_prices() leaves the multiplier alone; NULL when it does not';
+COMMENT ON COLUMN yquota.current_price.pinned_until IS 'end of the time in which compute_prices() leaves the multiplier alone; NULL when it is not pinned';
 COMMENT ON COLUMN yquota.current_price.next_multiplier IS 'published ahead; NULL: none';
 COMMENT ON COLUMN yquota.current_price.unit_hour_price IS 'credits for holding one unit (unit native units) for an hour';
 COMMENT ON COLUMN yquota.current_price.opportunistic_factor IS 'factor on this price for OPPORTUNISTIC containers now; 1 when none is in force. Factors of queues, applications and users are multiplied with it';
@@ -510,7 +510,7 @@ COMMENT ON COLUMN yquota.current_price.next_opportunistic_factor IS 'published a
 COMMENT ON COLUMN yquota.current_price.calendar_factor IS 'factor that the price contains; 1 while no window of a calendar is open';
 COMMENT ON COLUMN yquota.current_price.calendar IS 'name of the calendar; NULL while no window is open';
 COMMENT ON COLUMN yquota.current_price.next_calendar_factor IS 'calendar_factor from the next point on; NULL: no point within 14 days';
-COMMENT ON COLUMN yquota.current_price.next_calendar IS 'name of that calendar; NULL when a window closes';
+COMMENT ON COLUMN yquota.current_price.next_calendar IS 'calendar of next_calendar_factor; NULL when a window closes';
 
 --
 -- A dump contains all rows of these tables.

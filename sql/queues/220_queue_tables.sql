@@ -486,9 +486,9 @@ COMMENT ON COLUMN yquota.scheduler_setting.reservation_system_favor_early_alloca
 	'true (also if NULL) if reservations are placed as early as possible; false if as late as possible';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_acl_enable IS 'true if lists of plans decide about reservations; acl_enable must be true, too; NULL: false';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_wraps_periods IS 'true if a repeating reservation keeps its allocation beyond a multiple of its recurrence since 1970. If not (also if NULL), it loses that, as in Hadoop';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_windows IS 'windows that a search for a place examines, for all requests of a reservation together; NULL: 1,000,000';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_copies IS 'periods of a reservation in the longest recurrence, and repetitions of that in the time of a reservation; NULL: 86,400';
-COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_requests IS 'number of requests of a reservation; NULL: 1,000';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_windows IS 'largest number of windows that a search for a place examines, for all requests of a reservation together; NULL: 1,000,000';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_copies IS 'largest number of periods of a reservation in the longest recurrence, and of repetitions of the longest recurrence in the time of a reservation; NULL: 86,400';
+COMMENT ON COLUMN yquota.scheduler_setting.reservation_most_requests IS 'largest number of requests of a reservation; NULL: 1,000';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_repeats_allocation IS 'true if a repeating reservation has its allocation in each of its periods, and stays in the plan until it is deleted. If not (also if NULL), the plan counts it in each period, but its queue gets it only in the first. It leaves the plan a window after its first deadline, as in Hadoop';
 COMMENT ON COLUMN yquota.scheduler_setting.reservation_plans_around_overcommitment IS
 	'true if an overcommitted plan has nothing left at those times. Reservations are placed at other times, and an update keeps its allocation. If not (also if NULL), the plan refuses every reservation that touches those times, as in Hadoop';

@@ -113,12 +113,12 @@ CREATE INDEX reservation_allocation_time_idx ON yquota.reservation_allocation US
 CREATE INDEX reservation_allocation_recurrence_idx ON yquota.reservation_allocation (queue, deadline)
 	WHERE ended_at IS NULL AND recurrence IS NOT NULL;
 COMMENT ON TABLE yquota.reservation_allocation IS
-	'Promises of a plan to a reservation over time, as intervals that do not overlap; the first period of a repeating reservation.  Each row repeats columns of its reservation, of which only the end ever changes';
+	'Resources that a plan promises to a reservation over time, as intervals that do not overlap.  A repeating reservation has only the intervals of its first period.  Each row repeats columns of its reservation, of which only ended_at ever changes';
 COMMENT ON COLUMN yquota.reservation_allocation.queue IS 'plan of the reservation: full path';
 COMMENT ON COLUMN yquota.reservation_allocation.username IS 'owner of the reservation';
 COMMENT ON COLUMN yquota.reservation_allocation.deadline IS 'deadline of the reservation';
 COMMENT ON COLUMN yquota.reservation_allocation.recurrence IS 'recurrence of the reservation: period after which the interval is repeated; NULL: never';
-COMMENT ON COLUMN yquota.reservation_allocation.ended_at IS 'time at which the reservation stopped to count';
+COMMENT ON COLUMN yquota.reservation_allocation.ended_at IS 'time from which the reservation no longer counts';
 COMMENT ON COLUMN yquota.reservation_allocation."from" IS 'start of the interval';
 COMMENT ON COLUMN yquota.reservation_allocation."to" IS 'end of the interval, which is not part of it';
 COMMENT ON COLUMN yquota.reservation_allocation.allocation IS 'native units, all containers together';

@@ -297,10 +297,10 @@ CREATE VIEW yquota_internal.reserved_container_in_force AS
 	WHERE r.container_to_update IS NULL
 	   OR EXISTS (SELECT FROM yquota.container AS c WHERE c.container_id = r.container_to_update);
 COMMENT ON VIEW yquota_internal.reserved_container_in_force IS
-	'Reservations that count as used: their nodes run and have the same label as before, and containers that are to grow still run';
+	'Reserved containers that count as used.  The node runs and still has the label of the reservation.  A container that is to grow still runs';
 
--- Each statement reads the columns that it needs; the planner leaves out the tables of the
--- others.  The payer is the project that charging finds for an event without a project.
+-- Each statement reads the columns that it needs, and the planner leaves out the tables of the
+-- other columns.  The payer is the project that charging finds for an event without a project.
 CREATE VIEW yquota_internal.application_attempt_state AS
 	SELECT a.application_id, a.username, a.queue, a.label, a.node_label_expression, a.am_resource, a.priority, a.unmanaged,
 		   a.submitted_at, a.has_outstanding_requests, a.state, a.finished_at, t.attempt, t.next_container, t.am_container_id,
