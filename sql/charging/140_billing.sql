@@ -53,7 +53,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.keep_billing_setting() IS
-	'Keep the time zone of bills fixed once there are figures by day';
+	'Keep the time zone of bills fixed once something has been charged or granted for a period, or a period closed';
 
 CREATE TRIGGER keep BEFORE INSERT OR UPDATE OR DELETE ON yquota.billing_setting
 	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_billing_setting();

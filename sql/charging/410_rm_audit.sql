@@ -13,12 +13,12 @@
 -- container, event and time, and does not send them again.
 --
 -- The ResourceManager briefly gives a container id to the part that an update adds to a
--- container, or takes from it.  Such a temporary part is no container.  The part of an
--- increase is allocated, and released with no resources (swapContainer).  The part of a
--- decrease or a demotion is released and was never allocated.  The part of a promotion is
--- allocated and never released, so it looks like a container.  Containers that are
--- OPPORTUNISTIC when they end have no end in the log.  Neither have containers that end while
--- the ResourceManager is down.  The import ends them with their application.
+-- container, or takes from it.  Such a temporary part is no container.  The part of an increase
+-- is allocated, and released with no resources (swapContainer).  The part of a decrease or a
+-- demotion is released and was never allocated.  The part of a promotion is allocated and never
+-- released, so it looks like a container.  Containers that are OPPORTUNISTIC when they end have
+-- no end in the log.  Containers that end while the ResourceManager is down have no end in the
+-- log either.  The import ends them with their application.
 --
 
 CREATE FUNCTION yquota_internal.rm_audit_fields(line text) RETURNS text[]
@@ -260,7 +260,7 @@ $$;
 COMMENT ON FUNCTION yquota_internal.temporary_parts(yquota_internal.rm_audit_event[]) IS
 	'Return the ids that the log gives to temporary parts of container updates, as far as they can be recognized';
 
--- Voids temporary parts that the import of an earlier piece of the log has read as containers.
+-- Voids temporary parts that an earlier import has read as containers.
 CREATE FUNCTION yquota_internal.void_temporary_parts(container_ids text[]) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp

@@ -181,7 +181,7 @@ CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TA
 			OR min(life.place) <> max(life.place) OR min(life.book) <> max(life.book));
 	END;
 COMMENT ON FUNCTION yquota_internal.unproven_container(timestamptz) IS
-	'Return the containers that need more than a look to tell whether the books are right.  With an instant, return only containers that run, or ended or had an event since';
+	'Return the containers that the first pass cannot prove, which the second pass must examine.  With an instant, return only containers that run, or ended or had an event since';
 
 --
 -- Second pass

@@ -13,7 +13,7 @@ CREATE FUNCTION yquota_internal.exchange_storage(parent regclass, child regclass
 	LANGUAGE c STRICT VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'yq_sql_exchange_storage';
 COMMENT ON FUNCTION yquota_internal.exchange_storage(regclass, regclass) IS
-	'Exchange the rows, indexes included, of two tables of the same make, without touching them';
+	'Exchange the rows, indexes included, of two tables with the same definition, without reading the rows';
 
 --
 -- A BRIN index begins with a summary of its first range of blocks, and every new row must
@@ -75,7 +75,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.make_child(regclass, text, boolean) IS
-	'Create an empty table in schema yquota_internal like another table, and make it inherit from that';
+	'Create an empty table in schema yquota_internal like another table, and make it inherit from the other table';
 
 --
 -- A transaction that waits for a strong lock makes all later ones wait, too.  The function
@@ -132,7 +132,7 @@ CREATE FUNCTION yquota_internal.is_bloom_filter_complete() RETURNS boolean
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_is_bloom_filter_complete';
 COMMENT ON FUNCTION yquota_internal.is_bloom_filter_complete() IS
-	'Tell whether charge_filter answers for all sealed ledger tables as they are, which is not so after a restore, a rewrite or an upgrade';
+	'Tell whether charge_filter covers all sealed ledger tables as they are; it does not after a restore, a rewrite or an upgrade';
 
 CREATE FUNCTION yquota_internal.empty_bloom_filter() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -161,7 +161,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.note_sealed_ledger(regclass) IS
-	'Mark charge_filter to be rebuilt because a ledger table has been sealed, and to be emptied when rows are added to that';
+	'Mark charge_filter to be rebuilt because a ledger table has been sealed, and to be emptied when rows are added to that table';
 
 --
 -- Sealing
@@ -954,7 +954,7 @@ COMMENT ON FUNCTION yquota_internal.own_rows(integer[]) IS
 	'Return the condition that rows r of a target are of segments of this cluster';
 
 -- postgres_fdw pushes down every expression here, if the table there has the types to which
--- text, numbers and times are cast.  Hence the query has a digest of each column, salted by
+-- text, numbers and times are cast.  The query therefore has a digest of each column, salted by
 -- its row, instead of digests of whole rows.
 CREATE FUNCTION yquota_internal.comparison_query(rows_query text, condition text, source regclass, target regclass) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -1159,7 +1159,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.leave_history(integer, text) IS
-	'Discard the findings of archive() about segments that stay for now';
+	'Discard the findings of archive() about segments that it has not archived yet';
 
 CREATE FUNCTION yquota_internal.archive_ledger(
 	target regclass, before timestamptz, OUT status text,

@@ -10,11 +10,11 @@
 -- ledger, and reports that read them are not slower.  The unit is a day, because a container
 -- that starts in one quarter-hour has sums in the next ones, too.
 --
--- The posting transaction tells whether a row of the ledger has been rolled up.  Rolled-up
--- rows are those whose transaction had ended before the oldest one that was running then.  No
--- event waits for that, and a row that is committed late is simply not included yet.
--- Transaction ids wrap around, so the time of posting bounds the search.  Every row that is
--- not included was booked at booked_from or later.
+-- The posting transaction tells whether a row of the ledger has been rolled up.  Rolled-up rows
+-- are those whose transaction had ended before the oldest one that was running then.  No event
+-- waits for a roll-up, and a row that is committed late is not included until a later roll-up.
+-- Transaction ids wrap around, so the time of posting bounds the search.  Every row that is not
+-- included was booked at booked_from or later.
 --
 -- Prices known at the time divided the rows that cross the end of a quarter-hour.  A later
 -- change of prices invalidates the roll-ups after it.  Reports read those quarter-hours from
@@ -79,10 +79,10 @@ COMMENT ON COLUMN yquota_internal.rollup_state.horizon IS 'transaction before wh
 COMMENT ON COLUMN yquota_internal.rollup_state.booked_from IS 'rows that are not contained have this booked_at or a later one';
 COMMENT ON COLUMN yquota_internal.rollup_state.next_xid IS 'first transaction id that had not been assigned at the last roll-up';
 COMMENT ON COLUMN yquota_internal.rollup_state.rolled_up_at IS 'clock of the last roll-up, or the earliest clock that has been set since';
-COMMENT ON COLUMN yquota_internal.rollup_state.pricing_version IS 'newest pricing_change that all of it takes into account';
-COMMENT ON COLUMN yquota_internal.rollup_state.charges_per_sum IS 'a day is rolled up where at least so many ledger rows begin in it for each of its sums';
+COMMENT ON COLUMN yquota_internal.rollup_state.pricing_version IS 'newest pricing_change that all rows of charge_rollup take into account';
+COMMENT ON COLUMN yquota_internal.rollup_state.charges_per_sum IS 'smallest number of ledger rows per sum with which a day is rolled up';
 
--- Notes the clock: after it was set back, rows are booked at earlier times again.
+-- Notes the clock, because rows are booked at earlier times again after the clock was set back.
 CREATE FUNCTION yquota_internal.note_clock_for_rollup() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
@@ -106,7 +106,7 @@ CREATE VIEW yquota_internal.valid_rollup AS
 	FROM yquota_internal.rollup_state AS state
 	WHERE pg_snapshot_xmax(pg_current_snapshot())::text::numeric - state.horizon::text::numeric < 1000000000;
 COMMENT ON VIEW yquota_internal.valid_rollup IS
-	'Instant until which prices have not changed since charge_rollup was made; no row while it is of no use';
+	'Instant until which prices have not changed since charge_rollup was made; no row while charge_rollup cannot be used';
 
 CREATE VIEW yquota_internal.readable_rollup AS
 	SELECT rollup.*
@@ -243,7 +243,7 @@ CREATE FUNCTION yquota_internal.void_rollup("from" timestamptz) RETURNS void
 		WHERE gone.day = known.day;
 $$;
 COMMENT ON FUNCTION yquota_internal.void_rollup(timestamptz) IS
-	'Remove the quarter-hours from an instant on from charge_rollup: their rows must be split anew';
+	'Remove the quarter-hours from an instant on from charge_rollup, because their rows must be split again';
 
 -- A day that was left to the ledger may have enough rows by now.  A day that is rolled up has
 -- as many sums for a key as there were roll-ups.

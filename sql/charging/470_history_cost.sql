@@ -118,7 +118,7 @@ CREATE VIEW yquota_internal.instant_of_credit AS
 COMMENT ON VIEW yquota_internal.instant_of_credit IS
 	'Instants from which the books must know the cost: of projects for grants, and of applications and of reservations with their queues for holds';
 
--- Must be called before post_archived_cost(), which adds rows that must not be counted.
+-- The caller calls this before post_archived_cost(), which adds rows that must not be counted.
 CREATE FUNCTION yquota_internal.post_archived_cost_since(horizon timestamptz, rows_query text) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp

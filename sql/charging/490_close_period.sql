@@ -19,7 +19,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.refuse_while_closing(text) IS
-	'Fail while a period is being closed';
+	'Raise an error while a period is being closed';
 
 CREATE FUNCTION yquota_internal.wait_for_postings() RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -30,7 +30,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.wait_for_postings() IS
-	'Wait for transactions that post to the ledgers, and let none begin until the transaction ends';
+	'Wait for transactions that post to the ledgers, and let no other transaction post until this one ends';
 
 CREATE FUNCTION yquota_internal.begin_closing(period_end timestamptz) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE

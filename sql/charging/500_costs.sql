@@ -75,9 +75,10 @@ COMMENT ON FUNCTION yquota_internal.part_within(timestamptz[], timestamptz, time
 
 --
 -- A correction that is posted after the corrected row has been rolled up must cancel that row.
--- Roll-ups value parts of quarter-hours at the timelines (charging/460_charge_rollup.sql).
--- The correction is therefore valued so, too, although its amount is that of earlier
--- timelines.  The same applies to the row posted in its place, which later rows may take back.
+-- Roll-ups value parts of quarter-hours at the timelines (charging/460_charge_rollup.sql).  The
+-- correction is therefore valued in this way, too, although its amount follows from earlier
+-- timelines.  The same applies to the new row that replaces the corrected row, because later
+-- rows may take it back.
 --
 CREATE FUNCTION yquota_internal.amount_beside_rollup(segment yquota_internal.settled_segment) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED

@@ -38,7 +38,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.billed_period(timestamptz) IS
-	'Return the beginning and closing of the period of a bill, and the closing of the period before, -infinity for the first; fail without one';
+	'Return the beginning and closing of the period of a bill, and the closing of the period before (-infinity for the first period).  Raise an error if there is no such period';
 
 CREATE FUNCTION yquota_internal.check_bill(project text, ends_at timestamptz) RETURNS void
 	LANGUAGE plpgsql STABLE PARALLEL RESTRICTED

@@ -9,9 +9,9 @@
 --   charging_mode "sum"
 --
 -- Terms change the named prices and the charging mode of all projects for all time.  All other
--- prices stay unchanged.  Calendars replace all calendars there are.  The terms become rows of
--- the tables from which amounts follow.  These rows replace the tables while the same code adds
--- up the same intervals.
+-- prices stay unchanged.  Calendars in the terms replace all existing calendars.  The terms
+-- become rows of the tables from which amounts follow.  These rows replace the tables while the
+-- same code adds up the same intervals.
 --
 
 CREATE FUNCTION yquota_internal.cost_under_terms(

@@ -19,7 +19,7 @@ CREATE TYPE yquota_internal.report_window AS (
 );
 COMMENT ON TYPE yquota_internal.report_window IS
 	'Window and projects of a report';
-COMMENT ON COLUMN yquota_internal.report_window.now IS 'clock: nothing is known after it';
+COMMENT ON COLUMN yquota_internal.report_window.now IS 'clock; spending after this instant is not known';
 COMMENT ON COLUMN yquota_internal.report_window.zone IS 'time zone of bills';
 COMMENT ON COLUMN yquota_internal.report_window.projects IS
 	'a project and its descendants, or all that the calling role may see; NULL: every project';
@@ -132,7 +132,7 @@ COMMENT ON FUNCTION yquota_internal.report_budgets(yquota_internal.project_credi
 	'Return the budgets of projects that are no part of another budget among them';
 
 --
--- The numbers of a report: spending by project, queue and user, and remaining credit.
+-- Figures of a report: spending by project, queue and user, and remaining credit.
 --
 
 CREATE FUNCTION yquota_internal.report_figure(name text, figure text) RETURNS text

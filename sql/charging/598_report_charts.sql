@@ -228,7 +228,7 @@ CREATE FUNCTION yquota_internal.balance_chart(
 		FROM scale, past_line;
 $$;
 COMMENT ON FUNCTION yquota_internal.balance_chart(yquota_internal.report_window, timestamptz[], numeric[], bigint, numeric, numeric) IS
-	'Draw balances at ascending instants, and how the last one may go on; days NULL: without a forecast';
+	'Draw balances at ascending instants, and a forecast from the last balance on; no forecast if days is NULL';
 
 CREATE FUNCTION yquota_internal.forecast_in_words(
 	days bigint, ends_at timestamptz, earliest_at timestamptz, latest_at timestamptz, zone text) RETURNS text

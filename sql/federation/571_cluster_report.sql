@@ -5,7 +5,7 @@
 --
 -- A condition on the day selects days before any day is added up.  This works behind the
 -- security barrier, too, because comparing dates leaks nothing.  The first day need not be
--- exact, only early enough.  Ledger rows that roll_up_charges() has considered are in
+-- exact, only early enough.  Days of ledger rows that roll_up_charges() has considered are in
 -- rollup_day; booked_at finds the other rows.
 --
 

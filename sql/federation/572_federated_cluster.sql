@@ -243,8 +243,8 @@ COMMENT ON FUNCTION yquota_internal.ledger_reach(text, text) IS
 	'Return the end of the last charge that a ledger has of a cluster; raises an error when it has none';
 
 -- Reports and leases read these tables in any order.  The function locks all of them at once,
--- before the transaction changes any row.  So no transaction that reads one of them is waited
--- for while it waits for another one.
+-- before the transaction changes any row.  Otherwise a transaction that has read one of these
+-- tables could wait for another one of them while the caller waits for that transaction.
 CREATE FUNCTION yquota_internal.lock_foreign_reports() RETURNS void
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp

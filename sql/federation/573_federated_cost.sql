@@ -1,16 +1,16 @@
 --
 -- Costs over all clusters.  Each cluster adds up its own days, and this database adds up the
 -- groups of all clusters.  The planner pushes the whole sum down to a cluster only when the
--- groups contain the cluster, so the inner groups do.
+-- groups contain the cluster, so the inner groups contain the cluster.
 --
 -- Projects, queues and users with the same name in several clusters count as one.  Each day is
 -- in its cluster's time zone of bills, and each charge is at its cluster's prices.
 --
 -- Each query over a ledger can be computed whole by another server or by the nodes of Citus.
--- For that, postgres_fdw requires that every text argument of a function has the collation of
--- a column.  Hence the empty string before the word epoch.  A charge that begins or ends on
--- another day is divided by time.  All parts but the last are rounded, so their sum is the
--- charge.
+-- For that, postgres_fdw requires that every text argument of a function has the collation of a
+-- column.  An empty string of that collation therefore stands before the word epoch.  A charge
+-- that begins or ends on another day is divided by time.  All parts but the last are rounded,
+-- so their sum is the charge.
 --
 
 CREATE FUNCTION yquota_internal.ledger_cost_query(ledger text, by text[]) RETURNS text

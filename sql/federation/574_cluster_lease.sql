@@ -9,10 +9,10 @@
 -- follows from the books, so it is final only for events that have arrived.  A later event
 -- about the time before the end changes the amount in the same row.
 --
--- A standby that is promoted, or a restored backup, may lack the last leases of the server
--- that it replaces.  Each server of the federation therefore registers in lending_federation
--- here before it leases.  From then on the cluster takes no lease from the previous server,
--- and leases that were being taken have been taken.
+-- A standby that is promoted, or a restored backup, may lack the last leases of the server that
+-- it replaces.  Each server of the federation therefore registers in lending_federation here
+-- before it leases.  After that the cluster takes no lease from the previous server, and no
+-- transaction is still taking one.
 --
 
 CREATE FUNCTION yquota_internal.max_clock_skew() RETURNS interval
@@ -40,7 +40,7 @@ COMMENT ON VIEW yquota.lending_federation IS
 COMMENT ON COLUMN yquota.lending_federation.cluster IS 'cluster_name()';
 COMMENT ON COLUMN yquota.lending_federation.federation IS 'cluster_name() of the database that leases; one row each';
 COMMENT ON COLUMN yquota.lending_federation.history IS 'system identifier and timeline of its server, and oid of the database; they change with a failover or a restore';
-COMMENT ON COLUMN yquota.lending_federation.known_since IS 'clock when it made itself known';
+COMMENT ON COLUMN yquota.lending_federation.known_since IS 'clock when the database made itself known';
 
 CREATE FUNCTION yquota_internal.note_lender() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
@@ -125,7 +125,7 @@ COMMENT ON COLUMN yquota.cluster_lease.starts_on IS 'first day of the period of 
 COMMENT ON COLUMN yquota.cluster_lease.amount IS 'credits';
 COMMENT ON COLUMN yquota.cluster_lease.taken_at IS 'clock when it was taken';
 COMMENT ON COLUMN yquota.cluster_lease.spent IS 'credits spent from it, by the clock or until it expired; NULL when its grant has been deleted';
-COMMENT ON COLUMN yquota.cluster_lease.is_final IS 'true if it expired at least yquota.max_clock_skew ago, so that no timely event can still arrive';
+COMMENT ON COLUMN yquota.cluster_lease.is_final IS 'true if the lease expired at least yquota.max_clock_skew ago, so that no timely event can still arrive';
 
 CREATE FUNCTION yquota_internal.take_lease() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER

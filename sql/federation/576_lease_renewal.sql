@@ -119,7 +119,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.lease_report(text, timestamptz) IS
-	'Return a cluster''s report of its leases of the last 32 days, known here or not, and of older ones that are not settled';
+	'Return a cluster''s report of its leases of the last 32 days, known here or not, and of older leases that are not settled';
 
 -- Adopts leases that are in no row here.  A server whose last commits a failover or a restore
 -- lost has offered them.  They count from now on.  Other clusters may have further leases that

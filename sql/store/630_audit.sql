@@ -96,7 +96,7 @@ CREATE TRIGGER audit AFTER UPDATE OF stopped_on_purpose ON yquota_internal.worke
 
 -- Writes the audit of queues per statement, because imports change thousands of queues.
 -- Arguments of the trigger are the key columns, by which the old row of an UPDATE finds the
--- new one.  A changed key finds none.
+-- new one.  For a changed key there is no old row.
 CREATE FUNCTION yquota_internal.note_audit_of_statement_as_owner() RETURNS trigger
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp
