@@ -166,7 +166,7 @@ sub canonical
 	$answer .= "-- written\n$written";
 	# the clock of the machine, and how long something took
 	$answer =~ s/\b$today[ T]\d\d:\d\d:\d\d(?:\.\d+)?\+00(?::00)?/now/g;
-	$answer =~ s/\b\d\d:\d\d:\d\d\.\d{4,6}\b/took/g;
+	$answer =~ s/(?<!\d[ T])\b\d\d:\d\d:\d\d\.\d{1,6}\b/took/g;
 	# names of databases, numbers of processes, roles and transactions, snapshots, names of histories, random
 	# identifiers
 	$answer =~ s/^\w+\|/database|/mg if $name eq 'TABLE yquota.worker_status';
@@ -177,6 +177,7 @@ sub canonical
 	$answer =~ s/\{\},"?\d+:\d+:[\d,]*"?/{},snapshot/g;
 	$answer =~ s/\b\d{19}\/\d+\/\d+/history/g;
 	$answer =~ s/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/uuid/g;
+	$answer =~ s/\buuid\/\d+\//uuid\/transaction\//g;
 	return join "\n", sort split /[\s,()]+/, $answer =~ tr/"//dr if $name =~ $is_sql;
 	($answer, $written) = split /^-- written\n/m, $answer, 2;
 	$answer = join '', sort $answer =~ /.*\n/g if $name !~ $is_ordered;
