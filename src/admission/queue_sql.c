@@ -1,14 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * queue_sql.c
- *	  Queues for SQL: the check of a transaction, effective properties, and
- *	  dynamic queues.
+ *	  Queues for SQL: the check of a transaction, effective properties, and dynamic
+ *	  queues.
  *
- * A statement that changes the configuration makes sessions forget their hierarchy and
+ * A statement that changes the configuration makes sessions forget their hierarchy, and
  * requests a check.  The request is a row of yquota_internal.queue_check with a
  * deferred trigger.  The trigger inserts a second row, so that the check comes after
- * all other deferred work of the transaction.  The check takes a lock, and its holder
- * must not wait for a row of a transaction that waits for the lock.
+ * all other deferred work of the transaction.  The check takes a lock.  While a
+ * transaction holds this lock, it must not wait for a row of a transaction that waits
+ * for the lock.
  *
  *-------------------------------------------------------------------------
  */
@@ -56,7 +57,7 @@ PG_FUNCTION_INFO_V1(yq_sql_remove_unused_queues);
 
 /* -- asking for a check ---------------------------------------------------- */
 
-static bool is_asked = false;	/* a check was requested in this transaction and has not run */
+static bool is_asked = false;	/* this transaction has requested a check, which has not run yet */
 static bool is_refresh = false; /* the check is for a change of the configuration */
 
 static void
@@ -83,7 +84,7 @@ execute_command(const char *command)
 	SPI_finish();
 }
 
-/* Trigger AFTER ...  FOR EACH STATEMENT of the tables that a hierarchy is made from. */
+/* Trigger AFTER ...  FOR EACH STATEMENT of the tables from which a hierarchy is built. */
 Datum
 yq_sql_note_queue_change(PG_FUNCTION_ARGS)
 {
@@ -95,7 +96,7 @@ yq_sql_note_queue_change(PG_FUNCTION_ARGS)
 	if (yq_role_scope_is_restoring())
 		PG_RETURN_POINTER(NULL);
 
-	/* An emptied table starts anew, as a cluster with another configuration does. */
+	/* after TRUNCATE the table starts again, like a cluster with another configuration */
 	if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event) &&
 		RelationGetRelid(trigger->tg_relation) == yq_table_oid(YQ_QUEUE))
 		execute_command("WITH a AS (DELETE FROM yquota_internal.active_leaf), "
@@ -142,7 +143,7 @@ report_violations(List *violations)
 			 errdetail("%s", details.data)));
 }
 
-/* Does the table contain the present state of a queue? */
+/* Does the table already contain the present state of a queue? */
 static bool
 is_noted(const YqHierarchy *hierarchy, const YqQueue *queue, const YqQueueStatus *status)
 {
@@ -182,7 +183,7 @@ delete_status(const char *path)
 						  1, types, values, NULL, false, 0);
 }
 
-/* Delete the queues of reservations of a former plan; the check has made sure that they are empty. */
+/* Delete the queues of reservations of a former plan.  The check has ensured that they are empty. */
 static void
 delete_queues_of_plan(const char *path)
 {
@@ -192,7 +193,7 @@ delete_queues_of_plan(const char *path)
 	SPI_execute_with_args("DELETE FROM yquota.reservation_queue WHERE plan = $1", 1, types, values, NULL, false, 0);
 }
 
-/* Write the states that are in force from now on. */
+/* Write the new states of queues. */
 static void
 write_statuses(const YqHierarchy *hierarchy, const YqQueueStatuses *statuses)
 {
@@ -251,7 +252,7 @@ check_transaction(void)
 	if (is_refresh)
 	{
 		(void) yq_queue_management_run(hierarchy, true);
-		/* limits of waiting applications may have been raised */
+		/* waiting applications may start if a limit was raised */
 		(void) yq_applications_refresh();
 	}
 	is_refresh = false;
@@ -309,7 +310,7 @@ yq_sql_find_queue(PG_FUNCTION_ARGS)
 
 /* -- effective properties -------------------------------------------------- */
 
-/* Is the queue the last child of its parent that exists? */
+/* Is the queue the last existing child of its parent? */
 static bool
 is_last_child(const YqQueue *queue)
 {
@@ -346,7 +347,7 @@ push_string(JsonbParseState **state, JsonbIteratorToken token, const char *text)
 	pushJsonbValue(state, token, &value);
 }
 
-/* Properties of the last queue, which a sibling often shares. */
+/* Properties of the previous queue.  Siblings often have the same properties. */
 typedef struct InheritedMemo
 {
 	const YqQueue *queue;		/* NULL before the first queue */
@@ -354,14 +355,17 @@ typedef struct InheritedMemo
 	MemoryContext context;
 } InheritedMemo;
 
-/* Is the value of the property inherited, so that it is reported? */
+/* Is the value of the property inherited?  Then it is reported. */
 static bool
 is_inherited(const YqQueue *queue, int property)
 {
 	return queue->inherited[property].value != NULL && queue->inherited[property].from != queue->path;
 }
 
-/* Do both queues inherit equal values from the same queues?  Inheriting copies pointers. */
+/*
+ * Do both queues inherit equal values from the same queues?  Inheritance copies
+ * pointers, so compare these.
+ */
 static bool
 inherit_the_same(const YqQueue *a, const YqQueue *b)
 {
@@ -493,7 +497,7 @@ put_applications(YqRowBuilder *row, const YqHierarchy *hierarchy, const YqQueue 
 	yq_row_put(row, yq_hierarchy_resource(hierarchy, label->am_used), false);
 }
 
-/* Target of the rows of queues. */
+/* Output of the rows of queues. */
 typedef struct QueueRows
 {
 	ReturnSetInfo *result;
@@ -561,7 +565,7 @@ yq_sql_effective_queues(PG_FUNCTION_ARGS)
 
 /* -- dynamic queues -------------------------------------------------------- */
 
-/* Keep others from changing queues and from submitting to them; see dynamic_queues.h. */
+/* Prevent other transactions from changing queues and from submitting to them; see dynamic_queues.h. */
 static YqHierarchy *
 lock_queues(void)
 {
@@ -609,7 +613,7 @@ yq_sql_create_queue(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* manage_queues(): most calls find no work, and take no lock. */
+/* manage_queues(): most calls find nothing to do, and take no lock */
 Datum
 yq_sql_manage_queues(PG_FUNCTION_ARGS)
 {
@@ -643,7 +647,7 @@ yq_sql_remove_unused_queues(PG_FUNCTION_ARGS)
 {
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	PreventCommandIfReadOnly("remove_unused_queues()");
-	/* unused queues wait while the configuration is being changed */
+	/* while the configuration is being changed, unused queues are not removed */
 	if (ConditionalLockRelationOid(yq_table_oid(YQ_QUEUE), ExclusiveLock))
 		put_paths((ReturnSetInfo *) fcinfo->resultinfo, yq_unused_queues_remove(lock_queues()));
 	return (Datum) 0;

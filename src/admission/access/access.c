@@ -27,7 +27,7 @@ acls_are_off(void)
 	return decision(true, NULL, "ACLs are off (yarn.acl.enable)");
 }
 
-/* Return the queue of a path or, if it does not exist, the nearest existing queue above it. */
+/* Return the queue with a path or, if it does not exist, its nearest existing ancestor. */
 static YqQueue *
 nearest_queue(const YqHierarchy *hierarchy, const char *path)
 {
@@ -47,7 +47,7 @@ nearest_queue(const YqHierarchy *hierarchy, const char *path)
 	return queue;
 }
 
-/* Return the queue above; for an orphan, find it by its path. */
+/* Return the parent of a queue.  The parent of an orphan is found by the orphan's path. */
 static YqQueue *
 queue_above(const YqHierarchy *hierarchy, const YqQueue *queue)
 {
@@ -94,7 +94,7 @@ yq_access_search(const YqHierarchy *hierarchy, const char *path, YqQueueOperatio
 							 yq_acl_columns[operation], path, subject->username));
 }
 
-/* Check an operation on reservations, whose lists are not inherited. */
+/* Check an operation on reservations.  The lists of these operations are not inherited. */
 static YqAccessDecision
 check_reservation(const YqHierarchy *hierarchy, const YqQueue *queue, YqQueueOperation operation,
 				  const YqSubject *subject)
@@ -149,7 +149,7 @@ yq_access_check_administrator(const YqHierarchy *hierarchy, const YqSubject *sub
 							 subject->username));
 }
 
-/* -- queues that are yet to be created ------------------------------------ */
+/* -- queues that do not exist yet ------------------------------------------- */
 
 /* Return how many levels may be created below a static queue. */
 static int32
@@ -201,8 +201,8 @@ yq_missing_parents(const YqHierarchy *hierarchy, const char *path, List **missin
 
 /*
  * Find the access list in a template for queues below a parent: the parent's own
- * template, or one with wildcards.  At most as many parts are wildcards as levels can
- * be created; root never is one.
+ * template, or a template with wildcards.  The number of parts that wildcards replace
+ * is at most the number of levels that can be created.  Root is never replaced.
  */
 static YqAcl *
 find_template(const YqHierarchy *hierarchy, const char *parent_path, YqQueueTemplate template, YqQueueOperation operation)
@@ -301,14 +301,14 @@ yq_access_check_submission(const YqHierarchy *hierarchy, const char *queue, cons
 
 /* -- priority ------------------------------------------------------------------ */
 
-/* Parse and apply the priorities that users may submit with (semantics/placement). */
+/* Parse and apply the priorities with which users may submit (semantics/placement). */
 
-/* A group while its text is read: the values of user= and group=, in order. */
+/* A group while its text is read, with the values of user= and group= in order. */
 typedef struct GroupParse
 {
 	bool		has_max;
 	int			name_count;
-	char	   *names[2];		/* values in order; the first two count */
+	char	   *names[2];		/* values in order; only the first two count */
 } GroupParse;
 
 static bool
@@ -328,7 +328,7 @@ parse_integer(const char *text, int32 *value)
 	return true;
 }
 
-/* Read a pair key=value; a pair without a value is ignored. */
+/* Read a pair key=value.  A pair without a value is ignored. */
 static char *
 parse_pair(char *pair, GroupParse *parse, YqPriorityGroup *group)
 {
@@ -397,7 +397,10 @@ parse_group(const char *begin, const char *end, int32 maximum_priority, YqPriori
 	return NULL;
 }
 
-/* Insert by descending maximum, as Hadoop compares priorities; groups with equal maximum keep their order. */
+/*
+ * Insert by descending maximum, as Hadoop compares priorities.  Groups with equal
+ * maximum keep their order.
+ */
 static void
 insert_group(List **groups, YqPriorityGroup *group)
 {
@@ -466,7 +469,7 @@ groups_of_queue(const YqHierarchy *hierarchy, YqQueue *queue)
 	return queue->priority_groups;
 }
 
-/* Return the priority list of a queue; only leaves have one. */
+/* Return the priority list of a queue.  Only leaves have such a list. */
 static List *
 groups_in_force(const YqHierarchy *hierarchy, YqQueue *queue)
 {
@@ -475,7 +478,7 @@ groups_in_force(const YqHierarchy *hierarchy, YqQueue *queue)
 	return groups_of_queue(hierarchy, queue);
 }
 
-/* Return the subject's default, which the last group that contains the subject sets. */
+/* Return the subject's default priority.  The last group that contains the subject sets it. */
 static int32
 default_priority(const YqHierarchy *hierarchy, YqQueue *queue, const YqSubject *subject, char **reason)
 {
@@ -509,7 +512,7 @@ default_priority(const YqHierarchy *hierarchy, YqQueue *queue, const YqSubject *
 	return queue->default_priority;
 }
 
-/* Clamp a priority to the cluster's maximum and check it against the queue's list. */
+/* Limit a priority to the cluster's maximum, and check it against the queue's list. */
 static YqPriorityDecision
 clamp_and_check(const YqHierarchy *hierarchy, YqQueue *queue, const YqSubject *subject, int32 priority, char *reason)
 {
@@ -541,7 +544,7 @@ clamp_and_check(const YqHierarchy *hierarchy, YqQueue *queue, const YqSubject *s
 	return result;
 }
 
-/* Return the workflow in the last tag with the prefix; tags are read in lower case. */
+/* Return the workflow in the last tag that has the prefix.  Tags are converted to lower case. */
 static char *
 workflow_of_tags(const YqHierarchy *hierarchy, const char *const *tags, int tag_count)
 {
@@ -559,7 +562,7 @@ workflow_of_tags(const YqHierarchy *hierarchy, const char *const *tags, int tag_
 	return workflow != NULL && workflow[0] != '\0' ? workflow : NULL;
 }
 
-/* Find the nearest queue from the leaf up that maps the workflow; root is not asked. */
+/* Find the nearest queue that maps the workflow, from the leaf upwards.  Root is not searched. */
 static bool
 find_workflow(const YqHierarchy *hierarchy, YqQueue *queue, const char *workflow, int32 *priority, const char **path)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * access.h
- *	  Access of users to queues, and the priorities that users may submit with.
+ *	  Access of users to queues, and the priorities with which users may submit.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,7 +15,7 @@
 typedef struct YqAccessDecision
 {
 	bool		allowed;
-	const char *decided_by;		/* path of a queue; NULL when no list of a queue decided */
+	const char *decided_by;		/* path of a queue; NULL: no list of a queue decided */
 	char	   *reason;
 } YqAccessDecision;
 
@@ -36,13 +36,13 @@ typedef struct YqPriorityGroup
 } YqPriorityGroup;
 
 /*
- * Search the lists of one operation from a path upwards.  The path need not be that of
- * a queue.  The search assumes that ACLs are enabled.
+ * Search the lists of one operation from a path upwards.  There need not be a queue
+ * with the path.  The search assumes that ACLs are enabled.
  */
 extern YqAccessDecision yq_access_search(const YqHierarchy *hierarchy, const char *path, YqQueueOperation operation,
 								 const YqSubject *subject);
 
-/* Check access as above, but obey yarn.acl.enable; an ambiguous or unknown short name is refused. */
+/* Check access as above, but obey yarn.acl.enable.  An ambiguous or unknown short name is refused. */
 extern YqAccessDecision yq_access_check(const YqHierarchy *hierarchy, const char *queue, YqQueueOperation operation,
 								  const YqSubject *subject);
 
@@ -53,24 +53,24 @@ extern YqAccessDecision yq_access_check_submission(const YqHierarchy *hierarchy,
 extern YqAccessDecision yq_access_check_administrator(const YqHierarchy *hierarchy, const YqSubject *subject);
 
 /*
- * Decide the priority of an application: the requested priority or else a default,
- * clamped; then the priority of its workflow. tags may be NULL.
+ * Decide the priority of an application.  It is the requested priority or, if there is
+ * none, a default, limited to the maximum.  The priority of its workflow replaces it.
+ * tags may be NULL.
  */
 extern YqPriorityDecision yq_priority_decide(const YqHierarchy *hierarchy, const char *queue, const YqSubject *subject,
 											 const int32 *requested, const char *const *tags,
 											 int tag_count);
 
-/* Parse a priority list.  Returns NULL, or the error that keeps Hadoop from starting. */
+/* Parse a priority list.  Returns NULL, or the error that prevents Hadoop from starting. */
 extern char *yq_priority_acl_parse(const char *text, int32 maximum_priority, List **groups);
 
 /*
  * Set *missing to the paths of the parents that must be created before a path, from the
- * top down, and return NULL.  Otherwise return the reason why the path cannot be
- * created.
+ * top down, and return NULL.  If the path cannot be created, return the reason instead.
  */
 extern char *yq_missing_parents(const YqHierarchy *hierarchy, const char *path, List **missing);
 
-/* Read the subject of an SQL call; -1 for a function without the argument real_username. */
+/* Read the subject from arguments of an SQL function.  real_username is -1 if there is no such argument. */
 extern YqSubject yq_subject_arguments(FunctionCallInfo fcinfo, int username, int groups,
 									  int real_username);
 

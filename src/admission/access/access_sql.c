@@ -19,7 +19,7 @@ PG_FUNCTION_INFO_V1(yq_sql_shows_application);
 PG_FUNCTION_INFO_V1(yq_sql_application_priority);
 PG_FUNCTION_INFO_V1(yq_sql_check_queue_access);
 
-/* Operations that are not decided by a single list. */
+/* Operations for which more than one list decides. */
 #define OPERATION_SUBMIT	YQ_QUEUE_OPERATION_COUNT
 #define OPERATION_ADMIN		(YQ_QUEUE_OPERATION_COUNT + 1)
 
@@ -33,7 +33,7 @@ static const char *const operation_names[] = {
 	[OPERATION_ADMIN] = "ADMIN",
 };
 
-/* Find an operation by Hadoop's name or by that of the property, in any case. */
+/* Find an operation by Hadoop's name or by the name of the property; case does not matter. */
 static int
 operation_argument(FunctionCallInfo fcinfo, int argument)
 {
@@ -120,7 +120,7 @@ yq_subject_arguments(FunctionCallInfo fcinfo, int username, int groups, int real
 
 /* -- lists and roles of the database --------------------------------------- */
 
-/* May the subject administer the queue, or the queues above a path that is no queue? */
+/* May the subject administer the queue?  If no queue has the path, its ancestors are checked. */
 static bool
 administers_queue(const YqHierarchy *hierarchy, const char *path, const YqSubject *subject)
 {
@@ -157,14 +157,14 @@ typedef struct KnownQueue
 	bool		is_administered;
 } KnownQueue;
 
-/* State of a query between two rows. */
+/* State of a query that is kept between two rows. */
 typedef struct Viewer
 {
 	MemoryContext context;
 	text	   *role;
 	ArrayType  *groups;
 	YqSubject	subject;
-	uint64		generation;		/* generation of the hierarchy that "queues" belongs to */
+	uint64		generation;		/* generation of the hierarchy to which "queues" belongs */
 	HTAB	   *queues;			/* KnownQueue; NULL before the first look-up */
 } Viewer;
 
@@ -176,7 +176,7 @@ is_same_datum(const void *one, const void *other)
 
 /*
  * Return the cached viewer.  The role does not change within a query, but a plan that
- * is used again may have another role.
+ * is executed again may have another role.
  */
 static Viewer *
 viewer_of_call(FunctionCallInfo fcinfo)
@@ -231,7 +231,7 @@ administers_known_queue(Viewer *viewer, text *path)
 
 /*
  * shows_application(username, queue, view_acl, role, groups): decide for the policy of
- * yquota.application, which calls the function for each row.
+ * yquota.application, which calls the function for each row
  */
 Datum
 yq_sql_shows_application(PG_FUNCTION_ARGS)

@@ -5,7 +5,7 @@
  *	  application masters.
  *
  * The usage of other queues is read only when it matters.  The limit by the guarantee
- * never exceeds the limit in force, and decides most rounds.
+ * never exceeds the actual limit, and suffices to decide most rounds.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,12 +20,12 @@ static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 /* Limits of application masters on one label. */
 typedef struct LabelLimits
 {
-	const YqQueueLabel *label;	/* NULL when the queue configures nothing for the label */
+	const YqQueueLabel *label;	/* NULL: the queue configures nothing for the label */
 	const int64 *of_queue;
-	bool		is_exact;		/* false: of_queue derives from the guarantee alone and may be too low */
-	const int64 *of_user;		/* limit of the first user; NULL until a user is checked */
+	bool		is_exact;		/* false: of_queue was computed from the guarantee alone, and may be too low */
+	const int64 *of_user;		/* limit of the first user; NULL: no user has been checked yet */
 	float4		weight_of_user; /* weight of that user */
-	bool		is_user_exact;	/* false: of_user may be too low, because of_queue was */
+	bool		is_user_exact;	/* false: of_user may be too low, because of_queue was too low */
 } LabelLimits;
 
 typedef struct Round
@@ -59,7 +59,7 @@ begin_round(Round *round, YqLeafUsage *leaf)
 	}
 }
 
-/* Read the usage that the limit on the default partition depends on. */
+/* Read the usage on which the limit in the default partition depends. */
 static void
 make_exact(Round *round, LabelLimits *limits)
 {
@@ -78,7 +78,10 @@ set_user_limit(Round *round, LabelLimits *limits)
 						 round->active_users, limits->of_queue);
 }
 
-/* Return the user's limit, which is that of the first user, from the queue's limit as computed so far. */
+/*
+ * Compute the user's limit from the queue's limit as known so far.  All users get the
+ * limit of the first user.
+ */
 static const int64 *
 user_limit(Round *round, LabelLimits *limits, const char *username)
 {
@@ -91,8 +94,8 @@ user_limit(Round *round, LabelLimits *limits, const char *username)
 }
 
 /*
- * Make the user's limit exact and return whether it may have risen.  The limit is the
- * lower of the user's share and the queue's limit.
+ * Make the user's limit exact, and return whether it may have risen.  The limit is the
+ * smaller of the user's share and the queue's limit.
  */
 static bool
 make_user_limit_exact(Round *round, LabelLimits *limits)
@@ -115,7 +118,7 @@ make_user_limit_exact(Round *round, LabelLimits *limits)
 
 /* -- applications ---------------------------------------------------------- */
 
-/* Is it the first application master of a queue, or on a label?  Limits are ignored for it. */
+/* Is this the first application master of a queue, or on a label?  Limits do not apply to it. */
 static bool
 is_first(const Round *round, int slot)
 {
@@ -219,7 +222,7 @@ decide_activation(Round *round, YqApplication *application)
 
 /* -- rounds ---------------------------------------------------------------- */
 
-/* Return how many active users the newcomer adds. */
+/* Return the number of active users that the newcomer adds. */
 static int
 users_added_by(const YqLeafUsage *leaf, const YqApplication *newcomer)
 {
@@ -241,8 +244,8 @@ begin_round_for(Round *round, YqLeafUsage *leaf, const YqApplication *newcomer)
 }
 
 /*
- * Return the least amount of a type that an application waiting on a label needs; 0,
- * the unknown amount, for a removed label.
+ * Return the smallest amount of a type that any application waiting on a label needs.
+ * For a removed label the amount is unknown, and the result is 0.
  */
 static int64
 least_waiting(const YqLeafUsage *leaf, int slot, const YqApplication *newcomer, int type)
@@ -259,7 +262,7 @@ least_waiting(const YqLeafUsage *leaf, int slot, const YqApplication *newcomer, 
 	return has_newcomer ? Min(least, newcomer->am_amounts[type]) : least;
 }
 
-/* Has any user with a waiting application room for the amounts on a label? */
+/* Does any user with a waiting application have room for the amounts on a label? */
 static bool
 fits_some_user(Round *round, int slot, const int64 *amounts)
 {
@@ -275,7 +278,10 @@ fits_some_user(Round *round, int slot, const int64 *amounts)
 	return false;
 }
 
-/* Could an application start on a label?  The largest weight bounds the limit of the first user. */
+/*
+ * Could an application start on a label?  The limit of the first user is at most that
+ * of the largest weight.
+ */
 static bool
 may_succeed_on(Round *round, int slot, const YqApplication *newcomer)
 {
@@ -401,7 +407,7 @@ yq_leaf_activate(YqLeafUsage *leaf, YqApplication *newcomer, YqActivation **held
 	if (newcomer != NULL)
 		yq_leaf_note(leaf, newcomer, YQ_APPLICATION_REJECTED, YQ_APPLICATION_ACCEPTED);
 	may_succeed = leaf->accepted > 0 && yq_activation_may_succeed(leaf, newcomer);
-	/* when no application can start, only the limit that stops the newcomer matters */
+	/* if no application can start, only the limit that stops the newcomer matters */
 	if (may_succeed && leaf->accepted > (newcomer != NULL ? 1 : 0))
 		waiting = yq_applications_of_leaf(leaf->hierarchy, leaf->queue->path, YQ_APPLICATION_ACCEPTED);
 	if (newcomer != NULL)

@@ -46,7 +46,7 @@ yq_application_is_live(YqApplicationState state)
 	return state <= YQ_APPLICATION_ACTIVE;
 }
 
-/* -- states as the table has them ------------------------------------------ */
+/* -- states in the table ----------------------------------------------------- */
 
 static Oid	state_oids[YQ_APPLICATION_STATES];
 static bool states_are_known = false;
@@ -89,7 +89,10 @@ yq_application_state_of_oid(Oid oid)
 
 /* -- order ----------------------------------------------------------------- */
 
-/* Find the digits from "begin" to "end" without leading zeros; false when the text is no number. */
+/*
+ * Find the digits from "begin" to "end" without leading zeros.  Returns false when the
+ * text is not a number.
+ */
 static bool
 find_digits(const char *begin, const char *end, const char **digits, int *count)
 {
@@ -241,7 +244,7 @@ make_application(const YqHierarchy *hierarchy, TupleTableSlot *slot, const AttrN
 	return application;
 }
 
-/* Read the applications that an index has for some keys, in its order: all, or only the first one. */
+/* Read the applications that an index finds for some keys, in its order: all, or only the first. */
 static List *
 read_by_index(const YqHierarchy *hierarchy, const char *index_name, ScanKeyData *keys, int key_count,
 			  bool first_alone)

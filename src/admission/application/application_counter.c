@@ -1,15 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * application_counter.c
- *	  Counters of applications, the total of live ones, and its limit.
+ *	  Counters of applications, the total of live applications, and its limit.
  *
  * The limit of the whole cluster is maximum-applications.  If each submission counted
- * the others' applications, all submissions would wait for each other.  A transaction
- * may therefore admit a few applications, its allowance, without counting.  This is
- * safe as long as the limit is further away than the allowances of all possible
- * transactions together.  The transaction holds the lock of the total in a mode that
- * others can share.  Near the limit it takes the lock alone.  Then no other transaction
- * has uncommitted applications, and the total is exact.
+ * the applications of all other transactions, all submissions would wait for each
+ * other.  A transaction may therefore admit a few applications, its allowance, without
+ * counting.  This is safe while the distance to the limit exceeds the sum of the
+ * allowances of all possible transactions.  The transaction then holds the lock of the
+ * total in a mode that others can share.  Near the limit it takes the lock exclusively.
+ * Then no other transaction has uncommitted applications, and the total is exact.
  *
  *-------------------------------------------------------------------------
  */
@@ -43,7 +43,7 @@
 PG_FUNCTION_INFO_V1(yq_sql_count_applications);
 PG_FUNCTION_INFO_V1(yq_sql_unwritten_applications);
 
-/* All allowances together are at most 1 / ALLOWANCES_OF_LIMIT of the limit. */
+/* The sum of all allowances is at most 1 / ALLOWANCES_OF_LIMIT of the limit. */
 #define ALLOWANCES_OF_LIMIT 8
 
 /* -- changes that this transaction has not written yet --------------------------------- */
@@ -111,7 +111,10 @@ on_transaction_event(XactEvent event, void *argument)
 	}
 }
 
-/* A rollback drops the changes of the subtransaction; a release gives them to the outer transaction. */
+/*
+ * Handle the end of a subtransaction.  A rollback drops its changes; a release gives
+ * them to the outer transaction.
+ */
 static void
 on_subtransaction_event(SubXactEvent event, SubTransactionId own_id, SubTransactionId parent_id,
 						void *argument)
@@ -202,10 +205,10 @@ typedef struct CounterChange
 	int			accepted;
 	int			active;
 	int			demanding;
-	YqResource *am_used;		/* NULL for no resource */
+	YqResource *am_used;		/* NULL: no resources */
 } CounterChange;
 
-/* Fill the change; false for a row that does not count. */
+/* Fill the change.  Returns false for a row that does not count. */
 static bool
 read_counted(Relation relation, HeapTuple tuple, CountedRow *row)
 {
@@ -273,7 +276,7 @@ static const char *const counter_columns[COUNTER_COLUMNS] = {
 	[COUNTER_AM_USED] = "am_used",
 };
 
-/* Change a number of a counter, which may be new; returns the number. */
+/* Change a number of a counter, whose row may be new.  Returns the number. */
 static int32
 add_number(YqRowUpdate *counter, bool is_found, CounterColumn column, int32 change)
 {
@@ -330,7 +333,10 @@ is_same_counter(const CountedRow *a, const CountedRow *b)
 		datum_image_eq(a->label, b->label, false, -1);
 }
 
-/* Lock for a statement that writes the table directly and has not taken the locks of the library's functions. */
+/*
+ * Take the locks for a statement that writes the table directly, and therefore has not
+ * called functions that lock.
+ */
 static void
 lock_leaves_of_rows(const CountedRow *old_row, const CountedRow *new_row)
 {
@@ -391,7 +397,7 @@ yq_sql_count_applications(PG_FUNCTION_ARGS)
 	bool		has_new = false;
 
 	yq_require_trigger(fcinfo, "count_applications");
-	/* the dump restores the counters */
+	/* when a dump is restored, it restores the counters */
 	if (yq_role_scope_is_restoring())
 		PG_RETURN_POINTER(NULL);
 	if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
@@ -511,7 +517,7 @@ yq_system_decide(int maximum_applications, bool is_to_be_let_in)
 			admitted++;
 			return decision;
 		}
-		/* otherwise two transactions that hold the lock shared would wait for each other */
+		/* otherwise two transactions that share the lock would wait for each other */
 		if (admitted == 0)
 			yq_queue_unlock_system(ShareLock);
 	}

@@ -3,13 +3,14 @@
  * application_counter.h
  *	  Numbers of applications of queues and of the cluster.
  *
- * yquota_internal.application_counter counts a user's applications in a leaf.  A
- * trigger on yquota.application maintains it.
+ * yquota_internal.application_counter contains the number of applications of each user
+ * in each leaf.  A trigger on yquota.application maintains it.
  *
- * yquota_internal.live_application_count holds the number of live applications in
- * several rows.  A transaction adds to one row that no other transaction is adding to,
- * once, when it is about to commit.  Otherwise a transaction about many applications
- * would leave as many versions of one row, and read them each time.
+ * yquota_internal.live_application_count contains the number of live applications as
+ * the sum of several rows.  When a transaction is about to commit, it adds its changes
+ * to a row to which no other transaction is adding.  It does so only once.  Otherwise a
+ * transaction that changes many applications would create as many versions of the row,
+ * and read them each time.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,7 +32,7 @@ typedef struct YqSystemDecision
 } YqSystemDecision;
 
 /*
- * May another application live in the cluster (maximum-applications)?  With
+ * May another live application be added to the cluster (maximum-applications)?  With
  * is_to_be_let_in, the function takes locks that keep the answer true until the
  * transaction ends.  Transactions far from the limit do not wait for each other.
  */

@@ -45,7 +45,7 @@ yq_queue_user_weight(const YqQueue *queue, const char *username)
 
 /* -- users ----------------------------------------------------------------- */
 
-/* Return the index of a user, or the index at which to insert the user. */
+/* Return the index of a user, or the index at which the user has to be inserted. */
 static int
 find_user(const YqLeafUsage *leaf, const char *username, bool *found)
 {
@@ -80,7 +80,7 @@ yq_leaf_user(const YqLeafUsage *leaf, const char *username)
 	return found ? leaf->users[place] : NULL;
 }
 
-/* Find or add a user.  Users are read in order, so most are appended. */
+/* Find or add a user.  Most users are appended, because they are read in order. */
 static YqLeafUser *
 enter_user(YqLeafUsage *leaf, const char *username)
 {
@@ -109,7 +109,7 @@ enter_user(YqLeafUsage *leaf, const char *username)
 	return user;
 }
 
-/* Remove a user without applications and containers in the leaf. */
+/* Remove a user who has no applications and no containers in the leaf. */
 static void
 remove_idle_user(YqLeafUsage *leaf, const YqLeafUser *user)
 {
@@ -129,7 +129,7 @@ remove_idle_user(YqLeafUsage *leaf, const YqLeafUser *user)
 			sizeof(YqLeafUser *) * (leaf->user_count - place));
 }
 
-/* *sum += sign * amounts */
+/* Add amounts to a sum, or subtract them: "sign" is 1 or -1. */
 static void
 add_signed_amounts(const YqLeafUsage *leaf, int64 **sum, const int64 *amounts, int sign)
 {
@@ -212,7 +212,7 @@ yq_leaf_read(YqHierarchy *hierarchy, const YqQueue *queue)
 	return leaf;
 }
 
-/* Count an application in its state, or remove it with a negative sign. */
+/* Count an application in its state.  With a negative sign, stop counting it. */
 static void
 count(YqLeafUsage *leaf, YqLeafUser *user, const YqApplication *application,
 	  YqApplicationState state, int sign)
@@ -305,7 +305,7 @@ note_usage(const YqUsage *usage, void *argument)
 	MemoryContextSwitchTo(old_context);
 }
 
-/* Remove empty usage, so that containers that have ended leave no trace. */
+/* Remove empty usage, so that a container that has ended has the same effect as no container. */
 static void
 forget_ended_usage(YqLeafUsage *leaf)
 {
@@ -322,7 +322,10 @@ forget_ended_usage(YqLeafUsage *leaf)
 	}
 }
 
-/* Read the GUARANTEED containers and reservations of the leaf, once.  Containers without a user count for no user. */
+/*
+ * Read the GUARANTEED containers and reservations of the leaf, once.  Containers
+ * without a user count for no user.
+ */
 static void
 leaf_read_usage(YqLeafUsage *leaf)
 {
@@ -423,12 +426,12 @@ yq_user_am_limit(const YqHierarchy *hierarchy, const YqQueue *queue, const YqQue
 
 static const int64 nothing[YQ_MAX_RESOURCE_TYPES];
 
-/* Inputs of the user limit of one leaf on one label. */
+/* Inputs of the user limit of a leaf on a label. */
 typedef struct Computation
 {
 	const YqQueue *queue;
 	const YqCalculator *calculator;
-	const YqQueueLabel *configured; /* NULL when the queue configures nothing for the label */
+	const YqQueueLabel *configured; /* NULL: the queue configures nothing for the label */
 	const int64 *total;			/* resources of the partition */
 	const int64 *step;			/* minimum allocation */
 	const int64 *guarantee;
@@ -466,7 +469,10 @@ used_on(const YqLeafUser *user, int label)
 
 /* -- the limit ------------------------------------------------------------- */
 
-/* Set the current capacity: the guarantee until it is consumed, then the consumption plus one step. */
+/*
+ * Set the current capacity: the guarantee while consumption is below it, then the
+ * consumption plus one step.
+ */
 static void
 set_current_capacity(const Computation *computation)
 {
@@ -507,7 +513,7 @@ set_most(const Computation *computation, bool ignores_exclusivity)
 
 	if (ignores_exclusivity)
 		copy_to_amounts(calculator, result->most, computation->total);
-	/* the factor is off, or the guarantee it multiplies is empty */
+	/* the factor is switched off, or the guarantee that it multiplies is zero */
 	else if (queue->user_limit_factor == -1 || yq_amounts_are_none(calculator, computation->guarantee))
 		yq_amounts_round_down(calculator, result->most,
 							  computation->configured == NULL ? nothing : computation->configured->effective_maximum,
@@ -613,7 +619,7 @@ yq_user_may_be_assigned(const YqLeafUsage *leaf, const int64 *used, const int64 
 
 /* -- headroom -------------------------------------------------------------- */
 
-/* Compute a - b, where memory and cores are at least 0. */
+/* Compute a - b.  Negative memory and cores become 0. */
 static void
 subtract_within_zero(const YqHierarchy *hierarchy, int64 *result, const int64 *a, const int64 *b)
 {
@@ -623,7 +629,7 @@ subtract_within_zero(const YqHierarchy *hierarchy, int64 *result, const int64 *a
 	result[YQ_VCORES] = Max(result[YQ_VCORES], 0);
 }
 
-/* Return the limit of the queue; in the default partition, the amount that other queues leave. */
+/* Return the limit of the queue.  In the default partition it is the amount that other queues leave. */
 static int64 *
 queue_limit(const YqLeafUsage *leaf, const YqQueueLabel *configured)
 {

@@ -20,7 +20,10 @@
 PG_FUNCTION_INFO_V1(yq_sql_user_limit);
 PG_FUNCTION_INFO_V1(yq_sql_headroom);
 
-/* May the role ask?  Limits of a user show the usage of others, so a role may ask only about itself. */
+/*
+ * May the role ask about the user?  Limits of a user show the usage of others, so a
+ * role may ask only about itself.
+ */
 static bool
 may_ask_about(const char *username)
 {
@@ -156,7 +159,7 @@ yq_sql_user_limit(PG_FUNCTION_ARGS)
 	return finish_row(fcinfo, &writer);
 }
 
-/* Find the live application; a role that may not ask about its owner does not see it. */
+/* Find the live application.  A role that may not ask about its owner does not see it. */
 static const YqApplication *
 find_live_application(const YqHierarchy *hierarchy, const char *application_id)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * parallel.c
- *	  Limits of the number of applications that run at once.
+ *	  Limits of the number of applications that run at the same time.
  *
  *-------------------------------------------------------------------------
  */
@@ -24,7 +24,7 @@ typedef struct UserLimit
 	int			limit;
 } UserLimit;
 
-/* Each session keeps the limits until a table that they are made from changes. */
+/* Each session keeps the limits until a table on which they depend changes. */
 static MemoryContext limits_context = NULL;
 static HTAB *user_limits = NULL;
 static int	limit_of_others;
@@ -82,7 +82,7 @@ refresh_user_limits(void)
 
 	if (!is_watching)
 	{
-		/* a statement on either table invalidates yquota.queue; a replica invalidates each table */
+		/* a statement on either table invalidates yquota.queue; on a replica, each table is invalidated */
 		yq_catalog_on_change_of_rows(YQ_QUEUE, &limits_are_current);
 		yq_catalog_on_change_of_rows(YQ_USER_SETTING, &limits_are_current);
 		yq_catalog_on_change_of_rows(YQ_SCHEDULER_SETTING, &limits_are_current);
@@ -152,14 +152,14 @@ typedef struct Running
 {
 	const YqHierarchy *hierarchy;
 	Snapshot	snapshot;
-	int64	   *of_queue;		/* by number; -1 until counted */
+	int64	   *of_queue;		/* by number of the queue; -1: not counted yet */
 	HTAB	   *of_user;
 } Running;
 
 typedef struct Count
 {
 	Running    *running;
-	const YqQueue *top;			/* topmost queue to count */
+	const YqQueue *top;			/* topmost queue that is counted */
 	int64		sum;
 } Count;
 
@@ -235,7 +235,7 @@ forget_counts(Running *running, const YqQueue *queue)
 		forget_counts(running, queue->children[i]);
 }
 
-/* Count the running applications of a queue and of all queues below it. */
+/* Count the running applications of a queue and of all its descendants. */
 static void
 count_queues(Running *running, const YqQueue *top)
 {
@@ -311,7 +311,10 @@ note_running(Running *running, const YqQueue *leaf, const char *username)
 	}
 }
 
-/* Return the applications that may run, in order.  Each one counts as running for the next. */
+/*
+ * Return the applications that may run, in order.  Each returned application counts as
+ * running for the next.
+ */
 static List *
 promote(Running *running, List *held, int64 most)
 {
@@ -368,14 +371,14 @@ yq_parallel_candidates(const YqHierarchy *hierarchy, const YqQueue *leaf, const 
 	return merge(of_queues, of_user);
 }
 
-/* Does the queue's own limit let another application run? */
+/* Does the queue's own limit allow another running application? */
 static bool
 has_room(const Running *running, const YqQueue *queue)
 {
 	return running->of_queue[queue->number] < yq_parallel_queue_limit(queue);
 }
 
-/* Count the leaves below a queue where no limit on the way down is reached. */
+/* Count the leaves below a queue for which no limit between queue and leaf is reached. */
 static int64
 leaves_with_room(const Running *running, const YqQueue *queue)
 {
@@ -392,8 +395,8 @@ leaves_with_room(const Running *running, const YqQueue *queue)
 }
 
 /*
- * Find the topmost queue that was full before one of its applications ended: its count
- * is one below its limit.  NULL when there is none.
+ * Find the topmost queue that was full before one of its applications ended, so that
+ * its count is one below its limit.  Returns NULL when there is none.
  */
 static const YqQueue *
 find_queue_that_was_full(const Running *running, List *limited)
@@ -419,7 +422,7 @@ yq_parallel_after_end(const YqHierarchy *hierarchy, const YqQueue *leaf, const c
 	List	   *of_queues = NIL;
 	List	   *of_user = NIL;
 	List	   *result;
-	int64		lists = 0;		/* upper bound of the applications that become runnable */
+	int64		lists = 0;		/* upper bound of the number of applications that become runnable */
 	Running		running;
 
 	if (limited == NIL && user_limit == YQ_UNLIMITED)

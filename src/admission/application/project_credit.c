@@ -15,7 +15,7 @@
 #include "store/saved_plan.h"
 #include "utils/builtins.h"
 
-/* Copy a column of the only row as text that outlives SPI_finish(). */
+/* Copy a column of the only row as text that is still valid after SPI_finish(). */
 static char *
 copy_answer(int column)
 {
@@ -33,7 +33,7 @@ answers_yes(void)
 	return !isnull && DatumGetBool(value);
 }
 
-/* Could the project be refused?  A refusal needs a policy that is not in the last parameter. */
+/* Could the project be refused?  Only a project whose policy is not in the last parameter can be refused. */
 static YqSavedPlan mode = {
 	.command = "SELECT p.quota_mode::text = 'PREPAID' AND (p.on_exhausted::text <> ALL ($2) OR EXISTS ("
 		"SELECT FROM yquota_internal.prepaid_ancestor AS a WHERE a.member = p.name AND a.on_exhausted::text <> ALL ($2))) "
@@ -41,7 +41,7 @@ static YqSavedPlan mode = {
 	.types = {"text", "_text"}
 };
 
-/* Lock the credit, so that no other transaction holds credit of the project or moves it to other ancestors. */
+/* Lock the credit, so that no other transaction holds credit of the project or moves the project. */
 static void
 lock_credit(Datum project)
 {
@@ -54,7 +54,10 @@ lock_credit(Datum project)
 	(void) yq_saved_plan_execute(&lock, &project, NULL);
 }
 
-/* Find a shortage for an application, a queue or a reservation, whose own holds count as credit, and a cost. */
+/*
+ * Find a shortage for a cost.  Credit held for the application, queue or reservation
+ * itself counts as available.
+ */
 static void
 find_shortage(Datum *values, const char *nulls, YqProjectCredit *answer)
 {

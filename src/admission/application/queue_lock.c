@@ -3,8 +3,8 @@
  * queue_lock.c
  *	  Locks for decisions about applications.
  *
- * The locks are object locks of yquota_internal.application_counter.  As pg_locks shows
- * them, the kind is the sub-object and the hashed name the object.
+ * The locks are object locks on yquota_internal.application_counter.  In pg_locks,
+ * objsubid is the kind and objid the hashed name.
  *
  *-------------------------------------------------------------------------
  */
@@ -17,7 +17,7 @@
 #include "store/catalog.h"
 #include "utils/inval.h"
 
-/* Names of a kind are hashed to this many numbers. */
+/* Number of hash values for the names of a kind. */
 #define HASHED_NAMES 1024
 
 static int
@@ -108,7 +108,7 @@ yq_queue_lock_configuration(LOCKMODE mode)
 {
 	PreventCommandIfReadOnly("changes of applications");
 	LockRelationOid(yq_table_oid(YQ_QUEUE_STATUS), mode);
-	/* LockRelationOid() accepts none when the transaction held the lock before */
+	/* LockRelationOid() processes no invalidations if the transaction already held the lock */
 	AcceptInvalidationMessages();
 }
 
@@ -144,7 +144,7 @@ yq_queue_lock_total(void)
 {
 	static int	row = 0;
 
-	/* try the last row first, so that there are no more rows than simultaneous transactions */
+	/* try the previous row first, so that there are at most as many rows as simultaneous transactions */
 	for (int i = 0; i < HASHED_NAMES; i++)
 	{
 		LOCKTAG		tag;

@@ -50,29 +50,30 @@ typedef struct YqQueueLocks
 extern void yq_queue_locks_add(YqQueueLocks *locks, YqQueueLockKind kind,
 									const char *name);
 
-/* to := the locks of both */
+/* Add the locks of "from" to "to". */
 extern void yq_queue_locks_merge(YqQueueLocks *to, const YqQueueLocks *from);
 
 /* Is every lock of "part" in "whole"? */
 extern bool yq_queue_locks_cover(const YqQueueLocks *whole, const YqQueueLocks *part);
 
 /*
- * Take the locks in order. yq_queue_locks_release() gives back the locks that this call
- * took and the transaction did not hold before.  A release is allowed only as long as
+ * Take the locks in order. yq_queue_locks_release() releases the locks that this call
+ * took and that the transaction did not hold before.  A release is allowed only while
  * nothing was changed under the locks.
  */
 extern void yq_queue_locks_take(const YqQueueLocks *locks);
 extern void yq_queue_locks_release(const YqQueueLocks *locks);
 
 /*
- * Lock the configuration; afterwards this transaction sees changes by others.
- * ERRCODE_READ_ONLY_SQL_TRANSACTION in a read-only transaction, and on a standby.
+ * Lock the configuration.  Afterwards this transaction sees the changes of other
+ * transactions. In a read-only transaction and on a standby, raises
+ * ERRCODE_READ_ONLY_SQL_TRANSACTION.
  */
 extern void yq_queue_lock_configuration(LOCKMODE mode);
 
 /*
- * Wait for transactions that change rows of queues and have not been checked.  A
- * transaction that creates or removes queues calls this before it locks the
+ * Wait for transactions that have changed rows of queues and have not been checked yet.
+ * A transaction that creates or removes queues calls this before it locks the
  * configuration.
  */
 extern void yq_queue_lock_rows(void);
@@ -81,16 +82,16 @@ extern void yq_queue_lock_rows(void);
 extern void yq_queue_lock_leaf(const char *path);
 
 /*
- * Lock the total, shared while the transaction stays far from the limit.  The lock may
- * be given back only as long as no application was admitted under it.
+ * Lock the total.  The lock is shared while the transaction stays far from the limit.
+ * It may be released only while no application was admitted under it.
  */
 extern void yq_queue_lock_system(LOCKMODE mode);
 extern void yq_queue_unlock_system(LOCKMODE mode);
 
 /*
- * Lock a row of the total that no other transaction holds, and return its number: one
- * number for the whole transaction.  The call never waits.  Other counts that are kept
- * in several rows use the number, too.
+ * Lock a row of the total that no other transaction has locked, and return its number.
+ * The transaction uses the same number until it ends.  The call never waits.  Other
+ * counts that are kept in several rows use the number, too.
  */
 extern int	yq_queue_lock_total(void);
 

@@ -3,10 +3,10 @@
  * advice.c
  *	  Advice about configurations that Hadoop accepts but that are unwise.
  *
- * Some findings need the hierarchy, some the index of queues (lists, priorities,
- * rules).  A commit checks only queues whose rows the transaction has changed, and the
- * index only when a list, priority or rule has changed.  A change among ten thousand
- * queues therefore costs little.
+ * Some findings need the hierarchy.  Others need the index of queues with lists,
+ * priorities and rules.  A commit checks only queues whose rows the transaction has
+ * changed, and the index only when a list, priority or rule has changed.  A change
+ * among ten thousand queues therefore costs little.
  *
  *-------------------------------------------------------------------------
  */
@@ -37,17 +37,17 @@
 PG_FUNCTION_INFO_V1(yq_sql_configuration_advice);
 PG_FUNCTION_INFO_V1(yq_sql_note_advice);
 
-/* Most warnings of one transaction; configuration_advice() returns all findings. */
+/* Limit on the warnings of a transaction; configuration_advice() returns all findings. */
 #define MOST_WARNINGS 20
 
-/* Smallest difference of fractions that matters. */
+/* Smallest difference between fractions that matters. */
 #define PRECISION 0.00005f
 
 typedef struct Advising
 {
 	const YqHierarchy *hierarchy;
 	const YqQueue *queue;		/* NULL: settings of the whole cluster */
-	YqSettingTest is_wanted;	/* test for numbers of preemption; NULL: all are wanted */
+	YqSettingTest is_wanted;	/* test for numbers of preemption; NULL: all of them are wanted */
 	List	   *findings;
 } Advising;
 
@@ -80,7 +80,7 @@ keep_root_labels(const YqRow *row)
 	*labels = OidOutputFunctionCall(F_ARRAY_OUT, value);
 }
 
-/* Return the configured labels of the root, which the hierarchy does not keep; or NULL. */
+/* Return the configured labels of the root, or NULL.  The hierarchy does not contain them. */
 static char *
 root_labels(void)
 {
@@ -105,7 +105,7 @@ advise_root(Advising *advising)
 		advise(advising, "accessible-node-labels", labels, "labels of root are not used: root may always use all of them");
 }
 
-/* Advise about percentages; weights and amounts have been checked already. */
+/* Advise about percentages.  Weights and amounts have already been checked. */
 static void
 advise_capacities(Advising *advising)
 {
@@ -129,7 +129,7 @@ advise_capacities(Advising *advising)
 	}
 }
 
-/* Advise about labels that the queue itself names without a share of them. */
+/* Advise about labels that the queue itself names although it has no share of them. */
 static void
 advise_labels(Advising *advising)
 {
@@ -151,7 +151,7 @@ advise_labels(Advising *advising)
 	}
 }
 
-/* Multiply floats and round as the configuration meant: 60 for 1.2 times 50. */
+/* Multiply floats, and round to the number that the configuration meant: 60 for 1.2 times 50. */
 static char *
 percent_text(double fraction)
 {
@@ -208,7 +208,7 @@ advise_applications(Advising *advising)
 			   "queues below inherit it only with a maximum-application-lifetime");
 }
 
-/* Advise about disable_preemption where no rounds run: then no queue loses containers anyway. */
+/* Advise about disable_preemption if there are no rounds: then no queue loses containers anyway. */
 static void
 advise_preemption(Advising *advising)
 {
@@ -274,14 +274,14 @@ is_open(const YqQueue *queue, YqQueueOperation operation)
 	return acl == NULL ? strcmp(queue->path, "root") == 0 : acl->everybody;
 }
 
-/* Does the queue have a list that does not admit every user? */
+/* Does the queue have a list that excludes any user? */
 static bool
 is_restricted(const YqQueue *queue, YqQueueOperation operation)
 {
 	return queue->acls[operation] != NULL && !queue->acls[operation]->everybody;
 }
 
-/* Return the nearest queue above whose list admits every user, or NULL. */
+/* Return the nearest ancestor whose list admits every user, or NULL. */
 static const YqQueue *
 open_queue_above(const YqQueue *queue, YqQueueOperation operation)
 {
@@ -333,7 +333,7 @@ property_of_rules(YqRuleKind kind)
 		kind == YQ_RULE_LEGACY ? "queue-mappings" : "queue-placement-rules.app-name";
 }
 
-/* Advise about rules that follow a rule that decides for every user. */
+/* Advise about rules that are never reached, because an earlier rule decides for every user. */
 static void
 advise_rules(Advising *advising)
 {
@@ -403,8 +403,8 @@ advise_cluster(Advising *advising)
 }
 
 /*
- * Advise about promises of a plan.  The finding depends on another setting, so a change
- * of a plan gives no warning.
+ * Advise about promises of a plan.  Because the finding also depends on another
+ * setting, a change of a plan gives no warning.
  */
 static void
 advise_promises(Advising *advising, const YqQueue *queue)
@@ -441,8 +441,8 @@ typedef struct Changes
 {
 	TransactionId transaction;
 	HTAB	   *queues;			/* YqBytes: paths */
-	bool		lists_too;		/* lists or priorities of one of the queues */
-	bool		cluster_too;	/* settings of the whole cluster */
+	bool		lists_too;		/* lists or priorities of a queue have changed */
+	bool		cluster_too;	/* settings of the whole cluster have changed */
 	List	   *settings;		/* columns (char *) of scheduler_setting that have changed */
 } Changes;
 
@@ -460,7 +460,7 @@ changes_of_transaction(void)
 	return &changes;
 }
 
-/* Did an UPDATE leave a column unchanged? */
+/* Has an UPDATE left a column unchanged? */
 static bool
 is_same_column(TriggerData *trigger, const char *name)
 {
@@ -498,7 +498,7 @@ is_changed_setting(const char *column)
 	return false;
 }
 
-/* Note the columns of a row that is new or goes, or the columns that an UPDATE changes. */
+/* Note all columns of an inserted or deleted row, or the columns that an UPDATE changes. */
 static void
 note_settings(TriggerData *trigger)
 {
@@ -518,9 +518,9 @@ note_settings(TriggerData *trigger)
 }
 
 /*
- * Trigger AFTER a change.  FOR EACH ROW of tables of queues its argument is the column
- * with the path; for scheduler_setting it has none.  FOR EACH STATEMENT it serves other
- * tables with settings of the whole cluster.
+ * Trigger AFTER a change.  As a trigger FOR EACH ROW of a table of queues, its argument
+ * is the column with the path; for scheduler_setting it has no argument.  Other tables
+ * with settings of the whole cluster use it FOR EACH STATEMENT.
  */
 Datum
 yq_sql_note_advice(PG_FUNCTION_ARGS)

@@ -3,7 +3,7 @@
  * advice.h
  *	  Advice about configurations that Hadoop accepts but that are unwise.
  *
- * Findings are YqViolations (validate.h) whose messages are advice; no change is
+ * Findings are YqViolations (validate.h) whose messages are advice.  No change is
  * refused. configuration_advice() returns all findings.  A transaction that changes
  * queues gets a warning for each finding about a row that it has changed.
  *
@@ -15,12 +15,12 @@
 #include "queues/validate.h"
 
 /*
- * Return all findings: of queues in the order of the tree, of settings of the cluster,
- * and of properties that no column represents.
+ * Return all findings: about queues in the order of the tree, about settings of the
+ * cluster, and about properties that no column represents.
  */
 extern List *yq_configuration_advice(const YqHierarchy *hierarchy);
 
-/* Warn of findings in the changes of this transaction, which must be valid. */
+/* Warn about findings in the changes of this transaction.  The changes must be valid. */
 extern void yq_advise_transaction(const YqHierarchy *hierarchy);
 
 #endif							/* YQ_ADVICE_H */

@@ -1,10 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * config_refresh.c
- *	  States of queues, and the permitted changes of a configuration in force.
+ *	  States of queues, and the permitted changes of the current configuration.
  *
- * Hadoop makes a new tree, as if it had just started, and compares it with the tree in
- * force.  Then it carries the new configuration into the tree in force, from root down.
+ * Hadoop builds a new tree, as if it had just started, and compares it with the current
+ * tree.  Then it applies the new configuration to the current tree, beginning with
+ * root.
  *
  *-------------------------------------------------------------------------
  */
@@ -38,7 +39,7 @@ yq_queue_state_name(bool is_running, int64 work)
 	return is_running ? "RUNNING" : work > 0 ? "DRAINING" : "STOPPED";
 }
 
-/* -- the state in force ---------------------------------------------------- */
+/* -- the current state ----------------------------------------------------- */
 
 static YqQueueKind
 find_kind(YqBytes name)
@@ -51,7 +52,7 @@ find_kind(YqBytes name)
 	return YQ_QUEUE_LEAF;
 }
 
-/* Target of the rows that are read. */
+/* Output of the rows that are read. */
 typedef struct StatusReading
 {
 	const YqHierarchy *hierarchy;
@@ -129,8 +130,8 @@ typedef struct Refresh
 {
 	YqHierarchy *hierarchy;
 	const YqQueueStatuses *statuses;
-	bool	   *starts_running; /* per queue: in a cluster that starts now */
-	bool	   *is_stopping;	/* per queue: stopped by this change */
+	bool	   *starts_running; /* per queue: it would run in a cluster that starts now */
+	bool	   *is_stopping;	/* per queue: this change stops it */
 	List	   *violations;
 } Refresh;
 
@@ -168,15 +169,15 @@ change_state(Refresh *refresh, YqQueue *queue, const YqQueueStatus *status)
 		return;
 	}
 	queue->is_running = parent == NULL || parent->is_running;
-	/* a queue that could not have started either was reported already */
+	/* a queue that could not have started either has already been reported */
 	if (!queue->is_running && (parent == NULL || refresh->starts_running[parent->number]))
 		refuse_change(refresh, queue, "state", "RUNNING",
 					  psprintf("The parent Queue:%s is not running. Please activate the parent queue first", parent->path));
 }
 
 /*
- * Are there applications or containers in the queues of a former plan?  Hadoop does not
- * check, and forgets such applications.
+ * Do the queues of a former plan contain applications or containers?  Hadoop does not
+ * check this, and loses such applications.
  */
 static bool
 has_work_of_plan(const YqHierarchy *hierarchy, const char *path)
@@ -190,7 +191,7 @@ is_leaf_kind(YqQueueKind kind)
 	return kind == YQ_QUEUE_LEAF;
 }
 
-/* Compare the kind of a queue with the kind in force; returns whether it is another queue now. */
+/* Compare the kind of a queue with its current kind.  Returns whether it is now a different queue. */
 static bool
 change_kind(Refresh *refresh, YqQueue *queue, const YqQueueStatus *status)
 {
@@ -242,7 +243,7 @@ refresh_queue(Refresh *refresh, YqQueue *queue)
 {
 	const YqQueueStatus *status = refresh->statuses->of_queue[queue->number];
 
-	/* a queue created now joins queues in force (semantics/queues 1.5), as queues of plans do */
+	/* a queue that is created now joins existing queues (semantics/queues 1.5), as queues of plans do */
 	if (yq_queue_is_of_plan(queue))
 	{
 		queue->is_running = queue->parent->is_running;
@@ -269,10 +270,10 @@ compare_statuses(const ListCell *a, const ListCell *b)
 }
 
 /*
- * Check that a queue may go: it is stopped, and no application or container is left in
- * it.  Hadoop also removes a RUNNING queue if a remaining property says STOPPED.  A
- * dynamic queue goes in any state once nothing runs in it: with the queue above it, or
- * because it is unused.
+ * Check that a queue may be removed: it is stopped, and contains no application or
+ * container.  Hadoop also removes a RUNNING queue if a remaining property says STOPPED.
+ * A dynamic queue in any state is removed when nothing runs in it, either with its
+ * parent or because it is unused.
  */
 static void
 check_deletions(Refresh *refresh)

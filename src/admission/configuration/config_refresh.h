@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * config_refresh.h
- *	  States of queues, and the permitted changes of a configuration in force
+ *	  States of queues, and the permitted changes of the current configuration
  *	  (docs/design.md 5).
  *
- * yquota_internal.queue_status has the state that was in force when the configuration
- * was last changed.  The state is whether a queue runs, its kind, and the largest
+ * yquota_internal.queue_status contains the state of queues after the last change of
+ * the configuration.  The state is whether a queue runs, its kind, and the largest
  * container that its applications have been promised.  The present state follows from
  * the table and the configuration.  A queue that does not run is DRAINING while
- * containers run in it, else STOPPED.
+ * containers run in it, otherwise STOPPED.
  *
  *-------------------------------------------------------------------------
  */
@@ -20,7 +20,7 @@
 
 typedef struct YqQueueStatus
 {
-	const char *path;			/* set only for queues that are gone */
+	const char *path;			/* set only for queues that no longer exist */
 	bool		is_running;
 	YqQueueKind kind;
 	bool		is_auto_created;
@@ -29,7 +29,7 @@ typedef struct YqQueueStatus
 
 typedef struct YqQueueStatuses
 {
-	YqQueueStatus **of_queue;	/* by number of the queue; NULL for a new queue */
+	YqQueueStatus **of_queue;	/* by number of the queue; NULL: a new queue */
 	List	   *gone;			/* statuses of queues that no longer exist */
 } YqQueueStatuses;
 
@@ -37,18 +37,24 @@ typedef struct YqQueueStatuses
 extern YqQueueStatuses *yq_queue_status_read(const YqHierarchy *hierarchy);
 
 /*
- * Set is_running of every queue; the queues' containers must be set.  Returns the
- * violations of the rules for a change, in the order of queues.
+ * Set is_running of every queue.  The number of containers of each queue must be set.
+ * Returns the violations of the rules for a change, in the order of queues.
  */
 extern List *yq_hierarchy_refresh(YqHierarchy *hierarchy, const YqQueueStatuses *statuses);
 
-/* Return RUNNING, STOPPED or, with containers or live applications, DRAINING. */
+/*
+ * Return RUNNING or, for a queue that does not run, DRAINING if it has containers or
+ * live applications, else STOPPED.
+ */
 extern const char *yq_queue_state_name(bool is_running, int64 work);
 
 /* Convert kinds to the names in the table, and back. */
 extern const char *yq_queue_kind_name(YqQueueKind kind);
 
-/* Return the configuration in force: the hierarchy of this session with effective figures and states of queues. */
+/*
+ * Return the current configuration: the hierarchy of this session, with effective
+ * figures and states of queues.
+ */
 extern YqHierarchy *yq_hierarchy_in_force(void);
 
 #endif							/* YQ_CONFIG_REFRESH_H */

@@ -26,7 +26,7 @@
 
 /* Run statements that return findings about settings. */
 
-/* Columns of the statement, in their order, from 1 on. */
+/* Columns of the statement, in order, from 1. */
 typedef enum FindingColumn
 {
 	FINDING_QUEUE = 1,
@@ -44,8 +44,9 @@ finding_text(uint64 row, FindingColumn column)
 
 /*
  * Add the findings of the statement as violations or advice (validate.h).  Its text
- * columns are queue, property, value and message.  With a test, a further column names
- * the column of scheduler_setting that decides whether the finding is wanted.
+ * columns are queue, property, value and message.  If there is a test, a further column
+ * names the column of scheduler_setting for which the test decides whether the finding
+ * is wanted.
  */
 static List *
 setting_findings(List *findings, YqSavedPlan *statement, Datum *values, YqSettingTest is_wanted)
@@ -139,7 +140,10 @@ yq_sql_preemption_off_because(PG_FUNCTION_ARGS)
 
 /* -- preemption setting -------------------------------------------------------- */
 
-/* Check settings of preemption that Hadoop refuses, or computes with although they make no sense in a round. */
+/*
+ * Check settings of preemption that Hadoop refuses, or that it uses although they make
+ * no sense in a round.
+ */
 
 #define PREEMPTION_PREFIX "yarn.resourcemanager.monitor.capacity.preemption."
 #define ORDER_POLICY PREEMPTION_PREFIX "intra-queue-preemption.preemption-order-policy"
@@ -154,7 +158,7 @@ typedef enum NumberKind
 	NUMBER_SHARE,				/* double precision, 0 or more */
 	NUMBER_INTERVAL,			/* bigint, above 0 */
 	NUMBER_WAIT,				/* bigint, 0 or more */
-	NUMBER_OTHER_WAIT			/* bigint, above 0: others wait for max_wait_before_kill */
+	NUMBER_OTHER_WAIT			/* bigint, above 0: other waits depend on max_wait_before_kill */
 } NumberKind;
 
 typedef struct NumberSetting
@@ -177,7 +181,7 @@ static const NumberSetting number_settings[] = {
 	NUMBER_REAL_FRACTION},
 };
 
-/* -- the order within a queue ---------------------------------------------------- */
+/* -- preemption order within a queue --------------------------------------------- */
 
 bool
 yq_preemption_find_order(const char *policy, bool *is_priority_first)
@@ -194,7 +198,7 @@ read_order(const YqRow *row)
 	*policy = yq_row_text(row, 0);
 }
 
-/* Refuse a name as Java's valueOf() does, and list the valid names, which Java does not. */
+/* Refuse a name as Java's valueOf() does.  Unlike Java, list the valid names. */
 List *
 yq_preemption_validate(List *violations)
 {
@@ -217,7 +221,7 @@ yq_preemption_validate(List *violations)
 
 /* -- numbers ------------------------------------------------------------------------ */
 
-/* Return the advice about a number; NULL when the number is sensible. */
+/* Return the advice about a number, or NULL when the number is sensible. */
 static const char *
 advice_about(NumberKind kind, float8 number)
 {
@@ -255,7 +259,7 @@ number_of(NumberKind kind, Datum value, const char **text)
 	return (float8) DatumGetInt64(value);
 }
 
-/* Findings, and the test for the columns about which advice is wanted. */
+/* Findings, and the test that tells about which columns advice is wanted. */
 typedef struct NumberAdvice
 {
 	List	   *findings;
@@ -317,7 +321,7 @@ check_bounds(List *violations, const char *property, int64 minimum, const char *
 							psprintf("it is above %s, which is " INT64_FORMAT, maximum_property, maximum));
 }
 
-/* Check bounds that are both set; the scheduler's own bound yields to a set one. */
+/* Check bounds that are both set.  A bound that is set replaces the scheduler's own bound. */
 static List *
 check_sizes(List *violations, const char *property, const char *maximum_property, const YqOpportunisticBounds *bounds)
 {
@@ -341,7 +345,7 @@ yq_opportunistic_validate(List *violations)
 
 /* -- advice -------------------------------------------------------------------------- */
 
-/* Advise about switches that need other switches. */
+/* Advise about switches that have no effect without other switches. */
 static List *
 advise_switches(List *findings, const YqAllocationSettings *settings)
 {
@@ -389,7 +393,7 @@ yq_opportunistic_advise(List *findings)
 
 /* -- reading --------------------------------------------------------------------- */
 
-/* Columns of reservation_settings(), in their order, from 1. */
+/* Columns of reservation_settings(), in order, from 1. */
 typedef enum SettingColumn
 {
 	SETTING_IS_ENABLED = 1,
@@ -423,7 +427,7 @@ value_of(int column)
 	return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &isnull);
 }
 
-/* Convert a share: 1 is the whole plan in the manual, but one per cent of it in Hadoop (S12). */
+/* Convert a share.  In Hadoop's manual 1 means the whole plan, but in Hadoop it means one per cent (S12). */
 static float4
 share_of(int column)
 {

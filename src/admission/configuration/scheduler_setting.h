@@ -21,35 +21,35 @@
 #define YQ_MONITOR_ENABLE "yarn.resourcemanager.scheduler.monitor.enable"
 
 /*
- * Return which of these two properties turns rounds of preemption off; NULL: there are
- * rounds.  Unset policies mean the preemption policy alone, which is found by the last
- * part of its name.  The settings are read as committed and as changed by this
- * transaction.
+ * Return which of these two properties turns rounds of preemption off, or NULL if there
+ * are rounds.  If no policies are set, there is only the preemption policy.  It is
+ * recognized by the last part of its name.  The settings are read as committed and as
+ * changed by this transaction.
  */
 extern const char *yq_preemption_off_because(void);
 
 /* -- preemption setting -------------------------------------------------------- */
 
 /*
- * Check settings of preemption that Hadoop refuses, or computes with although they make
+ * Check settings of preemption that Hadoop refuses, or that it uses although they make
  * no sense in a round (ProportionalCapacityPreemptionPolicy).
  *
- * The columns cannot hold NaN or infinity.
+ * The columns cannot contain NaN or infinity.
  */
 
 /*
  * Is the text a policy of intra-queue-preemption.preemption-order-policy, in any case?
- * Sets whether it is priority_first rather than userlimit_first.
+ * Sets *is_priority_first to true for priority_first, and to false for userlimit_first.
  */
 extern bool yq_preemption_find_order(const char *policy, bool *is_priority_first);
 
-/* Add violations of the settings in force; Hadoop reads the settings only where there are rounds. */
+/* Add violations of the current settings.  Hadoop reads the settings only if there are rounds. */
 extern List *yq_preemption_validate(List *violations);
 
 /* Is advice about a column of scheduler_setting wanted? */
 typedef bool (*YqSettingTest) (const char *column);
 
-/* Add advice about numbers that rounds compute with unchecked; without a test, about all of them. */
+/* Add advice about numbers that rounds use unchecked.  Without a test, all numbers are checked. */
 extern List *yq_preemption_advise(List *findings, YqSettingTest is_wanted);
 
 /* -- opportunistic setting ----------------------------------------------------- */
@@ -61,10 +61,10 @@ extern List *yq_preemption_advise(List *findings, YqSettingTest is_wanted);
  * Checks of the table itself limit the value of a single column.
  */
 
-/* Add a violation where a minimum is above its maximum; Hadoop would take the maximum. */
+/* Add a violation if a minimum exceeds its maximum.  Hadoop would use the maximum. */
 extern List *yq_opportunistic_validate(List *violations);
 
-/* Add advice about settings without effect, or with another effect than they seem to have. */
+/* Add advice about settings that have no effect, or an effect other than expected. */
 extern List *yq_opportunistic_advise(List *findings);
 
 /* -- reservation setting ------------------------------------------------------- */
@@ -72,8 +72,8 @@ extern List *yq_opportunistic_advise(List *findings);
 /*
  * Settings of plans; a plan is a queue with the property reservable (reservation 11).
  *
- * Defaults are Hadoop 3.4.1's.  Agents and policies are known by the last names of
- * their classes.  Times are in milliseconds.
+ * Defaults are those of Hadoop 3.4.1.  Agents and policies are recognized by the class
+ * name without the package.  Times are in milliseconds.
  */
 
 typedef struct YqReservationSettings
@@ -94,10 +94,10 @@ typedef struct YqReservationSettings
 	int64		window;			/* reservation-window; above 0 */
 	float4		instantaneous_share;	/* fraction */
 	float4		average_share;	/* fraction */
-	bool		aligns;			/* AlignedPlannerWithGreedy, not GreedyReservationAgent */
-	int64		enforcement_window; /* period that the replanner looks ahead */
+	bool		aligns;			/* true: AlignedPlannerWithGreedy; false: GreedyReservationAgent */
+	int64		enforcement_window; /* time for which the replanner looks ahead */
 	bool		moves_on_expiry;	/* applications of an ended reservation move to the default queue */
-	bool		limits_users;	/* CapacityOverTimePolicy, not NoOverCommitPolicy */
+	bool		limits_users;	/* true: CapacityOverTimePolicy; false: NoOverCommitPolicy */
 } YqReservationSettings;
 
 /* Return the settings as committed and as changed by this transaction; "queue" is the path of a plan. */
@@ -109,21 +109,21 @@ extern YqReservationSettings yq_reservation_settings(const char *queue);
  */
 extern List *yq_reservation_validate(List *violations);
 
-/* Add advice about values of a plan that differ in meaning from their appearance. */
+/* Add advice about values of a plan whose meaning differs from their appearance. */
 extern List *yq_reservation_advise_plan(List *findings, const char *queue);
 
-/* Add advice about settings of all plans; without a test, about all settings. */
+/* Add advice about settings of all plans.  Without a test, all settings are checked. */
 extern List *yq_reservation_advise(List *findings, YqSettingTest is_wanted);
 
 /* -- scheduler setting --------------------------------------------------------- */
 
-/* Add advice about settings of the whole scheduler; without a test, about all settings. */
+/* Add advice about settings of the whole scheduler.  Without a test, all settings are checked. */
 extern List *yq_scheduler_advise(List *findings, YqSettingTest is_wanted);
 
-/* Add advice about a managed parent with a management-policy that is not available here. */
+/* Add advice about a managed parent whose management-policy is not available here. */
 extern List *yq_scheduler_advise_managed_parent(List *findings, const char *queue);
 
-/* Add all properties that no column represents, with the names that were probably meant. */
+/* Add all properties that no column represents, with the known names that were probably meant. */
 extern List *yq_scheduler_advise_unmapped(List *findings);
 
 #endif							/* YQ_SCHEDULER_SETTING_H */

@@ -3,7 +3,7 @@
  * dynamic_queues.c
  *	  Queues that submissions create, and their removal when they are unused.
  *
- * The checks follow Hadoop 3.4.1, in its order and words (semantics/queues 3.1, 3.3).
+ * The checks follow Hadoop 3.4.1 in order and text (semantics/queues 3.1, 3.3).
  *
  *-------------------------------------------------------------------------
  */
@@ -29,11 +29,11 @@
 
 /* -- paths ----------------------------------------------------------------- */
 
-/* A path in Hadoop's two parts, without blanks around the last dot. */
+/* A path as Hadoop splits it in two, without blanks around the last dot. */
 typedef struct PathParts
 {
 	const char *full;
-	const char *parent;			/* NULL for none */
+	const char *parent;			/* NULL: none */
 	const char *name;
 } PathParts;
 
@@ -48,7 +48,7 @@ split_path(const char *path)
 	return parts;
 }
 
-/* Is it a valid name of a queue here?  Hadoop has no rule, and makes paths that it cannot read again. */
+/* Is it a valid name of a queue here?  Hadoop has no rule, and creates paths that it cannot read again. */
 static bool
 is_name(const char *begin, const char *end)
 {
@@ -89,12 +89,12 @@ is_ambiguous(const YqHierarchy *hierarchy, const char *name)
 	return yq_hierarchy_find(hierarchy, name) == NULL && yq_hierarchy_name_is_ambiguous(hierarchy, name);
 }
 
-/* Nearest queues above a missing path, as in Hadoop: any queue, and one that no submission created. */
+/* Nearest ancestors of a missing path, as in Hadoop: the nearest queue, and the nearest static queue. */
 typedef struct Ancestors
 {
 	YqQueue    *existing;
 	YqQueue    *first_static;
-	int			distance;		/* levels between the leaf and the static queue; 1 for its parent */
+	int			distance;		/* number of levels between the leaf and the static queue; 1 for its parent */
 	List	   *missing;		/* paths as given, from the top down */
 } Ancestors;
 
@@ -158,7 +158,7 @@ decide_managed(YqHierarchy *hierarchy, const YqQueue *parent, const PathParts *p
 
 /* -- the second generation -------------------------------------------------- */
 
-/* Do all children of a queue use weights, on all labels?  True without children. */
+/* Do all children of a queue use weights, on all labels?  Without children the result is true. */
 static bool
 uses_weights(const YqQueue *parent)
 {
@@ -180,7 +180,7 @@ uses_weights(const YqQueue *parent)
 	return weights && !others;
 }
 
-/* Return why an existing parent takes no further child; NULL if it takes one. */
+/* Return why an existing parent accepts no further child; NULL if it accepts a child. */
 static char *
 refuse_child(const YqHierarchy *hierarchy, const YqQueue *parent, const char *path)
 {
@@ -286,7 +286,7 @@ yq_queue_creation_decide(YqHierarchy *hierarchy, const char *path)
 
 /* -- writing ----------------------------------------------------------------- */
 
-/* True while dynamic queues are created or removed, which is no change of the configuration. */
+/* True while dynamic queues are created or removed, which does not change the configuration. */
 static bool is_changing = false;
 
 bool
@@ -311,8 +311,8 @@ yq_change_queues(YqSavedPlan *statement, Datum *values)
 }
 
 /*
- * Write the rows of created queues.  A row marks a parent of the second generation as
- * the row of a static queue does, because the parent may lose its children.
+ * Write the rows of created queues.  A row marks a parent of the second generation as a
+ * parent, as a static queue's row does, because the parent may lose its children.
  */
 static void
 write_rows(const YqQueueCreation *creation)
@@ -439,15 +439,15 @@ yq_created_queues_used(const List *paths)
 
 /* -- removals -------------------------------------------------------------- */
 
-/* Paths of queues, by decision. */
+/* Paths of queues, by the decision about them. */
 typedef struct Removals
 {
 	List	   *marked;			/* queues marked by this run */
-	List	   *unmarked;		/* queues that were marked and no longer are */
+	List	   *unmarked;		/* queues that were marked and are not marked any more */
 	List	   *removed;
 } Removals;
 
-/* May the queue be empty, judged by the hierarchy? */
+/* May the queue be empty, according to the hierarchy? */
 static bool
 is_candidate(const YqQueue *queue)
 {
@@ -474,7 +474,7 @@ has_expired(const YqHierarchy *hierarchy, TimestampTz last_used_at)
 	return (yq_clock_now() - last_used_at) / USECS_PER_SEC > hierarchy->settings.expiration_seconds;
 }
 
-/* Columns of removal_candidates(), in their order, from 1. */
+/* Columns of removal_candidates(), in order, from 1. */
 typedef enum CandidateColumn
 {
 	CANDIDATE_QUEUE = 1,
@@ -502,7 +502,7 @@ decide_removal(const YqHierarchy *hierarchy, HeapTuple row, TupleDesc descriptor
 		removals->unmarked = lappend(removals->unmarked, path);
 }
 
-/* Decide about all candidates of this run and of the last run. */
+/* Decide about all candidates of this run, and about those of the last run. */
 static Removals
 decide_all_removals(const YqHierarchy *hierarchy, MemoryContext caller)
 {
@@ -525,7 +525,7 @@ decide_all_removals(const YqHierarchy *hierarchy, MemoryContext caller)
 	return removals;
 }
 
-/* Write the marks.  A queue that was created manually counts as used when it is first seen. */
+/* Write the marks.  A queue that was created manually counts as used when it is found for the first time. */
 static void
 write_marks(const Removals *removals)
 {

@@ -4,27 +4,27 @@
  *	  Queues that submissions create, and their removal when they are unused
  *	  (semantics/queues 3).
  *
- * The parent decides between two generations.  Leaves of a managed parent
- * (auto-create-child-queue.enabled) get the properties of its leaf-queue-template, and
- * a guarantee while the parent has room for it (queue_management.h).  Below a parent
- * with auto-queue-creation-v2.enabled queues of any depth share by weight, and are
- * removed when they are unused.
+ * There are two generations; the parent determines which applies.  Leaves of a managed
+ * parent (auto-create-child-queue.enabled) get the properties of its
+ * leaf-queue-template, and a guarantee while the parent has room for it
+ * (queue_management.h).  Below a parent with auto-queue-creation-v2.enabled, queues of
+ * any depth share by weight, and are removed when they are unused.
  *
- * Deciding comes first and writes nothing.  A refusal is therefore a value, not an
+ * The decision comes first and writes nothing.  A refusal is therefore a value, not an
  * error, and a refused submission is recorded.  A caller that decides in order to write
- * holds ShareRowExclusiveLock on yquota_internal.queue_status, taken before the
+ * takes ShareRowExclusiveLock on yquota_internal.queue_status before it gets the
  * hierarchy.  No other transaction then creates, removes or submits to queues until the
  * caller commits.
  *
- * yquota_internal.created_queue records by yquota's clock when a queue was last
- * submitted to.  For a parent it records when a queue was last created below it.
- * Hadoop checks the queues once per expiration time and removes in two runs.  The first
- * run marks a queue that is empty.  The next run removes a marked queue that is still
- * empty if it has been idle for longer than that time.  Otherwise the run removes the
- * mark.
+ * yquota_internal.created_queue records, by yquota's clock, when an application was
+ * last submitted to a queue.  For a parent it records when a queue was last created
+ * below it. Hadoop checks the queues once per expiration time, and removes a queue in
+ * two runs.  The first run marks a queue that is empty.  The next run removes a marked
+ * queue if it is still empty and has been idle for longer than that time.  Otherwise
+ * the run removes the mark.
  *
- * A leaf without applications is empty, and so is a parent without children.  Here no
- * container may run in the queue, either.
+ * A leaf without applications is empty, and so is a parent without children.  In
+ * yquota, an empty queue also has no running container.
  *
  *-------------------------------------------------------------------------
  */
@@ -37,52 +37,54 @@
 
 typedef struct YqQueueCreation
 {
-	const char *leaf;			/* full path of the requested queue; NULL when refused */
+	const char *leaf;			/* full path of the requested queue; NULL: refused */
 	List	   *paths;			/* queues to create, full paths from the top down; NIL: the leaf exists */
 	bool		is_managed;		/* the leaf belongs to a managed parent */
 	List	   *active_labels;	/* names of labels on which a leaf of a managed parent is active */
-	const char *dynamic_parent;	/* parent of the second generation, below which the queue is created; NULL for none */
-	const char *problem;		/* Hadoop's reason for the refusal; NULL when not refused */
+	const char *dynamic_parent;	/* parent of the second generation below which the queue is created; NULL: none */
+	const char *problem;		/* Hadoop's reason for the refusal; NULL: not refused */
 } YqQueueCreation;
 
 /*
- * Decide whether the queue of a path can be created as a leaf, and which parents before
- * it.  The first part may be a short name that only one queue has.  A path that has a
- * queue already, leaf or not, yields its full path and nothing to create.  The function
- * computes the figures of the hierarchy anew.  The result is palloc'd.
+ * Decide whether the queue with a path can be created as a leaf, and which parents have
+ * to be created before.  The first part may be a short name that only one queue has.
+ * If a queue with the path exists, leaf or not, the result contains its full path, and
+ * no queue to create.  The function computes the figures of the hierarchy again.  The
+ * result is palloc'd.
  */
 extern YqQueueCreation yq_queue_creation_decide(YqHierarchy *hierarchy, const char *path);
 
 /*
- * Create the decided queues, under the lock above.  The hierarchy of the decision is
- * gone afterwards; yq_hierarchy_get() returns a new one with the queues.  Returns NULL,
- * or Hadoop's message if the templates make an invalid queue.  In that case a
- * subtransaction has rolled back the queues.
+ * Create the queues of a decision, under the lock above.  Afterwards the hierarchy of
+ * the decision is no longer valid; yq_hierarchy_get() returns a new hierarchy with the
+ * queues. Returns NULL, or Hadoop's message if the templates make an invalid queue.  In
+ * that case a subtransaction has rolled back the queues.
  */
 extern char *yq_queue_creation_execute(const YqQueueCreation *creation);
 
 /*
- * Run a statement that creates or removes dynamic queues in yquota.queue.  The
- * check at commit does not treat it as a change of the configuration, which
- * would decide anew about the leaves of managed parents.
+ * Run a statement that creates or removes dynamic queues in yquota.queue.  The check at
+ * commit does not treat it as a change of the configuration, which would decide again
+ * about the leaves of managed parents.
  */
 extern void yq_change_queues(YqSavedPlan *statement, Datum *values);
 extern bool yq_is_changing_queues(void);
 
 /*
- * Note that a leaf accepted an application.  The call costs a look-up, and a write when
- * the last one is older than a tenth of the expiration time.  A queue may therefore go
- * that much too early.  Queues that are never removed cost nothing.  The caller holds
- * RowExclusiveLock on yquota_internal.queue_status and the lock of the leaf.
+ * Record that a leaf has accepted an application.  The call costs a look-up, and a
+ * write if the last write is older than a tenth of the expiration time.  A queue may
+ * therefore be removed early by that time.  Queues that are never removed cost nothing.
+ * The caller holds RowExclusiveLock on yquota_internal.queue_status and the lock of the
+ * leaf.
  */
 extern void yq_auto_created_queue_used(const YqHierarchy *hierarchy, const YqQueue *queue);
 
-/* Note that the queues of these paths are in use now. */
+/* Record that the queues with these paths are in use now. */
 extern void yq_created_queues_used(const List *paths);
 
 /*
- * Check all queues once; returns the paths of the removed queues.  The caller holds
- * ShareRowExclusiveLock on yquota_internal.queue_status since before it took the
+ * Check all queues once.  Returns the paths of the removed queues.  The caller has
+ * taken ShareRowExclusiveLock on yquota_internal.queue_status before it got the
  * hierarchy.
  */
 extern List *yq_unused_queues_remove(YqHierarchy *hierarchy);

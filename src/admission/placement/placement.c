@@ -77,7 +77,7 @@ add_rule(const YqMappingRule *rule, int number, StringInfo buffer)
 	append_number(list, number);
 }
 
-/* Compile the rules in the memory of the hierarchy, with which they are freed. */
+/* Compile the rules in the memory of the hierarchy; they are freed with it. */
 static void
 compile(const YqHierarchy *hierarchy)
 {
@@ -104,10 +104,10 @@ typedef struct Variables
 	const char *specified;
 	const char *application;
 	const char *default_queue;
-	const char *primary_group;	/* NULL: unknown, the variable is not replaced */
+	const char *primary_group;	/* NULL: unknown; the variable is not replaced */
 	const char **secondary_groups;	/* dots replaced */
 	int			secondary_count;
-	bool		has_empty_secondary;	/* known to have none */
+	bool		has_empty_secondary;	/* the user is known to have none */
 } Variables;
 
 static const char *
@@ -174,7 +174,7 @@ secondary_group(const YqHierarchy *hierarchy, const Variables *variables, const 
 	return "";
 }
 
-/* Return the value of a part of a path: the part itself unless it is a variable. */
+/* Return the value of a part of a path: its value if it is a variable, otherwise the part itself. */
 static const char *
 replaced_part(const YqHierarchy *hierarchy, const Variables *variables, const char *part, const char *prefix)
 {
@@ -287,8 +287,8 @@ rule_matches(const YqMappingRule *rule, const Variables *variables)
 }
 
 /*
- * Find the queue of a path that a rule made.  Returns NULL and the full path,
- * or the problem.
+ * Find the queue with a path that a rule has made.  Returns NULL and sets the full
+ * path, or returns the problem.
  */
 static char *
 resolve_path(const YqHierarchy *hierarchy, const char *path, bool may_create, const char **full_path, bool *must_create)
@@ -333,7 +333,7 @@ resolve_path(const YqHierarchy *hierarchy, const char *path, bool may_create, co
 	return yq_queue_is_leaf(queue) ? NULL : psprintf("queue \"%s\" is not a leaf", *full_path);
 }
 
-/* Apply the fallback of a rule that matches but whose queue cannot be used. */
+/* Apply the fallback of a rule that matches, and whose queue cannot be used. */
 static RuleResult
 fall_back(const YqMappingRule *rule, char *problem, YqPlacement *placement)
 {
@@ -352,7 +352,7 @@ fall_back(const YqMappingRule *rule, char *problem, YqPlacement *placement)
 	return RESULT_SKIP;
 }
 
-/* Evaluate a rule that matches.  Its reason and target go into placement. */
+/* Evaluate a rule that matches.  Its reason and target are set in "placement". */
 static RuleResult
 evaluate_rule(const YqHierarchy *hierarchy, const YqMappingRule *rule, Variables *variables, YqPlacement *placement,
 			  const char **target)
@@ -382,7 +382,7 @@ evaluate_rule(const YqHierarchy *hierarchy, const YqMappingRule *rule, Variables
 	return RESULT_PLACE;
 }
 
-/* Decide by the result of a rule; false when the rule leaves the decision to others. */
+/* Decide by the result of a rule.  Returns false when the rule does not decide. */
 static bool
 settle(const YqHierarchy *hierarchy, RuleResult result, const Variables *variables, YqPlacement *placement)
 {
@@ -420,7 +420,7 @@ settle(const YqHierarchy *hierarchy, RuleResult result, const Variables *variabl
 
 /* -- evaluating rules ------------------------------------------------- */
 
-/* Lists of rules that may match, merged in order. */
+/* Lists of rules that may match, to be merged in order. */
 typedef struct Candidates
 {
 	int			count;
@@ -456,7 +456,7 @@ find_placement_candidates(const YqApplicant *applicant)
 	return candidates;
 }
 
-/* Return the next rule in order, or -1; a list given twice yields its rules once. */
+/* Return the next rule in order, or -1.  If a list is given twice, its rules are returned once. */
 static int
 next_candidate(Candidates *candidates)
 {
@@ -488,7 +488,7 @@ note_skipped(YqPlacement *placement, int number)
 	placement->skipped = lappend(placement->skipped, skipped);
 }
 
-/* Evaluate a rule; returns whether it decides. */
+/* Evaluate rules in order.  Returns whether a rule has decided. */
 static bool
 ask_rules(const YqHierarchy *hierarchy, const YqApplicant *applicant, YqPlacement *placement)
 {

@@ -42,47 +42,47 @@ typedef struct YqSkippedRule
 typedef struct YqPlacement
 {
 	YqPlacementOutcome outcome;
-	const char *queue;			/* full path; NULL when there is none */
+	const char *queue;			/* full path; NULL: none */
 	bool		must_create;
-	int			rule;			/* number of the rule that decided; -1 for none */
+	int			rule;			/* number of the rule that decided; -1: none */
 	char	   *reason;
 	List	   *skipped;		/* YqSkippedRule, in order */
-	int			rules_asked;	/* number of rules before the decision */
+	int			rules_asked;	/* number of rules that were evaluated before the decision */
 } YqPlacement;
 
 typedef struct YqApplicant
 {
 	const YqSubject *subject;
-	const char *queue;			/* queue as submitted */
+	const char *queue;			/* queue that the submission names */
 	const char *application_name;
 } YqApplicant;
 
 /*
  * Choose the queue in the hierarchy of yq_hierarchy_get().  The result is palloc'd, or
- * valid as long as the hierarchy.
+ * is valid as long as the hierarchy.
  */
 extern YqPlacement yq_place_application(const YqHierarchy *hierarchy, const YqApplicant *applicant);
 
-/* Evaluation of one rule in the explanation of a decision. */
+/* Evaluation of one rule, for explaining a decision. */
 typedef struct YqRuleTrace
 {
 	bool		matches;
-	const char *target;			/* with variables replaced; NULL if there is none */
+	const char *target;			/* target after replacing variables; NULL: none */
 	bool		decides;
 	char	   *reason;
 } YqRuleTrace;
 
 /*
- * Evaluate all rules one after the other, without looking them up by name.  The
- * function calls "report" for each rule up to and including the one that decides.
+ * Evaluate all rules one after another, without finding them by name.  The function
+ * calls "report" for each rule up to the rule that decides, which is included.
  */
 extern void yq_placement_trace(const YqHierarchy *hierarchy, const YqApplicant *applicant,
 							   void (*report) (void *state, const YqMappingRule *rule, const YqRuleTrace *trace),
 							   void *state);
 
 /*
- * Add the problems of rules and priority lists to a list of YqViolation, if
- * this transaction has changed rows that they depend on.
+ * Add the problems of rules and priority lists to a list of YqViolation, if this
+ * transaction has changed rows on which they depend.
  */
 extern List *yq_placement_validate(List *violations);
 
@@ -95,17 +95,17 @@ typedef enum YqPathVerdict
 	YQ_PATH_IMPOSSIBLE
 } YqPathVerdict;
 
-/* Split at dots as Java does: no empty parts at the end, but "" is one empty part. */
+/* Split at dots as Java does: there are no empty parts at the end, but "" is one empty part. */
 extern List *yq_path_split(const char *path);
 extern char *yq_path_join(List *parts);
 
 /* Return the path without blanks around its last dot. */
 extern char *yq_path_tidy(const char *path);
 
-/* Replace a short name at the front by its full path; returns the problem, or NULL. */
+/* Replace a short name at the beginning by its full path.  Returns the problem, or NULL. */
 extern char *yq_path_normalize_root(const YqHierarchy *hierarchy, const char *path, char **normalized);
 
-/* Is there a queue of that path, or could it be created?  Sets *problem if neither. */
+/* Does a queue with the path exist, or could it be created?  If neither, sets *problem. */
 extern YqPathVerdict yq_path_verdict(const YqHierarchy *hierarchy, const char *normalized, char **problem);
 
 #endif							/* YQ_PLACEMENT_H */

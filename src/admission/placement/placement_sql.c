@@ -56,7 +56,7 @@ rule_label(const YqMappingRule *rule)
 	return psprintf("%s %d", yq_rule_kind_name(rule->kind), rule->position);
 }
 
-/* Add the rules between two numbers, which were not evaluated. */
+/* Add the rules between two numbers.  They were not evaluated. */
 static ArrayBuildState *
 add_mismatches(ArrayBuildState *texts, const YqMappingRule *rules, int from, int until)
 {
@@ -72,7 +72,7 @@ add_mismatches(ArrayBuildState *texts, const YqMappingRule *rules, int from, int
 	return accumArrayResult(texts, CStringGetTextDatum(line), false, TEXTOID, CurrentMemoryContext);
 }
 
-/* Return why each rule before the deciding rule did not decide. */
+/* Return for each rule before the deciding rule why it did not decide. */
 static Datum
 earlier_rules(const YqMappingRule *rules, const YqPlacement *placement)
 {
@@ -101,7 +101,7 @@ kind_datum(YqRuleKind kind)
 	return ObjectIdGetDatum(yq_enum_oid("mapping_rule_kind", yq_rule_kind_name(kind)));
 }
 
-/* Add a row of place_application() for a rule, up to the deciding rule. */
+/* Add a row of place_application() for a rule.  The deciding rule is the last one. */
 static void
 put_rule(void *state, const YqMappingRule *rule, const YqRuleTrace *trace)
 {

@@ -29,7 +29,7 @@
 
 /* -- deciding -------------------------------------------------------------- */
 
-/* Room below a managed parent on one label of its template. */
+/* Room below a managed parent on a label of its template. */
 typedef struct Room
 {
 	const char *label_name;
@@ -108,9 +108,9 @@ compare_candidates(const void *a, const void *b)
 }
 
 /*
- * Find the leaves that get a guarantee next.  Sorting leaves by their first
- * applications equals going through all applications in order and taking each leaf
- * once.
+ * Find the leaves that get a guarantee next.  Leaves are sorted by their first
+ * applications. The result is the same as going through all applications in order and
+ * taking each leaf once.
  */
 static int
 find_activation_candidates(const Room *room, const YqLeafDemand *demands, bool anew, Candidate *candidates)
@@ -131,8 +131,8 @@ find_activation_candidates(const Room *room, const YqLeafDemand *demands, bool a
 }
 
 /*
- * Add the changes when leaves become active anew: first the leaves that become active,
- * in order, then the leaves that are not active any more.
+ * Add the changes if all leaves are decided again: first the leaves that become active,
+ * in order, then the leaves that are no longer active.
  */
 static void
 add_differences(List **changes, const Room *room, const Candidate *candidates, int count)
@@ -243,7 +243,10 @@ may_become_active(const YqQueue *leaf, bool anew)
 	return false;
 }
 
-/* Return the paths of leaves as an array of text: of leaves that could become active on a label, or of the others. */
+/*
+ * Return the paths of leaves as an array of text: those that could become active on a
+ * label, or all other leaves.
+ */
 static Datum
 leaf_paths(const YqHierarchy *hierarchy, bool anew, bool which, int *count)
 {
@@ -269,7 +272,7 @@ column_text(uint64 row, int column)
 	return isnull ? NULL : TextDatumGetCString(value);
 }
 
-/* Note an application, or that one exists; a held application requests nothing. */
+/* Note an application, or that a leaf has one.  A held application requests nothing. */
 static void
 note_demand(const YqHierarchy *hierarchy, YqLeafDemand *demands, uint64 row)
 {
@@ -298,7 +301,10 @@ read_demands_of(const YqHierarchy *hierarchy, YqSavedPlan *statement, bool anew,
 	}
 }
 
-/* Read the demands.  For a leaf that is active everywhere only the existence of an application matters. */
+/*
+ * Read the demands.  For a leaf that is active on all labels, it only matters whether
+ * it has an application.
+ */
 static void
 read_demands(const YqHierarchy *hierarchy, bool anew, YqLeafDemand *demands)
 {
