@@ -1,13 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * job.c
- *	  Long jobs, each in a process of its own, while the worker goes on computing prices.
+ *	  Long jobs, each in its own process, while the worker continues to compute prices.
  *
- * The worker has one such process at a time.  The process lives for one job, which is one transaction, and
- * writes the outcome to shared memory.  If a process ends without an outcome, something outside has ended
- * it.  The worker ends the process when the worker itself leaves.  A job never runs twice at a time, even
- * when an older process or pg_cron starts it.  Each run first writes the job's row in job_run, and so locks
- * the row.
+ * The worker has only one such process at a time.  The process performs one job in one
+ * transaction, and writes the outcome to shared memory.  If a process ends without an
+ * outcome, something outside has ended it.  The worker ends the process before the
+ * worker itself exits.  A job never runs twice at the same time, even if an older
+ * process or pg_cron starts it.  Each run first writes the job's row in job_run, and
+ * thereby locks the row.
  *
  *-------------------------------------------------------------------------
  */
@@ -25,14 +26,14 @@
 #include "utils/memutils.h"
 #include "worker/worker.h"
 
-/* The size to which a message is cut. */
+/* Size to which messages are truncated. */
 #define MESSAGE_LENGTH 512
 
 /* The outcome that the process writes. */
 typedef struct JobOutcome
 {
-	bool		is_known;		/* false while the process is at work */
-	int			sqlerrcode;		/* 0 when the job was done */
+	bool		is_known;		/* false while the process is running */
+	int			sqlerrcode;		/* 0 if the job succeeded */
 	char		message[MESSAGE_LENGTH];
 } JobOutcome;
 
@@ -47,11 +48,9 @@ typedef struct JobOrder
 StaticAssertDecl(sizeof(JobOrder) <= BGW_EXTRALEN,
 				 "JobOrder does not fit in bgw_extra");
 
-/*
- * The worker's side
- */
+/* Functions of the worker */
 
-static BackgroundWorkerHandle *process = NULL;	/* NULL when there is none */
+static BackgroundWorkerHandle *process = NULL;	/* NULL: there is no process */
 static dsm_segment *segment = NULL;
 
 static void
@@ -151,9 +150,7 @@ yq_job_state(char **error)
 	return state;
 }
 
-/*
- * The process
- */
+/* Functions of the process */
 
 static void
 add_job_context(void *arg)
@@ -218,7 +215,7 @@ yq_job_main(Datum main_arg)
 	yq_worker_connect(order.database, &database_name);
 	MemoryContextSwitchTo(AllocSetContextCreate(TopMemoryContext, "yquota job",
 												ALLOCSET_DEFAULT_SIZES));
-	/* the segment is gone when the worker has left meanwhile */
+	/* the segment no longer exists if the worker has exited */
 	shared = dsm_attach(order.outcome);
 	if (shared != NULL)
 		attempt_job(NameStr(order.job), dsm_segment_address(shared));

@@ -3,17 +3,18 @@
  * launcher.c
  *	  Keeps one worker running in each database of yquota.databases.
  *
- * The server starts the launcher when recovery has ended, so a standby has no launcher until it is
- * promoted.  The launcher is connected to no database and reads only pg_database, so it never blocks a
- * command on a database.
+ * The server starts the launcher when recovery has ended, so a standby has no launcher
+ * until it is promoted. The launcher is connected to no database and reads only
+ * pg_database, so it never blocks a command on a database.
  *
- * The launcher restarts a worker that has ended for any reason, after a delay that grows while attempts
- * keep failing early.  A database may therefore be missing, refuse connections or lack the extension for a
- * long time at little cost.  A reload, or start_worker() (SIGUSR2), tries everything again at once.  A
- * worker leaves by itself when its database is taken off the list.
+ * The launcher restarts a worker that has ended for any reason.  The delay before a
+ * restart grows while attempts keep failing early.  A database may therefore be
+ * missing, refuse connections or lack the extension for a long time at little cost.
+ * After a reload, or start_worker() (SIGUSR2), the launcher retries all workers at
+ * once.  A worker exits by itself when its database is removed from the list.
  *
- * The list of entries lives in the launcher's own memory context.  An entry is removed when it is neither
- * wanted nor running.
+ * The list of entries is in the launcher's own memory context.  An entry is removed
+ * when it is neither wanted nor running.
  *
  *-------------------------------------------------------------------------
  */
@@ -44,25 +45,25 @@
 #include "utils/wait_event.h"
 #include "worker/worker.h"
 
-/* The delay before a worker is started again; every early end doubles it. */
+/* The delay before a worker is started again.  Every early end doubles it. */
 #define RESTART_DELAY_MIN_MS	1000
 #define RESTART_DELAY_MAX_MS	(5 * 60 * 1000)
 
-/* A worker that lived this long did not end early. */
+/* A worker that has run for this time has not ended early. */
 #define LIFE_NOT_EARLY_MS		(60 * 1000)
 
-/* Seconds after which the server restarts a launcher that died. */
+/* Seconds after which the server restarts a launcher that has died. */
 #define LAUNCHER_RESTART_S		5
 
 typedef struct DatabaseEntry
 {
 	char	   *name;
-	bool		wanted;			/* named in yquota.databases */
-	BackgroundWorkerHandle *handle; /* NULL when no worker runs */
-	int			attempts;		/* consecutive attempts that ended early */
+	bool		wanted;			/* yquota.databases contains the database */
+	BackgroundWorkerHandle *handle; /* NULL: no worker runs */
+	int			attempts;		/* number of consecutive attempts that ended early */
 	TimestampTz started_at;		/* system time, when handle is set */
 	TimestampTz retry_at;		/* system time, when handle is not set */
-	bool		complained;		/* the cause of a failed start was logged */
+	bool		complained;		/* the cause of a failed start has been logged */
 } DatabaseEntry;
 
 static List *entries = NIL;
@@ -135,7 +136,7 @@ find_entry(const char *name)
 	return NULL;
 }
 
-/* Bring the entries in line with yquota.databases. */
+/* Update the entries to match yquota.databases. */
 static void
 read_list(void)
 {
@@ -166,7 +167,7 @@ read_list(void)
 	MemoryContextDelete(scratch);
 }
 
-/* Try everything again now that something may have changed. */
+/* Retry all workers at once, because something may have changed. */
 static void
 forget_failures(void)
 {
@@ -193,7 +194,7 @@ delay_start(DatabaseEntry *entry)
 												  Min(milliseconds, RESTART_DELAY_MAX_MS));
 }
 
-/* Notice whether the entry's worker has ended. */
+/* Check whether the entry's worker has ended. */
 static void
 check_worker(DatabaseEntry *entry)
 {
@@ -244,7 +245,7 @@ find_database(const char *name)
 	return oid;
 }
 
-/* Start the entry's worker, or note when to try again. */
+/* Start the entry's worker, or set the time of the next attempt. */
 static void
 start_listed_worker(DatabaseEntry *entry)
 {
@@ -289,8 +290,8 @@ start_listed_worker(DatabaseEntry *entry)
 }
 
 /*
- * Tend every entry.  Returns the number of milliseconds in which nothing is due, or -1 when only an event
- * can make something due.
+ * Check every entry.  Returns the number of milliseconds in which nothing is due, or -1
+ * when nothing will be due until an event occurs.
  */
 static long
 tend_entries(void)

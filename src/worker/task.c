@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * task.c
- *	  Connections and transactions of workers, and one task: its failures and its due time.
+ *	  Connections and transactions of workers, and the execution of one task: its
+ *	  failures and its due time.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,8 +33,9 @@
 /* -- session ------------------------------------------------------------------- */
 
 /*
- * The worker of a database and the processes of its jobs share these connections and transactions.  Each
- * transaction keeps the extension from being dropped.
+ * The worker of a database and the processes of its jobs share these functions for
+ * connections and transactions.  Each transaction prevents the extension from being
+ * dropped.
  */
 
 void
@@ -52,8 +54,8 @@ yq_worker_process_describe(BackgroundWorker *worker, const char *type, const cha
 }
 
 /*
- * Set the parameters on which the process depends, because a database or role may have changed them.  Older
- * servers skip a parameter that only a newer server has.
+ * Set the parameters on which the process depends, because a database or role may have
+ * changed them.  Older servers skip parameters that only newer servers have.
  */
 static void
 pin_settings(void)
@@ -96,8 +98,8 @@ yq_worker_connect(Oid database, NameData *database_name)
 }
 
 /*
- * Keep the extension from being dropped for the rest of the transaction, after waiting for a concurrent
- * DROP.  Returns false when the extension does not exist.
+ * Prevent the extension from being dropped until the transaction ends, after waiting
+ * for a concurrent DROP. Returns false when the extension does not exist.
  */
 static bool
 lock_extension(void)
@@ -180,7 +182,7 @@ run_step(void *task)
 	((YqTask *) task)->step(task);
 }
 
-/* Note when a failed or postponed task is tried again. */
+/* Set the time at which a failed or postponed task is tried again. */
 static void
 delay_task(YqTask *task, int64 milliseconds)
 {
@@ -198,7 +200,7 @@ yq_task_note_failure(YqTask *task, const char *message)
 	task->failures++;
 	task->postponed = false;
 
-	/* Spread the delays, so that workers that fail together do not retry together. */
+	/* randomize the delays, so that workers that fail together do not retry together */
 	delay_task(task, (int64) pg_prng_uint64_range(&pg_global_prng_state,
 												  milliseconds / 2, milliseconds));
 
@@ -230,7 +232,7 @@ yq_task_attempt(YqTask *task)
 	ErrorContextCallback callback = {error_context_stack, add_task_context, task};
 	volatile bool succeeded = false;
 
-	/* Discard a cancel request that came between transactions. */
+	/* Discard a cancel request that arrived between transactions. */
 	QueryCancelPending = false;
 	SetCurrentStatementStartTimestamp();
 	pgstat_report_activity(STATE_RUNNING, task->activity);

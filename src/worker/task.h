@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * task.h
- *	  Connections and transactions of workers, and one task: its failures and its due time.
+ *	  Connections and transactions of workers, and the execution of one task: its
+ *	  failures and its due time.
  *
  *-------------------------------------------------------------------------
  */
@@ -10,47 +11,48 @@
 
 #include "datatype/timestamp.h"
 
-/* The shortest wait of a postponed task before it is tried again. */
+/* The shortest delay before a postponed task is tried again. */
 #define YQ_TASK_POSTPONED_DELAY_MS 1000
 
 typedef struct YqTask
 {
 	const char *name;			/* name in error context and alerts */
 	const char *activity;		/* activity in pg_stat_activity */
-	int			lock_timeout_ms;	/* 0 for none */
+	int			lock_timeout_ms;	/* 0: no timeout */
 	void		(*step) (struct YqTask *task);
 	const char *command;		/* SQL of run_command() and similar steps; $1 is the clock */
 	const char *job;			/* job of start_job_when_due(), which another process performs */
-	const int  *interval_ms;	/* NULL when not periodic */
+	const int  *interval_ms;	/* NULL: the task is not periodic */
 
-	TimestampTz last_run;		/* clock; 0 before the first run */
-	int			failures;		/* in a row */
+	TimestampTz last_run;		/* time of the clock; 0 before the first run */
+	int			failures;		/* number of consecutive failures */
 	bool		postponed;
-	bool		outcome_is_open;	/* its work goes on; the worker notes the outcome later */
-	TimestampTz retry_at;		/* system time, when failed or postponed */
+	bool		outcome_is_open;	/* another process still does the work; the worker records the outcome later */
+	TimestampTz retry_at;		/* system time, if the task failed or was postponed */
 } YqTask;
 
-/* Outcomes that worker_state does not show yet; the worker clears them. */
+/* Outcomes that worker_state does not contain yet.  The worker clears them. */
 typedef struct YqTaskReport
 {
 	bool		is_new;
-	char	   *error;			/* the last error; NULL for none */
+	char	   *error;			/* the last error; NULL: none */
 	TimestampTz error_at;		/* clock */
-	bool		extension_is_gone;	/* found by the last attempt */
+	bool		extension_is_gone;	/* the last attempt found no extension */
 } YqTaskReport;
 
 extern YqTaskReport yq_task_report;
 
-/* Set up tasks once, before the first task.  Steps run in the memory context. */
+/* Initialize tasks once, before the first task runs.  Steps run in the memory context. */
 extern void yq_task_init(const char *database, MemoryContext step_context);
 
 /*
- * Run a task in a transaction of its own.  Returns false when the task failed or was postponed; the task
- * then notes the outcome.  On return the context of steps is the current memory context.
+ * Run a task in its own transaction.  Returns false when the task failed or was
+ * postponed; the task then contains the outcome.  On return, the context of steps is
+ * the current memory context.
  */
 extern bool yq_task_attempt(YqTask *task);
 
-/* Note an outcome, and when a failed or postponed task is tried again. */
+/* Record an outcome and, for a failed or postponed task, the time of the next attempt. */
 extern void yq_task_note_success(YqTask *task);
 extern void yq_task_note_postponed(YqTask *task, int64 milliseconds);
 extern void yq_task_note_failure(YqTask *task, const char *message);
@@ -59,9 +61,9 @@ extern void yq_task_note_failure(YqTask *task, const char *message);
 extern bool yq_task_is_held_back(const YqTask *task);
 
 /*
- * Return the milliseconds until the task is due.  The result is 0 when it is due, and YQ_CLOCK_STANDS when
- * it waits for a change of the clock or of a setting.  A task is due when the clock went back.  A task
- * without interval is always due.
+ * Return the milliseconds until the task is due.  The result is 0 when the task is due,
+ * and YQ_CLOCK_STANDS when it waits for a change of the clock or of a setting.  A task
+ * is also due when the clock was set back.  A task without an interval is always due.
  */
 extern long yq_task_milliseconds_until_due(const YqTask *task);
 

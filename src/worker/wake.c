@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * wake.c
- *	  Waking, starting and signalling workers from other backends, and giving way to commands
- *	  that need their database to themselves.
+ *	  Waking, starting and signalling workers from other backends, and ending workers
+ *	  for commands that must be alone in their database.
  *
  *-------------------------------------------------------------------------
  */
@@ -31,14 +31,15 @@
 /* -- give way ------------------------------------------------------------------ */
 
 /*
- * Workers give way to commands that need their database to themselves.
+ * Workers exit when a command must be alone in their database.
  *
- * Some commands refuse to run while another process is connected, after waiting a few seconds for it to
- * leave.  These are DROP DATABASE, ALTER DATABASE ... RENAME and SET TABLESPACE, and CREATE DATABASE from a
- * template.  Before such a command the hook takes the lock on the database that the command takes anyway,
- * so that no further worker can connect.  The hook then ends the connected workers, and the command itself
- * waits for them.  The hook acts only for the owner of the database: other roles are refused and must not
- * be able to end workers.
+ * Some commands refuse to run while another process is connected, after waiting a few
+ * seconds for its exit. These are DROP DATABASE, ALTER DATABASE ... RENAME and SET
+ * TABLESPACE, and CREATE DATABASE from a template. Before such a command, the hook
+ * takes the lock on the database that the command will take, so that no further worker
+ * can connect.  The hook then ends the connected workers, and the command itself waits
+ * for their exit. The hook acts only for the owner of the database: the command refuses
+ * other roles, which must not be able to end workers.
  */
 
 static ProcessUtility_hook_type previous_hook = NULL;
@@ -60,8 +61,8 @@ find_option(List *options, const char *name)
 }
 
 /*
- * Return the database that the command needs alone, and the lock with which the command will take it.
- * Returns NULL for every other command.
+ * Return the database in which the command must be alone, and the lock that the command
+ * will take on it. Returns NULL for every other command.
  */
 static const char *
 database_needed_alone(Node *command, LOCKMODE *lockmode)
@@ -118,7 +119,7 @@ on_utility(PlannedStmt *statement, const char *query, bool read_only_tree,
 		   QueryEnvironment *environment, DestReceiver *receiver,
 		   QueryCompletion *completion)
 {
-	/* Commands in a transaction block or during recovery are refused anyway. */
+	/* the server refuses the command in a transaction block or during recovery */
 	if (context == PROCESS_UTILITY_TOPLEVEL && !IsInTransactionBlock(true) &&
 		!RecoveryInProgress())
 		give_way(statement->utilityStmt);
@@ -141,9 +142,10 @@ yq_give_way_init(void)
 /* -- wake ---------------------------------------------------------------------- */
 
 /*
- * Flags keep the requests of a transaction.  A transaction callback carries them out after the commit is
- * visible, so that the worker finds the committed rows.  The callback may not fail: it reads shared memory,
- * sets latches, sends signals, and at worst warns.
+ * Flags store the requests of a transaction.  A transaction callback performs them
+ * after the commit is visible, so that the worker finds the committed rows.  The
+ * callback must not fail: it reads shared memory, sets latches and sends signals, and
+ * at worst raises a warning.
  */
 
 PG_FUNCTION_INFO_V1(yq_sql_is_worker);
@@ -156,7 +158,7 @@ static bool callback_registered = false;
 static bool wake_wanted = false;
 static bool start_wanted = false;
 
-/* Values that are looked up before the commit, because a look-up can fail. */
+/* Values that are looked up before the commit, because a look-up may fail. */
 static NameData database_name;
 static bool database_is_listed = false;
 
@@ -186,9 +188,9 @@ send_signal(PGPROC *process, int signal_number)
 }
 
 /*
- * Do something to every process of that type and database; returns the number of processes.  PGPROC entries
- * stay in place, and the type is looked up by pid.  If a process ends meanwhile, the worst effect is a
- * latch set in vain.
+ * Call "action" for every process of a type and database.  Returns the number of
+ * processes.  PGPROC entries stay in place, and the type is looked up by pid.  If a
+ * process ends in the meantime, at worst a latch is set that no process waits for.
  */
 static int
 for_each_process(const char *type, Oid database, ProcessAction action,
@@ -209,7 +211,7 @@ for_each_process(const char *type, Oid database, ProcessAction action,
 	return count;
 }
 
-/* is_worker(pid) tells whether a process is a worker: pg_stat_activity hides the type from most roles */
+/* is_worker(pid): is the process a worker?  pg_stat_activity hides the type from most roles */
 Datum
 yq_sql_is_worker(PG_FUNCTION_ARGS)
 {
@@ -223,7 +225,7 @@ yq_worker_signal(Oid database, int signal_number)
 	(void) for_each_process(YQ_JOB_TYPE, database, send_signal, signal_number);
 }
 
-/* Make the launcher tend this database now; false when the database is not listed. */
+/* Make the launcher check this database now.  Returns false when the database is not listed. */
 static bool
 ask_launcher(void)
 {
@@ -231,7 +233,7 @@ ask_launcher(void)
 		for_each_process(YQ_LAUNCHER_TYPE, InvalidOid, send_signal, SIGUSR2) > 0;
 }
 
-/* Let the launcher start the worker if the database is listed, else start a worker here. */
+/* If the database is listed, let the launcher start the worker; otherwise start a worker here. */
 static void
 start_worker_now(void)
 {
@@ -274,7 +276,7 @@ wake_at_transaction_end(XactEvent event, void *arg)
 		start_worker_now();
 }
 
-/* Prepare either request: register the callback and read the data that it needs. */
+/* Prepare a request of either kind: register the callback, and read the data that it needs. */
 static void
 prepare_wake(void)
 {

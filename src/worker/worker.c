@@ -3,20 +3,23 @@
  * worker.c
  *	  The worker of one database, and its tasks.
  *
- * The worker computes prices and advances the charged-through mark by the clock.  It compacts counters,
- * corrects late prices and maintains credit.  It applies the policies of queues, preempts containers,
- * follows plans of reservations and ends applications past their lifetime.  Another process does the jobs
- * that take long (job.c).
+ * The worker computes prices, and advances the charged-through mark to the clock.  It
+ * compacts counters, corrects late prices and maintains credit.  It applies the
+ * policies of queues, preempts containers, follows plans of reservations and ends
+ * applications past their lifetime.  Another process performs long jobs (job.c).
  *
- * Each task runs in a transaction of its own, as a client's statement does (task.h).  The worker writes
- * failures to yquota_internal.worker_state, and raises an alert for a postponed task.
+ * Each task runs in its own transaction, as a client's statement does (task.h).  The
+ * worker writes failures to yquota_internal.worker_state, and raises an alert for a
+ * postponed task.
  *
- * A session-level advisory lock, which no SQL function can take, proves that this is the only worker.
- * Between transactions the worker holds nothing else: no lock, no snapshot.  Every transaction begins by
- * locking the extension, so a DROP EXTENSION either waits for it or is noticed by it.
+ * A session-level advisory lock, which no SQL function can take, ensures that the
+ * database has only one worker. Between transactions the worker holds nothing else: no
+ * lock, no snapshot.  Every transaction begins by locking the extension.  A DROP
+ * EXTENSION therefore either waits for the transaction, or has the effect that the
+ * transaction finds no extension.
  *
- * The worker leaves when the extension is dropped, stop_worker() was called, or its database is no longer
- * listed.  It does not come back by itself.
+ * The worker exits when the extension is dropped, when stop_worker() was called, or
+ * when its database is no longer listed.  It does not restart by itself.
  *
  *-------------------------------------------------------------------------
  */
@@ -44,14 +47,14 @@
 #include "worker/task.h"
 #include "worker/worker.h"
 
-/* The advisory lock; its last number keeps it out of reach of SQL, which uses 1 and 2. */
+/* The advisory lock.  Its last number cannot be used from SQL, which uses 1 and 2. */
 #define WORKER_LOCK_KEY			0x79717561
 #define WORKER_LOCK_CLASS		0x7971
 
-/* The time within which a leaving worker gives up its lock. */
+/* The time within which an exiting worker releases its lock. */
 #define WORKER_LOCK_PATIENCE_MS 2000
 
-/* Publishing barely waits for a lock (docs/design.md 2). */
+/* Limit on the wait for a lock when prices are published (docs/design.md 2). */
 #define PUBLISH_LOCK_TIMEOUT_MS 10
 
 /* The longest sleep, which limits the cost of a lost wake-up. */
@@ -68,7 +71,7 @@ static void start_up(YqTask *task);
 static void record(YqTask *task);
 static void sign_off(YqTask *task);
 
-/* Intervals from the configuration of queues when it was last read; 0 means never. */
+/* Intervals from the configuration of queues when it was last read; 0: not read yet. */
 static int	manage_queues_interval_ms = 0;
 static int	remove_queues_interval_ms = 0;
 static int	preempt_interval_ms = 0;
@@ -150,7 +153,7 @@ static YqTask periodic[PERIODIC_COUNT] = {
 		.command = "SELECT yquota_internal.apply_waiting(false)",
 		.interval_ms = &yq_compute_interval
 	},
-	/* jobs: each task first asks whether the job is due and not done by pg_cron */
+	/* jobs: each task first checks whether the job is due and pg_cron does not run it */
 	[CREDIT] = {
 		.name = "credit",
 		.activity = "yquota: maintaining credit",
@@ -159,7 +162,10 @@ static YqTask periodic[PERIODIC_COUNT] = {
 		.command = "SELECT yquota_internal.worker_job('credit', $1)",
 		.interval_ms = &yq_compute_interval
 	},
-	/* no job: crossings are found within yquota.compute_interval; this task runs after credit was granted */
+	/*
+	 * not a job: crossings are found within yquota.compute_interval, and this task runs
+	 * after credit was granted
+	 */
 	[THRESHOLDS] = {
 		.name = "thresholds",
 		.activity = "yquota: raising alerts of crossed thresholds",
@@ -168,7 +174,7 @@ static YqTask periodic[PERIODIC_COUNT] = {
 		.command = "SELECT yquota_internal.note_crossings($1)",
 		.interval_ms = &yq_compute_interval
 	},
-	/* long jobs have a process of their own, and run one after the other */
+	/* each long job has its own process; only one runs at a time */
 	[SEAL] = {
 		.name = "seal",
 		.activity = "yquota: checking whether history is to be sealed",
@@ -232,7 +238,7 @@ static YqTask periodic[PERIODIC_COUNT] = {
 		.command = "SELECT yquota_internal.watch_decisions($1), yquota_internal.watch_node_reports($1), yquota_internal.watch_plans($1)",
 		.interval_ms = &yq_compute_interval
 	},
-	/* policies of the scheduler, which have intervals of their own */
+	/* policies of the scheduler, which have their own intervals */
 	[MANAGE_QUEUES] = {
 		.name = "manage queues",
 		.activity = "yquota: managing queues",
@@ -308,23 +314,21 @@ static MemoryContext step_context = NULL;
 static bool told_to_stop = false;
 static bool no_longer_listed = false;
 static bool started = false;	/* worker_state names this process */
-static bool was_started = false;	/* worker_state has named this process before */
+static bool was_started = false;	/* worker_state has contained this process before */
 static bool clock_was_set = false;
 
-/* Set when the last run of the task "credit" has noted something: there may be more. */
+/* Set when the last run of the task "credit" has recorded something, so that there may be more to do. */
 static bool more_credit_is_due = false;
 
-/* The task whose job another process performs, NULL for none, and the start of the job (system time). */
+/* The task whose job another process performs (NULL: none), and the start of the job (system time). */
 static YqTask *task_of_job = NULL;
 static TimestampTz job_began_at = 0;
 
-/*
- * When things are due
- */
+/* Due times */
 
 /*
- * Return the result of yq_task_milliseconds_until_due(), except that a job waits for the end of another
- * job.
+ * Return the result of yq_task_milliseconds_until_due().  A job that is due also waits
+ * for the end of another job.
  */
 static long
 milliseconds_until_due(const YqTask *task)
@@ -355,7 +359,7 @@ milliseconds_to_sleep(void)
 	return sleep;
 }
 
-/* Retry failing tasks at once, after a change that may make them succeed. */
+/* Retry failing tasks at once, because a change may let them succeed. */
 static void
 retry_at_once(void)
 {
@@ -365,9 +369,7 @@ retry_at_once(void)
 		periodic[i].retry_at = 0;
 }
 
-/*
- * The steps
- */
+/* Steps of tasks */
 
 /* Run the SQL of a periodic task. */
 static void
@@ -389,8 +391,9 @@ run_command(YqTask *task)
 }
 
 /*
- * Run a single batch.  Grants that are left for the next batch make balances slow.  Thresholds, which read
- * all balances, therefore wait for the last batch; prices do not wait.
+ * Run a single batch.  While grants are left for the next batch, reading balances is
+ * slow.  The task "thresholds", which reads all balances, therefore waits for the last
+ * batch; prices do not wait.
  */
 static void
 maintain_credit(YqTask *task)
@@ -423,8 +426,8 @@ start_job_when_due(YqTask *task)
 }
 
 /*
- * Note the outcome of a job whose process has ended.  A job that worked for long and then could not get a
- * lock waits equally long before it begins again.
+ * Record the outcome of a job whose process has ended.  If a job has run for some time
+ * and then could not get a lock, it waits for the same time before it starts again.
  */
 static void
 collect_job(void)
@@ -449,7 +452,7 @@ collect_job(void)
 		yq_task_note_failure(task, error);
 }
 
-/* Columns of the statement, from 1 on. */
+/* Columns of the statement, from 1. */
 typedef enum PolicyColumn
 {
 	POLICY_MANAGE_QUEUES = 1,
@@ -468,7 +471,7 @@ interval_of_column(PolicyColumn column)
 	return isnull ? 0 : (int) Max(1, Min(DatumGetInt64(value), PG_INT32_MAX));
 }
 
-/* Set the interval of a policy, and drop the failures of a policy that is switched off. */
+/* Set the interval of a policy.  If the policy is switched off, forget its failures. */
 static void
 set_interval(YqTask *task, int *interval_ms, int milliseconds)
 {
@@ -489,7 +492,7 @@ read_queue_policies(void)
 	set_interval(&periodic[FOLLOW_PLANS], &follow_plans_interval_ms, interval_of_column(POLICY_FOLLOW_PLANS));
 }
 
-/* Run SQL whose effect shows in the queues; the time of the run is not recorded. */
+/* Run SQL whose effect is visible in the queues.  The time of the run is not recorded. */
 static void
 run_queue_policy(YqTask *task)
 {
@@ -499,7 +502,7 @@ run_queue_policy(YqTask *task)
 	task->last_run = now;
 }
 
-/* Run a transaction for each item, without a pause, as long as there are more. */
+/* Run a transaction for each item, without a pause, until no items are left. */
 static void
 run_until_done(YqTask *task)
 {
@@ -511,8 +514,8 @@ run_until_done(YqTask *task)
 }
 
 /*
- * Release batch after batch without a pause.  Nothing is done while allocation cycles run, which release as
- * well.
+ * Release batch after batch without a pause.  The task does nothing while allocation
+ * cycles run, because cycles also release expired decisions.
  */
 static void
 release_expired(YqTask *task)
@@ -523,7 +526,7 @@ release_expired(YqTask *task)
 	task->last_run = is_done ? now : 0;
 }
 
-/* Read the clock and the policies of queues, and find out whether the worker must leave. */
+/* Read the clock and the policies of queues, and check whether the worker must exit. */
 static void
 check_state(YqTask *task)
 {
@@ -546,7 +549,10 @@ check_state(YqTask *task)
 	told_to_stop = DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0],
 											  SPI_tuptable->tupdesc, 1, &isnull));
 
-	/* stop_worker() removed this process from the row; start_worker() came before the worker left */
+	/*
+	 * stop_worker() removes this process from the row, and start_worker() may have come
+	 * before the worker exited
+	 */
 	pid = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2, &isnull);
 	started = started && !isnull && DatumGetInt32(pid) == MyProcPid;
 }
@@ -589,7 +595,7 @@ failures_in_all(void)
 	return failures;
 }
 
-/* Bring worker_state and the alerts up to date. */
+/* Update worker_state and the alerts. */
 static void
 record(YqTask *task)
 {
@@ -618,7 +624,7 @@ record(YqTask *task)
 			8, types, values, nulls);
 }
 
-/* Sign off before leaving on purpose: the time until the next worker is no outage. */
+/* Record that the worker exits on purpose, so that the time until the next worker is not an outage. */
 static void
 sign_off(YqTask *task)
 {
@@ -628,9 +634,7 @@ sign_off(YqTask *task)
 	yq_worker_execute("SELECT yquota_internal.worker_leave($1, $2)", 2, types, values, NULL);
 }
 
-/*
- * The life of a worker
- */
+/* The main loop of a worker */
 
 static void
 leave(const char *reason)
@@ -654,8 +658,8 @@ leave_if_told(void)
 }
 
 /*
- * Leave if the server asks for it.  A cancel request that comes between two tasks finds
- * nothing to cancel: without the hold it would end the worker.
+ * Exit if the server requests it.  A cancel request that arrives between two tasks has
+ * nothing to cancel; the hold prevents it from ending the worker.
  */
 static void
 check_for_shutdown(void)
@@ -666,7 +670,7 @@ check_for_shutdown(void)
 	RESUME_CANCEL_INTERRUPTS();
 }
 
-/* Run the periodic tasks that are due; returns true when there was one. */
+/* Run the periodic tasks that are due.  Returns true if there was one. */
 static bool
 run_periodic_tasks(void)
 {
@@ -685,7 +689,7 @@ run_periodic_tasks(void)
 	return has_run;
 }
 
-/* Run all due tasks; returns the number of milliseconds to sleep. */
+/* Run all due tasks.  Returns the number of milliseconds to sleep. */
 static long
 run_due_tasks(void)
 {
@@ -724,7 +728,7 @@ run_due_tasks(void)
 	return has_run ? 0 : milliseconds_to_sleep();
 }
 
-/* Become the only worker of this database; false when there is another one that does not leave. */
+/* Become the only worker of this database.  Returns false if another worker is running and does not exit. */
 static bool
 lock_office(uint32 wait_event)
 {
