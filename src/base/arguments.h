@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * arguments.h
- *	  Arguments and results of SQL functions that more than one module takes.
+ *	  Arguments and results of SQL functions of several modules.
  *
- * Every function raises ERRCODE_NULL_VALUE_NOT_ALLOWED, with the name of the argument, for a null that it
- * does not allow.
+ * If an argument is null and must not be, the functions raise
+ * ERRCODE_NULL_VALUE_NOT_ALLOWED, with the name of the argument.
  *
  *-------------------------------------------------------------------------
  */
@@ -16,7 +16,7 @@
 #include "fmgr.h"
 #include "utils/builtins.h"
 
-/* Raise an error when the argument of that name, or an attribute of it, is null. */
+/* Raise an error when the argument with that name, or an attribute of it, is null. */
 extern void yq_require_value(bool isnull, const char *name);
 
 /* Return an argument that must be neither null nor empty. */
@@ -26,27 +26,30 @@ extern text *yq_required_text(FunctionCallInfo fcinfo, int argument, const char 
 extern char *yq_text_argument(FunctionCallInfo fcinfo, int argument);
 
 /*
- * Read an array of text without nulls in it; null is empty.  Returns the number of strings, which are
- * palloc'd.
+ * Read an array of text that contains no nulls; a null array counts as empty.  Returns
+ * the number of strings, which are palloc'd.
  */
 extern int	yq_text_array(FunctionCallInfo fcinfo, int argument, const char *name,
 						  const char ***strings);
 
-/* Return the array of the argument, an empty one for null; and read the elements of such an array. */
+/*
+ * Return the array argument, or an empty array if it is null.  The second function
+ * reads the elements of such an array.
+ */
 extern Datum yq_texts_argument(FunctionCallInfo fcinfo, int argument);
 extern int	yq_texts_of_array(Datum array, const char *name, const char ***strings);
 
 /*
- * Read an array of rows that is not null and has no nulls in it.  Returns the number of rows, which are
- * palloc'd.
+ * Read an array of rows that is not null and contains no nulls.  Returns the number of
+ * rows, which are palloc'd.
  */
 extern int	yq_row_array(FunctionCallInfo fcinfo, int argument, const char *name,
 						 HeapTupleHeader **rows);
 
-/* Read the rows of an array value in the same way. */
+/* Read the rows of an array value with the same checks. */
 extern int	yq_rows_of_array(Datum array, const char *name, HeapTupleHeader **rows);
 
-/* Read all attributes of a row, which has exactly "count" of them. */
+/* Read all attributes of a row.  The row has exactly "count" attributes. */
 extern void yq_row_attributes(HeapTupleHeader row, int count, Datum *values, bool *nulls);
 
 /*
@@ -56,8 +59,9 @@ extern void yq_row_attributes(HeapTupleHeader row, int count, Datum *values, boo
 extern void yq_require_trigger(FunctionCallInfo fcinfo, const char *name);
 
 /*
- * Raise ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE unless the function has been called as a part of the
- * aggregate of that name.  Returns the context of the aggregate's state.
+ * Raise ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE unless the function has been called as
+ * a support function of the aggregate with that name.  Returns the memory context of
+ * the aggregate's state.
  */
 extern MemoryContext yq_require_aggregate(FunctionCallInfo fcinfo, const char *name);
 
@@ -77,7 +81,7 @@ typedef struct YqRowBuilder
 	int			count;
 } YqRowBuilder;
 
-/* Append a value, which is not read when it is null. */
+/* Append a value.  If it is null, the value is not read. */
 static inline void
 yq_row_put(YqRowBuilder *row, Datum value, bool isnull)
 {

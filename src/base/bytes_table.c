@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * bytes_table.c
- *	  Byte strings and values of variable length: compared, copied, and as keys of hash tables.
+ *	  Byte strings and values of variable length: comparison, copies, and use as keys of
+ *	  hash tables.
  *
  *-------------------------------------------------------------------------
  */

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * bytes_table.h
- *	  Byte strings and values of variable length: compared, copied, and as keys of hash tables.
+ *	  Byte strings and values of variable length: comparison, copies, and use as keys of
+ *	  hash tables.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,7 +34,7 @@ yq_varlena_equal(const void *a, const void *b)
 		memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
 }
 
-/* Tell whether a text has the characters of a string, or both are NULL. */
+/* Tell whether a text equals a string, or both are NULL. */
 static inline bool
 yq_varlena_is(const text *value, const char *string)
 {
@@ -42,7 +43,7 @@ yq_varlena_is(const text *value, const char *string)
 	return VARSIZE_ANY_EXHDR(value) == strlen(string) && memcmp(VARDATA_ANY(value), string, strlen(string)) == 0;
 }
 
-/* Put a value, or NULL, into a column of a row to be written. */
+/* Put a value, or NULL, into a column of a row that will be written. */
 extern void yq_varlena_put(Datum *values, bool *nulls, int column, const void *value);
 
 /* Compare two texts: the result is negative, zero or positive. */
@@ -51,8 +52,8 @@ extern int	yq_varlena_compare(const text *a, const text *b);
 /* -- bytes table --------------------------------------------------------------- */
 
 /*
- * An entry begins with a YqBytes.  Keys given to a look-up may live anywhere;
- * a key that is entered is copied into the table's memory context.
+ * Every entry begins with a YqBytes.  The key of a look-up may be anywhere in memory; a
+ * key that is entered is copied into the table's memory context.
  */
 
 typedef struct YqBytes
@@ -69,38 +70,38 @@ yq_bytes_of_string(const char *string)
 	return bytes;
 }
 
-/* Return the bytes of a text or another varlena that is not compressed; data is NULL for NULL. */
+/* Return the bytes of a text or of another varlena that is not compressed.  For NULL, data is NULL. */
 static inline YqBytes
 yq_bytes_of_varlena(const void *value)
 {
 	return value == NULL ? (YqBytes) {NULL, 0} : (YqBytes) {VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)};
 }
 
-/* Make a table in a context, which frees the table. */
+/* Make a table in a memory context; deleting the context frees the table. */
 extern HTAB *yq_bytes_table_create(const char *name, Size entry_size,
 								   MemoryContext context);
 
-/* Make a table with room for that many entries, to be filled at once. */
+/* Make a table with room for this number of entries.  The caller fills it at once. */
 extern HTAB *yq_bytes_table_create_for(const char *name, Size entry_size, int entries,
 									   MemoryContext context);
 
 /* Return the entry of a key, or NULL. */
 extern void *yq_bytes_table_find(HTAB *table, YqBytes key);
 
-/* Return the entry of a key, and make it when there is none; *found tells which. */
+/* Return the entry of a key; a missing entry is added.  *found tells whether it existed. */
 extern void *yq_bytes_table_enter(HTAB *table, YqBytes key, MemoryContext context,
 								  bool *found);
 
-/* Enter a key without copying it: its bytes must stay in place as long as the table does. */
+/* Enter a key without copying it.  The caller keeps the bytes in place as long as the table exists. */
 extern void *yq_bytes_table_enter_kept(HTAB *table, YqBytes key, bool *found);
 
-/* Remove a key that is there; the bytes of one that was entered as kept may be freed afterwards. */
+/* Remove a key, which must exist.  If it was entered as kept, its bytes may be freed afterwards. */
 extern void yq_bytes_table_remove(HTAB *table, YqBytes key);
 
 /*
- * Append a part of a composite key, with its length in front so that different
- * parts never make the same key.  "data" may be NULL, which differs from an
- * empty part.
+ * Append a segment of a composite key, preceded by its length, so that different
+ * segments never make the same key.  "data" may be NULL, which differs from an empty
+ * segment.
  */
 extern void yq_bytes_append_part(StringInfo key, const void *data, Size length);
 

@@ -3,9 +3,9 @@
  * compat.h
  *	  Every difference between the supported server versions (15 to 18).
  *
- * This is the only file that looks at PG_VERSION_NUM.  Entries stand in alphabetical order, use the name of
- * the newest server and say which release forced them.  Giving up an old release therefore means deleting
- * lines.
+ * No other file uses PG_VERSION_NUM.  Entries are in alphabetical order, use the name
+ * of the newest server, and name the release that made them necessary.  Support for an
+ * old release therefore ends by deleting lines.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,14 +33,17 @@
 	(*(result) = DirectFunctionCall1(function, CStringGetDatum(text)), true)
 #endif
 
-/* 16: rechecks are given the relations that are changed; earlier releases have another function for that */
+/*
+ * 16: the relations that are changed are passed for rechecks; earlier releases have
+ * another function for that
+ */
 #include "executor/executor.h"
 #if PG_VERSION_NUM < 160000
 #define EvalPlanQualInit(state, parent, plan, row_marks, param, relations) \
 	EvalPlanQualInitExt(state, parent, plan, row_marks, param, relations)
 #endif
 
-/* 16: ExecInsertIndexTuples has an argument to make summarizing entries only */
+/* 16: ExecInsertIndexTuples has an argument to insert only summarizing entries */
 #if PG_VERSION_NUM < 160000
 #define ExecInsertIndexTuples(result, slot, estate, update, no_error, conflict, arbiters, summarizing) \
 	ExecInsertIndexTuples(result, slot, estate, update, no_error, conflict, arbiters)
@@ -63,13 +66,13 @@
 	index_beginscan(heap, index, snapshot, nkeys, norderbys)
 #endif
 
-/* 16: one check of privileges for all objects; we need it for functions only */
+/* 16: one check of privileges for all objects; yquota needs it only for functions */
 #if PG_VERSION_NUM < 160000
 #define object_aclcheck(class_oid, object_oid, role_oid, mode) \
 	pg_proc_aclcheck(object_oid, role_oid, mode)
 #endif
 
-/* 16: one ownership check for all objects; we need it for databases only */
+/* 16: one ownership check for all objects; yquota needs it only for databases */
 #if PG_VERSION_NUM < 160000
 #define object_ownercheck(class_oid, object_oid, role_oid) \
 	pg_database_ownercheck(object_oid, role_oid)
@@ -80,7 +83,7 @@
 #define PG_MODULE_MAGIC_EXT(...)	PG_MODULE_MAGIC
 #endif
 
-/* 18: functions that do not return are marked in front */
+/* 18: functions that do not return are marked before the declaration */
 #if PG_VERSION_NUM < 180000
 #define pg_noreturn pg_attribute_noreturn()
 #endif

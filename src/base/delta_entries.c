@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * delta_entries.c
- *	  Many changes of counters in one row of yquota_internal.counter_delta, packed.
+ *	  Many changes of counters, packed into one row of yquota_internal.counter_delta.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,10 +23,10 @@
 
 /* Many entries of a few columns in one value. */
 
-/* Room to write a number of six limbs. */
+/* Size of a buffer for a number of six limbs. */
 #define YQ_ENTRY_NUMBER_BYTES (2 + 6 * sizeof(uint64))
 
-/* Bytes of the longest length, of 32 bits. */
+/* Largest number of bytes of a coded length, which has 32 bits. */
 #define MAX_LENGTH_BYTES 5
 
 /* -- writing --------------------------------------------------------------- */
@@ -48,7 +48,7 @@ write_length(char *to, uint32 length)
 	return to;
 }
 
-/* Tell whether the column is as in the last entry. */
+/* Does the column have the same value as in the last entry? */
 static inline bool
 is_same(const YqEntryWriter *writer, int column, YqBytes bytes)
 {
@@ -60,7 +60,7 @@ is_same(const YqEntryWriter *writer, int column, YqBytes bytes)
 		memcmp(writer->packed.data + at, bytes.data, bytes.length) == 0;
 }
 
-/* Append an entry of "count" columns; data of a NULL is NULL. */
+/* Append an entry of "count" columns.  The data of a NULL column is NULL. */
 static void
 entries_append(YqEntryWriter *writer, const YqBytes *columns, int count)
 {
@@ -101,8 +101,9 @@ yq_entries_end(YqEntryWriter *writer)
 }
 
 /*
- * Write a number of "count" limbs, two's complement, lowest first, as bytes of the buffer, which has room
- * for YQ_ENTRY_NUMBER_BYTES; and read the number again.
+ * Write a number of "count" limbs as bytes into the buffer, which has
+ * YQ_ENTRY_NUMBER_BYTES bytes.  The limbs are in two's complement, the lowest first.
+ * The second function reads the number again.
  */
 static YqBytes
 entry_number(uint8 *buffer, const uint64 *limbs, int count)
@@ -113,7 +114,7 @@ entry_number(uint8 *buffer, const uint64 *limbs, int count)
 	int			zeros = 0;
 	int			length = 0;
 
-	/* when limbs only repeat the sign, the lowest one is enough */
+	/* limbs that only repeat the sign are not written */
 	while (count > 1 && limbs[count - 1] == (uint64) (int8) sign)
 		count--;
 	while (skipped < count - 1 && limbs[skipped] == 0)
@@ -135,7 +136,7 @@ entry_number(uint8 *buffer, const uint64 *limbs, int count)
 
 /* -- reading ----------------------------------------------------------------- */
 
-/* Raise ERRCODE_DATA_CORRUPTED for other bytes, or for columns that the caller does not expect. */
+/* Raise ERRCODE_DATA_CORRUPTED, because the bytes or the columns are not as the caller expects. */
 static void
 entries_report_corruption(void)
 {
@@ -169,7 +170,7 @@ read_length(YqEntryReader *reader)
 	return 0;
 }
 
-/* Read the next entry; false at the end. */
+/* Read the next entry.  Returns false at the end. */
 static bool
 entries_next(YqEntryReader *reader)
 {
@@ -322,7 +323,7 @@ yq_weight_to_numeric(int128 weight)
 	if (weight >= PG_INT64_MIN && weight <= PG_INT64_MAX)
 		return int64_to_numeric((int64) weight);
 
-	/* convert it through the money type */
+	/* convert the number through the money type */
 	yq_wide_multiply(&wide, yq_power_of_ten(YQ_AMOUNT_DECIMALS / 2));
 	yq_wide_multiply(&wide, yq_power_of_ten(YQ_AMOUNT_DECIMALS / 2));
 	if (weight < 0)
@@ -397,7 +398,7 @@ enum
 	RESULT_REFERENCE_AT,
 	RESULT_WEIGHT,
 	RESULT_ACCRUAL_BASE,
-	RESULT_QUEUE,				/* columns from here to the node are as in entries */
+	RESULT_QUEUE,				/* columns from here to the node are in the order of entries */
 	RESULT_OPPORTUNISTIC = RESULT_QUEUE + YQ_USAGE_OPPORTUNISTIC,
 	RESULT_ALLOCATION,
 	RESULT_CONTAINERS,

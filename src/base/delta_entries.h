@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * delta_entries.h
- *	  Many changes of counters in one row of yquota_internal.counter_delta, packed.
+ *	  Many changes of counters, packed into one row of yquota_internal.counter_delta.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,13 +19,16 @@
 /*
  * Many entries of a few columns in one value.
  *
- * Entries follow one another.  An entry has a byte with a bit for each column that differs from the entry
- * before; the lowest bit is the first column.  These columns follow in order.  Each is its length plus one,
- * or zero for NULL, and then its bytes.  The length is in groups of seven bits, lowest first, with the high
- * bit set on all but the last.  All columns before the first entry are NULL.
+ * Entries follow one another.  An entry begins with a byte that has a bit for each
+ * column; the lowest bit is the first column.  The bit is set if the column differs
+ * from the previous entry.  The values of these columns follow in order.  A value is
+ * coded as its length plus one, followed by its bytes; NULL is coded as zero.  The
+ * length is in groups of seven bits, lowest first, with the high bit set in all groups
+ * except the last.  Before the first entry, all columns count as NULL.
  *
- * A number is a byte that counts low bytes of zero, and the other bytes, lowest first, no more than the
- * sign needs.  The format is on disk and in dumps, and does not depend on the machine.
+ * A number begins with a byte that contains the number of its low bytes that are zero.
+ * The other bytes follow, lowest first, without bytes that only repeat the sign.  The
+ * format is on disk and in dumps, and does not depend on the machine.
  */
 
 /* The largest number of columns of an entry. */
@@ -37,22 +40,22 @@ typedef struct YqEntryWriter
 	int			entries;
 	struct
 	{
-		int			at;			/* in "packed"; 0 for NULL */
+		int			at;			/* offset in "packed"; 0: the column is NULL */
 		int			length;
 	}			columns[YQ_ENTRY_COLUMNS];	/* columns of the last entry */
 } YqEntryWriter;
 
-/* Begin in the current memory context. */
+/* Begin a value in the current memory context. */
 extern void yq_entries_begin(YqEntryWriter *writer);
 
-/* Return the appended entries.  The value lives in the writer, which may begin again. */
+/* Return a value with the appended entries.  It is in the writer's memory until the writer begins again. */
 extern bytea *yq_entries_end(YqEntryWriter *writer);
 
 typedef struct YqEntryReader
 {
 	const uint8 *next;
 	const uint8 *end;
-	YqBytes		columns[YQ_ENTRY_COLUMNS];	/* columns of the last entry read; they lie in the value */
+	YqBytes		columns[YQ_ENTRY_COLUMNS];	/* columns of the last entry that was read; they point into the value */
 } YqEntryReader;
 
 extern void yq_entries_read(YqEntryReader *reader, const bytea *packed);
@@ -60,14 +63,14 @@ extern void yq_entries_read(YqEntryReader *reader, const bytea *packed);
 /* -- delta entries ------------------------------------------------------------- */
 
 /*
- * The column "packed" has entries of rate classes in a row about a project.  In a row about queues or nodes
- * it has entries of usage.
+ * In a row about a project, the column "packed" contains entries of rate classes.  In a
+ * row about queues or nodes, it contains entries of usage.
  */
 
 /* Columns of usage.  Names are the bytes of texts. */
 enum
 {
-	YQ_USAGE_QUEUE,				/* NULL in rows about nodes, as the next two */
+	YQ_USAGE_QUEUE,				/* NULL in rows about nodes, as are the next two columns */
 	YQ_USAGE_LABEL,
 	YQ_USAGE_USERNAME,
 	YQ_USAGE_NODE,				/* NULL in rows about queues */
@@ -92,23 +95,27 @@ extern void yq_delta_append_class(YqEntryWriter *writer, const YqClassChange *ch
 /* A change of the usage of a queue or of a node. */
 typedef struct YqUsageChange
 {
-	YqBytes		names[YQ_USAGE_OPPORTUNISTIC];	/* the columns before that one */
+	YqBytes		names[YQ_USAGE_OPPORTUNISTIC];	/* the columns before YQ_USAGE_OPPORTUNISTIC */
 	bool		is_guaranteed;
 	struct varlena *allocation;
 	int64		containers;
 } YqUsageChange;
 
-/* Append a change of usage; "names" are as in YqUsageChange. */
+/* Append a change of usage.  "names" are in the order of YqUsageChange. */
 extern void yq_delta_append_usage(YqEntryWriter *writer, const struct varlena *const *names, bool is_guaranteed,
 								  const YqResource *allocation, int64 containers);
 
-/* Read the next change; false at the end.  Values are palloc'd; names point into the bytes that are read. */
+/*
+ * Read the next change.  Returns false at the end.  Values are palloc'd; names point
+ * into the bytes that are read.
+ */
 extern bool yq_delta_next_class(YqEntryReader *reader, YqClassChange *change);
 extern bool yq_delta_next_usage(YqEntryReader *reader, YqUsageChange *change);
 
 /*
- * Convert a weight to a numeric, exactly, and back.  Raises ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE for a
- * numeric that has a fraction, is 10^36 or more, or is not finite.
+ * Convert a weight to a numeric exactly, and convert it back.  A numeric that has a
+ * fraction, is at least 10^36, or is not finite raises
+ * ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE.
  */
 extern Numeric yq_weight_to_numeric(int128 weight);
 extern int128 yq_weight_from_numeric(Numeric value);

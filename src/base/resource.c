@@ -28,10 +28,10 @@
 #include "base/compat.h"
 #include "base/resource.h"
 
-/* Bytes of the longest coded amount: 64 bits in groups of seven. */
+/* Largest number of bytes of a coded amount: 64 bits in groups of seven. */
 #define MAX_AMOUNT_BYTES 10
 
-/* The tag of a name that is spelled out. */
+/* The code that means that the name itself follows. */
 #define SPELLED_NAME 0
 
 typedef struct ResourceName
@@ -42,7 +42,7 @@ typedef struct ResourceName
 
 #define RESOURCE_NAME(literal) {literal, sizeof(literal) - 1}
 
-/* The well-known names, bytewise ordered; the code is the position plus one. */
+/* The well-known names in bytewise order.  The code of a name is its position plus one. */
 static const ResourceName known_names[] = {
 	RESOURCE_NAME("amd.com/gpu"),
 	RESOURCE_NAME("cpu-milli"),
@@ -58,7 +58,7 @@ static const ResourceName known_names[] = {
 StaticAssertDecl(lengthof(known_names) == 9,
 				 "the dictionary is part of the format on disk");
 
-/* Other spellings, from YARN's logs, that are read but never stored. */
+/* Other spellings from YARN's logs.  They are read but never stored. */
 static const struct
 {
 	ResourceName alias;
@@ -120,7 +120,7 @@ yq_resource_name_compare(const char *a, int a_length,
 	int			result;
 
 	if (a == b && a_length == b_length)
-		return 0;				/* both are a well-known name, and it is the same one */
+		return 0;				/* both names are well known, and are the same */
 
 	result = memcmp(a, b, Min(a_length, b_length));
 	if (result != 0)
@@ -219,7 +219,7 @@ decode_amount(const uint8 *p, const uint8 *end, YqResourceEntry *entry)
 		if ((byte & 0x80) == 0)
 		{
 			if (byte == 0 || (i == MAX_AMOUNT_BYTES - 1 && byte > 1))
-				break;			/* zero, longer than needed, or over 64 bits */
+				break;			/* zero, longer than necessary, or more than 64 bits */
 			entry->amount = (int64) ((zigzag >> 1) ^ -(zigzag & 1));
 			return p;
 		}
@@ -269,7 +269,7 @@ write_entry(uint8 *p, const YqResourceEntry *entry)
 	return p;
 }
 
-/* Make a vector of entries that are canonical already. */
+/* Make a vector from entries that are already canonical. */
 static YqResource *
 write_entries(const YqResourceEntry *entries, int count)
 {
@@ -291,13 +291,13 @@ write_entries(const YqResourceEntry *entries, int count)
 	return result;
 }
 
-/* Put "entry" where it belongs among "count" sorted entries. */
+/* Insert "entry" into "count" sorted entries at its position. */
 static void
 insert_entry(YqResourceEntry *sorted, int count, const YqResourceEntry *entry)
 {
 	int			i = count;
 
-	/* Callers mostly have the entries in order, so look from the end. */
+	/* search from the end, because callers mostly pass entries in order */
 	for (; i > 0; i--)
 	{
 		int			order = compare_entry_names(&sorted[i - 1], entry);
@@ -335,7 +335,7 @@ yq_resource_make(const YqResourceEntry *entries, int count)
 		insert_entry(sorted, i, &entry);
 	}
 
-	/* Check amounts after names, so that a repeated name is refused with any amounts. */
+	/* check amounts after names, so that a repeated name is refused whatever its amounts are */
 	for (int i = 0; i < count; i++)
 	{
 		if (sorted[i].amount != 0)
@@ -359,10 +359,10 @@ typedef struct ResourcePair
 	int			b_next;
 } ResourcePair;
 
-/* A name of the union, with both amounts. */
+/* A name that either vector contains, with both amounts. */
 typedef struct ResourcePairEntry
 {
-	YqResourceEntry entry;		/* with the amount in a */
+	YqResourceEntry entry;		/* with the amount in vector a */
 	int64		b_amount;
 } ResourcePairEntry;
 
@@ -375,7 +375,7 @@ pair_start(ResourcePair *pair, const YqResource *a, const YqResource *b)
 	pair->b_next = 0;
 }
 
-/* Step to the next name of either vector, in name order; false at the end. */
+/* Step to the next name of either vector, in name order.  Returns false at the end. */
 static bool
 pair_next(ResourcePair *pair, ResourcePairEntry *next)
 {

@@ -45,30 +45,30 @@
 #define BINARY_VERSION 1
 
 /*
- * Digits after the decimal point, trailing zeros not counted.  A number with more digits is taken for a
- * fraction without further checks.
+ * Limit on digits after the decimal point, without trailing zeros.  A number with more
+ * digits is treated as not whole, without further checks.
  */
 #define MAX_DECIMALS 24
 
 /* The state while a value is read from text or JSON. */
 typedef struct ResourceParser
 {
-	const char *input;			/* the whole text, NULL for type jsonb */
-	Jsonb	   *json;			/* the whole document, NULL for text that is no JSON */
+	const char *input;			/* the whole text; NULL for type jsonb */
+	Jsonb	   *json;			/* the whole document; NULL for text that is not JSON */
 	const char *p;				/* next character of the text */
-	Node	   *escontext;		/* where soft errors go, or NULL */
+	Node	   *escontext;		/* target of soft errors, or NULL */
 	int			count;
 	YqResourceEntry entries[YQ_RESOURCE_MAX_ENTRIES];
 } ResourceParser;
 
-/* A piece of the input, not terminated. */
+/* A segment of the input, not terminated. */
 typedef struct Token
 {
 	const char *start;
 	int			length;
 } Token;
 
-/* An amount in parts: number * 10^-decimals * numerator / denominator. */
+/* An amount as factors: number * 10^-decimals * numerator / denominator. */
 typedef struct Quantity
 {
 	bool		negative;
@@ -101,7 +101,7 @@ static const Suffix suffixes[] = {
 	{"Ei", INT64CONST(1) << 60, 1},
 };
 
-/* Errors.  All functions return false, so that the caller can pass a soft error up. */
+/* Report errors.  All functions return false, so that the caller can return a soft error. */
 
 static const char *
 whole_input(ResourceParser *parser)
@@ -123,7 +123,7 @@ syntax_error(ResourceParser *parser, const char *detail)
 			 errdetail_internal("%s", detail)));
 }
 
-/* Return the position of a place in the text for a message, in characters from 1. */
+/* Return the position of a character in the text for a message, counted in characters from 1. */
 static int
 position(ResourceParser *parser, const char *place)
 {
@@ -203,7 +203,7 @@ count_digits(const char *p, const char *end)
 	return p - start;
 }
 
-/* Append decimal digits to a number; false when it no longer fits. */
+/* Append decimal digits to a number.  Returns false when it no longer fits. */
 static bool
 append_digits(int128 *number, const char *digits, int count)
 {
@@ -216,7 +216,7 @@ append_digits(int128 *number, const char *digits, int count)
 	return true;
 }
 
-/* Find the factor of a suffix after the amount of "name"; false if unknown. */
+/* Find the factor of a suffix after the amount of "name".  Returns false if the suffix is unknown. */
 static bool
 apply_suffix(Token name, Token suffix, Quantity *quantity)
 {
@@ -258,7 +258,7 @@ evaluate_quantity(ResourceParser *parser, Token name, Token amount,
 	for (int i = 0; i < quantity->decimals; i++)
 		denominator *= 10;
 
-	/* Cancel first: the result is then whole, or leaves a remainder. */
+	/* cancel common factors first: then the result is whole, or leaves a remainder */
 	x = numerator;
 	y = denominator;
 	do
@@ -331,7 +331,7 @@ parse_amount(ResourceParser *parser, Token name, Token amount, int64 *result)
 	return evaluate_quantity(parser, name, amount, &quantity, result);
 }
 
-/* Add an entry with a name that is normalized already. */
+/* Add an entry whose name is already normalized. */
 static bool
 add_entry(ResourceParser *parser, Token name, Token amount)
 {
@@ -378,7 +378,7 @@ skip_space(ResourceParser *parser)
 		parser->p++;
 }
 
-/* Read up to white space, a delimiter or the end. */
+/* Read up to white space, a delimiter or the end of the text. */
 static Token
 next_token(ResourceParser *parser)
 {
@@ -470,7 +470,7 @@ parse_text(ResourceParser *parser)
 	return true;
 }
 
-/* Return the text of a number or string; anything else is an error. */
+/* Return the text of a number or string.  Any other type is an error. */
 static bool
 json_amount(ResourceParser *parser, Token name, const JsonbValue *value, Token *amount)
 {
@@ -599,7 +599,7 @@ binary_error(const char *detail)
 			 errdetail_internal("%s", detail)));
 }
 
-/* Read and check one entry; "previous" is NULL for the first. */
+/* Read and check an entry.  "previous" is NULL for the first entry. */
 static void
 receive_entry(StringInfo message, const YqResourceEntry *previous,
 			  YqResourceEntry *entry)

@@ -3,15 +3,15 @@
  * resource_sum.c
  *	  Sums of vectors, and the aggregate sum(yquota.resource) (docs/design.md 4).
  *
- * The state adds in 128 bits, which no number of int64 amounts overflows, and only the final sum must fit
- * in int64.  Whether a sum is an error therefore depends neither on the order of the rows nor on how
- * parallel workers divided them.
+ * The state has 128 bits, which no number of int64 amounts can overflow, and only the
+ * final sum must fit in int64.  Whether a sum is an error therefore depends neither on
+ * the order of the rows nor on how parallel workers divided them.
  *
- * Requested resources may exceed int64; their sum is then the largest amount, not an error
- * (yquota_internal.demand()).
+ * Requested resources may exceed int64; their sum is then the largest amount, not an
+ * error (yquota_internal.demand()).
  *
- * The state lives in the memory context of the aggregate.  NULLs are skipped and the sum of no rows is
- * NULL, as with sum() of numbers.
+ * The state is in the memory context of the aggregate.  NULLs are skipped, and the sum
+ * of no rows is NULL, as with sum() of numbers.
  *
  *-------------------------------------------------------------------------
  */
@@ -34,7 +34,7 @@ typedef struct SumEntry
 struct YqResourceSum
 {
 	MemoryContext context;		/* the entries and names are allocated in it */
-	int64		rows;			/* vectors in the sum */
+	int64		rows;			/* number of vectors in the sum */
 	int			count;
 	int			capacity;
 	SumEntry   *entries;		/* in name order */
@@ -72,8 +72,8 @@ insert_sum_entry(YqResourceSum *sum, int at, const char *name, int name_length)
 }
 
 /*
- * Add an amount of "name" and return the place after it.  Callers add names in order and begin each search
- * where the previous call ended.
+ * Add an amount of "name", and return the position after it.  Callers add names in
+ * order, and begin each search where the previous call ended.
  */
 static int
 add_amount(YqResourceSum *sum, int from, const char *name, int name_length,
@@ -130,7 +130,7 @@ yq_sql_resource_sum_accum(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(sum);
 }
 
-/* Take out a row that left the window frame. */
+/* Subtract a row that has left the window frame. */
 PG_FUNCTION_INFO_V1(yq_sql_resource_sum_remove);
 Datum
 yq_sql_resource_sum_remove(PG_FUNCTION_ARGS)
@@ -252,8 +252,8 @@ yq_resource_sum_equal(const YqResourceSum *a, const YqResourceSum *b)
 }
 
 /*
- * Make the vector of a sum.  An amount that does not fit is an error, or, with "saturates", the nearest
- * that fits.
+ * Make the vector of a sum.  If an amount does not fit, the function raises an error
+ * or, with "saturates", uses the nearest amount that fits.
  */
 static YqResource *
 make_vector(const YqResourceSum *sum, bool saturates)
@@ -305,7 +305,7 @@ yq_sql_resource_sum_final(PG_FUNCTION_ARGS)
 	PG_RETURN_YQ_RESOURCE_P(yq_resource_sum_vector(sum));
 }
 
-/* demand(resource, bigint): each amount times the number */
+/* demand(resource, bigint): multiply each amount by the number */
 PG_FUNCTION_INFO_V1(yq_sql_demand_accum);
 Datum
 yq_sql_demand_accum(PG_FUNCTION_ARGS)

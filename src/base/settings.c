@@ -51,12 +51,12 @@ static const struct config_enum_entry outage_policy_options[] = {
 
 /* -- values without a unit ----------------------------------------------------- */
 
-/* Set once the library is loaded: sessions do not warn again about values from the configuration file. */
+/* Set after the library was loaded, so that sessions do not repeat warnings about the configuration file. */
 static bool is_loaded = false;
 
 /*
- * Warn the user or the server's log of a value that seems to lack its unit.  Other processes read the
- * configuration file as well and do not warn.
+ * Warn the user, or write to the server's log, that a value seems to lack its unit.
+ * Other processes also read the configuration file, but do not warn.
  */
 static void
 warn_of_missing_unit(const char *name, int value, int least, const char *unit, const char *example)
@@ -90,7 +90,7 @@ WARN_BELOW(utilization_max_age, 1000, "ms", "1min")
 
 /* -- definition ------------------------------------------------------------------ */
 
-/* A duration in milliseconds that the server's configuration decides. */
+/* Define a duration in milliseconds that only the server's configuration can set. */
 static void
 define_duration(const char *name, const char *description, int *variable,
 				int minimum_ms, GucIntCheckHook check)

@@ -3,7 +3,8 @@
  * settings.h
  *	  The configuration parameters yquota.*; times are in milliseconds.
  *
- * A setting decides when and whether work is done, never an amount of money (docs/design.md 1).
+ * A setting determines when and whether work is done, but never an amount of money
+ * (docs/design.md 1).
  *
  *-------------------------------------------------------------------------
  */
@@ -20,7 +21,7 @@ typedef enum YqOnBadEvent
 {
 	YQ_ON_BAD_EVENT_ERROR,
 	YQ_ON_BAD_EVENT_SET_ASIDE,
-	YQ_ON_BAD_EVENT_SET_ASIDE_QUIETLY	/* without a warning */
+	YQ_ON_BAD_EVENT_SET_ASIDE_QUIETLY	/* sets bad events aside without a warning */
 } YqOnBadEvent;
 
 typedef enum YqOutagePolicy

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * wide.c
- *	  Exact fixed-point arithmetic of money, and its amounts from and to numerics.
+ *	  Exact fixed-point arithmetic of money, and conversion of its amounts from and to
+ *	  numerics.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,7 +30,7 @@ yq_wide_is_negative(const YqWide *a)
 /* Valid amounts are below 2 to this power. */
 #define YQ_AMOUNT_BITS 338
 
-/* Compute a = a * b for b of one limb; returns the carry. */
+/* Compute a = a * b, where b has one limb.  Returns the carry. */
 static inline uint64
 yq_wide_multiply_limb(YqWide *a, uint64 b)
 {
@@ -136,7 +137,7 @@ yq_wide_is_in_range(const YqWide *a)
 	return absolute.limb[YQ_WIDE_LIMBS - 1] >> (YQ_AMOUNT_BITS % 64) == 0;
 }
 
-/* Compute numerator / denominator, rounded half to even; both are below 2^128. */
+/* Compute numerator / denominator, rounded half to even.  Both are below 2^128. */
 static YqPrice
 divide_half_even(YqPrice numerator, YqPrice denominator)
 {
@@ -165,8 +166,8 @@ divide_wide_by_small(YqWide *number, uint32 divisor)
 }
 
 /*
- * Divide a numerator that needs more than 128 bits by denominator * 10^zeros likewise, by long division bit
- * by bit.  The denominator stays below 2^127.
+ * Divide in the same way if the numerator needs more than 128 bits, by long division
+ * bit by bit.  The denominator stays below 2^127.
  */
 static YqPrice
 divide_wide_half_even(const YqWide *numerator, YqPrice denominator, int zeros)
@@ -246,7 +247,7 @@ yq_price_form(YqDecimal multiplier, YqDecimal calendar_factor, YqDecimal base_pr
 	return divide_wide_half_even(&numerator, denominator, zeros);
 }
 
-/* Compute a x b as a high and a low half. */
+/* Compute a * b; the result has a high and a low half. */
 static void
 multiply_prices(YqPrice a, YqPrice b, YqPrice *high, YqPrice *low)
 {
@@ -295,7 +296,7 @@ compare_numeric(Numeric a, Numeric b)
 											 NumericGetDatum(b)));
 }
 
-/* Return 10^exponent as a numeric, exactly; the exponent may be negative. */
+/* Return 10^exponent as a numeric exactly.  The exponent may be negative. */
 static Numeric
 numeric_power_of_ten(int exponent)
 {
@@ -321,7 +322,7 @@ yq_divide_half_even(Numeric numerator, Numeric denominator, int decimals)
 	Numeric		twice;
 	int			order;
 
-	/* |rest| < |denominator|: compare twice the rest with the whole */
+	/* |rest| < |denominator|, so compare twice the rest with the denominator */
 	twice = DatumGetNumeric(DirectFunctionCall1(numeric_abs,
 												NumericGetDatum(call_numeric(numeric_mul, rest, two))));
 	order = compare_numeric(twice,
@@ -336,11 +337,12 @@ yq_divide_half_even(Numeric numerator, Numeric denominator, int decimals)
 /* -- wide numeric -------------------------------------------------------------- */
 
 /*
- * Amounts and prices from and to numerics, as the server stores them.
+ * Conversion of amounts and prices from and to numerics, as the server stores them.
  *
- * Numerics are taken apart and put together as they are stored: their base-10000 digits line up with the 60
- * decimals of an amount.  The server does not publish the format (numeric.c), and pg_upgrade keeps it.
- * Nothing else in yquota knows it, and loading the library fails on a server with another format.
+ * The functions read and write the stored form of numerics, because its base-10000
+ * digits match the 60 decimals of an amount.  The server does not document the format
+ * (numeric.c), but pg_upgrade preserves it.  No other file of yquota depends on it.
+ * Loading the library fails on a server with another format.
  */
 
 #define NUMERIC_BASE 10000
@@ -350,8 +352,9 @@ yq_divide_half_even(Numeric numerator, Numeric denominator, int decimals)
 #define MAX_DIGITS 32
 
 /*
- * The header is one word (short) or two; the digits follow, the highest first.  A header of one word has
- * room for 63 decimals and a weight of 7 bits, which every amount fits.
+ * The header has one word (short) or two words.  The digits follow, the highest first.
+ * A header of one word can store up to 63 decimals and a weight of 7 bits, which
+ * suffices for every amount.
  */
 #define SHORT_HEADER 0x8000
 #define SHORT_NEGATIVE 0x2000
@@ -364,14 +367,15 @@ yq_divide_half_even(Numeric numerator, Numeric denominator, int decimals)
 typedef struct StoredDigits
 {
 	bool		negative;
-	int			weight;			/* base-10000 places before the point, less one */
+	int			weight;			/* number of base-10000 digits before the point, less one */
 	int			count;
 	const int16 *digits;
 } StoredDigits;
 
 /*
- * Compute a = a / divisor for non-negative a; returns the remainder.  It divides halves of limbs, because a
- * processor does that much faster than dividing whole limbs.
+ * Compute a = a / divisor for non-negative a.  Returns the remainder.  The function
+ * divides halves of limbs, because processors divide these much faster than whole
+ * limbs.
  */
 static uint32
 divide_small(YqWide *a, uint32 divisor)
@@ -394,8 +398,9 @@ divide_small(YqWide *a, uint32 divisor)
 }
 
 /*
- * Divide a non-negative integer by 10^16 if that leaves no remainder: first by 2^16, then by 5^16.  The
- * latter goes from the lowest limb up: each limb of the quotient is a product with the inverse modulo 2^64.
+ * Divide a non-negative integer by 10^16 if that leaves no remainder: first by 2^16,
+ * then by 5^16.  The second division begins with the lowest limb: each limb of the
+ * quotient is a product with the inverse modulo 2^64.
  */
 static bool
 try_divide_exactly(YqWide *a)
@@ -421,8 +426,8 @@ try_divide_exactly(YqWide *a)
 }
 
 /*
- * Cut a non-negative integer into base-10000 digits, least significant first;
- * returns their number.  Most amounts have fewer decimals than there is room for.
+ * Convert a non-negative integer to base-10000 digits, least significant first.
+ * Returns their number.  Most amounts have fewer decimals than the format allows.
  */
 static int
 wide_to_digits(YqWide a, int16 *digits)
@@ -443,7 +448,7 @@ wide_to_digits(YqWide a, int16 *digits)
 	return count;
 }
 
-/* Return the number of decimals that the fraction with the last non-zero digit "digits[lowest]" needs. */
+/* Return the number of decimals of a fraction whose last nonzero digit is "digits[lowest]". */
 static int
 fraction_decimals(const int16 *digits, int lowest)
 {
@@ -487,7 +492,7 @@ yq_wide_to_numeric(const YqWide *a)
 	return (Numeric) stored;
 }
 
-/* Return the digits of a finite numeric, in place. */
+/* Return the digits of a finite numeric, without copying them. */
 static StoredDigits
 stored_digits(Numeric value)
 {
@@ -507,8 +512,9 @@ stored_digits(Numeric value)
 }
 
 /*
- * Read a numeric as an integer that counts 10^-decimals, where decimals is a multiple of four.  Returns
- * false when the numeric has more decimals than that, is not finite or does not fit.
+ * Read a numeric as an integer that counts 10^-decimals; "decimals" is a multiple of
+ * four.  Returns false when the numeric has more decimals, is not finite, or does not
+ * fit.
  */
 static bool
 numeric_to_wide(YqWide *result, Numeric value, int decimals)
@@ -523,7 +529,7 @@ numeric_to_wide(YqWide *result, Numeric value, int decimals)
 	stored = stored_digits(value);
 	exponent = stored.weight + decimals / 4 + 1;
 
-	/* "exponent" counts the base-10000 places; four of them make a step */
+	/* "exponent" counts base-10000 digits; each stands for four decimals */
 	if (stored.count > 0 && stored.count > exponent)
 		fits = false;
 	for (int place = 0; fits && stored.count > 0 && place < exponent;)
@@ -573,7 +579,7 @@ yq_decimal_from_numeric(Numeric value)
 		int			digit = stored.digits[i];
 		int			scale = NUMERIC_BASE;
 
-		/* the last digit is not zero: at most three zeros to drop */
+		/* the last digit is not zero, so at most three zeros have to be dropped */
 		for (; i == stored.count - 1 && decimals > 0 && digit % 10 == 0; decimals--)
 		{
 			digit /= 10;
@@ -599,7 +605,7 @@ numeric_of_text(const char *text)
 											   ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
 }
 
-/* Tell whether the server and this file read the text alike and write the same bytes. */
+/* Tell whether the server and this file read the text as the same value and write the same bytes. */
 static bool
 is_understood(const char *text)
 {
@@ -616,7 +622,7 @@ is_understood(const char *text)
 		numeric_to_wide(&again, ours, YQ_AMOUNT_DECIMALS) && yq_wide_compare(&again, &amount) == 0;
 }
 
-/* Tell whether a numeric is read as that many units of 10^-60, with its sign. */
+/* Tell whether a numeric is read as this number of units of 10^-60, with its sign. */
 static bool
 is_read_as(const char *text, uint64 low, uint64 high)
 {
@@ -641,7 +647,7 @@ yq_wide_numeric_check(void)
 
 	for (int i = 0; i < (int) lengthof(amounts); i++)
 		is_known = is_known && is_understood(amounts[i]);
-	/* the header of these has two words, because they show more decimals than a short header can state */
+	/* the headers of these values have two words, because a short header cannot store that many decimals */
 	is_known = is_known &&
 		is_read_as("0.00000000000000000000000000000000000000000000000000000000000700000000000000000000", 7, 0) &&
 		is_read_as("-0.00000000000000000000000000000000000000000000000000000000000700000000000000000000", 7, 0) &&

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * wide.h
- *	  Exact fixed-point arithmetic of money, and its amounts from and to numerics.
+ *	  Exact fixed-point arithmetic of money, and conversion of its amounts from and to
+ *	  numerics.
  *
  *-------------------------------------------------------------------------
  */
@@ -32,8 +33,8 @@
 #define YQ_AMOUNT_DECIMALS 60
 
 /*
- * A price in units of 10^-18 credits per native unit and second.  It has the server's type, which is
- * aligned as palloc aligns.
+ * A price in units of 10^-18 credits per native unit and second.  It is the server's
+ * type uint128, whose alignment palloc provides.
  */
 typedef uint128 YqPrice;
 
@@ -99,7 +100,7 @@ yq_wide_subtract(YqWide *difference, const YqWide *a)
 	yq_wide_add(difference, &minus);
 }
 
-/* Compute a * b; false when the product has more than 128 bits. */
+/* Compute a * b.  Returns false when the product has more than 128 bits. */
 static inline bool
 yq_price_try_multiply(YqPrice a, uint64 b, YqPrice *product)
 {
@@ -134,8 +135,9 @@ yq_wide_add_product(YqWide *sum, YqPrice a, uint64 b)
 }
 
 /*
- * Compute sum += a * b, where "a" is not negative and the sum stays below 2^383.  Most amounts fill half of
- * their limbs or less, and a balance of many classes spends most of its time here.
+ * Compute sum += a * b, where "a" is not negative and the sum stays below 2^383.  Most
+ * amounts fill at most half of their limbs, and computing a balance of many classes
+ * spends most of its time here.
  */
 static inline void
 yq_wide_add_multiple(YqWide *sum, const YqWide *a, uint64 b)
@@ -160,13 +162,13 @@ yq_wide_add_multiple(YqWide *sum, const YqWide *a, uint64 b)
 	}
 }
 
-/* Compare with signs: the result is negative, zero or positive. */
+/* Compare signed numbers: the result is negative, zero or positive. */
 extern int	yq_wide_compare(const YqWide *a, const YqWide *b);
 
-/* Compute a *= b, checked. */
+/* Compute a *= b.  A product that does not fit is an error. */
 extern void yq_wide_multiply(YqWide *a, YqPrice b);
 
-/* Compute a *= b; false, with "a" unchanged, when the product has more than 383 bits. */
+/* Compute a *= b.  Returns false, and leaves "a" unchanged, when the product has more than 383 bits. */
 extern bool yq_wide_try_multiply(YqWide *a, YqPrice b);
 
 /* Tell whether an amount fits. */
@@ -176,17 +178,17 @@ extern bool yq_wide_is_in_range(const YqWide *a);
 extern YqPrice yq_power_of_ten(int exponent);
 
 /*
- * Compute multiplier * calendar factor * base price / unit, rounded half to even to 18 decimals.  Prices are
- * rounded nowhere else (docs/design.md 1.2).
+ * Compute multiplier * base price / unit, rounded half to even to 18 decimals.  No
+ * other function rounds prices (docs/design.md 1.2).
  */
 extern YqPrice yq_price_form(YqDecimal multiplier, YqDecimal calendar_factor, YqDecimal base_price, int64 unit);
 
-/* Compare a x b and c x d, of any size: the result is negative, zero or positive. */
+/* Compare a * b with c * d, of any size: the result is negative, zero or positive. */
 extern int	yq_price_compare_products(YqPrice a, YqPrice b, YqPrice c, YqPrice d);
 
 /*
- * Compute numerator / denominator, rounded once, half to even, to "decimals" decimals.  Raises
- * ERRCODE_DIVISION_BY_ZERO for a zero denominator.
+ * Compute numerator / denominator, rounded only once, half to even, to "decimals"
+ * decimals.  A zero denominator is ERRCODE_DIVISION_BY_ZERO.
  */
 extern Numeric yq_divide_half_even(Numeric numerator, Numeric denominator, int decimals);
 
@@ -196,7 +198,7 @@ pg_noreturn extern void yq_amount_out_of_range(void);
 /* -- wide numeric -------------------------------------------------------------- */
 
 /*
- * Amounts and prices from and to numerics.
+ * Conversion of amounts and prices from and to numerics.
  *
  * A value that does not fit is ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE.
  */
@@ -205,12 +207,12 @@ pg_noreturn extern void yq_amount_out_of_range(void);
 extern Numeric yq_wide_to_numeric(const YqWide *a);
 extern void yq_wide_from_numeric(YqWide *result, Numeric value);
 
-/* Convert a finite, non-negative numeric with at most 24 decimals; the digits are below 2^127. */
+/* Convert a finite, non-negative numeric with at most 24 decimals.  The digits must be below 2^127. */
 extern YqDecimal yq_decimal_from_numeric(Numeric value);
 
 /*
- * Check that the server stores known values as this file expects.  Raises ERRCODE_FEATURE_NOT_SUPPORTED
- * when the server has another format.
+ * Check that the server stores known values as this file expects.  Another format is
+ * ERRCODE_FEATURE_NOT_SUPPORTED.
  */
 extern void yq_wide_numeric_check(void);
 
