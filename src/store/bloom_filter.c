@@ -1,20 +1,22 @@
 /*-------------------------------------------------------------------------
  *
  * bloom_filter.c
- *	  Telling quickly that no sealed table has a row of a key.
+ *	  A quick test that no sealed table has a row with a key.
  *
- * The filter is a heap with one row a page.  The only column of a row holds the bits of its page.  The last
- * row, the head, describes the tables from which the filter was made.  The hash of a key determines its
- * page, a line of 64 bytes in the page and the bits in that line.  A question therefore reads one page and
- * one cache line, however many tables there are.  With 12 bits a key, about one answer in a hundred causes
- * a needless look into the indexes.
+ * The filter is a heap with one row per page.  The only column of a row contains the
+ * bits of its page.  The last row, the head, describes the tables from which the filter
+ * was made.  The hash of a key determines its page, a line of 64 bytes in the page, and
+ * the bits in that line.  A test therefore reads one page and one cache line, however
+ * many tables there are.  With 12 bits per key, about one test in a hundred causes an
+ * unnecessary look-up in the indexes.
  *
- * Rows are read without checks of visibility.  Because the head comes last, a filter is whole or unusable,
- * even if the transaction that wrote it has failed.
+ * Rows are read without checks of visibility.  Because the head is written last, a
+ * filter is either complete or unusable, even if the transaction that wrote it has
+ * failed.
  *
- * Only a restore writes to a sealed table.  The trigger of the table then empties the filter, unless the
- * restore creates the trigger after the rows.  For that case the head also notes the end of each table:
- * rows that are appended make the table longer.
+ * Only a restore writes to a sealed table.  The trigger of the table then empties the
+ * filter, unless the restore creates the trigger after the rows.  For that case the
+ * head also contains the end of each table: appended rows make the table longer.
  *
  *-------------------------------------------------------------------------
  */
@@ -50,7 +52,7 @@ PG_FUNCTION_INFO_V1(yq_sql_is_bloom_filter_complete);
 
 StaticAssertDecl(LINE_BITS == 1 << 9, "a probe takes nine bits of the hash");
 
-/* The number of pages that are made in memory at a time. */
+/* The number of pages that are built in memory at a time. */
 #define PAGES_PER_PASS 8192
 
 /* A table from which the filter was made, with its end at that time. */
@@ -66,7 +68,7 @@ typedef struct FilterHead
 {
 	uint64		magic;
 	uint32		server_major;	/* server version of the hash function */
-	uint32		page_count;		/* pages with bits */
+	uint32		page_count;		/* number of pages with bits */
 	uint32		table_count;
 	FilteredTable tables[FLEXIBLE_ARRAY_MEMBER];
 } FilterHead;
@@ -84,7 +86,7 @@ struct YqBloomFilter
 static bool is_watched;
 static bool is_complete;
 
-/* -- where a key is ------------------------------------------------------- */
+/* -- position of a key ---------------------------------------------------- */
 
 StaticAssertDecl(PROBES * 9 <= 64, "probes must come from one hash");
 
@@ -126,7 +128,7 @@ probe_bit(const KeyHash *hash, int probe)
 
 /* -- asking ---------------------------------------------------------------- */
 
-/* Return the bytes of the row on a locked page, or NULL when the page is not the filter's. */
+/* Return the bytes of the row on a locked page, or NULL when the page does not belong to the filter. */
 static const uint8 *
 row_bytes(Buffer buffer)
 {
@@ -164,8 +166,9 @@ describe(Relation table)
 }
 
 /*
- * Tell whether the filter was made from all children of the ledger as they are now.  Their triggers must
- * also empty the filter when rows come.
+ * Tell whether the filter was made from the present children of the ledger, in their
+ * present state.  The triggers of these tables must also empty the filter when rows are
+ * inserted.
  */
 static bool
 is_of_all_children(const FilterHead *head)
@@ -189,7 +192,7 @@ is_of_all_children(const FilterHead *head)
 	return is_of_all;
 }
 
-/* Tell whether the filter that has been opened is whole and complete; sets its number of pages. */
+/* Tell whether the opened filter is complete and up to date.  Sets its number of pages. */
 static bool
 check_head(YqBloomFilter *filter)
 {
@@ -214,7 +217,7 @@ check_head(YqBloomFilter *filter)
 	if (bytes == NULL || copy.head.magic != MAGIC || copy.head.server_major != YQ_SERVER_MAJOR ||
 		copy.head.page_count != filter->page_count)
 		return false;
-	/* an invalidation that arrives meanwhile clears the flag again */
+	/* an invalidation that arrives during the check clears the flag again */
 	is_complete = true;
 	if (!is_of_all_children(&copy.head))
 		is_complete = false;
@@ -275,7 +278,7 @@ yq_bloom_filter_may_have(YqBloomFilter *filter, const text *key)
 
 /* -- making ---------------------------------------------------------------- */
 
-/* The bits of some pages, and the number of the first page. */
+/* The bits of consecutive pages, and the number of the first page. */
 typedef struct FilterPass
 {
 	uint8	   *bytes;
@@ -302,8 +305,9 @@ set_bits(FilterPass *pass, const text *key)
 }
 
 /*
- * Count the keys of a table, or set their bits.  Rows of failed transactions do not count, because values
- * that they keep out of line may be missing.  The caller's lock keeps other writers away.
+ * Count the keys of a table, or set their bits.  Rows of failed transactions do not
+ * count, because their out-of-line values may be missing.  The caller's lock prevents
+ * other transactions from writing.
  */
 static uint64
 scan_keys(Relation table, FilterPass *pass)
@@ -353,7 +357,7 @@ scan_tables(List *oids, FilterPass *pass)
 	return keys;
 }
 
-/* Write a row alone onto the page of its number. */
+/* Write a row onto a page of its own; the caller gives the number of the page. */
 static void
 append_row(Relation relation, BlockNumber number, const void *data, Size length)
 {
@@ -398,8 +402,9 @@ append_head(Relation relation, List *oids, uint32 page_count)
 }
 
 /*
- * fill_bloom_filter(): make the filter of all sealed tables of the ledger.  The table of the filter is
- * empty, and sessions do not use the filter before the head is written.
+ * fill_bloom_filter(): make the filter of all sealed tables of the ledger.  The table
+ * of the filter is empty, and sessions do not use the filter before the head is
+ * written.
  */
 Datum
 yq_sql_fill_bloom_filter(PG_FUNCTION_ARGS)
@@ -433,7 +438,7 @@ yq_sql_fill_bloom_filter(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* is_bloom_filter_complete(): whether the filter answers for all sealed tables as they are. */
+/* is_bloom_filter_complete(): does the filter cover all sealed tables in their present state? */
 Datum
 yq_sql_is_bloom_filter_complete(PG_FUNCTION_ARGS)
 {

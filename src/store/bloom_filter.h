@@ -1,13 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * bloom_filter.h
- *	  Telling quickly that no sealed table has a row of a key.
+ *	  A quick test that no sealed table has a row with a key.
  *
- * A look-up of a container must ask every sealed table of the ledger, and the answer is nearly always no.
- * A Bloom filter of the keys of all these tables answers from a single page.  An index takes a descent for
- * each table.  The filter is the table yquota_internal.charge_filter; it is emptied when tables come and
- * go, and stays empty until it is made anew.  Without a filter look-ups are slower, and nothing else
- * changes.
+ * A look-up of a container must search every sealed table of the ledger, and nearly
+ * always finds nothing.  A Bloom filter of the keys of all these tables answers from a
+ * single page, whereas an index takes a descent for each table.  The filter is the
+ * table yquota_internal.charge_filter.  It is emptied when sealed tables are added or
+ * removed, and stays empty until it is rebuilt.  Without a filter, look-ups are slower,
+ * but give the same results.
  *
  *-------------------------------------------------------------------------
  */
@@ -19,14 +20,14 @@
 typedef struct YqBloomFilter YqBloomFilter;
 
 /*
- * Open the filter in the current memory context.  Returns NULL when the filter does not answer for all
- * sealed tables: after a restore, a rewrite or an upgrade.  The caller has a lock of the ledger that keeps
- * tables from coming and going.
+ * Open the filter in the current memory context.  Returns NULL when the filter does not
+ * cover all sealed tables, as after a restore, a rewrite or an upgrade.  The caller has
+ * a lock on the ledger that prevents tables from being added or removed.
  */
 extern YqBloomFilter *yq_bloom_filter_open(void);
 extern void yq_bloom_filter_close(YqBloomFilter *filter);
 
-/* Returns false only when no sealed table has a row of that key. */
+/* Return false only if no sealed table has a row with this key. */
 extern bool yq_bloom_filter_may_have(YqBloomFilter *filter, const text *key);
 
 #endif							/* YQ_BLOOM_FILTER_H */

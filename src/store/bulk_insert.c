@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * bulk_insert.c
- *	  Appending rows to yquota's own tables, many at a time, with their entries in indexes.
+ *	  Appends rows to yquota's own tables, many at a time, with their entries in
+ *	  indexes.
  *
  *-------------------------------------------------------------------------
  */
@@ -42,15 +43,15 @@
 
 typedef struct YqPlainIndex
 {
-	Relation	index;			/* open; it belongs to the caller */
+	Relation	index;			/* open; the caller owns it */
 	bool		is_brin;
 	IndexInfo  *info;
-	const NullTest *condition;	/* NULL when every row has an entry */
+	const NullTest *condition;	/* NULL: every row has an entry */
 } YqPlainIndex;
 
 /*
- * Fill in only the fields that access methods read: BuildIndexInfo() also looks up options, which is
- * costly.
+ * Fill in only the fields that access methods read.  BuildIndexInfo() also looks up
+ * options, which is expensive.
  */
 static IndexInfo *
 make_info(const FormData_pg_index *form)
@@ -66,7 +67,7 @@ make_info(const FormData_pg_index *form)
 	return info;
 }
 
-/* Tell whether a condition is IS NULL or IS NOT NULL of a column. */
+/* Tell whether a condition is a test IS NULL or IS NOT NULL of a column. */
 static bool
 is_null_test(List *condition)
 {
@@ -77,8 +78,9 @@ is_null_test(List *condition)
 }
 
 /*
- * Prepare to make entries in an open index that accepts them, in the current memory context.  Returns false
- * when the index is not plain: the server's executor then makes the entries.
+ * Prepare to make entries in an open index that accepts them, in the current memory
+ * context.  Returns false when the index is not plain; the server's executor then makes
+ * the entries.
  */
 static bool
 plain_index_init(YqPlainIndex *plain, Relation index)
@@ -107,8 +109,9 @@ insert(const YqPlainIndex *plain, Relation heap, TupleTableSlot *slot, IndexUniq
 }
 
 /*
- * Make the entry of a row that has been inserted.  With "optimistic", it neither waits for nor fails on a
- * row with the same unique key.  Returns false when there may be such a row.
+ * Make the entry of an inserted row.  With "optimistic", the function neither waits for
+ * a row with the same unique key nor fails.  It returns false when there may be such a
+ * row.
  */
 static bool
 plain_index_insert(const YqPlainIndex *plain, Relation heap, TupleTableSlot *slot, bool optimistic)
@@ -125,7 +128,7 @@ plain_index_insert(const YqPlainIndex *plain, Relation heap, TupleTableSlot *slo
 	return true;
 }
 
-/* Mark rows that widen the summary of a column of instants. */
+/* Mark the rows that extend the summary of a column of instants. */
 static void
 mark_extremes(TupleTableSlot **slots, int count, AttrNumber column, bool *needed)
 {
@@ -162,7 +165,7 @@ mark_extremes(TupleTableSlot **slots, int count, AttrNumber column, bool *needed
 		needed[lowest] = needed[highest] = true;
 }
 
-/* Mark rows that do not repeat the value of the row before. */
+/* Mark the rows whose value differs from that of the previous row. */
 static void
 mark_changes(TupleTableSlot **slots, int count, AttrNumber column, bool *needed)
 {
@@ -183,7 +186,7 @@ mark_changes(TupleTableSlot **slots, int count, AttrNumber column, bool *needed)
 	}
 }
 
-/* Make the entries of rows that are on one page. */
+/* Make the entries of rows that are on the same page. */
 static void
 summarize_page(const YqPlainIndex *plain, Relation heap, TupleTableSlot **slots, int count)
 {
@@ -206,7 +209,7 @@ summarize_page(const YqPlainIndex *plain, Relation heap, TupleTableSlot **slots,
 	}
 }
 
-/* Make the entries of rows in a BRIN index, in the order in which they have been inserted. */
+/* Make the entries of rows in a BRIN index, in the order of insertion. */
 static void
 plain_index_summarize(const YqPlainIndex *plain, Relation heap, TupleTableSlot **slots, int count)
 {
@@ -236,7 +239,7 @@ struct YqIndexEntries
 	bool		optimistic;
 	int			plain_count;
 	YqPlainIndex *plain;
-	EState	   *estate;			/* NULL when all indexes are plain, as the next field */
+	EState	   *estate;			/* NULL: all indexes are plain; also for the next field */
 	ResultRelInfo *others;
 };
 
@@ -259,8 +262,8 @@ add_other(YqIndexEntries *entries, Relation index, int room)
 }
 
 /*
- * Open the indexes of an open table, in the current memory context.  With "optimistic", insertions neither
- * wait for nor fail on a row with the same unique key.
+ * Open the indexes of an open table, in the current memory context.  With "optimistic",
+ * insertions neither wait for a row with the same unique key nor fail.
  */
 static YqIndexEntries *
 index_entries_open(Relation heap, bool optimistic)
@@ -287,7 +290,7 @@ index_entries_open(Relation heap, bool optimistic)
 	return entries;
 }
 
-/* Make the BRIN entries of rows that have just been inserted, in the order of insertion. */
+/* Make the BRIN entries of inserted rows, in the order of insertion. */
 static void
 index_entries_summarize(YqIndexEntries *entries, TupleTableSlot **slots, int count)
 {
@@ -298,7 +301,10 @@ index_entries_summarize(YqIndexEntries *entries, TupleTableSlot **slots, int cou
 	}
 }
 
-/* Make all other entries of such a row; true when optimistic entries leave open whether it is a duplicate. */
+/*
+ * Make all other entries of an inserted row.  Returns true if optimistic insertion
+ * leaves open whether it is a duplicate.
+ */
 static bool
 index_entries_insert(YqIndexEntries *entries, TupleTableSlot *slot)
 {
@@ -337,8 +343,8 @@ index_entries_close(YqIndexEntries *entries)
 /* -- bulk insert --------------------------------------------------------------- */
 
 /*
- * Rows wait as heap tuples in a context that is reset at each flush, which
- * bounds memory by the capacity.
+ * Rows wait as heap tuples in a context that is reset at each flush, so that the
+ * capacity limits the memory.
  */
 
 struct YqBulkInsert
@@ -349,10 +355,10 @@ struct YqBulkInsert
 								 * relation's own descriptor pins it, and every pin is searched for among
 								 * all pins. */
 	YqIndexEntries *entries;
-	bool		is_statement;	/* its triggers fire */
-	EState	   *estate;			/* executor state of the triggers, as the next two fields */
+	bool		is_statement;	/* the triggers of the table fire */
+	EState	   *estate;			/* executor state of the triggers, like the next two fields */
 	ResultRelInfo *result;
-	TransitionCaptureState *transition; /* NULL when no trigger asks for it */
+	TransitionCaptureState *transition; /* NULL: no trigger needs it */
 	MemoryContext row_context;	/* reset at each flush */
 	int			column_count;
 	Datum	   *values;			/* values of a row; null in columns that an administrator */
@@ -360,7 +366,7 @@ struct YqBulkInsert
 	int			capacity;
 	bool		optimistic;
 	int			count;
-	int			slot_count;		/* slots made so far */
+	int			slot_count;		/* number of slots made so far */
 	int			slot_room;
 	TupleTableSlot **slots;
 };
@@ -368,7 +374,7 @@ struct YqBulkInsert
 /* The number of slots that suffices for most statements. */
 #define FEW_SLOTS 4
 
-/* Prepare rows with the columns known here, and with dropped columns in their places. */
+/* Prepare rows with the columns that the caller knows, and with dropped columns in their positions. */
 static void
 prepare_columns(YqBulkInsert *writer, int column_count)
 {
@@ -433,7 +439,7 @@ yq_bulk_insert_relation(YqBulkInsert *writer)
 	return writer->relation;
 }
 
-/* Make one more slot. */
+/* Add a slot. */
 static void
 add_slot(YqBulkInsert *writer)
 {
@@ -453,7 +459,7 @@ add_slot(YqBulkInsert *writer)
 	MemoryContextSwitchTo(old_context);
 }
 
-/* Run triggers and constraints for a row; false when a trigger drops the row. */
+/* Run triggers and constraints for a row.  Returns false when a trigger drops the row. */
 static bool
 check_row(YqBulkInsert *writer, TupleTableSlot *slot)
 {
@@ -467,7 +473,7 @@ check_row(YqBulkInsert *writer, TupleTableSlot *slot)
 			ExecClearTuple(slot);
 			return false;
 		}
-		/* the tuple that a trigger returns does not outlive the row */
+		/* the tuple that a trigger returns is freed before the row is written */
 		ExecMaterializeSlot(slot);
 	}
 	if (constraints != NULL && constraints->num_check > 0)
@@ -523,7 +529,7 @@ forget_rows(YqBulkInsert *writer)
 void
 yq_bulk_insert_claim(YqBulkInsert *writer, YqBeforeClaim before, YqIsTaken is_taken, void *argument)
 {
-	/* logical decoding would send withdrawn rows; it skips speculative rows */
+	/* logical decoding would send withdrawn rows, but it skips speculative rows */
 	bool		is_speculative = RelationIsLogicallyLogged(writer->relation);
 
 	if (!is_speculative)

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * bulk_insert.h
- *	  Appending rows to yquota's own tables, many at a time, with their entries in indexes.
+ *	  Appends rows to yquota's own tables, many at a time, with their entries in
+ *	  indexes.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,42 +16,45 @@
 typedef struct YqBulkInsert YqBulkInsert;
 
 /*
- * Open a writer in the current memory context, which must outlive it, for rows of "column_count" columns:
- * the columns that the table was created with.  The writer flushes when it has collected "capacity" rows.
- * If "optimistic" is set, the caller flushes with yq_bulk_insert_claim() instead.  Raises
- * ERRCODE_READ_ONLY_SQL_TRANSACTION in a read-only transaction, as INSERT does.
+ * Open a writer for rows of "column_count" columns: the columns with which the table
+ * was created.  The current memory context must exist longer than the writer.  The
+ * writer flushes when it has collected "capacity" rows.  If "optimistic" is set, the
+ * caller flushes with yq_bulk_insert_claim() instead.  In a read-only transaction,
+ * raises ERRCODE_READ_ONLY_SQL_TRANSACTION, as INSERT does.
  */
 extern YqBulkInsert *yq_bulk_insert_open(YqTable table, int column_count, int capacity,
 								bool optimistic);
 
 /*
- * Open a writer whose rows count as one INSERT for the triggers of the table, as the rows of a COPY do.
- * Statement triggers fire before the first row and when the writer is closed; row triggers fire with each
- * row.  CHECK constraints are checked.  A BEFORE trigger may change a row or drop it; it does not see all
- * rows that came before.  Statements that run meanwhile are not part of that INSERT.
+ * Open a writer whose rows count as one INSERT for the triggers of the table, like the
+ * rows of a COPY.  Statement triggers fire before the first row and when the writer is
+ * closed; row triggers fire with each row.  CHECK constraints are checked.  A BEFORE
+ * trigger may change or drop a row; it does not see all previous rows.  Statements that
+ * run before the writer is closed are not part of that INSERT.
  */
 extern YqBulkInsert *yq_bulk_insert_open_statement(YqTable table, int column_count, int capacity);
 
 extern Relation yq_bulk_insert_relation(YqBulkInsert *writer);
 
-/* Collect a row; values are copied. */
+/* Collect a row.  The values are copied. */
 extern void yq_bulk_insert_put(YqBulkInsert *writer, Datum *values, bool *nulls);
 
-/* Insert the collected rows; NULL is ignored. */
+/* Insert the collected rows.  If the writer is NULL, do nothing. */
 extern void yq_bulk_insert_flush(YqBulkInsert *writer);
 
 /*
- * Insert the collected rows without waiting for, or failing on, a row with the same unique key.  The writer
- * calls "before" (may be NULL) with the number of each row before it makes the entries of the row.  Then
- * "is_taken" tells, without waiting, whether another row has the key.  No other row has it unless
- * "may_be_taken" is set.  A row whose key is taken is withdrawn (row_update.h).  Statements that sort alike
- * wait in the order of rows, and so cannot deadlock.
+ * Insert the collected rows without waiting for a row with the same unique key, and
+ * without failing.  The writer calls "before" (may be NULL) with the number of each row
+ * before it makes the entries of the row.  Then "is_taken" tells, without waiting,
+ * whether another row has the key.  This cannot be the case unless "may_be_taken" is
+ * set.  A row whose key is taken is withdrawn (row_update.h).  Statements that sort
+ * rows in the same way wait in that order, so they cannot deadlock.
  */
 typedef void (*YqBeforeClaim) (void *argument, int row);
 typedef bool (*YqIsTaken) (void *argument, int row, ItemPointer tid, bool may_be_taken);
 extern void yq_bulk_insert_claim(YqBulkInsert *writer, YqBeforeClaim before, YqIsTaken is_taken, void *argument);
 
-/* Flush and release; NULL is ignored. */
+/* Flush the writer and free it.  If the writer is NULL, do nothing. */
 extern void yq_bulk_insert_close(YqBulkInsert *writer);
 
 #endif							/* YQ_BULK_INSERT_H */

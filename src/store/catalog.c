@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * catalog.c
- *	  Opening yquota's own tables, and the invalidation of caches built on them.
+ *	  Opens yquota's own tables, and invalidates caches built on them.
  *
- * A single relation cache callback serves the whole library.  It compares OIDs and clears flags; the next
- * use looks everything up again.
+ * A single relation cache callback serves the whole library.  It compares OIDs and
+ * clears flags; the next use looks everything up again.
  *
  *-------------------------------------------------------------------------
  */
@@ -44,13 +44,13 @@ typedef struct TableEntry
 	const char *schema;
 	const char *name;
 	bool		may_have_children;	/* sealed segments of history */
-	Oid			oid;			/* InvalidOid when not looked up; the look-up also checks the version */
-	bool		is_local;		/* found to be a plain local table since the look-up */
-	const char *index_name;		/* name of the index that was last looked up since then */
+	Oid			oid;			/* InvalidOid: not looked up; the look-up also checks the version */
+	bool		is_local;		/* found to be a plain local table after the look-up */
+	const char *index_name;		/* name of the last index that was looked up after that */
 	Oid			index_oid;
-	Oid			signal;			/* relation whose invalidation signals changes of rows; InvalidOid when never looked up */
+	Oid			signal;			/* relation whose invalidation signals changes of rows; InvalidOid: never looked up */
 	Oid			file_number;	/* file of the table when "signal" was looked up */
-	bool		is_suspect;		/* its relation cache entry has changed since */
+	bool		is_suspect;		/* its relation cache entry has changed since then */
 } TableEntry;
 
 #define YQ_TABLE(symbol, in_schema, called, inherited) {.schema = in_schema, .name = called, .may_have_children = inherited},
@@ -79,8 +79,9 @@ static bool callbacks_registered = false;
 static bool has_suspects = false;
 
 /*
- * An invalidation may arrive while a table is being opened.  The reader of the table then sets its flag
- * when the OID is already forgotten.  While the OID is forgotten, every change may concern the table.
+ * Handle an invalidation.  It may arrive while a table is being opened, after its OID
+ * was forgotten; the reader sets its flag only afterwards.  While an OID is forgotten,
+ * any change may therefore concern its table.
  */
 static void
 on_relcache_change(Datum arg, Oid relation_oid)
@@ -114,8 +115,8 @@ forget_rows_of(YqTable table)
 }
 
 /*
- * Look up the signal of a table again: a table that was replaced, or emptied without triggers, has other
- * rows.
+ * Look up the signal of a table again.  If the table was replaced, or emptied without
+ * triggers, its rows have changed.
  */
 static void
 look_up_signal(YqTable table)
@@ -145,7 +146,7 @@ yq_catalog_accept_changes(void)
 	AcceptInvalidationMessages();
 	if (!has_suspects || !IsTransactionState())
 		return;
-	/* the next call looks at an invalidation that arrives meanwhile */
+	/* an invalidation that arrives during the loop is handled by the next call */
 	has_suspects = false;
 	for (int i = 0; i < YQ_TABLE_COUNT; i++)
 	{
@@ -257,7 +258,7 @@ yq_table_oid(YqTable table)
 			entry->oid = oid = get_relname_relid(entry->name, schema);
 			entry->is_local = false;
 			entry->index_name = NULL;
-			/* an invalidation that arrives meanwhile has the OID looked up again next time */
+			/* if an invalidation arrives during the look-up, the next call looks the OID up again */
 			look_up_signal(table);
 		}
 	}
@@ -265,8 +266,8 @@ yq_table_oid(YqTable table)
 }
 
 /*
- * Tell whether Citus has made the table a distributed or reference table.  The rows then live elsewhere and
- * the local heap is empty.
+ * Tell whether Citus has made the table a distributed or reference table.  The rows are
+ * then stored elsewhere, and the local heap is empty.
  */
 static bool
 is_taken_over_by_citus(Oid relation_oid)
@@ -305,7 +306,7 @@ yq_table_open(YqTable table, LOCKMODE lockmode)
 				 errhint("Run CREATE EXTENSION yquota.")));
 
 	relation = table_open(oid, lockmode);
-	/* a missing OID means that an invalidation, received with the lock, has told of a change */
+	/* a missing OID means that an invalidation, received with the lock, has reported a change */
 	if (tables[table].is_local && OidIsValid(tables[table].oid))
 		return relation;
 	if (relation->rd_rel->relkind != RELKIND_RELATION ||
@@ -375,7 +376,7 @@ yq_column(Relation relation, const char *name)
 Snapshot
 yq_latest_snapshot(void)
 {
-	/* A parallel plan may not take new snapshots, so its own snapshot serves. */
+	/* a parallel plan may not take new snapshots, so its own snapshot is used */
 	if (IsInParallelMode())
 		return RegisterSnapshot(GetActiveSnapshot());
 	return RegisterSnapshot(GetLatestSnapshot());
@@ -415,8 +416,10 @@ yq_catalog_on_abort(bool *flag)
 }
 
 /*
- * Send the row type of the table as if it were a relation: no relation has that number.  VACUUM and ANALYZE
- * also change the relation cache entry of a table, so the entry's own OID would not tell a change of rows.
+ * Send an invalidation of the row type of the table, as if the row type were a
+ * relation; no relation has that OID. VACUUM and ANALYZE also change the relation cache
+ * entry of a table.  An invalidation of the table itself would therefore not indicate a
+ * change of rows.
  */
 void
 yq_catalog_signal_change_of(Oid table_oid)
@@ -433,8 +436,9 @@ yq_catalog_signal_change_of(Oid table_oid)
 }
 
 /*
- * Make all sessions replan statements that read a table, and this session once more if its transaction is
- * rolled back.  The server sends no such invalidation for a table that loses a child.
+ * Make all sessions replan statements that read a table, and make this session replan
+ * once more if its transaction is rolled back.  The server sends no such invalidation
+ * when a table loses a child.
  */
 Datum
 yq_sql_replan(PG_FUNCTION_ARGS)

@@ -3,12 +3,12 @@
  * catalog.h
  *	  yquota's own tables, and signals of their changes.
  *
- * C opens tables only here, so that the checks are in one place.  A table that a distribution engine has
- * taken over would silently read as empty, so it is refused (docs/design.md 6).
+ * C code opens tables only through this file, so that the checks are in one place.  A
+ * table that a distribution engine has taken over would silently appear empty, so it is
+ * refused (docs/design.md 6).
  *
- * OIDs are cached per backend and dropped by one relation cache callback, which
- * also signals the caches built on these tables (see yq_catalog_on_change).
- * Nothing is read in the callback.
+ * OIDs are cached per backend.  One relation cache callback drops them, and signals the
+ * caches built on these tables (see yq_catalog_on_change).  The callback reads nothing.
  *
  *-------------------------------------------------------------------------
  */
@@ -29,63 +29,67 @@ typedef enum YqTable
 #undef YQ_TABLE
 
 /*
- * Return the OID of a table, or InvalidOid when the extension is not installed.  Raises
- * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE when the SQL objects are of another version than the library:
- * amounts and decisions follow from both together.
+ * Return the OID of a table, or InvalidOid when the extension is not installed.  If the
+ * SQL objects and the library have different versions, raises
+ * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, because amounts and decisions depend on
+ * both.
  */
 extern Oid	yq_table_oid(YqTable table);
 
 /*
- * Open one of the tables.  Raises ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE when the extension is not
- * installed here, and ERRCODE_FEATURE_NOT_SUPPORTED when the table is not a plain local heap.
+ * Open one of the tables.  Raises ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE when the
+ * extension is not installed in this database, and ERRCODE_FEATURE_NOT_SUPPORTED when
+ * the table is not a plain local heap.
  */
 extern Relation yq_table_open(YqTable table, LOCKMODE lockmode);
 
 /*
- * Tell whether a table has no pages.  It then has no rows for any snapshot, and the check is cheaper than a
- * scan.
+ * Tell whether a table has no pages, so that no snapshot sees rows in it.  The check is
+ * cheaper than a scan.
  */
 extern bool yq_table_has_no_pages(YqTable table);
 
-/* Return the OID of the index with that name, a constant, on an open table of yquota. */
+/* Return the OID of the index with a name, which must be a constant, on an open table of yquota. */
 extern Oid	yq_index_oid(YqTable table, const char *index_name);
 
 /*
- * Return the attribute number of a column, looked up by name.  A missing column is an error: the library
- * and the SQL objects are then of different versions.
+ * Return the attribute number of a column, looked up by name.  A missing column is an
+ * error, because the library and the SQL objects then have different versions.
  */
 extern AttrNumber yq_column(Relation relation, const char *name);
 
 /*
- * Take a snapshot of the newest committed state, at every isolation level: charging reads timelines and
- * ledger with it (docs/design.md 2).  The snapshot is registered; the caller releases it with
- * UnregisterSnapshot().
+ * Take a snapshot of the newest committed state, at every isolation level.  Charging
+ * uses it to read timelines and ledger (docs/design.md 2).  The snapshot is registered;
+ * the caller releases it with UnregisterSnapshot().
  */
 extern Snapshot yq_latest_snapshot(void);
 
 /*
- * Have "flag" set to false whenever the relation cache entry of the table changes, or the whole cache is
- * reset.  Callers register a flag once per backend.
+ * Register "flag", which is set to false whenever the relation cache entry of the table
+ * changes, or the whole cache is reset.  Callers register a flag once per backend.
  */
 extern void yq_catalog_on_change(YqTable table, bool *flag);
 
 /*
- * Have "flag" set to false only when rows of the table have changed, as triggers signal, or when another
- * table has taken its place.  VACUUM and ANALYZE do not clear the flag, so it suits caches that are costly
- * to read again.  The caller calls yq_catalog_accept_changes() before it looks at the flag.
+ * Register "flag", which is set to false only when rows of the table have changed, as
+ * triggers signal, or when another table has replaced it.  VACUUM and ANALYZE do not
+ * clear the flag, so it suits caches that are expensive to read again.  The caller
+ * calls yq_catalog_accept_changes() before it checks the flag.
  */
 extern void yq_catalog_on_change_of_rows(YqTable table, bool *flag);
 extern void yq_catalog_accept_changes(void);
 
 /*
- * Have "flag" set to false also whenever a transaction or subtransaction aborts or is prepared.  A cache
- * needs this when the very statement that changes its table may read it.  If the statement fails, the
- * server drops the invalidations of its last command unsent, and the cached rows are gone.  Callers
- * register a flag once per backend.
+ * Register "flag", which is also set to false whenever a transaction or subtransaction
+ * aborts or is prepared.  A cache needs this if the statement that changes its table
+ * may read the cache.  If the statement fails, the server discards the invalidations of
+ * its last command, although the cached rows no longer exist.  Callers register a flag
+ * once per backend.
  */
 extern void yq_catalog_on_abort(bool *flag);
 
-/* Tell every backend, at commit, that a cache built on the table is stale. */
+/* At commit, inform every backend that a cache built on the table is stale. */
 extern void yq_catalog_signal_change(YqTable table);
 extern void yq_catalog_signal_change_of(Oid table_oid);
 
@@ -95,7 +99,10 @@ extern Oid	yq_identity_sequence(Relation relation, AttrNumber column);
 /* Return the role that owns yquota's tables. */
 extern Oid	yq_extension_owner(void);
 
-/* Return the OID of a type in schema yquota, and of a label of an enum type there. */
+/*
+ * Return the OID of a type in schema yquota.  The second function returns the OID of a
+ * label of an enum type.
+ */
 extern Oid	yq_type_oid(const char *type_name);
 extern Oid	yq_enum_oid(const char *type_name, const char *label);
 

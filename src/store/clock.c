@@ -3,12 +3,14 @@
  * clock.c
  *	  The one clock (contract in clock.h; docs/design.md 3).
  *
- * The cached setting is usable when the read was completed ("setting_read") and no change was signalled
- * since the read began ("setting_current").  The relation cache callback of catalog.c sets the latter to
- * false.  There are two flags because an error or a signal during the read must leave the cache unusable.
+ * The cached setting is valid if it was read completely ("setting_read") and no change
+ * was signalled since the read began ("setting_current").  The relation cache callback
+ * of catalog.c clears the second flag.  There are two flags because the cache must stay
+ * invalid if an error or a signal comes during the read.
  *
- * While the clock is set by hand, statement clock and clock show the same instant.  A script that sets the
- * clock and goes on in the same statement expects the new time.
+ * While the clock is set by hand, the statement clock and the clock show the same
+ * instant.  A script that sets the clock and continues in the same statement expects
+ * the new time.
  *
  *-------------------------------------------------------------------------
  */
@@ -28,8 +30,8 @@ PG_FUNCTION_INFO_V1(yq_sql_statement_clock);
 
 static bool setting_current = false;
 static bool setting_read = false;
-static bool clock_stands = false;	/* true while the clock is set by hand */
-static TimestampTz clock_at = 0;	/* valid when clock_stands */
+static bool clock_stands = false;	/* the clock is set by hand */
+static TimestampTz clock_at = 0;	/* valid if clock_stands is true */
 
 static void
 read_clock_row(const YqRow *row)
@@ -41,8 +43,8 @@ read_clock_row(const YqRow *row)
 }
 
 /*
- * Read the row of the table, if there is one.  The leader of a parallel plan may read an older row, which
- * is not kept.
+ * Read the row of the table, if there is one.  In a parallel plan, the leader may read
+ * an older row, so the result is not kept.
  */
 static void
 read_clock_setting(void)
@@ -58,8 +60,8 @@ read_clock_setting(void)
 }
 
 /*
- * Tell whether the clock is set by hand.  Without the extension's tables it never is, and outside a
- * transaction nothing can be read.
+ * Tell whether the clock is set by hand.  Without the extension's tables it never is.
+ * Outside a transaction, the function cannot read the table.
  */
 static bool
 is_set(void)
@@ -103,7 +105,7 @@ yq_clock_milliseconds_until(TimestampTz until)
 	if (clock_stands)
 		return YQ_CLOCK_STANDS;
 
-	/* Round up, so that the sleeper does not wake just before its time. */
+	/* round up, so that the caller does not wake just before its time */
 	microseconds = (uint64) until - (uint64) now;
 	return (long) Min(microseconds / 1000 + 1, (uint64) INT_MAX);
 }

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * clock.h
- *	  The one clock: code that asks for the present instant or waits uses it.
+ *	  The one clock: all code that needs the present instant, or waits, uses it.
  *
- * The clock is the system's clock unless a row of yquota_internal.clock_setting says otherwise.  Tests and
- * demonstrations set such a row (yquota.set_clock()).  Each backend caches the setting; a change reaches it
- * through the relation cache's invalidation, like any change of a catalog.  Outside a transaction the last
- * known setting counts.
+ * The clock is the system's clock unless a row of yquota_internal.clock_setting says
+ * otherwise.  Tests and demonstrations set such a row (yquota.set_clock()).  Each
+ * backend caches the setting; relation cache invalidation reports a change, as for any
+ * change of a catalog.  Outside a transaction, the last known setting counts.
  *
  * docs/design.md 3.
  *
@@ -17,23 +17,25 @@
 
 #include "datatype/timestamp.h"
 
-/* Return the present instant; it moves within a statement unless the clock is set by hand. */
+/* Return the present instant.  It advances within a statement unless the clock is set by hand. */
 extern TimestampTz yq_clock_now(void);
 
 /* Return the instant at which the client's statement started. */
 extern TimestampTz yq_clock_statement(void);
 
 /*
- * Return the milliseconds to sleep until the clock shows "until", at least 0.  A clock that is set by hand
- * does not move by itself: the answer for a future instant is then YQ_CLOCK_STANDS.  The transaction that
- * sets the clock wakes the sleeper (see yq_worker_wake_at_commit in worker/worker.h).
+ * Return the number of milliseconds to sleep until the clock shows "until", at least 0.
+ * A clock that is set by hand does not advance by itself; for a future instant the
+ * result is then YQ_CLOCK_STANDS.  The transaction that sets the clock wakes the
+ * sleeping process (see yq_worker_wake_at_commit in worker/worker.h).
  */
 #define YQ_CLOCK_STANDS (-1L)
 extern long yq_clock_milliseconds_until(TimestampTz until);
 
 /*
- * Read the setting again, ignoring the cache; true when it differs from the cached one.  A process calls
- * this when the setting transaction has woken it, because the latch is set before the invalidation is sent.
+ * Read the setting again without using the cache.  Returns true when it differs from
+ * the cached setting.  A process calls this when the transaction that sets the clock
+ * has woken it, because the latch is set before the invalidation is sent.
  */
 extern bool yq_clock_reread(void);
 

@@ -1,14 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * copy_out.c
- *	  Rows that only yquota's owner may read, inserted as the calling role.
+ *	  Inserts rows that only yquota's owner may read, as the calling role.
  *
- * archive() reads tables on which its caller has no rights, and writes to a table of the caller's choice.
- * The triggers, defaults and foreign server of that table must not run with the owner's rights.  The owner
- * therefore reads the rows into a tuplestore, which spills to disk, and the caller inserts them from there.
- * The caller is yq_role_scope_role(), which the wrapper of archive() notes.  Neither the session user nor
- * the role of SET ROLE would serve.  When autovacuum calls an index function, the function is its owner's,
- * and the session user is a superuser.
+ * archive() reads tables on which its caller has no privileges, and writes to a table
+ * of the caller's choice.  The triggers, defaults and foreign server of that table must
+ * not run with the owner's privileges.  The owner therefore reads the rows into a
+ * tuplestore, which spills to disk, and the caller inserts them from there.  The caller
+ * is yq_role_scope_role(), which the wrapper of archive() stores.  Neither the session
+ * user nor the role of SET ROLE would be right.  When autovacuum calls an index
+ * function, the function belongs to its owner, but the session user is a superuser.
  *
  *-------------------------------------------------------------------------
  */
@@ -41,8 +42,8 @@ refuse_query(const char *query)
 }
 
 /*
- * Keep the table from being dropped or renamed until the transaction ends; it
- * may have gone since the caller looked.
+ * Prevent the table from being dropped or renamed until the transaction ends.  It may
+ * have been dropped since the caller looked it up.
  */
 static void
 lock_target(Oid target)
@@ -54,7 +55,7 @@ lock_target(Oid target)
 				 errmsg("relation with OID %u does not exist", target)));
 }
 
-/* Run a query and keep its rows; returns the number of rows. */
+/* Run a query and keep its rows.  Returns the number of rows. */
 static uint64
 read_copied_rows(const char *query, Tuplestorestate *rows)
 {
@@ -102,9 +103,10 @@ name_rows(Tuplestorestate *rows, uint64 count, TupleDesc columns)
 }
 
 /*
- * Run a command as a role; returns the result of SPI_execute().  With "only_reads" the command sees the
- * snapshot of the calling statement, and its settings do not outlive it.  Otherwise functions of an
- * archive's owner could set the search path of a superuser who reads a report.
+ * Run a command as a role.  Returns the result of SPI_execute().  With "only_reads" the
+ * command uses the snapshot of the calling statement, and its changes of settings are
+ * undone.  Otherwise functions of an archive's owner could set the search path of a
+ * superuser who reads a report.
  */
 static int
 run_as(Oid role, const char *command, bool only_reads)
@@ -146,8 +148,8 @@ insert_copied_rows(const char *target, const char *columns, const char *source)
 }
 
 /*
- * Insert from a temporary table: Citus plans an INSERT ... SELECT anew where it does not know rows that
- * only have a name.
+ * Insert from a temporary table.  Citus plans an INSERT ... SELECT again, and then does
+ * not find rows that exist only under a name.
  */
 static uint64
 insert_staged_rows(const char *target, const char *columns)

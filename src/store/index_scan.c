@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * index_scan.c
- *	  Looking up rows of yquota's own tables by an index on one text column.
+ *	  Looks up rows of yquota's own tables by an index on one text column.
  *
- * SnapshotSelf is the server's "at this moment".  It may miss a row that
- * another transaction is replacing just now.  A caller that must not miss it
- * uses yq_index_scan_wait_for(), which scans with a dirty snapshot and waits.
+ * SnapshotSelf shows rows as they are at this moment.  It may miss a row that another
+ * transaction is replacing at the same time.  A caller that must not miss it uses
+ * yq_index_scan_wait_for(), which scans with a dirty snapshot and waits.
  *
  *-------------------------------------------------------------------------
  */
@@ -33,50 +33,50 @@
 #include "utils/snapmgr.h"
 
 /*
- * Limits that decide between going forward in the index and a new descent, for ascending keys.  Going
- * forward pays when many of the passed entries are wanted.  After this many unwanted entries a new descent
- * is cheaper.  A descent for a single key is cheaper still than a descent to go on from, which reads a
- * whole page.
+ * Limits that choose between walking forward in the index and a new descent, for
+ * ascending keys.  Walking forward pays when many of the passed entries are wanted.
+ * After this many unwanted entries, a new descent is cheaper.  A descent for a single
+ * key is even cheaper than a descent that prepares to walk, which reads a whole page.
  */
 #define MERGE_MAX_STEPS 12
 
-/* A descent to go on from pays when it serves this many keys. */
+/* A descent that prepares to walk pays when it serves this many keys. */
 #define MERGE_MIN_KEYS 8
 
-/* The number of keys looked up one by one at first, and after a descent that did not pay. */
+/* Numbers of keys that are looked up one by one: at first, and after a descent that did not pay. */
 #define FIRST_SINGLE_KEYS 16
 #define MORE_SINGLE_KEYS 128
 
-/* A table that a scan looks into. */
+/* A table that is searched. */
 typedef struct ScanPart
 {
 	Relation	relation;
 	Relation	index;
 	IndexScanDesc descriptor;
-	IndexScanDesc dirty_scan;	/* opened when first needed, as the next field */
+	IndexScanDesc dirty_scan;	/* opened when first needed, like the next field */
 	IndexScanDesc merge_scan;
 	text	   *merge_key;		/* key at which it began */
-	bool		is_positioned;	/* merge_scan is at an entry, or at its end */
+	bool		is_positioned;	/* merge_scan is at an entry or at its end */
 	bool		at_end;
 	TupleTableSlot *slot;
 } ScanPart;
 
 struct YqIndexScan
 {
-	MemoryContext context;		/* scans allocate lazily, and keep their memory in it */
+	MemoryContext context;		/* memory context of the scans, which allocate memory when they need it */
 	SnapshotData dirty_snapshot;
 	int			single_keys;	/* number of keys still to be looked up one by one */
-	int			merged_keys;	/* keys since the last descent to go on from */
-	int			current;		/* part that yq_index_scan_next() reads */
-	const text *key;			/* key that it looks for in the other parts */
-	YqBloomFilter *filter;		/* filter of the keys of the children; NULL when there is none */
+	int			merged_keys;	/* number of keys since the last descent that prepared to walk */
+	int			current;		/* table that yq_index_scan_next() reads */
+	const text *key;			/* key that is looked up in the other tables */
+	YqBloomFilter *filter;		/* filter of the keys of the children; NULL: none */
 	int			part_count;
-	ScanPart *parts;			/* the table and, when first needed, its children */
+	ScanPart *parts;			/* the table and, after they are first needed, its children */
 };
 
 /*
- * Find the index of a child that corresponds to an index of its parent: a btree with the same first column,
- * in the same order.
+ * Find the index of a child that corresponds to an index of its parent: a btree with
+ * the same first column and order.
  */
 static Oid
 index_of_child(Relation child, Relation parent_index)
@@ -119,7 +119,7 @@ open_index(ScanPart *part, Oid index)
 	part->slot = table_slot_create(part->relation, NULL);
 }
 
-/* Open the newest child first: a repeated event most often concerns it. */
+/* Open the newest child first, because a repeated event most often concerns it. */
 static void
 open_children(YqIndexScan *scan)
 {
@@ -137,7 +137,7 @@ open_children(YqIndexScan *scan)
 	MemoryContextSwitchTo(old_context);
 }
 
-/* Tell whether the scan must look into children for the present key; they are then open. */
+/* Tell whether the children must be searched for the present key.  If so, they are open afterwards. */
 static bool
 children_may_have(YqIndexScan *scan)
 {
@@ -202,7 +202,7 @@ rescan(YqIndexScan *scan, IndexScanDesc descriptor, const text *key, StrategyNum
 	ScanKeyData scan_key;
 
 	if (key == NULL)
-		/* the scan was made for a single key: look for any key that is not null */
+		/* the scan was made for a single key, so replace it by a search for any key that is not null */
 		ScanKeyEntryInitialize(&scan_key, SK_ISNULL | SK_SEARCHNOTNULL, 1, InvalidStrategy,
 							   InvalidOid, InvalidOid, InvalidOid, (Datum) 0);
 	else
@@ -231,7 +231,7 @@ yq_index_scan_seek(YqIndexScan *scan, const text *key)
 	rescan(scan, scan->parts[0].descriptor, key, BTEqualStrategyNumber);
 }
 
-/* Put the next row into the slot of the current part; false at the end. */
+/* Put the next row into the slot of the current table.  Returns false at the end. */
 static bool
 find_next(YqIndexScan *scan)
 {
@@ -270,7 +270,7 @@ advance(ScanPart *part)
 	part->at_end = (index_getnext_tid(part->merge_scan, ForwardScanDirection) == NULL);
 }
 
-/* Go to the first entry whose key is not before "key". */
+/* Go to the first entry whose key is at least "key". */
 static void
 descend(YqIndexScan *scan, ScanPart *part, const text *key)
 {
@@ -304,7 +304,7 @@ compare_entry(const ScanPart *part, const text *key)
 	return order;
 }
 
-/* Go forward to a key; true when there is a row, which is then in the slot. */
+/* Walk forward to a key.  Returns true when there is a row, which is then in the slot. */
 static bool
 merge_part(YqIndexScan *scan, ScanPart *part, const text *key)
 {
@@ -386,7 +386,7 @@ open_dirty_scan(YqIndexScan *scan)
 	MemoryContextSwitchTo(old_context);
 }
 
-/* Find the next row of the dirty scan that counts; false at the end. */
+/* Find the next row of the dirty scan that counts.  Returns false at the end. */
 static bool
 get_next_dirty(YqIndexScan *scan, ScanPart *part)
 {
@@ -440,8 +440,9 @@ yq_index_scan_wait_for(YqIndexScan *scan, const text *key)
 	ScanPart *part = &scan->parts[0];
 
 	/*
-	 * With a row in place, a transaction that inserts another row is about to withdraw it and may be
-	 * waiting for this one.  A transaction that changes the row waits for a transaction that deletes it.
+	 * If a row exists, a transaction that inserts another row will withdraw it, and may be
+	 * waiting for this transaction.  A transaction that changes the row waits for a
+	 * transaction that deletes it.
 	 */
 	yq_index_scan_seek(scan, key);
 	if (find_next(scan))
@@ -461,7 +462,7 @@ yq_index_scan_wait_for(YqIndexScan *scan, const text *key)
 		if (!TransactionIdIsValid(busy))
 			return part->slot;
 
-		/* A transaction that came second is about to withdraw its row. */
+		/* the other transaction came second, and will withdraw its row */
 		if (yq_index_scan_is_ours(scan, key))
 			return NULL;
 

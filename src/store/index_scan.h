@@ -1,14 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * index_scan.h
- *	  Looking up rows of yquota's own tables by an index on one text column.
+ *	  Looks up rows of yquota's own tables by an index on one text column.
  *
- * A scan sees rows as they are at this moment.  It includes the commits of other transactions, and the
- * changes of this one up to and including the present command.  A statement about containers must see all
- * commits before it touches a row, at every isolation level.
+ * A scan sees rows as they are at this moment.  It includes the commits of other
+ * transactions, and the changes of the present transaction, including those of the
+ * present command.  A statement about containers must see all commits before it changes
+ * a row, at every isolation level.
  *
- * A scan also covers the inheritance children of the table: the sealed segments of the ledger are children
- * of yquota.charge.
+ * A scan also covers the inheritance children of the table: the sealed segments of the
+ * ledger are children of yquota.charge.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,27 +22,29 @@
 typedef struct YqIndexScan YqIndexScan;
 
 /*
- * Open a scan in the current memory context.  The scan takes RowExclusiveLock and keeps it until the end of
- * the transaction, because callers go on to change the rows.
+ * Open a scan in the current memory context.  The scan takes RowExclusiveLock and keeps
+ * it until the transaction ends, because callers change the rows later.
  */
 extern YqIndexScan *yq_index_scan_open(YqTable table, const char *index_name);
 extern void yq_index_scan_close(YqIndexScan *scan); /* NULL is ignored */
 
 extern Relation yq_index_scan_relation(YqIndexScan *scan);
 
-/* Begin to look for a key; NULL matches any row. */
+/* Begin the look-up of a key.  NULL matches any row. */
 extern void yq_index_scan_seek(YqIndexScan *scan, const text *key);
 
 /* Return the next row, in a slot that is valid until the next call, or NULL at the end. */
 extern TupleTableSlot *yq_index_scan_next(YqIndexScan *scan);
 
-/* Return the first row of a key, or of any key; NULL when there is none. */
+/* Return the first row with a key, or (NULL) with any key.  Returns NULL when there is none. */
 extern TupleTableSlot *yq_index_scan_find(YqIndexScan *scan, const text *key);
 
 /*
- * Return the first row of a key.  Callers with many keys in ascending order ("C" collation) use this
- * function, because it is cheaper than seeking each key.  It may miss rows inserted since the first key.  A
- * caller that finds no row and must be sure seeks the key.  The slot is valid until the next call.
+ * Return the first row with a key.  Callers with many keys in ascending order ("C"
+ * collation) use this function, because it is cheaper than a separate look-up of each
+ * key.  It may miss rows that were inserted since the first key.  A caller that finds
+ * no row and must be sure looks the key up with yq_index_scan_seek().  The slot is
+ * valid until the next call.
  */
 extern TupleTableSlot *yq_index_scan_advance(YqIndexScan *scan, const text *key);
 
@@ -49,21 +52,23 @@ extern TupleTableSlot *yq_index_scan_advance(YqIndexScan *scan, const text *key)
 extern void yq_index_scan_restart(YqIndexScan *scan);
 
 /*
- * Return the row of a unique key.  Another transaction may be about to insert or replace that row; if none
- * is there yet, the function waits for its end and looks again.  Returns NULL when there is no row.
+ * Return the row with a unique key.  Another transaction may be inserting or replacing
+ * that row.  If no row exists yet, the function waits for the end of that transaction
+ * and searches again.  Returns NULL when there is no row.
  */
 extern TupleTableSlot *yq_index_scan_wait_for(YqIndexScan *scan, const text *key);
 
 /*
- * Tell whether a unique key has a row other than "except", or another transaction is about to insert one.
- * The function does not wait.
+ * Tell whether a unique key has a row other than "except", or another transaction is
+ * inserting such a row.  The function does not wait.
  */
 extern bool yq_index_scan_is_taken(YqIndexScan *scan, const text *key, ItemPointer except);
 
 /*
- * Tell whether this transaction has inserted a row of a unique key, even if it has deleted the row since.
- * Other transactions wait for the end of this one.  A row withdrawn as a duplicate (yq_claim_withdraw) does
- * not count, here and above.
+ * Tell whether this transaction has inserted a row with a unique key, even if it has
+ * deleted the row since.  Other transactions wait for the end of this transaction.  In
+ * this function and the previous one, a row that was withdrawn as a duplicate
+ * (yq_claim_withdraw) does not count.
  */
 extern bool yq_index_scan_is_ours(YqIndexScan *scan, const text *key);
 

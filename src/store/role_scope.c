@@ -44,7 +44,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
-/* The role that called the function that now runs as the owner; InvalidOid if no such function runs. */
+/* The role that called the function that now runs as the owner; InvalidOid: no such function runs. */
 static Oid	caller = InvalidOid;
 
 Oid
@@ -112,7 +112,7 @@ static const char *const allowed_columns[ALLOWED_COLUMNS] = {
 	[ALLOWED_PROJECT] = "project",
 };
 
-/* Return the kind that a row of role_grant gives a role, or NULL. */
+/* Return the kind of access that a row of role_grant gives to a role, or NULL. */
 static char *
 allowed_kind(const YqRow *row, Oid role)
 {
@@ -157,7 +157,7 @@ add_descendant(const YqRow *row)
 	add_project(row->argument, row, 0);
 }
 
-/* Add the descendants of projects: a role that may see a project may see them, too. */
+/* Add the descendants of projects, because a role that may see a project may see them, too. */
 static void
 add_descendants(Readable *readable, Snapshot snapshot)
 {
@@ -203,7 +203,7 @@ yq_role_scope_reads_all(Oid role)
 	return find_readable(role).all;
 }
 
-/* The kind that is looked for among those allowed to a role. */
+/* The kind of access that is searched for among those of a role. */
 typedef struct WantedKind
 {
 	Oid			role;
@@ -220,7 +220,7 @@ compare_allowed(const YqRow *row)
 	wanted->is_granted |= kind != NULL && strcmp(kind, wanted->kind) == 0;
 }
 
-/* Read the whole table for each question, because the table is small. */
+/* Read the whole table for each call, because the table is small. */
 bool
 yq_role_scope_acts_as(Oid role, const char *kind)
 {
@@ -249,7 +249,7 @@ yq_sql_is_trusted(PG_FUNCTION_ARGS)
 
 PG_FUNCTION_INFO_V1(yq_sql_reads_all);
 
-/* reads_all(): whether the calling role may see every project */
+/* reads_all(): may the calling role see every project? */
 Datum
 yq_sql_reads_all(PG_FUNCTION_ARGS)
 {
@@ -271,7 +271,7 @@ yq_sql_readable_projects(PG_FUNCTION_ARGS)
 
 PG_FUNCTION_INFO_V1(yq_sql_acts_as);
 
-/* acts_as(kind): whether the calling role is allowed that kind, or is the owner */
+/* acts_as(kind): does the calling role have that kind of access, or is it the owner? */
 Datum
 yq_sql_acts_as(PG_FUNCTION_ARGS)
 {
@@ -307,7 +307,7 @@ find_setting(const char *name)
 #endif
 }
 
-/* Tell whether the session itself has set a setting, to any value. */
+/* Tell whether the session itself has assigned a value to a setting. */
 static bool
 is_set_by_session(const char *name)
 {
@@ -317,9 +317,10 @@ is_set_by_session(const char *name)
 }
 
 /*
- * Look for the SET statements with which a dump begins; row_security is off, or on with
- * --enable-row-security.  CREATE EXTENSION in a session that restores a dump inserts rows of its own.  So
- * may the function of an index that the session builds.  Neither are rows of the dump.
+ * Check for the SET statements with which a dump begins; row_security is off, or on
+ * with --enable-row-security.  In a session that restores a dump, CREATE EXTENSION
+ * inserts rows, and so may the function of an index that the session builds. These rows
+ * are not rows of the dump.
  */
 bool
 yq_role_scope_is_restoring(void)
@@ -342,7 +343,7 @@ yq_sql_restoring(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(yq_role_scope_is_restoring());
 }
 
-/* Return the function that a shell stands for. */
+/* Return the function that a shell calls. */
 static Oid
 function_behind(Oid shell)
 {
@@ -409,17 +410,20 @@ yq_sql_run_as_owner(PG_FUNCTION_ARGS)
 	InitFunctionCallInfoData(*behind, (FmgrInfo *) fcinfo->flinfo->fn_extra, fcinfo->nargs,
 							 fcinfo->fncollation, fcinfo->context, fcinfo->resultinfo);
 	memcpy(behind->args, fcinfo->args, sizeof(NullableDatum) * fcinfo->nargs);
-	/* FROM passes a ReturnSetInfo for every function, also for one that returns a single value */
+	/* FROM passes a ReturnSetInfo for every function, including functions that return a single value */
 	if (behind->flinfo->fn_retset)
 	{
-		/* return all rows at once: when later rows came, the caller would be forgotten */
+		/*
+		 * return all rows at once: if rows were returned one by one, the caller would be
+		 * forgotten in between
+		 */
 		rows = (ReturnSetInfo *) fcinfo->resultinfo;
 		if (rows == NULL || !IsA(rows, ReturnSetInfo) || (rows->allowedModes & SFRM_Materialize) == 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("set-valued function called in context that cannot accept a set")));
 		modes = rows->allowedModes;
-		/* functions in SQL require the first mode, and then still use the last one */
+		/* functions in SQL require the first mode, but use the last one */
 		rows->allowedModes = SFRM_ValuePerCall | SFRM_Materialize | SFRM_Materialize_Preferred;
 	}
 	result = call_for(GetUserId(), behind);

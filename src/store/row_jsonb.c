@@ -3,8 +3,9 @@
  * row_jsonb.c
  *	  Rows as JSON objects of the columns that are set.
  *
- * A row of yquota.queue has some fifty columns, of which a few are set.  To make an object of all columns
- * and then remove the nulls costs ten times as much.  to_jsonb() converts the values.
+ * A row of yquota.queue has some fifty columns, of which a few are set.  Making an
+ * object of all columns and then removing the nulls costs ten times as much.
+ * to_jsonb() converts the values.
  *
  *-------------------------------------------------------------------------
  */
@@ -21,7 +22,7 @@
 
 PG_FUNCTION_INFO_V1(yq_sql_set_columns);
 
-/* State kept from call to call, for the row type of the last call. */
+/* State that is kept between calls, for the row type of the last call. */
 typedef struct RowConverter
 {
 	Oid			row_type;
@@ -33,8 +34,8 @@ typedef struct RowConverter
 } RowConverter;
 
 /*
- * Prepare a call of to_jsonb() that carries the type of the argument, because to_jsonb() looks the type up
- * there.
+ * Prepare a call of to_jsonb() that contains the type of the argument, because
+ * to_jsonb() looks the type up there.
  */
 static void
 prepare_column(FmgrInfo *to_jsonb, Form_pg_attribute column, MemoryContext context)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * row_update.c
- *	  Changing, deleting and locking rows of yquota's own tables, one by one.
+ *	  Changes, deletes and locks single rows of yquota's own tables.
  *
  *-------------------------------------------------------------------------
  */
@@ -98,8 +98,8 @@ yq_claim_is_withdrawn(TupleTableSlot *slot)
 /* -- row update ---------------------------------------------------------------- */
 
 /*
- * Changes go through routines of the executor that serve logical replication.  They cost a fraction of the
- * start and end of a statement.
+ * Changes use routines of the executor that were made for logical replication.  They
+ * cost a fraction of the start and end of a statement.
  */
 
 struct YqRowUpdate
@@ -112,7 +112,7 @@ struct YqRowUpdate
 	EState	   *estate;
 	ResultRelInfo *result;
 	EPQState	recheck;
-	TupleTableSlot *key;		/* null except for the searched key */
+	TupleTableSlot *key;		/* all columns are null except the searched key */
 	TupleTableSlot *found;
 	bool		is_found;
 	TupleTableSlot *changed;	/* the new row */
@@ -183,7 +183,7 @@ set_column(const YqRowUpdate *update, TupleTableSlot *slot, int column, Datum va
 	slot->tts_isnull[update->columns[column] - 1] = false;
 }
 
-/* Start the new row as a copy of the found row. */
+/* Initialize the new row with a copy of the found row. */
 static void
 copy_found(YqRowUpdate *update)
 {
@@ -230,7 +230,7 @@ yq_row_update_set_null(YqRowUpdate *update, int column)
 	update->changed->tts_isnull[update->columns[column] - 1] = true;
 }
 
-/* Fire the BEFORE triggers of statements of a kind when the first row comes. */
+/* Fire the BEFORE STATEMENT triggers of a kind when the first row is changed. */
 static void
 begin_kind(YqRowUpdate *update, CmdType kind)
 {

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * saved_plan.c
- *	  SQL statements that the library runs often, and work that may fail while the transaction goes on.
+ *	  SQL statements that the library runs often, and work that may fail while the
+ *	  transaction continues.
  *
  *-------------------------------------------------------------------------
  */
@@ -23,9 +24,9 @@
 
 /* -- attempt ------------------------------------------------------------------- */
 
-/* Work that may fail while the transaction goes on. */
+/* Do work that may fail while the transaction continues. */
 
-/* Tell whether rows, or their checks and triggers, have caused an error. */
+/* Tell whether rows, or checks and triggers of rows, have caused an error. */
 static bool
 is_of_rows(int code)
 {
@@ -86,14 +87,15 @@ yq_attempt_dry(void (*function) (void *), void *argument)
 /* -- saved plan ---------------------------------------------------------------- */
 
 /*
- * Saved plans find rows by indexes, even while a table is small, because a plan is kept and the table
- * grows.
+ * Saved plans find rows by indexes, even while a table is small, because a plan is kept
+ * and the table grows.
  *
- * Plans name tables and types by OID.  They are made anew after an invalidation of the table of
- * applications, as when the extension is dropped and created again.
+ * Plans name tables and types by OID.  They are made again after an invalidation of the
+ * table of applications, as when the extension is dropped and created again.
  *
- * A plan that skips empty tables is made anew when one of them has got a page.  Starting the parts of a
- * plan that have no rows to read takes longer than running the rest.
+ * A plan that skips empty tables is made again when one of them is no longer empty.
+ * Starting the plan nodes that have no rows to read would take longer than running the
+ * rest.
  */
 
 PG_FUNCTION_INFO_V1(yq_sql_may_have_rows);
@@ -101,10 +103,10 @@ PG_FUNCTION_INFO_V1(yq_sql_may_have_rows);
 static uint64 generation = 0;
 static bool is_current = false;
 
-/* The tables that may_have_rows() is asked about. */
+/* The tables for which may_have_rows() may be called. */
 static const YqTable optional_tables[] = {YQ_PROJECT_FAMILY, YQ_EXPIRED_GRANT, YQ_HOLD, YQ_ACCRUING_RESERVATION};
 
-/* The tables that the plan being made does not read; an error resets it. */
+/* The tables that the plan which is being made does not read.  An error resets it. */
 static uint32 left_out = 0;
 static bool is_planning = false;
 
@@ -140,8 +142,8 @@ find_parameter_type(const char *name)
 }
 
 /*
- * Find the empty tables after the snapshot was taken, which sees no row that has come into these tables
- * since.
+ * Find the empty tables.  The snapshot was taken before, so it sees no row that was
+ * inserted into these tables later.
  */
 static uint32
 find_empty_tables(void)
@@ -201,8 +203,9 @@ execute_saved_plan(YqSavedPlan *statement, Datum *values, const char *nulls, Sna
 	(void) set_config_option("enable_seqscan", "off", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
 	/*
-	 * Disabled plan types carry a cost that would trigger JIT compilation.  Beside that cost, starting
-	 * parallel workers costs nothing to the planner, even once for each row.
+	 * Disabled plan types have a cost that would trigger JIT compilation.  Compared with
+	 * that cost, the planner would regard starting parallel workers as free, even once for
+	 * each row.
 	 */
 	(void) set_config_option("jit", "off", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);

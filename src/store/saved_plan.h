@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * saved_plan.h
- *	  SQL statements that the library runs often, and work that may fail while the transaction goes on.
+ *	  SQL statements that the library runs often, and work that may fail while the
+ *	  transaction continues.
  *
  *-------------------------------------------------------------------------
  */
@@ -15,58 +16,61 @@
 
 /* -- attempt ------------------------------------------------------------------- */
 
-/* Work that may fail while the transaction goes on. */
+/* Do work that may fail while the transaction continues. */
 
 /*
- * Run a function in a subtransaction.  Returns NULL when it succeeds; its effects then stay.  Otherwise
- * they are undone, and the result is the error, in the caller's context, if rows or their checks have
- * caused it.  Errors of the server, the session or other transactions are thrown.
+ * Run a function in a subtransaction.  Returns NULL when it succeeds; its effects then
+ * stay.  If rows or their checks cause an error, its effects are undone, and the result
+ * is the error, in the caller's context.  Errors of the server, the session or other
+ * transactions are thrown.
  */
 extern ErrorData *yq_attempt(void (*function) (void *), void *argument);
 
-/* Run a function in a subtransaction and undo its effects in any case: NULL means that it would succeed. */
+/* Run a function in a subtransaction, and always undo its effects.  NULL means that it would succeed. */
 extern ErrorData *yq_attempt_dry(void (*function) (void *), void *argument);
 
 /* -- saved plan ---------------------------------------------------------------- */
 
 /*
- * Locks that other code (queue_lock.h) takes beforehand cover the rows that such a statement changes.  It
- * never meets a row that another transaction is changing.  Triggers fire.
+ * Saved statements change rows under locks that the caller has taken before
+ * (queue_lock.h).  A statement therefore never meets a row that another transaction is
+ * changing.  Triggers fire.
  */
 
 #define YQ_SAVED_PLAN_MAX_PARAMETERS 25
 
 /*
- * A saved statement, to be defined as static: the fields after skips_empty belong to saved_plan.c.  Types
- * are names in pg_catalog, or in yquota when they begin with "yquota.".
+ * A saved statement, to be defined as static; the fields after skips_empty belong to
+ * saved_plan.c.  Types are names in pg_catalog, or in yquota if they begin with
+ * "yquota.".
  */
 typedef struct YqSavedPlan
 {
 	const char *command;
-	const char *types[YQ_SAVED_PLAN_MAX_PARAMETERS];	/* up to the first NULL */
-	bool		plans_once;		/* the plan never depends on the values given, such as the length of arrays */
-	bool		plans_each_time;	/* the plan is made for the values at hand */
+	const char *types[YQ_SAVED_PLAN_MAX_PARAMETERS];	/* types of the parameters, up to the first NULL */
+	bool		plans_once;		/* the plan does not depend on the values, for example on the length of arrays */
+	bool		plans_each_time;	/* the plan is made for the present values */
 	bool		skips_empty;	/* the plan does not read tables for which may_have_rows() is false */
 	struct _SPI_plan *plan;
-	uint64		generation;		/* generation at which it was planned */
-	uint32		left_out;		/* tables that it does not read, a bit for each */
+	uint64		generation;		/* generation in which it was planned */
+	uint32		left_out;		/* tables that the plan does not read, one bit per table */
 } YqSavedPlan;
 
 /*
- * Run the statement; nulls may be NULL when no value is null.  Returns the number of rows.  The caller is
- * connected to SPI, which holds the returned rows.
+ * Run the statement; nulls may be NULL when no value is null.  Returns the number of
+ * rows.  The caller is connected to SPI, which contains the returned rows.
  */
 extern uint64 yq_saved_plan_run(YqSavedPlan *statement, Datum *values, const char *nulls);
 
-/* Run a SELECT without nulls among its values, at a snapshot. */
+/* Run a SELECT, whose values are not null, with a snapshot. */
 extern uint64 yq_saved_plan_read(YqSavedPlan *statement, Datum *values, Snapshot snapshot);
 
-/* Run a statement without a connection to SPI; returns the number of rows. */
+/* Run a statement when not connected to SPI.  Returns the number of rows. */
 extern uint64 yq_saved_plan_execute(YqSavedPlan *statement, Datum *values, const char *nulls);
 
 /*
- * Run statements with the same values and types one after the other, as long as the first one has rows.
- * Returns the number of rows of the first one.
+ * Run statements with the same values and types one after another, if the first one
+ * returns rows.  Returns the number of rows of the first one.
  */
 extern uint64 yq_saved_plans_execute(YqSavedPlan *statements, int count, Datum *values);
 

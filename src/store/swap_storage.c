@@ -1,18 +1,21 @@
 /*-------------------------------------------------------------------------
  *
  * swap_storage.c
- *	  Exchange of the storage of two tables with the same columns.
+ *	  Exchanges the storage of two tables with the same columns.
  *
- * History is sealed by this exchange: the table to which sessions append hands its rows to a new, empty
- * child.  The time does not depend on the number of rows, because no row is copied.  The rows of pg_class
- * exchange the files of the tables and of each index.  They also exchange the state of these files: how far
- * they are frozen, and how large they are.  TOAST tables go with the rows that point into them, by their
- * OIDs.  The exchange is an ordinary change of catalogs.  It takes effect when the transaction commits, on
- * standbys too, and not at all when the transaction fails.
+ * Sealing history uses this exchange: the table to which sessions append gives its rows
+ * to a new, empty child.  The time does not depend on the number of rows, because no
+ * row is copied.  The rows of pg_class exchange the files of the tables and of each
+ * index.  They also exchange the state of these files: how far they are frozen, and how
+ * large they are.  TOAST tables move together with the rows that point into them, by
+ * their OIDs.  The exchange is an ordinary change of catalogs.  It takes effect when
+ * the transaction commits, also on standbys, and has no effect when the transaction
+ * fails.
  *
- * The caller holds AccessExclusiveLock on both tables.  Both must look alike, down to the numbers of their
- * columns.  Each index of one table must have its counterpart on the other.  Raises
- * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE otherwise.
+ * The caller holds AccessExclusiveLock on both tables.  Both must have the same
+ * structure, including the numbers of their columns.  For each index of one table, the
+ * other must have an equal index.  Otherwise the function raises
+ * ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE.
  *
  *-------------------------------------------------------------------------
  */
@@ -47,7 +50,7 @@
 #define SWAP(type, a, b) \
 	do { type swapped_ = (a); (a) = (b); (b) = swapped_; } while (0)
 
-/* -- are they alike? ------------------------------------------------------ */
+/* -- check that the tables are alike --------------------------------------- */
 
 static void
 refuse_table(Relation relation, const char *detail, const char *hint)
@@ -117,7 +120,7 @@ index_alike(Relation ours, Relation theirs, const AttrMap *same_columns)
 		ours->rd_rel->reltablespace == theirs->rd_rel->reltablespace;
 }
 
-/* Return the index among "candidates" that is like "index", and remove it from the list. */
+/* Return the index among "candidates" that equals "index", and remove it from the list. */
 static Oid
 take_alike(Relation parent, Oid index, List **candidates)
 {
@@ -166,8 +169,9 @@ copy_class_row(Oid relation)
 }
 
 /*
- * Let the mark of files that this transaction has created follow the exchange, because such files need no
- * WAL (wal_level = minimal).  Cached entries must not go on using their open files.
+ * Exchange the marks of files that this transaction has created, because such files
+ * need no WAL (wal_level = minimal). Cached entries must not continue to use their open
+ * files.
  */
 static void
 note_new_files(Oid parent, Oid child)
@@ -233,7 +237,7 @@ exchange_files(Relation catalog, CatalogIndexState indexes, Oid parent, Oid chil
 	heap_freetuple(their_row);
 }
 
-/* Name TOAST tables for their tables; administrators rely on it. */
+/* Rename TOAST tables after their tables, because administrators rely on these names. */
 static void
 rename_toast(Oid table, const char *format)
 {
@@ -251,8 +255,8 @@ rename_toast(Oid table, const char *format)
 }
 
 /*
- * Move the row counts that autovacuum uses.  The child has got rows to analyze, freeze and mark as visible
- * to all; the parent has none left.
+ * Move the row counts that autovacuum uses.  The child has received rows to analyze,
+ * freeze and mark as all-visible; the parent has none left.
  */
 static void
 count_rows(Relation parent, Relation child)

@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * table_scan.c
- *	  Reading a small table of yquota, or a part of one, column by column.  Reading the rows of a journal
- *	  that a session has not read yet.
+ *	  Reads a small table of yquota, or a part of one, column by column.  Reads the rows
+ *	  of a journal that a session has not read yet.
  *
  *-------------------------------------------------------------------------
  */
@@ -155,14 +155,15 @@ yq_row_bigint(const YqRow *row, int column, int64 otherwise)
 /*
  * Rows of a journal that a session has not read yet.
  *
- * The snapshot of an earlier reading lists the number of each transaction that was then at work.  The rows
- * of such a transaction take one descent of the index, however long it has run and however much other
- * transactions have written meanwhile.
+ * The snapshot of an earlier reading contains the number of each transaction that was
+ * running at that time.  The rows of such a transaction take one descent of the index.
+ * It does not matter how long the transaction has run, and how much other transactions
+ * have written in the meantime.
  */
 
 /* -- transactions ------------------------------------------------------------ */
 
-/* Return the full number of a transaction in a snapshot; no such transaction is later than the next one. */
+/* Return the full number of a transaction in a snapshot.  No such transaction is later than "next". */
 static FullTransactionId
 full_number(FullTransactionId next, TransactionId number)
 {
@@ -218,7 +219,7 @@ typedef struct JournalScan
 	AttrNumber	changed_by;
 	FullTransactionId own;
 	YqRow		row;
-	YqJournalReader reader;		/* NULL when rows are only counted */
+	YqJournalReader reader;		/* NULL: rows are only counted */
 	int64		count;
 } JournalScan;
 
@@ -274,8 +275,8 @@ scan_transaction(JournalScan *scan, FullTransactionId transaction)
 }
 
 /*
- * Tell whether a transaction has ended: rows of transactions at work are not visible, so their ranges are
- * skipped.
+ * Tell whether a transaction has ended.  Rows of running transactions are not visible,
+ * so their ranges are skipped.
  */
 static bool
 has_ended(FullTransactionId transaction, Snapshot snapshot, FullTransactionId oldest)
