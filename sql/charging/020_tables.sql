@@ -35,7 +35,7 @@ COMMENT ON TYPE yquota.exhaustion_policy IS
 	'Action of decisions for a PREPAID project without credit; charging never refuses';
 
 CREATE TYPE yquota.factor_dimension AS ENUM
-	('queue', 'application', 'username', 'project', 'execution_type');
+	('queue', 'application', 'username', 'project', 'label', 'execution_type');
 COMMENT ON TYPE yquota.factor_dimension IS 'Dimensions of price factors';
 
 CREATE TYPE yquota.charging_mode AS ENUM ('dearest', 'sum', 'sum_of_groups');
@@ -136,7 +136,7 @@ CREATE TABLE yquota.price_factor (
 COMMENT ON TABLE yquota.price_factor IS
 	'Timeline of factors on the price of matching containers.  Per dimension the most specific name wins; factors of several dimensions are multiplied';
 COMMENT ON COLUMN yquota.price_factor.dimension IS 'key';
-COMMENT ON COLUMN yquota.price_factor.name IS 'key: a queue path (also matches the queues below: root.a matches root.a.b, not root.ab), application id, user name, project or execution type. A project must exist. Where queues are configured, a NOTICE warns of an unknown queue';
+COMMENT ON COLUMN yquota.price_factor.name IS 'key: a queue path (also matches the queues below: root.a matches root.a.b, not root.ab), application id, user name, project, node label or execution type. A project must exist. Where queues are configured, a NOTICE warns of an unknown queue';
 COMMENT ON COLUMN yquota.price_factor.effective_at IS 'key; default the clock';
 COMMENT ON COLUMN yquota.price_factor.factor IS '0 to 10^6, at most 6 decimals; 0 makes matching containers free. NULL ends the factor, so that a less specific one holds again';
 COMMENT ON COLUMN yquota.price_factor.load IS 'fraction from which compute_prices() computed the factor (opportunistic_price); NULL when it was set by hand. Only the owner''s functions fill it (42501)';
@@ -304,6 +304,19 @@ COMMENT ON COLUMN yquota.node.label IS 'partition; empty (default) for the defau
 COMMENT ON COLUMN yquota.node.total IS 'resources offered to containers, native units, none negative';
 COMMENT ON COLUMN yquota.node.state IS 'default RUNNING';
 
+CREATE TABLE yquota.node_label_history (
+	node text COLLATE "C" NOT NULL CHECK (node <> '' AND octet_length(node) <= 255),
+	effective_at timestamptz NOT NULL,
+	label text COLLATE "C" NOT NULL CHECK (octet_length(label) <= 255),
+	set_by name NOT NULL DEFAULT session_user,
+	set_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+	PRIMARY KEY (node, effective_at)
+);
+COMMENT ON TABLE yquota.node_label_history IS 'Timeline of the labels of nodes, by which price factors of labels are charged';
+COMMENT ON COLUMN yquota.node_label_history.node IS 'key; a node that is gone keeps its rows';
+COMMENT ON COLUMN yquota.node_label_history.effective_at IS 'key; not ahead of the clock. The first point of a node is at -infinity';
+COMMENT ON COLUMN yquota.node_label_history.label IS 'as node.label';
+
 --
 -- Projects
 --
@@ -316,7 +329,7 @@ CREATE TABLE yquota.project (
 	description text,
 	parent text COLLATE "C" REFERENCES yquota.project,
 	credit_limit numeric NOT NULL DEFAULT 0
-		CHECK (credit_limit >= 0 AND credit_limit <= 1e30 AND scale(credit_limit) <= 60),
+		CHECK (credit_limit >= 0 AND credit_limit <= 1e30 AND scale(credit_limit) <= 66),
 	exhaustion_grace interval NOT NULL DEFAULT '0'
 		CHECK (exhaustion_grace >= '0' AND exhaustion_grace <= '10 years')
 );
@@ -327,7 +340,7 @@ COMMENT ON COLUMN yquota.project.on_exhausted IS 'action of decisions when a PRE
 COMMENT ON COLUMN yquota.project.created_at IS 'system''s clock';
 COMMENT ON COLUMN yquota.project.parent IS
 	'project that also pays for this one; fixed once this project or one below it has been charged or has held credit';
-COMMENT ON COLUMN yquota.project.credit_limit IS 'credits by which its balance may go below zero; default 0, at most 10^30, at most 60 decimals';
+COMMENT ON COLUMN yquota.project.credit_limit IS 'credits by which its balance may go below zero; default 0, at most 10^30, at most 66 decimals';
 COMMENT ON COLUMN yquota.project.exhaustion_grace IS 'time from when nothing is left until drain or stop; default 0, at most 10 years';
 
 CREATE TABLE yquota.credit_transfer (
@@ -335,7 +348,7 @@ CREATE TABLE yquota.credit_transfer (
 	from_project text COLLATE "C" NOT NULL REFERENCES yquota.project,
 	to_project text COLLATE "C" NOT NULL REFERENCES yquota.project,
 	amount numeric NOT NULL
-		CHECK (amount > 0 AND amount <= 1e30 AND scale(amount) <= 60),
+		CHECK (amount > 0 AND amount <= 1e30 AND scale(amount) <= 66),
 	reason text NOT NULL,
 	external_id text UNIQUE,
 	reverses bigint REFERENCES yquota.credit_transfer,
@@ -349,7 +362,7 @@ COMMENT ON TABLE yquota.credit_transfer IS
 COMMENT ON COLUMN yquota.credit_transfer.transfer_id IS 'primary key';
 COMMENT ON COLUMN yquota.credit_transfer.from_project IS 'project whose credit it was; references project';
 COMMENT ON COLUMN yquota.credit_transfer.to_project IS 'project whose credit it is; references project';
-COMMENT ON COLUMN yquota.credit_transfer.amount IS 'credits, above 0, at most 10^30, at most 60 decimals';
+COMMENT ON COLUMN yquota.credit_transfer.amount IS 'credits, above 0, at most 10^30, at most 66 decimals';
 COMMENT ON COLUMN yquota.credit_transfer.reason IS 'not null';
 COMMENT ON COLUMN yquota.credit_transfer.external_id IS 'unique id of the caller, which makes repeating harmless';
 COMMENT ON COLUMN yquota.credit_transfer.reverses IS 'transfer whose unspent credit this transfer returns; NULL for other transfers';
@@ -360,7 +373,7 @@ CREATE TABLE yquota.quota_grant (
 	grant_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
 	project text COLLATE "C" NOT NULL REFERENCES yquota.project,
 	amount numeric NOT NULL
-		CHECK (abs(amount) <= 1e30 AND scale(amount) <= 60),
+		CHECK (abs(amount) <= 1e30 AND scale(amount) <= 66),
 	reason text NOT NULL,
 	granted_by name NOT NULL DEFAULT session_user,
 	granted_at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -383,7 +396,7 @@ COMMENT ON TABLE yquota.quota_grant IS
 	'Credit given to projects, and taken back (negative).  Insert with ON CONFLICT (external_id) DO NOTHING to repeat safely';
 COMMENT ON COLUMN yquota.quota_grant.grant_id IS 'primary key';
 COMMENT ON COLUMN yquota.quota_grant.project IS 'references project';
-COMMENT ON COLUMN yquota.quota_grant.amount IS 'credits, at most 10^30 and at least -10^30, at most 60 decimals';
+COMMENT ON COLUMN yquota.quota_grant.amount IS 'credits, at most 10^30 and at least -10^30, at most 66 decimals';
 COMMENT ON COLUMN yquota.quota_grant.reason IS 'not null';
 COMMENT ON COLUMN yquota.quota_grant.granted_by IS 'filled in by the server: the session''s user';
 COMMENT ON COLUMN yquota.quota_grant.granted_at IS 'filled in by the server: the system''s clock';

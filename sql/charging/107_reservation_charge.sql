@@ -121,7 +121,7 @@ COMMENT ON VIEW yquota_internal.accruing_term IS
 
 CREATE VIEW yquota_internal.accruing_segment AS
 	SELECT term.reservation_id, term.project, term.username, term.queue, term.allocation, term.reserved_factor,
-		   yquota_internal.factor_names(term.project, NULL, term.username, term.queue, 'GUARANTEED', term.reserved_factor) AS factors,
+		   yquota_internal.factor_names(term.project, NULL, term.username, term.queue, NULL, NULL, 'GUARANTEED', term.reserved_factor) AS factors,
 		   term."from", least(term."to", yquota.statement_clock()) AS "to", term."to" > yquota.statement_clock() AS goes_on
 	FROM yquota_internal.accruing_term AS term;
 COMMENT ON VIEW yquota_internal.accruing_segment IS
@@ -132,7 +132,7 @@ CREATE FUNCTION yquota_internal.reservation_amount(
 	from_at timestamptz, to_at timestamptz) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	RETURN trim_scale(yquota_internal.accrued(allocation,
-		yquota_internal.factor_names(project, NULL, username, queue, 'GUARANTEED', reserved_factor), from_at, to_at));
+		yquota_internal.factor_names(project, NULL, username, queue, NULL, NULL, 'GUARANTEED', reserved_factor), from_at, to_at));
 COMMENT ON FUNCTION yquota_internal.reservation_amount(text, text, text, yquota.resource, numeric, timestamptz, timestamptz) IS
 	'Return the credits that a reservation in a plan pays for an allocation between two instants: the given part of the price of GUARANTEED containers';
 

@@ -65,7 +65,9 @@ BEGIN
 		(SELECT yquota_internal.settle_again(array_agg(c.container_id ORDER BY c.container_id))
 		 FROM yquota.container AS c
 		 WHERE c.factors IS DISTINCT FROM yquota_internal.factor_names(
-			c.project, c.application_id, c.username, c.queue, c.execution_type, c.waiting_factor)), 0);
+			c.project, c.application_id, c.username, c.queue, c.node, c.settled_at,
+			c.execution_type, c.waiting_factor)
+			OR yquota_internal.next_label_change(c.node, c.settled_at) IS NOT NULL), 0);
 END
 $$;
 COMMENT ON FUNCTION yquota_internal.rebase_running() IS
@@ -619,36 +621,6 @@ CREATE TRIGGER signal_update AFTER UPDATE ON yquota.node
 CREATE TRIGGER signal_truncate AFTER TRUNCATE ON yquota.node
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.signal_change();
 
---
--- Usage of containers counts for the present partition of their node.  Charging looks up the
--- partition anew.  It takes containers of several nodes in the order of their ids.
---
-CREATE FUNCTION yquota_internal.move_usage() RETURNS trigger
-	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
-	SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	relabelled text[] := ARRAY(SELECT fresh.name FROM new_nodes AS fresh
-							   LEFT JOIN old_nodes AS stale ON stale.name = fresh.name
-							   WHERE stale.label IS DISTINCT FROM fresh.label);
-BEGIN
-	IF relabelled <> '{}' THEN
-		INSERT INTO yquota.container_event (event, container_id, occurred_at, node, source)
-		SELECT 'CONTAINER_UPDATE', c.container_id,
-			   greatest(yquota.clock(), c.settled_at + interval '1 microsecond'), c.node, 'scheduler'
-		FROM yquota.container AS c
-		WHERE c.node = ANY (relabelled);
-	END IF;
-	RETURN NULL;
-END
-$$;
-COMMENT ON FUNCTION yquota_internal.move_usage() IS
-	'Move the usage of containers of nodes to the new labels of the nodes, in one statement';
-
-CREATE TRIGGER usage_moves AFTER UPDATE ON yquota.node
-	REFERENCING OLD TABLE AS old_nodes NEW TABLE AS new_nodes
-	FOR EACH STATEMENT
-	EXECUTE FUNCTION yquota_internal.move_usage();
 -- A removed waiting event signals as well, because a look after its removal must be forgotten
 -- when the removal is rolled back.
 CREATE TRIGGER signal_removal AFTER UPDATE OR DELETE ON yquota.event_reject

@@ -8,7 +8,7 @@ CREATE TABLE yquota.budget (
 	project text COLLATE "C" NOT NULL REFERENCES yquota.project ON DELETE CASCADE,
 	period text COLLATE "C" NOT NULL CHECK (period IN ('day', 'week', 'month', 'quarter', 'year')),
 	amount numeric NOT NULL
-		CHECK (amount > 0 AND amount <= 1e30 AND scale(amount) <= 60),
+		CHECK (amount > 0 AND amount <= 1e30 AND scale(amount) <= 66),
 	rollover boolean NOT NULL DEFAULT false,
 	starts_on date NOT NULL CHECK (isfinite(starts_on)),
 	PRIMARY KEY (project, period)

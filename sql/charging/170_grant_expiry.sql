@@ -87,12 +87,12 @@ COMMENT ON VIEW yquota_internal.kept_loss IS
 -- Functions take rows of this view instead of the table, so that columns of the table can
 -- still be changed.
 CREATE VIEW yquota_internal.ledger_segment AS
-	SELECT charge.project, charge.application_id, charge.username, charge.queue, charge.execution_type,
+	SELECT charge.project, charge.application_id, charge.username, charge.queue, charge.node, charge.execution_type,
 		   charge.allocation, charge."from", charge."to", charge.corrects, charge.amount, charge.given_back,
 		   charge.waiting_factor, charge.container_id
 	FROM yquota.charge
 	UNION ALL
-	SELECT reserved.project, NULL, reserved.username, reserved.queue, 'GUARANTEED', reserved.allocation,
+	SELECT reserved.project, NULL, reserved.username, reserved.queue, NULL, 'GUARANTEED', reserved.allocation,
 		   reserved."from", reserved."to", reserved.corrects, reserved.amount, NULL, reserved.reserved_factor, reserved.reservation_id
 	FROM yquota.reservation_charge AS reserved;
 COMMENT ON VIEW yquota_internal.ledger_segment IS
@@ -105,7 +105,8 @@ CREATE FUNCTION yquota_internal.charge_since(segment yquota_internal.ledger_segm
 		ELSE CASE WHEN (segment).corrects IS NULL THEN 1 ELSE -1 END
 			* yquota_internal.accrued((segment).allocation,
 				yquota_internal.factor_names((segment).project, (segment).application_id,
-					(segment).username, (segment).queue, (segment).execution_type, (segment).waiting_factor),
+					(segment).username, (segment).queue, (segment).node, (segment)."from", (segment).execution_type,
+					(segment).waiting_factor),
 				since, (segment)."to")
 	END;
 COMMENT ON FUNCTION yquota_internal.charge_since(yquota_internal.ledger_segment, timestamptz) IS

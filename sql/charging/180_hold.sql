@@ -13,7 +13,7 @@ CREATE TABLE yquota.hold (
 	project text COLLATE "C" NOT NULL REFERENCES yquota.project,
 	application_id text COLLATE "C" CHECK (application_id <> ''),
 	amount numeric NOT NULL
-		CHECK (amount > 0 AND amount <= 1e30 AND scale(amount) <= 60),
+		CHECK (amount > 0 AND amount <= 1e30 AND scale(amount) <= 66),
 	reason text,
 	held_by name NOT NULL,
 	held_at timestamptz NOT NULL,
@@ -41,7 +41,7 @@ COMMENT ON COLUMN yquota.hold.project IS 'references project';
 COMMENT ON COLUMN yquota.hold.application_id IS 'not empty; NULL for the hold of a reservation';
 COMMENT ON COLUMN yquota.hold.reservation_id IS 'accepted reservation for which the credit is set aside; NULL for the hold of an application';
 COMMENT ON COLUMN yquota.hold.queue IS 'full path of the reservation''s queue; its applications use the hold up as the reservation does';
-COMMENT ON COLUMN yquota.hold.amount IS 'credits, above 0, at most 10^30, at most 60 decimals; as last changed';
+COMMENT ON COLUMN yquota.hold.amount IS 'credits, above 0, at most 10^30, at most 66 decimals; as last changed';
 COMMENT ON COLUMN yquota.hold.external_id IS 'id of the caller for the hold, unique in the project, at most 255 bytes; NULL: none';
 COMMENT ON COLUMN yquota.hold.replaced_amounts IS 'amounts before each change by hold(replace => true), the oldest first; NULL: never changed';
 COMMENT ON COLUMN yquota.hold.replaced_at IS 'clock of each change by hold(replace => true)';
@@ -291,10 +291,10 @@ BEGIN
 	ELSIF application_id = '' THEN
 		RAISE EXCEPTION 'a hold needs the id of an application'
 			USING ERRCODE = 'invalid_parameter_value';
-	ELSIF amount <= 0 OR amount > 1e30 OR scale(amount) > 60 THEN
+	ELSIF amount <= 0 OR amount > 1e30 OR scale(amount) > 66 THEN
 		RAISE EXCEPTION 'cannot hold % credits', amount
 			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = 'The amount must be positive and at most 10^30, and have at most 60 decimals.';
+				DETAIL = 'The amount must be positive and at most 10^30, and have at most 66 decimals.';
 	ELSIF ttl <= interval '0' OR ttl > interval '10 years' THEN
 		RAISE EXCEPTION 'a hold cannot live for %', ttl
 			USING ERRCODE = 'invalid_parameter_value',

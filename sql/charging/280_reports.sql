@@ -665,22 +665,23 @@ COMMENT ON VIEW yquota_internal.running_segment IS
 -- cancel in every window.  A segment that is free because the container was preempted costs
 -- nothing at any price.
 CREATE FUNCTION yquota_internal.segment_cost(
-	allocation yquota.resource, project text, application_id text, username text, queue text, execution_type yquota.execution_type,
-	waiting_factor numeric, corrects integer, given_back numeric, from_at timestamptz, to_at timestamptz) RETURNS numeric
+	allocation yquota.resource, project text, application_id text, username text, queue text, node text, since timestamptz,
+	execution_type yquota.execution_type, waiting_factor numeric, corrects integer, given_back numeric, from_at timestamptz, to_at timestamptz)
+	RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	RETURN CASE WHEN given_back IS NOT NULL THEN 0 ELSE
 		CASE WHEN corrects IS NULL THEN 1 ELSE -1 END
 		* yquota_internal.accrued(allocation,
-			yquota_internal.factor_names(project, application_id, username, queue, execution_type, waiting_factor), from_at, to_at) END;
+			yquota_internal.factor_names(project, application_id, username, queue, node, since, execution_type, waiting_factor), from_at, to_at) END;
 COMMENT ON FUNCTION yquota_internal.segment_cost(
-	yquota.resource, text, text, text, text, yquota.execution_type, numeric, integer, numeric, timestamptz, timestamptz) IS
-	'Return the credits of a settled segment, given the ledger''s columns, in a window that lies within it';
+	yquota.resource, text, text, text, text, text, timestamptz, yquota.execution_type, numeric, integer, numeric, timestamptz, timestamptz) IS
+	'Return the credits of a settled segment, given the ledger''s columns, in a window that lies within it.  The segment begins at "since"';
 
 CREATE FUNCTION yquota_internal.settled_cost(segment yquota_internal.settled_segment,
 											 from_at timestamptz, to_at timestamptz) RETURNS numeric
 	LANGUAGE sql STABLE PARALLEL RESTRICTED
 	RETURN yquota_internal.segment_cost((segment).allocation, (segment).project, (segment).application_id, (segment).username, (segment).queue,
-		(segment).execution_type, (segment).waiting_factor, (segment).corrects, (segment).given_back,
+		(segment).node, (segment)."from", (segment).execution_type, (segment).waiting_factor, (segment).corrects, (segment).given_back,
 		greatest((segment)."from", from_at), least((segment)."to", to_at));
 COMMENT ON FUNCTION yquota_internal.settled_cost(yquota_internal.settled_segment, timestamptz, timestamptz) IS
 	'Return the credits of the part of a settled segment that lies in a window';
@@ -730,7 +731,7 @@ CREATE VIEW yquota.daily_cost WITH (security_barrier) AS
 			   CASE WHEN segment."from" >= billed.starts_at AND segment."to" <= billed.ends_at
 					THEN segment.amount
 					ELSE yquota_internal.segment_cost(segment.allocation, segment.project, segment.application_id, segment.username, segment.queue,
-						segment.execution_type, segment.waiting_factor, segment.corrects, segment.given_back,
+						segment.node, segment."from", segment.execution_type, segment.waiting_factor, segment.corrects, segment.given_back,
 						greatest(segment."from", billed.starts_at), least(segment."to", billed.ends_at))
 			   END AS amount
 		FROM yquota_internal.billed_day billed

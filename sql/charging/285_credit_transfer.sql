@@ -113,10 +113,10 @@ BEGIN
 	IF num_nulls(from_project, to_project, amount, reason) > 0 THEN
 		RAISE EXCEPTION 'projects, amount and reason of a transfer must not be null'
 			USING ERRCODE = 'null_value_not_allowed';
-	ELSIF amount <= 0 OR amount > 1e30 OR scale(amount) > 60 THEN
+	ELSIF amount <= 0 OR amount > 1e30 OR scale(amount) > 66 THEN
 		RAISE EXCEPTION 'cannot transfer % credits', amount
 			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = 'The amount must be positive and at most 10^30, and have at most 60 decimals.';
+				DETAIL = 'The amount must be positive and at most 10^30, and have at most 66 decimals.';
 	ELSIF from_project = to_project THEN
 		RAISE EXCEPTION 'project "%" cannot transfer credit to itself', from_project
 			USING ERRCODE = 'invalid_parameter_value';

@@ -28,14 +28,14 @@ COMMENT ON FUNCTION yquota_internal.payer_username(text, text) IS
 	'Return the user that a CONTAINER_START names, without the project';
 
 CREATE FUNCTION yquota_internal.is_due(
-	project text, application_id text, username text, queue text,
+	project text, application_id text, username text, queue text, node text,
 	execution_type yquota.execution_type, allocation yquota.resource,
 	from_at timestamptz, to_at timestamptz, amount numeric, dominant text)
 RETURNS boolean
 LANGUAGE c STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'yq_sql_is_due';
-COMMENT ON FUNCTION yquota_internal.is_due(text, text, text, text, yquota.execution_type, yquota.resource, timestamptz, timestamptz, numeric, text) IS
-	'Tell whether an interval of time costs a given amount and has a given dominant resource; factor_names(), accrued() and dominant() in one call';
+COMMENT ON FUNCTION yquota_internal.is_due(text, text, text, text, text, yquota.execution_type, yquota.resource, timestamptz, timestamptz, numeric, text) IS
+	'Tell whether an interval of time costs a given amount and has a given dominant resource; factor_names(), accrued() and dominant() in one call.  False where the node changes its label';
 
 CREATE FUNCTION yquota_internal.pin_prices() RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
@@ -136,6 +136,8 @@ CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TA
 				AND logged.finished_at IS NOT DISTINCT FROM booked.finished_at
 				AND logged.exit_status IS NOT DISTINCT FROM booked.exit_status
 				AND (booked.finished_at IS NULL
+					 -- leave lives through a change of a label that is priced to the second pass
+					 AND (rule.labels_from IS NULL OR yquota_internal.next_label_change(booked.node, booked.started_at) IS NULL)
 					 AND logged.priority = booked.priority
 					 AND logged.allocation_request_id = booked.allocation_request_id
 					 AND logged.asked_label = booked.asked_label
@@ -148,7 +150,7 @@ CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TA
 					 AND (booked.exit_status IS DISTINCT FROM -102 OR rule.free = '0')
 					 AND yquota_internal.is_due(
 						booked.project, booked.application_id, booked.username, booked.queue,
-						booked.execution_type, booked.allocation,
+						booked.node, booked.execution_type, booked.allocation,
 						booked.started_at, booked.finished_at, booked.amount, booked.dominant))
 			   ) IS TRUE AS proven
 		FROM (SELECT * FROM yquota_internal.logged_life AS l
@@ -161,7 +163,8 @@ CREATE FUNCTION yquota_internal.unproven_container(since timestamptz) RETURNS TA
 			-- many UPDATEs and their many ledger rows would make the product of both in pairs.
 			AND CASE WHEN booked.is_whole THEN 1 ELSE 2 END = CASE WHEN logged.is_start THEN 1 ELSE 3 END
 		CROSS JOIN (SELECT COALESCE(max(charging_rule.minimum_run_time), '0') AS longest,
-						   COALESCE(max(charging_rule.free_before_preemption), '0') AS free
+						   COALESCE(max(charging_rule.free_before_preemption), '0') AS free,
+						   yquota_internal.labels_priced_from() AS labels_from
 					FROM yquota.charging_rule) AS rule
 		UNION ALL
 		SELECT aside.container_id, NULL, NULL, since IS NULL OR aside.occurred_at >= since, false
@@ -330,16 +333,25 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 		SELECT l.container_id, l.free_from, 4, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 		FROM life AS l
 		WHERE l.free_from > l.started_at AND l.free_from < l.finished_at
+	), relabelled AS (
+		-- changes of the labels of all nodes that a container was on
+		SELECT DISTINCT place.container_id, change.effective_at AS at, change.node
+		FROM heard AS place
+		JOIN yquota_internal.label_change AS change ON change.node = place.node
+		JOIN life AS l ON l.container_id = place.container_id AND change.effective_at > l.started_at
 	), step AS (
 		-- events after the end change nothing
-		SELECT heard.*
+		SELECT heard.*, NULL AS relabelled
 		FROM heard
 		JOIN life AS l USING (container_id)
 		WHERE l.finished_at IS NULL OR heard.at <= l.finished_at
-	), state AS (
-		SELECT step.container_id, step.at, step.kind,
-			   lead(step.at) OVER so_far AS next_at,
-			   lead(step.kind) OVER so_far AS next_kind,
+		UNION ALL
+		SELECT r.container_id, r.at, 5, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, r.node
+		FROM relabelled AS r
+		JOIN life AS l USING (container_id)
+		WHERE l.finished_at IS NULL OR r.at <= l.finished_at
+	), any_state AS (
+		SELECT step.container_id, step.at, step.kind, step.relabelled,
 			   yquota_internal.last_known(step.allocation) OVER so_far AS allocation,
 			   yquota_internal.last_known(step.execution_type) OVER so_far AS execution_type,
 			   yquota_internal.last_known(step.queue) OVER so_far AS queue,
@@ -352,6 +364,14 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 		FROM step
 		WINDOW so_far AS (PARTITION BY step.container_id ORDER BY step.at, step.kind
 						  ROWS UNBOUNDED PRECEDING)
+	), state AS (
+		SELECT any_state.*,
+			   lead(any_state.at) OVER in_order AS next_at,
+			   lead(any_state.kind) OVER in_order AS next_kind
+		FROM any_state
+		-- a label counts while the container is on its node
+		WHERE any_state.kind <> 5 OR any_state.relabelled = any_state.node
+		WINDOW in_order AS (PARTITION BY any_state.container_id ORDER BY any_state.at, any_state.kind)
 	), waiting AS (
 		SELECT state.*, state.execution_type = 'OPPORTUNISTIC' AND NOT state.is_running AS waits,
 			   CASE WHEN lag(state.execution_type = 'OPPORTUNISTIC' AND NOT state.is_running) OVER so_far
@@ -370,7 +390,7 @@ CREATE FUNCTION yquota_internal.expected_segment(since timestamptz)
 		   segment.queue, segment.node, segment.execution_type, segment.allocation,
 		   life.started_at, life.finished_at, life.exit_status,
 		   segment.at, COALESCE(segment.next_at, life.finished_at), segment.next_at IS NULL,
-		   COALESCE(segment.next_kind IN (3, 4), false),
+		   COALESCE(segment.next_kind IN (3, 4, 5), false),
 		   segment.priority, segment.allocation_request_id, segment.asked_label, segment.is_am, segment.is_running, life.is_given,
 		   COALESCE(segment.at >= life.free_from AND segment.at < life.finished_at, false),
 		   segment.waits_since
@@ -391,7 +411,7 @@ CREATE FUNCTION yquota_internal.expected_charge(since timestamptz)
 	BEGIN ATOMIC
 	WITH segment AS MATERIALIZED (
 		SELECT s.*, rule.waiting_factor,
-			   yquota_internal.factor_names(s.project, s.application_id, s.username, s.queue,
+			   yquota_internal.factor_names(s.project, s.application_id, s.username, s.queue, s.node, s."from",
 											s.execution_type, rule.waiting_factor) AS factors
 		FROM yquota_internal.expected_segment(since) AS s
 		CROSS JOIN LATERAL (
@@ -544,7 +564,8 @@ CREATE FUNCTION yquota_internal.verify_accruals()
 		SELECT names, yquota_internal.accrued(container.allocation, names,
 				date_trunc('hour', container.settled_at, 'UTC'), container.settled_at) AS amount
 		FROM yquota_internal.factor_names(container.project, container.application_id,
-			container.username, container.queue, container.execution_type, container.waiting_factor) AS names
+			container.username, container.queue, container.node, container.settled_at,
+			container.execution_type, container.waiting_factor) AS names
 	) AS due
 	WHERE due.amount <> container.accrual_base OR due.names IS DISTINCT FROM container.factors
 	UNION ALL

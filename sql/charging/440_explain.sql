@@ -68,7 +68,7 @@ BEGIN
 	FROM unnest(segments) AS segment
 	CROSS JOIN LATERAL (
 		SELECT yquota_internal.factor_names(segment.project, segment.application_id,
-			segment.username, segment.queue, segment.execution_type, segment.waiting_factor) AS names
+			segment.username, segment.queue, segment.node, segment."from", segment.execution_type, segment.waiting_factor) AS names
 		OFFSET 0
 	) AS applying
 	CROSS JOIN LATERAL yquota_internal.price_intervals(segment.allocation, applying.names,

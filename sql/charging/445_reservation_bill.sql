@@ -37,7 +37,7 @@ BEGIN
 	FROM segment
 	CROSS JOIN LATERAL (
 		-- the first two names are the fraction of the price
-		SELECT yquota_internal.factor_names(segment.project, NULL, segment.username, segment.queue, 'GUARANTEED', segment.reserved_factor) AS names
+		SELECT yquota_internal.factor_names(segment.project, NULL, segment.username, segment.queue, NULL, NULL, 'GUARANTEED', segment.reserved_factor) AS names
 		OFFSET 0
 	) AS applying
 	CROSS JOIN LATERAL yquota_internal.price_intervals(segment.allocation, applying.names,

@@ -164,7 +164,7 @@ CREATE FUNCTION yquota_internal.quarter_hour_sums_call(part_from text, as_booked
 	RETURN format($query$
 		yquota_internal.quarter_hour_sums(entering.allocation,
 			yquota_internal.factor_names(entering.project, entering.application_id,
-				entering.username, entering.queue, entering.execution_type, entering.waiting_factor),
+				entering.username, entering.queue, entering.node, entering."from", entering.execution_type, entering.waiting_factor),
 			entering."from", entering."to", %1$s, entering.amount,
 			CASE WHEN entering.given_back IS NOT NULL THEN 0 WHEN entering.corrects IS NULL THEN 1 ELSE -1 END, %2$L, %3$s)
 		$query$, part_from, as_booked, counts);
@@ -172,12 +172,12 @@ COMMENT ON FUNCTION yquota_internal.quarter_hour_sums_call(text, boolean, text) 
 	'Return the SQL that adds up the ledger rows "entering" per quarter-hour';
 
 CREATE VIEW yquota_internal.ledger_row AS
-	SELECT charge.project, charge.application_id, charge.username, charge.queue, charge.execution_type, charge.allocation,
+	SELECT charge.project, charge.application_id, charge.username, charge.queue, charge.node, charge.execution_type, charge.allocation,
 		   charge."from", charge."to", charge.booked_at, charge.corrects, charge.amount, charge.given_back, charge.waiting_factor,
 		   charge.xmin AS posted_by
 	FROM yquota.charge
 	UNION ALL
-	SELECT reserved.project, NULL, reserved.username, reserved.queue, 'GUARANTEED', reserved.allocation,
+	SELECT reserved.project, NULL, reserved.username, reserved.queue, NULL, 'GUARANTEED', reserved.allocation,
 		   reserved."from", reserved."to", reserved.booked_at, reserved.corrects, reserved.amount, NULL, reserved.reserved_factor,
 		   reserved.xmin
 	FROM yquota.reservation_charge AS reserved;

@@ -173,7 +173,7 @@ BEGIN
 				   CASE WHEN leaving."from" >= leaving.cuts[number.n] THEN leaving.amount ELSE 0 END,
 				   CASE WHEN leaving."from" >= leaving.cuts[number.n] THEN 0
 						ELSE yquota_internal.charge_since(ROW(leaving.project, leaving.application_id, leaving.username,
-								leaving.queue, leaving.execution_type, leaving.allocation, leaving."from", leaving."to",
+								leaving.queue, leaving.node, leaving.execution_type, leaving.allocation, leaving."from", leaving."to",
 								leaving.corrects, leaving.amount, leaving.given_back, leaving.waiting_factor, leaving.container_id)::yquota_internal.ledger_segment, leaving.cuts[number.n]) END
 			FROM leaving
 			CROSS JOIN LATERAL generate_series(
@@ -351,7 +351,7 @@ COMMENT ON FUNCTION yquota_internal.read_archive(text, integer[], text) IS
 
 CREATE FUNCTION yquota_internal.archived_ledger_segment(charge yquota_internal.archived_charge) RETURNS yquota_internal.ledger_segment
 	LANGUAGE sql STABLE PARALLEL SAFE
-	RETURN ROW((charge).project, (charge).application_id, (charge).username, (charge).queue, (charge).execution_type, (charge).allocation,
+	RETURN ROW((charge).project, (charge).application_id, (charge).username, (charge).queue, (charge).node, (charge).execution_type, (charge).allocation,
 			   (charge)."from", (charge)."to", (charge).corrects, (charge).amount, (charge).given_back, (charge).waiting_factor,
 			   (charge).container_id)::yquota_internal.ledger_segment;
 COMMENT ON FUNCTION yquota_internal.archived_ledger_segment(yquota_internal.archived_charge) IS
@@ -369,7 +369,7 @@ BEGIN
 	FROM unnest(charges) AS c
 	CROSS JOIN LATERAL (
 		SELECT CASE WHEN c.corrects IS NULL THEN 1 ELSE -1 END * yquota_internal.accrued(c.allocation,
-			yquota_internal.factor_names(c.project, c.application_id, c.username, c.queue, c.execution_type, c.waiting_factor), c."from", c."to") AS amount
+			yquota_internal.factor_names(c.project, c.application_id, c.username, c.queue, c.node, c."from", c.execution_type, c.waiting_factor), c."from", c."to") AS amount
 		OFFSET 0
 	) AS priced
 	WHERE c.padding IS NULL AND c.given_back IS NULL

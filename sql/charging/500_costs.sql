@@ -458,7 +458,7 @@ COMMENT ON FUNCTION yquota.top_costs(timestamptz, timestamptz, text[], integer) 
 -- formed.  Rows that are not rolled up yet take such a charge back.
 --
 CREATE VIEW yquota_internal.correction_of_ledger AS
-	SELECT correction.project, correction.application_id, correction.username, correction.queue, correction.execution_type,
+	SELECT correction.project, correction.application_id, correction.username, correction.queue, correction.node, correction.execution_type,
 		   correction.allocation, correction."from", correction."to", correction.amount, correction.given_back,
 		   correction.waiting_factor, correction.booked_at, correction.xmin AS posted_by,
 		   corrected.booked_at AS corrected_booked_at, corrected.xmin AS corrected_by
@@ -466,7 +466,7 @@ CREATE VIEW yquota_internal.correction_of_ledger AS
 	JOIN yquota.charge AS corrected
 		ON corrected.container_id = correction.container_id AND corrected.number = correction.corrects
 	UNION ALL
-	SELECT correction.project, NULL, correction.username, correction.queue, 'GUARANTEED',
+	SELECT correction.project, NULL, correction.username, correction.queue, NULL, 'GUARANTEED',
 		   correction.allocation, correction."from", correction."to", correction.amount, NULL,
 		   correction.reserved_factor, correction.booked_at, correction.xmin, corrected.booked_at, corrected.xmin
 	FROM yquota.reservation_charge AS correction
@@ -502,7 +502,8 @@ BEGIN
 				SELECT 1, correction.project,
 					   correction.amount + yquota_internal.accrued(correction.allocation,
 						   yquota_internal.factor_names(correction.project, correction.application_id, correction.username,
-														correction.queue, correction.execution_type, correction.waiting_factor),
+														correction.queue, correction.node, correction."from",
+														correction.execution_type, correction.waiting_factor),
 						   correction."from", correction."to")
 				FROM yquota_internal.correction_of_ledger AS correction
 				JOIN unnest($1, $2) AS rolled_up (starts_at, ends_at)

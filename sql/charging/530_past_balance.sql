@@ -62,19 +62,19 @@ BEGIN
 		FROM (
 			SELECT CASE WHEN charge.corrects IS NULL THEN 1 ELSE -1 END AS sign, charge.allocation,
 				   yquota_internal.factor_names(charge.project, charge.application_id, charge.username,
-												charge.queue, charge.execution_type, charge.waiting_factor) AS factors
+												charge.queue, charge.node, charge."from", charge.execution_type, charge.waiting_factor) AS factors
 			FROM yquota.charge
 			WHERE charge.project = ANY (yquota_internal.family_of(burn_rate_at.project)) AND charge."from" <= at AND charge."to" > at
 			  AND charge.given_back IS NULL
 			UNION ALL
 			SELECT CASE WHEN gone.corrects IS NULL THEN 1 ELSE -1 END, gone.allocation,
 				   yquota_internal.factor_names(gone.project, gone.application_id, gone.username,
-												gone.queue, gone.execution_type, gone.waiting_factor)
+												gone.queue, gone.node, gone."from", gone.execution_type, gone.waiting_factor)
 			FROM unnest(archived) AS gone
 			WHERE gone."from" <= at AND gone."to" > at AND gone.given_back IS NULL
 			UNION ALL
 			SELECT CASE WHEN reserved.corrects IS NULL THEN 1 ELSE -1 END, reserved.allocation,
-				   yquota_internal.factor_names(reserved.project, NULL, reserved.username, reserved.queue, 'GUARANTEED', reserved.reserved_factor)
+				   yquota_internal.factor_names(reserved.project, NULL, reserved.username, reserved.queue, NULL, NULL, 'GUARANTEED', reserved.reserved_factor)
 			FROM yquota.reservation_charge AS reserved
 			WHERE reserved.project = ANY (yquota_internal.family_of(burn_rate_at.project)) AND reserved."from" <= at AND reserved."to" > at
 			UNION ALL

@@ -392,21 +392,21 @@ COMMENT ON FUNCTION yquota_internal.terms_meaning(jsonb, timestamptz, timestampt
 	'Return the differences between terms and the prices in force between two instants, as text that is the same for every notation';
 
 CREATE VIEW yquota_internal.priced_segment AS
-	SELECT c.project, c.application_id, c.username, c.queue, c.execution_type, c.allocation,
+	SELECT c.project, c.application_id, c.username, c.queue, c.node, c.execution_type, c.allocation,
 		   c."from", c."to", c.padding, c.corrects IS NOT NULL AS taken_back, c.waiting_factor
 	FROM yquota.charge AS c
 	-- free at any price, because the container was preempted
 	WHERE c.given_back IS NULL
 	UNION ALL
-	SELECT c.project, c.application_id, c.username, c.queue, c.execution_type, c.allocation,
+	SELECT c.project, c.application_id, c.username, c.queue, c.node, c.execution_type, c.allocation,
 		   c.settled_at, yquota.statement_clock(), NULL, false, c.waiting_factor
 	FROM yquota.container AS c
 	WHERE c.settled_at < yquota.statement_clock()
 	UNION ALL
-	SELECT r.project, NULL, r.username, r.queue, 'GUARANTEED', r.allocation, r."from", r."to", NULL, r.corrects IS NOT NULL, r.reserved_factor
+	SELECT r.project, NULL, r.username, r.queue, NULL, 'GUARANTEED', r.allocation, r."from", r."to", NULL, r.corrects IS NOT NULL, r.reserved_factor
 	FROM yquota.reservation_charge AS r
 	UNION ALL
-	SELECT r.project, NULL, r.username, r.queue, 'GUARANTEED', r.allocation, r."from", r."to", NULL, false, r.reserved_factor
+	SELECT r.project, NULL, r.username, r.queue, NULL, 'GUARANTEED', r.allocation, r."from", r."to", NULL, false, r.reserved_factor
 	FROM yquota_internal.accruing_segment AS r
 	WHERE r."from" < r."to";
 COMMENT ON VIEW yquota_internal.priced_segment IS
@@ -419,24 +419,31 @@ CREATE FUNCTION yquota_internal.cost_by_terms(terms jsonb, from_at timestamptz, 
 	SET jit = off
 	AS $$
 		SELECT cost.project, cost.amount
-		FROM yquota_internal.cost_under_terms($query$
+		FROM yquota_internal.cost_under_terms(format($query$
 			SELECT part.project,
 				   trim_scale(sum(CASE WHEN part.taken_back THEN -part.amount ELSE part.amount END))
 			FROM (
 				SELECT s.project, s.taken_back,
-					   CASE WHEN s.padding IS NULL THEN yquota_internal.accrued(s.allocation, applying.names, greatest(s."from", $1), least(s."to", $2))
+					   CASE WHEN s.padding IS NULL THEN yquota_internal.accrued(s.allocation, applying.names, greatest(stretch.since, $1), least(stretch.until, $2))
 							ELSE yquota_internal.rate(s.allocation, applying.names, s."to") * yquota_internal.microseconds(s.padding) * 0.000001
 					   END AS amount
 				FROM yquota_internal.priced_segment AS s
+				CROSS JOIN LATERAL %s AS stretch
 				CROSS JOIN LATERAL (
-					SELECT yquota_internal.factor_names(s.project, s.application_id, s.username, s.queue, s.execution_type, s.waiting_factor) AS names
+					SELECT yquota_internal.factor_names(s.project, s.application_id, s.username, s.queue, s.node, stretch.since,
+														s.execution_type, s.waiting_factor) AS names
 					OFFSET 0) AS applying
 				WHERE ($3 IS NULL OR s.project = $3)
 				  AND (s."from" < $2 AND s."to" > $1 AND s.padding IS NULL
 					   OR s."to" >= $1 AND s."to" < $2 AND s.padding IS NOT NULL)
 			) AS part
 			GROUP BY part.project
-			$query$, yquota_internal.terms_base_prices(terms), yquota_internal.terms_multipliers(terms, from_at, to_at),
+			$query$,
+			-- segments in the books end where labels change that have factors in force, not in terms
+			CASE WHEN EXISTS (SELECT FROM jsonb_array_elements(terms -> 'factors') AS factor WHERE factor ->> 'dimension' = 'label')
+				 THEN 'yquota_internal.label_stretches(s.node, s."from", s."to")'
+				 ELSE '(SELECT s."from" AS since, s."to" AS until)' END),
+			yquota_internal.terms_base_prices(terms), yquota_internal.terms_multipliers(terms, from_at, to_at),
 			yquota_internal.terms_calendar_factors(terms, from_at, to_at), yquota_internal.terms_factors(terms), from_at, to_at, of_project,
 			terms ->> 'charging_mode') AS cost;
 $$;

@@ -31,8 +31,8 @@ CREATE FUNCTION yquota_internal.ledger_cost_query(ledger text, by text[]) RETURN
 				FILTER (WHERE key.name = 'cluster' OR key.name = ANY (by) AND key.name <> 'day'))
 		FROM unnest('{cluster,day,project,queue,username}'::text[]) WITH ORDINALITY AS key (name, place)
 		CROSS JOIN (VALUES ('CASE WHEN r."from" >= %1$s THEN 0 WHEN r."to" <= %1$s THEN r.amount '
-							'ELSE round(round(r.amount, 60) * "extract"(left(r.cluster, 0) || ''epoch'', %1$s - r."from") '
-							'/ "extract"(left(r.cluster, 0) || ''epoch'', r."to" - r."from"), 60) END'))
+							'ELSE round(round(r.amount, 66) * "extract"(left(r.cluster, 0) || ''epoch'', %1$s - r."from") '
+							'/ "extract"(left(r.cluster, 0) || ''epoch'', r."to" - r."from"), 66) END'))
 			AS part (until)
 		GROUP BY part.until);
 COMMENT ON FUNCTION yquota_internal.ledger_cost_query(text, text[]) IS

@@ -16,7 +16,7 @@ CREATE TABLE yquota.federated_budget (
 	project text COLLATE "C" NOT NULL REFERENCES yquota.project,
 	period text COLLATE "C" NOT NULL CHECK (period IN ('day', 'week', 'month', 'quarter', 'year')),
 	amount numeric NOT NULL
-		CHECK (amount > 0 AND amount <= 1e30 AND scale(amount) <= 60),
+		CHECK (amount > 0 AND amount <= 1e30 AND scale(amount) <= 66),
 	starts_on date NOT NULL CHECK (isfinite(starts_on)),
 	clusters text[] CHECK (cardinality(clusters) > 0 AND array_position(clusters, NULL) IS NULL),
 	lease_duration interval NOT NULL DEFAULT '6 hours' CHECK (lease_duration >= '1 minute' AND lease_duration <= '31 days'),

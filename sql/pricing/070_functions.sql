@@ -72,14 +72,28 @@ AS 'MODULE_PATHNAME', 'yq_sql_weight';
 COMMENT ON FUNCTION yquota_internal.weight(yquota.resource) IS
 	'Return the greatest common divisor of an allocation''s amounts; 0 for the empty allocation';
 
+CREATE FUNCTION yquota_internal.next_label_change(node text, after timestamptz)
+RETURNS timestamptz
+LANGUAGE c STABLE STRICT PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'yq_sql_next_label_change';
+COMMENT ON FUNCTION yquota_internal.next_label_change(text, timestamptz) IS
+	'Return the first instant after another one at which prices by label may change for a node; NULL for none';
+
+CREATE FUNCTION yquota_internal.label_stretches(node text, from_at timestamptz, to_at timestamptz)
+RETURNS TABLE (since timestamptz, until timestamptz)
+LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 1
+AS 'MODULE_PATHNAME', 'yq_sql_label_stretches';
+COMMENT ON FUNCTION yquota_internal.label_stretches(text, timestamptz, timestamptz) IS
+	'Return the parts of an interval in which a node keeps the label that counts for prices, one row at least';
+
 CREATE FUNCTION yquota_internal.factor_names(
-	project text, application_id text, username text, queue text,
-	execution_type yquota.execution_type, waiting_factor numeric)
+	project text, application_id text, username text, queue text, node text, since timestamptz,
+	execution_type yquota.execution_type, waiting_factor numeric, label text DEFAULT NULL)
 RETURNS text[]
 LANGUAGE c STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'yq_sql_factor_names';
-COMMENT ON FUNCTION yquota_internal.factor_names(text, text, text, text, yquota.execution_type, numeric) IS
-	'Return the names of the price factors, outages and charging modes that apply to a container: dimension, name, dimension, name ...  With the waiting_factor of a waiting container, "waiting" and the factor come first';
+COMMENT ON FUNCTION yquota_internal.factor_names(text, text, text, text, text, timestamptz, yquota.execution_type, numeric, text) IS
+	'Return the names of the price factors, outages and charging modes that apply to a container: dimension, name, dimension, name ...  With the waiting_factor of a waiting container, "waiting" and the factor come first.  Without a label, the node has the one in force at "since"';
 
 CREATE FUNCTION yquota_internal.reserved_factor(accepted_at timestamptz)
 RETURNS numeric

@@ -216,7 +216,7 @@ COMMENT ON FUNCTION yquota_internal.check_past_rule(timestamptz, text) IS
 --
 
 CREATE FUNCTION yquota_internal.note_pricing_change(
-	effective_from timestamptz, description text, rebase boolean DEFAULT false) RETURNS void
+	effective_from timestamptz, description text, rebase boolean DEFAULT false, nodes text[] DEFAULT NULL) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 	SET search_path = pg_catalog, pg_temp
 	AS $$
@@ -251,21 +251,26 @@ BEGIN
 				DETAIL = format('The change was: %s.', description),
 				HINT = 'A multiplier times a base price is at most 3 * 10^20 credits per native unit and second.';
 	END;
-	IF rebase THEN
+	IF rebase OR nodes IS NOT NULL THEN
 		-- a transaction snapshot would miss containers that started after it
-		PERFORM yquota_internal.require_read_committed('add or remove a factor, or an outage or a charging mode of projects');
+		PERFORM yquota_internal.require_read_committed(
+			CASE WHEN rebase THEN 'add or remove a factor, or an outage or a charging mode of projects' ELSE 'change the label of a node' END);
 		LOCK TABLE ONLY yquota.container_event IN SHARE ROW EXCLUSIVE MODE;
 		-- lock the ledger of reservations before containers; it is corrected afterwards
 		LOCK TABLE yquota.reservation_charge IN ROW EXCLUSIVE MODE;
-		PERFORM yquota_internal.rebase_running();
+		IF rebase THEN
+			PERFORM yquota_internal.rebase_running();
+		ELSE
+			PERFORM yquota_internal.settle_nodes_again(nodes);
+		END IF;
 	END IF;
 	IF effective_from <= yquota_internal.settled_at_most() THEN
 		PERFORM yquota_internal.correct_prices_since(effective_from);
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.note_pricing_change(timestamptz, text, boolean) IS
-	'Record that amounts may change from effective_from on, and correct settlements after that instant.  rebase is true when a factor, or an outage or charging mode of a project, is added or removed';
+COMMENT ON FUNCTION yquota_internal.note_pricing_change(timestamptz, text, boolean, text[]) IS
+	'Record that amounts may change from effective_from on, and correct settlements after that instant.  rebase is true when a factor, or an outage or charging mode of a project, is added or removed.  nodes are those whose labels have changed';
 
 --
 -- Triggers shared by the tables of pricing.  They run as the owner of the

@@ -229,6 +229,7 @@ DECLARE
 	changed_from timestamptz;
 	keys text;
 	names_changed boolean := false;
+	of_labels boolean := false;
 BEGIN
 	IF yquota_internal.restoring() THEN
 		RETURN NULL;
@@ -256,6 +257,12 @@ BEGIN
 
 	-- running containers store the names that have factors
 	IF TG_TABLE_NAME = 'price_factor' THEN
+		-- the first factor of all labels is the instant from which labels cut segments
+		IF TG_OP = 'DELETE' THEN
+			of_labels := EXISTS (SELECT FROM old_rows AS o WHERE o.dimension = 'label');
+		ELSE
+			of_labels := EXISTS (SELECT FROM new_rows AS n WHERE n.dimension = 'label');
+		END IF;
 		IF TG_OP = 'INSERT' THEN
 			names_changed := EXISTS (
 				SELECT FROM new_rows AS n
@@ -293,11 +300,15 @@ BEGIN
 			names_changed := names_changed OR EXISTS (SELECT FROM new_rows AS n WHERE n.project <> '');
 		END IF;
 	END IF;
+	IF of_labels THEN
+		-- a label that changes meanwhile has to know that labels have factors
+		LOCK TABLE yquota.node_label_history IN SHARE ROW EXCLUSIVE MODE;
+	END IF;
 	PERFORM yquota_internal.note_pricing_change(
 		changed_from,
 		CASE TG_OP WHEN 'DELETE' THEN format('%s removed: %s', what, keys)
 				   ELSE format('%s set: %s', what, keys) END,
-		names_changed);
+		names_changed OR of_labels);
 	RETURN NULL;
 END
 $$;

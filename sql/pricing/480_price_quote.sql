@@ -108,7 +108,7 @@ COMMENT ON FUNCTION yquota_internal.quoted_payer(text, text) IS
 -- query.
 CREATE FUNCTION yquota_internal.quoted_price(
 	allocation yquota.resource, duration interval, queue text, execution_type yquota.execution_type,
-	application_id text, payer text, payer_username text, at timestamptz)
+	application_id text, payer text, payer_username text, label text, at timestamptz)
 	RETURNS TABLE (
 		price_per_second numeric, cost numeric, charged_time interval, dominant text, reason text,
 		prices jsonb, alone jsonb, factor numeric, factors_in_force jsonb, paying_project text,
@@ -137,7 +137,7 @@ CREATE FUNCTION yquota_internal.quoted_price(
 		FROM yquota_internal.price_intervals(
 				quoted_price.allocation,
 				yquota_internal.factor_names(coalesce(quoted_price.payer, ''), quoted_price.application_id,
-					quoted_price.payer_username, quoted_price.queue, quoted_price.execution_type, NULL),
+					quoted_price.payer_username, quoted_price.queue, NULL, NULL, quoted_price.execution_type, NULL, quoted_price.label),
 				quoted_price.at, quoted_price.at) AS now
 		CROSS JOIN LATERAL (
 			SELECT greatest(yquota_internal.microseconds(quoted_price.duration),
@@ -149,12 +149,12 @@ CREATE FUNCTION yquota_internal.quoted_price(
 		) AS due
 		LEFT JOIN yquota.project_balance AS balance ON balance.project = quoted_price.payer;
 	END;
-COMMENT ON FUNCTION yquota_internal.quoted_price(yquota.resource, interval, text, yquota.execution_type, text, text, text, timestamptz) IS
+COMMENT ON FUNCTION yquota_internal.quoted_price(yquota.resource, interval, text, yquota.execution_type, text, text, text, text, timestamptz) IS
 	'Return the cost of a container from an instant on, at the prices in force then; arguments as check_price_quote() leaves them';
 
 CREATE FUNCTION yquota_internal.price_quote_as_owner(
 	allocation yquota.resource, duration interval, queue text,
-	execution_type yquota.execution_type, username text, project text, application_id text)
+	execution_type yquota.execution_type, username text, project text, application_id text, label text)
 	RETURNS TABLE (
 		price_per_second numeric, cost numeric, charged_time interval, dominant text, reason text,
 		prices jsonb, alone jsonb, factor numeric, factors_in_force jsonb, paying_project text,
@@ -176,23 +176,23 @@ BEGIN
 	RETURN QUERY SELECT quoted.*
 	FROM yquota_internal.quoted_price(price_quote_as_owner.allocation, price_quote_as_owner.duration,
 		queue_path, price_quote_as_owner.execution_type, price_quote_as_owner.application_id,
-		payer, payer_username, yquota.statement_clock()) AS quoted;
+		payer, payer_username, price_quote_as_owner.label, yquota.statement_clock()) AS quoted;
 END
 $$;
-COMMENT ON FUNCTION yquota_internal.price_quote_as_owner(yquota.resource, interval, text, yquota.execution_type, text, text, text) IS
+COMMENT ON FUNCTION yquota_internal.price_quote_as_owner(yquota.resource, interval, text, yquota.execution_type, text, text, text, text) IS
 	'Return the result of price_quote() for the calling role';
 
 CREATE FUNCTION yquota.price_quote(
 	allocation yquota.resource, duration interval, queue text DEFAULT NULL,
 	execution_type yquota.execution_type DEFAULT 'GUARANTEED', username text DEFAULT NULL,
-	project text DEFAULT NULL, application_id text DEFAULT NULL)
+	project text DEFAULT NULL, application_id text DEFAULT NULL, label text DEFAULT NULL)
 	RETURNS TABLE (
 		price_per_second numeric, cost numeric, charged_time interval, dominant text, reason text,
 		prices jsonb, alone jsonb, factor numeric, factors_in_force jsonb, paying_project text,
 		remaining numeric, affordable boolean, charging_mode yquota.charging_mode, rates jsonb)
 	LANGUAGE c STABLE PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'yq_sql_run_as_owner';
-COMMENT ON FUNCTION yquota.price_quote(yquota.resource, interval, text, yquota.execution_type, text, text, text) IS
+COMMENT ON FUNCTION yquota.price_quote(yquota.resource, interval, text, yquota.execution_type, text, text, text, text) IS
 	'Return the cost of a container that starts now, runs that long and keeps the present price.  The row has the charge to the last digit, the reason, the cost of each resource alone, and whether its project can afford it';
 
 --

@@ -21,7 +21,7 @@ BEGIN ATOMIC
 		('opportunistic', 'Opportunistic containers, and queues of nodes', ' (opportunistic|distributed|over allocation|node (queue|work|action|report|room)|enqueue|advance|register|container (ended|paused|progress)|node lease|progress|shed) '),
 		('outage', 'Time that is forgiven', ' (outage|forgive) '),
 		('preemption', 'Preemption: what has to give resources back, and what that costs', ' (preempt|preempted|preemption|reclaim) '),
-		('price', 'Prices, multipliers, factors and charging rules; what other prices would bring', ' (prices?|multiplier|factor|charging rule|pricing|tariff|shadow|rerate|point|utilization|cluster metrics|quota compute) '),
+		('price', 'Prices, multipliers, factors and charging rules; what other prices would bring', ' (prices?|multiplier|factor|label history|charging rule|pricing|tariff|shadow|rerate|point|utilization|cluster metrics|quota compute) '),
 		('queue', 'Queues, their configuration, and where applications go', ' (queues?|hadoop|label|mapping|template|property|configuration|user (limit|setting)|place) '),
 		('reservation', 'Capacity reserved ahead of time', ' (reservations?|plans?|plan|planned) '),
 		('resource', 'Vectors and types of resources', ' (resource|fits in|has room for|dominant|sum) '),

@@ -170,6 +170,9 @@ CREATE TRIGGER append_only BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON yquo
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.price_factor
 	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
 		'Timelines are append-only.', 'Insert a point from now on, or withdraw a future point with yquota.withdraw_point().');
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON yquota.node_label_history
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_rewriting(
+		'Timelines are append-only.', 'Update the label of the node in yquota.node, or insert a point of its past.');
 CREATE TRIGGER computed_by_owner AFTER INSERT OR UPDATE ON yquota.price_factor
 	FOR EACH ROW WHEN (NEW.load IS NOT NULL) EXECUTE FUNCTION yquota_internal.refuse_rewriting(
 		'Only computed factors have the load of node queues.', 'Leave load out to set a factor by hand.');

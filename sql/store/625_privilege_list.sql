@@ -52,7 +52,7 @@ CREATE VIEW yquota_internal.privilege AS
 				shadow_tariff,spending_threshold,unmapped_property,user_setting,utilization,wildcard_template,
 				workflow_priority_mapping}'),
 			-- append-only timelines and grants, and views that functions maintain
-			('TABLE', '{INSERT}', 'admin', '{charging_rule,cluster_lease,lending_federation,price_factor,quota_grant}'),
+			('TABLE', '{INSERT}', 'admin', '{charging_rule,cluster_lease,lending_federation,node_label_history,price_factor,quota_grant}'),
 			('TABLE', '{UPDATE}', 'admin', '{alert,event_reject,federated_cluster}'),
 			('TABLE', '{DELETE}', 'admin', '{event_reject,feed_reject}'),
 			-- operators speak for the resource manager
@@ -108,7 +108,7 @@ CREATE VIEW yquota_internal.privilege AS
 				html_row,html_table,html_time,is_due,is_hadoop_capacity,is_name_of_setting,is_trusted,java_trim,
 				json_list,judged_hadoop_properties,last_instant,last_known,last_known_step,last_period,
 				match_hadoop_properties,max_clock_skew,may_have_rows,merge_weights,microseconds,multiplier,
-				mutation_parameters,mutation_steps,nearest_name,next_period_start,next_quarter_hour,node_room,
+				mutation_parameters,mutation_steps,nearest_name,next_label_change,next_period_start,next_quarter_hour,node_room,
 				number_text,opportunistic_figures,opportunistic_price_figures,other_hadoop_names,outliving_containers,
 				over_allocation_figures,pack_weights,page_style,parse_hadoop_json_rules,parse_hadoop_list,part_within,
 				payer_project,payer_username,period_bills,period_numbers,period_start,plan_hadoop_import,plan_percent,

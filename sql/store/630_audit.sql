@@ -150,7 +150,7 @@ BEGIN
 				  AND attribute.attrelid = class.oid AND attribute.attnum = k.attnum) AS key
 		FROM pg_class AS class
 		WHERE class.relkind = 'r'
-		  AND (class.relname <> ALL ('{node,pending_demand,utilization}')
+		  AND (class.relname <> ALL ('{node,node_label_history,pending_demand,utilization}')
 			   AND class.oid IN (SELECT privilege.objid FROM yquota_internal.privilege AS privilege
 								 WHERE privilege.object_kind = 'TABLE' AND privilege.privilege = 'INSERT' AND 'admin' = ANY (privilege.kinds))
 			   OR class.oid = ANY ('{yquota.base_price, yquota.closed_period, yquota.credit_transfer,

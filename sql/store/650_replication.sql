@@ -30,6 +30,7 @@ CREATE TRIGGER invalidate_applied AFTER INSERT OR UPDATE OR DELETE ON yquota.pri
 ALTER TABLE yquota.pricing_change ENABLE REPLICA TRIGGER invalidate_applied;
 ALTER TABLE yquota.project ENABLE ALWAYS TRIGGER signal_change;
 ALTER TABLE yquota.node ENABLE ALWAYS TRIGGER signal_change, ENABLE ALWAYS TRIGGER signal_update;
+ALTER TABLE yquota.node_label_history ENABLE ALWAYS TRIGGER signal_change;
 ALTER TABLE yquota.event_reject ENABLE ALWAYS TRIGGER signal_change, ENABLE ALWAYS TRIGGER signal_removal;
 
 -- Makes sessions likewise drop cached decisions about queues and effective properties.

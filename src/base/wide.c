@@ -118,6 +118,17 @@ yq_wide_try_multiply(YqWide *a, YqPrice b)
 	return true;
 }
 
+bool
+yq_wide_try_scale(YqWide *a, int exponent)
+{
+	for (; exponent > YQ_LARGEST_POWER_OF_TEN; exponent -= YQ_LARGEST_POWER_OF_TEN)
+	{
+		if (!yq_wide_try_multiply(a, yq_power_of_ten(YQ_LARGEST_POWER_OF_TEN)))
+			return false;
+	}
+	return yq_wide_try_multiply(a, yq_power_of_ten(exponent));
+}
+
 void
 yq_wide_multiply(YqWide *a, YqPrice b)
 {
@@ -340,7 +351,7 @@ yq_divide_half_even(Numeric numerator, Numeric denominator, int decimals)
  * Conversion of amounts and prices from and to numerics, as the server stores them.
  *
  * The functions read and write the stored form of numerics, because its base-10000
- * digits match the 60 decimals of an amount.  The server does not document the format
+ * digits match the 68 decimals of an amount.  The server does not document the format
  * (numeric.c), but pg_upgrade preserves it.  No other file of yquota depends on it.
  * Loading the library fails on a server with another format.
  */
@@ -353,10 +364,11 @@ yq_divide_half_even(Numeric numerator, Numeric denominator, int decimals)
 
 /*
  * The header has one word (short) or two words.  The digits follow, the highest first.
- * A header of one word can store up to 63 decimals and a weight of 7 bits, which
- * suffices for every amount.
+ * A header of one word can store up to 63 decimals and a weight of 7 bits.  The
+ * weight suffices for every amount.
  */
 #define SHORT_HEADER 0x8000
+#define SHORT_MAX_DECIMALS 63
 #define SHORT_NEGATIVE 0x2000
 #define SHORT_DECIMALS_SHIFT 7
 #define SHORT_WEIGHT_SIGN 0x0040
@@ -469,24 +481,37 @@ yq_wide_to_numeric(const YqWide *a)
 	int16		digits[MAX_DIGITS];
 	int			count;
 	int			lowest = 0;
+	int			decimals = 0;
+	int			header = 1;
 	uint16	   *stored;
 	uint16	   *words;
 
-	StaticAssertStmt(YQ_AMOUNT_DECIMALS < 64 && MAX_DIGITS < 64, "an amount fits a short header");
+	StaticAssertStmt(MAX_DIGITS < 64, "the weight of an amount fits a short header");
 	if (negative)
 		yq_wide_negate(&absolute);
 	count = wide_to_digits(absolute, digits);
 	while (lowest < count && digits[lowest] == 0)
 		lowest++;
-
-	stored = palloc(VARHDRSZ + sizeof(uint16) * (1 + count - lowest));
-	SET_VARSIZE(stored, VARHDRSZ + sizeof(uint16) * (1 + count - lowest));
-	words = (uint16 *) VARDATA(stored);
-	*words = SHORT_HEADER;
 	if (count > 0)
-		*words |= (negative ? SHORT_NEGATIVE : 0) |
-			fraction_decimals(digits, lowest) << SHORT_DECIMALS_SHIFT |
-			((count - 1 - AMOUNT_FRACTION_DIGITS) & SHORT_WEIGHT_MASK);
+		decimals = fraction_decimals(digits, lowest);
+	if (decimals > SHORT_MAX_DECIMALS)
+		header = 2;
+
+	stored = palloc(VARHDRSZ + sizeof(uint16) * (header + count - lowest));
+	SET_VARSIZE(stored, VARHDRSZ + sizeof(uint16) * (header + count - lowest));
+	words = (uint16 *) VARDATA(stored);
+	if (header == 2)
+	{
+		*words = (negative ? LONG_NEGATIVE : 0) | decimals;
+		*++words = (uint16) (count - 1 - AMOUNT_FRACTION_DIGITS);
+	}
+	else
+	{
+		*words = SHORT_HEADER;
+		if (count > 0)
+			*words |= (negative ? SHORT_NEGATIVE : 0) | decimals << SHORT_DECIMALS_SHIFT |
+				((count - 1 - AMOUNT_FRACTION_DIGITS) & SHORT_WEIGHT_MASK);
+	}
 	for (int i = count - 1; i >= lowest; i--)
 		*++words = digits[i];
 	return (Numeric) stored;
@@ -622,7 +647,7 @@ is_understood(const char *text)
 		numeric_to_wide(&again, ours, YQ_AMOUNT_DECIMALS) && yq_wide_compare(&again, &amount) == 0;
 }
 
-/* Tell whether a numeric is read as this number of units of 10^-60, with its sign. */
+/* Tell whether a numeric is read as this number of units of 10^-68, with its sign. */
 static bool
 is_read_as(const char *text, uint64 low, uint64 high)
 {
@@ -640,8 +665,8 @@ yq_wide_numeric_check(void)
 {
 	static const char *const amounts[] = {"0", "1", "-1", "9999", "10000", "-10000.0001", "0.5", "-0.00001",
 		"123456789012345678901234567890.098765432109876543210987654321",
-		"-0.000000000000000000000000000000000000000000000000000000000001",
-	"900000000000000000000000000000000000000000000000000.123456789012345678901234567890123456789012345678901234567891"};
+		"-0.000000000000000000000000000000000000000000000000000000000000001", "-0.0000000000000000000000000000000000000000000000000000000000000001", "0.00000000000000000000000000000000000000000000000000000000000000000001",
+	"900000000000000000000000000000000000000000.12345678901234567890123456789012345678901234567890123456789012345678"};
 	YqDecimal	decimal;
 	bool		is_known = true;
 
@@ -649,10 +674,10 @@ yq_wide_numeric_check(void)
 		is_known = is_known && is_understood(amounts[i]);
 	/* the headers of these values have two words, because a short header cannot store that many decimals */
 	is_known = is_known &&
-		is_read_as("0.00000000000000000000000000000000000000000000000000000000000700000000000000000000", 7, 0) &&
-		is_read_as("-0.00000000000000000000000000000000000000000000000000000000000700000000000000000000", 7, 0) &&
-		is_read_as("0.0000000000000000000000000000000000001", UINT64CONST(200376420520689664), 5421) &&
-		is_read_as("0.000000000000000000000000000000000001", UINT64CONST(2003764205206896640), 54210);
+		is_read_as("0.00000000000000000000000000000000000000000000000000000000000000000007000000000000", 7, 0) &&
+		is_read_as("-0.00000000000000000000000000000000000000000000000000000000000000000007000000000000", 7, 0) &&
+		is_read_as("0.0000000000000000000000000000000000001", UINT64CONST(13875954555633532928), UINT64CONST(542101086242)) &&
+		is_read_as("0.000000000000000000000000000000000001", UINT64CONST(9632337040368467968), UINT64CONST(5421010862427));
 	if (is_known)
 	{
 		decimal = yq_decimal_from_numeric(numeric_of_text("1024.0625"));

@@ -14,13 +14,13 @@
 /* -- wide ---------------------------------------------------------------------- */
 
 /*
- * A YqWide is a signed 384-bit integer.  As an amount of money it counts units of 10^-60 credits.  An exact
- * amount has at most 60 decimals (docs/design.md 1.2, 3).  A price has 18, a second 6, each of the five
- * dimensions of price factors 6, and the factor of a wait 6.  The number is a multiple of 4, the decimals in a
- * digit of a numeric.  A price is an unsigned 128-bit integer that counts 10^-18 credits.
+ * A YqWide is a signed 384-bit integer.  As an amount of money it counts units of 10^-68 credits.  An exact
+ * amount has at most 66 decimals (docs/design.md 1.2, 3).  A price has 18, a second 6, each of the six
+ * dimensions of price factors 6, and the factor of a wait 6.  The next multiple of 4, the decimals in a digit
+ * of a numeric, is 68.  A price is an unsigned 128-bit integer that counts 10^-18 credits.
  *
  * A million containers of 1 TB over ten years at a price of a million credits come to about 10^27 credits.
- * This is 2^289 units, which fits.  A value that does not fit is ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, never a
+ * This is 2^316 units, which fits.  A value that does not fit is ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, never a
  * wrong sum.
  *
  * Nothing here rounds except yq_price_form and yq_divide_half_even.
@@ -30,7 +30,7 @@
 
 /* Decimals of a price and of an amount. */
 #define YQ_PRICE_DECIMALS 18
-#define YQ_AMOUNT_DECIMALS 60
+#define YQ_AMOUNT_DECIMALS 68
 
 /*
  * A price in units of 10^-18 credits per native unit and second.  It is the server's
@@ -171,10 +171,14 @@ extern void yq_wide_multiply(YqWide *a, YqPrice b);
 /* Compute a *= b.  Returns false, and leaves "a" unchanged, when the product has more than 383 bits. */
 extern bool yq_wide_try_multiply(YqWide *a, YqPrice b);
 
+/* Compute a *= 10^exponent likewise, for any exponent from 0 on. */
+extern bool yq_wide_try_scale(YqWide *a, int exponent);
+
 /* Tell whether an amount fits. */
 extern bool yq_wide_is_in_range(const YqWide *a);
 
-/* Return 10^exponent, for 0 <= exponent <= 38. */
+/* Return 10^exponent, for 0 <= exponent <= 38, the largest power of ten that fits a YqPrice. */
+#define YQ_LARGEST_POWER_OF_TEN 38
 extern YqPrice yq_power_of_ten(int exponent);
 
 /*
@@ -203,7 +207,7 @@ pg_noreturn extern void yq_amount_out_of_range(void);
  * A value that does not fit is ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE.
  */
 
-/* Convert amounts exactly; a numeric may have at most 60 decimals. */
+/* Convert amounts exactly; a numeric may have at most 68 decimals. */
 extern Numeric yq_wide_to_numeric(const YqWide *a);
 extern void yq_wide_from_numeric(YqWide *result, Numeric value);
 

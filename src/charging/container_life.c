@@ -10,6 +10,7 @@
 #include "base/bytes_table.h"
 #include "charging/container_life.h"
 #include "miscadmin.h"
+#include "pricing/node_label.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
@@ -273,6 +274,43 @@ insert_change(YqContainerLife *life, const YqChange *change)
 	make_room(life);
 	move_gap(life, changes_until(life, change->occurred_at));
 	put_change(life, change);
+}
+
+/* Return the end of what is known after the first changes: the next change or the finish. */
+static TimestampTz
+known_until(const YqContainerLife *life, int changes)
+{
+	if (changes < life->change_count)
+		return yq_container_life_change(life, changes)->occurred_at;
+	/* a label that changes at the finish counts for the padding */
+	return life->finished ? life->finished_at + 1 : DT_NOEND;
+}
+
+YqContainerLife
+yq_container_life_relabelled(const YqContainerLife *life)
+{
+	YqContainerLife relabelled;
+	const text *node = life->initial.node;
+	TimestampTz at = life->started_at;
+	int			next = 0;
+
+	if (!yq_node_labels_matter())
+		return *life;
+	relabelled = yq_container_life_copy(life);
+	for (;;)
+	{
+		YqChange	change = {.occurred_at = yq_node_label_next_change(node, at),.is_relabel = true};
+
+		CHECK_FOR_INTERRUPTS();
+		if (change.occurred_at < known_until(&relabelled, next))
+			insert_change(&relabelled, &change);
+		else if (next == relabelled.change_count)
+			return relabelled;
+		at = yq_container_life_change(&relabelled, next)->occurred_at;
+		if (yq_container_life_change(&relabelled, next)->set.node != NULL)
+			node = yq_container_life_change(&relabelled, next)->set.node;
+		next++;
+	}
 }
 
 /* Remove the changes after an instant. */
@@ -589,6 +627,7 @@ yq_container_life_segments(const YqContainerLife *life, const TimestampTz *perio
 
 		CHECK_FOR_INTERRUPTS();
 		segment.to = change->occurred_at;
+		segment.settled_by = change->is_relabel ? YQ_QUOTA_COMPUTE : YQ_CONTAINER_UPDATE;
 		add_until_period_ends(&list, &segment);
 		if (segment.to > segment.from)
 			add_segment(&list, &segment);

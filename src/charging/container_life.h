@@ -53,6 +53,7 @@ typedef struct YqChange
 	bool		repeated_start; /* it came as a START with a new allocation */
 	int64		event_id;		/* number of its event; 0 when the event has no number */
 	bool		is_new;			/* not recorded yet */
+	bool		is_relabel;		/* no event: the label of the node changes */
 } YqChange;
 
 typedef struct YqContainerLife
@@ -122,6 +123,12 @@ extern YqMerge yq_container_life_merge(YqContainerLife *life, const YqEvent *eve
 
 /* Return a copy that can be added to; both lives share the values that they point to. */
 extern YqContainerLife yq_container_life_copy(const YqContainerLife *life);
+
+/*
+ * Return the life with a change for each change of the label of a node while the container was there.  The result
+ * is the life itself while labels have no factors.
+ */
+extern YqContainerLife yq_container_life_relabelled(const YqContainerLife *life);
 
 /* Add a recorded change, in any order.  Callers use the life only after yq_container_life_complete(). */
 extern void yq_container_life_add_change(YqContainerLife *life, const YqChange *change);

@@ -16,6 +16,7 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "pricing/factors.h"
+#include "pricing/node_label.h"
 #include "pricing/rate_class.h"
 #include "storage/lmgr.h"
 #include "store/catalog.h"
@@ -231,6 +232,7 @@ enum
 	DUE_APPLICATION_ID,
 	DUE_USERNAME,
 	DUE_QUEUE,
+	DUE_NODE,
 	DUE_EXECUTION_TYPE,
 	DUE_ALLOCATION,
 	DUE_FROM,
@@ -238,6 +240,12 @@ enum
 	DUE_AMOUNT,
 	DUE_DOMINANT
 };
+
+static const text *
+due_node(FunctionCallInfo fcinfo)
+{
+	return PG_ARGISNULL(DUE_NODE) ? NULL : PG_GETARG_TEXT_PP(DUE_NODE);
+}
 
 /* Return the factors and outages that apply; NULL when there are none at all. */
 static ArrayType *
@@ -251,17 +259,18 @@ factors_of_arguments(FunctionCallInfo fcinfo)
 	payer.application_id = yq_text_argument(fcinfo, DUE_APPLICATION_ID);
 	payer.username = yq_text_argument(fcinfo, DUE_USERNAME);
 	payer.queue = yq_text_argument(fcinfo, DUE_QUEUE);
+	payer.label = yq_node_label_at(due_node(fcinfo), PG_GETARG_TIMESTAMPTZ(DUE_FROM));
 	payer.execution_type =
 		DatumGetCString(DirectFunctionCall1(enum_out, PG_GETARG_DATUM(DUE_EXECUTION_TYPE)));
 	return yq_factor_names(&payer);
 }
 
 /*
- * is_due(project, application_id, username, queue, execution_type, allocation, from_at, to_at, amount,
+ * is_due(project, application_id, username, queue, node, execution_type, allocation, from_at, to_at, amount,
  * dominant)
  *
- * It tells whether the amount is the cost of the interval if the container did not wait in it.  The result
- * is false when there is nothing to compare.
+ * It tells whether the amount is the cost of the interval if the container did not wait in it and its
+ * node kept its label.  The result is false when there is nothing to compare.
  */
 Datum
 yq_sql_is_due(PG_FUNCTION_ARGS)
@@ -283,6 +292,8 @@ yq_sql_is_due(PG_FUNCTION_ARGS)
 		PG_RETURN_BOOL(false);
 
 	(void) yq_rate_class_refresh();
+	if (yq_node_label_next_change(due_node(fcinfo), PG_GETARG_TIMESTAMPTZ(DUE_FROM)) <= PG_GETARG_TIMESTAMPTZ(DUE_TO))
+		PG_RETURN_BOOL(false);
 	rate_class = yq_rate_class_require(PG_GETARG_YQ_RESOURCE_P(DUE_ALLOCATION),
 									   factors_of_arguments(fcinfo), &weight);
 	yq_rate_class_cost(rate_class, weight, PG_GETARG_TIMESTAMPTZ(DUE_FROM),

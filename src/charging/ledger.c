@@ -19,6 +19,7 @@
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "pricing/factors.h"
+#include "pricing/node_label.h"
 #include "pricing/timeline.h"
 #include "store/clock.h"
 #include "utils/builtins.h"
@@ -418,7 +419,7 @@ yq_change_read(const YqLedger *ledger, YqEventKind *kind, YqChange *change,
 	yq_event_read_role(&change->set.role, &change->set.is_running, slot, CHANGE_PRIORITY + 1);
 	change->event_id = slot->tts_isnull[CHANGE_EVENT_ID] ? 0 :
 		DatumGetInt64(slot->tts_values[CHANGE_EVENT_ID]);
-	change->is_new = false;
+	change->is_new = change->is_relabel = false;
 }
 
 void
@@ -571,7 +572,7 @@ yq_ledger_wait(TimestampTz waits_since)
 ArrayType *
 yq_ledger_factor_names(const YqLedger *ledger, const text *project,
 					   const text *application_id, const text *username,
-					   const YqState *state, YqWait wait)
+					   const YqState *state, YqWait wait, TimestampTz since)
 {
 	YqPayer		payer;
 
@@ -581,6 +582,7 @@ yq_ledger_factor_names(const YqLedger *ledger, const text *project,
 	payer.application_id = cstring_or_null(application_id);
 	payer.username = cstring_or_null(username);
 	payer.queue = cstring_or_null(state->queue);
+	payer.label = yq_node_label_at(state->node, since);
 	payer.execution_type = state->execution_type == ledger->labels.opportunistic ? "OPPORTUNISTIC" : "GUARANTEED";
 	payer.wait = wait;
 	return yq_factor_names(&payer);

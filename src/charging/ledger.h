@@ -154,10 +154,13 @@ extern bool yq_ledger_know_project(YqLedger *ledger, const text *project);
  */
 extern text *yq_ledger_label_of(YqLedger *ledger, const text *node);
 
-/* Return the factor names of a container in a state and a wait, or in no wait; NULL for none. */
+/*
+ * Return the factor names of a container in a state and a wait, or in no wait, from an instant on; NULL for
+ * none.  The label of its node is the one in force then.
+ */
 extern ArrayType *yq_ledger_factor_names(const YqLedger *ledger, const text *project,
 										 const text *application_id, const text *username,
-										 const YqState *state, YqWait wait);
+										 const YqState *state, YqWait wait, TimestampTz since);
 
 /* Return the charged wait of a container that began at an instant; DT_NOEND for none. */
 extern YqWait yq_ledger_wait(TimestampTz waits_since);

@@ -138,7 +138,7 @@ yq_posting_price(YqLedger *ledger, YqCharge *charge)
 	ArrayType  *factors = yq_ledger_factor_names(ledger, charge->project,
 												 charge->application_id,
 												 charge->username, &charge->state,
-												 charge->wait);
+												 charge->wait, charge->from);
 	YqRateClass *rate_class = yq_rate_class_require(charge->state.allocation, factors,
 													&weight);
 
@@ -223,7 +223,7 @@ yq_posting_accrue(YqLedger *ledger, YqContainer *container)
 	container->factors = yq_ledger_factor_names(ledger, container->project,
 												container->application_id,
 												container->username, &container->state,
-												container->wait);
+												container->wait, container->settled_at);
 	rate_class = yq_rate_class_require(container->state.allocation, container->factors,
 									   &weight);
 	yq_counters_priced(ledger->counters, container->settled_at);

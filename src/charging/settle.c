@@ -332,11 +332,14 @@ static bool
 make_plan(YqLedger *ledger, const YqContainerRecords *loaded, YqContainerLife *life,
 		  RecordsPlan *plan)
 {
+	YqContainerLife relabelled;
+
 	memset(plan, 0, sizeof(*plan));
 	name_container(&plan->container, life);
 	life->free_from = yq_posting_free_from(life);
-	return plan_charges(ledger, life, plan) &&
-		plan_container(ledger, loaded, life, plan);
+	relabelled = yq_container_life_relabelled(life);
+	return plan_charges(ledger, &relabelled, plan) &&
+		plan_container(ledger, loaded, &relabelled, plan);
 }
 
 /* Tell whether all amounts fit once events have been merged. */

@@ -18,6 +18,7 @@
 #include "charging/settle_load.h"
 #include "charging/settler.h"
 #include "miscadmin.h"
+#include "pricing/node_label.h"
 #include "pricing/timeline.h"
 #include "utils/memutils.h"
 
@@ -148,6 +149,9 @@ append_update(YqLedger *ledger, Appending *appending, const YqEvent *event, Memo
 
 	if (event->occurred_at <= before->settled_at ||
 		before->settled_at < yq_timeline_last_period_end() ||
+		/* the label of a node changes before the event, or after it */
+		yq_node_label_next_change(before->state.node, before->settled_at) < event->occurred_at ||
+		yq_node_label_next_change(set.node != NULL ? set.node : before->state.node, event->occurred_at) != DT_NOEND ||
 		yq_state_is_empty(&set) ||
 		(set.allocation != NULL &&
 		 yq_admit_check_allocation(set.allocation, event->occurred_at) != NULL))
@@ -186,6 +190,7 @@ append_finish(YqLedger *ledger, Appending *appending, const YqEvent *event)
 
 	if (event->occurred_at < container->settled_at ||
 		container->settled_at < yq_timeline_last_period_end() ||
+		yq_node_label_next_change(container->state.node, container->settled_at) <= event->occurred_at ||
 		(yq_event_tells_preemption(event) &&
 		 yq_timeline_free_before_preemption(container->started_at, &any_source) > 0) ||
 		/* the charge at the end of the period becomes the last charge */
@@ -470,6 +475,7 @@ add_start(YqSettler *settler, const YqEvent *const *events, int count)
 	bool		admitted;
 
 	if (events[0]->occurred_at < yq_timeline_last_period_end() ||
+		yq_node_label_next_change(events[0]->node, events[0]->occurred_at) != DT_NOEND ||
 		append_is_awaited(settler, events[0]->container_id) ||
 		(batch->is_replay &&
 		 yq_index_scan_find(yq_ledger_charges(settler->ledger), events[0]->container_id) != NULL))

@@ -246,6 +246,7 @@ yq_factor_names(const YqPayer *payer)
 	wanted[YQ_FACTOR_APPLICATION] = payer->application_id;
 	wanted[YQ_FACTOR_USERNAME] = payer->username;
 	wanted[YQ_FACTOR_PROJECT] = payer->project;
+	wanted[YQ_FACTOR_LABEL] = payer->label;
 	wanted[YQ_FACTOR_EXECUTION_TYPE] = payer->execution_type;
 	for (int dimension = 0; dimension < YQ_FACTOR_DIMENSIONS; dimension++)
 	{

@@ -40,6 +40,7 @@ typedef struct YqPayer
 	const char *application_id; /* NULL when not known, as the next fields */
 	const char *username;
 	const char *queue;
+	const char *label;			/* label of the node */
 	const char *execution_type; /* label of yquota.execution_type */
 	YqWait		wait;
 } YqPayer;

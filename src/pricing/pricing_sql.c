@@ -19,6 +19,7 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "pricing/factors.h"
+#include "pricing/node_label.h"
 #include "pricing/rate_class.h"
 #include "pricing/timeline.h"
 #include "store/catalog.h"
@@ -161,7 +162,7 @@ yq_sql_divide_half_even(PG_FUNCTION_ARGS)
 	PG_RETURN_NUMERIC(yq_divide_half_even(numerator, denominator, decimals));
 }
 
-/* factor_names(project, application_id, username, queue, execution_type, waiting_factor) */
+/* factor_names(project, application_id, username, queue, node, since, execution_type, waiting_factor, label) */
 Datum
 yq_sql_factor_names(PG_FUNCTION_ARGS)
 {
@@ -174,11 +175,14 @@ yq_sql_factor_names(PG_FUNCTION_ARGS)
 	payer.application_id = yq_text_argument(fcinfo, 1);
 	payer.username = yq_text_argument(fcinfo, 2);
 	payer.queue = yq_text_argument(fcinfo, 3);
-	payer.execution_type = PG_ARGISNULL(4) ? NULL :
-		DatumGetCString(DirectFunctionCall1(enum_out, PG_GETARG_DATUM(4)));
-	payer.wait = yq_wait_from_numeric(PG_GETARG_DATUM(5), PG_ARGISNULL(5));
+	payer.execution_type = PG_ARGISNULL(6) ? NULL :
+		DatumGetCString(DirectFunctionCall1(enum_out, PG_GETARG_DATUM(6)));
+	payer.wait = yq_wait_from_numeric(PG_GETARG_DATUM(7), PG_ARGISNULL(7));
+	payer.label = yq_text_argument(fcinfo, 8);
 
 	(void) yq_rate_class_refresh();
+	if (payer.label == NULL && !PG_ARGISNULL(4) && !PG_ARGISNULL(5))
+		payer.label = yq_node_label_at(PG_GETARG_TEXT_PP(4), PG_GETARG_TIMESTAMPTZ(5));
 	names = yq_factor_names(&payer);
 	if (names == NULL)
 		PG_RETURN_NULL();
@@ -266,8 +270,8 @@ push_decimal(JsonbParseState **state, YqPrice digits, int decimals)
 	YqWide		wide = {{0}};
 
 	yq_wide_add_product(&wide, digits, 1);
-	yq_wide_multiply(&wide, yq_power_of_ten(YQ_AMOUNT_DECIMALS - decimals - YQ_PRICE_DECIMALS));
-	yq_wide_multiply(&wide, yq_power_of_ten(YQ_PRICE_DECIMALS));
+	if (!yq_wide_try_scale(&wide, YQ_AMOUNT_DECIMALS - decimals))
+		yq_amount_out_of_range();
 	number.val.numeric = yq_wide_to_numeric(&wide);
 	pushJsonbValue(state, WJB_VALUE, &number);
 }

@@ -323,15 +323,15 @@ synchronize_class(YqRateClass *rate_class)
 		drop_what_changed(rate_class);
 }
 
-/* Return the unit of the class's sums, in units of an amount. */
-static YqPrice
-amount_scale(const YqRateClass *rate_class)
+/* Return the decimals that an amount has and the class's sums do not. */
+static int
+missing_decimals(const YqRateClass *rate_class)
 {
 	int			decimals = PLAIN_DECIMALS;
 
 	if (rate_class->cost.factors != NULL)
 		decimals += 6 * rate_class->cost.factors->chain_count;
-	return yq_power_of_ten(YQ_AMOUNT_DECIMALS - decimals);
+	return YQ_AMOUNT_DECIMALS - decimals;
 }
 
 /* Turn a sum for one unit of the shape into an amount; false when it does not fit. */
@@ -340,7 +340,7 @@ make_amount(const YqRateClass *rate_class, uint64 weight, YqWide *sum)
 {
 	return !rate_class->cost.out_of_range &&
 		yq_wide_try_multiply(sum, weight) &&
-		yq_wide_try_multiply(sum, amount_scale(rate_class)) &&
+		yq_wide_try_scale(sum, missing_decimals(rate_class)) &&
 		yq_wide_is_in_range(sum);
 }
 
@@ -468,9 +468,9 @@ set_factors_in_force(const YqRateClass *rate_class, TimestampTz at, YqPricesInFo
 			in_force->factors[in_force->factor_count++] = factor;
 		}
 	}
-	/* amount_scale() allows for the decimals of price and time, which a factor does not have */
-	yq_wide_multiply(&in_force->factor, amount_scale(rate_class));
-	yq_wide_multiply(&in_force->factor, yq_power_of_ten(PLAIN_DECIMALS));
+	/* a factor has no decimals of price and time */
+	if (!yq_wide_try_scale(&in_force->factor, missing_decimals(rate_class) + PLAIN_DECIMALS))
+		yq_amount_out_of_range();
 	in_force->is_forgiven |= set != NULL && yq_factor_set_in_outage(set, at);
 }
 

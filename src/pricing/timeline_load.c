@@ -28,6 +28,7 @@ static const char *const dimension_names[YQ_FACTOR_KINDS] = {
 	[YQ_FACTOR_APPLICATION] = "application",
 	[YQ_FACTOR_USERNAME] = "username",
 	[YQ_FACTOR_PROJECT] = "project",
+	[YQ_FACTOR_LABEL] = "label",
 	[YQ_FACTOR_EXECUTION_TYPE] = "execution_type",
 	[YQ_FACTOR_WAITING] = "waiting",
 };
@@ -267,6 +268,8 @@ read_factor(YqTimelineLoader *loader, TupleTableSlot *slot, Relation relation)
 	point = &factor->points[factor->point_count++];
 	point->effective_at = DatumGetTimestampTz(column_value(slot, relation, "effective_at"));
 	point->value = number == (Datum) 0 ? YQ_FACTOR_ENDED : factor_value(number);
+	if (dimension == YQ_FACTOR_LABEL && point->value != YQ_FACTOR_ENDED)
+		loader->timeline->labels_from = Min(loader->timeline->labels_from, point->effective_at);
 }
 
 static void
@@ -688,6 +691,7 @@ yq_timeline_load_tables(YqTimelineLoader *loader)
 	timeline->resource_groups = NULL;
 	timeline->factor_count = 0;
 	timeline->factors = NULL;
+	timeline->labels_from = DT_NOEND;
 	timeline->outage_count = 0;
 	timeline->outages = NULL;
 	timeline->horizon = DT_NOBEGIN;

@@ -42,6 +42,7 @@ typedef enum YqFactorDimension
 	YQ_FACTOR_APPLICATION,
 	YQ_FACTOR_USERNAME,
 	YQ_FACTOR_PROJECT,
+	YQ_FACTOR_LABEL,
 	YQ_FACTOR_EXECUTION_TYPE,
 	YQ_FACTOR_DIMENSIONS,		/* number of dimensions of price_factor */
 	YQ_FACTOR_WAITING = YQ_FACTOR_DIMENSIONS,	/* dimension of a factor in charging_rule */
@@ -115,6 +116,7 @@ typedef struct YqTimeline
 
 	int			factor_count;
 	YqFactor   *factors;		/* sorted by dimension, name */
+	TimestampTz labels_from;	/* beginning of the first factor of a node label; DT_NOEND for none */
 	int			outage_count;
 	YqOutage   *outages;
 	int			rule_count;

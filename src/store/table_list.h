@@ -45,6 +45,7 @@ YQ_TABLE(YQ_MULTI_NODE_SORTING_POLICY, "yquota", "multi_node_sorting_policy", fa
 YQ_TABLE(YQ_NODE, "yquota", "node", false)
 YQ_TABLE(YQ_NODE_COUNTER, "yquota_internal", "node_counter", false)
 YQ_TABLE(YQ_NODE_LABEL, "yquota", "node_label", false)
+YQ_TABLE(YQ_NODE_LABEL_HISTORY, "yquota", "node_label_history", false)
 YQ_TABLE(YQ_NODE_PREEMPTION, "yquota_internal", "node_preemption", false)
 YQ_TABLE(YQ_NODE_QUEUE, "yquota", "node_queue", false)
 YQ_TABLE(YQ_NODE_QUEUE_REPORT, "yquota_internal", "node_queue_report", false)

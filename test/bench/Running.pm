@@ -175,6 +175,30 @@ sub base_price_case
 	return;
 }
 
+# A node of many gets another label, which has a factor: its containers are cut, and no others.
+sub node_label_case
+{
+	my $database = copy_of(running('running_most'));
+	my $session = Cluster->new($database);
+	my ($node, $held) = split /\|/, Cluster::once($database,
+		'SELECT node, count(*) FROM yquota.container WHERE node IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 1');
+
+	$session->run(q(INSERT INTO yquota.price_factor (dimension, name, factor) VALUES ('label', 'bench', 2)));
+	my $found = interleave(
+		change => sub {
+			my ($repetition) = @_;
+			my $label = $repetition % 2 ? '' : 'bench';
+
+			Cluster::checkpoint();
+			return (time => scalar $session->milliseconds("UPDATE yquota.node SET label = '$label' WHERE name = '$node'"));
+		})->{change};
+	$session->close;
+	Cluster::drop_database($database);
+	Report::add("new label of a node with $held of @{[ size('running_most') ]} running",
+		figure => $found->{time}, figure_unit => 'ms', value => $found->{time}, unit => 'ms', at_most => 1000);
+	return;
+}
+
 #
 # Prices that recur: ten calendars beside none, and a change of all of them
 #
@@ -442,6 +466,7 @@ sub cases
 	return (
 		'change' => \&change_case,
 		'base-price' => \&base_price_case, 'price-calendar' => \&price_calendar_case,
+		'node-label' => \&node_label_case,
 		'balance-one' => \&balance_one_case,
 		'balance-all' => sub { balance_all_case(@_, Workload::ALLOCATIONS, 'each uses any allocation') },
 		'balance-all-few' => sub { balance_all_case(@_, 20, 'each uses 20 allocations') },

@@ -119,6 +119,8 @@ sub new
 	$self->{pool} = [ $from, $from + int($length / 2) ];
 	$self->{projects} = [ map { "$name-$_" } qw(a b c) ];
 	$self->{queues} = [ undef, map { "root.$name$_" } '', '.x', '.x.y', '.xy', '.x.y.z' ];
+	$self->{nodes} = [ map { "$name-n$_" } 1, 2 ];
+	$self->{labels} = [ '', map { "$name-$_" } qw(gpu spot) ];
 	$self->{users} = [ map { "$name$_" } qw(ann bob cyd) ];
 	$self->{applications} = [ undef, map { "application_${name}_$_" } 1, 2 ];
 	$self->{changes} = [ map { $self->random_change } 1 .. pick(0, between(1, 6), between(4, 24)) ];
@@ -192,12 +194,13 @@ sub random_change
 			[ 'base_price', $at, $name, random_multiplier(), pick($unit, $unit, between(1, 5000)) ];
 		},
 		sub {
-			my $dimension = pick(qw(queue queue application username project execution_type));
+			my $dimension = pick(qw(queue queue application username project label label execution_type));
 			my $name =
 			    $dimension eq 'queue' ? pick('root', grep { defined } @{ $self->{queues} })
 			  : $dimension eq 'application' ? pick(grep { defined } @{ $self->{applications} })
 			  : $dimension eq 'username' ? pick(@{ $self->{users} })
 			  : $dimension eq 'project' ? pick(@{ $self->{projects} })
+			  : $dimension eq 'label' ? pick(grep { $_ ne '' } @{ $self->{labels} })
 			  : pick('GUARANTEED', 'OPPORTUNISTIC');
 
 			[ 'factor', $at, $dimension, $name, random_factor() ];
@@ -230,7 +233,7 @@ sub random_container
 	my @events = ({ %common, event => 'START', at => shift @instants,
 		username => pick(@{ $self->{users} }), owner_in_username => chance(0.2),
 		application => pick(@{ $self->{applications} }), queue => pick(@{ $self->{queues} }),
-		node => pick(undef, 'node1', 'node2'), allocation => random_allocation(),
+		node => pick(undef, 'node1', @{ $self->{nodes} }), allocation => random_allocation(),
 		execution_type => $execution_type, is_running => random_running($execution_type) });
 	my $finish = $finished ? pop @instants : undef;
 	my %seen;
@@ -240,7 +243,7 @@ sub random_container
 		push @events, { %common, event => 'UPDATE', at => $at, without_project => chance(0.5),
 			allocation => chance(0.7) ? random_allocation() : undef,
 			queue => chance(0.2) ? pick(@{ $self->{queues} }) : undef,
-			node => chance(0.2) ? 'node2' : undef,
+			node => chance(0.2) ? pick('node2', @{ $self->{nodes} }) : undef,
 			execution_type => chance(0.2) ? pick('GUARANTEED', 'OPPORTUNISTIC') : undef,
 			is_running => chance(0.5) ? pick(0, 1) : undef };
 	}

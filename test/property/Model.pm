@@ -4,7 +4,7 @@
 # and no data structure with the extension: no rate classes, no cumulative sums, no ledger, no order of arrival.
 #
 # Units: instants and durations are integers of microseconds (instants since 1970 UTC). Amounts of money are
-# Math::BigInt in 10^-60 credits, which every exact amount fits. A price has 18 decimals, each of 5 factors 6, the
+# Math::BigInt in 10^-66 credits, which every exact amount fits. A price has 18 decimals, each of 6 factors 6, the
 # factor of a wait 6, and time 6. Decimal numbers come in as text and are never floats.
 #
 package Model;
@@ -16,14 +16,14 @@ use Math::BigInt try => 'GMP';
 
 use constant FOREVER => 9_000_000_000_000_000_000;
 
-use constant DECIMALS => 60;
+use constant DECIMALS => 66;
 
 use constant PREEMPTED => -102;
 
 # Sources of the events that yquota sends itself.
 my %is_own = map { $_ => 1 } qw(scheduler reconcile node_lost);
 
-my @dimensions = qw(queue application username project execution_type);
+my @dimensions = qw(queue application username project label execution_type);
 
 # Text of a decimal number as an integer of the given number of decimals.
 sub scaled
@@ -77,6 +77,7 @@ sub new
 		multiplier => {},    # price group -> [[instant, multiplier] ...]
 		calendars => {},     # price group -> [[instant, calendars, until when they count] ...]
 		factor => {},        # dimension -> name -> [[instant, factor or undef] ...]
+		label => {},         # node -> [[instant, label] ...]
 		rule => [],          # [[instant, minimum run time, free before preemption, by any source, factor of waits] ...]
 		mode => {},          # project, or '' for all -> [[instant, charging mode or undef] ...]
 		outage => [],        # [[project or undef, from, to] ...]
@@ -165,6 +166,44 @@ sub set_factor
 	put_point($self->{factor}{$dimension}{$name} ||= [], $at, $factor eq 'NULL' ? undef : scaled($factor, 6));
 	$self->{known} = {};
 	return;
+}
+
+# A node that comes while labels have factors had no label before.
+sub add_node
+{
+	my ($self, $node, $at, $label) = @_;
+	my $first = $self->labels_from == FOREVER() ? $label : '';
+
+	$self->{label}{$node} = [ [ -FOREVER(), $first ] ];
+	$self->set_label($node, $at, $label) if $label ne $first;
+	return;
+}
+
+sub set_label
+{
+	my ($self, $node, $at, $label) = @_;
+
+	put_point($self->{label}{$node}, $at, $label);
+	$self->{known} = {};
+	return;
+}
+
+# The label of a node; undef for none.
+sub label_at
+{
+	my ($self, $node, $at) = @_;
+	my $point = defined $node ? point_at($self->{label}{$node} || [], $at) : undef;
+
+	return $point && $point->[1] ne '' ? $point->[1] : undef;
+}
+
+# The instant of the first factor of any label.
+sub labels_from
+{
+	my ($self) = @_;
+	my ($first) = sort { $a <=> $b } map { $_->[0] } grep { defined $_->[1] } map { @$_ } values %{ $self->{factor}{label} || {} };
+
+	return defined $first ? $first : FOREVER();
 }
 
 sub set_rule
@@ -270,8 +309,8 @@ sub price
 # specific first.
 sub factor_names
 {
-	my ($dimension, $held) = @_;
-	my $name = $held->{$dimension};
+	my ($self, $dimension, $held, $at) = @_;
+	my $name = $dimension eq 'label' && !defined $held->{label} ? $self->label_at($held->{node}, $at) : $held->{$dimension};
 	my @names;
 
 	return () unless defined $name;
@@ -297,7 +336,7 @@ sub waiting_factor
 	return $rule ? $rule->[4]->copy : Math::BigInt->new(0);
 }
 
-# Product of the factors in force, 36 decimals.
+# Product of the factors in force, 42 decimals.
 sub factor_product
 {
 	my ($self, $held, $at) = @_;
@@ -307,7 +346,7 @@ sub factor_product
 	{
 		my $factor = Math::BigInt->new(1_000_000);
 
-		foreach my $name (factor_names($dimension, $held))
+		foreach my $name ($self->factor_names($dimension, $held, $at))
 		{
 			my $point = point_at($self->{factor}{$dimension}{$name} || [], $at);
 
@@ -344,7 +383,7 @@ sub charging_mode
 	return 'dearest';
 }
 
-# The price per second at an instant for the resources held then, 54 decimals, and the part of each resource type that
+# The price per second at an instant for the resources held then, 60 decimals, and the part of each resource type that
 # is paid for. Resources go into pots, and each pot pays for the dearest of them; among equals it is the first by name.
 sub rate
 {
@@ -380,6 +419,7 @@ sub all_cuts
 	foreach my $timeline (
 		values %{ $self->{base} },
 		values %{ $self->{multiplier} },
+		values %{ $self->{label} },
 		map({ values %$_ } values %{ $self->{factor} }),
 		values %{ $self->{mode} })
 	{
@@ -437,6 +477,8 @@ sub segments
 		application => $start->{application},
 		username => $start->{username},
 		queue => $start->{queue},
+		node => $start->{node},
+		label => $start->{label},
 		allocation => $start->{allocation},
 		execution_type => $start->{execution_type} || 'GUARANTEED',
 		is_running => defined $start->{is_running} ? $start->{is_running} : 1);
@@ -453,7 +495,7 @@ sub segments
 		# an update without values settles nothing
 		next unless grep { defined $update->{$_} } qw(allocation execution_type queue node is_running);
 		push @segments, [ $from, $at, {%held} ] if $from < $at;
-		foreach my $field (qw(allocation execution_type queue is_running))
+		foreach my $field (qw(allocation execution_type queue node is_running))
 		{
 			$held{$field} = $update->{$field} if defined $update->{$field};
 		}
@@ -462,6 +504,36 @@ sub segments
 	}
 	push @segments, [ $from, $end, {%held} ];
 	return @segments;
+}
+
+# The segments, which end as well where the label of the node changes that the container is on. That counts after the
+# first factor of any label.
+sub labelled_segments
+{
+	my ($self, $container, $now) = @_;
+	my @segments = segments($container, $now);
+	my $labels_from = $self->labels_from;
+	my @labelled;
+
+	foreach my $i (0 .. $#segments)
+	{
+		my ($from, $to, $held) = @{ $segments[$i] };
+		my $until = $i == $#segments && !$container->{FINISH} ? FOREVER() : $to;
+		my $label = '';
+
+		foreach my $point (defined $held->{node} ? @{ $self->{label}{ $held->{node} } || [] } : ())
+		{
+			my $changes = $point->[1] ne $label;
+
+			$label = $point->[1];
+			next unless $changes && $point->[0] > $labels_from && $from < $point->[0] && $point->[0] <= $until;
+			push @labelled, [ $from, $point->[0], $held ];
+			$from = $point->[0];
+			$held = {%$held};
+		}
+		push @labelled, [ $from, $to, $held ];
+	}
+	return @labelled;
 }
 
 # From when on a preempted container is free; undef when it is not.
@@ -502,7 +574,7 @@ sub compute_pieces
 	my ($self, $id, $now) = @_;
 	my $container = $self->{container}{$id};
 	my $free_from = $container->{START} ? $self->free_from($container) : undef;
-	my @segments = map { cut_at($free_from, $_) } segments($container, $now) or return [];
+	my @segments = map { cut_at($free_from, $_) } $self->labelled_segments($container, $now) or return [];
 	my @pieces;
 
 	foreach my $segment (@segments)
@@ -583,7 +655,7 @@ sub settled
 	my ($self, $id, $now) = @_;
 	my $container = $self->{container}{$id};
 	my $pieces = $self->pieces($id, $now);
-	my @segments = segments($container, $now);
+	my @segments = $self->labelled_segments($container, $now);
 	my $unsettled_from = $container->{FINISH} || !@segments ? FOREVER : $segments[-1][0];
 	my (@rows, %parts, $held);
 

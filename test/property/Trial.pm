@@ -258,6 +258,33 @@ sub change
 	return 1;
 }
 
+# The nodes of the history join the cluster now.
+sub add_nodes
+{
+	my ($self) = @_;
+
+	foreach my $node (@{ $self->{history}{nodes} })
+	{
+		my $label = History::pick(@{ $self->{history}{labels} });
+
+		$self->log_sql($self->{session}, "INSERT INTO yquota.node (name, label, total) VALUES ('$node', '$label', '[vcores=1]')");
+		$self->{model}->add_node($node, $self->{clock}, $label);
+	}
+	return;
+}
+
+# A node gets a label now.
+sub relabel
+{
+	my ($self) = @_;
+	my $node = History::pick(@{ $self->{history}{nodes} });
+	my $label = History::pick(@{ $self->{history}{labels} });
+
+	$self->log_sql($self->{session}, "UPDATE yquota.node SET label = '$label' WHERE name = '$node'");
+	$self->{model}->set_label($node, $self->{clock}, $label);
+	return;
+}
+
 sub report_outage
 {
 	my ($self, $outage) = @_;

@@ -217,13 +217,22 @@ sub add_change
 		sub { [ 'multiplier', $at, pick('GENERAL', 'GENERAL', 'GPU'), random_price() ] },
 		sub { my $type = pick([ 'memory-mb', 1024 ], [ 'vcores', 1 ], [ 'yarn.io/gpu', 1 ]); [ 'base_price', $at, $type->[0], random_price(), $type->[1] ] },
 		sub {
-			my $dimension = pick(qw(queue application username execution_type));
-			my $name = { queue => 'root.q', application => 'app1', username => 'ann', execution_type => 'OPPORTUNISTIC' }->{$dimension};
+			my $dimension = pick(qw(queue application username project label label execution_type));
+			my $name = { queue => 'root.q', application => 'app1', username => 'ann', project => pick(@{ $life->{projects} }), label => pick(qw(gpu spot)), execution_type => 'OPPORTUNISTIC' }->{$dimension};
 
 			[ 'factor', $at, $dimension, $name, pick('0', '1', '0.5', '1.25', '0.000001', 'NULL') ];
 		},
 		sub { [ 'rule', $at, pick(0, 10 * History::SECOND, between(1, 30 * History::MINUTE)), History::random_free_time(), History::random_waiting_factor(), History::random_mode() ] },
 		sub { [ 'mode', $at, pick(@{ $life->{projects} }), History::random_project_mode() ] })->());
+	return;
+}
+
+sub add_relabel
+{
+	my ($from, $to) = sort { $a <=> $b } past_instant(), past_instant();
+
+	return add('relabel', pick(qw(node1 node2)), pick('', 'gpu', 'spot')) if chance(0.7);
+	add('past label', pick(qw(node1 node2)), $from, $to, pick('', 'gpu', 'spot', 'plain'));
 	return;
 }
 
@@ -300,7 +309,7 @@ sub add_anything
 {
 	pick(
 		\&add_events, \&add_events, \&add_events, \&add_grant, \&add_grant, \&add_change, \&add_change, \&add_outage, \&add_rerate,
-		\&add_hold, \&add_hold, \&add_transfer, \&add_transfer, \&add_transfer, \&add_node_calls, \&add_node_calls,
+		\&add_hold, \&add_hold, \&add_transfer, \&add_transfer, \&add_transfer, \&add_relabel, \&add_relabel, \&add_node_calls, \&add_node_calls,
 		sub { add('reverse', between(0, 3)) },
 		sub { add('release', between(0, 3)) },
 		sub { add('void', pick(sort keys %{ $life->{known} })) if %{ $life->{known} } },
@@ -374,6 +383,7 @@ sub random_history
 	{
 		go_on();
 		add_events();
+		add_relabel() foreach 1 .. between(0, 2);
 		add_anything() foreach 1 .. between(1, 5);
 		add_ending();
 	}
@@ -980,6 +990,28 @@ my %play = (
 		set_calendars($group);
 		$now{changed} = 1;
 	},
+	relabel => sub {
+		my ($node, $label) = @_;
+
+		run("UPDATE yquota.node SET label = '$label' WHERE name = '$node'");
+		$model->set_label($node, $now{clock}, $label);
+		$now{changed} = 1;
+	},
+	# a label for a time that is over; no other point lies between
+	'past label' => sub {
+		my ($node, $from, $to, $label) = @_;
+		my $after = $model->label_at($node, $to) // '';
+
+		return if $from >= $to || grep { $from <= $_->[0] && $_->[0] <= $to } @{ $model->{label}{$node} };
+		my (undef, $state, $error) = attempt("INSERT INTO yquota.node_label_history (node, effective_at, label) VALUES ('$node', "
+			. at($from) . ", '$label'), ('$node', " . at($to) . ", '$after')");
+
+		return $count{'past label refused'}++ if $state eq '55000';
+		return mismatch("past label: $error") if $state ne '';
+		$model->set_label($node, $from, $label);
+		$model->set_label($node, $to, $after);
+		$now{changed} = 1;
+	},
 	'same price' => sub {
 		my ($group, $at) = @_;
 		my $value = Model::text(Model::point_at($model->{multiplier}{$group}, $at)->[1] * Math::BigInt->new(10)->bpow(Model::DECIMALS - 18));
@@ -1223,6 +1255,7 @@ sub play
 	{
 		$model->add_resource_type(@$type);
 	}
+	$model->add_node($_, $from, '') foreach qw(node1 node2);
 	$credit = Credit->new($model);
 	%now = (log => [], mismatches => [], horizon => -Model::FOREVER, archived => {}, periods => [], bills => {}, posted => {}, transfers => [], queue => 'root.s', from => $from, clock => $from);
 	$now{instants} = [ sort { $a <=> $b } map { $_->{at} } map { my ($kind, @events) = @$_; $kind eq 'events' ? @events : () } @steps ];

@@ -119,9 +119,10 @@ sub play
 			later($history, $outage->[2], 0.5)), outage => $outage ];
 	}
 	push @actions, [ $history->instant, $_ ]
-	  foreach map { History::pick(qw(compact check compute repeat_start late_change step_back)) } 1 .. History::between(1, 8);
+	  foreach map { History::pick(qw(compact check compute repeat_start late_change step_back relabel relabel)) } 1 .. History::between(1, 8);
 
 	$trial->log_sql($session, "SET yquota.on_bad_event = 'set_aside'");
+	$trial->add_nodes;
 	@actions = sort { $a->[0] <=> $b->[0] } History::shuffle(@actions);
 	while (my $action = shift @actions)
 	{
@@ -160,6 +161,10 @@ sub play
 			my $event = { event => 'COMPUTE', at => $at };
 
 			$trial->deliver($session, History::statement($event), $event);
+		}
+		elsif ($kind eq 'relabel')
+		{
+			$trial->relabel;
 		}
 		elsif ($kind eq 'repeat_start')
 		{

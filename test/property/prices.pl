@@ -23,6 +23,7 @@ sub question
 		project => History::pick(@{ $history->{projects} }),
 		username => History::pick(@{ $history->{users} }),
 		queue => History::pick(@{ $history->{queues} }),
+		label => History::pick(undef, grep { $_ ne '' } @{ $history->{labels} }),
 		application => History::pick(@{ $history->{applications} }),
 		execution_type => History::pick('GUARANTEED', 'OPPORTUNISTIC'),
 		allocation => History::random_allocation(),
@@ -39,7 +40,7 @@ sub question
 	delete $model->{known}{pieces}{asked};
 
 	my $factors = sprintf('yquota_internal.factor_names(%s)',
-		join(', ', map { History::quoted($_) } @held{qw(project application username queue execution_type)}, $waiting_factor));
+		join(', ', map { History::quoted($_) } @held{qw(project application username queue)}, undef, undef, $held{execution_type}, $waiting_factor, $held{label}));
 	my $what = History::quoted(History::allocation_text($held{allocation})) . ", $factors";
 	my ($since, $till) = map { History::quoted(History::timestamp($_)) } $from, $to;
 

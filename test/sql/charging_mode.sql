@@ -180,7 +180,7 @@ INSERT INTO yquota.charging_rule (effective_at, charging_mode) VALUES ('2026-03-
 SELECT count(*) AS splits, count(DISTINCT a.amount + b.amount) AS sums, bool_and(a.amount + b.amount = whole.amount) AS is_exact
 FROM generate_series(0, 1000) AS n
 CROSS JOIN LATERAL (SELECT timestamptz '2026-03-02 12:40' + n * interval '1.0009 ms' AS at) AS split
-CROSS JOIN LATERAL yquota_internal.factor_names('lab', NULL, 'ann', 'root.a', 'GUARANTEED', NULL) AS names
+CROSS JOIN LATERAL yquota_internal.factor_names('lab', NULL, 'ann', 'root.a', NULL, NULL, 'GUARANTEED', NULL) AS names
 CROSS JOIN LATERAL yquota_internal.accrued('[memory-mb=1000,vcores=3,yarn.io/gpu=1]', names, '2026-03-02 12:40', split.at) AS a (amount)
 CROSS JOIN LATERAL yquota_internal.accrued('[memory-mb=1000,vcores=3,yarn.io/gpu=1]', names, split.at, '2026-03-02 12:40:02') AS b (amount)
 CROSS JOIN LATERAL yquota_internal.accrued('[memory-mb=1000,vcores=3,yarn.io/gpu=1]', names, '2026-03-02 12:40', '2026-03-02 12:40:02') AS whole (amount);

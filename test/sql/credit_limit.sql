@@ -27,7 +27,7 @@ CREATE VIEW gauge AS
 INSERT INTO yquota.project (name, credit_limit) VALUES ('wrong', -1);
 INSERT INTO yquota.project (name, credit_limit) VALUES ('wrong', 'NaN');
 INSERT INTO yquota.project (name, credit_limit) VALUES ('wrong', 'Infinity');
-INSERT INTO yquota.project (name, credit_limit) VALUES ('wrong', 1e-61);
+INSERT INTO yquota.project (name, credit_limit) VALUES ('wrong', 1e-67);
 INSERT INTO yquota.project (name, exhaustion_grace) VALUES ('wrong', '-1 microsecond');
 INSERT INTO yquota.project (name, exhaustion_grace) VALUES ('wrong', '10 years 1 microsecond');
 \set VERBOSITY default

@@ -133,7 +133,7 @@ SELECT yquota.transfer_credit('lab', 'web', NULL, 'r');
 SELECT yquota.transfer_credit('lab', 'web', 1, NULL);
 SELECT yquota.transfer_credit('lab', 'web', 0, 'r');
 SELECT yquota.transfer_credit('lab', 'web', 'NaN', 'r');
-SELECT yquota.transfer_credit('lab', 'web', 1e-61, 'r');
+SELECT yquota.transfer_credit('lab', 'web', 1e-67, 'r');
 SELECT yquota.transfer_credit('lab', 'lab', 1, 'r');
 SELECT yquota.transfer_credit('lab', 'nobody', 1, 'r');
 BEGIN ISOLATION LEVEL REPEATABLE READ;

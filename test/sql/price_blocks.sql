@@ -60,7 +60,7 @@ GROUP BY q.n;
 -- asked for again and again: steps, then blocks, then sums
 SELECT round.number, count(*) AS questions, count(DISTINCT expected.amount) AS different,
 	   count(*) FILTER (WHERE yquota_internal.accrued(q.allocation,
-			yquota_internal.factor_names(q.project, NULL, q.username, q.queue, 'GUARANTEED', NULL), q.since, q.until) <> expected.amount) AS wrong
+			yquota_internal.factor_names(q.project, NULL, q.username, q.queue, NULL, NULL, 'GUARANTEED', NULL), q.since, q.until) <> expected.amount) AS wrong
 FROM generate_series(1, 4) AS round (number)
 CROSS JOIN LATERAL (SELECT * FROM question ORDER BY question.n * round.number % 91) AS q
 JOIN expected USING (n)
@@ -96,7 +96,7 @@ CROSS JOIN LATERAL (
 GROUP BY q.n;
 SELECT round.number, count(*) AS questions, count(*) FILTER (WHERE e.amount <> d.amount) AS dearer,
 	   count(*) FILTER (WHERE yquota_internal.accrued(q.allocation,
-			yquota_internal.factor_names(q.project, NULL, q.username, q.queue, 'GUARANTEED', NULL), q.since, q.until) <> e.amount) AS wrong
+			yquota_internal.factor_names(q.project, NULL, q.username, q.queue, NULL, NULL, 'GUARANTEED', NULL), q.since, q.until) <> e.amount) AS wrong
 FROM generate_series(1, 4) AS round (number)
 CROSS JOIN LATERAL (SELECT * FROM question ORDER BY question.n * round.number % 91) AS q
 JOIN expected_by_mode AS e USING (n)
@@ -115,7 +115,7 @@ SELECT count(*) FILTER (WHERE q.until <= '2026-03-01 15:00:03+00' AND now.amount
 	   count(*) FILTER (WHERE q.since >= '2026-03-01 15:00:03+00' AND now.amount < expected.amount) AS cheaper,
 	   count(*) FILTER (WHERE now.amount <> parts.amount) AS not_whole
 FROM question AS q JOIN expected USING (n)
-CROSS JOIN LATERAL yquota_internal.factor_names(q.project, NULL, q.username, q.queue, 'GUARANTEED', NULL) AS names
+CROSS JOIN LATERAL yquota_internal.factor_names(q.project, NULL, q.username, q.queue, NULL, NULL, 'GUARANTEED', NULL) AS names
 CROSS JOIN LATERAL yquota_internal.accrued(q.allocation, names, q.since, q.until) AS now (amount)
 CROSS JOIN LATERAL (
 	SELECT sum(yquota_internal.accrued(q.allocation, names, part.since, least(part.since + interval '77 s', q.until))) AS amount

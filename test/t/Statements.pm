@@ -390,6 +390,8 @@ my @calls = (
 	'INSERT price_calendar' => q(INSERT INTO yquota.price_calendar (name, price_group, timezone, "from", "to", factor) VALUES ('late', 'GENERAL', 'UTC', '20:00', '24:00', 0.5)),
 	'UPDATE price_calendar' => q(UPDATE yquota.price_calendar SET factor = 0.25),
 	'DELETE price_calendar' => q(DELETE FROM yquota.price_calendar),
+	'INSERT price_factor label' => q(INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('label', 'x', yquota.clock(), 2)),
+	'INSERT node_label_history' => q(INSERT INTO yquota.node_label_history (node, effective_at, label) SELECT name, yquota.clock() - interval '1 microsecond', label FROM yquota.node LIMIT 1),
 	'INSERT opportunistic_price' => q(DELETE FROM yquota.opportunistic_price; INSERT INTO yquota.opportunistic_price (min_factor, max_factor) VALUES (0.2, 1)),
 	'UPDATE opportunistic_price' => q(UPDATE yquota.opportunistic_price SET max_factor = 2),
 	'DELETE opportunistic_price' => q(DELETE FROM yquota.opportunistic_price),

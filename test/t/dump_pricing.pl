@@ -18,7 +18,7 @@ $node->start;
 
 my @tables = map { "yquota.$_" }
 	qw(price_group resource_type base_price price price_pin price_calendar calendar_factor price_factor opportunistic_price charging_rule outage
-	pricing_change utilization utilization_history pending_demand alert node);
+	pricing_change utilization utilization_history pending_demand alert node node_label_history);
 push @tables, 'yquota_internal.cluster_total';
 
 # Every row of every table, and the rows of the views.
@@ -52,6 +52,8 @@ is_deeply(contents(restored('untouched', [], \@psql)), contents('original'), 'an
 $node->safe_psql('original', <<~'SQL');
 	INSERT INTO yquota.node (name, total, state) VALUES
 		('n1', '[memory-mb=4096,vcores=4]', 'RUNNING'), ('n2', '[memory-mb=4096,vcores=4]', 'LOST');
+	INSERT INTO yquota.price_factor (dimension, name, factor) VALUES ('label', 'gpu', 2);
+	UPDATE yquota.node SET label = 'gpu' WHERE name = 'n1';
 	INSERT INTO yquota.project (name) VALUES ('p');
 	-- shipped rows edited, deleted and added to
 	UPDATE yquota.price_group SET tipping_point = 0.3, increment_factor = 2, max_multiplier = 7, count_pending = true

@@ -1,0 +1,265 @@
+--
+-- Labels of nodes, as a timeline: the label at the time of a container's segment decides which
+-- factor it pays (semantics/charging 2.4).
+--
+-- A change of yquota.node writes the timeline.  From there on there is one way: a change of the
+-- timeline settles the containers of its nodes again.  That moves their usage to the present
+-- label, and cuts their segments where labels have factors.  Labels have no bearing on amounts
+-- before the first factor of any of them.
+--
+
+CREATE FUNCTION yquota_internal.labels_priced_from() RETURNS timestamptz
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	RETURN (SELECT min(f.effective_at) FROM yquota.price_factor AS f
+			WHERE f.dimension = 'label' AND f.factor IS NOT NULL);
+COMMENT ON FUNCTION yquota_internal.labels_priced_from() IS
+	'Return the instant of the first factor of any node label; NULL when there is none';
+
+CREATE VIEW yquota_internal.label_change AS
+	SELECT point.node, point.effective_at
+	FROM (SELECT h.node, h.effective_at, h.label,
+				 lag(h.label, 1, '') OVER (PARTITION BY h.node ORDER BY h.effective_at) AS label_before
+		  FROM yquota.node_label_history AS h) AS point
+	WHERE point.label <> point.label_before
+	  -- a subquery of its own, so that nothing is read while no label has a factor
+	  AND (SELECT yquota_internal.labels_priced_from()) IS NOT NULL
+	  AND point.effective_at > (SELECT yquota_internal.labels_priced_from());
+COMMENT ON VIEW yquota_internal.label_change IS
+	'Instants at which prices by label may change for a node; no row while no label has a factor';
+
+CREATE FUNCTION yquota_internal.settle_nodes_again(nodes text[]) RETURNS bigint
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	-- take the lock of an INSERT of events, so that no period is closed meanwhile
+	LOCK TABLE ONLY yquota.container_event IN ROW EXCLUSIVE MODE;
+	RETURN coalesce(
+		(SELECT yquota_internal.settle_again(array_agg(c.container_id ORDER BY c.container_id))
+		 FROM yquota.container AS c
+		 WHERE c.node = ANY (nodes)), 0);
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.settle_nodes_again(text[]) IS
+	'Bring the running containers of nodes in line with the labels of the nodes; returns how many changed';
+
+--
+-- The timeline
+--
+
+-- Takes its lock before any node is locked.
+CREATE FUNCTION yquota_internal.lock_labels() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF NOT yquota_internal.restoring() AND yquota_internal.labels_priced_from() IS NOT NULL THEN
+		PERFORM yquota_internal.lock_pricing();
+	END IF;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.lock_labels() IS
+	'Have changes of labels wait for changes of prices before they look at anything, while labels have factors';
+
+CREATE FUNCTION yquota_internal.settled_on_node(node text, since timestamptz, until timestamptz) RETURNS text
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	mark timestamptz := (SELECT max(at) FROM yquota_internal.charged_through);
+BEGIN
+	RETURN coalesce(
+		(SELECT format('Container "%s" has been charged from %s to %s.', c.container_id, c."from", c."to")
+		 FROM yquota_internal.charge_in_effect AS c
+		 WHERE c.node = settled_on_node.node AND c."to" >= since AND (until IS NULL OR c."from" < until)
+		   -- padding is charged at the price of the very end
+		   AND (c.padding IS NOT NULL OR (c."to" > since AND c."to" > c."from"))
+		 LIMIT 1),
+		(SELECT format('Container "%s" has been running since %s, and its cost until %s has been shown.', c.container_id, c.settled_at, mark)
+		 FROM yquota.container AS c
+		 WHERE c.node = settled_on_node.node AND mark > since AND c.settled_at < mark AND (until IS NULL OR c.settled_at < until)
+		 LIMIT 1));
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.settled_on_node(text, timestamptz, timestamptz) IS
+	'Return a sentence about one amount of a container of a node, settled or shown, between two instants, the second of which may be NULL; NULL when there is none';
+
+CREATE FUNCTION yquota_internal.check_past_label(node text, effective_at timestamptz, label text) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	label_before CONSTANT text := coalesce(
+		(SELECT h.label FROM yquota.node_label_history AS h
+		 WHERE h.node = check_past_label.node AND h.effective_at <= check_past_label.effective_at
+		 ORDER BY h.effective_at DESC LIMIT 1), '');
+	next_at CONSTANT timestamptz := (SELECT min(h.effective_at) FROM yquota.node_label_history AS h
+									 WHERE h.node = check_past_label.node AND h.effective_at > check_past_label.effective_at);
+BEGIN
+	IF label <> label_before
+		AND EXISTS (SELECT FROM yquota.price_factor AS f
+					WHERE f.dimension = 'label' AND f.name IN (check_past_label.label, label_before) AND f.factor IS NOT NULL)
+		AND (next_at IS NULL OR next_at > yquota_internal.labels_priced_from())
+	THEN
+		PERFORM yquota_internal.refuse_past_change(
+			format('label of node "%s"', node), effective_at,
+			yquota_internal.settled_on_node(node, greatest(effective_at, yquota_internal.labels_priced_from()), next_at));
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.check_past_label(text, timestamptz, text) IS
+	'Refuse a label before the clock where it would change an amount already settled or already shown';
+
+CREATE FUNCTION yquota_internal.keep_label_history() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+BEGIN
+	IF yquota_internal.restoring() THEN
+		RETURN NEW;
+	ELSIF NEW.effective_at > yquota.statement_clock() THEN
+		RAISE EXCEPTION 'label of node "%" cannot be set at %, ahead of the clock', NEW.node, NEW.effective_at
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('The clock shows %s.', yquota.statement_clock()),
+				HINT = 'A label is a fact: update yquota.node when the node has it.';
+	ELSIF NOT EXISTS (SELECT FROM yquota.node AS n WHERE n.name = NEW.node)
+		AND NOT EXISTS (SELECT FROM yquota.node_label_history AS h WHERE h.node = NEW.node)
+	THEN
+		RAISE EXCEPTION 'node "%" does not exist', NEW.node
+			USING ERRCODE = 'foreign_key_violation',
+				HINT = 'Insert it into yquota.node.';
+	END IF;
+	NEW.set_by := session_user;
+	NEW.set_at := clock_timestamp();
+	IF NEW.effective_at < yquota.statement_clock() THEN
+		PERFORM yquota_internal.check_past_label(NEW.node, NEW.effective_at, NEW.label);
+	END IF;
+	RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.keep_label_history() IS
+	'Refuse labels of the future, and of a past that has been charged.  Record the role that set a label and the time';
+
+CREATE FUNCTION yquota_internal.note_label_history() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp
+	AS $$
+DECLARE
+	nodes text[];
+	changed_from timestamptz;
+	other record;
+BEGIN
+	IF yquota_internal.restoring() THEN
+		RETURN NULL;
+	END IF;
+	-- a first point begins what was not known before
+	SELECT array_agg(DISTINCT f.node), min(f.effective_at) INTO nodes, changed_from
+	FROM new_rows AS f WHERE f.effective_at <> '-infinity';
+	IF nodes IS NULL THEN
+		RETURN NULL;
+	END IF;
+	SELECT n.name, n.label, h.label AS in_force INTO other
+	FROM yquota.node AS n
+	CROSS JOIN LATERAL (SELECT h.label FROM yquota.node_label_history AS h
+						WHERE h.node = n.name ORDER BY h.effective_at DESC LIMIT 1) AS h
+	WHERE n.name = ANY (nodes) AND n.label <> h.label
+	LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'node "%" would have label "%" in its history, and has label "%"', other.name, other.in_force, other.label
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				HINT = 'Update yquota.node first, then insert what lies in the past.';
+	END IF;
+	IF yquota_internal.labels_priced_from() IS NULL THEN
+		PERFORM yquota_internal.settle_nodes_again(nodes);
+	ELSE
+		PERFORM yquota_internal.note_pricing_change(
+			changed_from, format('label of node set: %s', array_to_string(nodes, ', ')), nodes => nodes);
+	END IF;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.note_label_history() IS
+	'Settle the containers of nodes with new labels again, as for a change of prices where labels have factors';
+
+CREATE TRIGGER lock_labels BEFORE INSERT ON yquota.node_label_history
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_labels();
+CREATE TRIGGER keep BEFORE INSERT ON yquota.node_label_history
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.keep_label_history();
+CREATE TRIGGER signal_change AFTER INSERT OR UPDATE OR DELETE ON yquota.node_label_history
+	FOR EACH ROW EXECUTE FUNCTION yquota_internal.signal_change();
+CREATE TRIGGER note_insert AFTER INSERT ON yquota.node_label_history
+	REFERENCING NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_label_history();
+CREATE TRIGGER note_update AFTER UPDATE ON yquota.node_label_history
+	REFERENCING NEW TABLE AS new_rows
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.note_label_history();
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON yquota.node_label_history
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.refuse_truncate();
+
+--
+-- Nodes
+--
+
+-- A node that is added while labels have factors has no label before: containers may have been
+-- charged on a node of its name.  A second change at one instant, or with a clock that went
+-- back, replaces the first one.
+CREATE FUNCTION yquota_internal.record_labels() RETURNS trigger
+	LANGUAGE plpgsql VOLATILE SECURITY DEFINER PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	clock CONSTANT timestamptz := yquota.statement_clock();
+	names text[];
+BEGIN
+	IF yquota_internal.restoring() THEN
+		RETURN NULL;
+	ELSIF TG_OP = 'INSERT' THEN
+		names := ARRAY(SELECT fresh.name FROM new_nodes AS fresh);
+	ELSE
+		names := ARRAY(SELECT fresh.name FROM new_nodes AS fresh
+					   LEFT JOIN old_nodes AS stale ON stale.name = fresh.name
+					   WHERE stale.label IS DISTINCT FROM fresh.label);
+	END IF;
+	IF names = '{}' THEN
+		RETURN NULL;
+	END IF;
+
+	INSERT INTO yquota.node_label_history (node, effective_at, label)
+	SELECT n.name, '-infinity', CASE WHEN yquota_internal.labels_priced_from() IS NULL THEN n.label ELSE '' END
+	FROM yquota.node AS n
+	WHERE n.name = ANY (names) AND NOT EXISTS (SELECT FROM yquota.node_label_history AS h WHERE h.node = n.name)
+	ORDER BY n.name;
+
+	WITH last AS (
+		SELECT n.name, n.label, h.effective_at
+		FROM yquota.node AS n
+		CROSS JOIN LATERAL (SELECT h.effective_at, h.label FROM yquota.node_label_history AS h
+							WHERE h.node = n.name ORDER BY h.effective_at DESC LIMIT 1) AS h
+		WHERE n.name = ANY (names) AND h.label <> n.label
+	), replaced AS (
+		UPDATE yquota.node_label_history AS h
+		SET label = last.label, set_by = session_user, set_at = clock_timestamp()
+		FROM last
+		WHERE h.node = last.name AND h.effective_at = last.effective_at AND last.effective_at >= clock
+	)
+	INSERT INTO yquota.node_label_history (node, effective_at, label)
+	SELECT last.name, clock, last.label FROM last WHERE last.effective_at < clock
+	ORDER BY last.name;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION yquota_internal.record_labels() IS
+	'Write the labels that nodes have got into their history, which settles their containers again';
+
+CREATE TRIGGER lock_labels BEFORE INSERT OR UPDATE OF name, label ON yquota.node
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.lock_labels();
+CREATE TRIGGER record_new_labels AFTER INSERT ON yquota.node
+	REFERENCING NEW TABLE AS new_nodes
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.record_labels();
+CREATE TRIGGER record_labels AFTER UPDATE ON yquota.node
+	REFERENCING OLD TABLE AS old_nodes NEW TABLE AS new_nodes
+	FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.record_labels();
+
+SELECT pg_extension_config_dump('yquota.node_label_history', '');

@@ -1,0 +1,235 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_label.c
+ *	  The labels that nodes have had.
+ *
+ * A session caches the points of each node that it has asked about.  A change of yquota.node_label_history makes it
+ * drop them all.
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "base/compat.h"
+
+#include "access/genam.h"
+#include "access/stratnum.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "base/arguments.h"
+#include "base/bytes_table.h"
+#include "catalog/pg_collation_d.h"
+#include "executor/tuptable.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "pricing/node_label.h"
+#include "pricing/rate_class.h"
+#include "pricing/timeline.h"
+#include "store/catalog.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+
+PG_FUNCTION_INFO_V1(yq_sql_label_stretches);
+PG_FUNCTION_INFO_V1(yq_sql_next_label_change);
+
+/* The number of nodes that are remembered before all are forgotten. */
+#define MAX_NODES 100000
+
+typedef struct LabelPoint
+{
+	TimestampTz effective_at;
+	char	   *label;
+} LabelPoint;
+
+typedef struct NodeEntry
+{
+	YqBytes		key;
+	int			count;
+	LabelPoint *points;			/* in time order */
+} NodeEntry;
+
+static MemoryContext label_context = NULL;
+static HTAB *nodes = NULL;
+static bool is_current = false;
+static bool is_watched = false;
+
+/* -- the cache ------------------------------------------------------------- */
+
+/*
+ * Forget the nodes if the table has changed.  A parallel plan reads by a snapshot that may be older than the
+ * invalidations that have come, so nothing that it reads is kept.
+ */
+static void
+refresh(void)
+{
+	if (!is_watched)
+	{
+		yq_catalog_on_change(YQ_NODE_LABEL_HISTORY, &is_current);
+		yq_catalog_on_abort(&is_current);
+		is_watched = true;
+	}
+	if (is_current && hash_get_num_entries(nodes) < MAX_NODES)
+		return;
+	if (label_context == NULL)
+		label_context = AllocSetContextCreate(CacheMemoryContext, "yquota labels of nodes", ALLOCSET_DEFAULT_SIZES);
+	is_current = false;
+	MemoryContextReset(label_context);
+	nodes = yq_bytes_table_create("yquota labels of nodes", sizeof(NodeEntry), label_context);
+	is_current = !IsInParallelMode();
+}
+
+static void
+add_point(NodeEntry *node, TupleTableSlot *slot, Relation relation)
+{
+	bool		isnull;
+	LabelPoint *point;
+
+	if (node->count == 0)
+		node->points = palloc(sizeof(LabelPoint) * 2);
+	else if (node->count >= 2 && (node->count & (node->count - 1)) == 0)
+		node->points = repalloc(node->points, sizeof(LabelPoint) * node->count * 2);
+	point = &node->points[node->count++];
+	point->effective_at = DatumGetTimestampTz(slot_getattr(slot, yq_column(relation, "effective_at"), &isnull));
+	point->label = TextDatumGetCString(slot_getattr(slot, yq_column(relation, "label"), &isnull));
+}
+
+/* Read the points of a node into the current memory context.  The primary key is (node, effective_at). */
+static void
+read_points(NodeEntry *node, const text *name)
+{
+	Relation	relation = yq_table_open(YQ_NODE_LABEL_HISTORY, AccessShareLock);
+	Relation	index = index_open(yq_index_oid(YQ_NODE_LABEL_HISTORY, "node_label_history_pkey"), AccessShareLock);
+	TupleTableSlot *slot = table_slot_create(relation, NULL);
+	Snapshot	snapshot = yq_latest_snapshot();
+	IndexScanDesc scan = index_beginscan(relation, index, snapshot, NULL, 1, 0);
+	ScanKeyData key;
+
+	ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_TEXTEQ, PointerGetDatum(name));
+	key.sk_collation = C_COLLATION_OID;
+	index_rescan(scan, &key, 1, NULL, 0);
+	while (index_getnext_slot(scan, ForwardScanDirection, slot))
+	{
+		CHECK_FOR_INTERRUPTS();
+		add_point(node, slot, relation);
+	}
+	index_endscan(scan);
+	UnregisterSnapshot(snapshot);
+	ExecDropSingleTupleTableSlot(slot);
+	index_close(index, AccessShareLock);
+	table_close(relation, AccessShareLock);
+}
+
+static const NodeEntry *
+find_node(const text *name)
+{
+	NodeEntry  *entry;
+	NodeEntry	read = {0};
+	MemoryContext old_context;
+	bool		found;
+
+	refresh();
+	entry = yq_bytes_table_find(nodes, yq_bytes_of_varlena(name));
+	if (entry != NULL)
+		return entry;
+	/* read first, because an entry must not be left without its points */
+	old_context = MemoryContextSwitchTo(label_context);
+	read_points(&read, name);
+	MemoryContextSwitchTo(old_context);
+	entry = yq_bytes_table_enter(nodes, yq_bytes_of_varlena(name), label_context, &found);
+	entry->count = read.count;
+	entry->points = read.points;
+	return entry;
+}
+
+/* -- asking ---------------------------------------------------------------- */
+
+bool
+yq_node_labels_matter(void)
+{
+	return yq_timeline_cached()->labels_from != DT_NOEND;
+}
+
+char *
+yq_node_label_at(const text *node, TimestampTz at)
+{
+	const NodeEntry *entry;
+	const char *label = "";
+
+	if (node == NULL || !yq_node_labels_matter())
+		return NULL;
+	at = Max(at, yq_timeline_cached()->labels_from);
+	entry = find_node(node);
+	for (int i = 0; i < entry->count && entry->points[i].effective_at <= at; i++)
+		label = entry->points[i].label;
+	return *label == '\0' ? NULL : pstrdup(label);
+}
+
+TimestampTz
+yq_node_label_next_change(const text *node, TimestampTz after)
+{
+	const NodeEntry *entry;
+	const char *label = "";
+
+	if (node == NULL || !yq_node_labels_matter())
+		return DT_NOEND;
+	after = Max(after, yq_timeline_cached()->labels_from);
+	entry = find_node(node);
+	for (int i = 0; i < entry->count; i++)
+	{
+		const LabelPoint *point = &entry->points[i];
+
+		if (point->effective_at > after && strcmp(point->label, label) != 0)
+			return point->effective_at;
+		label = point->label;
+	}
+	return DT_NOEND;
+}
+
+/* -- SQL --------------------------------------------------------------------- */
+
+/* next_label_change(node, after) */
+Datum
+yq_sql_next_label_change(PG_FUNCTION_ARGS)
+{
+	TimestampTz at;
+
+	(void) yq_rate_class_refresh();
+	at = yq_node_label_next_change(PG_GETARG_TEXT_PP(0), PG_GETARG_TIMESTAMPTZ(1));
+	if (at == DT_NOEND)
+		PG_RETURN_NULL();
+	PG_RETURN_TIMESTAMPTZ(at);
+}
+
+/* label_stretches(node, from_at, to_at) is not strict, because the node may be NULL. */
+Datum
+yq_sql_label_stretches(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rows = (ReturnSetInfo *) fcinfo->resultinfo;
+	text	   *node = PG_ARGISNULL(0) ? NULL : PG_GETARG_TEXT_PP(0);
+	TimestampTz since;
+	TimestampTz to_at;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (PG_ARGISNULL(1) || PG_ARGISNULL(2))
+		return (Datum) 0;
+	since = PG_GETARG_TIMESTAMPTZ(1);
+	to_at = PG_GETARG_TIMESTAMPTZ(2);
+	(void) yq_rate_class_refresh();
+	for (;;)
+	{
+		TimestampTz until = Min(yq_node_label_next_change(node, since), to_at);
+		Datum		values[] = {TimestampTzGetDatum(since), TimestampTzGetDatum(until)};
+		bool		nulls[] = {false, false};
+
+		CHECK_FOR_INTERRUPTS();
+		tuplestore_putvalues(rows->setResult, rows->setDesc, values, nulls);
+		if (until >= to_at)
+			break;
+		since = until;
+	}
+	return (Datum) 0;
+}
