@@ -258,8 +258,11 @@ sub add_rerate
 
 sub add_transfer
 {
-	my ($from, $to) = chance(0.85) ? @{ pick([qw(a b)], [qw(b a)], [qw(a.x a.y)], [qw(a.y a.x)]) } : History::shuffle(@{ $life->{projects} });
+	my %is_known = map { $_ => 1 } @{ $life->{projects} };
+	my @allowed = grep { $is_known{ $_->[0] } && $is_known{ $_->[1] } } [qw(a b)], [qw(b a)], [qw(a.x a.y)], [qw(a.y a.x)];
+	my ($from, $to) = @allowed && chance(0.85) ? @{ pick(@allowed) } : History::shuffle(@{ $life->{projects} });
 
+	return if !defined $to;
 	# most projects have spent all that they were granted
 	add('grant', $from, between(1, pick(2_000, 10_000_000)), 'grant', undef, chance(0.5) ? undef : $life->{to} - 1 + between(1, 30) * History::HOUR)
 	  foreach 1 .. between(0, 3);
