@@ -214,7 +214,7 @@ CREATE FUNCTION yquota_internal.kill_expired(application_ids text[], diagnostics
 	SET yquota.on_bad_event = 'error'
 	AS 'MODULE_PATHNAME', 'yq_sql_kill_expired';
 COMMENT ON FUNCTION yquota_internal.kill_expired(text[], text) IS
-	'End applications and all their containers, as KILLED.  Returns those for which it could be recorded';
+	'End applications and all their containers, as KILLED.  Returns each application once for which it could be recorded';
 
 CREATE FUNCTION yquota.end_expired_applications(most integer DEFAULT 100)
 	RETURNS TABLE (application_id text, username text, queue text, expires_at timestamptz, containers bigint)

@@ -12,6 +12,7 @@
 #include "admission/access/access.h"
 #include "admission/submission/application_change.h"
 #include "base/arguments.h"
+#include "base/bytes_table.h"
 #include "commands/trigger.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -150,6 +151,24 @@ refuse_killing(void *argument, int subject, const ErrorData *error)
 	(void) yq_refusal_note(YQ_ROUND_LIFETIME, killing->application_ids[subject], error);
 }
 
+/* Keep the first one of equal ids.  Returns the number of ids that are left. */
+static int
+drop_repeated_ids(const char **ids, int count)
+{
+	HTAB	   *known = yq_bytes_table_create_for("yquota applications to end", sizeof(YqBytes), count, CurrentMemoryContext);
+	int			kept = 0;
+	bool		is_repeated;
+
+	for (int i = 0; i < count; i++)
+	{
+		(void) yq_bytes_table_enter_kept(known, yq_bytes_of_string(ids[i]), &is_repeated);
+		if (!is_repeated)
+			ids[kept++] = ids[i];
+	}
+	hash_destroy(known);
+	return kept;
+}
+
 /* kill_expired(application_ids, diagnostics) */
 Datum
 yq_sql_kill_expired(PG_FUNCTION_ARGS)
@@ -159,6 +178,7 @@ yq_sql_kill_expired(PG_FUNCTION_ARGS)
 	int			count = 0;
 
 	round.count = yq_text_array(fcinfo, 0, "application_ids", &killing.application_ids);
+	round.count = drop_repeated_ids(killing.application_ids, round.count);
 	killing.is_refused = palloc0(Max(round.count, 1) * sizeof(bool));
 	yq_round_run(&round);
 	for (int i = 0; i < round.count; i++)
