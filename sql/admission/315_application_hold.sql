@@ -108,7 +108,7 @@ BEGIN
 		INTO rates, durations, minimum
 		FROM unnest(expected) AS e
 		CROSS JOIN LATERAL yquota_internal.quoted_price(e.allocation, '0', queue, coalesce(e.execution_type, 'GUARANTEED'),
-			application_id, paying_project, payer_username, yquota.statement_clock()) AS q
+			application_id, paying_project, payer_username, e.label, yquota.statement_clock()) AS q
 		WHERE coalesce(e.resource_name, '*') = '*';
 		IF lifetime IS NOT NULL OR array_position(durations, NULL) IS NULL THEN
 			quoted_cost := yquota_internal.expected_cost(rates, durations, minimum, lifetime);
