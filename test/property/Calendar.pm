@@ -153,7 +153,7 @@ sub random
 
 	return {
 		name => $name, timezone => pick(@zones), from => $opens, to => pick($opens, random_time(), random_time(), random_time()),
-		weekdays => pick([ 1 .. 7 ], [ 1 .. 5 ], [ 6, 7 ], [ grep { rand() < 0.5 } 2 .. 7 ], [1]),
+		weekdays => pick([ 1 .. 7 ], [ 1 .. 5 ], [ 6, 7 ], [ grep { $_ == 3 || rand() < 0.5 } 2 .. 7 ], [1]),
 		factor => pick('0', '0.5', '0.25', '1', '1.5', '0.333333', '12.000001'),
 		valid_from => rand() < 0.7 ? -(FOREVER) : $valid_from, valid_until => rand() < 0.7 ? FOREVER : $valid_until + 1 };
 }

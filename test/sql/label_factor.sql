@@ -130,5 +130,5 @@ SELECT amount, scale(amount), amount = 31e-18 * 37e-6 * 11e-6 * 13e-6 * 17e-6 * 
 FROM yquota.charge WHERE container_id = 'tiny';
 SELECT amount FROM yquota.explain_charge('tiny');
 SELECT * FROM yquota.verify();
-\c regression
+\c postgres
 DROP DATABASE yquota_label_factor;
