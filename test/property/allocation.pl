@@ -256,7 +256,9 @@ $session->run(q(SET client_min_messages = error; CREATE EXTENSION IF NOT EXISTS 
 my ($number, $failures, $containers) = (0, 0, 0);
 for (my $goes_on = 1; $goes_on && !$failures;)
 {
-	$goes_on = soak_goes_on(++$number, $histories, 5 * $histories);
+	++$number;
+	$goes_on = soak_goes_on($number, $histories, 5 * $histories)
+	  || soak_lacks($number, $histories, map { $_ > $histories } $single_containers, $explained_limits, $among_reservations);
 	srand($seed + $number);
 	$session->run(sprintf 'SELECT setseed(%.3f)', ($seed + $number) % 1000 / 1000);
 	my ($is_right, $its_containers) = play($session);
