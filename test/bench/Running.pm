@@ -286,7 +286,8 @@ sub transfer_case
 	my ($database) = @_;
 	my $session = Cluster->new($database);
 
-	$session->run(q(INSERT INTO yquota.project (name) VALUES ('borrower')));
+	# The other grants are spent by the containers that run.
+	$session->run(q(INSERT INTO yquota.project (name) VALUES ('borrower'); INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('p1000', 1e18, 'bench')));
 	my $found = interleave(
 		transfer => sub {
 			my ($repetition) = @_;
