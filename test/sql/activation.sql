@@ -1,6 +1,6 @@
--- Waiting applications of a leaf queue that may start their application masters, and the number of
--- applications that may run at once. The tests are the CapacityScheduler's own, and show its
--- surprises.
+-- Activation: which waiting applications of a leaf queue may start their application masters, and
+-- how many applications may run at once. The tests are the CapacityScheduler's own tests, and
+-- include its surprising results.
 
 SET client_min_messages = warning;
 CREATE DATABASE yquota_activation;
@@ -10,8 +10,8 @@ CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 SELECT yquota.set_clock('2026-03-02 10:00+00');
 
--- Replace the configuration by lines "path capacity maximum", with @label behind the path for a
--- label and - for an unset value. Then a command sets the rest.
+-- Replace the configuration. Each line of queues is "path capacity maximum". A label follows its
+-- path as @label, and - is an unset value. The command then changes further settings.
 CREATE FUNCTION pg_temp.configure(queues text, command text DEFAULT '') RETURNS void
 	LANGUAGE plpgsql AS $$
 DECLARE
@@ -36,7 +36,7 @@ BEGIN
 	SET CONSTRAINTS ALL IMMEDIATE;
 END
 $$;
--- The cluster is replaced: "resource" or "resource@label" each.
+-- Replace the nodes of the cluster. Each argument is "resource" or "resource@label".
 CREATE FUNCTION pg_temp.nodes(VARIADIC totals text[]) RETURNS void
 	LANGUAGE plpgsql AS $$
 BEGIN
@@ -46,7 +46,7 @@ BEGIN
 	FROM unnest(totals) WITH ORDINALITY AS u (t, n);
 END
 $$;
--- Submit with an application master of so many MB, and return its reason to wait.
+-- Submit an application whose application master needs so many MB, and return why it waits.
 CREATE FUNCTION pg_temp.submit(number integer, username text, leaf text, memory bigint, priority integer DEFAULT 0, label text DEFAULT NULL,
 							   OUT state yquota.application_state, OUT decided_by text, OUT decided_at text,
 							   OUT used text, OUT maximum text)
@@ -60,7 +60,7 @@ CREATE FUNCTION pg_temp.finish(number integer) RETURNS yquota.application_state
 CREATE VIEW pg_temp.applications AS
 	SELECT split_part(application_id, '_', 3)::integer AS number, username, queue, state
 	FROM yquota.application WHERE finished_at IS NULL ORDER BY 1;
--- active and waiting ones
+-- the numbers of active and of waiting applications
 CREATE VIEW pg_temp.numbers AS
 	SELECT count(*) FILTER (WHERE state = 'ACTIVE') AS active, count(*) FILTER (WHERE state = 'ACCEPTED') AS pending,
 		   string_agg(split_part(application_id, '_', 3), ' ' ORDER BY split_part(application_id, '_', 3)::integer) FILTER (WHERE state = 'ACTIVE') AS active_ones
@@ -71,11 +71,11 @@ SELECT pg_temp.configure('root - -
 	root.a 10 -
 	root.b 90 -', $$UPDATE yquota.queue SET minimum_user_limit_percent = 50, user_limit_factor = 5 WHERE path = 'root.a'$$);
 SELECT pg_temp.nodes('[memory-mb=81920,vcores=40]');
--- an active user may have 4 GB for application masters ...
+-- a single active user may have 4 GB for application masters ...
 SELECT * FROM pg_temp.submit(1, 'user_0', 'a', 2048);
 SELECT * FROM pg_temp.submit(2, 'user_0', 'a', 2048);
 SELECT * FROM pg_temp.submit(3, 'user_1', 'a', 2048);
--- ... and each of two 2 GB
+-- ... and each of two active users 2 GB
 SELECT * FROM pg_temp.submit(4, 'user_1', 'a', 2048);
 SELECT * FROM pg_temp.numbers;
 SELECT pg_temp.finish(3);
@@ -104,7 +104,7 @@ SELECT * FROM pg_temp.submit(2, 'u', 'default', 1024, 7);
 SELECT (pg_temp.submit(3, 'u', 'default', 1024, 8)).state, (pg_temp.submit(4, 'u', 'default', 1024, 6)).state;
 SELECT pg_temp.finish(1);
 SELECT * FROM pg_temp.numbers;
--- a priority that is changed counts the next time
+-- a changed priority counts when the next application ends
 SELECT yquota.update_application_priority('application_1_4', 9);
 SELECT pg_temp.finish(3);
 SELECT * FROM pg_temp.numbers;
@@ -122,13 +122,13 @@ SELECT * FROM pg_temp.submit(1, 'u', 'default', 1024, 5);
 SELECT * FROM pg_temp.kill(1);
 SELECT pg_temp.nodes('[memory-mb=8096,vcores=8]');
 SELECT (pg_temp.submit(2, 'u', 'default', 1024, 5)).state;
--- 10 % of the cluster are one step
+-- 10 % of the cluster's memory are rounded up to one allocation step
 SELECT * FROM pg_temp.submit(3, 'u', 'default', 1024, 5);
 SELECT (pg_temp.submit(4, 'u', 'default', 1024, 5)).decided_by;
 SELECT * FROM pg_temp.kill(3);
 SELECT * FROM pg_temp.kill(2);
 SELECT * FROM pg_temp.kill(4);
--- the limit is ignored for the first one alone
+-- the limit is ignored for the first application only
 SELECT (pg_temp.submit(5, 'u', 'default', 2048)).state, (pg_temp.submit(6, 'u', 'default', 1024)).decided_by;
 
 \echo V107: what fits in what, beside an application master of 1 GB and one core
@@ -156,7 +156,7 @@ SELECT (pg_temp.submit(1, 'u', 'a', 4096)).state, (pg_temp.submit(2, 'u', 'a', 8
 SELECT * FROM pg_temp.submit(4, 'u', 'a', 4096);
 SELECT * FROM pg_temp.submit(5, 'u', 'a', 1024);
 SELECT * FROM pg_temp.applications;
--- the one that fits is let start, not the one that has waited longest
+-- the application that fits is started, not the one that has waited longest
 SELECT pg_temp.finish(5);
 SELECT pg_temp.finish(3);
 SELECT * FROM pg_temp.applications;
@@ -167,13 +167,14 @@ SELECT pg_temp.configure('root - -
 	INSERT INTO yquota.queue_user (queue, username, weight) VALUES ('root.a', 'heavy', 2), ('root.a', 'light', 0.5)$$);
 SELECT pg_temp.nodes('[memory-mb=8192,vcores=8]');
 SELECT (pg_temp.submit(1, 'one', 'a', 1024)).state, (pg_temp.submit(2, 'two', 'a', 1024)).state;
--- half of 8 GB, as the user is not yet counted, and half of that by the user's weight
+-- The queue's 8 GB are halved, because the submitting user does not count yet. That half is halved
+-- again by the weight 0.5 of the user.
 SELECT * FROM pg_temp.submit(3, 'light', 'a', 3072);
--- by the user's own weight it would be 6 GB
+-- with the weight of heavy the limit would be 6 GB
 SELECT * FROM pg_temp.submit(4, 'heavy', 'a', 3072);
 SELECT pg_temp.finish(2);
 SELECT * FROM pg_temp.applications;
--- when light is gone, heavy is the first
+-- when light has no application any more, heavy is the first user visited
 SELECT pg_temp.finish(3);
 SELECT * FROM pg_temp.applications;
 
@@ -186,16 +187,16 @@ SELECT pg_temp.configure('root - -
 	root.b@x 50 -', $$UPDATE yquota.queue SET accessible_node_labels = '{x}' WHERE path <> 'root'$$);
 SELECT pg_temp.nodes('[memory-mb=10240,vcores=10]', '[memory-mb=40960,vcores=40]@x');
 SELECT (pg_temp.submit(1, 'u', 'a', 1024)).state, (pg_temp.submit(2, 'u', 'a', 1024)).decided_by;
--- on a label 10 % of the guarantee there
+-- on a label the limit is 10 % of the queue's guarantee on the label
 SELECT (pg_temp.submit(3, 'u', 'a', 1024, 0, 'x')).state;
 SELECT (pg_temp.submit(4, 'u', 'a', 1024, 0, 'x')).state;
 SELECT * FROM pg_temp.submit(5, 'u', 'a', 1024, 0, 'x');
--- the first one on a label starts whatever its limit
+-- the first application on a label starts whatever the limit is
 SELECT pg_temp.finish(3), pg_temp.finish(4), pg_temp.finish(5);
 SELECT (pg_temp.submit(6, 'u', 'a', 4096, 0, 'x')).state;
 SELECT * FROM pg_temp.applications;
 SELECT label, am_limit FROM yquota.effective_queue WHERE queue = 'root.a';
--- a part of its own, or that of the queue
+-- a label uses its own share for application masters, or else the share of the queue
 UPDATE yquota.queue_label SET maximum_am_resource_percent = 0.5 WHERE queue = 'root.a';
 SELECT label, maximum_am_resource_percent, am_limit FROM yquota.effective_queue WHERE queue = 'root.a';
 UPDATE yquota.queue_label SET maximum_am_resource_percent = NULL WHERE queue = 'root.a';
@@ -214,7 +215,7 @@ SELECT (pg_temp.submit(1, 'u', 'a', 2048)).state, (pg_temp.submit(2, 'u', 'a', 1
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, queue, node, allocation)
 VALUES ('CONTAINER_START', 'c1', '2026-03-02 09:00+00', 'p', 'other', 'root.b', 'n1', '[memory-mb=20480,vcores=1]');
 SELECT * FROM pg_temp.submit(3, 'u', 'a', 1024);
--- compacted or not, and also when that is taken back
+-- the limit is the same before and after compaction, and after a rollback of the change
 SELECT yquota_internal.compact_counters();
 SELECT am_limit FROM yquota.effective_queue WHERE queue = 'root.a';
 BEGIN;
@@ -240,10 +241,10 @@ SELECT n, (pg_temp.submit(n, 'u', 'a1', 1024)).state FROM generate_series(1, 2) 
 SELECT * FROM pg_temp.submit(3, 'u', 'a1', 1024);
 SELECT (pg_temp.submit(4, 'u', 'a2', 1024)).state;
 SELECT * FROM pg_temp.submit(5, 'v', 'a2', 1024);
--- root.a was full before 4 ended; in a1 there is no room, so 5 goes on
+-- root.a was full before 4 ended. The leaf a1 has no room for 3, so 5 of the leaf a2 starts.
 SELECT pg_temp.finish(4);
 SELECT * FROM pg_temp.applications;
--- both were full before 1 ended: 3 comes first
+-- both queues were full before 1 ended, so 3 starts first
 SELECT pg_temp.finish(1);
 SELECT * FROM pg_temp.applications;
 
@@ -254,18 +255,18 @@ SELECT * FROM pg_temp.submit(12, 'w', 'b', 1024);
 SELECT * FROM pg_temp.submit(13, 'w', 'a2', 1024);
 SELECT pg_temp.finish(11);
 SELECT * FROM pg_temp.applications WHERE username = 'w';
--- a limit that is raised lets more run, one that is lowered stops nothing
+-- a raised limit lets more applications run, and a lowered limit stops none
 UPDATE yquota.user_setting SET max_parallel_apps = 2 WHERE username = 'w';
 UPDATE yquota.queue SET max_parallel_apps = 4 WHERE path = 'root.a';
 SELECT * FROM pg_temp.applications;
 UPDATE yquota.queue SET max_parallel_apps = 1 WHERE path = 'root.a';
 SELECT (pg_temp.submit(14, 'v', 'a2', 1024)).state;
--- until one less than the limit runs, nothing more does
+-- no further application runs until fewer applications run than the limit allows
 SELECT pg_temp.finish(2), pg_temp.finish(3), pg_temp.finish(5);
 SELECT * FROM pg_temp.applications;
 SELECT pg_temp.finish(13);
 SELECT * FROM pg_temp.applications;
--- the setting for all others
+-- this setting applies to all users without a limit of their own
 INSERT INTO yquota.scheduler_setting (user_max_parallel_apps) VALUES (1);
 SELECT (pg_temp.submit(15, 'z', 'b', 1024)).state;
 SELECT * FROM pg_temp.submit(16, 'z', 'b', 1024);
@@ -273,7 +274,7 @@ SELECT (pg_temp.submit(17, 'w', 'b', 1024)).state;
 UPDATE yquota.scheduler_setting SET user_max_parallel_apps = NULL;
 SELECT * FROM pg_temp.applications;
 
--- the setting for queues, which is that of every queue, root as well, unless it has its own
+-- This setting applies to each queue without a limit of its own, root included.
 SELECT pg_temp.configure('root - -
 	root.a 50 -
 	root.b 50 -', $$INSERT INTO yquota.scheduler_setting (max_parallel_apps, maximum_am_resource_percent) VALUES (1, 1);

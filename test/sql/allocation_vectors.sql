@@ -1,9 +1,11 @@
--- Who gets the next container: the figures of the CapacityScheduler's own tests,
--- by the names that they have among the project's vectors.
+-- Allocation: which application gets the next container. The figures are those of the
+-- CapacityScheduler's own tests, and the names V1, V2, … are those of the project's list of test
+-- vectors.
 --
--- V112 and V113 are in container_update.sql. V49 is about a resource manager that starts again and
--- has to learn the old state; yquota forgets nothing. Cases 14 to 16 and 19 of V43 are about queues
--- that use labels without access to them. Some have no capacity at all, as no configuration has it.
+-- V112 and V113 are in container_update.sql. V49 is left out: it tests a resource manager that
+-- restarts and must learn its old state, and yquota never loses its state. Cases 14 to 16 and 19 of
+-- V43 are left out: their queues use labels without access to them. Some of these queues have no
+-- capacity at all, which no configuration can express.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_allocation_vectors WITH (FORCE);
@@ -15,12 +17,13 @@ SET timezone = 'UTC';
 SELECT yquota.set_clock('2026-03-02 10:00+00');
 INSERT INTO yquota.project (name) VALUES ('p');
 
--- Ids are those of a new cluster with each configuration: containers do not come twice.
+-- The number of the cluster is part of each id. A new configuration gets a new number, so container
+-- ids do not repeat.
 CREATE SEQUENCE pg_temp.cluster;
 CREATE FUNCTION pg_temp.id(number text) RETURNS text LANGUAGE sql AS $$ SELECT format('application_%s_%s', currval('pg_temp.cluster'), number) $$;
--- Replace everything. Queues are lines "path capacity maximum user-limit-factor", with @label
--- behind the path for a label and - for an unset value. Nodes are "name rack GB label". Then a
--- command sets the rest.
+-- Replace the whole configuration. Each line of queues is "path capacity maximum
+-- user-limit-factor". A label follows its path as @label, and - is an unset value. Each node is
+-- "name rack GB label". The command then changes further settings.
 CREATE FUNCTION pg_temp.configure(queues text, nodes text[], command text DEFAULT '') RETURNS void
 	LANGUAGE plpgsql AS $$
 DECLARE
@@ -56,7 +59,8 @@ BEGIN
 	FROM unnest(nodes) AS n;
 END
 $$;
--- An application with a master of so many GB (none: its master is elsewhere).
+-- Submit an application whose master has so many GB. Without a size the master runs outside the
+-- cluster.
 CREATE FUNCTION pg_temp.submit(id text, username text, queue text, master integer DEFAULT NULL) RETURNS yquota.application_state
 	LANGUAGE sql AS $$
 	SELECT s.state FROM yquota.submit_application(pg_temp.id(id), username, '{}', queue, project => 'p',
@@ -66,7 +70,7 @@ CREATE FUNCTION pg_temp.ask(id text, gb integer, count bigint, name text DEFAULT
 	RETURNS bigint LANGUAGE sql AS $$
 	SELECT yquota.request_containers(pg_temp.id(id), format('[memory-mb=%s,vcores=1]', gb * 1024)::yquota.resource, count, name, priority, label => label)
 $$;
--- Assign once to a node, as a leaf queue's test does it; or run a whole heartbeat.
+-- Assign containers once to a node, as the tests of leaf queues do, or run a whole heartbeat.
 CREATE FUNCTION pg_temp.assign(node text, most integer DEFAULT 1) RETURNS text LANGUAGE sql AS $$
 	SELECT coalesce(string_agg(format('%s %s %sGB%s', split_part(s.container_id, '_', 3), s.decision,
 									  yquota.amount(s.allocation, 'memory-mb') / 1024, ' ' || s.locality), ', '), 'nothing')
@@ -82,7 +86,7 @@ BEGIN
 	RETURN CASE WHEN times = 1 THEN told END;
 END
 $$;
--- All nodes report, one after the other, so many times.
+-- All nodes report in turn, as often as times says.
 CREATE FUNCTION pg_temp.rounds(times integer, nodes text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	FOR i IN 1 .. times LOOP
@@ -93,20 +97,20 @@ $$;
 CREATE FUNCTION pg_temp.release(number text) RETURNS boolean LANGUAGE sql AS $$
 	SELECT count(*) = 1 FROM yquota.release_containers(ARRAY[replace(pg_temp.id(number), 'application', 'container')])
 $$;
--- Containers of each application, and nodes kept for it.
+-- Containers of each application, and nodes reserved for the application.
 CREATE TEMPORARY VIEW live AS
 	SELECT split_part(a.application_id, '_', 3) AS app, count(c.container_id) AS live, a.reserved_containers AS reserved, a.pending_containers AS pending
 	FROM yquota.scheduler_application AS a LEFT JOIN yquota.container AS c USING (application_id)
 	GROUP BY a.application_id, a.reserved_containers, a.pending_containers ORDER BY 1;
 CREATE TEMPORARY VIEW placed AS
 	SELECT split_part(application_id, '_', 3) AS app, node, count(*) FROM yquota.container GROUP BY 1, 2 ORDER BY 1, 2;
--- GB of a leaf: held by containers, and reserved
+-- GB of a leaf queue that containers hold, and GB that reservations hold
 CREATE FUNCTION pg_temp.used(leaf text, OUT held bigint, OUT reserved bigint) LANGUAGE sql AS $$
 	SELECT (SELECT sum(yquota.amount(c.allocation, 'memory-mb')) / 1024 FROM yquota.container AS c WHERE c.queue = leaf),
 		   (SELECT sum(yquota.amount(r.allocation, 'memory-mb')) / 1024 FROM yquota.reserved_container AS r
 			JOIN yquota.application AS a USING (application_id) WHERE a.queue = leaf)
 $$;
--- Counters of the delays for locality.
+-- Counters of the delay scheduling for locality.
 CREATE FUNCTION pg_temp.delay(OUT opportunities bigint, OUT outstanding bigint) LANGUAGE sql AS $$
 	SELECT (SELECT max(c.opportunities) FROM yquota_internal.request_counter AS c),
 		   (SELECT coalesce(max(r.count), 0) FROM yquota.resource_request AS r WHERE r.resource_name = '*')
@@ -240,7 +244,7 @@ SELECT pg_temp.configure('root - - -
 SELECT pg_temp.submit('0001', 'user', 'b');
 SELECT count(pg_temp.ask('0001', 1, CASE name WHEN '*' THEN 3 ELSE 1 END, name)) FROM unnest('{host0,/rack0,host1,/rack1,*}'::text[]) AS name;
 SELECT node, pg_temp.assign(node), (pg_temp.delay()).* FROM unnest('{host2,host2,host2,host2,host0,host1}'::text[]) AS node;
--- only the node of the rack
+-- only the node of the requested rack gets the container
 UPDATE yquota.scheduler_setting SET node_locality_delay = 1;
 INSERT INTO yquota.node (name, rack, total) VALUES ('host1_1', '/rack1', '[memory-mb=8192,vcores=8]');
 SELECT pg_temp.ask('0001', 1, 1, 'host1'), pg_temp.ask('0001', 1, 3, '/rack1'), pg_temp.ask('0001', 1, 4);
@@ -288,7 +292,7 @@ SELECT pg_temp.configure('root - - -
 SELECT pg_temp.submit('0001', 'user', 'b', 1), pg_temp.heartbeat('h2'), pg_temp.ask('0001', 1, 50);
 SELECT pg_temp.rounds(10, '{h1,h2}');
 TABLE placed;
--- h2 is full; the next round is the first that counts a miss too many
+-- h2 is full, and in the next round the count of missed opportunities first exceeds its limit
 SELECT pg_temp.rounds(1, '{h1,h2}');
 TABLE placed;
 SELECT pg_temp.rounds(39, '{h1,h2}');
@@ -453,8 +457,8 @@ SELECT pg_temp.ask('0001', 1, 1), pg_temp.ask('0003', 2, 1), pg_temp.ask('0004',
 SELECT pg_temp.assign('h2'), pg_temp.assign('h2'), pg_temp.assign('h2');
 
 \echo V43: priorities of queues, and what they use of what is guaranteed
--- Queues "name priority used/guaranteed guaranteed", of 100 GB. Containers of 1 GB are given to the
--- named queues in the resulting order.
+-- Configure queues of a cluster of 100 GB, each "name priority used/guaranteed guaranteed". Then
+-- give containers of 1 GB to the queues in the order that results.
 CREATE FUNCTION pg_temp.order(VARIADIC queues text[]) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	rest integer := 100 - (SELECT sum(split_part(q, ' ', 4)::integer) FROM unnest(queues) AS q);

@@ -1,6 +1,6 @@
 --
--- Applications after their submission: ends and their effects, moves, priorities, lifetimes, and
--- rights.
+-- Applications after their submission: how they end, move, and change their priority and lifetime,
+-- and who may do that.
 --
 SET client_min_messages = warning;
 CREATE DATABASE yquota_application;
@@ -20,8 +20,9 @@ CREATE FUNCTION submit(id int, username text, queue text, am bigint DEFAULT 1024
 CREATE FUNCTION states() RETURNS TABLE (application_id text, username text, queue text, state text, priority int) LANGUAGE sql AS
 	$$SELECT application_id, username, queue, state::text, priority FROM yquota.application WHERE finished_at IS NULL ORDER BY length(application_id), application_id$$;
 
--- Killed while waiting, then ends (TestApplicationLimits.testActiveLimitsWithKilledApps):
--- two of 4 GB have room at a time
+-- An application is killed while it waits, and then others end
+-- (TestApplicationLimits.testActiveLimitsWithKilledApps). Only two applications of 4 GB fit at a
+-- time.
 INSERT INTO yquota.node (name, total) SELECT format('n%s', i), '[memory-mb=16384,vcores=16]' FROM generate_series(1, 10) AS i;
 INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.a', '50'), ('root.b', '50');
 SELECT submit(i, 'user_0', 'a', 4096) FROM generate_series(0, 3) AS i;
@@ -40,14 +41,15 @@ SELECT yquota.finish_application('application_1_2', 'ACTIVE');
 SELECT yquota.finish_application('application_1_2', 'REJECTED');
 SELECT yquota.finish_application('application_1_2', NULL);
 
--- The one with the larger priority goes first, of equal ones the one with the smaller number
+-- The application with the higher priority starts first. Among equal priorities the smaller number
+-- starts first.
 TRUNCATE yquota.application;
 UPDATE yquota.scheduler_setting SET cluster_max_application_priority = 10;
 INSERT INTO yquota.scheduler_setting (cluster_max_application_priority) VALUES (10);
 SELECT submit(id, 'u', 'a', 8192, priority) FROM (VALUES (1, 5), (2, 7), (3, 8), (4, 6), (10, 8), (9, 8)) AS v (id, priority);
 SELECT yquota.finish_application('application_1_1');
 SELECT * FROM states();
--- a changed priority counts from the next end on
+-- a changed priority counts from the next end of an application
 SELECT yquota.update_application_priority('application_1_4', 99);
 SELECT yquota.update_application_priority('application_1_4', 10);
 SELECT yquota.finish_application('application_1_3');
@@ -56,7 +58,7 @@ SELECT yquota.update_application_priority('application_1_3', 1);
 SELECT yquota.update_application_priority('application_1_77', 1);
 SELECT yquota.update_application_priority('application_1_4', NULL);
 
--- Parallel applications: an end lets as many run as Hadoop lets, in other queues as well
+-- Parallel applications: when one ends, as many start as Hadoop would start, also in other queues
 TRUNCATE yquota.application;
 UPDATE yquota.queue SET max_parallel_apps = 3 WHERE path = 'root';
 UPDATE yquota.queue SET max_parallel_apps = 2 WHERE path = 'root.a';
@@ -66,11 +68,11 @@ SELECT yquota.finish_application('application_1_1');
 SELECT * FROM states();
 SELECT yquota.finish_application('application_1_5');
 SELECT * FROM states();
--- a held application ends: no other one gets its place
+-- when a held application ends, no other application takes its place
 SELECT submit(7, 'u', 'a');
 SELECT yquota.finish_application('application_1_7');
 SELECT * FROM states();
--- raised limits count when the change commits; lowered ones stop no application
+-- a raised limit applies when the change commits, and a lowered limit stops no application
 SELECT submit(8, 'one', 'b'), submit(9, 'u', 'a');
 UPDATE yquota.queue SET max_parallel_apps = 1 WHERE path = 'root';
 SELECT * FROM states();
@@ -81,7 +83,8 @@ UPDATE yquota.queue SET max_parallel_apps = NULL WHERE path = 'root.a';
 SELECT * FROM states();
 SELECT queue, username, non_runnable, accepted, active FROM yquota_internal.application_counter ORDER BY 1, 2;
 
--- A raised share of application masters counts at commit, too; new nodes when it is asked
+-- A raised share for application masters also applies at commit. New nodes count only when
+-- activate_applications() is called.
 TRUNCATE yquota.application;
 SELECT submit(id, 'u', 'a', 8192) FROM generate_series(1, 3) AS id;
 UPDATE yquota.queue SET maximum_am_resource_percent = 0.2 WHERE path = 'root.a';
@@ -94,19 +97,20 @@ SELECT * FROM yquota.activate_applications('');
 DELETE FROM yquota.node WHERE name = 'n11';
 UPDATE yquota.queue SET maximum_am_resource_percent = NULL WHERE path = 'root.a';
 
--- Moving: there it needs room anew, here others get it
+-- Moving: the application needs room in the target queue, and its old queue gets room for others
 TRUNCATE yquota.application;
 SELECT submit(id, 'u', 'a', 4096) FROM generate_series(1, 4) AS id;
 SELECT submit(id, 'u', 'b', 8192) FROM generate_series(5, 5) AS id;
 SELECT yquota.move_application('application_1_1', 'root.b');
 SELECT * FROM states();
 SELECT yquota.move_application('application_1_1', 'b');
--- there it has not started yet
+-- the moved application has not started in the target queue yet
 SELECT application_id, state, activated_at FROM yquota.application WHERE queue = 'root.b' ORDER BY 1;
 SELECT yquota.move_application('application_1_5', 'a');
 SELECT * FROM states();
 SELECT * FROM yquota.verify();
--- allocations and charges of its containers go along from then on, and earlier charges stay
+-- The containers of a moved application are allocated and charged in the target queue from the
+-- move. Charges from before the move stay.
 BEGIN;
 TRUNCATE yquota.application;
 INSERT INTO yquota.project (name) VALUES ('mover');
@@ -123,13 +127,13 @@ SELECT queue, containers, allocation FROM yquota.queue_usage ORDER BY queue;
 SELECT yquota.set_clock(yquota.clock() + interval '10 s') \g /dev/null
 SELECT container_id, cost FROM yquota.container_cost ORDER BY container_id;
 SELECT queue, sum(amount) AS before_it_moved FROM yquota.charge GROUP BY queue ORDER BY queue;
--- an event from before it moved changes nothing of that
+-- an event from before the move does not change the queue of the container
 INSERT INTO yquota.container_event (event, container_id, occurred_at, queue, allocation) VALUES
 	('CONTAINER_UPDATE', 'moves 1', yquota.clock() - interval '15 s', 'root.a', '[memory-mb=2048,vcores=2]');
 SELECT container_id, queue, allocation FROM yquota.container ORDER BY container_id;
 SELECT * FROM yquota.verify();
 ROLLBACK;
--- limits of the target, its state, its labels
+-- the target's limits, state and labels are checked
 UPDATE yquota.queue SET maximum_applications = 1 WHERE path = 'root.b';
 SELECT yquota.move_application('application_1_2', 'b');
 UPDATE yquota.queue SET maximum_applications = NULL, state = 'STOPPED' WHERE path = 'root.b';
@@ -147,7 +151,8 @@ UPDATE yquota.queue SET accessible_node_labels = '{x}' WHERE path = 'root.a';
 UPDATE yquota.queue SET accessible_node_labels = '{}' WHERE path = 'root.b';
 SELECT state FROM yquota.submit_application('labelled', 'u', NULL, 'a', label => 'x');
 SELECT yquota.move_application('labelled', 'b');
--- its limit of parallel applications does not count for one that runs; one that was held is checked anew
+-- A running application may exceed the target's limit of parallel applications. A held application is
+-- checked against it again.
 UPDATE yquota.queue SET max_parallel_apps = 1 WHERE path = 'root.b';
 SELECT submit(20, 'v', 'b');
 SELECT yquota.move_application('application_1_3', 'b');
@@ -156,14 +161,15 @@ SELECT yquota.move_application('application_1_20', 'a');
 SELECT * FROM states();
 UPDATE yquota.queue SET max_parallel_apps = NULL WHERE path = 'root.b';
 
--- Cores are short and memory is not: 2 of 8 are free, and of those that wait one needs no more
+-- Cores are short and memory is not. Of the 8 cores 2 are free, and one waiting application needs
+-- no more than 2.
 TRUNCATE yquota.application;
 UPDATE yquota.scheduler_setting SET resource_calculator = 'org.apache.hadoop.yarn.util.resource.DominantResourceCalculator';
 SELECT s.application_id, s.state, s.decided_by FROM (VALUES (1, 1024, 4), (2, 1024, 2), (3, 1024, 2), (4, 1024, 4), (5, 3072, 2), (6, 1024, 3)) AS v (id, memory, cores),
 	yquota.submit_application('application_1_' || v.id, 'u', NULL, 'a', am_resource => yquota.resource(v.memory, v.cores)) AS s;
 SELECT yquota.finish_application('application_1_2');
 SELECT * FROM states();
--- all others need more, until 4 are
+-- all other applications need more, until 4 cores are free
 SELECT yquota.finish_application('application_1_5');
 SELECT * FROM states();
 SELECT yquota.update_application_priority('application_1_6', 5);
@@ -171,7 +177,8 @@ SELECT yquota.finish_application('application_1_3');
 SELECT * FROM states();
 UPDATE yquota.scheduler_setting SET resource_calculator = NULL;
 
--- Lifetime: from now on, not beyond the queue's maximum from its submission
+-- Lifetime: it counts from now, but ends no later than the queue's maximum, which counts from the
+-- submission
 TRUNCATE yquota.application;
 UPDATE yquota.queue SET maximum_application_lifetime = 100 WHERE path = 'root.a';
 SELECT submit(1, 'u', 'a'), submit(2, 'u', 'b');
@@ -195,22 +202,22 @@ SELECT submit(1, 'u', 'a');
 SELECT yquota.set_outstanding_requests('application_1_1', false), yquota.set_outstanding_requests('application_1_1', false);
 SELECT queue, username, active, demanding FROM yquota_internal.application_counter ORDER BY 1, 2;
 SELECT yquota.set_outstanding_requests('application_1_1', true), yquota.set_outstanding_requests('application_1_77', true);
--- an application that is held, or waits, counts only while another one of its user is active in the
+-- an application that is held or waits counts only while its user has an active application in the
 -- queue
 TRUNCATE yquota.application;
 UPDATE yquota.queue SET max_parallel_apps = 1 WHERE path = 'root.a';
 SELECT submit(1, 'u', 'a'), submit(2, 'v', 'a'), submit(3, 'u', 'a');
 SELECT yquota.set_outstanding_requests('application_1_2', true), yquota.set_outstanding_requests('application_1_3', false), yquota.set_outstanding_requests('application_1_3', true);
 SELECT username, is_active, active_users FROM unnest('{u,v}'::text[]) AS username, yquota.user_limit('root.a', username);
--- it has been said, and stays so
+-- the demand of the held application was reported before, and still counts
 SELECT yquota.set_outstanding_requests('application_1_1', false);
 SELECT username, is_active, active_users FROM unnest('{u,v}'::text[]) AS username, yquota.user_limit('root.a', username);
 UPDATE yquota.queue SET max_parallel_apps = NULL WHERE path = 'root.a';
 SELECT * FROM states();
 SELECT yquota.set_outstanding_requests('application_1_2', true);
 
--- Rights on applications: every user while lists are off; then the owner, users in modify_acl, and
--- administrators of the queue and of the cluster
+-- Rights on applications: while ACLs are off, every user has them. With ACLs the owner, the users
+-- in modify_acl, and the administrators of the queue and of the cluster have them.
 SELECT yquota.update_application_priority('application_1_1', 1, 'eve');
 UPDATE yquota.scheduler_setting SET acl_enable = true, admin_acl = 'boss';
 UPDATE yquota.queue SET acl_administer_queue = ' ', acl_submit_applications = ' ' WHERE path = 'root';
@@ -234,7 +241,7 @@ SELECT yquota.update_application_priority('guarded', 2);
 SELECT yquota.finish_application('guarded', caller => 'eve', caller_groups => '{team}');
 SELECT * FROM yquota.verify();
 
--- A stopped queue drains until its last application has gone, and is removed only then
+-- A stopped queue drains until its last application has ended, and can be removed only then
 TRUNCATE yquota.application;
 UPDATE yquota.scheduler_setting SET acl_enable = false;
 SELECT submit(1, 'u', 'b'), submit(2, 'u', 'b');
@@ -251,15 +258,14 @@ SELECT queue, state, applications FROM yquota.effective_queue WHERE queue = 'roo
 DELETE FROM yquota.queue WHERE path = 'root.b';
 SELECT queue, applications, active_applications, am_used FROM yquota.effective_queue WHERE label = '' ORDER BY ordinal;
 
--- Numbers of any length order by value, other ids come after
+-- Application numbers of any length are ordered by value, and ids of another form come after them
 TRUNCATE yquota.application;
 UPDATE yquota.queue SET maximum_am_resource_percent = 0 WHERE path = 'root.a';
 SELECT state FROM unnest('{application_2_1,application_1_9,application_1_10,application_1_0009,job_b,job_a,application_1_x}'::text[]) AS id, yquota.submit_application(id, 'u', NULL, 'a');
 SELECT yquota.finish_application(application_id) FROM yquota.application WHERE state = 'ACTIVE';
 SELECT application_id, state FROM yquota.application WHERE state = 'ACTIVE';
 
--- A change that is rolled back has not been counted, in the total as little as in the counters of
--- queues
+-- A change that is rolled back is counted neither in the total nor in the counters of the queues
 TRUNCATE yquota.application;
 CREATE FUNCTION total() RETURNS text LANGUAGE sql AS
 	$$SELECT concat_ws(' ', sum(live), '+', yquota_internal.unwritten_applications(), 'differences:', (SELECT count(*) FROM yquota.verify())) FROM yquota_internal.live_application_count$$;

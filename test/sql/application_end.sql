@@ -1,6 +1,7 @@
 --
--- Containers of an application that ends: those that the scheduler gave end with it, others are
--- suspect when they run on.  Containers that are given and not fetched end when their time is over.
+-- Containers of an application that ends. Containers that the scheduler gave end with their
+-- application, and other containers become suspect when they continue to run. A container that is
+-- given but not acknowledged ends when its time is over.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_application_end WITH (FORCE);
@@ -42,7 +43,8 @@ SELECT count(*) FROM yquota.schedule();
 SELECT count(*) FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ROW('*', '[memory-mb=1024,vcores=1]', 1, 1, 1, true, NULL, 'OPPORTUNISTIC', NULL)::yquota.container_request]);
 SELECT send_start('container_1_0001_02_000009', 'application_1_0001');
 SELECT send_start('container_1_0002_01_000001', 'application_1_0002');
--- which has started it no less when it repeats that, or another source tells more of it
+-- the feed has still started the container when it repeats the START, or when another source
+-- reports more
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation, source)
 	SELECT 'CONTAINER_START', container_id, started_at, project, application_id, allocation, 'rm' FROM yquota.container WHERE is_given;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, queue, source)
@@ -211,9 +213,9 @@ SELECT submit(8);
 SELECT yquota.request_containers('application_1_0008', '[memory-mb=1024]', 2);
 SELECT count(*) FROM yquota.schedule();
 SELECT count(*) FROM yquota.allocate_opportunistic('application_1_0008', ARRAY[ROW('*', '[memory-mb=1024,vcores=1]', 2, 1, 1, true, NULL, 'OPPORTUNISTIC', NULL)::yquota.container_request]);
--- an OPPORTUNISTIC one is acknowledged and does not come
+-- an OPPORTUNISTIC container is acknowledged but never starts
 SELECT yquota.acknowledge_decisions(ARRAY(SELECT decision_id FROM yquota.decision WHERE container_id ~ '03$'));
--- and an increase is not acknowledged
+-- an increase is not acknowledged either
 SELECT send_start('container_1_0008_01_000009', 'application_1_0008');
 SELECT outcome FROM yquota.update_containers('application_1_0008', ARRAY[ROW('container_1_0008_01_000009', 0, '[memory-mb=2048,vcores=1]', NULL, 1, -1)::yquota.container_update_request]);
 SELECT decision FROM yquota.schedule();

@@ -1,7 +1,8 @@
 --
--- Roles see applications by rules. Operators, and roles that read everything, see all of them.
--- Other roles see their own, applications whose view_acl has the role, those in queues that the
--- role administers, and those of its projects. There is no way around the rules.
+-- Row security of applications. Operators and roles that read everything see all applications.
+-- Every other role sees its own applications, applications whose view_acl names the role,
+-- applications in queues that the role administers, and those of its projects. No way leads around
+-- these rules.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_application_readers WITH (FORCE);
@@ -43,23 +44,24 @@ END
 $$;
 
 SELECT * FROM pg_temp.seen_by();
--- a role does not become an administrator of queues by an unset list, nor by ACLs being off
+-- an unset list or disabled ACLs do not make a role an administrator of queues
 INSERT INTO yquota.scheduler_setting (acl_enable) VALUES (true);
 SELECT * FROM pg_temp.seen_by() WHERE role ~ 'bob';
--- a set list makes the role an administrator, here and below, itself or by a role that it is in
+-- a list makes a role an administrator of its queue and of all queues below it, by name or by
+-- membership in a role
 UPDATE yquota.queue SET acl_administer_queue = 'yquota_test_bob' WHERE path = 'root.sales';
 UPDATE yquota.queue SET acl_administer_queue = 'x yquota_test_etl' WHERE path = 'root.dev';
 SELECT * FROM pg_temp.seen_by();
 UPDATE yquota.queue SET acl_administer_queue = ' yquota_test_etl' WHERE path = 'root.sales.day';
 SELECT * FROM pg_temp.seen_by() WHERE role ~ 'bob|carol';
--- a queue that is gone belongs to those of the queues above it
+-- applications of a removed queue belong to the administrators of the queues above
 UPDATE yquota.queue SET acl_administer_queue = 'yquota_test_alice' WHERE path = 'root';
 SELECT * FROM pg_temp.seen_by() WHERE role ~ 'alice';
 UPDATE yquota.queue SET acl_administer_queue = '*' WHERE path = 'root';
 SELECT * FROM pg_temp.seen_by() WHERE role ~ 'bob';
 UPDATE yquota.queue SET acl_administer_queue = NULL;
 SELECT * FROM pg_temp.seen_by() WHERE role ~ 'bob';
--- while another session reads, also from a plan that is kept
+-- the visible rows follow the current role, also in a cached plan
 PREPARE seen AS SELECT pg_temp.seen();
 SET ROLE yquota_test_alice;
 EXECUTE seen;
@@ -77,15 +79,15 @@ RESET ROLE;
 DEALLOCATE seen;
 
 --
--- Without a kind there is nothing to see, and nothing to call
+-- A role of no kind sees no application and can call no function
 --
 SET ROLE yquota_test_stranger;
 SELECT count(*) FROM yquota.application;
 SELECT yquota_internal.shows_application('yquota_test_stranger', NULL, NULL, 'yquota_test_stranger', '{}');
 
 --
--- Hostile members. Functions that tell their arguments are not called with rows of others, whatever
--- they cost; and nothing is written.
+-- Hostile roles. A function that reveals its arguments is not called with rows of others, however
+-- cheap it claims to be. Nothing is written either.
 --
 SET ROLE yquota_test_bob;
 CREATE FUNCTION pg_temp.tell(value text) RETURNS boolean LANGUAGE plpgsql COST 0.0000001 AS $$
@@ -112,15 +114,15 @@ SET ROLE yquota_test_alice;
 SET row_security = off;
 SELECT count(*) FROM yquota.application;
 RESET row_security;
--- names that only the server's settings would make the role's own
+-- a role cannot gain rows by objects and settings with the names that the rules use
 SET application_name = 'yquota_test_viewer';
 SET search_path = pg_temp, yquota;
 CREATE FUNCTION pg_temp.acting_role() RETURNS name LANGUAGE sql AS $$SELECT 'yquota_test_viewer'::name$$;
 CREATE FUNCTION pg_temp.reads_all() RETURNS boolean LANGUAGE sql AS $$SELECT true$$;
 SELECT pg_temp.seen();
 RESET search_path;
--- a function of a role that sees more shows more, because the role lends it; a function that runs
--- as its caller does not
+-- A SECURITY DEFINER function of a role that sees more shows more, because its owner shares that
+-- right. A SECURITY INVOKER function does not.
 RESET ROLE;
 CREATE SCHEMA lent;
 GRANT USAGE, CREATE ON SCHEMA lent TO PUBLIC;
@@ -138,7 +140,7 @@ SELECT count(*) FROM lent.mine;
 RESET ROLE;
 
 --
--- In parallel, the leader asks
+-- In a parallel plan the leader applies the rules
 --
 INSERT INTO yquota.application (application_id, username, queue, project, am_resource, priority, state, submitted_at)
 SELECT 'p' || i, CASE i % 2 WHEN 0 THEN 'yquota_test_alice' ELSE 'mallory' END, 'root.dev', CASE i % 4 WHEN 1 THEN 'lab' END, '[]', 0, 'ACTIVE', '2026-03-02 10:00+00' FROM generate_series(1, 4000) AS i;
@@ -146,7 +148,7 @@ ANALYZE yquota.application;
 SET max_parallel_workers_per_gather = 2; SET min_parallel_table_scan_size = 0; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
 SET ROLE yquota_test_alice;
 SELECT count(*) FROM yquota.application WHERE application_id ~ '^p[0-9]';
--- and statistics, which have values of all rows, are not shown
+-- statistics, which have values of all rows, are not shown either
 SELECT count(*) FROM pg_stats WHERE schemaname = 'yquota' AND tablename = 'application';
 SET ROLE yquota_test_operator;
 SELECT count(*) FROM yquota.application WHERE application_id ~ '^p[0-9]';

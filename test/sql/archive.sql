@@ -1,6 +1,6 @@
 --
--- Sealing and archiving: the books stay as they are, and archived rows can be proved. A vcore costs
--- one credit per second here. The test works in a database of its own: prices and the clock are
+-- Sealing and archiving: the books do not change, and archived rows can be proved. A vcore costs
+-- one credit per second here. The test uses its own database, because prices and the clock are
 -- global.
 --
 CREATE DATABASE yquota_archive;
@@ -15,7 +15,7 @@ INSERT INTO yquota.project (name) VALUES ('lab'), ('ops');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, asked_label, allocation) VALUES
 	('CONTAINER_START', 'done', '2026-03-02 09:00', 'lab', NULL, NULL, '[vcores=1]'),
 	('CONTAINER_START', 'instant', '2026-03-02 09:59', 'lab', NULL, NULL, '[vcores=1]'),
-	-- too long for a page
+	-- the application id is too long for a page
 	('CONTAINER_START', 'long', '2026-03-02 09:00', 'ops', 'a', (SELECT string_agg(md5(i::text), '') FROM generate_series(1, 400) AS i), '[vcores=2]'),
 	('CONTAINER_START', 'updated', '2026-03-02 09:00', 'lab', NULL, NULL, '[vcores=1]'),
 	('CONTAINER_START', 'running', '2026-03-02 09:30', 'ops', NULL, NULL, '[vcores=1]');
@@ -30,7 +30,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES
 	('CONTAINER_FINISH', 'running', '2026-03-02 09:00');
 RESET yquota.on_bad_event;
 
--- Everything that is told of containers and projects
+-- All values that reports show of containers and projects
 CREATE VIEW told AS
 	SELECT format('%s %s %s', project, charged, accrued) AS line FROM yquota.project_balance
 	UNION ALL
@@ -41,7 +41,7 @@ CREATE VIEW told AS
 	UNION ALL
 	SELECT format('%s %s %s', event, container_id, md5(application_id)) FROM yquota.container_event;
 CREATE TABLE told_before AS SELECT line FROM told;
--- equal lines, in any order
+-- lines that are in only one of both results, in any order
 CREATE FUNCTION difference() RETURNS TABLE (line text)
 	LANGUAGE sql
 	AS '(SELECT line FROM told EXCEPT ALL SELECT line FROM told_before)
@@ -68,7 +68,7 @@ SELECT number, sealed_from, sealed_at, ledger_table, log_table FROM yquota.histo
 SELECT (SELECT count(*) FROM ONLY yquota.charge) AS charges, (SELECT count(*) FROM ONLY yquota.container_event) AS events;
 SELECT * FROM difference();
 SELECT * FROM yquota.verify();
--- there is nothing to seal now
+-- nothing is left to seal
 SELECT yquota.seal_history();
 
 -- replays are known
@@ -78,7 +78,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_FINISH', 'done', '2026-03-02 09:10', NULL, NULL);
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'done', '2026-03-02 09:00', 'lab', '[vcores=2]');
--- charges are corrected by rows of the present
+-- rows in the new ledger table correct sealed charges
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES
 	('CONTAINER_UPDATE', 'updated', '2026-03-02 09:20', '[vcores=2]');
 SELECT container_id, number, corrects, amount, tableoid = 'yquota.charge'::regclass AS is_new
@@ -99,7 +99,7 @@ SELECT number, sealed_from, sealed_at FROM yquota.history_segment ORDER BY numbe
 CREATE SCHEMA archive;
 CREATE TABLE archive.ledger (LIKE yquota.charge) PARTITION BY RANGE ("to");
 CREATE TABLE archive.ledger_2026 PARTITION OF archive.ledger FOR VALUES FROM ('2026-01-01') TO ('2027-01-01');
--- columns in another order, and one more
+-- the columns are in another order, and one column is added
 CREATE TABLE archive.log (archived_by name DEFAULT current_user, recorded_at timestamptz, event text);
 SELECT string_agg(format('ADD %I %s', attname, format_type(atttypid, atttypmod)), ', ' ORDER BY attnum DESC) AS columns
 FROM pg_attribute
@@ -120,13 +120,14 @@ DROP TABLE archive.below, archive.unlogged;
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT * FROM yquota.archive('archive.ledger', 'infinity');
 ROLLBACK;
--- nothing was sealed before that, or with the ledger still here
+-- nothing was sealed before that time, and the log cannot go while the ledger is still here
 SELECT * FROM yquota.archive('archive.ledger', '2026-03-02 09:00');
 SET client_min_messages = notice;
 SELECT * FROM yquota.archive('archive.log', 'infinity');
 SET client_min_messages = warning;
 
--- The target is the caller's: the caller's rights, and the caller's triggers with them
+-- Archiving writes the target table with the rights of its caller. The triggers of that table run
+-- as the caller, too.
 CREATE ROLE yquota_test_archivist;
 GRANT USAGE ON SCHEMA archive TO yquota_test_archivist;
 GRANT EXECUTE ON FUNCTION yquota.archive TO yquota_test_archivist;
@@ -149,14 +150,14 @@ SELECT * FROM yquota.archive('archive.ledger', 'infinity');
 DROP TRIGGER refuse ON archive.ledger_2026;
 SELECT * FROM yquota.verify();
 
--- Segments that a late price may still correct stay
+-- Segments that a late price may still correct are not archived
 BEGIN;
 INSERT INTO yquota_internal.correction_due (changed_from) VALUES ('2026-03-02 09:55');
 SELECT * FROM yquota.archive('archive.ledger', 'infinity');
 ROLLBACK;
 
 --
--- Archiving.  "done" has rows in both segments.
+-- Archiving. The container "done" has rows in both segments.
 --
 CREATE OR REPLACE VIEW told AS
 	SELECT format('%s %s %s', project, charged, accrued) AS line FROM yquota.project_balance
@@ -207,7 +208,7 @@ FROM yquota.archive_digest('archive.ledger') AS a
 JOIN (SELECT DISTINCT ON (project) * FROM yquota.opening_balance ORDER BY project, archived_through DESC) AS b USING (project)
 ORDER BY project;
 SELECT project, archived, last_at FROM yquota.archive_digest('archive.log');
--- any role that may read an archive, and with its rights
+-- any role that may read an archive may compute its digest, with its own rights
 CREATE TEMPORARY TABLE of_owner AS SELECT * FROM yquota.archive_digest('archive.ledger');
 CREATE ROLE yquota_test_digester;
 GRANT USAGE ON SCHEMA archive TO yquota_test_digester;
@@ -219,14 +220,15 @@ GRANT SELECT ON archive.ledger TO yquota_test_digester;
 SET ROLE yquota_test_digester;
 SELECT count(*) AS projects, count(*) FILTER (WHERE own IS DISTINCT FROM of_owner) AS wrong FROM yquota.archive_digest('archive.ledger') AS own FULL JOIN of_owner USING (project);
 SELECT * FROM yquota.archive_digest(NULL);
--- without a right to read the table the columns are told, which the catalog tells as well
+-- a role that cannot read the table is told which columns are missing, as the catalog shows columns
+-- to every role
 CREATE TEMPORARY TABLE no_archive (number integer, amount text);
 SELECT * FROM yquota.archive_digest('no_archive');
 RESET ROLE;
 SELECT * FROM yquota.archive_digest(4294967295::oid::regclass);
 SELECT * FROM yquota.archive_digest('yquota.quota_grant_pkey');
 SELECT * FROM yquota.archive_digest('pg_class');
--- a column is enough, or its type
+-- a single missing column, or a wrong type, is refused
 CREATE TABLE archive.spoilt_log AS TABLE archive.log;
 ALTER TABLE archive.spoilt_log RENAME recorded_at TO at;
 SELECT * FROM yquota.archive_digest('archive.spoilt_log');
@@ -240,7 +242,7 @@ DROP TABLE archive.spoilt_log, no_archive;
 DROP TABLE of_owner;
 DROP OWNED BY yquota_test_digester;
 DROP ROLE yquota_test_digester;
--- the query itself, and it does not depend on settings
+-- the query can be shown, and its result does not depend on settings
 SELECT yquota.archive_digest_query('archive.ledger');
 BEGIN;
 SET LOCAL timezone = 'Asia/Tokyo';
@@ -259,7 +261,7 @@ ROLLBACK;
 UPDATE yquota.opening_balance SET charged = 0;
 DELETE FROM yquota.opening_balance;
 TRUNCATE yquota.opening_balance;
--- and so does a change of the counters
+-- a change of the counters shows, too
 BEGIN;
 INSERT INTO yquota.opening_balance VALUES ('lab', 3, 'infinity', 1, 1, 0);
 SELECT * FROM yquota.verify();
@@ -270,14 +272,15 @@ ROLLBACK;
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'done', '2026-03-02 09:00', 'lab', '[vcores=1]');
--- a whole life, and many
+-- an archived container is refused with its START and FINISH in one statement, and among many
+-- containers
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'done', '2026-03-02 09:00', 'lab', '[vcores=1]'),
 	('CONTAINER_FINISH', 'done', '2026-03-02 09:10', NULL, NULL);
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
 SELECT event, 'old' || i, '2026-03-02 09:00', 'lab', '[vcores=1]'
 FROM generate_series(1, 100) AS i, unnest('{CONTAINER_START,CONTAINER_FINISH}'::yquota.container_event_type[]) AS event;
--- also at the very end of the charged time
+-- a START in the last microsecond before the horizon is refused, too
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'new', '2026-03-02 10:59:59.999999', 'lab', '[vcores=1]');
 SET yquota.on_bad_event = set_aside;
@@ -287,39 +290,39 @@ RESET yquota.on_bad_event;
 SELECT event, container_id, waiting, sqlstate, reason FROM yquota.event_reject ORDER BY reject_id;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'new', '2026-03-02 11:00', 'lab', '[vcores=1]'),
-	-- known: repeated, and finished late
+	-- known containers are accepted: a repeated START, and a late FINISH
 	('CONTAINER_START', 'updated', '2026-03-02 09:00', 'lab', '[vcores=1]'),
 	('CONTAINER_START', 'running', '2026-03-02 09:30', 'ops', '[vcores=1]'),
 	('CONTAINER_FINISH', 'running', '2026-03-02 09:50', NULL, NULL);
 SELECT container_id, number, amount FROM yquota.charge WHERE container_id = 'running';
 SELECT * FROM yquota.verify();
--- prices before the horizon stay
+-- prices before the horizon cannot change
 SELECT yquota.set_multiplier('GENERAL', 2, '2026-03-02 10:59');
 SELECT yquota.report_outage('2026-03-02 10:59', '2026-03-02 11:01', 'late');
 INSERT INTO yquota.price_factor (dimension, name, factor, effective_at) VALUES ('queue', 'q', 2, '2026-03-02 10:59');
 INSERT INTO yquota.charging_rule (minimum_run_time, effective_at) VALUES ('1 minute', '2026-03-02 10:59');
 SELECT yquota.report_outage('2026-03-02 11:00', '2026-03-02 11:01', 'in time');
--- reports know the time before it, per quarter-hour
+-- reports show the time before the horizon, by quarter of an hour
 SELECT * FROM yquota.cost_between('2026-03-02 09:00', 'infinity');
 SELECT * FROM yquota.cost_between('2026-03-02 11:00', 'infinity');
 SELECT yquota.set_clock('2026-03-03 12:00');
 SELECT day, project, amount FROM yquota.daily_cost ORDER BY 1, 2, 3;
 
 --
--- A running container from before the segment leaves when it ends
+-- A container that ran when its segment was archived leaves when it ends
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES
 	('CONTAINER_FINISH', 'updated', '2026-03-03 09:00'),
 	('CONTAINER_FINISH', 'new', '2026-03-03 09:00');
 SELECT * FROM yquota.explain_charge('updated');
 SELECT yquota.seal_history();
--- charges from before the outage was known have not been compacted yet
+-- charges from before the report of the outage have not been compacted yet
 SELECT history, segments, archived, archived_before, charged FROM yquota.archive('archive.ledger', 'infinity');
 SELECT yquota.quota_compute();
 SELECT history, segments, archived, archived_before, charged FROM yquota.archive('archive.ledger', 'infinity');
 SELECT history, segments, archived, archived_before FROM yquota.archive('archive.log', 'infinity');
 SELECT count(*) FROM yquota.charge;
--- events that wait for their START wait on
+-- events that wait for their START continue to wait
 SELECT event, container_id FROM yquota.container_event;
 SELECT count(*) FROM yquota.container_change;
 SELECT * FROM yquota.verify();
@@ -330,14 +333,15 @@ JOIN (SELECT DISTINCT ON (project) * FROM yquota.opening_balance ORDER BY projec
 ORDER BY project;
 
 --
--- The extension does not go while history hangs on it
+-- The extension cannot be dropped while other objects inherit its history
 --
 \set VERBOSITY terse
 DROP EXTENSION yquota;
 \set VERBOSITY default
 
 --
--- An archive is read with the rights of its owner, and nothing of it runs with those of yquota's
+-- An archive is read with the rights of its owner, and no code of it runs with the rights of
+-- yquota's owner
 --
 ALTER TABLE archive.ledger OWNER TO yquota_test_archivist;
 ALTER TABLE archive.ledger ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
@@ -352,7 +356,7 @@ CREATE ROLE yquota_test_archived;
 SELECT yquota.allow_role('yquota_test_archived', 'member', 'lab');
 SET SESSION AUTHORIZATION yquota_test_archived;
 SELECT "from", "to", allocation, amount, forgiven FROM yquota.explain_charge('updated');
--- nor does a setting that it changes last
+-- a setting that the code of an archive changes does not survive the call either
 SHOW search_path;
 SELECT count(*) FROM archive.ledger;
 RESET SESSION AUTHORIZATION;

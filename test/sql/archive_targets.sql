@@ -1,11 +1,11 @@
 --
--- Archiving into tables of other servers, and into such that several clusters
--- share.  A vcore costs one credit per second here.
+-- Archiving into tables of other servers, and into tables that several clusters share. A vcore
+-- costs one credit per second here.
 --
 CREATE DATABASE yquota_archive_ledger;
 CREATE DATABASE yquota_archive_targets;
 \c yquota_archive_ledger
--- as in docs/scale-out.md: the types of yquota are text here
+-- as in docs/scale-out.md: columns with types of yquota are text here
 CREATE TABLE charge (
 	container_id text, project text, application_id text, username text, queue text, node text, execution_type text,
 	allocation text, started_at timestamptz, "from" timestamptz, "to" timestamptz, booked_at timestamptz,
@@ -49,7 +49,7 @@ CREATE TABLE told_before AS SELECT line FROM told;
 CREATE FUNCTION difference() RETURNS TABLE (line text) LANGUAGE sql
 	AS '(TABLE told EXCEPT ALL TABLE told_before) UNION ALL (TABLE told_before EXCEPT ALL TABLE told)';
 
--- a table of another server says which rows are of which cluster and segment
+-- a table of another server needs columns that name the cluster and the segment of each row
 CREATE SCHEMA plain;
 IMPORT FOREIGN SCHEMA public LIMIT TO (charge) FROM SERVER ledger INTO plain;
 ALTER FOREIGN TABLE plain.charge DROP COLUMN cluster, DROP COLUMN stretch;
@@ -61,7 +61,8 @@ ALTER FOREIGN TABLE plain.charge ADD COLUMN cluster text, ADD COLUMN stretch big
 SELECT * FROM yquota.archive('plain.charge', 'infinity');
 DROP TABLE shared.parts;
 
--- two calls, in transactions of their own; nothing is told otherwise in between
+-- archiving takes two calls in separate transactions, and reports show the same amounts between the
+-- calls
 BEGIN;
 SELECT segments, archived, charged, status FROM yquota.archive('shared.charge', 'infinity');
 SELECT segments, archived, charged, status FROM yquota.archive('shared.charge', 'infinity');
@@ -71,7 +72,7 @@ SELECT segments, archived, charged, digest, status FROM yquota.archive('shared.c
 SELECT segment, history, target, cluster FROM yquota.written_history;
 SELECT container_id, project, allocation, amount, cluster, stretch FROM shared.charge ORDER BY cluster, container_id, number;
 SELECT * FROM difference();
--- not elsewhere, and under no other name
+-- a written segment cannot be archived into another table, and the cluster's name cannot change
 CREATE TABLE elsewhere (LIKE yquota.charge);
 SELECT * FROM yquota.archive('elsewhere', 'infinity');
 DELETE FROM yquota.cluster_setting;
@@ -87,17 +88,17 @@ BEGIN
 END $$;
 SELECT * FROM plan_of_comparison();
 
--- rows that are not complete are written anew
+-- an incomplete set of rows is written again
 DELETE FROM shared.charge WHERE cluster = 'north' AND container_id = 'b';
 SELECT archived, status FROM yquota.archive('shared.charge', 'infinity');
 UPDATE shared.charge SET amount = amount + 1 WHERE container_id = 'a';
 SELECT archived, status FROM yquota.archive('shared.charge', 'infinity');
--- and so has a change here: its container stays for now
+-- A change here after the write has the same effect. Its container stays in the ledger for now.
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'late', '2026-03-02 09:25');
 SELECT archived, status FROM yquota.archive('shared.charge', 'infinity');
 SELECT container_id FROM shared.charge WHERE cluster = 'north' ORDER BY 1;
 
--- while the other server is away
+-- the other server cannot be reached
 DELETE FROM told_before;
 INSERT INTO told_before SELECT line FROM told;
 ALTER SERVER ledger OPTIONS (SET dbname 'nowhere');
@@ -115,9 +116,9 @@ SELECT * FROM yquota.verify();
 SELECT container_id, number, amount FROM yquota.charge ORDER BY 1, 2;
 SELECT project, charged, accrued FROM yquota.project_balance ORDER BY project;
 SELECT yquota.explain_charge('a');
--- theirs is not ours
+-- explain_charge() does not show a container of another cluster
 SELECT yquota.explain_charge('theirs');
--- the other server is asked for one container, and for the time around an instant
+-- the other server is asked only for one container, or for the time around an instant
 CREATE FUNCTION remote_query(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -132,7 +133,7 @@ SELECT * FROM remote_query(yquota_internal.archived_charges_query('shared.charge
 SELECT * FROM remote_query(yquota_internal.archived_charges_query('shared.charge', '{1}',
 	format('r.project = ANY (%L) AND r."to" >= %L AND r."from" <= %L', '{lab}'::text[], '2026-03-02 09:05:00Z', '2026-03-02 09:14:59.999999Z')));
 SELECT spent, burn_rate FROM yquota.balance_at('lab', '2026-03-02 09:07:00.000001');
--- members are told of their projects, without any right on the archive
+-- members see the archived charges of their projects without any privilege on the archive
 CREATE ROLE yquota_test_archived;
 SELECT yquota.allow_role('yquota_test_archived', 'member', 'lab');
 SET SESSION AUTHORIZATION yquota_test_archived;
@@ -147,7 +148,7 @@ UPDATE shared.charge SET amount = amount - 1 WHERE container_id = 'a';
 SELECT * FROM yquota.explain_charge('a');
 SELECT * FROM yquota.balance_at('lab', '2026-03-02 09:07');
 UPDATE shared.charge SET amount = amount + 1 WHERE container_id = 'a';
--- while the other server is away, and when the table is
+-- reports fail while the other server cannot be reached, and while the table has another name
 ALTER SERVER ledger OPTIONS (SET dbname 'nowhere');
 SELECT * FROM yquota.explain_charge('a');
 SELECT * FROM yquota.balance_at('lab', '2026-03-02 09:07');
@@ -168,14 +169,15 @@ SELECT segments, archived, status FROM yquota.archive('shared.container_event', 
 SELECT segments, archived, status FROM yquota.archive('shared.container_event', 'infinity');
 SELECT event, container_id, occurred_at, cluster, stretch FROM shared.container_event ORDER BY occurred_at, container_id;
 
--- rows that a transaction left there which failed here, and rows that are another's
+-- The target has rows of a transaction that failed here, and rows that are not this cluster's.
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'runs', '2026-03-02 10:20');
 SELECT yquota.seal_history();
 INSERT INTO shared.charge (container_id, project, amount, number, cluster, stretch) VALUES ('runs', 'ops', 1, 1, 'north', 2), ('strange', 'ops', 1, 1, 'north', 2);
 SELECT archived, status FROM yquota.archive('shared.charge', 'infinity');
 DELETE FROM shared.charge WHERE container_id = 'strange';
 SELECT archived, status FROM yquota.archive('shared.charge', 'infinity');
--- the target of written segments has gone: a table here, with the two columns, or without
+-- The target of written segments has gone. The new target is a local table, with or without the two
+-- columns.
 DROP FOREIGN TABLE shared.charge;
 CREATE TABLE kept (LIKE yquota.charge);
 ALTER TABLE kept ADD COLUMN cluster text, ADD COLUMN stretch integer;

@@ -1,6 +1,7 @@
 --
 -- Reports of balances, holds, grants, costs and bills are the same before and after archiving, and
--- go on alike. A vcore costs one credit per second, except where a comment says otherwise.
+-- later changes affect both alike. A vcore costs one credit per second, except where a comment says
+-- otherwise.
 --
 CREATE DATABASE yquota_archived_reports;
 \c yquota_archived_reports
@@ -13,7 +14,7 @@ SET jit = off;
 SELECT yquota.set_clock('2026-03-01 08:00');
 INSERT INTO yquota.project (name, parent) VALUES ('site', NULL), ('lab', 'site'), ('web', 'site'), ('free', NULL);
 INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES ('-infinity', '10 s');
--- nothing ends or begins on a full quarter of an hour
+-- no grant or container begins or ends on a full quarter of an hour
 INSERT INTO yquota.quota_grant (project, amount, reason, valid_from, expires_at) VALUES
 	('site', 40000, 'short', DEFAULT, '2026-03-01 10:07:07.123456'), ('site', 90000, 'late', '2026-03-01 09:01:01', '2026-03-01 12:33:33'),
 	('site', 900000, 'for ever', '2026-03-01 09:50', DEFAULT), ('lab', 20000, 'own', DEFAULT, '2026-03-01 09:20:20'), ('lab', 30000, 'own', DEFAULT, '2026-03-01 12:00:00.000001');
@@ -34,7 +35,8 @@ INSERT INTO yquota.container_event (event, container_id, project, application_id
 SELECT yquota.set_clock('2026-03-01 10:40:40');
 INSERT INTO yquota.container_event (event, container_id) VALUES ('CONTAINER_FINISH', 'a2'), ('CONTAINER_FINISH', 'b1'), ('CONTAINER_FINISH', 'f1');
 SELECT yquota.release_hold(2);
--- periods end in between; their charges are forgiven, come late, and were never
+-- Periods are closed between the containers' events. Some charges of closed periods are forgiven,
+-- some arrive late, and some are voided.
 SELECT yquota_internal.close_period_at('2026-03-01 09:10', 100);
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, queue, allocation) VALUES
 	('CONTAINER_START', 'late', '2026-03-01 08:20:20', 'web', 'app_2', 'root.b', '[vcores=2]'), ('CONTAINER_FINISH', 'late', '2026-03-01 09:20:20', NULL, NULL, NULL, NULL);
@@ -47,13 +49,13 @@ SELECT * FROM yquota.forgive('2026-03-01 08:40', '2026-03-01 08:50', 'cable', 'l
 SELECT * FROM yquota.forgive('2026-03-01 09:35', '2026-03-01 09:50', 'cable');
 SELECT yquota.set_clock('2026-03-01 11:11:11');
 
--- everything that is told
+-- everything that reports show
 CREATE VIEW told AS
 	SELECT 'balance' AS what, b::text AS line FROM yquota.project_balance AS b
 	UNION ALL SELECT 'balance at', concat(at, p.name, b) FROM unnest(ARRAY['2026-03-01 12:12:12', '2026-03-01 13:00', yquota.statement_clock()]) AS at, yquota.project AS p,
 		LATERAL yquota.balance_at(p.name, at) AS b WHERE at <= yquota.statement_clock()
-	-- the beginning, instants amid containers, at padding, on a quarter of an hour, when a hold
-	-- begins or ends, and when a grant expires
+	-- The instants lie at the beginning, within containers and padding, and on a quarter of an
+	-- hour. Others are begins and ends of holds, and the expiry of a grant.
 	UNION ALL SELECT 'balance before', concat(at, p.name, b) FROM unnest('{2026-03-01 07:00,2026-03-01 08:45:00.000001,2026-03-01 09:03:03,2026-03-01 09:15,2026-03-01 09:20:20,2026-03-01 09:31:31,2026-03-01 10:07:07.123456,2026-03-01 10:40:40}'::timestamptz[]) AS at,
 		yquota.project AS p, LATERAL yquota.balance_at(p.name, at) AS b
 	UNION ALL SELECT 'explained', concat(name, e) FROM unnest('{a1,a2,b1,b2,f1,late,runs,nobody}'::text[]) AS name, LATERAL yquota.explain_charge(name) AS e
@@ -72,7 +74,7 @@ CREATE VIEW told AS
 	UNION ALL SELECT 'bill by now', concat(p.ends_at, c) FROM yquota.billing_period AS p, LATERAL yquota.cost_between('-infinity', p.ends_at, '{project,queue}', 'infinity') AS c
 	UNION ALL SELECT 'report', yquota.report_html("from", '2026-03-02 00:00', project) FROM (VALUES ('2026-03-01 08:00'::timestamptz, NULL), ('2026-03-01 12:15', 'site')) AS w ("from", project)
 	UNION ALL SELECT 'problem', v::text FROM yquota.verify() AS v;
--- Return the reports after some changes; a command may be a change.
+-- Run the commands, which may be none, and return the reports after them.
 CREATE FUNCTION told_if(commands text[]) RETURNS SETOF told LANGUAGE plpgsql AS $$
 DECLARE
 	lines told[];
@@ -90,11 +92,11 @@ BEGIN
 END $$;
 CREATE TABLE future AS SELECT number, commands FROM (VALUES
 	(1, '{}'::text[]),
-	-- a container from before the segment ends, late, and the day goes on
+	-- a container from before the segment ends, reported late, and the day continues
 	(2, ARRAY['SELECT yquota.set_clock(''2026-03-02 07:00'')', 'INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES (''CONTAINER_FINISH'', ''runs'', ''2026-03-01 09:05:05'')',
 			  'INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES (''CONTAINER_START'', ''new'', ''2026-03-01 11:50'', ''lab'', ''app_1'', ''[vcores=1]'')',
 			  'SELECT yquota.quota_compute()', 'SELECT yquota_internal.close_period_at(''2026-03-01 12:22'', 100)']),
-	-- a budget that begins in the past
+	-- a budget begins in the past
 	(3, ARRAY['INSERT INTO yquota.budget (project, period, amount, starts_on) VALUES (''web'', ''day'', 12345, ''2026-03-01'')', 'SELECT yquota.set_clock(''2026-03-02 07:00'')'])
 ) AS f (number, commands);
 CREATE TABLE told_before AS SELECT number, t.* FROM future, told_if(commands) AS t;
@@ -112,7 +114,7 @@ SELECT p.ends_at, b.closed_at, c.project, c.amount FROM yquota.billing_period AS
 
 -- ended containers leave
 SELECT yquota.seal_history();
--- quota_compute() does the following before history may leave, without a look at credit
+-- quota_compute() calls these functions before history may leave, and then checks the credit
 SELECT yquota_internal.compact_counters() > 0 AS compacted, yquota_internal.correct_late_prices() AS corrected;
 CREATE SCHEMA archive;
 CREATE TABLE archive.charge (LIKE yquota.charge);
@@ -122,7 +124,7 @@ SELECT archived FROM yquota.archive('archive.container_event', 'infinity');
 SELECT project, application_id, since, amount FROM yquota_internal.archived_cost_since WHERE amount <> 0 ORDER BY project, application_id, since;
 SELECT * FROM difference();
 
--- and the rows from before the segment, in the second archive
+-- rows from before the segment leave with the second archive
 SELECT yquota.set_clock('2026-03-01 12:12:12');
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'runs', '2026-03-01 12:05:05');
 SELECT yquota.hold('site', 'app_1', 11, '2 days');
@@ -137,12 +139,12 @@ SELECT * FROM difference();
 SELECT count(*) FROM yquota.charge;
 -- a report that would be wrong is refused
 SELECT yquota.compute_prices('2026-03-01 10:00');
--- kept sums can be proved by the sums per quarter-hour
+-- verify() compares the kept sums with the sums per quarter of an hour
 BEGIN;
 UPDATE yquota_internal.archived_cost_since SET amount = amount + 10000 WHERE project = 'lab' AND application_id = '' AND since = '2026-03-01 09:20:20';
 SELECT * FROM yquota.verify();
 ROLLBACK;
--- sums that no report needs any more are not kept
+-- sums that no report needs any more are removed
 SELECT yquota_internal.remove_ended_holds('2026-05-01');
 SELECT yquota_internal.post_archived_cost_since('2026-03-01 12:12:12', 'SELECT * FROM yquota.charge');
 SELECT count(*) FROM yquota_internal.archived_cost_since WHERE application_id <> '';

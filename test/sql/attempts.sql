@@ -1,7 +1,6 @@
 --
--- Attempts to get more than the privileges give by having another role run one's code. Functions of
--- indexes run in sessions of superusers during maintenance, autovacuum among them, and may call
--- functions of yquota there.
+-- Attempts to gain privileges by code that another role runs. Functions of indexes run in sessions
+-- of superusers during maintenance, also by autovacuum, and may call functions of yquota there.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_attempts WITH (FORCE);
@@ -28,8 +27,8 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 CREATE SCHEMA bait;
 GRANT USAGE, CREATE ON SCHEMA bait TO PUBLIC;
 
--- A function that an index calls may be volatile all the same. It does nothing in the session of
--- its owner, and reports the outcome in another session.
+-- The function of an index may be volatile in fact. Here it does nothing in its owner's session,
+-- and in another session it runs the command and reports the outcome.
 CREATE FUNCTION bait.lay(name text, command text) RETURNS void LANGUAGE plpgsql AS
 $lay$
 BEGIN
@@ -42,7 +41,7 @@ $lay$;
 SET bait.is_laid = on;
 
 --
--- An administrator has the archive written, and the administrator's trigger is called
+-- An administrator has the archive written, which calls the administrator's trigger
 --
 SET ROLE yquota_test_admin;
 SELECT yquota.seal_history();
@@ -61,7 +60,7 @@ SET bait.is_laid = off;
 BEGIN;
 REINDEX INDEX bait.archiving_index;
 ROLLBACK;
--- likewise by a function that the role lends
+-- a SECURITY DEFINER function that the administrator owns gives the same result
 SET bait.is_laid = on;
 SET ROLE yquota_test_admin;
 CREATE FUNCTION bait.archive_for_all() RETURNS bigint LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
@@ -72,14 +71,14 @@ SELECT bait.archive_for_all();
 ROLLBACK;
 
 --
--- The role changes the record of who made a change
+-- The role tries to falsify who made a change
 --
 SET ROLE yquota_test_admin;
 SELECT bait.lay('pinning', $$PERFORM yquota.set_multiplier('GPU', 9)$$);
 SELECT bait.lay('giving', $$INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 1000, 'gift')$$);
 SELECT bait.lay('configuring', $$INSERT INTO yquota.price_group (name) VALUES ('MINE')$$);
 SELECT bait.lay('voiding', $$PERFORM yquota.void_events('secret_1', 'wrong')$$);
--- with the settings of a dump, which is not audited
+-- the code uses the settings of a dump, because a restored dump is not audited
 SELECT bait.lay('restoring', $$PERFORM set_config('check_function_bodies', 'off', true), set_config('row_security', 'off', true), set_config('client_min_messages', 'warning', true);
 	INSERT INTO yquota.price_factor (dimension, name, effective_at, factor, set_by) VALUES ('username', 'me', '-infinity', 0, 'nobody')$$);
 RESET ROLE;
@@ -96,7 +95,7 @@ SELECT (SELECT count(*) FROM yquota.quota_grant) AS grants, (SELECT count(*) FRO
 	   (SELECT count(*) FROM yquota.event_void) AS voids, (SELECT count(*) FROM yquota.price_factor) AS factors;
 
 --
--- The role takes from the owner only rights that the owner has anyway
+-- The role can revoke from the owner only rights that the owner has anyway
 --
 SET ROLE yquota_test_admin;
 SELECT yquota.allow_role(pg_get_userbyid(relowner)::regrole, 'viewer'), yquota.disallow_role(pg_get_userbyid(relowner)::regrole, 'viewer')
@@ -106,7 +105,7 @@ SELECT count(*) AS owner_reads FROM pg_class AS c, aclexplode(c.relacl) AS a
 WHERE c.oid = 'yquota.charge'::regclass AND a.grantee = c.relowner AND a.privilege_type = 'SELECT';
 
 --
--- A feed has events put in the log that are not charged
+-- A feed tries to insert events into the log that are not charged
 --
 SET bait.is_laid = on;
 SET ROLE yquota_test_operator;

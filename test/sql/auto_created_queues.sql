@@ -1,5 +1,5 @@
--- Queues that submissions create: the conditions, their settings, their guarantees, and their
--- removal.
+-- Queues that submissions create: when they are created, their settings, their guarantees, and
+-- their removal.
 
 SET client_min_messages = warning;
 CREATE DATABASE yquota_auto_created_queues;
@@ -17,7 +17,7 @@ BEGIN
 	FROM unnest(totals) WITH ORDINALITY AS u (t, n);
 END
 $$;
--- a cluster that starts
+-- Start a new cluster with these properties.
 CREATE FUNCTION pg_temp.start(VARIADIC properties text[]) RETURNS bigint
 	LANGUAGE plpgsql AS $$
 BEGIN
@@ -27,7 +27,7 @@ BEGIN
 	RETURN pg_temp.set(VARIADIC properties);
 END
 $$;
--- properties as "name=value", without the prefix; set anew or added
+-- Add or replace properties, each "name=value" without the prefix.
 CREATE FUNCTION pg_temp.set(VARIADIC properties text[]) RETURNS bigint
 	LANGUAGE sql AS $$
 	SELECT count(*) FROM yquota.import_hadoop_configuration(
@@ -64,21 +64,21 @@ SELECT yquota.create_queue('root.d-auto');
 SELECT yquota.create_queue('root.a.a2-auto');
 SELECT yquota.create_queue('root.e-auto.e1-auto');
 SELECT queue, weight, absolute, effective FROM pg_temp.figures;
--- there already, by its path and by its name
+-- the queue exists already, and is found by its path and by its name
 SELECT yquota.create_queue('root.e-auto.e1-auto');
 SELECT yquota.create_queue('e1-auto');
 SELECT path, parent, auto_created, position, capacity, auto_queue_creation_v2_enabled FROM yquota.queue WHERE auto_created ORDER BY path;
--- a change that is none for it, and one of the weights
+-- a change of the configuration that does not name the created queue affects it only by the weights
 SELECT pg_temp.set('root.a.capacity=6w');
 SELECT queue, absolute, effective FROM pg_temp.figures WHERE queue IN ('root.a', 'root.c-auto');
--- named in a file, it is like all others
+-- a created queue that a file names is like any other queue
 SELECT pg_temp.set('root.queues=a,b,c-auto', 'root.c-auto.capacity=6w', 'root.a.capacity=6w');
 SELECT path, auto_created, capacity FROM yquota.queue WHERE path ~ 'auto' ORDER BY path;
 SELECT queue, absolute, effective FROM pg_temp.figures WHERE queue = 'root.c-auto';
 SELECT yquota.create_queue('root.e-auto.e2-auto');
 SELECT pg_temp.set('root.queues=a,b,c-auto,e-auto', 'root.e-auto.capacity=6w', 'root.e-auto.queues=e1-auto', 'root.e-auto.e1-auto.capacity=6w');
 SELECT queue, weight, absolute, (6/20.)::real * (6/7.)::real AS expected FROM pg_temp.figures WHERE queue = 'root.e-auto.e1-auto';
--- two levels below a static queue
+-- queues are created up to two levels below a static queue
 SELECT pg_temp.start('root.queues=a,b', 'root.a.capacity=1w', 'root.b.capacity=1w', 'root.a.queues=a1', 'root.a.a1.capacity=1w',
 	'root.auto-queue-creation-v2.enabled=true', 'root.a.auto-queue-creation-v2.enabled=true') \g /dev/null
 SELECT yquota.create_queue('root.a.a2-auto.a3-auto');
@@ -106,9 +106,9 @@ SELECT yquota.create_queue('root.a,b');
 SELECT yquota.create_queue(E'root.a\tb');
 SELECT yquota.create_queue('root. x .y');
 SELECT yquota.create_queue('root.' || repeat('x', 2000)) = '';
--- blanks around the last dot are nothing
+-- blanks around the last dot are ignored
 SELECT yquota.create_queue('root.b3 . x ');
--- short names: of one queue, of several
+-- a short name may stand for one queue or for several
 SELECT yquota.create_queue('a.byname');
 SELECT yquota.create_queue('root.a.a');
 SELECT yquota.create_queue('a.a');
@@ -119,14 +119,14 @@ SELECT count(*) FROM yquota.queue WHERE parent = 'root.a';
 SELECT yquota.create_queue('root.a.sixth');
 SELECT pg_temp.set('root.auto-queue-creation-v2.enabled=false');
 SELECT yquota.create_queue('root.z');
--- percentages, in legacy mode and not
+-- parents have percentages, first in legacy mode and then without it
 SELECT pg_temp.start('root.queues=a,b', 'root.a.capacity=50', 'root.b.capacity=50', 'root.a.queues=a1', 'root.a.a1.capacity=100',
 	'root.a.auto-queue-creation-v2.enabled=true') \g /dev/null
 SELECT yquota.create_queue('root.a.a2-auto');
 SELECT pg_temp.set('legacy-queue-mode.enabled=false');
 SELECT yquota.create_queue('root.a.a2-auto');
 SELECT queue, effective FROM pg_temp.figures WHERE queue ~ 'root.a';
--- a refused submission leaves nothing
+-- a refused submission creates no queue
 SELECT path FROM yquota.queue ORDER BY path;
 
 \echo V61: a created leaf has no limit of users, and room for application masters
@@ -145,12 +145,13 @@ SELECT queue, configured, weight FROM pg_temp.figures WHERE queue ~ 'a-auto';
 SELECT * FROM pg_temp.leaves WHERE queue ~ 'a2';
 SELECT pg_temp.set('root.a.*.auto-queue-creation-v2.template.user-limit-factor=10', 'root.a.*.auto-queue-creation-v2.template.maximum-am-resource-percent=0.8');
 SELECT * FROM pg_temp.leaves WHERE queue ~ 'a2';
--- settings of the queue itself, in a file that does not list it or in its row
+-- a created queue has its own settings from a file that does not list it, or from its row
 SELECT pg_temp.set('root.a.a-auto.a2.capacity=4w');
 SELECT queue, configured, weight FROM pg_temp.figures WHERE queue ~ 'a-auto.a';
 UPDATE yquota.queue SET capacity = '3w' WHERE path = 'root.a.a-auto.a2';
 SELECT queue, configured, weight FROM pg_temp.figures WHERE queue ~ 'a-auto.a2';
--- for leaves, for parents, for both; nearer ones first, but those for a kind before those for both
+-- Templates are for leaves, for parents, or for both. The template of the nearest queue wins, but a
+-- template for one kind wins over a template for both.
 SELECT pg_temp.set('root.*.auto-queue-creation-v2.leaf-template.maximum-applications=7', 'root.c.auto-queue-creation-v2.template.maximum-applications=8',
 	'root.c.auto-queue-creation-v2.template.capacity=2w', 'root.c.auto-queue-creation-v2.parent-template.capacity=5w',
 	'root.c.auto-queue-creation-v2.parent-template.auto-queue-creation-v2.max-queues=1', 'root.*.*.auto-queue-creation-v2.leaf-template.capacity=9w');
@@ -160,7 +161,8 @@ SELECT yquota.create_queue('root.c.p.q2');
 SELECT queue, weight FROM pg_temp.figures WHERE queue ~ 'root.c.';
 SELECT queue, applications FROM pg_temp.leaves WHERE queue ~ 'root.c.';
 SELECT queue, inherited -> 'user_limit_factor' AS user_limit_factor, inherited -> 'maximum_application_lifetime' AS lifetime FROM yquota.effective_queue WHERE queue = 'root.c.l';
--- a template that makes no queue is refused by those that were made from it; else it refuses, and nothing is left
+-- Queues created from a template refuse a change that makes the template invalid. Without such queues the
+-- template is accepted, but each creation fails and leaves no queue.
 SELECT pg_temp.set('root.c.auto-queue-creation-v2.template.maximum-capacity=2w');
 SELECT pg_temp.set('root.queues=a,c,d', 'root.d.capacity=1w', 'root.d.auto-queue-creation-v2.enabled=true', 'root.d.auto-queue-creation-v2.leaf-template.maximum-capacity=2w');
 SELECT yquota.create_queue('root.d.bad');
@@ -176,7 +178,8 @@ SELECT pg_temp.start('root.queues=a,c', 'root.accessible-node-labels.gpu.capacit
 SELECT yquota.create_queue('root.x');
 SELECT queue, weight, absolute, effective FROM pg_temp.figures;
 
--- lists of labels, largest containers, preemption, states, weights of users; rules for queues in force hold
+-- Templates set lists of labels, largest containers, preemption, states and weights of users. Rules for
+-- existing queues apply to them.
 CREATE FUNCTION pg_temp.more(weight text) RETURNS bigint LANGUAGE sql AS $$
 	SELECT pg_temp.set('root.auto-queue-creation-v2.template.accessible-node-labels=ssd, gpu',
 		'root.auto-queue-creation-v2.leaf-template.maximum-allocation=memory-mb=2048,vcores=2',
@@ -198,7 +201,7 @@ SELECT yquota.create_queue('root.empty.x');
 SELECT pg_temp.set('root.empty.state=STOPPED');
 SELECT pg_temp.set('root.empty.auto-queue-creation-v2.enabled=true');
 SELECT queue, kind, state FROM yquota.effective_queue WHERE queue = 'root.empty';
--- a created queue joins it in its state
+-- a created queue takes the state of its parent
 SELECT yquota.create_queue('root.empty.x');
 SELECT queue, state FROM yquota.effective_queue WHERE queue = 'root.empty.x';
 SELECT pg_temp.set('root.empty.state=RUNNING');
@@ -219,7 +222,7 @@ SELECT yquota.create_queue('root.d.user_9');
 SELECT queue, absolute, maximum, effective, effective_maximum FROM pg_temp.figures WHERE queue ~ 'user';
 SELECT queue, factor, applications, per_user FROM pg_temp.leaves WHERE queue ~ 'user';
 SELECT queue, inherited -> 'ordering_policy' AS ordering_policy FROM yquota.effective_queue WHERE queue = 'root.c.user_0' AND label = '';
--- a level of children, and no children of children
+-- a managed parent has one level of children
 SELECT yquota.create_queue('root.c.p.q');
 SELECT yquota.create_queue('root.c.user_0.x');
 
@@ -233,14 +236,14 @@ SELECT label, array_agg(queue ORDER BY queue) FROM yquota_internal.active_leaf G
 SELECT pg_temp.application(3, 'root.c.user3') \g /dev/null
 DELETE FROM yquota.queue WHERE path = 'root.d.user_9';
 SELECT * FROM yquota.manage_queues();
--- held ones do not ask, but keep
+-- a held application does not ask for a guarantee, but its queue keeps one that it has
 SELECT pg_temp.finish(2), pg_temp.application(4, 'root.c.user_0', 'NON_RUNNABLE') \g /dev/null
 SELECT * FROM yquota.manage_queues();
 SELECT pg_temp.finish(4) \g /dev/null
 SELECT * FROM yquota.manage_queues();
 SELECT * FROM yquota.manage_queues();
 SELECT queue, absolute FROM pg_temp.figures WHERE queue ~ 'root.c.user';
--- in the order of applications, which is that of numbers
+-- queues get guarantees in the order of their applications, which are ordered by number
 SELECT yquota.create_queue('root.c.user4'), yquota.create_queue('root.c.user5');
 SELECT pg_temp.application(10, 'root.c.user4', 'ACTIVE'), pg_temp.application(9, 'root.c.user5', 'ACTIVE'), pg_temp.finish(1) \g /dev/null
 SELECT * FROM yquota.manage_queues() ORDER BY label COLLATE "C", active, queue;
@@ -251,7 +254,7 @@ SELECT queue, used_capacity, absolute_capacity FROM yquota.effective_queue WHERE
 SELECT pg_temp.set('root.c.capacity=30', 'root.d.capacity=10', 'root.c.maximum-capacity=50');
 SELECT queue, capacity, absolute, maximum FROM pg_temp.figures WHERE queue ~ '^root.c.user[0-9_]+$';
 SELECT queue, applications FROM pg_temp.leaves WHERE queue ~ 'root.c.user5';
--- the template is looked up
+-- the template is read again
 SELECT pg_temp.set('root.c.leaf-queue-template.capacity=25', 'root.c.leaf-queue-template.user-limit-factor=2');
 SELECT queue, capacity, absolute FROM pg_temp.figures WHERE queue ~ '^root.c.user[0-9_]+$';
 SELECT queue, factor FROM pg_temp.leaves WHERE queue ~ 'root.c.user5';
@@ -278,7 +281,7 @@ SELECT pg_temp.set('root.c.auto-create-child-queue.enabled=false');
 SELECT pg_temp.set('root.d.leaf-queue-template.capacity=[memory=1024,vcores=1]');
 SELECT pg_temp.set('root.d.leaf-queue-template.accessible-node-labels.GPU.capacity=10');
 SELECT pg_temp.set('root.d.leaf-queue-template.capacity=101');
--- nothing beyond the guarantee
+-- no queue is created beyond the guarantee of its parent
 SELECT pg_temp.start('root.queues=a,d', 'root.a.capacity=0', 'root.d.capacity=100', 'root.d.auto-create-child-queue.enabled=true',
 	'root.d.leaf-queue-template.capacity=40', 'root.d.auto-create-child-queue.fail-on-exceeding-parent-capacity=true') \g /dev/null
 SELECT yquota.create_queue('root.d.x' || i) FROM generate_series(1, 2) AS i;
@@ -303,7 +306,8 @@ SELECT * FROM pg_temp.submit('application_1_2', 'u', 'u');
 SELECT * FROM pg_temp.submit('application_1_3', 'u', 'default');
 SELECT pg_temp.set('queue-mappings=u:%user:a1.%user');
 SELECT pg_temp.set('queue-mappings=u:%user:INVALID_PARENT_QUEUE.%user');
--- a parent with children does not become one, running or not; a leaf that is stopped does
+-- A parent with children cannot become a managed parent, whether it runs or not. A stopped leaf
+-- can.
 SELECT pg_temp.set('root.a.auto-create-child-queue.enabled=true', 'root.a.leaf-queue-template.capacity=50');
 UPDATE yquota.queue SET state = 'STOPPED' WHERE path = 'root.a';
 SELECT pg_temp.set('root.a.auto-create-child-queue.enabled=true', 'root.a.leaf-queue-template.capacity=50');
@@ -314,7 +318,7 @@ SELECT queue, kind, state FROM yquota.effective_queue ORDER BY ordinal;
 SELECT pg_temp.set('queue-mappings=u:%user:root.c.%user');
 SELECT * FROM pg_temp.submit('application_1_4', 'a1', 'default');
 SELECT path, auto_created FROM yquota.queue WHERE name = 'a1' ORDER BY path;
--- it takes only applications that a rule has sent, but those in any number
+-- the created leaf takes only applications that a placement rule sends, but any number of them
 SELECT * FROM pg_temp.submit('application_1_5', 'a1', 'root.c.a1');
 SELECT pg_temp.set('global-queue-max-application=1');
 SELECT maximum_applications FROM yquota.effective_queue WHERE queue = 'root.c.a1' AND label = '';
@@ -354,7 +358,8 @@ SELECT yquota.create_queue('root.a.running');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, node, allocation) VALUES
 	('CONTAINER_START', 'c1', '2026-01-01 00:00', 'p', 'root.a.running', 'n1', '[memory-mb=1024]');
 SELECT * FROM yquota_internal.created_queue ORDER BY queue;
--- the first pass marks, the second removes queues that have been idle for longer than 300 seconds
+-- The first pass marks idle queues. The second pass removes queues that have been idle for more
+-- than 300 seconds.
 SELECT yquota.set_clock('2026-01-01 00:05') \g /dev/null
 SELECT yquota.remove_unused_queues();
 SELECT * FROM yquota_internal.created_queue ORDER BY queue;
@@ -363,15 +368,15 @@ SELECT queue, is_marked FROM yquota_internal.created_queue WHERE is_marked ORDER
 SELECT yquota.set_clock('2026-01-01 00:05:01') \g /dev/null
 SELECT yquota.remove_unused_queues();
 SELECT yquota.remove_unused_queues();
--- its parent, which has no children any more, is still a parent
+-- its parent has no children any more, but is still a parent
 SELECT queue, kind FROM yquota.effective_queue WHERE queue ~ 'root.a' ORDER BY ordinal;
--- a parent with a child is not empty, and the child is use of it
+-- a parent with a child is not empty, and its child counts as use
 SELECT yquota.remove_unused_queues();
 SELECT yquota.create_queue('root.a.p.q2');
 SELECT * FROM yquota_internal.created_queue ORDER BY queue;
 SELECT yquota.remove_unused_queues();
 SELECT queue, is_marked FROM yquota_internal.created_queue ORDER BY queue;
--- a submission as well, but not each of them is written
+-- a submission also counts as use, but not every submission is written
 SELECT yquota.set_clock('2026-01-01 00:05:30') \g /dev/null
 SELECT state FROM yquota.submit_application('application_1_20', 'u', '{g}', 'root.a.p.q2', am_resource => '[memory-mb=1024]');
 SELECT * FROM yquota_internal.created_queue WHERE queue = 'root.a.p.q2';
@@ -392,7 +397,7 @@ SELECT property FROM yquota.export_hadoop_configuration() AS property;
 SELECT count(*) FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capacity.root.queues": "a,b", "yarn.scheduler.capacity.root.a.capacity": "1w",
 	"yarn.scheduler.capacity.root.a.auto-queue-creation-v2.enabled": "true", "yarn.scheduler.capacity.root.b.capacity": "1w"}'::jsonb);
 SELECT path, auto_created FROM yquota.queue ORDER BY path;
--- an application in a child holds its parent
+-- an application in a child keeps its parent from stopping: the parent drains
 SELECT pg_temp.application(30, 'root.a.x') \g /dev/null
 UPDATE yquota.queue SET state = 'STOPPED' WHERE path = 'root.a';
 SELECT queue, state FROM yquota.effective_queue WHERE queue ~ 'root.a';

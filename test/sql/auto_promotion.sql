@@ -1,5 +1,6 @@
 -- Promotion by rule: OPPORTUNISTIC containers that have run for queue.auto_promote_after become
--- GUARANTEED when there is room, as update_container() would promote them; the longest run first.
+-- GUARANTEED when there is room. The promotion follows the rules of update_container(), and the
+-- containers that have run longest come first.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_auto_promotion WITH (FORCE);
@@ -20,7 +21,7 @@ INSERT INTO yquota.node (name, total) VALUES ('n1', '[memory-mb=8192,vcores=8]')
 SELECT count(*) FROM (VALUES (1, 'ann', 'a'), (2, 'bob', 'b')) AS v (n, username, queue),
 	LATERAL yquota.submit_application('application_1_000' || n, username, NULL, queue, project => 'p', unmanaged => true);
 
--- A container of an application starts on a node, and comes to its queue.
+-- Start a container of an application on a node and, if there is no room, queue it there.
 CREATE FUNCTION pg_temp.start(application integer, number integer, node text, memory integer, type yquota.execution_type DEFAULT 'OPPORTUNISTIC')
 	RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -51,12 +52,12 @@ SELECT pg_temp.start(1, 1, 'n1', 3072);
 SELECT pg_temp.at('10:01');
 SELECT pg_temp.start(1, 2, 'n1', 2048);
 SELECT pg_temp.at('10:05');
--- there is no room for it at the node: it waits there, and does not run
+-- the node has no room for the container, which waits there and does not run
 SELECT pg_temp.start(1, 3, 'n1', 1024);
 SELECT pg_temp.at('10:09:59.999');
 SELECT * FROM yquota.node_heartbeat('{n1}');
 SELECT pg_temp.at('10:10');
--- another node, and a cycle that only looks
+-- another node reports, and then a dry run of a cycle looks
 SELECT decision, pg_temp.c(container_id) AS c FROM yquota.node_heartbeat('{n2}');
 SELECT decision, pg_temp.c(container_id) AS c, node, allocation, priority FROM yquota.schedule(dry_run => true);
 SELECT decision, pg_temp.c(container_id) AS c, node, allocation, priority FROM yquota.node_heartbeat('{n1}');
@@ -80,7 +81,7 @@ SELECT pg_temp.at('10:00:30');
 SELECT count(pg_temp.start(1, n, CASE WHEN n % 2 = 0 THEN 'n1' ELSE 'n2' END, 1024)) FROM generate_series(7, 8) AS n;
 SELECT pg_temp.at('10:02');
 SELECT decision, pg_temp.c(container_id) AS c, node FROM yquota.schedule();
--- the queue is full, and the cycle says so of each of them
+-- the queue is full, and the cycle reports that for each container
 SELECT decision, pg_temp.c(container_id) AS c, queue, node, allocation, stopped_by, used, maximum FROM yquota.schedule(dry_run => true, explain => true) WHERE container_id IS NOT NULL;
 SELECT count(*) FROM yquota.container_update;
 SELECT count(*) FROM yquota.reserved_container;
@@ -95,7 +96,7 @@ UPDATE yquota.queue SET auto_promote_after = '1 min' WHERE path = 'root';
 SELECT pg_temp.start(1, 1, 'n1', 2048);
 SELECT pg_temp.start(2, 1, 'n1', 7168, 'GUARANTEED');
 SELECT pg_temp.at('10:05');
--- its room has gone to the GUARANTEED one: it is being killed, and does not run
+-- the GUARANTEED container took its room, so the container is being killed and does not run
 SELECT decision, pg_temp.c(container_id) AS c FROM yquota.schedule(explain => true, dry_run => true) WHERE container_id IS NOT NULL;
 SELECT pg_temp.start(1, 2, 'n2', 1024);
 SELECT pg_temp.at('10:10');
@@ -120,7 +121,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 SELECT decision, node FROM yquota.node_heartbeat('{n2}');
 SELECT decision, pg_temp.c(container_id) AS c, node, stopped_by FROM yquota.schedule(dry_run => true, explain => true) WHERE container_id LIKE '%_0001_01_000102';
 ROLLBACK TO s;
--- a promotion that the application has asked for is its own
+-- a promotion that the application requested is not counted as a promotion by rule
 SELECT * FROM yquota.update_container('container_1_0001_01_000102', 0, execution_type => 'GUARANTEED');
 SELECT decision, pg_temp.c(container_id) AS c FROM yquota.schedule();
 SELECT decision, diagnostics FROM yquota.decision WHERE decision = 'promoted';

@@ -1,6 +1,6 @@
 --
 -- Grants, balances and projects without credit: docs/design.md 3 and 4. A vcore costs one credit
--- per second here, so every figure can be checked by hand. The test works in a database of its own:
+-- per second here, so every figure can be checked by hand. The test uses its own database, because
 -- prices and the clock are global.
 --
 CREATE DATABASE yquota_balance;
@@ -14,7 +14,7 @@ SET intervalstyle = 'postgres';
 SELECT yquota.set_clock('2026-03-02 10:00:00+00');
 
 --
--- Grants: repeating one is harmless, each is worth its time of validity
+-- Grants: a repeated grant counts once, and each grant counts during its validity
 --
 INSERT INTO yquota.project (name, quota_mode) VALUES
 	('lab', 'PREPAID'), ('ops', 'NOLIMIT'), ('idle', 'PREPAID');
@@ -22,7 +22,7 @@ INSERT INTO yquota.quota_grant (project, amount, reason, external_id) VALUES
 	('lab', 993, 'budget', 'erp-1') ON CONFLICT (external_id) DO NOTHING;
 INSERT INTO yquota.quota_grant (project, amount, reason, external_id) VALUES
 	('lab', 993, 'budget', 'erp-1') ON CONFLICT (external_id) DO NOTHING;
--- taken from the grant that expires first
+-- a negative amount is taken from the grant that expires first
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', -200, 'entered twice');
 INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES
 	('lab', 50, 'ended at this very instant', '2026-03-02 10:00:00+00'),
@@ -32,7 +32,7 @@ INSERT INTO yquota.quota_grant (project, amount, reason, valid_from) VALUES
 	('lab', 5000, 'begins later', '2026-03-02 12:00:00+00');
 SELECT project, granted, remaining FROM yquota.project_balance ORDER BY project;
 
--- no such project, no number, an empty time
+-- these grants name an unknown project, have no amount, or are never valid
 \set VERBOSITY terse
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('nobody', 1, 'budget');
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 'NaN', 'budget');
@@ -41,7 +41,7 @@ INSERT INTO yquota.quota_grant (project, amount, reason, valid_from, expires_at)
 \set VERBOSITY default
 
 --
--- Live and exact: accrued at the clock, without a single further event
+-- Balances are exact at every instant of the clock, without any further event
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, application_id, queue, allocation)
 VALUES
@@ -54,32 +54,32 @@ SELECT yquota.set_clock('2026-03-02 10:00:00.5+00');
 SELECT project, charged, accrued, held, remaining, burn_rate, exhausted_at
 FROM yquota.project_balance WHERE project IN ('lab', 'ops') ORDER BY project;
 
--- the last microsecond with credit, and the next one
+-- at the first instant credit is left, and a microsecond later it is not
 SELECT yquota.set_clock('2026-03-02 10:04:27.666666+00');
 SELECT remaining, exhausted_at FROM yquota.project_balance WHERE project = 'lab';
 SELECT yquota.set_clock('2026-03-02 10:04:27.666667+00');
 SELECT remaining, exhausted_at FROM yquota.project_balance WHERE project = 'lab';
 
--- an UPDATE moves credits from accrued to charged and changes the rate only
+-- an UPDATE moves credits from accrued to charged, and otherwise changes only the rate
 SELECT yquota.set_clock('2026-03-02 10:10:00+00');
 SELECT charged, accrued, remaining, burn_rate FROM yquota.project_balance WHERE project = 'lab';
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation)
 VALUES ('CONTAINER_UPDATE', 'l1', '2026-03-02 10:05:00+00', '[vcores=1]');
 SELECT charged, accrued, remaining, burn_rate FROM yquota.project_balance WHERE project = 'lab';
 
--- a price that will change is not the current rate yet
+-- a future price does not affect the current rate
 SELECT yquota.set_multiplier('GENERAL', 2.5, '2026-03-02 10:20:00+00');
 SELECT burn_rate FROM yquota.project_balance WHERE project = 'lab';
 SELECT yquota.set_clock('2026-03-02 10:30:00+00');
 SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'lab';
 
--- costs of containers add up to the debts of projects
+-- the costs of all containers of a project add up to what the project owes
 SELECT balance.project, charged + accrued AS owed, cost, charged + accrued = cost AS equal
 FROM yquota.project_balance balance
 JOIN (SELECT project, sum(cost) AS cost FROM yquota.container_cost GROUP BY project) c USING (project)
 ORDER BY project;
 
--- equal sums after compaction, and after all ends
+-- the sums are still equal after compaction, and after all containers have ended
 SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT project, charged, accrued, burn_rate FROM yquota.project_balance ORDER BY project;
 INSERT INTO yquota.container_event (event, container_id, occurred_at)
@@ -90,7 +90,7 @@ SELECT project, charged, accrued, burn_rate, exhausted_at FROM yquota.project_ba
 SELECT * FROM yquota.verify();
 
 --
--- How long credit lasts, to the microsecond
+-- used_up_at() computes to the microsecond how long credit lasts
 --
 SELECT credits, rate, yquota_internal.used_up_at('2026-03-02 10:00:00+00', credits, rate)
 FROM (VALUES (10, 3), (9, 3), (0.000001, 1), (0.0000011, 1), (1, 3000000), (0, 1), (-5, 1), (1, 0), (0, 0),
@@ -116,7 +116,7 @@ INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('idle', 0.00000
 SELECT project, action, container_id FROM yquota.exhausted_work ORDER BY project, container_id;
 
 --
--- A project stays while the books name it
+-- A project cannot be removed or renamed while the books name it
 --
 DELETE FROM yquota.project WHERE name = 'ops';
 UPDATE yquota.project SET name = 'operations' WHERE name = 'lab';
@@ -139,8 +139,8 @@ SELECT * FROM yquota.charge;
 RESET ROLE;
 
 --
--- Hours of one rate class are one row of the running totals, which count from
--- the last full hour in which something was settled
+-- All hours of a rate class are one row of the running totals. The totals count from the last full
+-- hour in which something was settled.
 --
 SELECT yquota.set_clock('2026-03-02 14:10:00+00');
 INSERT INTO yquota.project (name) VALUES ('hours');
@@ -153,7 +153,8 @@ SELECT reference_at, weight, accrual_base FROM yquota_internal.rate_class_counte
 SELECT class.shape, class.factors, total.weights = yquota_internal.pack_weights(class.class_id, 4) AS is_four
 FROM yquota_internal.running_total AS total, yquota_internal.running_class AS class
 WHERE project = 'hours' AND class.shape OPERATOR(yquota.=) '[vcores=1]' GROUP BY 1, 2, total.weights;
--- 10:30 to 13:00, 11:30 and 12:30: 4.5 hours at 2.5 credits per second, less the half hour before 13:30
+-- The containers run from 10:30 to 13:00, from 11:30, and from 12:30. They cost 4.5 hours at 2.5
+-- credits per second, less the half hour before 13:30.
 SELECT reference_at, accrual_base FROM yquota_internal.valid_reference, yquota_internal.project_counter WHERE project = 'hours';
 SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
 SELECT yquota.set_clock('2026-03-02 16:00:00+00');
@@ -162,7 +163,7 @@ SELECT yquota_internal.compact_counters() AS compacted;
 SELECT reference_at, accrual_base FROM yquota_internal.valid_reference, yquota_internal.project_counter WHERE project = 'hours';
 SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
 
--- a container that ends, a container reported only now, and a container that moves the totals
+-- container h0 ends, h4 is reported late, and h5 moves the reference of the totals
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_FINISH', 'h0', '2026-03-02 15:30:00+00', NULL, NULL),
 	('CONTAINER_START', 'h4', '2026-03-02 12:30:00+00', 'hours', '[vcores=2]'),
@@ -173,7 +174,7 @@ SELECT reference_at, accrual_base FROM yquota_internal.valid_reference, yquota_i
 SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
 SELECT * FROM yquota.verify();
 
--- an outage before the reference: the totals are set aside until they are made anew
+-- an outage before the reference invalidates the totals until they are computed again
 SELECT yquota.report_outage('2026-03-02 12:00+00', '2026-03-02 13:00+00', 'test') IS NOT NULL AS reported;
 SELECT count(*) FROM yquota_internal.valid_reference;
 SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
@@ -189,7 +190,7 @@ SELECT project, weights FROM yquota_internal.running_total WHERE project = 'hour
 SELECT charged, accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
 
 --
--- Weights of any size, packed: classes that add up to nothing are left out
+-- Packed weights may have any size, and classes whose weights add up to zero are left out
 --
 SELECT yquota_internal.pack_weights(n, w) FROM (VALUES (5, 1), (1, 63), (2, -64), (5, 2), (3, 1e30), (4, 7), (4, -7)) AS v (n, w);
 SELECT a.list = b.list AS equal, yquota_internal.merge_weights(a.list, c.list) AS nothing
@@ -201,8 +202,8 @@ FROM (SELECT yquota_internal.pack_weights(n, n * 1e9 - 2e10) AS list FROM genera
 	 (SELECT yquota_internal.pack_weights(n, 2e10 - n * 1e9) AS list FROM generate_series(1, 300) AS n) AS c;
 
 --
--- Many classes over many prices take another path than one class: both give equal amounts. Prices
--- change the dominant resource, and are zero at times.
+-- The code sums many classes over many prices in another way than one class. Both ways must give
+-- equal amounts. The prices change the dominant resource, and are sometimes zero.
 --
 INSERT INTO yquota.price (price_group, effective_at, multiplier)
 SELECT price_group, '2026-03-02 17:00:00+00'::timestamptz + n * interval '7.000001 seconds',
@@ -228,7 +229,7 @@ GROUP BY part.until_at, many.accrued
 ORDER BY part.until_at;
 
 --
--- Settled ahead of the clock, in an hour that has not begun. A later change of prices may bear on
+-- Settling ahead of the clock, in an hour that has not begun. A later change of prices may affect
 -- the time between the reference and that hour. Then the totals must not be used.
 --
 SELECT yquota.set_multiplier('GENERAL', 1, effective_at => '2026-03-02 18:00:00+00');
@@ -249,7 +250,7 @@ SELECT accrued, 139 * 60 AS expected FROM yquota.project_balance WHERE project =
 SELECT reference_at, priced_through FROM yquota_internal.running_reference;
 SELECT * FROM yquota.verify();
 
--- a change after all that was settled leaves them as they are
+-- a change of prices after the last settlement does not invalidate the totals
 SELECT yquota.set_multiplier('GENERAL', 2, effective_at => '2026-03-02 20:00:00+00');
 SELECT count(*) FROM yquota_internal.valid_reference;
 INSERT INTO yquota.container_event (event, container_id, occurred_at)
@@ -258,8 +259,8 @@ SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT reference_at, priced_through FROM yquota_internal.running_reference;
 SELECT accrued, burn_rate FROM yquota.project_balance WHERE project = 'hours';
 
--- A session that has met too many allocations forgets them all, and does not take an old class for
--- another one. The cost is 3600 s at 2 x 2 and 2 x 3 credits per second.
+-- A session that has cached too many allocations forgets all of them, and must not take an old
+-- class for a new one. The cost is 3600 s at 2 x 2 and 2 x 3 credits per second.
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'h8', '2026-03-02 20:00:00+00', 'hours', '[memory-mb=2048]'),
 	('CONTAINER_START', 'h9', '2026-03-02 20:00:00+00', 'hours', '[memory-mb=3072,vcores=1]');

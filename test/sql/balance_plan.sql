@@ -1,7 +1,6 @@
 --
--- The plan that a session keeps for the balance of a project leaves out tables that are empty. The
--- session makes the plan anew when such a table has got rows. The kept plan gives the rows that the
--- view gives by a plan of its own.
+-- The plan that a session keeps for the balance of a project leaves out empty tables. The session
+-- makes a new plan when such a table has got rows. The kept plan returns the same rows as the view.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_balance_plan WITH (FORCE);
@@ -29,7 +28,7 @@ CREATE VIEW empty AS
 TABLE empty;
 TABLE kept;
 
--- a hold that is taken back, and one that stays
+-- a hold that is rolled back, and a hold that is committed
 BEGIN;
 SELECT yquota.hold('lab', 'application_1_1', 30, '1 day') IS NOT NULL AS holds;
 TABLE kept;
@@ -38,14 +37,14 @@ TABLE kept;
 SELECT yquota.hold('lab', 'application_1_2', 20, '1 day') IS NOT NULL AS holds;
 TABLE kept;
 
--- a sub-project, of which a container runs: one credit per second
+-- a sub-project has a running container, which costs one credit per second
 INSERT INTO yquota.project (name, parent) VALUES ('laser', 'lab');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'c1', '2026-03-02 09:59+00', 'laser', '[memory-mb=1024,vcores=1]');
 TABLE kept;
 SELECT project, remaining, available FROM yquota.project_balance WHERE project = 'laser';
--- queries of functions that a kept plan calls are planned under the plan's settings. Starting
--- workers for a subquery of few rows would take longer than all else.
+-- A kept plan's settings also apply when functions that it calls plan their queries. Starting
+-- workers for a subquery of few rows would take longer than the whole query.
 BEGIN;
 SET LOCAL max_parallel_workers_per_gather = 8;
 CREATE OR REPLACE FUNCTION yquota_internal.balance_of(of_project text)

@@ -1,7 +1,6 @@
 --
--- Bills of closed periods: a worked spring, in which March is closed, corrected,
--- and April billed with the corrections; then history is archived.  A vcore costs
--- one credit per second.
+-- Bills of closed periods: March is closed and then corrected, and the bill of April contains the
+-- corrections. At the end history is archived. A vcore costs one credit per second.
 --
 CREATE DATABASE yquota_bill;
 \c yquota_bill
@@ -12,7 +11,7 @@ SET datestyle = 'ISO';
 \set SHOW_CONTEXT never
 SELECT yquota.set_clock('2026-03-01 00:00+00');
 INSERT INTO yquota.project (name, parent) VALUES ('lab', NULL), ('lab.ml', 'lab'), ('web', NULL);
--- a budget ends with its month, the next one begins at that instant
+-- a budget ends with its month, and the next budget begins at that instant
 INSERT INTO yquota.budget (project, period, amount, starts_on) VALUES ('lab', 'month', 20000, '2026-03-01');
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 5000, 'bought'), ('web', 1000, 'bought'), ('web', -100, '<i>taken back</i>');
 INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES ('lab', 300, 'prize', '2026-03-05 00:00+00');
@@ -47,8 +46,9 @@ SELECT * FROM yquota.bill('lab.ml', '2026-04-01');
 SELECT * FROM yquota.bill('web', '2026-04-01');
 CREATE TABLE issued AS SELECT project.name, period.ends_at, bill.* FROM yquota.project AS project, yquota.billing_period AS period, LATERAL yquota.bill(project.name, period.ends_at) AS bill;
 
--- late facts: a late container, which would have spent of the prize, and a container that never
--- ran. Another queue from half past eight on, a grant, and a container in April
+-- Late facts: a container reported late, which would have used credit of the prize, and a container
+-- that never ran. Container c1 is in another queue from half past eight. April has a new grant and
+-- a container.
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation) VALUES
 	('CONTAINER_START', 'late', '2026-03-04 23:58+00', 'lab', 'app_4', 'ann', 'root.b', '[vcores=1]'), ('CONTAINER_FINISH', 'late', '2026-03-04 23:59+00', NULL, NULL, NULL, NULL, NULL),
 	('CONTAINER_UPDATE', 'c1', '2026-03-10 08:30+00', NULL, NULL, NULL, 'root.b', NULL);
@@ -65,10 +65,10 @@ SELECT * FROM yquota.bill('lab', '2026-05-01');
 SELECT * FROM yquota.bill('lab.ml', '2026-05-01');
 SELECT * FROM yquota.bill('web', '2026-05-01');
 
--- March corrected, and April with it, on the bill of May
+-- corrections of March and April are on the bill of May
 SELECT * FROM yquota.forgive('2026-04-20 08:30+00', '2026-04-20 08:45+00', 'switch replaced');
 SELECT count(*) FROM yquota.void_events('late', 'never ran');
--- a third of a credit is shown as 0.33, and three of them as one
+-- a third of a credit is shown as 0.33, and three thirds as 1
 SELECT yquota.set_multiplier('GENERAL', 0.333333333, '2026-05-10 00:00+00', '2026-05-11 00:00+00');
 SELECT yquota.set_clock('2026-06-02 09:00+00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, allocation)
@@ -80,7 +80,8 @@ SELECT * FROM yquota.bill('lab', '2026-06-01');
 SELECT * FROM yquota.bill('web', '2026-06-01');
 SELECT * FROM yquota.verify();
 
--- bills add up, follow each other, and end with the balance of their time
+-- The items of a bill add up. Each bill opens with the closing balance of the bill before, and
+-- closes with the balance of its time.
 CREATE VIEW bills AS SELECT project.name, period.ends_at, bill.* FROM yquota.project AS project, yquota.billing_period AS period, LATERAL yquota.bill(project.name, period.ends_at) AS bill;
 CREATE TABLE before AS TABLE bills;
 SELECT count(*) AS bills, count(*) FILTER (WHERE total = closing) AS that_add_up, count(*) FILTER (WHERE opening = coalesce(closed_with, 0)) AS that_follow
@@ -95,7 +96,8 @@ SELECT ends_at, - sum(amount) FILTER (WHERE item = 'charge') AS charged, (SELECT
 FROM before WHERE name IN ('lab', 'web') GROUP BY ends_at ORDER BY ends_at;
 SELECT count(*) AS differing FROM (TABLE issued EXCEPT ALL TABLE before) AS changed;
 
--- on the page they add up as they are shown, and follow each other
+-- on the page the rounded amounts also add up, and each page opens with the closing balance of the
+-- page before
 CREATE VIEW pages AS SELECT project.name, period.ends_at, yquota.bill_html(project.name, period.ends_at) AS page FROM yquota.project AS project, yquota.billing_period AS period;
 CREATE TABLE pages_before AS TABLE pages;
 CREATE VIEW shown AS SELECT name, ends_at, line.number, line.cell[1] AS item, replace(line.cell[2], ',', '')::numeric AS amount
@@ -110,7 +112,7 @@ FROM (SELECT name, ends_at, sum(amount) FILTER (WHERE item <> 'Closing balance')
 SELECT (SELECT count(*) FROM shown) - (SELECT count(*) FROM before) AS lines_missing;
 SELECT substring(page FROM '<title>(.*)</title>'), substring(page FROM '<dl.*</dl>') FROM pages_before WHERE name = 'web' AND ends_at = '2026-04-01';
 
--- and stay as they are when history leaves
+-- the bills do not change when history leaves
 SELECT yquota.seal_history();
 SELECT yquota.quota_compute();
 CREATE SCHEMA archive;
@@ -123,7 +125,7 @@ SELECT count(*) AS differing FROM ((TABLE before EXCEPT ALL TABLE bills) UNION A
 SELECT count(*) AS differing FROM pages FULL JOIN pages_before USING (name, ends_at, page) WHERE pages IS NULL OR pages_before IS NULL;
 SELECT * FROM yquota.verify();
 
--- members get the bills of their projects, viewers all, others none
+-- members get the bills of their projects, viewers get all bills, and other roles get none
 SET client_min_messages = error;
 CREATE ROLE yquota_bill_member;
 CREATE ROLE yquota_bill_viewer;

@@ -1,6 +1,6 @@
 --
--- The filter of the container ids of sealed history. An INSERT of events finds the same containers
--- with it, without it, and where it is out of date.
+-- The Bloom filter of the container ids of sealed history. An INSERT of events finds the same
+-- containers with the filter, without it, and while it is out of date.
 --
 CREATE DATABASE yquota_bloom_filter;
 \c yquota_bloom_filter
@@ -11,7 +11,7 @@ SET timezone = 'UTC';
 SELECT yquota.set_clock('2026-03-02 10:00');
 INSERT INTO yquota.project (name) VALUES ('lab');
 
--- ids of many lengths, some of many bytes a character
+-- ids of many lengths, some with several bytes a character
 CREATE TABLE container AS
 SELECT i, CASE i % 4 WHEN 0 THEN format('container_e17_1700000000000_0001_01_%s', to_char(i, 'FM000000'))
 					 WHEN 1 THEN md5(i::text)::uuid::text
@@ -31,16 +31,16 @@ SELECT yquota.seal_history();
 SELECT send_lives(3001, 3500);
 SELECT yquota.seal_history();
 
--- The filter first, then indexes of applications.  The worker does it.
+-- The worker builds the filter first, and then the indexes of applications.
 SELECT yquota_internal.is_bloom_filter_complete();
 SELECT yquota_internal.tend_history() FROM generate_series(1, 5);
 SELECT yquota_internal.is_bloom_filter_complete();
 
--- and an index of its applications
+-- the worker has also created an index of the applications
 SELECT indrelid::regclass, pg_get_indexdef(indexrelid) FROM pg_index
 WHERE indrelid = 'yquota_internal.charge_sealed_1'::regclass ORDER BY 2;
 
--- All old ids are known, in batches and one by one; new ids are charged
+-- All old ids are known, in batches and one by one, and new ids are charged
 CREATE VIEW books AS
 	SELECT count(*) AS charges, count(DISTINCT container_id) AS containers, trim_scale(sum(amount)) AS amount
 	FROM yquota.charge;
@@ -52,8 +52,8 @@ SELECT send_lives(1, 4000);
 SELECT * FROM books;
 SELECT * FROM yquota.verify();
 
--- A filter is worth having: it rules out nearly all ids that are not there.
--- Asked here by how often the index of the table is looked into.
+-- A filter must rule out nearly all ids that are not in its table. The scans of the table's index
+-- show how often it did not.
 CREATE VIEW looks_into_indexes AS
 	SELECT sum(idx_scan) AS looks FROM pg_stat_all_indexes
 	WHERE indexrelname LIKE 'charge_sealed_%_container_id_idx';
@@ -65,21 +65,21 @@ SELECT pg_stat_force_next_flush();
 SELECT looks - :looks_before < 3 * 2000 * 0.05 AS few FROM looks_into_indexes;
 SELECT * FROM books;
 
--- A table that has been written anew has the same keys.
+-- A table that has been rewritten has the same keys.
 VACUUM FULL yquota_internal.charge_sealed_1;
 SELECT yquota_internal.is_bloom_filter_complete();
 SELECT send_lives(1, 1500);
 SELECT * FROM books;
 
--- A filter that was emptied answers for nothing,
+-- A filter that was emptied rules out nothing,
 TRUNCATE yquota_internal.charge_filter;
 SELECT yquota_internal.is_bloom_filter_complete();
 SELECT send_lives(1501, 3000);
 SELECT * FROM books;
 SELECT yquota_internal.tend_history() FROM generate_series(1, 2);
 
--- nor does one that lacks pages, which must not be looked for.  An autovacuum that reads
--- a table of the database would keep deleted rows from being removed.
+-- and neither does a filter that lacks pages, because those pages must not be read. An autovacuum
+-- that reads a table of the database would keep deleted rows from being removed.
 CREATE PROCEDURE wait_for_snapshots() LANGUAGE plpgsql AS $$
 BEGIN
 	WHILE EXISTS (SELECT FROM pg_stat_activity
@@ -103,7 +103,7 @@ SELECT * FROM books;
 SELECT yquota_internal.tend_history() FROM generate_series(1, 3);
 SELECT * FROM filter_pages;
 
--- A page that has lost its row rules out nothing.
+-- A filter page that has lost its row rules out nothing.
 DELETE FROM yquota_internal.charge_filter WHERE ctid = '(0,1)';
 CALL wait_for_snapshots();
 VACUUM yquota_internal.charge_filter;
@@ -111,8 +111,8 @@ SELECT * FROM filter_pages;
 SELECT send_lives(1, 3500);
 SELECT * FROM books;
 
--- A restore makes a table before it brings rows, and the worker may come in
--- between, or between two rows.  This session has learnt that the filter is complete.
+-- A restore creates a table before it inserts rows. The worker may run before the first row, or
+-- between two rows. This session has noted that the filter is complete.
 CREATE TABLE rows_of_3 AS SELECT * FROM yquota_internal.charge_sealed_3 ORDER BY container_id;
 DELETE FROM yquota_internal.charge_sealed_3;
 CALL wait_for_snapshots();
@@ -127,7 +127,7 @@ SELECT yquota_internal.is_bloom_filter_complete();
 INSERT INTO yquota_internal.charge_sealed_3 SELECT * FROM rows_of_3 OFFSET 10 LIMIT 1;
 SELECT send_lives(i, i) FROM container WHERE id = (SELECT container_id FROM rows_of_3 OFFSET 10 LIMIT 1);
 SELECT yquota_internal.tend_history();
--- without triggers, as pg_restore --disable-triggers does it
+-- without triggers, as pg_restore --disable-triggers inserts rows
 SELECT send_lives(20001, 20001);
 ALTER TABLE yquota_internal.charge_sealed_3 DISABLE TRIGGER ALL;
 INSERT INTO yquota_internal.charge_sealed_3 SELECT * FROM rows_of_3 OFFSET 11;
@@ -137,7 +137,7 @@ SELECT send_lives(3001, 3500);
 SELECT * FROM books;
 SELECT * FROM yquota.verify();
 
--- A restore creates the trigger that empties the filter after the rows.
+-- A restore inserts the rows before it creates the trigger that empties the filter.
 SELECT yquota_internal.tend_history() FROM generate_series(1, 3);
 BEGIN;
 DROP TRIGGER empty_bloom_filter ON yquota_internal.charge_sealed_3;
@@ -145,7 +145,8 @@ SELECT yquota_internal.is_bloom_filter_complete();
 ROLLBACK;
 SELECT yquota_internal.is_bloom_filter_complete();
 
--- A table that comes by hand is not in the filter, one that goes by hand is not missed.
+-- The filter ignores a table that was attached by hand, and does not miss a table that was detached
+-- by hand.
 SELECT send_lives(1, 10);
 BEGIN;
 ALTER TABLE yquota_internal.charge_sealed_3 NO INHERIT yquota.charge;
@@ -158,7 +159,7 @@ ROLLBACK;
 SELECT send_lives(3001, 3500);
 SELECT * FROM books;
 
--- Rows that were never committed may have lost their values kept out of line.
+-- Rows that were never committed may have lost their TOAST values.
 INSERT INTO container
 SELECT 20000, string_agg(encode(sha256(i::text::bytea), 'hex'), '') FROM generate_series(1, 40) AS i;
 BEGIN;
@@ -170,7 +171,7 @@ VACUUM :toast;
 SELECT yquota.seal_history();
 SELECT yquota_internal.tend_history() FROM generate_series(1, 2);
 
--- The filter keeps the writes of a transaction that fails, and is complete.
+-- The filter keeps what a failed transaction wrote to it, and is complete.
 TRUNCATE yquota_internal.charge_filter;
 BEGIN;
 SELECT yquota_internal.tend_history();
@@ -178,7 +179,7 @@ ROLLBACK;
 SELECT * FROM filter_pages;
 SELECT yquota_internal.fill_bloom_filter();
 
--- It is filled anew when tables leave it.
+-- The worker fills the filter again when tables have left it.
 CREATE TABLE archive (LIKE yquota.charge);
 SELECT history, segments, archived FROM yquota.archive('archive', 'infinity');
 SELECT * FROM filter_pages;

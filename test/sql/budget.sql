@@ -1,6 +1,6 @@
 --
--- Recurring budgets: each period is granted once, however often and late the worker looks, and pays
--- for its own time.
+-- Recurring budgets: each period is granted once, however often or late the worker runs, and its
+-- grant pays only for the period.
 --
 CREATE DATABASE yquota_budget;
 \c yquota_budget
@@ -10,7 +10,7 @@ SET timezone = 'UTC';
 SET datestyle = 'ISO';
 \set SHOW_CONTEXT never
 INSERT INTO yquota.billing_setting (timezone) VALUES ('Europe/Stockholm');
--- the 10th there, the 9th in UTC
+-- the 10th in the budget's time zone, the 9th in UTC
 SELECT yquota.set_clock('2026-03-09 23:30+00');
 INSERT INTO yquota.project (name) VALUES ('lab'), ('web');
 INSERT INTO yquota.budget (project, period, amount) VALUES ('lab', 'month', 1000);
@@ -21,16 +21,16 @@ SELECT * FROM given;
 SELECT project, granted, remaining FROM yquota.project_balance ORDER BY project;
 SELECT yquota_internal.grant_budgets(yquota.clock());
 
--- a day ahead, over the night when clocks go forward
+-- grants are made a day ahead, here over the night when clocks go forward
 SELECT yquota.set_clock('2026-03-28 12:00+00');
 SELECT yquota_internal.grant_budgets(yquota.clock()), yquota_internal.grant_budgets(yquota.clock());
 SELECT reason, valid_from, expires_at FROM given WHERE reason ~ 'day|week' AND valid_from > '2026-03-26';
 SELECT count(*), count(DISTINCT valid_from) FROM given WHERE reason ~ 'day';
 
--- the rest of a day is lost, the rest of a week is not
+-- the rest of a day's budget is lost, and the rest of a week's budget is not
 SELECT granted, remaining FROM yquota.project_balance WHERE project = 'web';
 
--- the server did not run for two months: the periods of that time pay for it
+-- the server did not run for two months, and the budgets of those months pay for their containers
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
 	('CONTAINER_START', 'c1', '2026-03-20 00:00+00', 'lab', 'a', '[vcores=1]'), ('CONTAINER_FINISH', 'c1', '2026-03-20 00:05+00', NULL, NULL, NULL);
 SELECT yquota.set_clock('2026-06-01 12:00+00');
@@ -43,8 +43,8 @@ SELECT amount, state, spent, remaining, lost, begins_at, expires_at FROM yquota.
 SELECT granted, charged, remaining FROM yquota.project_balance WHERE project = 'web';
 SELECT * FROM yquota.verify();
 
--- a change counts from the next period on; an amount that is taken away and given back is not
--- granted twice
+-- A change applies from the next period. An amount that is removed and set again is not granted
+-- twice.
 UPDATE yquota.budget SET amount = 1, rollover = true WHERE project = 'lab';
 DELETE FROM yquota.budget WHERE project = 'web';
 SELECT yquota.set_clock('2026-06-30 12:00+00');
@@ -56,7 +56,7 @@ DELETE FROM yquota.budget;
 INSERT INTO yquota.budget (project, period, amount) VALUES ('lab', 'month', 3), ('lab', 'quarter', 4), ('lab', 'year', 5);
 SELECT reason, amount, valid_from, expires_at FROM given WHERE project = 'lab' AND valid_from > '2026-06-01';
 
--- where others' grants could not be seen, the worker grants
+-- in an isolation level that would hide grants of other sessions, only the worker grants
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 INSERT INTO yquota.budget (project, period, amount) VALUES ('web', 'year', 6);
 SELECT yquota.quota_compute();
@@ -64,7 +64,7 @@ COMMIT;
 SELECT count(*) FROM given WHERE amount = 6;
 SELECT yquota.quota_compute();
 SELECT count(*) FROM given WHERE amount = 6;
--- READ UNCOMMITTED is READ COMMITTED
+-- READ UNCOMMITTED works like READ COMMITTED
 BEGIN ISOLATION LEVEL READ UNCOMMITTED;
 INSERT INTO yquota.budget (project, period, amount) VALUES ('web', 'quarter', 7);
 SELECT count(*) FROM given WHERE amount = 7;
@@ -80,8 +80,8 @@ INSERT INTO yquota.budget (project, period, amount, starts_on) VALUES ('lab', 'd
 INSERT INTO yquota.budget (project, period, amount) VALUES ('lab', 'month', 3);
 
 
--- Amounts are at most 10^30 credits, so that no sum of them overflows. Balances, reports and rounds
--- of the worker show sums of such grants, in a sub-project as well.
+-- Amounts are at most 10^30 credits, so that no sum of them overflows. Balances, reports and the
+-- worker's rounds show sums of such grants, also for a sub-project.
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 9e131071, 'x');
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 1e30 + 1e-54, 'x');
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', -1e30 - 1, 'x');

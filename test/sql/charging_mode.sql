@@ -1,7 +1,7 @@
 --
--- Charging modes (charging_rule.charging_mode): the dearest resource, the sum of all, and the
--- sum of the dearest of each price group.  Hand-computed amounts: 1024 MiB and one vcore cost
--- one credit per second each, a GPU costs ten.
+-- Charging modes (charging_rule.charging_mode): the dearest resource, the sum of all resources, and
+-- the sum of the dearest resources of each price group. The amounts are computed by hand: 1024 MiB
+-- and one vcore cost one credit per second each, and a GPU costs ten.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_charging_mode WITH (FORCE);
@@ -44,7 +44,7 @@ INSERT INTO yquota.charging_rule (project, charging_mode, reserved_factor) VALUE
 \set VERBOSITY default
 
 --
--- A mode holds for running containers from its instant on: 600 s of each
+-- A mode applies to running containers from its instant on, here 600 s under each mode
 --
 SELECT start('c1', 'lab', '2026-03-02 10:00', '[memory-mb=1024,vcores=1]'), start('c2', 'ops', '2026-03-02 10:00', '[memory-mb=2048,vcores=1,yarn.io/gpu=1]');
 SELECT container_id, xmin AS row_of_c1 FROM yquota.container WHERE container_id = 'c1' \gset
@@ -61,15 +61,15 @@ SELECT yquota.set_clock('2026-03-02 10:35');
 SELECT project, burn_rate, accrued FROM yquota.project_balance ORDER BY 1;
 SELECT "from"::time, "to"::time, charging_mode, dominant, rate, rates, amount FROM yquota.explain_charge('c1');
 SELECT "from"::time, "to"::time, charging_mode, dominant, rate, rates, amount FROM yquota.explain_charge('c2');
--- 600 + 1200 + 600 + 600, and 6000 + 7800 + 7200 + 6000
+-- c1 costs 600 + 1200 + 600 + 600, and c2 costs 6000 + 7800 + 7200 + 6000
 SELECT yquota.set_clock('2026-03-02 10:40');
 SELECT finish('c1', '2026-03-02 10:40'), finish('c2', '2026-03-02 10:40');
 SELECT container_id, dominant, amount FROM yquota.charge ORDER BY 1;
 SELECT * FROM yquota.verify();
 
 --
--- The dominant resource has the largest part of the whole.  Vcores cost 2 for 900 s and 0 for
--- 300 s, memory costs 1 for 1200 s.  A free resource has no part.
+-- The dominant resource has the largest share of the total. Vcores cost 2 for 900 s and 0 for 300
+-- s, and memory costs 1 for 1200 s. A free resource has no share.
 --
 INSERT INTO yquota.charging_rule (effective_at, charging_mode) VALUES ('2026-03-02 10:40', 'sum');
 SELECT yquota.set_base_price('vcores', 0, effective_at => '2026-03-02 10:55');
@@ -81,7 +81,7 @@ SELECT dominant, amount FROM yquota.charge WHERE container_id = 'd1';
 SELECT "from"::time, "to"::time, dominant, held, price, rate, rates FROM yquota.explain_charge('d1');
 
 --
--- A mode of a project wins over that of all, until its NULL
+-- A mode of a project overrides the mode of all projects until a rule sets it to NULL
 --
 INSERT INTO yquota.charging_rule (effective_at) VALUES ('2026-03-02 11:00');
 SELECT start('p1', 'lab', '2026-03-02 11:00', '[memory-mb=1024,vcores=1]'), start('p2', 'ops', '2026-03-02 11:00', '[memory-mb=1024,vcores=1]');
@@ -92,10 +92,11 @@ SELECT container_id, factors FROM yquota.container ORDER BY 1;
 SELECT yquota.set_clock('2026-03-02 11:40');
 SELECT start('p3', 'lab', '2026-03-02 11:05', '[memory-mb=1024,vcores=1]');
 SELECT "from"::time, "to"::time, factors, charging_mode, rates, amount FROM yquota.explain_charge('p1');
--- 600 + 1200 + 300 + 600 + 600, and 1500 + 1800
+-- the amounts are 600 + 1200 + 300 + 600 + 600, and 1500 + 1800
 SELECT finish('p1', '2026-03-02 11:40'), finish('p2', '2026-03-02 11:40'), finish('p3', '2026-03-02 11:40');
 SELECT * FROM yquota.verify();
--- a rule that is ahead can be withdrawn; with the last one the project leaves the names
+-- A rule of the future can be withdrawn. When its last rule is withdrawn, the project is no longer
+-- among the container's factors.
 INSERT INTO yquota.charging_rule (project, effective_at, charging_mode) VALUES ('ops', '2026-03-02 12:10', 'sum_of_groups');
 SELECT start('w1', 'ops', '2026-03-02 11:40', '[vcores=1]');
 SELECT factors FROM yquota.container WHERE container_id = 'w1';
@@ -108,37 +109,38 @@ INSERT INTO yquota.charging_rule (project, charging_mode) VALUES ('ops', 'sum');
 ROLLBACK;
 
 --
--- Factors, outages and waits; the mode of padding is that of the FINISH
+-- Modes combine with factors, outages and waits. Padding is charged in the mode at the FINISH.
 --
 INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.a', '2026-03-02 11:40', 0.5);
 INSERT INTO yquota.charging_rule (effective_at, minimum_run_time, waiting_factor, charging_mode) VALUES
 	('2026-03-02 11:50', '10 min', 0.25, 'dearest'), ('2026-03-02 11:55', '10 min', 0.25, 'sum');
 SELECT yquota.set_clock('2026-03-02 12:30');
 SELECT start('f1', 'ops', '2026-03-02 11:50', '[memory-mb=1024,vcores=1]'), start('f2', 'ops', '2026-03-02 11:50', '[memory-mb=1024,vcores=1]');
--- f1: 240 s and padding of 360 s, one resource at 0.5.  f2: 300 s of one resource, 60 s of two,
--- and padding of 240 s of two.
+-- f1 costs 240 s and 360 s of padding, one resource at 0.5. f2 costs 300 s of one resource, 60 s of
+-- two, and 240 s of padding of two.
 SELECT finish('f1', '2026-03-02 11:54'), finish('f2', '2026-03-02 11:56');
 SELECT container_id, padding, dominant, amount FROM yquota.charge WHERE container_id LIKE 'f_' ORDER BY 1, number;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, allocation, execution_type, is_running) VALUES
 	('CONTAINER_START', 'f3', '2026-03-02 12:00', 'ops', 'root.a', '[memory-mb=1024,vcores=1]', 'OPPORTUNISTIC', false),
 	('CONTAINER_UPDATE', 'f3', '2026-03-02 12:10', NULL, NULL, NULL, NULL, true),
 	('CONTAINER_FINISH', 'f3', '2026-03-02 12:20', NULL, NULL, NULL, NULL, NULL);
--- 600 s of two at 0.5 x 0.25, 600 s of two at 0.5
+-- 600 s of two resources at 0.5 x 0.25, and 600 s of two resources at 0.5
 SELECT amount FROM yquota.charge WHERE container_id = 'f3' ORDER BY number;
 SELECT yquota.report_outage('2026-03-02 12:05', '2026-03-02 12:15', 'test');
 SELECT "from"::time, "to"::time, charging_mode, forgiven, rates, amount FROM yquota.explain_charge('f3');
 SELECT * FROM yquota.verify();
 
 --
--- A rule of the past: refused where it changes what has been charged or shown, of its project
+-- A rule of the past is refused where it would change amounts of its project that are charged or
+-- shown
 --
 INSERT INTO yquota.charging_rule (effective_at, minimum_run_time, waiting_factor, charging_mode) VALUES ('2026-03-02 12:19', '10 min', 0.25, 'dearest');
 INSERT INTO yquota.charging_rule (project, effective_at, charging_mode) VALUES ('ops', '2026-03-02 12:19', 'dearest');
--- repeats what is in force, or concerns nobody
+-- a rule of the past is accepted when it repeats the mode in force, or affects no container
 INSERT INTO yquota.charging_rule (effective_at, minimum_run_time, waiting_factor, charging_mode) VALUES ('2026-03-02 12:19', '10 min', 0.25, 'sum');
 SELECT start('l1', 'lab', '2026-03-02 12:00', '[memory-mb=1024,vcores=1]');
 INSERT INTO yquota.charging_rule (project, effective_at, charging_mode) VALUES ('lab', '2026-03-02 12:18', 'sum');
--- 0.5 x (1080 s of one, less the outage of 600 s, and 720 s of two)
+-- 0.5 x (1080 s of one resource, less the outage of 600 s, and 720 s of two)
 SELECT accrued FROM yquota.container_cost WHERE container_id = 'l1';
 SELECT yquota.quota_compute();
 INSERT INTO yquota.charging_rule (project, effective_at, charging_mode) VALUES ('lab', '2026-03-02 12:29', 'dearest');
@@ -146,7 +148,7 @@ SELECT * FROM yquota.verify();
 SELECT finish('l1', '2026-03-02 12:30');
 
 --
--- Quotes are charges, and tell why
+-- A quote equals the charge, and names its mode and reason
 --
 INSERT INTO yquota.charging_rule (effective_at, charging_mode) VALUES
 	('2026-03-02 12:31', 'dearest'), ('2026-03-02 12:32', 'sum'), ('2026-03-02 12:33', 'sum_of_groups');
@@ -163,7 +165,8 @@ SELECT * FROM quote;
 \x off
 
 --
--- A resource type that nobody has paid for may change its group, and the sum follows
+-- A resource type that nobody has paid for may move to another price group, and the sum changes
+-- with it
 --
 INSERT INTO yquota.price_group (name) VALUES ('FPGA');
 INSERT INTO yquota.resource_type (name, price_group, base_price) VALUES ('yarn.io/fpga', 'GPU', 3);
@@ -172,7 +175,7 @@ UPDATE yquota.resource_type SET price_group = 'FPGA' WHERE name = 'yarn.io/fpga'
 SELECT price_per_second, rates FROM yquota.price_quote('[vcores=1,yarn.io/gpu=1,yarn.io/fpga=1]', '1 s');
 
 --
--- Any instant may split an interval, at odd prices and factors
+-- An interval may be split at any instant, at odd prices and factors
 --
 SELECT yquota.set_base_price('memory-mb', 1.000000000000000007, 999, '2026-03-02 12:40'), yquota.set_base_price('vcores', 0.3, 7, '2026-03-02 12:40');
 INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('username', 'ann', '2026-03-02 12:40', 0.333333);
@@ -186,7 +189,7 @@ CROSS JOIN LATERAL yquota_internal.accrued('[memory-mb=1000,vcores=3,yarn.io/gpu
 CROSS JOIN LATERAL yquota_internal.accrued('[memory-mb=1000,vcores=3,yarn.io/gpu=1]', names, '2026-03-02 12:40', '2026-03-02 12:40:02') AS whole (amount);
 
 --
--- Another mode for what was paid
+-- rerate() computes past charges in another mode
 --
 \set day '''2026-03-02 10:00'', ''2026-03-02 11:00'''
 SELECT project, was, would_be FROM yquota.rerate(:day, '{"charging_mode": "dearest"}');
@@ -195,14 +198,14 @@ SELECT project, was, would_be FROM yquota.rerate(:day, '{"charging_mode": "sum_o
 INSERT INTO yquota.shadow_tariff (name, terms) VALUES ('all', '{"charging_mode": "sum"}');
 SELECT tariff, project, would_be FROM yquota.shadow_costs('2026-03-02 11:00', '2026-03-02 11:40');
 SELECT project, difference, posted FROM yquota.rerate(:day, '{"charging_mode": "sum"}', post => true, reason => 'test');
--- asked for again, also in other words, it is posted once
+-- a repeated call posts nothing, even if its terms are written in another way
 SELECT project, posted FROM yquota.rerate(:day, '{"charging_mode": "sum", "factors": []}', post => true, reason => 'test');
 SELECT count(*) FROM yquota.quota_grant WHERE kind = 'correction';
 SELECT * FROM yquota.rerate(:day, '{"charging_mode": "cheapest"}');
 SELECT * FROM yquota.rerate(:day, '{"charging_mode": null}');
 
 --
--- A period ends under a mode, and a void takes it back
+-- A billing period is closed under a mode, and a void reverses its charges
 --
 SELECT start('v1', 'ops', '2026-03-02 12:33', '[memory-mb=1024,vcores=1]');
 SELECT yquota.set_clock('2026-03-02 13:00');

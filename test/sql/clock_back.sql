@@ -1,7 +1,7 @@
 --
--- The clock steps back: nothing is lost and nothing charged twice. Later arrivals are recorded
--- before earlier ones. Compaction, prices, the mark, sealing and the search for outages go on. 1
--- credit per vcore and second, until a price says otherwise.
+-- The clock steps back: nothing is lost, and nothing is charged twice. Events that arrive later are
+-- recorded with earlier times. Compaction, prices, the mark, sealing and the search for outages
+-- continue. A vcore costs 1 credit per second, until a price changes that.
 --
 CREATE DATABASE yquota_clock_back;
 \c yquota_clock_back
@@ -14,7 +14,7 @@ SELECT yquota.set_clock('2026-03-02 12:00');
 INSERT INTO yquota.project (name) VALUES ('lab');
 INSERT INTO yquota.node (name, total) VALUES ('n1', '[vcores=8]');
 
--- Events, compaction and the mark; the same as without the step, see below
+-- Events, compaction and the mark. The end of this test runs the same script without the step back.
 CREATE TABLE script (step integer, event yquota.container_event_type, container_id text, occurred_at timestamptz, project text, allocation yquota.resource);
 INSERT INTO script VALUES
 	(1, 'CONTAINER_START', 'a', '2026-03-02 09:00', 'lab', '[vcores=1]'),
@@ -53,8 +53,8 @@ SELECT :'back_costs' AS costs;
 SELECT source, events, last_event_at, last_recorded_at FROM yquota.feed_status WHERE source IS NULL;
 SELECT * FROM yquota.verify();
 
--- A START that comes again with another allocation changes no charge, and the container holds its
--- allocation from then on
+-- A repeated START with another allocation changes no charge, and the container has that allocation
+-- from now on
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, allocation) VALUES
 	('CONTAINER_START', 'r1', '2026-03-02 09:00', 'lab', 'root.a', '[vcores=1]'),
 	('CONTAINER_START', 'r2', '2026-03-02 09:00', 'lab', 'root.a', '[vcores=1]'),
@@ -73,13 +73,13 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 VALUES ('CONTAINER_START', 'r3', '2026-03-02 09:00', 'lab', '[vcores=3]');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
 VALUES ('CONTAINER_START', 'r4', '2026-03-02 12:03', 'lab', '[vcores=3]');
--- as it was, but without the queue: known
+-- a START like the first one, but without the queue, is known
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
 VALUES ('CONTAINER_START', 'r5', '2026-03-02 09:00', 'lab', '[vcores=1]');
 SELECT container_id, queue, allocation, settled_at FROM yquota.container WHERE container_id LIKE 'r%' ORDER BY 1;
 SELECT container_id, number, amount FROM yquota.charge WHERE container_id LIKE 'r%' ORDER BY 1, 2;
 SELECT * FROM yquota.verify();
--- again, and once more when the clock has come round
+-- the START is repeated now, and once more when the clock has passed its old time
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
 VALUES ('CONTAINER_START', 'r2', '2026-03-02 09:00', 'lab', '[vcores=3]');
 SELECT yquota.set_clock('2026-03-02 13:00');
@@ -88,8 +88,8 @@ VALUES ('CONTAINER_START', 'r2', '2026-03-02 09:00', 'lab', '[vcores=3]'), ('CON
 SELECT container_id, allocation, settled_at FROM yquota.container WHERE container_id IN ('r1', 'r2') ORDER BY 1;
 SELECT * FROM yquota.verify();
 
--- Two at once, without any change of the clock: the second of which is recorded
--- first, because its statement began first
+-- Two statements run at the same time, without any change of the clock. The later one is recorded
+-- first, because its statement began first.
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, recorded_at) VALUES
 	('CONTAINER_START', 'q', '2026-03-02 12:00', 'lab', '[vcores=1]', '2026-03-02 12:30:01');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, recorded_at) VALUES
@@ -97,9 +97,9 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 SELECT container_id, number, "to", amount FROM yquota.charge WHERE container_id = 'q';
 SELECT * FROM yquota.verify();
 
--- Prices: the worker waits until the clock has come round to the last one. A price that is set by
--- hand holds from now on, and later charges are corrected. Container a finished at 12:50, so 600 s
--- of 3 vcores cost 1.5 times as much.
+-- Prices: the worker waits until the clock has passed the last price again. A price that is set by
+-- hand applies from now on, and later charges are corrected. Container a finished at 12:50, so 600
+-- s of 3 vcores cost 1.5 times as much.
 SELECT yquota.clear_multiplier('GENERAL');
 SELECT published, reason FROM yquota.compute_prices() WHERE price_group = 'GENERAL';
 SELECT yquota.set_clock('2026-03-02 12:40');
@@ -111,7 +111,7 @@ SELECT yquota.set_multiplier('GENERAL', 4, '2026-03-02 12:39');
 SELECT cost FROM yquota.container_cost WHERE container_id = 'a';
 SELECT * FROM yquota.verify();
 
--- Sealing: segments follow each other all the same
+-- Sealing: each segment still begins where the one before ended
 SELECT yquota.set_clock('2026-03-02 13:00');
 SELECT yquota.seal_history();
 SELECT yquota.set_clock('2026-03-02 12:30');
@@ -124,7 +124,8 @@ SELECT yquota.set_clock('2026-03-02 13:00');
 SELECT sum(amount) = (SELECT sum(charged) + sum(accrued) FROM yquota.project_balance) AS agrees
 FROM yquota.cost_between('2026-03-02 00:00', '2026-03-02 13:00');
 
--- Outages: a mark that lies ahead is no gap, one behind is one, once
+-- Outages: a mark ahead of the clock is no gap, and a mark behind the clock is one gap, recorded
+-- once
 SELECT yquota_internal.worker_start(1, '2026-03-02 12:30');
 SELECT yquota_internal.worker_start(2, '2026-03-02 12:35');
 SELECT count(*) FROM yquota.outage;
@@ -135,8 +136,8 @@ SELECT yquota_internal.worker_start(4, '2026-03-02 13:05');
 SELECT started_at, ended_at FROM yquota.outage;
 SELECT * FROM yquota.verify();
 
--- A container that runs since a time that is ahead now can still change and end, right then, and
--- nothing else may be ahead
+-- A container that runs since an instant that is now ahead can still change and end at exactly that
+-- instant. No other event may be ahead.
 SELECT yquota.set_clock('2026-03-02 15:00');
 INSERT INTO yquota.container_event (event, container_id, project, node, allocation)
 SELECT 'CONTAINER_START', 's' || i, 'lab', 'n1', '[vcores=1]' FROM generate_series(1, 3) AS i;
@@ -154,8 +155,8 @@ SELECT container_id FROM yquota.node_lost('n1', '2026-03-02 15:00');
 SELECT container_id, "from", "to", amount FROM yquota.charge WHERE container_id LIKE 's%' ORDER BY 1, 2, 3;
 SELECT * FROM yquota.verify();
 
--- The scheduler goes on: it starts containers by the clock, and those from before end,
--- become larger and expire
+-- The scheduler continues: it starts containers by the clock, and older containers end, become
+-- larger and expire
 UPDATE yquota.node SET label = '', state = 'RUNNING', total = '[memory-mb=8192,vcores=8]' WHERE name = 'n1';
 INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.a', '100');
 SELECT yquota.set_clock('2026-03-02 15:00');
@@ -177,8 +178,8 @@ SELECT count(*) FROM yquota.decision;
 SELECT container_id, started_at, allocation FROM yquota.container WHERE application_id IS NOT NULL ORDER BY 1;
 SELECT * FROM yquota.verify();
 
--- A container ahead of the clock owes nothing yet, and lends no credit. The cases are a START ahead
--- and a clock that has gone back, in a project, its parent, and a project that owes already.
+-- A container ahead of the clock owes nothing yet, and adds no credit. The cases are a START ahead
+-- and a clock that has gone back, in a project, its parent, and a project in debt.
 SELECT yquota.set_clock('2026-03-03 10:00');
 INSERT INTO yquota.project (name, parent, on_exhausted) VALUES
 	('alone', NULL, 'refuse_submission'), ('debtor', NULL, 'stop'), ('above', NULL, 'stop'), ('below', 'above', 'allow');
@@ -217,7 +218,8 @@ SELECT yquota.hold('alone', 'application_1_0002', 101, '6 hours');
 SELECT yquota.hold('below', 'application_1_0002', 101, '6 hours');
 SELECT yquota.quota_compute();
 TABLE ahead;
--- 60 s of each have accrued, in deltas and when these are compacted; then the clock goes back
+-- each container has accrued 60 s, in deltas and after their compaction, and then the clock goes
+-- back
 SELECT yquota.set_clock('2026-03-03 10:05');
 TABLE ahead;
 SELECT * FROM decisions();
@@ -227,8 +229,8 @@ SELECT yquota.set_clock('2026-03-03 09:00');
 TABLE ahead;
 SELECT * FROM decisions();
 SELECT * FROM yquota.verify();
--- an UPDATE, a FINISH and an UPDATE of a waiting container lie ahead. The container is charged
--- until then, and the rest of its life costs nothing more until then.
+-- An UPDATE, a FINISH and an UPDATE of a waiting container lie ahead. The container is charged
+-- until that event, and costs nothing more until the clock reaches it.
 SELECT yquota.set_clock('2026-03-03 10:05');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, execution_type, is_running)
 VALUES ('CONTAINER_START', 'debtor2', '2026-03-03 10:00', 'debtor', '[vcores=1000]', 'OPPORTUNISTIC', false);
@@ -239,14 +241,14 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation
 TABLE ahead;
 SELECT yquota.quota_compute();
 TABLE ahead;
--- late events before it are corrections of posted charges
+-- late events before it correct posted charges
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES
 	('CONTAINER_UPDATE', 'alone1', '2026-03-03 10:04:30', '[vcores=1]'), ('CONTAINER_FINISH', 'below1', '2026-03-03 10:07', NULL);
 TABLE ahead;
 SELECT * FROM yquota.verify();
 SELECT yquota.set_clock('2026-03-03 10:09');
 TABLE ahead;
--- a hold that an application spends when the clock has come to its container
+-- an application spends a hold only when the clock reaches its container
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('alone', 1000000, 'x');
 SELECT yquota.hold('alone', 'application_1_0003', 1000, '6 hours') IS NOT NULL AS holds;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
@@ -258,8 +260,7 @@ SELECT state, spent, outstanding FROM yquota.hold_status;
 SELECT held, accrued, remaining FROM yquota.project_balance WHERE project = 'alone';
 SELECT * FROM yquota.verify();
 
--- The clock goes back by days: a container that had run for days when it was loaded lies ahead as
--- well
+-- The clock goes back by days: a container that had run for days when it was loaded also lies ahead
 SELECT yquota.set_clock('2026-03-20 12:00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'alone4', '2026-03-18 12:00', 'alone', '[vcores=1]'), ('CONTAINER_START', 'alone5', '2026-03-20 12:00', 'alone', '[vcores=1]');
@@ -275,7 +276,7 @@ SELECT accrued, burn_rate FROM yquota.project_balance WHERE project = 'alone';
 SELECT sum(accrued) FROM yquota.container_cost WHERE project = 'alone';
 SELECT * FROM yquota.verify();
 
--- The script without the step
+-- The script without the step back
 CREATE DATABASE yquota_clock_control;
 \c yquota_clock_control
 SET client_min_messages = warning;

@@ -1,6 +1,6 @@
 --
--- Closing billing periods: a bill that has been issued stays to the last digit, and later changes
--- stand in the next one. A vcore costs one credit per second, until the price changes.
+-- Closing billing periods: an issued bill never changes, and later changes are on the next bill. A
+-- vcore costs one credit per second, until the price changes.
 --
 CREATE DATABASE yquota_close_period;
 \c yquota_close_period
@@ -10,7 +10,8 @@ SET timezone = 'UTC';
 SET datestyle = 'ISO';
 \set SHOW_CONTEXT never
 SELECT yquota.set_clock('2026-04-02 00:00+00');
--- periods end with days of the time zone of bills; an instant that is written without a type is one of the session
+-- Periods end with days of the time zone of bills. A literal without a type is an instant in the session's time
+-- zone.
 \set ON_ERROR_ROLLBACK on
 BEGIN;
 INSERT INTO yquota.project (name) VALUES ('lab');
@@ -34,7 +35,7 @@ SELECT yquota.close_month('infinity');
 SELECT yquota.close_period(date '-infinity');
 UPDATE yquota.billing_setting SET timezone = 'UTC';
 ROLLBACK;
--- a day that begins at 01:00, and one with two midnights
+-- a day that begins at 01:00, and a day that has two midnights
 BEGIN;
 INSERT INTO yquota.billing_setting (timezone) VALUES ('America/Sao_Paulo');
 SELECT yquota.close_period('2018-11-04 02:00+00');
@@ -57,17 +58,17 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_START', 'runs', '2026-04-30 12:00+00', 'web', 'b', 'root.y', '[vcores=2]'), ('CONTAINER_UPDATE', 'runs', '2026-04-30 18:00+00', NULL, NULL, NULL, '[vcores=3]'),
 	('CONTAINER_START', 'at_end', '2026-04-30 20:00+00', 'web', 'b', 'root.y', '[vcores=1]'), ('CONTAINER_UPDATE', 'at_end', '2026-05-01 00:00+00', NULL, NULL, NULL, '[vcores=2]'),
 	('CONTAINER_START', 'may', '2026-05-01 00:00+00', 'web', 'b', 'root.y', '[vcores=1]'), ('CONTAINER_FINISH', 'may', '2026-05-01 00:00:01+00', NULL, NULL, NULL, NULL);
--- every day is rolled up
+-- all days are rolled up
 UPDATE yquota_internal.rollup_state SET charges_per_sum = 0;
 SELECT yquota.roll_up_charges() >= 0 AS rolled_up;
 CREATE TABLE before AS SELECT project, charged + accrued AS spent FROM yquota.project_balance;
 CREATE TABLE april AS SELECT * FROM yquota.cost_between('-infinity', '2026-05-01', '{project,queue,container_id}');
 
--- in batches; balances and costs stay as they are
+-- the period is closed in batches, and balances and costs do not change
 SELECT settled, closed_at FROM yquota.close_period('2026-05-01', 1);
 SELECT until, closed_at FROM yquota.closed_period;
 SELECT * FROM yquota.close_period('2026-05-02', 1);
--- the books prove themselves in between
+-- verify() finds nothing between the batches
 SELECT * FROM yquota.verify();
 SELECT settled, closed_at FROM yquota.close_period('2026-05-01', 1);
 SELECT settled, closed_at FROM yquota.close_period('2026-05-01', 1);
@@ -83,10 +84,10 @@ SELECT count(*) AS differing FROM issued FULL JOIN april USING (project, queue, 
 SELECT until, amount, amount = (SELECT sum(amount) FROM issued) AS adds_up FROM yquota.closed_period;
 SELECT * FROM yquota.verify();
 
--- settled again, nothing changes
+-- settling again changes nothing
 SELECT yquota_internal.settle_again('{across,april,at_end,may,runs}') AS corrected;
 
--- late events, forgiven time and wrong events: as before to the last digit
+-- late events, forgiven time and wrong events leave the issued bill as it was
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, queue, allocation) VALUES
 	('CONTAINER_START', 'late', '2026-04-30 23:30+00', 'lab', 'a', 'root.x', '[vcores=1]'), ('CONTAINER_FINISH', 'late', '2026-05-01 00:30+00', NULL, NULL, NULL, NULL),
 	('CONTAINER_START', 'late_runs', '2026-04-30 23:30+00', 'lab', 'a', 'root.x', '[vcores=1]'),
@@ -94,32 +95,33 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_FINISH', 'at_end', '2026-05-02 12:00+00', NULL, NULL, NULL, NULL);
 SELECT * FROM yquota.forgive('2026-04-30 23:45+00', '2026-05-01 00:15+00', 'switch replaced');
 SELECT count(*) FROM yquota.void_events('april', 'never ran');
--- with the clock back at where the period was closed, and before
+-- the clock goes back to the closing of the period, and then before it
 SELECT yquota.set_clock('2026-05-01 12:00+00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, queue, allocation) VALUES
 	('CONTAINER_START', 'early', '2026-04-30 23:00+00', 'lab', 'a', 'root.x', '[vcores=1]'), ('CONTAINER_FINISH', 'early', '2026-04-30 23:10+00', NULL, NULL, NULL, NULL);
 SELECT yquota.set_clock('2026-06-01 10:00+00');
--- an end of a period is no event: nothing to void
+-- the end of a period is no event, so nothing can be voided there
 SELECT count(*) FROM yquota.void_events("from" => '2026-05-01', "to" => '2026-05-01 00:00:00.5+00', project => 'lab', reason => 'x');
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'runs', '2026-05-03 00:00+00');
 SELECT count(*) AS differing FROM issued FULL JOIN bill USING (project, queue, container_id) WHERE issued.amount IS DISTINCT FROM bill.amount;
 SELECT count(*) AS crossing FROM yquota.charge WHERE "from" < '2026-05-01' AND "to" > '2026-05-01' AND booked_at > (SELECT begun_at FROM yquota.closed_period) AND corrects IS NULL;
 SELECT * FROM yquota.verify();
 
--- the difference is in the next period
--- an outage was forgiven after events had come: what has not been corrected is work that remains
+-- The difference is in the next period. An outage was reported after its events, so containers are
+-- still to be corrected, and the first call has work to do.
 SELECT settled, closed_at FROM yquota.close_period('2026-06-01');
 SELECT settled, closed_at FROM yquota.close_period('2026-06-01');
 SELECT project, april.amount AS issued, later.amount AS by_now, may.amount AS may
 FROM (SELECT project, sum(amount) AS amount FROM issued GROUP BY project) AS april
 JOIN yquota.cost_between('-infinity', '2026-05-01', as_booked => '2026-06-01 10:00+00') AS later USING (project)
 JOIN yquota.cost_between('2026-05-01', '2026-06-01', as_booked => '2026-06-01 10:00+00') AS may USING (project) ORDER BY project;
--- the issued bill, the difference and May are the whole spending until then
+-- the issued bill, the difference and May add up to the whole spending until then
 SELECT bool_and(whole.amount = (SELECT sum(amount) FROM yquota.cost_between('-infinity', '2026-06-01', as_booked => '2026-06-01 10:00+00') AS c WHERE c.project = whole.project)) AS adds_up
 FROM yquota.cost_between('-infinity', '2026-06-01') AS whole;
 SELECT * FROM yquota.verify();
 
--- a member knows the periods and gets the bills of the member's project, not the spending of all
+-- a member sees the periods and gets the bills of the member's project, but not the spending of all
+-- projects
 SET client_min_messages = error;
 CREATE ROLE yquota_close_member;
 SELECT yquota.allow_role('yquota_close_member', 'member', 'lab');
@@ -133,8 +135,8 @@ SELECT yquota.disallow_role('yquota_close_member', 'member', 'lab');
 DROP ROLE yquota_close_member;
 RESET client_min_messages;
 
--- a container ends with a period, and its FINISH comes after the period is closed. Its last charge
--- is the charge that the end of the period had settled.
+-- A container ends exactly at the end of a period, and its FINISH arrives after the closing. Its
+-- last charge is the charge that the closing made.
 SELECT yquota.set_clock('2026-06-02 10:00+00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'to_the_end', '2026-06-01 23:30+00', 'web', '[vcores=1]');
 SELECT settled, closed_at FROM yquota.close_period('2026-06-02');

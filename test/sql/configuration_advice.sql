@@ -1,6 +1,6 @@
 --
--- Advice about settings that Hadoop accepts and that are unwise. A transaction gets a warning for
--- each row that it has changed, and a function returns all of the advice.
+-- Advice about settings that Hadoop accepts although they are unwise. A transaction gets a warning
+-- for each row that it has changed, and a function returns all advice.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_configuration_advice WITH (FORCE);
@@ -13,7 +13,7 @@ CREATE EXTENSION IF NOT EXISTS yquota;
 \pset format unaligned
 
 --
--- The defaults of Hadoop are not unwise
+-- The defaults of Hadoop get no advice
 --
 SELECT count(*) FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capacity.maximum-applications": 10000, "yarn.scheduler.capacity.maximum-am-resource-percent": 0.1, "yarn.scheduler.capacity.resource-calculator": "org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator",
 	"yarn.scheduler.capacity.root.queues": "default", "yarn.scheduler.capacity.root.default.capacity": 100, "yarn.scheduler.capacity.root.default.user-limit-factor": 1, "yarn.scheduler.capacity.root.default.maximum-capacity": 100, "yarn.scheduler.capacity.root.default.state": "RUNNING",
@@ -23,7 +23,7 @@ SELECT count(*) FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capaci
 SELECT * FROM yquota.configuration_advice();
 
 --
--- Each finding, when it is committed
+-- Each finding is reported at commit
 --
 INSERT INTO yquota.node_label (name) VALUES ('gpu'), ('ssd');
 UPDATE yquota.queue SET capacity = '80', accessible_node_labels = '{gpu}' WHERE path = 'root';
@@ -45,7 +45,7 @@ BEGIN;
 DELETE FROM yquota.queue_label;
 UPDATE yquota.queue SET user_limit_factor = 0.5, minimum_user_limit_percent = 150 WHERE path = 'root.default';
 COMMIT;
--- percentages as they are written, whatever the floats that they are computed with
+-- percentages appear as they were written, although they are computed with floats
 UPDATE yquota.queue SET user_limit_factor = 0.6, maximum_capacity = '100', minimum_user_limit_percent = 100 WHERE path = 'root.default';
 UPDATE yquota.queue SET user_limit_factor = 0.333333 WHERE path = 'root.default';
 UPDATE yquota.queue SET maximum_capacity = NULL WHERE path = 'root.default';
@@ -57,14 +57,14 @@ UPDATE yquota.queue SET maximum_applications = 5, max_parallel_apps = 5, maximum
 UPDATE yquota.scheduler_setting SET cluster_max_application_priority = 3;
 UPDATE yquota.queue SET default_application_lifetime = 600 WHERE path = 'root';
 UPDATE yquota.queue SET maximum_application_lifetime = 900 WHERE path = 'root';
--- lists: those of queues below an open one have no effect, and without ACLs none has
+-- ACLs of queues below an open queue have no effect, and without acl_enable no ACL has
 UPDATE yquota.queue SET acl_submit_applications = 'alice', acl_administer_queue = '*' WHERE path = 'root.default';
 UPDATE yquota.scheduler_setting SET acl_enable = true;
 UPDATE yquota.scheduler_setting SET admin_acl = 'root';
 UPDATE yquota.queue SET acl_administer_queue = 'alice' WHERE path = 'root.default';
 UPDATE yquota.queue SET acl_submit_applications = '*' WHERE path = 'root';
 UPDATE yquota.queue SET acl_submit_applications = ' ', acl_administer_queue = ' ' WHERE path = 'root';
--- rules behind one that decides for everybody
+-- rules that come after a rule that matches everybody
 INSERT INTO yquota.mapping_rule (kind, position, type, matches, queue) VALUES ('legacy', 1, 'user', 'bob', 'default'), ('legacy', 2, 'user', '%user', 'root.default'), ('legacy', 3, 'group', 'dev', 'default'), ('application', 1, 'application', 'hive', 'default');
 UPDATE yquota.scheduler_setting SET queue_placement_rules = '{com.example.Engine}';
 UPDATE yquota.scheduler_setting SET queue_placement_rules = NULL, mapping_rule_format = 'json';
@@ -73,8 +73,8 @@ TRUNCATE yquota.mapping_rule;
 SELECT * FROM yquota.configuration_advice();
 
 --
--- No warning is about unchanged rows, rows that do not exist after all, or changes that did not
--- commit. There are at most twenty.
+-- No warning is about unchanged rows, rows that do not exist at commit, or changes that did not
+-- commit. A transaction gets at most twenty warnings.
 --
 UPDATE yquota.queue SET maximum_applications = 0 WHERE path = 'root.default';
 UPDATE yquota.scheduler_setting SET node_locality_delay = 7;
@@ -90,7 +90,7 @@ UPDATE yquota.queue SET priority = 1 WHERE path = 'root';
 COMMIT;
 INSERT INTO yquota.queue (path, capacity, max_parallel_apps) SELECT 'root.q' || i, '0', 0 FROM generate_series(10, 32) AS i;
 SELECT count(*) FROM yquota.configuration_advice();
--- before it commits, too, and with its uncommitted changes
+-- the function also works before commit, and includes uncommitted changes
 BEGIN;
 UPDATE yquota.queue SET max_parallel_apps = 1 WHERE path LIKE 'root.q__';
 SELECT * FROM yquota.configuration_advice();
@@ -100,7 +100,7 @@ BEGIN;
 UPDATE yquota.queue SET max_parallel_apps = 0 WHERE path = 'root.q10';
 SET CONSTRAINTS ALL IMMEDIATE;
 COMMIT;
--- queues that a submission has created are like their templates
+-- queues that a submission has created get no advice of their own, as they follow their templates
 BEGIN;
 UPDATE yquota.queue SET state = 'STOPPED' WHERE path = 'root.q10';
 UPDATE yquota.queue SET auto_queue_creation_v2_enabled = true, max_parallel_apps = NULL WHERE path = 'root.q10';
@@ -108,7 +108,7 @@ INSERT INTO yquota.queue (path, auto_created, maximum_applications) VALUES ('roo
 COMMIT;
 SELECT * FROM yquota.configuration_advice() WHERE queue LIKE 'root.q10%';
 
--- nothing is preempted while its policy does not run
+-- nothing is preempted while the preemption policy does not run
 BEGIN;
 UPDATE yquota.queue SET disable_preemption = true WHERE path = 'root.q10';
 SET CONSTRAINTS ALL IMMEDIATE;
@@ -119,7 +119,8 @@ UPDATE yquota.scheduler_setting SET scheduler_monitor_policies = '{x.y.Other}';
 SELECT * FROM yquota.configuration_advice() WHERE property = 'disable_preemption';
 ROLLBACK;
 
--- plans: without preemption promises wait, which is no warning; 1 is not the whole; periods between two steps
+-- Plans: without preemption their guarantees have to wait, which is no warning. A maximum of 1 means 1 %, not
+-- the whole. Some periods end between two steps.
 BEGIN;
 UPDATE yquota.queue SET capacity = '40' WHERE path = 'root.default';
 INSERT INTO yquota.queue (path, capacity, reservable, instantaneous_max_capacity, average_capacity, reservation_window) VALUES ('root.plan', '60', true, 1, 0.5, -1);
@@ -140,7 +141,7 @@ UPDATE yquota.scheduler_setting SET reservation_system_max_periodicity = NULL;
 SELECT * FROM yquota.configuration_advice() WHERE queue = 'root.plan' OR property LIKE '%reservation%';
 ROLLBACK;
 
--- settings that yquota lacks, or that do less than they seem to
+-- settings that yquota does not implement, or that do less than they seem to
 BEGIN;
 INSERT INTO yquota.scheduler_setting (scheduler_class, node_locality_delay) VALUES ('org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler', -1)
 	ON CONFLICT (only_row) DO UPDATE SET scheduler_class = excluded.scheduler_class, node_locality_delay = excluded.node_locality_delay;
@@ -152,7 +153,7 @@ UPDATE yquota.scheduler_setting SET scheduler_class = 'x.y.CapacityScheduler', r
 SELECT * FROM yquota.configuration_advice() WHERE property ~ 'class|locality';
 UPDATE yquota.scheduler_setting SET node_locality_delay = 0, rack_locality_additional_delay = NULL;
 SELECT * FROM yquota.configuration_advice() WHERE property ~ 'class|locality';
--- warned of at commit, as the import does
+-- these settings get a warning at commit, like the warning of an import
 UPDATE yquota.scheduler_setting SET multi_node_placement_enabled = true;
 SET CONSTRAINTS ALL IMMEDIATE;
 SET CONSTRAINTS ALL DEFERRED;
@@ -160,7 +161,7 @@ SELECT * FROM yquota.configuration_advice() WHERE property ~ 'multi-node';
 UPDATE yquota.scheduler_setting SET multi_node_placement_enabled = false;
 SELECT * FROM yquota.configuration_advice() WHERE property ~ 'multi-node';
 ROLLBACK;
--- children beside those that come by themselves, and a policy that is not here
+-- static children beside created ones, and a management policy that yquota does not have
 BEGIN;
 UPDATE yquota.queue SET capacity = '60' WHERE path = 'root.default';
 INSERT INTO yquota.queue (path, capacity, auto_create_child_queue_enabled, leaf_queue_template, auto_create_child_queue_management_policy)

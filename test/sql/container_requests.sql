@@ -1,4 +1,4 @@
--- Requests of application masters: rounding, replacement, and all refusals.
+-- Requests of application masters: how they are rounded and replaced, and why they are refused.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_container_requests WITH (FORCE);

@@ -1,4 +1,4 @@
--- Running containers that are to have more or less, or another execution type.
+-- Running containers whose allocation grows or shrinks, or whose execution type changes.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_container_update WITH (FORCE);
@@ -20,7 +20,7 @@ INSERT INTO yquota.node (name, total) VALUES ('h1', '[memory-mb=8192,vcores=8]')
 CREATE FUNCTION pg_temp.gb(gb integer) RETURNS yquota.resource LANGUAGE sql IMMUTABLE AS $$
 	SELECT format('[memory-mb=%s,vcores=1]', gb * 1024)::yquota.resource
 $$;
--- Return the decisions of a cycle over a node.
+-- Return the decisions of a heartbeat of a node.
 CREATE FUNCTION pg_temp.heartbeat(node text) RETURNS text LANGUAGE sql AS $$
 	SELECT coalesce(string_agg(format('%s %s %s', s.decision, right(s.container_id, 9), s.allocation), ', '), 'nothing')
 	FROM yquota.node_heartbeat(ARRAY[node]) AS s

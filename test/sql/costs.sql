@@ -1,6 +1,6 @@
 --
 -- Spending by day and the largest spenders, with and without roll-ups. A vcore costs one credit per
--- second. The test works in a database of its own: prices and the clock are global.
+-- second. The test uses its own database, because prices and the clock are global.
 --
 CREATE DATABASE yquota_costs;
 \c yquota_costs
@@ -25,22 +25,23 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES
 	('CONTAINER_FINISH', 'spring', '2026-04-06 12:00+00'), ('CONTAINER_FINISH', 'autumn', '2026-10-28 00:00+00'),
 	('CONTAINER_FINISH', 'short', '2026-10-24 10:09+00');
 
--- Stockholm's 29 March has 23 hours, its 25 October 25; where Lord Howe changes its clocks, half an hour
+-- In Stockholm 29 March has 23 hours and 25 October has 25. Lord Howe changes its clocks by half an
+-- hour.
 SELECT day, amount / 3600 AS hours FROM yquota.cost_by_day('2026-03-28', '2026-03-30', timezone => 'Europe/Stockholm') ORDER BY day;
 SELECT day, username, amount / 3600 AS hours FROM yquota.cost_by_day('2026-10-24', '2026-10-26', '{username}', 'Europe/Stockholm') ORDER BY day, username;
 SELECT day, amount / 3600 AS hours FROM yquota.cost_by_day('2026-10-24', '2026-10-26', '{}', 'UTC') ORDER BY day;
 SELECT day, amount / 3600 AS hours FROM yquota.cost_by_day('2026-04-04', '2026-04-06', '{}', 'Australia/Lord_Howe') ORDER BY day;
--- by default that of bills, which stays: nothing that has been told by day moves
+-- the default is the time zone of bills, which cannot change, so that no report by day changes
 SELECT day, amount / 3600 AS hours FROM yquota.cost_by_day('2026-03-28', '2026-03-30') ORDER BY day;
 UPDATE yquota.billing_setting SET timezone = 'Australia/Lord_Howe';
 DELETE FROM yquota.billing_setting;
 TRUNCATE yquota.billing_setting;
 UPDATE yquota.billing_setting SET timezone = 'Europe/Stockholm';
--- running ones up to the clock
+-- running containers count up to the clock
 SELECT day, project, queue, node, application_id, amount / 3600 AS hours
 FROM yquota.cost_by_day('2026-11-03', '2026-11-06', '{project,queue,node,application_id}') ORDER BY day;
 
--- reports by other functions: nothing differs
+-- other functions report the same amounts
 CREATE FUNCTION differences() RETURNS TABLE (zone text, by text[], days bigint, wrong bigint)
 	LANGUAGE sql AS $$
 	SELECT zone, by.columns, count(*), count(*) FILTER (WHERE by_day IS DISTINCT FROM by_window)
@@ -69,15 +70,15 @@ SELECT rank, username, amount, share, previous, growth FROM yquota.top_costs('-i
 SELECT rank, project, amount, share, previous, growth FROM yquota.top_costs('2026-10-25', '2026-10-28');
 SELECT rank, project, amount, share, previous, growth FROM yquota.top_costs('2026-10-27', '2026-10-29');
 SELECT rank, application_id, amount FROM yquota.top_costs('2026-03-01', 'infinity', '{application_id}', 2);
--- an ended container shows its earlier cost
+-- a container that has ended is listed with its earlier cost
 SELECT rank, container_id, amount, share, previous, growth FROM yquota.top_costs('2026-10-24 10:09+00', '2026-10-24 10:17+00', '{container_id}');
 SELECT count(*) FROM yquota.top_costs('2026-10-25', '2026-10-25');
 
 --
--- Roll-ups: only the clock shows them
+-- Roll-ups do not change any report
 --
 CREATE TEMPORARY TABLE said AS SELECT c::text FROM yquota.cost_between('2026-03-01', '2026-12-01', '{project,username,queue,application_id,execution_type}') AS c;
--- a transaction of another session, such as autovacuum's, may keep rows out for a moment
+-- an open transaction of another session, such as autovacuum's, may delay rows for a moment
 CREATE FUNCTION roll_up_all() RETURNS bigint
 	LANGUAGE plpgsql AS $$
 DECLARE
@@ -92,7 +93,7 @@ BEGIN
 	RETURN added;
 END
 $$;
--- every day is rolled up
+-- all days are rolled up
 UPDATE yquota_internal.rollup_state SET charges_per_sum = 0;
 SELECT roll_up_all() > 0 AS some;
 SELECT roll_up_all() AS again;
@@ -106,10 +107,10 @@ BEGIN;
 UPDATE yquota_internal.charge_rollup SET amount = 0;
 SELECT project, amount FROM yquota.cost_between('2026-10-01', '2026-11-01') ORDER BY project;
 SELECT node, amount FROM yquota.cost_between('2026-10-01', '2026-11-01', '{node}') ORDER BY node;
--- and verify() says so
+-- verify() reports the difference
 SELECT * FROM yquota.verify() ORDER BY subject;
 ROLLBACK;
--- later charges are added, and time that is forgiven later is cut anew
+-- Later charges are added. Time that is forgiven later is divided into days again.
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'running', '2026-11-04 12:00+00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'autumn', '2026-10-26 00:00+00', '[vcores=4]');
 SELECT * FROM differences() WHERE wrong > 0;
@@ -118,7 +119,7 @@ SELECT * FROM differences() WHERE wrong > 0;
 SELECT roll_up_all() > 0 AS some;
 SELECT * FROM differences() WHERE wrong > 0;
 SELECT (SELECT sum(amount) FROM yquota_internal.charge_rollup) = (SELECT sum(amount) FROM yquota.charge) AS whole;
--- a clock that has been set back, and a new start
+-- the clock is set back, and the roll-up starts again
 SELECT yquota.set_clock('2026-11-01 00:00:00+00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'back', '2026-10-31 00:00+00', 'lab', '[vcores=1]'), ('CONTAINER_FINISH', 'back', '2026-10-31 12:00+00', NULL, NULL);
@@ -141,12 +142,12 @@ SELECT * FROM yquota.cost_by_day('2026-10-31', '2026-10-31', NULL);
 SELECT * FROM yquota.cost_by_day('2026-10-31', '2026-10-31', timezone => 'Mars/Olympus');
 SELECT * FROM yquota.top_costs('2026-10-31', '2026-10-30');
 SELECT * FROM yquota.top_costs('2026-10-30', '2026-10-31', top => 0);
--- the window before would begin before time
+-- the window for comparison would begin before the first timestamp
 SELECT sum(share), count(previous), count(growth) FROM yquota.top_costs('0001-01-01', '9999-01-01');
 SELECT sum(share), count(previous), count(growth) FROM yquota.top_costs('4713-01-01 BC', '294276-01-01');
 
 --
--- A member is told of the member's projects, and does not roll up
+-- A member sees the member's projects, and may not roll up
 --
 CREATE ROLE yquota_costs_member;
 SELECT yquota.allow_role('yquota_costs_member', 'member', 'ops');

@@ -21,7 +21,7 @@ CREATE VIEW gauge AS
 	ORDER BY 1, 2;
 
 --
--- A limit and a time of grace are at least 0
+-- The credit limit and the time of grace are at least 0
 --
 \set VERBOSITY terse
 INSERT INTO yquota.project (name, credit_limit) VALUES ('wrong', -1);
@@ -33,7 +33,8 @@ INSERT INTO yquota.project (name, exhaustion_grace) VALUES ('wrong', '10 years 1
 \set VERBOSITY default
 
 --
--- The balance may go below zero by the limit, and no microsecond longer
+-- The balance may go below zero down to the credit limit, and work ends in the microsecond that
+-- passes it
 --
 INSERT INTO yquota.project (name, on_exhausted, credit_limit) VALUES ('lab', 'stop', 30.5), ('web', 'stop', 0);
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 100, 'March'), ('web', 100, 'March');
@@ -58,22 +59,23 @@ TABLE work;
 SELECT at, b.remaining, b.exhausted_at
 FROM unnest('{2026-03-02 10:01:00+00,2026-03-02 10:02:10.499999+00,2026-03-02 10:02:10.5+00}'::timestamptz[]) AS at, yquota.balance_at('lab', at) AS b;
 SELECT project, remaining, spent_per_day, ends_at FROM yquota.forecast();
--- a larger limit lets it go on
+-- a higher limit lets the work continue
 UPDATE yquota.project SET credit_limit = 1000 WHERE name = 'lab';
 SELECT * FROM balance WHERE project = 'lab';
 TABLE work;
 SELECT project, ends_at FROM yquota.forecast('lab');
 SELECT operation, old ->> 'credit_limit' AS old, new ->> 'credit_limit' AS new FROM yquota.audit WHERE table_name = 'yquota.project' ORDER BY audit_id DESC LIMIT 1;
--- thresholds are of what was granted; the limit ends where on_exhausted acts
+-- Thresholds are shares of the granted credit. The hard limit is where on_exhausted acts.
 SELECT yquota.quota_compute();
 SELECT subject, figures -> 'hard' AS hard, figures -> 'remaining' AS remaining FROM yquota.alert WHERE kind = 'spending_threshold' ORDER BY subject;
--- NOLIMIT projects have none
+-- NOLIMIT projects have no limit
 UPDATE yquota.project SET quota_mode = 'NOLIMIT', exhaustion_grace = '1 hour' WHERE name = 'lab';
 SELECT * FROM balance WHERE project = 'lab';
 UPDATE yquota.project SET quota_mode = 'PREPAID', exhaustion_grace = '0' WHERE name = 'lab';
 
 --
--- Admission: the limit is credit, and in the time of grace no application is accepted
+-- Admission: the credit limit counts as credit, but during the time of grace no application is
+-- accepted
 --
 INSERT INTO yquota.node (name, total) VALUES ('n1', '[memory-mb=65536,vcores=64]');
 INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.a', '100');
@@ -87,7 +89,7 @@ TABLE work;
 UPDATE yquota.project SET credit_limit = 1000, exhaustion_grace = '0' WHERE name = 'lab';
 
 --
--- Families: the limit of each budget, and its own time of grace
+-- Families: each budget has its own limit and its own time of grace
 --
 INSERT INTO yquota.project (name, parent, on_exhausted, credit_limit, exhaustion_grace) VALUES
 	('uni', NULL, 'stop', 20, '10 seconds'), ('physics', 'uni', 'drain', 7, '1 hour'), ('maths', 'uni', 'allow', 0, '0'), ('art', 'uni', 'allow', 1000, '1 day');
@@ -97,11 +99,12 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_START', 'p1', '2026-03-02 10:02:10.5+00', 'physics', 'app_p', '[vcores=1]'),
 	('CONTAINER_START', 'm1', '2026-03-02 10:02:10.5+00', 'maths', 'app_m', '[vcores=3]');
 SELECT * FROM balance WHERE project IN ('uni', 'physics', 'maths', 'art');
--- the share of physics is used up after 17 s, and in its hour of grace nothing drains
+-- the share of physics is used up after 17 s, and during its hour of grace nothing drains
 SELECT yquota.set_clock('2026-03-02 10:02:30+00');
 SELECT * FROM balance WHERE project IN ('uni', 'physics', 'maths', 'art');
 SELECT * FROM work WHERE project NOT IN ('web', 'lab');
--- that of uni after 30 s, and the last of its 10 seconds is at 10:02:50.499999
+-- the share of uni is used up after 30 s, and the last microsecond of its 10 seconds of grace is
+-- 10:02:50.499999
 SELECT yquota.set_clock('2026-03-02 10:02:50.499999+00');
 SELECT * FROM balance WHERE project IN ('uni', 'physics', 'maths', 'art');
 SELECT * FROM work WHERE project NOT IN ('web', 'lab');
@@ -110,7 +113,7 @@ SELECT * FROM balance WHERE project IN ('uni', 'physics', 'maths', 'art');
 SELECT * FROM work WHERE project NOT IN ('web', 'lab');
 
 --
--- The time of grace begins anew with credit, and follows what is heard late
+-- The time of grace starts again after new credit, and moves with events that arrive late
 --
 INSERT INTO yquota.project (name, on_exhausted, exhaustion_grace) VALUES ('grace', 'stop', '1 minute');
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('grace', 10, 'March');
@@ -120,24 +123,25 @@ SELECT * FROM balance WHERE project = 'grace';
 SELECT yquota.set_clock('2026-03-02 10:03:00+00');
 SELECT * FROM balance WHERE project = 'grace';
 SELECT * FROM gauge WHERE project = 'grace';
--- 10 / 3 s are 3.333334 s in whole microseconds
+-- 10 / 3 s are 3.333334 s, rounded up to whole microseconds
 SELECT yquota.set_clock('2026-03-02 10:03:53.833333+00');
 SELECT acts_at, (SELECT count(*) FROM work WHERE project = 'grace') AS to_stop FROM balance WHERE project = 'grace';
 SELECT yquota.set_clock('2026-03-02 10:03:53.833334+00');
 SELECT acts_at, (SELECT count(*) FROM work WHERE project = 'grace') AS to_stop FROM balance WHERE project = 'grace';
--- credit for some seconds, then again a minute
+-- new credit lasts for some seconds, and then another minute of grace begins
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('grace', 200, 'more');
 SELECT remaining, exhausted_at, acts_at, (SELECT count(*) FROM work WHERE project = 'grace') AS to_stop FROM balance WHERE project = 'grace';
 SELECT yquota.set_clock('2026-03-02 10:05:00+00');
 SELECT remaining, exhausted_at, acts_at, (SELECT count(*) FROM work WHERE project = 'grace') AS to_stop FROM balance WHERE project = 'grace';
--- something had run before: the credit ended earlier
+-- a late event shows that another container ran before, so the credit ended earlier
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'g2', '2026-03-02 10:03:00+00', 'grace', '[vcores=1]'), ('CONTAINER_FINISH', 'g2', '2026-03-02 10:03:06+00', 'grace', NULL);
 SELECT remaining, acts_at FROM balance WHERE project = 'grace';
--- and something had not: it has not ended at all
+-- a void shows that a container never ran, so the credit has not ended at all
 SELECT yquota.void_events('g1', 'never ran') \g /dev/null
 SELECT remaining, acts_at, (SELECT count(*) FROM work WHERE project = 'grace') AS to_stop FROM balance WHERE project = 'grace';
--- a project that never had credit has no grace, and one with on_exhausted allow nothing to wait for
+-- a project that never had credit has no time of grace, and with on_exhausted allow nothing follows
+-- it
 INSERT INTO yquota.project (name, on_exhausted, exhaustion_grace) VALUES ('never', 'drain', '1 hour'), ('free', 'allow', '1 hour');
 SELECT * FROM balance WHERE project IN ('never', 'free');
 

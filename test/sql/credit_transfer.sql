@@ -23,7 +23,8 @@ CREATE VIEW parts AS
 	WHERE transfer_id IS NOT NULL ORDER BY grant_id;
 
 --
--- In spending order: what has been spent of the grant that expires first stays, the rest of it moves first
+-- Credit moves in spending order. The spent part of the grant that expires first stays, and the rest of
+-- that grant moves first.
 --
 INSERT INTO yquota.project (name) VALUES ('lab'), ('web');
 INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES
@@ -37,7 +38,7 @@ TABLE balance;
 TABLE grants;
 TABLE transfers;
 TABLE parts;
--- once for an external_id, whatever has been spent meanwhile
+-- an external_id transfers once, whatever has been spent in the meantime
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'l1', '2026-03-02 10:00:10+00');
 SELECT yquota.transfer_credit('lab', 'web', 130.50, 'lent', 'erp-1');
 SELECT yquota.transfer_credit('lab', 'web', 130, 'lent', 'erp-1');
@@ -47,7 +48,7 @@ SELECT table_name, operation, new ->> 'transfer_id' AS transfer, new ->> 'amount
 FROM yquota.audit WHERE table_name IN ('yquota.credit_transfer', 'yquota.quota_grant') AND new ->> 'transfer_id' IS NOT NULL ORDER BY audit_id;
 
 --
--- No more than is left and not held
+-- A project can transfer no more than what remains and is not held
 --
 SELECT yquota.hold('lab', 'app_2', 900, '1 hour') > 0 AS held;
 SELECT yquota.transfer_credit('lab', 'web', 89.500001, 'too much');
@@ -58,20 +59,20 @@ TABLE balance;
 SELECT * FROM yquota.verify();
 
 --
--- Each part is lost where it expires, and what is spent there is spent of it
+-- Each part expires with its grant in the receiving project, whose spending also uses it first
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
 	('CONTAINER_START', 'w1', '2026-03-02 10:00:10+00', 'web', 'app_w', '[vcores=1]'), ('CONTAINER_FINISH', 'w1', '2026-03-02 10:00:30+00', 'web', 'app_w', NULL);
 SELECT yquota.set_clock('2026-03-02 12:00+00');
 TABLE grants;
 TABLE balance;
--- expired, spent and held credit stays; the rest goes back as it came
+-- expired, spent and held credit stays, and the rest goes back with its old expiry
 SELECT yquota.hold('web', 'app_3', 100, '1 hour') AS hold_id \gset
 SELECT * FROM yquota.reverse_transfer(1, 'not needed');
 SELECT * FROM yquota.reverse_transfer(1, 'not needed');
 TABLE transfers;
 SELECT * FROM parts WHERE transfer_id > 2;
--- once more when the hold is over
+-- when the hold is released, more can go back
 SELECT yquota.release_hold(:hold_id);
 SELECT * FROM yquota.reverse_transfer(1);
 SELECT * FROM yquota.reverse_transfer(1);
@@ -84,7 +85,8 @@ SELECT * FROM yquota.reverse_transfer(NULL);
 SELECT * FROM yquota.verify();
 
 --
--- Credit that is moved on does not come back, and other grants of the receiver do not stand in for it
+-- Credit that the receiver has transferred on does not come back, and other grants of the receiver do
+-- not replace it
 --
 INSERT INTO yquota.project (name) VALUES ('a'), ('b'), ('c');
 INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES
@@ -95,7 +97,8 @@ SELECT * FROM yquota.reverse_transfer(:to_b);
 SELECT project, amount, kind, remaining, expires_at FROM yquota.grant_status WHERE project IN ('a', 'b', 'c') ORDER BY project, grant_id;
 
 --
--- A late event spends the moved part: the transfer takes from what there is, and both sides stay exact
+-- A late event spends credit that has moved. The transfer then takes from other credit, and both
+-- balances stay exact.
 --
 INSERT INTO yquota.project (name) VALUES ('late'), ('other');
 INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES
@@ -107,12 +110,12 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_START', 'late', '2026-03-02 12:01:00+00', 'late', '[vcores=1]'), ('CONTAINER_FINISH', 'late', '2026-03-02 12:01:25+00', 'late', NULL);
 SELECT project, amount, spent, moved, remaining FROM yquota.grant_status WHERE project IN ('late', 'other') ORDER BY project, grant_id;
 SELECT * FROM balance WHERE project IN ('late', 'other');
--- a credit limit is no credit that could move
+-- a credit limit is not credit that can be transferred
 UPDATE yquota.project SET credit_limit = 1000 WHERE name = 'late';
 SELECT yquota.transfer_credit('late', 'other', 100, 'more than there is');
 
 --
--- Families: among roots, and among sub-projects of one parent
+-- Families: credit moves between root projects, and between sub-projects of the same parent
 --
 INSERT INTO yquota.project (name, parent) VALUES ('uni', NULL), ('laser', 'uni'), ('optics', 'uni'), ('beam', 'laser');
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('uni', 1000, 'year'), ('laser', 300, 'share'), ('beam', 5, 'share');
@@ -141,7 +144,7 @@ SELECT yquota.transfer_credit('lab', 'web', 1, 'r');
 ROLLBACK;
 
 --
--- Who may: roles that may give credit.  Nobody writes the rows by hand
+-- Only roles that may grant credit may transfer it. No role may write the rows directly.
 --
 CREATE ROLE yquota_test_accountant;
 CREATE ROLE yquota_test_mover;
@@ -166,7 +169,7 @@ SELECT project, amount, transfer_id FROM yquota.readable_grant WHERE transfer_id
 RESET SESSION AUTHORIZATION;
 
 --
--- Bills say both sides
+-- Bills of both projects show the transfer
 --
 SELECT yquota.set_clock('2026-04-01 00:05+00');
 SELECT yquota.close_period('2026-04-01 00:00+00') IS NOT NULL AS closed;
@@ -174,7 +177,7 @@ SELECT line, item, reason, amount FROM yquota.bill('lab', '2026-04-01 00:00+00')
 SELECT line, item, reason, amount FROM yquota.bill('web', '2026-04-01 00:00+00');
 
 --
--- A row that somebody wrote by hand is found
+-- verify() finds rows that were written by hand
 --
 SELECT * FROM yquota.verify();
 UPDATE yquota.quota_grant SET amount = 71 WHERE grant_id = 6;

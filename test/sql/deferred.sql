@@ -1,6 +1,6 @@
 --
--- yquota.charging = deferred: events are kept and nothing is charged, whatever
--- is wrong with charging; charge_deferred() catches up to the same totals
+-- yquota.charging = deferred: events are kept and nothing is charged, so that no problem with
+-- charging stops a feed. charge_deferred() later charges the events, with the same totals
 -- (docs/design.md 1.1, 1.7).
 --
 CREATE DATABASE yquota_deferred;
@@ -35,7 +35,7 @@ SELECT * FROM yquota.charge_deferred();
 RESET ROLE;
 RESET yquota.charging;
 
--- Containers that run before
+-- Containers that already run
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source) VALUES
 	('CONTAINER_START', 'before', '2026-03-02 09:00', 'lab', '[vcores=2]', 'rm'),
 	('QUOTA_COMPUTE', NULL, '2026-03-02 09:10', NULL, NULL, 'rm');
@@ -59,7 +59,7 @@ COPY yquota.container_event (event, container_id, occurred_at, project, allocati
 CONTAINER_START	c	2026-03-02 09:20	lab	[vcores=1]
 CONTAINER_FINISH	c	2026-03-02 09:21	\N	\N
 \.
--- nothing is refused, whatever its contents
+-- no row is refused, whatever it contains
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source) VALUES
 	('CONTAINER_START', NULL, '2026-03-02 09:20', 'lab', '[vcores=1]', 'broken'),
 	('CONTAINER_START', '', NULL, 'lab', '[vcores=1]', 'broken'),
@@ -75,7 +75,7 @@ INSERT INTO yquota.container_event (event, container_id) SELECT 'CONTAINER_FINIS
 RESET ROLE;
 ALTER TABLE yquota_internal.counter_delta DROP COLUMN surprise;
 
--- The log has all of them, the books nothing
+-- The log has all events, and the books have none of them
 SELECT count(*) FROM yquota.container_event;
 SELECT container_id, allocation, charges FROM yquota.container;
 SELECT count(*) FROM yquota.charge;
@@ -85,11 +85,11 @@ SELECT * FROM yquota.feed_status ORDER BY source;
 SELECT project, charged, accrued FROM yquota.project_balance ORDER BY project;
 SELECT * FROM yquota.verify();
 SELECT * FROM yquota.verify('2026-03-02 09:45');
--- the rows of a statement have one number
+-- all rows of a statement have the same arrival number
 SELECT array_agg(DISTINCT container_id ORDER BY container_id) FROM yquota_internal.deferred_event
 WHERE source IS DISTINCT FROM 'broken' GROUP BY arrival ORDER BY arrival;
 
--- Calls that would rely on complete books are refused
+-- Functions that need complete books are refused
 SELECT yquota.reconcile('[]', '2026-03-02 09:55');
 SELECT yquota.node_lost('n1');
 SELECT yquota.void_events(container_id => 'before', reason => 'test');
@@ -97,7 +97,7 @@ DELETE FROM yquota.project WHERE name = 'ops';
 SELECT yquota.seal_history();
 CREATE TABLE ledger (LIKE yquota.charge);
 SELECT * FROM yquota.archive('ledger', 'infinity');
--- which queue a container is in may be deferred, and whether there is one
+-- deferred events may decide in which queue a container is, and whether it exists
 BEGIN;
 INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.a', '50'), ('root.b', '50');
 SELECT state FROM yquota.submit_application('moves', 'ada', NULL, 'a', unmanaged => true);
@@ -107,7 +107,7 @@ ROLLBACK;
 SELECT * FROM yquota.verify();
 
 --
--- Loss is found: of a row that was kept, and of one of the log
+-- verify() finds a lost row of the kept events, and of the log
 --
 BEGIN;
 DELETE FROM yquota_internal.deferred_event WHERE container_id = 'a';
@@ -119,7 +119,7 @@ SELECT problem, subject, found FROM yquota.verify();
 ROLLBACK;
 
 --
--- A session that charges does not overtake deferred events
+-- A session that charges cannot overtake deferred events
 --
 RESET yquota.charging;
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'a', '2026-03-02 09:25');
@@ -133,23 +133,23 @@ SELECT container_id, "from", "to", amount FROM yquota.charge ORDER BY number;
 SELECT * FROM yquota.verify();
 
 --
--- Catching up, as a role that is no superuser
+-- A role that is no superuser charges the deferred events
 --
 SET ROLE yquota_test_deferred_administrator;
 SET yquota.on_bad_event = error;
 SELECT * FROM yquota.charge_deferred(0);
--- the row is told, and the rest stays
+-- the error names the row, and the remaining events stay
 SELECT * FROM yquota.charge_deferred();
 SELECT * FROM yquota.charge_deferred(1);
 SET yquota.on_bad_event = set_aside;
--- whole containers, two rows of c among them
+-- containers are charged as a whole, here including two rows of c
 SELECT * FROM yquota.charge_deferred(3);
 -- a call that is rolled back keeps the events
 BEGIN;
 SELECT * FROM yquota.charge_deferred();
 ROLLBACK;
 SELECT * FROM yquota.charge_deferred(2);
--- and an event that names no container, or an impossible one, comes with the last
+-- an event without a container, or with an impossible container id, is charged last
 SELECT * FROM yquota.charge_deferred(1000);
 SELECT * FROM yquota.charge_deferred();
 RESET ROLE;
@@ -164,9 +164,9 @@ SELECT * FROM yquota.verify();
 RESET yquota.on_bad_event;
 
 --
--- Statements are charged in the order in which they came, where that makes a difference. The cases
--- are a START repeated with the allocation of the moment, two FINISHes, and two updates of one
--- instant. Others are a finish before an update, and an update that came before its START.
+-- Statements are charged in the order in which they arrived, where the order matters. The cases are
+-- a START repeated with the current allocation, two FINISHes, and two UPDATEs of one instant.
+-- Further cases are a FINISH before an UPDATE, and an UPDATE that arrived before its START.
 --
 SET yquota.on_bad_event = set_aside;
 CREATE FUNCTION pg_temp.send(id text, kind text, at time, vcores integer) RETURNS void
@@ -205,7 +205,7 @@ $$;
 CALL pg_temp.send_all();
 SET yquota.charging = deferred;
 CALL pg_temp.send_all();
--- the caller's own setting does not matter
+-- the caller's own setting of yquota.charging does not matter
 SELECT * FROM yquota.charge_deferred();
 RESET yquota.charging;
 CREATE VIEW pg_temp.outcome AS
@@ -225,8 +225,8 @@ SELECT id, what, row FROM pg_temp.outcome WHERE mode IN ('on', 'deferred') GROUP
 SELECT * FROM yquota.verify();
 
 --
--- Within one transaction: values kept out of line, also those of other rows, and an event that was
--- set aside and is sent again
+-- Cases within one transaction: TOAST values, also of other rows, and an event that is set aside
+-- and sent again
 --
 BEGIN;
 SET LOCAL yquota.charging = deferred;
@@ -256,15 +256,15 @@ FROM yquota.container WHERE container_id IN ('large', 'as large', 'n2') ORDER BY
 SELECT * FROM yquota.verify();
 
 --
--- Deferred events are charged from sealed history as from anywhere, and may be archived then
+-- Deferred events of sealed containers are charged like others, and may then be archived
 --
 SELECT yquota.seal_history() IS NOT NULL AS sealed;
 SELECT segments, archived > 0 AS moved FROM yquota.archive('ledger', 'infinity');
 SELECT * FROM yquota.verify();
 
 --
--- The worker says that something is deferred, and makes no outage of a time in
--- which its QUOTA_COMPUTEs were deferred
+-- The worker raises an alert about deferred events. A time whose QUOTA_COMPUTEs were deferred is no
+-- outage,
 --
 SELECT yquota_internal.worker_record(0, '2026-03-02 10:00', NULL, NULL, NULL, NULL, NULL, '{}');
 SELECT kind, subject FROM yquota.alert WHERE cleared_at IS NULL;
@@ -279,7 +279,7 @@ UPDATE yquota_internal.worker_state SET pid = 1, database_oid = (SELECT oid FROM
 	system_identifier = (SELECT system_identifier FROM pg_control_system());
 SELECT yquota_internal.worker_start(2, '2026-03-02 12:00:30');
 SELECT count(*) FROM yquota.outage;
--- but of one after the last of them
+-- but the time after the last of them is
 SELECT yquota_internal.worker_start(3, '2026-03-02 12:03:30');
 SELECT started_at, ended_at FROM yquota.outage;
 RESET yquota.charging;

@@ -1,6 +1,6 @@
 --
--- psql shows a short context of an error: it names functions and short statements, not the queries
--- in them.
+-- psql shows a short context for each error: it names functions and short statements, but does not
+-- quote their queries.
 --
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS yquota;
@@ -8,7 +8,7 @@ RESET client_min_messages;
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
 
--- Lines of the longest entry of a context.
+-- Number of lines of the longest entry of a context.
 CREATE FUNCTION pg_temp.longest(context text) RETURNS bigint
 	LANGUAGE sql
 	RETURN (SELECT max(e.lines)
@@ -17,7 +17,8 @@ CREATE FUNCTION pg_temp.longest(context text) RETURNS bigint
 						FROM string_to_table(context, E'\n') WITH ORDINALITY AS l (line, number)) AS c
 				  GROUP BY c.entry) AS e);
 
--- The error of a statement, and whether its context fits a screen and quotes no long statement.
+-- Return the error of a statement, and whether its context fits a screen and quotes no long
+-- statement.
 CREATE FUNCTION pg_temp.context(statement text, OUT error text, OUT is_short boolean)
 	LANGUAGE plpgsql AS $$
 DECLARE
@@ -25,14 +26,14 @@ DECLARE
 BEGIN
 	BEGIN
 		EXECUTE statement;
-		-- takes back its work
+		-- this error rolls back what the statement did
 		RAISE EXCEPTION SQLSTATE 'ZZZZZ';
 	EXCEPTION
 		WHEN SQLSTATE 'ZZZZZ' THEN NULL;
 		WHEN OTHERS THEN
 			GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
 			error := SQLERRM;
-			-- its last lines are of this function
+			-- the last lines of the context belong to this function
 			is_short := cardinality(string_to_array(context, E'\n')) <= 20
 				AND pg_temp.longest(replace(context, statement, 'the statement')) <= 5;
 	END;
@@ -61,7 +62,8 @@ FROM unnest(ARRAY[
 	LATERAL pg_temp.context(s.statement)
 ORDER BY s.number;
 
--- Each public function with wrong values of each kind, and with a NULL in each place: those with a long context.
+-- Call each public function with wrong values of each type, and with NULL for each argument. List the functions
+-- with a long context.
 CREATE TEMPORARY TABLE wrong (type, value) AS
 	SELECT w.type::regtype, w.value
 	FROM (VALUES

@@ -1,5 +1,5 @@
 --
--- Numbers of events, and the columns for the scheduler's knowledge of a container
+-- Event numbers, and the columns for what the scheduler knows of a container
 --
 CREATE DATABASE yquota_event_columns;
 \c yquota_event_columns
@@ -15,7 +15,7 @@ SELECT count(*) FROM pg_index WHERE indrelid = 'yquota.container_event'::regclas
 CREATE VIEW roles AS
 	SELECT container_id, priority, allocation_request_id, asked_label, is_am, is_running FROM yquota.container ORDER BY container_id;
 
--- by COPY with the new columns and without them
+-- COPY works with the new columns and without them
 COPY yquota.container_event (event, container_id, occurred_at, project, allocation, source) FROM STDIN (DELIMITER ' ');
 CONTAINER_START container_1_0001_01_000001 2026-03-02T10:00Z lab [vcores=1] rm
 CONTAINER_START container_1_0001_01_000011 2026-03-02T10:00Z lab [vcores=1] rm
@@ -26,29 +26,29 @@ CONTAINER_START container_1_0002_01_000001 2026-03-02T10:00Z lab [vcores=1] 3 7 
 CONTAINER_START master 2026-03-02T10:00Z lab [vcores=1] \N \N \N t \N
 \.
 SELECT * FROM roles;
--- a number is the server's
+-- only the server assigns event_id
 INSERT INTO yquota.container_event (event, event_id) VALUES ('QUOTA_COMPUTE', 1);
 SELECT count(*) = count(DISTINCT event_id) AS are_distinct, count(event_id) FROM yquota.container_event;
 
--- NULL in an UPDATE leaves a column as it is, whatever the order of arrival
+-- NULL in an UPDATE leaves a column unchanged, in every order of arrival
 INSERT INTO yquota.container_event (event, container_id, occurred_at, priority, is_running) VALUES
 	('CONTAINER_UPDATE', 'plain', '2026-03-02 10:20', 5, false),
 	('CONTAINER_UPDATE', 'plain', '2026-03-02 10:30', NULL, true);
 INSERT INTO yquota.container_event (event, container_id, occurred_at, priority, asked_label) VALUES ('CONTAINER_UPDATE', 'plain', '2026-03-02 10:10', 9, 'gpu');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'master', '2026-03-02 10:10', '[vcores=2]');
 SELECT * FROM roles WHERE container_id IN ('plain', 'master');
--- waiting is charged like running
+-- a waiting container is charged like a running one
 SELECT "from", "to", dominant FROM yquota.charge WHERE container_id = 'plain' ORDER BY number;
 
--- is_running alone of these columns is content
+-- among these columns only is_running makes a repeated event a different event
 INSERT INTO yquota.container_event (event, container_id, occurred_at, priority, is_running) VALUES ('CONTAINER_UPDATE', 'plain', '2026-03-02 10:20', 6, false);
 INSERT INTO yquota.container_event (event, container_id, occurred_at, priority, is_running) VALUES ('CONTAINER_UPDATE', 'plain', '2026-03-02 10:20', 5, true);
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, priority, is_running) VALUES ('CONTAINER_START', 'plain', '2026-03-02 10:00', 'lab', '[vcores=1]', 8, false);
 SELECT * FROM roles WHERE container_id = 'plain';
 SELECT * FROM yquota.verify();
 
--- an event that changes nothing is written down, once for each event: a known event, an empty one,
--- and an event after the end
+-- Each event without effect is recorded once: a known event, an empty event, and an event after the
+-- end.
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'twice', '2026-03-02 10:00', 'lab', '[vcores=1]'),
 	('CONTAINER_START', 'twice', '2026-03-02 10:00', 'lab', '[vcores=1]'),
@@ -63,7 +63,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation
 SELECT log.event, log.occurred_at::time, log.allocation, count(idle.event_id) AS without_effect, count(*) AS logged
 FROM yquota.container_event AS log LEFT JOIN yquota_internal.event_without_effect AS idle USING (event_id)
 WHERE log.container_id = 'twice' GROUP BY 1, 2, 3 ORDER BY 1, 2;
--- a START that became an UPDATE has its number there
+-- a START that became an UPDATE keeps its event_id
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, allocation) VALUES
 	('CONTAINER_START', 'plain', '2026-03-02 10:00', 'lab', 'root.other', '[vcores=7]'),
 	('CONTAINER_START', 'plain', '2026-03-02 10:00', 'lab', 'root.more', '[vcores=7]');
@@ -71,7 +71,7 @@ SELECT change.event, change.allocation, change.queue, log.event AS came_as, log.
 FROM yquota.container_change AS change JOIN yquota.container_event AS log USING (event_id)
 WHERE change.repeated_start;
 SELECT * FROM yquota.verify();
--- written down wrongly it is found
+-- verify() finds events that are wrongly recorded as having no effect
 BEGIN;
 INSERT INTO yquota_internal.event_without_effect
 SELECT event_id FROM yquota.container_event
@@ -87,7 +87,7 @@ DELETE FROM yquota_internal.event_without_effect;
 SELECT DISTINCT problem, regexp_replace(subject, ' .*', '') AS subject FROM yquota.verify() ORDER BY 1, 2;
 ROLLBACK;
 
--- rejects keep the columns and name their event; administrators repair them
+-- rejects keep these columns and the event_id, and administrators can repair them
 SET yquota.on_bad_event = set_aside;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, priority, asked_label, is_am, is_running) VALUES
 	('CONTAINER_START', 'late', '2026-03-02 11:00', 'other', '[vcores=1]', 4, 'ssd', true, false),
@@ -104,7 +104,7 @@ SELECT * FROM roles WHERE container_id = 'late';
 SELECT count(*) FROM yquota.event_reject;
 SELECT * FROM yquota.verify();
 
--- so do deferred events
+-- deferred events keep them, too
 SET yquota.charging = deferred;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, priority, allocation_request_id, is_running) VALUES
 	('CONTAINER_START', 'kept', '2026-03-02 11:00', 'lab', '[vcores=1]', 2, 12, false);
@@ -121,12 +121,12 @@ UPDATE yquota.container SET is_running = false WHERE container_id = 'container_1
 SELECT problem, subject FROM yquota.verify();
 ROLLBACK;
 
--- a voided container starts anew, with the columns of its new START
+-- a voided container starts again, with the columns of its new START
 SELECT container_id, was_running FROM yquota.void_events('plain', 'wrong');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, priority) VALUES ('CONTAINER_START', 'plain', '2026-03-02 10:00', 'lab', '[vcores=1]', 1);
 SELECT * FROM roles WHERE container_id = 'plain';
 
--- archives have these columns
+-- archives keep these columns
 INSERT INTO yquota.container_event (event, container_id, occurred_at) SELECT 'CONTAINER_FINISH', container_id, '2026-03-02 11:30' FROM yquota.container WHERE container_id <> 'kept';
 SELECT yquota.quota_compute() IS NOT NULL AS corrected;
 SELECT yquota.seal_history();

@@ -1,6 +1,6 @@
 --
--- Counters (docs/design.md 3): statements append them, compaction joins them, and readers see equal
--- sums before and after.
+-- Counters (docs/design.md 3): statements append deltas, compaction adds them up, and readers see
+-- equal sums before and after.
 --
 CREATE DATABASE yquota_event_counters;
 \c yquota_event_counters
@@ -20,8 +20,8 @@ CREATE VIEW seen AS
 		   (SELECT jsonb_agg(f ORDER BY f.source) FROM yquota.feed_status AS f) AS feeds,
 		   (SELECT jsonb_agg(c ORDER BY c.project, c.shape, c.factors, c.reference_at) FROM yquota_internal.rate_class AS c) AS classes;
 
--- A statement about one container gives one delta. A statement about several gives one per project,
--- and one each for queues and for nodes.
+-- A statement about one container writes one delta. A statement about several containers writes one
+-- delta per project, one for queues and one for nodes.
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, queue, node, allocation, source)
 VALUES ('CONTAINER_START', 'a', '2026-03-02 09:10', 'lab', 'ann', 'root.a', 'n1', '[memory-mb=2048,vcores=2]', 'rm');
 SELECT scope, project, shape, weight, reference_at, accrual_base, queue, label, node, allocation, containers, events FROM yquota_internal.counter_delta;
@@ -46,7 +46,8 @@ SELECT source, events, last_event_at FROM yquota_internal.feed_counter ORDER BY 
 SELECT yquota_internal.compact_counters();
 SELECT * FROM yquota.verify();
 
--- Half compacted, half not; a container that came and went leaves nothing
+-- Some deltas are compacted and some are not. A container that started and ended in between leaves
+-- nothing.
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation, queue) VALUES
 	('CONTAINER_FINISH', 'b', '2026-03-02 09:30', NULL, NULL), ('CONTAINER_UPDATE', 'c', '2026-03-02 09:40', '[memory-mb=1024,vcores=1]', 'root.b');
 TRUNCATE before;
@@ -66,7 +67,7 @@ SELECT * FROM yquota_internal.project_counter ORDER BY 1;
 SELECT project, charged, accrued FROM yquota.project_balance ORDER BY 1;
 SELECT * FROM yquota.verify();
 
--- More sums in one statement than are kept in memory
+-- A statement with more sums than are kept in memory
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, queue, node, allocation)
 SELECT 'CONTAINER_START', 'm' || i, timestamptz '2026-03-02 00:00' + i * interval '1 second', 'ops', 'u' || i, 'root.q' || i, 'x' || i, '[vcores=1]'
 FROM generate_series(1, 12000) AS i;
@@ -78,24 +79,24 @@ SELECT * FROM yquota.verify();
 INSERT INTO yquota.container_event (event, container_id, occurred_at) SELECT 'CONTAINER_FINISH', container_id, '2026-03-02 10:00' FROM yquota.container WHERE started_at < '2026-03-02 10:00';
 SELECT count(*) FROM yquota.container WHERE started_at < '2026-03-02 10:00';
 
--- Bytes that nothing has packed
+-- These bytes are no packed deltas
 SELECT * FROM yquota_internal.unpack_delta('u', '\x40');
 SELECT * FROM yquota_internal.unpack_delta('p', '\x01ff61');
 SELECT * FROM yquota_internal.unpack_delta('p', '\x0303610203036161');
 SELECT * FROM yquota_internal.unpack_delta('u', '\x4003000b');
 SELECT * FROM yquota_internal.unpack_delta('u', '');
 
--- QUOTA_COMPUTE is a row for the mark and one for its feed, no container
+-- QUOTA_COMPUTE writes a row for the mark and a row for its feed, but none for a container
 BEGIN;
 DELETE FROM yquota_internal.counter_delta;
 INSERT INTO yquota.container_event (event, source) VALUES ('QUOTA_COMPUTE', 'clock');
 SELECT scope, source, events FROM yquota_internal.counter_delta;
 ROLLBACK;
--- not compacted where an open change of prices could be missed
+-- compaction does nothing in an isolation level that could miss an uncommitted change of prices
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT yquota_internal.compact_counters();
 ROLLBACK;
--- a transaction sees its own changes
+-- a transaction compacts with its own changes
 BEGIN;
 SELECT yquota.set_multiplier('GENERAL', 2, '2026-03-02 10:00:10');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
@@ -106,7 +107,7 @@ SELECT amount FROM yquota.charge WHERE container_id = 'own';
 SELECT count(*) FROM yquota_internal.correction_due;
 
 --
--- Which role may insert events: INSERT is all a feed gets, and all it needs
+-- Roles that may insert events: INSERT is the only privilege that a feed gets and needs
 --
 CREATE ROLE yquota_event_feed;
 GRANT INSERT ON yquota.container_event TO yquota_event_feed;
@@ -132,17 +133,17 @@ SELECT yquota.retry_rejects();
 UPDATE yquota.container_event SET source = 'x';
 DELETE FROM yquota.container_event;
 TRUNCATE yquota.container_event;
--- the trigger's function on a table of one's own
+-- the trigger's function cannot be used on another table
 RESET ROLE;
 GRANT CREATE ON SCHEMA public TO yquota_event_feed;
 SET ROLE yquota_event_feed;
 CREATE TABLE mine (event yquota.container_event_type, container_id text);
 CREATE TRIGGER charge AFTER INSERT ON mine REFERENCING NEW TABLE AS new_events FOR EACH STATEMENT EXECUTE FUNCTION yquota_internal.charge_events();
--- the server's settings are the server's
+-- a feed cannot change settings of the server
 SET yquota.on_bad_event = set_aside;
 SET yquota.max_clock_skew = '10 years';
 SET yquota.auto_create_project = on;
--- a project is made for a feed only where the administrator says so
+-- a feed creates a project only where the administrator has allowed it
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'new', '2026-03-02 09:00', 'fresh', '[vcores=1]');
 RESET ROLE;
 SELECT container_id, sqlstate FROM yquota.event_reject;

@@ -1,6 +1,6 @@
 --
--- Bad input in error mode (docs/design.md 1.7): a precise error that names the row and the remedy,
--- and nothing half done.
+-- Bad input in error mode (docs/design.md 1.7): the error names the row and the remedy, and nothing
+-- of the statement stays.
 --
 CREATE DATABASE yquota_event_errors;
 \c yquota_event_errors
@@ -13,8 +13,8 @@ SET intervalstyle = 'postgres';
 SELECT yquota.set_clock('2026-03-02 10:00');
 INSERT INTO yquota.project (name) VALUES ('lab'), ('ops');
 
--- Errors of an INSERT of one row. Its subtransaction also shows that a failed statement leaves
--- nothing behind in the session.
+-- Return the error of an INSERT of one row. The subtransaction also shows that a failed statement
+-- leaves nothing behind in the session.
 CREATE FUNCTION attempt(event yquota.container_event_type, container_id text, occurred_at timestamptz,
 						project text DEFAULT NULL, allocation yquota.resource DEFAULT NULL,
 						username text DEFAULT NULL, exit_status integer DEFAULT NULL,
@@ -46,7 +46,7 @@ SELECT * FROM attempt('CONTAINER_FINISH', 'runs', 'infinity');
 SELECT * FROM attempt('CONTAINER_START', 'c', '-infinity', 'lab', '[vcores=1]');
 SELECT * FROM attempt('QUOTA_COMPUTE', NULL, 'infinity');
 SELECT * FROM attempt('QUOTA_COMPUTE', NULL, NULL);
--- yquota.max_clock_skew, five minutes: to the microsecond
+-- yquota.max_clock_skew is five minutes, exact to the microsecond
 SELECT * FROM attempt('CONTAINER_FINISH', 'runs', '2026-03-02 10:05:00.000001');
 SELECT * FROM attempt('QUOTA_COMPUTE', NULL, '2026-03-02 10:05:00.000001');
 SELECT state FROM attempt('QUOTA_COMPUTE', NULL, '2026-03-02 10:05');
@@ -56,7 +56,7 @@ SELECT * FROM attempt('CONTAINER_START', 'c', '2026-03-02 09:30', 'lab', NULL);
 SELECT * FROM attempt('CONTAINER_START', 'c', '2026-03-02 09:30', 'lab', '[memory-mb=1,vcores=-1]');
 SELECT * FROM attempt('CONTAINER_UPDATE', 'runs', '2026-03-02 09:30', NULL, '[vcores=-1]');
 --
--- In the light of the configuration
+-- Errors that depend on the configuration
 --
 SELECT * FROM attempt('CONTAINER_START', 'c', '2026-03-02 09:30', 'lab', '[fpga=1]');
 SELECT * FROM attempt('CONTAINER_UPDATE', 'runs', '2026-03-02 09:30', NULL, '[fpga=1]');
@@ -84,7 +84,7 @@ SELECT * FROM attempt('CONTAINER_UPDATE', 'ended', '2026-03-02 09:00:10', NULL, 
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'runs', '2026-03-02 09:10', '[vcores=2]');
 \x
 --
--- Errors of others than the trigger: rows that cannot be at all
+-- Errors that are raised before the trigger: rows that cannot be stored at all
 --
 INSERT INTO yquota.container_event (event, container_id) VALUES ('CONTAINER_PAUSE', 'runs');
 \set VERBOSITY terse
@@ -104,7 +104,7 @@ UPDATE yquota.price_group SET tipping_point = -0.01;
 --
 INSERT INTO yquota.price_group (name) VALUES ('DEAR');
 INSERT INTO yquota.resource_type (name, price_group, base_price) VALUES ('dear', 'DEAR', 1000000000000);
--- refused when it is set: it would keep everybody from being charged
+-- the price is refused when it is set, because nothing could be charged with it
 SELECT yquota.set_multiplier('DEAR', 1000000000000, '2026-03-02 10:00:01');
 SELECT yquota.set_multiplier('DEAR', 1000000000000, '2026-03-02 09:59');
 SELECT yquota.set_multiplier('DEAR', 100000000, '2026-03-02 10:00:01');
@@ -117,12 +117,12 @@ SELECT * FROM attempt('CONTAINER_START', 'too large', '2026-03-02 10:00:01', 'la
 SELECT state FROM attempt('CONTAINER_START', 'long', '2026-03-02 10:00:00', 'lab', '[dear=100000001,vcores=2]');
 SELECT state, message FROM attempt('CONTAINER_FINISH', 'long', '2026-03-02 10:00:02');
 SELECT state FROM attempt('CONTAINER_FINISH', 'long', '2026-03-02 10:00:01');
--- a hundred billion units, from the first instant that an event may have
+-- a hundred billion vcores, charged from the first instant that an event may have
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'ancient', '2000-01-01 00:00+00', 'lab', '[vcores=100000000000]'),
 	('CONTAINER_FINISH', 'ancient', '2026-03-02 10:00', NULL, NULL);
 SELECT amount FROM yquota.charge WHERE container_id = 'ancient';
--- a deleted resource type is unknown again, also to a session that has met it
+-- a deleted resource type is unknown again, also in a session that has cached it
 BEGIN;
 INSERT INTO yquota.resource_type (name, price_group) VALUES ('passing', 'GENERAL');
 SAVEPOINT a;
@@ -133,7 +133,7 @@ DELETE FROM yquota.resource_type WHERE name = 'passing';
 SELECT state, message FROM attempt('CONTAINER_START', 'passing', '2026-03-02 09:00', 'lab', '[passing=1]');
 
 --
--- A bad row among many: nothing of the statement stays, whatever its place
+-- A bad row anywhere among many: nothing of the statement stays
 --
 SELECT count(*) AS events FROM yquota.container_event;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
@@ -149,7 +149,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 SELECT count(*) AS events FROM yquota.container_event;
 SELECT container_id FROM yquota.container ORDER BY 1;
 SELECT count(*) FROM yquota.event_reject;
--- and the session goes on
+-- the session still works
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'runs', '2026-03-02 09:30');
 SELECT number, amount FROM yquota.charge WHERE container_id = 'runs' ORDER BY 1;
 SELECT * FROM yquota.verify();

@@ -1,6 +1,6 @@
 --
--- Long container ids: those that an index compresses, the same in a sealed
--- segment of the ledger, and those that no index can hold.
+-- Long container ids: ids that an index compresses, also in a sealed segment of the ledger, and ids
+-- that no index can hold.
 --
 CREATE DATABASE yquota_event_ids;
 \c yquota_event_ids
@@ -14,7 +14,7 @@ INSERT INTO yquota.project (name) VALUES ('lab');
 CREATE VIEW long_id AS SELECT repeat('application_', 60) || n AS id FROM generate_series(100, 399) AS n;
 
 --
--- Ids that are compressed in the index: many of them are found going along it
+-- Ids that are compressed in the index: many of them are found in one scan of it
 --
 SET statement_timeout = '60s';
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
@@ -30,8 +30,8 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 SELECT count(*), sum(amount) FROM yquota.charge;
 
 --
--- An index in another order is not taken for that on container_id, although it
--- is the elder one of a sealed segment
+-- An index in another order is not used as the index on container_id, even if it is the older one
+-- in a sealed segment
 --
 CREATE INDEX charge_descending_idx ON yquota.charge (container_id DESC);
 REINDEX INDEX CONCURRENTLY yquota.charge_container_id_idx;
@@ -59,7 +59,7 @@ INSERT INTO yquota.container_event (event, container_id, project, allocation)
 		unnest('{CONTAINER_START,CONTAINER_UPDATE,CONTAINER_FINISH}'::yquota.container_event_type[]) AS event;
 SELECT event, waiting, sqlstate, reason FROM yquota.event_reject ORDER BY event;
 
--- Other names are as long as the counters' indexes can hold together.
+-- Other names are limited so that all names of a counter together fit its indexes.
 CREATE FUNCTION random_name(bytes integer) RETURNS text LANGUAGE sql IMMUTABLE
 	RETURN (SELECT left(string_agg(md5(n::text), '' ORDER BY n), bytes) FROM generate_series(1, 63) AS n);
 \set VERBOSITY terse

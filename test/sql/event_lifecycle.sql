@@ -1,7 +1,7 @@
 --
--- Charging of events (docs/design.md 1.6, 3): the four lifecycle events, by INSERT and COPY, one or
--- many per statement, and the books afterwards. Prices: one credit per vcore, per 1024 memory-mb
--- and per GPU, and second.
+-- Charging of events (docs/design.md 1.6, 3): the four kinds of events, by INSERT and COPY, one or
+-- many per statement, and the books afterwards. One vcore, 1024 memory-mb and one GPU each cost one
+-- credit per second.
 --
 CREATE DATABASE yquota_event_lifecycle;
 \c yquota_event_lifecycle
@@ -24,7 +24,7 @@ VALUES ('CONTAINER_START', 'one', '2026-03-02 09:10', 'lab', 'app_1', 'ann', 'ro
 SELECT container_id, project, application_id, username, queue, node, label, allocation, execution_type, started_at, settled_at, charges, factors, accrual_base FROM yquota.container;
 SELECT scope, project, shape, weight, accrual_base, charged, queue, label, username, node, execution_type, allocation, containers, source, events, last_event_at
 FROM yquota_internal.counter_delta;
--- only given columns change; at the old values until then
+-- an UPDATE changes only the given columns, and time before it is charged with the old values
 INSERT INTO yquota.container_event (event, container_id, occurred_at, queue, node, execution_type)
 VALUES ('CONTAINER_UPDATE', 'one', '2026-03-02 09:10:01.5', 'root.b', 'n1', 'OPPORTUNISTIC');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation)
@@ -37,8 +37,8 @@ SELECT * FROM yquota.charge ORDER BY number;
 SELECT event, occurred_at, allocation, execution_type, queue, node FROM yquota.container_change ORDER BY occurred_at;
 SELECT * FROM yquota.verify();
 
--- An UPDATE that sets nothing, one at the start, one at the finish; time that
--- takes no time costs nothing
+-- An UPDATE may set nothing, or come at the start or the finish. An interval of no length costs
+-- nothing.
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'two', '2026-03-02 09:20', 'lab', '[vcores=1]'),
 	('CONTAINER_UPDATE', 'two', '2026-03-02 09:20', NULL, '[vcores=2]'),
@@ -50,7 +50,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 SELECT container_id, number, "from", "to", allocation, settled_by, dominant, amount FROM yquota.charge
 WHERE container_id IN ('two', 'three') ORDER BY 1, 2;
 
--- A container that holds nothing costs nothing, and is counted
+-- A container with an empty allocation costs nothing, but is counted
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, allocation) VALUES
 	('CONTAINER_START', 'nothing', '2026-03-02 09:20', 'lab', 'root.z', '[]'),
 	('CONTAINER_START', 'zero', '2026-03-02 09:20', 'lab', 'root.z', '[vcores=0]');
@@ -60,7 +60,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES
 SELECT container_id, amount, dominant FROM yquota.charge WHERE queue = 'root.z' ORDER BY 1;
 SELECT queue, containers, allocation FROM yquota.queue_usage WHERE queue = 'root.z';
 
--- The paying project: the project column, else the project of the user name
+-- The paying project is the project column, or else the project in the user name
 INSERT INTO yquota.project (name) VALUES ('solo');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, allocation) VALUES
 	('CONTAINER_START', 'payer 1', '2026-03-02 09:20', 'lab', 'ops__bob', '[vcores=1]'),
@@ -68,12 +68,12 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, u
 	('CONTAINER_START', 'payer 3', '2026-03-02 09:20', NULL, 'ops__bob__x', '[vcores=1]'),
 	('CONTAINER_START', 'payer 4', '2026-03-02 09:20', NULL, 'solo', '[vcores=1]');
 SELECT container_id, project, username FROM yquota.container ORDER BY 1;
--- no other event needs to name the project; an event that does must be right
+-- other events need not name the project, but a named project must be right
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project) VALUES
 	('CONTAINER_FINISH', 'payer 1', '2026-03-02 09:20:01', 'lab'), ('CONTAINER_FINISH', 'payer 2', '2026-03-02 09:20:01', NULL),
 	('CONTAINER_FINISH', 'payer 3', '2026-03-02 09:20:01', 'ops'), ('CONTAINER_FINISH', 'payer 4', '2026-03-02 09:20:01', NULL);
 
--- The dearest resource is paid for
+-- A container pays for its dearest resource
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'memory', '2026-03-02 09:20', 'lab', '[memory-mb=3000,vcores=2]'),
 	('CONTAINER_START', 'gpu', '2026-03-02 09:20', 'lab', '[memory-mb=3000,vcores=2,yarn.io/gpu=3]'),
@@ -82,7 +82,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 SELECT container_id, dominant, amount FROM yquota.charge WHERE container_id IN ('memory', 'gpu') ORDER BY 1;
 
 --
--- QUOTA_COMPUTE moves the mark, never back
+-- QUOTA_COMPUTE moves the mark forward, never back
 --
 SELECT * FROM yquota.charged_through;
 INSERT INTO yquota.container_event (event, occurred_at, source) VALUES ('QUOTA_COMPUTE', '2026-03-02 09:50', 'a'), ('QUOTA_COMPUTE', '2026-03-02 09:55', 'b'), ('QUOTA_COMPUTE', '2026-03-02 09:40', 'c');
@@ -91,7 +91,7 @@ INSERT INTO yquota.container_event (event, occurred_at) VALUES ('QUOTA_COMPUTE',
 SELECT * FROM yquota.charged_through;
 INSERT INTO yquota.container_event (event) VALUES ('QUOTA_COMPUTE');
 SELECT * FROM yquota.charged_through;
--- container columns of the event are ignored, in every place
+-- a QUOTA_COMPUTE ignores the container's columns, anywhere in the statement
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source) VALUES
 	('CONTAINER_START', 'k1', '2026-03-02 09:20', 'lab', '[vcores=1]', NULL),
 	('CONTAINER_UPDATE', 'k1', '2026-03-02 09:20:01', NULL, '[vcores=2]', NULL),
@@ -101,14 +101,14 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_FINISH', 'k1', '2026-03-02 09:20:02', NULL, NULL, NULL);
 SELECT at, source FROM yquota_internal.charged_through ORDER BY at DESC LIMIT 1;
 SELECT container_id, sum(amount) FROM yquota.charge WHERE container_id IN ('k1', 'k2') GROUP BY 1 ORDER BY 1;
--- it does not make events late
+-- the mark does not make earlier events late
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'k3', '2026-03-02 09:59', 'lab', '[vcores=1]');
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'k3', '2026-03-02 09:59:30');
 SELECT count(*), sum(amount) FROM yquota.charge WHERE container_id = 'k3';
 SELECT * FROM yquota.verify();
 
 --
--- COPY; ids in bytewise order whatever the order of the rows
+-- COPY; ids are in bytewise order in every order of the rows
 --
 COPY yquota.container_event (event, container_id, occurred_at, project, allocation) FROM STDIN;
 CONTAINER_FINISH	id_10	2026-03-02 09:30:10	\N	\N
@@ -124,7 +124,7 @@ SELECT container_id, dominant, amount FROM yquota.charge WHERE project = 'ops' A
 SELECT container_id FROM yquota.container WHERE project = 'ops' ORDER BY 1;
 
 --
--- Many rows: 5000 in order, their replay, and their ends in no order
+-- Many rows: 5000 STARTs in order, their replay, and their FINISHes in no order
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, queue, node, allocation)
 SELECT 'CONTAINER_START', format('m%s', to_char(i, 'FM00000')), timestamptz '2026-03-02 08:00' + i * interval '1 second',
@@ -141,12 +141,12 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at)
 SELECT 'CONTAINER_FINISH', container_id, started_at + interval '10 seconds'
 FROM yquota.container WHERE container_id LIKE 'm0%' ORDER BY md5(container_id);
 SELECT count(*), sum(amount) FROM yquota.charge WHERE container_id LIKE 'm0%';
--- all of it again: nothing changes
+-- all events again change nothing
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, queue, node, allocation)
 SELECT event, container_id, occurred_at, project, username, queue, node, allocation
 FROM yquota.container_event WHERE container_id LIKE 'm0%' ORDER BY md5(container_id || event);
 SELECT count(*), sum(amount) FROM yquota.charge WHERE container_id LIKE 'm0%';
--- whole lives at once, more than fit in memory to sort
+-- whole lives of containers in one statement, more than fit in memory to sort
 SET work_mem = '64kB';
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
 SELECT k.kind::yquota.container_event_type, 'w' || i, timestamptz '2026-03-02 08:00' + k.seconds * interval '1 second', k.project, k.allocation::yquota.resource
@@ -160,7 +160,7 @@ SELECT project, charged FROM yquota.project_balance ORDER BY 1;
 SELECT * FROM yquota.verify();
 
 --
--- Rows that come compressed or out of line from another table
+-- Rows from another table, with compressed and TOAST values
 --
 CREATE TABLE staging (LIKE yquota.container_event);
 ALTER TABLE staging ALTER COLUMN recorded_at DROP NOT NULL, ALTER COLUMN event_id DROP NOT NULL;
@@ -187,7 +187,7 @@ SELECT amount FROM yquota.charge WHERE container_id = 't1';
 ROLLBACK TO a;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 't1', '2026-03-02 09:40:05', '[vcores=2]');
 SAVEPOINT b;
--- a price of one's own, taken back again
+-- the transaction uses its own price, and no longer after ROLLBACK TO
 SELECT yquota.set_multiplier('GENERAL', 7, '2026-03-02 10:00:10');
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 't1', '2026-03-02 10:00:20');
 SELECT "from", "to", amount FROM yquota.charge WHERE container_id = 't1' ORDER BY number;
@@ -196,7 +196,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('C
 SELECT "from", "to", amount FROM yquota.charge WHERE container_id = 't1' ORDER BY number;
 COMMIT;
 SELECT * FROM yquota.verify();
--- a whole life in one transaction, and its replay
+-- a container starts and ends in one transaction, and the events are repeated
 BEGIN;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 't2', '2026-03-02 09:40', 'lab', '[vcores=1]');
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 't2', '2026-03-02 09:40:10');
@@ -216,7 +216,7 @@ SELECT container_id FROM yquota.container WHERE container_id LIKE 't%' ORDER BY 
 SELECT * FROM yquota.verify();
 
 --
--- The trigger serves its own table only, and only as it was made
+-- The trigger works only on its own table, and only as the extension created it
 --
 CREATE TABLE elsewhere (LIKE yquota.container_event INCLUDING DEFAULTS INCLUDING IDENTITY);
 CREATE TRIGGER charge_events AFTER INSERT ON elsewhere REFERENCING NEW TABLE AS new_events
@@ -231,7 +231,7 @@ SELECT yquota_internal.charge_events();
 SELECT count(*) FROM yquota.container WHERE container_id = 'x';
 
 --
--- A session after the extension was made anew: prices, too, are new
+-- In a session that drops and creates the extension, the prices are also new
 --
 SELECT yquota.set_multiplier('GENERAL', 5, '2026-03-02 10:00:10');
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 't3', '2026-03-02 10:00:20');

@@ -1,6 +1,6 @@
 --
--- The notes of a session about the tables that it charges to give way to every change of the
--- tables. The changes come between two statements about single containers.
+-- Sessions cache facts about the tables that they charge to. Each change of the tables must
+-- invalidate the cache. Here the changes happen between two statements about single containers.
 --
 CREATE DATABASE yquota_event_open_tables;
 \c yquota_event_open_tables
@@ -18,7 +18,7 @@ BEGIN
 	INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', id, '2026-03-02 09:30');
 END
 $$;
--- whether the plan uses the index, and the rows of the ledger that it finds
+-- return whether the plan uses the index, and which ledger rows it finds
 CREATE FUNCTION found(condition text) RETURNS TABLE (uses_index boolean, containers text) LANGUAGE plpgsql
 	SET enable_seqscan = off
 	AS $$
@@ -37,7 +37,7 @@ $$;
 CALL run('b0');
 
 --
--- An administrator's index gets entries as soon as it is there, whatever it is
+-- A new index of an administrator gets entries at once, whatever its kind
 --
 CREATE INDEX extra ON yquota.charge ((upper(container_id)));
 CALL run('b1');
@@ -70,7 +70,8 @@ SELECT * FROM found($$queue = 'b'$$);
 DROP INDEX yquota.extra;
 
 --
--- Its uniqueness holds: at once, at the end of the transaction, by exclusion
+-- Its uniqueness is enforced: immediate, deferred to the end of the transaction, and as an
+-- exclusion constraint
 --
 CREATE UNIQUE INDEX extra ON yquota.charge (queue) WHERE queue = 'u';
 CALL run('u1');
@@ -87,7 +88,7 @@ ALTER TABLE yquota.charge DROP CONSTRAINT extra;
 CALL run('x2');
 
 --
--- In a transaction, and in one that is taken back
+-- The index is created in a transaction, and dropped in a subtransaction that is rolled back
 --
 BEGIN;
 CREATE INDEX extra ON yquota.charge (queue);
@@ -102,7 +103,7 @@ SELECT * FROM found($$queue = 'y'$$);
 ROLLBACK;
 CALL run('y4');
 SELECT * FROM found($$queue = 'y'$$);
--- an index that the library looks for by its name
+-- an index that the library finds by its name
 BEGIN;
 ALTER INDEX yquota.charge_container_id_idx RENAME TO other_name;
 CREATE INDEX charge_container_id_idx ON yquota.charge (container_id);
@@ -118,7 +119,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 CALL run('e1');
 
 --
--- A distributed table is refused from when it is distributed on, which changes its triggers
+-- A table is refused as soon as it is distributed, which changes its triggers
 --
 CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
 BEGIN;
@@ -137,7 +138,7 @@ ROLLBACK;
 CALL run('d3');
 
 --
--- Nodes are read together; later changes of them count
+-- Nodes are read together, and later changes of nodes take effect
 --
 CREATE FUNCTION start(id text, node text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -165,7 +166,7 @@ DELETE FROM yquota.node WHERE name = 'node4';
 SELECT start('l7', 'node4');
 
 --
--- Sealed history, an emptied ledger, other files, another extension
+-- Sealed history, an emptied ledger, new relation files, and a new extension
 --
 SELECT yquota.seal_history();
 CALL run('s1');

@@ -1,7 +1,6 @@
 --
--- Order and repetition (docs/design.md 3):
--- whatever the order, the cutting into statements and the repetition, the same
--- events make the same books.
+-- Order and repetition (docs/design.md 3): the same events make the same books in every order,
+-- split into any statements, and repeated.
 --
 CREATE DATABASE yquota_event_order;
 \c yquota_event_order
@@ -29,24 +28,24 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation, queue) VALUES ('CONTAINER_UPDATE', 'a', '2026-03-02 09:00:10', '[vcores=2]', 'root.b');
 SELECT number, corrects, "from", "to", queue, allocation, amount FROM yquota.charge WHERE container_id = 'a' ORDER BY number;
 SELECT queue, allocation, settled_at, charges FROM yquota.container WHERE container_id = 'a';
--- an event later than nothing and earlier than nothing: at the same instant, with other content
+-- an event at the instant of another one, with the same and with other content
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'a', '2026-03-02 09:00:10', '[vcores=2]');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation, queue) VALUES ('CONTAINER_UPDATE', 'a', '2026-03-02 09:00:10', '[vcores=2]', 'root.b');
 SELECT count(*) FROM yquota.charge WHERE container_id = 'a';
--- late for a finished one
+-- an UPDATE that arrives after the FINISH
 INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status) VALUES ('CONTAINER_FINISH', 'a', '2026-03-02 09:00:30', 7);
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'a', '2026-03-02 09:00:25', '[vcores=1]');
 SELECT * FROM in_effect WHERE container_id = 'a' ORDER BY "from";
 SELECT sum(amount), sum(amount) FILTER (WHERE corrects IS NOT NULL) AS taken_back FROM yquota.charge WHERE container_id = 'a';
--- a change that changes nothing is known from now on: the order does not matter
+-- an UPDATE without effect is known from now on, so the order does not matter
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'same', '2026-03-02 09:00', 'lab', '[vcores=1]');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'same', '2026-03-02 09:00', '[vcores=1]');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'same', '2026-03-02 09:00', '[vcores=2]');
 SELECT * FROM yquota.verify();
 
 --
--- A repeated START: its first or present allocation is nothing new, another one
--- is an UPDATE at the clock
+-- A repeated START with the first or the current allocation is known. With another allocation it is
+-- an UPDATE at the clock.
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'r', '2026-03-02 09:30', 'lab', '[vcores=1]');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'r', '2026-03-02 09:30', NULL, '[vcores=1]');
@@ -59,7 +58,7 @@ SELECT allocation, started_at, settled_at FROM yquota.container WHERE container_
 SELECT "from", "to", allocation, amount FROM yquota.charge WHERE container_id = 'r' ORDER BY number;
 SELECT yquota.set_clock('2026-03-02 10:01');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES ('CONTAINER_UPDATE', 'r', '2026-03-02 10:00:30', '[vcores=4]');
--- once accepted, it is known however the container goes on
+-- once accepted, that START stays known whatever the container does later
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'r', '2026-03-02 09:30', 'lab', '[vcores=3]');
 SELECT allocation, settled_at FROM yquota.container WHERE container_id = 'r';
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'r', '2026-03-02 10:01');
@@ -68,8 +67,8 @@ SELECT sum(amount) FROM yquota.charge WHERE container_id = 'r';
 SELECT * FROM yquota.verify();
 
 --
--- Every order of five events, an event or the whole stream at a time, each sent again in the end.
--- Waiting events are kept, and late ones are corrected.
+-- Five events in every order, one at a time or all in one statement, each sent again at the end.
+-- Events that arrive early wait, and late events are corrected.
 --
 SET yquota.on_bad_event = set_aside_quietly;
 CREATE TABLE life (number integer, event yquota.container_event_type, occurred_at timestamptz, project text, queue text, allocation yquota.resource, exit_status integer);
@@ -115,8 +114,8 @@ SELECT charged FROM yquota.project_balance WHERE project = 'ops';
 SELECT * FROM yquota.verify();
 
 --
--- The earliest FINISH ends a container. Among several at one instant it is that with the smallest
--- exit status. Events after the end are accepted and change nothing.
+-- The earliest FINISH ends a container. Among several at one instant it is the FINISH with the
+-- smallest exit status. Events after the end are accepted and change nothing.
 --
 TRUNCATE life;
 INSERT INTO life VALUES
@@ -136,7 +135,8 @@ FROM yquota_internal.charge_in_effect WHERE container_id ~ '^[efgh][0-9]' GROUP 
 SELECT count(*) AS running FROM yquota.container WHERE project = 'ops';
 SELECT count(*) AS set_aside FROM yquota.event_reject;
 SELECT * FROM yquota.verify();
--- the padding of a short life is that of the end that counts; an UPDATE at the end is part of it
+-- A short life is padded from the FINISH that counts. An UPDATE at that FINISH applies to the
+-- padding.
 RESET yquota.on_bad_event;
 INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES ('2026-03-02 09:50', '1 minute');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'short', '2026-03-02 09:50', 'lab', '[vcores=1]');
@@ -146,13 +146,13 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation
 SELECT "from", "to", allocation, padding, amount FROM yquota_internal.charge_in_effect WHERE container_id = 'short' ORDER BY "from", padding NULLS FIRST;
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'short', '2026-03-02 09:50:20');
 SELECT "from", "to", allocation, padding, amount FROM yquota_internal.charge_in_effect WHERE container_id = 'short' ORDER BY "from", padding NULLS FIRST;
--- a START repeated after the end, with the same allocation or another one, and an UPDATE of an
--- event that did not count
+-- a START is repeated after the end, with the same or another allocation, and an UPDATE arrives for
+-- a FINISH that did not count
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'short', '2026-03-02 09:50', 'lab', '[vcores=7]'), ('CONTAINER_START', 'short', '2026-03-02 09:50', 'lab', '[vcores=1]'),
 	('CONTAINER_UPDATE', 'short', '2026-03-02 09:50:30', NULL, '[vcores=5]'), ('CONTAINER_FINISH', 'short', '2026-03-02 09:50:21', NULL, NULL);
 SELECT count(*) AS charges, sum(amount) FROM yquota.charge WHERE container_id = 'short';
--- a START that came with a new allocation is taken back like an UPDATE
+-- a START that came with a new allocation is reversed like an UPDATE
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'again', '2026-03-02 09:55', 'lab', '[vcores=1]');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'again', '2026-03-02 09:55', 'lab', '[vcores=2]');
 SELECT settled_at, allocation FROM yquota.container WHERE container_id = 'again';
@@ -166,8 +166,8 @@ SELECT yquota_internal.compact_counters() > 0 AS compacted;
 SELECT * FROM yquota.verify();
 SET yquota.on_bad_event = set_aside_quietly;
 
--- As many containers as possible in one statement: none takes a lock of its own. Whole lives,
--- STARTs among FINISHes, late UPDATEs of finished containers.
+-- As many containers as possible in one statement: no container takes a lock of its own. Cases are
+-- whole lives, STARTs among FINISHes, and late UPDATEs of finished containers.
 INSERT INTO yquota.project (name) VALUES ('many');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
 SELECT e, md5('l' || n), '2026-03-02 09:00+00'::timestamptz + n * interval '1 ms' + CASE e WHEN 'CONTAINER_FINISH' THEN interval '10 s' ELSE '0' END,
@@ -188,8 +188,8 @@ SELECT count(*) AS charges, count(corrects) AS taken_back,
 FROM yquota.charge WHERE project = 'many';
 SELECT * FROM yquota.verify();
 
--- Many UPDATEs of one container in a statement: behind all that is known they
--- replace its row once.  Late ones, in any order, come to the same books.
+-- Many UPDATEs of one container in a statement. When they are later than all known events, they
+-- replace its row once. Late UPDATEs in any order lead to the same books.
 CREATE VIEW busy AS
 	SELECT 'busy ' || life AS container_id, n, '2026-03-02 09:00+00'::timestamptz + n * interval '1 s' AS occurred_at,
 		   format('[vcores=%s]', 1 + n * n % 7)::yquota.resource AS allocation

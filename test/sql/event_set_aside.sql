@@ -1,7 +1,7 @@
 --
 -- yquota.on_bad_event = set_aside (docs/design.md 1.7): the bad row goes to event_reject with its
--- reason, and the rest of the statement is charged. An UPDATE or FINISH of a container not yet
--- started waits for its START.
+-- reason, and the rest of the statement is charged. An UPDATE or FINISH that arrives before the
+-- container's START waits for it.
 --
 CREATE DATABASE yquota_event_set_aside;
 \c yquota_event_set_aside
@@ -32,7 +32,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_START', 'c10', '2026-03-02 09:00', NULL, '[vcores=1]', NULL, 'rm'),
 	('QUOTA_COMPUTE', NULL, '2026-03-02 11:00', NULL, NULL, NULL, 'rm'),
 	('QUOTA_COMPUTE', NULL, '2026-03-02 09:59', NULL, NULL, NULL, 'rm'),
-	-- events after a good START in the same statement
+	-- bad events follow a good START in the same statement
 	('CONTAINER_START', 'd01', '2026-03-02 09:00', 'lab', '[vcores=1]', NULL, 'rm'),
 	('CONTAINER_UPDATE', 'd01', '2026-03-02 08:59', NULL, '[vcores=2]', NULL, 'rm'),
 	('CONTAINER_UPDATE', 'd01', '2026-03-02 09:01', 'ops', '[vcores=2]', NULL, 'rm'),
@@ -51,14 +51,14 @@ ORDER BY container_id NULLS FIRST, occurred_at, event;
 SELECT container_id FROM yquota.container ORDER BY 1;
 SELECT container_id, amount FROM yquota.charge ORDER BY 1;
 SELECT * FROM yquota.charged_through;
--- the log has them all, and the feed's counter as well
+-- the log and the counter of the feed include all of these rows
 SELECT count(*) FROM yquota.container_event;
 SELECT source, events, last_event_at, waiting, rejected FROM yquota.feed_status;
 SELECT * FROM yquota.verify();
 
 --
--- Waiting: the same FINISH twice, then the START; in the order of time, not of
--- arrival
+-- Waiting: the same FINISH arrives twice, and then the START. The events are charged in order of
+-- time, not of arrival.
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status) VALUES ('CONTAINER_FINISH', 'w01', '2026-03-02 09:00:20', 3);
 INSERT INTO yquota.container_event (event, container_id, occurred_at, queue) VALUES ('CONTAINER_UPDATE', 'w01', '2026-03-02 09:00:05', 'root.b');
@@ -68,29 +68,29 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, q
 SELECT number, "from", "to", queue, allocation, exit_status, amount FROM yquota.charge WHERE container_id = 'w01' ORDER BY 1;
 SELECT count(*) FROM yquota.event_reject WHERE container_id = 'w01';
 SELECT * FROM yquota.verify();
--- a waiting event that turns out bad is set aside for good, even in error mode
+-- a waiting event that turns out to be bad is set aside for good, even in error mode
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES ('CONTAINER_START', 'w02', '2026-03-02 09:00:30', 'lab', '[vcores=1]');
 SELECT event, occurred_at, waiting, sqlstate, reason FROM yquota.event_reject WHERE container_id = 'w02';
 SELECT container_id, started_at FROM yquota.container WHERE container_id = 'w02';
--- a refused START does not wake waiting events
+-- a refused START does not release the events that wait for it
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'w03', '2026-03-02 09:00:20');
 SET yquota.on_bad_event = set_aside;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_FINISH', 'w03', '2026-03-02 09:00:20', NULL, NULL), ('CONTAINER_START', 'w03', '2026-03-02 09:00', 'nobody', '[vcores=1]');
 SELECT event, waiting, sqlstate FROM yquota.event_reject WHERE container_id = 'w03' ORDER BY event;
--- the project comes, its START is sent again and brings the FINISH along
+-- after the project exists, the START is sent again and releases the FINISH
 INSERT INTO yquota.project (name) VALUES ('nobody');
 SELECT * FROM yquota.retry_rejects(container_id => 'w03');
 SELECT amount FROM yquota.charge WHERE container_id = 'w03';
 SELECT count(*) FROM yquota.event_reject WHERE container_id = 'w03';
--- all the others: one is good now
+-- all other rejects are tried, and only one is good now
 SELECT * FROM yquota.retry_rejects();
 SELECT container_id FROM yquota.container ORDER BY 1;
 SELECT * FROM yquota.verify();
 
 --
--- Two UPDATEs of one instant, one statement: one of them is a fact; and a
--- statement is all or nothing when it is rolled back
+-- Two UPDATEs of one instant in one statement, one of them known already. A statement that is
+-- rolled back leaves nothing.
 --
 BEGIN;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES
@@ -105,7 +105,7 @@ SELECT count(*) FROM yquota.event_reject WHERE container_id = 'z';
 SELECT allocation FROM yquota.container WHERE container_id = 'z';
 
 --
--- Many: every third of 3000 is bad
+-- Many rows: every third of 3000 rows is bad
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source)
 SELECT 'CONTAINER_START', 'm' || i, '2026-03-02 09:00', 'ops', CASE WHEN i % 3 <> 0 THEN '[vcores=1]'::yquota.resource END, 'many'
@@ -121,8 +121,8 @@ SELECT count(*), sum(amount) FROM yquota.charge WHERE project = 'ops';
 SELECT * FROM yquota.verify();
 
 --
--- A START that is refused leaves the events that wait for it waiting. An event that is still bad
--- when it is tried again is set aside again, once. The books still agree with the log.
+-- A refused START leaves its waiting events waiting. An event that is still bad when it is tried
+-- again is set aside again, once. The books still agree with the log.
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'r1', '2026-03-02 09:30');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
@@ -131,10 +131,10 @@ SELECT event, waiting, sqlstate FROM yquota.event_reject WHERE container_id = 'r
 SELECT * FROM yquota.retry_rejects(container_id => 'r1');
 SELECT * FROM yquota.retry_rejects(container_id => 'r1');
 SELECT event, waiting, sqlstate FROM yquota.event_reject WHERE container_id = 'r1' ORDER BY reject_id;
--- the log has each of them once, however often it is tried
+-- the log has each event once, however often it is tried
 SELECT event, count(*) FROM yquota.container_event WHERE container_id = 'r1' GROUP BY event ORDER BY event;
 SELECT * FROM yquota.verify();
--- beside one that is accepted now, and with the reason of today
+-- a bad event is tried beside a good one, and gets its current reason
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'again 1', '2026-03-02 09:00', 'nobody knows', '[vcores=1]'),
 	('CONTAINER_START', 'again 2', '2026-03-02 09:00', 'late comers', '[vcores=1]'),
@@ -147,7 +147,7 @@ SELECT container_id, allocation, sqlstate, reason FROM yquota.event_reject WHERE
 SELECT container_id, count(*) FROM yquota.container_event WHERE container_id IN ('again 1', 'again 2') GROUP BY container_id ORDER BY container_id;
 SELECT * FROM yquota.verify();
 INSERT INTO yquota.project (name) VALUES ('newcomers');
--- also in a session that has the settings of a dump
+-- the same works in a session that has the settings of a dump
 SET check_function_bodies = off;
 SET row_security = off;
 SELECT * FROM yquota.retry_rejects(container_id => 'r1');
@@ -158,7 +158,8 @@ SELECT count(*) FROM yquota.event_reject WHERE container_id = 'r1';
 SELECT * FROM yquota.verify();
 
 --
--- The log keeps rows that an administrator repairs or deletes, and they stay refused
+-- An administrator repairs or deletes rejects. The log keeps the rows as they arrived, and counts
+-- them as refused.
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'r2', '2026-03-02 09:00', 'misspelt', '[vcores=1]'),
@@ -173,7 +174,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 	('CONTAINER_START', 'r3', '2026-03-02 09:30', 'newcomers', '[vcores=2]');
 SELECT container_id, started_at, allocation FROM yquota.container WHERE container_id IN ('r2', 'r3') ORDER BY 1;
 SELECT * FROM yquota.verify();
--- all of them at once, with an event that waits
+-- all rejects are removed at once, including a waiting event
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'r4', '2026-03-02 09:00', 'unheard-of', '[vcores=-1]'), ('CONTAINER_FINISH', 'r5', '2026-03-02 09:30', NULL, NULL);
 SELECT container_id, waiting FROM yquota.event_reject WHERE container_id IN ('r4', 'r5') ORDER BY 1;
@@ -185,7 +186,7 @@ SELECT container_id, started_at FROM yquota.container WHERE container_id IN ('r4
 SELECT * FROM yquota.verify();
 
 --
--- An event whose cost is out of range is set aside, whatever its kind; the rest of the statement is
+-- An event of any kind whose cost is out of range is set aside, and the rest of the statement is
 -- charged
 --
 INSERT INTO yquota.price_group (name) VALUES ('DEAR');
@@ -195,19 +196,22 @@ SELECT yquota.set_multiplier('DEAR', 1, '2026-03-02 10:30');
 SELECT yquota.set_clock('2026-03-02 11:30');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation, source) VALUES
 	('CONTAINER_START', 's1', '2026-03-02 10:00', 'lab', '[vcores=1]', 'dear'),
-	-- at a price out of range, and at one in range within an hour that is not
+	-- START while the price is out of range, and START later in the same hour, when the price is in
+	-- range again
 	('CONTAINER_START', 's2', '2026-03-02 10:25', 'lab', '[dear=4,vcores=1]', 'dear'),
 	('CONTAINER_START', 's3', '2026-03-02 10:35', 'lab', '[dear=4,vcores=1]', 'dear'),
-	-- before the price, then through it: to the UPDATE, to the FINISH
+	-- START before the out-of-range price, which lasts until the UPDATE or the FINISH
 	('CONTAINER_START', 's4', '2026-03-02 10:10', 'lab', '[dear=4,vcores=1]', 'dear'),
 	('CONTAINER_UPDATE', 's4', '2026-03-02 10:35', NULL, '[vcores=1]', 'dear'),
 	('CONTAINER_START', 's5', '2026-03-02 09:50', 'lab', '[dear=4,vcores=1]', 'dear'),
 	('CONTAINER_FINISH', 's5', '2026-03-02 10:35', NULL, NULL, 'dear'),
-	-- a container that ended before is paid, and so is a container within the hours around
+	-- a container that ended before that price is charged, and so is a container of the hours
+	-- around
 	('CONTAINER_START', 's6', '2026-03-02 10:10', 'lab', '[dear=4,vcores=1]', 'dear'),
 	('CONTAINER_UPDATE', 's6', '2026-03-02 10:11', NULL, '[dear=5,vcores=1]', 'dear'),
 	('CONTAINER_FINISH', 's6', '2026-03-02 10:12', NULL, NULL, 'dear');
--- a single event; a START whose other events are all late; the START after the others
+-- single events, then a START whose other events are all late, and a START that arrives after the
+-- other events
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation, source) VALUES ('CONTAINER_UPDATE', 's5', '2026-03-02 11:00', '[vcores=2]', 'dear');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, source) VALUES ('CONTAINER_FINISH', 's5', '2026-03-02 11:00', 'dear');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, source) VALUES ('CONTAINER_FINISH', 's7', '2026-03-02 11:20', 'dear'), ('CONTAINER_FINISH', 's8', '2026-03-02 11:20', 'dear');
@@ -223,7 +227,7 @@ SELECT container_id, event, occurred_at, waiting, sqlstate, reason FROM yquota.e
 SELECT container_id, started_at, settled_at, charges FROM yquota.container WHERE container_id ~ '^[st][0-9]' ORDER BY 1;
 SELECT container_id, number, "from", "to", amount FROM yquota.charge WHERE container_id ~ '^[st][0-9]' ORDER BY 1, 2;
 SELECT * FROM yquota.verify();
--- no project pays for those ten minutes after all
+-- an outage now covers these ten minutes, so no project pays for them
 SELECT yquota.report_outage('2026-03-02 10:20', '2026-03-02 10:30', 'price out of range');
 SELECT * FROM yquota.retry_rejects(source => 'dear');
 SELECT container_id, number, "from", "to", amount FROM yquota.charge WHERE container_id ~ '^[st][0-9]' ORDER BY 1, 2;
@@ -232,8 +236,8 @@ SELECT * FROM yquota.verify();
 SELECT container_id, reason FROM yquota.suspect_container;
 
 --
--- An event that is sent again counts by its last row of the log. The cases are an empty event, a
--- START that is known by then, an event that becomes an UPDATE, and others.
+-- When an event is sent again, its last row in the log counts. The cases include an empty event, a
+-- START that is known by then, and an event that becomes an UPDATE.
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'v1', '2026-03-02 11:00', 'lab', '[vcores=1]'),
@@ -264,12 +268,13 @@ WHERE log.container_id ~ '^v[0-9]' OR log.source = 'mark'
 GROUP BY 1, 2, 3, 4 ORDER BY 1, 3, 2, 4;
 SELECT * FROM yquota.verify();
 
--- A line that is not a row fails its statement in this mode, too
+-- A line that cannot be parsed as a row fails its statement in this mode, too
 INSERT INTO yquota.container_event (event, container_id) VALUES ('CONTAINER_PAUSE', 'z');
 
 --
--- Unintended instants. The empty date of a program is refused whatever the event. An old START is
--- refused only by a setting, and only of a container that the books do not know.
+-- Implausible instants. An instant from a program's empty date is refused for each kind of event.
+-- An old START is refused only if a setting says so, and only for a container that the books do not
+-- know.
 --
 SELECT yquota.set_clock('2026-03-04 10:00');
 SET yquota.on_bad_event = error;
@@ -302,12 +307,13 @@ SHOW yquota.max_event_age;
 SELECT id, at, attempt_at('CONTAINER_START', id, at)
 FROM (VALUES ('f1', '2026-03-04 09:00'::timestamptz), ('f2', '2026-03-04 08:59:59.999999'), ('f3', '2025-03-02 08:00'),
 			 ('e3', '2000-01-01 00:00+00')) AS start (id, at);
--- by its time of recording; other events of known containers are of any age, and so are waiting
--- ones
+-- The age of a START counts to recorded_at. Other events of known containers may have any age, and
+-- so may waiting events.
 SELECT attempt_at('CONTAINER_START', 'f4', '2026-03-03 09:00', '2026-03-03 10:00');
 SELECT attempt_at('CONTAINER_UPDATE', 'e3', '2001-01-01 00:00+00'), attempt_at('CONTAINER_FINISH', 'e3', '2001-01-01 00:00:01+00');
 SELECT attempt_at('CONTAINER_START', 'e3', '2000-01-01 00:00+00'), attempt_at('CONTAINER_FINISH', 'f5', '2026-03-03 09:00');
--- set aside, several at once and with their successors, until an administrator has looked
+-- several old STARTs are set aside with the events that follow them, until an administrator has
+-- decided
 SET yquota.on_bad_event = set_aside;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'f6', '2026-03-03 09:00', 'lab', '[vcores=1]'), ('CONTAINER_FINISH', 'f6', '2026-03-03 09:01', NULL, NULL),
@@ -317,7 +323,7 @@ SELECT * FROM yquota.retry_rejects();
 SELECT container_id FROM yquota.container WHERE container_id LIKE 'f%' ORDER BY 1;
 SELECT container_id, amount FROM yquota.charge WHERE container_id LIKE 'f%' ORDER BY 1;
 SHOW yquota.max_event_age;
--- and one that is kept for later is as old as it came
+-- the age of a deferred event is its age on arrival
 SET yquota.charging = deferred;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'g1', '2026-03-04 09:30', 'lab', '[vcores=1]'), ('CONTAINER_START', 'g2', '2026-03-04 08:30', 'lab', '[vcores=1]');

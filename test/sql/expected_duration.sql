@@ -1,6 +1,6 @@
 --
--- How long OPPORTUNISTIC containers are expected to run: from the request by way of the
--- allocation to the queue of the node.
+-- How long OPPORTUNISTIC containers are expected to run. The duration goes from the request through
+-- the allocation to the container queue of the node.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_expected_duration WITH (FORCE);

@@ -1,5 +1,5 @@
 --
--- When credit will be used up.
+-- Forecasts of when credit will be used up.
 --
 CREATE DATABASE yquota_forecast;
 \c yquota_forecast
@@ -13,7 +13,8 @@ INSERT INTO yquota.project (name, quota_mode) VALUES ('steady', 'PREPAID'), ('un
 INSERT INTO yquota.quota_grant (project, amount, reason)
 SELECT name, 3600 * 24 * 14 + 3600 * 240, 'a year''s' FROM yquota.project WHERE name <> 'spent';
 SELECT yquota.set_clock('2026-03-15 12:00+00');
--- 14 days of one vcore hour per hour; every other day twice that; two days only
+-- steady uses one vcore-hour per hour for 14 days, uneven twice that every other day, and young
+-- runs for two days only
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'steady', '2026-03-01 12:00+00', 'steady', '[vcores=1]'),
 	('CONTAINER_START', 'young', '2026-03-14 12:00+00', 'young', '[vcores=1]'),
@@ -25,22 +26,23 @@ SELECT e::yquota.container_event_type, 'uneven' || i, '2026-03-01 12:00+00'::tim
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
 SELECT e::yquota.container_event_type, 'wild', '2026-03-01 12:00+00'::timestamptz + CASE e WHEN 'CONTAINER_FINISH' THEN 1 ELSE 0 END * interval '24 h', 'wild',
 	   '[vcores=14]' FROM unnest('{CONTAINER_START,CONTAINER_FINISH}'::text[]) AS e;
--- 240 hours are left to steady and uneven: ten days
+-- steady and uneven have 240 hours left, which is ten days
 SELECT * FROM yquota.forecast();
--- at both ends of the range an edge of the band reaches the remaining credit, ten steady days
+-- at both ends of the range, the upper or lower bound of the cost equals the remaining credit of
+-- ten steady days
 SELECT project, extract(epoch FROM earliest_at - '2026-03-15 12:00+00') / 86400 AS days, cost.early, cost.late
 FROM yquota.forecast('uneven')
 CROSS JOIN LATERAL (SELECT extract(epoch FROM earliest_at - '2026-03-15 12:00+00') / 86400 AS e, extract(epoch FROM latest_at - '2026-03-15 12:00+00') / 86400 AS l) AS h
 CROSS JOIN LATERAL (SELECT round((86400 * e + 1.645 * 86400 * sqrt(14 / 13.0) * sqrt(e + e * e / 14)) / 86400, 2) AS early,
 						   round((86400 * l - 1.645 * 86400 * sqrt(14 / 13.0) * sqrt(l + l * l / 14)) / 86400, 2) AS late) AS cost;
--- the last week, one day, and a project that is not there
+-- forecasts from the last week and from one day, and for a project that does not exist
 SELECT observed_days, spent_per_day, ends_at, earliest_at, latest_at FROM yquota.forecast('steady', 7);
 SELECT observed_days, spent_per_day, ends_at, earliest_at, latest_at FROM yquota.forecast('steady', 1);
 SELECT * FROM yquota.forecast('nobody');
 SELECT * FROM yquota.forecast('steady', 0);
 SELECT * FROM yquota.forecast('steady', NULL);
 
--- members see their projects
+-- members see only their projects
 CREATE ROLE yquota_forecast_member;
 SELECT yquota.allow_role('yquota_forecast_member', 'member', 'steady');
 SET ROLE yquota_forecast_member;

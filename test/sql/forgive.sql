@@ -1,6 +1,6 @@
 --
--- Forgiving an interval of time, once: posted charges and running containers. A vcore costs one
--- credit per second here.
+-- Forgiving an interval of time once, for posted charges and for running containers. A vcore costs
+-- one credit per second here.
 --
 CREATE DATABASE yquota_forgive;
 \c yquota_forgive
@@ -22,18 +22,18 @@ SELECT * FROM balance;
 SELECT * FROM yquota.forgive('2026-03-02 10:04+00', '2026-03-02 10:06+00', 'switch replaced');
 SELECT * FROM balance;
 SELECT container_id, number, corrects, padding, amount FROM yquota.charge ORDER BY container_id, number;
--- again, and again in part, changes nothing; the excess is given
+-- Forgiving the interval again, or a part of it, changes nothing. Only time beyond it is refunded.
 SELECT * FROM yquota.forgive('2026-03-02 10:04+00', '2026-03-02 10:06+00', 'switch replaced');
 SELECT * FROM yquota.forgive('2026-03-02 10:04:30+00', '2026-03-02 10:05+00', 'the same', 'lab');
 SELECT * FROM yquota.forgive('2026-03-02 10:05+00', '2026-03-02 10:07+00', 'it took longer', 'lab');
 SELECT * FROM balance;
 SELECT outage_id, project, started_at, ended_at, reason FROM yquota.outage ORDER BY outage_id;
--- a container that is reported later is not charged for it either
+-- a container that is reported later is not charged for that time either
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'late', '2026-03-02 10:04+00', 'idle', '[vcores=1]'), ('CONTAINER_FINISH', 'late', '2026-03-02 10:06:01+00', NULL, NULL);
 SELECT amount FROM yquota.charge WHERE container_id = 'late';
 SELECT * FROM yquota.verify();
--- the end of a period settles running containers: that is corrected at once, too
+-- the closing of a period settles running containers, and these charges are corrected at once, too
 SELECT yquota.set_clock('2026-03-02 18:00+00');
 SELECT * FROM yquota_internal.close_period_at('2026-03-02 16:00+00', 100);
 SELECT * FROM yquota_internal.close_period_at('2026-03-02 16:00+00', 100);

@@ -1,6 +1,6 @@
 --
--- Time before a preemption that is free (charging_rule.free_before_preemption), and the loss by
--- preemption. One vcore costs one credit per second; hand-computed amounts.
+-- Free time before a preemption (charging_rule.free_before_preemption), and the loss by preemption.
+-- One vcore costs one credit per second, and the amounts are computed by hand.
 --
 CREATE DATABASE yquota_free_before_preemption;
 \c yquota_free_before_preemption
@@ -29,7 +29,7 @@ CREATE VIEW ledger AS
 	FROM yquota.charge;
 
 --
--- Rules: 0 to 1 hour, and none by which a container has been charged
+-- A rule sets 0 to 1 hour, and cannot take effect at a time for which a container has been charged
 --
 \set VERBOSITY terse
 INSERT INTO yquota.charging_rule (effective_at, free_before_preemption) VALUES ('2026-03-02 12:00', '1 hour 1 microsecond');
@@ -42,27 +42,28 @@ INSERT INTO yquota.charging_rule (effective_at, minimum_run_time, free_before_pr
 SELECT effective_at, minimum_run_time, free_before_preemption, any_preemption_source FROM yquota.charging_rule ORDER BY 1;
 
 --
--- A container that yquota preempts is free from 10 minutes before: 50 of 60 minutes are charged
+-- A container that yquota preempts is free for its last 10 minutes, so 50 of 60 minutes are charged
 --
 SELECT start('p1', '2026-03-02 10:00'), finish('p1', '2026-03-02 11:00', 'scheduler');
 SELECT * FROM ledger WHERE container_id = 'p1' ORDER BY number;
 SELECT "from"::time, "to"::time, rate, amount, given_back, forgiven FROM yquota.explain_charge('p1');
--- another exit status, or the word of a feed alone
+-- Time is not free with another exit status, nor when only a feed reports the preemption.
 SELECT start('p2', '2026-03-02 10:00'), finish('p2', '2026-03-02 11:00', 'scheduler', -100);
 SELECT start('p3', '2026-03-02 10:00'), finish('p3', '2026-03-02 11:00', 'rm');
--- yquota's own comes after that, and again
+-- yquota's own FINISH arrives after the feed's, and is repeated
 SELECT finish('p3', '2026-03-02 11:05', 'scheduler'), finish('p3', '2026-03-02 11:05', 'scheduler');
 SELECT * FROM ledger WHERE container_id = 'p3' ORDER BY number;
--- the earliest end counts: 28 minutes are charged of 38, and all when it is another end
+-- The earliest end counts: 28 of 38 minutes are charged. All are charged when an earlier end is no
+-- preemption.
 SELECT start('p4', '2026-03-02 10:00'), finish('p4', '2026-03-02 10:40', 'node_lost'), finish('p4', '2026-03-02 10:38', 'rm'),
 	   finish('p4', '2026-03-02 10:35', 'rm', 0), finish('p4', '2026-03-02 10:33', 'rm');
--- at one instant the smallest exit status counts
+-- among ends at one instant the smallest exit status counts
 SELECT start('p5', '2026-03-02 10:00'), finish('p5', '2026-03-02 11:00', 'rm', 0), finish('p5', '2026-03-02 11:00', 'scheduler'),
 	   finish('p5', '2026-03-02 11:00', 'rm', -105);
--- a life that is shorter than that is free
+-- a life that is shorter than the free time costs nothing
 SELECT start('p6', '2026-03-02 10:00'), finish('p6', '2026-03-02 10:05', 'scheduler');
 SELECT * FROM ledger WHERE container_id = 'p6';
--- yquota's preemption is the end if a container has more ends than are noted
+-- yquota's preemption counts as the end even if a container has more ends than are recorded
 SELECT start('p7', '2026-03-02 10:00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, source, exit_status)
 SELECT 'CONTAINER_FINISH', 'p7', '2026-03-02 10:40'::timestamptz + number * interval '1 min',
@@ -72,7 +73,8 @@ SELECT finish('p7', '2026-03-02 10:30', 'rm');
 SELECT * FROM yquota.verify();
 
 --
--- A charge in the free time is corrected: 5 minutes at 1, 5 at 3
+-- Charges within the free time are corrected: 5 minutes at 1 credit and 5 minutes at 3 credits per
+-- second
 --
 SELECT start('u1', '2026-03-02 10:00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES
@@ -80,11 +82,11 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation
 SELECT charged FROM yquota.container_cost WHERE container_id = 'u1';
 SELECT finish('u1', '2026-03-02 11:00', 'scheduler');
 SELECT * FROM ledger WHERE container_id = 'u1' ORDER BY number;
--- a late UPDATE before the free time is charged, one within is not
+-- a late UPDATE before the free time is charged, and a late UPDATE within it is not
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES
 	('CONTAINER_UPDATE', 'u1', '2026-03-02 10:40', '[vcores=2]'), ('CONTAINER_UPDATE', 'u1', '2026-03-02 10:52', '[vcores=9]');
 SELECT sum(amount), sum(given_back) FROM yquota.charge WHERE container_id = 'u1';
--- all at once, and in another order
+-- the same events in one statement and in another order
 SET yquota.on_bad_event = set_aside;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source) VALUES
 	('CONTAINER_FINISH', 'u2', '2026-03-02 11:05', -102, 'scheduler'), ('CONTAINER_FINISH', 'u2', '2026-03-02 11:00', -102, 'rm');
@@ -101,18 +103,19 @@ SELECT sum(amount), sum(given_back) FROM yquota.charge WHERE container_id = 'u3'
 SELECT * FROM yquota.verify();
 
 --
--- The minimum run time is that of the whole life: 5 of 20 minutes are free.  Any source
--- tells of a preemption by the later rule.
+-- The minimum run time counts the whole life, of which 5 of 20 minutes are free. Under the later
+-- rule every source may report a preemption.
 --
 SELECT start('m1', '2026-03-02 10:30'), finish('m1', '2026-03-02 10:35', 'rm');
 SELECT * FROM ledger WHERE container_id = 'm1' ORDER BY number;
--- the end that is sent again changes nothing
+-- a repeated FINISH changes nothing
 SELECT finish('m1', '2026-03-02 10:35', 'rm');
 SELECT count(*) FROM ledger WHERE container_id = 'm1';
 SELECT start('m2', '2026-03-02 10:30'), finish('m2', '2026-03-02 10:45', 'rm');
 
 --
--- An outage is free already: 45 minutes are charged, 5 are given back
+-- An outage within the free time is not refunded twice: 45 minutes are charged, and 5 are given
+-- back
 --
 SELECT start('o1', '2026-03-02 10:00', 'ops', 'root.b'), finish('o1', '2026-03-02 11:00', 'scheduler');
 SELECT project, amount FROM yquota.forgive('2026-03-02 10:45', '2026-03-02 10:55', 'power', 'ops');
@@ -120,21 +123,21 @@ SELECT sum(amount), sum(given_back) FROM yquota.charge WHERE container_id = 'o1'
 SELECT "from"::time, "to"::time, amount, given_back, forgiven FROM yquota.explain_charge('o1');
 
 --
--- Reports agree, cut anywhere
+-- Reports over any part of the time agree
 --
 SELECT amount FROM yquota.cost_between('2026-03-02 10:45', '2026-03-02 10:55', '{container_id}') WHERE container_id = 'p1';
 SELECT amount FROM yquota.cost_between('2026-03-02 10:50', '2026-03-02 11:00', '{container_id}') WHERE container_id = 'p1';
 SELECT spent, burn_rate FROM yquota.balance_at('ops', '2026-03-02 10:44');
 SELECT spent, burn_rate FROM yquota.balance_at('ops', '2026-03-02 10:57');
 SELECT project, was, would_be FROM yquota.rerate('2026-03-02 10:00', '2026-03-02 11:00', '{"base_prices": {"vcores": 2}}', 'ops');
--- every day is rolled up
+-- all days are rolled up
 UPDATE yquota_internal.rollup_state SET charges_per_sum = 0;
 SELECT yquota.roll_up_charges() > 0 AS rolled_up;
 SELECT amount FROM yquota.cost_between('2026-03-02 10:30', '2026-03-02 11:30') WHERE project = 'ops';
 SELECT * FROM yquota.verify();
 
 --
--- A closed period keeps its bill, and is corrected like by any late event
+-- A closed period keeps its bill, and a preemption corrects it like any other late event
 --
 SELECT start('c1', '2026-03-02 11:00', 'ops', 'root.b');
 SELECT settled, closed_at FROM yquota_internal.close_period_at('2026-03-02 11:20', 100);
@@ -146,14 +149,15 @@ SELECT amount FROM yquota.cost_between('-infinity', '2026-03-02 11:20', '{contai
 SELECT * FROM yquota.verify();
 
 --
--- Void, and told again as the end of a feed: nothing is remembered
+-- The container is voided, and its end is then reported by a feed: nothing is left of the
+-- preemption
 --
 SELECT container_id, amount FROM yquota.void_events('u3', 'wrong');
 SELECT sum(amount), sum(given_back) FROM yquota.charge WHERE container_id = 'u3';
 SELECT start('u3', '2026-03-02 10:00'), finish('u3', '2026-03-02 11:00', 'rm');
 SELECT sum(amount), sum(given_back) FROM yquota.charge WHERE container_id = 'u3';
--- verify() sees an amount that is given back wrongly, a preemption that is none, and one
--- that is not yquota's
+-- verify() finds a wrong given_back, a preemption that was none, and a preemption that yquota did
+-- not make
 BEGIN;
 SET session_replication_role = replica;
 UPDATE yquota.charge SET given_back = 599 WHERE container_id = 'p1' AND given_back IS NOT NULL;
@@ -176,7 +180,7 @@ SELECT yquota.allow_role('yquota_preempted_member', 'member', 'ops');
 SET ROLE yquota_preempted_member;
 SELECT * FROM yquota.preemption_cost('-infinity', 'infinity');
 RESET ROLE;
--- unchanged answers after the container has been archived
+-- reports are the same after the container has been archived
 CREATE TABLE old_ledger (LIKE yquota.charge);
 CREATE TABLE old_log (LIKE yquota.container_event);
 SELECT yquota.seal_history();

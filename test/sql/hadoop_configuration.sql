@@ -1,6 +1,6 @@
 --
--- Hadoop's configuration files. They are read as Hadoop reads them, with a report about each
--- property, and written back the same. A wrong file is refused as a whole.
+-- Hadoop's configuration files. yquota reads them as Hadoop does, reports on each property, and
+-- exports the same files. A wrong file is refused as a whole.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_hadoop_configuration WITH (FORCE);
@@ -12,7 +12,7 @@ CREATE EXTENSION IF NOT EXISTS yquota;
 \pset null '(null)'
 
 --
--- A file with something of everything
+-- A file with an example of everything
 --
 CREATE TABLE file AS SELECT
 '<?xml version="1.0" encoding="UTF-8"?>
@@ -100,7 +100,7 @@ SELECT * FROM yquota.unmapped_property ORDER BY property;
 SELECT key, value FROM yquota.scheduler_setting AS s, jsonb_each_text(jsonb_strip_nulls(to_jsonb(s))) ORDER BY key;
 
 --
--- Written back, and read again: nothing changes, in any of the forms
+-- Exporting and importing again changes nothing, in each form of the export
 --
 SELECT yquota.export_hadoop_configuration('yarn-site.xml');
 SELECT property, value FROM yquota.hadoop_configuration('capacity-scheduler.xml')
@@ -121,17 +121,17 @@ SELECT count(*) AS audited FROM yquota.audit WHERE audit_id > (SELECT audit_id F
 --
 -- Replacing and merging
 --
--- a number written otherwise is no change
+-- a number that is written in another way is no change
 SELECT * FROM yquota.diff_hadoop_configuration('{"yarn.scheduler.capacity.root.sales.etl.maximum-applications": " 31 ", "yarn.scheduler.capacity.root.dev.capacity": "3w", "yarn.acl.enable": "false"}', 'merge');
 SAVEPOINT s;
 SELECT property, value, outcome FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capacity.root.queues": "dev,sales"}', 'merge');
 SELECT path, position FROM yquota.queue ORDER BY path;
--- settings for the removed queue are kept, and return with it
+-- settings for a removed queue are kept, and apply again when the queue returns
 SELECT property, value FROM yquota.unmapped_property WHERE property LIKE '%root.research%';
 SELECT property, outcome FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capacity.root.queues": "sales,research,dev"}', 'merge');
 (TABLE before EXCEPT SELECT * FROM yquota.hadoop_configuration()) UNION ALL (SELECT * FROM yquota.hadoop_configuration() EXCEPT TABLE before);
 ROLLBACK TO s;
--- a file does not remove settings of the other file
+-- importing one file does not remove settings of the other file
 SELECT outcome, count(*) FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capacity.root.queues": "sales", "yarn.scheduler.capacity.root.sales.capacity": "100"}') GROUP BY 1 ORDER BY 1;
 SELECT property, value FROM yquota.hadoop_configuration();
 ROLLBACK TO s;
@@ -140,7 +140,7 @@ SELECT count(*) FROM yquota.queue;
 ROLLBACK TO s;
 SELECT * FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capacity.maximum-applications": 5}');
 ROLLBACK TO s;
--- queues created automatically stay as long as their parent does
+-- automatically created queues stay as long as their parent exists
 INSERT INTO yquota.queue (path, auto_created, capacity) VALUES ('root.dev.p', true, '1w'), ('root.dev.p.u', true, '1w');
 INSERT INTO yquota.queue_label (queue, label, capacity) VALUES ('root.dev.p.u', 'gpu', '1w');
 SELECT outcome, count(*) FROM yquota.import_hadoop_configuration((SELECT jsonb_object_agg(property, value) FROM before)) GROUP BY 1 ORDER BY 1;
@@ -178,7 +178,7 @@ SELECT * FROM yquota.diff_hadoop_configuration('{"yarn.scheduler.capacity.root.q
 SELECT * FROM yquota.diff_hadoop_configuration('{"yarn.scheduler.capacity.root.queues": "${a}", "a": "${b}", "b": "${a}"}');
 
 --
--- Bad input: refused with its error, and nothing changes
+-- Bad input is refused with its error, and nothing changes
 --
 BEGIN;
 INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.x', '100');
@@ -221,7 +221,7 @@ SELECT count(*) FROM (SELECT * FROM yquota.hadoop_configuration() EXCEPT TABLE b
 ROLLBACK;
 
 --
--- With another store than the file, capacity-scheduler.xml is the initial content of the store
+-- With a store other than the file, capacity-scheduler.xml is only the initial content of the store
 --
 BEGIN;
 \set with_store '{"yarn.scheduler.capacity.root.queues": "a", "yarn.scheduler.capacity.root.a.capacity": "100", "yarn.scheduler.configuration.store.class": "zk"}'
@@ -233,7 +233,7 @@ SELECT count(*) FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capaci
 ROLLBACK TO s;
 SELECT count(*) FROM yquota.import_hadoop_configuration('<configuration><property><name>yarn.scheduler.capacity.maximum-applications</name><value>5</value></property></configuration>'::xml, 'merge', NULL);
 ROLLBACK TO s;
--- to compare, to read yarn-site.xml, to change it as Hadoop does, and to insist
+-- these calls compare, read yarn-site.xml, change the store as Hadoop does, and force an import
 SELECT * FROM yquota.diff_hadoop_configuration('{"yarn.scheduler.capacity.maximum-applications": 5}', 'merge');
 SELECT property, outcome FROM yquota.import_hadoop_configuration('{"yarn.acl.enable": true}', 'merge');
 SELECT property, outcome FROM yquota.mutate_configuration('{"global-updates": {"yarn.scheduler.capacity.maximum-applications": 5}}');

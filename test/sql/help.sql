@@ -24,12 +24,12 @@ SELECT t.topic, h.call
 FROM yquota.help() AS t, yquota.help(t.topic) AS h, yquota.help('cluster') AS other
 WHERE t.topic <> 'cluster' AND other.call = h.call;
 
--- A topic, a word that is no topic, and a word that nothing has.
+-- A topic, a word that is no topic but occurs in texts, and a word that occurs nowhere.
 SELECT kind, call FROM yquota.help('outage');
 SELECT topic, kind, call FROM yquota.help('MIDNIGHT');
 SELECT count(*) FROM yquota.help('no such word');
 
--- A member sees the calls of a member.
+-- A member sees only what a member may call.
 INSERT INTO yquota.project (name) VALUES ('p');
 CREATE ROLE regress_help_member;
 SELECT yquota.allow_role('regress_help_member', 'member', 'p');

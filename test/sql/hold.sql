@@ -21,7 +21,7 @@ CREATE VIEW status AS
 	SELECT hold_id, application_id, amount, state, spent, outstanding FROM yquota.hold_status ORDER BY hold_id;
 
 --
--- Held credit does not remain, and credit that does not remain cannot be held
+-- Held credit no longer remains, and more than the remaining credit cannot be held
 --
 SELECT yquota.hold('lab', 'app_1', 600, '1 hour', 'nightly');
 SELECT yquota.hold('lab', 'app_2', 400.000000000000000000000000000000000000000000000001, '1 hour');
@@ -29,7 +29,7 @@ SELECT yquota.hold('lab', 'app_2', 400, '10 min');
 SELECT yquota.hold('lab', 'app_3', 0.000001, '1 hour');
 SELECT * FROM balance;
 SELECT * FROM status;
--- a client branches on the state, and on nothing else
+-- a client can rely on the SQLSTATE alone
 DO $$
 BEGIN
 	PERFORM yquota.hold('lab', 'app_3', 1, '1 hour');
@@ -37,13 +37,13 @@ EXCEPTION WHEN SQLSTATE 'YQ001' THEN
 	RAISE WARNING 'no credit';
 END
 $$;
--- a project that needs no credit may always hold some
+-- a NOLIMIT project may always hold credit
 SELECT yquota.hold('ops', 'app_9', 1e9, '1 hour');
 SELECT project, held, remaining FROM yquota.project_balance WHERE project = 'ops';
 SELECT yquota.hold('poor', 'app_9', 1, '1 hour');
 
 --
--- The spending of an application uses its hold up, and only its own
+-- The spending of an application uses up its own hold, and no other
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
 	('CONTAINER_START', 'c1', '2026-03-02 10:00+00', 'lab', 'app_1', '[vcores=2]'),
@@ -52,7 +52,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, a
 SELECT yquota.set_clock('2026-03-02 10:01:00+00');
 SELECT * FROM balance;
 SELECT * FROM status;
--- nothing remains, and yet there is credit that is held: nothing has to be stopped
+-- nothing remains, but held credit is left, so nothing has to be stopped
 SELECT * FROM yquota.exhausted_work;
 -- a settlement moves credits from accrued to charged, and changes nothing else
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES
@@ -61,7 +61,7 @@ SELECT * FROM balance;
 SELECT * FROM status;
 
 --
--- It expires by the clock
+-- A hold expires by the clock
 --
 SELECT yquota.set_clock('2026-03-02 10:09:59.999999+00');
 SELECT * FROM status;
@@ -69,7 +69,7 @@ SELECT yquota.set_clock('2026-03-02 10:10+00');
 SELECT * FROM status;
 SELECT * FROM balance;
 SELECT yquota.release_hold(2);
--- used up and more: nothing is outstanding, and nothing is given back
+-- more than the hold is spent: nothing is outstanding, and nothing is returned
 SELECT yquota.set_clock('2026-03-02 10:20+00');
 SELECT * FROM status;
 SELECT * FROM balance;
@@ -80,7 +80,7 @@ SELECT * FROM status;
 SELECT * FROM balance;
 
 --
--- Costs from before the hold count for nothing, split to the microsecond
+-- Costs from before the hold do not use it up, exact to the microsecond
 --
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 2000, 'more');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
@@ -94,13 +94,13 @@ SELECT yquota.set_clock('2026-03-02 10:20:01+00');
 SELECT spent, outstanding FROM status WHERE application_id = 'app_5';
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'd1', '2026-03-02 10:20:00.75+00');
 SELECT spent, outstanding FROM status WHERE application_id = 'app_5';
--- taken back and corrected, as the books are
+-- charges of the application are reversed and corrected, and the hold follows
 SELECT yquota.report_outage('2026-03-02 10:20:00.6+00', '2026-03-02 10:20:00.7+00', 'switch');
 SELECT spent, outstanding FROM status WHERE application_id = 'app_5';
 SELECT container_id, "from", "to", corrects, amount FROM yquota.charge WHERE application_id = 'app_5' ORDER BY number;
 
 --
--- Several holds of an application: the oldest is used up first
+-- Several holds of an application: the oldest hold is used up first
 --
 SELECT yquota.hold('lab', 'app_5', 10, '1 hour');
 SELECT yquota.hold('lab', 'app_5', 20, '1 hour');
@@ -113,7 +113,7 @@ SELECT yquota.release_hold(6);
 SELECT * FROM status WHERE application_id = 'app_5';
 
 --
--- An application that has a hold is let in by it
+-- A hold lets its application be admitted
 --
 INSERT INTO yquota.node (name, total) VALUES ('n1', '[memory-mb=65536,vcores=64]');
 INSERT INTO yquota.queue (path, capacity) VALUES ('root', NULL), ('root.a', '100');
@@ -140,7 +140,7 @@ SELECT yquota.release_hold(4711);
 SELECT yquota.release_hold(NULL);
 
 --
--- Who may: operators, administrators and members of the project
+-- Operators, administrators and members of the project may hold credit
 --
 CREATE ROLE yquota_test_holder;
 CREATE ROLE yquota_test_holding_feed;
@@ -160,14 +160,14 @@ SELECT yquota.release_hold(8);
 SELECT yquota.hold('ops', 'app_6', 1, '1 hour');
 RESET SESSION AUTHORIZATION;
 SELECT hold_id, project, held_by, released_by, state FROM yquota.hold_status WHERE application_id = 'app_6';
--- a role that was granted more than the functions do
+-- a role has been granted more than the functions need
 GRANT INSERT ON yquota.hold TO yquota_test_holder;
 SET SESSION AUTHORIZATION yquota_test_holder;
 INSERT INTO yquota.hold (project, application_id, amount, held_by, held_at, expires_at) VALUES ('ops', 'app', 1, 'me', now(), 'infinity');
 RESET SESSION AUTHORIZATION;
 
 --
--- A repeated external id: the first answer, whatever has become of the hold
+-- A repeated external_id returns the first hold, whatever has happened to that hold
 --
 INSERT INTO yquota.project (name, quota_mode) VALUES ('twice', 'PREPAID'), ('twin', 'PREPAID');
 INSERT INTO yquota.project (name, quota_mode, parent) VALUES ('small', 'PREPAID', 'twin');
@@ -178,13 +178,13 @@ CREATE VIEW kept AS
 SELECT yquota.hold('twice', 'app_1', 60, '1 hour', 'first', external_id => 'x') AS first \gset
 SELECT yquota.hold('twice', 'app_1', 60.0, '2 hours', 'second', 'x') = :first AS same;
 SELECT * FROM kept;
--- a hold of another project
+-- another project may use the same external_id
 SELECT yquota.hold('small', 'app_1', 50, '1 hour', external_id => 'x') > :first AS held;
--- with another amount, or for another application
+-- an external_id cannot be reused with another amount or for another application
 SELECT yquota.hold('twice', 'app_1', 61, '1 hour', external_id => 'x');
 SELECT yquota.hold('twice', 'app_2', 60, '1 hour', external_id => 'x');
 SELECT yquota.hold('twice', 'app_2', 60, '1 hour', external_id => 'x', replace => true);
--- another amount on demand, as far as credit goes
+-- replace => true changes the amount, as far as credit allows
 SELECT yquota.hold('twice', 'app_1', 100, '1 hour', external_id => 'x', replace => true) = :first AS same;
 SELECT yquota.hold('twice', 'app_1', 100.000001, '1 hour', external_id => 'x', replace => true);
 SELECT yquota.hold('small', 'app_1', 51, '1 hour', external_id => 'x', replace => true);
@@ -192,12 +192,13 @@ SELECT held, remaining FROM yquota.project_balance WHERE project = 'twice';
 SELECT yquota.set_clock('2026-03-02 10:30+00');
 SELECT yquota.hold('twice', 'app_1', 30, '1 hour', external_id => 'x', replace => true) = :first AS same;
 SELECT yquota.hold('twice', 'app_1', 30, '1 hour', external_id => 'x', replace => true) = :first AS same;
--- the former amount stays in the past
+-- balances of the past still show the former amount
 SELECT yquota.set_clock('2026-03-02 10:31+00');
 SELECT at::time, held, remaining FROM unnest('{2026-03-02 10:29+00,2026-03-02 10:30+00}'::timestamptz[]) AS at,
 	yquota.balance_at('twice', at) ORDER BY at;
 SELECT amount, replaced_amounts, replaced_at FROM yquota.hold WHERE hold_id = :first;
--- an amount up to what was spent holds nothing more; beyond it, every credit counts
+-- An amount up to the spent amount holds nothing more. Beyond it, the project needs credit for each
+-- further amount.
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, allocation) VALUES
 	('CONTAINER_START', 'x1', '2026-03-02 10:30:20+00', 'twice', 'app_1', '[vcores=1]'),
 	('CONTAINER_START', 'x2', '2026-03-02 10:30:30+00', 'twice', 'app_2', '[vcores=1]');
@@ -223,7 +224,7 @@ SELECT yquota.hold('ops', 'app_1', 1, '1 min', external_id => '');
 SELECT yquota.hold('ops', 'app_1', 1, '1 min', external_id => repeat('x', 256));
 
 --
--- Holds that ended long ago are forgotten
+-- Holds that ended long ago are deleted
 --
 SELECT yquota_internal.remove_ended_holds('2026-04-01 10:10+00');
 SELECT yquota_internal.remove_ended_holds('2026-04-01 10:10:00.000001+00');

@@ -1,6 +1,6 @@
 --
--- Prices by node label: the label in force at the time decides, whenever an event
--- arrives.  Works in a database of its own: prices and the clock are global.
+-- Prices by node label: the label in force at the time of the usage counts, whenever an event
+-- arrives. The test uses its own database, because prices and the clock are global.
 --
 CREATE DATABASE yquota_label_factor;
 \c yquota_label_factor
@@ -17,7 +17,7 @@ INSERT INTO yquota.node (name, label, total) VALUES
 SELECT node, effective_at, label FROM yquota.node_label_history ORDER BY 1, 2;
 
 --
--- Without factors of labels a change of a label moves usage and nothing else
+-- Without factors of labels, a change of a label moves usage and changes no charge
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, node, allocation) VALUES
 	('CONTAINER_START', 'early', '2026-03-02 09:50+00', 'lab', 'root.a', 'n3', '[vcores=1]');
@@ -29,7 +29,7 @@ SELECT count(*) AS rows FROM yquota.charge;
 SELECT event FROM yquota.container_event;
 
 --
--- Factors, from an instant on: labels count from then on
+-- Factors of labels apply from their first instant on
 --
 INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES
 	('label', 'spot', '2026-03-02 10:02+00', 0.3), ('label', 'a100', '2026-03-02 10:02+00', 4);
@@ -41,7 +41,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, q
 	('CONTAINER_START', 'c4', '2026-03-02 10:02+00', 'lab', 'root.a', 'elsewhere', '[vcores=1]');
 SELECT container_id, label, factors FROM yquota.container ORDER BY 1;
 
--- the containers of the node change over, and no others
+-- the label's change affects the containers of its node and no others
 SELECT yquota.set_clock('2026-03-02 10:03+00');
 SELECT quoted.cost, quoted.factors_in_force
 FROM (VALUES ('a100'), ('spot'), ('none'), (''), (NULL)) AS v (label), yquota.price_quote('[vcores=1]', '60 s', label => v.label) AS quoted;
@@ -50,14 +50,14 @@ UPDATE yquota.node SET label = 'spot' WHERE name = 'n2';
 SELECT container_id, settled_at, label, factors, charges FROM yquota.container ORDER BY 1;
 SELECT container_id, "from", "to", settled_by, amount FROM yquota.charge ORDER BY 1, 2;
 SELECT label, containers FROM yquota.queue_usage ORDER BY 1;
--- two changes at one instant are one
+-- two changes at one instant are recorded as one
 UPDATE yquota.node SET label = 'a100' WHERE name = 'n2';
 UPDATE yquota.node SET label = 'spot' WHERE name = 'n2';
 SELECT node, effective_at, label FROM yquota.node_label_history WHERE node IN ('n1', 'n2') ORDER BY 1, 2;
 SELECT * FROM yquota.verify();
 
 --
--- Late events take the label of their time
+-- Late events use the label of their time
 --
 SELECT yquota.set_clock('2026-03-02 10:04+00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, node, allocation) VALUES
@@ -66,11 +66,11 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at, project, q
 	('CONTAINER_FINISH', 'past', '2026-03-02 10:02:30+00', NULL, NULL, NULL, NULL);
 SELECT container_id, settled_at, factors FROM yquota.container WHERE container_id = 'late';
 SELECT container_id, "from", "to", settled_by, amount FROM yquota.charge WHERE container_id IN ('late', 'past') ORDER BY 1, 2;
--- it was on n1 only, it turns out, and ended before n1 lost its label
+-- a late UPDATE shows that the container was on n1 only, and it ended before n1 lost its label
 INSERT INTO yquota.container_event (event, container_id, occurred_at, node) VALUES
 	('CONTAINER_UPDATE', 'late', '2026-03-02 10:02:40+00', 'n1'), ('CONTAINER_FINISH', 'late', '2026-03-02 10:02:50+00', NULL);
 SELECT number, corrects, "from", "to", node, settled_by, amount FROM yquota.charge WHERE container_id = 'late' ORDER BY 1;
--- a finish at the instant of a change: the padding has the price of that instant
+-- the container finishes at the instant of a change, so its padding has the price of that instant
 INSERT INTO yquota.charging_rule (minimum_run_time) VALUES ('2 min');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, node, allocation) VALUES
 	('CONTAINER_START', 'short', '2026-03-02 10:04+00', 'lab', 'root.a', 'n2', '[vcores=1]');
@@ -82,17 +82,17 @@ SELECT "from", "to", factors, factors_in_force, rate, amount FROM yquota.explain
 SELECT * FROM yquota.verify();
 
 --
--- Points of the past, by an administrator
+-- Points of the past that an administrator inserts
 --
 SELECT yquota.set_clock('2026-03-02 10:10+00');
--- nothing ran on this node
+-- no container ran on this node
 INSERT INTO yquota.node (name, label, total) VALUES ('n4', 'spot', '[vcores=64]');
 SELECT effective_at, label FROM yquota.node_label_history WHERE node = 'n4' ORDER BY 1;
 INSERT INTO yquota.node_label_history (node, effective_at, label) VALUES ('n4', '2026-03-02 10:02+00', 'a100'), ('n4', '2026-03-02 10:05+00', 'spot');
--- refused: the cost of containers of n1 without a label has been shown
+-- refused, because the cost of containers of n1 without a label has been shown
 INSERT INTO yquota.container_event (event) VALUES ('QUOTA_COMPUTE');
 INSERT INTO yquota.node_label_history (node, effective_at, label) VALUES ('n1', '2026-03-02 10:03:30+00', 'spot'), ('n1', '2026-03-02 10:03:40+00', '');
--- a label that has no factor changes no amount; containers are cut there all the same
+-- a label without a factor changes no amount, but the charges of containers are still split there
 INSERT INTO yquota.node_label_history (node, effective_at, label) VALUES ('n1', '2026-03-02 10:03:30+00', 'plain'), ('n1', '2026-03-02 10:03:40+00', '');
 SELECT "from", "to", amount FROM yquota.charge WHERE container_id = 'c1' AND corrects IS NULL ORDER BY number;
 -- facts
@@ -106,7 +106,8 @@ ROLLBACK;
 SELECT * FROM yquota.verify();
 
 --
--- Other factors of labels for the use of before, exactly: also where no segment ends
+-- rerate() computes past usage with other factors of labels, exactly, also where no segment of
+-- charges ends
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status)
 SELECT 'CONTAINER_FINISH', container_id, '2026-03-02 10:10+00', 0 FROM yquota.container;
@@ -115,7 +116,7 @@ SELECT project, was, would_be FROM yquota.rerate('2026-03-02 09:00+00', '2026-03
 	'{"factors": [{"dimension": "label", "name": "spot", "factor": null}, {"dimension": "label", "name": "a100", "factor": null}]}');
 SELECT container_id, charged FROM yquota.container_cost ORDER BY 1;
 
--- seven factors with all their decimals: the amount is exact
+-- seven factors with all their decimals give an exact amount
 INSERT INTO yquota.node (name, label, total) VALUES ('n7', '', '[vcores=64]');
 UPDATE yquota.node SET label = 'rare' WHERE name = 'n7';
 INSERT INTO yquota.price_factor (dimension, name, factor) VALUES

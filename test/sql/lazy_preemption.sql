@@ -1,5 +1,5 @@
 -- Lazy preemption: containers that a round has made killable run until an allocation needs their
--- room. The tests show the allocations that may take the room, and the containers that die for
+-- room. The tests show which allocations may take the room, and which containers are killed for
 -- them.
 
 SET client_min_messages = warning;
@@ -27,7 +27,7 @@ CREATE FUNCTION pg_temp.submit(number integer, username text, queue text, contai
 	SELECT s.state FROM yquota.submit_application('application_1_000' || number, username, '{}', queue, project => 'p', unmanaged => true) AS s;
 	SELECT yquota.request_containers('application_1_000' || number, yquota.resource(jsonb_build_object('memory-mb', mb, 'vcores', 1)), containers)
 $$;
--- a cycle, in few words
+-- run a cycle and show its decisions briefly
 CREATE FUNCTION pg_temp.cycle(nodes text[] DEFAULT NULL, dry boolean DEFAULT false, explain boolean DEFAULT false)
 	RETURNS TABLE (decision text, container text, queue text, node text, mb bigint, stopped_by text, used bigint, maximum bigint)
 	LANGUAGE sql AS $$
@@ -35,7 +35,7 @@ CREATE FUNCTION pg_temp.cycle(nodes text[] DEFAULT NULL, dry boolean DEFAULT fal
 		   s.stopped_by, yquota.amount(s.used, 'memory-mb'), yquota.amount(s.maximum, 'memory-mb')
 	FROM yquota.schedule(nodes, dry_run => dry, explain => explain) AS s
 $$;
--- two rounds, a wait apart
+-- run two rounds, separated by the wait before a kill
 CREATE FUNCTION pg_temp.preempt() RETURNS TABLE (outcome text, container text, node text, mb bigint)
 	LANGUAGE sql AS $$
 	SELECT yquota.set_clock(yquota.clock() + interval '1 second');
@@ -127,8 +127,8 @@ SELECT yquota.request_containers('application_1_0002', '[memory-mb=1024,vcores=1
 SELECT count(*) FROM pg_temp.cycle();
 SELECT yquota.request_containers('application_1_0003', '[memory-mb=2048,vcores=1]', 1);
 SELECT * FROM pg_temp.cycle(dry => true, explain => true);
--- killable containers of a parent count as free for its children, in headroom and in limits of
--- application masters
+-- killable containers of a parent count as free for its children, in the headroom and in the limits
+-- of application masters
 CREATE TEMPORARY VIEW left_to_y AS
 	SELECT yquota.amount(h.queue_limit, 'memory-mb') AS queue_limit, yquota.amount(h.free, 'memory-mb') AS free, yquota.amount(h.headroom, 'memory-mb') AS headroom,
 		   (SELECT yquota.amount(q.am_limit, 'memory-mb') FROM yquota.effective_queue AS q WHERE q.queue = 'root.b.y' AND q.label = '') AS am_limit

@@ -1,6 +1,6 @@
 --
--- Thresholds of credit that remains, of grants that expire and of credit that lasts for
--- little time.  Alerts are raised, cleared and raised again, or told once.
+-- Thresholds of remaining credit, of grants that expire, and of credit that lasts for little time.
+-- Alerts are raised, cleared and raised again, or raised once.
 --
 CREATE DATABASE yquota_low_balance;
 \c yquota_low_balance
@@ -10,7 +10,7 @@ SET timezone = 'UTC';
 SET datestyle = 'ISO';
 \set SHOW_CONTEXT never
 SELECT yquota.set_clock('2026-03-02 10:00+00');
--- clocks go forward on March 8th there
+-- clocks go forward there on March 8th
 INSERT INTO yquota.billing_setting (timezone) VALUES ('America/New_York');
 INSERT INTO yquota.project (name) SELECT unnest('{amount,single,several,rate,quiet}'::text[]);
 INSERT INTO yquota.project (name, on_exhausted) VALUES ('hard', 'stop');
@@ -25,7 +25,7 @@ BEGIN
 	PERFORM yquota.quota_compute();
 END $$;
 
--- a row sets one column, within its range
+-- a row sets exactly one column, within its range
 INSERT INTO yquota.spending_threshold (project) VALUES ('amount');
 INSERT INTO yquota.spending_threshold (project, fraction, remaining) VALUES ('amount', 0.5, 100);
 INSERT INTO yquota.spending_threshold (project, remaining) VALUES ('amount', 'NaN');
@@ -36,13 +36,14 @@ INSERT INTO yquota.spending_threshold (lasts_less_than) VALUES ('-3 days');
 INSERT INTO yquota.spending_threshold (before_expiry) VALUES ('7 days'), ('168 hours');
 INSERT INTO yquota.spending_threshold (project, remaining) VALUES ('nobody', 1);
 
--- rows of one column replace no others: fractions stay, and a project's own remaining replaces that of all
+-- A row replaces only rows of the same column. Fractions stay, and a project's own remaining replaces that
+-- of all projects.
 INSERT INTO yquota.spending_threshold (project, remaining) VALUES (NULL, 500), ('hard', 0), ('rate', -1e30), ('single', -1e30), ('several', -1e30);
 SELECT * FROM yquota_internal.project_threshold WHERE project IN ('amount', 'hard') ORDER BY project, fraction, remaining;
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('amount', 1000, 'March'), ('hard', 10, 'March');
 CALL spend('amount', '2026-03-02 10:10+00', 499);
 SELECT * FROM told;
--- held credit is still left
+-- held credit still counts as remaining
 SELECT yquota.hold('amount', 'app', 400, '1 day') > 0 AS held, yquota.quota_compute();
 SELECT * FROM told;
 CALL spend('amount', '2026-03-02 10:20+00', 1);
@@ -50,7 +51,7 @@ SELECT * FROM told;
 SELECT figures FROM yquota.alert WHERE subject = 'amount 500 credits';
 SELECT yquota.quota_compute();
 SELECT count(*) FROM told;
--- a grant clears it, and it is told again
+-- a grant clears the alert, and it is raised again later
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('amount', 0.5, 'more');
 SELECT yquota.quota_compute();
 SELECT subject, cleared_at FROM told WHERE subject LIKE 'amount %';
@@ -61,7 +62,7 @@ DELETE FROM yquota.spending_threshold WHERE remaining = 500;
 SELECT yquota.quota_compute();
 SELECT subject, cleared_at FROM told WHERE subject LIKE '% credits';
 
--- a grant that expires: seven days before, in the time of bills, and then one day before
+-- a grant expires: alerts come seven days before, by the time zone of bills, and one day before
 INSERT INTO yquota.spending_threshold (before_expiry) VALUES ('7 days'), ('1 day');
 SELECT yquota.set_clock('2026-03-02 11:00+00');
 INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES
@@ -79,7 +80,7 @@ SELECT * FROM expiring;
 SELECT figures - 'grant_id' AS figures FROM yquota.alert WHERE subject LIKE 'single grant%';
 SELECT yquota.set_clock('2026-03-11 04:00+00'), yquota.quota_compute();
 SELECT * FROM expiring;
--- spent, it is over; credit that returns later is not told again
+-- When the grant is spent, the alert is cleared. Credit that returns later raises no second alert.
 CALL spend('single', '2026-03-11 05:00+00', 1000);
 SELECT subject, cleared_at FROM expiring;
 SELECT count(*) AS voided FROM yquota.void_events('single 2026-03-11 05:00:00+00', 'a mistake');
@@ -98,11 +99,11 @@ CALL spend('several', '2026-03-13 07:00+00', 200);
 SELECT yquota.set_clock('2026-03-25 04:00+00'), yquota.quota_compute();
 SELECT subject, expiring, cleared_at FROM expiring WHERE subject LIKE 'several %';
 SELECT amount, remaining FROM yquota.grant_status WHERE project = 'several' AND state = 'valid';
--- expired, it is over as well, and forgotten
+-- when a grant has expired, its alert is cleared, too, and its crossing is forgotten
 SELECT yquota.set_clock('2026-03-31 04:00+00'), yquota.quota_compute(), yquota.quota_compute();
 SELECT subject, expiring, raised_at, cleared_at FROM expiring WHERE subject LIKE 'several %';
 SELECT count(*) FROM yquota_internal.told_crossing WHERE before_expiry IS NOT NULL;
--- a threshold that is set later tells at once, one that goes clears
+-- a new threshold raises its alert at once, and a deleted threshold clears its alert
 INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES ('single', 7, 'to April 2nd', '2026-04-02 04:00+00');
 DELETE FROM yquota.spending_threshold WHERE before_expiry IS NOT NULL;
 INSERT INTO yquota.spending_threshold (project, before_expiry) VALUES ('single', '30 days');
@@ -111,7 +112,7 @@ DELETE FROM yquota.spending_threshold WHERE before_expiry IS NOT NULL;
 SELECT yquota.set_clock('2026-03-31 05:00+00'), yquota.quota_compute();
 SELECT * FROM expiring WHERE raised_at >= '2026-03-31';
 
--- credit that lasts for little time at the rate of the last 24 hours
+-- credit that lasts for little time at the spending rate of the last 24 hours
 INSERT INTO yquota.spending_threshold (project, lasts_less_than) VALUES ('rate', '3 days');
 INSERT INTO yquota.spending_threshold (project, fraction) VALUES ('rate', 10);
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('rate', 10000, 'April');
