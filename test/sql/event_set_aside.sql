@@ -147,7 +147,7 @@ SELECT container_id, allocation, sqlstate, reason FROM yquota.event_reject WHERE
 SELECT container_id, count(*) FROM yquota.container_event WHERE container_id IN ('again 1', 'again 2') GROUP BY container_id ORDER BY container_id;
 SELECT * FROM yquota.verify();
 INSERT INTO yquota.project (name) VALUES ('newcomers');
--- the same works in a session that has the settings of a dump
+-- retry_rejects() works in the same way in a session that has the settings of a dump
 SET check_function_bodies = off;
 SET row_security = off;
 SELECT * FROM yquota.retry_rejects(container_id => 'r1');

@@ -86,7 +86,7 @@ SELECT * FROM ledger WHERE container_id = 'u1' ORDER BY number;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation) VALUES
 	('CONTAINER_UPDATE', 'u1', '2026-03-02 10:40', '[vcores=2]'), ('CONTAINER_UPDATE', 'u1', '2026-03-02 10:52', '[vcores=9]');
 SELECT sum(amount), sum(given_back) FROM yquota.charge WHERE container_id = 'u1';
--- the same events in one statement and in another order
+-- all events in one statement, and in another order
 SET yquota.on_bad_event = set_aside;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, exit_status, source) VALUES
 	('CONTAINER_FINISH', 'u2', '2026-03-02 11:05', -102, 'scheduler'), ('CONTAINER_FINISH', 'u2', '2026-03-02 11:00', -102, 'rm');

@@ -122,7 +122,7 @@ SELECT * FROM rate;
 CALL spend('rate', '2026-04-01 11:00+00', 1);
 SELECT * FROM rate;
 SELECT figures FROM yquota.alert WHERE subject LIKE 'rate %';
--- slower, but not by much: 7499 left at 2000 a day, and at less
+-- spending is slower, but not slow enough: 7499 credits are left at 2000 a day, and later at less
 SELECT yquota.set_clock('2026-04-02 09:00+00'), yquota.quota_compute();
 CALL spend('rate', '2026-04-02 10:30+00', 2000);
 SELECT remaining / 2001 AS days FROM yquota.project_balance WHERE project = 'rate';
@@ -139,13 +139,14 @@ CALL spend('rate', '2026-04-03 10:20+00', 100);
 SELECT subject, cleared_at FROM rate;
 CALL spend('rate', '2026-04-03 10:25+00', 2300);
 SELECT * FROM rate;
--- when nothing is spent any more, it lasts
+-- when nothing is spent any more, the alert is cleared
 SELECT yquota.set_clock('2026-04-05 10:15+00'), yquota.quota_compute();
 SELECT subject, cleared_at FROM rate;
 DELETE FROM yquota.spending_threshold WHERE lasts_less_than IS NOT NULL;
 SELECT yquota_internal.note_forecasts(yquota.clock()), yquota_internal.has_forecast_thresholds();
 
--- the job looks for both every quarter of an hour, when there is something to look for
+-- the job checks thresholds of both kinds every quarter of an hour, but only if there is such a
+-- threshold
 SELECT yquota_internal.job_is_due('forecast', '2026-04-06 10:15+00') AS without;
 INSERT INTO yquota.spending_threshold (project, lasts_less_than) VALUES ('rate', '3 days');
 SELECT yquota_internal.job_is_due('forecast', '2026-04-06 10:16+00') AS first, yquota_internal.job_is_due('forecast', '2026-04-06 10:29+00') AS later,
@@ -154,7 +155,8 @@ SELECT yquota_internal.run_job('forecast', 'worker', '2026-04-06 10:30+00');
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT yquota_internal.note_forecasts(yquota.clock());
 ROLLBACK;
--- a lease is a part of a federated budget, of which the federation tells; without one the project is as any other
+-- A lease is a part of a federated budget, so only the federation raises its alerts. Without a lease the project
+-- gets alerts like any other.
 INSERT INTO yquota.project (name) VALUES ('leased'), ('federated');
 INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES ('leased', 10, 'a lease', '2026-04-06 10:00+00');
 INSERT INTO yquota_internal.taken_lease (federation, identity, history, lease, period, starts_on, grant_id)

@@ -1,5 +1,5 @@
 --
--- Tables that are gone by the time C gets to them: an error, no crash.
+-- Tables that no longer exist when C code opens them cause an error, not a crash.
 --
 SELECT yquota_internal.copy_out('SELECT 1 AS a', 4294967295, 'a', false);
 SELECT yquota_internal.copy_out('SELECT 1 AS a', 0, 'a', false);

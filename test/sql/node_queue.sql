@@ -1,5 +1,6 @@
 -- Containers that start, wait, are paused and are killed at a node: vectors E1 to E16 and U1 to U6.
--- The test also has repeated calls, recovery, work of a node's agent, lost nodes, and bad input.
+-- Further tests are about repeated calls, recovery, the work of a node's agent, lost nodes, and bad
+-- input.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_node_queue WITH (FORCE);
@@ -21,7 +22,7 @@ $$;
 CREATE FUNCTION pg_temp.n(container_id text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
 	SELECT ltrim(split_part(container_id, '_', 5), '0')
 $$;
--- Return the orders to an agent in one line.
+-- Return the orders that an agent gets, in one line.
 CREATE FUNCTION pg_temp.told(actions yquota.node_action[]) RETURNS text LANGUAGE sql AS $$
 	SELECT coalesce(string_agg(concat_ws(' ', a.action, pg_temp.n(a.container_id), 'for ' || pg_temp.n(a.made_room_for)), ', ' ORDER BY a.number), 'nothing')
 	FROM unnest(actions) WITH ORDINALITY AS a (action, container_id, execution_type, allocation, exit_status, diagnostics, made_room_for, number)
@@ -50,8 +51,9 @@ CREATE FUNCTION pg_temp.shed(n integer) RETURNS text LANGUAGE sql AS $$
 	SELECT pg_temp.told(ARRAY(SELECT a FROM yquota.shed_containers('n', shed.n) AS a))
 $$;
 
--- Play a vector: steps such as "O 1024" (a container arrives), "O 512 x 3", "end 2", "pause 1",
--- "limit 2", "promote 2", "demote 1". Return the orders to the agent after each step.
+-- Play a vector. Its steps are, for example, "O 1024" (a container arrives), "O 512 x 3", "end 2",
+-- "pause 1", "limit 2", "promote 2" or "demote 1". Return the orders that the agent gets after each
+-- step.
 CREATE FUNCTION pg_temp.play_step(step text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	words text[] := string_to_array(step, ' ');
@@ -119,7 +121,7 @@ BEGIN; SELECT * FROM pg_temp.play('G 2048', 'O 512', 'O 512', 'end 2'); TABLE qu
 BEGIN; SELECT * FROM pg_temp.play('O 2048', 'O 1024', 'promote 2', 'end 1'); TABLE queue; ROLLBACK;
 \echo E13: one that runs is demoted, and goes on
 BEGIN; SELECT * FROM pg_temp.play('G 512', 'demote 1'); TABLE queue;
--- from then on it can be killed
+-- from now on container 1 can be killed
 SELECT * FROM pg_temp.play('G 2048', 'end 1'); ROLLBACK;
 \echo E14: fit, fit, no
 BEGIN; UPDATE yquota.node SET total = '[memory-mb=1024,vcores=8]'; UPDATE yquota.scheduler_setting SET vmem_pmem_ratio = 2;
@@ -180,7 +182,7 @@ SELECT pg_temp.n(container_id) AS c, event, occurred_at::time, is_running, sourc
 SELECT * FROM yquota.verify();
 ROLLBACK;
 
--- until the end, whenever the queue learns of that
+-- a container counts in the queue until its end, whenever the queue hears of that end
 BEGIN;
 SELECT * FROM pg_temp.play('O 2048', 'O 1024');
 SELECT yquota.set_clock(yquota.clock() + interval '1 s');
@@ -188,7 +190,7 @@ INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('C
 SELECT yquota.set_clock(yquota.clock() + interval '1 h');
 SELECT pg_temp.advance();
 SELECT waited, left_at - enqueued_at AS there FROM yquota.node_queue WHERE container_id = pg_temp.c(2);
--- the earliest of several ends counts, here too
+-- the earliest of several ends also counts here
 SELECT container_id FROM yquota.container_ended('n', pg_temp.c(2), yquota.clock() - interval '3600.5 s', 143);
 SELECT waited, left_at - enqueued_at AS there, exit_status FROM yquota.node_queue WHERE container_id = pg_temp.c(2);
 ROLLBACK;
@@ -233,7 +235,8 @@ SELECT yquota.acknowledge_node_work('n', ARRAY(SELECT w FROM yquota.node_work('n
 SELECT yquota.acknowledge_node_work('n', ARRAY[ROW('start', pg_temp.c(1), NULL, NULL, NULL, NULL, NULL)::yquota.node_action]) AS again;
 SELECT count(*) FROM yquota.node_work('n');
 SELECT yquota.set_clock(yquota.clock() + interval '1 s');
--- smaller and demoted: always; larger and promoted: while auto_update_containers is set
+-- A container always shrinks and is demoted at once. It grows and is promoted while
+-- auto_update_containers is set.
 INSERT INTO yquota.container_event (event, container_id, occurred_at, allocation, execution_type)
 VALUES ('CONTAINER_UPDATE', pg_temp.c(1), yquota.clock(), '[memory-mb=512,vcores=1]', 'OPPORTUNISTIC'),
 	('CONTAINER_UPDATE', pg_temp.c(2), yquota.clock(), '[memory-mb=1024,vcores=1]', 'GUARANTEED');
@@ -243,7 +246,7 @@ SELECT action, pg_temp.n(container_id) AS c, execution_type, allocation FROM yqu
 SELECT yquota.acknowledge_node_work('n', ARRAY(SELECT w FROM yquota.node_work('n') AS w)) AS acknowledged;
 SELECT count(*) FROM yquota.node_work('n');
 SELECT pg_temp.advance();
--- a kill stays until the container has ended, and an end until it is known
+-- a kill remains in the work until the container has ended, and an end until it is acknowledged
 SELECT * FROM pg_temp.play('G 1024');
 SELECT yquota.acknowledge_node_work('n', ARRAY(SELECT w FROM yquota.node_work('n') AS w)) AS acknowledged;
 SELECT action, pg_temp.n(container_id) AS c, exit_status, diagnostics, pg_temp.n(made_room_for) AS made_room_for FROM yquota.node_work('n');
@@ -431,7 +434,7 @@ SELECT pg_temp.start(60, 'OPPORTUNISTIC', '[memory-mb=512,vcores=1]');
 SELECT yquota.set_clock('2000-01-01 00:00+00');
 SELECT pg_temp.enqueue(60), pg_temp.ended(60);
 SELECT state, enqueued_at, started_at, left_at FROM yquota.node_queue WHERE container_id = pg_temp.c(60);
--- said again, also while the clock is behind
+-- the end is reported again, also while the clock is behind it
 SELECT pg_temp.ended(60);
 SELECT event, occurred_at, is_running FROM yquota.container_event WHERE container_id = pg_temp.c(60) ORDER BY event_id;
 ROLLBACK;

@@ -1,6 +1,6 @@
 --
--- Orders of the queue of a node that are yquota's own: which OPPORTUNISTIC container starts
--- next, and which ones go when room is taken back.
+-- yquota's own orders of a node's container queue: which OPPORTUNISTIC container starts next, and
+-- which ones are killed when the node needs their room.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_node_queue_order WITH (FORCE);
@@ -23,8 +23,8 @@ CREATE FUNCTION pg_temp.told(actions yquota.node_action[]) RETURNS text LANGUAGE
 	SELECT coalesce(string_agg(concat_ws(' ', a.action, a.container_id, 'for ' || a.made_room_for), ', ' ORDER BY a.number), 'nothing')
 	FROM unnest(actions) WITH ORDINALITY AS a (action, container_id, execution_type, allocation, exit_status, diagnostics, made_room_for, number)
 $$;
--- A container of application and user 1 to 3 comes to the node; the agent obeys orders to kill at
--- once.
+-- A container of application and user 1 to 3 arrives at the node, and the agent obeys each order to
+-- kill at once.
 CREATE FUNCTION pg_temp.come(id text, app integer, mb integer, duration interval DEFAULT NULL, vcores integer DEFAULT 1, type text DEFAULT 'OPPORTUNISTIC') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	told text;
@@ -42,7 +42,7 @@ CREATE FUNCTION pg_temp.ends(id text, exit_status integer DEFAULT 0) RETURNS tex
 $$;
 CREATE FUNCTION pg_temp.later(by interval) RETURNS void LANGUAGE sql AS $$SELECT yquota.set_clock(yquota.clock() + by)$$;
 
--- A running container fills the node, and five wait.
+-- One running container fills the node, and five containers wait.
 CREATE FUNCTION pg_temp.queue_up(wanted text) RETURNS text LANGUAGE sql AS $$
 	UPDATE yquota.scheduler_setting SET node_queue_order = wanted;
 	SELECT pg_temp.come('r', 1, 4096);
@@ -130,7 +130,7 @@ SELECT pg_temp.told(ARRAY(SELECT x FROM yquota.shed_containers('n', 3) AS x));
 SELECT pg_temp.ends('r');
 ROLLBACK;
 
--- Four run, from the oldest to the newest, each with another figure.
+-- Four containers run, started from a to d, and each differs in another figure.
 CREATE FUNCTION pg_temp.run(wanted text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	UPDATE yquota.scheduler_setting SET opportunistic_kill_order = wanted;

@@ -1,6 +1,6 @@
 --
--- Notifications: alerts that are raised and cleared, read on from a position, by
--- roles that may see them, until they are forgotten.
+-- Notifications of alerts that are raised and cleared. Roles that may see them read on from a
+-- position, until old notifications are removed.
 --
 CREATE DATABASE yquota_notification;
 \c yquota_notification
@@ -15,7 +15,7 @@ INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 100, 'Ma
 INSERT INTO yquota.spending_threshold (fraction) VALUES (1);
 TRUNCATE yquota.alert;
 
--- Transactions of other databases keep rows from readers for a while, so the reader waits for a number of them.
+-- Transactions of other databases may delay rows for readers, so the reader waits for a given number of rows.
 CREATE TABLE reader (after text);
 INSERT INTO reader VALUES (NULL);
 CREATE FUNCTION read_on(expected integer, most integer DEFAULT 1000) RETURNS TABLE (event text, at timestamptz, project text, kind text, subject text, severity text)
@@ -40,7 +40,7 @@ SELECT 'CONTAINER_START', project || '1', project, '[vcores=1]' FROM unnest('{la
 SELECT yquota.set_clock('2026-03-02 10:01:40+00'), yquota.quota_compute();
 SELECT * FROM read_on(3);
 SELECT * FROM read_on(0);
--- clearing is told as well, and so is an alert that is reopened, or deleted while it is open
+-- a notification also reports that an alert is cleared, reopened, or deleted while it is open
 SELECT yquota.set_clock('2026-03-02 10:02+00');
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('web', 1000, 'more');
 SELECT yquota.quota_compute();
@@ -53,14 +53,14 @@ DELETE FROM yquota.alert WHERE kind = 'outage_undecided';
 SELECT * FROM read_on(5, 3);
 SELECT * FROM read_on(2, 3);
 SELECT * FROM read_on(0);
--- notifications of a transaction that is rolled back are never told, nor those of an open one
+-- notifications of a transaction that is open or rolled back are never read
 BEGIN;
 DELETE FROM yquota.alert;
 SELECT * FROM read_on(0);
 ROLLBACK;
 SELECT * FROM read_on(0);
 
--- from the beginning, from a position of another server, and from none
+-- reading from the beginning, from a position of another server, and from an invalid position
 SELECT count(*) AS all FROM yquota.read_notifications();
 SELECT count(*) AS all FROM yquota.read_notifications('12345678-9abc-def0-1234-56789abcdef0/999999999999/9');
 SELECT count(*) AS rest FROM yquota.read_notifications((SELECT n.position FROM yquota.read_notifications() AS n OFFSET 1 LIMIT 1));
@@ -71,7 +71,7 @@ SELECT yquota.read_notifications(at_most => NULL);
 SELECT yquota.read_notifications(at_most => 10001);
 SELECT n.event, n.kind, n.detail, n.figures FROM yquota.read_notifications(NULL, 1) AS n;
 
--- members read of their projects and those below, operators nothing
+-- members read about their projects and the projects below, and operators read nothing
 CREATE ROLE yquota_notification_member;
 CREATE ROLE yquota_notification_viewer;
 CREATE ROLE yquota_notification_operator;
@@ -85,7 +85,7 @@ SELECT count(*) FROM yquota.read_notifications();
 SET ROLE yquota_notification_operator;
 SELECT count(*) FROM yquota.read_notifications();
 RESET ROLE;
--- a new history of the server begins an epoch after the others
+-- after a switch to a new timeline of the server a new epoch begins, which sorts after the others
 UPDATE yquota_internal.notification_epoch SET history = '1/1/1';
 INSERT INTO yquota.alert (kind, subject, detail, raised_at) VALUES ('outage_undecided', '2', 'By hand.', '2026-03-02 10:05+00');
 UPDATE yquota_internal.notification SET written_by = '3' WHERE subject = '2';
@@ -93,7 +93,7 @@ SELECT * FROM read_on(1);
 SELECT * FROM read_on(0);
 SELECT count(*) AS epochs FROM yquota_internal.notification_epoch;
 
--- after 30 days they go
+-- notifications are removed after 30 days
 SELECT yquota_internal.run_job('retention', 'worker', '2026-04-01 10:01:40+00');
 SELECT count(*) FROM yquota_internal.notification;
 SELECT yquota_internal.run_job('retention', 'worker', '2026-04-01 10:02:00.000001+00');

@@ -1,6 +1,6 @@
 --
--- Opportunistic containers: reports of nodes, allocations of applications, repeated calls, refusing
--- rules, expiry, and local schedulers.
+-- Opportunistic containers: reports of nodes, allocations to applications, repeated calls, rules
+-- that refuse, expiry, and local schedulers.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_opportunistic WITH (FORCE);
@@ -26,11 +26,11 @@ CREATE FUNCTION ask(count integer, name text DEFAULT '*', mb integer DEFAULT 100
 \echo reports
 SELECT * FROM yquota.report_nodes(ARRAY[report('n1', 0), report('n2', 1), report('n3', 2), report('n4', 3), report('n5', 0), report('n6', 0), report('n9', 0)]);
 SELECT place, node, rack, queue_length, slots, queue_capacity, comparator, max_queue_length, max_wait FROM yquota.opportunistic_node;
--- late, twice, and ahead of the clock
+-- one report is late, one comes twice, and one is ahead of the clock
 SELECT * FROM yquota.report_nodes(ARRAY[report('n1', 9), report('n2', 9, reported_at => '2026-03-02 09:59+00'), report('n3', 9, reported_at => '2026-03-02 10:01+00')]);
 SELECT yquota.set_clock('2026-03-02 10:00:00.5+00');
 SELECT * FROM yquota.report_nodes(ARRAY[report('n1', 2), report('n1', 1, reported_at => '2026-03-02 10:00:00.4+00')]);
--- the list stays for a second
+-- the list of nodes is kept for a second
 SELECT place, node, queue_length FROM yquota.opportunistic_node;
 SELECT yquota.set_clock('2026-03-02 10:00:01+00');
 SELECT * FROM yquota.report_nodes('{}');
@@ -49,7 +49,8 @@ SELECT * FROM yquota.report_nodes(ARRAY[ROW('n1', 2147483647, 0, 0, 1, NULL, 1, 
 SELECT * FROM yquota.report_nodes(ARRAY[ROW('n1', 0, 0, 0, 0, NULL, 1, NULL, '[vcores=-1]', NULL)::yquota.node_report]);
 SELECT * FROM yquota.report_nodes(ARRAY[ROW('n1', 0, 0, 0, 0, NULL, 1, NULL, NULL, '[memory-mb=-1]')::yquota.node_report]);
 SELECT * FROM yquota.report_nodes(NULL);
--- nodes that do not report their allocation, and have nothing, are compared by it as others are
+-- an idle node that does not report its allocation is compared with the other nodes by allocation,
+-- too
 BEGIN;
 UPDATE yquota.scheduler_setting SET node_load_comparator = 'QUEUE_LENGTH_THEN_RESOURCES';
 SELECT yquota.set_clock('2026-03-02 10:00:02+00');
@@ -60,19 +61,20 @@ SELECT node, count(*) FROM yquota.allocate_opportunistic('application_1_0001', A
 ROLLBACK;
 
 \echo containers
--- in turn, and as many as the queues take
+-- the nodes get containers in turn, up to the capacities of their queues
 SELECT decision, container_id, queue, node, allocation, locality, priority, allocation_request_id, execution_type, stopped_by
 FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ask(6), ask(1, type => 'GUARANTEED', mb => 512)]);
 SELECT node, queue_length, slots, queue_capacity FROM yquota.opportunistic_node;
 SELECT execution_type, resource_name, count, allocation FROM yquota.resource_request ORDER BY 1;
 SELECT container_id, node, execution_type, is_running FROM yquota.container ORDER BY 1;
 SELECT container_id, decision, execution_type, locality FROM yquota.decision ORDER BY decision_id;
--- the rest waits; a report makes room, a host comes first
+-- The remaining requests stay outstanding. A new report makes room, and a requested host is served
+-- first.
 SELECT count(*) FROM yquota.allocate_opportunistic('application_1_0001');
 SELECT yquota.set_clock('2026-03-02 10:00:01.5+00');
 SELECT node, accepted, reason FROM yquota.report_nodes(ARRAY[report('n4', 1)]);
 SELECT container_id, node, locality FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ask(2), ask(1, 'n4')]);
--- a blacklist, which goes and comes
+-- nodes are added to the blacklist and removed from it
 SELECT count(*) FROM yquota.allocate_opportunistic('application_1_0002', ARRAY[ask(1, 'n2'), ask(1)], '{n1,n2,n3,n4}');
 SELECT count(*) FROM yquota.allocate_opportunistic('application_1_0002', '{}', '{n1}', '{n1,n2}');
 SELECT resource_name FROM yquota.blacklist ORDER BY 1;
@@ -110,7 +112,7 @@ UPDATE yquota.scheduler_setting SET opportunistic_ignores_places = true, opportu
 SELECT locality, count(*) FROM yquota.allocate_opportunistic('application_1_0001', ARRAY[ask(3, id => 3), ask(3, 'n2', id => 3)]) GROUP BY 1;
 ROLLBACK;
 
--- a call gives out no more than memory holds
+-- one call gives no more containers than a result can hold in memory
 BEGIN;
 SELECT yquota.set_clock('2026-03-02 10:01:01+00');
 UPDATE yquota.scheduler_setting SET node_load_comparator = 'QUEUE_WAIT_TIME';
@@ -146,7 +148,7 @@ SELECT container_id FROM yquota.schedule() WHERE decision = 'allocated';
 \echo expiry
 UPDATE yquota.scheduler_setting SET opportunistic_token_expiry = '1 minute';
 SELECT execution_type, count(*) FROM yquota.container GROUP BY 1 ORDER BY 1;
--- a container that waits on its node does not expire, like a running one
+-- a container that waits at its node does not expire, and neither does a running one
 UPDATE yquota.node SET total = '[memory-mb=512,vcores=1]' WHERE name = 'n1';
 SELECT action FROM yquota.enqueue_container('n1', 'container_1_0001_01_000002');
 UPDATE yquota.node SET total = '[memory-mb=8192,vcores=8]' WHERE name = 'n1';
@@ -173,7 +175,8 @@ SELECT * FROM yquota.lease_nodes(NULL);
 CREATE FUNCTION given(number bigint, node text DEFAULT 'n2', app text DEFAULT '0004', decided_at timestamptz DEFAULT NULL) RETURNS yquota.distributed_container LANGUAGE sql
 	RETURN ROW('application_1_' || app, number, node, '[memory-mb=1024,vcores=1]', 1, 1, decided_at, NULL, NULL, NULL)::yquota.distributed_container;
 SELECT * FROM yquota.report_distributed_containers('n1', ARRAY[given((2::bigint << 40) - 1), given((2::bigint << 40) - 2, 'n3'),
-	-- containers of another epoch, of none, taken, nowhere, of no application, and at another time
+	-- These containers have another epoch, no epoch, or an id that is taken. Others have no node,
+	-- no application, or another time.
 	given((3::bigint << 40) - 1), given(5), given((2::bigint << 40) - 1, 'n3'), given((2::bigint << 40) - 3, 'n9'), given((2::bigint << 40) - 3, 'n5'), given((2::bigint << 40) - 3, app => '0009'),
 	given((2::bigint << 40) - 4, decided_at => '2026-03-02 10:01+00'), given((2::bigint << 40) - 4, decided_at => '2026-03-02 10:06+00')]);
 SELECT * FROM yquota.report_distributed_containers('n1', ARRAY[given((2::bigint << 40) - 1), given((2::bigint << 40) - 2, 'n3')]);
@@ -181,19 +184,19 @@ SELECT * FROM yquota.report_distributed_containers('n2', ARRAY[given((3::bigint 
 SELECT * FROM yquota.report_distributed_containers('n1', NULL);
 SELECT container_id, node, execution_type, is_running FROM yquota.container WHERE container_id ~ '_e' ORDER BY 1;
 SELECT yquota.set_clock('2026-03-02 10:20+00');
--- recorded containers are accepted again, from their own scheduler alone, though the lease has
--- expired
+-- recorded containers are accepted again after the lease has expired, but only from their own
+-- scheduler
 SELECT * FROM yquota.report_distributed_containers('n1', ARRAY[given((2::bigint << 40) - 5), given((2::bigint << 40) - 1)]);
 SELECT * FROM yquota.report_distributed_containers('n2', ARRAY[given((2::bigint << 40) - 1)]);
 SELECT * FROM yquota.lease_nodes('n1', 1, 2);
--- an allocation that is off for all is off for local schedulers
+-- when opportunistic allocation is off, local schedulers cannot allocate either
 BEGIN;
 SELECT epoch FROM yquota.lease_nodes('n1', 1);
 UPDATE yquota.scheduler_setting SET opportunistic_allocation_enabled = false;
 SELECT * FROM yquota.report_distributed_containers('n1', ARRAY[given((4::bigint << 40) - 1)]);
 SELECT epoch FROM yquota.lease_nodes('n1', 1, 4);
 ROLLBACK;
--- a report behind which the application master is another one
+-- the application master has changed since the report was sent
 BEGIN;
 SELECT yquota.set_clock('2026-03-02 10:21+00');
 SELECT epoch FROM yquota.lease_nodes('n1', 1);

@@ -1,6 +1,6 @@
 --
--- Opportunistic containers that do not come to their nodes end, acknowledged or not, given out
--- centrally or by a local scheduler. Containers that ran or were queued stay.
+-- An opportunistic container that does not arrive at its node ends, acknowledged or not, whether a
+-- central or a local scheduler gave it. Containers that ran or were queued stay.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_opportunistic_expiry WITH (FORCE);

@@ -1,5 +1,5 @@
--- Limits of sharing: OPPORTUNISTIC containers that queues, users and applications may have at once,
--- running and waiting ones.  What is refused stays asked for.
+-- Limits of sharing: how many OPPORTUNISTIC containers queues, users and applications may have at
+-- once, running and waiting. Refused requests stay outstanding.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_opportunistic_limits WITH (FORCE);
@@ -19,7 +19,7 @@ SELECT count(*) FROM (VALUES (1, 'ann', 'x', 'p'), (2, 'bob', 'y', 'p'), (3, 'an
 	LATERAL yquota.submit_application('application_1_000' || n, username, NULL, queue, project => v.project, unmanaged => true);
 SELECT count(*) FROM yquota.report_nodes(ARRAY(SELECT ROW(n.name, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL)::yquota.node_report FROM yquota.node AS n));
 
--- Return the allocation of an application in one line, with the refusals.
+-- Allocate to an application, and return the result in one line, with the refusals.
 CREATE FUNCTION pg_temp.ask(application integer, count integer, size text DEFAULT '[memory-mb=1024,vcores=1]', priority integer DEFAULT 1)
 	RETURNS TABLE (given bigint, refused text) LANGUAGE sql AS $$
 	SELECT count(*) FILTER (WHERE g.decision = 'allocated'),
@@ -36,7 +36,7 @@ CREATE FUNCTION pg_temp.end_some(application integer, count integer) RETURNS big
 	SELECT count(*) FROM ended
 $$;
 CREATE TEMPORARY VIEW usage AS SELECT scope, name, maximum_containers AS most, maximum_resource, containers, allocation FROM yquota.opportunistic_limit_usage ORDER BY 1, 2;
--- Compute the contents of the view from the containers themselves.
+-- Compute the contents of the view from the containers themselves, and return the rows that differ.
 CREATE TEMPORARY VIEW differing AS
 	SELECT u.scope, u.name, u.containers, u.allocation FROM yquota.opportunistic_limit_usage AS u
 	CROSS JOIN LATERAL (
@@ -56,7 +56,7 @@ SELECT * FROM pg_temp.ask(2, 4);
 SELECT * FROM pg_temp.ask(3, 4);
 TABLE usage;
 SELECT application_id, priority, count FROM yquota.resource_request ORDER BY 1;
--- a container of each ends, and the outstanding requests are served
+-- one container of each application ends, and outstanding requests are served
 SELECT pg_temp.end_some(1, 1), pg_temp.end_some(2, 1);
 SELECT * FROM pg_temp.ask(1, 0);
 SELECT * FROM pg_temp.ask(2, 0);
@@ -94,7 +94,7 @@ SELECT * FROM pg_temp.ask(1, 9);
 UPDATE yquota.queue SET opportunistic_maximum_containers = NULL WHERE path = 'root';
 SELECT (SELECT count(*) FROM yquota_internal.opportunistic_change) + (SELECT count(*) FROM yquota_internal.opportunistic_counter) AS rows;
 SELECT * FROM pg_temp.ask(1, 9);
--- they were not counted meanwhile
+-- containers were not counted while no limit was set
 UPDATE yquota.queue SET opportunistic_maximum_containers = 12 WHERE path = 'root';
 TABLE usage;
 SELECT * FROM pg_temp.ask(1, 9);
@@ -106,11 +106,11 @@ BEGIN;
 UPDATE yquota.scheduler_setting SET opportunistic_user_maximum_resource = '[memory-mb=6144]', opportunistic_increment_allocation_mb = 1024;
 SELECT * FROM pg_temp.ask(1, 3, '[memory-mb=1500,vcores=3]');
 SELECT * FROM pg_temp.ask(1, 5, '[memory-mb=1024,vcores=1]', 2);
--- a user's containers in all queues
+-- a user's containers in all queues count
 SELECT * FROM pg_temp.ask(3, 1);
 SELECT * FROM pg_temp.ask(2, 1);
 UPDATE yquota.queue SET opportunistic_maximum_resource = '[memory-mb=65536,vcores=3]' WHERE path = 'root.a.y';
--- the larger ones are refused, the smaller ones are not
+-- the request for larger containers is refused, and the request for smaller ones is not
 SELECT * FROM pg_temp.ask(2, 1, '[memory-mb=1024,vcores=3]', 3);
 SELECT * FROM pg_temp.ask(2, 9, '[memory-mb=1024,vcores=1]', 4);
 TABLE usage;
@@ -140,7 +140,7 @@ TABLE usage;
 SELECT * FROM pg_temp.ask(1, 0);
 SELECT * FROM pg_temp.ask(3, 1);
 TABLE differing;
--- many changes are moved to the counters
+-- many deltas are compacted into the counters
 UPDATE yquota.queue SET opportunistic_maximum_containers = 200 WHERE path = 'root.a';
 DO $$ BEGIN FOR n IN 1 .. 70 LOOP
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation, execution_type)
@@ -166,7 +166,7 @@ SELECT container_id, accepted, reason FROM yquota.report_distributed_containers(
 		('application_1_0002', 4, '[memory-mb=1024]'), ('application_1_0002', 5, '[memory-mb=1024]'), ('application_1_0002', 6, '[memory-mb=1024]'), ('application_1_0003', 7, '[memory-mb=1024]')) AS c (a, n, size) ORDER BY n));
 TABLE usage;
 TABLE differing;
--- again: the first answers
+-- a repeated report gets the same answers
 SELECT count(*) FILTER (WHERE accepted) AS accepted, count(DISTINCT reason) AS reasons FROM yquota.report_distributed_containers('n1', ARRAY(
 	SELECT ROW(a, (l.epoch - 1) * 1099511627776 + n, 'n2', '[memory-mb=2048]', 1, -1, NULL, NULL, NULL, NULL)::yquota.distributed_container
 	FROM yquota.node_lease AS l, (VALUES ('application_1_0001', 1), ('application_1_0001', 2)) AS c (a, n)));

@@ -1,6 +1,6 @@
 --
--- Opportunistic containers for monitoring systems: metrics, alerts about nodes, and the section of
--- the report. Projects without credit and queues that do not run get no containers.
+-- Opportunistic containers in monitoring systems: metrics, alerts about nodes, and a section of the
+-- report. Projects without credit and stopped queues get no containers.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_opportunistic_metrics WITH (FORCE);

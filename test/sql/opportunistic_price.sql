@@ -1,7 +1,7 @@
 --
--- A price that follows the load of node queues: the factor, the publication of its points, and
--- points that are set by hand. The test also has the rights to set them, and the amounts that
--- members pay.
+-- A price that follows the load of node queues: the factor, how its points are published, and
+-- points that are set by hand. Further tests are about the rights to set points, and the amounts
+-- that members pay.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_opportunistic_price WITH (FORCE);
@@ -50,9 +50,9 @@ SELECT container_id, trim_scale(cost) AS cost FROM yquota.container_cost ORDER B
 ROLLBACK;
 SELECT * FROM points;
 
--- Three queues hold 1 of 4, 3 of 3 and 7 of 6: L = (1/4 + 1 + 1) / 3 = 0.75, and
--- the factor is 0.2 + (1 - 0.2) x 0.75 = 0.8.  A queue without capacity does not count, and
--- a node that tells none has that of the setting.
+-- Three queues hold 1 of 4, 3 of 3 and 7 of 6: L = (1/4 + 1 + 1) / 3 = 0.75, and the factor is 0.2
+-- + (1 - 0.2) x 0.75 = 0.8. A queue without capacity does not count. A node that reports no
+-- capacity has the capacity of the setting.
 \echo worked example
 DELETE FROM yquota.node WHERE name IN ('n4', 'n5');
 INSERT INTO yquota.node (name, total, state) VALUES ('n4', '[memory-mb=8192,vcores=8]', 'RUNNING');
@@ -84,7 +84,7 @@ SELECT count(*) FROM yquota.compute_prices();
 SELECT yquota.set_clock('2026-03-02 10:00:10+00');
 SELECT count(*) FROM yquota.compute_prices();
 SELECT * FROM points;
--- less than 0.01 away, and exactly that, both ways
+-- the factor changes by less than 0.01, and then by exactly 0.01, up and down
 SELECT yquota.set_clock('2026-03-02 10:00:20+00');
 SELECT report('n1', 2, 4), report('n2', 3, 3), report('n3', 6, 6);
 SELECT load, computed_factor, factor, outcome FROM explained;
@@ -99,7 +99,8 @@ SELECT computed_factor, factor, outcome FROM explained;
 SELECT count(*) FROM yquota.compute_prices();
 SELECT * FROM points;
 
--- half to even: half of 0.000001 goes down, half of 0.000003 goes up; a third is not rounded on the way
+-- Rounding is half to even: half of 0.000001 is rounded down, and half of 0.000003 up. A third is not
+-- rounded before the end.
 \echo rounding
 SELECT yquota.set_clock('2026-03-02 10:00:21+00');
 SELECT report('n1', 2, 4), report('n2', 0, 3), report('n3', 6, 6);
@@ -131,7 +132,7 @@ UPDATE yquota.scheduler_setting SET report_max_age = NULL;
 SELECT report('n1', 0, 3), report('n2', 0, 3), report('n3', 0, 3);
 SELECT count(*) FROM yquota.compute_prices();
 SELECT * FROM points;
--- at the clock, before the computed one that lies ahead: that goes
+-- a point set by hand at the clock replaces a computed point that lies ahead
 INSERT INTO yquota.price_factor (dimension, name, factor) VALUES ('execution_type', 'OPPORTUNISTIC', 0.7);
 SELECT * FROM points;
 SELECT yquota.set_clock('2026-03-02 10:00:45+00');
@@ -139,7 +140,7 @@ SELECT report('n1', 3, 3), report('n2', 3, 3), report('n3', 3, 3);
 SELECT * FROM explained;
 SELECT count(*) FROM yquota.compute_prices();
 SELECT count(*) FROM points;
--- withdrawn by a point without a factor
+-- a point without a factor withdraws the point set by hand
 INSERT INTO yquota.price_factor (dimension, name, factor) VALUES ('execution_type', 'OPPORTUNISTIC', NULL);
 SELECT yquota.set_clock('2026-03-02 10:00:46+00');
 SELECT outcome FROM explained;
@@ -147,7 +148,7 @@ SELECT report('n1', 0, 3), report('n2', 1, 3), report('n3', 1, 3);
 SELECT computed_factor, factor, set_by_hand, outcome FROM explained;
 SELECT count(*) FROM yquota.compute_prices();
 SELECT * FROM points;
--- a factor that lies ahead wins when its time comes, and until it is withdrawn
+-- a factor set for a later instant wins from that instant, until it is withdrawn
 INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('execution_type', 'OPPORTUNISTIC', '2026-03-02 10:01:10+00', 3);
 SELECT yquota.set_clock('2026-03-02 10:01+00');
 SELECT report('n1', 3, 3), report('n2', 3, 3), report('n3', 3, 3);
@@ -157,8 +158,8 @@ SELECT yquota.set_clock('2026-03-02 10:01:09+00');
 SELECT set_by_hand, outcome FROM explained;
 SELECT yquota.withdraw_point('yquota.price_factor', '2026-03-02 10:01:10+00', 'OPPORTUNISTIC', 'execution_type');
 SELECT set_by_hand, outcome FROM explained;
--- a factor at the very instant of a computed point, and a factor in the past, where amounts have
--- been shown
+-- a factor at the instant of a computed point, and a factor in the past, where amounts have been
+-- shown
 SELECT report('n1', 0, 3), report('n2', 0, 3), report('n3', 0, 3);
 SELECT count(*) FROM yquota.compute_prices('2026-03-02 10:01:11+00');
 INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('execution_type', 'OPPORTUNISTIC', '2026-03-02 10:01:12+00', 0.3);
@@ -197,7 +198,7 @@ SELECT * FROM points OFFSET 10;
 \echo the bill
 INSERT INTO yquota.container_event (event, container_id) VALUES ('CONTAINER_FINISH', 'o'), ('CONTAINER_FINISH', 'g');
 SELECT "from", "to", factors, trim_scale(amount) AS amount FROM yquota.explain_charge('o') ORDER BY 1;
--- a factor of the same instant in the timeline, by hand
+-- the expected cost, computed by hand from the timeline of points
 SELECT sum(seconds * factor) FROM (
 	SELECT extract(epoch FROM least(lead(effective_at, 1, 'infinity') OVER (ORDER BY effective_at), '2026-03-02 10:02+00') - greatest(effective_at, '2026-03-02 10:00+00')) AS seconds,
 		   coalesce(factor, 1) AS factor

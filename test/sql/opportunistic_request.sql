@@ -1,6 +1,6 @@
 --
--- Requests for OPPORTUNISTIC containers: outstanding ones, beside GUARANTEED requests, which the
--- scheduler alone serves.
+-- Requests for OPPORTUNISTIC containers: outstanding requests, beside GUARANTEED requests, which
+-- only the scheduler serves.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_opportunistic_request WITH (FORCE);

@@ -1,6 +1,6 @@
 --
--- Settings of allocated and of OPPORTUNISTIC containers: under the present names of their
--- properties, under the old ones, refusals, and advice.
+-- Settings of allocation and of OPPORTUNISTIC containers: import under the present and the former
+-- names of their properties, refused values, and advice.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_opportunistic_setting WITH (FORCE);
@@ -19,7 +19,7 @@ CREATE FUNCTION pg_temp.import(properties jsonb, mode text DEFAULT 'replace')
 	'SELECT i.property, i.value, i.outcome, i.reason FROM yquota.import_hadoop_configuration(properties, mode) AS i';
 
 --
--- Every property under its present name, and back
+-- Each property is imported and exported under its present name
 --
 \pset format unaligned
 BEGIN;
@@ -61,14 +61,14 @@ FROM yquota.hadoop_configuration() AS c FULL JOIN (SELECT * FROM present, jsonb_
 WHERE p.value IS DISTINCT FROM c.value;
 SELECT yquota.export_hadoop_configuration('mapred-site.xml');
 SELECT * FROM yquota.diff_hadoop_configuration(yquota.export_hadoop_configuration(NULL));
--- each of the two files replaces its own properties
+-- each of the two files replaces only its own properties
 SELECT * FROM pg_temp.import('{"mapreduce.job.num-opportunistic-maps-percent": "0"}') WHERE outcome <> 'unchanged';
 SELECT count(*) FROM pg_temp.import('{"yarn.nodemanager.amrmproxy.enabled": "true"}') WHERE outcome = 'removed';
 SELECT * FROM yquota.hadoop_configuration();
 COMMIT;
 
 --
--- Under the old names: exported under them, whatever is set later
+-- Properties imported under former names are exported under these names, whatever is set later
 --
 SELECT * FROM pg_temp.import('{
 	"yarn.opportunistic-container-allocation.enabled": "true",
@@ -92,16 +92,16 @@ SELECT * FROM yquota.hadoop_configuration() WHERE property LIKE '%max-queue-leng
 SELECT property, old, new FROM yquota.configuration_mutation WHERE audit_id = (SELECT max(audit_id) FROM yquota.audit) ORDER BY property;
 
 --
--- Both names in one file: the present one counts. A file that is merged, or a request, replaces the
+-- When a file has both names, the present name counts. A merged file or a request replaces the
 -- setting under either name.
 --
 SELECT * FROM pg_temp.import('{"yarn.nm-container-queuing.max-queue-length": "11", "yarn.resourcemanager.nm-container-queuing.max-queue-length": "20"}', 'merge') WHERE property LIKE '%max-queue-length';
 SELECT former_names ? 'max_queue_length' AS is_former, former_names ? 'min_queue_length' AS is_other_former, max_queue_length FROM yquota.scheduler_setting;
 SELECT * FROM pg_temp.import('{"yarn.nm-container-queuing.max-queue-length": "11"}', 'merge') WHERE property LIKE '%max-queue-length';
 SELECT * FROM yquota.hadoop_configuration() WHERE property LIKE '%max-queue-length';
--- an empty value is none
+-- an empty value counts as no value
 SELECT * FROM pg_temp.import('{"yarn.nm-container-queuing.max-queue-length": "13", "yarn.resourcemanager.nm-container-queuing.max-queue-length": ""}', 'merge') WHERE property LIKE '%max-queue-length';
--- ignored settings need not be readable
+-- an ignored property may have an invalid value
 SELECT * FROM pg_temp.import('{"yarn.nm-container-queuing.max-queue-length": "many", "yarn.resourcemanager.nm-container-queuing.max-queue-length": "14"}', 'merge') WHERE property LIKE '%max-queue-length';
 SELECT * FROM yquota.mutate_configuration('{"global-updates": {"yarn.nm-container-queuing.max-queue-length": "16"}}');
 SELECT * FROM yquota.hadoop_configuration() WHERE property LIKE '%max-queue-length';
@@ -109,7 +109,7 @@ SELECT * FROM yquota.mutate_configuration('{"global-updates": {"yarn.nm-containe
 SELECT * FROM yquota.hadoop_configuration() WHERE property LIKE '%max-queue-length';
 SELECT * FROM yquota.mutate_configuration('{"global-updates": {"yarn.nm-container-queuing.max-queue-length": null}}');
 SELECT * FROM yquota.hadoop_configuration() WHERE property LIKE '%max-queue-length';
--- a list of names that is wrong hides nothing
+-- an invalid former_names hides no property
 \set VERBOSITY terse
 UPDATE yquota.scheduler_setting SET former_names = '{"max_queue_length": 1, "acl_enable": true, "nothing": null}', acl_enable = true, max_queue_length = 19;
 SELECT * FROM yquota.hadoop_configuration() WHERE property ~ 'acl.enable|queuing.*max-queue-length';
@@ -117,7 +117,7 @@ UPDATE yquota.scheduler_setting SET former_names = '[]';
 DELETE FROM yquota.scheduler_setting;
 
 --
--- Impossible values are refused, with their property
+-- Impossible values are refused, and the error names the property
 --
 CREATE FUNCTION pg_temp.try(property text, value text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -171,7 +171,7 @@ UPDATE yquota.scheduler_setting SET allocation_expiry = '0.5 ms';
 UPDATE yquota.scheduler_setting SET node_sorting_interval = '0';
 UPDATE yquota.scheduler_setting SET node_load_comparator = 'QUEUE_SIZE';
 UPDATE yquota.scheduler_setting SET opportunistic_anywhere_order = 'first';
--- any style of intervals in the session
+-- the export is the same for each IntervalStyle of the session
 UPDATE yquota.scheduler_setting SET allocation_expiry = '1 day 1 ms', min_queue_wait_time = '0';
 SET intervalstyle = 'sql_standard';
 SELECT * FROM yquota.hadoop_configuration();
@@ -179,7 +179,7 @@ SET intervalstyle = 'iso_8601';
 SELECT * FROM yquota.hadoop_configuration();
 SELECT * FROM pg_temp.import(to_jsonb((SELECT jsonb_object_agg(property, value) FROM yquota.hadoop_configuration())));
 RESET intervalstyle;
--- an import leaves yquota's own settings as they are
+-- an import does not change yquota's own settings
 UPDATE yquota.scheduler_setting SET opportunistic_anywhere_order = 'round_robin', opportunistic_ignores_places = true, opportunistic_maps_by_share = true;
 SELECT outcome, count(*) FROM pg_temp.import('{"yarn.acl.enable": "true"}') GROUP BY 1 ORDER BY 1;
 SELECT * FROM setting ORDER BY key;

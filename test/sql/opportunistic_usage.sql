@@ -1,6 +1,6 @@
 --
--- Opportunistic containers beside the rest: views of them by node, queue and application;
--- scheduling, preemption, credit and reconcile(); tasks of MapReduce jobs.
+-- Opportunistic containers beside guaranteed ones: views by node, queue and application, and tasks
+-- of MapReduce jobs. Scheduling, preemption, credit and reconcile() handle them, too.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_opportunistic_usage WITH (FORCE);

@@ -1,5 +1,6 @@
--- Vectors by name, as Hadoop's tests assert them. They are about the node load monitor (M, K), the
--- queue limit (L), selection (S), the central (C) and the distributed allocator (D).
+-- Test vectors by name, with the results that Hadoop's tests assert. They cover the node load
+-- monitor (M, K), the queue limit (L), selection (S), the central allocator (C) and the distributed
+-- allocator (D).
 CREATE EXTENSION IF NOT EXISTS yquota;
 SET client_min_messages = warning;
 BEGIN;
@@ -7,7 +8,7 @@ SELECT yquota.set_clock('2026-03-02 10:00+00');
 CREATE SCHEMA vec;
 CREATE SEQUENCE vec.tick;
 
--- A vector by name: the result, and whether that is right.
+-- Show the result of a named vector, and the expected result if it differs.
 CREATE FUNCTION vec.is(vector text, found text, expected text) RETURNS text LANGUAGE sql
 	RETURN format('%s: %s%s', vector, found, CASE WHEN found IS DISTINCT FROM expected THEN ' instead of ' || expected END);
 
@@ -24,7 +25,7 @@ BEGIN
 		opportunistic_increment_allocation_mb = 512, opportunistic_increment_allocation_vcores = 1;
 END $$;
 
--- No nodes, no list, no requests.
+-- Remove all nodes, the node list and all requests.
 CREATE PROCEDURE vec.clear() LANGUAGE plpgsql AS $$
 BEGIN
 	DELETE FROM yquota.resource_request;
@@ -50,7 +51,7 @@ BEGIN
 	RETURN (SELECT string_agg(o.node, ' ' ORDER BY o.place) FROM yquota.opportunistic_node AS o);
 END $$;
 
--- Hadoop knows memory and cores unless it is told of more
+-- By default Hadoop knows only memory and cores
 DELETE FROM yquota.resource_type WHERE name NOT IN ('memory-mb', 'vcores');
 INSERT INTO yquota.project (name) VALUES ('p');
 SELECT count(*) FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capacity.root.queues": "default", "yarn.scheduler.capacity.root.default.capacity": "100",
@@ -115,7 +116,7 @@ SELECT vec.is('M18', vec.sorted(), 'h3 h4 h1 h2');
 CREATE FUNCTION vec.first(a1 bigint, b1 bigint, m1 bigint, v1 bigint, l1 integer, a2 bigint, b2 bigint, m2 bigint, v2 bigint, l2 integer) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	CALL vec.clear();
-	-- at one time, so that the name decides when they are equal
+	-- both report at one instant, so equal nodes are ordered by name
 	INSERT INTO yquota.node (name, total) VALUES ('n1', vec.resource(m1, v1)), ('n2', vec.resource(m2, v2));
 	PERFORM yquota.report_nodes(ARRAY[ROW('n1', 0, 0, 0, l1, NULL, 200, NULL, vec.resource(a1, b1), NULL), ROW('n2', 0, 0, 0, l2, NULL, 200, NULL, vec.resource(a2, b2), NULL)]::yquota.node_report[]);
 	RETURN vec.sorted();
@@ -150,14 +151,14 @@ CALL vec.configure('QUEUE_LENGTH', 1, 5, 15);
 SELECT vec.is('L5', vec.limit_of('{15,5,10}')::text, '14');
 CALL vec.configure('QUEUE_LENGTH', 1, 0, 15);
 SELECT vec.is('L6', vec.limit_of('{0,0,1}')::text, '1');
--- full nodes do not count, and without any other node the limit stays
+-- full nodes do not count, and when all nodes are full the limit does not change
 SELECT vec.is('S8', vec.limit_of('{200,200,8}')::text, '8');
 SELECT count(vec.report('h3', 200));
 SELECT vec.is('S8', coalesce(vec.sorted(), 'none'), 'none'), max_queue_length FROM yquota_internal.load_list;
 
 -- -- S: selection ------------------------------------------------------------------------
 CREATE SEQUENCE vec.application;
--- an application of its own, which asks for one container there and nowhere else
+-- create an application that requests one container at the given place and nowhere else
 CREATE FUNCTION vec.application() RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	app text := 'application_1_' || lpad(nextval('vec.application')::text, 4, '0');
@@ -171,7 +172,7 @@ BEGIN
 	RETURN coalesce((SELECT r.node FROM yquota_internal.allocate_opportunistic(vec.application(),
 		ARRAY[ROW(place, '[memory-mb=128,vcores=1]', 1, 1, 1, true, NULL, 'OPPORTUNISTIC', NULL)::yquota.container_request], blacklist, '{}', NULL, NULL, '{}') AS r), 'null');
 EXCEPTION WHEN invalid_parameter_value THEN
-	-- the search for any node has no draw
+	-- the search for any node does not use the random order
 	RETURN 'null';
 END $$;
 CREATE PROCEDURE vec.three_nodes(capacities integer[] DEFAULT '{5,5,5}') LANGUAGE plpgsql AS $$
@@ -198,7 +199,8 @@ CREATE FUNCTION vec.any(blacklist text[]) RETURNS text LANGUAGE sql
 		ARRAY[ROW('*', '[memory-mb=128,vcores=1]', 1, 1, 1, true, NULL, 'OPPORTUNISTIC', NULL)::yquota.container_request], blacklist) AS r), 'null');
 SELECT vec.is('S10', (vec.any('{}') IN ('h1', 'h3'))::text, 'true');
 SELECT vec.is('S10', vec.any('{h1}'), 'h3'), vec.is('S10', vec.any('{h1,h3}'), 'null');
--- a node of the third comparator: in its free room, then in the queue, then not at all
+-- with the third comparator a node takes containers in its free room, then in its queue, and then
+-- none
 CALL vec.configure('QUEUE_LENGTH_THEN_RESOURCES');
 CALL vec.clear();
 SELECT count(vec.report('h1', 0, '[]')), vec.sorted();
@@ -221,12 +223,12 @@ BEGIN
 	PERFORM vec.report('h' || n, length, rack => r, capacity => capacities[n]) FROM unnest(racks) WITH ORDINALITY AS u (r, n);
 	PERFORM vec.sorted();
 END $$;
--- asks of 1 GB with priority 1: id, places, count
+-- requests of 1 GB with priority 1: id, places, count
 CREATE TYPE vec.ask AS (id bigint, places text[], count integer);
 CREATE FUNCTION vec.requests(asks vec.ask[]) RETURNS yquota.container_request[] LANGUAGE sql
 	RETURN coalesce((SELECT array_agg(ROW(p.name, '[memory-mb=1024,vcores=1]', a.count, 1, a.id, true, NULL, 'OPPORTUNISTIC', NULL)::yquota.container_request ORDER BY a.id, p.place)
 					 FROM unnest(asks) AS a (id, places, count) CROSS JOIN LATERAL unnest(a.places) WITH ORDINALITY AS p (name, place)), '{}');
--- node by node: how many containers, and of which ids
+-- return how many containers each node gets, and for which ids
 CREATE FUNCTION vec.allocated(app text, asks vec.ask[] DEFAULT '{}', blacklist text[] DEFAULT '{}') RETURNS text LANGUAGE sql
 	RETURN (SELECT coalesce(string_agg(format('%s on %s', n.containers, n.node), ', ' ORDER BY n.node), 'none')
 			FROM (SELECT r.node, count(*) AS containers FROM yquota.allocate_opportunistic(app, vec.requests(asks), blacklist) AS r GROUP BY r.node) AS n);
@@ -289,7 +291,8 @@ SELECT vec.is('C15', vec.containers(:'app', array_agg(ROW(id, '{h1}', 1)::vec.as
 -- -- D: the distributed allocator --------------------------------------------------------------
 CREATE FUNCTION vec.list(nodes text[], racks text[] DEFAULT '{}', labels text[] DEFAULT '{}') RETURNS yquota.leased_node[] LANGUAGE sql
 	RETURN (SELECT array_agg(ROW(n.name, coalesce(racks[n.place], '/r1'), labels[n.place])::yquota.leased_node ORDER BY n.place) FROM unnest(nodes) WITH ORDINALITY AS n (name, place));
--- heartbeats one after the other, each with the same asks or (the first alone) with them: containers in each, and where
+-- Run several heartbeats, each with the same requests or only the first with them. Return the containers of each
+-- heartbeat, and their nodes.
 CREATE FUNCTION vec.distributed(nodes yquota.leased_node[], asks yquota.container_request[], times integer DEFAULT 1, again boolean DEFAULT false, blacklist text[] DEFAULT '{}', most integer DEFAULT -1,
 	OUT containers integer[], OUT nodes_used text, OUT outstanding integer) LANGUAGE plpgsql AS $$
 DECLARE

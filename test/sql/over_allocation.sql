@@ -1,6 +1,6 @@
--- OPPORTUNISTIC containers beyond a node's resources, by its measured use. The test has the worked
--- example of docs/opportunistic.md, types and ages of reports, containers that make way, and bad
--- input.
+-- OPPORTUNISTIC containers beyond a node's resources, by its measured use. The test includes the
+-- worked example of docs/opportunistic.md, types and ages of reports, containers that must make
+-- room, and bad input.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_over_allocation WITH (FORCE);
@@ -16,7 +16,7 @@ INSERT INTO yquota.project (name) VALUES ('p');
 INSERT INTO yquota.scheduler_setting (opportunistic_queue_capacity) VALUES (10);
 INSERT INTO yquota.node (name, total) VALUES ('n', '[memory-mb=10240,vcores=16]');
 
--- Containers are called by the last part of their ids.
+-- Containers are named by the last part of their ids.
 CREATE FUNCTION pg_temp.c(number integer) RETURNS text LANGUAGE sql IMMUTABLE AS $$
 	SELECT format('container_1_0001_01_%s', lpad(number::text, 6, '0'))
 $$;
@@ -42,7 +42,7 @@ $$;
 CREATE FUNCTION pg_temp.advance() RETURNS text LANGUAGE sql AS $$
 	SELECT pg_temp.told(ARRAY(SELECT a FROM yquota.advance_node_queue('n') AS a))
 $$;
--- The node reports; a second later its agent asks for work.
+-- The node reports, and a second later its agent asks for work.
 CREATE FUNCTION pg_temp.report(measured text, reported_at timestamptz DEFAULT NULL) RETURNS text LANGUAGE sql AS $$
 	SELECT yquota.set_clock(yquota.clock() + interval '1 s');
 	SELECT yquota.report_nodes(ARRAY[ROW('n', 0, 0, 0, 0, NULL, NULL, report.reported_at, NULL, report.measured::yquota.resource)::yquota.node_report]);
@@ -214,7 +214,7 @@ UPDATE yquota.node SET total = '[memory-mb=20480,vcores=1]';
 SELECT room, excess FROM yquota.node_room WHERE resource_type = 'memory-mb';
 UPDATE yquota.node SET total = '[memory-mb=5000,vcores=1]';
 SELECT free, room, excess FROM yquota.node_room WHERE resource_type = 'memory-mb';
--- nothing is too much of a type that the node does not have
+-- a resource type that the node does not have cannot be in excess
 UPDATE yquota.node SET total = '[vcores=1]';
 SELECT free, room, excess FROM yquota.node_room WHERE resource_type = 'memory-mb';
 SELECT pg_temp.advance();

@@ -1,7 +1,7 @@
 --
--- The balance of the past is the balance shown then: projects live for two days, and
--- project_balance is noted every half an hour. The test works in a database of its own: prices and
--- the clock are global.
+-- balance_at() returns the balance that was shown at the time. Projects are active for two days,
+-- and project_balance is saved every half an hour. The test uses its own database, because prices
+-- and the clock are global.
 --
 CREATE DATABASE yquota_past_balance;
 \c yquota_past_balance
@@ -9,7 +9,7 @@ SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
--- every day is rolled up
+-- all days are rolled up
 UPDATE yquota_internal.rollup_state SET charges_per_sum = 0;
 SELECT yquota.set_clock('2026-03-02 00:00+00');
 INSERT INTO yquota.project (name, quota_mode, parent) VALUES ('lab', 'PREPAID', 'site'), ('ops', 'NOLIMIT', NULL), ('site', 'NOLIMIT', NULL);
@@ -20,7 +20,7 @@ INSERT INTO yquota.price_factor (dimension, name, factor) VALUES ('queue', 'root
 INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES ('2026-03-02 00:00+00', '10 min');
 CREATE TABLE shown (at timestamptz, project text, granted numeric, spent numeric, held numeric, remaining numeric, burn_rate numeric, exhausted_at timestamptz);
 
--- some finish before they have run for the minimum, some never, some twice
+-- some containers finish before the minimum run time, some never finish, and some finish twice
 SET yquota.on_bad_event = 'set_aside';
 \o /dev/null
 \set ECHO none
@@ -55,11 +55,11 @@ SELECT shown.*, balance.*
 FROM shown, yquota.balance_at(shown.project, shown.at) AS balance
 WHERE (shown.granted, shown.spent, shown.held, shown.remaining, shown.burn_rate, shown.exhausted_at)
 	  IS DISTINCT FROM (balance.granted, balance.spent, balance.held, balance.remaining, balance.burn_rate, balance.exhausted_at);
--- between two instants only bookings make the balance jump: a microsecond costs a microsecond
+-- only bookings make the balance jump, so a microsecond later it has cost one microsecond
 SELECT bool_and(later.spent - balance.spent = balance.burn_rate * 0.000001) AS exact
 FROM yquota.balance_at('lab', '2026-03-02 18:01:01+00') AS balance, yquota.balance_at('lab', '2026-03-02 18:01:01.000001+00') AS later;
 
--- late events change the past as it is known
+-- late events change the balances of the past
 SELECT spent FROM yquota.balance_at('ops', '2026-03-01 12:00+00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation)
 VALUES ('CONTAINER_START', 'late', '2026-03-01 11:00+00', 'ops', '[vcores=1]'), ('CONTAINER_FINISH', 'late', '2026-03-01 13:00+00', NULL, NULL);
@@ -78,7 +78,7 @@ SELECT spent > 0 AS told FROM yquota.balance_at('ops', '2026-03-02 12:00+00');
 SELECT * FROM yquota.balance_at('lab', '2026-03-02 12:00+00');
 RESET ROLE;
 
--- a charge ahead of the clock is spent when its container runs
+-- a charge ahead of the clock counts as spent when the clock reaches it
 SELECT yquota.set_clock('2026-04-10 11:00+00');
 INSERT INTO yquota.project (name) VALUES ('ahead');
 INSERT INTO yquota.quota_grant (project, amount, reason, expires_at) VALUES ('ahead', 1000, 'test', '2026-04-10 11:00:30+00');

@@ -1,5 +1,5 @@
--- The follower of plans: queues of reservations as time passes, a plan that shrinks, and Hadoop's
--- own tests of replanner and follower.
+-- The plan follower: queues of reservations over time, a plan that shrinks, and Hadoop's own tests
+-- of its replanner and follower.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_plan_follower WITH (FORCE);
@@ -15,7 +15,8 @@ DELETE FROM yquota.resource_type WHERE name NOT IN ('memory-mb', 'vcores');
 
 CREATE FUNCTION pg_temp.at(ms bigint) RETURNS timestamptz LANGUAGE sql RETURN '2000-01-01 00:00+00'::timestamptz + ms * interval '1 ms';
 
--- Make a reservation that a plan has accepted, with its allocation: {from,to,GB} for each interval.
+-- Create a reservation that a plan has accepted, with its allocation as {from,to,GB} for each
+-- interval.
 CREATE PROCEDURE pg_temp.promise(number integer, username text, arrival bigint, deadline bigint, intervals bigint[], accepted bigint DEFAULT 0, period bigint DEFAULT NULL)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -29,7 +30,7 @@ BEGIN
 	FROM generate_series(1, cardinality(intervals), 3) AS i;
 END $$;
 
--- Make a round, and return its changes.
+-- Run a round of the follower, and return its changes.
 CREATE FUNCTION pg_temp.round_at(ms bigint) RETURNS TABLE (outcome text, queue text, capacity real, maximum real, reason text) LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM yquota.set_clock(pg_temp.at(ms));
@@ -55,7 +56,7 @@ SELECT * FROM yquota.follow_plans('');
 SELECT * FROM yquota.follow_plans(NULL, NULL);
 SELECT * FROM yquota.follow_plans(dry_run => NULL);
 
--- 12.7: the follower, without its application.
+-- Vector 12.7: the follower, without the application of that test.
 UPDATE yquota.node SET total = '[memory-mb=1280,vcores=2]';
 BEGIN;
 CALL pg_temp.promise(1, 'u3', 0, 5, '{0,5,10}');
@@ -72,7 +73,7 @@ SELECT pg_temp.queues();
 SELECT reservation_id, ended_by, ended_at = pg_temp.at(16) AS now FROM yquota.reservation_definition ORDER BY 1;
 ROLLBACK;
 
--- 12.6: the replanner.  The plan shrinks from 100 to 70 GB.
+-- Vector 12.6: the replanner. The plan shrinks from 100 to 70 GB.
 BEGIN;
 DO $$ BEGIN
 	FOR n IN 1 .. 5 LOOP
@@ -83,21 +84,23 @@ DO $$ BEGIN
 END $$;
 SELECT * FROM pg_temp.round_at(0);
 DELETE FROM yquota.node WHERE substr(name, 2)::integer > 70;
--- without replanning all get less, and nothing is written twice
+-- without replanning all reservations get less, and a second round writes nothing
 SAVEPOINT shrunk;
 SELECT outcome, queue, capacity, reason FROM yquota.follow_plans(replan => false);
 SELECT outcome, queue, capacity, reason FROM yquota.follow_plans(replan => false);
 ROLLBACK TO shrunk;
--- a dry run tells, and changes nothing
+-- a dry run reports the changes and makes none
 SELECT outcome, coalesce(queue, reservation_id) AS name, capacity, reason FROM yquota.follow_plans(dry_run => true);
 SELECT pg_temp.queues();
 SELECT outcome, coalesce(queue, reservation_id) AS name, capacity, reason FROM yquota.follow_plans();
 SELECT reservation_id, ended_by FROM yquota.reservation_definition ORDER BY 1;
--- ended reservations go in the next round, and their share goes to the others
+-- queues of ended reservations are removed in the next round, and the other reservations get their
+-- share
 SELECT * FROM pg_temp.round_at(1);
 ROLLBACK;
 
--- A periodic reservation has resources in its first instance alone (S15), or in each by a setting.
+-- A periodic reservation has resources only in its first instance (S15), or with a setting in each
+-- instance.
 BEGIN;
 CALL pg_temp.promise(1, 'u', 2, 6, '{2,4,10}', 0, 10);
 SELECT * FROM pg_temp.round_at(3);
@@ -119,7 +122,8 @@ SELECT * FROM pg_temp.round_at(13);
 SELECT * FROM pg_temp.round_at(15);
 ROLLBACK;
 
--- A submission that is due makes its queue; one that is not waits for a round.  Times count in steps.
+-- A submission that is due creates its queue at once, and others wait for a round. Times are compared
+-- in whole steps.
 UPDATE yquota.scheduler_setting SET reservation_system_planfollower_time_step = 1000;
 CREATE FUNCTION pg_temp.submit(number integer, arrival bigint, gigabytes integer) RETURNS boolean LANGUAGE sql
 	BEGIN ATOMIC
@@ -136,7 +140,7 @@ SELECT pg_temp.submit(2, 6500, 10);
 SELECT pg_temp.queues();
 SELECT * FROM pg_temp.round_at(6001);
 SELECT * FROM pg_temp.round_at(6002);
--- an update and a deletion show in the next round
+-- an update and a deletion take effect in the next round
 SELECT accepted FROM yquota.update_reservation('reservation_1_0001', 'ann', '{}', yquota.reservation_contract(pg_temp.at(6000), pg_temp.at(70000),
 	ARRAY[yquota.reservation_request('[memory-mb=1024,vcores=1]', 20, '1 min', 20)]));
 SELECT deleted FROM yquota.delete_reservation('reservation_1_0002', 'ann', '{}');
@@ -145,14 +149,14 @@ SELECT * FROM pg_temp.round_at(6003);
 -- the clock steps back
 SELECT * FROM pg_temp.round_at(2000);
 SELECT * FROM pg_temp.round_at(6004);
--- the whole cluster goes: there is nothing to share out, and the promises end
+-- all nodes of the cluster are removed, so nothing is left to share out, and the reservations end
 UPDATE yquota.queue SET reservation_enforcement_window = NULL WHERE path = 'root.dedicated';
 DELETE FROM yquota.node;
 SELECT outcome, coalesce(queue, reservation_id) AS name, capacity FROM yquota.follow_plans();
 SELECT outcome, coalesce(queue, reservation_id) AS name, capacity FROM yquota.follow_plans();
 ROLLBACK;
 
--- A plan that is one no more: its queues go with it.
+-- A queue is no plan any more, and the queues of its reservations are removed.
 BEGIN;
 SELECT yquota.set_clock(pg_temp.at(5500));
 SELECT pg_temp.submit(1, 6000, 10);
@@ -161,12 +165,13 @@ SELECT pg_temp.queues();
 UPDATE yquota.queue SET reservable = NULL WHERE path = 'root.dedicated';
 SELECT outcome, plan, queue FROM yquota.follow_plans();
 SELECT pg_temp.queues();
--- its reservations stay where they are, and are followed again when it is a plan again
+-- its reservations stay, and are followed again when the queue is a plan again
 UPDATE yquota.queue SET state = 'STOPPED' WHERE path = 'root.dedicated';
 UPDATE yquota.queue SET reservable = true, state = NULL WHERE path = 'root.dedicated';
 SELECT * FROM pg_temp.round_at(6000);
 
--- 12.7 with its application: it goes on in the default queue, or is killed, and its queue goes a round later.
+-- Vector 12.7 with its application: the application continues in the default queue or is killed, and its
+-- queue is removed a round later.
 UPDATE yquota.scheduler_setting SET reservation_system_planfollower_time_step = 1, resource_calculator = NULL;
 DELETE FROM yquota.reservation_definition;
 UPDATE yquota.node SET total = '[memory-mb=1280,vcores=2]';
@@ -201,7 +206,7 @@ SELECT decision, queue, count(*) FROM yquota.decision GROUP BY 1, 2;
 SELECT * FROM pg_temp.round_at(7);
 SELECT * FROM yquota.verify();
 ROLLBACK;
--- applications that the default queue does not take are killed
+-- applications that the default queue refuses are killed
 BEGIN;
 UPDATE yquota.queue SET maximum_applications = 1 WHERE path = 'root.dedicated';
 SELECT state, queue FROM yquota.submit_application('application_1_0002', 'bob', '{}', 'root.dedicated', project => 'p', unmanaged => true);
@@ -209,7 +214,8 @@ SELECT yquota.set_clock(pg_temp.at(6));
 SELECT outcome, queue, application_id, capacity, reason FROM yquota.follow_plans();
 SELECT pg_temp.applications();
 ROLLBACK;
--- application masters that wait start when the share of their reservation has grown: a tenth of it is theirs
+-- Waiting application masters start when the share of their reservation has grown. They may use a tenth of
+-- that share.
 BEGIN;
 CALL pg_temp.promise(3, 'u3', 0, 8, '{0,4,10,4,8,20}');
 SELECT * FROM pg_temp.round_at(1);
@@ -221,7 +227,8 @@ SELECT * FROM pg_temp.round_at(4);
 SELECT pg_temp.applications();
 SELECT application_id, activated_at = pg_temp.at(4) AS now FROM yquota.application WHERE application_id LIKE 'application_3%' ORDER BY 1;
 ROLLBACK;
--- a plan that is stopped accepts no application, so the applications in its queue are killed
+-- a stopped plan accepts no application, so the applications in the queue of the reservation are
+-- killed
 BEGIN;
 UPDATE yquota.queue SET state = 'STOPPED' WHERE path = 'root.dedicated';
 COMMIT;

@@ -1,5 +1,5 @@
 -- Preemption on the tables: the rows that a round reads and writes, its marks and decisions, and
--- everything that is refused.
+-- all refusals.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_preemption WITH (FORCE);
@@ -25,7 +25,7 @@ CREATE FUNCTION pg_temp.submit(id text, username text, queue text, containers in
 	SELECT s.state FROM yquota.submit_application(id, username, '{}', queue, project => project, unmanaged => true) AS s;
 	SELECT yquota.request_containers(id, yquota.resource(jsonb_build_object('memory-mb', mb, 'vcores', 1)), containers)
 $$;
--- a round, in few words
+-- run a round and show its result briefly
 CREATE FUNCTION pg_temp.round(dry boolean DEFAULT false, at timestamptz DEFAULT NULL, explain boolean DEFAULT false)
 	RETURNS TABLE (outcome text, container text, queue text, node text, mb bigint, selector text, marked text, killed text, reason text)
 	LANGUAGE sql AS $$

@@ -1,4 +1,5 @@
--- Which containers of an application go first: the newest ones, or those that have cost least.
+-- The order in which containers of an application are preempted: the newest first, or those that
+-- have cost least first.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_preemption_candidates WITH (FORCE);
@@ -27,7 +28,7 @@ CREATE TEMPORARY VIEW round AS
 	SELECT replace(container_id, 'container_1_', '') AS container, yquota.amount(allocation, 'memory-mb') AS mb, outcome
 	FROM yquota.preempt_containers(dry_run => true);
 
--- four small old ones, then four that are three times as large
+-- four small old containers, then four new containers that are three times as large
 SELECT s.state FROM yquota.submit_application('application_1_0001', 'ann', '{}', 'a', project => 'p', unmanaged => true) AS s;
 SELECT pg_temp.ask('application_1_0001', 4, 1024, 1);
 SELECT count(*) FROM yquota.schedule();

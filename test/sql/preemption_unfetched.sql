@@ -1,5 +1,5 @@
--- A container that is killed before its application has fetched it is requested again, with the old
--- request. A container that the application has fetched is not.
+-- A container that is killed before its application has fetched it is requested again, as in the
+-- old request. A container that the application has fetched is not requested again.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_preemption_unfetched WITH (FORCE);

@@ -1,5 +1,5 @@
--- Vectors of preemption by name, as Hadoop's own tests assert them: reservations, queues with
--- priorities, the dead zone, and the time between mark and kill.
+-- Test vectors of preemption by name, with the results that Hadoop's own tests assert. They cover
+-- reservations, queues with priorities, the dead zone, and the time between mark and kill.
 
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_preemption_vectors WITH (FORCE);
@@ -13,7 +13,8 @@ SET datestyle = 'ISO';
 SELECT yquota.set_clock('2026-03-02 10:00+00');
 INSERT INTO yquota.project (name) VALUES ('p');
 
--- Nodes of so many MiB; leaves with percents of the cluster; an application in each.
+-- Create nodes of so many MiB, leaf queues with percentages of the cluster, and an application in
+-- each leaf.
 CREATE PROCEDURE pg_temp.cluster(nodes integer, mb bigint, percents text[], priorities integer[] DEFAULT '{0,0,0}') LANGUAGE plpgsql AS $$
 BEGIN
 	DELETE FROM yquota.resource_type WHERE name NOT IN ('memory-mb', 'vcores');
@@ -37,7 +38,7 @@ CREATE FUNCTION pg_temp.next_container(queue text, number bigint DEFAULT 1) RETU
 	RETURN format('container_1_%s_01_%s', lpad((ascii(queue) - 96)::text, 4, '0'),
 		lpad((number + (SELECT count(*) FROM yquota.container AS c WHERE c.queue = 'root.' || next_container.queue))::text, 6, '0'));
 
--- Containers start on a node; the first of them may be the application's master.
+-- Start containers on a node. The first may be the application master.
 CREATE PROCEDURE pg_temp.run(queue text, node text, containers integer, mb bigint, is_am boolean DEFAULT false) LANGUAGE sql AS $$
 	INSERT INTO yquota.container_event (event, container_id, occurred_at, project, application_id, username, queue, node, allocation, priority, is_am)
 	SELECT 'CONTAINER_START', pg_temp.next_container(queue, i), yquota.clock(), 'p', pg_temp.application(queue), 'u', 'root.' || queue, node,
@@ -50,7 +51,7 @@ CREATE PROCEDURE pg_temp.ask(queue text, mb bigint, containers integer, priority
 		priority => ask.priority);
 $$;
 
--- A reservation, wherever its node has room or not.
+-- Insert a reservation, whether its node has room or not.
 CREATE PROCEDURE pg_temp.reserve(queue text, node text, mb bigint) LANGUAGE sql AS $$
 	CALL pg_temp.ask(queue, mb, 1);
 	INSERT INTO yquota.reserved_container (node, application_id, priority, allocation_request_id, container_id, label, allocation, reserved_at)
@@ -58,8 +59,8 @@ CREATE PROCEDURE pg_temp.reserve(queue text, node text, mb bigint) LANGUAGE sql 
 		   yquota.resource(jsonb_build_object('memory-mb', mb, 'vcores', 1)), yquota.clock();
 $$;
 
--- Return the actions of a round, by selector and node, with the numbers of the containers in their
--- applications.
+-- Return the actions of a round by selector and node, with the numbers of the containers within
+-- their applications.
 CREATE FUNCTION pg_temp.round() RETURNS TABLE (outcome text, selector text, queue text, node text, containers bigint, numbers text) LANGUAGE sql AS $$
 	SELECT p.outcome, p.selector, p.queue, p.node, count(*),
 		   string_agg(right(p.container_id, 6)::integer::text, ' ' ORDER BY p.container_id DESC)

@@ -1,7 +1,7 @@
 --
--- Costs of allocations over thousands of intervals of time. They equal the sum of every interval by
--- itself, however often and in any order of calls. The test works in a database of its own: prices
--- and the clock are global.
+-- Costs of allocations over thousands of intervals. They equal the sum of the costs of all
+-- intervals, for repeated calls in any order. The test uses its own database, because prices and
+-- the clock are global.
 --
 CREATE DATABASE yquota_price_blocks;
 \c yquota_price_blocks
@@ -10,8 +10,8 @@ CREATE EXTENSION IF NOT EXISTS yquota;
 SET timezone = 'UTC';
 SELECT yquota.set_clock('2026-03-03 00:00+00');
 INSERT INTO yquota.project (name) VALUES ('lab'), ('ops');
--- GENERAL and GPU go up and down by themselves, and base prices move twice.  No
--- container runs yet, so these points need no check of the past one by one.
+-- The prices of GENERAL and GPU change at different times, and base prices change twice. No
+-- container runs yet, so the trigger need not check each of these points against the past.
 ALTER TABLE yquota.price DISABLE TRIGGER keep;
 INSERT INTO yquota.price (price_group, effective_at, multiplier)
 SELECT 'GENERAL', '2026-03-01 00:00+00'::timestamptz + n * interval '10 s', 1 + (n * 7919 % 97) * 0.013 FROM generate_series(0, 12000) AS n
@@ -25,7 +25,7 @@ INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES
 SELECT yquota.report_outage('2026-03-01 10:00:02+00', '2026-03-01 10:20:07+00', 'for all');
 SELECT yquota.report_outage('2026-03-01 16:00:02+00', '2026-03-01 17:00:07+00', 'for one', 'ops');
 
--- interval by interval, by SQL alone
+-- the cost of each interval, computed only in SQL
 CREATE TABLE change AS
 SELECT c.at, lead(c.at) OVER (ORDER BY c.at) AS next_at
 FROM (SELECT effective_at AS at FROM yquota.price WHERE isfinite(effective_at)
@@ -57,7 +57,7 @@ CROSS JOIN LATERAL (
 	FROM priced AS p WHERE p.at = s.at) AS due
 GROUP BY q.n;
 
--- asked for again and again: steps, then blocks, then sums
+-- each cost is requested repeatedly, so the code computes by steps, then by blocks, then by sums
 SELECT round.number, count(*) AS questions, count(DISTINCT expected.amount) AS different,
 	   count(*) FILTER (WHERE yquota_internal.accrued(q.allocation,
 			yquota_internal.factor_names(q.project, NULL, q.username, q.queue, NULL, NULL, 'GUARANTEED', NULL), q.since, q.until) <> expected.amount) AS wrong
@@ -65,7 +65,7 @@ FROM generate_series(1, 4) AS round (number)
 CROSS JOIN LATERAL (SELECT * FROM question ORDER BY question.n * round.number % 91) AS q
 JOIN expected USING (n)
 GROUP BY round.number ORDER BY round.number;
--- all charging modes, some of them of a project
+-- all charging modes, also as rules of a project
 BEGIN;
 INSERT INTO yquota.charging_rule (effective_at, charging_mode) VALUES
 	('2026-03-01 03:00:01+00', 'sum'), ('2026-03-01 11:00:02+00', 'sum_of_groups'), ('2026-03-01 22:00:04+00', 'dearest');
@@ -104,7 +104,7 @@ JOIN expected AS d USING (n)
 GROUP BY round.number ORDER BY round.number;
 ROLLBACK;
 
--- the first one of equally expensive resources is paid for
+-- a container pays for the first of equally expensive resources
 SELECT yquota_internal.dominant('[memory-mb=1024,vcores=1]', NULL, '2026-03-01 00:10+00', '2026-03-01 07:00+00') AS before,
 	   yquota_internal.dominant('[memory-mb=1024,vcores=1]', NULL, '2026-03-01 09:00+00', '2026-03-01 18:00+00') AS between,
 	   yquota_internal.dominant('[memory-mb=1024,vcores=1]', NULL, '2026-03-01 21:00+00', '2026-03-02 06:00+00') AS after;

@@ -1,6 +1,7 @@
 --
--- Recurring prices (docs/semantics/charging.md 1.3): windows by the wall clock, and the points
--- that follow from them.  Calendars change, and points are made late.  Bills, and other terms.
+-- Recurring prices (docs/semantics/charging.md 1.3): windows by the wall clock, and the price
+-- points that follow from them. Further tests are about changed calendars, points that are made
+-- late, bills, and rerate().
 --
 CREATE DATABASE yquota_price_calendar;
 \c yquota_price_calendar
@@ -15,7 +16,7 @@ CREATE VIEW prices AS
 	SELECT resource_type, price, calendar, calendar_factor AS factor, next_calendar AS next, next_calendar_factor AS next_factor, next_calendar_effective_at AS next_at
 	FROM yquota.current_price ORDER BY 1;
 
--- no calendar: no points, factor 1
+-- without a calendar there are no points, and the factor is 1
 SELECT yquota.set_clock('2026-03-27 12:00');
 INSERT INTO yquota.project (name) VALUES ('p');
 SELECT count(*) FROM yquota.calendar_factor;
@@ -23,7 +24,7 @@ SELECT * FROM prices;
 SELECT published, reason FROM yquota.compute_prices() LIMIT 1;
 
 --
--- A night in Madrid; clocks go forward on 29 March: that window has seven hours
+-- The window is a night in Madrid. Clocks go forward on 29 March, so that night has seven hours.
 --
 INSERT INTO yquota.price_calendar (name, price_group, timezone, "from", "to", factor) VALUES ('night', 'GENERAL', 'Europe/Madrid', '22:00', '06:00', 0.5);
 SELECT * FROM yquota.price_calendar;
@@ -40,7 +41,8 @@ CREATE TEMPORARY TABLE before AS SELECT * FROM yquota.calendar_factor;
 UPDATE yquota.price_calendar SET factor = 0.5;
 (SELECT * FROM yquota.calendar_factor EXCEPT SELECT * FROM before) UNION ALL (SELECT * FROM before EXCEPT SELECT * FROM yquota.calendar_factor);
 ROLLBACK;
--- in autumn nine hours; a time that comes twice is the second one, one that is skipped is as before the change
+-- In autumn the night has nine hours. A time that occurs twice means its second occurrence. A skipped time is
+-- read with the offset from before the change.
 SELECT opens_at, closes_at - opens_at AS lasts
 FROM yquota_internal.calendar_windows(ARRAY(SELECT c FROM yquota.price_calendar AS c), '2026-10-24 12:00', '2026-10-26 12:00') ORDER BY 1;
 SELECT opens_at, closes_at
@@ -48,35 +50,35 @@ FROM yquota_internal.calendar_windows(ARRAY[('x', 'GENERAL', 'Europe/Madrid', '{
 UNION ALL
 SELECT opens_at, closes_at
 FROM yquota_internal.calendar_windows(ARRAY[('x', 'GENERAL', 'Europe/Madrid', '{7}', '02:30', '04:00', 2, '-infinity', 'infinity')]::yquota.price_calendar[], '2026-03-29', '2026-03-30');
--- a window that the change leaves nothing of
+-- a window that lies in the skipped hour does not exist
 SELECT count(*)
 FROM yquota_internal.calendar_windows(ARRAY[('x', 'GENERAL', 'Europe/Madrid', '{7}', '02:30', '03:15', 2, '-infinity', 'infinity')]::yquota.price_calendar[], '2026-03-28', '2026-03-31');
 
 --
--- Costs: c1 holds one vcore through the short night, and its bill names the calendar
+-- Costs: c1 holds one vcore through the short night, and explain_charge() names the calendar
 --
 SELECT yquota.set_clock('2026-03-29 06:00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'c1', '2026-03-28 20:00', 'p', '[vcores=1]'), ('CONTAINER_START', 'c2', '2026-03-28 20:00', 'p', '[vcores=1,yarn.io/gpu=1]');
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'c1', '2026-03-29 05:00');
 SELECT "from", "to", dominant, multiplier, calendar, calendar_factor, price, amount, settled FROM yquota.explain_charge('c1');
--- the GPU, which has no calendar, is the dearest at night
+-- the GPU has no calendar, so it is the dearest resource at night
 SELECT "from", "to", dominant, calendar, calendar_factor, amount, settled FROM yquota.explain_charge('c2');
 SELECT project, charged, accrued, burn_rate FROM yquota.project_balance;
 SELECT price_per_second, cost, prices FROM yquota.price_quote('[vcores=2]', '1 hour');
 SELECT * FROM yquota.verify();
 
 --
--- Changed calendars: from the clock on, what has been reached stays
+-- A changed calendar applies from the clock on, and points that the clock has passed stay
 --
 SELECT yquota.set_clock('2026-03-29 23:00');
 SELECT * FROM prices WHERE resource_type = 'vcores';
 UPDATE yquota.price_calendar SET factor = 0.25, "to" = '05:00';
 SELECT * FROM points WHERE effective_at BETWEEN '2026-03-29' AND '2026-03-31' ORDER BY 2;
--- at the same instant again, and another name
+-- a second change at the same instant, with another name
 UPDATE yquota.price_calendar SET factor = 0.125, name = 'dark';
 SELECT * FROM points WHERE effective_at BETWEEN '2026-03-29' AND '2026-03-31' ORDER BY 2;
--- deleted in a window: factor 1 from the clock on
+-- when a calendar is deleted within its window, the factor is 1 from the clock on
 SELECT yquota.set_clock('2026-03-29 23:30');
 BEGIN;
 DELETE FROM yquota.price_calendar;
@@ -88,13 +90,13 @@ SELECT * FROM points WHERE effective_at >= '2026-03-29 12:00' ORDER BY 2;
 ROLLBACK;
 SELECT * FROM prices WHERE resource_type = 'vcores';
 
--- overlapping windows: the lowest factor, then the first name
+-- of overlapping windows the lowest factor counts, and then the first name
 INSERT INTO yquota.price_calendar (name, price_group, timezone, weekdays, "from", "to", factor, valid_from, valid_until) VALUES
 	('dusk', 'GENERAL', 'UTC', '{1}', '20:00', '21:00', 0.1, '-infinity', 'infinity'),
 	('also dark', 'GENERAL', 'Europe/Madrid', '{1,2,3,4,5}', '22:00', '23:00', 0.125, '-infinity', 'infinity'),
 	('dear', 'GENERAL', 'UTC', '{1,2,3,4,5,6,7}', '00:00', '24:00', 3, '2026-03-31 12:00', '2026-03-31 20:30');
 SELECT * FROM points WHERE effective_at BETWEEN '2026-03-30 12:00' AND '2026-04-01' ORDER BY 2;
--- a factor of zero: free
+-- with a factor of zero the resource is free
 UPDATE yquota.price_calendar SET factor = 0 WHERE name = 'dark';
 SELECT price, calendar FROM prices WHERE resource_type = 'vcores';
 DELETE FROM yquota.price_calendar WHERE name <> 'dark';
@@ -114,13 +116,13 @@ INSERT INTO yquota.price_calendar (name, price_group, timezone, weekdays, "from"
 INSERT INTO yquota.price_calendar (name, price_group, timezone, "from", "to", factor, valid_from, valid_until) VALUES ('x', 'GENERAL', 'UTC', '22:00', '06:00', 0.5, '2026-01-01', '2026-01-01');
 TRUNCATE yquota.calendar_factor;
 \set VERBOSITY default
--- a price that does not fit is refused when the calendar is
+-- a calendar is refused when a price that follows from it is too large
 BEGIN;
 SELECT yquota.set_multiplier('GPU', 1e12);
 SELECT yquota.set_base_price('yarn.io/gpu', 1e6);
 INSERT INTO yquota.price_calendar (name, price_group, timezone, "from", "to", factor) VALUES ('x', 'GPU', 'UTC', '22:00', '06:00', 1000000);
 ROLLBACK;
--- rounded once, half to even: 42 decimals before that
+-- the price is rounded once, half to even, after 42 decimals
 BEGIN;
 SELECT yquota.set_multiplier('GPU', 1.000000000000000001);
 SELECT yquota.set_base_price('yarn.io/gpu', 0.500000000000000001, 3);
@@ -138,7 +140,7 @@ SELECT prices FROM yquota.price_quote('[yarn.io/gpu=1]', '1 s');
 ROLLBACK;
 
 --
--- Points ahead: each computation of prices, and quota_compute(), makes those that are missing
+-- Points ahead: each computation of prices, and quota_compute(), makes the missing points
 --
 DELETE FROM yquota.price_calendar;
 SELECT yquota.set_clock('2026-04-01 12:00');
@@ -155,13 +157,14 @@ SELECT yquota.quota_compute();
 SELECT * FROM ahead;
 SELECT yquota.quota_compute();
 SELECT * FROM ahead;
--- a transaction with an old snapshot
+-- a transaction with an old snapshot finds no missing points
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT count(*) FROM yquota.price;
 SELECT yquota.quota_compute();
 COMMIT;
 
--- nothing made points for 18 days: the last day went on; what was charged by it is corrected
+-- Nothing made points for 18 days, so the factors of the last known day continued. Charges made
+-- with them are corrected.
 SELECT yquota.set_clock('2026-04-19 12:00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'd1', '2026-04-16 00:00', 'p', '[vcores=1]'), ('CONTAINER_START', 'd2', '2026-04-16 00:00', 'p', '[vcores=1]');
@@ -177,7 +180,7 @@ SELECT (2 * 16 * 1 + 6 * 0.5 + 2 * 8 * 0.5) * 3600 AS expected;
 SELECT accrued FROM yquota.container_cost WHERE container_id = 'd2';
 SELECT (3 * 16 * 1 + 6 * 0.5 + 3 * 8 * 0.5 + 6 * 1) * 3600 AS expected;
 SELECT * FROM yquota.verify();
--- a change of calendars first makes what is missing of the calendars that were there
+-- a change of calendars first makes the missing points of the old calendars
 SELECT yquota.set_clock('2026-05-20 12:00');
 UPDATE yquota.price_calendar SET factor = 2;
 SELECT * FROM points WHERE effective_at BETWEEN '2026-05-18' AND '2026-05-21' ORDER BY 2;
@@ -187,14 +190,14 @@ SELECT * FROM yquota.verify();
 -- Other terms
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at) VALUES ('CONTAINER_FINISH', 'c2', '2026-05-20 12:00'), ('CONTAINER_FINISH', 'd2', '2026-05-20 12:00');
--- d1 without any calendar, and with one of half the time
+-- rerate() charges d1 without any calendar, and with a calendar for half the time
 CREATE FUNCTION of_day(terms jsonb) RETURNS TABLE (was numeric, would_be numeric) LANGUAGE sql AS
 	$$ SELECT r.was, r.would_be FROM yquota.rerate('2026-04-17', '2026-04-18', terms) AS r $$;
 SELECT * FROM of_day('{}');
 SELECT * FROM of_day('{"calendars": []}');
 SELECT * FROM of_day('{"calendars": [{"name": "n", "price_group": "GENERAL", "timezone": "UTC", "from": "12:00", "to": "24:00", "factor": 0.25}]}');
 SELECT * FROM of_day('{"base_prices": {"vcores": 2}, "calendars": [{"name": "n", "price_group": "GPU", "timezone": "UTC", "from": "12:00", "to": "24:00", "factor": 0.25}]}');
--- equal terms in another notation are not posted again
+-- equal terms in another notation are not posted a second time
 SELECT difference, posted FROM yquota.rerate('2026-04-17', '2026-04-18', '{"calendars": []}', post => true, reason => 'no nights');
 SELECT difference, posted FROM yquota.rerate('2026-04-17', '2026-04-18', '{"calendars": [{"name": "n", "price_group": "GENERAL", "timezone": "UTC", "from": "12:00", "to": "24:00", "factor": 1}]}');
 SELECT difference, posted FROM yquota.rerate('2026-04-17', '2026-04-18', '{"calendars": [{"name": "n", "price_group": "GENERAL", "timezone": "UTC", "from": "12:00", "to": "24:00", "factor": 2}]}');
@@ -209,7 +212,8 @@ SELECT * FROM of_day('{"calendars": [{"name": "n", "price_group": "GENERAL", "ti
 SELECT * FROM of_day('{"calendars": [{"name": "n", "price_group": "GENERAL", "timezone": "UTC", "from": "25:00", "to": "24:00", "factor": 1}]}');
 SELECT * FROM yquota.rerate('-infinity', '2026-04-18', '{"calendars": []}');
 
--- a calendar that is always open: a point in 14 days, so that the search for missing ones stays short
+-- a calendar that is always open makes one point in 14 days, so the search for missing points stays
+-- short
 INSERT INTO yquota.price_calendar (name, price_group, timezone, "from", "to", factor) VALUES ('flat', 'GPU', 'UTC', '00:00', '24:00', 0.9);
 SELECT yquota.set_clock('2026-06-01');
 SELECT yquota.quota_compute();
@@ -219,7 +223,7 @@ SELECT * FROM points WHERE of = 'GPU';
 DELETE FROM yquota.price_calendar WHERE name = 'flat';
 
 --
--- Roles: members read calendars, administrators change them, and nobody the points
+-- Roles: members read calendars, administrators change them, and no role changes the points
 --
 CREATE ROLE yquota_test_calendar_member;
 CREATE ROLE yquota_test_calendar_admin;
@@ -236,7 +240,7 @@ DELETE FROM yquota.calendar_factor;
 RESET ROLE;
 SELECT table_name, operation, acting_role, new ->> 'factor' AS factor FROM yquota.audit WHERE table_name ~ 'calendar' ORDER BY audit_id DESC LIMIT 1;
 
--- a price group goes with its calendars and points
+-- a deleted price group takes its calendars and points with it
 INSERT INTO yquota.price_group (name) VALUES ('TPU');
 INSERT INTO yquota.price_calendar (name, price_group, timezone, "from", "to", factor) VALUES ('night', 'TPU', 'UTC', '22:00', '06:00', 0.5);
 SELECT yquota.set_clock('2026-06-20 12:00');

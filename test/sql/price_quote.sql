@@ -1,6 +1,6 @@
 --
--- The quoted and the charged cost of a run are equal to the last digit. The test works in a
--- database of its own: prices and the clock are global.
+-- The quoted and the charged cost of a run are equal to the last digit. The test uses its own
+-- database, because prices and the clock are global.
 --
 CREATE DATABASE yquota_price_quote;
 \c yquota_price_quote
@@ -13,23 +13,23 @@ SELECT yquota.set_clock('2026-03-02 10:00+00');
 INSERT INTO yquota.project (name, quota_mode) VALUES ('lab', 'PREPAID'), ('ops', 'NOLIMIT');
 INSERT INTO yquota.quota_grant (project, amount, reason) VALUES ('lab', 20000, 'test');
 
--- memory is dearer than vcores when there is more of it
+-- memory is dearer than vcores when the allocation has more of it
 SELECT price_per_second, cost, charged_time, dominant, reason, affordable
 FROM yquota.price_quote('[memory-mb=8192,vcores=4]', '1 hour');
 SELECT dominant, reason FROM yquota.price_quote('[memory-mb=2048,vcores=4,yarn.io/gpu=4]', '1 hour');
 SELECT * FROM yquota.price_quote('[memory-mb=8192,vcores=4]', '30 min', project => 'lab') \gx
--- exactly the remaining credit is enough, a microsecond more is not, and NOLIMIT projects need
--- nothing
+-- A quote is affordable up to exactly the remaining credit, and a microsecond more is not. A
+-- NOLIMIT project can afford everything.
 SELECT cost, remaining, affordable FROM yquota.price_quote('[vcores=8]', '2500 s', username => 'lab__ann');
 SELECT cost, remaining, affordable FROM yquota.price_quote('[vcores=8]', '2500.000001 s', username => 'lab__ann');
 SELECT cost, remaining, affordable FROM yquota.price_quote('[vcores=8]', '100 days', project => 'ops');
--- a user without a known project, and allocations that cost nothing
+-- a user without a known project, and runs that cost nothing
 SELECT paying_project, remaining, affordable FROM yquota.price_quote('[vcores=8]', '1 s', username => 'eve');
 SELECT cost, dominant, reason, prices, alone FROM yquota.price_quote('[]', '1 h');
 SELECT cost, reason FROM yquota.price_quote('[vcores=1]', '0');
 
 --
--- Factors: the most specific of a dimension, the product of all
+-- Factors: in each dimension the most specific name counts, and the dimensions are multiplied
 --
 INSERT INTO yquota.price_factor (dimension, name, factor) VALUES
 	('queue', 'root', 1.1), ('queue', 'root.premium', 2.5), ('execution_type', 'OPPORTUNISTIC', 0.333333),
@@ -39,7 +39,7 @@ FROM (VALUES ('root.a', 'GUARANTEED', 'bob', 'app_1'), ('root.premium.x', 'OPPOR
 			 ('root.premium', 'GUARANTEED', 'bob', 'app_free'), ('rooted', 'GUARANTEED', NULL, NULL)) AS v (queue, type, username, app),
 	 yquota.price_quote('[vcores=1]', '1 s', v.queue, v.type::yquota.execution_type, v.username, 'lab', v.app);
 SELECT reason, alone FROM yquota.price_quote('[vcores=1]', '1 s', application_id => 'app_free');
--- a factor that ends leaves the less specific one
+-- when a factor ends, the factor of the less specific name applies
 INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES ('queue', 'root.premium', '2026-03-02 11:00+00', NULL);
 SELECT yquota.set_clock('2026-03-02 11:00+00');
 SELECT factor, factors_in_force FROM yquota.price_quote('[vcores=1]', '1 s', 'root.premium');
@@ -74,7 +74,7 @@ SELECT count(*) AS runs, count(DISTINCT quoted.cost) > 50 AS differ,
 FROM quoted JOIN yquota.container_cost AS charged USING (container_id);
 
 --
--- The bill: changes cut it, unchanged values do not
+-- explain_charge(): a change begins a new row, and an unchanged value does not
 --
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, username, queue, allocation)
 VALUES ('CONTAINER_START', 'b1', '2026-03-02 12:00+00', 'lab', 'ann', 'root.premium', '[memory-mb=1000,vcores=1]');
@@ -88,12 +88,12 @@ SELECT "from"::time, "to"::time, queue, dominant, factor, forgiven, settled, rat
 SELECT prices, factors_in_force FROM yquota.explain_charge('b1');
 SELECT sum(amount) = (SELECT cost FROM yquota.container_cost WHERE container_id = 'b1') AS adds_up FROM yquota.explain_charge('b1');
 SELECT sum(amount) FILTER (WHERE settled) = (SELECT sum(amount) FROM yquota.charge WHERE container_id = 'b1') AS is_ledger FROM yquota.explain_charge('b1');
--- a short life: the padding of the minimum run time is a row of its own
+-- for a short life, the padding of the minimum run time has its own row
 SELECT count(*), count(padding), sum(amount) = (SELECT cost FROM quoted WHERE container_id = 'c2') AS as_quoted FROM yquota.explain_charge('c2');
 SELECT * FROM yquota.verify();
 
 --
--- A short name means the queue that a submission puts a container in
+-- A short name means the queue into which a submission with that name would go
 --
 BEGIN;
 SELECT count(*) AS properties FROM yquota.import_hadoop_configuration('{"yarn.scheduler.capacity.root.queues": "prod,dev", "yarn.scheduler.capacity.root.prod.capacity": "50",
@@ -101,7 +101,7 @@ SELECT count(*) AS properties FROM yquota.import_hadoop_configuration('{"yarn.sc
 	"yarn.scheduler.capacity.root.prod.twin.capacity": "50", "yarn.scheduler.capacity.root.dev.queues": "twin", "yarn.scheduler.capacity.root.dev.twin.capacity": "100"}');
 SET client_min_messages = notice;
 INSERT INTO yquota.price_factor (dimension, name, factor) VALUES ('queue', 'root.prod', 2), ('queue', 'root.prod.etl', 3);
--- a NOTICE for each that no container will ever have
+-- a NOTICE names each queue that no container will ever be in
 INSERT INTO yquota.price_factor (dimension, name, factor) VALUES ('queue', 'prod', 5), ('queue', 'root.prodd', 5), ('queue', 'twin', 5), ('username', 'root.prodd', 5);
 SELECT project FROM yquota.rerate('2026-03-02', '2026-03-02 00:01', '{"factors": [{"dimension": "queue", "name": "etl", "factor": 2}]}', 'lab');
 SET client_min_messages = warning;
@@ -125,8 +125,8 @@ SELECT * FROM yquota.price_quote('[vcores=-1]', '1 s');
 SELECT * FROM yquota.price_quote('[vcores=1]', '1 s', project => 'nobody');
 
 --
--- A member is quoted prices, the balance of the member's own projects only, and the factors of no
--- other user or application
+-- A member gets quotes with all prices, but sees only the balances of the member's own projects.
+-- Factors of other users and applications are hidden.
 --
 CREATE ROLE yquota_quote_member;
 CREATE ROLE yquota_quote_feed;
@@ -145,8 +145,8 @@ INSERT INTO yquota.container_event (event, container_id, project, application_id
 SET ROLE yquota_quote_member;
 SELECT cost, paying_project, remaining IS NOT NULL AS has_balance, factors_in_force FROM yquota.price_quote('[vcores=1]', '1 s', project => 'lab');
 SELECT cost FROM yquota.price_quote('[vcores=1]', '1 s', project => 'ops');
--- the user of the role's name, with and without a project before it, which need not be one that the
--- role may see
+-- a user name that equals the role's name is allowed, with or without a project before it, even a
+-- project that the role may not see
 SELECT paying_project, factors_in_force FROM yquota.price_quote('[vcores=1]', '1 s', username => 'yquota_quote_member');
 SELECT paying_project, factors_in_force FROM yquota.price_quote('[vcores=1]', '1 s', username => 'lab__yquota_quote_member');
 SELECT paying_project, factors_in_force FROM yquota.price_quote('[vcores=1]', '1 s', username => 'ops__yquota_quote_member');
@@ -156,14 +156,15 @@ SELECT factor FROM yquota.price_quote('[vcores=1]', '1 s', username => 'mallory'
 SELECT factor FROM yquota.price_quote('[vcores=1]', '1 s', username => 'lab__mallory');
 SELECT factor FROM yquota.price_quote('[vcores=1]', '1 s', username => 'mallory', project => 'lab');
 SELECT factor FROM yquota.price_quote('[vcores=1]', '1 s', username => 'ops');
--- applications that the role sees, or that run in its projects; others do not exist for it
+-- a member may name applications that the role sees, or that run in its projects, and all others
+-- seem not to exist
 SELECT app, factor FROM unnest('{app_lab,app_free,app_running}'::text[]) AS app, yquota.price_quote('[vcores=1]', '1 s', application_id => app);
 SELECT factor FROM yquota.price_quote('[vcores=1]', '1 s', application_id => 'app_secret');
 SELECT factor FROM yquota.price_quote('[vcores=1]', '1 s', application_id => 'app_ahead');
 SELECT factor FROM yquota.price_quote('[vcores=1]', '1 s', application_id => 'app_nowhere');
 \set VERBOSITY terse
 SELECT factors_in_force FROM yquota.price_quote('[vcores=1]', '1 s', 'root.a', 'OPPORTUNISTIC');
--- a resource manager asks about all
+-- a resource manager may ask about all users and applications
 SET ROLE yquota_quote_feed;
 SELECT paying_project, factors_in_force FROM yquota.price_quote('[vcores=1]', '1 s', username => 'ops__mallory', application_id => 'app_secret');
 SELECT factors_in_force FROM yquota.price_quote('[vcores=1]', '1 s', application_id => 'app_nowhere');

@@ -1,6 +1,6 @@
 --
--- Price groups and resource types are rows (docs/design.md 2): allowed inserts, changes and
--- deletions, and the roles that may set prices.
+-- Price groups and resource types are rows (docs/design.md 2): which rows can be inserted, changed
+-- and deleted, and which roles may set prices.
 --
 CREATE DATABASE yquota_pricing_config;
 \c yquota_pricing_config
@@ -18,7 +18,7 @@ SELECT resource_type, effective_at, base_price, unit FROM yquota.base_price ORDE
 SELECT resource_type, multiplier, base_price, unit, price, effective_at, unit_hour_price FROM yquota.current_price ORDER BY resource_type;
 SELECT count(*) FROM yquota.pricing_change;
 
--- membership is data, also later
+-- a resource type can be added to a group at any time
 INSERT INTO yquota.project (name) VALUES ('p');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'c1', '2026-03-02 07:00', 'p', '[memory-mb=1024,vcores=1]'),
@@ -45,7 +45,7 @@ INSERT INTO yquota.price_group (name, tipping_point) VALUES ('x', -0.1);
 INSERT INTO yquota.price_group (name, increment_factor) VALUES ('x', -1);
 INSERT INTO yquota.price_group (name, max_multiplier) VALUES ('x', 0.9);
 
--- GENERAL stays, names stay
+-- GENERAL cannot be deleted, and names cannot change
 DELETE FROM yquota.price_group WHERE name = 'GENERAL';
 UPDATE yquota.price_group SET name = 'ALL' WHERE name = 'GENERAL';
 UPDATE yquota.price_group SET name = 'ACCELERATORS' WHERE name = 'GPU';
@@ -53,7 +53,8 @@ DELETE FROM yquota.price_group WHERE name = 'GPU';
 UPDATE yquota.resource_type SET name = 'cores' WHERE name = 'vcores';
 TRUNCATE yquota.resource_type CASCADE;
 
--- a type that was used stays, in its group; one that was not goes
+-- a resource type that was used cannot be deleted or change its group, and an unused type can be
+-- deleted
 DELETE FROM yquota.resource_type WHERE name = 'vcores';
 \echo :LAST_ERROR_SQLSTATE
 UPDATE yquota.resource_type SET price_group = 'GPU' WHERE name = 'vcores';
@@ -64,7 +65,8 @@ SELECT resource_type, price_group, price FROM yquota.current_price ORDER BY 1;
 SELECT price_group, effective_at FROM yquota.price ORDER BY 1;
 SELECT resource_type, effective_at FROM yquota.base_price ORDER BY 1;
 
--- a running container holds a type, not yet shown: it may move, but not go
+-- A running container holds a type whose cost has not been shown yet. The type may change its
+-- group, but cannot be deleted.
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'c2', '2026-03-02 07:50', 'p', '[yarn.io/fpga=1]');
 DELETE FROM yquota.resource_type WHERE name = 'yarn.io/fpga';
@@ -74,8 +76,8 @@ INSERT INTO yquota.container_event (event, occurred_at) VALUES ('QUOTA_COMPUTE',
 UPDATE yquota.resource_type SET price_group = 'FPGA' WHERE name = 'yarn.io/fpga';
 
 --
--- Rights: reading needs SELECT only, setting a price needs a GRANT of its function, and changing
--- rows a GRANT on the table. The session's user is recorded.
+-- Rights: reading needs only SELECT. Setting a price needs EXECUTE on its function, and changing
+-- rows needs privileges on the table. The session's user is recorded.
 --
 CREATE ROLE regress_yquota_reader;
 CREATE ROLE regress_yquota_pricer;
@@ -108,7 +110,7 @@ UPDATE yquota.price SET multiplier = 4 WHERE effective_at = '2026-03-02 10:00';
 DELETE FROM yquota.price WHERE effective_at = '2026-03-02 09:00';
 UPDATE yquota.price SET multiplier = 4 WHERE effective_at = '-infinity';
 INSERT INTO yquota.base_price VALUES ('vcores', '2026-03-02 11:00', 1, 1);
--- triggers stand down for a restore by the owner only
+-- triggers accept a restore only when the owner runs it
 SET check_function_bodies = off;
 SET row_security = off;
 INSERT INTO yquota.price (price_group, effective_at, multiplier) VALUES ('GENERAL', '2026-03-02 07:10', 4);
@@ -121,7 +123,7 @@ SELECT resource_type, effective_at, base_price, set_by FROM yquota.base_price WH
 SELECT price_group, until, set_by FROM yquota.price_pin;
 SELECT reason, reported_by FROM yquota.outage;
 
--- the books are in line with all of it
+-- verify() finds nothing wrong
 SELECT * FROM yquota.verify();
 
 \c postgres

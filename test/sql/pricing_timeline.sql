@@ -1,6 +1,6 @@
 --
--- The timelines set by hand: multipliers and pins, base prices, factors,
--- charging rules, outages; the rule about the past; plain DML (docs/design.md 2).
+-- Timelines that are set by hand: multipliers and pins, base prices, factors, charging rules and
+-- outages. Further tests are about the rule for the past, and about plain DML (docs/design.md 2).
 --
 CREATE DATABASE yquota_pricing_timeline;
 \c yquota_pricing_timeline
@@ -23,14 +23,14 @@ SELECT yquota.set_multiplier('GENERAL', 2.5);
 SELECT * FROM yquota.compute_prices();
 SELECT * FROM points;
 SELECT resource_type, multiplier, pinned_until FROM yquota.current_price ORDER BY 1;
--- a multiplier that was computed for later does not end a pin
+-- a multiplier that was computed for a later instant does not end a pin
 SELECT yquota.set_multiplier('GPU', 7, until => '2026-03-02 08:10');
 SELECT * FROM points;
 SELECT resource_type, multiplier, pinned_until FROM yquota.current_price ORDER BY 1;
--- an instant that comes again: replaced
+-- a second point at the same instant replaces the first
 SELECT yquota.set_multiplier('GPU', 8, until => '2026-03-02 08:10');
 SELECT * FROM points WHERE price_group = 'GPU';
--- "until" passes: GPU goes back to the floor, the pinned GENERAL
+-- When "until" passes, GPU returns to its floor, the pinned GENERAL
 SELECT yquota.set_clock('2026-03-02 08:09:58');
 SELECT price_group, multiplier, published, reason FROM yquota.compute_prices();
 SELECT yquota.set_clock('2026-03-02 08:10:00');
@@ -42,7 +42,8 @@ SELECT yquota.clear_multiplier('GENERAL');
 SELECT yquota.set_clock('2026-03-02 08:10:10');
 SELECT price_group, multiplier, effective_at, published, reason FROM yquota.compute_prices();
 
--- set for later: computed until then, left alone afterwards, dropped by clearing
+-- A pin that is set for later: prices are computed until it begins, stay unchanged during it, and
+-- clear_multiplier() removes it
 SELECT yquota.set_multiplier('GENERAL', 3, '2026-03-02 08:30', '2026-03-02 09:00');
 INSERT INTO yquota.utilization VALUES ('vcores', 0.7, '2026-03-02 08:20'), ('memory-mb', 0.1, '2026-03-02 08:20');
 SELECT yquota.set_clock('2026-03-02 08:20');
@@ -55,7 +56,7 @@ SELECT yquota.clear_multiplier('GENERAL');
 SELECT price_group, multiplier, effective_at, published, reason FROM yquota.compute_prices();
 SELECT * FROM points WHERE effective_at >= '2026-03-02 08:20';
 
--- rounded half to even on the way in
+-- the value is rounded half to even when it is set
 SELECT yquota.set_multiplier('GPU', 1.0000000000000000005, '2026-03-02 10:00');
 SELECT multiplier FROM points WHERE effective_at = '2026-03-02 10:00';
 SELECT yquota.set_multiplier('GPU', 1.0000000000000000015, '2026-03-02 10:00');
@@ -80,7 +81,7 @@ INSERT INTO yquota.price (price_group, effective_at, multiplier) VALUES ('TPU', 
 SELECT yquota.clear_multiplier('GPU');
 
 --
--- Base prices: both timelines form the price, which is rounded once more
+-- Base prices: multiplier and base price form the price, which is rounded once more
 --
 SELECT yquota.set_base_price('vcores', 3, 7, '2026-03-02 08:40');
 SELECT yquota.set_base_price('vcores', 0.000000000000000005, 2, '2026-03-02 08:41');
@@ -90,12 +91,13 @@ SELECT yquota.set_multiplier('GENERAL', 2.5, '2026-03-02 08:44', '2026-03-02 08:
 SELECT yquota.set_base_price('vcores', 1, 3, '2026-03-02 08:45');
 SELECT yquota.set_base_price('vcores', 2, effective_at => '2026-03-02 08:47');
 SELECT * FROM yquota.price_history WHERE resource_type = 'vcores' ORDER BY effective_at;
--- resource_type shows the one in force; its UPDATE is a point at the clock
+-- resource_type shows the base price in force, and an UPDATE of it makes a point at the clock
 SELECT * FROM yquota.resource_type WHERE name = 'vcores';
 SELECT yquota.set_clock('2026-03-02 08:46');
 SELECT count(*) FROM yquota.compute_prices();
 SELECT * FROM yquota.resource_type WHERE name = 'vcores';
--- showing it is none, even when the clock moves meanwhile, over the next point
+-- copying the base price in force into resource_type makes no point, even when the clock passes the
+-- next point in the meantime
 BEGIN;
 SELECT yquota.set_base_price('yarn.io/gpu', 4, 1, '2026-03-02 08:46:10');
 SELECT yquota.set_base_price('yarn.io/gpu', 5, 1, '2026-03-02 08:46:20');
@@ -125,7 +127,7 @@ UPDATE yquota.resource_type SET unit = 0 WHERE name = 'vcores';
 UPDATE yquota.resource_type SET base_price = -1 WHERE name = 'vcores';
 
 --
--- The past is free as long as nothing depends on it.
+-- The past can be changed as long as no charge depends on it.
 --
 SELECT yquota.set_multiplier('GPU', 1.25, '2020-01-01');
 INSERT INTO yquota.price (price_group, effective_at, multiplier) VALUES ('GPU', '2021-01-01', 1.5);
@@ -137,15 +139,15 @@ UPDATE yquota.price SET effective_at = '2000-01-01' WHERE price_group = 'GPU' AN
 SELECT * FROM points WHERE price_group = 'GPU';
 TRUNCATE yquota.price;
 
--- A finished container: points before its end are refused, those at its end
--- and after it are not.
+-- A finished container: points before its end are refused, and points at or after its end are
+-- accepted.
 SELECT yquota.set_clock('2026-03-02 10:00');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, queue, allocation) VALUES
 	('CONTAINER_START', 'c1', '2026-03-02 09:00', 'p', 'root.a', '[vcores=1]'),
 	('CONTAINER_FINISH', 'c1', '2026-03-02 09:10', 'p', NULL, NULL);
 SELECT yquota.set_multiplier('GPU', 2, '2026-03-02 09:09:59.999999');
 \echo :LAST_ERROR_SQLSTATE
--- a point that repeats the value in force changes no amount, wherever it lies
+-- a point that repeats the value in force changes no amount, so it is accepted at any instant
 BEGIN;
 SELECT yquota.set_multiplier('GENERAL', 1.0, '2026-03-02 09:05');
 SELECT yquota.set_multiplier('GENERAL', 1.00, '2026-03-02 09:05');
@@ -170,22 +172,22 @@ INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES (
 UPDATE yquota.price SET multiplier = 3 WHERE price_group = 'GENERAL' AND effective_at = '-infinity';
 DELETE FROM yquota.base_price WHERE resource_type = 'vcores' AND effective_at = '2026-03-02 08:45';
 UPDATE yquota.base_price SET effective_at = '2026-03-02 09:01' WHERE resource_type = 'vcores' AND effective_at = '2026-03-02 09:20';
--- nothing of it has changed the charge
+-- none of these points has changed the charge
 SELECT container_id, "from", "to", trim_scale(amount) AS amount FROM yquota.charge;
 
--- A running container: refused before the charged-through mark only.
+-- A running container: only points before the charged-through mark are refused.
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'c2', '2026-03-02 09:40', 'p', '[vcores=1]');
 SELECT yquota.set_multiplier('GPU', 2.1, '2026-03-02 09:50');
 INSERT INTO yquota.container_event (event, occurred_at) VALUES ('QUOTA_COMPUTE', '2026-03-02 09:55');
 SELECT yquota.set_multiplier('GPU', 2.2, '2026-03-02 09:54');
 SELECT yquota.set_multiplier('GPU', 2.2, '2026-03-02 09:55');
--- at and after the clock: never
+-- points at or after the clock are never refused
 SELECT yquota.set_multiplier('GPU', 2.3, '2026-03-02 10:00');
 SELECT yquota.set_multiplier('GPU', 2.4, '2026-03-02 10:00');
 
 --
--- Charging rules: by the start of containers that have finished
+-- Charging rules: refused up to the start of containers that have finished
 --
 INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES ('2026-03-02 09:01', '10 s');
 INSERT INTO yquota.charging_rule (effective_at, minimum_run_time) VALUES ('2026-03-02 09:00', '10 s');
@@ -209,7 +211,7 @@ INSERT INTO yquota.price_factor (dimension, name, effective_at, factor) VALUES (
 \set VERBOSITY default
 
 --
--- Outages are for the past
+-- Outages can only be in the past
 --
 CREATE TEMPORARY TABLE reported AS
 	SELECT yquota.report_outage('2026-03-02 09:02', '2026-03-02 09:03', 'failover') AS id;
@@ -218,11 +220,11 @@ SELECT yquota.report_outage('2026-03-02 09:02', '2026-03-02 09:03', 'of p', 'p')
 INSERT INTO yquota.outage (started_at, ended_at, forgiven, reason) VALUES ('2026-03-02 07:00', '2026-03-02 09:04', false, 'long gap');
 SELECT project, started_at, ended_at, forgiven, reason FROM yquota.outage ORDER BY outage_id;
 SELECT trim_scale(sum(amount)) AS charged FROM yquota.charge;
--- reporting it, or an UPDATE, is the decision to forgive
+-- reporting a long outage, or an UPDATE, decides to forgive it
 SELECT yquota.report_outage('2026-03-02 07:00', '2026-03-02 09:04', 'long gap') > id AS later FROM reported;
 SELECT project, started_at, ended_at, forgiven FROM yquota.outage ORDER BY outage_id;
 SELECT trim_scale(sum(amount)) AS charged FROM yquota.charge;
--- forgiven time stays, except where nothing depends on it
+-- forgiven time stays forgiven, except where no charge depends on it
 DELETE FROM yquota.outage WHERE project IS NULL;
 UPDATE yquota.outage SET forgiven = false WHERE project IS NULL;
 UPDATE yquota.outage SET ended_at = '2026-03-02 09:01' WHERE started_at = '2026-03-02 07:00';
@@ -236,7 +238,7 @@ SELECT yquota.report_outage('-infinity', '2026-03-02 09:02', 'for ever');
 SELECT yquota.report_outage(NULL, '2026-03-02 09:02', 'when?');
 SELECT yquota.report_outage('2026-03-02 09:02', '2026-03-02 09:03', 'whose?', 'nobody');
 
--- reported before or after the charge: the same total
+-- an outage reported before or after the charge gives the same total
 INSERT INTO yquota.project (name) VALUES ('before'), ('after');
 SELECT yquota.report_outage('2026-03-02 09:41', '2026-03-02 09:42:30', 'switch', 'before') > id AS later FROM reported;
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
@@ -250,7 +252,7 @@ SELECT yquota.report_outage('2026-03-02 09:41', '2026-03-02 09:42:30', 'switch',
 SELECT project, trim_scale(charged) AS charged, trim_scale(accrued) AS accrued
 FROM yquota.project_balance WHERE project IN ('before', 'after') ORDER BY project;
 
--- padding is charged at the price of the very end: that instant is past, too
+-- padding is charged at the price of the finish, so that instant counts as charged, too
 SELECT yquota.set_clock('2026-03-02 10:05');
 INSERT INTO yquota.container_event (event, container_id, occurred_at, project, allocation) VALUES
 	('CONTAINER_START', 'c3', '2026-03-02 10:01', 'p', '[vcores=1]'),
@@ -259,11 +261,11 @@ SELECT "from", "to", padding, trim_scale(amount) AS amount FROM yquota.charge WH
 SELECT yquota.set_base_price('vcores', 3, 1, '2026-03-02 10:01:10');
 SELECT yquota.set_base_price('vcores', 3, 1, '2026-03-02 10:01:10.000001');
 
--- the books are in line with all of it
+-- verify() finds nothing wrong
 SELECT * FROM yquota.verify();
 
 --
--- Every change has been noted, in order and without gaps.
+-- Every change has been recorded, in order and without gaps.
 --
 SELECT count(*) = max(version) AS without_gaps, count(*) > 20 AS many FROM yquota.pricing_change;
 SELECT effective_from, description FROM yquota.pricing_change ORDER BY version DESC LIMIT 5;

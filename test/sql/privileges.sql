@@ -1,6 +1,6 @@
 --
--- Operators, viewers, members and administrators: their rights, the limits that they cannot get
--- round, and the audit. The privileges of tables and functions are in security.sql.
+-- Operators, viewers, members and administrators: their rights, limits that they cannot bypass, and
+-- the audit. The privileges of tables and functions are in security.sql.
 --
 SET client_min_messages = warning;
 DROP DATABASE IF EXISTS yquota_privileges WITH (FORCE);
@@ -33,7 +33,7 @@ SELECT yquota.allow_role('yquota_test_other', 'member');
 SELECT yquota.allow_role('yquota_test_other', 'member', 'nothing');
 SELECT yquota.allow_role('yquota_test_other', 'viewer', 'lab');
 SELECT yquota.disallow_role('yquota_test_other', 'viewer');
--- an administrator allows all kinds but administrators
+-- an administrator can allow every kind of role except administrators
 SET ROLE yquota_test_admin;
 SELECT yquota.allow_role('yquota_test_other', 'admin');
 SELECT yquota.disallow_role('yquota_test_admin', 'admin');
@@ -73,7 +73,7 @@ SELECT yquota.report_outage('2026-03-02 08:10', '2026-03-02 08:11', 'slow disks'
 SELECT yquota_internal.note_crossings(yquota.clock());
 
 --
--- A member reads all rows of the member's project, and nothing of others
+-- A member reads all rows of the member's project, and no rows of other projects
 --
 SET ROLE yquota_test_member;
 SELECT project, granted, charged, accrued, remaining < 0 AS is_exhausted FROM yquota.project_balance;
@@ -103,8 +103,8 @@ SELECT yquota_internal.reads_all();
 SELECT * FROM yquota_internal.cost_between_as_owner('-infinity', 'infinity', '{project}');
 
 --
--- Attempts to see more: functions and operators that tell their arguments, errors that do,
--- statistics, plans, plans of others, and code that others run
+-- Attempts to see more: by functions and operators that reveal their arguments, by errors,
+-- statistics, plans, plans of other roles, and code that other roles run
 --
 RESET ROLE;
 GRANT CREATE ON SCHEMA public TO yquota_test_member;
@@ -134,7 +134,7 @@ BEGIN
 END
 $$;
 SELECT count(*) > 100 AS was_told, count(*) FILTER (WHERE what ~ 'secret') AS of_others FROM told;
--- errors that depend on the rows
+-- errors that depend on values of hidden rows
 SELECT count(*) FROM yquota.readable_charge WHERE (CASE project WHEN 'lab' THEN 'lab' ELSE project END)::text <> '' AND 1 / (CASE WHEN project = 'lab' THEN 1 ELSE 0 END) = 1;
 SELECT count(*) FROM yquota.container_cost WHERE CASE WHEN project = 'lab' THEN 1 ELSE username::integer END = 1;
 SELECT count(*) FROM yquota.project_balance WHERE CASE WHEN project = 'lab' THEN 1 ELSE project::integer END = 1;
@@ -147,7 +147,7 @@ SET ROLE yquota_test_member;
 SELECT count(*) FROM pg_stats WHERE schemaname ~ '^yquota';
 SELECT count(*) FROM pg_stats_ext WHERE schemaname ~ '^yquota';
 SELECT count(*) FROM pg_statistic;
--- plans tell the number of rows, and nothing of their contents
+-- plans show the number of rows, but no contents
 CREATE FUNCTION pg_temp.plan_of(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -162,11 +162,11 @@ FROM unnest('{readable_charge,readable_container,readable_grant,container_cost,d
 	 pg_temp.plan_of('SELECT * FROM yquota.' || relation) AS line
 GROUP BY relation ORDER BY relation;
 RESET ROLE;
--- a plan made for another role, and a cursor that it opened
+-- a plan that was made for another role, and a cursor that another role opened
 SET ROLE yquota_test_viewer;
 PREPARE projects AS SELECT project FROM yquota.project_balance ORDER BY 1;
 EXECUTE projects;
--- servers name the first condition of the filter in two ways
+-- server versions name the first condition of the filter in two ways
 DO $$
 DECLARE
 	line text;
@@ -181,7 +181,7 @@ EXECUTE projects;
 SET plan_cache_mode = force_generic_plan;
 EXECUTE projects;
 RESET plan_cache_mode;
--- code that another role runs for the role
+-- code of the role that another role runs
 CREATE TABLE mine (id integer);
 INSERT INTO mine VALUES (1);
 CREATE FUNCTION seen(integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS
@@ -194,7 +194,7 @@ CREATE INDEX mine_seen_idx ON mine (seen(id));
 RESET ROLE;
 REINDEX INDEX mine_seen_idx;
 ANALYZE mine;
--- views of roles that see more, and tables that were granted by hand
+-- views of roles that see more, and tables that were granted directly
 SET ROLE yquota_test_viewer;
 CREATE TEMPORARY VIEW of_viewer AS SELECT project FROM yquota.readable_grant;
 GRANT SELECT ON of_viewer TO yquota_test_member, yquota_test_other;
@@ -219,7 +219,7 @@ RESET ROLE;
 REVOKE SELECT ON ALL TABLES IN SCHEMA yquota FROM yquota_test_member, yquota_test_other;
 DROP VIEW of_viewer;
 SELECT yquota.renew_role_grants();
--- a failed report leaves no rights of its owner behind
+-- a failed report does not leave the session with the rights of its owner
 SET ROLE yquota_test_member;
 SELECT * FROM yquota.cost_between('infinity', '-infinity');
 BEGIN;
